@@ -1,0 +1,90 @@
+package board
+
+import "math/bits"
+
+// VertexSet is a set of vertices, one bit each.
+type VertexSet uint64
+
+// AllVertices holds every vertex.
+const AllVertices VertexSet = 1<<Vertices - 1
+
+// Has says whether v is in s.
+func (s VertexSet) Has(v uint8) bool { return s>>v&1 != 0 }
+
+// With returns s and v.
+func (s VertexSet) With(v uint8) VertexSet { return s | 1<<v }
+
+// Without returns s less v.
+func (s VertexSet) Without(v uint8) VertexSet { return s &^ (1 << v) }
+
+// Len counts the vertices of s.
+func (s VertexSet) Len() int { return bits.OnesCount64(uint64(s)) }
+
+// First returns the lowest vertex of s, which must not be empty.
+func (s VertexSet) First() uint8 { return uint8(bits.TrailingZeros64(uint64(s))) }
+
+// Rest returns s less its lowest vertex.
+func (s VertexSet) Rest() VertexSet { return s & (s - 1) }
+
+// EdgeSet is a set of edges, one bit each: 0..63 in Low, 64..71 in High.
+type EdgeSet struct {
+	Low  uint64
+	High uint8
+}
+
+// AllEdges holds every edge.
+var AllEdges = EdgeSet{^uint64(0), ^uint8(0)}
+
+// Has says whether e is in s.
+func (s EdgeSet) Has(e uint8) bool {
+	if e < 64 {
+		return s.Low>>e&1 != 0
+	}
+	return s.High>>(e-64)&1 != 0
+}
+
+// With returns s and e.
+func (s EdgeSet) With(e uint8) EdgeSet {
+	if e < 64 {
+		s.Low |= 1 << e
+	} else {
+		s.High |= 1 << (e - 64)
+	}
+	return s
+}
+
+// Without returns s less e.
+func (s EdgeSet) Without(e uint8) EdgeSet { return s.Minus(EdgeSet{}.With(e)) }
+
+// Union returns what is in s or t.
+func (s EdgeSet) Union(t EdgeSet) EdgeSet { return EdgeSet{s.Low | t.Low, s.High | t.High} }
+
+// Intersect returns what is in s and t.
+func (s EdgeSet) Intersect(t EdgeSet) EdgeSet { return EdgeSet{s.Low & t.Low, s.High & t.High} }
+
+// Minus returns what is in s and not in t.
+func (s EdgeSet) Minus(t EdgeSet) EdgeSet { return EdgeSet{s.Low &^ t.Low, s.High &^ t.High} }
+
+// Empty says whether s holds nothing.
+func (s EdgeSet) Empty() bool { return s.Low == 0 && s.High == 0 }
+
+// Len counts the edges of s.
+func (s EdgeSet) Len() int { return bits.OnesCount64(s.Low) + bits.OnesCount8(s.High) }
+
+// First returns the lowest edge of s, which must not be empty.
+func (s EdgeSet) First() uint8 {
+	if s.Low != 0 {
+		return uint8(bits.TrailingZeros64(s.Low))
+	}
+	return 64 + uint8(bits.TrailingZeros8(s.High))
+}
+
+// Rest returns s less its lowest edge.
+func (s EdgeSet) Rest() EdgeSet {
+	if s.Low != 0 {
+		s.Low &= s.Low - 1
+	} else {
+		s.High &= s.High - 1
+	}
+	return s
+}

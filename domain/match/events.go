@@ -1,0 +1,247 @@
+package match
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"hexarena/domain/seed"
+)
+
+// Event is a fact of a match's stream. The names that EventType returns are
+// what the log stores, for ever.
+type Event interface{ EventType() string }
+
+// Seat is who sits at one seat, as the match began.
+type Seat struct {
+	BotID   string  `json:"botId"`
+	BotName string  `json:"botName"`
+	OwnerID string  `json:"ownerId"`
+	Mu      float64 `json:"mu"`
+	Sigma   float64 `json:"sigma"`
+}
+
+// Table is where a match was seated: what its id and its seed follow from.
+type Table struct {
+	Bots     []string `json:"bots"`     // bot ids in ladder order
+	Revision uint64   `json:"revision"` // of its TablesSeated
+	Index    int      `json:"index"`    // of its table there
+	SeedKey  string   `json:"seedKey"`  // id of the seed key
+}
+
+// Deadlines are the clocks of a match, in milliseconds.
+type Deadlines struct {
+	DecisionMs int64 `json:"decisionMs"`
+	WallMs     int64 `json:"wallMs"`
+}
+
+// RulesVersion is what MatchStarted names the rules of today by.
+const RulesVersion = 1
+
+// Started opens a match. Its seats follow from the seed that the commitment
+// hides.
+type Started struct {
+	MatchID    string    `json:"matchId"`
+	Mode       string    `json:"mode"`
+	Rules      int       `json:"rules"`
+	Seats      []Seat    `json:"seats"`
+	Table      Table     `json:"table"`
+	Commitment seed.Seed `json:"commitment"`
+	Nonces     []string  `json:"nonces"` // in table order
+	Deadlines  Deadlines `json:"deadlines"`
+}
+
+// Claimed says that a referee took the match over: an older one can append
+// nothing after it.
+type Claimed struct {
+	Player string `json:"player"`
+}
+
+// BoardLaid shows the board.
+type BoardLaid struct {
+	Hexes  []Hex  `json:"hexes"`
+	Ports  []Port `json:"ports"`
+	Bandit int    `json:"bandit"`
+}
+
+// DiceRolled is the roll that opened a turn.
+type DiceRolled struct {
+	Seat int    `json:"seat"`
+	Turn int    `json:"turn"`
+	Dice [2]int `json:"dice"` // each 1..6
+}
+
+// ActionPlayed is an action that was applied: a seat's answer, or the default.
+type ActionPlayed struct {
+	Seat      int             `json:"seat"`
+	Decision  int             `json:"decision"`
+	Kind      string          `json:"kind"`
+	Action    json.RawMessage `json:"action"` // the schema's fields, exactly as answered
+	Default   bool            `json:"default"`
+	ElapsedMs *int64          `json:"elapsedMs"`           // null for a default
+	Collected []int           `json:"collected,omitempty"` // play_embargo: cards taken, by seat
+}
+
+// CardStolen says who was robbed; the card is not recorded.
+type CardStolen struct {
+	Seat   int `json:"seat"`
+	Victim int `json:"victim"`
+}
+
+// TradeExecuted is a trade between two seats: Give is what From gave.
+type TradeExecuted struct {
+	From int    `json:"from"`
+	To   int    `json:"to"`
+	Give Counts `json:"give"`
+	Get  Counts `json:"get"`
+}
+
+// AwardMoved says that an award changed hands; null is nobody.
+type AwardMoved struct {
+	Award string `json:"award"`
+	From  *int   `json:"from"`
+	To    *int   `json:"to"`
+}
+
+// Causes of a DecisionTimedOut.
+const (
+	CauseDeadline  = "deadline"
+	CauseDropped   = "dropped"
+	CauseMalformed = "malformed"
+	CauseOversized = "oversized"
+)
+
+// DecisionTimedOut says that no usable answer came.
+type DecisionTimedOut struct {
+	Seat      int     `json:"seat"`
+	Decision  int     `json:"decision"`
+	Kind      string  `json:"kind"`
+	Cause     string  `json:"cause"`
+	Answer    *string `json:"answer,omitempty"` // the malformed frame
+	ElapsedMs int64   `json:"elapsedMs"`
+	Strikes   int     `json:"strikes"` // with this one
+}
+
+// AnswerRejected says that an answer broke the rules.
+type AnswerRejected struct {
+	Seat      int    `json:"seat"`
+	Decision  int    `json:"decision"`
+	Kind      string `json:"kind"`
+	Reason    string `json:"reason"`
+	Message   string `json:"message"`
+	Answer    string `json:"answer"`
+	ElapsedMs int64  `json:"elapsedMs"`
+	Strikes   int    `json:"strikes"` // with this one
+}
+
+// SeatResigned says that a seat had its third strike.
+type SeatResigned struct {
+	Seat    int `json:"seat"`
+	Strikes int `json:"strikes"`
+}
+
+// Proof lets anyone recompute the seed.
+type Proof struct {
+	ServerSeed seed.Seed `json:"serverSeed"`
+	Nonces     []string  `json:"nonces"`
+	Table      []string  `json:"table"`
+	Revision   uint64    `json:"revision"`
+	Index      int       `json:"index"`
+	SeedKey    string    `json:"seedKey"`
+}
+
+// GameEnded ends a match with placements, and publishes its seed.
+type GameEnded struct {
+	Reason     string    `json:"reason"`
+	Scores     []int     `json:"scores"`
+	Placements []int     `json:"placements"`
+	Seed       seed.Seed `json:"seed"`
+	Proof      Proof     `json:"proof"`
+}
+
+// Aborted ends a match without placements, and publishes its seed.
+type Aborted struct {
+	Why   string    `json:"why"` // wall_clock or operator
+	Seed  seed.Seed `json:"seed"`
+	Proof Proof     `json:"proof"`
+}
+
+// EventType implements Event.
+func (Started) EventType() string { return "MatchStarted" }
+
+// EventType implements Event.
+func (Claimed) EventType() string { return "MatchClaimed" }
+
+// EventType implements Event.
+func (BoardLaid) EventType() string { return "BoardLaid" }
+
+// EventType implements Event.
+func (DiceRolled) EventType() string { return "DiceRolled" }
+
+// EventType implements Event.
+func (ActionPlayed) EventType() string { return "ActionPlayed" }
+
+// EventType implements Event.
+func (CardStolen) EventType() string { return "CardStolen" }
+
+// EventType implements Event.
+func (TradeExecuted) EventType() string { return "TradeExecuted" }
+
+// EventType implements Event.
+func (AwardMoved) EventType() string { return "AwardMoved" }
+
+// EventType implements Event.
+func (DecisionTimedOut) EventType() string { return "DecisionTimedOut" }
+
+// EventType implements Event.
+func (AnswerRejected) EventType() string { return "AnswerRejected" }
+
+// EventType implements Event.
+func (SeatResigned) EventType() string { return "SeatResigned" }
+
+// EventType implements Event.
+func (GameEnded) EventType() string { return "GameEnded" }
+
+// EventType implements Event.
+func (Aborted) EventType() string { return "MatchAborted" }
+
+// Decode reads a stored event. An unknown type is an error.
+func Decode(eventType string, data []byte) (Event, error) {
+	switch eventType {
+	case "MatchStarted":
+		return decode[Started](data)
+	case "MatchClaimed":
+		return decode[Claimed](data)
+	case "BoardLaid":
+		return decode[BoardLaid](data)
+	case "DiceRolled":
+		return decode[DiceRolled](data)
+	case "ActionPlayed":
+		return decode[ActionPlayed](data)
+	case "CardStolen":
+		return decode[CardStolen](data)
+	case "TradeExecuted":
+		return decode[TradeExecuted](data)
+	case "AwardMoved":
+		return decode[AwardMoved](data)
+	case "DecisionTimedOut":
+		return decode[DecisionTimedOut](data)
+	case "AnswerRejected":
+		return decode[AnswerRejected](data)
+	case "SeatResigned":
+		return decode[SeatResigned](data)
+	case "GameEnded":
+		return decode[GameEnded](data)
+	case "MatchAborted":
+		return decode[Aborted](data)
+	default:
+		return nil, fmt.Errorf("unknown event type %q in a match stream", eventType)
+	}
+}
+
+func decode[E Event](data []byte) (Event, error) {
+	var e E
+	if err := json.Unmarshal(data, &e); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", e.EventType(), err)
+	}
+	return e, nil
+}

@@ -1,0 +1,169 @@
+// Package seed turns one match's 32 bytes into all of its chance: board,
+// seating, dice, deck and steals, each from a stream of draws of its own
+// ("Chance that anyone can check" in docs/architecture.md). It knows the
+// commitment and the proof that let anyone recompute it, and no rule of play.
+package seed
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"hexarena/domain/board"
+)
+
+// Seed fixes everything hidden in one match.
+type Seed [32]byte
+
+// String returns the seed in lower-case hex.
+func (s Seed) String() string { return hex.EncodeToString(s[:]) }
+
+// MarshalJSON writes the seed in lower-case hex.
+func (s Seed) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (s *Seed) UnmarshalJSON(b []byte) error {
+	var text string
+	if err := json.Unmarshal(b, &text); err != nil {
+		return err
+	}
+	parsed, err := Parse(text)
+	*s = parsed
+	return err
+}
+
+// Parse reads a seed from 64 lower-case hex digits.
+func Parse(text string) (Seed, error) {
+	var s Seed
+	b, err := hex.DecodeString(text)
+	if err != nil || len(b) != len(s) || hex.EncodeToString(b) != text {
+		return Seed{}, fmt.Errorf("seed %q: want 64 lower-case hex digits", text)
+	}
+	copy(s[:], b)
+	return s, nil
+}
+
+// Server derives the arena's share of a match's seed from its seed key.
+func Server(seedKey []byte, matchID string) Seed {
+	mac := hmac.New(sha256.New, seedKey)
+	mac.Write([]byte(matchID))
+	return Seed(mac.Sum(nil))
+}
+
+// Commitment is the SHA-256 of the server seed: public before any socket opens.
+func Commitment(serverSeed Seed) Seed { return sha256.Sum256(serverSeed[:]) }
+
+// Joint mixes the nonces of the bots, in table order, into the server seed.
+func Joint(serverSeed Seed, nonces []string) Seed {
+	h := sha256.New()
+	h.Write(serverSeed[:])
+	for _, nonce := range nonces {
+		h.Write([]byte{0})
+		h.Write([]byte(nonce))
+	}
+	return Seed(h.Sum(nil))
+}
+
+// Purpose names a stream of draws.
+type Purpose string
+
+// The purposes that one seed serves.
+const (
+	BoardResources Purpose = "board/resources"
+	BoardTokens    Purpose = "board/tokens"
+	Seats          Purpose = "seats"
+	Dice           Purpose = "dice"
+	Deck           Purpose = "deck"
+	Steal          Purpose = "steal"
+)
+
+// Stream yields the draws of one purpose. It is a value without pointers: a
+// copy goes on from where the original stood.
+type Stream struct {
+	next  uint64 // index of the next draw
+	block [sha256.Size]byte
+}
+
+// drawsPerBlock is how many uint32 one SHA-256 holds.
+const drawsPerBlock = sha256.Size / 4
+
+// Uniform returns the next number in 0..n-1, each as likely as any other.
+// The stream must be used with one seed and one purpose only.
+func (st *Stream) Uniform(s *Seed, p Purpose, n uint32) uint32 {
+	limit := uint32(1<<32 - (1<<32)%uint64(n)) // 0 where n divides 2³²
+	for {
+		draw := st.draw(s, p)
+		if limit == 0 || draw < limit {
+			return draw % n
+		}
+	}
+}
+
+func (st *Stream) draw(s *Seed, p Purpose) uint32 {
+	i := st.next % drawsPerBlock
+	if i == 0 {
+		st.block = blockOf(s, p, st.next/drawsPerBlock)
+	}
+	st.next++
+	return binary.BigEndian.Uint32(st.block[4*i:])
+}
+
+// blockOf is SHA-256(seed ‖ 0 ‖ purpose ‖ 0 ‖ block as uint64, big-endian).
+func blockOf(s *Seed, p Purpose, block uint64) [sha256.Size]byte {
+	var buf [64]byte
+	b := append(buf[:0], s[:]...)
+	b = append(b, 0)
+	b = append(b, p...)
+	b = append(b, 0)
+	b = binary.BigEndian.AppendUint64(b, block)
+	return sha256.Sum256(b)
+}
+
+// shuffle is Fisher–Yates from the last index down.
+func shuffle[T any](s *Seed, p Purpose, items []T) {
+	var st Stream
+	for i := len(items) - 1; i > 0; i-- {
+		j := st.Uniform(s, p, uint32(i+1))
+		items[i], items[j] = items[j], items[i]
+	}
+}
+
+// Layout shuffles resources onto the hexes, and tokens onto those that are not
+// the desert, in ascending order.
+func (s Seed) Layout() board.Layout {
+	l := board.Layout{Resources: [board.Hexes]board.Resource{
+		board.Brick, board.Brick, board.Brick,
+		board.Lumber, board.Lumber, board.Lumber, board.Lumber,
+		board.Wool, board.Wool, board.Wool, board.Wool,
+		board.Grain, board.Grain, board.Grain, board.Grain,
+		board.Ore, board.Ore, board.Ore,
+		board.Desert,
+	}}
+	shuffle(&s, BoardResources, l.Resources[:])
+	tokens := [...]uint8{2, 3, 3, 4, 4, 5, 5, 6, 6, 8, 8, 9, 9, 10, 10, 11, 11, 12}
+	shuffle(&s, BoardTokens, tokens[:])
+	next := 0
+	for h, r := range l.Resources {
+		if r != board.Desert {
+			l.Tokens[h] = tokens[next]
+			next++
+		}
+	}
+	return l
+}
+
+// Seating returns, for each seat, the index in the table of who sits there.
+func (s Seed) Seating(seats int) []int {
+	order := make([]int, seats)
+	for i := range order {
+		order[i] = i
+	}
+	shuffle(&s, Seats, order)
+	return order
+}
+
+// ShuffleDeck shuffles the cards of a deck in place; it is drawn from index 0.
+func (s Seed) ShuffleDeck(cards []uint8) { shuffle(&s, Deck, cards) }
