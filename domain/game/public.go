@@ -10,7 +10,8 @@
 //	err := s.Check(seat, action)  // nil, or the rule that it breaks
 //	s.Act(seat, action)
 //
-// and the same calls fold a recorded one.
+// and the same calls fold a recorded one. Both are values: an assignment is a
+// fork, == tells whether two games stand alike, Playout plays one to its end.
 package game
 
 import "hexarena/domain/board"
@@ -24,7 +25,15 @@ const (
 	PhaseMain
 )
 
-// Public is what everyone sees of a game. It is a value without pointers.
+// How much a seat may have on the board.
+const (
+	MaxRoads       = 15
+	MaxSettlements = 5
+	MaxCities      = 4
+)
+
+// Public is what everyone sees of a game. It is a value without pointers, made
+// by NewPublic.
 type Public struct {
 	Layout board.Layout
 	Seats  uint8 // 3 or 4
@@ -38,7 +47,7 @@ type Public struct {
 	Settlements [MaxSeats]board.VertexSet
 	Cities      [MaxSeats]board.VertexSet
 
-	HandCounts [MaxSeats]uint8
+	HandCounts [MaxSeats]uint16
 	DevCounts  [MaxSeats]uint8
 	Knights    [MaxSeats]uint8 // played
 	Deck       uint8           // cards left
@@ -46,6 +55,8 @@ type Public struct {
 
 	Offer Offer // the open trade
 	Over  bool
+
+	net network
 }
 
 // Offer is a trade offer that awaits responses; Open says whether there is one.
@@ -59,20 +70,67 @@ type Offer struct {
 	Accepted  uint8 // seats that have accepted
 }
 
-// The functions below are the whole surface that domain/match uses:
-//
-//	func NewPublic(seats int, layout board.Layout) Public
-//	func (p *Public) Score(seat uint8) int          // public points: settlements, cities, awards
-//	func (p *Public) Act(seat uint8, a Action, collected [MaxSeats]uint8) // folds an action; collected is for PlayEmbargo
-//	func (p *Public) Apply(c Consequence)
-//
-//	func New(s seed.Seed, seats int) State
-//	func (s *State) Owed() (kind Kind, seats uint8)  // seats: a bit each; 0 when over or while Next has more
-//	func (s *State) Check(seat uint8, a Action) error // *Illegal
-//	func (s *State) Act(seat uint8, a Action) (collected [MaxSeats]uint8)
-//	func (s *State) Next() (Consequence, bool)       // does not change s
-//	func (s *State) Apply(c Consequence)
-//	func (s *State) Default(seat uint8) Action       // the default of the decision that seat owes
-//	func (s *State) TrueScore(seat uint8) int
-//	func (s *State) Placements() [MaxSeats]uint8     // competition ranking once over
-//	State.Hands [MaxSeats]Cards; State.Devs, State.Bought [MaxSeats]DevCards
+// NewPublic returns a game of 3 or 4 seats before its first placement.
+func NewPublic(seats int, layout board.Layout) Public {
+	return Public{
+		Layout:  layout,
+		Seats:   uint8(seats),
+		Bandit:  layout.Desert(),
+		Deck:    DeckSize,
+		Holders: [2]uint8{board.None, board.None},
+		net:     newNetwork(&layout),
+	}
+}
+
+// Score returns a seat's public points: 1 a settlement, 2 a city, 2 an award.
+func (p *Public) Score(seat uint8) int {
+	score := p.Settlements[seat].Len() + 2*p.Cities[seat].Len()
+	for _, holder := range p.Holders {
+		if holder == seat {
+			score += 2
+		}
+	}
+	return score
+}
+
+// Towns returns the vertices of a seat's settlements and cities.
+func (p *Public) Towns(seat uint8) board.VertexSet {
+	return p.Settlements[seat] | p.Cities[seat]
+}
+
+// Rate returns how many cards of a resource a seat gives the bank for one
+// ("Trading rules" 2).
+func (p *Public) Rate(seat uint8, give board.Resource) uint16 {
+	return uint16(p.net.rates[seat][give])
+}
+
+// rivals returns the vertices of the towns of every seat but one.
+func (p *Public) rivals(seat uint8) board.VertexSet {
+	var towns board.VertexSet
+	for other := range p.Seats {
+		if other != seat {
+			towns |= p.Towns(other)
+		}
+	}
+	return towns
+}
+
+// townAt returns who has a town on a vertex, or board.None.
+func (p *Public) townAt(v uint8) uint8 {
+	for seat := range p.Seats {
+		if p.Towns(seat).Has(v) {
+			return seat
+		}
+	}
+	return board.None
+}
+
+// roadAt returns whose road lies on an edge, or board.None.
+func (p *Public) roadAt(e uint8) uint8 {
+	for seat := range p.Seats {
+		if p.Roads[seat].Has(e) {
+			return seat
+		}
+	}
+	return board.None
+}

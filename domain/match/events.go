@@ -57,93 +57,58 @@ type Claimed struct {
 }
 
 // BoardLaid shows the board.
-type BoardLaid struct {
-	Hexes  []Hex  `json:"hexes"`
-	Ports  []Port `json:"ports"`
-	Bandit int    `json:"bandit"`
-}
+type BoardLaid struct{ BoardData }
 
 // DiceRolled is the roll that opened a turn.
 type DiceRolled struct {
-	Seat int    `json:"seat"`
-	Turn int    `json:"turn"`
-	Dice [2]int `json:"dice"` // each 1..6
+	Seat int `json:"seat"`
+	RollData
 }
 
 // ActionPlayed is an action that was applied: a seat's answer, or the default.
 type ActionPlayed struct {
-	Seat      int             `json:"seat"`
-	Decision  int             `json:"decision"`
-	Kind      string          `json:"kind"`
-	Action    json.RawMessage `json:"action"` // the schema's fields, exactly as answered
-	Default   bool            `json:"default"`
-	ElapsedMs *int64          `json:"elapsedMs"`           // null for a default
-	Collected []int           `json:"collected,omitempty"` // play_embargo: cards taken, by seat
+	Seat int `json:"seat"`
+	ActionData
 }
 
 // CardStolen says who was robbed; the card is not recorded.
 type CardStolen struct {
-	Seat   int `json:"seat"`
-	Victim int `json:"victim"`
+	Seat int `json:"seat"`
+	StealData
 }
 
-// TradeExecuted is a trade between two seats: Give is what From gave.
-type TradeExecuted struct {
-	From int    `json:"from"`
-	To   int    `json:"to"`
-	Give Counts `json:"give"`
-	Get  Counts `json:"get"`
-}
+// TradeExecuted is a trade between two seats.
+type TradeExecuted struct{ TradeData }
 
-// AwardMoved says that an award changed hands; null is nobody.
-type AwardMoved struct {
-	Award string `json:"award"`
-	From  *int   `json:"from"`
-	To    *int   `json:"to"`
-}
+// AwardMoved says that an award changed hands.
+type AwardMoved struct{ AwardData }
 
-// Causes of a DecisionTimedOut.
-const (
-	CauseDeadline  = "deadline"
-	CauseDropped   = "dropped"
-	CauseMalformed = "malformed"
-	CauseOversized = "oversized"
-)
-
-// DecisionTimedOut says that no usable answer came.
+// DecisionTimedOut says that no usable answer came. Heard, which is not
+// public, says that a complete frame came nevertheless while the decision was
+// open (a stale one), so that the match is no miss.
 type DecisionTimedOut struct {
-	Seat      int     `json:"seat"`
-	Decision  int     `json:"decision"`
-	Kind      string  `json:"kind"`
-	Cause     string  `json:"cause"`
-	Answer    *string `json:"answer,omitempty"` // the malformed frame
-	ElapsedMs int64   `json:"elapsedMs"`
-	Strikes   int     `json:"strikes"` // with this one
+	Seat int `json:"seat"`
+	TimeoutData
+	Heard bool `json:"heard,omitempty"`
 }
 
 // AnswerRejected says that an answer broke the rules.
 type AnswerRejected struct {
-	Seat      int    `json:"seat"`
-	Decision  int    `json:"decision"`
-	Kind      string `json:"kind"`
-	Reason    string `json:"reason"`
-	Message   string `json:"message"`
-	Answer    string `json:"answer"`
-	ElapsedMs int64  `json:"elapsedMs"`
-	Strikes   int    `json:"strikes"` // with this one
+	Seat int `json:"seat"`
+	IllegalData
 }
 
 // SeatResigned says that a seat had its third strike.
 type SeatResigned struct {
-	Seat    int `json:"seat"`
-	Strikes int `json:"strikes"`
+	Seat int `json:"seat"`
+	ResignData
 }
 
-// Proof lets anyone recompute the seed.
+// Proof lets anyone recompute the seed ("Chance that anyone can check").
 type Proof struct {
 	ServerSeed seed.Seed `json:"serverSeed"`
-	Nonces     []string  `json:"nonces"`
-	Table      []string  `json:"table"`
+	Nonces     []string  `json:"nonces"` // in table order
+	Table      []string  `json:"table"`  // bot ids in ladder order
 	Revision   uint64    `json:"revision"`
 	Index      int       `json:"index"`
 	SeedKey    string    `json:"seedKey"`
@@ -151,16 +116,20 @@ type Proof struct {
 
 // GameEnded ends a match with placements, and publishes its seed.
 type GameEnded struct {
-	Reason     string    `json:"reason"`
-	Scores     []int     `json:"scores"`
-	Placements []int     `json:"placements"`
-	Seed       seed.Seed `json:"seed"`
-	Proof      Proof     `json:"proof"`
+	EndData
+	Seed  seed.Seed `json:"seed"`
+	Proof Proof     `json:"proof"`
 }
+
+// Reasons of an abort.
+const (
+	WallClock = "wall_clock"
+	Operator  = "operator"
+)
 
 // Aborted ends a match without placements, and publishes its seed.
 type Aborted struct {
-	Why   string    `json:"why"` // wall_clock or operator
+	Why   string    `json:"why"` // WallClock or Operator
 	Seed  seed.Seed `json:"seed"`
 	Proof Proof     `json:"proof"`
 }

@@ -1,0 +1,226 @@
+package game
+
+import (
+	"hexarena/domain/board"
+	"hexarena/domain/seed"
+)
+
+// Act takes an action that Check allows, and returns how many cards each seat
+// handed over to a PlayEmbargo. The seats of simultaneous decisions act one by
+// one, in seat order, when all have answered.
+func (s *State) Act(seat uint8, a Action) (collected [MaxSeats]uint16) {
+	hand := &s.Hands[seat]
+	switch a.Type {
+	case Setup:
+		if s.Settlements[seat] != 0 {
+			*hand = hand.Plus(s.firstYield(a.Vertex))
+		}
+	case BuildRoad:
+		*hand = hand.Minus(roadCost)
+	case BuildSettlement:
+		*hand = hand.Minus(settlementCost)
+		s.scored = s.Turn
+	case BuildCity:
+		*hand = hand.Minus(cityCost)
+		s.scored = s.Turn
+	case BuyDev:
+		*hand = hand.Minus(devCost)
+		s.drawDev(seat)
+	case PlayKnight:
+		s.spend(seat, Knight)
+		s.rob(seat, a.Victim)
+	case PlayRoadworks:
+		s.spend(seat, Roadworks)
+	case PlayWindfall:
+		s.spend(seat, Windfall)
+		*hand = hand.Plus(a.Taking)
+	case PlayEmbargo:
+		s.spend(seat, Embargo)
+		collected = s.embargo(seat, a.Get)
+	case BankTrade:
+		hand[a.Give] -= s.Rate(seat, a.Give)
+		hand[a.Get]++
+	case OfferTrade:
+		s.offers++
+	case EndTurn:
+		s.step = stepRoll
+	case Discard:
+		*hand = hand.Minus(a.Giving)
+		s.discarded(seat)
+	case MoveBandit:
+		s.step = stepTurn
+		s.rob(seat, a.Victim)
+	case Respond:
+		s.respond(seat, a.Accept)
+	}
+	s.Public.Act(seat, a, collected)
+	switch a.Type {
+	case Setup:
+		if s.Phase == PhaseMain {
+			s.step = stepRoll
+		}
+	case BuildRoad, BuildSettlement, PlayKnight, PlayRoadworks:
+		s.contest()
+	}
+	return collected
+}
+
+func (s *State) drawDev(seat uint8) {
+	card := DevCard(s.deck[DeckSize-s.Deck])
+	s.Bought[seat][card]++
+	if card == VictoryPoint {
+		s.scored = s.Turn
+	}
+}
+
+func (s *State) spend(seat uint8, card DevCard) {
+	s.Devs[seat][card]--
+	s.devPlayed = true
+}
+
+// rob makes a robbery due, where there is someone to rob who has a card.
+func (s *State) rob(thief, victim uint8) {
+	if victim != board.None && s.HandCounts[victim] > 0 {
+		s.due, s.isDue = Consequence{Kind: Stole, Seat: thief, To: victim}, true
+	}
+}
+
+func (s *State) embargo(seat uint8, r board.Resource) (collected [MaxSeats]uint16) {
+	for other := range s.Seats {
+		if other != seat {
+			collected[other] = s.Hands[other][r]
+			s.Hands[seat][r] += s.Hands[other][r]
+			s.Hands[other][r] = 0
+		}
+	}
+	return collected
+}
+
+func (s *State) discarded(seat uint8) {
+	s.discarding &^= 1 << seat
+	if s.discarding == 0 {
+		s.step = stepBandit
+	}
+}
+
+// respond makes the trade due when the last seat has answered: with the first
+// accepter after the offerer, as long as both still hold their side.
+func (s *State) respond(seat uint8, accept bool) {
+	o := s.Offer
+	o.Answered |= 1 << seat
+	if accept {
+		o.Accepted |= 1 << seat
+	}
+	if o.Answered&o.Asked != o.Asked || !s.Hands[o.From].Covers(o.Give) {
+		return
+	}
+	for i := range s.Seats - 1 {
+		to := (o.From + 1 + i) % s.Seats
+		if o.Accepted>>to&1 != 0 && s.Hands[to].Covers(o.Get) {
+			s.due, s.isDue = Consequence{Kind: Traded, From: o.From, To: to, Give: o.Give, Get: o.Get}, true
+			return
+		}
+	}
+}
+
+// Next returns what follows by itself, until it says that nothing does. It
+// does not change s.
+func (s *State) Next() (c Consequence, more bool) {
+	switch {
+	case s.Over:
+		return c, false
+	case s.isDue:
+		return s.due, true
+	}
+	if s.contested {
+		return s.nextAward(), true
+	}
+	switch {
+	case s.Turn > 0 && s.TrueScore(s.Seat) >= PointsToWin:
+		return Consequence{Kind: Ended, Reason: Win}, true
+	case s.step != stepRoll:
+		return c, false
+	case s.Turn >= s.scored+StalemateTurns:
+		return Consequence{Kind: Ended, Reason: Stalemate}, true
+	case s.Turn >= MaxTurns:
+		return Consequence{Kind: Ended, Reason: TurnCap}, true
+	default:
+		return s.nextRoll(), true
+	}
+}
+
+func (s *State) nextAward() Consequence {
+	a := LongestRoad
+	if s.rightful(a) == s.Holders[a] {
+		a = LargestArmy
+	}
+	return Consequence{Kind: AwardMoved, Award: a, From: s.Holders[a], To: s.rightful(a)}
+}
+
+// contest looks whether an award must move.
+func (s *State) contest() {
+	s.contested = s.rightful(LongestRoad) != s.Holders[LongestRoad] ||
+		s.rightful(LargestArmy) != s.Holders[LargestArmy]
+}
+
+func (s *State) nextRoll() Consequence {
+	next := uint8(0)
+	if s.Turn > 0 {
+		next = (s.Seat + 1) % s.Seats
+	}
+	return Consequence{Kind: Rolled, Seat: next, Turn: s.Turn + 1, Dice: s.ahead}
+}
+
+// Apply folds what followed by itself, as Next told it or as it is recorded.
+func (s *State) Apply(c Consequence) {
+	switch c.Kind {
+	case Stole:
+		s.isDue, s.due = false, Consequence{}
+		s.steal(c.Seat, c.To)
+	case Traded:
+		s.isDue, s.due = false, Consequence{}
+		s.Hands[c.From] = s.Hands[c.From].Minus(c.Give).Plus(c.Get)
+		s.Hands[c.To] = s.Hands[c.To].Minus(c.Get).Plus(c.Give)
+	case AwardMoved:
+		s.scored = s.Turn
+		s.Public.Apply(c)
+		s.contest()
+		return
+	case Ended:
+		s.reason = c.Reason
+	case Rolled:
+		s.beginTurn(c)
+		return
+	}
+	s.Public.Apply(c)
+}
+
+// steal moves a card that chance picks from the victim's hand.
+func (s *State) steal(thief, victim uint8) {
+	hand := &s.Hands[victim]
+	r := hand.draw(s.steals.Uniform(&s.seed, seed.Steal, uint32(hand.Total())))
+	hand[r]--
+	s.Hands[thief][r]++
+}
+
+func (s *State) beginTurn(c Consequence) {
+	s.Devs[s.Seat] = s.Devs[s.Seat].plus(s.Bought[s.Seat])
+	s.Bought[s.Seat] = DevCards{}
+	s.devPlayed, s.offers = false, 0
+	s.roll(c, &s.Hands)
+	s.rollAhead()
+	s.step = stepTurn
+	if c.Dice[0]+c.Dice[1] == 7 {
+		s.beginSeven()
+	}
+}
+
+func (s *State) beginSeven() {
+	s.discarding, s.step = 0, stepBandit
+	for seat := range s.Seats {
+		if s.HandCounts[seat] > HandLimit {
+			s.discarding |= 1 << seat
+			s.step = stepDiscard
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package game
+
+import (
+	"strconv"
+	"strings"
+
+	"hexarena/domain/board"
+)
+
+// Cards counts cards by resource: a hand, or one side of a trade. The bank is
+// infinite, yet no game can bring a hand past 16 bits: a roll pays at most 12
+// cards (two hexes, three cities each) in at most 1000 turns.
+type Cards [board.Resources]uint16
+
+// What is built and bought costs this ("Costs, build limits and dev deck").
+var (
+	roadCost       = Cards{board.Brick: 1, board.Lumber: 1}
+	settlementCost = Cards{board.Brick: 1, board.Lumber: 1, board.Wool: 1, board.Grain: 1}
+	cityCost       = Cards{board.Grain: 2, board.Ore: 3}
+	devCost        = Cards{board.Wool: 1, board.Grain: 1, board.Ore: 1}
+)
+
+// Total is how many cards c holds.
+func (c Cards) Total() int {
+	return int(c[0]) + int(c[1]) + int(c[2]) + int(c[3]) + int(c[4])
+}
+
+// Covers says whether c holds at least d.
+func (c Cards) Covers(d Cards) bool {
+	return c[0] >= d[0] && c[1] >= d[1] && c[2] >= d[2] && c[3] >= d[3] && c[4] >= d[4]
+}
+
+// Plus returns c and d.
+func (c Cards) Plus(d Cards) Cards {
+	for r := range c {
+		c[r] += d[r]
+	}
+	return c
+}
+
+// Minus returns c less d, which c must cover.
+func (c Cards) Minus(d Cards) Cards {
+	for r := range c {
+		c[r] -= d[r]
+	}
+	return c
+}
+
+// with returns c with n cards of a resource more.
+func (c Cards) with(r board.Resource, n uint16) Cards {
+	c[r] += n
+	return c
+}
+
+// String lists what c holds, "2 brick, 1 ore", or says "nothing".
+func (c Cards) String() string {
+	var parts []string
+	for r, n := range c {
+		if n > 0 {
+			parts = append(parts, strconv.Itoa(int(n))+" "+board.Resource(r).String())
+		}
+	}
+	if parts == nil {
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// draw returns the resource of the i-th card of c, counted from 0 over the
+// resources in their canonical order.
+func (c Cards) draw(i uint32) board.Resource {
+	for r, n := range c {
+		if i < uint32(n) {
+			return board.Resource(r)
+		}
+		i -= uint32(n)
+	}
+	panic("game: draw past the end of a hand")
+}

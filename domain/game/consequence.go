@@ -1,0 +1,65 @@
+package game
+
+// Award is one of the two awards, worth 2 points each.
+type Award uint8
+
+// The awards, in the order in which they move.
+const (
+	LongestRoad Award = iota
+	LargestArmy
+)
+
+var awardNames = [...]string{"longestRoad", "largestArmy"}
+
+// String returns the award's name on the wire.
+func (a Award) String() string { return nameOf(awardNames[:], uint8(a)) }
+
+// EndReason is why a game ended.
+type EndReason uint8
+
+// The reasons, in order of precedence.
+const (
+	Win EndReason = iota
+	Stalemate
+	TurnCap
+)
+
+var reasonNames = [...]string{"win", "stalemate", "turn_cap"}
+
+// String returns the reason's name on the wire.
+func (r EndReason) String() string { return nameOf(reasonNames[:], uint8(r)) }
+
+// ConsequenceKind is what follows by itself.
+type ConsequenceKind uint8
+
+// What follows, in the order of one append: what an action causes, then the
+// end, or the roll of the next turn.
+const (
+	Stole ConsequenceKind = iota
+	Traded
+	AwardMoved
+	Ended
+	Rolled
+)
+
+// Consequence is a fact that follows from the state without anyone's answer.
+// Which fields count depends on Kind.
+type Consequence struct {
+	Kind   ConsequenceKind
+	Seat   uint8    // Stole: the thief; Rolled: the roller
+	From   uint8    // Traded: the offerer; AwardMoved: the holder so far, or board.None
+	To     uint8    // Traded: the accepter; AwardMoved: the new holder, or board.None; Stole: the victim
+	Give   Cards    // Traded: what From gives
+	Get    Cards    // Traded: what From gets
+	Award  Award    // AwardMoved
+	Turn   uint16   // Rolled
+	Dice   [2]uint8 // Rolled
+	Reason EndReason
+}
+
+func nameOf(names []string, i uint8) string {
+	if int(i) >= len(names) {
+		return "unknown"
+	}
+	return names[i]
+}

@@ -1,0 +1,44 @@
+package game
+
+// DevCard is a development card.
+type DevCard uint8
+
+// The development cards, in the order of an unshuffled deck.
+const (
+	Knight DevCard = iota
+	VictoryPoint
+	Roadworks
+	Windfall
+	Embargo
+)
+
+// DevKinds is how many kinds of development cards there are, DeckSize how many
+// cards.
+const (
+	DevKinds = 5
+	DeckSize = 25
+)
+
+// deckCounts is what an unshuffled deck holds.
+var deckCounts = DevCards{Knight: 14, VictoryPoint: 5, Roadworks: 2, Windfall: 2, Embargo: 2}
+
+var devNames = [...]string{"knight", "victory_point", "roadworks", "windfall", "embargo"}
+
+// String returns the card's name on the wire.
+func (d DevCard) String() string { return nameOf(devNames[:], uint8(d)) }
+
+// DevCards counts development cards by kind.
+type DevCards [DevKinds]uint8
+
+// Total is how many cards d holds.
+func (d DevCards) Total() int {
+	return int(d[0]) + int(d[1]) + int(d[2]) + int(d[3]) + int(d[4])
+}
+
+// plus returns d and e.
+func (d DevCards) plus(e DevCards) DevCards {
+	for k := range d {
+		d[k] += e[k]
+	}
+	return d
+}

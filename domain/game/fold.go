@@ -1,0 +1,166 @@
+package game
+
+import "hexarena/domain/board"
+
+// Act folds an action that a seat took. collected says how many cards each
+// seat handed over to a PlayEmbargo; other actions ignore it. It never rejects.
+func (p *Public) Act(seat uint8, a Action, collected [MaxSeats]uint16) {
+	switch a.Type {
+	case Setup:
+		p.place(seat, a.Vertex, a.Edges[0])
+	case BuildRoad:
+		p.pay(seat, roadCost)
+		p.addRoad(seat, a.Edges[0])
+	case BuildSettlement:
+		p.pay(seat, settlementCost)
+		p.addSettlement(seat, a.Vertex)
+	case BuildCity:
+		p.pay(seat, cityCost)
+		p.addCity(seat, a.Vertex)
+	case BuyDev:
+		p.pay(seat, devCost)
+		p.DevCounts[seat]++
+		p.Deck--
+	case PlayKnight:
+		p.DevCounts[seat]--
+		p.Knights[seat]++
+		p.Bandit = a.Hex
+	case PlayRoadworks:
+		p.DevCounts[seat]--
+		p.layFree(seat, a.Edges)
+	case PlayWindfall:
+		p.DevCounts[seat]--
+		p.HandCounts[seat] += uint16(a.Taking.Total())
+	case PlayEmbargo:
+		p.DevCounts[seat]--
+		p.collect(seat, collected)
+	case BankTrade:
+		p.HandCounts[seat] -= p.Rate(seat, a.Give) - 1
+	case OfferTrade:
+		p.open(seat, a)
+	case Discard:
+		p.pay(seat, a.Giving)
+	case MoveBandit:
+		p.Bandit = a.Hex
+	case Respond:
+		p.answer(seat, a.Accept)
+	case EndTurn:
+	}
+}
+
+// Apply folds what followed by itself. It never rejects.
+func (p *Public) Apply(c Consequence) {
+	switch c.Kind {
+	case Stole:
+		p.HandCounts[c.To]--
+		p.HandCounts[c.Seat]++
+	case Traded:
+		give, get := uint16(c.Give.Total()), uint16(c.Get.Total())
+		p.HandCounts[c.From] += get - give
+		p.HandCounts[c.To] += give - get
+	case AwardMoved:
+		p.Holders[c.Award] = c.To
+	case Ended:
+		p.Over = true
+	case Rolled:
+		p.roll(c, nil)
+	}
+}
+
+func (p *Public) pay(seat uint8, cost Cards) { p.HandCounts[seat] -= uint16(cost.Total()) }
+
+// place folds a placement of setup: the second one of a seat pays at once, and
+// the last one ends the phase.
+func (p *Public) place(seat, vertex, edge uint8) {
+	if p.Settlements[seat] != 0 {
+		p.HandCounts[seat] += uint16(p.firstYield(vertex).Total())
+	}
+	p.addSettlement(seat, vertex)
+	p.addRoad(seat, edge)
+	placed := uint8(0)
+	for s := range p.Seats {
+		placed += uint8(p.Settlements[s].Len())
+	}
+	switch {
+	case placed < p.Seats:
+		p.Seat = placed
+	case placed < 2*p.Seats:
+		p.Seat = 2*p.Seats - 1 - placed
+	default:
+		p.Phase = PhaseMain
+	}
+}
+
+// firstYield returns one card for each hex around a vertex, the desert aside.
+func (p *Public) firstYield(vertex uint8) Cards {
+	var cards Cards
+	for _, h := range board.VertexHexes[vertex] {
+		if h != board.None && p.Layout.Resources[h] != board.Desert {
+			cards[p.Layout.Resources[h]]++
+		}
+	}
+	return cards
+}
+
+func (p *Public) layFree(seat uint8, edges [2]uint8) {
+	for _, e := range edges {
+		if e != board.None {
+			p.addRoad(seat, e)
+		}
+	}
+}
+
+func (p *Public) collect(seat uint8, collected [MaxSeats]uint16) {
+	for other, n := range collected {
+		p.HandCounts[other] -= n
+		p.HandCounts[seat] += n
+	}
+}
+
+func (p *Public) open(seat uint8, a Action) {
+	asked := uint8(1)<<p.Seats - 1
+	if a.To != board.None {
+		asked = 1 << a.To
+	}
+	p.Offer = Offer{
+		Open: true, From: seat, To: a.To, Give: a.Giving, Get: a.Taking,
+		Asked: asked &^ (1 << seat),
+	}
+}
+
+// answer folds a response; the last one closes the offer.
+func (p *Public) answer(seat uint8, accept bool) {
+	p.Offer.Answered |= 1 << seat
+	if accept {
+		p.Offer.Accepted |= 1 << seat
+	}
+	if p.Offer.Answered&p.Offer.Asked == p.Offer.Asked {
+		p.Offer = Offer{}
+	}
+}
+
+// roll opens a turn and pays out, into the hands too where they are known.
+func (p *Public) roll(c Consequence, hands *[MaxSeats]Cards) {
+	p.Phase, p.Turn, p.Seat, p.Dice = PhaseMain, c.Turn, c.Seat, c.Dice
+	paying := p.net.paying[c.Dice[0]+c.Dice[1]]
+	if paying.has(p.Bandit) {
+		paying &^= 1 << p.Bandit
+	}
+	for ; paying != 0; paying = paying.rest() {
+		p.produce(paying.first(), hands)
+	}
+}
+
+func (p *Public) produce(hex uint8, hands *[MaxSeats]Cards) {
+	around, resource := board.HexVertexSet[hex], p.Layout.Resources[hex]
+	for seat := range p.Seats {
+		if !p.net.hexes[seat].has(hex) {
+			continue
+		}
+		n := uint16((p.Settlements[seat] & around).Len() + 2*(p.Cities[seat]&around).Len())
+		p.HandCounts[seat] += n
+		if hands != nil {
+			hands[seat][resource] += n
+		}
+	}
+}

@@ -1,0 +1,284 @@
+package game
+
+import (
+	"math/bits"
+
+	"hexarena/domain/board"
+)
+
+// Legal appends to dst every action that seat may take now, offers to other
+// seats aside, each once.
+func (s *State) Legal(dst []Action, seat uint8) []Action {
+	kind, seats := s.Owed()
+	if seats>>seat&1 == 0 {
+		return dst
+	}
+	switch kind {
+	case KindDiscard:
+		return appendDiscards(dst, Action{Type: Discard}, s.Hands[seat], s.surplus(seat), 0)
+	case KindTrade:
+		dst = append(dst, Action{Type: Respond})
+		if s.Hands[seat].Covers(s.Offer.Get) {
+			dst = append(dst, Action{Type: Respond, Accept: true})
+		}
+		return dst
+	}
+	var m menu
+	s.list(&m, kind, seat)
+	for i := range m.total {
+		dst = append(dst, s.pick(&m, i))
+	}
+	return dst
+}
+
+// appendDiscards appends a with each way to drop n cards of those from the
+// r-th resource on.
+func appendDiscards(dst []Action, a Action, hand Cards, n, r int) []Action {
+	if r == board.Resources-1 {
+		if n <= int(hand[r]) {
+			a.Giving[r] = uint16(n)
+			dst = append(dst, a)
+		}
+		return dst
+	}
+	for take := range min(n, int(hand[r])) + 1 {
+		a.Giving[r] = uint16(take)
+		dst = appendDiscards(dst, a, hand, n-take, r+1)
+	}
+	return dst
+}
+
+// menu counts what one seat may do in a setup, bandit or turn decision: the
+// actions are numbered from 0 to total-1, type by type.
+type menu struct {
+	seat  uint8
+	total int
+	count [EndTurn + 1]uint16 // by type; a bandit's moves count as PlayKnight
+
+	settlements board.VertexSet
+	robbable    [MaxSeats]hexSet // hexes on which a seat may be robbed
+	giving      uint8            // resources that can be traded with the bank, a bit each
+}
+
+// list fills an empty menu.
+func (s *State) list(m *menu, kind Kind, seat uint8) {
+	m.seat = seat
+	switch kind {
+	case KindSetup:
+		s.listPlacements(m)
+	case KindBandit:
+		s.listRobberies(m)
+	case KindTurn:
+		if s.HandCounts[seat] >= 2 { // with fewer there is nothing to pay
+			s.listBuilding(m)
+			s.listBankTrades(m)
+		}
+		if s.DevCounts[seat] > 0 && !s.devPlayed {
+			s.listDevCards(m)
+		}
+		m.add(EndTurn, 1)
+	}
+}
+
+func (m *menu) add(t Type, n int) {
+	m.count[t] = uint16(n)
+	m.total += n
+}
+
+// coastal holds the vertices at which two edges meet instead of three.
+var coastal = func() (set board.VertexSet) {
+	for v := range uint8(board.Vertices) {
+		if board.VertexEdges[v][2] == board.None {
+			set = set.With(v)
+		}
+	}
+	return set
+}()
+
+func (s *State) listPlacements(m *menu) {
+	m.settlements = s.openVertices()
+	m.add(Setup, 3*m.settlements.Len()-(m.settlements&coastal).Len())
+}
+
+func (s *State) listBuilding(m *menu) {
+	hand, seat := &s.Hands[m.seat], m.seat
+	if hand.Covers(roadCost) && s.roadsLeft(seat) > 0 {
+		m.add(BuildRoad, s.roadSpots(seat).Len())
+	}
+	if hand.Covers(settlementCost) && s.Settlements[seat].Len() < MaxSettlements {
+		m.settlements = s.settlementSpots(seat)
+		m.add(BuildSettlement, m.settlements.Len())
+	}
+	if hand.Covers(cityCost) && s.Cities[seat].Len() < MaxCities {
+		m.add(BuildCity, s.Settlements[seat].Len())
+	}
+	if hand.Covers(devCost) && s.Deck > 0 {
+		m.add(BuyDev, 1)
+	}
+}
+
+func (s *State) listDevCards(m *menu) {
+	devs := &s.Devs[m.seat]
+	if devs[Knight] > 0 {
+		s.listRobberies(m)
+	}
+	if devs[Roadworks] > 0 {
+		m.add(PlayRoadworks, s.countRoadworks(m.seat))
+	}
+	if devs[Windfall] > 0 {
+		m.add(PlayWindfall, len(windfalls))
+	}
+	if devs[Embargo] > 0 {
+		m.add(PlayEmbargo, board.Resources)
+	}
+}
+
+// listRobberies counts the hexes without a victim first, then those of each
+// victim.
+func (s *State) listRobberies(m *menu) {
+	n := board.Hexes - 1
+	for victim := range s.Seats {
+		if victim != m.seat {
+			m.robbable[victim] = s.net.hexes[victim] &^ (1 << s.Bandit)
+			n += m.robbable[victim].len()
+		}
+	}
+	m.add(PlayKnight, n)
+}
+
+func (s *State) listBankTrades(m *menu) {
+	for r, n := range s.Hands[m.seat] {
+		if n >= s.Rate(m.seat, board.Resource(r)) {
+			m.giving |= 1 << r
+		}
+	}
+	m.add(BankTrade, bits.OnesCount8(m.giving)*(board.Resources-1))
+}
+
+// countRoadworks counts single edges, then pairs in either order.
+func (s *State) countRoadworks(seat uint8) int {
+	left := s.roadsLeft(seat)
+	if left == 0 {
+		return 0
+	}
+	spots := s.roadSpots(seat)
+	n := spots.Len()
+	if left > 1 {
+		for ; !spots.Empty(); spots = spots.Rest() {
+			n += s.roadSpotsAfter(seat, spots.First()).Len()
+		}
+	}
+	return n
+}
+
+// pick returns the i-th action of a menu.
+func (s *State) pick(m *menu, i int) Action {
+	t := Setup
+	for i >= int(m.count[t]) {
+		i -= int(m.count[t])
+		t++
+	}
+	a := Action{Type: t, Vertex: board.None, Edges: [2]uint8{board.None, board.None}, Hex: board.None, Victim: board.None, To: board.None}
+	switch t {
+	case Setup:
+		a.Vertex, a.Edges[0] = nthPlacement(m.settlements, i)
+	case BuildRoad:
+		a.Edges[0] = nthEdge(s.roadSpots(m.seat), i)
+	case BuildSettlement:
+		a.Vertex = nthVertex(m.settlements, i)
+	case BuildCity:
+		a.Vertex = nthVertex(s.Settlements[m.seat], i)
+	case PlayKnight:
+		a.Hex, a.Victim = s.nthRobbery(m, i)
+		if s.step == stepBandit {
+			a.Type = MoveBandit
+		}
+	case PlayRoadworks:
+		a.Edges = s.nthRoadworks(m.seat, i)
+	case PlayWindfall:
+		a.Taking = windfalls[i]
+	case PlayEmbargo:
+		a.Get = board.Resource(i)
+	case BankTrade:
+		a.Give, a.Get = nthBankTrade(m.giving, i)
+	}
+	return a
+}
+
+// windfalls holds every pair of cards.
+var windfalls = func() (pairs [15]Cards) {
+	i := 0
+	for a := board.Brick; a <= board.Ore; a++ {
+		for b := a; b <= board.Ore; b++ {
+			pairs[i] = Cards{}.with(a, 1).with(b, 1)
+			i++
+		}
+	}
+	return pairs
+}()
+
+func nthVertex(set board.VertexSet, i int) uint8 {
+	for range i {
+		set = set.Rest()
+	}
+	return set.First()
+}
+
+func nthEdge(set board.EdgeSet, i int) uint8 {
+	for range i {
+		set = set.Rest()
+	}
+	return set.First()
+}
+
+func nthPlacement(open board.VertexSet, i int) (vertex, edge uint8) {
+	for {
+		v := open.First()
+		edges := board.VertexEdgeSet[v]
+		if i < edges.Len() {
+			return v, nthEdge(edges, i)
+		}
+		i -= edges.Len()
+		open = open.Rest()
+	}
+}
+
+func (s *State) nthRobbery(m *menu, i int) (hex, victim uint8) {
+	hexes, victim := allHexes&^(1<<s.Bandit), uint8(board.None)
+	for i >= hexes.len() {
+		i -= hexes.len()
+		victim++ // from None to seat 0
+		hexes = m.robbable[victim]
+	}
+	for range i {
+		hexes = hexes.rest()
+	}
+	return hexes.first(), victim
+}
+
+func (s *State) nthRoadworks(seat uint8, i int) [2]uint8 {
+	spots := s.roadSpots(seat)
+	if i < spots.Len() {
+		return [2]uint8{nthEdge(spots, i), board.None}
+	}
+	i -= spots.Len()
+	for ; ; spots = spots.Rest() {
+		second := s.roadSpotsAfter(seat, spots.First())
+		if i < second.Len() {
+			return [2]uint8{spots.First(), nthEdge(second, i)}
+		}
+		i -= second.Len()
+	}
+}
+
+func nthBankTrade(giving uint8, i int) (give, get board.Resource) {
+	for range i / (board.Resources - 1) {
+		giving &= giving - 1
+	}
+	give = board.Resource(bits.TrailingZeros8(giving))
+	get = board.Resource(i % (board.Resources - 1))
+	if get >= give {
+		get++
+	}
+	return give, get
+}

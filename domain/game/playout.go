@@ -1,0 +1,94 @@
+package game
+
+import "math/bits"
+
+// Rand chooses among legal actions in a play-out: xorshift64*, a value that a
+// copy goes on from. It has nothing to do with a match's own chance, which
+// comes from its seed.
+type Rand struct{ state uint64 }
+
+// NewRand returns a Rand for any number, 0 included; each has a sequence of
+// its own.
+func NewRand(n uint64) Rand {
+	n += 0x9e3779b97f4a7c15
+	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
+	n = (n ^ n>>27) * 0x94d049bb133111eb
+	if n ^= n >> 31; n == 0 {
+		n = 0x9e3779b97f4a7c15
+	}
+	return Rand{n}
+}
+
+// Uint64 returns the next number.
+func (r *Rand) Uint64() uint64 {
+	r.state ^= r.state >> 12
+	r.state ^= r.state << 25
+	r.state ^= r.state >> 27
+	return r.state * 0x2545f4914f6cdd1d
+}
+
+// below returns a number in 0..n-1, n above zero.
+func (r *Rand) below(n int) int {
+	high, _ := bits.Mul64(r.Uint64(), uint64(n))
+	return int(high)
+}
+
+// RandomLegal picks, each as likely as any other, one of the actions that
+// Legal lists for the first seat that owes a decision. There must be one.
+func (s *State) RandomLegal(rng *Rand) (seat uint8, a Action) {
+	kind, seats := s.owed()
+	seat = uint8(bits.TrailingZeros8(seats))
+	switch kind {
+	case KindDiscard:
+		return seat, Action{Type: Discard, Giving: randomDiscard(rng, s.Hands[seat], s.surplus(seat))}
+	case KindTrade:
+		return seat, Action{Type: Respond, Accept: s.Hands[seat].Covers(s.Offer.Get) && rng.below(2) == 1}
+	}
+	var m menu
+	s.list(&m, kind, seat)
+	return seat, s.pick(&m, rng.below(m.total))
+}
+
+// randomDiscard draws how many cards to drop of each resource but the most
+// frequent, which makes up the rest, until that comes out between none and
+// all: every way to drop n cards is as likely. With n half the hand two tries
+// are enough on average.
+func randomDiscard(rng *Rand, hand Cards, n int) Cards {
+	top := 0
+	for r := range hand {
+		if hand[r] > hand[top] {
+			top = r
+		}
+	}
+	for {
+		drop, rest := Cards{}, n
+		for r := range hand {
+			if r != top {
+				drop[r] = uint16(rng.below(int(hand[r]) + 1))
+				rest -= int(drop[r])
+			}
+		}
+		if rest >= 0 && rest <= int(hand[top]) {
+			drop[top] = uint16(rest)
+			return drop
+		}
+	}
+}
+
+// Playout plays s on to its end by random legal actions, offers to other seats
+// aside, and returns how many it took. It allocates nothing.
+func Playout(s *State, rng *Rand) (actions int) {
+	for {
+		for c, more := s.Next(); more; c, more = s.Next() {
+			s.Apply(c)
+		}
+		if s.Over {
+			return actions
+		}
+		s.Act(s.RandomLegal(rng))
+		actions++
+	}
+}
+
+// Ending returns why a game that is over ended.
+func (s *State) Ending() EndReason { return s.reason }

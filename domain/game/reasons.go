@@ -1,0 +1,77 @@
+package game
+
+import "fmt"
+
+// Illegal says which rule an answer broke. It costs the seat a strike.
+type Illegal struct {
+	Reason  string // a stable snake_case code, listed in docs/protocol.md
+	Message string // a sentence that helps the owner
+}
+
+func (i *Illegal) Error() string { return i.Reason + ": " + i.Message }
+
+func illegal(reason, format string, args ...any) *Illegal {
+	return &Illegal{Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// Reasons that a decoder finds before there is an Action.
+const (
+	ReasonUnknownType     = "unknown_type"     // the action's type is none that there is
+	ReasonUnknownResource = "unknown_resource" // a resource's name is none of the five
+	ReasonOutOfRange      = "out_of_range"     // a vertex, edge, hex, seat or count is none that there is
+	ReasonNegativeCount   = "negative_count"   // a count of cards is below zero
+	ReasonEdgeCount       = "edge_count"       // play_roadworks names neither one nor two edges
+	ReasonTalkTooLong     = "talk_too_long"    // talk of more than 240 characters
+	ReasonTalkTwice       = "talk_twice"       // a second talk of the seat in one turn
+)
+
+// ReasonNotOwed says that the seat owes no decision of that kind. No frame can
+// cause it: the kind asked for selects the shape of the answer.
+const ReasonNotOwed = "not_owed"
+
+// ReasonNotEnoughCards says that the hand does not hold what the action costs,
+// gives, discards or accepts.
+const ReasonNotEnoughCards = "not_enough_cards"
+
+// Reasons of placing and building.
+const (
+	ReasonVertexTaken            = "vertex_taken"             // a town stands on the vertex
+	ReasonDistanceRule           = "distance_rule"            // a town stands next to the vertex
+	ReasonRoadNotAtSettlement    = "road_not_at_settlement"   // setup: the road does not touch the new settlement
+	ReasonSettlementNotConnected = "settlement_not_connected" // no road of the seat's touches the vertex
+	ReasonNoSettlementsLeft      = "no_settlements_left"      // five stand on the board
+	ReasonNotYourSettlement      = "not_your_settlement"      // a city needs a settlement of the seat's own
+	ReasonNoCitiesLeft           = "no_cities_left"           // four stand on the board
+	ReasonEdgeTaken              = "edge_taken"               // a road lies on the edge
+	ReasonRoadBlocked            = "road_blocked"             // the seat's roads reach the edge through a rival's town alone
+	ReasonRoadNotConnected       = "road_not_connected"       // nothing of the seat's touches the edge
+	ReasonNoRoadsLeft            = "no_roads_left"            // fifteen lie on the board
+)
+
+// Reasons of development cards.
+const (
+	ReasonDeckEmpty         = "deck_empty"           // no card is left to buy
+	ReasonNoDevCard         = "no_dev_card"          // the seat does not hold the card
+	ReasonDevBoughtThisTurn = "dev_bought_this_turn" // the seat holds it since this turn only
+	ReasonDevAlreadyPlayed  = "dev_already_played"   // a second card in one turn
+	ReasonDuplicateEdge     = "duplicate_edge"       // play_roadworks names one edge twice
+	ReasonWindfallCount     = "windfall_count"       // play_windfall takes other than two cards
+)
+
+// Reasons of moving the bandit.
+const (
+	ReasonBanditMustMove   = "bandit_must_move"   // the bandit is on that hex
+	ReasonVictimSelf       = "victim_self"        // the victim is the seat itself
+	ReasonVictimNotPlaying = "victim_not_playing" // nobody plays at the victim's seat
+	ReasonVictimNotOnHex   = "victim_not_on_hex"  // the victim has no town on the hex
+)
+
+// Reasons of discarding and trading.
+const (
+	ReasonDiscardCount  = "discard_count"   // other than half the hand, rounded down
+	ReasonSameResource  = "same_resource"   // bank_trade of a resource for itself
+	ReasonTooManyOffers = "too_many_offers" // a sixth offer in one turn
+	ReasonEmptySide     = "empty_side"      // a side of the offer moves no card
+	ReasonOfferToSelf   = "offer_to_self"   // the offer is to the seat itself
+	ReasonToNotPlaying  = "to_not_playing"  // nobody plays at the seat offered to
+)

@@ -1,0 +1,167 @@
+package game
+
+import (
+	"hexarena/domain/board"
+	"hexarena/domain/seed"
+)
+
+// The numbers of "Game flow", "Trading rules" and "Ending and placement".
+const (
+	PointsToWin    = 10
+	MaxOffers      = 5    // in one turn
+	HandLimit      = 7    // cards that a seat may hold when a 7 is rolled
+	StalemateTurns = 60   // turns begun without a change of any true score
+	MaxTurns       = 1000 // after this one the game ends
+)
+
+// step is what the game waits for when nothing follows by itself; an open
+// offer, which interrupts a turn, aside.
+type step uint8
+
+const (
+	stepSetup step = iota
+	stepRoll       // the next turn is about to begin
+	stepDiscard
+	stepBandit
+	stepTurn
+)
+
+// State is a whole game, hands, deck and chance included. It is a value
+// without pointers, made by New.
+type State struct {
+	Public
+	Hands        [MaxSeats]Cards
+	Devs, Bought [MaxSeats]DevCards // playable by age; bought this turn
+
+	step       step
+	discarding uint8       // seats that owe a discard, a bit each
+	devPlayed  bool        // whether the seat on turn has played one this turn
+	offers     uint8       // made this turn
+	due        Consequence // a robbery or a trade to be carried out
+	isDue      bool
+	contested  bool      // whether an award must move
+	scored     uint16    // the turn of the last change of any true score
+	reason     EndReason // once over
+
+	seed   seed.Seed
+	deck   [DeckSize]uint8
+	dice   seed.Stream
+	ahead  [2]uint8 // the next roll
+	steals seed.Stream
+}
+
+// New returns a game of 3 or 4 seats before its first placement, with all the
+// chance that follows from the seed.
+func New(s seed.Seed, seats int) State {
+	state := State{Public: NewPublic(seats, s.Layout()), seed: s}
+	i := 0
+	for card, n := range deckCounts {
+		for range n {
+			state.deck[i] = uint8(card)
+			i++
+		}
+	}
+	s.ShuffleDeck(state.deck[:])
+	state.rollAhead()
+	return state
+}
+
+func (s *State) rollAhead() {
+	for i := range s.ahead {
+		s.ahead[i] = 1 + uint8(s.dice.Uniform(&s.seed, seed.Dice, 6))
+	}
+}
+
+// Owed returns which kind of decision is owed, and by which seats, a bit each:
+// none while something follows by itself (Next) or when the game is over.
+func (s *State) Owed() (kind Kind, seats uint8) {
+	if _, more := s.Next(); more || s.Over {
+		return 0, 0
+	}
+	return s.owed()
+}
+
+func (s *State) owed() (Kind, uint8) {
+	switch {
+	case s.Offer.Open:
+		return KindTrade, s.Offer.Asked &^ s.Offer.Answered
+	case s.step == stepSetup:
+		return KindSetup, 1 << s.Seat
+	case s.step == stepDiscard:
+		return KindDiscard, s.discarding
+	case s.step == stepBandit:
+		return KindBandit, 1 << s.Seat
+	default:
+		return KindTurn, 1 << s.Seat
+	}
+}
+
+// TrueScore returns a seat's points, hidden ones included.
+func (s *State) TrueScore(seat uint8) int {
+	return s.Score(seat) + int(s.Devs[seat][VictoryPoint]+s.Bought[seat][VictoryPoint])
+}
+
+// Placements returns the finishing position of each seat of a game that is
+// over: from 1, ties sharing one and leaving the next ones out; 0 for a seat
+// that does not play. A winner is first whatever the others have.
+func (s *State) Placements() [MaxSeats]uint8 {
+	var rank [MaxSeats]int
+	for seat := range s.Seats {
+		rank[seat] = s.TrueScore(seat)
+	}
+	if s.reason == Win {
+		rank[s.Seat] = 1 << 10
+	}
+	var places [MaxSeats]uint8
+	for seat := range s.Seats {
+		places[seat] = 1
+		for other := range s.Seats {
+			if rank[other] > rank[seat] {
+				places[seat]++
+			}
+		}
+	}
+	return places
+}
+
+// Default returns what is played for a seat that did not answer the decision
+// that it owes ("Defaults when a decision fails").
+func (s *State) Default(seat uint8) Action {
+	switch kind, _ := s.owed(); kind {
+	case KindSetup:
+		v := s.openVertices().First()
+		return Action{Type: Setup, Vertex: v, Edges: [2]uint8{board.VertexEdges[v][0], board.None}}
+	case KindDiscard:
+		return Action{Type: Discard, Giving: s.largest(seat, s.surplus(seat))}
+	case KindBandit:
+		hex := uint8(0)
+		if s.Bandit == 0 {
+			hex = 1
+		}
+		return Action{Type: MoveBandit, Hex: hex, Victim: board.None}
+	case KindTrade:
+		return Action{Type: Respond}
+	default:
+		return Action{Type: EndTurn}
+	}
+}
+
+// surplus returns how many cards a seat must discard.
+func (s *State) surplus(seat uint8) int { return int(s.HandCounts[seat]) / 2 }
+
+// largest takes n cards from a hand, each from the largest pile that is left,
+// the first in the resources' order among equals.
+func (s *State) largest(seat uint8, n int) Cards {
+	hand, taken := s.Hands[seat], Cards{}
+	for range n {
+		top := 0
+		for r := range hand {
+			if hand[r] > hand[top] {
+				top = r
+			}
+		}
+		hand[top]--
+		taken[top]++
+	}
+	return taken
+}

@@ -1,0 +1,315 @@
+package match
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"hexarena/domain/board"
+	"hexarena/domain/game"
+	"hexarena/domain/seed"
+)
+
+// Seating is what a match starts from: a table of the ladder, and the nonces
+// that its bots sent.
+type Seating struct {
+	MatchID    string
+	Mode       string
+	Table      Table
+	Bots       []Seat // in ladder order, as Table.Bots
+	Commitment seed.Seed
+	Nonces     []string // in ladder order
+	Deadlines  Deadlines
+}
+
+// Start returns the events that open a match: the seats follow from the joint
+// seed.
+func (m Match) Start(s Seating) ([]Event, error) {
+	if m.Started.MatchID != "" {
+		return nil, errors.New("the match has started before")
+	}
+	if len(s.Bots) < 3 || len(s.Bots) > game.MaxSeats || len(s.Bots) != len(s.Nonces) || len(s.Bots) != len(s.Table.Bots) {
+		return nil, fmt.Errorf("a table of %d bots with %d nonces", len(s.Bots), len(s.Nonces))
+	}
+	if seed.Commitment(m.ServerSeed) != s.Commitment {
+		return nil, errors.New("the commitment does not fit the seed key")
+	}
+	joint := seed.Joint(m.ServerSeed, s.Nonces)
+	seats := make([]Seat, len(s.Bots))
+	for i, at := range joint.Seating(len(s.Bots)) {
+		seats[i] = s.Bots[at]
+	}
+	started := Started{
+		MatchID: s.MatchID, Mode: s.Mode, Rules: RulesVersion, Seats: seats, Table: s.Table,
+		Commitment: s.Commitment, Nonces: s.Nonces, Deadlines: s.Deadlines,
+	}
+	d := decider{m: m}
+	d.emit(started)
+	d.emit(BoardLaid{d.m.board})
+	return d.events, nil
+}
+
+// Outcome is how an open decision closed: with a frame, or with the cause why
+// none counts.
+type Outcome struct {
+	Decision  int
+	Frame     []byte // the raw answer; beside a Cause, only of a malformed one
+	Cause     string // "" where Frame is an answer
+	Heard     bool   // a complete frame came meanwhile, though a stale one
+	ElapsedMs int64
+}
+
+// Settle returns the events that the outcomes of all open decisions cause, in
+// the order of one append (decisions.md, "Batches"): for each seat in order
+// timeout or illegal if any, its action, resign if it was the third strike;
+// then what follows, through the turns of resigned seats, up to the next
+// decision that someone is asked. There must be one outcome for each of Asks.
+func (m Match) Settle(outcomes []Outcome) ([]Event, error) {
+	asks := m.Asks()
+	if len(asks) == 0 || len(asks) != len(outcomes) {
+		return nil, ErrStaleDecision
+	}
+	byID := map[int]Outcome{}
+	for _, o := range outcomes {
+		byID[o.Decision] = o
+	}
+	for _, ask := range asks {
+		if _, ok := byID[ask.ID]; !ok {
+			return nil, ErrStaleDecision
+		}
+	}
+	d := decider{m: m}
+	d.batch(byID)
+	for !d.m.Over() && len(d.m.Asks()) == 0 {
+		d.batch(nil)
+	}
+	return d.events, nil
+}
+
+// Cancel returns the event that aborts a match that is not over.
+func (m Match) Cancel(why string) ([]Event, error) {
+	if m.Over() || m.Started.MatchID == "" {
+		return nil, errors.New("the match is not running")
+	}
+	return []Event{Aborted{Why: why, Seed: m.Seed, Proof: m.Proof()}}, nil
+}
+
+// decider collects events while it folds them.
+type decider struct {
+	m      Match
+	events []Event
+}
+
+func (d *decider) emit(e Event) {
+	d.events = append(d.events, e)
+	d.m = Evolve(d.m, e)
+}
+
+// batch closes all open decisions, those of resigned seats by their defaults,
+// and emits what follows.
+func (d *decider) batch(outcomes map[int]Outcome) {
+	for _, dec := range d.m.open {
+		if o, ok := outcomes[dec.ID]; ok && !d.m.Resigned[dec.Seat] {
+			d.close(dec, o)
+		} else {
+			d.playDefault(dec)
+		}
+	}
+	d.follow()
+}
+
+// follow emits what follows by itself.
+func (d *decider) follow() {
+	for c, more := d.m.Game.Next(); more; c, more = d.m.Game.Next() {
+		d.emit(d.event(c))
+	}
+}
+
+// close emits what one outcome causes.
+func (d *decider) close(dec Decision, o Outcome) {
+	a, err := d.read(dec, o)
+	if err == nil {
+		d.emit(ActionPlayed{dec.Seat, ActionData{
+			Decision: dec.ID, Kind: dec.Kind.String(), Action: a.json, ElapsedMs: &o.ElapsedMs, Collected: d.collected(dec.Seat, a.action),
+		}})
+		return
+	}
+	strikes := d.m.Strikes[dec.Seat] + 1
+	var illegal *game.Illegal
+	if errors.As(err, &illegal) {
+		d.emit(AnswerRejected{dec.Seat, IllegalData{
+			Decision: dec.ID, Kind: dec.Kind.String(), Reason: illegal.Reason, Message: illegal.Message,
+			Answer: stored(o.Frame), ElapsedMs: o.ElapsedMs, Strikes: strikes,
+		}})
+	} else {
+		d.emit(timedOut(dec, o, strikes))
+	}
+	d.playDefault(dec)
+	if strikes >= MaxStrikes {
+		d.emit(SeatResigned{dec.Seat, ResignData{strikes}})
+	}
+}
+
+func timedOut(dec Decision, o Outcome, strikes int) DecisionTimedOut {
+	e := DecisionTimedOut{Seat: dec.Seat, Heard: o.Heard, TimeoutData: TimeoutData{
+		Decision: dec.ID, Kind: dec.Kind.String(), Cause: o.Cause, ElapsedMs: o.ElapsedMs, Strikes: strikes,
+	}}
+	if e.Cause == "" {
+		e.Cause = CauseMalformed
+	}
+	if e.Cause == CauseMalformed {
+		text := stored(o.Frame)
+		e.Answer = &text
+	}
+	return e
+}
+
+// read returns the answer of an outcome, an ErrMalformed, or the *game.Illegal
+// that says which rule it breaks.
+func (d *decider) read(dec Decision, o Outcome) (answer, error) {
+	if o.Cause != "" {
+		return answer{}, malformed("%s", o.Cause)
+	}
+	id, action, err := envelope(o.Frame)
+	if err != nil {
+		return answer{}, err
+	}
+	if id != dec.ID {
+		return answer{}, malformed("id %d was never asked", id)
+	}
+	a, err := parseAction(dec.Kind, action)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := d.m.Game.Check(uint8(dec.Seat), a.action); err != nil {
+		return answer{}, err
+	}
+	if a.talk != "" && d.m.talked>>dec.Seat&1 != 0 {
+		return answer{}, &game.Illegal{Reason: game.ReasonTalkTwice, Message: "the seat has talked this turn; one message a turn is allowed"}
+	}
+	return a, nil
+}
+
+// playDefault emits the default of an open decision.
+func (d *decider) playDefault(dec Decision) {
+	action := d.m.Game.Default(uint8(dec.Seat))
+	d.emit(ActionPlayed{dec.Seat, ActionData{Decision: dec.ID, Kind: dec.Kind.String(), Action: actionJSON(action), Default: true}})
+}
+
+// collected returns the cards that an embargo takes, by seat; nil for other
+// actions.
+func (d *decider) collected(seat int, a game.Action) []int {
+	if a.Type != game.PlayEmbargo {
+		return nil
+	}
+	list := make([]int, d.m.Game.Seats)
+	for s := range list {
+		if s != seat {
+			list[s] = int(d.m.Game.Hands[s][a.Get])
+		}
+	}
+	return list
+}
+
+// event turns a consequence into an event.
+func (d *decider) event(c game.Consequence) Event {
+	switch c.Kind {
+	case game.Rolled:
+		return DiceRolled{int(c.Seat), RollData{Turn: int(c.Turn), Dice: [2]int{int(c.Dice[0]), int(c.Dice[1])}}}
+	case game.Stole:
+		return CardStolen{int(c.Seat), StealData{Victim: int(c.To)}}
+	case game.Traded:
+		return TradeExecuted{TradeData{From: int(c.From), To: int(c.To), Give: Counts(c.Give), Get: Counts(c.Get)}}
+	case game.AwardMoved:
+		return AwardMoved{AwardData{Award: c.Award.String(), From: seatOrNil(c.From), To: seatOrNil(c.To)}}
+	default:
+		return d.ended(c)
+	}
+}
+
+func (d *decider) ended(c game.Consequence) GameEnded {
+	over := d.m.Game
+	over.Apply(c)
+	e := GameEnded{EndData: EndData{Reason: c.Reason.String()}, Seed: d.m.Seed, Proof: d.m.Proof()}
+	placements := over.Placements()
+	for s := range int(over.Seats) {
+		e.Scores = append(e.Scores, over.TrueScore(uint8(s)))
+		e.Placements = append(e.Placements, int(placements[s]))
+	}
+	return e
+}
+
+// maxStoredAnswer is how many bytes of a raw answer are kept.
+const maxStoredAnswer = 4096
+
+// stored returns a raw frame as it is kept: valid UTF-8, cut on a code point.
+func stored(frame []byte) string {
+	text := strings.ToValidUTF8(string(frame[:min(len(frame), maxStoredAnswer+utf8.UTFMax)]), "\uFFFD")
+	if len(text) <= maxStoredAnswer {
+		return text
+	}
+	cut := maxStoredAnswer
+	for !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut]
+}
+
+// actionJSON writes an action in the shape of its kind, as a bot would.
+func actionJSON(a game.Action) json.RawMessage {
+	fields := map[string]any{}
+	id := func(name string, v uint8) {
+		if v != board.None {
+			fields[name] = v
+		}
+	}
+	switch a.Type {
+	case game.Setup:
+		id("settlement", a.Vertex)
+		id("road", a.Edges[0])
+	case game.Discard:
+		fields["cards"] = Counts(a.Giving)
+	case game.MoveBandit:
+		id("hex", a.Hex)
+		id("victim", a.Victim)
+	case game.Respond:
+		fields["accept"] = a.Accept
+	default:
+		turnJSON(a, fields, id)
+	}
+	b, err := json.Marshal(fields)
+	if err != nil {
+		panic(err) // maps of numbers and strings always encode
+	}
+	return b
+}
+
+func turnJSON(a game.Action, fields map[string]any, id func(string, uint8)) {
+	fields["type"] = a.Type.String()
+	switch a.Type {
+	case game.BuildRoad:
+		id("edge", a.Edges[0])
+	case game.BuildSettlement, game.BuildCity:
+		id("vertex", a.Vertex)
+	case game.PlayKnight:
+		id("hex", a.Hex)
+		id("victim", a.Victim)
+	case game.PlayRoadworks:
+		edges := []int{int(a.Edges[0])}
+		if a.Edges[1] != board.None {
+			edges = append(edges, int(a.Edges[1]))
+		}
+		fields["edges"] = edges
+	case game.PlayWindfall:
+		fields["take"] = Counts(a.Taking)
+	case game.PlayEmbargo:
+		fields["resource"] = a.Get.String()
+	case game.BankTrade:
+		fields["give"], fields["get"] = a.Give.String(), a.Get.String()
+	case game.OfferTrade:
+		fields["give"], fields["get"] = Counts(a.Giving), Counts(a.Taking)
+		id("to", a.To)
+	}
+}

@@ -1,0 +1,138 @@
+package match
+
+import (
+	"encoding/json"
+	"time"
+
+	"hexarena/domain/game"
+)
+
+// FrameBoard is the part of a board that changes; hexes and ports stand once,
+// beside the frames.
+type FrameBoard struct {
+	Bandit int `json:"bandit"`
+}
+
+// Frame is the public state after one public event, and that event alone.
+type Frame struct {
+	Seq   int         `json:"seq"`
+	Event PublicEvent `json:"event"`
+	Common
+	Board FrameBoard `json:"board"`
+
+	// Of an ended match, on demand: a seat's own cards, or every seat's.
+	Hand              any `json:"hand,omitempty"`
+	DevCards          any `json:"devCards,omitempty"`
+	DevBoughtThisTurn any `json:"devBoughtThisTurn,omitempty"`
+}
+
+// Spectator folds a match from public facts alone: it cannot show what it does
+// not know.
+type Spectator struct {
+	Public game.Public
+	Seq    int
+	table
+	seats int
+}
+
+// Fold returns s as it is after e; ok says whether e is public, and so makes a
+// frame.
+func (s Spectator) Fold(e Event) (after Spectator, ok bool) {
+	if started, is := e.(Started); is {
+		s.seats = len(started.Seats)
+		return s, false
+	}
+	if kind, _, _ := Publish(e); kind == "" {
+		return s, false
+	}
+	s.Seq++
+	switch e := e.(type) {
+	case BoardLaid:
+		s.Public = game.NewPublic(s.seats, e.layout())
+	case DiceRolled, CardStolen, TradeExecuted, AwardMoved, GameEnded:
+		s.Public.Apply(consequence(e))
+		s.table.follow(e)
+	case ActionPlayed:
+		a, talk := playedAction(e.ActionData)
+		var collected [game.MaxSeats]uint16
+		for seat, n := range e.Collected {
+			collected[seat] = uint16(n)
+		}
+		s.Public.Act(uint8(e.Seat), a, collected)
+		s.table.act(e.Seat, a.Type, talk, s.Public.Turn)
+	}
+	return s, true
+}
+
+// Frame returns the frame after e, which Fold just folded. Whole says whether
+// the event shows its data: only once the match has ended.
+func (s *Spectator) Frame(e Event, at time.Time, whole bool) Frame {
+	return frame(&s.Public, &s.table, publicEvent(e, s.Seq, at, whole))
+}
+
+// HandsOf selects whose cards the frames of an ended match show.
+type HandsOf int
+
+// AllHands shows every seat's cards, NoHands nobody's; 0..3 are seats.
+const (
+	AllHands HandsOf = -1
+	NoHands  HandsOf = -2
+)
+
+// Frame returns the frame after e, which Evolve just folded, with the cards
+// that a spectator of an ended match asks for.
+func (m *Match) Frame(e Event, at time.Time, hands HandsOf) Frame {
+	f := frame(&m.Game.Public, &m.table, publicEvent(e, m.Seq, at, true))
+	switch hands {
+	case NoHands:
+	case AllHands:
+		seats := int(m.Game.Seats)
+		all, devs, bought := make([]Counts, seats), make([][]string, seats), make([][]string, seats)
+		for s := range seats {
+			all[s], devs[s], bought[s] = Counts(m.Game.Hands[s]), devNames(m.Game.Devs[s]), devNames(m.Game.Bought[s])
+		}
+		f.Hand, f.DevCards, f.DevBoughtThisTurn = all, devs, bought
+	default:
+		f.Hand, f.DevCards, f.DevBoughtThisTurn = Counts(m.Game.Hands[hands]), devNames(m.Game.Devs[hands]), devNames(m.Game.Bought[hands])
+	}
+	return f
+}
+
+func frame(p *game.Public, t *table, e PublicEvent) Frame {
+	return Frame{Seq: e.Seq, Event: e, Common: common(p, t), Board: FrameBoard{int(p.Bandit)}}
+}
+
+// BoardOf returns the hexes and ports of a match, as they stand beside frames.
+func BoardOf(b BoardData) json.RawMessage {
+	raw, err := json.Marshal(struct {
+		Hexes []Hex  `json:"hexes"`
+		Ports []Port `json:"ports"`
+	}{b.Hexes, b.Ports})
+	if err != nil {
+		panic(err) // numbers and strings always encode
+	}
+	return raw
+}
+
+// TimeFormat is how every time is written: RFC 3339, UTC, milliseconds.
+const TimeFormat = "2006-01-02T15:04:05.000Z"
+
+func publicEvent(e Event, seq int, at time.Time, whole bool) PublicEvent {
+	kind, seat, data := Publish(e)
+	p := PublicEvent{Seq: seq, At: at.UTC().Format(TimeFormat), Kind: kind, Seat: seat}
+	if whole {
+		p.Data = data
+	}
+	return p
+}
+
+// Replay folds a match's stream into the history that its record shows once it
+// has ended (specification, MatchEvent).
+type Replay struct{ Events []PublicEvent }
+
+// Add appends e if it is public.
+func (r *Replay) Add(e Event, at time.Time) {
+	if kind, _, _ := Publish(e); kind != "" {
+		r.Events = append(r.Events, publicEvent(e, len(r.Events)+1, at, true))
+	}
+}

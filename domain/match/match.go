@@ -1,0 +1,285 @@
+// Package match is the match aggregate: who sits where, which decisions are
+// owed, what an answer or its absence causes, strikes, resignation, abort and
+// placements; and what each seat and each spectator sees of it. The rules of
+// play are game's; sockets, clocks and the log are its callers'.
+//
+// A match is decided in whole batches: Asks says which decisions are open,
+// Settle turns their outcomes into the events to append as one, and Evolve
+// folds them. Nothing of an open batch is in the state.
+package match
+
+import (
+	"errors"
+	"math/bits"
+
+	"hexarena/domain/board"
+	"hexarena/domain/game"
+	"hexarena/domain/seed"
+)
+
+// MaxStrikes is how many strikes resign a seat.
+const MaxStrikes = 3
+
+// ErrStaleDecision says that outcomes are not those of the decisions owed now.
+var ErrStaleDecision = errors.New("outcomes do not answer the decisions that are owed")
+
+// Decision is one answer that a seat owes.
+type Decision struct {
+	ID   int
+	Seat int
+	Kind game.Kind
+}
+
+// Match is the state of one match. Evolve returns a new one and leaves the old
+// one valid, so that a copy is a fork.
+type Match struct {
+	ServerSeed seed.Seed // from the seed key; never in the log while the match runs
+	Seed       seed.Seed // joint; zero until Started
+	Started    Started
+	Game       game.State
+	Strikes    [game.MaxSeats]int
+	Resigned   [game.MaxSeats]bool
+	Heard      [game.MaxSeats]bool // answered anything, even nonsense
+	Seq        int                 // of the last public event
+	End        *GameEnded
+	Abort      *Aborted
+
+	table
+	board  BoardData            // shared by all views; the bandit stands in Game
+	open   []Decision           // owed, resigned seats included, in seat order
+	nextID int                  // the id of the next decision
+	asked  [game.MaxSeats]idSet // closed decisions that the seat was asked
+}
+
+// table is the talk of a table, which the rules do not know.
+type table struct {
+	talk      []TableTalk
+	offerTalk string
+	talked    uint8 // seats that have talked this turn, a bit each
+}
+
+// idSet is a set of decision ids, shared between copies: With copies it.
+type idSet []uint64
+
+func (s idSet) has(id int) bool {
+	return id >= 0 && id/64 < len(s) && s[id/64]>>(id%64)&1 != 0
+}
+
+func (s idSet) with(id int) idSet {
+	t := make(idSet, max(len(s), id/64+1))
+	copy(t, s)
+	t[id/64] |= 1 << (id % 64)
+	return t
+}
+
+// New returns a match before its first event. The server seed may be left
+// zero by who folds an ended match: GameEnded and Aborted carry it.
+func New(serverSeed seed.Seed) Match { return Match{ServerSeed: serverSeed, nextID: 1} }
+
+// Over says whether nothing more can happen.
+func (m *Match) Over() bool { return m.End != nil || m.Abort != nil }
+
+// Proof returns what lets anyone recompute the seed.
+func (m *Match) Proof() Proof {
+	t := m.Started.Table
+	return Proof{ServerSeed: m.ServerSeed, Nonces: m.Started.Nonces, Table: t.Bots, Revision: t.Revision, Index: t.Index, SeedKey: t.SeedKey}
+}
+
+// Missed says whether a seat missed the match: it was asked, and nothing at
+// all came back (specification, "Missed games").
+func (m *Match) Missed(seat int) bool { return !m.Heard[seat] }
+
+// Asks returns the decisions that are owed by seats that still play, in seat
+// order: none once the match is over.
+func (m *Match) Asks() []Decision {
+	if m.Over() {
+		return nil
+	}
+	var asks []Decision
+	for _, d := range m.open {
+		if !m.Resigned[d.Seat] {
+			asks = append(asks, d)
+		}
+	}
+	return asks
+}
+
+// Request returns the request of an open decision, its deadline aside.
+func (m *Match) Request(d Decision) Request {
+	return Request{
+		ID:      d.ID,
+		MatchID: m.Started.MatchID,
+		Mode:    m.Started.Mode,
+		Seat:    d.Seat,
+		Kind:    d.Kind.String(),
+		View:    m.View(d.Seat),
+	}
+}
+
+// Closes says whether a frame from a seat closes its open decision: all do but
+// those that answer a decision that the seat was asked before.
+func (m *Match) Closes(seat int, frame []byte) bool {
+	id, _, err := envelope(frame)
+	return err != nil || !m.asked[seat].has(id)
+}
+
+// Evolve returns m as it is after e. It never rejects: e already happened.
+func Evolve(m Match, e Event) Match {
+	if kind, _, _ := Publish(e); kind != "" {
+		m.Seq++
+	}
+	switch e := e.(type) {
+	case Started:
+		m.Started = e
+		m.Seed = seed.Joint(m.ServerSeed, e.Nonces)
+		m.Game = game.New(m.Seed, len(e.Seats))
+		m.board = boardData(&m.Game.Public)
+	case DiceRolled, CardStolen, TradeExecuted, AwardMoved:
+		m.Game.Apply(consequence(e))
+		m.table.follow(e)
+	case ActionPlayed:
+		m.act(e)
+	case DecisionTimedOut:
+		m.Strikes[e.Seat] = e.Strikes
+		m.Heard[e.Seat] = m.Heard[e.Seat] || e.Heard || e.Cause == CauseMalformed || e.Cause == CauseOversized
+		m.asked[e.Seat] = m.asked[e.Seat].with(e.Decision)
+	case AnswerRejected:
+		m.Strikes[e.Seat] = e.Strikes
+		m.Heard[e.Seat] = true
+		m.asked[e.Seat] = m.asked[e.Seat].with(e.Decision)
+	case SeatResigned:
+		m.Resigned[e.Seat] = true
+	case GameEnded:
+		m.Game.Apply(consequence(e))
+		m.End = &e
+	case Aborted:
+		m.Abort = &e
+	}
+	m.openNext()
+	return m
+}
+
+// act folds an action and closes its decision.
+func (m *Match) act(e ActionPlayed) {
+	a, talk := playedAction(e.ActionData)
+	m.Game.Act(uint8(e.Seat), a)
+	m.table.act(e.Seat, a.Type, talk, m.Game.Turn)
+	if !e.Default {
+		m.Heard[e.Seat] = true
+		m.asked[e.Seat] = m.asked[e.Seat].with(e.Decision)
+	}
+	var open []Decision
+	for _, d := range m.open {
+		if d.Seat != e.Seat {
+			open = append(open, d)
+		}
+	}
+	m.open = open
+	m.nextID = max(m.nextID, e.Decision+1)
+}
+
+// openNext opens the decisions that the game owes, once those before are
+// closed and all that follows from them has happened.
+func (m *Match) openNext() {
+	if len(m.open) > 0 || m.Started.MatchID == "" || m.Over() {
+		return
+	}
+	kind, seats := m.Game.Owed()
+	if seats == 0 {
+		return
+	}
+	open := make([]Decision, 0, bits.OnesCount8(seats))
+	for ; seats != 0; seats &= seats - 1 {
+		open = append(open, Decision{ID: m.nextID + len(open), Seat: bits.TrailingZeros8(seats), Kind: kind})
+	}
+	m.open = open
+	m.nextID += len(open)
+}
+
+// follow folds what a consequence does to the talk.
+func (t *table) follow(e Event) {
+	if _, ok := e.(DiceRolled); ok {
+		t.talked = 0
+	}
+}
+
+// act logs the talk of an action.
+func (t *table) act(seat int, typ game.Type, talk string, turn uint16) {
+	if typ == game.OfferTrade {
+		t.offerTalk = talk
+	}
+	if talk == "" {
+		return
+	}
+	t.talked |= 1 << seat
+	log := append(make([]TableTalk, 0, len(t.talk)+1), t.talk...)
+	log = append(log, TableTalk{Seat: seat, Message: talk, Turn: int(turn)})
+	t.talk = log[max(0, len(log)-TalkLogLen):]
+}
+
+// consequence translates an event into the rules' terms.
+func consequence(e Event) game.Consequence {
+	switch e := e.(type) {
+	case DiceRolled:
+		return game.Consequence{Kind: game.Rolled, Seat: uint8(e.Seat), Turn: uint16(e.Turn), Dice: [2]uint8{uint8(e.Dice[0]), uint8(e.Dice[1])}}
+	case CardStolen:
+		return game.Consequence{Kind: game.Stole, Seat: uint8(e.Seat), To: uint8(e.Victim)}
+	case TradeExecuted:
+		return game.Consequence{Kind: game.Traded, From: uint8(e.From), To: uint8(e.To), Give: game.Cards(e.Give), Get: game.Cards(e.Get)}
+	case AwardMoved:
+		award := game.LongestRoad
+		if e.Award == game.LargestArmy.String() {
+			award = game.LargestArmy
+		}
+		return game.Consequence{Kind: game.AwardMoved, Award: award, From: seatOf(e.From), To: seatOf(e.To)}
+	case GameEnded:
+		return game.Consequence{Kind: game.Ended, Reason: endReason(e.Reason)}
+	default:
+		panic("no consequence: " + e.EventType())
+	}
+}
+
+func seatOf(seat *int) uint8 {
+	if seat == nil {
+		return board.None
+	}
+	return uint8(*seat)
+}
+
+func endReason(name string) game.EndReason {
+	for _, r := range []game.EndReason{game.Win, game.Stalemate} {
+		if r.String() == name {
+			return r
+		}
+	}
+	return game.TurnCap
+}
+
+// playedAction reads the action of a stored event back. What the log holds was
+// checked before it was stored.
+func playedAction(d ActionData) (game.Action, string) {
+	v, err := parseJSON(d.Action)
+	if err != nil {
+		return game.Action{}, ""
+	}
+	a, err := parseAction(kindOf(d.Kind), v)
+	if err != nil {
+		return game.Action{}, ""
+	}
+	return a.action, a.talk
+}
+
+func kindOf(name string) game.Kind {
+	for k := game.KindSetup; k < game.KindTrade; k++ {
+		if k.String() == name {
+			return k
+		}
+	}
+	return game.KindTrade
+}
+
+// StreamPrefix begins the name of every match's stream.
+const StreamPrefix = "match-"
+
+// Stream names the stream of a match.
+func Stream(matchID string) string { return StreamPrefix + matchID }

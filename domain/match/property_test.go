@@ -1,0 +1,117 @@
+package match
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"hexarena/domain/game"
+)
+
+var at = time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC)
+
+// Whatever bots answer, the match ends, and its events keep what they promise.
+func TestAnyAnswersKeepTheInvariants(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		seats := rapid.IntRange(3, 4).Draw(t, "seats")
+		madness := rapid.SampledFrom([]int{0, 2, 10, 60, 100}).Draw(t, "madness")
+		bots := wild(rng, madness)
+
+		m, stored := begin(t, randomSeed(rng), seats)
+		for !m.Over() {
+			checkViews(t, &m)
+			var more []Event
+			m, more = step(t, m, bots)
+			stored = append(stored, more...)
+		}
+		checkHistory(t, m, stored)
+	})
+}
+
+// checkHistory holds what was stored against itself: it decodes to the same
+// events, folds to the same match, and a spectator who sees public events
+// alone sees the same board.
+func checkHistory(t *rapid.T, m Match, stored []Event) {
+	again, spectator := New(m.ServerSeed), Spectator{}
+	seq := 0
+	for _, e := range stored {
+		data, err := json.Marshal(e)
+		require.NoError(t, err)
+		decoded, err := Decode(e.EventType(), data)
+		require.NoError(t, err)
+		again = Evolve(again, decoded)
+		var public bool
+		if spectator, public = spectator.Fold(decoded); public {
+			seq++
+			require.Equal(t, again.Game.Public, spectator.Public, "after %d %s", seq, e.EventType())
+			require.Equal(t, again.Frame(decoded, at, NoHands), spectator.Frame(decoded, at, true))
+			require.Equal(t, seq, spectator.Seq)
+		}
+	}
+	require.Equal(t, m.Game, again.Game)
+	require.Equal(t, m.Strikes, again.Strikes)
+	require.NotNil(t, again.End)
+	for s := range m.Strikes {
+		require.LessOrEqual(t, m.Strikes[s], MaxStrikes)
+		require.Equal(t, m.Strikes[s] == MaxStrikes, m.Resigned[s])
+	}
+}
+
+// checkViews proves that a view is the specification's, encoded by hand as by
+// encoding/json, and that it does not change with what the viewer cannot see.
+func checkViews(t *rapid.T, m *Match) {
+	for seat := range int(m.Game.Seats) {
+		v := m.View(seat)
+		want, err := json.Marshal(v)
+		require.NoError(t, err)
+		got := v.AppendJSON(nil)
+		require.Equal(t, string(want), string(got))
+
+		other := *m
+		for s := range other.Game.Hands {
+			if s != seat {
+				other.Game.Hands[s] = game.Cards{uint16(m.Game.HandCounts[s])}
+				other.Game.Devs[s], other.Game.Bought[s] = game.DevCards{m.Game.DevCounts[s]}, game.DevCards{}
+			}
+		}
+		require.Equal(t, string(got), string(ptr(other.View(seat)).AppendJSON(nil)))
+
+		hand, devs := 0, len(v.DevCards)+len(v.DevBoughtThisTurn)
+		for _, n := range v.Hand {
+			hand += int(n)
+		}
+		require.Equal(t, v.HandCounts[seat], hand)
+		require.Equal(t, v.DevCounts[seat], devs)
+		require.LessOrEqual(t, v.Scores[seat], v.MyScore)
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// Settling is a function of the match and the outcomes: asked twice, it says
+// the same, and the match it was asked of stays as it was.
+func TestSettleChangesNothing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	m, _ := begin(t, randomSeed(rng), 4)
+	for !m.Over() {
+		before := m.Game
+		var outcomes []Outcome
+		for _, d := range m.Asks() {
+			o := wild(rng, 10)(&m, d)
+			o.Decision = d.ID
+			outcomes = append(outcomes, o)
+		}
+		one, err := m.Settle(outcomes)
+		require.NoError(t, err)
+		two, err := m.Settle(outcomes)
+		require.NoError(t, err)
+		require.Equal(t, one, two)
+		require.Equal(t, before, m.Game)
+		m = fold(m, one)
+	}
+}
