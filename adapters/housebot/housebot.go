@@ -1,0 +1,141 @@
+// Package housebot serves the arena's own bots: HTTP servers that answer /ping
+// and play over a WebSocket, as an owner's bot would. They know what a bot is
+// told, the rules and the board, and nothing of the arena's insides.
+package housebot
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"nhooyr.io/websocket"
+
+	"hexarena/domain/match"
+)
+
+// strategy answers decisions of one match. The action is encoded as JSON.
+type strategy interface {
+	answer(r *match.Request) any
+}
+
+var strategies = map[string]func(*rand.Rand) strategy{
+	"random": func(rng *rand.Rand) strategy { return &random{rng: rng} },
+	"greedy": func(rng *rand.Rand) strategy { return &greedy{rng: rng} },
+}
+
+// Names lists the bots that there are.
+func Names() []string { return slices.Sorted(maps.Keys(strategies)) }
+
+// Options make a bot.
+type Options struct {
+	Name      string            // one of Names
+	PublicKey ed25519.PublicKey // of the arena; nil: upgrades are not verified
+	Think     time.Duration     // how long it waits before each answer
+	Seed      uint64            // of its chance; matches differ by their ids
+	Logger    *slog.Logger
+}
+
+// Handler returns the bot's server, for every path.
+func Handler(o Options) (http.Handler, error) {
+	if strategies[o.Name] == nil {
+		return nil, fmt.Errorf("no house bot is called %q: there are %s", o.Name, strings.Join(Names(), ", "))
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &server{o}, nil
+}
+
+type server struct{ Options }
+
+// ServeHTTP implements http.Handler.
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/ping"):
+		_, _ = w.Write([]byte("pong"))
+	case s.PublicKey != nil && !s.verified(r.Header):
+		http.Error(w, "the signature does not verify", http.StatusUnauthorized)
+	default:
+		s.play(w, r)
+	}
+}
+
+// maxSkew is how far an upgrade's timestamp may be from our clock
+// (specification, "Authentication" 7).
+const maxSkew = 30 * time.Second
+
+func (s *server) verified(h http.Header) bool {
+	timestamp := h.Get("x-arena-timestamp")
+	ms, err := strconv.ParseInt(timestamp, 10, 64)
+	if err != nil || time.Since(time.UnixMilli(ms)).Abs() > maxSkew {
+		return false
+	}
+	signature, err := base64.StdEncoding.DecodeString(h.Get("x-arena-signature"))
+	return err == nil && ed25519.Verify(s.PublicKey, []byte(timestamp+"."+h.Get("x-arena-match")), signature)
+}
+
+// maxRequest is the most that a decision request may be long.
+const maxRequest = 1 << 20
+
+func (s *server) play(w http.ResponseWriter, r *http.Request) {
+	conn, err := websocket.Accept(w, r, nil)
+	if err != nil {
+		return
+	}
+	defer conn.CloseNow()
+	conn.SetReadLimit(maxRequest)
+	id := r.Header.Get("x-arena-match")
+	strategy := strategies[s.Name](rand.New(rand.NewPCG(s.Seed, hash(id))))
+	for {
+		_, frame, err := conn.Read(r.Context())
+		if err != nil {
+			return
+		}
+		if err := s.reply(r.Context(), conn, strategy, frame); err != nil {
+			s.Logger.Warn("decision not answered", "match", id, "error", err)
+			return
+		}
+	}
+}
+
+func (s *server) reply(ctx context.Context, conn *websocket.Conn, strategy strategy, frame []byte) error {
+	var req match.Request
+	if err := json.Unmarshal(frame, &req); err != nil {
+		return fmt.Errorf("request: %w", err)
+	}
+	think := time.NewTimer(min(s.Think, time.Duration(req.DeadlineMs)*time.Millisecond/2))
+	defer think.Stop()
+	action, err := json.Marshal(strategy.answer(&req))
+	if err != nil {
+		return err
+	}
+	answer, err := json.Marshal(match.Response{ID: req.ID, Action: action})
+	if err != nil {
+		return err
+	}
+	select {
+	case <-think.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return conn.Write(ctx, websocket.MessageText, answer)
+}
+
+// hash is FNV-1a.
+func hash(s string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	return h
+}

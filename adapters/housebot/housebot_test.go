@@ -1,0 +1,149 @@
+package housebot
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"nhooyr.io/websocket"
+
+	"hexarena/domain/match"
+	"hexarena/domain/seed"
+)
+
+func start(t *testing.T, server seed.Seed, seats int) match.Match {
+	t.Helper()
+	s := match.Seating{MatchID: "m", Mode: "standard", Commitment: seed.Commitment(server)}
+	for i := range seats {
+		s.Bots = append(s.Bots, match.Seat{BotID: fmt.Sprint(i)})
+		s.Table.Bots = append(s.Table.Bots, fmt.Sprint(i))
+		s.Nonces = append(s.Nonces, "")
+	}
+	m := match.New(server)
+	events, err := m.Start(s)
+	require.NoError(t, err)
+	return fold(m, events)
+}
+
+func fold(m match.Match, events []match.Event) match.Match {
+	for _, e := range events {
+		m = match.Evolve(m, e)
+	}
+	return m
+}
+
+// House bots know the rules: not one of their answers is refused. Between
+// them they trade, talk and play every card.
+func TestHouseBotsPlayByTheRules(t *testing.T) {
+	played := map[string]int{}
+	wins := map[string]int{}
+	for game := range uint64(30) {
+		seats := 3 + int(game%2)
+		m := start(t, seed.Seed{byte(game), 1}, seats)
+		var bots []strategy
+		var names []string
+		for s := range seats {
+			name := Names()[s%2]
+			names = append(names, name)
+			bots = append(bots, strategies[name](rand.New(rand.NewPCG(game, uint64(s)))))
+		}
+		for !m.Over() {
+			var outcomes []match.Outcome
+			for _, d := range m.Asks() {
+				outcomes = append(outcomes, match.Outcome{Decision: d.ID, Frame: ask(t, bots[d.Seat], m, d)})
+			}
+			events, err := m.Settle(outcomes)
+			require.NoError(t, err)
+			for _, e := range events {
+				kind, _, data := match.Publish(e)
+				require.NotContains(t, []string{"illegal", "timeout"}, kind, "%+v", data)
+				played[kind]++
+				if a, ok := e.(match.ActionPlayed); ok {
+					var action struct{ Type, Talk string }
+					require.NoError(t, json.Unmarshal(a.Action, &action))
+					played[action.Type]++
+					if action.Talk != "" {
+						played["talk"]++
+					}
+				}
+			}
+			m = fold(m, events)
+		}
+		for s, p := range m.End.Placements {
+			if p == 1 {
+				wins[names[s]]++
+			}
+		}
+	}
+	t.Log(played, wins)
+	for _, what := range []string{"trade", "talk", "steal", "award", "play_knight", "play_roadworks", "play_windfall", "play_embargo", "bank_trade", "build_city"} {
+		require.Positive(t, played[what], what)
+	}
+	require.Greater(t, wins["greedy"], wins["random"])
+}
+
+// ask sends a request through JSON, as over a socket.
+func ask(t *testing.T, bot strategy, m match.Match, d match.Decision) []byte {
+	t.Helper()
+	r := m.Request(d)
+	var got match.Request
+	require.NoError(t, json.Unmarshal(r.AppendJSON(nil), &got))
+	action, err := json.Marshal(bot.answer(&got))
+	require.NoError(t, err)
+	frame, err := json.Marshal(match.Response{ID: got.ID, Action: action})
+	require.NoError(t, err)
+	return frame
+}
+
+func TestServer(t *testing.T) {
+	public, private, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	h, err := Handler(Options{Name: "greedy", PublicKey: public})
+	require.NoError(t, err)
+	srv := httptest.NewServer(h)
+	defer srv.Close()
+
+	res, err := http.Get(srv.URL + "/ping")
+	require.NoError(t, err)
+	body, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	require.NoError(t, res.Body.Close())
+	require.Equal(t, "pong", string(body))
+
+	dial := func(at time.Time) (*websocket.Conn, *http.Response, error) {
+		timestamp := fmt.Sprint(at.UnixMilli())
+		signature := ed25519.Sign(private, []byte(timestamp+".m"))
+		return websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(srv.URL, "http"), &websocket.DialOptions{HTTPHeader: http.Header{
+			"X-Arena-Match": {"m"}, "X-Arena-Timestamp": {timestamp}, "X-Arena-Signature": {base64.StdEncoding.EncodeToString(signature)},
+		}})
+	}
+	_, res, err = dial(time.Now().Add(-time.Minute))
+	require.Error(t, err)
+	require.Equal(t, http.StatusUnauthorized, res.StatusCode)
+
+	conn, _, err := dial(time.Now())
+	require.NoError(t, err)
+	defer conn.CloseNow()
+	m := start(t, seed.Seed{1}, 3)
+	r := m.Request(m.Asks()[0])
+	r.DeadlineMs = 5000
+	require.NoError(t, conn.Write(context.Background(), websocket.MessageText, r.AppendJSON(nil)))
+	_, frame, err := conn.Read(t.Context())
+	require.NoError(t, err)
+	events, err := m.Settle([]match.Outcome{{Decision: 1, Frame: frame}})
+	require.NoError(t, err)
+	require.False(t, events[0].(match.ActionPlayed).Default)
+
+	_, err = Handler(Options{Name: "cheater"})
+	require.ErrorContains(t, err, "greedy, random")
+}

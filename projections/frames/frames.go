@@ -1,0 +1,110 @@
+// Package frames reads one match's stream: its record, its replay, and the
+// public board after every event. Nothing is kept: the stream is the record.
+package frames
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"hexarena/domain/match"
+	"hexarena/domain/seed"
+	"hexarena/eventstore"
+)
+
+// ErrNoMatch says that a stream holds no match.
+var ErrNoMatch = errors.New("no such match")
+
+// History is what a match's stream holds.
+type History struct {
+	Started match.Started
+	Events  []match.Event // all but Started
+	Times   []time.Time   // when each of Events occurred
+	Seed    *seed.Seed    // once the stream has ended
+	Proof   *match.Proof  // the same
+}
+
+// Read folds a match's stream.
+func Read(ctx context.Context, log eventstore.Log, matchID string) (History, error) {
+	var h History
+	for r, err := range log.Read(ctx, eventstore.StreamID(match.Stream(matchID)), 0, eventstore.ReadOptions{}) {
+		if err != nil {
+			return History{}, fmt.Errorf("read match %s: %w", matchID, err)
+		}
+		e, err := match.Decode(r.Type, r.Data)
+		if err != nil {
+			return History{}, fmt.Errorf("%s@%d: %w", r.Stream, r.Revision, err)
+		}
+		meta, err := eventstore.DecodeMetadata(r)
+		if err != nil {
+			return History{}, err
+		}
+		h.add(e, meta.At)
+	}
+	if h.Started.MatchID == "" {
+		return History{}, ErrNoMatch
+	}
+	return h, nil
+}
+
+func (h *History) add(e match.Event, at time.Time) {
+	switch e := e.(type) {
+	case match.Started:
+		h.Started = e
+		return
+	case match.GameEnded:
+		h.Seed, h.Proof = &e.Seed, &e.Proof
+	case match.Aborted:
+		h.Seed, h.Proof = &e.Seed, &e.Proof
+	}
+	h.Events = append(h.Events, e)
+	h.Times = append(h.Times, at)
+}
+
+// Replay returns the public events, whole. Only an ended match may show them.
+func (h *History) Replay() []match.PublicEvent {
+	var r match.Replay
+	for i, e := range h.Events {
+		r.Add(e, h.Times[i])
+	}
+	return r.Events
+}
+
+// Board returns the board of the match, and whether it is laid yet.
+func (h *History) Board() (match.BoardData, bool) {
+	for _, e := range h.Events {
+		if b, ok := e.(match.BoardLaid); ok {
+			return b.BoardData, true
+		}
+	}
+	return match.BoardData{}, false
+}
+
+// Frames returns the public state after every public event. Whole shows the
+// events' data, which only an ended match may.
+func (h *History) Frames(whole bool) []match.Frame {
+	var list []match.Frame
+	s, _ := match.Spectator{}.Fold(h.Started)
+	for i, e := range h.Events {
+		var public bool
+		if s, public = s.Fold(e); public {
+			list = append(list, s.Frame(e, h.Times[i], whole))
+		}
+	}
+	return list
+}
+
+// OpenFrames returns the frames of an ended match with the cards of a seat, or
+// of all.
+func (h *History) OpenFrames(hands match.HandsOf) []match.Frame {
+	var list []match.Frame
+	m := match.Evolve(match.New(h.Proof.ServerSeed), h.Started)
+	for i, e := range h.Events {
+		m = match.Evolve(m, e)
+		if kind, _, _ := match.Publish(e); kind != "" {
+			list = append(list, m.Frame(e, h.Times[i], hands))
+		}
+	}
+	return list
+}
