@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -45,6 +47,19 @@ const (
 // At demands that r is the revision of the stream's last event.
 func At(r Revision) Expected { return Expected(r) }
 
+// String says what is demanded: a revision, or "no stream", "any", "exists".
+func (e Expected) String() string {
+	switch e {
+	case NoStream:
+		return "no stream"
+	case Any:
+		return "any"
+	case Exists:
+		return "exists"
+	}
+	return strconv.FormatInt(int64(e), 10)
+}
+
 // Event is an event to append. Its ID is made once by the writer and reused in
 // retries, so that a retry after a lost acknowledgement stores once.
 type Event struct {
@@ -54,7 +69,8 @@ type Event struct {
 	Metadata []byte // JSON, see Metadata
 }
 
-// Recorded is an event as stored.
+// Recorded is an event as stored. Its Data and Metadata are shared with other
+// readers: they are not to be modified.
 type Recorded struct {
 	Event
 	Stream   StreamID
@@ -63,7 +79,8 @@ type Recorded struct {
 	Created  time.Time // the server's clock; the writer's is in Metadata.At
 }
 
-// Appended is where an append's last event stands.
+// Appended is where an append's last event stands. The position is 0 where
+// the answer to a retry does not know it any more.
 type Appended struct {
 	Revision Revision
 	Position Position
@@ -90,6 +107,16 @@ type Filter struct {
 	StreamPrefixes []string
 }
 
+// Selects says whether a filter selects a stream's events.
+func (f Filter) Selects(id StreamID) bool {
+	for _, prefix := range f.StreamPrefixes {
+		if strings.HasPrefix(string(id), prefix) {
+			return true
+		}
+	}
+	return len(f.StreamPrefixes) == 0
+}
+
 // Message is one item of a subscription: exactly one field is set.
 type Message struct {
 	Event      *Recorded
@@ -103,35 +130,44 @@ type StreamMetadata struct {
 	MaxAge   time.Duration // whole seconds
 }
 
-// Log is the log's port. Every method ends by its context's deadline.
-// Implementations are safe for concurrent use.
+// Log is the log's port. Every method ends by its context's deadline, with
+// ErrUnavailable where the log was away till then, and with the context's error
+// in any case. Implementations are safe for concurrent use.
 type Log interface {
 	// Append stores all of the events or none. With an Expected that does not
 	// fit it fails with *WrongVersionError; on a tombstoned stream with
-	// ErrStreamDeleted; with ErrTooLarge beyond the log's limit. Any other
-	// error leaves open whether it was stored: retry with the same event ids.
+	// ErrStreamDeleted; beyond MaxAppendBytes with ErrTooLarge; what CheckAppend
+	// refuses is not sent. Any other error leaves open whether it was stored:
+	// retry with the same event ids and the same Expected, which stores once.
 	Append(ctx context.Context, id StreamID, expected Expected, events ...Event) (Appended, error)
 
 	// Read yields a stream's events from a revision, inclusive; a stream that
-	// does not exist is empty. It yields the error, and ends, if it fails part
-	// way: a short history is never silent.
+	// does not exist is empty, one that is tombstoned yields ErrStreamDeleted.
+	// It yields the error, and ends, if it fails part way: a short history is
+	// never silent.
 	Read(ctx context.Context, id StreamID, from Revision, opt ReadOptions) iter.Seq2[Recorded, error]
 
 	// ReadAll yields the events of all streams from a position: inclusive
-	// forwards, exclusive backwards; 0 is the start, EndPosition the end.
-	// System events are left out.
+	// forwards, exclusive backwards; 0 is the start, EndPosition the end. Any
+	// other position must be one that the log gave out: positions have gaps, and
+	// one that is no event's is refused. System events are left out.
 	ReadAll(ctx context.Context, from Position, opt ReadOptions) iter.Seq2[Recorded, error]
 
-	// Subscribe yields the selected events after a position (0: all), what is
-	// stored and then what comes, across outages, each once and in order. It
-	// ends with ctx (no error is yielded then) or with an error that no
-	// retrying mends.
+	// Subscribe yields the selected events after a position (0: all;
+	// EndPosition: only what comes), what is stored and then what comes, across
+	// outages, each once and in order. It ends with ctx (no error is yielded
+	// then) or with an error that no retrying mends. A reader that is slow holds
+	// up only itself. Positions of events and of checkpoints may both be kept
+	// and subscribed from later.
 	Subscribe(ctx context.Context, after Position, filter Filter) iter.Seq2[Message, error]
 
-	// SetMetadata replaces a stream's metadata.
+	// SetMetadata replaces a stream's metadata: reads of the stream no longer
+	// yield what it expires, while ReadAll and Subscribe may.
 	SetMetadata(ctx context.Context, id StreamID, m StreamMetadata) error
 
-	// Tombstone deletes a stream for ever: its name is never used again.
+	// Tombstone deletes a stream for ever: its name is never used again. Its
+	// errors are those of Append; a stream that does not exist can be
+	// tombstoned with Any or NoStream.
 	Tombstone(ctx context.Context, id StreamID, expected Expected) error
 }
 
@@ -152,7 +188,7 @@ type WrongVersionError struct {
 }
 
 func (e *WrongVersionError) Error() string {
-	return fmt.Sprintf("%s is at revision %d, not %d", e.Stream, e.Current, e.Expected)
+	return fmt.Sprintf("%s: expected revision %s, found %s", e.Stream, e.Expected, e.Current)
 }
 
 // IsWrongVersion says whether err is a *WrongVersionError.

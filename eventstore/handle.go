@@ -2,6 +2,7 @@ package eventstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -27,7 +28,10 @@ func (k Kind[S, E]) Fold(state S, r Recorded) (S, error) {
 	return k.Evolve(state, e, m.At), nil
 }
 
-// Load folds a whole stream onto zero, and says what an append must expect.
+// Load folds a whole stream onto zero, and says what an append must expect. A
+// stream whose events have all expired reads as one that does not exist: an
+// append at NoStream then fails with a *WrongVersionError whose Current is what
+// to expect, which Handle does.
 func (k Kind[S, E]) Load(ctx context.Context, log Log, id StreamID, zero S) (S, Expected, error) {
 	state, expected := zero, NoStream
 	for r, err := range log.Read(ctx, id, 0, ReadOptions{}) {
@@ -52,10 +56,16 @@ const handleTries = 20
 // was appended, which a projection can be waited for; deciding on nothing
 // appends nothing, at position 0. An error of decide is returned as it is.
 func (k Kind[S, E]) Handle(ctx context.Context, log Log, id StreamID, zero S, m Metadata, decide func(S) ([]E, error)) (S, Position, error) {
+	// What to expect of a stream that loads empty: it may be one whose events
+	// have expired. Whatever was stored since the load makes a conflict again.
+	expired := NoStream
 	for try := 1; ; try++ {
 		state, expected, err := k.Load(ctx, log, id, zero)
 		if err != nil {
 			return zero, 0, err
+		}
+		if expected == NoStream {
+			expected = expired
 		}
 		events, err := decide(state)
 		if err != nil || len(events) == 0 {
@@ -66,7 +76,9 @@ func (k Kind[S, E]) Handle(ctx context.Context, log Log, id StreamID, zero S, m 
 			return state, 0, err
 		}
 		appended, err := log.Append(ctx, id, expected, encoded...)
-		if IsWrongVersion(err) && try < handleTries {
+		var wrong *WrongVersionError
+		if errors.As(err, &wrong) && try < handleTries {
+			expired = wrong.Current
 			continue
 		}
 		if err != nil {

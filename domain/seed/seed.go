@@ -90,10 +90,11 @@ type Stream struct {
 // drawsPerBlock is how many uint32 one SHA-256 holds.
 const drawsPerBlock = sha256.Size / 4
 
-// Uniform returns the next number in 0..n-1, each as likely as any other.
+// Uniform returns the next number in 0..n-1, each as likely as any other; n is
+// above zero.
 // The stream must be used with one seed and one purpose only.
 func (st *Stream) Uniform(s *Seed, p Purpose, n uint32) uint32 {
-	limit := uint32(1<<32 - (1<<32)%uint64(n)) // 0 where n divides 2³²
+	limit := -(-n % n) // 2³² − (2³² mod n), modulo 2³²: 0 where n divides 2³²
 	for {
 		draw := st.draw(s, p)
 		if limit == 0 || draw < limit {
@@ -122,12 +123,11 @@ func blockOf(s *Seed, p Purpose, block uint64) [sha256.Size]byte {
 	return sha256.Sum256(b)
 }
 
-// shuffle is Fisher–Yates from the last index down.
-func shuffle[T any](s *Seed, p Purpose, items []T) {
+// shuffle is Fisher–Yates over n things, from the last index down.
+func shuffle(s *Seed, p Purpose, n int, swap func(i, j int)) {
 	var st Stream
-	for i := len(items) - 1; i > 0; i-- {
-		j := st.Uniform(s, p, uint32(i+1))
-		items[i], items[j] = items[j], items[i]
+	for i := n - 1; i > 0; i-- {
+		swap(i, int(st.Uniform(s, p, uint32(i+1))))
 	}
 }
 
@@ -142,9 +142,11 @@ func (s Seed) Layout() board.Layout {
 		board.Ore, board.Ore, board.Ore,
 		board.Desert,
 	}}
-	shuffle(&s, BoardResources, l.Resources[:])
+	shuffle(&s, BoardResources, len(l.Resources), func(i, j int) {
+		l.Resources[i], l.Resources[j] = l.Resources[j], l.Resources[i]
+	})
 	tokens := [...]uint8{2, 3, 3, 4, 4, 5, 5, 6, 6, 8, 8, 9, 9, 10, 10, 11, 11, 12}
-	shuffle(&s, BoardTokens, tokens[:])
+	shuffle(&s, BoardTokens, len(tokens), func(i, j int) { tokens[i], tokens[j] = tokens[j], tokens[i] })
 	next := 0
 	for h, r := range l.Resources {
 		if r != board.Desert {
@@ -161,9 +163,11 @@ func (s Seed) Seating(seats int) []int {
 	for i := range order {
 		order[i] = i
 	}
-	shuffle(&s, Seats, order)
+	shuffle(&s, Seats, seats, func(i, j int) { order[i], order[j] = order[j], order[i] })
 	return order
 }
 
 // ShuffleDeck shuffles the cards of a deck in place; it is drawn from index 0.
-func (s Seed) ShuffleDeck(cards []uint8) { shuffle(&s, Deck, cards) }
+func (s Seed) ShuffleDeck(cards []uint8) {
+	shuffle(&s, Deck, len(cards), func(i, j int) { cards[i], cards[j] = cards[j], cards[i] })
+}

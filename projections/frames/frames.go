@@ -71,14 +71,33 @@ func (h *History) Replay() []match.PublicEvent {
 	return r.Events
 }
 
-// Board returns the board of the match, and whether it is laid yet.
-func (h *History) Board() (match.BoardData, bool) {
+// ThinkingMs is the time that each seat took to answer, or failed to, summed
+// over its decisions.
+func (h *History) ThinkingMs() []int64 {
+	total := make([]int64, len(h.Started.Seats))
 	for _, e := range h.Events {
-		if b, ok := e.(match.BoardLaid); ok {
-			return b.BoardData, true
+		switch e := e.(type) {
+		case match.ActionPlayed:
+			if e.ElapsedMs != nil {
+				total[e.Seat] += *e.ElapsedMs
+			}
+		case match.DecisionTimedOut:
+			total[e.Seat] += e.ElapsedMs
+		case match.AnswerRejected:
+			total[e.Seat] += e.ElapsedMs
 		}
 	}
-	return match.BoardData{}, false
+	return total
+}
+
+// Board returns the board of the match, which is laid with its start.
+func (h *History) Board() match.BoardData {
+	for _, e := range h.Events {
+		if b, ok := e.(match.BoardLaid); ok {
+			return b.BoardData
+		}
+	}
+	return match.BoardData{}
 }
 
 // Frames returns the public state after every public event. Whole shows the

@@ -1,0 +1,41 @@
+# What a person can do here. `make help` lists it.
+.DEFAULT_GOAL := help
+SHELL := bash
+GO ?= go
+LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+VULN := golang.org/x/vuln/cmd/govulncheck@v1.1.4
+# The packages in which goroutines meet.
+RACE := ./adapters/... ./eventstore/... ./projections/... ./cmd/...
+
+.PHONY: help
+help: ## list what there is
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+.PHONY: build
+build: ## build ./bin/arena
+	@$(GO) build -o bin/arena ./cmd/arena
+
+.PHONY: run
+run: build ## start the arena with house bots, in a fresh folder
+	@./bin/arena demo
+
+.PHONY: test
+test: ## run all tests
+	@$(GO) test ./...
+
+.PHONY: race
+race: ## run the tests of concurrent packages under the race detector
+	@$(GO) test -race $(RACE)
+
+.PHONY: lint
+lint: ## check style, imports and known vulnerabilities
+	@$(GO) run $(LINT) run ./...
+
+.PHONY: bench
+bench: build ## measure the engine and the log
+	@./bin/arena bench engine
+	@./bin/arena bench log
+
+.PHONY: soak
+soak: ## the long tests: 50 kills, fuzzing
+	@ARENA_SOAK=1 $(GO) test -count=1 -timeout 60m -run 'Soak' ./...

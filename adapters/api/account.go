@@ -1,0 +1,132 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+
+	"hexarena/domain/owner"
+	"hexarena/eventstore"
+)
+
+type accountBody struct {
+	ID    string `json:"id"`
+	Name  string `json:"name" doc:"The public handle; empty until chosen."`
+	Email string `json:"email"`
+}
+
+type accountOutput struct{ Body accountBody }
+
+type accountPatch struct {
+	Body struct {
+		Name *string `json:"name,omitempty" minLength:"3" maxLength:"20" pattern:"^[a-z0-9_-]+$"`
+	}
+}
+
+func (s *Server) registerAccount() {
+	register(s, endpoint[nothing, accountOutput]{
+		id: "get-me", method: http.MethodGet, path: "/me", tag: "account", summary: "The calling account",
+		scope: owner.AccountRead, run: s.getMe,
+	})
+	register(s, endpoint[accountPatch, accountOutput]{
+		id: "patch-me", method: http.MethodPatch, path: "/me", tag: "account", summary: "Choose the public handle",
+		scope: owner.AccountWrite, run: s.patchMe,
+	})
+}
+
+func (s *Server) getMe(c *call, _ *nothing) (*accountOutput, error) {
+	account, err := s.load(c.ctx, c.caller.OwnerID)
+	if err != nil {
+		return nil, err
+	}
+	return c.accountOf(account)
+}
+
+func (s *Server) patchMe(c *call, in *accountPatch) (*accountOutput, error) {
+	account, err := s.load(c.ctx, c.caller.OwnerID)
+	if err != nil {
+		return nil, err
+	}
+	if in.Body.Name == nil {
+		return c.accountOf(account)
+	}
+	handle, err := owner.ParseHandle(*in.Body.Name)
+	if err != nil {
+		return nil, err
+	}
+	if handle != account.Handle {
+		if account, err = c.chooseHandle(handle); err != nil {
+			return nil, err
+		}
+	}
+	return c.accountOf(account)
+}
+
+// chooseHandle claims a handle, names it in the account, and gives up the one
+// that it replaces. A claim that a crash leaves behind lapses by itself.
+func (c *call) chooseHandle(handle string) (owner.Account, error) {
+	if err := c.claimHandle(handle); err != nil {
+		return owner.Account{}, err
+	}
+	var previous string
+	account, err := c.change(func(a owner.Account) ([]owner.Event, error) {
+		previous = a.Handle
+		return a.ChooseHandle(handle), nil
+	})
+	if err != nil || previous == "" || previous == handle {
+		return account, err
+	}
+	return account, c.releaseHandle(previous)
+}
+
+func (c *call) claimHandle(handle string) error {
+	me := c.caller.OwnerID
+	_, _, err := names.Handle(c.ctx, c.server.Log, handleStream(handle), owner.Name{}, c.meta, func(n owner.Name) ([]owner.Event, error) {
+		abandoned := false
+		if n.Contested(me, c.meta.At) {
+			holder, err := c.server.load(c.ctx, n.OwnerID)
+			if err != nil {
+				return nil, err
+			}
+			abandoned = holder.Handle != handle
+		}
+		return n.Claim(me, c.meta.At, abandoned)
+	})
+	return err
+}
+
+func (c *call) releaseHandle(handle string) error {
+	_, _, err := names.Handle(c.ctx, c.server.Log, handleStream(handle), owner.Name{}, c.meta,
+		func(n owner.Name) ([]owner.Event, error) { return n.Release(c.caller.OwnerID), nil })
+	return err
+}
+
+func handleStream(handle string) eventstore.StreamID {
+	return eventstore.StreamID(owner.HandleStream(handle))
+}
+
+// accountOf is an account as its owner sees it, with the address, which only
+// the address stream holds.
+func (c *call) accountOf(a owner.Account) (*accountOutput, error) {
+	email, err := c.server.address(c, a.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &accountOutput{accountBody{ID: a.ID, Name: a.Handle, Email: email}}, nil
+}
+
+func (s *Server) address(c *call, ownerID string) (string, error) {
+	stream := eventstore.StreamID(owner.AddressStream(ownerID))
+	for r, err := range s.Log.Read(c.ctx, stream, eventstore.EndRevision, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {
+		if err != nil {
+			return "", fmt.Errorf("read %s: %w", stream, err)
+		}
+		event, err := owner.Decode(r.Type, r.Data)
+		if err != nil {
+			return "", fmt.Errorf("%s@%d: %w", r.Stream, r.Revision, err)
+		}
+		if set, ok := event.(owner.AddressSet); ok {
+			return set.Address, nil
+		}
+	}
+	return "", fmt.Errorf("%s holds no address", stream)
+}

@@ -1,0 +1,104 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"hexarena/domain/owner"
+	"hexarena/eventstore"
+)
+
+const (
+	// maxBody is how many bytes a body may have.
+	maxBody = 64 << 10
+	// bodyTime is how long a body may take to come, callTime how long an answer
+	// may take in all.
+	bodyTime = 10 * time.Second
+	callTime = 30 * time.Second
+)
+
+// call is one request on its way to its answer.
+type call struct {
+	server  *Server
+	echo    echo.Context
+	request *http.Request
+	ctx     context.Context
+	cancel  context.CancelFunc
+	meta    eventstore.Metadata // of the events that the call causes; At is now
+	body    []byte
+	form    bool // a browser sent a form, and gets pages
+
+	caller   owner.Caller  // where the endpoint is not for everyone
+	account  owner.Account // the caller's, where find loaded it
+	location string        // where the answer sends a browser
+}
+
+func (s *Server) newCall(c echo.Context) *call {
+	ctx, cancel := context.WithTimeout(c.Request().Context(), callTime)
+	return &call{
+		server: s, echo: c, request: c.Request(), ctx: ctx, cancel: cancel,
+		meta: eventstore.Metadata{At: s.Now(), Correlation: c.Response().Header().Get(headerRequestID)},
+	}
+}
+
+// header is that of the answer.
+func (c *call) header() http.Header { return c.echo.Response().Header() }
+
+// readBody reads the body as it was received.
+func (c *call) readBody() error {
+	if c.request.ContentLength > maxBody {
+		return errBodyTooLarge
+	}
+	w := c.echo.Response().Writer
+	deadline := http.NewResponseController(w)
+	_ = deadline.SetReadDeadline(time.Now().Add(bodyTime)) // not every test's writer has one
+	body, err := io.ReadAll(http.MaxBytesReader(w, c.request.Body, maxBody))
+	_ = deadline.SetReadDeadline(time.Time{})
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return errBodyTooLarge
+	case err != nil:
+		return &detailed{errMalformed, "the body could not be read to its end"}
+	}
+	c.body = body
+	return nil
+}
+
+// redirect sends the browser to a page, in place of the endpoint's answer.
+func (c *call) redirect(path string) { c.location = path }
+
+// answer writes out's Body as JSON, or what redirect asked for.
+func (c *call) answer(status int, out any) error {
+	w := c.echo.Response()
+	if c.location != "" {
+		w.Header().Set("Location", c.location)
+		w.WriteHeader(http.StatusSeeOther)
+		return nil
+	}
+	body := reflect.ValueOf(out).Elem().FieldByName("Body")
+	if !body.IsValid() {
+		w.WriteHeader(status)
+		return nil
+	}
+	if page, ok := body.Interface().(page); ok {
+		writePage(w, status, page.title, page.text, page.parts...)
+		return nil
+	}
+	encoded, err := json.Marshal(body.Interface())
+	if err != nil {
+		return fmt.Errorf("encode an answer: %w", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(encoded) // who went away needs no answer
+	return nil
+}

@@ -1,0 +1,108 @@
+package api
+
+import (
+	"net/http"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
+
+	"hexarena/domain/owner"
+)
+
+// endpoint is one route. In is a struct: its fields tagged `path` and `query`
+// are the request's parameters (see binding), and its field Body, if it has
+// one, the JSON object that the request must hold. Out is a struct whose field
+// Body is answered as JSON; without one, the answer is 204.
+type endpoint[In, Out any] struct {
+	id, method, path string // the path as OpenAPI writes it: /bots/{id}
+	tag, summary     string
+	status           int         // of the answer; 0: 200, or 204 without a body
+	scope            owner.Scope // what the caller must have; empty: anyone may call
+	session          bool        // the caller must have a session
+	forms            bool        // takes HTML forms beside JSON
+	hidden           bool        // left out of the description
+
+	// find refuses what is not there (404), before the fields are judged
+	// (422). It may be nil.
+	find func(*call, *In) error
+	run  func(*call, *In) (*Out, error)
+}
+
+// register adds a route and its description. What is described are huma's
+// schemas of the endpoint's types; requests are read by serve, since the order
+// of refusals is settled otherwise than huma's.
+func register[In, Out any](s *Server, e endpoint[In, Out]) {
+	b, out := bindingOf(reflect.TypeFor[In]()), reflect.TypeFor[Out]()
+	if e.status == 0 {
+		e.status = http.StatusNoContent
+		if _, ok := out.FieldByName("Body"); ok {
+			e.status = http.StatusOK
+		}
+	}
+	op := &huma.Operation{
+		OperationID: e.id, Method: e.method, Path: e.path, Tags: []string{e.tag}, Summary: e.summary, DefaultStatus: e.status,
+	}
+	if !e.hidden {
+		s.describe(op, b, out, e.forms)
+	}
+	s.api.Adapter().Handle(op, func(ctx huma.Context) {
+		c := s.newCall(humaecho.Unwrap(ctx))
+		defer c.cancel()
+		if err := e.serve(c, b); err != nil {
+			s.refuse(c.echo, err, c.form)
+		}
+	})
+}
+
+// serve answers a call: the refusals are in the order of decisions.md, "Order of
+// refusals".
+func (e *endpoint[In, Out]) serve(c *call, b binding) error {
+	if err := c.server.crossSite.Check(c.request); err != nil {
+		return errCrossSite
+	}
+	if err := c.readBody(); err != nil {
+		return err
+	}
+	if err := e.authorize(c); err != nil {
+		return err
+	}
+	fields, err := c.fields(b.hasBody, e.forms)
+	if err != nil {
+		return err
+	}
+	var in In
+	invalid := b.bind(reflect.ValueOf(&in).Elem(), c, fields)
+	if e.find != nil {
+		if err := e.find(c, &in); err != nil {
+			return err
+		}
+	}
+	if invalid != nil {
+		return invalid
+	}
+	out, err := e.run(c, &in)
+	if err != nil {
+		return err
+	}
+	return c.answer(e.status, out)
+}
+
+// authorize finds who calls, where the endpoint is not for everyone, and
+// whether they may.
+func (e *endpoint[In, Out]) authorize(c *call) error {
+	if e.scope == "" && !e.session {
+		return nil
+	}
+	var err error
+	if c.caller, err = c.server.Auth.Verify(c.ctx, c.request, c.body, c.meta); err != nil {
+		return err
+	}
+	switch {
+	case e.session && c.caller.Session == "":
+		return errSessionNeeded
+	case e.scope != "" && !c.caller.May(e.scope):
+		return &detailed{errScope, "the key lacks the scope " + string(e.scope)}
+	}
+	return nil
+}

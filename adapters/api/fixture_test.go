@@ -1,0 +1,303 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/mail"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/adapters/api"
+	"hexarena/adapters/auth"
+	arenamail "hexarena/adapters/mail"
+	"hexarena/domain/owner"
+	"hexarena/eventstore"
+	"hexarena/eventstore/memory"
+)
+
+// arena is a server as cmd plugs it together, on a log in memory, with a clock
+// and a deploy check that the test sets.
+type arena struct {
+	t        *testing.T
+	log      *faultyLog
+	server   *api.Server
+	url      string
+	mails    string
+	platform ed25519.PublicKey
+
+	mu     sync.Mutex
+	now    time.Time
+	owners map[string]string     // key id → owner id
+	urls   map[string]error      // that are not allowed
+	checks map[string][]api.Step // by url; else a passing one
+	tried  []string              // urls checked
+	during func(url string)      // runs in the middle of a check
+	waited []eventstore.Position
+}
+
+// faultyLog is away when told so.
+type faultyLog struct {
+	*memory.Log
+	mu   sync.Mutex
+	away bool
+}
+
+func (l *faultyLog) setAway(away bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.away = away
+}
+
+func (l *faultyLog) Append(ctx context.Context, id eventstore.StreamID, e eventstore.Expected, events ...eventstore.Event) (eventstore.Appended, error) {
+	l.mu.Lock()
+	away := l.away
+	l.mu.Unlock()
+	if away {
+		return eventstore.Appended{}, eventstore.ErrUnavailable
+	}
+	return l.Log.Append(ctx, id, e, events...)
+}
+
+func newArena(t *testing.T) *arena {
+	t.Helper()
+	a := &arena{
+		t: t, log: &faultyLog{Log: memory.New()}, mails: t.TempDir(), now: time.Date(2026, 9, 6, 12, 0, 0, 123456789, time.UTC),
+		owners: map[string]string{}, urls: map[string]error{}, checks: map[string][]api.Step{},
+		platform: ed25519.NewKeyFromSeed(make([]byte, 32)).Public().(ed25519.PublicKey),
+	}
+	clock := func() time.Time { a.mu.Lock(); defer a.mu.Unlock(); return a.now }
+	mailer, err := arenamail.Open("file:"+a.mails, "arena@arena.example", clock)
+	require.NoError(t, err)
+	const base = "https://arena.example"
+	service, err := auth.New(auth.Options{Log: a.log, Directory: a, Mailer: mailer, EmailKey: make([]byte, 32), BaseURL: base})
+	require.NoError(t, err)
+	a.server, err = api.New(api.Options{
+		Log: a.log, Auth: service, ParsePublicKey: auth.ParsePublicKey, Checker: a, Directory: a,
+		PlatformKey: a.platform, BaseURL: base, Now: clock,
+	})
+	require.NoError(t, err)
+	httpServer := httptest.NewServer(a.server)
+	t.Cleanup(httpServer.Close)
+	a.url = httpServer.URL
+	return a
+}
+
+func (a *arena) pass(d time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.now = a.now.Add(d)
+}
+
+// OwnerOfKey is a look-up in what Wait has folded.
+func (a *arena) OwnerOfKey(keyID string) (string, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	id, ok := a.owners[keyID]
+	return id, ok
+}
+
+// Wait folds the log up to a position.
+func (a *arena) Wait(ctx context.Context, p eventstore.Position) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.waited = append(a.waited, p)
+	for r, err := range a.log.ReadAll(ctx, 0, eventstore.ReadOptions{}) {
+		if err != nil {
+			return err
+		}
+		ownerID, ok := owner.ParseAccountStream(string(r.Stream))
+		if !ok || r.Type != "ApiKeyRegistered" {
+			continue
+		}
+		e, err := owner.Decode(r.Type, r.Data)
+		if err != nil {
+			return err
+		}
+		a.owners[e.(owner.APIKeyRegistered).KeyID] = ownerID
+	}
+	return nil
+}
+
+func (a *arena) Allowed(rawURL string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.urls[rawURL]
+}
+
+func (a *arena) Check(_ context.Context, rawURL string) []api.Step {
+	a.mu.Lock()
+	a.tried = append(a.tried, rawURL)
+	steps, during := a.checks[rawURL], a.during
+	a.mu.Unlock()
+	if during != nil {
+		during(rawURL)
+	}
+	if steps == nil {
+		steps = []api.Step{{Name: "ping", OK: true, Detail: "pong", Elapsed: 3 * time.Millisecond}, {Name: "upgrade", OK: true, Elapsed: 1500 * time.Microsecond}}
+	}
+	return steps
+}
+
+// client makes calls: signed if it has a key, with its cookie if it has one.
+type client struct {
+	*arena
+	keyID  string
+	key    ed25519.PrivateKey
+	cookie *http.Cookie
+}
+
+func (a *arena) anyone() *client { return &client{arena: a} }
+
+// answer is a response, read.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+	json   map[string]any // nil if the body is no object
+	t      *testing.T
+}
+
+// do makes a request as the client; body may be nil, a string or what encodes
+// as JSON. Edit may change it before it is signed.
+func (c *client) do(method, target string, body any, edit ...func(*http.Request)) *answer {
+	c.t.Helper()
+	content := contentOf(c.t, body)
+	r, err := http.NewRequestWithContext(c.t.Context(), method, c.url+target, bytes.NewReader(content))
+	require.NoError(c.t, err)
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if c.cookie != nil {
+		r.AddCookie(c.cookie)
+	}
+	for _, e := range edit {
+		e(r)
+	}
+	if c.key != nil {
+		c.mu.Lock()
+		now := c.now
+		c.mu.Unlock()
+		auth.Sign(r.Header, c.keyID, c.key, now, method, target, content)
+	}
+	httpClient := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	response, err := httpClient.Do(r)
+	require.NoError(c.t, err)
+	defer response.Body.Close()
+	read, err := io.ReadAll(response.Body)
+	require.NoError(c.t, err)
+	a := &answer{status: response.StatusCode, header: response.Header, body: read, t: c.t}
+	_ = json.Unmarshal(read, &a.json)
+	return a
+}
+
+func contentOf(t *testing.T, body any) []byte {
+	t.Helper()
+	switch body := body.(type) {
+	case nil:
+		return nil
+	case string:
+		return []byte(body)
+	default:
+		content, err := json.Marshal(body)
+		require.NoError(t, err)
+		return content
+	}
+}
+
+// is requires a status, and that a refusal is a problem with a code.
+func (a *answer) is(status int, code ...string) *answer {
+	a.t.Helper()
+	require.Equal(a.t, status, a.status, string(a.body))
+	if len(code) > 0 {
+		require.Equal(a.t, "application/problem+json", a.header.Get("Content-Type"))
+		require.Equal(a.t, code[0], a.json["code"], string(a.body))
+		require.Equal(a.t, float64(status), a.json["status"])
+		require.NotEmpty(a.t, a.json["title"])
+		require.NotEmpty(a.t, a.json["detail"])
+		require.Equal(a.t, a.header.Get("X-Request-Id"), a.json["requestId"])
+	}
+	return a
+}
+
+// names requires that a refusal names fields as wrong.
+func (a *answer) names(fields ...string) *answer {
+	a.t.Helper()
+	var named []string
+	errs, _ := a.json["errors"].([]any)
+	for _, e := range errs {
+		named = append(named, e.(map[string]any)["field"].(string))
+		require.NotEmpty(a.t, e.(map[string]any)["message"])
+	}
+	require.Equal(a.t, fields, named, string(a.body))
+	return a
+}
+
+func (a *answer) cookies() []*http.Cookie { return (&http.Response{Header: a.header}).Cookies() }
+
+var linkLine = regexp.MustCompile(`(?m)^(https://\S+)\r?$`)
+
+// lastLink is the link in the newest mail, and to whom it went.
+func (a *arena) lastLink() (link *url.URL, to string) {
+	a.t.Helper()
+	names, err := filepath.Glob(filepath.Join(a.mails, "*.eml"))
+	require.NoError(a.t, err)
+	require.NotEmpty(a.t, names)
+	raw, err := os.ReadFile(names[len(names)-1])
+	require.NoError(a.t, err)
+	message, err := mail.ReadMessage(bytes.NewReader(raw))
+	require.NoError(a.t, err)
+	text, err := io.ReadAll(message.Body)
+	require.NoError(a.t, err)
+	link, err = url.Parse(linkLine.FindStringSubmatch(string(text))[1])
+	require.NoError(a.t, err)
+	return link, strings.Trim(message.Header.Get("To"), "<>")
+}
+
+// signIn signs in by the mail, as a browser without a form would.
+func (a *arena) signIn(address string) *client {
+	a.t.Helper()
+	a.pass(time.Millisecond) // mails are named by their time
+	anyone := a.anyone()
+	anyone.do(http.MethodPost, "/sign-in", map[string]any{"email": address}).is(http.StatusAccepted)
+	link, _ := a.lastLink()
+	confirmed := anyone.do(http.MethodPost, "/sign-in/confirm", map[string]any{"token": link.Query().Get("token")}).is(http.StatusOK)
+	require.Len(a.t, confirmed.cookies(), 1)
+	return &client{arena: a, cookie: confirmed.cookies()[0]}
+}
+
+// newKey registers a key with scopes (nil: the default ones), and returns a
+// client that signs with it.
+func (c *client) newKey(scopes ...owner.Scope) *client {
+	c.t.Helper()
+	public, private, err := ed25519.GenerateKey(nil)
+	require.NoError(c.t, err)
+	body := map[string]any{"name": "test", "publicKey": public}
+	if scopes != nil {
+		body["scopes"] = scopes
+	}
+	registered := c.do(http.MethodPost, "/keys", body).is(http.StatusCreated)
+	return &client{arena: c.arena, keyID: registered.json["id"].(string), key: private}
+}
+
+// newBot registers a bot and returns its id.
+func (c *client) newBot(name, mode string) string {
+	c.t.Helper()
+	return c.do(http.MethodPost, "/bots", map[string]any{"name": name, "mode": mode, "url": "https://bots.example/" + name}).
+		is(http.StatusCreated).json["id"].(string)
+}
+
+var errPrivate = errors.New("must be a public address")

@@ -1,0 +1,188 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"hexarena/domain/match"
+	"hexarena/domain/seed"
+	"hexarena/projections/frames"
+	"hexarena/projections/matches"
+)
+
+// Matches is the projection of the list of matches.
+type Matches interface {
+	Get(id string) (matches.Summary, bool)
+	List(q matches.Query) (page []matches.Summary, next string, known bool)
+}
+
+type matchesQuery struct {
+	Mode   string `query:"mode" enum:"standard,parley"`
+	Status string `query:"status" enum:"running,completed,aborted"`
+	Bot    string `query:"bot" doc:"Matches that this bot plays or played."`
+	Before string `query:"before" doc:"Continue behind this match."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" doc:"50 by default."`
+}
+
+type matchesOutput struct {
+	Body struct {
+		Matches []matches.Summary `json:"matches" nullable:"false"`
+		Next    *string           `json:"next" doc:"The match to continue before; null when nothing older can be reached."`
+	}
+}
+
+type matchPath struct {
+	ID string `path:"id"`
+}
+
+// matchBody is the specification's Match, with what an auditor needs.
+type matchBody struct {
+	matches.Summary
+	Seed       *seed.Seed          `json:"seed" doc:"Null while the match runs."`
+	Replay     []match.PublicEvent `json:"replay" nullable:"false" doc:"Empty while the match runs."`
+	Commitment seed.Seed           `json:"commitment"`
+	Proof      *match.Proof        `json:"proof,omitempty"`
+	ThinkingMs []int64             `json:"thinkingMs,omitempty" doc:"Thinking time used, by seat, once the match has ended."`
+}
+
+type matchOutput struct{ Body matchBody }
+
+type framesQuery struct {
+	matchPath
+	After int    `query:"after" minimum:"0" doc:"Frames behind this seq alone."`
+	Limit int    `query:"limit" minimum:"1" doc:"At most so many."`
+	Seat  string `query:"seat" enum:"0,1,2,3,all" doc:"Of an ended match: also the cards of this seat, or of all."`
+}
+
+type framesOutput struct {
+	Body struct {
+		MatchID string        `json:"matchId"`
+		Board   framesBoard   `json:"board"`
+		Frames  []match.Frame `json:"frames" nullable:"false"`
+	}
+}
+
+// framesBoard is the part of a board that does not change.
+type framesBoard struct {
+	Hexes []match.Hex  `json:"hexes" nullable:"false"`
+	Ports []match.Port `json:"ports" nullable:"false"`
+}
+
+// defaultPage is how many matches a page holds where the caller does not say.
+const defaultPage = 50
+
+func (s *Server) registerMatches() {
+	register(s, endpoint[matchesQuery, matchesOutput]{
+		id: "list-matches", method: http.MethodGet, path: "/matches", tag: "matches", summary: "Matches, newest first",
+		run: s.listMatches,
+	})
+	register(s, endpoint[matchPath, matchOutput]{
+		id: "get-match", method: http.MethodGet, path: "/matches/{id}", tag: "matches", summary: "The record of a match; its seed and replay once it has ended",
+		run: s.getMatch,
+	})
+	register(s, endpoint[framesQuery, framesOutput]{
+		id: "get-frames", method: http.MethodGet, path: "/matches/{id}/frames", tag: "matches", summary: "The public board after every event",
+		find: func(c *call, in *framesQuery) error { _, err := s.summary(in.ID); return err },
+		run:  s.getFrames,
+	})
+}
+
+func (s *Server) listMatches(_ *call, in *matchesQuery) (*matchesOutput, error) {
+	q := matches.Query{Mode: in.Mode, Status: in.Status, BotID: in.Bot, Before: in.Before, Limit: defaultPage}
+	if in.Limit > 0 {
+		q.Limit = in.Limit
+	}
+	page, next, known := s.Matches.List(q)
+	if !known {
+		return nil, invalidQuery("before", "must be the id of a match")
+	}
+	out := new(matchesOutput)
+	out.Body.Matches = page
+	if next != "" {
+		out.Body.Next = &next
+	}
+	return out, nil
+}
+
+func (s *Server) getMatch(c *call, in *matchPath) (*matchOutput, error) {
+	summary, err := s.summary(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	h, err := s.history(c.ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := &matchOutput{matchBody{Summary: summary, Replay: []match.PublicEvent{}, Commitment: h.Started.Commitment}}
+	if summary.Status != matches.Running {
+		out.Body.Seed, out.Body.Proof = h.Seed, h.Proof
+		out.Body.Replay, out.Body.ThinkingMs = h.Replay(), h.ThinkingMs()
+	}
+	return out, nil
+}
+
+func (s *Server) getFrames(c *call, in *framesQuery) (*framesOutput, error) {
+	summary, err := s.summary(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	ended := summary.Status != matches.Running
+	if in.Seat != "" && !ended {
+		return nil, invalidQuery("seat", "hands are shown once the match has ended")
+	}
+	if n, err := strconv.Atoi(in.Seat); err == nil && n >= len(summary.Players) {
+		return nil, invalidQuery("seat", "nobody plays at that seat")
+	}
+	h, err := s.history(c.ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := new(framesOutput)
+	out.Body.MatchID = in.ID
+	board := h.Board()
+	out.Body.Board = framesBoard{board.Hexes, board.Ports}
+	out.Body.Frames = window(in.frames(&h, ended), in.After, in.Limit)
+	return out, nil
+}
+
+// frames are those that were asked for, all of them.
+func (q *framesQuery) frames(h *frames.History, ended bool) []match.Frame {
+	switch q.Seat {
+	case "":
+		return h.Frames(ended)
+	case "all":
+		return h.OpenFrames(match.AllHands)
+	default:
+		return h.OpenFrames(match.HandsOf(q.Seat[0] - '0'))
+	}
+}
+
+// window cuts frames, whose seqs run from 1, to those behind after, limit at
+// the most where it is above zero.
+func window(list []match.Frame, after, limit int) []match.Frame {
+	list = list[min(after, len(list)):]
+	if limit > 0 {
+		list = list[:min(limit, len(list))]
+	}
+	return list
+}
+
+// summary finds a match that has started.
+func (s *Server) summary(id string) (matches.Summary, error) {
+	m, ok := s.Matches.Get(id)
+	if !ok {
+		return matches.Summary{}, errNotFound
+	}
+	return m, nil
+}
+
+func (s *Server) history(ctx context.Context, id string) (frames.History, error) {
+	h, err := frames.Read(ctx, s.Log, id)
+	if errors.Is(err, frames.ErrNoMatch) {
+		return h, fmt.Errorf("match %s is listed and has no stream: %w", id, err)
+	}
+	return h, err
+}

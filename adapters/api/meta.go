@@ -1,0 +1,58 @@
+package api
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+)
+
+type nothing struct{}
+
+type healthOutput struct {
+	Body struct {
+		Status string `json:"status" enum:"ok"`
+	}
+}
+
+type arenaOutput struct {
+	Body struct {
+		PublicKey string `json:"publicKey" doc:"Base64 of the raw 32 bytes of the platform's Ed25519 public key."`
+	}
+}
+
+type documentOutput struct{ Body json.RawMessage }
+
+func (s *Server) registerMeta() {
+	register(s, endpoint[nothing, healthOutput]{
+		id: "get-health", method: http.MethodGet, path: "/health", tag: "meta", summary: "Whether the service answers",
+		run: func(*call, *nothing) (*healthOutput, error) {
+			out := new(healthOutput)
+			out.Body.Status = "ok"
+			return out, nil
+		},
+	})
+	register(s, endpoint[nothing, arenaOutput]{
+		id: "get-arena", method: http.MethodGet, path: "/.well-known/arena.json", tag: "meta", summary: "The key that signs the arena's connections to bots",
+		run: s.getArena,
+	})
+	register(s, endpoint[nothing, documentOutput]{
+		id: "get-openapi", method: http.MethodGet, path: "/openapi.json", tag: "meta", summary: "This description", hidden: true,
+		run: s.getDocument,
+	})
+}
+
+func (s *Server) getArena(c *call, _ *nothing) (*arenaOutput, error) {
+	c.header().Set("Cache-Control", "public, max-age=3600")
+	out := new(arenaOutput)
+	out.Body.PublicKey = base64.StdEncoding.EncodeToString(s.PlatformKey)
+	return out, nil
+}
+
+func (s *Server) getDocument(*call, *nothing) (*documentOutput, error) {
+	document, err := json.Marshal(s.api.OpenAPI())
+	if err != nil {
+		return nil, fmt.Errorf("encode the description: %w", err)
+	}
+	return &documentOutput{document}, nil
+}

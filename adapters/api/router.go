@@ -1,0 +1,86 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+)
+
+// The header that names a request, in answers, logs and events.
+const headerRequestID = "X-Request-Id"
+
+func (s *Server) newRouter() *echo.Echo {
+	e := echo.New()
+	e.IPExtractor = echo.ExtractIPDirect()
+	e.HTTPErrorHandler = func(err error, c echo.Context) { s.refuse(c, routing(err), false) }
+	e.Use(s.prepare, exactPath)
+	return e
+}
+
+// prepare gives every request an id and every answer its headers, and answers
+// 500 where a handler panics.
+func (s *Server) prepare(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		h := c.Response().Header()
+		h.Set(headerRequestID, uuid.NewString())
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-store")
+		defer func() {
+			if p := recover(); p != nil {
+				s.panicked(c, p)
+			}
+		}()
+		return next(c)
+	}
+}
+
+func (s *Server) panicked(c echo.Context, p any) {
+	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		panic(p)
+	}
+	s.refuse(c, fmt.Errorf("panic: %v", p), false)
+}
+
+// exactPath refuses paths that the router matches beyond a parameter's segment,
+// which it does where the parameter comes last.
+func exactPath(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if strings.Count(echo.GetPath(c.Request()), "/") != strings.Count(c.Path(), "/") {
+			return echo.ErrNotFound
+		}
+		return next(c)
+	}
+}
+
+// routing translates the router's errors.
+func routing(err error) error {
+	var he *echo.HTTPError
+	switch {
+	case !errors.As(err, &he):
+		return err
+	case he.Code == http.StatusNotFound:
+		return errPathUnknown
+	case he.Code == http.StatusMethodNotAllowed:
+		return errMethod
+	}
+	return err
+}
+
+func (s *Server) logRefusal(c echo.Context, status int, err error) {
+	level := slog.LevelDebug
+	if status >= http.StatusInternalServerError {
+		level = slog.LevelError
+	}
+	s.Logger.LogAttrs(c.Request().Context(), level, "request refused",
+		slog.String("request", c.Response().Header().Get(headerRequestID)),
+		slog.String("method", c.Request().Method),
+		slog.String("route", c.Path()),
+		slog.Int("status", status),
+		slog.Any("error", err))
+}

@@ -1,0 +1,113 @@
+package auth
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/owner"
+	"hexarena/eventstore"
+	"hexarena/eventstore/memory"
+)
+
+var noon = time.Date(2026, 9, 6, 12, 0, 0, 0, time.UTC)
+
+func now(after time.Duration) eventstore.Metadata {
+	return eventstore.Metadata{At: noon.Add(after), Correlation: "test"}
+}
+
+// fixture is a Service on a log in memory, whose mails and keys the test sees.
+type fixture struct {
+	*Service
+	log  *memory.Log
+	mu   sync.Mutex
+	sent []sentLink
+	keys map[string]string // key id → owner id
+}
+
+type sentLink struct{ to, link string }
+
+func (f *fixture) SendSignInLink(_ context.Context, to, link string, _ time.Time) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sent = append(f.sent, sentLink{to, link})
+	return nil
+}
+
+func (f *fixture) OwnerOfKey(keyID string) (string, bool) {
+	id, ok := f.keys[keyID]
+	return id, ok
+}
+
+func newFixture(t *testing.T) *fixture { return fixtureOn(t, memory.New(), false) }
+
+func fixtureOn(t *testing.T, log *memory.Log, secure bool) *fixture {
+	t.Helper()
+	f := &fixture{log: log, keys: map[string]string{}}
+	var err error
+	f.Service, err = New(Options{
+		Log: log, Directory: f, Mailer: f, Secure: secure,
+		EmailKey: bytes.Repeat([]byte{3}, 32), BaseURL: "https://arena.example",
+	})
+	require.NoError(t, err)
+	return f
+}
+
+// link sends a link to an address and returns its token.
+func (f *fixture) link(t *testing.T, address string, after time.Duration) string {
+	t.Helper()
+	before := len(f.sent)
+	require.NoError(t, f.SendLink(t.Context(), address, now(after)))
+	require.Len(t, f.sent, before+1)
+	u, err := url.Parse(f.sent[before].link)
+	require.NoError(t, err)
+	return u.Query().Get("token")
+}
+
+func (f *fixture) signIn(t *testing.T, address string, after time.Duration) (owner.Account, *http.Cookie) {
+	t.Helper()
+	account, cookie, err := f.Confirm(t.Context(), f.link(t, address, after), now(after))
+	require.NoError(t, err)
+	return account, cookie
+}
+
+// addKey registers a key for an account in the log and in the directory.
+func (f *fixture) addKey(t *testing.T, ownerID, keyID string, scopes ...owner.Scope) ed25519.PrivateKey {
+	t.Helper()
+	public, private, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	f.store(t, ownerID, owner.APIKeyRegistered{KeyID: keyID, PublicKey: public, Scopes: scopes})
+	f.keys[keyID] = ownerID
+	return private
+}
+
+func (f *fixture) store(t *testing.T, ownerID string, events ...owner.Event) {
+	t.Helper()
+	_, _, err := accounts.Handle(t.Context(), f.log, eventstore.StreamID(owner.AccountStream(ownerID)), owner.Account{}, now(0),
+		func(owner.Account) ([]owner.Event, error) { return events, nil })
+	require.NoError(t, err)
+}
+
+// everything is the whole log as text.
+func (f *fixture) everything(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	for r, err := range f.log.ReadAll(t.Context(), 0, eventstore.ReadOptions{}) {
+		require.NoError(t, err)
+		b.WriteString(string(r.Stream) + " " + r.Type + " " + string(r.Data) + " " + string(r.Metadata) + "\n")
+	}
+	return b.String()
+}
+
+func TestNewRefusesAShortKey(t *testing.T) {
+	_, err := New(Options{EmailKey: make([]byte, 31)})
+	require.Error(t, err)
+}

@@ -1,0 +1,79 @@
+package auth
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"hexarena/domain/owner"
+	"hexarena/eventstore"
+)
+
+// Verify says who makes a request: whoever signed it, or whose session its
+// cookie names. Body is the request's, as received; m.At is now. A request
+// that shows nothing, something wrong or more than one thing is
+// owner.ErrUnauthenticated, always the same.
+func (s *Service) Verify(ctx context.Context, r *http.Request, body []byte, m eventstore.Metadata) (owner.Caller, error) {
+	cookies := r.CookiesNamed(s.cookieName())
+	switch {
+	case signed(r.Header) && len(cookies) == 0:
+		return s.verifySignature(ctx, r, body, m)
+	case !signed(r.Header) && len(cookies) == 1:
+		return s.verifySession(ctx, cookies[0].Value, m)
+	}
+	return owner.Caller{}, owner.ErrUnauthenticated
+}
+
+func (s *Service) verifySignature(ctx context.Context, r *http.Request, body []byte, m eventstore.Metadata) (owner.Caller, error) {
+	sig, err := parseSignature(r.Header, m.At)
+	if err != nil {
+		return owner.Caller{}, err
+	}
+	ownerID, ok := s.directory.OwnerOfKey(sig.keyID)
+	if !ok {
+		return owner.Caller{}, owner.ErrUnauthenticated
+	}
+	account, err := s.account(ctx, ownerID)
+	if err != nil {
+		return owner.Caller{}, err
+	}
+	key, ok := account.Key(sig.keyID)
+	caller := owner.Caller{OwnerID: ownerID, KeyID: sig.keyID, Scopes: key.Scopes}
+	if !ok || !sig.verifies(key.PublicKey, r.Method, r.RequestURI, body) {
+		return owner.Caller{}, owner.ErrUnauthenticated
+	}
+	if err := account.Admit(caller, m.At); err != nil {
+		return owner.Caller{}, err
+	}
+	s.noteUse(ctx, account, sig.keyID, m)
+	return caller, nil
+}
+
+// noteUse stores that a key was used, if it is time to. A request does not fail
+// for it.
+func (s *Service) noteUse(ctx context.Context, account owner.Account, keyID string, m eventstore.Metadata) {
+	if len(account.UseKey(keyID, m.At)) == 0 {
+		return
+	}
+	_, _, err := accounts.Handle(ctx, s.log, eventstore.StreamID(owner.AccountStream(account.ID)), owner.Account{}, m,
+		func(a owner.Account) ([]owner.Event, error) { return a.UseKey(keyID, m.At), nil })
+	if err != nil {
+		s.logger.WarnContext(ctx, "the use of a key was not noted", slog.String("key", keyID), slog.Any("error", err))
+	}
+}
+
+func (s *Service) verifySession(ctx context.Context, cookie string, m eventstore.Metadata) (owner.Caller, error) {
+	ownerID, hash, err := parseSession(cookie)
+	if err != nil {
+		return owner.Caller{}, err
+	}
+	account, err := s.account(ctx, ownerID)
+	if err != nil {
+		return owner.Caller{}, err
+	}
+	caller := owner.Caller{OwnerID: ownerID, Session: hash, Scopes: owner.AllScopes()}
+	if err := account.Admit(caller, m.At); err != nil {
+		return owner.Caller{}, err
+	}
+	return caller, nil
+}

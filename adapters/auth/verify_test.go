@@ -1,0 +1,297 @@
+package auth
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/owner"
+)
+
+func withCookies(cookies ...*http.Cookie) *http.Request {
+	r := httptest.NewRequest(http.MethodGet, "/me", nil)
+	for _, c := range cookies {
+		r.AddCookie(c)
+	}
+	return r
+}
+
+const botsTarget = "/bots?mode=standard&x=%2f"
+
+// signedRequest is a signed POST of body.
+func signedRequest(key ed25519.PrivateKey, keyID, body string) *http.Request {
+	r := httptest.NewRequest(http.MethodPost, botsTarget, strings.NewReader(body))
+	Sign(r.Header, keyID, key, noon, http.MethodPost, botsTarget, []byte(body))
+	return r
+}
+
+func TestVerifySignature(t *testing.T) {
+	f := newFixture(t)
+	account, cookie := f.signIn(t, "ada@example.org", 0)
+	key := f.addKey(t, account.ID, "k1", owner.BotsRead)
+	other := f.addKey(t, account.ID, "k2", owner.BotsRead)
+	revoked := f.addKey(t, account.ID, "revoked", owner.BotsRead)
+	f.store(t, account.ID, owner.APIKeyRevoked{KeyID: "revoked"})
+	f.keys["strayed"] = account.ID // the directory knows it, the account does not
+
+	const body = `{"a":1}`
+	resign := func(r *http.Request, timestamp, method, target, body string) {
+		signature := ed25519.Sign(key, signedMessage(timestamp, method, target, []byte(body)))
+		r.Header.Set(headerTimestamp, timestamp)
+		r.Header.Set(headerSignature, encodeBase64(signature))
+	}
+	millis := func(d time.Duration) string { return strconv.FormatInt(noon.Add(d).UnixMilli(), 10) }
+	timestamped := func(timestamp string) func(*http.Request) {
+		return func(r *http.Request) { resign(r, timestamp, http.MethodPost, botsTarget, body) }
+	}
+	header := func(name, value string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set(name, value) }
+	}
+	signature := signedRequest(key, "k1", body).Header.Get(headerSignature)
+	raw, err := base64.StdEncoding.DecodeString(signature)
+	require.NoError(t, err)
+	nonCanonical := append([]byte(nil), raw...)
+	addOrder(nonCanonical[32:])
+
+	for name, c := range map[string]struct {
+		change func(*http.Request)
+		body   string
+		ok     bool
+	}{
+		"as signed":                        {nil, body, true},
+		"5 min 0.000 s late":               {timestamped(millis(-maxSkew)), body, true},
+		"5 min 0.001 s late":               {timestamped(millis(-maxSkew - time.Millisecond)), body, false},
+		"5 min 0.000 s early":              {timestamped(millis(maxSkew)), body, true},
+		"5 min 0.001 s early":              {timestamped(millis(maxSkew + time.Millisecond)), body, false},
+		"seconds":                          {timestamped(strconv.FormatInt(noon.Unix(), 10)), body, false},
+		"a float":                          {timestamped(millis(0) + ".0"), body, false},
+		"a space before":                   {timestamped(" " + millis(0)), body, false},
+		"a plus":                           {timestamped("+" + millis(0)), body, false},
+		"a leading zero":                   {timestamped("0" + millis(0)), body, false},
+		"a minus":                          {timestamped("-" + millis(0)), body, false},
+		"2^64":                             {timestamped("18446744073709551616"), body, false},
+		"the smallest":                     {timestamped("-9223372036854775808"), body, false},
+		"the largest":                      {timestamped("9223372036854775807"), body, false},
+		"an exponent":                      {timestamped("1e12"), body, false},
+		"underscores":                      {timestamped("1_788_696_000_000"), body, false},
+		"no timestamp":                     {timestamped(""), body, false},
+		"another body":                     {nil, `{"a":2}`, false},
+		"white space in the body":          {nil, body + " ", false},
+		"no body":                          {nil, "", false},
+		"another method signed":            {func(r *http.Request) { resign(r, millis(0), "PUT", botsTarget, body) }, body, false},
+		"the method in lower case":         {func(r *http.Request) { resign(r, millis(0), "post", botsTarget, body) }, body, false},
+		"the query in another order":       {func(r *http.Request) { resign(r, millis(0), "POST", "/bots?x=%2f&mode=standard", body) }, body, false},
+		"no query signed":                  {func(r *http.Request) { resign(r, millis(0), "POST", "/bots", body) }, body, false},
+		"another encoding of the query":    {func(r *http.Request) { resign(r, millis(0), "POST", "/bots?mode=standard&x=%2F", body) }, body, false},
+		"another case of the path":         {func(r *http.Request) { resign(r, millis(0), "POST", "/Bots?mode=standard&x=%2f", body) }, body, false},
+		"a base URL signed":                {func(r *http.Request) { resign(r, millis(0), "POST", "https://arena.example"+botsTarget, body) }, body, false},
+		"another timestamp than signed":    {header(headerTimestamp, millis(time.Millisecond)), body, false},
+		"another key":                      {header(headerKey, "k2"), body, false},
+		"an unknown key":                   {header(headerKey, "k3"), body, false},
+		"a key that strayed":               {header(headerKey, "strayed"), body, false},
+		"an empty key id":                  {header(headerKey, ""), body, false},
+		"a huge key id":                    {header(headerKey, strings.Repeat("k", 1<<16)), body, false},
+		"no key id":                        {func(r *http.Request) { r.Header.Del(headerKey) }, body, false},
+		"no signature":                     {func(r *http.Request) { r.Header.Del(headerSignature) }, body, false},
+		"an empty signature":               {header(headerSignature, ""), body, false},
+		"two keys":                         {func(r *http.Request) { r.Header.Add(headerKey, "k1") }, body, false},
+		"two timestamps":                   {func(r *http.Request) { r.Header.Add(headerTimestamp, millis(0)) }, body, false},
+		"two signatures":                   {func(r *http.Request) { r.Header.Add(headerSignature, signature) }, body, false},
+		"a signature and a session":        {func(r *http.Request) { r.AddCookie(cookie) }, body, false},
+		"base64 without padding":           {header(headerSignature, strings.TrimRight(signature, "=")), body, false},
+		"base64 for URLs":                  {header(headerSignature, base64.URLEncoding.EncodeToString(append([]byte{0xff, 0xff}, raw[2:]...))), body, false},
+		"base64 with white space":          {header(headerSignature, signature[:40]+"\n"+signature[40:]), body, false},
+		"base64 with loose ends":           {header(headerSignature, loosened(signature)), body, false},
+		"hex":                              {header(headerSignature, strings.Repeat("0", 128)), body, false},
+		"63 bytes":                         {header(headerSignature, encodeBase64(raw[:63])), body, false},
+		"65 bytes":                         {header(headerSignature, encodeBase64(append(raw[:64:64], 0))), body, false},
+		"an S that is not canonical":       {header(headerSignature, encodeBase64(nonCanonical)), body, false},
+		"64 zero bytes":                    {header(headerSignature, encodeBase64(make([]byte, 64))), body, false},
+		"the dot moved from body to query": {func(r *http.Request) { resign(r, millis(0), "POST", botsTarget+".{", `"a":1}`) }, body, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := signedRequest(key, "k1", body)
+			if c.change != nil {
+				c.change(r)
+			}
+			caller, err := f.Verify(t.Context(), r, []byte(c.body), now(0))
+			if c.ok {
+				require.NoError(t, err)
+				require.Equal(t, owner.Caller{OwnerID: account.ID, KeyID: "k1", Scopes: []owner.Scope{owner.BotsRead}}, caller)
+				return
+			}
+			require.ErrorIs(t, err, owner.ErrUnauthenticated)
+			require.Equal(t, owner.ErrUnauthenticated.Error(), err.Error(), "one and the same")
+		})
+	}
+
+	_, err = f.Verify(t.Context(), signedRequest(other, "k2", body), []byte(body), now(0))
+	require.NoError(t, err)
+	_, err = f.Verify(t.Context(), signedRequest(revoked, "revoked", body), []byte(body), now(0))
+	require.ErrorIs(t, err, owner.ErrUnauthenticated)
+}
+
+// addOrder adds the group's order to a little-endian scalar: the same signature
+// to a verifier that does not check.
+func addOrder(s []byte) {
+	order := []byte{
+		0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58, 0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9, 0xde, 0x14,
+		0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10,
+	}
+	carry := 0
+	for i := range s {
+		sum := int(s[i]) + int(order[i]) + carry
+		s[i], carry = byte(sum), sum>>8
+	}
+}
+
+// loosened sets the last bits before the padding, which decode to nothing.
+func loosened(signature string) string {
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+	last := strings.IndexByte(alphabet, signature[85])
+	return signature[:85] + string(alphabet[last+1]) + "=="
+}
+
+func TestVerifySession(t *testing.T) {
+	f := newFixture(t)
+	account, cookie := f.signIn(t, "ada@example.org", 0)
+	ended := *cookie
+	_, token, _ := strings.Cut(cookie.Value, ".")
+	value := func(v string) *http.Request { return withCookies(&http.Cookie{Name: "session", Value: v}) }
+
+	for name, c := range map[string]struct {
+		request *http.Request
+		after   time.Duration
+		ok      bool
+	}{
+		"a session":                 {withCookies(cookie), 0, true},
+		"its last moment":           {withCookies(cookie), owner.SessionLength - time.Millisecond, true},
+		"run out":                   {withCookies(cookie), owner.SessionLength, false},
+		"nothing":                   {withCookies(), 0, false},
+		"another's name for it":     {withCookies(&http.Cookie{Name: "__Host-session", Value: cookie.Value}), 0, false},
+		"twice":                     {withCookies(cookie, &ended), 0, false},
+		"another token":             {value(account.ID + "." + strings.Repeat("A", 43)), 0, false},
+		"another owner's id":        {value("o2." + token), 0, false},
+		"no id":                     {value("." + token), 0, false},
+		"no dot":                    {value(token), 0, false},
+		"no base64":                 {value(account.ID + ".!!!"), 0, false},
+		"a token that is too short": {value(account.ID + "." + token[:42]), 0, false},
+		"a token and more":          {value(account.ID + "." + token + "A"), 0, false},
+		"a huge id":                 {value(strings.Repeat("o", 1<<12) + "." + token), 0, false},
+		"empty":                     {value(""), 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			caller, err := f.Verify(t.Context(), c.request, nil, now(c.after))
+			if c.ok {
+				require.NoError(t, err)
+				require.Equal(t, account.ID, caller.OwnerID)
+				require.Equal(t, owner.AllScopes(), caller.Scopes)
+				return
+			}
+			require.ErrorIs(t, err, owner.ErrUnauthenticated)
+		})
+	}
+}
+
+func TestCookies(t *testing.T) {
+	_, plain := newFixture(t).signIn(t, "ada@example.org", 0)
+	require.Equal(t, "session", plain.Name)
+	require.False(t, plain.Secure)
+
+	f := fixtureOn(t, newFixture(t).log, true)
+	_, secure := f.signIn(t, "ada@example.org", 0)
+	require.Equal(t, "__Host-session", secure.Name)
+	require.True(t, secure.Secure)
+	for _, c := range []*http.Cookie{plain, secure} {
+		require.True(t, c.HttpOnly)
+		require.Equal(t, http.SameSiteLaxMode, c.SameSite)
+		require.Equal(t, "/", c.Path)
+		require.Empty(t, c.Domain)
+		require.NoError(t, c.Valid())
+	}
+	_, err := f.Verify(t.Context(), withCookies(secure), nil, now(0))
+	require.NoError(t, err)
+	_, err = f.Verify(t.Context(), withCookies(&http.Cookie{Name: "session", Value: secure.Value}), nil, now(0))
+	require.ErrorIs(t, err, owner.ErrUnauthenticated, "production takes no other cookie")
+}
+
+func TestUseOfAKeyIsNotedOnceAnHour(t *testing.T) {
+	f := newFixture(t)
+	account, _ := f.signIn(t, "ada@example.org", 0)
+	key := f.addKey(t, account.ID, "k1", owner.BotsRead)
+	verify := func(after time.Duration) {
+		r := httptest.NewRequest(http.MethodGet, "/bots", nil)
+		Sign(r.Header, "k1", key, noon.Add(after), http.MethodGet, "/bots", nil)
+		_, err := f.Verify(t.Context(), r, nil, now(after))
+		require.NoError(t, err)
+	}
+	for _, after := range []time.Duration{0, time.Minute, time.Hour - 1, time.Hour, time.Hour + time.Minute} {
+		verify(after)
+	}
+	require.Equal(t, 2, strings.Count(f.everything(t), "ApiKeyUsed"))
+
+	r := httptest.NewRequest(http.MethodGet, "/bots", nil)
+	Sign(r.Header, "k1", key, noon.Add(3*time.Hour), http.MethodGet, "/keys", nil)
+	_, err := f.Verify(t.Context(), r, nil, now(3*time.Hour))
+	require.Error(t, err)
+	require.Equal(t, 2, strings.Count(f.everything(t), "ApiKeyUsed"), "a failed call is no use")
+}
+
+func FuzzParseSignature(f *testing.F) {
+	f.Add("k1", "1788696000000", encodeBase64(make([]byte, 64)))
+	f.Add("", "+1", "")
+	f.Add("k1", "18446744073709551616", strings.Repeat("A", 88))
+	f.Fuzz(func(t *testing.T, keyID, timestamp, signature string) {
+		h := http.Header{headerKey: {keyID}, headerTimestamp: {timestamp}, headerSignature: {signature}}
+		sig, err := parseSignature(h, noon)
+		if err != nil {
+			require.ErrorIs(t, err, owner.ErrUnauthenticated)
+			return
+		}
+		require.Equal(t, signature, encodeBase64(sig.signature), "one spelling")
+		ms, err := strconv.ParseInt(timestamp, 10, 64)
+		require.NoError(t, err)
+		require.LessOrEqual(t, noon.Sub(time.UnixMilli(ms)).Abs(), maxSkew)
+		require.Equal(t, strconv.FormatInt(ms, 10), timestamp, "one spelling")
+	})
+}
+
+func FuzzParseSession(f *testing.F) {
+	f.Add("o1." + strings.Repeat("A", 43))
+	f.Add(".")
+	f.Add("o1.AAA=")
+	f.Fuzz(func(t *testing.T, value string) {
+		ownerID, hash, err := parseSession(value)
+		if err != nil {
+			require.ErrorIs(t, err, owner.ErrUnauthenticated)
+			return
+		}
+		require.NotEmpty(t, ownerID)
+		require.Len(t, hash, 64)
+	})
+}
+
+func FuzzOpenToken(f *testing.F) {
+	v, err := newVault(make([]byte, 32))
+	require.NoError(f, err)
+	good, _ := v.newToken("ada@example.org")
+	f.Add(good)
+	f.Add(good[1:])
+	f.Add("")
+	f.Fuzz(func(t *testing.T, token string) {
+		address, hash, err := v.openToken(token)
+		if err != nil {
+			require.ErrorIs(t, err, owner.ErrLinkInvalid)
+			return
+		}
+		require.Equal(t, "ada@example.org", address, "nothing else was ever sealed")
+		require.Len(t, hash, 64)
+	})
+}

@@ -1,0 +1,27 @@
+package botwire
+
+import (
+	"net"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// arrived waits until all that was written is in the other side's socket: the
+// kernel holds nothing of it that is not acknowledged.
+func arrived(t testing.TB, c *peerConn) {
+	tcp := c.Conn
+	if wrapped, ok := tcp.(interface{ NetConn() net.Conn }); ok {
+		tcp = wrapped.NetConn()
+	}
+	raw, err := tcp.(*net.TCPConn).SyscallConn()
+	require.NoError(t, err)
+	for queued := 1; queued > 0; runtime.Gosched() {
+		err = raw.Control(func(fd uintptr) { queued, _ = unix.IoctlGetInt(int(fd), unix.SIOCOUTQ) })
+		if err != nil {
+			return
+		}
+	}
+}

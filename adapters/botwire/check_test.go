@@ -1,0 +1,140 @@
+package botwire
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"nhooyr.io/websocket"
+)
+
+// bot is a proper bot behind a path and a query, as an owner would write it.
+func bot(seen chan<- *http.Request) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen <- r
+		if strings.HasSuffix(r.URL.Path, "/ping") {
+			_, _ = io.WriteString(w, "pong\n")
+			return
+		}
+		if c, err := websocket.Accept(w, r, nil); err == nil {
+			_, _, _ = c.Read(r.Context())
+			_ = c.CloseNow()
+		}
+	})
+}
+
+// TestCheckOfAGoodBot: all steps are fine; only the upgrade is signed.
+func TestCheckOfAGoodBot(t *testing.T) {
+	seen := make(chan *http.Request, 2)
+	srv := httptest.NewServer(bot(seen))
+	defer srv.Close()
+	steps := New(Options{Key: platformKey}).Check(t.Context(), srv.URL+"/my/bot/?token=a%2Fb")
+	require.Len(t, steps, 3)
+	for i, name := range []string{"resolve", "ping", "upgrade"} {
+		require.Equal(t, name, steps[i].Name)
+		require.True(t, steps[i].OK, steps[i].Detail)
+		require.NotEmpty(t, steps[i].Detail)
+		require.False(t, steps[i].NotAllowed)
+	}
+	ping, upgrade := <-seen, <-seen
+	require.Equal(t, "/my/bot/ping?token=a%2Fb", ping.RequestURI)
+	require.Equal(t, http.MethodGet, ping.Method)
+	for name := range ping.Header {
+		require.False(t, strings.HasPrefix(strings.ToLower(name), "x-arena"), name)
+	}
+	require.Equal(t, "/my/bot/?token=a%2Fb", upgrade.RequestURI)
+	require.Equal(t, "deploy-check", upgrade.Header.Get("x-arena-match"))
+	require.NotEmpty(t, upgrade.Header.Get("x-arena-signature"))
+	require.Empty(t, upgrade.Header.Values("x-arena-commitment"))
+}
+
+func TestCheckStopsAtTheFirstFailure(t *testing.T) {
+	pingOnly := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "pong") }))
+	defer pingOnly.Close()
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	unknown := httptest.NewServer(http.NotFoundHandler())
+	defer unknown.Close()
+	cases := map[string]struct {
+		url, step, detail string
+		refused           bool
+	}{
+		"a URL that is not allowed": {"ftp://x", "resolve", "the URL must be an http or https URL", true},
+		"an address that is not":    {"http://169.254.169.254/", "resolve", errAddress.words, true},
+		"nobody there":              {closed.URL, "ping", errConnect.words, false},
+		"no ping":                   {unknown.URL, "ping", "the server answered with status 404 instead of 200", false},
+		"no WebSocket":              {pingOnly.URL, "upgrade", "the server answered with status 200 instead of 101", false},
+	}
+	for name, c := range cases {
+		steps := New(Options{Key: platformKey}).Check(t.Context(), c.url)
+		last := steps[len(steps)-1]
+		for _, s := range steps[:len(steps)-1] {
+			require.True(t, s.OK, name)
+		}
+		require.Equal(t, Step{Name: c.step, Detail: c.detail, NotAllowed: c.refused, Elapsed: last.Elapsed}, last, name)
+	}
+}
+
+func TestPing(t *testing.T) {
+	answer := func(status, body string) string {
+		return "HTTP/1.1 " + status + "\r\nConnection: close\r\n\r\n" + body
+	}
+	sized := func(body, length string) string {
+		return "HTTP/1.1 200 OK\r\nContent-Length: " + length + "\r\n\r\n" + body
+	}
+	cases := map[string]struct{ answer, want string }{
+		"pong":                     {sized("pong", "4"), ""},
+		"with white space":         {sized(" \tpong\r\n", "8"), ""},
+		"in chunks":                {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\npo\r\n2\r\nng\r\n0\r\n\r\n", ""},
+		"of 16 bytes":              {sized("pong            ", "16"), ""},
+		"of 17 bytes":              {sized("pong             ", "17"), errPong.words},
+		"Pong":                     {sized("Pong", "4"), errPong.words},
+		"pong!":                    {sized("pong!", "5"), errPong.words},
+		"in quotes":                {sized(`"pong"`, "6"), errPong.words},
+		"nothing":                  {sized("", "0"), errPong.words},
+		"201":                      {answer("201 Created", "pong"), "the server answered with status 201 instead of 200"},
+		"500":                      {answer("500 Oops", "pong"), "the server answered with status 500 instead of 200"},
+		"switching protocols":      {"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\npong", "the server answered with status 101 instead of 200"},
+		"an endless body":          {answer("200 OK", strings.Repeat("pong", 1<<20)), errPong.words},
+		"a body that never comes":  {sized("po", "4"), errPong.words},
+		"a zipped body":            {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\npong", ""},
+		"10 MB of headers":         {"HTTP/1.1 200 OK\r\n" + strings.Repeat("X: "+strings.Repeat("x", 1000)+"\r\n", 10_000), errAnswer.words},
+		"another protocol's words": {"220 smtp.example\r\n", errAnswer.words},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := New(Options{Key: platformKey})
+			d.patience = 300 * time.Millisecond
+			err := d.ping(t.Context(), raw(t, c.answer))
+			if c.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.EqualError(t, err, c.want)
+		})
+	}
+}
+
+func TestPingURL(t *testing.T) {
+	for from, want := range map[string]string{
+		"https://h":             "https://h/ping",
+		"https://h/":            "https://h/ping",
+		"https://h/a":           "https://h/a/ping",
+		"https://h/a/":          "https://h/a/ping",
+		"https://h/a//":         "https://h/a/ping",
+		"https://h/a%2Fb/?x=/":  "https://h/a%2Fb/ping?x=/",
+		"https://h/a/../b?q":    "https://h/a/../b/ping?q",
+		"https://h:1?":          "https://h:1/ping?",
+		"https://h/%70ing?x=%y": "https://h/%70ing/ping?x=%y",
+	} {
+		u, err := url.Parse(from)
+		require.NoError(t, err)
+		require.Equal(t, want, pingURL(u))
+	}
+}

@@ -1,0 +1,306 @@
+package botwire
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestTheSignedUpgrade: Given the platform's public key, a bot can verify the
+// upgrade; a match has a commitment, a probe has none.
+func TestTheSignedUpgrade(t *testing.T) {
+	now := time.UnixMilli(1_757_000_000_123)
+	for match, commitment := range map[string]string{"4d0bd6e5-match": strings.Repeat("ab", 32), deployCheck: ""} {
+		p := newPeer(t, (*peerConn).untilEnd)
+		d := New(Options{Key: platformKey, Now: func() time.Time { return now }})
+		line, _, err := d.Dial(t.Context(), p.url+"/bot?x=1", match, commitment, quiet)
+		require.NoError(t, err)
+		line.Close()
+
+		require.Len(t, p.requests, 1)
+		req := p.requests[0]
+		require.Equal(t, "/bot?x=1", req.RequestURI)
+		h := req.Header
+		require.Equal(t, match, h.Get("x-arena-match"))
+		require.Equal(t, "1757000000123", h.Get("x-arena-timestamp"))
+		signature, err := base64.StdEncoding.DecodeString(h.Get("x-arena-signature"))
+		require.NoError(t, err)
+		public := platformKey.Public().(ed25519.PublicKey)
+		require.True(t, ed25519.Verify(public, []byte("1757000000123."+match), signature))
+		require.Equal(t, commitment != "", h.Values("x-arena-commitment") != nil)
+		require.Equal(t, commitment, h.Get("x-arena-commitment"))
+		require.Empty(t, h.Get("Sec-WebSocket-Extensions"))
+		require.Empty(t, h.Get("Sec-WebSocket-Protocol"))
+	}
+}
+
+func TestNonces(t *testing.T) {
+	cases := map[string]struct {
+		given []string
+		want  string
+	}{
+		"one":                   {[]string{"a"}, "a"},
+		"every character":       {[]string{"!~azAZ09+/="}, "!~azAZ09+/="},
+		"64":                    {[]string{strings.Repeat("n", 64)}, strings.Repeat("n", 64)},
+		"65":                    {[]string{strings.Repeat("n", 65)}, ""},
+		"missing":               {nil, ""},
+		"empty":                 {[]string{""}, ""},
+		"a space within":        {[]string{"a b"}, ""},
+		"a tab within":          {[]string{"a\tb"}, ""},
+		"not ASCII":             {[]string{"é"}, ""},
+		"twice":                 {[]string{"a", "b"}, ""},
+		"white space around it": {[]string{" a "}, "a"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := startPeer(t, nil, http.Header{"X-Arena-Nonce": c.given}, (*peerConn).untilEnd)
+			line, nonce, err := p.dialer().Dial(t.Context(), p.url, "m", "", quiet)
+			require.NoError(t, err)
+			require.Equal(t, c.want, nonce)
+			line.Close()
+		})
+	}
+}
+
+// FuzzNonce: what comes out is empty, or what came in, within the rules.
+func FuzzNonce(f *testing.F) {
+	for _, seed := range []string{"", "a", "a b", "é", strings.Repeat("~", 64), strings.Repeat("!", 65), "\x00", "\x7f"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, given string) {
+		got := nonceOf(http.Header{"X-Arena-Nonce": {given}})
+		fine := len(given) >= 1 && len(given) <= 64 &&
+			!strings.ContainsFunc(given, func(r rune) bool { return r < 0x21 || r > 0x7E })
+		if fine {
+			require.Equal(t, given, got)
+		} else {
+			require.Empty(t, got)
+		}
+	})
+}
+
+// TestUpgradesThatAreNone: Given a 101 that is not what was asked for, Then
+// there is no line; nobody waits for more of the answer.
+func TestUpgradesThatAreNone(t *testing.T) {
+	cases := map[string]http.Header{
+		"the wrong accept key":      {"Sec-WebSocket-Accept": {"AAAAAAAAAAAAAAAAAAAAAAAAAAA="}},
+		"two accept keys":           {"X": {"y\r\nSec-WebSocket-Accept: another"}},
+		"a subprotocol":             {"Sec-WebSocket-Protocol": {"chat"}},
+		"a second, hidden one":      {"Sec-WebSocket-Protocol": {"", "chat"}},
+		"an extension":              {"Sec-WebSocket-Extensions": {"permessage-deflate"}},
+		"an extension of another":   {"Sec-WebSocket-Extensions": {"x-webkit-deflate-frame"}},
+		"an empty extension header": {"Sec-WebSocket-Extensions": {""}},
+	}
+	for name, more := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := startPeer(t, nil, more, (*peerConn).deaf)
+			_, _, err := p.dialer().Dial(t.Context(), p.url, "m", "", quiet)
+			require.EqualError(t, err, errUpgrade.words)
+			require.False(t, notAllowed(err))
+		})
+	}
+}
+
+// raw answers whatever connects with these bytes, and says no more.
+func raw(t *testing.T, answer string) string {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				go func() { _, _ = io.WriteString(c, answer) }()
+				_, _ = io.Copy(io.Discard, c)
+			}()
+		}
+	}()
+	t.Cleanup(func() { _ = ln.Close(); <-done })
+	return "http://" + ln.Addr().String()
+}
+
+// TestAnswersThatAreRefused: each failure has its own coarse words.
+func TestAnswersThatAreRefused(t *testing.T) {
+	head := "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+	cases := map[string]struct{ answer, want string }{
+		"200":                {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "the server answered with status 200 instead of 101"},
+		"401":                {"HTTP/1.1 401 Unauthorized\r\n\r\n", "the server answered with status 401 instead of 101"},
+		"a body without end": {"HTTP/1.1 404 Not Found\r\nContent-Length: 9999\r\n\r\nx", "the server answered with status 404 instead of 101"},
+		"a redirect":         {"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n\r\n", "the server answered with status 302 instead of 101"},
+		"no HTTP":            {"220 smtp.example ESMTP\r\n", errAnswer.words},
+		"10 MB of headers":   {head + strings.Repeat("X-Fill: "+strings.Repeat("x", 1000)+"\r\n", 10_000), errAnswer.words},
+		"17 KiB of headers":  {head + "X: " + strings.Repeat("x", 17<<10) + "\r\n\r\n", errAnswer.words},
+		"headers that drip":  {head, errAnswer.words},
+		"nothing":            {"", errAnswer.words},
+		"endless hints":      {strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n", 10_000), errAnswer.words},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := New(Options{Key: platformKey})
+			d.patience = 300 * time.Millisecond
+			_, _, err := d.Dial(t.Context(), raw(t, c.answer), "m", "", quiet)
+			require.EqualError(t, err, c.want)
+		})
+	}
+}
+
+// TestWhoSpeaksFirst: what a peer says before our request is an answer to it,
+// and never gets into our log by itself.
+func TestWhoSpeaksFirst(t *testing.T) {
+	var logged strings.Builder
+	slog.SetDefault(slog.New(slog.NewTextHandler(&logged, nil))) // the transport's log ends here too
+	defer slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	early := make(chan struct{})
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	go func() {
+		defer close(early)
+		c, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		_, _ = io.WriteString(c, "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+		_, _ = io.Copy(io.Discard, c)
+	}()
+	_, _, err = New(Options{Key: platformKey}).Dial(t.Context(), "http://"+ln.Addr().String(), "m", "", quiet)
+	require.EqualError(t, err, "the server answered with status 403 instead of 101")
+	require.NoError(t, ln.Close())
+	<-early
+	require.Empty(t, logged.String())
+}
+
+func TestHandshakesHaveFiveSeconds(t *testing.T) {
+	require.Equal(t, 5*time.Second, New(Options{}).patience)
+}
+
+// TestSlowTLS: a server that accepts and never speaks TLS is given up.
+func TestSlowTLS(t *testing.T) {
+	d := New(Options{Key: platformKey})
+	d.patience = 200 * time.Millisecond
+	url := strings.Replace(raw(t, ""), "http:", "https:", 1)
+	_, _, err := d.Dial(t.Context(), url, "m", "", quiet)
+	require.EqualError(t, err, errTLS.words)
+	require.EqualError(t, d.ping(t.Context(), url), errTLS.words)
+}
+
+// TestAStrangersCertificate is none.
+func TestAStrangersCertificate(t *testing.T) {
+	p := newTLSPeer(t, (*peerConn).deaf)
+	_, _, err := New(Options{Key: platformKey}).Dial(t.Context(), p.url, "m", "", quiet)
+	require.EqualError(t, err, errTLS.words)
+	require.Empty(t, p.requests)
+}
+
+// TestClosedAndFilteredPorts read the same.
+func TestClosedAndFilteredPorts(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	closed := "http://" + ln.Addr().String()
+	require.NoError(t, ln.Close())
+
+	d := New(Options{Key: platformKey})
+	_, _, err = d.Dial(t.Context(), closed, "m", "", quiet)
+	require.EqualError(t, err, errConnect.words)
+
+	d.patience = 50 * time.Millisecond
+	d.net.ControlContext = func(ctx context.Context, _, _ string, _ syscall.RawConn) error {
+		<-ctx.Done() // no answer ever comes
+		return ctx.Err()
+	}
+	_, _, err = d.Dial(t.Context(), closed, "m", "", quiet)
+	require.EqualError(t, err, errConnect.words)
+}
+
+// TestRedirectsAreNotFollowed: neither the signature nor a ping goes elsewhere.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	var hits atomic.Int32
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
+	defer elsewhere.Close()
+	bot := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
+	defer bot.Close()
+	d := New(Options{Key: platformKey})
+	_, _, err := d.Dial(t.Context(), bot.URL, "m", "", quiet)
+	require.EqualError(t, err, "the server answered with status 307 instead of 101")
+	require.EqualError(t, d.ping(t.Context(), bot.URL), "the server answered with status 307 instead of 200")
+	require.Zero(t, hits.Load())
+}
+
+// TestProxyVariablesAreIgnored: what stands in our environment is not asked.
+func TestProxyVariablesAreIgnored(t *testing.T) {
+	var hits atomic.Int32
+	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
+	defer proxy.Close()
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
+		t.Setenv(name, proxy.URL)
+	}
+	d := New(Options{Key: platformKey})
+	a := &attempt{dialer: d, ctx: t.Context()}
+	require.Nil(t, a.transport().Proxy)
+	newPeer(t, (*peerConn).untilEnd).dial(t, quiet)
+	require.Zero(t, hits.Load())
+}
+
+// TestADialEndsWithItsContext: and leaves nothing behind.
+func TestADialEndsWithItsContext(t *testing.T) {
+	_, _, err := New(Options{Key: platformKey}).Dial(within(t, 50*time.Millisecond), raw(t, ""), "m", "", quiet)
+	require.EqualError(t, err, errAnswer.words)
+}
+
+// TestTheArenaItself is no bot.
+func TestTheArenaItself(t *testing.T) {
+	var hits atomic.Int32
+	arena := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
+	defer arena.Close()
+	own := netip.MustParseAddrPort(arena.Listener.Addr().String())
+	d := New(Options{Key: platformKey, Own: []netip.AddrPort{own}})
+	for _, host := range []string{"127.0.0.1", "localhost", "0.0.0.0", "[::ffff:127.0.0.1]"} {
+		url := "http://" + host + ":" + strconv.Itoa(int(own.Port()))
+		_, _, err := d.Dial(t.Context(), url, "m", "", quiet)
+		require.Error(t, err, host)
+		if host != "localhost" { // which may be ::1 first, where nobody listens
+			require.True(t, notAllowed(err), host)
+		}
+	}
+	require.Zero(t, hits.Load())
+}
+
+// TestErrorsAndLogsHoldNoURL: what a failed dial or a cut line says could be
+// anyone's.
+func TestErrorsAndLogsHoldNoURL(t *testing.T) {
+	var logged strings.Builder
+	d := New(Options{Key: platformKey, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+	d.patience = 100 * time.Millisecond
+	secret := raw(t, "") + "/secret-path"
+	_, _, err := d.Dial(t.Context(), secret, "m", "", quiet)
+	require.NotContains(t, err.Error(), "127.0.0.1")
+	require.NotContains(t, err.Error(), "secret")
+
+	p := newPeer(t, says(masked("x")))
+	line, _, err := d.Dial(t.Context(), p.url+"/secret-path", "m-77", "", quiet)
+	require.NoError(t, err)
+	<-line.done
+	require.Contains(t, logged.String(), "m-77")
+	require.NotContains(t, logged.String(), "secret")
+}

@@ -1,0 +1,99 @@
+package botwire
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestDrain: Given frames that the socket has received while our reader was
+// held up, When Drain returns, Then all of them were handed on.
+func TestDrain(t *testing.T) {
+	for name, start := range map[string]func(testing.TB, script) *peer{"plain": newPeer, "TLS": newTLSPeer} {
+		t.Run(name, func(t *testing.T) {
+			written, held, release := make(chan struct{}), make(chan struct{}), make(chan struct{})
+			ears := newEars()
+			line := start(t, func(c *peerConn) {
+				for i := range 50 {
+					c.write(text(strconv.Itoa(i)))
+				}
+				<-held
+				for i := range 50 {
+					c.write(text(strconv.Itoa(50 + i)))
+				}
+				arrived(t, c)
+				close(written)
+				c.untilEnd()
+			}).dial(t, func() Receive {
+				once := sync.OnceFunc(func() { close(held); <-release })
+				return func(frame []byte, cause string) { once(); ears.receive(frame, cause) }
+			}())
+			<-written
+			require.Empty(t, ears, "the reader is held up")
+			drained := make(chan struct{})
+			go func() { defer close(drained); line.Drain(context.Background()) }()
+			close(release)
+			<-drained
+			require.Len(t, ears, 100)
+		})
+	}
+}
+
+// TestDrainAgainAndAgain: no frame that had arrived is missed, at any moment of
+// the reader's way from the kernel to receive.
+func TestDrainAgainAndAgain(t *testing.T) {
+	ask, there := make(chan struct{}), make(chan struct{})
+	ears := newEars()
+	line := newPeer(t, func(c *peerConn) {
+		for range ask {
+			c.write(text("x"))
+			arrived(t, c)
+			there <- struct{}{}
+		}
+		c.untilEnd()
+	}).dial(t, ears.receive)
+	defer close(ask)
+	for i := range 2000 {
+		ask <- struct{}{}
+		<-there
+		line.Drain(t.Context())
+		require.Len(t, ears, i+1)
+	}
+}
+
+// TestDrainOfALineWithoutNews returns at once: idle, half a frame, gone.
+func TestDrainOfALineWithoutNews(t *testing.T) {
+	written := make(chan struct{})
+	line := newPeer(t, func(c *peerConn) {
+		c.write(text("whole")[:3])
+		arrived(t, c)
+		close(written)
+		c.untilEnd()
+	}).dial(t, newEars().receive)
+	<-written
+	finishes(t, "Drain", func() { line.Drain(t.Context()) })
+	line.Close()
+	finishes(t, "Drain of a closed line", func() { line.Drain(t.Context()) })
+}
+
+// TestDrainIsBounded: a receive that is held up holds Drain only so long, and
+// shorter once its context has ended.
+func TestDrainIsBounded(t *testing.T) {
+	held, release := make(chan struct{}), make(chan struct{})
+	line := newPeer(t, func(c *peerConn) { c.write(text("x")); c.untilEnd() }).
+		dial(t, func(_ []byte, cause string) {
+			if cause == "" {
+				close(held)
+				<-release
+			}
+		})
+	<-held
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	t.Log("after its context:", finishes(t, "Drain", func() { line.Drain(ended) }))
+	t.Log("without one:", finishes(t, "Drain", func() { line.Drain(context.Background()) }))
+	close(release)
+}

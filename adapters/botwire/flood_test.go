@@ -1,0 +1,148 @@
+package botwire
+
+import (
+	"bytes"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestFloodsAreCut: Given a peer that writes one thing for ever, as fast as the
+// machine can, Then the line is cut. How soon is printed.
+func TestFloodsAreCut(t *testing.T) {
+	cases := map[string][]byte{
+		"pings":                     frame(fin|0x9, nil),
+		"pings with a payload":      frame(fin|0x9, make([]byte, 125)),
+		"unasked pongs":             frame(fin|0xA, nil),
+		"empty fragments":           frame(0x0, nil),
+		"empty messages":            text(""),
+		"messages of one byte":      text("x"),
+		"messages of 40 bytes":      text(strings.Repeat("x", 40)),
+		"messages of 64 KiB":        text(strings.Repeat("x", FrameLimit)),
+		"answers nobody asked":      text(`{"id":1,"action":{"type":"end_turn"}}`),
+		"binary messages of a byte": frame(fin|0x2, []byte{0xFF}),
+	}
+	for name, one := range cases {
+		for kind, start := range map[string]func(testing.TB, script) *peer{"plain": newPeer, "TLS": newTLSPeer} {
+			t.Run(name+", "+kind, func(t *testing.T) {
+				var began atomic.Int64
+				chunk := bytes.Repeat(one, max(1, 16<<10/len(one)))
+				first := []byte(nil)
+				if one[0] == 0 {
+					first = frame(0x1, []byte("x")) // fragments need a beginning
+				}
+				p := start(t, func(c *peerConn) {
+					go c.deaf()
+					began.Store(time.Now().UnixNano())
+					c.write(first)
+					for {
+						if _, err := c.Write(chunk); err != nil {
+							return
+						}
+					}
+				})
+				ears := newEars()
+				p.dial(t, ears.receive)
+				before := ears.last(t)
+				t.Logf("cut after %v and %d messages", time.Duration(time.Now().UnixNano()-began.Load()).Round(time.Microsecond), before)
+			})
+		}
+	}
+}
+
+// TestOneByteFragmentsAreCutAtTheLimit: an endless message ends at its limit.
+func TestOneByteFragmentsAreCutAtTheLimit(t *testing.T) {
+	ears := newEars()
+	newPeer(t, func(c *peerConn) {
+		chunk := bytes.Repeat(frame(0x0, []byte("x")), 4096)
+		c.write(frame(0x1, []byte("x")))
+		for {
+			if _, err := c.Write(chunk); err != nil {
+				return
+			}
+		}
+	}).dial(t, ears.receive)
+	require.Equal(t, oversized, ears.next(t))
+	require.Equal(t, dropped, ears.next(t))
+}
+
+// TestTheBudgetIsAMebibyte: a bot may send 15 messages of 64 KiB at once.
+func TestTheBudgetIsAMebibyte(t *testing.T) {
+	ears := newEars()
+	newPeer(t, func(c *peerConn) {
+		for range 15 {
+			c.write(text(strings.Repeat("x", FrameLimit)))
+		}
+		c.write(text(after.frame))
+		c.untilEnd()
+	}).dial(t, ears.receive)
+	for range 15 {
+		require.Len(t, ears.next(t).frame, FrameLimit)
+	}
+	require.Equal(t, after, ears.next(t))
+}
+
+func TestBucket(t *testing.T) {
+	start := time.Unix(0, 0)
+	at := func(ms int64) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
+	b := newBucket(100, 100, start)
+	require.True(t, b.take(100, at(0)), "a full bucket")
+	require.False(t, b.take(1, at(0)), "an empty one")
+	require.False(t, b.take(1, at(10)), "what was refused was taken all the same")
+	require.True(t, b.take(1, at(30)))
+	require.True(t, b.take(100, at(60_000)), "it does not fill above its size")
+	require.False(t, b.take(1, at(60_000)))
+}
+
+// TestHeapPerSocket prints what a line holds, idle and in the middle of the
+// largest message.
+func TestHeapPerSocket(t *testing.T) {
+	const lines = 100
+	for name, start := range map[string]func(testing.TB, script) *peer{"plain": newPeer, "TLS": newTLSPeer} {
+		t.Run(name, func(t *testing.T) {
+			half, written := make(chan struct{}), make(chan struct{}, lines)
+			p := start(t, func(c *peerConn) {
+				<-half
+				c.write(frame(0x1, make([]byte, FrameLimit-1)))
+				written <- struct{}{}
+				c.untilEnd()
+			})
+			before, opened := heap(), make([]*Line, lines)
+			for i := range opened {
+				opened[i] = p.dial(t, quiet)
+			}
+			idle := heap()
+			close(half)
+			for range opened {
+				<-written
+			}
+			for _, l := range opened {
+				l.Drain(t.Context())
+			}
+			full := heap()
+			t.Logf("heap of a socket, the test's own peer included: idle %d B, in a message of 64 KiB %d B",
+				(idle-before)/lines, (full-before)/lines)
+			require.Less(t, (full-before)/lines, int64(256<<10))
+			for _, l := range opened {
+				go l.Close()
+			}
+			for _, l := range opened {
+				<-l.done
+			}
+		})
+	}
+}
+
+func quiet([]byte, string) {}
+
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}

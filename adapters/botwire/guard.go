@@ -1,0 +1,105 @@
+package botwire
+
+import (
+	"net"
+	"net/netip"
+	"strings"
+	"syscall"
+
+	"code.dny.dev/ssrf"
+)
+
+// metadata are the addresses at which clouds serve credentials to whoever
+// asks from inside; none is ever dialled.
+var metadata = []netip.Addr{
+	netip.MustParseAddr("168.63.129.16"),
+	netip.MustParseAddr("169.254.169.254"),
+	netip.MustParseAddr("169.254.170.2"),
+	netip.MustParseAddr("100.100.100.200"),
+	netip.MustParseAddr("fd00:ec2::254"),
+}
+
+// guard decides which addresses may be dialled.
+type guard struct {
+	production bool
+	public     *ssrf.Guardian
+	own        []netip.AddrPort
+	hosts      map[string]bool // the arena's own names, host:port in lower case
+}
+
+func newGuard(production bool, own []netip.AddrPort, hosts []string) *guard {
+	g := &guard{production: production, own: own, public: ssrf.New(ssrf.WithAnyPort()), hosts: map[string]bool{}}
+	for _, h := range hosts {
+		h = strings.ToLower(h)
+		if _, _, err := net.SplitHostPort(h); err == nil {
+			g.hosts[h] = true
+			continue
+		}
+		g.hosts[net.JoinHostPort(strings.Trim(h, "[]"), "80")] = true
+		g.hosts[net.JoinHostPort(strings.Trim(h, "[]"), "443")] = true
+	}
+	return g
+}
+
+// control is the net.Dialer's last word before a packet leaves: it sees the
+// address that is really dialled, whatever the name resolved to before.
+func (g *guard) control(network, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil || !strings.HasPrefix(network, "tcp") || !g.allows(to) {
+		return errAddress
+	}
+	return nil
+}
+
+// allows says whether a packet may be sent to an address.
+func (g *guard) allows(to netip.AddrPort) bool {
+	addr := to.Addr().Unmap()
+	for _, m := range metadata {
+		if addr.WithZone("") == m {
+			return false
+		}
+	}
+	if g.isOwn(netip.AddrPortFrom(addr.WithZone(""), to.Port())) {
+		return false
+	}
+	return !g.production || g.public.SafeAddr(addr) == nil
+}
+
+// isOwn says whether one of the arena's own listeners would answer there. A
+// dial to the unspecified address reaches this machine, and a listener on it
+// answers at each of the machine's addresses.
+func (g *guard) isOwn(to netip.AddrPort) bool {
+	for _, own := range g.own {
+		if own.Port() != to.Port() {
+			continue
+		}
+		at := own.Addr().Unmap().WithZone("")
+		switch {
+		case at == to.Addr():
+			return true
+		case at.IsUnspecified() && isLocal(to.Addr()):
+			return true
+		case to.Addr().IsUnspecified() && at.IsLoopback():
+			return true
+		}
+	}
+	return false
+}
+
+// isLocal says whether an address is one of this machine's.
+func isLocal(addr netip.Addr) bool {
+	if addr.IsLoopback() || addr.IsUnspecified() {
+		return true
+	}
+	locals, err := net.InterfaceAddrs()
+	if err != nil {
+		return true
+	}
+	for _, l := range locals {
+		p, err := netip.ParsePrefix(l.String())
+		if err == nil && p.Addr().Unmap().WithZone("") == addr {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,190 @@
+package botwire
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestSend: frames arrive whole, masked, in order, as text.
+func TestSend(t *testing.T) {
+	got := make(chan string, 2)
+	p := newTLSPeer(t, func(c *peerConn) {
+		for {
+			op, payload, err := c.readFrame()
+			if err != nil || op != 0x1 {
+				return
+			}
+			got <- string(payload)
+		}
+	})
+	line := p.dial(t, newEars().receive)
+	big := strings.Repeat("view ", 20_000)
+	require.NoError(t, line.Send(t.Context(), []byte("one")))
+	require.NoError(t, line.Send(t.Context(), []byte(big)))
+	require.Equal(t, "one", <-got)
+	require.Equal(t, big, <-got)
+}
+
+// TestSendAfterItsTime: a Send that comes too late writes nothing, and leaves
+// the line as it was.
+func TestSendAfterItsTime(t *testing.T) {
+	got := make(chan string, 1)
+	line := newPeer(t, func(c *peerConn) {
+		_, payload, _ := c.readFrame()
+		got <- string(payload)
+	}).dial(t, newEars().receive)
+	late, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, line.Send(late, []byte("late")), context.Canceled)
+	require.NoError(t, line.Send(t.Context(), []byte("in time")))
+	require.Equal(t, "in time", <-got)
+}
+
+// TestSendToAPeerThatDoesNotRead: Given a peer that never reads, When its
+// buffers are full and the context ends, Then Send returns and the line is cut.
+func TestSendToAPeerThatDoesNotRead(t *testing.T) {
+	for name, start := range map[string]func(testing.TB, script) *peer{"plain": newPeer, "TLS": newTLSPeer} {
+		t.Run(name, func(t *testing.T) {
+			stop := make(chan struct{})
+			p := start(t, func(*peerConn) { <-stop })
+			defer close(stop)
+			ears := newEars()
+			line := p.dial(t, ears.receive)
+			ctx, frame := within(t, 300*time.Millisecond), make([]byte, 1<<20)
+			var err error
+			took := finishes(t, "Send", func() {
+				for err == nil {
+					err = line.Send(ctx, frame)
+				}
+			})
+			require.Error(t, err)
+			t.Logf("Send returned %v after %v", err, took)
+			finishes(t, "Close", line.Close)
+		})
+	}
+}
+
+// TestCloseNeverHangs: whatever a peer does or leaves undone, Close returns,
+// the reader has ended, and nothing is heard any more.
+func TestCloseNeverHangs(t *testing.T) {
+	drip := func(c *peerConn, b byte) {
+		for {
+			if _, err := c.Write([]byte{b}); err != nil {
+				return
+			}
+		}
+	}
+	cases := map[string]script{
+		"answers the goodbye": func(c *peerConn) {
+			if op, payload, err := c.readFrame(); err == nil && op == opClose {
+				c.write(frame(fin|0x8, payload))
+			}
+			c.deaf()
+		},
+		"reads and never answers":  func(c *peerConn) { c.deaf() },
+		"neither reads nor writes": nil, // below: blocked until the test ends
+		"announces a frame and drips it": func(c *peerConn) {
+			c.write(announce(FrameLimit))
+			drip(c, 'x')
+		},
+		"announces a ping and drips it": func(c *peerConn) { c.write([]byte{fin | 0x9, 125}) },
+		"floods":                        func(c *peerConn) { drip(c, 0x80) },
+	}
+	for name, s := range cases {
+		for kind, start := range map[string]func(testing.TB, script) *peer{"plain": newPeer, "TLS": newTLSPeer} {
+			t.Run(name+", "+kind, func(t *testing.T) {
+				stop := make(chan struct{})
+				defer close(stop)
+				p := start(t, func(c *peerConn) {
+					if s != nil {
+						s(c)
+					}
+					<-stop
+				})
+				line := p.dial(t, newEars().receive)
+				took := finishes(t, "Close", line.Close)
+				select {
+				case <-line.done:
+				default:
+					require.Fail(t, "the reader outlived Close")
+				}
+				t.Logf("closed after %v", took)
+				finishes(t, "a second Close", line.Close)
+			})
+		}
+	}
+}
+
+// TestCloseWhileSendIsBlocked: Close frees a Send that has no deadline.
+func TestCloseWhileSendIsBlocked(t *testing.T) {
+	stop := make(chan struct{})
+	p := newPeer(t, func(*peerConn) { <-stop })
+	defer close(stop)
+	line := p.dial(t, newEars().receive)
+	sent := make(chan error, 1)
+	go func() {
+		var err error
+		for err == nil {
+			err = line.Send(context.Background(), make([]byte, 1<<20))
+		}
+		sent <- err
+	}()
+	finishes(t, "Close", line.Close)
+	finishes(t, "Send", func() { require.ErrorIs(t, <-sent, ErrGone) })
+}
+
+// TestNothingIsHeardAfterClose: frames that come in as we say goodbye, and the
+// end of the line itself, are not heard.
+func TestNothingIsHeardAfterClose(t *testing.T) {
+	ears := newEars()
+	line := newPeer(t, func(c *peerConn) {
+		for {
+			if _, err := c.Write(text("more")); err != nil {
+				return
+			}
+		}
+	}).dial(t, ears.receive)
+	require.Equal(t, heard{frame: "more"}, ears.next(t))
+	line.Close()
+	for len(ears) > 0 {
+		require.Equal(t, heard{frame: "more"}, <-ears)
+	}
+	require.Empty(t, ears)
+}
+
+// TestALateAnswerLeavesTheLineUsable: no deadline of a Send touches the reads.
+func TestALateAnswerLeavesTheLineUsable(t *testing.T) {
+	ears := newEars()
+	line := newPeer(t, func(c *peerConn) {
+		_, _, _ = c.readFrame()
+		_, _, _ = c.readFrame()
+		c.write(text("late"))
+		c.untilEnd()
+	}).dial(t, ears.receive)
+	ctx, cancel := context.WithCancel(t.Context())
+	require.NoError(t, line.Send(ctx, []byte("ask")))
+	cancel()
+	require.NoError(t, line.Send(t.Context(), []byte("ask again")))
+	require.Equal(t, heard{frame: "late"}, ears.next(t))
+}
+
+// TestDialsOfOneMatch: lines are apart; one that is cut leaves its neighbour.
+func TestDialsOfOneMatch(t *testing.T) {
+	calm, loud := newEars(), newEars()
+	stay := newPeer(t, func(c *peerConn) { _, _, _ = c.readFrame(); c.write(text("here")); c.untilEnd() })
+	line := stay.dial(t, calm.receive)
+	newPeer(t, func(c *peerConn) {
+		for {
+			if _, err := c.Write(text("noise")); err != nil {
+				return
+			}
+		}
+	}).dial(t, loud.receive)
+	loud.last(t)
+	require.NoError(t, line.Send(t.Context(), []byte("there?")))
+	require.Equal(t, heard{frame: "here"}, calm.next(t))
+}

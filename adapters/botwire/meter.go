@@ -1,0 +1,48 @@
+package botwire
+
+import "time"
+
+// What a socket may send (decisions.md, "Size and floods").
+const (
+	byteBurst = 1 << 20  // bytes
+	byteRate  = 64 << 10 // bytes a second
+	pingRate  = 100      // pings a second, and at once
+)
+
+// bucket holds tokens up to a size and refills at a steady rate. It starts
+// full. It is for one goroutine.
+type bucket struct {
+	size, rate, tokens float64
+	at                 time.Time
+}
+
+func newBucket(size, rate float64, now time.Time) bucket {
+	return bucket{size: size, rate: rate, tokens: size, at: now}
+}
+
+// take takes n tokens at a time that never goes back, and says whether there
+// were that many.
+func (b *bucket) take(n int, now time.Time) bool {
+	b.tokens = min(b.size, b.tokens+b.rate*now.Sub(b.at).Seconds())
+	b.at = now
+	b.tokens -= float64(n)
+	return b.tokens >= 0
+}
+
+// meter is what a socket has left to send.
+type meter struct {
+	bytes, pings bucket
+}
+
+func newMeter(now time.Time) meter {
+	return meter{
+		bytes: newBucket(byteBurst, byteRate, now),
+		pings: newBucket(pingRate, pingRate, now),
+	}
+}
+
+// take charges one read and says whether the socket is within its budget.
+func (m *meter) take(t toll, now time.Time) bool {
+	withinBytes := m.bytes.take(max(t.cost, readCost), now)
+	return m.pings.take(t.pings, now) && withinBytes
+}

@@ -1,0 +1,272 @@
+package botwire
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/sha1"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// hangGuard ends a test that hangs; nothing is measured against it.
+const hangGuard = 20 * time.Second
+
+// platformKey signs in all tests.
+var platformKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
+
+// peer is a hand-written WebSocket server on raw TCP: it answers the upgrade
+// properly and then does with the connection whatever its script says.
+type peer struct {
+	url   string
+	roots *x509.CertPool
+	conns sync.WaitGroup
+
+	mu       sync.Mutex
+	requests []*http.Request
+	open     []net.Conn
+}
+
+// script is what a peer does after the upgrade; the connection is closed when
+// it returns.
+type script func(c *peerConn)
+
+// peerConn is a connection as a peer's script sees it.
+type peerConn struct {
+	net.Conn
+	in *bufio.Reader
+}
+
+func (c *peerConn) write(frames ...[]byte) {
+	_, _ = c.Write(bytes.Join(frames, nil))
+}
+
+// untilEnd reads and forgets until the other side says goodbye or is gone.
+func (c *peerConn) untilEnd() {
+	for {
+		if op, _, err := c.readFrame(); err != nil || op == opClose {
+			return
+		}
+	}
+}
+
+// deaf reads and forgets, goodbyes too.
+func (c *peerConn) deaf() { _, _ = io.Copy(io.Discard, c.in) }
+
+// readFrame reads one frame of a client, unmasked.
+func (c *peerConn) readFrame() (opcode byte, payload []byte, err error) {
+	var head [2]byte
+	if _, err = io.ReadFull(c.in, head[:]); err != nil {
+		return 0, nil, err
+	}
+	length := uint64(head[1] & 0x7F)
+	switch length {
+	case 126:
+		var ext [2]byte
+		_, err = io.ReadFull(c.in, ext[:])
+		length = uint64(binary.BigEndian.Uint16(ext[:]))
+	case 127:
+		var ext [8]byte
+		_, err = io.ReadFull(c.in, ext[:])
+		length = binary.BigEndian.Uint64(ext[:])
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	body := make([]byte, 4+length)
+	if _, err = io.ReadFull(c.in, body); err != nil {
+		return 0, nil, err
+	}
+	for i := range body[4:] {
+		body[4+i] ^= body[i%4]
+	}
+	return head[0] & 0x0F, body[4:], nil
+}
+
+// newPeer starts a peer on plain TCP.
+func newPeer(t testing.TB, s script) *peer { return startPeer(t, nil, nil, s) }
+
+// newTLSPeer starts a peer behind TLS.
+func newTLSPeer(t testing.TB, s script) *peer {
+	cert, roots := certificate(t)
+	p := startPeer(t, &tls.Config{Certificates: []tls.Certificate{cert}}, nil, s)
+	p.roots = roots
+	return p
+}
+
+// certificate returns one for 127.0.0.1, and who signed it.
+func certificate(t testing.TB) (tls.Certificate, *x509.CertPool) {
+	srv := httptest.NewTLSServer(http.NotFoundHandler())
+	defer srv.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(srv.Certificate())
+	return srv.TLS.Certificates[0], roots
+}
+
+// startPeer starts a peer whose answer to the upgrade has more headers.
+func startPeer(t testing.TB, secure *tls.Config, more http.Header, s script) *peer {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	p := &peer{url: "http://" + ln.Addr().String()}
+	if secure != nil {
+		p.url = "https://" + ln.Addr().String()
+	}
+	p.conns.Go(func() {
+		for {
+			tcp, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			p.mu.Lock()
+			p.open = append(p.open, tcp)
+			p.mu.Unlock()
+			c := tcp
+			if secure != nil {
+				c = tls.Server(tcp, secure)
+			}
+			p.conns.Go(func() { defer tcp.Close(); p.serve(c, more, s) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = ln.Close()
+		p.mu.Lock()
+		for _, c := range p.open {
+			_ = c.Close()
+		}
+		p.mu.Unlock()
+		p.conns.Wait()
+	})
+	return p
+}
+
+func (p *peer) serve(c net.Conn, more http.Header, s script) {
+	in := bufio.NewReader(c)
+	req, err := http.ReadRequest(in)
+	if err != nil {
+		return
+	}
+	p.mu.Lock()
+	p.requests = append(p.requests, req)
+	p.mu.Unlock()
+	answer := "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+	if more.Get("Sec-WebSocket-Accept") == "" {
+		answer += "Sec-WebSocket-Accept: " + acceptKey(req) + "\r\n"
+	}
+	for name, values := range more {
+		for _, v := range values {
+			answer += name + ": " + v + "\r\n"
+		}
+	}
+	if _, err := io.WriteString(c, answer+"\r\n"); err == nil {
+		s(&peerConn{Conn: c, in: in})
+	}
+}
+
+func acceptKey(req *http.Request) string {
+	sum := sha1.Sum([]byte(req.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+func (p *peer) dialer() *Dialer { return New(Options{Key: platformKey, RootCAs: p.roots}) }
+
+// dial opens a line to the peer, closed with the test.
+func (p *peer) dial(t testing.TB, receive Receive) *Line {
+	t.Helper()
+	line, _, err := p.dialer().Dial(t.Context(), p.url, "m-1", "", receive)
+	require.NoError(t, err)
+	t.Cleanup(line.Close)
+	return line
+}
+
+// frame builds a server's frame; first holds FIN, reserved bits and opcode.
+func frame(first byte, payload []byte) []byte {
+	n := len(payload)
+	head := []byte{first, byte(n)}
+	switch {
+	case n > 0xFFFF:
+		head = binary.BigEndian.AppendUint64([]byte{first, 127}, uint64(n))
+	case n > 125:
+		head = binary.BigEndian.AppendUint16([]byte{first, 126}, uint16(n))
+	}
+	return append(head, payload...)
+}
+
+const fin = 0x80
+
+func text(s string) []byte { return frame(fin|0x1, []byte(s)) }
+
+// heard is one call of receive.
+type heard struct{ frame, cause string }
+
+// ears collects what a line brings.
+type ears chan heard
+
+func newEars() ears { return make(ears, 1<<17) }
+
+func (e ears) receive(frame []byte, cause string) { e <- heard{string(frame), cause} }
+
+// next returns the next call of receive.
+func (e ears) next(t testing.TB) heard {
+	t.Helper()
+	select {
+	case h := <-e:
+		return h
+	case <-time.After(hangGuard):
+		require.FailNow(t, "nothing was heard")
+		return heard{}
+	}
+}
+
+// last skips to the end of the line, and says how many calls came before.
+func (e ears) last(t testing.TB) (before int) {
+	t.Helper()
+	for {
+		if e.next(t) == (heard{cause: "dropped"}) {
+			return before
+		}
+		before++
+	}
+}
+
+// finishes fails the test if f hangs.
+func finishes(t testing.TB, what string, f func()) time.Duration {
+	t.Helper()
+	began, done := time.Now(), make(chan struct{})
+	go func() { defer close(done); f() }()
+	select {
+	case <-done:
+	case <-time.After(hangGuard):
+		require.FailNow(t, what+" hangs")
+	}
+	return time.Since(began)
+}
+
+// within is a context for a test's call that ends soon.
+func within(t testing.TB, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// brief keeps the report of a failure readable: of a long frame its length and
+// hash.
+func brief(h heard) heard {
+	if len(h.frame) > 100 {
+		h.frame = fmt.Sprintf("%d bytes, hash %x", len(h.frame), sha1.Sum([]byte(h.frame)))
+	}
+	return h
+}

@@ -1,0 +1,145 @@
+package botwire
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/net/dns/dnsmessage"
+)
+
+// nameServer is a DNS server whose answers change as a test wants.
+type nameServer struct {
+	conn net.PacketConn
+	done chan struct{}
+
+	mu    sync.Mutex
+	addrs []netip.Addr
+}
+
+func newNameServer(t *testing.T) *nameServer {
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	require.NoError(t, err)
+	s := &nameServer{conn: conn, done: make(chan struct{})}
+	go s.run()
+	t.Cleanup(func() { _ = conn.Close(); <-s.done })
+	return s
+}
+
+func (s *nameServer) points(addrs ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.addrs = nil
+	for _, a := range addrs {
+		s.addrs = append(s.addrs, netip.MustParseAddr(a))
+	}
+}
+
+func (s *nameServer) resolver() *net.Resolver {
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "udp", s.conn.LocalAddr().String())
+	}}
+}
+
+func (s *nameServer) run() {
+	defer close(s.done)
+	buf := make([]byte, 1500)
+	for {
+		n, from, err := s.conn.ReadFrom(buf)
+		if err != nil {
+			return
+		}
+		if answer, err := s.answer(buf[:n]); err == nil {
+			_, _ = s.conn.WriteTo(answer, from)
+		}
+	}
+}
+
+func (s *nameServer) answer(query []byte) ([]byte, error) {
+	var m dnsmessage.Message
+	if err := m.Unpack(query); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := m.Questions[0]
+	m.Response, m.Authoritative, m.Additionals = true, true, nil
+	for _, a := range s.addrs {
+		header := dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class}
+		switch {
+		case q.Type == dnsmessage.TypeA && a.Is4():
+			m.Answers = append(m.Answers, dnsmessage.Resource{Header: header, Body: &dnsmessage.AResource{A: a.As4()}})
+		case q.Type == dnsmessage.TypeAAAA && a.Is6():
+			m.Answers = append(m.Answers, dnsmessage.Resource{Header: header, Body: &dnsmessage.AAAAResource{AAAA: a.As16()}})
+		}
+	}
+	return m.Pack()
+}
+
+// TestRebinding: Given a name that was public when it was checked, When it
+// points inside later, Then the dial is refused by the address that would be
+// dialled, and no packet is sent.
+func TestRebinding(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	accepted := make(chan struct{})
+	go func() {
+		defer close(accepted)
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			accepted <- struct{}{}
+			_ = c.Close()
+		}
+	}()
+	_, port, err := net.SplitHostPort(ln.Addr().String())
+	require.NoError(t, err)
+	names := newNameServer(t)
+	d := New(Options{Key: platformKey, Production: true, Resolver: names.resolver()})
+	url := "https://bot.example.:" + port
+
+	names.points("8.8.8.8")
+	require.NoError(t, d.resolve(t.Context(), url))
+
+	for _, inside := range []string{
+		"127.0.0.1", "10.0.0.1", "169.254.169.254", "168.63.129.16", "100.64.0.1", "0.0.0.0",
+		"::1", "::", "fe80::1", "fd00::1", "64:ff9b::7f00:1", "2002:7f00:1::", "::ffff:127.0.0.1",
+	} {
+		names.points(inside)
+		require.True(t, notAllowed(d.resolve(t.Context(), url)), inside)
+		_, _, err := d.Dial(t.Context(), url, "m", "", quiet)
+		require.True(t, notAllowed(err), "%s: %v", inside, err)
+		require.True(t, notAllowed(d.ping(t.Context(), url)), inside)
+	}
+
+	names.points("8.8.8.8", "10.0.0.1")
+	require.True(t, notAllowed(d.resolve(t.Context(), url)), "one address of two is inside")
+
+	names.points()
+	require.EqualError(t, d.resolve(t.Context(), url), errResolve.words)
+	_, _, err = d.Dial(t.Context(), url, "m", "", quiet)
+	require.EqualError(t, err, errResolve.words)
+	require.False(t, notAllowed(err), "a name may come back")
+
+	require.NoError(t, ln.Close())
+	_, open := <-accepted
+	require.False(t, open, "something was dialled")
+}
+
+// TestCheckOfAnInsideName: the deploy check refuses before it dials.
+func TestCheckOfAnInsideName(t *testing.T) {
+	names := newNameServer(t)
+	names.points("192.168.1.1")
+	d := New(Options{Key: platformKey, Production: true, Resolver: names.resolver()})
+	steps := d.Check(t.Context(), "https://bot.example.")
+	require.Len(t, steps, 1)
+	require.Equal(t, "resolve", steps[0].Name)
+	require.False(t, steps[0].OK)
+	require.True(t, steps[0].NotAllowed)
+	require.NotContains(t, steps[0].Detail, "192.168")
+}

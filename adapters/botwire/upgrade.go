@@ -1,0 +1,60 @@
+package botwire
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"net/http"
+	"strconv"
+)
+
+// Headers of the upgrade (Authentication 7; architecture.md, "Chance that
+// anyone can check").
+const (
+	headerMatch      = "x-arena-match"
+	headerTimestamp  = "x-arena-timestamp"
+	headerSignature  = "x-arena-signature"
+	headerCommitment = "x-arena-commitment"
+	headerNonce      = "x-arena-nonce"
+)
+
+// deployCheck stands where the match id does in a probe.
+const deployCheck = "deploy-check"
+
+// signed returns the headers of an upgrade for a match. A probe has no
+// commitment.
+func (d *Dialer) signed(matchID, commitment string) http.Header {
+	timestamp := strconv.FormatInt(d.now().UnixMilli(), 10)
+	signature := ed25519.Sign(d.key, []byte(timestamp+"."+matchID))
+	h := http.Header{}
+	h.Set("User-Agent", userAgent)
+	h.Set(headerMatch, matchID)
+	h.Set(headerTimestamp, timestamp)
+	h.Set(headerSignature, base64.StdEncoding.EncodeToString(signature))
+	if commitment != "" {
+		h.Set(headerCommitment, commitment)
+	}
+	return h
+}
+
+// nonceOf returns the nonce of an upgrade's answer: 1 to 64 characters of
+// 0x21–0x7E, given once; else the empty string.
+func nonceOf(h http.Header) string {
+	given := h.Values(headerNonce)
+	if len(given) != 1 || len(given[0]) > 64 {
+		return ""
+	}
+	for i := range len(given[0]) {
+		if c := given[0][i]; c < 0x21 || c > 0x7E {
+			return ""
+		}
+	}
+	return given[0]
+}
+
+// properUpgrade says whether a 101 offers nothing that was not asked for, and
+// one accept key. Whether the key is right is the library's check.
+func properUpgrade(h http.Header) bool {
+	return len(h.Values("Sec-WebSocket-Accept")) == 1 &&
+		len(h.Values("Sec-WebSocket-Protocol")) == 0 &&
+		len(h.Values("Sec-WebSocket-Extensions")) == 0
+}

@@ -1,0 +1,119 @@
+package mail
+
+import (
+	"net/mail"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var noon = time.Date(2026, 9, 6, 12, 0, 0, 0, time.UTC)
+
+const (
+	from = "Hex Arena <arena@arena.example>"
+	link = "https://arena.example/sign-in/confirm?token=AbC-_0123456789AbC-_0123456789AbC-_0123456789AbC-_0123456789AbC-_0123456789"
+)
+
+// files returns the names in a folder, sorted.
+func files(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func TestFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "mail")
+	m, err := Open("file:"+dir, from, func() time.Time { return noon })
+	require.NoError(t, err)
+	require.NoError(t, m.SendSignInLink(t.Context(), "ada@example.org", link, noon.Add(15*time.Minute)))
+
+	names := files(t, dir)
+	require.Len(t, names, 1)
+	require.Regexp(t, `^20260906T120000\.000000000Z-\w+\.eml$`, names[0])
+	path := filepath.Join(dir, names[0])
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "it holds an address and a link")
+
+	raw, err := os.ReadFile(path)
+	require.NoError(t, err)
+	parsed, err := mail.ReadMessage(strings.NewReader(string(raw)))
+	require.NoError(t, err)
+	to, err := parsed.Header.AddressList("To")
+	require.NoError(t, err)
+	require.Equal(t, []*mail.Address{{Address: "ada@example.org"}}, to)
+	date, err := parsed.Header.Date()
+	require.NoError(t, err)
+	require.True(t, noon.Equal(date))
+	require.Equal(t, "Sign in to Hex Arena", parsed.Header.Get("Subject"))
+	require.NotEmpty(t, parsed.Header.Get("Message-ID"))
+	require.Contains(t, string(raw), "\r\n"+link+"\r\n", "the link stands whole on its own line")
+	require.Contains(t, string(raw), "2026-09-06 12:15 UTC")
+}
+
+func TestNamesSortByTime(t *testing.T) {
+	dir := t.TempDir()
+	now := noon
+	m, err := Open("file:"+dir, from, func() time.Time { return now })
+	require.NoError(t, err)
+	var byTime []string
+	for _, step := range []time.Duration{0, 1, time.Microsecond, time.Second, time.Hour, 40 * 24 * time.Hour} {
+		now = now.Add(step)
+		before := files(t, dir)
+		require.NoError(t, m.SendSignInLink(t.Context(), "ada@example.org", link, now))
+		for _, name := range files(t, dir) {
+			if !slices.Contains(before, name) {
+				byTime = append(byTime, name)
+			}
+		}
+	}
+	require.Equal(t, files(t, dir)[1:], byTime[1:])
+	require.Len(t, byTime, 6)
+}
+
+func TestTwoMailsOfOneMoment(t *testing.T) {
+	dir := t.TempDir()
+	m, err := Open("file:"+dir, from, func() time.Time { return noon })
+	require.NoError(t, err)
+	for range 20 {
+		require.NoError(t, m.SendSignInLink(t.Context(), "ada@example.org", link, noon))
+	}
+	require.Len(t, files(t, dir), 20)
+}
+
+func TestNoHeaderFromAnAddress(t *testing.T) {
+	dir := t.TempDir()
+	m, err := Open("file:"+dir, from, func() time.Time { return noon })
+	require.NoError(t, err)
+	require.Error(t, m.SendSignInLink(t.Context(), "ada@example.org\r\nBcc: eve@example.org", link, noon))
+	require.Empty(t, files(t, dir), "nothing half-written stays")
+}
+
+func TestOpenRefuses(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	for name, setting := range map[string]string{
+		"nothing":           "",
+		"another way":       "pigeon:home",
+		"no folder":         "file:",
+		"a file's place":    "file:" + file,
+		"within a file":     "file:" + filepath.Join(file, "mail"),
+		"a folder, no kind": t.TempDir(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Open(setting, from, time.Now)
+			require.Error(t, err)
+			require.NotContains(t, err.Error(), "\n")
+		})
+	}
+}

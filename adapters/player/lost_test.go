@@ -1,0 +1,144 @@
+package player_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/adapters/player"
+	"hexarena/domain/arena"
+	"hexarena/eventstore"
+	"hexarena/eventstore/memory"
+)
+
+func TestLeaseIsLostWhenItCannotBeRenewedForItsLength(t *testing.T) {
+	faults := map[string]func(*faulty, bool){
+		"the log is away": func(f *faulty, on bool) { f.away.Store(on) },
+		"the log is hung": func(f *faulty, on bool) { f.hung.Store(on) },
+		"no append is acknowledged": func(f *faulty, on bool) {
+			f.lostAcks.Store(0)
+			if on {
+				f.lostAcks.Store(1 << 40)
+			}
+		},
+	}
+	for name, fault := range faults {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log := &faulty{Log: memory.New()}
+				l := acquire(t, log, t.TempDir())
+				pass(5 * time.Second)
+				renewed := time.Now()
+				fault(log, true)
+				<-l.Lost()
+				require.Equal(t, player.Length, time.Since(renewed))
+				require.ErrorIs(t, l.Err(), player.ErrUnrenewed)
+				require.ErrorIs(t, l.Err(), eventstore.ErrUnavailable)
+				fault(log, false)
+				release(t, l)
+			})
+		})
+	}
+}
+
+func TestLeaseOutlivesAnOutageShorterThanItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &faulty{Log: memory.New()}
+		l := acquire(t, log, t.TempDir())
+		pass(time.Second)
+		log.away.Store(true)
+		pass(12500 * time.Millisecond)
+		log.away.Store(false)
+		pass(time.Minute)
+		require.False(t, isLost(l))
+		release(t, l)
+	})
+}
+
+func TestLostAcknowledgementsAreMended(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &faulty{Log: memory.New()}
+		l := acquire(t, log, t.TempDir())
+		log.lostAcks.Store(2)
+		pass(time.Minute)
+		require.False(t, isLost(l))
+		release(t, l)
+	})
+}
+
+func TestClaimOfUnknownOutcomeIsTakenBackByItsFolder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, folder := &faulty{Log: memory.New()}, t.TempDir()
+		log.lostAcks.Store(1)
+		_, err := player.Acquire(t.Context(), log, folder)
+		require.ErrorIs(t, err, eventstore.ErrUnavailable)
+
+		start := time.Now()
+		l := acquire(t, log, folder)
+		require.Zero(t, time.Since(start))
+		release(t, l)
+	})
+}
+
+func TestPausedPlayerFindsItselfReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := memory.New()
+		line := &faulty{Log: log}
+		paused := acquire(t, line, t.TempDir())
+		line.pauseNext.Store(int64(time.Minute))
+		next := acquire(t, log, t.TempDir())
+		pass(time.Minute)
+		require.True(t, isLost(paused))
+		require.ErrorIs(t, paused.Err(), arena.ErrNotPlaying)
+		require.False(t, isLost(next))
+
+		release(t, paused) // takes nothing from the one that plays
+		e, _ := last(t, log)
+		require.IsType(t, arena.PlayerRenewed{}, e)
+		require.Equal(t, next.Holder(), e.(arena.PlayerRenewed).Holder)
+		release(t, next)
+	})
+}
+
+func TestPausedPlayerGoesOnWhereNobodyReplacedIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &faulty{Log: memory.New()}
+		l := acquire(t, log, t.TempDir())
+		log.pauseNext.Store(int64(time.Hour))
+		pass(2 * time.Hour)
+		require.False(t, isLost(l))
+		e, _ := last(t, log)
+		require.Equal(t, arena.PlayerRenewed{Holder: l.Holder(), Generation: 1, Host: e.(arena.PlayerRenewed).Host}, e)
+		release(t, l)
+	})
+}
+
+func TestWatcherOutlastsAShortOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := memory.New()
+		crash(t, acquire(t, log, t.TempDir()))
+		line := &faulty{Log: log}
+		go func() {
+			pass(3 * time.Second)
+			line.away.Store(true)
+			pass(5 * time.Second)
+			line.away.Store(false)
+		}()
+		l := acquire(t, line, t.TempDir())
+		release(t, l)
+	})
+}
+
+func TestAcquireFailsWhileTheLogIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &faulty{Log: memory.New()}
+		log.away.Store(true)
+		folder := t.TempDir()
+		_, err := player.Acquire(t.Context(), log, folder)
+		require.ErrorIs(t, err, eventstore.ErrUnavailable)
+		log.away.Store(false)
+		release(t, acquire(t, log, folder))
+	})
+}

@@ -1,0 +1,118 @@
+package referee
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
+	"hexarena/domain/rating"
+	"hexarena/domain/seed"
+	"hexarena/eventstore/memory"
+)
+
+// BenchmarkMatches plays matches at once on a log in memory, against bots that
+// know their answers beforehand: what is left is the referee's own cost.
+func BenchmarkMatches(b *testing.B) {
+	for _, n := range []int{1, 100, 1000} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			seatings := make([]ladder.Seating, n)
+			scripts, decisions := map[string]map[int][]byte{}, 0
+			for i := range seatings {
+				seatings[i] = benchSeating(i)
+				script := rehearse(b, seatings[i])
+				scripts[seatings[i].MatchID] = script
+				decisions += len(script)
+			}
+			played := 0
+			for b.Loop() {
+				r := benchReferee(scripts)
+				for _, s := range seatings {
+					r.Play(s)
+				}
+				r.Wait()
+				played += decisions
+			}
+			b.ReportMetric(float64(played)/b.Elapsed().Seconds(), "decisions/s")
+		})
+	}
+}
+
+func benchReferee(scripts map[string]map[int][]byte) *Referee {
+	return New(Config{
+		Log: memory.New(), Player: "bench", Logger: slog.New(slog.DiscardHandler),
+		Modes:   map[string]Mode{testMode: {Decision: time.Minute, Wall: time.Hour, Ladder: noLadder{}}},
+		SeedKey: func(string) ([]byte, bool) { return testKey, true },
+		Bots:    func(id string) (Bot, bool) { return Bot{Name: id}, true },
+		Dial: func(_ context.Context, _, matchID, _ string, receive func([]byte, string)) (Line, string, error) {
+			return &scriptedLine{scripts[matchID], receive}, "", nil
+		},
+	})
+}
+
+func benchSeating(i int) ladder.Seating {
+	s := ladder.Seating{MatchID: fmt.Sprintf("match-%d", i), Mode: testMode, SeedKey: "k1"}
+	s.Commitment = seed.Commitment(seed.Server(testKey, s.MatchID))
+	for j := range 4 {
+		s.Bots = append(s.Bots, ladder.Entrant{BotID: fmt.Sprintf("bot-%d-%d", i, j), Rating: rating.New()})
+	}
+	return s
+}
+
+// rehearse plays a match without a referee and returns the answers by id.
+func rehearse(tb testing.TB, s ladder.Seating) map[int][]byte {
+	m := match.New(seed.Server(testKey, s.MatchID))
+	seating := match.Seating{MatchID: s.MatchID, Mode: s.Mode, Commitment: s.Commitment, Nonces: make([]string, len(s.Bots))}
+	for _, b := range s.Bots {
+		seating.Table.Bots = append(seating.Table.Bots, b.BotID)
+		seating.Bots = append(seating.Bots, match.Seat{BotID: b.BotID})
+	}
+	events, err := m.Start(seating)
+	require.NoError(tb, err)
+	answers := map[int][]byte{}
+	for {
+		for _, e := range events {
+			m = match.Evolve(m, e)
+		}
+		if m.Over() {
+			return answers
+		}
+		var outcomes []match.Outcome
+		for _, d := range m.Asks() {
+			answers[d.ID] = []byte(answer(d.ID, choose(&m.Game, d)))
+			outcomes = append(outcomes, match.Outcome{Decision: d.ID, Frame: answers[d.ID]})
+		}
+		events, err = m.Settle(outcomes)
+		require.NoError(tb, err)
+	}
+}
+
+// scriptedLine answers at once, by the id that a request begins with.
+type scriptedLine struct {
+	answers map[int][]byte
+	receive func([]byte, string)
+}
+
+func (l *scriptedLine) Send(_ context.Context, frame []byte) error {
+	digits, _, _ := bytes.Cut(frame[len(`{"id":`):], []byte(","))
+	id, err := strconv.Atoi(string(digits))
+	if err == nil {
+		go l.receive(l.answers[id], "")
+	}
+	return err
+}
+
+func (*scriptedLine) Drain(context.Context) {}
+func (*scriptedLine) Close()                {}
+
+type noLadder struct{}
+
+func (noLadder) Finish(context.Context, string, []ladder.Result) error { return nil }
+func (noLadder) Void(context.Context, string, string) error            { return nil }

@@ -1,0 +1,125 @@
+package secrets
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"hexarena/domain/arena"
+)
+
+// version is the file's format.
+const version = 1
+
+// contents is the file, as JSON.
+type contents struct {
+	Version      int       `json:"version"`
+	PlatformSeed secret    `json:"platformSeed"` // Ed25519, RFC 8032
+	EmailKey     secret    `json:"emailKey"`
+	SeedKeys     []seedKey `json:"seedKeys"` // as added
+}
+
+type seedKey struct {
+	ID  string `json:"id"`
+	Key secret `json:"key"`
+}
+
+// secret is 32 bytes in lower-case hex.
+type secret [32]byte
+
+func newSecret() (s secret) {
+	_, _ = rand.Read(s[:]) // never fails: the program ends first
+	return s
+}
+
+// MarshalText writes lower-case hex.
+func (s secret) MarshalText() ([]byte, error) { return []byte(hex.EncodeToString(s[:])), nil }
+
+var errNotSecret = errors.New("a key is not 64 lower-case hex digits")
+
+// UnmarshalText reads what MarshalText writes. Its error does not show the
+// text.
+func (s *secret) UnmarshalText(text []byte) error {
+	b, err := hex.DecodeString(string(text))
+	if err != nil || len(b) != len(s) || hex.EncodeToString(b) != string(text) {
+		return errNotSecret
+	}
+	copy(s[:], b)
+	return nil
+}
+
+func generate() contents {
+	return contents{
+		Version:      version,
+		PlatformSeed: newSecret(),
+		EmailKey:     newSecret(),
+		SeedKeys:     []seedKey{{ID: uuid.NewString(), Key: newSecret()}},
+	}
+}
+
+// parse reads a file's bytes. Its errors never show a key.
+func parse(data []byte) (contents, error) {
+	var c contents
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&c); err != nil {
+		return contents{}, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return contents{}, errors.New("there is more after the JSON object")
+	}
+	return c, c.check()
+}
+
+func (c contents) check() error {
+	if c.Version != version {
+		return fmt.Errorf("version %d: this program reads %d", c.Version, version)
+	}
+	if c.PlatformSeed == (secret{}) || c.EmailKey == (secret{}) {
+		return errors.New("platformSeed or emailKey is missing")
+	}
+	if len(c.SeedKeys) == 0 {
+		return errors.New("seedKeys is empty")
+	}
+	for i, s := range c.SeedKeys {
+		if s.ID == "" || s.Key == (secret{}) {
+			return fmt.Errorf("seedKeys[%d] lacks its id or its key", i)
+		}
+		if slices.ContainsFunc(c.SeedKeys[:i], func(earlier seedKey) bool { return earlier.ID == s.ID }) {
+			return fmt.Errorf("seedKeys[%d] has the id of an earlier one", i)
+		}
+	}
+	return nil
+}
+
+func (c contents) encode() ([]byte, error) {
+	data, err := json.MarshalIndent(c, "", "  ")
+	return append(data, '\n'), err
+}
+
+func (c contents) seedKey(id string) ([]byte, bool) {
+	for _, s := range c.SeedKeys {
+		if s.ID == id {
+			return slices.Clone(s.Key[:]), true
+		}
+	}
+	return nil, false
+}
+
+// held is what may be known of the secrets.
+func (c contents) held() arena.Held {
+	public := ed25519.NewKeyFromSeed(c.PlatformSeed[:]).Public().(ed25519.PublicKey)
+	h := arena.Held{Platform: arena.PublicKey(public), Email: arena.HashOf(c.EmailKey[:])}
+	for _, s := range c.SeedKeys {
+		h.Seeds = append(h.Seeds, arena.HeldSeed{ID: s.ID, Hash: arena.HashOf(s.Key[:])})
+	}
+	return h
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"time"
+
+	"hexarena/domain/game"
+	"hexarena/domain/seed"
+)
+
+// benchEngine is `arena bench engine`: random play-outs of the rules on one
+// core, 4 seats, every legal action but offers to other seats.
+type benchEngine struct {
+	Seconds float64 `default:"3" help:"how long to play"`
+	Games   int     `help:"play this many games instead"`
+	JSON    bool    `name:"json" help:"print one JSON object"`
+}
+
+// engineReport is what a run measured.
+type engineReport struct {
+	Games            int            `json:"games"`
+	GamesPerSecond   float64        `json:"gamesPerSecond"`
+	ActionsPerSecond float64        `json:"actionsPerSecond"`
+	TurnsPerGame     float64        `json:"turnsPerGame"`
+	StepsPerGame     float64        `json:"stepsPerGame"` // actions taken: answers to decisions
+	EndReasons       map[string]int `json:"endReasons"`   // games, by reason
+	AllocsPerAction  float64        `json:"allocsPerAction"`
+	ViewMicros       *float64       `json:"viewMicros"` // null where it was not measured
+}
+
+// BenchEngine plays as the flags say and prints what it measured. viewMicros
+// measures the view path, apart from the play-outs: the microseconds that
+// building and encoding one mid-game view takes; it may be nil.
+func BenchEngine(w io.Writer, flags benchEngine, viewMicros func() float64) error {
+	if flags.Games < 0 || flags.Games == 0 && flags.Seconds <= 0 {
+		return errors.New("bench engine: --games or --seconds must be above zero")
+	}
+	report := playRandomly(flags.Games, time.Duration(flags.Seconds*float64(time.Second)))
+	if viewMicros != nil {
+		micros := viewMicros()
+		report.ViewMicros = &micros
+	}
+	if flags.JSON {
+		return json.NewEncoder(w).Encode(report)
+	}
+	return report.print(w)
+}
+
+// playRandomly plays that many games, or, for none, as many as begin within
+// limit. The games are the same in every run.
+func playRandomly(games int, limit time.Duration) engineReport {
+	var actions, turns int
+	var ends [game.TurnCap + 1]int
+	var before, after runtime.MemStats
+	played, rng := 0, game.NewRand(1)
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	for played < games || games == 0 && time.Since(start) < limit {
+		s := game.New(randomSeed(&rng), game.MaxSeats)
+		actions += game.Playout(&s, &rng)
+		turns += int(s.Turn)
+		ends[s.Ending()]++
+		played++
+	}
+	seconds := time.Since(start).Seconds()
+	runtime.ReadMemStats(&after)
+	return engineReport{
+		Games:            played,
+		GamesPerSecond:   float64(played) / seconds,
+		ActionsPerSecond: float64(actions) / seconds,
+		TurnsPerGame:     float64(turns) / float64(played),
+		StepsPerGame:     float64(actions) / float64(played),
+		EndReasons:       endReasons(ends),
+		AllocsPerAction:  float64(after.Mallocs-before.Mallocs) / float64(actions),
+	}
+}
+
+func randomSeed(rng *game.Rand) (s seed.Seed) {
+	for i := range s {
+		s[i] = byte(rng.Uint64() >> 56)
+	}
+	return s
+}
+
+func endReasons(ends [game.TurnCap + 1]int) map[string]int {
+	reasons := make(map[string]int, len(ends))
+	for reason, n := range ends {
+		reasons[game.EndReason(reason).String()] = n
+	}
+	return reasons
+}
+
+func (r engineReport) print(w io.Writer) error {
+	_, err := fmt.Fprintf(w, `random play-outs, 4 seats, one core, %d games
+games/s       %12.0f
+actions/s     %12.0f
+turns/game    %12.1f
+steps/game    %12.1f
+ends          %v
+allocs/action %12.6f
+`, r.Games, r.GamesPerSecond, r.ActionsPerSecond, r.TurnsPerGame, r.StepsPerGame, r.EndReasons, r.AllocsPerAction)
+	if err == nil && r.ViewMicros != nil {
+		_, err = fmt.Fprintf(w, "view          %12.2f µs to build and encode\n", *r.ViewMicros)
+	}
+	return err
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"time"
+
+	"hexarena/domain/ladder"
+)
+
+// pace is what `arena serve` and `arena demo` default differently.
+type pace struct {
+	Data         string        `default:"./data" help:"Folder of all that is kept."`
+	Tick         time.Duration `default:"30s" help:"Time between two seatings."`
+	RestStandard time.Duration `default:"5m" help:"Rest between a bot's matches in standard."`
+	RestParley   time.Duration `default:"60m" help:"Rest between a bot's matches in parley."`
+}
+
+// demoPace has matches on within seconds.
+type demoPace struct {
+	Data         string        `help:"Folder of all that is kept (default: a fresh one)."`
+	Tick         time.Duration `default:"2s" help:"Time between two seatings."`
+	RestStandard time.Duration `default:"3s" help:"Rest between a bot's matches in standard."`
+	RestParley   time.Duration `default:"3s" help:"Rest between a bot's matches in parley."`
+}
+
+// config is what `arena serve` is told; `arena demo` takes the same flags.
+type config struct {
+	pace             pace
+	Listen           string        `default:"127.0.0.1:8080" help:"Address of the API and the pages."`
+	AdminListen      string        `default:"127.0.0.1:8081" help:"Address of the operators' endpoints."`
+	BaseURL          string        `name:"base-url" help:"The arena's own URL, as others see it (default: http://<listen>)."`
+	EventStore       string        `name:"eventstore" env:"ARENA_EVENTSTORE" help:"esdb:// connection string of the log (default: the embedded node)."`
+	NodeListen       string        `default:"127.0.0.1:2113" help:"Address of the embedded node."`
+	DecisionStandard time.Duration `default:"5s" help:"Time for one decision in standard."`
+	DecisionParley   time.Duration `default:"60s" help:"Time for one decision in parley."`
+	WallStandard     time.Duration `default:"10m" help:"Time played after which a standard match is aborted."`
+	WallParley       time.Duration `default:"180m" help:"Time played after which a parley match is aborted."`
+	Mail             string        `help:"Where mail goes: file:DIR (default: file:<data>/mail)."`
+	Secrets          string        `help:"The secrets file (default: <data>/secrets.json)."`
+	Play             bool          `default:"true" negatable:"" help:"Seat and play matches; else serve reads and REST alone."`
+	TrustedProxies   []string      `name:"trusted-proxies" help:"CIDRs whose X-Forwarded-For is believed."`
+	InsecureNode     bool          `help:"Allow --node-listen outside loopback."`
+	Production       bool          `help:"Bots over https and on public addresses alone; needs an https --base-url."`
+}
+
+// modeConfig is one mode's clocks.
+type modeConfig struct {
+	rest, decision, wall time.Duration
+}
+
+func (c *config) modes() map[string]modeConfig {
+	return map[string]modeConfig{
+		ladder.Standard: {c.pace.RestStandard, c.DecisionStandard, c.WallStandard},
+		ladder.Parley:   {c.pace.RestParley, c.DecisionParley, c.WallParley},
+	}
+}
+
+// judge says, in one line, which value is wrong.
+func (c *config) judge() error {
+	for name, d := range map[string]time.Duration{
+		"--tick": c.pace.Tick, "--decision-standard": c.DecisionStandard, "--decision-parley": c.DecisionParley,
+		"--wall-standard": c.WallStandard, "--wall-parley": c.WallParley,
+	} {
+		if d <= 0 {
+			return fmt.Errorf("%s %s: must be above zero", name, d)
+		}
+	}
+	if c.pace.RestStandard < 0 || c.pace.RestParley < 0 {
+		return errors.New("--rest-standard and --rest-parley must not be below zero")
+	}
+	for name, address := range map[string]string{"--listen": c.Listen, "--admin-listen": c.AdminListen, "--node-listen": c.NodeListen} {
+		if _, err := net.ResolveTCPAddr("tcp", address); err != nil {
+			return fmt.Errorf("%s %q: want host:port", name, address)
+		}
+	}
+	for _, cidr := range c.TrustedProxies {
+		if _, err := netip.ParsePrefix(cidr); err != nil {
+			return fmt.Errorf("--trusted-proxies %q: want CIDRs such as 10.0.0.0/8", cidr)
+		}
+	}
+	if c.EventStore == "" && !c.InsecureNode && !loopback(c.NodeListen) {
+		return fmt.Errorf("--node-listen %s: the log would be open to the network: listen on loopback, or say --insecure-node", c.NodeListen)
+	}
+	return c.validateBaseURL()
+}
+
+func (c *config) validateBaseURL() error {
+	if c.BaseURL == "" {
+		if c.Production {
+			return errors.New("--production needs --base-url https://…")
+		}
+		return nil
+	}
+	u, err := url.Parse(c.BaseURL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return fmt.Errorf("--base-url %q: want http(s)://host[:port]", c.BaseURL)
+	}
+	if c.Production && u.Scheme != "https" {
+		return fmt.Errorf("--base-url %q: --production needs https", c.BaseURL)
+	}
+	c.BaseURL = u.Scheme + "://" + u.Host
+	return nil
+}
+
+// loopback says whether an address is reached from this machine alone.
+func loopback(address string) bool {
+	a, err := net.ResolveTCPAddr("tcp", address)
+	return err == nil && a.IP != nil && a.IP.IsLoopback()
+}
+
+func (c *config) mail() string {
+	if c.Mail != "" {
+		return c.Mail
+	}
+	return "file:" + filepath.Join(c.pace.Data, "mail")
+}
+
+func (c *config) secrets() string {
+	if c.Secrets != "" {
+		return c.Secrets
+	}
+	return filepath.Join(c.pace.Data, "secrets.json")
+}

@@ -1,0 +1,88 @@
+// Command arena is the whole of Hex Arena in one binary: the service, the
+// embedded node, house bots, and the tools around them. Here parts are plugged
+// together; what they do is theirs.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+type cli struct {
+	Serve serveCmd `cmd:"" help:"Run the service."`
+	Demo  demoCmd  `cmd:"" help:"Run the service in a fresh folder, with house bots that play at once."`
+	Bot   botCmd   `cmd:"" help:"Serve a house bot."`
+	Node  nodeCmd  `cmd:"" help:"Run the embedded EventStoreDB node alone."`
+	Bench benchCmd `cmd:"" help:"Measure the engine or the log."`
+	Key   keyCmd   `cmd:"" help:"Make API keys."`
+}
+
+type benchCmd struct {
+	Engine benchEngine `cmd:"" help:"Random play-outs on one core."`
+	Log    benchLog    `cmd:"" help:"Appends, reads and subscriptions through the client, beside the storage alone."`
+}
+
+// streams are where a command prints: figures and addresses to out, what went
+// on to err.
+type streams struct {
+	out, err io.Writer
+}
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run returns the exit status: 0, 1 where the command failed, 2 where it was
+// called wrongly. Either way one line says why.
+func run(args []string, out, errOut io.Writer) int {
+	var c cli
+	exit := -1
+	parser, err := kong.New(&c,
+		kong.Name("arena"),
+		kong.Description("Hex Arena: a ladder where software bots play a hex-island resource game."),
+		kong.DefaultEnvars("ARENA"),
+		kong.Writers(out, errOut),
+		kong.Exit(func(code int) { exit = code }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	)
+	if err != nil {
+		panic(err) // the commands above are declared wrongly
+	}
+	call, err := parser.Parse(args)
+	if exit >= 0 {
+		return exit // help was printed
+	}
+	if err != nil {
+		fmt.Fprintf(errOut, "arena: %v\n", err)
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	call.BindTo(ctx, (*context.Context)(nil))
+	if err := call.Run(streams{out, errOut}); err != nil {
+		fmt.Fprintf(errOut, "arena: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+// newLogger logs to w what happened, from level up.
+func newLogger(w io.Writer, level slog.Level) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+}
+
+// Run runs `arena node`.
+func (c nodeCmd) Run(ctx context.Context, s streams) error {
+	return RunNode(ctx, s.out, newLogger(s.err, slog.LevelInfo), c)
+}
+
+// Run runs `arena bench log`.
+func (c benchLog) Run(ctx context.Context, s streams) error { return BenchLog(ctx, s.out, c) }
+
+// Run runs `arena bench engine`.
+func (c benchEngine) Run(s streams) error { return BenchEngine(s.out, c, nil) }

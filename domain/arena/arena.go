@@ -1,0 +1,33 @@
+// Package arena decides what one arena's own streams record: the keys that it
+// signs and seeds with, who plays on its log, and when it drains. It holds
+// public keys and hashes only, never a secret, and knows neither the secrets
+// file nor the clock.
+package arena
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// The streams of an arena. They are singletons: one log, one arena.
+const (
+	KeysStream       = "arena-keys"
+	PlayerStream     = "arena-player"
+	OperationsStream = "arena-operations"
+)
+
+// Event is a fact of one of these streams. The names that EventType returns
+// are what the log stores, for ever.
+type Event interface{ EventType() string }
+
+func decode[E Event](data []byte) (Event, error) {
+	var e E
+	if err := json.Unmarshal(data, &e); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", e.EventType(), err)
+	}
+	return e, nil
+}
+
+func unknownType(eventType, stream string) error {
+	return fmt.Errorf("unknown event type %q in %s", eventType, stream)
+}

@@ -1,0 +1,93 @@
+package arena_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/arena"
+)
+
+// stored is the shape of every event as it lies in the log, for ever.
+var stored = []struct {
+	decode func(string, []byte) (arena.Event, error)
+	event  arena.Event
+	name   string
+	data   string
+}{
+	{arena.DecodeKeys, published, "PlatformKeyPublished", `{"publicKey":"AQIDAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="}`},
+	{arena.DecodeKeys, arena.EmailKeyAdded{Hash: arena.Hash{1}}, "EmailKeyAdded", `{"hash":"01` + zeros + `"}`},
+	{arena.DecodeKeys, arena.SeedKeyAdded{ID: "a", Hash: arena.Hash{0xab}}, "SeedKeyAdded", `{"id":"a","hash":"ab` + zeros + `"}`},
+	{arena.DecodeKeys, arena.SeedKeyRetired{ID: "a"}, "SeedKeyRetired", `{"id":"a"}`},
+	{arena.DecodeKeys, arena.SeedKeyPublished{ID: "a", Key: arena.RevealedKey{9}}, "SeedKeyPublished", `{"id":"a","key":"09` + zeros + `"}`},
+	{arena.DecodePlayer, arena.PlayerClaimed{Holder: "x", Generation: 2, Host: "red"}, "PlayerClaimed", `{"holder":"x","generation":2,"host":"red"}`},
+	{arena.DecodePlayer, arena.PlayerRenewed{Holder: "x", Generation: 2, Host: "red"}, "PlayerRenewed", `{"holder":"x","generation":2,"host":"red"}`},
+	{arena.DecodePlayer, arena.PlayerReleased{Holder: "x", Generation: 2, Host: "red"}, "PlayerReleased", `{"holder":"x","generation":2,"host":"red"}`},
+	{arena.DecodeOperations, arena.DrainStarted{Reason: "why"}, "DrainStarted", `{"reason":"why"}`},
+	{arena.DecodeOperations, arena.DrainEnded{Reason: "why"}, "DrainEnded", `{"reason":"why"}`},
+}
+
+var zeros = strings.Repeat("00", 31)
+
+func TestStoredShapes(t *testing.T) {
+	for _, s := range stored {
+		t.Run(s.name, func(t *testing.T) {
+			require.Equal(t, s.name, s.event.EventType())
+			data, err := json.Marshal(s.event)
+			require.NoError(t, err)
+			require.Equal(t, s.data, string(data))
+			back, err := s.decode(s.name, data)
+			require.NoError(t, err)
+			require.Equal(t, s.event, back)
+		})
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	tests := map[string]struct {
+		decode     func(string, []byte) (arena.Event, error)
+		name, data string
+	}{
+		"an unknown type":              {arena.DecodeKeys, "KeyLost", `{}`},
+		"a player's event as a key's":  {arena.DecodeKeys, "PlayerClaimed", `{}`},
+		"a key's event as a player's":  {arena.DecodePlayer, "SeedKeyAdded", `{}`},
+		"a key's event as an order":    {arena.DecodeOperations, "SeedKeyAdded", `{}`},
+		"no JSON":                      {arena.DecodePlayer, "PlayerClaimed", `{`},
+		"a short hash":                 {arena.DecodeKeys, "EmailKeyAdded", `{"hash":"01"}`},
+		"a hash in capitals":           {arena.DecodeKeys, "EmailKeyAdded", `{"hash":"AB` + zeros + `"}`},
+		"a short public key":           {arena.DecodeKeys, "PlatformKeyPublished", `{"publicKey":"AQID"}`},
+		"a public key in URL encoding": {arena.DecodeKeys, "PlatformKeyPublished", `{"publicKey":"_QIDAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="}`},
+		"a revealed key of no hex":     {arena.DecodeKeys, "SeedKeyPublished", `{"id":"a","key":"zz` + zeros + `"}`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := tt.decode(tt.name, []byte(tt.data))
+			require.Error(t, err)
+		})
+	}
+}
+
+// FuzzDecode: whatever decodes is written and read back as itself.
+func FuzzDecode(f *testing.F) {
+	for _, s := range stored {
+		f.Add(s.name, []byte(s.data))
+	}
+	f.Add("PlatformKeyPublished", []byte(`{"publicKey":null}`))
+	f.Add("Unheard", []byte(`[]`))
+	f.Fuzz(func(t *testing.T, name string, data []byte) {
+		for _, decode := range []func(string, []byte) (arena.Event, error){arena.DecodeKeys, arena.DecodePlayer, arena.DecodeOperations} {
+			e, err := decode(name, data)
+			if err != nil {
+				continue
+			}
+			require.Equal(t, name, e.EventType())
+			written, err := json.Marshal(e)
+			require.NoError(t, err)
+			back, err := decode(name, written)
+			require.NoError(t, err)
+			require.Equal(t, e, back)
+		}
+	})
+}

@@ -1,0 +1,201 @@
+package arena
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// PlatformKeyPublished shows the Ed25519 key that signs the arena's upgrade
+// requests and that match ids follow from.
+type PlatformKeyPublished struct {
+	PublicKey PublicKey `json:"publicKey"`
+}
+
+// EmailKeyAdded commits the arena to the key that its e-mail streams are named
+// and its sign-in links sealed under.
+type EmailKeyAdded struct {
+	Hash Hash `json:"hash"`
+}
+
+// SeedKeyAdded commits the arena to a key that server seeds are derived from.
+// The tables seated from here on name it by its id.
+type SeedKeyAdded struct {
+	ID   string `json:"id"`
+	Hash Hash   `json:"hash"`
+}
+
+// SeedKeyRetired says that no more tables are seated under a seed key.
+type SeedKeyRetired struct {
+	ID string `json:"id"`
+}
+
+// SeedKeyPublished shows a retired seed key after its last match, so that
+// anyone can recompute the server seeds derived from it.
+type SeedKeyPublished struct {
+	ID  string      `json:"id"`
+	Key RevealedKey `json:"key"`
+}
+
+// EventType implements Event.
+func (PlatformKeyPublished) EventType() string { return "PlatformKeyPublished" }
+
+// EventType implements Event.
+func (EmailKeyAdded) EventType() string { return "EmailKeyAdded" }
+
+// EventType implements Event.
+func (SeedKeyAdded) EventType() string { return "SeedKeyAdded" }
+
+// EventType implements Event.
+func (SeedKeyRetired) EventType() string { return "SeedKeyRetired" }
+
+// EventType implements Event.
+func (SeedKeyPublished) EventType() string { return "SeedKeyPublished" }
+
+// DecodeKeys reads a stored event of arena-keys. An unknown type is an error.
+func DecodeKeys(eventType string, data []byte) (Event, error) {
+	switch eventType {
+	case "PlatformKeyPublished":
+		return decode[PlatformKeyPublished](data)
+	case "EmailKeyAdded":
+		return decode[EmailKeyAdded](data)
+	case "SeedKeyAdded":
+		return decode[SeedKeyAdded](data)
+	case "SeedKeyRetired":
+		return decode[SeedKeyRetired](data)
+	case "SeedKeyPublished":
+		return decode[SeedKeyPublished](data)
+	default:
+		return nil, unknownType(eventType, KeysStream)
+	}
+}
+
+// Keys is what arena-keys says of the arena's keys. The zero value is an arena
+// that never started.
+type Keys struct {
+	Platform PublicKey // the one in use; zero before the first start
+	Email    []Hash    // as added; the last is the one in use
+	Seeds    []SeedKey // as added
+}
+
+// SeedKey is what is known of one seed key.
+type SeedKey struct {
+	ID       string
+	Hash     Hash
+	Retired  bool
+	Revealed *RevealedKey // nil until it is published
+}
+
+// EvolveKeys returns k as it is after e. It never rejects, and leaves k as it
+// was.
+func EvolveKeys(k Keys, e Event, _ time.Time) Keys {
+	switch e := e.(type) {
+	case PlatformKeyPublished:
+		k.Platform = e.PublicKey
+	case EmailKeyAdded:
+		k.Email = append(slices.Clip(k.Email), e.Hash)
+	case SeedKeyAdded:
+		k.Seeds = append(slices.Clip(k.Seeds), SeedKey{ID: e.ID, Hash: e.Hash})
+	case SeedKeyRetired:
+		k.Seeds = changed(k.Seeds, e.ID, func(s *SeedKey) { s.Retired = true })
+	case SeedKeyPublished:
+		k.Seeds = changed(k.Seeds, e.ID, func(s *SeedKey) { s.Revealed = &e.Key })
+	}
+	return k
+}
+
+func changed(seeds []SeedKey, id string, change func(*SeedKey)) []SeedKey {
+	seeds = slices.Clone(seeds)
+	for i := range seeds {
+		if seeds[i].ID == id {
+			change(&seeds[i])
+		}
+	}
+	return seeds
+}
+
+// Exist says whether the arena has had its first start.
+func (k Keys) Exist() bool { return k.Platform != PublicKey{} }
+
+// CurrentSeed is the newest seed key that is not retired: new tables are
+// seated under it.
+func (k Keys) CurrentSeed() (SeedKey, bool) {
+	for _, s := range slices.Backward(k.Seeds) {
+		if !s.Retired {
+			return s, true
+		}
+	}
+	return SeedKey{}, false
+}
+
+// Held is what an arena's secrets show of themselves.
+type Held struct {
+	Platform PublicKey
+	Email    Hash
+	Seeds    []HeldSeed // as added
+}
+
+// HeldSeed is a seed key that the secrets hold.
+type HeldSeed struct {
+	ID   string
+	Hash Hash
+}
+
+// The reasons to refuse a first start.
+var (
+	ErrStartedBefore = errors.New("arena-keys names keys already")
+	ErrNoPlatformKey = errors.New("the secrets hold no platform key")
+	ErrNoSeedKey     = errors.New("the secrets hold no seed key")
+)
+
+// FirstStart commits a new arena to the keys that it holds.
+func (k Keys) FirstStart(h Held) ([]Event, error) {
+	switch {
+	case k.Exist():
+		return nil, ErrStartedBefore
+	case h.Platform == PublicKey{}:
+		return nil, ErrNoPlatformKey
+	case len(h.Seeds) == 0:
+		return nil, ErrNoSeedKey
+	}
+	events := []Event{PlatformKeyPublished{PublicKey: h.Platform}, EmailKeyAdded{Hash: h.Email}}
+	for _, s := range h.Seeds {
+		events = append(events, SeedKeyAdded(s))
+	}
+	return events, nil
+}
+
+// Check says, in one line, why an arena that holds h must not start on this
+// log: another platform or e-mail key or, for a player, a seed key that is in
+// use and not held. Keys that the log does not name yet are no reason: a
+// rotation writes the secrets first.
+func (k Keys) Check(h Held, player bool) error {
+	if h.Platform != k.Platform {
+		return fmt.Errorf("the platform key %s is not the log's, %s", h.Platform, k.Platform)
+	}
+	if len(k.Email) == 0 || h.Email != k.Email[len(k.Email)-1] {
+		return errors.New("the e-mail key is not the log's")
+	}
+	if player {
+		return k.checkSeeds(h.Seeds)
+	}
+	return nil
+}
+
+func (k Keys) checkSeeds(held []HeldSeed) error {
+	for _, s := range k.Seeds {
+		i := slices.IndexFunc(held, func(h HeldSeed) bool { return h.ID == s.ID })
+		switch {
+		case s.Retired:
+		case i < 0:
+			return fmt.Errorf("the seed key %q, which the log has in use, is missing", s.ID)
+		case held[i].Hash != s.Hash:
+			return fmt.Errorf("the seed key %q is not the log's", s.ID)
+		}
+	}
+	if _, ok := k.CurrentSeed(); !ok {
+		return errors.New("the log has no seed key in use: all are retired")
+	}
+	return nil
+}

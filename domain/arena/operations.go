@@ -1,0 +1,77 @@
+package arena
+
+import (
+	"errors"
+	"strings"
+	"time"
+)
+
+// DrainStarted says that no more tables are seated; matches play to their end.
+type DrainStarted struct {
+	Reason string `json:"reason"`
+}
+
+// DrainEnded says that tables are seated again.
+type DrainEnded struct {
+	Reason string `json:"reason"`
+}
+
+// EventType implements Event.
+func (DrainStarted) EventType() string { return "DrainStarted" }
+
+// EventType implements Event.
+func (DrainEnded) EventType() string { return "DrainEnded" }
+
+// DecodeOperations reads a stored event of arena-operations. An unknown type
+// is an error.
+func DecodeOperations(eventType string, data []byte) (Event, error) {
+	switch eventType {
+	case "DrainStarted":
+		return decode[DrainStarted](data)
+	case "DrainEnded":
+		return decode[DrainEnded](data)
+	default:
+		return nil, unknownType(eventType, OperationsStream)
+	}
+}
+
+// Operations is what the operators have ordered.
+type Operations struct {
+	Draining bool
+	Reason   string    // of the last change
+	Since    time.Time // of the last change
+}
+
+// EvolveOperations returns o as it is after e. It never rejects.
+func EvolveOperations(o Operations, e Event, at time.Time) Operations {
+	switch e := e.(type) {
+	case DrainStarted:
+		return Operations{Draining: true, Reason: e.Reason, Since: at}
+	case DrainEnded:
+		return Operations{Draining: false, Reason: e.Reason, Since: at}
+	}
+	return o
+}
+
+// ErrNoReason refuses an order that does not say why.
+var ErrNoReason = errors.New("an order needs a reason")
+
+// StartDrain orders a drain; while one is on there is nothing to do.
+func (o Operations) StartDrain(reason string) ([]Event, error) {
+	return order(o.Draining, reason, DrainStarted{Reason: reason})
+}
+
+// EndDrain ends a drain; while none is on there is nothing to do.
+func (o Operations) EndDrain(reason string) ([]Event, error) {
+	return order(!o.Draining, reason, DrainEnded{Reason: reason})
+}
+
+func order(done bool, reason string, e Event) ([]Event, error) {
+	if strings.TrimSpace(reason) == "" {
+		return nil, ErrNoReason
+	}
+	if done {
+		return nil, nil
+	}
+	return []Event{e}, nil
+}

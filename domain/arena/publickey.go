@@ -1,0 +1,27 @@
+package arena
+
+import (
+	"encoding/base64"
+	"errors"
+)
+
+// PublicKey is an Ed25519 public key. It is written in padded standard base64.
+type PublicKey [32]byte
+
+// String returns the key in base64: the form that match ids are made from.
+func (k PublicKey) String() string { return base64.StdEncoding.EncodeToString(k[:]) }
+
+// MarshalText writes what String returns.
+func (k PublicKey) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+var errNotPublicKey = errors.New("want the base64 of a public key of 32 bytes")
+
+// UnmarshalText reads what MarshalText writes.
+func (k *PublicKey) UnmarshalText(text []byte) error {
+	b, err := base64.StdEncoding.Strict().DecodeString(string(text))
+	if err != nil || len(b) != len(k) || base64.StdEncoding.EncodeToString(b) != string(text) {
+		return errNotPublicKey
+	}
+	copy(k[:], b)
+	return nil
+}

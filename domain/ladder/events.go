@@ -1,0 +1,92 @@
+package ladder
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"hexarena/domain/rating"
+	"hexarena/domain/seed"
+)
+
+// Event is a fact of a ladder's stream. The names that EventType returns are
+// what the log stores, for ever.
+type Event interface{ EventType() string }
+
+// MaxTables is how many tables one TablesSeated holds at most.
+const MaxTables = 500
+
+// Table is a table that was seated. Its match id and commitment follow from
+// the revision of its event, its index there, and the seed key.
+type Table struct {
+	MatchID    string    `json:"matchId"`
+	Bots       []string  `json:"bots"` // 3 or 4, in ladder order
+	Commitment seed.Seed `json:"commitment"`
+}
+
+// TablesSeated opens matches: from here on their bots are in them.
+type TablesSeated struct {
+	Tick    time.Time `json:"tick"` // when it was decided, which rest was measured to; UTC, milliseconds
+	SeedKey string    `json:"seedKey"`
+	Tables  []Table   `json:"tables"`
+}
+
+// RatedSeat is what a match did to one of its bots.
+type RatedSeat struct {
+	BotID     string        `json:"botId"`
+	Placement int           `json:"placement"` // 1 the best; ties share one
+	Before    rating.Rating `json:"before"`
+	After     rating.Rating `json:"after"`
+	Missed    bool          `json:"missed"` // it answered nothing in the whole match
+}
+
+// RatingsChanged completes a match. Its seats stand in table order, that of
+// the TablesSeated (who sat where is the match's own affair); given to
+// rating.Rate in this order they give the same bits again.
+type RatingsChanged struct {
+	MatchID string      `json:"match"`
+	Seats   []RatedSeat `json:"seats"`
+}
+
+// Why a match was voided.
+const (
+	WhyWallClock = "wall_clock"
+	WhyOperator  = "operator"
+)
+
+// MatchVoided ends a match without ratings.
+type MatchVoided struct {
+	MatchID string `json:"match"`
+	Why     string `json:"why"` // wall_clock or operator
+}
+
+// EventType implements Event.
+func (TablesSeated) EventType() string { return "TablesSeated" }
+
+// EventType implements Event.
+func (RatingsChanged) EventType() string { return "RatingsChanged" }
+
+// EventType implements Event.
+func (MatchVoided) EventType() string { return "MatchVoided" }
+
+// Decode reads a stored event. An unknown type is an error.
+func Decode(eventType string, data []byte) (Event, error) {
+	switch eventType {
+	case "TablesSeated":
+		return decode[TablesSeated](data)
+	case "RatingsChanged":
+		return decode[RatingsChanged](data)
+	case "MatchVoided":
+		return decode[MatchVoided](data)
+	default:
+		return nil, fmt.Errorf("unknown event type %q in a ladder stream", eventType)
+	}
+}
+
+func decode[E Event](data []byte) (Event, error) {
+	var e E
+	if err := json.Unmarshal(data, &e); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", e.EventType(), err)
+	}
+	return e, nil
+}

@@ -1,0 +1,79 @@
+package ladder
+
+import "time"
+
+// Evolve returns l as it is after e, which ended or seated its matches at the
+// given time. It never rejects: e already happened. It consumes l, whose maps
+// it changes in place (but never those of a zero, which has none): go on with
+// the result alone.
+func Evolve(l Ladder, e Event, at time.Time) Ladder {
+	if l.version == 0 {
+		l.bots, l.open, l.closed = map[string]Bot{}, map[string]match{}, newRecent()
+	}
+	switch e := e.(type) {
+	case TablesSeated:
+		l.seated(e, at)
+	case RatingsChanged:
+		l.rated(e, at)
+	case MatchVoided:
+		l.closeMatch(e.MatchID, at)
+	}
+	l.version++
+	return l
+}
+
+func (l Ladder) seated(e TablesSeated, at time.Time) {
+	for index, table := range e.Tables {
+		l.open[table.MatchID] = match{
+			bots: table.Bots, revision: l.version, index: index,
+			seedKey: e.SeedKey, commitment: table.Commitment, seated: at,
+		}
+		for _, id := range table.Bots {
+			b := l.Bot(id)
+			b.Match = table.MatchID
+			l.bots[id] = b
+		}
+	}
+}
+
+func (l Ladder) rated(e RatingsChanged, at time.Time) {
+	l.closeMatch(e.MatchID, at)
+	for _, seat := range e.Seats {
+		b := l.Bot(seat.BotID)
+		b.Rating = seat.After
+		b.Games++
+		b.Misses, b.MissedSince = nextStreak(b, seat.Missed, at)
+		l.bots[seat.BotID] = b
+	}
+}
+
+// nextStreak is b's streak of misses after one more rated match. A voided
+// match is no miss and breaks no streak.
+func nextStreak(b Bot, missed bool, at time.Time) (int, time.Time) {
+	switch {
+	case !missed:
+		return 0, time.Time{}
+	case b.Misses == 0:
+		return 1, at
+	default:
+		return b.Misses + 1, b.MissedSince
+	}
+}
+
+// closeMatch lets the bots of a match go; their rest begins.
+func (l Ladder) closeMatch(id string, at time.Time) {
+	m, ok := l.open[id]
+	if !ok {
+		return
+	}
+	for _, botID := range m.bots {
+		b := l.Bot(botID)
+		if b.Match == id {
+			b.Match = ""
+		}
+		b.Ended = at
+		l.bots[botID] = b
+	}
+	delete(l.open, id)
+	l.closed.add(id)
+}

@@ -1,0 +1,120 @@
+package ladder
+
+import (
+	"errors"
+	"fmt"
+
+	"hexarena/domain/rating"
+)
+
+// Why a match cannot be finished or voided.
+var (
+	// ErrAlreadyFinished says that the match was rated or voided before: who
+	// resumes after a crash has nothing left to do. A ladder remembers the
+	// latest 10,000; older ones are ErrUnknownMatch.
+	ErrAlreadyFinished = errors.New("match is already rated or voided")
+	ErrUnknownMatch    = errors.New("match was not seated on this ladder")
+	ErrBadResults      = errors.New("results do not fit the table")
+	ErrBadReason       = errors.New("a match is voided by wall_clock or operator")
+)
+
+// Result is how a match ended for one of its bots.
+type Result struct {
+	BotID     string
+	Placement int // 1 the best, competition ranking: 1, 2, 2, 4
+	Missed    bool
+}
+
+// Finish rates a match by the results of its bots, in whatever order.
+func (l Ladder) Finish(matchID string, results []Result) ([]Event, error) {
+	m, err := l.unfinished(matchID)
+	if err != nil {
+		return nil, err
+	}
+	ordered, err := inTableOrder(m.bots, results)
+	if err != nil {
+		return nil, fmt.Errorf("match %s: %w", matchID, err)
+	}
+	return []Event{RatingsChanged{MatchID: matchID, Seats: l.rate(ordered)}}, nil
+}
+
+// Void ends a match without ratings, for WhyWallClock or WhyOperator.
+func (l Ladder) Void(matchID, why string) ([]Event, error) {
+	if why != WhyWallClock && why != WhyOperator {
+		return nil, fmt.Errorf("match %s: %w, not %q", matchID, ErrBadReason, why)
+	}
+	if _, err := l.unfinished(matchID); err != nil {
+		return nil, err
+	}
+	return []Event{MatchVoided{MatchID: matchID, Why: why}}, nil
+}
+
+func (l Ladder) unfinished(matchID string) (match, error) {
+	m, ok := l.open[matchID]
+	switch {
+	case ok:
+		return m, nil
+	case l.closed.has(matchID):
+		return match{}, fmt.Errorf("match %s: %w", matchID, ErrAlreadyFinished)
+	default:
+		return match{}, fmt.Errorf("match %s: %w", matchID, ErrUnknownMatch)
+	}
+}
+
+// rate rates results, which are in table order.
+func (l Ladder) rate(results []Result) []RatedSeat {
+	before := make([]rating.Rating, len(results))
+	placements := make([]int, len(results))
+	for i, r := range results {
+		before[i], placements[i] = l.Bot(r.BotID).Rating, r.Placement
+	}
+	seats := make([]RatedSeat, len(results))
+	for i, after := range rating.Rate(before, placements) {
+		r := results[i]
+		seats[i] = RatedSeat{
+			BotID: r.BotID, Placement: r.Placement,
+			Before: before[i], After: after, Missed: r.Missed,
+		}
+	}
+	return seats
+}
+
+// inTableOrder sorts results as their bots stand at the table, and refuses
+// what is not one result for each with placements of a competition ranking.
+func inTableOrder(bots []string, results []Result) ([]Result, error) {
+	if len(results) != len(bots) {
+		return nil, fmt.Errorf("%w: %d results for %d bots", ErrBadResults, len(results), len(bots))
+	}
+	ordered := make([]Result, 0, len(bots))
+	for _, bot := range bots {
+		r, ok := resultOf(bot, results)
+		if !ok {
+			return nil, fmt.Errorf("%w: none for bot %s", ErrBadResults, bot)
+		}
+		if want := placementOf(r, results); r.Placement != want {
+			return nil, fmt.Errorf("%w: bot %s is placed %d, not %d", ErrBadResults, bot, r.Placement, want)
+		}
+		ordered = append(ordered, r)
+	}
+	return ordered, nil
+}
+
+func resultOf(bot string, results []Result) (Result, bool) {
+	for _, r := range results {
+		if r.BotID == bot {
+			return r, true
+		}
+	}
+	return Result{}, false
+}
+
+// placementOf is one more than how many are placed before r.
+func placementOf(r Result, results []Result) int {
+	place := 1
+	for _, other := range results {
+		if other.Placement < r.Placement {
+			place++
+		}
+	}
+	return place
+}

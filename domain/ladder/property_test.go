@@ -1,0 +1,191 @@
+package ladder
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"hexarena/domain/rating"
+)
+
+// history is a ladder that anything happens to, and its log.
+type history struct {
+	ladder Ladder
+	log    []stored
+	now    time.Time
+	ended  map[string]bool // match ids
+}
+
+type stored struct {
+	eventType string
+	data      []byte
+	at        time.Time
+}
+
+func (h *history) append(t *rapid.T, events []Event) {
+	for _, e := range events {
+		data, err := json.Marshal(e)
+		require.NoError(t, err)
+		h.log = append(h.log, stored{e.EventType(), data, h.now})
+		h.ladder = Evolve(h.ladder, e, h.now)
+	}
+}
+
+// seatSome seats any of 14 bots, some perhaps named twice.
+func (h *history) seatSome(t *rapid.T) {
+	chosen := rapid.SliceOfN(rapid.SampledFrom(registered(numbered(14)...)), 0, 20).Draw(t, "candidates")
+	before := h.ladder.Unfinished()
+	events, err := h.ladder.Seat(chosen, tick(h.now))
+	require.NoError(t, err)
+	h.checkSeating(t, events, chosen)
+	h.append(t, events)
+	require.Len(t, h.ladder.Unfinished(), len(before)+len(tablesIn(events)))
+}
+
+func (h *history) checkSeating(t *rapid.T, events []Event, chosen []Candidate) {
+	asked := map[string]bool{}
+	for _, c := range chosen {
+		asked[c.BotID] = true
+	}
+	tables := tablesIn(events)
+	seen := map[string]bool{}
+	for i, table := range tables {
+		require.Contains(t, []int{3, 4}, len(table))
+		require.True(t, len(table) == 4 || i == len(tables)-1, "only the last table is small")
+		for _, bot := range table {
+			require.False(t, seen[bot], "%s sits twice in one tick", bot)
+			require.True(t, asked[bot], "%s did not ask", bot)
+			b := h.ladder.Bot(bot)
+			require.Empty(t, b.Match)
+			require.True(t, b.Ended.IsZero() || h.now.Sub(b.Ended) >= restOfTests, "%s has not rested", bot)
+			seen[bot] = true
+		}
+	}
+	require.Less(t, h.waiting(asked, seen), 3, "three could still sit")
+}
+
+func (h *history) waiting(asked, seated map[string]bool) int {
+	n := 0
+	for bot := range asked {
+		b := h.ladder.Bot(bot)
+		if !seated[bot] && b.Match == "" && (b.Ended.IsZero() || h.now.Sub(b.Ended) >= restOfTests) {
+			n++
+		}
+	}
+	return n
+}
+
+// endOne finishes or voids a match, or tries to once more.
+func (h *history) endOne(t *rapid.T) {
+	open := h.ladder.Unfinished()
+	if len(open) == 0 {
+		t.Skip("nothing is open")
+	}
+	s := rapid.SampledFrom(open).Draw(t, "match")
+	h.append(t, h.end(t, s))
+	h.ended[s.MatchID] = true
+}
+
+func (h *history) end(t *rapid.T, s Seating) []Event {
+	if rapid.IntRange(0, 4).Draw(t, "fate") == 0 {
+		events, err := h.ladder.Void(s.MatchID, WhyWallClock)
+		require.NoError(t, err)
+		return events
+	}
+	points := rapid.SliceOfN(rapid.IntRange(2, 10), len(s.Bots), len(s.Bots)).Draw(t, "points")
+	var outcome []Result
+	for i, bot := range s.Bots {
+		place := 1
+		for _, p := range points {
+			if p > points[i] {
+				place++
+			}
+		}
+		outcome = append(outcome, Result{bot.BotID, place, rapid.Bool().Draw(t, "missed")})
+	}
+	events, err := h.ladder.Finish(s.MatchID, rapid.Permutation(outcome).Draw(t, "order"))
+	require.NoError(t, err)
+	require.Len(t, events, 1)
+	return events
+}
+
+func (h *history) check(t *rapid.T) {
+	in := map[string]string{}
+	for _, s := range h.ladder.Unfinished() {
+		require.False(t, h.ended[s.MatchID])
+		for _, bot := range s.Bots {
+			require.NotContains(t, in, bot.BotID, "in two unfinished matches")
+			in[bot.BotID] = s.MatchID
+		}
+	}
+	for _, bot := range numbered(14) {
+		require.Equal(t, in[bot], h.ladder.Bot(bot).Match)
+	}
+	for id := range h.ended {
+		_, err := h.ladder.Finish(id, nil)
+		require.ErrorIs(t, err, ErrAlreadyFinished)
+	}
+}
+
+// recompute rates the whole log anew, from placements alone.
+func (h *history) recompute(t *rapid.T) map[string]rating.Rating {
+	ratings, matches := map[string]rating.Rating{}, map[string]bool{}
+	for _, s := range h.log {
+		e, err := Decode(s.eventType, s.data)
+		require.NoError(t, err)
+		changed, ok := e.(RatingsChanged)
+		if !ok {
+			continue
+		}
+		require.False(t, matches[changed.MatchID], "rated twice")
+		matches[changed.MatchID] = true
+		var before []rating.Rating
+		var placements []int
+		for _, seat := range changed.Seats {
+			if _, ok := ratings[seat.BotID]; !ok {
+				ratings[seat.BotID] = rating.New()
+			}
+			before = append(before, ratings[seat.BotID])
+			placements = append(placements, seat.Placement)
+		}
+		for i, after := range rating.Rate(before, placements) {
+			require.Equal(t, before[i], changed.Seats[i].Before)
+			require.Equal(t, after, changed.Seats[i].After, "to the last bit")
+			ratings[changed.Seats[i].BotID] = after
+		}
+	}
+	return ratings
+}
+
+func TestWhateverHappensToALadder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := &history{ladder: New(Standard), now: noon, ended: map[string]bool{}}
+		t.Repeat(map[string]func(*rapid.T){
+			"seat": h.seatSome,
+			"end":  h.endOne,
+			"wait": func(t *rapid.T) {
+				h.now = h.now.Add(time.Duration(rapid.IntRange(1, 400).Draw(t, "seconds")) * time.Second)
+			},
+			"": h.check,
+		})
+		for bot, r := range h.recompute(t) {
+			require.Equal(t, r, h.ladder.Bot(bot).Rating)
+		}
+		h.checkRefold(t)
+	})
+}
+
+// checkRefold: the log alone gives the same ladder again.
+func (h *history) checkRefold(t *rapid.T) {
+	again := New(Standard)
+	for _, s := range h.log {
+		e, err := Decode(s.eventType, s.data)
+		require.NoError(t, err)
+		again = Evolve(again, e, s.at)
+	}
+	require.Equal(t, h.ladder, again)
+	require.EqualValues(t, len(h.log), again.Version())
+}

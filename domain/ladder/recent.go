@@ -1,0 +1,35 @@
+package ladder
+
+// recentMatches is how many finished matches a ladder remembers by id.
+const recentMatches = 10_000
+
+// recent remembers the latest finished matches, so that one that is finished
+// again is told from one that never was; the memory of a ladder must not grow
+// with its age.
+type recent struct {
+	known map[string]bool
+	order *ring
+}
+
+type ring struct {
+	ids  []string
+	next int // once full: the oldest, which goes next
+}
+
+func newRecent() recent { return recent{known: map[string]bool{}, order: &ring{}} }
+
+func (r recent) has(id string) bool { return r.known[id] }
+
+func (r recent) add(id string) {
+	if r.known[id] {
+		return
+	}
+	r.known[id] = true
+	if len(r.order.ids) < recentMatches {
+		r.order.ids = append(r.order.ids, id)
+		return
+	}
+	delete(r.known, r.order.ids[r.order.next])
+	r.order.ids[r.order.next] = id
+	r.order.next = (r.order.next + 1) % recentMatches
+}

@@ -1,0 +1,113 @@
+package ladder
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"time"
+
+	"hexarena/domain/seed"
+)
+
+// Seats per table ("Matchmaking" in the specification).
+const (
+	fullTable  = 4
+	smallTable = 3
+)
+
+// ErrNoKeys says that tables cannot be seated without the keys that match ids
+// and commitments follow from.
+var ErrNoKeys = errors.New("seating needs the platform key and a seed key")
+
+// Candidate is a bot that its owner would have play.
+type Candidate struct {
+	BotID      string
+	Registered time.Time
+}
+
+// Tick is what a seating is decided by, beside the candidates.
+type Tick struct {
+	Now         time.Time
+	Rest        time.Duration // from the end of a bot's match to its next seating
+	PlatformKey string        // the public key, in base64
+	SeedKeyID   string
+	SeedKey     []byte
+}
+
+// Seat returns the tables of one tick, as many TablesSeated as they fill: the
+// candidates that are in no match and have rested, sorted by mu − 3·sigma
+// downwards (then the older registration, then the id), in tables of 4 from
+// the top; 3 left over are a table too, fewer wait. A candidate that is named
+// twice counts once. With nobody to seat there is no event.
+func (l Ladder) Seat(candidates []Candidate, t Tick) ([]Event, error) {
+	if t.PlatformKey == "" || t.SeedKeyID == "" || len(t.SeedKey) == 0 {
+		return nil, ErrNoKeys
+	}
+	t.Now = t.Now.UTC().Truncate(time.Millisecond)
+	var events []Event
+	for tables := range slices.Chunk(tablesOf(l.ranked(candidates, t)), MaxTables) {
+		revision := l.version + uint64(len(events))
+		events = append(events, l.seat(tables, revision, t))
+	}
+	return events, nil
+}
+
+func (l Ladder) seat(tables [][]string, revision uint64, t Tick) TablesSeated {
+	e := TablesSeated{Tick: t.Now, SeedKey: t.SeedKeyID}
+	for index, bots := range tables {
+		id := MatchID(t.PlatformKey, l.mode, revision, index)
+		e.Tables = append(e.Tables, Table{
+			MatchID:    id,
+			Bots:       bots,
+			Commitment: seed.Commitment(seed.Server(t.SeedKey, id)),
+		})
+	}
+	return e
+}
+
+// ranked are the ids of those who can be seated, the best first.
+func (l Ladder) ranked(candidates []Candidate, t Tick) []string {
+	type entry struct {
+		Candidate
+		ordinal float64
+	}
+	var free []entry
+	for _, c := range candidates {
+		if b := l.Bot(c.BotID); b.Match == "" && b.rested(t) {
+			free = append(free, entry{c, b.Rating.Ordinal()})
+		}
+	}
+	slices.SortFunc(free, func(a, b entry) int {
+		return cmp.Or(
+			cmp.Compare(b.ordinal, a.ordinal),
+			a.Registered.Compare(b.Registered),
+			cmp.Compare(a.BotID, b.BotID),
+		)
+	})
+	ids := make([]string, 0, len(free))
+	seen := make(map[string]bool, len(free))
+	for _, e := range free {
+		if !seen[e.BotID] {
+			ids = append(ids, e.BotID)
+			seen[e.BotID] = true
+		}
+	}
+	return ids
+}
+
+// rested says whether the rest since b's latest match is over. A bot that has
+// not played needs none.
+func (b Bot) rested(t Tick) bool {
+	return b.Ended.IsZero() || !t.Now.Before(b.Ended.Add(t.Rest))
+}
+
+// tablesOf fills tables from the top.
+func tablesOf(ranked []string) [][]string {
+	var tables [][]string
+	for table := range slices.Chunk(ranked, fullTable) {
+		if len(table) >= smallTable {
+			tables = append(tables, table)
+		}
+	}
+	return tables
+}

@@ -1,0 +1,169 @@
+package ladder
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/rating"
+)
+
+// tablesIn lists the tables of one seating.
+func tablesIn(events []Event) [][]string {
+	var tables [][]string
+	for _, e := range events {
+		for _, table := range e.(TablesSeated).Tables {
+			tables = append(tables, table.Bots)
+		}
+	}
+	return tables
+}
+
+func TestSeatFillsTablesFromTheTop(t *testing.T) {
+	later := tick(noon.Add(time.Hour))
+	for name, c := range map[string]struct {
+		given      []Event
+		candidates []Candidate
+		tick       Tick
+		want       [][]string
+	}{
+		"nobody":                 {nil, nil, later, nil},
+		"two wait":               {nil, registered("a", "b"), later, nil},
+		"three are a table":      {nil, registered("a", "b", "c"), later, [][]string{{"a", "b", "c"}}},
+		"four are a table":       {nil, registered("a", "b", "c", "d"), later, [][]string{{"a", "b", "c", "d"}}},
+		"of five one waits":      {nil, registered("a", "b", "c", "d", "e"), later, [][]string{{"a", "b", "c", "d"}}},
+		"of six two wait":        {nil, registered("a", "b", "c", "d", "e", "f"), later, [][]string{{"a", "b", "c", "d"}}},
+		"of seven none":          {nil, registered("a", "b", "c", "d", "e", "f", "g"), later, [][]string{{"a", "b", "c", "d"}, {"e", "f", "g"}}},
+		"by rating, best first":  {[]Event{seated("m", "a", "b", "c"), rated("m", "c", "a", "b")}, registered("b", "a", "n", "c"), later, [][]string{{"c", "a", "b", "n"}}},
+		"by age among equals":    {nil, []Candidate{{"a", noon}, {"b", noon.Add(-time.Second)}, {"c", noon.Add(time.Second)}}, later, [][]string{{"b", "a", "c"}}},
+		"by id at the same age":  {nil, []Candidate{{"c", noon}, {"a", noon}, {"b", noon}}, later, [][]string{{"a", "b", "c"}}},
+		"named twice":            {nil, append(registered("a", "b", "c"), registered("a", "b")...), later, [][]string{{"a", "b", "c"}}},
+		"named twice, two ages":  {nil, []Candidate{{"a", noon}, {"b", noon.Add(time.Second)}, {"a", noon.Add(time.Minute)}}, later, nil},
+		"who plays is left out":  {[]Event{seated("m", "a", "b", "c")}, registered("a", "b", "c", "d", "e"), later, nil},
+		"one short of its rest":  {[]Event{seated("m", "a", "b", "c"), rated("m", "a", "b", "c")}, registered("a", "b", "c"), tick(noon.Add(time.Minute + restOfTests - time.Millisecond)), nil},
+		"rested to the instant":  {[]Event{seated("m", "a", "b", "c"), rated("m", "a", "b", "c")}, registered("a", "b", "c"), tick(noon.Add(time.Minute + restOfTests)), [][]string{{"a", "b", "c"}}},
+		"rest after a void one":  {[]Event{seated("m", "a", "b", "c"), MatchVoided{"m", WhyOperator}}, registered("a", "b", "c"), tick(noon.Add(2 * time.Minute)), nil},
+		"new bots need no rest":  {nil, registered("a", "b", "c"), tick(noon), [][]string{{"a", "b", "c"}}},
+		"of one owner, together": {nil, registered("own-1", "own-2", "own-3"), later, [][]string{{"own-1", "own-2", "own-3"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			events, err := given(c.given...).Seat(c.candidates, c.tick)
+			require.NoError(t, err)
+			require.Equal(t, c.want, tablesIn(events))
+		})
+	}
+}
+
+// Two that display the same are told apart by what the rounding hides.
+func TestSeatSortsByTheUnroundedRating(t *testing.T) {
+	e := rated("m", "a", "b", "c")
+	for i, mu := range []float64{30.01, 30.02, 30.03} {
+		e.Seats[i].After = rating.Rating{Mu: mu, Sigma: 5}
+	}
+	events, err := given(seated("m", "a", "b", "c"), e).Seat(registered("a", "b", "c"), tick(noon.Add(time.Hour)))
+	require.NoError(t, err)
+	require.Equal(t, [][]string{{"c", "b", "a"}}, tablesIn(events))
+}
+
+func TestSeatDoesNotDependOnTheOrderOfCandidates(t *testing.T) {
+	candidates := registered(numbered(23)...)
+	want, err := New(Standard).Seat(candidates, tick(noon))
+	require.NoError(t, err)
+	for s := range uint64(20) {
+		rand.New(rand.NewPCG(s, s)).Shuffle(len(candidates), func(i, j int) {
+			candidates[i], candidates[j] = candidates[j], candidates[i]
+		})
+		got, err := New(Standard).Seat(candidates, tick(noon))
+		require.NoError(t, err)
+		require.Equal(t, want, got, "shuffle %d", s)
+	}
+}
+
+func TestSeatNeedsItsKeys(t *testing.T) {
+	for name, spoil := range map[string]func(*Tick){
+		"platform key": func(t *Tick) { t.PlatformKey = "" },
+		"seed key id":  func(t *Tick) { t.SeedKeyID = "" },
+		"seed key":     func(t *Tick) { t.SeedKey = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			without := tick(noon)
+			spoil(&without)
+			_, err := New(Standard).Seat(registered("a", "b", "c"), without)
+			require.ErrorIs(t, err, ErrNoKeys)
+		})
+	}
+}
+
+// The id, the server seed and the commitment, worked out once more by other
+// code from what the architecture page says.
+func TestSeatDerivesIdsAndCommitments(t *testing.T) {
+	l := given(seated("m", "x", "y", "z"))
+	now := tick(noon.Add(time.Hour + 123_456*time.Microsecond))
+	events, err := l.Seat(registered(numbered(7)...), now)
+	require.NoError(t, err)
+	require.Len(t, events, 1)
+	e := events[0].(TablesSeated)
+	require.Equal(t, "k1", e.SeedKey)
+	require.Equal(t, noon.Add(time.Hour+123*time.Millisecond), e.Tick)
+	for index, table := range e.Tables {
+		name := fmt.Sprintf("hexarena:cGxhdGZvcm0=:standard:1:%d", index)
+		id := uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)).String()
+		require.Equal(t, id, table.MatchID)
+		mac := hmac.New(sha256.New, now.SeedKey)
+		mac.Write([]byte(id))
+		commitment := sha256.Sum256(mac.Sum(nil))
+		require.Equal(t, hex.EncodeToString(commitment[:]), table.Commitment.String())
+	}
+}
+
+func TestMatchIDIsAVersion5UUID(t *testing.T) {
+	for _, mode := range []string{Standard, Parley} {
+		for revision := range uint64(20) {
+			for index := range 20 {
+				got := MatchID("cGxhdGZvcm0=", mode, revision, index)
+				name := fmt.Sprintf("hexarena:cGxhdGZvcm0=:%s:%d:%d", mode, revision, index)
+				require.Equal(t, uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)).String(), got)
+				require.EqualValues(t, 5, uuid.MustParse(got).Version())
+			}
+		}
+	}
+}
+
+func TestSeatSplitsTablesOverEvents(t *testing.T) {
+	for _, c := range []struct{ bots, events, last int }{
+		{4 * MaxTables, 1, MaxTables},
+		{4*MaxTables + 2, 1, MaxTables},
+		{4*MaxTables + 3, 2, 1},
+		{8*MaxTables + 4, 3, 1},
+	} {
+		l := given(seated("m", "x", "y", "z"))
+		events, err := l.Seat(registered(numbered(c.bots)...), tick(noon))
+		require.NoError(t, err)
+		require.Len(t, events, c.events)
+		require.Len(t, events[c.events-1].(TablesSeated).Tables, c.last)
+		for i, e := range events {
+			revision := l.Version()
+			first := e.(TablesSeated).Tables[0]
+			require.Equal(t, MatchID("cGxhdGZvcm0=", Standard, revision, 0), first.MatchID)
+			l = Evolve(l, e, noon)
+			s, ok := l.Seating(first.MatchID)
+			require.True(t, ok)
+			require.EqualValues(t, i+1, s.Revision)
+		}
+	}
+}
+
+func BenchmarkSeat(b *testing.B) {
+	candidates := registered(numbered(4000)...)
+	for b.Loop() {
+		_, err := New(Standard).Seat(candidates, tick(noon))
+		require.NoError(b, err)
+	}
+}

@@ -1,0 +1,87 @@
+package owner
+
+import (
+	"slices"
+	"time"
+)
+
+// Account is an owner as its stream tells. The zero value is an account that
+// nobody has signed up for. It is a value: Evolve returns a changed copy.
+type Account struct {
+	ID          string
+	AddressHash string
+	Handle      string // empty until chosen
+	Keys        []Key  // in order of registration, revoked ones too
+	Bots        []Bot  // in order of registration, removed ones left out
+	Sessions    []Session
+}
+
+// Session is a sign-in that has not ended.
+type Session struct {
+	Hash  string // of the token
+	Until time.Time
+}
+
+// SessionLength is how long a session lasts.
+const SessionLength = 30 * 24 * time.Hour
+
+// Exists says whether someone has signed up.
+func (a Account) Exists() bool { return a.ID != "" }
+
+// SignIn is someone's proof that an address is theirs.
+type SignIn struct {
+	OwnerID     string // the claimant of the address
+	AddressHash string
+	Session     string // hash of the new session's token
+	At          time.Time
+}
+
+// SignIn starts a session, and the account if there is none yet.
+func (a Account) SignIn(s SignIn) []Event {
+	var events []Event
+	if !a.Exists() {
+		events = append(events, SignedUp{OwnerID: s.OwnerID, AddressHash: s.AddressHash})
+	}
+	return append(events, SessionStarted{Session: s.Session, Until: s.At.Add(SessionLength).UTC().Truncate(time.Millisecond)})
+}
+
+// SignOut ends a session; one that has ended stays so.
+func (a Account) SignOut(session string) []Event {
+	if _, ok := a.session(session); !ok {
+		return nil
+	}
+	return []Event{SessionEnded{Session: session}}
+}
+
+// ChooseHandle changes the handle, which the account must have claimed.
+func (a Account) ChooseHandle(handle string) []Event {
+	if a.Handle == handle {
+		return nil
+	}
+	return []Event{HandleChosen{Handle: handle}}
+}
+
+// Admit says whether a caller's credential holds: its key is not revoked, its
+// session has not ended. It returns ErrUnauthenticated if not. A write asks at
+// the revision at which it is stored, so that nothing is accepted after a
+// revocation.
+func (a Account) Admit(c Caller, now time.Time) error {
+	if c.KeyID != "" {
+		if k, ok := a.Key(c.KeyID); ok && !k.Revoked() && a.ID == c.OwnerID {
+			return nil
+		}
+		return ErrUnauthenticated
+	}
+	if s, ok := a.session(c.Session); ok && now.Before(s.Until) && a.ID == c.OwnerID {
+		return nil
+	}
+	return ErrUnauthenticated
+}
+
+func (a Account) session(hash string) (Session, bool) {
+	i := slices.IndexFunc(a.Sessions, func(s Session) bool { return s.Hash == hash })
+	if i < 0 {
+		return Session{}, false
+	}
+	return a.Sessions[i], true
+}

@@ -1,0 +1,172 @@
+package owner
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func bots(mode string, n int) []happened {
+	var list []happened
+	for i := range n {
+		list = append(list, given(BotRegistered{BotID: fmt.Sprint(mode, i), Name: "bot", Mode: mode, URL: "https://a.example"})...)
+	}
+	return list
+}
+
+func TestRegisterBot(t *testing.T) {
+	bot := NewBot{Name: "bot", Mode: ModeStandard, URL: "https://a.example"}
+	registered := []Event{BotRegistered{BotID: "new", Name: "bot", Mode: ModeStandard, URL: "https://a.example"}}
+	for name, c := range map[string]struct {
+		given   []happened
+		then    []Event
+		refusal error
+	}{
+		"the first":                      {nil, registered, nil},
+		"the fifth":                      {bots(ModeStandard, 4), registered, nil},
+		"the sixth":                      {bots(ModeStandard, 5), nil, ErrBotLimit},
+		"beside five of the other mode":  {bots(ModeParley, 5), registered, nil},
+		"the sixth, with one paused":     {append(bots(ModeStandard, 5), given(BotPaused{BotID: "standard0", By: ByOwner})...), registered, nil},
+		"the sixth, with one removed":    {append(bots(ModeStandard, 5), given(BotRemoved{BotID: "standard0"})...), registered, nil},
+		"the sixth, one paused and back": {append(bots(ModeStandard, 5), given(BotPaused{BotID: "standard0"}, BotUnpaused{BotID: "standard0"})...), nil, ErrBotLimit},
+	} {
+		t.Run(name, func(t *testing.T) {
+			events, err := account(c.given).RegisterBot("new", bot)
+			then(t, c.then, c.refusal, events, err)
+		})
+	}
+}
+
+func TestChangeBot(t *testing.T) {
+	const id = "standard0"
+	one := bots(ModeStandard, 1)
+	paused := append(bots(ModeStandard, 1), given(BotPaused{BotID: id, By: ByMisses})...)
+	full := append(append(bots(ModeStandard, 5), given(BotPaused{BotID: id, By: ByOwner})...), given(BotRegistered{BotID: "more", Mode: ModeStandard})...)
+	for name, c := range map[string]struct {
+		given   []happened
+		change  BotChange
+		then    []Event
+		refusal error
+	}{
+		"nothing":                              {one, BotChange{}, nil, nil},
+		"rename":                               {one, BotChange{Name: pointer("ada")}, []Event{BotRenamed{BotID: id, Name: "ada"}}, nil},
+		"the same name":                        {one, BotChange{Name: pointer("bot")}, nil, nil},
+		"move":                                 {one, BotChange{URL: pointer("https://b.example")}, []Event{BotURLChanged{BotID: id, URL: "https://b.example"}}, nil},
+		"the same url":                         {one, BotChange{URL: pointer("https://a.example")}, nil, nil},
+		"pause":                                {one, BotChange{Status: pointer(Paused)}, []Event{BotPaused{BotID: id, By: ByOwner}}, nil},
+		"pause, paused":                        {paused, BotChange{Status: pointer(Paused)}, nil, nil},
+		"unpause":                              {paused, BotChange{Status: pointer(Active)}, []Event{BotUnpaused{BotID: id}}, nil},
+		"unpause, active":                      {one, BotChange{Status: pointer(Active)}, nil, nil},
+		"unpause, beside five that are active": {full, BotChange{Status: pointer(Active)}, nil, ErrBotLimit},
+		"rename and unpause beside five":       {full, BotChange{Name: pointer("ada"), Status: pointer(Active)}, nil, ErrBotLimit},
+		"all at once": {
+			paused, BotChange{Name: pointer("ada"), URL: pointer("https://b.example"), Status: pointer(Active)},
+			[]Event{BotRenamed{BotID: id, Name: "ada"}, BotURLChanged{BotID: id, URL: "https://b.example"}, BotUnpaused{BotID: id}}, nil,
+		},
+		"a bot that is none":     {nil, BotChange{}, nil, ErrBotUnknown},
+		"a bot that was removed": {append(bots(ModeStandard, 1), given(BotRemoved{BotID: id})...), BotChange{}, nil, ErrBotUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			events, err := account(c.given).ChangeBot(id, c.change)
+			then(t, c.then, c.refusal, events, err)
+		})
+	}
+}
+
+func TestPauseAndRemoveBot(t *testing.T) {
+	const id = "standard0"
+	one, paused := account(bots(ModeStandard, 1)), account(bots(ModeStandard, 1), given(BotPaused{BotID: id}))
+
+	events, err := one.PauseBot(id, ByMisses)
+	then(t, []Event{BotPaused{BotID: id, By: ByMisses}}, nil, events, err)
+	events, err = paused.PauseBot(id, ByMisses)
+	then(t, nil, nil, events, err)
+	events, err = one.PauseBot("none", ByMisses)
+	then(t, nil, ErrBotUnknown, events, err)
+
+	events, err = paused.RemoveBot(id)
+	then(t, []Event{BotRemoved{BotID: id}}, nil, events, err)
+	events, err = one.RemoveBot("none")
+	then(t, nil, ErrBotUnknown, events, err)
+}
+
+func TestParseBot(t *testing.T) {
+	bot, err := ParseBot("  Ada ", ModeParley, "http://a.example/x?y=1")
+	require.NoError(t, err)
+	require.Equal(t, NewBot{Name: "Ada", Mode: ModeParley, URL: "http://a.example/x?y=1"}, bot)
+
+	_, err = ParseBot("", "blitz", "ftp://a.example")
+	var invalid *InvalidError
+	require.ErrorAs(t, err, &invalid)
+	require.Equal(t, CodeInvalid, invalid.Code)
+	require.Len(t, invalid.Faults, 3, "each fault is named")
+
+	_, err = ParseBot("Ada", ModeParley, "ftp://a.example")
+	require.ErrorAs(t, err, &invalid)
+	require.Equal(t, CodeURLNotAllowed, invalid.Code)
+}
+
+func TestParseBotChange(t *testing.T) {
+	change, err := ParseBotChange(pointer(" Ada "), pointer("http://a.example"), pointer("paused"))
+	require.NoError(t, err)
+	require.Equal(t, BotChange{Name: pointer("Ada"), URL: pointer("http://a.example"), Status: pointer(Paused)}, change)
+
+	change, err = ParseBotChange(nil, nil, nil)
+	require.NoError(t, err)
+	require.Equal(t, BotChange{}, change)
+
+	_, err = ParseBotChange(pointer(""), pointer(""), pointer("Active"))
+	var invalid *InvalidError
+	require.ErrorAs(t, err, &invalid)
+	require.Len(t, invalid.Faults, 3)
+}
+
+// Whatever an owner does, the limits hold, and no decision or fold changes the
+// state that it was given.
+func TestLimitsHold(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := Account{}
+		for range rapid.IntRange(1, 80).Draw(t, "steps") {
+			events, _ := anyDecision(t, a)
+			before := fmt.Sprint(a)
+			next := a
+			for _, e := range events {
+				next = Evolve(next, e, noon)
+			}
+			require.Equal(t, before, fmt.Sprint(a), "folding leaves the state as it was")
+			a = next
+			require.LessOrEqual(t, a.activeBots(ModeStandard), BotLimit)
+			require.LessOrEqual(t, a.activeBots(ModeParley), BotLimit)
+			require.LessOrEqual(t, len(without(a.Keys, Key.Revoked)), KeyLimit)
+		}
+	})
+}
+
+func anyDecision(t *rapid.T, a Account) ([]Event, error) {
+	number := rapid.IntRange(0, 29)
+	id := fmt.Sprint(number.Draw(t, "id"))
+	switch rapid.IntRange(0, 5).Draw(t, "decision") {
+	case 0:
+		if _, ok := a.Bot(id); ok {
+			return nil, nil // ids are new ones
+		}
+		mode := rapid.SampledFrom([]string{ModeStandard, ModeParley}).Draw(t, "mode")
+		return a.RegisterBot(id, NewBot{Name: id, Mode: mode, URL: "https://a.example"})
+	case 1:
+		status := rapid.SampledFrom([]Status{Active, Paused}).Draw(t, "status")
+		return a.ChangeBot(id, BotChange{Status: &status})
+	case 2:
+		return a.RemoveBot(id)
+	case 3:
+		return a.PauseBot(id, ByOperator)
+	case 4:
+		if _, ok := a.Key(id); ok {
+			return a.RevokeKey(id)
+		}
+		return a.RegisterKey(id, NewKey{PublicKey: publicKey(byte(number.Draw(t, "public")))}, Caller{})
+	default:
+		return a.UseKey(id, noon), nil
+	}
+}

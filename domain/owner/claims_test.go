@@ -1,0 +1,138 @@
+package owner
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func issued(hash string) Event { return SignInLinkIssued{Link: hash, Until: noon.Add(LinkLength)} }
+
+func TestIssueLink(t *testing.T) {
+	five := given(issued("1"), issued("2"), issued("3"), issued("4"), issued("5"))
+	for name, c := range map[string]struct {
+		given   []happened
+		after   time.Duration
+		refusal error
+	}{
+		"the first":                       {nil, 0, nil},
+		"the fifth":                       {five[:4], 0, nil},
+		"the sixth":                       {five, 0, ErrLinkLimit},
+		"the sixth, just within the hour": {five, time.Hour - 1, ErrLinkLimit},
+		"the sixth, an hour later":        {five, time.Hour, nil},
+		"used ones count as well":         {append(five, given(SignInLinkUsed{Link: "1"})...), 0, ErrLinkLimit},
+		"the window slides, link by link": {append(five[:4:4], at(30*time.Minute, issued("5"))...), time.Hour, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := noon.Add(c.after)
+			events, err := fold(EvolveMailbox, c.given).IssueLink("new", now)
+			then(t, []Event{SignInLinkIssued{Link: "new", Until: now.Add(LinkLength)}}, c.refusal, events, err)
+		})
+	}
+}
+
+func TestUseLink(t *testing.T) {
+	used, claimed := SignInLinkUsed{Link: "1"}, NameClaimed{OwnerID: "new"}
+	for name, c := range map[string]struct {
+		given   []happened
+		link    string
+		after   time.Duration
+		then    []Event
+		refusal error
+	}{
+		"an address that is new":       {given(issued("1")), "1", 0, []Event{used, claimed}, nil},
+		"an address that someone has":  {given(issued("1"), NameClaimed{OwnerID: "o1"}), "1", 0, []Event{used}, nil},
+		"an address that was given up": {given(NameClaimed{OwnerID: "o1"}, NameReleased{OwnerID: "o1"}, issued("1")), "1", 0, []Event{used, claimed}, nil},
+		"just in time":                 {given(issued("1")), "1", LinkLength - 1, []Event{used, claimed}, nil},
+		"too late":                     {given(issued("1")), "1", LinkLength, nil, ErrLinkInvalid},
+		"twice":                        {given(issued("1"), used), "1", 0, nil, ErrLinkInvalid},
+		"unknown":                      {given(issued("1")), "2", 0, nil, ErrLinkInvalid},
+		"never issued":                 {nil, "1", 0, nil, ErrLinkInvalid},
+		"one of several":               {given(issued("0"), issued("1"), issued("2"), SignInLinkUsed{Link: "0"}), "1", 0, []Event{used, claimed}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			events, err := fold(EvolveMailbox, c.given).UseLink(c.link, "new", noon.Add(c.after))
+			then(t, c.then, c.refusal, events, err)
+		})
+	}
+}
+
+func TestMailboxForgetsOldLinks(t *testing.T) {
+	var history []happened
+	for i := range 100 {
+		after := time.Duration(i) * time.Hour
+		history = append(history, at(after, SignInLinkIssued{Link: "x", Until: noon.Add(after + LinkLength)})...)
+	}
+	require.Len(t, fold(EvolveMailbox, history).Links, 1)
+}
+
+func TestEvolveMailboxLeavesTheOldState(t *testing.T) {
+	before := fold(EvolveMailbox, given(issued("1")))
+	EvolveMailbox(before, SignInLinkUsed{Link: "1"}, noon)
+	require.False(t, before.Links[0].Used)
+}
+
+func TestClaimHandle(t *testing.T) {
+	claimed, released := NameClaimed{OwnerID: "o1"}, NameReleased{OwnerID: "o1"}
+	mine := func(id string) []Event { return []Event{NameClaimed{OwnerID: id}} }
+	for name, c := range map[string]struct {
+		given     []happened
+		owner     string
+		after     time.Duration
+		abandoned bool
+		then      []Event
+		refusal   error
+	}{
+		"free":                               {nil, "o2", 0, false, mine("o2"), nil},
+		"taken":                              {given(claimed), "o2", time.Hour, false, nil, ErrHandleTaken},
+		"abandoned":                          {given(claimed), "o2", time.Hour, true, mine("o2"), nil},
+		"one's own claim, made anew":         {given(claimed), "o1", time.Hour, false, mine("o1"), nil},
+		"given up by another":                {given(claimed, released), "o2", HandleReserved - 1, false, nil, ErrHandleTaken},
+		"given up by another, 30 days later": {given(claimed, released), "o2", HandleReserved, false, mine("o2"), nil},
+		"given up by oneself":                {given(claimed, released), "o1", 0, false, mine("o1"), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			events, err := fold(EvolveName, c.given).Claim(c.owner, noon.Add(c.after), c.abandoned)
+			then(t, c.then, c.refusal, events, err)
+		})
+	}
+}
+
+func TestContested(t *testing.T) {
+	claimed := fold(EvolveName, given(NameClaimed{OwnerID: "o1"}))
+	require.False(t, claimed.Contested("o2", noon.Add(ClaimGrace-1)), "within the grace it stands")
+	require.True(t, claimed.Contested("o2", noon.Add(ClaimGrace)))
+	require.False(t, claimed.Contested("o1", noon.Add(ClaimGrace)), "one's own")
+	require.False(t, Name{}.Contested("o2", noon), "nobody's")
+	released := EvolveName(claimed, NameReleased{OwnerID: "o1"}, noon)
+	require.False(t, released.Contested("o2", noon.Add(ClaimGrace)), "given up")
+}
+
+func TestReleaseHandle(t *testing.T) {
+	held := fold(EvolveName, given(NameClaimed{OwnerID: "o1"}))
+	require.Equal(t, []Event{NameReleased{OwnerID: "o1"}}, held.Release("o1"))
+	require.Empty(t, held.Release("o2"), "another's")
+	require.Empty(t, EvolveName(held, NameReleased{OwnerID: "o1"}, noon).Release("o1"), "given up")
+	require.Empty(t, Name{}.Release("o1"), "nobody's")
+}
+
+func TestTogether(t *testing.T) {
+	require.NoError(t, Together(nil, nil))
+	require.Equal(t, Invalid("a", "b"), Together(nil, Invalid("a", "b")))
+	require.Equal(t,
+		&InvalidError{Code: CodeInvalid, Faults: []Fault{{"a", "b"}, {"url", "c"}}},
+		Together(Invalid("a", "b"), InvalidURL("c")))
+	require.ErrorIs(t, Together(Invalid("a", "b"), ErrBotLimit), ErrBotLimit, "what is no fault of a field wins")
+	require.Equal(t, "invalid: a b; url c", Together(Invalid("a", "b"), InvalidURL("c")).Error())
+}
+
+func TestStreams(t *testing.T) {
+	id, ok := ParseAccountStream(AccountStream("6f1c1c62-0e63-5ac3"))
+	require.True(t, ok)
+	require.Equal(t, "6f1c1c62-0e63-5ac3", id)
+	_, ok = ParseAccountStream(AddressStream("6f1c1c62"))
+	require.False(t, ok)
+	require.Equal(t, "email-ab12", MailboxStream("ab12"))
+	require.Equal(t, "handle-ada", HandleStream("ada"))
+}

@@ -1,0 +1,227 @@
+package owner
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Event is a fact of one of this package's streams. The names that EventType
+// returns are what the log stores, for ever.
+type Event interface{ EventType() string }
+
+// SignedUp opens an account.
+type SignedUp struct {
+	OwnerID     string `json:"ownerId"`
+	AddressHash string `json:"addressHash"` // names the mailbox that the account claimed
+}
+
+// HandleChosen gives the account its public handle.
+type HandleChosen struct {
+	Handle string `json:"handle"`
+}
+
+// SessionStarted lets the bearer of a token act as the owner.
+type SessionStarted struct {
+	Session string    `json:"session"` // hash of the token
+	Until   time.Time `json:"until"`
+}
+
+// SessionEnded takes that back.
+type SessionEnded struct {
+	Session string `json:"session"`
+}
+
+// APIKeyRegistered lets a key sign requests.
+type APIKeyRegistered struct {
+	KeyID     string  `json:"keyId"`
+	Name      string  `json:"name"`
+	PublicKey []byte  `json:"publicKey"` // 32 bytes
+	Scopes    []Scope `json:"scopes"`
+}
+
+// APIKeyUsed says that a key signed a request; at most one an hour is stored.
+type APIKeyUsed struct {
+	KeyID string `json:"keyId"`
+}
+
+// APIKeyRevoked ends a key for good.
+type APIKeyRevoked struct {
+	KeyID string `json:"keyId"`
+}
+
+// BotRegistered adds an active bot.
+type BotRegistered struct {
+	BotID string `json:"botId"`
+	Name  string `json:"name"`
+	Mode  string `json:"mode"`
+	URL   string `json:"url"`
+}
+
+// BotRenamed changes a bot's name.
+type BotRenamed struct {
+	BotID string `json:"botId"`
+	Name  string `json:"name"`
+}
+
+// BotURLChanged changes where matches dial a bot.
+type BotURLChanged struct {
+	BotID string `json:"botId"`
+	URL   string `json:"url"`
+}
+
+// Who pauses a bot.
+const (
+	ByOwner    = "owner"
+	ByOperator = "operator"
+	ByMisses   = "misses"
+)
+
+// BotPaused keeps a bot out of matchmaking.
+type BotPaused struct {
+	BotID string `json:"botId"`
+	By    string `json:"by"`
+}
+
+// BotUnpaused lets a bot back in.
+type BotUnpaused struct {
+	BotID string `json:"botId"`
+}
+
+// BotRemoved takes a bot off the ladder for good.
+type BotRemoved struct {
+	BotID string `json:"botId"`
+}
+
+// AddressSet holds an account's e-mail address, as it was typed.
+type AddressSet struct {
+	Address string `json:"address"`
+}
+
+// SignInLinkIssued lets the bearer of a token sign in once.
+type SignInLinkIssued struct {
+	Link  string    `json:"link"` // hash of the token
+	Until time.Time `json:"until"`
+}
+
+// SignInLinkUsed spends a link.
+type SignInLinkUsed struct {
+	Link string `json:"link"`
+}
+
+// NameClaimed gives an address or a handle to an account.
+type NameClaimed struct {
+	OwnerID string `json:"ownerId"`
+}
+
+// NameReleased takes it back.
+type NameReleased struct {
+	OwnerID string `json:"ownerId"`
+}
+
+// EventType implements Event.
+func (SignedUp) EventType() string { return "OwnerSignedUp" }
+
+// EventType implements Event.
+func (HandleChosen) EventType() string { return "HandleChosen" }
+
+// EventType implements Event.
+func (SessionStarted) EventType() string { return "SessionStarted" }
+
+// EventType implements Event.
+func (SessionEnded) EventType() string { return "SessionEnded" }
+
+// EventType implements Event.
+func (APIKeyRegistered) EventType() string { return "ApiKeyRegistered" }
+
+// EventType implements Event.
+func (APIKeyUsed) EventType() string { return "ApiKeyUsed" }
+
+// EventType implements Event.
+func (APIKeyRevoked) EventType() string { return "ApiKeyRevoked" }
+
+// EventType implements Event.
+func (BotRegistered) EventType() string { return "BotRegistered" }
+
+// EventType implements Event.
+func (BotRenamed) EventType() string { return "BotRenamed" }
+
+// EventType implements Event.
+func (BotURLChanged) EventType() string { return "BotUrlChanged" }
+
+// EventType implements Event.
+func (BotPaused) EventType() string { return "BotPaused" }
+
+// EventType implements Event.
+func (BotUnpaused) EventType() string { return "BotUnpaused" }
+
+// EventType implements Event.
+func (BotRemoved) EventType() string { return "BotRemoved" }
+
+// EventType implements Event.
+func (AddressSet) EventType() string { return "AddressSet" }
+
+// EventType implements Event.
+func (SignInLinkIssued) EventType() string { return "SignInLinkIssued" }
+
+// EventType implements Event.
+func (SignInLinkUsed) EventType() string { return "SignInLinkUsed" }
+
+// EventType implements Event.
+func (NameClaimed) EventType() string { return "NameClaimed" }
+
+// EventType implements Event.
+func (NameReleased) EventType() string { return "NameReleased" }
+
+// Decode reads a stored event of any of this package's streams. An unknown
+// type is an error.
+func Decode(eventType string, data []byte) (Event, error) {
+	switch eventType {
+	case "OwnerSignedUp":
+		return decode[SignedUp](data)
+	case "HandleChosen":
+		return decode[HandleChosen](data)
+	case "SessionStarted":
+		return decode[SessionStarted](data)
+	case "SessionEnded":
+		return decode[SessionEnded](data)
+	case "ApiKeyRegistered":
+		return decode[APIKeyRegistered](data)
+	case "ApiKeyUsed":
+		return decode[APIKeyUsed](data)
+	case "ApiKeyRevoked":
+		return decode[APIKeyRevoked](data)
+	case "BotRegistered":
+		return decode[BotRegistered](data)
+	case "BotRenamed":
+		return decode[BotRenamed](data)
+	case "BotUrlChanged":
+		return decode[BotURLChanged](data)
+	case "BotPaused":
+		return decode[BotPaused](data)
+	case "BotUnpaused":
+		return decode[BotUnpaused](data)
+	case "BotRemoved":
+		return decode[BotRemoved](data)
+	case "AddressSet":
+		return decode[AddressSet](data)
+	case "SignInLinkIssued":
+		return decode[SignInLinkIssued](data)
+	case "SignInLinkUsed":
+		return decode[SignInLinkUsed](data)
+	case "NameClaimed":
+		return decode[NameClaimed](data)
+	case "NameReleased":
+		return decode[NameReleased](data)
+	default:
+		return nil, fmt.Errorf("unknown event type %q in an owner's stream", eventType)
+	}
+}
+
+func decode[E Event](data []byte) (Event, error) {
+	var e E
+	if err := json.Unmarshal(data, &e); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", e.EventType(), err)
+	}
+	return e, nil
+}

@@ -1,0 +1,104 @@
+package owner
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+const golden = "testdata/events.golden"
+
+// samples holds one event of each type, every field filled.
+func samples() []Event {
+	return []Event{
+		SignedUp{OwnerID: "o1", AddressHash: "ab12"},
+		HandleChosen{Handle: "ada"},
+		SessionStarted{Session: "cd34", Until: noon.Add(SessionLength)},
+		SessionEnded{Session: "cd34"},
+		APIKeyRegistered{KeyID: "k1", Name: "laptop", PublicKey: publicKey(7), Scopes: DefaultScopes()},
+		APIKeyUsed{KeyID: "k1"},
+		APIKeyRevoked{KeyID: "k1"},
+		BotRegistered{BotID: "b1", Name: "Ada's bot", Mode: ModeStandard, URL: "https://bots.example/ada"},
+		BotRenamed{BotID: "b1", Name: "Lovelace"},
+		BotURLChanged{BotID: "b1", URL: "https://bots.example/lovelace"},
+		BotPaused{BotID: "b1", By: ByMisses},
+		BotUnpaused{BotID: "b1"},
+		BotRemoved{BotID: "b1"},
+		AddressSet{Address: "Ada@example.org"},
+		SignInLinkIssued{Link: "ef56", Until: noon.Add(LinkLength)},
+		SignInLinkUsed{Link: "ef56"},
+		NameClaimed{OwnerID: "o1"},
+		NameReleased{OwnerID: "o1"},
+	}
+}
+
+// What is stored is for ever: a line of the golden file that changes is a log
+// that can no longer be read.
+func TestStoredShapes(t *testing.T) {
+	var b bytes.Buffer
+	for _, e := range samples() {
+		data, err := json.Marshal(e)
+		require.NoError(t, err)
+		b.WriteString(e.EventType() + " " + string(data) + "\n")
+	}
+	if *update {
+		require.NoError(t, os.WriteFile(golden, b.Bytes(), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), b.String())
+}
+
+func TestDecodeReadsWhatIsStored(t *testing.T) {
+	stored, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	lines := strings.Split(strings.TrimSpace(string(stored)), "\n")
+	require.Len(t, lines, len(samples()))
+	for i, want := range samples() {
+		eventType, data, _ := strings.Cut(lines[i], " ")
+		e, err := Decode(eventType, []byte(data))
+		require.NoError(t, err)
+		require.Equal(t, want, e)
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	for name, c := range map[string]struct{ eventType, data string }{
+		"an unknown type":         {"OwnerPromoted", `{}`},
+		"another case":            {"apiKeyUsed", `{}`},
+		"no JSON":                 {"BotRemoved", `{`},
+		"a field of another kind": {"BotRemoved", `{"botId":7}`},
+		"a time that is none":     {"SessionStarted", `{"until":"noon"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Decode(c.eventType, []byte(c.data))
+			require.Error(t, err)
+		})
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, e := range samples() {
+		data, err := json.Marshal(e)
+		require.NoError(f, err)
+		f.Add(e.EventType(), data)
+	}
+	f.Add("Unknown", []byte(`null`))
+	f.Fuzz(func(t *testing.T, eventType string, data []byte) {
+		e, err := Decode(eventType, data)
+		if err != nil {
+			return
+		}
+		require.Equal(t, eventType, e.EventType())
+		Evolve(Account{}, e, noon)
+		EvolveMailbox(Mailbox{}, e, noon)
+		EvolveName(Name{}, e, noon)
+	})
+}

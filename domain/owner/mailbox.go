@@ -1,0 +1,81 @@
+package owner
+
+import "time"
+
+// LinkLength is how long a sign-in link lasts, LinkLimit how many of them an
+// address may have within LinkWindow.
+const (
+	LinkLength = 15 * time.Minute
+	LinkLimit  = 5
+	LinkWindow = time.Hour
+)
+
+// Mailbox is an e-mail address as its stream tells: who claimed it, and the
+// sign-in links that matter still. The zero value is an address that nobody
+// has used.
+type Mailbox struct {
+	OwnerID string // empty: unclaimed
+	Links   []Link // issued within the window or not run out
+}
+
+// Link is a sign-in link.
+type Link struct {
+	Hash   string // of the token
+	Issued time.Time
+	Until  time.Time
+	Used   bool
+}
+
+// IssueLink issues a link. Its refusal is ErrLinkLimit.
+func (m Mailbox) IssueLink(hash string, now time.Time) ([]Event, error) {
+	recent := 0
+	for _, l := range m.Links {
+		if now.Sub(l.Issued) < LinkWindow {
+			recent++
+		}
+	}
+	if recent >= LinkLimit {
+		return nil, ErrLinkLimit
+	}
+	return []Event{SignInLinkIssued{Link: hash, Until: now.Add(LinkLength).UTC().Truncate(time.Millisecond)}}, nil
+}
+
+// UseLink spends a link. An address that nobody has claimed is claimed for
+// newOwner in the same step. Its refusal is ErrLinkInvalid.
+func (m Mailbox) UseLink(hash, newOwner string, now time.Time) ([]Event, error) {
+	for _, l := range m.Links {
+		if l.Hash != hash {
+			continue
+		}
+		if l.Used || !now.Before(l.Until) {
+			return nil, ErrLinkInvalid
+		}
+		events := []Event{SignInLinkUsed{Link: hash}}
+		if m.OwnerID == "" {
+			events = append(events, NameClaimed{OwnerID: newOwner})
+		}
+		return events, nil
+	}
+	return nil, ErrLinkInvalid
+}
+
+// EvolveMailbox returns m as it is after e, which occurred at a time. It never
+// rejects, and leaves what m points to as it is.
+func EvolveMailbox(m Mailbox, e Event, at time.Time) Mailbox {
+	switch e := e.(type) {
+	case SignInLinkIssued:
+		m.Links = append(without(m.Links, func(l Link) bool {
+			return at.Sub(l.Issued) >= LinkWindow && !at.Before(l.Until)
+		}), Link{Hash: e.Link, Issued: at, Until: e.Until})
+	case SignInLinkUsed:
+		m.Links = without(m.Links, func(Link) bool { return false })
+		for i := range m.Links {
+			m.Links[i].Used = m.Links[i].Used || m.Links[i].Hash == e.Link
+		}
+	case NameClaimed:
+		m.OwnerID = e.OwnerID
+	case NameReleased:
+		m.OwnerID = ""
+	}
+	return m
+}

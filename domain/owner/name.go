@@ -1,0 +1,78 @@
+package owner
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// NameMax is how many code points a bot's or a key's name may have, HandleMin
+// and HandleMax bound a handle, URLMax a bot's URL in bytes.
+const (
+	NameMax   = 40
+	HandleMin = 3
+	HandleMax = 20
+	URLMax    = 2048
+)
+
+// ParseName trims a bot's or a key's name and checks it: 1 to 40 code points,
+// none of them a control, format, bidi or line-separating character.
+func ParseName(raw string) (string, error) {
+	name := strings.TrimSpace(raw)
+	switch n := utf8.RuneCountInString(name); {
+	case !utf8.ValidString(name):
+		return "", Invalid("name", "must be valid UTF-8")
+	case n == 0:
+		return "", Invalid("name", "must not be empty")
+	case n > NameMax:
+		return "", Invalid("name", fmt.Sprintf("has %d characters, more than %d", n, NameMax))
+	case strings.ContainsFunc(name, unseen):
+		return "", Invalid("name", "must not hold control, format or text-direction characters")
+	}
+	return name, nil
+}
+
+func unseen(r rune) bool {
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
+}
+
+// ParseHandle checks a handle: 3 to 20 of a–z, 0–9, "-" and "_".
+func ParseHandle(handle string) (string, error) {
+	if n := utf8.RuneCountInString(handle); n < HandleMin || n > HandleMax {
+		return "", Invalid("name", fmt.Sprintf("must have %d to %d characters", HandleMin, HandleMax))
+	}
+	if strings.ContainsFunc(handle, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_'
+	}) {
+		return "", Invalid("name", "may hold only a to z (no capitals), 0 to 9, - and _")
+	}
+	return handle, nil
+}
+
+// ParseURL checks the form of a bot's URL: http or https, with a host, without
+// userinfo and fragment. Whether its address may be dialled is not known here.
+func ParseURL(raw string) (string, error) {
+	u, err := url.Parse(raw)
+	switch {
+	case len(raw) > URLMax:
+		return "", InvalidURL(fmt.Sprintf("is longer than %d bytes", URLMax))
+	case err != nil || u.Opaque != "" || !utf8.ValidString(raw):
+		return "", InvalidURL("is no URL")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "", InvalidURL("must begin with http:// or https://")
+	case u.Hostname() == "" || strings.HasSuffix(u.Host, ":"):
+		return "", InvalidURL("must name a host")
+	case u.User != nil:
+		return "", InvalidURL("must not hold a user name or password")
+	case strings.Contains(raw, "#"):
+		return "", InvalidURL("must not have a fragment")
+	}
+	return raw, nil
+}
+
+// InvalidURL makes an InvalidError that says why a bot's URL is not allowed.
+func InvalidURL(message string) error {
+	return &InvalidError{Code: CodeURLNotAllowed, Faults: []Fault{{"url", message}}}
+}

@@ -1,0 +1,156 @@
+package owner
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestParseName(t *testing.T) {
+	for name, c := range map[string]struct {
+		raw, want string // want empty: refused
+	}{
+		"plain":                      {"Ada", "Ada"},
+		"trimmed":                    {" \tAda L. \n", "Ada L."},
+		"one letter":                 {"ß", "ß"},
+		"40 code points":             {strings.Repeat("é", 40), strings.Repeat("é", 40)},
+		"41 code points":             {strings.Repeat("é", 41), ""},
+		"empty":                      {"", ""},
+		"spaces":                     {" \u2003 ", ""},
+		"NUL":                        {"a\x00b", ""},
+		"a line break":               {"a\nb", ""},
+		"a right-to-left override":   {"a\u202eb", ""},
+		"a right-to-left mark":       {"a\u200fb", ""},
+		"a zero-width joiner":        {"a\u200db", ""},
+		"a line separator":           {"a\u2028b", ""},
+		"a soft hyphen":              {"a\u00adb", ""},
+		"a control character beyond": {"a\u0085b", ""},
+		"no UTF-8":                   {"a\xffb", ""},
+		"HTML is only text":          {"<b>", "<b>"},
+		"an emoji":                   {"🐝", "🐝"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := ParseName(c.raw)
+			require.Equal(t, c.want, got)
+			require.Equal(t, c.want == "", err != nil)
+		})
+	}
+}
+
+func TestParseHandle(t *testing.T) {
+	for name, c := range map[string]struct {
+		handle string
+		ok     bool
+	}{
+		"three":          {"ada", true},
+		"twenty":         {strings.Repeat("a", 20), true},
+		"two":            {"ad", false},
+		"twenty-one":     {strings.Repeat("a", 21), false},
+		"all characters": {"az09-_", true},
+		"a capital":      {"Ada", false},
+		"a space":        {"ada l", false},
+		"around it":      {" ada", false},
+		"an @":           {"@ada", false},
+		"a line break":   {"ada\n", false},
+		"CR LF":          {"ada\r\nx", false},
+		"another script": {"аda", false},
+		"empty":          {"", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := ParseHandle(c.handle)
+			require.Equal(t, c.ok, err == nil)
+		})
+	}
+}
+
+func TestParseURL(t *testing.T) {
+	for name, c := range map[string]struct {
+		url string
+		ok  bool
+	}{
+		"https":                {"https://bots.example", true},
+		"http":                 {"http://bots.example:9001/a/b?c=d&e", true},
+		"a capital scheme":     {"HTTPS://bots.example", true},
+		"IPv4":                 {"http://127.0.0.1:9001", true},
+		"IPv6":                 {"http://[::1]:9001/", true},
+		"as long as it may be": {"http://a.example/" + strings.Repeat("x", URLMax-17), true},
+		"longer":               {"http://a.example/" + strings.Repeat("x", URLMax-16), false},
+		"empty":                {"", false},
+		"no scheme":            {"bots.example/a", false},
+		"ws":                   {"ws://bots.example", false},
+		"wss":                  {"wss://bots.example", false},
+		"javascript":           {"javascript:alert(1)", false},
+		"opaque":               {"http:bots.example", false},
+		"no host":              {"http:///a", false},
+		"a port alone":         {"http://:80/", false},
+		"a colon without port": {"http://bots.example:/", false},
+		"userinfo":             {"http://ada@bots.example", false},
+		"a password":           {"http://ada:secret@bots.example", false},
+		"empty userinfo":       {"http://@bots.example", false},
+		"a fragment":           {"http://bots.example/#a", false},
+		"an empty fragment":    {"http://bots.example/#", false},
+		"white space":          {" http://bots.example", false},
+		"a line break":         {"http://bots.example/\r\nx", false},
+		"no UTF-8":             {"http://bots.example/\xff", false},
+		"a bad port":           {"http://bots.example:port", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := ParseURL(c.url)
+			if c.ok {
+				require.NoError(t, err)
+				require.Equal(t, c.url, got)
+				return
+			}
+			var invalid *InvalidError
+			require.ErrorAs(t, err, &invalid)
+			require.Equal(t, CodeURLNotAllowed, invalid.Code)
+			require.Equal(t, "url", invalid.Faults[0].Field)
+		})
+	}
+}
+
+func FuzzParseName(f *testing.F) {
+	for _, s := range []string{"Ada", "", " x ", "a\u202eb", strings.Repeat("é", 41), "\xff"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		name, err := ParseName(raw)
+		if err != nil {
+			return
+		}
+		n := utf8.RuneCountInString(name)
+		require.True(t, n >= 1 && n <= NameMax)
+		again, err := ParseName(name)
+		require.NoError(t, err)
+		require.Equal(t, name, again, "a name that was accepted stays as it is")
+	})
+}
+
+func FuzzParseHandle(f *testing.F) {
+	for _, s := range []string{"ada", "az09-_", "Ada", "a", "ada\r\n", "аda"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, handle string) {
+		if _, err := ParseHandle(handle); err == nil {
+			require.Regexp(t, `\A[a-z0-9_-]{3,20}\z`, handle)
+		}
+	})
+}
+
+func FuzzParseURL(f *testing.F) {
+	for _, s := range []string{"https://bots.example", "http://[::1]:9001/a?b", "http://a@b", "http://a#b", "//a", "http://%41"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		got, err := ParseURL(raw)
+		if err != nil {
+			return
+		}
+		require.Equal(t, raw, got)
+		require.NotContains(t, got, "#")
+		require.NotContains(t, got, "\n")
+		require.Regexp(t, `(?i)\Ahttps?://`, got)
+	})
+}

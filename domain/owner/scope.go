@@ -1,0 +1,65 @@
+package owner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Scope is what a key may be used for (specification, "Authentication").
+type Scope string
+
+// The scopes.
+const (
+	BotsRead     Scope = "bots.read"
+	BotsWrite    Scope = "bots.write"
+	KeysRead     Scope = "keys.read"
+	KeysWrite    Scope = "keys.write"
+	AccountRead  Scope = "account.read"
+	AccountWrite Scope = "account.write"
+)
+
+var allScopes = []Scope{BotsRead, BotsWrite, KeysRead, KeysWrite, AccountRead, AccountWrite}
+
+// AllScopes are the scopes of a session.
+func AllScopes() []Scope { return slices.Clone(allScopes) }
+
+// DefaultScopes are the scopes of a key that was registered without any.
+func DefaultScopes() []Scope { return []Scope{BotsRead, BotsWrite} }
+
+// ParseScopes reads scopes by name, each of them once and in their own order.
+// Nil is the default set; an empty list is invalid, as is an unknown name.
+func ParseScopes(names []string) ([]Scope, error) {
+	if names == nil {
+		return DefaultScopes(), nil
+	}
+	if len(names) == 0 {
+		return nil, Invalid("scopes", "must name at least one scope")
+	}
+	for _, name := range names {
+		if !slices.Contains(allScopes, Scope(name)) {
+			return nil, Invalid("scopes", "holds a name that is no scope; the scopes are "+scopeList())
+		}
+	}
+	var scopes []Scope
+	for _, s := range allScopes {
+		if slices.Contains(names, string(s)) {
+			scopes = append(scopes, s)
+		}
+	}
+	return scopes, nil
+}
+
+func scopeList() string { return strings.Trim(fmt.Sprint(allScopes), "[]") }
+
+// Caller is who makes a request, as far as it was shown: exactly one of KeyID
+// and Session is set.
+type Caller struct {
+	OwnerID string
+	KeyID   string  // the key that signed
+	Session string  // hash of the session's token
+	Scopes  []Scope // a session has all
+}
+
+// May says whether the caller has a scope.
+func (c Caller) May(s Scope) bool { return slices.Contains(c.Scopes, s) }

@@ -1,0 +1,35 @@
+package rating
+
+import "math"
+
+// ln2 in two parts: ln2High has so few bits that its product with a small
+// integer is exact.
+const (
+	ln2High = 0x1.62e42feep-1
+	ln2Low  = 0x1.a39ef35793c76p-33
+)
+
+// expTerms is the degree up to which the series of exp is summed: for an
+// argument within ±ln2/2 what is left out is below half a last place.
+const expTerms = 13
+
+// exp is e to the power of x, within two units in the last place. math.Exp has
+// an assembler version that fuses where the processor can, and so does not
+// give the same bits on every machine; this one does.
+func exp(x float64) float64 {
+	switch {
+	case math.IsNaN(x):
+		return x
+	case x > 709.8:
+		return math.Inf(1)
+	case x < -745.2:
+		return 0
+	}
+	k := math.Round(float64(x * math.Log2E))
+	r := (x - float64(k*ln2High)) - float64(k*ln2Low)
+	sum := 1.0
+	for n := float64(expTerms); n >= 1; n-- {
+		sum = 1 + float64(sum*r)/n
+	}
+	return math.Ldexp(sum, int(k))
+}

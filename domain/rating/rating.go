@@ -1,0 +1,120 @@
+// Package rating rates bots by their placements: the Bayesian model of Weng
+// and Lin ("A Bayesian Approximation Method for Online Ranking", JMLR 12,
+// 2011), Plackett–Luce with draws, Algorithm 4. Its results are the same to
+// the last bit on every machine, so that anyone can recompute a ladder. It
+// knows no bot, no match and no time.
+package rating
+
+import "math"
+
+// What the model is set to ("Rating model" in docs/rules.md).
+const (
+	initialMu    = 25.0
+	initialSigma = initialMu / 3
+	beta         = initialMu / 6   // how much one performance varies
+	tau          = initialMu / 300 // what uncertainty gains before each match
+	kappa        = 0.0001          // the least that is left of a variance, as a share
+)
+
+// Rating is what is believed of a bot's skill: its mean and its deviation.
+type Rating struct {
+	Mu    float64 `json:"mu"`
+	Sigma float64 `json:"sigma"`
+}
+
+// New returns the rating of a bot that has not played.
+func New() Rating { return Rating{Mu: initialMu, Sigma: initialSigma} }
+
+// Ordinal is mu − 3·sigma, unrounded: what tables are sorted by.
+func (r Rating) Ordinal() float64 { return r.Mu - float64(3*r.Sigma) }
+
+// Displayed is the ordinal rounded to one decimal, halves away from zero.
+func (r Rating) Displayed() float64 {
+	return math.Round(float64(r.Ordinal()*10))/10 + 0 // + 0: never a negative zero
+}
+
+// Rate returns the ratings after a match, in the order of before: placements[i]
+// is that of before[i], 1 the best, equal ones a draw. Only their order counts.
+// Both slices must have one length; before is left as it is.
+func Rate(before []Rating, placements []int) []Rating {
+	if len(before) != len(placements) {
+		panic("rating: as many placements as ratings are needed")
+	}
+	m := newModel(before, placements)
+	after := make([]Rating, len(before))
+	for i := range before {
+		after[i] = m.rate(i)
+	}
+	return after
+}
+
+// model is one match. Every product is converted before it is added, which
+// the language specification gives as the way to forbid fused multiply-adds.
+type model struct {
+	mu         []float64
+	variance   []float64 // with tau in it
+	placements []int
+	c          float64
+}
+
+func newModel(before []Rating, placements []int) model {
+	m := model{placements: placements}
+	total := 0.0
+	for _, r := range before {
+		variance := float64(r.Sigma*r.Sigma) + float64(tau*tau)
+		m.mu = append(m.mu, r.Mu)
+		m.variance = append(m.variance, variance)
+		total += variance + float64(beta*beta)
+	}
+	m.c = math.Sqrt(total)
+	return m
+}
+
+// rate sums, over everyone placed no worse than i, how i compares with those
+// that were left when that one was placed.
+func (m model) rate(i int) Rating {
+	omega, delta := 0.0, 0.0
+	for q, placed := range m.placements {
+		if placed > m.placements[i] {
+			continue
+		}
+		won := 0.0
+		if q == i {
+			won = 1
+		}
+		chance, drawn := m.chance(i, q), m.drawn(q)
+		omega += (won - chance) / drawn
+		delta += float64(chance*(1-chance)) / drawn
+	}
+	variance := m.variance[i]
+	sigma := math.Sqrt(variance)
+	gamma := sigma / m.c
+	shrink := 1 - float64(float64(gamma*(variance/float64(m.c*m.c)))*delta)
+	return Rating{
+		Mu:    m.mu[i] + float64(variance/m.c*omega),
+		Sigma: float64(sigma * math.Sqrt(max(shrink, kappa))),
+	}
+}
+
+// chance is how likely i was to be the first among those placed no better
+// than q. The sum is at least 1, since i is one of them.
+func (m model) chance(i, q int) float64 {
+	sum := 0.0
+	for s, placed := range m.placements {
+		if placed >= m.placements[q] {
+			sum += exp((m.mu[s] - m.mu[i]) / m.c)
+		}
+	}
+	return 1 / sum
+}
+
+// drawn is how many share q's placement.
+func (m model) drawn(q int) float64 {
+	n := 0.0
+	for _, placed := range m.placements {
+		if placed == m.placements[q] {
+			n++
+		}
+	}
+	return n
+}

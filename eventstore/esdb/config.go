@@ -1,0 +1,129 @@
+package esdb
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
+)
+
+// settings are the names that a connection string may set, in lower case. The
+// client passes over what it does not know; here it is refused.
+var settings = map[string]func(string) error{
+	"defaultdeadline":     integer(1),
+	"discoveryinterval":   integer(0),
+	"gossiptimeout":       integer(1),
+	"keepaliveinterval":   integer(-1),
+	"keepalivetimeout":    integer(-1),
+	"maxdiscoverattempts": integer(1),
+	"nodepreference":      anything, // checked by the client
+	"tls":                 boolean,
+	"tlscafile":           anything,
+	"tlsverifycert":       boolean,
+	"usercertfile":        anything,
+	"userkeyfile":         anything,
+}
+
+func anything(string) error { return nil }
+
+func boolean(v string) error {
+	if v = strings.ToLower(v); v != "true" && v != "false" {
+		return errors.New("must be true or false")
+	}
+	return nil
+}
+
+func integer(least int) func(string) error {
+	return func(v string) error {
+		if n, err := strconv.Atoi(v); err != nil || n < least {
+			return fmt.Errorf("must be a whole number from %d", least)
+		}
+		return nil
+	}
+}
+
+// parse reads a connection string. Its errors are of one line and do not
+// repeat the string, which may hold a password. How often and how long the
+// client looks for a server is not its own to decide: a discovery is tried
+// once and is short, since it is begun again by the supervision.
+func parse(connectionString string) (es.Configuration, error) {
+	if err := check(connectionString); err != nil {
+		return es.Configuration{}, fmt.Errorf("event store address: %w", err)
+	}
+	config, err := es.ParseConnectionString(connectionString)
+	if err == nil {
+		err = config.Validate()
+	}
+	if err != nil {
+		return es.Configuration{}, fmt.Errorf("event store address: %w", withoutAddress(err))
+	}
+	config.MaxDiscoverAttempts = 1
+	config.DiscoveryInterval = 0
+	config.GossipTimeout = int(discoveryTimeout / time.Second)
+	return *config, nil
+}
+
+// discoveryTimeout is how long one server may take to say that it is there;
+// the client counts in whole seconds.
+const discoveryTimeout = 2 * time.Second
+
+// check refuses what the client would pass over in silence.
+func check(connectionString string) error {
+	scheme, rest, found := strings.Cut(connectionString, "://")
+	if !found || scheme != "esdb" && scheme != "esdb+discover" {
+		return errors.New("must begin with esdb:// or esdb+discover://")
+	}
+	address, query, _ := strings.Cut(rest, "?")
+	if i := strings.LastIndex(address, "@"); i >= 0 {
+		address = address[i+1:]
+	}
+	for host := range strings.SplitSeq(strings.TrimSuffix(address, "/"), ",") {
+		if err := checkHost(host); err != nil {
+			return err
+		}
+	}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return errors.New("its settings are not of the form ?name=value&name=value")
+	}
+	for name, value := range values {
+		allowed, known := settings[strings.ToLower(name)]
+		if !known {
+			return fmt.Errorf("unknown setting %q", name)
+		}
+		if len(value) > 1 {
+			return fmt.Errorf("setting %q is given twice", name)
+		}
+		if err := allowed(value[0]); err != nil {
+			return fmt.Errorf("setting %q %w", name, err)
+		}
+	}
+	return nil
+}
+
+func checkHost(host string) error {
+	name, port, found := strings.Cut(host, ":")
+	if name == "" {
+		return errors.New("a host is missing")
+	}
+	if strings.ContainsAny(name, "/ ") {
+		return fmt.Errorf("%q is no host", name)
+	}
+	if n, err := strconv.Atoi(port); found && (err != nil || n < 1 || n > 65535) {
+		return fmt.Errorf("%q is no port", port)
+	}
+	return nil
+}
+
+// withoutAddress drops the connection string from the errors of net/url.
+func withoutAddress(err error) error {
+	var parsing *url.Error
+	if errors.As(err, &parsing) {
+		return parsing.Err
+	}
+	return err
+}

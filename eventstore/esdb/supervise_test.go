@@ -1,0 +1,418 @@
+package esdb
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"hexarena/eventstore"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// brisk is the supervision's pace in tests.
+var brisk = pace{silence: 200 * time.Millisecond, probe: 200 * time.Millisecond, firstGap: 5 * time.Millisecond, lastGap: 50 * time.Millisecond}
+
+// openThrough opens a log on a node behind a proxy.
+func openThrough(t *testing.T) (*Log, *proxy) {
+	p := newProxy(t, startNode(t))
+	config, err := parse("esdb://" + p.address + "?tls=false")
+	require.NoError(t, err)
+	log := open(config, slog.New(slog.DiscardHandler), brisk)
+	t.Cleanup(func() { require.NoError(t, log.Close()) })
+	return log, p
+}
+
+func events(n int) []eventstore.Event {
+	all := make([]eventstore.Event, n)
+	for i := range all {
+		all[i] = eventstore.Event{ID: uuid.New(), Type: "Counted", Data: []byte(`{}`)}
+	}
+	return all
+}
+
+// everyCall are the port's methods, each as one call that ends.
+var everyCall = map[string]func(context.Context, *Log) error{
+	"append": func(ctx context.Context, l *Log) error {
+		_, err := l.Append(ctx, "calls-1", eventstore.Any, events(1)...)
+		return err
+	},
+	"read": func(ctx context.Context, l *Log) error {
+		return last(l.Read(ctx, "calls-1", 0, eventstore.ReadOptions{}))
+	},
+	"read all": func(ctx context.Context, l *Log) error {
+		return last(l.ReadAll(ctx, 0, eventstore.ReadOptions{}))
+	},
+	"set metadata": func(ctx context.Context, l *Log) error {
+		return l.SetMetadata(ctx, "calls-1", eventstore.StreamMetadata{MaxCount: 9})
+	},
+	"tombstone": func(ctx context.Context, l *Log) error {
+		return l.Tombstone(ctx, eventstore.StreamID("gone-"+uuid.NewString()), eventstore.Any)
+	},
+	"ping": func(ctx context.Context, l *Log) error { return l.Ping(ctx) },
+	"subscribe": func(ctx context.Context, l *Log) error {
+		for _, err := range l.Subscribe(ctx, 0, eventstore.Filter{}) {
+			if err != nil {
+				return err
+			}
+		}
+		return fmt.Errorf("%w: %w", eventstore.ErrUnavailable, ctx.Err()) // it ends without one
+	},
+}
+
+func last(events iter.Seq2[eventstore.Recorded, error]) error {
+	var last error
+	for _, err := range events {
+		last = err
+	}
+	return last
+}
+
+// Every call ends by its deadline, however the server is away: from the start,
+// or after it was there. How late a call is is measured beside a goroutine that
+// does nothing but wait for the same deadline, so that a busy machine is not
+// taken for a late call.
+func TestCallsEndByTheirDeadline(t *testing.T) {
+	const allowed = 100 * time.Millisecond
+	for _, o := range []outage{refused, reset, hung, deafened} {
+		for _, known := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, connected before: %t", o, known), func(t *testing.T) {
+				t.Parallel()
+				log, p := openThrough(t)
+				if known {
+					require.NoError(t, log.Ping(t.Context()))
+				}
+				p.set(o)
+				ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
+				defer cancel()
+				bare := make(chan time.Time, 1)
+				go func() { <-ctx.Done(); bare <- time.Now() }()
+				type end struct {
+					call string
+					at   time.Time
+					err  error
+				}
+				ends := make(chan end, 3*len(everyCall))
+				for name, call := range everyCall {
+					for range 3 {
+						go func() { err := call(ctx, log); ends <- end{name, time.Now(), err} }()
+					}
+				}
+				deadline := <-bare
+				for range cap(ends) {
+					e := <-ends
+					require.ErrorIs(t, e.err, eventstore.ErrUnavailable, e.call)
+					require.ErrorIs(t, e.err, context.DeadlineExceeded, e.call)
+					require.Less(t, e.at.Sub(deadline), allowed, e.call)
+				}
+				p.set(none)
+				for name, call := range everyCall {
+					if name != "subscribe" {
+						require.NoError(t, call(t.Context(), log), name)
+					}
+				}
+			})
+		}
+	}
+}
+
+// writer appends n events, one after another, each at the exact revision.
+func writer(ctx context.Context, l *Log, id eventstore.StreamID, n int, wrote func(i int)) error {
+	expected := eventstore.NoStream
+	for i := range n {
+		appended, err := l.Append(ctx, id, expected, events(1)...)
+		if err != nil {
+			return err
+		}
+		if appended.Revision != eventstore.Revision(i) {
+			return fmt.Errorf("event %d is at revision %d", i, appended.Revision)
+		}
+		expected = eventstore.At(appended.Revision)
+		wrote(i)
+	}
+	return nil
+}
+
+// Writers write and subscribers follow through every kind of outage, without
+// being told: nothing is lost, nothing is stored or delivered twice.
+func TestNothingIsLostOrDoubledThroughOutages(t *testing.T) {
+	const writers, each = 4, 60
+	log, p := openThrough(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var wg sync.WaitGroup
+	progress := make(chan struct{}, writers*each)
+	for w := range writers {
+		wg.Go(func() {
+			id := eventstore.StreamID(fmt.Sprintf("outage-%d", w))
+			if err := writer(ctx, log, id, each, func(int) { progress <- struct{}{} }); err != nil {
+				t.Errorf("writer %d: %v", w, err)
+				cancel()
+			}
+		})
+	}
+	for range 3 {
+		wg.Go(func() {
+			next := make(map[eventstore.StreamID]eventstore.Revision)
+			seen := 0
+			for m, err := range log.Subscribe(ctx, 0, eventstore.Filter{StreamPrefixes: []string{"outage-"}}) {
+				if err != nil {
+					t.Errorf("subscriber: %v", err)
+					return
+				}
+				if m.Event == nil {
+					continue
+				}
+				if m.Event.Revision != next[m.Event.Stream] {
+					t.Errorf("%s@%d came where %d was due", m.Event.Stream, m.Event.Revision, next[m.Event.Stream])
+				}
+				next[m.Event.Stream]++
+				if seen++; seen == writers*each {
+					return
+				}
+			}
+			t.Errorf("a subscriber saw %d events of %d", seen, writers*each)
+		})
+	}
+	outages := []outage{refused, reset, hung, deafened, hung, deafened}
+	for i, o := range outages {
+		for range 10 {
+			<-progress
+		}
+		p.set(o)
+		awaitAway(t, ctx, log)
+		if i >= 4 {
+			p.cut()
+		}
+		p.set(none)
+	}
+	wg.Wait()
+	for w := range writers {
+		n := 0
+		for r, err := range log.Read(ctx, eventstore.StreamID(fmt.Sprintf("outage-%d", w)), 0, eventstore.ReadOptions{}) {
+			require.NoError(t, err)
+			require.EqualValues(t, n, r.Revision)
+			n++
+		}
+		require.Equal(t, each, n)
+	}
+}
+
+// awaitAway returns when the generation in use has been retired.
+func awaitAway(t *testing.T, ctx context.Context, l *Log) {
+	l.mu.Lock()
+	g := l.current
+	l.mu.Unlock()
+	select {
+	case <-g.retired:
+	case <-ctx.Done():
+		require.Fail(t, "the outage was not noticed")
+	}
+}
+
+// An append whose acknowledgement is lost is stored once, whatever it expects,
+// and answered as if it had not been.
+func TestALostAcknowledgementStoresOnce(t *testing.T) {
+	for _, expected := range []eventstore.Expected{eventstore.At(0), eventstore.Any, eventstore.Exists} {
+		t.Run(expected.String(), func(t *testing.T) {
+			log, p := openThrough(t)
+			id := eventstore.StreamID("lost-1")
+			_, err := log.Append(t.Context(), id, eventstore.NoStream, events(1)...)
+			require.NoError(t, err)
+			direct := openDirect(t, p.target)
+			stored := make(chan eventstore.Recorded, 10)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			go func() {
+				for m, err := range direct.Subscribe(ctx, 0, eventstore.Filter{StreamPrefixes: []string{"lost-"}}) {
+					if err == nil && m.Event != nil && m.Event.Revision > 0 {
+						stored <- *m.Event
+					}
+				}
+			}()
+			p.set(deafened)
+			go func() {
+				<-stored
+				p.cut()
+				p.set(none)
+			}()
+			batch := events(2)
+			appended, err := log.Append(t.Context(), id, expected, batch...)
+			require.NoError(t, err)
+			var all []eventstore.Recorded
+			for r, err := range log.Read(t.Context(), id, 1, eventstore.ReadOptions{}) {
+				require.NoError(t, err)
+				all = append(all, r)
+			}
+			require.Len(t, all, 2)
+			require.Equal(t, batch[1].ID, all[1].ID)
+			require.Equal(t, eventstore.Appended{Revision: 2, Position: all[1].Position}, appended)
+		})
+	}
+}
+
+func openDirect(t *testing.T, address string) *Log {
+	log, err := Open("esdb://"+address+"?tls=false", slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, log.Close()) })
+	return log
+}
+
+// A read that is cut goes on where it was, both ways.
+func TestReadsGoOnAfterACut(t *testing.T) {
+	log, p := openThrough(t)
+	const n = 3000
+	big := make([]byte, 2000)
+	for i := range big {
+		big[i] = 'x'
+	}
+	for i := 0; i < n; i += 300 {
+		batch := events(300)
+		for j := range batch {
+			batch[j].Data = fmt.Appendf(nil, `"%s"`, big)
+		}
+		_, err := log.Append(t.Context(), "long-1", eventstore.Expected(i-1), batch...)
+		require.NoError(t, err)
+	}
+	for name, read := range map[string]func(eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error]{
+		"stream": func(opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
+			if opt.Direction == eventstore.Backwards {
+				return log.Read(t.Context(), "long-1", eventstore.EndRevision, opt)
+			}
+			return log.Read(t.Context(), "long-1", 0, opt)
+		},
+		"all": func(opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
+			if opt.Direction == eventstore.Backwards {
+				return log.ReadAll(t.Context(), eventstore.EndPosition, opt)
+			}
+			return log.ReadAll(t.Context(), 0, opt)
+		},
+	} {
+		for _, opt := range []eventstore.ReadOptions{{}, {Limit: 2500}, {Direction: eventstore.Backwards}, {Direction: eventstore.Backwards, Limit: 2500}} {
+			i, want := 0, n
+			if opt.Limit > 0 {
+				want = opt.Limit
+			}
+			for r, err := range read(opt) {
+				require.NoError(t, err)
+				revision := i
+				if opt.Direction == eventstore.Backwards {
+					revision = n - 1 - i
+				}
+				require.EqualValues(t, revision, r.Revision, "%s %+v", name, opt)
+				if i == 100 || i == 1900 {
+					p.cut()
+				}
+				i++
+			}
+			require.Equal(t, want, i, "%s %+v", name, opt)
+		}
+	}
+}
+
+// Callers that meet an outage together share the new connection.
+func TestCallersShareOneConnection(t *testing.T) {
+	log, p := openThrough(t)
+	require.NoError(t, log.Ping(t.Context()))
+	before := p.connections()
+	p.cut()
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			if err := log.Ping(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	require.LessOrEqual(t, p.connections()-before, 2, "50 callers")
+}
+
+// The supervision knows that a call has done asking for its connection by the
+// client's reading its deadline, and that a client is about to reconnect by
+// what it logs. Another version of the client may do neither.
+func TestTheClientIsTheOneThatIsSupervised(t *testing.T) {
+	log, p := openThrough(t)
+	require.NoError(t, log.Ping(t.Context()))
+	g, err := log.generation(t.Context())
+	require.NoError(t, err)
+	asking := func() int {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return g.asking
+	}
+	appendOne := func(ctx context.Context, c *es.Client) error {
+		_, err := c.AppendToStream(ctx, "asking-1", es.AppendToStreamOptions{ExpectedRevision: es.Any{}}, proposed(events(1))...)
+		return err
+	}
+	for name, f := range map[string]func(context.Context, *es.Client) error{
+		"append": appendOne,
+		"read": func(ctx context.Context, c *es.Client) error {
+			r, err := c.ReadStream(ctx, "asking-1", es.ReadStreamOptions{}, 1)
+			if err == nil {
+				r.Close()
+			}
+			return err
+		},
+		"read all": probe,
+		"subscribe": func(ctx context.Context, c *es.Client) error {
+			s, err := c.SubscribeToAll(ctx, es.SubscribeToAllOptions{})
+			if err == nil {
+				s.Close()
+			}
+			return err
+		},
+		"tombstone": func(ctx context.Context, c *es.Client) error {
+			_, err := c.TombstoneStream(ctx, "asking-2", es.TombstoneStreamOptions{ExpectedRevision: es.Any{}})
+			return err
+		},
+	} {
+		counts, err := call(t.Context(), log, g, func(ctx context.Context, c *es.Client) ([2]int, error) {
+			before := asking()
+			err := f(ctx, c)
+			return [2]int{before, asking()}, err
+		})
+		require.NoError(t, err, name)
+		require.Equal(t, [2]int{1, 0}, counts, "asking before and after: %s", name)
+	}
+
+	hung := make(chan struct{})
+	go func() { <-hung; p.cut() }()
+	p.set(deafened)
+	ended := make(chan error, 1)
+	_, err = call(t.Context(), log, g, func(ctx context.Context, c *es.Client) (struct{}, error) {
+		close(hung)
+		err := appendOne(ctx, c)
+		ended <- g.why()
+		return struct{}{}, err
+	})
+	require.Error(t, err)
+	require.Error(t, <-ended, "retired before the client has returned")
+}
+
+func TestCloseEndsWhatIsUnderWay(t *testing.T) {
+	log, p := openThrough(t)
+	require.NoError(t, log.Ping(t.Context()))
+	p.set(hung)
+	ends := make(chan error, len(everyCall))
+	for _, call := range everyCall {
+		go func() { ends <- call(t.Context(), log) }()
+	}
+	require.NoError(t, log.Close())
+	for range everyCall {
+		require.ErrorIs(t, <-ends, ErrClosed)
+	}
+	for name, call := range everyCall {
+		require.ErrorIs(t, call(t.Context(), log), ErrClosed, name)
+	}
+	require.NoError(t, log.Close(), "again")
+}

@@ -1,0 +1,135 @@
+package logtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+
+	"hexarena/eventstore"
+)
+
+// ErrInjected is in every error that a Faulty log makes up, beside
+// eventstore.ErrUnavailable.
+var ErrInjected = errors.New("injected fault")
+
+// Fault is how an append fails.
+type Fault int
+
+// The ways an append fails. To the caller they look the same.
+const (
+	NotStored    Fault = iota + 1 // nothing was stored
+	StoredAnyway                  // all of it was stored, and the answer lost
+)
+
+// Faulty is a log whose n-th append or read fails on purpose; the others are
+// those of the log it wraps. Appends and reads are counted from 1 over its
+// life, and the failed ones count too. It is safe for concurrent use.
+type Faulty struct {
+	eventstore.Log
+
+	mu      sync.Mutex
+	appends int
+	reads   int
+	faults  map[int]Fault  // by append
+	hooks   map[int]func() // by append
+	cuts    map[int]int    // by read: events before the failure
+}
+
+// NewFaulty wraps a log. Until it is told to fail it does not.
+func NewFaulty(log eventstore.Log) *Faulty {
+	return &Faulty{Log: log, faults: make(map[int]Fault), hooks: make(map[int]func()), cuts: make(map[int]int)}
+}
+
+// FailAppend makes the nth append fail.
+func (f *Faulty) FailAppend(nth int, how Fault) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.faults[nth] = how
+}
+
+// BeforeAppend calls hook just before the nth append: what another writer does
+// in between. The hook may use the wrapped log, or this one.
+func (f *Faulty) BeforeAppend(nth int, hook func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.hooks[nth] = hook
+}
+
+// FailRead makes the nth read, of a stream or of all, fail after some events.
+// A read that has no more than these yields them and fails then.
+func (f *Faulty) FailRead(nth, events int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.cuts[nth] = events
+}
+
+// Appends returns how many appends were tried.
+func (f *Faulty) Appends() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.appends
+}
+
+// Reads returns how many reads were begun.
+func (f *Faulty) Reads() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.reads
+}
+
+// Append fails where it was told to.
+func (f *Faulty) Append(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected, events ...eventstore.Event) (eventstore.Appended, error) {
+	f.mu.Lock()
+	f.appends++
+	nth, how, hook := f.appends, f.faults[f.appends], f.hooks[f.appends]
+	f.mu.Unlock()
+	if hook != nil {
+		hook()
+	}
+	if how == NotStored {
+		return eventstore.Appended{}, injected("append %d to %s", nth, id)
+	}
+	appended, err := f.Log.Append(ctx, id, expected, events...)
+	if how == StoredAnyway && err == nil {
+		return eventstore.Appended{}, injected("append %d to %s", nth, id)
+	}
+	return appended, err
+}
+
+// Read fails where it was told to.
+func (f *Faulty) Read(ctx context.Context, id eventstore.StreamID, from eventstore.Revision, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
+	return f.cut(f.Log.Read(ctx, id, from, opt), string(id))
+}
+
+// ReadAll fails where it was told to.
+func (f *Faulty) ReadAll(ctx context.Context, from eventstore.Position, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
+	return f.cut(f.Log.ReadAll(ctx, from, opt), "$all")
+}
+
+func (f *Faulty) cut(events iter.Seq2[eventstore.Recorded, error], what string) iter.Seq2[eventstore.Recorded, error] {
+	return func(yield func(eventstore.Recorded, error) bool) {
+		f.mu.Lock()
+		f.reads++
+		nth := f.reads
+		left, cut := f.cuts[nth]
+		f.mu.Unlock()
+		for r, err := range events {
+			if cut && left == 0 {
+				break
+			}
+			left--
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+		if cut {
+			yield(eventstore.Recorded{}, injected("read %d of %s", nth, what))
+		}
+	}
+}
+
+func injected(format string, args ...any) error {
+	return fmt.Errorf("%s: %w: %w", fmt.Sprintf(format, args...), eventstore.ErrUnavailable, ErrInjected)
+}

@@ -1,0 +1,163 @@
+package logtest
+
+import (
+	"slices"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore"
+)
+
+var readCases = []Case{
+	{"read/forwards", "Positions and reads: stream reads are inclusive, forwards beyond the end is empty", readForwards},
+	{"read/backwards", "Positions and reads: inclusive, backwards from beyond the end starts at the last event", readBackwards},
+	{"read/no stream", "Positions and reads: no stream is the StreamNotFound message", readNoStream},
+	{"read/long streams", "Positions and reads: no limit on count", readLong},
+	{"read/left early", "Positions and reads: a reader may leave", readLeft},
+}
+
+var readAllCases = []Case{
+	{"read all/forwards", "Positions and reads: $all forwards includes P", readAllForwards},
+	{"read all/backwards", "Positions and reads: $all backwards excludes P, MaxUint64 is the end", readAllBackwards},
+	{"read all/limits", "Positions and reads: count, system events not counted", readAllLimits},
+	{"read all/beyond the end", "Positions and reads: beyond the end forwards is empty", readAllBeyond},
+}
+
+func readForwards(f *fixture) {
+	s := f.stream()
+	f.append(s, eventstore.NoStream, f.events(5)...)
+	for _, c := range []struct {
+		from  eventstore.Revision
+		limit int
+		want  []eventstore.Revision
+	}{
+		{0, 0, []eventstore.Revision{0, 1, 2, 3, 4}},
+		{2, 0, []eventstore.Revision{2, 3, 4}},
+		{4, 0, []eventstore.Revision{4}},
+		{5, 0, []eventstore.Revision{}},
+		{0, 2, []eventstore.Revision{0, 1}},
+		{3, 9, []eventstore.Revision{3, 4}},
+	} {
+		require.Equal(f.t, c.want, revisions(f.read(s, c.from, eventstore.ReadOptions{Limit: c.limit})), "from %d, limit %d", c.from, c.limit)
+	}
+}
+
+func readBackwards(f *fixture) {
+	s := f.stream()
+	f.append(s, eventstore.NoStream, f.events(5)...)
+	for _, c := range []struct {
+		from  eventstore.Revision
+		limit int
+		want  []eventstore.Revision
+	}{
+		{eventstore.EndRevision, 0, []eventstore.Revision{4, 3, 2, 1, 0}},
+		{eventstore.EndRevision, 1, []eventstore.Revision{4}},
+		{2, 0, []eventstore.Revision{2, 1, 0}},
+		{0, 0, []eventstore.Revision{0}},
+		{77, 2, []eventstore.Revision{4, 3}},
+	} {
+		opt := eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: c.limit}
+		require.Equal(f.t, c.want, revisions(f.read(s, c.from, opt)), "from %d, limit %d", c.from, c.limit)
+	}
+}
+
+func readNoStream(f *fixture) {
+	s := f.stream()
+	require.Empty(f.t, f.read(s, 0, eventstore.ReadOptions{}))
+	require.Empty(f.t, f.read(s, eventstore.EndRevision, eventstore.ReadOptions{Direction: eventstore.Backwards}))
+}
+
+func readLong(f *fixture) {
+	const batches, each = 12, 100
+	s := f.stream()
+	for i := range batches {
+		f.append(s, eventstore.Expected(i*each-1), f.events(each)...)
+	}
+	forwards := revisions(f.read(s, 0, eventstore.ReadOptions{}))
+	require.Len(f.t, forwards, batches*each)
+	require.True(f.t, slices.IsSorted(forwards))
+	backwards := revisions(f.read(s, eventstore.EndRevision, eventstore.ReadOptions{Direction: eventstore.Backwards}))
+	slices.Reverse(backwards)
+	require.Equal(f.t, forwards, backwards)
+}
+
+func readLeft(f *fixture) {
+	s := f.stream()
+	f.append(s, eventstore.NoStream, f.events(100)...)
+	for range 10 {
+		for r, err := range f.log.Read(f.ctx, s, 0, eventstore.ReadOptions{}) {
+			require.NoError(f.t, err)
+			if r.Revision == 3 {
+				break
+			}
+		}
+	}
+	require.Len(f.t, f.read(s, 0, eventstore.ReadOptions{}), 100)
+}
+
+// woven appends to two streams in turn, with a system event between, and
+// returns what was stored, in order.
+func woven(f *fixture) []eventstore.Recorded {
+	one, other := f.stream(), f.stream()
+	f.append(one, eventstore.NoStream, f.events(2)...)
+	f.append(other, eventstore.NoStream, f.events(2)...)
+	require.NoError(f.t, f.log.SetMetadata(f.ctx, one, eventstore.StreamMetadata{MaxCount: 100}))
+	f.append(one, eventstore.At(1), f.events(2)...)
+	f.append(other, eventstore.At(1), f.events(1)...)
+	a, b := f.read(one, 0, eventstore.ReadOptions{}), f.read(other, 0, eventstore.ReadOptions{})
+	return []eventstore.Recorded{a[0], a[1], b[0], b[1], a[2], a[3], b[2]}
+}
+
+func readAllForwards(f *fixture) {
+	all := woven(f)
+	last := func(r eventstore.Recorded) bool { return r.Position >= all[6].Position }
+	require.Equal(f.t, all, f.readMine(all[0].Position, eventstore.ReadOptions{}, last))
+	require.Equal(f.t, all[3:], f.readMine(all[3].Position, eventstore.ReadOptions{}, last))
+	require.Equal(f.t, all[6:], f.readMine(all[6].Position, eventstore.ReadOptions{}, nil))
+	require.Equal(f.t, all, f.readMine(0, eventstore.ReadOptions{}, last), "0 is the start")
+}
+
+func readAllBackwards(f *fixture) {
+	all := woven(f)
+	slices.Reverse(all)
+	back := eventstore.ReadOptions{Direction: eventstore.Backwards}
+	last := func(r eventstore.Recorded) bool { return r.Position <= all[6].Position }
+	require.Equal(f.t, all, f.readMine(eventstore.EndPosition, back, last))
+	require.Equal(f.t, all[1:], f.readMine(all[0].Position, back, last))
+	require.Equal(f.t, all[4:], f.readMine(all[3].Position, back, last))
+}
+
+func readAllLimits(f *fixture) {
+	s := f.stream()
+	events := f.events(10)
+	for i := range events {
+		f.append(s, eventstore.Expected(i-1), events[i])
+		require.NoError(f.t, f.log.SetMetadata(f.ctx, s, eventstore.StreamMetadata{MaxCount: uint64(100 + i)}))
+	}
+	stored := f.read(s, 0, eventstore.ReadOptions{})
+	for _, direction := range []eventstore.Direction{eventstore.Forwards, eventstore.Backwards} {
+		for _, limit := range []int{1, 3, 7} {
+			opt := eventstore.ReadOptions{Direction: direction, Limit: limit}
+			got := f.collect(f.log.ReadAll(f.ctx, stored[5].Position, opt))
+			require.LessOrEqual(f.t, len(got), limit)
+			if direction == eventstore.Forwards {
+				require.Equal(f.t, stored[5], got[0])
+			}
+			require.True(f.t, slices.IsSortedFunc(got, func(a, b eventstore.Recorded) int {
+				if (a.Position < b.Position) == (direction == eventstore.Forwards) {
+					return -1
+				}
+				return 1
+			}))
+			if limit <= 5 {
+				require.Len(f.t, got, limit, "a limit counts what is delivered")
+			}
+		}
+	}
+}
+
+func readAllBeyond(f *fixture) {
+	a := f.append(f.stream(), eventstore.NoStream, f.events(1)...)
+	require.Empty(f.t, f.readMine(a.Position+1<<40, eventstore.ReadOptions{}, nil))
+	require.Empty(f.t, f.readMine(eventstore.EndPosition, eventstore.ReadOptions{}, nil))
+}

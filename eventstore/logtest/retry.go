@@ -1,0 +1,89 @@
+package logtest
+
+import (
+	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore"
+)
+
+var retryCases = []Case{
+	{"retry/exact revision", "Append, idempotence: expected < current, all ids equal: the original answer", retryExact},
+	{"retry/a prefix of what is there", "Append, idempotence: a prefix of what is there", retryPrefix},
+	{"retry/ids that differ", "Append, idempotence: otherwise wrong version", retryDiffers},
+	{"retry/a known id at the current revision", "Append, idempotence: expected = current with a known id is a new event", knownIDAtCurrent},
+	{"retry/any and exists", "Append, idempotence: any and stream_exists, the first id decides", retryByID},
+	{"retry/any, known and unknown ids", "Append, idempotence: known → all must be known, in that order", retryMixed},
+	{"retry/an id of another stream", "Append, idempotence: an id known only from another stream is new", idElsewhere},
+}
+
+func retryExact(f *fixture) {
+	s := f.stream()
+	first, second, third := f.events(2), f.events(1), f.events(1)
+	a := f.append(s, eventstore.NoStream, first...)
+	require.Equal(f.t, a, f.append(s, eventstore.NoStream, first...))
+	b := f.append(s, eventstore.At(1), second...)
+	f.append(s, eventstore.At(2), third...)
+	require.Equal(f.t, a, f.append(s, eventstore.NoStream, first...))
+	require.Equal(f.t, b, f.append(s, eventstore.At(1), second...))
+	require.Len(f.t, f.read(s, 0, eventstore.ReadOptions{}), 4)
+}
+
+func retryPrefix(f *fixture) {
+	s := f.stream()
+	events := f.events(4)
+	f.append(s, eventstore.NoStream, events...)
+	stored := f.read(s, 0, eventstore.ReadOptions{})
+	require.Equal(f.t, eventstore.Appended{Revision: 1, Position: stored[1].Position}, f.append(s, eventstore.NoStream, events[:2]...))
+	require.Equal(f.t, eventstore.Appended{Revision: 2, Position: stored[2].Position}, f.append(s, eventstore.At(0), events[1:3]...))
+	require.Len(f.t, f.read(s, 0, eventstore.ReadOptions{}), 4)
+}
+
+func retryDiffers(f *fixture) {
+	s := f.stream()
+	events := f.events(3)
+	f.append(s, eventstore.NoStream, events...)
+	f.refused(s, eventstore.NoStream, eventstore.At(2), f.events(1)...)
+	f.refused(s, eventstore.NoStream, eventstore.At(2), events[1], events[0])
+	f.refused(s, eventstore.At(0), eventstore.At(2), events[2])
+	f.refused(s, eventstore.NoStream, eventstore.At(2), append(events[:3:3], f.events(1)...)...)
+	require.Len(f.t, f.read(s, 0, eventstore.ReadOptions{}), 3)
+}
+
+func knownIDAtCurrent(f *fixture) {
+	s := f.stream()
+	e := f.events(1)
+	f.append(s, eventstore.NoStream, e...)
+	require.EqualValues(f.t, 1, f.append(s, eventstore.At(0), e...).Revision)
+	require.Len(f.t, f.read(s, 0, eventstore.ReadOptions{}), 2)
+}
+
+func retryByID(f *fixture) {
+	for _, expected := range []eventstore.Expected{eventstore.Any, eventstore.Exists} {
+		s := f.stream()
+		f.append(s, eventstore.NoStream, f.events(1)...)
+		events := f.events(3)
+		first := f.append(s, expected, events...)
+		f.append(s, eventstore.Any, f.events(1)...)
+		require.Equal(f.t, first, f.append(s, expected, events...))
+		require.Equal(f.t, first.Revision-1, f.append(s, expected, events[:2]...).Revision)
+		require.Len(f.t, f.read(s, 0, eventstore.ReadOptions{}), 5)
+	}
+}
+
+func retryMixed(f *fixture) {
+	s := f.stream()
+	events, unknown := f.events(2), f.events(1)
+	f.append(s, eventstore.Any, events...)
+	f.refused(s, eventstore.Any, eventstore.At(1), events[0], unknown[0])
+	require.EqualValues(f.t, 3, f.append(s, eventstore.Any, unknown[0], events[0]).Revision, "an unknown first id makes all of it new")
+	require.Len(f.t, f.read(s, 0, eventstore.ReadOptions{}), 4)
+}
+
+func idElsewhere(f *fixture) {
+	one, other := f.stream(), f.stream()
+	events := f.events(2)
+	f.append(one, eventstore.Any, events...)
+	require.EqualValues(f.t, 1, f.append(other, eventstore.Any, events...).Revision)
+	require.EqualValues(f.t, 1, f.append(f.stream(), eventstore.NoStream, events...).Revision)
+	require.Equal(f.t, ids(events), recordedIDs(f.read(other, 0, eventstore.ReadOptions{})))
+}

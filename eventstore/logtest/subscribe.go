@@ -1,0 +1,176 @@
+package logtest
+
+import (
+	"context"
+	"strings"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore"
+)
+
+var subscribeCases = []Case{
+	{"subscribe/catch up, then live", "Subscriptions: from is exclusive; CaughtUp at every change to live", catchUpThenLive},
+	{"subscribe/from the end", "Subscriptions: end means only new ones", fromTheEnd},
+	{"subscribe/all", "Subscriptions: start includes event 0", subscribeAll},
+	{"subscribe/prefixes", "Subscriptions: $all filters, prefix on stream", prefixes},
+	{"subscribe/checkpoints", "Subscriptions: checkpoints, always a real event's position", checkpoints},
+	{"subscribe/resumed anywhere", "Subscriptions: from is exclusive, each once and in order", resumedAnywhere},
+	{"subscribe/each once, in order", "Subscriptions: catch-up turns live without a gap", eachOnce},
+	{"subscribe/ends with its context", "Subscriptions: until cancelled", endsWithContext},
+	{"subscribe/no system events", "Subscriptions: $all holds system events, the port leaves them out", noSystemEvents},
+}
+
+func catchUpThenLive(f *fixture) {
+	s := f.stream()
+	first := f.append(s, eventstore.NoStream, f.events(1)...)
+	f.append(s, eventstore.At(0), f.events(3)...)
+	sub := f.follow(f.ctx, first.Position, f.mine())
+	require.Equal(f.t, []eventstore.Revision{1, 2, 3}, revisions(sub.untilLive()))
+	f.append(s, eventstore.At(3), f.events(2)...)
+	f.append(s, eventstore.At(5), f.events(1)...)
+	require.Equal(f.t, f.read(s, 4, eventstore.ReadOptions{}), sub.events(3))
+}
+
+func fromTheEnd(f *fixture) {
+	s := f.stream()
+	f.append(s, eventstore.NoStream, f.events(3)...)
+	sub := f.follow(f.ctx, eventstore.EndPosition, f.mine())
+	require.Empty(f.t, sub.untilLive())
+	f.append(s, eventstore.At(2), f.events(1)...)
+	require.Equal(f.t, []eventstore.Revision{3}, revisions(sub.events(1)))
+}
+
+func subscribeAll(f *fixture) {
+	s := f.stream()
+	before := f.append(f.stream(), eventstore.NoStream, f.events(1)...)
+	f.append(s, eventstore.NoStream, f.events(2)...)
+	sub := f.follow(f.ctx, before.Position, eventstore.Filter{})
+	require.Equal(f.t, f.read(s, 0, eventstore.ReadOptions{}), sub.events(2))
+	whole := f.follow(f.ctx, 0, f.mine())
+	require.Len(f.t, whole.events(3), 3)
+}
+
+func prefixes(f *fixture) {
+	name := func(suffix string) eventstore.StreamID { return eventstore.StreamID(f.prefix() + suffix) }
+	for _, suffix := range []string{"red-1", "green-1", "blue-1", "redder-1", "red-2", "re"} {
+		f.append(name(suffix), eventstore.NoStream, f.events(1)...)
+	}
+	sub := f.follow(f.ctx, 0, eventstore.Filter{StreamPrefixes: []string{f.prefix() + "red-", f.prefix() + "blue-"}})
+	f.append(name("blue-2"), eventstore.NoStream, f.events(1)...)
+	var got []string
+	for _, r := range sub.events(4) {
+		got = append(got, strings.TrimPrefix(string(r.Stream), f.prefix()))
+	}
+	require.Equal(f.t, []string{"red-1", "blue-1", "red-2", "blue-2"}, got)
+}
+
+// checkpoints lets many events pass that a filter leaves out: it is said how
+// far the subscription has come, and to go on from there misses nothing.
+func checkpoints(f *fixture) {
+	const passed = 1500
+	noise, quiet := f.stream(), eventstore.StreamID(f.prefix()+"quiet")
+	filter := eventstore.Filter{StreamPrefixes: []string{string(quiet)}}
+	start := f.append(noise, eventstore.NoStream, f.events(1)...)
+	f.append(quiet, eventstore.NoStream, f.events(1)...)
+	for i := range passed / 100 {
+		f.append(noise, eventstore.Expected(i*100), f.events(100)...)
+	}
+	f.append(quiet, eventstore.At(0), f.events(1)...)
+	sub := f.follow(f.ctx, start.Position, filter)
+	var seen, at eventstore.Position
+	var before []eventstore.Recorded
+	for at == 0 || len(before) < 1 {
+		m := sub.message()
+		if m.Event != nil {
+			seen, before = m.Event.Position, append(before, *m.Event)
+		}
+		if m.Checkpoint != 0 {
+			require.Greater(f.t, m.Checkpoint, start.Position)
+			require.GreaterOrEqual(f.t, m.Checkpoint, seen)
+			at = m.Checkpoint
+		}
+	}
+	f.append(quiet, eventstore.At(1), f.events(1)...)
+	all := f.read(quiet, 0, eventstore.ReadOptions{})
+	require.Equal(f.t, all, append(before, f.follow(f.ctx, at, filter).events(3-len(before))...))
+}
+
+func resumedAnywhere(f *fixture) {
+	one, other := f.stream(), f.stream()
+	for i := range 5 {
+		f.append(one, eventstore.Expected(2*i-1), f.events(2)...)
+		f.append(other, eventstore.Expected(i-1), f.events(1)...)
+	}
+	all := f.follow(f.ctx, 0, f.mine()).events(15)
+	for i := range all {
+		if i > 0 {
+			require.Less(f.t, all[i-1].Position, all[i].Position)
+		}
+		if rest := all[i+1:]; len(rest) > 0 {
+			require.Equal(f.t, rest, f.follow(f.ctx, all[i].Position, f.mine()).events(len(rest)))
+		}
+	}
+}
+
+// eachOnce writes while a subscription catches up.
+func eachOnce(f *fixture) {
+	const n = 300
+	s := f.stream()
+	f.append(s, eventstore.NoStream, f.events(n)...)
+	writer := make(chan error, 1)
+	go func() {
+		for i := range n {
+			if _, err := f.log.Append(f.ctx, s, eventstore.At(eventstore.Revision(n+i-1)), f.events(1)...); err != nil {
+				writer <- err
+				return
+			}
+		}
+		writer <- nil
+	}()
+	sub := f.follow(f.ctx, 0, f.mine())
+	for i, r := range sub.events(2 * n) {
+		require.EqualValues(f.t, i, r.Revision)
+	}
+	require.NoError(f.t, <-writer)
+}
+
+func endsWithContext(f *fixture) {
+	ctx, cancel := context.WithCancel(f.ctx)
+	s := f.stream()
+	f.append(s, eventstore.NoStream, f.events(1)...)
+	sub := f.follow(ctx, 0, f.mine())
+	sub.untilLive()
+	cancel()
+	for {
+		_, err, more := sub.next()
+		require.NoError(f.t, err, "a subscription ends with its context, without an error")
+		if !more {
+			break
+		}
+	}
+	_, _, more := f.follow(ctx, 0, f.mine()).next()
+	require.False(f.t, more)
+}
+
+func noSystemEvents(f *fixture) {
+	s, gone := f.stream(), f.stream()
+	start := f.append(s, eventstore.NoStream, f.events(1)...)
+	require.NoError(f.t, f.log.SetMetadata(f.ctx, s, eventstore.StreamMetadata{MaxCount: 9}))
+	f.append(gone, eventstore.NoStream, f.events(1)...)
+	require.NoError(f.t, f.log.Tombstone(f.ctx, gone, eventstore.At(0)))
+	end := f.append(s, eventstore.At(0), f.events(1)...)
+	for _, filter := range []eventstore.Filter{{}, f.mine()} {
+		sub := f.follow(f.ctx, start.Position, filter)
+		for {
+			m := sub.message()
+			if m.Event == nil {
+				continue
+			}
+			require.False(f.t, strings.HasPrefix(m.Event.Type, "$"), m.Event.Type)
+			if m.Event.Position >= end.Position {
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,241 @@
+package node
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+	"unicode/utf8"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"github.com/google/uuid"
+)
+
+// maxAppend is how many bytes one call may append: data, metadata, and types
+// twice. Of a call that is refused, discarded bytes are still received, so
+// that a client that is busy sending hears why.
+const (
+	maxAppend = 1 << 20
+	discarded = 32 << 20
+)
+
+// streams is the Streams service.
+type streams struct {
+	api.UnimplementedStreamsServer
+	*Node
+}
+
+func (s streams) Append(call api.Streams_AppendServer) error {
+	if err := s.ready(); err != nil {
+		return s.answerError(err, call.SetTrailer)
+	}
+	r, err := receiveAppend(call)
+	if err != nil {
+		return s.answerError(err, call.SetTrailer)
+	}
+	out, err := s.writer.submit(call.Context(), r)
+	switch {
+	case err != nil:
+		return s.answerError(err, call.SetTrailer)
+	case out.verdict == streamDeleted:
+		return s.answerError(refuseDeleted(r.stream), call.SetTrailer)
+	}
+	return call.SendAndClose(appendResponse(r, out))
+}
+
+// receiveAppend receives a whole call.
+func receiveAppend(call api.Streams_AppendServer) (*request, error) {
+	first, err := call.Recv()
+	if errors.Is(err, io.EOF) {
+		return nil, invalid("an append begins with its options")
+	}
+	if err != nil {
+		return nil, err
+	}
+	r, refused := newAppend(first)
+	size := 0
+	for {
+		message, err := call.Recv()
+		switch {
+		case errors.Is(err, io.EOF):
+			return r, refused
+		case err != nil:
+			return nil, err
+		}
+		event := message.GetProposedMessage()
+		size += eventSize(event)
+		if refused == nil {
+			refused = r.propose(message, event, size)
+		}
+		if refused != nil && size > discarded {
+			return nil, refused
+		}
+	}
+}
+
+func newAppend(first *api.AppendReq) (*request, error) {
+	options := first.GetOptions()
+	if options == nil {
+		return nil, invalid("an append begins with its options")
+	}
+	expected, err := expectation(options)
+	if err != nil {
+		return nil, err
+	}
+	stream, err := streamName(options.GetStreamIdentifier())
+	return &request{act: actAppend, stream: stream, expected: expected}, err
+}
+
+// propose takes one more event into the request; size is that of all so far.
+func (r *request) propose(message *api.AppendReq, event *api.AppendReq_ProposedMessage, size int) error {
+	if event == nil {
+		return invalid("an append has its options once, and then events: %T", message.GetContent())
+	}
+	if size > maxAppend {
+		return refuseSize()
+	}
+	e, err := newProposed(event)
+	r.events = append(r.events, e)
+	return err
+}
+
+func newProposed(m *api.AppendReq_ProposedMessage) (proposed, error) {
+	kind, hasKind := m.GetMetadata()[metaType]
+	content, hasContent := m.GetMetadata()[metaContentType]
+	if !hasKind || !hasContent {
+		return proposed{}, refuseMissingMetadata()
+	}
+	if kind == "" {
+		return proposed{}, invalid("an event's type is empty")
+	}
+	id, err := eventID(m.GetId())
+	return proposed{
+		id:       id,
+		json:     content == contentJSON,
+		kind:     kind,
+		data:     string(m.GetData()),
+		metadata: string(m.GetCustomMetadata()),
+	}, err
+}
+
+func eventSize(m *api.AppendReq_ProposedMessage) int {
+	return len(m.GetData()) + len(m.GetCustomMetadata()) + 2*utf16Len(m.GetMetadata()[metaType])
+}
+
+// utf16Len is a text's length as clients of the platform that EventStoreDB was
+// written for count it.
+func utf16Len(text string) int {
+	n := 0
+	for _, c := range text {
+		n++
+		if c > math.MaxUint16 {
+			n++
+		}
+	}
+	return n
+}
+
+func eventID(m *shared.UUID) (uuid.UUID, error) {
+	id := uuid.Nil
+	switch value := m.GetValue().(type) {
+	case *shared.UUID_Structured_:
+		binary.BigEndian.PutUint64(id[:8], uint64(value.Structured.GetMostSignificantBits()))
+		binary.BigEndian.PutUint64(id[8:], uint64(value.Structured.GetLeastSignificantBits()))
+	case *shared.UUID_String_:
+		parsed, err := uuid.Parse(value.String_)
+		if err != nil {
+			return uuid.Nil, invalid("an event's id is no UUID: %q", value.String_)
+		}
+		id = parsed
+	}
+	if id == uuid.Nil {
+		return uuid.Nil, invalid("an event's id is empty")
+	}
+	return id, nil
+}
+
+// streamName checks the name of a stream that is written or read.
+func streamName(m *shared.StreamIdentifier) (string, error) {
+	name := string(m.GetStreamName())
+	switch {
+	case name == "" || name == metaPrefix:
+		return "", invalid("the stream's name is empty")
+	case len(name) > maxStreamName:
+		return "", invalid("the stream's name has %d bytes, more than %d", len(name), maxStreamName)
+	case !utf8.ValidString(name):
+		return "", invalid("the stream's name is not UTF-8: %q", name)
+	case name == "$all":
+		return "", invalid("$all is no stream of its own")
+	}
+	return name, nil
+}
+
+func expectation(options *api.AppendReq_Options) (int64, error) {
+	switch e := options.GetExpectedStreamRevision().(type) {
+	case *api.AppendReq_Options_Revision:
+		return exactly(e.Revision)
+	case *api.AppendReq_Options_NoStream:
+		return expectNoStream, nil
+	case *api.AppendReq_Options_Any:
+		return expectAny, nil
+	case *api.AppendReq_Options_StreamExists:
+		return expectExists, nil
+	}
+	return 0, invalid("the expected revision is missing")
+}
+
+func exactly(revision uint64) (int64, error) {
+	if revision > math.MaxInt64 {
+		return 0, invalid("no stream has revision %d", revision)
+	}
+	return int64(revision), nil
+}
+
+func appendResponse(r *request, out outcome) *api.AppendResp {
+	if out.verdict == wrongVersion {
+		return &api.AppendResp{Result: &api.AppendResp_WrongExpectedVersion_{WrongExpectedVersion: wrongVersionResponse(r.expected, out.current)}}
+	}
+	success := &api.AppendResp_Success{
+		CurrentRevisionOption: &api.AppendResp_Success_CurrentRevision{CurrentRevision: uint64(out.current)},
+		PositionOption: &api.AppendResp_Success_Position{Position: &api.AppendResp_Position{
+			CommitPosition: out.position, PreparePosition: out.position,
+		}},
+	}
+	if out.current < 0 {
+		success.CurrentRevisionOption = &api.AppendResp_Success_NoStream{NoStream: &shared.Empty{}}
+	}
+	if out.position == 0 {
+		success.PositionOption = &api.AppendResp_Success_NoPosition{NoPosition: &shared.Empty{}}
+	}
+	return &api.AppendResp{Result: &api.AppendResp_Success_{Success: success}}
+}
+
+// wrongVersionResponse names both revisions, for clients of before and after
+// 20.6.1.
+func wrongVersionResponse(expected, current int64) *api.AppendResp_WrongExpectedVersion {
+	m := &api.AppendResp_WrongExpectedVersion{}
+	empty := &shared.Empty{}
+	if current < 0 {
+		m.CurrentRevisionOption_20_6_0 = &api.AppendResp_WrongExpectedVersion_NoStream_20_6_0{NoStream_20_6_0: empty}
+		m.CurrentRevisionOption = &api.AppendResp_WrongExpectedVersion_CurrentNoStream{CurrentNoStream: empty}
+	} else {
+		m.CurrentRevisionOption_20_6_0 = &api.AppendResp_WrongExpectedVersion_CurrentRevision_20_6_0{CurrentRevision_20_6_0: uint64(current)}
+		m.CurrentRevisionOption = &api.AppendResp_WrongExpectedVersion_CurrentRevision{CurrentRevision: uint64(current)}
+	}
+	switch expected {
+	case expectAny:
+		m.ExpectedRevisionOption_20_6_0 = &api.AppendResp_WrongExpectedVersion_Any_20_6_0{Any_20_6_0: empty}
+		m.ExpectedRevisionOption = &api.AppendResp_WrongExpectedVersion_ExpectedAny{ExpectedAny: empty}
+	case expectExists:
+		m.ExpectedRevisionOption_20_6_0 = &api.AppendResp_WrongExpectedVersion_StreamExists_20_6_0{StreamExists_20_6_0: empty}
+		m.ExpectedRevisionOption = &api.AppendResp_WrongExpectedVersion_ExpectedStreamExists{ExpectedStreamExists: empty}
+	case expectNoStream:
+		m.ExpectedRevisionOption_20_6_0 = &api.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{ExpectedRevision_20_6_0: math.MaxUint64}
+		m.ExpectedRevisionOption = &api.AppendResp_WrongExpectedVersion_ExpectedNoStream{ExpectedNoStream: empty}
+	default:
+		m.ExpectedRevisionOption_20_6_0 = &api.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{ExpectedRevision_20_6_0: uint64(expected)}
+		m.ExpectedRevisionOption = &api.AppendResp_WrongExpectedVersion_ExpectedRevision{ExpectedRevision: uint64(expected)}
+	}
+	return m
+}

@@ -1,0 +1,263 @@
+package node
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+)
+
+// Row: Append, "Expected revision: any, no_stream, stream_exists, or exact".
+func TestAppendExpectedRevisions(t *testing.T) {
+	tests := []struct {
+		name     string
+		given    int // events in the stream
+		meta     string
+		expected int64
+		fits     bool
+	}{
+		{"any, no stream", 0, "", expectAny, true},
+		{"any, a stream", 2, "", expectAny, true},
+		{"no_stream, no stream", 0, "", expectNoStream, true},
+		{"no_stream, a stream", 1, "", expectNoStream, false},
+		{"stream_exists, no stream", 0, "", expectExists, false},
+		{"stream_exists, a stream", 1, "", expectExists, true},
+		{"stream_exists, nothing but metadata", 0, `{"$maxCount":3}`, expectExists, true},
+		{"exact", 2, "", 1, true},
+		{"exact, behind", 3, "", 1, false},
+		{"exact, ahead", 2, "", 2, false},
+		{"exact, no stream", 0, "", 0, false},
+		{"exact, the highest revision", 1, "", math.MaxInt64, false},
+	}
+	f := serve(t)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			f := f.in(t)
+			stream := "s-" + uuid.NewString()
+			if test.given > 0 {
+				f.must(stream, expectNoStream, fresh(test.given)...)
+			}
+			if test.meta != "" {
+				f.setMeta(stream, test.meta)
+			}
+			if !test.fits {
+				f.refused(stream, test.expected, fresh(1)...)
+				require.Len(t, f.events(ofStream(stream)), test.given)
+				return
+			}
+			success := f.must(stream, test.expected, fresh(2)...)
+			require.EqualValues(t, test.given+1, success.GetCurrentRevision())
+			require.NotZero(t, success.GetPosition().GetCommitPosition())
+			require.Equal(t, success.GetPosition().GetCommitPosition(), success.GetPosition().GetPreparePosition())
+			require.Len(t, f.events(ofStream(stream)), test.given+2)
+		})
+	}
+}
+
+// in is the fixture for a subtest.
+func (f *fixture) in(t *testing.T) *fixture {
+	g := *f
+	g.t = t
+	return &g
+}
+
+// Row: Append, "Wrong version is a response message with both the current and
+// the 20_6_0 fields".
+func TestWrongVersionNamesBothGenerationsOfFields(t *testing.T) {
+	f := serve(t)
+	f.must("s", expectNoStream, fresh(3)...)
+	empty := &shared.Empty{}
+	tests := []struct {
+		name     string
+		stream   string
+		expected int64
+		want     *api.AppendResp_WrongExpectedVersion
+	}{
+		{"no_stream", "s", expectNoStream, &api.AppendResp_WrongExpectedVersion{
+			CurrentRevisionOption_20_6_0:  &api.AppendResp_WrongExpectedVersion_CurrentRevision_20_6_0{CurrentRevision_20_6_0: 2},
+			ExpectedRevisionOption_20_6_0: &api.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{ExpectedRevision_20_6_0: math.MaxUint64},
+			CurrentRevisionOption:         &api.AppendResp_WrongExpectedVersion_CurrentRevision{CurrentRevision: 2},
+			ExpectedRevisionOption:        &api.AppendResp_WrongExpectedVersion_ExpectedNoStream{ExpectedNoStream: empty},
+		}},
+		{"stream_exists", "none", expectExists, &api.AppendResp_WrongExpectedVersion{
+			CurrentRevisionOption_20_6_0:  &api.AppendResp_WrongExpectedVersion_NoStream_20_6_0{NoStream_20_6_0: empty},
+			ExpectedRevisionOption_20_6_0: &api.AppendResp_WrongExpectedVersion_StreamExists_20_6_0{StreamExists_20_6_0: empty},
+			CurrentRevisionOption:         &api.AppendResp_WrongExpectedVersion_CurrentNoStream{CurrentNoStream: empty},
+			ExpectedRevisionOption:        &api.AppendResp_WrongExpectedVersion_ExpectedStreamExists{ExpectedStreamExists: empty},
+		}},
+		{"exact", "s", 7, &api.AppendResp_WrongExpectedVersion{
+			CurrentRevisionOption_20_6_0:  &api.AppendResp_WrongExpectedVersion_CurrentRevision_20_6_0{CurrentRevision_20_6_0: 2},
+			ExpectedRevisionOption_20_6_0: &api.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{ExpectedRevision_20_6_0: 7},
+			CurrentRevisionOption:         &api.AppendResp_WrongExpectedVersion_CurrentRevision{CurrentRevision: 2},
+			ExpectedRevisionOption:        &api.AppendResp_WrongExpectedVersion_ExpectedRevision{ExpectedRevision: 7},
+		}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got := f.in(t).refused(test.stream, test.expected, fresh(1)...)
+			require.True(t, proto.Equal(test.want, got), "%v", got)
+		})
+	}
+	t.Run("any", func(t *testing.T) { // by ids of which one is known
+		f, events := f.in(t), fresh(2)
+		f.must("any", expectAny, events[0])
+		got := f.refused("any", expectAny, events...)
+		require.NotNil(t, got.GetExpectedAny())
+		require.NotNil(t, got.GetAny_20_6_0())
+	})
+}
+
+// Row: Append, "One call is atomic".
+func TestAppendIsAtomic(t *testing.T) {
+	f := serve(t)
+	bad := fresh(3)
+	bad[2].Id = nil
+	require.Equal(t, codes.InvalidArgument, f.append("s", expectAny, bad...).code)
+	require.NotNil(t, f.read(ofStream("s")).messages[0].GetStreamNotFound())
+}
+
+// Row: Append, "An empty append checks the version and answers with it".
+func TestEmptyAppend(t *testing.T) {
+	f := serve(t)
+	success := f.must("none", expectAny)
+	require.NotNil(t, success.GetNoStream())
+	require.NotNil(t, success.GetNoPosition())
+	f.must("none", expectNoStream)
+	f.refused("none", 0)
+
+	f.must("s", expectNoStream, fresh(3)...)
+	require.EqualValues(t, 2, f.must("s", 2).GetCurrentRevision())
+	require.EqualValues(t, 2, f.must("s", expectExists).GetCurrentRevision())
+	f.refused("s", 1)
+	f.refused("s", expectNoStream)
+
+	require.Equal(t, codes.OK, f.delete("s", expectAny).code)
+	f.refused("s", 1)
+	require.NotNil(t, f.read(ofStream("s")).messages[0].GetStreamNotFound(), "a version that does not fit undeletes nothing")
+	f.must("s", 2)
+	require.Empty(t, f.events(ofStream("s")), "undeleted, its events stay hidden")
+	require.Nil(t, f.read(ofStream("s")).messages)
+}
+
+// Row: Append, "At most 1 MiB per call, data + metadata + 2 × type length".
+func TestAppendSize(t *testing.T) {
+	f := serve(t)
+	sized := func(data, meta int, kind string) *api.AppendReq_ProposedMessage {
+		e := wireEvent(kind, uuid.New(), strings.Repeat("d", data))
+		e.CustomMetadata = []byte(strings.Repeat("m", meta))
+		return e
+	}
+	refused := func(t *testing.T, r reply) {
+		require.Equal(t, codes.InvalidArgument, r.code)
+		require.Equal(t, []string{"maximum-append-size-exceeded"}, r.trailers.Get("exception"))
+		require.Equal(t, []string{"1048576"}, r.trailers.Get("maximum-append-size"))
+	}
+	t.Run("1 MiB is taken", func(t *testing.T) {
+		f.in(t).must("s", expectAny, sized(maxAppend-100-2*4, 100, "Type"))
+	})
+	t.Run("a byte of data more is not", func(t *testing.T) {
+		refused(t, f.in(t).append("s", expectAny, sized(maxAppend-100-2*4+1, 100, "Type")))
+	})
+	t.Run("nor of metadata, or of a type", func(t *testing.T) {
+		refused(t, f.in(t).append("s", expectAny, sized(maxAppend-100-2*4, 101, "Type")))
+		refused(t, f.in(t).append("s", expectAny, sized(maxAppend-100-2*4, 100, "Types")))
+	})
+	t.Run("a type counts as UTF-16", func(t *testing.T) {
+		f.in(t).must("s", expectAny, sized(maxAppend-2*3, 0, "é𝄞"))
+		refused(t, f.in(t).append("s", expectAny, sized(maxAppend-2*3+1, 0, "é𝄞")))
+	})
+	t.Run("all events of a call count", func(t *testing.T) {
+		half := maxAppend/2 - 8
+		f.in(t).must("t", expectAny, sized(half, 0, "Type"), sized(half, 0, "Type"))
+		refused(t, f.in(t).append("t", expectAny, sized(half, 0, "Type"), sized(half, 1, "Type")))
+	})
+	t.Run("a client that sends much more hears why", func(t *testing.T) {
+		refused(t, f.in(t).append("s", expectAny, sized(maxAppend, 0, "T"), sized(8<<20, 0, "T"), sized(8<<20, 0, "T")))
+	})
+	t.Run("a message over the receive limit", func(t *testing.T) {
+		require.Equal(t, codes.ResourceExhausted, f.in(t).append("s", expectAny, sized(receiveStreams, 0, "T")).code)
+	})
+}
+
+// Rows: Append, "Missing type or content-type", "Empty type or an empty, nil
+// or bad id", and calls that make no sense.
+func TestAppendRefusesBadEvents(t *testing.T) {
+	f := serve(t)
+	without := func(key string) *api.AppendReq_ProposedMessage {
+		e := fresh(1)[0]
+		delete(e.Metadata, key)
+		return e
+	}
+	withID := func(id *shared.UUID) *api.AppendReq_ProposedMessage {
+		e := fresh(1)[0]
+		e.Id = id
+		return e
+	}
+	text := func(id string) *shared.UUID { return &shared.UUID{Value: &shared.UUID_String_{String_: id}} }
+	tests := []struct {
+		name      string
+		event     *api.AppendReq_ProposedMessage
+		exception string
+	}{
+		{"no type", without(metaType), "missing-required-metadata-property"},
+		{"no content-type", without(metaContentType), "missing-required-metadata-property"},
+		{"an empty type", wireEvent("", uuid.New(), ""), ""},
+		{"no id", withID(nil), ""},
+		{"an empty id", withID(&shared.UUID{}), ""},
+		{"an empty text", withID(text("")), ""},
+		{"the nil id", withID(structured(uuid.Nil)), ""},
+		{"the nil id as text", withID(text(uuid.Nil.String())), ""},
+		{"an id that is none", withID(text("not-a-uuid")), ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r := f.in(t).append("s", expectAny, test.event)
+			require.Equal(t, codes.InvalidArgument, r.code)
+			if test.exception == "" {
+				require.Empty(t, r.trailers.Get("exception"))
+				return
+			}
+			require.Equal(t, []string{test.exception}, r.trailers.Get("exception"))
+			require.Equal(t, []string{"type,content-type"}, r.trailers.Get("required-metadata-properties"))
+		})
+	}
+}
+
+func TestAppendRefusesBadCalls(t *testing.T) {
+	f := serve(t)
+	event := &api.AppendReq{Content: &api.AppendReq_ProposedMessage_{ProposedMessage: fresh(1)[0]}}
+	options := func(stream string, expected int64) *api.AppendReq {
+		return &api.AppendReq{Content: &api.AppendReq_Options_{Options: appendOptions(stream, expected)}}
+	}
+	tests := map[string][]*api.AppendReq{
+		"nothing at all":              {},
+		"events without options":      {event},
+		"options twice":               {options("s", expectAny), options("s", expectAny)},
+		"an empty message":            {options("s", expectAny), {}},
+		"no stream":                   {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{ExpectedStreamRevision: &api.AppendReq_Options_Any{}}}}},
+		"an empty name":               {options("", expectAny), event},
+		"the metadata of nothing":     {options("$$", expectAny), event},
+		"$all":                        {options("$all", expectAny), event},
+		"a name that is not UTF-8":    {options("\xff", expectAny), event},
+		"a name beyond all reason":    {options(strings.Repeat("x", maxStreamName+1), expectAny), event},
+		"no expectation":              {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{StreamIdentifier: named("s")}}}, event},
+		"a revision that cannot be":   {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{StreamIdentifier: named("s"), ExpectedStreamRevision: &api.AppendReq_Options_Revision{Revision: 1 << 63}}}}, event},
+		"the highest revision of all": {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{StreamIdentifier: named("s"), ExpectedStreamRevision: &api.AppendReq_Options_Revision{Revision: math.MaxUint64}}}}, event},
+	}
+	for name, messages := range tests {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, codes.InvalidArgument, f.in(t).call(messages...).code)
+		})
+	}
+	t.Run("the longest name", func(t *testing.T) {
+		stream := strings.Repeat("x", maxStreamName)
+		f.in(t).must(stream, expectAny, fresh(1)...)
+		require.Len(t, f.in(t).events(ofStream(stream)), 1)
+	})
+}

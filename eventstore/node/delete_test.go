@@ -1,0 +1,170 @@
+package node
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+)
+
+func requireDeleted(t *testing.T, stream string, code codes.Code, trailers map[string][]string) {
+	t.Helper()
+	require.Equal(t, codes.FailedPrecondition, code)
+	require.Equal(t, []string{"stream-deleted"}, trailers["exception"])
+	require.Equal(t, []string{stream}, trailers["stream-name"])
+}
+
+func requireWrongVersion(t *testing.T, r reply, stream, expected, actual string) {
+	t.Helper()
+	require.Equal(t, codes.FailedPrecondition, r.code)
+	require.Equal(t, []string{"wrong-expected-version"}, r.trailers.Get("exception"))
+	require.Equal(t, []string{stream}, r.trailers.Get("stream-name"))
+	require.Equal(t, []string{expected}, r.trailers.Get("expected-version"))
+	require.Equal(t, []string{actual}, r.trailers.Get("actual-version"))
+}
+
+// Row: "Soft delete writes {"$tb": …} to $$s, in place of all that was there".
+func TestSoftDelete(t *testing.T) {
+	f := serve(t)
+	f.must("s", expectNoStream, fresh(3)...)
+	f.setMeta("s", `{"$maxCount":2,"mine":"kept"}`)
+	r := f.delete("s", 2)
+	require.Equal(t, codes.OK, r.code)
+
+	meta := f.events(ofStream("$$s"))
+	require.Len(t, meta, 1)
+	require.JSONEq(t, `{"$tb":9223372036854775807}`, string(meta[0].GetEvent().GetData()))
+	require.Equal(t, r.position, meta[0].GetEvent().GetCommitPosition(), "the position is that of the $$s event")
+	require.Equal(t, "s", string(f.read(ofStream("s")).messages[0].GetStreamNotFound().GetStreamIdentifier().GetStreamName()))
+	require.Len(t, f.events(ofAll), 5, "$all keeps everything")
+}
+
+func TestSoftDeleteExpectations(t *testing.T) {
+	f := serve(t)
+	requireWrongVersion(t, f.delete("none", expectAny), "none", "-2", "-1")
+	requireWrongVersion(t, f.delete("none", expectNoStream), "none", "-1", "-1")
+	f.must("s", expectNoStream, fresh(2)...)
+	requireWrongVersion(t, f.delete("s", 0), "s", "0", "1")
+	requireWrongVersion(t, f.delete("s", expectNoStream), "s", "-1", "1")
+	require.Equal(t, codes.OK, f.delete("s", expectExists).code)
+	t.Run("a second one", func(t *testing.T) {
+		f := f.in(t)
+		for _, expected := range []int64{expectAny, expectNoStream, 1} {
+			require.Equal(t, codes.OK, f.delete("s", expected).code, "%d", expected)
+		}
+		requireWrongVersion(t, f.delete("s", 0), "s", "0", "1")
+		r := f.delete("s", expectExists)
+		requireDeleted(t, "s", r.code, r.trailers)
+	})
+	require.Equal(t, codes.InvalidArgument, f.delete("$$s", expectAny).code)
+	require.Equal(t, codes.InvalidArgument, f.tombstone("$$s", expectAny).code)
+	require.Equal(t, codes.InvalidArgument, f.delete("", expectAny).code)
+}
+
+// Row: "the next append goes on numbering and sets $tb to its first revision,
+// in one more $$s event that keeps the rest".
+func TestAppendUndeletes(t *testing.T) {
+	f := serve(t)
+	f.must("s", expectNoStream, fresh(3)...)
+	f.setMeta("s", `{"$tb":9223372036854775807,"$maxAge":3600,"mine":[1]}`)
+	r := f.append("s", expectExists, fresh(1)...)
+	requireDeleted(t, "s", r.code, r.trailers)
+
+	require.EqualValues(t, 4, f.must("s", 2, fresh(2)...).GetCurrentRevision())
+	require.Equal(t, []uint64{3, 4}, f.revisions(ofStream("s")))
+	meta := f.events(ofStream("$$s"))
+	require.EqualValues(t, 1, meta[0].GetEvent().GetStreamRevision())
+	require.JSONEq(t, `{"$tb":3,"$maxAge":3600,"mine":[1]}`, string(meta[0].GetEvent().GetData()))
+	require.Equal(t, typeMetadata, meta[0].GetEvent().GetMetadata()[metaType])
+
+	f.must("s", expectExists, fresh(1)...)
+	require.Equal(t, []uint64{3, 4, 5}, f.revisions(ofStream("s")), "only the first append undeletes")
+}
+
+// Row: "writing $$s undeletes too".
+func TestMetadataUndeletes(t *testing.T) {
+	f := serve(t)
+	f.must("s", expectNoStream, fresh(2)...)
+	f.delete("s", expectAny)
+	f.setMeta("s", `{"mine":1}`)
+	require.Empty(t, f.read(ofStream("s")).messages, "found, and empty")
+	require.JSONEq(t, `{"mine":1,"$tb":2}`, string(f.events(ofStream("$$s"))[0].GetEvent().GetData()))
+	f.must("s", 1, fresh(1)...)
+	require.Equal(t, []uint64{2}, f.revisions(ofStream("s")))
+}
+
+// Rows: "Tombstone: $streamDeleted at revision int64 max, allowed on a missing
+// stream with any or no_stream", "Tombstoned, whatever is expected →
+// FAILED_PRECONDITION, exception=stream-deleted with stream-name".
+func TestTombstone(t *testing.T) {
+	f := serve(t)
+	f.must("s", expectNoStream, fresh(2)...)
+	requireWrongVersion(t, f.tombstone("s", 0), "s", "0", "1")
+	requireWrongVersion(t, f.tombstone("s", expectNoStream), "s", "-1", "1")
+	requireWrongVersion(t, f.tombstone("none", expectExists), "none", "-4", "-1")
+	requireWrongVersion(t, f.tombstone("none", 0), "none", "0", "-1")
+	done := f.tombstone("s", 1)
+	require.Equal(t, codes.OK, done.code, done.message)
+
+	t.Run("it is in $all", func(t *testing.T) {
+		all := f.in(t).events(ofAll)
+		last := all[len(all)-1].GetEvent()
+		require.Equal(t, done.position, last.GetCommitPosition())
+		require.Equal(t, typeStreamDeleted, last.GetMetadata()[metaType])
+		require.EqualValues(t, math.MaxInt64, last.GetStreamRevision())
+		require.Empty(t, last.GetData())
+	})
+	t.Run("nothing is appended, read, or deleted any more", func(t *testing.T) {
+		f := f.in(t)
+		for _, expected := range []int64{expectAny, expectNoStream, expectExists, 0, 1, math.MaxInt64} {
+			for _, stream := range []string{"s", "$$s"} {
+				r := f.append(stream, expected, fresh(1)...)
+				requireDeleted(t, stream, r.code, r.trailers)
+			}
+			r := f.tombstone("s", expected)
+			requireDeleted(t, "s", r.code, r.trailers)
+			r = f.delete("s", expected)
+			requireDeleted(t, "s", r.code, r.trailers)
+		}
+		for _, stream := range []string{"s", "$$s"} {
+			for _, way := range [][]asking{{}, {down}, {subscribing}} {
+				a := f.read(append([]asking{ofStream(stream)}, way...)...)
+				requireDeleted(t, stream, a.code, a.trailers)
+				require.Empty(t, a.messages)
+			}
+		}
+	})
+	t.Run("missing streams", func(t *testing.T) {
+		f := f.in(t)
+		require.Equal(t, codes.OK, f.tombstone("m1", expectAny).code)
+		require.Equal(t, codes.OK, f.tombstone("m2", expectNoStream).code)
+		r := f.append("m1", expectAny, fresh(1)...)
+		requireDeleted(t, "m1", r.code, r.trailers)
+	})
+	t.Run("a soft-deleted stream", func(t *testing.T) {
+		f := f.in(t)
+		f.must("soft", expectNoStream, fresh(1)...)
+		f.delete("soft", expectAny)
+		require.Equal(t, codes.OK, f.tombstone("soft", expectNoStream).code)
+		r := f.append("soft", 0, fresh(1)...)
+		requireDeleted(t, "soft", r.code, r.trailers)
+	})
+}
+
+// Row: "Trailer values are printable ASCII".
+func TestTrailersArePrintable(t *testing.T) {
+	f := serve(t)
+	f.tombstone("straße\n100%", expectAny)
+	r := f.append("straße\n100%", expectAny, fresh(1)...)
+	requireDeleted(t, "stra%C3%9Fe%0A100%25", r.code, r.trailers)
+	require.Contains(t, r.message, "straße\n100%")
+}
+
+func TestDeletesThroughTheOfficialClient(t *testing.T) {
+	f := serve(t)
+	client := f.official()
+	stream := "s-" + uuid.NewString()
+	requireClientLifecycle(t, f, client, stream)
+}

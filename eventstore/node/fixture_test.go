@@ -1,0 +1,418 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// patience bounds every wait of a test; nothing is measured by it.
+const patience = 30 * time.Second
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fixture is a served node with a raw connection to it.
+type fixture struct {
+	t       *testing.T
+	ctx     context.Context
+	node    *Node
+	addr    string
+	conn    *grpc.ClientConn
+	streams api.StreamsClient
+}
+
+// serve opens a node, in memory unless told otherwise, and serves it until the
+// test ends.
+func serve(t *testing.T, options ...Options) *fixture {
+	t.Helper()
+	o := Options{}
+	if len(options) > 0 {
+		o = options[0]
+	}
+	if o.FS == nil {
+		o.FS = vfs.NewMem()
+	}
+	if o.Dir == "" {
+		o.Dir = "log"
+	}
+	o.Logger = slog.New(slog.DiscardHandler)
+	n, err := Open(o)
+	require.NoError(t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	served := make(chan error, 1)
+	go func() { served <- n.Serve(l) }()
+	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	f := &fixture{t: t, ctx: ctx, node: n, addr: l.Addr().String(), conn: conn, streams: api.NewStreamsClient(conn)}
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, conn.Close())
+		require.NoError(t, n.Close())
+		if !n.brokenDown() {
+			require.NoError(t, <-served)
+		}
+	})
+	return f
+}
+
+// official is the official client of the node.
+func (f *fixture) official() *esdb.Client {
+	f.t.Helper()
+	config, err := esdb.ParseConnectionString("esdb://" + f.addr + "?tls=false")
+	require.NoError(f.t, err)
+	config.Logger = esdb.NoopLogging()
+	client, err := esdb.NewClient(config)
+	require.NoError(f.t, err)
+	f.t.Cleanup(func() { require.NoError(f.t, client.Close()) })
+	return client
+}
+
+// wireEvent is an event as a client proposes it.
+func wireEvent(kind string, id uuid.UUID, data string) *api.AppendReq_ProposedMessage {
+	return &api.AppendReq_ProposedMessage{
+		Id:             structured(id),
+		Metadata:       map[string]string{metaType: kind, metaContentType: contentJSON},
+		Data:           []byte(data),
+		CustomMetadata: []byte(`{"m":1}`),
+	}
+}
+
+// fresh are n events with new ids.
+func fresh(n int) []*api.AppendReq_ProposedMessage {
+	events := make([]*api.AppendReq_ProposedMessage, n)
+	for i := range events {
+		events[i] = wireEvent("Happened", uuid.New(), `{"d":1}`)
+	}
+	return events
+}
+
+func structured(id uuid.UUID) *shared.UUID {
+	most, least := uuidBits(id)
+	return &shared.UUID{Value: &shared.UUID_Structured_{Structured: &shared.UUID_Structured{
+		MostSignificantBits: int64(most), LeastSignificantBits: int64(least),
+	}}}
+}
+
+func named(stream string) *shared.StreamIdentifier {
+	return &shared.StreamIdentifier{StreamName: []byte(stream)}
+}
+
+// appendOptions are the options of an append at an expectation.
+func appendOptions(stream string, expected int64) *api.AppendReq_Options {
+	o := &api.AppendReq_Options{StreamIdentifier: named(stream)}
+	switch expected {
+	case expectAny:
+		o.ExpectedStreamRevision = &api.AppendReq_Options_Any{Any: &shared.Empty{}}
+	case expectNoStream:
+		o.ExpectedStreamRevision = &api.AppendReq_Options_NoStream{NoStream: &shared.Empty{}}
+	case expectExists:
+		o.ExpectedStreamRevision = &api.AppendReq_Options_StreamExists{StreamExists: &shared.Empty{}}
+	default:
+		o.ExpectedStreamRevision = &api.AppendReq_Options_Revision{Revision: uint64(expected)}
+	}
+	return o
+}
+
+// reply is what a call was answered: an error's status and trailers, or else.
+type reply struct {
+	response *api.AppendResp
+	position uint64 // of a delete
+	code     codes.Code
+	message  string
+	trailers metadata.MD
+}
+
+// call sends messages as one append.
+func (f *fixture) call(messages ...*api.AppendReq) reply {
+	f.t.Helper()
+	var r reply
+	call, err := f.streams.Append(f.ctx, grpc.Trailer(&r.trailers))
+	require.NoError(f.t, err)
+	for _, m := range messages {
+		if err := call.Send(m); errors.Is(err, io.EOF) {
+			break
+		}
+	}
+	r.response, err = call.CloseAndRecv()
+	r.code, r.message = status.Code(err), status.Convert(err).Message()
+	return r
+}
+
+func (f *fixture) append(stream string, expected int64, events ...*api.AppendReq_ProposedMessage) reply {
+	f.t.Helper()
+	return f.call(appendMessages(appendOptions(stream, expected), events)...)
+}
+
+func appendMessages(o *api.AppendReq_Options, events []*api.AppendReq_ProposedMessage) []*api.AppendReq {
+	messages := []*api.AppendReq{{Content: &api.AppendReq_Options_{Options: o}}}
+	for _, e := range events {
+		messages = append(messages, &api.AppendReq{Content: &api.AppendReq_ProposedMessage_{ProposedMessage: e}})
+	}
+	return messages
+}
+
+// must is an append that succeeds.
+func (f *fixture) must(stream string, expected int64, events ...*api.AppendReq_ProposedMessage) *api.AppendResp_Success {
+	f.t.Helper()
+	r := f.append(stream, expected, events...)
+	require.Equal(f.t, codes.OK, r.code, r.message)
+	require.NotNil(f.t, r.response.GetSuccess(), "%v", r.response)
+	return r.response.GetSuccess()
+}
+
+// refused is an append that meets a wrong version, which tells the current one.
+func (f *fixture) refused(stream string, expected int64, events ...*api.AppendReq_ProposedMessage) *api.AppendResp_WrongExpectedVersion {
+	f.t.Helper()
+	r := f.append(stream, expected, events...)
+	require.Equal(f.t, codes.OK, r.code, r.message)
+	require.NotNil(f.t, r.response.GetWrongExpectedVersion(), "%v", r.response)
+	return r.response.GetWrongExpectedVersion()
+}
+
+func (f *fixture) setMeta(stream, data string) *api.AppendResp_Success {
+	f.t.Helper()
+	return f.must(metaPrefix+stream, expectAny, wireEvent(typeMetadata, uuid.New(), data))
+}
+
+func (f *fixture) delete(stream string, expected int64) (r reply) {
+	f.t.Helper()
+	o := &api.DeleteReq_Options{StreamIdentifier: named(stream)}
+	switch expected {
+	case expectAny:
+		o.ExpectedStreamRevision = &api.DeleteReq_Options_Any{Any: &shared.Empty{}}
+	case expectNoStream:
+		o.ExpectedStreamRevision = &api.DeleteReq_Options_NoStream{NoStream: &shared.Empty{}}
+	case expectExists:
+		o.ExpectedStreamRevision = &api.DeleteReq_Options_StreamExists{StreamExists: &shared.Empty{}}
+	default:
+		o.ExpectedStreamRevision = &api.DeleteReq_Options_Revision{Revision: uint64(expected)}
+	}
+	answer, err := f.streams.Delete(f.ctx, &api.DeleteReq{Options: o}, grpc.Trailer(&r.trailers))
+	r.code, r.message, r.position = status.Code(err), status.Convert(err).Message(), answer.GetPosition().GetCommitPosition()
+	return r
+}
+
+func (f *fixture) tombstone(stream string, expected int64) (r reply) {
+	f.t.Helper()
+	o := &api.TombstoneReq_Options{StreamIdentifier: named(stream)}
+	switch expected {
+	case expectAny:
+		o.ExpectedStreamRevision = &api.TombstoneReq_Options_Any{Any: &shared.Empty{}}
+	case expectNoStream:
+		o.ExpectedStreamRevision = &api.TombstoneReq_Options_NoStream{NoStream: &shared.Empty{}}
+	case expectExists:
+		o.ExpectedStreamRevision = &api.TombstoneReq_Options_StreamExists{StreamExists: &shared.Empty{}}
+	default:
+		o.ExpectedStreamRevision = &api.TombstoneReq_Options_Revision{Revision: uint64(expected)}
+	}
+	answer, err := f.streams.Tombstone(f.ctx, &api.TombstoneReq{Options: o}, grpc.Trailer(&r.trailers))
+	r.code, r.message, r.position = status.Code(err), status.Convert(err).Message(), answer.GetPosition().GetCommitPosition()
+	return r
+}
+
+// asking is a read's options, which a test changes before it sends them.
+type asking func(*api.ReadReq_Options)
+
+func readOptions(asked ...asking) *api.ReadReq {
+	o := &api.ReadReq_Options{
+		CountOption:  &api.ReadReq_Options_Count{Count: 1 << 40},
+		FilterOption: &api.ReadReq_Options_NoFilter{NoFilter: &shared.Empty{}},
+		UuidOption:   &api.ReadReq_Options_UUIDOption{Content: &api.ReadReq_Options_UUIDOption_Structured{Structured: &shared.Empty{}}},
+	}
+	for _, change := range asked {
+		change(o)
+	}
+	return &api.ReadReq{Options: o}
+}
+
+func ofStream(stream string) asking {
+	return func(o *api.ReadReq_Options) {
+		o.StreamOption = &api.ReadReq_Options_Stream{Stream: &api.ReadReq_Options_StreamOptions{
+			StreamIdentifier: named(stream), RevisionOption: &api.ReadReq_Options_StreamOptions_Start{Start: &shared.Empty{}},
+		}}
+	}
+}
+
+func ofAll(o *api.ReadReq_Options) {
+	o.StreamOption = &api.ReadReq_Options_All{All: &api.ReadReq_Options_AllOptions{
+		AllOption: &api.ReadReq_Options_AllOptions_Start{Start: &shared.Empty{}},
+	}}
+}
+
+func fromRevision(revision uint64) asking {
+	return func(o *api.ReadReq_Options) {
+		o.GetStream().RevisionOption = &api.ReadReq_Options_StreamOptions_Revision{Revision: revision}
+	}
+}
+
+func atPosition(commit, prepare uint64) asking {
+	return func(o *api.ReadReq_Options) {
+		o.GetAll().AllOption = &api.ReadReq_Options_AllOptions_Position{Position: &api.ReadReq_Options_Position{CommitPosition: commit, PreparePosition: prepare}}
+	}
+}
+
+func theEnd(o *api.ReadReq_Options) {
+	if s := o.GetStream(); s != nil {
+		s.RevisionOption = &api.ReadReq_Options_StreamOptions_End{End: &shared.Empty{}}
+	} else {
+		o.GetAll().AllOption = &api.ReadReq_Options_AllOptions_End{End: &shared.Empty{}}
+	}
+}
+
+func down(o *api.ReadReq_Options) { o.ReadDirection = api.ReadReq_Options_Backwards }
+
+func counting(n uint64) asking {
+	return func(o *api.ReadReq_Options) { o.CountOption = &api.ReadReq_Options_Count{Count: n} }
+}
+
+func compatible(o *api.ReadReq_Options) {
+	o.ControlOption = &api.ReadReq_Options_ControlOption{Compatibility: 1}
+}
+
+func resolving(o *api.ReadReq_Options) { o.ResolveLinks = true }
+
+func subscribing(o *api.ReadReq_Options) {
+	o.CountOption = &api.ReadReq_Options_Subscription{Subscription: &api.ReadReq_Options_SubscriptionOptions{}}
+}
+
+// byStream filters by a stream prefix, checkpointing every interval events.
+func byStream(interval uint32, prefixes ...string) asking {
+	return filtering(&api.ReadReq_Options_FilterOptions{
+		Filter:                       &api.ReadReq_Options_FilterOptions_StreamIdentifier{StreamIdentifier: &api.ReadReq_Options_FilterOptions_Expression{Prefix: prefixes}},
+		Window:                       &api.ReadReq_Options_FilterOptions_Max{Max: 1},
+		CheckpointIntervalMultiplier: interval,
+	})
+}
+
+func filtering(f *api.ReadReq_Options_FilterOptions) asking {
+	return func(o *api.ReadReq_Options) { o.FilterOption = &api.ReadReq_Options_Filter{Filter: f} }
+}
+
+// answered is a whole read.
+type answered struct {
+	messages []*api.ReadResp
+	code     codes.Code
+	trailers metadata.MD
+}
+
+func (f *fixture) read(asked ...asking) (a answered) {
+	f.t.Helper()
+	call, err := f.streams.Read(f.ctx, readOptions(asked...), grpc.Trailer(&a.trailers))
+	require.NoError(f.t, err)
+	for {
+		m, err := call.Recv()
+		if errors.Is(err, io.EOF) {
+			return a
+		}
+		if err != nil {
+			a.code = status.Code(err)
+			return a
+		}
+		a.messages = append(a.messages, m)
+	}
+}
+
+// events are the events of a read that succeeds.
+func (f *fixture) events(asked ...asking) []*api.ReadResp_ReadEvent {
+	f.t.Helper()
+	a := f.read(asked...)
+	require.Equal(f.t, codes.OK, a.code)
+	events := []*api.ReadResp_ReadEvent{}
+	for _, m := range a.messages {
+		if e := m.GetEvent(); e != nil {
+			events = append(events, e)
+		}
+	}
+	return events
+}
+
+// revisions are the revisions of a stream read that succeeds.
+func (f *fixture) revisions(asked ...asking) []uint64 {
+	f.t.Helper()
+	revisions := []uint64{}
+	for _, e := range f.events(asked...) {
+		revisions = append(revisions, e.GetEvent().GetStreamRevision())
+	}
+	return revisions
+}
+
+// subscription is an open subscription.
+type subscription struct {
+	t        *testing.T
+	call     api.Streams_ReadClient
+	trailers metadata.MD
+}
+
+func (f *fixture) subscribe(asked ...asking) *subscription {
+	f.t.Helper()
+	s := &subscription{t: f.t}
+	ctx, cancel := context.WithCancel(f.ctx)
+	f.t.Cleanup(cancel)
+	call, err := f.streams.Read(ctx, readOptions(append(asked, subscribing)...), grpc.Trailer(&s.trailers))
+	require.NoError(f.t, err)
+	s.call = call
+	return s
+}
+
+// next is the next message, which there must be.
+func (s *subscription) next() *api.ReadResp {
+	s.t.Helper()
+	m, err := s.call.Recv()
+	require.NoError(s.t, err)
+	return m
+}
+
+func (s *subscription) confirmed() *subscription {
+	s.t.Helper()
+	require.NotEmpty(s.t, s.next().GetConfirmation().GetSubscriptionId())
+	return s
+}
+
+func (s *subscription) caughtUp() *subscription {
+	s.t.Helper()
+	m := s.next()
+	require.NotNil(s.t, m.GetCaughtUp(), "%v", m)
+	return s
+}
+
+func (s *subscription) checkpoint() uint64 {
+	s.t.Helper()
+	m := s.next()
+	require.NotNil(s.t, m.GetCheckpoint(), "%v", m)
+	require.Equal(s.t, m.GetCheckpoint().GetCommitPosition(), m.GetCheckpoint().GetPreparePosition())
+	return m.GetCheckpoint().GetCommitPosition()
+}
+
+func (s *subscription) event() *api.ReadResp_ReadEvent_RecordedEvent {
+	s.t.Helper()
+	m := s.next()
+	require.NotNil(s.t, m.GetEvent().GetEvent(), "%v", m)
+	return m.GetEvent().GetEvent()
+}
+
+// dropped is how the subscription ends, right here.
+func (s *subscription) dropped() codes.Code {
+	s.t.Helper()
+	_, err := s.call.Recv()
+	require.Error(s.t, err)
+	return status.Code(err)
+}

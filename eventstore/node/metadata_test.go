@@ -1,0 +1,138 @@
+package node
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// Rows: Metadata, "$$s keeps one event", "They hide events from stream reads,
+// not from $all".
+func TestMetadataHides(t *testing.T) {
+	tests := []struct {
+		meta string
+		want []uint64
+	}{
+		{`{"$maxCount":2}`, []uint64{3, 4}},
+		{`{"$maxCount":9}`, []uint64{0, 1, 2, 3, 4}},
+		{`{"$tb":3}`, []uint64{3, 4}},
+		{`{"$tb":5}`, []uint64{}},
+		{`{"$tb":99}`, []uint64{}},
+		{`{"$tb":2,"$maxCount":4}`, []uint64{2, 3, 4}},
+		{`{"$tb":1,"$maxCount":1}`, []uint64{4}},
+		{`{"$maxCount":0}`, []uint64{0, 1, 2, 3, 4}},
+		{`{"$tb":-1,"$maxCount":1}`, []uint64{4}},
+		{`{"$tb":"3","$maxCount":1}`, []uint64{0, 1, 2, 3, 4}},
+		{`nonsense`, []uint64{0, 1, 2, 3, 4}},
+	}
+	f := serve(t)
+	for _, test := range tests {
+		t.Run(test.meta, func(t *testing.T) {
+			f, stream := f.in(t), "s-"+uuid.NewString()
+			f.must(stream, expectNoStream, fresh(5)...)
+			f.setMeta(stream, `{"$tb":1}`)
+			f.setMeta(stream, test.meta)
+			require.Equal(t, test.want, f.revisions(ofStream(stream)))
+			require.Len(t, f.revisions(ofStream(stream), down, theEnd), len(test.want))
+			require.Equal(t, []uint64{1}, f.revisions(ofStream("$$"+stream)), "$$s keeps one event")
+			require.Len(t, f.events(ofAll, byStream(1, stream)), 5)
+		})
+	}
+	t.Run("a metadata stream keeps one, whatever its own metadata says", func(t *testing.T) {
+		f := f.in(t)
+		f.setMeta("m", `{}`)
+		f.setMeta("m", `{}`)
+		f.setMeta("$$m", `{"$maxCount":5}`)
+		require.Equal(t, []uint64{1}, f.revisions(ofStream("$$m")))
+	})
+}
+
+// Row: Metadata, "$maxAge (seconds)".
+func TestMaxAgeHides(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	clock := make(chan time.Time, 1)
+	clock <- now
+	tell := func() time.Time { now := <-clock; clock <- now; return now }
+	set := func(now time.Time) { <-clock; clock <- now }
+	f := serve(t, Options{Now: tell})
+	for i := range 5 {
+		set(now.Add(time.Duration(i) * time.Minute))
+		f.must("s", int64(i)-1, fresh(1)...)
+	}
+	f.setMeta("s", `{"$maxAge":120}`)
+	require.Equal(t, []uint64{2, 3, 4}, f.revisions(ofStream("s")), "what is exactly as old is still shown")
+	require.Equal(t, []uint64{4, 3, 2}, f.revisions(ofStream("s"), down, theEnd))
+	set(now.Add(4*time.Minute + time.Second))
+	require.Equal(t, []uint64{3, 4}, f.revisions(ofStream("s")))
+	set(now.Add(time.Hour))
+	require.Empty(t, f.read(ofStream("s")).messages, "everything expired: empty, not missing")
+	require.Empty(t, f.read(ofStream("s"), down, theEnd).messages)
+	require.Len(t, f.events(ofAll), 6)
+
+	set(now) // the clock went back: events never do
+	f.must("s", 4, fresh(1)...)
+	events := f.events(ofAll)
+	require.GreaterOrEqual(t, events[6].GetEvent().GetMetadata()[metaCreated], events[5].GetEvent().GetMetadata()[metaCreated])
+}
+
+// Row: "Metadata in which one value is of the wrong kind counts as empty,
+// whole; an integer that is senseless is passed over alone".
+func TestParseMeta(t *testing.T) {
+	empty := streamMeta{exists: true}
+	counted := streamMeta{exists: true, maxCount: 7}
+	tests := []struct {
+		data string
+		want streamMeta
+	}{
+		{`{"$maxCount":7,"$tb":3,"$maxAge":60,"$cacheControl":5}`, streamMeta{exists: true, maxCount: 7, truncateBefore: 3, maxAge: 60}},
+		{`{"$maxCount":7,"mine":{"$tb":1}}`, counted},
+		{`{"$maxCount":7,"$tb":0}`, counted},
+		{`{"$maxCount":7,"$tb":-3,"$maxAge":0,"$cacheControl":-1}`, counted},
+		{`{"$maxCount":7,"$tb":"3"}`, empty},
+		{`{"$maxCount":7,"$tb":3.0}`, empty},
+		{`{"$maxCount":7,"$tb":1e3}`, empty},
+		{`{"$maxCount":7,"$tb":null}`, empty},
+		{`{"$maxCount":7,"$tb":true}`, empty},
+		{`{"$maxCount":7,"$tb":[1]}`, empty},
+		{`{"$maxCount":7,"$tb":9223372036854775807}`, streamMeta{exists: true, maxCount: 7, truncateBefore: math.MaxInt64}},
+		{`{"$maxCount":7,"$tb":9223372036854775808}`, empty},
+		{`{"$maxCount":7,"$maxAge":"1"}`, empty},
+		{`{"$maxCount":7,"$cacheControl":"1"}`, empty},
+		{`{"$maxCount":7,"$acl":{"$r":"all","$w":["a","b"]}}`, counted},
+		{`{"$maxCount":7,"$acl":{}}`, counted},
+		{`{"$maxCount":7,"$acl":null}`, empty},
+		{`{"$maxCount":7,"$acl":[]}`, empty},
+		{`{"$maxCount":7,"$acl":"x"}`, empty},
+		{`{"$maxCount":7,"$acl":{"$r":1}}`, empty},
+		{`{"$maxCount":7,"$acl":{"$r":null}}`, empty},
+		{`{"$maxCount":7,"$acl":{"$r":[null]}}`, empty},
+		{`{"$maxCount":7,"$acl":{"$r":[1]}}`, empty},
+		{`[]`, empty},
+		{`null`, empty},
+		{``, empty},
+		{`{"$maxCount":7`, empty},
+	}
+	for _, test := range tests {
+		t.Run(test.data, func(t *testing.T) { require.Equal(t, test.want, parseMeta(test.data)) })
+	}
+}
+
+func FuzzParseMeta(f *testing.F) {
+	for _, seed := range []string{`{"$maxCount":7,"$tb":3}`, `{"$acl":{"$r":["a"]}}`, `{"$tb":9223372036854775807}`, `[]`, `{"$acl":`, `{"a":[[[[]]]]}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, data string) {
+		m := parseMeta(data)
+		require.True(t, m.exists)
+		require.GreaterOrEqual(t, m.first(10), int64(0))
+		merged := parseMeta(withTruncateBefore(data, 42))
+		if m.truncateBefore != 0 {
+			require.EqualValues(t, 42, merged.truncateBefore)
+			require.Equal(t, m.maxCount, merged.maxCount)
+			require.Equal(t, m.maxAge, merged.maxAge)
+		}
+	})
+}

@@ -1,0 +1,217 @@
+// Package node is the embedded event store: it speaks EventStoreDB's gRPC
+// protocol, as an insecure single node would, over a log in Pebble. Any
+// official client reads and writes it; what it does not do it refuses with
+// Unimplemented. Open opens or makes a log in a folder, Serve answers clients
+// until Close.
+//
+// An append is acknowledged after it was synced, and nothing is shown to
+// anyone before that. After the first write that fails nothing is acknowledged
+// any more, and Serve returns why.
+//
+// The package does not know what the events mean.
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/uuid"
+	dto "github.com/prometheus/client_model/go"
+	"google.golang.org/grpc"
+)
+
+// Options say where a node keeps its log.
+type Options struct {
+	Dir    string       // made if it does not exist
+	Logger *slog.Logger // default: slog.Default()
+	FS     vfs.FS       // default: the machine's; tests crash or fail another
+
+	// Now is the clock by which events are dated; default: time.Now.
+	Now func() time.Time
+}
+
+// Node is an open log and what serves it. Safe for concurrent use.
+type Node struct {
+	logger   *slog.Logger
+	now      func() time.Time
+	store    *store
+	tail     *tail
+	writer   *writer
+	instance uuid.UUID
+
+	grpc  *grpc.Server // connections that begin with a gRPC call
+	mixed *grpc.Server // gRPC calls on connections that began with another request
+	http  *http.Server
+
+	closeOnce sync.Once
+	closing   chan struct{} // closed by Close
+	failOnce  sync.Once
+	failed    chan struct{} // closed once cause is set
+	cause     error
+	serving   sync.WaitGroup
+}
+
+// Open opens the log in a folder, or makes it. The folder is locked until
+// Close: a second opener gets ErrLocked. A folder that holds anything but a
+// log of this version gives ErrWrongFormat.
+func Open(o Options) (*Node, error) {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.FS == nil {
+		o.FS = vfs.Default
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	n := &Node{
+		logger:   o.Logger,
+		now:      o.Now,
+		instance: uuid.New(),
+		closing:  make(chan struct{}),
+		failed:   make(chan struct{}),
+	}
+	var err error
+	if n.store, err = openStore(o.Dir, o.FS, o.Logger, n.fail); err != nil {
+		return nil, err
+	}
+	if err := n.start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the log in %s: %w", o.Dir, err), n.store.close())
+	}
+	return n, nil
+}
+
+func (n *Node) start() error {
+	last, err := n.store.lastRecord()
+	if err != nil {
+		return err
+	}
+	known, err := n.store.latest(warmIDs)
+	if err != nil {
+		return err
+	}
+	n.tail = newTail(last.position)
+	n.writer = newWriter(n.store, n.tail, last, known, n.now, n.fail)
+	n.grpc, n.mixed = n.newServer(), n.newServer()
+	n.http = n.newHTTP()
+	return nil
+}
+
+// fail is told when the log can be written no more.
+func (n *Node) fail(err error) {
+	n.failOnce.Do(func() {
+		n.cause = err
+		n.logger.Error("the log failed: nothing is acknowledged any more", "error", err)
+		close(n.failed)
+	})
+}
+
+// ready says whether calls are answered.
+func (n *Node) ready() error {
+	select {
+	case <-n.failed:
+		return unavailable("the log failed")
+	case <-n.closing:
+		return errClosed
+	default:
+		return nil
+	}
+}
+
+// Serve answers clients on a listener, gRPC and HTTP alike, until Close; then
+// it returns nil. It returns the cause when the log fails. It closes the
+// listener. It may be called for several listeners.
+func (n *Node) Serve(l net.Listener) error {
+	n.serving.Add(1)
+	defer n.serving.Done()
+	grpcLine, httpLine := newLine(l.Addr()), newLine(l.Addr())
+	var servers sync.WaitGroup
+	servers.Go(func() { _ = n.grpc.Serve(grpcLine) })
+	servers.Go(func() { _ = n.http.Serve(httpLine) })
+	defer servers.Wait()
+	defer grpcLine.Close()
+	defer httpLine.Close()
+
+	accepted := make(chan error, 1)
+	go func() { accepted <- n.accept(l, grpcLine, httpLine) }()
+	select {
+	case <-n.closing:
+		return ignoreClosed(errors.Join(l.Close(), <-accepted))
+	case <-n.failed:
+		_ = l.Close()
+		<-accepted
+		return n.cause
+	case err := <-accepted:
+		return err
+	}
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// shutdownTime is how long Close waits for calls that are being answered.
+const shutdownTime = 5 * time.Second
+
+// Close ends subscriptions, lets the calls that are being answered finish,
+// and closes the log. It may be called more than once.
+func (n *Node) Close() (err error) {
+	n.closeOnce.Do(func() { err = n.close() })
+	return err
+}
+
+func (n *Node) close() error {
+	close(n.closing)
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
+	defer cancel()
+	stop := context.AfterFunc(ctx, n.grpc.Stop)
+	n.grpc.GracefulStop()
+	stop()
+	httpErr := n.http.Shutdown(ctx)
+	if httpErr != nil {
+		httpErr = n.http.Close()
+	}
+	n.mixed.Stop()
+	n.serving.Wait()
+	if n.brokenDown() {
+		return httpErr
+	}
+	n.writer.close()
+	return errors.Join(httpErr, n.store.close())
+}
+
+// brokenDown says whether the log failed: then Pebble cannot be closed, and
+// only the end of the process frees the folder.
+func (n *Node) brokenDown() bool {
+	select {
+	case <-n.failed:
+		return true
+	default:
+		return false
+	}
+}
+
+// Stats are counts since Open.
+type Stats struct {
+	Events uint64 // stored
+	Syncs  uint64 // of the write-ahead log
+}
+
+// Stats returns the counts so far. Not to be called after Close.
+func (n *Node) Stats() Stats {
+	var latency dto.Metric
+	if err := n.store.db.Metrics().LogWriter.FsyncLatency.Write(&latency); err != nil {
+		n.logger.Debug("read Pebble's metrics", "error", err)
+	}
+	return Stats{Events: n.writer.stored.Load(), Syncs: latency.GetHistogram().GetSampleCount()}
+}

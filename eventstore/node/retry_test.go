@@ -1,0 +1,104 @@
+package node
+
+import (
+	"testing"
+
+	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"github.com/stretchr/testify/require"
+)
+
+// Row: Append, "Idempotence. expected < current: the call's ids are compared
+// with those from expected+1 on".
+func TestRetriesAtExactRevisions(t *testing.T) {
+	f := serve(t)
+	stored := fresh(5)
+	first := f.must("s", expectNoStream, stored[:2]...)
+	second := f.must("s", 1, stored[2:]...)
+
+	t.Run("a retry stores once and is answered as the first time", func(t *testing.T) {
+		f := f.in(t)
+		require.Equal(t, first.String(), f.must("s", expectNoStream, stored[:2]...).String())
+		require.Equal(t, second.String(), f.must("s", 1, stored[2:]...).String())
+		require.Len(t, f.events(ofStream("s")), 5)
+	})
+	t.Run("a prefix of what is there is a retry", func(t *testing.T) {
+		success := f.in(t).must("s", 1, stored[2:4]...)
+		require.EqualValues(t, 3, success.GetCurrentRevision())
+		require.Less(t, success.GetPosition().GetCommitPosition(), second.GetPosition().GetCommitPosition())
+	})
+	t.Run("a retry over two calls' events", func(t *testing.T) {
+		require.EqualValues(t, 4, f.in(t).must("s", 0, stored[1:]...).GetCurrentRevision())
+	})
+	for name, events := range map[string][]*api.AppendReq_ProposedMessage{
+		"beyond the end":    append(append([]*api.AppendReq_ProposedMessage{}, stored[2:]...), fresh(1)...),
+		"another id":        {stored[2], fresh(1)[0]},
+		"another order":     {stored[3], stored[2]},
+		"from another spot": stored[3:],
+	} {
+		t.Run(name+" is a wrong version", func(t *testing.T) {
+			require.EqualValues(t, 4, f.in(t).refused("s", 1, events...).GetCurrentRevision())
+		})
+	}
+	t.Run("expected = current with a known id is a new event", func(t *testing.T) {
+		require.EqualValues(t, 5, f.in(t).must("s", 4, stored[0]).GetCurrentRevision())
+	})
+	t.Run("hidden: no_position", func(t *testing.T) {
+		f := f.in(t)
+		f.setMeta("s", `{"$tb":2}`)
+		success := f.must("s", expectNoStream, stored[:2]...)
+		require.EqualValues(t, 1, success.GetCurrentRevision())
+		require.NotNil(t, success.GetNoPosition())
+		require.NotNil(t, f.must("s", 1, stored[2:]...).GetPosition())
+	})
+}
+
+// Row: Append, "any and stream_exists: a bounded cache of recent ids; the
+// first id decides".
+func TestRetriesAtAnyRevision(t *testing.T) {
+	for name, expected := range map[string]int64{"any": expectAny, "stream_exists": expectExists} {
+		t.Run(name, func(t *testing.T) {
+			f := serve(t)
+			stored := fresh(3)
+			f.must("s", expectNoStream, fresh(1)...)
+			original := f.must("s", expected, stored...)
+
+			require.Equal(t, original.String(), f.must("s", expected, stored...).String())
+			require.EqualValues(t, 2, f.must("s", expected, stored[0], stored[1]).GetCurrentRevision())
+			require.EqualValues(t, 1, f.must("s", expected, stored[2], stored[0]).GetCurrentRevision(), "in another order: the original of the last")
+			require.Len(t, f.events(ofStream("s")), 4)
+
+			f.refused("s", expected, stored[0], fresh(1)[0])
+			require.EqualValues(t, 5, f.must("s", expected, fresh(1)[0], stored[0]).GetCurrentRevision(), "the first is unknown: all is appended")
+
+			f.must("other", expectNoStream, fresh(1)...)
+			require.EqualValues(t, 1, f.must("other", expected, stored[1]).GetCurrentRevision(), "known from another stream only: new")
+		})
+	}
+}
+
+func TestRetriesAreKnownAfterReopening(t *testing.T) {
+	fs := crashable()
+	stored := fresh(2)
+	f := serve(t, Options{FS: fs})
+	first := f.must("s", expectAny, stored...)
+	again := serve(t, Options{FS: powerLoss(fs, 0)})
+	require.Equal(t, first.String(), again.must("s", expectAny, stored...).String())
+	require.Len(t, again.events(ofStream("s")), 2)
+}
+
+// Row: Append, "no_stream with new ids on a soft-deleted stream appends; known
+// ids are answered as a retry, and it stays deleted".
+func TestRetriesOnSoftDeletedStreams(t *testing.T) {
+	f := serve(t)
+	stored := fresh(2)
+	f.must("s", expectNoStream, stored...)
+	f.delete("s", expectAny)
+
+	for _, expected := range []int64{expectNoStream, expectAny} {
+		success := f.must("s", expected, stored...)
+		require.EqualValues(t, 1, success.GetCurrentRevision())
+		require.NotNil(t, f.read(ofStream("s")).messages[0].GetStreamNotFound(), "it stays deleted")
+	}
+	require.EqualValues(t, 2, f.must("s", expectNoStream, fresh(1)...).GetCurrentRevision())
+	require.Equal(t, []uint64{2}, f.revisions(ofStream("s")))
+}

@@ -1,0 +1,121 @@
+package node
+
+import (
+	"context"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/gossip"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/serverfeatures"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+// Version is the version of EventStoreDB whose protocol the node speaks.
+const Version = "24.10.4"
+
+// What a message may weigh, and how idle lines are kept.
+const (
+	receiveStreams = 16<<20 - 10_000
+	receiveOthers  = 4 << 20
+	pingAfter      = 10 * time.Second
+	pingTimeout    = 10 * time.Second
+	maxStreams     = 4096 // calls at once on one connection
+)
+
+func (n *Node) newServer() *grpc.Server {
+	s := grpc.NewServer(
+		grpc.ForceServerCodecV2(newCodec()),
+		grpc.MaxRecvMsgSize(receiveStreams),
+		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: pingTimeout}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 1, PermitWithoutStream: true}),
+		grpc.UnaryInterceptor(limitUnary),
+		grpc.WaitForHandlers(true),
+	)
+	api.RegisterStreamsServer(s, streams{Node: n})
+	serverfeatures.RegisterServerFeaturesServer(s, features{Node: n})
+	gossip.RegisterGossipServer(s, members{Node: n})
+	return s
+}
+
+// limitUnary holds the services beside Streams to their own receive limit.
+func limitUnary(ctx context.Context, m any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+	if !strings.HasPrefix(info.FullMethod, "/"+api.Streams_ServiceDesc.ServiceName+"/") {
+		if size := proto.Size(m.(proto.Message)); size > receiveOthers {
+			return nil, status.Errorf(codes.ResourceExhausted, "received message larger than max (%d vs. %d)", size, receiveOthers)
+		}
+	}
+	return handle(ctx, m)
+}
+
+// features is the ServerFeatures service: it names what there is, so that
+// clients do without the rest.
+type features struct {
+	serverfeatures.UnimplementedServerFeaturesServer
+	*Node
+}
+
+func (f features) GetSupportedMethods(context.Context, *shared.Empty) (*serverfeatures.SupportedMethods, error) {
+	methods := &serverfeatures.SupportedMethods{EventStoreServerVersion: Version}
+	add := func(service, method string, features ...string) {
+		methods.Methods = append(methods.Methods, &serverfeatures.SupportedMethod{
+			ServiceName: strings.ToLower(service), MethodName: method, Features: features,
+		})
+	}
+	streams := api.Streams_ServiceDesc.ServiceName
+	add(streams, "append")
+	add(streams, "delete")
+	add(streams, "read", "position", "events")
+	add(streams, "tombstone")
+	add(gossip.Gossip_ServiceDesc.ServiceName, "read")
+	add(serverfeatures.ServerFeatures_ServiceDesc.ServiceName, "getsupportedmethods")
+	return methods, nil
+}
+
+// members is the Gossip service: the node is a cluster of one.
+type members struct {
+	gossip.UnimplementedGossipServer
+	*Node
+}
+
+func (m members) Read(ctx context.Context, _ *shared.Empty) (*gossip.ClusterInfo, error) {
+	if m.ready() != nil {
+		return nil, status.Error(codes.Unavailable, "the node is not ready")
+	}
+	most, least := uuidBits(m.instance)
+	return &gossip.ClusterInfo{Members: []*gossip.MemberInfo{{
+		InstanceId: &shared.UUID{Value: &shared.UUID_Structured_{Structured: &shared.UUID_Structured{
+			MostSignificantBits: int64(most), LeastSignificantBits: int64(least),
+		}}},
+		TimeStamp:    ticks(m.now()),
+		State:        gossip.MemberInfo_Leader,
+		IsAlive:      true,
+		HttpEndPoint: endPoint(ctx),
+	}}}, nil
+}
+
+// endPoint is the address by which the caller reached the node.
+func endPoint(ctx context.Context) *gossip.EndPoint {
+	caller, ok := peer.FromContext(ctx)
+	if !ok || caller.LocalAddr == nil {
+		return &gossip.EndPoint{}
+	}
+	host, port, err := net.SplitHostPort(caller.LocalAddr.String())
+	if err != nil {
+		return &gossip.EndPoint{Address: caller.LocalAddr.String()}
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		number = 0
+	}
+	return &gossip.EndPoint{Address: host, Port: uint32(number)}
+}

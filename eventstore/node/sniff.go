@@ -1,0 +1,201 @@
+package node
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// How long a new connection may take to show what it is. A client that speaks
+// HTTP/2 and then waits for the server to speak is a gRPC client.
+const (
+	sniffTime   = 10 * time.Second
+	sniffGrace  = 100 * time.Millisecond
+	sniffBytes  = 64 << 10
+	frameHeader = 9
+)
+
+// accept hands each connection to gRPC's own server or to the one for plain
+// HTTP, by what it begins with. It ends with the listener.
+func (n *Node) accept(l net.Listener, grpcLine, httpLine *line) error {
+	for {
+		conn, err := l.Accept()
+		var passing net.Error
+		switch {
+		case err == nil:
+			go route(conn, grpcLine, httpLine)
+		case errors.As(err, &passing) && passing.Timeout():
+		default:
+			return err
+		}
+	}
+}
+
+// route reads the beginning of a connection and passes it on, with what was
+// read in front.
+func route(conn net.Conn, grpcLine, httpLine *line) {
+	s := &sniffer{conn: conn}
+	_ = conn.SetReadDeadline(time.Now().Add(sniffTime))
+	isGRPC, err := s.isGRPC()
+	if err != nil {
+		_ = conn.Close()
+		return
+	}
+	_ = conn.SetReadDeadline(time.Time{})
+	to := httpLine
+	if isGRPC {
+		to = grpcLine
+	}
+	to.pass(&replayed{Conn: conn, front: bytes.NewReader(s.seen.Bytes())})
+}
+
+// sniffer remembers what it reads.
+type sniffer struct {
+	conn net.Conn
+	seen bytes.Buffer
+}
+
+// need reads until n bytes have been seen.
+func (s *sniffer) need(n int) error {
+	if missing := n - s.seen.Len(); missing > 0 {
+		_, err := io.CopyN(&s.seen, s.conn, int64(missing))
+		return err
+	}
+	return nil
+}
+
+// isGRPC reads as far as the first request's headers.
+func (s *sniffer) isGRPC() (bool, error) {
+	for n := 1; n <= len(http2.ClientPreface); n++ {
+		if err := s.need(n); err != nil {
+			return false, err
+		}
+		if s.seen.Bytes()[n-1] != http2.ClientPreface[n-1] {
+			return false, nil
+		}
+	}
+	_ = s.conn.SetReadDeadline(time.Now().Add(sniffGrace))
+	at := len(http2.ClientPreface)
+	for at < sniffBytes {
+		headers, next, err := s.frame(at)
+		var slow net.Error
+		switch {
+		case errors.As(err, &slow) && slow.Timeout():
+			return true, nil
+		case err != nil:
+			return false, err
+		case headers != nil:
+			return hasGRPCContent(headers), nil
+		}
+		at = next
+	}
+	return true, nil
+}
+
+// frame reads the frame at an offset; of a HEADERS frame it returns the header
+// block.
+func (s *sniffer) frame(at int) (headers []byte, next int, err error) {
+	if err := s.need(at + frameHeader); err != nil {
+		return nil, 0, err
+	}
+	head := s.seen.Bytes()[at : at+frameHeader]
+	size := int(binary.BigEndian.Uint32(head) >> 8)
+	kind, flags := http2.FrameType(head[3]), http2.Flags(head[4])
+	next = at + frameHeader + size
+	if next > sniffBytes {
+		return nil, next, nil
+	}
+	if err := s.need(next); err != nil {
+		return nil, 0, err
+	}
+	if kind != http2.FrameHeaders {
+		return nil, next, nil
+	}
+	return headerBlock(s.seen.Bytes()[at+frameHeader:next], flags), next, nil
+}
+
+// headerBlock is a HEADERS frame's payload without padding and priority.
+func headerBlock(payload []byte, flags http2.Flags) []byte {
+	if flags.Has(http2.FlagHeadersPadded) && len(payload) > 0 {
+		padding := int(payload[0])
+		payload = payload[1:max(1, len(payload)-padding)]
+	}
+	if flags.Has(http2.FlagHeadersPriority) {
+		payload = payload[min(5, len(payload)):]
+	}
+	return append([]byte{}, payload...)
+}
+
+// hasGRPCContent says whether a header block is that of a gRPC call. What
+// cannot be read is left to gRPC's server to refuse.
+func hasGRPCContent(block []byte) bool {
+	found := false
+	decoder := hpack.NewDecoder(4096, func(f hpack.HeaderField) {
+		found = found || f.Name == "content-type" && strings.HasPrefix(f.Value, grpcContent)
+	})
+	_, err := decoder.Write(block)
+	return found || err != nil
+}
+
+// replayed is a connection whose beginning was read already.
+type replayed struct {
+	net.Conn
+	front *bytes.Reader
+}
+
+func (c *replayed) Read(p []byte) (int, error) {
+	if c.front != nil {
+		if c.front.Len() > 0 {
+			return c.front.Read(p)
+		}
+		c.front = nil
+	}
+	return c.Conn.Read(p)
+}
+
+// line is a listener whose connections were accepted by another.
+type line struct {
+	addr   net.Addr
+	conns  chan net.Conn
+	once   sync.Once
+	closed chan struct{}
+}
+
+func newLine(addr net.Addr) *line {
+	return &line{addr: addr, conns: make(chan net.Conn), closed: make(chan struct{})}
+}
+
+func (l *line) pass(conn net.Conn) {
+	select {
+	case l.conns <- conn:
+	case <-l.closed:
+		_ = conn.Close()
+	}
+}
+
+// Accept returns the next connection that was passed on.
+func (l *line) Accept() (net.Conn, error) {
+	select {
+	case conn := <-l.conns:
+		return conn, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close ends Accept; connections that were accepted go on.
+func (l *line) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
+// Addr is the address of the listener that accepts.
+func (l *line) Addr() net.Addr { return l.addr }

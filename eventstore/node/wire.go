@@ -1,0 +1,175 @@
+package node
+
+import (
+	"encoding/binary"
+	"strconv"
+
+	"github.com/google/uuid"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// frame is a message that is encoded already. Events go out this way: they
+// are the bulk of what the node sends, and need no message objects.
+type frame []byte
+
+// codec is gRPC's own for protobuf, and passes frames through.
+type codec struct{ encoding.CodecV2 }
+
+func newCodec() codec { return codec{encoding.GetCodecV2(proto.Name)} }
+
+func (c codec) Marshal(v any) (mem.BufferSlice, error) {
+	if f, ok := v.(*frame); ok {
+		return mem.BufferSlice{mem.SliceBuffer(*f)}, nil
+	}
+	return c.CodecV2.Marshal(v)
+}
+
+// Field numbers of ReadResp and what it holds.
+const (
+	fieldRespEvent = 1
+
+	fieldEventEvent  = 1
+	fieldEventLink   = 2
+	fieldEventCommit = 3
+
+	fieldRecordedID       = 1
+	fieldRecordedStream   = 2
+	fieldRecordedRevision = 3
+	fieldRecordedPrepare  = 4
+	fieldRecordedCommit   = 5
+	fieldRecordedMetadata = 6
+	fieldRecordedCustom   = 7
+	fieldRecordedData     = 8
+
+	fieldStreamName     = 3
+	fieldUUIDStructured = 1
+	fieldUUIDString     = 2
+)
+
+// resolved is an event as it is sent: through a link, or by itself.
+type resolved struct {
+	event *record // nil: the link leads nowhere
+	link  *record
+}
+
+// original is the record that stands where it was read.
+func (r resolved) original() *record {
+	if r.link != nil {
+		return r.link
+	}
+	return r.event
+}
+
+// appendReadEvent encodes a ReadResp that holds an event.
+func appendReadEvent(buf []byte, r resolved, textIDs bool) []byte {
+	position := r.original().position
+	size := protowire.SizeTag(fieldEventCommit) + protowire.SizeVarint(position)
+	sizes := [2]int{}
+	for i, rec := range [2]*record{r.event, r.link} {
+		if rec != nil {
+			sizes[i] = recordedSize(rec, textIDs)
+			size += fieldSize(sizes[i])
+		}
+	}
+	buf = appendHeader(buf, fieldRespEvent, size)
+	if r.event != nil {
+		buf = appendRecorded(appendHeader(buf, fieldEventEvent, sizes[0]), r.event, textIDs)
+	}
+	if r.link != nil {
+		buf = appendRecorded(appendHeader(buf, fieldEventLink, sizes[1]), r.link, textIDs)
+	}
+	return appendVarint(buf, fieldEventCommit, position)
+}
+
+const (
+	metaType        = "type"
+	metaContentType = "content-type"
+	metaCreated     = "created"
+
+	contentJSON   = "application/json"
+	contentBinary = "application/octet-stream"
+
+	textIDLen = 36
+	maxDigits = 20
+)
+
+func contentType(r *record) string {
+	if r.json {
+		return contentJSON
+	}
+	return contentBinary
+}
+
+// recordedSize is the length of what appendRecorded appends.
+func recordedSize(r *record, textIDs bool) int {
+	size := fieldSize(uuidSize(r.id, textIDs)) + fieldSize(fieldSize(len(r.stream)))
+	size += varintSize(r.revision) + 2*varintSize(r.position)
+	size += entrySize(metaType, r.kind) + entrySize(metaContentType, contentType(r)) + entrySize(metaCreated, created(r, make([]byte, 0, maxDigits)))
+	return size + fieldSize(len(r.metadata)) + fieldSize(len(r.data))
+}
+
+func appendRecorded(buf []byte, r *record, textIDs bool) []byte {
+	buf = appendUUID(appendHeader(buf, fieldRecordedID, uuidSize(r.id, textIDs)), r.id, textIDs)
+	buf = appendText(appendHeader(buf, fieldRecordedStream, fieldSize(len(r.stream))), fieldStreamName, r.stream)
+	buf = appendVarint(buf, fieldRecordedRevision, r.revision)
+	buf = appendVarint(buf, fieldRecordedPrepare, r.position)
+	buf = appendVarint(buf, fieldRecordedCommit, r.position)
+	buf = appendEntry(buf, metaType, r.kind)
+	buf = appendEntry(buf, metaContentType, contentType(r))
+	buf = appendEntry(buf, metaCreated, created(r, make([]byte, 0, maxDigits)))
+	buf = appendText(buf, fieldRecordedCustom, r.metadata)
+	return appendText(buf, fieldRecordedData, r.data)
+}
+
+func created[B ~[]byte](r *record, buf B) B { return strconv.AppendInt(buf, r.created, 10) }
+
+func uuidBits(id uuid.UUID) (most, least uint64) {
+	return binary.BigEndian.Uint64(id[:8]), binary.BigEndian.Uint64(id[8:])
+}
+
+func uuidSize(id uuid.UUID, text bool) int {
+	if text {
+		return fieldSize(textIDLen)
+	}
+	most, least := uuidBits(id)
+	return fieldSize(varintSize(most) + varintSize(least))
+}
+
+func appendUUID(buf []byte, id uuid.UUID, text bool) []byte {
+	if text {
+		return appendText(buf, fieldUUIDString, id.String())
+	}
+	most, least := uuidBits(id)
+	buf = appendHeader(buf, fieldUUIDStructured, varintSize(most)+varintSize(least))
+	return appendVarint(appendVarint(buf, 1, most), 2, least)
+}
+
+// fieldSize is the length of a field whose contents have n bytes; all field
+// numbers here take one byte.
+func fieldSize(n int) int { return 1 + protowire.SizeBytes(n) }
+
+func varintSize(v uint64) int { return 1 + protowire.SizeVarint(v) }
+
+func entrySize[T ~string | ~[]byte](key string, value T) int {
+	return fieldSize(fieldSize(len(key)) + fieldSize(len(value)))
+}
+
+func appendHeader(buf []byte, field protowire.Number, size int) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(buf, field, protowire.BytesType), uint64(size))
+}
+
+func appendText[T ~string | ~[]byte](buf []byte, field protowire.Number, text T) []byte {
+	return append(appendHeader(buf, field, len(text)), text...)
+}
+
+func appendVarint(buf []byte, field protowire.Number, v uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(buf, field, protowire.VarintType), v)
+}
+
+func appendEntry[T ~string | ~[]byte](buf []byte, key string, value T) []byte {
+	buf = appendHeader(buf, fieldRecordedMetadata, fieldSize(len(key))+fieldSize(len(value)))
+	return appendText(appendText(buf, 1, key), 2, value)
+}
