@@ -16,9 +16,6 @@ import (
 	"hexarena/eventstore"
 )
 
-// streamPrefix begins the name of every match's stream.
-const streamPrefix = "match-"
-
 // play is one match while it is being played. All of it belongs to the match's
 // goroutine; what a line's reader touches is the seats', under their locks.
 type play struct {
@@ -54,7 +51,7 @@ func (r *Referee) play(ctx context.Context, s ladder.Seating) error {
 	}
 	p := &play{
 		config: &r.config, clock: r.clock, seating: s, mode: mode,
-		stream:   eventstore.StreamID(streamPrefix + s.MatchID),
+		stream:   eventstore.StreamID(match.Stream(s.MatchID)),
 		state:    match.New(server),
 		expected: eventstore.NoStream,
 	}
@@ -71,21 +68,21 @@ func (r *Referee) play(ctx context.Context, s ladder.Seating) error {
 }
 
 // enter brings the match to where it stands: started, or folded from the log
-// and claimed. It dials nobody before that is stored.
+// and claimed. A match of the log is claimed before anyone is dialled.
 func (p *play) enter(ctx context.Context) error {
-	if err := p.load(ctx); err != nil {
+	if err := p.load(ctx); err != nil || p.state.Over() {
+		return err
+	}
+	if err := p.acquaint(ctx); err != nil {
 		return err
 	}
 	if p.expected == eventstore.NoStream {
 		return p.start(ctx)
 	}
-	p.arrange(nil)
-	if p.state.Over() {
-		return nil
-	}
 	if err := p.append(ctx, []match.Event{match.Claimed{Player: p.config.Player}}); err != nil {
 		return err
 	}
+	p.arrange(nil)
 	p.log().Info("match goes on", "turn", p.state.Game.Turn, "played", p.played)
 	return nil
 }

@@ -9,17 +9,21 @@ import (
 	"hexarena/domain/match"
 )
 
-// startTime is how long a match waits for its bots' upgrade answers at most;
-// a shorter decision time bounds it too.
-const startTime = 5 * time.Second
+const (
+	// startTime is how long a match waits for its bots' upgrade answers at
+	// most; a shorter decision time bounds it too.
+	startTime = 5 * time.Second
+
+	// How long a match waits for a directory that does not know its bots, and
+	// how often it looks.
+	directoryTime  = time.Minute
+	directoryPause = 100 * time.Millisecond
+)
 
 // start dials all bots at once, for their lines and nonces, and opens the match
 // with whoever has answered.
 func (p *play) start(ctx context.Context) error {
-	bots, err := p.entrants()
-	if err != nil {
-		return err
-	}
+	bots := p.entrants()
 	seats := make([]*seat, len(bots))
 	for i := range bots {
 		seats[i] = p.newSeat(bots[i].BotID)
@@ -49,18 +53,37 @@ func (p *play) start(ctx context.Context) error {
 	return nil
 }
 
-// entrants are the bots in table order. One that the directory does not know
-// keeps the match waiting: whoever calls Play again tries again.
-func (p *play) entrants() ([]match.Seat, error) {
+// acquaint waits until the directory knows every bot of the table: after a
+// start of ours it may be behind, and no bot is charged for that.
+func (p *play) acquaint(ctx context.Context) error {
+	until := p.clock.now() + directoryTime
+	for _, e := range p.seating.Bots {
+		for !p.knows(e.BotID) {
+			if p.clock.now() >= until {
+				return fmt.Errorf("bot %s is not in the directory", e.BotID)
+			}
+			p.clock.wait(ctx, p.clock.now()+directoryPause, nil)
+			if ctx.Err() != nil {
+				return errStopped
+			}
+		}
+	}
+	return nil
+}
+
+func (p *play) knows(botID string) bool {
+	_, ok := p.config.Bots(botID)
+	return ok
+}
+
+// entrants are the bots in table order.
+func (p *play) entrants() []match.Seat {
 	seats := make([]match.Seat, len(p.seating.Bots))
 	for i, e := range p.seating.Bots {
-		bot, ok := p.config.Bots(e.BotID)
-		if !ok {
-			return nil, fmt.Errorf("bot %s is not in the directory", e.BotID)
-		}
+		bot, _ := p.config.Bots(e.BotID)
 		seats[i] = match.Seat{BotID: e.BotID, BotName: bot.Name, OwnerID: bot.OwnerID, Mu: e.Mu, Sigma: e.Sigma}
 	}
-	return seats, nil
+	return seats
 }
 
 func (p *play) table() match.Table {

@@ -79,10 +79,32 @@ func TestStartWaits(t *testing.T) {
 	}
 }
 
+// TestDirectoryIsBehind: a match waits for a directory that does not know its
+// bots yet, before it starts and before it goes on, and no clock runs.
+func TestDirectoryIsBehind(t *testing.T) {
+	inWorld(t, 3, func(w *world) {
+		w.stopAfter(match.DiceRolled{})
+		for range 2 {
+			w.bots[0].unknown.Store(true)
+			r := w.referee("player")
+			r.Play(w.seating())
+			time.AfterFunc(40*time.Second, func() { w.bots[0].unknown.Store(false) })
+			<-time.After(39 * time.Second)
+			require.Equal(t, 1, r.Running())
+			stored := len(w.events())
+			r.Wait()
+			require.Greater(t, len(w.events()), stored)
+			w.log.fault = nil
+		}
+		require.Len(t, w.ladder.finished, 1)
+		require.Equal(t, []int{0, 0, 0}, w.strikes())
+	})
+}
+
 // TestCannotStart leaves the match alone, dialling nobody.
 func TestCannotStart(t *testing.T) {
 	tests := map[string]func(w *world, s *ladder.Seating){
-		"an unknown bot":     func(w *world, _ *ladder.Seating) { w.bots[2].unknown = true },
+		"an unknown bot":     func(w *world, _ *ladder.Seating) { w.bots[2].unknown.Store(true) },
 		"an unknown mode":    func(_ *world, s *ladder.Seating) { s.Mode = "chess" },
 		"no seed key":        func(_ *world, s *ladder.Seating) { s.SeedKey = "gone" },
 		"another commitment": func(_ *world, s *ladder.Seating) { s.Commitment[0]++ },
@@ -97,7 +119,7 @@ func TestCannotStart(t *testing.T) {
 				r.Wait()
 				require.Empty(t, w.events())
 				require.Zero(t, w.bots[0].dials)
-				w.bots[2].unknown = false
+				w.bots[2].unknown.Store(false)
 				r.Play(w.seating())
 				r.Wait()
 				require.Len(t, w.ladder.finished, 1)

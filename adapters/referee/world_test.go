@@ -73,7 +73,7 @@ func (w *world) referee(player string) *Referee {
 		SeedKey: func(id string) ([]byte, bool) { return testKey, id == "k1" },
 		Bots: func(id string) (Bot, bool) {
 			b := w.bot(id)
-			return Bot{Name: "Bot " + id, OwnerID: "owner", URL: "ws://" + id}, b != nil && !b.unknown
+			return Bot{Name: "Bot " + id, OwnerID: "owner", URL: "ws://" + id}, b != nil && !b.unknown.Load()
 		},
 		Dial: func(ctx context.Context, url, matchID, commitment string, receive func([]byte, string)) (Line, string, error) {
 			require.Equal(w.t, testMatch, matchID)
@@ -273,7 +273,7 @@ type fakeBot struct {
 	world   *world
 	id      string
 	nonce   string
-	unknown bool                        // to the directory
+	unknown atomic.Bool                 // to the directory
 	script  func(c call) (handled bool) // else the bot answers lawfully
 	refuse  func(ctx context.Context, nth int) error
 	greet   func(l *fakeLine) // on a new line

@@ -85,4 +85,4 @@ func (c nodeCmd) Run(ctx context.Context, s streams) error {
 func (c benchLog) Run(ctx context.Context, s streams) error { return BenchLog(ctx, s.out, c) }
 
 // Run runs `arena bench engine`.
-func (c benchEngine) Run(s streams) error { return BenchEngine(s.out, c, nil) }
+func (c benchEngine) Run(s streams) error { return BenchEngine(s.out, c, viewMicros) }

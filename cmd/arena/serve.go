@@ -276,10 +276,10 @@ func (a *arena) sender() string {
 	return "arena@" + u.Hostname()
 }
 
-// newServer bounds how long a caller may take to send its request; answers
-// have no bound, since streams have no end.
+// newServer bounds how long a caller may take to send its headers. It sets no
+// ReadTimeout, which would end long answers; bodies have a deadline of their own.
 func newServer(h http.Handler) *http.Server {
-	return &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10}
+	return &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10}
 }
 
 // run serves and plays until ctx ends or a part fails, and then stops in the
