@@ -13,7 +13,7 @@ import (
 func TestLegalIsExactlyWhatCheckAllows(t *testing.T) {
 	candidates := everyAction()
 	seen := map[Type]int{}
-	for game := range 40 {
+	for game := range 16 {
 		rng := NewRand(uint64(game))
 		s := New(randomSeed(&rng), 3+game%2)
 		for step := 0; !s.Over; step++ {

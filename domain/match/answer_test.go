@@ -123,6 +123,20 @@ func TestActionsAreStoredAsSent(t *testing.T) {
 	require.Equal(t, "hé!", a.talk)
 }
 
+// A frame of many keys is read in time that grows with it alone.
+func TestDuplicatesAmongManyKeys(t *testing.T) {
+	var b strings.Builder
+	for i := range 9000 {
+		fmt.Fprintf(&b, `"%d":0,`, i)
+	}
+	_, err := parseJSON([]byte("{" + b.String() + `"x":1}`))
+	require.NoError(t, err)
+	for _, again := range []string{"3", "8999"} {
+		_, err = parseJSON([]byte("{" + b.String() + `"` + again + `":1}`))
+		require.ErrorContains(t, err, "duplicate")
+	}
+}
+
 func TestStoredAnswersAreCut(t *testing.T) {
 	require.Equal(t, "a\uFFFDb", stored([]byte("a\xffb")))
 	long := stored([]byte("a" + strings.Repeat("é", 4000)))

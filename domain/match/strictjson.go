@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -49,9 +50,7 @@ func parseJSON(raw []byte) (value, error) {
 	if !json.Valid(raw) {
 		return value{}, errors.New("not one JSON value")
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	p := parser{raw: raw, dec: dec}
+	p := parser{rest: raw}
 	return p.value()
 }
 
@@ -78,64 +77,123 @@ func checkDepth(raw []byte) error {
 	return nil
 }
 
-// parser builds values from text that is known to be valid.
-type parser struct {
-	raw []byte
-	dec *json.Decoder
+// parser cuts text that is known to be valid JSON into values.
+type parser struct{ rest []byte }
+
+// next skips white space and the signs between values, and returns the byte
+// that follows.
+func (p *parser) next() byte {
+	for {
+		switch p.rest[0] {
+		case ' ', '\t', '\r', '\n', ',', ':':
+			p.rest = p.rest[1:]
+		default:
+			return p.rest[0]
+		}
+	}
 }
 
-func (p *parser) value() (value, error) {
-	from := p.dec.InputOffset()
-	token, err := p.dec.Token()
-	if err != nil {
-		return value{}, err
-	}
-	var v value
-	switch token {
-	case json.Delim('{'):
+func (p *parser) value() (v value, err error) {
+	first := p.next()
+	from := p.rest
+	switch first {
+	case '{':
 		v.members, err = p.members()
-	case json.Delim('['):
+	case '[':
 		v.items, err = p.items()
+	case '"':
+		p.skipString()
+	default:
+		p.rest = p.rest[len(scalar(p.rest)):]
 	}
-	if err != nil {
-		return value{}, err
-	}
-	v.raw = bytes.TrimLeft(p.raw[from:p.dec.InputOffset()], " \t\r\n:,")
-	return v, nil
+	v.raw = from[:len(from)-len(p.rest)]
+	return v, err
 }
 
-func (p *parser) members() ([]member, error) {
-	var list []member
-	seen := map[string]bool{}
-	for p.dec.More() {
-		token, err := p.dec.Token()
+// scalar is the number or word that text begins with.
+func scalar(text []byte) []byte {
+	if i := bytes.IndexAny(text, " \t\r\n,]}"); i >= 0 {
+		return text[:i]
+	}
+	return text
+}
+
+func (p *parser) skipString() {
+	i := 1
+	for p.rest[i] != '"' {
+		if p.rest[i] == '\\' {
+			i++
+		}
+		i++
+	}
+	p.rest = p.rest[i+1:]
+}
+
+func (p *parser) members() (list []member, err error) {
+	var seen keys
+	p.rest = p.rest[1:]
+	for p.next() != '}' {
+		key, err := p.key()
 		if err != nil {
 			return nil, err
 		}
-		key, _ := token.(string)
-		if seen[key] {
+		if seen.add(key, list) {
 			return nil, fmt.Errorf("duplicate key %q", key)
 		}
-		seen[key] = true
 		v, err := p.value()
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, member{key, v})
 	}
-	_, err := p.dec.Token()
-	return list, err
+	p.rest = p.rest[1:]
+	return list, nil
 }
 
-func (p *parser) items() ([]value, error) {
-	var list []value
-	for p.dec.More() {
+// keys finds duplicates: in a short list by looking, in a long one, such as a
+// hostile frame may hold, by a map.
+type keys map[string]bool
+
+const fewKeys = 16
+
+// add says whether list, or a key added before, has the key.
+func (k *keys) add(key string, list []member) bool {
+	if len(list) < fewKeys {
+		return slices.ContainsFunc(list, func(m member) bool { return m.key == key })
+	}
+	if *k == nil {
+		*k = keys{}
+		for _, m := range list {
+			(*k)[m.key] = true
+		}
+	}
+	found := (*k)[key]
+	(*k)[key] = true
+	return found
+}
+
+// key reads the name of a member.
+func (p *parser) key() (string, error) {
+	from := p.rest
+	p.skipString()
+	raw := from[:len(from)-len(p.rest)]
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1]), nil
+	}
+	var key string
+	err := json.Unmarshal(raw, &key)
+	return key, err
+}
+
+func (p *parser) items() (list []value, err error) {
+	p.rest = p.rest[1:]
+	for p.next() != ']' {
 		v, err := p.value()
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, v)
 	}
-	_, err := p.dec.Token()
-	return list, err
+	p.rest = p.rest[1:]
+	return list, nil
 }
