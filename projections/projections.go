@@ -42,8 +42,8 @@ func New(log eventstore.Log, model Model, logger *slog.Logger) *Runner {
 // the model's answers stay those of before.
 func (r *Runner) Run(ctx context.Context) error {
 	err := r.follow(ctx, func() bool { return false })
-	if ctx.Err() != nil {
-		return nil
+	if r.Err() == nil && ctx.Err() != nil {
+		return nil //nolint:nilerr // the caller ended it
 	}
 	r.logger.Error("projection stopped", "error", err)
 	return err

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"fmt"
 	"net/http"
 
 	"hexarena/domain/owner"
@@ -34,7 +33,7 @@ func (s *Server) registerAccount() {
 }
 
 func (s *Server) getMe(c *call, _ *nothing) (*accountOutput, error) {
-	account, err := s.load(c.ctx, c.caller.OwnerID)
+	account, err := c.mine()
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +41,7 @@ func (s *Server) getMe(c *call, _ *nothing) (*accountOutput, error) {
 }
 
 func (s *Server) patchMe(c *call, in *accountPatch) (*accountOutput, error) {
-	account, err := s.load(c.ctx, c.caller.OwnerID)
+	account, err := c.mine()
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +82,7 @@ func (c *call) claimHandle(handle string) error {
 	_, _, err := names.Handle(c.ctx, c.server.Log, handleStream(handle), owner.Name{}, c.meta, func(n owner.Name) ([]owner.Event, error) {
 		abandoned := false
 		if n.Contested(me, c.meta.At) {
-			holder, err := c.server.load(c.ctx, n.OwnerID)
+			holder, err := c.server.Accounts.Load(c.ctx, n.OwnerID)
 			if err != nil {
 				return nil, err
 			}
@@ -107,26 +106,9 @@ func handleStream(handle string) eventstore.StreamID {
 // accountOf is an account as its owner sees it, with the address, which only
 // the address stream holds.
 func (c *call) accountOf(a owner.Account) (*accountOutput, error) {
-	email, err := c.server.address(c, a.ID)
+	email, err := c.server.Accounts.Address(c.ctx, a.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &accountOutput{accountBody{ID: a.ID, Name: a.Handle, Email: email}}, nil
-}
-
-func (s *Server) address(c *call, ownerID string) (string, error) {
-	stream := eventstore.StreamID(owner.AddressStream(ownerID))
-	for r, err := range s.Log.Read(c.ctx, stream, eventstore.EndRevision, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {
-		if err != nil {
-			return "", fmt.Errorf("read %s: %w", stream, err)
-		}
-		event, err := owner.Decode(r.Type, r.Data)
-		if err != nil {
-			return "", fmt.Errorf("%s@%d: %w", r.Stream, r.Revision, err)
-		}
-		if set, ok := event.(owner.AddressSet); ok {
-			return set.Address, nil
-		}
-	}
-	return "", fmt.Errorf("%s holds no address", stream)
 }

@@ -24,6 +24,7 @@ import (
 
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
+	"hexarena/projections/accounts"
 )
 
 // Authenticator shows who calls. In each call m.At is now. It refuses with
@@ -62,9 +63,11 @@ type Directory interface {
 	Wait(ctx context.Context, p eventstore.Position) error
 }
 
-// Options plug a Server together; all fields are needed but Home and Logger.
+// Options plug a Server together; all fields are needed but Accounts, Home and
+// Logger.
 type Options struct {
 	Log            eventstore.Log
+	Accounts       Accounts // nil: read from Log at every request
 	Auth           Authenticator
 	ParsePublicKey func(text string) (ed25519.PublicKey, error)
 	Checker        Checker
@@ -84,16 +87,19 @@ type Server struct {
 	echo      *echo.Echo
 	api       huma.API
 	crossSite *http.CrossOriginProtection
-	locks     ownerLocks
 }
 
 // New returns a Server, or what is wrong with its options.
 func New(o Options) (*Server, error) {
-	if o.Log == nil || o.Auth == nil || o.ParsePublicKey == nil || o.Checker == nil || o.Directory == nil || o.Now == nil {
+	if o.Log == nil || o.Auth == nil || o.ParsePublicKey == nil || o.Checker == nil || o.Directory == nil ||
+		o.Matches == nil || o.Leaderboard == nil || o.Now == nil {
 		return nil, errors.New("api: an option is missing")
 	}
 	if len(o.PlatformKey) != ed25519.PublicKeySize {
 		return nil, errors.New("api: the platform key must have 32 bytes")
+	}
+	if o.Accounts == nil {
+		o.Accounts = accounts.New(o.Log)
 	}
 	if o.Home == "" {
 		o.Home = "/me"

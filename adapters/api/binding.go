@@ -15,8 +15,8 @@ import (
 //
 //   - fields tagged `path:"name"` are strings;
 //   - fields tagged `query:"name"` are strings or integers, or pointers to them
-//     where absence matters; `required:"true"`, `enum:"a,b"`, `minimum` and
-//     `maximum` bound them;
+//     where absence matters; `required:"true"`, `enum:"a,b"`, `minLength:"1"`,
+//     `minimum` and `maximum` bound them;
 //   - the fields of Body are what their `json` tags name; those without
 //     `omitempty` are required, and null is a value for none.
 //
@@ -32,6 +32,7 @@ type parameter struct {
 	name     string
 	field    reflect.StructField
 	required bool
+	nonEmpty bool
 	enum     []string
 	min, max *int
 }
@@ -59,7 +60,7 @@ func bindingOf(in reflect.Type) binding {
 }
 
 func queryParameter(name string, f reflect.StructField) parameter {
-	p := parameter{name: name, field: f, required: f.Tag.Get("required") == "true"}
+	p := parameter{name: name, field: f, required: f.Tag.Get("required") == "true", nonEmpty: f.Tag.Get("minLength") == "1"}
 	if enum := f.Tag.Get("enum"); enum != "" {
 		p.enum = strings.Split(enum, ",")
 	}
@@ -124,6 +125,8 @@ func (p parameter) setQuery(field reflect.Value, given []string) string {
 		return ""
 	case p.enum != nil && !slices.Contains(p.enum, given[0]):
 		return "must be one of " + strings.Join(p.enum, ", ")
+	case p.nonEmpty && given[0] == "":
+		return "must not be empty"
 	}
 	if field.Kind() == reflect.Pointer {
 		field.Set(reflect.New(field.Type().Elem()))

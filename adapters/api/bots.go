@@ -82,7 +82,7 @@ func (s *Server) registerBots() {
 
 // findBot refuses a bot that is not one of the caller's, and keeps the account.
 func findBot[In interface{ botID() string }](c *call, in In) error {
-	account, err := c.server.load(c.ctx, c.caller.OwnerID)
+	account, err := c.mine()
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (s *Server) registerBot(c *call, in *botInput) (*botOutput, error) {
 	if err := s.allowed(bot.URL); err != nil {
 		return nil, err
 	}
-	account, err := s.load(c.ctx, c.caller.OwnerID)
+	account, err := c.mine()
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (s *Server) registerBot(c *call, in *botInput) (*botOutput, error) {
 }
 
 func (s *Server) listBots(c *call, in *botsQuery) (*botsOutput, error) {
-	account, err := s.load(c.ctx, c.caller.OwnerID)
+	account, err := c.mine()
 	if err != nil {
 		return nil, err
 	}

@@ -98,6 +98,10 @@ func (c *call) answer(status int, out any) error {
 		return fmt.Errorf("encode an answer: %w", err)
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if c.compresses(len(encoded)) {
+		writeCompressed(w, status, encoded)
+		return nil
+	}
 	w.WriteHeader(status)
 	_, _ = w.Write(encoded) // who went away needs no answer
 	return nil

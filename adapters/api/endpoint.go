@@ -55,7 +55,7 @@ func register[In, Out any](s *Server, e endpoint[In, Out]) {
 	})
 }
 
-// serve answers a call: the refusals are in the order of decisions.md, "Order of
+// serve answers a call: the refusals are in the order of docs/protocol.md, "Order of
 // refusals".
 func (e *endpoint[In, Out]) serve(c *call, b binding) error {
 	if err := c.server.crossSite.Check(c.request); err != nil {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"net/mail"
@@ -38,6 +39,7 @@ type arena struct {
 	url      string
 	mails    string
 	platform ed25519.PublicKey
+	read     *readSide
 
 	mu     sync.Mutex
 	now    time.Time
@@ -49,11 +51,12 @@ type arena struct {
 	waited []eventstore.Position
 }
 
-// faultyLog is away when told so.
+// faultyLog is away when told so: for writers, or for who reads a stream.
 type faultyLog struct {
 	*memory.Log
-	mu   sync.Mutex
-	away bool
+	mu     sync.Mutex
+	away   bool
+	unread bool
 }
 
 func (l *faultyLog) setAway(away bool) {
@@ -72,6 +75,24 @@ func (l *faultyLog) Append(ctx context.Context, id eventstore.StreamID, e events
 	return l.Log.Append(ctx, id, e, events...)
 }
 
+func (l *faultyLog) setUnread(unread bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.unread = unread
+}
+
+func (l *faultyLog) Read(ctx context.Context, id eventstore.StreamID, from eventstore.Revision, o eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
+	l.mu.Lock()
+	away := l.unread
+	l.mu.Unlock()
+	if away {
+		return func(yield func(eventstore.Recorded, error) bool) {
+			yield(eventstore.Recorded{}, eventstore.ErrUnavailable)
+		}
+	}
+	return l.Log.Read(ctx, id, from, o)
+}
+
 func newArena(t *testing.T) *arena {
 	t.Helper()
 	a := &arena{
@@ -79,6 +100,7 @@ func newArena(t *testing.T) *arena {
 		owners: map[string]string{}, urls: map[string]error{}, checks: map[string][]api.Step{},
 		platform: ed25519.NewKeyFromSeed(make([]byte, 32)).Public().(ed25519.PublicKey),
 	}
+	a.read = newReadSide(t, a.log)
 	clock := func() time.Time { a.mu.Lock(); defer a.mu.Unlock(); return a.now }
 	mailer, err := arenamail.Open("file:"+a.mails, "arena@arena.example", clock)
 	require.NoError(t, err)
@@ -87,7 +109,7 @@ func newArena(t *testing.T) *arena {
 	require.NoError(t, err)
 	a.server, err = api.New(api.Options{
 		Log: a.log, Auth: service, ParsePublicKey: auth.ParsePublicKey, Checker: a, Directory: a,
-		PlatformKey: a.platform, BaseURL: base, Now: clock,
+		Matches: a.read.list, Leaderboard: a.read, PlatformKey: a.platform, BaseURL: base, Now: clock,
 	})
 	require.NoError(t, err)
 	httpServer := httptest.NewServer(a.server)

@@ -56,7 +56,7 @@ func (s *Server) registerKeys() {
 
 // findKey refuses a key that is not one of the caller's.
 func findKey(c *call, in *keyPath) error {
-	account, err := c.server.load(c.ctx, c.caller.OwnerID)
+	account, err := c.mine()
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func findKey(c *call, in *keyPath) error {
 }
 
 func (s *Server) listKeys(c *call, _ *nothing) (*keysOutput, error) {
-	account, err := s.load(c.ctx, c.caller.OwnerID)
+	account, err := c.mine()
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,8 +23,8 @@ type Matches interface {
 type matchesQuery struct {
 	Mode   string `query:"mode" enum:"standard,parley"`
 	Status string `query:"status" enum:"running,completed,aborted"`
-	Bot    string `query:"bot" doc:"Matches that this bot plays or played."`
-	Before string `query:"before" doc:"Continue behind this match."`
+	Bot    string `query:"bot" minLength:"1" doc:"Matches that this bot plays or played."`
+	Before string `query:"before" minLength:"1" doc:"Continue behind this match."`
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" doc:"50 by default."`
 }
 
@@ -81,21 +82,20 @@ func (s *Server) registerMatches() {
 	})
 	register(s, endpoint[matchPath, matchOutput]{
 		id: "get-match", method: http.MethodGet, path: "/matches/{id}", tag: "matches", summary: "The record of a match; its seed and replay once it has ended",
-		run: s.getMatch,
+		find: func(_ *call, in *matchPath) error { _, err := s.summary(in.ID); return err },
+		run:  s.getMatch,
 	})
 	register(s, endpoint[framesQuery, framesOutput]{
 		id: "get-frames", method: http.MethodGet, path: "/matches/{id}/frames", tag: "matches", summary: "The public board after every event",
-		find: func(c *call, in *framesQuery) error { _, err := s.summary(in.ID); return err },
+		find: func(_ *call, in *framesQuery) error { _, err := s.summary(in.ID); return err },
 		run:  s.getFrames,
 	})
 }
 
 func (s *Server) listMatches(_ *call, in *matchesQuery) (*matchesOutput, error) {
-	q := matches.Query{Mode: in.Mode, Status: in.Status, BotID: in.Bot, Before: in.Before, Limit: defaultPage}
-	if in.Limit > 0 {
-		q.Limit = in.Limit
-	}
-	page, next, known := s.Matches.List(q)
+	page, next, known := s.Matches.List(matches.Query{
+		Mode: in.Mode, Status: in.Status, BotID: in.Bot, Before: in.Before, Limit: cmp.Or(in.Limit, defaultPage),
+	})
 	if !known {
 		return nil, invalidQuery("before", "must be the id of a match")
 	}
@@ -112,7 +112,7 @@ func (s *Server) getMatch(c *call, in *matchPath) (*matchOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := s.history(c.ctx, in.ID)
+	h, err := s.history(c.ctx, summary)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (s *Server) getFrames(c *call, in *framesQuery) (*framesOutput, error) {
 	if n, err := strconv.Atoi(in.Seat); err == nil && n >= len(summary.Players) {
 		return nil, invalidQuery("seat", "nobody plays at that seat")
 	}
-	h, err := s.history(c.ctx, in.ID)
+	h, err := s.history(c.ctx, summary)
 	if err != nil {
 		return nil, err
 	}
@@ -144,30 +144,21 @@ func (s *Server) getFrames(c *call, in *framesQuery) (*framesOutput, error) {
 	out.Body.MatchID = in.ID
 	board := h.Board()
 	out.Body.Board = framesBoard{board.Hexes, board.Ports}
-	out.Body.Frames = window(in.frames(&h, ended), in.After, in.Limit)
+	out.Body.Frames = in.frames(&h, ended)
 	return out, nil
 }
 
-// frames are those that were asked for, all of them.
+// frames are those that were asked for.
 func (q *framesQuery) frames(h *frames.History, ended bool) []match.Frame {
+	w := frames.Window{After: q.After, Limit: q.Limit}
 	switch q.Seat {
 	case "":
-		return h.Frames(ended)
+		return h.Frames(ended, w)
 	case "all":
-		return h.OpenFrames(match.AllHands)
+		return h.OpenFrames(match.AllHands, w)
 	default:
-		return h.OpenFrames(match.HandsOf(q.Seat[0] - '0'))
+		return h.OpenFrames(match.HandsOf(q.Seat[0]-'0'), w)
 	}
-}
-
-// window cuts frames, whose seqs run from 1, to those behind after, limit at
-// the most where it is above zero.
-func window(list []match.Frame, after, limit int) []match.Frame {
-	list = list[min(after, len(list)):]
-	if limit > 0 {
-		list = list[:min(limit, len(list))]
-	}
-	return list
 }
 
 // summary finds a match that has started.
@@ -179,10 +170,15 @@ func (s *Server) summary(id string) (matches.Summary, error) {
 	return m, nil
 }
 
-func (s *Server) history(ctx context.Context, id string) (frames.History, error) {
-	h, err := frames.Read(ctx, s.Log, id)
-	if errors.Is(err, frames.ErrNoMatch) {
-		return h, fmt.Errorf("match %s is listed and has no stream: %w", id, err)
+// history reads a match's stream. That the list and the stream contradict each
+// other is our fault.
+func (s *Server) history(ctx context.Context, m matches.Summary) (frames.History, error) {
+	h, err := frames.Read(ctx, s.Log, m.ID)
+	switch {
+	case errors.Is(err, frames.ErrNoMatch):
+		return h, fmt.Errorf("match %s is listed and has no stream: %w", m.ID, err)
+	case err == nil && m.Status != matches.Running && !h.Ended():
+		return h, fmt.Errorf("match %s is %s and its stream has no end", m.ID, m.Status)
 	}
 	return h, err
 }

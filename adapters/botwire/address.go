@@ -12,7 +12,7 @@ import (
 const maxURL = 2048
 
 // Allowed says whether a bot may have this URL, as far as the text of it tells
-// (Resources, Bot; decisions.md, "Bot URLs"). It sends nothing and looks no
+// (Resources, Bot; docs/protocol.md, "Bot URLs"). It sends nothing and looks no
 // name up: the addresses behind a name are judged by Check, and again by every
 // dial. The error is a sentence for the owner and says NotAllowed.
 func (d *Dialer) Allowed(rawURL string) error {

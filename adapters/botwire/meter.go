@@ -2,7 +2,7 @@ package botwire
 
 import "time"
 
-// What a socket may send (decisions.md, "Size and floods").
+// What a socket may send (docs/protocol.md, "Size and floods").
 const (
 	byteBurst = 1 << 20  // bytes
 	byteRate  = 64 << 10 // bytes a second

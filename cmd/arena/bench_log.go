@@ -62,7 +62,7 @@ func BenchLog(ctx context.Context, w io.Writer, flags benchLog) error {
 // measureLog runs every step for step long. Each number of streams is measured
 // next to Pebble with as many writers, so that both meet the same machine.
 func measureLog(ctx context.Context, dir string, step time.Duration) (report logReport, err error) {
-	b, err := newLogBench(dir, step)
+	b, err := newLogBench(ctx, dir, step)
 	if err != nil {
 		return logReport{}, err
 	}

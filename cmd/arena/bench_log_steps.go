@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -15,27 +14,29 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
+	"hexarena/eventstore"
+	"hexarena/eventstore/esdb"
 	"hexarena/eventstore/node"
 )
 
-// logBench is a node on loopback, a client of it, and a Pebble of its own.
+// logBench is a node on loopback, the log through the official client as the
+// arena uses it, and a Pebble of its own.
 type logBench struct {
 	step    time.Duration
 	dir     string
 	made    bool // dir is ours to remove
 	node    *node.Node
 	served  chan error
-	client  *esdb.Client
+	log     *esdb.Log
 	alone   *pebble.DB
 	streams int // names taken so far
 }
 
-func newLogBench(dir string, step time.Duration) (b *logBench, err error) {
+func newLogBench(ctx context.Context, dir string, step time.Duration) (b *logBench, err error) {
 	b = &logBench{step: step, dir: dir, served: make(chan error, 1)}
 	if dir == "" {
 		if b.dir, err = os.MkdirTemp("", "arena-bench-"); err != nil {
@@ -43,13 +44,13 @@ func newLogBench(dir string, step time.Duration) (b *logBench, err error) {
 		}
 		b.made = true
 	}
-	if err := b.open(); err != nil {
+	if err := b.open(ctx); err != nil {
 		return nil, errors.Join(err, b.close())
 	}
 	return b, nil
 }
 
-func (b *logBench) open() (err error) {
+func (b *logBench) open(ctx context.Context) (err error) {
 	quiet := slog.New(slog.DiscardHandler)
 	if b.alone, err = pebble.Open(filepath.Join(b.dir, "pebble"), &pebble.Options{Logger: quietPebble{}, MemTableSize: 32 << 20}); err != nil {
 		return err
@@ -57,23 +58,18 @@ func (b *logBench) open() (err error) {
 	if b.node, err = node.Open(node.Options{Dir: filepath.Join(b.dir, "node"), Logger: quiet}); err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	go func() { b.served <- b.node.Serve(l) }()
-	config, err := esdb.ParseConnectionString("esdb://" + l.Addr().String() + "?tls=false")
-	if err != nil {
-		return err
-	}
-	config.Logger = esdb.NoopLogging()
-	b.client, err = esdb.NewClient(config)
+	b.log, err = esdb.Open("esdb://"+l.Addr().String()+"?tls=false", quiet)
 	return err
 }
 
 func (b *logBench) close() (err error) {
-	if b.client != nil {
-		err = errors.Join(err, b.client.Close(), b.node.Close(), <-b.served)
+	if b.log != nil {
+		err = errors.Join(err, b.log.Close(), b.node.Close(), <-b.served)
 	}
 	if b.alone != nil {
 		err = errors.Join(err, b.alone.Close())
@@ -146,16 +142,8 @@ func (b *logBench) appendAll(ctx context.Context, n int) (streamsReport, error) 
 }
 
 func (b *logBench) append(ctx context.Context, stream string, turn int, id uuid.UUID) error {
-	var expected esdb.ExpectedRevision = esdb.NoStream{}
-	if turn > 0 {
-		expected = esdb.Revision(uint64(turn - 1))
-	}
-	_, err := b.client.AppendToStream(ctx, stream, esdb.AppendToStreamOptions{ExpectedRevision: expected}, esdb.EventData{
-		EventID:     id,
-		EventType:   "ActionPlayed",
-		ContentType: esdb.ContentTypeJson,
-		Data:        benchData,
-		Metadata:    benchMetadata,
+	_, err := b.log.Append(ctx, eventstore.StreamID(stream), eventstore.Expected(turn-1), eventstore.Event{
+		ID: id, Type: "ActionPlayed", Data: benchData, Metadata: benchMetadata,
 	})
 	return err
 }
@@ -168,66 +156,59 @@ var (
 // subscribe is how long, at worst but for 1 in 100, an event takes from the
 // call that appends it to a live subscriber of $all.
 func (b *logBench) subscribe(ctx context.Context) (p99Ms float64, err error) {
-	live, err := b.client.SubscribeToAll(ctx, esdb.SubscribeToAllOptions{
-		From:   esdb.End{},
-		Filter: &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: []string{"bench-"}},
-	})
-	if err != nil {
-		return 0, err
-	}
-	defer live.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	seen, ended := make(chan uuid.UUID, 1), make(chan error, 1)
+	go func() { ended <- b.follow(ctx, seen) }()
+	defer func() { cancel(); err = errors.Join(err, <-ended) }()
 	stream := fmt.Sprintf("bench-%d", b.streams)
 	b.streams++
+	<-seen // it is live
 	took, err := b.during(ctx, 1, func(ctx context.Context, _, turn int) error {
 		id := uuid.New()
 		if err := b.append(ctx, stream, turn, id); err != nil {
 			return err
 		}
-		return awaitEvent(live, id)
+		if got := <-seen; got != id {
+			return fmt.Errorf("the subscriber got event %s, not %s", got, id)
+		}
+		return nil
 	})
 	return quantileMs(took, 0.99), err
 }
 
-func awaitEvent(live *esdb.Subscription, id uuid.UUID) error {
-	for {
-		message := live.Recv()
-		if message.SubscriptionDropped != nil {
-			return message.SubscriptionDropped.Error
-		}
-		if e := message.EventAppeared; e != nil && e.OriginalEvent().EventID == id {
-			return nil
+// follow tells the ids of new events, after the nil id for being live.
+func (b *logBench) follow(ctx context.Context, seen chan<- uuid.UUID) error {
+	defer close(seen)
+	live := false
+	for message, err := range b.log.Subscribe(ctx, eventstore.EndPosition, eventstore.Filter{StreamPrefixes: []string{"bench-"}}) {
+		switch {
+		case err != nil:
+			return err
+		case message.CaughtUp && !live:
+			live = true
+			seen <- uuid.Nil
+		case message.Event != nil:
+			seen <- message.Event.ID
 		}
 	}
+	return nil
 }
 
 // readAll reads the log from its start, over and over, for one step.
 func (b *logBench) readAll(ctx context.Context) (perSecond float64, err error) {
 	events, begun := 0, time.Now()
-	for time.Since(begun) < b.step {
-		n, err := b.readOnce(ctx, begun.Add(b.step))
-		if err != nil {
-			return 0, err
+	until := begun.Add(b.step)
+	for time.Now().Before(until) {
+		for _, err := range b.log.ReadAll(ctx, 0, eventstore.ReadOptions{}) {
+			if err != nil {
+				return 0, err
+			}
+			if events++; events%1000 == 0 && time.Now().After(until) {
+				break
+			}
 		}
-		events += n
 	}
 	return float64(events) / time.Since(begun).Seconds(), nil
-}
-
-func (b *logBench) readOnce(ctx context.Context, until time.Time) (events int, err error) {
-	read, err := b.client.ReadAll(ctx, esdb.ReadAllOptions{From: esdb.Start{}}, ^uint64(0))
-	if err != nil {
-		return 0, err
-	}
-	defer read.Close()
-	for ; events%1000 != 0 || time.Now().Before(until); events++ {
-		if _, err := read.Recv(); err != nil {
-			if errors.Is(err, io.EOF) {
-				return events, nil
-			}
-			return events, err
-		}
-	}
-	return events, nil
 }
 
 type quietPebble struct{}

@@ -6,10 +6,12 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"hexarena/adapters/housebot"
@@ -20,6 +22,7 @@ type botCmd struct {
 	Listen    string        `default:":9001" help:"Address to serve on."`
 	PublicKey string        `help:"The arena's public key in base64, to verify who connects (GET /.well-known/arena.json)."`
 	Think     time.Duration `help:"Wait so long before each answer, so that people can watch."`
+	UntilEOF  bool          `name:"until-eof" hidden:"" help:"Stop when standard input ends."`
 	Seed      uint64        `help:"Seed of its chance (default: drawn, and printed)."`
 }
 
@@ -47,6 +50,14 @@ func (c *botCmd) Run(ctx context.Context, s streams) error {
 	}
 	fmt.Fprintf(s.out, "http://%s\n", reachable(l.Addr()))
 	fmt.Fprintf(s.err, "%s serves with --seed %d\n", c.Name, c.Seed)
+	if c.UntilEOF {
+		var cancel func()
+		ctx, cancel = context.WithCancel(ctx)
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			cancel()
+		}()
+	}
 	server := newServer(h)
 	stopped := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stopped()

@@ -66,15 +66,15 @@ func (c *config) judge() error {
 		"--tick": c.pace.Tick, "--decision-standard": c.DecisionStandard, "--decision-parley": c.DecisionParley,
 		"--wall-standard": c.WallStandard, "--wall-parley": c.WallParley,
 	} {
-		if d <= 0 {
-			return fmt.Errorf("%s %s: must be above zero", name, d)
+		if d < time.Millisecond {
+			return fmt.Errorf("%s %s: must be at least 1ms", name, d)
 		}
 	}
 	if c.pace.RestStandard < 0 || c.pace.RestParley < 0 {
 		return errors.New("--rest-standard and --rest-parley must not be below zero")
 	}
 	for name, address := range map[string]string{"--listen": c.Listen, "--admin-listen": c.AdminListen, "--node-listen": c.NodeListen} {
-		if _, err := net.ResolveTCPAddr("tcp", address); err != nil {
+		if _, err := net.ResolveTCPAddr("tcp", address); err != nil || address == "" {
 			return fmt.Errorf("%s %q: want host:port", name, address)
 		}
 	}

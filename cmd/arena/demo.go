@@ -32,7 +32,8 @@ func (c *demoCmd) Validate() error {
 	return c.judge()
 }
 
-// houseBot is one of the demo's bots. They think, so that people can watch.
+// houseBot is one of the demo's bots. They think, so that people can watch. In
+// standard there are three, so that a newcomer is always the fourth.
 type houseBot struct {
 	name, strategy, mode string
 	think                time.Duration
@@ -41,9 +42,7 @@ type houseBot struct {
 var houseBots = []houseBot{
 	{"Greta", "greedy", ladder.Standard, 25 * time.Millisecond},
 	{"Gustav", "greedy", ladder.Standard, 25 * time.Millisecond},
-	{"Gilda", "greedy", ladder.Standard, 25 * time.Millisecond},
 	{"Rudi", "random", ladder.Standard, 25 * time.Millisecond},
-	{"Rosa", "random", ladder.Standard, 25 * time.Millisecond},
 	{"Gregor", "greedy", ladder.Parley, 200 * time.Millisecond},
 	{"Grete", "greedy", ladder.Parley, 200 * time.Millisecond},
 	{"Rita", "random", ladder.Parley, 200 * time.Millisecond},
@@ -54,6 +53,9 @@ var houseBots = []houseBot{
 func (c *demoCmd) Run(ctx context.Context, s streams) error {
 	if err := c.ownFolder(); err != nil {
 		return err
+	}
+	if err := os.MkdirAll(c.pace.Data, 0o700); err != nil {
+		return fmt.Errorf("--data: %w", err)
 	}
 	logs, err := os.Create(filepath.Join(c.pace.Data, "arena.log"))
 	if err != nil {
@@ -124,10 +126,15 @@ func (b houseBot) run(ctx context.Context, a *arena, logs *os.File, ready func(u
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, self, "bot", b.strategy, "--listen", "127.0.0.1:0", "--think", b.think.String(), "--public-key", base64.StdEncoding.EncodeToString(a.public))
+	cmd := exec.CommandContext(ctx, self, "bot", b.strategy, "--until-eof", "--listen", "127.0.0.1:0", "--think", b.think.String(), "--public-key", base64.StdEncoding.EncodeToString(a.public))
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = time.Second
 	cmd.Stderr = logs
+	alive, err := cmd.StdinPipe() // closes when this process ends, however it does
+	if err != nil {
+		return err
+	}
+	defer alive.Close()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/ed25519"
+	"crypto/x509"
 	"encoding/pem"
 	"fmt"
 
@@ -14,13 +15,13 @@ type keyCmd struct {
 
 type keyNew struct{}
 
-// Run prints the private key for a file of the owner's, and the public line.
+// Run prints the private key, as PKCS#8 in PEM, and the public line.
 func (keyNew) Run(s streams) error {
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		return err
 	}
-	block, err := ssh.MarshalPrivateKey(private, "hex arena")
+	der, err := x509.MarshalPKCS8PrivateKey(private)
 	if err != nil {
 		return err
 	}
@@ -28,7 +29,7 @@ func (keyNew) Run(s streams) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "%s", pem.EncodeToMemory(block))
+	fmt.Fprintf(s.out, "%s", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
 	fmt.Fprintf(s.out, "%s", ssh.MarshalAuthorizedKey(line))
 	return nil
 }

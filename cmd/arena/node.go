@@ -22,7 +22,7 @@ type nodeCmd struct {
 // RunNode serves the log until ctx ends, then stops gracefully. Its error is
 // one line for a person.
 func RunNode(ctx context.Context, out io.Writer, logger *slog.Logger, flags nodeCmd) error {
-	l, err := listenNode(flags.Listen, "--listen", flags.InsecureNode)
+	l, err := listenNode(ctx, flags.Listen, "--listen", flags.InsecureNode)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func RunNode(ctx context.Context, out io.Writer, logger *slog.Logger, flags node
 
 // listenNode listens for a node's clients: it has no passwords, so that an
 // address outside loopback must be asked for twice. flag names the setting.
-func listenNode(address, flag string, insecure bool) (net.Listener, error) {
+func listenNode(ctx context.Context, address, flag string, insecure bool) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: want host:port", flag, address)
@@ -53,7 +53,7 @@ func listenNode(address, flag string, insecure bool) (net.Listener, error) {
 	if !insecure && !isLoopback(host) {
 		return nil, fmt.Errorf("%s %s: outside loopback only with --insecure-node", flag, address)
 	}
-	l, err := net.Listen("tcp", address)
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}

@@ -295,7 +295,7 @@ func (a *arena) run(ctx context.Context) error {
 	for _, r := range a.runners {
 		g.Go(func() error { return r.Run(ctx) })
 	}
-	g.Go(func() error { return serveOn(a.server, a.listeners.public) })
+	g.Go(func() error { return a.serveUpToDate(ctx) })
 	g.Go(func() error { return serveOn(a.admin, a.listeners.admin) })
 	if a.Play {
 		g.Go(func() error { return a.play(ctx) })
@@ -309,6 +309,18 @@ func (a *arena) run(ctx context.Context) error {
 	return g.Wait()
 }
 
+// serveUpToDate serves the API once the read models hold all that the log held,
+// so that nothing that was there before a restart is missing after it. Callers
+// wait meanwhile.
+func (a *arena) serveUpToDate(ctx context.Context) error {
+	for _, r := range a.runners {
+		if err := r.Sync(ctx); err != nil {
+			return ignoreCancel(ctx, err)
+		}
+	}
+	return serveOn(a.server, a.listeners.public)
+}
+
 func serveOn(s *http.Server, l net.Listener) error {
 	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -317,8 +329,12 @@ func serveOn(s *http.Server, l net.Listener) error {
 }
 
 // play ticks until ctx ends or the lease is lost: then another may play, and
-// this one must not.
+// this one must not. It begins with an up-to-date directory, so that a bot that
+// moved is dialled where it is.
 func (a *arena) play(ctx context.Context) error {
+	if err := a.people.CatchUp(ctx); err != nil {
+		return ignoreCancel(ctx, err)
+	}
 	ticking, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := make(chan struct{})

@@ -12,7 +12,7 @@ import (
 )
 
 // What is malformed is a timeout, what breaks the schema's values is illegal
-// (decisions.md, "timeout or illegal").
+// (docs/protocol.md, "timeout or illegal").
 func TestReadingAnswers(t *testing.T) {
 	deep := strings.Repeat("[", 65) + strings.Repeat("]", 65)
 	cases := []struct {

@@ -62,7 +62,7 @@ type Outcome struct {
 }
 
 // Settle returns the events that the outcomes of all open decisions cause, in
-// the order of one append (decisions.md, "Batches"): for each seat in order
+// the order of one append (docs/protocol.md, "Batches"): for each seat in order
 // timeout or illegal if any, its action, resign if it was the third strike;
 // then what follows, through the turns of resigned seats, up to the next
 // decision that someone is asked. There must be one outcome for each of Asks.

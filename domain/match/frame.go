@@ -1,7 +1,6 @@
 package match
 
 import (
-	"encoding/json"
 	"time"
 
 	"hexarena/domain/game"
@@ -100,18 +99,6 @@ func (m *Match) Frame(e Event, at time.Time, hands HandsOf) Frame {
 
 func frame(p *game.Public, t *table, e PublicEvent) Frame {
 	return Frame{Seq: e.Seq, Event: e, Common: common(p, t), Board: FrameBoard{int(p.Bandit)}}
-}
-
-// BoardOf returns the hexes and ports of a match, as they stand beside frames.
-func BoardOf(b BoardData) json.RawMessage {
-	raw, err := json.Marshal(struct {
-		Hexes []Hex  `json:"hexes"`
-		Ports []Port `json:"ports"`
-	}{b.Hexes, b.Ports})
-	if err != nil {
-		panic(err) // numbers and strings always encode
-	}
-	return raw
 }
 
 // TimeFormat is how every time is written: RFC 3339, UTC, milliseconds.

@@ -80,17 +80,11 @@ func (l *Log) write(ctx context.Context, what, name string, expected eventstore.
 
 // refusal translates what a write failed with.
 func (l *Log) refusal(ctx context.Context, what string, id eventstore.StreamID, expected eventstore.Expected, err error) error {
-	switch {
-	case code(err) == es.ErrorCodeStreamDeleted:
-		return fmt.Errorf("%s: %w", what, eventstore.ErrStreamDeleted)
-	case code(err) == es.ErrorCodeWrongExpectedVersion, status.Code(err) == codes.FailedPrecondition:
+	wrong := code(err) == es.ErrorCodeWrongExpectedVersion || status.Code(err) == codes.FailedPrecondition
+	if wrong && code(err) != es.ErrorCodeStreamDeleted {
 		return l.wrongVersion(ctx, id, expected, err)
-	case tooLarge(err):
-		return fmt.Errorf("%s: %w", what, eventstore.ErrTooLarge)
-	case errors.Is(err, eventstore.ErrUnavailable), ctx.Err() != nil:
-		return err
 	}
-	return fmt.Errorf("%s: %w", what, err)
+	return translate(what, err)
 }
 
 // wrongVersion says what revision the stream is at. Of a Tombstone the client

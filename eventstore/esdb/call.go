@@ -64,7 +64,7 @@ type answer[T any] struct {
 // the generation last.
 func call[T any](ctx context.Context, l *Log, g *generation, f func(context.Context, *es.Client) (T, error)) (T, error) {
 	done := make(chan answer[T], 1)
-	err := l.run(ctx, g, func(ctx context.Context) {
+	err := l.run(ctx, g, lingering, func(ctx context.Context) {
 		var a answer[T]
 		a.err = g.note(guarded(func() (err error) { a.value, err = f(ctx, g.client); return err }))
 		done <- a
@@ -93,7 +93,7 @@ func stream[T any](ctx context.Context, l *Log, f func(ctx context.Context, c *e
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	values, result := make(chan T, ahead), make(chan error, 1)
-	err = l.run(ctx, g, func(ctx context.Context) {
+	err = l.run(ctx, g, atOnce, func(ctx context.Context) {
 		defer close(values)
 		emit := func(value T) bool {
 			g.hear()
@@ -134,19 +134,17 @@ func (l *Log) heardOut(g *generation, err error) error {
 	return err
 }
 
-// run calls f in a goroutine, with a context that ends with ctx and with the
-// generation. The goroutine may outlast both by as long as the client takes.
-func (l *Log) run(ctx context.Context, g *generation, f func(context.Context)) error {
+// run calls f in a goroutine, with the context that bind makes of ctx. The
+// goroutine may outlast ctx and the generation by as long as the client takes.
+func (l *Log) run(ctx context.Context, g *generation, bind binder, f func(context.Context)) error {
 	if !g.begin() {
 		return g.why()
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	release := context.AfterFunc(g.life, cancel)
+	ctx, release := bind(ctx, g)
 	asking := newAsking(ctx, g)
 	end := func() {
 		asking.done()
 		release()
-		cancel()
 		g.end()
 	}
 	if !l.start(func() { defer end(); f(asking) }) {
@@ -154,6 +152,30 @@ func (l *Log) run(ctx context.Context, g *generation, f func(context.Context)) e
 		return ErrClosed
 	}
 	return nil
+}
+
+// binder makes the context that the client is called with. It ends when it is
+// released, and with ctx or the generation, at once or a little later.
+type binder func(ctx context.Context, g *generation) (bound context.Context, release func())
+
+// atOnce ends with ctx and with the generation.
+func atOnce(ctx context.Context, g *generation) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(g.life, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// linger is how long a call may take to send what it has to.
+const linger = 200 * time.Millisecond
+
+// lingering ends a little after ctx or the generation has. Nobody waits for
+// the call any more; but an append that is cancelled while it is being sent
+// makes the client read the answer's trailers while gRPC writes them.
+func lingering(ctx context.Context, g *generation) (context.Context, func()) {
+	bound, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	later := func() { time.AfterFunc(linger, cancel) }
+	stopCall, stopLife := context.AfterFunc(ctx, later), context.AfterFunc(g.life, later)
+	return bound, func() { stopCall(); stopLife(); cancel() }
 }
 
 // guarded turns a panic of the client into an error.

@@ -77,10 +77,8 @@ func check(connectionString string) error {
 	if !found || scheme != "esdb" && scheme != "esdb+discover" {
 		return errors.New("must begin with esdb:// or esdb+discover://")
 	}
+	rest = rest[strings.LastIndex(rest, "@")+1:] // whose name and password no error repeats
 	address, query, _ := strings.Cut(rest, "?")
-	if i := strings.LastIndex(address, "@"); i >= 0 {
-		address = address[i+1:]
-	}
 	for host := range strings.SplitSeq(strings.TrimSuffix(address, "/"), ",") {
 		if err := checkHost(host); err != nil {
 			return err

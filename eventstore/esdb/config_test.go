@@ -21,6 +21,7 @@ func TestOpenRefusesAnAddressWithOneLine(t *testing.T) {
 		{"esdb://localhost:0", `"0" is no port`},
 		{"esdb://localhost:x", `"x" is no port`},
 		{"esdb://user:secret@localhost:x", `"x" is no port`},
+		{"esdb://user:secret?secret@localhost:x", `"x" is no port`},
 		{"esdb://localhost:", `"" is no port`},
 		{"esdb://a,b:70000", `"70000" is no port`},
 		{"esdb://localhost/path", "is no host"},

@@ -59,12 +59,37 @@ func gaveUp(ctx context.Context, what string, last error) error {
 		err = fmt.Errorf("%w: %w", eventstore.ErrUnavailable, err)
 	}
 	if last != nil {
-		return fmt.Errorf("%s: %w (%s)", what, err, oneLine(last))
+		return fmt.Errorf("%s: %w (%s)", what, err, describe(last))
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+// translate names what was tried, and turns what the server decided into the
+// port's errors; the client's own are not passed on.
+func translate(what string, err error) error {
+	switch {
+	case errors.Is(err, ErrClosed):
+		return fmt.Errorf("%s: %w", what, ErrClosed)
+	case errors.Is(err, eventstore.ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err // of gaveUp: it names what was tried
+	case code(err) == es.ErrorCodeStreamDeleted:
+		return fmt.Errorf("%s: %w", what, eventstore.ErrStreamDeleted)
+	case tooLarge(err):
+		return fmt.Errorf("%s: %w", what, eventstore.ErrTooLarge)
+	}
+	return fmt.Errorf("%s: %s", what, describe(err))
+}
+
+// describe puts an error into one line: of one that came over the wire what
+// the server said, without the client's wording around it.
+func describe(err error) string {
+	text := err.Error()
+	var wire interface{ GRPCStatus() *status.Status }
+	if errors.As(err, &wire) {
+		text = fmt.Sprintf("%s: %s", wire.GRPCStatus().Code(), wire.GRPCStatus().Message())
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
 
 // got is how the client words the revision that a stream is at.
 var got = regexp.MustCompile(`but got '(no_stream|\d+)'`)

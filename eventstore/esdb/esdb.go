@@ -73,7 +73,10 @@ func (l *Log) Ping(ctx context.Context) error {
 	_, err := attempt(ctx, l, "ping", func(ctx context.Context, c *es.Client) (struct{}, error) {
 		return struct{}{}, probe(ctx, c)
 	})
-	return err
+	if err != nil {
+		return translate("ping", err)
+	}
+	return nil
 }
 
 // start runs f in a goroutine that Close waits for; false when the log is

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -135,9 +136,11 @@ const beforeReconnect = "unexpected exception"
 
 // log is the client's logger: it retires the generation at the first error
 // that says the server is away, before the client acts on it.
-func (g *generation) log(forward func(level, message string)) es.LoggingFunc {
+func (g *generation) log(logger *slog.Logger) es.LoggingFunc {
 	return func(level es.LogLevel, format string, args ...any) {
-		forward(level, fmt.Sprintf(format, args...))
+		if logger.Enabled(g.life, slog.LevelDebug) {
+			logger.Debug("event store client: "+fmt.Sprintf(format, args...), slog.String("level", level))
+		}
 		for _, arg := range args {
 			if err, ok := arg.(error); ok && level == es.LogError && unavailable(err) {
 				g.retire(err)

@@ -172,7 +172,7 @@ func startNode(t *testing.T) string {
 	go func() { served <- n.Serve(listener) }()
 	t.Cleanup(func() {
 		require.NoError(t, n.Close())
-		<-served
+		require.NoError(t, <-served)
 	})
 	return listener.Addr().String()
 }

@@ -2,7 +2,6 @@ package esdb
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -36,7 +35,7 @@ func (l *Log) Read(ctx context.Context, id eventstore.StreamID, start eventstore
 			}, each)
 		})
 		if err != nil {
-			yield(eventstore.Recorded{}, readError(what, err))
+			yield(eventstore.Recorded{}, translate(what, err))
 		}
 	}
 }
@@ -73,7 +72,7 @@ func (l *Log) ReadAll(ctx context.Context, start eventstore.Position, opt events
 			return nil
 		})
 		if err != nil {
-			yield(eventstore.Recorded{}, readError("read $all", err))
+			yield(eventstore.Recorded{}, translate("read $all", err))
 		}
 	}
 }
@@ -126,14 +125,4 @@ func count(limit int) uint64 {
 		return uint64(limit)
 	}
 	return math.MaxInt64
-}
-
-func readError(what string, err error) error {
-	switch {
-	case code(err) == es.ErrorCodeStreamDeleted:
-		return fmt.Errorf("%s: %w", what, eventstore.ErrStreamDeleted)
-	case errors.Is(err, eventstore.ErrUnavailable), errors.Is(err, context.Canceled):
-		return err
-	}
-	return fmt.Errorf("%s: %w", what, err)
 }

@@ -21,7 +21,8 @@ const window = 256
 func (l *Log) Subscribe(ctx context.Context, after eventstore.Position, filter eventstore.Filter) iter.Seq2[eventstore.Message, error] {
 	return func(yield func(eventstore.Message, error) bool) {
 		sub := subscription{filter: filter, after: after, yield: yield}
-		err := l.retry(ctx, "subscribe to $all", func() error {
+		const what = "subscribe to $all"
+		err := l.retry(ctx, what, func() error {
 			if sub.after == eventstore.EndPosition {
 				if err := sub.pin(ctx, l); err != nil {
 					return err
@@ -30,7 +31,7 @@ func (l *Log) Subscribe(ctx context.Context, after eventstore.Position, filter e
 			return sub.follow(ctx, l)
 		})
 		if err != nil && ctx.Err() == nil {
-			yield(eventstore.Message{}, err)
+			yield(eventstore.Message{}, translate(what, err))
 		}
 	}
 }

@@ -95,7 +95,7 @@ func (l *Log) report(cause error) {
 		return
 	}
 	if away {
-		l.logger.Warn("the event store is away", slog.String("cause", oneLine(cause)))
+		l.logger.Warn("the event store is away", slog.String("cause", describe(cause)))
 		return
 	}
 	l.logger.Info("the event store is back")
@@ -108,9 +108,7 @@ func (l *Log) connect(g *generation, gap time.Duration) error {
 		return ErrClosed
 	}
 	config := l.config
-	config.Logger = g.log(func(level, message string) {
-		l.logger.Debug("event store client: "+message, slog.String("level", level))
-	})
+	config.Logger = g.log(l.logger)
 	client, err := es.NewClient(&config)
 	if err != nil {
 		return err

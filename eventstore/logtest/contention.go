@@ -25,16 +25,16 @@ var contentionCases = []Case{
 func cancelled(f *fixture) {
 	ctx, cancel := context.WithCancel(f.ctx)
 	cancel()
-	endedContext(f, ctx, context.Canceled)
+	endedContext(ctx, f, context.Canceled)
 }
 
 func pastDeadline(f *fixture) {
 	ctx, cancel := context.WithDeadline(f.ctx, time.Now().Add(-time.Second))
 	defer cancel()
-	endedContext(f, ctx, context.DeadlineExceeded)
+	endedContext(ctx, f, context.DeadlineExceeded)
 }
 
-func endedContext(f *fixture, ctx context.Context, want error) {
+func endedContext(ctx context.Context, f *fixture, want error) {
 	s := f.stream()
 	f.append(s, eventstore.NoStream, f.events(1)...)
 	_, err := f.log.Append(ctx, s, eventstore.Any, f.events(1)...)
@@ -43,8 +43,8 @@ func endedContext(f *fixture, ctx context.Context, want error) {
 	require.ErrorIs(f.t, f.fails(f.log.ReadAll(ctx, 0, eventstore.ReadOptions{})), want)
 	require.ErrorIs(f.t, f.log.SetMetadata(ctx, s, eventstore.StreamMetadata{MaxCount: 1}), want)
 	require.ErrorIs(f.t, f.log.Tombstone(ctx, s, eventstore.Any), want)
-	for range f.log.Subscribe(ctx, 0, f.mine()) {
-		require.Fail(f.t, "a message after the end")
+	for _, err := range f.log.Subscribe(ctx, 0, f.mine()) {
+		require.Fail(f.t, "a message after the end", "error: %v", err)
 	}
 	require.Len(f.t, f.read(s, 0, eventstore.ReadOptions{}), 1)
 }

@@ -1,13 +1,142 @@
 package memory_test
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"hexarena/eventstore"
 	"hexarena/eventstore/logtest"
 	"hexarena/eventstore/memory"
 )
 
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
 func TestConformance(t *testing.T) {
 	logtest.Run(t, func(*testing.T) eventstore.Log { return memory.New() })
+}
+
+// Two logs in memory agree; what Agree draws is shown to be legal.
+func TestAgrees(t *testing.T) {
+	logtest.Agree(t, memory.New(), memory.New())
+}
+
+func events(n int) []eventstore.Event {
+	all := make([]eventstore.Event, n)
+	for i := range all {
+		all[i] = eventstore.Event{ID: uuid.New(), Type: "Counted", Data: []byte(`{}`)}
+	}
+	return all
+}
+
+func last(t *testing.T, read func(func(eventstore.Recorded, error) bool)) (n int, err error) {
+	t.Helper()
+	for _, err := range read {
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// Positions have gaps, as those of a server have: who computes one instead of
+// keeping one is told.
+func TestPositionsThatAreNoEvents(t *testing.T) {
+	log := memory.New()
+	appended, err := log.Append(t.Context(), "s-1", eventstore.NoStream, events(2)...)
+	require.NoError(t, err)
+	_, err = log.Append(t.Context(), "s-1", eventstore.At(1), events(1)...)
+	require.NoError(t, err)
+	wrong := appended.Position + 1
+	for _, direction := range []eventstore.Direction{eventstore.Forwards, eventstore.Backwards} {
+		_, err := last(t, log.ReadAll(t.Context(), wrong, eventstore.ReadOptions{Direction: direction}))
+		require.ErrorContains(t, err, "is no event's")
+	}
+	for _, err := range log.Subscribe(t.Context(), wrong, eventstore.Filter{}) {
+		require.ErrorContains(t, err, "is no event's")
+	}
+}
+
+func TestMaxAgeByTheClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := memory.New()
+		require.NoError(t, log.SetMetadata(t.Context(), "s-1", eventstore.StreamMetadata{MaxAge: time.Minute}))
+		for i := range 3 {
+			_, err := log.Append(t.Context(), "s-1", eventstore.Expected(i-1), events(1)...)
+			require.NoError(t, err)
+			<-time.After(25 * time.Second)
+		}
+		for _, want := range []int{2, 1, 0} {
+			n, err := last(t, log.Read(t.Context(), "s-1", 0, eventstore.ReadOptions{}))
+			require.NoError(t, err)
+			require.Equal(t, want, n)
+			<-time.After(25 * time.Second)
+		}
+	})
+}
+
+// In a bubble a subscriber that waits lets time pass, and its end leaves
+// nothing behind.
+func TestSubscribeInABubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := memory.New()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		go func() {
+			for i := range 3 {
+				<-time.After(time.Minute)
+				_, err := log.Append(ctx, "s-1", eventstore.Expected(i-1), events(1)...)
+				assert.NoError(t, err)
+			}
+		}()
+		began := time.Now()
+		var at []time.Duration
+		for m, err := range log.Subscribe(ctx, 0, eventstore.Filter{}) {
+			require.NoError(t, err)
+			if m.Event != nil {
+				at = append(at, time.Since(began))
+			}
+		}
+		require.Equal(t, []time.Duration{time.Minute, 2 * time.Minute, 3 * time.Minute}, at)
+		require.Equal(t, time.Hour, time.Since(began))
+	})
+}
+
+// What was handed in may be written to afterwards.
+func TestAppendKeepsACopy(t *testing.T) {
+	log := memory.New()
+	e := events(1)
+	_, err := log.Append(t.Context(), "s-1", eventstore.NoStream, e...)
+	require.NoError(t, err)
+	e[0].Data[0] = 'x'
+	for r, err := range log.Read(t.Context(), "s-1", 0, eventstore.ReadOptions{}) {
+		require.NoError(t, err)
+		require.Equal(t, `{}`, string(r.Data))
+	}
+}
+
+// Known ids in another order are no retry.
+func TestKnownIDsInAnotherOrder(t *testing.T) {
+	log := memory.New()
+	e := events(2)
+	_, err := log.Append(t.Context(), "s-1", eventstore.Any, e...)
+	require.NoError(t, err)
+	_, err = log.Append(t.Context(), "s-1", eventstore.Any, e[1], e[0])
+	require.True(t, eventstore.IsWrongVersion(err), "%v", err)
+}
+
+func BenchmarkAppend(b *testing.B) {
+	log := memory.New()
+	for i := 0; b.Loop(); i++ {
+		if _, err := log.Append(b.Context(), "s-1", eventstore.Expected(i-1), events(1)...); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -51,11 +51,13 @@ type Node struct {
 	http  *http.Server
 
 	closeOnce sync.Once
-	closing   chan struct{} // closed by Close
+	closing   chan struct{} // closed by Close, under mu
 	failOnce  sync.Once
 	failed    chan struct{} // closed once cause is set
 	cause     error
-	serving   sync.WaitGroup
+
+	mu      sync.Mutex
+	serving sync.WaitGroup // grows under mu, and not once closing is closed
 }
 
 // Open opens the log in a folder, or makes it. The folder is locked until
@@ -98,7 +100,7 @@ func (n *Node) start() error {
 		return err
 	}
 	n.tail = newTail(last.position)
-	n.writer = newWriter(n.store, n.tail, last, known, n.now, n.fail)
+	n.writer = newWriter(n.store, n.tail, last, known, n.now, n.fail, n.failed)
 	n.grpc, n.mixed = n.newServer(), n.newServer()
 	n.http = n.newHTTP()
 	return nil
@@ -117,7 +119,7 @@ func (n *Node) fail(err error) {
 func (n *Node) ready() error {
 	select {
 	case <-n.failed:
-		return unavailable("the log failed")
+		return errFailed
 	case <-n.closing:
 		return errClosed
 	default:
@@ -129,15 +131,17 @@ func (n *Node) ready() error {
 // it returns nil. It returns the cause when the log fails. It closes the
 // listener. It may be called for several listeners.
 func (n *Node) Serve(l net.Listener) error {
-	n.serving.Add(1)
+	if !n.enter() {
+		return l.Close()
+	}
 	defer n.serving.Done()
 	grpcLine, httpLine := newLine(l.Addr()), newLine(l.Addr())
 	var servers sync.WaitGroup
 	servers.Go(func() { _ = n.grpc.Serve(grpcLine) })
 	servers.Go(func() { _ = n.http.Serve(httpLine) })
 	defer servers.Wait()
-	defer grpcLine.Close()
-	defer httpLine.Close()
+	defer grpcLine.end()
+	defer httpLine.end()
 
 	accepted := make(chan error, 1)
 	go func() { accepted <- n.accept(l, grpcLine, httpLine) }()
@@ -145,11 +149,24 @@ func (n *Node) Serve(l net.Listener) error {
 	case <-n.closing:
 		return ignoreClosed(errors.Join(l.Close(), <-accepted))
 	case <-n.failed:
-		_ = l.Close()
-		<-accepted
+		_ = errors.Join(l.Close(), <-accepted) // what matters is the cause
 		return n.cause
 	case err := <-accepted:
 		return err
+	}
+}
+
+// enter says whether the node is open, and if so counts one more that Close
+// waits for.
+func (n *Node) enter() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	select {
+	case <-n.closing:
+		return false
+	default:
+		n.serving.Add(1)
+		return true
 	}
 }
 
@@ -171,7 +188,9 @@ func (n *Node) Close() (err error) {
 }
 
 func (n *Node) close() error {
+	n.mu.Lock()
 	close(n.closing)
+	n.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
 	defer cancel()
 	stop := context.AfterFunc(ctx, n.grpc.Stop)
@@ -183,15 +202,13 @@ func (n *Node) close() error {
 	}
 	n.mixed.Stop()
 	n.serving.Wait()
-	if n.brokenDown() {
-		return httpErr
-	}
 	n.writer.close()
+	if n.brokenDown() {
+		return errors.Join(httpErr, n.store.abandon())
+	}
 	return errors.Join(httpErr, n.store.close())
 }
 
-// brokenDown says whether the log failed: then Pebble cannot be closed, and
-// only the end of the process frees the folder.
 func (n *Node) brokenDown() bool {
 	select {
 	case <-n.failed:

@@ -305,7 +305,7 @@ func TestReadsAcrossPages(t *testing.T) {
 	}
 	require.Len(t, f.positions(), n)
 	require.Len(t, f.events(ofAll, down, theEnd, counting(n-1)), n-1)
-	require.Len(t, f.events(ofAll, byStream(1, "none")), 0)
+	require.Empty(t, f.events(ofAll, byStream(1, "none")))
 }
 
 // Row: "$all holds system and metadata events; it hides checkpoint and parked

@@ -1,7 +1,5 @@
 package node
 
-import "math"
-
 // readAll answers a read of the whole log.
 func (r *reader) readAll() error {
 	if err := r.checkPosition(); err != nil {
@@ -26,7 +24,7 @@ func (r *reader) checkPosition() error {
 }
 
 func (r *reader) allUp() error {
-	from := r.firstRevision(0, math.MaxUint64)
+	from := r.begin()
 	for {
 		p, err := r.store.logForwards(from, r.within, r.batch())
 		if err != nil {
@@ -40,7 +38,7 @@ func (r *reader) allUp() error {
 }
 
 func (r *reader) allDown() error {
-	below := min(r.firstRevision(0, math.MaxUint64), r.within+1)
+	below := min(r.begin(), r.within+1)
 	for {
 		p, err := r.store.logBackwards(below, r.batch())
 		if err != nil {

@@ -32,7 +32,7 @@ func (r *reader) readStream() error {
 }
 
 func (r *reader) streamUp(v view) error {
-	from := r.firstRevision(0, math.MaxUint64)
+	from := r.begin()
 	p, err := r.store.forwards(r.stream, v, from, r.within, r.left())
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (r *reader) streamUp(v view) error {
 }
 
 func (r *reader) streamDown(v view) error {
-	from := r.firstRevision(0, math.MaxUint64)
+	from := r.begin()
 	for {
 		p, err := r.store.backwards(r.stream, v, from, r.within, r.left())
 		if err != nil {
@@ -64,13 +64,10 @@ func (r *reader) streamDown(v view) error {
 	}
 }
 
-// firstRevision is where to begin.
-func (r *reader) firstRevision(start, end uint64) uint64 {
-	switch r.from.kind {
-	case fromStart:
-		return start
-	case fromEnd:
-		return end
+// begin is the revision or the position to begin at: the highest for the end.
+func (r *reader) begin() uint64 {
+	if r.from.kind == fromEnd {
+		return math.MaxUint64
 	}
 	return r.from.at
 }

@@ -154,7 +154,7 @@ func TestOpenRefuses(t *testing.T) {
 	})
 	t.Run("something else's folder", func(t *testing.T) {
 		fs := vfs.NewMem()
-		db, err := pebble.Open("log", &pebble.Options{FS: fs, Logger: pebbleLog{quiet, func(error) {}}})
+		db, err := pebble.Open("log", &pebble.Options{FS: fs, Logger: &pebbleLog{logger: quiet}})
 		require.NoError(t, err)
 		require.NoError(t, db.Set([]byte("k"), nil, pebble.Sync))
 		require.NoError(t, db.Close())

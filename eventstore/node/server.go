@@ -29,6 +29,12 @@ const (
 	pingAfter      = 10 * time.Second
 	pingTimeout    = 10 * time.Second
 	maxStreams     = 4096 // calls at once on one connection
+
+	// Fixed windows spare the pings by which gRPC would measure the line, and
+	// workers spare growing a new stack for each call.
+	streamWindow = 1 << 20
+	connWindow   = 4 << 20
+	workers      = 64
 )
 
 func (n *Node) newServer() *grpc.Server {
@@ -39,6 +45,9 @@ func (n *Node) newServer() *grpc.Server {
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: pingTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 1, PermitWithoutStream: true}),
 		grpc.UnaryInterceptor(limitUnary),
+		grpc.StaticStreamWindowSize(streamWindow),
+		grpc.StaticConnWindowSize(connWindow),
+		grpc.NumStreamWorkers(workers),
 		grpc.WaitForHandlers(true),
 	)
 	api.RegisterStreamsServer(s, streams{Node: n})
@@ -88,8 +97,8 @@ type members struct {
 }
 
 func (m members) Read(ctx context.Context, _ *shared.Empty) (*gossip.ClusterInfo, error) {
-	if m.ready() != nil {
-		return nil, status.Error(codes.Unavailable, "the node is not ready")
+	if err := m.ready(); err != nil {
+		return nil, m.answerError(err, nil)
 	}
 	most, least := uuidBits(m.instance)
 	return &gossip.ClusterInfo{Members: []*gossip.MemberInfo{{

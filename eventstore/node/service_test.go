@@ -17,6 +17,7 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/net/http2"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -158,11 +159,11 @@ func TestHTTP(t *testing.T) {
 	t.Run("not live any more", func(t *testing.T) {
 		f.node.fail(errors.New("made to"))
 		recorder := &statusOnly{header: http.Header{}}
-		request, err := http.NewRequest("GET", "/health/live", nil)
+		request, err := http.NewRequestWithContext(f.ctx, http.MethodGet, "/health/live", nil)
 		require.NoError(t, err)
 		f.node.live(recorder, request)
 		require.Equal(t, http.StatusServiceUnavailable, recorder.code)
-		require.Equal(t, codes.Unavailable, f.in(t).append("s", expectAny, fresh(1)...).code)
+		require.Equal(t, codes.Unavailable, status.Code(f.node.answerError(f.node.ready(), nil)))
 	})
 }
 
@@ -188,7 +189,7 @@ func TestGRPCBehindAPlainRequest(t *testing.T) {
 	empty, err := proto.Marshal(&shared.Empty{})
 	require.NoError(t, err)
 	frame := append([]byte{0, 0, 0, 0, byte(len(empty))}, empty...)
-	request, err := http.NewRequestWithContext(f.ctx, "POST", "http://"+f.addr+"/event_store.client.gossip.Gossip/Read", strings.NewReader(string(frame)))
+	request, err := http.NewRequestWithContext(f.ctx, http.MethodPost, "http://"+f.addr+"/event_store.client.gossip.Gossip/Read", strings.NewReader(string(frame)))
 	require.NoError(t, err)
 	request.Header.Set("Content-Type", "application/grpc")
 	request.Header.Set("TE", "trailers")
@@ -230,8 +231,42 @@ func TestOddConnections(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, string(answer), "400")
 	})
+	t.Run("silence until the node closes", func(t *testing.T) {
+		f := serve(t)
+		conn, err := net.Dial("tcp", f.addr)
+		require.NoError(t, err)
+		defer conn.Close()
+		f.must("s", expectAny, fresh(1)...)
+		require.NoError(t, f.node.Close())
+	})
 	t.Run("silence, then gone", func(t *testing.T) { require.NoError(t, dial(t).Close()) })
 	f.must("s", expectAny, fresh(1)...)
+}
+
+// Row: "Client pings at any rate are answered".
+func TestPingsAreAnswered(t *testing.T) {
+	const pings = 300
+	f := serve(t)
+	conn, err := (&net.Dialer{}).DialContext(f.ctx, "tcp", f.addr)
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = conn.Write([]byte(http2.ClientPreface))
+	require.NoError(t, err)
+	framer := http2.NewFramer(conn, conn)
+	require.NoError(t, framer.WriteSettings())
+	go func() {
+		for i := range pings {
+			_ = framer.WritePing(false, [8]byte{byte(i)})
+		}
+	}()
+	for answered := 0; answered < pings; {
+		frame, err := framer.ReadFrame()
+		require.NoError(t, err)
+		require.NotEqual(t, http2.FrameGoAway, frame.Header().Type)
+		if ping, ok := frame.(*http2.PingFrame); ok && ping.IsAck() {
+			answered++
+		}
+	}
 }
 
 // requireClientLifecycle writes, reads, and deletes through the official
@@ -281,6 +316,6 @@ func maxCountOf(n uint64) (m esdb.StreamMetadata) {
 func code(t *testing.T, err error) esdb.ErrorCode {
 	t.Helper()
 	var e *esdb.Error
-	require.True(t, errors.As(err, &e), "%v", err)
+	require.ErrorAs(t, err, &e)
 	return e.Code()
 }

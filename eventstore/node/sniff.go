@@ -28,20 +28,33 @@ const (
 func (n *Node) accept(l net.Listener, grpcLine, httpLine *line) error {
 	for {
 		conn, err := l.Accept()
-		var passing net.Error
+		var passing interface{ Temporary() bool }
 		switch {
 		case err == nil:
-			go route(conn, grpcLine, httpLine)
-		case errors.As(err, &passing) && passing.Timeout():
+			n.serving.Go(func() { n.route(conn, grpcLine, httpLine) })
+		case errors.As(err, &passing) && passing.Temporary():
+			n.logger.Warn("accept a connection", "error", err)
+			n.pause()
 		default:
 			return err
 		}
 	}
 }
 
+// pause waits a moment, for descriptors to be free again.
+func (n *Node) pause() {
+	select {
+	case <-time.After(sniffGrace):
+	case <-n.closing:
+	}
+}
+
 // route reads the beginning of a connection and passes it on, with what was
 // read in front.
-func route(conn net.Conn, grpcLine, httpLine *line) {
+func (n *Node) route(conn net.Conn, grpcLine, httpLine *line) {
+	sniffed := make(chan struct{})
+	defer close(sniffed)
+	n.serving.Go(func() { n.hurry(conn, sniffed) })
 	s := &sniffer{conn: conn}
 	_ = conn.SetReadDeadline(time.Now().Add(sniffTime))
 	isGRPC, err := s.isGRPC()
@@ -55,6 +68,15 @@ func route(conn net.Conn, grpcLine, httpLine *line) {
 		to = grpcLine
 	}
 	to.pass(&replayed{Conn: conn, front: bytes.NewReader(s.seen.Bytes())})
+}
+
+// hurry closes a connection that says nothing when the node closes.
+func (n *Node) hurry(conn net.Conn, sniffed <-chan struct{}) {
+	select {
+	case <-sniffed:
+	case <-n.closing:
+		_ = conn.Close()
+	}
 }
 
 // sniffer remembers what it reads.
@@ -193,9 +215,11 @@ func (l *line) Accept() (net.Conn, error) {
 
 // Close ends Accept; connections that were accepted go on.
 func (l *line) Close() error {
-	l.once.Do(func() { close(l.closed) })
+	l.end()
 	return nil
 }
+
+func (l *line) end() { l.once.Do(func() { close(l.closed) }) }
 
 // Addr is the address of the listener that accepts.
 func (l *line) Addr() net.Addr { return l.addr }

@@ -26,14 +26,6 @@ func invalid(format string, args ...any) error {
 	return &refusal{code: codes.InvalidArgument, message: fmt.Sprintf(format, args...)}
 }
 
-func unavailable(message string) error {
-	return &refusal{code: codes.Unavailable, message: message}
-}
-
-func unimplemented(what string) error {
-	return &refusal{code: codes.Unimplemented, message: what + " is not implemented"}
-}
-
 func refuseDeleted(stream string) error {
 	return &refusal{codes.FailedPrecondition, fmt.Sprintf("Event stream '%s' is deleted.", stream),
 		exception("stream-deleted", "stream-name", stream)}
@@ -91,8 +83,8 @@ func (n *Node) answerError(err error, set func(metadata.MD)) error {
 			set(r.trailers)
 		}
 		return status.Error(r.code, r.message)
-	case errors.Is(err, errClosed):
-		return status.Error(codes.Unavailable, errClosed.Error())
+	case errors.Is(err, errClosed), errors.Is(err, errFailed):
+		return status.Error(codes.Unavailable, err.Error())
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return status.FromContextError(err).Err()
 	}

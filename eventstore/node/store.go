@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -36,12 +39,15 @@ func openStore(dir string, fs vfs.FS, logger *slog.Logger, fatal func(error)) (*
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
 	lock, err := pebble.LockDirectory(dir, fs)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s (%v)", ErrLocked, dir, err)
+	if errors.Is(err, os.ErrPermission) {
+		return nil, fmt.Errorf("data folder: %w", err)
 	}
-	options := pebbleOptions(fs, pebbleLog{logger, fatal})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s (%w)", ErrLocked, dir, err)
+	}
+	options := pebbleOptions(fs, &pebbleLog{logger: logger, fatal: fatal})
 	options.Lock = lock
-	db, err := pebble.Open(dir, options)
+	db, err := openPebble(dir, options)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the log in %s: %w", dir, err), lock.Close())
 	}
@@ -52,7 +58,20 @@ func openStore(dir string, fs vfs.FS, logger *slog.Logger, fatal func(error)) (*
 	return s, nil
 }
 
-func pebbleOptions(fs vfs.FS, log pebble.Logger) *pebble.Options {
+// openPebble opens Pebble, which panics where it cannot go on.
+func openPebble(dir string, o *pebble.Options) (db *pebble.DB, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("%v", cause)
+		}
+	}()
+	if db, err = pebble.Open(dir, o); err == nil {
+		o.Logger.(*pebbleLog).opened.Store(true)
+	}
+	return db, err
+}
+
+func pebbleOptions(fs vfs.FS, log *pebbleLog) *pebble.Options {
 	return &pebble.Options{
 		FS:                 fs,
 		Logger:             log,
@@ -95,6 +114,30 @@ func (s *store) writeFormat(dir string) error {
 
 func (s *store) close() error {
 	return errors.Join(s.db.Close(), s.lock.Close())
+}
+
+// abandonAfter is how long a failed log is given to close.
+const abandonAfter = 2 * time.Second
+
+var errAbandoned = errors.New("the failed log does not close: the folder is locked until the process ends")
+
+// abandon closes a log that failed, if Pebble is still able to.
+func (s *store) abandon() error {
+	closed := make(chan error, 1)
+	go func() {
+		defer func() {
+			if cause := recover(); cause != nil {
+				closed <- fmt.Errorf("close the failed log: %v", cause)
+			}
+		}()
+		closed <- s.close()
+	}()
+	select {
+	case err := <-closed:
+		return err
+	case <-time.After(abandonAfter):
+		return errAbandoned
+	}
 }
 
 // value is a copy of what a key holds, nil if nothing.
@@ -267,19 +310,27 @@ func (e *entries) closeInto(err *error) { *err = errors.Join(*err, e.err, e.it.C
 type pebbleLog struct {
 	logger *slog.Logger
 	fatal  func(error)
+	opened atomic.Bool
 }
 
-func (l pebbleLog) Infof(format string, args ...any) {
+// Infof logs what Pebble does by the way.
+func (l *pebbleLog) Infof(format string, args ...any) {
 	l.logger.Debug(fmt.Sprintf(format, args...), "from", "pebble")
 }
 
-func (l pebbleLog) Errorf(format string, args ...any) {
+// Errorf logs what Pebble goes on after.
+func (l *pebbleLog) Errorf(format string, args ...any) {
 	l.logger.Error(fmt.Sprintf(format, args...), "from", "pebble")
 }
 
-// Fatalf must not return: the caller's goroutine ends here, with whatever it
-// holds; the node stops acknowledging and Serve returns.
-func (l pebbleLog) Fatalf(format string, args ...any) {
-	l.fatal(fmt.Errorf(format, args...))
+// Fatalf must not return. While Pebble is being opened it panics. Later the
+// caller's goroutine stops here, with whatever it holds, while the node stops
+// acknowledging and Serve returns.
+func (l *pebbleLog) Fatalf(format string, args ...any) {
+	err := fmt.Errorf(format, args...)
+	if !l.opened.Load() {
+		panic(err)
+	}
+	l.fatal(err)
 	select {}
 }

@@ -57,13 +57,14 @@ func (r *reader) look() (view, error) {
 
 // firstAfter is the first revision that the subscriber does not have.
 func (r *reader) firstAfter(v view) uint64 {
-	switch {
-	case r.from.kind == fromStart:
+	switch r.from.kind {
+	case fromStart:
 		return 0
-	case r.from.kind == fromEnd:
+	case fromEnd:
 		return uint64(v.last + 1)
+	default:
+		return r.from.at + 1
 	}
-	return r.from.at + 1
 }
 
 // follow sends what a view has from a revision on, and returns the revision to
@@ -132,14 +133,13 @@ func (r *reader) subscribeAll() error {
 // position with a lower prepare position stands just before the event.
 func (r *reader) lastSeen() uint64 {
 	switch {
-	case r.from.kind == fromStart:
-		return 0
 	case r.from.kind == fromEnd:
 		return r.within
 	case r.from.prepare < r.from.at:
 		return r.from.at - 1
+	default:
+		return r.from.at
 	}
-	return r.from.at
 }
 
 // cursor is a subscription's place in the log.

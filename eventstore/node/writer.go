@@ -21,7 +21,12 @@ const (
 	warmIDs    = 1 << 13 // of those, how many are read again when a log is opened
 )
 
-var errClosed = errors.New("the node is shutting down")
+// Why calls are turned away: both are Unavailable to a client, to whom the
+// outcome of what it was waiting for is unknown.
+var (
+	errClosed = errors.New("the node is shutting down")
+	errFailed = errors.New("the log failed")
+)
 
 // writer is the only one that appends. One goroutine decides requests in the
 // order of their arrival and gathers what they append into groups; a second
@@ -32,7 +37,7 @@ var errClosed = errors.New("the node is shutting down")
 type writer struct {
 	store *store
 	tail  *tail
-	fail  func(error)
+	fail  func(error) // closes broken: the end of all acknowledging
 	now   func() time.Time
 
 	mu     sync.Mutex // guards queue and closed
@@ -47,8 +52,8 @@ type writer struct {
 	ids     *recent[eventKey, place]
 	group   *group
 
-	groups chan *group // from the deciding goroutine to the syncing one
-	broken atomic.Bool
+	groups chan *group     // from the deciding goroutine to the syncing one
+	broken <-chan struct{} // closed at the first failure, be it the writer's or Pebble's own
 	done   sync.WaitGroup
 
 	stored atomic.Uint64 // events
@@ -67,7 +72,7 @@ type answer struct {
 	out outcome
 }
 
-func newWriter(s *store, t *tail, last record, known []record, now func() time.Time, fail func(error)) *writer {
+func newWriter(s *store, t *tail, last record, known []record, now func() time.Time, fail func(error), broken <-chan struct{}) *writer {
 	w := &writer{
 		store: s, tail: t, fail: fail, now: now,
 		wake:    make(chan struct{}, 1),
@@ -76,6 +81,7 @@ func newWriter(s *store, t *tail, last record, known []record, now func() time.T
 		heads:   newRecent[string, head](knownHeads),
 		ids:     newRecent[eventKey, place](knownIDs),
 		groups:  make(chan *group, unsynced),
+		broken:  broken,
 	}
 	if last.position > 0 {
 		w.next = last.position + uint64(last.size())
@@ -102,6 +108,8 @@ func (w *writer) submit(ctx context.Context, r *request) (outcome, error) {
 		return out, out.err
 	case <-ctx.Done():
 		return outcome{}, ctx.Err()
+	case <-w.broken:
+		return outcome{}, errFailed
 	}
 }
 
@@ -123,13 +131,23 @@ func (w *writer) signal() {
 	}
 }
 
-// close decides and syncs what was submitted, then stops.
+// close decides and syncs what was submitted, then stops. A broken writer
+// stops at once, unless Pebble holds on to it.
 func (w *writer) close() {
 	w.mu.Lock()
 	w.closed = true
 	w.signal()
 	w.mu.Unlock()
-	w.done.Wait()
+	stopped := make(chan struct{})
+	go func() { w.done.Wait(); close(stopped) }()
+	select {
+	case <-stopped:
+	case <-w.broken:
+		select {
+		case <-stopped:
+		case <-time.After(abandonAfter):
+		}
+	}
 }
 
 func (w *writer) take() (queue []*request, closed bool) {
@@ -160,14 +178,13 @@ func (w *writer) handle(r *request) {
 	if _, ok := w.group.touched[originalOf(r.stream)]; ok || w.group.batch.Len() > groupBytes {
 		w.commit()
 	}
-	if w.broken.Load() {
-		r.done <- outcome{err: errClosed}
+	if w.isBroken() {
 		return
 	}
 	out, err := w.decide(r)
 	if err != nil {
-		w.breakDown(err)
-		out = outcome{err: errClosed}
+		w.fail(err)
+		return
 	}
 	w.group.answers = append(w.group.answers, answer{r, out})
 }
@@ -183,9 +200,9 @@ func (w *writer) commit() {
 		return
 	}
 	w.group = w.newGroup()
-	if !g.batch.Empty() && !w.broken.Load() {
+	if !g.batch.Empty() && !w.isBroken() {
 		if err := w.apply(g.batch); err != nil {
-			w.breakDown(err)
+			w.fail(err)
 		}
 	}
 	w.groups <- g
@@ -209,31 +226,32 @@ func (w *writer) syncAll() {
 	}
 }
 
-// finish waits for a group's sync, then shows and answers it.
+// finish waits for a group's sync, then shows and answers it. Those who wait
+// for an answer of a broken writer hear of that by themselves.
 func (w *writer) finish(g *group) {
-	if !g.batch.Empty() && !w.broken.Load() {
+	if w.isBroken() {
+		return
+	}
+	if !g.batch.Empty() {
 		if err := g.batch.SyncWait(); err != nil {
-			w.breakDown(fmt.Errorf("sync the log: %w", err))
+			w.fail(fmt.Errorf("sync the log: %w", err))
+			return
 		}
 	}
-	broken := w.broken.Load()
-	if !broken {
-		w.tail.publish(g.records)
-		w.stored.Add(uint64(len(g.records)))
-		_ = g.batch.Close() // an applied batch has nothing left to fail
-	}
+	w.tail.publish(g.records)
+	w.stored.Add(uint64(len(g.records)))
+	_ = g.batch.Close() // an applied batch has nothing left to fail
 	for _, a := range g.answers {
-		if broken {
-			a.out = outcome{err: errClosed}
-		}
 		a.to.done <- a.out
 	}
 }
 
-// breakDown is the end of all acknowledging.
-func (w *writer) breakDown(err error) {
-	if w.broken.CompareAndSwap(false, true) {
-		w.fail(err)
+func (w *writer) isBroken() bool {
+	select {
+	case <-w.broken:
+		return true
+	default:
+		return false
 	}
 }
 

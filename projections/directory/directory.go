@@ -122,12 +122,6 @@ func (d *Directory) OwnerOfKey(keyID string) (ownerID string, ok bool) {
 	return ownerID, ok
 }
 
-// OwnerOfBot returns whose bot that is, while it is not removed.
-func (d *Directory) OwnerOfBot(botID string) (ownerID string, ok bool) {
-	b, ok := d.Bot(botID)
-	return b.OwnerID, ok && !b.Removed
-}
-
 // Handle returns an owner's public handle, empty until chosen.
 func (d *Directory) Handle(ownerID string) string {
 	d.mu.RLock()

@@ -25,6 +25,10 @@ type History struct {
 	Proof   *match.Proof  // the same
 }
 
+// Ended says whether the stream holds the end of the match; its ladder may not
+// know yet.
+func (h *History) Ended() bool { return h.Proof != nil }
+
 // Read folds a match's stream.
 func Read(ctx context.Context, log eventstore.Log, matchID string) (History, error) {
 	var h History
@@ -64,7 +68,7 @@ func (h *History) add(e match.Event, at time.Time) {
 
 // Replay returns the public events, whole. Only an ended match may show them.
 func (h *History) Replay() []match.PublicEvent {
-	var r match.Replay
+	r := match.Replay{Events: []match.PublicEvent{}}
 	for i, e := range h.Events {
 		r.Add(e, h.Times[i])
 	}
@@ -100,29 +104,44 @@ func (h *History) Board() match.BoardData {
 	return match.BoardData{}
 }
 
-// Frames returns the public state after every public event. Whole shows the
-// events' data, which only an ended match may.
-func (h *History) Frames(whole bool) []match.Frame {
-	var list []match.Frame
+// Window selects frames by their seq: those behind After, at most Limit of
+// them where Limit is above zero. The zero Window selects all.
+type Window struct{ After, Limit int }
+
+func (w Window) shows(seq int) bool { return seq > w.After && !w.ends(seq) }
+
+// ends says whether a frame lies behind the last that is selected.
+func (w Window) ends(seq int) bool { return w.Limit > 0 && seq-w.Limit > w.After }
+
+// Frames returns the public state after each public event of a window. Whole
+// shows the events' data, which only an ended match may.
+func (h *History) Frames(whole bool, w Window) []match.Frame {
+	list := []match.Frame{}
 	s, _ := match.Spectator{}.Fold(h.Started)
 	for i, e := range h.Events {
 		var public bool
-		if s, public = s.Fold(e); public {
+		if s, public = s.Fold(e); public && w.shows(s.Seq) {
 			list = append(list, s.Frame(e, h.Times[i], whole))
+		}
+		if w.ends(s.Seq) {
+			break
 		}
 	}
 	return list
 }
 
-// OpenFrames returns the frames of an ended match with the cards of a seat, or
-// of all.
-func (h *History) OpenFrames(hands match.HandsOf) []match.Frame {
-	var list []match.Frame
+// OpenFrames returns those of an ended match, with the cards of a seat, or of
+// all.
+func (h *History) OpenFrames(hands match.HandsOf, w Window) []match.Frame {
+	list := []match.Frame{}
 	m := match.Evolve(match.New(h.Proof.ServerSeed), h.Started)
 	for i, e := range h.Events {
 		m = match.Evolve(m, e)
-		if kind, _, _ := match.Publish(e); kind != "" {
+		if kind, _, _ := match.Publish(e); kind != "" && w.shows(m.Seq) {
 			list = append(list, m.Frame(e, h.Times[i], hands))
+		}
+		if w.ends(m.Seq) {
+			break
 		}
 	}
 	return list

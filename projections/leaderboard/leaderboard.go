@@ -5,6 +5,7 @@ package leaderboard
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 
@@ -32,6 +33,7 @@ type Leaderboard struct {
 type standing struct {
 	rating rating.Rating
 	games  int
+	at     eventstore.Position // of the last match in it
 }
 
 // New returns an empty leaderboard.
@@ -65,7 +67,9 @@ func (l *Leaderboard) Apply(r eventstore.Recorded) error {
 		l.modes[mode] = map[string]standing{}
 	}
 	for _, s := range changed.Seats {
-		l.modes[mode][s.BotID] = standing{rating: s.After, games: l.modes[mode][s.BotID].games + 1}
+		if was := l.modes[mode][s.BotID]; was.at < r.Position {
+			l.modes[mode][s.BotID] = standing{s.After, was.games + 1, r.Position}
+		}
 	}
 	return nil
 }
@@ -75,17 +79,16 @@ func (l *Leaderboard) Apply(r eventstore.Recorded) error {
 type Names func(botID string) (name, owner string, ok bool)
 
 // Rows returns a mode's ranking: by displayed rating, then games played, then
-// name, then id (decisions.md, "Leaderboard order").
+// name, then id (docs/rules.md, "Leaderboard order").
 func (l *Leaderboard) Rows(mode string, names Names) []Row {
 	l.mu.RLock()
-	rows := make([]Row, 0, len(l.modes[mode]))
-	for id, s := range l.modes[mode] {
-		rows = append(rows, Row{BotID: id, Rating: s.rating.Displayed(), GamesPlayed: s.games})
-	}
+	standings := maps.Clone(l.modes[mode])
 	l.mu.RUnlock()
-	rows = slices.DeleteFunc(rows, func(r Row) bool { _, _, ok := names(r.BotID); return !ok })
-	for i := range rows {
-		rows[i].Name, rows[i].Owner, _ = names(rows[i].BotID)
+	rows := make([]Row, 0, len(standings))
+	for id, s := range standings {
+		if name, owner, ok := names(id); ok {
+			rows = append(rows, Row{BotID: id, Name: name, Owner: owner, Rating: s.rating.Displayed(), GamesPlayed: s.games})
+		}
 	}
 	slices.SortFunc(rows, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(b.Rating, a.Rating), cmp.Compare(b.GamesPlayed, a.GamesPlayed), cmp.Compare(a.Name, b.Name), cmp.Compare(a.BotID, b.BotID))

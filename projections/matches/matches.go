@@ -15,8 +15,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// Reachable is how many of the newest matches a list reaches back to
-// (specification, "Limits").
+// Reachable is how many of the newest matches that a query selects its pages
+// reach (specification, "Limits").
 const Reachable = 10_000
 
 // The statuses of a match.
@@ -50,7 +50,7 @@ type entry struct {
 	Summary
 	order   seating
 	started bool
-	ended   time.Time // of GameEnded or MatchAborted
+	ended   time.Time // of GameEnded or MatchAborted; without one, of the ladder's event
 }
 
 // seating orders matches by when they were seated.
@@ -94,42 +94,64 @@ func (m *Matches) applyLadder(mode string, r eventstore.Recorded) error {
 	if err != nil {
 		return err
 	}
+	meta, err := eventstore.DecodeMetadata(r)
+	if err != nil {
+		return err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch e := e.(type) {
 	case ladder.TablesSeated:
-		for i, t := range e.Tables {
-			en := &entry{Summary: Summary{ID: t.MatchID, Mode: mode, Status: Running}, order: seating{r.Position, i}}
-			m.byID[t.MatchID] = en
-			m.order = append(m.order, en)
-		}
+		m.seat(mode, e.Tables, r.Position)
 	case ladder.RatingsChanged:
-		return m.end(e.MatchID, Completed, e.Seats)
+		return m.close(e.MatchID, Completed, e.Seats, meta.At)
 	case ladder.MatchVoided:
-		return m.end(e.MatchID, Aborted, nil)
+		return m.close(e.MatchID, Aborted, nil, meta.At)
 	}
 	return nil
 }
 
-func (m *Matches) end(id, status string, seats []ladder.RatedSeat) error {
-	en, ok := m.byID[id]
-	if !ok || !en.started {
-		return fmt.Errorf("match %s ends before it started", id)
+func (m *Matches) seat(mode string, tables []ladder.Table, at eventstore.Position) {
+	for i, t := range tables {
+		if _, known := m.byID[t.MatchID]; known {
+			continue
+		}
+		en := &entry{Summary: Summary{ID: t.MatchID, Mode: mode, Status: Running}, order: seating{at, i}}
+		m.byID[t.MatchID] = en
+		m.order = append(m.order, en)
 	}
-	en.Status = status
+}
+
+// close ends a match for its ladder, which may give up one that never started.
+func (m *Matches) close(id, status string, seats []ladder.RatedSeat, at time.Time) error {
+	en, ok := m.byID[id]
+	if !ok {
+		return fmt.Errorf("match %s was never seated", id)
+	}
+	players, err := rated(en.Players, seats)
+	if err != nil {
+		return fmt.Errorf("match %s: %w", id, err)
+	}
+	if en.ended.IsZero() {
+		en.ended = at
+	}
 	ended := en.ended.UTC().Format(match.TimeFormat)
-	en.EndedAt = &ended
-	players := slices.Clone(en.Players) // readers may hold the old ones
+	en.Status, en.EndedAt, en.Players = status, &ended, players
+	return nil
+}
+
+// rated returns players with their results; readers may hold the old ones.
+func rated(players []Player, seats []ladder.RatedSeat) ([]Player, error) {
+	players = slices.Clone(players)
 	for _, s := range seats {
 		i := slices.IndexFunc(players, func(p Player) bool { return p.BotID == s.BotID })
 		if i < 0 {
-			return fmt.Errorf("match %s rates bot %s, which did not play", id, s.BotID)
+			return nil, fmt.Errorf("bot %s is rated, and did not play", s.BotID)
 		}
 		placement, delta := s.Placement, rating.Delta(s.Before, s.After)
 		players[i].Placement, players[i].RatingDelta = &placement, &delta
 	}
-	en.Players = players
-	return nil
+	return players, nil
 }
 
 func (m *Matches) applyMatch(id string, r eventstore.Recorded) error {
@@ -147,17 +169,23 @@ func (m *Matches) applyMatch(id string, r eventstore.Recorded) error {
 	if !ok {
 		return fmt.Errorf("match %s was never seated", id)
 	}
-	started, ok := e.(match.Started)
-	if !ok {
+	if started, ok := e.(match.Started); ok {
+		en.start(started, meta.At)
+	} else {
 		en.ended = meta.At
-		return nil
-	}
-	en.started = true
-	en.StartedAt = meta.At.UTC().Format(match.TimeFormat)
-	for i, s := range started.Seats {
-		en.Players = append(en.Players, Player{Seat: i, BotID: s.BotID, BotName: s.BotName})
 	}
 	return nil
+}
+
+func (en *entry) start(e match.Started, at time.Time) {
+	if en.started {
+		return
+	}
+	en.started = true
+	en.StartedAt = at.UTC().Format(match.TimeFormat)
+	for i, s := range e.Seats {
+		en.Players = append(en.Players, Player{Seat: i, BotID: s.BotID, BotName: s.BotName})
+	}
 }
 
 // Get returns a match that has started.
@@ -179,17 +207,14 @@ type Query struct {
 }
 
 // List returns a page, newest first by seating, and the id to continue before,
-// empty where nothing older can be reached. known says whether Before is a
-// match at all.
+// empty where nothing older can be reached. known is false where Before is no
+// match that has started.
 func (m *Matches) List(q Query) (page []Summary, next string, known bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	var before *entry
-	if q.Before != "" {
-		before, known = m.byID[q.Before]
-		if !known || !before.started {
-			return nil, "", false
-		}
+	before := m.byID[q.Before]
+	if q.Before != "" && (before == nil || !before.started) {
+		return nil, "", false
 	}
 	page = []Summary{}
 	reached := 0

@@ -1,0 +1,97 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.WriteFile(path, got, 0o600))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(got), "rewrite with -update and review the diff")
+}
+
+// lines writes an object a field a line and an entry of a list a line, both as
+// they stand in the answer; of entries that are events, or frames, the first of
+// each kind.
+func lines(t *testing.T, body []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	d := json.NewDecoder(bytes.NewReader(body))
+	open, err := d.Token()
+	require.NoError(t, err)
+	require.Equal(t, json.Delim('{'), open)
+	for d.More() {
+		name, err := d.Token()
+		require.NoError(t, err)
+		var value json.RawMessage
+		require.NoError(t, d.Decode(&value))
+		var entries []json.RawMessage
+		if value[0] != '[' {
+			fmt.Fprintf(&b, "%s: %s\n", name, value)
+			continue
+		}
+		require.NoError(t, json.Unmarshal(value, &entries))
+		fmt.Fprintf(&b, "%s: [\n", name)
+		for _, entry := range firstOfEachKind(t, entries) {
+			fmt.Fprintf(&b, "  %s\n", entry)
+		}
+		b.WriteString("]\n")
+	}
+	return b.Bytes()
+}
+
+func firstOfEachKind(t *testing.T, entries []json.RawMessage) []json.RawMessage {
+	t.Helper()
+	var kept []json.RawMessage
+	seen := map[string]bool{}
+	for _, entry := range entries {
+		var e struct {
+			Kind  string
+			Event struct{ Kind string }
+		}
+		_ = json.Unmarshal(entry, &e) // numbers and strings have none
+		kind := e.Kind + e.Event.Kind
+		if kind == "" || !seen[kind] {
+			kept = append(kept, entry)
+		}
+		seen[kind] = true
+	}
+	return kept
+}
+
+// Whole answers, for the eye.
+func TestReadAnswers(t *testing.T) {
+	s := newSpectated(t)
+	record := func(id string) string { return "/matches/" + id }
+	for name, path := range map[string]string{
+		"matches":              "/matches",
+		"match-running":        record(s.running.MatchID),
+		"match-completed":      record(s.three.MatchID),
+		"match-aborted":        record(s.aborted.MatchID),
+		"frames-running":       record(s.running.MatchID) + "/frames",
+		"frames-completed":     record(s.three.MatchID) + "/frames?limit=60",
+		"frames-with-one-hand": record(s.three.MatchID) + "/frames?after=100&limit=1&seat=0",
+		"frames-with-hands":    record(s.three.MatchID) + "/frames?after=100&limit=1&seat=all",
+		"leaderboard":          "/leaderboard?mode=parley",
+	} {
+		t.Run(name, func(t *testing.T) {
+			golden(t, name+".golden", lines(t, s.get(path).is(http.StatusOK).body))
+		})
+	}
+}

@@ -1,0 +1,117 @@
+package api_test
+
+import (
+	"log/slog"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
+	"hexarena/domain/owner"
+	"hexarena/eventstore"
+	"hexarena/projections"
+	"hexarena/projections/arenatest"
+	"hexarena/projections/directory"
+	"hexarena/projections/leaderboard"
+	"hexarena/projections/matches"
+)
+
+// readSide is the read models as cmd plugs them in, caught up when told so.
+type readSide struct {
+	t       *testing.T
+	list    *matches.Matches
+	board   *leaderboard.Leaderboard
+	people  *directory.Directory
+	runners []*projections.Runner
+}
+
+func newReadSide(t *testing.T, log eventstore.Log) *readSide {
+	t.Helper()
+	r := &readSide{t: t, list: matches.New(), board: leaderboard.New(), people: directory.New()}
+	for _, m := range []projections.Model{r.list, r.board, r.people} {
+		r.runners = append(r.runners, projections.New(log, m, slog.New(slog.DiscardHandler)))
+	}
+	return r
+}
+
+func (r *readSide) sync() {
+	r.t.Helper()
+	for _, runner := range r.runners {
+		require.NoError(r.t, runner.Sync(r.t.Context()))
+	}
+}
+
+// Rows implements api.Leaderboard.
+func (r *readSide) Rows(mode string) []leaderboard.Row {
+	return r.board.Rows(mode, func(botID string) (name, owner string, ok bool) {
+		b, ok := r.people.Bot(botID)
+		return b.Name, r.people.Handle(b.OwnerID), ok && !b.Removed
+	})
+}
+
+// spectated is an arena with a match in each state that one can be in, seated
+// in the order of the fields.
+type spectated struct {
+	*arena
+	play *arenatest.Arena
+	bots []string // of standard, ten of them
+
+	four, three     *arenatest.Game // completed
+	aborted         *arenatest.Game
+	unrated, unvoid *arenatest.Game // over, and the ladder does not know
+	running         *arenatest.Game // in its 12th turn
+	seated          *arenatest.Game // not started
+}
+
+func newSpectated(t *testing.T) *spectated {
+	t.Helper()
+	a := newArena(t)
+	p := arenatest.New(t, a.log, 5)
+	p.Own("ada", owner.SignedUp{OwnerID: "ada"}, owner.HandleChosen{Handle: "countess"})
+	bots := p.Register("ada", ladder.Standard, "Ann", "Bea", "Cat", "Dot", "Eve")
+	bots = append(bots, p.Register("bob", ladder.Standard, "Fay", "Gus", "Hal", "Ida", "Jon")...)
+	parley := p.Register("bob", ladder.Parley, "Kim", "Lou", "Max")
+	s := &spectated{arena: a, play: p, bots: bots}
+	begin := func(mode string, turn uint16, bots ...string) *arenatest.Game {
+		g := p.Seat(mode, bots...)[0]
+		g.Start()
+		g.Play(turn)
+		return g
+	}
+	s.four = p.Complete(ladder.Standard, bots[:4]...)
+	s.three = p.Complete(ladder.Parley, parley...)
+	s.aborted = begin(ladder.Standard, 7, bots[:3]...)
+	s.aborted.Abort(match.WallClock)
+	s.aborted.Conclude()
+	s.unrated = begin(ladder.Parley, 5, parley...)
+	s.unrated.PlayOut()
+	s.unvoid = begin(ladder.Standard, 3, bots[:3]...)
+	s.unvoid.Abort(match.Operator)
+	s.running = begin(ladder.Standard, 12, bots[3:7]...)
+	s.seated = p.Seat(ladder.Standard, bots[7:]...)[0]
+	a.read.sync()
+	return s
+}
+
+// get makes a call that anyone may make.
+func (s *spectated) get(target string) *answer {
+	s.t.Helper()
+	return s.anyone().do(http.MethodGet, target, nil)
+}
+
+// listed are the ids of a page, and what it says is next.
+func (s *spectated) listed(target string) (ids []string, next any) {
+	s.t.Helper()
+	page := s.get(target).is(http.StatusOK)
+	ids = []string{}
+	for _, m := range page.json["matches"].([]any) {
+		ids = append(ids, m.(map[string]any)["id"].(string))
+	}
+	return ids, page.json["next"]
+}
+
+func botGone(id string) owner.Event { return owner.BotRemoved{BotID: id} }
+
+func botCalled(id, name string) owner.Event { return owner.BotRenamed{BotID: id, Name: name} }

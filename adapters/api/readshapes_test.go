@@ -1,0 +1,172 @@
+package api_test
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The shapes of the specification and of docs/protocol.md, written down again by
+// hand.
+var (
+	many     = integer(0, 1<<31)
+	seat     = integer(0, 3)
+	count    = integer(0, 1000)
+	mode     = oneOf("standard", "parley")
+	moment   = matching(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
+	id       = matching(`[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`)
+	hex32    = matching(`[0-9a-f]{64}`)
+	resource = oneOf("brick", "lumber", "wool", "grain", "ore")
+	counts   = object(map[string]shape{"brick?": count, "lumber?": count, "wool?": count, "grain?": count, "ore?": count})
+	bySeat   = listOf(many, 3, 4)
+	kind     = oneOf("setup", "turn", "discard", "bandit", "trade")
+	devCard  = oneOf("knight", "victory_point", "roadworks", "windfall", "embargo")
+	dice     = listOf(integer(1, 6), 2)
+
+	hexes = listOf(object(map[string]shape{"id": integer(0, 18), "resource": either(resource, oneOf("desert")), "token": orNull(integer(2, 12))}), 19)
+	ports = listOf(object(map[string]shape{"vertices": listOf(integer(0, 53), 2), "rate": integer(2, 3), "resource?": resource}), 9)
+)
+
+// summary is MatchSummary, by status.
+func summary(status string) map[string]shape {
+	placement, delta, ended := shape(null), shape(null), moment
+	switch status {
+	case "running":
+		ended = null
+	case "completed":
+		placement, delta = integer(1, 4), oneDecimal
+	}
+	return map[string]shape{
+		"id": id, "mode": mode, "status": oneOf(status), "startedAt": moment, "endedAt": ended,
+		"players": listOf(object(map[string]shape{"seat": seat, "botId": id, "botName": text, "placement": placement, "ratingDelta": delta}), 3, 4),
+	}
+}
+
+var proof = object(map[string]shape{
+	"serverSeed": hex32, "nonces": listOf(text, 3, 4), "table": listOf(id, 3, 4), "revision": many, "index": integer(0, 499), "seedKey": text,
+})
+
+// record is a Match, by status.
+func record(status string) shape {
+	if status == "running" {
+		return object(with(summary(status), map[string]shape{"seed": null, "replay": listOf(nil, 0), "commitment": hex32}))
+	}
+	return object(with(summary(status), map[string]shape{
+		"seed": hex32, "replay": list(wholeEvent), "commitment": hex32, "proof": proof, "thinkingMs": bySeat,
+	}))
+}
+
+// actions are the shapes by kind of decision.
+var actions = map[string]shape{
+	"setup":   object(map[string]shape{"settlement": integer(0, 53), "road": integer(0, 71)}),
+	"discard": object(map[string]shape{"cards": counts}),
+	"bandit":  object(map[string]shape{"hex": integer(0, 18), "victim?": seat, "talk?": text}),
+	"trade":   object(map[string]shape{"accept": boolean, "talk?": text}),
+}
+
+var turnActions = map[string]map[string]shape{
+	"build_road": {"edge": integer(0, 71)}, "build_settlement": {"vertex": integer(0, 53)}, "build_city": {"vertex": integer(0, 53)}, "buy_dev": {},
+	"play_knight": {"hex": integer(0, 18), "victim?": seat}, "play_roadworks": {"edges": listOf(integer(0, 71), 1, 2)}, "play_windfall": {"take": counts},
+	"play_embargo": {"resource": resource}, "bank_trade": {"give": resource, "get": resource}, "offer_trade": {"give": counts, "get": counts, "to?": seat, "talk?": text},
+	"end_turn": {"talk?": text},
+}
+
+// actionData judges the data of an action event, whose action is of its kind.
+func actionData(v any) error {
+	data, ok := v.(map[string]any)
+	if !ok {
+		return errors.New(" is no object")
+	}
+	action := actions[fmt.Sprint(data["kind"])]
+	fields := map[string]shape{"decision": many, "kind": kind, "default": boolean, "elapsedMs": many}
+	if data["default"] == true {
+		fields["elapsedMs"] = null
+	}
+	if data["kind"] == "turn" {
+		typ, _ := data["action"].(map[string]any)["type"].(string)
+		action = object(with(turnActions[typ], map[string]shape{"type": oneOf(typ)}))
+		if typ == "play_embargo" {
+			fields["collected"] = bySeat
+		}
+	}
+	fields["action"] = action
+	return object(fields)(v)
+}
+
+// eventData are the shapes of data, by kind of event.
+var eventData = map[string]shape{
+	"board":  object(map[string]shape{"hexes": hexes, "ports": ports, "bandit": integer(0, 18)}),
+	"roll":   object(map[string]shape{"turn": integer(1, 1000), "dice": dice}),
+	"action": actionData,
+	"steal":  object(map[string]shape{"victim": seat}),
+	"trade":  object(map[string]shape{"from": seat, "to": seat, "give": counts, "get": counts}),
+	"award":  object(map[string]shape{"award": oneOf("longestRoad", "largestArmy"), "from": orNull(seat), "to": orNull(seat)}),
+	"timeout": either(
+		object(map[string]shape{"decision": many, "kind": kind, "cause": oneOf("malformed"), "elapsedMs": many, "answer": text, "strikes": integer(1, 3)}),
+		object(map[string]shape{"decision": many, "kind": kind, "cause": oneOf("deadline", "dropped", "oversized"), "elapsedMs": many, "strikes": integer(1, 3)}),
+	),
+	"illegal": object(map[string]shape{
+		"decision": many, "kind": kind, "reason": matching("[a-z_]+"), "message": text, "answer": text, "elapsedMs": many, "strikes": integer(1, 3),
+	}),
+	"resign": object(map[string]shape{"strikes": integer(3, 3)}),
+	"end":    object(map[string]shape{"reason": oneOf("win", "stalemate", "turn_cap"), "scores": bySeat, "placements": listOf(integer(1, 4), 3, 4)}),
+}
+
+// event is a MatchEvent, with its data or without.
+func event(whole bool) shape {
+	return func(v any) error {
+		e, ok := v.(map[string]any)
+		if !ok {
+			return errors.New(" is no object")
+		}
+		name, _ := e["kind"].(string)
+		fields := map[string]shape{"seq": integer(1, 1<<20), "at": moment, "kind": oneOf(name), "seat": seat}
+		switch name {
+		case "board", "end":
+			delete(fields, "seat")
+		case "award": // nobody's, where it went to nobody
+			delete(fields, "seat")
+			fields["seat?"] = seat
+		}
+		data, known := eventData[name]
+		if !known {
+			return fmt.Errorf(".kind is %q", name)
+		}
+		if whole {
+			fields["data"] = data
+		}
+		return object(fields)(v)
+	}
+}
+
+var wholeEvent = event(true)
+
+// publicView is what a Frame has of GameView.
+var publicView = map[string]shape{
+	"seatCount": integer(3, 4), "phase": oneOf("setup", "main"), "turn": integer(0, 1000), "dice": orNull(dice),
+	"board":      object(map[string]shape{"bandit": integer(0, 18)}),
+	"roads":      list(object(map[string]shape{"edge": integer(0, 71), "seat": seat})),
+	"towns":      list(object(map[string]shape{"vertex": integer(0, 53), "seat": seat, "city": boolean})),
+	"handCounts": bySeat, "devCounts": bySeat, "knightsPlayed": bySeat, "scores": bySeat,
+	"awards":        object(map[string]shape{"largestArmy": orNull(seat), "longestRoad": orNull(seat)}),
+	"deckRemaining": integer(0, 25),
+	"openTrade":     orNull(object(map[string]shape{"from": seat, "give": counts, "get": counts, "to?": seat, "talk?": text})),
+	"talkLog":       list(object(map[string]shape{"seat": seat, "message": text, "turn": many})),
+}
+
+// frameList is the answer of /frames; more are the fields of hands.
+func frameList(whole bool, more map[string]shape) shape {
+	frame := with(with(publicView, map[string]shape{"seq": integer(1, 1<<20), "event": event(whole)}), more)
+	return object(map[string]shape{
+		"matchId": id, "board": object(map[string]shape{"hexes": hexes, "ports": ports}), "frames": list(object(frame)),
+	})
+}
+
+var (
+	oneHand  = map[string]shape{"hand": counts, "devCards": list(devCard), "devBoughtThisTurn": list(devCard)}
+	allHands = map[string]shape{"hand": listOf(counts, 3, 4), "devCards": listOf(list(devCard), 3, 4), "devBoughtThisTurn": listOf(list(devCard), 3, 4)}
+
+	ranking = object(map[string]shape{
+		"mode": mode,
+		"rows": list(object(map[string]shape{"rank": integer(1, 1<<20), "botId": id, "name": text, "owner": text, "rating": oneDecimal, "gamesPlayed": integer(1, 1<<20)})),
+	})
+)

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"nhooyr.io/websocket"
+
+	"hexarena/domain/match"
+)
+
+// contestant is a bot of a test: a real server in the test's own process. It
+// plays eagerly, unless it was given another conduct, and remembers what it was
+// asked.
+type contestant struct {
+	name    string
+	url     string
+	conduct conduct // nil: it answers as it should
+	refuses bool    // a match's upgrade, with 401
+	hangs   bool    // at a match's upgrade
+
+	upgrade  func(http.Header)      // called for a match's upgrade
+	asked    func(r *match.Request) // called as a request comes in
+	hold     func(r *match.Request) // called before it is answered
+	answered func()                 // called once it is
+
+	mu    sync.Mutex
+	games map[string]*sitting // by match
+}
+
+// conduct answers a decision, whose good answer is given, over a socket. The
+// bot's decisions of a match are counted from 1.
+type conduct func(ctx context.Context, conn *websocket.Conn, d decision) error
+
+type decision struct {
+	*match.Request
+	number int
+	answer []byte // the good one
+}
+
+// sitting is what a player remembers of one match.
+type sitting struct {
+	brain    *eager
+	sockets  int
+	requests []request
+	answers  map[int]json.RawMessage // the actions, by decision id
+}
+
+// request is one decision request as it came in, its deadline struck out.
+type request struct {
+	socket int // counted from 1
+	id     int
+	frame  string
+}
+
+// newContestant serves a bot until the test ends.
+func newContestant(t testing.TB, name string) *contestant {
+	p := &contestant{name: name, games: map[string]*sitting{}}
+	server := httptest.NewServer(p)
+	t.Cleanup(server.Close)
+	p.url = server.URL
+	return p
+}
+
+func (p *contestant) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	id := r.Header.Get("x-arena-match")
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/ping"):
+		_, _ = io.WriteString(w, "pong\n")
+		return
+	case p.refuses && id != "deploy-check":
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	case p.hangs && id != "deploy-check":
+		<-r.Context().Done()
+		return
+	}
+	if p.upgrade != nil && id != "deploy-check" {
+		p.upgrade(r.Header)
+	}
+	conn, err := websocket.Accept(w, r, nil)
+	if err != nil {
+		return
+	}
+	defer conn.CloseNow()
+	conn.SetReadLimit(1 << 20)
+	socket := p.open(id)
+	for {
+		_, frame, err := conn.Read(r.Context())
+		if err != nil || p.reply(r.Context(), conn, socket, frame) != nil {
+			return
+		}
+	}
+}
+
+// open counts the sockets of a match.
+func (p *contestant) open(id string) int {
+	s := p.sit(id)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.sockets++
+	return s.sockets
+}
+
+// sit returns the memory of a match.
+func (p *contestant) sit(id string) *sitting {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.games[id] == nil {
+		p.games[id] = &sitting{brain: newEager(), answers: map[int]json.RawMessage{}}
+	}
+	return p.games[id]
+}
+
+func (p *contestant) reply(ctx context.Context, conn *websocket.Conn, socket int, frame []byte) error {
+	var r match.Request
+	if err := json.Unmarshal(frame, &r); err != nil {
+		return err
+	}
+	if p.asked != nil {
+		p.asked(&r)
+	}
+	d, err := p.decide(socket, &r)
+	if err != nil {
+		return err
+	}
+	if p.hold != nil {
+		p.hold(&r)
+	}
+	if p.conduct != nil {
+		return p.conduct(ctx, conn, d)
+	}
+	err = conn.Write(ctx, websocket.MessageText, d.answer)
+	if p.answered != nil {
+		p.answered()
+	}
+	return err
+}
+
+// decide answers a request and remembers both.
+func (p *contestant) decide(socket int, r *match.Request) (decision, error) {
+	s := p.sit(r.MatchID)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	action, err := json.Marshal(s.brain.answer(r))
+	if err != nil {
+		return decision{}, err
+	}
+	s.requests = append(s.requests, request{socket, r.ID, timeless(*r)})
+	s.answers[r.ID] = action
+	answer, err := json.Marshal(match.Response{ID: r.ID, Action: action})
+	return decision{r, len(s.answers), answer}, err
+}
+
+// timeless writes a request without its deadline.
+func timeless(r match.Request) string {
+	r.DeadlineMs = 0
+	return string(r.AppendJSON(nil))
+}
+
+// memory is what was remembered of a match, nil if it did not play there.
+func (p *contestant) memory(id string) *sitting {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.games[id]
+}

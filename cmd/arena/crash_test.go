@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/match"
+	"hexarena/projections/matches"
+)
+
+// quick has matches on all the time. The time for a decision is long, so that
+// a busy machine is no reason for a strike.
+var quick = []string{"--tick", "250ms", "--rest-standard", "0s", "--decision-standard", "30s"}
+
+func TestKill9LosesNothing(t *testing.T) {
+	t.Parallel()
+	killAgainAndAgain(t, 10)
+}
+
+func TestSoakKill9LosesNothing(t *testing.T) {
+	if os.Getenv("ARENA_SOAK") == "" {
+		t.Skip("50 kills take minutes: run make soak")
+	}
+	killAgainAndAgain(t, 50)
+}
+
+// killAgainAndAgain kills the arena at random points of running matches, starts
+// it again on the same folder, and demands that it shows nowhere.
+func killAgainAndAgain(t *testing.T, kills int) {
+	rng := newChance(t)
+	fuse := &fuse{}
+	s := newStand(t, quick...)
+	s.start()
+	s.join(goodPlayers(t, 8, fuse)...)
+	var resumes []time.Duration
+	starts := 0 // that were killed too
+	for range kills {
+		after := 1 + rng.IntN(600)
+		delay := time.Duration(max(0, rng.IntN(6000)-3000)) * time.Microsecond
+		fuse.burn(t, after, func() { s.arena.killAfter(delay) })
+		<-s.arena.exited
+		for ; rng.IntN(3) == 0; starts++ {
+			s.launch()
+			pause(time.Duration(rng.IntN(300)) * time.Millisecond)
+			s.arena.kill()
+		}
+		began := time.Now()
+		back := fuse.next()
+		s.start()
+		resumes = append(resumes, awaitMoment(t, back).Sub(began))
+	}
+	c := s.settle()
+	compared, claims := c.audit(t, s.players)
+	slices.Sort(resumes)
+	t.Logf("%d kills and %d more while it started, %d matches resumed by a claim, %d matches rated, "+
+		"%d public events equal to those of runs without a kill; from the start to the first request: median %v, max %v",
+		kills, starts, claims, len(c.order), compared, resumes[len(resumes)/2].Round(time.Millisecond), resumes[len(resumes)-1].Round(time.Millisecond))
+	require.Positive(t, claims)
+	auditRecords(t, s, c)
+}
+
+// auditRecords serves once more and demands of every record that its replay
+// counts 1, 2, 3, … and is that of the log.
+func auditRecords(t testing.TB, s *stand, c *chronicle) {
+	t.Helper()
+	s.start("--no-play")
+	for _, id := range c.order {
+		var record struct {
+			Status string
+			Seed   string
+			Replay []match.PublicEvent
+		}
+		s.get("/matches/"+id, &record)
+		require.Equal(t, matches.Completed, record.Status)
+		require.Len(t, record.Seed, 64)
+		stored, _ := public(t, c.matches[id])
+		require.Len(t, record.Replay, len(stored))
+		for i, e := range record.Replay {
+			require.Equal(t, i+1, e.Seq)
+		}
+	}
+	s.stop()
+}
+
+// newChance is random, and reproducible by what it prints.
+func newChance(t testing.TB) *rand.Rand {
+	t.Helper()
+	chance := rand.Uint64()
+	if given, err := strconv.ParseUint(os.Getenv("ARENA_TEST_CHANCE"), 10, 64); err == nil {
+		chance = given
+	}
+	t.Logf("ARENA_TEST_CHANCE=%d", chance)
+	return rand.New(rand.NewPCG(chance, 0))
+}
+
+// goodPlayers are players that report their moments to a fuse.
+func goodPlayers(t testing.TB, n int, f *fuse) (list []*contestant) {
+	t.Helper()
+	for i := range n {
+		p := newContestant(t, fmt.Sprintf("player-%d", i+1))
+		p.asked = func(*match.Request) { f.moment() }
+		p.answered = f.moment
+		p.upgrade = func(http.Header) { f.moment() }
+		list = append(list, p)
+	}
+	return list
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"nhooyr.io/websocket"
+
+	"hexarena/domain/game"
+	"hexarena/domain/match"
+)
+
+// fault is a bot that does not play as it should, and what the specification
+// says comes of it ("Errors", "Missed games").
+type fault struct {
+	name           string
+	conduct        conduct
+	refuses, hangs bool
+
+	want    func(kind string) penalty // by the kind of the decision
+	strikes int
+	missed  bool
+	sockets int // that it accepted; 0: not counted
+}
+
+// penalty is a strike's event.
+type penalty struct {
+	kind   string // timeout or illegal
+	why    string // the cause, or the reason
+	answer string // the raw frame, where that is one and the same
+}
+
+func timeout(cause, answer string) func(string) penalty {
+	return func(string) penalty { return penalty{"timeout", cause, answer} }
+}
+
+var faults = []fault{
+	{
+		name: "silent", strikes: 3, missed: true, sockets: 1, want: timeout(match.CauseDeadline, ""),
+		conduct: func(context.Context, *websocket.Conn, decision) error { return nil },
+	},
+	{
+		name: "late", strikes: 3, sockets: 1, want: timeout(match.CauseDeadline, ""),
+		conduct: oneBehind(),
+	},
+	{
+		name: "malformed", strikes: 3, sockets: 1, want: timeout(match.CauseMalformed, `{"id":`),
+		conduct: says(websocket.MessageText, func(decision) []byte { return []byte(`{"id":`) }),
+	},
+	{
+		name: "binary", strikes: 3, sockets: 1, want: timeout(match.CauseMalformed, `[]`),
+		conduct: says(websocket.MessageBinary, func(decision) []byte { return []byte(`[]`) }),
+	},
+	{
+		name: "never asked", strikes: 3, sockets: 1, want: timeout(match.CauseMalformed, `{"id":0,"action":{}}`),
+		conduct: says(websocket.MessageText, func(decision) []byte { return []byte(`{"id":0,"action":{}}`) }),
+	},
+	{
+		name: "oversized", strikes: 3, sockets: 3, want: timeout(match.CauseOversized, ""),
+		conduct: says(websocket.MessageText, func(d decision) []byte { return padded(d.answer, 65_537) }),
+	},
+	{
+		name: "illegal", strikes: 3, sockets: 1, want: contradicted,
+		conduct: says(websocket.MessageText, func(d decision) []byte {
+			if d.Kind == "setup" {
+				return misplaced(d)
+			}
+			return contrary(d)
+		}),
+	},
+	{
+		name: "contrary", strikes: 3, sockets: 1, want: contradicted,
+		conduct: says(websocket.MessageText, contrary),
+	},
+	{
+		name: "drops", strikes: 3, missed: true, sockets: 3, want: timeout(match.CauseDropped, ""),
+		conduct: func(_ context.Context, conn *websocket.Conn, _ decision) error { return conn.CloseNow() },
+	},
+	{name: "refuses", refuses: true, strikes: 3, missed: true, want: timeout(match.CauseDropped, "")},
+	{name: "hangs", hangs: true, strikes: 3, missed: true, want: timeout(match.CauseDropped, "")},
+	{
+		name: "twice wrong", strikes: 2, sockets: 1, want: contradicted,
+		conduct: says(websocket.MessageText, func(d decision) []byte {
+			if d.Kind == "setup" {
+				return misplaced(d)
+			}
+			return d.answer
+		}),
+	},
+	{name: "large", sockets: 1, conduct: says(websocket.MessageText, func(d decision) []byte {
+		if d.number == 1 {
+			return padded(d.answer, 65_536)
+		}
+		return d.answer
+	})},
+	{name: "repeats itself", sockets: 1, conduct: func(ctx context.Context, conn *websocket.Conn, d decision) error {
+		for range 3 {
+			if err := conn.Write(ctx, websocket.MessageText, d.answer); err != nil {
+				return err
+			}
+		}
+		return nil
+	}},
+}
+
+// contradicted is what comes of misplaced and contrary.
+func contradicted(kind string) penalty {
+	switch kind {
+	case "setup":
+		return penalty{kind: "illegal", why: game.ReasonRoadNotAtSettlement}
+	case "turn":
+		return penalty{kind: "illegal", why: game.ReasonOutOfRange}
+	case "bandit":
+		return penalty{kind: "illegal", why: game.ReasonBanditMustMove}
+	case "discard":
+		return penalty{kind: "illegal", why: game.ReasonDiscardCount}
+	default:
+		return penalty{kind: "timeout", why: match.CauseMalformed}
+	}
+}
+
+func says(typ websocket.MessageType, what func(decision) []byte) conduct {
+	return func(ctx context.Context, conn *websocket.Conn, d decision) error {
+		return conn.Write(ctx, typ, what(d))
+	}
+}
+
+// oneBehind answers each decision when the next is asked.
+func oneBehind() conduct {
+	var owed []byte
+	return func(ctx context.Context, conn *websocket.Conn, d decision) error {
+		late := owed
+		owed = d.answer
+		if late == nil {
+			return nil
+		}
+		return conn.Write(ctx, websocket.MessageText, late)
+	}
+}
+
+func padded(answer []byte, size int) []byte {
+	return append(answer, bytes.Repeat([]byte(" "), size-len(answer))...)
+}
+
+// misplaced answers a setup with a road that is far from its settlement.
+func misplaced(d decision) []byte {
+	var a struct {
+		Action struct{ Settlement, Road int }
+	}
+	if err := json.Unmarshal(d.answer, &a); err != nil {
+		panic(err)
+	}
+	return fmt.Appendf(nil, `{"id":%d,"action":{"settlement":%d,"road":%d}}`, d.ID, a.Action.Settlement, (a.Action.Road+36)%72)
+}
+
+// contrary breaks a rule of each kind of decision but setup.
+func contrary(d decision) []byte {
+	switch d.Kind {
+	case "turn":
+		return fmt.Appendf(nil, `{"id":%d,"action":{"type":"build_road","edge":72}}`, d.ID)
+	case "bandit":
+		return fmt.Appendf(nil, `{"id":%d,"action":{"hex":%d}}`, d.ID, d.View.Board.Bandit)
+	case "discard":
+		return fmt.Appendf(nil, `{"id":%d,"action":{"cards":{}}}`, d.ID)
+	case "trade":
+		return fmt.Appendf(nil, `{"id":%d,"action":{"accept":"yes"}}`, d.ID)
+	default:
+		return d.answer
+	}
+}

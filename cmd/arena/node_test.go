@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore/node"
+)
+
+func TestNodeRefusesWrongValuesInOneLine(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	locked := t.TempDir()
+	n, err := node.Open(node.Options{Dir: locked, Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	defer n.Close()
+
+	tests := []struct {
+		name  string
+		flags nodeCmd
+		want  string
+	}{
+		{"no port", nodeCmd{Listen: "127.0.0.1", Data: t.TempDir()}, "want host:port"},
+		{"outside loopback", nodeCmd{Listen: "0.0.0.0:0", Data: t.TempDir()}, "--insecure-node"},
+		{"outside loopback, by an empty host", nodeCmd{Listen: ":0", Data: t.TempDir()}, "--insecure-node"},
+		{"outside loopback, by name", nodeCmd{Listen: "example.org:2113", Data: t.TempDir()}, "--insecure-node"},
+		{"a port that is taken", nodeCmd{Listen: taken.Addr().String(), Data: t.TempDir()}, "address already in use"},
+		{"a folder that is in use", nodeCmd{Listen: "127.0.0.1:0", Data: locked}, "in use by another process"},
+		{"a log of another version", nodeCmd{Listen: "127.0.0.1:0", Data: logOfVersion(t, "99")}, "version 99"},
+		{"a folder that cannot be made", nodeCmd{Listen: "127.0.0.1:0", Data: "/dev/null/log"}, "--data"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var out bytes.Buffer
+			err := RunNode(t.Context(), &out, slog.New(slog.DiscardHandler), test.flags)
+			require.ErrorContains(t, err, test.want)
+			require.NotContains(t, err.Error(), "\n")
+			require.Empty(t, out.String())
+		})
+	}
+}
+
+func logOfVersion(t *testing.T, version string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "log")
+	db, err := pebble.Open(dir, &pebble.Options{Logger: quietPebble{}})
+	require.NoError(t, err)
+	require.NoError(t, db.Set([]byte("\x00format"), []byte(version), pebble.Sync))
+	require.NoError(t, db.Close())
+	return dir
+}
+
+// A stop while a client is subscribed ends at once and keeps what was written.
+func TestNodeStopsGracefully(t *testing.T) {
+	dir := t.TempDir()
+	for round := range 2 {
+		out, printed := newLinePipe()
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			ended <- RunNode(ctx, printed, slog.New(slog.DiscardHandler), nodeCmd{Listen: "127.0.0.1:0", Data: dir})
+		}()
+		address, _, _ := strings.Cut(strings.TrimPrefix(<-out, "event store on "), ",")
+		config, err := esdb.ParseConnectionString(address)
+		require.NoError(t, err)
+		config.Logger = esdb.NoopLogging()
+		client, err := esdb.NewClient(config)
+		require.NoError(t, err)
+		live, err := client.SubscribeToAll(t.Context(), esdb.SubscribeToAllOptions{From: esdb.Start{}})
+		require.NoError(t, err)
+		written, err := client.AppendToStream(t.Context(), "s", esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}}, esdb.EventData{EventType: "T"})
+		require.NoError(t, err)
+		require.EqualValues(t, round, written.NextExpectedVersion)
+		stop()
+		require.NoError(t, <-ended)
+		require.NoError(t, live.Close())
+		require.NoError(t, client.Close())
+	}
+}
+
+// linePipe hands on each write.
+type linePipe chan string
+
+func newLinePipe() (<-chan string, linePipe) {
+	lines := make(linePipe, 1)
+	return lines, lines
+}
+
+func (p linePipe) Write(b []byte) (int, error) {
+	p <- string(b)
+	return len(b), nil
+}

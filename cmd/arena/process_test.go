@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// patience is how long anything may take that a test waits for. It is no
+// measurement: a machine that is busy needs more.
+const patience = 90 * time.Second
+
+// process is a running arena.
+type process struct {
+	t        testing.TB
+	cmd      *exec.Cmd
+	out, err transcript
+	exited   chan struct{} // closed once it has been waited for
+}
+
+// place is where a process runs.
+type place struct {
+	dir string
+	env []string // beside the environment of the test, settings of an arena aside
+}
+
+// launch starts `arena` with arguments. It ends with the test at the latest,
+// which then fails if the process has reported a race or a panic.
+func launch(t testing.TB, args ...string) *process {
+	t.Helper()
+	return launchIn(t, place{}, args...)
+}
+
+func launchIn(t testing.TB, at place, args ...string) *process {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	p := &process{t: t, cmd: exec.Command(self, args...), exited: make(chan struct{})}
+	p.cmd.Dir, p.cmd.Env = at.dir, append(append(environment(), at.env...), asArena+"=watched")
+	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.err
+	p.cmd.WaitDelay = 5 * time.Second
+	_, err = p.cmd.StdinPipe() // held until the process is waited for
+	require.NoError(t, err)
+	require.NoError(t, p.cmd.Start())
+	go func() {
+		_ = p.cmd.Wait() // how it ended, its state tells
+		close(p.exited)
+	}()
+	t.Cleanup(p.judge)
+	return p
+}
+
+// environment is this process's without settings of an arena.
+func environment() []string {
+	var env []string
+	for _, e := range os.Environ() {
+		if !strings.HasPrefix(e, "ARENA_") {
+			env = append(env, e)
+		}
+	}
+	return env
+}
+
+// judge ends the process and reads what it has complained of.
+func (p *process) judge() {
+	p.kill()
+	said := p.err.String()
+	for _, sign := range []string{"DATA RACE", "panic:", "fatal error:"} {
+		if strings.Contains(said, sign) {
+			p.t.Errorf("arena: %s", said)
+			return
+		}
+	}
+	if p.t.Failed() {
+		p.t.Logf("arena %s: %s%s", strings.Join(p.cmd.Args[1:], " "), p.out.String(), last(said, 4000))
+	}
+}
+
+func last(s string, n int) string { return s[max(0, len(s)-n):] }
+
+func (p *process) signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) }
+
+// kill is kill -9. It returns when the process is gone.
+func (p *process) kill() {
+	p.signal(syscall.SIGKILL)
+	<-p.exited
+}
+
+// end sends a signal that asks for a graceful stop, waits for it, and demands
+// that it went well.
+func (p *process) end(s syscall.Signal) {
+	p.t.Helper()
+	p.signal(s)
+	p.awaitExit()
+	require.Equal(p.t, 0, p.cmd.ProcessState.ExitCode(), "exit status; it said: %s", last(p.err.String(), 2000))
+}
+
+// killAfter kills at once or, in a while, beside what its caller goes on to do.
+func (p *process) killAfter(d time.Duration) {
+	if d == 0 {
+		p.signal(syscall.SIGKILL)
+		return
+	}
+	time.AfterFunc(d, func() { p.signal(syscall.SIGKILL) })
+}
+
+func (p *process) awaitExit() {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
+	defer cancel()
+	select {
+	case <-p.exited:
+	case <-ctx.Done():
+		require.FailNow(p.t, "the process does not stop")
+	}
+}
+
+// await returns the first match of a pattern, and its groups, in what the
+// process prints.
+func (p *process) await(pattern string) []string {
+	p.t.Helper()
+	find := regexp.MustCompile(pattern)
+	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
+	defer cancel()
+	for {
+		text, grown := p.out.read()
+		if found := find.FindStringSubmatch(text); found != nil {
+			return found
+		}
+		select {
+		case <-grown:
+		case <-p.exited:
+			require.FailNow(p.t, "the process ended", "it said: %s", last(p.err.String(), 2000))
+		case <-ctx.Done():
+			require.FailNow(p.t, "the process does not print "+pattern, "it said: %s", text)
+		}
+	}
+}
+
+// transcript keeps what is written to it, and tells who waits for more.
+type transcript struct {
+	mu    sync.Mutex
+	text  bytes.Buffer
+	grown chan struct{}
+}
+
+func (t *transcript) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.grown != nil {
+		close(t.grown)
+		t.grown = nil
+	}
+	return t.text.Write(p)
+}
+
+func (t *transcript) read() (text string, grown <-chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.grown == nil {
+		t.grown = make(chan struct{})
+	}
+	return t.text.String(), t.grown
+}
+
+func (t *transcript) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.String()
+}
+
+// eventually polls until a condition holds. Reads of matches are limited to
+// 120 a minute, so it does not ask often.
+func eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	ticker := time.NewTicker(600 * time.Millisecond)
+	defer ticker.Stop()
+	for !holds() {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			require.FailNow(t, "never: "+what)
+		}
+	}
+}

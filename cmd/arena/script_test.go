@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// The scripts of testdata/script call the program as a person does. Beside the
+// usual commands they have:
+//
+//	refused STATUS PATTERN ARG...   arena ARG... prints one line, to stderr, and exits so
+//	up NAME PATTERN ARG...          starts arena ARG...; $NAME is the group that PATTERN finds in its output
+//	down NAME                       asks it to stop, by SIGTERM, and waits
+//	occupy NAME                     listens on a free port; $NAME is its address
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Values[testKey{}] = env.T().(testing.TB)
+			env.Values[processesKey{}] = map[string]*process{}
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"refused": refused, "up": up, "down": down, "occupy": occupy,
+		},
+	})
+}
+
+type (
+	testKey      struct{}
+	processesKey struct{}
+)
+
+func refused(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: refused STATUS PATTERN ARG...")
+	}
+	status, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	var exit *exec.ExitError
+	if err := ts.Exec("arena", args[2:]...); !errors.As(err, &exit) || exit.ExitCode() != status {
+		ts.Fatalf("want exit status %d, got %v", status, err)
+	}
+	said := ts.ReadFile("stderr")
+	if !strings.HasPrefix(said, "arena: ") || strings.Count(said, "\n") != 1 || !strings.HasSuffix(said, "\n") {
+		ts.Fatalf("want one line that begins with arena:")
+	}
+	if !regexp.MustCompile(args[1]).MatchString(said) {
+		ts.Fatalf("want a line that matches %q", args[1])
+	}
+	if out := ts.ReadFile("stdout"); out != "" {
+		ts.Fatalf("want nothing on stdout")
+	}
+}
+
+func up(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 3 {
+		ts.Fatalf("usage: up NAME PATTERN ARG...")
+	}
+	at := place{dir: ts.MkAbs(".")}
+	for _, name := range []string{"ARENA_LISTEN", "ARENA_ADMIN_LISTEN", "ARENA_NODE_LISTEN", "ARENA_DATA", "ARENA_EVENTSTORE", "ARENA_PLAY"} {
+		if value := ts.Getenv(name); value != "" {
+			at.env = append(at.env, name+"="+value)
+		}
+	}
+	p := launchIn(ts.Value(testKey{}).(testing.TB), at, args[2:]...)
+	ts.Value(processesKey{}).(map[string]*process)[args[0]] = p
+	ts.Setenv(args[0], p.await(args[1])[1])
+}
+
+func down(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Value(processesKey{}).(map[string]*process)[args[0]].end(syscall.SIGTERM)
+}
+
+func occupy(ts *testscript.TestScript, _ bool, args []string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Defer(func() { _ = l.Close() })
+	ts.Setenv(args[0], l.Addr().String())
+}

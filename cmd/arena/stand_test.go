@@ -1,0 +1,138 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/ladder"
+	"hexarena/projections/matches"
+)
+
+// stand is an arena on a data folder of its own, with players whose owners do
+// all over REST. Its processes come and go, its folder stays.
+type stand struct {
+	t       testing.TB
+	data    string
+	flags   []string
+	arena   *process // the running one
+	owners  []*account
+	players []*contestant
+}
+
+func newStand(t testing.TB, flags ...string) *stand {
+	return &stand{t: t, data: t.TempDir(), flags: flags}
+}
+
+// start serves, with more flags if any are given.
+func (s *stand) start(flags ...string) {
+	s.t.Helper()
+	s.launch(flags...)
+	base := s.arena.await(`Hex Arena is at (http://\S+)`)[1]
+	for _, o := range s.owners {
+		o.base = base
+	}
+}
+
+// launch is a start that waits for nothing.
+func (s *stand) launch(flags ...string) {
+	args := []string{"serve", "--data", s.data, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--node-listen", "127.0.0.1:0"}
+	s.arena = launch(s.t, append(append(args, s.flags...), flags...)...)
+}
+
+// stop ends the arena gracefully.
+func (s *stand) stop() {
+	s.t.Helper()
+	s.arena.end(syscall.SIGTERM)
+}
+
+func (s *stand) base() string {
+	return s.arena.await(`Hex Arena is at (http://\S+)`)[1]
+}
+
+// owner signs up another owner.
+func (s *stand) owner() *account {
+	s.t.Helper()
+	name := fmt.Sprintf("owner-%d", len(s.owners)+1)
+	o := &account{base: s.base(), client: http.DefaultClient}
+	require.NoError(s.t, o.signUp(s.t.Context(), filepath.Join(s.data, "mail"), name+"@example.org", name))
+	s.owners = append(s.owners, o)
+	return o
+}
+
+// join registers players on the ladder of standard in their order, five to an
+// owner.
+func (s *stand) join(players ...*contestant) {
+	s.t.Helper()
+	for _, p := range players {
+		if len(s.players)%5 == 0 {
+			s.owner()
+		}
+		s.players = append(s.players, p)
+		owner := s.owners[len(s.owners)-1]
+		require.NoError(s.t, owner.register(s.t.Context(), p.name, ladder.Standard, p.url), p.name)
+	}
+}
+
+// retire pauses every bot.
+func (s *stand) retire() {
+	s.t.Helper()
+	for _, o := range s.owners {
+		var list struct{ Bots []struct{ ID string } }
+		s.must(o.call(s.t.Context(), http.MethodGet, "/bots", nil, &list))
+		for _, b := range list.Bots {
+			s.must(o.call(s.t.Context(), http.MethodPatch, "/bots/"+b.ID, map[string]string{"status": "paused"}, nil))
+		}
+	}
+}
+
+func (s *stand) must(err error) {
+	s.t.Helper()
+	require.NoError(s.t, err)
+}
+
+// get reads a public page.
+func (s *stand) get(path string, answer any) {
+	s.t.Helper()
+	res, err := http.Get(s.base() + path)
+	s.must(err)
+	defer res.Body.Close()
+	require.Equal(s.t, http.StatusOK, res.StatusCode, path)
+	s.must(json.NewDecoder(res.Body).Decode(answer))
+}
+
+// list lists the matches of a status, or all.
+func (s *stand) list(status string) []matches.Summary {
+	s.t.Helper()
+	var list struct{ Matches []matches.Summary }
+	s.get("/matches?limit=200&status="+status, &list)
+	return list.Matches
+}
+
+// finish waits until a number of matches have been rated and none is running.
+func (s *stand) finish(rated int) {
+	s.t.Helper()
+	eventually(s.t, "all matches are rated", func() bool {
+		return len(s.list(matches.Completed)) >= rated && len(s.list(matches.Running)) == 0
+	})
+}
+
+// settle has all matches end: it retires the bots, waits, and stops the arena.
+// A tick may seat as the last bot is paused; then the next arena plays on.
+func (s *stand) settle() *chronicle {
+	s.t.Helper()
+	s.retire()
+	for {
+		s.finish(0)
+		s.stop()
+		if c := readChronicle(s.t, s.data); len(c.unfinished) == 0 {
+			return c
+		}
+		s.start()
+	}
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/match"
+	"hexarena/projections/matches"
+)
+
+// One arena plays a table for every fault there is, the faulty bot among good
+// ones, and a table of three, all at once over real sockets.
+func TestFaultyBotsHarmThemselvesAlone(t *testing.T) {
+	t.Parallel()
+	s := newStand(t, "--tick", "1h", "--rest-standard", "1h", "--decision-standard", "3s")
+	s.start("--no-play")
+	bad := make([]*contestant, len(faults))
+	for i, f := range faults {
+		bad[i] = newContestant(t, f.name)
+		bad[i].conduct, bad[i].refuses, bad[i].hangs = f.conduct, f.refuses, f.hangs
+		s.join(bad[i])
+		for n := range 3 {
+			s.join(newContestant(t, fmt.Sprintf("%s's neighbour %d", f.name, n+1)))
+		}
+	}
+	for n := range 3 {
+		s.join(newContestant(t, fmt.Sprintf("one of three, %d", n+1)))
+	}
+	s.stop()
+	s.start() // the first tick fills tables in the order of registration
+
+	spies := spyOn(s, faults[0].name)
+	s.finish(len(faults) + 1)
+	table := map[string]record{} // by its first bot
+	for _, m := range s.list(matches.Completed) {
+		r := s.record(m.ID)
+		spies.requireSecrecy(t, s, r)
+		for _, p := range r.Players {
+			table[p.BotName] = r
+		}
+	}
+	s.stop()
+	c := readChronicle(t, s.data)
+
+	for i, f := range faults {
+		t.Run(f.name, func(t *testing.T) {
+			r := table[f.name]
+			require.Len(t, r.Players, 4)
+			r.requireWhole(t, r.seatOf(f.name))
+			f.requirePenalties(t, r)
+			for _, seat := range c.rated[r.ID].Seats {
+				require.Equal(t, f.missed && seat.BotID == r.Players[r.seatOf(f.name)].BotID, seat.Missed)
+			}
+			if f.sockets > 0 {
+				require.Equal(t, f.sockets, bad[i].sit(r.ID).sockets)
+			}
+		})
+	}
+	t.Run("three seats", func(t *testing.T) {
+		r := table["one of three, 1"]
+		require.Len(t, r.Players, 3)
+		r.requireWhole(t)
+		for _, f := range r.frames {
+			require.Equal(t, 3, f.SeatCount)
+			require.Len(t, f.HandCounts, 3)
+			require.Len(t, f.Scores, 3)
+		}
+	})
+	t.Run("everything occurs", func(t *testing.T) { requireEverything(t, table) })
+	t.Run("placements", func(t *testing.T) {
+		for _, r := range table {
+			r.requirePlaced(t)
+		}
+	})
+}
+
+// requirePenalties demands every strike of the faulty seat, and its kind.
+func (f *fault) requirePenalties(t *testing.T, r record) {
+	t.Helper()
+	strikes := 0
+	for _, e := range r.Replay {
+		if e.Kind != "timeout" && e.Kind != "illegal" {
+			continue
+		}
+		strikes++
+		want := f.want(e.Data.Kind)
+		require.Equal(t, want.kind, e.Kind)
+		require.Equal(t, want.why, e.Data.Cause+e.Data.Reason)
+		require.Equal(t, strikes, e.Data.Strikes)
+		require.NotNil(t, e.Data.ElapsedMs)
+		require.LessOrEqual(t, *e.Data.ElapsedMs, int64(3000))
+		require.Equal(t, e.Kind == "illegal" || want.why == match.CauseMalformed, e.Data.Answer != nil)
+		require.Equal(t, e.Kind == "illegal", e.Data.Message != "")
+		if want.answer != "" {
+			require.Equal(t, want.answer, *e.Data.Answer)
+		}
+	}
+	require.Equal(t, f.strikes, strikes)
+}
+
+// requireEverything demands that the matches show every public kind, every
+// type of action, talk and each answer to an offer.
+func requireEverything(t *testing.T, table map[string]record) {
+	t.Helper()
+	seen := map[string]int{}
+	for _, r := range table {
+		for _, e := range r.Replay {
+			seen[e.Kind]++
+			var a struct {
+				Type   string
+				Accept *bool
+				Talk   string
+			}
+			if e.Kind != "action" {
+				continue
+			}
+			require.NoError(t, json.Unmarshal(e.Data.Action, &a))
+			if e.Data.Default {
+				continue
+			}
+			seen[e.Data.Kind+" "+a.Type]++
+			if a.Accept != nil {
+				seen[fmt.Sprintf("accept %v", *a.Accept)]++
+			}
+			if a.Talk != "" {
+				seen["talk in "+e.Data.Kind]++
+			}
+		}
+	}
+	t.Logf("seen: %v", seen)
+	for _, what := range []string{
+		"board", "roll", "action", "steal", "trade", "award", "timeout", "illegal", "resign", "end",
+		"setup ", "discard ", "bandit ", "trade ", "turn build_road", "turn build_settlement", "turn build_city", "turn buy_dev",
+		"turn play_knight", "turn play_roadworks", "turn play_windfall", "turn play_embargo", "turn bank_trade", "turn offer_trade", "turn end_turn",
+		"accept true", "accept false", "talk in turn", "talk in trade", "talk in bandit",
+	} {
+		require.Contains(t, slices.Collect(maps.Keys(seen)), what)
+	}
+}
+
+// requirePlaced demands placements and rating changes that fit one another.
+func (r *record) requirePlaced(t *testing.T) {
+	t.Helper()
+	places := map[int]int{}
+	for _, p := range r.Players {
+		require.NotNil(t, p.Placement)
+		require.NotNil(t, p.RatingDelta)
+		places[*p.Placement]++
+	}
+	require.Positive(t, places[1])
+	for place, n := range places {
+		better := 0
+		for other, m := range places {
+			if other < place {
+				better += m
+			}
+		}
+		require.Equal(t, better+1, place, "%d of them", n)
+	}
+	require.NotNil(t, r.EndedAt)
+	require.Len(t, r.Seed, 64)
+}

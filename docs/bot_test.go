@@ -1,0 +1,106 @@
+package docs_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"nhooyr.io/websocket"
+
+	"hexarena/domain/match"
+	"hexarena/domain/seed"
+)
+
+// The example bot sits at every seat of a table and plays whole matches, in
+// which nothing that it says is refused.
+func TestTheExampleBotPlays(t *testing.T) {
+	url := exampleBot(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	require.Equal(t, "pong", ping(t, ctx, url))
+	for seats := 3; seats <= 4; seats++ {
+		m := started(t, seats)
+		lines := make([]*websocket.Conn, seats)
+		for i := range lines {
+			line, _, err := websocket.Dial(ctx, url, nil)
+			require.NoError(t, err)
+			defer line.CloseNow()
+			lines[i] = line
+		}
+		for !m.Over() {
+			var outcomes []match.Outcome
+			for _, d := range m.Asks() {
+				request := m.Request(d)
+				require.NoError(t, lines[d.Seat].Write(ctx, websocket.MessageText, request.AppendJSON(nil)))
+				_, frame, err := lines[d.Seat].Read(ctx)
+				require.NoError(t, err)
+				outcomes = append(outcomes, match.Outcome{Decision: d.ID, Frame: frame})
+			}
+			events, err := m.Settle(outcomes)
+			require.NoError(t, err)
+			for _, e := range events {
+				require.NotContains(t, []string{"DecisionTimedOut", "AnswerRejected"}, e.EventType(), "%+v", e)
+				m = match.Evolve(m, e)
+			}
+		}
+		require.Equal(t, "stalemate", m.End.Reason, "it builds nothing")
+		for _, line := range lines {
+			require.NoError(t, line.Close(websocket.StatusNormalClosure, ""))
+		}
+	}
+}
+
+// exampleBot starts the bot's process and returns its URL.
+func exampleBot(t *testing.T) string {
+	t.Helper()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("the example bot needs python3, which is not here")
+	}
+	bot := exec.CommandContext(t.Context(), python, "example_bot.py", "0")
+	out, err := bot.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, bot.Start())
+	t.Cleanup(func() { _ = bot.Wait() })
+	url, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	return strings.TrimSpace(url)
+}
+
+func ping(t *testing.T, ctx context.Context, url string) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/ping", nil)
+	require.NoError(t, err)
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	return string(body)
+}
+
+// started is a match of that many seats before its first decision.
+func started(t *testing.T, seats int) match.Match {
+	t.Helper()
+	server := seed.Seed{7}
+	s := match.Seating{MatchID: "example", Mode: "standard", Commitment: seed.Commitment(server)}
+	for i := range seats {
+		id := string(rune('a' + i))
+		s.Bots = append(s.Bots, match.Seat{BotID: id, BotName: id})
+		s.Table.Bots = append(s.Table.Bots, id)
+		s.Nonces = append(s.Nonces, "")
+	}
+	m := match.New(server)
+	events, err := m.Start(s)
+	require.NoError(t, err)
+	for _, e := range events {
+		m = match.Evolve(m, e)
+	}
+	return m
+}

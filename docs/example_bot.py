@@ -1,0 +1,116 @@
+"""A whole bot for the arena: Python 3.8 or later, standard library alone.
+
+    python3 example_bot.py [PORT]
+
+It settles where it may, discards what it has most of, and ends its turns: a
+place to begin. answer() is where to go on; docs/protocol.md says what a request
+holds and which actions there are.
+"""
+import base64
+import hashlib
+import json
+import socketserver
+import struct
+import sys
+from http.server import BaseHTTPRequestHandler
+
+# The board's graph, which requests do not hold ("The board" in docs/rules.md).
+CENTRES = [(2 * c + [2, 1, 0, 1, 2][r], 3 * r) for r, n in enumerate([3, 4, 5, 4, 3]) for c in range(n)]
+CORNERS = [[(x + dx, y + dy) for dx, dy in [(0, -2), (1, -1), (1, 1), (0, 2), (-1, 1), (-1, -1)]] for x, y in CENTRES]
+POINTS = sorted({p for corners in CORNERS for p in corners}, key=lambda p: (p[1], p[0]))
+VERTEX = {point: i for i, point in enumerate(POINTS)}
+EDGES = sorted({tuple(sorted((VERTEX[a], VERTEX[b]))) for c in CORNERS for a, b in zip(c, c[1:] + c[:1])})
+
+
+def answer(request):
+    """The action for one decision."""
+    view, kind = request["view"], request["kind"]
+    if kind == "setup":
+        towns = {town["vertex"] for town in view["towns"]}
+        closed = towns | {v for edge in EDGES if towns & set(edge) for v in edge}
+        vertex = next(v for v in range(54) if v not in closed)
+        return {"settlement": vertex, "road": next(e for e, ends in enumerate(EDGES) if vertex in ends)}
+    if kind == "discard":
+        return {"cards": half(view["hand"])}
+    if kind == "bandit":
+        return {"hex": (view["board"]["bandit"] + 1) % 19}
+    if kind == "trade":
+        return {"accept": False}
+    return {"type": "end_turn"}
+
+
+def half(hand):
+    """Half of a hand, rounded down, from its largest piles."""
+    left, cards = dict(hand), {}
+    for _ in range(sum(hand.values()) // 2):
+        most = max(left, key=left.get)
+        left[most] -= 1
+        cards[most] = cards.get(most, 0) + 1
+    return cards
+
+
+class Bot(BaseHTTPRequestHandler):
+    """GET …/ping is the deploy check; every other path takes WebSockets."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        if self.path.split("?")[0].endswith("/ping"):
+            self.send_response(200)
+            self.send_header("Content-Length", "4")
+            self.end_headers()
+            self.wfile.write(b"pong")
+        else:
+            self.upgrade()
+            while (frame := self.receive()) is not None:
+                request = json.loads(frame)
+                self.send(1, json.dumps({"id": request["id"], "action": answer(request)}).encode())
+
+    def upgrade(self):
+        key = self.headers["Sec-WebSocket-Key"] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+        self.send_response(101)
+        self.send_header("Upgrade", "websocket")
+        self.send_header("Connection", "Upgrade")
+        self.send_header("Sec-WebSocket-Accept", base64.b64encode(hashlib.sha1(key.encode()).digest()).decode())
+        self.end_headers()
+        self.close_connection = True
+
+    def receive(self):
+        """The next message; None once the arena has closed the line (RFC 6455)."""
+        message = b""
+        while len(head := self.rfile.read(2)) == 2:
+            size = head[1] & 127
+            if size == 126:
+                size, = struct.unpack(">H", self.rfile.read(2))
+            elif size == 127:
+                size, = struct.unpack(">Q", self.rfile.read(8))
+            mask, data = self.rfile.read(4), self.rfile.read(size)
+            data = bytes(b ^ mask[i % 4] for i, b in enumerate(data))
+            opcode = head[0] & 15
+            if opcode == 8:  # close: say goodbye too
+                self.send(8, data)
+                return None
+            if opcode == 9:  # ping
+                self.send(10, data)
+            elif opcode < 3:  # text, or its continuation
+                message += data
+                if head[0] & 128:
+                    return message
+        return None
+
+    def send(self, opcode, data):
+        size = bytes([len(data)]) if len(data) < 126 else struct.pack(">BH", 126, len(data))
+        self.wfile.write(bytes([128 | opcode]) + size + data)
+
+
+class Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = daemon_threads = True
+
+
+if __name__ == "__main__":
+    with Server(("127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 9002), Bot) as server:
+        print("http://%s:%d" % server.server_address, flush=True)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            pass

@@ -1,0 +1,357 @@
+package esdb
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore"
+)
+
+func untold(string, uint64, uint64) {}
+
+// visible is what reads of every stream of a log yield.
+func visible(a author, h holding) map[string][]string {
+	a.t.Helper()
+	seen := map[string][]string{}
+	for _, e := range h.Events {
+		if seen[e.Stream] != nil {
+			continue
+		}
+		seen[e.Stream] = []string{}
+		for r, err := range a.Read(a.t.Context(), eventstore.StreamID(e.Stream), 0, eventstore.ReadOptions{}) {
+			text := fmt.Sprintf("%d %s", r.Revision, r.ID)
+			if err != nil {
+				require.ErrorIs(a.t, err, eventstore.ErrStreamDeleted)
+				text = "deleted"
+			}
+			seen[e.Stream] = append(seen[e.Stream], text)
+		}
+	}
+	return seen
+}
+
+func requireCopy(t *testing.T, source, target author) {
+	t.Helper()
+	want, got := source.holding(), target.holding()
+	require.Equal(t, want, got)
+	require.Equal(t, visible(source, want), visible(target, got))
+}
+
+func TestCopyMovesEverything(t *testing.T) {
+	source, target := newAuthor(t, nil), newAuthor(t, nil)
+	source.furnish()
+	copied, err := Copy(t.Context(), source.Log, target.Log, untold)
+	require.NoError(t, err)
+	requireCopy(t, source, target)
+
+	want := source.holding()
+	require.Equal(t, []string{"deleted"}, visible(target, want)["doomed"])
+	require.Len(t, visible(target, want)["arena-player"], 1)
+	require.Len(t, visible(target, want)["truncated"], 2)
+	require.Empty(t, visible(target, want)["deleted"])
+	require.Len(t, visible(target, want)["revived"], 3)
+	require.Equal(t, 2, copied.Tombstones)
+	require.Equal(t, len(want.Events), int(copied.Events)+copied.Tombstones)
+	require.Equal(t, copied.Events, copied.Written)
+	require.Equal(t, len(want.Metadata), copied.Described)
+	require.Zero(t, copied.Renumbered)
+	require.Zero(t, copied.Expired)
+
+	again, err := Copy(t.Context(), source.Log, target.Log, untold)
+	require.NoError(t, err)
+	require.Zero(t, again.Written)
+	copied.Written = 0
+	require.Equal(t, copied, again)
+	requireCopy(t, source, target)
+
+	_, err = target.Append(t.Context(), "ladder-standard", eventstore.At(11), events(1)...)
+	require.NoError(t, err, "who knows a revision goes on at it")
+	require.ErrorIs(t, target.Tombstone(t.Context(), "doomed", eventstore.Any), eventstore.ErrStreamDeleted)
+}
+
+// A copy that was ended after any number of events, again and again, ends with
+// the same target as one that was not.
+func TestCopyGoesOnWhereItEnded(t *testing.T) {
+	source := newAuthor(t, nil)
+	source.furnish()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for range 4 {
+		target := newAuthor(t, nil)
+		ends, events := 0, 0
+		for ended := true; ended; {
+			ctx, kill := context.WithCancel(t.Context())
+			after, steps := rng.IntN(90), 0
+			c := newCopier(source.Log, target.Log, func(step string, done, total uint64) {
+				if step == CopyWrites || step == CopyVerifies {
+					if steps++; steps > after {
+						kill()
+					}
+				}
+			}, time.Minute)
+			c.every = 1
+			copied, err := c.copy(ctx)
+			kill()
+			if ended = err != nil; ended {
+				require.ErrorIs(t, err, context.Canceled)
+				ends++
+			}
+			events = int(copied.Events)
+			if ends > 60 { // killed in the verification again and again
+				rng = rand.New(rand.NewPCG(seed, 1))
+			}
+			if steps <= after && err == nil {
+				break
+			}
+		}
+		t.Logf("ended %d times, %d events", ends, events)
+		requireCopy(t, source, target)
+	}
+}
+
+func TestCopyOfAnEmptyLog(t *testing.T) {
+	source, target := newAuthor(t, nil), newAuthor(t, nil)
+	source.tell("$of-the-server", 2)
+	copied, err := Copy(t.Context(), source.Log, target.Log, untold)
+	require.NoError(t, err)
+	require.Zero(t, copied.Events)
+	target.tell("$of-another-server", 2)
+	_, err = Copy(t.Context(), source.Log, target.Log, untold)
+	require.NoError(t, err)
+	target.tell("mine", 1)
+	_, err = Copy(t.Context(), source.Log, target.Log, untold)
+	require.ErrorIs(t, err, ErrNoCopy)
+}
+
+func TestCopyOfABigStream(t *testing.T) {
+	source, target := newAuthor(t, nil), newAuthor(t, nil)
+	for range 10 {
+		source.tell("match-big", 2500)
+	}
+	for range 3 {
+		source.append("match-wide", es.EventData{EventID: uuid.New(), EventType: "Wide", ContentType: es.ContentTypeBinary, Data: make([]byte, 400_000)})
+	}
+	var total uint64
+	_, err := Copy(t.Context(), source.Log, target.Log, func(step string, done, all uint64) {
+		if step == CopyWrites {
+			total = all
+			require.LessOrEqual(t, done, all)
+		}
+	})
+	require.NoError(t, err)
+	require.EqualValues(t, 25_003, total)
+	requireCopy(t, source, target)
+}
+
+func TestCopyRefusesATargetThatHoldsSomethingElse(t *testing.T) {
+	source := newAuthor(t, nil)
+	source.tell("match-1", 3)
+	source.describe("match-1", `{"$maxCount":2}`)
+	source.tombstone("gone")
+	tests := []struct {
+		name    string
+		furnish func(target author)
+		names   string
+	}{
+		{"another stream", func(a author) { a.tell("match-2", 1) }, "match-2@0 (Told0)"},
+		{"another stream behind the copy", func(a author) { copyInto(a, source); a.tell("match-2", 1) }, "match-2@0"},
+		{"more of the same stream", func(a author) { copyInto(a, source); a.tell("match-1", 1) }, "match-1@3"},
+		{"other events of the same stream", func(a author) { a.tell("match-1", 3) }, "match-1@0"},
+		{"a tombstone", func(a author) { a.tombstone("match-1") }, "match-1@9223372036854775807 ($streamDeleted)"},
+		{"a tombstone behind the copy", func(a author) { copyInto(a, source); a.tombstone("match-1") }, "$streamDeleted"},
+		{"metadata of another stream", func(a author) { a.describe("match-2", `{}`) }, "$$match-2@0 ($metadata)"},
+		{"metadata where there is none", func(a author) { a.describe("gone", `{}`) }, "$$gone@0"},
+		{"the same id with other data", func(a author) {
+			for e, err := range source.everything(a.t.Context(), nil) {
+				require.NoError(a.t, err)
+				forged := proposal(e)
+				forged.Data = []byte(`{"n":"forged"}`)
+				a.append(e.StreamID, forged)
+				break
+			}
+		}, "match-1@0"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			target := newAuthor(t, nil)
+			test.furnish(target)
+			before := target.holding()
+			_, err := Copy(t.Context(), source.Log, target.Log, untold)
+			require.ErrorIs(t, err, ErrNoCopy)
+			require.ErrorContains(t, err, test.names)
+			require.NotContains(t, err.Error(), "\n")
+			require.Equal(t, before, target.holding(), "nothing was written")
+		})
+	}
+}
+
+func copyInto(target, source author) {
+	_, err := Copy(target.t.Context(), source.Log, target.Log, untold)
+	require.NoError(target.t, err)
+}
+
+// A source that is written on can be copied in several goes, the last of them
+// when it has stopped.
+func TestCopyOfAGrowingSource(t *testing.T) {
+	source, target := newAuthor(t, nil), newAuthor(t, nil)
+	source.furnish()
+	grown := false
+	grow := func(step string, _, _ uint64) {
+		if step != CopyWrites || grown {
+			return
+		}
+		grown = true
+		source.tell("match-0", 2)
+		source.describe("match-0", `{"note":"third"}`)
+		source.tell("deleted", 2) // revives it: the target, too, then writes metadata
+		source.tell("revived", 1)
+		source.describe("revived", `{"$maxCount":2}`)
+		source.tombstone("odd")
+		source.tombstone("without-events")
+		source.softDelete("match-1")
+		source.tell("new", 1)
+		source.tell("$of-the-server", 1)
+	}
+	_, err := Copy(t.Context(), source.Log, target.Log, grow)
+	require.ErrorIs(t, err, ErrGrown)
+	require.NotContains(t, err.Error(), "\n")
+	for range 2 {
+		_, err = Copy(t.Context(), source.Log, target.Log, untold)
+		require.NoError(t, err)
+		requireCopy(t, source, target)
+	}
+}
+
+// Events whose age is over do not come to life again, and what is numbered
+// anew for it hangs together.
+func TestCopyLeavesOutWhatIsTooOld(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	source, target := newAuthor(t, func() time.Time { return now }), newAuthor(t, nil)
+	source.describe("signatures-1", `{"$maxAge":660}`)
+	source.describe("both", `{"$maxAge":660,"$tb":5}`)
+	source.describe("beyond", `{"$maxAge":660,"$tb":9}`)
+	for _, stream := range []string{"signatures-1", "both", "beyond", "whole"} {
+		source.tell(stream, 3)
+	}
+	now = now.Add(11*time.Minute + time.Second)
+	for _, stream := range []string{"signatures-1", "both", "beyond"} {
+		source.tell(stream, 4)
+	}
+	want := source.holding()
+	copied, err := Copy(t.Context(), source.Log, target.Log, untold)
+	require.NoError(t, err)
+	require.EqualValues(t, 9, copied.Expired)
+	require.Equal(t, 3, copied.Renumbered)
+	got := target.holding()
+	require.Equal(t, map[string]string{
+		"signatures-1": `{"$maxAge":660}`,
+		"both":         `{"$maxAge":660,"$tb":2}`, // was 5 of 3..6
+		"beyond":       `{"$maxAge":660,"$tb":6}`, // was 9, the next but one
+	}, got.Metadata)
+	for stream, n := range map[string]int{"signatures-1": 4, "both": 2, "beyond": 0, "whole": 3} {
+		require.Len(t, visible(target, got)[stream], n, stream)
+		require.Len(t, visible(source, want)[stream], n, stream)
+	}
+	again, err := Copy(t.Context(), source.Log, target.Log, untold)
+	require.NoError(t, err)
+	require.Zero(t, again.Written)
+	require.Equal(t, got, target.holding())
+}
+
+func TestCopyOutlastsOutages(t *testing.T) {
+	source := newAuthor(t, nil)
+	source.furnish()
+	to, p := openThrough(t)
+	cuts := 0
+	c := newCopier(source.Log, to, func(step string, done, _ uint64) {
+		if (step == CopyWrites || step == CopyVerifies) && done%40 == 1 {
+			p.cut()
+			cuts++
+		}
+	}, time.Minute)
+	c.every = 1
+	_, err := c.copy(t.Context())
+	require.NoError(t, err)
+	t.Logf("%d cuts", cuts)
+	require.Greater(t, cuts, 5)
+	requireCopy(t, source, author{t, openDirect(t, p.target)})
+}
+
+func TestCopyGivesUpOnALogThatIsAway(t *testing.T) {
+	there := newAuthor(t, nil)
+	there.tell("match-1", 3)
+	for _, o := range []outage{refused, hung} {
+		away, p := openThrough(t)
+		p.set(o)
+		for name, logs := range map[string][2]*Log{"source": {away, there.Log}, "target": {there.Log, away}} {
+			_, err := newCopier(logs[0], logs[1], untold, 300*time.Millisecond).copy(t.Context())
+			require.ErrorIs(t, err, eventstore.ErrUnavailable, name)
+			require.ErrorContains(t, err, "the "+name)
+			require.NotContains(t, err.Error(), "\n")
+		}
+	}
+}
+
+func TestVerifyFindsDifferences(t *testing.T) {
+	tests := []struct {
+		name  string
+		forge func(c *copier)
+		want  error
+	}{
+		{"an event less", func(c *copier) { c.streams["match-1"].copied++ }, ErrDiffers},
+		{"another event", func(c *copier) { c.copied.Sum[0]++ }, ErrDiffers},
+		{"other metadata", func(c *copier) { c.streams["match-1"].meta.Data = []byte(`{}`) }, ErrDiffers},
+		{"a stream more", func(c *copier) { delete(c.streams, "match-2") }, ErrNoCopy},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			source, target := newAuthor(t, nil), newAuthor(t, nil)
+			source.tell("match-1", 3)
+			source.describe("match-1", `{"$maxCount":2}`)
+			source.tell("match-2", 3)
+			c := newCopier(source.Log, target.Log, untold, time.Minute)
+			_, err := c.copy(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, c.verify(t.Context()))
+			test.forge(c)
+			err = c.verify(t.Context())
+			require.ErrorIs(t, err, test.want)
+			require.NotContains(t, err.Error(), "\n")
+		})
+	}
+}
+
+func TestLimitsOfMetadata(t *testing.T) {
+	for _, test := range []struct {
+		metadata string
+		want     limits
+	}{
+		{``, limits{}},
+		{`{}`, limits{}},
+		{`[]`, limits{}},
+		{`{"$maxCount":5}`, limits{}},
+		{`{"$tb":7}`, limits{truncate: 7}},
+		{`{"$tb":9223372036854775807}`, limits{}},
+		{`{"$tb":-1,"$maxAge":0}`, limits{}},
+		{`{"$maxAge":660}`, limits{age: 11 * time.Minute}},
+		{`{"$maxAge":9223372036854775807}`, limits{age: 9223372036 * time.Second}},
+		{`{"$maxAge":660,"$tb":"7"}`, limits{}},
+		{`{"$maxAge":660,"$maxCount":null}`, limits{}},
+		{`{"$maxAge":660,"$cacheControl":1.5}`, limits{}},
+		{`{"$maxAge":660,"$acl":"x"}`, limits{}},
+		{`{"$maxAge":660,"$acl":{"$r":"x"}}`, limits{age: 11 * time.Minute}},
+		{`{"$MAXAGE":660}`, limits{}},
+	} {
+		require.Equal(t, test.want, readLimits([]byte(test.metadata)), test.metadata)
+	}
+	require.JSONEq(t, `{"$tb":3,"a":[1.50,"x"]}`, string(withTruncateBefore([]byte(`{"a":[1.50,"x"],"$tb":10}`), 3)))
+	require.JSONEq(t, `{"a":1}`, string(withTruncateBefore([]byte(`{"a":1,"$tb":10}`), 0)))
+}

@@ -1,0 +1,74 @@
+package esdb
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
+)
+
+// verify reads the whole target back and compares it with what was copied: the
+// events of each stream and their revisions, the metadata, the tombstones, and
+// all of it in its order by the hash.
+func (c *copier) verify(ctx context.Context) error {
+	c.begin(CopyVerifies, c.copied.Events+uint64(c.copied.Tombstones))
+	defer c.end()
+	v := verification{plan: &c.plan, counts: map[*planned]uint64{}, held: map[*planned]*es.RecordedEvent{}, sum: newSum()}
+	for e, err := range c.to.everything(ctx, nil) {
+		if err != nil {
+			return fmt.Errorf("the target: %w", err)
+		}
+		if name := originalStream(e.StreamID); !systemStream(name) {
+			if err := v.take(c.streams[name], e); err != nil {
+				return err
+			}
+			if !describes(e.StreamID) {
+				c.advance()
+			}
+		}
+	}
+	return v.judge(c.copied)
+}
+
+// verification is what was found in a target.
+type verification struct {
+	*plan
+	counts map[*planned]uint64
+	held   map[*planned]*es.RecordedEvent // metadata
+	sum    sum
+}
+
+// take adds an event of the target.
+func (v *verification) take(s *planned, e *es.RecordedEvent) error {
+	switch {
+	case s == nil:
+		return foreign(e)
+	case describes(e.StreamID):
+		v.held[s] = e
+	case tombstone(e):
+		v.sum.add(e, 0)
+	default:
+		if e.EventNumber != v.counts[s] {
+			return fmt.Errorf("the target: %w: %s@%d was expected next, it has %d", ErrDiffers, e.StreamID, v.counts[s], e.EventNumber)
+		}
+		v.sum.add(e, e.EventNumber)
+		v.counts[s]++
+	}
+	return nil
+}
+
+func (v *verification) judge(copied Copied) error {
+	for name, s := range v.streams {
+		if v.counts[s] != s.copied {
+			return fmt.Errorf("the target: %w: %s has %d events instead of %d", ErrDiffers, name, v.counts[s], s.copied)
+		}
+		if s.meta != nil && !s.tombstoned && (v.held[s] == nil || !bytes.Equal(v.held[s].Data, s.metadata())) {
+			return fmt.Errorf("the target: %w: the metadata of %s", ErrDiffers, name)
+		}
+	}
+	if v.sum.value() != copied.Sum {
+		return fmt.Errorf("the target: %w: the same events in number, but not the same (copy again to learn which)", ErrDiffers)
+	}
+	return nil
+}

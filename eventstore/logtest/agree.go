@@ -1,0 +1,119 @@
+package logtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"hexarena/eventstore"
+)
+
+// Agree holds two logs to the same answers: it does the same things to both,
+// drawn at random, with few streams and few ids so that they collide. It fails
+// with the sequence that they disagree on.
+func Agree(t *testing.T, one, other eventstore.Log) {
+	rapid.Check(t, func(rt *rapid.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		run := uuid.New()
+		d := drawer{t: rt, name: fmt.Sprintf("agree%x", run[:6])}
+		for range 8 {
+			d.ids = append(d.ids, uuid.New())
+		}
+		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
+			step := d.step()
+			require.Equal(rt, step(ctx, one), step(ctx, other))
+		}
+	})
+}
+
+// drawer draws things to do.
+type drawer struct {
+	t    *rapid.T
+	name string
+	ids  []uuid.UUID
+}
+
+// step draws one; what it returns is what both logs must say.
+func (d *drawer) step() func(context.Context, eventstore.Log) string {
+	id := eventstore.StreamID(fmt.Sprintf("%s-%d", d.name, rapid.IntRange(0, 2).Draw(d.t, "stream")))
+	switch rapid.SampledFrom([]string{"append", "append", "append", "read", "metadata", "tombstone"}).Draw(d.t, "do") {
+	case "append":
+		return d.append(id)
+	case "read":
+		return d.read(id)
+	case "metadata":
+		m := eventstore.StreamMetadata{MaxCount: rapid.Uint64Range(0, 3).Draw(d.t, "max count")}
+		return func(ctx context.Context, log eventstore.Log) string {
+			return outcome(log.SetMetadata(ctx, id, m))
+		}
+	}
+	if rapid.IntRange(0, 4).Draw(d.t, "really") > 0 {
+		return d.read(id)
+	}
+	expected := d.expected()
+	return func(ctx context.Context, log eventstore.Log) string {
+		return outcome(log.Tombstone(ctx, id, expected))
+	}
+}
+
+// append draws ids in a row of the pool, so that retries, of a part too, come
+// up. Without an exact expectation it draws one: known ids in another order are
+// no retry that a writer makes, and not every server answers them.
+func (d *drawer) append(id eventstore.StreamID) func(context.Context, eventstore.Log) string {
+	expected := d.expected()
+	first := rapid.IntRange(0, len(d.ids)-1).Draw(d.t, "first id")
+	most := 3
+	if expected == eventstore.Any || expected == eventstore.Exists {
+		most = 1
+	}
+	events := make([]eventstore.Event, rapid.IntRange(1, most).Draw(d.t, "events"))
+	for i := range events {
+		events[i] = eventstore.Event{ID: d.ids[(first+i)%len(d.ids)], Type: "Drawn", Data: []byte("{}")}
+	}
+	return func(ctx context.Context, log eventstore.Log) string {
+		appended, err := log.Append(ctx, id, expected, events...)
+		return fmt.Sprintf("append %s at %s from id %d: %d, %s", id, expected, first, appended.Revision, outcome(err))
+	}
+}
+
+func (d *drawer) expected() eventstore.Expected {
+	return rapid.SampledFrom([]eventstore.Expected{eventstore.NoStream, eventstore.Any, eventstore.Exists, 0, 1, 2, 3, 4, 5}).Draw(d.t, "expected")
+}
+
+func (d *drawer) read(id eventstore.StreamID) func(context.Context, eventstore.Log) string {
+	opt := eventstore.ReadOptions{
+		Direction: eventstore.Direction(rapid.Bool().Draw(d.t, "backwards")),
+		Limit:     rapid.IntRange(0, 4).Draw(d.t, "limit"),
+	}
+	from := rapid.SampledFrom([]eventstore.Revision{0, 1, 2, 5, 100, eventstore.EndRevision}).Draw(d.t, "from")
+	return func(ctx context.Context, log eventstore.Log) string {
+		said := fmt.Sprintf("read %s from %d %+v:", id, from, opt)
+		for r, err := range log.Read(ctx, id, from, opt) {
+			if err != nil {
+				return said + " " + outcome(err)
+			}
+			said += fmt.Sprintf(" %d=%s", r.Revision, r.ID)
+		}
+		return said
+	}
+}
+
+// outcome names an error by what callers tell apart.
+func outcome(err error) string {
+	var wrong *eventstore.WrongVersionError
+	switch {
+	case err == nil:
+		return "done"
+	case errors.As(err, &wrong):
+		return fmt.Sprintf("at %s, not %s", wrong.Current, wrong.Expected)
+	case errors.Is(err, eventstore.ErrStreamDeleted):
+		return "tombstoned"
+	}
+	return err.Error()
+}

@@ -1,0 +1,265 @@
+package node
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// modelStream is a stream as the contract describes it, in the plainest terms.
+type modelStream struct {
+	ids        []uuid.UUID
+	tombstoned bool
+	described  bool // has metadata
+	tb, count  int64
+}
+
+func (m *modelStream) soft() bool  { return m.tb == math.MaxInt64 }
+func (m *modelStream) last() int64 { return int64(len(m.ids)) - 1 }
+
+func (m *modelStream) visible() []uint64 {
+	seen := []uint64{}
+	for i := range m.ids {
+		if int64(i) >= m.tb && (m.count == 0 || len(m.ids)-i <= int(m.count)) {
+			seen = append(seen, uint64(i))
+		}
+	}
+	return seen
+}
+
+// append is what an append is answered, but for its position.
+func (m *modelStream) append(expected int64, ids []uuid.UUID) outcome {
+	if m.tombstoned || expected == expectExists && m.soft() {
+		return outcome{verdict: streamDeleted}
+	}
+	wrong := outcome{verdict: wrongVersion, current: m.last()}
+	switch {
+	case expected == expectExists && m.last() < 0 && !m.described:
+		return wrong
+	case expected == expectAny || expected == expectExists:
+		if len(ids) > 0 && slices.Contains(m.ids, ids[0]) {
+			for _, id := range ids {
+				if !slices.Contains(m.ids, id) {
+					return wrong
+				}
+			}
+			return outcome{current: int64(slices.Index(m.ids, ids[len(ids)-1]))}
+		}
+	case expected > m.last():
+		return wrong
+	case expected < m.last():
+		end := int(expected) + 1 + len(ids)
+		if len(ids) > 0 && end <= len(m.ids) && slices.Equal(m.ids[expected+1:end], ids) {
+			return outcome{current: int64(end - 1)}
+		}
+		if expected != expectNoStream || !m.soft() {
+			return wrong
+		}
+	}
+	if m.soft() {
+		m.tb = int64(len(m.ids))
+	}
+	m.ids = append(m.ids, ids...)
+	return outcome{current: m.last()}
+}
+
+func (m *modelStream) describe(tb, count int64) {
+	m.described = true
+	if m.soft() && tb != math.MaxInt64 {
+		tb = int64(len(m.ids))
+	}
+	m.tb, m.count = tb, count
+}
+
+func (m *modelStream) delete(expected int64) outcome {
+	fits := expected == expectAny || expected == expectExists || expected == expectNoStream && m.soft() || expected == m.last()
+	switch {
+	case m.tombstoned || expected == expectExists && m.soft():
+		return outcome{verdict: streamDeleted}
+	case m.last() < 0 || !fits:
+		return outcome{verdict: wrongVersion, current: m.last()}
+	}
+	m.described, m.tb, m.count = true, math.MaxInt64, 0
+	return outcome{current: m.last()}
+}
+
+func (m *modelStream) tombstone(expected int64) outcome {
+	fits := expected == expectAny || expected == expectExists && (m.last() >= 0 || m.described) ||
+		expected == expectNoStream && (m.last() < 0 || m.soft()) || expected >= 0 && expected == m.last()
+	switch {
+	case m.tombstoned || expected == expectExists && m.soft():
+		return outcome{verdict: streamDeleted}
+	case !fits:
+		return outcome{verdict: wrongVersion, current: m.last()}
+	}
+	m.tombstoned = true
+	return outcome{current: tombstoneRevision}
+}
+
+// Any writes, in any order, with closing and power failures between them, are
+// answered as the model answers, and leave what it leaves.
+func TestNodeAgreesWithTheModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := &modelRun{disk: crashable(), streams: map[string]*modelStream{}}
+		for _, name := range []string{"a", "b"} {
+			m.streams[name] = &modelStream{}
+		}
+		m.open(t)
+		defer func() { require.NoError(t, m.node.Close()) }()
+		t.Repeat(map[string]func(*rapid.T){
+			"append":    m.append,
+			"describe":  m.describe,
+			"delete":    m.delete,
+			"tombstone": m.tombstone,
+			"close":     func(t *rapid.T) { require.NoError(t, m.node.Close()); m.open(t) },
+			"crash":     m.crash,
+			"":          m.check,
+		})
+	})
+}
+
+type modelRun struct {
+	disk    *vfs.MemFS
+	node    *Node
+	streams map[string]*modelStream
+	pool    []uuid.UUID // ids that were used before
+	made    byte
+}
+
+func (m *modelRun) open(t *rapid.T) {
+	var err error
+	m.node, err = Open(Options{Dir: "log", FS: m.disk, Logger: quiet})
+	require.NoError(t, err)
+}
+
+func (m *modelRun) crash(t *rapid.T) {
+	after := powerLoss(m.disk, rapid.SampledFrom([]int{0, 50, 100}).Draw(t, "kept"))
+	require.NoError(t, m.node.Close())
+	m.disk = after
+	m.open(t)
+}
+
+func (m *modelRun) stream(t *rapid.T) (string, *modelStream) {
+	name := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "stream")
+	return name, m.streams[name]
+}
+
+func drawExpected(t *rapid.T, m *modelStream) int64 {
+	return rapid.OneOf(rapid.SampledFrom([]int64{expectAny, expectNoStream, expectExists, max(m.last(), 0)}), rapid.Int64Range(-1, 6)).Draw(t, "expected")
+}
+
+// drawIDs are ids of which some were used before: in a row of a stream, as a
+// retry would have them, or anyhow.
+func (m *modelRun) drawIDs(t *rapid.T, s *modelStream) (ids []uuid.UUID) {
+	if n := len(s.ids); n > 0 && rapid.Bool().Draw(t, "retry") {
+		from := rapid.IntRange(0, n-1).Draw(t, "from")
+		ids = append(ids, s.ids[from:rapid.IntRange(from+1, n).Draw(t, "to")]...)
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "more") {
+		if len(m.pool) > 0 && rapid.IntRange(0, 3).Draw(t, "old") == 0 {
+			ids = append(ids, rapid.SampledFrom(m.pool).Draw(t, "id"))
+			continue
+		}
+		m.made++
+		ids = append(ids, uuid.NewSHA1(uuid.Nil, []byte{m.made, byte(len(m.pool) >> 8)}))
+	}
+	return ids
+}
+
+// unique keeps ids apart within a stream: what a cache and a list say of an id
+// that is there twice may differ.
+func unique(s *modelStream, expected int64, ids []uuid.UUID) bool {
+	seen := map[uuid.UUID]bool{}
+	for _, id := range ids {
+		if seen[id] {
+			return false
+		}
+		seen[id] = true
+	}
+	after := *s
+	after.ids = slices.Clone(s.ids)
+	after.append(expected, ids)
+	slices.SortFunc(after.ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+	return len(slices.Compact(slices.Clone(after.ids))) == len(after.ids)
+}
+
+func (m *modelRun) append(t *rapid.T) {
+	name, s := m.stream(t)
+	expected, ids := drawExpected(t, s), m.drawIDs(t, s)
+	if !unique(s, expected, ids) {
+		t.Skip("an id twice in a stream")
+	}
+	r := &request{stream: name, expected: expected}
+	for _, id := range ids {
+		r.events = append(r.events, proposed{id: id, kind: "T"})
+	}
+	want := s.append(expected, ids)
+	m.pool = append(m.pool, ids...)
+	m.submit(t, r, want)
+}
+
+func (m *modelRun) describe(t *rapid.T) {
+	name, s := m.stream(t)
+	tb := rapid.SampledFrom([]int64{0, 1, 3, math.MaxInt64}).Draw(t, "tb")
+	count := rapid.Int64Range(0, 3).Draw(t, "count")
+	want := outcome{}
+	if s.tombstoned {
+		want.verdict = streamDeleted
+	} else {
+		s.describe(tb, count)
+	}
+	r := &request{stream: metaPrefix + name, expected: expectAny, events: []proposed{{id: uuid.New(), json: true, kind: typeMetadata, data: fmt.Sprintf(`{"$tb":%d,"$maxCount":%d}`, tb, count)}}}
+	out, err := m.node.writer.submit(t.Context(), r)
+	require.NoError(t, err)
+	require.Equal(t, want.verdict, out.verdict)
+}
+
+func (m *modelRun) delete(t *rapid.T) {
+	name, s := m.stream(t)
+	expected := drawExpected(t, s)
+	m.submit(t, &request{act: actDelete, stream: name, expected: expected}, s.delete(expected))
+}
+
+func (m *modelRun) tombstone(t *rapid.T) {
+	if rapid.IntRange(0, 9).Draw(t, "seldom") > 0 {
+		t.Skip("a tombstone ends a stream's story")
+	}
+	name, s := m.stream(t)
+	expected := drawExpected(t, s)
+	m.submit(t, &request{act: actTombstone, stream: name, expected: expected}, s.tombstone(expected))
+}
+
+func (m *modelRun) submit(t *rapid.T, r *request, want outcome) {
+	got, err := m.node.writer.submit(t.Context(), r)
+	require.NoError(t, err)
+	got.position = 0
+	require.Equal(t, want, got, "%d %s %d", r.act, r.stream, r.expected)
+}
+
+func (m *modelRun) check(t *rapid.T) {
+	within := m.node.tail.end()
+	for name, s := range m.streams {
+		v, err := m.node.store.view(name, within, 0)
+		require.NoError(t, err)
+		require.Equal(t, s.tombstoned, v.tombstoned())
+		if s.tombstoned {
+			continue
+		}
+		require.Equal(t, s.last(), v.last)
+		require.Equal(t, s.soft(), v.meta.softDeleted())
+		p, err := m.node.store.forwards(name, v, 0, within, math.MaxInt)
+		require.NoError(t, err)
+		got := []uint64{}
+		for _, r := range p.records {
+			require.Equal(t, s.ids[r.revision], r.id)
+			got = append(got, r.revision)
+		}
+		require.Equal(t, s.visible(), got)
+	}
+}

@@ -1,0 +1,402 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+
+	"hexarena/domain/owner"
+	"hexarena/eventstore"
+	"hexarena/eventstore/memory"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// countedLog counts the reads of streams, and is away when told so.
+type countedLog struct {
+	*memory.Log
+	mu    sync.Mutex
+	reads int
+	away  bool
+	lost  bool // appends are stored, and not acknowledged
+}
+
+func newLog() *countedLog { return &countedLog{Log: memory.New()} }
+
+func (l *countedLog) set(change func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change()
+}
+
+// counted returns how many reads f makes.
+func (l *countedLog) counted(f func()) int {
+	l.set(func() { l.reads = 0 })
+	f()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.reads
+}
+
+func (l *countedLog) Read(ctx context.Context, id eventstore.StreamID, from eventstore.Revision, o eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
+	return func(yield func(eventstore.Recorded, error) bool) {
+		l.mu.Lock()
+		l.reads++
+		away := l.away
+		l.mu.Unlock()
+		if away {
+			yield(eventstore.Recorded{}, eventstore.ErrUnavailable)
+			return
+		}
+		l.Log.Read(ctx, id, from, o)(yield)
+	}
+}
+
+func (l *countedLog) ReadAll(ctx context.Context, from eventstore.Position, o eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
+	return func(yield func(eventstore.Recorded, error) bool) {
+		l.mu.Lock()
+		away := l.away
+		l.mu.Unlock()
+		if away {
+			yield(eventstore.Recorded{}, eventstore.ErrUnavailable)
+			return
+		}
+		l.Log.ReadAll(ctx, from, o)(yield)
+	}
+}
+
+func (l *countedLog) Append(ctx context.Context, id eventstore.StreamID, e eventstore.Expected, events ...eventstore.Event) (eventstore.Appended, error) {
+	l.mu.Lock()
+	away, lost := l.away, l.lost
+	l.mu.Unlock()
+	if away {
+		return eventstore.Appended{}, eventstore.ErrUnavailable
+	}
+	appended, err := l.Log.Append(ctx, id, e, events...)
+	if lost && err == nil {
+		return eventstore.Appended{}, eventstore.ErrUnavailable
+	}
+	return appended, err
+}
+
+func now() eventstore.Metadata { return eventstore.Metadata{At: time.Now(), Correlation: "test"} }
+
+// does is a decision that is always the same.
+func does(events ...owner.Event) func(owner.Account) ([]owner.Event, error) {
+	return func(owner.Account) ([]owner.Event, error) { return events, nil }
+}
+
+func change(t require.TestingT, a *Accounts, ownerID string, events ...owner.Event) owner.Account {
+	account, at, err := a.Change(context.Background(), ownerID, now(), does(events...))
+	require.NoError(t, err)
+	require.NotZero(t, at)
+	return account
+}
+
+func load(t require.TestingT, a *Accounts, ownerID string) owner.Account {
+	account, err := a.Load(context.Background(), ownerID)
+	require.NoError(t, err)
+	return account
+}
+
+// folded is the account as the log holds it.
+func folded(t require.TestingT, log eventstore.Log, ownerID string) owner.Account {
+	account, _, err := kind.Load(context.Background(), log, streamOf(ownerID), owner.Account{})
+	require.NoError(t, err)
+	return account
+}
+
+func signUp(t require.TestingT, a *Accounts, ownerID string) {
+	change(t, a, ownerID, owner.SignedUp{OwnerID: ownerID, AddressHash: "h"})
+}
+
+// running runs a within a bubble until the bubble's test ends, and has it
+// cover the log once.
+func running(t *testing.T, a *Accounts) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); a.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-done })
+	synctest.Wait()
+}
+
+func pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+func TestWithoutRunEveryLoadIsOneRead(t *testing.T) {
+	log := newLog()
+	a, peer := New(log), New(log)
+	signUp(t, peer, "ada")
+	for i := range 5 {
+		handle := fmt.Sprint("ada-", i)
+		change(t, peer, "ada", owner.HandleChosen{Handle: handle})
+		require.Equal(t, 1, log.counted(func() { require.Equal(t, handle, load(t, a, "ada").Handle) }))
+	}
+	require.Equal(t, folded(t, log, "ada"), load(t, a, "ada"))
+}
+
+func TestWithRunAKeptAccountIsNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := newLog()
+		a, peer := New(log), New(log)
+		signUp(t, peer, "ada")
+		running(t, a)
+		require.Equal(t, 1, log.counted(func() { load(t, a, "ada") }), "the first time")
+		for range 100 {
+			require.Zero(t, log.counted(func() { load(t, a, "ada") }))
+			pass(100 * time.Millisecond)
+		}
+
+		change(t, peer, "ada", owner.HandleChosen{Handle: "countess"})
+		pass(time.Second)
+		require.Zero(t, log.counted(func() { require.Equal(t, "countess", load(t, a, "ada").Handle) }), "a peer's change is heard within a second")
+
+		require.Zero(t, log.counted(func() { change(t, a, "ada", owner.HandleChosen{Handle: "ada"}) }), "a change needs no read either")
+		require.Zero(t, log.counted(func() { require.Equal(t, "ada", load(t, a, "ada").Handle) }), "an own change is there at once")
+		pass(10 * time.Second)
+		require.Equal(t, folded(t, log, "ada"), load(t, a, "ada"))
+	})
+}
+
+func TestAnAccountFromBeforeRunIsReadOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := newLog()
+		a, peer := New(log), New(log)
+		signUp(t, a, "ada")
+		pass(time.Second)
+		change(t, peer, "ada", owner.HandleChosen{Handle: "countess"})
+		running(t, a)
+		require.Equal(t, 1, log.counted(func() { require.Equal(t, "countess", load(t, a, "ada").Handle) }))
+		require.Zero(t, log.counted(func() { load(t, a, "ada") }))
+	})
+}
+
+func TestWhileTheLogIsAwayNothingOldIsReturned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := newLog()
+		a, peer := New(log), New(log)
+		signUp(t, a, "ada")
+		running(t, a)
+		load(t, a, "ada")
+
+		log.set(func() { log.away = true })
+		pass(time.Second)
+		_, err := a.Load(t.Context(), "ada")
+		require.ErrorIs(t, err, eventstore.ErrUnavailable)
+		_, _, err = a.Change(t.Context(), "ada", now(), does(owner.HandleChosen{Handle: "x"}))
+		require.ErrorIs(t, err, eventstore.ErrUnavailable)
+
+		log.set(func() { log.away = false })
+		change(t, peer, "ada", owner.HandleChosen{Handle: "countess"})
+		require.Equal(t, "countess", load(t, a, "ada").Handle, "by a read of its own, before it is covered again")
+		pass(time.Second)
+		load(t, a, "ada")
+		require.Zero(t, log.counted(func() { load(t, a, "ada") }))
+	})
+}
+
+// An append that failed may have been stored all the same.
+func TestALostAcknowledgementIsReadBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := newLog()
+		a := New(log)
+		signUp(t, a, "ada")
+		running(t, a)
+		load(t, a, "ada")
+		log.set(func() { log.lost = true })
+		_, _, err := a.Change(t.Context(), "ada", now(), does(owner.HandleChosen{Handle: "countess"}))
+		require.ErrorIs(t, err, eventstore.ErrUnavailable)
+		require.Equal(t, "countess", load(t, a, "ada").Handle)
+	})
+}
+
+func TestChange(t *testing.T) {
+	refusal := errors.New("refused")
+	log := newLog()
+	a, peer := New(log), New(log)
+
+	t.Run("of nobody's account", func(t *testing.T) {
+		_, at, err := a.Change(t.Context(), "eve", now(), func(account owner.Account) ([]owner.Event, error) {
+			require.False(t, account.Exists())
+			return nil, refusal
+		})
+		require.Equal(t, refusal, err)
+		require.Zero(t, at)
+		require.Empty(t, a.kept, "what does not exist is not kept")
+	})
+	signUp(t, a, "ada")
+	t.Run("a refusal is never for what is past", func(t *testing.T) {
+		change(t, peer, "ada", owner.HandleChosen{Handle: "countess"})
+		seen := []string{}
+		account, at, err := a.Change(t.Context(), "ada", now(), func(account owner.Account) ([]owner.Event, error) {
+			seen = append(seen, account.Handle)
+			if account.Handle != "countess" {
+				return nil, refusal
+			}
+			return nil, nil
+		})
+		require.NoError(t, err)
+		require.Zero(t, at)
+		require.Equal(t, "countess", account.Handle)
+		require.Equal(t, []string{"", "countess"}, seen)
+	})
+	t.Run("is decided anew when a peer was faster", func(t *testing.T) {
+		change(t, peer, "ada", owner.BotRegistered{BotID: "1", Name: "n", Mode: owner.ModeStandard, URL: "u"})
+		account := change(t, a, "ada", owner.HandleChosen{Handle: "ada"})
+		require.Len(t, account.Bots, 1)
+		require.Equal(t, folded(t, log, "ada"), account)
+	})
+	t.Run("waits for another no longer than its context", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, _, err := a.Change(t.Context(), "ada", now(), func(owner.Account) ([]owner.Event, error) {
+			cancel()
+			_, _, err := a.Change(ctx, "ada", now(), does())
+			return nil, err
+		})
+		require.ErrorIs(t, err, context.Canceled)
+	})
+}
+
+// Two processes on one log: what is limited stays so.
+func TestRacedChanges(t *testing.T) {
+	log := newLog()
+	sides := []*Accounts{New(log), New(log)}
+	signUp(t, sides[0], "ada")
+	var all sync.WaitGroup
+	results := make(chan error, 50)
+	for i := range 50 {
+		all.Go(func() {
+			_, _, err := sides[i%2].Change(t.Context(), "ada", now(), func(account owner.Account) ([]owner.Event, error) {
+				return account.RegisterBot(fmt.Sprint(i), owner.NewBot{Name: "n", Mode: owner.ModeStandard, URL: "u"})
+			})
+			results <- err
+		})
+	}
+	all.Wait()
+	close(results)
+	stored := 0
+	for err := range results {
+		if err == nil {
+			stored++
+			continue
+		}
+		require.ErrorIs(t, err, owner.ErrBotLimit)
+	}
+	require.Equal(t, owner.BotLimit, stored)
+	require.Len(t, folded(t, log, "ada").Bots, owner.BotLimit)
+}
+
+func TestOnlySoManyAreKept(t *testing.T) {
+	log := newLog()
+	a := New(log)
+	a.keep = 3
+	for i := range 10 {
+		signUp(t, a, fmt.Sprint(i))
+		load(t, a, "0")
+	}
+	require.Len(t, a.kept, 3)
+	require.Equal(t, 3, a.recent.Len())
+	require.Contains(t, a.kept, "0", "what is in use stays")
+	require.Contains(t, a.kept, "9")
+	require.Equal(t, "5", load(t, a, "5").ID)
+}
+
+// An entry that a change holds is not dropped: a second one for the account
+// would not know of the change.
+func TestWhatIsHeldIsNotDropped(t *testing.T) {
+	log := newLog()
+	a := New(log)
+	a.keep = 1
+	signUp(t, a, "ada")
+	_, _, err := a.Change(t.Context(), "ada", now(), func(owner.Account) ([]owner.Event, error) {
+		signUp(t, a, "bob")
+		require.Contains(t, a.kept, "ada")
+		return []owner.Event{owner.HandleChosen{Handle: "countess"}}, nil
+	})
+	require.NoError(t, err)
+	require.Len(t, a.kept, 1)
+}
+
+func TestAddress(t *testing.T) {
+	log := newLog()
+	a := New(log)
+	signUp(t, a, "ada")
+	_, err := a.Address(t.Context(), "ada")
+	require.ErrorContains(t, err, "address-ada holds no address")
+	set, err := eventstore.Encode(owner.AddressSet{Address: "ada@example.org"}, now())
+	require.NoError(t, err)
+	_, err = log.Append(t.Context(), "address-ada", eventstore.NoStream, set)
+	require.NoError(t, err)
+	for _, reads := range []int{1, 0} {
+		require.Equal(t, reads, log.counted(func() {
+			address, err := a.Address(t.Context(), "ada")
+			require.NoError(t, err)
+			require.Equal(t, "ada@example.org", address)
+		}))
+	}
+}
+
+// A log that was set back to before what is folded is folded anew.
+func TestALogThatWasSetBack(t *testing.T) {
+	log := newLog()
+	a := New(log)
+	signUp(t, a, "ada")
+	change(t, a, "ada", owner.HandleChosen{Handle: "countess"})
+	log.set(func() { log.Log = memory.New() })
+	other := New(log)
+	signUp(t, other, "ada")
+	account := change(t, a, "ada", owner.BotRegistered{BotID: "1", Name: "n", Mode: owner.ModeStandard, URL: "u"})
+	require.Empty(t, account.Handle)
+	require.Equal(t, folded(t, log, "ada"), account)
+}
+
+// Whatever two processes do: each sees its own changes at once, and the
+// other's a second later.
+func TestFreshness(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		steps := rapid.SliceOfN(rapid.IntRange(0, 9), 1, 60).Draw(r, "steps")
+		owners := rapid.SliceOfN(rapid.IntRange(0, 2), len(steps), len(steps)).Draw(r, "owners")
+		synctest.Test(t, func(t *testing.T) {
+			log := newLog()
+			a, peer := New(log), New(log)
+			a.keep = 2
+			running(t, a)
+			heard := map[string]time.Time{} // when a peer last changed an account
+			for i, step := range steps {
+				id := fmt.Sprint("owner-", owners[i])
+				event := owner.HandleChosen{Handle: fmt.Sprint("h", i)}
+				switch {
+				case step < 2:
+					require.Equal(t, event.Handle, change(t, a, id, event).Handle)
+					require.Equal(t, folded(t, log, id), load(t, a, id), "its own change")
+					delete(heard, id)
+				case step < 4:
+					change(t, peer, id, event)
+					heard[id] = time.Now()
+				case step < 7:
+					pass(time.Duration(step*67) * time.Millisecond)
+				case step == 7:
+					log.set(func() { log.away = !log.away })
+					pass(3 * time.Second)
+					log.set(func() { log.away = false })
+				default:
+					got := load(t, a, id)
+					if at, recently := heard[id]; !recently || time.Since(at) >= time.Second {
+						require.Equal(t, folded(t, log, id), got, "step %d", i)
+					}
+				}
+			}
+		})
+	})
+}

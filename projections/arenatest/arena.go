@@ -1,0 +1,141 @@
+// Package arenatest writes the log of an arena whose matches are played on the
+// spot: owners, tables, whole games and their ratings, each event as the parts
+// of an arena would store it, at whatever point a test wants to stop. Tests of
+// read models, and of the answers made from them, begin here. It knows no read
+// model, no socket and no clock: time is its own, a second an append, so that
+// the same calls write the same log.
+package arenatest
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
+	"hexarena/domain/owner"
+	"hexarena/domain/seed"
+	"hexarena/eventstore"
+)
+
+// What every arena of this package signs and seats with.
+const (
+	platformKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+	seedKeyID   = "seed-key-1"
+)
+
+var seedKey = []byte("the seed key of the tests, 32 b.")
+
+// Arena writes a log. It is for one goroutine.
+type Arena struct {
+	t        testing.TB
+	log      eventstore.Log
+	now      time.Time
+	rng      *rand.Rand
+	expected map[string]eventstore.Expected // by stream, of the next append
+	ladders  map[string]ladder.Ladder
+	bots     map[string]match.Seat
+	games    map[string]*Game
+}
+
+// New returns an arena that has written nothing. Chance says how its bots
+// play.
+func New(t testing.TB, log eventstore.Log, chance uint64) *Arena {
+	return &Arena{
+		t: t, log: log, now: time.Date(2026, 9, 6, 12, 0, 0, 0, time.UTC), rng: rand.New(rand.NewPCG(chance, 1)),
+		expected: map[string]eventstore.Expected{}, ladders: map[string]ladder.Ladder{}, bots: map[string]match.Seat{}, games: map[string]*Game{},
+	}
+}
+
+// Own stores events of an account.
+func (a *Arena) Own(ownerID string, events ...owner.Event) {
+	a.t.Helper()
+	store(a, owner.AccountStream(ownerID), events...)
+}
+
+// ID is the id that the bot of a name gets.
+func ID(botName string) string { return uuid.NewSHA1(uuid.NameSpaceURL, []byte(botName)).String() }
+
+// Register stores bots of an owner, and returns their ids.
+func (a *Arena) Register(ownerID, mode string, names ...string) []string {
+	a.t.Helper()
+	ids := make([]string, len(names))
+	for i, name := range names {
+		ids[i] = ID(name)
+		a.bots[ids[i]] = match.Seat{BotID: ids[i], BotName: name, OwnerID: ownerID}
+		a.Own(ownerID, owner.BotRegistered{BotID: ids[i], Name: name, Mode: mode, URL: "https://bots.example/" + name})
+	}
+	return ids
+}
+
+// Seat stores the tables that the bots of a mode fill, and returns the matches.
+func (a *Arena) Seat(mode string, botIDs ...string) []*Game {
+	a.t.Helper()
+	candidates := make([]ladder.Candidate, len(botIDs))
+	for i, id := range botIDs {
+		candidates[i].BotID = id
+	}
+	l := a.ladder(mode)
+	events, err := l.Seat(candidates, ladder.Tick{Now: a.now, PlatformKey: platformKey, SeedKeyID: seedKeyID, SeedKey: seedKey})
+	require.NoError(a.t, err)
+	require.NotEmpty(a.t, events, "nobody was seated")
+	a.evolve(mode, events...)
+	var games []*Game
+	for _, s := range a.ladder(mode).Unfinished() {
+		if a.games[s.MatchID] == nil {
+			g := &Game{arena: a, Seating: s, State: match.New(seed.Server(seedKey, s.MatchID)), players: map[int]*player{}}
+			a.games[s.MatchID] = g
+			games = append(games, g)
+		}
+	}
+	return games
+}
+
+// Complete plays a match of the bots from its table to its ratings.
+func (a *Arena) Complete(mode string, botIDs ...string) *Game {
+	a.t.Helper()
+	g := a.Seat(mode, botIDs...)[0]
+	g.Start()
+	g.PlayOut()
+	g.Conclude()
+	return g
+}
+
+func (a *Arena) ladder(mode string) ladder.Ladder {
+	if l, ok := a.ladders[mode]; ok {
+		return l
+	}
+	return ladder.New(mode)
+}
+
+// evolve stores events of a ladder.
+func (a *Arena) evolve(mode string, events ...ladder.Event) {
+	a.t.Helper()
+	at := store(a, ladder.Stream(mode), events...)
+	l := a.ladder(mode)
+	for _, e := range events {
+		l = ladder.Evolve(l, e, at)
+	}
+	a.ladders[mode] = l
+}
+
+// store appends events at the exact revision of their stream, and returns when
+// they occurred.
+func store[E eventstore.Typed](a *Arena, stream string, events ...E) time.Time {
+	a.t.Helper()
+	a.now = a.now.Add(time.Second)
+	encoded, err := eventstore.EncodeAll(events, eventstore.Metadata{At: a.now, Correlation: stream})
+	require.NoError(a.t, err)
+	expected, known := a.expected[stream]
+	if !known {
+		expected = eventstore.NoStream
+	}
+	stored, err := a.log.Append(context.Background(), eventstore.StreamID(stream), expected, encoded...)
+	require.NoError(a.t, err)
+	a.expected[stream] = eventstore.At(stored.Revision)
+	return a.now
+}

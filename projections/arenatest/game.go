@@ -1,0 +1,124 @@
+package arenatest
+
+import (
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
+)
+
+// Game is a match that was seated: State is its fold, Events are those of its
+// stream, Times when each occurred.
+type Game struct {
+	ladder.Seating
+	State  match.Match
+	Events []match.Event
+	Times  []time.Time
+
+	arena   *Arena
+	players map[int]*player // by seat
+}
+
+// Start stores the start of the match, and its board.
+func (g *Game) Start() {
+	g.arena.t.Helper()
+	s := match.Seating{
+		MatchID: g.MatchID, Mode: g.Mode, Commitment: g.Commitment,
+		Table:     match.Table{Revision: g.Revision, Index: g.Index, SeedKey: g.SeedKey},
+		Deadlines: match.Deadlines{DecisionMs: 5000, WallMs: 600_000},
+	}
+	for _, e := range g.Bots {
+		bot := g.arena.bots[e.BotID]
+		bot.Mu, bot.Sigma = e.Mu, e.Sigma
+		s.Bots = append(s.Bots, bot)
+		s.Table.Bots = append(s.Table.Bots, e.BotID)
+		s.Nonces = append(s.Nonces, "nonce of "+bot.BotName)
+	}
+	events, err := g.State.Start(s)
+	require.NoError(g.arena.t, err)
+	g.store(events...)
+}
+
+// Step settles the decisions that are owed now, as one append.
+func (g *Game) Step() {
+	g.arena.t.Helper()
+	var outcomes []match.Outcome
+	for _, d := range g.State.Asks() {
+		if g.players[d.Seat] == nil {
+			g.players[d.Seat] = &player{rng: g.arena.rng, clumsy: d.Seat == 1}
+		}
+		o := g.players[d.Seat].answer(&g.State, d)
+		o.Decision = d.ID
+		outcomes = append(outcomes, o)
+	}
+	events, err := g.State.Settle(outcomes)
+	require.NoError(g.arena.t, err)
+	g.store(events...)
+}
+
+// Play steps until the match is over or a turn has begun.
+func (g *Game) Play(turn uint16) {
+	g.arena.t.Helper()
+	for !g.State.Over() && g.State.Game.Turn < turn {
+		g.Step()
+	}
+}
+
+// PlayOut steps until the match is over; its ladder does not know yet.
+func (g *Game) PlayOut() {
+	g.arena.t.Helper()
+	for !g.State.Over() {
+		g.Step()
+	}
+}
+
+// Claim stores that another referee plays on: an event that is not public.
+func (g *Game) Claim() {
+	g.arena.t.Helper()
+	g.store(match.Claimed{Player: "another"})
+}
+
+// Abort stores an abort; the match's ladder does not know yet.
+func (g *Game) Abort(why string) {
+	g.arena.t.Helper()
+	events, err := g.State.Cancel(why)
+	require.NoError(g.arena.t, err)
+	g.store(events...)
+}
+
+// Conclude stores the ladder's event of a match that is over.
+func (g *Game) Conclude() {
+	g.arena.t.Helper()
+	if g.State.Abort != nil {
+		g.Void(g.State.Abort.Why)
+		return
+	}
+	var results []ladder.Result
+	for seat, s := range g.State.Started.Seats {
+		results = append(results, ladder.Result{BotID: s.BotID, Placement: g.State.End.Placements[seat], Missed: g.State.Missed(seat)})
+	}
+	events, err := g.arena.ladder(g.Mode).Finish(g.MatchID, results)
+	require.NoError(g.arena.t, err)
+	g.arena.evolve(g.Mode, events...)
+}
+
+// Void stores that the ladder gave the match up, whatever its stream holds.
+func (g *Game) Void(why string) {
+	g.arena.t.Helper()
+	events, err := g.arena.ladder(g.Mode).Void(g.MatchID, why)
+	require.NoError(g.arena.t, err)
+	g.arena.evolve(g.Mode, events...)
+}
+
+// store appends events to the match's stream, and folds them.
+func (g *Game) store(events ...match.Event) {
+	g.arena.t.Helper()
+	at := store(g.arena, match.Stream(g.MatchID), events...)
+	for _, e := range events {
+		g.State = match.Evolve(g.State, e)
+		g.Events = append(g.Events, e)
+		g.Times = append(g.Times, at)
+	}
+}

@@ -1,0 +1,323 @@
+package matches_test
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
+	"hexarena/eventstore"
+	"hexarena/eventstore/memory"
+	"hexarena/projections"
+	"hexarena/projections/arenatest"
+	"hexarena/projections/matches"
+)
+
+// world is an arena and the list of its matches.
+type world struct {
+	*arenatest.Arena
+	t     *testing.T
+	log   *memory.Log
+	list  *matches.Matches
+	sync  *projections.Runner
+	bots  []string // of standard
+	other []string // of parley
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	log, list := memory.New(), matches.New()
+	w := &world{arenatest.New(t, log, 7), t, log, list, projections.New(log, list, slog.New(slog.DiscardHandler)), nil, nil}
+	w.bots = w.Register("ada", ladder.Standard, "Ann", "Bea", "Cat", "Dot", "Eve", "Fay", "Gus", "Hal")
+	w.other = w.Register("bob", ladder.Parley, "Ida", "Jon", "Kim")
+	return w
+}
+
+// all lists what a query selects, on one page.
+func (w *world) all(q matches.Query) []matches.Summary {
+	w.t.Helper()
+	require.NoError(w.t, w.sync.Sync(w.t.Context()))
+	q.Limit = matches.Reachable
+	page, next, known := w.list.List(q)
+	require.True(w.t, known)
+	require.Empty(w.t, next)
+	return page
+}
+
+func (w *world) ids(q matches.Query) []string {
+	w.t.Helper()
+	ids := []string{}
+	for _, m := range w.all(q) {
+		ids = append(ids, m.ID)
+	}
+	return ids
+}
+
+// get returns a match that is listed, the same as the list has it.
+func (w *world) get(id string) matches.Summary {
+	w.t.Helper()
+	listed := w.all(matches.Query{})
+	m, ok := w.list.Get(id)
+	require.True(w.t, ok)
+	require.Contains(w.t, listed, m)
+	return m
+}
+
+func (w *world) unlisted(id string) {
+	w.t.Helper()
+	require.Empty(w.t, w.all(matches.Query{}))
+	_, ok := w.list.Get(id)
+	require.False(w.t, ok)
+}
+
+const timeFormat = "2006-01-02T15:04:05.000Z"
+
+func TestLifeOfACompletedMatch(t *testing.T) {
+	w := newWorld(t)
+	g := w.Seat(ladder.Standard, w.bots[:4]...)[0]
+	w.unlisted(g.MatchID)
+
+	g.Start()
+	running := w.get(g.MatchID)
+	want := matches.Summary{ID: g.MatchID, Mode: ladder.Standard, Status: matches.Running, StartedAt: g.Times[0].Format(timeFormat)}
+	for i, s := range g.State.Started.Seats {
+		want.Players = append(want.Players, matches.Player{Seat: i, BotID: s.BotID, BotName: s.BotName})
+	}
+	require.Equal(t, want, running)
+	g.Play(5)
+	require.Equal(t, want, w.get(g.MatchID))
+	g.PlayOut()
+	require.Equal(t, want, w.get(g.MatchID), "the ladder has not rated it")
+
+	g.Conclude()
+	completed := w.get(g.MatchID)
+	require.Equal(t, matches.Completed, completed.Status)
+	require.Equal(t, g.Times[len(g.Times)-1].Format(timeFormat), *completed.EndedAt, "when the game ended, not when it was rated")
+	require.Equal(t, want.StartedAt, completed.StartedAt)
+	for i, p := range completed.Players {
+		require.Equal(t, want.Players[i].BotID, p.BotID)
+		require.Equal(t, g.State.End.Placements[i], *p.Placement)
+		require.NotNil(t, p.RatingDelta)
+	}
+	require.Equal(t, want, running, "what a reader holds does not change")
+}
+
+// A first match: from 0.0 to what is displayed after it.
+func TestRatingDelta(t *testing.T) {
+	w := newWorld(t)
+	g := w.Complete(ladder.Standard, w.bots[:4]...)
+	first := w.get(g.MatchID)
+	w.Complete(ladder.Standard, w.bots[:4]...)
+	second := w.all(matches.Query{})[0]
+	after := map[string]float64{}
+	for r, err := range w.log.Read(t.Context(), "ladder-standard", 0, eventstore.ReadOptions{}) {
+		require.NoError(t, err)
+		e, err := ladder.Decode(r.Type, r.Data)
+		require.NoError(t, err)
+		rated, ok := e.(ladder.RatingsChanged)
+		if !ok {
+			continue
+		}
+		m := first
+		if rated.MatchID == second.ID {
+			m = second
+		}
+		for _, s := range rated.Seats {
+			p := m.Players[slices.IndexFunc(m.Players, func(p matches.Player) bool { return p.BotID == s.BotID })]
+			require.Equal(t, s.Placement, *p.Placement)
+			require.InDelta(t, s.After.Displayed()-after[s.BotID], *p.RatingDelta, 1e-9)
+			require.Equal(t, fmt.Sprintf("%.1f", *p.RatingDelta), fmt.Sprintf("%.1f", s.After.Displayed()-after[s.BotID]))
+			after[s.BotID] = s.After.Displayed()
+		}
+	}
+	require.Len(t, after, 4)
+}
+
+func TestLifeOfAnAbortedMatch(t *testing.T) {
+	w := newWorld(t)
+	g := w.Seat(ladder.Parley, w.other...)[0]
+	g.Start()
+	g.Play(3)
+	running := w.get(g.MatchID)
+	g.Abort(match.WallClock)
+	require.Equal(t, running, w.get(g.MatchID), "the ladder has not voided it")
+	g.Conclude()
+	want := running
+	ended := g.Times[len(g.Times)-1].Format(timeFormat)
+	want.Status, want.EndedAt = matches.Aborted, &ended
+	require.Equal(t, want, w.get(g.MatchID), "no placement, no rating")
+}
+
+// A table can be given up before its match starts; a referee that did not know
+// may start it still.
+func TestAMatchThatIsVoidedUnstarted(t *testing.T) {
+	w := newWorld(t)
+	g := w.Seat(ladder.Standard, w.bots[:4]...)[0]
+	g.Void(ladder.WhyOperator)
+	w.unlisted(g.MatchID)
+	g.Start()
+	m := w.get(g.MatchID)
+	require.Equal(t, matches.Aborted, m.Status)
+	require.Equal(t, "2026-09-06T12:00:13.000Z", *m.EndedAt, "of the ladder's event: there is no other")
+}
+
+func TestSelection(t *testing.T) {
+	w := newWorld(t)
+	old := w.Complete(ladder.Standard, w.bots[:4]...)
+	tables := w.Seat(ladder.Standard, w.bots...)
+	parley := w.Seat(ladder.Parley, w.other...)[0]
+	require.Len(t, tables, 2)
+	// Started in another order than seated.
+	parley.Start()
+	tables[1].Start()
+	require.Equal(t, []string{parley.MatchID, tables[1].MatchID, old.MatchID}, w.ids(matches.Query{}))
+	tables[0].Start()
+	tables[1].Abort(match.Operator)
+	tables[1].Conclude()
+
+	id := func(games ...*arenatest.Game) []string {
+		ids := []string{}
+		for _, g := range games {
+			ids = append(ids, g.MatchID)
+		}
+		return ids
+	}
+	ann := tables[0]
+	if !slices.Contains(ann.State.Started.Table.Bots, w.bots[0]) {
+		ann = tables[1]
+	}
+	for name, c := range map[string]struct {
+		q    matches.Query
+		want []string
+	}{
+		"all, newest first by seating": {matches.Query{}, id(parley, tables[1], tables[0], old)},
+		"a mode":                       {matches.Query{Mode: ladder.Standard}, id(tables[1], tables[0], old)},
+		"running":                      {matches.Query{Status: matches.Running}, id(parley, tables[0])},
+		"completed":                    {matches.Query{Status: matches.Completed}, id(old)},
+		"aborted":                      {matches.Query{Status: matches.Aborted}, id(tables[1])},
+		"a bot":                        {matches.Query{BotID: w.bots[0]}, id(ann, old)},
+		"a bot that has not played":    {matches.Query{BotID: "nobody"}, id()},
+		"all at once":                  {matches.Query{Mode: ladder.Standard, Status: matches.Completed, BotID: w.bots[0]}, id(old)},
+		"nothing fits all":             {matches.Query{Mode: ladder.Parley, BotID: w.bots[0]}, id()},
+		"behind the newest":            {matches.Query{Before: parley.MatchID}, id(tables[1], tables[0], old)},
+		"behind one of the same tick":  {matches.Query{Before: tables[1].MatchID}, id(tables[0], old)},
+		"behind one that is left out":  {matches.Query{Before: tables[1].MatchID, Status: matches.Running}, id(tables[0])},
+		"behind one of another mode":   {matches.Query{Before: parley.MatchID, Mode: ladder.Standard}, id(tables[1], tables[0], old)},
+		"behind the oldest":            {matches.Query{Before: old.MatchID}, id()},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, w.ids(c.q)) })
+	}
+}
+
+func TestBeforeNoMatch(t *testing.T) {
+	w := newWorld(t)
+	g := w.Seat(ladder.Standard, w.bots[:4]...)[0]
+	require.NoError(t, w.sync.Sync(t.Context()))
+	for name, before := range map[string]string{"no id": "x", "a bot": w.bots[0], "seated, not started": g.MatchID} {
+		_, _, known := w.list.List(matches.Query{Before: before, Limit: 1})
+		require.False(t, known, name)
+	}
+	_, next, known := w.list.List(matches.Query{Limit: 1})
+	require.True(t, known)
+	require.Empty(t, next)
+}
+
+// Pages of any size, one after another, are the list.
+func TestPages(t *testing.T) {
+	l, ids := synthetic(t, 60)
+	rapid.Check(t, func(t *rapid.T) {
+		q := matches.Query{Mode: rapid.SampledFrom([]string{"", ladder.Standard, ladder.Parley}).Draw(t, "mode"), Limit: rapid.IntRange(1, 70).Draw(t, "limit")}
+		var want, got []string
+		for i, id := range slices.Backward(ids) {
+			if q.Mode == "" || q.Mode == modeOf(i) {
+				want = append(want, id)
+			}
+		}
+		for {
+			page, next, known := l.List(q)
+			require.True(t, known)
+			require.NotEmpty(t, page)
+			for _, m := range page {
+				got = append(got, m.ID)
+			}
+			if next == "" {
+				break
+			}
+			require.Len(t, page, q.Limit)
+			require.Equal(t, page[len(page)-1].ID, next)
+			q.Before = next
+		}
+		require.Equal(t, want, got)
+	})
+}
+
+func TestReach(t *testing.T) {
+	const n = 12_000
+	l, ids := synthetic(t, n)
+	var got []string
+	q := matches.Query{Limit: 200}
+	for {
+		page, next, known := l.List(q)
+		require.True(t, known)
+		for _, m := range page {
+			got = append(got, m.ID)
+		}
+		if q.Before = next; next == "" {
+			break
+		}
+	}
+	slices.Reverse(got)
+	require.Equal(t, ids[n-matches.Reachable:], got)
+
+	beyond := ids[n-matches.Reachable-1]
+	page, next, known := l.List(matches.Query{Before: beyond, Limit: 200})
+	require.True(t, known, "it is a match")
+	require.Empty(t, page)
+	require.Empty(t, next)
+	_, ok := l.Get(beyond)
+	require.True(t, ok, "whoever knows its id finds it")
+}
+
+// modeOf is the mode of the i-th synthetic match.
+func modeOf(i int) string {
+	if i%tablesATick == 0 {
+		return ladder.Parley
+	}
+	return ladder.Standard
+}
+
+const tablesATick = 5
+
+// synthetic returns a list of n running matches, n a multiple of tablesATick,
+// and their ids, oldest first.
+func synthetic(t *testing.T, n int) (*matches.Matches, []string) {
+	t.Helper()
+	l, at := matches.New(), eventstore.Position(0)
+	apply := func(stream string, e eventstore.Typed) {
+		encoded, err := eventstore.Encode(e, eventstore.Metadata{})
+		require.NoError(t, err)
+		at += 100
+		require.NoError(t, l.Apply(eventstore.Recorded{Event: encoded, Stream: eventstore.StreamID(stream), Position: at}))
+	}
+	var ids []string
+	tables := map[string]ladder.TablesSeated{}
+	for i := range n {
+		id := ladder.MatchID("key", "any", uint64(i), 0)
+		ids = append(ids, id)
+		e := tables[modeOf(i)]
+		e.Tables = append(e.Tables, ladder.Table{MatchID: id, Bots: []string{"a", "b", "c"}})
+		if tables[modeOf(i)] = e; modeOf(i) == ladder.Parley || (i+1)%tablesATick == 0 {
+			apply(ladder.Stream(modeOf(i)), e)
+			delete(tables, modeOf(i))
+		}
+	}
+	for _, id := range slices.Backward(ids) {
+		apply(match.Stream(id), match.Started{MatchID: id, Seats: make([]match.Seat, 3)})
+	}
+	return l, ids
+}
