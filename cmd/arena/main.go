@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -19,9 +20,14 @@ type cli struct {
 	Serve serveCmd `cmd:"" help:"Run the service."`
 	Demo  demoCmd  `cmd:"" help:"Run the service in a fresh folder, with house bots that play at once."`
 	Bot   botCmd   `cmd:"" help:"Serve a house bot."`
-	Node  nodeCmd  `cmd:"" help:"Run the embedded EventStoreDB node alone."`
+	Node  nodeCmds `cmd:"" help:"Run the embedded EventStoreDB node alone, or work on logs."`
 	Bench benchCmd `cmd:"" help:"Measure the engine or the log."`
 	Key   keyCmd   `cmd:"" help:"Make API keys."`
+}
+
+type nodeCmds struct {
+	Serve nodeCmd  `cmd:"" default:"withargs" help:"Run the embedded EventStoreDB node alone; \"serve\" may be left out."`
+	Copy  nodeCopy `cmd:"" help:"Copy a log into an empty one; goes on with what was begun."`
 }
 
 type benchCmd struct {
@@ -35,7 +41,16 @@ type streams struct {
 	out, err io.Writer
 }
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+// gcPercent trades memory, of which an arena needs little, for the garbage
+// collector's share of each append. GOGC overrides it.
+const gcPercent = 400
+
+func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
 
 // run returns the exit status: 0, 1 where the command failed, 2 where it was
 // called wrongly. Either way one line says why.

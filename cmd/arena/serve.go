@@ -78,6 +78,7 @@ type arena struct {
 	admin     *http.Server
 	listeners struct{ public, admin net.Listener }
 	listening []net.Listener // all of them
+	nodeEnded chan error     // what the embedded node ended with; nil without one
 	closers   []func() error // in the order of opening
 }
 
@@ -150,9 +151,9 @@ func (a *arena) openLog(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		served := make(chan error, 1)
-		go func() { served <- n.Serve(l) }()
-		a.onClose(func() error { return errors.Join(n.Close(), <-served) })
+		a.nodeEnded = make(chan error, 1)
+		go func() { a.nodeEnded <- n.Serve(l) }()
+		a.onClose(n.Close)
 		connection = fmt.Sprintf("esdb://%s?tls=false", l.Addr())
 	}
 	var err error

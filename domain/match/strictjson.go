@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"unicode/utf8"
 )
 
@@ -102,7 +103,7 @@ func (p *parser) value() (v value, err error) {
 	case '[':
 		v.items, err = p.items()
 	case '"':
-		p.skipString()
+		err = p.skipString()
 	default:
 		p.rest = p.rest[len(scalar(p.rest)):]
 	}
@@ -118,15 +119,39 @@ func scalar(text []byte) []byte {
 	return text
 }
 
-func (p *parser) skipString() {
-	i := 1
+// errSurrogate says that a string holds half of a surrogate pair, which is no
+// text, as little as invalid UTF-8 is.
+var errSurrogate = errors.New("half of a surrogate pair in a string")
+
+// skipString passes over a string.
+func (p *parser) skipString() error {
+	i, half := 1, false
 	for p.rest[i] != '"' {
-		if p.rest[i] == '\\' {
-			i++
+		unit, length := unitAt(p.rest[i:])
+		if low := unit >= 0xdc00 && unit <= 0xdfff; low != half {
+			return errSurrogate
 		}
-		i++
+		half = unit >= 0xd800 && unit <= 0xdbff
+		i += length
+	}
+	if half {
+		return errSurrogate
 	}
 	p.rest = p.rest[i+1:]
+	return nil
+}
+
+// unitAt returns the code unit of the \u escape that text begins with, 0 where
+// it begins otherwise, and how many bytes that is.
+func unitAt(text []byte) (unit uint64, length int) {
+	switch {
+	case text[0] != '\\':
+		return 0, 1
+	case text[1] != 'u':
+		return 0, 2
+	}
+	unit, _ = strconv.ParseUint(string(text[2:6]), 16, 16) // four hex digits, as in all valid JSON
+	return unit, 6
 }
 
 func (p *parser) members() (list []member, err error) {
@@ -175,7 +200,9 @@ func (k *keys) add(key string, list []member) bool {
 // key reads the name of a member.
 func (p *parser) key() (string, error) {
 	from := p.rest
-	p.skipString()
+	if err := p.skipString(); err != nil {
+		return "", err
+	}
 	raw := from[:len(from)-len(p.rest)]
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return string(raw[1 : len(raw)-1]), nil

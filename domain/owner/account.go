@@ -14,6 +14,11 @@ type Account struct {
 	Keys        []Key  // in order of registration, revoked ones too
 	Bots        []Bot  // in order of registration, removed ones left out
 	Sessions    []Session
+	Suspended   bool
+	Deleted     bool // only ID, AddressHash and Handle are left then, to be given up
+
+	former  []formerHandle
+	notices []time.Time // of the last NoticeWindow
 }
 
 // Session is a sign-in that has not ended.
@@ -25,8 +30,8 @@ type Session struct {
 // SessionLength is how long a session lasts.
 const SessionLength = 30 * 24 * time.Hour
 
-// Exists says whether someone has signed up.
-func (a Account) Exists() bool { return a.ID != "" }
+// Exists says whether someone has signed up, and not deleted the account.
+func (a Account) Exists() bool { return a.ID != "" && !a.Deleted }
 
 // SignIn is someone's proof that an address is theirs.
 type SignIn struct {
@@ -36,13 +41,17 @@ type SignIn struct {
 	At          time.Time
 }
 
-// SignIn starts a session, and the account if there is none yet.
-func (a Account) SignIn(s SignIn) []Event {
+// SignIn starts a session, and the account if there is none yet. Its refusal is
+// ErrOwnerGone: the address is to be claimed anew.
+func (a Account) SignIn(s SignIn) ([]Event, error) {
+	if a.Deleted {
+		return nil, ErrOwnerGone
+	}
 	var events []Event
 	if !a.Exists() {
 		events = append(events, SignedUp{OwnerID: s.OwnerID, AddressHash: s.AddressHash})
 	}
-	return append(events, SessionStarted{Session: s.Session, Until: s.At.Add(SessionLength).UTC().Truncate(time.Millisecond)})
+	return append(events, SessionStarted{Session: s.Session, Until: s.At.Add(SessionLength).UTC().Truncate(time.Millisecond)}), nil
 }
 
 // SignOut ends a session; one that has ended stays so.
@@ -53,12 +62,12 @@ func (a Account) SignOut(session string) []Event {
 	return []Event{SessionEnded{Session: session}}
 }
 
-// ChooseHandle changes the handle, which the account must have claimed.
-func (a Account) ChooseHandle(handle string) []Event {
-	if a.Handle == handle {
+// Delete ends the account for good; one that is not there stays so.
+func (a Account) Delete() []Event {
+	if !a.Exists() {
 		return nil
 	}
-	return []Event{HandleChosen{Handle: handle}}
+	return []Event{Deleted{}}
 }
 
 // Admit says whether a caller's credential holds: its key is not revoked, its
@@ -76,6 +85,18 @@ func (a Account) Admit(c Caller, now time.Time) error {
 		return nil
 	}
 	return ErrUnauthenticated
+}
+
+// AdmitWrite is Admit for a call that changes something: a suspended account
+// may not (ErrOwnerSuspended).
+func (a Account) AdmitWrite(c Caller, now time.Time) error {
+	if err := a.Admit(c, now); err != nil {
+		return err
+	}
+	if a.Suspended {
+		return ErrOwnerSuspended
+	}
+	return nil
 }
 
 func (a Account) session(hash string) (Session, bool) {

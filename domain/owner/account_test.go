@@ -11,12 +11,21 @@ func TestSignIn(t *testing.T) {
 	signIn := SignIn{OwnerID: "o1", AddressHash: "ab", Session: "s1", At: noon}
 	started := SessionStarted{Session: "s1", Until: noon.Add(SessionLength)}
 
-	t.Run("the first time makes the account", func(t *testing.T) {
-		require.Equal(t, []Event{SignedUp{OwnerID: "o1", AddressHash: "ab"}, started}, Account{}.SignIn(signIn))
-	})
-	t.Run("later there is one", func(t *testing.T) {
-		require.Equal(t, []Event{started}, account(given(SignedUp{OwnerID: "o1"})).SignIn(signIn))
-	})
+	for name, c := range map[string]struct {
+		given   []happened
+		then    []Event
+		refusal error
+	}{
+		"the first time makes the account": {nil, []Event{SignedUp{OwnerID: "o1", AddressHash: "ab"}, started}, nil},
+		"later there is one":               {given(SignedUp{OwnerID: "o1"}), []Event{started}, nil},
+		"while suspended, to read":         {given(SignedUp{OwnerID: "o1"}, Suspended{}), []Event{started}, nil},
+		"once deleted":                     {given(SignedUp{OwnerID: "o1"}, Deleted{}), nil, ErrOwnerGone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			events, err := account(c.given).SignIn(signIn)
+			then(t, c.then, c.refusal, events, err)
+		})
+	}
 }
 
 func TestSignOut(t *testing.T) {
@@ -59,18 +68,32 @@ func TestAdmit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := a.Admit(c.caller, noon.Add(c.after))
+			write := a.AdmitWrite(c.caller, noon.Add(c.after))
 			if c.ok {
 				require.NoError(t, err)
+				require.NoError(t, write)
+
+				require.ErrorIs(t, Evolve(a, Suspended{}, noon).AdmitWrite(c.caller, noon.Add(c.after)), ErrOwnerSuspended)
+				require.NoError(t, Evolve(a, Suspended{}, noon).Admit(c.caller, noon.Add(c.after)), "it may read")
+				require.ErrorIs(t, Evolve(a, Deleted{}, noon).Admit(c.caller, noon.Add(c.after)), ErrUnauthenticated)
 				return
 			}
 			require.ErrorIs(t, err, ErrUnauthenticated)
+			require.ErrorIs(t, write, ErrUnauthenticated)
 		})
 	}
 }
 
-func TestChooseHandle(t *testing.T) {
-	a := account(given(HandleChosen{Handle: "ada"}))
-	require.Empty(t, a.ChooseHandle("ada"))
-	require.Equal(t, []Event{HandleChosen{Handle: "bob"}}, a.ChooseHandle("bob"))
-	require.Equal(t, "ada", a.Handle)
+func TestDelete(t *testing.T) {
+	a := account(given(
+		SignedUp{OwnerID: "o1", AddressHash: "ab"}, HandleChosen{Handle: "ada"}, SessionStarted{Session: "s1", Until: noon.Add(time.Hour)},
+		APIKeyRegistered{KeyID: "k1"}, BotRegistered{BotID: "b1", Mode: ModeStandard},
+	))
+	require.True(t, a.Exists())
+	require.Equal(t, []Event{Deleted{}}, a.Delete())
+	gone := Evolve(a, Deleted{}, noon)
+	require.Equal(t, Account{ID: "o1", AddressHash: "ab", Handle: "ada", Deleted: true}, gone, "what is to be given up stays known")
+	require.False(t, gone.Exists())
+	require.Empty(t, gone.Delete(), "again")
+	require.Empty(t, Account{}.Delete(), "nobody's")
 }

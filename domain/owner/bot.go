@@ -23,8 +23,29 @@ type Bot struct {
 	Name      string
 	Mode      string
 	URL       string
-	Status    Status
+	Status    Status // what it reads: that of a suspended bot or account is Paused
 	CreatedAt time.Time
+
+	StatusSince time.Time // when Status last changed
+	PausedBy    string    // ByOwner or ByMisses, also beneath a suspension; empty: not
+	Suspended   bool      // by the operator, apart from its account
+	Notified    bool      // its owner has been told of the latest pause by misses
+}
+
+// NoticeOwed says whether the bot's owner is still to be told that the arena
+// has paused it.
+func (b Bot) NoticeOwed() bool { return b.PausedBy == ByMisses && !b.Notified }
+
+// settled returns b with the status that follows from who keeps it out.
+func (b Bot) settled(accountSuspended bool, at time.Time) Bot {
+	status := Active
+	if b.PausedBy != "" || b.Suspended || accountSuspended {
+		status = Paused
+	}
+	if status != b.Status {
+		b.Status, b.StatusSince = status, at
+	}
+	return b
 }
 
 // Bot returns one of the account's bots that have not been removed.
@@ -99,7 +120,7 @@ func ParseBotChange(name, url, status *string) (BotChange, error) {
 
 // ChangeBot changes a bot for its owner; what is as wanted already causes
 // nothing. Its refusals are ErrBotUnknown and, for a bot to become active,
-// ErrBotLimit.
+// ErrBotSuspended and ErrBotLimit.
 func (a Account) ChangeBot(id string, c BotChange) ([]Event, error) {
 	b, ok := a.Bot(id)
 	if !ok {
@@ -112,29 +133,46 @@ func (a Account) ChangeBot(id string, c BotChange) ([]Event, error) {
 	if c.URL != nil && *c.URL != b.URL {
 		events = append(events, BotURLChanged{BotID: id, URL: *c.URL})
 	}
-	switch {
-	case c.Status == nil || *c.Status == b.Status:
+	if c.Status == nil {
 		return events, nil
-	case *c.Status == Paused:
-		return append(events, BotPaused{BotID: id, By: ByOwner}), nil
-	case a.activeBots(b.Mode) >= BotLimit:
-		return nil, ErrBotLimit
-	default:
-		return append(events, BotUnpaused{BotID: id}), nil
 	}
+	change, err := a.changeStatus(b, *c.Status)
+	if err != nil {
+		return nil, err
+	}
+	return append(events, change...), nil
 }
 
-// PauseBot pauses a bot for someone other than its owner (ByOperator or
-// ByMisses); one that is paused stays so. Its refusal is ErrBotUnknown.
-func (a Account) PauseBot(id, by string) ([]Event, error) {
+// changeStatus pauses and unpauses for the owner, whose wish is kept beneath a
+// suspension.
+func (a Account) changeStatus(b Bot, wanted Status) ([]Event, error) {
+	switch {
+	case wanted == Paused && b.PausedBy != "":
+		return nil, nil
+	case wanted == Paused:
+		return []Event{BotPaused{BotID: b.ID, By: ByOwner}}, nil
+	case b.Suspended || a.Suspended:
+		return nil, ErrBotSuspended
+	case b.PausedBy == "":
+		return nil, nil
+	case a.activeBots(b.Mode) >= BotLimit:
+		return nil, ErrBotLimit
+	}
+	return []Event{BotUnpaused{BotID: b.ID}}, nil
+}
+
+// PauseForMisses pauses a bot that has missed its matches for a week, since a
+// time. One that does not play or whose status has changed since then is left
+// alone. Its refusal is ErrBotUnknown.
+func (a Account) PauseForMisses(id string, since time.Time) ([]Event, error) {
 	b, ok := a.Bot(id)
 	switch {
 	case !ok:
 		return nil, ErrBotUnknown
-	case b.Status == Paused:
+	case b.Status == Paused || !b.StatusSince.Before(since):
 		return nil, nil
 	}
-	return []Event{BotPaused{BotID: id, By: by}}, nil
+	return []Event{BotPaused{BotID: id, By: ByMisses}}, nil
 }
 
 // RemoveBot removes a bot for good. Its refusal is ErrBotUnknown.
@@ -145,10 +183,12 @@ func (a Account) RemoveBot(id string) ([]Event, error) {
 	return []Event{BotRemoved{BotID: id}}, nil
 }
 
+// activeBots counts the bots that their owner would have play; one that is
+// suspended keeps its place.
 func (a Account) activeBots(mode string) int {
 	n := 0
 	for _, b := range a.Bots {
-		if b.Mode == mode && b.Status == Active {
+		if b.Mode == mode && b.PausedBy == "" {
 			n++
 		}
 	}

@@ -2,7 +2,9 @@ package owner
 
 import (
 	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -75,21 +77,40 @@ func TestChangeBot(t *testing.T) {
 	}
 }
 
-func TestPauseAndRemoveBot(t *testing.T) {
+func TestRemoveBot(t *testing.T) {
+	paused := account(bots(ModeStandard, 1), given(BotPaused{BotID: "standard0"}))
+	events, err := paused.RemoveBot("standard0")
+	then(t, []Event{BotRemoved{BotID: "standard0"}}, nil, events, err)
+	events, err = paused.RemoveBot("none")
+	then(t, nil, ErrBotUnknown, events, err)
+}
+
+func TestPauseForMisses(t *testing.T) {
 	const id = "standard0"
-	one, paused := account(bots(ModeStandard, 1)), account(bots(ModeStandard, 1), given(BotPaused{BotID: id}))
-
-	events, err := one.PauseBot(id, ByMisses)
-	then(t, []Event{BotPaused{BotID: id, By: ByMisses}}, nil, events, err)
-	events, err = paused.PauseBot(id, ByMisses)
-	then(t, nil, nil, events, err)
-	events, err = one.PauseBot("none", ByMisses)
-	then(t, nil, ErrBotUnknown, events, err)
-
-	events, err = paused.RemoveBot(id)
-	then(t, []Event{BotRemoved{BotID: id}}, nil, events, err)
-	events, err = one.RemoveBot("none")
-	then(t, nil, ErrBotUnknown, events, err)
+	paused := []Event{BotPaused{BotID: id, By: ByMisses}}
+	one := slices.Clip(bots(ModeStandard, 1))
+	for name, c := range map[string]struct {
+		given   []happened
+		since   time.Duration
+		then    []Event
+		refusal error
+	}{
+		"active":                               {one, time.Hour, paused, nil},
+		"paused already":                       {append(one, given(BotPaused{BotID: id, By: ByOwner})...), time.Hour, nil, nil},
+		"suspended":                            {append(one, given(BotPaused{BotID: id, By: ByOperator})...), time.Hour, nil, nil},
+		"of a suspended account":               {append(one, given(Suspended{})...), time.Hour, nil, nil},
+		"paused and back before it":            {append(one, at(time.Minute, BotPaused{BotID: id}, BotUnpaused{BotID: id})...), time.Hour, paused, nil},
+		"paused and back since":                {append(one, at(2*time.Hour, BotPaused{BotID: id}, BotUnpaused{BotID: id})...), time.Hour, nil, nil},
+		"paused and back at that very instant": {append(one, at(time.Hour, BotPaused{BotID: id}, BotUnpaused{BotID: id})...), time.Hour, nil, nil},
+		"suspended and restored since":         {append(one, at(2*time.Hour, Suspended{}, Restored{})...), time.Hour, nil, nil},
+		"renamed since":                        {append(one, at(2*time.Hour, BotRenamed{BotID: id, Name: "x"})...), time.Hour, paused, nil},
+		"unknown":                              {nil, 0, nil, ErrBotUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			events, err := account(c.given).PauseForMisses(id, noon.Add(c.since))
+			then(t, c.then, c.refusal, events, err)
+		})
+	}
 }
 
 func TestParseBot(t *testing.T) {
@@ -139,15 +160,29 @@ func TestLimitsHold(t *testing.T) {
 			a = next
 			require.LessOrEqual(t, a.activeBots(ModeStandard), BotLimit)
 			require.LessOrEqual(t, a.activeBots(ModeParley), BotLimit)
+			requireStatuses(t, a)
 			require.LessOrEqual(t, len(without(a.Keys, Key.Revoked)), KeyLimit)
 		}
 	})
 }
 
+// requireStatuses: a bot reads active if nobody keeps it out, and not otherwise.
+func requireStatuses(t *rapid.T, a Account) {
+	playing := map[string]int{}
+	for _, b := range a.Bots {
+		free := b.PausedBy == "" && !b.Suspended && !a.Suspended
+		require.Equal(t, free, b.Status == Active, b)
+		if b.Status == Active {
+			playing[b.Mode]++
+		}
+	}
+	require.LessOrEqual(t, max(playing[ModeStandard], playing[ModeParley]), BotLimit)
+}
+
 func anyDecision(t *rapid.T, a Account) ([]Event, error) {
 	number := rapid.IntRange(0, 29)
 	id := fmt.Sprint(number.Draw(t, "id"))
-	switch rapid.IntRange(0, 5).Draw(t, "decision") {
+	switch rapid.IntRange(0, 11).Draw(t, "decision") {
 	case 0:
 		if _, ok := a.Bot(id); ok {
 			return nil, nil // ids are new ones
@@ -160,12 +195,22 @@ func anyDecision(t *rapid.T, a Account) ([]Event, error) {
 	case 2:
 		return a.RemoveBot(id)
 	case 3:
-		return a.PauseBot(id, ByOperator)
+		return a.SuspendBot(id, "why")
 	case 4:
 		if _, ok := a.Key(id); ok {
 			return a.RevokeKey(id)
 		}
 		return a.RegisterKey(id, NewKey{PublicKey: publicKey(byte(number.Draw(t, "public")))}, Caller{})
+	case 5:
+		return a.RestoreBot(id, "why")
+	case 6:
+		return a.Suspend("why")
+	case 7:
+		return a.Restore("why")
+	case 8:
+		return a.PauseForMisses(id, noon.Add(time.Hour))
+	case 9:
+		return a.NotifyOfMisses(id), nil
 	default:
 		return a.UseKey(id, noon), nil
 	}

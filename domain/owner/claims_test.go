@@ -1,6 +1,7 @@
 package owner
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -117,6 +118,60 @@ func TestReleaseHandle(t *testing.T) {
 	require.Empty(t, Name{}.Release("o1"), "nobody's")
 }
 
+func TestChooseHandle(t *testing.T) {
+	a := account(given(HandleChosen{Handle: "ada"}))
+	require.Empty(t, a.ChooseHandle("ada"))
+	require.Equal(t, []Event{HandleChosen{Handle: "bob"}}, a.ChooseHandle("bob"))
+	require.Equal(t, "ada", a.Handle)
+}
+
+// A handle that was given up is reserved also where a crash came between its
+// account's change and the handle's own release.
+func TestKeeps(t *testing.T) {
+	a := account(given(HandleChosen{Handle: "ada"}, HandleChosen{Handle: "bob"}), at(time.Hour, HandleChosen{Handle: "eve"}))
+	for name, c := range map[string]struct {
+		handle string
+		after  time.Duration
+		keeps  bool
+	}{
+		"its own":                     {"eve", 100 * HandleReserved, true},
+		"given up lately":             {"bob", time.Hour + HandleReserved - 1, true},
+		"given up 30 days ago":        {"bob", time.Hour + HandleReserved, false},
+		"the one before":              {"ada", HandleReserved - 1, true},
+		"the one before, 30 days ago": {"ada", HandleReserved, false},
+		"never named":                 {"mia", 0, false},
+		"none":                        {"", 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.keeps, a.Keeps(c.handle, noon.Add(c.after)))
+		})
+	}
+	require.True(t, Evolve(a, Deleted{}, noon).Keeps("eve", noon.Add(time.Hour)), "until the deletion has given it up")
+}
+
+func TestAnAccountForgetsOldHandles(t *testing.T) {
+	var history []happened
+	for i := range 10 * formerMax {
+		history = append(history, at(time.Duration(i)*time.Second, HandleChosen{Handle: fmt.Sprint("h", i)})...)
+	}
+	a := account(history)
+	require.Len(t, a.former, formerMax)
+	require.True(t, a.Keeps(fmt.Sprint("h", 10*formerMax-2), noon.Add(time.Hour)))
+	back := account(given(HandleChosen{Handle: "ada"}, HandleChosen{Handle: "bob"}, HandleChosen{Handle: "ada"}))
+	require.Equal(t, []formerHandle{{"bob", noon}}, back.former, "what it has again is not given up")
+}
+
+func TestClaimAndReleaseAddress(t *testing.T) {
+	claimed, released := NameClaimed{OwnerID: "o1"}, NameReleased{OwnerID: "o1"}
+	held := fold(EvolveMailbox, given(claimed))
+	require.Equal(t, []Event{claimed}, Mailbox{}.Claim("o1"))
+	require.Empty(t, held.Claim("o2"), "another's")
+	require.Equal(t, []Event{released}, held.Release("o1"))
+	require.Empty(t, held.Release("o2"), "another's")
+	require.Empty(t, Mailbox{}.Release(""), "nobody's")
+	require.Empty(t, EvolveMailbox(held, released, noon).Release("o1"), "given up")
+}
+
 func TestTogether(t *testing.T) {
 	require.NoError(t, Together(nil, nil))
 	require.Equal(t, Invalid("a", "b"), Together(nil, Invalid("a", "b")))
@@ -133,6 +188,7 @@ func TestStreams(t *testing.T) {
 	require.Equal(t, "6f1c1c62-0e63-5ac3", id)
 	_, ok = ParseAccountStream(AddressStream("6f1c1c62"))
 	require.False(t, ok)
+	require.Equal(t, "signatures-6f1c1c62", SignaturesStream("6f1c1c62"))
 	require.Equal(t, "email-ab12", MailboxStream("ab12"))
 	require.Equal(t, "handle-ada", HandleStream("ada"))
 }

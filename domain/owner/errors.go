@@ -17,6 +17,18 @@ var (
 	// it may have.
 	ErrLinkLimit = errors.New("too many sign-in links for this address within an hour")
 
+	// ErrOwnerGone says that an account was deleted; a new one may be made.
+	ErrOwnerGone = errors.New("the account is deleted")
+	// ErrOwnerSuspended says that an account may read alone, ErrBotSuspended that
+	// a bot stays paused, until an operator restores it.
+	ErrOwnerSuspended = errors.New("the account is suspended: it may read, and write nothing")
+	ErrBotSuspended   = errors.New("the bot is suspended: it stays paused until it is restored")
+	// ErrNoReason refuses an operator's order that does not say why.
+	ErrNoReason = errors.New("an order needs a reason")
+	// ErrNoticeLimit says that an owner had as many notices within the hour as
+	// it may have: the next one waits.
+	ErrNoticeLimit = errors.New("too many notices to this owner within an hour")
+
 	ErrHandleTaken  = errors.New("the handle is taken")
 	ErrKeyLimit     = errors.New("an account has at most 20 API keys that are not revoked")
 	ErrKeyExists    = errors.New("the account has this public key already")

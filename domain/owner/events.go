@@ -77,20 +77,55 @@ const (
 	ByMisses   = "misses"
 )
 
-// BotPaused keeps a bot out of matchmaking.
+// BotPaused keeps a bot out of matchmaking. By the operator it is suspended:
+// it stays out whatever its owner wants, until it is restored.
 type BotPaused struct {
-	BotID string `json:"botId"`
-	By    string `json:"by"`
+	BotID  string `json:"botId"`
+	By     string `json:"by"`
+	Reason string `json:"reason,omitempty"` // the operator's
 }
 
-// BotUnpaused lets a bot back in.
+// BotUnpaused lets a bot back in. By the operator it is restored: it is again
+// what its owner wants it to be.
 type BotUnpaused struct {
-	BotID string `json:"botId"`
+	BotID  string `json:"botId"`
+	By     string `json:"by,omitempty"`     // absent: its owner
+	Reason string `json:"reason,omitempty"` // the operator's
 }
 
 // BotRemoved takes a bot off the ladder for good.
 type BotRemoved struct {
 	BotID string `json:"botId"`
+}
+
+// AboutMisses is what a notice tells of: that the arena paused a bot, which had
+// missed its matches for a week.
+const AboutMisses = "misses"
+
+// Notified says that a mail about a bot went to its owner.
+type Notified struct {
+	BotID string `json:"botId"`
+	About string `json:"about"`
+}
+
+// Suspended keeps all of an account's bots out of matchmaking, and the account
+// from writing, until it is restored.
+type Suspended struct {
+	Reason string `json:"reason"`
+}
+
+// Restored takes that back.
+type Restored struct {
+	Reason string `json:"reason"`
+}
+
+// Deleted ends an account for good: its bots are removed, its keys revoked, its
+// sessions ended. Its address and its names are given up after it.
+type Deleted struct{}
+
+// SignatureSpent says that a signed write ran, or was about to.
+type SignatureSpent struct {
+	Signature string `json:"signature"` // hash of the key id and the signed message
 }
 
 // AddressSet holds an account's e-mail address, as it was typed.
@@ -159,6 +194,21 @@ func (BotUnpaused) EventType() string { return "BotUnpaused" }
 func (BotRemoved) EventType() string { return "BotRemoved" }
 
 // EventType implements Event.
+func (Notified) EventType() string { return "OwnerNotified" }
+
+// EventType implements Event.
+func (Suspended) EventType() string { return "OwnerSuspended" }
+
+// EventType implements Event.
+func (Restored) EventType() string { return "OwnerRestored" }
+
+// EventType implements Event.
+func (Deleted) EventType() string { return "OwnerDeleted" }
+
+// EventType implements Event.
+func (SignatureSpent) EventType() string { return "SignatureSpent" }
+
+// EventType implements Event.
 func (AddressSet) EventType() string { return "AddressSet" }
 
 // EventType implements Event.
@@ -203,6 +253,16 @@ func Decode(eventType string, data []byte) (Event, error) {
 		return decode[BotUnpaused](data)
 	case "BotRemoved":
 		return decode[BotRemoved](data)
+	case "OwnerNotified":
+		return decode[Notified](data)
+	case "OwnerSuspended":
+		return decode[Suspended](data)
+	case "OwnerRestored":
+		return decode[Restored](data)
+	case "OwnerDeleted":
+		return decode[Deleted](data)
+	case "SignatureSpent":
+		return decode[SignatureSpent](data)
 	case "AddressSet":
 		return decode[AddressSet](data)
 	case "SignInLinkIssued":

@@ -36,6 +36,13 @@ func samples() []Event {
 		SignInLinkUsed{Link: "ef56"},
 		NameClaimed{OwnerID: "o1"},
 		NameReleased{OwnerID: "o1"},
+		BotPaused{BotID: "b1", By: ByOperator, Reason: "floods its neighbours"},
+		BotUnpaused{BotID: "b1", By: ByOperator, Reason: "mended"},
+		Notified{BotID: "b1", About: AboutMisses},
+		Suspended{Reason: "abuse"},
+		Restored{Reason: "a mistake"},
+		Deleted{},
+		SignatureSpent{Signature: "0a1b"},
 	}
 }
 

@@ -1,6 +1,7 @@
 package owner
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -12,7 +13,7 @@ func Evolve(a Account, e Event, at time.Time) Account {
 	case SignedUp:
 		a.ID, a.AddressHash = e.OwnerID, e.AddressHash
 	case HandleChosen:
-		a.Handle = e.Handle
+		a = a.renamed(e.Handle, at)
 	case SessionStarted:
 		a.Sessions = append(running(a.Sessions, at), Session{Hash: e.Session, Until: e.Until})
 	case SessionEnded:
@@ -23,20 +24,72 @@ func Evolve(a Account, e Event, at time.Time) Account {
 		a.Keys = changeKey(a.Keys, e.KeyID, func(k *Key) { k.LastUsedAt = at })
 	case APIKeyRevoked:
 		a.Keys = changeKey(a.Keys, e.KeyID, func(k *Key) { k.RevokedAt = at })
-	case BotRegistered:
-		a.Bots = append(slices.Clone(a.Bots), Bot{ID: e.BotID, Name: e.Name, Mode: e.Mode, URL: e.URL, Status: Active, CreatedAt: at})
-	case BotRenamed:
-		a.Bots = changeBot(a.Bots, e.BotID, func(b *Bot) { b.Name = e.Name })
-	case BotURLChanged:
-		a.Bots = changeBot(a.Bots, e.BotID, func(b *Bot) { b.URL = e.URL })
-	case BotPaused:
-		a.Bots = changeBot(a.Bots, e.BotID, func(b *Bot) { b.Status = Paused })
-	case BotUnpaused:
-		a.Bots = changeBot(a.Bots, e.BotID, func(b *Bot) { b.Status = Active })
-	case BotRemoved:
-		a.Bots = without(a.Bots, func(b Bot) bool { return b.ID == e.BotID })
+	case Suspended:
+		a.Suspended = true
+		a.Bots = a.settled(at)
+	case Restored:
+		a.Suspended = false
+		a.Bots = a.settled(at)
+	case Deleted:
+		return Account{ID: a.ID, AddressHash: a.AddressHash, Handle: a.Handle, former: a.former, Deleted: true}
+	case Notified:
+		a.notices = append(without(a.notices, func(t time.Time) bool { return at.Sub(t) >= NoticeWindow }), at)
+		a.Bots = changeBot(a.Bots, e.BotID, func(b *Bot) { b.Notified = true })
+	default:
+		a.Bots = a.evolveBots(e, at)
 	}
 	return a
+}
+
+// evolveBots returns the bots as they are after an event about one of them.
+func (a Account) evolveBots(e Event, at time.Time) []Bot {
+	status := func(id string, change func(*Bot)) []Bot {
+		return changeBot(a.Bots, id, func(b *Bot) {
+			change(b)
+			*b = b.settled(a.Suspended, at)
+		})
+	}
+	switch e := e.(type) {
+	case BotRegistered:
+		b := Bot{ID: e.BotID, Name: e.Name, Mode: e.Mode, URL: e.URL, CreatedAt: at}
+		return append(slices.Clone(a.Bots), b.settled(a.Suspended, at))
+	case BotRenamed:
+		return changeBot(a.Bots, e.BotID, func(b *Bot) { b.Name = e.Name })
+	case BotURLChanged:
+		return changeBot(a.Bots, e.BotID, func(b *Bot) { b.URL = e.URL })
+	case BotPaused:
+		return status(e.BotID, func(b *Bot) { b.pause(e.By) })
+	case BotUnpaused:
+		return status(e.BotID, func(b *Bot) { b.unpause(e.By) })
+	case BotRemoved:
+		return without(a.Bots, func(b Bot) bool { return b.ID == e.BotID })
+	}
+	return a.Bots
+}
+
+func (b *Bot) pause(by string) {
+	if by == ByOperator {
+		b.Suspended = true
+		return
+	}
+	b.PausedBy, b.Notified = cmp.Or(by, ByOwner), false
+}
+
+func (b *Bot) unpause(by string) {
+	if by == ByOperator {
+		b.Suspended = false
+		return
+	}
+	b.PausedBy, b.Notified = "", false
+}
+
+// settled returns all bots with the status that follows from who keeps them out.
+func (a Account) settled(at time.Time) []Bot {
+	bots := slices.Clone(a.Bots)
+	for i := range bots {
+		bots[i] = bots[i].settled(a.Suspended, at)
+	}
+	return bots
 }
 
 // running returns the sessions that have not run out.

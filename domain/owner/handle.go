@@ -1,6 +1,9 @@
 package owner
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // HandleReserved is how long a handle that was given up is kept for its last
 // owner, ClaimGrace how long a claim stands that its owner's account does not
@@ -9,6 +12,47 @@ const (
 	HandleReserved = 30 * 24 * time.Hour
 	ClaimGrace     = time.Minute
 )
+
+// formerMax is how many handles that were given up an account remembers.
+const formerMax = 32
+
+// formerHandle is a handle that an account has given up.
+type formerHandle struct {
+	handle string
+	at     time.Time
+}
+
+// ChooseHandle changes the handle, which the account must have claimed.
+func (a Account) ChooseHandle(handle string) []Event {
+	if a.Handle == handle {
+		return nil
+	}
+	return []Event{HandleChosen{Handle: handle}}
+}
+
+// Keeps says whether a handle that the account has claimed is its own still: it
+// is the account's handle, or was so within HandleReserved. Else the claim is
+// abandoned: it was made, and the account never came to name it.
+func (a Account) Keeps(handle string, now time.Time) bool {
+	return a.Handle == handle || slices.ContainsFunc(a.former, func(f formerHandle) bool {
+		return f.handle == handle && now.Sub(f.at) < HandleReserved
+	})
+}
+
+// renamed returns the account with another handle.
+func (a Account) renamed(handle string, at time.Time) Account {
+	a.former = without(a.former, func(f formerHandle) bool {
+		return f.handle == handle || at.Sub(f.at) >= HandleReserved
+	})
+	if a.Handle != "" && a.Handle != handle {
+		a.former = append(a.former, formerHandle{a.Handle, at})
+	}
+	if n := len(a.former) - formerMax; n > 0 {
+		a.former = a.former[n:]
+	}
+	a.Handle = handle
+	return a
+}
 
 // Name is a handle as its stream tells. The zero value is one that nobody has
 // ever claimed.
@@ -26,7 +70,7 @@ func (n Name) Contested(ownerID string, now time.Time) bool {
 
 // Claim gives the handle to an account that does not name it yet. A claim of
 // its own is claimed anew, so that its grace begins again. Abandoned says that
-// the claim is contested and that its owner's account does not name the handle.
+// the claim is contested and that its owner's account does not keep the handle.
 // The refusal is ErrHandleTaken.
 func (n Name) Claim(ownerID string, now time.Time, abandoned bool) ([]Event, error) {
 	others := n.OwnerID != "" && n.OwnerID != ownerID

@@ -50,13 +50,25 @@ func (m Mailbox) UseLink(hash, newOwner string, now time.Time) ([]Event, error) 
 		if l.Used || !now.Before(l.Until) {
 			return nil, ErrLinkInvalid
 		}
-		events := []Event{SignInLinkUsed{Link: hash}}
-		if m.OwnerID == "" {
-			events = append(events, NameClaimed{OwnerID: newOwner})
-		}
-		return events, nil
+		return append([]Event{SignInLinkUsed{Link: hash}}, m.Claim(newOwner)...), nil
 	}
 	return nil, ErrLinkInvalid
+}
+
+// Claim gives the address to an account, unless one has it.
+func (m Mailbox) Claim(ownerID string) []Event {
+	if m.OwnerID != "" {
+		return nil
+	}
+	return []Event{NameClaimed{OwnerID: ownerID}}
+}
+
+// Release gives the address up, if the account has it.
+func (m Mailbox) Release(ownerID string) []Event {
+	if ownerID == "" || m.OwnerID != ownerID {
+		return nil
+	}
+	return []Event{NameReleased{OwnerID: ownerID}}
 }
 
 // EvolveMailbox returns m as it is after e, which occurred at a time. It never

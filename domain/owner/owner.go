@@ -2,9 +2,10 @@
 // API keys, its sessions, its bots and their limits; and the names that an
 // account claims, its e-mail address and its handle.
 //
-// Four kinds of streams belong to it. Account folds owner-<ownerId>, Mailbox
-// folds email-<hmac of the address>, Name folds handle-<handle>, and
-// address-<ownerId> holds AddressSet, the only event with an address in it.
+// Five kinds of streams belong to it. Account folds owner-<ownerId>, Mailbox
+// folds email-<hmac of the address>, Name folds handle-<handle>;
+// address-<ownerId> holds AddressSet, the only event with an address in it, and
+// signatures-<ownerId> the SignatureSpent of the last minutes.
 // Decisions are methods that return events or say why not; they take the time
 // and new ids from their caller.
 //
@@ -15,10 +16,11 @@ import "strings"
 
 // The prefixes of the streams that this package owns.
 const (
-	AccountPrefix = "owner-"
-	AddressPrefix = "address-"
-	MailboxPrefix = "email-"
-	HandlePrefix  = "handle-"
+	AccountPrefix    = "owner-"
+	AddressPrefix    = "address-"
+	MailboxPrefix    = "email-"
+	HandlePrefix     = "handle-"
+	SignaturesPrefix = "signatures-"
 )
 
 // AccountStream names the stream of an account.
@@ -33,6 +35,10 @@ func MailboxStream(addressHash string) string { return MailboxPrefix + addressHa
 
 // HandleStream names the stream of a handle.
 func HandleStream(handle string) string { return HandlePrefix + handle }
+
+// SignaturesStream names the stream of the signatures that an account's writes
+// have spent; its events expire.
+func SignaturesStream(ownerID string) string { return SignaturesPrefix + ownerID }
 
 // ParseAccountStream returns the owner whose account a stream is.
 func ParseAccountStream(stream string) (ownerID string, ok bool) {

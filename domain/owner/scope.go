@@ -59,6 +59,8 @@ type Caller struct {
 	KeyID   string  // the key that signed
 	Session string  // hash of the session's token
 	Scopes  []Scope // a session has all
+
+	Suspended bool // the account is: it may read alone
 }
 
 // May says whether the caller has a scope.
