@@ -19,12 +19,21 @@ build: ## build ./bin/arena
 run: build ## start the arena with house bots, in a fresh folder
 	@./bin/arena demo
 
+.PHONY: deps
+deps: ## install the Debian packages that tests use, where root; elsewhere name them
+	@if ! command -v node > /dev/null; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+			apt-get update -qq && apt-get install -y -qq --no-install-recommends nodejs > /dev/null; \
+		else false; fi \
+		|| echo "No node: the test of a bot in JavaScript is skipped. On Debian: apt-get install nodejs"; \
+	fi
+
 .PHONY: test
-test: ## run all tests
+test: deps ## run all tests
 	@$(GO) test ./...
 
 .PHONY: race
-race: ## run the tests of concurrent packages under the race detector
+race: deps ## run the tests of concurrent packages under the race detector
 	@$(GO) test -race $(RACE)
 
 .PHONY: lint

@@ -47,6 +47,7 @@ func TestAccess(t *testing.T) {
 		{"PATCH", "/bots/" + bot, "{}", owner.BotsWrite, 200},
 		{"POST", "/bots/" + bot + "/check", nil, owner.BotsWrite, 200},
 		{"DELETE", "/bots/0b1c8a3e-1111-4222-8333-444455556666", nil, owner.BotsWrite, 404},
+		{"GET", "/bots/" + bot + "/matches/none/decisions", nil, owner.BotsRead, 404},
 	} {
 		t.Run(e.method+" "+e.target, func(t *testing.T) {
 			for name, who := range map[string]*client{

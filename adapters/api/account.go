@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"hexarena/domain/owner"
-	"hexarena/eventstore"
 )
 
 type accountBody struct {
@@ -58,49 +57,6 @@ func (s *Server) patchMe(c *call, in *accountPatch) (*accountOutput, error) {
 		}
 	}
 	return c.accountOf(account)
-}
-
-// chooseHandle claims a handle, names it in the account, and gives up the one
-// that it replaces. A claim that a crash leaves behind lapses by itself.
-func (c *call) chooseHandle(handle string) (owner.Account, error) {
-	if err := c.claimHandle(handle); err != nil {
-		return owner.Account{}, err
-	}
-	var previous string
-	account, err := c.change(func(a owner.Account) ([]owner.Event, error) {
-		previous = a.Handle
-		return a.ChooseHandle(handle), nil
-	})
-	if err != nil || previous == "" || previous == handle {
-		return account, err
-	}
-	return account, c.releaseHandle(previous)
-}
-
-func (c *call) claimHandle(handle string) error {
-	me := c.caller.OwnerID
-	_, _, err := names.Handle(c.ctx, c.server.Log, handleStream(handle), owner.Name{}, c.meta, func(n owner.Name) ([]owner.Event, error) {
-		abandoned := false
-		if n.Contested(me, c.meta.At) {
-			holder, err := c.server.Accounts.Load(c.ctx, n.OwnerID)
-			if err != nil {
-				return nil, err
-			}
-			abandoned = holder.Handle != handle
-		}
-		return n.Claim(me, c.meta.At, abandoned)
-	})
-	return err
-}
-
-func (c *call) releaseHandle(handle string) error {
-	_, _, err := names.Handle(c.ctx, c.server.Log, handleStream(handle), owner.Name{}, c.meta,
-		func(n owner.Name) ([]owner.Event, error) { return n.Release(c.caller.OwnerID), nil })
-	return err
-}
-
-func handleStream(handle string) eventstore.StreamID {
-	return eventstore.StreamID(owner.HandleStream(handle))
 }
 
 // accountOf is an account as its owner sees it, with the address, which only

@@ -30,7 +30,7 @@ func (c *call) mine() (owner.Account, error) { return c.server.Accounts.Load(c.c
 func (c *call) change(decide func(owner.Account) ([]owner.Event, error)) (owner.Account, error) {
 	account, at, err := c.server.Accounts.Change(c.ctx, c.caller.OwnerID, c.meta,
 		func(a owner.Account) ([]owner.Event, error) {
-			if err := a.Admit(c.caller, c.meta.At); err != nil {
+			if err := a.AdmitWrite(c.caller, c.meta.At); err != nil {
 				return nil, err
 			}
 			return decide(a)

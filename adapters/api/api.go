@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"time"
 
@@ -38,6 +39,8 @@ type Authenticator interface {
 	Confirm(ctx context.Context, token string, m eventstore.Metadata) (owner.Account, *http.Cookie, error)
 	// SignOut ends a caller's session.
 	SignOut(ctx context.Context, c owner.Caller, m eventstore.Metadata) (*http.Cookie, error)
+	// Delete ends a caller's account for good; what it has claimed is given up.
+	Delete(ctx context.Context, c owner.Caller, m eventstore.Metadata) (*http.Cookie, eventstore.Position, error)
 }
 
 // Checker judges and tries the URLs of bots.
@@ -63,8 +66,8 @@ type Directory interface {
 	Wait(ctx context.Context, p eventstore.Position) error
 }
 
-// Options plug a Server together; all fields are needed but Accounts, Home and
-// Logger.
+// Options plug a Server together. Accounts, SeedKey, Limits, TrustedProxies,
+// Home and Logger may be left out.
 type Options struct {
 	Log            eventstore.Log
 	Accounts       Accounts // nil: read from Log at every request
@@ -75,7 +78,10 @@ type Options struct {
 	Matches        Matches
 	Leaderboard    Leaderboard
 	PlatformKey    ed25519.PublicKey
-	BaseURL        string // the arena's own address, as browsers see it
+	SeedKey        func(id string) ([]byte, bool) // nil: what a running match asked is not shown
+	BaseURL        string                         // the arena's own address, as browsers see it
+	Limits         Limits                         // the zero value: none
+	TrustedProxies []netip.Prefix                 // whose X-Forwarded-For is believed
 	Now            func() time.Time
 	Home           string // where a browser goes once it has signed in
 	Logger         *slog.Logger
@@ -87,6 +93,9 @@ type Server struct {
 	echo      *echo.Echo
 	api       huma.API
 	crossSite *http.CrossOriginProtection
+	limits    *limiter
+	extras    map[string]extra // by operation
+	artifacts artifacts
 }
 
 // New returns a Server, or what is wrong with its options.
@@ -107,20 +116,27 @@ func New(o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{Options: o, crossSite: http.NewCrossOriginProtection()}
+	s := &Server{Options: o, crossSite: http.NewCrossOriginProtection(), limits: newLimiter(o)}
 	if err := s.trustOrigin(); err != nil {
 		return nil, err
+	}
+	var err error
+	if s.extras, err = extras(); err != nil {
+		return nil, fmt.Errorf("api: an example: %w", err)
 	}
 	s.echo = s.newRouter()
 	s.api = humaecho.New(s.echo, s.description())
 	s.registerMeta()
 	s.registerSignIn()
 	s.registerAccount()
+	s.registerAccountDelete()
 	s.registerKeys()
 	s.registerBots()
+	s.registerDecisions()
 	s.registerMatches()
 	s.registerLeaderboard()
-	return s, nil
+	s.registerArtifacts()
+	return s, s.makeArtifacts()
 }
 
 // ServeHTTP implements http.Handler.

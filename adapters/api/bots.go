@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"github.com/google/uuid"
@@ -56,7 +57,7 @@ type botPatch struct {
 func (s *Server) registerBots() {
 	register(s, endpoint[botInput, botOutput]{
 		id: "register-bot", method: http.MethodPost, path: "/bots", tag: "bots", summary: "Register a bot; it must pass the deploy check",
-		status: http.StatusCreated, scope: owner.BotsWrite, run: s.registerBot,
+		status: http.StatusCreated, scope: owner.BotsWrite, dials: always, run: s.registerBot,
 	})
 	register(s, endpoint[botsQuery, botsOutput]{
 		id: "list-bots", method: http.MethodGet, path: "/bots", tag: "bots", summary: "The account's bots",
@@ -68,7 +69,7 @@ func (s *Server) registerBots() {
 	})
 	register(s, endpoint[botPatch, botOutput]{
 		id: "change-bot", method: http.MethodPatch, path: "/bots/{id}", tag: "bots", summary: "Rename, move, pause or unpause a bot",
-		scope: owner.BotsWrite, find: findBot[*botPatch], run: s.changeBot,
+		scope: owner.BotsWrite, dials: movesBot, find: findBot[*botPatch], run: s.changeBot,
 	})
 	register(s, endpoint[botPath, nothing]{
 		id: "remove-bot", method: http.MethodDelete, path: "/bots/{id}", tag: "bots", summary: "Remove a bot for good",
@@ -76,8 +77,16 @@ func (s *Server) registerBots() {
 	})
 	register(s, endpoint[botPath, checkOutput]{
 		id: "check-bot", method: http.MethodPost, path: "/bots/{id}/check", tag: "bots", summary: "Run the deploy check",
-		scope: owner.BotsWrite, find: findBot[*botPath], run: s.checkBot,
+		scope: owner.BotsWrite, dials: always, find: findBot[*botPath], run: s.checkBot,
 	})
+}
+
+// movesBot says whether a change names a URL.
+func movesBot(c *call) bool {
+	var named struct {
+		URL json.RawMessage `json:"url"`
+	}
+	return json.Unmarshal(c.body, &named) == nil && named.URL != nil
 }
 
 // findBot refuses a bot that is not one of the caller's, and keeps the account.

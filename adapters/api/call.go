@@ -35,6 +35,8 @@ type call struct {
 	meta    eventstore.Metadata // of the events that the call causes; At is now
 	body    []byte
 	form    bool // a browser sent a form, and gets pages
+	address addressKey
+	class   class // what the call counts against
 
 	caller   owner.Caller  // where the endpoint is not for everyone
 	account  owner.Account // the caller's, where find loaded it
@@ -89,8 +91,12 @@ func (c *call) answer(status int, out any) error {
 		w.WriteHeader(status)
 		return nil
 	}
-	if page, ok := body.Interface().(page); ok {
-		writePage(w, status, page.title, page.text, page.parts...)
+	switch body := body.Interface().(type) {
+	case page:
+		writePage(w, status, body.title, body.text, body.parts...)
+		return nil
+	case document:
+		c.writeDocument(status, body)
 		return nil
 	}
 	encoded, err := json.Marshal(body.Interface())

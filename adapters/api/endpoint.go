@@ -1,8 +1,10 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"reflect"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
@@ -17,26 +19,29 @@ import (
 type endpoint[In, Out any] struct {
 	id, method, path string // the path as OpenAPI writes it: /bots/{id}
 	tag, summary     string
-	status           int         // of the answer; 0: 200, or 204 without a body
-	scope            owner.Scope // what the caller must have; empty: anyone may call
-	session          bool        // the caller must have a session
-	forms            bool        // takes HTML forms beside JSON
-	hidden           bool        // left out of the description
+	status           int              // of the answer; 0: 200, or 204 without a body
+	scope            owner.Scope      // what the caller must have; empty: anyone may call
+	session          bool             // the caller must have a session
+	forms            bool             // takes HTML forms beside JSON
+	hidden           bool             // left out of the description
+	dials            func(*call) bool // whether a call has a bot's URL tried; nil: none does
 
 	// find refuses what is not there (404), before the fields are judged
 	// (422). It may be nil.
 	find func(*call, *In) error
 	run  func(*call, *In) (*Out, error)
+
+	answers []media // for the description; nil: JSON as Out says
 }
 
 // register adds a route and its description. What is described are huma's
 // schemas of the endpoint's types; requests are read by serve, since the order
 // of refusals is settled otherwise than huma's.
 func register[In, Out any](s *Server, e endpoint[In, Out]) {
-	b, out := bindingOf(reflect.TypeFor[In]()), reflect.TypeFor[Out]()
+	b := bindingOf(reflect.TypeFor[In]())
 	if e.status == 0 {
 		e.status = http.StatusNoContent
-		if _, ok := out.FieldByName("Body"); ok {
+		if _, ok := reflect.TypeFor[Out]().FieldByName("Body"); ok {
 			e.status = http.StatusOK
 		}
 	}
@@ -44,7 +49,7 @@ func register[In, Out any](s *Server, e endpoint[In, Out]) {
 		OperationID: e.id, Method: e.method, Path: e.path, Tags: []string{e.tag}, Summary: e.summary, DefaultStatus: e.status,
 	}
 	if !e.hidden {
-		s.describe(op, b, out, e.forms)
+		e.describe(s, op, b)
 	}
 	s.api.Adapter().Handle(op, func(ctx huma.Context) {
 		c := s.newCall(humaecho.Unwrap(ctx))
@@ -58,13 +63,19 @@ func register[In, Out any](s *Server, e endpoint[In, Out]) {
 // serve answers a call: the refusals are in the order of docs/protocol.md, "Order of
 // refusals".
 func (e *endpoint[In, Out]) serve(c *call, b binding) error {
-	if err := c.server.crossSite.Check(c.request); err != nil {
-		return errCrossSite
+	c.form = e.forms && sendsForm(c.request.Header)
+	early := c.server.crossSite.Check(c.request)
+	if early != nil {
+		early = errCrossSite
+	} else {
+		early = c.readBody()
 	}
-	if err := c.readBody(); err != nil {
+	c.class = e.class(c)
+	t, limited := c.limitAddress()
+	if err := cmp.Or(early, limited); err != nil {
 		return err
 	}
-	if err := e.authorize(c); err != nil {
+	if err := e.authorize(c, t); err != nil {
 		return err
 	}
 	fields, err := c.fields(b.hasBody, e.forms)
@@ -88,21 +99,49 @@ func (e *endpoint[In, Out]) serve(c *call, b binding) error {
 	return c.answer(e.status, out)
 }
 
+// class is what a call counts against (decisions.md, "Rate limits").
+func (e *endpoint[In, Out]) class(c *call) class {
+	counted := anyCall
+	if e.method != http.MethodGet {
+		counted |= write
+	}
+	if e.readsMatches() {
+		counted |= matchRead
+	}
+	if e.dials != nil && e.dials(c) {
+		counted |= registration
+	}
+	return counted
+}
+
+func (e *endpoint[In, Out]) readsMatches() bool {
+	return strings.HasPrefix(e.path, "/matches") || strings.HasPrefix(e.path, "/live") ||
+		strings.HasSuffix(e.path, "/history") || strings.HasSuffix(e.path, "/decisions")
+}
+
+// always is for an endpoint of which every call has a bot's URL tried.
+func always(*call) bool { return true }
+
 // authorize finds who calls, where the endpoint is not for everyone, and
-// whether they may.
-func (e *endpoint[In, Out]) authorize(c *call) error {
+// whether they may. Once it is known who calls, the call counts against the
+// account, and no longer against the address.
+func (e *endpoint[In, Out]) authorize(c *call, atAddress taken) error {
 	if e.scope == "" && !e.session {
 		return nil
 	}
-	var err error
-	if c.caller, err = c.server.Auth.Verify(c.ctx, c.request, c.body, c.meta); err != nil {
+	caller, err := c.server.Auth.Verify(c.ctx, c.request, c.body, c.meta)
+	if err != nil {
 		return err
 	}
+	c.caller = caller
+	limited := c.limitAccount(atAddress)
 	switch {
-	case e.session && c.caller.Session == "":
+	case e.session && caller.Session == "":
 		return errSessionNeeded
-	case e.scope != "" && !c.caller.May(e.scope):
+	case e.scope != "" && !caller.May(e.scope):
 		return &detailed{errScope, "the key lacks the scope " + string(e.scope)}
+	case e.scope != "" && e.method != http.MethodGet && caller.Suspended:
+		return owner.ErrOwnerSuspended
 	}
-	return nil
+	return limited
 }

@@ -28,6 +28,7 @@ import (
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
 	"hexarena/eventstore/memory"
+	"hexarena/projections/accounts"
 )
 
 // arena is a server as cmd plugs it together, on a log in memory, with a clock
@@ -49,6 +50,7 @@ type arena struct {
 	tried  []string              // urls checked
 	during func(url string)      // runs in the middle of a check
 	waited []eventstore.Position
+	signed int // calls
 }
 
 // faultyLog is away when told so: for writers, or for who reads a stream.
@@ -93,7 +95,7 @@ func (l *faultyLog) Read(ctx context.Context, id eventstore.StreamID, from event
 	return l.Log.Read(ctx, id, from, o)
 }
 
-func newArena(t *testing.T) *arena {
+func newArena(t *testing.T, edit ...func(*api.Options)) *arena {
 	t.Helper()
 	a := &arena{
 		t: t, log: &faultyLog{Log: memory.New()}, mails: t.TempDir(), now: time.Date(2026, 9, 6, 12, 0, 0, 123456789, time.UTC),
@@ -105,12 +107,17 @@ func newArena(t *testing.T) *arena {
 	mailer, err := arenamail.Open("file:"+a.mails, "arena@arena.example", clock)
 	require.NoError(t, err)
 	const base = "https://arena.example"
-	service, err := auth.New(auth.Options{Log: a.log, Directory: a, Mailer: mailer, EmailKey: make([]byte, 32), BaseURL: base})
+	shared := accounts.New(a.log)
+	service, err := auth.New(auth.Options{Log: a.log, Accounts: shared, Directory: a, Mailer: mailer, EmailKey: make([]byte, 32), BaseURL: base})
 	require.NoError(t, err)
-	a.server, err = api.New(api.Options{
-		Log: a.log, Auth: service, ParsePublicKey: auth.ParsePublicKey, Checker: a, Directory: a,
+	options := api.Options{
+		Log: a.log, Accounts: shared, Auth: service, ParsePublicKey: auth.ParsePublicKey, Checker: a, Directory: a,
 		Matches: a.read.list, Leaderboard: a.read, PlatformKey: a.platform, BaseURL: base, Now: clock,
-	})
+	}
+	for _, e := range edit {
+		e(&options)
+	}
+	a.server, err = api.New(options)
 	require.NoError(t, err)
 	httpServer := httptest.NewServer(a.server)
 	t.Cleanup(httpServer.Close)
@@ -211,7 +218,8 @@ func (c *client) do(method, target string, body any, edit ...func(*http.Request)
 	}
 	if c.key != nil {
 		c.mu.Lock()
-		now := c.now
+		c.signed++ // a signature is good for one write
+		now := c.now.Add(time.Duration(c.signed) * time.Millisecond)
 		c.mu.Unlock()
 		auth.Sign(r.Header, c.keyID, c.key, now, method, target, content)
 	}
@@ -223,6 +231,9 @@ func (c *client) do(method, target string, body any, edit ...func(*http.Request)
 	require.NoError(c.t, err)
 	a := &answer{status: response.StatusCode, header: response.Header, body: read, t: c.t}
 	_ = json.Unmarshal(read, &a.json)
+	if err := contractOf(c.t, c.server).judge(r.Method, r.URL.RequestURI(), a); err != nil {
+		c.t.Errorf("%s %s: %v\n%.500s", method, target, err, read)
+	}
 	return a
 }
 

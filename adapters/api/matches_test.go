@@ -395,7 +395,7 @@ func TestReadsAreDescribed(t *testing.T) {
 		require.ElementsMatch(t, parameters, names, path)
 	}
 	for schema, fields := range map[string]map[string]shape{
-		"Summary": summary("running"), "MatchBody": with(summary("running"), map[string]shape{"seed": nil, "replay": nil, "commitment": nil, "proof": nil, "thinkingMs": nil}),
+		"MatchSummary": summary("running"), "Match": with(summary("running"), map[string]shape{"seed": nil, "replay": nil, "commitment": nil, "proof": nil, "thinkingMs": nil}),
 	} {
 		require.Contains(t, schemas, schema)
 		properties := schemas[schema].(map[string]any)["properties"].(map[string]any)

@@ -2,8 +2,6 @@ package api
 
 import (
 	"encoding/base64"
-	"encoding/json"
-	"fmt"
 	"net/http"
 )
 
@@ -21,8 +19,6 @@ type arenaOutput struct {
 	}
 }
 
-type documentOutput struct{ Body json.RawMessage }
-
 func (s *Server) registerMeta() {
 	register(s, endpoint[nothing, healthOutput]{
 		id: "get-health", method: http.MethodGet, path: "/health", tag: "meta", summary: "Whether the service answers",
@@ -36,10 +32,6 @@ func (s *Server) registerMeta() {
 		id: "get-arena", method: http.MethodGet, path: "/.well-known/arena.json", tag: "meta", summary: "The key that signs the arena's connections to bots",
 		run: s.getArena,
 	})
-	register(s, endpoint[nothing, documentOutput]{
-		id: "get-openapi", method: http.MethodGet, path: "/openapi.json", tag: "meta", summary: "This description", hidden: true,
-		run: s.getDocument,
-	})
 }
 
 func (s *Server) getArena(c *call, _ *nothing) (*arenaOutput, error) {
@@ -47,12 +39,4 @@ func (s *Server) getArena(c *call, _ *nothing) (*arenaOutput, error) {
 	out := new(arenaOutput)
 	out.Body.PublicKey = base64.StdEncoding.EncodeToString(s.PlatformKey)
 	return out, nil
-}
-
-func (s *Server) getDocument(*call, *nothing) (*documentOutput, error) {
-	document, err := json.Marshal(s.api.OpenAPI())
-	if err != nil {
-		return nil, fmt.Errorf("encode the description: %w", err)
-	}
-	return &documentOutput{document}, nil
 }

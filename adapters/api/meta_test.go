@@ -34,34 +34,6 @@ func TestMeta(t *testing.T) {
 	require.Equal(t, map[string]any{"publicKey": base64.StdEncoding.EncodeToString(a.platform)}, known.json)
 }
 
-func TestDescription(t *testing.T) {
-	a := newArena(t)
-	document := a.anyone().do(http.MethodGet, "/openapi.json", nil).is(http.StatusOK).json
-	require.Equal(t, "3.1.1", document["openapi"])
-	require.Equal(t, "1", document["info"].(map[string]any)["version"])
-	paths := document["paths"].(map[string]any)
-	for path, methods := range map[string][]string{
-		"/bots": {"get", "post"}, "/bots/{id}": {"get", "patch", "delete"}, "/bots/{id}/check": {"post"}, "/keys": {"get", "post"},
-		"/keys/{id}": {"delete"}, "/me": {"get", "patch"}, "/sign-in": {"post"}, "/sign-in/confirm": {"post"}, "/sign-out": {"post"},
-		"/health": {"get"}, "/.well-known/arena.json": {"get"},
-	} {
-		require.Contains(t, paths, path)
-		require.Len(t, paths[path], len(methods), path)
-		for _, m := range methods {
-			operation := paths[path].(map[string]any)[m].(map[string]any)
-			require.NotEmpty(t, operation["summary"], path)
-			require.Contains(t, operation["responses"], "default", path)
-		}
-	}
-	patch := paths["/bots/{id}"].(map[string]any)["patch"].(map[string]any)
-	id := patch["parameters"].([]any)[0].(map[string]any)
-	require.Equal(t, []any{"id", "path", true}, []any{id["name"], id["in"], id["required"]})
-	require.Contains(t, patch, "requestBody")
-	mode := paths["/bots"].(map[string]any)["get"].(map[string]any)["parameters"].([]any)[0].(map[string]any)
-	require.Equal(t, []any{"mode", "query", nil}, []any{mode["name"], mode["in"], mode["required"]})
-	require.Contains(t, document["components"].(map[string]any)["schemas"], "Problem")
-}
-
 func TestNewRefusesWhatIsMissing(t *testing.T) {
 	_, err := api.New(api.Options{})
 	require.Error(t, err)

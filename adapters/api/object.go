@@ -38,13 +38,21 @@ func (c *call) fields(hasBody, forms bool) (object, error) {
 		return nil, err
 	case kind == "application/json":
 		return parseObject(c.body)
-	case forms && kind == "application/x-www-form-urlencoded":
-		c.form = true
+	case forms && kind == formType:
 		return parseForm(c.body)
 	case forms:
 		return nil, &detailed{errMediaType, "the content type must be application/json, or that of an HTML form"}
 	}
 	return nil, &detailed{errMediaType, "the content type must be application/json"}
+}
+
+// formType is what browsers send forms as.
+const formType = "application/x-www-form-urlencoded"
+
+// sendsForm says whether a browser sends a form.
+func sendsForm(h http.Header) bool {
+	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	return kind == formType
 }
 
 // mediaType is the body's content type without parameters. JSON and forms are

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -25,7 +26,7 @@ var (
 	errMalformed      = errors.New("the body is malformed")
 	errUnexpectedBody = errors.New("this method takes no body")
 	errNotFound       = errors.New("no such thing")
-	errCheckFailed    = errors.New("the bot did not pass the deploy check")
+	errRateLimited    = errors.New("too many calls")
 )
 
 // table says how each error is answered. The first row that matches counts; an
@@ -40,11 +41,13 @@ var table = []struct {
 	{errMethod, http.StatusMethodNotAllowed, "method_not_allowed"},
 	{errCrossSite, http.StatusForbidden, "cross_site"},
 	{errBodyTooLarge, http.StatusRequestEntityTooLarge, "body_too_large"},
+	{errRateLimited, http.StatusTooManyRequests, "rate_limited"},
 	{owner.ErrUnauthenticated, http.StatusUnauthorized, "unauthenticated"},
 	{owner.ErrLinkInvalid, http.StatusUnauthorized, "link_invalid"},
 	{errScope, http.StatusForbidden, "scope_missing"},
 	{errSessionNeeded, http.StatusForbidden, "session_needed"},
 	{owner.ErrScopeMissing, http.StatusForbidden, "scope_exceeded"},
+	{owner.ErrOwnerSuspended, http.StatusForbidden, "suspended"},
 	{errMediaType, http.StatusUnsupportedMediaType, "unsupported_media_type"},
 	{errMalformed, http.StatusBadRequest, "malformed"},
 	{errUnexpectedBody, http.StatusBadRequest, "unexpected_body"},
@@ -54,8 +57,8 @@ var table = []struct {
 	{owner.ErrBotLimit, http.StatusConflict, "bot_limit"},
 	{owner.ErrKeyLimit, http.StatusConflict, "key_limit"},
 	{owner.ErrKeyExists, http.StatusConflict, "key_exists"},
+	{owner.ErrBotSuspended, http.StatusConflict, "suspended"},
 	{owner.ErrHandleTaken, http.StatusConflict, "handle_taken"},
-	{errCheckFailed, http.StatusUnprocessableEntity, "deploy_check_failed"},
 	{eventstore.ErrUnavailable, http.StatusServiceUnavailable, "log_unavailable"},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "log_unavailable"},
 }
@@ -63,7 +66,7 @@ var table = []struct {
 // Problem is the body of every refusal (RFC 9457).
 type Problem struct {
 	Title     string       `json:"title" doc:"The status in words."`
-	Status    int          `json:"status"`
+	Status    int          `json:"status" minimum:"400" maximum:"599"`
 	Code      string       `json:"code" doc:"A stable code to act on."`
 	Detail    string       `json:"detail" doc:"A sentence for a person."`
 	RequestID string       `json:"requestId" doc:"Names this request when you ask about it."`
@@ -74,8 +77,8 @@ type Problem struct {
 // FieldError says what is wrong with one field.
 type FieldError struct {
 	In      string `json:"in" enum:"body,query,path"`
-	Field   string `json:"field"`
-	Message string `json:"message"`
+	Field   string `json:"field" doc:"As it is named on the wire; empty for the whole."`
+	Message string `json:"message" doc:"A sentence for a person."`
 }
 
 // inputError says which parts of a request do not fit its schema.
@@ -112,15 +115,15 @@ func (e *checkFailed) Error() string {
 			return "the bot did not pass the deploy check at the step " + step.Name + ": " + step.Detail
 		}
 	}
-	return errCheckFailed.Error()
+	return "the deploy check did not run"
 }
-func (e *checkFailed) Unwrap() error { return errCheckFailed }
 
 // problemOf says how an error is answered; what is not in the table tells
 // nothing of itself.
 func problemOf(err error) Problem {
 	var input *inputError
 	var invalid *owner.InvalidError
+	var failed *checkFailed
 	switch {
 	case errors.As(err, &input):
 		return Problem{Status: http.StatusUnprocessableEntity, Code: owner.CodeInvalid, Detail: input.Error(), Errors: input.faults}
@@ -131,6 +134,12 @@ func problemOf(err error) Problem {
 		}
 		p.Detail = (&inputError{p.Errors}).Error()
 		return p
+	case errors.As(err, &failed):
+		fault := FieldError{In: "body", Field: "url", Message: failed.Error()}
+		return Problem{
+			Status: http.StatusUnprocessableEntity, Code: "deploy_check_failed", Detail: failed.Error(),
+			Errors: []FieldError{fault}, Steps: stepBodies(failed.steps),
+		}
 	}
 	for _, row := range table {
 		if errors.Is(err, row.err) {
@@ -147,12 +156,12 @@ func problemOf(err error) Problem {
 // wraps it is for the log alone.
 func detailOf(err, kind error) string {
 	var d *detailed
-	var c *checkFailed
+	var l *rateLimited
 	switch {
 	case errors.As(err, &d):
 		return d.detail
-	case errors.As(err, &c):
-		return c.Error()
+	case errors.As(err, &l):
+		return l.Error()
 	case errors.Is(kind, context.DeadlineExceeded):
 		return eventstore.ErrUnavailable.Error()
 	}
@@ -173,15 +182,13 @@ func (s *Server) refuse(c echo.Context, err error, form bool) {
 	p.Title = http.StatusText(p.Status)
 	p.RequestID = h.Get(headerRequestID)
 	h.Set("Cache-Control", "no-store")
-	var failed *checkFailed
-	if errors.As(err, &failed) {
-		p.Steps = stepBodies(failed.steps)
-		p.Errors = []FieldError{{In: "body", Field: "url", Message: failed.Error()}}
-	}
-	switch p.Status {
-	case http.StatusUnauthorized:
+	var limited *rateLimited
+	switch {
+	case errors.As(err, &limited):
+		h.Set("Retry-After", strconv.Itoa(limited.after))
+	case p.Status == http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", "Arena-Signature")
-	case http.StatusServiceUnavailable:
+	case p.Status == http.StatusServiceUnavailable:
 		h.Set("Retry-After", "1")
 	}
 	if form {

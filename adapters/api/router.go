@@ -16,8 +16,11 @@ const headerRequestID = "X-Request-Id"
 
 func (s *Server) newRouter() *echo.Echo {
 	e := echo.New()
-	e.IPExtractor = echo.ExtractIPDirect()
-	e.HTTPErrorHandler = func(err error, c echo.Context) { s.refuse(c, routing(err), false) }
+	e.IPExtractor = func(r *http.Request) string { return clientAddress(r, s.TrustedProxies).String() }
+	e.HTTPErrorHandler = func(err error, c echo.Context) {
+		s.countStray(c)
+		s.refuse(c, routing(err), false)
+	}
 	e.Use(s.prepare, exactPath)
 	return e
 }
@@ -56,6 +59,14 @@ func exactPath(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		return next(c)
 	}
+}
+
+// countStray counts a call that has no endpoint against its address. It is
+// refused in any case.
+func (s *Server) countStray(c echo.Context) {
+	key := keyOf(clientAddress(c.Request(), s.TrustedProxies))
+	t := s.limits.addresses.take(key, anyCall, s.limits.since(s.Now()))
+	setQuotas(c.Response().Header(), t.quotas)
 }
 
 // routing translates the router's errors.

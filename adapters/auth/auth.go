@@ -1,8 +1,10 @@
 // Package auth shows who calls: by Ed25519 signatures over requests as they
 // were received, and by sessions that a link sent to an e-mail address begins.
 //
-// Verify (signatures, cookies), SendLink, Confirm and SignOut are its calls;
-// ParsePublicKey reads the formats of keys. What it decides on, and what it
+// Verify (signatures, cookies), SendLink, Confirm, SignOut and Delete are its
+// calls; Mend finishes what a crash left of a Delete; ParsePublicKey reads the
+// formats of keys. A signed write runs once: Verify stores its signature before
+// it answers. What it decides on, and what it
 // leaves behind, are events of domain/owner. It knows no routes and no status
 // codes: a caller that is not who it says gets owner.ErrUnauthenticated, a link
 // that is of no use owner.ErrLinkInvalid, and any other error is a fault.
@@ -23,14 +25,25 @@ type Directory interface {
 	OwnerOfKey(keyID string) (ownerID string, ok bool)
 }
 
-// Mailer sends sign-in links.
+// Accounts are the owners' accounts as the log holds them, and never older than
+// a change that this process has made.
+type Accounts interface {
+	Load(ctx context.Context, ownerID string) (owner.Account, error)
+	// Change decides on an account and stores what was decided at the exact
+	// revision; decide may be called more than once.
+	Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error)
+}
+
+// Mailer sends sign-in links. It returns without waiting for a mail server.
 type Mailer interface {
 	SendSignInLink(ctx context.Context, to, link string, until time.Time) error
 }
 
-// Options plug a Service together; all fields but Logger are needed.
+// Options plug a Service together; all fields but Accounts and Logger are
+// needed.
 type Options struct {
 	Log       eventstore.Log
+	Accounts  Accounts // nil: read from Log at every call
 	Directory Directory
 	Mailer    Mailer
 	EmailKey  []byte // 32 bytes: addresses are hashed and links sealed under it
@@ -42,6 +55,8 @@ type Options struct {
 // Service shows who calls. It is safe for concurrent use.
 type Service struct {
 	log       eventstore.Log
+	accounts  Accounts
+	spent     *ledger
 	directory Directory
 	mailer    Mailer
 	vault     vault
@@ -53,6 +68,7 @@ type Service struct {
 var (
 	accounts  = eventstore.Kind[owner.Account, owner.Event]{Decode: owner.Decode, Evolve: owner.Evolve}
 	mailboxes = eventstore.Kind[owner.Mailbox, owner.Event]{Decode: owner.Decode, Evolve: owner.EvolveMailbox}
+	names     = eventstore.Kind[owner.Name, owner.Event]{Decode: owner.Decode, Evolve: owner.EvolveName}
 )
 
 // New returns a Service, or what is wrong with its options.
@@ -64,16 +80,26 @@ func New(o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Accounts == nil {
+		o.Accounts = plainAccounts{o.Log}
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Service{
-		log: o.Log, directory: o.Directory, mailer: o.Mailer, vault: v,
+		log: o.Log, accounts: o.Accounts, spent: newLedger(o.Log), directory: o.Directory, mailer: o.Mailer, vault: v,
 		baseURL: o.BaseURL, secure: o.Secure, logger: o.Logger,
 	}, nil
 }
 
-func (s *Service) account(ctx context.Context, ownerID string) (owner.Account, error) {
-	a, _, err := accounts.Load(ctx, s.log, eventstore.StreamID(owner.AccountStream(ownerID)), owner.Account{})
+// plainAccounts fold an account's whole stream at every call.
+type plainAccounts struct{ log eventstore.Log }
+
+func (p plainAccounts) Load(ctx context.Context, ownerID string) (owner.Account, error) {
+	a, _, err := accounts.Load(ctx, p.log, eventstore.StreamID(owner.AccountStream(ownerID)), owner.Account{})
 	return a, err
+}
+
+func (p plainAccounts) Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error) {
+	return accounts.Handle(ctx, p.log, eventstore.StreamID(owner.AccountStream(ownerID)), owner.Account{}, m, decide)
 }

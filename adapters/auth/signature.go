@@ -2,6 +2,7 @@ package auth
 
 import (
 	"crypto/ed25519"
+	"crypto/sha256"
 	"net/http"
 	"strconv"
 	"time"
@@ -26,6 +27,7 @@ const maxKeyID = 64
 type signature struct {
 	keyID     string
 	timestamp string
+	at        time.Time // the timestamp
 	signature []byte
 }
 
@@ -52,7 +54,7 @@ func parseSignature(h http.Header, now time.Time) (signature, error) {
 	if !ok {
 		return signature{}, owner.ErrUnauthenticated
 	}
-	return signature{keyID: keyID, timestamp: timestamp, signature: sig}, nil
+	return signature{keyID: keyID, timestamp: timestamp, at: time.UnixMilli(ms), signature: sig}, nil
 }
 
 // verifies says whether key made the signature over a request. Target is the
@@ -60,6 +62,16 @@ func parseSignature(h http.Header, now time.Time) (signature, error) {
 func (s signature) verifies(key ed25519.PublicKey, method, target string, body []byte) bool {
 	return len(key) == ed25519.PublicKeySize &&
 		ed25519.Verify(key, signedMessage(s.timestamp, method, target, body), s.signature)
+}
+
+// hash names a signed request in the log. It covers what was signed, not the
+// signature, of which a key may make several.
+func (s signature) hash(method, target string, body []byte) spentHash {
+	h := sha256.New()
+	h.Write([]byte(s.keyID))
+	h.Write([]byte{0})
+	h.Write(signedMessage(s.timestamp, method, target, body))
+	return spentHash(h.Sum(nil))
 }
 
 // signedMessage is `{timestamp}.{METHOD}.{path}.{body}`.

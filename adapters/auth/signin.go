@@ -58,43 +58,81 @@ func (s *Service) Confirm(ctx context.Context, token string, m eventstore.Metada
 	if err != nil {
 		return owner.Account{}, nil, err
 	}
-	account, session, err := s.startSession(ctx, box.OwnerID, address, m)
-	if err != nil {
-		return owner.Account{}, nil, err
+	for range confirmTries {
+		account, session, err := s.startSession(ctx, box.OwnerID, address, m)
+		if err == nil {
+			return account, s.sessionCookie(box.OwnerID, session), nil
+		}
+		if !errors.Is(err, owner.ErrOwnerGone) {
+			return owner.Account{}, nil, err
+		}
+		if box, err = s.reclaim(ctx, box.OwnerID, address, m); err != nil {
+			return owner.Account{}, nil, err
+		}
 	}
-	return account, s.sessionCookie(box.OwnerID, session), nil
+	return owner.Account{}, nil, owner.ErrLinkInvalid
+}
+
+// confirmTries bounds how often Confirm meets an account that was deleted in
+// that very moment.
+const confirmTries = 3
+
+// reclaim gives an address that a deleted account still holds, since a crash
+// kept it from giving it up, to a new account.
+func (s *Service) reclaim(ctx context.Context, gone, address string, m eventstore.Metadata) (owner.Mailbox, error) {
+	account, err := s.accounts.Load(ctx, gone)
+	if err != nil {
+		return owner.Mailbox{}, err
+	}
+	if account.Deleted {
+		if err := s.giveUp(ctx, account, m); err != nil {
+			return owner.Mailbox{}, err
+		}
+	}
+	newOwner := uuid.NewString()
+	box, _, err := mailboxes.Handle(ctx, s.log, s.mailbox(address), owner.Mailbox{}, m,
+		func(b owner.Mailbox) ([]owner.Event, error) { return b.Claim(newOwner), nil })
+	return box, err
 }
 
 // startSession starts a session, and the account if there is none: also where
-// a crash left it claimed but not made. The address is stored before it.
+// a crash left it claimed but not made. The address is stored before it. That
+// the account has been deleted is owner.ErrOwnerGone.
 func (s *Service) startSession(ctx context.Context, ownerID, address string, m eventstore.Metadata) (owner.Account, string, error) {
-	account, err := s.account(ctx, ownerID)
+	account, err := s.accounts.Load(ctx, ownerID)
 	if err != nil {
 		return owner.Account{}, "", err
 	}
-	if !account.Exists() {
+	if !account.Exists() && !account.Deleted {
 		if err := s.setAddress(ctx, ownerID, address, m); err != nil {
 			return owner.Account{}, "", err
 		}
 	}
 	token, hash := newSession()
 	signIn := owner.SignIn{OwnerID: ownerID, AddressHash: s.vault.addressHash(address), Session: hash, At: m.At}
-	account, _, err = accounts.Handle(ctx, s.log, eventstore.StreamID(owner.AccountStream(ownerID)), owner.Account{}, m,
-		func(a owner.Account) ([]owner.Event, error) { return a.SignIn(signIn), nil })
+	account, _, err = s.accounts.Change(ctx, ownerID, m, func(a owner.Account) ([]owner.Event, error) { return a.SignIn(signIn) })
 	return account, token, err
 }
 
 // setAddress stores an account's address, unless it is stored.
 func (s *Service) setAddress(ctx context.Context, ownerID, address string, m eventstore.Metadata) error {
-	stream := eventstore.StreamID(owner.AddressStream(ownerID))
-	if err := s.log.SetMetadata(ctx, stream, eventstore.StreamMetadata{MaxCount: 1}); err != nil {
+	stream := addressStream(ownerID)
+	err := s.log.SetMetadata(ctx, stream, eventstore.StreamMetadata{MaxCount: 1})
+	if errors.Is(err, eventstore.ErrStreamDeleted) {
+		return owner.ErrOwnerGone
+	}
+	if err != nil {
 		return fmt.Errorf("set the metadata of %s: %w", stream, err)
 	}
 	event, err := eventstore.Encode(owner.AddressSet{Address: address}, m)
 	if err != nil {
 		return err
 	}
-	if _, err := s.log.Append(ctx, stream, eventstore.NoStream, event); err != nil && !eventstore.IsWrongVersion(err) {
+	_, err = s.log.Append(ctx, stream, eventstore.NoStream, event)
+	switch {
+	case errors.Is(err, eventstore.ErrStreamDeleted):
+		return owner.ErrOwnerGone
+	case err != nil && !eventstore.IsWrongVersion(err):
 		return fmt.Errorf("append to %s: %w", stream, err)
 	}
 	return nil
@@ -103,8 +141,7 @@ func (s *Service) setAddress(ctx context.Context, ownerID, address string, m eve
 // SignOut ends a caller's session, and returns the cookie that makes its
 // browser forget it.
 func (s *Service) SignOut(ctx context.Context, c owner.Caller, m eventstore.Metadata) (*http.Cookie, error) {
-	_, _, err := accounts.Handle(ctx, s.log, eventstore.StreamID(owner.AccountStream(c.OwnerID)), owner.Account{}, m,
-		func(a owner.Account) ([]owner.Event, error) { return a.SignOut(c.Session), nil })
+	_, _, err := s.accounts.Change(ctx, c.OwnerID, m, func(a owner.Account) ([]owner.Event, error) { return a.SignOut(c.Session), nil })
 	return s.endedCookie(), err
 }
 

@@ -13,6 +13,10 @@ import (
 // cookie names. Body is the request's, as received; m.At is now. A request
 // that shows nothing, something wrong or more than one thing is
 // owner.ErrUnauthenticated, always the same.
+//
+// What is signed and is no GET runs once: its signature is spent here, before
+// the caller is told of it, whatever becomes of the call; the same again is
+// owner.ErrUnauthenticated.
 func (s *Service) Verify(ctx context.Context, r *http.Request, body []byte, m eventstore.Metadata) (owner.Caller, error) {
 	cookies := r.CookiesNamed(s.cookieName())
 	switch {
@@ -33,17 +37,22 @@ func (s *Service) verifySignature(ctx context.Context, r *http.Request, body []b
 	if !ok {
 		return owner.Caller{}, owner.ErrUnauthenticated
 	}
-	account, err := s.account(ctx, ownerID)
+	account, err := s.accounts.Load(ctx, ownerID)
 	if err != nil {
 		return owner.Caller{}, err
 	}
 	key, ok := account.Key(sig.keyID)
-	caller := owner.Caller{OwnerID: ownerID, KeyID: sig.keyID, Scopes: key.Scopes}
+	caller := owner.Caller{OwnerID: ownerID, KeyID: sig.keyID, Scopes: key.Scopes, Suspended: account.Suspended}
 	if !ok || !sig.verifies(key.PublicKey, r.Method, r.RequestURI, body) {
 		return owner.Caller{}, owner.ErrUnauthenticated
 	}
 	if err := account.Admit(caller, m.At); err != nil {
 		return owner.Caller{}, err
+	}
+	if r.Method != http.MethodGet {
+		if err := s.spent.spend(ctx, ownerID, sig.hash(r.Method, r.RequestURI, body), sig.at, m); err != nil {
+			return owner.Caller{}, err
+		}
 	}
 	s.noteUse(ctx, account, sig.keyID, m)
 	return caller, nil
@@ -55,8 +64,7 @@ func (s *Service) noteUse(ctx context.Context, account owner.Account, keyID stri
 	if len(account.UseKey(keyID, m.At)) == 0 {
 		return
 	}
-	_, _, err := accounts.Handle(ctx, s.log, eventstore.StreamID(owner.AccountStream(account.ID)), owner.Account{}, m,
-		func(a owner.Account) ([]owner.Event, error) { return a.UseKey(keyID, m.At), nil })
+	_, _, err := s.accounts.Change(ctx, account.ID, m, func(a owner.Account) ([]owner.Event, error) { return a.UseKey(keyID, m.At), nil })
 	if err != nil {
 		s.logger.WarnContext(ctx, "the use of a key was not noted", slog.String("key", keyID), slog.Any("error", err))
 	}
@@ -67,11 +75,11 @@ func (s *Service) verifySession(ctx context.Context, cookie string, m eventstore
 	if err != nil {
 		return owner.Caller{}, err
 	}
-	account, err := s.account(ctx, ownerID)
+	account, err := s.accounts.Load(ctx, ownerID)
 	if err != nil {
 		return owner.Caller{}, err
 	}
-	caller := owner.Caller{OwnerID: ownerID, Session: hash, Scopes: owner.AllScopes()}
+	caller := owner.Caller{OwnerID: ownerID, Session: hash, Scopes: owner.AllScopes(), Suspended: account.Suspended}
 	if err := account.Admit(caller, m.At); err != nil {
 		return owner.Caller{}, err
 	}

@@ -1,34 +1,34 @@
 package mail
 
 import (
-	"context"
-	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
 	"time"
+
+	gomail "github.com/wneessen/go-mail"
 )
 
 // folder writes each mail into a file of its own, named by its time, so that
 // names sort as the mails were sent. Addresses and links are in these files:
 // only their owner may read them.
 type folder struct {
-	dir  string
-	from string
-	now  func() time.Time
+	dir string
+	now func() time.Time
 }
 
-func openFolder(dir, from string, now func() time.Time) (*folder, error) {
+func openFolder(dir string, now func() time.Time) (*folder, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("mail folder: %w", err)
 	}
-	return &folder{dir: dir, from: from, now: now}, nil
+	return &folder{dir: dir, now: now}, nil
 }
 
-// SendSignInLink implements Mailer.
-func (f *folder) SendSignInLink(_ context.Context, to, link string, until time.Time) error {
-	now := f.now()
-	m, err := signInLink(f.from, to, link, now, until)
+// write writes a letter; the same one again takes the place of the first.
+func (f *folder) write(l letter) error {
+	m, err := l.message(gomail.NoEncoding, f.now())
 	if err != nil {
 		return err
 	}
@@ -44,12 +44,13 @@ func (f *folder) SendSignInLink(_ context.Context, to, link string, until time.T
 	if err != nil {
 		return fmt.Errorf("write a mail: %w", err)
 	}
-	if err := os.Rename(temp.Name(), filepath.Join(f.dir, fileName(now))); err != nil {
+	if err := os.Rename(temp.Name(), filepath.Join(f.dir, l.fileName())); err != nil {
 		return fmt.Errorf("name a mail: %w", err)
 	}
 	return nil
 }
 
-func fileName(now time.Time) string {
-	return now.UTC().Format("20060102T150405.000000000Z") + "-" + rand.Text()[:8] + ".eml"
+func (l letter) fileName() string {
+	id := sha256.Sum256([]byte(l.id))
+	return l.named.UTC().Format("20060102T150405.000000000Z") + "-" + hex.EncodeToString(id[:4]) + ".eml"
 }

@@ -19,6 +19,8 @@ const (
 	link = "https://arena.example/sign-in/confirm?token=AbC-_0123456789AbC-_0123456789AbC-_0123456789AbC-_0123456789AbC-_0123456789"
 )
 
+var paused = BotPaused{BotID: "b1", Name: `Ada "é"`, Mode: "standard", At: noon, Page: "https://arena.example/dashboard"}
+
 // files returns the names in a folder, sorted.
 func files(t *testing.T, dir string) []string {
 	t.Helper()
@@ -99,6 +101,32 @@ func TestNoHeaderFromAnAddress(t *testing.T) {
 	require.Empty(t, files(t, dir), "nothing half-written stays")
 }
 
+// A notice that is sent again takes the place of the first.
+func TestANoticeInTheFolder(t *testing.T) {
+	dir := t.TempDir()
+	m, err := Open("file:"+dir, from, time.Now)
+	require.NoError(t, err)
+	for range 3 {
+		require.NoError(t, m.SendBotPaused(t.Context(), "ada@example.org", paused))
+	}
+	other := paused
+	other.BotID = "b2"
+	require.NoError(t, m.SendBotPaused(t.Context(), "ada@example.org", other))
+	names := files(t, dir)
+	require.Len(t, names, 2)
+	for _, name := range names {
+		require.True(t, strings.HasPrefix(name, "20260906T120000.000000000Z-"), name)
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, names[0]))
+	require.NoError(t, err)
+	parsed, err := mail.ReadMessage(strings.NewReader(string(raw)))
+	require.NoError(t, err)
+	require.Equal(t, "Hex Arena has paused your bot", parsed.Header.Get("Subject"))
+	require.Contains(t, string(raw), "Bot: Ada \"é\" (standard)\r\nPaused: 2026-09-06 12:00 UTC\r\n")
+	require.Contains(t, string(raw), "\r\nhttps://arena.example/dashboard\r\n")
+	m.Run(t.Context(), nil) // nothing waits
+}
+
 func TestOpenRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
@@ -109,11 +137,27 @@ func TestOpenRefuses(t *testing.T) {
 		"a file's place":    "file:" + file,
 		"within a file":     "file:" + filepath.Join(file, "mail"),
 		"a folder, no kind": t.TempDir(),
+
+		"no server":              "smtp://",
+		"no host":                "smtps://ada:s3cret@:25",
+		"opaque":                 "smtp:mx.example",
+		"a port that is none":    "smtp://ada:s3cret@mx.example:mx",
+		"a port out of range":    "smtp://ada:s3cret@mx.example:65536",
+		"port 0":                 "smtp://ada:s3cret@mx.example:0",
+		"a path":                 "smtp://ada:s3cret@mx.example/inbox",
+		"a fragment":             "smtp://ada:s3cret@mx.example#x",
+		"a query of another use": "smtp://ada:s3cret@mx.example?tls=no",
+		"a sender that is none":  "smtp://ada:s3cret@mx.example?from=nobody",
+		"two senders":            "smtp://ada:s3cret@mx.example?from=a@x.example&from=b@x.example",
+		"a query with a fault":   "smtp://ada:s3cret@mx.example?from=%zz",
+		"a password that breaks": "smtp://ada:s3cret%zz@mx.example",
+		"a slip":                 "smpt://ada:s3cret@mx.example",
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Open(setting, from, time.Now)
 			require.Error(t, err)
 			require.NotContains(t, err.Error(), "\n")
+			require.NotContains(t, err.Error(), "s3cret")
 		})
 	}
 }

@@ -100,7 +100,7 @@ func (m *Matchmaker) serve(ctx context.Context, l *Ladder) {
 }
 
 // tick hands over what is unfinished before it seats: a match that goes on
-// after a restart waits for no directory.
+// after a restart does not wait for this tick's look at the directory.
 func (m *Matchmaker) tick(ctx context.Context, l *Ladder) {
 	ctx, cancel := context.WithTimeout(ctx, tickTime)
 	defer cancel()

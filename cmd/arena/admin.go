@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/http/pprof"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
@@ -12,7 +14,7 @@ import (
 // only /metrics and /ready are there.
 func (a *arena) adminHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.Handler())
+	mux.Handle("GET /metrics", a.metrics())
 	mux.HandleFunc("GET /ready", a.ready)
 	if loopback(a.AdminListen) {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
@@ -20,6 +22,13 @@ func (a *arena) adminHandler() http.Handler {
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	}
 	return http.NewCrossOriginProtection().Handler(mux)
+}
+
+// metrics serves what the process, the Go runtime and the log's client measure.
+func (a *arena) metrics() http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), a.log.Collector())
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 }
 
 // ready answers 200 while every read model folds, and 503 with the event that

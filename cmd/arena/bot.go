@@ -39,12 +39,12 @@ func (c *botCmd) Run(ctx context.Context, s streams) error {
 		c.Seed = rand.Uint64()
 	}
 	h, err := housebot.Handler(housebot.Options{
-		Name: c.Name, PublicKey: key, Think: c.Think, Seed: c.Seed, Logger: newLogger(s.err, slog.LevelInfo),
+		Name: c.Name, PublicKey: key, Think: c.Think, Seed: c.Seed, Logger: newLogger(s.err),
 	})
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", c.Listen)
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("--listen: %w", err)
 	}

@@ -27,7 +27,7 @@ func TestKill9LosesNothing(t *testing.T) {
 
 func TestSoakKill9LosesNothing(t *testing.T) {
 	if os.Getenv("ARENA_SOAK") == "" {
-		t.Skip("50 kills take minutes: run make soak")
+		t.Skip("the 50 kills are part of make soak")
 	}
 	killAgainAndAgain(t, 50)
 }

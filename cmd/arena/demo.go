@@ -61,9 +61,9 @@ func (c *demoCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	defer logs.Close()
+	defer func() { _ = logs.Close() }()
 	fmt.Fprintf(s.out, "Hex Arena keeps this demo in %s\n", c.pace.Data)
-	a, err := open(ctx, c.config, newLogger(logs, slog.LevelInfo))
+	a, err := open(ctx, c.config, newLogger(logs))
 	if err != nil {
 		return err
 	}
@@ -71,17 +71,19 @@ func (c *demoCmd) Run(ctx context.Context, s streams) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.run(ctx) })
 	if c.Bots {
-		g.Go(func() error { return ignoreCancel(ctx, runHouseBots(ctx, a, s, logs)) })
+		g.Go(func() error { return unlessStopped(ctx, runHouseBots(ctx, a, s, logs)) })
 	}
-	g.Go(func() error { return ignoreCancel(ctx, narrate(ctx, a.baseURL, s.out)) })
+	g.Go(func() error { return unlessStopped(ctx, narrate(ctx, a.baseURL, s.out)) })
 	return g.Wait()
 }
 
-func ignoreCancel(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
+// unlessStopped returns err while ctx lasts: what fails after that fails because
+// of it.
+func unlessStopped(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil
 }
 
 // ownFolder makes a fresh folder unless one was named.
@@ -134,7 +136,7 @@ func (b houseBot) run(ctx context.Context, a *arena, logs *os.File, ready func(u
 	if err != nil {
 		return err
 	}
-	defer alive.Close()
+	defer func() { _ = alive.Close() }()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err

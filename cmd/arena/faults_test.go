@@ -36,73 +36,75 @@ func timeout(cause, answer string) func(string) penalty {
 	return func(string) penalty { return penalty{"timeout", cause, answer} }
 }
 
-var faults = []fault{
-	{
-		name: "silent", strikes: 3, missed: true, sockets: 1, want: timeout(match.CauseDeadline, ""),
-		conduct: func(context.Context, *websocket.Conn, decision) error { return nil },
-	},
-	{
-		name: "late", strikes: 3, sockets: 1, want: timeout(match.CauseDeadline, ""),
-		conduct: oneBehind(),
-	},
-	{
-		name: "malformed", strikes: 3, sockets: 1, want: timeout(match.CauseMalformed, `{"id":`),
-		conduct: says(websocket.MessageText, func(decision) []byte { return []byte(`{"id":`) }),
-	},
-	{
-		name: "binary", strikes: 3, sockets: 1, want: timeout(match.CauseMalformed, `[]`),
-		conduct: says(websocket.MessageBinary, func(decision) []byte { return []byte(`[]`) }),
-	},
-	{
-		name: "never asked", strikes: 3, sockets: 1, want: timeout(match.CauseMalformed, `{"id":0,"action":{}}`),
-		conduct: says(websocket.MessageText, func(decision) []byte { return []byte(`{"id":0,"action":{}}`) }),
-	},
-	{
-		name: "oversized", strikes: 3, sockets: 3, want: timeout(match.CauseOversized, ""),
-		conduct: says(websocket.MessageText, func(d decision) []byte { return padded(d.answer, 65_537) }),
-	},
-	{
-		name: "illegal", strikes: 3, sockets: 1, want: contradicted,
-		conduct: says(websocket.MessageText, func(d decision) []byte {
-			if d.Kind == "setup" {
-				return misplaced(d)
-			}
-			return contrary(d)
-		}),
-	},
-	{
-		name: "contrary", strikes: 3, sockets: 1, want: contradicted,
-		conduct: says(websocket.MessageText, contrary),
-	},
-	{
-		name: "drops", strikes: 3, missed: true, sockets: 3, want: timeout(match.CauseDropped, ""),
-		conduct: func(_ context.Context, conn *websocket.Conn, _ decision) error { return conn.CloseNow() },
-	},
-	{name: "refuses", refuses: true, strikes: 3, missed: true, want: timeout(match.CauseDropped, "")},
-	{name: "hangs", hangs: true, strikes: 3, missed: true, want: timeout(match.CauseDropped, "")},
-	{
-		name: "twice wrong", strikes: 2, sockets: 1, want: contradicted,
-		conduct: says(websocket.MessageText, func(d decision) []byte {
-			if d.Kind == "setup" {
-				return misplaced(d)
+func allFaults() []fault {
+	return []fault{
+		{
+			name: "silent", strikes: 3, missed: true, sockets: 1, want: timeout(match.CauseDeadline, ""),
+			conduct: func(context.Context, *websocket.Conn, decision) error { return nil },
+		},
+		{
+			name: "late", strikes: 3, sockets: 1, want: timeout(match.CauseDeadline, ""),
+			conduct: oneBehind(),
+		},
+		{
+			name: "malformed", strikes: 3, sockets: 1, want: timeout(match.CauseMalformed, `{"id":`),
+			conduct: says(websocket.MessageText, func(decision) []byte { return []byte(`{"id":`) }),
+		},
+		{
+			name: "binary", strikes: 3, sockets: 1, want: timeout(match.CauseMalformed, `[]`),
+			conduct: says(websocket.MessageBinary, func(decision) []byte { return []byte(`[]`) }),
+		},
+		{
+			name: "never asked", strikes: 3, sockets: 1, want: timeout(match.CauseMalformed, `{"id":0,"action":{}}`),
+			conduct: says(websocket.MessageText, func(decision) []byte { return []byte(`{"id":0,"action":{}}`) }),
+		},
+		{
+			name: "oversized", strikes: 3, sockets: 3, want: timeout(match.CauseOversized, ""),
+			conduct: says(websocket.MessageText, func(d decision) []byte { return padded(d.answer, 65_537) }),
+		},
+		{
+			name: "illegal", strikes: 3, sockets: 1, want: contradicted,
+			conduct: says(websocket.MessageText, func(d decision) []byte {
+				if d.Kind == "setup" {
+					return misplaced(d)
+				}
+				return contrary(d)
+			}),
+		},
+		{
+			name: "contrary", strikes: 3, sockets: 1, want: contradicted,
+			conduct: says(websocket.MessageText, contrary),
+		},
+		{
+			name: "drops", strikes: 3, missed: true, sockets: 3, want: timeout(match.CauseDropped, ""),
+			conduct: func(_ context.Context, conn *websocket.Conn, _ decision) error { return conn.CloseNow() },
+		},
+		{name: "refuses", refuses: true, strikes: 3, missed: true, want: timeout(match.CauseDropped, "")},
+		{name: "hangs", hangs: true, strikes: 3, missed: true, want: timeout(match.CauseDropped, "")},
+		{
+			name: "twice wrong", strikes: 2, sockets: 1, want: contradicted,
+			conduct: says(websocket.MessageText, func(d decision) []byte {
+				if d.Kind == "setup" {
+					return misplaced(d)
+				}
+				return d.answer
+			}),
+		},
+		{name: "large", sockets: 1, conduct: says(websocket.MessageText, func(d decision) []byte {
+			if d.number == 1 {
+				return padded(d.answer, 65_536)
 			}
 			return d.answer
-		}),
-	},
-	{name: "large", sockets: 1, conduct: says(websocket.MessageText, func(d decision) []byte {
-		if d.number == 1 {
-			return padded(d.answer, 65_536)
-		}
-		return d.answer
-	})},
-	{name: "repeats itself", sockets: 1, conduct: func(ctx context.Context, conn *websocket.Conn, d decision) error {
-		for range 3 {
-			if err := conn.Write(ctx, websocket.MessageText, d.answer); err != nil {
-				return err
+		})},
+		{name: "repeats itself", sockets: 1, conduct: func(ctx context.Context, conn *websocket.Conn, d decision) error {
+			for range 3 {
+				if err := conn.Write(ctx, websocket.MessageText, d.answer); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
-	}},
+			return nil
+		}},
+	}
 }
 
 // contradicted is what comes of misplaced and contrary.

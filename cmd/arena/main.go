@@ -86,14 +86,12 @@ func run(args []string, out, errOut io.Writer) int {
 	return 0
 }
 
-// newLogger logs to w what happened, from level up.
-func newLogger(w io.Writer, level slog.Level) *slog.Logger {
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
-}
+// newLogger logs to w what happened.
+func newLogger(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }
 
 // Run runs `arena node`.
 func (c nodeCmd) Run(ctx context.Context, s streams) error {
-	return RunNode(ctx, s.out, newLogger(s.err, slog.LevelInfo), c)
+	return RunNode(ctx, s.out, newLogger(s.err), c)
 }
 
 // Run runs `arena bench log`.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"io"
 	"os"
 	"testing"
@@ -24,6 +25,10 @@ func TestMain(m *testing.M) {
 	case "plain":
 		beArena()
 	default:
+		// These tests wait more than they compute; -parallel is stronger.
+		if err := flag.Set("test.parallel", "4"); err != nil {
+			panic(err)
+		}
 		testscript.Main(m, map[string]func(){"arena": beArena})
 	}
 }

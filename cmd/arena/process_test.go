@@ -17,7 +17,7 @@ import (
 
 // patience is how long anything may take that a test waits for. It is no
 // measurement: a machine that is busy needs more.
-const patience = 90 * time.Second
+const patience = 120 * time.Second
 
 // process is a running arena.
 type process struct {

@@ -167,3 +167,7 @@ func lowestPlacement(f frame) action {
 	}
 	return nil
 }
+
+func playedBy(botID string) func(matches.Player) bool {
+	return func(p matches.Player) bool { return p.BotID == botID }
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -25,6 +26,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
+		Deadline:            time.Now().Add(patience), // for a command that should have been refused and runs
 		Setup: func(env *testscript.Env) error {
 			env.Values[testKey{}] = env.T().(testing.TB)
 			env.Values[processesKey{}] = map[string]*process{}

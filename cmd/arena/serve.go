@@ -51,7 +51,7 @@ func (c *serveCmd) Validate() error {
 
 // Run serves until ctx ends.
 func (c *serveCmd) Run(ctx context.Context, s streams) error {
-	logger := newLogger(s.err, slog.LevelInfo)
+	logger := newLogger(s.err)
 	a, err := open(ctx, c.config, logger)
 	if err != nil {
 		return err
@@ -105,15 +105,15 @@ func (a *arena) close() error {
 	return errors.Join(errs...)
 }
 
-func (a *arena) openPorts(context.Context) error {
+func (a *arena) openPorts(ctx context.Context) error {
 	if err := os.MkdirAll(a.pace.Data, 0o700); err != nil {
 		return fmt.Errorf("--data: %w", err)
 	}
 	var err error
-	if a.listeners.public, err = a.listen("--listen", a.Listen); err != nil {
+	if a.listeners.public, err = a.listen(ctx, "--listen", a.Listen); err != nil {
 		return err
 	}
-	if a.listeners.admin, err = a.listen("--admin-listen", a.AdminListen); err != nil {
+	if a.listeners.admin, err = a.listen(ctx, "--admin-listen", a.AdminListen); err != nil {
 		return err
 	}
 	a.baseURL = a.BaseURL
@@ -123,8 +123,8 @@ func (a *arena) openPorts(context.Context) error {
 	return nil
 }
 
-func (a *arena) listen(flag, address string) (net.Listener, error) {
-	l, err := net.Listen("tcp", address)
+func (a *arena) listen(ctx context.Context, flag, address string) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
@@ -143,7 +143,7 @@ func (a *arena) listen(flag, address string) (net.Listener, error) {
 func (a *arena) openLog(ctx context.Context) error {
 	connection := a.EventStore
 	if connection == "" {
-		l, err := a.listen("--node-listen", a.NodeListen)
+		l, err := a.listen(ctx, "--node-listen", a.NodeListen)
 		if err != nil {
 			return err
 		}
@@ -316,7 +316,7 @@ func (a *arena) run(ctx context.Context) error {
 func (a *arena) serveUpToDate(ctx context.Context) error {
 	for _, r := range a.runners {
 		if err := r.Sync(ctx); err != nil {
-			return ignoreCancel(ctx, err)
+			return unlessStopped(ctx, err)
 		}
 	}
 	return serveOn(a.server, a.listeners.public)
@@ -334,7 +334,7 @@ func serveOn(s *http.Server, l net.Listener) error {
 // moved is dialled where it is.
 func (a *arena) play(ctx context.Context) error {
 	if err := a.people.CatchUp(ctx); err != nil {
-		return ignoreCancel(ctx, err)
+		return unlessStopped(ctx, err)
 	}
 	ticking, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -19,6 +19,7 @@ func TestFaultyBotsHarmThemselvesAlone(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, "--tick", "1h", "--rest-standard", "1h", "--decision-standard", "3s")
 	s.start("--no-play")
+	faults := allFaults()
 	bad := make([]*contestant, len(faults))
 	for i, f := range faults {
 		bad[i] = newContestant(t, f.name)
@@ -37,8 +38,10 @@ func TestFaultyBotsHarmThemselvesAlone(t *testing.T) {
 	spies := spyOn(s, faults[0].name)
 	s.finish(len(faults) + 1)
 	table := map[string]record{} // by its first bot
+	var records []record
 	for _, m := range s.list(matches.Completed) {
 		r := s.record(m.ID)
+		records = append(records, r)
 		spies.requireSecrecy(t, s, r)
 		for _, p := range r.Players {
 			table[p.BotName] = r
@@ -71,9 +74,9 @@ func TestFaultyBotsHarmThemselvesAlone(t *testing.T) {
 			require.Len(t, f.Scores, 3)
 		}
 	})
-	t.Run("everything occurs", func(t *testing.T) { requireEverything(t, table) })
+	t.Run("everything occurs", func(t *testing.T) { requireEverything(t, records) })
 	t.Run("placements", func(t *testing.T) {
-		for _, r := range table {
+		for _, r := range records {
 			r.requirePlaced(t)
 		}
 	})
@@ -105,10 +108,10 @@ func (f *fault) requirePenalties(t *testing.T, r record) {
 
 // requireEverything demands that the matches show every public kind, every
 // type of action, talk and each answer to an offer.
-func requireEverything(t *testing.T, table map[string]record) {
+func requireEverything(t *testing.T, records []record) {
 	t.Helper()
 	seen := map[string]int{}
-	for _, r := range table {
+	for _, r := range records {
 		for _, e := range r.Replay {
 			seen[e.Kind]++
 			var a struct {

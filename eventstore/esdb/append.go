@@ -22,7 +22,8 @@ var unbounded = time.Duration(math.MaxInt64)
 
 // Append stores events; see eventstore.Log. While the outcome is unknown it
 // tries again with the same ids at the same expectation, which stores once.
-func (l *Log) Append(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected, events ...eventstore.Event) (eventstore.Appended, error) {
+func (l *Log) Append(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected, events ...eventstore.Event) (appended eventstore.Appended, err error) {
+	defer func(began time.Time) { l.metrics.wrote(began, len(events), err) }(time.Now())
 	if err := eventstore.CheckAppend(id, expected, events); err != nil {
 		return eventstore.Appended{}, err
 	}
@@ -38,7 +39,8 @@ func (l *Log) Append(ctx context.Context, id eventstore.StreamID, expected event
 }
 
 // SetMetadata replaces a stream's metadata; see eventstore.Log.
-func (l *Log) SetMetadata(ctx context.Context, id eventstore.StreamID, m eventstore.StreamMetadata) error {
+func (l *Log) SetMetadata(ctx context.Context, id eventstore.StreamID, m eventstore.StreamMetadata) (err error) {
+	defer func(began time.Time) { l.metrics.wrote(began, 1, err) }(time.Now())
 	if err := errors.Join(eventstore.CheckStream(id, eventstore.Any), m.Check()); err != nil {
 		return err
 	}
@@ -56,12 +58,13 @@ func (l *Log) SetMetadata(ctx context.Context, id eventstore.StreamID, m eventst
 
 // Tombstone deletes a stream for ever; see eventstore.Log. A retry that finds
 // the stream tombstoned takes it for its own doing.
-func (l *Log) Tombstone(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected) error {
+func (l *Log) Tombstone(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected) (err error) {
+	defer func(began time.Time) { l.metrics.wrote(began, 1, err) }(time.Now())
 	if err := eventstore.CheckStream(id, expected); err != nil {
 		return err
 	}
 	what, tries := fmt.Sprintf("tombstone %s", id), atomic.Int32{}
-	_, err := attempt(ctx, l, what, func(ctx context.Context, c *es.Client) (*es.DeleteResult, error) {
+	_, err = attempt(ctx, l, what, func(ctx context.Context, c *es.Client) (*es.DeleteResult, error) {
 		tries.Add(1)
 		return c.TombstoneStream(ctx, string(id), es.TombstoneStreamOptions{ExpectedRevision: revision(expected), Deadline: &unbounded})
 	})

@@ -19,6 +19,9 @@ func (l *Log) retry(ctx context.Context, what string, once func() error) error {
 		if ctx.Err() != nil {
 			return gaveUp(ctx, what, last)
 		}
+		if tries > 0 {
+			l.metrics.retries.Inc()
+		}
 		err := once()
 		if err == nil || definite(err) || errors.Is(err, ErrClosed) {
 			return err

@@ -50,6 +50,10 @@ func (l *Log) everything(ctx context.Context, from *es.Position) iter.Seq2[*es.R
 	}
 }
 
+// errLeft ends a read whose reader has left; it must not look like the end of
+// the log to one that is still there.
+var errLeft = errors.New("the read was cut short")
+
 // original emits what a read brings, links unresolved.
 func original(events *es.ReadStream, emit func(*es.RecordedEvent) bool) error {
 	for {
@@ -60,7 +64,7 @@ func original(events *es.ReadStream, emit func(*es.RecordedEvent) bool) error {
 		case err != nil:
 			return err
 		case !emit(event.OriginalEvent()):
-			return nil
+			return errLeft
 		}
 	}
 }

@@ -85,7 +85,7 @@ func TestCheckpointsThatAreNoPosition(t *testing.T) {
 	require.Equal(t, arrival{}, arrived(&es.SubscriptionEvent{CheckPointReached: &nowhere}))
 	require.Equal(t, arrival{}, arrived(&es.SubscriptionEvent{FellBehind: &es.Subscription{}}))
 	var got []eventstore.Message
-	s := subscription{after: 10, yield: func(m eventstore.Message, _ error) bool { got = append(got, m); return true }}
+	s := subscription{lag: new(lag), after: 10, yield: func(m eventstore.Message, _ error) bool { got = append(got, m); return true }}
 	for _, at := range []eventstore.Position{9, 10, 11} {
 		require.True(t, s.take(arrival{message: eventstore.Message{Checkpoint: at}, at: at}))
 	}

@@ -30,6 +30,11 @@ type Log struct {
 	close   context.CancelFunc
 	running sync.WaitGroup // every goroutine that was started
 	away    atomic.Bool    // as far as was reported
+	metrics *metrics
+
+	// What reaches the server; tests put another in its place.
+	dial  func(es.Configuration) (*es.Client, error)
+	probe func(context.Context, *es.Client) error
 
 	mu       sync.Mutex
 	closed   bool
@@ -53,7 +58,10 @@ func Open(connectionString string, logger *slog.Logger) (*Log, error) {
 
 func open(config es.Configuration, logger *slog.Logger, pace pace) *Log {
 	closing, cancel := context.WithCancel(context.Background())
-	return &Log{config: config, logger: logger, pace: pace, closing: closing, close: cancel}
+	return &Log{
+		config: config, logger: logger, pace: pace, closing: closing, close: cancel,
+		metrics: newMetrics(), dial: dial, probe: probe,
+	}
 }
 
 // Close ends what is under way and waits until it has ended: a client that is
@@ -71,7 +79,7 @@ func (l *Log) Close() error {
 // context's deadline.
 func (l *Log) Ping(ctx context.Context) error {
 	_, err := attempt(ctx, l, "ping", func(ctx context.Context, c *es.Client) (struct{}, error) {
-		return struct{}{}, probe(ctx, c)
+		return struct{}{}, l.probe(ctx, c)
 	})
 	if err != nil {
 		return translate("ping", err)

@@ -14,7 +14,7 @@ import (
 // Read yields a stream's events; see eventstore.Log. After an outage it goes on
 // behind the last one it yielded.
 func (l *Log) Read(ctx context.Context, id eventstore.StreamID, start eventstore.Revision, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
-	return func(yield func(eventstore.Recorded, error) bool) {
+	return l.metrics.read(func(yield func(eventstore.Recorded, error) bool) {
 		what, next, left := fmt.Sprintf("read %s", id), start, opt.Limit
 		each := func(r eventstore.Recorded) bool {
 			left--
@@ -37,7 +37,7 @@ func (l *Log) Read(ctx context.Context, id eventstore.StreamID, start eventstore
 		if err != nil {
 			yield(eventstore.Recorded{}, translate(what, err))
 		}
-	}
+	})
 }
 
 // drain emits what a read brings.
@@ -60,7 +60,7 @@ func drain(events *es.ReadStream, err error, emit func(eventstore.Recorded) bool
 // ReadAll yields the events of all streams; see eventstore.Log. After an outage
 // it goes on behind the last one it yielded.
 func (l *Log) ReadAll(ctx context.Context, start eventstore.Position, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
-	return func(yield func(eventstore.Recorded, error) bool) {
+	return l.metrics.read(func(yield func(eventstore.Recorded, error) bool) {
 		w := walk{next: start, left: opt.Limit, opt: opt, yield: yield}
 		err := l.retry(ctx, "read $all", func() error {
 			for more := true; more; {
@@ -74,7 +74,7 @@ func (l *Log) ReadAll(ctx context.Context, start eventstore.Position, opt events
 		if err != nil {
 			yield(eventstore.Recorded{}, translate("read $all", err))
 		}
-	}
+	})
 }
 
 // walk is how far a read of $all has come. The server counts system events,

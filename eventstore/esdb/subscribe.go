@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"math"
+	"time"
 
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 
@@ -20,7 +21,9 @@ const window = 256
 // next, behind the last event or checkpoint it yielded.
 func (l *Log) Subscribe(ctx context.Context, after eventstore.Position, filter eventstore.Filter) iter.Seq2[eventstore.Message, error] {
 	return func(yield func(eventstore.Message, error) bool) {
-		sub := subscription{filter: filter, after: after, yield: yield}
+		lag, leave := l.metrics.follow(filter)
+		defer leave()
+		sub := subscription{filter: filter, after: after, yield: yield, metrics: l.metrics, lag: lag}
 		const what = "subscribe to $all"
 		err := l.retry(ctx, what, func() error {
 			if sub.after == eventstore.EndPosition {
@@ -38,9 +41,11 @@ func (l *Log) Subscribe(ctx context.Context, after eventstore.Position, filter e
 
 // subscription is how far a subscriber has come.
 type subscription struct {
-	filter eventstore.Filter
-	after  eventstore.Position
-	yield  func(eventstore.Message, error) bool
+	filter  eventstore.Filter
+	after   eventstore.Position
+	yield   func(eventstore.Message, error) bool
+	metrics *metrics
+	lag     *lag
 }
 
 // arrival is a message, and how far the subscription has come with it. One
@@ -48,6 +53,7 @@ type subscription struct {
 type arrival struct {
 	message eventstore.Message
 	at      eventstore.Position // 0: no further
+	came    time.Time
 }
 
 // pin replaces the log's end by a position, so that a resumption does not
@@ -67,7 +73,8 @@ func (s *subscription) pin(ctx context.Context, l *Log) error {
 // follow hands over what comes until the subscription is dropped, or the
 // subscriber leaves: then there is no error.
 func (s *subscription) follow(ctx context.Context, l *Log) error {
-	opts := s.options()
+	opts, link := s.options(), s.lag.connection()
+	defer s.lag.dropped()
 	return stream(ctx, l, func(ctx context.Context, c *es.Client, emit func(arrival) bool) error {
 		sub, err := c.SubscribeToAll(ctx, opts)
 		if err != nil {
@@ -79,7 +86,9 @@ func (s *subscription) follow(ctx context.Context, l *Log) error {
 			if event.SubscriptionDropped != nil {
 				return dropped(event.SubscriptionDropped.Error)
 			}
-			if !emit(arrived(event)) {
+			a := arrived(event)
+			a.came = s.lag.came(link)
+			if !emit(a) {
 				return ctx.Err()
 			}
 		}
@@ -88,12 +97,16 @@ func (s *subscription) follow(ctx context.Context, l *Log) error {
 
 // take yields one message, and says whether to go on.
 func (s *subscription) take(a arrival) bool {
+	defer s.lag.took(a.came, a.message.CaughtUp)
 	if a.at != 0 && a.at <= s.after {
 		return true
 	}
 	s.after = max(s.after, a.at)
 	if a.message == (eventstore.Message{}) {
 		return true
+	}
+	if a.message.Event != nil {
+		s.metrics.events.WithLabelValues(eventsSubscribed).Inc()
 	}
 	return s.yield(a.message, nil)
 }

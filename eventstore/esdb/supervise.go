@@ -75,7 +75,9 @@ func (l *Log) sound(g *generation) {
 // tend is a generation's life, from its connecting to its retirement.
 func (l *Log) tend(g *generation, gap time.Duration) {
 	defer g.end()
-	if err := l.connect(g, gap); err != nil {
+	err := l.connect(g, gap)
+	l.metrics.connect(err)
+	if err != nil {
 		g.retire(err)
 		close(g.ready)
 		l.report(err)
@@ -94,6 +96,7 @@ func (l *Log) report(cause error) {
 	if was := l.away.Swap(away); was == away || errors.Is(cause, ErrClosed) {
 		return
 	}
+	l.metrics.setAway(away)
 	if away {
 		l.logger.Warn("the event store is away", slog.String("cause", describe(cause)))
 		return
@@ -109,13 +112,20 @@ func (l *Log) connect(g *generation, gap time.Duration) error {
 	}
 	config := l.config
 	config.Logger = g.log(l.logger)
+	client, err := l.dial(config)
+	g.client = client
+	return err
+}
+
+// dial makes a client that has found its server. With an error, too, there may
+// be a client to close.
+func dial(config es.Configuration) (*es.Client, error) {
 	client, err := es.NewClient(&config)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	g.client = client
 	_, err = client.GetServerVersion()
-	return err
+	return client, err
 }
 
 // watch returns when the generation is retired, and retires it when the server
@@ -145,7 +155,7 @@ func (l *Log) answers(g *generation) bool {
 	defer cancel()
 	began := time.Since(g.base)
 	_, err := call(ctx, l, g, func(ctx context.Context, c *es.Client) (struct{}, error) {
-		return struct{}{}, probe(ctx, c)
+		return struct{}{}, l.probe(ctx, c)
 	})
 	if answered(err) {
 		g.hear()

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"hexarena/eventstore"
+	"hexarena/eventstore/logtest/outage"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -23,13 +24,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var brisk = pace{silence: 200 * time.Millisecond, probe: 200 * time.Millisecond, firstGap: 5 * time.Millisecond, lastGap: 50 * time.Millisecond}
 
 // openThrough opens a log on a node behind a proxy.
-func openThrough(t *testing.T) (*Log, *proxy) {
-	p := newProxy(t, startNode(t))
-	config, err := parse("esdb://" + p.address + "?tls=false")
+func openThrough(t *testing.T) (*Log, *outage.Proxy) {
+	p := outage.New(t, startNode(t))
+	return openAt(t, p.Address(), brisk), p
+}
+
+func openAt(t *testing.T, address string, pace pace) *Log {
+	config, err := parse("esdb://" + address + "?tls=false")
 	require.NoError(t, err)
-	log := open(config, slog.New(slog.DiscardHandler), brisk)
+	log := open(config, slog.New(slog.DiscardHandler), pace)
 	t.Cleanup(func() { require.NoError(t, log.Close()) })
-	return log, p
+	return log
 }
 
 func events(n int) []eventstore.Event {
@@ -83,7 +88,7 @@ func last(events iter.Seq2[eventstore.Recorded, error]) error {
 // taken for a late call.
 func TestCallsEndByTheirDeadline(t *testing.T) {
 	const allowed = 100 * time.Millisecond
-	for _, o := range []outage{refused, reset, hung, deafened} {
+	for _, o := range []outage.Kind{outage.Refused, outage.Reset, outage.Hung, outage.Deaf, outage.BlackHoled} {
 		for _, known := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, connected before: %t", o, known), func(t *testing.T) {
 				t.Parallel()
@@ -91,7 +96,7 @@ func TestCallsEndByTheirDeadline(t *testing.T) {
 				if known {
 					require.NoError(t, log.Ping(t.Context()))
 				}
-				p.set(o)
+				p.Set(o)
 				ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
 				defer cancel()
 				bare := make(chan time.Time, 1)
@@ -114,7 +119,7 @@ func TestCallsEndByTheirDeadline(t *testing.T) {
 					require.ErrorIs(t, e.err, context.DeadlineExceeded, e.call)
 					require.Less(t, e.at.Sub(deadline), allowed, e.call)
 				}
-				p.set(none)
+				p.Set(outage.None)
 				for name, call := range everyCall {
 					if name != "subscribe" {
 						require.NoError(t, call(t.Context(), log), name)
@@ -183,17 +188,17 @@ func TestNothingIsLostOrDoubledThroughOutages(t *testing.T) {
 			t.Errorf("a subscriber saw %d events of %d", seen, writers*each)
 		})
 	}
-	outages := []outage{refused, reset, hung, deafened, hung, deafened}
+	outages := []outage.Kind{outage.Refused, outage.Reset, outage.Hung, outage.Deaf, outage.Hung, outage.Deaf}
 	for i, o := range outages {
 		for range 10 {
 			<-progress
 		}
-		p.set(o)
+		p.Set(o)
 		awaitAway(t, ctx, log)
 		if i >= 4 {
-			p.cut()
+			p.Cut()
 		}
-		p.set(none)
+		p.Set(outage.None)
 	}
 	wg.Wait()
 	for w := range writers {
@@ -229,11 +234,11 @@ func TestALostAcknowledgementStoresOnce(t *testing.T) {
 			_, err := log.Append(t.Context(), id, eventstore.NoStream, events(1)...)
 			require.NoError(t, err)
 			stored := storedBehind(t, p, id)
-			p.set(deafened)
+			p.Set(outage.Deaf)
 			go func() {
 				<-stored
-				p.cut()
-				p.set(none)
+				p.Cut()
+				p.Set(outage.None)
 			}()
 			batch := events(2)
 			appended, err := log.Append(t.Context(), id, expected, batch...)
@@ -250,12 +255,7 @@ func TestALostAcknowledgementStoresOnce(t *testing.T) {
 	}
 }
 
-func openDirect(t *testing.T, address string) *Log {
-	log, err := Open("esdb://"+address+"?tls=false", slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, log.Close()) })
-	return log
-}
+func openDirect(t *testing.T, address string) *Log { return openAt(t, address, defaultPace) }
 
 // A read that is cut goes on where it was, both ways.
 func TestReadsGoOnAfterACut(t *testing.T) {
@@ -300,7 +300,7 @@ func TestReadsGoOnAfterACut(t *testing.T) {
 				}
 				require.EqualValues(t, revision, r.Revision, "%s %+v", name, opt)
 				if i == 1000 {
-					p.cut()
+					p.Cut()
 				}
 				i++
 			}
@@ -313,8 +313,8 @@ func TestReadsGoOnAfterACut(t *testing.T) {
 func TestCallersShareOneConnection(t *testing.T) {
 	log, p := openThrough(t)
 	require.NoError(t, log.Ping(t.Context()))
-	before := p.connections()
-	p.cut()
+	before := p.Connections()
+	p.Cut()
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
@@ -324,7 +324,7 @@ func TestCallersShareOneConnection(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	require.LessOrEqual(t, p.connections()-before, 2, "50 callers")
+	require.LessOrEqual(t, p.Connections()-before, 2, "50 callers")
 }
 
 // The supervision knows that a call has done asking for its connection by the
@@ -376,8 +376,8 @@ func TestTheClientIsTheOneThatIsSupervised(t *testing.T) {
 	}
 
 	stored := storedBehind(t, p, "asking-1")
-	p.set(deafened)
-	go func() { <-stored; p.cut() }()
+	p.Set(outage.Deaf)
+	go func() { <-stored; p.Cut() }()
 	ended := make(chan error, 1)
 	_, err = call(t.Context(), log, g, func(ctx context.Context, c *es.Client) (struct{}, error) {
 		err := appendOne(ctx, c)
@@ -390,8 +390,8 @@ func TestTheClientIsTheOneThatIsSupervised(t *testing.T) {
 
 // storedBehind returns a channel that closes when something more is stored in
 // a stream, seen past the proxy.
-func storedBehind(t *testing.T, p *proxy, id eventstore.StreamID) <-chan struct{} {
-	direct := openDirect(t, p.target)
+func storedBehind(t *testing.T, p *outage.Proxy, id eventstore.StreamID) <-chan struct{} {
+	direct := openDirect(t, p.Target())
 	listening, stored := make(chan struct{}), make(chan struct{})
 	go func() {
 		for m, err := range direct.Subscribe(t.Context(), eventstore.EndPosition, eventstore.Filter{StreamPrefixes: []string{string(id)}}) {
@@ -413,7 +413,7 @@ func storedBehind(t *testing.T, p *proxy, id eventstore.StreamID) <-chan struct{
 func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 	log, p := openThrough(t)
 	require.NoError(t, log.Ping(t.Context()))
-	p.set(hung)
+	p.Set(outage.Hung)
 	ends := make(chan error, len(everyCall))
 	for _, call := range everyCall {
 		go func() { ends <- call(t.Context(), log) }()

@@ -2,6 +2,7 @@ package logtest
 
 import (
 	"bytes"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,6 +18,7 @@ var appendCases = []Case{
 	{"append/stored as given", "Positions and reads: recorded metadata, ids, created", storedAsGiven},
 	{"append/positions increase", "Positions and reads: strictly increasing, success carries that of the last event", positionsIncrease},
 	{"append/at most 1 MiB", "Append: at most 1 MiB per call, data + metadata + 2 × type length", sizeLimit},
+	{"append/names of streams", "Append: a stream's name is any text", namesOfStreams},
 	{"append/nonsense is refused", "Append: empty type, nil id", nonsense},
 }
 
@@ -110,6 +112,22 @@ func sizeLimit(f *fixture) {
 	stored := f.read(s, 0, eventstore.ReadOptions{})
 	require.Equal(f.t, ids(events), recordedIDs(stored))
 	require.True(f.t, bytes.Equal(events[2].Data, stored[2].Data))
+}
+
+// namesOfStreams tells apart what a server might take for the same.
+func namesOfStreams(f *fixture) {
+	suffixes := []string{"a", "A", "ä", "a\u0308", "a b", "a/b?c=d&e#f", "a%20b", "a@1", "'a'", "🐑", strings.Repeat("long", 50)}
+	for i, suffix := range suffixes {
+		s := eventstore.StreamID(f.prefix() + suffix)
+		f.append(s, eventstore.NoStream, f.events(i+1)...)
+		f.refused(s, eventstore.NoStream, eventstore.At(eventstore.Revision(i)), f.events(1)...)
+	}
+	for i, suffix := range suffixes {
+		stored := f.read(eventstore.StreamID(f.prefix()+suffix), 0, eventstore.ReadOptions{})
+		require.Len(f.t, stored, i+1, suffix)
+		require.EqualValues(f.t, f.prefix()+suffix, stored[0].Stream)
+	}
+	require.Len(f.t, f.follow(f.ctx, 0, f.mine()).events(len(suffixes)*(len(suffixes)+1)/2), len(suffixes)*(len(suffixes)+1)/2)
 }
 
 func nonsense(f *fixture) {

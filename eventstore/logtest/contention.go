@@ -3,6 +3,7 @@ package logtest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +20,7 @@ var contextCases = []Case{
 var contentionCases = []Case{
 	{"contention/exact revisions", "Append: expected revision, many writers of one stream", contended},
 	{"contention/any", "Append: any, many writers of one stream", contendedAny},
+	{"contention/no stream", "Append: no_stream, of many that make one stream one does", contendedStart},
 	{"contention/one append sent by many", "Append, idempotence: the same call at once", sameAppend},
 }
 
@@ -88,6 +90,30 @@ func contendedAny(f *fixture) {
 		return nil
 	})
 	f.complete(s)
+}
+
+// contendedStart has writers make the same streams: what claims a name.
+func contendedStart(f *fixture) {
+	for range each {
+		s := f.stream()
+		claims := make([][]eventstore.Event, writers)
+		won := make([]bool, writers)
+		for w := range claims {
+			claims[w] = f.events(1 + w%2)
+		}
+		f.race(func(writer int) error {
+			_, err := f.log.Append(f.ctx, s, eventstore.NoStream, claims[writer]...)
+			won[writer] = err == nil
+			if eventstore.IsWrongVersion(err) {
+				return nil
+			}
+			return err
+		})
+		winner := slices.Index(won, true)
+		require.NotEqual(f.t, -1, winner)
+		require.NotContains(f.t, won[winner+1:], true)
+		require.Equal(f.t, ids(claims[winner]), recordedIDs(f.read(s, 0, eventstore.ReadOptions{})))
+	}
 }
 
 func sameAppend(f *fixture) {

@@ -1,7 +1,9 @@
 // Package logtest holds the conformance suite that every implementation of the
 // log's port passes, and a wrapper that makes any log fail on purpose. It knows
 // no implementation: Run is given one, and may be given a server that others
-// are writing to, since each case names streams of its own.
+// are writing to, since each case names streams of its own. Of the node contract
+// it shows what the port reaches; links, soft deletes, persistent subscriptions
+// and what servers answer worse than the contract are the node's own tests'.
 package logtest
 
 import (

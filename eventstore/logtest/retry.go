@@ -12,7 +12,7 @@ var retryCases = []Case{
 	{"retry/ids that differ", "Append, idempotence: otherwise wrong version", retryDiffers},
 	{"retry/a known id at the current revision", "Append, idempotence: expected = current with a known id is a new event", knownIDAtCurrent},
 	{"retry/any and exists", "Append, idempotence: any and stream_exists, the first id decides", retryByID},
-	{"retry/any, known and unknown ids", "Append, idempotence: known → all must be known, in that order", retryMixed},
+	{"retry/any, known and unknown ids", "Append, idempotence: known → all must be known in that stream", retryMixed},
 	{"retry/an id of another stream", "Append, idempotence: an id known only from another stream is new", idElsewhere},
 }
 

@@ -15,6 +15,11 @@ var subscribeCases = []Case{
 	{"subscribe/all", "Subscriptions: start includes event 0", subscribeAll},
 	{"subscribe/prefixes", "Subscriptions: $all filters, prefix on stream", prefixes},
 	{"subscribe/checkpoints", "Subscriptions: checkpoints, always a real event's position", checkpoints},
+	{"subscribe/checkpoints while live", "Subscriptions: checkpoints while catching up and while live", liveCheckpoints},
+	{"subscribe/beyond the end", "Positions and reads: beyond the end a subscription is confirmed and caught up", subscribeBeyond},
+	{"subscribe/no event's position", "Positions and reads: a $all position inside the log that is no record's", subscribeNowhere},
+	{"subscribe/slow readers", "port: a reader that is slow holds up only itself", slowReader},
+	{"subscribe/expired events", "Metadata: hidden events are hidden from stream reads, not from $all", subscribeExpired},
 	{"subscribe/resumed anywhere", "Subscriptions: from is exclusive, each once and in order", resumedAnywhere},
 	{"subscribe/each once, in order", "Subscriptions: catch-up turns live without a gap", eachOnce},
 	{"subscribe/ends with its context", "Subscriptions: until cancelled", endsWithContext},
@@ -94,6 +99,74 @@ func checkpoints(f *fixture) {
 	f.append(quiet, eventstore.At(1), f.events(1)...)
 	all := f.read(quiet, 0, eventstore.ReadOptions{})
 	require.Equal(f.t, all, append(before, f.follow(f.ctx, at, filter).events(3-len(before))...))
+}
+
+// liveCheckpoints lets many events pass after the subscription has caught up.
+func liveCheckpoints(f *fixture) {
+	noise, quiet := f.stream(), eventstore.StreamID(f.prefix()+"quiet")
+	start := f.append(noise, eventstore.NoStream, f.events(1)...)
+	filter := eventstore.Filter{StreamPrefixes: []string{string(quiet)}}
+	sub := f.follow(f.ctx, start.Position, filter)
+	require.Empty(f.t, sub.untilLive())
+	for i := range 15 {
+		f.append(noise, eventstore.Expected(i*100), f.events(100)...)
+	}
+	at := eventstore.Position(0)
+	for second := f.read(noise, 1, eventstore.ReadOptions{Limit: 1})[0]; at < second.Position; {
+		m := sub.message()
+		require.Nil(f.t, m.Event)
+		require.True(f.t, m.CaughtUp || m.Checkpoint > at, "checkpoints increase")
+		at = max(at, m.Checkpoint)
+	}
+	f.append(quiet, eventstore.NoStream, f.events(2)...)
+	require.Equal(f.t, f.read(quiet, 0, eventstore.ReadOptions{}), f.follow(f.ctx, at, filter).events(2))
+}
+
+func subscribeBeyond(f *fixture) {
+	a := f.append(f.stream(), eventstore.NoStream, f.events(1)...)
+	require.Empty(f.t, f.follow(f.ctx, a.Position+1<<40, f.mine()).untilLive())
+}
+
+// subscribeNowhere begins just behind an event, where none is.
+func subscribeNowhere(f *fixture) {
+	s := f.stream()
+	a := f.append(s, eventstore.NoStream, f.events(1)...)
+	f.append(s, eventstore.At(0), f.events(1)...)
+	sub := f.follow(f.ctx, a.Position+1, f.mine())
+	for {
+		m, err, more := sub.next()
+		require.True(f.t, more)
+		if err != nil {
+			require.NotErrorIs(f.t, err, eventstore.ErrUnavailable)
+			return
+		}
+		require.Nil(f.t, m.Event, "an event after a position that is none")
+	}
+}
+
+// slowReader leaves a subscription alone while others go on, and reads it then.
+func slowReader(f *fixture) {
+	const n = 2000
+	s := f.stream()
+	first := f.append(s, eventstore.NoStream, f.events(1)...)
+	slow, quick := f.follow(f.ctx, first.Position, f.mine()), f.follow(f.ctx, first.Position, f.mine())
+	require.Empty(f.t, slow.untilLive())
+	require.Empty(f.t, quick.untilLive())
+	for i := range n / 100 {
+		f.append(s, eventstore.Expected(i*100), f.events(100)...)
+	}
+	want := f.read(s, 1, eventstore.ReadOptions{})
+	require.Len(f.t, want, n)
+	require.Equal(f.t, want, quick.events(n))
+	require.Equal(f.t, want, slow.events(n))
+}
+
+func subscribeExpired(f *fixture) {
+	s := f.stream()
+	require.NoError(f.t, f.log.SetMetadata(f.ctx, s, eventstore.StreamMetadata{MaxCount: 1}))
+	f.append(s, eventstore.NoStream, f.events(3)...)
+	require.Len(f.t, f.read(s, 0, eventstore.ReadOptions{}), 1)
+	require.Equal(f.t, []eventstore.Revision{0, 1, 2}, revisions(f.follow(f.ctx, 0, f.mine()).events(3)))
 }
 
 func resumedAnywhere(f *fixture) {

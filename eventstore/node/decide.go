@@ -137,13 +137,16 @@ func (w *writer) compare(r *request, h head) (retry *outcome, fits bool, err err
 }
 
 // compareRecent decides by the first event's id: unknown, and everything is
-// new; known, and all must be.
+// new; known, and all must be, in the order in which they are stored.
 func (w *writer) compareRecent(r *request) (retry *outcome, fits bool, err error) {
 	var last place
 	for i, e := range r.events {
 		at, known := w.ids.get(eventKey{e.id, r.stream})
 		if !known {
 			return nil, i == 0, nil
+		}
+		if i > 0 && at.revision <= last.revision {
+			return nil, false, nil
 		}
 		last = at
 	}

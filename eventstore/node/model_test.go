@@ -44,12 +44,15 @@ func (m *modelStream) append(expected int64, ids []uuid.UUID) outcome {
 		return wrong
 	case expected == expectAny || expected == expectExists:
 		if len(ids) > 0 && slices.Contains(m.ids, ids[0]) {
+			last := -1
 			for _, id := range ids {
-				if !slices.Contains(m.ids, id) {
+				at := slices.Index(m.ids, id)
+				if at <= last {
 					return wrong
 				}
+				last = at
 			}
-			return outcome{current: int64(slices.Index(m.ids, ids[len(ids)-1]))}
+			return outcome{current: int64(last)}
 		}
 	case expected > m.last():
 		return wrong

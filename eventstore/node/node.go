@@ -91,7 +91,7 @@ func Open(o Options) (*Node, error) {
 }
 
 func (n *Node) start() error {
-	last, err := n.store.lastRecord()
+	end, err := n.store.end()
 	if err != nil {
 		return err
 	}
@@ -99,8 +99,8 @@ func (n *Node) start() error {
 	if err != nil {
 		return err
 	}
-	n.tail = newTail(last.position)
-	n.writer = newWriter(n.store, n.tail, last, known, n.now, n.fail, n.failed)
+	n.tail = newTail(end.position)
+	n.writer = newWriter(n.store, n.tail, end, known, n.now, n.fail, n.failed)
 	n.grpc, n.mixed = n.newServer(), n.newServer()
 	n.http = n.newHTTP()
 	return nil

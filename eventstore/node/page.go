@@ -1,6 +1,9 @@
 package node
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Bounds of what is read at once: nothing of the store is held open while a
 // page is sent.
@@ -27,6 +30,7 @@ func (p *page) full(limit int) bool {
 }
 
 // forwards reads at most limit visible events of a stream from a revision up.
+// Revisions have no gap but where they begin, if that was scavenged.
 func (s *store) forwards(stream string, v view, from, within uint64, limit int) (p page, err error) {
 	from = max(from, uint64(max(v.first, 0)))
 	if from > uint64(v.last) || v.last < 0 {
@@ -37,12 +41,19 @@ func (s *store) forwards(stream string, v view, from, within uint64, limit int) 
 		return page{}, err
 	}
 	defer entries.closeInto(&err)
+	next := from
 	for ok := entries.first(); ok; ok = entries.next() {
 		revision, position := entries.entry()
 		if p.full(limit) {
 			p.next = revision
 			return p, nil
 		}
+		if revision != next {
+			if err := s.skipped(stream, next, revision); err != nil {
+				return page{}, err
+			}
+		}
+		next = revision + 1
 		if err := s.see(&p, stream, v, revision, position); err != nil {
 			return page{}, err
 		}
@@ -57,7 +68,8 @@ func (s *store) backwards(stream string, v view, from, within uint64, limit int)
 	if v.last < 0 {
 		return page{end: true}, nil
 	}
-	entries, err := s.index(stream, uint64(max(v.first, 0)), min(from, uint64(v.last)), within)
+	lowest, next, seen := uint64(max(v.first, 0)), min(from, uint64(v.last)), false
+	entries, err := s.index(stream, lowest, next, within)
 	if err != nil {
 		return page{}, err
 	}
@@ -68,17 +80,24 @@ func (s *store) backwards(stream string, v view, from, within uint64, limit int)
 			p.next = revision
 			return p, nil
 		}
+		if revision != next {
+			return page{}, s.skipped(stream, next, math.MaxUint64)
+		}
 		if err := s.see(&p, stream, v, revision, position); err != nil {
 			return page{}, err
 		}
+		next, seen = next-1, true
 	}
 	p.end = true
-	return p, nil
+	if lowestSeen := next + 1; seen && lowestSeen > lowest { // what is below must have been scavenged
+		err = s.skipped(stream, next, lowestSeen)
+	}
+	return p, err
 }
 
 func (s *store) see(p *page, stream string, v view, revision, position uint64) error {
-	r, err := s.event(stream, revision, position)
-	if err == nil && !v.hides(&r) {
+	r, ok, err := s.event(stream, revision, position)
+	if err == nil && ok && !v.hides(&r) {
 		p.add(r)
 	}
 	return err

@@ -11,12 +11,16 @@ func (r *reader) readAll() error {
 	return r.allUp()
 }
 
-// checkPosition refuses a position inside the log where no record is.
+// checkPosition refuses a position inside the log where no record is, nor may
+// have been.
 func (r *reader) checkPosition() error {
 	if r.from.kind != fromExactly || r.from.at == 0 || r.from.at > r.within {
 		return nil
 	}
 	_, ok, err := r.store.at(r.from.at)
+	if err == nil && !ok {
+		ok, err = r.store.wasScavenged(r.from.at)
+	}
 	if err == nil && !ok {
 		err = invalid("no event is at position %d", r.from.at)
 	}

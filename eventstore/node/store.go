@@ -4,10 +4,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -16,8 +16,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// formatVersion is written when a log is made and checked when it is opened.
-const formatVersion = 1
+// The format versions: one is written when a log is made and checked when it
+// is opened. A log that was scavenged has keys, and lacks records, as a program
+// of the first version does not expect.
+const (
+	formatWhole     = "1"
+	formatScavenged = "2"
+)
 
 // The errors of Open that a person can mend.
 var (
@@ -28,8 +33,9 @@ var (
 // store is the log on disk. Positions and revisions that it is asked for may
 // not be synced yet: callers bound what they show by what is.
 type store struct {
-	db   *pebble.DB
-	lock *pebble.Lock
+	db        *pebble.DB
+	lock      io.Closer
+	scavenged atomic.Bool // ever
 }
 
 // openStore opens the log in a folder, or makes it. fatal is told, from any
@@ -52,7 +58,7 @@ func openStore(dir string, fs vfs.FS, logger *slog.Logger, fatal func(error)) (*
 		return nil, errors.Join(fmt.Errorf("open the log in %s: %w", dir, err), lock.Close())
 	}
 	s := &store{db: db, lock: lock}
-	if err := s.checkFormat(dir); err != nil {
+	if err := s.checkFormat(dir, s.writeFormat); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
@@ -81,22 +87,26 @@ func pebbleOptions(fs vfs.FS, log *pebbleLog) *pebble.Options {
 	}
 }
 
-// checkFormat writes the format version into an empty log and compares it in
-// any other.
-func (s *store) checkFormat(dir string) error {
+// checkFormat compares the log's format version; of a log without one it has
+// made one.
+func (s *store) checkFormat(dir string, without func(dir string) error) error {
 	value, err := s.value(formatKey)
 	if err != nil {
 		return fmt.Errorf("format version in %s: %w", dir, err)
 	}
-	if value == nil {
-		return s.writeFormat(dir)
+	switch string(value) {
+	case "":
+		return without(dir)
+	case formatWhole:
+		return nil
+	case formatScavenged:
+		s.scavenged.Store(true)
+		return nil
 	}
-	if want := strconv.Itoa(formatVersion); string(value) != want {
-		return fmt.Errorf("%w: %s has format version %s, this program reads %s", ErrWrongFormat, dir, value, want)
-	}
-	return nil
+	return fmt.Errorf("%w: %s has format version %q, this program reads %s and %s", ErrWrongFormat, dir, value, formatWhole, formatScavenged)
 }
 
+// writeFormat makes an empty log one of ours.
 func (s *store) writeFormat(dir string) error {
 	it, err := s.db.NewIter(nil)
 	if err != nil {
@@ -107,9 +117,13 @@ func (s *store) writeFormat(dir string) error {
 		return fmt.Errorf("open the log in %s: %w", dir, err)
 	}
 	if used {
-		return fmt.Errorf("%w: %s holds something else", ErrWrongFormat, dir)
+		return holdsSomethingElse(dir)
 	}
-	return s.db.Set(formatKey, []byte(strconv.Itoa(formatVersion)), pebble.Sync)
+	return s.db.Set(formatKey, []byte(formatWhole), pebble.Sync)
+}
+
+func holdsSomethingElse(dir string) error {
+	return fmt.Errorf("%w: %s holds something else", ErrWrongFormat, dir)
 }
 
 func (s *store) close() error {
@@ -165,18 +179,19 @@ func (s *store) at(position uint64) (r record, ok bool, err error) {
 	return r, err == nil, errors.Join(err, closer.Close())
 }
 
-// event reads a record that the stream index names.
-func (s *store) event(stream string, revision, position uint64) (record, error) {
-	r, ok, err := s.at(position)
+// event reads a record that the stream index named; ok is false where it was
+// scavenged since.
+func (s *store) event(stream string, revision, position uint64) (r record, ok bool, err error) {
+	r, ok, err = s.at(position)
 	switch {
 	case err != nil:
-		return record{}, err
+		return record{}, false, err
 	case !ok:
-		return record{}, damaged(position, fmt.Sprintf("%s@%d is missing", stream, revision))
+		return record{}, false, s.missing(stream, revision, position)
 	case r.stream != stream || r.revision != revision:
-		return record{}, damaged(position, fmt.Sprintf("it is not %s@%d", stream, revision))
+		return record{}, false, damaged(position, fmt.Sprintf("it is not %s@%d", stream, revision))
 	}
-	return r, nil
+	return r, true, nil
 }
 
 // find reads the event at a revision of a stream, if it is there and not
@@ -186,17 +201,32 @@ func (s *store) find(stream string, revision, limit uint64) (r record, ok bool, 
 	if err != nil || value == nil {
 		return record{}, false, err
 	}
+	if len(value) != indexLen {
+		return record{}, false, badEntry(value)
+	}
 	position := binary.BigEndian.Uint64(value)
 	if position > limit {
 		return record{}, false, nil
 	}
-	r, err = s.event(stream, revision, position)
-	return r, err == nil, err
+	return s.event(stream, revision, position)
 }
 
 // last is the revision and position of a stream's last event that is not
-// behind limit; a revision of -1 if there is none.
+// behind limit; a revision of -1 if there is none. The event itself may have
+// been scavenged: a stream goes on where it was.
 func (s *store) last(stream string, limit uint64) (revision int64, position uint64, err error) {
+	revision, position, err = s.lastEntry(stream, limit)
+	if err != nil || revision >= 0 {
+		return revision, position, err
+	}
+	c, ok, err := s.cut(stream)
+	if err != nil || !ok {
+		return -1, 0, err
+	}
+	return int64(c.revision), c.position, nil
+}
+
+func (s *store) lastEntry(stream string, limit uint64) (revision int64, position uint64, err error) {
 	entries, err := s.index(stream, 0, tombstoneRevision, limit)
 	if err != nil {
 		return 0, 0, err
@@ -242,7 +272,7 @@ func (s *store) latest(n int) (latest []record, err error) {
 
 // log iterates over the log from one position to another, both inclusive.
 func (s *store) log(from, to uint64) (*pebble.Iterator, error) {
-	upper := logEnd
+	upper := afterLog
 	if to < ^uint64(0) {
 		upper = logKey(to + 1)
 	}
@@ -297,10 +327,14 @@ func (e *entries) within() bool {
 func (e *entries) entry() (revision, position uint64) {
 	value := e.it.Value()
 	if len(value) != indexLen {
-		e.err = fmt.Errorf("%w: an index entry has %d bytes", errDamaged, len(value))
+		e.err = badEntry(value)
 		return 0, 0
 	}
 	return revisionOfKey(e.it.Key()), binary.BigEndian.Uint64(value)
+}
+
+func badEntry(value []byte) error {
+	return fmt.Errorf("%w: an index entry has %d bytes", errDamaged, len(value))
 }
 
 // closeInto ends the iteration and joins whatever failed in it to err.

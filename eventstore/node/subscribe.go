@@ -161,6 +161,9 @@ func (c *cursor) catchUp() error {
 			if records, err = c.older(); err != nil {
 				return err
 			}
+			if len(records) == 0 {
+				continue
+			}
 		case len(records) == 0:
 			return c.goLive()
 		}
@@ -173,11 +176,16 @@ func (c *cursor) catchUp() error {
 	}
 }
 
-// older reads what the tail does not reach back to.
+// older reads what the tail does not reach back to. Where all of that was
+// scavenged there is nothing to consider, up to the end.
 func (c *cursor) older() ([]record, error) {
-	p, err := c.store.logForwards(c.at+1, c.tail.end(), pageRecords)
+	end := c.tail.end()
+	p, err := c.store.logForwards(c.at+1, end, pageRecords)
 	if err == nil && len(p.records) == 0 {
-		err = damaged(c.at, "nothing follows it")
+		if !c.store.scavenged.Load() {
+			return nil, damaged(c.at, "nothing follows it")
+		}
+		c.at = end
 	}
 	return p.records, err
 }

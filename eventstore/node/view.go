@@ -12,20 +12,27 @@ func (s *store) head(stream string, limit uint64) (head, error) {
 	return head{last: last, position: position, meta: meta}, err
 }
 
-// meta is what a stream's metadata said within limit.
+// meta is what a stream's metadata said within limit. Of what is scavenged
+// while it is looked for, there is a later one; or the stream is tombstoned,
+// and its metadata does not matter.
 func (s *store) meta(stream string, limit uint64) (streamMeta, error) {
 	if isMetaStream(stream) {
 		return metaOfMetaStreams, nil
 	}
-	last, position, err := s.last(metaPrefix+stream, limit)
-	if err != nil || last < 0 {
-		return streamMeta{}, err
+	for range 2 {
+		last, position, err := s.last(metaPrefix+stream, limit)
+		if err != nil || last < 0 {
+			return streamMeta{}, err
+		}
+		r, ok, err := s.event(metaPrefix+stream, uint64(last), position)
+		if err != nil {
+			return streamMeta{}, err
+		}
+		if ok {
+			return parseMeta(r.data), nil
+		}
 	}
-	r, err := s.event(metaPrefix+stream, uint64(last), position)
-	if err != nil {
-		return streamMeta{}, err
-	}
-	return parseMeta(r.data), nil
+	return streamMeta{exists: true}, nil
 }
 
 func metaOf(stream, data string) streamMeta {

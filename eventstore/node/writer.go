@@ -72,19 +72,16 @@ type answer struct {
 	out outcome
 }
 
-func newWriter(s *store, t *tail, last record, known []record, now func() time.Time, fail func(error), broken <-chan struct{}) *writer {
+func newWriter(s *store, t *tail, end logEnd, known []record, now func() time.Time, fail func(error), broken <-chan struct{}) *writer {
 	w := &writer{
 		store: s, tail: t, fail: fail, now: now,
 		wake:    make(chan struct{}, 1),
-		next:    1,
-		created: last.created,
+		next:    end.next,
+		created: end.created,
 		heads:   newRecent[string, head](knownHeads),
 		ids:     newRecent[eventKey, place](knownIDs),
 		groups:  make(chan *group, unsynced),
 		broken:  broken,
-	}
-	if last.position > 0 {
-		w.next = last.position + uint64(last.size())
 	}
 	for _, r := range known {
 		w.ids.put(eventKey{r.id, r.stream}, place{r.revision, r.position})

@@ -346,7 +346,7 @@ function speak(socket, head, onText, onClose) {
         take(next)
       }
     } catch (err) {
-      say('error', { why: err.stack })
+      say('error', { why: err.message })
       const code = Buffer.alloc(2)
       code.writeUInt16BE(err.close ?? 1011)
       close(code)

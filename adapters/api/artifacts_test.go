@@ -1,0 +1,138 @@
+package api_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// accepts says what kind of answer a caller would have.
+func accepts(kinds string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set("Accept", kinds) }
+}
+
+const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
+
+func TestChangelog(t *testing.T) {
+	a := newArena(t)
+	answered := a.anyone().do(http.MethodGet, "/changelog", nil).is(http.StatusOK)
+	require.Equal(t, "application/json", answered.header.Get("Content-Type"))
+	require.Contains(t, answered.header.Values("Vary"), "Accept")
+	page, err := os.ReadFile("../../docs/CHANGELOG.md")
+	require.NoError(t, err)
+	var dates, changes []string
+	for _, e := range answered.json["entries"].([]any) {
+		entry := e.(map[string]any)
+		dates = append(dates, entry["date"].(string))
+		require.NotEmpty(t, entry["changes"])
+		for _, c := range entry["changes"].([]any) {
+			changes = append(changes, c.(string))
+		}
+	}
+	for i := 1; i < len(dates); i++ {
+		require.Less(t, dates[i], dates[i-1], "newest first")
+	}
+	require.Subset(t, dates, []string{"2026-09-06", "2026-08-23", "2026-08-22"}, "those of the specification")
+	require.Len(t, dates, strings.Count("\n"+string(page), "\n## "))
+	require.Len(t, changes, strings.Count("\n"+string(page), "\n- "))
+
+	for kinds, want := range map[string]string{
+		"": "application/json", "*/*": "application/json", "application/json": "application/json", "text/html;q=0.5, application/json": "application/json",
+		browser: "text/html; charset=utf-8", "text/html": "text/html; charset=utf-8", "application/json;q=0.1, TEXT/HTML": "text/html; charset=utf-8",
+	} {
+		got := a.anyone().do(http.MethodGet, "/changelog", nil, accepts(kinds)).is(http.StatusOK)
+		require.Equal(t, want, got.header.Get("Content-Type"), kinds)
+	}
+	html := a.anyone().do(http.MethodGet, "/changelog", nil, accepts(browser)).is(http.StatusOK)
+	for _, date := range dates {
+		require.Contains(t, string(html.body), `<h2 id="`+date+`">`)
+	}
+	require.Less(t, strings.Index(string(html.body), dates[0]), strings.Index(string(html.body), dates[1]))
+	selfContained(t, html)
+}
+
+// selfContained requires that a page runs nothing, asks nothing of anyone, and
+// is shown by nobody else.
+func selfContained(t *testing.T, page *answer) {
+	t.Helper()
+	html := string(page.body)
+	style := regexp.MustCompile(`(?s)<style>(.*?)</style>`).FindStringSubmatch(html)
+	require.Len(t, style, 2)
+	sum := sha256.Sum256([]byte(style[1]))
+	require.Equal(t,
+		"default-src 'none'; style-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+		page.header.Get("Content-Security-Policy"))
+	require.NotContains(t, html, "<script")
+	require.NotContains(t, html, " style=")
+	require.NotContains(t, html, " src=")
+	require.NotContains(t, html, "url(")
+	require.NotContains(t, html, "@import")
+	for _, link := range regexp.MustCompile(`href="([^"]*)"`).FindAllStringSubmatch(html, -1) {
+		require.Regexp(t, `^[#/][^/]?`, link[1], "another host")
+	}
+	require.Equal(t, "nosniff", page.header.Get("X-Content-Type-Options"))
+}
+
+func TestReference(t *testing.T) {
+	a := newArena(t)
+	page := a.anyone().do(http.MethodGet, "/docs/api", nil, accepts(browser)).is(http.StatusOK)
+	require.Equal(t, "text/html; charset=utf-8", page.header.Get("Content-Type"))
+	selfContained(t, page)
+	html := string(page.body)
+	anchors := map[string]bool{}
+	for _, id := range regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(html, -1) {
+		require.False(t, anchors[id[1]], "the anchor %s is there twice", id[1])
+		anchors[id[1]] = true
+	}
+	for _, link := range regexp.MustCompile(`href="#([^"]+)"`).FindAllStringSubmatch(html, -1) {
+		require.True(t, anchors[link[1]], "a link to #%s leads nowhere", link[1])
+	}
+	c := contractOf(t, a.server)
+	for _, id := range c.ids() {
+		require.True(t, anchors[id], id)
+	}
+	for _, schema := range []string{"GameView", "DecisionRequest", "MatchEvent", "TurnAction", "Problem"} {
+		require.True(t, anchors["schema-"+schema], schema)
+	}
+	require.NotContains(t, html, "ZgotmplZ", "what a template refuses to write")
+}
+
+func TestLlms(t *testing.T) {
+	a := newArena(t)
+	text := a.anyone().do(http.MethodGet, "/llms.txt", nil).is(http.StatusOK)
+	require.Equal(t, "text/markdown; charset=utf-8", text.header.Get("Content-Type"))
+	lines := strings.Split(string(text.body), "\n")
+	require.Equal(t, "# Hex Arena", lines[0])
+	require.Regexp(t, `^> \S.*\.$`, lines[2])
+	links := regexp.MustCompile(`\]\(https://arena\.example([^)]+)\)`).FindAllStringSubmatch(string(text.body), -1)
+	require.NotEmpty(t, links)
+	for _, l := range links {
+		a.anyone().do(http.MethodGet, l[1], nil).is(http.StatusOK)
+	}
+}
+
+// What does not change is asked for again in few bytes.
+func TestDocumentsHaveTags(t *testing.T) {
+	a := newArena(t)
+	for _, path := range []string{"/openapi.json", "/docs/api", "/llms.txt", "/changelog"} {
+		first := a.anyone().do(http.MethodGet, path, nil).is(http.StatusOK)
+		tag := first.header.Get("ETag")
+		require.NotEmpty(t, tag)
+		require.Equal(t, "no-cache", first.header.Get("Cache-Control"))
+		require.Equal(t, tag, newArena(t).anyone().do(http.MethodGet, path, nil).header.Get("ETag"), "the same at every start")
+		for _, known := range []string{tag, strings.TrimPrefix(tag, "W/"), `"x", ` + tag, "*"} {
+			again := a.anyone().do(http.MethodGet, path, nil, func(r *http.Request) { r.Header.Set("If-None-Match", known) }).is(http.StatusNotModified)
+			require.Empty(t, again.body)
+			require.Equal(t, tag, again.header.Get("ETag"))
+		}
+		a.anyone().do(http.MethodGet, path, nil, func(r *http.Request) { r.Header.Set("If-None-Match", `"x"`) }).is(http.StatusOK)
+	}
+	page := a.anyone().do(http.MethodGet, "/changelog", nil, accepts(browser))
+	require.NotEqual(t, a.anyone().do(http.MethodGet, "/changelog", nil).header.Get("ETag"), page.header.Get("ETag"))
+}

@@ -1,0 +1,174 @@
+package api_test
+
+import (
+	"crypto/ed25519"
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/adapters/api"
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
+	"hexarena/domain/owner"
+	"hexarena/projections/arenatest"
+)
+
+// rivals are two owners with bots of theirs at one table, each with a key that
+// has every scope.
+type rivals struct {
+	*arena
+	play     *arenatest.Arena
+	ada, bob *client
+	bots     []string // ada's first, then three of bob's
+}
+
+func newRivals(t *testing.T, edit ...func(*api.Options)) *rivals {
+	t.Helper()
+	a := newArena(t, edit...)
+	r := &rivals{arena: a, play: arenatest.New(t, a.log, 3)}
+	enter := func(name string) *client {
+		public, private, err := ed25519.GenerateKey(nil)
+		require.NoError(t, err)
+		r.play.Own(name, owner.SignedUp{OwnerID: name}, owner.APIKeyRegistered{KeyID: name + "'s key", Name: "k", PublicKey: public, Scopes: owner.AllScopes()})
+		return &client{arena: a, keyID: name + "'s key", key: private}
+	}
+	r.ada, r.bob = enter("ada"), enter("bob")
+	r.bots = append(r.play.Register("ada", ladder.Standard, "Ann"), r.play.Register("bob", ladder.Standard, "Bea", "Cat", "Dot")...)
+	require.NoError(t, a.Wait(t.Context(), 0))
+	return r
+}
+
+func (r *rivals) log(c *client, bot string, g *arenatest.Game, query string) *answer {
+	r.t.Helper()
+	return c.do(http.MethodGet, "/bots/"+bot+"/matches/"+g.MatchID+"/decisions"+query, nil)
+}
+
+// decided are the decisions of a log.
+func (a *answer) decided() []map[string]any {
+	a.t.Helper()
+	a.is(http.StatusOK)
+	list := []map[string]any{}
+	for _, d := range a.json["decisions"].([]any) {
+		list = append(list, d.(map[string]any))
+	}
+	return list
+}
+
+func TestDecisionLog(t *testing.T) {
+	r := newRivals(t)
+	g := r.play.Complete(ladder.Standard, r.bots...)
+	r.read.sync()
+
+	var asked, struck int
+	seat := g.State.Started.Seats
+	for i, s := range seat {
+		who := r.ada
+		if s.OwnerID == "bob" {
+			who = r.bob
+		}
+		for _, d := range r.log(who, s.BotID, g, "").decided() {
+			request := d["request"].(map[string]any)
+			require.Equal(t, float64(i), request["seat"])
+			require.Equal(t, d["id"], request["id"])
+			require.Equal(t, d["kind"], request["kind"])
+			require.Equal(t, g.MatchID, request["matchId"])
+			require.Equal(t, 5000.0, request["deadlineMs"])
+			require.Equal(t, float64(i), request["view"].(map[string]any)["seat"])
+			require.NotNil(t, d["played"])
+			asked++
+			if d["outcome"] != "played" {
+				struck++
+				continue
+			}
+			var answer map[string]any
+			require.NoError(t, json.Unmarshal([]byte(d["answer"].(string)), &answer))
+			require.Equal(t, d["played"], answer["action"])
+		}
+	}
+	closed, failed := 0, 0
+	for _, e := range g.Events {
+		switch e := e.(type) {
+		case match.ActionPlayed:
+			if e.ElapsedMs != nil {
+				closed++
+			}
+		case match.DecisionTimedOut, match.AnswerRejected:
+			closed++
+			failed++
+		}
+	}
+	require.Equal(t, closed, asked)
+	require.Equal(t, failed, struck)
+	require.NotZero(t, failed)
+}
+
+func TestDecisionLogByPages(t *testing.T) {
+	r := newRivals(t)
+	g := r.play.Complete(ladder.Standard, r.bots...)
+	r.read.sync()
+	all := r.log(r.ada, r.bots[0], g, "").decided()
+	var paged []map[string]any
+	for after := "0"; ; {
+		page := r.log(r.ada, r.bots[0], g, "?limit=7&after="+after).decided()
+		if len(page) == 0 {
+			break
+		}
+		require.LessOrEqual(t, len(page), 7)
+		paged = append(paged, page...)
+		seq, err := json.Marshal(page[len(page)-1]["seq"])
+		require.NoError(t, err)
+		after = string(seq)
+	}
+	require.Equal(t, all, paged)
+	r.log(r.ada, r.bots[0], g, "?limit=0").is(http.StatusUnprocessableEntity, "invalid").names("limit")
+	r.log(r.ada, r.bots[0], g, "?seat=1").is(http.StatusUnprocessableEntity, "invalid").names("seat")
+}
+
+// Nobody but a bot's owner sees its log, and nobody learns that there is one.
+func TestAnothersDecisionLog(t *testing.T) {
+	r := newRivals(t)
+	g := r.play.Complete(ladder.Standard, r.bots...)
+	other := r.play.Complete(ladder.Standard, r.bots[1:]...)
+	r.read.sync()
+	theirs := r.log(r.bob, r.bots[0], g, "").is(http.StatusNotFound, "not_found")
+	nobodys := r.log(r.bob, "none", g, "").is(http.StatusNotFound, "not_found")
+	require.Equal(t, nobodys.json["detail"], theirs.json["detail"])
+	r.log(r.ada, r.bots[0], other, "").is(http.StatusNotFound, "not_found")
+	r.ada.do(http.MethodGet, "/bots/"+r.bots[0]+"/matches/none/decisions", nil).is(http.StatusNotFound, "not_found")
+	r.anyone().do(http.MethodGet, "/bots/"+r.bots[0]+"/matches/"+g.MatchID+"/decisions", nil).is(http.StatusUnauthorized, "unauthenticated")
+}
+
+// While a match runs, its owner sees what has closed; what was asked is rebuilt
+// where the seed key is at hand. Nothing of the seed is shown.
+func TestDecisionLogOfARunningMatch(t *testing.T) {
+	for name, key := range map[string]func(string) ([]byte, bool){
+		"with the seed key":                 arenatest.SeedKey,
+		"without":                           nil,
+		"where the seed key is not at hand": func(string) ([]byte, bool) { return nil, false },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRivals(t, func(o *api.Options) { o.SeedKey = key })
+			g := r.play.Seat(ladder.Standard, r.bots...)[0]
+			g.Start()
+			g.Play(6)
+			r.read.sync()
+			got := r.log(r.ada, r.bots[0], g, "")
+			list := got.decided()
+			require.NotEmpty(t, list)
+			for _, d := range list {
+				require.Equal(t, name == "with the seed key", d["request"] != nil)
+			}
+			require.NotContains(t, string(got.body), g.State.Seed.String())
+			require.NotContains(t, string(got.body), g.State.ServerSeed.String())
+			open := map[float64]bool{}
+			for _, d := range g.State.Asks() {
+				open[float64(d.ID)] = true
+			}
+			for _, d := range list {
+				require.False(t, open[d["id"].(float64)])
+			}
+		})
+	}
+}

@@ -1,0 +1,207 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/adapters/api"
+)
+
+// limited is an arena with the specification's limits, behind a proxy on this
+// machine, so that a test can call from anywhere.
+func limited(t *testing.T) *arena {
+	return newArena(t, func(o *api.Options) {
+		o.Limits = api.SpecifiedLimits()
+		o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	})
+}
+
+// from makes a call from an address.
+func from(address string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set("X-Forwarded-For", address) }
+}
+
+// refused requires a 429, and returns what it tells to wait.
+func (a *answer) refused() time.Duration {
+	a.t.Helper()
+	a.is(http.StatusTooManyRequests, "rate_limited")
+	after, err := strconv.Atoi(a.header.Get("Retry-After"))
+	require.NoError(a.t, err)
+	require.Positive(a.t, after)
+	require.LessOrEqual(a.t, after, 60)
+	return time.Duration(after) * time.Second
+}
+
+func TestEveryLimit(t *testing.T) {
+	a := limited(t)
+	a.checks["https://fails.example"] = []api.Step{{Name: "ping", Detail: "no"}}
+	bot := a.signIn("ada@example.org").newBot("bot", "standard")
+	for name, c := range map[string]struct {
+		method, target, body string
+		signedIn             bool
+		limit, status        int
+	}{
+		"registrations":   {"POST", "/bots", `{"name":"x","mode":"standard","url":"https://fails.example"}`, true, 10, 422},
+		"new urls":        {"PATCH", "/bots/" + bot, `{"url":"https://fails.example"}`, true, 10, 404},
+		"deploy checks":   {"POST", "/bots/" + bot + "/check", ``, true, 10, 404},
+		"writes":          {"PATCH", "/me", `{}`, true, 30, 200},
+		"removals":        {"DELETE", "/bots/" + bot, ``, true, 30, 404},
+		"sign-ins":        {"POST", "/sign-in", `{"email":"x"}`, false, 30, 422},
+		"match reads":     {"GET", "/matches", ``, false, 120, 200},
+		"one match":       {"GET", "/matches/none", ``, false, 120, 404},
+		"frames":          {"GET", "/matches/none/frames", ``, false, 120, 404},
+		"anything":        {"GET", "/health", ``, false, 600, 200},
+		"an unknown path": {"GET", "/nothing", ``, false, 600, 404},
+		"another method":  {"GET", "/sign-out", ``, false, 600, 405},
+		"own bots":        {"GET", "/bots", ``, true, 600, 200},
+		"refused reads":   {"GET", "/me?x=1", ``, true, 600, 422},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := a.anyone()
+			if c.signedIn {
+				client = a.signIn(fmt.Sprintf("%d@example.org", len(name)*1000+c.limit))
+				a.pass(time.Minute)
+			}
+			call := func() *answer {
+				var body any
+				if c.body != "" {
+					body = c.body
+				}
+				return client.do(c.method, c.target, body, from("192.0.2."+strconv.Itoa(len(name))))
+			}
+			for i := range c.limit {
+				got := call()
+				require.Equal(t, c.status, got.status, "call %d: %s", i+1, got.body)
+			}
+			if c.status == 404 && c.target == "/nothing" || c.status == 405 {
+				got := call()
+				require.Equal(t, c.status, got.status, "it is refused in any case")
+				a.anyone().do("GET", "/health", nil, from("192.0.2."+strconv.Itoa(len(name)))).refused()
+				a.pass(time.Minute)
+				return
+			}
+			wait := call().refused()
+			a.pass(wait - time.Second)
+			call().refused()
+			a.pass(time.Second)
+			require.Equal(t, c.status, call().status, "after what it was told to wait")
+			a.pass(time.Minute)
+		})
+	}
+}
+
+func TestLimitsAreTold(t *testing.T) {
+	a := limited(t)
+	first := a.anyone().do("GET", "/matches", nil).is(200)
+	require.Equal(t, `"all";q=600;w=60, "match-reads";q=120;w=60`, first.header.Get("RateLimit-Policy"))
+	require.Equal(t, `"all";r=599;t=60, "match-reads";r=119;t=60`, first.header.Get("RateLimit"))
+	a.pass(10500 * time.Millisecond)
+	second := a.anyone().do("GET", "/matches", nil).is(200)
+	require.Equal(t, `"all";r=598;t=50, "match-reads";r=118;t=50`, second.header.Get("RateLimit"))
+
+	ada := a.signIn("ada@example.org")
+	created := ada.do("POST", "/bots", `{}`).is(422)
+	require.Equal(t, `"all";q=600;w=60, "writes";q=30;w=60, "registrations";q=10;w=60`, created.header.Get("RateLimit-Policy"))
+	require.Equal(t, `"all";r=599;t=60, "writes";r=29;t=60, "registrations";r=9;t=60`, created.header.Get("RateLimit"), "of the account, not of the address")
+	for range 9 {
+		ada.do("POST", "/bots", `{}`).is(422)
+	}
+	over := ada.do("POST", "/bots", `{}`)
+	require.Equal(t, 60*time.Second, over.refused())
+	require.Contains(t, over.header.Get("RateLimit"), `"registrations";r=0;t=60`)
+	require.Contains(t, over.json["detail"], "more than 10 registrations")
+}
+
+func TestWhoIsLimited(t *testing.T) {
+	a := limited(t)
+	ada := a.signIn("ada@example.org")
+	keys := []*client{ada.newKey(), ada.newKey(), ada}
+	a.pass(time.Minute)
+
+	t.Run("an account, whatever its keys and addresses", func(t *testing.T) {
+		for i := range 600 {
+			keys[i%3].do("GET", "/bots", nil, from(fmt.Sprintf("192.0.2.%d", i%250))).is(200)
+		}
+		for _, c := range keys {
+			c.do("GET", "/bots", nil, from("192.0.2.251")).refused()
+		}
+		a.pass(time.Minute)
+	})
+	t.Run("an account's calls are not its address's", func(t *testing.T) {
+		for range 600 {
+			ada.do("GET", "/bots", nil, from("198.51.100.1")).is(200)
+		}
+		ada.do("GET", "/bots", nil, from("198.51.100.1")).refused()
+		for range 599 {
+			a.anyone().do("GET", "/health", nil, from("198.51.100.1")).is(200)
+		}
+		a.pass(time.Minute)
+	})
+	t.Run("an IPv6 address with its /64", func(t *testing.T) {
+		for i := range 600 {
+			a.anyone().do("GET", "/health", nil, from(fmt.Sprintf("2001:db8:0:1::%x", i+1))).is(200)
+		}
+		a.anyone().do("GET", "/health", nil, from("2001:db8:0:1:ffff::1")).refused()
+		a.anyone().do("GET", "/health", nil, from("2001:db8:0:2::1")).is(200)
+	})
+}
+
+// Wrong signatures under someone's key id count against the address that sends
+// them, and nothing else.
+func TestFailedAuthentication(t *testing.T) {
+	a := limited(t)
+	ada := a.signIn("ada@example.org")
+	key := ada.newKey()
+	forged := &client{arena: a, keyID: key.keyID, key: ada.newKey().key}
+	a.pass(time.Minute)
+	for range 600 {
+		forged.do("GET", "/bots", nil, from("203.0.113.1")).is(401, "unauthenticated")
+	}
+	forged.do("GET", "/bots", nil, from("203.0.113.1")).refused()
+	key.do("GET", "/bots", nil, from("203.0.113.1")).refused()
+	for range 600 {
+		key.do("GET", "/bots", nil, from("203.0.113.2")).is(200)
+	}
+}
+
+// The order of refusals: the address's limit before 401, 401 and 403 before
+// the account's.
+func TestLimitsInTheOrderOfRefusals(t *testing.T) {
+	a := limited(t)
+	ada := a.signIn("ada@example.org")
+	key, blind := ada.newKey("account.read"), ada.newKey("bots.read")
+	a.pass(time.Minute)
+	for range 600 {
+		key.do("GET", "/me", nil, from("192.0.2.1")).is(200)
+	}
+	key.do("GET", "/me", nil, from("192.0.2.1")).refused()
+	blind.do("GET", "/me", nil, from("192.0.2.1")).is(403, "scope_missing")
+	a.anyone().do("GET", "/me", nil, from("192.0.2.1")).is(401, "unauthenticated")
+	key.do("GET", "/me", "{}", from("192.0.2.1")).refused()
+
+	for range 599 {
+		a.anyone().do("GET", "/me", nil, from("192.0.2.1")).is(401, "unauthenticated")
+	}
+	a.anyone().do("GET", "/me", nil, from("192.0.2.1")).refused()
+	key.do("GET", "/nothing", nil, from("192.0.2.1")).is(404, "not_found")
+	ada.do("PATCH", "/me", "{}", from("192.0.2.1"), func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }).is(403, "cross_site")
+	ada.do("PATCH", "/me", make([]byte, 70000), from("192.0.2.1")).is(413, "body_too_large")
+}
+
+// A browser that sent a form gets a page.
+func TestALimitedForm(t *testing.T) {
+	a := limited(t)
+	form := func(r *http.Request) { withBody(r, "application/x-www-form-urlencoded", "email=x") }
+	for range 30 {
+		a.anyone().do("POST", "/sign-in", nil, form).is(422)
+	}
+	page := a.anyone().do("POST", "/sign-in", nil, form).is(429)
+	require.Contains(t, page.header.Get("Content-Type"), "text/html")
+	require.NotEmpty(t, page.header.Get("Retry-After"))
+}

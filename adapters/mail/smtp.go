@@ -1,0 +1,195 @@
+package mail
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/mail"
+	"net/textproto"
+	"net/url"
+	"strconv"
+	"time"
+
+	gomail "github.com/wneessen/go-mail"
+	"github.com/wneessen/go-mail/smtp"
+)
+
+// How long a mail server may take: to answer one command, and for one mail.
+const (
+	replyTime = 10 * time.Second
+	sendTime  = 30 * time.Second
+)
+
+// The ports of the submission of mail (RFC 8314).
+const (
+	portSMTP  = 587
+	portSMTPS = 465
+)
+
+// server is an SMTP server that mail is handed to, a connection for each mail.
+type server struct {
+	host           string
+	port           int
+	user, password string
+	implicit       bool             // TLS from the start
+	policy         gomail.TLSPolicy // else
+	hello          string
+	tls            *tls.Config
+	now            func() time.Time
+}
+
+// newServer reads the URL of a server, and who mail is from. A password goes
+// over TLS alone, or over loopback.
+func newServer(u *url.URL, from string) (*server, string, error) {
+	s := &server{host: u.Hostname(), port: portSMTP, implicit: u.Scheme == "smtps", policy: gomail.TLSOpportunistic, now: time.Now}
+	if s.implicit {
+		s.port, s.policy = portSMTPS, gomail.NoTLS
+	}
+	if s.host == "" || u.Opaque != "" || (u.Path != "" && u.Path != "/") || u.Fragment != "" {
+		return nil, "", errors.New("want smtp://user:password@host:port")
+	}
+	if text := u.Port(); text != "" {
+		port, err := strconv.ParseUint(text, 10, 16)
+		if err != nil || port == 0 {
+			return nil, "", errors.New("the port must be 1 to 65535")
+		}
+		s.port = int(port)
+	}
+	if u.User != nil {
+		s.user = u.User.Username()
+		s.password, _ = u.User.Password()
+	}
+	if s.user != "" && !s.implicit && !loopback(s.host) {
+		s.policy = gomail.TLSMandatory
+	}
+	from, err := sender(u, from)
+	if err != nil {
+		return nil, "", err
+	}
+	s.hello = domainOf(from)
+	s.tls = &tls.Config{ServerName: s.host, MinVersion: tls.VersionTLS12}
+	return s, from, nil
+}
+
+// sender is who mail is from, if the URL says so.
+func sender(u *url.URL, from string) (string, error) {
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return "", errors.New("the query cannot be read")
+	}
+	for name := range query {
+		if name != "from" || len(query[name]) > 1 {
+			return "", errors.New("the query may be from=ADDRESS alone")
+		}
+	}
+	if query.Has("from") {
+		from = query.Get("from")
+	}
+	if _, err := mail.ParseAddress(from); err != nil {
+		return "", fmt.Errorf("%q is no sender's address", from)
+	}
+	return from, nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// refusal says why a mail was not delivered, in words that hold nothing of it.
+type refusal struct {
+	why     string
+	forGood bool // the server will not take it later either
+}
+
+func (r *refusal) Error() string { return r.why }
+
+// deliver hands one letter over, within sendTime. Its error is a *refusal.
+func (s *server) deliver(ctx context.Context, l letter) error {
+	ctx, cancel := context.WithTimeout(ctx, sendTime)
+	defer cancel()
+	var line net.Conn // the client forgets to close it where a greeting or a login fails
+	defer func() {
+		if line != nil {
+			line.Close()
+		}
+	}()
+	client, err := s.client(func(ctx context.Context, network, address string) (net.Conn, error) {
+		var err error
+		line, err = s.dial(ctx, network, address)
+		return line, err
+	})
+	if err != nil {
+		return refused(err)
+	}
+	session, err := client.DialToSMTPClientWithContext(ctx)
+	if err != nil {
+		return refused(err)
+	}
+	defer context.AfterFunc(ctx, func() { line.Close() })()
+	m, err := s.send(client, l, gomail.NoEncoding, session)
+	var failed *gomail.SendError
+	if errors.As(err, &failed) && failed.Reason == gomail.ErrNoUnencoded {
+		m, err = s.send(client, l, gomail.EncodingQP, session)
+	}
+	if m != nil && m.IsDelivered() {
+		_ = session.Quit() // the mail is theirs by now
+		return nil
+	}
+	return refused(err)
+}
+
+func (s *server) client(dial gomail.DialContextFunc) (*gomail.Client, error) {
+	options := []gomail.Option{
+		gomail.WithPort(s.port), gomail.WithTimeout(replyTime), gomail.WithHELO(s.hello),
+		gomail.WithTLSPolicy(s.policy), gomail.WithTLSConfig(s.tls), gomail.WithDialContextFunc(dial),
+	}
+	if s.user != "" {
+		options = append(options, gomail.WithUsername(s.user), gomail.WithPassword(s.password),
+			gomail.WithOpportunisticSMTPAuth(gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthPlain, gomail.SMTPAuthLogin, gomail.SMTPAuthCramMD5))
+	}
+	return gomail.NewClient(s.host, options...)
+}
+
+func (s *server) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer := &net.Dialer{}
+	if !s.implicit {
+		return dialer.DialContext(ctx, network, address)
+	}
+	return (&tls.Dialer{NetDialer: dialer, Config: s.tls}).DialContext(ctx, network, address)
+}
+
+// send encodes a letter and hands it over.
+func (s *server) send(client *gomail.Client, l letter, encoding gomail.Encoding, session *smtp.Client) (*gomail.Msg, error) {
+	m, err := l.message(encoding, s.now())
+	if err != nil {
+		return nil, err
+	}
+	return m, client.SendWithSMTPClient(session, m)
+}
+
+// refused puts an error into words of ours: a server's own may repeat the
+// address.
+func refused(err error) error {
+	var failed *gomail.SendError
+	var reply *textproto.Error
+	var network net.Error
+	switch {
+	case errors.As(err, &failed) && failed.ErrorCode() > 0:
+		forGood := !failed.IsTemp() && failed.ErrorCode() >= 500
+		return &refusal{fmt.Sprintf("the mail server refused it with %d", failed.ErrorCode()), forGood}
+	case errors.As(err, &reply):
+		return &refusal{fmt.Sprintf("the mail server refused the connection with %d", reply.Code), false}
+	case errors.As(err, &failed):
+		return &refusal{"the mail server went away: " + failed.Reason.String(), false}
+	case errors.As(err, &network) && network.Timeout(), errors.Is(err, context.DeadlineExceeded):
+		return &refusal{"the mail server did not answer in time", false}
+	case errors.As(err, &network):
+		return &refusal{"the mail server cannot be reached: " + network.Error(), false}
+	case err == nil:
+		return &refusal{"the mail server took it and did not say so", false}
+	}
+	return &refusal{"the mail server and we do not agree: " + err.Error(), false}
+}

@@ -1,0 +1,371 @@
+package mail
+
+import (
+	"bufio"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/big"
+	"mime/quotedprintable"
+	"net"
+	"net/mail"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-sasl"
+	"github.com/emersion/go-smtp"
+	"github.com/stretchr/testify/require"
+)
+
+// received is a mail as a server got it.
+type received struct {
+	from, to, user string
+	secure         bool
+	data           string
+}
+
+// mailServer is a real SMTP server.
+type mailServer struct {
+	port  int
+	mails chan received
+
+	mu     sync.Mutex
+	refuse error // of RCPT
+}
+
+func (s *mailServer) NewSession(c *smtp.Conn) (smtp.Session, error) {
+	_, secure := c.TLSConnectionState()
+	return &session{server: s, mail: received{secure: secure}}, nil
+}
+
+type session struct {
+	server *mailServer
+	mail   received
+}
+
+func (s *session) AuthMechanisms() []string { return []string{sasl.Plain} }
+
+func (s *session) Auth(string) (sasl.Server, error) {
+	return sasl.NewPlainServer(func(_, user, password string) error {
+		if password != "s3cret" {
+			return errors.New("wrong password")
+		}
+		s.mail.user = user
+		return nil
+	}), nil
+}
+
+func (s *session) Mail(from string, _ *smtp.MailOptions) error { s.mail.from = from; return nil }
+
+func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	s.mail.to = to
+	return s.server.refuse
+}
+
+func (s *session) Data(r io.Reader) error {
+	data, err := io.ReadAll(r)
+	s.mail.data = string(data)
+	s.server.mails <- s.mail
+	return err
+}
+
+func (s *session) Reset()        {}
+func (s *session) Logout() error { return nil }
+
+// startServer starts a server; with implicit TLS, or with STARTTLS, if secure.
+func startServer(t *testing.T, implicit, secure bool) (*mailServer, *x509.CertPool) {
+	t.Helper()
+	s := &mailServer{mails: make(chan received, 10)}
+	server := smtp.NewServer(s)
+	server.Domain, server.AllowInsecureAuth = "mx.example", true
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	s.port = listener.Addr().(*net.TCPAddr).Port
+	config, roots := certified(t)
+	if secure {
+		server.TLSConfig = config
+	}
+	if implicit {
+		listener = tls.NewListener(listener, config)
+	}
+	served := make(chan struct{})
+	go func() { defer close(served); _ = server.Serve(listener) }()
+	t.Cleanup(func() { server.Close(); <-served })
+	return s, roots
+}
+
+// certified makes a certificate for 127.0.0.1.
+func certified(t *testing.T) (*tls.Config, *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "mx"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	require.NoError(t, err)
+	certificate, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	roots := x509.NewCertPool()
+	roots.AddCert(certificate)
+	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS12}, roots
+}
+
+// openServer opens the mailer of a setting that trusts a test's certificate,
+// and runs it while the test does.
+func openServer(t *testing.T, setting string, roots *x509.CertPool) *serverMailer {
+	t.Helper()
+	opened, err := Open(setting, from, time.Now)
+	require.NoError(t, err)
+	m := opened.(*serverMailer)
+	m.server.tls.RootCAs = roots
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); m.Run(ctx, slog.New(slog.DiscardHandler)) }()
+	t.Cleanup(func() { cancel(); <-done })
+	return m
+}
+
+func TestDelivery(t *testing.T) {
+	for name, c := range map[string]struct {
+		setting          string // %d is the port
+		implicit, secure bool
+		want             received
+	}{
+		"plain":                  {"smtp://127.0.0.1:%d", false, false, received{}},
+		"with a password":        {"smtp://ada:s3cret@127.0.0.1:%d", false, false, received{user: "ada"}},
+		"STARTTLS":               {"smtp://127.0.0.1:%d", false, true, received{secure: true}},
+		"STARTTLS and password":  {"smtp://ada:s3cret@127.0.0.1:%d/", false, true, received{secure: true, user: "ada"}},
+		"TLS":                    {"smtps://127.0.0.1:%d", true, true, received{secure: true}},
+		"TLS and a password":     {"smtps://ada%%40x:s3cret@127.0.0.1:%d", true, true, received{secure: true, user: "ada@x"}},
+		"from somewhere else":    {"smtp://127.0.0.1:%d?from=Hex+%%3Chex%%40other.example%%3E", false, false, received{from: "hex@other.example"}},
+		"from a bare address":    {"smtp://127.0.0.1:%d?from=hex@other.example", false, false, received{from: "hex@other.example"}},
+		"a name in the password": {"smtp://ada:s%%33cret@127.0.0.1:%d", false, false, received{user: "ada"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server, roots := startServer(t, c.implicit, c.secure)
+			m := openServer(t, fmt.Sprintf(c.setting, server.port), roots)
+			require.NoError(t, m.SendSignInLink(t.Context(), "ada@example.org", link, time.Now().Add(time.Minute)))
+			got := <-server.mails
+			if c.want.from == "" {
+				c.want.from = "arena@arena.example"
+			}
+			data := got.data
+			got.data = ""
+			c.want.to = "ada@example.org"
+			require.Equal(t, c.want, got)
+			require.Contains(t, data, "\r\n"+link+"\r\n", "the link stands whole on its own line")
+			parsed, err := mail.ReadMessage(strings.NewReader(data))
+			require.NoError(t, err)
+			require.Equal(t, "<ada@example.org>", parsed.Header.Get("To"))
+			require.Equal(t, "Sign in to Hex Arena", parsed.Header.Get("Subject"))
+		})
+	}
+}
+
+func TestANoticeIsDeliveredBeforeItReturns(t *testing.T) {
+	server, _ := startServer(t, false, false)
+	m := openServer(t, fmt.Sprintf("smtp://127.0.0.1:%d", server.port), nil)
+	for range 2 {
+		require.NoError(t, m.SendBotPaused(t.Context(), "ada@example.org", paused))
+	}
+	first, second := <-server.mails, <-server.mails
+	require.Contains(t, first.data, "Bot: Ada \"é\" (standard)\r\n")
+	id := func(r received) string {
+		parsed, err := mail.ReadMessage(strings.NewReader(r.data))
+		require.NoError(t, err)
+		return parsed.Header.Get("Message-ID")
+	}
+	require.Equal(t, "<paused.b1.1788696000000@arena.example>", id(first))
+	require.Equal(t, id(first), id(second), "one mail, sent twice")
+}
+
+// What a server says may repeat the address, which no log line holds.
+func TestRefusals(t *testing.T) {
+	for name, c := range map[string]struct {
+		setting string
+		refuse  error
+		want    *refusal
+	}{
+		"no such box":    {"smtp://127.0.0.1:%d", &smtp.SMTPError{Code: 550, Message: "<ada@example.org> is not here"}, &refusal{"the mail server refused it with 550", true}},
+		"come later":     {"smtp://127.0.0.1:%d", &smtp.SMTPError{Code: 451, Message: "ada@example.org later"}, &refusal{"the mail server refused it with 451", false}},
+		"wrong password": {"smtp://ada:wrong@127.0.0.1:%d", nil, &refusal{"the mail server refused the connection with 454", false}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server, _ := startServer(t, false, false)
+			server.refuse = c.refuse
+			m := openServer(t, fmt.Sprintf(c.setting, server.port), nil)
+			require.Equal(t, c.want, m.SendBotPaused(t.Context(), "ada@example.org", paused))
+		})
+	}
+	t.Run("nobody listens", func(t *testing.T) {
+		server, _ := startServer(t, false, false)
+		unused, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		unused.Close()
+		m := openServer(t, "smtp://"+unused.Addr().String(), nil)
+		require.ErrorContains(t, m.SendBotPaused(t.Context(), "ada@example.org", paused), "cannot be reached")
+		require.Empty(t, server.mails)
+	})
+	t.Run("a certificate that nobody vouches for", func(t *testing.T) {
+		server, _ := startServer(t, true, true)
+		m := openServer(t, fmt.Sprintf("smtps://127.0.0.1:%d", server.port), nil)
+		require.Error(t, m.SendBotPaused(t.Context(), "ada@example.org", paused))
+		require.Empty(t, server.mails)
+	})
+	t.Run("a header in an address", func(t *testing.T) {
+		server, _ := startServer(t, false, false)
+		m := openServer(t, fmt.Sprintf("smtp://127.0.0.1:%d", server.port), nil)
+		evil := "ada@example.org\r\nBcc: eve@example.org"
+		require.Error(t, m.SendSignInLink(t.Context(), evil, link, time.Now().Add(time.Minute)))
+		err := m.SendBotPaused(t.Context(), evil, paused)
+		require.Error(t, err)
+		require.NotContains(t, err.Error(), "eve")
+		require.Empty(t, server.mails)
+	})
+}
+
+// A password is never sent in the clear beyond this machine.
+func TestPasswordsNeedTLS(t *testing.T) {
+	for setting, policy := range map[string]string{
+		"smtp://ada:s3cret@mx.example":  "TLSMandatory",
+		"smtp://mx.example":             "TLSOpportunistic",
+		"smtp://ada:s3cret@[::1]:25":    "TLSOpportunistic",
+		"smtp://ada:s3cret@localhost":   "TLSOpportunistic",
+		"smtps://ada:s3cret@mx.example": "NoTLS", // beyond the one that it has from the start
+	} {
+		u, err := url.Parse(setting)
+		require.NoError(t, err)
+		s, _, err := newServer(u, from)
+		require.NoError(t, err)
+		require.Equal(t, policy, s.policy.String(), setting)
+	}
+}
+
+// script is a server that says what it is told to, line by line; an empty line
+// ends the connection, and after 354 it reads a mail.
+func script(t *testing.T, replies ...string) (port int, seen chan string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	seen = make(chan string, 100)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			answer(c, replies, seen)
+			c.Close()
+		}
+	}()
+	t.Cleanup(func() { listener.Close(); <-done })
+	return listener.Addr().(*net.TCPAddr).Port, seen
+}
+
+func answer(c net.Conn, replies []string, seen chan string) {
+	r := bufio.NewReader(c)
+	for _, reply := range replies {
+		if reply == "" {
+			return
+		}
+		if reply != "silence" {
+			_, _ = io.WriteString(c, reply+"\r\n")
+		}
+		for {
+			line, err := r.ReadString('\n')
+			if err != nil {
+				return
+			}
+			seen <- strings.TrimSpace(line)
+			if !strings.HasPrefix(reply, "354") || line == ".\r\n" {
+				break
+			}
+		}
+	}
+}
+
+// A server without 8BITMIME gets quoted-printable, in which the link is whole.
+func TestAServerOfSevenBits(t *testing.T) {
+	port, seen := script(t, "220 mx", "250 mx", "250 noop", "250 from", "250 to", "354 go", "250 taken", "250 reset", "221 bye")
+	m := openServer(t, fmt.Sprintf("smtp://127.0.0.1:%d", port), nil)
+	require.NoError(t, m.SendSignInLink(t.Context(), "ada@example.org", link, time.Now().Add(time.Minute)))
+	var body strings.Builder
+	inBody := false
+	for line := range seen {
+		switch {
+		case line == "QUIT":
+			close(seen)
+			seen = nil
+		case inBody:
+			body.WriteString(line + "\r\n")
+		}
+		inBody = inBody || line == ""
+		if seen == nil {
+			break
+		}
+	}
+	decoded, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(body.String())))
+	require.NoError(t, err)
+	require.Contains(t, string(decoded), "\r\n"+link+"\r\n")
+}
+
+// Once the server has taken a mail it is not sent again, whatever comes after.
+func TestDeliveredIsDelivered(t *testing.T) {
+	port, _ := script(t, "220 mx", "250-mx\r\n250 8BITMIME", "250 noop", "250 from", "250 to", "354 go", "250 taken", "")
+	m := openServer(t, fmt.Sprintf("smtp://127.0.0.1:%d", port), nil)
+	require.NoError(t, m.SendBotPaused(t.Context(), "ada@example.org", paused))
+}
+
+// A server that hangs at any point is left when the context ends, and the
+// connection with it.
+func TestAServerThatHangs(t *testing.T) {
+	all := []string{"220 mx", "250-mx\r\n250 8BITMIME", "250 noop", "250 from", "250 to", "354 go"}
+	for n := range len(all) + 1 {
+		t.Run(fmt.Sprint("after ", n, " replies"), func(t *testing.T) {
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			seen := make(chan string, 100)
+			hanging, left := make(chan struct{}), make(chan struct{})
+			go func() {
+				defer close(left)
+				c, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				defer c.Close()
+				answer(c, all[:n], seen)
+				close(hanging)
+				_, _ = io.Copy(io.Discard, c)
+			}()
+			defer func() { listener.Close(); <-left }()
+			u, err := url.Parse("smtp://" + listener.Addr().String())
+			require.NoError(t, err)
+			s, sender, err := newServer(u, from)
+			require.NoError(t, err)
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() { <-hanging; cancel() }()
+			err = s.deliver(ctx, writer{from: sender, now: time.Now}.botPaused("ada@example.org", paused))
+			var r *refusal
+			require.ErrorAs(t, err, &r)
+			require.False(t, r.forGood)
+			require.NotContains(t, err.Error(), "ada@")
+		})
+	}
+}

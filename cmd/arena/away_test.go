@@ -1,0 +1,107 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore/esdb"
+	"hexarena/eventstore/logtest/outage"
+)
+
+// The event store goes away in the middle of matches, for longer than a
+// decision takes: no bot is charged for it, no match is forked, all end.
+func TestAnEventStoreThatGoesAwayCostsNobodyAStrike(t *testing.T) {
+	t.Parallel()
+	playThrough(t, 4*time.Second)
+}
+
+// Longer than the player's lease, too.
+func TestSoakAnEventStoreThatGoesAway(t *testing.T) {
+	if os.Getenv("ARENA_SOAK") == "" {
+		t.Skip("outages of minutes: run make soak")
+	}
+	for _, away := range []time.Duration{25 * time.Second, 3 * time.Minute} {
+		t.Run(away.String(), func(t *testing.T) {
+			t.Parallel()
+			playThrough(t, away)
+		})
+	}
+}
+
+func playThrough(t *testing.T, away time.Duration) {
+	const decision = 2 * time.Second
+	rng := newChance(t)
+	f := &fuse{}
+	s := newStand(t, "--tick", "250ms", "--rest-standard", "0s", "--decision-standard", decision.String())
+	n := newNodeProcessIn(t, filepath.Join(s.data, "node"))
+	s.flags = append(s.flags, "--eventstore", n.connection())
+	s.start()
+	s.join(goodPlayers(t, 8, f)...)
+	var resumes []time.Duration
+	faults := map[string]func(){"the node killed with -9": n.restart}
+	for _, k := range []outage.Kind{outage.Refused, outage.Reset, outage.Hung, outage.BlackHoled} {
+		faults[k.String()] = func() {
+			n.proxy.Set(k)
+			pause(away)
+		}
+	}
+	faults["answers lost for good"] = func() {
+		n.proxy.Set(outage.Deaf)
+		pause(away)
+		n.proxy.Cut()
+	}
+	for _, fault := range faults {
+		f.burn(t, 1+rng.IntN(300), func() {})
+		fault()
+		back, over := f.next(), time.Now()
+		n.proxy.Set(outage.None)
+		resumes = append(resumes, awaitMoment(t, back).Sub(over).Round(time.Millisecond))
+	}
+	c := n.settle(s)
+	compared, claims := c.audit(t, s.players)
+	t.Logf("%d faults, the outages among them of %v, with %v a decision: from the end of each to the next request %v; %d matches rated, %d claims, "+
+		"%d public events equal to those of runs without an outage, no strike", len(faults), away, decision, resumes, len(c.order), claims, compared)
+	require.NotEmpty(t, c.order)
+}
+
+// settle has all matches end, stops the arena and the node, and reads the log.
+func (n *nodeProcess) settle(s *stand) *chronicle {
+	n.t.Helper()
+	s.retire()
+	for {
+		s.finish(0)
+		s.stop()
+		n.process.end(syscall.SIGTERM)
+		if c := readChronicle(n.t, s.data); len(c.unfinished) == 0 {
+			return c
+		}
+		n.proxy.SetTarget(n.start())
+		s.start()
+	}
+}
+
+// What the log's client measures is where an operator looks for it.
+func TestMetricsShowTheLog(t *testing.T) {
+	n := newNodeProcess(t)
+	a := &arena{log: n.connect().(*esdb.Log)}
+	require.NoError(t, a.log.Ping(t.Context()))
+	for range 2 { // it may be asked for twice
+		answer := httptest.NewRecorder()
+		a.adminHandler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		require.Equal(t, http.StatusOK, answer.Code)
+		for _, name := range []string{
+			`arena_log_appends_total{result="conflict"} 0`, `arena_log_reads_total{result="done"} 0`, "arena_log_conflicts_total 0",
+			"arena_log_retries_total", "arena_log_reconnects_total 0", "arena_log_available 1", "arena_log_unavailable_seconds_total 0",
+			"arena_log_append_seconds_bucket", "arena_log_read_seconds_bucket", "go_goroutines", "process_open_fds",
+		} {
+			require.Contains(t, answer.Body.String(), name)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// jumpsAfter names the milliseconds after which a process's time of day begins
+// to jump, if it was built for that.
+const jumpsAfter = "HEXARENA_TEST_CLOCK_JUMPS_AFTER"
+
+// jumping is added to the package time: while a process is between jumpsAfter
+// and half a minute more of age, its time of day is an hour or a day off,
+// another way every 0.7 s. Its monotonic clock is sound.
+const jumping = `package time
+
+import (
+	"sync"
+	"syscall"
+)
+
+var jumpsAfter = sync.OnceValue(func() (ns int64) {
+	text, _ := syscall.Getenv("` + jumpsAfter + `")
+	for _, c := range text {
+		ns = ns*10 + int64(c-'0')*1e6
+	}
+	return ns
+})
+
+func jump(mono int64) (seconds int64) {
+	age := mono - startNano - jumpsAfter()
+	if jumpsAfter() == 0 || age < 0 || age > 30e9 {
+		return 0
+	}
+	return [...]int64{3600, -3600, 86400, -86400, 0}[age/700e6%5]
+}
+`
+
+// Row: "clock jumps". The arena's whole process, with a time of day that jumps
+// by an hour and by a day while matches are played. What it needs is built by
+// TestSoakClockJumps, which runs it.
+func TestClockJumpsCostNobodyAStrike(t *testing.T) {
+	if os.Getenv(jumpsAfter) == "" {
+		t.Skip("needs a package time whose clock jumps: run TestSoakClockJumps")
+	}
+	f := &fuse{}
+	s := newStand(t, "--tick", "250ms", "--rest-standard", "0s", "--decision-standard", "2s")
+	s.start()
+	began := time.Now()
+	s.join(goodPlayers(t, 8, f)...)
+	for time.Since(began) < 50*time.Second { // when the jumps are over, an owner can sign again
+		back := f.next()
+		timer := time.NewTimer(time.Second)
+		select {
+		case <-back:
+		case <-timer.C:
+		}
+		pause(100 * time.Millisecond)
+	}
+	c := s.settle()
+	compared, _ := c.audit(t, s.players)
+	t.Logf("half a minute of jumps of ±1 h and ±1 day, every 0.7 s, with 2 s a decision: %d matches rated, %d public events equal to those of runs without a jump, no strike",
+		len(c.order), compared)
+	require.NotEmpty(t, c.order)
+}
+
+// TestSoakClockJumps builds this test with a package time whose clock jumps, and
+// runs it.
+func TestSoakClockJumps(t *testing.T) {
+	if os.Getenv("ARENA_SOAK") == "" {
+		t.Skip("builds the standard library anew, which takes minutes: run make soak")
+	}
+	dir := t.TempDir()
+	binary := filepath.Join(dir, "jumps.test")
+	build := exec.Command("go", "test", "-c", "-overlay", overlay(t, dir), "-o", binary, ".")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	run := exec.Command(binary, "-test.run", "^TestClockJumpsCostNobodyAStrike$", "-test.v")
+	run.Env = append(os.Environ(), jumpsAfter+"=15000")
+	out, err = run.CombinedOutput()
+	t.Logf("%s", out)
+	require.NoError(t, err)
+	require.Contains(t, string(out), "--- PASS: TestClockJumpsCostNobodyAStrike")
+}
+
+// overlay puts the jumps into time.Now, and returns the file that tells the go
+// command.
+func overlay(t *testing.T, dir string) string {
+	t.Helper()
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	require.NoError(t, err)
+	std := filepath.Join(strings.TrimSpace(string(root)), "src", "time")
+	source, err := os.ReadFile(filepath.Join(std, "time.go"))
+	require.NoError(t, err)
+	const now = "func Now() Time {\n\tsec, nsec, mono := runtimeNow()\n"
+	require.Equal(t, 1, strings.Count(string(source), now), "time.Now is another now")
+	patched := strings.Replace(string(source), now, now+"\tsec += jump(mono)\n", 1)
+	files := map[string]string{"time.go": patched, "jump.go": jumping}
+	replace := map[string]string{}
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		replace[filepath.Join(std, name)] = path
+	}
+	told, err := json.Marshal(map[string]any{"Replace": replace})
+	require.NoError(t, err)
+	path := filepath.Join(dir, "overlay.json")
+	require.NoError(t, os.WriteFile(path, told, 0o600))
+	return path
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// `make run` is this: house bots in processes of their own, and a completed,
+// rated match before a newcomer has lost patience.
+func TestTheDemoHasARatedMatchSoon(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	mark := "HEXARENA_TEST_RUN=" + uuid.NewString() // its children have it too
+	began := time.Now()
+	p := launchIn(t, place{env: []string{mark, "TMPDIR=" + folder}},
+		"demo", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--node-listen", "127.0.0.1:0")
+	data := p.await(`keeps this demo in (\S+)`)[1]
+	require.Equal(t, folder, filepath.Dir(data), "a fresh folder")
+	p.await(`Hex Arena is at http://127\.0\.0\.1:\d+`)
+	p.await(`\(greedy\) joins the standard ladder`)
+	p.await(`running +standard `)
+	line := p.await(`\w+ +completed +standard +(1\. \w+ \([+-]\d+\.\d\).*)\n`)[1]
+	took := time.Since(began)
+	t.Logf("a completed, rated match %v after the start: %s", took.Round(100*time.Millisecond), line)
+	if os.Getenv("ARENA_SOAK") != "" {
+		require.Less(t, took, time.Minute)
+	}
+
+	if running := marked(t, mark); running != nil {
+		require.Len(t, running, 1+len(houseBots))
+	}
+	p.end(syscall.SIGINT)
+	require.Empty(t, marked(t, mark), "processes are left behind")
+}
+
+// marked lists the processes that have a variable in their environment, where
+// the system tells.
+func marked(t *testing.T, variable string) (pids []string) {
+	t.Helper()
+	folders, err := filepath.Glob("/proc/[0-9]*/environ")
+	require.NoError(t, err)
+	for _, f := range folders {
+		env, err := os.ReadFile(f)
+		if err == nil && bytes.Contains(env, []byte(variable)) {
+			pids = append(pids, filepath.Base(filepath.Dir(f)))
+		}
+	}
+	return pids
+}
+
+// On a folder that a demo has used before, it goes on: the same account, the
+// same bots, no second registration.
+func TestADemoGoesOnWhereItWas(t *testing.T) {
+	t.Parallel()
+	args := []string{"demo", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--node-listen", "127.0.0.1:0"}
+	for range 2 {
+		p := launch(t, args...)
+		base := p.await(`Hex Arena is at (http://127\.0\.0\.1:\d+)`)[1]
+		for _, b := range houseBots {
+			p.await(b.name + ` \(` + b.strategy + `\) joins`)
+		}
+		owner, err := houseOwner(context.Background(), &arena{config: config{pace: pace{Data: args[2]}}, baseURL: base})
+		require.NoError(t, err)
+		var list struct{ Bots []struct{ Name string } }
+		require.NoError(t, owner.call(t.Context(), "GET", "/bots", nil, &list))
+		require.Len(t, list.Bots, len(houseBots))
+		p.end(syscall.SIGTERM)
+	}
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore"
+	"hexarena/eventstore/esdb"
+	"hexarena/eventstore/logtest"
+	"hexarena/eventstore/logtest/outage"
+)
+
+// A node that is killed with -9, and answers that are lost, are no excuse:
+// what contending clients asked and were told has one order.
+func TestTheLogIsLinearizable(t *testing.T) {
+	t.Parallel()
+	contend(t, 6, 150)
+}
+
+func TestSoakTheLogIsLinearizable(t *testing.T) {
+	if os.Getenv("ARENA_SOAK") == "" {
+		t.Skip("100 kills take minutes: run make soak")
+	}
+	contend(t, 100, 600)
+}
+
+// contend has clients compete for the same streams, in rounds with streams of
+// their own, since a history takes the longer to judge the longer it is. In each
+// round the node is killed once and answers are lost twice.
+func contend(t *testing.T, rounds, steps int) {
+	rng := newChance(t)
+	n := newNodeProcess(t)
+	logs := make([]eventstore.Log, 4)
+	for i := range logs {
+		logs[i] = n.connect()
+	}
+	var sum logtest.Verdict
+	checking := time.Duration(0)
+	for round := range rounds {
+		h := n.round(round, steps, logs, rng)
+		began := time.Now()
+		v := h.Check(2 * time.Minute)
+		checking += time.Since(began)
+		require.False(t, v.Undecided, "round %d: %+v", round, v)
+		require.True(t, v.Linearizable, "round %d: %+v", round, v)
+		sum.Operations += v.Operations
+		sum.Reads += v.Reads
+		sum.Conflicts += v.Conflicts
+		sum.Unknown += v.Unknown
+	}
+	t.Logf("%d operations of 8 clients over 4 connections, %d of them reads, %d conflicts, %d appends whose outcome was never told; "+
+		"%d kills with -9, answers lost %d times: linearizable (judged in %v)",
+		sum.Operations, sum.Reads, sum.Conflicts, sum.Unknown, rounds, 2*rounds, checking.Round(time.Millisecond))
+	require.Positive(t, sum.Conflicts)
+	require.Positive(t, sum.Unknown)
+}
+
+// nodeProcess is an `arena node` in a process of its own, behind a proxy.
+type nodeProcess struct {
+	t       *testing.T
+	data    string
+	process *process
+	proxy   *outage.Proxy
+}
+
+func newNodeProcess(t *testing.T) *nodeProcess { return newNodeProcessIn(t, t.TempDir()) }
+
+func newNodeProcessIn(t *testing.T, data string) *nodeProcess {
+	n := &nodeProcess{t: t, data: data}
+	n.proxy = outage.New(t, n.start())
+	return n
+}
+
+// start starts the node and returns its address.
+func (n *nodeProcess) start() string {
+	n.t.Helper()
+	n.process = launch(n.t, "node", "--listen", "127.0.0.1:0", "--data", n.data)
+	return n.process.await(`event store on esdb://(\S+)\?`)[1]
+}
+
+// restart kills the node and starts it again.
+func (n *nodeProcess) restart() {
+	n.t.Helper()
+	n.process.kill()
+	n.proxy.SetTarget(n.start())
+}
+
+// connection is the connection string of the node, through the proxy.
+func (n *nodeProcess) connection() string { return "esdb://" + n.proxy.Address() + "?tls=false" }
+
+func (n *nodeProcess) connect() eventstore.Log {
+	n.t.Helper()
+	log, err := esdb.Open(n.connection(), slog.New(slog.DiscardHandler))
+	require.NoError(n.t, err)
+	n.t.Cleanup(func() { _ = log.Close() })
+	return log
+}
+
+// round lets eight clients take their steps while faults come at random.
+func (n *nodeProcess) round(round, steps int, logs []eventstore.Log, rng *rand.Rand) *logtest.History {
+	const clients = 8
+	h := logtest.NewHistory()
+	streams := make([]eventstore.StreamID, 3)
+	for i := range streams {
+		streams[i] = eventstore.StreamID(fmt.Sprintf("contended-%d-%d", round, i))
+	}
+	ctx, cancel := context.WithTimeout(n.t.Context(), patience)
+	defer cancel()
+	taken := make(chan struct{}, clients*steps)
+	var wg sync.WaitGroup
+	for client := range clients {
+		c := logtest.Contender{
+			Client: client, Log: logs[client%len(logs)], History: h, Chance: rand.New(rand.NewPCG(rng.Uint64(), 0)),
+			Streams: streams, Patience: 2 * time.Second,
+		}
+		wg.Go(func() {
+			for range steps {
+				if err := c.Step(ctx); err != nil {
+					n.t.Errorf("client %d: %v", client, err)
+				}
+				taken <- struct{}{}
+			}
+		})
+	}
+	faults := []func(){n.restart, n.loseAnswers, n.loseAnswers}
+	rng.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
+	for _, fault := range faults {
+		for range clients*steps/4 - rng.IntN(clients*steps/8) {
+			<-taken
+		}
+		fault()
+	}
+	wg.Wait()
+	return h
+}
+
+// loseAnswers lets what is sent arrive, and drops what is answered.
+func (n *nodeProcess) loseAnswers() {
+	n.proxy.Set(outage.Deaf)
+	pause(20 * time.Millisecond)
+	n.proxy.Cut()
+	n.proxy.Set(outage.None)
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A backup is the log of a stopped arena and, kept apart, the secrets. What is
+// restored from it elsewhere shows the same ladder and plays on; with other
+// secrets than the log's it does not start.
+func TestARestoredBackupPlaysOn(t *testing.T) {
+	t.Parallel()
+	rng := newChance(t)
+	f := &fuse{}
+	s := newStand(t, quick...)
+	s.start()
+	s.join(goodPlayers(t, 8, f)...)
+	f.burn(t, 1500+rng.IntN(1000), func() { s.arena.signal(syscall.SIGTERM) })
+	s.stop()
+
+	log, secrets := t.TempDir(), filepath.Join(t.TempDir(), "secrets.json")
+	require.NoError(t, os.CopyFS(log, os.DirFS(filepath.Join(s.data, "node"))))
+	copyFile(t, filepath.Join(s.data, "secrets.json"), secrets)
+	before := shown(s)
+
+	t.Run("without secrets", func(t *testing.T) {
+		requireRefused(t, restore(t, s, log, ""), "is missing, and this log was started with one: restore it from its backup")
+	})
+	t.Run("with another arena's secrets", func(t *testing.T) {
+		other := newStand(t, "--no-play")
+		other.start()
+		other.stop()
+		requireRefused(t, restore(t, s, log, filepath.Join(other.data, "secrets.json")), "does not belong to this log")
+	})
+	t.Run("with its secrets", func(t *testing.T) {
+		restored := restore(t, s, log, secrets)
+		require.Equal(t, before, shown(restored))
+		restored.start()
+		f.burn(t, 200, func() {})
+		c := restored.settle()
+		compared, claims := c.audit(t, restored.players)
+		t.Logf("%d matches rated, %d of them resumed by a claim, %d public events equal to those of runs without a restore", len(c.order), claims, compared)
+		require.Positive(t, claims)
+	})
+}
+
+// restore puts a backup into a folder of its own, for the same owners and bots.
+func restore(t *testing.T, from *stand, log, secrets string) *stand {
+	t.Helper()
+	s := newStand(t, from.flags...)
+	s.owners, s.players = from.owners, from.players
+	require.NoError(t, os.CopyFS(filepath.Join(s.data, "node"), os.DirFS(log)))
+	if secrets != "" {
+		copyFile(t, secrets, filepath.Join(s.data, "secrets.json"))
+	}
+	return s
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	data, err := os.ReadFile(from)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(to, data, 0o600))
+}
+
+// requireRefused demands that an arena does not start, and says why in one line.
+func requireRefused(t *testing.T, s *stand, why string) {
+	t.Helper()
+	s.launch()
+	s.arena.awaitExit()
+	require.Equal(t, 1, s.arena.cmd.ProcessState.ExitCode())
+	var said []string
+	for line := range strings.Lines(s.arena.err.String()) {
+		if strings.HasPrefix(line, "arena: ") {
+			said = append(said, line)
+		}
+	}
+	require.Len(t, said, 1)
+	require.Contains(t, said[0], why)
+	require.NotContains(t, s.arena.out.String(), "Hex Arena is at")
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/ladder"
+)
+
+// A bot in another language, written by someone who has read the interface and
+// nothing else, signs in by mail, registers itself by a signed request, and
+// plays among house bots to a clean replay.
+func TestAStrangersBotPlays(t *testing.T) {
+	t.Parallel()
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("the stranger's bot needs node, from the Debian package nodejs: make deps")
+	}
+	s := newStand(t, "--tick", "500ms", "--rest-standard", "1s")
+	s.start()
+	house := s.owner()
+	for _, name := range []string{"greedy", "greedy", "random"} {
+		url := launch(t, "bot", name, "--listen", "127.0.0.1:0").await(`(http://\S+)\n`)[1]
+		require.NoError(t, house.register(t.Context(), "house "+url, ladder.Standard, url))
+	}
+
+	began := time.Now()
+	var out, errOut transcript
+	cmd := exec.CommandContext(t.Context(), node, "testdata/stranger/bot.mjs", //nolint:gosec // a file of this repository
+		"--base", s.base(), "--mail", filepath.Join(s.data, "mail"), "--email", "stranger@example.org", "--timeout", "90")
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	require.NoError(t, cmd.Run(), "%s%s", &out, &errOut)
+	require.Empty(t, errOut.String())
+
+	var steps []string
+	var checked, registered struct {
+		Step, MatchID, BotID string
+		OK                   bool
+	}
+	for lines := bufio.NewScanner(strings.NewReader(out.String())); lines.Scan(); {
+		var step struct{ Step string }
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &step))
+		steps = append(steps, step.Step)
+		switch step.Step {
+		case "checked":
+			require.NoError(t, json.Unmarshal(lines.Bytes(), &checked))
+		case "registered":
+			require.NoError(t, json.Unmarshal(lines.Bytes(), &registered))
+		}
+	}
+	require.Subset(t, steps, []string{"mail-asked", "signed-in", "key", "registered", "match-over", "rated", "checked"})
+	require.True(t, checked.OK)
+
+	r := s.record(checked.MatchID)
+	r.requireWhole(t)
+	r.requirePlaced(t)
+	require.GreaterOrEqual(t, slices.IndexFunc(r.Players, playedBy(registered.BotID)), 0)
+	t.Logf("from its start to its checked replay: %v; %d public events", time.Since(began).Round(time.Millisecond), len(r.Replay))
+	s.stop()
+}

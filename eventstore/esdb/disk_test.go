@@ -1,0 +1,120 @@
+package esdb
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore"
+	"hexarena/eventstore/node"
+)
+
+// slowDisk is a file system whose syncs take a while.
+type slowDisk struct{ delay atomic.Int64 }
+
+func (d *slowDisk) String() string { return "slow disk" }
+
+func (d *slowDisk) MaybeError(op errorfs.Op) error {
+	switch op.Kind {
+	case errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo:
+		return wait(context.Background(), time.Duration(d.delay.Load()))
+	}
+	return nil
+}
+
+// Row: "slow disk", the client's side. A log whose syncs are slow is there: it
+// is waited for, nothing is sent again or lost, reads go on, and a call whose
+// deadline comes first ends by it. The pace of supervision is that of tests: 2 s
+// are to it what 20 s are to the real one.
+func TestSlowDisk(t *testing.T) {
+	waitForDisk(t, brisk, 10*time.Millisecond, 300*time.Millisecond, 2*time.Second)
+}
+
+func TestSoakSlowDisk(t *testing.T) {
+	if os.Getenv("ARENA_SOAK") == "" {
+		t.Skip("syncs of 30 s: run make soak")
+	}
+	waitForDisk(t, defaultPace, 30*time.Second)
+}
+
+func waitForDisk(t *testing.T, pace pace, delays ...time.Duration) {
+	for _, delay := range delays {
+		t.Run(delay.String(), func(t *testing.T) {
+			t.Parallel()
+			disk := &slowDisk{}
+			n, err := node.Open(node.Options{Dir: "log", FS: errorfs.Wrap(vfs.NewMem(), disk), Logger: slog.New(slog.DiscardHandler)})
+			require.NoError(t, err)
+			log := openAt(t, serveNode(t, n), pace)
+			require.NoError(t, log.Ping(t.Context()))
+			disk.delay.Store(int64(delay))
+			overrun := impatient(t, log, delay)
+			patient(t, log)
+			disk.delay.Store(0)
+			figures := scrape(t, log)
+			t.Logf("syncs of %v: appends took %.2f s on average, %.0f were sent again, %.0f reconnects; a call with a shorter deadline ended %v after it",
+				delay, averageAppend(t, log), figures["arena_log_retries_total"], figures["arena_log_reconnects_total"], overrun.Round(time.Microsecond))
+			require.Zero(t, figures["arena_log_reconnects_total"])
+			require.Less(t, overrun, allowedOverrun)
+		})
+	}
+}
+
+// patient has writers wait for each of their appends, while reads are answered.
+func patient(t *testing.T, log *Log) {
+	var wg sync.WaitGroup
+	for w := range 4 {
+		id := eventstore.StreamID(fmt.Sprintf("patient-%d", w))
+		wg.Go(func() {
+			if err := writer(t.Context(), log, id, 2, func(int) {}); err != nil {
+				t.Errorf("writer %d: %v", w, err)
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	for {
+		select {
+		case <-done:
+			return
+		default:
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		require.NoError(t, last(log.ReadAll(ctx, eventstore.EndPosition, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1})))
+		cancel()
+	}
+}
+
+// impatient appends with a deadline before the sync, and again: it is stored
+// once. It returns how far beyond its deadline the first call was.
+func impatient(t *testing.T, log *Log, delay time.Duration) (overrun time.Duration) {
+	e := events(1)
+	ctx, cancel := context.WithTimeout(t.Context(), delay/2)
+	defer cancel()
+	bare := make(chan time.Time, 1)
+	stop := context.AfterFunc(ctx, func() { bare <- time.Now() })
+	_, err := log.Append(ctx, "impatient-1", eventstore.NoStream, e...)
+	end := time.Now()
+	if !stop() {
+		overrun = end.Sub(<-bare)
+	}
+	require.ErrorIs(t, err, eventstore.ErrUnavailable)
+	appended, err := log.Append(t.Context(), "impatient-1", eventstore.NoStream, e...)
+	require.NoError(t, err)
+	require.EqualValues(t, 0, appended.Revision)
+	n := 0
+	for _, err := range log.Read(t.Context(), "impatient-1", 0, eventstore.ReadOptions{}) {
+		require.NoError(t, err)
+		n++
+	}
+	require.Equal(t, 1, n)
+	return overrun
+}

@@ -1,0 +1,208 @@
+package esdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"hexarena/eventstore"
+	"hexarena/eventstore/logtest/outage"
+)
+
+// absent is a server that is there or not, by the clock of a bubble, and as
+// unhelpful to its clients as the real one: a call that is not answered ends
+// when it is cancelled, and a search for the server takes its two seconds.
+type absent struct {
+	mu      sync.Mutex
+	kind    outage.Kind
+	changed chan struct{}
+	sound   map[*es.Client]bool // whose connection is; of the others all is lost
+	dials   int
+}
+
+func newAbsent() *absent {
+	return &absent{changed: make(chan struct{}), sound: map[*es.Client]bool{}}
+}
+
+func (a *absent) set(k outage.Kind) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.kind = k
+	if k != outage.None && k != outage.Hung {
+		clear(a.sound)
+	}
+	close(a.changed)
+	a.changed = make(chan struct{})
+}
+
+var errGone = status.Error(codes.Unavailable, "connection refused")
+
+// answer waits until the server answers what was sent, if it does.
+func (a *absent) answer(ctx context.Context, sound func() bool) error {
+	for {
+		a.mu.Lock()
+		kind, changed, ok := a.kind, a.changed, sound()
+		a.mu.Unlock()
+		switch {
+		case kind == outage.Refused:
+			return errGone
+		case kind == outage.BlackHoled, !ok:
+			<-ctx.Done() // for good, as a connection that a router has forgotten
+			return ctx.Err()
+		case kind == outage.None:
+			return wait(ctx, time.Millisecond)
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (a *absent) dial(config es.Configuration) (*es.Client, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), discoveryTimeout)
+	defer cancel()
+	a.mu.Lock()
+	a.dials++
+	a.mu.Unlock()
+	client, err := es.NewClient(&config)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.answer(ctx, func() bool { return true }); err != nil {
+		return client, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.sound[client] = true
+	return client, nil
+}
+
+func (a *absent) call(ctx context.Context, c *es.Client) error {
+	return a.answer(ctx, func() bool { return a.sound[c] })
+}
+
+// Row: "event store away", up to an hour, by the clock of a bubble. Every call
+// returns at its deadline, and all callers are back within five seconds of the
+// end, however long it took.
+func TestOutagesOfAnHour(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	for _, k := range []outage.Kind{outage.Refused, outage.Hung, outage.BlackHoled} {
+		t.Run(k.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { outlast(t, k, rand.New(rand.NewPCG(seed, 0))) })
+		})
+	}
+}
+
+func outlast(t *testing.T, k outage.Kind, rng *rand.Rand) {
+	server := newAbsent()
+	config, err := parse("esdb://server?tls=false")
+	require.NoError(t, err)
+	log := open(config, slog.New(slog.DiscardHandler), defaultPace)
+	log.dial, log.probe = server.dial, server.call
+	c := callers{t: t, log: log, server: server}
+	began := time.Now()
+	for _, d := range []time.Duration{100 * time.Millisecond, time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, time.Hour} {
+		n := 10
+		if d < time.Minute {
+			n = 60
+		}
+		for range n {
+			c.outage(k, d+time.Duration(rng.Int64N(int64(2*time.Second))), rng)
+		}
+	}
+	require.NoError(t, log.Close())
+	slices.Sort(c.recoveries)
+	t.Logf("%s: %d outages of 0.1 s to 1 h, %v in all: %d calls, %d of them ended by their deadline, max overrun %v; "+
+		"all callers were back after median %v, max %v; at most %.1f attempts to connect a second",
+		k, len(c.recoveries), time.Since(began).Round(time.Minute), c.calls, c.away, c.overrun,
+		c.recoveries[len(c.recoveries)/2].Round(time.Millisecond), c.recoveries[len(c.recoveries)-1].Round(time.Millisecond), c.rate)
+	require.LessOrEqual(t, c.overrun, allowedOverrun)
+	require.LessOrEqual(t, c.recoveries[len(c.recoveries)-1], allowedRecovery)
+	require.LessOrEqual(t, c.rate, 25.0)
+}
+
+// callers call all the time, at deadlines of all kinds.
+type callers struct {
+	t      *testing.T
+	log    *Log
+	server *absent
+
+	mu          sync.Mutex
+	calls, away int
+	overrun     time.Duration
+	recoveries  []time.Duration
+	rate        float64 // attempts to connect a second, in the outage with the most
+}
+
+func (c *callers) outage(k outage.Kind, d time.Duration, rng *rand.Rand) {
+	const n = 4
+	done, stop := context.WithCancel(c.t.Context())
+	var wg sync.WaitGroup
+	for i := range n {
+		deadlines := rand.New(rand.NewPCG(rng.Uint64(), uint64(i)))
+		pause := 50*time.Millisecond + d/500
+		wg.Go(func() {
+			for done.Err() == nil {
+				c.call(time.Duration(deadlines.Int64N(int64(10 * time.Second))))
+				_ = wait(done, pause/2+time.Duration(deadlines.Int64N(int64(pause))))
+			}
+		})
+	}
+	<-time.After(time.Second + time.Duration(rng.Int64N(int64(5*time.Second))))
+	c.server.mu.Lock()
+	dials := c.server.dials
+	c.server.mu.Unlock()
+	c.server.set(k)
+	<-time.After(d)
+	c.server.mu.Lock()
+	if d > 10*time.Second {
+		c.rate = max(c.rate, float64(c.server.dials-dials)/d.Seconds())
+	}
+	c.server.mu.Unlock()
+	c.server.set(outage.None)
+	over := time.Now()
+	// One that has all the time there is tells when the log is there again.
+	_, err := attempt(c.t.Context(), c.log, "wait", func(ctx context.Context, client *es.Client) (struct{}, error) {
+		return struct{}{}, c.server.call(ctx, client)
+	})
+	require.NoError(c.t, err)
+	c.recoveries = append(c.recoveries, time.Since(over))
+	stop()
+	wg.Wait()
+}
+
+// call makes one call.
+func (c *callers) call(within time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	_, err := attempt(ctx, c.log, "call", func(ctx context.Context, client *es.Client) (struct{}, error) {
+		return struct{}{}, c.server.call(ctx, client)
+	})
+	deadline, _ := ctx.Deadline()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls++
+	c.overrun = max(c.overrun, time.Since(deadline))
+	switch {
+	case err == nil:
+	case errors.Is(err, eventstore.ErrUnavailable):
+		c.away++
+	default:
+		c.t.Error(fmt.Errorf("a call: %w", err))
+	}
+}

@@ -1,0 +1,86 @@
+package esdb
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore"
+	"hexarena/eventstore/logtest/outage"
+)
+
+// Row: "commit unknown". Every acknowledgement is dropped after the commit; the
+// append is sent again with the same ids at the same exact revision, in half of
+// the cases by the client, within the call, and in half by the caller, after
+// it. The stream is identical with one that was written without a fault.
+func TestCommitUnknown(t *testing.T) {
+	const rounds = 20
+	log, p := openThrough(t)
+	sound := openDirect(t, startNode(t))
+	const id eventstore.StreamID = "unknown-1"
+	expected, byCaller := eventstore.NoStream, 0
+	for i := range rounds {
+		batch := events(1 + i%5)
+		for j := range batch {
+			batch[j].Data, batch[j].Metadata = fmt.Appendf(nil, `{"n":%d}`, 10*i+j), []byte(`{"schema":1}`)
+		}
+		want, err := sound.Append(t.Context(), id, expected, batch...)
+		require.NoError(t, err)
+		got, again := appendUnknown(t, log, p, id, expected, batch, i%2 == 0)
+		if again {
+			byCaller++
+		}
+		require.Equal(t, want.Revision, got.Revision)
+		expected = eventstore.At(got.Revision)
+	}
+	written := identity(t, sound, id)
+	require.Equal(t, written, identity(t, log, id))
+	t.Logf("%d appends, each acknowledgement dropped after the commit, %d sent again by the caller, the others by the client: %d events, the stream is identical",
+		rounds, byCaller, len(written))
+}
+
+// appendUnknown appends and loses the first answer. With a deadline the caller
+// does not learn the outcome, and appends again.
+func appendUnknown(t *testing.T, log *Log, p *outage.Proxy, id eventstore.StreamID, expected eventstore.Expected, batch []eventstore.Event, deadline bool) (eventstore.Appended, bool) {
+	t.Helper()
+	require.NoError(t, log.Ping(t.Context()))
+	stored := storedBehind(t, p, id)
+	ctx, end := context.WithTimeout(t.Context(), time.Minute)
+	defer end()
+	p.Set(outage.Deaf)
+	dropped := make(chan struct{})
+	go func() {
+		defer close(dropped)
+		<-stored
+		if deadline {
+			end() // before anything may answer
+		}
+		p.Cut()
+		p.Set(outage.None)
+	}()
+	appended, err := log.Append(ctx, id, expected, batch...)
+	<-dropped
+	if !deadline {
+		require.NoError(t, err)
+		return appended, false
+	}
+	require.ErrorIs(t, err, context.Canceled)
+	appended, err = log.Append(t.Context(), id, expected, batch...)
+	require.NoError(t, err)
+	return appended, true
+}
+
+// identity is all of a stream but where and when it was stored.
+func identity(t *testing.T, log *Log, id eventstore.StreamID) []eventstore.Recorded {
+	t.Helper()
+	var all []eventstore.Recorded
+	for r, err := range log.Read(t.Context(), id, 0, eventstore.ReadOptions{}) {
+		require.NoError(t, err)
+		r.Position, r.Created = 0, time.Time{}
+		all = append(all, r)
+	}
+	return all
+}

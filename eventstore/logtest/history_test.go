@@ -1,0 +1,153 @@
+package logtest
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore"
+	"hexarena/eventstore/memory"
+)
+
+// forger answers appends and reads as it is told to, whatever is asked.
+type forger struct {
+	eventstore.Log
+	appended eventstore.Appended
+	err      error
+	stream   []eventstore.Event
+}
+
+func (f *forger) Append(context.Context, eventstore.StreamID, eventstore.Expected, ...eventstore.Event) (eventstore.Appended, error) {
+	return f.appended, f.err
+}
+
+func (f *forger) Read(_ context.Context, _ eventstore.StreamID, _ eventstore.Revision, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
+	return func(yield func(eventstore.Recorded, error) bool) {
+		for i, e := range f.stream {
+			if opt.Limit == 1 && i < len(f.stream)-1 {
+				continue
+			}
+			if !yield(eventstore.Recorded{Event: e, Revision: eventstore.Revision(i)}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func once() (context.Context, context.CancelFunc, bool) { return nil, nil, false }
+
+// step is one thing that a client did, after the one before had ended.
+type step struct {
+	expected eventstore.Expected
+	events   []eventstore.Event // none: it read
+	head     bool
+	revision int // stored at, or found to be at
+	err      error
+	found    []eventstore.Event
+}
+
+var errLost = errors.Join(eventstore.ErrUnavailable, errors.New("no answer"))
+
+func conflict(current eventstore.Expected) error {
+	return &eventstore.WrongVersionError{Current: current}
+}
+
+func history(t *testing.T, steps []step) *History {
+	h := NewHistory()
+	for _, s := range steps {
+		f := &forger{appended: eventstore.Appended{Revision: eventstore.Revision(s.revision)}, err: s.err, stream: s.found}
+		if s.events == nil {
+			_, err := h.Read(t.Context(), 0, f, "s-1", s.head)
+			require.NoError(t, err)
+			continue
+		}
+		_, err := h.Append(t.Context(), 0, f, once, "s-1", s.expected, s.events...)
+		require.ErrorIs(t, err, s.err)
+	}
+	return h
+}
+
+func TestHistories(t *testing.T) {
+	e := make([]eventstore.Event, 4)
+	for i := range e {
+		e[i].ID = uuid.New()
+	}
+	none := eventstore.NoStream
+	tests := []struct {
+		name  string
+		steps []step
+		sound bool
+	}{
+		{"nothing", nil, true},
+		{"one after another", []step{{expected: none, events: e[:2], revision: 1}, {found: e[:2]}, {expected: 1, events: e[2:3], revision: 2}, {head: true, found: e[:3]}}, true},
+		{"a conflict", []step{{expected: none, events: e[:2], revision: 1}, {expected: none, events: e[2:3], err: conflict(1)}, {found: e[:2]}}, true},
+		{"a retry", []step{{expected: none, events: e[:2], revision: 1}, {expected: none, events: e[:2], revision: 1}, {expected: none, events: e[:1], revision: 0}, {found: e[:2]}}, true},
+		{"a retry at any", []step{{expected: eventstore.Any, events: e[:2], revision: 1}, {expected: eventstore.Any, events: e[:2], revision: 1}, {found: e[:2]}}, true},
+		{"a lost answer, stored", []step{{expected: none, events: e[:2], err: errLost}, {found: e[:2]}}, true},
+		{"a lost answer, not stored", []step{{expected: none, events: e[:2], err: errLost}, {}}, true},
+		{"a lost answer, stored late", []step{{expected: none, events: e[:2], err: errLost}, {}, {found: e[:2]}}, true},
+		{"exists", []step{{expected: eventstore.Exists, events: e[:1], err: conflict(none)}, {expected: none, events: e[:1]}, {expected: eventstore.Exists, events: e[1:2], revision: 1}}, true},
+
+		{"an acknowledged event is lost", []step{{expected: none, events: e[:1], revision: 0}, {}}, false},
+		{"and not even by the head", []step{{expected: none, events: e[:2], revision: 1}, {head: true, found: e[:1]}}, false},
+		{"an event is doubled", []step{{expected: none, events: e[:1], revision: 0}, {found: []eventstore.Event{e[0], e[0]}}}, false},
+		{"a lost answer, doubled", []step{{expected: none, events: e[:1], err: errLost}, {found: []eventstore.Event{e[0], e[0]}}}, false},
+		{"a fork", []step{{expected: none, events: e[:1], revision: 0}, {expected: none, events: e[1:2], revision: 0}}, false},
+		{"half of an append", []step{{expected: none, events: e[:2], err: errLost}, {found: e[:1]}}, false},
+		{"a read goes back", []step{{expected: none, events: e[:1], err: errLost}, {found: e[:1]}, {}}, false},
+		{"a refused append is stored", []step{{expected: none, events: e[:1], revision: 0}, {expected: none, events: e[1:2], err: conflict(0)}, {found: e[:2]}}, false},
+		{"a conflict without cause", []step{{expected: none, events: e[:1], err: conflict(3)}}, false},
+		{"another order", []step{{expected: none, events: e[:2], revision: 1}, {found: []eventstore.Event{e[1], e[0]}}}, false},
+		{"an event from nowhere", []step{{found: e[3:]}}, false},
+		{"a retry answered elsewhere", []step{{expected: none, events: e[:2], revision: 1}, {expected: none, events: e[:1], revision: 1}}, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			v := history(t, test.steps).Check(time.Minute)
+			require.False(t, v.Undecided)
+			require.Equal(t, test.sound, v.Linearizable)
+			require.Equal(t, len(test.steps), v.Operations)
+		})
+	}
+}
+
+// What many do to a log in memory at once is linearizable, lost answers
+// included.
+func TestMemoryIsLinearizable(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	h, log := NewHistory(), NewFaulty(memory.New())
+	for i := range 400 {
+		switch i % 9 {
+		case 0:
+			log.FailAppend(i, StoredAnyway)
+		case 1:
+			log.FailAppend(i, NotStored)
+		}
+	}
+	var wg sync.WaitGroup
+	for client := range 8 {
+		rng := rand.New(rand.NewPCG(seed, uint64(client)))
+		wg.Go(func() {
+			c := Contender{Client: client, Log: log, History: h, Chance: rng, Streams: []eventstore.StreamID{"s-1", "s-2"}, Patience: time.Second}
+			for range 60 {
+				if err := c.Step(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	v := h.Check(time.Minute)
+	t.Logf("%+v", v)
+	require.True(t, v.Linearizable)
+	require.Positive(t, v.Unknown)
+	require.Positive(t, v.Conflicts)
+}

@@ -1,0 +1,132 @@
+package outage_test
+
+import (
+	"io"
+	"net"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"hexarena/eventstore/logtest/outage"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// echo serves connections that say back what they are told.
+func echo(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			wg.Go(func() { defer c.Close(); _, _ = io.Copy(c, c) })
+		}
+	})
+	t.Cleanup(func() { l.Close(); wg.Wait() })
+	return l.Addr().String()
+}
+
+// short is how long a test waits for what must not come.
+const short = 150 * time.Millisecond
+
+func dial(t *testing.T, p *outage.Proxy) net.Conn {
+	c, err := net.DialTimeout("tcp", p.Address(), 10*time.Second)
+	require.NoError(t, err)
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// say says something and returns what comes back, within a time.
+func say(c net.Conn, what string, within time.Duration) (string, error) {
+	if _, err := io.WriteString(c, what); err != nil {
+		return "", err
+	}
+	_ = c.SetReadDeadline(time.Now().Add(within))
+	b := make([]byte, len(what))
+	n, err := io.ReadFull(c, b)
+	return string(b[:n]), err
+}
+
+func requirePasses(t *testing.T, c net.Conn) {
+	t.Helper()
+	back, err := say(c, "hello", 10*time.Second)
+	require.NoError(t, err)
+	require.Equal(t, "hello", back)
+}
+
+func TestOutages(t *testing.T) {
+	for _, k := range outage.Kinds {
+		t.Run(k.String(), func(t *testing.T) {
+			p := outage.New(t, echo(t))
+			before := dial(t, p)
+			requirePasses(t, before)
+			p.Set(k)
+			switch k {
+			case outage.Refused, outage.Reset:
+				_, err := say(before, "lost", 10*time.Second)
+				require.Error(t, err)
+				require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
+			case outage.Hung, outage.Deaf, outage.BlackHoled:
+				_, err := say(before, "held", short)
+				require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+			case outage.Slow:
+				requirePasses(t, before)
+			}
+			c, err := net.DialTimeout("tcp", p.Address(), short)
+			switch k {
+			case outage.Refused:
+				require.ErrorContains(t, err, "refused")
+			case outage.BlackHoled:
+				var late net.Error
+				require.ErrorAs(t, err, &late)
+				require.True(t, late.Timeout(), "%v", err)
+			default: // one that is reset may be so before the dial returns
+				if err == nil {
+					c.Close()
+				}
+			}
+			p.Set(outage.None)
+			requirePasses(t, dial(t, p))
+			switch k {
+			case outage.Hung, outage.Deaf:
+				_ = before.SetReadDeadline(time.Now().Add(10 * time.Second))
+				held := make([]byte, 4)
+				_, err := io.ReadFull(before, held)
+				require.NoError(t, err, "what was held passes on")
+				require.Equal(t, "held", string(held))
+			case outage.BlackHoled:
+				_, err := say(before, "still", short)
+				require.ErrorIs(t, err, os.ErrDeadlineExceeded, "a lost connection stays lost")
+			}
+		})
+	}
+}
+
+func TestACutLosesWhatIsOnItsWay(t *testing.T) {
+	p := outage.New(t, echo(t))
+	c := dial(t, p)
+	p.Set(outage.Deaf)
+	_, err := say(c, "said", short)
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	p.Cut()
+	p.Set(outage.None)
+	_, err = say(c, "gone", 10*time.Second)
+	require.Error(t, err)
+	require.Equal(t, 1, p.Connections())
+}
+
+func TestAnotherTarget(t *testing.T) {
+	p := outage.New(t, "127.0.0.1:1")
+	_, err := say(dial(t, p), "nobody", 10*time.Second)
+	require.Error(t, err)
+	p.SetTarget(echo(t))
+	requirePasses(t, dial(t, p))
+}

@@ -1,0 +1,128 @@
+package frames
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"hexarena/domain/match"
+	"hexarena/domain/seed"
+)
+
+// How a decision closed.
+const (
+	Played  = "played"
+	Timeout = "timeout"
+	Illegal = "illegal"
+)
+
+// Decision is one decision that a bot was asked, as its owner sees it: what
+// was asked, what came back, what became of it. Fields that do not apply are
+// null.
+type Decision struct {
+	ID        int             `json:"id"`
+	Seq       int             `json:"seq"`  // of the public event that closed it
+	Kind      string          `json:"kind"` // setup, turn, discard, bandit or trade
+	At        string          `json:"at"`   // when it closed
+	Request   *match.Request  `json:"request"`
+	Answer    *string         `json:"answer"`
+	ElapsedMs int64           `json:"elapsedMs"`
+	Outcome   string          `json:"outcome"` // Played, Timeout or Illegal
+	Cause     *string         `json:"cause"`   // of a timeout
+	Reason    *string         `json:"reason"`  // why the rules refused the answer
+	Message   *string         `json:"message"` // the same in a sentence
+	Played    json.RawMessage `json:"played"`  // the action that was played: the answer's, or the default
+}
+
+// SeatOf returns the seat at which a bot plays.
+func (h *History) SeatOf(botID string) (seat int, ok bool) {
+	for i, s := range h.Started.Seats {
+		if s.BotID == botID {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// Decisions returns the decisions that a seat was asked and that have closed,
+// in their order; those of an open batch are not in the stream.
+// The requests are rebuilt by folding the match with its server seed: the
+// stream has it once the match has ended, until then only who holds the seed
+// key knows it. With a nil seed they are null. A request's deadline is the time
+// that the mode gives; a bot that was dialled anew had less.
+func (h *History) Decisions(seat int, serverSeed *seed.Seed) []Decision {
+	if h.Proof != nil {
+		serverSeed = &h.Proof.ServerSeed
+	}
+	f := decisionLog{seat: seat, deadline: h.Started.Deadlines.DecisionMs, list: []Decision{}}
+	if serverSeed != nil && seed.Commitment(*serverSeed) == h.Started.Commitment {
+		m := match.Evolve(match.New(*serverSeed), h.Started)
+		f.match = &m
+	}
+	for i, e := range h.Events {
+		f.add(e, h.Times[i])
+	}
+	return f.list
+}
+
+// decisionLog folds a match into one seat's decisions.
+type decisionLog struct {
+	seat     int
+	deadline int64
+	match    *match.Match // nil: what was asked is not known
+	asked    *match.Request
+	seq      int
+	list     []Decision
+}
+
+func (f *decisionLog) add(e match.Event, at time.Time) {
+	if kind, _, _ := match.Publish(e); kind != "" {
+		f.seq++
+	}
+	if d, ok := f.closed(e); ok {
+		d.Seq, d.At = f.seq, at.UTC().Format(match.TimeFormat)
+		if f.asked != nil && f.asked.ID == d.ID {
+			d.Request = f.asked
+		}
+		f.list = append(f.list, d)
+	}
+	f.follow(e)
+}
+
+// closed returns the decision of the seat that an event closes. The default
+// that is played in place of an answer comes with the next event of the seat.
+func (f *decisionLog) closed(e match.Event) (Decision, bool) {
+	switch e := e.(type) {
+	case match.DecisionTimedOut:
+		return Decision{ID: e.Decision, Kind: e.Kind, Answer: e.Answer, ElapsedMs: e.ElapsedMs, Outcome: Timeout, Cause: &e.Cause}, e.Seat == f.seat
+	case match.AnswerRejected:
+		return Decision{ID: e.Decision, Kind: e.Kind, Answer: &e.Answer, ElapsedMs: e.ElapsedMs, Outcome: Illegal, Reason: &e.Reason, Message: &e.Message}, e.Seat == f.seat
+	case match.ActionPlayed:
+		n := len(f.list)
+		switch {
+		case e.Seat != f.seat:
+		case n > 0 && f.list[n-1].ID == e.Decision:
+			f.list[n-1].Played = e.Action
+		case e.ElapsedMs != nil: // else the default of a seat that has resigned, which nobody asked
+			answer := fmt.Sprintf(`{"id":%d,"action":%s}`, e.Decision, e.Action)
+			return Decision{ID: e.Decision, Kind: e.Kind, Answer: &answer, ElapsedMs: *e.ElapsedMs, Outcome: Played, Played: e.Action}, true
+		}
+	}
+	return Decision{}, false
+}
+
+// follow folds the match, and notes what the seat is asked next.
+func (f *decisionLog) follow(e match.Event) {
+	if f.match == nil {
+		return
+	}
+	next := match.Evolve(*f.match, e)
+	f.match = &next
+	for _, d := range next.Asks() {
+		if d.Seat == f.seat && (f.asked == nil || f.asked.ID != d.ID) {
+			request := next.Request(d)
+			request.DeadlineMs = f.deadline
+			f.asked = &request
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package frames_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
+	"hexarena/domain/seed"
+	"hexarena/eventstore/memory"
+	"hexarena/projections/arenatest"
+	"hexarena/projections/frames"
+)
+
+// asked plays a match on, and returns what its seats were asked meanwhile, by
+// decision id.
+func asked(g *arenatest.Game, until func() bool) map[int]match.Request {
+	all := map[int]match.Request{}
+	for !g.State.Over() && !until() {
+		for _, d := range g.State.Asks() {
+			r := g.State.Request(d)
+			r.DeadlineMs = 5000
+			all[d.ID] = r
+		}
+		g.Step()
+	}
+	return all
+}
+
+func never() bool { return false }
+
+// Each decision that a seat was asked is there once, as it was asked, with what
+// came of it.
+func TestDecisions(t *testing.T) {
+	outcomes := map[string]int{}
+	for chance := range uint64(4) {
+		log := memory.New()
+		a := arenatest.New(t, log, chance)
+		g := a.Seat(ladder.Standard, a.Register("ada", ladder.Standard, "Ann", "Bea", "Cat", "Dot")...)[0]
+		g.Start()
+		requests := asked(g, never)
+		checkDecisions(t, read(t, log, g), requests, outcomes)
+		require.Empty(t, requests, "none is left out")
+	}
+	t.Log(outcomes)
+	for _, o := range []string{frames.Played, frames.Timeout, frames.Illegal} {
+		require.NotZero(t, outcomes[o], o)
+	}
+}
+
+func checkDecisions(t *testing.T, h frames.History, requests map[int]match.Request, outcomes map[string]int) {
+	t.Helper()
+	for seat := range 4 {
+		list := h.Decisions(seat, nil)
+		at := 0
+		for _, d := range list {
+			where := fmt.Sprintf("seat %d, decision %d", seat, d.ID)
+			require.NotNil(t, d.Request, where)
+			require.Equal(t, requests[d.ID], *d.Request, where)
+			require.Equal(t, seat, d.Request.Seat)
+			delete(requests, d.ID)
+			require.Greater(t, d.Seq, at, "in order")
+			at = d.Seq
+			closing := h.Replay()[d.Seq-1]
+			require.Equal(t, map[string]string{frames.Played: "action", frames.Timeout: "timeout", frames.Illegal: "illegal"}[d.Outcome], closing.Kind)
+			require.Equal(t, closing.At, d.At)
+			require.Equal(t, seat, *closing.Seat)
+			outcomes[d.Outcome]++
+			require.NoError(t, fits(d, closing, h), where)
+			require.Equal(t, d.Request.Kind, d.Kind)
+			require.NotEmpty(t, d.Played, where)
+		}
+	}
+}
+
+// fits says whether a decision shows what its closing event and, for a refused
+// one, the default behind it do.
+func fits(d frames.Decision, closing match.PublicEvent, h frames.History) error {
+	want := frames.Decision{ID: d.ID, Seq: d.Seq, At: d.At, Kind: d.Kind, Request: d.Request, Outcome: d.Outcome}
+	switch data := closing.Data.(type) {
+	case match.ActionData:
+		answer := fmt.Sprintf(`{"id":%d,"action":%s}`, data.Decision, data.Action)
+		want.ID, want.Kind, want.ElapsedMs, want.Played, want.Answer = data.Decision, data.Kind, *data.ElapsedMs, data.Action, &answer
+	case match.TimeoutData:
+		want.ID, want.Kind, want.ElapsedMs, want.Cause, want.Answer = data.Decision, data.Kind, data.ElapsedMs, &data.Cause, data.Answer
+	case match.IllegalData:
+		want.ID, want.Kind, want.ElapsedMs, want.Reason, want.Message, want.Answer = data.Decision, data.Kind, data.ElapsedMs, &data.Reason, &data.Message, &data.Answer
+	}
+	if d.Outcome != frames.Played {
+		instead, ok := h.Replay()[d.Seq].Data.(match.ActionData)
+		if !ok || !instead.Default || instead.Decision != d.ID {
+			return fmt.Errorf("no default follows event %d", d.Seq)
+		}
+		want.Played = instead.Action
+	}
+	got, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	wanted, err := json.Marshal(want)
+	if err != nil {
+		return err
+	}
+	if string(got) != string(wanted) {
+		return fmt.Errorf("is\n%s\nnot\n%s", got, wanted)
+	}
+	return nil
+}
+
+// While a match runs its requests are rebuilt by whoever holds the seed key,
+// and by nobody else; what is open is not shown.
+func TestDecisionsOfARunningMatch(t *testing.T) {
+	g, log := started(t, "Ann", "Bea", "Cat")
+	requests := asked(g, func() bool { return g.State.Game.Turn >= 9 })
+	h := read(t, log, g)
+	require.False(t, h.Ended())
+	serverSeed := g.State.ServerSeed
+	wrong := seed.Seed{1}
+	open := map[int]bool{}
+	for _, d := range g.State.Asks() {
+		open[d.ID] = true
+	}
+	n := 0
+	for s := range 3 {
+		known, unknown, mistaken := h.Decisions(s, &serverSeed), h.Decisions(s, nil), h.Decisions(s, &wrong)
+		require.Len(t, unknown, len(known))
+		require.Equal(t, unknown, mistaken)
+		for i, d := range known {
+			require.False(t, open[d.ID])
+			require.Equal(t, requests[d.ID], *d.Request)
+			require.Nil(t, unknown[i].Request)
+			d.Request = nil
+			require.Equal(t, d, unknown[i])
+			n++
+		}
+	}
+	require.Len(t, requests, n)
+}
+
+func TestDecisionsOfNone(t *testing.T) {
+	g, log := started(t, "Ann", "Bea", "Cat")
+	h := read(t, log, g)
+	require.Equal(t, []frames.Decision{}, h.Decisions(0, nil))
+	seat, ok := h.SeatOf(arenatest.ID("Bea"))
+	require.True(t, ok)
+	require.Equal(t, "Bea", h.Started.Seats[seat].BotName)
+	_, ok = h.SeatOf("stranger")
+	require.False(t, ok)
+}
