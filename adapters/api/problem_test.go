@@ -27,7 +27,7 @@ func TestEveryCodeIsOnThePage(t *testing.T) {
 	for _, row := range table {
 		note(row.code, row.status)
 	}
-	for _, err := range []error{anInvalidField, aDeniedURL, aFailedCheck, aLimit, aConflict, aFault} {
+	for _, err := range []error{anInvalidField, aDeniedURL, aFailedCheck, aLimit, aConflict, errFault} {
 		p := problemOf(err)
 		note(p.Code, p.Status)
 	}

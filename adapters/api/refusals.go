@@ -1,7 +1,7 @@
 package api
 
 import (
-	"fmt"
+	"errors"
 	"net/http"
 	"reflect"
 	"slices"
@@ -22,13 +22,13 @@ var (
 	aDeniedURL     = owner.InvalidURL("the address is not allowed")
 	aLimit         = &rateLimited{limits: []string{"600 calls"}, after: 12}
 	aConflict      = &eventstore.WrongVersionError{}
-	aFault         = fmt.Errorf("a fault")
+	errFault       = errors.New("a fault")
 )
 
 // refusals are the errors that an endpoint may answer with: those of every
 // endpoint like it, and its own.
 func (e *endpoint[In, Out]) refusals(s *Server) []error {
-	list := []error{errBodyTooLarge, aLimit, anInvalidQuery, aFault}
+	list := []error{errBodyTooLarge, aLimit, anInvalidQuery, errFault}
 	if e.method == http.MethodGet || e.method == http.MethodDelete {
 		list = append(list, errUnexpectedBody)
 	} else {
@@ -92,7 +92,7 @@ func moreHeaders(status int) []string {
 
 // problemCodes are all stable codes.
 func problemCodes() []any {
-	codes := []string{problemOf(aConflict).Code, problemOf(aFault).Code, owner.CodeInvalid, problemOf(aFailedCheck).Code, problemOf(aDeniedURL).Code}
+	codes := []string{problemOf(aConflict).Code, problemOf(errFault).Code, owner.CodeInvalid, problemOf(aFailedCheck).Code, problemOf(aDeniedURL).Code}
 	for _, row := range table {
 		codes = append(codes, row.code)
 	}

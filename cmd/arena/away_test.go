@@ -22,7 +22,8 @@ func TestAnEventStoreThatGoesAwayCostsNobodyAStrike(t *testing.T) {
 	playThrough(t, 4*time.Second)
 }
 
-// Longer than the player's lease, too.
+// Longer than the player's lease, too: then the arena may end, and is started
+// again, as whatever supervises it would.
 func TestSoakAnEventStoreThatGoesAway(t *testing.T) {
 	if os.Getenv("ARENA_SOAK") == "" {
 		t.Skip("outages of minutes: run make soak")
@@ -45,6 +46,7 @@ func playThrough(t *testing.T, away time.Duration) {
 	s.start()
 	s.join(goodPlayers(t, 8, f)...)
 	var resumes []time.Duration
+	restarts := 0
 	faults := map[string]func(){"the node killed with -9": n.restart}
 	for _, k := range []outage.Kind{outage.Refused, outage.Reset, outage.Hung, outage.BlackHoled} {
 		faults[k.String()] = func() {
@@ -62,13 +64,35 @@ func playThrough(t *testing.T, away time.Duration) {
 		fault()
 		back, over := f.next(), time.Now()
 		n.proxy.Set(outage.None)
-		resumes = append(resumes, awaitMoment(t, back).Sub(over).Round(time.Millisecond))
+		at, goesOn := s.resumed(back)
+		if !goesOn {
+			restarts++
+			back = f.next()
+			s.start()
+			at = awaitMoment(t, back)
+		}
+		resumes = append(resumes, at.Sub(over).Round(time.Millisecond))
 	}
 	c := n.settle(s)
 	compared, claims := c.audit(t, s.players)
-	t.Logf("%d faults, the outages among them of %v, with %v a decision: from the end of each to the next request %v; %d matches rated, %d claims, "+
-		"%d public events equal to those of runs without an outage, no strike", len(faults), away, decision, resumes, len(c.order), claims, compared)
+	t.Logf("%d faults, the outages among them of %v, with %v a decision: from the end of each to the next request %v, the arena was started again %d times; %d matches rated, %d claims, "+
+		"%d public events equal to those of runs without an outage, no strike", len(faults), away, decision, resumes, restarts, len(c.order), claims, compared)
 	require.NotEmpty(t, c.order)
+}
+
+// resumed returns the moment at which the arena goes on; false if it has ended.
+func (s *stand) resumed(back <-chan time.Time) (at time.Time, goesOn bool) {
+	s.t.Helper()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case at := <-back:
+		return at, true
+	case <-s.arena.exited:
+	case <-timer.C:
+		require.FailNow(s.t, "the arena neither goes on nor ends")
+	}
+	return time.Time{}, false
 }
 
 // settle has all matches end, stops the arena and the node, and reads the log.

@@ -32,7 +32,7 @@ func newAuthor(t *testing.T, now func() time.Time) author {
 	go func() { served <- n.Serve(listener) }()
 	t.Cleanup(func() {
 		require.NoError(t, n.Close())
-		_ = <-served
+		require.NoError(t, <-served)
 	})
 	return author{t, openDirect(t, listener.Addr().String())}
 }

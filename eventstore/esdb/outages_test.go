@@ -68,7 +68,9 @@ type ordeal struct {
 	p    *outage.Proxy
 	done context.Context // ends when no more is to be begun
 	stop context.CancelFunc
-	wg   sync.WaitGroup
+	wg   sync.WaitGroup // the workers
+
+	followed chan struct{} // closed when the subscriber has ended
 
 	mu         sync.Mutex
 	calls      int
@@ -77,7 +79,6 @@ type ordeal struct {
 	acked      map[eventstore.StreamID][]uuid.UUID
 	seen       map[uuid.UUID]int // by the subscriber
 	inOrder    bool
-	delivered  chan struct{} // one for each event that the subscriber saw
 	recovered  map[string]chan time.Time
 	recoveries []time.Duration
 }
@@ -89,10 +90,10 @@ func newOrdeal(t *testing.T) *ordeal {
 	o := &ordeal{
 		t: t, log: log, p: p, done: done, stop: stop, inOrder: true,
 		acked: map[eventstore.StreamID][]uuid.UUID{}, seen: map[uuid.UUID]int{},
-		delivered: make(chan struct{}, 1<<20), recovered: map[string]chan time.Time{},
+		followed: make(chan struct{}), recovered: map[string]chan time.Time{},
 	}
 	o.p.SetDelay(300 * time.Millisecond)
-	o.wg.Go(o.follow)
+	go o.follow()
 	for i := range 3 {
 		o.work(fmt.Sprintf("writer %d", i), o.writer(eventstore.StreamID(fmt.Sprintf("exact-%d", i)), eventstore.NoStream))
 	}
@@ -173,27 +174,24 @@ func (o *ordeal) writer(id eventstore.StreamID, expected eventstore.Expected) fu
 	}
 }
 
-// follow subscribes until all that was acknowledged has been seen.
+// follow subscribes until the event that is appended last.
 func (o *ordeal) follow() {
+	defer close(o.followed)
 	after := eventstore.Position(0)
 	for m, err := range o.log.Subscribe(o.t.Context(), 0, eventstore.Filter{}) {
 		if err != nil {
 			o.t.Errorf("subscriber: %v", err)
 			return
 		}
+		if m.Event == nil {
+			continue
+		}
 		o.mu.Lock()
-		if m.Event != nil {
-			o.inOrder = o.inOrder && m.Event.Position > after
-			after = m.Event.Position
-			o.seen[m.Event.ID]++
-		}
-		all := 0
-		for _, ids := range o.acked {
-			all += len(ids)
-		}
-		complete := o.done.Err() != nil && len(o.seen) >= all
+		o.inOrder = o.inOrder && m.Event.Position > after
+		after = m.Event.Position
+		o.seen[m.Event.ID]++
 		o.mu.Unlock()
-		if complete {
+		if m.Event.Stream == "end" {
 			return
 		}
 	}
@@ -239,10 +237,11 @@ func (o *ordeal) awaitRecovery(over time.Time) {
 // judge ends the work and compares what was acknowledged with what is stored.
 func (o *ordeal) judge(what string, durations []time.Duration) {
 	o.stop()
-	direct := openDirect(o.t, o.p.Target())
-	_, err := direct.Append(o.t.Context(), "end", eventstore.NoStream, events(1)...) // so that the subscriber looks
-	require.NoError(o.t, err)
 	o.wg.Wait()
+	direct := openDirect(o.t, o.p.Target())
+	_, err := direct.Append(o.t.Context(), "end", eventstore.NoStream, events(1)...)
+	require.NoError(o.t, err)
+	<-o.followed
 	acknowledged, lost, doubled := 0, 0, 0
 	for id, ids := range o.acked {
 		var stored []uuid.UUID

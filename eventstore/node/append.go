@@ -30,8 +30,13 @@ func (s streams) Append(call api.Streams_AppendServer) error {
 	if err := s.ready(); err != nil {
 		return s.answerError(err, call.SetTrailer)
 	}
-	r, err := receiveAppend(call)
+	seat, err := s.room.enter(call.Context())
 	if err != nil {
+		return s.answerError(err, call.SetTrailer)
+	}
+	r, err := receiveAppend(call, seat)
+	if err != nil {
+		seat.leave()
 		return s.answerError(err, call.SetTrailer)
 	}
 	out, err := s.writer.submit(call.Context(), r)
@@ -44,8 +49,8 @@ func (s streams) Append(call api.Streams_AppendServer) error {
 	return call.SendAndClose(appendResponse(r, out))
 }
 
-// receiveAppend receives a whole call.
-func receiveAppend(call api.Streams_AppendServer) (*request, error) {
+// receiveAppend receives a whole call, which takes its seat with it.
+func receiveAppend(call api.Streams_AppendServer, seat *seat) (*request, error) {
 	first, err := call.Recv()
 	if errors.Is(err, io.EOF) {
 		return nil, invalid("an append begins with its options")
@@ -53,7 +58,7 @@ func receiveAppend(call api.Streams_AppendServer) (*request, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, refused := newAppend(first)
+	r, refused := newAppend(first, seat)
 	size := 0
 	for {
 		message, err := call.Recv()
@@ -68,13 +73,16 @@ func receiveAppend(call api.Streams_AppendServer) (*request, error) {
 		if refused == nil {
 			refused = r.propose(message, event, size)
 		}
+		if refused == nil {
+			refused = seat.fit(call.Context(), len(r.events), size)
+		}
 		if refused != nil && size > discarded {
 			return nil, refused
 		}
 	}
 }
 
-func newAppend(first *api.AppendReq) (*request, error) {
+func newAppend(first *api.AppendReq, seat *seat) (*request, error) {
 	options := first.GetOptions()
 	if options == nil {
 		return nil, invalid("an append begins with its options")
@@ -84,7 +92,7 @@ func newAppend(first *api.AppendReq) (*request, error) {
 		return nil, err
 	}
 	stream, err := streamName(options.GetStreamIdentifier())
-	return &request{act: actAppend, stream: stream, expected: expected}, err
+	return &request{act: actAppend, stream: stream, expected: expected, seat: seat}, err
 }
 
 // propose takes one more event into the request; size is that of all so far.

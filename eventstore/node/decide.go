@@ -19,6 +19,7 @@ type request struct {
 	stream   string
 	expected int64
 	events   []proposed
+	seat     *seat // left when the request is done with; nil for what needs none
 	done     chan outcome
 }
 

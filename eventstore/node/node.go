@@ -43,6 +43,7 @@ type Node struct {
 	now      func() time.Time
 	store    *store
 	tail     *tail
+	room     *room
 	writer   *writer
 	instance uuid.UUID
 
@@ -100,6 +101,7 @@ func (n *Node) start() error {
 		return err
 	}
 	n.tail = newTail(end.position)
+	n.room = newRoom(n.failed, n.closing)
 	n.writer = newWriter(n.store, n.tail, end, known, n.now, n.fail, n.failed)
 	n.grpc, n.mixed = n.newServer(), n.newServer()
 	n.http = n.newHTTP()

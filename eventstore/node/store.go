@@ -103,7 +103,7 @@ func (s *store) checkFormat(dir string, without func(dir string) error) error {
 		s.scavenged.Store(true)
 		return nil
 	}
-	return fmt.Errorf("%w: %s has format version %q, this program reads %s and %s", ErrWrongFormat, dir, value, formatWhole, formatScavenged)
+	return fmt.Errorf("%w: %s has format version %s, this program reads %s and %s", ErrWrongFormat, dir, printable(string(value)), formatWhole, formatScavenged)
 }
 
 // writeFormat makes an empty log one of ours.

@@ -94,10 +94,12 @@ func newWriter(s *store, t *tail, end logEnd, known []record, now func() time.Ti
 }
 
 // submit has a request decided and waits for the outcome to be durable. When
-// ctx ends first the outcome is unknown.
+// ctx ends first the outcome is unknown. The request's seat is the writer's to
+// leave.
 func (w *writer) submit(ctx context.Context, r *request) (outcome, error) {
 	r.done = make(chan outcome, 1)
 	if !w.enqueue(r) {
+		r.seat.leave()
 		return outcome{}, errClosed
 	}
 	select {
@@ -239,6 +241,7 @@ func (w *writer) finish(g *group) {
 	w.stored.Add(uint64(len(g.records)))
 	_ = g.batch.Close() // an applied batch has nothing left to fail
 	for _, a := range g.answers {
+		a.to.seat.leave()
 		a.to.done <- a.out
 	}
 }
