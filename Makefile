@@ -3,7 +3,6 @@
 SHELL := bash
 GO ?= go
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-VULN := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 # The packages in which goroutines meet.
 RACE := ./adapters/... ./eventstore/... ./projections/... ./cmd/...
 
@@ -21,11 +20,14 @@ run: build ## start the arena with house bots, in a fresh folder
 
 .PHONY: deps
 deps: ## install the Debian packages that tests use, where root; elsewhere name them
-	@if ! command -v node > /dev/null; then \
+	@missing=; \
+	command -v node > /dev/null || missing+=" nodejs"; \
+	command -v python3 > /dev/null || missing+=" python3"; \
+	if [ -n "$$missing" ]; then \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-			apt-get update -qq && apt-get install -y -qq --no-install-recommends nodejs > /dev/null; \
+			apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing > /dev/null; \
 		else false; fi \
-		|| echo "No node: the test of a bot in JavaScript is skipped. On Debian: apt-get install nodejs"; \
+		|| echo "Bots in other languages are not tested. On Debian: apt-get install$$missing"; \
 	fi
 
 .PHONY: test
@@ -37,7 +39,7 @@ race: deps ## run the tests of concurrent packages under the race detector
 	@$(GO) test -race $(RACE)
 
 .PHONY: lint
-lint: ## check style, imports and known vulnerabilities
+lint: ## check style and imports
 	@$(GO) run $(LINT) run ./...
 
 .PHONY: bench
@@ -46,5 +48,13 @@ bench: build ## measure the engine and the log
 	@./bin/arena bench log
 
 .PHONY: soak
-soak: ## the long tests: 50 kills, fuzzing
+soak: ## the long tests: 50 kills, outages, faults of the disk
 	@ARENA_SOAK=1 $(GO) test -count=1 -timeout 60m -run 'Soak' ./...
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (default 30s)
+	@set -e; for file in $$(grep -rl --include='*_test.go' '^func Fuzz' .); do \
+		for target in $$(grep -oE '^func Fuzz\w+' $$file | cut -c6-); do \
+			$(GO) test -run xxx -fuzz "^$$target$$" -fuzztime $${FUZZTIME:-30s} -fuzzminimizetime 10x $$(dirname $$file); \
+		done; \
+	done

@@ -110,15 +110,14 @@ func (r *refusal) Error() string { return r.why }
 func (s *server) deliver(ctx context.Context, l letter) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
-	var line net.Conn // the client forgets to close it where a greeting or a login fails
-	defer func() {
-		if line != nil {
-			line.Close()
+	release := func() {} // the client neither minds ctx once it has dialled, nor closes a line that fails early
+	defer func() { release() }()
+	client, err := s.client(func(dialling context.Context, network, address string) (net.Conn, error) {
+		line, err := s.dial(dialling, network, address)
+		if err == nil {
+			stop := context.AfterFunc(ctx, func() { line.Close() })
+			release = func() { stop(); line.Close() }
 		}
-	}()
-	client, err := s.client(func(ctx context.Context, network, address string) (net.Conn, error) {
-		var err error
-		line, err = s.dial(ctx, network, address)
 		return line, err
 	})
 	if err != nil {
@@ -128,7 +127,6 @@ func (s *server) deliver(ctx context.Context, l letter) error {
 	if err != nil {
 		return refused(err)
 	}
-	defer context.AfterFunc(ctx, func() { line.Close() })()
 	m, err := s.send(client, l, gomail.NoEncoding, session)
 	var failed *gomail.SendError
 	if errors.As(err, &failed) && failed.Reason == gomail.ErrNoUnencoded {

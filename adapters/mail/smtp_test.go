@@ -2,6 +2,7 @@ package mail
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -256,116 +257,128 @@ func TestPasswordsNeedTLS(t *testing.T) {
 	}
 }
 
-// script is a server that says what it is told to, line by line; an empty line
-// ends the connection, and after 354 it reads a mail.
-func script(t *testing.T, replies ...string) (port int, seen chan string) {
+// scripted is a server that takes everything, but for what it is told.
+type scripted struct {
+	greeting string // of EHLO; empty: without 8BITMIME
+	hangs    string // at this command it says nothing more; "connect" is before all
+	ends     string // at this command it hangs up
+
+	hanging chan struct{} // closed when it hangs
+	data    chan string   // what it took
+}
+
+// start serves one connection.
+func (s *scripted) start(t *testing.T) (setting string) {
 	t.Helper()
+	s.hanging, s.data = make(chan struct{}), make(chan string, 1)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	seen = make(chan string, 100)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for {
-			c, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			answer(c, replies, seen)
-			c.Close()
-		}
-	}()
-	t.Cleanup(func() { listener.Close(); <-done })
-	return listener.Addr().(*net.TCPAddr).Port, seen
-}
-
-func answer(c net.Conn, replies []string, seen chan string) {
-	r := bufio.NewReader(c)
-	for _, reply := range replies {
-		if reply == "" {
+		c, err := listener.Accept()
+		if err != nil {
 			return
 		}
-		if reply != "silence" {
-			_, _ = io.WriteString(c, reply+"\r\n")
+		defer c.Close()
+		s.serve(c, bufio.NewReader(c))
+	}()
+	t.Cleanup(func() { listener.Close(); <-done })
+	return "smtp://" + listener.Addr().String()
+}
+
+func (s *scripted) serve(c net.Conn, r *bufio.Reader) {
+	for command := "connect"; command != "quit"; {
+		switch command {
+		case s.hangs:
+			close(s.hanging)
+			_, _ = io.Copy(io.Discard, c)
+			return
+		case s.ends:
+			return
 		}
-		for {
-			line, err := r.ReadString('\n')
-			if err != nil {
-				return
-			}
-			seen <- strings.TrimSpace(line)
-			if !strings.HasPrefix(reply, "354") || line == ".\r\n" {
-				break
-			}
+		_, _ = io.WriteString(c, s.reply(command)+"\r\n")
+		if command == "data" {
+			s.data <- readData(r)
+			command = "taken"
+			continue
 		}
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return
+		}
+		command, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(line)), " ")
+	}
+	_, _ = io.WriteString(c, "221 bye\r\n")
+}
+
+func (s *scripted) reply(command string) string {
+	switch command {
+	case "connect":
+		return "220 mx"
+	case "ehlo":
+		return cmp.Or(s.greeting, "250 mx")
+	case "data":
+		return "354 go on"
+	}
+	return "250 fine"
+}
+
+func readData(r *bufio.Reader) string {
+	var b strings.Builder
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil || line == ".\r\n" {
+			return b.String()
+		}
+		b.WriteString(line)
 	}
 }
 
 // A server without 8BITMIME gets quoted-printable, in which the link is whole.
 func TestAServerOfSevenBits(t *testing.T) {
-	port, seen := script(t, "220 mx", "250 mx", "250 noop", "250 from", "250 to", "354 go", "250 taken", "250 reset", "221 bye")
-	m := openServer(t, fmt.Sprintf("smtp://127.0.0.1:%d", port), nil)
+	s := &scripted{}
+	m := openServer(t, s.start(t), nil)
 	require.NoError(t, m.SendSignInLink(t.Context(), "ada@example.org", link, time.Now().Add(time.Minute)))
-	var body strings.Builder
-	inBody := false
-	for line := range seen {
-		switch {
-		case line == "QUIT":
-			close(seen)
-			seen = nil
-		case inBody:
-			body.WriteString(line + "\r\n")
-		}
-		inBody = inBody || line == ""
-		if seen == nil {
-			break
-		}
-	}
-	decoded, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(body.String())))
+	parsed, err := mail.ReadMessage(strings.NewReader(<-s.data))
+	require.NoError(t, err)
+	require.Equal(t, "quoted-printable", parsed.Header.Get("Content-Transfer-Encoding"))
+	decoded, err := io.ReadAll(quotedprintable.NewReader(parsed.Body))
 	require.NoError(t, err)
 	require.Contains(t, string(decoded), "\r\n"+link+"\r\n")
 }
 
 // Once the server has taken a mail it is not sent again, whatever comes after.
 func TestDeliveredIsDelivered(t *testing.T) {
-	port, _ := script(t, "220 mx", "250-mx\r\n250 8BITMIME", "250 noop", "250 from", "250 to", "354 go", "250 taken", "")
-	m := openServer(t, fmt.Sprintf("smtp://127.0.0.1:%d", port), nil)
-	require.NoError(t, m.SendBotPaused(t.Context(), "ada@example.org", paused))
+	for _, command := range []string{"rset", "quit"} {
+		s := &scripted{greeting: "250-mx\r\n250 8BITMIME", ends: command}
+		m := openServer(t, s.start(t), nil)
+		require.NoError(t, m.SendBotPaused(t.Context(), "ada@example.org", paused))
+	}
 }
 
-// A server that hangs at any point is left when the context ends, and the
-// connection with it.
-func TestAServerThatHangs(t *testing.T) {
-	all := []string{"220 mx", "250-mx\r\n250 8BITMIME", "250 noop", "250 from", "250 to", "354 go"}
-	for n := range len(all) + 1 {
-		t.Run(fmt.Sprint("after ", n, " replies"), func(t *testing.T) {
-			listener, err := net.Listen("tcp", "127.0.0.1:0")
-			require.NoError(t, err)
-			seen := make(chan string, 100)
-			hanging, left := make(chan struct{}), make(chan struct{})
-			go func() {
-				defer close(left)
-				c, err := listener.Accept()
-				if err != nil {
-					return
+// A server that hangs or hangs up at any point is left, at the latest when the
+// context ends, and the connection with it.
+func TestAServerThatGoesAway(t *testing.T) {
+	for _, command := range []string{"connect", "ehlo", "noop", "mail", "rcpt", "data", "taken"} {
+		for _, s := range []*scripted{{hangs: command}, {ends: command}} {
+			t.Run(fmt.Sprintf("hangs at %q, ends at %q", s.hangs, s.ends), func(t *testing.T) {
+				s.greeting = "250-mx\r\n250 8BITMIME"
+				u, err := url.Parse(s.start(t))
+				require.NoError(t, err)
+				server, sender, err := newServer(u, from)
+				require.NoError(t, err)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if s.hangs != "" {
+					go func() { <-s.hanging; cancel() }()
 				}
-				defer c.Close()
-				answer(c, all[:n], seen)
-				close(hanging)
-				_, _ = io.Copy(io.Discard, c)
-			}()
-			defer func() { listener.Close(); <-left }()
-			u, err := url.Parse("smtp://" + listener.Addr().String())
-			require.NoError(t, err)
-			s, sender, err := newServer(u, from)
-			require.NoError(t, err)
-			ctx, cancel := context.WithCancel(t.Context())
-			go func() { <-hanging; cancel() }()
-			err = s.deliver(ctx, writer{from: sender, now: time.Now}.botPaused("ada@example.org", paused))
-			var r *refusal
-			require.ErrorAs(t, err, &r)
-			require.False(t, r.forGood)
-			require.NotContains(t, err.Error(), "ada@")
-		})
+				err = server.deliver(ctx, writer{from: sender, now: time.Now}.botPaused("ada@example.org", paused))
+				var r *refusal
+				require.ErrorAs(t, err, &r)
+				require.False(t, r.forGood)
+				require.NotContains(t, err.Error(), "ada@")
+			})
+		}
 	}
 }

@@ -76,6 +76,19 @@ func (l *Ladder) Seat(ctx context.Context, candidates []ladder.Candidate, now ti
 	return tables, err
 }
 
+// Absentees lists the candidates that have missed their matches for a week.
+func (l *Ladder) Absentees(ctx context.Context, candidates []ladder.Candidate, now time.Time) ([]ladder.Absentee, error) {
+	release, err := l.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if _, err := l.catchUp(ctx, uuid.Nil); err != nil {
+		return nil, err
+	}
+	return l.state.Absentees(candidates, now), nil
+}
+
 // Finish rates a match. ladder.ErrAlreadyFinished says that it was rated or
 // voided before, by this arena or another: nothing is left to do then.
 func (l *Ladder) Finish(ctx context.Context, matchID string, results []ladder.Result) error {

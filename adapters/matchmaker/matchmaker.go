@@ -1,14 +1,16 @@
-// Package matchmaker is the tick: at every one it seats a mode's idle bots by
-// rating, and hands every unfinished match of the ladder to the referee, which
-// also is how matches go on after a restart. Ladder is its adapter over a
-// ladder's stream; finishing referees write through the same one. It does not
-// know how a match is played, nor how a bot is registered or reached.
+// Package matchmaker is the tick: at every one it has the bots paused that have
+// missed their matches for a week, seats a mode's idle bots by rating, and hands
+// every unfinished match of the ladder to the referee, which also is how matches
+// go on after a restart. Ladder is its adapter over a ladder's stream; finishing
+// referees write through the same one. It does not know how a match is played,
+// nor how a bot is registered, paused or reached.
 package matchmaker
 
 import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,11 +37,20 @@ type Referee interface {
 	Play(s ladder.Seating)
 }
 
-// Config is what a Matchmaker is made of. All fields are required.
+// Pauser pauses bots for the arena.
+type Pauser interface {
+	// PauseForMisses pauses a bot that has missed its matches since a time, and
+	// sees to it that its owner is told. One whose status has changed since then
+	// is left alone, without an error.
+	PauseForMisses(ctx context.Context, botID string, since time.Time) error
+}
+
+// Config is what a Matchmaker is made of. All fields but Pauser are required.
 type Config struct {
 	Ladders   []*Ladder // one per mode
 	Directory Directory
 	Referee   Referee
+	Pauser    Pauser // nil: nobody is paused
 	Tick      time.Duration
 	Logger    *slog.Logger
 }
@@ -140,11 +151,40 @@ func (m *Matchmaker) seat(ctx context.Context, l *Ladder) int {
 		m.failed(ctx, l, "candidates are unknown", err)
 		return 0
 	}
-	tables, err := l.Seat(ctx, candidates, time.Now())
+	now := time.Now()
+	candidates, err = m.pause(ctx, l, candidates, now)
+	if err != nil {
+		m.failed(ctx, l, "misses are unknown", err)
+		return 0
+	}
+	tables, err := l.Seat(ctx, candidates, now)
 	if err != nil {
 		m.failed(ctx, l, "tables were not seated", err)
 	}
 	return tables
+}
+
+// pause has those paused that have missed their matches for a week, and returns
+// the others. One that could not be paused is not seated either, and tried again
+// at the next tick.
+func (m *Matchmaker) pause(ctx context.Context, l *Ladder, candidates []ladder.Candidate, now time.Time) ([]ladder.Candidate, error) {
+	if m.config.Pauser == nil {
+		return candidates, nil
+	}
+	absent, err := l.Absentees(ctx, candidates, now)
+	if err != nil || len(absent) == 0 {
+		return candidates, err
+	}
+	gone := map[string]bool{}
+	for _, a := range absent {
+		gone[a.BotID] = true
+		if err := m.config.Pauser.PauseForMisses(ctx, a.BotID, a.Since); err != nil {
+			m.failed(ctx, l, "a bot that misses its matches was not paused", err)
+			continue
+		}
+		m.config.Logger.Info("a bot that misses its matches is paused", "mode", l.Mode(), "bot", a.BotID, "since", a.Since)
+	}
+	return slices.DeleteFunc(slices.Clone(candidates), func(c ladder.Candidate) bool { return gone[c.BotID] }), nil
 }
 
 // failed logs what the next tick tries again; a stop is no failure.

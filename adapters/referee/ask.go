@@ -116,6 +116,7 @@ func (p *play) connect(ctx context.Context, s *seat, o *owed) *connection {
 			s.fail(o)
 			return nil
 		}
+		o.dialled = true
 		err := s.dialWithin(ctx, left)
 		switch {
 		case err == nil:

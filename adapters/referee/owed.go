@@ -15,6 +15,7 @@ type owed struct {
 	decision match.Decision
 	since    time.Duration // when it was asked, by the clock
 	until    time.Duration
+	dialled  bool // the line was down when it was asked
 
 	heard   bool // a complete frame came, though it answered an older decision
 	closed  bool
@@ -61,14 +62,19 @@ func (s *seat) expect(o *owed) {
 }
 
 // begin starts a decision's clock as its request is about to be written and
-// returns the time that is left; none is left of one that is closed.
+// returns the time that is left: all of it where the line was up, what dialling
+// has left of it where it was not; none of a decision that is closed.
 func (s *seat) begin(o *owed) (left time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if o.closed {
 		return 0
 	}
-	o.since = min(s.clock.now(), o.until)
+	now := s.clock.now()
+	if !o.dialled {
+		o.until += now - o.since
+	}
+	o.since = min(now, o.until)
 	return o.until - o.since
 }
 

@@ -83,6 +83,7 @@ func (p *play) enter(ctx context.Context) error {
 		return err
 	}
 	p.arrange(nil)
+	p.dialAll(ctx)
 	p.log().Info("match goes on", "turn", p.state.Game.Turn, "played", p.played)
 	return nil
 }

@@ -145,24 +145,17 @@ func (r *Referee) Wait() {
 	}
 }
 
-// Abandon lets go of every match at once, as when the player's lease is lost:
-// nothing more is asked, decided or appended; an append under way may still be
-// stored. It does not wait for the sockets to close.
-func (r *Referee) Abandon() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, stop := range r.running {
-		stop()
-	}
-}
-
-// Stop ends all playing for good and waits until it has ended, or returns the
-// error of ctx. Open decisions are left open: no seat is struck for our stop.
+// Stop ends all playing for good, as when the lease is lost, and waits until it
+// has ended, or returns the error of ctx. Nothing more is asked, decided or
+// appended; an append under way may still be stored. Open decisions are left
+// open: no seat is struck for our stop.
 func (r *Referee) Stop(ctx context.Context) error {
 	r.mu.Lock()
 	r.stopped = true
+	for _, stop := range r.running {
+		stop()
+	}
 	r.mu.Unlock()
-	r.Abandon()
 	done := make(chan struct{})
 	go func() {
 		r.Wait()

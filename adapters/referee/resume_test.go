@@ -177,6 +177,10 @@ func TestStopLeavesTheDecisionOpen(t *testing.T) {
 		r.Play(w.seating()) // stopped for good
 		require.Zero(t, r.Running())
 
+		bot.refuse = func(context.Context, int) error { // the bot takes its time to come back
+			<-time.After(2 * time.Second)
+			return nil
+		}
 		w.run()
 		require.Equal(t, match.Claimed{Player: "player"}, w.events()[stored])
 		require.Equal(t, bot.requests[2], bot.requests[3])

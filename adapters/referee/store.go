@@ -13,7 +13,7 @@ import (
 
 // How patient a match is with the log.
 const (
-	attemptTime = 10 * time.Second // one call
+	attemptTime = 5 * time.Second // one call, which a stop lets end
 	firstPause  = 50 * time.Millisecond
 	longPause   = time.Second
 )

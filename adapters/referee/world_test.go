@@ -85,8 +85,12 @@ func (w *world) referee(player string) *Referee {
 	return r
 }
 
-// abandon makes the latest referee let go of the match.
-func (w *world) abandon() { w.playing.Load().Abandon() }
+// abandon makes the latest referee let go of the match, and does not wait.
+func (w *world) abandon() {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = w.playing.Load().Stop(ctx) // the error is that of ctx
+}
 
 func (w *world) bot(id string) *fakeBot {
 	for _, b := range w.bots {

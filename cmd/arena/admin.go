@@ -8,6 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"hexarena/eventstore/node"
 )
 
 // adminHandler serves the operators' endpoints. On an address outside loopback
@@ -20,6 +22,9 @@ func (a *arena) adminHandler() http.Handler {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+		if a.node != nil {
+			mux.Handle(node.AdminPrefix, a.node.Admin())
+		}
 	}
 	return http.NewCrossOriginProtection().Handler(mux)
 }

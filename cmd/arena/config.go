@@ -107,6 +107,15 @@ func (c *config) validateBaseURL() error {
 	return nil
 }
 
+// trustedProxies are the networks whose X-Forwarded-For is believed.
+func (c *config) trustedProxies() []netip.Prefix {
+	var list []netip.Prefix
+	for _, cidr := range c.TrustedProxies {
+		list = append(list, netip.MustParsePrefix(cidr)) // judge has parsed it
+	}
+	return list
+}
+
 // loopback says whether an address is reached from this machine alone.
 func loopback(address string) bool {
 	a, err := net.ResolveTCPAddr("tcp", address)

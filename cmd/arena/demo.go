@@ -72,7 +72,7 @@ func (c *demoCmd) Run(ctx context.Context, s streams) error {
 	if c.Bots {
 		g.Go(func() error { return unlessStopped(ctx, runHouseBots(ctx, a, s, logs)) })
 	}
-	g.Go(func() error { return unlessStopped(ctx, narrate(ctx, a.baseURL, s.out)) })
+	g.Go(func() error { return unlessStopped(ctx, narrate(ctx, a.matches, a.log, s.out)) })
 	return g.Wait()
 }
 

@@ -26,8 +26,11 @@ type cli struct {
 }
 
 type nodeCmds struct {
-	Serve nodeCmd  `cmd:"" default:"withargs" help:"Run the embedded EventStoreDB node alone; \"serve\" may be left out."`
-	Copy  nodeCopy `cmd:"" help:"Copy a log into an empty one; goes on with what was begun."`
+	Serve    nodeCmd      `cmd:"" default:"withargs" help:"Run the embedded EventStoreDB node alone; \"serve\" may be left out."`
+	Copy     nodeCopy     `cmd:"" help:"Copy a log into an empty one; goes on with what was begun."`
+	Check    nodeCheck    `cmd:"" help:"Read the whole folder of a stopped node, and say what is damaged."`
+	Backup   nodeBackup   `cmd:"" help:"Copy a running node's log into a folder."`
+	Scavenge nodeScavenge `cmd:"" help:"Remove from a running node's disk what metadata and tombstones hide."`
 }
 
 type benchCmd struct {

@@ -2,22 +2,28 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	"hexarena/eventstore"
+	"hexarena/projections/frames"
 	"hexarena/projections/matches"
 )
 
-// narrate prints what happens on an arena, from its public answers alone:
-// matches that begin, how they stand, how they end.
-func narrate(ctx context.Context, base string, out io.Writer) error {
-	n := narrator{base: base, out: out, told: map[string]string{}}
-	tick := time.NewTicker(time.Second)
+// How often the demo looks, and how often it tells how running matches stand.
+const (
+	lookEvery  = time.Second
+	standEvery = 5 // looks
+)
+
+// narrate prints what happens on an arena: matches that begin, how they stand,
+// how they end.
+func narrate(ctx context.Context, list *matches.Matches, log eventstore.Log, out io.Writer) error {
+	n := narrator{list: list, log: log, out: out, told: map[string]string{}}
+	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for i := 0; ; i++ {
 		select {
@@ -25,27 +31,25 @@ func narrate(ctx context.Context, base string, out io.Writer) error {
 			return nil
 		case <-tick.C:
 		}
-		if err := n.look(ctx, i%5 == 0); err != nil && ctx.Err() == nil {
+		if err := n.look(ctx, i%standEvery == 0); err != nil && ctx.Err() == nil {
 			fmt.Fprintf(out, "%v\n", err)
 		}
 	}
 }
 
 type narrator struct {
-	base string
+	list *matches.Matches
+	log  eventstore.Log
 	out  io.Writer
 	told map[string]string // match id → status told last
 }
 
 func (n *narrator) look(ctx context.Context, standings bool) error {
-	var list struct{ Matches []matches.Summary }
-	if err := n.get(ctx, "/matches?limit=20", &list); err != nil {
-		return err
-	}
-	for _, m := range slices.Backward(list.Matches) {
+	page, _, _ := n.list.List(matches.Query{Limit: 20})
+	for _, m := range slices.Backward(page) {
 		if n.told[m.ID] != m.Status {
 			n.told[m.ID] = m.Status
-			fmt.Fprintln(n.out, n.line(m))
+			fmt.Fprintln(n.out, line(m))
 		} else if standings && m.Status == matches.Running {
 			if err := n.stand(ctx, m); err != nil {
 				return err
@@ -55,7 +59,7 @@ func (n *narrator) look(ctx context.Context, standings bool) error {
 	return nil
 }
 
-func (n *narrator) line(m matches.Summary) string {
+func line(m matches.Summary) string {
 	var players []string
 	for _, p := range m.Players {
 		text := p.BotName
@@ -72,36 +76,19 @@ func (n *narrator) line(m matches.Summary) string {
 
 // stand prints the turn and the points of a running match.
 func (n *narrator) stand(ctx context.Context, m matches.Summary) error {
-	var f struct {
-		Frames []struct {
-			Turn   int
-			Scores []int
-		}
-	}
-	if err := n.get(ctx, "/matches/"+m.ID+"/frames", &f); err != nil || len(f.Frames) == 0 {
+	h, err := frames.Read(ctx, n.log, m.ID)
+	if err != nil {
 		return err
 	}
-	last := f.Frames[len(f.Frames)-1]
+	all := h.Frames(false, frames.Window{})
+	if len(all) == 0 {
+		return nil
+	}
+	last := all[len(all)-1]
 	var points []string
 	for i, p := range m.Players {
 		points = append(points, fmt.Sprintf("%s %d", p.BotName, last.Scores[i]))
 	}
 	fmt.Fprintf(n.out, "%s  turn %-4d %-8s %s\n", m.ID[:8], last.Turn, m.Mode, strings.Join(points, ", "))
 	return nil
-}
-
-func (n *narrator) get(ctx context.Context, path string, answer any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, n.base+path, nil)
-	if err != nil {
-		return err
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		return fmt.Errorf("GET %s: %s", path, res.Status)
-	}
-	return json.NewDecoder(res.Body).Decode(answer)
 }

@@ -16,6 +16,7 @@ import (
 type nodeCmd struct {
 	Listen       string `default:"127.0.0.1:2113" help:"address to listen on"`
 	Data         string `required:"" help:"folder of the log; made if it does not exist"`
+	AdminListen  string `default:"127.0.0.1:8082" help:"address of the operators' endpoints; empty for none"`
 	InsecureNode bool   `help:"listen outside loopback, where anyone who reaches the port reads and writes"`
 }
 
@@ -26,21 +27,26 @@ func RunNode(ctx context.Context, out io.Writer, logger *slog.Logger, flags node
 	if err != nil {
 		return err
 	}
+	admin, err := listenOperators(ctx, flags.AdminListen)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
 	n, err := node.Open(node.Options{Dir: flags.Data, Logger: logger})
 	if err != nil {
-		return errors.Join(fmt.Errorf("--data: %w", err), l.Close())
+		return errors.Join(fmt.Errorf("--data: %w", err), l.Close(), admin.close())
 	}
-	fmt.Fprintf(out, "event store on esdb://%s?tls=false, log in %s\n", l.Addr(), flags.Data)
-	stop := context.AfterFunc(ctx, func() {
-		if err := n.Close(); err != nil {
-			logger.Error("stop the node", "error", err)
-		}
-	})
-	defer stop()
-	if err := n.Serve(l); err != nil {
-		return fmt.Errorf("the node stopped: %w", err)
+	admin.serve(n)
+	fmt.Fprintf(out, "event store on esdb://%s?tls=false, log in %s\n%s", l.Addr(), flags.Data, admin.greeting())
+	stopped := make(chan error, 1)
+	stop := context.AfterFunc(ctx, func() { stopped <- errors.Join(admin.close(), n.Close()) })
+	err = n.Serve(l)
+	if !stop() {
+		return errors.Join(err, <-stopped)
 	}
-	return n.Close()
+	if err != nil {
+		err = fmt.Errorf("the node stopped: %w", err)
+	}
+	return errors.Join(err, admin.close(), n.Close())
 }
 
 // listenNode listens for a node's clients: it has no passwords, so that an

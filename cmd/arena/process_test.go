@@ -59,9 +59,10 @@ func launchIn(t testing.TB, at place, args ...string) *process {
 	return p
 }
 
-// environment is this process's without settings of an arena.
+// environment is this process's without settings of an arena, but for a port of
+// its own for each node's operators.
 func environment() []string {
-	var env []string
+	env := []string{"ARENA_ADMIN_LISTEN=127.0.0.1:0"}
 	for _, e := range os.Environ() {
 		if !strings.HasPrefix(e, "ARENA_") {
 			env = append(env, e)

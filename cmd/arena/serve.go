@@ -14,8 +14,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"hexarena/adapters/api"
 	"hexarena/adapters/auth"
 	"hexarena/adapters/botwire"
@@ -24,19 +22,18 @@ import (
 	"hexarena/adapters/player"
 	"hexarena/adapters/referee"
 	"hexarena/adapters/secrets"
+	domain "hexarena/domain/arena"
 	"hexarena/eventstore/esdb"
 	"hexarena/eventstore/node"
 	"hexarena/projections"
+	"hexarena/projections/accounts"
 	"hexarena/projections/directory"
 	"hexarena/projections/leaderboard"
 	"hexarena/projections/matches"
 )
 
-// How long the parts of a graceful stop may take.
-const (
-	stopTime    = 10 * time.Second
-	startupTime = 30 * time.Second
-)
+// startupTime is how long the log may take to answer at the start.
+const startupTime = 30 * time.Second
 
 type serveCmd struct {
 	config
@@ -71,6 +68,8 @@ type arena struct {
 	public    ed25519.PublicKey
 	lease     *player.Lease // nil where it does not play
 	people    people
+	accounts  *accounts.Accounts
+	matches   *matches.Matches
 	referee   *referee.Referee
 	tick      *matchmaker.Matchmaker
 	runners   []*projections.Runner
@@ -78,6 +77,7 @@ type arena struct {
 	admin     *http.Server
 	listeners struct{ public, admin net.Listener }
 	listening []net.Listener // all of them
+	node      *node.Node     // the embedded one; nil without
 	nodeEnded chan error     // what the embedded node ended with; nil without one
 	closers   []func() error // in the order of opening
 }
@@ -151,7 +151,7 @@ func (a *arena) openLog(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		a.nodeEnded = make(chan error, 1)
+		a.node, a.nodeEnded = n, make(chan error, 1)
 		go func() { a.nodeEnded <- n.Serve(l) }()
 		a.onClose(n.Close)
 		connection = fmt.Sprintf("esdb://%s?tls=false", l.Addr())
@@ -183,6 +183,8 @@ func (a *arena) openSecrets(ctx context.Context) error {
 func (a *arena) openModels(context.Context) error {
 	dir := directory.New()
 	a.people = people{dir, a.follow(dir)}
+	a.accounts, a.matches = accounts.New(a.log), matches.New()
+	a.follow(a.matches)
 	return nil
 }
 
@@ -198,8 +200,7 @@ func (a *arena) openPlay(ctx context.Context) error {
 	if !a.Play {
 		return nil
 	}
-	var err error
-	if a.lease, err = player.Acquire(ctx, a.log, a.pace.Data); err != nil {
+	if err := a.takeLease(ctx); err != nil {
 		return err
 	}
 	a.onClose(func() error {
@@ -207,6 +208,21 @@ func (a *arena) openPlay(ctx context.Context) error {
 		defer cancel()
 		return a.lease.Release(ctx)
 	})
+	return nil
+}
+
+// takeLease takes the player's lease, and makes the referee and the tick that
+// play under it.
+func (a *arena) takeLease(ctx context.Context) error {
+	lease, err := player.Acquire(ctx, a.log, a.pace.Data)
+	var held *domain.HeldError
+	if errors.As(err, &held) {
+		return fmt.Errorf("%w: stop it, or start with --play=false", err)
+	}
+	if err != nil {
+		return err
+	}
+	a.lease = lease
 	var ladders []*matchmaker.Ladder
 	modes := map[string]referee.Mode{}
 	for name, m := range a.modes() {
@@ -246,18 +262,19 @@ func (a *arena) openServers(context.Context) error {
 		return fmt.Errorf("--mail: %w", err)
 	}
 	authenticator, err := auth.New(auth.Options{
-		Log: a.log, Directory: a.people, Mailer: mailer, EmailKey: a.secrets.EmailKey(),
+		Log: a.log, Directory: a.people, Accounts: a.accounts, Mailer: mailer, EmailKey: a.secrets.EmailKey(),
 		BaseURL: a.baseURL, Secure: a.Production, Logger: a.logger,
 	})
 	if err != nil {
 		return err
 	}
-	list, board := matches.New(), leaderboard.New()
-	a.follow(list)
+	board := leaderboard.New()
 	a.follow(board)
 	handler, err := api.New(api.Options{
 		Log: a.log, Auth: authenticator, ParsePublicKey: auth.ParsePublicKey, Checker: a.dialer(), Directory: a.people,
-		Matches: list, Leaderboard: rankings{board, a.people}, PlatformKey: a.public, BaseURL: a.baseURL, Now: time.Now, Logger: a.logger,
+		Accounts: a.accounts, Matches: a.matches, Leaderboard: rankings{board, a.people}, SeedKey: a.secrets.SeedKey,
+		PlatformKey: a.public, BaseURL: a.baseURL, Limits: api.SpecifiedLimits(), TrustedProxies: a.trustedProxies(),
+		Now: time.Now, Logger: a.logger,
 	})
 	if err != nil {
 		return err
@@ -281,77 +298,4 @@ func (a *arena) sender() string {
 // ReadTimeout, which would end long answers; bodies have a deadline of their own.
 func newServer(h http.Handler) *http.Server {
 	return &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10}
-}
-
-// run serves and plays until ctx ends or a part fails, and then stops in the
-// order that loses nothing: no new tables, no new calls, matches left in the
-// log as they stand.
-func (a *arena) run(ctx context.Context) error {
-	defer func() {
-		if err := a.close(); err != nil {
-			a.logger.Warn("stopping", "error", err)
-		}
-	}()
-	g, ctx := errgroup.WithContext(ctx)
-	for _, r := range a.runners {
-		g.Go(func() error { return r.Run(ctx) })
-	}
-	g.Go(func() error { return a.serveUpToDate(ctx) })
-	g.Go(func() error { return serveOn(a.admin, a.listeners.admin) })
-	if a.Play {
-		g.Go(func() error { return a.play(ctx) })
-	}
-	g.Go(func() error {
-		<-ctx.Done()
-		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-		defer cancel()
-		return errors.Join(a.server.Shutdown(stop), a.admin.Shutdown(stop))
-	})
-	return g.Wait()
-}
-
-// serveUpToDate serves the API once the read models hold all that the log held,
-// so that nothing that was there before a restart is missing after it. Callers
-// wait meanwhile.
-func (a *arena) serveUpToDate(ctx context.Context) error {
-	for _, r := range a.runners {
-		if err := r.Sync(ctx); err != nil {
-			return unlessStopped(ctx, err)
-		}
-	}
-	return serveOn(a.server, a.listeners.public)
-}
-
-func serveOn(s *http.Server, l net.Listener) error {
-	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
-}
-
-// play ticks until ctx ends or the lease is lost: then another may play, and
-// this one must not. It begins with an up-to-date directory, so that a bot that
-// moved is dialled where it is.
-func (a *arena) play(ctx context.Context) error {
-	if err := a.people.CatchUp(ctx); err != nil {
-		return unlessStopped(ctx, err)
-	}
-	ticking, cancel := context.WithCancel(ctx)
-	defer cancel()
-	done := make(chan struct{})
-	go func() { defer close(done); a.tick.Run(ticking) }()
-	select {
-	case <-a.lease.Lost():
-		a.referee.Abandon()
-		cancel()
-		<-done
-		return fmt.Errorf("the player's lease is lost: %w", a.lease.Err())
-	case <-ctx.Done():
-		a.tick.Drain()
-		cancel()
-		<-done
-		stop, cancelStop := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-		defer cancelStop()
-		return a.referee.Stop(stop)
-	}
 }

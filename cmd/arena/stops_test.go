@@ -1,12 +1,18 @@
 package main
 
 import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"nhooyr.io/websocket"
 
 	"hexarena/domain/match"
 )
@@ -64,4 +70,45 @@ func TestAGracefulStopLosesNothing(t *testing.T) {
 	t.Logf("5 graceful stops, %d matches resumed by a claim, %d matches rated, %d public events equal to those of runs without a stop",
 		claims, len(c.order), compared)
 	require.Positive(t, claims)
+}
+
+// A call that is being answered when the arena is told to stop is answered, and
+// what it wrote is there after the restart. A caller that dawdles is cut off.
+func TestAStopAnswersWhoIsWaiting(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	s.start()
+	o := s.owner()
+	pinged := make(chan struct{}, 1)
+	bot := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/ping") {
+			pinged <- struct{}{}
+			<-time.After(500 * time.Millisecond) // the stop comes meanwhile
+			_, _ = io.WriteString(w, "pong")
+			return
+		}
+		if c, err := websocket.Accept(w, r, nil); err == nil {
+			_, _, _ = c.Read(r.Context())
+			_ = c.CloseNow()
+		}
+	}))
+	defer bot.Close()
+	dawdler, err := net.Dial("tcp", strings.TrimPrefix(s.base(), "http://"))
+	require.NoError(t, err)
+	defer dawdler.Close()
+	_, err = io.WriteString(dawdler, "POST /sign-in HTTP/1.1\r\nHost: arena\r\nContent-Length: 100\r\n\r\n{")
+	require.NoError(t, err)
+
+	registered := make(chan error, 1)
+	go func() { registered <- o.register(t.Context(), "slow", "standard", bot.URL) }()
+	<-pinged
+	s.stop()
+	require.NoError(t, <-registered)
+
+	s.start()
+	o.base = s.base()
+	var list struct{ Bots []struct{ Name string } }
+	require.NoError(t, o.call(t.Context(), http.MethodGet, "/bots", nil, &list))
+	require.Len(t, list.Bots, 1)
+	s.stop()
 }

@@ -42,21 +42,7 @@ func (l Ladder) rated(e RatingsChanged, at time.Time) {
 		b := l.Bot(seat.BotID)
 		b.Rating = seat.After
 		b.Games++
-		b.Misses, b.MissedSince = nextStreak(b, seat.Missed, at)
-		l.bots[seat.BotID] = b
-	}
-}
-
-// nextStreak is b's streak of misses after one more rated match. A voided
-// match is no miss and breaks no streak.
-func nextStreak(b Bot, missed bool, at time.Time) (int, time.Time) {
-	switch {
-	case !missed:
-		return 0, time.Time{}
-	case b.Misses == 0:
-		return 1, at
-	default:
-		return b.Misses + 1, b.MissedSince
+		l.bots[seat.BotID] = b.played(seat.Missed, at)
 	}
 }
 

@@ -57,6 +57,8 @@ type Bot struct {
 
 	Misses      int       // consecutive matches missed, up to the latest that was rated
 	MissedSince time.Time // end of the first of them
+
+	missed []time.Time // ends of the latest of them, keptMisses at most
 }
 
 // match is an unfinished match: what it was seated as.

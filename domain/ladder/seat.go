@@ -21,14 +21,15 @@ var ErrNoKeys = errors.New("seating needs the platform key and a seed key")
 
 // Candidate is a bot that its owner would have play.
 type Candidate struct {
-	BotID      string
-	Registered time.Time
+	BotID         string
+	Registered    time.Time
+	StatusChanged time.Time // when its status last changed; misses before that do not count
 }
 
 // Tick is what a seating is decided by, beside the candidates.
 type Tick struct {
 	Now         time.Time
-	Rest        time.Duration // from the end of a bot's match to its next seating
+	Rest        time.Duration // from the end of a bot's match to its next seating, usually
 	PlatformKey string        // the public key, in base64
 	SeedKeyID   string
 	SeedKey     []byte
@@ -73,7 +74,7 @@ func (l Ladder) ranked(candidates []Candidate, t Tick) []string {
 	}
 	var free []entry
 	for _, c := range candidates {
-		if b := l.Bot(c.BotID); b.Match == "" && b.rested(t) {
+		if b := l.Bot(c.BotID); b.Match == "" && b.rested(c, t) {
 			free = append(free, entry{c, b.Rating.Ordinal()})
 		}
 	}
@@ -95,10 +96,10 @@ func (l Ladder) ranked(candidates []Candidate, t Tick) []string {
 	return ids
 }
 
-// rested says whether the rest since b's latest match is over. A bot that has
-// not played needs none.
-func (b Bot) rested(t Tick) bool {
-	return b.Ended.IsZero() || !t.Now.Before(b.Ended.Add(t.Rest))
+// rested says whether the rest since b's latest match is over, which is longer
+// after many misses. A bot that has not played needs none.
+func (b Bot) rested(c Candidate, t Tick) bool {
+	return b.Ended.IsZero() || !t.Now.Before(b.Ended.Add(b.Streak(c.StatusChanged).rest(t.Rest)))
 }
 
 // tablesOf fills tables from the top.

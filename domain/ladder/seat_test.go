@@ -26,6 +26,15 @@ func tablesIn(events []Event) [][]string {
 	return tables
 }
 
+// aged makes candidates of ids and when each was registered.
+func aged(pairs ...any) []Candidate {
+	var all []Candidate
+	for i := 0; i < len(pairs); i += 2 {
+		all = append(all, Candidate{BotID: pairs[i].(string), Registered: pairs[i+1].(time.Time)})
+	}
+	return all
+}
+
 func TestSeatFillsTablesFromTheTop(t *testing.T) {
 	later := tick(noon.Add(time.Hour))
 	for name, c := range map[string]struct {
@@ -42,10 +51,10 @@ func TestSeatFillsTablesFromTheTop(t *testing.T) {
 		"of six two wait":        {nil, registered("a", "b", "c", "d", "e", "f"), later, [][]string{{"a", "b", "c", "d"}}},
 		"of seven none":          {nil, registered("a", "b", "c", "d", "e", "f", "g"), later, [][]string{{"a", "b", "c", "d"}, {"e", "f", "g"}}},
 		"by rating, best first":  {[]Event{seated("m", "a", "b", "c"), rated("m", "c", "a", "b")}, registered("b", "a", "n", "c"), later, [][]string{{"c", "a", "b", "n"}}},
-		"by age among equals":    {nil, []Candidate{{"a", noon}, {"b", noon.Add(-time.Second)}, {"c", noon.Add(time.Second)}}, later, [][]string{{"b", "a", "c"}}},
-		"by id at the same age":  {nil, []Candidate{{"c", noon}, {"a", noon}, {"b", noon}}, later, [][]string{{"a", "b", "c"}}},
+		"by age among equals":    {nil, aged("a", noon, "b", noon.Add(-time.Second), "c", noon.Add(time.Second)), later, [][]string{{"b", "a", "c"}}},
+		"by id at the same age":  {nil, aged("c", noon, "a", noon, "b", noon), later, [][]string{{"a", "b", "c"}}},
 		"named twice":            {nil, append(registered("a", "b", "c"), registered("a", "b")...), later, [][]string{{"a", "b", "c"}}},
-		"named twice, two ages":  {nil, []Candidate{{"a", noon}, {"b", noon.Add(time.Second)}, {"a", noon.Add(time.Minute)}}, later, nil},
+		"named twice, two ages":  {nil, aged("a", noon, "b", noon.Add(time.Second), "a", noon.Add(time.Minute)), later, nil},
 		"who plays is left out":  {[]Event{seated("m", "a", "b", "c")}, registered("a", "b", "c", "d", "e"), later, nil},
 		"one short of its rest":  {[]Event{seated("m", "a", "b", "c"), rated("m", "a", "b", "c")}, registered("a", "b", "c"), tick(noon.Add(time.Minute + restOfTests - time.Millisecond)), nil},
 		"rested to the instant":  {[]Event{seated("m", "a", "b", "c"), rated("m", "a", "b", "c")}, registered("a", "b", "c"), tick(noon.Add(time.Minute + restOfTests)), [][]string{{"a", "b", "c"}}},

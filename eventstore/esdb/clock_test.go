@@ -19,6 +19,7 @@ import (
 // with every event. Revisions, positions, retries and subscriptions do not
 // follow it, and no deadline does.
 func TestTheNodesClockJumps(t *testing.T) {
+	t.Parallel()
 	const appends = 300
 	jumps := []time.Duration{time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour, 0}
 	var off, low, high atomic.Int64

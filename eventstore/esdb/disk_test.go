@@ -36,10 +36,12 @@ func (d *slowDisk) MaybeError(op errorfs.Op) error {
 // deadline comes first ends by it. The pace of supervision is that of tests: 2 s
 // are to it what 20 s are to the real one.
 func TestSlowDisk(t *testing.T) {
+	t.Parallel()
 	waitForDisk(t, brisk, 10*time.Millisecond, 300*time.Millisecond, 2*time.Second)
 }
 
 func TestSoakSlowDisk(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("ARENA_SOAK") == "" {
 		t.Skip("syncs of 30 s: run make soak")
 	}

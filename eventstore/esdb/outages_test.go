@@ -28,14 +28,16 @@ const (
 // Row: "event store away". Writers, readers and a subscriber work at the
 // supervision's real pace through every kind of outage.
 func TestOutages(t *testing.T) {
+	t.Parallel()
 	endure(t, time.Second, 3*time.Second)
 }
 
 func TestSoakOutages(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("ARENA_SOAK") == "" {
 		t.Skip("outages of minutes: run make soak")
 	}
-	endure(t, 10*time.Second, time.Minute, 5*time.Minute)
+	endure(t, 10*time.Second, time.Minute, 3*time.Minute)
 }
 
 func endure(t *testing.T, durations ...time.Duration) {
@@ -107,13 +109,14 @@ func newOrdeal(t *testing.T) *ordeal {
 	return o
 }
 
+var deadlines = []time.Duration{50 * time.Millisecond, 300 * time.Millisecond, time.Second, 2500 * time.Millisecond}
+
 // work calls again and again, at deadlines of all kinds, until the ordeal ends.
 func (o *ordeal) work(name string, call func(context.Context) error) {
 	o.recovered[name] = make(chan time.Time, 1)
 	o.wg.Go(func() {
 		for o.done.Err() == nil {
-			within := []time.Duration{50, 300, 1000, 2500}[rand.IntN(4)] * time.Millisecond
-			if err := o.call(call, within); err == nil {
+			if err := o.call(call, deadlines[rand.IntN(len(deadlines))]); err == nil {
 				select {
 				case o.recovered[name] <- time.Now():
 				default:

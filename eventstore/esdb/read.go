@@ -52,7 +52,7 @@ func drain(events *es.ReadStream, err error, emit func(eventstore.Recorded) bool
 			return ended(err)
 		}
 		if !emit(recorded(event.OriginalEvent())) {
-			return nil
+			return errLeft
 		}
 	}
 }

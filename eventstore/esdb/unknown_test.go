@@ -17,6 +17,7 @@ import (
 // the cases by the client, within the call, and in half by the caller, after
 // it. The stream is identical with one that was written without a fault.
 func TestCommitUnknown(t *testing.T) {
+	t.Parallel()
 	const rounds = 20
 	log, p := openThrough(t)
 	sound := openDirect(t, startNode(t))

@@ -27,7 +27,7 @@ type streams struct {
 }
 
 func (s streams) Append(call api.Streams_AppendServer) error {
-	if err := s.ready(); err != nil {
+	if err := s.Ready(); err != nil {
 		return s.answerError(err, call.SetTrailer)
 	}
 	seat, err := s.room.enter(call.Context())

@@ -70,7 +70,7 @@ var operations = map[act]string{actDelete: "Delete", actTombstone: "Tombstone"}
 
 // remove has a stream deleted in one of the two ways.
 func (s streams) remove(ctx context.Context, act act, id *shared.StreamIdentifier, expected int64) (position uint64, err error) {
-	if err := s.ready(); err != nil {
+	if err := s.Ready(); err != nil {
 		return 0, err
 	}
 	stream, err := streamName(id)

@@ -2,6 +2,7 @@ package node
 
 import (
 	"errors"
+	"io"
 	"os"
 	"sync/atomic"
 
@@ -30,12 +31,16 @@ func (f *freshFS) ReuseForWrite(oldname, newname string, category vfs.DiskWriteC
 // Unwrap implements vfs.FS.
 func (f *freshFS) Unwrap() vfs.FS { return f.FS }
 
-// readFS is a file system that nothing is written to.
+// readFS is a file system that nothing is written to. Its user has locked what
+// it reads.
 type readFS struct{ vfs.FS }
+
+// Lock locks nothing.
+func (readFS) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
 
 var errReadOnly = errors.New("opened for reading alone")
 
-// Create, and what follows, refuse to write.
+// Create refuses, as does all that follows.
 func (readFS) Create(string, vfs.DiskWriteCategory) (vfs.File, error) { return nil, errReadOnly }
 
 // OpenReadWrite refuses.

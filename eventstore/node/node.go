@@ -51,6 +51,8 @@ type Node struct {
 	mixed *grpc.Server // gRPC calls on connections that began with another request
 	http  *http.Server
 
+	maintenance sync.Mutex // held by what scavenges or backs up
+
 	closeOnce sync.Once
 	closing   chan struct{} // closed by Close, under mu
 	failOnce  sync.Once
@@ -117,8 +119,8 @@ func (n *Node) fail(err error) {
 	})
 }
 
-// ready says whether calls are answered.
-func (n *Node) ready() error {
+// Ready returns why calls are not answered, if they are not.
+func (n *Node) Ready() error {
 	select {
 	case <-n.failed:
 		return errFailed

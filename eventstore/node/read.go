@@ -48,7 +48,7 @@ type reader struct {
 }
 
 func (s streams) Read(m *api.ReadReq, call api.Streams_ReadServer) error {
-	err := s.ready()
+	err := s.Ready()
 	if err == nil {
 		err = s.read(m, call)
 	}

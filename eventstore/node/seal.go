@@ -6,7 +6,6 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -22,9 +21,13 @@ import (
 //	name size checksum      of each file; the checksum of a table, which has its own, is -
 //	checksum                of the lines above
 const (
-	sealName  = "SEAL"
-	sealTitle = "log sealed 1"
-	unsummed  = "-"
+	sealName     = "SEAL"
+	sealTitle    = "log sealed 1"
+	unsummed     = "-"
+	tableSuffix  = ".sst"
+	walSuffix    = ".log"
+	markerPrefix = "marker."
+	newSuffix    = ".new"
 )
 
 // sealFolder seals a folder that nobody writes to.
@@ -35,12 +38,20 @@ func sealFolder(fs vfs.FS, dir string) error {
 	}
 	text := strings.Join(append([]string{sealTitle}, lines...), "\n") + "\n"
 	text += sumText(crc32.Checksum([]byte(text), castagnoli)) + "\n"
-	path := fs.PathJoin(dir, sealName)
-	if err := errors.Join(writeFile(fs, path+".new", text)); err != nil {
+	if err := writeSeal(fs, dir, text); err != nil {
 		return fmt.Errorf("seal %s: %w", dir, err)
 	}
-	if err := fs.Rename(path+".new", path); err != nil {
-		return fmt.Errorf("seal %s: %w", dir, err)
+	return nil
+}
+
+// writeSeal leaves the whole of a seal, or none.
+func writeSeal(fs vfs.FS, dir, text string) error {
+	path := fs.PathJoin(dir, sealName)
+	if err := writeFile(fs, path+newSuffix, text); err != nil {
+		return err
+	}
+	if err := fs.Rename(path+newSuffix, path); err != nil {
+		return err
 	}
 	return syncDir(fs, dir)
 }
@@ -69,11 +80,8 @@ func inventory(fs vfs.FS, dir string) ([]string, error) {
 // isLogFile says whether a name is that of a file of Pebble's that outlives a
 // process. Others in the folder are passed over.
 func isLogFile(name string) bool {
-	if _, _, ok := strings.Cut(name, ".sst"); ok {
-		return true
-	}
-	return strings.HasSuffix(name, ".log") || strings.HasPrefix(name, "MANIFEST-") ||
-		strings.HasPrefix(name, "OPTIONS-") || strings.HasPrefix(name, "marker.")
+	return strings.HasSuffix(name, tableSuffix) || strings.HasSuffix(name, walSuffix) || strings.HasPrefix(name, "MANIFEST-") ||
+		strings.HasPrefix(name, "OPTIONS-") || strings.HasPrefix(name, markerPrefix)
 }
 
 func inventoryLine(fs vfs.FS, dir, name string) (string, error) {
@@ -87,7 +95,7 @@ func inventoryLine(fs vfs.FS, dir, name string) (string, error) {
 		return "", err
 	}
 	sum := unsummed
-	if filepath.Ext(name) != ".sst" {
+	if !strings.HasSuffix(name, tableSuffix) {
 		h := crc32.New(castagnoli)
 		if _, err := io.Copy(h, f); err != nil {
 			return "", err
@@ -155,12 +163,19 @@ func lineAt(lines []string, i int) string {
 	return ""
 }
 
-// breakSeal removes the seal, for good.
+// breakSeal removes the seal, if there is one, for good.
 func breakSeal(fs vfs.FS, dir string) error {
-	if err := fs.Remove(fs.PathJoin(dir, sealName)); err != nil {
-		return fmt.Errorf("break the seal of %s: %w", dir, err)
+	err := fs.Remove(fs.PathJoin(dir, sealName))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
 	}
-	return syncDir(fs, dir)
+	if err == nil {
+		err = syncDir(fs, dir)
+	}
+	if err != nil {
+		err = fmt.Errorf("break the seal of %s: %w", dir, err)
+	}
+	return err
 }
 
 func writeFile(fs vfs.FS, path, text string) error {

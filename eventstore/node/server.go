@@ -97,7 +97,7 @@ type members struct {
 }
 
 func (m members) Read(ctx context.Context, _ *shared.Empty) (*gossip.ClusterInfo, error) {
-	if err := m.ready(); err != nil {
+	if err := m.Ready(); err != nil {
 		return nil, m.answerError(err, nil)
 	}
 	most, least := uuidBits(m.instance)

@@ -163,7 +163,7 @@ func TestHTTP(t *testing.T) {
 		require.NoError(t, err)
 		f.node.live(recorder, request)
 		require.Equal(t, http.StatusServiceUnavailable, recorder.code)
-		require.Equal(t, codes.Unavailable, status.Code(f.node.answerError(f.node.ready(), nil)))
+		require.Equal(t, codes.Unavailable, status.Code(f.node.answerError(f.node.Ready(), nil)))
 	})
 }
 

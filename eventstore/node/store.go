@@ -5,153 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/vfs"
-)
-
-// The format versions: one is written when a log is made and checked when it
-// is opened. A log that was scavenged has keys, and lacks records, as a program
-// of the first version does not expect.
-const (
-	formatWhole     = "1"
-	formatScavenged = "2"
-)
-
-// The errors of Open that a person can mend.
-var (
-	ErrLocked      = errors.New("the data folder is in use by another process")
-	ErrWrongFormat = errors.New("the data folder does not hold a log of this version")
 )
 
 // store is the log on disk. Positions and revisions that it is asked for may
 // not be synced yet: callers bound what they show by what is.
 type store struct {
+	dir       string
+	fs        *freshFS
 	db        *pebble.DB
-	lock      io.Closer
+	lock      io.Closer   // of the folder; nil where the caller has it
 	scavenged atomic.Bool // ever
-}
-
-// openStore opens the log in a folder, or makes it. fatal is told, from any
-// goroutine, when Pebble can go on no more.
-func openStore(dir string, fs vfs.FS, logger *slog.Logger, fatal func(error)) (*store, error) {
-	if err := fs.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("data folder: %w", err)
-	}
-	lock, err := pebble.LockDirectory(dir, fs)
-	if errors.Is(err, os.ErrPermission) {
-		return nil, fmt.Errorf("data folder: %w", err)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s (%w)", ErrLocked, dir, err)
-	}
-	options := pebbleOptions(fs, &pebbleLog{logger: logger, fatal: fatal})
-	options.Lock = lock
-	db, err := openPebble(dir, options)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the log in %s: %w", dir, err), lock.Close())
-	}
-	s := &store{db: db, lock: lock}
-	if err := s.checkFormat(dir, s.writeFormat); err != nil {
-		return nil, errors.Join(err, s.close())
-	}
-	return s, nil
-}
-
-// openPebble opens Pebble, which panics where it cannot go on.
-func openPebble(dir string, o *pebble.Options) (db *pebble.DB, err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = fmt.Errorf("%v", cause)
-		}
-	}()
-	if db, err = pebble.Open(dir, o); err == nil {
-		o.Logger.(*pebbleLog).opened.Store(true)
-	}
-	return db, err
-}
-
-func pebbleOptions(fs vfs.FS, log *pebbleLog) *pebble.Options {
-	return &pebble.Options{
-		FS:                 fs,
-		Logger:             log,
-		FormatMajorVersion: pebble.FormatNewest,
-		MemTableSize:       32 << 20,
-		CacheSize:          64 << 20,
-	}
-}
-
-// checkFormat compares the log's format version; of a log without one it has
-// made one.
-func (s *store) checkFormat(dir string, without func(dir string) error) error {
-	value, err := s.value(formatKey)
-	if err != nil {
-		return fmt.Errorf("format version in %s: %w", dir, err)
-	}
-	switch string(value) {
-	case "":
-		return without(dir)
-	case formatWhole:
-		return nil
-	case formatScavenged:
-		s.scavenged.Store(true)
-		return nil
-	}
-	return fmt.Errorf("%w: %s has format version %s, this program reads %s and %s", ErrWrongFormat, dir, printable(string(value)), formatWhole, formatScavenged)
-}
-
-// writeFormat makes an empty log one of ours.
-func (s *store) writeFormat(dir string) error {
-	it, err := s.db.NewIter(nil)
-	if err != nil {
-		return fmt.Errorf("open the log in %s: %w", dir, err)
-	}
-	used := it.First()
-	if err := it.Close(); err != nil {
-		return fmt.Errorf("open the log in %s: %w", dir, err)
-	}
-	if used {
-		return holdsSomethingElse(dir)
-	}
-	return s.db.Set(formatKey, []byte(formatWhole), pebble.Sync)
-}
-
-func holdsSomethingElse(dir string) error {
-	return fmt.Errorf("%w: %s holds something else", ErrWrongFormat, dir)
-}
-
-func (s *store) close() error {
-	return errors.Join(s.db.Close(), s.lock.Close())
-}
-
-// abandonAfter is how long a failed log is given to close.
-const abandonAfter = 2 * time.Second
-
-var errAbandoned = errors.New("the failed log does not close: the folder is locked until the process ends")
-
-// abandon closes a log that failed, if Pebble is still able to.
-func (s *store) abandon() error {
-	closed := make(chan error, 1)
-	go func() {
-		defer func() {
-			if cause := recover(); cause != nil {
-				closed <- fmt.Errorf("close the failed log: %v", cause)
-			}
-		}()
-		closed <- s.close()
-	}()
-	select {
-	case err := <-closed:
-		return err
-	case <-time.After(abandonAfter):
-		return errAbandoned
-	}
 }
 
 // value is a copy of what a key holds, nil if nothing.
@@ -339,32 +207,3 @@ func badEntry(value []byte) error {
 
 // closeInto ends the iteration and joins whatever failed in it to err.
 func (e *entries) closeInto(err *error) { *err = errors.Join(*err, e.err, e.it.Close()) }
-
-// pebbleLog hands Pebble's words to the node's logger.
-type pebbleLog struct {
-	logger *slog.Logger
-	fatal  func(error)
-	opened atomic.Bool
-}
-
-// Infof logs what Pebble does by the way.
-func (l *pebbleLog) Infof(format string, args ...any) {
-	l.logger.Debug(fmt.Sprintf(format, args...), "from", "pebble")
-}
-
-// Errorf logs what Pebble goes on after.
-func (l *pebbleLog) Errorf(format string, args ...any) {
-	l.logger.Error(fmt.Sprintf(format, args...), "from", "pebble")
-}
-
-// Fatalf must not return. While Pebble is being opened it panics. Later the
-// caller's goroutine stops here, with whatever it holds, while the node stops
-// acknowledging and Serve returns.
-func (l *pebbleLog) Fatalf(format string, args ...any) {
-	err := fmt.Errorf(format, args...)
-	if !l.opened.Load() {
-		panic(err)
-	}
-	l.fatal(err)
-	select {}
-}

@@ -60,21 +60,33 @@ var metaOfMetaStreams = streamMeta{exists: true, maxCount: 1}
 // kind the whole counts as empty; an integer that makes no sense is passed
 // over alone.
 func parseMeta(data string) streamMeta {
-	empty := streamMeta{exists: true}
-	var fields map[string]json.RawMessage
-	if json.Unmarshal([]byte(data), &fields) != nil {
-		return empty
-	}
-	m, cache := empty, int64(0)
-	for name, to := range map[string]*int64{"$tb": &m.truncateBefore, "$maxCount": &m.maxCount, "$maxAge": &m.maxAge, "$cacheControl": &cache} {
-		if !readPositive(fields[name], to) {
-			return empty
-		}
-	}
-	if acl, ok := fields["$acl"]; ok && !isACL(acl) {
-		return empty
+	m, ok := readMeta(data)
+	if !ok {
+		return streamMeta{exists: true}
 	}
 	return m
+}
+
+// isMeta says whether a metadata event's data is as it should be.
+func isMeta(data string) bool {
+	_, ok := readMeta(data)
+	return ok
+}
+
+func readMeta(data string) (m streamMeta, ok bool) {
+	m = streamMeta{exists: true}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal([]byte(data), &fields) != nil {
+		return m, false
+	}
+	cache := int64(0)
+	for name, to := range map[string]*int64{"$tb": &m.truncateBefore, "$maxCount": &m.maxCount, "$maxAge": &m.maxAge, "$cacheControl": &cache} {
+		if !readPositive(fields[name], to) {
+			return m, false
+		}
+	}
+	acl, there := fields["$acl"]
+	return m, !there || isACL(acl)
 }
 
 // readPositive sets to if raw is a positive integer, and says whether raw is

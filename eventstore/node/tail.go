@@ -82,6 +82,14 @@ func (t *tail) trim() {
 	}
 }
 
+// forget drops the records: they are to be read from the store, where some may
+// be gone.
+func (t *tail) forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.records, t.bytes, t.previous = nil, 0, t.synced
+}
+
 // after returns at most limit records that follow a position, without a gap,
 // and how many there are; ok is false if the tail does not reach back so far.
 func (t *tail) after(position uint64, limit int) (records []record, behind int, ok bool) {

@@ -5,6 +5,7 @@
 package directory
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -19,9 +20,12 @@ type Bot struct {
 	Name         string
 	Mode         string
 	URL          string
-	Active       bool
+	Active       bool // to be seated: neither paused nor suspended, nor its owner
 	Removed      bool
 	RegisteredAt time.Time
+
+	StatusChanged time.Time // when Active last changed
+	NoticeOwed    bool      // the arena paused it, and its owner is still to be told
 }
 
 // Directory is the model; Apply it through a projections.Runner.
@@ -30,11 +34,18 @@ type Directory struct {
 	bots    map[string]Bot
 	keys    map[string]string // key id → owner id
 	handles map[string]string // owner id → handle
+
+	accounts map[string]owner.Account // by owner: bots and suspensions alone
+	owed     map[string]bool          // ids of bots whose notice is owed
+	deleted  []string                 // owner ids, in the order of their deletion
 }
 
 // New returns an empty directory.
 func New() *Directory {
-	return &Directory{bots: map[string]Bot{}, keys: map[string]string{}, handles: map[string]string{}}
+	return &Directory{
+		bots: map[string]Bot{}, keys: map[string]string{}, handles: map[string]string{},
+		accounts: map[string]owner.Account{}, owed: map[string]bool{},
+	}
 }
 
 // Name implements projections.Model.
@@ -71,26 +82,51 @@ func (d *Directory) fold(ownerID string, e owner.Event, at time.Time) {
 		d.handles[ownerID] = e.Handle
 	case owner.APIKeyRegistered:
 		d.keys[e.KeyID] = ownerID
-	case owner.BotRegistered:
-		d.bots[e.BotID] = Bot{ID: e.BotID, OwnerID: ownerID, Name: e.Name, Mode: e.Mode, URL: e.URL, Active: true, RegisteredAt: at}
-	case owner.BotRenamed:
-		d.change(e.BotID, func(b *Bot) { b.Name = e.Name })
-	case owner.BotURLChanged:
-		d.change(e.BotID, func(b *Bot) { b.URL = e.URL })
-	case owner.BotPaused:
-		d.change(e.BotID, func(b *Bot) { b.Active = false })
-	case owner.BotUnpaused:
-		d.change(e.BotID, func(b *Bot) { b.Active = true })
 	case owner.BotRemoved:
-		d.change(e.BotID, func(b *Bot) { b.Active, b.Removed = false, true })
+		d.foldBots(ownerID, e, at)
+		d.remove(e.BotID)
+	case owner.BotRegistered, owner.BotRenamed, owner.BotURLChanged, owner.BotPaused, owner.BotUnpaused,
+		owner.Notified, owner.Suspended, owner.Restored:
+		d.foldBots(ownerID, e, at)
+	case owner.Deleted:
+		d.forget(ownerID)
 	}
 }
 
-func (d *Directory) change(id string, change func(*Bot)) {
+// foldBots has the account's bots read as domain/owner says that they do.
+func (d *Directory) foldBots(ownerID string, e owner.Event, at time.Time) {
+	account := owner.Evolve(d.accounts[ownerID], e, at)
+	d.accounts[ownerID] = account
+	for _, b := range account.Bots {
+		d.bots[b.ID] = Bot{
+			ID: b.ID, OwnerID: ownerID, Name: b.Name, Mode: b.Mode, URL: b.URL, Active: b.Status == owner.Active,
+			RegisteredAt: b.CreatedAt, StatusChanged: b.StatusSince, NoticeOwed: b.NoticeOwed(),
+		}
+		if b.NoticeOwed() {
+			d.owed[b.ID] = true
+		} else {
+			delete(d.owed, b.ID)
+		}
+	}
+}
+
+func (d *Directory) remove(id string) {
+	delete(d.owed, id)
 	if b, ok := d.bots[id]; ok {
-		change(&b)
+		b.Active, b.NoticeOwed, b.Removed = false, false, true
 		d.bots[id] = b
 	}
+}
+
+// forget removes a deleted account's bots, and forgets its handle. What its keys
+// sign finds an account without keys.
+func (d *Directory) forget(ownerID string) {
+	for _, b := range d.accounts[ownerID].Bots {
+		d.remove(b.ID)
+	}
+	delete(d.accounts, ownerID)
+	delete(d.handles, ownerID)
+	d.deleted = append(d.deleted, ownerID)
 }
 
 // Bot returns a bot, removed ones included: its matches stay.
@@ -127,4 +163,24 @@ func (d *Directory) Handle(ownerID string) string {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.handles[ownerID]
+}
+
+// NoticesOwed returns the bots that the arena has paused and whose owners are
+// still to be told, in no order.
+func (d *Directory) NoticesOwed() []Bot {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	list := make([]Bot, 0, len(d.owed))
+	for id := range d.owed {
+		list = append(list, d.bots[id])
+	}
+	return list
+}
+
+// Deleted returns the ids of the deleted accounts in the order of their
+// deletion, from the one with a number on.
+func (d *Directory) Deleted(from int) []string {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return slices.Clone(d.deleted[min(from, len(d.deleted)):])
 }

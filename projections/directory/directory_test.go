@@ -59,9 +59,10 @@ func TestLifeOfABot(t *testing.T) {
 	w.own("ada", owner.SignedUp{OwnerID: "ada"}, owner.BotRegistered{BotID: "b1", Name: "One", Mode: owner.ModeStandard, URL: "https://one.example"})
 	w.own("bob", owner.BotRegistered{BotID: "b2", Name: "Two", Mode: owner.ModeStandard, URL: "https://two.example"})
 	w.own("bob", owner.BotRegistered{BotID: "b3", Name: "Three", Mode: owner.ModeParley, URL: "https://three.example"})
+	second := func(n int) time.Time { return time.Date(2026, 9, 6, 12, 0, n, 0, time.UTC) }
 	want := directory.Bot{
 		ID: "b1", OwnerID: "ada", Name: "One", Mode: owner.ModeStandard, URL: "https://one.example", Active: true,
-		RegisteredAt: time.Date(2026, 9, 6, 12, 0, 1, 0, time.UTC),
+		RegisteredAt: second(1), StatusChanged: second(1),
 	}
 	other, _ := w.dir.Bot("b2")
 	require.Equal(t, "One Two", w.active(owner.ModeStandard))
@@ -74,11 +75,16 @@ func TestLifeOfABot(t *testing.T) {
 	}{
 		{owner.BotRenamed{BotID: "b1", Name: "Uno"}, func() { want.Name = "Uno" }, "Two Uno"},
 		{owner.BotURLChanged{BotID: "b1", URL: "https://uno.example"}, func() { want.URL = "https://uno.example" }, "Two Uno"},
-		{owner.BotPaused{BotID: "b1", By: owner.ByOwner}, func() { want.Active = false }, "Two"},
+		{owner.BotPaused{BotID: "b1", By: owner.ByOwner}, func() { want.Active, want.StatusChanged = false, second(6) }, "Two"},
 		{owner.BotRenamed{BotID: "b1", Name: "Eins"}, func() { want.Name = "Eins" }, "Two"},
-		{owner.BotUnpaused{BotID: "b1"}, func() { want.Active = true }, "Eins Two"},
-		{owner.BotPaused{BotID: "b1", By: owner.ByMisses}, func() { want.Active = false }, "Two"},
-		{owner.BotUnpaused{BotID: "b1"}, func() { want.Active = true }, "Eins Two"},
+		{owner.BotUnpaused{BotID: "b1"}, func() { want.Active, want.StatusChanged = true, second(8) }, "Eins Two"},
+		{owner.BotPaused{BotID: "b1", By: owner.ByMisses}, func() { want.Active, want.NoticeOwed, want.StatusChanged = false, true, second(9) }, "Two"},
+		{owner.Notified{BotID: "b1", About: owner.AboutMisses}, func() { want.NoticeOwed = false }, "Two"},
+		{owner.BotUnpaused{BotID: "b1"}, func() { want.Active, want.StatusChanged = true, second(11) }, "Eins Two"},
+		{owner.Suspended{}, func() { want.Active, want.StatusChanged = false, second(12) }, "Two"},
+		{owner.BotPaused{BotID: "b1", By: owner.ByOperator}, func() {}, "Two"},
+		{owner.Restored{}, func() {}, "Two"},
+		{owner.BotUnpaused{BotID: "b1", By: owner.ByOperator}, func() { want.Active, want.StatusChanged = true, second(15) }, "Eins Two"},
 		{owner.BotRemoved{BotID: "b1"}, func() { want.Active, want.Removed = false, true }, "Two"},
 		{owner.BotRenamed{BotID: "nobody", Name: "x"}, func() {}, "Two"},
 	} {
@@ -110,6 +116,54 @@ func TestKeysAndHandles(t *testing.T) {
 		require.Equal(t, want, got, key)
 		require.Equal(t, want != "", ok, key)
 	}
+}
+
+func TestNoticesOwed(t *testing.T) {
+	w := newWorld(t)
+	owed := func() string {
+		var ids []string
+		for _, b := range w.dir.NoticesOwed() {
+			require.Equal(t, "ada", b.OwnerID)
+			require.True(t, b.NoticeOwed)
+			ids = append(ids, b.ID)
+		}
+		slices.Sort(ids)
+		return strings.Join(ids, " ")
+	}
+	misses := func(id string) owner.Event { return owner.BotPaused{BotID: id, By: owner.ByMisses} }
+	w.own("ada", owner.BotRegistered{BotID: "b1"}, owner.BotRegistered{BotID: "b2"}, owner.BotRegistered{BotID: "b3"}, owner.BotRegistered{BotID: "b4"})
+	require.Empty(t, owed())
+	w.own("ada", misses("b1"), misses("b2"), misses("b3"), owner.BotPaused{BotID: "b4", By: owner.ByOwner})
+	require.Equal(t, "b1 b2 b3", owed())
+	w.own("ada", owner.Notified{BotID: "b2"}, owner.BotUnpaused{BotID: "b1"}, owner.BotRemoved{BotID: "b3"})
+	require.Empty(t, owed())
+	w.own("ada", misses("b1"))
+	require.Equal(t, "b1", owed(), "again")
+	w.own("ada", owner.Deleted{})
+	require.Empty(t, owed())
+}
+
+func TestADeletedAccount(t *testing.T) {
+	w := newWorld(t)
+	for _, id := range []string{"ada", "bob"} {
+		w.own(id, owner.SignedUp{OwnerID: id}, owner.HandleChosen{Handle: id}, owner.APIKeyRegistered{KeyID: "k-" + id},
+			owner.BotRegistered{BotID: "b-" + id, Name: id, Mode: owner.ModeStandard}, owner.BotRegistered{BotID: "c-" + id, Name: "spare " + id, Mode: owner.ModeParley})
+	}
+	require.Empty(t, w.dir.Deleted(0))
+	w.own("ada", owner.Deleted{})
+	require.Equal(t, "bob", w.active(owner.ModeStandard))
+	require.Equal(t, "spare bob", w.active(owner.ModeParley))
+	require.Empty(t, w.dir.Handle("ada"))
+	b, ok := w.dir.Bot("b-ada")
+	require.True(t, ok, "its matches stay, with its name")
+	require.True(t, b.Removed)
+	require.Equal(t, "ada", b.Name)
+
+	w.own("bob", owner.Deleted{})
+	require.Equal(t, []string{"ada", "bob"}, w.dir.Deleted(0))
+	require.Equal(t, []string{"bob"}, w.dir.Deleted(1))
+	require.Empty(t, w.dir.Deleted(2))
+	require.Empty(t, w.dir.Deleted(7))
 }
 
 func TestWhatCannotBeFolded(t *testing.T) {

@@ -120,7 +120,7 @@ func (p *Proxy) Set(k Kind) {
 	case Refused, Reset:
 		p.cut(k == Reset)
 		if k == Refused {
-			p.listener.Close()
+			_ = p.listener.Close()
 		}
 	case BlackHoled:
 		p.fallSilent()
@@ -151,8 +151,8 @@ func (p *Proxy) drop(l *link, hard bool) {
 		_ = l.client.SetLinger(0)
 		_ = l.server.SetLinger(0)
 	}
-	l.client.Close()
-	l.server.Close()
+	_ = l.client.Close()
+	_ = l.server.Close()
 }
 
 // fallSilent makes connections lose what is sent, and the kernel ignore new
@@ -166,8 +166,9 @@ func (p *Proxy) fallSilent() {
 		p.t.Logf("new connections are taken, and lost: %v", err)
 		return
 	}
+	dialer := net.Dialer{Timeout: 100 * time.Millisecond}
 	for {
-		c, err := net.DialTimeout("tcp", p.address, 100*time.Millisecond)
+		c, err := dialer.DialContext(p.t.Context(), "tcp", p.address)
 		if err != nil {
 			return
 		}
@@ -178,7 +179,7 @@ func (p *Proxy) fallSilent() {
 func (p *Proxy) answerAgain() {
 	_ = setBacklog(p.listener, 128)
 	for _, c := range p.full {
-		c.Close()
+		_ = c.Close()
 	}
 	p.full = nil
 	_ = p.listener.SetDeadline(time.Time{})

@@ -8,7 +8,7 @@ import (
 )
 
 func (p *Proxy) listen(address string) error {
-	l, err := net.Listen("tcp", address)
+	l, err := new(net.ListenConfig).Listen(p.t.Context(), "tcp", address)
 	if err != nil {
 		return err
 	}
@@ -40,9 +40,9 @@ func (p *Proxy) connect(client *net.TCPConn) {
 	p.mu.Lock()
 	target := p.target
 	p.mu.Unlock()
-	server, err := net.Dial("tcp", target)
+	server, err := new(net.Dialer).DialContext(p.t.Context(), "tcp", target)
 	if err != nil {
-		client.Close()
+		_ = client.Close()
 		return
 	}
 	l := &link{client: client, server: server.(*net.TCPConn), gone: make(chan struct{})}

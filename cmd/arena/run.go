@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"hexarena/adapters/player"
+	"hexarena/eventstore"
+)
+
+// How long the parts of a graceful stop may take.
+const (
+	stopTime = 10 * time.Second // matches
+	callTime = 5 * time.Second  // calls that were being answered
+)
+
+// run serves and plays until ctx ends or a part fails, and then stops in the
+// order that loses nothing: no new tables, matches left in the log as they
+// stand, the lease released, calls answered, read models last, since a call
+// waits until what it wrote can be read.
+func (a *arena) run(ctx context.Context) error {
+	defer func() {
+		if err := a.close(); err != nil {
+			a.logger.Warn("stopping", "error", err)
+		}
+	}()
+	models, stopModels := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopModels()
+	g, ctx := errgroup.WithContext(ctx)
+	for _, r := range a.runners {
+		g.Go(func() error { return r.Run(models) })
+	}
+	g.Go(func() error { a.accounts.Run(models); return nil })
+	g.Go(func() error { return a.watchNode(ctx) })
+	g.Go(func() error { return a.serveUpToDate(ctx) })
+	g.Go(func() error { return serveOn(a.admin, a.listeners.admin) })
+	if a.Play {
+		g.Go(func() error { return a.play(ctx) })
+	}
+	g.Go(func() error {
+		defer stopModels()
+		<-ctx.Done()
+		a.shutDown(context.WithoutCancel(ctx))
+		return nil
+	})
+	return g.Wait()
+}
+
+// watchNode ends everything with a log that cannot write any more.
+func (a *arena) watchNode(ctx context.Context) error {
+	select {
+	case err := <-a.nodeEnded:
+		return fmt.Errorf("the embedded node has ended: %w", err)
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// serveUpToDate serves the API once the read models hold all that the log held,
+// so that nothing that was there before a restart is missing after it. Callers
+// wait meanwhile.
+func (a *arena) serveUpToDate(ctx context.Context) error {
+	for _, r := range a.runners {
+		if err := r.Sync(ctx); err != nil {
+			return unlessStopped(ctx, err)
+		}
+	}
+	return serveOn(a.server, a.listeners.public)
+}
+
+func serveOn(s *http.Server, l net.Listener) error {
+	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// shutDown lets the calls under way be answered. A caller that is slower than
+// callTime is cut off: nobody holds up a stop.
+func (a *arena) shutDown(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	for _, s := range []*http.Server{a.server, a.admin} {
+		if err := s.Shutdown(ctx); err != nil {
+			a.logger.Warn("calls are cut off by the stop", "error", errors.Join(err, s.Close()))
+		}
+	}
+}
+
+// play plays until ctx ends. A lease that could not be renewed while the log was
+// away is taken again once the log is back, unless another plays by then.
+func (a *arena) play(ctx context.Context) error {
+	for {
+		err := a.playUnderLease(ctx)
+		if !errors.Is(err, player.ErrUnrenewed) {
+			return err
+		}
+		a.logger.Warn("playing pauses until the log is back", "error", err)
+		for err != nil {
+			switch err = a.takeLease(ctx); {
+			case ctx.Err() != nil:
+				return nil
+			case err != nil && !errors.Is(err, eventstore.ErrUnavailable):
+				return err
+			}
+		}
+		a.logger.Info("playing goes on")
+	}
+}
+
+// playUnderLease ticks until ctx ends or the lease is lost: then another may
+// play, and this one must not. It begins with an up-to-date directory, so that
+// a bot that moved is dialled where it is. The lease is released as soon as
+// nothing plays any more.
+func (a *arena) playUnderLease(ctx context.Context) error {
+	if err := a.people.CatchUp(ctx); err != nil {
+		return unlessStopped(ctx, err)
+	}
+	ticking, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan struct{})
+	go func() { defer close(done); a.tick.Run(ticking) }()
+	var lost error
+	select {
+	case <-a.lease.Lost():
+		lost = fmt.Errorf("the player's lease is lost: %w", a.lease.Err())
+	case <-ctx.Done():
+		a.tick.Drain()
+	}
+	cancel()
+	stop, cancelStop := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancelStop()
+	stopped := a.referee.Stop(stop)
+	<-done
+	if stopped != nil {
+		return fmt.Errorf("matches did not stop in time: %w", errors.Join(stopped, lost))
+	}
+	return errors.Join(lost, a.lease.Release(stop))
+}

@@ -1,0 +1,86 @@
+package ladder
+
+import (
+	"slices"
+	"time"
+)
+
+// What misses lead to ("Missed games" in the specification).
+const (
+	manyMisses   = 10                 // from so many on, in a row
+	missedRest   = 3 * time.Hour      // a seat is offered only so often
+	missedTooOld = 7 * 24 * time.Hour // a streak of that age pauses the bot
+)
+
+// keptMisses is how many misses of a streak a ladder remembers each. A streak
+// that is left to run for a week has fewer than 70.
+const keptMisses = 128
+
+// Streak is a bot's misses in a row.
+type Streak struct {
+	Misses int
+	Since  time.Time // end of the first missed match; zero without a miss
+}
+
+// played returns b after one more rated match. A voided match is no miss and
+// breaks no streak.
+func (b Bot) played(missed bool, at time.Time) Bot {
+	if !missed {
+		b.Misses, b.MissedSince, b.missed = 0, time.Time{}, nil
+		return b
+	}
+	if b.Misses == 0 {
+		b.MissedSince = at
+	}
+	b.Misses++
+	b.missed = append(slices.Clone(b.missed), at)
+	if n := len(b.missed) - keptMisses; n > 0 {
+		b.missed = b.missed[n:]
+	}
+	return b
+}
+
+// Streak is b's misses in a row since its status last changed, which resets
+// the count at once: a match counts if it was rated after that.
+func (b Bot) Streak(statusChanged time.Time) Streak {
+	switch {
+	case b.Misses == 0:
+		return Streak{}
+	case statusChanged.Before(b.MissedSince):
+		return Streak{Misses: b.Misses, Since: b.MissedSince}
+	}
+	first := slices.IndexFunc(b.missed, statusChanged.Before)
+	if first < 0 {
+		return Streak{}
+	}
+	return Streak{Misses: len(b.missed) - first, Since: b.missed[first]}
+}
+
+// rest is how long b rests after a match, where usual is its mode's rest.
+func (s Streak) rest(usual time.Duration) time.Duration {
+	if s.Misses >= manyMisses {
+		return max(usual, missedRest)
+	}
+	return usual
+}
+
+// Absentee is a bot that has missed its matches for a week.
+type Absentee struct {
+	BotID string
+	Since time.Time // end of the first match that it missed
+}
+
+// Absentees lists the candidates that are to be paused, in their order: those
+// whose streak of misses is a week old. One that is in a match is not among
+// them, since it may answer in it.
+func (l Ladder) Absentees(candidates []Candidate, now time.Time) []Absentee {
+	var absent []Absentee
+	for _, c := range candidates {
+		b := l.Bot(c.BotID)
+		s := b.Streak(c.StatusChanged)
+		if b.Match == "" && s.Misses > 0 && now.Sub(s.Since) >= missedTooOld {
+			absent = append(absent, Absentee{BotID: c.BotID, Since: s.Since})
+		}
+	}
+	return absent
+}

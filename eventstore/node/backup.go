@@ -1,0 +1,112 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// BackedUp is what a backup holds.
+type BackedUp struct {
+	Target   string `json:"target"`
+	Position uint64 `json:"position"` // of the last event that it holds for sure
+	Bytes    uint64 `json:"bytes"`    // of its files
+}
+
+// ErrTarget is met by a backup whose target cannot be one.
+var ErrTarget = errors.New("not a folder for a backup")
+
+// Backup copies the log as it is now into a folder, which must be empty or not
+// exist: everything that was acknowledged before is in the copy. Files that do
+// not change any more are linked rather than copied, where the file system
+// can. It works beside appends and reads. The copy is a folder that a node can
+// be opened on; a backup that fails leaves none.
+func (n *Node) Backup(ctx context.Context, target string) (BackedUp, error) {
+	ctx, leave, err := n.maintain(ctx)
+	if err != nil {
+		return BackedUp{}, err
+	}
+	defer leave()
+	done := BackedUp{Target: target, Position: n.tail.end()}
+	if err := n.store.checkTarget(target); err != nil {
+		return BackedUp{}, err
+	}
+	if err := context.Cause(ctx); err != nil {
+		return BackedUp{}, err
+	}
+	if done.Bytes, err = n.store.copyTo(target); err != nil {
+		return BackedUp{}, fmt.Errorf("backup to %s: %w", target, err)
+	}
+	return done, nil
+}
+
+// checkTarget refuses what cannot become a backup, and what would lie within
+// the log's own folder.
+func (s *store) checkTarget(target string) error {
+	if target == "" || !filepath.IsAbs(target) && s.fs.FS == vfs.Default {
+		return fmt.Errorf("%w: %q: want an absolute path", ErrTarget, target)
+	}
+	dir := s.dir
+	if absolute, err := filepath.Abs(dir); err == nil && filepath.IsAbs(target) {
+		dir = absolute
+	}
+	if inside, err := filepath.Rel(dir, target); err == nil && inside != ".." && !strings.HasPrefix(inside, ".."+string(filepath.Separator)) {
+		return fmt.Errorf("%w: %s is within the log's own folder", ErrTarget, target)
+	}
+	info, err := s.fs.Stat(target)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrTarget, err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%w: %s is a file", ErrTarget, target)
+	}
+	names, err := s.fs.List(target)
+	if err == nil && len(names) > 0 {
+		err = fmt.Errorf("%s is not empty", target)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrTarget, err)
+	}
+	return nil
+}
+
+func (s *store) copyTo(target string) (size uint64, err error) {
+	if err := s.fs.Remove(target); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return 0, err
+	}
+	if err := s.db.Checkpoint(target, pebble.WithFlushedWAL()); err != nil {
+		return 0, err
+	}
+	err = sealFolder(s.fs, target)
+	if err == nil {
+		size, err = sizeOf(s.fs, target)
+	}
+	if err != nil {
+		return 0, errors.Join(err, s.fs.RemoveAll(target))
+	}
+	return size, nil
+}
+
+func sizeOf(fs vfs.FS, dir string) (size uint64, err error) {
+	names, err := fs.List(dir)
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range names {
+		info, err := fs.Stat(fs.PathJoin(dir, name))
+		if err != nil {
+			return 0, err
+		}
+		size += uint64(info.Size())
+	}
+	return size, nil
+}

@@ -1,0 +1,230 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Scavenged is what a scavenge has removed.
+type Scavenged struct {
+	Streams uint64 `json:"streams"` // that lost events
+	Events  uint64 `json:"events"`
+	Bytes   uint64 `json:"bytes"` // of their records
+}
+
+// Progress is told how far the steps of a long work are; total is 0 where it is
+// not known. A nil one is told nothing.
+type Progress func(step string, done, total uint64)
+
+func (p Progress) tell(step string, done, total uint64) {
+	if p != nil {
+		p(step, done, total)
+	}
+}
+
+// ErrBusy is met by a second scavenge or backup at a time.
+var ErrBusy = errors.New("a scavenge or a backup is going on")
+
+// The steps of a scavenge.
+const (
+	stepRemove  = "removing events"
+	stepCompact = "writing files anew"
+)
+
+// Scavenge removes from the log, and then from every file of its folder, the
+// events that metadata and tombstones hide. Revisions and positions of what is
+// left stay as they are; a stream of which nothing is left is numbered on; of
+// a tombstoned stream the tombstone is left. It works beside appends and reads,
+// and needs as much room on the disk as the log has. One that ends early, by
+// ctx, by Close or by a crash, leaves a log on which the next one goes on.
+func (n *Node) Scavenge(ctx context.Context, progress Progress) (done Scavenged, err error) {
+	ctx, leave, err := n.maintain(ctx)
+	if err != nil {
+		return Scavenged{}, err
+	}
+	defer leave()
+	s := &scavenger{store: n.store, within: n.tail.end(), now: ticks(n.now()), progress: progress}
+	if err := s.begin(); err != nil {
+		return Scavenged{}, fmt.Errorf("scavenge: %w", err)
+	}
+	err = s.run(ctx)
+	n.tail.forget()
+	if err == nil {
+		err = n.store.purge(ctx, progress)
+	}
+	if err != nil {
+		err = fmt.Errorf("scavenge: %w", err)
+	}
+	return s.done, err
+}
+
+// maintain admits one long work at a time. Its context ends with the node.
+func (n *Node) maintain(ctx context.Context) (_ context.Context, leave func(), err error) {
+	if !n.maintenance.TryLock() {
+		return nil, nil, ErrBusy
+	}
+	if !n.enter() {
+		n.maintenance.Unlock()
+		return nil, nil, errClosed
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := make(chan struct{})
+	n.serving.Go(func() {
+		select {
+		case <-n.closing:
+			cancel(errClosed)
+		case <-n.failed:
+			cancel(errFailed)
+		case <-stop:
+		}
+	})
+	return ctx, func() {
+		close(stop)
+		cancel(nil)
+		n.maintenance.Unlock()
+		n.serving.Done()
+	}, nil
+}
+
+// scavenger removes what is hidden within a position, by one time.
+type scavenger struct {
+	store    *store
+	within   uint64
+	now      int64
+	progress Progress
+	done     Scavenged
+}
+
+// begin marks the log as one that was scavenged, and keeps where it ends, so
+// that no position is used again.
+func (s *scavenger) begin() error {
+	r, ok, err := s.store.at(s.within)
+	if err != nil {
+		return err
+	}
+	b := s.store.db.NewBatch()
+	defer b.Close()
+	if err := b.Set(formatKey, []byte(formatScavenged), nil); err != nil {
+		return err
+	}
+	if !ok && s.within > 0 && !s.store.scavenged.Load() {
+		return damaged(s.within, "it is missing")
+	}
+	end := logEnd{position: s.within, next: s.within + uint64(r.size()), created: r.created}
+	if s.within == 0 {
+		end.next = 1
+	}
+	if ok || s.within == 0 { // else the last record was scavenged, and its place is kept
+		if err := end.put(b); err != nil {
+			return err
+		}
+	}
+	s.store.scavenged.Store(true)
+	return b.Commit(pebble.Sync)
+}
+
+// run goes through all streams.
+func (s *scavenger) run(ctx context.Context) error {
+	from := []byte{streamPrefix}
+	for {
+		stream, ok, err := s.store.streamFrom(from)
+		if err != nil || !ok {
+			return err
+		}
+		if err := s.scavenge(ctx, stream); err != nil {
+			return err
+		}
+		from = append(streamKey(stream, ^uint64(0)), 0)
+	}
+}
+
+// streamFrom is the first stream that has a key of the index from one on.
+func (s *store) streamFrom(from []byte) (stream string, ok bool, err error) {
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: afterStreams})
+	if err != nil {
+		return "", false, fmt.Errorf("read the index: %w", err)
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	if !it.First() {
+		return "", false, it.Error()
+	}
+	name, ok := streamOfKey(it.Key())
+	if !ok {
+		return "", false, fmt.Errorf("%w: the index has the key %x", errDamaged, it.Key())
+	}
+	return string(name), true, nil
+}
+
+// scavenge removes what is hidden of one stream.
+func (s *scavenger) scavenge(ctx context.Context, stream string) error {
+	v, err := s.store.view(stream, s.within, s.now)
+	if err != nil {
+		return err
+	}
+	below := uint64(max(v.first, 0))
+	if v.tombstoned() {
+		below = tombstoneRevision
+	}
+	before := s.done.Events
+	for more := below > 0; more; {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if more, err = s.removeSome(stream, below); err != nil {
+			return err
+		}
+		s.progress.tell(stepRemove, s.done.Events, 0)
+	}
+	if s.done.Events > before {
+		s.done.Streams++
+	}
+	return nil
+}
+
+// removedAtOnce is how many events one batch removes.
+const removedAtOnce = 4096
+
+// removeSome removes the first events of a stream that are below a revision,
+// and says whether there may be more.
+func (s *scavenger) removeSome(stream string, below uint64) (more bool, err error) {
+	b := s.store.db.NewBatch()
+	defer b.Close()
+	entries, err := s.store.index(stream, 0, below-1, s.within)
+	if err != nil {
+		return false, err
+	}
+	defer entries.closeInto(&err)
+	count, last := 0, cut{}
+	for ok := entries.first(); ok && count < removedAtOnce; ok = entries.next() {
+		last.revision, last.position = entries.entry()
+		if err := s.remove(b, stream, last); err != nil {
+			return false, err
+		}
+		count++
+	}
+	if count == 0 || entries.err != nil {
+		return false, entries.err
+	}
+	if err := last.put(b, stream); err != nil {
+		return false, err
+	}
+	return count == removedAtOnce, b.Commit(pebble.Sync)
+}
+
+// remove removes one event, which is looked at once more, so that an entry that
+// leads elsewhere costs nothing.
+func (s *scavenger) remove(b *pebble.Batch, stream string, at cut) error {
+	r, ok, err := s.store.event(stream, at.revision, at.position)
+	if err != nil || !ok {
+		return err
+	}
+	s.done.Events++
+	s.done.Bytes += uint64(r.size())
+	if err := b.Delete(logKey(at.position), nil); err != nil {
+		return err
+	}
+	return b.Delete(streamKey(stream, at.revision), nil)
+}
