@@ -19,10 +19,11 @@ import (
 const (
 	// maxBody is how many bytes a body may have.
 	maxBody = 64 << 10
-	// bodyTime is how long a body may take to come, callTime how long an answer
-	// may take in all.
+	// bodyTime is how long a body may take to come, callTime how long the work
+	// on an answer, and takeTime how long its reader may take to take it.
 	bodyTime = 10 * time.Second
 	callTime = 30 * time.Second
+	takeTime = 30 * time.Second
 )
 
 // call is one request on its way to its answer.

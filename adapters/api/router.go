@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -29,6 +30,8 @@ func (s *Server) newRouter() *echo.Echo {
 // 500 where a handler panics.
 func (s *Server) prepare(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
+		// Not every test's writer has a deadline.
+		_ = http.NewResponseController(c.Response().Writer).SetWriteDeadline(time.Now().Add(callTime + takeTime))
 		h := c.Response().Header()
 		h.Set(headerRequestID, uuid.NewString())
 		h.Set("X-Content-Type-Options", "nosniff")

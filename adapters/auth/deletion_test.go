@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -276,7 +277,7 @@ func TestDeleteRacesSignIn(t *testing.T) {
 	box, _, err := mailboxes.Load(t.Context(), l.log, l.mailbox("ada@example.org"), owner.Mailbox{})
 	require.NoError(t, err)
 	for value := range cookies {
-		r := httptest.NewRequest("GET", "/me", nil)
+		r := httptest.NewRequest(http.MethodGet, "/me", nil)
 		r.Header.Set("Cookie", "session="+value)
 		ownerID, _, _ := strings.Cut(value, ".")
 		_, err := l.Verify(t.Context(), r, nil, now(time.Second))

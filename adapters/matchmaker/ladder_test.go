@@ -199,7 +199,7 @@ func TestAnAppendInDoubtIsSettledByTheNextCall(t *testing.T) {
 				require.ErrorIs(t, l.Finish(ctx, s.MatchID, inOrder(s)), context.DeadlineExceeded)
 				require.Equal(t, time.Second, time.Since(start))
 				err := l.Finish(t.Context(), s.MatchID, inOrder(s))
-				require.True(t, errors.Is(err, c.want), "%v", err)
+				require.ErrorIs(t, err, c.want)
 				require.Len(t, storedIn(t, log, ladder.Standard), 2)
 			})
 		})

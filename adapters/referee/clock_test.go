@@ -82,7 +82,7 @@ func TestWallClock(t *testing.T) {
 				events := w.events()
 				aborted := events[len(events)-1].(match.Aborted)
 				require.Equal(t, match.WallClock, aborted.Why)
-				require.Equal(t, w.seating().Commitment, match.Started(events[0].(match.Started)).Commitment)
+				require.Equal(t, w.seating().Commitment, events[0].(match.Started).Commitment)
 				require.Equal(t, testMatch, events[0].(match.Started).MatchID)
 				require.Equal(t, wall.Milliseconds(), w.playedMs())
 				require.Equal(t, []string{match.WallClock}, w.ladder.voided)

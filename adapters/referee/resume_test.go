@@ -22,8 +22,7 @@ import (
 func (w *world) history() (lines []string) {
 	w.t.Helper()
 	for _, e := range w.events() {
-		switch e.(type) {
-		case match.Claimed:
+		if _, claimed := e.(match.Claimed); claimed {
 			continue
 		}
 		data, err := json.Marshal(e)
@@ -46,7 +45,7 @@ func requireSame(t *testing.T, want, got []string) {
 	for i := range min(len(want), len(got)) {
 		require.Equal(t, want[i], got[i], "event %d", i)
 	}
-	require.Equal(t, len(want), len(got))
+	require.Len(t, got, len(want))
 }
 
 // uninterrupted is the history of a match that nothing disturbs.

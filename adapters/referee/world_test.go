@@ -225,7 +225,10 @@ func (j *journal) Append(ctx context.Context, id eventstore.StreamID, expected e
 }
 
 func (j *journal) head(id eventstore.StreamID) int {
-	for r := range j.Log.Read(context.Background(), id, eventstore.EndRevision, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {
+	for r, err := range j.Log.Read(context.Background(), id, eventstore.EndRevision, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {
+		if err != nil {
+			panic(err) // memory does not fail
+		}
 		return int(r.Revision)
 	}
 	return -1

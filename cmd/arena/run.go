@@ -102,13 +102,11 @@ func (a *arena) play(ctx context.Context) error {
 			return err
 		}
 		a.logger.Warn("playing pauses until the log is back", "error", err)
-		for err != nil {
-			switch err = a.takeLease(ctx); {
-			case ctx.Err() != nil:
-				return nil
-			case err != nil && !errors.Is(err, eventstore.ErrUnavailable):
-				return err
-			}
+		for err = eventstore.ErrUnavailable; errors.Is(err, eventstore.ErrUnavailable) && ctx.Err() == nil; {
+			err = a.takeLease(ctx)
+		}
+		if err != nil {
+			return unlessStopped(ctx, err)
 		}
 		a.logger.Info("playing goes on")
 	}

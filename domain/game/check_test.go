@@ -1,7 +1,6 @@
 package game
 
 import (
-	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -217,7 +216,7 @@ func TestEachRuleAlone(t *testing.T) {
 			before := s
 			err := s.Check(c.seat, a)
 			var broken *Illegal
-			require.True(t, errors.As(err, &broken), "legal with the change")
+			require.ErrorAs(t, err, &broken, "legal with the change")
 			require.Equal(t, c.reason, broken.Reason, broken.Message)
 			require.Equal(t, before, s, "Check changes nothing")
 		})

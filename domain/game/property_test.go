@@ -2,7 +2,6 @@ package game
 
 import (
 	"encoding/binary"
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -105,7 +104,7 @@ func requireTotal(t require.TestingT, s *State, seat uint8, a Action) (legal boo
 		return true
 	}
 	var broken *Illegal
-	require.True(t, errors.As(err, &broken), "%v", err)
+	require.ErrorAs(t, err, &broken)
 	require.Regexp(t, `^[a-z]+(_[a-z]+)*$`, broken.Reason)
 	require.NotEmpty(t, broken.Message)
 	return false

@@ -75,7 +75,7 @@ func checkViews(t *rapid.T, m *Match) {
 		other := *m
 		for s := range other.Game.Hands {
 			if s != seat {
-				other.Game.Hands[s] = game.Cards{uint16(m.Game.HandCounts[s])}
+				other.Game.Hands[s] = game.Cards{m.Game.HandCounts[s]}
 				other.Game.Devs[s], other.Game.Bought[s] = game.DevCards{m.Game.DevCounts[s]}, game.DevCards{}
 			}
 		}

@@ -162,7 +162,7 @@ func TestExpAgreesWithTheStandardLibrary(t *testing.T) {
 	t.Logf("largest relative difference: %.2g", worst)
 	require.Equal(t, 1.0, exp(0))
 	require.Equal(t, 0.0, exp(math.Inf(-1)))
-	require.Equal(t, math.Inf(1), exp(math.Inf(1)))
+	require.True(t, math.IsInf(exp(math.Inf(1)), 1))
 	require.True(t, math.IsNaN(exp(math.NaN())))
 }
 
