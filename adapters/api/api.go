@@ -139,8 +139,14 @@ func New(o Options) (*Server, error) {
 	return s, s.makeArtifacts()
 }
 
-// ServeHTTP implements http.Handler.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
+// ServeHTTP implements http.Handler. HEAD is answered as GET, less the body.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodHead {
+		r = r.Clone(r.Context())
+		r.Method = http.MethodGet
+	}
+	s.echo.ServeHTTP(w, r)
+}
 
 // trustOrigin lets the arena's own pages call it, also through a proxy that
 // changes the Host header.

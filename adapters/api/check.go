@@ -27,7 +27,7 @@ func (s *Server) checkBot(c *call, in *botPath) (*checkOutput, error) {
 // allowed refuses a URL that may not be dialled, before any dial.
 func (s *Server) allowed(url string) error {
 	if err := s.Checker.Allowed(url); err != nil {
-		return owner.InvalidURL(err.Error())
+		return owner.InvalidURL("is refused: " + err.Error())
 	}
 	return nil
 }

@@ -87,7 +87,9 @@ type inputError struct{ faults []FieldError }
 func (e *inputError) Error() string {
 	messages := make([]string, len(e.faults))
 	for i, f := range e.faults {
-		messages[i] = f.Field + " " + f.Message
+		if messages[i] = f.Message; f.Field != "" {
+			messages[i] = f.Field + " " + f.Message
+		}
 	}
 	return strings.Join(messages, "; ")
 }

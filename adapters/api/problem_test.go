@@ -69,7 +69,7 @@ func TestProblemOf(t *testing.T) {
 		"a limit":            {aLimit, 429, "rate_limited", "more than 600 calls within 60 s: try again in 12 s"},
 		"a check":            {aFailedCheck, 422, "deploy_check_failed", "the bot did not pass the deploy check at the step ping: the connection was refused"},
 		"a check of nothing": {&checkFailed{}, 422, "deploy_check_failed", "the deploy check did not run"},
-		"a url":              {aDeniedURL, 422, "url_not_allowed", "url the address is not allowed"},
+		"a url":              {aDeniedURL, 422, "url_not_allowed", "url is refused: the address is not allowed"},
 		"a field":            {anInvalidField, 422, "invalid", "name is missing"},
 		"a detail":           {&detailed{errScope, "the key lacks the scope x"}, 403, "scope_missing", "the key lacks the scope x"},
 	} {

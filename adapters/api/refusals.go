@@ -19,7 +19,7 @@ var (
 	anInvalidField = &inputError{[]FieldError{{In: "body", Field: "name", Message: "is missing"}}}
 	anInvalidQuery = &inputError{[]FieldError{{In: "query", Field: "modus", Message: "is not known here"}}}
 	aFailedCheck   = &checkFailed{[]Step{{Name: "ping", Detail: "the connection was refused"}}}
-	aDeniedURL     = owner.InvalidURL("the address is not allowed")
+	aDeniedURL     = owner.InvalidURL("is refused: the address is not allowed")
 	aLimit         = &rateLimited{limits: []string{"600 calls"}, after: 12}
 	aConflict      = &eventstore.WrongVersionError{}
 	errFault       = errors.New("a fault")

@@ -28,12 +28,13 @@ func TestAWeekOfMisses(t *testing.T) {
 				w := newWorld(t, "bot-ada")
 				defer func() { w.stop() }()
 				began := time.Now()
-				for range 14 {
+				for range 13 {
 					pass(day / 2)
 					if restarts {
 						w.restart()
 					}
 				}
+				pass(day/2 - time.Minute)
 				require.Equal(t, owner.Active, w.bot("ada").Status, "the week is not over")
 				pass(time.Hour)
 				seats := w.taken()
@@ -46,7 +47,7 @@ func TestAWeekOfMisses(t *testing.T) {
 					require.LessOrEqual(t, gap, want+2*tick, "seat %d", i+2)
 				}
 				first := seats[0]
-				require.Less(t, first.Sub(began), time.Minute)
+				require.Less(t, first.Sub(began), tick)
 				paused := w.bot("ada")
 				require.Equal(t, owner.Paused, paused.Status)
 				require.Equal(t, owner.ByMisses, paused.PausedBy)
@@ -144,6 +145,44 @@ func TestOneMailWhateverFails(t *testing.T) {
 		require.Equal(t, 1, w.stored("ada", "OwnerNotified"))
 		w.restart()
 		pass(day)
+		require.Len(t, w.mailed(), 1)
+	})
+}
+
+func TestAMailThatCouldNotBeNotedIsNotSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer func() { w.stop() }()
+		w.set(func() { w.away = true })
+		w.own("ada", owner.BotPaused{BotID: "bot-ada", By: owner.ByMisses})
+		pass(5 * time.Hour)
+		require.Len(t, w.mailed(), 1)
+		require.Zero(t, w.stored("ada", "OwnerNotified"))
+		w.set(func() { w.away = false })
+		pass(2 * time.Hour)
+		require.Len(t, w.mailed(), 1)
+		require.Equal(t, 1, w.stored("ada", "OwnerNotified"))
+	})
+}
+
+// A pause that cannot be stored is tried again, and the bot is not seated
+// meanwhile.
+func TestAPauseThatFailsIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "bot-ada")
+		defer func() { w.stop() }()
+		pass(7*day - time.Hour)
+		w.set(func() { w.away = true })
+		pass(2 * time.Hour)
+		w.taken()
+		pass(day)
+		require.Empty(t, w.taken())
+		require.Equal(t, owner.Active, w.bot("ada").Status)
+		require.Contains(t, w.lines.String(), "was not paused")
+		w.set(func() { w.away = false })
+		pass(tick)
+		require.Equal(t, owner.Paused, w.bot("ada").Status)
+		pass(time.Hour)
 		require.Len(t, w.mailed(), 1)
 	})
 }

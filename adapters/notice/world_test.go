@@ -30,7 +30,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const (
 	day  = 24 * time.Hour
 	rest = 5 * time.Minute
-	tick = 30 * time.Second
+	tick = 2 * time.Minute
 )
 
 // world is an arena in a bubble, from its log to its mails, with a referee that
@@ -46,6 +46,7 @@ type world struct {
 	seats []time.Time     // when ada's bot was seated
 	mails []notice.Paused
 	broke bool // mail cannot be sent
+	away  bool // accounts cannot be changed
 
 	*process
 }
@@ -93,7 +94,7 @@ func (w *world) start() {
 	p := &process{accounts: accounts.New(w.log), dir: directory.New()}
 	w.process = p
 	p.runner = projections.New(w.log, p.dir, logger)
-	p.notices = notice.New(notice.Options{Accounts: p.accounts, Directory: p.dir, Mailer: w, BaseURL: "https://arena.example", Logger: logger})
+	p.notices = notice.New(notice.Options{Accounts: lossy{p.accounts, w}, Directory: p.dir, Mailer: w, BaseURL: "https://arena.example", Logger: logger})
 	p.ladder = matchmaker.NewLadder(w.log, matchmaker.LadderConfig{Mode: ladder.Standard, Rest: rest, PlatformKey: "cGxhdGZvcm0=", SeedKeys: seedKeys{}})
 	m := matchmaker.New(matchmaker.Config{
 		Ladders: []*matchmaker.Ladder{p.ladder}, Directory: w, Referee: w, Pauser: p.notices, Tick: tick, Logger: logger,
@@ -156,6 +157,22 @@ func (w *world) SendBotPaused(_ context.Context, to string, p notice.Paused) err
 	w.mails = append(w.mails, p)
 	require.Equal(w.t, fmt.Sprintf("%s@example.org", p.Name), to)
 	return nil
+}
+
+// lossy are accounts that cannot be changed while the log is away.
+type lossy struct {
+	*accounts.Accounts
+	w *world
+}
+
+func (l lossy) Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error) {
+	l.w.mu.Lock()
+	away := l.w.away
+	l.w.mu.Unlock()
+	if away {
+		return owner.Account{}, 0, eventstore.ErrUnavailable
+	}
+	return l.Accounts.Change(ctx, ownerID, m, decide)
 }
 
 // set changes what the fakes do, under their lock.

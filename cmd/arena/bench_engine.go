@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strings"
 	"time"
 
 	"hexarena/domain/game"
@@ -94,15 +95,24 @@ func endReasons(ends [game.TurnCap + 1]int) map[string]int {
 	return reasons
 }
 
+// ends lists how games ended, in per cent.
+func (r engineReport) ends() string {
+	var list []string
+	for reason := game.Win; reason <= game.TurnCap; reason++ {
+		list = append(list, fmt.Sprintf("%s %.1f %%", reason, 100*float64(r.EndReasons[reason.String()])/float64(r.Games)))
+	}
+	return strings.Join(list, ", ")
+}
+
 func (r engineReport) print(w io.Writer) error {
 	_, err := fmt.Fprintf(w, `random play-outs, 4 seats, one core, %d games
 games/s       %12.0f
 actions/s     %12.0f
 turns/game    %12.1f
 steps/game    %12.1f
-ends          %v
+ends          %s
 allocs/action %12.6f
-`, r.Games, r.GamesPerSecond, r.ActionsPerSecond, r.TurnsPerGame, r.StepsPerGame, r.EndReasons, r.AllocsPerAction)
+`, r.Games, r.GamesPerSecond, r.ActionsPerSecond, r.TurnsPerGame, r.StepsPerGame, r.ends(), r.AllocsPerAction)
 	if err == nil && r.ViewMicros != nil {
 		_, err = fmt.Fprintf(w, "view          %12.2f µs to build and encode\n", *r.ViewMicros)
 	}

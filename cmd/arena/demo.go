@@ -50,22 +50,20 @@ var houseBots = []houseBot{
 
 // Run serves until ctx ends, with house bots in processes of their own.
 func (c *demoCmd) Run(ctx context.Context, s streams) error {
-	if err := c.ownFolder(); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(c.pace.Data, 0o700); err != nil {
+	fresh := c.pace.Data == ""
+	logs, err := c.folder()
+	if err != nil {
 		return fmt.Errorf("--data: %w", err)
 	}
-	logs, err := os.Create(filepath.Join(c.pace.Data, "arena.log"))
-	if err != nil {
-		return err
-	}
 	defer func() { _ = logs.Close() }()
-	fmt.Fprintf(s.out, "Hex Arena keeps this demo in %s\n", c.pace.Data)
 	a, err := open(ctx, c.config, newLogger(logs))
 	if err != nil {
+		if fresh {
+			err = errors.Join(err, os.RemoveAll(c.pace.Data))
+		}
 		return err
 	}
+	fmt.Fprintf(s.out, "Hex Arena keeps this demo in %s\n", c.pace.Data)
 	fmt.Fprintf(s.out, "Hex Arena is at %s  (leaderboard: %[1]s/leaderboard, matches: %[1]s/matches)\n", a.baseURL)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.run(ctx) })
@@ -85,14 +83,18 @@ func unlessStopped(ctx context.Context, err error) error {
 	return nil
 }
 
-// ownFolder makes a fresh folder unless one was named.
-func (c *demoCmd) ownFolder() error {
-	if c.pace.Data != "" {
-		return nil
+// folder makes the demo's folder, a fresh one unless one was named, and opens
+// the log file in it, behind what earlier runs wrote.
+func (c *demoCmd) folder() (logs *os.File, err error) {
+	if c.pace.Data == "" {
+		c.pace.Data, err = os.MkdirTemp("", "hexarena-demo-")
+	} else {
+		err = os.MkdirAll(c.pace.Data, 0o700)
 	}
-	var err error
-	c.pace.Data, err = os.MkdirTemp("", "hexarena-demo-")
-	return err
+	if err != nil {
+		return nil, err
+	}
+	return os.OpenFile(filepath.Join(c.pace.Data, "arena.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 }
 
 // runHouseBots starts the house bots, and registers them as a stranger would:

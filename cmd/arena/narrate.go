@@ -16,7 +16,8 @@ import (
 // How often the demo looks, and how often it tells how running matches stand.
 const (
 	lookEvery  = time.Second
-	standEvery = 5 // looks
+	standEvery = 5  // looks
+	lately     = 20 // matches looked at
 )
 
 // narrate prints what happens on an arena: matches that begin, how they stand,
@@ -25,6 +26,7 @@ func narrate(ctx context.Context, list *matches.Matches, log eventstore.Log, out
 	n := narrator{list: list, log: log, out: out, told: map[string]string{}}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
+	n.skipOld()
 	for i := 0; ; i++ {
 		select {
 		case <-ctx.Done():
@@ -44,8 +46,18 @@ type narrator struct {
 	told map[string]string // match id → status told last
 }
 
+// skipOld passes over what was over before the demo began.
+func (n *narrator) skipOld() {
+	page, _, _ := n.list.List(matches.Query{Limit: lately})
+	for _, m := range page {
+		if m.Status != matches.Running {
+			n.told[m.ID] = m.Status
+		}
+	}
+}
+
 func (n *narrator) look(ctx context.Context, standings bool) error {
-	page, _, _ := n.list.List(matches.Query{Limit: 20})
+	page, _, _ := n.list.List(matches.Query{Limit: lately})
 	for _, m := range slices.Backward(page) {
 		if n.told[m.ID] != m.Status {
 			n.told[m.ID] = m.Status

@@ -1,0 +1,91 @@
+package matchmaker
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/ladder"
+)
+
+// pauser is a fake that notes its calls among the arena's.
+type pauser struct {
+	a   *arena
+	err error
+}
+
+func (p pauser) PauseForMisses(_ context.Context, botID string, _ time.Time) error {
+	p.a.called("pause %s", botID)
+	return p.err
+}
+
+// missedOnce has the first of three bots miss a match, a week ago.
+func missedOnce(t *testing.T, a *arena) {
+	l := a.config.Ladders[0]
+	_, err := l.Seat(t.Context(), numbered(3), time.Now())
+	require.NoError(t, err)
+	open, err := l.Unfinished(t.Context())
+	require.NoError(t, err)
+	results := inOrder(open[0])
+	for i := range results {
+		results[i].Missed = results[i].BotID == "bot-0000"
+	}
+	require.NoError(t, l.Finish(t.Context(), open[0].MatchID, results))
+	<-time.After(7 * 24 * time.Hour)
+}
+
+// Who is to be paused is not seated in that tick, whether or not it could be.
+func TestAbsenteesArePausedBeforeAnyoneIsSeated(t *testing.T) {
+	for name, err := range map[string]error{"paused": nil, "not paused": errors.New("the log is away")} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := given(4, ladder.Standard)
+				missedOnce(t, a)
+				a.config.Pauser = pauser{a, err}
+				a.run(t)
+				defer func() { a.stop() }()
+				require.Equal(t, []string{"catch up", "candidates of standard", "pause bot-0000", "play 2.0"}, a.take())
+				seated := storedIn(t, a.log, ladder.Standard)[2].(ladder.TablesSeated)
+				require.NotContains(t, seated.Tables[0].Bots, "bot-0000")
+				if err != nil {
+					require.Contains(t, a.lines.String(), "was not paused")
+				}
+			})
+		})
+	}
+}
+
+func TestWithoutAPauserNobodyIsPaused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := given(3, ladder.Standard)
+		missedOnce(t, a)
+		a.run(t)
+		defer func() { a.stop() }()
+		require.Contains(t, a.take(), "play 2.0")
+	})
+}
+
+func TestWhereMissesAreUnknownNobodyIsSeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := given(3, ladder.Standard)
+		missedOnce(t, a)
+		a.config.Pauser = pauser{a, nil}
+		a.set(func(a *arena) { a.listing = nil })
+		reads := 0
+		a.catchUp = func(context.Context) error {
+			if reads++; reads == 1 {
+				a.log.fail(nil, []fault{hangs, hangs, hangs, hangs})
+			}
+			return nil
+		}
+		a.run(t)
+		defer func() { a.stop() }()
+		later(tickTime)
+		require.Contains(t, a.lines.String(), "misses are unknown")
+		require.Len(t, storedIn(t, a.log, ladder.Standard), 2)
+	})
+}
