@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,4 +47,14 @@ func TestAPanicIsAnInternalError(t *testing.T) {
 	broken := ada.do(http.MethodPost, "/bots", `{"name":"x","mode":"standard","url":"https://x.example"}`).is(http.StatusInternalServerError, "internal")
 	require.NotContains(t, string(broken.body), "secret")
 	ada.do(http.MethodGet, "/bots", nil).is(http.StatusOK)
+}
+
+// HEAD is GET less the body; net/http sees to the latter.
+func TestHeadIsAnswered(t *testing.T) {
+	a := newArena(t)
+	for target, status := range map[string]int{"/matches?limit=1": http.StatusOK, "/nowhere": http.StatusNotFound} {
+		w := httptest.NewRecorder()
+		a.server.ServeHTTP(w, httptest.NewRequest(http.MethodHead, target, nil))
+		require.Equal(t, status, w.Code, target)
+	}
 }
