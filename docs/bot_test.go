@@ -57,6 +57,32 @@ func TestTheExampleBotPlays(t *testing.T) {
 	}
 }
 
+// Whoever looks in without a WebSocket is told so, and does it no harm.
+func TestTheExampleBotTellsThatItWantsAWebSocket(t *testing.T) {
+	url := exampleBot(t)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	require.NoError(t, err)
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	require.Equal(t, http.StatusUpgradeRequired, answer.StatusCode)
+	require.Equal(t, "websocket", answer.Header.Get("Upgrade"))
+	require.Equal(t, "pong", ping(t, t.Context(), url))
+}
+
+func TestTheExampleBotRefusesAPortInOneLine(t *testing.T) {
+	_, taken, _ := strings.Cut(strings.TrimPrefix(exampleBot(t), "http://"), ":")
+	for port, want := range map[string]string{
+		taken:   "port " + taken + ": Address already in use",
+		"70000": "70000 is no port: want 0 to 65535",
+		"x":     "x is no port: want 0 to 65535",
+	} {
+		said, err := exec.CommandContext(t.Context(), "python3", "example_bot.py", port).CombinedOutput()
+		require.Error(t, err)
+		require.Equal(t, "example_bot.py: "+want+"\n", string(said))
+	}
+}
+
 // exampleBot starts the bot's process and returns its URL.
 func exampleBot(t *testing.T) string {
 	t.Helper()

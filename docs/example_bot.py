@@ -60,6 +60,12 @@ class Bot(BaseHTTPRequestHandler):
             self.send_header("Content-Length", "4")
             self.end_headers()
             self.wfile.write(b"pong")
+        elif "Sec-WebSocket-Key" not in self.headers:
+            self.send_response(426)  # someone looked in without a WebSocket
+            self.send_header("Upgrade", "websocket")
+            self.send_header("Connection", "Upgrade")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
         else:
             self.upgrade()
             while (frame := self.receive()) is not None:
@@ -107,8 +113,17 @@ class Server(socketserver.ThreadingTCPServer):
     allow_reuse_address = daemon_threads = True
 
 
+def listen(port):
+    try:
+        return Server(("127.0.0.1", int(port)), Bot)
+    except (ValueError, OverflowError):
+        sys.exit("example_bot.py: %s is no port: want 0 to 65535" % port)
+    except OSError as failure:
+        sys.exit("example_bot.py: port %s: %s" % (port, failure.strerror))
+
+
 if __name__ == "__main__":
-    with Server(("127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 9002), Bot) as server:
+    with listen(sys.argv[1] if len(sys.argv) > 1 else 9002) as server:
         print("http://%s:%d" % server.server_address, flush=True)
         try:
             server.serve_forever()
