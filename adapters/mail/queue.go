@@ -133,12 +133,11 @@ func (q *queue) untilDue(now time.Time) time.Duration {
 // try delivers a letter, or has it tried again while it is of use.
 func (q *queue) try(ctx context.Context, p *pending, logger *slog.Logger) {
 	err := q.deliver(ctx, p.letter)
-	var r *refusal
-	again := err != nil && !(errors.As(err, &r) && r.forGood)
 	p.due = time.Now().Add(p.pause)
-	if p.pause = min(4*p.pause, longPause); again && !p.due.Before(p.until) {
-		again = false
-	}
+	p.pause = min(4*p.pause, longPause)
+	var r *refusal
+	forGood := errors.As(err, &r) && r.forGood
+	again := err != nil && !forGood && p.due.Before(p.until)
 	if err != nil {
 		logger.WarnContext(ctx, "a mail was not delivered", slog.Any("error", err), slog.Bool("again", again))
 	}

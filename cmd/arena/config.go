@@ -40,7 +40,7 @@ type config struct {
 	DecisionParley   time.Duration `default:"60s" help:"Time for one decision in parley."`
 	WallStandard     time.Duration `default:"10m" help:"Time played after which a standard match is aborted."`
 	WallParley       time.Duration `default:"180m" help:"Time played after which a parley match is aborted."`
-	Mail             string        `help:"Where mail goes: file:DIR (default: file:<data>/mail)."`
+	Mail             string        `help:"Where mail goes: file:DIR, smtp://user:password@host:port or smtps://… (default: file:<data>/mail)."`
 	Secrets          string        `help:"The secrets file (default: <data>/secrets.json)."`
 	Play             bool          `default:"true" negatable:"" help:"Seat and play matches; else serve reads and REST alone."`
 	TrustedProxies   []string      `name:"trusted-proxies" help:"CIDRs whose X-Forwarded-For is believed."`

@@ -5,6 +5,8 @@ import (
 
 	"hexarena/adapters/api"
 	"hexarena/adapters/botwire"
+	"hexarena/adapters/mail"
+	"hexarena/adapters/notice"
 	"hexarena/adapters/referee"
 	"hexarena/domain/ladder"
 	"hexarena/eventstore"
@@ -34,7 +36,7 @@ func (p people) CatchUp(ctx context.Context) error { return p.runner.Sync(ctx) }
 func (p people) Candidates(_ context.Context, mode string) ([]ladder.Candidate, error) {
 	var list []ladder.Candidate
 	for _, b := range p.Active(mode) {
-		list = append(list, ladder.Candidate{BotID: b.ID, Registered: b.RegisteredAt})
+		list = append(list, ladder.Candidate{BotID: b.ID, Registered: b.RegisteredAt, StatusChanged: b.StatusChanged})
 	}
 	return list, p.runner.Err()
 }
@@ -43,6 +45,14 @@ func (p people) Candidates(_ context.Context, mode string) ([]ladder.Candidate, 
 func (p people) player(botID string) (referee.Bot, bool) {
 	b, ok := p.Bot(botID)
 	return referee.Bot{Name: b.Name, OwnerID: b.OwnerID, URL: b.URL}, ok
+}
+
+// notifier sends notices by mail.
+type notifier struct{ mail.Mailer }
+
+// SendBotPaused implements notice.Mailer.
+func (n notifier) SendBotPaused(ctx context.Context, to string, p notice.Paused) error {
+	return n.Mailer.SendBotPaused(ctx, to, mail.BotPaused(p))
 }
 
 // rankings is the leaderboard with the directory's names.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -36,7 +37,12 @@ func (a *arena) run(ctx context.Context) error {
 	for _, r := range a.runners {
 		g.Go(func() error { return r.Run(models) })
 	}
-	g.Go(func() error { a.accounts.Run(models); return nil })
+	for _, background := range []func(context.Context){
+		a.accounts.Run,
+		func(ctx context.Context) { a.mailer.Run(ctx, a.logger) },
+	} {
+		g.Go(func() error { background(models); return nil })
+	}
 	g.Go(func() error { return a.watchNode(ctx) })
 	g.Go(func() error { return a.serveUpToDate(ctx) })
 	g.Go(func() error { return serveOn(a.admin, a.listeners.admin) })
@@ -122,8 +128,10 @@ func (a *arena) playUnderLease(ctx context.Context) error {
 	}
 	ticking, cancel := context.WithCancel(ctx)
 	defer cancel()
-	done := make(chan struct{})
-	go func() { defer close(done); a.tick.Run(ticking) }()
+	var background sync.WaitGroup
+	background.Go(func() { a.tick.Run(ticking) })
+	background.Go(func() { a.notices.Run(ticking) })
+	background.Go(func() { a.auth.Mend(ticking, a.people.Deleted) })
 	var lost error
 	select {
 	case <-a.lease.Lost():
@@ -135,7 +143,7 @@ func (a *arena) playUnderLease(ctx context.Context) error {
 	stop, cancelStop := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancelStop()
 	stopped := a.referee.Stop(stop)
-	<-done
+	background.Wait()
 	if stopped != nil {
 		return fmt.Errorf("matches did not stop in time: %w", errors.Join(stopped, lost))
 	}

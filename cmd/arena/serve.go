@@ -19,6 +19,7 @@ import (
 	"hexarena/adapters/botwire"
 	"hexarena/adapters/mail"
 	"hexarena/adapters/matchmaker"
+	"hexarena/adapters/notice"
 	"hexarena/adapters/player"
 	"hexarena/adapters/referee"
 	"hexarena/adapters/secrets"
@@ -68,6 +69,9 @@ type arena struct {
 	public    ed25519.PublicKey
 	lease     *player.Lease // nil where it does not play
 	people    people
+	mailer    mail.Mailer
+	auth      *auth.Service
+	notices   *notice.Notices
 	accounts  *accounts.Accounts
 	matches   *matches.Matches
 	referee   *referee.Referee
@@ -85,7 +89,7 @@ type arena struct {
 // open plugs everything together. What was opened before a failure is closed.
 func open(ctx context.Context, c config, logger *slog.Logger) (*arena, error) {
 	a := &arena{config: c, logger: logger}
-	for _, step := range []func(context.Context) error{a.openPorts, a.openLog, a.openSecrets, a.openModels, a.openPlay, a.openServers} {
+	for _, step := range []func(context.Context) error{a.openPorts, a.openMail, a.openLog, a.openSecrets, a.openModels, a.openPlay, a.openServers} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, a.close())
 		}
@@ -138,6 +142,14 @@ func (a *arena) listen(ctx context.Context, flag, address string) (net.Listener,
 	return l, nil
 }
 
+func (a *arena) openMail(context.Context) error {
+	var err error
+	if a.mailer, err = mail.Open(a.mail(), a.sender(), time.Now); err != nil {
+		return fmt.Errorf("--mail: %w", err)
+	}
+	return nil
+}
+
 // openLog starts the embedded node, where no other log is named, and connects
 // to it as it would to a cluster.
 func (a *arena) openLog(ctx context.Context) error {
@@ -185,6 +197,9 @@ func (a *arena) openModels(context.Context) error {
 	a.people = people{dir, a.follow(dir)}
 	a.accounts, a.matches = accounts.New(a.log), matches.New()
 	a.follow(a.matches)
+	a.notices = notice.New(notice.Options{
+		Accounts: a.accounts, Directory: a.people, Mailer: notifier{a.mailer}, BaseURL: a.baseURL, Logger: a.logger,
+	})
 	return nil
 }
 
@@ -237,7 +252,7 @@ func (a *arena) takeLease(ctx context.Context) error {
 		Bots: a.people.player, SeedKey: a.secrets.SeedKey,
 	})
 	a.tick = matchmaker.New(matchmaker.Config{
-		Ladders: ladders, Directory: a.people, Referee: a.referee, Tick: a.pace.Tick, Logger: a.logger,
+		Ladders: ladders, Directory: a.people, Referee: a.referee, Pauser: a.notices, Tick: a.pace.Tick, Logger: a.logger,
 	})
 	return nil
 }
@@ -257,12 +272,9 @@ func (a *arena) dialer() wire {
 }
 
 func (a *arena) openServers(context.Context) error {
-	mailer, err := mail.Open(a.mail(), a.sender(), time.Now)
-	if err != nil {
-		return fmt.Errorf("--mail: %w", err)
-	}
-	authenticator, err := auth.New(auth.Options{
-		Log: a.log, Directory: a.people, Accounts: a.accounts, Mailer: mailer, EmailKey: a.secrets.EmailKey(),
+	var err error
+	a.auth, err = auth.New(auth.Options{
+		Log: a.log, Directory: a.people, Accounts: a.accounts, Mailer: a.mailer, EmailKey: a.secrets.EmailKey(),
 		BaseURL: a.baseURL, Secure: a.Production, Logger: a.logger,
 	})
 	if err != nil {
@@ -271,7 +283,7 @@ func (a *arena) openServers(context.Context) error {
 	board := leaderboard.New()
 	a.follow(board)
 	handler, err := api.New(api.Options{
-		Log: a.log, Auth: authenticator, ParsePublicKey: auth.ParsePublicKey, Checker: a.dialer(), Directory: a.people,
+		Log: a.log, Auth: a.auth, ParsePublicKey: auth.ParsePublicKey, Checker: a.dialer(), Directory: a.people,
 		Accounts: a.accounts, Matches: a.matches, Leaderboard: rankings{board, a.people}, SeedKey: a.secrets.SeedKey,
 		PlatformKey: a.public, BaseURL: a.baseURL, Limits: api.SpecifiedLimits(), TrustedProxies: a.trustedProxies(),
 		Now: time.Now, Logger: a.logger,

@@ -101,13 +101,10 @@ func impatient(t *testing.T, log *Log, delay time.Duration) (overrun time.Durati
 	e := events(1)
 	ctx, cancel := context.WithTimeout(t.Context(), delay/2)
 	defer cancel()
-	bare := make(chan time.Time, 1)
-	stop := context.AfterFunc(ctx, func() { bare <- time.Now() })
-	_, err := log.Append(ctx, "impatient-1", eventstore.NoStream, e...)
-	end := time.Now()
-	if !stop() {
-		overrun = end.Sub(<-bare)
-	}
+	overrun, err := watchMachine(t).overrun(ctx, func(ctx context.Context) error {
+		_, err := log.Append(ctx, "impatient-1", eventstore.NoStream, e...)
+		return err
+	})
 	require.ErrorIs(t, err, eventstore.ErrUnavailable)
 	appended, err := log.Append(t.Context(), "impatient-1", eventstore.NoStream, e...)
 	require.NoError(t, err)

@@ -18,7 +18,7 @@ import (
 // it. The stream is identical with one that was written without a fault.
 func TestCommitUnknown(t *testing.T) {
 	t.Parallel()
-	const rounds = 20
+	const rounds = 12
 	log, p := openThrough(t)
 	sound := openDirect(t, startNode(t))
 	const id eventstore.StreamID = "unknown-1"

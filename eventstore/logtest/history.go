@@ -84,7 +84,7 @@ func (h *History) Append(ctx context.Context, client int, log eventstore.Log, ag
 }
 
 func unknown(err error) bool {
-	return errors.Is(err, eventstore.ErrUnavailable) || errors.Is(err, context.Canceled)
+	return errors.Is(err, eventstore.ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // Read reads a whole stream, or its last event, and records it if it succeeds.

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -15,6 +16,8 @@ import (
 // modelStream is a stream as the contract describes it, in the plainest terms.
 type modelStream struct {
 	ids        []uuid.UUID
+	gone       int                    // of ids, how many were scavenged: they are compared with no more
+	unknown    map[uuid.UUID]struct{} // of those, the ones that were forgotten with a reopening
 	tombstoned bool
 	described  bool // has metadata
 	tb, count  int64
@@ -26,7 +29,7 @@ func (m *modelStream) last() int64 { return int64(len(m.ids)) - 1 }
 func (m *modelStream) visible() []uint64 {
 	seen := []uint64{}
 	for i := range m.ids {
-		if int64(i) >= m.tb && (m.count == 0 || len(m.ids)-i <= int(m.count)) {
+		if i >= m.gone && int64(i) >= m.tb && (m.count == 0 || len(m.ids)-i <= int(m.count)) {
 			seen = append(seen, uint64(i))
 		}
 	}
@@ -43,11 +46,11 @@ func (m *modelStream) append(expected int64, ids []uuid.UUID) outcome {
 	case expected == expectExists && m.last() < 0 && !m.described:
 		return wrong
 	case expected == expectAny || expected == expectExists:
-		if len(ids) > 0 && slices.Contains(m.ids, ids[0]) {
+		if len(ids) > 0 && m.knows(ids[0]) {
 			last := -1
 			for _, id := range ids {
 				at := slices.Index(m.ids, id)
-				if at <= last {
+				if at <= last || !m.knows(id) {
 					return wrong
 				}
 				last = at
@@ -58,7 +61,7 @@ func (m *modelStream) append(expected int64, ids []uuid.UUID) outcome {
 		return wrong
 	case expected < m.last():
 		end := int(expected) + 1 + len(ids)
-		if len(ids) > 0 && end <= len(m.ids) && slices.Equal(m.ids[expected+1:end], ids) {
+		if len(ids) > 0 && int(expected)+1 >= m.gone && end <= len(m.ids) && slices.Equal(m.ids[expected+1:end], ids) {
 			return outcome{current: int64(end - 1)}
 		}
 		if expected != expectNoStream || !m.soft() {
@@ -70,6 +73,27 @@ func (m *modelStream) append(expected int64, ids []uuid.UUID) outcome {
 	}
 	m.ids = append(m.ids, ids...)
 	return outcome{current: m.last()}
+}
+
+func (m *modelStream) knows(id uuid.UUID) bool {
+	_, unknown := m.unknown[id]
+	return slices.Contains(m.ids, id) && !unknown
+}
+
+// scavenge takes note that what is hidden is gone.
+func (m *modelStream) scavenge() {
+	seen := m.visible()
+	m.gone = len(m.ids)
+	if len(seen) > 0 && !m.tombstoned {
+		m.gone = int(seen[0])
+	}
+}
+
+// reopen takes note that what is gone is not remembered either.
+func (m *modelStream) reopen() {
+	for _, id := range m.ids[:m.gone] {
+		m.unknown[id] = struct{}{}
+	}
 }
 
 func (m *modelStream) describe(tb, count int64) {
@@ -111,7 +135,7 @@ func TestNodeAgreesWithTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &modelRun{disk: crashable(), streams: map[string]*modelStream{}}
 		for _, name := range []string{"a", "b"} {
-			m.streams[name] = &modelStream{}
+			m.streams[name] = &modelStream{unknown: map[uuid.UUID]struct{}{}}
 		}
 		m.open(t)
 		defer func() { require.NoError(t, m.node.Close()) }()
@@ -120,6 +144,7 @@ func TestNodeAgreesWithTheModel(t *testing.T) {
 			"describe":  m.describe,
 			"delete":    m.delete,
 			"tombstone": m.tombstone,
+			"scavenge":  m.scavenge,
 			"close":     func(t *rapid.T) { require.NoError(t, m.node.Close()); m.open(t) },
 			"crash":     m.crash,
 			"":          m.check,
@@ -139,6 +164,20 @@ func (m *modelRun) open(t *rapid.T) {
 	var err error
 	m.node, err = Open(Options{Dir: "log", FS: m.disk, Logger: quiet})
 	require.NoError(t, err)
+	for _, s := range m.streams {
+		s.reopen()
+	}
+}
+
+func (m *modelRun) scavenge(t *rapid.T) {
+	if rapid.IntRange(0, 3).Draw(t, "seldom") > 0 {
+		t.Skip("it takes long")
+	}
+	_, err := m.node.Scavenge(context.Background(), nil)
+	require.NoError(t, err)
+	for _, s := range m.streams {
+		s.scavenge()
+	}
 }
 
 func (m *modelRun) crash(t *rapid.T) {

@@ -126,7 +126,9 @@ func (s *store) open(logger *slog.Logger, fatal func(error)) error {
 	if err := breakSeal(s.fs, s.dir); err != nil {
 		return err
 	}
-	if err := s.openPebble(s.options(logger, fatal)); err != nil {
+	options := s.options(logger, fatal)
+	options.EventListener = &pebble.EventListener{BackgroundError: options.Logger.(*pebbleLog).background}
+	if err := s.openPebble(options); err != nil {
 		return err
 	}
 	err := s.checkFormat()
@@ -164,6 +166,14 @@ func (s *store) openPebble(o *pebble.Options) (err error) {
 	}
 	o.Logger.(*pebbleLog).opened.Store(true)
 	return nil
+}
+
+// format is the log's format version.
+func (s *store) format() string {
+	if s.scavenged.Load() {
+		return formatScavenged
+	}
+	return formatWhole
 }
 
 var errNoFormat = errors.New("it has no format version")

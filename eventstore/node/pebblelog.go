@@ -1,9 +1,12 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
 )
 
 // pebbleLog hands Pebble's words to the node's logger.
@@ -21,6 +24,16 @@ func (l *pebbleLog) Infof(format string, args ...any) {
 // Errorf logs what Pebble goes on after.
 func (l *pebbleLog) Errorf(format string, args ...any) {
 	l.logger.Error(fmt.Sprintf(format, args...), "from", "pebble")
+}
+
+// background hears of writing tables in vain, which Pebble would try again and
+// again: the disk is full, or broken. Damage of a table is left to its readers.
+func (l *pebbleLog) background(err error) {
+	if errors.Is(err, pebble.ErrCorruption) {
+		l.logger.Error("a table is damaged", "error", err, "from", "pebble")
+		return
+	}
+	l.fatal(fmt.Errorf("write a table: %w", err))
 }
 
 // Fatalf must not return. While Pebble is being opened it panics. Later the

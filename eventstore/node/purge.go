@@ -11,10 +11,12 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// How often it is looked whether files that are not needed any more are gone,
-// and how often at most the write-ahead log is changed for that.
+// How often it is looked whether files that are not needed any more are gone.
+// For that the write-ahead log is changed a few times at once, and a few times
+// more if it has to be.
 const (
 	purgePoll    = 10 * time.Millisecond
+	purgeAtOnce  = 8
 	purgeChanges = 100
 )
 
@@ -46,8 +48,8 @@ func (s *store) renewLogs(ctx context.Context) error {
 	}
 	s.fs.anew.Store(true)
 	defer s.fs.anew.Store(false)
-	for range purgeChanges {
-		if err := s.db.Set(formatKey, []byte(formatScavenged), pebble.Sync); err != nil {
+	for change := range purgeChanges {
+		if err := s.db.Set(formatKey, []byte(s.format()), pebble.Sync); err != nil {
 			return err
 		}
 		if err := s.db.Flush(); err != nil {
@@ -59,6 +61,9 @@ func (s *store) renewLogs(ctx context.Context) error {
 		}
 		if !slices.ContainsFunc(now, func(name string) bool { return slices.Contains(old, name) }) {
 			return nil
+		}
+		if change < purgeAtOnce {
+			continue
 		}
 		if err := pause(ctx, purgePoll); err != nil {
 			return err

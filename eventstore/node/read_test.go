@@ -68,10 +68,10 @@ func TestRecordedEventsAreAsWritten(t *testing.T) {
 }
 
 // positions are those of all events.
-func (f *fixture) positions() []uint64 {
+func (f *fixture) positions(asked ...asking) []uint64 {
 	f.t.Helper()
 	positions := []uint64{}
-	for _, e := range f.events(ofAll) {
+	for _, e := range f.events(append([]asking{ofAll}, asked...)...) {
 		positions = append(positions, e.GetCommitPosition())
 	}
 	return positions

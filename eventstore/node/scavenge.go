@@ -47,9 +47,6 @@ func (n *Node) Scavenge(ctx context.Context, progress Progress) (done Scavenged,
 	}
 	defer leave()
 	s := &scavenger{store: n.store, within: n.tail.end(), now: ticks(n.now()), progress: progress}
-	if err := s.begin(); err != nil {
-		return Scavenged{}, fmt.Errorf("scavenge: %w", err)
-	}
 	err = s.run(ctx)
 	n.tail.forget()
 	if err == nil {
@@ -95,12 +92,17 @@ type scavenger struct {
 	within   uint64
 	now      int64
 	progress Progress
+	begun    bool
 	done     Scavenged
 }
 
-// begin marks the log as one that was scavenged, and keeps where it ends, so
-// that no position is used again.
+// begin, before the first event is removed, marks the log as one that was
+// scavenged, and keeps where it ends, so that no position is used again.
 func (s *scavenger) begin() error {
+	if s.begun {
+		return nil
+	}
+	s.begun = true
 	r, ok, err := s.store.at(s.within)
 	if err != nil {
 		return err
@@ -110,15 +112,11 @@ func (s *scavenger) begin() error {
 	if err := b.Set(formatKey, []byte(formatScavenged), nil); err != nil {
 		return err
 	}
-	if !ok && s.within > 0 && !s.store.scavenged.Load() {
+	if !ok && !s.store.scavenged.Load() {
 		return damaged(s.within, "it is missing")
 	}
-	end := logEnd{position: s.within, next: s.within + uint64(r.size()), created: r.created}
-	if s.within == 0 {
-		end.next = 1
-	}
-	if ok || s.within == 0 { // else the last record was scavenged, and its place is kept
-		if err := end.put(b); err != nil {
+	if ok { // else the last record was scavenged, and its end is kept
+		if err := (logEnd{s.within, s.within + uint64(r.size()), r.created}).put(b); err != nil {
 			return err
 		}
 	}
@@ -208,7 +206,7 @@ func (s *scavenger) removeSome(stream string, below uint64) (more bool, err erro
 	if count == 0 || entries.err != nil {
 		return false, entries.err
 	}
-	if err := last.put(b, stream); err != nil {
+	if err := errors.Join(last.put(b, stream), s.begin()); err != nil {
 		return false, err
 	}
 	return count == removedAtOnce, b.Commit(pebble.Sync)
