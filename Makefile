@@ -3,8 +3,10 @@
 SHELL := bash
 GO ?= go
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-# The packages in which goroutines meet.
+# The packages in which goroutines meet, and those of them that need no process
+# or server of their own.
 RACE := ./adapters/... ./eventstore/... ./projections/... ./cmd/...
+QUICK_RACE := ./adapters/... ./eventstore ./eventstore/memory ./eventstore/logtest/... ./projections/...
 
 .PHONY: help
 help: ## list what there is
@@ -31,11 +33,12 @@ deps: ## install the Debian packages that tests use, where root; elsewhere name 
 	fi
 
 .PHONY: test
-test: deps ## run all tests
+test: deps ## run all tests, and those that need no server again under the race detector
 	@$(GO) test ./...
+	@$(GO) test -race $(QUICK_RACE)
 
 .PHONY: race
-race: deps ## run the tests of concurrent packages under the race detector
+race: deps ## run the tests of all concurrent packages under the race detector
 	@$(GO) test -race $(RACE)
 
 .PHONY: lint

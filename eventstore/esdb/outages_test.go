@@ -272,7 +272,12 @@ func (o *ordeal) judge(what string, durations []time.Duration) {
 	}
 }
 
-// An open log has no more goroutines after many outages than before them.
+// oneConnection is more goroutines than a connection has, at both its ends and
+// in the proxy between; fewer than one for each outage of the test.
+const oneConnection = 8
+
+// An open log has no more goroutines after many outages than before them, but
+// for a connection that may be on its way.
 func TestOutagesLeaveNoGoroutines(t *testing.T) {
 	const rounds = 2
 	log, p := openThrough(t)
@@ -297,6 +302,6 @@ func TestOutagesLeaveNoGoroutines(t *testing.T) {
 		}
 	}
 	after := func() int { return runtime.NumGoroutine() }
-	require.Eventually(t, func() bool { return after() <= before }, 30*time.Second, 10*time.Millisecond, "%d goroutines before, %d after", before, after())
+	require.Eventually(t, func() bool { return after() <= before+oneConnection }, 30*time.Second, 10*time.Millisecond, "%d goroutines before", before)
 	t.Logf("%d outages, %d calls at once in each: %d goroutines before, %d after", n, len(everyCall), before, after())
 }

@@ -197,5 +197,3 @@ func (t *teller) tell(line Told) {
 	_ = t.encoder.Encode(line)
 	_ = t.flush.Flush()
 }
-
-func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

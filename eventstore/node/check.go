@@ -85,6 +85,10 @@ func checkFolder(ctx context.Context, dir string, fs vfs.FS, progress Progress) 
 	progress.tell(stepFiles, 0, 0)
 	if found.Sealed, err = checkSeal(fs, dir); err != nil {
 		found.damage("%v", err)
+	} else if !found.Sealed {
+		if err := checkLastWAL(fs, dir); err != nil {
+			found.damage("%v", err)
+		}
 	}
 	s, err := readStore(dir, fs, slog.New(slog.DiscardHandler))
 	switch {

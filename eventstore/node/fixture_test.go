@@ -6,6 +6,8 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -26,10 +28,33 @@ import (
 // patience bounds every wait of a test; nothing is measured by it.
 const patience = 30 * time.Second
 
+// apartVariable says that this process runs one test for another.
+const apartVariable = "HEXARENA_NODE_TEST_APART"
+
 // Pebble leaves its scheduler behind when it fails to open; of a log that was
 // left open goleak finds more than that.
 func TestMain(m *testing.M) {
+	if os.Getenv(apartVariable) != "" {
+		os.Exit(m.Run())
+	}
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/cockroachdb/pebble/v2.(*ConcurrencyLimitScheduler).periodicGranter"))
+}
+
+// apart runs the test in a process of its own, where what it breaks may stay
+// stuck, and says whether it did: in that process it did not.
+func apart(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv(apartVariable) != "" {
+		return false
+	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), self, "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), apartVariable+"=1")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	t.Logf("%s", out)
+	return true
 }
 
 // fixture is a served node with a raw connection to it.

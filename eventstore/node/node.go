@@ -85,10 +85,10 @@ func Open(o Options) (*Node, error) {
 	}
 	var err error
 	if n.store, err = openStore(o.Dir, o.FS, o.Logger, n.fail); err != nil {
-		return nil, err
+		return nil, lined{err}
 	}
 	if err := n.start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("open the log in %s: %w", o.Dir, err), n.store.close())
+		return nil, lined{errors.Join(fmt.Errorf("open the log in %s: %w", o.Dir, err), n.store.close())}
 	}
 	return n, nil
 }
@@ -206,11 +206,40 @@ func (n *Node) close() error {
 	}
 	n.mixed.Stop()
 	n.serving.Wait()
-	n.writer.close()
-	if n.brokenDown() {
-		return errors.Join(httpErr, n.store.abandon())
+	n.writer.stop()
+	select {
+	case <-n.quiet():
+		if !n.brokenDown() {
+			return errors.Join(httpErr, n.store.close())
+		}
+	case <-n.failed:
 	}
-	return errors.Join(httpErr, n.store.close())
+	return errors.Join(httpErr, n.abandon())
+}
+
+// quiet is closed once nobody writes to the log any more.
+func (n *Node) quiet() <-chan struct{} {
+	quiet := make(chan struct{})
+	go func() {
+		n.writer.done.Wait()
+		n.maintenance.Lock()
+		defer n.maintenance.Unlock()
+		close(quiet)
+	}()
+	return quiet
+}
+
+// abandon closes a log that failed, unless somebody is stuck in writing to it.
+func (n *Node) abandon() error {
+	ctx, cancel := context.WithTimeout(context.Background(), abandonAfter)
+	defer cancel()
+	for n.writer.applying.Load() || !n.maintenance.TryLock() {
+		if pause(ctx, abandonPoll) != nil {
+			return errAbandoned
+		}
+	}
+	defer n.maintenance.Unlock()
+	return n.store.abandon()
 }
 
 func (n *Node) brokenDown() bool {

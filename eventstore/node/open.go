@@ -42,7 +42,7 @@ func openStore(dir string, fs vfs.FS, logger *slog.Logger, fatal func(error)) (*
 	if err != nil {
 		return nil, err
 	}
-	s := &store{dir: dir, fs: &freshFS{FS: fs}, lock: lock}
+	s := &store{dir: dir, fs: newDisk(fs, dir, fatal), lock: lock}
 	if made {
 		err = s.probe(logger)
 	}
@@ -90,10 +90,14 @@ func lockFolder(fs vfs.FS, dir string) (*pebble.Lock, error) {
 	}
 }
 
-// probe looks at a log without changing it: its seal, if it has one, and its
-// format version.
+// probe looks at a log without changing it: its seal, or what a crash may have
+// left of its last write-ahead log, and its format version.
 func (s *store) probe(logger *slog.Logger) error {
-	if _, err := checkSeal(s.fs, s.dir); err != nil {
+	sealed, err := checkSeal(s.fs, s.dir)
+	if err == nil && !sealed {
+		err = checkLastWAL(s.fs, s.dir)
+	}
+	if err != nil {
 		return err
 	}
 	probed, err := readStore(s.dir, s.fs, logger)
@@ -109,8 +113,9 @@ func (s *store) probe(logger *slog.Logger) error {
 // readStore opens a log for reading alone. The caller has its folder locked and
 // closes its db.
 func readStore(dir string, fs vfs.FS, logger *slog.Logger) (*store, error) {
-	s := &store{dir: dir, fs: &freshFS{FS: readFS{fs}}}
-	options := s.options(logger, nil)
+	ignored := func(error) {} // nothing is written
+	s := &store{dir: dir, fs: newDisk(readFS{fs}, dir, ignored)}
+	options := s.options(logger, ignored)
 	options.ReadOnly = true
 	if err := s.openPebble(options); err != nil {
 		return nil, err
@@ -126,9 +131,7 @@ func (s *store) open(logger *slog.Logger, fatal func(error)) error {
 	if err := breakSeal(s.fs, s.dir); err != nil {
 		return err
 	}
-	options := s.options(logger, fatal)
-	options.EventListener = &pebble.EventListener{BackgroundError: options.Logger.(*pebbleLog).background}
-	if err := s.openPebble(options); err != nil {
+	if err := s.openPebble(s.options(logger, fatal)); err != nil {
 		return err
 	}
 	err := s.checkFormat()
@@ -138,13 +141,16 @@ func (s *store) open(logger *slog.Logger, fatal func(error)) error {
 	if err != nil {
 		return errors.Join(err, s.db.Close())
 	}
+	s.fs.guarded.Store(true)
 	return nil
 }
 
 func (s *store) options(logger *slog.Logger, fatal func(error)) *pebble.Options {
+	log := &pebbleLog{logger: logger, fatal: fatal}
 	return &pebble.Options{
 		FS:                 s.fs,
-		Logger:             &pebbleLog{logger: logger, fatal: fatal},
+		Logger:             log,
+		EventListener:      &pebble.EventListener{BackgroundError: log.background, DataCorruption: log.damage},
 		FormatMajorVersion: pebble.FormatNewest,
 		MemTableSize:       32 << 20,
 		CacheSize:          64 << 20,
@@ -217,6 +223,7 @@ func (s *store) without() error {
 // close closes the log and seals its folder. A folder that cannot be sealed is
 // as after a crash.
 func (s *store) close() error {
+	s.fs.guarded.Store(false)
 	err := s.db.Close()
 	if err == nil {
 		err = sealFolder(s.fs, s.dir)
@@ -224,13 +231,20 @@ func (s *store) close() error {
 	return errors.Join(err, s.lock.Close())
 }
 
-// abandonAfter is how long a failed log is given to close.
-const abandonAfter = 2 * time.Second
+// How long a failed log is given to come to rest, and then to close, and how
+// often that is looked at.
+const (
+	abandonAfter = time.Second
+	abandonPoll  = 5 * time.Millisecond
+)
 
 var errAbandoned = errors.New("the failed log does not close: the folder is locked until the process ends")
 
-// abandon closes a log that failed, if Pebble is still able to.
+// abandon closes a log that failed, if Pebble is still able to. Nobody writes
+// to it any more.
 func (s *store) abandon() error {
+	s.fs.guarded.Store(false)
+	close(s.fs.over)
 	closed := make(chan error, 1)
 	go func() {
 		defer func() {

@@ -29,11 +29,15 @@ func (l *pebbleLog) Errorf(format string, args ...any) {
 // background hears of writing tables in vain, which Pebble would try again and
 // again: the disk is full, or broken. Damage of a table is left to its readers.
 func (l *pebbleLog) background(err error) {
-	if errors.Is(err, pebble.ErrCorruption) {
-		l.logger.Error("a table is damaged", "error", err, "from", "pebble")
-		return
+	if !errors.Is(err, pebble.ErrCorruption) {
+		l.fatal(fmt.Errorf("write a table: %w", err))
 	}
-	l.fatal(fmt.Errorf("write a table: %w", err))
+}
+
+// damage hears of a table that is not as it was written. Who reads it gets an
+// error.
+func (l *pebbleLog) damage(info pebble.DataCorruptionInfo) {
+	l.logger.Error("a table is damaged", "file", info.Path, "error", info.Details, "from", "pebble")
 }
 
 // Fatalf must not return. While Pebble is being opened it panics. Later the

@@ -29,51 +29,66 @@ func soak(t *testing.T) {
 // Row: "power loss: the node's storage on a crashable file system, a clone at
 // every sync boundary with 0–100 % of the unsynced data kept: no acknowledged
 // event lost".
-func TestPowerLoss(t *testing.T) { losePower(t, 300, 7) }
+func TestPowerLoss(t *testing.T) { losePower(t, 12) }
 
 func TestSoakPowerLoss(t *testing.T) {
 	soak(t)
-	losePower(t, 10_000, 1)
+	losePower(t, 250)
 }
 
-// losePower has writers append until so many crash states were tried: of every
-// n-th change to the disk, the state that a crash just before it leaves.
-func losePower(t *testing.T, states, nth int64) {
+// losePower tries the crash states of some logs.
+func losePower(t *testing.T, logs int) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	const writers = 8
+	var seen survey
+	for i := range logs {
+		seen.add(losePowerOften(t, seed+uint64(i), int64(1+i%3)))
+	}
+	t.Logf("%d crash states tried, %d events acknowledged, 0 lost, 0 doubled; %d retries after the crash recognised, %d appends that were under way were stored, once",
+		seen.states, seen.acknowledged, seen.retries, seen.underway)
+}
+
+// The size of one log's trial.
+const (
+	powerWriters = 8
+	powerStates  = 40
+)
+
+// losePowerOften has writers append until so many crash states were tried: of
+// every n-th change to the disk, the state that a crash just before it leaves.
+func losePowerOften(t *testing.T, seed uint64, nth int64) (seen survey) {
 	disk := crashable()
 	load := &load{acknowledged: make(map[string]int)}
 	crashed := make(chan crashState, 2)
 	var changes atomic.Int64
-	fs := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+	load.stop.Store(true)
+	n := openOn(t, errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Kind != errorfs.OpFileClose && changes.Add(1)%nth == 0 {
 			load.crash(disk, seed, crashed)
 		}
 		return nil
-	}))
-	n := openOn(t, fs)
+	})))
+	load.stop.Store(false)
 	var running sync.WaitGroup
-	for w := range writers {
+	for w := range powerWriters {
 		running.Go(func() { load.write(t, n, fmt.Sprintf("s-%d", w), seed) })
 	}
 	running.Go(func() { load.flush(n) })
-	var seen survey
-	for range states {
-		c := <-crashed
-		seen.add(requireSurvived(t, c, writers, seed))
-	}
-	load.stop.Store(true)
-	go func() {
-		for range crashed { // those that are waiting to be heard
-		}
+	defer func() {
+		load.stop.Store(true)
+		go func() {
+			for range crashed { // those that are waiting to be heard
+			}
+		}()
+		running.Wait()
+		require.NoError(t, n.Close())
+		close(crashed)
+		seen.acknowledged = load.total()
 	}()
-	running.Wait()
-	require.NoError(t, n.Close())
-	close(crashed)
-	require.Positive(t, seen.retries)
-	t.Logf("%d crash states tried, %d events acknowledged, 0 lost, 0 doubled; %d retries after the crash recognised, %d appends that were under way stored once",
-		states, load.total(), seen.retries, seen.underway)
+	for range powerStates {
+		seen.add(requireSurvived(t, <-crashed, seed))
+	}
+	return seen
 }
 
 // load is what writers have done so far. Safe for concurrent use.
@@ -120,7 +135,7 @@ func (l *load) write(t *testing.T, n *Node, stream string, seed uint64) {
 // flush has tables written and compacted all along.
 func (l *load) flush(n *Node) {
 	for last := int64(0); !l.stop.Load(); {
-		if now := l.progress.Load(); now-last > 200 {
+		if now := l.progress.Load(); now-last > 100 {
 			last = now
 			_ = n.store.db.Flush() // a failure stops the node
 		}
@@ -156,9 +171,11 @@ func (l *load) crash(disk *vfs.MemFS, seed uint64, to chan<- crashState) {
 }
 
 // survey counts what was tried after crashes.
-type survey struct{ retries, underway int }
+type survey struct{ states, acknowledged, retries, underway int }
 
 func (s *survey) add(other survey) {
+	s.states += other.states
+	s.acknowledged += other.acknowledged
 	s.retries += other.retries
 	s.underway += other.underway
 }
@@ -166,11 +183,12 @@ func (s *survey) add(other survey) {
 // requireSurvived opens what a crash has left: each stream holds a run of whole
 // appends, at least those that were acknowledged; a retry of the last is
 // recognised, and the next, which may have been under way, is stored once.
-func requireSurvived(t *testing.T, c crashState, writers int, seed uint64) (s survey) {
+func requireSurvived(t *testing.T, c crashState, seed uint64) survey {
+	s := survey{states: 1}
 	n, err := Open(Options{Dir: "log", FS: c.fs, Logger: quiet})
 	require.NoError(t, err)
 	requireWhole(t, n, c.acknowledged, seed)
-	for w := range writers {
+	for w := range powerWriters {
 		stream := fmt.Sprintf("s-%d", w)
 		last, _, err := n.store.last(stream, n.tail.end())
 		require.NoError(t, err)

@@ -63,27 +63,21 @@ func (n *Node) maintain(ctx context.Context) (_ context.Context, leave func(), e
 	if !n.maintenance.TryLock() {
 		return nil, nil, ErrBusy
 	}
-	if !n.enter() {
+	if err := n.Ready(); err != nil {
 		n.maintenance.Unlock()
-		return nil, nil, errClosed
+		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	stop := make(chan struct{})
-	n.serving.Go(func() {
+	go func() {
 		select {
 		case <-n.closing:
 			cancel(errClosed)
 		case <-n.failed:
 			cancel(errFailed)
-		case <-stop:
+		case <-ctx.Done():
 		}
-	})
-	return ctx, func() {
-		close(stop)
-		cancel(nil)
-		n.maintenance.Unlock()
-		n.serving.Done()
-	}, nil
+	}()
+	return ctx, func() { cancel(nil); n.maintenance.Unlock() }, nil
 }
 
 // scavenger removes what is hidden within a position, by one time.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cockroachdb/pebble/v2"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -92,8 +93,17 @@ func (n *Node) answerError(err error, set func(metadata.MD)) error {
 		return s.Err()
 	}
 	n.logger.Error("read the log", "error", err)
-	if errors.Is(err, errDamaged) {
-		return status.Error(codes.DataLoss, err.Error())
+	if errors.Is(err, errDamaged) || errors.Is(err, pebble.ErrCorruption) {
+		return status.Error(codes.DataLoss, oneLine(err))
 	}
 	return status.Error(codes.Internal, "the log cannot be read")
 }
+
+// oneLine is an error's text in one line; Pebble's may have several.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+// lined is an error that is told in one line.
+type lined struct{ error }
+
+func (e lined) Error() string { return oneLine(e.error) }
+func (e lined) Unwrap() error { return e.error }

@@ -16,7 +16,7 @@ import (
 // not be synced yet: callers bound what they show by what is.
 type store struct {
 	dir       string
-	fs        *freshFS
+	fs        *disk
 	db        *pebble.DB
 	lock      io.Closer   // of the folder; nil where the caller has it
 	scavenged atomic.Bool // ever

@@ -56,7 +56,8 @@ type writer struct {
 	broken <-chan struct{} // closed at the first failure, be it the writer's or Pebble's own
 	done   sync.WaitGroup
 
-	stored atomic.Uint64 // events
+	applying atomic.Bool   // Pebble is writing, and may be stuck
+	stored   atomic.Uint64 // events
 }
 
 // group is what is committed at once.
@@ -130,23 +131,14 @@ func (w *writer) signal() {
 	}
 }
 
-// close decides and syncs what was submitted, then stops. A broken writer
-// stops at once, unless Pebble holds on to it.
-func (w *writer) close() {
+// stop has what was submitted decided and synced, and nothing more. Its
+// goroutines end then; those of a broken writer at once, unless Pebble holds on
+// to them.
+func (w *writer) stop() {
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.closed = true
 	w.signal()
-	w.mu.Unlock()
-	stopped := make(chan struct{})
-	go func() { w.done.Wait(); close(stopped) }()
-	select {
-	case <-stopped:
-	case <-w.broken:
-		select {
-		case <-stopped:
-		case <-time.After(abandonAfter):
-		}
-	}
 }
 
 func (w *writer) take() (queue []*request, closed bool) {
@@ -199,17 +191,20 @@ func (w *writer) commit() {
 		return
 	}
 	w.group = w.newGroup()
-	if !g.batch.Empty() && !w.isBroken() {
-		if err := w.apply(g.batch); err != nil {
-			w.fail(err)
-		}
+	if err := w.apply(g.batch); err != nil {
+		w.fail(err)
 	}
 	w.groups <- g
 }
 
-// apply writes a batch without waiting for its sync. Pebble panics where it
-// cannot go on.
+// apply writes a batch without waiting for its sync, unless the writer is
+// broken. Pebble panics where it cannot go on.
 func (w *writer) apply(b *pebble.Batch) (err error) {
+	w.applying.Store(true)
+	defer w.applying.Store(false)
+	if b.Empty() || w.isBroken() {
+		return nil
+	}
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("write the log: %v", cause)

@@ -1,0 +1,253 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// someLog is a log with streams of every kind.
+func someLog(t *testing.T, fs vfs.FS) {
+	t.Helper()
+	f := serve(t, Options{FS: fs})
+	f.must("s", expectNoStream, fresh(3)...)
+	f.must("short", expectNoStream, fresh(3)...)
+	f.setMeta("short", `{"$maxCount":2}`)
+	f.setMeta("odd", `{"$maxCount":"two"}`)
+	f.must("gone", expectNoStream, fresh(2)...)
+	f.tombstone("gone", expectAny)
+	require.NoError(t, f.node.Close())
+}
+
+func TestCheckFindsNothing(t *testing.T) {
+	fs := vfs.NewMem()
+	someLog(t, fs)
+	before := contents(t, fs)
+	var steps []string
+	found, err := Check(t.Context(), "log", fs, func(step string, _, _ uint64) { steps = append(steps, step) })
+	require.NoError(t, err)
+	require.NotZero(t, found.Bytes)
+	found.Bytes = 0
+	require.Equal(t, Checked{Format: formatWhole, Sealed: true, Events: 11, Streams: 3, Tombstones: 1, Unread: 1}, found)
+	require.Equal(t, []string{stepFiles, stepRecords, stepIndex}, slices.Compact(steps))
+	require.Equal(t, before, contents(t, fs), "nothing is written")
+}
+
+// What a node leaves that crashed is as good.
+func TestCheckAfterACrash(t *testing.T) {
+	disk := crashable()
+	n := openOn(t, disk)
+	for i := range 10 {
+		put(t, n, "s", int64(i)-1)
+	}
+	crashed := powerLoss(disk, 0)
+	require.NoError(t, n.Close())
+	before := contents(t, crashed)
+	found := mustCheck(t, crashed)
+	require.False(t, found.Sealed)
+	require.EqualValues(t, 10, found.Events)
+	require.Equal(t, before, contents(t, crashed))
+}
+
+// Each kind of damage is named.
+func TestCheckNamesDamage(t *testing.T) {
+	tests := []struct {
+		name   string
+		damage func(t *testing.T, s *store)
+		want   []string
+	}{
+		{"a record's bit", func(t *testing.T, s *store) {
+			change(t, s, logKey(positionOf(t, s, "s", 1)), func(v []byte) []byte { v[20] ^= 4; return v })
+		}, []string{"record at %d: its checksum does not match"}},
+		{"a record that is gone", func(t *testing.T, s *store) {
+			require.NoError(t, s.db.Delete(logKey(positionOf(t, s, "s", 1)), nil))
+		}, []string{"records are missing from %d to ", "record at %d: s@1 is missing"}},
+		{"an index entry that is gone", func(t *testing.T, s *store) {
+			require.NoError(t, s.db.Delete(streamKey("s", 1), nil))
+		}, []string{"s begins with, or goes on with, revision 2 instead of 1", "record at %d is s@1, which the index does not have"}},
+		{"an event that is gone", func(t *testing.T, s *store) {
+			position := positionOf(t, s, "s", 1)
+			require.NoError(t, s.db.Delete(logKey(position), nil))
+			require.NoError(t, s.db.Delete(streamKey("s", 1), nil))
+		}, []string{"records are missing from ", "s begins with, or goes on with, revision 2 instead of 1"}},
+		{"an index entry that leads elsewhere", func(t *testing.T, s *store) {
+			other := positionOf(t, s, "s", 2)
+			change(t, s, streamKey("s", 1), func([]byte) []byte { return logKey(other)[1:] })
+		}, []string{"record at %d is s@1, for which the index has ", "it is not s@1"}},
+		{"an index entry cut short", func(t *testing.T, s *store) {
+			change(t, s, streamKey("s", 1), func(v []byte) []byte { return v[:3] })
+		}, []string{"s@1: the log is damaged: an index entry has 3 bytes"}},
+		{"a record out of its place", func(t *testing.T, s *store) {
+			value, err := s.value(logKey(positionOf(t, s, "s", 1)))
+			require.NoError(t, err)
+			require.NoError(t, s.db.Set(logKey(1<<40), value, nil))
+		}, []string{"record at 1099511627776: its checksum does not match"}},
+		{"a stream's name of another length", func(t *testing.T, s *store) {
+			require.NoError(t, s.db.Set([]byte{streamPrefix, 0, 9, 's', 0, 0, 0, 0, 0, 0, 0, 0}, nil, nil))
+		}, []string{"the index has the key 020009730000000000000000"}},
+		{"a key of another length", func(t *testing.T, s *store) {
+			require.NoError(t, s.db.Set([]byte{logPrefix, 1}, nil, nil))
+		}, []string{"the log has the key 0101"}},
+		{"a key of something else", func(t *testing.T, s *store) {
+			require.NoError(t, s.db.Set([]byte("zz"), nil, nil))
+		}, []string{"the log holds the key 7a7a, which is not its own"}},
+		{"a cut that nobody made", func(t *testing.T, s *store) {
+			b := s.db.NewBatch()
+			require.NoError(t, cut{0, 1}.put(b, "s"))
+			require.NoError(t, b.Commit(pebble.Sync))
+		}, []string{"was scavenged up to 1, which is behind the scavenge"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			fs := vfs.NewMem()
+			someLog(t, fs)
+			n := openOn(t, fs)
+			position := positionOf(t, n.store, "s", 1)
+			test.damage(t, n.store)
+			require.NoError(t, n.Close())
+			found, err := Check(t.Context(), "log", fs, nil)
+			require.NoError(t, err)
+			require.NotZero(t, found.Damages)
+			for _, want := range test.want {
+				if strings.Contains(want, "%") {
+					want = fmt.Sprintf(want, position)
+				}
+				require.Condition(t, func() bool {
+					return slices.ContainsFunc(found.Named, func(named string) bool { return strings.Contains(named, want) })
+				}, "%q is not in %q", want, found.Named)
+			}
+			for _, named := range found.Named {
+				require.NotContains(t, named, "\n")
+			}
+		})
+	}
+}
+
+func positionOf(t *testing.T, s *store, stream string, revision uint64) uint64 {
+	t.Helper()
+	r, ok, err := s.find(stream, revision, ^uint64(0))
+	require.NoError(t, err)
+	require.True(t, ok)
+	return r.position
+}
+
+func change(t *testing.T, s *store, key []byte, how func([]byte) []byte) {
+	t.Helper()
+	value, err := s.value(key)
+	require.NoError(t, err)
+	require.NoError(t, s.db.Set(key, how(value), pebble.Sync))
+}
+
+// After a scavenge, what is missing behind the place where it ended is damage.
+func TestCheckKnowsWhatWasScavenged(t *testing.T) {
+	fs := vfs.NewMem()
+	someLog(t, fs)
+	n := openOn(t, fs)
+	_, err := n.Scavenge(t.Context(), nil)
+	require.NoError(t, err)
+	put(t, n, "t", expectNoStream)
+	put(t, n, "t", 0)
+	require.NoError(t, n.Close())
+	found := mustCheck(t, fs)
+	require.EqualValues(t, 2, found.Scavenged, "short and gone")
+
+	n = openOn(t, fs)
+	position := positionOf(t, n.store, "t", 0)
+	require.NoError(t, n.store.db.Delete(logKey(position), nil))
+	require.NoError(t, n.store.db.Delete(streamKey("t", 0), nil))
+	change(t, n.store, cutKey("short"), func(v []byte) []byte { v[3] ^= 1; return v })
+	require.NoError(t, n.Close())
+	found, err = Check(t.Context(), "log", fs, nil)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, found.Damages, uint64(3))
+	require.Contains(t, fmt.Sprint(found.Named), fmt.Sprintf("records are missing from %d to", position))
+	require.Contains(t, fmt.Sprint(found.Named), "what is known of scavenging does not match its checksum")
+}
+
+// A file that changed since the node was closed is found by the seal.
+func TestCheckFindsChangedFiles(t *testing.T) {
+	fs := vfs.NewMem()
+	someLog(t, fs)
+	whole := contents(t, fs)
+	changes := map[string]func(f folder, name string){
+		"is not as it was written": func(f folder, name string) { f[name] += "x" },
+		"is missing in log":        func(f folder, name string) { delete(f, name) },
+	}
+	for want, change := range changes {
+		for name := range whole {
+			if name == sealName || name[:4] == "mark" {
+				continue
+			}
+			f := maps.Clone(whole)
+			change(f, name)
+			fs, err := f.disk()
+			require.NoError(t, err)
+			found, err := Check(t.Context(), "log", fs, nil)
+			require.NoError(t, err)
+			require.Contains(t, found.Named[0], name+" ")
+			require.Contains(t, found.Named[0], want)
+			_, err = Open(Options{Dir: "log", FS: fs, Logger: quiet})
+			require.ErrorIs(t, err, errDamaged)
+			require.ErrorContains(t, err, name)
+		}
+	}
+	f := maps.Clone(whole)
+	f["009999.log"] = "a stranger"
+	fs2, err := f.disk()
+	require.NoError(t, err)
+	_, err = Open(Options{Dir: "log", FS: fs2, Logger: quiet})
+	require.ErrorContains(t, err, "009999.log was not in log when it was closed")
+}
+
+func TestCheckRefuses(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	foreign := filepath.Join(dir, "foreign")
+	require.NoError(t, os.Mkdir(foreign, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(foreign, "letter.txt"), nil, 0o600))
+	used := filepath.Join(dir, "used")
+	n, err := Open(Options{Dir: used, Logger: quiet})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, n.Close()) })
+	other := filepath.Join(dir, "other")
+	m, err := Open(Options{Dir: other, Logger: quiet})
+	require.NoError(t, err)
+	require.NoError(t, m.store.db.Set(formatKey, []byte("99"), pebble.Sync))
+	require.NoError(t, m.Close())
+	for _, c := range []struct{ dir, want string }{
+		{filepath.Join(dir, "nowhere"), "no such file"},
+		{file, "is not a folder"},
+		{foreign, "holds something else"},
+		{t.TempDir(), "holds none"},
+		{used, "in use by another process"},
+		{other, "format version 99"},
+	} {
+		_, err := Check(t.Context(), c.dir, nil, nil)
+		require.ErrorContains(t, err, c.want)
+		require.NotContains(t, err.Error(), "\n")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	fs := vfs.NewMem()
+	f := openOn(t, fs)
+	r := &request{stream: "s", expected: expectNoStream}
+	for range tellEvery {
+		r.events = append(r.events, proposed{id: uuid.New(), kind: "T"})
+	}
+	_, err = f.writer.submit(t.Context(), r)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	_, err = Check(ctx, "log", fs, nil)
+	require.ErrorIs(t, err, context.Canceled)
+}

@@ -1,0 +1,85 @@
+package node
+
+import (
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// jumps are how far a clock is set forth and back.
+var jumps = []time.Duration{time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour}
+
+// Row: "clock jumps ± 1 h, ± 1 day", as far as it is the node's: events are
+// never older than those before them, over reopenings too, and $maxAge hides
+// a run of the oldest: what the clock, and no younger event, says is too old.
+func TestClockJumps(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	var offset atomic.Int64
+	now := func() time.Time { return start.Add(time.Duration(offset.Load())) }
+	fs := vfs.NewMem()
+	f := serve(t, Options{FS: fs, Now: now})
+	const maxAge = 30 * time.Minute
+	f.setMeta("s", `{"$maxAge":1800}`)
+	var created []int64
+	hidden, shown, jumped := 0, 0, 0
+	for i := range 400 {
+		offset.Add(int64(time.Duration(rng.IntN(60)) * time.Second))
+		if rng.IntN(10) == 0 {
+			offset.Add(int64(jumps[rng.IntN(len(jumps))]))
+			jumped++
+		}
+		if rng.IntN(100) == 0 {
+			require.NoError(t, f.node.Close())
+			f = serve(t, Options{FS: fs, Now: now})
+		}
+		f.must("s", int64(i)-1, wireEvent("T", uuid.New(), "{}"))
+		r, ok, err := f.node.store.find("s", uint64(i), f.node.tail.end())
+		require.NoError(t, err)
+		require.True(t, ok)
+		if i > 0 {
+			require.GreaterOrEqual(t, r.created, created[i-1], "time goes back")
+		}
+		created = append(created, r.created)
+
+		want := []uint64{}
+		for revision, at := range created {
+			if at >= ticks(now().Add(-maxAge)) {
+				want = append(want, uint64(revision))
+			}
+		}
+		require.Equal(t, want, f.revisions(ofStream("s")))
+		require.Contains(t, want, uint64(i), "what was just appended is seen")
+		hidden, shown = hidden+i+1-len(want), shown+len(want)
+	}
+	t.Logf("%d jumps in 400 appends: time never went back, $maxAge hid %d times what was too old and showed %d times what was not", jumped, hidden, shown)
+}
+
+// A clock that was ahead has dated events ahead: they stay for so much longer,
+// and are scavenged no earlier.
+func TestEventsFromAheadStayLonger(t *testing.T) {
+	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	var offset atomic.Int64
+	f := serve(t, Options{Now: func() time.Time { return start.Add(time.Duration(offset.Load())) }})
+	f.setMeta("s", `{"$maxAge":60}`)
+	offset.Store(int64(24 * time.Hour))
+	f.must("s", expectNoStream, fresh(1)...)
+	offset.Store(0)
+	f.must("s", 0, fresh(1)...)
+	for _, c := range []struct {
+		after time.Duration
+		left  int
+	}{{time.Hour, 2}, {24 * time.Hour, 2}, {24*time.Hour + time.Minute, 2}, {24*time.Hour + time.Minute + time.Second, 0}} {
+		offset.Store(int64(c.after))
+		_, err := f.node.Scavenge(t.Context(), nil)
+		require.NoError(t, err)
+		require.Len(t, f.revisions(ofStream("s")), c.left, "%v", c.after)
+	}
+}

@@ -1,0 +1,222 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"github.com/stretchr/testify/require"
+)
+
+// breakage is a disk that fails in one way.
+type breakage struct {
+	name  string
+	err   error
+	stays bool // every later change fails too
+	kinds func(errorfs.Op) bool
+}
+
+func isSync(op errorfs.Op) bool {
+	return op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData || op.Kind == errorfs.OpFileSyncTo
+}
+
+func isChange(op errorfs.Op) bool {
+	return op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Kind != errorfs.OpFileClose && op.Kind != errorfs.OpFilePreallocate
+}
+
+// Rows: "disk full, n-th write fails (all n): nothing is acknowledged after the
+// failure; reads stay up or the process stops cleanly; recovers without repair"
+// and "fsync error: the process stops at the first, no retry; consistent after
+// restart".
+func TestFailingDisk(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	for _, b := range []breakage{
+		{"the disk is full from the n-th change on", syscall.ENOSPC, true, isChange},
+		{"the n-th change fails", syscall.EIO, false, isChange},
+		{"the n-th sync fails", syscall.EIO, false, isSync},
+		{"every sync fails from the n-th on", syscall.EIO, true, isSync},
+	} {
+		t.Run(b.name, b.tryAll)
+	}
+}
+
+// tryAll lets the n-th operation fail, for all n that there are.
+func (b breakage) tryAll(t *testing.T) {
+	total := b.count(t)
+	var mu sync.Mutex
+	var all faults
+	limit := make(chan struct{}, 48) // one that hangs is waited for
+	var running sync.WaitGroup
+	for nth := range total {
+		limit <- struct{}{}
+		running.Go(func() {
+			defer func() { <-limit }()
+			f := b.try(t, int64(nth+1))
+			mu.Lock()
+			defer mu.Unlock()
+			all.add(f)
+		})
+	}
+	running.Wait()
+	require.Equal(t, total, all.failures)
+	t.Logf("%d failures tried: %d stopped the node, of %d no append failed; %d events acknowledged, 0 after the failure stopped it, 0 lost",
+		all.failures, all.stopped, all.failures-all.stopped, all.acknowledged)
+}
+
+type faults struct{ failures, stopped, acknowledged int }
+
+func (f *faults) add(other faults) {
+	f.failures += other.failures
+	f.stopped += other.stopped
+	f.acknowledged += other.acknowledged
+}
+
+// count is how many operations there are to fail while events are appended.
+func (b breakage) count(t *testing.T) int {
+	disk := &faultyDisk{breakage: b, MemFS: crashable()}
+	n := openOn(t, disk.fs())
+	disk.on.Store(true)
+	appended, err := appendSome(t, n)
+	require.NoError(t, err)
+	require.Equal(t, someAppends, appended)
+	disk.on.Store(false)
+	require.NoError(t, n.Close())
+	return int(disk.seen.Load())
+}
+
+// faultyDisk fails at its n-th operation once it is on.
+type faultyDisk struct {
+	*vfs.MemFS
+	breakage
+	nth    int64
+	on     atomic.Bool
+	seen   atomic.Int64
+	failed atomic.Bool
+	path   atomic.Value // of the file that failed first
+	after  atomic.Int64 // syncs of that file after it
+}
+
+func (d *faultyDisk) fs() vfs.FS {
+	return errorfs.Wrap(d.MemFS, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if !d.on.Load() || !d.kinds(op) {
+			return nil
+		}
+		seen := d.seen.Add(1)
+		if path, ok := d.path.Load().(string); ok && path == op.Path && isSync(op) {
+			d.after.Add(1)
+		}
+		if seen == d.nth || d.stays && d.nth > 0 && seen > d.nth {
+			if !d.failed.Swap(true) {
+				d.path.Store(op.Path)
+			}
+			return d.err
+		}
+		return nil
+	}))
+}
+
+// What is appended is so much that the write-ahead log changes its file, and
+// tables are written, a few times.
+const someAppends = 16
+
+var padding = strings.Repeat("0123456789abcdef", 4<<10)
+
+// appendSome appends to two streams, in turn. It stops at the first failure.
+func appendSome(t *testing.T, n *Node) (acknowledged int, err error) {
+	for i := range someAppends {
+		r := appendAt(0, fmt.Sprintf("s-%d", i%2), i/2)
+		r.events = r.events[:1]
+		r.events[0].data = padding
+		out, err := n.writer.submit(t.Context(), r)
+		if err != nil {
+			return acknowledged, err
+		}
+		if out.verdict != stored || out.current != int64(i/2) {
+			return acknowledged, fmt.Errorf("append %d: %v", i, out)
+		}
+		acknowledged++
+	}
+	return acknowledged, nil
+}
+
+// try has one operation fail.
+func (b breakage) try(t *testing.T, nth int64) faults {
+	disk := &faultyDisk{breakage: b, MemFS: crashable(), nth: nth}
+	n, err := Open(Options{Dir: "log", FS: disk.fs(), Logger: quiet})
+	if err != nil {
+		t.Errorf("%d: open: %v", nth, err)
+		return faults{}
+	}
+	disk.on.Store(true)
+	f := faults{}
+	f.acknowledged, err = appendSome(t, n)
+	if disk.failed.Load() {
+		f.failures = 1
+	}
+	if err != nil {
+		f.stopped = 1
+		b.stopped(t, nth, n, disk, f.acknowledged, err)
+	}
+	disk.on.Store(false)
+	b.recovered(t, nth, powerLoss(disk.MemFS, int(nth)%3*50), f.acknowledged)
+	_ = n.Close() // of a broken log it may fail; what it leaves is looked at next
+	b.recovered(t, nth, powerLoss(disk.MemFS, 100), f.acknowledged)
+	return f
+}
+
+// stopped checks a node that has met a failure: it acknowledges nothing, and
+// shows what it has acknowledged.
+func (b breakage) stopped(t *testing.T, nth int64, n *Node, disk *faultyDisk, acknowledged int, err error) {
+	if !errors.Is(err, errFailed) {
+		t.Errorf("%d: %v", nth, err)
+	}
+	<-n.failed
+	if !strings.Contains(n.cause.Error(), b.err.Error()) {
+		t.Errorf("%d: it stopped for %v", nth, n.cause)
+	}
+	if out, err := n.writer.submit(t.Context(), appendAt(1, "later", 0)); err == nil {
+		t.Errorf("%d: acknowledged after the failure: %v", nth, out)
+	}
+	if disk.after.Load() > 0 && !b.stays {
+		t.Errorf("%d: %v was synced again, %d times, after it had failed", nth, disk.path.Load(), disk.after.Load())
+	}
+	read, p := 0, page{}
+	for err = nil; err == nil && !p.end; read += len(p.records) {
+		p, err = n.store.logForwards(p.next, n.tail.end(), pageRecords)
+	}
+	if err != nil || read < acknowledged {
+		t.Errorf("%d: %d events can be read of %d: %v", nth, read, acknowledged, err)
+	}
+}
+
+// recovered opens what is left on a disk that works again.
+func (b breakage) recovered(t *testing.T, nth int64, fs *vfs.MemFS, acknowledged int) {
+	n, err := Open(Options{Dir: "log", FS: fs, Logger: quiet})
+	if err != nil {
+		t.Errorf("%d: open after the failure: %v", nth, err)
+		return
+	}
+	for i := range acknowledged {
+		r, ok, err := n.store.find(fmt.Sprintf("s-%d", i%2), uint64(i/2), n.tail.end())
+		if err != nil || !ok || r.id != idAt(0, r.stream, i/2) {
+			t.Errorf("%d: event %d is lost: %v, %v", nth, i, r, err)
+		}
+	}
+	if out, err := n.writer.submit(t.Context(), appendAt(0, "new", 0)); err != nil || out.verdict != stored {
+		t.Errorf("%d: append after the failure: %v, %v", nth, out, err)
+	}
+	if err := n.Close(); err != nil {
+		t.Errorf("%d: close after the failure: %v", nth, err)
+	}
+	if found, err := Check(t.Context(), "log", fs, nil); err != nil || found.Damages > 0 {
+		t.Errorf("%d: %v, %v", nth, found, err)
+	}
+}

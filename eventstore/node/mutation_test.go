@@ -1,0 +1,189 @@
+package node
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// Row: "torn write, flipped bit: every byte of a small log mutated: detected or
+// harmless: never a wrong event".
+func TestMutatedBytes(t *testing.T) { mutateAll(t, 12) }
+
+func TestSoakMutatedBytes(t *testing.T) {
+	soak(t)
+	mutateAll(t, 1)
+}
+
+// folder is what a log's folder holds, by name.
+type folder map[string]string
+
+// mutateAll mutates every n-th byte of the folders of a node that was closed
+// and of one that crashed, and cuts their files off there.
+func mutateAll(t *testing.T, nth int) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	closed, crashed := smallLogs(t)
+	for name, f := range map[string]folder{"closed": closed, "crashed": crashed} {
+		t.Run(name, func(t *testing.T) {
+			want, how, err := readAllOf(f)
+			require.NoError(t, err, how)
+			require.Len(t, want, 24)
+			rng := rand.New(rand.NewPCG(seed, 0))
+			m := mutations{want: want, counts: map[string]int{}}
+			for _, file := range slices.Sorted(maps.Keys(f)) {
+				for at := rng.IntN(nth); at < len(f[file]); at += nth {
+					m.try(t, f, file, "bit", at, with(f[file], at, 1<<rng.IntN(8)))
+					m.try(t, f, file, "byte", at, with(f[file], at, byte(1+rng.IntN(255))))
+					m.try(t, f, file, "cut", at, f[file][:at])
+				}
+			}
+			if name == "closed" {
+				require.Equal(t, m.tried, m.counts["refused"]+m.counts["found when read"]+m.counts["harmless"], "what was closed lacks nothing unnoticed")
+			}
+			t.Logf("%d mutations of %d bytes tried, 0 wrong events: %v", m.tried, sizeOfAll(f), m.counts)
+		})
+	}
+}
+
+// with is text with bits of one byte flipped.
+func with(text string, at int, bits byte) string {
+	b := []byte(text)
+	b[at] ^= bits
+	return string(b)
+}
+
+// smallLogs are the folders of a node that was closed and of one that crashed,
+// with the same events, some of them in tables and some in the write-ahead log.
+func smallLogs(t *testing.T) (closed, crashed folder) {
+	disk := crashable()
+	n := openOn(t, disk)
+	for i := range 24 {
+		stream := fmt.Sprintf("s-%d", i%3)
+		_, err := n.writer.submit(t.Context(), &request{stream: stream, expected: expectAny, events: []proposed{
+			{id: uuid.New(), kind: "T", data: fmt.Sprintf("event %d of %s", i, stream)},
+		}})
+		require.NoError(t, err)
+		if i == 7 || i == 15 {
+			require.NoError(t, n.store.db.Flush())
+		}
+	}
+	crashed = contents(t, powerLoss(disk, 0))
+	require.NoError(t, n.Close())
+	return contents(t, disk), crashed
+}
+
+func contents(t *testing.T, fs vfs.FS) folder {
+	names, err := fs.List("log")
+	require.NoError(t, err)
+	f := folder{}
+	for _, name := range names {
+		if name != "LOCK" {
+			f[name], err = readFile(fs, fs.PathJoin("log", name))
+			require.NoError(t, err)
+		}
+	}
+	return f
+}
+
+func sizeOfAll(f folder) (n int) {
+	for _, content := range f {
+		n += len(content)
+	}
+	return n
+}
+
+func (f folder) disk() (vfs.FS, error) {
+	fs := vfs.NewMem()
+	err := fs.MkdirAll("log", 0o700)
+	for name, content := range f {
+		if err == nil {
+			err = writeFile(fs, fs.PathJoin("log", name), content)
+		}
+	}
+	return fs, err
+}
+
+// readAllOf opens a folder and reads all of it, by the log and by streams. An
+// error comes with how the damage was found.
+func readAllOf(f folder) (events []string, how string, err error) {
+	fs, err := f.disk()
+	if err != nil {
+		return nil, "not written", err
+	}
+	n, err := Open(Options{Dir: "log", FS: fs, Logger: quiet})
+	if err != nil {
+		return nil, "refused", err
+	}
+	defer func() { _ = n.Close() }()
+	for p := (page{}); !p.end; {
+		if p, err = n.store.logForwards(p.next, n.tail.end(), pageRecords); err != nil {
+			return nil, "found when read", err
+		}
+		for _, r := range p.records {
+			events = append(events, fmt.Sprint(r.position, r.stream, r.revision, r.id, r.data))
+		}
+	}
+	again, err := readStreamsOf(n)
+	if err != nil {
+		return nil, "found when read", err
+	}
+	if len(again) != len(events) {
+		return nil, "found when read", fmt.Errorf("%d events in streams, %d in the log", len(again), len(events))
+	}
+	return events, "", nil
+}
+
+func readStreamsOf(n *Node) (events []string, err error) {
+	for i := range 3 {
+		stream := fmt.Sprintf("s-%d", i)
+		v, err := n.store.view(stream, n.tail.end(), 0)
+		if err != nil {
+			return nil, err
+		}
+		p, err := n.store.forwards(stream, v, 0, n.tail.end(), pageRecords)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range p.records {
+			events = append(events, fmt.Sprint(r.position, r.stream, r.revision, r.id, r.data))
+		}
+	}
+	return events, nil
+}
+
+// mutations counts how they ended.
+type mutations struct {
+	want   []string
+	tried  int
+	counts map[string]int
+}
+
+// try puts other contents into one file. The log must then be refused, found to
+// be damaged, or be as it was. After a crash it may also end earlier, like one
+// whose last write was torn: by no more than that, but where the file was cut.
+func (m *mutations) try(t *testing.T, f folder, file, kind string, at int, content string) {
+	mutated := maps.Clone(f)
+	mutated[file] = content
+	got, how, err := readAllOf(mutated)
+	switch m.tried++; {
+	case err != nil:
+		require.NotContains(t, err.Error(), "\n")
+		m.counts[how]++
+	case slices.Equal(got, m.want):
+		m.counts["harmless"]++
+	case len(got) < len(m.want) && slices.Equal(got, m.want[:len(got)]):
+		m.counts["shortened by a "+kind]++
+		if kind != "cut" {
+			require.Len(t, got, len(m.want)-1, "what was written after it shows that it was synced: %s at %d", file, at)
+		}
+	default:
+		require.Fail(t, "a wrong event", "%s at %d: %v", file, at, got)
+	}
+}

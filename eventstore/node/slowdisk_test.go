@@ -1,0 +1,136 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+)
+
+// Row: "slow disk, 10 ms to 30 s: back-pressure; bounded memory". Each sync of
+// the write-ahead log takes so long, in the time of the bubble.
+func TestSlowDisk(t *testing.T) {
+	for _, delay := range []time.Duration{10 * time.Millisecond, time.Second, 30 * time.Second} {
+		t.Run(delay.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { slowDown(t, delay) })
+		})
+	}
+}
+
+// More clients append at once than there is room for, some of them much.
+const (
+	slowSmall  = 3000
+	slowLarge  = 100
+	slowRounds = 2
+	largeData  = 900 << 10
+)
+
+func slowDown(t *testing.T, delay time.Duration) {
+	var slow atomic.Bool
+	n := openOn(t, errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if slow.Load() && isSync(op) && strings.HasSuffix(op.Path, walSuffix) {
+			time.Sleep(delay)
+		}
+		return nil
+	})))
+	slow.Store(true)
+	begun := time.Now()
+	var inside, most, acknowledged atomic.Int64 // bytes
+	var running sync.WaitGroup
+	for i := range slowSmall + slowLarge {
+		size := 300
+		if i < slowLarge {
+			size = largeData
+		}
+		running.Go(func() {
+			for round := range slowRounds {
+				call := &slowCall{ctx: t.Context(), stream: fmt.Sprintf("s-%d", i), revision: round, size: size, inside: &inside, most: &most}
+				if err := (streams{Node: n}).Append(call); err != nil {
+					t.Errorf("append %d: %v", i, err)
+				}
+				if call.answered.GetSuccess().GetCurrentRevision() != uint64(round) {
+					t.Errorf("append %d: %v", i, call.answered)
+				}
+				acknowledged.Add(1)
+			}
+		})
+	}
+	running.Wait()
+	took := time.Since(begun)
+	slow.Store(false)
+
+	bound := 0
+	for _, tier := range tiers[:2] {
+		bound += tier.calls * tier.bytes
+	}
+	require.LessOrEqual(t, most.Load(), int64(bound), "bytes received and not answered")
+	require.EqualValues(t, slowRounds*(slowSmall+slowLarge), acknowledged.Load())
+	order := map[string]uint64{}
+	for p := (page{}); !p.end; {
+		var err error
+		p, err = n.store.logForwards(p.next, n.tail.end(), pageRecords)
+		require.NoError(t, err)
+		for _, r := range p.records {
+			require.Equal(t, order[r.stream], r.revision)
+			order[r.stream]++
+		}
+	}
+	require.NoError(t, n.Close())
+	t.Logf("%d appends of %d clients at once, %d MB in all, took %v of the bubble's time; at most %d MB of them were received and not yet answered, of %d MB allowed; none failed, in order",
+		acknowledged.Load(), slowSmall+slowLarge, slowRounds*(slowLarge*largeData+slowSmall*300)>>20, took.Round(delay), most.Load()>>20, bound>>20)
+}
+
+// slowCall is an append as gRPC hands it to the service. It notes how much has
+// been received of all calls that are not answered.
+type slowCall struct {
+	grpc.ServerStream
+	ctx          context.Context
+	stream       string
+	revision     int
+	size         int
+	sent         int
+	inside, most *atomic.Int64
+	answered     *api.AppendResp
+}
+
+func (c *slowCall) Context() context.Context { return c.ctx }
+func (c *slowCall) SetTrailer(metadata.MD)   {}
+
+func (c *slowCall) Recv() (*api.AppendReq, error) {
+	c.sent++
+	switch c.sent {
+	case 1:
+		o := appendOptions(c.stream, int64(c.revision)-1)
+		return &api.AppendReq{Content: &api.AppendReq_Options_{Options: o}}, nil
+	case 2:
+		e := wireEvent("T", uuid.New(), strings.Repeat("x", c.size))
+		return &api.AppendReq{Content: &api.AppendReq_ProposedMessage_{ProposedMessage: e}}, nil
+	default:
+		now := c.inside.Add(int64(c.size))
+		for {
+			most := c.most.Load()
+			if now <= most || c.most.CompareAndSwap(most, now) {
+				return nil, io.EOF
+			}
+		}
+	}
+}
+
+func (c *slowCall) SendAndClose(m *api.AppendResp) error {
+	c.inside.Add(-int64(c.size))
+	c.answered = m
+	return nil
+}
