@@ -27,7 +27,7 @@ func (c nodeCheck) Run(ctx context.Context, s streams) error {
 	}
 	tellChecked(s.out, found)
 	if found.Damages > 0 {
-		return fmt.Errorf("%s is damaged in %d places, the first: %s", c.Dir, found.Damages, found.Named[0])
+		return fmt.Errorf("%s is damaged (findings: %d), first: %s", c.Dir, found.Damages, found.Named[0])
 	}
 	return nil
 }

@@ -83,10 +83,10 @@ func (s *store) copyTo(target string) (size uint64, err error) {
 	if err := s.fs.Remove(target); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return 0, err
 	}
-	if err := s.db.Checkpoint(target, pebble.WithFlushedWAL()); err != nil {
-		return 0, err
+	err = s.checkpoint(target)
+	if err == nil {
+		err = sealFolder(s.fs, target)
 	}
-	err = sealFolder(s.fs, target)
 	if err == nil {
 		size, err = sizeOf(s.fs, target)
 	}
@@ -94,6 +94,20 @@ func (s *store) copyTo(target string) (size uint64, err error) {
 		return 0, errors.Join(err, s.fs.RemoveAll(target))
 	}
 	return size, nil
+}
+
+// checkpoint has Pebble make the copy, which panics where a folder does not
+// sync.
+func (s *store) checkpoint(target string) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("%v", cause)
+			if failed, ok := cause.(error); ok {
+				err = failed
+			}
+		}
+	}()
+	return s.db.Checkpoint(target, pebble.WithFlushedWAL())
 }
 
 func sizeOf(fs vfs.FS, dir string) (size uint64, err error) {

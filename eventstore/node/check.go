@@ -92,8 +92,8 @@ func checkFolder(ctx context.Context, dir string, fs vfs.FS, progress Progress) 
 	}
 	s, err := readStore(dir, fs, slog.New(slog.DiscardHandler))
 	switch {
-	case errors.Is(err, ErrWrongFormat), errors.Is(err, os.ErrPermission), errors.Is(err, errNoFormat):
-		return found, err
+	case found.Damages == 0 && (errors.Is(err, ErrWrongFormat) || errors.Is(err, os.ErrPermission) || errors.Is(err, errNoFormat)):
+		return found, fmt.Errorf("%s: %w", dir, err)
 	case err != nil:
 		found.damage("%v", err)
 		return found, nil

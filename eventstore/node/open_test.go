@@ -1,0 +1,110 @@
+package node
+
+import (
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"github.com/stretchr/testify/require"
+)
+
+// A folder that is refused is as it was, and one line says why.
+func TestRefusedFoldersAreNotHarmed(t *testing.T) {
+	tests := []struct {
+		name string
+		make func(t *testing.T, fs vfs.FS)
+		want string
+	}{
+		{"another format version", func(t *testing.T, fs vfs.FS) {
+			someLog(t, fs)
+			n := openOn(t, fs)
+			require.NoError(t, n.store.db.Set(formatKey, []byte("3"), pebble.Sync))
+			require.NoError(t, n.Close())
+		}, "format version 3, this program reads 1 and 2"},
+		{"another program's log, of an older format", func(t *testing.T, fs vfs.FS) {
+			db, err := pebble.Open("log", &pebble.Options{FS: fs, Logger: &pebbleLog{logger: quiet}, FormatMajorVersion: pebble.FormatMinSupported})
+			require.NoError(t, err)
+			require.NoError(t, db.Set([]byte("k"), []byte("v"), pebble.Sync))
+			require.NoError(t, db.Close())
+		}, "log holds something else"},
+		{"a folder of letters", func(t *testing.T, fs vfs.FS) {
+			require.NoError(t, fs.MkdirAll("log", 0o700))
+			require.NoError(t, writeFile(fs, "log/letter.txt", "dear Ada"))
+		}, "log holds something else"},
+		{"a damaged file of a closed log", func(t *testing.T, fs vfs.FS) {
+			someLog(t, fs)
+			require.NoError(t, writeFile(fs, "log/MANIFEST-000001", "x"))
+		}, "MANIFEST-000001 in log is not as it was written"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			fs := vfs.NewMem()
+			test.make(t, fs)
+			before := contents(t, fs)
+			_, err := Open(Options{Dir: "log", FS: fs, Logger: quiet})
+			require.ErrorContains(t, err, test.want)
+			require.NotContains(t, err.Error(), "\n")
+			require.Equal(t, before, contents(t, fs))
+		})
+	}
+}
+
+// A disk that is full, or a folder that may not be read, at the start: one line,
+// and once that is mended the log is as it was.
+func TestOpeningWhatCannotBeUsed(t *testing.T) {
+	for name, c := range map[string]struct {
+		err   error
+		kinds func(errorfs.Op) bool
+	}{
+		"a full disk":          {syscall.ENOSPC, isChange},
+		"an unreadable folder": {syscall.EACCES, func(op errorfs.Op) bool { return op.Kind == errorfs.OpList }},
+		"an unreadable file":   {syscall.EACCES, func(op errorfs.Op) bool { return op.Kind == errorfs.OpOpen }},
+		"a read-only disk":     {syscall.EROFS, isChange},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mem := vfs.NewMem()
+			someLog(t, mem)
+			_, err := Open(Options{Dir: "log", Logger: quiet, FS: errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+				if c.kinds(op) && op.Kind != errorfs.OpMkdirAll {
+					return &os.PathError{Op: "use", Path: op.Path, Err: c.err}
+				}
+				return nil
+			}))})
+			require.ErrorIs(t, err, c.err)
+			require.NotErrorIs(t, err, ErrLocked)
+			require.NotContains(t, err.Error(), "\n")
+			require.Less(t, len(err.Error()), 200)
+			require.True(t, strings.HasPrefix(err.Error(), "data folder") || strings.Contains(err.Error(), "log"), err.Error())
+			require.EqualValues(t, 11, mustCheck(t, mem).Events)
+			require.NoError(t, openOn(t, mem).Close())
+		})
+	}
+}
+
+// The making of a log may end anywhere: the next start makes it.
+func TestAnInterruptedMakingIsTakenUp(t *testing.T) {
+	states := 0
+	for _, kept := range []int{0, 50, 100} {
+		disk := crashable()
+		var left []*vfs.MemFS
+		n := openOn(t, errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+				left = append(left, powerLoss(disk, kept))
+			}
+			return nil
+		})))
+		require.NoError(t, n.Close())
+		for _, fs := range left {
+			n := openOn(t, fs)
+			put(t, n, "s", expectNoStream)
+			require.NoError(t, n.Close())
+			mustCheck(t, fs)
+			states++
+		}
+	}
+	t.Logf("%d crash states of a log's making tried", states)
+}
