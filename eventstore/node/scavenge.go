@@ -102,7 +102,7 @@ func (s *scavenger) begin() error {
 		return err
 	}
 	b := s.store.db.NewBatch()
-	defer b.Close()
+	defer func() { _ = b.Close() }()
 	if err := b.Set(formatKey, []byte(formatScavenged), nil); err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ const removedAtOnce = 4096
 // and says whether there may be more.
 func (s *scavenger) removeSome(stream string, below uint64) (more bool, err error) {
 	b := s.store.db.NewBatch()
-	defer b.Close()
+	defer func() { _ = b.Close() }()
 	entries, err := s.store.index(stream, 0, below-1, s.within)
 	if err != nil {
 		return false, err

@@ -146,7 +146,7 @@ func (s *store) missing(stream string, revision, position uint64) error {
 // one was found: nil if what is between was scavenged.
 func (s *store) skipped(stream string, next, found uint64) error {
 	c, ok, err := s.cut(stream)
-	if err == nil && !(ok && found <= c.first()) && found != tombstoneRevision {
+	if err == nil && (!ok || found > c.first()) && found != tombstoneRevision {
 		err = fmt.Errorf("%w: %s@%d is missing in the index", errDamaged, stream, next)
 	}
 	return err

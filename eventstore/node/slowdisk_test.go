@@ -42,7 +42,7 @@ func slowDown(t *testing.T, delay time.Duration) {
 	var slow atomic.Bool
 	n := openOn(t, errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if slow.Load() && isSync(op) && strings.HasSuffix(op.Path, walSuffix) {
-			time.Sleep(delay)
+			<-time.After(delay)
 		}
 		return nil
 	})))
