@@ -3,6 +3,7 @@ package node
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,7 +35,10 @@ func isChange(op errorfs.Op) bool {
 // failure; reads stay up or the process stops cleanly; recovers without repair"
 // and "fsync error: the process stops at the first, no retry; consistent after
 // restart".
-func TestFailingDisk(t *testing.T) {
+func TestSoakFailingDisk(t *testing.T) {
+	if os.Getenv("ARENA_SOAK") == "" {
+		t.Skip("every failing write takes a while: ARENA_SOAK=1, or make soak")
+	}
 	if apart(t) {
 		return
 	}
