@@ -51,8 +51,9 @@ bench: build ## measure the engine and the log
 	@./bin/arena bench log
 
 .PHONY: soak
-soak: ## the long tests: 50 kills, outages, faults of the disk
+soak: build ## the long tests: 50 kills, outages, faults of the disk, ten million events
 	@ARENA_SOAK=1 $(GO) test -count=1 -timeout 60m -run 'Soak' ./...
+	@./bin/arena bench growth
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (default 30s)

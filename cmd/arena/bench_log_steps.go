@@ -51,10 +51,14 @@ func newLogBench(ctx context.Context, dir string, step time.Duration) (b *logBen
 }
 
 func (b *logBench) open(ctx context.Context) (err error) {
-	quiet := slog.New(slog.DiscardHandler)
 	if b.alone, err = pebble.Open(filepath.Join(b.dir, "pebble"), &pebble.Options{Logger: quietPebble{}, MemTableSize: 32 << 20}); err != nil {
 		return err
 	}
+	return b.openNode(ctx)
+}
+
+func (b *logBench) openNode(ctx context.Context) (err error) {
+	quiet := slog.New(slog.DiscardHandler)
 	if b.node, err = node.Open(node.Options{Dir: filepath.Join(b.dir, "node"), Logger: quiet}); err != nil {
 		return err
 	}

@@ -36,6 +36,7 @@ type nodeCmds struct {
 type benchCmd struct {
 	Engine benchEngine `cmd:"" help:"Random play-outs on one core."`
 	Log    benchLog    `cmd:"" help:"Appends, reads and subscriptions through the client, beside the storage alone."`
+	Growth benchGrowth `cmd:"" help:"Ten million events in one node: opening it, memory, reads at both ends."`
 }
 
 // streams are where a command prints: figures and addresses to out, what went

@@ -113,6 +113,34 @@ func TestCopyGoesOnWhereItEnded(t *testing.T) {
 	}
 }
 
+// A source that was scavenged has gaps in its streams and in $all. What is left
+// is copied, and copied once: each stream is numbered from 0, without gaps.
+func TestCopyOfAScavengedLog(t *testing.T) {
+	source, target := newAuthor(t, nil), newAuthor(t, nil)
+	source.furnish()
+	scavenged, err := source.node.Scavenge(t.Context(), nil)
+	require.NoError(t, err)
+	require.Positive(t, scavenged.Events)
+	copied, err := Copy(t.Context(), source.Log, target.Log, untold)
+	require.NoError(t, err)
+	want := source.holding()
+	require.Equal(t, len(want.Events), int(copied.Events)+copied.Tombstones)
+	require.Equal(t, 4, copied.Renumbered)
+	next := map[string]uint64{}
+	for i, e := range want.Events {
+		want.Events[i].Revision = next[e.Stream]
+		next[e.Stream]++
+	}
+	want.Metadata["revived"], want.Metadata["truncated"] = `{}`, `{"kept":"as it is"}`
+	require.Equal(t, want, target.holding())
+	t.Logf("%d events removed, %d copied, %d streams numbered anew", scavenged.Events, copied.Events, copied.Renumbered)
+
+	source.tell("ladder-standard", 3)
+	again, err := Copy(t.Context(), source.Log, target.Log, untold)
+	require.NoError(t, err)
+	require.Equal(t, uint64(3), again.Written)
+}
+
 func TestCopyOfAnEmptyLog(t *testing.T) {
 	source, target := newAuthor(t, nil), newAuthor(t, nil)
 	source.tell("$of-the-server", 2)
@@ -278,7 +306,7 @@ func TestCopyOutlastsOutages(t *testing.T) {
 	require.NoError(t, err)
 	t.Logf("%d cuts", cuts)
 	require.Greater(t, cuts, 5)
-	requireCopy(t, source, author{t, openDirect(t, p.Target())})
+	requireCopy(t, source, author{t: t, Log: openDirect(t, p.Target())})
 }
 
 func TestCopyGivesUpOnALogThatIsAway(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 type author struct {
 	t *testing.T
 	*Log
+	node *node.Node
 }
 
 // newAuthor opens a log on a node of its own, whose clock is now's.
@@ -34,7 +35,7 @@ func newAuthor(t *testing.T, now func() time.Time) author {
 		require.NoError(t, n.Close())
 		require.NoError(t, <-served)
 	})
-	return author{t, openDirect(t, listener.Addr().String())}
+	return author{t, openDirect(t, listener.Addr().String()), n}
 }
 
 // do calls the client.

@@ -85,7 +85,7 @@ func (s *store) copyTo(target string) (size uint64, err error) {
 	}
 	err = s.checkpoint(target)
 	if err == nil {
-		err = sealFolder(s.fs, target)
+		err = sealFolder(s.fs, target, s.format())
 	}
 	if err == nil {
 		size, err = sizeOf(s.fs, target)

@@ -83,7 +83,7 @@ func lockExisting(fs vfs.FS, dir string) (release func() error, err error) {
 
 func checkFolder(ctx context.Context, dir string, fs vfs.FS, progress Progress) (found Checked, err error) {
 	progress.tell(stepFiles, 0, 0)
-	if found.Sealed, err = checkSeal(fs, dir); err != nil {
+	if found.Sealed, _, err = checkSeal(fs, dir); err != nil {
 		found.damage("%v", err)
 	} else if !found.Sealed {
 		if err := checkLastWAL(fs, dir); err != nil {

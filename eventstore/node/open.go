@@ -91,13 +91,16 @@ func lockFolder(fs vfs.FS, dir string) (*pebble.Lock, error) {
 }
 
 // probe looks at a log without changing it: its seal, or what a crash may have
-// left of its last write-ahead log, and its format version.
+// left, and its format version.
 func (s *store) probe(logger *slog.Logger) error {
-	sealed, err := checkSeal(s.fs, s.dir)
-	if err == nil && !sealed {
-		err = checkLastWAL(s.fs, s.dir)
+	sealed, format, err := checkSeal(s.fs, s.dir)
+	switch {
+	case err != nil:
+		return err
+	case sealed:
+		return s.readable(format)
 	}
-	if err != nil {
+	if err := checkLastWAL(s.fs, s.dir); err != nil {
 		return err
 	}
 	probed, err := readStore(s.dir, s.fs, logger)
@@ -190,17 +193,19 @@ func (s *store) checkFormat() error {
 	if err != nil {
 		return fmt.Errorf("format version in %s: %w", s.dir, err)
 	}
-	switch string(value) {
-	case "":
+	if value == nil {
 		return s.without()
-	case formatWhole:
-		return nil
-	case formatScavenged:
-		s.scavenged.Store(true)
+	}
+	s.scavenged.Store(string(value) == formatScavenged)
+	return s.readable(string(value))
+}
+
+func (s *store) readable(format string) error {
+	if format == formatWhole || format == formatScavenged {
 		return nil
 	}
 	return fmt.Errorf("%w: %s has format version %s, this program reads %s and %s",
-		ErrWrongFormat, s.dir, printable(string(value)), formatWhole, formatScavenged)
+		ErrWrongFormat, s.dir, printable(format), formatWhole, formatScavenged)
 }
 
 // without says what a log without a format version is: one that was about to be
@@ -224,9 +229,9 @@ func (s *store) without() error {
 // as after a crash.
 func (s *store) close() error {
 	s.fs.guarded.Store(false)
-	err := s.db.Close()
-	if err == nil {
-		err = sealFolder(s.fs, s.dir)
+	format, err := s.value(formatKey)
+	if err = errors.Join(err, s.db.Close()); err == nil {
+		err = sealFolder(s.fs, s.dir, string(format))
 	}
 	return errors.Join(err, s.lock.Close())
 }

@@ -3,6 +3,7 @@ package node
 import (
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -90,9 +91,12 @@ func TestAnInterruptedMakingIsTakenUp(t *testing.T) {
 	states := 0
 	for _, kept := range []int{0, 50, 100} {
 		disk := crashable()
+		var mu sync.Mutex
 		var left []*vfs.MemFS
 		n := openOn(t, errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
 			if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+				mu.Lock()
+				defer mu.Unlock()
 				left = append(left, powerLoss(disk, kept))
 			}
 			return nil

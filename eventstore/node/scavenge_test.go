@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -304,18 +305,26 @@ func TestScavengeAndPowerLoss(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, n.Close())
 
+	var mu sync.Mutex
 	var states []*vfs.MemFS
 	spied := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Kind != errorfs.OpFileClose && len(states) < 400 {
+		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Kind != errorfs.OpFileClose {
+			mu.Lock()
+			defer mu.Unlock()
 			states = append(states, powerLoss(disk, 25*(len(states)%5)))
 		}
 		return nil
 	}))
+	tried := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(states)
+	}
 	n = openOn(t, spied)
-	begun := len(states)
+	begun := tried()
 	_, err = n.Scavenge(t.Context(), nil)
 	require.NoError(t, err)
-	ended := len(states)
+	ended := tried()
 	require.NoError(t, n.Close())
 	require.Greater(t, ended, begun)
 

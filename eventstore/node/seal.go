@@ -22,7 +22,7 @@ import (
 //	checksum                of the lines above
 const (
 	sealName     = "SEAL"
-	sealTitle    = "log sealed 1"
+	sealTitle    = "log sealed, format "
 	unsummed     = "-"
 	tableSuffix  = ".sst"
 	walSuffix    = ".log"
@@ -30,13 +30,13 @@ const (
 	newSuffix    = ".new"
 )
 
-// sealFolder seals a folder that nobody writes to.
-func sealFolder(fs vfs.FS, dir string) error {
+// sealFolder seals the folder of a log that nobody writes to.
+func sealFolder(fs vfs.FS, dir, format string) error {
 	lines, err := inventory(fs, dir)
 	if err != nil {
 		return fmt.Errorf("seal %s: %w", dir, err)
 	}
-	text := strings.Join(append([]string{sealTitle}, lines...), "\n") + "\n"
+	text := strings.Join(append([]string{sealTitle + format}, lines...), "\n") + "\n"
 	text += sumText(crc32.Checksum([]byte(text), castagnoli)) + "\n"
 	if err := writeSeal(fs, dir, text); err != nil {
 		return fmt.Errorf("seal %s: %w", dir, err)
@@ -107,35 +107,36 @@ func inventoryLine(fs vfs.FS, dir, name string) (string, error) {
 
 func sumText(sum uint32) string { return fmt.Sprintf("%08x", sum) }
 
-// checkSeal compares a folder with its seal. A folder without one is as good:
-// its node did not come to an end.
-func checkSeal(fs vfs.FS, dir string) (found bool, err error) {
+// checkSeal compares a folder with its seal, and returns the log's format
+// version. A folder without one is as good: its node did not come to an end.
+func checkSeal(fs vfs.FS, dir string) (found bool, format string, err error) {
 	text, err := readFile(fs, fs.PathJoin(dir, sealName))
 	if errors.Is(err, os.ErrNotExist) {
-		return false, nil
+		return false, "", nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("the seal of %s: %w", dir, err)
+		return false, "", fmt.Errorf("the seal of %s: %w", dir, err)
 	}
-	want, ok := sealedLines(text)
+	format, want, ok := readSeal(text)
 	if !ok {
-		return true, fmt.Errorf("%w: the seal of %s is not as it was written", errDamaged, dir)
+		return true, "", fmt.Errorf("%w: the seal of %s is not as it was written", errDamaged, dir)
 	}
 	got, err := inventory(fs, dir)
 	if err != nil {
-		return true, fmt.Errorf("the seal of %s: %w", dir, err)
+		return true, "", fmt.Errorf("the seal of %s: %w", dir, err)
 	}
-	return true, compareInventories(dir, want, got)
+	return true, format, compareInventories(dir, want, got)
 }
 
-func sealedLines(text string) (lines []string, ok bool) {
+func readSeal(text string) (format string, lines []string, ok bool) {
 	lines = strings.Split(text, "\n")
 	n := len(lines) - 2
-	if n < 1 || lines[0] != sealTitle || lines[n+1] != "" {
-		return nil, false
+	if n < 1 || lines[n+1] != "" {
+		return "", nil, false
 	}
 	body := strings.Join(lines[:n], "\n") + "\n"
-	return lines[1:n], lines[n] == sumText(crc32.Checksum([]byte(body), castagnoli))
+	format, ok = strings.CutPrefix(lines[0], sealTitle)
+	return format, lines[1:n], ok && lines[n] == sumText(crc32.Checksum([]byte(body), castagnoli))
 }
 
 // compareInventories names the first file in which the two differ.

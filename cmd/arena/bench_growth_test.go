@@ -1,0 +1,48 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestBenchGrowth(t *testing.T) { grow(t, 5000) }
+
+// Ten million events in one node; the figures are in docs/operations.md.
+func TestSoakGrowth(t *testing.T) {
+	if os.Getenv("ARENA_SOAK") == "" {
+		t.Skip("it takes minutes and 4 GB: make soak runs it (ARENA_SOAK=1)")
+	}
+	grow(t, 10_000_000)
+}
+
+// grow has the log hold so many events: they are all read, by a process that
+// does not grow with them.
+func grow(t *testing.T, events int) {
+	t.Helper()
+	var out bytes.Buffer
+	require.NoError(t, BenchGrowth(t.Context(), &out, io.Discard, benchGrowth{Events: events, Dir: t.TempDir(), JSON: true}))
+	var report growthReport
+	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
+	require.Equal(t, events, report.Events)
+	require.Zero(t, report.CheckedDamages)
+	require.EqualValues(t, (report.Streams+9)/10*growthPerStream*9/10, report.Scavenged)
+	require.Less(t, report.ReadMB, 1000.0)
+	for name, figure := range map[string]float64{
+		"fill": report.FillPerSecond, "open": report.OpenMs, "first": report.FirstStreamMs, "last": report.LastStreamMs,
+		"head": report.HeadOfAllMs, "end": report.EndOfAllMs, "append": report.AppendMs, "all": report.ReadAllPerSec,
+	} {
+		require.Positive(t, figure, name)
+	}
+	out.Reset()
+	require.NoError(t, report.print(&out))
+	t.Logf("%s", out.String())
+}
+
+func TestBenchGrowthRefusesNothing(t *testing.T) {
+	require.ErrorContains(t, BenchGrowth(t.Context(), io.Discard, io.Discard, benchGrowth{Events: 1}), "at least 1000")
+}
