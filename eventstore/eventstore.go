@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -101,20 +102,35 @@ type ReadOptions struct {
 	Limit     int // 0: no limit
 }
 
-// Filter selects events of $all by their stream's name; empty selects all.
-// System events (types that begin with $) are never delivered.
+// Filter selects events of $all by how their stream's name begins, and by their
+// exact type; what is empty selects all. A server looks at one of the two, the
+// types where there are any; the other is looked at here. System events (types
+// that begin with $) are never delivered.
 type Filter struct {
 	StreamPrefixes []string
+	Types          []string
 }
 
-// Selects says whether a filter selects a stream's events.
-func (f Filter) Selects(id StreamID) bool {
+// Selects says whether a filter selects a stream's events of a type.
+func (f Filter) Selects(id StreamID, eventType string) bool {
+	if len(f.Types) > 0 && !slices.Contains(f.Types, eventType) {
+		return false
+	}
 	for _, prefix := range f.StreamPrefixes {
 		if strings.HasPrefix(string(id), prefix) {
 			return true
 		}
 	}
 	return len(f.StreamPrefixes) == 0
+}
+
+// String names what a filter selects, for people.
+func (f Filter) String() string {
+	parts := slices.Concat(f.StreamPrefixes, f.Types)
+	if len(parts) == 0 {
+		return "all"
+	}
+	return strings.Join(parts, ",")
 }
 
 // Message is one item of a subscription: exactly one field is set.

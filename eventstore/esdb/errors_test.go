@@ -82,8 +82,8 @@ func TestAPanicOfTheClientIsAnError(t *testing.T) {
 
 func TestCheckpointsThatAreNoPosition(t *testing.T) {
 	nowhere := es.Position{Commit: math.MaxUint64, Prepare: math.MaxUint64}
-	require.Equal(t, arrival{}, arrived(&es.SubscriptionEvent{CheckPointReached: &nowhere}))
-	require.Equal(t, arrival{}, arrived(&es.SubscriptionEvent{FellBehind: &es.Subscription{}}))
+	require.Equal(t, arrival{}, arrived(&es.SubscriptionEvent{CheckPointReached: &nowhere}, eventstore.Filter{}))
+	require.Equal(t, arrival{}, arrived(&es.SubscriptionEvent{FellBehind: &es.Subscription{}}, eventstore.Filter{}))
 	var got []eventstore.Message
 	s := subscription{lag: new(lag), after: 10, yield: func(m eventstore.Message, _ error) bool { got = append(got, m); return true }}
 	for _, at := range []eventstore.Position{9, 10, 11} {

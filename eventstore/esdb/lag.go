@@ -1,7 +1,6 @@
 package esdb
 
 import (
-	"strings"
 	"sync"
 	"time"
 
@@ -24,10 +23,7 @@ type lag struct {
 
 // follow shows a subscription until it is left.
 func (m *metrics) follow(filter eventstore.Filter) (s *lag, leave func()) {
-	s = &lag{filter: "all", behind: time.Now()}
-	if len(filter.StreamPrefixes) > 0 {
-		s.filter = strings.Join(filter.StreamPrefixes, ",")
-	}
+	s = &lag{filter: filter.String(), behind: time.Now()}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.subscriptions[s] = struct{}{}

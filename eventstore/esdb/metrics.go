@@ -50,7 +50,7 @@ var seconds = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 
 var (
 	availableDesc     = prometheus.NewDesc("arena_log_available", "1 while the event store answers, 0 while it is away.", nil, nil)
 	awayDesc          = prometheus.NewDesc("arena_log_unavailable_seconds_total", "Time during which the event store was away, the current outage included.", nil, nil)
-	subscriptionsDesc = prometheus.NewDesc("arena_log_subscriptions", "Subscriptions that are open, by the prefixes of their streams.", []string{"filter"}, nil)
+	subscriptionsDesc = prometheus.NewDesc("arena_log_subscriptions", "Subscriptions that are open, by the prefixes of their streams and their types.", []string{"filter"}, nil)
 	lagDesc           = prometheus.NewDesc("arena_log_subscription_lag_seconds", "How long the subscription furthest behind has had something to take: 0 while all has been handed over.", []string{"filter"}, nil)
 )
 

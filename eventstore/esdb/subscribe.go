@@ -86,7 +86,7 @@ func (s *subscription) follow(ctx context.Context, l *Log) error {
 			if event.SubscriptionDropped != nil {
 				return dropped(event.SubscriptionDropped.Error)
 			}
-			a := arrived(event)
+			a := arrived(event, s.filter)
 			a.came = s.lag.came(link)
 			if !emit(a) {
 				return ctx.Err()
@@ -111,11 +111,11 @@ func (s *subscription) take(a arrival) bool {
 	return s.yield(a.message, nil)
 }
 
-func arrived(event *es.SubscriptionEvent) arrival {
+func arrived(event *es.SubscriptionEvent, filter eventstore.Filter) arrival {
 	switch {
 	case event.EventAppeared != nil:
 		r := recorded(event.EventAppeared.OriginalEvent())
-		if system(r.Type) {
+		if system(r.Type) || !filter.Selects(r.Stream, r.Type) {
 			return arrival{at: r.Position}
 		}
 		return arrival{message: eventstore.Message{Event: &r}, at: r.Position}
@@ -128,11 +128,14 @@ func arrived(event *es.SubscriptionEvent) arrival {
 	return arrival{}
 }
 
-// options leave out system events where the server can: it takes one filter,
-// and the prefixes of streams are worth more.
+// options leave to the server what it can leave out. It takes one filter: types,
+// else the prefixes of streams, else that an event is no system event.
 func (s *subscription) options() es.SubscribeToAllOptions {
 	filter := es.SubscriptionFilter{Type: es.EventFilterType, Regex: `^[^$]`}
-	if !s.filter.Selects("") {
+	switch {
+	case len(s.filter.Types) > 0:
+		filter = es.SubscriptionFilter{Type: es.EventFilterType, Prefixes: s.filter.Types}
+	case len(s.filter.StreamPrefixes) > 0:
 		filter = es.SubscriptionFilter{Type: es.StreamFilterType, Prefixes: s.filter.StreamPrefixes}
 	}
 	return es.SubscribeToAllOptions{

@@ -97,7 +97,7 @@ func (f *fixture) readMine(from eventstore.Position, opt eventstore.ReadOptions,
 	for r, err := range f.log.ReadAll(f.ctx, from, opt) {
 		require.NoError(f.t, err)
 		require.NotEqual(f.t, '$', rune(r.Type[0]), "system events are left out")
-		if f.mine().Selects(r.Stream) {
+		if f.mine().Selects(r.Stream, r.Type) {
 			mine = append(mine, r)
 		}
 		if until != nil && until(r) {
@@ -158,7 +158,7 @@ func (w *follower) events(n int) []eventstore.Recorded {
 	w.f.t.Helper()
 	var events []eventstore.Recorded
 	for len(events) < n {
-		if m := w.message(); m.Event != nil && w.f.mine().Selects(m.Event.Stream) {
+		if m := w.message(); m.Event != nil && w.f.mine().Selects(m.Event.Stream, m.Event.Type) {
 			events = append(events, *m.Event)
 		}
 	}

@@ -14,6 +14,8 @@ var subscribeCases = []Case{
 	{"subscribe/from the end", "Subscriptions: end means only new ones", fromTheEnd},
 	{"subscribe/all", "Subscriptions: start includes event 0", subscribeAll},
 	{"subscribe/prefixes", "Subscriptions: $all filters, prefix on stream", prefixes},
+	{"subscribe/types", "Subscriptions: $all filters, prefix on event type", types},
+	{"subscribe/types and prefixes", "port: types and prefixes of streams together", typesAndPrefixes},
 	{"subscribe/checkpoints", "Subscriptions: checkpoints, always a real event's position", checkpoints},
 	{"subscribe/checkpoints while live", "Subscriptions: checkpoints while catching up and while live", liveCheckpoints},
 	{"subscribe/beyond the end", "Positions and reads: beyond the end a subscription is confirmed and caught up", subscribeBeyond},
@@ -68,6 +70,43 @@ func prefixes(f *fixture) {
 		got = append(got, strings.TrimPrefix(string(r.Stream), f.prefix()))
 	}
 	require.Equal(f.t, []string{"red-1", "blue-1", "red-2", "blue-2"}, got)
+}
+
+// ofType makes n events of a type.
+func (f *fixture) ofType(n int, name string) []eventstore.Event {
+	events := f.events(n)
+	for i := range events {
+		events[i].Type = name
+	}
+	return events
+}
+
+// types lets those pass that only begin like a type.
+func types(f *fixture) {
+	s, tag := f.stream(), "T"+strings.ReplaceAll(f.name, "-", "")
+	start := f.append(s, eventstore.NoStream, f.ofType(1, tag+"Seated")...)
+	for i, name := range []string{"Seated", "SeatedLate", "Rated", "Seate", "Rated"} {
+		f.append(s, eventstore.Expected(i), f.ofType(1, tag+name)...)
+	}
+	filter := eventstore.Filter{Types: []string{tag + "Seated", tag + "Rated"}}
+	sub := f.follow(f.ctx, start.Position, filter)
+	require.Equal(f.t, []eventstore.Revision{1, 3, 5}, revisions(sub.untilLive()))
+	f.append(s, eventstore.At(5), append(f.ofType(1, tag+"SeatedLate"), f.ofType(2, tag+"Seated")...)...)
+	require.Equal(f.t, f.read(s, 7, eventstore.ReadOptions{}), sub.events(2))
+	require.Equal(f.t, []eventstore.Revision{0, 1, 3, 5, 7, 8}, revisions(f.follow(f.ctx, 0, filter).untilLive()))
+}
+
+func typesAndPrefixes(f *fixture) {
+	red, blue := eventstore.StreamID(f.prefix()+"red-1"), eventstore.StreamID(f.prefix()+"blue-1")
+	for _, s := range []eventstore.StreamID{red, blue} {
+		f.append(s, eventstore.NoStream, append(f.events(1), f.ofType(1, "Painted")...)...)
+	}
+	filter := eventstore.Filter{StreamPrefixes: []string{f.prefix() + "red-"}, Types: []string{"Painted"}}
+	sub := f.follow(f.ctx, 0, filter)
+	require.Equal(f.t, f.read(red, 1, eventstore.ReadOptions{}), sub.untilLive())
+	f.append(blue, eventstore.At(1), f.ofType(1, "Painted")...)
+	f.append(red, eventstore.At(1), append(f.events(1), f.ofType(1, "Painted")...)...)
+	require.Equal(f.t, f.read(red, 3, eventstore.ReadOptions{}), sub.events(1))
 }
 
 // checkpoints lets many events pass that a filter leaves out: it is said how

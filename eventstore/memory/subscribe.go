@@ -81,7 +81,7 @@ func (s *subscription) deliver(ctx context.Context, events []eventstore.Recorded
 			return false
 		}
 		s.after = events[i].Position
-		if s.filter.Selects(events[i].Stream) {
+		if s.filter.Selects(events[i].Stream, events[i].Type) {
 			s.skipped = 0
 			event := events[i]
 			if !s.yield(eventstore.Message{Event: &event}, nil) {

@@ -24,6 +24,7 @@ const (
 type streams struct {
 	api.UnimplementedStreamsServer
 	*Node
+	readOnly bool // who writes is refused
 }
 
 func (s streams) Append(call api.Streams_AppendServer) error {
@@ -34,7 +35,7 @@ func (s streams) Append(call api.Streams_AppendServer) error {
 	if err != nil {
 		return s.answerError(err, call.SetTrailer)
 	}
-	r, err := receiveAppend(call, seat)
+	r, err := s.receiveAppend(call, seat)
 	if err != nil {
 		seat.leave()
 		return s.answerError(err, call.SetTrailer)
@@ -50,7 +51,7 @@ func (s streams) Append(call api.Streams_AppendServer) error {
 }
 
 // receiveAppend receives a whole call, which takes its seat with it.
-func receiveAppend(call api.Streams_AppendServer, seat *seat) (*request, error) {
+func (s streams) receiveAppend(call api.Streams_AppendServer, seat *seat) (*request, error) {
 	first, err := call.Recv()
 	if errors.Is(err, io.EOF) {
 		return nil, invalid("an append begins with its options")
@@ -59,6 +60,9 @@ func receiveAppend(call api.Streams_AppendServer, seat *seat) (*request, error) 
 		return nil, err
 	}
 	r, refused := newAppend(first, seat)
+	if s.readOnly {
+		refused = refuseAccess()
+	}
 	size := 0
 	for {
 		message, err := call.Recv()
@@ -91,7 +95,7 @@ func newAppend(first *api.AppendReq, seat *seat) (*request, error) {
 	if err != nil {
 		return nil, err
 	}
-	stream, err := streamName(options.GetStreamIdentifier())
+	stream, err := writableName(options.GetStreamIdentifier())
 	return &request{act: actAppend, stream: stream, expected: expected, seat: seat}, err
 }
 
@@ -177,6 +181,16 @@ func streamName(m *shared.StreamIdentifier) (string, error) {
 		return "", invalid("$all is no stream of its own")
 	}
 	return name, nil
+}
+
+// writableName checks the name of a stream that is written: those of links are
+// the node's own.
+func writableName(m *shared.StreamIdentifier) (string, error) {
+	name, err := streamName(m)
+	if err == nil && isDerived(name) {
+		err = refuseAccess()
+	}
+	return name, err
 }
 
 func expectation(options *api.AppendReq_Options) (int64, error) {

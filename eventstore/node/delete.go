@@ -73,7 +73,10 @@ func (s streams) remove(ctx context.Context, act act, id *shared.StreamIdentifie
 	if err := s.Ready(); err != nil {
 		return 0, err
 	}
-	stream, err := streamName(id)
+	if s.readOnly {
+		return 0, refuseAccess()
+	}
+	stream, err := writableName(id)
 	if err != nil {
 		return 0, err
 	}
@@ -92,6 +95,6 @@ func (s streams) remove(ctx context.Context, act act, id *shared.StreamIdentifie
 	return out.position, nil
 }
 
-func (s streams) answerUnary(ctx context.Context, err error) error {
-	return s.answerError(err, func(md metadata.MD) { _ = grpc.SetTrailer(ctx, md) })
+func (n *Node) answerUnary(ctx context.Context, err error) error {
+	return n.answerError(err, func(md metadata.MD) { _ = grpc.SetTrailer(ctx, md) })
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // newHTTP answers what clients and operators ask beside gRPC, over HTTP/1.1
-// and over HTTP/2 without TLS.
-func (n *Node) newHTTP() *http.Server {
+// and over HTTP/2 without TLS, where calls of gRPC may follow.
+func (n *Node) newHTTP(calls http.Handler) *http.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /info", n.info)
 	mux.HandleFunc("GET /health/live", n.live)
@@ -21,7 +21,7 @@ func (n *Node) newHTTP() *http.Server {
 	return &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.ProtoMajor == 2 && strings.HasPrefix(r.Header.Get("Content-Type"), grpcContent) {
-				n.mixed.ServeHTTP(w, r)
+				calls.ServeHTTP(w, r)
 				return
 			}
 			mux.ServeHTTP(w, r)

@@ -8,15 +8,23 @@ import (
 // resolve follows a link, if the reader asked for that. What cannot be read as
 // a link is a plain event.
 func (r *reader) resolve(found *record) (resolved, error) {
+	if !r.links {
+		return resolved{event: found}, nil
+	}
+	return r.follows(found)
+}
+
+// follows follows a record if it is a link.
+func (n *Node) follows(found *record) (resolved, error) {
 	plain := resolved{event: found}
-	if !r.links || found.kind != typeLink {
+	if found.kind != typeLink {
 		return plain, nil
 	}
 	stream, revision, ok := parseLink(found.data)
 	if !ok {
 		return plain, nil
 	}
-	target, ok, err := r.target(stream, revision)
+	target, ok, err := n.target(stream, uint64(revision))
 	if err != nil || !ok {
 		return resolved{link: found}, err
 	}
@@ -24,13 +32,13 @@ func (r *reader) resolve(found *record) (resolved, error) {
 }
 
 // target is the event that a link leads to, if it can be seen.
-func (r *reader) target(stream string, revision int64) (target record, ok bool, err error) {
-	within := r.tail.end()
-	v, err := r.store.view(stream, within, ticks(r.now()))
+func (n *Node) target(stream string, revision uint64) (target record, ok bool, err error) {
+	within := n.tail.end()
+	v, err := n.view(stream, within)
 	if err != nil || v.tombstoned() || v.meta.softDeleted() {
 		return record{}, false, err
 	}
-	target, ok, err = r.store.find(stream, uint64(revision), within)
+	target, ok, err = n.find(stream, revision, within)
 	return target, ok && !v.hides(&target), err
 }
 

@@ -17,14 +17,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"sync"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/uuid"
 	dto "github.com/prometheus/client_model/go"
-	"google.golang.org/grpc"
 )
 
 // Options say where a node keeps its log.
@@ -41,15 +39,18 @@ type Options struct {
 type Node struct {
 	logger   *slog.Logger
 	now      func() time.Time
+	fs       vfs.FS
 	store    *store
 	tail     *tail
 	room     *room
 	writer   *writer
 	instance uuid.UUID
 
-	grpc  *grpc.Server // connections that begin with a gRPC call
-	mixed *grpc.Server // gRPC calls on connections that began with another request
-	http  *http.Server
+	whole, readOnly *front
+
+	batchCalls chan struct{} // calls of BatchAppend that go on
+	categories *categories
+	groups     *groups // of persistent subscriptions
 
 	maintenance sync.Mutex // held by what scavenges or backs up
 
@@ -79,9 +80,12 @@ func Open(o Options) (*Node, error) {
 	n := &Node{
 		logger:   o.Logger,
 		now:      o.Now,
+		fs:       o.FS,
 		instance: uuid.New(),
 		closing:  make(chan struct{}),
 		failed:   make(chan struct{}),
+
+		batchCalls: make(chan struct{}, batchCalls),
 	}
 	var err error
 	if n.store, err = openStore(o.Dir, o.FS, o.Logger, n.fail); err != nil {
@@ -105,8 +109,8 @@ func (n *Node) start() error {
 	n.tail = newTail(end.position)
 	n.room = newRoom(n.failed, n.closing)
 	n.writer = newWriter(n.store, n.tail, end, known, n.now, n.fail, n.failed)
-	n.grpc, n.mixed = n.newServer(), n.newServer()
-	n.http = n.newHTTP()
+	n.categories, n.groups = newCategories(n), &groups{Node: n}
+	n.whole, n.readOnly = n.newFront(false), n.newFront(true)
 	return nil
 }
 
@@ -134,15 +138,21 @@ func (n *Node) Ready() error {
 // Serve answers clients on a listener, gRPC and HTTP alike, until Close; then
 // it returns nil. It returns the cause when the log fails. It closes the
 // listener. It may be called for several listeners.
-func (n *Node) Serve(l net.Listener) error {
+func (n *Node) Serve(l net.Listener) error { return n.serve(l, n.whole) }
+
+// ServeReadOnly is Serve for clients that read and subscribe, with persistent
+// subscriptions too, and may not append or delete.
+func (n *Node) ServeReadOnly(l net.Listener) error { return n.serve(l, n.readOnly) }
+
+func (n *Node) serve(l net.Listener, f *front) error {
 	if !n.enter() {
 		return l.Close()
 	}
 	defer n.serving.Done()
 	grpcLine, httpLine := newLine(l.Addr()), newLine(l.Addr())
 	var servers sync.WaitGroup
-	servers.Go(func() { _ = n.grpc.Serve(grpcLine) })
-	servers.Go(func() { _ = n.http.Serve(httpLine) })
+	servers.Go(func() { _ = f.grpc.Serve(grpcLine) })
+	servers.Go(func() { _ = f.http.Serve(httpLine) })
 	defer servers.Wait()
 	defer grpcLine.end()
 	defer httpLine.end()
@@ -197,15 +207,11 @@ func (n *Node) close() error {
 	n.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
 	defer cancel()
-	stop := context.AfterFunc(ctx, n.grpc.Stop)
-	n.grpc.GracefulStop()
-	stop()
-	httpErr := n.http.Shutdown(ctx)
-	if httpErr != nil {
-		httpErr = n.http.Close()
-	}
-	n.mixed.Stop()
+	httpErr := errors.Join(n.whole.close(ctx), n.readOnly.close(ctx))
 	n.serving.Wait()
+	if err := n.categories.close(); err != nil {
+		n.logger.Warn("the index of categories", "error", err) // it is begun anew then
+	}
 	n.writer.stop()
 	select {
 	case <-n.quiet():

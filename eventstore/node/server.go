@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/gossip"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/serverfeatures"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
@@ -37,7 +38,7 @@ const (
 	workers      = 64
 )
 
-func (n *Node) newServer() *grpc.Server {
+func (n *Node) newServer(readOnly bool) *grpc.Server {
 	s := grpc.NewServer(
 		grpc.ForceServerCodecV2(newCodec()),
 		grpc.MaxRecvMsgSize(receiveStreams),
@@ -50,9 +51,10 @@ func (n *Node) newServer() *grpc.Server {
 		grpc.NumStreamWorkers(workers),
 		grpc.WaitForHandlers(true),
 	)
-	api.RegisterStreamsServer(s, streams{Node: n})
+	api.RegisterStreamsServer(s, streams{Node: n, readOnly: readOnly})
 	serverfeatures.RegisterServerFeaturesServer(s, features{Node: n})
 	gossip.RegisterGossipServer(s, members{Node: n})
+	persistent.RegisterPersistentSubscriptionsServer(s, persistentSubscriptions{Node: n})
 	return s
 }
 
@@ -82,9 +84,16 @@ func (f features) GetSupportedMethods(context.Context, *shared.Empty) (*serverfe
 	}
 	streams := api.Streams_ServiceDesc.ServiceName
 	add(streams, "append")
+	add(streams, "batchappend", "deadline_duration")
 	add(streams, "delete")
 	add(streams, "read", "position", "events")
 	add(streams, "tombstone")
+	for _, m := range persistent.PersistentSubscriptions_ServiceDesc.Methods {
+		add(persistent.PersistentSubscriptions_ServiceDesc.ServiceName, strings.ToLower(m.MethodName), "stream", "all")
+	}
+	for _, m := range persistent.PersistentSubscriptions_ServiceDesc.Streams {
+		add(persistent.PersistentSubscriptions_ServiceDesc.ServiceName, strings.ToLower(m.StreamName), "stream", "all")
+	}
 	add(gossip.Gossip_ServiceDesc.ServiceName, "read")
 	add(serverfeatures.ServerFeatures_ServiceDesc.ServiceName, "getsupportedmethods")
 	return methods, nil

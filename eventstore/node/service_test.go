@@ -12,7 +12,7 @@ import (
 
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/gossip"
-	"github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/projections"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/serverfeatures"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/google/uuid"
@@ -38,7 +38,10 @@ func TestSupportedMethods(t *testing.T) {
 	}
 	require.Equal(t, []string{"position", "events"}, got["event_store.client.streams.streams/read"])
 	require.Contains(t, got, "event_store.client.streams.streams/append")
-	require.NotContains(t, got, "event_store.client.streams.streams/batchappend", "what is not there is left out")
+	for _, m := range []string{"create", "update", "delete", "read", "getinfo", "replayparked", "list", "restartsubsystem"} {
+		require.Equal(t, []string{"stream", "all"}, got["event_store.client.persistent_subscriptions.persistentsubscriptions/"+m], m)
+	}
+	require.Equal(t, []string{"deadline_duration"}, got["event_store.client.streams.streams/batchappend"])
 }
 
 // Row: Services, "Gossip/Read".
@@ -70,16 +73,9 @@ func TestWhatIsNotThereIsUnimplemented(t *testing.T) {
 		require.Equal(t, codes.Unimplemented, status.Code(err))
 		require.Empty(t, header)
 	}
-	t.Run("batch append", func(t *testing.T) {
-		call, err := f.streams.BatchAppend(f.ctx)
-		require.NoError(t, err)
-		_, err = call.Recv()
-		header, _ := call.Header()
-		trailersOnly(t, err, header)
-	})
-	t.Run("persistent subscriptions", func(t *testing.T) {
+	t.Run("projections", func(t *testing.T) {
 		var header metadata.MD
-		_, err := persistent.NewPersistentSubscriptionsClient(f.conn).Create(f.ctx, &persistent.CreateReq{}, grpc.Header(&header))
+		_, err := projections.NewProjectionsClient(f.conn).Create(f.ctx, &projections.CreateReq{}, grpc.Header(&header))
 		trailersOnly(t, err, header)
 	})
 	t.Run("a method that never was", func(t *testing.T) {

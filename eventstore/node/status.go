@@ -48,6 +48,10 @@ func refuseMissingMetadata() error {
 		exception("missing-required-metadata-property", "required-metadata-properties", metaType+","+metaContentType)}
 }
 
+func refuseAccess() error {
+	return &refusal{codes.PermissionDenied, "Access Denied", exception("access-denied")}
+}
+
 func exception(name string, pairs ...string) metadata.MD {
 	md := metadata.Pairs("exception", name)
 	for i := 0; i < len(pairs); i += 2 {

@@ -8,8 +8,8 @@ import (
 // catches up anew.
 const fallBehind = 4096
 
-// await waits until a watcher is woken, or the subscription ends.
-func (r *reader) await(w *watcher) error {
+// awaitNews waits until a watcher is woken, or the subscription ends.
+func (r *reader) awaitNews(w *watcher) error {
 	select {
 	case <-w.wake:
 		return nil
@@ -23,7 +23,7 @@ func (r *reader) await(w *watcher) error {
 // subscribeStream sends a stream's events, stored and then new, until the
 // caller leaves or the stream is tombstoned.
 func (r *reader) subscribeStream() error {
-	w, stop := r.tail.watch(r.stream)
+	w, stop := r.watch(r.stream)
 	defer stop()
 	v, err := r.look()
 	if err != nil {
@@ -40,7 +40,7 @@ func (r *reader) subscribeStream() error {
 		if next, err = r.follow(v, next, &live); err != nil {
 			return err
 		}
-		if err = r.await(w); err != nil {
+		if err = r.awaitNews(w); err != nil {
 			return err
 		}
 		if v, err = r.look(); err != nil {
@@ -52,7 +52,10 @@ func (r *reader) subscribeStream() error {
 // look views the stream as it is now.
 func (r *reader) look() (view, error) {
 	r.within = r.tail.end()
-	return r.store.view(r.stream, r.within, ticks(r.now()))
+	if err := r.await(r.call.Context(), r.stream, r.within); err != nil {
+		return view{}, err
+	}
+	return r.view(r.stream, r.within)
 }
 
 // firstAfter is the first revision that the subscriber does not have.
@@ -76,7 +79,7 @@ func (r *reader) follow(v view, next uint64, live *bool) (uint64, error) {
 		return 0, err
 	}
 	for from, end := next, v.last < 0; !end; {
-		p, err := r.store.forwards(r.stream, v, from, r.within, pageRecords)
+		p, err := r.eventsUp(r.stream, v, from, r.within, pageRecords)
 		if err == nil {
 			err = r.sendEvents(p.records)
 		}
@@ -123,7 +126,7 @@ func (r *reader) subscribeAll() error {
 		if err := c.catchUp(); err != nil {
 			return err
 		}
-		if err := r.await(w); err != nil {
+		if err := r.awaitNews(w); err != nil {
 			return err
 		}
 	}

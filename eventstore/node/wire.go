@@ -35,6 +35,8 @@ const (
 	fieldEventLink   = 2
 	fieldEventCommit = 3
 
+	fieldEventRetries = 5 // of a persistent subscription's
+
 	fieldRecordedID       = 1
 	fieldRecordedStream   = 2
 	fieldRecordedRevision = 3
@@ -63,10 +65,22 @@ func (r resolved) original() *record {
 	return r.event
 }
 
-// appendReadEvent encodes a ReadResp that holds an event.
+// appendReadEvent encodes a ReadResp that holds an event, for a read or an
+// ordinary subscription.
 func appendReadEvent(buf []byte, r resolved, textIDs bool) []byte {
+	return appendEvent(buf, r, textIDs, nil)
+}
+
+// appendRetriedEvent is the same for a persistent subscription, whose messages
+// have all of that in the same places, and the number of retries.
+func appendRetriedEvent(buf []byte, r resolved, textIDs bool, retries int32) []byte {
+	return appendEvent(buf, r, textIDs, appendVarint(nil, fieldEventRetries, uint64(retries)))
+}
+
+// appendEvent encodes an event with some more fields behind it.
+func appendEvent(buf []byte, r resolved, textIDs bool, more []byte) []byte {
 	position := r.original().position
-	size := protowire.SizeTag(fieldEventCommit) + protowire.SizeVarint(position)
+	size := len(more) + protowire.SizeTag(fieldEventCommit) + protowire.SizeVarint(position)
 	sizes := [2]int{}
 	for i, rec := range [2]*record{r.event, r.link} {
 		if rec != nil {
@@ -81,7 +95,7 @@ func appendReadEvent(buf []byte, r resolved, textIDs bool) []byte {
 	if r.link != nil {
 		buf = appendRecorded(appendHeader(buf, fieldEventLink, sizes[1]), r.link, textIDs)
 	}
-	return appendVarint(buf, fieldEventCommit, position)
+	return append(appendVarint(buf, fieldEventCommit, position), more...)
 }
 
 const (

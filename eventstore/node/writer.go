@@ -95,14 +95,27 @@ func newWriter(s *store, t *tail, end logEnd, known []record, now func() time.Ti
 }
 
 // submit has a request decided and waits for the outcome to be durable. When
-// ctx ends first the outcome is unknown. The request's seat is the writer's to
-// leave.
+// ctx ends first the outcome is unknown.
 func (w *writer) submit(ctx context.Context, r *request) (outcome, error) {
+	if err := w.begin(r); err != nil {
+		return outcome{}, err
+	}
+	return w.await(ctx, r)
+}
+
+// begin puts a request behind those that were begun before. Its seat is the
+// writer's to leave.
+func (w *writer) begin(r *request) error {
 	r.done = make(chan outcome, 1)
 	if !w.enqueue(r) {
 		r.seat.leave()
-		return outcome{}, errClosed
+		return errClosed
 	}
+	return nil
+}
+
+// await waits for the outcome of a request that was begun.
+func (w *writer) await(ctx context.Context, r *request) (outcome, error) {
 	select {
 	case out := <-r.done:
 		return out, out.err

@@ -1,0 +1,208 @@
+package node
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// sender is a call of BatchAppend.
+type sender struct {
+	*fixture
+	call api.Streams_BatchAppendClient
+}
+
+func (f *fixture) batches() *sender {
+	f.t.Helper()
+	call, err := f.streams.BatchAppend(f.ctx)
+	require.NoError(f.t, err)
+	return &sender{f, call}
+}
+
+func batchOptions(stream string, expected int64) *api.BatchAppendReq_Options {
+	o := &api.BatchAppendReq_Options{StreamIdentifier: named(stream)}
+	switch expected {
+	case expectAny:
+		o.ExpectedStreamPosition = &api.BatchAppendReq_Options_Any{Any: &emptypb.Empty{}}
+	case expectNoStream:
+		o.ExpectedStreamPosition = &api.BatchAppendReq_Options_NoStream{NoStream: &emptypb.Empty{}}
+	case expectExists:
+		o.ExpectedStreamPosition = &api.BatchAppendReq_Options_StreamExists{StreamExists: &emptypb.Empty{}}
+	default:
+		o.ExpectedStreamPosition = &api.BatchAppendReq_Options_StreamPosition{StreamPosition: uint64(expected)}
+	}
+	return o
+}
+
+func batchEvents(events []*api.AppendReq_ProposedMessage) []*api.BatchAppendReq_ProposedMessage {
+	all := make([]*api.BatchAppendReq_ProposedMessage, len(events))
+	for i, e := range events {
+		all[i] = &api.BatchAppendReq_ProposedMessage{Id: e.Id, Metadata: e.Metadata, Data: e.Data, CustomMetadata: e.CustomMetadata}
+	}
+	return all
+}
+
+func (s *sender) send(id uuid.UUID, o *api.BatchAppendReq_Options, final bool, events ...*api.AppendReq_ProposedMessage) {
+	s.t.Helper()
+	require.NoError(s.t, s.call.Send(&api.BatchAppendReq{
+		CorrelationId: structured(id), Options: o, ProposedMessages: batchEvents(events), IsFinal: final,
+	}))
+}
+
+func (s *sender) receive() *api.BatchAppendResp {
+	s.t.Helper()
+	m, err := s.call.Recv()
+	require.NoError(s.t, err)
+	return m
+}
+
+// one sends an append and returns its answer.
+func (s *sender) one(o *api.BatchAppendReq_Options, events ...*api.AppendReq_ProposedMessage) *api.BatchAppendResp {
+	s.t.Helper()
+	id := uuid.New()
+	s.send(id, o, true, events...)
+	m := s.receive()
+	require.True(s.t, proto.Equal(structured(id), m.GetCorrelationId()))
+	return m
+}
+
+// refusedWith demands an error of a code, and returns its detail.
+func refusedWith[M proto.Message](t *testing.T, m *api.BatchAppendResp, code codes.Code, kind string) M {
+	t.Helper()
+	require.Equal(t, code, codes.Code(m.GetError().GetCode()), m)
+	details := m.GetError().GetDetails()
+	require.Len(t, details, 1)
+	require.Equal(t, "type.googleapis.com/event_store.client."+kind, details[0].GetTypeUrl())
+	detail, err := details[0].UnmarshalNew()
+	require.NoError(t, err)
+	return detail.(M)
+}
+
+// Row: "Batch append: the same versions and idempotence. Errors are per message
+// and the call goes on".
+func TestBatchAppend(t *testing.T) {
+	f := serve(t)
+	s := f.batches()
+	events := fresh(3)
+
+	stored := s.one(batchOptions("s", expectNoStream), events...)
+	require.Equal(t, uint64(2), stored.GetSuccess().GetCurrentRevision())
+	require.Equal(t, "s", string(stored.GetStreamIdentifier().GetStreamName()))
+	require.NotNil(t, stored.GetNoStream())
+	position := stored.GetSuccess().GetPosition()
+	require.NotZero(t, position.GetCommitPosition())
+	require.Equal(t, position.GetCommitPosition(), position.GetPreparePosition())
+
+	again := s.one(batchOptions("s", expectNoStream), events...)
+	require.True(t, proto.Equal(stored.GetSuccess(), again.GetSuccess()), "a retry is answered as the original")
+	require.Equal(t, uint64(4), s.one(batchOptions("s", 2), fresh(2)...).GetSuccess().GetCurrentRevision())
+	require.Equal(t, uint64(5), s.one(batchOptions("s", expectAny), fresh(1)...).GetSuccess().GetCurrentRevision())
+	require.Equal(t, uint64(6), s.one(batchOptions("s", expectExists), fresh(1)...).GetSuccess().GetCurrentRevision())
+	empty := s.one(batchOptions("nothing", expectNoStream)).GetSuccess()
+	require.NotNil(t, empty.GetNoStream())
+	require.NotNil(t, empty.GetNoPosition())
+
+	wrong := refusedWith[*shared.WrongExpectedVersion](t, s.one(batchOptions("s", 3), fresh(1)...), codes.AlreadyExists, "WrongExpectedVersion")
+	require.Equal(t, uint64(6), wrong.GetCurrentStreamRevision())
+	require.Equal(t, uint64(3), wrong.GetExpectedStreamPosition())
+	wrong = refusedWith[*shared.WrongExpectedVersion](t, s.one(batchOptions("other", expectExists), fresh(1)...), codes.AlreadyExists, "WrongExpectedVersion")
+	require.NotNil(t, wrong.GetCurrentNoStream())
+	require.NotNil(t, wrong.GetExpectedStreamExists())
+
+	_, err := f.streams.Tombstone(f.ctx, &api.TombstoneReq{Options: &api.TombstoneReq_Options{
+		StreamIdentifier: named("gone"), ExpectedStreamRevision: &api.TombstoneReq_Options_Any{Any: &shared.Empty{}},
+	}})
+	require.NoError(t, err)
+	deleted := refusedWith[*shared.StreamDeleted](t, s.one(batchOptions("gone", expectAny), fresh(1)...), codes.NotFound, "StreamDeleted")
+	require.Equal(t, "gone", string(deleted.GetStreamIdentifier().GetStreamName()))
+	require.Equal(t, uint64(7), s.one(batchOptions("s", 6), fresh(1)...).GetSuccess().GetCurrentRevision(), "the call has gone on")
+}
+
+func TestBatchAppendRefuses(t *testing.T) {
+	f := serve(t)
+	s := f.batches()
+	large := wireEvent("Large", uuid.New(), strings.Repeat("x", maxAppend/2))
+	another := wireEvent("Large", uuid.New(), strings.Repeat("x", maxAppend/2))
+	untyped := wireEvent("", uuid.New(), "{}")
+	bad := func(m *api.BatchAppendResp, why string) {
+		t.Helper()
+		require.Contains(t, refusedWith[*shared.BadRequest](t, m, codes.InvalidArgument, "BadRequest").GetMessage(), why)
+	}
+	late := batchOptions("s", expectAny)
+	late.DeadlineOption = &api.BatchAppendReq_Options_Deadline{Deadline: durationpb.New(-time.Second)}
+	past := batchOptions("s", expectAny)
+	past.DeadlineOption = &api.BatchAppendReq_Options_Deadline_21_10_0{Deadline_21_10_0: timestamppb.New(time.Now().Add(-time.Hour))}
+
+	exceeded := refusedWith[*shared.MaximumAppendSizeExceeded](t, s.one(batchOptions("s", expectAny), large, another), codes.InvalidArgument, "MaximumAppendSizeExceeded")
+	require.Equal(t, uint32(maxAppend), exceeded.GetMaxAppendSize())
+	bad(s.one(batchOptions("s", expectAny), untyped), "type is empty")
+	bad(s.one(nil, fresh(1)...), "begins with its options")
+	bad(s.one(batchOptions("", expectAny), fresh(1)...), "name is empty")
+	bad(s.one(&api.BatchAppendReq_Options{StreamIdentifier: named("s")}, fresh(1)...), "expected revision")
+	refusedWith[*shared.Timeout](t, s.one(late, fresh(1)...), codes.DeadlineExceeded, "Timeout")
+	refusedWith[*shared.Timeout](t, s.one(past, fresh(1)...), codes.DeadlineExceeded, "Timeout")
+	require.NoError(t, s.call.Send(&api.BatchAppendReq{Options: batchOptions("s", expectAny), IsFinal: true}))
+	bad(s.receive(), "correlation id")
+	require.Equal(t, uint64(0), s.one(batchOptions("s", expectNoStream), fresh(1)...).GetSuccess().GetCurrentRevision(), "nothing of all that was stored")
+}
+
+// Appends may be sent in parts, mixed with others; they are decided in the
+// order in which they end. After a half close every pending answer comes.
+func TestBatchAppendInParts(t *testing.T) {
+	f := serve(t)
+	s := f.batches()
+	a, b := uuid.New(), uuid.New()
+	s.send(a, batchOptions("s", expectAny), false, fresh(1)...)
+	s.send(b, batchOptions("s", expectNoStream), false, fresh(2)...)
+	s.send(a, nil, false, fresh(1)...)
+	s.send(b, nil, true)
+	s.send(a, nil, true, fresh(1)...)
+	const more = 50
+	for range more {
+		s.send(uuid.New(), batchOptions("s", expectAny), true, fresh(1)...)
+	}
+	s.send(uuid.New(), batchOptions("s", expectAny), false, fresh(1)...) // never ended
+	require.NoError(t, s.call.CloseSend())
+	revisions := map[uint64]bool{}
+	for {
+		m, err := s.call.Recv()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		revisions[m.GetSuccess().GetCurrentRevision()] = true
+	}
+	require.Len(t, revisions, 2+more)
+	require.True(t, revisions[1] && revisions[4] && revisions[4+more])
+}
+
+// What a call has begun and not ended is bounded.
+func TestBatchAppendIsBounded(t *testing.T) {
+	f := serve(t)
+	s := f.batches()
+	half := strings.Repeat("x", maxAppend/2)
+	for range batchesBytes/(maxAppend/2) + 2 {
+		if s.call.Send(&api.BatchAppendReq{
+			CorrelationId: structured(uuid.New()), Options: batchOptions("s", expectAny),
+			ProposedMessages: batchEvents([]*api.AppendReq_ProposedMessage{wireEvent("Large", uuid.New(), half)}),
+		}) != nil {
+			break
+		}
+	}
+	_, err := s.call.Recv()
+	require.Equal(t, codes.ResourceExhausted, status.Code(err))
+	require.Equal(t, uint64(0), f.batches().one(batchOptions("s", expectNoStream), fresh(1)...).GetSuccess().GetCurrentRevision())
+}

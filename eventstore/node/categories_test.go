@@ -1,0 +1,161 @@
+package node
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+)
+
+// links are what a stream of links holds.
+func (f *fixture) links(stream string, asked ...asking) []string {
+	f.t.Helper()
+	links := []string{}
+	for _, e := range f.events(append([]asking{ofStream(stream)}, asked...)...) {
+		require.Equal(f.t, typeLink, e.GetEvent().GetMetadata()[metaType])
+		require.Equal(f.t, contentBinary, e.GetEvent().GetMetadata()[metaContentType])
+		links = append(links, string(e.GetEvent().GetData()))
+	}
+	return links
+}
+
+// Row: Categories.
+func TestCategories(t *testing.T) {
+	f := serve(t)
+	of := func(kind string) *api.AppendReq_ProposedMessage { return wireEvent(kind, uuid.New(), "{}") }
+	f.must("x-1", expectAny, of("A"), of("B"))
+	f.must("x-2-3", expectAny, of("A"))
+	f.must("plain", expectAny, of("A"))
+	f.must("-none", expectAny, of("C"))
+	f.must("$x-1", expectAny, of("A"))
+	f.setMeta("x-1", `{"$maxCount":9}`)
+	f.must("x-l", expectAny, of(typeLink))
+
+	require.Equal(t, []string{"0@x-1", "1@x-1", "0@x-2-3", "{}"}, f.links("$ce-x"))
+	require.Equal(t, []string{"0@x-1", "0@x-2-3", "0@plain"}, f.links("$et-A"))
+	require.Equal(t, []string{"0@-none"}, f.links("$et-C"))
+	require.NotNil(t, f.read(ofStream("$ce-")).messages[0].GetStreamNotFound())
+	require.NotNil(t, f.read(ofStream("$ce-plain")).messages[0].GetStreamNotFound())
+
+	require.Equal(t, []string{"0@x-2-3", "1@x-1"}, f.links("$ce-x", fromRevision(2), down, counting(2)))
+	require.Equal(t, []string{"1@x-1", "0@x-2-3"}, f.links("$ce-x", fromRevision(1), counting(2)))
+	a := f.read(ofStream("$ce-x"), compatible)
+	require.EqualValues(t, 3, a.messages[len(a.messages)-1].GetLastStreamPosition())
+	resolved := f.events(ofStream("$ce-x"), resolving)[2]
+	require.Equal(t, "x-2-3", string(resolved.GetEvent().GetStreamIdentifier().GetStreamName()))
+	require.EqualValues(t, 2, resolved.GetLink().GetStreamRevision())
+	again := f.events(ofStream("$ce-x"), resolving)[2]
+	require.Equal(t, resolved.GetLink().GetId().String(), again.GetLink().GetId().String())
+
+	f.delete("x-2-3", expectAny)
+	f.tombstone("x-1", expectAny)
+	deletes := []string{"0@$$x-2-3", fmt.Sprintf("%d@x-1", int64(math.MaxInt64))}
+	require.Equal(t, deletes, f.links("$ce-x", fromRevision(4)))
+	require.Equal(t, deletes, f.links("$et-"+typeDeleted))
+	for _, e := range f.events(ofAll) {
+		require.NotContains(t, string(e.GetEvent().GetStreamIdentifier().GetStreamName()), "$ce-")
+	}
+}
+
+// A stream of links has metadata of its own, and is written by nobody.
+func TestCategoriesAreTheNodesOwn(t *testing.T) {
+	f := serve(t)
+	for range 4 {
+		f.must("x-1", expectAny, fresh(1)...)
+	}
+	f.setMeta("$ce-x", `{"$maxCount":2}`)
+	require.Equal(t, []string{"2@x-1", "3@x-1"}, f.links("$ce-x"))
+	for _, refused := range []reply{f.append("$ce-x", expectAny, fresh(1)...), f.delete("$et-A", expectAny), f.tombstone("$ce-x", expectAny)} {
+		require.Equal(t, codes.PermissionDenied, refused.code)
+		require.Equal(t, []string{"access-denied"}, refused.trailers.Get("exception"))
+	}
+}
+
+// Row: "readable and subscribable", with one's own writes; through the
+// official client, with a persistent subscription too.
+func TestCategorySubscriptions(t *testing.T) {
+	f := serve(t)
+	f.must("x-1", expectAny, fresh(1)...)
+	s := f.subscribe(ofStream("$ce-x"), resolving).confirmed()
+	require.Equal(t, "x-1", string(s.event().GetStreamIdentifier().GetStreamName()))
+	s.caughtUp()
+	f.must("y-1", expectAny, fresh(1)...)
+	f.must("x-2", expectAny, fresh(1)...)
+	require.Equal(t, "x-2", string(s.event().GetStreamIdentifier().GetStreamName()))
+
+	team := f.team("$ce-x", settings(checkpointing, func(s *esdb.PersistentSubscriptionSettings) { s.ResolveLinkTos = true }))
+	w := team.join(3)
+	require.Equal(t, "x-1", w.next(0).Event.StreamID)
+	second := w.next(0)
+	require.Equal(t, "x-2", second.Event.StreamID)
+	require.Equal(t, "$ce-x", second.Link.StreamID)
+	w.nack(esdb.NackActionPark, second)
+	require.Equal(t, "0@x-2", string(team.until(team.parked(), 1).Data))
+	f.must("x-3", expectAny, fresh(1)...)
+	require.EqualValues(t, 2, w.next(0).Link.EventNumber)
+	require.EqualValues(t, 2, *team.info().Stats.LastKnownEventRevision)
+}
+
+// The index is kept over restarts, caught up where it is behind, and begun anew
+// where it is another log's or damaged; without being asked for it is not there.
+func TestCategoriesIndex(t *testing.T) {
+	fs := vfs.NewMem()
+	run := func(name string, do func(f *fixture)) {
+		t.Run(name, func(t *testing.T) { do(serve(t, Options{FS: fs})) })
+	}
+	path := fs.PathJoin("log", categoriesFolder)
+	run("not asked for", func(f *fixture) {
+		f.must("x-1", expectAny, fresh(1200)...) // of several pages
+		_, err := fs.Stat(path)
+		require.Error(f.t, err)
+	})
+	run("made", func(f *fixture) { require.Len(f.t, f.links("$ce-x"), 1200) })
+	run("written without being asked", func(f *fixture) { f.must("x-2", expectAny, fresh(1)...) })
+	run("caught up", func(f *fixture) {
+		links := f.links("$ce-x")
+		require.Len(f.t, links, 1201)
+		require.Equal(f.t, "0@x-2", links[1200])
+	})
+	other := vfs.NewMem()
+	t.Run("another log's", func(t *testing.T) {
+		ok, err := vfs.Clone(fs, other, path, path)
+		require.NoError(t, err)
+		require.True(t, ok)
+		f := serve(t, Options{FS: other})
+		f.must("x-7", expectAny, fresh(1)...)
+		require.Equal(t, []string{"0@x-7"}, f.links("$ce-x"))
+	})
+	t.Run("damaged", func(t *testing.T) {
+		names, err := fs.List(path)
+		require.NoError(t, err)
+		for _, name := range names {
+			if strings.HasPrefix(name, "MANIFEST-") {
+				require.NoError(t, writeFile(fs, fs.PathJoin(path, name), "no manifest"))
+			}
+		}
+		require.Len(t, serve(t, Options{FS: fs}).links("$ce-x"), 1201)
+	})
+	found, err := Check(t.Context(), "log", fs, nil)
+	require.NoError(t, err)
+	require.Zero(t, found.Damages, found.Named)
+}
+
+// A link to what was scavenged is gone; the others keep their revisions.
+func TestCategoriesAfterAScavenge(t *testing.T) {
+	f := serve(t)
+	f.must("x-1", expectAny, fresh(2)...)
+	f.must("x-2", expectAny, fresh(1)...)
+	require.Len(t, f.links("$ce-x"), 3)
+	f.tombstone("x-1", expectAny)
+	_, err := f.node.Scavenge(f.ctx, nil)
+	require.NoError(t, err)
+	require.Equal(t, []string{"0@x-2", fmt.Sprintf("%d@x-1", int64(math.MaxInt64))}, f.links("$ce-x"))
+	require.Equal(t, []uint64{2, 3}, f.revisions(ofStream("$ce-x")))
+}

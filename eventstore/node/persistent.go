@@ -1,0 +1,249 @@
+package node
+
+import (
+	"context"
+	"math"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+)
+
+// persistentSubscriptions is the PersistentSubscriptions service.
+type persistentSubscriptions struct {
+	persistent.UnimplementedPersistentSubscriptionsServer
+	*Node
+}
+
+// unary ends a call that has one answer.
+func unary[M any](ctx context.Context, n *Node, m *M, err error) (*M, error) {
+	if err != nil {
+		return nil, n.answerUnary(ctx, err)
+	}
+	return m, nil
+}
+
+func (p persistentSubscriptions) Create(ctx context.Context, m *persistent.CreateReq) (*persistent.CreateResp, error) {
+	err := p.Ready()
+	if err == nil {
+		err = p.create(ctx, m.GetOptions())
+	}
+	return unary(ctx, p.Node, &persistent.CreateResp{}, err)
+}
+
+func (p persistentSubscriptions) create(ctx context.Context, o *persistent.CreateReq_Options) (err error) {
+	strategy := o.GetSettings().GetConsumerStrategy()
+	if strategy == "" {
+		strategy = o.GetSettings().GetNamedConsumerStrategy().String()
+	}
+	c := groupConfig{Group: o.GetGroupName()}
+	if c.groupSettings, err = newSettings(o.GetSettings(), strategy); err != nil {
+		return err
+	}
+	var from start
+	switch source := o.GetStreamOption().(type) {
+	case *persistent.CreateReq_Options_Stream:
+		c.Stream, err = streamName(source.Stream.GetStreamIdentifier())
+		from = revisionStart(source.Stream)
+	case *persistent.CreateReq_Options_All:
+		c.Stream, from = sourceAll, positionStart(source.All, source.All.GetPosition())
+		if f := source.All.GetFilter(); f != nil {
+			c.Filter, err = newGroupFilter(f)
+		}
+	default: // as clients before 21.10 have it
+		c.Stream, err = streamName(o.GetStreamIdentifier())
+		from = exactStart(o.GetSettings().GetRevision(), 0)
+	}
+	if err == nil {
+		err = p.begin(ctx, &c, from)
+	}
+	if err != nil {
+		return err
+	}
+	return p.groups.create(c)
+}
+
+func (p persistentSubscriptions) Update(ctx context.Context, m *persistent.UpdateReq) (*persistent.UpdateResp, error) {
+	err := p.Ready()
+	if err == nil {
+		err = p.update(ctx, m.GetOptions())
+	}
+	return unary(ctx, p.Node, &persistent.UpdateResp{}, err)
+}
+
+func (p persistentSubscriptions) update(ctx context.Context, o *persistent.UpdateReq_Options) (err error) {
+	c := groupConfig{Group: o.GetGroupName()}
+	if c.groupSettings, err = newSettings(o.GetSettings(), o.GetSettings().GetNamedConsumerStrategy().String()); err != nil {
+		return err
+	}
+	var from start
+	switch source := o.GetStreamOption().(type) {
+	case *persistent.UpdateReq_Options_Stream:
+		c.Stream, err = streamName(source.Stream.GetStreamIdentifier())
+		from = revisionStart(source.Stream)
+	case *persistent.UpdateReq_Options_All:
+		c.Stream, from = sourceAll, positionStart(source.All, source.All.GetPosition())
+	default:
+		c.Stream, err = streamName(o.GetStreamIdentifier())
+		from = exactStart(o.GetSettings().GetRevision(), 0)
+	}
+	if err == nil {
+		_, err = p.groups.find(c.Stream, c.Group)
+	}
+	if err == nil {
+		err = p.begin(ctx, &c, from)
+	}
+	if err != nil {
+		return err
+	}
+	return p.groups.update(c)
+}
+
+// ends are how both kinds of request name the ends.
+type ends interface {
+	GetStart() *shared.Empty
+	GetEnd() *shared.Empty
+}
+
+func revisionStart(o interface {
+	ends
+	GetRevision() uint64
+}) start {
+	switch {
+	case o.GetStart() != nil:
+		return start{kind: fromStart}
+	case o.GetEnd() != nil:
+		return start{kind: fromEnd}
+	}
+	return exactStart(o.GetRevision(), 0)
+}
+
+func positionStart(o ends, at interface{ GetCommitPosition() uint64 }) start {
+	switch {
+	case o.GetStart() != nil:
+		return start{kind: fromStart}
+	case o.GetEnd() != nil:
+		return start{kind: fromEnd}
+	}
+	return exactStart(at.GetCommitPosition(), 0)
+}
+
+// begin fixes where a group begins: the end is where the source ends now.
+func (p persistentSubscriptions) begin(ctx context.Context, c *groupConfig, from start) error {
+	if err := groupName(c.Stream, c.Group); err != nil {
+		return err
+	}
+	if from.kind == fromExactly && from.at > math.MaxInt64 {
+		return invalid("nothing begins at %d", from.at)
+	}
+	c.StartPosition, c.From = startText(from, c.all()), from.at
+	end := p.tail.end()
+	switch {
+	case c.all() && from.kind == fromEnd:
+		c.From = end + 1
+	case c.all() && from.at > end:
+		return refuseSettings(c.Stream, c.Group, "the start is beyond the end of the log")
+	case from.kind == fromEnd:
+		if err := p.await(ctx, c.Stream, end); err != nil {
+			return err
+		}
+		v, err := p.view(c.Stream, end)
+		if err != nil {
+			return err
+		}
+		if !v.tombstoned() {
+			c.From = uint64(v.last + 1)
+		}
+	}
+	return c.check()
+}
+
+// sourceName is the stream that a request names.
+func sourceName(id *shared.StreamIdentifier, all *shared.Empty) (string, error) {
+	if all != nil {
+		return sourceAll, nil
+	}
+	return streamName(id)
+}
+
+func (p persistentSubscriptions) Delete(ctx context.Context, m *persistent.DeleteReq) (*persistent.DeleteResp, error) {
+	stream, err := sourceName(m.GetOptions().GetStreamIdentifier(), m.GetOptions().GetAll())
+	if err == nil {
+		err = p.Ready()
+	}
+	if err == nil {
+		err = p.groups.remove(ctx, stream, m.GetOptions().GetGroupName())
+	}
+	return unary(ctx, p.Node, &persistent.DeleteResp{}, err)
+}
+
+func (p persistentSubscriptions) GetInfo(ctx context.Context, m *persistent.GetInfoReq) (*persistent.GetInfoResp, error) {
+	resp := &persistent.GetInfoResp{}
+	g, err := p.group(m.GetOptions().GetStreamIdentifier(), m.GetOptions().GetAll(), m.GetOptions().GetGroupName())
+	if err == nil {
+		resp.SubscriptionInfo, err = g.info()
+	}
+	return unary(ctx, p.Node, resp, err)
+}
+
+func (p persistentSubscriptions) ReplayParked(ctx context.Context, m *persistent.ReplayParkedReq) (*persistent.ReplayParkedResp, error) {
+	o, stop := m.GetOptions(), int64(math.MaxInt64)
+	if at, ok := o.GetStopAtOption().(*persistent.ReplayParkedReq_Options_StopAt); ok {
+		stop = at.StopAt
+	}
+	g, err := p.group(o.GetStreamIdentifier(), o.GetAll(), o.GetGroupName())
+	switch {
+	case err != nil:
+	case stop < 0:
+		err = invalid("parked messages are replayed up to a revision")
+	default:
+		err = g.startReplay(uint64(stop))
+	}
+	return unary(ctx, p.Node, &persistent.ReplayParkedResp{}, err)
+}
+
+// group is the group that a request names.
+func (p persistentSubscriptions) group(id *shared.StreamIdentifier, all *shared.Empty, name string) (*persistentGroup, error) {
+	stream, err := sourceName(id, all)
+	if err == nil {
+		err = p.Ready()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p.groups.find(stream, name)
+}
+
+func (p persistentSubscriptions) List(ctx context.Context, m *persistent.ListReq) (*persistent.ListResp, error) {
+	resp := &persistent.ListResp{}
+	err := p.Ready()
+	if err == nil {
+		err = p.list(m.GetOptions(), resp)
+	}
+	return unary(ctx, p.Node, resp, err)
+}
+
+func (p persistentSubscriptions) list(o *persistent.ListReq_Options, resp *persistent.ListResp) (err error) {
+	stream := ""
+	if of := o.GetListForStream(); of != nil {
+		if stream, err = sourceName(of.GetStream(), of.GetAll()); err != nil {
+			return err
+		}
+	}
+	found, err := p.groups.list(stream)
+	for _, g := range found {
+		info, err := g.info()
+		if err != nil {
+			return err
+		}
+		resp.Subscriptions = append(resp.Subscriptions, info)
+	}
+	return err
+}
+
+func (p persistentSubscriptions) RestartSubsystem(ctx context.Context, _ *shared.Empty) (*shared.Empty, error) {
+	err := p.Ready()
+	if err == nil {
+		err = p.groups.restart()
+	}
+	return unary(ctx, p.Node, &shared.Empty{}, err)
+}

@@ -1,0 +1,175 @@
+package node
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Row: "persistent subscriptions … to $all", with a filter, which an update
+// keeps; "$all … hides checkpoint and parked streams".
+func TestPersistentSubscriptionToAll(t *testing.T) {
+	f := serve(t)
+	team := &team{fixture: f, client: f.official(), stream: sourceAll, group: "g"}
+	require.NoError(t, team.client.CreatePersistentSubscriptionToAll(f.ctx, "g", esdb.PersistentAllSubscriptionOptions{
+		StartFrom: esdb.Start{}, Settings: settings(checkpointing),
+		Filter: &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: []string{"a-"}},
+	}))
+	f.must("a-1", expectAny, fresh(1)...)
+	f.must("b-1", expectAny, fresh(1)...)
+	f.must("a-2", expectAny, fresh(1)...)
+	w := team.join(1)
+	e := w.next(0)
+	require.Equal(t, "a-1", e.Event.StreamID)
+	w.nack(esdb.NackActionPark, e)
+	e = w.next(0)
+	require.Equal(t, "a-2", e.Event.StreamID)
+	w.ack(e)
+	require.Equal(t, "0@a-1", string(team.until(team.parked(), 1).Data))
+	team.untilData(team.checkpoint(), fmt.Sprintf(`"C:%d/P:%d"`, e.Event.Position.Commit, e.Event.Position.Commit))
+	for _, found := range f.events(ofAll) {
+		require.NotContains(t, []string{team.parked(), team.checkpoint()}, string(found.GetEvent().GetStreamIdentifier().GetStreamName()))
+	}
+	require.NoError(t, team.client.UpdatePersistentSubscriptionToAll(f.ctx, "g", esdb.PersistentAllSubscriptionOptions{StartFrom: esdb.Start{}, Settings: settings(checkpointing)}))
+	require.Equal(t, codes.Canceled, w.dropped())
+	w = team.join(1)
+	require.NoError(t, team.client.ReplayParkedMessagesToAll(f.ctx, "g", esdb.ReplayParkedMessagesOptions{}))
+	replayed := w.next(0)
+	require.Equal(t, "a-1", replayed.Event.StreamID)
+	w.ack(replayed)
+	f.must("b-1", expectAny, fresh(1)...)
+	f.must("a-3", expectAny, fresh(1)...)
+	require.Equal(t, "a-3", w.next(0).Event.StreamID, "the filter is kept")
+	list, err := team.client.ListPersistentSubscriptionsToAll(f.ctx, esdb.ListPersistentSubscriptionsOptions{})
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	require.Equal(t, sourceAll, list[0].EventSource)
+	require.NoError(t, team.client.DeletePersistentSubscriptionToAll(f.ctx, "g", esdb.DeletePersistentSubscriptionOptions{}))
+	require.Equal(t, codes.Canceled, w.dropped())
+
+	err = team.client.CreatePersistentSubscriptionToAll(f.ctx, "bad", esdb.PersistentAllSubscriptionOptions{
+		Filter: &esdb.SubscriptionFilter{Type: esdb.EventFilterType, Regex: "("},
+	})
+	require.Equal(t, codes.InvalidArgument, status.Code(unwrapped(t, err)))
+}
+
+// Without a filter, and with system events: a group's own state is no reason to
+// write more of it.
+func TestPersistentSubscriptionDoesNotFeedOnItself(t *testing.T) {
+	f := serve(t)
+	f.must("s", expectAny, fresh(3)...)
+	team := f.team(sourceAll, settings(checkpointing))
+	w := team.join(50)
+	for {
+		e := w.next(0)
+		w.ack(e)
+		if e.Event.StreamID == metaPrefix+team.checkpoint() {
+			break // what the first checkpoint has brought about
+		}
+	}
+	last := f.must("end", expectAny, fresh(1)...).GetPosition().GetCommitPosition()
+	e := w.next(0)
+	require.Equal(t, last, e.Event.Position.Commit)
+	w.ack(e)
+	team.untilData(team.checkpoint(), fmt.Sprintf(`"C:%d/P:%d"`, last, last))
+	g, err := f.node.groups.find(sourceAll, "g")
+	require.NoError(t, err)
+	g.stir()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, due := g.checkpointDue()
+	require.False(t, due)
+}
+
+// Row: resolved links; "an unresolvable target has link set and event nil"; one
+// that cannot be resolved is parked as it is.
+func TestPersistentLinks(t *testing.T) {
+	f := serve(t)
+	f.must("t", expectAny, fresh(1)...)
+	link := func(to string) uuid.UUID {
+		id := uuid.New()
+		e := wireEvent(typeLink, id, to)
+		f.must("l", expectAny, e)
+		return id
+	}
+	id := link("0@t")
+	link("7@t")
+	team := f.team("l", settings(func(s *esdb.PersistentSubscriptionSettings) { s.ResolveLinkTos = true }))
+	w := team.join(5)
+	e := w.next(0)
+	require.Equal(t, "t", e.Event.StreamID)
+	require.Equal(t, id, e.Link.EventID)
+	require.Equal(t, e.Link.Position.Commit, *e.Commit)
+	w.nack(esdb.NackActionPark, e)
+	lost := w.next(0)
+	require.Nil(t, lost.Event)
+	require.EqualValues(t, 1, lost.Link.EventNumber)
+	w.nack(esdb.NackActionPark, lost)
+	require.Equal(t, "7@t", string(team.until(team.parked(), 2).Data))
+	require.Equal(t, "0@t", string(f.events(ofStream(team.parked()))[0].GetEvent().GetData()))
+}
+
+// One event id may be in several streams.
+func TestPersistentSameIDs(t *testing.T) {
+	f := serve(t)
+	id := uuid.New()
+	f.must("a", expectAny, wireEvent("T", id, "{}"))
+	f.must("b", expectAny, wireEvent("T", id, "{}"))
+	team := f.team(sourceAll, settings(checkpointing))
+	w := team.join(2)
+	a, b := w.next(0), w.next(0)
+	w.ack(a)
+	w.ack(b)
+	at := b.Event.Position.Commit
+	team.untilData(team.checkpoint(), fmt.Sprintf(`"C:%d/P:%d"`, at, at))
+}
+
+// Row: positions of infos, and statistics where they are asked for.
+func TestPersistentInfo(t *testing.T) {
+	f := serve(t)
+	team := f.team("s", settings(checkpointing, func(s *esdb.PersistentSubscriptionSettings) { s.ExtraStatistics = true }))
+	info := f.infoOf("s", "g")
+	require.Empty(t, info.GetLastCheckpointedEventPosition())
+	require.Empty(t, info.GetLastKnownEventPosition())
+	require.Equal(t, "0", info.GetStartFrom())
+	require.Equal(t, "Live", info.GetStatus())
+	f.must("s", expectAny, fresh(3)...)
+	require.Equal(t, "Behind", f.infoOf("s", "g").GetStatus())
+	w := team.join(7)
+	w.ack(w.next(0))
+	w.ack(w.next(0))
+	team.untilData(team.checkpoint(), `"1"`)
+	info = f.infoOf("s", "g")
+	require.Equal(t, "1", info.GetLastCheckpointedEventPosition())
+	require.Equal(t, "2", info.GetLastKnownEventPosition())
+	require.Equal(t, "Live", info.GetStatus())
+	require.EqualValues(t, 3, info.GetTotalItems())
+	c := info.GetConnections()[0]
+	require.EqualValues(t, 1, c.GetInFlightMessages())
+	require.EqualValues(t, 6, c.GetAvailableSlots())
+	require.NotEmpty(t, c.GetFrom())
+	keys := map[string]bool{}
+	for _, m := range c.GetObservedMeasurements() {
+		keys[m.GetKey()] = true
+	}
+	require.Subset(t, keys, map[string]bool{"Mean": true, "Median": true, "Quintile 5": true, "99.9%": true})
+	_, err := persistent.NewPersistentSubscriptionsClient(f.conn).GetInfo(f.ctx, &persistent.GetInfoReq{})
+	require.Equal(t, codes.InvalidArgument, status.Code(err))
+}
+
+// A configuration that cannot be read stops the subscriptions alone, until it
+// is written anew.
+func TestPersistentConfigThatCannotBeRead(t *testing.T) {
+	f := serve(t)
+	f.must(configStream, expectAny, wireEvent(typeConfig, uuid.New(), `{"version":"9"}`))
+	team := &team{fixture: f, client: f.official(), stream: "s", group: "g"}
+	require.Equal(t, codes.Internal, status.Code(unwrapped(t, team.tryCreate(esdb.Start{}, nil))))
+	f.must(configStream, expectAny, wireEvent(typeConfig, uuid.New(), `{"version":"2","entries":[]}`))
+	require.NoError(t, team.tryCreate(esdb.Start{}, nil))
+}

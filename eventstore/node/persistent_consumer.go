@@ -1,0 +1,248 @@
+package node
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	"github.com/google/uuid"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+// consumer is one subscriber of a group.
+type consumer struct {
+	call    persistent.PersistentSubscriptions_ReadServer
+	textIDs bool
+	size    int // messages that it takes without answering
+	from    string
+	name    string
+	extra   bool // its times are kept
+
+	// The group's lock guards these.
+	inFlight map[*message]struct{}
+	queue    []turn // of those, what is not sent yet
+	total    measure
+
+	wake  chan struct{}
+	once  sync.Once
+	ended chan struct{} // closed once cause is set
+	cause error
+}
+
+// turn is one handing of a message to a consumer.
+type turn struct {
+	message *message
+	number  int
+}
+
+func (p persistentSubscriptions) Read(call persistent.PersistentSubscriptions_ReadServer) error {
+	err := p.Ready()
+	if err == nil {
+		err = p.read(call)
+	}
+	return p.answerError(err, call.SetTrailer)
+}
+
+func (p persistentSubscriptions) read(call persistent.PersistentSubscriptions_ReadServer) error {
+	m, err := call.Recv()
+	if errors.Is(err, io.EOF) {
+		return invalid("a persistent subscription begins with its options")
+	}
+	if err != nil {
+		return err
+	}
+	stream, group, c, err := newConsumer(m.GetOptions(), call)
+	if err != nil {
+		return err
+	}
+	g, err := p.groups.find(stream, group)
+	if err != nil {
+		return err
+	}
+	if err := g.connect(c); err != nil {
+		return err
+	}
+	defer g.leave(c)
+	if err := call.Send(&persistent.ReadResp{Content: &persistent.ReadResp_SubscriptionConfirmation_{
+		SubscriptionConfirmation: &persistent.ReadResp_SubscriptionConfirmation{SubscriptionId: groupKey(stream, group)},
+	}}); err != nil {
+		return err
+	}
+	go c.listen(g) // until the call ends
+	return g.serve(c)
+}
+
+func newConsumer(o *persistent.ReadReq_Options, call persistent.PersistentSubscriptions_ReadServer) (stream, group string, c *consumer, err error) {
+	if o == nil {
+		return "", "", nil, invalid("a persistent subscription begins with its options")
+	}
+	var id *shared.StreamIdentifier
+	switch source := o.GetStreamOption().(type) {
+	case *persistent.ReadReq_Options_StreamIdentifier:
+		id = source.StreamIdentifier
+	case *persistent.ReadReq_Options_All:
+		stream = sourceAll
+	}
+	if stream == "" {
+		if stream, err = streamName(id); err != nil {
+			return "", "", nil, err
+		}
+	}
+	if o.GetBufferSize() <= 0 {
+		return "", "", nil, invalid("a subscriber has room for more than 0 events")
+	}
+	c = &consumer{
+		call:     call,
+		size:     min(int(o.GetBufferSize()), groupRoom),
+		name:     "<unknown>",
+		inFlight: map[*message]struct{}{},
+		wake:     make(chan struct{}, 1),
+		ended:    make(chan struct{}),
+		total:    measure{since: time.Now()},
+	}
+	_, c.textIDs = o.GetUuidOption().GetContent().(*persistent.ReadReq_Options_UUIDOption_String_)
+	if md, ok := metadata.FromIncomingContext(call.Context()); ok {
+		if names := md.Get("connection-name"); len(names) > 0 {
+			c.name = names[0]
+		}
+	}
+	if caller, ok := peer.FromContext(call.Context()); ok {
+		c.from = caller.Addr.String()
+	}
+	return stream, o.GetGroupName(), c, nil
+}
+
+// room is how many messages more it takes.
+func (c *consumer) room() int { return c.size - len(c.inFlight) }
+
+// unanswered are its messages, in the order in which they were read.
+func (c *consumer) unanswered() []*message {
+	c.queue = nil
+	messages := make([]*message, 0, len(c.inFlight))
+	for m := range c.inFlight {
+		messages = append(messages, m)
+	}
+	slices.SortFunc(messages, func(a, b *message) int {
+		return cmp.Or(cmp.Compare(a.sequence, b.sequence), cmp.Compare(a.at, b.at))
+	})
+	return messages
+}
+
+func (c *consumer) stir() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// end has the call end; the first cause counts.
+func (c *consumer) end(cause error) {
+	c.once.Do(func() {
+		c.cause = cause
+		close(c.ended)
+	})
+}
+
+// listen takes the client's answers until the call ends. A client that has
+// closed its side is still sent what there is.
+func (c *consumer) listen(g *persistentGroup) {
+	for {
+		m, err := c.call.Recv()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if size := proto.Size(m); err == nil && size > receiveOthers {
+			err = status.Errorf(codes.ResourceExhausted, "received message larger than max (%d vs. %d)", size, receiveOthers)
+		}
+		if err == nil {
+			err = c.take(g, m)
+		}
+		if err != nil {
+			c.end(err)
+			return
+		}
+	}
+}
+
+func (c *consumer) take(g *persistentGroup, m *persistent.ReadReq) error {
+	switch content := m.GetContent().(type) {
+	case *persistent.ReadReq_Ack_:
+		ids, err := eventIDs(content.Ack.GetIds())
+		g.ack(c, ids)
+		return err
+	case *persistent.ReadReq_Nack_:
+		ids, err := eventIDs(content.Nack.GetIds())
+		g.nack(c, ids, content.Nack.GetAction(), content.Nack.GetReason())
+		return err
+	}
+	return invalid("a subscriber acknowledges, or does not: %T", m.GetContent())
+}
+
+func eventIDs(all []*shared.UUID) ([]uuid.UUID, error) {
+	ids := make([]uuid.UUID, 0, len(all))
+	for _, m := range all {
+		id, err := eventID(m)
+		if err != nil {
+			return ids, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// serve sends a consumer what it is given, until it leaves.
+func (g *persistentGroup) serve(c *consumer) error {
+	for {
+		m, retries := g.take(c)
+		if m == nil {
+			select {
+			case <-c.wake:
+				continue
+			case <-c.ended:
+				return c.cause
+			case <-c.call.Context().Done():
+				return c.call.Context().Err()
+			case <-g.closing:
+				return errClosed
+			case <-g.failed:
+				return errFailed
+			}
+		}
+		found, ok, err := g.load(m)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			g.pass(m, c)
+			continue
+		}
+		f := frame(appendRetriedEvent(nil, found, c.textIDs, retries))
+		if err := c.call.SendMsg(&f); err != nil {
+			return err
+		}
+	}
+}
+
+// take is the next message to send, nil for none now. Those that were taken
+// back meanwhile are not a consumer's any more.
+func (g *persistentGroup) take(c *consumer) (*message, int32) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for len(c.queue) > 0 {
+		next := c.queue[0]
+		c.queue = c.queue[1:]
+		if m := next.message; m.to == c && m.turn == next.number {
+			return m, m.retries
+		}
+	}
+	return nil, 0
+}

@@ -1,0 +1,38 @@
+package node
+
+import (
+	"fmt"
+
+	"google.golang.org/grpc/codes"
+)
+
+// What clients of a persistent subscription are refused with.
+
+func refuseGroup(code codes.Code, name, stream, group, how string) error {
+	return &refusal{code, fmt.Sprintf("Subscription group %s on stream %s %s.", group, stream, how),
+		exception(name, "stream-name", stream, "group-name", group)}
+}
+
+func refuseExisting(stream, group string) error {
+	return refuseGroup(codes.AlreadyExists, "persistent-subscription-exists", stream, group, "exists")
+}
+
+func refuseMissing(stream, group string) error {
+	return refuseGroup(codes.NotFound, "persistent-subscription-does-not-exist", stream, group, "does not exist")
+}
+
+func refuseSubscriber(stream, group string) error {
+	return refuseGroup(codes.FailedPrecondition, "maximum-subscribers-reached", stream, group, "has as many subscribers as it may")
+}
+
+// refuseDropped tells a subscriber that its group was deleted, updated, or
+// loaded anew.
+func refuseDropped(stream, group string) error {
+	return refuseGroup(codes.Canceled, "persistent-subscription-dropped", stream, group, "was dropped")
+}
+
+// refuseSettings is for settings that do not go together.
+func refuseSettings(stream, group, reason string) error {
+	return &refusal{codes.Internal, fmt.Sprintf("Subscription group %s on stream %s failed: '%s'", group, stream, reason),
+		exception("persistent-subscription-failed", "stream-name", stream, "group-name", group, "reason", reason)}
+}

@@ -1,0 +1,290 @@
+package node
+
+import (
+	"container/list"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
+	"github.com/google/uuid"
+)
+
+// fill reads more of the source, or of what is replayed, and says whether it
+// found anything.
+func (g *persistentGroup) fill() (bool, error) {
+	replayed, err := g.fillReplay()
+	if err != nil {
+		return false, err
+	}
+	g.mu.Lock()
+	next, room := g.next, g.roomToRead()
+	g.mu.Unlock()
+	if room == 0 {
+		return replayed, nil
+	}
+	b, err := g.read(next, room)
+	if err != nil {
+		return false, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, m := range b.messages {
+		m.inOrder = g.unfinished.PushBack(m)
+		g.buffer.PushBack(m)
+	}
+	g.next, g.last, g.considered = b.next, b.last, b.considered
+	return replayed || len(b.messages) > 0 || !b.end, nil
+}
+
+// roomToRead is how many messages may be read, 0 for none now. A group without
+// consumers reads nothing.
+func (g *persistentGroup) roomToRead() int {
+	size := min(int(g.config.HistoryBufferSize), groupBuffer)
+	left, batch := size-g.buffer.Len()-g.retry.Len(), int(g.config.ReadBatchSize)
+	if len(g.consumers) == 0 || g.buffer.Len() > 0 && left <= batch {
+		return 0
+	}
+	return min(batch, pageRecords)
+}
+
+// sourceBatch is what was read of the source.
+type sourceBatch struct {
+	messages   []*message
+	next       uint64
+	last       mark
+	considered uint64
+	end        bool
+}
+
+// read considers what follows in the source. Only the group's goroutine calls
+// it.
+func (g *persistentGroup) read(next uint64, limit int) (b sourceBatch, err error) {
+	b = sourceBatch{last: g.last, considered: g.considered}
+	if !g.config.all() {
+		return b, g.readStreamInto(&b, next, limit)
+	}
+	end := g.tail.end()
+	p, err := g.store.logForwards(next, end, pageRecords)
+	if err != nil {
+		return b, err
+	}
+	b.next, b.end = p.next, p.end
+	if p.end {
+		b.next = max(next, end+1)
+	}
+	for i := range p.records {
+		r := &p.records[i]
+		if len(b.messages) >= limit {
+			b.next, b.end = r.position, false
+			break
+		}
+		if hiddenFromAll(r.stream) { // else a checkpoint would bring about the next one
+			b.last = mark{r.position, true}
+			continue
+		}
+		if err := g.consider(&b, r, r.position, g.filter == nil || g.filter.matches(r)); err != nil {
+			return b, err
+		}
+	}
+	return b, nil
+}
+
+func (g *persistentGroup) readStreamInto(b *sourceBatch, next uint64, limit int) error {
+	b.next, b.end = next, true
+	within := g.tail.end()
+	if err := g.await(context.Background(), g.config.Stream, within); err != nil {
+		return err
+	}
+	v, err := g.view(g.config.Stream, within)
+	if err != nil || v.tombstoned() || v.last < 0 {
+		return err
+	}
+	p, err := g.eventsUp(g.config.Stream, v, next, within, limit)
+	if err != nil {
+		return err
+	}
+	b.next, b.end = p.next, p.end
+	if p.end {
+		b.next = max(next, uint64(v.last+1))
+	}
+	for i := range p.records {
+		if err := g.consider(b, &p.records[i], p.records[i].revision, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// consider takes one record into a batch.
+func (g *persistentGroup) consider(b *sourceBatch, r *record, at uint64, selected bool) (err error) {
+	b.considered++
+	if selected {
+		m := &message{at: at, before: b.last, sequence: b.considered, id: r.id, revision: r.revision}
+		if m.pin, err = g.strategy.pin(g.Node, r); err != nil {
+			return err
+		}
+		b.messages = append(b.messages, m)
+	}
+	b.last = mark{at, true}
+	return nil
+}
+
+// push hands messages to consumers that have room, and says whether it did.
+func (g *persistentGroup) push() (pushed bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, from := range []*list.List{g.retry, g.buffer} {
+		for e := from.Front(); e != nil; {
+			m := e.Value.(*message)
+			c := g.strategy.pick(m.pin)
+			if c == nil && !g.strategy.pinned() {
+				return pushed
+			}
+			next := e.Next()
+			if c != nil {
+				from.Remove(e)
+				g.assign(m, c)
+				pushed = true
+			}
+			e = next
+		}
+	}
+	return pushed
+}
+
+func (g *persistentGroup) assign(m *message, c *consumer) {
+	m.to, m.sent = c, time.Now()
+	m.turn++
+	c.inFlight[m] = struct{}{}
+	c.queue = append(c.queue, turn{m, m.turn})
+	c.total.count++
+	g.total.count++
+	g.outstanding[m.id] = append(g.outstanding[m.id], m)
+	if g.config.MessageTimeout > 0 {
+		m.expires = m.sent.Add(time.Duration(g.config.MessageTimeout) * time.Millisecond)
+		m.inTime = g.expiring.PushBack(m)
+	}
+	c.stir()
+}
+
+// recall takes a message from its consumer.
+func (g *persistentGroup) recall(m *message) {
+	delete(m.to.inFlight, m)
+	others := slices.DeleteFunc(g.outstanding[m.id], func(other *message) bool { return other == m })
+	if len(others) == 0 {
+		delete(g.outstanding, m.id)
+	} else {
+		g.outstanding[m.id] = others
+	}
+	if m.inTime != nil {
+		g.expiring.Remove(m.inTime)
+		m.inTime = nil
+	}
+	m.to = nil
+}
+
+// finish is done with a message.
+func (g *persistentGroup) finish(m *message) {
+	if m.replayed {
+		g.replay.pending--
+		return
+	}
+	g.unfinished.Remove(m.inOrder)
+}
+
+// expire takes back what was not answered in time.
+func (g *persistentGroup) expire(now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for e := g.expiring.Front(); e != nil; e = g.expiring.Front() {
+		m := e.Value.(*message)
+		if m.expires.After(now) {
+			return
+		}
+		g.recall(m)
+		g.retryOrPark(m)
+	}
+}
+
+// retryOrPark sends a message once more, before those that come after it, or
+// parks it if that was done often enough.
+func (g *persistentGroup) retryOrPark(m *message) {
+	if m.retries >= g.config.MaxRetryCount {
+		g.parking = append(g.parking, parking{m, fmt.Sprintf("Reached retry count of %d", g.config.MaxRetryCount)})
+		return
+	}
+	m.retries++
+	if !m.replayed {
+		for e := g.retry.Front(); e != nil; e = e.Next() {
+			if other := e.Value.(*message); !other.replayed && other.sequence > m.sequence {
+				g.retry.InsertBefore(m, e)
+				return
+			}
+		}
+	}
+	g.retry.PushBack(m)
+}
+
+// pick is an outstanding message of an id: the caller's own, or, if it comes
+// late with its answer, another's.
+func (g *persistentGroup) pick(c *consumer, id uuid.UUID) *message {
+	of := g.outstanding[id]
+	if i := slices.IndexFunc(of, func(m *message) bool { return m.to == c }); i >= 0 {
+		return of[i]
+	}
+	if len(of) > 0 {
+		return of[0]
+	}
+	return nil
+}
+
+// ack is done with what a consumer names. What it does not have is passed over.
+func (g *persistentGroup) ack(c *consumer, ids []uuid.UUID) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, id := range ids {
+		if m := g.pick(c, id); m != nil {
+			if m.to == c {
+				c.took(time.Since(m.sent))
+			}
+			g.recall(m)
+			g.finish(m)
+		}
+	}
+	g.stir()
+}
+
+// nack does with what a consumer names as it asks for.
+func (g *persistentGroup) nack(c *consumer, ids []uuid.UUID, action persistent.ReadReq_Nack_Action, reason string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, id := range ids {
+		m := g.pick(c, id)
+		if m == nil {
+			continue
+		}
+		g.recall(m)
+		switch action {
+		case persistent.ReadReq_Nack_Unknown, persistent.ReadReq_Nack_Retry:
+			g.retryOrPark(m)
+		case persistent.ReadReq_Nack_Park:
+			g.parking = append(g.parking, parking{m, "Client explicitly NAK'ed message.\n" + shortened(reason)})
+		default: // passed
+			g.finish(m)
+		}
+	}
+	g.stir()
+}
+
+// pass is done with a message that is not there any more.
+func (g *persistentGroup) pass(m *message, c *consumer) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if m.to == c {
+		g.recall(m)
+		g.finish(m)
+		g.stir()
+	}
+}

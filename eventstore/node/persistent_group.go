@@ -1,0 +1,292 @@
+package node
+
+import (
+	"container/list"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Bounds of what one group holds in memory, whatever its settings allow: only
+// places in the log, no contents.
+const (
+	groupBuffer = 1 << 13 // messages that wait
+	groupRoom   = 1 << 14 // messages that one consumer has and did not answer
+)
+
+// persistentGroup is one persistent subscription: several consumers share its messages.
+// Each is sent until a consumer acknowledges it, or it is parked or passed.
+// While it has consumers one goroutine reads, expires, parks and checkpoints;
+// without them it rests, and costs the log nothing.
+type persistentGroup struct {
+	*Node
+	config groupConfig
+	filter *filter // of $all; nil for none
+
+	mu      sync.Mutex // guards what follows
+	running bool       // the goroutine is there
+	dropped bool       // no consumer is taken any more
+	forget  bool       // and no checkpoint is to be left
+	kick    chan struct{}
+	resting chan struct{} // closed when the goroutine of the last start has ended
+
+	// Where the source was read to.
+	next       uint64 // revision or position to go on from
+	last       mark   // what was looked at last
+	considered uint64 // events, since the group was loaded
+
+	unfinished  *list.List // of *message, in the order of their reading
+	retry       *list.List // of those, to be sent first
+	buffer      *list.List // of those, to be sent then
+	outstanding map[uuid.UUID][]*message
+	expiring    *list.List // of outstanding ones, the first to expire in front
+	parking     []parking
+
+	consumers  map[*consumer]struct{}
+	strategy   strategy
+	checkpoint checkpoint
+	replay     replay
+	total      measure
+}
+
+// mark is a revision, or a position of a group that reads $all, if there is one.
+type mark struct {
+	at    uint64
+	known bool
+}
+
+// checkpoint is how far everything was done with.
+type checkpoint struct {
+	stored     bool
+	at         uint64
+	considered uint64 // the count, then
+	when       time.Time
+}
+
+// message is one event on its way. at is its revision in the stream that it is
+// read from, or its position if that is $all.
+type message struct {
+	at       uint64
+	before   mark // what was looked at before it
+	sequence uint64
+	id       uuid.UUID
+	revision uint64
+	pin      uint32
+	retries  int32
+	replayed bool // it comes from the parked stream
+
+	turn    int       // how often it was given to a consumer
+	to      *consumer // outstanding: whose it is
+	sent    time.Time
+	expires time.Time
+	inOrder *list.Element // of unfinished
+	inTime  *list.Element // of expiring
+}
+
+type parking struct {
+	message *message
+	reason  string
+}
+
+// newGroup loads a group as it was left.
+func newGroup(n *Node, config groupConfig) (*persistentGroup, error) {
+	f, err := config.parse()
+	if err != nil {
+		return nil, err
+	}
+	g := &persistentGroup{
+		Node:        n,
+		config:      config,
+		filter:      f,
+		kick:        make(chan struct{}, 1),
+		next:        config.From,
+		unfinished:  list.New(),
+		retry:       list.New(),
+		buffer:      list.New(),
+		outstanding: map[uuid.UUID][]*message{},
+		expiring:    list.New(),
+		consumers:   map[*consumer]struct{}{},
+		strategy:    newStrategy(config.Strategy),
+		total:       measure{since: time.Now()},
+	}
+	g.checkpoint.when = time.Now()
+	at, ok, err := g.loadCheckpoint()
+	if ok {
+		g.checkpoint.stored, g.checkpoint.at = true, at
+		g.next, g.last = at+1, mark{at, true}
+	}
+	return g, err
+}
+
+// run is the group's goroutine.
+func (g *persistentGroup) run(rest chan struct{}) {
+	defer g.serving.Done()
+	defer close(rest)
+	w, stop := g.watch(g.source())
+	defer stop()
+	for {
+		if err := g.round(); err != nil {
+			g.giveUp(err)
+			return
+		}
+		wait, over := g.settle()
+		if over {
+			return
+		}
+		if !g.pauseFor(w, wait) {
+			g.giveUp(errClosed)
+			return
+		}
+	}
+}
+
+// source is the stream that is read, empty for all of them.
+func (g *persistentGroup) source() string {
+	if g.config.all() {
+		return ""
+	}
+	return g.config.Stream
+}
+
+// pauseFor waits for something to do; false means that the node ends.
+func (g *persistentGroup) pauseFor(w *watcher, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-w.wake:
+	case <-g.kick:
+	case <-timer.C:
+	case <-g.closing:
+		return false
+	case <-g.failed:
+		return false
+	}
+	return true
+}
+
+// round does all that there is to do now.
+func (g *persistentGroup) round() error {
+	for {
+		g.expire(time.Now())
+		if err := g.park(); err != nil {
+			return err
+		}
+		read, err := g.fill()
+		if err != nil {
+			return err
+		}
+		if pushed := g.push(); !read && !pushed {
+			break
+		}
+	}
+	if err := g.endReplay(); err != nil {
+		return err
+	}
+	return g.saveCheckpoint()
+}
+
+// settle says how long nothing is to do unless something happens, or ends the
+// goroutine: then the next consumer starts it again.
+func (g *persistentGroup) settle() (wait time.Duration, over bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	wait = time.Hour
+	if front := g.expiring.Front(); front != nil {
+		wait = min(wait, time.Until(front.Value.(*message).expires))
+	}
+	after, due := g.checkpointDue()
+	if due {
+		wait = min(wait, after)
+	}
+	if len(g.consumers) == 0 && len(g.parking) == 0 && !g.replay.over() && !due {
+		g.running = false
+		return 0, true
+	}
+	return max(wait, 0), false
+}
+
+// giveUp ends the consumers: the log cannot be read or written any more, or not
+// now.
+func (g *persistentGroup) giveUp(err error) {
+	if !errors.Is(err, errClosed) && !errors.Is(err, errFailed) {
+		g.logger.Error("persistent subscription", "group", g.config.key(), "error", err)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.running = false
+	for c := range g.consumers {
+		c.end(err)
+	}
+}
+
+// drop ends the group, and waits until it does nothing any more. Unless it is
+// to be forgotten, what was done is checkpointed.
+func (g *persistentGroup) drop(forget bool) {
+	g.mu.Lock()
+	g.dropped, g.forget = true, forget
+	for c := range g.consumers {
+		c.end(refuseDropped(g.config.Stream, g.config.Group))
+		g.release(c)
+	}
+	resting := g.resting
+	g.mu.Unlock()
+	g.stir()
+	if resting != nil {
+		<-resting
+	}
+}
+
+// stir has the goroutine look again.
+func (g *persistentGroup) stir() {
+	select {
+	case g.kick <- struct{}{}:
+	default:
+	}
+}
+
+// connect takes a consumer.
+func (g *persistentGroup) connect(c *consumer) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	limit := int(g.config.MaxSubscribers)
+	switch {
+	case g.dropped:
+		return refuseMissing(g.config.Stream, g.config.Group)
+	case limit > 0 && len(g.consumers) >= limit:
+		return refuseSubscriber(g.config.Stream, g.config.Group)
+	}
+	if !g.running {
+		if !g.enter() {
+			return errClosed
+		}
+		g.running, g.resting = true, make(chan struct{})
+		go g.run(g.resting)
+	}
+	c.extra = g.config.ExtraStatistics
+	g.consumers[c] = struct{}{}
+	g.strategy.add(c)
+	g.stir()
+	return nil
+}
+
+// leave lets a consumer go: what it did not answer counts as retried.
+func (g *persistentGroup) leave(c *consumer) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.release(c)
+	g.stir()
+}
+
+func (g *persistentGroup) release(c *consumer) {
+	if _, ok := g.consumers[c]; !ok {
+		return
+	}
+	delete(g.consumers, c)
+	g.strategy.remove(c)
+	for _, m := range c.unanswered() {
+		g.recall(m)
+		g.retryOrPark(m)
+	}
+}

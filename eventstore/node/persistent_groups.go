@@ -1,0 +1,199 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/google/uuid"
+)
+
+// configStream holds all persistent subscriptions, in its last event.
+const (
+	configStream = "$persistentSubscriptionConfig"
+	typeConfig   = "$PersistentConfig"
+	configMeta   = `{"$maxCount":2}`
+)
+
+// groups are the persistent subscriptions. They are loaded when first asked
+// for. Safe for concurrent use.
+type groups struct {
+	*Node
+	mu     sync.Mutex // held over changes
+	loaded map[string]*persistentGroup
+}
+
+// load reads the configuration, unless that was done. The caller has the lock.
+func (s *groups) load() error {
+	if s.loaded != nil {
+		return nil
+	}
+	r, ok, err := s.lastOf(configStream)
+	if err != nil {
+		return err
+	}
+	loaded := map[string]*persistentGroup{}
+	if ok {
+		config, err := parseGroups(r.data)
+		if err != nil {
+			return fmt.Errorf("%s@%d: %w", configStream, r.revision, err)
+		}
+		for _, c := range config.Entries {
+			if loaded[c.key()], err = newGroup(s.Node, c); err != nil {
+				return fmt.Errorf("%s@%d: %s: %w", configStream, r.revision, c.key(), err)
+			}
+		}
+	}
+	s.loaded = loaded
+	return nil
+}
+
+// save stores the configuration with one group replaced, or left out.
+func (s *groups) save(changed groupConfig, keep bool) error {
+	config := groupsConfig{Version: groupsVersion, Entries: []groupConfig{}}
+	for _, g := range s.loaded {
+		if g.config.key() != changed.key() {
+			config.Entries = append(config.Entries, g.config)
+		}
+	}
+	if keep {
+		config.Entries = append(config.Entries, changed)
+	}
+	slices.SortFunc(config.Entries, func(a, b groupConfig) int { return cmp.Compare(a.key(), b.key()) })
+	data, err := json.Marshal(config)
+	if err != nil {
+		return err
+	}
+	if keep && len(data) > maxAppend {
+		return refuseSettings(changed.Stream, changed.Group, "there are too many persistent subscriptions")
+	}
+	if _, ok, err := s.lastOf(configStream); err != nil {
+		return err
+	} else if !ok {
+		if err := s.writeMetaOf(configStream, configMeta); err != nil {
+			return err
+		}
+	}
+	ok, err := s.write(configStream, proposed{id: uuid.New(), json: true, kind: typeConfig, data: string(data)})
+	if err == nil && !ok {
+		err = refuseDeleted(configStream)
+	}
+	return err
+}
+
+// find is a group that there is.
+func (s *groups) find(stream, name string) (*persistentGroup, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.get(stream, name)
+}
+
+func (s *groups) get(stream, name string) (*persistentGroup, error) {
+	if err := s.load(); err != nil {
+		return nil, err
+	}
+	g := s.loaded[groupKey(stream, name)]
+	if g == nil {
+		return nil, refuseMissing(stream, name)
+	}
+	return g, nil
+}
+
+func (s *groups) create(c groupConfig) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.load(); err != nil {
+		return err
+	}
+	if s.loaded[c.key()] != nil {
+		return refuseExisting(c.Stream, c.Group)
+	}
+	return s.put(c)
+}
+
+// put stores a group, and loads it.
+func (s *groups) put(c groupConfig) error {
+	g, err := newGroup(s.Node, c)
+	if err == nil {
+		err = s.save(c, true)
+	}
+	if err != nil {
+		return err
+	}
+	if before := s.loaded[c.key()]; before != nil {
+		before.drop(false)
+		if g, err = newGroup(s.Node, c); err != nil { // with the checkpoint that it has left
+			s.loaded = nil
+			return err
+		}
+	}
+	s.loaded[c.key()] = g
+	return nil
+}
+
+// update changes a group's settings; its filter and what it has done stay.
+func (s *groups) update(c groupConfig) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g, err := s.get(c.Stream, c.Group)
+	if err != nil {
+		return err
+	}
+	c.Filter = g.config.Filter
+	return s.put(c)
+}
+
+// remove deletes a group and what it has left in the log.
+func (s *groups) remove(ctx context.Context, stream, name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g, err := s.get(stream, name)
+	if err != nil {
+		return err
+	}
+	if err := s.save(g.config, false); err != nil {
+		return err
+	}
+	delete(s.loaded, g.config.key())
+	g.drop(true)
+	for _, left := range []string{g.config.checkpointStream(), g.config.parkedStream()} {
+		if _, err := s.writer.submit(ctx, &request{act: actDelete, stream: left, expected: expectAny}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restart drops every group's subscribers and loads all groups anew.
+func (s *groups) restart() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, g := range s.loaded {
+		g.drop(false)
+	}
+	s.loaded = nil
+	return s.load()
+}
+
+// list is every group, or every group of a stream, in the order of their names.
+func (s *groups) list(stream string) ([]*persistentGroup, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.load(); err != nil {
+		return nil, err
+	}
+	var found []*persistentGroup
+	for _, g := range s.loaded {
+		if stream == "" || g.config.Stream == stream {
+			found = append(found, g)
+		}
+	}
+	slices.SortFunc(found, func(a, b *persistentGroup) int { return cmp.Compare(a.config.key(), b.config.key()) })
+	if stream != "" && len(found) == 0 {
+		return nil, refuseMissing(stream, "")
+	}
+	return found, nil
+}

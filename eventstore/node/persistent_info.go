@@ -1,0 +1,158 @@
+package node
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
+)
+
+// measure counts messages, and how many came since it was last looked at.
+type measure struct {
+	count  int64
+	before int64
+	since  time.Time
+
+	// Times from sending to acknowledging, the last of them, where they are
+	// asked for.
+	taken []time.Duration
+	next  int
+}
+
+// keptTimes is how many times a consumer's statistics are about.
+const keptTimes = 1000
+
+func (m *measure) took(d time.Duration) {
+	if len(m.taken) < keptTimes {
+		m.taken = append(m.taken, d)
+		return
+	}
+	m.taken[m.next] = d
+	m.next = (m.next + 1) % keptTimes
+}
+
+func (c *consumer) took(d time.Duration) {
+	if c.extra {
+		c.total.took(d)
+	}
+}
+
+// look is the count since the last look, and the rate.
+func (m *measure) look() (count int64, perSecond int32) {
+	now := time.Now()
+	count = m.count - m.before
+	if passed := now.Sub(m.since); passed > 0 {
+		perSecond = int32(min(float64(count)/passed.Seconds(), math.MaxInt32))
+	}
+	m.before, m.since = m.count, now
+	return count, perSecond
+}
+
+// info is what clients are told of a group.
+func (g *persistentGroup) info() (*persistent.SubscriptionInfo, error) {
+	last, isKnown, err := g.lastKnown()
+	if err != nil {
+		return nil, err
+	}
+	first, end, err := g.parkedSpan()
+	if err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	c := &g.config
+	info := &persistent.SubscriptionInfo{
+		EventSource:                 c.Stream,
+		GroupName:                   c.Group,
+		Status:                      "Live",
+		TotalItems:                  g.total.count,
+		ResolveLinkTos:              c.ResolveLinks,
+		StartFrom:                   c.StartPosition,
+		MessageTimeoutMilliseconds:  c.MessageTimeout,
+		ExtraStatistics:             c.ExtraStatistics,
+		MaxRetryCount:               c.MaxRetryCount,
+		LiveBufferSize:              c.LiveBufferSize,
+		BufferSize:                  c.HistoryBufferSize,
+		ReadBatchSize:               c.ReadBatchSize,
+		CheckPointAfterMilliseconds: c.CheckpointAfter,
+		MinCheckPointCount:          c.MinCheckpoint,
+		MaxCheckPointCount:          c.MaxCheckpoint,
+		ReadBufferCount:             int32(g.buffer.Len()),
+		RetryBufferCount:            int32(g.retry.Len()),
+		NamedConsumerStrategy:       c.Strategy,
+		MaxSubscriberCount:          c.MaxSubscribers,
+	}
+	if isKnown {
+		info.LastKnownEventPosition = atText(last, c.all())
+		if g.next <= last {
+			info.Status = "Behind"
+		}
+	}
+	if g.checkpoint.stored {
+		info.LastCheckpointedEventPosition = atText(g.checkpoint.at, c.all())
+	}
+	if first = max(first, min(g.replay.stop, end)); end > first { // what is being replayed is not counted
+		info.ParkedMessageCount = int64(end - first)
+	}
+	info.CountSinceLastMeasurement, info.AveragePerSecond = g.total.look()
+	for consumer := range g.consumers {
+		info.Connections = append(info.Connections, consumer.info())
+		info.TotalInFlightMessages += int32(len(consumer.inFlight))
+	}
+	info.OutstandingMessagesCount = info.TotalInFlightMessages
+	return info, nil
+}
+
+// lastKnown is the source's last event, if there is one.
+func (g *persistentGroup) lastKnown() (at uint64, ok bool, err error) {
+	end := g.tail.end()
+	if g.config.all() {
+		return end, end > 0, nil
+	}
+	v, err := g.view(g.config.Stream, end)
+	return uint64(max(v.last, 0)), err == nil && v.last >= 0 && !v.tombstoned(), err
+}
+
+// info is what clients are told of a consumer, under the group's lock.
+func (c *consumer) info() *persistent.SubscriptionInfo_ConnectionInfo {
+	info := &persistent.SubscriptionInfo_ConnectionInfo{
+		From:             c.from,
+		Username:         "anonymous",
+		TotalItems:       c.total.count,
+		AvailableSlots:   int32(c.room()),
+		InFlightMessages: int32(len(c.inFlight)),
+		ConnectionName:   c.name,
+	}
+	info.CountSinceLastMeasurement, info.AverageItemsPerSecond = c.total.look()
+	info.ObservedMeasurements = c.total.observed()
+	return info
+}
+
+// observed are the times in milliseconds: the mean, the least, and below which
+// parts of them are.
+func (m *measure) observed() (all []*persistent.SubscriptionInfo_Measurement) {
+	if len(m.taken) == 0 {
+		return nil
+	}
+	add := func(key string, d time.Duration) {
+		all = append(all, &persistent.SubscriptionInfo_Measurement{Key: key, Value: d.Milliseconds()})
+	}
+	sorted := slices.Sorted(slices.Values(m.taken))
+	sum := time.Duration(0)
+	for _, d := range sorted {
+		sum += d
+	}
+	add("Mean", sum/time.Duration(len(sorted)))
+	for _, part := range []struct {
+		key string
+		of  float64
+	}{
+		{"Median", 0.5}, {"Fastest", 0},
+		{"Quintile 1", 0.2}, {"Quintile 2", 0.4}, {"Quintile 3", 0.6}, {"Quintile 4", 0.8}, {"Quintile 5", 1},
+		{"90%", 0.9}, {"95%", 0.95}, {"99%", 0.99}, {"99.5%", 0.995}, {"99.9%", 0.999},
+	} {
+		add(part.key, sorted[int(part.of*float64(len(sorted)-1))])
+	}
+	return all
+}

@@ -1,0 +1,223 @@
+package node
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+)
+
+// sourceAll is the name of the whole log where a stream could be named.
+const sourceAll = "$all"
+
+// groupConfig is what is stored of one persistent subscription.
+type groupConfig struct {
+	Stream string `json:"stream"` // or sourceAll
+	Group  string `json:"group"`
+
+	// The beginning as it was asked for, and what it meant then: the first
+	// revision, or the lowest position, that the group is to have.
+	StartPosition string       `json:"startPosition"`
+	From          uint64       `json:"from"`
+	Filter        *groupFilter `json:"filter,omitempty"`
+
+	groupSettings
+}
+
+// groupSettings are a persistent subscription's settings. Times are in
+// milliseconds, 0 for never.
+type groupSettings struct {
+	ResolveLinks      bool   `json:"resolveLinkTos"`
+	ExtraStatistics   bool   `json:"extraStatistics"`
+	MessageTimeout    int32  `json:"messageTimeout"`
+	MaxRetryCount     int32  `json:"maxRetryCount"`
+	LiveBufferSize    int32  `json:"liveBufferSize"`
+	HistoryBufferSize int32  `json:"historyBufferSize"`
+	ReadBatchSize     int32  `json:"batchSize"`
+	CheckpointAfter   int32  `json:"checkPointAfter"`
+	MinCheckpoint     int32  `json:"minCheckPointCount"`
+	MaxCheckpoint     int32  `json:"maxCheckPointCount"`
+	MaxSubscribers    int32  `json:"maxSubscriberCount"` // 0: any number
+	Strategy          string `json:"namedConsumerStrategy"`
+}
+
+// groupFilter is a filter as it is stored.
+type groupFilter struct {
+	ByType   bool     `json:"byType,omitempty"`
+	Regex    string   `json:"regex,omitempty"`
+	Prefixes []string `json:"prefixes,omitempty"`
+}
+
+func (c *groupConfig) key() string { return groupKey(c.Stream, c.Group) }
+
+func groupKey(stream, group string) string { return stream + "::" + group }
+
+func (c *groupConfig) all() bool { return c.Stream == sourceAll }
+
+func (c *groupConfig) checkpointStream() string {
+	return "$persistentsubscription-" + c.key() + "-checkpoint"
+}
+
+func (c *groupConfig) parkedStream() string { return "$persistentsubscription-" + c.key() + "-parked" }
+
+// wireSettings is what settings have in common on the wire, for a new group and
+// for an update.
+type wireSettings interface {
+	GetResolveLinks() bool
+	GetExtraStatistics() bool
+	GetMaxRetryCount() int32
+	GetMinCheckpointCount() int32
+	GetMaxCheckpointCount() int32
+	GetMaxSubscriberCount() int32
+	GetLiveBufferSize() int32
+	GetReadBatchSize() int32
+	GetHistoryBufferSize() int32
+	GetMessageTimeoutTicks() int64
+	GetMessageTimeoutMs() int32
+	GetCheckpointAfterTicks() int64
+	GetCheckpointAfterMs() int32
+	GetRevision() uint64
+}
+
+// newSettings reads settings; every number is 0 or more.
+func newSettings(m wireSettings, strategy string) (groupSettings, error) {
+	s := groupSettings{
+		ResolveLinks:      m.GetResolveLinks(),
+		ExtraStatistics:   m.GetExtraStatistics(),
+		MessageTimeout:    milliseconds(m.GetMessageTimeoutMs(), m.GetMessageTimeoutTicks()),
+		MaxRetryCount:     m.GetMaxRetryCount(),
+		LiveBufferSize:    m.GetLiveBufferSize(),
+		HistoryBufferSize: m.GetHistoryBufferSize(),
+		ReadBatchSize:     m.GetReadBatchSize(),
+		CheckpointAfter:   milliseconds(m.GetCheckpointAfterMs(), m.GetCheckpointAfterTicks()),
+		MinCheckpoint:     m.GetMinCheckpointCount(),
+		MaxCheckpoint:     m.GetMaxCheckpointCount(),
+		MaxSubscribers:    m.GetMaxSubscriberCount(),
+		Strategy:          strategy,
+	}
+	for _, n := range []int32{s.MessageTimeout, s.MaxRetryCount, s.LiveBufferSize, s.HistoryBufferSize, s.CheckpointAfter, s.MinCheckpoint, s.MaxCheckpoint, s.MaxSubscribers} {
+		if n < 0 {
+			return s, invalid("a setting of a persistent subscription is negative")
+		}
+	}
+	if s.ReadBatchSize <= 0 {
+		return s, invalid("a persistent subscription reads more than 0 events at once")
+	}
+	return s, nil
+}
+
+// milliseconds takes a time as older clients tell it, too.
+func milliseconds(ms int32, ticks int64) int32 {
+	if ms == 0 {
+		return int32(min(ticks/(ticksPerSecond/1000), math.MaxInt32))
+	}
+	return ms
+}
+
+// check says what is wrong with settings that do not go together.
+func (c *groupConfig) check() error {
+	switch {
+	case newStrategy(c.Strategy) == nil:
+		return refuseSettings(c.Stream, c.Group, fmt.Sprintf("there is no consumer strategy %s", c.Strategy))
+	case c.ReadBatchSize >= c.HistoryBufferSize:
+		return refuseSettings(c.Stream, c.Group, fmt.Sprintf("the read batch of %d is not smaller than the history buffer of %d", c.ReadBatchSize, c.HistoryBufferSize))
+	}
+	return nil
+}
+
+// groupName checks a group's name.
+func groupName(stream, group string) error {
+	if group == "" {
+		return invalid("the group's name is empty")
+	}
+	c := groupConfig{Stream: stream, Group: group}
+	_, err := streamName(&shared.StreamIdentifier{StreamName: []byte(c.checkpointStream())})
+	return err
+}
+
+// startText writes a beginning as clients are told it.
+func startText(s start, all bool) string {
+	switch {
+	case s.kind == fromEnd && all:
+		return "C:-1/P:-1"
+	case s.kind == fromEnd:
+		return "-1"
+	}
+	return atText(s.at, all)
+}
+
+// atText writes a revision, or a position.
+func atText(at uint64, all bool) string {
+	text := strconv.FormatUint(at, 10)
+	if all {
+		return "C:" + text + "/P:" + text
+	}
+	return text
+}
+
+// parseAt reads what atText wrote.
+func parseAt(text string, all bool) (uint64, error) {
+	if all {
+		commit, _, ok := strings.Cut(strings.TrimPrefix(text, "C:"), "/P:")
+		if !ok {
+			return 0, fmt.Errorf("no position: %q", text)
+		}
+		text = commit
+	}
+	return strconv.ParseUint(text, 10, 63)
+}
+
+// newGroupFilter reads a filter and checks it.
+func newGroupFilter(m *persistent.CreateReq_AllOptions_FilterOptions) (*groupFilter, error) {
+	f := &groupFilter{}
+	var e *persistent.CreateReq_AllOptions_FilterOptions_Expression
+	switch by := m.GetFilter().(type) {
+	case *persistent.CreateReq_AllOptions_FilterOptions_StreamIdentifier:
+		e = by.StreamIdentifier
+	case *persistent.CreateReq_AllOptions_FilterOptions_EventType:
+		e, f.ByType = by.EventType, true
+	default:
+		return nil, invalid("a filter is by stream or by type")
+	}
+	f.Regex, f.Prefixes = e.GetRegex(), e.GetPrefix()
+	_, err := f.compile()
+	return f, err
+}
+
+func (f *groupFilter) compile() (*filter, error) {
+	if f == nil {
+		return nil, nil
+	}
+	compiled := &filter{byType: f.ByType}
+	return compiled, compiled.readExpression(&api.ReadReq_Options_FilterOptions_Expression{Regex: f.Regex, Prefix: f.Prefixes})
+}
+
+// groupsConfig is the data of the event that holds all persistent
+// subscriptions.
+type groupsConfig struct {
+	Version string        `json:"version"`
+	Entries []groupConfig `json:"entries"`
+}
+
+const groupsVersion = "2"
+
+func (c *groupConfig) parse() (*filter, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	return c.Filter.compile()
+}
+
+func parseGroups(data string) (groupsConfig, error) {
+	var c groupsConfig
+	err := json.Unmarshal([]byte(data), &c)
+	if err == nil && c.Version != groupsVersion {
+		err = fmt.Errorf("its version is %q", c.Version)
+	}
+	return c, err
+}

@@ -1,0 +1,178 @@
+package node
+
+import (
+	"encoding/json"
+	"hash/fnv"
+	"slices"
+)
+
+// strategy chooses who is sent a message. It belongs to its group, under the
+// group's lock.
+type strategy interface {
+	add(*consumer)
+	remove(*consumer)
+
+	// pick is a consumer with room for a message of a pin, nil for none.
+	pick(pin uint32) *consumer
+
+	// pin is what messages have in common that should go to one consumer.
+	pin(*Node, *record) (uint32, error)
+
+	// pinned says whether another message may find a consumer where one
+	// does not.
+	pinned() bool
+}
+
+// The names of the strategies.
+const (
+	roundRobin          = "RoundRobin"
+	dispatchToSingle    = "DispatchToSingle"
+	pinnedByStream      = "Pinned"
+	pinnedByCorrelation = "PinnedByCorrelation"
+)
+
+// newStrategy returns nil if there is none of that name.
+func newStrategy(name string) strategy {
+	switch name {
+	case roundRobin:
+		return &turns{fair: true}
+	case dispatchToSingle:
+		return &turns{}
+	case pinnedByStream:
+		return &buckets{of: sourceOf}
+	case pinnedByCorrelation:
+		return &buckets{of: correlationOf}
+	}
+	return nil
+}
+
+// turns sends to one consumer after the other, or to one as long as it has
+// room.
+type turns struct {
+	fair  bool
+	queue []*consumer
+}
+
+func (t *turns) add(c *consumer)                    { t.queue = append(t.queue, c) }
+func (t *turns) pin(*Node, *record) (uint32, error) { return 0, nil }
+func (t *turns) pinned() bool                       { return false }
+
+func (t *turns) remove(c *consumer) {
+	t.queue = slices.DeleteFunc(t.queue, func(other *consumer) bool { return other == c })
+}
+
+func (t *turns) pick(uint32) *consumer {
+	for i, c := range t.queue {
+		if c.room() == 0 {
+			continue
+		}
+		if t.fair {
+			i++
+		}
+		if i %= len(t.queue); i > 0 {
+			t.queue = slices.Concat(t.queue[i:], t.queue[:i])
+		}
+		return c
+	}
+	return nil
+}
+
+// bucketCount is how many buckets streams fall into, as on EventStoreDB.
+const bucketCount = 1024
+
+// buckets sends what falls into one bucket to one consumer, as long as it
+// stays. A newcomer gets buckets of those who have most.
+type buckets struct {
+	of    func(*Node, *record) (string, error)
+	owner [bucketCount]*consumer
+	count map[*consumer]int
+}
+
+func (b *buckets) pinned() bool { return true }
+
+func (b *buckets) pin(n *Node, r *record) (uint32, error) {
+	name, err := b.of(n, r)
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(name))
+	return h.Sum32() % bucketCount, err
+}
+
+func (b *buckets) add(c *consumer) {
+	if b.count == nil {
+		b.count = map[*consumer]int{}
+	}
+	b.count[c] = 0
+	share := bucketCount / len(b.count)
+	for i, owner := range b.owner {
+		if b.count[c] >= share {
+			return
+		}
+		if owner == nil || b.count[owner] > share {
+			b.give(i, c)
+		}
+	}
+}
+
+func (b *buckets) give(bucket int, to *consumer) {
+	if owner := b.owner[bucket]; owner != nil {
+		b.count[owner]--
+	}
+	b.owner[bucket] = to
+	b.count[to]++
+}
+
+func (b *buckets) remove(c *consumer) {
+	delete(b.count, c)
+	for i, owner := range b.owner {
+		if owner != c {
+			continue
+		}
+		b.owner[i] = nil
+		if least := b.least(); least != nil {
+			b.give(i, least)
+		}
+	}
+}
+
+// least is the consumer that has the fewest buckets.
+func (b *buckets) least() (least *consumer) {
+	for c, count := range b.count {
+		if least == nil || count < b.count[least] {
+			least = c
+		}
+	}
+	return least
+}
+
+func (b *buckets) pick(pin uint32) *consumer {
+	if c := b.owner[pin]; c != nil && c.room() > 0 {
+		return c
+	}
+	return nil
+}
+
+// sourceOf is the stream that an event was written to, of a link its target's.
+func sourceOf(_ *Node, r *record) (string, error) {
+	if r.kind == typeLink {
+		if stream, _, ok := parseLink(r.data); ok {
+			return stream, nil
+		}
+	}
+	return r.stream, nil
+}
+
+// correlationOf is the correlation id in an event's metadata, of a link in its
+// target's; without one it is the stream.
+func correlationOf(n *Node, r *record) (string, error) {
+	found, err := n.follows(r)
+	if err != nil {
+		return "", err
+	}
+	var metadata struct {
+		ID string `json:"$correlationId"`
+	}
+	if found.event != nil && json.Unmarshal([]byte(found.event.metadata), &metadata) == nil && metadata.ID != "" {
+		return metadata.ID, nil
+	}
+	return sourceOf(n, r)
+}

@@ -1,0 +1,126 @@
+package node
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+func strategyOf(name esdb.ConsumerStrategy) *esdb.PersistentSubscriptionSettings {
+	return settings(func(s *esdb.PersistentSubscriptionSettings) { s.ConsumerStrategyName = name })
+}
+
+// Row: consumer strategies.
+func TestPersistentStrategies(t *testing.T) {
+	t.Run("round robin", func(t *testing.T) {
+		f := serve(t)
+		team := f.team("s", strategyOf(esdb.ConsumerStrategyRoundRobin))
+		a, b := team.join(4), team.join(4)
+		f.must("s", expectAny, fresh(6)...)
+		got := [][]uint64{{a.revision(0), a.revision(0), a.revision(0)}, {b.revision(0), b.revision(0), b.revision(0)}}
+		slices.SortFunc(got, slices.Compare[[]uint64])
+		require.Equal(t, [][]uint64{{0, 2, 4}, {1, 3, 5}}, got)
+	})
+	t.Run("dispatch to single", func(t *testing.T) {
+		f := serve(t)
+		team := f.team("s", strategyOf(esdb.ConsumerStrategyDispatchToSingle))
+		a := team.join(2)
+		b := team.join(2)
+		f.must("s", expectAny, fresh(4)...)
+		require.Equal(t, []uint64{0, 1, 2, 3}, []uint64{a.revision(0), a.revision(0), b.revision(0), b.revision(0)})
+	})
+	t.Run("pinned", func(t *testing.T) {
+		f := serve(t)
+		team := f.team("$ce-x", strategyOf(esdb.ConsumerStrategyPinned))
+		workers := []*worker{team.join(100), team.join(100)}
+		for range 3 {
+			for i := range 10 {
+				f.must(fmt.Sprintf("x-%d", i), expectAny, fresh(1)...)
+			}
+		}
+		pinnedTo(t, f, team, workers, 30, func(e *esdb.ResolvedEvent) string {
+			stream, _, ok := parseLink(string(e.OriginalEvent().Data))
+			require.True(t, ok)
+			return stream
+		})
+	})
+	t.Run("pinned by correlation", func(t *testing.T) {
+		f := serve(t)
+		_, err := persistent.NewPersistentSubscriptionsClient(f.conn).Create(f.ctx, &persistent.CreateReq{Options: &persistent.CreateReq_Options{
+			StreamOption: &persistent.CreateReq_Options_Stream{Stream: &persistent.CreateReq_StreamOptions{StreamIdentifier: named("s")}}, GroupName: "g",
+			Settings: &persistent.CreateReq_Settings{ReadBatchSize: 20, HistoryBufferSize: 500, ConsumerStrategy: pinnedByCorrelation},
+		}})
+		require.NoError(t, err)
+		team := &team{fixture: f, client: f.official(), stream: "s", group: "g"}
+		require.EqualValues(t, pinnedByCorrelation, team.info().Settings.ConsumerStrategyName)
+		workers := []*worker{team.join(100), team.join(100)}
+		for i := range 30 {
+			e := wireEvent("T", uuid.New(), "{}")
+			e.CustomMetadata = fmt.Appendf(nil, `{"$correlationId":"%d"}`, i%10)
+			f.must("s", expectAny, e)
+		}
+		pinnedTo(t, f, team, workers, 30, func(e *esdb.ResolvedEvent) string { return string(e.Event.UserMetadata) })
+	})
+}
+
+// pinnedTo takes n messages and checks that what has one key went to one worker,
+// and not everything did.
+func pinnedTo(t *testing.T, f *fixture, team *team, workers []*worker, n int, key func(*esdb.ResolvedEvent) string) {
+	t.Helper()
+	type taken struct {
+		worker int
+		key    string
+	}
+	all := make(chan taken, n)
+	for i, w := range workers {
+		go func() {
+			for {
+				e := w.Recv()
+				if e.EventAppeared == nil {
+					return
+				}
+				all <- taken{i, key(e.EventAppeared.Event)}
+			}
+		}()
+	}
+	owner, used := map[string]int{}, map[int]bool{}
+	for range n {
+		select {
+		case got := <-all:
+			if of, ok := owner[got.key]; ok {
+				require.Equal(t, of, got.worker, got.key)
+			}
+			owner[got.key], used[got.worker] = got.worker, true
+		case <-f.ctx.Done():
+			t.Fatal("too few messages")
+		}
+	}
+	require.Len(t, owner, 10)
+	require.Len(t, used, 2)
+}
+
+// Buckets are shared evenly, and those of who leaves go to who stays.
+func TestBuckets(t *testing.T) {
+	b := newStrategy(pinnedByStream).(*buckets)
+	workers := []*consumer{{size: 1}, {size: 1}, {size: 1}}
+	for i, c := range workers {
+		b.add(c)
+		for _, other := range workers[:i+1] {
+			require.InDelta(t, bucketCount/(i+1), b.count[other], 2)
+		}
+	}
+	b.remove(workers[1])
+	require.Equal(t, bucketCount, b.count[workers[0]]+b.count[workers[2]])
+	require.InDelta(t, b.count[workers[0]], b.count[workers[2]], 2)
+	for pin := range uint32(bucketCount) {
+		require.Contains(t, []*consumer{workers[0], workers[2]}, b.pick(pin))
+	}
+	b.remove(workers[0])
+	b.remove(workers[2])
+	require.Nil(t, b.pick(0))
+}

@@ -1,0 +1,503 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// team is one persistent subscription seen through the official client.
+type team struct {
+	*fixture
+	client *esdb.Client
+	stream string // sourceAll for all
+	group  string
+}
+
+// settings are the client's own, changed.
+func settings(change ...func(*esdb.PersistentSubscriptionSettings)) *esdb.PersistentSubscriptionSettings {
+	s := esdb.SubscriptionSettingsDefault()
+	for _, c := range change {
+		c(&s)
+	}
+	return &s
+}
+
+// checkpointing has a checkpoint follow every answer.
+func checkpointing(s *esdb.PersistentSubscriptionSettings) {
+	s.CheckpointLowerBound, s.CheckpointUpperBound = 1, 1
+}
+
+// team makes a group that begins at the start.
+func (f *fixture) team(stream string, s *esdb.PersistentSubscriptionSettings) *team {
+	f.t.Helper()
+	t := &team{fixture: f, client: f.official(), stream: stream, group: "g"}
+	t.create(esdb.Start{}, s)
+	return t
+}
+
+func (t *team) create(from esdb.StreamPosition, s *esdb.PersistentSubscriptionSettings) {
+	t.t.Helper()
+	require.NoError(t.t, t.tryCreate(from, s))
+}
+
+func (t *team) tryCreate(from any, s *esdb.PersistentSubscriptionSettings) error {
+	if t.stream == sourceAll {
+		return t.client.CreatePersistentSubscriptionToAll(t.ctx, t.group, esdb.PersistentAllSubscriptionOptions{StartFrom: from.(esdb.AllPosition), Settings: s})
+	}
+	return t.client.CreatePersistentSubscription(t.ctx, t.stream, t.group, esdb.PersistentStreamSubscriptionOptions{StartFrom: from.(esdb.StreamPosition), Settings: s})
+}
+
+func (t *team) tryJoin(size uint32) (*esdb.PersistentSubscription, error) {
+	o := esdb.SubscribeToPersistentSubscriptionOptions{BufferSize: size}
+	if t.stream == sourceAll {
+		return t.client.SubscribeToPersistentSubscriptionToAll(t.ctx, t.group, o)
+	}
+	return t.client.SubscribeToPersistentSubscription(t.ctx, t.stream, t.group, o)
+}
+
+// worker is one subscriber.
+type worker struct {
+	t *testing.T
+	*esdb.PersistentSubscription
+}
+
+func (t *team) join(size uint32) *worker {
+	t.t.Helper()
+	s, err := t.tryJoin(size)
+	require.NoError(t.t, err)
+	t.t.Cleanup(func() { _ = s.Close() })
+	return &worker{t.t, s}
+}
+
+// next is the next event, which there must be, sent for the so-many-th time
+// again.
+func (w *worker) next(retries int) *esdb.ResolvedEvent {
+	w.t.Helper()
+	e := w.Recv()
+	require.NotNil(w.t, e.EventAppeared, "%v", e.SubscriptionDropped)
+	require.Equal(w.t, retries, e.EventAppeared.RetryCount)
+	return e.EventAppeared.Event
+}
+
+// revision is the next event's.
+func (w *worker) revision(retries int) uint64 {
+	w.t.Helper()
+	return w.next(retries).OriginalEvent().EventNumber
+}
+
+func (w *worker) ack(events ...*esdb.ResolvedEvent) {
+	w.t.Helper()
+	require.NoError(w.t, w.Ack(events...))
+}
+
+func (w *worker) nack(action esdb.NackAction, events ...*esdb.ResolvedEvent) {
+	w.t.Helper()
+	require.NoError(w.t, w.Nack("because", action, events...))
+}
+
+func (w *worker) dropped() codes.Code {
+	w.t.Helper()
+	e := w.Recv()
+	require.NotNil(w.t, e.SubscriptionDropped)
+	return status.Code(e.SubscriptionDropped.Error)
+}
+
+func (t *team) info() *esdb.PersistentSubscriptionInfo {
+	t.t.Helper()
+	var info *esdb.PersistentSubscriptionInfo
+	var err error
+	if t.stream == sourceAll {
+		info, err = t.client.GetPersistentSubscriptionInfoToAll(t.ctx, t.group, esdb.GetPersistentSubscriptionOptions{})
+	} else {
+		info, err = t.client.GetPersistentSubscriptionInfo(t.ctx, t.stream, t.group, esdb.GetPersistentSubscriptionOptions{})
+	}
+	require.NoError(t.t, err)
+	return info
+}
+
+// until waits for a stream to have so many events that can be seen, and returns
+// the last.
+func (t *team) until(stream string, n int) *esdb.RecordedEvent {
+	t.t.Helper()
+	return t.untilIs(stream, func(*esdb.RecordedEvent) bool { n--; return n == 0 })
+}
+
+// untilData waits for a stream to have an event of some data.
+func (t *team) untilData(stream, data string) {
+	t.t.Helper()
+	t.untilIs(stream, func(e *esdb.RecordedEvent) bool { return string(e.Data) == data })
+}
+
+func (t *team) untilIs(stream string, wanted func(*esdb.RecordedEvent) bool) *esdb.RecordedEvent {
+	t.t.Helper()
+	ctx, cancel := context.WithCancel(t.ctx)
+	defer cancel()
+	s, err := t.client.SubscribeToStream(ctx, stream, esdb.SubscribeToStreamOptions{From: esdb.Start{}})
+	require.NoError(t.t, err)
+	defer s.Close()
+	for {
+		e := s.Recv()
+		require.Nil(t.t, e.SubscriptionDropped)
+		if e.EventAppeared != nil && wanted(e.EventAppeared.OriginalEvent()) {
+			return e.EventAppeared.OriginalEvent()
+		}
+	}
+}
+
+func (t *team) parked() string     { return "$persistentsubscription-" + t.stream + "::" + t.group + "-parked" }
+func (t *team) checkpoint() string { return "$persistentsubscription-" + t.stream + "::" + t.group + "-checkpoint" }
+
+// Row: Persistent subscriptions, through the official client: order, room,
+// acknowledging, what is new.
+func TestPersistentSubscription(t *testing.T) {
+	f := serve(t)
+	f.must("s", expectAny, fresh(3)...)
+	team := f.team("s", nil)
+	w := team.join(2)
+	first := w.next(0)
+	require.EqualValues(t, 0, first.OriginalEvent().EventNumber)
+	require.Equal(t, first.Event.Position.Commit, *first.Commit)
+	second := w.next(0)
+	w.ack(first) // there is room for two
+	require.EqualValues(t, 2, w.revision(0))
+	w.ack(second)
+	f.must("s", expectAny, fresh(1)...)
+	require.EqualValues(t, 3, w.revision(0))
+	require.Len(t, team.info().Connections, 1)
+	require.EqualValues(t, 2, team.info().Connections[0].InFlightMessages)
+}
+
+// Row: "Start positions are inclusive".
+func TestPersistentStart(t *testing.T) {
+	f := serve(t)
+	f.must("s", expectAny, fresh(1)...)
+	at := f.must("s", expectAny, fresh(1)...).GetPosition().GetCommitPosition()
+	for name, from := range map[string]esdb.StreamPosition{"0": esdb.Start{}, "1": esdb.Revision(1), "-1": esdb.End{}, "7": esdb.Revision(7)} {
+		team := &team{fixture: f, client: f.official(), stream: "s", group: name}
+		team.create(from, nil)
+		require.Equal(t, name, f.infoOf("s", name).GetStartFrom())
+	}
+	require.EqualValues(t, 0, (&team{fixture: f, client: f.official(), stream: "s", group: "0"}).join(1).revision(0))
+	require.EqualValues(t, 1, (&team{fixture: f, client: f.official(), stream: "s", group: "1"}).join(1).revision(0))
+	f.must("s", expectAny, fresh(6)...)
+	require.EqualValues(t, 2, (&team{fixture: f, client: f.official(), stream: "s", group: "-1"}).join(1).revision(0))
+	require.EqualValues(t, 7, (&team{fixture: f, client: f.official(), stream: "s", group: "7"}).join(1).revision(0))
+
+	all := &team{fixture: f, client: f.official(), stream: sourceAll, group: "p"}
+	require.NoError(t, all.tryCreate(esdb.Position{Commit: at, Prepare: at}, nil))
+	require.Equal(t, fmt.Sprintf("C:%d/P:%d", at, at), f.infoOf("", "p").GetStartFrom())
+	require.Equal(t, at, all.join(1).next(0).Event.Position.Commit)
+	end := &team{fixture: f, client: f.official(), stream: sourceAll, group: "e"}
+	require.NoError(t, end.tryCreate(esdb.End{}, nil))
+	require.Equal(t, "C:-1/P:-1", f.infoOf("", "e").GetStartFrom())
+	beyond := &team{fixture: f, client: f.official(), stream: sourceAll, group: "b"}
+	require.Equal(t, codes.Internal, status.Code(unwrapped(t, beyond.tryCreate(esdb.Position{Commit: 1 << 40, Prepare: 1 << 40}, nil))))
+}
+
+func unwrapped(t *testing.T, err error) error {
+	t.Helper()
+	var e *esdb.Error
+	require.ErrorAs(t, err, &e)
+	return e.Err()
+}
+
+// infoOf is a group's info as it is on the wire; an empty stream is $all.
+func (f *fixture) infoOf(stream, group string) *persistent.SubscriptionInfo {
+	f.t.Helper()
+	o := &persistent.GetInfoReq_Options{GroupName: group, StreamOption: &persistent.GetInfoReq_Options_StreamIdentifier{StreamIdentifier: named(stream)}}
+	if stream == "" {
+		o.StreamOption = &persistent.GetInfoReq_Options_All{All: &shared.Empty{}}
+	}
+	resp, err := persistent.NewPersistentSubscriptionsClient(f.conn).GetInfo(f.ctx, &persistent.GetInfoReq{Options: o})
+	require.NoError(f.t, err)
+	return resp.GetSubscriptionInfo()
+}
+
+// Row: "nack Unknown = retry, Park = parked, Skip = passed, Stop = passed and
+// not redelivered, the connection stays"; "Parked: $> to the target N@stream".
+func TestPersistentNack(t *testing.T) {
+	f := serve(t)
+	f.must("s", expectAny, fresh(5)...)
+	team := f.team("s", settings(checkpointing))
+	w := team.join(1)
+	w.nack(esdb.NackActionUnknown, w.next(0))
+	w.nack(esdb.NackActionRetry, w.next(1))
+	w.nack(esdb.NackActionPark, w.next(2))
+	w.nack(esdb.NackActionSkip, w.next(0))
+	w.nack(esdb.NackActionStop, w.next(0))
+	e := w.next(0)
+	require.EqualValues(t, 3, e.OriginalEvent().EventNumber)
+	w.nack(esdb.NackActionPark, e)
+	require.EqualValues(t, 4, w.revision(0))
+
+	link := team.until(team.parked(), 2)
+	require.Equal(t, typeLink, link.EventType)
+	require.Equal(t, "3@s", string(link.Data))
+	require.Regexp(t, `^\{"added":"[^"]+","reason":"Client explicitly NAK'ed message.\\nbecause","subscriptionEventNumber":3\}$`, string(link.UserMetadata))
+	first := f.events(ofStream(team.parked()))[0].GetEvent()
+	require.Equal(t, "0@s", string(first.GetData()))
+	require.NotContains(t, string(first.GetCustomMetadata()), "subscriptionEventNumber")
+	require.EqualValues(t, 2, team.info().Stats.ParkedMessagesCount)
+	team.untilData(team.checkpoint(), `"3"`)
+}
+
+// Row: "Retry past maxRetryCount parks, and a disconnect or a timeout counts
+// as a retry".
+func TestPersistentRetriesEnd(t *testing.T) {
+	once := func(s *esdb.PersistentSubscriptionSettings) { s.MaxRetryCount = 1 }
+	t.Run("nack", func(t *testing.T) {
+		f := serve(t)
+		f.must("s", expectAny, fresh(2)...)
+		team := f.team("s", settings(once))
+		w := team.join(1)
+		w.nack(esdb.NackActionRetry, w.next(0))
+		w.nack(esdb.NackActionRetry, w.next(1))
+		require.EqualValues(t, 1, w.revision(0))
+		require.Contains(t, string(team.until(team.parked(), 1).UserMetadata), `"reason":"Reached retry count of 1"`)
+	})
+	t.Run("timeout", func(t *testing.T) {
+		f := serve(t)
+		f.must("s", expectAny, fresh(2)...)
+		team := f.team("s", settings(once, func(s *esdb.PersistentSubscriptionSettings) { s.MessageTimeout = 20 }))
+		w := team.join(1)
+		require.EqualValues(t, 0, w.revision(0))
+		require.EqualValues(t, 0, w.revision(1))
+		require.EqualValues(t, 1, w.revision(0))
+		team.until(team.parked(), 1)
+	})
+	t.Run("disconnect", func(t *testing.T) {
+		f := serve(t)
+		f.must("s", expectAny, fresh(2)...)
+		team := f.team("s", settings(once))
+		w := team.join(2)
+		require.EqualValues(t, 0, w.revision(0))
+		require.EqualValues(t, 1, w.revision(0))
+		require.NoError(t, w.Close())
+		other := team.join(2)
+		require.EqualValues(t, 0, other.revision(1))
+		require.EqualValues(t, 1, other.revision(1))
+		require.NoError(t, other.Close())
+		require.Equal(t, "1@s", string(team.until(team.parked(), 2).Data))
+	})
+}
+
+// Row: "Replaying parked sends resolved links with the link's position,
+// acknowledged by the link's id, then sets $tb; stop_at N replays revisions <
+// N".
+func TestPersistentReplay(t *testing.T) {
+	f := serve(t)
+	f.must("s", expectAny, fresh(3)...)
+	team := f.team("s", nil)
+	w := team.join(5)
+	for range 3 {
+		w.nack(esdb.NackActionPark, w.next(0))
+	}
+	team.until(team.parked(), 3)
+	require.NoError(t, team.client.ReplayParkedMessages(f.ctx, "s", "g", esdb.ReplayParkedMessagesOptions{StopAt: 2}))
+	require.EqualValues(t, 1, team.info().Stats.ParkedMessagesCount)
+	for i := range uint64(2) {
+		e := w.next(0)
+		require.Equal(t, i, e.Event.EventNumber)
+		require.Equal(t, "s", e.Event.StreamID)
+		require.Equal(t, team.parked(), e.Link.StreamID)
+		require.Equal(t, e.Link.Position.Commit, *e.Commit)
+		w.ack(e)
+	}
+	team.untilData(metaPrefix+team.parked(), `{"$tb":2}`)
+	require.NoError(t, team.client.ReplayParkedMessages(f.ctx, "s", "g", esdb.ReplayParkedMessagesOptions{}))
+	again := w.next(0)
+	require.EqualValues(t, 2, again.Event.EventNumber)
+	w.nack(esdb.NackActionPark, again)
+	team.untilData(metaPrefix+team.parked(), `{"$tb":3}`)
+	link := team.until(team.parked(), 1)
+	require.Equal(t, "2@s", string(link.Data), "the message itself, not the link to it")
+	require.EqualValues(t, 3, link.EventNumber)
+	require.EqualValues(t, 1, team.info().Stats.ParkedMessagesCount)
+}
+
+// Row: "Checkpoint ($SubscriptionCheckpoint, a JSON string)"; a group goes on
+// where it was when the node is opened again.
+func TestPersistentSubscriptionOutlivesTheNode(t *testing.T) {
+	fs := vfs.NewMem()
+	t.Run("before", func(t *testing.T) {
+		f := serve(t, Options{FS: fs})
+		f.must("s", expectAny, fresh(4)...)
+		team := f.team("s", settings(checkpointing))
+		all := f.team(sourceAll, settings(checkpointing))
+		w, a := team.join(9), all.join(9)
+		e := []*esdb.ResolvedEvent{w.next(0), w.next(0), w.next(0), w.next(0)}
+		w.ack(e[3])
+		w.ack(e[0])
+		w.ack(e[1]) // 2 is left, 3 comes after it
+		team.untilData(team.checkpoint(), `"1"`)
+		require.Equal(t, typeCheckpoint, f.events(ofStream(team.checkpoint()))[0].GetEvent().GetMetadata()[metaType])
+		first := a.next(0)
+		a.ack(first)
+		at := first.Event.Position.Commit
+		all.untilData(all.checkpoint(), fmt.Sprintf(`"C:%d/P:%d"`, at, at))
+		require.EqualValues(t, 1, *team.info().Stats.LastCheckpointedEventRevision)
+		require.Equal(t, at, all.info().Stats.LastCheckpointedPosition.Commit)
+	})
+	t.Run("after", func(t *testing.T) {
+		f := serve(t, Options{FS: fs})
+		w := (&team{fixture: f, client: f.official(), stream: "s", group: "g"}).join(9)
+		require.EqualValues(t, 2, w.revision(0))
+		require.EqualValues(t, 3, w.revision(0))
+		a := (&team{fixture: f, client: f.official(), stream: sourceAll, group: "g"}).join(1)
+		require.EqualValues(t, 1, a.revision(0))
+	})
+}
+
+// Row: errors, with their trailers.
+func TestPersistentErrors(t *testing.T) {
+	f := serve(t)
+	team := f.team("s", settings(func(s *esdb.PersistentSubscriptionSettings) { s.MaxSubscriberCount = 1 }))
+	wire := persistent.NewPersistentSubscriptionsClient(f.conn)
+	trailers := func(name string, md metadata.MD, group string) {
+		t.Helper()
+		require.Equal(t, []string{name}, md.Get("exception"))
+		require.Equal(t, []string{"s"}, md.Get("stream-name"))
+		require.Equal(t, []string{group}, md.Get("group-name"))
+	}
+	require.Equal(t, esdb.ErrorCodeResourceAlreadyExists, code(t, team.tryCreate(esdb.Start{}, nil)))
+
+	missing := func(err error) {
+		t.Helper()
+		require.Equal(t, esdb.ErrorCodeResourceNotFound, code(t, err))
+	}
+	missing(team.client.UpdatePersistentSubscription(f.ctx, "s", "x", esdb.PersistentStreamSubscriptionOptions{}))
+	missing(team.client.DeletePersistentSubscription(f.ctx, "s", "x", esdb.DeletePersistentSubscriptionOptions{}))
+	missing(team.client.ReplayParkedMessages(f.ctx, "s", "x", esdb.ReplayParkedMessagesOptions{}))
+	_, err := team.client.GetPersistentSubscriptionInfo(f.ctx, "s", "x", esdb.GetPersistentSubscriptionOptions{})
+	missing(err)
+	_, err = team.client.SubscribeToPersistentSubscription(f.ctx, "s", "x", esdb.SubscribeToPersistentSubscriptionOptions{})
+	missing(err)
+	_, err = team.client.ListPersistentSubscriptionsForStream(f.ctx, "other", esdb.ListPersistentSubscriptionsOptions{})
+	missing(err)
+	_, err = team.client.ListPersistentSubscriptionsToAll(f.ctx, esdb.ListPersistentSubscriptionsOptions{})
+	missing(err)
+
+	var md metadata.MD
+	of := &persistent.DeleteReq_Options_StreamIdentifier{StreamIdentifier: named("s")}
+	_, err = wire.Delete(f.ctx, &persistent.DeleteReq{Options: &persistent.DeleteReq_Options{StreamOption: of, GroupName: "x"}}, grpc.Trailer(&md))
+	require.Equal(t, codes.NotFound, status.Code(err))
+	trailers("persistent-subscription-does-not-exist", md, "x")
+	create := func(group string, change func(*persistent.CreateReq_Settings)) (codes.Code, metadata.MD) {
+		md = nil
+		s := &persistent.CreateReq_Settings{ReadBatchSize: 20, HistoryBufferSize: 500, ConsumerStrategy: roundRobin}
+		change(s)
+		_, err := wire.Create(f.ctx, &persistent.CreateReq{Options: &persistent.CreateReq_Options{
+			StreamOption: &persistent.CreateReq_Options_Stream{Stream: &persistent.CreateReq_StreamOptions{StreamIdentifier: named("s")}}, GroupName: group, Settings: s,
+		}}, grpc.Trailer(&md))
+		return status.Code(err), md
+	}
+	got, md := create("g", func(*persistent.CreateReq_Settings) {})
+	require.Equal(t, codes.AlreadyExists, got)
+	trailers("persistent-subscription-exists", md, "g")
+	got, md = create("b", func(s *persistent.CreateReq_Settings) { s.HistoryBufferSize = 20 })
+	require.Equal(t, codes.Internal, got)
+	trailers("persistent-subscription-failed", md, "b")
+	require.NotEmpty(t, md.Get("reason"))
+	got, md = create("b", func(s *persistent.CreateReq_Settings) { s.ConsumerStrategy = "Nobody" })
+	require.Equal(t, codes.Internal, got)
+	trailers("persistent-subscription-failed", md, "b")
+	got, _ = create("b", func(s *persistent.CreateReq_Settings) { s.MaxRetryCount = -1 })
+	require.Equal(t, codes.InvalidArgument, got)
+	got, _ = create("", func(*persistent.CreateReq_Settings) {})
+	require.Equal(t, codes.InvalidArgument, got)
+	err = team.client.UpdatePersistentSubscription(f.ctx, "s", "g", esdb.PersistentStreamSubscriptionOptions{
+		Settings: settings(func(s *esdb.PersistentSubscriptionSettings) { s.ReadBatchSize = 500 }),
+	})
+	require.Equal(t, codes.Internal, status.Code(unwrapped(t, err)))
+
+	team.join(1)
+	_, err = team.tryJoin(1)
+	require.Equal(t, codes.FailedPrecondition, status.Code(unwrapped(t, err)))
+	call, err := wire.Read(f.ctx)
+	require.NoError(t, err)
+	require.NoError(t, call.Send(readGroup("s", "g", 1)))
+	_, err = call.Recv()
+	require.Equal(t, codes.FailedPrecondition, status.Code(err))
+	trailers("maximum-subscribers-reached", call.Trailer(), "g")
+
+	none, err := f.official().ListAllPersistentSubscriptions(f.ctx, esdb.ListPersistentSubscriptionsOptions{})
+	require.NoError(t, err)
+	require.Len(t, none, 1)
+}
+
+func readGroup(stream, group string, size int32) *persistent.ReadReq {
+	return &persistent.ReadReq{Content: &persistent.ReadReq_Options_{Options: &persistent.ReadReq_Options{
+		StreamOption: &persistent.ReadReq_Options_StreamIdentifier{StreamIdentifier: named(stream)}, GroupName: group, BufferSize: size,
+		UuidOption: &persistent.ReadReq_Options_UUIDOption{Content: &persistent.ReadReq_Options_UUIDOption_String_{String_: &shared.Empty{}}},
+	}}}
+}
+
+// Row: "Subscription id <stream>::<group>"; ids as text.
+func TestPersistentWire(t *testing.T) {
+	f := serve(t)
+	id := uuid.New()
+	f.must("s", expectAny, wireEvent("T", id, "{}"))
+	f.team("s", nil)
+	call, err := persistent.NewPersistentSubscriptionsClient(f.conn).Read(f.ctx)
+	require.NoError(t, err)
+	require.NoError(t, call.Send(readGroup("s", "g", 1)))
+	m, err := call.Recv()
+	require.NoError(t, err)
+	require.Equal(t, "s::g", m.GetSubscriptionConfirmation().GetSubscriptionId())
+	m, err = call.Recv()
+	require.NoError(t, err)
+	require.Equal(t, id.String(), m.GetEvent().GetEvent().GetId().GetString_())
+	require.IsType(t, &persistent.ReadResp_ReadEvent_RetryCount{}, m.GetEvent().GetCount())
+	require.NoError(t, call.Send(readGroup("s", "g", 1)))
+	_, err = call.Recv()
+	require.Equal(t, codes.InvalidArgument, status.Code(err), "options come once")
+}
+
+// Row: "Deleted, updated or restarted while connected → CANCELLED,
+// persistent-subscription-dropped. Delete also soft-deletes the group's
+// checkpoint and parked streams".
+func TestPersistentDropped(t *testing.T) {
+	f := serve(t)
+	f.must("s", expectAny, fresh(4)...)
+	team := f.team("s", settings(checkpointing))
+	w := team.join(1)
+	w.ack(w.next(0))
+	require.EqualValues(t, 1, w.revision(0))
+	require.NoError(t, team.client.UpdatePersistentSubscription(f.ctx, "s", "g", esdb.PersistentStreamSubscriptionOptions{
+		StartFrom: esdb.Start{}, Settings: settings(checkpointing, func(s *esdb.PersistentSubscriptionSettings) { s.MaxRetryCount = 3 }),
+	}))
+	require.Equal(t, codes.Canceled, w.dropped())
+	require.EqualValues(t, 3, team.info().Settings.MaxRetryCount)
+	w = team.join(1)
+	e := w.next(0)
+	require.EqualValues(t, 1, e.OriginalEvent().EventNumber, "the checkpoint counts")
+	w.nack(esdb.NackActionPark, e)
+	require.EqualValues(t, 2, w.revision(0))
+	require.NoError(t, team.client.RestartPersistentSubscriptionSubsystem(f.ctx, esdb.RestartPersistentSubscriptionSubsystemOptions{}))
+	require.Equal(t, codes.Canceled, w.dropped())
+	w = team.join(1)
+	require.EqualValues(t, 2, w.revision(0))
+	require.NoError(t, team.client.DeletePersistentSubscription(f.ctx, "s", "g", esdb.DeletePersistentSubscriptionOptions{}))
+	require.Equal(t, codes.Canceled, w.dropped())
+	for _, left := range []string{team.checkpoint(), team.parked()} {
+		a := f.read(ofStream(left))
+		require.Len(t, a.messages, 1, "%s %v", left, f.events(ofStream(metaPrefix+left)))
+		require.NotNil(t, a.messages[0].GetStreamNotFound(), left)
+	}
+	config := f.events(ofStream(configStream), theEnd, down)[0].GetEvent()
+	require.Equal(t, typeConfig, config.GetMetadata()[metaType])
+	team.create(esdb.Start{}, nil)
+	require.EqualValues(t, 0, team.join(1).revision(0), "nothing is left of the former")
+}
