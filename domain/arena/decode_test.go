@@ -21,6 +21,7 @@ var stored = []struct {
 	{arena.DecodeKeys, arena.EmailKeyAdded{Hash: arena.Hash{1}}, "EmailKeyAdded", `{"hash":"01` + zeros + `"}`},
 	{arena.DecodeKeys, arena.SeedKeyAdded{ID: "a", Hash: arena.Hash{0xab}}, "SeedKeyAdded", `{"id":"a","hash":"ab` + zeros + `"}`},
 	{arena.DecodeKeys, arena.SeedKeyRetired{ID: "a"}, "SeedKeyRetired", `{"id":"a"}`},
+	{arena.DecodeKeys, arena.SeedKeyRetired{ID: "a", Reason: "once a year"}, "SeedKeyRetired", `{"id":"a","reason":"once a year"}`},
 	{arena.DecodeKeys, arena.SeedKeyPublished{ID: "a", Key: arena.RevealedKey{9}}, "SeedKeyPublished", `{"id":"a","key":"09` + zeros + `"}`},
 	{arena.DecodePlayer, arena.PlayerClaimed{Holder: "x", Generation: 2, Host: "red"}, "PlayerClaimed", `{"holder":"x","generation":2,"host":"red"}`},
 	{arena.DecodePlayer, arena.PlayerRenewed{Holder: "x", Generation: 2, Host: "red"}, "PlayerRenewed", `{"holder":"x","generation":2,"host":"red"}`},

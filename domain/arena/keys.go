@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -28,7 +29,8 @@ type SeedKeyAdded struct {
 
 // SeedKeyRetired says that no more tables are seated under a seed key.
 type SeedKeyRetired struct {
-	ID string `json:"id"`
+	ID     string `json:"id"`
+	Reason string `json:"reason,omitempty"` // the operator's
 }
 
 // SeedKeyPublished shows a retired seed key after its last match, so that
@@ -162,6 +164,28 @@ func (k Keys) FirstStart(h Held) ([]Event, error) {
 	events := []Event{PlatformKeyPublished{PublicKey: h.Platform}, EmailKeyAdded{Hash: h.Email}}
 	for _, s := range h.Seeds {
 		events = append(events, SeedKeyAdded(s))
+	}
+	return events, nil
+}
+
+// ErrKeyKnown refuses a rotation to a key that arena-keys names already.
+var ErrKeyKnown = errors.New("arena-keys names the seed key already")
+
+// Rotate puts a new seed key into use and retires the others: from here on
+// tables are seated under the new one alone.
+func (k Keys) Rotate(to HeldSeed, reason string) ([]Event, error) {
+	reason = strings.TrimSpace(reason)
+	if reason == "" {
+		return nil, ErrNoReason
+	}
+	if slices.ContainsFunc(k.Seeds, func(s SeedKey) bool { return s.ID == to.ID || s.Hash == to.Hash }) {
+		return nil, ErrKeyKnown
+	}
+	events := []Event{SeedKeyAdded(to)}
+	for _, s := range k.Seeds {
+		if !s.Retired {
+			events = append(events, SeedKeyRetired{ID: s.ID, Reason: reason})
+		}
 	}
 	return events, nil
 }

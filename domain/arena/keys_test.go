@@ -131,6 +131,39 @@ func TestCurrentSeed(t *testing.T) {
 	}
 }
 
+func TestRotate(t *testing.T) {
+	started := events{published, email, added}
+	retiredFor := arena.SeedKeyRetired{ID: "a", Reason: "once a year"}
+	tests := map[string]struct {
+		given  events
+		to     arena.HeldSeed
+		reason string
+		then   events
+		fails  error
+	}{
+		"retires the one in use":           {started, heldB, " once a year\n", events{addedNext, retiredFor}, nil},
+		"retires all in use":               {append(started[:3:3], arena.SeedKeyAdded{ID: "c"}), heldB, "once a year", events{addedNext, retiredFor, arena.SeedKeyRetired{ID: "c", Reason: "once a year"}}, nil},
+		"leaves what is retired":           {append(started[:3:3], retired), heldB, "once a year", events{addedNext}, nil},
+		"needs a reason":                   {started, heldB, " ", nil, arena.ErrNoReason},
+		"needs a new key":                  {started, arena.HeldSeed{ID: "b", Hash: seedHash}, "once a year", nil, arena.ErrKeyKnown},
+		"needs a new id":                   {started, arena.HeldSeed{ID: "a", Hash: nextHash}, "once a year", nil, arena.ErrKeyKnown},
+		"never goes back to a retired one": {append(started[:3:3], addedNext, retired), heldA, "once a year", nil, arena.ErrKeyKnown},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			keys := foldKeys(tt.given)
+			got, err := keys.Rotate(tt.to, tt.reason)
+			require.ErrorIs(t, err, tt.fails)
+			require.Equal(t, tt.then, got)
+			if err == nil {
+				current, ok := foldKeys(append(tt.given[:len(tt.given):len(tt.given)], got...)).CurrentSeed()
+				require.True(t, ok)
+				require.Equal(t, tt.to.ID, current.ID)
+			}
+		})
+	}
+}
+
 func TestEvolveKeys(t *testing.T) {
 	before := foldKeys(events{published, email, added, addedNext})
 	after := arena.EvolveKeys(before, retired, time.Time{})

@@ -198,6 +198,9 @@ func (r *fieldReader) text(name string, required bool) (string, bool) {
 		r.fail("%s is not a string", name)
 		return "", false
 	}
+	if bytes.IndexByte(v.raw, '\\') < 0 {
+		return string(v.raw[1 : len(v.raw)-1]), true // it is known to be valid
+	}
 	var s string
 	if err := json.Unmarshal(v.raw, &s); err != nil {
 		r.fail("%s: %v", name, err)

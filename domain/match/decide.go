@@ -96,6 +96,18 @@ func (m Match) Cancel(why string) ([]Event, error) {
 	return []Event{Aborted{Why: why, Seed: m.Seed, Proof: m.Proof()}}, nil
 }
 
+// CancelByOrder is Cancel by an operator, who must say why.
+func (m Match) CancelByOrder(reason string) ([]Event, error) {
+	reason = strings.TrimSpace(reason)
+	if reason == "" {
+		return nil, ErrNoReason
+	}
+	if m.Over() || m.Started.MatchID == "" {
+		return nil, errors.New("the match is not running")
+	}
+	return []Event{Aborted{Why: Operator, Reason: reason, Seed: m.Seed, Proof: m.Proof()}}, nil
+}
+
 // decider collects events while it folds them.
 type decider struct {
 	m      Match

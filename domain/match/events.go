@@ -129,9 +129,10 @@ const (
 
 // Aborted ends a match without placements, and publishes its seed.
 type Aborted struct {
-	Why   string    `json:"why"` // WallClock or Operator
-	Seed  seed.Seed `json:"seed"`
-	Proof Proof     `json:"proof"`
+	Why    string    `json:"why"`              // WallClock or Operator
+	Reason string    `json:"reason,omitempty"` // the operator's, where it was one's order
+	Seed   seed.Seed `json:"seed"`
+	Proof  Proof     `json:"proof"`
 }
 
 // EventType implements Event.

@@ -53,6 +53,7 @@ var examples = []Event{
 	SeatResigned{Seat: 3, ResignData: ResignData{Strikes: 3}},
 	GameEnded{EndData: EndData{Reason: "win", Scores: []int{10, 4, 4}, Placements: []int{1, 2, 2}}, Seed: seed.Seed{2}, Proof: Proof{ServerSeed: seed.Seed{3}, Nonces: []string{""}, Table: []string{"b"}, Revision: 4, Index: 2, SeedKey: "k"}},
 	Aborted{Why: WallClock, Seed: seed.Seed{2}, Proof: Proof{ServerSeed: seed.Seed{3}, Nonces: []string{""}, Table: []string{"b"}, Revision: 4, Index: 2, SeedKey: "k"}},
+	Aborted{Why: Operator, Reason: "a fault of ours", Seed: seed.Seed{2}, Proof: Proof{ServerSeed: seed.Seed{3}, Nonces: []string{""}, Table: []string{"b"}, Revision: 4, Index: 2, SeedKey: "k"}},
 }
 
 // A stored shape never changes: old logs must read for ever.

@@ -23,6 +23,9 @@ const MaxStrikes = 3
 // ErrStaleDecision says that outcomes are not those of the decisions owed now.
 var ErrStaleDecision = errors.New("outcomes do not answer the decisions that are owed")
 
+// ErrNoReason refuses an operator's order that does not say why.
+var ErrNoReason = errors.New("an order needs a reason")
+
 // Decision is one answer that a seat owes.
 type Decision struct {
 	ID   int

@@ -255,6 +255,21 @@ func TestStaleIdsAreIgnored(t *testing.T) {
 	require.True(t, m.Closes(seat, []byte(`nonsense`)))
 }
 
+func TestCancelByOrder(t *testing.T) {
+	m, _ := begin(t, seed.Seed{9}, 3)
+	_, err := m.CancelByOrder(" ")
+	require.ErrorIs(t, err, ErrNoReason)
+	events, err := m.CancelByOrder("a fault of ours\n")
+	require.NoError(t, err)
+	require.Equal(t, []Event{Aborted{Why: Operator, Reason: "a fault of ours", Seed: m.Seed, Proof: m.Proof()}}, events)
+	over := Evolve(m, events[0])
+	require.True(t, over.Over())
+	_, err = over.CancelByOrder("again")
+	require.Error(t, err)
+	_, err = New(seed.Seed{}).CancelByOrder("never started")
+	require.Error(t, err)
+}
+
 func TestCancel(t *testing.T) {
 	m, _ := begin(t, seed.Seed{9}, 3)
 	events, err := m.Cancel(WallClock)

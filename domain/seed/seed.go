@@ -96,14 +96,15 @@ const drawsPerBlock = sha256.Size / 4
 func (st *Stream) Uniform(s *Seed, p Purpose, n uint32) uint32 {
 	limit := -(-n % n) // 2³² − (2³² mod n), modulo 2³²: 0 where n divides 2³²
 	for {
-		draw := st.draw(s, p)
+		draw := st.Draw(s, p)
 		if limit == 0 || draw < limit {
 			return draw % n
 		}
 	}
 }
 
-func (st *Stream) draw(s *Seed, p Purpose) uint32 {
+// Draw returns the next 32 bits of the stream, uniform or not.
+func (st *Stream) Draw(s *Seed, p Purpose) uint32 {
 	i := st.next % drawsPerBlock
 	if i == 0 {
 		st.block = blockOf(s, p, st.next/drawsPerBlock)

@@ -1,0 +1,189 @@
+// Package domain_test holds every shape that an event was ever stored in
+// against the programs of today: old logs read for ever.
+package domain_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/arena"
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
+	"hexarena/domain/owner"
+)
+
+var update = flag.Bool("update", false, "append the shapes that are new; those of old stay as they are")
+
+// stored is what any event is.
+type stored interface{ EventType() string }
+
+func any1[E stored](decode func(string, []byte) (E, error)) func(string, []byte) (stored, error) {
+	return func(name string, data []byte) (stored, error) { return decode(name, data) }
+}
+
+// decoders are those of every kind of stream, by package; a type is one's of
+// them.
+var decoders = map[string][]func(string, []byte) (stored, error){
+	"match":  {any1(match.Decode)},
+	"ladder": {any1(ladder.Decode), any1(ladder.DecodeSnapshot)},
+	"owner":  {any1(owner.Decode)},
+	"arena":  {any1(arena.DecodeKeys), any1(arena.DecodePlayer), any1(arena.DecodeOperations)},
+}
+
+func decode(kind, name string, data []byte) (e stored, err error) {
+	err = fmt.Errorf("there is no package %q", kind)
+	for _, d := range decoders[kind] {
+		if e, err = d(name, data); err == nil {
+			return e, nil
+		}
+	}
+	return nil, err
+}
+
+// shape is a line of the golden file: an event as it was stored, and, where it
+// was stored otherwise than it is today, what it reads as.
+type shape struct{ kind, name, data, reads string }
+
+const golden = "testdata/shapes.golden"
+
+func goldenShapes(t *testing.T) []shape {
+	t.Helper()
+	text, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	var list []shape
+	for line := range strings.Lines(string(text)) {
+		data, reads, _ := strings.Cut(strings.TrimSpace(line), " reads ")
+		words := strings.SplitN(data, " ", 3)
+		require.Len(t, words, 3, line)
+		list = append(list, shape{words[0], words[1], words[2], reads})
+	}
+	return list
+}
+
+// Every shape ever written reads, as what the golden file says.
+func TestEveryShapeEverWrittenReads(t *testing.T) {
+	for _, s := range goldenShapes(t) {
+		e, err := decode(s.kind, s.name, []byte(s.data))
+		require.NoError(t, err, "%s %s", s.name, s.data)
+		today, err := json.Marshal(e)
+		require.NoError(t, err)
+		want := s.data
+		if s.reads != "" {
+			want = s.reads
+		}
+		require.Equal(t, want, string(today), s.name)
+	}
+}
+
+// A shape that changes is appended to the golden file as a new one, never
+// silently, and the one before it goes on to be read.
+func TestNoShapeChangesSilently(t *testing.T) {
+	latest := map[string]string{}
+	for _, s := range goldenShapes(t) {
+		latest[s.kind+" "+s.name] = s.data
+	}
+	var added strings.Builder
+	for _, kind := range slices.Sorted(maps.Keys(decoders)) {
+		for _, name := range typesOf(t, kind) {
+			e, err := decode(kind, name, []byte("{}"))
+			require.NoError(t, err, "%s is stored, and nothing reads it", name)
+			filled := reflect.New(reflect.TypeOf(e))
+			fill(t, filled.Elem())
+			data, err := json.Marshal(filled.Interface())
+			require.NoError(t, err)
+			if key := kind + " " + name; latest[key] != string(data) {
+				fmt.Fprintf(&added, "%s %s\n", key, data)
+			}
+			delete(latest, kind+" "+name)
+		}
+	}
+	if added.Len() > 0 && *update {
+		f, err := os.OpenFile(golden, os.O_APPEND|os.O_WRONLY, 0)
+		require.NoError(t, err)
+		_, err = f.WriteString(added.String())
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+		return
+	}
+	require.Empty(t, added.String(), "stored shapes have changed. Give a changed event a new name and let Decode read the old one as it; "+
+		"where a field was added, run with -update, which appends, and say behind the old line what it reads as")
+	for key := range latest {
+		name := strings.Fields(key)[1]
+		_, err := decode(strings.Fields(key)[0], name, []byte(latest[key]))
+		require.NoError(t, err, "%s is stored no more, and must still be read", name)
+	}
+}
+
+var eventType = regexp.MustCompile(`EventType\(\) string +\{ return "(\w+)" \}`)
+
+// typesOf are the types of events that a package stores.
+func typesOf(t *testing.T, kind string) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(kind, "*.go"))
+	require.NoError(t, err)
+	for _, f := range files {
+		if strings.HasSuffix(f, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(f)
+		require.NoError(t, err)
+		for _, found := range eventType.FindAllStringSubmatch(string(text), -1) {
+			names = append(names, found[1])
+		}
+	}
+	require.NotEmpty(t, names, kind)
+	return names
+}
+
+// fill sets every field to something that is stored.
+func fill(t *testing.T, v reflect.Value) {
+	t.Helper()
+	switch x := v.Addr().Interface().(type) {
+	case *json.RawMessage:
+		*x = json.RawMessage(`{"type":"end_turn"}`)
+		return
+	case *time.Time:
+		*x = time.Date(2026, 9, 6, 12, 0, 0, 0, time.UTC)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(t, v.Field(i))
+		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(t, v.Elem())
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(t, v.Index(0))
+	case reflect.Array:
+		for i := range v.Len() {
+			fill(t, v.Index(i))
+		}
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(1)
+	case reflect.Uint8, reflect.Uint16, reflect.Uint64:
+		v.SetUint(1)
+	case reflect.Float64:
+		v.SetFloat(1.5)
+	default:
+		require.Fail(t, "a field of a kind that is not stored yet", v.Type().String())
+	}
+}
