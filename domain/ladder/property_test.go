@@ -188,4 +188,27 @@ func (h *history) checkRefold(t *rapid.T) {
 	}
 	require.Equal(t, h.ladder, again)
 	require.EqualValues(t, len(h.log), again.Version())
+	h.checkSnapshots(t)
+}
+
+// checkSnapshots: a snapshot after any event, and the rest of the log, give the
+// same ladder again, and taking it changes nothing.
+func (h *history) checkSnapshots(t *rapid.T) {
+	whole := New(Standard)
+	for i, s := range h.log {
+		e, err := Decode(s.eventType, s.data)
+		require.NoError(t, err)
+		whole = Evolve(whole, e, s.at)
+		taken, err := whole.State().Snapshot(Standard, uint64(i), "id")
+		require.NoError(t, err)
+		restored, err := throughTheLog(t, taken).Restore(Standard)
+		require.NoError(t, err)
+		require.Equal(t, whole, restored)
+		for _, s := range h.log[i+1:] {
+			e, err := Decode(s.eventType, s.data)
+			require.NoError(t, err)
+			restored = Evolve(restored, e, s.at)
+		}
+		require.Equal(t, h.ladder, restored)
+	}
 }

@@ -33,3 +33,13 @@ func (r recent) add(id string) {
 	r.order.ids[r.order.next] = id
 	r.order.next = (r.order.next + 1) % recentMatches
 }
+
+// list copies the ids, the oldest first.
+func (r recent) list() []string {
+	if r.order == nil {
+		return nil
+	}
+	ids := make([]string, 0, len(r.order.ids))
+	ids = append(ids, r.order.ids[r.order.next:]...)
+	return append(ids, r.order.ids[:r.order.next]...)
+}

@@ -1,0 +1,187 @@
+package ladder
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"hexarena/domain/rating"
+	"hexarena/domain/seed"
+)
+
+// SnapshotPrefix begins the name of every stream of snapshots.
+const SnapshotPrefix = "snapshot-"
+
+// SnapshotStream names the stream of the snapshots of a mode's ladder. It keeps
+// its last event; deleting it costs only time.
+func SnapshotStream(mode string) string { return SnapshotPrefix + mode }
+
+// snapshotSchema is the version of State's shape and of the fold that made it:
+// whoever changes what Evolve does to a state raises it, and every snapshot
+// from before is passed over.
+const snapshotSchema = 1
+
+// ErrNoUse says that a snapshot cannot stand for its ladder: the ladder is to
+// be folded from zero instead.
+var ErrNoUse = errors.New("the snapshot is of no use")
+
+// LadderSnapshotTaken holds a ladder as it was after one of its events, so that
+// a start reads on from there.
+type LadderSnapshotTaken struct {
+	Schema   int    `json:"schema"`
+	Mode     string `json:"mode"`
+	Revision uint64 `json:"revision"` // of the last event that is in it
+	EventID  string `json:"eventId"`  // the id of that event: a snapshot is good for a ladder that has it there
+	State    []byte `json:"state"`    // gzip of a State in JSON
+}
+
+// EventType implements Event.
+func (LadderSnapshotTaken) EventType() string { return "LadderSnapshotTaken" }
+
+// DecodeSnapshot reads a stored event of a stream of snapshots. An unknown type
+// is an error.
+func DecodeSnapshot(eventType string, data []byte) (Event, error) {
+	switch eventType {
+	case "LadderSnapshotTaken":
+		return decode[LadderSnapshotTaken](data)
+	default:
+		return nil, fmt.Errorf("unknown event type %q in a stream of snapshots", eventType)
+	}
+}
+
+// State is all that a ladder holds. Ladders that are the same have the same
+// State once it is sorted, whatever way they came to be.
+type State struct {
+	Bots   []BotState   `json:"bots"`   // sorted: by id
+	Open   []MatchState `json:"open"`   // sorted: by seating
+	Closed []string     `json:"closed"` // ids of the matches that ended last, in that order
+}
+
+// BotState is a Bot in a State.
+type BotState struct {
+	ID          string        `json:"id"`
+	Rating      rating.Rating `json:"rating"`
+	Games       int           `json:"games,omitempty"`
+	Match       string        `json:"match,omitempty"`
+	Ended       time.Time     `json:"ended,omitzero"`
+	Misses      int           `json:"misses,omitempty"`
+	MissedSince time.Time     `json:"missedSince,omitzero"`
+	Missed      []time.Time   `json:"missed,omitempty"`
+}
+
+// MatchState is an unfinished match in a State.
+type MatchState struct {
+	ID         string    `json:"id"`
+	Bots       []string  `json:"bots"` // in ladder order
+	Revision   uint64    `json:"revision"`
+	Index      int       `json:"index"`
+	SeedKey    string    `json:"seedKey"`
+	Commitment seed.Seed `json:"commitment"`
+	Seated     time.Time `json:"seated"`
+}
+
+// State copies l, in no order, so that l may go on evolving meanwhile.
+func (l Ladder) State() State {
+	s := State{
+		Bots: make([]BotState, 0, len(l.bots)),
+		Open: make([]MatchState, 0, len(l.open)),
+	}
+	for id, b := range l.bots {
+		s.Bots = append(s.Bots, BotState{
+			ID: id, Rating: b.Rating, Games: b.Games, Match: b.Match, Ended: b.Ended,
+			Misses: b.Misses, MissedSince: b.MissedSince, Missed: b.missed,
+		})
+	}
+	for id, m := range l.open {
+		s.Open = append(s.Open, MatchState{
+			ID: id, Bots: m.bots, Revision: m.revision, Index: m.index,
+			SeedKey: m.seedKey, Commitment: m.commitment, Seated: m.seated,
+		})
+	}
+	s.Closed = l.closed.list()
+	return s
+}
+
+// Sort puts s in its order.
+func (s State) Sort() {
+	slices.SortFunc(s.Bots, func(a, b BotState) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(s.Open, func(a, b MatchState) int {
+		return cmp.Or(cmp.Compare(a.Revision, b.Revision), cmp.Compare(a.Index, b.Index))
+	})
+}
+
+// Snapshot sorts s and makes a snapshot of it, which is that of a mode's ladder
+// after the event of a revision and an id.
+func (s State) Snapshot(mode string, revision uint64, eventID string) (LadderSnapshotTaken, error) {
+	s.Sort()
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if err := errors.Join(json.NewEncoder(w).Encode(s), w.Close()); err != nil {
+		return LadderSnapshotTaken{}, fmt.Errorf("snapshot of %s@%d: %w", Stream(mode), revision, err)
+	}
+	return LadderSnapshotTaken{
+		Schema: snapshotSchema, Mode: mode, Revision: revision, EventID: eventID, State: packed.Bytes(),
+	}, nil
+}
+
+// Restore is the ladder of a mode as it was when e was taken. Its errors are
+// ErrNoUse. That the ladder's stream has the event of e's id at e's revision is
+// for the caller to see to.
+func (e LadderSnapshotTaken) Restore(mode string) (Ladder, error) {
+	switch {
+	case e.Schema != snapshotSchema:
+		return Ladder{}, fmt.Errorf("%w: its version is %d, not %d", ErrNoUse, e.Schema, snapshotSchema)
+	case e.Mode != mode:
+		return Ladder{}, fmt.Errorf("%w: it is of the mode %q", ErrNoUse, e.Mode)
+	case e.Revision >= math.MaxInt64:
+		return Ladder{}, fmt.Errorf("%w: no stream has a revision %d", ErrNoUse, e.Revision)
+	}
+	s, err := e.unpack()
+	if err != nil {
+		return Ladder{}, fmt.Errorf("%w: %w", ErrNoUse, err)
+	}
+	return s.ladder(mode, e.Revision+1), nil
+}
+
+// unpack reads to the end of what was packed, where its checksum is.
+func (e LadderSnapshotTaken) unpack() (State, error) {
+	r, err := gzip.NewReader(bytes.NewReader(e.State))
+	if err != nil {
+		return State{}, err
+	}
+	var unpacked bytes.Buffer
+	if _, err := unpacked.ReadFrom(r); err != nil {
+		return State{}, err
+	}
+	var s State
+	return s, json.Unmarshal(unpacked.Bytes(), &s)
+}
+
+func (s State) ladder(mode string, version uint64) Ladder {
+	l := Ladder{
+		mode: mode, version: version, closed: newRecent(),
+		bots: make(map[string]Bot, len(s.Bots)), open: make(map[string]match, len(s.Open)),
+	}
+	for _, b := range s.Bots {
+		l.bots[b.ID] = Bot{
+			Rating: b.Rating, Games: b.Games, Match: b.Match, Ended: b.Ended,
+			Misses: b.Misses, MissedSince: b.MissedSince, missed: b.Missed,
+		}
+	}
+	for _, m := range s.Open {
+		l.open[m.ID] = match{
+			bots: m.Bots, revision: m.Revision, index: m.Index,
+			seedKey: m.SeedKey, commitment: m.Commitment, seated: m.Seated,
+		}
+	}
+	for _, id := range s.Closed {
+		l.closed.add(id)
+	}
+	return l
+}
