@@ -1,0 +1,98 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
+	"hexarena/domain/seed"
+)
+
+// chance recomputes what the seed follows from, and who sits where.
+func (a *audit) chance() {
+	r := a.record
+	if r.proof == nil {
+		a.withoutProof()
+		return
+	}
+	if !a.proofFits() {
+		return
+	}
+	p := r.proof
+	a.id(p)
+	a.compare(CheckCommitment, r.commitment.String(), seed.Commitment(p.ServerSeed).String())
+	a.seedKey(p)
+	a.compare(CheckSeed, r.seed.String(), seed.Joint(p.ServerSeed, p.Nonces).String())
+	for i, at := range r.seed.Seating(len(p.Table)) {
+		a.compare(CheckSeats, fmt.Sprintf("bot %s at seat %d", r.players[i].botID, i), fmt.Sprintf("bot %s at seat %d", p.Table[at], i))
+	}
+}
+
+// withoutProof is a match that no arena seated: its seed was given.
+func (a *audit) withoutProof() {
+	if a.evidence.Required {
+		a.differs(CheckCommitment, 0, "neither commitment nor proof", "both, of every match of an arena")
+		return
+	}
+	const because = "the record has no proof: no arena seated this match, and its seed was chosen"
+	for _, check := range []string{CheckID, CheckCommitment, CheckSeed, CheckSeats} {
+		a.skipped(check, because)
+	}
+}
+
+// proofFits says whether the proof has a table and nonces for every seat.
+func (a *audit) proofFits() bool {
+	r := a.record
+	p := r.proof
+	n := len(r.players)
+	a.compare(CheckRecord, fmt.Sprintf("a proof with %d bots and %d nonces", len(p.Table), len(p.Nonces)), fmt.Sprintf("a proof with %d bots and %d nonces", n, n))
+	for i, bot := range p.Table {
+		if slices.Contains(p.Table[:i], bot) {
+			a.differs(CheckRecord, 0, "a table with the bot "+bot+" twice", "a table of different bots")
+		}
+	}
+	for _, nonce := range p.Nonces {
+		if !validNonce(nonce) {
+			a.differs(CheckRecord, 0, fmt.Sprintf("the nonce %q", nonce), "up to 64 characters of 0x21 to 0x7E")
+		}
+	}
+	return a.difference == nil
+}
+
+// maxNonce is how long a nonce may be.
+const maxNonce = 64
+
+func validNonce(nonce string) bool {
+	for i := range len(nonce) {
+		if nonce[i] < 0x21 || nonce[i] > 0x7e {
+			return false
+		}
+	}
+	return len(nonce) <= maxNonce
+}
+
+func (a *audit) id(p *match.Proof) {
+	if a.evidence.PlatformKey == "" {
+		a.skipped(CheckID, "the platform key is not at hand")
+		return
+	}
+	a.compare(CheckID, a.record.ID, ladder.MatchID(a.evidence.PlatformKey, a.record.Mode, p.Revision, p.Index))
+}
+
+func (a *audit) seedKey(p *match.Proof) {
+	if a.evidence.SeedKeys == nil {
+		a.skipped(CheckSeedKey, "the arena's keys are not at hand")
+		return
+	}
+	key, known := a.evidence.SeedKeys[p.SeedKey]
+	switch {
+	case !known:
+		a.differs(CheckSeedKey, 0, fmt.Sprintf("the seed key %q", p.SeedKey), "a seed key that arena-keys names")
+	case key.Key == nil:
+		a.skipped(CheckSeedKey, "the key is in use, or has unfinished matches, and is not published yet")
+	default:
+		a.compare(CheckSeedKey, "a published seed key with the hash "+key.Hash.String(), "a published seed key with the hash "+hashOf(key.Key).String())
+		a.compare(CheckSeedKey, p.ServerSeed.String(), seed.Server(key.Key, a.record.ID).String())
+	}
+}

@@ -1,0 +1,101 @@
+package audit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+
+	"hexarena/domain/seed"
+)
+
+// Note is what an owner wrote down of one of its bots when a match began: the
+// nonce that the bot sent, and the commitment that the upgrade request showed.
+type Note struct {
+	Bot        string
+	Nonce      *string
+	Commitment *seed.Seed
+}
+
+// ParseNotes reads an owner's notes, a JSON object a line, by match.
+func ParseNotes(text []byte) (map[string][]Note, error) {
+	notes := map[string][]Note{}
+	number := 0
+	for line := range bytes.Lines(text) {
+		number++
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		match, n, err := parseNote(line)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", number, err)
+		}
+		notes[match] = append(notes[match], n)
+	}
+	return notes, nil
+}
+
+func parseNote(line []byte) (match string, n Note, err error) {
+	r := newReader(line)
+	r.object(false, func(key string) bool {
+		switch key {
+		case "match":
+			match = r.str()
+		case "bot":
+			n.Bot = r.str()
+		case "nonce":
+			nonce := r.str()
+			n.Nonce = &nonce
+		case "commitment":
+			c := readSeed(r)
+			n.Commitment = &c
+		default:
+			return false
+		}
+		return true
+	})
+	switch {
+	case r.err != nil:
+		return "", Note{}, r.err
+	case match == "" || n.Bot == "":
+		return "", Note{}, errors.New("match or bot is missing")
+	case n.Nonce == nil && n.Commitment == nil:
+		return "", Note{}, errors.New("neither nonce nor commitment")
+	}
+	return match, n, nil
+}
+
+// notes compares the record with an owner's notes of this match.
+func (a *audit) notes() {
+	if a.evidence.Notes == nil {
+		a.skipped(CheckNonces, "no owner's notes are at hand")
+		return
+	}
+	list := a.evidence.Notes[a.record.ID]
+	if len(list) == 0 || a.record.proof == nil {
+		a.skipped(CheckNonces, "the notes say nothing of this match")
+		return
+	}
+	for _, n := range list {
+		a.note(n)
+	}
+}
+
+func (a *audit) note(n Note) {
+	p := a.record.proof
+	at := slices.Index(p.Table, n.Bot)
+	if at < 0 {
+		a.differs(CheckNonces, 0, "a table without bot "+n.Bot, "a table with it: its owner has a note of this match")
+		return
+	}
+	if n.Nonce != nil {
+		a.compare(CheckNonces, fmt.Sprintf("the nonce %q of bot %s", p.Nonces[at], n.Bot), fmt.Sprintf("the nonce %q of bot %s", *n.Nonce, n.Bot))
+	}
+	if n.Commitment != nil {
+		shown := "that bot " + n.Bot + " was shown the commitment "
+		a.compare(CheckNonces, shown+a.record.commitment.String(), shown+n.Commitment.String())
+	}
+}
+
+func hashOf(key []byte) seed.Seed { return sha256.Sum256(key) }

@@ -1,0 +1,72 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"hexarena/domain/ladder"
+	"hexarena/domain/rating"
+)
+
+// rating compares the record with the ladder: where it was seated, how it
+// ended there, and what that did to each rating.
+func (a *audit) rating() {
+	r := a.record
+	switch {
+	case a.evidence.Ladder == nil:
+		a.skipped(CheckRating, "the ladder is not at hand")
+		return
+	case r.proof == nil:
+		a.skipped(CheckRating, "no arena seated this match")
+		return
+	}
+	m := a.evidence.Ladder.watched[r.ID]
+	if m == nil || a.evidence.Ladder.mode != r.Mode {
+		a.differs(CheckRating, 0, "a match of mode "+r.Mode, "no such match: its ladder never seated it")
+		return
+	}
+	p := r.proof
+	a.compare(CheckRating, fmt.Sprintf("seated at revision %d, table %d", p.Revision, p.Index), fmt.Sprintf("seated at revision %d, table %d", m.revision, m.index))
+	a.compare(CheckRating, "the table "+strings.Join(p.Table, ", "), "the table "+strings.Join(m.Bots, ", "))
+	a.compare(CheckRating, "the commitment "+r.commitment.String(), "the commitment "+m.Commitment.String())
+	a.compare(CheckRating, "the seed key "+p.SeedKey, "the seed key "+m.seedKey)
+	a.compare(CheckRating, r.Status, m.status())
+	for _, s := range m.rated {
+		a.ratedSeat(s)
+	}
+}
+
+// status is how a match ended for its ladder.
+func (m *entry) status() string {
+	switch {
+	case m.voided != "":
+		return aborted
+	case m.done:
+		return completed
+	default:
+		return running
+	}
+}
+
+// ratedSeat compares what the ladder says of a bot of the table.
+func (a *audit) ratedSeat(s ladder.RatedSeat) {
+	seat := slices.IndexFunc(a.record.players, func(p player) bool { return p.botID == s.BotID })
+	if seat < 0 {
+		a.differs(CheckRating, 0, "no bot "+s.BotID, "bot "+s.BotID+", which the ladder rated")
+		return
+	}
+	p := a.record.players[seat]
+	a.compare(CheckRating, fmt.Sprintf("bot %s in place %d", s.BotID, p.placement), fmt.Sprintf("bot %s in place %d", s.BotID, s.Placement))
+	delta := rating.Delta(s.Before, s.After)
+	if p.delta == nil || *p.delta != delta {
+		log := "null"
+		if p.delta != nil {
+			log = fmt.Sprint(*p.delta)
+		}
+		a.differs(CheckRating, 0, fmt.Sprintf("ratingDelta %s of bot %s", log, s.BotID), fmt.Sprint(delta))
+	}
+	if s.Missed && a.heard[seat] {
+		a.differs(CheckRating, 0, fmt.Sprintf("that bot %s missed the match", s.BotID), "that it did not: the replay has an answer of it")
+	}
+}

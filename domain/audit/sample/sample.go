@@ -1,0 +1,234 @@
+// Package sample plays whole arenas in memory, the same ones every time: the
+// ladder's events, and the record of every match, as an arena would show them.
+// What recomputes matches is measured and tested on them, and the vectors of
+// docs/audit are taken from them. Its bots are random, and some are mischievous.
+// It knows no socket, no log and no clock: its time is its own.
+package sample
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"hexarena/domain/game"
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
+	"hexarena/domain/rating"
+	"hexarena/domain/seed"
+)
+
+// What every arena of this package signs and seats with.
+const (
+	PlatformKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+	SeedKeyID   = "seed-key-1"
+)
+
+// SeedKey is the seed key of every arena of this package.
+var SeedKey = []byte("the seed key of the samples 32 b")
+
+// Options are how an arena is.
+type Options struct {
+	Chance   uint64 // what its bots do follows from it
+	Bots     int
+	Mischief int  // of a hundred answers of every second bot, how many are none or illegal
+	Build    bool // bots build where they can, so that games are won
+	Abort    int  // of so many matches one is aborted; 0: none
+}
+
+// Arena plays one mode's ladder. Make one with New.
+type Arena struct {
+	Events []ladder.Event // of ladder-standard, from revision 0
+
+	options Options
+	rng     game.Rand
+	state   ladder.Ladder
+	now     time.Time
+	played  int
+}
+
+// New returns an arena that has played nothing.
+func New(o Options) *Arena {
+	return &Arena{options: o, rng: game.NewRand(o.Chance), state: ladder.New(ladder.Standard), now: time.Date(2026, 9, 6, 12, 0, 0, 0, time.UTC)}
+}
+
+func (a *Arena) below(n int) int { return int(a.rng.Uint64() >> 1 % uint64(n)) }
+
+// Tick seats every bot, plays all tables to their end, and returns the records
+// of their matches.
+func (a *Arena) Tick() [][]byte {
+	candidates := make([]ladder.Candidate, a.options.Bots)
+	for i := range candidates {
+		candidates[i] = ladder.Candidate{BotID: fmt.Sprintf("00000000-0000-4000-8000-%012d", i), Registered: a.now}
+	}
+	a.now = a.now.Add(time.Minute)
+	events, err := a.state.Seat(candidates, ladder.Tick{Now: a.now, PlatformKey: PlatformKey, SeedKeyID: SeedKeyID, SeedKey: SeedKey})
+	must(err)
+	a.store(events)
+	var records [][]byte
+	for _, s := range a.state.Unfinished() {
+		records = append(records, a.play(s))
+	}
+	return records
+}
+
+func (a *Arena) store(events []ladder.Event) {
+	for _, e := range events {
+		a.state = ladder.Evolve(a.state, e, a.now)
+	}
+	a.Events = append(a.Events, events...)
+}
+
+// play plays a match from its table to its ladder's event.
+func (a *Arena) play(s ladder.Seating) []byte {
+	g := a.begin(s)
+	aborts := 0
+	if a.played++; a.options.Abort > 0 && a.played%a.options.Abort == 0 {
+		aborts = 1 + a.below(150)
+	}
+	for appends := 1; !g.state.Over(); appends++ {
+		if appends == aborts {
+			g.store(g.state.Cancel(match.WallClock))
+			break
+		}
+		g.step()
+	}
+	return a.conclude(g)
+}
+
+// conclude stores what the match is for its ladder, and writes its record.
+func (a *Arena) conclude(g *table) []byte {
+	if g.state.Abort != nil {
+		events, err := a.state.Void(g.state.Started.MatchID, g.state.Abort.Why)
+		must(err)
+		a.store(events)
+		return g.record(nil)
+	}
+	var results []ladder.Result
+	for seat, s := range g.state.Started.Seats {
+		results = append(results, ladder.Result{BotID: s.BotID, Placement: g.state.End.Placements[seat], Missed: g.state.Missed(seat)})
+	}
+	events, err := a.state.Finish(g.state.Started.MatchID, results)
+	must(err)
+	a.store(events)
+	return g.record(events[0].(ladder.RatingsChanged).Seats)
+}
+
+// must is for what cannot fail where nothing is at the caller's choice.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// table is a match in play.
+type table struct {
+	arena  *Arena
+	state  match.Match
+	replay match.Replay
+	bots   [game.MaxSeats]bot
+	began  time.Time
+	ended  time.Time
+	played [game.MaxSeats]int64 // thinking time
+}
+
+func (a *Arena) begin(s ladder.Seating) *table {
+	g := &table{arena: a, state: match.New(seed.Server(SeedKey, s.MatchID))}
+	in := match.Seating{
+		MatchID: s.MatchID, Mode: s.Mode, Commitment: s.Commitment,
+		Table:     match.Table{Revision: s.Revision, Index: s.Index, SeedKey: s.SeedKey},
+		Deadlines: match.Deadlines{DecisionMs: 5000, WallMs: 600_000},
+	}
+	for i, e := range s.Bots {
+		in.Bots = append(in.Bots, match.Seat{BotID: e.BotID, BotName: "Bot " + e.BotID[len(e.BotID)-3:], OwnerID: "owner", Mu: e.Mu, Sigma: e.Sigma})
+		in.Table.Bots = append(in.Table.Bots, e.BotID)
+		nonce := ""
+		if a.below(2) == 0 {
+			nonce = fmt.Sprintf("nonce-%d-%d", i, a.below(1000))
+		}
+		in.Nonces = append(in.Nonces, nonce)
+	}
+	g.store(g.state.Start(in))
+	g.began = a.now
+	for seat, b := range g.state.Started.Seats {
+		g.bots[seat] = bot{rng: &a.rng, build: a.options.Build}
+		if b.BotID[len(b.BotID)-1]%2 == 1 {
+			g.bots[seat].mischief = a.options.Mischief
+		}
+	}
+	return g
+}
+
+// step settles what is owed now, as one append.
+func (g *table) step() {
+	var outcomes []match.Outcome
+	for _, d := range g.state.Asks() {
+		o := g.bots[d.Seat].answer(&g.state, d)
+		o.Decision = d.ID
+		g.played[d.Seat] += o.ElapsedMs
+		outcomes = append(outcomes, o)
+	}
+	g.store(g.state.Settle(outcomes))
+}
+
+// store folds the events of one append.
+func (g *table) store(events []match.Event, err error) {
+	must(err)
+	g.arena.now = g.arena.now.Add(7 * time.Millisecond)
+	g.ended = g.arena.now
+	for _, e := range events {
+		g.state = match.Evolve(g.state, e)
+		g.replay.Add(e, g.arena.now)
+	}
+}
+
+type player struct {
+	Seat        int      `json:"seat"`
+	BotID       string   `json:"botId"`
+	BotName     string   `json:"botName"`
+	Placement   *int     `json:"placement"`
+	RatingDelta *float64 `json:"ratingDelta"`
+}
+
+type record struct {
+	ID         string              `json:"id"`
+	Mode       string              `json:"mode"`
+	Status     string              `json:"status"`
+	Players    []player            `json:"players"`
+	StartedAt  string              `json:"startedAt"`
+	EndedAt    string              `json:"endedAt"`
+	Seed       seed.Seed           `json:"seed"`
+	Replay     []match.PublicEvent `json:"replay"`
+	Commitment seed.Seed           `json:"commitment"`
+	Proof      match.Proof         `json:"proof"`
+	ThinkingMs []int64             `json:"thinkingMs"`
+}
+
+// record writes the match as GET /matches/{id} answers it.
+func (g *table) record(rated []ladder.RatedSeat) []byte {
+	s := g.state.Started
+	r := record{
+		ID: s.MatchID, Mode: s.Mode, Status: "aborted", StartedAt: g.began.Format(match.TimeFormat), EndedAt: g.ended.Format(match.TimeFormat),
+		Seed: g.state.Seed, Replay: g.replay.Events, Commitment: s.Commitment, Proof: g.state.Proof(), ThinkingMs: g.played[:len(s.Seats)],
+	}
+	for seat, b := range s.Seats {
+		r.Players = append(r.Players, player{Seat: seat, BotID: b.BotID, BotName: b.BotName})
+	}
+	if g.state.End != nil {
+		r.Status = "completed"
+	}
+	for _, c := range rated {
+		for i := range r.Players {
+			if r.Players[i].BotID == c.BotID {
+				delta := rating.Delta(c.Before, c.After)
+				r.Players[i].Placement, r.Players[i].RatingDelta = &c.Placement, &delta
+			}
+		}
+	}
+	b, err := json.Marshal(r)
+	must(err)
+	return b
+}
+
+// SeedKeyHash is what arena-keys names the seed key by.
+func SeedKeyHash() seed.Seed { return sha256.Sum256(SeedKey) }
