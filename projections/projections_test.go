@@ -1,10 +1,15 @@
 package projections_test
 
 import (
+	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -12,39 +17,85 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"hexarena/eventstore"
 	"hexarena/eventstore/memory"
 	"hexarena/projections"
 )
 
-// list is a model that keeps what it was given.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// list is a model that keeps the types of what it was given.
 type list struct {
-	mu   sync.Mutex
-	seen []string
-	bad  string // cannot be folded
+	version int
+	bad     string // cannot be folded
+	broken  string // writes what the file refuses
+
+	mu     sync.Mutex
+	rows   *sql.DB
+	put    []string // off, till Flush
+	memory string   // all of it, committed or not
+	loads  int
 }
 
 func (l *list) Name() string { return "list" }
+
+func (l *list) Schema() projections.Schema {
+	return projections.Schema{Version: max(1, l.version), Tables: "CREATE TABLE seen (n INTEGER PRIMARY KEY, type TEXT NOT NULL) STRICT"}
+}
 
 func (l *list) Filter() eventstore.Filter {
 	return eventstore.Filter{StreamPrefixes: []string{"a-"}}
 }
 
-func (l *list) Apply(r eventstore.Recorded) error {
+func (l *list) Load(rows *sql.DB) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if r.Type == l.bad {
+	l.rows, l.put = rows, nil
+	l.loads++
+	return rows.QueryRow("SELECT coalesce(group_concat(type, ' ' ORDER BY n), '') FROM seen").Scan(&l.memory)
+}
+
+func (l *list) Apply(tx *projections.Tx, r eventstore.Recorded) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch r.Type {
+	case l.bad:
 		return errors.New("no such event")
+	case l.broken:
+		return tx.Exec("INSERT INTO nowhere VALUES (1)")
 	}
-	l.seen = append(l.seen, r.Type)
+	l.put = append(l.put, r.Type)
+	l.memory = strings.TrimSpace(l.memory + " " + r.Type)
 	return nil
 }
 
-func (l *list) all() string {
+func (l *list) Flush(tx *projections.Tx) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return strings.Join(l.seen, " ")
+	for _, name := range l.put {
+		if err := tx.Exec("INSERT INTO seen (type) VALUES (?)", name); err != nil {
+			return err
+		}
+	}
+	l.put = nil
+	return nil
+}
+
+// all is what is committed.
+func (l *list) all(t *testing.T) (all string) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	require.NoError(t, l.rows.QueryRow("SELECT coalesce(group_concat(type, ' ' ORDER BY n), '') FROM seen").Scan(&all))
+	return all
+}
+
+func (l *list) remembered() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.memory
 }
 
 type named string
@@ -64,22 +115,36 @@ func put(t *testing.T, log eventstore.Log, stream string, names ...string) event
 	return at
 }
 
+// follow opens a runner, which the test's end closes.
+func follow(t *testing.T, dir string, log eventstore.Log, model projections.Model, told ...*bytes.Buffer) *projections.Runner {
+	t.Helper()
+	logger := slog.New(slog.DiscardHandler)
+	for _, b := range told {
+		logger = slog.New(slog.NewTextHandler(b, nil))
+	}
+	r, err := projections.Open(dir, log, model, logger)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = r.Close() })
+	return r
+}
+
 func TestRunnerAppliesEachSelectedEventOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, model := memory.New(), &list{}
 		put(t, log, "a-1", "one", "two")
 		put(t, log, "b-1", "other")
-		r := projections.New(log, model, slog.New(slog.DiscardHandler))
+		r := follow(t, t.TempDir(), log, model)
 		require.NoError(t, r.Sync(t.Context()), "a sync needs no runner")
-		require.Equal(t, "one two", model.all())
+		require.Equal(t, "one two", model.all(t))
 
 		ctx, cancel := context.WithCancel(t.Context())
 		stopped := make(chan error)
 		go func() { stopped <- r.Run(ctx) }()
-		require.NoError(t, r.Wait(ctx, put(t, log, "a-2", "three")))
+		at := put(t, log, "a-2", "three")
+		require.NoError(t, r.Wait(ctx, at))
+		require.Equal(t, "one two three", model.all(t), "what was waited for can be read")
+		require.GreaterOrEqual(t, r.Position(), at)
 		require.NoError(t, r.Sync(ctx))
-		synctest.Wait()
-		require.Equal(t, "one two three", model.all())
 
 		var writers sync.WaitGroup
 		for i := range 20 {
@@ -89,31 +154,230 @@ func TestRunnerAppliesEachSelectedEventOnce(t *testing.T) {
 			})
 		}
 		writers.Wait()
-		require.Equal(t, 20, strings.Count(model.all(), "many"), "two followers apply an event once")
+		require.Equal(t, 20, strings.Count(model.all(t), "many"), "two followers apply an event once")
 		cancel()
 		require.NoError(t, <-stopped)
 	})
 }
 
+// What was committed before the event that cannot be folded stays, of the same
+// batch too.
 func TestRunnerStopsAtWhatItCannotFold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log, model := memory.New(), &list{bad: "two"}
+		dir, log, model := t.TempDir(), memory.New(), &list{bad: "two"}
 		at := put(t, log, "a-1", "one", "two", "three")
-		r := projections.New(log, model, slog.New(slog.DiscardHandler))
+		r := follow(t, dir, log, model)
 		err := r.Run(t.Context())
 		require.ErrorContains(t, err, "list at a-1@1: no such event")
+		require.ErrorIs(t, err, projections.ErrStopped)
 		require.Equal(t, err, r.Err())
-		require.Equal(t, "one", model.all())
+		require.Equal(t, "one", model.all(t))
 		require.Equal(t, err, r.Wait(t.Context(), at))
 		require.Equal(t, err, r.Sync(t.Context()))
+		require.NoError(t, r.Close())
+
+		again := &list{bad: "two"}
+		r = follow(t, dir, log, again)
+		require.ErrorContains(t, r.Run(t.Context()), "list at a-1@1: no such event")
+		require.NoError(t, r.Close())
+
+		mended := &list{}
+		require.NoError(t, follow(t, dir, log, mended).Sync(t.Context()))
+		require.Equal(t, "one two three", mended.all(t), "a program that knows the event goes on")
 	})
+}
+
+// What the file refuses takes with it what was not committed, in memory too.
+func TestRunnerStopsAtAFileThatFails(t *testing.T) {
+	log, model := memory.New(), &list{broken: "bad"}
+	put(t, log, "a-1", "one")
+	r := follow(t, t.TempDir(), log, model)
+	require.NoError(t, r.Sync(t.Context()))
+	put(t, log, "a-1", "two", "bad", "three")
+	require.ErrorContains(t, r.Sync(t.Context()), "no such table: nowhere")
+	require.Equal(t, "one", model.all(t))
+	require.Equal(t, "one", model.remembered())
 }
 
 func TestWaitEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := projections.New(memory.New(), &list{}, slog.New(slog.DiscardHandler))
+		r := follow(t, t.TempDir(), memory.New(), &list{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		require.ErrorIs(t, r.Wait(ctx, 99), context.DeadlineExceeded)
 	})
+}
+
+// counted is a log that counts the events that it has handed to subscribers.
+type counted struct {
+	*memory.Log
+	delivered int
+}
+
+func (c *counted) Subscribe(ctx context.Context, after eventstore.Position, f eventstore.Filter) iter.Seq2[eventstore.Message, error] {
+	return func(yield func(eventstore.Message, error) bool) {
+		for m, err := range c.Log.Subscribe(ctx, after, f) {
+			if m.Event != nil {
+				c.delivered++
+			}
+			if !yield(m, err) {
+				return
+			}
+		}
+	}
+}
+
+func TestARestartGoesOnFromTheCheckpoint(t *testing.T) {
+	dir, log := t.TempDir(), &counted{Log: memory.New()}
+	put(t, log, "a-1", "one", "two")
+	r := follow(t, dir, log, &list{})
+	require.NoError(t, r.Sync(t.Context()))
+	require.NoError(t, r.Close())
+	require.Equal(t, 2, log.delivered)
+
+	put(t, log, "a-1", "three")
+	var told bytes.Buffer
+	model := &list{}
+	r = follow(t, dir, log, model, &told)
+	require.Equal(t, "one two", model.remembered(), "what is in memory is there at once")
+	require.NoError(t, r.Sync(t.Context()))
+	require.Equal(t, "one two three", model.all(t))
+	require.Equal(t, 3, log.delivered)
+	require.Empty(t, told.String())
+}
+
+// A log of which nothing was selected for long is not read again either, once
+// the runner has run for a while.
+func TestACheckpointWithoutAnEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir, log := t.TempDir(), memory.New()
+		put(t, log, "a-1", "one")
+		last := put(t, log, "b-1", "other", "other", "other")
+		r := follow(t, dir, log, &list{})
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+		defer cancel()
+		require.NoError(t, r.Run(ctx))
+		require.NoError(t, r.Close())
+		require.Equal(t, last, follow(t, dir, log, &list{}).Position())
+	})
+}
+
+func TestRowsThatCannotBeGoneOnWith(t *testing.T) {
+	file := func(dir string) string { return filepath.Join(dir, "list.db") }
+	overwrite := func(at int64, with ...byte) func(*testing.T, string, *memory.Log) (*memory.Log, *list) {
+		return func(t *testing.T, dir string, log *memory.Log) (*memory.Log, *list) {
+			f, err := os.OpenFile(file(dir), os.O_RDWR, 0)
+			require.NoError(t, err)
+			_, err = f.WriteAt(with, at)
+			require.NoError(t, err)
+			require.NoError(t, f.Close())
+			return log, &list{}
+		}
+	}
+	for name, c := range map[string]struct {
+		why    string // in the one line that is logged; empty: none
+		change func(t *testing.T, dir string, log *memory.Log) (*memory.Log, *list)
+	}{
+		"nothing has changed": {"", func(_ *testing.T, _ string, log *memory.Log) (*memory.Log, *list) { return log, &list{} }},
+		"the file was deleted": {"", func(t *testing.T, dir string, log *memory.Log) (*memory.Log, *list) {
+			require.NoError(t, projections.Remove(dir, "list"))
+			return log, &list{}
+		}},
+		"another schema": {"schema has version 1, and this program's 2", func(_ *testing.T, _ string, log *memory.Log) (*memory.Log, *list) {
+			return log, &list{version: 2}
+		}},
+		"another log": {"another log", func(t *testing.T, _ string, _ *memory.Log) (*memory.Log, *list) {
+			other := memory.New()
+			put(t, other, "a-1", "one", "two", "three", "four")
+			return other, &list{}
+		}},
+		"another log, where no event is at the checkpoint": {"another log", func(t *testing.T, _ string, _ *memory.Log) (*memory.Log, *list) {
+			other := memory.New()
+			put(t, other, "a-1", "uno", "dos", "a much longer name", "cuatro", "cinco", "seis")
+			return other, &list{}
+		}},
+		"a log that is shorter": {"ends before", func(t *testing.T, _ string, _ *memory.Log) (*memory.Log, *list) {
+			other := memory.New()
+			put(t, other, "a-1", "one")
+			return other, &list{}
+		}},
+		"no database":          {"not a database", overwrite(0, []byte("This is some text and no database.")...)},
+		"a header that is off": {"", overwrite(16, 0xff, 0xff)},
+		"a page of rubbish":    {"", overwrite(4096, bytes.Repeat([]byte{0x5a}, 4096)...)},
+		"an empty file": {"", func(t *testing.T, dir string, log *memory.Log) (*memory.Log, *list) {
+			require.NoError(t, os.Truncate(file(dir), 0))
+			return log, &list{}
+		}},
+		"a file that is cut off": {"", func(t *testing.T, dir string, log *memory.Log) (*memory.Log, *list) {
+			require.NoError(t, os.Truncate(file(dir), 4096))
+			return log, &list{}
+		}},
+		"another model's file": {"holds the rows of other", func(t *testing.T, dir string, log *memory.Log) (*memory.Log, *list) {
+			db, err := sql.Open("sqlite", file(dir))
+			require.NoError(t, err)
+			_, err = db.Exec("UPDATE checkpoint SET model = 'other'")
+			require.NoError(t, err)
+			require.NoError(t, db.Close())
+			return log, &list{}
+		}},
+		"no checkpoint": {"no checkpoint", func(t *testing.T, dir string, log *memory.Log) (*memory.Log, *list) {
+			db, err := sql.Open("sqlite", file(dir))
+			require.NoError(t, err)
+			_, err = db.Exec("DELETE FROM checkpoint")
+			require.NoError(t, err)
+			require.NoError(t, db.Close())
+			return log, &list{}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, log := t.TempDir(), memory.New()
+			put(t, log, "a-1", "one", "two", "three")
+			r := follow(t, dir, log, &list{})
+			require.NoError(t, r.Sync(t.Context()))
+			require.NoError(t, r.Close())
+
+			log, model := c.change(t, dir, log)
+			want := &list{version: model.version}
+			fresh := follow(t, t.TempDir(), log, want)
+			require.NoError(t, fresh.Sync(t.Context()))
+			var told bytes.Buffer
+			r = follow(t, dir, log, model, &told)
+			require.NoError(t, r.Sync(t.Context()))
+			require.Equal(t, dump(t, fresh), dump(t, r))
+			require.Equal(t, want.all(t), model.remembered())
+			require.LessOrEqual(t, strings.Count(told.String(), "\n"), 1, told.String())
+			require.Contains(t, told.String(), c.why)
+			if c.why != "" {
+				require.Contains(t, told.String(), "rows are folded anew")
+			}
+		})
+	}
+}
+
+func dump(t *testing.T, r *projections.Runner) string {
+	t.Helper()
+	var b strings.Builder
+	require.NoError(t, r.Dump(&b))
+	return b.String()
+}
+
+func TestDump(t *testing.T) {
+	log := memory.New()
+	put(t, log, "a-1", "one", "it's", "two|three")
+	r := follow(t, t.TempDir(), log, &list{})
+	require.NoError(t, r.Sync(t.Context()))
+	require.Equal(t, "seen|1|'one'\nseen|2|'it''s'\nseen|3|'two|three'\n", dump(t, r))
+}
+
+func TestAFolderIsForOneProcess(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "projections")
+	release, err := projections.Lock(dir)
+	require.NoError(t, err)
+	_, err = projections.Lock(dir)
+	require.ErrorIs(t, err, projections.ErrInUse)
+	require.ErrorContains(t, err, dir)
+	require.NoError(t, release())
+	release, err = projections.Lock(dir)
+	require.NoError(t, err)
+	require.NoError(t, release())
 }

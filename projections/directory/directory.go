@@ -1,7 +1,8 @@
 // Package directory is the read model of who is who: the owner of a key, a
 // bot's name, address and status, an owner's handle. Authentication, the
-// matchmaker and the public answers look things up here; what an owner manages
-// is folded from the owner's own stream instead.
+// matchmaker and the public answers look things up here, at every request, so
+// that all of it is in memory; its rows are there for the next start. What an
+// owner manages is folded from the owner's own stream instead.
 package directory
 
 import (
@@ -11,6 +12,7 @@ import (
 
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
+	"hexarena/projections"
 )
 
 // Bot is a registered bot, removed ones included.
@@ -28,9 +30,11 @@ type Bot struct {
 	NoticeOwed    bool      // the arena paused it, and its owner is still to be told
 }
 
-// Directory is the model; Apply it through a projections.Runner.
+// Directory is the model; a projections.Runner folds it.
 type Directory struct {
-	mu      sync.RWMutex
+	changed changed
+
+	mu      sync.RWMutex // guards what follows
 	bots    map[string]Bot
 	keys    map[string]string // key id → owner id
 	handles map[string]string // owner id → handle
@@ -38,26 +42,39 @@ type Directory struct {
 	accounts map[string]owner.Account // by owner: bots and suspensions alone
 	owed     map[string]bool          // ids of bots whose notice is owed
 	deleted  []string                 // owner ids, in the order of their deletion
+	version  uint64
 }
 
 // New returns an empty directory.
 func New() *Directory {
-	return &Directory{
-		bots: map[string]Bot{}, keys: map[string]string{}, handles: map[string]string{},
-		accounts: map[string]owner.Account{}, owed: map[string]bool{},
-	}
+	d := &Directory{}
+	d.empty()
+	return d
+}
+
+// empty forgets everything; mu is held, where others may read.
+func (d *Directory) empty() {
+	d.changed = changed{owners: map[string]bool{}, bots: map[string]bool{}, keys: map[string]bool{}}
+	d.bots, d.keys, d.handles = map[string]Bot{}, map[string]string{}, map[string]string{}
+	d.accounts, d.owed, d.deleted = map[string]owner.Account{}, map[string]bool{}, nil
 }
 
 // Name implements projections.Model.
 func (d *Directory) Name() string { return "directory" }
 
-// Filter implements projections.Model.
+// Schema implements projections.Model.
+func (d *Directory) Schema() projections.Schema {
+	return projections.Schema{Version: 1, Tables: tables}
+}
+
+// Filter implements projections.Model: all events of accounts, since an owner
+// waits for what was written, whatever it was.
 func (d *Directory) Filter() eventstore.Filter {
 	return eventstore.Filter{StreamPrefixes: []string{owner.AccountPrefix}}
 }
 
 // Apply implements projections.Model.
-func (d *Directory) Apply(r eventstore.Recorded) error {
+func (d *Directory) Apply(_ *projections.Tx, r eventstore.Recorded) error {
 	id, ok := owner.ParseAccountStream(string(r.Stream))
 	if !ok {
 		return nil
@@ -77,11 +94,14 @@ func (d *Directory) Apply(r eventstore.Recorded) error {
 }
 
 func (d *Directory) fold(ownerID string, e owner.Event, at time.Time) {
+	d.version++
 	switch e := e.(type) {
 	case owner.HandleChosen:
 		d.handles[ownerID] = e.Handle
+		d.changed.owners[ownerID] = true
 	case owner.APIKeyRegistered:
 		d.keys[e.KeyID] = ownerID
+		d.changed.keys[e.KeyID] = true
 	case owner.BotRemoved:
 		d.foldBots(ownerID, e, at)
 		d.remove(e.BotID)
@@ -90,6 +110,8 @@ func (d *Directory) fold(ownerID string, e owner.Event, at time.Time) {
 		d.foldBots(ownerID, e, at)
 	case owner.Deleted:
 		d.forget(ownerID)
+	default:
+		d.version-- // it changes nothing here
 	}
 }
 
@@ -97,16 +119,23 @@ func (d *Directory) fold(ownerID string, e owner.Event, at time.Time) {
 func (d *Directory) foldBots(ownerID string, e owner.Event, at time.Time) {
 	account := owner.Evolve(d.accounts[ownerID], e, at)
 	d.accounts[ownerID] = account
+	d.changed.owners[ownerID] = true
 	for _, b := range account.Bots {
-		d.bots[b.ID] = Bot{
-			ID: b.ID, OwnerID: ownerID, Name: b.Name, Mode: b.Mode, URL: b.URL, Active: b.Status == owner.Active,
-			RegisteredAt: b.CreatedAt, StatusChanged: b.StatusSince, NoticeOwed: b.NoticeOwed(),
-		}
-		if b.NoticeOwed() {
-			d.owed[b.ID] = true
-		} else {
-			delete(d.owed, b.ID)
-		}
+		d.list(ownerID, b)
+		d.changed.bots[b.ID] = true
+	}
+}
+
+// list shows a bot of an account.
+func (d *Directory) list(ownerID string, b owner.Bot) {
+	d.bots[b.ID] = Bot{
+		ID: b.ID, OwnerID: ownerID, Name: b.Name, Mode: b.Mode, URL: b.URL, Active: b.Status == owner.Active,
+		RegisteredAt: b.CreatedAt, StatusChanged: b.StatusSince, NoticeOwed: b.NoticeOwed(),
+	}
+	if b.NoticeOwed() {
+		d.owed[b.ID] = true
+	} else {
+		delete(d.owed, b.ID)
 	}
 }
 
@@ -115,6 +144,7 @@ func (d *Directory) remove(id string) {
 	if b, ok := d.bots[id]; ok {
 		b.Active, b.NoticeOwed, b.Removed = false, false, true
 		d.bots[id] = b
+		d.changed.bots[id] = true
 	}
 }
 
@@ -127,6 +157,7 @@ func (d *Directory) forget(ownerID string) {
 	delete(d.accounts, ownerID)
 	delete(d.handles, ownerID)
 	d.deleted = append(d.deleted, ownerID)
+	d.changed.owners[ownerID] = true
 }
 
 // Bot returns a bot, removed ones included: its matches stay.
@@ -163,6 +194,13 @@ func (d *Directory) Handle(ownerID string) string {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.handles[ownerID]
+}
+
+// Version grows whenever an answer may have changed.
+func (d *Directory) Version() uint64 {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.version
 }
 
 // NoticesOwed returns the bots that the arena has paused and whose owners are

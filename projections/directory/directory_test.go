@@ -2,7 +2,6 @@ package directory_test
 
 import (
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -32,7 +31,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	log, dir := memory.New(), directory.New()
-	return &world{arenatest.New(t, log, 1), t, log, dir, projections.New(log, dir, slog.New(slog.DiscardHandler))}
+	return &world{arenatest.New(t, log, 1), t, log, dir, arenatest.Follow(t, log, dir)}
 }
 
 // own stores events of an account and folds them.
@@ -181,13 +180,17 @@ func TestWhatCannotBeFolded(t *testing.T) {
 			w := newWorld(t)
 			w.own("ada", owner.BotRegistered{BotID: "b1", Mode: owner.ModeStandard})
 			before, _ := w.dir.Bot("b1")
-			r := eventstore.Recorded{Event: encoded, Stream: "owner-ada"}
+			r := eventstore.Recorded{Event: encoded}
 			c.change(&r)
-			require.ErrorContains(t, w.dir.Apply(r), c.want)
+			for _, stream := range []eventstore.StreamID{"match-x", "owner-ada"} { // the first is no account's
+				_, err := w.log.Append(t.Context(), stream, eventstore.Any, r.Event)
+				require.NoError(t, err)
+			}
+			err := w.runner.Sync(t.Context())
+			require.ErrorContains(t, err, c.want)
+			require.ErrorContains(t, err, "owner-ada@1")
 			after, _ := w.dir.Bot("b1")
 			require.Equal(t, before, after)
-			r.Stream = "match-x"
-			require.NoError(t, w.dir.Apply(r), "not an account's")
 		})
 	}
 }
@@ -226,7 +229,67 @@ func TestRebuild(t *testing.T) {
 	require.Len(t, w.dir.Active(owner.ModeStandard), 50)
 	require.Empty(t, w.dir.Active(owner.ModeParley))
 
+	w.own("o1", owner.Suspended{})
+	w.own("o2", owner.BotPaused{BotID: "b2", By: owner.ByMisses})
+	w.own("o3", owner.Deleted{})
 	rebuilt := directory.New()
-	require.NoError(t, projections.New(w.log, rebuilt, slog.New(slog.DiscardHandler)).Sync(t.Context()))
-	require.Equal(t, w.dir, rebuilt)
+	runner := arenatest.Follow(t, w.log, rebuilt)
+	require.NoError(t, runner.Sync(t.Context()))
+	require.Equal(t, arenatest.Dump(t, w.runner), arenatest.Dump(t, runner))
+	w.same(rebuilt)
+}
+
+// A directory goes on from its rows: what it then answers and folds is what it
+// would have without a stop.
+func TestRestart(t *testing.T) {
+	dir := t.TempDir()
+	log := memory.New()
+	w := &world{arenatest.New(t, log, 1), t, log, directory.New(), nil}
+	restart := func() {
+		t.Helper()
+		if w.runner != nil {
+			require.NoError(t, w.runner.Close())
+		}
+		w.dir = directory.New()
+		w.runner = arenatest.FollowIn(t, dir, log, w.dir)
+	}
+	restart()
+	for _, e := range []owner.Event{
+		owner.SignedUp{OwnerID: "ada"}, owner.HandleChosen{Handle: "ada"}, owner.APIKeyRegistered{KeyID: "k1"},
+		owner.BotRegistered{BotID: "b1", Name: "One", Mode: owner.ModeStandard, URL: "https://one.example"},
+		owner.BotRegistered{BotID: "b2", Name: "Two", Mode: owner.ModeParley, URL: "https://two.example"},
+		owner.BotPaused{BotID: "b1", By: owner.ByMisses}, owner.Notified{BotID: "b1"}, owner.Suspended{}, owner.BotPaused{BotID: "b2", By: owner.ByOperator},
+		owner.BotUnpaused{BotID: "b1"}, owner.Restored{}, owner.BotRemoved{BotID: "b1"}, owner.BotUnpaused{BotID: "b2", By: owner.ByOperator},
+		owner.BotPaused{BotID: "b2", By: owner.ByMisses}, owner.HandleChosen{Handle: "countess"}, owner.Deleted{},
+	} {
+		w.own("ada", e)
+		straight := directory.New()
+		require.NoError(t, arenatest.Follow(t, log, straight).Sync(t.Context()))
+		w.same(straight)
+		restart()
+		w.same(straight)
+	}
+}
+
+// same requires that two directories answer the same.
+func (w *world) same(other *directory.Directory) {
+	w.t.Helper()
+	answers := func(d *directory.Directory) []any {
+		all := []any{d.Deleted(0), d.Handle("ada"), d.NoticesOwed()}
+		for _, id := range []string{"b1", "b2", "b3", "b49", "p4"} {
+			b, ok := d.Bot(id)
+			all = append(all, b, ok)
+		}
+		for _, mode := range []string{owner.ModeStandard, owner.ModeParley} {
+			active := d.Active(mode)
+			slices.SortFunc(active, func(a, b directory.Bot) int { return strings.Compare(a.ID, b.ID) })
+			all = append(all, active)
+		}
+		for _, key := range []string{"k1", "k2", "k3"} {
+			id, ok := d.OwnerOfKey(key)
+			all = append(all, id, ok)
+		}
+		return all
+	}
+	require.Equal(w.t, answers(other), answers(w.dir))
 }

@@ -3,6 +3,9 @@
 package matches
 
 import (
+	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +16,7 @@ import (
 	"hexarena/domain/match"
 	"hexarena/domain/rating"
 	"hexarena/eventstore"
+	"hexarena/projections"
 )
 
 // Reachable is how many of the newest matches that a query selects its pages
@@ -45,102 +49,128 @@ type Summary struct {
 	EndedAt   *string  `json:"endedAt"`
 }
 
-// entry is a match that was seated; it is listed once it has started.
-type entry struct {
-	Summary
-	order   seating
-	started bool
-	ended   time.Time // of GameEnded or MatchAborted; without one, of the ladder's event
-}
-
-// seating orders matches by when they were seated.
-type seating struct {
-	position eventstore.Position
-	index    int
-}
-
-// Matches is the model; Apply it through a projections.Runner.
+// Matches is the model; a projections.Runner folds it.
 type Matches struct {
-	mu    sync.RWMutex
-	byID  map[string]*entry
-	order []*entry // by seating, oldest first
+	batch   map[string]*entry // what was changed since the last commit, by id
+	numbers map[string]int64  // of bots, as far as they were asked for
+	last    int64             // number of the match that was seated last
+	edges   edges
+
+	mu      sync.RWMutex
+	queries *queries
 }
 
-// New returns an empty list.
-func New() *Matches { return &Matches{byID: map[string]*entry{}} }
+// New returns a list that has no rows to read yet.
+func New() *Matches { return &Matches{} }
 
 // Name implements projections.Model.
 func (m *Matches) Name() string { return "matches" }
 
+// Schema implements projections.Model.
+func (m *Matches) Schema() projections.Schema { return projections.Schema{Version: 1, Tables: tables} }
+
 // Filter implements projections.Model.
 func (m *Matches) Filter() eventstore.Filter {
-	return eventstore.Filter{StreamPrefixes: []string{ladder.StreamPrefix, match.StreamPrefix}}
+	return eventstore.Filter{Types: []string{
+		ladder.TablesSeated{}.EventType(), ladder.RatingsChanged{}.EventType(), ladder.MatchVoided{}.EventType(),
+		match.Started{}.EventType(), match.GameEnded{}.EventType(), match.Aborted{}.EventType(),
+	}}
 }
 
-// Apply implements projections.Model.
-func (m *Matches) Apply(r eventstore.Recorded) error {
-	if mode, ok := ladder.ModeOf(string(r.Stream)); ok {
-		return m.applyLadder(mode, r)
-	}
-	switch r.Type {
-	case match.Started{}.EventType(), match.GameEnded{}.EventType(), match.Aborted{}.EventType():
-		return m.applyMatch(strings.TrimPrefix(string(r.Stream), match.StreamPrefix), r)
-	}
-	return nil
-}
-
-func (m *Matches) applyLadder(mode string, r eventstore.Recorded) error {
-	e, err := ladder.Decode(r.Type, r.Data)
-	if err != nil {
+// Load implements projections.Model.
+func (m *Matches) Load(rows *sql.DB) error {
+	m.batch, m.numbers = map[string]*entry{}, map[string]int64{}
+	if err := rows.QueryRowContext(context.Background(), "SELECT coalesce(max(seq), 0) FROM matches").Scan(&m.last); err != nil {
 		return err
 	}
-	meta, err := eventstore.DecodeMetadata(r)
+	q, err := prepare(rows)
 	if err != nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	switch e := e.(type) {
-	case ladder.TablesSeated:
-		m.seat(mode, e.Tables, r.Position)
-	case ladder.RatingsChanged:
-		return m.close(e.MatchID, Completed, e.Seats, meta.At)
-	case ladder.MatchVoided:
-		return m.close(e.MatchID, Aborted, nil, meta.At)
+	m.queries = q
+	return nil
+}
+
+var errUnloaded = errors.New("the list of matches has not been loaded")
+
+func (m *Matches) ready() (*queries, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if m.queries == nil {
+		return nil, errUnloaded
+	}
+	return m.queries, nil
+}
+
+// Apply implements projections.Model.
+func (m *Matches) Apply(tx *projections.Tx, r eventstore.Recorded) error {
+	meta, err := eventstore.DecodeMetadata(r)
+	if err != nil {
+		return err
+	}
+	if mode, ok := ladder.ModeOf(string(r.Stream)); ok {
+		return m.applyLadder(tx, mode, r, meta.At)
+	}
+	if id, ok := strings.CutPrefix(string(r.Stream), match.StreamPrefix); ok {
+		return m.applyMatch(tx, id, r, meta.At)
 	}
 	return nil
 }
 
-func (m *Matches) seat(mode string, tables []ladder.Table, at eventstore.Position) {
-	for i, t := range tables {
-		if _, known := m.byID[t.MatchID]; known {
-			continue
-		}
-		en := &entry{Summary: Summary{ID: t.MatchID, Mode: mode, Status: Running}, order: seating{at, i}}
-		m.byID[t.MatchID] = en
-		m.order = append(m.order, en)
+func (m *Matches) applyLadder(tx *projections.Tx, mode string, r eventstore.Recorded, at time.Time) error {
+	e, err := ladder.Decode(r.Type, r.Data)
+	if err != nil {
+		return err
 	}
+	switch e := e.(type) {
+	case ladder.TablesSeated:
+		return m.seat(tx, mode, e.Tables)
+	case ladder.RatingsChanged:
+		return m.close(tx, e.MatchID, Completed, e.Seats, at)
+	case ladder.MatchVoided:
+		return m.close(tx, e.MatchID, Aborted, nil, at)
+	}
+	return nil
+}
+
+func (m *Matches) seat(tx *projections.Tx, mode string, tables []ladder.Table) error {
+	if err := knownMode(mode); err != nil {
+		return err
+	}
+	for _, t := range tables {
+		known, err := m.find(tx, t.MatchID)
+		if err != nil {
+			return err
+		}
+		if known == nil {
+			m.last++
+			m.batch[t.MatchID] = &entry{Summary: Summary{ID: t.MatchID, Mode: mode, Status: Running}, seq: m.last, kind: unlisted}
+		}
+	}
+	return nil
 }
 
 // close ends a match for its ladder, which may give up one that never started.
-func (m *Matches) close(id, status string, seats []ladder.RatedSeat, at time.Time) error {
-	en, ok := m.byID[id]
-	if !ok {
-		return fmt.Errorf("match %s was never seated", id)
+func (m *Matches) close(tx *projections.Tx, id, status string, seats []ladder.RatedSeat, at time.Time) error {
+	en, err := m.seated(tx, id)
+	if err != nil {
+		return err
 	}
 	players, err := rated(en.Players, seats)
 	if err != nil {
 		return fmt.Errorf("match %s: %w", id, err)
 	}
-	if en.ended.IsZero() {
-		en.ended = at
+	if en.ended == "" {
+		en.ended = at.UTC().Format(match.TimeFormat)
 	}
-	ended := en.ended.UTC().Format(match.TimeFormat)
-	en.Status, en.EndedAt, en.Players = status, &ended, players
+	en.Status, en.Players = status, players
+	m.batch[id] = en
 	return nil
 }
 
-// rated returns players with their results; readers may hold the old ones.
+// rated returns players with their results.
 func rated(players []Player, seats []ladder.RatedSeat) ([]Player, error) {
 	players = slices.Clone(players)
 	for _, s := range seats {
@@ -154,93 +184,44 @@ func rated(players []Player, seats []ladder.RatedSeat) ([]Player, error) {
 	return players, nil
 }
 
-func (m *Matches) applyMatch(id string, r eventstore.Recorded) error {
-	e, err := match.Decode(r.Type, r.Data)
+// applyMatch reads of an event only what a list shows: of an end its time.
+func (m *Matches) applyMatch(tx *projections.Tx, id string, r eventstore.Recorded, at time.Time) error {
+	var started match.Started
+	if r.Type == started.EventType() {
+		e, err := match.Decode(r.Type, r.Data)
+		if err != nil {
+			return err
+		}
+		started = e.(match.Started)
+	}
+	en, err := m.seated(tx, id)
 	if err != nil {
 		return err
 	}
-	meta, err := eventstore.DecodeMetadata(r)
-	if err != nil {
-		return err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	en, ok := m.byID[id]
-	if !ok {
-		return fmt.Errorf("match %s was never seated", id)
-	}
-	if started, ok := e.(match.Started); ok {
-		en.start(started, meta.At)
+	if r.Type == started.EventType() {
+		en.start(started, at)
 	} else {
-		en.ended = meta.At
+		en.ended = at.UTC().Format(match.TimeFormat)
 	}
+	m.batch[id] = en
 	return nil
 }
 
+// seated finds a match that must have been seated.
+func (m *Matches) seated(tx *projections.Tx, id string) (*entry, error) {
+	en, err := m.find(tx, id)
+	if err == nil && en == nil {
+		err = fmt.Errorf("match %s was never seated", id)
+	}
+	return en, err
+}
+
 func (en *entry) start(e match.Started, at time.Time) {
-	if en.started {
+	if en.StartedAt != "" {
 		return
 	}
-	en.started = true
 	en.StartedAt = at.UTC().Format(match.TimeFormat)
 	for i, s := range e.Seats {
 		en.Players = append(en.Players, Player{Seat: i, BotID: s.BotID, BotName: s.BotName})
 	}
-}
-
-// Get returns a match that has started.
-func (m *Matches) Get(id string) (Summary, bool) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	en, ok := m.byID[id]
-	if !ok || !en.started {
-		return Summary{}, false
-	}
-	return en.Summary, true
-}
-
-// Query selects matches; an empty field selects all.
-type Query struct {
-	Mode, Status, BotID string
-	Before              string // continue behind this match
-	Limit               int    // at least 1
-}
-
-// List returns a page, newest first by seating, and the id to continue before,
-// empty where nothing older can be reached. known is false where Before is no
-// match that has started.
-func (m *Matches) List(q Query) (page []Summary, next string, known bool) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	before := m.byID[q.Before]
-	if q.Before != "" && (before == nil || !before.started) {
-		return nil, "", false
-	}
-	page = []Summary{}
-	reached := 0
-	for _, en := range slices.Backward(m.order) {
-		if !en.started || !q.selects(en) {
-			continue
-		}
-		if reached++; reached > Reachable {
-			break
-		}
-		if before != nil && !en.order.less(before.order) {
-			continue
-		}
-		if len(page) == q.Limit {
-			return page, page[len(page)-1].ID, true
-		}
-		page = append(page, en.Summary)
-	}
-	return page, "", true
-}
-
-func (q Query) selects(en *entry) bool {
-	return (q.Mode == "" || q.Mode == en.Mode) && (q.Status == "" || q.Status == en.Status) &&
-		(q.BotID == "" || slices.ContainsFunc(en.Players, func(p Player) bool { return p.BotID == q.BotID }))
-}
-
-func (s seating) less(t seating) bool {
-	return s.position < t.position || s.position == t.position && s.index < t.index
 }

@@ -1,11 +1,13 @@
 package matches_test
 
 import (
+	"context"
 	"fmt"
-	"log/slog"
 	"slices"
+	"strconv"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -32,7 +34,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	log, list := memory.New(), matches.New()
-	w := &world{arenatest.New(t, log, 7), t, log, list, projections.New(log, list, slog.New(slog.DiscardHandler)), nil, nil}
+	w := &world{arenatest.New(t, log, 7), t, log, list, arenatest.Follow(t, log, list), nil, nil}
 	w.bots = w.Register("ada", ladder.Standard, "Ann", "Bea", "Cat", "Dot", "Eve", "Fay", "Gus", "Hal")
 	w.other = w.Register("bob", ladder.Parley, "Ida", "Jon", "Kim")
 	return w
@@ -43,8 +45,7 @@ func (w *world) all(q matches.Query) []matches.Summary {
 	w.t.Helper()
 	require.NoError(w.t, w.sync.Sync(w.t.Context()))
 	q.Limit = matches.Reachable
-	page, next, known := w.list.List(q)
-	require.True(w.t, known)
+	page, next := list(w.t, w.list, q)
 	require.Empty(w.t, next)
 	return page
 }
@@ -62,7 +63,8 @@ func (w *world) ids(q matches.Query) []string {
 func (w *world) get(id string) matches.Summary {
 	w.t.Helper()
 	listed := w.all(matches.Query{})
-	m, ok := w.list.Get(id)
+	m, ok, err := w.list.Get(id)
+	require.NoError(w.t, err)
 	require.True(w.t, ok)
 	require.Contains(w.t, listed, m)
 	return m
@@ -71,8 +73,17 @@ func (w *world) get(id string) matches.Summary {
 func (w *world) unlisted(id string) {
 	w.t.Helper()
 	require.Empty(w.t, w.all(matches.Query{}))
-	_, ok := w.list.Get(id)
+	_, ok, err := w.list.Get(id)
+	require.NoError(w.t, err)
 	require.False(w.t, ok)
+}
+
+// list returns a page behind a match that is one.
+func list(t require.TestingT, l *matches.Matches, q matches.Query) (page []matches.Summary, next string) {
+	page, next, known, err := l.List(q)
+	require.NoError(t, err)
+	require.True(t, known)
+	return page, next
 }
 
 const timeFormat = "2006-01-02T15:04:05.000Z"
@@ -219,28 +230,27 @@ func TestBeforeNoMatch(t *testing.T) {
 	g := w.Seat(ladder.Standard, w.bots[:4]...)[0]
 	require.NoError(t, w.sync.Sync(t.Context()))
 	for name, before := range map[string]string{"no id": "x", "a bot": w.bots[0], "seated, not started": g.MatchID} {
-		_, _, known := w.list.List(matches.Query{Before: before, Limit: 1})
+		_, _, known, err := w.list.List(matches.Query{Before: before, Limit: 1})
+		require.NoError(t, err)
 		require.False(t, known, name)
 	}
-	_, next, known := w.list.List(matches.Query{Limit: 1})
-	require.True(t, known)
+	_, next := list(t, w.list, matches.Query{Limit: 1})
 	require.Empty(t, next)
 }
 
 // Pages of any size, one after another, are the list.
 func TestPages(t *testing.T) {
-	l, ids := synthetic(t, 60)
+	s := newSynthetic(t, 60)
 	rapid.Check(t, func(t *rapid.T) {
 		q := matches.Query{Mode: rapid.SampledFrom([]string{"", ladder.Standard, ladder.Parley}).Draw(t, "mode"), Limit: rapid.IntRange(1, 70).Draw(t, "limit")}
 		var want, got []string
-		for i, id := range slices.Backward(ids) {
+		for i, id := range slices.Backward(s.ids) {
 			if q.Mode == "" || q.Mode == modeOf(i) {
 				want = append(want, id)
 			}
 		}
 		for {
-			page, next, known := l.List(q)
-			require.True(t, known)
+			page, next := list(t, s.list, q)
 			require.NotEmpty(t, page)
 			for _, m := range page {
 				got = append(got, m.ID)
@@ -256,31 +266,57 @@ func TestPages(t *testing.T) {
 	})
 }
 
-func TestReach(t *testing.T) {
-	const n = 12_000
-	l, ids := synthetic(t, n)
-	var got []string
-	q := matches.Query{Limit: 200}
+// pages are the ids that a caller gets who follows the pages of a selection to
+// their end; between is called before each but the first.
+func (s *synthetic) pages(q matches.Query, between func()) (ids []string) {
+	s.t.Helper()
 	for {
-		page, next, known := l.List(q)
-		require.True(t, known)
+		page, next := list(s.t, s.list, q)
 		for _, m := range page {
-			got = append(got, m.ID)
+			ids = append(ids, m.ID)
 		}
 		if q.Before = next; next == "" {
-			break
+			return ids
 		}
+		between()
 	}
-	slices.Reverse(got)
-	require.Equal(t, ids[n-matches.Reachable:], got)
+}
 
-	beyond := ids[n-matches.Reachable-1]
-	page, next, known := l.List(matches.Query{Before: beyond, Limit: 200})
-	require.True(t, known, "it is a match")
-	require.Empty(t, page)
+// Of 12,000 completed matches the newest 10,000 are reached, each once, in
+// every selection that has so many. While matches are seated and completed
+// between two pages, those that were there come each once, without a gap, up to
+// where the reach has moved to.
+func TestReach(t *testing.T) {
+	if raced {
+		t.Skip("no goroutines meet here, and it takes minutes under the race detector")
+	}
+	const n = 12_000
+	s := newSynthetic(t, n)
+	s.complete(s.ids...)
+	newest := slices.Clone(s.ids[n-matches.Reachable:])
+	slices.Reverse(newest)
+	for _, q := range []matches.Query{{}, {Status: matches.Completed}, {BotID: "a"}, {BotID: "a", Status: matches.Completed}} {
+		q.Limit = 200
+		require.Equal(t, newest, s.pages(q, func() {}), "%+v", q)
+	}
+	require.Len(t, s.pages(matches.Query{Mode: ladder.Standard, Limit: 200}, func() {}), n*(tablesATick-1)/tablesATick)
+
+	beyond := s.ids[n-matches.Reachable-1]
+	page, next := list(t, s.list, matches.Query{Before: beyond, Limit: 200})
+	require.Empty(t, page, "it is a match, and out of reach")
 	require.Empty(t, next)
-	_, ok := l.Get(beyond)
+	_, ok, err := s.list.Get(beyond)
+	require.NoError(t, err)
 	require.True(t, ok, "whoever knows its id finds it")
+
+	seated := 0
+	got := s.pages(matches.Query{Limit: 200}, func() {
+		s.seat(2 * tablesATick)
+		s.complete(s.ids[len(s.ids)-tablesATick:]...)
+		seated += 2 * tablesATick
+	})
+	require.Positive(t, seated)
+	require.Equal(t, newest[:matches.Reachable-seated], got)
 }
 
 // modeOf is the mode of the i-th synthetic match.
@@ -293,31 +329,86 @@ func modeOf(i int) string {
 
 const tablesATick = 5
 
-// synthetic returns a list of n running matches, n a multiple of tablesATick,
-// and their ids, oldest first.
-func synthetic(t *testing.T, n int) (*matches.Matches, []string) {
+// synthetic is a log of matches that nobody played, and their list.
+type synthetic struct {
+	t      testing.TB
+	log    *memory.Log
+	list   *matches.Matches
+	runner *projections.Runner
+	ids    []string // oldest first
+	stored int      // events
+}
+
+// newSynthetic has n running matches, n a multiple of tablesATick.
+func newSynthetic(t testing.TB, n int) *synthetic {
 	t.Helper()
-	l, at := matches.New(), eventstore.Position(0)
-	apply := func(stream string, e eventstore.Typed) {
-		encoded, err := eventstore.Encode(e, eventstore.Metadata{})
-		require.NoError(t, err)
-		at += 100
-		require.NoError(t, l.Apply(eventstore.Recorded{Event: encoded, Stream: eventstore.StreamID(stream), Position: at}))
+	s := &synthetic{t: t, log: memory.New(), list: matches.New()}
+	s.runner = arenatest.Follow(t, s.log, s.list)
+	s.seat(n)
+	return s
+}
+
+// store appends an event, with the same id in every run.
+func (s *synthetic) store(stream string, e eventstore.Typed) {
+	encoded, err := eventstore.Encode(e, eventstore.Metadata{})
+	if err == nil {
+		s.stored++
+		encoded.ID = uuid.NewSHA1(uuid.NameSpaceURL, []byte(strconv.Itoa(s.stored)))
+		_, err = s.log.Append(context.Background(), eventstore.StreamID(stream), eventstore.Any, encoded)
 	}
-	var ids []string
+	if err != nil {
+		panic(err) // a log in memory refuses nothing
+	}
+}
+
+func (s *synthetic) sync() {
+	s.t.Helper()
+	require.NoError(s.t, s.runner.Sync(context.Background()))
+}
+
+// write stores n matches, from their tables to their ratings.
+func (s *synthetic) write(n int) {
+	first := len(s.ids)
+	s.writeSeated(n)
+	s.writeCompleted(s.ids[first:]...)
+}
+
+// seat seats matches and starts them.
+func (s *synthetic) seat(n int) {
+	s.t.Helper()
+	s.writeSeated(n)
+	s.sync()
+}
+
+// writeSeated starts the last one first.
+func (s *synthetic) writeSeated(n int) {
+	first := len(s.ids)
 	tables := map[string]ladder.TablesSeated{}
-	for i := range n {
+	for i := first; i < first+n; i++ {
 		id := ladder.MatchID("key", "any", uint64(i), 0)
-		ids = append(ids, id)
+		s.ids = append(s.ids, id)
 		e := tables[modeOf(i)]
 		e.Tables = append(e.Tables, ladder.Table{MatchID: id, Bots: []string{"a", "b", "c"}})
 		if tables[modeOf(i)] = e; modeOf(i) == ladder.Parley || (i+1)%tablesATick == 0 {
-			apply(ladder.Stream(modeOf(i)), e)
+			s.store(ladder.Stream(modeOf(i)), e)
 			delete(tables, modeOf(i))
 		}
 	}
-	for _, id := range slices.Backward(ids) {
-		apply(match.Stream(id), match.Started{MatchID: id, Seats: make([]match.Seat, 3)})
+	for _, id := range slices.Backward(s.ids[first:]) {
+		s.store(match.Stream(id), match.Started{MatchID: id, Seats: []match.Seat{{BotID: "a", BotName: "Ann"}, {BotID: "b", BotName: "Bea"}, {BotID: "c", BotName: "Cat"}}})
 	}
-	return l, ids
+}
+
+// complete ends matches, and has them rated.
+func (s *synthetic) complete(ids ...string) {
+	s.t.Helper()
+	s.writeCompleted(ids...)
+	s.sync()
+}
+
+func (s *synthetic) writeCompleted(ids ...string) {
+	for _, id := range ids {
+		s.store(match.Stream(id), match.GameEnded{})
+		s.store(ladder.Stream(ladder.Standard), ladder.RatingsChanged{MatchID: id, Seats: []ladder.RatedSeat{{BotID: "a", Placement: 1}, {BotID: "b", Placement: 2}, {BotID: "c", Placement: 2}}})
+	}
 }

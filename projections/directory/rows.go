@@ -1,0 +1,179 @@
+package directory
+
+import (
+	"context"
+	"database/sql"
+	"maps"
+	"slices"
+	"time"
+
+	"hexarena/domain/owner"
+	"hexarena/projections"
+)
+
+// Times are in milliseconds since 1970, as events have them.
+const tables = `
+CREATE TABLE owners (
+	id TEXT PRIMARY KEY,
+	handle TEXT,
+	suspended INTEGER NOT NULL,
+	deleted INTEGER -- which deletion it was, from 1
+) STRICT, WITHOUT ROWID;
+CREATE TABLE bots (
+	id TEXT PRIMARY KEY,
+	owner TEXT NOT NULL,
+	name TEXT NOT NULL,
+	mode TEXT NOT NULL,
+	url TEXT NOT NULL,
+	status TEXT NOT NULL, -- active, paused or removed
+	registered INTEGER NOT NULL,
+	changed INTEGER NOT NULL, -- the status, but for a removal
+	paused_by TEXT NOT NULL,
+	suspended INTEGER NOT NULL,
+	notified INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE keys (
+	id TEXT PRIMARY KEY,
+	owner TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+`
+
+const removed = "removed"
+
+// changed is what differs from the rows, by id.
+type changed struct{ owners, bots, keys map[string]bool }
+
+// Flush implements projections.Model.
+func (d *Directory) Flush(tx *projections.Tx) error {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	for _, id := range slices.Sorted(maps.Keys(d.changed.owners)) {
+		if err := d.writeOwner(tx, id); err != nil {
+			return err
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(d.changed.bots)) {
+		if err := d.writeBot(tx, id); err != nil {
+			return err
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(d.changed.keys)) {
+		if err := tx.Exec("INSERT OR REPLACE INTO keys VALUES (?, ?)", id, d.keys[id]); err != nil {
+			return err
+		}
+	}
+	clear(d.changed.owners)
+	clear(d.changed.bots)
+	clear(d.changed.keys)
+	return nil
+}
+
+func (d *Directory) writeOwner(tx *projections.Tx, id string) error {
+	var handle, deleted any
+	if h, ok := d.handles[id]; ok {
+		handle = h
+	}
+	if i := slices.Index(d.deleted, id); i >= 0 {
+		deleted = i + 1
+	}
+	return tx.Exec("INSERT OR REPLACE INTO owners VALUES (?, ?, ?, ?)", id, handle, d.accounts[id].Suspended, deleted)
+}
+
+// writeBot writes what the account holds of a bot; of a removed one, which it
+// does not hold any more, what is shown.
+func (d *Directory) writeBot(tx *projections.Tx, id string) error {
+	shown := d.bots[id]
+	b, ok := d.accounts[shown.OwnerID].Bot(id)
+	status := string(b.Status)
+	if !ok {
+		status = removed
+	}
+	return tx.Exec("INSERT OR REPLACE INTO bots VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		id, shown.OwnerID, shown.Name, shown.Mode, shown.URL, status,
+		shown.RegisteredAt.UnixMilli(), shown.StatusChanged.UnixMilli(), b.PausedBy, b.Suspended, b.Notified)
+}
+
+// Load implements projections.Model.
+func (d *Directory) Load(rows *sql.DB) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.empty()
+	d.version++
+	for _, part := range []struct {
+		query string
+		read  func(scan func(into ...any) error) error
+	}{
+		{"SELECT id, handle, suspended, deleted FROM owners ORDER BY deleted, id", d.readOwner},
+		{"SELECT id, owner, name, mode, url, status, registered, changed, paused_by, suspended, notified FROM bots ORDER BY registered, id", d.readBot},
+		{"SELECT id, owner FROM keys", d.readKey},
+	} {
+		if err := each(rows, part.query, part.read); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func each(rows *sql.DB, query string, read func(scan func(into ...any) error) error) error {
+	found, err := rows.QueryContext(context.Background(), query)
+	if err != nil {
+		return err
+	}
+	defer found.Close()
+	for found.Next() {
+		if err := read(found.Scan); err != nil {
+			return err
+		}
+	}
+	return found.Err()
+}
+
+func (d *Directory) readOwner(scan func(into ...any) error) error {
+	var id string
+	var handle *string
+	var suspended bool
+	var deleted *int
+	if err := scan(&id, &handle, &suspended, &deleted); err != nil {
+		return err
+	}
+	if handle != nil {
+		d.handles[id] = *handle
+	}
+	if deleted != nil {
+		d.deleted = append(d.deleted, id)
+		return nil
+	}
+	d.accounts[id] = owner.Account{Suspended: suspended}
+	return nil
+}
+
+func (d *Directory) readBot(scan func(into ...any) error) error {
+	var b owner.Bot
+	var ownerID, status string
+	var registered, changed int64
+	if err := scan(&b.ID, &ownerID, &b.Name, &b.Mode, &b.URL, &status, &registered, &changed, &b.PausedBy, &b.Suspended, &b.Notified); err != nil {
+		return err
+	}
+	b.Status, b.CreatedAt, b.StatusSince = owner.Status(status), time.UnixMilli(registered).UTC(), time.UnixMilli(changed).UTC()
+	if status == removed {
+		d.bots[b.ID] = Bot{
+			ID: b.ID, OwnerID: ownerID, Name: b.Name, Mode: b.Mode, URL: b.URL, Removed: true,
+			RegisteredAt: b.CreatedAt, StatusChanged: b.StatusSince,
+		}
+		return nil
+	}
+	account := d.accounts[ownerID]
+	account.Bots = append(account.Bots, b)
+	d.accounts[ownerID] = account
+	d.list(ownerID, b)
+	return nil
+}
+
+func (d *Directory) readKey(scan func(into ...any) error) error {
+	var id, ownerID string
+	if err := scan(&id, &ownerID); err != nil {
+		return err
+	}
+	d.keys[id] = ownerID
+	return nil
+}

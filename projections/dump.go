@@ -1,0 +1,71 @@
+package projections
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Dump writes all of a model's rows, one a line, tables by name and rows by
+// their columns, in the same bytes for the same rows. How far they go is left
+// out.
+func Dump(w io.Writer, rows *sql.DB) error {
+	names, err := column(rows, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'checkpoint' AND name NOT LIKE 'sqlite_%' ORDER BY name")
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(w)
+	for _, table := range names {
+		if err := dumpTable(out, rows, table); err != nil {
+			return fmt.Errorf("dump %s: %w", table, err)
+		}
+	}
+	return out.Flush()
+}
+
+func dumpTable(w io.Writer, rows *sql.DB, table string) error {
+	columns, err := column(rows, "SELECT name FROM pragma_table_info(?) ORDER BY cid", table)
+	if err != nil {
+		return err
+	}
+	quoted := make([]string, len(columns))
+	order := make([]string, len(columns))
+	for i, c := range columns {
+		quoted[i], order[i] = `quote("`+c+`")`, `"`+c+`"`
+	}
+	lines, err := rows.QueryContext(context.Background(), fmt.Sprintf(`SELECT %s FROM "%s" ORDER BY %s`, strings.Join(quoted, " || '|' || "), table, strings.Join(order, ", ")))
+	if err != nil {
+		return err
+	}
+	defer lines.Close()
+	for lines.Next() {
+		var line string
+		if err := lines.Scan(&line); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(w, "%s|%s\n", table, line); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+// column reads the only column of a query.
+func column(rows *sql.DB, query string, args ...any) (list []string, err error) {
+	found, err := rows.QueryContext(context.Background(), query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close()
+	for found.Next() {
+		var value string
+		if err := found.Scan(&value); err != nil {
+			return nil, err
+		}
+		list = append(list, value)
+	}
+	return list, found.Err()
+}

@@ -1,0 +1,43 @@
+package projections
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// ErrInUse says that another process has a folder of read models open.
+var ErrInUse = errors.New("its read models are in use by another process")
+
+// Lock takes a folder of read models for this process, until it is released or
+// the process ends, however it does.
+func Lock(dir string) (release func() error, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	name := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(filepath.Join(dir, "lock"))}).EscapedPath()}
+	db, err := sql.Open("sqlite", name.String())
+	if err != nil {
+		return nil, err
+	}
+	conn, err := db.Conn(context.Background())
+	if err == nil {
+		_, err = conn.ExecContext(context.Background(), "BEGIN EXCLUSIVE") // the only lock that every system has
+	}
+	if err != nil {
+		db.Close()
+		var e *sqlite.Error
+		if errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY {
+			err = ErrInUse
+		}
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	return func() error { return errors.Join(conn.Close(), db.Close()) }, nil
+}

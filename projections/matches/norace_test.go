@@ -1,0 +1,5 @@
+//go:build !race
+
+package matches_test
+
+const raced = false

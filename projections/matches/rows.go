@@ -1,0 +1,230 @@
+package matches
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"hexarena/domain/ladder"
+	"hexarena/projections"
+)
+
+// A match has a number, seq, by when it was seated: its place in every list for
+// ever. Of each match that has started, listed holds one row under bot 0, and
+// one under each of its bots; kind is that of its mode and status. A selection
+// is a few ranges of listed, each in the order of its answer.
+const tables = `
+CREATE TABLE matches (
+	seq INTEGER PRIMARY KEY,
+	id TEXT NOT NULL UNIQUE,
+	mode TEXT NOT NULL,
+	status TEXT NOT NULL,
+	started TEXT, -- null: not yet
+	ended TEXT,   -- of its stream; without one, of its ladder
+	players BLOB NOT NULL
+) STRICT;
+CREATE TABLE bots (
+	bot INTEGER PRIMARY KEY, -- from 1
+	id TEXT NOT NULL UNIQUE
+) STRICT;
+CREATE TABLE listed (
+	bot INTEGER NOT NULL,
+	kind INTEGER NOT NULL,
+	seq INTEGER NOT NULL,
+	PRIMARY KEY (bot, kind, seq)
+) STRICT, WITHOUT ROWID;
+`
+
+// A kind counts through these. Their order is part of the schema.
+var (
+	modes    = []string{ladder.Standard, ladder.Parley}
+	statuses = []string{Running, Completed, Aborted}
+)
+
+const unlisted = -1
+
+func kindOf(mode, status string) int {
+	return slices.Index(modes, mode)*len(statuses) + slices.Index(statuses, status)
+}
+
+// kindsOf are those of a selection.
+func kindsOf(mode, status string) []any {
+	var kinds []any
+	for _, m := range modes {
+		for _, s := range statuses {
+			if (mode == "" || mode == m) && (status == "" || status == s) {
+				kinds = append(kinds, kindOf(m, s))
+			}
+		}
+	}
+	return kinds
+}
+
+// entry is a match that was seated; it is listed once it has started.
+type entry struct {
+	Summary
+	seq    int64
+	ended  string // its stream's end; hidden until its ladder knows
+	kind   int    // under which it is listed now
+	stored bool
+}
+
+// find returns a match of the batch or of the rows, nil where it was never
+// seated.
+func (m *Matches) find(tx *projections.Tx, id string) (*entry, error) {
+	if en, ok := m.batch[id]; ok {
+		return en, nil
+	}
+	var players []byte
+	var started, ended *string
+	en := &entry{Summary: Summary{ID: id}, kind: unlisted, stored: true}
+	found, err := tx.Find("SELECT seq, mode, status, started, ended, players FROM matches WHERE id = ?", []any{id},
+		&en.seq, &en.Mode, &en.Status, &started, &ended, &players)
+	if !found {
+		return nil, err
+	}
+	if en.Players, err = decodePlayers(players); err != nil {
+		return nil, err
+	}
+	if ended != nil {
+		en.ended = *ended
+	}
+	if started != nil {
+		en.StartedAt, en.kind = *started, kindOf(en.Mode, en.Status)
+	}
+	return en, nil
+}
+
+// Flush implements projections.Model: it writes each match that was changed
+// once, in the order of their seating.
+func (m *Matches) Flush(tx *projections.Tx) error {
+	changed := make([]*entry, 0, len(m.batch))
+	for _, en := range m.batch {
+		changed = append(changed, en)
+	}
+	clear(m.batch)
+	slices.SortFunc(changed, func(a, b *entry) int { return int(a.seq - b.seq) })
+	for _, en := range changed {
+		if err := m.write(tx, en); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Matches) write(tx *projections.Tx, en *entry) error {
+	started, ended, players := optional(en.StartedAt), optional(en.ended), encodePlayers(en.Players)
+	var err error
+	if en.stored {
+		err = tx.Exec("UPDATE matches SET status = ?, started = ?, ended = ?, players = ? WHERE seq = ?", en.Status, started, ended, players, en.seq)
+	} else {
+		err = tx.Exec("INSERT INTO matches (seq, id, mode, status, started, ended, players) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			en.seq, en.ID, en.Mode, en.Status, started, ended, players)
+	}
+	kind := kindOf(en.Mode, en.Status)
+	if err != nil || en.StartedAt == "" || kind == en.kind {
+		return err
+	}
+	bots := []any{int64(0)}
+	for _, p := range en.Players {
+		n, err := m.number(tx, p.BotID)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(bots, any(n)) {
+			bots = append(bots, n)
+		}
+	}
+	if en.kind == unlisted {
+		var rows []any
+		for _, bot := range bots {
+			rows = append(rows, bot, kind, en.seq)
+		}
+		return tx.Exec("INSERT INTO listed (bot, kind, seq) VALUES (?, ?, ?)"+strings.Repeat(", (?, ?, ?)", len(bots)-1), rows...)
+	}
+	for _, bot := range bots {
+		if err := tx.Exec("UPDATE listed SET kind = ? WHERE bot = ? AND kind = ? AND seq = ?", kind, bot, en.kind, en.seq); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// number is that of a bot, a new one where it has none yet.
+func (m *Matches) number(tx *projections.Tx, id string) (n int64, err error) {
+	if n, ok := m.numbers[id]; ok {
+		return n, nil
+	}
+	found, err := tx.Find("SELECT bot FROM bots WHERE id = ?", []any{id}, &n)
+	if err == nil && !found {
+		if _, err = tx.Find("SELECT coalesce(max(bot), 0) + 1 FROM bots", nil, &n); err == nil {
+			err = tx.Exec("INSERT INTO bots (bot, id) VALUES (?, ?)", n, id)
+		}
+	}
+	if err == nil {
+		m.numbers[id] = n
+	}
+	return n, err
+}
+
+// Players are kept in few bytes that are read fast: pages are made from them.
+// Each is id, name, placement (0: none), and then the rating's change.
+func encodePlayers(players []Player) []byte {
+	b := []byte{}
+	for _, p := range players {
+		for _, text := range []string{p.BotID, p.BotName} {
+			b = binary.AppendUvarint(b, uint64(len(text)))
+			b = append(b, text...)
+		}
+		if p.Placement == nil {
+			b = append(b, 0)
+			continue
+		}
+		b = binary.AppendUvarint(b, uint64(*p.Placement))
+		b = binary.BigEndian.AppendUint64(b, math.Float64bits(*p.RatingDelta))
+	}
+	return b
+}
+
+var errPlayers = errors.New("the players of a match are cut off")
+
+func decodePlayers(b []byte) (players []Player, err error) {
+	for len(b) > 0 {
+		p := Player{Seat: len(players)}
+		for _, text := range []*string{&p.BotID, &p.BotName} {
+			n, size := binary.Uvarint(b)
+			if size <= 0 || n > uint64(len(b)-size) {
+				return nil, errPlayers
+			}
+			*text, b = string(b[size:size+int(n)]), b[size+int(n):]
+		}
+		n, size := binary.Uvarint(b)
+		if size <= 0 || n > 0 && len(b) < size+8 {
+			return nil, errPlayers
+		}
+		if b = b[size:]; n > 0 {
+			placement, delta := int(n), math.Float64frombits(binary.BigEndian.Uint64(b))
+			p.Placement, p.RatingDelta, b = &placement, &delta, b[8:]
+		}
+		players = append(players, p)
+	}
+	return players, nil
+}
+
+func optional(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+// knownMode refuses a mode that the lists do not have.
+func knownMode(mode string) error {
+	if !slices.Contains(modes, mode) {
+		return fmt.Errorf("no mode is called %q", mode)
+	}
+	return nil
+}

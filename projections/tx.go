@@ -1,0 +1,79 @@
+package projections
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// Tx is what a model writes by. Statements are prepared once for each text: a
+// model uses few texts, and no values in them. An error of Tx is the file's: it
+// throws away what was not committed, and stops the model.
+type Tx struct {
+	file *file
+	err  error // the first
+}
+
+// begin opens a transaction. Contexts do not end one half way.
+func (f *file) begin() (*Tx, error) {
+	tx := &Tx{file: f}
+	return tx, tx.Exec("BEGIN IMMEDIATE")
+}
+
+// Exec runs a statement.
+func (t *Tx) Exec(query string, args ...any) error {
+	s, err := t.statement(query) //nolint:sqlclosecheck // it is kept, and closed with the file
+	if err == nil {
+		_, err = s.ExecContext(context.Background(), args...)
+	}
+	return t.note(query, err)
+}
+
+// Find reads one row into what it is given; found is false where there is none.
+func (t *Tx) Find(query string, args []any, into ...any) (found bool, err error) {
+	s, err := t.statement(query) //nolint:sqlclosecheck // it is kept, and closed with the file
+	if err == nil {
+		err = s.QueryRowContext(context.Background(), args...).Scan(into...)
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, t.note(query, err)
+}
+
+func (t *Tx) statement(query string) (*sql.Stmt, error) {
+	if s, ok := t.file.statements[query]; ok {
+		return s, nil
+	}
+	s, err := t.file.writer.PrepareContext(context.Background(), query)
+	if err == nil {
+		t.file.statements[query] = s
+	}
+	return s, err
+}
+
+func (t *Tx) note(query string, err error) error {
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("%w (%.60s)", err, query)
+	if t.err == nil {
+		t.err = err
+	}
+	return err
+}
+
+// commit ends the transaction with a checkpoint.
+func (t *Tx) commit(c checkpoint) error {
+	err := t.Exec("UPDATE checkpoint SET position = ?, anchor = ?, event = ?", int64(c.position), int64(c.anchor.position), c.anchor.id.String())
+	if err == nil {
+		err = t.Exec("COMMIT")
+	}
+	if err == nil {
+		t.file.checkpoint = c
+	}
+	return err
+}
+
+func (t *Tx) rollback() { _ = t.Exec("ROLLBACK") } // else the next start does
