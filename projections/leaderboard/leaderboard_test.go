@@ -2,10 +2,11 @@ package leaderboard_test
 
 import (
 	"cmp"
-	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -15,43 +16,29 @@ import (
 	"hexarena/domain/rating"
 	"hexarena/eventstore"
 	"hexarena/eventstore/memory"
-	"hexarena/projections"
 	"hexarena/projections/arenatest"
 	"hexarena/projections/leaderboard"
 )
 
-// itself names every bot by its id.
-func itself(botID string) (name, owner string, ok bool) { return botID, "owner of " + botID, true }
-
-// record makes an event of a mode's ladder, stored at a position.
-func record(t *testing.T, mode string, at eventstore.Position, e ladder.Event) eventstore.Recorded {
-	t.Helper()
-	encoded, err := eventstore.Encode(e, eventstore.Metadata{})
-	require.NoError(t, err)
-	return eventstore.Recorded{Event: encoded, Stream: eventstore.StreamID(ladder.Stream(mode)), Position: at}
-}
-
-// after rates bots, one match each, at what is displayed as given.
-func after(displayed map[string]float64) ladder.RatingsChanged {
-	var e ladder.RatingsChanged
-	for id, d := range displayed {
-		e.Seats = append(e.Seats, ladder.RatedSeat{BotID: id, After: rating.Rating{Mu: d, Sigma: 0}})
-	}
-	return e
-}
-
 func TestOrder(t *testing.T) {
-	l := leaderboard.New()
-	for i, e := range []ladder.RatingsChanged{
-		after(map[string]float64{"low": -3, "c": 7.04, "b2": 9, "b1": 9, "a": 1}),
-		after(map[string]float64{"c": 7.04, "a": 7.01}),
-		after(map[string]float64{"c": 7.04, "removed": 50}),
-		after(map[string]float64{"a": 7.01}),
-		after(map[string]float64{"d": 7.0}),
+	w := newWorld(t, 1)
+	for i, displayed := range []map[string]float64{
+		{"low": -3, "c": 7.04, "b2": 9, "b1": 9, "a": 1},
+		{"c": 7.04, "a": 7.01},
+		{"c": 7.04, "removed": 50},
+		{"a": 7.01},
+		{"d": 7.0},
 	} {
-		require.NoError(t, l.Apply(record(t, ladder.Standard, eventstore.Position(i+1), e)))
+		id := newID(i)
+		started, changed := match.Started{MatchID: id, Mode: ladder.Standard}, ladder.RatingsChanged{MatchID: id}
+		for bot, d := range displayed {
+			started.Seats = append(started.Seats, match.Seat{BotID: bot})
+			changed.Seats = append(changed.Seats, ladder.RatedSeat{BotID: bot, Placement: 1, After: rating.Rating{Mu: d, Sigma: 0}})
+		}
+		w.append(match.Stream(id), started)
+		w.append(ladder.Stream(ladder.Standard), changed)
 	}
-	rows := l.Rows(ladder.Standard, func(id string) (string, string, bool) {
+	rows := followed(t, w.log).Rows(ladder.Standard, func(id string) (string, string, bool) {
 		names := map[string]string{"low": "Low", "a": "Same", "b1": "Same", "b2": "Same", "c": "Cee", "d": "Aaa"}
 		return names[id], "", id != "removed"
 	})
@@ -66,9 +53,14 @@ func TestOrder(t *testing.T) {
 }
 
 func TestNobodyRated(t *testing.T) {
-	rows := leaderboard.New().Rows(ladder.Parley, itself)
-	require.NotNil(t, rows, "an empty list, not null")
-	require.Empty(t, rows)
+	for _, l := range []*kept{newKept(), followed(t, memory.New())} {
+		rows := l.Rows(ladder.Parley, itself)
+		require.NotNil(t, rows, "an empty list, not null")
+		require.Empty(t, rows)
+		rows, err := l.RowsAt(ladder.Parley, time.Now(), itself)
+		require.NoError(t, err)
+		require.Equal(t, []leaderboard.Row{}, rows)
+	}
 }
 
 // Only rated matches count, each mode by itself.
@@ -78,7 +70,7 @@ func TestWholeMatches(t *testing.T) {
 	standard := a.Register("ada", ladder.Standard, "Ann", "Bea", "Cat", "Dot", "Eve")
 	parley := a.Register("bob", ladder.Parley, "Ida", "Jon", "Kim")
 	l := leaderboard.New()
-	runner := projections.New(log, l, slog.New(slog.DiscardHandler))
+	runner := arenatest.Follow(t, log, l)
 	rows := func(mode string) []leaderboard.Row {
 		require.NoError(t, runner.Sync(t.Context()))
 		return l.Rows(mode, itself)
@@ -119,28 +111,67 @@ func TestWholeMatches(t *testing.T) {
 		}, row)
 	}
 	require.True(t, slices.IsSortedFunc(got, func(a, b leaderboard.Row) int { return cmp.Compare(b.Rating, a.Rating) }))
+	spread, err := l.Spread(ladder.Standard, time.Now())
+	require.NoError(t, err)
+	require.Len(t, spread, 5)
+	for id, s := range spread {
+		require.InDelta(t, 3*want.Bot(id).Rating.Sigma, s, 1e-12)
+	}
 }
 
 func TestWhatCannotBeFolded(t *testing.T) {
-	l := leaderboard.New()
-	bad := record(t, ladder.Standard, 1, after(map[string]float64{"a": 1}))
-	bad.Data = []byte("{")
-	require.ErrorContains(t, l.Apply(bad), "RatingsChanged")
-	bad.Type = "RatingsLost"
-	require.ErrorContains(t, l.Apply(bad), "RatingsLost")
-	require.Empty(t, l.Rows(ladder.Standard, itself))
-	bad.Stream = "owner-x"
-	require.NoError(t, l.Apply(bad), "not a ladder's")
+	for name, c := range map[string]struct {
+		spoil func(*world, *table)
+		want  string
+	}{
+		"ratings of a match that never started": {func(w *world, _ *table) {
+			w.append("ladder-standard", ladder.RatingsChanged{MatchID: "x"})
+		}, "ladder-standard@2: match x is rated, and never started"},
+		"ratings of who did not play": {func(w *world, m *table) {
+			w.append("ladder-standard", ladder.RatingsChanged{MatchID: m.MatchID, Seats: []ladder.RatedSeat{{BotID: "a"}, {BotID: "stranger"}}})
+		}, "bot stranger is rated, and did not play"},
+		"an end without a start": {func(w *world, _ *table) {
+			w.append("match-x", match.GameEnded{})
+		}, "match-x@0: match x never started"},
+		"torn data": {func(w *world, _ *table) {
+			e, err := eventstore.Encode(ladder.MatchVoided{}, eventstore.Metadata{})
+			require.NoError(w.t, err)
+			e.Data = []byte("{")
+			_, err = w.log.Append(w.t.Context(), "ladder-standard", eventstore.Any, e)
+			require.NoError(w.t, err)
+		}, "decode MatchVoided"},
+		"metadata of tomorrow": {func(w *world, _ *table) {
+			e, err := eventstore.Encode(ladder.MatchVoided{}, eventstore.Metadata{})
+			require.NoError(w.t, err)
+			e.Metadata = []byte(`{"schema":9}`)
+			_, err = w.log.Append(w.t.Context(), "ladder-standard", eventstore.Any, e)
+			require.NoError(w.t, err)
+		}, "schema version 9"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 2)
+			m := w.seat(ladder.Standard, "a", "b", "c", "d")[0]
+			w.start(m)
+			w.append("ladder-standard", ladder.MatchVoided{MatchID: "that never started", Why: ladder.WhyOperator})
+			good := followed(t, w.log).dump(t)
+			c.spoil(w, m)
+			l := newKept()
+			require.ErrorContains(t, arenatest.Follow(t, w.log, l).Sync(t.Context()), c.want)
+			require.Equal(t, good, l.dump(t), "what was before it is there, and nothing of it")
+			require.Empty(t, l.Rows(ladder.Standard, itself))
+		})
+	}
 }
 
-// Readers meet a live ranking half way; one rebuilt, and one that met each
-// event twice, are the same in the end.
-func TestRebuild(t *testing.T) {
-	log := memory.New()
-	a := arenatest.New(t, log, 4)
-	bots := a.Register("ada", ladder.Standard, "Ann", "Bea", "Cat", "Dot")
-	live := leaderboard.New()
-	runner := projections.New(log, live, slog.New(slog.DiscardHandler))
+// Readers meet a ranking half way: a match changes all of its bots at once.
+func TestReadersInBetween(t *testing.T) {
+	w := newWorld(t, 3)
+	bots := []string{"a", "b", "c", "d"}
+	l := leaderboard.New()
+	runner := arenatest.Follow(t, w.log, l)
+	w.complete(ladder.Standard, bots, 1, 2, 3, 4)
+	began := w.now
+	require.NoError(t, runner.Sync(t.Context()))
 	stop := make(chan struct{})
 	var readers sync.WaitGroup
 	for range 2 {
@@ -151,31 +182,138 @@ func TestRebuild(t *testing.T) {
 					return
 				default:
 				}
-				rows := live.Rows(ladder.Standard, itself)
+				rows := l.Rows(ladder.Standard, itself)
+				assert.Len(t, rows, 4)
 				for i, row := range rows {
-					assert.Len(t, rows, 4)
 					assert.Equal(t, i+1, row.Rank)
-					assert.Equal(t, rows[0].GamesPlayed, row.GamesPlayed, "a match changes all of its bots at once")
+					assert.Equal(t, rows[0].GamesPlayed, row.GamesPlayed)
+				}
+				h, _, err := l.History("a")
+				if err != nil || len(h.Points) == 0 {
+					t.Error("a", h.Points, err)
+					return
+				}
+				then, err := l.RowsAt(ladder.Standard, began, itself)
+				if err != nil || len(then) != 4 || then[0].GamesPlayed != 1 {
+					t.Error(then, err)
+					return
 				}
 			}
 		})
 	}
-	for range 5 {
-		a.Complete(ladder.Standard, bots...)
+	for range 20 {
+		w.now = w.now.Add(time.Hour)
+		w.complete(ladder.Standard, bots, 2, 1, 3, 3)
 		require.NoError(t, runner.Sync(t.Context()))
 	}
 	close(stop)
 	readers.Wait()
+}
 
-	rebuilt, twice := leaderboard.New(), leaderboard.New()
-	require.NoError(t, projections.New(log, rebuilt, slog.New(slog.DiscardHandler)).Sync(t.Context()))
-	require.Equal(t, live, rebuilt)
-	for r, err := range log.ReadAll(t.Context(), 0, eventstore.ReadOptions{}) {
-		require.NoError(t, err)
-		if twice.Filter().Selects(r.Stream) {
-			require.NoError(t, twice.Apply(r))
-			require.NoError(t, twice.Apply(r))
+// Whatever happened, and however often the process ended on the way: the rows
+// are those of a rebuild, byte for byte, and so are the answers.
+func TestRebuild(t *testing.T) {
+	chance := rand.Uint64()
+	t.Log("seed", chance)
+	w := newWorld(t, chance)
+	dir := t.TempDir()
+	live := newKept()
+	runner := arenatest.FollowIn(t, dir, w.log, live)
+	for range 300 {
+		w.anything()
+		switch w.rng.IntN(20) {
+		case 0: // ended, and begun again
+			require.NoError(t, runner.Close())
+			live = newKept()
+			runner = arenatest.FollowIn(t, dir, w.log, live)
+		case 1, 2, 3:
+			require.NoError(t, runner.Sync(t.Context()))
 		}
 	}
-	require.Equal(t, live, twice)
+	require.NoError(t, runner.Sync(t.Context()))
+	require.NoError(t, runner.Sync(t.Context()), "once more changes nothing")
+	rebuilt := followed(t, w.log)
+	require.Equal(t, rebuilt.dump(t), live.dump(t))
+	require.NoError(t, live.Load(live.rows), "what is in memory is what the rows say")
+	for _, mode := range []string{ladder.Standard, ladder.Parley} {
+		rows := rebuilt.Rows(mode, itself)
+		require.NotEmpty(t, rows)
+		require.Equal(t, rows, live.Rows(mode, itself))
+		for _, row := range rows {
+			was := w.ladders[mode].Bot(row.BotID)
+			require.Equal(t, was.Games, row.GamesPlayed)
+			require.Equal(t, was.Rating.Displayed(), row.Rating)
+		}
+	}
+}
+
+// The ranking at any time is the one that stood then, also where clocks went
+// back: what is closed later is later.
+func TestAnyTime(t *testing.T) {
+	chance := rand.Uint64()
+	t.Log("seed", chance)
+	w := newWorld(t, chance)
+	l := newKept()
+	runner := arenatest.Follow(t, w.log, l)
+	type moment struct {
+		at   time.Time
+		rows []leaderboard.Row
+	}
+	stood := map[string][]moment{}
+	closed := map[string]time.Time{}
+	versions := map[string]uint64{}
+	for range 250 {
+		w.anything()
+		require.NoError(t, runner.Sync(t.Context()))
+		for mode, state := range w.ladders {
+			if state.Version() == versions[mode] {
+				continue
+			}
+			versions[mode] = state.Version()
+			rows := l.Rows(mode, itself)
+			if was := stood[mode]; len(was) > 0 && slices.Equal(was[len(was)-1].rows, rows) {
+				continue // a seating, or an abort
+			}
+			if w.now.After(closed[mode]) {
+				closed[mode] = w.now
+			}
+			stood[mode] = append(stood[mode], moment{closed[mode], rows})
+		}
+	}
+	for mode, moments := range stood {
+		require.Greater(t, len(moments), 10)
+		for _, when := range moments {
+			for _, at := range []time.Time{when.at, when.at.Add(-time.Millisecond), when.at.Add(-time.Nanosecond), when.at.Add(999 * time.Microsecond)} {
+				want := []leaderboard.Row{}
+				for _, m := range moments {
+					if !m.at.After(at) {
+						want = m.rows
+					}
+				}
+				got, err := l.RowsAt(mode, at, itself)
+				require.NoError(t, err)
+				require.Equal(t, want, got, "%s at %s", mode, at)
+			}
+		}
+		now, err := l.RowsAt(mode, w.now.Add(1000*time.Hour), itself)
+		require.NoError(t, err)
+		require.Equal(t, l.Rows(mode, itself), now, "the future is now")
+	}
+}
+
+// Today's names are shown for any time, and who was removed since is not.
+func TestTodaysNames(t *testing.T) {
+	w := newWorld(t, 4)
+	w.complete(ladder.Standard, []string{"a", "b", "c"}, 1, 2, 3)
+	then := w.now
+	w.now = w.now.Add(time.Hour)
+	w.complete(ladder.Standard, []string{"a", "b", "c"}, 1, 2, 3)
+	rows, err := followed(t, w.log).RowsAt(ladder.Standard, then, func(id string) (string, string, bool) { return "new " + id, "owner", id != "b" })
+	require.NoError(t, err)
+	require.Len(t, rows, 2)
+	for i, row := range rows {
+		require.Equal(t, i+1, row.Rank)
+		require.Equal(t, "new "+row.BotID, row.Name)
+		require.Equal(t, 1, row.GamesPlayed)
+	}
 }

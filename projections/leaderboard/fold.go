@@ -1,0 +1,175 @@
+package leaderboard
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
+	"hexarena/domain/rating"
+	"hexarena/eventstore"
+	"hexarena/projections"
+)
+
+// Apply implements projections.Model.
+func (l *Leaderboard) Apply(tx *projections.Tx, r eventstore.Recorded) error {
+	meta, err := eventstore.DecodeMetadata(r)
+	if err != nil {
+		return err
+	}
+	if mode, ok := ladder.ModeOf(string(r.Stream)); ok {
+		e, err := ladder.Decode(r.Type, r.Data)
+		if err != nil {
+			return err
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.applyLadder(tx, mode, e, meta.At)
+	}
+	e, err := match.Decode(r.Type, r.Data)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.applyMatch(tx, strings.TrimPrefix(string(r.Stream), match.StreamPrefix), e, meta.At)
+}
+
+func (l *Leaderboard) applyMatch(tx *projections.Tx, id string, e match.Event, at time.Time) error {
+	p := l.playing[id]
+	switch e := e.(type) {
+	case match.Started:
+		return l.start(tx, id, e)
+	case match.GameEnded, match.Aborted:
+		if p == nil {
+			return fmt.Errorf("match %s never started", id)
+		}
+		p.ended, p.dirty = at, true
+	}
+	return nil
+}
+
+func (l *Leaderboard) start(tx *projections.Tx, id string, e match.Started) error {
+	p := &playing{dirty: true}
+	for _, s := range e.Seats {
+		p.seats = append(p.seats, s.BotID)
+		if _, known := l.bots[s.BotID]; known {
+			continue
+		}
+		b := bot{id: int64(len(l.bots) + 1), mode: e.Mode}
+		if err := tx.Exec("INSERT INTO bots (id, bot, mode) VALUES (?, ?, ?)", b.id, s.BotID, b.mode); err != nil {
+			return err
+		}
+		l.bots[s.BotID] = b
+	}
+	l.playing[id] = p
+	return nil
+}
+
+func (l *Leaderboard) applyLadder(tx *projections.Tx, mode string, e ladder.Event, at time.Time) error {
+	switch e := e.(type) {
+	case ladder.RatingsChanged:
+		return l.rate(tx, mode, e, at)
+	case ladder.MatchVoided:
+		return l.void(tx, mode, e.MatchID, at)
+	}
+	return nil
+}
+
+// rate completes a match. Who sat where is its MatchStarted's to say.
+func (l *Leaderboard) rate(tx *projections.Tx, mode string, e ladder.RatingsChanged, at time.Time) error {
+	p := l.playing[e.MatchID]
+	if p == nil {
+		return fmt.Errorf("match %s is rated, and never started", e.MatchID)
+	}
+	for _, s := range e.Seats {
+		if !slices.Contains(p.seats, s.BotID) {
+			return fmt.Errorf("match %s: bot %s is rated, and did not play", e.MatchID, s.BotID)
+		}
+	}
+	if err := l.close(tx, mode, e.MatchID, at); err != nil {
+		return err
+	}
+	for _, s := range e.Seats {
+		b := l.bots[s.BotID]
+		b.standing = standing{s.After, b.games + 1}
+		l.bots[s.BotID] = b
+		if err := l.seat(tx, b.id, slices.Index(p.seats, s.BotID), s.Placement, b.rating, b.games); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// void closes a match without ratings. One that never started is nobody's.
+func (l *Leaderboard) void(tx *projections.Tx, mode, id string, at time.Time) error {
+	p := l.playing[id]
+	if p == nil {
+		return nil
+	}
+	if err := l.close(tx, mode, id, at); err != nil {
+		return err
+	}
+	for seat, botID := range p.seats {
+		err := tx.Exec("INSERT INTO seats (bot, match, seat) VALUES (?, ?, ?)", l.bots[botID].id, l.matches, seat)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// seat stores what the latest match did to a bot.
+func (l *Leaderboard) seat(tx *projections.Tx, bot int64, seat, placement int, after rating.Rating, games int) error {
+	return tx.Exec("INSERT INTO seats (bot, match, seat, placement, mu, sigma, games) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		bot, l.matches, seat, placement, after.Mu, after.Sigma, games)
+}
+
+// close makes a match that is played the latest one.
+func (l *Leaderboard) close(tx *projections.Tx, mode, id string, at time.Time) error {
+	p := l.playing[id]
+	delete(l.playing, id)
+	if p.stored {
+		if err := tx.Exec("DELETE FROM playing WHERE match = ?", id); err != nil {
+			return err
+		}
+	}
+	ended := p.ended
+	if ended.IsZero() {
+		ended = at
+	}
+	if at.After(l.closed[mode]) {
+		l.closed[mode] = at
+	}
+	l.matches++
+	return tx.Exec("INSERT INTO matches (id, match, mode, closed, ended) VALUES (?, ?, ?, ?, ?)",
+		l.matches, id, mode, l.closed[mode].UnixMilli(), ended.UnixMilli())
+}
+
+// Flush implements projections.Model: a match that begins and ends within one
+// batch never has a row among those that are played.
+func (l *Leaderboard) Flush(tx *projections.Tx) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id, p := range l.playing {
+		if !p.dirty {
+			continue
+		}
+		seats, err := json.Marshal(p.seats)
+		if err != nil {
+			return err
+		}
+		var ended any
+		if !p.ended.IsZero() {
+			ended = p.ended.UnixMilli()
+		}
+		if err := tx.Exec("INSERT OR REPLACE INTO playing (match, seats, ended) VALUES (?, ?, ?)", id, string(seats), ended); err != nil {
+			return err
+		}
+		p.dirty, p.stored = false, true
+	}
+	return nil
+}

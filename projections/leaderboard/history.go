@@ -1,0 +1,123 @@
+package leaderboard
+
+import (
+	"database/sql"
+	"time"
+
+	"hexarena/domain/rating"
+)
+
+// History is what a bot's matches did, in the order that its ladder closed
+// them.
+type History struct {
+	Mode    string
+	Points  []Point   // of completed matches
+	Aborted []Stopped // of aborted ones
+}
+
+// Point is a completed match of a bot, and its rating after it.
+type Point struct {
+	Stopped
+	Placement int
+	rating.Rating
+}
+
+// Stopped is a match of a bot that has ended.
+type Stopped struct {
+	MatchID string
+	EndedAt time.Time
+	Seat    int
+}
+
+// History returns a bot's history; ok is false for one that has never begun a
+// match, of which nobody knows.
+func (l *Leaderboard) History(botID string) (h History, ok bool, err error) {
+	b, rows, ok := l.find(botID)
+	if !ok {
+		return History{}, false, nil
+	}
+	h = History{Mode: b.mode, Points: []Point{}, Aborted: []Stopped{}}
+	err = each(rows, func(scan scan) error {
+		var p Point
+		var ended int64
+		var placement sql.Null[int]
+		var mu, sigma sql.Null[float64]
+		err := scan(&p.MatchID, &ended, &p.Seat, &placement, &mu, &sigma)
+		p.EndedAt = time.UnixMilli(ended).UTC()
+		if !placement.Valid {
+			h.Aborted = append(h.Aborted, p.Stopped)
+			return err
+		}
+		p.Placement, p.Rating = placement.V, rating.Rating{Mu: mu.V, Sigma: sigma.V}
+		h.Points = append(h.Points, p)
+		return err
+	}, `SELECT m.match, m.ended, s.seat, s.placement, s.mu, s.sigma
+		FROM seats s JOIN matches m ON m.id = s.match WHERE s.bot = ? ORDER BY s.match`, b.id)
+	return h, true, err
+}
+
+func (l *Leaderboard) find(botID string) (b bot, rows *sql.DB, ok bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	b, ok = l.bots[botID]
+	return b, l.rows, ok
+}
+
+// SeatTally is how a bot did from one seat.
+type SeatTally struct {
+	Seat   int
+	Games  int    // completed
+	Places [4]int // how often it was placed first, second, …
+}
+
+// BySeat tallies a bot's completed matches by its seat, those it has had, in
+// order.
+func (l *Leaderboard) BySeat(botID string) ([]SeatTally, error) {
+	b, rows, ok := l.find(botID)
+	if !ok {
+		return nil, nil
+	}
+	var tallies []SeatTally
+	err := each(rows, func(scan scan) error {
+		var seat, placement, n int
+		if err := scan(&seat, &placement, &n); err != nil {
+			return err
+		}
+		if len(tallies) == 0 || tallies[len(tallies)-1].Seat != seat {
+			tallies = append(tallies, SeatTally{Seat: seat})
+		}
+		t := &tallies[len(tallies)-1]
+		t.Games += n
+		t.Places[placement-1] = n
+		return nil
+	}, "SELECT seat, placement, count(*) FROM seats WHERE bot = ? AND placement IS NOT NULL GROUP BY seat, placement ORDER BY seat", b.id)
+	return tallies, err
+}
+
+// Rival is another bot, and how a bot did in the matches that both completed.
+type Rival struct {
+	BotID string
+	Games int
+	Above int // placed before it
+	Level int // placed the same
+	Below int
+}
+
+// HeadToHead lists who a bot has played with, the most frequent first, then by
+// id.
+func (l *Leaderboard) HeadToHead(botID string) ([]Rival, error) {
+	b, rows, ok := l.find(botID)
+	if !ok {
+		return nil, nil
+	}
+	var rivals []Rival
+	err := each(rows, func(scan scan) error {
+		var r Rival
+		err := scan(&r.BotID, &r.Games, &r.Above, &r.Level, &r.Below)
+		rivals = append(rivals, r)
+		return err
+	}, `SELECT b.bot, count(*), sum(s.placement < o.placement), sum(s.placement = o.placement), sum(s.placement > o.placement)
+		FROM seats s JOIN seats o ON o.match = s.match AND o.bot <> s.bot JOIN bots b ON b.id = o.bot
+		WHERE s.bot = ? AND s.placement IS NOT NULL GROUP BY o.bot ORDER BY count(*) DESC, b.bot`, b.id)
+	return rivals, err
+}

@@ -1,0 +1,209 @@
+package leaderboard_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
+	"hexarena/projections/arenatest"
+	"hexarena/projections/leaderboard"
+)
+
+func TestHistory(t *testing.T) {
+	w := newWorld(t, 5)
+	first := w.complete(ladder.Standard, []string{"a", "b", "c"}, 2, 1, 2)
+	firstRating := w.ladders[ladder.Standard].Bot("a").Rating
+
+	stopped := w.seat(ladder.Standard, "a", "b", "d")[0]
+	w.start(stopped)
+	w.now = w.now.Add(time.Minute)
+	w.end(stopped, match.Aborted{Why: match.WallClock})
+	w.now = w.now.Add(time.Minute)
+	w.void(stopped)
+
+	dropped := w.seat(ladder.Standard, "a", "e", "f")[0]
+	w.void(dropped)
+
+	second := w.complete(ladder.Standard, []string{"a", "b", "c", "d"}, 4, 3, 2, 1)
+	running := w.seat(ladder.Standard, "a", "b", "g")[0]
+	w.start(running)
+
+	l := followed(t, w.log)
+	h, ok, err := l.History("a")
+	require.NoError(t, err)
+	require.True(t, ok)
+	seat := func(m *table, id string) int { return slices.Index(m.seats, id) }
+	require.Equal(t, leaderboard.History{
+		Mode: ladder.Standard,
+		Points: []leaderboard.Point{
+			{leaderboard.Stopped{first.MatchID, first.ended, seat(first, "a")}, []int{2, 1, 2}[seat(first, "a")], firstRating},
+			{leaderboard.Stopped{second.MatchID, second.ended, seat(second, "a")}, []int{4, 3, 2, 1}[seat(second, "a")], w.ladders[ladder.Standard].Bot("a").Rating},
+		},
+		Aborted: []leaderboard.Stopped{{stopped.MatchID, stopped.ended, seat(stopped, "a")}},
+	}, h)
+
+	h, ok, err = l.History("g")
+	require.NoError(t, err)
+	require.True(t, ok, "it plays, for all to see")
+	require.Equal(t, leaderboard.History{Mode: ladder.Standard, Points: []leaderboard.Point{}, Aborted: []leaderboard.Stopped{}}, h)
+	for _, id := range []string{"e", "f", "nobody", ""} {
+		_, ok, err := l.History(id)
+		require.NoError(t, err)
+		require.False(t, ok, "%s has never begun a match", id)
+		seats, err := l.BySeat(id)
+		require.NoError(t, err)
+		require.Empty(t, seats)
+		rivals, err := l.HeadToHead(id)
+		require.NoError(t, err)
+		require.Empty(t, rivals)
+	}
+}
+
+// A match whose own stream does not say when it ended has ended when its ladder
+// closed it.
+func TestAMatchThatItsLadderGivesUp(t *testing.T) {
+	w := newWorld(t, 6)
+	m := w.seat(ladder.Standard, "a", "b", "c")[0]
+	w.start(m)
+	w.now = w.now.Add(time.Hour)
+	w.void(m)
+	h, _, err := followed(t, w.log).History("b")
+	require.NoError(t, err)
+	require.Equal(t, []leaderboard.Stopped{{m.MatchID, w.now, slices.Index(m.seats, "b")}}, h.Aborted)
+}
+
+func TestSeatsAndRivals(t *testing.T) {
+	chance := rand.Uint64()
+	t.Log("seed", chance)
+	w := newWorld(t, chance)
+	type seen struct {
+		seats  map[int]leaderboard.SeatTally
+		rivals map[string]leaderboard.Rival
+	}
+	want := map[string]seen{}
+	count := func(m *table, places []int) {
+		for seat, id := range m.seats {
+			if want[id].seats == nil {
+				want[id] = seen{map[int]leaderboard.SeatTally{}, map[string]leaderboard.Rival{}}
+			}
+			s := want[id].seats[seat]
+			s.Seat = seat
+			s.Games++
+			s.Places[places[seat]-1]++
+			want[id].seats[seat] = s
+			for other, rival := range m.seats {
+				if other == seat {
+					continue
+				}
+				r := want[id].rivals[rival]
+				r.BotID = rival
+				r.Games++
+				switch {
+				case places[seat] < places[other]:
+					r.Above++
+				case places[seat] == places[other]:
+					r.Level++
+				default:
+					r.Below++
+				}
+				want[id].rivals[rival] = r
+			}
+		}
+	}
+	bots := []string{"a", "b", "c", "d", "e", "f", "g"}
+	for range 60 {
+		w.rng.Shuffle(len(bots), func(i, j int) { bots[i], bots[j] = bots[j], bots[i] })
+		n := 3 + w.rng.IntN(2)
+		m := w.seat(ladder.Parley, bots[:n]...)[0]
+		w.start(m)
+		if w.rng.IntN(6) == 0 {
+			w.end(m, match.Aborted{Why: match.WallClock})
+			w.void(m)
+			continue
+		}
+		w.end(m, match.GameEnded{})
+		places := w.competition(n)
+		w.rate(m, places...)
+		count(m, places)
+	}
+	l := followed(t, w.log)
+	for id, want := range want {
+		seats, err := l.BySeat(id)
+		require.NoError(t, err)
+		require.Len(t, seats, len(want.seats))
+		for i, s := range seats {
+			require.Equal(t, want.seats[s.Seat], s)
+			require.True(t, i == 0 || seats[i-1].Seat < s.Seat)
+		}
+		rivals, err := l.HeadToHead(id)
+		require.NoError(t, err)
+		require.Len(t, rivals, len(want.rivals))
+		for i, r := range rivals {
+			require.Equal(t, want.rivals[r.BotID], r)
+			require.True(t, i == 0 || rivals[i-1].Games > r.Games || rivals[i-1].Games == r.Games && rivals[i-1].BotID < r.BotID)
+		}
+	}
+}
+
+// aged is a leaderboard of 10,000 bots that have played so many matches.
+func aged(b *testing.B, matches int) (*kept, *world) {
+	w := newWorld(b, 7)
+	bots := make([]string, 10_000)
+	for i := range bots {
+		bots[i] = newID(i)
+	}
+	for played := 0; played < matches; {
+		w.rng.Shuffle(len(bots), func(i, j int) { bots[i], bots[j] = bots[j], bots[i] })
+		tables := w.seat(ladder.Standard, bots[:min(len(bots), 4*(matches-played))]...)
+		for _, m := range tables {
+			w.now = w.now.Add(time.Second)
+			w.start(m)
+			w.end(m, match.GameEnded{})
+			w.rate(m, 1, 2, 3, 4)
+		}
+		played += len(tables)
+		w.playing = nil
+	}
+	l := newKept()
+	runner := arenatest.Follow(b, w.log, l)
+	began := time.Now()
+	require.NoError(b, runner.Sync(b.Context()))
+	b.Logf("%d matches, %.0f a second", matches, float64(matches)/time.Since(began).Seconds())
+	return l, w
+}
+
+// BenchmarkReads is of 10,000 bots and 50,000 matches.
+func BenchmarkReads(b *testing.B) {
+	const matches = 50_000
+	l, w := aged(b, matches)
+	began := w.now.Add(-matches / 2 * time.Second)
+	b.Run("Rows", func(b *testing.B) {
+		for b.Loop() {
+			l.Rows(ladder.Standard, itself)
+		}
+	})
+	b.Run("RowsAt", func(b *testing.B) {
+		for b.Loop() {
+			rows, err := l.RowsAt(ladder.Standard, began, itself)
+			require.NoError(b, err)
+			require.Len(b, rows, 10_000)
+		}
+	})
+	b.Run("History", func(b *testing.B) {
+		for b.Loop() {
+			_, _, err := l.History(newID(1))
+			require.NoError(b, err)
+		}
+	})
+	b.Run("HeadToHead", func(b *testing.B) {
+		for b.Loop() {
+			_, err := l.HeadToHead(newID(1))
+			require.NoError(b, err)
+		}
+	})
+}
