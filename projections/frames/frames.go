@@ -130,6 +130,22 @@ func (h *History) Frames(whole bool, w Window) []match.Frame {
 	return list
 }
 
+// Last returns the newest frame; ok is false where there is none yet.
+func (h *History) Last(whole bool) (last match.Frame, ok bool) {
+	s, _ := match.Spectator{}.Fold(h.Started)
+	newest := -1
+	for i, e := range h.Events {
+		var public bool
+		if s, public = s.Fold(e); public {
+			newest = i
+		}
+	}
+	if newest < 0 {
+		return match.Frame{}, false
+	}
+	return s.Frame(h.Events[newest], h.Times[newest], whole), true
+}
+
 // OpenFrames returns those of an ended match, with the cards of a seat, or of
 // all.
 func (h *History) OpenFrames(hands match.HandsOf, w Window) []match.Frame {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"math"
 	"testing"
@@ -129,6 +130,87 @@ func TestFramesOfARunningMatch(t *testing.T) {
 	}
 }
 
+// What frames of a running match show does not depend on what is hidden: with
+// other cards discarded or taken, other answers refused and another seed they
+// are the same.
+func TestRunningFramesDoNotTellWhatIsHidden(t *testing.T) {
+	changed := map[string]int{}
+	for chance := range uint64(6) {
+		log := memory.New()
+		a := arenatest.New(t, log, chance)
+		g := a.Seat(ladder.Standard, a.Register("ada", ladder.Standard, "Ann", "Bea", "Cat", "Dot")...)[0]
+		g.Start()
+		g.PlayOut()
+		h := read(t, log, g)
+		other := h
+		other.Events = nil
+		other.Started.Commitment, other.Started.Nonces = seed.Seed{1}, []string{"a", "b", "c", "d"}
+		for _, e := range h.Events {
+			o := disguised(t, e)
+			if fmt.Sprint(o) != fmt.Sprint(e) {
+				name := e.EventType()
+				if played, ok := e.(match.ActionPlayed); ok {
+					name += " " + played.Kind
+				}
+				changed[name]++
+			}
+			other.Events = append(other.Events, o)
+		}
+		shown, disguise := h.Frames(false, frames.Window{}), other.Frames(false, frames.Window{})
+		require.Len(t, disguise, len(shown))
+		for i := range shown {
+			want, err := json.Marshal(shown[i])
+			require.NoError(t, err)
+			got, err := json.Marshal(disguise[i])
+			require.NoError(t, err)
+			require.Equal(t, string(want), string(got), "frame %d", i+1)
+		}
+	}
+	t.Log(changed)
+	require.Len(t, changed, 5, "each kind of event that hides something")
+}
+
+// disguised is an event that shows the same and hides something else.
+func disguised(t *testing.T, e match.Event) match.Event {
+	t.Helper()
+	switch e := e.(type) {
+	case match.ActionPlayed:
+		var action map[string]any
+		require.NoError(t, json.Unmarshal(e.Action, &action))
+		for _, field := range []string{"cards", "take"} { // of a discard, and of a windfall
+			if cards, ok := action[field].(map[string]any); ok {
+				action[field] = turned(cards)
+				var err error
+				e.Action, err = json.Marshal(action)
+				require.NoError(t, err)
+			}
+		}
+		return e
+	case match.AnswerRejected:
+		e.Answer, e.Reason, e.Message = "another", "another", "another"
+		return e
+	case match.DecisionTimedOut:
+		e.Cause, e.Answer = match.CauseDropped, nil
+		return e
+	case match.GameEnded:
+		e.Seed, e.Proof.ServerSeed = seed.Seed{2}, seed.Seed{3}
+		return e
+	}
+	return e
+}
+
+// turned is as many cards, of other resources.
+func turned(cards map[string]any) map[string]any {
+	names := []string{"brick", "lumber", "wool", "grain", "ore", "brick"}
+	other := map[string]any{}
+	for i, name := range names[:5] {
+		if n, ok := cards[name]; ok {
+			other[names[i+1]] = n
+		}
+	}
+	return other
+}
+
 func TestReplay(t *testing.T) {
 	g, h := whole(t, "Ann", "Bea", "Cat", "Dot")
 	require.True(t, h.Ended())
@@ -188,6 +270,15 @@ func TestWindows(t *testing.T) {
 	h := read(t, log, g)
 	public, open := h.Frames(true, frames.Window{}), h.OpenFrames(0, frames.Window{})
 	n := len(public)
+	for _, whole := range []bool{true, false} {
+		all := h.Frames(whole, frames.Window{})
+		last, ok := h.Last(whole)
+		require.True(t, ok)
+		require.Equal(t, all[n-1], last)
+	}
+	none := frames.History{Started: h.Started}
+	_, ok := none.Last(true)
+	require.False(t, ok)
 	cut := func(list []match.Frame, w frames.Window) []match.Frame {
 		list = list[min(w.After, n):]
 		if w.Limit > 0 {

@@ -1,0 +1,63 @@
+package live
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// A feed holds what was added to it, as numbered: all of it where it keeps all,
+// else the newest.
+func TestFeedAgainstAModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := feed{start: rapid.Uint64Range(1, 5).Draw(t, "start"), keepAll: rapid.Bool().Draw(t, "keep all")}
+		n := rapid.IntRange(0, 7*blockSize).Draw(t, "records")
+		var all [][]byte
+		for i := range n {
+			r := fmt.Appendf(nil, "event: frame\ndata: {\"n\":%d}\n\n", i)
+			held := f.from(f.first())
+			before := fmt.Sprint(held)
+			f.add(r)
+			all = append(all, r)
+			require.Equal(t, before, fmt.Sprint(held), "what a reader holds stays")
+		}
+		require.Equal(t, f.start+uint64(n), f.end())
+		require.LessOrEqual(t, len(f.newest), 2*blockSize)
+		require.GreaterOrEqual(t, len(f.newest), min(n, blockSize), "the newest are at hand")
+		for i := range all {
+			number := f.start + uint64(i)
+			switch {
+			case number >= f.first():
+				require.Equal(t, all[i:], f.from(number))
+			case f.keepAll:
+				packed, offset := f.block(number)
+				block := unpack(packed)
+				require.Len(t, block, blockSize)
+				require.Equal(t, string(all[i]), string(block[offset]))
+			}
+		}
+	})
+}
+
+// A channel's reader that was away for more ends than are remembered is told so.
+func TestForgottenEnds(t *testing.T) {
+	h := New(Options{})
+	c := h.channels[""]
+	for i := range 2 * maxEnds {
+		c.addEnd(fmt.Append(nil, i))
+	}
+	require.LessOrEqual(t, len(c.ends), maxEnds)
+	_, known := h.since("", c.lost-1)
+	require.False(t, known)
+	records, known := h.since("", c.lost)
+	require.True(t, known)
+	require.Len(t, records, len(c.ends))
+	require.Equal(t, fmt.Append(nil, 2*maxEnds-1), records[len(records)-1])
+
+	slow := &Reader{hub: h, begun: true, next: 1}
+	records, _, ended := slow.Take()
+	require.True(t, ended, "it is to come again")
+	require.Empty(t, records)
+}

@@ -1,0 +1,162 @@
+// Package signedlog is the read model of the signed log: for each mode a Merkle
+// tree (RFC 6962) with a leaf for each match that its ladder has closed, in
+// ladder order. Who kept a head of it can be shown that a match is in it, and
+// that a later head continues it, so that no match can be changed or dropped
+// unseen. docs/audit.md, "The signed log", is the definition.
+//
+// It keeps hashes alone: a leaf is made from the match's own stream when its
+// ladder closes it. It knows no HTTP, and no key but by what signs a note.
+package signedlog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/transparency-dev/merkle/compact"
+	"github.com/transparency-dev/merkle/rfc6962"
+
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
+	"hexarena/eventstore"
+	"hexarena/projections"
+	"hexarena/projections/frames"
+	"hexarena/projections/matches"
+)
+
+// readTime bounds the reading of one match's stream. A log that is away longer
+// is asked again by the runner.
+const readTime = 5 * time.Second
+
+// SignedLog is the model; a projections.Runner folds it. Readers are answered
+// from what is committed.
+type SignedLog struct {
+	log   eventstore.Log
+	trees map[string]*compact.Range // by mode; Apply's alone
+
+	mu   sync.RWMutex
+	rows *sql.DB
+}
+
+// New returns a signed log of the matches of a log, without leaves yet.
+func New(log eventstore.Log) *SignedLog { return &SignedLog{log: log} }
+
+// Name implements projections.Model.
+func (s *SignedLog) Name() string { return "signedlog" }
+
+// Schema implements projections.Model. Nodes are the roots of all perfect
+// subtrees: those of level 0 are the leaves, and one of level n, place p covers
+// the leaves from p·2ⁿ on. None ever changes.
+func (s *SignedLog) Schema() projections.Schema {
+	return projections.Schema{Version: 1, Tables: `
+		CREATE TABLE leaves (match TEXT PRIMARY KEY, mode TEXT NOT NULL, place INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+		CREATE TABLE nodes (
+			mode TEXT NOT NULL, level INTEGER NOT NULL, place INTEGER NOT NULL, hash BLOB NOT NULL,
+			PRIMARY KEY (mode, level, place)
+		) STRICT, WITHOUT ROWID;
+	`}
+}
+
+// Filter implements projections.Model.
+func (s *SignedLog) Filter() eventstore.Filter {
+	return eventstore.Filter{Types: []string{ladder.RatingsChanged{}.EventType(), ladder.MatchVoided{}.EventType()}}
+}
+
+var factory = compact.RangeFactory{Hash: rfc6962.DefaultHasher.HashChildren}
+
+// Load implements projections.Model.
+func (s *SignedLog) Load(rows *sql.DB) error {
+	trees := map[string]*compact.Range{}
+	for _, mode := range []string{ladder.Standard, ladder.Parley} {
+		size, err := sizeOf(context.Background(), rows, mode)
+		if err != nil {
+			return err
+		}
+		hashes, err := hashesOf(context.Background(), rows, mode, compact.RangeNodes(0, size, nil))
+		if err != nil {
+			return err
+		}
+		if trees[mode], err = factory.NewRange(0, size, hashes); err != nil {
+			return err
+		}
+	}
+	s.trees = trees
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rows = rows
+	return nil
+}
+
+// Apply implements projections.Model.
+func (s *SignedLog) Apply(tx *projections.Tx, r eventstore.Recorded) error {
+	mode, ok := ladder.ModeOf(string(r.Stream))
+	if !ok {
+		return nil
+	}
+	if s.trees[mode] == nil {
+		return fmt.Errorf("no mode is called %q", mode)
+	}
+	e, err := ladder.Decode(r.Type, r.Data)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), readTime)
+	defer cancel()
+	switch e := e.(type) {
+	case ladder.RatingsChanged:
+		return s.add(ctx, tx, mode, e.MatchID, matches.Completed, e.Seats)
+	case ladder.MatchVoided:
+		started, err := s.startedBefore(ctx, e.MatchID, r.Position)
+		if err != nil || !started {
+			return err
+		}
+		return s.add(ctx, tx, mode, e.MatchID, matches.Aborted, nil)
+	}
+	return nil
+}
+
+// startedBefore says whether a match had started when its ladder gave it up: a
+// start that was stored later changes nothing of the tree.
+func (s *SignedLog) startedBefore(ctx context.Context, id string, at eventstore.Position) (bool, error) {
+	for r, err := range s.log.Read(ctx, eventstore.StreamID(match.Stream(id)), 0, eventstore.ReadOptions{Limit: 1}) {
+		return err == nil && r.Position < at, err
+	}
+	return false, ctx.Err()
+}
+
+// add appends the leaf of a match.
+func (s *SignedLog) add(ctx context.Context, tx *projections.Tx, mode, id, status string, rated []ladder.RatedSeat) error {
+	h, err := frames.Read(ctx, s.log, id)
+	if err != nil {
+		return err
+	}
+	leaf, err := leafOf(&h, status, rated)
+	if err != nil {
+		return fmt.Errorf("match %s: %w", id, err)
+	}
+	var place uint64
+	twice, err := tx.Find("SELECT place FROM leaves WHERE match = ?", []any{id}, &place)
+	switch {
+	case err != nil:
+		return err
+	case twice:
+		return fmt.Errorf("match %s is closed a second time", id)
+	}
+	tree := s.trees[mode]
+	if err := tx.Exec("INSERT INTO leaves (match, mode, place) VALUES (?, ?, ?)", id, mode, tree.End()); err != nil {
+		return err
+	}
+	var failed error
+	err = tree.Append(rfc6962.DefaultHasher.HashLeaf(leaf), func(n compact.NodeID, hash []byte) {
+		if failed == nil {
+			failed = tx.Exec("INSERT INTO nodes (mode, level, place, hash) VALUES (?, ?, ?, ?)", mode, n.Level, n.Index, hash)
+		}
+	})
+	return errors.Join(failed, err)
+}
+
+// Flush implements projections.Model.
+func (s *SignedLog) Flush(*projections.Tx) error { return nil }

@@ -1,0 +1,127 @@
+package signedlog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/transparency-dev/merkle/compact"
+	"github.com/transparency-dev/merkle/proof"
+	"github.com/transparency-dev/merkle/rfc6962"
+)
+
+// Inclusion shows that a match is in the tree of a size.
+type Inclusion struct {
+	Index  uint64
+	Size   uint64
+	Hashes [][]byte // from the leaf's sibling up
+}
+
+var errUnloaded = errors.New("the signed log has not been loaded")
+
+func (s *SignedLog) ready() (*sql.DB, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.rows == nil {
+		return nil, errUnloaded
+	}
+	return s.rows, nil
+}
+
+// Size is how many leaves a mode's tree has.
+func (s *SignedLog) Size(ctx context.Context, mode string) (uint64, error) {
+	rows, err := s.ready()
+	if err != nil {
+		return 0, err
+	}
+	return sizeOf(ctx, rows, mode)
+}
+
+// Head is a mode's tree as it is: how many leaves it has, and its root.
+func (s *SignedLog) Head(ctx context.Context, mode string) (size uint64, root []byte, err error) {
+	rows, err := s.ready()
+	if err != nil {
+		return 0, nil, err
+	}
+	if size, err = sizeOf(ctx, rows, mode); err != nil {
+		return 0, nil, err
+	}
+	if size == 0 {
+		return 0, rfc6962.DefaultHasher.EmptyRoot(), nil
+	}
+	hashes, err := hashesOf(ctx, rows, mode, compact.RangeNodes(0, size, nil))
+	if err != nil {
+		return 0, nil, err
+	}
+	tree, err := factory.NewRange(0, size, hashes)
+	if err != nil {
+		return 0, nil, err
+	}
+	root, err = tree.GetRootHash(nil)
+	return size, root, err
+}
+
+// Inclusion shows that a match is in a mode's tree as it is; found is false
+// where it is not.
+func (s *SignedLog) Inclusion(ctx context.Context, mode, matchID string) (i Inclusion, found bool, err error) {
+	rows, err := s.ready()
+	if err != nil {
+		return i, false, err
+	}
+	err = rows.QueryRowContext(ctx, "SELECT place FROM leaves WHERE match = ? AND mode = ?", matchID, mode).Scan(&i.Index)
+	if errors.Is(err, sql.ErrNoRows) {
+		return i, false, nil
+	}
+	if err != nil {
+		return i, false, err
+	}
+	if i.Size, err = sizeOf(ctx, rows, mode); err != nil {
+		return i, false, err
+	}
+	nodes, err := proof.Inclusion(i.Index, i.Size)
+	if err != nil {
+		return i, false, err
+	}
+	i.Hashes, err = rehashed(ctx, rows, mode, nodes)
+	return i, err == nil, err
+}
+
+// Consistency shows that a mode's tree of a size continues the one of an
+// earlier size; both are up to Size.
+func (s *SignedLog) Consistency(ctx context.Context, mode string, from, to uint64) ([][]byte, error) {
+	rows, err := s.ready()
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := proof.Consistency(from, to)
+	if err != nil {
+		return nil, err
+	}
+	return rehashed(ctx, rows, mode, nodes)
+}
+
+func rehashed(ctx context.Context, rows *sql.DB, mode string, nodes proof.Nodes) ([][]byte, error) {
+	hashes, err := hashesOf(ctx, rows, mode, nodes.IDs)
+	if err != nil {
+		return nil, err
+	}
+	return nodes.Rehash(hashes, rfc6962.DefaultHasher.HashChildren)
+}
+
+func sizeOf(ctx context.Context, rows *sql.DB, mode string) (size uint64, err error) {
+	err = rows.QueryRowContext(ctx, "SELECT coalesce(max(place) + 1, 0) FROM nodes WHERE mode = ? AND level = 0", mode).Scan(&size)
+	return size, err
+}
+
+// hashesOf reads nodes, of which there are some for each level of the tree.
+func hashesOf(ctx context.Context, rows *sql.DB, mode string, ids []compact.NodeID) ([][]byte, error) {
+	hashes := make([][]byte, len(ids))
+	for i, id := range ids {
+		err := rows.QueryRowContext(ctx, "SELECT hash FROM nodes WHERE mode = ? AND level = ? AND place = ?", mode, id.Level, id.Index).Scan(&hashes[i])
+		if err != nil {
+			return nil, fmt.Errorf("node %d of level %d in the tree of %s: %w", id.Index, id.Level, mode, err)
+		}
+	}
+	return hashes, nil
+}
