@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -25,6 +26,7 @@ type LadderConfig struct {
 	Rest        time.Duration // from the end of a bot's match to its next seating
 	PlatformKey string        // the public key, in base64
 	SeedKeys    SeedKeys
+	Logger      *slog.Logger // nil: nothing is logged
 }
 
 // Ladder writes and reads the stream of one mode's ladder, whose fold it keeps
@@ -41,6 +43,8 @@ type Ladder struct {
 	writing chan struct{} // whoever has put an element in decides, appends and folds
 	mu      sync.RWMutex  // guards state; its writers hold writing too
 	state   ladder.Ladder
+
+	snapshots snapshots
 }
 
 var kind = eventstore.Kind[ladder.Ladder, ladder.Event]{Decode: ladder.Decode, Evolve: ladder.Evolve}
@@ -48,12 +52,17 @@ var kind = eventstore.Kind[ladder.Ladder, ladder.Event]{Decode: ladder.Decode, E
 // NewLadder makes a ladder that has not read anything: each method that takes
 // a context catches up first.
 func NewLadder(log eventstore.Log, c LadderConfig) *Ladder {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
 	return &Ladder{
 		log:     log,
 		stream:  eventstore.StreamID(ladder.Stream(c.Mode)),
 		config:  c,
 		writing: make(chan struct{}, 1),
 		state:   ladder.New(c.Mode),
+
+		snapshots: newSnapshots(),
 	}
 }
 

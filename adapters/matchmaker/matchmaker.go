@@ -45,12 +45,22 @@ type Pauser interface {
 	PauseForMisses(ctx context.Context, botID string, since time.Time) error
 }
 
-// Config is what a Matchmaker is made of. All fields but Pauser are required.
+// Orders are what the operators have ordered, whichever process they told.
+type Orders interface {
+	// MaySeat says whether tables may be seated, as the log has it now; what is
+	// seated after it is seated under the keys that the log names by then.
+	MaySeat(ctx context.Context) (bool, error)
+}
+
+// Config is what a Matchmaker is made of. All fields but Pauser, Orders and
+// Retired are required.
 type Config struct {
 	Ladders   []*Ladder // one per mode
 	Directory Directory
 	Referee   Referee
-	Pauser    Pauser // nil: nobody is paused
+	Pauser    Pauser      // nil: nobody is paused
+	Orders    Orders      // nil: there are none
+	Retired   RetiredKeys // nil: nothing is published
 	Tick      time.Duration
 	Logger    *slog.Logger
 }
@@ -58,43 +68,45 @@ type Config struct {
 // Matchmaker ticks for every ladder that it was given.
 type Matchmaker struct {
 	config  Config
-	seating sync.WaitGroup // of the ticks that are seating
-
-	mu       sync.Mutex
-	draining bool // guarded by mu; once it is set, seating only falls
+	seating chan struct{} // a place for each ladder: its tick takes one while it seats
+	between chan struct{} // one place, for whoever takes all of them
+	drained bool          // changed by who has all places, read by who has one
 }
 
 // New makes a matchmaker that does nothing until it is run.
-func New(c Config) *Matchmaker { return &Matchmaker{config: c} }
+func New(c Config) *Matchmaker {
+	return &Matchmaker{config: c, seating: make(chan struct{}, len(c.Ladders)), between: make(chan struct{}, 1)}
+}
 
-// Run ticks at once and then at every Tick, each mode by itself, until ctx
-// ends. Whatever fails is logged, and tried again at the next tick.
+// Run ticks at once and then at every Tick, each mode by itself, keeps the
+// ladders' snapshots and publishes retired seed keys, until ctx ends. Whatever
+// fails is logged, and tried again at the next tick.
 func (m *Matchmaker) Run(ctx context.Context) {
 	var modes sync.WaitGroup
 	for _, l := range m.config.Ladders {
 		modes.Go(func() { m.serve(ctx, l) })
+		modes.Go(func() { l.KeepSnapshots(ctx) })
 	}
+	modes.Go(func() { m.publishKeys(ctx) })
 	modes.Wait()
 }
 
 // Drain ends seating for good: once it has returned, no tick seats. It waits
 // for one that is about to, tickTime at the most. Unfinished matches are handed
 // on as before.
-func (m *Matchmaker) Drain() {
-	m.mu.Lock()
-	m.draining = true
-	m.mu.Unlock()
-	m.seating.Wait()
-}
+func (m *Matchmaker) Drain() { m.Between(func() { m.drained = true }) }
 
-// mayBegin says whether a tick may seat; if so, it owes a seating.Done.
-func (m *Matchmaker) mayBegin() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.draining {
-		m.seating.Add(1)
+// Between runs f while no tick seats: ticks that are about to are waited for,
+// tickTime at the most, and those that follow wait for f. What f has stored in
+// the log, they honour.
+func (m *Matchmaker) Between(f func()) {
+	m.between <- struct{}{}
+	defer func() { <-m.between }()
+	for range cap(m.seating) {
+		m.seating <- struct{}{}
+		defer func() { <-m.seating }()
 	}
-	return !m.draining
+	f()
 }
 
 func (m *Matchmaker) serve(ctx context.Context, l *Ladder) {
@@ -138,10 +150,15 @@ func (m *Matchmaker) handOver(ctx context.Context, l *Ladder) {
 
 // seat seats who can be, and says how many tables that were.
 func (m *Matchmaker) seat(ctx context.Context, l *Ladder) int {
-	if !m.mayBegin() {
+	select {
+	case m.seating <- struct{}{}:
+		defer func() { <-m.seating }()
+	case <-ctx.Done():
 		return 0
 	}
-	defer m.seating.Done()
+	if m.drained || !m.ordered(ctx, l) {
+		return 0
+	}
 	if err := m.config.Directory.CatchUp(ctx); err != nil {
 		m.failed(ctx, l, "the directory is behind the log", err)
 		return 0
@@ -162,6 +179,18 @@ func (m *Matchmaker) seat(ctx context.Context, l *Ladder) int {
 		m.failed(ctx, l, "tables were not seated", err)
 	}
 	return tables
+}
+
+// ordered says whether the operators let tables be seated.
+func (m *Matchmaker) ordered(ctx context.Context, l *Ladder) bool {
+	if m.config.Orders == nil {
+		return true
+	}
+	may, err := m.config.Orders.MaySeat(ctx)
+	if err != nil {
+		m.failed(ctx, l, "the operators' orders are unknown", err)
+	}
+	return may && err == nil
 }
 
 // pause has those paused that have missed their matches for a week, and returns

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"hexarena/domain/ladder"
 	"hexarena/eventstore"
 )
 
@@ -47,6 +48,7 @@ func (l *Ladder) store(ctx context.Context, e eventstore.Event) error {
 	case appended.Revision != next: // stored by an earlier try, and more since
 		return l.settle(ctx, e.ID)
 	}
+	defer l.mayBeDue()
 	return l.fold(eventstore.Recorded{Event: e, Stream: l.stream, Revision: next})
 }
 
@@ -61,8 +63,12 @@ func (l *Ladder) settle(ctx context.Context, ours uuid.UUID) error {
 }
 
 // catchUp folds what was stored since, and says whether ours is among it. What
-// it folded before an error stays folded.
+// it folded before an error stays folded. The first begins with a snapshot.
 func (l *Ladder) catchUp(ctx context.Context, ours uuid.UUID) (stored bool, err error) {
+	if err := l.begin(ctx); err != nil {
+		return false, err
+	}
+	defer l.mayBeDue()
 	err = retry(ctx, func(ctx context.Context) error {
 		from := eventstore.Revision(l.state.Version())
 		for r, err := range l.log.Read(ctx, l.stream, from, eventstore.ReadOptions{}) {
@@ -92,7 +98,7 @@ func (l *Ladder) fold(r eventstore.Recorded) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUnreadable, err)
 	}
-	l.state = next
+	l.state, l.snapshots.last = next, r.ID
 	return nil
 }
 
@@ -118,5 +124,6 @@ func isFinal(err error) bool {
 	return eventstore.IsWrongVersion(err) ||
 		errors.Is(err, eventstore.ErrStreamDeleted) ||
 		errors.Is(err, eventstore.ErrTooLarge) ||
-		errors.Is(err, errUnreadable)
+		errors.Is(err, errUnreadable) ||
+		errors.Is(err, ladder.ErrNoUse)
 }

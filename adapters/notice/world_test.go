@@ -22,6 +22,7 @@ import (
 	"hexarena/eventstore/memory"
 	"hexarena/projections"
 	"hexarena/projections/accounts"
+	"hexarena/projections/arenatest"
 	"hexarena/projections/directory"
 )
 
@@ -93,7 +94,7 @@ func (w *world) start() {
 	logger := slog.New(slog.NewTextHandler(w, nil))
 	p := &process{accounts: accounts.New(w.log), dir: directory.New()}
 	w.process = p
-	p.runner = projections.New(w.log, p.dir, logger)
+	p.runner = arenatest.Follow(w.t, w.log, p.dir)
 	p.notices = notice.New(notice.Options{Accounts: lossy{p.accounts, w}, Directory: p.dir, Mailer: w, BaseURL: "https://arena.example", Logger: logger})
 	p.ladder = matchmaker.NewLadder(w.log, matchmaker.LadderConfig{Mode: ladder.Standard, Rest: rest, PlatformKey: "cGxhdGZvcm0=", SeedKeys: seedKeys{}})
 	m := matchmaker.New(matchmaker.Config{

@@ -18,8 +18,8 @@ const (
 var errWall = errors.New("the wall clock has run out")
 
 // ask asks all open decisions at once and returns how each closed, in their
-// order. It returns errWall when the clock shows wall before they have, and
-// errStopped when ctx ends.
+// order. It returns errWall when the clock shows wall before they have,
+// errOrdered when the match is to be aborted, and errStopped when ctx ends.
 func (p *play) ask(ctx context.Context, wall time.Duration) ([]match.Outcome, error) {
 	ctx, stop := p.within(ctx, wall)
 	defer stop()
@@ -39,16 +39,18 @@ func (p *play) ask(ctx context.Context, wall time.Duration) ([]match.Outcome, er
 	return outcomes, nil
 }
 
-// within ends ctx with errWall when the clock shows wall.
+// within ends ctx with errWall when the clock shows wall, and with errOrdered
+// when the match is to be aborted.
 func (p *play) within(ctx context.Context, wall time.Duration) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
+	forget := context.AfterFunc(p.orders.ctx, func() { cancel(errOrdered) })
 	if wall-p.clock.now() <= p.decisionTime() {
 		go func() {
 			p.clock.wait(ctx, wall, nil)
 			cancel(errWall)
 		}()
 	}
-	return ctx, func() { cancel(nil) }
+	return ctx, func() { forget(); cancel(nil) }
 }
 
 // decisionTime is that of the match as it was started.

@@ -23,34 +23,36 @@ type play struct {
 	clock   *clock
 	seating ladder.Seating
 	mode    Mode
+	orders  orders
 	stream  eventstore.StreamID
 
 	state    match.Match
 	expected eventstore.Expected // of the next append
 	last     uuid.UUID           // the last event stored
 	played   time.Duration       // time played, up to the last append
+	request  string              // of the operator who has the match aborted
 
 	seats   []*seat // by seat, once the match has started
 	closing sync.WaitGroup
 }
 
 // play plays one match until it is over and the ladder knows, or returns why
-// not.
-func (r *Referee) play(ctx context.Context, s ladder.Seating) error {
+// not. With a match that was aborted, however long ago, comes how.
+func (r *Referee) play(ctx context.Context, s ladder.Seating, o orders) (*match.Aborted, error) {
 	mode, ok := r.config.Modes[s.Mode]
 	if !ok {
-		return fmt.Errorf("mode %q is not played here", s.Mode)
+		return nil, fmt.Errorf("mode %q is not played here", s.Mode)
 	}
 	key, ok := r.config.SeedKey(s.SeedKey)
 	if !ok {
-		return fmt.Errorf("seed key %s is missing", s.SeedKey)
+		return nil, fmt.Errorf("seed key %s is missing", s.SeedKey)
 	}
 	server := seed.Server(key, s.MatchID)
 	if seed.Commitment(server) != s.Commitment {
-		return fmt.Errorf("seed key %s is not the one that the match was seated with", s.SeedKey)
+		return nil, fmt.Errorf("seed key %s is not the one that the match was seated with", s.SeedKey)
 	}
 	p := &play{
-		config: &r.config, clock: r.clock, seating: s, mode: mode,
+		config: &r.config, clock: r.clock, seating: s, mode: mode, orders: o,
 		stream:   eventstore.StreamID(match.Stream(s.MatchID)),
 		state:    match.New(server),
 		expected: eventstore.NoStream,
@@ -58,13 +60,13 @@ func (r *Referee) play(ctx context.Context, s ladder.Seating) error {
 	defer p.closing.Wait()
 	defer p.hangUp()
 	if err := p.enter(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	if err := p.proceed(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	p.hangUp()
-	return p.conclude(ctx)
+	return p.state.Abort, p.conclude(ctx)
 }
 
 // enter brings the match to where it stands: started, or folded from the log
@@ -104,8 +106,11 @@ func (p *play) proceed(ctx context.Context) error {
 }
 
 // turn returns what comes next: what the open decisions cause, or the abort
-// once the wall clock has run out.
+// once it was ordered or the wall clock has run out.
 func (p *play) turn(ctx context.Context, left time.Duration) ([]match.Event, error) {
+	if o, ok := p.orders.given(); ok {
+		return p.cancel(o)
+	}
 	if left <= 0 {
 		return p.state.Cancel(match.WallClock)
 	}
@@ -115,6 +120,8 @@ func (p *play) turn(ctx context.Context, left time.Duration) ([]match.Event, err
 	switch {
 	case errors.Is(err, errWall):
 		return p.state.Cancel(match.WallClock)
+	case errors.Is(err, errOrdered):
+		return p.turn(ctx, left)
 	case err != nil:
 		return nil, err
 	}

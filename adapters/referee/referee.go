@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"hexarena/domain/ladder"
+	"hexarena/domain/match"
 	"hexarena/eventstore"
 )
 
@@ -83,16 +84,25 @@ type Referee struct {
 	config Config
 	clock  *clock
 
-	mu      sync.Mutex        // guards what follows
-	running map[string]func() // stops one match
+	mu      sync.Mutex // guards what follows
+	running map[string]*playing
 	stopped bool
 	rest    func()     // ends the clock's beat
 	idle    *sync.Cond // signalled when running empties
 }
 
+// playing is a match that is being played.
+type playing struct {
+	stop   func()
+	orders orders
+	done   chan struct{} // closed once it is left; then the rest may be read
+	err    error         // why it was left before its end
+	abort  *match.Aborted
+}
+
 // New returns a referee that plays nothing yet.
 func New(c Config) *Referee {
-	r := &Referee{config: c, clock: newClock(time.Now), running: map[string]func(){}}
+	r := &Referee{config: c, clock: newClock(time.Now), running: map[string]*playing{}}
 	r.idle = sync.NewCond(&r.mu)
 	return r
 }
@@ -103,25 +113,35 @@ func New(c Config) *Referee {
 func (r *Referee) Play(s ladder.Seating) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, playing := r.running[s.MatchID]; playing || r.stopped {
-		return
+	r.begin(s)
+}
+
+// begin returns the playing of a match, which it begins unless it is on; nil after
+// Stop. The caller holds the lock.
+func (r *Referee) begin(s ladder.Seating) *playing {
+	if g := r.running[s.MatchID]; g != nil || r.stopped {
+		return g
 	}
 	if len(r.running) == 0 {
 		r.rest = r.clock.beat()
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
-	stop := func() { cancel(errStopped) }
-	r.running[s.MatchID] = stop
+	g := &playing{stop: func() { cancel(errStopped) }, orders: newOrders(), done: make(chan struct{})}
+	r.running[s.MatchID] = g
 	go func() {
-		defer r.left(s.MatchID, stop)
-		r.report(s, r.play(ctx, s))
+		defer r.left(s.MatchID, g)
+		g.abort, g.err = r.play(ctx, s, g.orders)
+		r.report(s, g.err)
 	}()
+	return g
 }
 
-func (r *Referee) left(matchID string, stop func()) {
-	stop()
+func (r *Referee) left(matchID string, g *playing) {
+	g.stop()
+	g.orders.close()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	close(g.done)
 	delete(r.running, matchID)
 	if len(r.running) == 0 {
 		r.rest()
@@ -152,8 +172,8 @@ func (r *Referee) Wait() {
 func (r *Referee) Stop(ctx context.Context) error {
 	r.mu.Lock()
 	r.stopped = true
-	for _, stop := range r.running {
-		stop()
+	for _, g := range r.running {
+		g.stop()
 	}
 	r.mu.Unlock()
 	done := make(chan struct{})

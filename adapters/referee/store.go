@@ -88,6 +88,9 @@ func (p *play) append(ctx context.Context, events []match.Event) error {
 func (p *play) metadata() eventstore.Metadata {
 	played := p.played.Milliseconds()
 	m := eventstore.Metadata{At: time.Now(), PlayedMs: &played, Correlation: p.seating.MatchID}
+	if p.request != "" {
+		m.Correlation = p.request
+	}
 	if p.expected != eventstore.NoStream {
 		m.Causation = p.last.String()
 	}

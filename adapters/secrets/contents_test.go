@@ -95,7 +95,7 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func TestSecretsDoNotShowThemselves(t *testing.T) {
-	s := Secrets{file: fixed(), current: "a"}
+	s := Secrets{&keep{file: fixed(), current: "a"}}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d", "%q"} {
 		require.Equal(t, "[secrets]", fmt.Sprintf(verb, s), verb)
 		require.Equal(t, "[secrets]", fmt.Sprintf(verb, &s), verb)

@@ -56,22 +56,31 @@ func create(path string, c contents) error {
 	if err != nil {
 		return fmt.Errorf("make the secrets file %s: %w", path, err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".secrets-*") // mode 0600
+	temp, err := written(filepath.Dir(path), data)
 	if err != nil {
 		return fmt.Errorf("make the secrets file %s: %w", path, err)
 	}
-	defer os.Remove(f.Name()) //nolint:errcheck // a name too many is harmless
+	defer os.Remove(temp) //nolint:errcheck // a name too many is harmless
+	// Unlike a rename, a link never replaces what another start has made.
+	if err := os.Link(temp, path); err != nil {
+		return fmt.Errorf("make the secrets file %s: %w", path, err)
+	}
+	return nil
+}
+
+// written writes a file of another name, mode 0600, and syncs it.
+func written(dir string, data []byte) (name string, err error) {
+	f, err := os.CreateTemp(dir, ".secrets-*")
+	if err != nil {
+		return "", err
+	}
 	if _, err = f.Write(data); err == nil {
 		err = f.Sync()
 	}
 	if err := errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("make the secrets file %s: %w", path, err)
+		return "", errors.Join(err, os.Remove(f.Name()))
 	}
-	// Unlike a rename, a link never replaces what another start has made.
-	if err := os.Link(f.Name(), path); err != nil {
-		return fmt.Errorf("make the secrets file %s: %w", path, err)
-	}
-	return nil
+	return f.Name(), nil
 }
 
 // syncFolder makes the names in a folder durable. Windows has no such call.

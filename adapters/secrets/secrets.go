@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -22,9 +23,18 @@ import (
 	"hexarena/eventstore"
 )
 
-// Secrets are an arena's secrets, as they were when it started. They never
-// show themselves when printed or logged.
-type Secrets struct {
+// Secrets are an arena's secrets. They never show themselves when printed or
+// logged. They are safe for concurrent use.
+type Secrets struct{ *keep }
+
+// keep is where they are kept; copies of Secrets share it.
+type keep struct {
+	log  eventstore.Log
+	path string
+
+	changing sync.Mutex // held by whoever changes what follows, from its first look at the log on
+
+	mu      sync.RWMutex // guards what follows; writers hold changing too
 	file    contents
 	current string // id of the seed key in use; empty where it is not held
 }
@@ -48,7 +58,7 @@ func Open(ctx context.Context, log eventstore.Log, path string, player bool) (*S
 	if err := keys.Check(file.held(), player); err != nil {
 		return nil, fmt.Errorf("the secrets file %s does not belong to this log: %w: restore the file that was backed up with it", path, err)
 	}
-	return &Secrets{file: file, current: inUse(keys, file)}, nil
+	return &Secrets{&keep{log: log, path: path, file: file, current: inUse(keys, file)}}, nil
 }
 
 // loadOrCreate reads the file; only where the log names no keys yet may it be
@@ -106,23 +116,45 @@ func inUse(keys arena.Keys, file contents) string {
 	return seed.ID
 }
 
+// contents are the secrets as they are now.
+func (s Secrets) contents() (file contents, current string) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.file, s.current
+}
+
+func (s Secrets) set(file contents, current string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.file, s.current = file, current
+}
+
 // Platform is the key that the arena signs with.
 func (s Secrets) Platform() ed25519.PrivateKey {
-	return ed25519.NewKeyFromSeed(s.file.PlatformSeed[:])
+	file, _ := s.contents()
+	return ed25519.NewKeyFromSeed(file.PlatformSeed[:])
 }
 
 // EmailKey is the 32 bytes that e-mail streams are named and sign-in links
 // sealed under.
-func (s Secrets) EmailKey() []byte { return slices.Clone(s.file.EmailKey[:]) }
+func (s Secrets) EmailKey() []byte {
+	file, _ := s.contents()
+	return slices.Clone(file.EmailKey[:])
+}
 
 // SeedKey is the seed key of an id, 32 bytes, retired or not.
-func (s Secrets) SeedKey(id string) ([]byte, bool) { return s.file.seedKey(id) }
+func (s Secrets) SeedKey(id string) ([]byte, bool) {
+	file, _ := s.contents()
+	return file.seedKey(id)
+}
 
-// CurrentSeedKey is the one to seat new tables under. A player holds it; for
-// an arena that only reads it may be empty and nil.
+// CurrentSeedKey is the one to seat new tables under, as of the last Refresh or
+// Rotate. A player holds it; for an arena that only reads it may be empty and
+// nil.
 func (s Secrets) CurrentSeedKey() (id string, key []byte) {
-	key, _ = s.file.seedKey(s.current)
-	return s.current, key
+	file, current := s.contents()
+	key, _ = file.seedKey(current)
+	return current, key
 }
 
 // Format writes no secret, whatever the verb.

@@ -1,0 +1,425 @@
+package matchmaker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/ladder"
+	"hexarena/domain/rating"
+	"hexarena/eventstore"
+	"hexarena/eventstore/memory"
+)
+
+const snapshotsOfTests = eventstore.StreamID("snapshot-standard")
+
+// stateOf is a ladder's whole state, as text.
+func stateOf(t *testing.T, l *Ladder) string {
+	t.Helper()
+	_, err := l.Unfinished(t.Context())
+	require.NoError(t, err)
+	s := l.state.State()
+	s.Sort()
+	data, err := json.Marshal(s)
+	require.NoError(t, err)
+	return fmt.Sprint(l.state.Version(), " ", string(data))
+}
+
+// withoutSnapshots hides the snapshots of a log, and counts the events of
+// ladders that were read.
+type withoutSnapshots struct {
+	eventstore.Log
+	hides bool
+	read  int
+}
+
+func (l *withoutSnapshots) Read(ctx context.Context, id eventstore.StreamID, from eventstore.Revision, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
+	return func(yield func(eventstore.Recorded, error) bool) {
+		if l.hides && strings.HasPrefix(string(id), ladder.SnapshotPrefix) {
+			return
+		}
+		for r, err := range l.Log.Read(ctx, id, from, opt) {
+			if err == nil && id != snapshotsOfTests {
+				l.read++
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// fromZero is the state of the ladder that a log holds, without its snapshots.
+func fromZero(t *testing.T, log eventstore.Log) string {
+	t.Helper()
+	return stateOf(t, newLadder(&withoutSnapshots{Log: log, hides: true}, ladder.Standard))
+}
+
+// goOn has a ladder seat somebody, or ends one of its matches.
+func goOn(t *testing.T, l *Ladder, rng *rand.Rand) {
+	t.Helper()
+	all, err := l.Unfinished(t.Context())
+	require.NoError(t, err)
+	switch s := len(all); {
+	case s == 0 || rng.IntN(3) == 0:
+		_, err = l.Seat(t.Context(), numbered(3+rng.IntN(12)), time.Now())
+	case rng.IntN(4) == 0:
+		err = l.Void(t.Context(), all[rng.IntN(s)].MatchID, ladder.WhyWallClock)
+	default:
+		m := all[rng.IntN(s)]
+		results := inOrder(m)
+		for i := range results {
+			results[i].Missed = rng.IntN(2) == 0
+		}
+		err = l.Finish(t.Context(), m.MatchID, results)
+	}
+	require.NoError(t, err)
+}
+
+// Whatever happened, and whenever the snapshot was taken: a start from it and
+// one from zero are the same ladder.
+func TestASnapshotAndTheRestAreTheWholeLadder(t *testing.T) {
+	chance := rand.Uint64()
+	t.Log("seed", chance)
+	rng := rand.New(rand.NewPCG(chance, 1))
+	log := memory.New()
+	l := newLadder(log, ladder.Standard)
+	l.config.Rest = 0
+	for range 150 {
+		goOn(t, l, rng)
+		if rng.IntN(5) == 0 {
+			require.NoError(t, l.takeSnapshot(t.Context()))
+		}
+		require.Equal(t, fromZero(t, log), stateOf(t, newLadder(log, ladder.Standard)))
+	}
+	again := newLadder(log, ladder.Standard)
+	again.config.Rest = 0
+	for range 20 {
+		goOn(t, again, rng)
+	}
+	require.Equal(t, fromZero(t, log), stateOf(t, again))
+	require.Equal(t, fromZero(t, log), stateOf(t, l), "the other has read on")
+}
+
+// One is taken each time that so much was folded, it is the only one in its
+// stream, and a start reads no more than what came after it.
+func TestSnapshotsAreTakenOnTheWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := memory.New()
+		l := newLadder(log, ladder.Standard)
+		l.config.Rest, l.snapshots.every = 0, 10
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); l.KeepSnapshots(ctx) }()
+		defer func() { cancel(); <-done }()
+		rng := rand.New(rand.NewPCG(1, 1))
+		var taken []uint64
+		for range 60 {
+			goOn(t, l, rng)
+			synctest.Wait()
+			var stored []eventstore.Recorded
+			for r, err := range log.Read(t.Context(), snapshotsOfTests, 0, eventstore.ReadOptions{}) {
+				require.NoError(t, err)
+				stored = append(stored, r)
+			}
+			if len(stored) == 0 {
+				continue
+			}
+			require.Len(t, stored, 1, "the stream keeps its last event")
+			e, err := ladder.DecodeSnapshot(stored[0].Type, stored[0].Data)
+			require.NoError(t, err)
+			if at := e.(ladder.LadderSnapshotTaken).Revision; len(taken) == 0 || taken[len(taken)-1] != at {
+				taken = append(taken, at)
+			}
+		}
+		require.GreaterOrEqual(t, len(taken), 5)
+		for i, at := range taken {
+			require.EqualValues(t, 10*i+9, at)
+		}
+		reads := &withoutSnapshots{Log: log}
+		started := newLadder(reads, ladder.Standard)
+		state := stateOf(t, started)
+		require.Equal(t, int(started.state.Version()-taken[len(taken)-1]), reads.read, "the last event in it, and those after it")
+		require.Equal(t, fromZero(t, log), state)
+	})
+}
+
+// A start that had much to fold takes one at once; the next start has not.
+func TestALongStartTakesASnapshot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := memory.New()
+		l := newLadder(log, ladder.Standard)
+		l.config.Rest = 0
+		rng := rand.New(rand.NewPCG(2, 1))
+		for range 30 {
+			goOn(t, l, rng)
+		}
+		started := newLadder(log, ladder.Standard)
+		started.snapshots.every = 20
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); started.KeepSnapshots(ctx) }()
+		defer func() { cancel(); <-done }()
+		want := stateOf(t, started)
+		synctest.Wait()
+		reads := &withoutSnapshots{Log: log}
+		require.Equal(t, want, stateOf(t, newLadder(reads, ladder.Standard)))
+		require.Equal(t, 1, reads.read, "to see that the snapshot is of this ladder")
+	})
+}
+
+// spoiled appends to the stream of snapshots what somebody made of the newest.
+func spoiled(change func(*ladder.LadderSnapshotTaken)) func(*testing.T, *memory.Log) {
+	return func(t *testing.T, log *memory.Log) {
+		l := newLadder(log, ladder.Standard)
+		_, err := l.Unfinished(t.Context())
+		require.NoError(t, err)
+		taken, err := l.state.State().Snapshot(ladder.Standard, l.state.Version()-1, l.snapshots.last.String())
+		require.NoError(t, err)
+		change(&taken)
+		encoded, err := eventstore.Encode(taken, eventstore.Metadata{})
+		require.NoError(t, err)
+		_, err = log.Append(t.Context(), snapshotsOfTests, eventstore.Any, encoded)
+		require.NoError(t, err)
+	}
+}
+
+func TestASnapshotOfNoUseIsPassedOver(t *testing.T) {
+	for name, spoil := range map[string]func(*testing.T, *memory.Log){
+		"damaged":            spoiled(func(e *ladder.LadderSnapshotTaken) { e.State[len(e.State)/2] ^= 1 }),
+		"of another version": spoiled(func(e *ladder.LadderSnapshotTaken) { e.Schema++ }),
+		"of another mode":    spoiled(func(e *ladder.LadderSnapshotTaken) { e.Mode = ladder.Parley }),
+		"ahead":              spoiled(func(e *ladder.LadderSnapshotTaken) { e.Revision++ }),
+		"of another event":   spoiled(func(e *ladder.LadderSnapshotTaken) { e.EventID = uuid.NewString() }),
+		"of an older event":  spoiled(func(e *ladder.LadderSnapshotTaken) { e.Revision-- }),
+		"of another type": func(t *testing.T, log *memory.Log) {
+			_, err := log.Append(t.Context(), snapshotsOfTests, eventstore.Any, eventstore.Event{ID: uuid.New(), Type: "SnapshotOfTomorrow", Data: []byte(`{}`)})
+			require.NoError(t, err)
+		},
+		"of a stream that is no more": func(t *testing.T, log *memory.Log) {
+			require.NoError(t, log.Tombstone(t.Context(), snapshotsOfTests, eventstore.Any))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := memory.New()
+			before := newLadder(log, ladder.Standard)
+			before.config.Rest = 0
+			rng := rand.New(rand.NewPCG(3, 1))
+			for range 12 {
+				goOn(t, before, rng)
+			}
+			spoil(t, log)
+			var told lines
+			l := newLadder(log, ladder.Standard)
+			l.config.Rest, l.config.Logger = 0, slog.New(slog.NewTextHandler(&told, nil))
+			require.Equal(t, fromZero(t, log), stateOf(t, l))
+			for range 5 {
+				goOn(t, l, rng)
+			}
+			require.Equal(t, fromZero(t, log), stateOf(t, l))
+			require.Equal(t, 1, strings.Count(told.String(), "\n"), "one line: %s", told.String())
+			require.Contains(t, told.String(), "a ladder is folded from its first event")
+		})
+	}
+}
+
+// A log that is away when the snapshot is sought is waited for: its ladder is
+// not folded from zero for that.
+func TestASnapshotIsSoughtUntilTheLogAnswers(t *testing.T) {
+	for name, reads := range map[string][]fault{
+		"the snapshot": {lostBefore, lostBefore},
+		"its event":    {func(_ context.Context, call func() error) error { return call() }, lostBefore},
+		"for long":     {hangs},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log := newFaultyLog()
+				l := newLadder(log, ladder.Standard)
+				s := seatOne(t, l)
+				require.NoError(t, l.Finish(t.Context(), s.MatchID, inOrder(s)))
+				require.NoError(t, l.takeSnapshot(t.Context()))
+				log.fail(nil, reads)
+				counted := &withoutSnapshots{Log: log}
+				started := newLadder(counted, ladder.Standard)
+				require.Equal(t, fromZero(t, log.Log), stateOf(t, started))
+				require.Equal(t, 1, counted.read)
+			})
+		})
+	}
+}
+
+// stuck is a log whose appends of snapshots wait, or fail.
+type stuck struct {
+	eventstore.Log
+	snapshot func(context.Context) error
+}
+
+func (l *stuck) Append(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected, events ...eventstore.Event) (eventstore.Appended, error) {
+	if id == snapshotsOfTests {
+		if err := l.snapshot(ctx); err != nil {
+			return eventstore.Appended{}, err
+		}
+	}
+	return l.Log.Append(ctx, id, expected, events...)
+}
+
+// While one is being stored, which may take long, the ladder goes on in no
+// time; it holds the state that it was begun with.
+func TestNothingWaitsForASnapshot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		log := &stuck{memory.New(), func(ctx context.Context) error {
+			select {
+			case <-release:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}}
+		l := newLadder(log, ladder.Standard)
+		l.config.Rest, l.snapshots.every = 0, 2
+		var keeping sync.WaitGroup
+		ctx, cancel := context.WithCancel(t.Context())
+		keeping.Go(func() { l.KeepSnapshots(ctx) })
+		defer func() { cancel(); keeping.Wait() }()
+		began := time.Now()
+		rng := rand.New(rand.NewPCG(4, 1))
+		for range 20 {
+			goOn(t, l, rng)
+			synctest.Wait()
+		}
+		require.Zero(t, time.Since(began))
+		close(release)
+		synctest.Wait()
+		require.Equal(t, fromZero(t, log), stateOf(t, newLadder(log, ladder.Standard)))
+	})
+}
+
+// One that cannot be stored costs a line, and the next is tried later.
+func TestASnapshotThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fails := eventstore.ErrTooLarge
+		log := &stuck{memory.New(), func(context.Context) error { return fails }}
+		var told lines
+		l := newLadder(log, ladder.Standard)
+		l.config.Rest, l.snapshots.every, l.config.Logger = 0, 5, slog.New(slog.NewTextHandler(&told, nil))
+		var keeping sync.WaitGroup
+		ctx, cancel := context.WithCancel(t.Context())
+		keeping.Go(func() { l.KeepSnapshots(ctx) })
+		defer func() { cancel(); keeping.Wait() }()
+		rng := rand.New(rand.NewPCG(5, 1))
+		for range 9 {
+			goOn(t, l, rng)
+			synctest.Wait()
+		}
+		require.Equal(t, 1, strings.Count(told.String(), "no snapshot was taken of a ladder"))
+		fails = nil
+		for range 5 {
+			goOn(t, l, rng)
+			synctest.Wait()
+		}
+		reads := &withoutSnapshots{Log: log}
+		require.Equal(t, fromZero(t, log), stateOf(t, newLadder(reads, ladder.Standard)))
+		require.Less(t, reads.read, 10)
+	})
+}
+
+// aged is a log whose ladder has so many matches behind it, of 10,000 bots,
+// without holding each of them.
+type aged struct {
+	*memory.Log
+	round  []eventstore.Event // again and again
+	events int
+}
+
+func (l *aged) Read(ctx context.Context, id eventstore.StreamID, from eventstore.Revision, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
+	if id == snapshotsOfTests {
+		return l.Log.Read(ctx, id, from, opt)
+	}
+	return func(yield func(eventstore.Recorded, error) bool) {
+		end := l.events
+		if opt.Limit > 0 {
+			end = min(end, int(from)+opt.Limit)
+		}
+		for at := int(from); at < end; at++ {
+			e := eventstore.Recorded{Event: l.round[at%len(l.round)], Stream: id, Revision: eventstore.Revision(at)}
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// newAged has so many rating changes, of tables of 4.
+func newAged(b *testing.B, ratings int) *aged {
+	const bots, tables = 10_000, 2_500
+	l := &aged{Log: memory.New()}
+	add := func(e ladder.Event) {
+		encoded, err := eventstore.Encode(e, eventstore.Metadata{At: time.Now(), Correlation: uuid.NewString()})
+		require.NoError(b, err)
+		l.round = append(l.round, encoded)
+	}
+	ids := make([]string, bots)
+	for i := range ids {
+		ids[i] = uuid.NewString()
+	}
+	rng := rand.New(rand.NewPCG(6, 1))
+	for first := 0; first < tables; first += ladder.MaxTables {
+		seated := ladder.TablesSeated{Tick: time.Now().UTC(), SeedKey: "k1"}
+		for table := first; table < first+ladder.MaxTables; table++ {
+			seated.Tables = append(seated.Tables, ladder.Table{MatchID: uuid.NewString(), Bots: ids[4*table : 4*table+4]})
+		}
+		add(seated)
+		for _, table := range seated.Tables {
+			changed := ladder.RatingsChanged{MatchID: table.MatchID}
+			for i, bot := range table.Bots {
+				r := rating.Rating{Mu: 25 + 5*rng.NormFloat64(), Sigma: 1 + rng.Float64()}
+				changed.Seats = append(changed.Seats, ladder.RatedSeat{BotID: bot, Placement: i + 1, Before: r, After: r})
+			}
+			add(changed)
+		}
+	}
+	l.events = ratings / tables * len(l.round)
+	return l
+}
+
+// BenchmarkStart is a start on a ladder of a million rating changes, read from
+// memory: from zero, and from the newest snapshot with half as much behind it as
+// there ever is.
+func BenchmarkStart(b *testing.B) {
+	const ratings = 1_000_000
+	log := newAged(b, ratings)
+	start := func() *Ladder {
+		l := newLadder(log, ladder.Standard)
+		_, err := l.Unfinished(b.Context())
+		require.NoError(b, err)
+		require.EqualValues(b, log.events, l.state.Version())
+		return l
+	}
+	whole := log.events
+	b.Run("from zero", func(b *testing.B) {
+		for b.Loop() {
+			start()
+		}
+		b.ReportMetric(float64(whole)*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+	})
+	log.events -= snapshotEvery / 2
+	require.NoError(b, start().takeSnapshot(b.Context()))
+	log.events = whole
+	b.Run("from a snapshot", func(b *testing.B) {
+		for b.Loop() {
+			start()
+		}
+	})
+}

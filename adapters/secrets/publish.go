@@ -1,0 +1,41 @@
+package secrets
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hexarena/domain/arena"
+	"hexarena/eventstore"
+)
+
+// PublishRetired shows the retired seed keys that no unfinished match was seated
+// under, each once, and returns their ids. needed tells, as the log has it when
+// it is called, which keys unfinished matches were seated under; it is called
+// only where a key waits to be shown. Nobody may seat meanwhile.
+func (s Secrets) PublishRetired(ctx context.Context, needed func(context.Context) (map[string]bool, error)) ([]string, error) {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	var ids []string
+	m := eventstore.Metadata{At: time.Now(), Correlation: uuid.NewString()}
+	_, _, err := kind.Handle(ctx, s.log, arena.KeysStream, arena.Keys{}, m, func(k arena.Keys) ([]arena.Event, error) {
+		ids = nil
+		if len(k.Unpublished()) == 0 {
+			return nil, nil
+		}
+		inUse, err := needed(ctx)
+		if err != nil {
+			return nil, err
+		}
+		events := k.Publish(s.SeedKey, inUse)
+		for _, e := range events {
+			ids = append(ids, e.(arena.SeedKeyPublished).ID)
+		}
+		return events, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ids, nil
+}

@@ -1,0 +1,184 @@
+package secrets_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/adapters/secrets"
+	"hexarena/domain/arena"
+	"hexarena/eventstore"
+	"hexarena/eventstore/memory"
+)
+
+func metadata() eventstore.Metadata {
+	return eventstore.Metadata{At: time.Now(), Correlation: "request-1"}
+}
+
+func rotate(t *testing.T, s *secrets.Secrets) secrets.Rotation {
+	t.Helper()
+	r, err := s.Rotate(t.Context(), "once a year", metadata())
+	require.NoError(t, err)
+	return r
+}
+
+func TestRotate(t *testing.T) {
+	log, path := memory.New(), pathIn(t.TempDir())
+	s := open(t, log, path)
+	old, oldKey := s.CurrentSeedKey()
+
+	r := rotate(t, s)
+	require.Equal(t, []string{old}, r.Retired)
+	id, key := s.CurrentSeedKey()
+	require.Equal(t, r.Added, id)
+	require.NotEqual(t, oldKey, key)
+	byID, ok := s.SeedKey(old)
+	require.True(t, ok, "matches under the old key go on")
+	require.Equal(t, oldKey, byID)
+	requireAlone(t, path)
+
+	keys, _ := keysOf(t, log)
+	require.Equal(t, []arena.SeedKey{
+		{ID: old, Hash: arena.HashOf(oldKey), Retired: true},
+		{ID: id, Hash: arena.HashOf(key)},
+	}, keys.Seeds)
+	require.Equal(t, 5, eventsOf(t, log))
+
+	again := open(t, log, path)
+	reopened, reopenedKey := again.CurrentSeedKey()
+	require.Equal(t, id, reopened)
+	require.Equal(t, key, reopenedKey)
+	require.Equal(t, s.Platform(), again.Platform())
+	require.Equal(t, s.EmailKey(), again.EmailKey())
+}
+
+// What the log holds names the request and says why; it shows no key.
+func TestRotationIsAnEventWithItsReason(t *testing.T) {
+	log := memory.New()
+	s := open(t, log, pathIn(t.TempDir()))
+	rotate(t, s)
+	var last eventstore.Recorded
+	for r, err := range log.Read(t.Context(), arena.KeysStream, 0, eventstore.ReadOptions{}) {
+		require.NoError(t, err)
+		last = r
+	}
+	e, err := arena.DecodeKeys(last.Type, last.Data)
+	require.NoError(t, err)
+	require.Equal(t, "once a year", e.(arena.SeedKeyRetired).Reason)
+	m, err := eventstore.DecodeMetadata(last)
+	require.NoError(t, err)
+	require.Equal(t, "request-1", m.Correlation)
+}
+
+// Whatever fails, the key in use is one that the file holds, and the log's.
+func TestRotationThatFails(t *testing.T) {
+	for name, stored := range map[string]bool{"before the append": false, "after it": true} {
+		t.Run(name, func(t *testing.T) {
+			log, path := memory.New(), pathIn(t.TempDir())
+			old, _ := open(t, log, path).CurrentSeedKey()
+			s := open(t, failing{Log: log, stores: stored}, path)
+			_, err := s.Rotate(t.Context(), "once a year", metadata())
+			require.ErrorIs(t, err, eventstore.ErrUnavailable)
+
+			require.NoError(t, s.Refresh(t.Context()))
+			keys, _ := keysOf(t, log)
+			current, _ := keys.CurrentSeed()
+			id, key := s.CurrentSeedKey()
+			require.Equal(t, current.ID, id)
+			require.Equal(t, current.Hash, arena.HashOf(key))
+			require.Equal(t, stored, id != old)
+
+			again := open(t, log, path)
+			rotate(t, again)
+			requireAlone(t, path)
+		})
+	}
+}
+
+func TestRotationWithoutAReasonChangesNothing(t *testing.T) {
+	log, path := memory.New(), pathIn(t.TempDir())
+	s := open(t, log, path)
+	before, err := os.ReadFile(path)
+	require.NoError(t, err)
+	_, err = s.Rotate(t.Context(), " ", metadata())
+	require.ErrorIs(t, err, arena.ErrNoReason)
+	after, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+	require.Equal(t, 3, eventsOf(t, log))
+}
+
+// A file that cannot be written: no event.
+func TestRotationWithoutItsFile(t *testing.T) {
+	log, path := memory.New(), pathIn(t.TempDir())
+	s := open(t, log, path)
+	require.NoError(t, os.RemoveAll(filepath.Dir(path)))
+	_, err := s.Rotate(t.Context(), "once a year", metadata())
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), "\n")
+	require.Equal(t, 3, eventsOf(t, log))
+}
+
+// A secrets file behind a link stays there.
+func TestRotationBehindALink(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links need rights there")
+	}
+	log, path := memory.New(), pathIn(t.TempDir())
+	open(t, log, path)
+	link := filepath.Join(t.TempDir(), "link.json")
+	require.NoError(t, os.Symlink(path, link))
+	rotate(t, open(t, log, link))
+	info, err := os.Lstat(link)
+	require.NoError(t, err)
+	require.NotZero(t, info.Mode()&os.ModeSymlink)
+	requireAlone(t, path)
+	open(t, log, path)
+}
+
+// Another arena has rotated, with a file of its own: nothing may be seated here.
+func TestRefreshWithoutTheKeyInUse(t *testing.T) {
+	log, path := memory.New(), pathIn(t.TempDir())
+	s := open(t, log, path)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	other := pathIn(t.TempDir())
+	require.NoError(t, os.WriteFile(other, data, 0o600))
+	r := rotate(t, open(t, log, other))
+
+	requireLine(t, s.Refresh(t.Context()), `the seed key "`+r.Added+`", which the log has in use, is missing`)
+	id, key := s.CurrentSeedKey()
+	require.Empty(t, id)
+	require.Empty(t, key)
+}
+
+func TestRotationsAtOnce(t *testing.T) {
+	log, path := memory.New(), pathIn(t.TempDir())
+	s := open(t, log, path)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			_, err := s.Rotate(t.Context(), "at once", metadata())
+			if err == nil {
+				err = s.Refresh(t.Context())
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		all.Go(func() { s.CurrentSeedKey() })
+	}
+	all.Wait()
+	keys, _ := keysOf(t, log)
+	require.Len(t, keys.Seeds, 9)
+	current, _ := keys.CurrentSeed()
+	id, _ := s.CurrentSeedKey()
+	require.Equal(t, current.ID, id)
+	reopened, _ := open(t, log, path).CurrentSeedKey()
+	require.Equal(t, id, reopened)
+}
