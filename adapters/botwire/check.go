@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -25,9 +26,9 @@ type Step struct {
 
 // Check probes a bot as a match would (Endpoints on the bot's own server): its
 // name resolves, to addresses that are all allowed; GET …/ping answers pong;
-// and it accepts a signed upgrade. It stops at the first step that fails, which
-// is then the last one; each step ends within 5 s.
-func (d *Dialer) Check(ctx context.Context, rawURL string) []Step {
+// and it accepts a signed upgrade. Each step is yielded as it is done, and ends
+// within 5 s; the first that fails is the last one.
+func (d *Dialer) Check(ctx context.Context, rawURL string) iter.Seq[Step] {
 	probes := []struct {
 		name, fine string
 		run        func(context.Context, string) error
@@ -36,22 +37,21 @@ func (d *Dialer) Check(ctx context.Context, rawURL string) []Step {
 		{"ping", "GET /ping answered pong", d.ping},
 		{"upgrade", "the signed upgrade was accepted", d.probe},
 	}
-	var steps []Step
-	for _, p := range probes {
-		began := time.Now()
-		err := p.run(ctx, rawURL)
-		step := Step{Name: p.name, OK: err == nil, Detail: p.fine, Elapsed: time.Since(began)}
-		if err != nil {
-			step.Detail = err.Error()
-			var f *failure
-			step.NotAllowed = errors.As(err, &f) && f.NotAllowed()
-		}
-		steps = append(steps, step)
-		if !step.OK {
-			break
+	return func(yield func(Step) bool) {
+		for _, p := range probes {
+			began := time.Now()
+			err := p.run(ctx, rawURL)
+			step := Step{Name: p.name, OK: err == nil, Detail: p.fine, Elapsed: time.Since(began)}
+			if err != nil {
+				step.Detail = err.Error()
+				var f *failure
+				step.NotAllowed = errors.As(err, &f) && f.NotAllowed()
+			}
+			if !yield(step) || !step.OK {
+				return
+			}
 		}
 	}
-	return steps
 }
 
 // resolve judges the URL, and then every address behind its name.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +34,7 @@ func TestCheckOfAGoodBot(t *testing.T) {
 	seen := make(chan *http.Request, 2)
 	srv := httptest.NewServer(bot(seen))
 	defer srv.Close()
-	steps := New(Options{Key: platformKey}).Check(t.Context(), srv.URL+"/my/bot/?token=a%2Fb")
+	steps := slices.Collect(New(Options{Key: platformKey}).Check(t.Context(), srv.URL+"/my/bot/?token=a%2Fb"))
 	require.Len(t, steps, 3)
 	for i, name := range []string{"resolve", "ping", "upgrade"} {
 		require.Equal(t, name, steps[i].Name)
@@ -71,7 +72,7 @@ func TestCheckStopsAtTheFirstFailure(t *testing.T) {
 		"no WebSocket":              {pingOnly.URL, "upgrade", "the server answered with status 200 instead of 101", false},
 	}
 	for name, c := range cases {
-		steps := New(Options{Key: platformKey}).Check(t.Context(), c.url)
+		steps := slices.Collect(New(Options{Key: platformKey}).Check(t.Context(), c.url))
 		last := steps[len(steps)-1]
 		for _, s := range steps[:len(steps)-1] {
 			require.True(t, s.OK, name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"testing"
 
@@ -136,7 +137,7 @@ func TestCheckOfAnInsideName(t *testing.T) {
 	names := newNameServer(t)
 	names.points("192.168.1.1")
 	d := New(Options{Key: platformKey, Production: true, Resolver: names.resolver()})
-	steps := d.Check(t.Context(), "https://bot.example.")
+	steps := slices.Collect(d.Check(t.Context(), "https://bot.example."))
 	require.Len(t, steps, 1)
 	require.Equal(t, "resolve", steps[0].Name)
 	require.False(t, steps[0].OK)
