@@ -1,0 +1,164 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+)
+
+//go:embed static
+var staticFiles embed.FS
+
+//go:embed templates
+var templateFiles embed.FS
+
+// assets are the files that pages load. They stand below /assets/<version>/,
+// version being a hash of all of them, so that a browser may keep each for
+// ever and modules may import one another by relative names.
+type assets struct {
+	version string
+	files   map[string]asset // by name
+}
+
+type asset struct {
+	kind           string
+	plain, gzipped []byte // gzipped is nil where it is no shorter
+}
+
+// kinds are spelled out: what the machine's own table says is no matter.
+var kinds = map[string]string{
+	".css": "text/css; charset=utf-8", ".mjs": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8",
+}
+
+func newAssets() (*assets, error) {
+	a := &assets{files: map[string]asset{}}
+	sum := sha256.New()
+	err := fs.WalkDir(staticFiles, "static", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := staticFiles.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		f := asset{kind: kinds[path.Ext(name)], plain: content, gzipped: compressed(content)}
+		if f.kind == "" {
+			f.kind = mime.TypeByExtension(path.Ext(name))
+		}
+		a.files[path.Base(name)] = f
+		fmt.Fprintf(sum, "%s\x00%d\x00", name, len(content))
+		sum.Write(content)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("web: assets: %w", err)
+	}
+	a.version = hex.EncodeToString(sum.Sum(nil)[:8])
+	return a, nil
+}
+
+func compressed(content []byte) []byte {
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		panic(err) // there is such a level
+	}
+	_, _ = z.Write(content) // a buffer takes everything
+	_ = z.Close()
+	if b.Len() >= len(content) {
+		return nil
+	}
+	return b.Bytes()
+}
+
+// path is where a file is loaded from. That a template names a file that is
+// not there shows at the start of the program's tests.
+func (a *assets) path(name string) (string, error) {
+	if _, ok := a.files[name]; !ok {
+		return "", fmt.Errorf("there is no asset %q", name)
+	}
+	return "/assets/" + a.version + "/" + name, nil
+}
+
+func (s *Server) registerAssets() {
+	s.mux.HandleFunc("/assets/{version}/{name}", func(w http.ResponseWriter, r *http.Request) {
+		s.serveAsset(w, r, r.PathValue("name"), r.PathValue("version") == s.assets.version)
+	})
+	for _, name := range []string{"favicon.svg", "robots.txt"} {
+		s.mux.HandleFunc("/"+name, func(w http.ResponseWriter, r *http.Request) { s.serveAsset(w, r, name, false) })
+	}
+	s.handle("/favicon.ico", page{get: func(v *visit) error {
+		v.w.Header().Set("Location", "/favicon.svg")
+		v.w.WriteHeader(http.StatusMovedPermanently)
+		return nil
+	}})
+}
+
+// serveAsset answers with a file. A page of another version of the program gets
+// the file as it is now, and may not keep it.
+func (s *Server) serveAsset(w http.ResponseWriter, r *http.Request, name string, current bool) {
+	f, ok := s.assets.files[name]
+	if !ok || r.Method != http.MethodGet && r.Method != http.MethodHead {
+		s.elsewhere(w, r)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", f.kind)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'") // of an image opened alone
+	h.Set("Vary", "Accept-Encoding")
+	h.Set("Cache-Control", "no-cache")
+	if current {
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	h.Set("ETag", `W/"`+s.assets.version+`"`)
+	if r.Header.Get("If-None-Match") == h.Get("ETag") {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	content := f.plain
+	if f.gzipped != nil && acceptsGzip(r.Header) {
+		h.Set("Content-Encoding", "gzip")
+		content = f.gzipped
+	}
+	_, _ = w.Write(content) // who went away needs no file
+}
+
+// templates are the pages, by file name, each with the layout.
+type templates map[string]*template.Template
+
+func parseTemplates(a *assets) (templates, error) {
+	shared, err := template.New("").Funcs(funcs(a)).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html")
+	if err != nil {
+		return nil, fmt.Errorf("web: templates: %w", err)
+	}
+	files, err := fs.Glob(templateFiles, "templates/*.html")
+	if err != nil {
+		return nil, err
+	}
+	all := templates{}
+	for _, file := range files {
+		name := path.Base(file)
+		if name == "layout.html" || name == "parts.html" {
+			continue
+		}
+		t, err := shared.Clone()
+		if err == nil {
+			_, err = t.ParseFS(templateFiles, file)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("web: templates: %w", err)
+		}
+		all[name] = t
+	}
+	return all, nil
+}

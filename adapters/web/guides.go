@@ -1,0 +1,235 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer/html"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+
+	"hexarena/docs"
+)
+
+// guide is a page of docs/ as a browser gets it.
+type guide struct {
+	Name, Title string
+	HTML        template.HTML
+	Headings    []heading
+}
+
+type heading struct{ ID, Text string }
+
+// listed are the guides in the order of the navigation; those that docs/ does
+// not hold are left out, and those that are not listed here come last.
+var listed = []struct{ Name, Label string }{
+	{"quickstart", "Quick start"}, {"rules", "Rules"}, {"protocol", "Protocol"}, {"errors", "Refusals"},
+	{"events", "Events"}, {"audit", "Audit"}, {"architecture", "Architecture"}, {"operations", "Operations"},
+}
+
+// linked are files that guides link to and that are no guide.
+var linked = map[string]string{
+	"CHANGELOG.md": "/changelog", "../README.md": "/docs/quickstart", "example_bot.py": "/docs/quickstart#python",
+}
+
+func (s *Server) registerGuides() {
+	s.handle("/docs/{name}", page{get: (*visit).guide})
+	s.handle("/docs/api", page{shared: true})
+	s.handle("/changelog", page{get: func(v *visit) error { return v.showGuide("changelog") }, shared: true, programs: true})
+	s.handle("/docs", page{get: func(v *visit) error { return v.seeOther("/docs/quickstart") }})
+}
+
+type guideData struct {
+	*guide
+	Nav []navItem
+}
+
+type navItem struct {
+	Path, Label string
+	Current     bool
+}
+
+func (v *visit) guide() error { return v.showGuide(v.r.PathValue("name")) }
+
+func (v *visit) showGuide(name string) error {
+	g, ok := v.server.guides[name]
+	if !ok {
+		return refused(http.StatusNotFound, "There is no such page of the documentation.")
+	}
+	return v.render(http.StatusOK, "guide.html", guideData{g, v.server.guideNav(name)})
+}
+
+func (s *Server) guideNav(current string) []navItem {
+	var nav []navItem
+	for _, l := range listed {
+		if _, ok := s.guides[l.Name]; ok {
+			nav = append(nav, navItem{"/docs/" + l.Name, l.Label, l.Name == current})
+		}
+		if l.Name == "protocol" {
+			nav = append(nav, navItem{"/docs/api", "API reference", false})
+		}
+	}
+	return append(nav, navItem{"/changelog", "Changelog", current == "changelog"})
+}
+
+// renderGuides renders the Markdown pages of docs/ once.
+func renderGuides() (map[string]*guide, error) {
+	names, err := fs.Glob(docs.Pages, "*.md")
+	if err != nil {
+		return nil, err
+	}
+	guides := map[string]*guide{}
+	for _, file := range names {
+		source, err := docs.Pages.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("web: docs: %w", err)
+		}
+		g, err := renderGuide(strings.TrimSuffix(file, ".md"), source)
+		if err != nil {
+			return nil, fmt.Errorf("web: docs/%s: %w", file, err)
+		}
+		guides[strings.ToLower(g.Name)] = g
+	}
+	return guides, nil
+}
+
+func renderGuide(name string, source []byte) (*guide, error) {
+	g := &guide{Name: name}
+	markdown := goldmark.New(
+		goldmark.WithExtensions(extension.Table),
+		goldmark.WithParserOptions(parser.WithASTTransformers(util.Prioritized(g, 100))),
+		goldmark.WithRendererOptions(html.WithUnsafe()), // the pages are ours; of raw HTML only figures are left by Transform
+	)
+	var b bytes.Buffer
+	if err := markdown.Convert(source, &b); err != nil {
+		return nil, err
+	}
+	g.HTML = template.HTML(framed(b.String()))
+	return g, nil
+}
+
+// Transform implements parser.ASTTransformer: headings get the names by which
+// links know them, links lead to pages of the arena, and figures are drawn.
+func (g *guide) Transform(doc *ast.Document, reader text.Reader, _ parser.Context) {
+	source := reader.Source()
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.Heading:
+			g.addHeading(n, string(plain(n, source)))
+		case *ast.Link:
+			file := string(n.Destination)
+			n.Destination = []byte(destination(file))
+			if label := labelOf(file); label != "" && string(plain(n, source)) == file {
+				n.RemoveChildren(n)
+				n.AppendChild(n, ast.NewString([]byte(label)))
+				return ast.WalkSkipChildren, nil
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+}
+
+func (g *guide) addHeading(n *ast.Heading, text string) {
+	id := anchorOf(text)
+	n.SetAttributeString("id", []byte(id))
+	switch n.Level {
+	case 1:
+		g.Title = text
+	case 2:
+		g.Headings = append(g.Headings, heading{id, text})
+	}
+}
+
+// plain is the text of a node, without its marks.
+func plain(n ast.Node, source []byte) []byte {
+	var b []byte
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		if t, ok := c.(*ast.Text); ok {
+			b = append(b, t.Segment.Value(source)...)
+			continue
+		}
+		b = append(b, plain(c, source)...)
+	}
+	return b
+}
+
+// anchorOf names a heading as links in docs/ do: letters, digits, - and _, in
+// lower case, with - for a space.
+func anchorOf(heading string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(heading) {
+		switch {
+		case r == ' ':
+			b.WriteByte('-')
+		case r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r > 127 && strings.ToUpper(string(r)) != strings.ToLower(string(r)):
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// labelOf is what a page is called where a link's text is its file's name.
+func labelOf(file string) string {
+	for _, l := range listed {
+		if l.Name+".md" == file {
+			return l.Label
+		}
+	}
+	return ""
+}
+
+// destination is where a link of a Markdown page leads on the site. What the
+// site does not hold, such as decision records, leads nowhere.
+func destination(link string) string {
+	file, anchor, hasAnchor := strings.Cut(link, "#")
+	if strings.Contains(link, "://") || file == "" || strings.HasPrefix(link, "/") {
+		return link
+	}
+	if to, ok := linked[file]; ok {
+		return to
+	}
+	if path.Dir(file) != "." || !strings.HasSuffix(file, ".md") {
+		return ""
+	}
+	to := "/docs/" + strings.TrimSuffix(file, ".md")
+	if hasAnchor {
+		to += "#" + anchor
+	}
+	return to
+}
+
+var (
+	figureComment = regexp.MustCompile(`<!-- figure: (\w+) -->`)
+	deadLink      = regexp.MustCompile(`(?s)<a href="">(.*?)</a>`)
+	wideTable     = regexp.MustCompile(`(?s)<table>.*?</table>`)
+	codeBlock     = regexp.MustCompile(`<pre>`)
+)
+
+// framed finishes a page: figures in place of their comments, tables that
+// scroll by themselves where they are wider than the screen, code that can be
+// reached by keyboard.
+func framed(page string) string {
+	page = figureComment.ReplaceAllStringFunc(page, func(comment string) string {
+		draw, ok := figures[figureComment.FindStringSubmatch(comment)[1]]
+		if !ok {
+			return comment
+		}
+		return `<figure>` + string(draw()) + `</figure>`
+	})
+	page = deadLink.ReplaceAllString(page, "$1")
+	page = wideTable.ReplaceAllString(page, `<div class="scroll" tabindex="0" role="region" aria-label="Table">$0</div>`)
+	return codeBlock.ReplaceAllString(page, `<pre tabindex="0">`)
+}

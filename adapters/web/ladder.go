@@ -1,0 +1,131 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func (s *Server) registerLadder() {
+	s.handle("/ladder/{mode}", page{get: (*visit).ladder})
+	s.handle("/ladder", page{get: func(v *visit) error { return v.seeOther("/ladder/standard") }})
+}
+
+// ladderPage is how many rows a page of a ladder has, and trendTime what a
+// trend looks back on.
+const (
+	ladderPage = 100
+	trendTime  = 7 * 24 * time.Hour
+)
+
+type ladderData struct {
+	Mode        string
+	Modes       []string
+	Filter, Day string
+	Rows        []ladderRow
+	Found, Bots int
+	Page, Pages int
+	Low, High   float64 // what the bars span
+}
+
+type ladderRow struct {
+	row
+	Mu, Spread float64 // the estimate of the bot's skill, ± three sigma; Spread is 0 where it is not known
+	Trend      float64 // of the rating, over trendTime
+	New        bool    // had no match before that
+}
+
+// Link is the same page with one parameter changed.
+func (d ladderData) Link(page int) string {
+	q := url.Values{}
+	for name, value := range map[string]string{"q": d.Filter, "day": d.Day} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if page > 1 {
+		q.Set("page", strconv.Itoa(page))
+	}
+	if len(q) == 0 {
+		return "/ladder/" + d.Mode
+	}
+	return "/ladder/" + d.Mode + "?" + q.Encode()
+}
+
+func (v *visit) ladder() error {
+	q := v.r.URL.Query()
+	d := ladderData{Mode: v.r.PathValue("mode"), Modes: modes, Filter: strings.TrimSpace(q.Get("q")), Day: q.Get("day"), Page: 1}
+	if !slices.Contains(modes, d.Mode) {
+		return refused(http.StatusNotFound, "There are two ladders: standard and parley.")
+	}
+	at, err := endOfDay(d.Day)
+	if err != nil {
+		return err
+	}
+	rows, err := v.leaderboard(d.Mode, at)
+	if err != nil {
+		return err
+	}
+	d.Bots = len(rows)
+	if n, err := strconv.Atoi(q.Get("page")); err == nil {
+		d.Page = n
+	}
+	rows = slices.DeleteFunc(rows, func(r row) bool { return !named(r, d.Filter) })
+	d.Found = len(rows)
+	d.Pages = max(1, (len(rows)+ladderPage-1)/ladderPage)
+	d.Page = min(max(1, d.Page), d.Pages)
+	rows = rows[(d.Page-1)*ladderPage : min(d.Page*ladderPage, len(rows))]
+	if d.Rows, err = v.withTrend(d.Mode, at, rows); err != nil {
+		return err
+	}
+	return v.render(http.StatusOK, "ladder.html", d)
+}
+
+// endOfDay is the last moment of a day as the API takes it; of no day, none.
+func endOfDay(day string) (string, error) {
+	if day == "" {
+		return "", nil
+	}
+	t, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return "", refused(http.StatusUnprocessableEntity, "A day is written as 2026-09-06.")
+	}
+	return t.Add(24*time.Hour - time.Millisecond).Format("2006-01-02T15:04:05.000Z"), nil
+}
+
+// named says whether a bot or its owner has a name like this.
+func named(r row, filter string) bool {
+	filter = strings.ToLower(filter)
+	return strings.Contains(strings.ToLower(r.Name), strings.TrimPrefix(filter, "@")) || r.Owner != "" && strings.Contains("@"+r.Owner, filter)
+}
+
+// withTrend adds to rows how they have changed over a week, and how sure the
+// ladder is of them.
+func (v *visit) withTrend(mode, at string, rows []row) ([]ladderRow, error) {
+	moment := parseTime(at)
+	if at == "" {
+		moment = time.Now()
+	}
+	before, err := v.leaderboard(mode, moment.Add(-trendTime).UTC().Format("2006-01-02T15:04:05.000Z"))
+	if _, ok := refusalOf(err); ok {
+		before, err = nil, nil // no past is kept here: everyone is new
+	}
+	if err != nil {
+		return nil, err
+	}
+	then := map[string]float64{}
+	for _, r := range before {
+		then[r.BotID] = r.Rating
+	}
+	spread := v.server.Spread(mode, at)
+	all := make([]ladderRow, len(rows))
+	for i, r := range rows {
+		was, ok := then[r.BotID]
+		all[i] = ladderRow{row: r, Spread: spread[r.BotID], Trend: r.Rating - was, New: !ok}
+		all[i].Mu = r.Rating + all[i].Spread
+	}
+	return all, nil
+}

@@ -1,0 +1,225 @@
+package web_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/net/html"
+)
+
+func TestPagesOfEveryone(t *testing.T) {
+	s := newSite(t)
+	for path, holds := range map[string][]string{
+		"/":                               {"Lovelace", "−1.5", "@ada", "/watch/" + matchID},
+		"/ladder/standard":                {"Lovelace", "6.7 ± 2.5", "@house"},
+		"/ladder/parley?q=gre":            {"Greta", "1 of 2 bots"},
+		"/ladder/standard?q=@ada":         {"Lovelace", "1 of 2 bots"},
+		"/ladder/standard?q=nobody":       {"No bot here is called that"},
+		"/ladder/standard?day=2026-09-06": {"at the end of 2026-09-06"},
+		"/bot/" + botID:                   {"Lovelace", "polyline", "1st of 2", "41 ms", "a removed bot", "1.5"},
+		"/sign-in":                        {"Send me a link"},
+		"/sign-in?sent=1":                 {"Look at your mail"},
+		"/sign-in/confirm?token=t%3C":     {`value="t&lt;"`},
+		"/changelog":                      {"<h1", "Changelog"},
+		"/docs/rules":                     {"The rules", "The vertices 0 to 53", `id="the-board"`},
+		"/docs/quickstart":                {"npx tsx bot.ts"},
+	} {
+		s.is(s.get(path), http.StatusOK, holds...)
+		s.is(s.get(path, signedIn), http.StatusOK, holds...)
+	}
+	require.Empty(t, s.writes())
+	for _, c := range s.calls {
+		require.False(t, c.Counted, "what a page shows is not counted: %s", c.Target)
+	}
+}
+
+func TestPagesOfASession(t *testing.T) {
+	s := newSite(t)
+	for path, holds := range map[string][]string{
+		"/dashboard":               {"Lovelace", "Rank 1, rating 4.2, 2 games", "Check and register"},
+		"/dashboard/bots/" + botID: {"https://bots.example.org/ada", "Remove"},
+		"/dashboard/keys":          {"laptop", keyID, "Revoked", "old"},
+		"/dashboard/account":       {"ada@example.org"},
+		"/bot/" + botID + "/log/" + matchID: {
+			"distance_rule", "vertex 14 is next to the town on 9", "/watch/" + matchID + "#44", `class="town seat-1"`,
+		},
+	} {
+		page := s.get(path, signedIn, func(r *http.Request) { r.Header.Set("Accept-Encoding", "gzip") })
+		s.is(page, http.StatusOK, holds...)
+		require.Empty(t, page.Header().Get("Content-Encoding"), "its length would tell of what is in it")
+		require.Equal(t, "no-store", page.Header().Get("Cache-Control"))
+	}
+	for _, target := range []string{"GET /me", "GET /bots/" + botID} {
+		s.refuse(target, http.StatusUnauthorized, "unauthenticated", nil)
+	}
+	for _, path := range []string{"/dashboard", "/dashboard/keys", "/dashboard/account", "/dashboard/bots/" + botID, "/bot/" + botID + "/log/" + matchID} {
+		s.leads(s.get(path, signedIn), "/sign-in")
+	}
+}
+
+// What the API asks for to know a caller goes with every call from within.
+func TestCallsAreTheReadersOwn(t *testing.T) {
+	s := newSite(t)
+	s.say("PATCH /bots/"+botID, "{}")
+	s.leads(s.post("/dashboard/bots/"+botID, "do=pause", func(r *http.Request) { r.RemoteAddr = "192.0.2.7:99" }), "/dashboard/bots/"+botID+"?done=pause")
+	require.Equal(t, []call{{"PATCH", "/bots/" + botID, `{"status":"paused"}`, "__Host-session=s", base, "192.0.2.7:99", true}}, s.writes())
+}
+
+func TestAWholeLadderIsPaged(t *testing.T) {
+	s := newSite(t)
+	var rows []map[string]any
+	for i := range 230 {
+		rows = append(rows, map[string]any{"rank": i + 1, "botId": botID, "name": "Bot", "rating": 1, "gamesPlayed": 1})
+	}
+	encoded, err := json.Marshal(map[string]any{"rows": rows})
+	require.NoError(t, err)
+	s.say("GET /leaderboard", string(encoded))
+	for query, want := range map[string][2]string{"": {"Page 1 of 3", "?page=2"}, "?page=3&q=bot": {"Page 3 of 3", "?page=2&amp;q=bot"}, "?page=99": {"Page 3 of 3", "?page=2"}, "?page=x": {"Page 1 of 3", "?page=2"}} {
+		s.is(s.get("/ladder/standard"+query), http.StatusOK, want[0], want[1])
+	}
+}
+
+func TestTrends(t *testing.T) {
+	s := newSite(t)
+	s.is(s.get("/ladder/standard"), http.StatusOK, "±0")
+	s.answers["GET /leaderboard"] = nil // of the answers below, the second is of a week before
+	now := `{"rows":[{"rank":1,"botId":"a","name":"Up","rating":3},{"rank":2,"botId":"b","name":"Down","rating":-2},{"rank":3,"botId":"c","name":"Young","rating":0}]}`
+	then := `{"rows":[{"botId":"a","rating":1.25},{"botId":"b","rating":-0.5}]}`
+	s.answers["GET /leaderboard"] = turns{now, then}.next()
+	s.is(s.get("/ladder/standard"), http.StatusOK, "▲ &#43;1.8", "▼ −1.5", ">new<")
+}
+
+// turns are answers to one call after the other.
+type turns []string
+
+func (t turns) next() json.Marshaler { return &turn{left: t} }
+
+type turn struct{ left []string }
+
+// MarshalJSON implements json.Marshaler.
+func (t *turn) MarshalJSON() ([]byte, error) {
+	first := t.left[0]
+	t.left = t.left[1:]
+	return []byte(first), nil
+}
+
+func TestWhatIsNotThere(t *testing.T) {
+	s := newSite(t)
+	for _, path := range []string{"/nowhere", "/ladder/other", "/docs/nothing", "/bots/x", "/watch/x", "/dashboard/nothing"} {
+		s.is(s.get(path), http.StatusNotFound, "<h1>Not Found</h1>")
+	}
+	s.say("GET /matches", `{"matches":[],"next":null}`)
+	s.is(s.get("/bot/unknown"), http.StatusNotFound, "There is no such bot")
+	s.is(s.get("/ladder/standard?day=yesterday"), http.StatusUnprocessableEntity, "2026-09-06")
+
+	program := s.get("/nowhere", func(r *http.Request) { r.Header.Set("Accept", "application/json") })
+	require.Equal(t, "application/problem+json", program.Header().Get("Content-Type"))
+	require.JSONEq(t, `{"status":404,"title":"Not Found","code":"not_found","detail":"there is nothing at this path"}`, program.text)
+
+	r := httptest.NewRequest(http.MethodDelete, "/ladder/standard", nil)
+	s.is(s.do(r), http.StatusMethodNotAllowed)
+}
+
+func TestFaultsTellNothing(t *testing.T) {
+	s := newSite(t)
+	s.say("GET /leaderboard", `"no object"`)
+	page := s.get("/ladder/standard")
+	s.is(page, http.StatusInternalServerError, "Something went wrong on our side")
+	require.NotContains(t, page.text, "unmarshal")
+	s.refuse("GET /leaderboard", http.StatusServiceUnavailable, "log_unavailable", nil)
+	s.is(s.get("/ladder/standard"), http.StatusServiceUnavailable, "log_unavailable in a sentence", "r-1")
+}
+
+func TestReadersOverTheirLimitsWait(t *testing.T) {
+	s := newSite(t)
+	s.wait = 17
+	page := s.get("/")
+	s.is(page, http.StatusTooManyRequests, "try again in 17 s")
+	require.Equal(t, "17", page.Header().Get("Retry-After"))
+	require.Empty(t, s.calls)
+}
+
+func TestSharedPathsAreTheAPIsForPrograms(t *testing.T) {
+	s := newSite(t)
+	s.say("POST /sign-in", `{}`)
+	s.say("GET /changelog", `{"entries":[]}`)
+	log := s.get("/changelog", func(r *http.Request) { r.Header.Set("Accept", "*/*") })
+	s.is(log, http.StatusOK, `{"entries":[]}`)
+	require.Equal(t, "Accept", log.Header().Get("Vary"))
+	r := httptest.NewRequest(http.MethodPost, "/sign-in", strings.NewReader(`{"email":"a@example.org"}`))
+	r.Header.Set("Content-Type", "application/json")
+	s.is(s.do(r), http.StatusOK)
+	require.Equal(t, `{"email":"a@example.org"}`, s.writes()[0].Body)
+}
+
+func TestAssets(t *testing.T) {
+	s := newSite(t)
+	css := attribute(s.get("/").all("link")[1], "href")
+	now := s.get(css, func(r *http.Request) { r.Header.Set("Accept-Encoding", "gzip, br") })
+	s.is(now, http.StatusOK, "--accent")
+	require.Equal(t, "public, max-age=31536000, immutable", now.Header().Get("Cache-Control"))
+	require.Equal(t, "gzip", now.Header().Get("Content-Encoding"))
+	require.Equal(t, "text/css; charset=utf-8", now.Header().Get("Content-Type"))
+
+	before := s.get("/assets/0000000000000000/style.css")
+	s.is(before, http.StatusOK, "--accent")
+	require.Equal(t, "no-cache", before.Header().Get("Cache-Control"))
+	known := s.get("/favicon.svg", func(r *http.Request) { r.Header.Set("If-None-Match", before.Header().Get("ETag")) })
+	require.Equal(t, http.StatusNotModified, known.Code)
+	s.is(s.get("/robots.txt"), http.StatusOK, "Disallow: /dashboard")
+	s.is(s.get("/assets/x/nothing.css"), http.StatusNotFound)
+}
+
+func TestTheThemeIsKept(t *testing.T) {
+	s := newSite(t)
+	p := s.post("/theme", values("theme", "dark", "back", "/ladder/standard?q=a"))
+	s.leads(p, "/ladder/standard?q=a")
+	require.Contains(t, p.Header().Get("Set-Cookie"), "theme=dark")
+	for _, back := range []string{"//evil.example", "https://evil.example", `/\evil.example`, "", "/\t/evil.example"} {
+		s.leads(s.post("/theme", values("theme", "light", "back", back)), "/")
+	}
+	s.is(s.post("/theme", "theme=pink"), http.StatusUnprocessableEntity)
+	s.is(s.get("/", func(r *http.Request) { r.AddCookie(&http.Cookie{Name: "theme", Value: "dark"}) }), http.StatusOK, `data-theme="dark"`)
+	page := s.get("/", func(r *http.Request) { r.Header.Set("Cookie", "theme=dark'><b>") })
+	require.NotContains(t, page.text, "data-theme=")
+}
+
+// What somebody chose for a name is text wherever it stands.
+func TestNamesThatPeopleChooseAreText(t *testing.T) {
+	hostile := "<img src=x onerror=alert(1)>\u202e\u2066\u200b\x00\x1b&amp;" + strings.Repeat("🏝", 240)
+	s := newSite(t)
+	name, err := json.Marshal(hostile)
+	require.NoError(t, err)
+	for target, answer := range s.answers {
+		if raw, ok := answer.(json.RawMessage); ok {
+			text := string(raw)
+			for _, good := range []string{`"Lovelace"`, `"Greta"`, `"laptop"`, `"old"`, `"vertex 14 is next to the town on 9"`, `"{\"id\":7}"`} {
+				text = strings.ReplaceAll(text, good, string(name))
+			}
+			s.say(target, text)
+		}
+	}
+	s.refuse("POST /bots", http.StatusUnprocessableEntity, "deploy_check_failed", refusal{
+		"detail": hostile, "errors": []map[string]any{{"in": "body", "field": "url", "message": hostile}},
+		"steps": []map[string]any{{"name": "ping", "ok": false, "detail": hostile, "elapsedMs": 1}},
+	})
+	pages := map[string]shown{"a form": s.post("/dashboard/bots", values("name", hostile, "url", hostile, "mode", hostile))}
+	for _, path := range []string{
+		"/", "/ladder/standard", "/ladder/standard?q=" + strings.NewReplacer("<", "%3C", ">", "%3E", " ", "+").Replace("<img src=x onerror=alert(1)>"),
+		"/bot/" + botID, "/dashboard", "/dashboard/bots/" + botID, "/dashboard/keys", "/bot/" + botID + "/log/" + matchID,
+	} {
+		pages[path] = s.get(path, signedIn)
+	}
+	for path, page := range pages {
+		require.Empty(t, page.all("img"), path)
+		require.NotContains(t, page.text, "<img", path)
+		for n := range page.tree.Descendants() { // what the reader typed stands in the fields as it was typed
+			require.False(t, n.Type == html.TextNode && strings.ContainsAny(n.Data, "\x00\x1b\u202e\u2066\u200b"), "%s: %q", path, n.Data)
+		}
+		require.Contains(t, page.text, "&lt;img", path)
+	}
+}

@@ -1,0 +1,174 @@
+package web
+
+import (
+	"image"
+	"image/color"
+	"math"
+	"strconv"
+
+	"hexarena/domain/board"
+)
+
+// The colours of a preview: those of the light board in board.css.
+var (
+	pageColour  = color.RGBA{0xf6, 0xf5, 0xf2, 0xff}
+	seaColour   = color.RGBA{0xcf, 0xe2, 0xec, 0xff}
+	beachColour = color.RGBA{0xf3, 0xe8, 0xcb, 0xff}
+	caseColour  = color.RGBA{0xff, 0xff, 0xff, 0xff}
+	tokenColour = color.RGBA{0xfb, 0xf6, 0xe9, 0xff}
+	inkColour   = color.RGBA{0x26, 0x23, 0x1f, 0xff}
+	quietColour = color.RGBA{0x66, 0x61, 0x5a, 0xff}
+	oftenColour = color.RGBA{0xb0, 0x1e, 0x1e, 0xff}
+	hexColours  = map[string]color.RGBA{
+		"brick": {0xc8, 0x6f, 0x4e, 0xff}, "lumber": {0x5c, 0x93, 0x57, 0xff}, "wool": {0xb3, 0xd0, 0x7f, 0xff},
+		"grain": {0xea, 0xc4, 0x5c, 0xff}, "ore": {0x98, 0xa3, 0xb3, 0xff}, "desert": {0xdf, 0xd2, 0xae, 0xff},
+	}
+	seatColours = [4]color.RGBA{{0x00, 0x65, 0xa8, 0xff}, {0xc7, 0x4a, 0x00, 0xff}, {0x00, 0x80, 0x5c, 0xff}, {0xa8, 0x44, 0x7f, 0xff}}
+)
+
+// Where the island lies in a preview, and the length of a hex's side.
+var islandMiddle = spot{320, 315}
+
+const side = 57.0
+
+func (p spot) plus(dx, dy float64) spot { return spot{p.x + dx, p.y + dy} }
+
+// scaled is a place of the small island (island.go) in a preview.
+func scaled(p spot) spot {
+	const scale = side / (2 * islandY)
+	return islandMiddle.plus((p.x-islandPad-5*islandX)*scale, (p.y-islandPad-8*islandY)*scale)
+}
+
+func hexAt(hex int) spot { return scaled(centre(hex)) }
+
+func cornerAt(vertex int) spot { return scaled(vertexSpots[vertex]) }
+
+// drawPreview draws a match's island beside the names of those who play. It
+// tells nothing of how the match ended.
+func drawPreview(m watched, i ending) *image.RGBA {
+	c := newDrawing(previewWidth, previewHeight, pageColour)
+	c.disc(islandMiddle, 300, seaColour)
+	for _, hex := range i.Hexes {
+		c.polygon(beachColour, hexagon(hex.ID, side*1.12)...)
+	}
+	for _, p := range i.Ports {
+		c.port(p.Vertices, p.Rate, p.Resource)
+	}
+	for _, hex := range i.Hexes {
+		c.polygon(hexColours[hex.Resource], hexagon(hex.ID, side*0.96)...)
+		if hex.Token != nil {
+			c.token(hexAt(hex.ID), *hex.Token)
+		}
+	}
+	for _, r := range i.Roads {
+		c.road(r.Edge, seatColours[r.Seat])
+	}
+	for _, t := range i.Towns {
+		c.town(cornerAt(t.Vertex), t.City, t.Seat)
+	}
+	c.bandit(hexAt(i.Bandit))
+	c.legend(m)
+	return c.picture
+}
+
+func hexagon(id int, size float64) []spot {
+	points := make([]spot, 6)
+	for i := range points {
+		sin, cos := math.Sincos(math.Pi/3*float64(i) - math.Pi/2)
+		points[i] = hexAt(id).plus(size*cos, size*sin)
+	}
+	return points
+}
+
+func (c *drawing) token(at spot, n int) {
+	c.disc(at, 21, tokenColour)
+	ink := inkColour
+	if n == 6 || n == 8 {
+		ink = oftenColour
+	}
+	c.centred(at.plus(0, 8), 23, strconv.Itoa(n), ink)
+}
+
+func (c *drawing) port(vertices [2]int, rate int, resource string) {
+	v, w := cornerAt(vertices[0]), cornerAt(vertices[1])
+	middle := spot{(v.x + w.x) / 2, (v.y + w.y) / 2}
+	dx, dy := (w.y-v.y)/side, (v.x-w.x)/side
+	if dx*(middle.x-islandMiddle.x)+dy*(middle.y-islandMiddle.y) < 0 {
+		dx, dy = -dx, -dy
+	}
+	at := middle.plus(dx*36, dy*36)
+	c.line(v, at, 4, beachColour)
+	c.line(w, at, 4, beachColour)
+	fill := tokenColour
+	if resource != "" {
+		fill = hexColours[resource]
+	}
+	c.disc(at, 19, caseColour)
+	c.disc(at, 17, fill)
+	c.centred(at.plus(0, 5), 15, strconv.Itoa(rate)+":1", inkColour)
+}
+
+func (c *drawing) road(edge int, colour color.RGBA) {
+	ends := board.EdgeVertices[edge]
+	v, w := cornerAt(int(ends[0])), cornerAt(int(ends[1]))
+	a, b := v.plus((w.x-v.x)*.17, (w.y-v.y)*.17), w.plus((v.x-w.x)*.17, (v.y-w.y)*.17)
+	c.line(a, b, 13, caseColour)
+	c.line(a, b, 8, colour)
+}
+
+// town draws a settlement or a city with its seat's mark: a disc, a triangle, a
+// square, a diamond.
+func (c *drawing) town(at spot, city bool, seat int) {
+	shape := []spot{{-11, 12}, {-11, -3}, {0, -14}, {11, -3}, {11, 12}}
+	if city {
+		shape = []spot{{-18, 13}, {-18, -2}, {-10, -2}, {-10, -11}, {-2, -19}, {6, -11}, {6, 2}, {18, 2}, {18, 13}}
+	}
+	walls := moved(shape, at)
+	for i, p := range walls {
+		c.line(p, walls[(i+1)%len(walls)], 6, caseColour)
+	}
+	c.polygon(seatColours[seat], walls...)
+	at = at.plus(0, 3)
+	switch seat {
+	case 0:
+		c.disc(at, 5, caseColour)
+	case 1:
+		c.polygon(caseColour, moved([]spot{{0, -6}, {6, 5}, {-6, 5}}, at)...)
+	case 2:
+		c.polygon(caseColour, moved([]spot{{-4.6, -4.6}, {4.6, -4.6}, {4.6, 4.6}, {-4.6, 4.6}}, at)...)
+	case 3:
+		c.polygon(caseColour, moved([]spot{{0, -6.4}, {6.4, 0}, {0, 6.4}, {-6.4, 0}}, at)...)
+	}
+}
+
+func moved(shape []spot, by spot) []spot {
+	at := make([]spot, len(shape))
+	for i, p := range shape {
+		at[i] = by.plus(p.x, p.y)
+	}
+	return at
+}
+
+func (c *drawing) bandit(at spot) {
+	at = at.plus(30, 0)
+	c.disc(at.plus(0, -10), 11, caseColour)
+	c.polygon(caseColour, at.plus(-14, 21), at.plus(-7, -6), at.plus(7, -6), at.plus(14, 21))
+	c.disc(at.plus(0, -10), 8, inkColour)
+	c.polygon(inkColour, at.plus(-11, 18), at.plus(-5, -6), at.plus(5, -6), at.plus(11, 18))
+}
+
+// legend writes who plays.
+func (c *drawing) legend(m watched) {
+	const left, right = 690, 1150
+	c.text(spot{left, 120}, 54, "Hex Arena", inkColour, right)
+	about := m.Mode + " match"
+	if m.Running() {
+		about += ", on now"
+	}
+	c.text(spot{left, 168}, 28, about, quietColour, right)
+	for i, p := range m.Players {
+		y := 268 + 78*float64(i)
+		c.town(spot{left + 18, y - 10}, false, p.Seat)
+		c.text(spot{left + 58, y}, 38, p.BotName, inkColour, right)
+	}
+}

@@ -1,0 +1,293 @@
+package web_test
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/net/html"
+
+	"hexarena/adapters/web"
+	"hexarena/projections/leaderboard"
+)
+
+// site is a server of pages over an API of which the test says the answers.
+type site struct {
+	t   *testing.T
+	web *web.Server
+
+	mu      sync.Mutex
+	answers map[string]any // by method and path; *refusal refuses
+	calls   []call
+	wait    int        // seconds that Count has everyone wait
+	steps   []web.Step // of the deploy check in each write
+}
+
+// call is what the API was asked.
+type call struct {
+	Method, Target, Body   string
+	Cookie, Origin, Remote string
+	Counted                bool
+}
+
+type refusal map[string]any
+
+const (
+	botID   = "11111111-1111-4111-8111-111111111111"
+	matchID = "22222222-2222-4222-8222-222222222222"
+	keyID   = "33333333-3333-4333-8333-333333333333"
+	base    = "https://arena.example"
+)
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	s := &site{t: t, answers: map[string]any{}}
+	for target, answer := range map[string]string{
+		"GET /me":            `{"id":"o","name":"ada","email":"ada@example.org"}`,
+		"GET /bots":          `{"bots":[{"id":"` + botID + `","name":"Lovelace","mode":"standard","url":"https://bots.example.org/ada","status":"active","createdAt":"2026-09-06T12:00:00.000Z"}]}`,
+		"GET /bots/" + botID: `{"id":"` + botID + `","name":"Lovelace","mode":"standard","url":"https://bots.example.org/ada","status":"active"}`,
+		"GET /bots/" + botID + "/history": `{"botId":"` + botID + `","name":"Lovelace","owner":"ada","mode":"standard","abortedMatches":1,"points":[
+			{"matchId":"a","endedAt":"2026-09-01T10:00:00.000Z","placement":1,"seat":0,"rating":3.1,"mu":27.6,"sigma":8.2},
+			{"matchId":"b","endedAt":"2026-09-02T10:00:00.000Z","placement":2,"seat":1,"rating":4.2,"mu":28.1,"sigma":8.0}]}`,
+		"GET /leaderboard": `{"mode":"standard","rows":[
+			{"rank":1,"botId":"` + botID + `","name":"Lovelace","owner":"ada","rating":4.2,"gamesPlayed":2},
+			{"rank":2,"botId":"44444444-4444-4444-8444-444444444444","name":"Greta","owner":"house","rating":-1.5,"gamesPlayed":1}]}`,
+		"GET /matches": `{"matches":[` + matchJSON + `],"next":null}`,
+		"GET /matches/" + matchID: strings.TrimSuffix(matchJSON, "}") + `,"replay":[
+			{"seq":3,"kind":"action","seat":0,"data":{"elapsedMs":41}},{"seq":4,"kind":"action","seat":1,"data":{"elapsedMs":7}},
+			{"seq":5,"kind":"action","seat":0,"data":{"elapsedMs":null}}]}`,
+		"GET /bots/" + botID + "/matches/" + matchID + "/decisions": `{"decisions":[
+			{"id":1,"seq":3,"kind":"setup","outcome":"played","elapsedMs":41,"played":{"settlement":4,"road":7},"request":{"view":{}}},
+			{"id":7,"seq":44,"kind":"turn","outcome":"illegal","elapsedMs":3,"reason":"distance_rule","message":"vertex 14 is next to the town on 9",
+				"answer":"{\"id\":7}","played":{"type":"end_turn"},"request":{"view":{"board":{"hexes":[{"id":0,"resource":"ore","token":6}],"bandit":0},
+				"roads":[{"edge":3,"seat":1}],"towns":[{"vertex":9,"seat":1,"city":true}]}}}]}`,
+		"GET /keys": `{"keys":[{"id":"` + keyID + `","name":"laptop","publicKey":"AAAA","scopes":["bots.read"],"createdAt":"2026-09-06T12:00:00.000Z","lastUsedAt":null,"revokedAt":null},
+			{"id":"55555555-5555-4555-8555-555555555555","name":"old","publicKey":"AAAB","scopes":[],"createdAt":"2026-09-06T12:00:00.000Z","lastUsedAt":null,"revokedAt":"2026-09-07T12:00:00.000Z"}]}`,
+		"GET /docs/api": `{}`,
+	} {
+		s.answers[target] = json.RawMessage(answer)
+	}
+	var err error
+	s.web, err = web.New(web.Options{
+		API: s.api(true), Reads: s.api(false), BaseURL: base, Tallies: tallies{},
+		Count:  func(http.Header, *http.Request) int { s.mu.Lock(); defer s.mu.Unlock(); return s.wait },
+		Spread: func(string, string) map[string]float64 { return map[string]float64{botID: 2.5} },
+	})
+	require.NoError(t, err)
+	return s
+}
+
+const matchJSON = `{"id":"` + matchID + `","mode":"standard","status":"completed","startedAt":"2026-09-06T12:00:00.000Z","endedAt":"2026-09-06T12:04:00.000Z","players":[
+	{"seat":0,"botId":"` + botID + `","botName":"Lovelace","placement":1,"ratingDelta":1.1},
+	{"seat":1,"botId":"44444444-4444-4444-8444-444444444444","botName":"Greta","placement":2,"ratingDelta":-1.5}]}`
+
+type tallies struct{}
+
+func (tallies) BySeat(string) ([]leaderboard.SeatTally, error) {
+	return []leaderboard.SeatTally{{Seat: 0, Games: 2, Places: [4]int{1, 1}}}, nil
+}
+
+func (tallies) HeadToHead(string) ([]leaderboard.Rival, error) {
+	return []leaderboard.Rival{{BotID: "44444444-4444-4444-8444-444444444444", Games: 2, Above: 2}, {BotID: "gone", Games: 1, Below: 1}}, nil
+}
+
+// say sets an answer of the API.
+func (s *site) say(target, body string) { s.answers[target] = json.RawMessage(body) }
+
+// refuse has the API refuse a call.
+func (s *site) refuse(target string, status int, code string, more refusal) {
+	r := refusal{"status": status, "title": http.StatusText(status), "code": code, "detail": code + " in a sentence", "requestId": "r-1"}
+	for name, value := range more {
+		r[name] = value
+	}
+	s.answers[target] = r
+}
+
+func (s *site) api(counted bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		s.mu.Lock()
+		s.calls = append(s.calls, call{r.Method, r.URL.RequestURI(), string(body), r.Header.Get("Cookie"), r.Header.Get("Origin"), r.RemoteAddr, counted})
+		answer, known := s.answers[r.Method+" "+r.URL.Path]
+		s.mu.Unlock()
+		if !known {
+			answer = refusal{"status": 404, "title": "Not Found", "code": "not_found", "detail": "there is nothing at this path"}
+		}
+		if r.Method != http.MethodGet {
+			for _, step := range s.steps {
+				web.Follow(r.Context(), step)
+			}
+		}
+		if answer, ok := answer.(refusal); ok {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(answer["status"].(int))
+			_ = json.NewEncoder(w).Encode(answer)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(answer)
+	})
+}
+
+// writes are the calls that the API was asked other than to show something.
+func (s *site) writes() []call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []call
+	for _, c := range s.calls {
+		if c.Method != http.MethodGet {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// shown is a page as a browser gets it.
+type shown struct {
+	*httptest.ResponseRecorder
+	text string
+	tree *html.Node
+}
+
+func (s *site) get(path string, edit ...func(*http.Request)) shown {
+	s.t.Helper()
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	return s.do(r, edit...)
+}
+
+// post sends a form as a page of the arena does.
+func (s *site) post(path, form string, edit ...func(*http.Request)) shown {
+	s.t.Helper()
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(form))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	r.Header.Set("Origin", base)
+	return s.do(r, append([]func(*http.Request){signedIn}, edit...)...)
+}
+
+func signedIn(r *http.Request) { r.AddCookie(&http.Cookie{Name: "__Host-session", Value: "s"}) }
+
+func (s *site) do(r *http.Request, edit ...func(*http.Request)) shown {
+	s.t.Helper()
+	r.Header.Set("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
+	for _, e := range edit {
+		e(r)
+	}
+	w := httptest.NewRecorder()
+	s.web.ServeHTTP(w, r)
+	page := shown{ResponseRecorder: w, text: w.Body.String()}
+	if w.Header().Get("Content-Encoding") == "gzip" {
+		z, err := gzip.NewReader(w.Body)
+		require.NoError(s.t, err)
+		text, err := io.ReadAll(z)
+		require.NoError(s.t, err)
+		page.text = string(text)
+	}
+	if strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
+		s.judge(page.text)
+		var err error
+		page.tree, err = html.Parse(strings.NewReader(page.text))
+		require.NoError(s.t, err)
+		require.Contains(s.t, w.Header().Get("Content-Security-Policy"), "default-src 'none'; script-src 'self'; style-src 'self'")
+	}
+	return page
+}
+
+var void = map[string]bool{"meta": true, "link": true, "input": true, "br": true, "hr": true, "img": true}
+
+// judge demands of a page that its elements are closed in their order, that it
+// holds no script, style or handler of its own, and asks nothing of elsewhere.
+func (s *site) judge(page string) {
+	s.t.Helper()
+	var open []string
+	for z := html.NewTokenizer(strings.NewReader(page)); ; {
+		kind := z.Next()
+		token := z.Token()
+		switch kind {
+		case html.ErrorToken:
+			require.ErrorIs(s.t, z.Err(), io.EOF)
+			require.Empty(s.t, open)
+			return
+		case html.StartTagToken:
+			s.judgeTag(token)
+			if !void[token.Data] {
+				open = append(open, token.Data)
+			}
+		case html.SelfClosingTagToken:
+			s.judgeTag(token)
+		case html.EndTagToken:
+			require.NotEmpty(s.t, open, "</%s>", token.Data)
+			require.Equal(s.t, open[len(open)-1], token.Data, "in %v", open)
+			open = open[:len(open)-1]
+		case html.TextToken:
+			if len(open) > 0 && (open[len(open)-1] == "script" || open[len(open)-1] == "style") {
+				require.Empty(s.t, strings.TrimSpace(token.Data))
+			}
+		}
+	}
+}
+
+func (s *site) judgeTag(token html.Token) {
+	s.t.Helper()
+	require.NotEqual(s.t, "style", token.Data)
+	for _, a := range token.Attr {
+		require.False(s.t, a.Key == "style" || strings.HasPrefix(a.Key, "on"), "%s", token)
+		loads := a.Key == "src" || a.Key == "action" || a.Key == "href" && token.Data == "link"
+		if loads {
+			require.Regexp(s.t, `^/[^/]`, strings.Replace(a.Val, "/", "/x", 1), "%s", token)
+		}
+		if a.Key == "href" {
+			require.NotContains(s.t, strings.ToLower(a.Val), "javascript:")
+		}
+	}
+}
+
+// all are the elements of a page with that name.
+func (p shown) all(name string) []*html.Node {
+	var list []*html.Node
+	for n := range p.tree.Descendants() {
+		if n.Type == html.ElementNode && n.Data == name {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+func attribute(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+func values(pairs ...string) string {
+	v := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		v.Add(pairs[i], pairs[i+1])
+	}
+	return v.Encode()
+}
+
+func (s *site) is(p shown, status int, holds ...string) {
+	s.t.Helper()
+	require.Equal(s.t, status, p.Code, p.text)
+	for _, text := range holds {
+		require.Contains(s.t, p.text, text)
+	}
+}
+
+func (s *site) leads(p shown, to string) {
+	s.t.Helper()
+	require.Equal(s.t, http.StatusSeeOther, p.Code, fmt.Sprint(p.text))
+	require.Equal(s.t, to, p.Header().Get("Location"))
+}

@@ -1,0 +1,146 @@
+// A board: the island in SVG. It is painted once, and shows a frame by changing
+// what differs from the frame that it shows. It knows frames, and nothing of
+// where they come from.
+import { changes, empty, isCity, none, piecesOf, seatOf } from './board-diff.mjs';
+import { land, paint, picture, svg } from './board-art.mjs';
+import { edges, hexVertices, hexes, outline, vertices } from './board-geometry.mjs';
+import { describeIsland, describePieces } from './board-text.mjs';
+
+const house = 'M-10 10V-3L0-12 10-3v13z';
+const keep = 'M-15 11V-2h6v-7l7-6 7 6v4h10v16z';
+const robber = 'M-9 15c0-9 4-11 5-13a7.500 7.500 0 1 1 8 0c1 2 5 4 5 13z';
+let count = 0;
+
+// createBoard paints {hexes, ports}. small leaves out what 160 pixels cannot
+// show; names are the seats', for the text that is read aloud.
+export function createBoard(layout, { small = false, names = [] } = {}) {
+  paint();
+  return new Board(layout, small, names);
+}
+
+class Board {
+  constructor(layout, small, names) {
+    this.layout = layout;
+    this.names = names;
+    this.shown = empty;
+    this.roads = new Array(edges.length);
+    this.towns = new Array(vertices.length);
+    this.fresh = [];
+    this.lit = [];
+    this.element = document.createElement('div');
+    this.element.className = small ? 'hx-island hx-small' : 'hx-island';
+    this.paintLand(small);
+    this.paintPieces(small);
+  }
+
+  paintLand(small) {
+    const id = `board-${++count}`;
+    this.title = svg('title', { id: `${id}-title` });
+    this.text = svg('desc', { id: `${id}-desc` });
+    this.title.textContent = 'The island';
+    this.ground = describeIsland(this.layout);
+    this.text.textContent = this.ground;
+    this.element.append(picture({ class: 'island-land', role: 'img', 'aria-labelledby': `${id}-title`, 'aria-describedby': `${id}-desc` }, small));
+    this.element.firstChild.append(this.title, this.text, land(this.layout, small));
+  }
+
+  paintPieces(small) {
+    this.layers = ['glow', 'ways', 'places', 'outlaw'].map((name) => svg('g', { class: name }));
+    const top = picture({ class: 'island-pieces', 'aria-hidden': 'true' }, small);
+    top.append(...this.layers);
+    this.glows = new Array(hexes.length);
+    this.bandit = svg('g', { class: 'bandit', visibility: 'hidden' }, svg('path', { d: robber }));
+    this.layers[3].append(this.bandit);
+    this.element.append(top);
+  }
+
+  // show paints a frame. before is the frame in front of it, or null: what
+  // differs from that is marked as fresh. moving lets fresh pieces move in.
+  show(frame, before = null, moving = false) {
+    const next = piecesOf(frame);
+    const todo = changes(this.shown, next);
+    for (const e of todo.roads) this.putRoad(e, next.roads[e]);
+    for (const v of todo.towns) this.putTown(v, next.towns[v]);
+    if (todo.bandit) this.putBandit(next.bandit);
+    this.shown = next;
+    this.element.classList.toggle('still', !moving);
+    this.freshen(before ? changes(piecesOf(before), next) : { roads: [], towns: [], bandit: false });
+    this.light(frame.event?.kind === 'roll' ? frame.dice[0] + frame.dice[1] : 0, next.bandit);
+  }
+
+  // describe writes what stands on the island for those who hear it.
+  describe(frame) {
+    this.text.textContent = `${this.ground} ${describePieces(frame, this.layout, this.names)}`;
+  }
+
+  putRoad(e, piece) {
+    if (piece === none) return hide(this.roads[e]);
+    const road = (this.roads[e] ??= this.layers[1].appendChild(layRoad(e)));
+    show(road, `road seat-${piece}`);
+  }
+
+  putTown(v, piece) {
+    if (piece === none) return hide(this.towns[v]);
+    const town = (this.towns[v] ??= this.layers[2].appendChild(layTown(v)));
+    if (town.piece !== piece) build(town.firstChild.children, piece);
+    town.piece = piece;
+    show(town, `town seat-${seatOf(piece)}`);
+  }
+
+  putBandit(hex) {
+    if (hex === none) return hide(this.bandit);
+    const { x, y } = hexes[hex];
+    const offset = this.layout.hexes[hex].token === null ? 0 : 24;
+    this.bandit.style.transform = `translate(${x + offset}px, ${y - 4}px)`;
+    this.bandit.setAttribute('visibility', 'visible');
+  }
+
+  freshen(changed) {
+    for (const piece of this.fresh) piece.removeAttribute('data-fresh');
+    this.fresh = [...changed.roads.map((e) => this.roads[e]), ...changed.towns.map((v) => this.towns[v])].filter(Boolean);
+    if (changed.bandit) this.fresh.push(this.bandit);
+    for (const piece of this.fresh) piece.setAttribute('data-fresh', '');
+  }
+
+  // light marks the hexes that pay for a roll.
+  light(sum, bandit) {
+    for (const hex of this.lit) hide(this.glows[hex]);
+    this.lit = sum === 0 ? [] : this.layout.hexes.filter((h) => h.token === sum && h.id !== bandit).map((h) => h.id);
+    for (const hex of this.lit) {
+      this.glows[hex] ??= this.layers[0].appendChild(svg('polygon', { points: outline(hexVertices[hex], 0.93, hexes[hex]) }));
+      show(this.glows[hex], 'lit');
+    }
+  }
+}
+
+function layRoad(e) {
+  const [v, w] = edges[e].map((id) => vertices[id]);
+  const trim = 0.17;
+  const line = { x1: mix(v.x, w.x, trim), y1: mix(v.y, w.y, trim), x2: mix(w.x, v.x, trim), y2: mix(w.y, v.y, trim) };
+  return svg('g', {}, svg('line', { ...line, class: 'case' }), svg('line', { ...line, class: 'way' }), svg('line', { ...line, class: 'tread' }));
+}
+
+const mix = (a, b, part) => Math.round((a + (b - a) * part) * 10) / 10;
+
+function layTown(v) {
+  const { x, y } = vertices[v];
+  const body = svg('g', { class: 'body' }, svg('path', { class: 'case' }), svg('path', { class: 'wall' }), svg('use', { class: 'sigil' }));
+  return svg('g', { transform: `translate(${x} ${y})` }, body);
+}
+
+function build([edge, wall, sign], piece) {
+  edge.setAttribute('d', isCity(piece) ? keep : house);
+  wall.setAttribute('d', isCity(piece) ? keep : house);
+  sign.setAttribute('href', `#hx-mark-${seatOf(piece)}`);
+  sign.setAttribute('y', isCity(piece) ? 4 : 2);
+}
+
+function hide(element) {
+  element?.setAttribute('visibility', 'hidden');
+}
+
+// show writes what differs alone: pieces mostly come back as they were.
+function show(element, className) {
+  if (element.getAttribute('class') !== className) element.setAttribute('class', className);
+  element.setAttribute('visibility', 'visible');
+}

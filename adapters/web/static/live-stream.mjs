@@ -1,0 +1,39 @@
+// A stream of server-sent events that stays open: the browser resumes it after
+// a broken line, and this opens it anew where the browser gives up.
+
+const firstWait = 1000; // ms
+const longestWait = 30_000;
+
+// follow opens a stream. on.frame gets each frame, on.end the data of each end,
+// on.state "connecting", "live", "waiting" or "closed". It returns a function
+// that closes the stream.
+export function follow(url, on, { Source = globalThis.EventSource, later = setTimeout, jitter = Math.random } = {}) {
+  let source;
+  let closed = false;
+  let wait = firstWait;
+  const open = () => {
+    if (closed) return;
+    on.state?.('connecting');
+    source = new Source(url);
+    source.addEventListener('open', () => { wait = firstWait; on.state?.('live'); });
+    source.addEventListener('frame', (e) => on.frame(JSON.parse(e.data)));
+    source.addEventListener('end', (e) => on.end?.(JSON.parse(e.data)));
+    source.addEventListener('error', failed);
+  };
+  // failed: the browser tries again by itself, except after an answer that is
+  // no stream (busy, or too many).
+  const failed = () => {
+    if (closed) return;
+    on.state?.('waiting');
+    if (source.readyState !== Source.CLOSED) return;
+    later(open, wait * (0.75 + jitter() / 2));
+    wait = Math.min(wait * 2, longestWait);
+  };
+  open();
+  return () => {
+    if (closed) return;
+    closed = true;
+    source.close();
+    on.state?.('closed');
+  };
+}

@@ -1,0 +1,106 @@
+// What every page does beyond its HTML. Each page works without it.
+
+// The theme changes at once; the form alone does the same with a round trip.
+const toggle = document.querySelector("[data-theme-toggle]");
+toggle?.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const root = document.documentElement;
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+  document.cookie = `theme=${root.dataset.theme}; path=/; max-age=31536000; samesite=lax`;
+  toggle.querySelector("button").value = dark ? "dark" : "light";
+});
+
+// A deploy check takes seconds: its steps are shown as they are done. The form
+// alone is answered by a page at the end.
+const steps = ["resolve", "ping", "upgrade"];
+
+function element(tag, className, text) {
+  const e = document.createElement(tag);
+  e.className = className;
+  e.textContent = text;
+  return e;
+}
+
+// progress is the list of steps below a form, none of them done.
+function progress(form) {
+  form.parentElement.querySelectorAll(".steps, .notice[role], .fault").forEach((e) => e.remove());
+  form.querySelectorAll("[aria-invalid]").forEach((e) => e.removeAttribute("aria-invalid"));
+  const list = element("ol", "steps", "");
+  list.setAttribute("aria-label", "Deploy check");
+  list.setAttribute("aria-live", "polite");
+  for (const name of steps) {
+    const item = element("li", "", "");
+    item.append(element("strong", "", name), " ", element("span", "verdict", ""));
+    list.append(item);
+  }
+  form.append(list);
+  return list;
+}
+
+function done(list, { name, ok, detail, elapsedMs }) {
+  const item = list.children[steps.indexOf(name)];
+  if (!item) return;
+  item.className = ok ? "ok" : "failed";
+  item.querySelector(".verdict").textContent = ok ? "passed" : "failed";
+  item.append(" ", element("span", "quiet", `${elapsedMs} ms`), element("br", "", ""), detail);
+}
+
+async function* lines(answer) {
+  let text = "";
+  for (const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader(); ;) {
+    const { value, done: ended } = await reader.read();
+    if (ended) return;
+    text += value;
+    const whole = text.split("\n");
+    text = whole.pop();
+    yield* whole.map((line) => JSON.parse(line));
+  }
+}
+
+// finish says what came of the check, where it leads to no other page.
+function finish(form, { location: next, refusal }) {
+  if (next) {
+    location.assign(next);
+    return;
+  }
+  if (refusal?.code === "unauthenticated") {
+    location.assign("/sign-in");
+    return;
+  }
+  const good = !refusal && !form.querySelector(".steps .failed");
+  const note = element("div", `notice ${good ? "good" : "bad"}`, "");
+  note.setAttribute("role", refusal ? "alert" : "status");
+  note.append(element("p", "", refusal ? refusal.detail : good ? "The bot passes the deploy check." : "The bot does not pass the deploy check."));
+  if (refusal && !refusal.steps) form.querySelector(".steps")?.remove();
+  form.append(note);
+  for (const { field, message } of refusal?.errors ?? []) {
+    const input = form.elements.namedItem(field);
+    if (!(input instanceof HTMLElement)) continue;
+    input.setAttribute("aria-invalid", "true");
+    input.closest("label").after(element("span", "fault", message));
+  }
+}
+
+for (const form of document.querySelectorAll("form[data-check]")) {
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (form.ariaBusy === "true") return;
+    const sent = new URLSearchParams(new FormData(form, event.submitter));
+    const list = progress(form);
+    form.ariaBusy = "true";
+    let last = {};
+    try {
+      const answer = await fetch(form.action, { method: "POST", body: sent, headers: { accept: "application/x-ndjson" } });
+      if (answer.headers.get("content-type") !== "application/x-ndjson") throw new Error("no steps");
+      for await (const line of lines(answer)) {
+        if (line.step) done(list, line.step);
+        else last = line;
+      }
+    } catch {
+      last = { refusal: { detail: "The arena did not answer. Look whether it went through, and try again." } };
+    }
+    form.ariaBusy = null;
+    finish(form, last);
+  });
+}

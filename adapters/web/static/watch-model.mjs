@@ -1,0 +1,111 @@
+// A match as it is watched: its frames in order, and for each what a single
+// frame does not tell — whose turn it is, rolls, income and strikes so far.
+// Everything is counted once, as a frame arrives, so that any step costs the
+// same.
+import { changes, empty, isCity, piecesOf } from './board-diff.mjs';
+import { vertexHexes } from './board-geometry.mjs';
+import { said } from './watch-log.mjs';
+
+// expected[sum] is the chance of a sum of two dice.
+export const expected = Array.from({ length: 13 }, (_, sum) => (sum < 2 ? 0 : (6 - Math.abs(7 - sum)) / 36));
+
+// turnOf is the seat whose turn it is: seats follow one another in the game,
+// and in setup go up and down again.
+export function turnOf(frame) {
+  const n = frame.seatCount;
+  if (frame.turn > 0) return (frame.turn - 1) % n;
+  const placed = frame.towns.length;
+  if (placed >= 2 * n) return 0;
+  return placed < n ? placed : 2 * n - 1 - placed;
+}
+
+// income is what a roll pays, by seat.
+export function income(frame, layout) {
+  const sum = frame.dice[0] + frame.dice[1];
+  const paid = new Array(frame.seatCount).fill(0);
+  for (const t of frame.towns) {
+    for (const h of vertexHexes[t.vertex]) {
+      if (layout.hexes[h].token === sum && h !== frame.board.bandit) paid[t.seat] += t.city ? 2 : 1;
+    }
+  }
+  return paid;
+}
+
+export class Timeline {
+  constructor(layout, seats) {
+    const zero = new Array(seats).fill(0);
+    this.layout = layout;
+    this.seats = seats;
+    this.frames = [];
+    this.facts = [];
+    this.turns = []; // the index of each turn's first frame, setup being the first
+    this.marks = []; // {at, kind}
+    this.none = { dice: new Array(13).fill(0), rolls: 0, income: zero, thinking: zero, strikes: zero, resigned: zero, pieces: empty };
+  }
+
+  get length() { return this.frames.length; }
+
+  // next is the seq that follows.
+  get next() { return this.length === 0 ? 1 : this.frames.at(-1).seq + 1; }
+
+  // indexOf is the place of a seq, or of the nearest that there is.
+  indexOf(seq) { return Math.min(Math.max(seq - (this.frames[0]?.seq ?? 1), 0), this.length - 1); }
+
+  // add takes the frame that follows; one that is known, or that leaves a gap,
+  // is refused.
+  add(frame) {
+    if (frame.seq !== this.next) return false;
+    const before = this.frames.at(-1) ?? null;
+    const facts = this.follow(this.facts.at(-1) ?? this.none, before, frame);
+    const at = this.frames.push(frame) - 1;
+    this.facts.push(facts);
+    if (at === 0 || (frame.event.kind === 'roll' && frame.turn !== before.turn)) this.turns.push(at);
+    const kind = markOf(before, frame, facts.changed);
+    if (kind) this.marks.push({ at, kind });
+    return true;
+  }
+
+  follow(was, before, frame) {
+    const { kind, seat, data } = frame.event;
+    const pieces = piecesOf(frame);
+    const facts = { ...was, pieces, changed: changes(was.pieces, pieces) };
+    if (kind === 'roll') {
+      facts.dice = plus(was.dice, frame.dice[0] + frame.dice[1], 1);
+      facts.rolls = was.rolls + 1;
+      facts.income = was.income.map((n, s) => n + this.paid(before, frame)[s]);
+    }
+    if (data?.elapsedMs) facts.thinking = plus(was.thinking, seat, data.elapsedMs);
+    if (kind === 'timeout' || kind === 'illegal') facts.strikes = plus(was.strikes, seat, 1);
+    if (kind === 'resign') facts.resigned = plus(was.resigned, seat, 1);
+    return facts;
+  }
+
+  paid(before, frame) { return income({ ...frame, board: before?.board ?? frame.board }, this.layout); }
+
+  // turnStart is the index of the first frame of the turn that holds index i,
+  // by steps of turns from there.
+  turnStart(i, steps = 0) {
+    let low = 0;
+    while (low + 1 < this.turns.length && this.turns[low + 1] <= i) low++;
+    if (steps < 0 && this.turns[low] < i) steps++;
+    const turn = low + steps;
+    return turn < this.turns.length ? this.turns[Math.max(turn, 0)] : this.length - 1;
+  }
+}
+
+function plus(list, at, n) {
+  const next = list.slice();
+  next[at] += n;
+  return next;
+}
+
+// markOf is what the scrub bar marks a frame with, or "".
+export function markOf(before, frame, changed) {
+  const { kind } = frame.event;
+  if (kind === 'timeout' || kind === 'illegal' || kind === 'resign') return 'strike';
+  if (kind === 'steal') return 'robbery';
+  if (kind === 'award') return 'award';
+  if (kind === 'trade') return 'trade';
+  if (frame.phase === 'main' && changed.towns.length > 0) return isCity(piecesOf(frame).towns[changed.towns[0]]) ? 'city' : 'build';
+  return said(before, frame) ? 'talk' : '';
+}

@@ -1,0 +1,95 @@
+// The panels of the seats: filled in from a frame, changed where it differs.
+import { icon } from './board-art.mjs';
+import { resources } from './board-geometry.mjs';
+import { turnOf } from './watch-model.mjs';
+
+const devNames = { knight: 'knight', victory_point: 'victory point', roadworks: 'roadworks', windfall: 'windfall', embargo: 'embargo' };
+
+export class Seats {
+  constructor(root) {
+    this.panels = [...root.querySelectorAll('[data-seat]')].map((element) => new Panel(element));
+  }
+
+  // show fills the panels. open(seat) are a seat's cards {hand, devs} where they
+  // are shown, else null.
+  show(frame, facts, open, over) {
+    const turn = over ? -1 : turnOf(frame);
+    this.panels.forEach((panel, seat) => panel.show(frame, facts, seat, open(seat), seat === turn));
+  }
+
+  // clock writes how long a seat has been thinking.
+  clock(seat, text) {
+    this.panels.forEach((panel, s) => panel.write('clock', s === seat ? text : ''));
+  }
+}
+
+class Panel {
+  constructor(element) {
+    this.element = element;
+    this.slots = {};
+    for (const slot of element.querySelectorAll('[data-slot]')) this.slots[slot.dataset.slot] = slot;
+    this.cards = '';
+  }
+
+  write(name, value) {
+    const slot = this.slots[name];
+    const text = String(value);
+    if (slot && slot.textContent !== text) slot.textContent = text;
+  }
+
+  flag(name, on) {
+    const slot = this.slots[name];
+    if (slot && slot.hidden === on) slot.hidden = !on;
+  }
+
+  show(frame, facts, seat, cards, onTurn) {
+    if (this.onTurn !== onTurn) {
+      this.onTurn = onTurn;
+      this.element.classList.toggle('on-turn', onTurn);
+    }
+    const hidden = cards ? cards.devs.filter((d) => d === 'victory_point').length : 0;
+    this.write('points', frame.scores[seat] + hidden);
+    this.write('hand', frame.handCounts[seat]);
+    this.write('devs', frame.devCounts[seat]);
+    this.write('knights', frame.knightsPlayed[seat]);
+    this.write('roads', frame.roads.reduce((n, r) => n + (r.seat === seat), 0));
+    this.write('thinking', seconds(facts.thinking[seat]));
+    this.write('strikes', facts.strikes[seat]);
+    this.flag('struck', facts.strikes[seat] > 0);
+    this.flag('resigned', facts.resigned[seat] > 0);
+    this.flag('road', frame.awards.longestRoad === seat);
+    this.flag('army', frame.awards.largestArmy === seat);
+    this.open(cards);
+  }
+
+  // open shows a hand face up.
+  open(cards) {
+    const key = cards ? JSON.stringify(cards) : '';
+    if (key === this.cards || !this.slots.cards) return;
+    this.cards = key;
+    this.slots.cards.hidden = !cards;
+    this.slots.cards.replaceChildren(...(cards ? faces(cards) : []));
+  }
+}
+
+function faces({ hand, devs }) {
+  const held = resources.filter((r) => hand[r] > 0).map((r) => chip(`${hand[r]} ${r}`, r, icon(r), hand[r]));
+  const counts = new Map();
+  for (const d of devs) counts.set(d, (counts.get(d) ?? 0) + 1);
+  return [...held, ...[...counts].map(([d, n]) => chip(`${n} ${devNames[d] ?? d}`, 'dev', `${devNames[d] ?? d} `, n))];
+}
+
+function chip(label, kind, face, n) {
+  const element = document.createElement('span');
+  element.className = `chip chip-${kind}`;
+  element.title = label;
+  const text = document.createElement('span');
+  text.textContent = n;
+  element.append(face, text);
+  return element;
+}
+
+function seconds(ms) {
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  return `${Math.floor(ms / 60_000)} min ${Math.floor((ms % 60_000) / 1000)} s`;
+}

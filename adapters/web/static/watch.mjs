@@ -1,0 +1,369 @@
+// The page of a match. It loads the frames there are, follows a match that runs,
+// and replays one that has ended. What is shown is always one frame, by its
+// index in the timeline.
+import { createBoard } from './board.mjs';
+import { DiceChart, LineChart } from './chart.mjs';
+import { follow } from './live-stream.mjs';
+import { Bar } from './watch-bar.mjs';
+import { Feed, said } from './watch-feed.mjs';
+import { cards, plain, sentence } from './watch-log.mjs';
+import { Timeline, turnOf } from './watch-model.mjs';
+import { Seats } from './watch-seats.mjs';
+import { Source } from './watch-source.mjs';
+
+const speakEvery = 900; // ms between what is read aloud
+const behind = 150; // ms that charts may be behind
+const settled = 250; // ms without a step, before addresses and descriptions follow
+const connections = { connecting: 'Connecting…', live: 'Live', waiting: 'The line is broken: trying again…', closed: '' };
+
+class Watch {
+  constructor(root) {
+    this.root = root;
+    this.id = root.dataset.watch;
+    this.running = root.dataset.status === 'running';
+    this.total = Number(root.dataset.events); // of an ended match
+    this.names = [...root.querySelectorAll('[data-seat] [data-name]')].map((e) => e.textContent);
+    this.source = new Source(this.id);
+    this.i = -1;
+    this.speed = 2; // events a second
+    this.view = '';
+    this.hands = null;
+    this.spoken = [];
+    this.parts = Object.fromEntries([...root.querySelectorAll('[data-part]')].map((e) => [e.dataset.part, e]));
+  }
+
+  async start() {
+    const first = await (this.running ? this.load() : this.open());
+    this.bar = new Bar(this.root, {
+      go: (i) => this.leave(() => this.go(i)), step: (n) => this.leave(() => this.go(this.i + n, n === 1)), turn: (n) => this.leave(() => this.go(this.line.turnStart(this.i, n))),
+      play: () => this.play(!this.timer), speed: (n) => this.pace(n), view: (name) => this.look(name), result: () => this.reveal(), live: () => this.follow(),
+    });
+    this.seats = new Seats(this.root);
+    this.feed = new Feed(this.parts.log, this.names, (i) => this.leave(() => this.go(i)));
+    this.paint(first.board);
+    this.root.classList.add('ready');
+    addEventListener('hashchange', () => this.jump());
+    this.parts.result.addEventListener('toggle', () => {
+      this.root.classList.toggle('open', this.parts.result.open);
+      this.complete();
+    });
+    this.extend();
+    if (this.running) return this.listen();
+    if (!this.jump()) this.go(0);
+    return undefined;
+  }
+
+  // open reads the beginning of an ended match; the rest is read once somebody
+  // moves.
+  async open() {
+    const first = await this.source.first();
+    this.line = new Timeline(first.board, first.frames[0].seatCount);
+    for (const frame of first.frames) this.line.add(frame);
+    return first;
+  }
+
+  // complete reads the rest, and goes where somebody wanted to go meanwhile.
+  complete() {
+    if (this.running || this.line.length >= this.total) return;
+    this.loading ??= this.read().finally(() => {
+      this.loading = undefined;
+      this.extend();
+      if (this.wanted !== undefined) this.go(this.wanted);
+    });
+  }
+
+  async read() {
+    try {
+      for await (const page of this.source.pages(this.line.next - 1)) for (const frame of page.frames) this.line.add(frame);
+    } catch {
+      write(this.parts.connection, 'The rest of the match could not be loaded: move on to try again.');
+    }
+  }
+
+  // load reads the frames there are into a new timeline.
+  async load() {
+    let first;
+    for await (const page of this.source.pages()) {
+      first ??= page;
+      this.line = page === first ? new Timeline(page.board, page.frames[0].seatCount) : this.line;
+      for (const frame of page.frames) this.line.add(frame);
+    }
+    return first;
+  }
+
+  paint(layout) {
+    this.board = createBoard(layout, { names: this.names });
+    this.parts.board.replaceChildren(this.board.element);
+    const seats = this.line.seats;
+    this.points = new LineChart('Public points over the match', seats, (i, s) => this.line.frames[i].scores[s], 10);
+    this.income = new LineChart('Cards from rolls over the match', seats, (i, s) => this.line.facts[i].income[s]);
+    this.dice = new DiceChart();
+    for (const name of ['points', 'income', 'dice']) this.parts[`${name}-chart`].append(this[name].element);
+  }
+
+  // extend follows a timeline that has grown, or is another.
+  extend() {
+    this.bar.extent(this.line, this.length());
+    this.points.draw(this.line.length);
+    this.income.draw(this.line.length);
+    if (this.i < 0) return;
+    this.points.at(this.i);
+    this.income.at(this.i);
+    this.trail();
+  }
+
+  // length is how many frames there are, read or not.
+  length() { return this.running ? this.line.length : Math.max(this.total, this.line.length); }
+
+  // jump goes to the event that the address names.
+  jump() {
+    const seq = /^#(\d+)$/.exec(location.hash)?.[1];
+    if (!seq) return false;
+    if (this.line.frames[this.i]?.seq !== Number(seq)) this.leave(() => this.go(Math.max(Number(seq), 1) - 1));
+    return true;
+  }
+
+  // go shows a frame. moving lets its pieces move in.
+  go(to, moving = false) {
+    if (to >= this.line.length && this.loading) {
+      this.wanted = to;
+      return;
+    }
+    this.wanted = undefined;
+    const i = Math.min(Math.max(to, 0), this.line.length - 1);
+    if (i === this.i && !this.changed) return;
+    this.changed = false;
+    this.i = i;
+    const frame = this.line.frames[i];
+    const before = this.line.frames[i - 1] ?? null;
+    const facts = this.line.facts[i];
+    const over = frame.event.kind === 'end';
+    const parts = sentence(before, frame);
+    const text = plain(parts, this.names);
+    this.board.show(frame, before, moving);
+    this.seats.show(frame, facts, (seat) => this.cardsOf(seat), over);
+    this.bar.at(i, frame, this.length(), text);
+    this.tell(frame, parts);
+    this.points.at(i);
+    this.income.at(i);
+    this.feed.follow(this.line, i);
+    this.say(text);
+    this.trail();
+    this.settle(frame, facts);
+  }
+
+  // trail has what need not move with every step follow a little behind.
+  trail() {
+    this.trailing ??= setTimeout(() => {
+      this.trailing = undefined;
+      const facts = this.line.facts[this.i];
+      this.dice.show(facts.dice, facts.rolls);
+      this.points.mark(this.i);
+      this.income.mark(this.i);
+    }, behind);
+  }
+
+  // tell writes the lines above and below the board.
+  tell(frame, parts) {
+    const { now, turn, offer, deck } = this.parts;
+    now.replaceChildren(...parts.map((part) => said(part, this.names)));
+    write(turn, frame.turn > 0 ? `Turn ${frame.turn}` : 'Setup');
+    write(deck, `${frame.deckRemaining} cards in the deck`);
+    this.parts.dice.hidden = !frame.dice;
+    if (frame.dice) [...this.parts.dice.children].forEach((die, i) => { if (die.dataset.face !== String(frame.dice[i])) { die.dataset.face = frame.dice[i]; die.setAttribute('aria-label', `die ${frame.dice[i]}`); } });
+    const open = frame.openTrade;
+    offer.classList.toggle('shown', Boolean(open));
+    offer.replaceChildren(...(open ? offered(open).map((part) => said(part, this.names)) : []));
+  }
+
+  // settle does what can wait until stepping pauses.
+  settle(frame, facts) {
+    clearTimeout(this.settling);
+    this.settling = setTimeout(() => {
+      this.board.describe(frame);
+      this.dice.describe(facts.dice, facts.rolls);
+      if (!this.timer && !this.following) history.replaceState(history.state, '', `#${frame.seq}`);
+    }, settled);
+  }
+
+  // say has events read aloud, some at a time where they come fast.
+  say(text) {
+    this.spoken.push(text);
+    this.speaking ??= setTimeout(() => {
+      this.parts.say.textContent = this.spoken.slice(-4).join('. ');
+      this.spoken = [];
+      this.speaking = undefined;
+    }, this.running ? speakEvery : settled);
+  }
+
+  // leave moves by hand: it stops what moves by itself.
+  leave(move) {
+    this.play(false);
+    this.complete();
+    move();
+    this.stay(this.running && this.i === this.line.length - 1);
+  }
+
+  play(on) {
+    clearInterval(this.timer);
+    this.timer = 0;
+    if (on) this.complete();
+    if (on && this.i >= this.length() - 1 && !this.running) this.go(0);
+    if (on) this.timer = setInterval(() => this.advance(), 1000 / this.speed);
+    this.bar.playing(Boolean(this.timer));
+  }
+
+  advance() {
+    if (this.i < this.line.length - 1) this.go(this.i + 1, this.speed <= 8);
+    else if (this.running) this.follow();
+    else if (!this.loading) this.play(false);
+  }
+
+  pace(n) {
+    this.speed = n;
+    if (this.timer) this.play(true);
+  }
+
+  // look chooses whose cards are shown; those of a running match are not known.
+  async look(name) {
+    this.view = name;
+    if (name !== '' && !this.hands) {
+      this.parts.view.setAttribute('aria-busy', 'true');
+      this.hands = await this.loadHands();
+      this.parts.view.removeAttribute('aria-busy');
+    }
+    this.changed = true;
+    this.go(this.i);
+  }
+
+  async loadHands() {
+    const hands = [];
+    for await (const page of this.source.pages(0, 'all')) {
+      for (const f of page.frames) hands.push(f.hand.map((hand, s) => ({ hand, devs: [...f.devCards[s], ...f.devBoughtThisTurn[s]] })));
+    }
+    return hands;
+  }
+
+  cardsOf(seat) {
+    if (this.view === '' || !this.hands) return null;
+    return this.view === 'all' || Number(this.view) === seat ? this.hands[this.i]?.[seat] ?? null : null;
+  }
+
+  reveal() {
+    if (!this.parts.result.hidden) this.parts.result.open = !this.parts.result.open;
+  }
+
+  // What follows is of matches that run.
+
+  listen() {
+    this.follow();
+    this.close = follow(`/live/${this.id}/stream`, {
+      frame: (f) => this.receive(f),
+      end: (summary) => this.finish(summary),
+      state: (state) => { write(this.parts.connection, connections[state]); this.parts.connection.dataset.state = state; },
+    });
+    this.ticking = setInterval(() => this.tick(), 1000);
+    this.jump();
+  }
+
+  // receive takes a frame of the stream; frames that it left out are fetched.
+  async receive(frame) {
+    if (this.filling) return;
+    if (frame.seq > this.line.next) await this.fill();
+    else this.take(frame);
+  }
+
+  async fill() {
+    this.filling = true;
+    try {
+      for await (const page of this.source.pages(this.line.next - 1)) for (const frame of page.frames) this.take(frame);
+    } catch { /* the next frame tries again */ }
+    this.filling = false;
+  }
+
+  take(frame) {
+    if (!this.line.add(frame)) return;
+    this.arrived = performance.now();
+    this.feed.append(this.line);
+    this.growing ??= requestAnimationFrame(() => {
+      this.growing = undefined;
+      this.extend();
+      this.changed = true;
+      this.go(this.following ? this.line.length - 1 : this.i, this.following);
+    });
+  }
+
+  // tick shows how long the seat whose turn it is has been thinking.
+  tick() {
+    const seat = turnOf(this.line.frames.at(-1));
+    const ms = performance.now() - (this.arrived ?? performance.now());
+    this.seats.clock(seat, this.following && ms >= 1000 ? `thinking: ${Math.floor(ms / 1000)} s` : '');
+  }
+
+  follow() {
+    if (!this.running) return;
+    this.play(false);
+    this.stay(true);
+    this.go(this.line.length - 1);
+  }
+
+  stay(on) {
+    this.following = on;
+    this.root.classList.toggle('following', on);
+  }
+
+  // finish loads the match anew, events whole, and offers the replay.
+  async finish(summary) {
+    this.close();
+    clearInterval(this.ticking);
+    this.seats.clock(-1, '');
+    const seq = this.line.frames[this.i].seq;
+    const last = this.following;
+    try {
+      await this.load();
+    } catch { /* what was seen stays */ }
+    this.running = false;
+    this.total = this.line.length;
+    this.stay(false);
+    this.root.dataset.status = summary.status;
+    this.feed.reset();
+    this.extend();
+    this.changed = true;
+    this.go(last ? this.line.length - 1 : this.line.indexOf(seq));
+    this.conclude(summary);
+  }
+
+  // conclude writes the result, as the page of an ended match holds it.
+  conclude(summary) {
+    write(this.parts.connection, summary.status === 'completed' ? 'The match has ended' : 'The match was aborted');
+    this.parts.status.textContent = summary.status;
+    for (const option of this.parts.view.options) option.disabled = false;
+    this.parts.view.disabled = false;
+    for (const p of summary.players) {
+      const row = this.parts.result.querySelector(`[data-result="${p.seat}"]`);
+      row.querySelector('[data-slot="placement"]').textContent = p.placement ?? '–';
+      row.querySelector('[data-slot="delta"]').textContent = p.ratingDelta === null ? '–' : signed(p.ratingDelta);
+    }
+    this.parts.result.hidden = false;
+    this.parts.result.open = true;
+    this.say(`The match has ended. ${summary.players.map((p) => `${this.names[p.seat]}: ${p.placement ?? 'unplaced'}`).join(', ')}`);
+  }
+}
+
+const signed = (n) => (n > 0 ? `+${n.toFixed(1)}` : n.toFixed(1).replace('-', '−'));
+
+function offered(o) {
+  return [{ seat: o.from }, ` offers ${cards(o.give)} for ${cards(o.get)} `, ...(o.to === undefined || o.to === null ? ['to all'] : ['to ', { seat: o.to }]), ...(o.talk ? [': ', { talk: o.talk }] : [])];
+}
+
+function write(element, text) {
+  if (element && element.textContent !== text) element.textContent = text;
+}
+
+const root = document.querySelector('[data-watch]');
+if (root) {
+  new Watch(root).start().catch((error) => {
+    console.warn(error);
+    root.querySelector('[data-part="connection"]').textContent = 'The frames of this match could not be loaded. Reload the page to try again.';
+  });
+}

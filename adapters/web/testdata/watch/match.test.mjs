@@ -1,0 +1,82 @@
+// What a whole match, played by the arena's own rules, must look like. WATCHED
+// names a file with its frames, whole and as they were while it ran.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import test from 'node:test';
+import { describeIsland, describePieces } from '../../static/board-text.mjs';
+import { cards, plain, sentence } from '../../static/watch-log.mjs';
+import { Timeline, income, turnOf } from '../../static/watch-model.mjs';
+
+const matches = JSON.parse(readFileSync(process.env.WATCHED));
+const names = ['Ann', 'Bea', 'Cat', 'Dot'];
+
+for (const { board, whole, running } of matches) {
+  const seats = whole[0].seatCount;
+  const tell = (frames) => frames.map((f, i) => plain(sentence(frames[i - 1] ?? null, f), names));
+
+  test(`${seats} seats: every event has a sentence of its own`, () => {
+    for (const [i, text] of [...tell(whole).entries(), ...tell(running).entries()]) {
+      assert.match(text, /^[A-Z].* /, `event ${i + 1}`);
+      assert.doesNotMatch(text, /undefined|null|NaN|\[object/, `event ${i + 1}`);
+      assert.notEqual(text.replace(/^\w+ /, ''), 'acts', JSON.stringify(whole[i]?.event));
+    }
+  });
+
+  test(`${seats} seats: while it runs, what is seen is told as it is told later`, () => {
+    const late = tell(whole);
+    tell(running).forEach((text, i) => {
+      const { data } = whole[i].event;
+      const type = data?.action?.type;
+      if (whole[i].event.kind === 'roll' || ['build_road', 'build_settlement', 'build_city', 'buy_dev', 'offer_trade', 'end_turn'].includes(type)) {
+        assert.equal(text, late[i].replace(' (default)', ''), `event ${i + 1}`);
+      }
+    });
+  });
+
+  test(`${seats} seats: whose turn it is, and what a roll pays, follow from the frames`, () => {
+    whole.forEach((f, i) => {
+      if (f.event.kind !== 'roll') return;
+      assert.equal(turnOf(f), f.event.seat, `turn ${f.turn}`);
+      const paid = f.handCounts.map((n, s) => n - whole[i - 1].handCounts[s]);
+      assert.deepEqual(income(f, board), paid, `turn ${f.turn}`);
+    });
+    const setup = whole.filter((f, i) => f.event.kind === 'action' && whole[i - 1].phase === 'setup');
+    setup.forEach((f) => assert.equal(turnOf(whole[f.seq - 2]), f.event.seat, `event ${f.seq}`));
+  });
+
+  test(`${seats} seats: a timeline takes each frame once, in order, and counts`, () => {
+    const line = new Timeline(board, seats);
+    assert.ok(!line.add(whole[1]), 'a gap');
+    for (const f of whole) assert.ok(line.add(f), `event ${f.seq}`);
+    assert.ok(!line.add(whole.at(-1)), 'again');
+    const { dice, rolls, strikes, thinking, income: paid } = line.facts.at(-1);
+    assert.equal(rolls, whole.at(-1).turn);
+    assert.equal(dice.reduce((a, b) => a + b), rolls);
+    assert.equal(strikes.reduce((a, b) => a + b), whole.filter((f) => ['timeout', 'illegal'].includes(f.event.kind)).length);
+    assert.ok(thinking.every((ms) => ms > 0) && paid.every((n) => n >= 0));
+    assert.equal(line.turns.length, rolls + 1);
+    for (const step of [-3, -1, 1, 2]) {
+      const from = line.turns[5];
+      assert.equal(line.turnStart(from, step), line.turns[5 + step]);
+    }
+    assert.equal(line.turnStart(line.turns[5] + 1, -1), line.turns[5], 'back to where the turn began');
+    assert.equal(line.turnStart(line.length - 1, 1), line.length - 1);
+    assert.equal(line.indexOf(1), 0);
+    assert.equal(line.indexOf(10 ** 6), line.length - 1);
+    assert.ok(['strike', 'robbery', 'award', 'trade', 'talk'].every((kind) => line.marks.some((m) => m.kind === kind)));
+  });
+
+  test(`${seats} seats: the board in words`, () => {
+    assert.match(describeIsland(board), /^Row 1: .*Row 5: .*Ports: 3 to 1 any at 0 and 3;/);
+    const last = whole.at(-1);
+    const text = describePieces(last, board, names);
+    assert.match(text, /^The bandit is on hex \d+, /);
+    assert.equal(text.match(/settlement on|city on/g).length, last.towns.length);
+    assert.match(text, new RegExp(`Ann: ${last.scores[0]} points`));
+  });
+}
+
+test('cards are named in their order', () => {
+  assert.equal(cards({ ore: 2, brick: 1 }), '1 brick, 2 ore');
+  assert.equal(cards({}), 'nothing');
+});

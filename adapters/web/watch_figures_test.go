@@ -1,0 +1,193 @@
+package web_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/tracing"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"hexarena/projections/arenatest"
+)
+
+// traced is an event of the browser's trace; times are in µs.
+type traced struct {
+	Name, Ph string
+	Ts, Dur  float64
+	TDur     float64 // of Dur, what the thread had a processor
+	Pid, Tid int
+}
+
+// trace is what the browser did meanwhile, by its own account.
+func (p *tab) trace(meanwhile func()) []traced {
+	p.t.Helper()
+	var mu sync.Mutex
+	var events []traced
+	complete := make(chan struct{})
+	ctx, cancel := context.WithCancel(p.ctx)
+	defer cancel()
+	require.NoError(p.t, chromedp.Listen(ctx, func(event any) {
+		switch e := event.(type) {
+		case *tracing.EventDataCollected:
+			mu.Lock()
+			defer mu.Unlock()
+			for _, v := range e.Value {
+				var t traced
+				if json.Unmarshal(v, &t) == nil {
+					events = append(events, t)
+				}
+			}
+		case *tracing.EventTracingComplete:
+			close(complete)
+		}
+	}))
+	p.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, tracing.Start, tracing.StartParams{TraceConfig: &tracing.TraceConfig{
+			IncludedCategories: []string{"disabled-by-default-devtools.timeline", "devtools.timeline", "blink.user_timing"},
+		}})
+		return err
+	}))
+	meanwhile()
+	p.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, tracing.End, cdp.Empty{})
+		return err
+	}))
+	select {
+	case <-complete:
+	case <-p.ctx.Done():
+		require.Fail(p.t, "the trace did not end")
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	slices.SortFunc(events, func(a, b traced) int { return cmp.Compare(a.Ts, b.Ts) })
+	return events
+}
+
+// tasksBetween are the milliseconds of the page's thread between one mark of a
+// name and the next, in tasks: script, style, layout, paint, all of it. busy are
+// those of them in which it had a processor, which others may want too.
+func tasksBetween(events []traced, mark string) (work, busy []float64) {
+	var pid, tid int
+	for _, e := range events {
+		switch {
+		case e.Name == mark && (e.Ph == "I" || e.Ph == "R" || e.Ph == "i"):
+			pid, tid = e.Pid, e.Tid
+			work, busy = append(work, 0), append(busy, 0)
+		case e.Name == "RunTask" && e.Pid == pid && e.Tid == tid && len(work) > 0:
+			work[len(work)-1] += e.Dur / 1000
+			busy[len(busy)-1] += e.TDur / 1000
+		}
+	}
+	return work, busy
+}
+
+func percentile(of []float64, part float64) float64 {
+	sorted := slices.Sorted(slices.Values(of))
+	return sorted[min(int(part*float64(len(sorted))), len(sorted)-1)]
+}
+
+// What a page of a match costs: printed, not judged, but for its weight.
+func TestFiguresOfTheWatchPage(t *testing.T) {
+	s := newStage(t)
+	g := s.ended("Ann", "Bea", "Cat", "Dot")
+	p := openTab(t, s.url)
+	p.open("/watch/" + g.MatchID)
+	p.until(ready)
+	page, frames := p.received-p.bytes["/matches/"+g.MatchID+"/frames"], p.bytes["/matches/"+g.MatchID+"/frames"]
+	t.Logf("weight: %.1f KB over the wire, and %.1f KB of frames (%d events)", page/1000, frames/1000, g.State.Seq)
+	require.Less(t, page, 150e3)
+
+	var paints []float64
+	for range 10 {
+		p.open("/watch/" + g.MatchID)
+		p.until(`performance.getEntriesByName('first-contentful-paint').length === 1`)
+		paints = append(paints, eval[float64](p, `performance.getEntriesByName('first-contentful-paint')[0].startTime`))
+	}
+	t.Logf("first contentful paint: median of 10 %.0f ms", percentile(paints, 0.5))
+
+	p.open("/watch/" + g.MatchID)
+	p.until(ready)
+	for name, step := range map[string]string{"one by one": `i + 200`, "dragged by 11": `(i * 11) % range.max`, "far jumps": `(i * 389) % range.max`} {
+		events := p.trace(func() {
+			eval[bool](p, fmt.Sprintf(`(async () => {
+				const range = document.querySelector('[data-range]');
+				for (let i = 0; i < 80; i++) {
+					await new Promise(requestAnimationFrame);
+					performance.mark('step');
+					range.value = %s;
+					range.dispatchEvent(new Event('input', { bubbles: true }));
+				}
+				await new Promise(requestAnimationFrame);
+				performance.mark('step');
+				return true;
+			})()`, step))
+		})
+		work, busy := tasksBetween(events, "step")
+		require.Len(t, work, 81)
+		work, busy = work[:80], busy[:80]
+		t.Logf("scrub, %s: script, layout and paint p50 %.1f ms, p95 %.1f ms; with a processor p50 %.1f ms, p95 %.1f ms",
+			name, percentile(work, 0.5), percentile(work, 0.95), percentile(busy, 0.5), percentile(busy, 0.95))
+	}
+}
+
+// Twenty live boards on one page, from one stream.
+func TestFiguresOfTwentyLiveBoards(t *testing.T) {
+	s := newStage(t)
+	var games []*arenatest.Game
+	for i := range 20 {
+		g := s.seat(fmt.Sprint("Ann ", i), fmt.Sprint("Bea ", i), fmt.Sprint("Cat ", i), fmt.Sprint("Dot ", i))
+		g.Play(2)
+		games = append(games, g)
+	}
+	p := openTab(t, s.url)
+	p.open("/watch/" + games[0].MatchID + "?embed=1")
+	p.until(ready)
+	events := p.trace(func() {
+		eval[bool](p, `(async () => {
+			const list = document.createElement('ul');
+			list.dataset.liveBoards = '';
+			list.style.display = 'grid';
+			list.style.gridTemplateColumns = 'repeat(5, 1fr)';
+			document.querySelector('main').replaceChildren(list);
+			const module = document.querySelector('script[src*="watch.mjs"]').src.replace('watch.mjs', 'live.mjs');
+			performance.mark('boards');
+			await import(module);
+			return true;
+		})()`)
+		p.until(`document.querySelectorAll('[data-match] .hx-small').length === 20`)
+		for turn := uint16(3); turn < 30; turn++ {
+			for _, g := range games {
+				g.Play(turn)
+			}
+			eval[bool](p, `new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(true), 50)))`)
+		}
+		for _, g := range games {
+			g.PlayOut()
+			g.Conclude()
+		}
+		p.until(`document.querySelectorAll('[data-match].ended').length === 20`)
+		eval[bool](p, `(performance.mark('over'), true)`)
+	})
+	longest, cpu := 0.0, 0.0
+	var pid, tid int
+	for _, e := range events {
+		if e.Name == "boards" {
+			pid, tid = e.Pid, e.Tid
+		}
+		if e.Name == "RunTask" && e.Pid == pid && e.Tid == tid {
+			longest, cpu = max(longest, e.Dur/1000), max(cpu, e.TDur/1000)
+		}
+	}
+	require.Positive(t, longest)
+	t.Logf("20 live boards, one stream: longest task %.1f ms, %.1f ms of a processor", longest, cpu)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	require.Equal(t, 1, s.streams, "streams")
+}

@@ -1,0 +1,86 @@
+package web_test
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/board"
+	"hexarena/domain/match"
+	"hexarena/projections/frames"
+)
+
+var update = flag.Bool("update", false, "write golden files")
+
+// lists drops the padding of the board's tables.
+func lists[T any, A interface{ ~[]T }](of A, ids func(T) []uint8) [][]int {
+	all := make([][]int, len(of))
+	for i, row := range of {
+		all[i] = []int{}
+		for _, id := range ids(row) {
+			if id != board.None {
+				all[i] = append(all[i], int(id))
+			}
+		}
+	}
+	return all
+}
+
+// The modules' geometry is checked against a file, and the file against the
+// board's.
+func TestGeometryOfTheModules(t *testing.T) {
+	three := func(row [3]uint8) []uint8 { return row[:] }
+	two := func(row [2]uint8) []uint8 { return row[:] }
+	geometry, err := json.MarshalIndent(map[string]any{
+		"hexVertices":  lists(board.HexVertices[:], func(row [6]uint8) []uint8 { return row[:] }),
+		"edgeVertices": lists(board.EdgeVertices[:], two),
+		"vertexHexes":  lists(board.VertexHexes[:], three),
+		"ports":        lists(board.Ports[:], func(p board.Port) []uint8 { return p.Vertices[:] }),
+	}, "", " ")
+	require.NoError(t, err)
+	file := filepath.Join("testdata", "watch", "geometry.json")
+	if *update {
+		require.NoError(t, os.WriteFile(file, geometry, 0o600))
+	}
+	golden, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.JSONEq(t, string(golden), string(geometry))
+}
+
+// The modules that need no page are tested under Node.js, against whole matches
+// of four and of three seats.
+func TestModules(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("the modules of the pages are not tested: there is no node. On Debian: apt-get install nodejs")
+	}
+	s := newStage(t)
+	var matches []map[string]any
+	for _, names := range [][]string{{"Ann", "Bea", "Cat", "Dot"}, {"Eve", "Fay", "Gus"}} {
+		g := s.ended(names...)
+		h, err := frames.Read(t.Context(), s.log, g.MatchID)
+		require.NoError(t, err)
+		b := h.Board()
+		matches = append(matches, map[string]any{
+			"board": map[string]any{"hexes": b.Hexes, "ports": b.Ports},
+			"whole": h.OpenFrames(match.NoHands, frames.Window{}), "running": h.Frames(false, frames.Window{}),
+		})
+	}
+	written, err := json.Marshal(matches)
+	require.NoError(t, err)
+	watched := filepath.Join(t.TempDir(), "watched.json")
+	require.NoError(t, os.WriteFile(watched, written, 0o600))
+	files, err := filepath.Glob(filepath.Join("testdata", "watch", "*.test.mjs"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	run := exec.CommandContext(t.Context(), node, append([]string{"--test", "--test-reporter=tap"}, files...)...)
+	run.Env = append(os.Environ(), "WATCHED="+watched)
+	told, err := run.CombinedOutput()
+	require.NoError(t, err, string(told))
+	require.NotContains(t, string(told), "# tests 0")
+}

@@ -1,0 +1,136 @@
+package web_test
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	cdplog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// tab is a page in a headless Chromium. A test fails where its page asks
+// another host for anything, or writes an error to its console.
+type tab struct {
+	t    *testing.T
+	ctx  context.Context
+	base string
+
+	mu       sync.Mutex
+	wrong    []string
+	received float64            // bytes over the wire
+	bytes    map[string]float64 // of them, by path
+	paths    map[network.RequestID]string
+}
+
+// chromium is the browser's program, or the test is skipped with what to do.
+func chromium(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Skip("pages are not tested in a browser: there is no chromium. On Debian: apt-get install chromium")
+	return ""
+}
+
+func openTab(t *testing.T, base string) *tab {
+	t.Helper()
+	o := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium(t)), chromedp.NoSandbox)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, o...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	p := &tab{t: t, ctx: ctx, base: base, bytes: map[string]float64{}, paths: map[network.RequestID]string{}}
+	require.NoError(t, chromedp.Listen(ctx, p.hear))
+	p.do(chromedp.EmulateViewport(1280, 900), chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, network.Enable, network.EnableParams{})
+		return err
+	}))
+	t.Cleanup(func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		require.Empty(t, p.wrong)
+	})
+	return p
+}
+
+// hear notes what the browser tells.
+func (p *tab) hear(event any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		p.wrong = append(p.wrong, fmt.Sprint("exception: ", e.ExceptionDetails.Text, " ", e.ExceptionDetails.Exception))
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning {
+			p.wrong = append(p.wrong, fmt.Sprint("console: ", e.Args[0]))
+		}
+	case *cdplog.EventEntryAdded:
+		if e.Entry.Level == cdplog.EntryLevelError {
+			p.wrong = append(p.wrong, "log: "+e.Entry.Text+" "+e.Entry.URL)
+		}
+	case *network.EventRequestWillBeSent:
+		u, err := url.Parse(e.Request.URL)
+		if err == nil && u.Scheme != "data" && u.Scheme != "about" && "http://"+u.Host != p.base {
+			p.wrong = append(p.wrong, "another host: "+e.Request.URL)
+		}
+		p.paths[e.RequestID] = u.Path
+	case *network.EventLoadingFinished:
+		p.received += e.EncodedDataLength
+		p.bytes[p.paths[e.RequestID]] += e.EncodedDataLength
+	}
+}
+
+func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	require.NoError(p.t, chromedp.Do(p.ctx, steps...))
+}
+
+// open goes to a path, also where it differs from the last by its hash alone.
+func (p *tab) open(path string) {
+	p.t.Helper()
+	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(p.base+path))
+}
+
+// until waits for an expression to hold.
+func (p *tab) until(expression string) {
+	p.t.Helper()
+	_, err := chromedp.Run(p.ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(20*time.Second)))
+	require.NoError(p.t, err, expression)
+}
+
+// media sets what the reader prefers.
+func (p *tab) media(name, value string) {
+	p.t.Helper()
+	p.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: name, Value: value}}})
+		return err
+	}))
+}
+
+// eval is what an expression, or a promise, comes to.
+func eval[T any](p *tab, expression string) T {
+	p.t.Helper()
+	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	require.NoError(p.t, err, expression)
+	return v
+}
+
+// text is what a part of the watch page reads.
+func (p *tab) text(selector string) string {
+	p.t.Helper()
+	return eval[string](p, fmt.Sprintf("document.querySelector(%q).textContent", selector))
+}
