@@ -67,7 +67,7 @@ type Directory interface {
 }
 
 // Options plug a Server together. Accounts, SeedKey, Limits, TrustedProxies,
-// Home and Logger may be left out.
+// and Logger may be left out.
 type Options struct {
 	Log            eventstore.Log
 	Accounts       Accounts // nil: read from Log at every request
@@ -77,13 +77,13 @@ type Options struct {
 	Directory      Directory
 	Matches        Matches
 	Leaderboard    Leaderboard
+	Live           Live
 	PlatformKey    ed25519.PublicKey
 	SeedKey        func(id string) ([]byte, bool) // nil: what a running match asked is not shown
 	BaseURL        string                         // the arena's own address, as browsers see it
 	Limits         Limits                         // the zero value: none
 	TrustedProxies []netip.Prefix                 // whose X-Forwarded-For is believed
 	Now            func() time.Time
-	Home           string // where a browser goes once it has signed in
 	Logger         *slog.Logger
 }
 
@@ -94,14 +94,17 @@ type Server struct {
 	api       huma.API
 	crossSite *http.CrossOriginProtection
 	limits    *limiter
+	streams   *openStreams
+	kept      *keeper
 	extras    map[string]extra // by operation
 	artifacts artifacts
+	rankings  rankings
 }
 
 // New returns a Server, or what is wrong with its options.
 func New(o Options) (*Server, error) {
 	if o.Log == nil || o.Auth == nil || o.ParsePublicKey == nil || o.Checker == nil || o.Directory == nil ||
-		o.Matches == nil || o.Leaderboard == nil || o.Now == nil {
+		o.Matches == nil || o.Leaderboard == nil || o.Live == nil || o.Now == nil {
 		return nil, errors.New("api: an option is missing")
 	}
 	if len(o.PlatformKey) != ed25519.PublicKeySize {
@@ -110,13 +113,10 @@ func New(o Options) (*Server, error) {
 	if o.Accounts == nil {
 		o.Accounts = accounts.New(o.Log)
 	}
-	if o.Home == "" {
-		o.Home = "/me"
-	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{Options: o, crossSite: http.NewCrossOriginProtection(), limits: newLimiter(o)}
+	s := &Server{Options: o, crossSite: http.NewCrossOriginProtection(), limits: newLimiter(o), streams: newOpenStreams(o.Limits.Streams), kept: newKeeper(maxLasting)}
 	if err := s.trustOrigin(); err != nil {
 		return nil, err
 	}
@@ -134,7 +134,9 @@ func New(o Options) (*Server, error) {
 	s.registerBots()
 	s.registerDecisions()
 	s.registerMatches()
+	s.registerLive()
 	s.registerLeaderboard()
+	s.registerHistory()
 	s.registerArtifacts()
 	return s, s.makeArtifacts()
 }
@@ -142,7 +144,7 @@ func New(o Options) (*Server, error) {
 // ServeHTTP implements http.Handler. HEAD is answered as GET, less the body.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead {
-		r = r.Clone(r.Context())
+		r = r.Clone(context.WithValue(r.Context(), headKey{}, true))
 		r.Method = http.MethodGet
 	}
 	s.echo.ServeHTTP(w, r)

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -25,8 +24,13 @@ type document struct {
 }
 
 func newDocument(kind string, content []byte) document {
+	return document{kind: kind, etag: etagOf(content), content: content}
+}
+
+// etagOf names a content, however it is compressed.
+func etagOf(content []byte) string {
 	sum := sha256.Sum256(content)
-	return document{kind: kind, etag: `W/"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`, content: content}
+	return `W/"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`
 }
 
 type documentOutput struct{ Body document }
@@ -64,31 +68,9 @@ func holds(h http.Header, etag string) bool {
 	return false
 }
 
-// prefersHTML says whether a caller would rather have a page than JSON: a
-// browser names it, a program does not.
-func prefersHTML(h http.Header) bool {
-	html, json := 0.0, 0.0
-	for item := range strings.SplitSeq(strings.Join(h.Values("Accept"), ","), ",") {
-		kind, parameters, _ := strings.Cut(item, ";")
-		q := 1.0
-		for p := range strings.SplitSeq(parameters, ";") {
-			if value, ok := strings.CutPrefix(strings.TrimSpace(p), "q="); ok {
-				q, _ = strconv.ParseFloat(value, 64)
-			}
-		}
-		switch strings.ToLower(strings.TrimSpace(kind)) {
-		case "text/html":
-			html = q
-		case "application/json":
-			json = q
-		}
-	}
-	return html > json
-}
-
 // artifacts are the documents that are made once everything is registered.
 type artifacts struct {
-	openAPI, llms, reference, changelogJSON, changelogPage document
+	openAPI, llms, reference, changelog document
 }
 
 func (s *Server) registerArtifacts() {
@@ -105,7 +87,7 @@ func (s *Server) registerArtifacts() {
 	})
 	register(s, endpoint[nothing, documentOutput]{
 		id: "get-changelog", method: http.MethodGet, path: "/changelog", tag: "meta", summary: "What has changed for owners, newest first; a page where HTML is asked for",
-		run: s.getChangelog,
+		run: fixed(&s.artifacts.changelog),
 		answers: []media{{"application/json", func(r huma.Registry) *huma.Schema {
 			return r.Schema(reflect.TypeFor[changelogEntries](), true, "")
 		}}, {kind: "text/html"}},
@@ -113,14 +95,6 @@ func (s *Server) registerArtifacts() {
 	register(s, endpoint[nothing, documentOutput]{
 		id: "get-reference", method: http.MethodGet, path: "/docs/api", hidden: true, run: fixed(&s.artifacts.reference),
 	})
-}
-
-func (s *Server) getChangelog(c *call, _ *nothing) (*documentOutput, error) {
-	c.header().Add("Vary", "Accept")
-	if prefersHTML(c.request.Header) {
-		return &documentOutput{s.artifacts.changelogPage}, nil
-	}
-	return &documentOutput{s.artifacts.changelogJSON}, nil
 }
 
 // makeArtifacts makes the documents; every endpoint is registered by now.
@@ -143,16 +117,11 @@ func (s *Server) makeArtifacts() error {
 	if err != nil {
 		return fmt.Errorf("api: render the reference: %w", err)
 	}
-	page, err := changelogPage(log)
-	if err != nil {
-		return fmt.Errorf("api: render the changelog: %w", err)
-	}
 	s.artifacts = artifacts{
-		openAPI:       newDocument("application/json", encoded),
-		llms:          newDocument("text/markdown; charset=utf-8", []byte(llmsText(s.BaseURL))),
-		changelogJSON: newDocument("application/json", changes),
-		changelogPage: page,
-		reference:     reference,
+		openAPI:   newDocument("application/json", encoded),
+		llms:      newDocument("text/markdown; charset=utf-8", []byte(llmsText(s.BaseURL))),
+		changelog: newDocument("application/json", changes),
+		reference: reference,
 	}
 	return nil
 }
@@ -173,6 +142,7 @@ func llmsText(base string) string {
 		}},
 		{"Live data", [][3]string{
 			{"Matches", "/matches", "newest first; replay, seed and proof once a match has ended"},
+			{"Running matches", "/live", "what runs now; /live/stream tells of every event as it comes"},
 			{"Leaderboard", "/leaderboard", "the ranking of a mode"},
 		}},
 	} {

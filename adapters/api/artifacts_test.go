@@ -23,7 +23,6 @@ func TestChangelog(t *testing.T) {
 	a := newArena(t)
 	answered := a.anyone().do(http.MethodGet, "/changelog", nil).is(http.StatusOK)
 	require.Equal(t, "application/json", answered.header.Get("Content-Type"))
-	require.Contains(t, answered.header.Values("Vary"), "Accept")
 	page, err := os.ReadFile("../../docs/CHANGELOG.md")
 	require.NoError(t, err)
 	var dates, changes []string
@@ -41,20 +40,6 @@ func TestChangelog(t *testing.T) {
 	require.Subset(t, dates, []string{"2026-09-06", "2026-08-23", "2026-08-22"}, "those of the specification")
 	require.Len(t, dates, strings.Count("\n"+string(page), "\n## "))
 	require.Len(t, changes, strings.Count("\n"+string(page), "\n- "))
-
-	for kinds, want := range map[string]string{
-		"": "application/json", "*/*": "application/json", "application/json": "application/json", "text/html;q=0.5, application/json": "application/json",
-		browser: "text/html; charset=utf-8", "text/html": "text/html; charset=utf-8", "application/json;q=0.1, TEXT/HTML": "text/html; charset=utf-8",
-	} {
-		got := a.anyone().do(http.MethodGet, "/changelog", nil, accepts(kinds)).is(http.StatusOK)
-		require.Equal(t, want, got.header.Get("Content-Type"), kinds)
-	}
-	html := a.anyone().do(http.MethodGet, "/changelog", nil, accepts(browser)).is(http.StatusOK)
-	for _, date := range dates {
-		require.Contains(t, string(html.body), `<h2 id="`+date+`">`)
-	}
-	require.Less(t, strings.Index(string(html.body), dates[0]), strings.Index(string(html.body), dates[1]))
-	selfContained(t, html)
 }
 
 // selfContained requires that a page runs nothing, asks nothing of anyone, and
@@ -94,7 +79,7 @@ func TestReference(t *testing.T) {
 		require.True(t, anchors[link[1]], "a link to #%s leads nowhere", link[1])
 	}
 	c := contractOf(t, a.server)
-	for _, id := range c.ids() {
+	for _, id := range c.IDs() {
 		require.True(t, anchors[id], id)
 	}
 	for _, schema := range []string{"GameView", "DecisionRequest", "MatchEvent", "TurnAction", "Problem"} {
@@ -133,6 +118,4 @@ func TestDocumentsHaveTags(t *testing.T) {
 		}
 		a.anyone().do(http.MethodGet, path, nil, func(r *http.Request) { r.Header.Set("If-None-Match", `"x"`) }).is(http.StatusOK)
 	}
-	page := a.anyone().do(http.MethodGet, "/changelog", nil, accepts(browser))
-	require.NotEqual(t, a.anyone().do(http.MethodGet, "/changelog", nil).header.Get("ETag"), page.header.Get("ETag"))
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/ed25519"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -19,10 +18,11 @@ import (
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
 	"hexarena/eventstore/memory"
-	"hexarena/projections"
 	"hexarena/projections/accounts"
+	"hexarena/projections/arenatest"
 	"hexarena/projections/directory"
 	"hexarena/projections/leaderboard"
+	"hexarena/projections/live"
 	"hexarena/projections/matches"
 )
 
@@ -46,7 +46,11 @@ type nobody struct{}
 func (nobody) SendSignInLink(context.Context, string, string, time.Time) error { return nil }
 func (nobody) Allowed(string) error                                            { return nil }
 func (nobody) Check(context.Context, string) []api.Step                        { return nil }
-func (nobody) Rows(string) []leaderboard.Row                                   { return nil }
+func (nobody) Rows(string) ([]leaderboard.Row, error)                          { return nil, nil }
+func (nobody) RowsAt(string, time.Time) ([]leaderboard.Row, error)             { return nil, nil }
+func (nobody) History(string) (api.BotHistory, bool, error)                    { return api.BotHistory{}, false, nil }
+
+func (nobody) Version() (uint64, error) { return 0, nil }
 
 func newCrowd(b *testing.B) *crowd {
 	b.Helper()
@@ -64,14 +68,14 @@ func newCrowd(b *testing.B) *crowd {
 	c := &crowd{}
 	c.server, err = api.New(api.Options{
 		Log: log, Accounts: kept, Auth: service, ParsePublicKey: auth.ParsePublicKey, Checker: nobody{}, Directory: people{dir}, Matches: matches.New(),
-		Leaderboard: nobody{}, PlatformKey: make([]byte, 32), BaseURL: "http://arena.example", Limits: api.Limits{All: 1 << 30, Writes: 30, MatchReads: 120, Registrations: 10},
+		Leaderboard: nobody{}, Live: live.New(live.Options{}), PlatformKey: make([]byte, 32), BaseURL: "http://arena.example", Limits: api.Limits{All: 1 << 30, Writes: 30, MatchReads: 120, Registrations: 10},
 		Now: func() time.Time { return began },
 	})
 	require.NoError(b, err)
 	for i := range benchAccounts {
 		c.enter(b, log, fmt.Sprintf("0b1c8a3e-5f0e-4c43-8a55-%012d", i), began)
 	}
-	require.NoError(b, projections.New(log, dir, slog.New(slog.DiscardHandler)).Sync(ctx))
+	require.NoError(b, arenatest.Follow(b, log, dir).Sync(ctx))
 	for _, r := range c.requests {
 		w := httptest.NewRecorder()
 		c.server.ServeHTTP(w, r)

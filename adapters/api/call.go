@@ -35,13 +35,11 @@ type call struct {
 	cancel  context.CancelFunc
 	meta    eventstore.Metadata // of the events that the call causes; At is now
 	body    []byte
-	form    bool // a browser sent a form, and gets pages
 	address addressKey
 	class   class // what the call counts against
 
-	caller   owner.Caller  // where the endpoint is not for everyone
-	account  owner.Account // the caller's, where find loaded it
-	location string        // where the answer sends a browser
+	caller  owner.Caller  // where the endpoint is not for everyone
+	account owner.Account // the caller's, where find loaded it
 }
 
 func (s *Server) newCall(c echo.Context) *call {
@@ -55,16 +53,15 @@ func (s *Server) newCall(c echo.Context) *call {
 // header is that of the answer.
 func (c *call) header() http.Header { return c.echo.Response().Header() }
 
-// readBody reads the body as it was received.
+// readBody reads the body as it was received. Only one that came whole takes
+// away its deadline (prepare): what is left of a refused one is read by
+// net/http, before it answers and after.
 func (c *call) readBody() error {
 	if c.request.ContentLength > maxBody {
 		return errBodyTooLarge
 	}
 	w := c.echo.Response().Writer
-	deadline := http.NewResponseController(w)
-	_ = deadline.SetReadDeadline(time.Now().Add(bodyTime)) // not every test's writer has one
 	body, err := io.ReadAll(http.MaxBytesReader(w, c.request.Body, maxBody))
-	_ = deadline.SetReadDeadline(time.Time{})
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -72,19 +69,16 @@ func (c *call) readBody() error {
 	case err != nil:
 		return &detailed{errMalformed, "the body could not be read to its end"}
 	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // not every test's writer has one
 	c.body = body
 	return nil
 }
 
-// redirect sends the browser to a page, in place of the endpoint's answer.
-func (c *call) redirect(path string) { c.location = path }
-
-// answer writes out's Body as JSON, or what redirect asked for.
+// answer writes out's Body as JSON, or as the document that it is.
 func (c *call) answer(status int, out any) error {
 	w := c.echo.Response()
-	if c.location != "" {
-		w.Header().Set("Location", c.location)
-		w.WriteHeader(http.StatusSeeOther)
+	if p, ok := out.(interface{ prepared() prepared }); ok && p.prepared() != nil {
+		p.prepared().write(c, status)
 		return nil
 	}
 	body := reflect.ValueOf(out).Elem().FieldByName("Body")
@@ -93,11 +87,11 @@ func (c *call) answer(status int, out any) error {
 		return nil
 	}
 	switch body := body.Interface().(type) {
-	case page:
-		writePage(w, status, body.title, body.text, body.parts...)
-		return nil
 	case document:
 		c.writeDocument(status, body)
+		return nil
+	case stream:
+		body.serve(c)
 		return nil
 	}
 	encoded, err := json.Marshal(body.Interface())

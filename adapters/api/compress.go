@@ -2,9 +2,11 @@ package api
 
 import (
 	"compress/gzip"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // minCompressed is how many bytes an answer has at least to be compressed:
@@ -51,12 +53,24 @@ func weight(parameter string) float64 {
 }
 
 func writeCompressed(w http.ResponseWriter, status int, body []byte) {
-	z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+	w.Header().Set("Content-Encoding", "gzip")
+	w.WriteHeader(status)
+	compress(w, body)
+}
+
+// compressors are to be used again: each takes a megabyte.
+var compressors = sync.Pool{New: func() any {
+	z, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 	if err != nil {
 		panic(err) // there is such a level
 	}
-	w.Header().Set("Content-Encoding", "gzip")
-	w.WriteHeader(status)
+	return z
+}}
+
+func compress(w io.Writer, body []byte) {
+	z := compressors.Get().(*gzip.Writer)
+	defer compressors.Put(z)
+	z.Reset(w)
 	_, _ = z.Write(body) // who went away needs no answer
 	_ = z.Close()
 }

@@ -65,6 +65,7 @@ func (s *Server) description() huma.Config {
 				{Name: "keys", Description: "API keys, which sign requests."},
 				{Name: "bots", Description: "An account's bots."},
 				{Name: "matches", Description: "Records of matches, for everyone."},
+				{Name: "live", Description: "Matches that run, for everyone."},
 				{Name: "leaderboard", Description: "Rankings, for everyone."},
 				{Name: "meta", Description: "The service itself."},
 			},
@@ -112,7 +113,7 @@ func (e *endpoint[In, Out]) describe(s *Server, op *huma.Operation, b binding) {
 	op.Security = e.security()
 	op.Responses = e.refusalResponses(s)
 	op.Responses[strconv.Itoa(op.DefaultStatus)] = e.response(s, op)
-	if e.answers != nil {
+	if e.tagged || e.answers != nil && !e.stream {
 		op.Responses[strconv.Itoa(http.StatusNotModified)] = &huma.Response{Description: "The caller has it, as If-None-Match says.", Headers: headers()}
 	}
 	if e.forms {
@@ -120,6 +121,9 @@ func (e *endpoint[In, Out]) describe(s *Server, op *huma.Operation, b binding) {
 	}
 	s.api.OpenAPI().AddOperation(op)
 }
+
+// formType is what browsers send forms as.
+const formType = "application/x-www-form-urlencoded"
 
 func (e *endpoint[In, Out]) requestBody(s *Server, b binding) *huma.RequestBody {
 	body := content("application/json", s.schema(b.bodyField, camel(e.id)+"Input"))
@@ -148,6 +152,9 @@ func (e *endpoint[In, Out]) response(s *Server, op *huma.Operation) *huma.Respon
 	}
 	if e.answers == nil {
 		r.Content = content("application/json", s.schema(body, camel(e.id)+"Output"))
+	}
+	if text := s.extras[e.id].text; text != "" {
+		r.Content[e.answers[0].kind].Example = text
 	}
 	if example := s.extras[e.id].example; example != nil {
 		r.Content["application/json"].Example = bodyOf(example.(*Out))

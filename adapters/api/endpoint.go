@@ -22,8 +22,10 @@ type endpoint[In, Out any] struct {
 	status           int              // of the answer; 0: 200, or 204 without a body
 	scope            owner.Scope      // what the caller must have; empty: anyone may call
 	session          bool             // the caller must have a session
-	forms            bool             // takes HTML forms beside JSON
+	forms            bool             // described as taking HTML forms beside JSON: the pages make calls of them
 	hidden           bool             // left out of the description
+	stream           bool             // the answer goes on; an address may have some at a time
+	tagged           bool             // there are answers with an ETag
 	dials            func(*call) bool // whether a call has a bot's URL tried; nil: none does
 
 	// find refuses what is not there (404), before the fields are judged
@@ -55,7 +57,7 @@ func register[In, Out any](s *Server, e endpoint[In, Out]) {
 		c := s.newCall(humaecho.Unwrap(ctx))
 		defer c.cancel()
 		if err := e.serve(c, b); err != nil {
-			s.refuse(c.echo, err, c.form)
+			s.refuse(c.echo, err)
 		}
 	})
 }
@@ -63,7 +65,6 @@ func register[In, Out any](s *Server, e endpoint[In, Out]) {
 // serve answers a call: the refusals are in the order of docs/protocol.md, "Order of
 // refusals".
 func (e *endpoint[In, Out]) serve(c *call, b binding) error {
-	c.form = e.forms && sendsForm(c.request.Header)
 	early := c.server.crossSite.Check(c.request)
 	if early != nil {
 		early = errCrossSite
@@ -72,13 +73,18 @@ func (e *endpoint[In, Out]) serve(c *call, b binding) error {
 	}
 	c.class = e.class(c)
 	t, limited := c.limitAddress()
+	if e.stream && early == nil && limited == nil {
+		var closed func()
+		closed, limited = c.openStream()
+		defer closed()
+	}
 	if err := cmp.Or(early, limited); err != nil {
 		return err
 	}
 	if err := e.authorize(c, t); err != nil {
 		return err
 	}
-	fields, err := c.fields(b.hasBody, e.forms)
+	fields, err := c.fields(b.hasBody)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ type extra struct {
 	refuses []error // beside what every endpoint like it refuses
 	sample  any     // *In: of the request's body
 	example any     // *Out: of the answer's
+	text    string  // an example of an answer that is text
 }
 
 // extras are those of each operation, by id.
@@ -23,8 +24,12 @@ func extras() (map[string]extra, error) {
 	if err != nil {
 		return nil, err
 	}
+	liveOnes, err := liveExtras(&m)
+	if err != nil {
+		return nil, err
+	}
 	all := map[string]extra{}
-	for _, part := range []map[string]extra{accountExtras(), keyExtras(), botExtras(), matchExtras(&m), metaExtras()} {
+	for _, part := range []map[string]extra{accountExtras(), keyExtras(), botExtras(), matchExtras(&m), liveOnes, metaExtras()} {
 		for id, x := range part {
 			all[id] = x
 		}
@@ -98,7 +103,7 @@ func botExtras() map[string]extra {
 }
 
 func matchExtras(m *exampleMatch) map[string]extra {
-	list, record, shown, log := new(matchesOutput), &matchOutput{m.record()}, new(framesOutput), new(decisionsOutput)
+	list, record, shown, log := new(matchesOutput), &matchOutput{Body: m.record()}, new(framesOutput), new(decisionsOutput)
 	list.Body.Matches = []matches.Summary{m.summary(matches.Running)}
 	board := m.history.Board()
 	shown.Body.MatchID, shown.Body.Board = exampleID, framesBoard{board.Hexes, board.Ports}
@@ -122,6 +127,7 @@ func matchExtras(m *exampleMatch) map[string]extra {
 			example: log,
 		},
 		"get-leaderboard": {about: "Every bot with at least one completed match.", example: rows},
+		"get-bot-history": {about: "Every completed match of a bot, or every aborted one; bots that have been removed keep theirs.", example: exampleHistory()},
 	}
 }
 

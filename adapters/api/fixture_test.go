@@ -23,12 +23,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/adapters/api"
+	"hexarena/adapters/api/apitest"
 	"hexarena/adapters/auth"
 	arenamail "hexarena/adapters/mail"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
 	"hexarena/eventstore/memory"
 	"hexarena/projections/accounts"
+	"hexarena/projections/live"
 )
 
 // arena is a server as cmd plugs it together, on a log in memory, with a clock
@@ -41,6 +43,7 @@ type arena struct {
 	mails    string
 	platform ed25519.PublicKey
 	read     *readSide
+	live     *live.Hub
 
 	mu     sync.Mutex
 	now    time.Time
@@ -103,6 +106,7 @@ func newArena(t *testing.T, edit ...func(*api.Options)) *arena {
 		platform: ed25519.NewKeyFromSeed(make([]byte, 32)).Public().(ed25519.PublicKey),
 	}
 	a.read = newReadSide(t, a.log)
+	a.live = newBoards(a)
 	clock := func() time.Time { a.mu.Lock(); defer a.mu.Unlock(); return a.now }
 	mailer, err := arenamail.Open("file:"+a.mails, "arena@arena.example", clock)
 	require.NoError(t, err)
@@ -112,14 +116,16 @@ func newArena(t *testing.T, edit ...func(*api.Options)) *arena {
 	require.NoError(t, err)
 	options := api.Options{
 		Log: a.log, Accounts: shared, Auth: service, ParsePublicKey: auth.ParsePublicKey, Checker: a, Directory: a,
-		Matches: a.read.list, Leaderboard: a.read, PlatformKey: a.platform, BaseURL: base, Now: clock,
+		Matches: a.read.list, Leaderboard: a.read, Live: a.live, PlatformKey: a.platform, BaseURL: base, Now: clock,
 	}
 	for _, e := range edit {
 		e(&options)
 	}
 	a.server, err = api.New(options)
 	require.NoError(t, err)
-	httpServer := httptest.NewServer(a.server)
+	httpServer := httptest.NewUnstartedServer(a.server)
+	httpServer.Config.ConnContext = api.ConnContext
+	httpServer.Start()
 	t.Cleanup(httpServer.Close)
 	a.url = httpServer.URL
 	return a
@@ -231,7 +237,7 @@ func (c *client) do(method, target string, body any, edit ...func(*http.Request)
 	require.NoError(c.t, err)
 	a := &answer{status: response.StatusCode, header: response.Header, body: read, t: c.t}
 	_ = json.Unmarshal(read, &a.json)
-	if err := contractOf(c.t, c.server).judge(r.Method, r.URL.RequestURI(), a); err != nil {
+	if err := contractOf(c.t, c.server).Judge(r.Method, r.URL.RequestURI(), apitest.Answer{Status: a.status, Header: a.header, Body: a.body}); err != nil {
 		c.t.Errorf("%s %s: %v\n%.500s", method, target, err, read)
 	}
 	return a

@@ -89,6 +89,8 @@ func TestReadAnswers(t *testing.T) {
 		"frames-with-one-hand": record(s.three.MatchID) + "/frames?after=100&limit=1&seat=0",
 		"frames-with-hands":    record(s.three.MatchID) + "/frames?after=100&limit=1&seat=all",
 		"leaderboard":          "/leaderboard?mode=parley",
+		"history":              "/bots/" + s.bots[0] + "/history",
+		"history-aborted":      "/bots/" + s.bots[0] + "/history?aborted=true",
 	} {
 		t.Run(name, func(t *testing.T) {
 			golden(t, name+".golden", lines(t, s.get(path).is(http.StatusOK).body))

@@ -19,11 +19,12 @@ type Limits struct {
 	Writes        int // everything but GET
 	MatchReads    int
 	All           int
+	Streams       int // open at a time, by address
 }
 
 // SpecifiedLimits are those of the specification.
 func SpecifiedLimits() Limits {
-	return Limits{Registrations: 10, Writes: 30, MatchReads: 120, All: 600}
+	return Limits{Registrations: 10, Writes: 30, MatchReads: 120, All: 600, Streams: 20}
 }
 
 // The classes of calls.
@@ -72,6 +73,9 @@ func accountPool(ownerID string) string {
 // limitAddress counts a call against its address, before anything of it is
 // verified.
 func (c *call) limitAddress() (taken, error) {
+	if c.within() {
+		return taken{}, nil
+	}
 	c.address = keyOf(clientAddress(c.request, c.server.limits.trusted))
 	t := c.server.limits.addresses.take(c.address, c.class, c.server.limits.since(c.meta.At))
 	return t, c.limited(t)
@@ -80,6 +84,9 @@ func (c *call) limitAddress() (taken, error) {
 // limitAccount counts a verified call against the caller's account in place of
 // its address.
 func (c *call) limitAccount(atAddress taken) error {
+	if c.within() {
+		return nil
+	}
 	l := c.server.limits
 	l.addresses.refund(c.address, atAddress.stamp)
 	return c.limited(l.accounts.take(c.caller.OwnerID, c.class, l.since(c.meta.At)))
@@ -135,10 +142,14 @@ func seconds(d time.Duration) int { return max(1, int(math.Ceil(d.Seconds()))) }
 // rateLimited refuses a call for now.
 type rateLimited struct {
 	limits []string // that the call is over
+	open   int      // streams, where these are too many
 	after  int      // seconds, after which one such call passes
 }
 
 func (e *rateLimited) Error() string {
+	if e.open > 0 {
+		return fmt.Sprintf("%d streams are open from this address: close one, or try again in %d s", e.open, e.after)
+	}
 	return fmt.Sprintf("more than %s within 60 s: try again in %d s", strings.Join(e.limits, " and "), e.after)
 }
 func (e *rateLimited) Unwrap() error { return errRateLimited }

@@ -56,6 +56,7 @@ func TestEveryLimit(t *testing.T) {
 		"match reads":     {"GET", "/matches", ``, false, 120, 200},
 		"one match":       {"GET", "/matches/none", ``, false, 120, 404},
 		"frames":          {"GET", "/matches/none/frames", ``, false, 120, 404},
+		"a history":       {"GET", "/bots/none/history", ``, false, 120, 404},
 		"anything":        {"GET", "/health", ``, false, 600, 200},
 		"an unknown path": {"GET", "/nothing", ``, false, 600, 404},
 		"another method":  {"GET", "/sign-out", ``, false, 600, 405},
@@ -192,16 +193,4 @@ func TestLimitsInTheOrderOfRefusals(t *testing.T) {
 	key.do("GET", "/nothing", nil, from("192.0.2.1")).is(404, "not_found")
 	ada.do("PATCH", "/me", "{}", from("192.0.2.1"), func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }).is(403, "cross_site")
 	ada.do("PATCH", "/me", make([]byte, 70000), from("192.0.2.1")).is(413, "body_too_large")
-}
-
-// A browser that sent a form gets a page.
-func TestALimitedForm(t *testing.T) {
-	a := limited(t)
-	form := func(r *http.Request) { withBody(r, "application/x-www-form-urlencoded", "email=x") }
-	for range 30 {
-		a.anyone().do("POST", "/sign-in", nil, form).is(422)
-	}
-	page := a.anyone().do("POST", "/sign-in", nil, form).is(429)
-	require.Contains(t, page.header.Get("Content-Type"), "text/html")
-	require.NotEmpty(t, page.header.Get("Retry-After"))
 }

@@ -16,8 +16,8 @@ import (
 
 // Matches is the projection of the list of matches.
 type Matches interface {
-	Get(id string) (matches.Summary, bool)
-	List(q matches.Query) (page []matches.Summary, next string, known bool)
+	Get(id string) (m matches.Summary, found bool, err error)
+	List(q matches.Query) (page []matches.Summary, next string, known bool, err error)
 }
 
 type matchesQuery struct {
@@ -49,7 +49,10 @@ type matchBody struct {
 	ThinkingMs []int64             `json:"thinkingMs,omitempty" doc:"Thinking time used, by seat, once the match has ended."`
 }
 
-type matchOutput struct{ Body matchBody }
+type matchOutput struct {
+	Body matchBody
+	maybePrepared
+}
 
 type framesQuery struct {
 	matchPath
@@ -59,11 +62,14 @@ type framesQuery struct {
 }
 
 type framesOutput struct {
-	Body struct {
-		MatchID string        `json:"matchId"`
-		Board   framesBoard   `json:"board"`
-		Frames  []match.Frame `json:"frames" nullable:"false"`
-	}
+	Body framesBody
+	maybePrepared
+}
+
+type framesBody struct {
+	MatchID string        `json:"matchId"`
+	Board   framesBoard   `json:"board"`
+	Frames  []match.Frame `json:"frames" nullable:"false"`
 }
 
 // framesBoard is the part of a board that does not change.
@@ -82,20 +88,23 @@ func (s *Server) registerMatches() {
 	})
 	register(s, endpoint[matchPath, matchOutput]{
 		id: "get-match", method: http.MethodGet, path: "/matches/{id}", tag: "matches", summary: "The record of a match; its seed and replay once it has ended",
-		find: func(_ *call, in *matchPath) error { _, err := s.summary(in.ID); return err },
-		run:  s.getMatch,
+		find:   func(_ *call, in *matchPath) error { _, err := s.summary(in.ID); return err },
+		tagged: true, run: s.getMatch,
 	})
 	register(s, endpoint[framesQuery, framesOutput]{
 		id: "get-frames", method: http.MethodGet, path: "/matches/{id}/frames", tag: "matches", summary: "The public board after every event",
-		find: func(_ *call, in *framesQuery) error { _, err := s.summary(in.ID); return err },
-		run:  s.getFrames,
+		find:   func(_ *call, in *framesQuery) error { _, err := s.summary(in.ID); return err },
+		tagged: true, run: s.getFrames,
 	})
 }
 
 func (s *Server) listMatches(_ *call, in *matchesQuery) (*matchesOutput, error) {
-	page, next, known := s.Matches.List(matches.Query{
+	page, next, known, err := s.Matches.List(matches.Query{
 		Mode: in.Mode, Status: in.Status, BotID: in.Bot, Before: in.Before, Limit: cmp.Or(in.Limit, defaultPage),
 	})
+	if err != nil {
+		return nil, err
+	}
 	if !known {
 		return nil, invalidQuery("before", "must be the id of a match")
 	}
@@ -112,16 +121,28 @@ func (s *Server) getMatch(c *call, in *matchPath) (*matchOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := s.history(c.ctx, summary)
+	if summary.Status == matches.Running {
+		body, err := s.matchBody(c.ctx, summary)
+		return &matchOutput{Body: body}, err
+	}
+	l, err := s.kept.get(c.ctx, "match "+in.ID, func(ctx context.Context) (any, error) { return s.matchBody(ctx, summary) })
+	return &matchOutput{maybePrepared: maybePrepared{l}}, err
+}
+
+// matchBody is the record of a match. Once that has ended it never changes: all
+// of it follows from what is stored, the names too, which are those of the
+// start.
+func (s *Server) matchBody(ctx context.Context, summary matches.Summary) (matchBody, error) {
+	h, err := s.history(ctx, summary)
 	if err != nil {
-		return nil, err
+		return matchBody{}, err
 	}
-	out := &matchOutput{matchBody{Summary: summary, Replay: []match.PublicEvent{}, Commitment: h.Started.Commitment}}
+	body := matchBody{Summary: summary, Replay: []match.PublicEvent{}, Commitment: h.Started.Commitment}
 	if summary.Status != matches.Running {
-		out.Body.Seed, out.Body.Proof = h.Seed, h.Proof
-		out.Body.Replay, out.Body.ThinkingMs = h.Replay(), h.ThinkingMs()
+		body.Seed, body.Proof = h.Seed, h.Proof
+		body.Replay, body.ThinkingMs = h.Replay(), h.ThinkingMs()
 	}
-	return out, nil
+	return body, nil
 }
 
 func (s *Server) getFrames(c *call, in *framesQuery) (*framesOutput, error) {
@@ -129,23 +150,29 @@ func (s *Server) getFrames(c *call, in *framesQuery) (*framesOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	ended := summary.Status != matches.Running
-	if in.Seat != "" && !ended {
+	running := summary.Status == matches.Running
+	if in.Seat != "" && running {
 		return nil, invalidQuery("seat", "hands are shown once the match has ended")
 	}
 	if n, err := strconv.Atoi(in.Seat); err == nil && n >= len(summary.Players) {
 		return nil, invalidQuery("seat", "nobody plays at that seat")
 	}
-	h, err := s.history(c.ctx, summary)
-	if err != nil {
-		return nil, err
+	if running {
+		body, err := s.framesBody(c.ctx, summary, in)
+		return &framesOutput{Body: body}, err
 	}
-	out := new(framesOutput)
-	out.Body.MatchID = in.ID
+	key := fmt.Sprintf("frames %s %d %d %s", in.ID, in.After, in.Limit, in.Seat)
+	l, err := s.kept.get(c.ctx, key, func(ctx context.Context) (any, error) { return s.framesBody(ctx, summary, in) })
+	return &framesOutput{maybePrepared: maybePrepared{l}}, err
+}
+
+func (s *Server) framesBody(ctx context.Context, summary matches.Summary, q *framesQuery) (framesBody, error) {
+	h, err := s.history(ctx, summary)
+	if err != nil {
+		return framesBody{}, err
+	}
 	board := h.Board()
-	out.Body.Board = framesBoard{board.Hexes, board.Ports}
-	out.Body.Frames = in.frames(&h, ended)
-	return out, nil
+	return framesBody{summary.ID, framesBoard{board.Hexes, board.Ports}, q.frames(&h, summary.Status != matches.Running)}, nil
 }
 
 // frames are those that were asked for.
@@ -163,11 +190,11 @@ func (q *framesQuery) frames(h *frames.History, ended bool) []match.Frame {
 
 // summary finds a match that has started.
 func (s *Server) summary(id string) (matches.Summary, error) {
-	m, ok := s.Matches.Get(id)
-	if !ok {
-		return matches.Summary{}, errNotFound
+	m, found, err := s.Matches.Get(id)
+	if err == nil && !found {
+		err = errNotFound
 	}
-	return m, nil
+	return m, err
 }
 
 // history reads a match's stream. That the list and the stream contradict each

@@ -385,7 +385,7 @@ func TestReadsAreDescribed(t *testing.T) {
 	document := a.anyone().do(http.MethodGet, "/openapi.json", nil).is(http.StatusOK).json
 	schemas := document["components"].(map[string]any)["schemas"].(map[string]any)
 	for path, parameters := range map[string][]any{
-		"/matches": {"mode", "status", "bot", "before", "limit"}, "/matches/{id}": {"id"}, "/matches/{id}/frames": {"id", "after", "limit", "seat"}, "/leaderboard": {"mode"},
+		"/matches": {"mode", "status", "bot", "before", "limit"}, "/matches/{id}": {"id"}, "/matches/{id}/frames": {"id", "after", "limit", "seat"}, "/leaderboard": {"mode", "at"}, "/bots/{id}/history": {"id", "aborted"},
 	} {
 		get := document["paths"].(map[string]any)[path].(map[string]any)["get"].(map[string]any)
 		var names []any

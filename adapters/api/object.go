@@ -8,7 +8,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"net/url"
 	"strings"
 	"unicode/utf8"
 )
@@ -22,7 +21,7 @@ type object map[string]json.RawMessage
 
 // fields reads the body's object: 415 and 400 are decided here. A body that an
 // endpoint has no use for must be absent, or on a POST or PATCH an object.
-func (c *call) fields(hasBody, forms bool) (object, error) {
+func (c *call) fields(hasBody bool) (object, error) {
 	if method := c.request.Method; method == http.MethodGet || method == http.MethodDelete {
 		if len(c.body) > 0 {
 			return nil, errUnexpectedBody
@@ -38,25 +37,12 @@ func (c *call) fields(hasBody, forms bool) (object, error) {
 		return nil, err
 	case kind == "application/json":
 		return parseObject(c.body)
-	case forms && kind == formType:
-		return parseForm(c.body)
-	case forms:
-		return nil, &detailed{errMediaType, "the content type must be application/json, or that of an HTML form"}
 	}
 	return nil, &detailed{errMediaType, "the content type must be application/json"}
 }
 
-// formType is what browsers send forms as.
-const formType = "application/x-www-form-urlencoded"
-
-// sendsForm says whether a browser sends a form.
-func sendsForm(h http.Header) bool {
-	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
-	return kind == formType
-}
-
-// mediaType is the body's content type without parameters. JSON and forms are
-// UTF-8 here, and not compressed.
+// mediaType is the body's content type without parameters. JSON is UTF-8
+// here, and not compressed.
 func (c *call) mediaType() (string, error) {
 	h := c.request.Header
 	if e := h.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
@@ -84,26 +70,6 @@ func parseObject(body []byte) (object, error) {
 	o := object{}
 	if err := json.Unmarshal(body, &o); err != nil {
 		return nil, &detailed{errMalformed, "the body is not valid JSON"}
-	}
-	return o, nil
-}
-
-// parseForm reads an HTML form; its values are strings.
-func parseForm(body []byte) (object, error) {
-	values, err := url.ParseQuery(string(body))
-	if err != nil {
-		return nil, &detailed{errMalformed, "the body is not a valid form"}
-	}
-	o := make(object, len(values))
-	for name, given := range values {
-		if len(given) > 1 {
-			return nil, &detailed{errMalformed, fmt.Sprintf("the field %q is given twice", name)}
-		}
-		encoded, err := json.Marshal(given[0])
-		if err != nil {
-			return nil, fmt.Errorf("encode a form's field: %w", err)
-		}
-		o[name] = encoded
 	}
 	return o, nil
 }

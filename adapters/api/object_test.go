@@ -38,16 +38,6 @@ func TestParseObject(t *testing.T) {
 	}
 }
 
-func TestParseForm(t *testing.T) {
-	o, err := parseForm([]byte("email=a%40b.c&x=%22"))
-	require.NoError(t, err)
-	require.Equal(t, object{"email": json.RawMessage(`"a@b.c"`), "x": json.RawMessage(`"\""`)}, o)
-	for _, wrong := range []string{"a=1&a=2", "a=%zz", "a=1;b=2"} {
-		_, err := parseForm([]byte(wrong))
-		require.ErrorIs(t, err, errMalformed)
-	}
-}
-
 func FuzzParseObject(f *testing.F) {
 	for _, body := range []string{`{}`, `{"a":1,"b":[{}]}`, `{"a":1,"\u0061":1}`, `null`, `[[[[`, "\xff", `{"a":1e999}`, `"x" 1`} {
 		f.Add([]byte(body))

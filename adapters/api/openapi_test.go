@@ -13,6 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
+	"hexarena/adapters/api/apitest"
 	"hexarena/domain/match"
 	"hexarena/projections/arenatest"
 )
@@ -62,7 +63,7 @@ func TestTheDescriptionIsOpenAPI31(t *testing.T) {
 		}
 		require.NoError(t, json.Unmarshal(document, &parsed))
 		for name := range parsed.Components.Schemas {
-			_, err := c.schema(pointer("components", "schemas", name))
+			_, err := c.Schema(apitest.Pointer("components", "schemas", name))
 			require.NoError(t, err, name)
 		}
 	})
@@ -76,7 +77,7 @@ func TestDescription(t *testing.T) {
 	require.Equal(t, "1", document["info"].(map[string]any)["version"])
 	schemas := document["components"].(map[string]any)["schemas"].(map[string]any)
 	for _, name := range []string{
-		"Account", "Bot", "ApiKeyMeta", "MatchSummary", "MatchPlayer", "Match", "MatchEvent", "LeaderboardRow", "Problem", "Frame", "Decision",
+		"Account", "Bot", "ApiKeyMeta", "MatchSummary", "MatchPlayer", "LiveMatch", "Match", "MatchEvent", "LeaderboardRow", "Problem", "Frame", "Decision",
 		"GameView", "DecisionRequest", "DecisionResponse", "ResourceCounts", "TableTalk",
 		"SetupAction", "TurnAction", "DiscardAction", "BanditAction", "TradeResponse",
 	} {
@@ -98,10 +99,10 @@ func TestDescription(t *testing.T) {
 
 	c := contractOf(t, a.server)
 	require.Equal(t, []string{
-		"change-bot", "check-bot", "confirm-sign-in", "delete-me", "get-arena", "get-bot", "get-changelog", "get-decisions", "get-frames", "get-health",
-		"get-leaderboard", "get-llms", "get-match", "get-me", "get-openapi", "list-bots", "list-keys", "list-matches", "patch-me",
-		"register-bot", "register-key", "remove-bot", "revoke-key", "send-sign-in-link", "sign-out",
-	}, c.ids())
+		"change-bot", "check-bot", "confirm-sign-in", "delete-me", "get-arena", "get-bot", "get-bot-history", "get-changelog", "get-decisions", "get-frames", "get-health",
+		"get-leaderboard", "get-live", "get-llms", "get-match", "get-me", "get-openapi", "list-bots", "list-keys", "list-live", "list-matches", "patch-me",
+		"register-bot", "register-key", "remove-bot", "revoke-key", "send-sign-in-link", "sign-out", "stream-live", "stream-match",
+	}, c.IDs())
 }
 
 // Every operation says how it is called and refused, and shows an example that
@@ -110,7 +111,7 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 	a := newArena(t)
 	c := contractOf(t, a.server)
 	public := map[string]bool{}
-	c.operations(func(path, method string, op operation) {
+	c.Operations(func(path, method string, op apitest.Operation) {
 		t.Run(op.ID, func(t *testing.T) {
 			require.Contains(t, op.Responses, "413")
 			require.Contains(t, op.Responses, "422")
@@ -135,16 +136,16 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 			}
 			for status, r := range op.Responses {
 				for kind, m := range r.Content {
-					at := pointer("paths", path, method, "responses", status, "content", kind, "schema")
+					at := apitest.Pointer("paths", path, method, "responses", status, "content", kind, "schema")
 					for code, example := range m.Examples {
 						body, err := json.Marshal(example.Value)
 						require.NoError(t, err)
-						require.NoError(t, c.validate(at, body), "%s %s", status, code)
+						require.NoError(t, c.Validate(at, body), "%s %s", status, code)
 					}
 					if m.Example != nil {
 						body, err := json.Marshal(m.Example)
 						require.NoError(t, err)
-						require.NoError(t, c.validate(at, body), status)
+						require.NoError(t, c.Validate(at, body), status)
 					} else if kind == "application/json" && !strings.HasPrefix(op.ID, "get-openapi") && !strings.HasPrefix(op.ID, "get-changelog") {
 						t.Errorf("%s has no example", status)
 					}
@@ -153,11 +154,11 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 			if m, ok := op.RequestBody.Content["application/json"]; ok {
 				body, err := json.Marshal(m.Example)
 				require.NoError(t, err)
-				require.NoError(t, c.validate(pointer("paths", path, method, "requestBody", "content", "application/json", "schema"), body))
+				require.NoError(t, c.Validate(apitest.Pointer("paths", path, method, "requestBody", "content", "application/json", "schema"), body))
 			}
 		})
 	})
-	for _, id := range []string{"get-health", "list-matches", "get-match", "get-frames", "get-leaderboard", "get-arena", "get-openapi", "send-sign-in-link"} {
+	for _, id := range []string{"get-health", "list-matches", "get-match", "get-frames", "list-live", "get-live", "stream-live", "stream-match", "get-leaderboard", "get-arena", "get-openapi", "send-sign-in-link"} {
 		require.True(t, public[id], id)
 	}
 }
@@ -174,7 +175,7 @@ func TestMatchesFitTheDescription(t *testing.T) {
 			for _, d := range state.Asks() {
 				r := state.Request(d)
 				r.DeadlineMs = 5000
-				require.NoError(t, c.validate(pointer("components", "schemas", "DecisionRequest"), r.AppendJSON(nil)))
+				require.NoError(t, c.Validate(apitest.Pointer("components", "schemas", "DecisionRequest"), r.AppendJSON(nil)))
 			}
 			kind, _, _ := match.Publish(e)
 			kinds[kind]++
@@ -183,19 +184,19 @@ func TestMatchesFitTheDescription(t *testing.T) {
 				continue
 			}
 			name := map[string]string{"setup": "SetupAction", "turn": "TurnAction", "discard": "DiscardAction", "bandit": "BanditAction", "trade": "TradeResponse"}[a.Kind]
-			require.NoError(t, c.validate(pointer("components", "schemas", name), a.Action), string(a.Action))
+			require.NoError(t, c.Validate(apitest.Pointer("components", "schemas", name), a.Action), string(a.Action))
 			response, err := json.Marshal(match.Response{ID: a.Decision, Action: a.Action})
 			require.NoError(t, err)
-			require.NoError(t, c.validate(pointer("components", "schemas", "DecisionResponse"), response))
+			require.NoError(t, c.Validate(apitest.Pointer("components", "schemas", "DecisionResponse"), response))
 			actions[name]++
 		}
 	}
 	require.Len(t, actions, 5)
 	require.GreaterOrEqual(t, len(kinds), 9, "of ten, and of private events")
 	for _, wrong := range []string{`{"type":"build_road"}`, `{"type":"build_road","edge":72}`, `{"type":"fly"}`, `{"edge":1}`, `{"type":"end_turn","talk":1}`} {
-		require.Error(t, c.validate(pointer("components", "schemas", "TurnAction"), []byte(wrong)), wrong)
+		require.Error(t, c.Validate(apitest.Pointer("components", "schemas", "TurnAction"), []byte(wrong)), wrong)
 	}
 	for _, wrong := range []string{`{"seq":1,"at":"2026-09-06T12:00:00.000Z","kind":"talk"}`, `{"seq":0,"at":"2026-09-06T12:00:00.000Z","kind":"end"}`, `{"seq":1,"at":"noon","kind":"end"}`, `{"seq":1,"at":"2026-09-06T12:00:00.000Z","kind":"roll"}`} {
-		require.Error(t, c.validate(pointer("components", "schemas", "MatchEvent"), []byte(wrong)), wrong)
+		require.Error(t, c.Validate(apitest.Pointer("components", "schemas", "MatchEvent"), []byte(wrong)), wrong)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
+	"hexarena/projections"
 )
 
 // What this package refuses by itself.
@@ -60,6 +61,7 @@ var table = []struct {
 	{owner.ErrBotSuspended, http.StatusConflict, "suspended"},
 	{owner.ErrHandleTaken, http.StatusConflict, "handle_taken"},
 	{eventstore.ErrUnavailable, http.StatusServiceUnavailable, "log_unavailable"},
+	{projections.ErrStopped, http.StatusServiceUnavailable, "out_of_date"},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "log_unavailable"},
 }
 
@@ -170,11 +172,11 @@ func detailOf(err, kind error) string {
 	return kind.Error()
 }
 
-// refuse answers with an error, as a page where a browser sent a form.
-func (s *Server) refuse(c echo.Context, err error, form bool) {
+// refuse answers with an error.
+func (s *Server) refuse(c echo.Context, err error) {
 	p := problemOf(err)
-	if c.Request().Context().Err() != nil {
-		return // the caller went away
+	if c.Request().Context().Err() != nil && p.Status >= http.StatusInternalServerError {
+		panic(http.ErrAbortHandler) // the caller went away, and must not read an empty 200
 	}
 	s.logRefusal(c, p.Status, err)
 	if c.Response().Committed {
@@ -192,10 +194,6 @@ func (s *Server) refuse(c echo.Context, err error, form bool) {
 		h.Set("WWW-Authenticate", "Arena-Signature")
 	case p.Status == http.StatusServiceUnavailable:
 		h.Set("Retry-After", "1")
-	}
-	if form {
-		writePage(c.Response(), p.Status, "Refused", p.Detail)
-		return
 	}
 	writeProblem(c.Response(), p)
 }

@@ -1,12 +1,13 @@
 package api_test
 
 import (
-	"log/slog"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"hexarena/adapters/api"
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/domain/owner"
@@ -31,7 +32,7 @@ func newReadSide(t *testing.T, log eventstore.Log) *readSide {
 	t.Helper()
 	r := &readSide{t: t, list: matches.New(), board: leaderboard.New(), people: directory.New()}
 	for _, m := range []projections.Model{r.list, r.board, r.people} {
-		r.runners = append(r.runners, projections.New(log, m, slog.New(slog.DiscardHandler)))
+		r.runners = append(r.runners, arenatest.Follow(t, log, m))
 	}
 	return r
 }
@@ -44,11 +45,28 @@ func (r *readSide) sync() {
 }
 
 // Rows implements api.Leaderboard.
-func (r *readSide) Rows(mode string) []leaderboard.Row {
-	return r.board.Rows(mode, func(botID string) (name, owner string, ok bool) {
-		b, ok := r.people.Bot(botID)
-		return b.Name, r.people.Handle(b.OwnerID), ok && !b.Removed
-	})
+func (r *readSide) Rows(mode string) ([]leaderboard.Row, error) {
+	return r.board.Rows(mode, r.names), nil
+}
+
+// Version implements api.Leaderboard.
+func (r *readSide) Version() (uint64, error) { return r.board.Version() + r.people.Version(), nil }
+
+// RowsAt implements api.Leaderboard.
+func (r *readSide) RowsAt(mode string, at time.Time) ([]leaderboard.Row, error) {
+	return r.board.RowsAt(mode, at, r.names)
+}
+
+// History implements api.Leaderboard.
+func (r *readSide) History(botID string) (api.BotHistory, bool, error) {
+	h, ok, err := r.board.History(botID)
+	b, _ := r.people.Bot(botID)
+	return api.BotHistory{History: h, Name: b.Name, Owner: r.people.Handle(b.OwnerID)}, ok, err
+}
+
+func (r *readSide) names(botID string) (name, owner string, ok bool) {
+	b, ok := r.people.Bot(botID)
+	return b.Name, r.people.Handle(b.OwnerID), ok && !b.Removed
 }
 
 // spectated is an arena with a match in each state that one can be in, seated

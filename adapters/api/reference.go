@@ -246,14 +246,3 @@ func indented(v any) (string, error) {
 	b, err := json.MarshalIndent(v, "", "  ")
 	return string(b), err
 }
-
-//go:embed changelog.html
-var changelogHTML string
-
-var changelogTemplate = template.Must(template.New("changelog").Funcs(template.FuncMap{"prose": prose}).Parse(changelogHTML))
-
-func changelogPage(log changelogEntries) (document, error) {
-	var b bytes.Buffer
-	err := changelogTemplate.Execute(&b, map[string]any{"Style": template.CSS(referenceCSS), "Entries": log.Entries})
-	return newPageDocument(b.Bytes()), err
-}

@@ -20,18 +20,20 @@ func (s *Server) newRouter() *echo.Echo {
 	e.IPExtractor = func(r *http.Request) string { return clientAddress(r, s.TrustedProxies).String() }
 	e.HTTPErrorHandler = func(err error, c echo.Context) {
 		s.countStray(c)
-		s.refuse(c, routing(err), false)
+		s.refuse(c, routing(err))
 	}
 	e.Use(s.prepare, exactPath)
 	return e
 }
 
-// prepare gives every request an id and every answer its headers, and answers
-// 500 where a handler panics.
+// prepare gives every request an id, deadlines to its body and its answer, and
+// every answer its headers; it answers 500 where a handler panics.
 func (s *Server) prepare(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		// Not every test's writer has a deadline.
-		_ = http.NewResponseController(c.Response().Writer).SetWriteDeadline(time.Now().Add(callTime + takeTime))
+		// Not every test's writer has deadlines.
+		deadlines := http.NewResponseController(c.Response().Writer)
+		_ = deadlines.SetReadDeadline(time.Now().Add(bodyTime))
+		_ = deadlines.SetWriteDeadline(time.Now().Add(callTime + takeTime))
 		h := c.Response().Header()
 		h.Set(headerRequestID, uuid.NewString())
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -50,7 +52,7 @@ func (s *Server) panicked(c echo.Context, p any) {
 	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(p)
 	}
-	s.refuse(c, fmt.Errorf("panic: %v", p), false)
+	s.refuse(c, fmt.Errorf("panic: %v", p))
 }
 
 // exactPath refuses paths that the router matches beyond a parameter's segment,

@@ -12,6 +12,7 @@ import (
 	"hexarena/domain/seed"
 	"hexarena/projections/frames"
 	"hexarena/projections/leaderboard"
+	"hexarena/projections/live"
 	"hexarena/projections/matches"
 )
 
@@ -33,6 +34,9 @@ var schemaNames = map[reflect.Type]string{
 	reflect.TypeFor[matches.Summary]():  "MatchSummary",
 	reflect.TypeFor[matches.Player]():   "MatchPlayer",
 	reflect.TypeFor[leaderboard.Row]():  "LeaderboardRow",
+	reflect.TypeFor[historyBody]():      "BotHistory",
+	reflect.TypeFor[point]():            "HistoryPoint",
+	reflect.TypeFor[live.Match]():       "LiveMatch",
 	reflect.TypeFor[match.View]():       "GameView",
 	reflect.TypeFor[match.Request]():    "DecisionRequest",
 	reflect.TypeFor[match.Response]():   "DecisionResponse",
@@ -236,11 +240,24 @@ var refinements = map[string]map[string][]tweak{
 		"mode": {aMode}, "status": {oneOf(matches.Running, matches.Completed, matches.Aborted)}, "players": {bySeat},
 		"startedAt": {aMoment}, "endedAt": {aMoment},
 	},
+	"LiveMatch": {
+		"mode": {aMode}, "status": {oneOf(matches.Running)}, "players": {bySeat}, "startedAt": {aMoment}, "endedAt": {aMoment, about("Always null.")},
+		"turn": {atLeast(0), about("0 during setup.")}, "scores": {bySeat, items(atLeast(0)), about("Public points per seat; hidden ones are not in them.")},
+	},
 	"Match": {
 		"mode": {aMode}, "status": {oneOf(matches.Running, matches.Completed, matches.Aborted)}, "players": {bySeat},
 		"startedAt": {aMoment}, "endedAt": {aMoment}, "seed": {orNull}, "thinkingMs": {bySeat, items(atLeast(0))},
 	},
-	"Proof":          {"nonces": {bySeat, about("In table order.")}, "table": {bySeat, about("Bot ids in ladder order.")}, "index": {between(0, 499)}},
+	"Proof": {"nonces": {bySeat, about("In table order.")}, "table": {bySeat, about("Bot ids in ladder order.")}, "index": {between(0, 499)}},
+	"BotHistory": {
+		"mode": {aMode}, "owner": {about("The handle, without @; empty until chosen.")}, "abortedMatches": {atLeast(0)},
+		"points": {about("In the order in which they were closed. Of aborted matches: matchId, endedAt and seat alone.")},
+	},
+	"HistoryPoint": {
+		"endedAt": {aMoment}, "placement": {between(1, 4), about("Ties share one.")}, "seat": {aSeat},
+		"rating": {about("After the match, as it is displayed: mu − 3·sigma, to one decimal place.")},
+		"mu":     {about("After the match, unrounded.")}, "sigma": {about("After the match, unrounded.")},
+	},
 	"LeaderboardRow": {"rank": {atLeast(1)}, "gamesPlayed": {atLeast(1)}, "owner": {about("The handle, without @; empty until chosen.")}, "rating": {about("mu − 3·sigma, to one decimal place.")}},
 }
 

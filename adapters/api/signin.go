@@ -27,22 +27,13 @@ func (s *Server) registerSignIn() {
 		id: "sign-out", method: http.MethodPost, path: "/sign-out", tag: "account", summary: "End the session",
 		session: true, run: s.signOut,
 	})
-	register(s, endpoint[signInQuery, pageOutput]{
-		id: "sign-in-page", method: http.MethodGet, path: "/sign-in", hidden: true, run: signInPage,
-	})
-	register(s, endpoint[confirmQuery, pageOutput]{
-		id: "confirm-page", method: http.MethodGet, path: ConfirmPath, hidden: true, run: confirmPage,
-	})
 }
 
-// ConfirmPath is where sign-in links point: its page has a button that posts
-// the token here.
+// ConfirmPath is where sign-in links point: a page of the arena's with a button
+// that has the token posted here.
 const ConfirmPath = "/sign-in/confirm"
 
 func (s *Server) sendLink(c *call, in *signInInput) (*nothing, error) {
-	if c.form {
-		c.redirect("/sign-in?sent=1")
-	}
 	return new(nothing), s.Auth.SendLink(c.ctx, in.Body.Email, c.meta)
 }
 
@@ -50,9 +41,6 @@ func (s *Server) confirm(c *call, in *confirmInput) (*accountOutput, error) {
 	account, cookie, err := s.Auth.Confirm(c.ctx, in.Body.Token, c.meta)
 	if err != nil {
 		return nil, err
-	}
-	if c.form {
-		c.redirect(s.Home)
 	}
 	out, err := c.accountOf(account)
 	if err != nil {

@@ -1,0 +1,303 @@
+// Package apitest judges answers of the API by the API's own description: what
+// a test of any package was answered must be what /openapi.json tells. It knows
+// nothing of the types that the description was made from, nor of how an answer
+// came about.
+package apitest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Contract is a description of the API, by which answers are judged with a JSON
+// Schema validator. It is stricter than the description: what an answer's schema
+// does not name must not be there. It is safe for concurrent use.
+type Contract struct {
+	Longest int // JSON bodies of so many bytes and more are not validated; 0: all are
+
+	paths    map[string]map[string]Operation
+	compiler *jsonschema.Compiler
+
+	mu      sync.Mutex
+	schemas map[string]*jsonschema.Schema // by pointer into the document
+}
+
+// New reads an OpenAPI document.
+func New(document []byte) (*Contract, error) {
+	var parsed struct {
+		Paths map[string]map[string]Operation `json:"paths"`
+	}
+	if err := json.Unmarshal(document, &parsed); err != nil {
+		return nil, err
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
+	if err != nil {
+		return nil, err
+	}
+	tree, _ := value.(map[string]any)
+	components, _ := tree["components"].(map[string]any)
+	schemas, _ := components["schemas"].(map[string]any)
+	for name, s := range schemas {
+		schema, ok := s.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("the schema %s is no object", name)
+		}
+		closed(schema)
+		chosen(schema)
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	if err := compiler.AddResource("openapi.json", tree); err != nil {
+		return nil, err
+	}
+	return &Contract{paths: parsed.Paths, compiler: compiler, schemas: map[string]*jsonschema.Schema{}}, nil
+}
+
+// Operation is a described endpoint.
+type Operation struct {
+	ID          string              `json:"operationId"`
+	Responses   map[string]Response `json:"responses"`
+	Parameters  []Parameter         `json:"parameters"`
+	RequestBody struct {
+		Content map[string]Media `json:"content"`
+	} `json:"requestBody"`
+	Security []map[string][]string `json:"security"`
+}
+
+// Parameter is one of an operation's path or query.
+type Parameter struct {
+	Name string `json:"name"`
+	In   string `json:"in"`
+}
+
+// Response is what an operation may answer with one status.
+type Response struct {
+	Content map[string]Media `json:"content"`
+}
+
+// Media is a body of one content type.
+type Media struct {
+	Schema   any                `json:"schema"`
+	Example  any                `json:"example"`
+	Examples map[string]Example `json:"examples"`
+}
+
+// Example is an example under a name.
+type Example struct {
+	Value any `json:"value"`
+}
+
+// Answer is what a call was answered.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// closed forbids fields that an object's schema does not name.
+func closed(schema any) {
+	s, ok := schema.(map[string]any)
+	if !ok {
+		return
+	}
+	properties, ok := s["properties"].(map[string]any)
+	if ok && s["additionalProperties"] == nil {
+		s["additionalProperties"] = false
+	}
+	for _, p := range properties {
+		closed(p)
+	}
+	closed(s["items"])
+}
+
+// chosen has a union judged by the schema that its discriminator names, which
+// is the same as by all of them, and faster.
+func chosen(s map[string]any) {
+	d, ok := s["discriminator"].(map[string]any)
+	if !ok {
+		return
+	}
+	var cases, names []any
+	for value, at := range d["mapping"].(map[string]any) {
+		is := map[string]any{"properties": map[string]any{d["propertyName"].(string): map[string]any{"const": value}}}
+		cases = append(cases, map[string]any{"if": is, "then": map[string]any{"$ref": at}})
+		names = append(names, value)
+	}
+	delete(s, "oneOf")
+	s["allOf"], s["type"], s["required"] = cases, "object", []any{d["propertyName"]}
+	s["properties"] = map[string]any{d["propertyName"].(string): map[string]any{"enum": names}}
+}
+
+// find returns the operation of a call, and the path it is described under.
+func (c *Contract) find(method, path string) (template string, op Operation, ok bool) {
+	segments := strings.Split(path, "/")
+	best := -1
+	for candidate, operations := range c.paths {
+		found, described := operations[strings.ToLower(method)]
+		if n := fixedSegments(strings.Split(candidate, "/"), segments); described && n > best {
+			best, template, op, ok = n, candidate, found, true
+		}
+	}
+	return template, op, ok
+}
+
+// fixedSegments counts those of a template that a path has literally; -1: it is
+// not one of the template's.
+func fixedSegments(template, path []string) int {
+	if len(template) != len(path) {
+		return -1
+	}
+	fixed := 0
+	for i, segment := range template {
+		switch {
+		case strings.HasPrefix(segment, "{") && path[i] != "":
+		case segment == path[i]:
+			fixed++
+		default:
+			return -1
+		}
+	}
+	return fixed
+}
+
+// Judge says what an answer has that the description does not tell.
+func (c *Contract) Judge(method, target string, a Answer) error {
+	u, err := url.Parse(target)
+	if err != nil {
+		return err
+	}
+	if a.Header.Get("X-Request-Id") == "" {
+		return fmt.Errorf("no request id")
+	}
+	body, err := a.plain()
+	if err != nil {
+		return err
+	}
+	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
+	var problem struct{ Code, Detail string }
+	if kind == "application/problem+json" {
+		if err := json.Unmarshal(body, &problem); err != nil {
+			return err
+		}
+	}
+	template, op, ok := c.find(method, u.EscapedPath())
+	if !ok || a.Status == http.StatusMethodNotAllowed || a.Status == http.StatusNotFound && problem.Detail == "there is nothing at this path" {
+		return c.judgeStray(kind, a)
+	}
+	status := strconv.Itoa(a.Status)
+	r, ok := op.Responses[status]
+	if !ok {
+		return fmt.Errorf("%s does not answer with %s", op.ID, status)
+	}
+	if a.Status >= 400 && kind == "text/html" {
+		return nil // a browser's form
+	}
+	if len(r.Content) == 0 {
+		if len(a.Body) > 0 {
+			return fmt.Errorf("%s %s: %d bytes where none are described", op.ID, status, len(a.Body))
+		}
+		return nil
+	}
+	m, ok := r.Content[kind]
+	if !ok {
+		return fmt.Errorf("%s %s: %q is not described", op.ID, status, kind)
+	}
+	if a.Status >= 400 {
+		if _, ok := m.Examples[problem.Code]; !ok {
+			return fmt.Errorf("%s %s does not tell of the code %q", op.ID, status, problem.Code)
+		}
+	}
+	if strings.HasSuffix(kind, "json") && (c.Longest == 0 || len(body) < c.Longest) {
+		return c.Validate(Pointer("paths", template, strings.ToLower(method), "responses", status, "content", kind, "schema"), body)
+	}
+	return nil
+}
+
+// plain is the body as it was before it was compressed, if the caller asked for
+// that itself.
+func (a Answer) plain() ([]byte, error) {
+	if a.Header.Get("Content-Encoding") != "gzip" {
+		return a.Body, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(a.Body))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
+}
+
+// judgeStray judges what answers a call that is not described.
+func (c *Contract) judgeStray(kind string, a Answer) error {
+	if kind == "application/problem+json" {
+		return c.Validate(Pointer("components", "schemas", "Problem"), a.Body)
+	}
+	if kind != "text/html" && a.Status != http.StatusNotModified {
+		return fmt.Errorf("%q without a description", kind)
+	}
+	return nil
+}
+
+// Pointer names a part of the document.
+func Pointer(tokens ...string) string {
+	escape := strings.NewReplacer("~", "~0", "/", "~1")
+	for i, token := range tokens {
+		tokens[i] = url.PathEscape(escape.Replace(token))
+	}
+	return "openapi.json#/" + strings.Join(tokens, "/")
+}
+
+// Validate judges a JSON text by a schema of the document.
+func (c *Contract) Validate(at string, body []byte) error {
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	schema, err := c.Schema(at)
+	if err != nil {
+		return err
+	}
+	return schema.Validate(value)
+}
+
+// Schema returns the schema that a pointer names.
+func (c *Contract) Schema(at string) (*jsonschema.Schema, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s, ok := c.schemas[at]; ok {
+		return s, nil
+	}
+	s, err := c.compiler.Compile(at)
+	if err == nil {
+		c.schemas[at] = s
+	}
+	return s, err
+}
+
+// Operations are all that are described, by path and method.
+func (c *Contract) Operations(each func(path, method string, op Operation)) {
+	for path, methods := range c.paths {
+		for method, op := range methods {
+			each(path, method, op)
+		}
+	}
+}
+
+// IDs are those of all operations, sorted.
+func (c *Contract) IDs() []string {
+	var ids []string
+	c.Operations(func(_, _ string, op Operation) { ids = append(ids, op.ID) })
+	slices.Sort(ids)
+	return ids
+}

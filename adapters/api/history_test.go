@@ -1,0 +1,158 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/match"
+	"hexarena/projections/arenatest"
+)
+
+var (
+	completedPoint = object(map[string]shape{
+		"matchId": id, "endedAt": moment, "placement": integer(1, 4), "seat": seat, "rating": oneDecimal, "mu": unrounded, "sigma": unrounded,
+	})
+	abortedPoint = object(map[string]shape{"matchId": id, "endedAt": moment, "seat": seat})
+)
+
+func unrounded(v any) error {
+	if _, ok := v.(float64); !ok {
+		return fmt.Errorf(" is %v, no number", v)
+	}
+	return nil
+}
+
+// historyOf is the answer of /bots/{id}/history, with its points.
+func historyOf(points shape) shape {
+	return object(map[string]shape{
+		"botId": id, "name": text, "owner": text, "mode": mode, "abortedMatches": integer(0, 1<<20), "points": list(points),
+	})
+}
+
+// player is a bot of a match's record.
+func player(t *testing.T, record map[string]any, botID string) map[string]any {
+	t.Helper()
+	for _, p := range record["players"].([]any) {
+		if p := p.(map[string]any); p["botId"] == botID {
+			return p
+		}
+	}
+	require.Fail(t, "it did not play", botID)
+	return nil
+}
+
+// A bot's history says what the records of its matches say.
+func TestHistory(t *testing.T) {
+	s := newSpectated(t)
+	bot := s.bots[0]
+	got := s.get("/bots/" + bot + "/history").fits(historyOf(completedPoint)).json
+	require.Equal(t, "Ann", got["name"])
+	require.Equal(t, "countess", got["owner"])
+	require.Equal(t, "standard", got["mode"])
+	require.Equal(t, 1.0, got["abortedMatches"], "one has aborted, and its ladder does not know of the other")
+	points := got["points"].([]any)
+	require.Len(t, points, 1)
+	point := points[0].(map[string]any)
+	record := s.get("/matches/" + s.four.MatchID).is(http.StatusOK).json
+	mine := player(t, record, bot)
+	require.Equal(t, map[string]any{
+		"matchId": s.four.MatchID, "endedAt": record["endedAt"], "placement": mine["placement"], "seat": mine["seat"],
+		"rating": mine["ratingDelta"], "mu": point["mu"], "sigma": point["sigma"], // a new bot displays 0
+	}, point)
+
+	aborted := s.get("/bots/" + bot + "/history?aborted=true").fits(historyOf(abortedPoint)).json
+	record = s.get("/matches/" + s.aborted.MatchID).is(http.StatusOK).json
+	require.Equal(t, []any{map[string]any{
+		"matchId": s.aborted.MatchID, "endedAt": record["endedAt"], "seat": player(t, record, bot)["seat"],
+	}}, aborted["points"])
+	require.Equal(t, 1.0, aborted["abortedMatches"])
+	require.Equal(t, got, s.get("/bots/"+bot+"/history?aborted=false").is(http.StatusOK).json)
+}
+
+// Who is not public has no history: neither a bot that never was, nor one that
+// was registered and has never begun a match. One that plays its first has.
+func TestWhoHasAHistory(t *testing.T) {
+	s := newSpectated(t)
+	for _, id := range []string{"nobody", arenatest.ID("nobody"), s.bots[7]} {
+		s.get("/bots/"+id+"/history").is(http.StatusNotFound, "not_found")
+		s.get("/bots/"+id+"/history?aborted=yes").is(http.StatusNotFound, "not_found")
+	}
+	s.get("/bots/" + s.bots[4] + "/history").fits(historyOf(completedPoint))
+	for query, field := range map[string]string{"aborted=yes": "aborted", "aborted=": "aborted", "limit=1": "limit", "mode=standard": "mode"} {
+		s.get("/bots/"+s.bots[0]+"/history?"+query).is(http.StatusUnprocessableEntity, "invalid").names(field)
+	}
+	before := s.get("/bots/" + s.bots[0] + "/history").is(http.StatusOK).json
+	s.play.Own("ada", botCalled(s.bots[0], "Annabel"), botGone(s.bots[0]))
+	s.read.sync()
+	before["name"] = "Annabel"
+	require.Equal(t, before, s.get("/bots/"+s.bots[0]+"/history").fits(historyOf(completedPoint)).json, "a removed bot keeps its own")
+}
+
+// The leaderboard of a time is the one that stood then, with today's names.
+func TestLeaderboardThen(t *testing.T) {
+	s := newSpectated(t)
+	s.unrated.Conclude()
+	s.read.sync()
+	rated := func(g *arenatest.Game) string { return g.Times[len(g.Times)-1].Add(time.Second).Format(time.RFC3339) }
+	for at, games := range map[string][]float64{
+		"2020-01-01T00:00:00Z":                       nil,
+		s.three.Times[0].Format(time.RFC3339Nano):    nil,
+		rated(s.three):                               {1, 1, 1},
+		s.unrated.Times[0].Format(time.RFC3339):      {1, 1, 1},
+		"2999-01-01T00:00:00.000Z":                   {2, 2, 2},
+		url.QueryEscape("2999-01-01T00:00:00+14:00"): {2, 2, 2},
+	} {
+		rows := s.get("/leaderboard?mode=parley&at=" + at).fits(ranking).json["rows"].([]any)
+		require.Len(t, rows, len(games), at)
+		for i, row := range rows {
+			require.Equal(t, games[i], row.(map[string]any)["gamesPlayed"], at)
+		}
+	}
+	require.Equal(t, s.get("/leaderboard").is(http.StatusOK).json, s.get("/leaderboard?at=2999-01-01T00:00:00Z").is(http.StatusOK).json)
+	for _, bad := range []string{"", "now", "2026-09-06", "2026-09-06T12:00:00", "2026-09-06T12:00:00,5Z", "2026-09-06T12:00:00+02:00", "1788696000", "2026-02-30T00:00:00Z"} {
+		s.get("/leaderboard?at="+bad).is(http.StatusUnprocessableEntity, "invalid").names("at")
+	}
+}
+
+// What only an owner may know is in no history.
+func TestHistoriesHoldNoURL(t *testing.T) {
+	s := newSpectated(t)
+	for _, bot := range s.bots[:7] {
+		for _, path := range []string{"/bots/" + bot + "/history", "/bots/" + bot + "/history?aborted=true", "/leaderboard?at=2999-01-01T00:00:00Z"} {
+			require.NotContains(t, string(s.get(path).is(http.StatusOK).body), "bots.example")
+		}
+	}
+}
+
+// A running match is in no history, nor one that its ladder has not closed.
+func TestHistoriesWait(t *testing.T) {
+	s := newSpectated(t)
+	in := func(g *arenatest.Game) bool {
+		for _, seat := range g.State.Started.Seats {
+			for _, query := range []string{"", "?aborted=true"} {
+				for _, p := range s.get("/bots/" + seat.BotID + "/history" + query).is(http.StatusOK).json["points"].([]any) {
+					if p.(map[string]any)["matchId"] == g.MatchID {
+						return true
+					}
+				}
+			}
+		}
+		return false
+	}
+	for _, g := range []*arenatest.Game{s.running, s.unrated, s.unvoid} {
+		require.False(t, in(g))
+	}
+	s.unrated.Conclude()
+	s.unvoid.Conclude()
+	s.running.Abort(match.Operator)
+	s.running.Conclude()
+	s.read.sync()
+	for _, g := range []*arenatest.Game{s.running, s.unrated, s.unvoid} {
+		require.True(t, in(g))
+	}
+}

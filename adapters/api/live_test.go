@@ -1,0 +1,540 @@
+package api_test
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/adapters/api"
+	"hexarena/adapters/auth"
+	"hexarena/domain/match"
+	"hexarena/eventstore"
+	"hexarena/projections/arenatest"
+	"hexarena/projections/live"
+	"hexarena/projections/matches"
+)
+
+// newBoards runs live boards beside the read side of a, as cmd plugs them in.
+func newBoards(a *arena) *live.Hub {
+	list := a.read.runners[0]
+	hub := live.New(live.Options{
+		Log: a.log, Logger: slog.New(slog.DiscardHandler),
+		Running: func(ctx context.Context) ([]string, error) {
+			if err := list.Sync(ctx); err != nil {
+				return nil, err
+			}
+			var ids []string
+			page, _, _, err := a.read.list.List(matches.Query{Status: matches.Running, Limit: matches.Reachable})
+			for _, m := range page {
+				ids = append(ids, m.ID)
+			}
+			return ids, err
+		},
+		Ended: func(ctx context.Context, id string, at eventstore.Position) (matches.Summary, error) {
+			if err := list.Wait(ctx, at); err != nil {
+				return matches.Summary{}, err
+			}
+			m, _, err := a.read.list.Get(id)
+			return m, err
+		},
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	var ran sync.WaitGroup
+	ran.Go(func() { hub.Run(ctx) })
+	a.t.Cleanup(func() { cancel(); ran.Wait() })
+	return hub
+}
+
+// shown waits until the live boards show a game as it stands.
+func (s *spectated) shown(games ...*arenatest.Game) {
+	s.t.Helper()
+	for _, g := range games {
+		require.True(s.t, s.live.Await(s.t.Context(), g.MatchID))
+		r, ok := s.live.Watch(g.MatchID, -1)
+		require.True(s.t, ok)
+		for seq := 0; seq < g.State.Seq; {
+			records, more, ended := r.Take()
+			require.False(s.t, ended)
+			for _, b := range records {
+				seq = parseRecord(s.t, string(b)).seq
+			}
+			if seq < g.State.Seq {
+				<-more
+			}
+		}
+	}
+}
+
+// sse is one server-sent event.
+type sse struct {
+	event, data string
+	seq         int // of its id; 0: none
+}
+
+func parseRecord(t require.TestingT, text string) sse {
+	var e sse
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		name, value, ok := strings.Cut(line, ": ")
+		require.True(t, ok, line)
+		switch name {
+		case "event":
+			e.event = value
+		case "data":
+			e.data = value
+		case "id":
+			var err error
+			e.seq, err = strconv.Atoi(value)
+			require.NoError(t, err)
+		default:
+			require.Fail(t, line)
+		}
+	}
+	return e
+}
+
+// listener is a reader of a stream.
+type listener struct {
+	*http.Response
+	t     testing.TB
+	lines *bufio.Reader
+	stop  func()
+}
+
+// listen opens a stream.
+func (a *arena) listen(target string, edit ...func(*http.Request)) *listener {
+	a.t.Helper()
+	ctx, cancel := context.WithCancel(a.t.Context())
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.url+target, nil)
+	require.NoError(a.t, err)
+	for _, e := range edit {
+		e(r)
+	}
+	response, err := http.DefaultTransport.RoundTrip(r)
+	require.NoError(a.t, err)
+	l := &listener{response, a.t, bufio.NewReader(response.Body), cancel}
+	a.t.Cleanup(func() { cancel(); response.Body.Close() })
+	return l
+}
+
+// next is the next event, or io.EOF.
+func (l *listener) next() (sse, error) {
+	var text strings.Builder
+	for {
+		line, err := l.lines.ReadString('\n')
+		if err != nil {
+			return sse{}, err
+		}
+		if line != "\n" && !strings.HasPrefix(line, ":") {
+			text.WriteString(line)
+			continue
+		}
+		if text.Len() > 0 {
+			return parseRecord(l.t, text.String()), nil
+		}
+	}
+}
+
+// must is the next event.
+func (l *listener) must() sse {
+	l.t.Helper()
+	e, err := l.next()
+	require.NoError(l.t, err)
+	return e
+}
+
+// over requires that the stream has ended.
+func (l *listener) over() {
+	l.t.Helper()
+	_, err := l.next()
+	require.ErrorIs(l.t, err, io.EOF)
+}
+
+// lastFrame is a match's newest one in /frames, as JSON.
+func (s *spectated) lastFrame(g *arenatest.Game) string {
+	s.t.Helper()
+	return string(last(s.frames(g)))
+}
+
+func last[T any](list []T) T { return list[len(list)-1] }
+
+// frames are those of /frames, as JSON.
+func (s *spectated) frames(g *arenatest.Game) []json.RawMessage {
+	s.t.Helper()
+	var page struct{ Frames []json.RawMessage }
+	require.NoError(s.t, json.Unmarshal(s.get("/matches/"+g.MatchID+"/frames").is(http.StatusOK).body, &page))
+	return page.Frames
+}
+
+func TestLiveList(t *testing.T) {
+	s := newSpectated(t)
+	s.shown(s.unrated, s.unvoid, s.running)
+	listed := func(query string) (ids []string) {
+		page := s.get("/live" + query).is(http.StatusOK)
+		require.NoError(t, object(map[string]shape{"matches": list(object(with(summary("running"), map[string]shape{"turn": many, "scores": bySeat})))})(page.json))
+		for _, m := range page.json["matches"].([]any) {
+			ids = append(ids, m.(map[string]any)["id"].(string))
+		}
+		return ids
+	}
+	require.Equal(t, []string{s.running.MatchID, s.unvoid.MatchID, s.unrated.MatchID}, listed(""))
+	require.Equal(t, []string{s.running.MatchID, s.unvoid.MatchID}, listed("?mode=standard"))
+	require.Equal(t, []string{s.unrated.MatchID}, listed("?mode=parley"))
+	first := s.get("/live").json["matches"].([]any)[0].(map[string]any)
+	inMatches := s.get("/matches?limit=1").json["matches"].([]any)[0].(map[string]any)
+	require.Equal(t, float64(s.running.State.Game.Turn), first["turn"])
+	require.Equal(t, "no-store", s.get("/live").header.Get("Cache-Control"))
+	delete(first, "turn")
+	delete(first, "scores")
+	require.Equal(t, inMatches, first, "the same as in /matches")
+	s.get("/live?mode=chess").is(http.StatusUnprocessableEntity, "invalid").names("mode")
+	s.get("/live?status=running").is(http.StatusUnprocessableEntity, "invalid").names("status")
+}
+
+// The newest frame is the last of /frames, also after the end.
+func TestTheNewestFrame(t *testing.T) {
+	s := newSpectated(t)
+	s.shown(s.running, s.unrated)
+	for _, g := range []*arenatest.Game{s.running, s.unrated, s.four, s.aborted} {
+		require.Equal(t, s.lastFrame(g), string(s.get("/live/"+g.MatchID).is(http.StatusOK).body))
+	}
+	s.get("/live/"+s.seated.MatchID).is(http.StatusNotFound, "not_found")
+	s.get("/live/none").is(http.StatusNotFound, "not_found")
+	s.get("/live/none/stream").is(http.StatusNotFound, "not_found")
+	s.get("/live/"+s.four.MatchID+"?seat=0").is(http.StatusUnprocessableEntity, "invalid").names("seat")
+}
+
+// A stream shows the frames of /frames as they come, and how the match ended.
+func TestAStream(t *testing.T) {
+	s := newSpectated(t)
+	g := s.running
+	s.shown(g)
+	l := s.listen("/live/" + g.MatchID + "/stream")
+	require.Equal(t, "text/event-stream", l.Header.Get("Content-Type"))
+	require.Equal(t, "no-store, no-transform", l.Header.Get("Cache-Control"))
+	require.Equal(t, "nosniff", l.Header.Get("X-Content-Type-Options"))
+	require.Empty(t, l.Header.Get("Content-Encoding"))
+	require.Equal(t, sse{"frame", s.lastFrame(g), g.State.Seq}, l.must())
+	for !g.State.Over() {
+		from := g.State.Seq
+		g.Step()
+		if g.State.Seq > 400 {
+			g.Abort(match.Operator)
+		}
+		for seq := from + 1; seq <= g.State.Seq; seq++ {
+			e := l.must()
+			require.Equal(t, seq, e.seq)
+			require.Equal(t, "frame", e.event)
+			if seq == g.State.Seq && seq < from+3 && seq%10 == 0 {
+				require.Equal(t, s.lastFrame(g), e.data)
+			}
+		}
+	}
+	g.Conclude()
+	s.read.sync()
+	e := l.must()
+	require.Equal(t, "end", e.event)
+	require.Zero(t, e.seq)
+	var told, listed any
+	require.NoError(t, json.Unmarshal([]byte(e.data), &told))
+	page := s.get("/matches?limit=1")
+	listed = page.json["matches"].([]any)[0]
+	require.Equal(t, listed, told)
+	l.over()
+	for _, id := range []string{"", "3", "999999", "x"} {
+		again := s.listen("/live/"+g.MatchID+"/stream", lastEventID(id))
+		require.Equal(t, sse{"frame", s.lastFrame(g), g.State.Seq}, again.must(), "the last frame, whole")
+		require.Equal(t, e, again.must())
+		again.over()
+	}
+}
+
+func lastEventID(id string) func(*http.Request) {
+	return func(r *http.Request) {
+		if id != "" {
+			r.Header.Set("Last-Event-ID", id)
+		}
+	}
+}
+
+// A stream goes on behind the id that its reader had last, of whatever age; what
+// is no such id begins with the newest frame.
+func TestLastEventID(t *testing.T) {
+	s := newSpectated(t)
+	g := s.running
+	g.Play(40)
+	s.read.sync()
+	s.shown(g)
+	n := g.State.Seq
+	require.Greater(t, n, 100)
+	frames := s.frames(g)
+	cases := map[string]int{
+		"": n, "x": n, "-1": n, "+5": n, " 5": 6, "5.0": n, "1e1": n, "0x5": n, "5 6": n, "99999999999999999999": n, "4294967300": n, fmt.Sprint(n + 1): n, "\u0665": n,
+	}
+	for _, id := range []int{0, 1, 5, 31, 32, 33, 63, 64, 65, n - 64, n - 33, n - 2, n - 1} {
+		cases[fmt.Sprint(id)] = id + 1
+	}
+	for id, first := range cases {
+		l := s.listen("/live/"+g.MatchID+"/stream", lastEventID(id))
+		for seq := first; seq <= n; seq++ {
+			require.Equal(t, sse{"frame", string(frames[seq-1]), seq}, l.must(), "Last-Event-ID %q", id)
+		}
+		l.stop()
+	}
+	l := s.listen("/live/"+g.MatchID+"/stream", lastEventID(fmt.Sprint(n)))
+	g.Step()
+	require.Equal(t, n+1, l.must().seq, "who has the newest waits for the next")
+}
+
+// The stream of all boards begins with the newest frame of each.
+func TestAllBoards(t *testing.T) {
+	s := newSpectated(t)
+	s.shown(s.unrated, s.unvoid, s.running)
+	named := func(g *arenatest.Game) string { return `{"matchId":"` + g.MatchID + `",` + s.lastFrame(g)[1:] }
+	all, parley := s.listen("/live/stream"), s.listen("/live/stream?mode=parley")
+	require.Equal(t, sse{"frame", named(s.unrated), 0}, parley.must())
+	got := map[sse]bool{all.must(): true, all.must(): true, all.must(): true}
+	for _, g := range []*arenatest.Game{s.unrated, s.unvoid, s.running} {
+		require.True(t, got[sse{"frame", named(g), 0}])
+	}
+	s.unrated.Conclude()
+	s.read.sync()
+	end := parley.must()
+	require.Equal(t, "end", end.event)
+	require.Contains(t, end.data, s.unrated.MatchID)
+	require.Equal(t, end, all.must())
+	s.seated.Start()
+	s.read.sync()
+	require.Equal(t, sse{"frame", named(s.seated), 0}, all.must())
+	s.get("/live/stream?mode=x").is(http.StatusUnprocessableEntity, "invalid").names("mode")
+}
+
+// A reader that stops reading holds up nobody, and comes back to the newest
+// frame.
+func TestAReaderThatStopsReading(t *testing.T) {
+	s := newSpectated(t)
+	g := s.running
+	s.shown(g)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(64<<10))
+	fmt.Fprintf(conn, "GET /live/%s/stream HTTP/1.1\r\nHost: arena\r\n\r\n", g.MatchID)
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err)
+	idle := &listener{response, t, bufio.NewReader(response.Body), nil}
+	first := idle.must().seq
+
+	other := s.listen("/live/" + g.MatchID + "/stream")
+	seq := other.must().seq
+	for g.State.Game.Turn < 250 && !g.State.Over() {
+		g.Step()
+		for ; seq < g.State.Seq; seq++ {
+			require.Equal(t, seq+1, other.must().seq, "the others miss nothing")
+		}
+	}
+	if !g.State.Over() {
+		g.Abort(match.Operator)
+	}
+	g.Conclude()
+	s.read.sync()
+	require.Equal(t, "end", other.must().event)
+
+	n, seq := 0, first
+	for {
+		e := idle.must()
+		if e.event == "end" {
+			break
+		}
+		require.Greater(t, e.seq, seq)
+		n, seq = n+1, e.seq
+	}
+	require.Equal(t, g.State.Seq, seq, "the newest is among what it gets")
+	require.Less(t, n, seq-first, "and much is not")
+	idle.over()
+}
+
+// An address may have 20 streams open.
+func TestStreamsOfOneAddress(t *testing.T) {
+	a := limited(t)
+	here, there := from("192.0.2.1"), from("192.0.2.2")
+	var open []*listener
+	for range 20 {
+		l := a.listen("/live/stream", here)
+		require.Equal(t, http.StatusOK, l.StatusCode)
+		open = append(open, l)
+	}
+	refused := a.anyone().do(http.MethodGet, "/live/stream", nil, here)
+	refused.refused()
+	require.Contains(t, refused.json["detail"], "20 streams are open")
+	a.anyone().do(http.MethodGet, "/live/none/stream", nil, here).refused()
+	require.Equal(t, http.StatusOK, a.listen("/live/stream", there).StatusCode)
+	a.anyone().do(http.MethodGet, "/live", nil, here).is(http.StatusOK)
+	open[7].stop()
+	for {
+		a.pass(time.Minute) // for the limit of reads
+		if l := a.listen("/live/stream", here); l.StatusCode == http.StatusOK {
+			break
+		}
+	}
+	a.pass(time.Minute)
+	a.anyone().do(http.MethodGet, "/live/stream", nil, here).refused()
+}
+
+// HEAD of a stream is its headers.
+func TestHeadOfAStream(t *testing.T) {
+	s := newSpectated(t)
+	for _, path := range []string{"/live/stream", "/live/" + s.four.MatchID + "/stream"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodHead, s.url+path, nil)
+		require.NoError(t, err)
+		response, err := http.DefaultTransport.RoundTrip(r)
+		require.NoError(t, err)
+		response.Body.Close()
+		require.Equal(t, http.StatusOK, response.StatusCode)
+		require.Equal(t, "text/event-stream", response.Header.Get("Content-Type"))
+	}
+}
+
+// A server that stops waits for no reader, not for one that does not read either.
+func TestAStopEndsStreams(t *testing.T) {
+	s := newSpectated(t)
+	s.shown(s.running)
+	server := &http.Server{Handler: s.server, ConnContext: api.ConnContext}
+	server.RegisterOnShutdown(s.server.EndStreams)
+	at, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	go func() { _ = server.Serve(at) }()
+	s.url = "http://" + at.Addr().String()
+	stuck, err := net.Dial("tcp", at.Addr().String())
+	require.NoError(t, err)
+	defer stuck.Close()
+	fmt.Fprintf(stuck, "GET /live/%s/stream HTTP/1.1\r\nHost: arena\r\n\r\n", s.running.MatchID)
+	l := s.listen("/live/" + s.running.MatchID + "/stream")
+	l.must()
+	s.running.Play(200)
+	for l.must().seq < s.running.State.Seq {
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // half of what a write may take
+	defer cancel()
+	require.NoError(t, server.Shutdown(ctx))
+	l.over()
+}
+
+// sink takes what a handler writes.
+type sink struct {
+	header http.Header
+	wrote  func([]byte)
+}
+
+func (w sink) Header() http.Header         { return w.header }
+func (w sink) WriteHeader(int)             {}
+func (w sink) Write(p []byte) (int, error) { w.wrote(p); return len(p), nil }
+func (w sink) Flush()                      {}
+
+// Five thousand readers that come at once, while the match goes on, each get it
+// to its end.
+func TestFiveThousandReaders(t *testing.T) {
+	s := newSpectated(t)
+	g := s.running
+	s.shown(g)
+	var here, done sync.WaitGroup
+	here.Add(5000)
+	faults := make(chan error, 5000)
+	for range 5000 {
+		done.Go(func() {
+			var first sync.Once
+			var end []byte
+			r := httptest.NewRequest(http.MethodGet, "/live/"+g.MatchID+"/stream", nil)
+			s.server.ServeHTTP(sink{http.Header{}, func(p []byte) { end = p; first.Do(here.Done) }}, r)
+			first.Do(here.Done)
+			if !bytes.HasPrefix(end, []byte("event: end\n")) {
+				faults <- fmt.Errorf("the last that was written: %s", end)
+			}
+		})
+	}
+	here.Wait()
+	for range 10 {
+		g.Step()
+	}
+	g.Abort(match.WallClock)
+	g.Conclude()
+	s.read.sync()
+	done.Wait()
+	close(faults)
+	require.NoError(t, errors.Join(<-faults))
+}
+
+// What an ended match is answered with may be kept for ever; of a running one
+// nothing is.
+func TestEndedMatchesAreCached(t *testing.T) {
+	s := newSpectated(t)
+	for _, g := range []*arenatest.Game{s.four, s.aborted} {
+		record := "/matches/" + g.MatchID
+		seen := map[string]bool{}
+		for _, query := range []string{"", "/frames?limit=3", "/frames?after=2&limit=2", "/frames?seat=all&limit=4", "/frames?seat=1&limit=4"} {
+			target := record + query
+			whole := s.get(target).is(http.StatusOK)
+			require.Equal(t, "public, max-age=31536000, immutable", whole.header.Get("Cache-Control"), target)
+			tag := whole.header.Get("ETag")
+			require.False(t, seen[tag], "each has its own: %s", target)
+			seen[tag] = true
+			again := s.get(target).is(http.StatusOK)
+			require.Equal(t, tag, again.header.Get("ETag"))
+			require.Equal(t, string(whole.body), string(again.body))
+			have := s.anyone().do(http.MethodGet, target, nil, func(r *http.Request) { r.Header.Set("If-None-Match", tag) }).is(http.StatusNotModified)
+			require.Empty(t, have.body)
+			require.Equal(t, tag, have.header.Get("ETag"))
+			require.Equal(t, whole.header.Get("Cache-Control"), have.header.Get("Cache-Control"))
+			packed := s.anyone().do(http.MethodGet, target, nil, func(r *http.Request) { r.Header.Set("Accept-Encoding", "gzip") }).is(http.StatusOK)
+			if packed.header.Get("Content-Encoding") == "gzip" {
+				z, err := gzip.NewReader(bytes.NewReader(packed.body))
+				require.NoError(t, err)
+				text, err := io.ReadAll(z)
+				require.NoError(t, err)
+				require.Equal(t, string(whole.body), string(text))
+			}
+			require.Equal(t, "Accept-Encoding", packed.header.Get("Vary"))
+		}
+	}
+	for _, path := range []string{"", "/frames"} {
+		running := s.get("/matches/" + s.running.MatchID + path)
+		require.Equal(t, "no-store", running.header.Get("Cache-Control"))
+		require.Empty(t, running.header.Get("ETag"))
+	}
+}
+
+// While the boards are not there yet, or a match is not among them that must be,
+// callers are told to try again.
+func TestBoardsThatAreNotReady(t *testing.T) {
+	s := newSpectated(t)
+	synctest.Test(t, func(t *testing.T) {
+		server, err := api.New(api.Options{
+			Log: s.log, Auth: s.server.Auth, ParsePublicKey: auth.ParsePublicKey, Checker: s, Directory: s, Matches: s.read.list, Leaderboard: s.read,
+			Live: live.New(live.Options{}), PlatformKey: s.platform, BaseURL: "https://arena.example", Now: time.Now,
+		})
+		require.NoError(t, err)
+		for _, path := range []string{"/live", "/live/" + s.running.MatchID, "/live/stream", "/live/" + s.running.MatchID + "/stream"} {
+			w := httptest.NewRecorder()
+			server.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+			require.Equal(t, http.StatusServiceUnavailable, w.Code, path)
+			require.Equal(t, "1", w.Header().Get("Retry-After"))
+			require.Contains(t, w.Body.String(), `"code":"log_unavailable"`)
+		}
+	})
+}

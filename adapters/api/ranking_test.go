@@ -1,0 +1,89 @@
+package api
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/projections/leaderboard"
+)
+
+// board is a ranking of so many rows, whose first bot is called by its version.
+type board struct {
+	Leaderboard
+	rows int
+
+	mu      sync.Mutex
+	version uint64
+	made    int
+	err     error
+}
+
+func (b *board) Version() (uint64, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.version, b.err
+}
+
+func (b *board) Rows(string) ([]leaderboard.Row, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.made++
+	rows := make([]leaderboard.Row, b.rows)
+	rows[0].GamesPlayed = int(b.version)
+	return rows, b.err
+}
+
+func (b *board) change() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.version++
+}
+
+// asked is the version that a caller gets.
+func asked(t *testing.T, k *rankings, b *board) uint64 {
+	t.Helper()
+	r, err := k.of(t.Context(), "standard", b)
+	require.NoError(t, err)
+	return r.version
+}
+
+func TestARankingIsMadeOnceForEachVersion(t *testing.T) {
+	k, b := &rankings{}, &board{rows: largeRanking - 1}
+	for version := range uint64(3) {
+		for range 3 {
+			require.Equal(t, version, asked(t, k, b), "a small one is up to date at once")
+		}
+		b.change()
+	}
+	require.Equal(t, 3, b.made)
+	first, err := k.of(t.Context(), "standard", b)
+	require.NoError(t, err)
+	again, err := k.of(t.Context(), "standard", b)
+	require.NoError(t, err)
+	require.Equal(t, first.etag, again.etag)
+
+	b.err = errors.New("it has stopped")
+	_, err = k.of(t.Context(), "standard", b)
+	require.ErrorIs(t, err, b.err, "what is out of date is not answered")
+}
+
+// A large one is made beside the answers: those are the old one's for half a
+// second at most, and no caller waits.
+func TestALargeRankingIsMadeBesideTheAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k, b := &rankings{}, &board{rows: largeRanking}
+		require.EqualValues(t, 0, asked(t, k, b))
+		b.change()
+		require.EqualValues(t, 0, asked(t, k, b))
+		synctest.Wait()
+		require.EqualValues(t, 1, asked(t, k, b))
+		b.change()
+		<-time.After(rankingStale)
+		require.EqualValues(t, 2, asked(t, k, b), "it was not known to be up to date for too long")
+	})
+}

@@ -1,0 +1,108 @@
+package api_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/match"
+	"hexarena/domain/seed"
+	"hexarena/projections/arenatest"
+)
+
+// shownFrame is a frame of a running match: GameView's public fields, and of its
+// event when and what and who.
+var shownFrame = object(with(publicView, map[string]shape{"seq": integer(1, 1<<20), "event": event(false)}))
+
+// secrets are texts of a running match that nobody may read.
+type secrets []string
+
+func secretsOf(g *arenatest.Game) secrets {
+	list := secrets{
+		"bots.example", "nonce of", "seed of the tests", // URLs, shares of the seed, the seed key
+		`"knight"`, `"victory_point"`, `"roadworks"`, `"windfall"`, `"embargo"`, // cards of hands and of the deck
+		`what?`, `gold`, strings.Repeat("x", match.MaxTalk), // refused answers, as they were sent
+		`"data":`, `"hand":`, `"devCards":`, `"devBoughtThisTurn":`, `"myScore":`, `"answer":`, `"action":`, `"cards":`, `"victim":`, `"proof":`, `"serverSeed":`,
+	}
+	for _, s := range []seed.Seed{g.State.Seed, g.State.ServerSeed} {
+		list = append(list, s.String(), base64.StdEncoding.EncodeToString(s[:]), base64.RawURLEncoding.EncodeToString(s[:]))
+	}
+	return list
+}
+
+// in says which of the secrets is in a text.
+func (s secrets) in(text string) error {
+	for _, secret := range s {
+		if at := strings.Index(text, secret); at >= 0 {
+			return fmt.Errorf("%q is in it: %.200s", secret, text[max(0, at-60):])
+		}
+	}
+	return nil
+}
+
+func (s secrets) nowhere(t *testing.T, where, text string) {
+	t.Helper()
+	require.NoError(t, s.in(text), where)
+}
+
+// A match of which everything is known is read by anyone while it runs, at every
+// step of it and in every way: only what a GameView shows to all is there.
+func TestARunningMatchKeepsItsSecrets(t *testing.T) {
+	s := newSpectated(t)
+	g := s.running
+	s.shown(g)
+	own := s.listen("/live/"+g.MatchID+"/stream", lastEventID("0"))
+	hidden := secretsOf(g)
+	read, kinds := 0, map[string]bool{}
+	for !g.State.Over() {
+		for ; read < g.State.Seq; read++ {
+			e := own.must()
+			hidden.nowhere(t, "the stream", e.data)
+			var f map[string]any
+			require.NoError(t, json.Unmarshal([]byte(e.data), &f))
+			require.NoError(t, shownFrame(f))
+			kinds[f["event"].(map[string]any)["kind"].(string)] = true
+		}
+		if g.State.Seq%97 < 3 {
+			s.scan(g, hidden)
+		}
+		g.Step()
+	}
+	require.GreaterOrEqual(t, len(kinds), 7, "much happened: %v", kinds)
+	for ; read < g.State.Seq; read++ {
+		hidden.nowhere(t, "the stream", own.must().data)
+	}
+	s.scan(g, hidden) // it is over, and its ladder does not know: it still runs
+	g.Conclude()
+	s.read.sync()
+	require.Equal(t, "end", own.must().event)
+	record := string(s.get("/matches/" + g.MatchID).is(http.StatusOK).body)
+	require.Contains(t, record, g.State.Seed.String(), "now it is public")
+	require.Error(t, hidden.in(record), "the scan does find what is there")
+}
+
+// scan reads everything public of a running match.
+func (s *spectated) scan(g *arenatest.Game, hidden secrets) {
+	s.t.Helper()
+	s.shown(g)
+	record := "/matches/" + g.MatchID
+	for _, target := range []string{record, record + "/frames?after=" + fmt.Sprint(max(0, g.State.Seq-20)), "/matches", "/live", "/live/" + g.MatchID, "/leaderboard", "/matches?status=running"} {
+		a := s.get(target).is(http.StatusOK)
+		var text strings.Builder
+		require.NoError(s.t, a.header.Write(&text))
+		hidden.nowhere(s.t, target, text.String()+string(a.body))
+	}
+	s.get(record+"/frames?seat=all").is(http.StatusUnprocessableEntity, "invalid")
+	all := s.listen("/live/stream")
+	for range 3 { // of three matches that run
+		hidden.nowhere(s.t, "the stream of all", all.must().data)
+	}
+	all.stop()
+	_, _ = io.Copy(io.Discard, all.Body)
+}
