@@ -9,7 +9,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"hexarena/adapters/admin"
 	"hexarena/eventstore/node"
+	"hexarena/projections"
 )
 
 // adminHandler serves the operators' endpoints. On an address outside loopback
@@ -22,6 +24,7 @@ func (a *arena) adminHandler() http.Handler {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+		mux.Handle(admin.Prefix, a.operators().Handler())
 		if a.node != nil {
 			mux.Handle(node.AdminPrefix, a.node.Admin())
 		}
@@ -32,17 +35,20 @@ func (a *arena) adminHandler() http.Handler {
 // metrics serves what the process, the Go runtime and the log's client measure.
 func (a *arena) metrics() http.Handler {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), a.log.Collector())
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), a.log.Collector(), projections.Collector(a.runners...))
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 }
 
 // ready answers 200 while every read model folds, and 503 with the event that
-// one could not.
-func (a *arena) ready(w http.ResponseWriter, _ *http.Request) {
+// one could not. While the log answers it says whether a drain is on.
+func (a *arena) ready(w http.ResponseWriter, r *http.Request) {
 	status, answer := http.StatusOK, map[string]any{"ready": true}
+	if draining, known := a.draining(r.Context()); known {
+		answer["draining"] = draining
+	}
 	for _, r := range a.runners {
 		if err := r.Err(); err != nil {
-			status, answer = http.StatusServiceUnavailable, map[string]any{"ready": false, "why": err.Error()}
+			status, answer["ready"], answer["why"] = http.StatusServiceUnavailable, false, err.Error()
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -122,6 +122,9 @@ func loopback(address string) bool {
 	return err == nil && a.IP != nil && a.IP.IsLoopback()
 }
 
+// projections is the folder of the read models, which can be made anew.
+func (c *config) projections() string { return filepath.Join(c.pace.Data, "projections") }
+
 func (c *config) mail() string {
 	if c.Mail != "" {
 		return c.Mail

@@ -12,13 +12,12 @@ import (
 	"io/fs"
 	"net/http"
 	"net/http/cookiejar"
-	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"time"
+
+	"hexarena/adapters/client"
 )
 
 // account is an owner of bots who does all over REST, as a stranger would.
@@ -65,7 +64,7 @@ func (o *account) signUp(ctx context.Context, mails, address, handle string) err
 	if err := o.call(ctx, http.MethodPost, "/sign-in", map[string]string{"email": address}, nil); err != nil {
 		return err
 	}
-	token, err := newestToken(mails)
+	token, err := mailedToken(mails, address)
 	if err != nil {
 		return err
 	}
@@ -88,25 +87,6 @@ func (o *account) signUp(ctx context.Context, mails, address, handle string) err
 	}
 	o.client, o.KeyID, o.Key = http.DefaultClient, key.ID, private
 	return nil
-}
-
-var linkPattern = regexp.MustCompile(`/sign-in/confirm\?token=([A-Za-z0-9_%.~-]+)`)
-
-// newestToken reads the sign-in link of the newest mail in a folder.
-func newestToken(folder string) (string, error) {
-	files, err := filepath.Glob(filepath.Join(folder, "*.eml"))
-	if err != nil || len(files) == 0 {
-		return "", fmt.Errorf("no mail in %s", folder)
-	}
-	b, err := os.ReadFile(files[len(files)-1]) // names sort by time
-	if err != nil {
-		return "", err
-	}
-	link := linkPattern.FindSubmatch(bytes.ReplaceAll(b, []byte("=\r\n"), nil))
-	if link == nil {
-		return "", fmt.Errorf("no link in %s", files[len(files)-1])
-	}
-	return url.QueryUnescape(string(link[1]))
 }
 
 // register sees to it that a bot of that name is on the ladder at that URL.
@@ -142,7 +122,7 @@ func (o *account) call(ctx context.Context, method, path string, body, answer an
 		req.Header.Set("Content-Type", "application/json")
 	}
 	if o.KeyID != "" {
-		o.sign(req, method, path, raw)
+		client.Key{ID: o.KeyID, Private: o.Key}.Sign(req.Header, time.Now(), method, path, raw)
 	}
 	res, err := o.client.Do(req)
 	if err != nil {
@@ -160,13 +140,4 @@ func (o *account) call(ctx context.Context, method, path string, body, answer an
 		return nil
 	}
 	return json.Unmarshal(b, answer)
-}
-
-// sign is "Authentication" 3 and 4 of the specification.
-func (o *account) sign(req *http.Request, method, path string, body []byte) {
-	timestamp := strconv.FormatInt(time.Now().UnixMilli(), 10)
-	message := fmt.Sprintf("%s.%s.%s.%s", timestamp, method, path, body)
-	req.Header.Set("x-arena-key", o.KeyID)
-	req.Header.Set("x-arena-timestamp", timestamp)
-	req.Header.Set("x-arena-signature", base64.StdEncoding.EncodeToString(ed25519.Sign(o.Key, []byte(message))))
 }

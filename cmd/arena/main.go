@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -14,15 +15,22 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+	kongcompletion "github.com/jotaen/kong-completion"
 )
 
 type cli struct {
-	Serve serveCmd `cmd:"" help:"Run the service."`
-	Demo  demoCmd  `cmd:"" help:"Run the service in a fresh folder, with house bots that play at once."`
-	Bot   botCmd   `cmd:"" help:"Serve a house bot."`
-	Node  nodeCmds `cmd:"" help:"Run the embedded EventStoreDB node alone, or work on logs."`
-	Bench benchCmd `cmd:"" help:"Measure the engine or the log."`
-	Key   keyCmd   `cmd:"" help:"Make API keys."`
+	Serve  serveCmd  `cmd:"" help:"Run the service."`
+	Demo   demoCmd   `cmd:"" help:"Run the service in a fresh folder, with house bots that play at once."`
+	Bot    botCmd    `cmd:"" help:"Serve a house bot."`
+	Node   nodeCmds  `cmd:"" help:"Run the embedded EventStoreDB node alone, or work on logs."`
+	Verify verifyCmd `cmd:"" help:"Recompute a match, or a whole ladder, and say where it differs."`
+	Bench  benchCmd  `cmd:"" help:"Measure the engine or the log."`
+	Key    keyCmd    `cmd:"" help:"Make API keys."`
+	ownerCmds
+	Admin adminCmds `cmd:"" help:"Order what operators order, on the arena's own machine."`
+	toolCmds
+	Export      exportCmd       `cmd:"" help:"Write ended matches as tables: JSON lines or Parquet files."`
+	Projections projectionsCmds `cmd:"" help:"Look at the read models of a stopped service, or fold them anew."`
 }
 
 type nodeCmds struct {
@@ -34,9 +42,13 @@ type nodeCmds struct {
 }
 
 type benchCmd struct {
-	Engine benchEngine `cmd:"" help:"Random play-outs on one core."`
-	Log    benchLog    `cmd:"" help:"Appends, reads and subscriptions through the client, beside the storage alone."`
-	Growth benchGrowth `cmd:"" help:"Ten million events in one node: opening it, memory, reads at both ends."`
+	Verify      benchVerify      `cmd:"" help:"Matches and ladders recomputed on one core."`
+	Engine      benchEngine      `cmd:"" help:"Random play-outs on one core."`
+	Log         benchLog         `cmd:"" help:"Appends, reads and subscriptions through the client, beside the storage alone."`
+	Growth      benchGrowth      `cmd:"" help:"Ten million events in one node: opening it, memory, reads at both ends."`
+	Live        benchLive        `cmd:"" help:"Readers of running matches over real sockets, from an event's append to each."`
+	Projections benchProjections `cmd:"" help:"Read models folded anew, from a node and from memory."`
+	Reads       benchReads       `cmd:"" help:"Lists, rankings and records over real sockets, with many matches."`
 }
 
 // streams are where a command prints: figures and addresses to out, what went
@@ -57,7 +69,7 @@ func main() {
 }
 
 // run returns the exit status: 0, 1 where the command failed, 2 where it was
-// called wrongly. Either way one line says why.
+// called wrongly; an error may know a better one. Either way one line says why.
 func run(args []string, out, errOut io.Writer) int {
 	var c cli
 	exit := -1
@@ -66,11 +78,16 @@ func run(args []string, out, errOut io.Writer) int {
 		kong.Description("Hex Arena: a ladder where software bots play a hex-island resource game."),
 		kong.DefaultEnvars("ARENA"),
 		kong.Writers(out, errOut),
+		kong.Vars{"version": version()},
 		kong.Exit(func(code int) { exit = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
 	if err != nil {
 		panic(err) // the commands above are declared wrongly
+	}
+	kongcompletion.Register(parser)
+	if exit >= 0 {
+		return exit // a shell asked for completions
 	}
 	call, err := parser.Parse(args)
 	if exit >= 0 {
@@ -85,6 +102,10 @@ func run(args []string, out, errOut io.Writer) int {
 	call.BindTo(ctx, (*context.Context)(nil))
 	if err := call.Run(streams{out, errOut}); err != nil {
 		fmt.Fprintf(errOut, "arena: %v\n", err)
+		var coded interface{ exitStatus() int }
+		if errors.As(err, &coded) {
+			return coded.exitStatus()
+		}
 		return 1
 	}
 	return 0

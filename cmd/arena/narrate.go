@@ -22,7 +22,7 @@ const (
 
 // narrate prints what happens on an arena: matches that begin, how they stand,
 // how they end.
-func narrate(ctx context.Context, list *matches.Matches, log eventstore.Log, out io.Writer) error {
+func narrate(ctx context.Context, list list, log eventstore.Log, out io.Writer) error {
 	n := narrator{list: list, log: log, out: out, told: map[string]string{}}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -40,7 +40,7 @@ func narrate(ctx context.Context, list *matches.Matches, log eventstore.Log, out
 }
 
 type narrator struct {
-	list *matches.Matches
+	list list
 	log  eventstore.Log
 	out  io.Writer
 	told map[string]string // match id → status told last
@@ -48,7 +48,7 @@ type narrator struct {
 
 // skipOld passes over what was over before the demo began.
 func (n *narrator) skipOld() {
-	page, _, _ := n.list.List(matches.Query{Limit: lately})
+	page, _, _, _ := n.list.List(matches.Query{Limit: lately}) // the first look tells of an error
 	for _, m := range page {
 		if m.Status != matches.Running {
 			n.told[m.ID] = m.Status
@@ -57,7 +57,10 @@ func (n *narrator) skipOld() {
 }
 
 func (n *narrator) look(ctx context.Context, standings bool) error {
-	page, _, _ := n.list.List(matches.Query{Limit: lately})
+	page, _, _, err := n.list.List(matches.Query{Limit: lately})
+	if err != nil {
+		return err
+	}
 	for _, m := range slices.Backward(page) {
 		if n.told[m.ID] != m.Status {
 			n.told[m.ID] = m.Status

@@ -12,10 +12,13 @@ import (
 )
 
 // nodeCopy is `arena node copy`: it moves a log into an empty one, from the
-// embedded node to a cluster or back.
+// embedded node to a cluster or back; or, with --public, keeps another fed with
+// what everyone may know.
 type nodeCopy struct {
 	From string `required:"" placeholder:"ESDB://…" help:"The log to copy. Stop what writes to it, or copy once more when it has stopped."`
 	To   string `required:"" placeholder:"ESDB://…" help:"Where to: an empty log, or one that an earlier copy was begun in."`
+
+	Public bool `help:"Keep an analysts' node fed, until stopped, with what everyone may know: ladders, keys, and matches once they have ended."`
 }
 
 // Run runs `arena node copy`.
@@ -36,6 +39,9 @@ func (c nodeCopy) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	defer func() { _ = to.Close() }()
+	if c.Public {
+		return c.publish(ctx, s, from, to, &level)
+	}
 	level.Set(slog.LevelWarn)
 	p := newProgress(s.err, "events")
 	copied, err := esdb.Copy(ctx, from, to, p.show)

@@ -1,18 +1,22 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"time"
 
 	"hexarena/adapters/api"
 	"hexarena/adapters/botwire"
 	"hexarena/adapters/mail"
 	"hexarena/adapters/notice"
 	"hexarena/adapters/referee"
+	"hexarena/adapters/web"
 	"hexarena/domain/ladder"
 	"hexarena/eventstore"
 	"hexarena/projections"
 	"hexarena/projections/directory"
 	"hexarena/projections/leaderboard"
+	"hexarena/projections/matches"
 )
 
 // Adapters do not know one another. What follows fits one's need to another's
@@ -41,6 +45,12 @@ func (p people) Candidates(_ context.Context, mode string) ([]ladder.Candidate, 
 	return list, p.runner.Err()
 }
 
+// OwnerOfBot implements admin.Directory.
+func (p people) OwnerOfBot(botID string) (ownerID string, ok bool) {
+	b, ok := p.Bot(botID)
+	return b.OwnerID, ok
+}
+
 // player is what a referee wants to know of a bot.
 func (p people) player(botID string) (referee.Bot, bool) {
 	b, ok := p.Bot(botID)
@@ -55,15 +65,80 @@ func (n notifier) SendBotPaused(ctx context.Context, to string, p notice.Paused)
 	return n.Mailer.SendBotPaused(ctx, to, mail.BotPaused(p))
 }
 
-// rankings is the leaderboard with the directory's names.
+// list is the list of matches, which answers nothing once it has stopped.
+type list struct {
+	*matches.Matches
+	runner *projections.Runner
+}
+
+// Get implements api.Matches.
+func (l list) Get(id string) (matches.Summary, bool, error) {
+	if err := l.runner.Err(); err != nil {
+		return matches.Summary{}, false, err
+	}
+	return l.Matches.Get(id)
+}
+
+// List implements api.Matches.
+func (l list) List(q matches.Query) (page []matches.Summary, next string, known bool, err error) {
+	if err := l.runner.Err(); err != nil {
+		return nil, "", false, err
+	}
+	return l.Matches.List(q)
+}
+
+// rankings is the leaderboard with the directory's names. It answers nothing
+// once one of the two has stopped.
 type rankings struct {
 	*leaderboard.Leaderboard
+	runner *projections.Runner
 	people people
 }
 
+func (r rankings) err() error { return cmp.Or(r.runner.Err(), r.people.runner.Err()) }
+
 // Rows implements api.Leaderboard.
-func (r rankings) Rows(mode string) []leaderboard.Row {
-	return r.Leaderboard.Rows(mode, r.people.names)
+func (r rankings) Rows(mode string) ([]leaderboard.Row, error) {
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return r.Leaderboard.Rows(mode, r.people.names), nil
+}
+
+// Version implements api.Leaderboard.
+func (r rankings) Version() (uint64, error) {
+	return r.Leaderboard.Version() + r.people.Version(), r.err()
+}
+
+// RowsAt implements api.Leaderboard.
+func (r rankings) RowsAt(mode string, at time.Time) ([]leaderboard.Row, error) {
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return r.Leaderboard.RowsAt(mode, at, r.people.names)
+}
+
+// History implements api.Leaderboard.
+func (r rankings) History(botID string) (api.BotHistory, bool, error) {
+	if err := r.err(); err != nil {
+		return api.BotHistory{}, false, err
+	}
+	h, ok, err := r.Leaderboard.History(botID)
+	b, _ := r.people.Bot(botID)
+	return api.BotHistory{History: h, Name: b.Name, Owner: r.people.Handle(b.OwnerID)}, ok, err
+}
+
+// spread implements web.Options.Spread: where it is not known it is not shown.
+func (r rankings) spread(mode, at string) map[string]float64 {
+	then, err := time.Parse(time.RFC3339, at)
+	if err != nil {
+		then = time.Now()
+	}
+	spread, err := r.Spread(mode, then)
+	if err != nil {
+		return nil
+	}
+	return spread
 }
 
 // names is what the leaderboard shows of a bot.
@@ -84,11 +159,13 @@ func (w wire) dial(ctx context.Context, url, matchID, commitment string, receive
 	return line, nonce, nil
 }
 
-// Check implements api.Checker.
+// Check implements api.Checker. Who follows the call sees each step as it is
+// done.
 func (w wire) Check(ctx context.Context, url string) []api.Step {
 	var steps []api.Step
-	for _, s := range w.Dialer.Check(ctx, url) {
+	for s := range w.Dialer.Check(ctx, url) {
 		steps = append(steps, api.Step{Name: s.Name, OK: s.OK, Detail: s.Detail, Elapsed: s.Elapsed})
+		web.Follow(ctx, web.Step{Name: s.Name, OK: s.OK, Detail: s.Detail, ElapsedMs: s.Elapsed.Milliseconds()})
 	}
 	return steps
 }

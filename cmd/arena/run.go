@@ -13,6 +13,7 @@ import (
 
 	"hexarena/adapters/player"
 	"hexarena/eventstore"
+	"hexarena/projections"
 )
 
 // How long the parts of a graceful stop may take.
@@ -35,10 +36,11 @@ func (a *arena) run(ctx context.Context) error {
 	defer stopModels()
 	g, ctx := errgroup.WithContext(ctx)
 	for _, r := range a.runners {
-		g.Go(func() error { return r.Run(models) })
+		g.Go(func() error { return unlessItStopped(r, r.Run(models)) })
 	}
 	for _, background := range []func(context.Context){
 		a.accounts.Run,
+		a.live.Run,
 		func(ctx context.Context) { a.mailer.Run(ctx, a.logger) },
 	} {
 		g.Go(func() error { background(models); return nil })
@@ -73,11 +75,21 @@ func (a *arena) watchNode(ctx context.Context) error {
 // wait meanwhile.
 func (a *arena) serveUpToDate(ctx context.Context) error {
 	for _, r := range a.runners {
-		if err := r.Sync(ctx); err != nil {
+		if err := unlessItStopped(r, r.Sync(ctx)); err != nil {
 			return unlessStopped(ctx, err)
 		}
 	}
+	close(a.upToDate)
 	return serveOn(a.server, a.listeners.public)
+}
+
+// unlessItStopped passes over that a read model has stopped for good: the rest
+// goes on, and /ready tells.
+func unlessItStopped(r *projections.Runner, err error) error {
+	if r.Err() == nil {
+		return err
+	}
+	return nil
 }
 
 func serveOn(s *http.Server, l net.Listener) error {
@@ -124,10 +136,16 @@ func (a *arena) play(ctx context.Context) error {
 // nothing plays any more.
 func (a *arena) playUnderLease(ctx context.Context) error {
 	if err := a.people.CatchUp(ctx); err != nil {
+		if a.people.runner.Err() != nil {
+			a.logger.Error("nothing is seated or played", "error", err)
+			return nil
+		}
 		return unlessStopped(ctx, err)
 	}
 	ticking, cancel := context.WithCancel(ctx)
 	defer cancel()
+	a.seated.Store(&seated{a.referee, a.tick, a.ladders})
+	defer a.seated.Store(nil)
 	var background sync.WaitGroup
 	background.Go(func() { a.tick.Run(ticking) })
 	background.Go(func() { a.notices.Run(ticking) })

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"net"
+	"os"
 	"os/exec"
 	"regexp"
 	"strconv"
@@ -18,22 +19,24 @@ import (
 // usual commands they have:
 //
 //	refused STATUS PATTERN ARG...   arena ARG... prints one line, to stderr, and exits so
-//	up NAME PATTERN ARG...          starts arena ARG...; $NAME is the group that PATTERN finds in its output
+//	up NAMES PATTERN ARG...         starts arena ARG...; $NAME is the group that PATTERN finds in its output; of
+//	                                NAME,NAME each is one
 //	down NAME                       asks it to stop, by SIGTERM, and waits
+//	mode OCTAL PATH                 demands a file's permissions
 //	occupy NAME                     listens on a free port; $NAME is its address
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
-		Deadline:            time.Now().Add(patience), // for a command that should have been refused and runs
+		Deadline:            time.Now().Add(4 * patience), // for a command that should have been refused and runs
 		Setup: func(env *testscript.Env) error {
 			env.Values[testKey{}] = env.T().(testing.TB)
 			env.Values[processesKey{}] = map[string]*process{}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"refused": refused, "up": up, "down": down, "occupy": occupy,
+			"refused": refused, "up": up, "down": down, "occupy": occupy, "mode": mode,
 		},
 	})
 }
@@ -70,18 +73,31 @@ func up(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("usage: up NAME PATTERN ARG...")
 	}
 	at := place{dir: ts.MkAbs(".")}
-	for _, name := range []string{"ARENA_LISTEN", "ARENA_ADMIN_LISTEN", "ARENA_NODE_LISTEN", "ARENA_DATA", "ARENA_EVENTSTORE", "ARENA_PLAY"} {
+	for _, name := range []string{"ARENA_LISTEN", "ARENA_ADMIN_LISTEN", "ARENA_NODE_LISTEN", "ARENA_DATA", "ARENA_EVENTSTORE", "ARENA_PLAY", "TMPDIR"} {
 		if value := ts.Getenv(name); value != "" {
 			at.env = append(at.env, name+"="+value)
 		}
 	}
 	p := launchIn(ts.Value(testKey{}).(testing.TB), at, args[2:]...)
-	ts.Value(processesKey{}).(map[string]*process)[args[0]] = p
-	ts.Setenv(args[0], p.await(args[1])[1])
+	found := p.await(args[1])
+	for i, name := range strings.Split(args[0], ",") {
+		ts.Value(processesKey{}).(map[string]*process)[name] = p
+		ts.Setenv(name, found[1+i])
+	}
 }
 
 func down(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Value(processesKey{}).(map[string]*process)[args[0]].end(syscall.SIGTERM)
+}
+
+func mode(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.ParseUint(args[0], 8, 32)
+	ts.Check(err)
+	info, err := os.Stat(ts.MkAbs(args[1]))
+	ts.Check(err)
+	if got := info.Mode().Perm(); got != os.FileMode(want) {
+		ts.Fatalf("%s has the mode %o", args[1], got)
+	}
 }
 
 func occupy(ts *testscript.TestScript, _ bool, args []string) {

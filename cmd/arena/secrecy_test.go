@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,29 +17,84 @@ import (
 type spies struct {
 	matchID string
 	pages   map[string]string // bodies and headers, by path
+	streams map[string]*overheard
+}
+
+// overheard is all that a stream tells, from where it is opened to the match's
+// end.
+type overheard struct {
+	text string
+	done chan struct{}
 }
 
 // spyOn reads every public page while a bot's match runs.
 func spyOn(s *stand, bot string) *spies {
 	s.t.Helper()
-	sp := &spies{pages: map[string]string{}}
+	sp := &spies{pages: map[string]string{}, streams: map[string]*overheard{}}
+	var id string // of the bot
 	eventually(s.t, bot+" plays", func() bool {
 		for _, m := range s.list(matches.Running) {
 			for _, p := range m.Players {
 				if p.BotName == bot {
-					sp.matchID = m.ID
+					sp.matchID, id = m.ID, p.BotID
 				}
 			}
 		}
 		return sp.matchID != ""
 	})
+	for _, path := range []string{"/live/" + sp.matchID + "/stream", "/live/stream"} {
+		sp.streams[path] = overhear(s, path, sp.matchID)
+	}
 	record := "/matches/" + sp.matchID
-	for _, path := range []string{record, record + "/frames", "/matches", "/matches?status=running", "/leaderboard", "/health", "/.well-known/arena.json"} {
+	history := "/bots/" + id + "/history"
+	eventually(s.t, bot+" has a history", func() bool { return answers(s, history) == http.StatusOK })
+	for _, path := range []string{
+		record, record + "/frames", "/live", "/live/" + sp.matchID, "/matches", "/matches?status=running", "/leaderboard", "/leaderboard?at=" + time.Now().UTC().Format(time.RFC3339),
+		history, history + "?aborted=true", "/health", "/.well-known/arena.json",
+	} {
 		sp.pages[path] = page(s, path, http.StatusOK)
 	}
 	sp.pages[record+"/frames?seat=0"] = page(s, record+"/frames?seat=0", http.StatusUnprocessableEntity)
 	require.Contains(s.t, page(s, record, http.StatusOK), `"status":"running"`, "the match must outlast the spies")
 	return sp
+}
+
+// overhear listens to a stream, from the match's first frame on where it has
+// ids.
+func overhear(s *stand, path, matchID string) *overheard {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.base()+path, nil)
+	require.NoError(s.t, err)
+	req.Header.Set("Last-Event-ID", "0")
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(s.t, err)
+	require.Equal(s.t, http.StatusOK, res.StatusCode)
+	o := &overheard{done: make(chan struct{})}
+	go func() {
+		defer close(o.done)
+		defer res.Body.Close()
+		var text strings.Builder
+		_ = res.Header.Write(&text)
+		for lines, end := bufio.NewReader(res.Body), false; ; {
+			line, err := lines.ReadString('\n')
+			if err != nil || end && strings.Contains(line, matchID) {
+				break // the arena may be killed before
+			}
+			end = line == "event: end\n"
+			text.WriteString(line)
+		}
+		o.text = text.String()
+	}()
+	return o
+}
+
+// answers is the status of what an address answers.
+func answers(s *stand, path string) int {
+	s.t.Helper()
+	res, err := http.Get(s.base() + path)
+	require.NoError(s.t, err)
+	defer res.Body.Close()
+	return res.StatusCode
 }
 
 // page is what an address answers, headers too.
@@ -69,6 +126,17 @@ func (sp *spies) requireSecrecy(t testing.TB, s *stand, r record) {
 	require.Contains(t, frames, `"event":`)
 	for _, hidden := range []string{`"data":`, `"hand":`, `"devCards":`, `"devBoughtThisTurn":`, `"myScore":`} {
 		require.NotContains(t, frames, hidden)
+	}
+	for path, o := range sp.streams {
+		select {
+		case <-o.done:
+		case <-t.Context().Done():
+		}
+		require.Contains(t, o.text, "event: frame\n", path)
+		for _, hidden := range []string{`"data":`, `"hand":`, `"devCards":`, `"devBoughtThisTurn":`, `"myScore":`} {
+			require.NotContains(t, o.text, hidden, path)
+		}
+		sp.pages[path] = o.text
 	}
 	for path, text := range sp.pages {
 		require.NotContains(t, text, r.Seed, path)

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"hexarena/adapters/api"
@@ -23,6 +24,7 @@ import (
 	"hexarena/adapters/player"
 	"hexarena/adapters/referee"
 	"hexarena/adapters/secrets"
+	"hexarena/adapters/web"
 	domain "hexarena/domain/arena"
 	"hexarena/eventstore/esdb"
 	"hexarena/eventstore/node"
@@ -30,6 +32,7 @@ import (
 	"hexarena/projections/accounts"
 	"hexarena/projections/directory"
 	"hexarena/projections/leaderboard"
+	"hexarena/projections/live"
 	"hexarena/projections/matches"
 )
 
@@ -55,6 +58,7 @@ func (c *serveCmd) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	fmt.Fprintf(s.out, "Hex Arena is at %s\n", a.baseURL)
+	fmt.Fprintf(s.out, "operators' endpoints on http://%s\n", a.listeners.admin.Addr())
 	return a.run(ctx)
 }
 
@@ -73,9 +77,14 @@ type arena struct {
 	auth      *auth.Service
 	notices   *notice.Notices
 	accounts  *accounts.Accounts
-	matches   *matches.Matches
+	matches   list
+	board     rankings
+	live      *live.Hub
+	upToDate  chan struct{} // closed once the read models hold what the log held at the start
 	referee   *referee.Referee
 	tick      *matchmaker.Matchmaker
+	ladders   []*matchmaker.Ladder
+	seated    atomic.Pointer[seated] // what plays now; nil while nothing does
 	runners   []*projections.Runner
 	server    *http.Server
 	admin     *http.Server
@@ -193,10 +202,30 @@ func (a *arena) openSecrets(ctx context.Context) error {
 }
 
 func (a *arena) openModels(context.Context) error {
-	dir := directory.New()
-	a.people = people{dir, a.follow(dir)}
-	a.accounts, a.matches = accounts.New(a.log), matches.New()
-	a.follow(a.matches)
+	release, err := projections.Lock(a.projections())
+	if errors.Is(err, projections.ErrInUse) {
+		return fmt.Errorf("another arena uses the data folder %s: each needs a --data of its own", a.pace.Data)
+	}
+	if err != nil {
+		return fmt.Errorf("--data: %w", err)
+	}
+	a.onClose(release)
+	a.people.Directory, a.matches.Matches, a.board.Leaderboard = directory.New(), matches.New(), leaderboard.New()
+	for _, m := range []struct {
+		model  projections.Model
+		runner **projections.Runner
+	}{
+		{a.people.Directory, &a.people.runner},
+		{a.matches.Matches, &a.matches.runner},
+		{a.board.Leaderboard, &a.board.runner},
+	} {
+		if *m.runner, err = a.follow(m.model); err != nil {
+			return err
+		}
+	}
+	a.board.people = a.people
+	a.accounts = accounts.New(a.log)
+	a.openLive(a.matches.runner)
 	a.notices = notice.New(notice.Options{
 		Accounts: a.accounts, Directory: a.people, Mailer: notifier{a.mailer}, BaseURL: a.baseURL, Logger: a.logger,
 	})
@@ -204,10 +233,14 @@ func (a *arena) openModels(context.Context) error {
 }
 
 // follow makes a runner for a read model, to be run with the rest.
-func (a *arena) follow(m projections.Model) *projections.Runner {
-	r := projections.New(a.log, m, a.logger)
+func (a *arena) follow(m projections.Model) (*projections.Runner, error) {
+	r, err := projections.Open(a.projections(), a.log, m, a.logger)
+	if err != nil {
+		return nil, err
+	}
+	a.onClose(r.Close)
 	a.runners = append(a.runners, r)
-	return r
+	return r, nil
 }
 
 // openPlay takes the player's lease, and makes what seats and plays.
@@ -243,6 +276,7 @@ func (a *arena) takeLease(ctx context.Context) error {
 	for name, m := range a.modes() {
 		l := matchmaker.NewLadder(a.log, matchmaker.LadderConfig{
 			Mode: name, Rest: m.rest, PlatformKey: base64.StdEncoding.EncodeToString(a.public), SeedKeys: a.secrets,
+			Logger: a.logger,
 		})
 		ladders = append(ladders, l)
 		modes[name] = referee.Mode{Decision: m.decision, Wall: m.wall, Ladder: l}
@@ -251,8 +285,10 @@ func (a *arena) takeLease(ctx context.Context) error {
 		Log: a.log, Dial: a.dialer().dial, Modes: modes, Player: a.lease.Holder(), Logger: a.logger,
 		Bots: a.people.player, SeedKey: a.secrets.SeedKey,
 	})
+	a.ladders = ladders
 	a.tick = matchmaker.New(matchmaker.Config{
 		Ladders: ladders, Directory: a.people, Referee: a.referee, Pauser: a.notices, Tick: a.pace.Tick, Logger: a.logger,
+		Orders: orders{a.log, a.secrets}, Retired: a.secrets,
 	})
 	return nil
 }
@@ -280,18 +316,22 @@ func (a *arena) openServers(context.Context) error {
 	if err != nil {
 		return err
 	}
-	board := leaderboard.New()
-	a.follow(board)
 	handler, err := api.New(api.Options{
 		Log: a.log, Auth: a.auth, ParsePublicKey: auth.ParsePublicKey, Checker: a.dialer(), Directory: a.people,
-		Accounts: a.accounts, Matches: a.matches, Leaderboard: rankings{board, a.people}, SeedKey: a.secrets.SeedKey,
+		Accounts: a.accounts, Matches: a.matches, Leaderboard: a.board, Live: a.live, SeedKey: a.secrets.SeedKey,
 		PlatformKey: a.public, BaseURL: a.baseURL, Limits: api.SpecifiedLimits(), TrustedProxies: a.trustedProxies(),
 		Now: time.Now, Logger: a.logger,
 	})
 	if err != nil {
 		return err
 	}
-	a.server = newServer(handler)
+	pages, err := web.New(web.Options{API: handler, Reads: handler.Within(), Count: handler.Count, Spread: a.board.spread, Tallies: a.board, BaseURL: a.baseURL, Logger: a.logger})
+	if err != nil {
+		return err
+	}
+	a.server = newServer(pages)
+	a.server.ConnContext = api.ConnContext
+	a.server.RegisterOnShutdown(handler.EndStreams)
 	a.admin = newServer(a.adminHandler())
 	return nil
 }

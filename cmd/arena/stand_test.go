@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"path/filepath"
 	"syscall"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"hexarena/adapters/api/apitest"
 	"hexarena/domain/ladder"
 	"hexarena/projections/matches"
 )
@@ -20,6 +22,7 @@ type stand struct {
 	t       testing.TB
 	data    string
 	flags   []string
+	env     []string
 	arena   *process // the running one
 	owners  []*account
 	players []*contestant
@@ -33,7 +36,7 @@ func newStand(t testing.TB, flags ...string) *stand {
 func (s *stand) start(flags ...string) {
 	s.t.Helper()
 	s.launch(flags...)
-	base := s.arena.await(`Hex Arena is at (http://\S+)`)[1]
+	base := s.arena.await(`Hex Arena is at (https?://\S+)`)[1]
 	for _, o := range s.owners {
 		o.base = base
 	}
@@ -42,7 +45,7 @@ func (s *stand) start(flags ...string) {
 // launch is a start that waits for nothing.
 func (s *stand) launch(flags ...string) {
 	args := []string{"serve", "--data", s.data, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--node-listen", "127.0.0.1:0"}
-	s.arena = launch(s.t, append(append(args, s.flags...), flags...)...)
+	s.arena = launchIn(s.t, place{env: s.env}, append(append(args, s.flags...), flags...)...)
 }
 
 // stop ends the arena gracefully.
@@ -52,7 +55,7 @@ func (s *stand) stop() {
 }
 
 func (s *stand) base() string {
-	return s.arena.await(`Hex Arena is at (http://\S+)`)[1]
+	return s.arena.await(`Hex Arena is at (https?://\S+)`)[1]
 }
 
 // owner signs up another owner.
@@ -96,14 +99,19 @@ func (s *stand) must(err error) {
 	require.NoError(s.t, err)
 }
 
-// get reads a public page.
+// get reads what anyone may; the answer fits the arena's own description.
 func (s *stand) get(path string, answer any) {
 	s.t.Helper()
 	res, err := http.Get(s.base() + path)
 	s.must(err)
 	defer res.Body.Close()
-	require.Equal(s.t, http.StatusOK, res.StatusCode, path)
-	s.must(json.NewDecoder(res.Body).Decode(answer))
+	body, err := io.ReadAll(res.Body)
+	s.must(err)
+	require.Equal(s.t, http.StatusOK, res.StatusCode, "%s: %s", path, body)
+	contract, err := contractOf(s.t.Context(), http.DefaultClient, s.base())
+	s.must(err)
+	s.must(contract.Judge(http.MethodGet, path, apitest.Answer{Status: res.StatusCode, Header: res.Header, Body: body}))
+	s.must(json.Unmarshal(body, answer))
 }
 
 // list lists the matches of a status, or all.

@@ -1,0 +1,320 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hexarena/domain/game"
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
+	"hexarena/domain/seed"
+	"hexarena/eventstore"
+	"hexarena/eventstore/esdb"
+)
+
+// benchArena is an arena in a process of its own, that seats nobody; its log is
+// written from here.
+type benchArena struct {
+	cmd *exec.Cmd
+	url string
+	log *esdb.Log
+}
+
+// startBenchArena starts one on a folder, with more flags than it needs anyway.
+func startBenchArena(ctx context.Context, dir string, more ...string) (a *benchArena, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	node := l.Addr().String()
+	l.Close()
+	flags := []string{"serve", "--data", dir, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--node-listen", node, "--tick", "24h"}
+	a = &benchArena{cmd: exec.CommandContext(ctx, self, append(flags, more...)...)}
+	a.cmd.Cancel = func() error { return a.cmd.Process.Signal(os.Interrupt) }
+	a.cmd.WaitDelay = 10 * time.Second
+	a.cmd.Stderr = os.Stderr
+	out, err := a.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := a.cmd.Start(); err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("the arena did not start: %w", err), a.cmd.Wait())
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	a.url = strings.TrimSpace(strings.TrimPrefix(line, "Hex Arena is at "))
+	if a.log, err = esdb.Open("esdb://"+node+"?tls=false", slog.New(slog.DiscardHandler)); err != nil {
+		return nil, errors.Join(err, a.stop())
+	}
+	return a, nil
+}
+
+// shows waits until the arena lists so many running matches.
+func (a *benchArena) shows(ctx context.Context, n int) error {
+	for {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.url+"/live", nil)
+		if err != nil {
+			return err
+		}
+		var list struct{ Matches []json.RawMessage }
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return err
+		}
+		err = json.NewDecoder(response.Body).Decode(&list)
+		response.Body.Close()
+		if err != nil || len(list.Matches) == n {
+			return err
+		}
+		if !sleepUntil(ctx, time.Now().Add(time.Second)) {
+			return ctx.Err()
+		}
+	}
+}
+
+func (a *benchArena) stop() error {
+	var errs []error
+	if a.log != nil {
+		errs = append(errs, a.log.Close())
+	}
+	return errors.Join(append(errs, a.cmd.Process.Signal(os.Interrupt), a.cmd.Wait())...)
+}
+
+// residentMB is how much memory the arena's process has; 0 where the system does
+// not tell it as Linux does.
+func (a *benchArena) residentMB() (float64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.cmd.Process.Pid))
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	for line := range strings.Lines(string(status)) {
+		if kb, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			n, err := strconv.ParseFloat(strings.Fields(kb)[0], 64)
+			return n / 1024, err
+		}
+	}
+	return 0, err
+}
+
+// benchGame is a match that is played into the log, by bots that build what they
+// can.
+type benchGame struct {
+	id       string
+	state    match.Match
+	expected eventstore.Expected
+	rng      *rand.Rand
+
+	events  int // while it was measured, as are
+	appends []time.Duration
+}
+
+// benchTurns is how many turns a match has behind it when it is measured, so
+// that its frames are as long as those of most.
+const benchTurns = 20
+
+var benchSeedKey = []byte("the seed key of the measurement.")
+
+// seatBenchGames seats matches by their ladder, and begins them.
+func seatBenchGames(ctx context.Context, log eventstore.Log, n int) ([]*benchGame, error) {
+	candidates := make([]ladder.Candidate, 4*n)
+	for i := range candidates {
+		candidates[i].BotID = uuid.NewString()
+	}
+	seated, err := ladder.New(ladder.Standard).Seat(candidates, ladder.Tick{Now: time.Now(), PlatformKey: "bench", SeedKeyID: "bench", SeedKey: benchSeedKey})
+	if err != nil {
+		return nil, err
+	}
+	l := ladder.New(ladder.Standard)
+	for _, e := range seated {
+		l = ladder.Evolve(l, e, time.Now())
+	}
+	encoded, err := eventstore.EncodeAll(seated, eventstore.Metadata{At: time.Now()})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := log.Append(ctx, eventstore.StreamID(ladder.Stream(ladder.Standard)), eventstore.NoStream, encoded...); err != nil {
+		return nil, err
+	}
+	var games []*benchGame
+	for i, s := range l.Unfinished() {
+		g := &benchGame{id: s.MatchID, state: match.New(seed.Server(benchSeedKey, s.MatchID)), expected: eventstore.NoStream, rng: rand.New(rand.NewPCG(uint64(i), 1))}
+		games = append(games, g)
+		if err := g.begin(ctx, log, s); err != nil {
+			return nil, err
+		}
+	}
+	return games, nil
+}
+
+// begin plays the first turns, in one append.
+func (g *benchGame) begin(ctx context.Context, log eventstore.Log, s ladder.Seating) error {
+	seating := match.Seating{
+		MatchID: g.id, Mode: s.Mode, Commitment: s.Commitment, Table: match.Table{Revision: s.Revision, Index: s.Index, SeedKey: s.SeedKey},
+		Deadlines: match.Deadlines{DecisionMs: 5000, WallMs: 600_000},
+	}
+	for i, e := range s.Bots {
+		seating.Bots = append(seating.Bots, match.Seat{BotID: e.BotID, BotName: fmt.Sprintf("Bot %d", i), Mu: e.Mu, Sigma: e.Sigma})
+		seating.Table.Bots = append(seating.Table.Bots, e.BotID)
+		seating.Nonces = append(seating.Nonces, "")
+	}
+	events, err := g.state.Start(seating)
+	if err != nil {
+		return err
+	}
+	g.fold(events)
+	for g.state.Game.Turn < benchTurns && !g.state.Over() {
+		more, err := g.decide()
+		if err != nil {
+			return err
+		}
+		g.fold(more)
+		events = append(events, more...)
+	}
+	return g.store(ctx, log, events)
+}
+
+func (g *benchGame) fold(events []match.Event) {
+	for _, e := range events {
+		g.state = match.Evolve(g.state, e)
+	}
+}
+
+func (g *benchGame) store(ctx context.Context, log eventstore.Log, events []match.Event) error {
+	encoded, err := eventstore.EncodeAll(events, eventstore.Metadata{At: time.Now(), Correlation: g.id})
+	if err != nil {
+		return err
+	}
+	stored, err := log.Append(ctx, eventstore.StreamID(match.Stream(g.id)), g.expected, encoded...)
+	if err == nil {
+		g.expected = eventstore.At(stored.Revision)
+	}
+	return err
+}
+
+// decide settles the decisions that are owed.
+func (g *benchGame) decide() ([]match.Event, error) {
+	var outcomes []match.Outcome
+	for _, d := range g.state.Asks() {
+		action, err := json.Marshal(g.answer(uint8(d.Seat), d.Kind))
+		if err != nil {
+			return nil, err
+		}
+		outcomes = append(outcomes, match.Outcome{Decision: d.ID, Frame: fmt.Appendf(nil, `{"id":%d,"action":%s}`, d.ID, action), ElapsedMs: 5})
+	}
+	return g.state.Settle(outcomes)
+}
+
+// answer builds what it may, else ends the turn; the rest is the default.
+func (g *benchGame) answer(seat uint8, kind game.Kind) map[string]any {
+	a := g.state.Game.Default(seat)
+	if kind == game.KindTurn {
+		var may []game.Action
+		for _, b := range g.state.Game.Legal(nil, seat) {
+			if b.Type == game.BuildRoad || b.Type == game.BuildSettlement || b.Type == game.BuildCity || b.Type == game.BuyDev {
+				may = append(may, b)
+			}
+		}
+		if len(may) > 0 {
+			a = may[g.rng.IntN(len(may))]
+		}
+	}
+	switch a.Type {
+	case game.Setup:
+		return map[string]any{"settlement": a.Vertex, "road": a.Edges[0]}
+	case game.BuildRoad:
+		return map[string]any{"type": a.Type.String(), "edge": a.Edges[0]}
+	case game.BuildSettlement, game.BuildCity:
+		return map[string]any{"type": a.Type.String(), "vertex": a.Vertex}
+	case game.Discard:
+		return map[string]any{"cards": match.Counts(a.Giving)}
+	case game.MoveBandit:
+		return map[string]any{"hex": a.Hex}
+	case game.Respond:
+		return map[string]any{"accept": false}
+	default:
+		return map[string]any{"type": a.Type.String()}
+	}
+}
+
+// playBenchGames plays on at the rate, for as long as is measured.
+func playBenchGames(ctx context.Context, log eventstore.Log, games []*benchGame, flags benchLive) error {
+	until := time.Now().Add(time.Duration(flags.Seconds * float64(time.Second)))
+	return atOnce(ctx, len(games), games, func(ctx context.Context, i int, g *benchGame) error {
+		each := time.Duration(float64(time.Second) / flags.Rate)
+		next := time.Now().Add(each * time.Duration(i) / time.Duration(len(games)))
+		for !g.state.Over() && next.Before(until) {
+			if !sleepUntil(ctx, next) {
+				return ctx.Err()
+			}
+			more, err := g.decide()
+			if err != nil {
+				return err
+			}
+			g.fold(more)
+			begun := time.Now()
+			if err := g.store(ctx, log, more); err != nil {
+				return err
+			}
+			g.events, g.appends = g.events+len(more), append(g.appends, time.Since(begun))
+			next = next.Add(each * time.Duration(len(more)))
+		}
+		return nil
+	})
+}
+
+// sleepUntil says false where ctx ends first.
+func sleepUntil(ctx context.Context, t time.Time) bool {
+	timer := time.NewTimer(time.Until(t))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// endBenchGames ends what is not over, and has the ladder know.
+func endBenchGames(ctx context.Context, log eventstore.Log, games []*benchGame) error {
+	var voided []ladder.Event
+	for _, g := range games {
+		if !g.state.Over() {
+			events, err := g.state.Cancel(match.Operator)
+			if err != nil {
+				return err
+			}
+			if err := g.store(ctx, log, events); err != nil {
+				return err
+			}
+		}
+		voided = append(voided, ladder.MatchVoided{MatchID: g.id, Why: match.Operator})
+	}
+	encoded, err := eventstore.EncodeAll(voided, eventstore.Metadata{At: time.Now()})
+	if err != nil {
+		return err
+	}
+	_, err = log.Append(ctx, eventstore.StreamID(ladder.Stream(ladder.Standard)), eventstore.Exists, encoded...)
+	return err
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"hexarena/domain/audit"
+	"hexarena/domain/audit/sample"
+	"hexarena/domain/ladder"
+	"hexarena/eventstore"
+	"hexarena/eventstore/memory"
+)
+
+// benchVerify is `arena bench verify`: matches of random and mischievous bots
+// recomputed on one core, from a file as `arena verify` reads it and from what
+// was read; and a ladder's ratings recomputed from its stored events.
+type benchVerify struct {
+	Matches int  `default:"600" help:"how many matches to verify"`
+	Changes int  `default:"200000" help:"how many rating changes to recompute, at least"`
+	JSON    bool `name:"json" help:"print one JSON object"`
+}
+
+// verifyReport is what a run measured.
+type verifyReport struct {
+	Matches            int     `json:"matches"`
+	EventsPerMatch     float64 `json:"eventsPerMatch"`
+	BytesPerMatch      float64 `json:"bytesPerMatch"`
+	MatchesPerSecond   float64 `json:"matchesPerSecond"`   // from a file, JSON included
+	RecomputePerSecond float64 `json:"recomputePerSecond"` // matches, the recomputation alone
+	Changes            int     `json:"changes"`            // of ratings, one a seat
+	ChangesPerSecond   float64 `json:"changesPerSecond"`   // from stored events in memory
+	// From an embedded node through the client, both on the same core.
+	NodeChangesPerSecond float64 `json:"nodeChangesPerSecond"`
+}
+
+// Run runs `arena bench verify`.
+func (c benchVerify) Run(ctx context.Context, s streams) error {
+	if c.Matches <= 0 || c.Changes <= 0 {
+		return errors.New("bench verify: --matches and --changes must be above zero")
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var r verifyReport
+	if err := errors.Join(r.measureMatches(ctx, c.Matches), r.measureLadder(ctx, c.Changes)); err != nil {
+		return err
+	}
+	if c.JSON {
+		return json.NewEncoder(s.out).Encode(r)
+	}
+	return r.print(s.out)
+}
+
+// measureMatches writes matches to a file, and verifies the file, then its
+// records.
+func (r *verifyReport) measureMatches(ctx context.Context, matches int) error {
+	dir, err := os.MkdirTemp("", "hexarena-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	file := filepath.Join(dir, "matches.jsonl")
+	if err := writeSamples(file, matches, r); err != nil {
+		return err
+	}
+	begun := time.Now()
+	cmd := verifyCmd{What: file}
+	if err := cmd.Run(ctx, streams{io.Discard, io.Discard}); err != nil {
+		return err
+	}
+	r.MatchesPerSecond = float64(r.Matches) / time.Since(begun).Seconds()
+	return r.measureRecomputing(file)
+}
+
+func writeSamples(file string, matches int, r *verifyReport) error {
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // after an error; else it is closed below
+	a := sample.New(sample.Options{Chance: 1, Bots: 160, Mischief: 2, Build: true, Abort: 50})
+	bytes := 0
+	for r.Matches < matches {
+		for _, text := range a.Tick() {
+			if r.Matches == matches {
+				break
+			}
+			r.Matches++
+			n, err := f.Write(append(text, '\n'))
+			if err != nil {
+				return err
+			}
+			bytes += n
+		}
+	}
+	r.BytesPerMatch = float64(bytes) / float64(matches)
+	return f.Close()
+}
+
+// measureRecomputing recomputes what was read before the clock starts, a few
+// times over.
+func (r *verifyReport) measureRecomputing(file string) error {
+	var records []*audit.Record
+	events := 0
+	for text, err := range (&matchSource{file: file}).lines() {
+		if err != nil {
+			return err
+		}
+		one, err := audit.Parse(append([]byte(nil), text...))
+		if err != nil {
+			return err
+		}
+		records = append(records, one)
+		events += one.Events()
+	}
+	r.EventsPerMatch = float64(events) / float64(len(records))
+	runtime.GC()
+	const times = 5
+	begun := time.Now()
+	for range times {
+		for _, one := range records {
+			if d := audit.Match(one, audit.Evidence{}).Difference; d != nil {
+				return d
+			}
+		}
+	}
+	r.RecomputePerSecond = float64(times*len(records)) / time.Since(begun).Seconds()
+	return nil
+}
+
+// measureLadder recomputes a ladder as `arena verify --ladder` does: from a log
+// in memory, and from an embedded node, which works on the same core then.
+func (r *verifyReport) measureLadder(ctx context.Context, changes int) (err error) {
+	if r.Changes, r.ChangesPerSecond, err = recomputeLadder(ctx, memory.New(), changes); err != nil {
+		return err
+	}
+	b := &logBench{served: make(chan error, 1)}
+	if b.dir, err = os.MkdirTemp("", "hexarena-bench-"); err != nil {
+		return err
+	}
+	b.made = true
+	if err = b.openNode(ctx); err == nil {
+		_, r.NodeChangesPerSecond, err = recomputeLadder(ctx, b.log, changes)
+	}
+	return errors.Join(err, b.close())
+}
+
+// recomputeLadder fills a log with a ladder, and recomputes it.
+func recomputeLadder(ctx context.Context, log eventstore.Log, least int) (changes int, perSecond float64, err error) {
+	if err := fillLadder(ctx, log, least); err != nil {
+		return 0, 0, err
+	}
+	runtime.GC()
+	begun := time.Now()
+	l, err := foldLadder(ctx, log, streams{io.Discard, io.Discard}, ladder.Standard, sample.PlatformKey)
+	if err != nil {
+		return 0, 0, err
+	}
+	return l.Totals.Changes, float64(l.Totals.Changes) / time.Since(begun).Seconds(), nil
+}
+
+// fillLadder stores tables and ratings of a thousand bots, whose places are
+// drawn by no game.
+func fillLadder(ctx context.Context, log eventstore.Log, changes int) error {
+	stream := eventstore.StreamID(ladder.Stream(ladder.Standard))
+	expected := eventstore.NoStream
+	a := sample.NewLadder(1000)
+	for stored := 0; stored < changes; stored += 1000 {
+		encoded, err := eventstore.EncodeAll(a.Tick(), eventstore.Metadata{At: time.Unix(0, 0), Correlation: "bench"})
+		if err != nil {
+			return err
+		}
+		appended, err := log.Append(ctx, stream, expected, encoded...)
+		if err != nil {
+			return err
+		}
+		expected = eventstore.At(appended.Revision)
+	}
+	return nil
+}
+
+func (r verifyReport) print(w io.Writer) error {
+	_, err := fmt.Fprintf(w, `verify on one core: %d matches of %.0f events and %.0f KB, %d rating changes
+matches/s, from a file  %.0f
+matches/s, recomputing  %.0f
+rating changes/s        %.0f
+  read from a node      %.0f, which works on that core too
+`, r.Matches, r.EventsPerMatch, r.BytesPerMatch/1000, r.Changes, r.MatchesPerSecond, r.RecomputePerSecond, r.ChangesPerSecond, r.NodeChangesPerSecond)
+	return err
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/ladder"
+	"hexarena/eventstore"
+	"hexarena/projections"
+	"hexarena/projections/arenatest"
+	"hexarena/projections/leaderboard"
+)
+
+// On a node, through the client: the leaderboard moves with the event that rates
+// a match, whatever comes after it or does not. Nothing is asked again and again
+// meanwhile; how long it took is printed.
+func TestAMatchThatEndedIsOnTheLeaderboard(t *testing.T) {
+	b := &logBench{dir: t.TempDir(), served: make(chan error, 1)}
+	require.NoError(t, b.openNode(t.Context()))
+	defer func() { require.NoError(t, b.close()) }()
+	board := leaderboard.New()
+	runner, err := projections.Open(t.TempDir(), b.log, board, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- runner.Run(ctx) }()
+	defer func() {
+		stop()
+		require.NoError(t, <-ended)
+		require.NoError(t, runner.Close())
+	}()
+
+	a := arenatest.New(t, b.log, 7)
+	bots := a.Register("ada", ladder.Standard, "Ann", "Bea", "Cat")
+	for played := 1; played <= 3; played++ {
+		g := a.Complete(ladder.Standard, bots...)
+		begun := time.Now()
+		require.NoError(t, runner.Wait(t.Context(), endOf(t, b.log)))
+		t.Logf("the leaderboard had match %d after %s", played, time.Since(begun))
+		rows := board.Rows(ladder.Standard, func(id string) (string, string, bool) { return id, "", true })
+		require.Len(t, rows, 3)
+		for _, row := range rows {
+			require.Equal(t, played, row.GamesPlayed)
+			h, ok, err := board.History(row.BotID)
+			require.NoError(t, err)
+			require.True(t, ok)
+			require.Equal(t, g.MatchID, h.Points[played-1].MatchID)
+			require.Equal(t, row.Rating, h.Points[played-1].Displayed())
+		}
+	}
+	rebuilt := leaderboard.New()
+	again, err := projections.Open(t.TempDir(), b.log, rebuilt, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, again.Close()) }()
+	require.NoError(t, again.Sync(t.Context()))
+	var live, anew bytes.Buffer
+	require.NoError(t, errors.Join(runner.Dump(&live), again.Dump(&anew)))
+	require.Equal(t, live.String(), anew.String())
+}
+
+// endOf is the position of a log's last event.
+func endOf(t *testing.T, log eventstore.Log) eventstore.Position {
+	t.Helper()
+	for r, err := range log.ReadAll(t.Context(), eventstore.EndPosition, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {
+		require.NoError(t, err)
+		return r.Position
+	}
+	require.Fail(t, "the log is empty")
+	return 0
+}

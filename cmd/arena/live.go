@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"hexarena/eventstore"
+	"hexarena/projections"
+	"hexarena/projections/live"
+	"hexarena/projections/matches"
+)
+
+// openLive makes the live boards. They learn from the list of matches, which
+// listed keeps up to date, what runs at the start and how matches end: so a
+// reader that is told of an end is answered the same by the list.
+func (a *arena) openLive(listed *projections.Runner) {
+	a.upToDate = make(chan struct{})
+	a.live = live.New(live.Options{
+		Log: a.log, Logger: a.logger,
+		Running: func(ctx context.Context) ([]string, error) {
+			select {
+			case <-a.upToDate: // that the log is read for the list once, not twice
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+			if err := listed.Sync(ctx); err != nil {
+				return nil, err
+			}
+			page, _, _, err := a.matches.List(matches.Query{Status: matches.Running, Limit: matches.Reachable})
+			ids := make([]string, len(page))
+			for i, m := range page {
+				ids[i] = m.ID
+			}
+			return ids, err
+		},
+		Ended: func(ctx context.Context, id string, at eventstore.Position) (matches.Summary, error) {
+			if err := listed.Wait(ctx, at); err != nil {
+				return matches.Summary{}, err
+			}
+			m, found, err := a.matches.Get(id)
+			if err == nil && (!found || m.Status == matches.Running) {
+				err = fmt.Errorf("match %s has ended at %d, and is not listed so", id, at)
+			}
+			return m, err
+		},
+	})
+}

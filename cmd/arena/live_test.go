@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/projections/matches"
+)
+
+// viewer watches a match, and comes back with the id that it had last.
+type viewer struct {
+	frames []json.RawMessage
+	ids    []int
+	end    string
+}
+
+// watch reads until the stream ends, and returns how.
+func (v *viewer) watch(ctx context.Context, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	last := 0
+	if len(v.ids) > 0 {
+		last = v.ids[len(v.ids)-1]
+	}
+	req.Header.Set("Last-Event-ID", strconv.Itoa(last))
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", url, res.Status)
+	}
+	event, id := "", 0
+	for lines := bufio.NewReader(res.Body); ; {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			return err
+		}
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		switch {
+		case name == "event":
+			event = value
+		case name == "id":
+			if id, err = strconv.Atoi(value); err != nil {
+				return err
+			}
+		case name == "data" && event == "frame":
+			v.frames, v.ids = append(v.frames, json.RawMessage(value)), append(v.ids, id)
+		case name == "data":
+			v.end = value
+		}
+	}
+}
+
+// Who watches a match through kills and a deploy, and comes back with the id
+// that it had last, sees every frame once, as /frames shows it in the end, and
+// how the match ended.
+func TestWatchingThroughKills(t *testing.T) {
+	t.Parallel()
+	f := &fuse{}
+	s := newStand(t, quick...)
+	s.start()
+	s.join(goodPlayers(t, 4, f)...)
+	var id string
+	eventually(t, "a match is on", func() bool {
+		for _, m := range s.list(matches.Running) {
+			id = m.ID
+		}
+		return id != ""
+	})
+	v := &viewer{}
+	watching := func() <-chan error {
+		ended := make(chan error, 1)
+		url := s.base() + "/live/" + id + "/stream"
+		go func() { ended <- v.watch(t.Context(), url) }()
+		return ended
+	}
+	for _, interrupt := range []func(){
+		func() { f.burn(t, 20, func() { s.arena.killAfter(0) }); <-s.arena.exited },
+		func() { f.burn(t, 20, func() { s.arena.killAfter(0) }); <-s.arena.exited },
+		func() { f.burn(t, 20, func() {}); s.stop() },
+	} {
+		ended := watching()
+		interrupt()
+		err := <-ended
+		if s.arena.cmd.ProcessState.Success() {
+			require.ErrorIs(t, err, io.EOF, "a stop ends streams as they should end")
+		}
+		s.start()
+	}
+	for v.end == "" {
+		require.ErrorIs(t, <-watching(), io.EOF)
+	}
+	var whole struct{ Frames []map[string]any }
+	s.get("/matches/"+id+"/frames", &whole)
+	require.Len(t, v.frames, len(whole.Frames))
+	for i, want := range whole.Frames {
+		delete(want["event"].(map[string]any), "data")
+		var got map[string]any
+		require.NoError(t, json.Unmarshal(v.frames[i], &got))
+		require.Equal(t, want, got)
+		require.Equal(t, i+1, v.ids[i])
+	}
+	var told, listed matches.Summary
+	require.NoError(t, json.Unmarshal([]byte(v.end), &told))
+	s.get("/matches/"+id, &listed)
+	require.Equal(t, listed, told)
+	require.Equal(t, matches.Completed, told.Status)
+}

@@ -1,0 +1,374 @@
+package main
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/adapters/client"
+	domain "hexarena/domain/arena"
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
+	"hexarena/domain/owner"
+	"hexarena/eventstore"
+	"hexarena/projections/matches"
+)
+
+// operatedStand is an arena whose operator calls `arena admin`, among bots that
+// answer once a gate is open.
+type operatedStand struct {
+	*stand
+	gate func() // opens it
+}
+
+func newOperatedStand(t *testing.T) *operatedStand {
+	s := &operatedStand{stand: newStand(t, "--tick", "200ms", "--rest-standard", "100ms", "--decision-standard", "60s")}
+	s.start()
+	open := make(chan struct{})
+	s.gate = sync.OnceFunc(func() { close(open) })
+	var players []*contestant
+	for _, name := range []string{"Ada", "Bob", "Cy", "Dee"} {
+		p := newContestant(t, name)
+		p.hold = func(*match.Request) { <-open }
+		players = append(players, p)
+	}
+	t.Cleanup(s.gate)
+	s.join(players...)
+	return s
+}
+
+// admin calls `arena admin`, and returns what it prints.
+func (s *operatedStand) admin(args ...string) string {
+	s.t.Helper()
+	at := s.arena.await(`operators' endpoints on (http://\S+)`)[1]
+	p := launch(s.t, append(append([]string{"admin"}, args...), "--admin", at)...)
+	p.awaitExit()
+	require.Equal(s.t, 0, p.cmd.ProcessState.ExitCode(), p.err.String())
+	return p.out.String()
+}
+
+// refuses calls `arena admin`, which prints one line and exits with status 1.
+func (s *operatedStand) refuses(line string, args ...string) {
+	s.t.Helper()
+	at := s.arena.await(`operators' endpoints on (http://\S+)`)[1]
+	p := launch(s.t, append(append([]string{"admin"}, args...), "--admin", at)...)
+	p.awaitExit()
+	require.Equal(s.t, 1, p.cmd.ProcessState.ExitCode())
+	require.Equal(s.t, "arena: "+line+"\n", p.err.String())
+}
+
+func (s *operatedStand) ready() (answer map[string]any) {
+	s.t.Helper()
+	res, err := http.Get(s.arena.await(`operators' endpoints on (http://\S+)`)[1] + "/ready")
+	s.must(err)
+	defer res.Body.Close()
+	require.Equal(s.t, http.StatusOK, res.StatusCode)
+	s.must(json.NewDecoder(res.Body).Decode(&answer))
+	return answer
+}
+
+// seated waits for a running match.
+func (s *operatedStand) seated() string {
+	s.t.Helper()
+	var id string
+	eventually(s.t, "a table is seated", func() bool {
+		for _, m := range s.list(matches.Running) {
+			id = m.ID
+		}
+		return id != ""
+	})
+	return id
+}
+
+// as calls the arena as the bots' owner.
+func (s *operatedStand) as(method, path string, body any) (client.Answer, error) {
+	s.t.Helper()
+	o := s.owners[0]
+	c, err := client.New(client.Options{Base: s.base(), Key: &client.Key{ID: o.KeyID, Private: o.Key}})
+	s.must(err)
+	return c.Call(s.t.Context(), method, path, body)
+}
+
+func (s *operatedStand) bots() (bots []botAnswer) {
+	s.t.Helper()
+	answer, err := s.as(http.MethodGet, "/bots", nil)
+	s.must(err)
+	var list struct{ Bots []botAnswer }
+	s.must(json.Unmarshal(answer.Body, &list))
+	return list.Bots
+}
+
+// An operator's day on a real process: it is drained, and stays so over a
+// restart; a match is aborted while its bots think; a bot and its owner are
+// suspended and restored; the seed key is rotated under a match. What the log
+// holds of it says why, and for which request.
+func TestOperators(t *testing.T) {
+	t.Parallel()
+	s := newOperatedStand(t)
+
+	// Drained, the arena lets what is on go on.
+	held := s.seated()
+	require.Equal(t, "draining: nobody is seated any more, matches play to their end\n", s.admin("drain", "--reason", "a new release"))
+	require.Equal(t, "it drains already\n", s.admin("drain", "--reason", "once more"))
+	require.Regexp(t, `(?s)plays +yes\nmatches running +1\ndraining +yes, since \S+: a new release\nseed key +\S+\n`, s.admin("status"))
+	require.Equal(t, map[string]any{"ready": true, "draining": true}, s.ready())
+
+	// An abort does not wait for who thinks, and strikes nobody.
+	require.Equal(t, "aborted: no placements, no ratings\n", s.admin("abort", held, "--reason", "a fault of ours"))
+	var aborted struct {
+		Status string
+		Seed   string
+		Replay []event
+	}
+	eventually(t, "the abort is public", func() bool {
+		s.get("/matches/"+held, &aborted)
+		return aborted.Status == matches.Aborted
+	})
+	require.NotEmpty(t, aborted.Seed)
+	for _, e := range aborted.Replay {
+		require.NotContains(t, []string{"timeout", "illegal", "end"}, e.Kind)
+	}
+	s.refuses("refused (409 match_over): the match is over", "abort", held, "--reason", "again")
+	s.refuses("refused (404 not_found): no such match", "abort", "nobody", "--reason", "again")
+
+	// A restart drains on.
+	s.stop()
+	s.start()
+	require.Regexp(t, `matches running +0\ndraining +yes`, s.admin("status"))
+	require.Equal(t, "bots are seated again\n", s.admin("undrain", "--reason", "released"))
+	require.Equal(t, map[string]any{"ready": true, "draining": false}, s.ready())
+
+	// A rotation: the match that is on keeps its key, the next has the new one.
+	underOld := s.seated()
+	var rotation struct {
+		SeedKey string
+		Retired []string
+	}
+	s.must(json.Unmarshal([]byte(s.admin("rotate-seed-key", "--reason", "once a year", "--json")), &rotation))
+	require.Len(t, rotation.Retired, 1)
+	require.Contains(t, s.admin("status"), rotation.SeedKey)
+	s.gate()
+	eventually(t, "two more are rated", func() bool { return len(s.list(matches.Completed)) >= 2 })
+	rated := s.list(matches.Completed) // the newest first
+	require.Equal(t, underOld, rated[len(rated)-1].ID)
+	require.Equal(t, rotation.Retired[0], s.record(underOld).Proof.SeedKey)
+	require.Equal(t, rotation.SeedKey, s.record(rated[0].ID).Proof.SeedKey)
+
+	suspendAndRestore(s)
+
+	// The same secrets serve the next start, and a key's rotation is no excuse
+	// for other ones.
+	secretKeys := s.seedKeys()
+	require.Len(t, secretKeys, 2)
+	logged := s.arena.err.String()
+	s.stop()
+	token, err := mailedToken(filepath.Join(s.data, "mail"), "owner-1@example.org")
+	s.must(err)
+	for _, secret := range append(secretKeys, token, "@example.org", "http://127.0.0.1") {
+		require.NotContains(t, logged, secret)
+	}
+	s.start("--no-play")
+	s.refuses("refused (409 not_playing): this arena does not play: order it from the one that does", "abort", held, "--reason", "again")
+	s.refuses("refused (409 not_playing): this arena does not play: order it from the one that does", "rotate-seed-key", "--reason", "again")
+	require.Regexp(t, `plays +no\n`, s.admin("status"))
+	s.stop()
+
+	requireOrdersInTheLog(s, logged, held, rotation.SeedKey)
+}
+
+// suspendAndRestore keeps a bot and then its owner out of the ladder. Its own
+// reads and running matches go on.
+func suspendAndRestore(s *operatedStand) {
+	t := s.t
+	t.Helper()
+	bot := s.bots()[0]
+	require.Equal(t, "suspended\n", s.admin("suspend", "bot", bot.ID, "--reason", "floods"))
+	require.Equal(t, "it is suspended already\n", s.admin("suspend", "bot", bot.ID, "--reason", "floods"))
+	require.Equal(t, "paused", s.bots()[0].Status)
+	_, err := s.as(http.MethodPatch, "/bots/"+bot.ID, map[string]string{"status": "active"})
+	require.ErrorContains(t, err, "refused (409 suspended): ")
+	require.Equal(t, "restored\n", s.admin("restore", "bot", bot.ID, "--reason", "mended"))
+	require.Equal(t, "active", s.bots()[0].Status)
+
+	var done struct{ Owner string }
+	s.must(json.Unmarshal([]byte(s.admin("suspend", "bot", bot.ID, "--reason", "floods again", "--json")), &done))
+	s.admin("restore", "bot", bot.ID, "--reason", "mended again")
+	require.Equal(t, "suspended\n", s.admin("suspend", "owner", done.Owner, "--reason", "abuse"))
+	_, err = s.as(http.MethodPatch, "/bots/"+bot.ID, map[string]string{"name": "Eve"})
+	require.ErrorContains(t, err, "refused (403 suspended): ")
+	for _, b := range s.bots() {
+		require.Equal(t, "paused", b.Status, b.Name)
+	}
+	require.Equal(t, "restored\n", s.admin("restore", "owner", done.Owner, "--reason", "settled"))
+	require.Equal(t, "it is not suspended\n", s.admin("restore", "owner", done.Owner, "--reason", "settled"))
+	s.refuses("refused (404 not_found): no such account", "suspend", "owner", "nobody", "--reason", "abuse")
+}
+
+// seedKeys are the seed keys of the secrets file, in hex.
+func (s *operatedStand) seedKeys() (keys []string) {
+	s.t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.data, "secrets.json"))
+	s.must(err)
+	var file struct{ SeedKeys []struct{ Key string } }
+	s.must(json.Unmarshal(text, &file))
+	for _, k := range file.SeedKeys {
+		_, err := hex.DecodeString(k.Key)
+		s.must(err)
+		keys = append(keys, k.Key)
+	}
+	return keys
+}
+
+// filed is an event of the log, with what is beside it.
+type filed struct {
+	eventstore.Recorded
+	data, correlation string
+}
+
+func (s *operatedStand) file(log eventstore.Log, stream string) (all []filed) {
+	s.t.Helper()
+	for r, err := range log.Read(s.t.Context(), eventstore.StreamID(stream), 0, eventstore.ReadOptions{}) {
+		s.must(err)
+		m, err := eventstore.DecodeMetadata(r)
+		s.must(err)
+		all = append(all, filed{r, string(r.Data), m.Correlation})
+	}
+	return all
+}
+
+// requireOrdersInTheLog demands that each order is an event that says why, and
+// whose correlation is the id of a request that the process has logged; that
+// nobody was seated in a drain, nor under a key that is retired.
+func requireOrdersInTheLog(s *operatedStand, logged, held, newKey string) {
+	t := s.t
+	t.Helper()
+	log, closeLog := openLog(t, s.data)
+	defer closeLog()
+	requests := regexp.MustCompile(`operator's order" .*request=(\S+)`).FindAllStringSubmatch(logged, -1)
+	require.GreaterOrEqual(t, len(requests), 7)
+	var ids []string
+	for _, r := range requests {
+		ids = append(ids, r[1])
+	}
+
+	operations, keys, seatings := s.file(log, domain.OperationsStream), s.file(log, domain.KeysStream), s.file(log, ladder.Stream(ladder.Standard))
+	require.Len(t, operations, 2)
+	require.Equal(t, []string{"DrainStarted", `{"reason":"a new release"}`}, []string{operations[0].Type, operations[0].data})
+	require.Equal(t, []string{"DrainEnded", `{"reason":"released"}`}, []string{operations[1].Type, operations[1].data})
+	require.Contains(t, ids, operations[1].correlation)
+	added, retired, published := keys[len(keys)-3], keys[len(keys)-2], keys[len(keys)-1]
+	require.Equal(t, "SeedKeyAdded", added.Type)
+	require.Equal(t, "SeedKeyRetired", retired.Type)
+	require.Contains(t, retired.data, `"reason":"once a year"`)
+	require.Contains(t, ids, retired.correlation)
+	require.Equal(t, "SeedKeyPublished", published.Type, "once the last match under it was over")
+
+	drained, rotated := 0, 0
+	for _, e := range seatings {
+		if e.Type != "TablesSeated" {
+			continue
+		}
+		require.False(t, e.Position > operations[0].Position && e.Position < operations[1].Position, "seated in a drain")
+		require.Equal(t, e.Position > retired.Position, strings.Contains(e.data, newKey), "seated under the key in use")
+		if e.Position < operations[0].Position {
+			drained++
+		} else if e.Position > retired.Position {
+			rotated++
+		}
+	}
+	require.Equal(t, 1, drained)
+	require.NotZero(t, rotated)
+
+	abort := s.file(log, match.Stream(held))
+	last := abort[len(abort)-1]
+	require.Equal(t, "MatchAborted", last.Type)
+	require.Contains(t, last.data, `{"why":"operator","reason":"a fault of ours",`)
+	require.NotEqual(t, held, last.correlation)
+	require.Equal(t, held, abort[0].correlation)
+	require.True(t, slices.ContainsFunc(seatings, func(e filed) bool {
+		return e.Type == "MatchVoided" && e.data == `{"match":"`+held+`","why":"operator"}`
+	}))
+
+	requireSuspensions(s, log, ids)
+}
+
+func requireSuspensions(s *operatedStand, log eventstore.Log, ids []string) {
+	t := s.t
+	t.Helper()
+	var orders []string
+	for _, e := range s.file(log, owner.AccountStream(s.ownerID(log))) {
+		if strings.Contains(e.data, `"reason"`) {
+			require.Contains(t, ids, e.correlation, "%s %s", e.Type, e.data)
+			var said struct{ Reason string }
+			s.must(json.Unmarshal(e.Data, &said))
+			orders = append(orders, e.Type+": "+said.Reason)
+		}
+	}
+	require.Equal(t, []string{
+		"BotPaused: floods", "BotUnpaused: mended", "BotPaused: floods again", "BotUnpaused: mended again",
+		"OwnerSuspended: abuse", "OwnerRestored: settled",
+	}, orders)
+}
+
+// ownerID is the only owner of the log, by its matches.
+func (s *operatedStand) ownerID(log eventstore.Log) string {
+	s.t.Helper()
+	tables := readStream(s.t, log, ladder.Stream(ladder.Standard), ladder.Decode)
+	started := readStream(s.t, log, match.Stream(tables[0].(ladder.TablesSeated).Tables[0].MatchID), match.Decode)
+	return started[0].(match.Started).Seats[0].OwnerID
+}
+
+// What a call over REST stores names the request, as its answer does.
+func TestAWriteIsCorrelatedWithItsRequest(t *testing.T) {
+	t.Parallel()
+	s := newOperatedStand(t)
+	answer, err := s.as(http.MethodPatch, "/bots/"+s.bots()[0].ID, map[string]string{"name": "Lovelace"})
+	require.NoError(t, err)
+	request := answer.Header.Get("X-Request-Id")
+	require.NotEmpty(t, request)
+	id := s.bots()[0]
+	require.Equal(t, "Lovelace", id.Name)
+	s.seated()
+	s.stop()
+
+	log, closeLog := openLog(t, s.data)
+	defer closeLog()
+	events := s.file(log, owner.AccountStream(s.ownerID(log)))
+	renamed := slices.IndexFunc(events, func(e filed) bool { return e.Type == "BotRenamed" })
+	require.Equal(t, request, events[renamed].correlation)
+	for _, e := range events {
+		require.Len(t, e.correlation, 36, "%s belongs to a request", e.Type)
+	}
+}
+
+// Outside loopback nobody takes orders.
+func TestOrdersAreTakenOnLoopbackAlone(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	s.launch("--admin-listen", "0.0.0.0:0")
+	_, port, _ := strings.Cut(s.arena.await(`operators' endpoints on http://(\S+)`)[1], "]")
+	at := "http://127.0.0.1" + port
+	for _, path := range []string{"/admin/status", "/admin/drain", "/debug/pprof/"} {
+		res, err := http.Get(at + path)
+		require.NoError(t, err)
+		body, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		require.Equal(t, http.StatusNotFound, res.StatusCode, "%s: %s", path, body)
+	}
+	res, err := http.Get(at + "/ready")
+	require.NoError(t, err)
+	defer res.Body.Close()
+	require.Equal(t, http.StatusOK, res.StatusCode)
+	s.stop()
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// tab is a page of a headless browser that visits one arena. It keeps what the
+// page complains of, and every request that leaves the arena.
+type tab struct {
+	t    testing.TB
+	ctx  context.Context
+	base string
+
+	mu     sync.Mutex
+	faults []string
+	weight float64 // bytes over the wire since the last open
+}
+
+// newTab starts a browser. Where there is none, the test is skipped with the
+// name of what is missing.
+func newTab(t testing.TB) *tab {
+	t.Helper()
+	var program string
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+		if path, err := exec.LookPath(name); err == nil {
+			program = path
+			break
+		}
+	}
+	if program == "" {
+		require.Empty(t, os.Getenv("CI"), "CI installs chromium: make deps")
+		t.Skip("pages are tried in a browser, and there is no chromium here: make deps")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox)
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	b := &tab{t: t, ctx: ctx}
+	require.NoError(t, chromedp.Listen(ctx, b.hear))
+	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error { // every visit is weighed as a first one
+		_, err := cdp.Call(ctx, t, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true})
+		return err
+	}))
+	return b
+}
+
+// visit names the arena.
+func (b *tab) visit(base string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.base = base
+}
+
+// hear runs in the browser's own loop.
+func (b *tab) hear(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		if u, err := url.Parse(e.Request.URL); err == nil && u.Scheme != "data" && u.Scheme != "about" && u.Scheme+"://"+u.Host != b.base {
+			b.faults = append(b.faults, "a request to another host: "+e.Request.URL)
+		}
+	case *network.EventLoadingFinished:
+		b.weight += e.EncodedDataLength
+	case *runtime.EventExceptionThrown:
+		b.faults = append(b.faults, "an exception: "+e.ExceptionDetails.Text)
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == "error" || e.Type == "warning" {
+			b.faults = append(b.faults, fmt.Sprintf("the console: %v", e.Args))
+		}
+	case *log.EventEntryAdded:
+		if e.Entry.Level == "error" || e.Entry.Level == "warning" {
+			b.faults = append(b.faults, "the log: "+e.Entry.Text+" "+e.Entry.URL)
+		}
+	}
+}
+
+// do demands that a series of steps works.
+func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	require.NoError(b.t, chromedp.Do(ctx, steps...))
+}
+
+// open goes to a page of the arena, whole as a first visit is.
+func (b *tab) open(path string) {
+	b.t.Helper()
+	b.mu.Lock()
+	b.weight = 0
+	b.mu.Unlock()
+	b.do(chromedp.Navigate(b.base+path), chromedp.WaitReady(chromedp.CSS("main")))
+}
+
+// submit presses a button that leads to another page, and waits for that.
+func (b *tab) submit(button string) {
+	b.t.Helper()
+	b.do(chromedp.Evaluate[chromedp.Void](`void (document.documentElement.dataset.left = "yes")`))
+	b.do(chromedp.Click(chromedp.CSS(button)), chromedp.WaitNotPresent(chromedp.CSS("html[data-left]")), chromedp.WaitReady(chromedp.CSS("main")))
+}
+
+// fill writes into a field.
+func (b *tab) fill(field, value string) {
+	b.t.Helper()
+	b.do(chromedp.SetValue(chromedp.CSS(field), value))
+}
+
+// path is where the browser is.
+func (b *tab) path() string {
+	b.t.Helper()
+	at, err := chromedp.Run(b.ctx, chromedp.Location())
+	require.NoError(b.t, err)
+	return strings.TrimPrefix(at, b.base)
+}
+
+// text is what an element reads.
+func (b *tab) text(selector string) string {
+	b.t.Helper()
+	said, err := chromedp.Run(b.ctx, chromedp.TextContent(chromedp.CSS(selector)))
+	require.NoError(b.t, err)
+	return said
+}
+
+// as sets the width of the window and the colour scheme of the system.
+func (b *tab) as(width int64, theme string) {
+	b.t.Helper()
+	b.do(chromedp.EmulateViewport(width, 900), chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"}},
+		})
+		return err
+	}))
+}
+
+// complaints are what the browser has complained of since it was last asked,
+// less those that the test has caused.
+func (b *tab) complaints(caused ...string) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var list []string
+	for _, f := range b.faults {
+		wanted := false
+		for _, c := range caused {
+			wanted = wanted || strings.Contains(f, c)
+		}
+		if !wanted {
+			list = append(list, f)
+		}
+	}
+	b.faults = nil
+	return list
+}
+
+// bytes are what came over the wire since the page was opened.
+func (b *tab) bytes() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return int(b.weight)
+}
+
+// axe returns the script that looks for what keeps people out, or skips.
+func axe(t testing.TB) string {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	require.NoError(t, err)
+	script, err := os.ReadFile(filepath.Join(cache, "hexarena", "npm", "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		require.Empty(t, os.Getenv("CI"), "CI installs axe-core: make deps")
+		t.Skip("whether everyone can use the pages is judged by axe-core, which is not here: make deps, with npm")
+	}
+	return string(script)
+}

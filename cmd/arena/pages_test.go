@@ -1,0 +1,287 @@
+package main
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/ladder"
+	"hexarena/projections/matches"
+)
+
+// maxWeight is how many bytes a page may bring over the wire.
+const maxWeight = 150 << 10
+
+// hostile is the longest name that a bot may have, of what pages stumble over.
+var hostile = "<b>Rudi</b>" + strings.Repeat("🏝", 14) + strings.Repeat("W", 15)
+
+// played is an arena with three house bots that have a rated match.
+func played(t *testing.T) *stand {
+	t.Helper()
+	s := newStand(t, "--tick", "500ms", "--rest-standard", "1s")
+	s.start()
+	house := s.owner()
+	for name, strategy := range map[string]string{"Greta": "greedy", "Gustav": "greedy", hostile: "random"} {
+		url := launch(t, "bot", strategy, "--listen", "127.0.0.1:0", "--think", "5ms").await(`(http://\S+)\n`)[1]
+		require.NoError(t, house.register(t.Context(), name, ladder.Standard, url))
+	}
+	eventually(t, "a match is rated", func() bool { return len(s.list(matches.Completed)) > 0 })
+	return s
+}
+
+// signIn signs in as a person does: by the link in the mail.
+func (b *tab) signIn(s *stand, address string) {
+	b.t.Helper()
+	b.open("/sign-in")
+	b.fill(`input[name="email"]`, address)
+	b.submit("main button")
+	require.Equal(b.t, "/sign-in?sent=1", b.path())
+	b.do(chromedp.Navigate(lastLink(b.t, s, address)))
+	b.submit("main button")
+	require.Equal(b.t, "/dashboard", b.path())
+}
+
+// lastLink is the link of the newest mail to an address.
+func lastLink(t testing.TB, s *stand, address string) string {
+	t.Helper()
+	mails, err := filepath.Glob(filepath.Join(s.data, "mail", "*.eml"))
+	require.NoError(t, err)
+	for i := len(mails) - 1; i >= 0; i-- {
+		text, err := os.ReadFile(mails[i])
+		require.NoError(t, err)
+		if !strings.Contains(string(text), address) {
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			if strings.Contains(line, "/sign-in/confirm?token=") {
+				return strings.TrimSpace(line)
+			}
+		}
+	}
+	require.FailNow(t, "no mail to "+address)
+	return ""
+}
+
+// A person signs in from the mail, registers a bot, watches it play to the end
+// and looks back, removes it, registers and revokes a key, and leaves.
+func TestAPersonRunsABotFromTheDashboard(t *testing.T) {
+	t.Parallel()
+	b := newTab(t)
+	s := played(t)
+	b.visit(s.base())
+	b.signIn(s, "ada@example.org")
+
+	b.open("/dashboard/account")
+	b.fill(`input[name="name"]`, "ada")
+	b.submit(`button[value="handle"]`)
+	require.Contains(t, b.text("main"), "Your handle is @ada")
+
+	b.open("/dashboard")
+	b.fill(`input[name="name"]`, "Lovelace")
+	b.fill(`input[name="url"]`, "http://127.0.0.1:1/")
+	b.do(chromedp.Click(chromedp.CSS("form[data-check] button")), chromedp.WaitVisible(chromedp.CSS(`form[data-check] [role="alert"]`)))
+	require.Contains(t, b.text(".steps .ok"), "resolve")
+	require.Contains(t, b.text(".steps .failed"), "ping")
+	require.Contains(t, b.text(".fault"), "the step ping")
+	require.Equal(t, "/dashboard", b.path())
+
+	url := launch(t, "bot", "greedy", "--listen", "127.0.0.1:0").await(`(http://\S+)\n`)[1]
+	b.fill(`input[name="url"]`, url)
+	b.submit("form[data-check] button")
+	require.Contains(t, b.text("main"), "It passed the deploy check")
+	botPath := strings.TrimSuffix(b.path(), "?done=registered")
+	botID := strings.TrimPrefix(botPath, "/dashboard/bots/")
+
+	var match matches.Summary
+	eventually(t, "the bot plays", func() bool {
+		for _, m := range s.list(matches.Running) {
+			if plays(m, botID) {
+				match = m
+			}
+		}
+		return match.ID != ""
+	})
+	b.open("/watch/" + match.ID)
+	b.do(chromedp.WaitReady(chromedp.CSS(".watch.ready")), chromedp.WaitReady(chromedp.CSS(`.watch[data-status="completed"]`)))
+	require.Contains(t, b.text("[data-part=now]"), "The match ends")
+	b.do(chromedp.KeyEvent(kb.Home))
+	require.Regexp(t, `^1 / \d+$`, b.text("[data-place]"))
+	b.do(chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent("a"), chromedp.WaitVisible(chromedp.CSS("[data-slot=cards]")))
+
+	b.open("/bot/" + botID)
+	require.Contains(t, b.text("main"), "@ada")
+	require.Contains(t, b.text("#matches ~ .scroll"), "of 4")
+	b.open("/bot/" + botID + "/log/" + match.ID)
+	require.Contains(t, b.text("main"), "setup")
+
+	b.open(botPath)
+	b.do(chromedp.Click(chromedp.CSS(`button[value="check"]`)), chromedp.WaitVisible(chromedp.CSS(".notice.good")))
+	require.Contains(t, b.text(".notice.good"), "The bot passes the deploy check")
+	b.submit(`button[value="pause"]`)
+	require.Contains(t, b.text("main .tag"), "paused")
+	b.do(chromedp.Click(chromedp.CSS(`input[name="sure"]`)))
+	b.submit(`button[value="remove"]`)
+	require.Equal(t, "/dashboard", b.path())
+	require.NotContains(t, b.text("main"), "Lovelace")
+
+	public, _, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	b.open("/dashboard/keys")
+	b.fill(`input[name="name"]`, "laptop")
+	b.fill("textarea", base64.StdEncoding.EncodeToString(public))
+	b.submit("main .stack button")
+	require.Contains(t, b.text(".cards"), "laptop")
+	b.submit(".cards button.danger")
+	require.Contains(t, b.text("main"), "You have none")
+	require.Contains(t, b.text("main"), "Revoked")
+
+	b.open("/dashboard/account")
+	b.submit(`button[value="sign-out"]`)
+	require.Equal(t, "/", b.path())
+	b.open("/dashboard")
+	require.Equal(t, "/sign-in", b.path())
+	require.Empty(t, b.complaints())
+	s.stop()
+}
+
+func plays(m matches.Summary, botID string) bool {
+	for _, p := range m.Players {
+		if p.BotID == botID {
+			return true
+		}
+	}
+	return false
+}
+
+// pagesOf are all pages, by the name of their screenshot; the person's bot has
+// played.
+func pagesOf(s *stand, botID string) []struct{ name, path string } {
+	var seen matches.Summary
+	eventually(s.t, "the bot has a rated match", func() bool {
+		for _, m := range s.list(matches.Completed) {
+			if plays(m, botID) {
+				seen = m
+			}
+		}
+		return seen.ID != ""
+	})
+	return []struct{ name, path string }{
+		{"home", "/"}, {"ladder", "/ladder/standard"}, {"ladder-empty", "/ladder/parley"}, {"bot", "/bot/" + botID}, {"watch", "/watch/" + seen.ID},
+		{"sign-in", "/sign-in"}, {"sent", "/sign-in?sent=1"}, {"confirm", "/sign-in/confirm?token=x"},
+		{"dashboard", "/dashboard"}, {"bot-manage", "/dashboard/bots/" + botID}, {"log", "/bot/" + botID + "/log/" + seen.ID},
+		{"keys", "/dashboard/keys"}, {"account", "/dashboard/account"},
+		{"quickstart", "/docs/quickstart"}, {"rules", "/docs/rules"}, {"protocol", "/docs/protocol"}, {"events", "/docs/events"},
+		{"errors", "/docs/errors"}, {"architecture", "/docs/architecture"}, {"operations", "/docs/operations"},
+		{"api", "/docs/api"}, {"changelog", "/changelog"}, {"missing", "/nowhere"},
+	}
+}
+
+// Every page, in both themes: quiet in the console, nothing from elsewhere,
+// light over the wire, and open to everyone as far as axe-core can tell. With
+// ARENA_SCREENSHOTS it leaves a picture of each at three widths in that folder.
+func TestEveryPageIsSoundInABrowser(t *testing.T) {
+	t.Parallel()
+	b, judge := newTab(t), axe(t)
+	s := played(t)
+	b.visit(s.base())
+	b.signIn(s, "ada@example.org")
+	for _, p := range pagesOf(s, s.settleDashboard(b)) {
+		b.as(820, "light")
+		b.open(p.path)
+		weight := b.bytes()
+		t.Logf("%-14s %6.1f KB", p.name, float64(weight)/1024)
+		require.Less(t, weight, maxWeight, p.path)
+		b.do(chromedp.Evaluate[chromedp.Void](judge + "; void 0"))
+		b.judge(p.path+", light", "undefined")
+		b.as(390, "light")
+		over, err := chromedp.Run(b.ctx, chromedp.Evaluate[int](`document.documentElement.scrollWidth - innerWidth`))
+		require.NoError(t, err)
+		require.LessOrEqual(t, over, 0, "%s is wider than a phone", p.path)
+		b.as(820, "dark")
+		b.judge(p.path+", dark", `["color-contrast"]`) // all else is the same
+		b.shoot(p.name)
+		require.Empty(t, b.complaints("404"), p.path)
+	}
+	t.Logf("first contentful paint of the ladder, median of 10: %.0f ms", b.firstPaint("/ladder/standard"))
+	s.stop()
+}
+
+// firstPaint is the median of ten visits, in milliseconds.
+func (b *tab) firstPaint(path string) float64 {
+	b.t.Helper()
+	b.as(1440, "light")
+	var all []float64
+	for range 10 {
+		b.open(path)
+		at, err := chromedp.Run(b.ctx, chromedp.Evaluate[float64](`new Promise((paint) => new PerformanceObserver((list) => {
+			for (const e of list.getEntriesByName("first-contentful-paint")) paint(e.startTime);
+		}).observe({type: "paint", buffered: true}))`, chromedp.EvalAwaitPromise))
+		require.NoError(b.t, err)
+		all = append(all, at)
+	}
+	slices.Sort(all)
+	return (all[4] + all[5]) / 2
+}
+
+// judge demands that axe-core, which the page holds by now, finds nothing
+// serious by its rules, or those that are named.
+func (b *tab) judge(what, rules string) {
+	b.t.Helper()
+	found, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string](fmt.Sprintf(serious, rules), chromedp.EvalAwaitPromise))
+	require.NoError(b.t, err)
+	require.Empty(b.t, found, what)
+}
+
+// serious asks axe-core for what keeps people out.
+const serious = `axe.run(document, {resultTypes: ["violations"], runOnly: %s}).then((r) => r.violations
+	.filter((v) => v.impact === "serious" || v.impact === "critical")
+	.map((v) => v.id + ": " + v.nodes.map((n) => n.target.join(" ") + " (" + n.failureSummary.replaceAll("\n", " ") + ")").slice(0, 3).join("; ")))`
+
+// settleDashboard gives the person a handle, a bot, whose id it returns, and a
+// key to be seen.
+func (s *stand) settleDashboard(b *tab) string {
+	b.t.Helper()
+	url := launch(b.t, "bot", "greedy", "--listen", "127.0.0.1:0", "--think", "5ms").await(`(http://\S+)\n`)[1]
+	b.open("/dashboard/account")
+	b.fill(`input[name="name"]`, "ada")
+	b.submit(`button[value="handle"]`)
+	b.open("/dashboard")
+	b.fill(`input[name="name"]`, "Lovelace")
+	b.fill(`input[name="url"]`, url)
+	b.submit("form[data-check] button")
+	botID := strings.TrimSuffix(strings.TrimPrefix(b.path(), "/dashboard/bots/"), "?done=registered")
+	public, _, err := ed25519.GenerateKey(nil)
+	require.NoError(b.t, err)
+	b.open("/dashboard/keys")
+	b.fill(`input[name="name"]`, "laptop")
+	b.fill("textarea", base64.StdEncoding.EncodeToString(public))
+	b.submit("main .stack button")
+	return botID
+}
+
+// shoot leaves pictures of the page where they are asked for.
+func (b *tab) shoot(name string) {
+	b.t.Helper()
+	dir := os.Getenv("ARENA_SCREENSHOTS")
+	if dir == "" {
+		return
+	}
+	require.NoError(b.t, os.MkdirAll(dir, 0o750))
+	for _, theme := range []string{"light", "dark"} {
+		for _, width := range []int64{390, 820, 1440} {
+			b.as(width, theme)
+			png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+			require.NoError(b.t, err)
+			require.NoError(b.t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s-%d-%s.png", name, width, theme)), png, 0o600))
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/projections"
+)
+
+// A stopped service's read models are folded anew by their names, to the rows
+// that a start would make.
+func TestProjectionsCommands(t *testing.T) {
+	dir := t.TempDir()
+	call := func(args ...string) (status int, out, errOut string) {
+		var o, e bytes.Buffer
+		status = run(append([]string{"projections"}, append(args, "--data", dir)...), &o, &e)
+		return status, o.String(), e.String()
+	}
+	status, _, errOut := call("status")
+	require.Equal(t, 1, status)
+	require.Contains(t, errOut, "arena: --data holds no log")
+
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "node"), 0o700))
+	log, closeLog, err := stoppedArena{Data: dir}.openLog(t.Context())
+	require.NoError(t, err)
+	h, err := newBenchHistory(t.Context(), log, 20, 3)
+	require.NoError(t, err)
+	require.NoError(t, h.live(t.Context(), 30, func(int) {}))
+	require.NoError(t, closeLog())
+
+	status, out, errOut := call("status")
+	require.Equal(t, 0, status, errOut)
+	require.Equal(t, 3, strings.Count(out, "is folded anew at the next start: there are none"), out)
+
+	status, out, errOut = call("rebuild")
+	require.Equal(t, 0, status, errOut)
+	require.Contains(t, out, "matches: 91 events folded in ")
+	_, out, _ = call("status")
+	require.Equal(t, 2, strings.Count(out, "is up to date"), "the log ends with ratings, which accounts do not hold: %s", out)
+	before, err := os.ReadFile(filepath.Join(dir, "projections", "directory.db"))
+	require.NoError(t, err)
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "projections", "matches.db"), []byte("no database, and longer than its header"+strings.Repeat(".", 600)), 0o600))
+	_, out, _ = call("status")
+	require.Contains(t, out, "matches      is folded anew at the next start: file is not a database")
+	status, out, _ = call("rebuild", "matches")
+	require.Equal(t, 0, status)
+	require.Contains(t, out, "matches: 91 events")
+	require.NotContains(t, out, "directory")
+	after, err := os.ReadFile(filepath.Join(dir, "projections", "directory.db"))
+	require.NoError(t, err)
+	require.Equal(t, before, after, "others are left alone")
+
+	status, _, errOut = call("rebuild", "matchs")
+	require.Equal(t, 1, status)
+	require.Equal(t, "arena: no read model is called \"matchs\": there are directory, matches, leaderboard\n", errOut)
+
+	release, err := projections.Lock(filepath.Join(dir, "projections"))
+	require.NoError(t, err)
+	for _, command := range []string{"status", "rebuild"} {
+		status, _, errOut = call(command)
+		require.Equal(t, 1, status)
+		require.Contains(t, errOut, "its read models are in use by another process: stop it first")
+		require.Equal(t, 1, strings.Count(errOut, "\n"))
+	}
+	require.NoError(t, release())
+}
+
+func TestBenchProjections(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, BenchProjections(t.Context(), &out, benchProjections{Matches: 5, Events: 10, Folded: 20, Bots: 20}))
+	require.Equal(t, 4, strings.Count(out.String(), "\n"), out.String())
+	require.ErrorContains(t, BenchProjections(t.Context(), &out, benchProjections{}), "there must be a match")
+}
+
+func TestBenchReadsRefuses(t *testing.T) {
+	for _, sizes := range [][]int{nil, {0}, {10, 10}, {10, 5}} {
+		require.Error(t, BenchReads(t.Context(), &bytes.Buffer{}, &bytes.Buffer{}, benchReads{Matches: sizes, Bots: 10, Seconds: 1}))
+	}
+}

@@ -1,0 +1,407 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What the arena does when owners tell it where to call. Public addresses are
+// out of a test's reach, and so is a name that changes its mind: that the
+// address which is really dialled is judged, at every dial, is shown with a name
+// server of the test's (adapters/botwire, TestRebinding).
+func TestSecurityDials(t *testing.T) {
+	t.Parallel()
+	proxy := newTrap(t)
+	variables := []string{"NO_PROXY=", "no_proxy="}
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
+		variables = append(variables, name+"=http://"+proxy.at)
+	}
+	f, strict := newFort(t), newFort(t, "--production", "--base-url", "https://arena.example")
+	f.each(t, map[string]func(*testing.T){
+		"production wants https and nothing beside":          strict.httpsAndNothingBeside,
+		"production wants public addresses, however spelled": strict.publicAddresses,
+		"production judges what a name stands for":           strict.whatANameStandsFor,
+		"redirects are not followed":                         f.redirectsAreNotFollowed,
+		"the arena is no bot":                                f.theArenaIsNoBot,
+		"failures are told in coarse words":                  f.coarseWords,
+		"slow TLS":                                           f.slowTLS,
+		"headers without an end":                             f.headersWithoutEnd,
+		"a ping without an end":                              f.aPingWithoutEnd,
+		"registrations are no port scanner":                  f.noPortScanner,
+	})
+	t.Run("proxies of the environment are not asked", func(t *testing.T) { newFortIn(t, variables).noProxies(t, proxy) })
+	t.Run("a bot that was let in before is judged at each dial", judgedAtEachDial)
+}
+
+// trap counts the connections that anybody makes to it.
+type trap struct {
+	at  string
+	hit atomic.Int32
+}
+
+func newTrap(t *testing.T) *trap {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	p := &trap{at: l.Addr().String()}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			p.hit.Add(1)
+			_ = c.Close()
+		}
+	}()
+	t.Cleanup(func() { _ = l.Close(); <-done })
+	return p
+}
+
+func (p *trap) port() string {
+	_, port, _ := strings.Cut(p.at, ":")
+	return port
+}
+
+// requireSilence demands that nobody has connected. A dial that the trap has
+// not accepted yet would come before the one that is made here.
+func (p *trap) requireSilence(t *testing.T) {
+	t.Helper()
+	before := p.hit.Load()
+	c, err := net.Dial("tcp", p.at)
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = c.Read(make([]byte, 1)) // the trap has hung up
+	require.ErrorIs(t, err, io.EOF)
+	require.Zero(t, before, "somebody was called")
+	require.EqualValues(t, 1, p.hit.Swap(0))
+}
+
+// register asks for a bot at a URL; ten times a minute an account may.
+func (c *visitor) register(botURL string) *reply {
+	c.t.Helper()
+	return c.do("POST", "/bots", map[string]string{"name": "bot", "mode": "standard", "url": botURL})
+}
+
+// registerEach asks for bots at URLs, as many accounts as that takes.
+func (f *fort) registerEach(t *testing.T, urls []string, judge func(url string, got *reply)) {
+	t.Helper()
+	var who *visitor
+	for i, u := range urls {
+		if i%10 == 0 {
+			who = f.member(t)
+		}
+		judge(u, who.register(u))
+	}
+}
+
+// refusedUntried demands that a URL was refused for what it says.
+func refusedUntried(t *testing.T) func(string, *reply) {
+	return func(url string, got *reply) {
+		t.Helper()
+		require.Equal(t, 422, got.status, url)
+		require.Equal(t, "url_not_allowed", got.json["code"], "%s: %s", url, got.body)
+		got.names("url")
+	}
+}
+
+func (f *fort) httpsAndNothingBeside(t *testing.T) {
+	trap := newTrap(t)
+	f.registerEach(t, []string{
+		"http://" + trap.at, "https://user@" + trap.at + "/", "https://user:password@" + trap.at, "https://" + trap.at + "/#f",
+		"https://" + trap.at + "/#", "ws://" + trap.at, "wss://" + trap.at, "ftp://" + trap.at, "//" + trap.at, "file:///etc/passwd",
+		"http://bots.example/", "https://user@bots.example/", "https://bots.example/#f", "https:bots.example", "https://bots.example:0/", "https:///x",
+	}, refusedUntried(t))
+	trap.requireSilence(t)
+}
+
+func (f *fort) publicAddresses(t *testing.T) {
+	trap := newTrap(t)
+	var urls []string
+	for _, host := range []string{
+		"127.0.0.1", "127.1", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "017700000001", "0", "0.0.0.0", "127.0.0.1.",
+		"[::]", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[64:ff9b::7f00:1]", "[64:ff9b::10.0.0.1]", "[2002:7f00:1::]", "[2002:a00:1::1]",
+		"[fe80::1]", "[fc00::1]", "[fd00:ec2::254]", "[ff02::1]", "[2001:db8::1]",
+		"10.0.0.1", "172.16.0.1", "192.168.0.1", "169.254.169.254", "169.254.170.2", "168.63.129.16", "100.64.0.1", "100.100.100.200",
+		"192.0.2.1", "198.18.0.1", "224.0.0.1", "255.255.255.255", "localhost", "LOCALHOST", "localhost.", "bot.localhost", "arena.example",
+	} {
+		if urls = append(urls, "https://"+host+":"+trap.port()); host == "arena.example" {
+			urls[len(urls)-1] = "https://" + host // its own base URL
+		}
+	}
+	f.registerEach(t, urls, refusedUntried(t))
+	trap.requireSilence(t)
+}
+
+// Most machines have a name of their own that leads inside.
+func (f *fort) whatANameStandsFor(t *testing.T) {
+	trap := newTrap(t)
+	inside := 0
+	who := f.member(t)
+	for _, name := range insideNames(t) {
+		inside++
+		got := who.register("https://"+name+":"+trap.port()).is(422, "deploy_check_failed")
+		require.Contains(t, string(got.body), `"name":"resolve","ok":false,"detail":"the address is not allowed"`)
+	}
+	who.register("https://nobody.invalid/").is(422, "deploy_check_failed")
+	trap.requireSilence(t)
+	t.Logf("%d names of this machine lead inside", inside)
+}
+
+// insideNames are names that resolve here, to addresses that are not public.
+func insideNames(t *testing.T) (names []string) {
+	t.Helper()
+	host, err := os.Hostname()
+	require.NoError(t, err)
+	for _, name := range []string{host, "ip6-localhost", "ip6-loopback"} {
+		addrs, err := net.DefaultResolver.LookupNetIP(t.Context(), "ip", name)
+		inside := err == nil && len(addrs) > 0
+		for _, a := range addrs {
+			inside = inside && (a.IsLoopback() || a.Unmap().IsLoopback() || a.IsPrivate())
+		}
+		if inside {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (f *fort) redirectsAreNotFollowed(t *testing.T) {
+	trap := newTrap(t)
+	who := f.member(t)
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		bot := httptest.NewServer(http.RedirectHandler("http://"+trap.at+"/", status))
+		t.Cleanup(bot.Close)
+		got := who.register(bot.URL).is(422, "deploy_check_failed")
+		require.Contains(t, string(got.body), fmt.Sprintf("the server answered with status %d instead of 200", status))
+	}
+	bot := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/ping") {
+			_, _ = io.WriteString(w, "pong")
+			return
+		}
+		http.Redirect(w, r, "http://"+trap.at+"/", http.StatusTemporaryRedirect)
+	}))
+	t.Cleanup(bot.Close)
+	got := who.register(bot.URL).is(422, "deploy_check_failed")
+	require.Contains(t, string(got.body), "the server answered with status 307 instead of 101")
+	trap.requireSilence(t)
+}
+
+// noProxies: a proxy would be asked for every host but loopback's, and 0.0.0.0
+// is another to those who ask.
+func (f *fort) noProxies(t *testing.T, proxy *trap) {
+	bot := newContestant(t, "direct")
+	f.member(t).register(strings.Replace(bot.url, "127.0.0.1", "0.0.0.0", 1)).is(201)
+	f.member(t).register("http://nobody.invalid/").is(422, "deploy_check_failed")
+	proxy.requireSilence(t)
+}
+
+func (f *fort) theArenaIsNoBot(t *testing.T) {
+	var urls []string
+	for _, at := range []string{f.address(), f.admin, f.node} {
+		host, port, err := net.SplitHostPort(at)
+		require.NoError(t, err)
+		urls = append(urls, "http://"+at+"/bot", "http://[::ffff:"+host+"]:"+port, "http://0.0.0.0:"+port)
+	}
+	_, port, err := net.SplitHostPort(f.address())
+	require.NoError(t, err)
+	f.registerEach(t, append(urls, "http://127.1:"+port, "http://0x7f000001:"+port), refusedUntried(t))
+	got := f.member(t).register("http://localhost:" + port)
+	require.Equal(t, 422, got.status)
+	require.Contains(t, string(got.body), "the address is not allowed")
+}
+
+// coarseWords: a port that is closed, one that takes connections and hangs up,
+// and one behind which nobody answers, are told from one another no more than
+// any stranger could; of what a server says, nothing is told.
+func (f *fort) coarseWords(t *testing.T) {
+	const secret = "ERR-internal-secret"
+	who := f.member(t)
+	closed := freePort(t)
+	got := who.register("http://"+closed).is(422, "deploy_check_failed")
+	require.Contains(t, string(got.body), `"detail":"no connection could be made"`)
+	require.NotContains(t, string(got.body), "refused")
+	require.NotContains(t, string(got.body), closed)
+	filtered := filteredPort(t)
+	if filtered != "" {
+		again := who.register("http://"+filtered).is(422, "deploy_check_failed")
+		require.Equal(t, got.json["detail"], again.json["detail"], "closed or filtered")
+	}
+	require.Equal(t, "the bot did not pass the deploy check at the step ping: no connection could be made", got.json["detail"])
+	for _, handler := range []http.HandlerFunc{
+		func(w http.ResponseWriter, _ *http.Request) { http.Error(w, secret, http.StatusInternalServerError) },
+		func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, secret) },
+		func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set(secret, secret)
+			w.WriteHeader(http.StatusTeapot)
+		},
+		func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+	} {
+		bot := httptest.NewServer(handler)
+		t.Cleanup(bot.Close)
+		require.NotContains(t, string(who.register(bot.URL).is(422, "deploy_check_failed").body), secret)
+	}
+	require.NotContains(t, f.arena.err.String(), secret)
+}
+
+// filteredPort is a listener whose queue is full, so that a handshake gets no
+// answer; empty where the machine does not do that.
+func filteredPort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	raw, err := l.(*net.TCPListener).SyscallConn()
+	require.NoError(t, err)
+	if !shortQueue(raw) {
+		return ""
+	}
+	for range 8 {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		c, err := new(net.Dialer).DialContext(ctx, "tcp", l.Addr().String())
+		cancel()
+		if err != nil {
+			return l.Addr().String()
+		}
+		t.Cleanup(func() { _ = c.Close() })
+	}
+	return ""
+}
+
+// tarpit takes connections and has them served; served is told how it ended.
+func tarpit(t *testing.T, serve func(net.Conn) string) (at string, ended <-chan string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	told, done := make(chan string, 16), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = c.SetDeadline(time.Now().Add(patience))
+			told <- serve(c)
+			_ = c.Close()
+		}
+	}()
+	t.Cleanup(func() { _ = l.Close(); <-done })
+	return l.Addr().String(), told
+}
+
+// slowTLS: the hello is read, and nothing is said.
+func (f *fort) slowTLS(t *testing.T) {
+	at, ended := tarpit(t, func(c net.Conn) string {
+		_, err := io.Copy(io.Discard, c) // until the arena hangs up
+		return fmt.Sprint(err)
+	})
+	got := f.member(t).register("https://"+at).is(422, "deploy_check_failed")
+	require.Contains(t, string(got.body), `"detail":"the TLS handshake failed"`)
+	require.NotContains(t, <-ended, "timeout", "the arena has hung up")
+}
+
+// sending writes a head, and then the same again until the arena hangs up, 64
+// MiB at the most.
+func sending(head, again string) func(net.Conn) string {
+	return func(c net.Conn) string {
+		_, _ = c.Read(make([]byte, 4096)) // the request
+		sent, err := io.WriteString(c, head)
+		for err == nil && sent < 64<<20 {
+			var n int
+			n, err = io.WriteString(c, again)
+			sent += n
+		}
+		if err == nil {
+			return "all was taken"
+		}
+		return "cut"
+	}
+}
+
+func (f *fort) headersWithoutEnd(t *testing.T) {
+	at, ended := tarpit(t, sending("HTTP/1.1 200 OK\r\n", "X-Padding: "+strings.Repeat("x", 1<<16)+"\r\n"))
+	got := f.member(t).register("http://"+at).is(422, "deploy_check_failed")
+	require.Contains(t, string(got.body), `"detail":"no usable HTTP answer came in time"`)
+	require.Equal(t, "cut", <-ended)
+}
+
+func (f *fort) aPingWithoutEnd(t *testing.T) {
+	at, ended := tarpit(t, sending("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\npong", strings.Repeat(" ", 1<<16)))
+	got := f.member(t).register("http://"+at).is(422, "deploy_check_failed")
+	require.Contains(t, string(got.body), `"detail":"the body is not the text pong"`)
+	require.Equal(t, "cut", <-ended)
+}
+
+func (f *fort) noPortScanner(t *testing.T) {
+	ada := f.member(t)
+	key := ada.newKey()
+	bot := newContestant(t, "scanner").url
+	id := ada.register(bot).is(201).json["id"].(string)
+	trap := newTrap(t)
+	for i := range 3 {
+		ada.do("PATCH", "/bots/"+id, map[string]string{"url": fmt.Sprintf("%s/%d", bot, i)}).is(200)
+		key.do("POST", "/bots/"+id+"/check", nil).is(200)
+		key.register("http://"+freePort(t)).is(422, "deploy_check_failed")
+	}
+	for _, who := range []*visitor{ada, key} {
+		for _, refused := range []*reply{
+			who.register("http://" + trap.at), who.do("PATCH", "/bots/"+id, map[string]string{"url": "http://" + trap.at}),
+			who.do("POST", "/bots/"+id+"/check", nil),
+		} {
+			requireRetryAfter(t, refused.is(429, "rate_limited"))
+		}
+		who.do("PATCH", "/bots/"+id, map[string]string{"name": "renamed"}).is(200)
+	}
+	trap.requireSilence(t)
+}
+
+// Bots that were registered while private addresses were allowed are dialled no
+// more once they are not: not by a check, and not for a match, in which each
+// decision costs a strike.
+func judgedAtEachDial(t *testing.T) {
+	f := newFort(t)
+	ada := f.member(t)
+	key := ada.newKey()
+	var bots []string
+	var dialled atomic.Int32
+	for i := range 4 {
+		p := newContestant(t, fmt.Sprint("bot-", i))
+		bot := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { dialled.Add(1); p.ServeHTTP(w, r) }))
+		t.Cleanup(bot.Close)
+		bots = append(bots, key.register(bot.URL).is(201).json["id"].(string))
+	}
+	f.stop()
+	dialled.Store(0)
+
+	f.start("--production", "--base-url", "https://arena.example", "--listen", freePort(t), "--tick", "250ms")
+	late := key.elsewhere(f.address())
+	f.public(t, "/matches", func(page string) bool { return strings.Contains(page, `"status":"completed"`) })
+	check := late.do("POST", "/bots/"+bots[0]+"/check", nil).is(200)
+	require.Equal(t, false, check.json["ok"])
+	matches := late.do("GET", "/matches?status=completed", nil).is(200).json["matches"].([]any)
+	record := string(late.do("GET", "/matches/"+matches[0].(map[string]any)["id"].(string), nil).is(200).body)
+	require.Equal(t, 4, strings.Count(record, `"kind":"resign"`))
+	require.GreaterOrEqual(t, strings.Count(record, `"cause":"dropped"`), 12, "a strike each, three a seat")
+	require.Zero(t, dialled.Load(), "no bot was called")
+}
+
+// public reads a page until it holds something.
+func (f *fort) public(t *testing.T, path string, holds func(page string) bool) {
+	t.Helper()
+	eventually(t, path, func() bool { return holds(string(f.stranger(t).do("GET", path, nil).is(200).body)) })
+}

@@ -1,0 +1,375 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/adapters/api/apitest"
+	"hexarena/eventstore"
+	"hexarena/eventstore/esdb"
+)
+
+// The tests TestSecurity… are the rows of docs/security.md that a process can
+// show: each starts `arena serve`, calls it over sockets, and reads its mail at
+// a mail server. Limits are per address, so each caller has one of its own.
+
+// fort is an arena that strangers call.
+type fort struct {
+	*stand
+	t     *testing.T
+	mails *postbox
+	admin string // address of the operators' endpoints
+	node  string // address of the log
+}
+
+// newFort starts an arena that sends its mail to a server of the test. It seats
+// nobody for as long as a test takes, unless the flags say otherwise.
+func newFort(t *testing.T, flags ...string) *fort { return newFortIn(t, nil, flags...) }
+
+// newFortIn starts one with more in its environment.
+func newFortIn(t *testing.T, env []string, flags ...string) *fort {
+	t.Helper()
+	f := &fort{t: t, mails: newPostbox(t), admin: freePort(t), node: freePort(t)}
+	f.stand = newStand(t, append([]string{
+		"--mail", f.mails.setting, "--admin-listen", f.admin, "--node-listen", f.node, "--tick", "1h",
+	}, flags...)...)
+	f.stand.env = env
+	if slices.Contains(flags, "--base-url") {
+		f.stand.flags = append(f.stand.flags, "--listen", freePort(t)) // it prints the other
+	}
+	f.start()
+	return f
+}
+
+// freePort is an address that nobody listened on just now, and that no call is
+// made from meanwhile: those are made from other addresses.
+func freePort(t testing.TB) string {
+	t.Helper()
+	pid := os.Getpid()
+	l, err := net.Listen("tcp", net.JoinHostPort(net.IPv4(127, 66, byte(pid>>8), byte(pid)).String(), "0"))
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// each runs the rows of a test on one arena, beside one another.
+func (f *fort) each(t *testing.T, rows map[string]func(*testing.T)) {
+	for name, row := range rows {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			row(t)
+		})
+	}
+}
+
+// address is where the arena listens: its base URL may be another.
+func (f *fort) address() string { return f.arena.address() }
+
+// address is where callers of a process connect to.
+func (p *process) address() string {
+	printed := p.await(`Hex Arena is at (http\S+)`)[1]
+	for i, a := range p.cmd.Args {
+		if a == "--listen" && p.cmd.Args[i+1] != "127.0.0.1:0" {
+			return p.cmd.Args[i+1]
+		}
+	}
+	return strings.TrimPrefix(printed, "http://")
+}
+
+// events are all of the log, as text.
+func (f *fort) events(t *testing.T) string {
+	t.Helper()
+	log, err := esdb.Open(fmt.Sprintf("esdb://%s?tls=false", f.node), slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	defer log.Close()
+	var text strings.Builder
+	for r, err := range log.ReadAll(t.Context(), 0, eventstore.ReadOptions{}) {
+		require.NoError(t, err)
+		fmt.Fprintf(&text, "%s %s %s %s\n", r.Stream, r.Type, r.Data, r.Metadata)
+	}
+	return text.String()
+}
+
+// visitor calls an arena from an address of its own: signed if it has a key,
+// with its cookie if it has one.
+type visitor struct {
+	t      *testing.T
+	at     string // the arena's address
+	client *http.Client
+	cookie *http.Cookie
+	keyID  string
+	key    ed25519.PrivateKey
+}
+
+var visitors atomic.Uint32
+
+// stranger is a visitor without credentials.
+func (f *fort) stranger(t *testing.T) *visitor { return strangerTo(t, f.address()) }
+
+func strangerTo(t *testing.T, at string) *visitor {
+	n := visitors.Add(1)
+	from := net.IPv4(127, 77, byte(n>>8), byte(n))
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: from}}
+	transport := &http.Transport{
+		DialContext:        func(ctx context.Context, network, _ string) (net.Conn, error) { return d.DialContext(ctx, network, at) },
+		DisableCompression: true,
+	}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &visitor{t: t, at: at, client: &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// elsewhere is the same visitor, credentials too, from another address or at
+// another process.
+func (c *visitor) elsewhere(at string) *visitor {
+	o := strangerTo(c.t, at)
+	o.cookie, o.keyID, o.key = c.cookie, c.keyID, c.key
+	return o
+}
+
+// member signs up another owner, by the link in the mail.
+func (f *fort) member(t *testing.T) *visitor {
+	t.Helper()
+	c := f.stranger(t)
+	c.signIn(f.mails, fmt.Sprintf("member-%d@example.org", visitors.Add(1)))
+	return c
+}
+
+// signIn begins a session of the owner of an address.
+func (c *visitor) signIn(mails *postbox, address string) *reply {
+	c.t.Helper()
+	c.cookie = nil
+	confirmed := c.do("POST", "/sign-in/confirm", map[string]string{"token": c.token(mails, address)}).is(200)
+	require.Len(c.t, confirmed.cookies(), 1)
+	c.cookie = confirmed.cookies()[0]
+	return confirmed
+}
+
+// token asks for a link and takes the token out of the mail.
+func (c *visitor) token(mails *postbox, address string) string {
+	c.t.Helper()
+	before := len(mails.to(address))
+	c.do("POST", "/sign-in", map[string]string{"email": address}).is(202)
+	return mails.await(c.t, address, before+1).link(c.t).Query().Get("token")
+}
+
+// newKey registers a key with scopes, the default ones if none are named.
+func (c *visitor) newKey(scopes ...string) *visitor {
+	c.t.Helper()
+	public, private, err := ed25519.GenerateKey(nil)
+	require.NoError(c.t, err)
+	body := map[string]any{"name": "test", "publicKey": base64.StdEncoding.EncodeToString(public)}
+	if scopes != nil {
+		body["scopes"] = scopes
+	}
+	k := c.elsewhere(c.at)
+	k.cookie, k.key = nil, private
+	k.keyID = c.do("POST", "/keys", body).is(201).json["id"].(string)
+	return k
+}
+
+func everyScope() []string {
+	return []string{"bots.read", "bots.write", "keys.read", "keys.write", "account.read", "account.write"}
+}
+
+// reply is an answer, read; unless it is a page, it fits the arena's own
+// description.
+type reply struct {
+	t      *testing.T
+	status int
+	header http.Header
+	body   []byte
+	json   map[string]any // nil where the body is no object
+}
+
+// do calls. Body may be nil, a string or what encodes as JSON; it is signed
+// last, and edit changes what goes out after that.
+func (c *visitor) do(method, target string, body any, edit ...func(*http.Request)) *reply {
+	c.t.Helper()
+	r, err := c.try(c.t.Context(), method, target, body, edit...)
+	require.NoError(c.t, err)
+	return r
+}
+
+// try is do for other goroutines than the test's.
+func (c *visitor) try(ctx context.Context, method, target string, body any, edit ...func(*http.Request)) (*reply, error) {
+	req, err := c.request(ctx, method, target, body)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range edit {
+		e(req)
+	}
+	res, err := c.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	a := &reply{t: c.t, status: res.StatusCode, header: res.Header}
+	if a.body, err = io.ReadAll(res.Body); err != nil {
+		return nil, err
+	}
+	_ = json.Unmarshal(a.body, &a.json)
+	if strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
+		return a, nil // a page; the description is of the API
+	}
+	contract, err := contractOf(ctx, c.client, "http://"+c.at)
+	if err != nil {
+		return nil, err
+	}
+	if err := contract.Judge(strings.ToUpper(req.Method), target, apitest.Answer{Status: a.status, Header: a.header, Body: a.body}); err != nil {
+		return nil, fmt.Errorf("%s %s: %w\n%.500s", method, target, err, a.body)
+	}
+	return a, nil
+}
+
+// request makes a call, signed as the specification says. The target goes out
+// as it is given.
+func (c *visitor) request(ctx context.Context, method, target string, body any) (*http.Request, error) {
+	raw, err := rawBody(body)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+c.at, bytes.NewReader(raw))
+	if err != nil {
+		return nil, err
+	}
+	req.URL = &url.URL{Scheme: "http", Host: c.at, Opaque: target}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.cookie != nil {
+		req.AddCookie(c.cookie)
+	}
+	if c.key != nil {
+		c.sign(req.Header, fresh(), method, target, raw)
+	}
+	return req, nil
+}
+
+func rawBody(body any) ([]byte, error) {
+	switch body := body.(type) {
+	case nil:
+		return nil, nil
+	case string:
+		return []byte(body), nil
+	default:
+		return json.Marshal(body)
+	}
+}
+
+// sign sets the three headers of a signed call.
+func (c *visitor) sign(h http.Header, timestamp, method, target string, body []byte) {
+	message := fmt.Sprintf("%s.%s.%s.%s", timestamp, method, target, body)
+	h.Set("X-Arena-Key", c.keyID)
+	h.Set("X-Arena-Timestamp", timestamp)
+	h.Set("X-Arena-Signature", base64.StdEncoding.EncodeToString(ed25519.Sign(c.key, []byte(message))))
+}
+
+// resigned signs a call anew under a timestamp of the test's.
+func (c *visitor) resigned(timestamp, method, target, body string) func(*http.Request) {
+	return func(r *http.Request) { c.sign(r.Header, timestamp, method, target, []byte(body)) }
+}
+
+var lastStamp atomic.Int64
+
+// fresh is a timestamp that no call had before: now, or a little later.
+func fresh() string {
+	for {
+		last := lastStamp.Load()
+		next := max(time.Now().UnixMilli(), last+1)
+		if lastStamp.CompareAndSwap(last, next) {
+			return strconv.FormatInt(next, 10)
+		}
+	}
+}
+
+func stampIn(d time.Duration) string { return strconv.FormatInt(time.Now().Add(d).UnixMilli(), 10) }
+
+var description struct {
+	sync.Mutex
+	*apitest.Contract
+}
+
+// contractOf is what every answer is judged by: the description that the first
+// arena serves. All are the same program. Long answers are judged where they are
+// made (adapters/api).
+func contractOf(ctx context.Context, client *http.Client, base string) (*apitest.Contract, error) {
+	description.Lock()
+	defer description.Unlock()
+	if description.Contract != nil {
+		return description.Contract, nil
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/openapi.json", nil)
+	if err != nil {
+		return nil, err
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	document, err := io.ReadAll(res.Body)
+	if err != nil {
+		return nil, err
+	}
+	c, err := apitest.New(document)
+	if err != nil {
+		return nil, err
+	}
+	c.Longest = 128 << 10
+	description.Contract = c
+	return c, nil
+}
+
+// is requires a status, and of a refusal its code.
+func (r *reply) is(status int, code ...string) *reply {
+	r.t.Helper()
+	require.Equal(r.t, status, r.status, "%s", r.body)
+	if len(code) > 0 {
+		require.Equal(r.t, code[0], r.json["code"], "%s", r.body)
+	}
+	return r
+}
+
+// names requires that a refusal names a field as wrong.
+func (r *reply) names(field string) *reply {
+	r.t.Helper()
+	require.Contains(r.t, string(r.body), `"field":"`+field+`"`)
+	return r
+}
+
+func (r *reply) cookies() []*http.Cookie { return (&http.Response{Header: r.header}).Cookies() }
+
+// seen is all of an answer but what is another each time.
+func (r *reply) seen() string {
+	h := r.header.Clone()
+	for _, each := range []string{"X-Request-Id", "Date", "Ratelimit"} {
+		h.Del(each)
+	}
+	delete(r.json, "requestId")
+	var text strings.Builder
+	_ = h.Write(&text) // to memory
+	return fmt.Sprint(r.status, "\n", text.String(), "\n", r.json)
+}

@@ -1,0 +1,295 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// How much of the arena one caller may have: calls, bytes, time.
+func TestSecurityLimits(t *testing.T) {
+	t.Parallel()
+	f := newFort(t)
+	trusting := newFort(t, "--trusted-proxies", "127.0.0.0/8")
+	f.each(t, map[string]func(*testing.T){
+		"the 601st call":                       f.the601stCall,
+		"the 31st write, the 121st read":       f.theOtherLimits,
+		"a forged X-Forwarded-For":             f.aForgedForward,
+		"a /64 is one caller":                  trusting.aNetworkIsOneCaller,
+		"a body over the limit":                f.aBodyOverTheLimit,
+		"a body that drips":                    f.aBodyThatDrips,
+		"headers that do not end":              f.headersThatDoNotEnd,
+		"endless bodies, beside one another":   f.endlessBodies,
+		"a cross-site call, whatever it sends": f.aCrossSiteCall,
+		"CR LF and NUL in fields":              f.lineBreaksInFields,
+		"markup is inert":                      f.markupIsInert,
+	})
+}
+
+func (f *fort) the601stCall(t *testing.T) {
+	who := f.stranger(t)
+	for range 600 {
+		require.Equal(t, 200, who.do("GET", "/health", nil).status)
+	}
+	for range 3 {
+		requireRetryAfter(t, who.do("GET", "/health", nil).is(429, "rate_limited"))
+	}
+	who.do("GET", "/nothing", nil).is(404)
+	f.stranger(t).do("GET", "/health", nil).is(200)
+}
+
+// requireRetryAfter demands whole seconds, no more than the window has. That
+// they are enough is shown where a test has the clock (adapters/api).
+func requireRetryAfter(t *testing.T, r *reply) {
+	t.Helper()
+	seconds, err := strconv.Atoi(r.header.Get("Retry-After"))
+	require.NoError(t, err)
+	require.True(t, seconds >= 1 && seconds <= 60, seconds)
+	require.Regexp(t, `"all";r=\d+;t=\d+`, r.header.Get("RateLimit"))
+	require.Contains(t, r.header.Get("RateLimit-Policy"), `"all";q=600;w=60`)
+}
+
+func (f *fort) theOtherLimits(t *testing.T) {
+	ada := f.member(t)
+	one, two := ada.newKey(everyScope()...), ada.newKey(everyScope()...)
+	for i := range 28 { // and two keys
+		[]*visitor{one, two, ada}[i%3].do("PATCH", "/me", "{}").is(200)
+	}
+	for _, who := range []*visitor{one, two, ada} {
+		requireRetryAfter(t, who.do("PATCH", "/me", "{}").is(429, "rate_limited"))
+		who.do("GET", "/me", nil).is(200)
+	}
+	reader := f.stranger(t)
+	for range 120 {
+		reader.do("GET", "/matches?limit=1", nil).is(200)
+	}
+	requireRetryAfter(t, reader.do("GET", "/matches/x", nil).is(429, "rate_limited"))
+	reader.do("GET", "/leaderboard", nil).is(200)
+}
+
+// from says where a call pretends to come from.
+func from(addresses string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set("X-Forwarded-For", addresses) }
+}
+
+func (f *fort) aForgedForward(t *testing.T) {
+	who := f.stranger(t)
+	for i := range 30 {
+		who.do("POST", "/sign-in", "{}", from(fmt.Sprintf("203.0.113.%d", i))).is(422)
+	}
+	for _, pretext := range []string{"203.0.113.99", "127.0.0.1", "198.51.100.1, 127.0.0.1"} {
+		who.do("POST", "/sign-in", "{}", from(pretext), func(r *http.Request) {
+			r.Header.Set("Forwarded", "for=203.0.113.98")
+			r.Header.Set("X-Real-IP", "203.0.113.97")
+		}).is(429, "rate_limited")
+	}
+}
+
+// The arena listens on one loopback address of IPv4 here, so the networks are
+// told to it by a proxy that it trusts.
+func (f *fort) aNetworkIsOneCaller(t *testing.T) {
+	proxy := f.stranger(t)
+	call := func(address string) *reply { return proxy.do("POST", "/sign-in", "{}", from(address)) }
+	for i := range 30 {
+		call(fmt.Sprintf("192.0.2.%d, 2001:db8:0:1:%x::%x", i, i, i+1)).is(422) // what stands before it is its caller's word
+	}
+	call("2001:db8:0:1:ffff:ffff:ffff:ffff").is(429, "rate_limited")
+	call("2001:db8:0:2::1").is(422)
+	for range 30 {
+		call("::ffff:192.0.2.7").is(422)
+	}
+	call("192.0.2.7").is(429, "rate_limited")
+	call("192.0.2.8").is(422)
+}
+
+func (f *fort) aBodyOverTheLimit(t *testing.T) {
+	ada := f.member(t)
+	key := ada.newKey(everyScope()...)
+	fitting := `{"name":"` + strings.Repeat("x", 65536-11) + `"}`
+	key.do("PATCH", "/me", fitting).is(422)
+	key.do("PATCH", "/me", fitting+" ").is(413, "body_too_large")
+	f.stranger(t).do("PATCH", "/me", fitting+" ").is(413, "body_too_large")
+	key.do("PATCH", "/me", fitting+" ", func(r *http.Request) { r.ContentLength = -1 }).is(413, "body_too_large")
+	require.Equal(t, 413, ada.raw("POST /keys HTTP/1.1\r\nHost: arena\r\nContent-Length: 9000000000000\r\n\r\n"), "by what it says of itself")
+}
+
+// The header says that a body comes, and it does not, or not all of it. Ten
+// seconds are what it has, whatever comes of the call.
+func (f *fort) aBodyThatDrips(t *testing.T) {
+	for what, c := range map[string]struct {
+		head   string
+		status int
+	}{
+		"a call":         {"POST /sign-in HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 1000", 400},
+		"too much of it": {"POST /sign-in HTTP/1.1\r\nContent-Length: 100000", 413},
+		"cross-site":     {"POST /sign-in HTTP/1.1\r\nOrigin: https://evil.example\r\nContent-Length: 1000", 403},
+		"to nowhere":     {"POST /nowhere HTTP/1.1\r\nContent-Length: 1000", 404},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.status, f.stranger(t).raw(c.head+"\r\nHost: arena\r\n\r\n{"))
+		})
+	}
+}
+
+// pour writes until nobody takes it any more, 64 MiB at the most, and returns
+// how much went out and what was answered.
+func pour(ctx context.Context, at, head, chunk string) (int, string) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", at)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer conn.Close()
+	answered := make(chan string, 1)
+	go func() {
+		b, _ := bufio.NewReader(conn).ReadString('\n') // empty where it was reset
+		answered <- b
+	}()
+	sent, err := io.WriteString(conn, head)
+	for err == nil && sent < 64<<20 {
+		var n int
+		n, err = io.WriteString(conn, chunk)
+		sent += n
+	}
+	if err == nil {
+		return sent, ""
+	}
+	return sent, <-answered
+}
+
+func (f *fort) headersThatDoNotEnd(t *testing.T) {
+	sent, answer := pour(t.Context(), f.address(), "GET /health HTTP/1.1\r\nHost: arena\r\n", "X-Padding: "+strings.Repeat("x", 1<<16)+"\r\n")
+	require.Less(t, sent, 10<<20)
+	t.Logf("%d bytes of headers were taken off our hands, most of them by the kernel's buffers: %s", sent, strings.TrimSpace(answer))
+	long := f.stranger(t).raw("GET /health HTTP/1.1\r\nHost: arena\r\nX-Padding: " + strings.Repeat("x", 40<<10) + "\r\n\r\n")
+	require.Equal(t, http.StatusRequestHeaderFieldsTooLarge, long)
+	t.Run("they have ten seconds", func(t *testing.T) {
+		t.Parallel()
+		conn, err := net.Dial("tcp", f.address())
+		require.NoError(t, err)
+		defer conn.Close()
+		_, err = io.WriteString(conn, "GET /health HTTP/1.1\r\nHost: arena\r\n")
+		require.NoError(t, err)
+		answer, err := io.ReadAll(conn) // ends when the arena hangs up
+		require.NoError(t, err)
+		require.NotContains(t, string(answer), "200 OK")
+	})
+}
+
+// endlessBodies: 64 callers who each send more than there is room for.
+func (f *fort) endlessBodies(t *testing.T) {
+	before := f.heap(t)
+	const senders = 64
+	type outcome struct {
+		sent   int
+		answer string
+	}
+	done := make(chan outcome)
+	chunk := "10000\r\n" + strings.Repeat("x", 1<<16) + "\r\n"
+	for range senders {
+		go func() {
+			sent, answer := pour(t.Context(), f.address(), "POST /keys HTTP/1.1\r\nHost: arena\r\nTransfer-Encoding: chunked\r\n\r\n", chunk)
+			done <- outcome{sent, answer}
+		}()
+	}
+	total := 0
+	for range senders {
+		o := <-done
+		total += o.sent
+		require.Less(t, o.sent, 64<<20, "somebody goes on taking it")
+		if o.answer != "" { // else the reset was faster
+			require.Contains(t, o.answer, "413")
+		}
+	}
+	after := f.heap(t)
+	t.Logf("%d MiB poured in; heap in use before %d KiB, after %d KiB", total>>20, before>>10, after>>10)
+	require.Less(t, after, before+64<<20)
+}
+
+var heapInUse = regexp.MustCompile(`(?m)^go_memstats_heap_inuse_bytes (\S+)$`)
+
+// heap is what the arena says of its memory.
+func (f *fort) heap(t *testing.T) int64 {
+	t.Helper()
+	res, err := http.Get("http://" + f.admin + "/metrics")
+	require.NoError(t, err)
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	bytes, err := strconv.ParseFloat(heapInUse.FindStringSubmatch(string(body))[1], 64)
+	require.NoError(t, err)
+	return int64(bytes)
+}
+
+func (f *fort) aCrossSiteCall(t *testing.T) {
+	ada := f.member(t)
+	marks := map[string]func(*http.Request){
+		"Sec-Fetch-Site":            func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
+		"Sec-Fetch-Site: same-site": func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") },
+		"Origin":                    func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") },
+		"Origin: null":              func(r *http.Request) { r.Header.Set("Origin", "null") },
+	}
+	for mark, edit := range marks {
+		for _, kind := range []string{"application/json", "application/x-www-form-urlencoded", "text/plain", "multipart/form-data; boundary=x", ""} {
+			got := ada.do("PATCH", "/me", `{"name":"stolen"}`, edit, func(r *http.Request) {
+				if r.Header.Set("Content-Type", kind); kind == "" {
+					r.Header.Del("Content-Type")
+				}
+			})
+			require.Equal(t, 403, got.status, "%s, %s", mark, kind)
+		}
+		ada.do("POST", "/sign-out", nil, edit).is(403, "cross_site")
+	}
+	require.Empty(t, ada.do("GET", "/me", nil, marks["Origin"]).is(200).json["name"])
+	own := f.stranger(t)
+	own.cookie = ada.cookie
+	own.do("PATCH", "/me", `{}`, func(r *http.Request) {
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		r.Header.Set("Origin", f.base())
+	}).is(200)
+}
+
+func (f *fort) lineBreaksInFields(t *testing.T) {
+	ada := f.member(t)
+	bot := newContestant(t, "plain").url
+	for _, end := range []string{"\r\n", "\n", "\r", "\x00", "\u2028", "\u202e", "\ufeff"} {
+		f.stranger(t).do("POST", "/sign-in", map[string]string{"email": "ada@example.org" + end + "Bcc: eve@example.org"}).is(422, "invalid").names("email")
+		ada.do("PATCH", "/me", map[string]string{"name": "ada" + end + "x"}).is(422, "invalid").names("name")
+		ada.do("POST", "/keys", map[string]string{"name": "a" + end + "b", "publicKey": ""}).is(422, "invalid").names("name")
+	}
+	for _, name := range []string{"\u202egnp.exe", "a\x00b", "a\u200bb", " \t ", strings.Repeat("x", 41)} {
+		ada.do("POST", "/bots", map[string]string{"name": name, "mode": "standard", "url": bot}).is(422, "invalid").names("name")
+	}
+	require.Empty(t, f.mails.to("eve@example.org"))
+}
+
+// A name may hold markup. Answers are JSON, and say so; the pages of the
+// sign-in escape what they are given, under a policy that runs nothing.
+func (f *fort) markupIsInert(t *testing.T) {
+	const script = `<script>alert(1)</script>`
+	ada := f.member(t)
+	ada.do("POST", "/bots", map[string]string{"name": script, "mode": "standard", "url": newContestant(t, script).url}).is(201)
+	listed := ada.do("GET", "/bots", nil).is(200)
+	require.Equal(t, "application/json", listed.header.Get("Content-Type"))
+	require.Equal(t, "nosniff", listed.header.Get("X-Content-Type-Options"))
+	require.NotContains(t, string(listed.body), "<script")
+	who := f.stranger(t)
+	for _, target := range []string{"/sign-in/confirm?token=%22%3E%3Cscript%3Ealert(1)%3C/script%3E", "/sign-in", "/sign-in?sent=1"} {
+		page := who.do("GET", target, nil).is(200)
+		require.Contains(t, page.header.Get("Content-Type"), "text/html")
+		require.Contains(t, page.header.Get("Content-Security-Policy"), "default-src 'none'")
+		require.NotContains(t, page.header.Get("Content-Security-Policy"), "unsafe")
+		require.NotContains(t, string(page.body), script)
+	}
+	refused := who.do("POST", "/sign-in", "email="+script, func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") })
+	require.NotContains(t, string(refused.is(422).body), script)
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/match"
+	"hexarena/domain/seed"
+	"hexarena/projections/matches"
+)
+
+// mark is in the URL of each bot of the test, and in no other text.
+const mark = "a-path-that-only-its-owner-knows"
+
+// A match that stands still in its middle is read by everybody in every way,
+// and read again when it has ended: what became public with the end was to be
+// found nowhere before, and what never does is nowhere.
+func TestSecuritySecrecy(t *testing.T) {
+	t.Parallel()
+	f := newFort(t, "--rest-standard", "1h", "--decision-standard", "60s")
+	key := f.member(t).newKey(everyScope()...)
+	held, release := make(chan struct{}), make(chan struct{})
+	var players []*contestant
+	for i := range 4 {
+		p := newContestant(t, fmt.Sprint("bot-", i))
+		p.url += "/" + mark
+		if i == 0 {
+			p.hold = stopAt(25, held, release)
+		}
+		players = append(players, p)
+	}
+	for _, p := range players {
+		key.do("POST", "/bots", map[string]string{"name": p.name, "mode": "standard", "url": p.url}).is(201)
+	}
+	f.stop()
+	f.start("--tick", "250ms") // so that all four are at one table
+	key = key.elsewhere(f.address())
+	<-held
+	seated := f.list(matches.Running)[0]
+	id, bot := seated.ID, seated.Players[0].BotID
+	running := f.everything(t, id, bot)
+	require.Contains(t, running["GET /matches/"+id], `"status":"running"`)
+	log := f.events(t)
+	close(release)
+	f.finish(1)
+	r := f.record(id)
+	ended := f.everything(t, id, bot)
+
+	t.Run("the seed of a running match", func(t *testing.T) {
+		require.Contains(t, running["GET /matches/"+id], `"seed":null`)
+		require.Contains(t, running["GET /matches/"+id], `"replay":[]`)
+		commitment := seed.Commitment(r.Proof.ServerSeed).String()
+		require.Contains(t, running["GET /matches/"+id], commitment, "its commitment is there from the start")
+		require.Contains(t, log, commitment)
+		for _, hidden := range []string{r.Seed, r.Proof.ServerSeed.String()} {
+			raw, err := hex.DecodeString(hidden)
+			require.NoError(t, err)
+			for _, spelled := range []string{hidden, strings.ToUpper(hidden), base64.StdEncoding.EncodeToString(raw), base64.RawURLEncoding.EncodeToString(raw)} {
+				requireNowhere(t, running, spelled)
+				require.NotContains(t, log, spelled)
+				require.NotContains(t, f.arena.err.String(), spelled)
+			}
+		}
+		for _, p := range players {
+			for _, q := range p.memory(id).requests {
+				require.NotContains(t, q.frame, r.Seed)
+			}
+		}
+		require.Contains(t, ended["GET /matches/"+id], r.Seed)
+	})
+	t.Run("hands, discards and refused answers of a running match", func(t *testing.T) {
+		frames := running["GET /matches/"+id+"/frames"]
+		require.Contains(t, frames, `"handCounts":`)
+		for _, hidden := range []string{`"data":`, `"hand":`, `"devCards":`, `"devBoughtThisTurn":`, `"myScore":`, `"answer":`} {
+			for what, page := range running {
+				if !strings.HasPrefix(what, "GET /openapi.json") { // which tells of ended ones
+					require.NotContains(t, page, hidden, what)
+				}
+			}
+		}
+		for _, seat := range []string{"0", "3", "all"} {
+			require.Contains(t, running["GET /matches/"+id+"/frames?seat="+seat], "422 ")
+		}
+		require.Contains(t, ended["GET /matches/"+id+"/frames?seat=all"], `"hand":`)
+	})
+	t.Run("the deck and the stolen card are not in the log", func(t *testing.T) {
+		log := f.events(t)
+		require.Contains(t, log, " CardStolen ")
+		require.Contains(t, log, `"type":"buy_dev"`)
+		for line := range strings.Lines(log) {
+			stream, rest, _ := strings.Cut(line, " ")
+			kind, rest, _ := strings.Cut(rest, " ")
+			switch {
+			case kind == "CardStolen":
+				require.Regexp(t, `^\{"seat":\d,"victim":\d\} `, rest, "who, and of whom; no more")
+			case strings.HasPrefix(stream, "match-") && kind != "ActionPlayed":
+				require.NotContains(t, rest, "deck")
+				require.NotContains(t, rest, "victory_point")
+			}
+		}
+	})
+	t.Run("somebody else's bot URL", func(t *testing.T) {
+		require.Contains(t, string(key.do("GET", "/bots", nil).is(200).body), mark, "its owner sees it")
+		requireNowhere(t, running, mark)
+		requireNowhere(t, ended, mark)
+		eve := f.member(t)
+		var mine struct{ Bots []struct{ ID string } }
+		require.NoError(t, json.Unmarshal(key.do("GET", "/bots", nil).body, &mine))
+		for _, path := range []string{"/bots", "/bots/" + mine.Bots[0].ID, "/bots/" + mine.Bots[0].ID + "/matches/" + id + "/decisions"} {
+			require.NotContains(t, eve.do("GET", path, nil).seen(), mark)
+		}
+		decisions := key.do("GET", "/bots/"+mine.Bots[0].ID+"/matches/"+id+"/decisions", nil).is(200)
+		require.NotContains(t, string(decisions.body), mark)
+		for _, p := range players {
+			port := p.url[strings.LastIndex(p.url, ":")+1 : strings.Index(p.url, "/"+mark)]
+			requireNowhere(t, ended, "127.0.0.1:"+port)
+		}
+		require.NotContains(t, f.arena.err.String(), mark, "the log lines")
+		require.NotContains(t, f.metrics(t), mark)
+	})
+}
+
+// stopAt holds a bot's nth answer, once, until released.
+func stopAt(n int, held, release chan struct{}) func(*match.Request) {
+	asked := 0
+	return func(*match.Request) {
+		if asked++; asked == n {
+			close(held)
+			<-release
+		}
+	}
+}
+
+func requireNowhere(t *testing.T, pages map[string]string, text string) {
+	t.Helper()
+	for what, page := range pages {
+		require.NotContains(t, page, text, what)
+	}
+}
+
+// everything is what anyone can read of the API, status and headers too: every
+// GET that the description has and that takes no credential, with its ids
+// filled in, for what there is and for what there is not.
+func (f *fort) everything(t *testing.T, matchID, botID string) map[string]string {
+	t.Helper()
+	who := f.stranger(t)
+	pages := map[string]string{}
+	for _, path := range publicReads(t, who) {
+		id := matchID
+		if strings.HasPrefix(path, "/bots") {
+			id = botID
+		}
+		targets := []string{strings.ReplaceAll(path, "{id}", id), strings.ReplaceAll(path, "{id}", "none"), strings.ReplaceAll(path, "{id}", id) + "?x=1"}
+		if path == "/matches/{id}/frames" {
+			for _, seat := range []string{"0", "1", "2", "3", "all"} {
+				targets = append(targets, targets[0]+"?seat="+seat)
+			}
+		}
+		for _, target := range targets {
+			pages["GET "+target] = who.glance(target)
+		}
+	}
+	pages["GET /bots"] = who.glance("/bots")
+	pages["metrics"] = f.metrics(t)
+	return pages
+}
+
+// publicReads are the paths of the description that anyone may GET.
+func publicReads(t *testing.T, who *visitor) []string {
+	t.Helper()
+	var document struct {
+		Paths map[string]map[string]struct {
+			Security []map[string][]string
+		}
+	}
+	require.NoError(t, json.Unmarshal(who.do("GET", "/openapi.json", nil).is(200).body, &document))
+	var paths []string
+	for _, path := range slices.Sorted(maps.Keys(document.Paths)) {
+		if read, ok := document.Paths[path]["get"]; ok && len(read.Security) == 0 {
+			paths = append(paths, path)
+		}
+	}
+	require.Contains(t, paths, "/matches/{id}")
+	return paths
+}
+
+// glance reads an answer, or of one that does not end what comes first.
+func (c *visitor) glance(target string) string {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	defer cancel()
+	req, err := c.request(ctx, http.MethodGet, target, nil)
+	require.NoError(c.t, err)
+	res, err := c.client.Do(req)
+	require.NoError(c.t, err)
+	defer res.Body.Close()
+	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+		time.AfterFunc(300*time.Millisecond, cancel) // a match that stands still sends no more
+	}
+	body, err := io.ReadAll(res.Body)
+	if !errors.Is(err, context.Canceled) {
+		require.NoError(c.t, err)
+	}
+	var text strings.Builder
+	require.NoError(c.t, res.Header.Write(&text))
+	return res.Status + "\n" + text.String() + string(body)
+}
+
+// metrics are what the operators' endpoint tells.
+func (f *fort) metrics(t *testing.T) string {
+	t.Helper()
+	res, err := http.Get("http://" + f.admin + "/metrics")
+	require.NoError(t, err)
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	return string(body)
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Signing in by mail: what a link and a session are good for.
+func TestSecuritySignIn(t *testing.T) {
+	t.Parallel()
+	f := newFort(t)
+	f.each(t, map[string]func(*testing.T){
+		"five mails an hour":                     f.fiveMailsAnHour,
+		"a known and an unknown address":         f.knownAndUnknown,
+		"a scanner consumes nothing":             f.aScannerConsumesNothing,
+		"a link is used once, raced by 50":       f.aLinkIsUsedOnce,
+		"links that are none":                    f.linksThatAreNone,
+		"the token is in no log and no store":    f.theTokenIsNowhere,
+		"a Host header does not poison the link": f.aHostHeader,
+		"a session is never the caller's choice": f.aSessionIsOurChoice,
+		"a cookie after the sign-out":            f.aCookieAfterTheSignOut,
+	})
+	t.Run("a mail server that hangs holds nobody up", newFort(t).aMailServerThatHangs)
+}
+
+func signInTo(address string) map[string]string { return map[string]string{"email": address} }
+
+func (f *fort) fiveMailsAnHour(t *testing.T) {
+	const victim = "victim@example.org"
+	var calls sync.WaitGroup
+	for range 8 {
+		calls.Go(func() {
+			for range 120 {
+				r, err := f.stranger(t).try(t.Context(), "POST", "/sign-in", signInTo(victim))
+				if err != nil {
+					t.Error(err)
+				} else if r.status != 202 {
+					t.Errorf("%d %s", r.status, r.body)
+				}
+			}
+		})
+	}
+	calls.Wait()
+	for range 40 {
+		f.stranger(t).do("POST", "/sign-in", signInTo("Victim@Example.ORG")).is(202)
+	}
+	f.member(t) // whose mail came behind them all
+	require.Len(t, append(f.mails.to(victim), f.mails.to("Victim@Example.ORG")...), 5)
+}
+
+// The mail server is not waited for, so it tells nothing by the time that it
+// takes.
+func (f *fort) aMailServerThatHangs(t *testing.T) {
+	const known, unknown = "known@example.org", "unknown@example.org"
+	who := f.stranger(t)
+	who.signIn(f.mails, known)
+	release := f.mails.hold()
+	defer release()
+	for i := range 12 { // more than are delivered at once
+		who.do("POST", "/sign-in", signInTo(fmt.Sprintf("crowd-%d@example.org", i))).is(202)
+	}
+	require.Equal(t, who.do("POST", "/sign-in", signInTo(known)).is(202).seen(), who.do("POST", "/sign-in", signInTo(unknown)).is(202).seen())
+	require.Len(t, f.mails.to(known), 1)
+}
+
+func (f *fort) knownAndUnknown(t *testing.T) {
+	const known, unknown = "ada@example.org", "nobody@example.org"
+	f.stranger(t).signIn(f.mails, known)
+	first := f.stranger(t).do("POST", "/sign-in", signInTo(known)).is(202)
+	require.Empty(t, first.body)
+	require.Equal(t, first.seen(), f.stranger(t).do("POST", "/sign-in", signInTo(unknown)).is(202).seen())
+	require.Equal(t, f.mails.await(t, known, 2).header.Get("Subject"), f.mails.await(t, unknown, 1).header.Get("Subject"))
+}
+
+func (f *fort) aScannerConsumesNothing(t *testing.T) {
+	who, scanner := f.stranger(t), f.stranger(t)
+	token := who.token(f.mails, "scanned@example.org")
+	target := "/sign-in/confirm?token=" + url.QueryEscape(token)
+	for range 3 {
+		page := scanner.do("GET", target, nil).is(200)
+		require.Contains(t, string(page.body), `<form method="post" action="/sign-in/confirm">`)
+		require.Empty(t, page.cookies())
+		require.Equal(t, "no-referrer", page.header.Get("Referrer-Policy"))
+		require.Equal(t, "no-store", page.header.Get("Cache-Control"))
+	}
+	scanner.do("HEAD", target, nil).is(200)
+	who.do("POST", "/sign-in/confirm", map[string]string{"token": token}).is(200)
+}
+
+func (f *fort) aLinkIsUsedOnce(t *testing.T) {
+	token := f.stranger(t).token(f.mails, "raced@example.org")
+	confirm := func() (*reply, error) {
+		return f.stranger(t).try(t.Context(), "POST", "/sign-in/confirm", map[string]string{"token": token})
+	}
+	require.Equal(t, map[int]int{200: 1, 401: 49}, race(t, 50, confirm))
+	f.stranger(t).do("POST", "/sign-in/confirm", map[string]string{"token": token}).is(401, "link_invalid")
+}
+
+// Used, unknown and made up are one and the same; older than 15 minutes is too,
+// where a test has the clock (adapters/auth).
+func (f *fort) linksThatAreNone(t *testing.T) {
+	used := f.stranger(t).token(f.mails, "used@example.org")
+	confirm := func(token string) *reply {
+		return f.stranger(t).do("POST", "/sign-in/confirm", map[string]string{"token": token})
+	}
+	confirm(used).is(200)
+	want := confirm(used).is(401, "link_invalid").seen()
+	another := f.stranger(t).token(f.mails, "another@example.org")
+	flipped := []byte(another)
+	flipped[len(flipped)/2] ^= 1
+	for _, token := range []string{"", "x", used + "=", string(flipped), another + "\n", strings.Repeat("A", 2000)} {
+		require.Equal(t, want, confirm(token).seen(), token)
+	}
+	confirm(another).is(200)
+}
+
+func (f *fort) theTokenIsNowhere(t *testing.T) {
+	who := f.stranger(t)
+	token := who.token(f.mails, "secret@example.org")
+	confirmed := who.do("POST", "/sign-in/confirm", map[string]string{"token": token}).is(200)
+	session := confirmed.cookies()[0].Value
+	_, random, _ := strings.Cut(session, ".")
+	raw, err := base64.RawURLEncoding.DecodeString(token)
+	require.NoError(t, err)
+	stored, logged := f.events(t), f.arena.err.String()+f.arena.out.String()
+	for _, secret := range []string{token, hex.EncodeToString(raw), base64.StdEncoding.EncodeToString(raw), random} {
+		require.NotContains(t, stored, secret)
+		require.NotContains(t, logged, secret)
+		require.NotContains(t, string(confirmed.body), secret)
+	}
+	hash := sha256.Sum256(raw)
+	require.Contains(t, stored, hex.EncodeToString(hash[:]), "its hash is")
+	require.NotContains(t, logged, "secret@example.org")
+	require.Equal(t, 1, strings.Count(stored, "secret@example.org"), "the address is in its own stream alone")
+}
+
+func (f *fort) aHostHeader(t *testing.T) {
+	f.stranger(t).do("POST", "/sign-in", signInTo("host@example.org"), func(r *http.Request) {
+		r.Host = "evil.example"
+		r.Header.Set("X-Forwarded-Host", "evil.example")
+		r.Header.Set("X-Forwarded-Proto", "https")
+		r.Header.Set("Forwarded", "host=evil.example")
+	}).is(202)
+	mail := f.mails.await(t, "host@example.org", 1)
+	require.True(t, strings.HasPrefix(mail.link(t).String(), f.base()+"/"), mail.text)
+	require.NotContains(t, mail.text, "evil")
+}
+
+func (f *fort) aSessionIsOurChoice(t *testing.T) {
+	eve := f.stranger(t)
+	eve.signIn(f.mails, "eve@example.org")
+	// The victim's browser was given a cookie by somebody else, and signs in.
+	victim := f.stranger(t)
+	token := victim.token(f.mails, "victim-too@example.org")
+	confirmed := victim.do("POST", "/sign-in/confirm", map[string]string{"token": token}, func(r *http.Request) { r.AddCookie(eve.cookie) }).is(200)
+	victim.cookie = confirmed.cookies()[0]
+	require.NotEqual(t, eve.cookie.Value, victim.cookie.Value)
+	require.Equal(t, "victim-too@example.org", victim.do("GET", "/me", nil).is(200).json["email"])
+	require.Equal(t, "eve@example.org", eve.do("GET", "/me", nil).is(200).json["email"])
+	again := victim.elsewhere(victim.at)
+	again.signIn(f.mails, "victim-too@example.org")
+	require.NotEqual(t, victim.cookie.Value, again.cookie.Value, "each session is another")
+	require.True(t, again.cookie.HttpOnly)
+	require.Equal(t, http.SameSiteLaxMode, again.cookie.SameSite)
+	// One owner's id before another's token is nobody.
+	mine, _, _ := strings.Cut(victim.cookie.Value, ".")
+	_, hers, _ := strings.Cut(eve.cookie.Value, ".")
+	eve.cookie.Value = mine + "." + hers
+	eve.do("GET", "/me", nil).is(401, "unauthenticated")
+}
+
+func (f *fort) aCookieAfterTheSignOut(t *testing.T) {
+	who := f.member(t)
+	out := who.do("POST", "/sign-out", nil).is(204)
+	require.Negative(t, out.cookies()[0].MaxAge)
+	who.do("GET", "/me", nil).is(401, "unauthenticated")
+	who.do("POST", "/sign-out", nil).is(401, "unauthenticated")
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/adapters/matchmaker"
+	"hexarena/domain/ladder"
+	"hexarena/eventstore"
+)
+
+// countedReads counts the events of a stream that are read.
+type countedReads struct {
+	eventstore.Log
+	stream eventstore.StreamID
+	n      int
+}
+
+func (c *countedReads) Read(ctx context.Context, id eventstore.StreamID, from eventstore.Revision, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
+	return func(yield func(eventstore.Recorded, error) bool) {
+		for r, err := range c.Log.Read(ctx, id, from, opt) {
+			if id == c.stream {
+				c.n++
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// On a node, through the client: a start that had a long ladder to fold stores a
+// snapshot, and the next begins with it, and is at the same place.
+func TestAStartFromASnapshot(t *testing.T) {
+	b := &logBench{dir: t.TempDir(), served: make(chan error, 1)}
+	require.NoError(t, b.openNode(t.Context()))
+	defer func() { require.NoError(t, b.close()) }()
+	const stream, matches = "ladder-standard", 5001 // two events each, but for the last
+	storeMatches(t, b.log, stream, matches)
+
+	begin := func() (*matchmaker.Ladder, int) {
+		counted := &countedReads{Log: b.log, stream: stream}
+		l := matchmaker.NewLadder(counted, matchmaker.LadderConfig{Mode: ladder.Standard})
+		unfinished, err := l.Unfinished(t.Context())
+		require.NoError(t, err)
+		require.Len(t, unfinished, 1)
+		require.Equal(t, fmt.Sprint("match-", matches-1), unfinished[0].MatchID)
+		return l, counted.n
+	}
+	l, read := begin()
+	require.Equal(t, 2*matches-1, read)
+	ctx, stop := context.WithCancel(t.Context())
+	keeping := make(chan struct{})
+	go func() { defer close(keeping); l.KeepSnapshots(ctx) }()
+	for m, err := range b.log.Subscribe(t.Context(), 0, eventstore.Filter{StreamPrefixes: []string{ladder.SnapshotPrefix}}) {
+		require.NoError(t, err)
+		if m.Event != nil {
+			break
+		}
+	}
+	stop()
+	<-keeping
+
+	begun := time.Now()
+	l, read = begin()
+	t.Logf("a start from the snapshot took %s", time.Since(begun))
+	require.Equal(t, 1, read, "the last event that is in it")
+	require.NoError(t, l.Void(t.Context(), fmt.Sprint("match-", matches-1), ladder.WhyOperator))
+	require.ErrorIs(t, l.Void(t.Context(), "match-7", ladder.WhyOperator), ladder.ErrAlreadyFinished)
+}
+
+// storeMatches stores a ladder of matches that were seated and voided, one after
+// the other, but for the last, which is open.
+func storeMatches(t *testing.T, log eventstore.Log, stream eventstore.StreamID, matches int) {
+	t.Helper()
+	var events []ladder.Event
+	for i := range matches {
+		id := fmt.Sprint("match-", i)
+		events = append(events,
+			ladder.TablesSeated{SeedKey: "k1", Tables: []ladder.Table{{MatchID: id, Bots: []string{"a", "b", "c"}}}},
+			ladder.MatchVoided{MatchID: id, Why: ladder.WhyOperator})
+	}
+	events = events[:len(events)-1]
+	const batch = 1000
+	for from := 0; from < len(events); from += batch {
+		encoded, err := eventstore.EncodeAll(events[from:min(from+batch, len(events))], eventstore.Metadata{At: time.Now()})
+		require.NoError(t, err)
+		_, err = log.Append(t.Context(), stream, eventstore.Any, encoded...)
+		require.NoError(t, err)
+	}
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/ladder"
+)
+
+// An event that read models cannot fold stops those alone: /ready says which
+// event, what is asked of them is refused, and the rest is served.
+func TestAReadModelThatStops(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	require.NoError(t, os.Mkdir(filepath.Join(s.data, "node"), 0o700))
+	log, closeLog, err := stoppedArena{Data: s.data}.openLog(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, appendEvents(t.Context(), log, ladder.Stream(ladder.Parley), time.Now(), []ladder.Event{ladder.MatchVoided{MatchID: "of nobody", Why: ladder.WhyOperator}}))
+	require.NoError(t, closeLog())
+
+	s.start("--no-play")
+	s.owner() // signs up, chooses a handle and registers a key, each of which is read back
+	operators := s.arena.await(`operators' endpoints on (http://\S+)`)[1]
+	status, body := fetch(t, operators+"/ready")
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Contains(t, body, "at ladder-parley@0: match of nobody")
+	_, metrics := fetch(t, operators+"/metrics")
+	for model, stopped := range map[string]string{"directory": "0", "matches": "1", "leaderboard": "0"} {
+		require.Contains(t, strings.Split(metrics, "\n"), `arena_projection_stopped{projection="`+model+`"} `+stopped)
+	}
+
+	for _, path := range []string{"/matches", "/matches?mode=standard", "/matches/" + uuid.NewString()} {
+		status, body := fetch(t, s.base()+path)
+		require.Equal(t, http.StatusServiceUnavailable, status, path)
+		var problem struct{ Code, Detail string }
+		require.NoError(t, json.Unmarshal([]byte(body), &problem))
+		require.Equal(t, "out_of_date", problem.Code)
+		require.NotContains(t, problem.Detail, "parley")
+	}
+	for _, path := range []string{"/health", "/leaderboard"} {
+		status, _ = fetch(t, s.base()+path)
+		require.Equal(t, http.StatusOK, status, path)
+	}
+}
+
+func fetch(t *testing.T, url string) (status int, body string) {
+	t.Helper()
+	res, err := http.Get(url)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	read, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	return res.StatusCode, string(read)
+}
