@@ -20,22 +20,35 @@ build: ## build ./bin/arena
 run: build ## start the arena with house bots, in a fresh folder
 	@./bin/arena demo
 
+# What tests load from npm, into the user's cache; the tests look for it there.
+NPM_MODULES := axe-core@4.14.1 tsx@4.23.15 ws@8.23.0
+NPM_DIR := $(if $(filter Darwin,$(shell uname)),$(HOME)/Library/Caches,$(or $(XDG_CACHE_HOME),$(HOME)/.cache))/hexarena/npm
+
 .PHONY: deps
-deps: ## install the Debian packages that tests use, where root; elsewhere name them
+deps: ## install what tests use: Debian packages, where root, and npm modules; elsewhere name them
 	@missing=; \
-	command -v node > /dev/null || missing+=" nodejs"; \
-	command -v python3 > /dev/null || missing+=" python3"; \
+	for need in node:nodejs npm:npm python3:python3 chromium:chromium; do \
+		command -v $${need%:*} > /dev/null || missing+=" $${need#*:}"; done; \
 	if [ -n "$$missing" ]; then \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 			apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing > /dev/null; \
 		else false; fi \
-		|| echo "Bots in other languages are not tested. On Debian: apt-get install$$missing"; \
+		|| echo "Pages in a browser, or bots in other languages, are not tested. On Debian: apt-get install$$missing"; \
 	fi
+	@[ "$$(cat "$(NPM_DIR)/modules" 2> /dev/null)" = "$(NPM_MODULES)" ] || { \
+		mkdir -p "$(NPM_DIR)" && npm install --prefix "$(NPM_DIR)" --no-audit --no-fund --silent $(NPM_MODULES) 2> /dev/null \
+		&& echo "$(NPM_MODULES)" > "$(NPM_DIR)/modules"; } \
+	|| echo "Whether everyone can use the pages, and the bot in TypeScript, are not tested: npm cannot install $(NPM_MODULES)"
 
 .PHONY: test
 test: deps ## run all tests, and those that need no server again under the race detector
 	@$(GO) test ./...
 	@$(GO) test -race $(QUICK_RACE)
+
+.PHONY: screenshots
+screenshots: deps ## write a picture of each page, at three widths and in both themes, into screenshots/
+	@mkdir -p screenshots
+	@ARENA_SCREENSHOTS=$(CURDIR)/screenshots $(GO) test -count=1 -timeout 20m -run 'TestEveryPageIsSoundInABrowser|TestScreenshotsOfMatches' ./cmd/arena ./adapters/web
 
 .PHONY: race
 race: deps ## run the tests of all concurrent packages under the race detector
@@ -46,9 +59,14 @@ lint: ## check style and imports
 	@$(GO) run $(LINT) run ./...
 
 .PHONY: bench
-bench: build ## measure the engine and the log
+bench: build ## measure the engine, arena verify, the log, read models, answers, live boards and signed calls
 	@./bin/arena bench engine
+	@./bin/arena bench verify
 	@./bin/arena bench log
+	@./bin/arena bench projections
+	@./bin/arena bench reads
+	@$(GO) test -run xxx -bench '^BenchmarkMe$$' -cpu 1 ./adapters/api
+	@./bin/arena bench live --seconds 5
 
 .PHONY: soak
 soak: build ## the long tests: 50 kills, outages, faults of the disk, ten million events

@@ -22,39 +22,46 @@ import (
 // which nothing that it says is refused.
 func TestTheExampleBotPlays(t *testing.T) {
 	url := exampleBot(t)
+	for seats := 3; seats <= 4; seats++ {
+		require.Equal(t, "stalemate", plays(t, url, seats), "it builds nothing")
+	}
+}
+
+// plays has a bot sit at every seat of a table, and returns how its match ends.
+// Nothing that it says is refused.
+func plays(t *testing.T, url string, seats int) string {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	require.Equal(t, "pong", ping(t, ctx, url))
-	for seats := 3; seats <= 4; seats++ {
-		m := started(t, seats)
-		lines := make([]*websocket.Conn, seats)
-		for i := range lines {
-			line, _, err := websocket.Dial(ctx, url, nil)
+	m := started(t, seats)
+	lines := make([]*websocket.Conn, seats)
+	for i := range lines {
+		line, _, err := websocket.Dial(ctx, url, nil)
+		require.NoError(t, err)
+		defer line.CloseNow()
+		lines[i] = line
+	}
+	for !m.Over() {
+		var outcomes []match.Outcome
+		for _, d := range m.Asks() {
+			request := m.Request(d)
+			require.NoError(t, lines[d.Seat].Write(ctx, websocket.MessageText, request.AppendJSON(nil)))
+			_, frame, err := lines[d.Seat].Read(ctx)
 			require.NoError(t, err)
-			defer line.CloseNow()
-			lines[i] = line
+			outcomes = append(outcomes, match.Outcome{Decision: d.ID, Frame: frame})
 		}
-		for !m.Over() {
-			var outcomes []match.Outcome
-			for _, d := range m.Asks() {
-				request := m.Request(d)
-				require.NoError(t, lines[d.Seat].Write(ctx, websocket.MessageText, request.AppendJSON(nil)))
-				_, frame, err := lines[d.Seat].Read(ctx)
-				require.NoError(t, err)
-				outcomes = append(outcomes, match.Outcome{Decision: d.ID, Frame: frame})
-			}
-			events, err := m.Settle(outcomes)
-			require.NoError(t, err)
-			for _, e := range events {
-				require.NotContains(t, []string{"DecisionTimedOut", "AnswerRejected"}, e.EventType(), "%+v", e)
-				m = match.Evolve(m, e)
-			}
-		}
-		require.Equal(t, "stalemate", m.End.Reason, "it builds nothing")
-		for _, line := range lines {
-			require.NoError(t, line.Close(websocket.StatusNormalClosure, ""))
+		events, err := m.Settle(outcomes)
+		require.NoError(t, err)
+		for _, e := range events {
+			require.NotContains(t, []string{"DecisionTimedOut", "AnswerRejected"}, e.EventType(), "%+v", e)
+			m = match.Evolve(m, e)
 		}
 	}
+	for _, line := range lines {
+		require.NoError(t, line.Close(websocket.StatusNormalClosure, ""))
+	}
+	return m.End.Reason
 }
 
 // Whoever looks in without a WebSocket is told so, and does it no harm.

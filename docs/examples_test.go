@@ -40,6 +40,7 @@ var decoders = []struct {
 }{
 	{"match/events.go", decoderOf(match.Decode)},
 	{"ladder/events.go", decoderOf(ladder.Decode)},
+	{"ladder/snapshot.go", decoderOf(ladder.DecodeSnapshot)},
 	{"owner/events.go", decoderOf(owner.Decode)},
 	{"arena/keys.go", decoderOf(arena.DecodeKeys)},
 	{"arena/player.go", decoderOf(arena.DecodePlayer)},

@@ -1,0 +1,1022 @@
+#!/usr/bin/env python3
+"""Checks matches of Hex Arena, as docs/audit.md defines it. Python 3.9, no package.
+
+    verify.py [--platform-key KEY] [--all] FILE...   records: one a file, or one a line
+    verify.py --vectors vectors.json
+
+Prints a line for each record: "ok ID EVENTS", or "DIFFERS ID SEQ: what the log
+says; what follows". It stops at the first that differs, unless --all is given,
+and then exits with 1; with 2 where a file is no record of a match.
+"""
+import hashlib
+import hmac
+import json
+import math
+import re
+import sys
+import uuid
+from datetime import datetime
+
+RESOURCES = ["brick", "lumber", "wool", "grain", "ore"]
+HEXES = ["brick"] * 3 + ["lumber"] * 4 + ["wool"] * 4 + ["grain"] * 4 + ["ore"] * 3 + ["desert"]
+TOKENS = [2, 3, 3, 4, 4, 5, 5, 6, 6, 8, 8, 9, 9, 10, 10, 11, 11, 12]
+CARDS = ["knight"] * 14 + ["victory_point"] * 5 + ["roadworks"] * 2 + ["windfall"] * 2 + ["embargo"] * 2
+PORTS = [(0, 3, None), (11, 16, "brick"), (33, 38, None), (47, 51, "lumber"), (49, 52, None),
+         (42, 46, "wool"), (26, 32, "grain"), (10, 15, None), (1, 5, "ore")]
+ROAD = {"brick": 1, "lumber": 1}
+SETTLEMENT = {"brick": 1, "lumber": 1, "wool": 1, "grain": 1}
+CITY = {"grain": 2, "ore": 3}
+DEV = {"wool": 1, "grain": 1, "ore": 1}
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+
+
+class Differs(Exception):
+    """A difference: the seq of the event (0: the record), what the log says, what follows."""
+
+    def __init__(self, seq, log, follows):
+        super().__init__("seq %d: the log says %s; what follows is %s" % (seq, tell(log), tell(follows)))
+        self.seq, self.log, self.follows = seq, log, follows
+
+
+class Malformed(Exception):
+    """An answer, or a record, that has not the shape it must have."""
+
+
+class Illegal(Exception):
+    """An answer that breaks a rule; its text is the reason."""
+
+
+def tell(value):
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+# --- strict JSON ---
+
+def parse(text, deepest=None):
+    """One JSON value, read strictly."""
+    def pairs(items):
+        result = dict(items)
+        if len(result) != len(items):
+            raise Malformed("a key stands twice")
+        return result
+
+    def constant(name):
+        raise Malformed(name + " is no JSON")
+
+    try:
+        value = json.loads(text, object_pairs_hook=pairs, parse_constant=constant,
+                           parse_int=lambda digits: NegativeZero() if digits == "-0" else int(digits))
+        json.dumps(value, ensure_ascii=False).encode("utf-8")  # fails on half of a surrogate pair
+    except (ValueError, RecursionError) as error:
+        raise Malformed(str(error)) from None
+    if deepest is not None and depth(text) > deepest:
+        raise Malformed("nested too deep")
+    return value
+
+
+def depth(text):
+    bare = re.sub(r'"(?:[^"\\]|\\.)*"', "", text)
+    now = most = 0
+    for sign in re.findall(r"[\[\]{}]", bare):
+        now += 1 if sign in "[{" else -1
+        most = max(most, now)
+    return most
+
+
+class NegativeZero(int):
+    """-0: zero in what a bot sent, and no way to write an integer in a record."""
+
+
+def is_int(value):
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+# --- chance ---
+
+class Draws:
+    """The draws of one purpose."""
+
+    def __init__(self, seed, purpose):
+        self.prefix, self.block, self.queue = seed + b"\0" + purpose.encode() + b"\0", 0, []
+
+    def draw(self):
+        if not self.queue:
+            digest = hashlib.sha256(self.prefix + self.block.to_bytes(8, "big")).digest()
+            self.queue = [int.from_bytes(digest[i:i + 4], "big") for i in range(0, 32, 4)]
+            self.block += 1
+        return self.queue.pop(0)
+
+    def uniform(self, n):
+        limit = 2 ** 32 - 2 ** 32 % n
+        while True:
+            drawn = self.draw()
+            if drawn < limit:
+                return drawn % n
+
+
+def shuffled(seed, purpose, items):
+    items, draws = list(items), Draws(seed, purpose)
+    for i in range(len(items) - 1, 0, -1):
+        j = draws.uniform(i + 1)
+        items[i], items[j] = items[j], items[i]
+    return items
+
+
+def layout(seed):
+    """Resources and tokens by hex; the desert's token is 0."""
+    resources = shuffled(seed, "board/resources", HEXES)
+    tokens = shuffled(seed, "board/tokens", TOKENS)
+    return resources, [0 if r == "desert" else tokens.pop(0) for r in resources]
+
+
+def match_id(platform_key, mode, revision, index):
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, "hexarena:%s:%s:%d:%d" % (platform_key, mode, revision, index)))
+
+
+def sha256(data):
+    return hashlib.sha256(data).digest()
+
+
+def joint(server_seed, nonces):
+    return sha256(server_seed + b"".join(b"\0" + n.encode() for n in nonces))
+
+
+# --- the board's geometry ---
+
+def geometry():
+    corners = [(0, -2), (1, -1), (1, 1), (0, 2), (-1, 1), (-1, -1)]
+    hexes = [[(2 * c + [2, 1, 0, 1, 2][r] + x, 3 * r + y) for x, y in corners]
+             for r, n in enumerate([3, 4, 5, 4, 3]) for c in range(n)]
+    points = sorted({p for h in hexes for p in h}, key=lambda p: (p[1], p[0]))
+    number = {p: i for i, p in enumerate(points)}
+    hexes = [[number[p] for p in h] for h in hexes]
+    edges = sorted({tuple(sorted((h[i], h[(i + 1) % 6]))) for h in hexes for i in range(6)})
+    return hexes, edges
+
+
+HEX_VERTICES, EDGES = geometry()
+AT = [[e for e, ends in enumerate(EDGES) if v in ends] for v in range(54)]  # edges at a vertex
+NEXT = [[a + b - v for a, b in (EDGES[e] for e in AT[v])] for v in range(54)]
+
+
+# --- reading answers ---
+
+SCHEMA = {  # by kind or type: fields, and whether they may be absent
+    "setup": [("settlement", 54), ("road", 72)],
+    "build_road": [("edge", 72)], "build_settlement": [("vertex", 54)], "build_city": [("vertex", 54)],
+    "buy_dev": [], "end_turn": [], "play_knight": [("hex", 19), ("victim?", 4)], "play_roadworks": [("edges", "edges")],
+    "play_windfall": [("take", "counts")], "play_embargo": [("resource", "resource")],
+    "bank_trade": [("give", "resource"), ("get", "resource")],
+    "offer_trade": [("give", "counts"), ("get", "counts"), ("to?", 4)],
+    "discard": [("cards", "counts")], "bandit": [("hex", 19), ("victim?", 4)], "trade": [("accept", "bool")],
+}
+TURNS = {"build_road", "build_settlement", "build_city", "buy_dev", "end_turn", "play_knight", "play_roadworks",
+         "play_windfall", "play_embargo", "bank_trade", "offer_trade"}
+SOCIAL = {"offer_trade", "end_turn", "bandit", "trade"}
+
+
+class Reader:
+    """Reads the fields of an action: malformed wins, else the first rule that is broken."""
+
+    def __init__(self, kind, action):
+        if not isinstance(action, dict):
+            raise Malformed("no object")
+        self.action, self.reason, self.fields, self.known = action, None, {}, set()
+        self.type = kind
+        if kind == "turn":
+            self.known.add("type")
+            if not isinstance(action.get("type"), str):
+                raise Malformed("type")
+            self.type = action["type"]
+            if self.type not in TURNS:
+                raise Illegal("unknown_type")
+        for name, shape in SCHEMA[self.type]:
+            self.field(name, shape)
+        self.talk = self.read_talk() if self.type in SOCIAL else ""
+        if self.reason:
+            raise Illegal(self.reason)
+
+    def refuse(self, reason):
+        self.reason = self.reason or reason
+
+    def field(self, name, shape):
+        optional, name = name.endswith("?"), name.rstrip("?")
+        self.known.add(name)
+        value = self.action.get(name)
+        if value is None:
+            if not optional:
+                raise Malformed(name + " is missing")
+            self.fields[name] = None
+        elif shape == "bool":
+            if not isinstance(value, bool):
+                raise Malformed(name)
+            self.fields[name] = value
+        elif shape == "resource":
+            if not isinstance(value, str):
+                raise Malformed(name)
+            if value not in RESOURCES:
+                self.refuse("unknown_resource")
+            self.fields[name] = value
+        elif shape == "counts":
+            self.fields[name] = self.counts(value)
+        elif shape == "edges":
+            if not isinstance(value, list):
+                raise Malformed(name)
+            if len(value) not in (1, 2):
+                self.refuse("edge_count")
+            self.fields[name] = [self.number(v, 72) for v in value]
+        else:
+            self.fields[name] = self.number(value, shape)
+
+    def number(self, value, limit):
+        if not is_int(value):
+            raise Malformed("no integer")
+        if not 0 <= value < limit:
+            self.refuse("out_of_range")
+        return value
+
+    def counts(self, value):
+        if not isinstance(value, dict):
+            raise Malformed("no counts")
+        if not all(is_int(n) for n in value.values()):
+            raise Malformed("a count")
+        for name, n in value.items():
+            if name not in RESOURCES:
+                self.refuse("unknown_resource")
+            elif n < 0:
+                self.refuse("negative_count")
+            elif n > 50000:
+                self.refuse("out_of_range")
+        return {name: n for name, n in value.items() if n}
+
+    def read_talk(self):
+        self.known.add("talk")
+        talk = self.action.get("talk")
+        if talk is not None and not isinstance(talk, str):
+            raise Malformed("talk")
+        if len(talk or "") > 240:
+            self.refuse("talk_too_long")
+        return talk or ""
+
+
+# --- the game ---
+
+class Game:
+    """The state of a game, and the rules."""
+
+    def __init__(self, seed, seats):
+        self.n, self.resources, self.tokens = seats, *layout(seed)
+        self.deck = shuffled(seed, "deck", CARDS)
+        self.dice, self.steals = Draws(seed, "dice"), Draws(seed, "steal")
+        self.hands = [dict.fromkeys(RESOURCES, 0) for _ in range(seats)]
+        self.roads, self.settlements, self.cities = [[set() for _ in range(seats)] for _ in range(3)]
+        self.devs, self.bought = [[] for _ in range(seats)], [[] for _ in range(seats)]
+        self.knights, self.longest = [0] * seats, [0] * seats
+        self.bandit, self.drawn, self.turn, self.scored, self.seat = self.resources.index("desert"), 0, 0, 0, 0
+        self.holder = {"longestRoad": None, "largestArmy": None}
+        self.setup = list(range(seats)) + list(range(seats - 1, -1, -1))
+        self.discarding, self.moving, self.ending, self.played, self.offers = [], False, False, False, 0
+        self.offer, self.accepted, self.robbery, self.talked, self.over = None, None, None, set(), False
+
+    def towns(self, seat):
+        return self.settlements[seat] | self.cities[seat]
+
+    def owner(self, vertex):
+        return next((s for s in range(self.n) if vertex in self.towns(s)), None)
+
+    def free(self, vertex):
+        return all(self.owner(v) is None for v in [vertex] + NEXT[vertex])
+
+    def ends(self, seat, roads=None):
+        return {v for e in (self.roads[seat] if roads is None else roads) for v in EDGES[e]}
+
+    def score(self, seat):
+        return (len(self.settlements[seat]) + 2 * len(self.cities[seat]) + 2 * list(self.holder.values()).count(seat)
+                + (self.devs[seat] + self.bought[seat]).count("victory_point"))
+
+    def total(self, seat):
+        return sum(self.hands[seat].values())
+
+    def rate(self, seat, resource):
+        rates = [4]
+        for a, b, kind in PORTS:
+            if {a, b} & self.towns(seat) and kind in (None, resource):
+                rates.append(3 if kind is None else 2)
+        return min(rates)
+
+    def owed(self):
+        """The kind of decision that is owed, and the seats that owe it."""
+        if self.setup:
+            return "setup", [self.setup[0]]
+        if self.offer:
+            return "trade", sorted(self.offer["asked"])
+        if self.discarding:
+            return "discard", list(self.discarding)
+        return ("bandit" if self.moving else "turn"), [self.seat]
+
+    # What is legal: each raises Illegal with the first reason.
+
+    def check(self, seat, kind, f):
+        getattr(self, "check_" + kind)(seat, f)
+
+    def pay(self, seat, cost):
+        if any(self.hands[seat][r] < n for r, n in cost.items()):
+            raise Illegal("not_enough_cards")
+
+    def check_setup(self, seat, f):
+        self.crowded(f["settlement"])
+        if f["settlement"] not in EDGES[f["road"]]:
+            raise Illegal("road_not_at_settlement")
+
+    def crowded(self, vertex):
+        if self.owner(vertex) is not None:
+            raise Illegal("vertex_taken")
+        if not self.free(vertex):
+            raise Illegal("distance_rule")
+
+    def check_build_road(self, seat, f):
+        self.connected(seat, f["edge"], self.roads[seat], 14)
+        self.pay(seat, ROAD)
+
+    def connected(self, seat, edge, roads, most):
+        if len(self.roads[seat]) > most:
+            raise Illegal("no_roads_left")
+        self.reaches(seat, edge, roads)
+
+    def reaches(self, seat, edge, roads):
+        if edge in roads or any(edge in r for r in self.roads):
+            raise Illegal("edge_taken")
+        mine = self.ends(seat, roads)
+        if not any(self.owner(v) == seat or self.owner(v) is None and v in mine for v in EDGES[edge]):
+            raise Illegal("road_blocked" if mine & set(EDGES[edge]) else "road_not_connected")
+
+    def check_build_settlement(self, seat, f):
+        if len(self.settlements[seat]) >= 5:
+            raise Illegal("no_settlements_left")
+        self.crowded(f["vertex"])
+        if f["vertex"] not in self.ends(seat):
+            raise Illegal("settlement_not_connected")
+        self.pay(seat, SETTLEMENT)
+
+    def check_build_city(self, seat, f):
+        if len(self.cities[seat]) >= 4:
+            raise Illegal("no_cities_left")
+        if f["vertex"] not in self.settlements[seat]:
+            raise Illegal("not_your_settlement")
+        self.pay(seat, CITY)
+
+    def check_buy_dev(self, seat, f):
+        if self.drawn == len(CARDS):
+            raise Illegal("deck_empty")
+        self.pay(seat, DEV)
+
+    def holds(self, seat, card):
+        if card not in self.devs[seat]:
+            raise Illegal("dev_bought_this_turn" if card in self.bought[seat] else "no_dev_card")
+        if self.played:
+            raise Illegal("dev_already_played")
+
+    def check_play_knight(self, seat, f):
+        self.holds(seat, "knight")
+        self.check_bandit(seat, f)
+
+    def check_bandit(self, seat, f):
+        victim = f["victim"]
+        if f["hex"] == self.bandit:
+            raise Illegal("bandit_must_move")
+        if victim is None:
+            return
+        if victim >= self.n:
+            raise Illegal("victim_not_playing")
+        if victim == seat:
+            raise Illegal("victim_self")
+        if not self.towns(victim) & set(HEX_VERTICES[f["hex"]]):
+            raise Illegal("victim_not_on_hex")
+
+    def check_play_roadworks(self, seat, f):
+        self.holds(seat, "roadworks")
+        edges, roads = f["edges"], self.roads[seat]
+        if len(edges) == 1:
+            self.connected(seat, edges[0], roads, 14)
+            return
+        if edges[0] == edges[1]:
+            raise Illegal("duplicate_edge")
+        self.connected(seat, edges[0], roads, 13)
+        self.reaches(seat, edges[1], roads | {edges[0]})
+
+    def check_play_windfall(self, seat, f):
+        self.holds(seat, "windfall")
+        if sum(f["take"].values()) != 2:
+            raise Illegal("windfall_count")
+
+    def check_play_embargo(self, seat, f):
+        self.holds(seat, "embargo")
+
+    def check_bank_trade(self, seat, f):
+        if f["give"] == f["get"]:
+            raise Illegal("same_resource")
+        self.pay(seat, {f["give"]: self.rate(seat, f["give"])})
+
+    def check_offer_trade(self, seat, f):
+        if self.offers >= 5:
+            raise Illegal("too_many_offers")
+        if not f["give"] or not f["get"]:
+            raise Illegal("empty_side")
+        if f["to"] is not None and f["to"] >= self.n:
+            raise Illegal("to_not_playing")
+        if f["to"] == seat:
+            raise Illegal("offer_to_self")
+        self.pay(seat, f["give"])
+
+    def check_end_turn(self, seat, f):
+        pass
+
+    def check_discard(self, seat, f):
+        if sum(f["cards"].values()) != self.total(seat) // 2:
+            raise Illegal("discard_count")
+        self.pay(seat, f["cards"])
+
+    def check_trade(self, seat, f):
+        if f["accept"]:
+            self.pay(seat, self.offer["get"])
+
+    # What actions do.
+
+    def act(self, seat, kind, f):
+        getattr(self, "do_" + kind)(seat, f)
+
+    def give(self, seat, cards, sign=1):
+        for r, n in cards.items():
+            self.hands[seat][r] += sign * n
+
+    def do_setup(self, seat, f):
+        if self.settlements[seat]:
+            for h, vertices in enumerate(HEX_VERTICES):
+                if f["settlement"] in vertices and self.resources[h] != "desert":
+                    self.hands[seat][self.resources[h]] += 1
+        self.settlements[seat].add(f["settlement"])
+        self.roads[seat].add(f["road"])
+        self.setup.pop(0)
+        self.ending = not self.setup
+
+    def do_build_road(self, seat, f):
+        self.give(seat, ROAD, -1)
+        self.lay(seat, [f["edge"]])
+
+    def lay(self, seat, edges):
+        self.roads[seat] |= set(edges)
+        self.longest[seat] = self.longest_road(seat)
+
+    def longest_road(self, seat):
+        stops = set().union(*(self.towns(s) for s in range(self.n) if s != seat))
+
+        def on(vertex, left, first):
+            if vertex in stops and not first:
+                return 0
+            return max([0] + [1 + on(EDGES[e][0] + EDGES[e][1] - vertex, left - {e}, False) for e in AT[vertex] if e in left])
+
+        return max([0] + [on(v, frozenset(self.roads[seat]), True) for v in self.ends(seat)])
+
+    def do_build_settlement(self, seat, f):
+        self.give(seat, SETTLEMENT, -1)
+        self.settlements[seat].add(f["vertex"])
+        self.scored = self.turn
+        self.longest = [self.longest_road(s) for s in range(self.n)]  # it may cut others' roads
+
+    def do_build_city(self, seat, f):
+        self.give(seat, CITY, -1)
+        self.settlements[seat].remove(f["vertex"])
+        self.cities[seat].add(f["vertex"])
+        self.scored = self.turn
+
+    def do_buy_dev(self, seat, f):
+        self.give(seat, DEV, -1)
+        self.bought[seat].append(self.deck[self.drawn])
+        if self.deck[self.drawn] == "victory_point":
+            self.scored = self.turn
+        self.drawn += 1
+
+    def spend(self, seat, card):
+        self.devs[seat].remove(card)
+        self.played = True
+
+    def do_play_knight(self, seat, f):
+        self.spend(seat, "knight")
+        self.knights[seat] += 1
+        self.do_bandit(seat, f)
+
+    def do_bandit(self, seat, f):
+        self.bandit, self.moving = f["hex"], False
+        if f["victim"] is not None and self.total(f["victim"]):
+            self.robbery = (seat, f["victim"])
+
+    def do_play_roadworks(self, seat, f):
+        self.spend(seat, "roadworks")
+        self.lay(seat, f["edges"])
+
+    def do_play_windfall(self, seat, f):
+        self.spend(seat, "windfall")
+        self.give(seat, f["take"])
+
+    def do_play_embargo(self, seat, f):
+        self.spend(seat, "embargo")
+        for s, n in enumerate(self.collected(seat, f["resource"])):
+            self.hands[s][f["resource"]] -= n
+            self.hands[seat][f["resource"]] += n
+
+    def collected(self, seat, resource):
+        return [0 if s == seat else self.hands[s][resource] for s in range(self.n)]
+
+    def do_bank_trade(self, seat, f):
+        self.hands[seat][f["give"]] -= self.rate(seat, f["give"])
+        self.hands[seat][f["get"]] += 1
+
+    def do_offer_trade(self, seat, f):
+        self.offers += 1
+        asked = [s for s in range(self.n) if s != seat] if f["to"] is None else [f["to"]]
+        self.offer = {"from": seat, "give": f["give"], "get": f["get"], "asked": set(asked), "accepted": []}
+
+    def do_trade(self, seat, f):
+        offer = self.offer
+        offer["asked"].discard(seat)
+        if f["accept"]:
+            offer["accepted"].append(seat)
+        if not offer["asked"]:
+            order = [(offer["from"] + 1 + i) % self.n for i in range(self.n - 1)]
+            to = next((s for s in order if s in offer["accepted"]), None)
+            self.offer, self.accepted = None, (dict(offer, to=to) if to is not None else None)
+
+    def do_end_turn(self, seat, f):
+        self.ending = True
+
+    def do_discard(self, seat, f):
+        self.give(seat, f["cards"], -1)
+        self.discarding.remove(seat)
+        self.moving = not self.discarding
+
+    def default(self, seat, kind):
+        if kind == "setup":
+            vertex = next(v for v in range(54) if self.free(v))
+            return {"settlement": vertex, "road": AT[vertex][0]}
+        if kind == "turn":
+            return {"type": "end_turn"}
+        if kind == "bandit":
+            return {"hex": 0 if self.bandit else 1}
+        if kind == "trade":
+            return {"accept": False}
+        hand, cards = dict(self.hands[seat]), {}
+        for _ in range(self.total(seat) // 2):
+            top = max(RESOURCES, key=lambda r: hand[r])  # the first among equals
+            hand[top] -= 1
+            cards[top] = cards.get(top, 0) + 1
+        return {"cards": cards}
+
+    # What follows by itself: the next event, and its doing.
+
+    def follows(self):
+        """(kind, seat, data) of what follows, or None. It does it, too."""
+        if self.robbery:
+            (thief, victim), self.robbery = self.robbery, None
+            drawn = self.steals.uniform(self.total(victim))
+            cards = [r for r in RESOURCES for _ in range(self.hands[victim][r])]
+            self.hands[victim][cards[drawn]] -= 1
+            self.hands[thief][cards[drawn]] += 1
+            return "steal", thief, {"victim": victim}
+        if self.accepted:
+            t, self.accepted = self.accepted, None
+            for seat, gives, gets in ((t["from"], t["give"], t["get"]), (t["to"], t["get"], t["give"])):
+                self.give(seat, gives, -1)
+                self.give(seat, gets)
+            return "trade", t["from"], {"from": t["from"], "to": t["to"], "give": t["give"], "get": t["get"]}
+        for award, strength, least in (("longestRoad", self.longest, 5), ("largestArmy", self.knights, 3)):
+            before, to = self.holder[award], self.rightful(award, strength, least)
+            if before != to:
+                self.holder[award], self.scored = to, self.turn
+                return "award", to, {"award": award, "from": before, "to": to}
+        if self.turn and self.score(self.seat) >= 10:
+            return self.end("win")
+        if not self.ending:
+            return None
+        if self.turn >= self.scored + 60:
+            return self.end("stalemate")
+        return self.end("turn_cap") if self.turn >= 1000 else self.roll()
+
+    def rightful(self, award, strength, least):
+        most, holder = max(strength), self.holder[award]
+        if most < least:
+            return None
+        if holder is not None and strength[holder] == most:
+            return holder
+        return strength.index(most) if strength.count(most) == 1 else None
+
+    def end(self, reason):
+        self.over = True
+        scores = [self.score(s) for s in range(self.n)]
+        rank = [99 if reason == "win" and s == self.seat else scores[s] for s in range(self.n)]
+        placements = [1 + sum(other > own for other in rank) for own in rank]
+        return "end", None, {"reason": reason, "scores": scores, "placements": placements}
+
+    def roll(self):
+        self.devs[self.seat] += self.bought[self.seat]
+        self.bought[self.seat] = []
+        self.seat = (self.seat + 1) % self.n if self.turn else 0
+        self.turn, self.ending, self.played, self.offers, self.talked = self.turn + 1, False, False, 0, set()
+        dice = [self.dice.uniform(6) + 1, self.dice.uniform(6) + 1]
+        for h, token in enumerate(self.tokens):
+            if token == sum(dice) and h != self.bandit:
+                for s in range(self.n):
+                    around = set(HEX_VERTICES[h])
+                    n = len(self.settlements[s] & around) + 2 * len(self.cities[s] & around)
+                    self.hands[s][self.resources[h]] += n
+        if sum(dice) == 7:
+            self.discarding = [s for s in range(self.n) if self.total(s) > 7]
+            self.moving = not self.discarding
+        return "roll", self.seat, {"turn": self.turn, "dice": dice}
+
+
+# --- the record ---
+
+SHAPES = {  # the fields of an event's data, by kind
+    "board": {"hexes", "ports", "bandit"}, "roll": {"turn", "dice"},
+    "action": {"decision", "kind", "action", "default", "elapsedMs"},
+    "steal": {"victim"}, "trade": {"from", "to", "give", "get"}, "award": {"award", "from", "to"},
+    "timeout": {"decision", "kind", "cause", "elapsedMs", "strikes"},
+    "illegal": {"decision", "kind", "reason", "message", "answer", "elapsedMs", "strikes"},
+    "resign": {"strikes"}, "end": {"reason", "scores", "placements"},
+}
+OPTIONAL = {"action": {"collected"}, "timeout": {"answer"}}
+
+
+def natural(value):
+    return is_int(value) and 0 <= value <= 2 ** 53 and not isinstance(value, NegativeZero)
+
+
+def is_time(value):
+    try:
+        return TIME.fullmatch(value) is not None and bool(datetime.strptime(value, "%Y-%m-%dT%H:%M:%S.%fZ"))
+    except (TypeError, ValueError):
+        return False
+
+
+class Match:
+    """One record being checked."""
+
+    def __init__(self, record, platform_key=None):
+        self.r, self.platform_key = record, platform_key
+        need(isinstance(record, dict), "no object")
+        for name in ("id", "mode", "status", "startedAt"):
+            need(isinstance(record.get(name), str), name)
+        need(record["status"] in ("completed", "aborted"), "status")
+        for name in ("players", "replay"):
+            need(isinstance(record.get(name), list) and all(isinstance(x, dict) for x in record[name]), name)
+        need(len(record["players"]) in (3, 4), "players")
+        self.seed = unhex(record.get("seed"), "seed")
+        need((record.get("proof") is None) == (record.get("commitment") is None), "commitment and proof")
+        self.n, self.next, self.at, self.times, self.decision = len(record["players"]), 0, None, set(), 1
+        self.strikes, self.resigned, self.thinking = [0] * self.n, [False] * self.n, [0] * self.n
+
+    def verify(self):
+        """Raises the first difference; returns how many events there are."""
+        if self.r.get("proof") is not None:
+            self.chance(self.r["proof"])
+        self.game = Game(self.seed, self.n)
+        self.board()
+        while not self.game.over and self.next < len(self.r["replay"]):
+            self.at = None
+            self.batch()
+            while not self.game.over and all(self.resigned[s] for s in self.game.owed()[1]):
+                self.batch()
+        self.finish()
+        return self.next
+
+    def equal(self, log, follows, seq=0):
+        if not same(log, follows):
+            raise Differs(seq, log, follows)
+
+    def chance(self, p):
+        r = self.r
+        need(isinstance(p, dict) and all(k in p for k in ("serverSeed", "nonces", "table", "revision", "index", "seedKey")), "proof")
+        server, commitment = unhex(p["serverSeed"], "serverSeed"), unhex(r["commitment"], "commitment")
+        need(natural(p["revision"]) and natural(p["index"]) and isinstance(p["seedKey"], str), "proof")
+        need(all(isinstance(p[k], list) and all(isinstance(x, str) for x in p[k]) for k in ("nonces", "table")), "proof")
+        self.equal([len(p["table"]), len(p["nonces"])], [self.n, self.n])
+        self.equal(len(set(p["table"])), self.n)
+        for nonce in p["nonces"]:
+            if not re.fullmatch(r"[\x21-\x7e]{0,64}", nonce):
+                raise Differs(0, "the nonce " + nonce, "up to 64 characters of 0x21 to 0x7E")
+        if self.platform_key:
+            self.equal(r["id"], match_id(self.platform_key, r["mode"], p["revision"], p["index"]))
+        self.equal(commitment.hex(), sha256(server).hex())
+        self.equal(r["seed"], joint(server, p["nonces"]).hex())
+        seats = shuffled(self.seed, "seats", range(self.n))
+        self.equal([x.get("botId") for x in r["players"]], [p["table"][i] for i in seats])
+
+    # Taking events.
+
+    def peek(self, follows):
+        """The next event, whose shape is that of its kind."""
+        if self.next >= len(self.r["replay"]):
+            raise Differs(self.next + 1, "nothing: the replay ends", follows)
+        e, seq = self.r["replay"][self.next], self.next + 1
+        kind, data = e.get("kind"), e.get("data")
+        fits = set(e) - {"seat"} == {"seq", "at", "kind", "data"} and isinstance(kind, str) and kind in SHAPES and isinstance(data, dict) \
+            and set(data) - OPTIONAL.get(kind, set()) == SHAPES[kind] and isinstance(e["at"], str) and (e["at"] in self.times or is_time(e["at"])) \
+            and all(isinstance(data[k], str) for k in ("reason", "message", "answer") if k in data)
+        if not fits:
+            raise Differs(seq, e, "an event as docs/audit.md defines it")
+        self.equal(e["seq"], seq, seq)
+        return e
+
+    def take(self, e):
+        if self.at not in (None, e["at"]):
+            raise Differs(self.next + 1, e["at"], "the time " + self.at)
+        self.at = e["at"]
+        self.times.add(e["at"])
+        self.next += 1
+
+    def expect(self, kind, seat, data):
+        follows = {"kind": kind, "data": data} if seat is None else {"kind": kind, "seat": seat, "data": data}
+        e = self.peek(follows)
+        if not same({k: v for k, v in e.items() if k not in ("seq", "at")}, follows):
+            raise Differs(self.next + 1, e, follows)
+        self.take(e)
+
+    def board(self):
+        g = self.game
+        hexes = [{"id": h, "resource": g.resources[h], "token": g.tokens[h] or None} for h in range(19)]
+        ports = [dict({"vertices": [a, b], "rate": 2 if r else 3}, **({"resource": r} if r else {})) for a, b, r in PORTS]
+        self.expect("board", None, {"hexes": hexes, "ports": ports, "bandit": g.bandit})
+
+    def batch(self):
+        kind, seats = self.game.owed()
+        first, self.decision = self.decision, self.decision + len(seats)
+        for i, seat in enumerate(seats):
+            if self.resigned[seat]:
+                self.default(first + i, kind, seat)
+            else:
+                self.close(first + i, kind, seat)
+        while not self.game.over:
+            event = self.game.follows()
+            if event is None:
+                return
+            self.expect(*event)
+
+    def close(self, decision, kind, seat):
+        follows = "the close of decision %d (%s) of seat %d" % (decision, kind, seat)
+        e = self.peek(follows)
+        d, seq = e["data"], self.next + 1
+        if e["kind"] not in ("action", "timeout", "illegal") or not same([e.get("seat"), d["decision"], d["kind"]], [seat, decision, kind]):
+            raise Differs(seq, e, follows)
+        if e["kind"] == "action":
+            self.answer(e, kind, seat)
+            return
+        if not natural(d["elapsedMs"]):
+            raise Differs(seq, e, "an elapsedMs")
+        self.equal(d["strikes"], self.strikes[seat] + 1, seq)
+        if e["kind"] == "timeout":
+            if not isinstance(d["cause"], str) or d["cause"] not in ("deadline", "dropped", "malformed", "oversized") or ("answer" in d) != (d["cause"] == "malformed"):
+                raise Differs(seq, e, "a cause, and an answer if it was malformed")
+        else:
+            self.refusal(e, kind, seat)
+        self.take(e)
+        self.thinking[seat] += d["elapsedMs"]
+        self.strikes[seat] += 1
+        self.default(decision, kind, seat)
+        if self.strikes[seat] == 3:
+            self.expect("resign", seat, {"strikes": 3})
+            self.resigned[seat] = True
+
+    def judge(self, kind, seat, action):
+        """Reads an action and raises what is against it."""
+        a = Reader(kind, action)
+        self.game.check(seat, a.type, a.fields)
+        if a.talk and seat in self.game.talked:
+            raise Illegal("talk_twice")
+        return a
+
+    def answer(self, e, kind, seat):
+        d, seq = e["data"], self.next + 1
+        try:
+            a = self.judge(kind, seat, d["action"])
+        except (Malformed, Illegal) as error:
+            raise Differs(seq, e, "a refusal: " + str(error)) from None
+        collected = self.game.collected(seat, a.fields["resource"]) if a.type == "play_embargo" else None
+        unknown = [k for k, v in d["action"].items() if k not in a.known or v is None]
+        if d["default"] is not False or not natural(d["elapsedMs"]) or unknown or not same(d.get("collected"), collected):
+            raise Differs(seq, e, {"default": False, "collected": collected, "unknown fields": unknown})
+        self.take(e)
+        self.thinking[seat] += d["elapsedMs"]
+        self.game.act(seat, a.type, a.fields)
+        if a.talk:
+            self.game.talked.add(seat)
+
+    def refusal(self, e, kind, seat):
+        d, seq = e["data"], self.next + 1
+        try:
+            answer = parse(d["answer"], 64)
+            if not isinstance(answer, dict) or not is_int(answer.get("id")) or "action" not in answer:
+                raise Malformed("no answer")
+            self.equal(answer["id"], d["decision"], seq)
+            self.judge(kind, seat, answer["action"])
+            reason = "none: the answer is legal"
+        except Illegal as error:
+            reason = str(error)
+        except Malformed as error:
+            if len(d["answer"].encode()) > 4092:
+                return  # it was cut
+            reason = "a timeout: " + str(error)
+        self.equal(d["reason"], reason, seq)
+
+    def default(self, decision, kind, seat):
+        action = self.game.default(seat, kind)
+        self.expect("action", seat, {"decision": decision, "kind": kind, "action": action, "default": True, "elapsedMs": None})
+        a = Reader(kind, action)
+        self.game.act(seat, a.type, a.fields)
+
+    def finish(self):
+        r, over, last = self.r, self.game.over, self.r["replay"][-1]
+        if self.next < len(r["replay"]):
+            raise Differs(self.next + 1, r["replay"][self.next], "nothing: the match is over")
+        if not over and r["status"] == "completed":
+            raise Differs(self.next + 1, "nothing: the replay ends", "the answers that are owed")
+        self.equal(r["status"], "completed" if over else "aborted", self.next)
+        if r.get("thinkingMs") is not None:
+            self.equal(r["thinkingMs"], self.thinking)
+        self.equal([p.get("seat") for p in r["players"]], list(range(self.n)))
+        self.equal([p.get("placement") for p in r["players"]], last["data"]["placements"] if over else [None] * self.n)
+        if not over:
+            self.equal([p.get("ratingDelta") for p in r["players"]], [None] * self.n)
+        self.equal(r["startedAt"], r["replay"][0]["at"])
+        if over:
+            self.equal(r.get("endedAt"), last["at"])
+        elif not is_time(r.get("endedAt")):
+            raise Differs(0, r.get("endedAt"), "a time")
+
+
+def need(condition, what):
+    if not condition:
+        raise Malformed("no record of a match: " + what)
+
+
+def unhex(text, what):
+    need(isinstance(text, str) and re.fullmatch("[0-9a-f]{64}", text) is not None, what)
+    return bytes.fromhex(text)
+
+
+def same(a, b):
+    """Equality of JSON values, in which true is not 1, nor 1.0 the integer 1."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    return a == b
+
+
+# --- ratings ---
+
+def nearest(x):
+    """The nearest integer, halves away from zero."""
+    whole = math.floor(abs(x))
+    return math.copysign(whole + (1 if abs(x) - whole >= 0.5 else 0), x)
+
+
+def exp(x):
+    k = nearest(x * float.fromhex("0x1.71547652b82fep+0"))
+    r = (x - k * float.fromhex("0x1.62e42feep-1")) - k * float.fromhex("0x1.a39ef35793c76p-33")
+    total = 1.0
+    for n in range(13, 0, -1):
+        total = 1 + total * r / n
+    return math.ldexp(total, int(k))
+
+
+def rate(before, placements):
+    beta, tau, kappa = 25.0 / 6, 25.0 / 300, 0.0001
+    variance, total = [], 0.0
+    for r in before:
+        variance.append(r["sigma"] * r["sigma"] + tau * tau)
+        total += variance[-1] + beta * beta
+    c, after, everyone = math.sqrt(total), [], range(len(before))
+    for i in everyone:
+        omega = delta = 0.0
+        for q in everyone:
+            if placements[q] > placements[i]:
+                continue
+            chance = 0.0
+            for s in everyone:
+                if placements[s] >= placements[q]:
+                    chance += exp((before[s]["mu"] - before[i]["mu"]) / c)
+            chance, drawn = 1 / chance, placements.count(placements[q])
+            omega += ((1.0 if q == i else 0.0) - chance) / drawn
+            delta += chance * (1 - chance) / drawn
+        v, sigma = variance[i], math.sqrt(variance[i])
+        shrink = 1 - (sigma / c) * (v / (c * c)) * delta
+        after.append({"mu": before[i]["mu"] + v / c * omega, "sigma": sigma * math.sqrt(max(shrink, kappa))})
+    return after
+
+
+# --- vectors, and the command line ---
+
+def check_vectors(v):
+    def expect(name, got, want):
+        if got != want:
+            raise Differs(0, "%s %s" % (name, tell(want)), got)
+
+    def seed(x):
+        return bytes.fromhex(x["seed"])
+
+    for x in v["draws"]:
+        draws = Draws(seed(x), x["purpose"])
+        expect("draws", [draws.draw() for _ in x["draws"]], x["draws"])
+    for x in v["uniform"]:
+        draws = Draws(seed(x), x["purpose"])
+        expect("uniform", [draws.uniform(x["n"]) for _ in x["values"]], x["values"])
+    for x in v["seats"]:
+        expect("seats", shuffled(seed(x), "seats", range(x["seats"])), x["order"])
+    for x in v["boards"]:
+        resources, tokens = layout(seed(x))
+        expect("board", [resources, tokens, resources.index("desert")], [x["resources"], x["tokens"], x["bandit"]])
+    for x in v["decks"]:
+        expect("deck", shuffled(seed(x), "deck", CARDS), x["cards"])
+    for x in v["dice"]:
+        draws = Draws(seed(x), "dice")
+        expect("dice", [[draws.uniform(6) + 1, draws.uniform(6) + 1] for _ in x["rolls"]], x["rolls"])
+    for x in v["ids"]:
+        expect("id", match_id(x["platformKey"], x["mode"], x["revision"], x["index"]), x["id"])
+    for x in v["serverSeeds"]:
+        server = hmac.new(bytes.fromhex(x["seedKey"]), x["id"].encode(), hashlib.sha256).digest()
+        expect("server seed", [server.hex(), sha256(server).hex()], [x["serverSeed"], x["commitment"]])
+    for x in v["seeds"]:
+        expect("seed", joint(bytes.fromhex(x["serverSeed"]), x["nonces"]).hex(), x["seed"])
+    for x in v["ratings"]:
+        expect("ratings", rate(x["before"], x["placements"]), x["after"])
+    for x in v["matches"]:
+        Match(x).verify()
+    for x in v["forgeries"]:
+        record = json.loads(json.dumps(v["matches"][x["match"]]))
+        at = record
+        for key in x["path"][:-1]:
+            at = at[key]
+        at[x["path"][-1]] = x["value"]
+        try:
+            Match(record).verify()
+            raise Differs(0, "a forgery, " + x["name"], "no difference")
+        except Differs as difference:
+            expect("seq of the forgery, " + x["name"], difference.seq, x["seq"])
+    print("ok", ", ".join("%d %s" % (len(v[name]), name) for name in v))
+
+
+def records(name):
+    """The records of a file: one that fills it, or one a line."""
+    with open(name, encoding="utf-8", newline="\n") as file:
+        text = file.read()
+    try:
+        return [parse(text)]
+    except Malformed:
+        lines = [line for line in text.split("\n") if line.strip()]
+        return (parse(line) for line in lines)
+
+
+def main(args):
+    platform_key, go_on, files, status = None, False, [], 0
+    while args:
+        arg = args.pop(0)
+        if arg == "--platform-key" and args:
+            platform_key = args.pop(0)
+        elif arg == "--all":
+            go_on = True
+        elif arg == "--vectors" and args:
+            with open(args.pop(0), encoding="utf-8") as file:
+                check_vectors(parse(file.read()))
+            return 0
+        elif arg.startswith("-"):
+            print(__doc__.strip(), file=sys.stderr)
+            return 2
+        else:
+            files.append(arg)
+    if not files:
+        print(__doc__.strip(), file=sys.stderr)
+        return 2
+    for name in files:
+        for record in records(name):
+            m = Match(record, platform_key)
+            try:
+                print("ok", record["id"], m.verify())
+            except Differs as difference:
+                print("DIFFERS", record["id"], str(difference))
+                status = 1
+                if not go_on:
+                    return status
+    return status
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except (Malformed, OSError, UnicodeDecodeError) as problem:
+        print("verify.py: %s" % problem, file=sys.stderr)
+        sys.exit(2)
+    except Differs as problem:
+        print("DIFFERS %s" % problem)
+        sys.exit(1)

@@ -1,0 +1,30 @@
+package docs_test
+
+import (
+	"encoding/json"
+	"maps"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Every flag of `arena verify` stands in its table.
+func TestEveryFlagOfVerifyIsListed(t *testing.T) {
+	inCode := flagsOf(t, filepath.Join("..", "cmd", "arena", "verify.go"), "verifyCmd")
+	delete(inCode, "what") // the match itself
+	onPage := firsts("(?m)^\\| `--([a-z-]+)[ `]", section(t, read(t, "audit.md"), "## Checking with the program"))
+	require.Len(t, onPage, len(inCode))
+	for name := range inCode {
+		require.Contains(t, onPage, name)
+	}
+}
+
+// The page names the lists that the file of vectors holds.
+func TestEveryListOfVectorsIsNamed(t *testing.T) {
+	lists := firsts("(?m)^\\| `([a-zA-Z]+)` \\|", section(t, read(t, "audit.md"), "## Vectors"))
+	var inFile map[string][]any
+	require.NoError(t, json.Unmarshal([]byte(read(t, "audit", "vectors.json")), &inFile))
+	require.ElementsMatch(t, slices.Collect(maps.Keys(inFile)), lists)
+}

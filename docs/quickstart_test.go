@@ -1,0 +1,71 @@
+package docs_test
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// block is the one fenced block of a language in quickstart.md.
+func block(t *testing.T, language string) string {
+	t.Helper()
+	blocks := firsts("(?s)```"+language+"\n(.*?)\n```", read(t, "quickstart.md"))
+	require.Len(t, blocks, 1)
+	return blocks[0] + "\n"
+}
+
+// The bot in Python is the file that bot_test.go tries.
+func TestTheQuickStartsPythonIsTheExampleBot(t *testing.T) {
+	require.Equal(t, read(t, "example_bot.py"), block(t, "python"))
+}
+
+func TestTheQuickStartsGoPlays(t *testing.T) {
+	dir := t.TempDir()
+	source, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "bot")
+	require.NoError(t, os.WriteFile(source, []byte(block(t, "go")), 0o600))
+	formatted, err := exec.CommandContext(t.Context(), "gofmt", "-l", source).CombinedOutput()
+	require.NoError(t, err)
+	require.Empty(t, string(formatted), "it is not formatted")
+	said, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, source).CombinedOutput()
+	require.NoError(t, err, string(said))
+	playsWell(t, exec.CommandContext(t.Context(), program, "0"))
+}
+
+func TestTheQuickStartsTypeScriptPlays(t *testing.T) {
+	node, err := exec.LookPath("node")
+	cache, cacheErr := os.UserCacheDir()
+	require.NoError(t, cacheErr)
+	modules := filepath.Join(cache, "hexarena", "npm", "node_modules")
+	_, tsxErr := os.Stat(filepath.Join(modules, "tsx"))
+	if err != nil || tsxErr != nil {
+		require.Empty(t, os.Getenv("CI"), "CI installs node and npm's tsx and ws: make deps")
+		t.Skip("the bot in TypeScript needs node, and npm's tsx and ws, which are not here: make deps")
+	}
+	dir := t.TempDir()
+	require.NoError(t, os.Symlink(modules, filepath.Join(dir, "node_modules")))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"type":"module"}`), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "bot.ts"), []byte(block(t, "ts")), 0o600))
+	bot := exec.CommandContext(t.Context(), node, "--import", "tsx", "bot.ts", "0")
+	bot.Dir = dir
+	playsWell(t, bot)
+}
+
+// playsWell starts a bot that listens on a free port, and has it play.
+func playsWell(t *testing.T, bot *exec.Cmd) {
+	t.Helper()
+	bot.Stderr = os.Stderr
+	out, err := bot.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, bot.Start())
+	t.Cleanup(func() { _ = bot.Wait() }) // by then the test's context has ended it
+	url, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	for seats := 3; seats <= 4; seats++ {
+		require.NotEmpty(t, plays(t, strings.TrimSpace(url), seats))
+	}
+}
