@@ -1,0 +1,328 @@
+package export_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/stretchr/testify/require"
+
+	"hexarena/adapters/export"
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
+	"hexarena/eventstore"
+	"hexarena/eventstore/logtest"
+	"hexarena/eventstore/memory"
+)
+
+// readAll reads a table of JSON lines, strictly.
+func readAll[R any](t *testing.T, dir, table string) (all []R) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, table, "*.jsonl"))
+	require.NoError(t, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+			var row R
+			require.NoError(t, json.Unmarshal(lines.Bytes(), &row), lines.Text())
+			all = append(all, row)
+		}
+	}
+	return all
+}
+
+type row = map[string]any
+
+// What is exported is what the log holds, in the ladders' order, and nothing of
+// a match that runs or never began.
+func TestTablesHoldWhatMatchesHold(t *testing.T) {
+	w := newWorld(t)
+	dir := t.TempDir()
+	done := run(t, t.Context(), w.log, options(dir, export.JSONL))
+	require.Equal(t, len(w.games), done.Matches)
+	require.Equal(t, (len(w.games)+1)/2, done.Partitions)
+
+	matches, events := readAll[row](t, dir, "matches"), readAll[row](t, dir, "events")
+	require.Len(t, matches, len(w.games))
+	for i, g := range w.games {
+		require.Equal(t, g.MatchID, matches[i]["match_id"])
+		status, reason := "completed", ""
+		if g.State.Abort != nil {
+			status, reason = "aborted", g.State.Abort.Why
+		} else {
+			reason = g.State.End.Reason
+		}
+		require.Equal(t, []any{status, reason, g.Mode, float64(g.State.Game.Turn)}, []any{matches[i]["status"], matches[i]["reason"], matches[i]["mode"], matches[i]["turns"]})
+		require.Equal(t, g.Times[0].Format(match.TimeFormat), matches[i]["started_at"])
+		seq := 0
+		for n, e := range g.Events {
+			kind, _, data := match.Publish(e)
+			if kind == "" {
+				continue
+			}
+			seq++
+			want, err := json.Marshal(data)
+			require.NoError(t, err)
+			got := events[0]
+			events = events[1:]
+			held, err := json.Marshal(got["data"])
+			require.NoError(t, err)
+			require.JSONEq(t, string(want), string(held))
+			require.Equal(t, []any{g.MatchID, float64(seq), kind, g.Times[n].Format(match.TimeFormat)}, []any{got["match_id"], got["seq"], got["kind"], got["at"]})
+		}
+	}
+	require.Empty(t, events)
+	requireDecisions(t, w, readAll[row](t, dir, "decisions"))
+	requireSeats(t, w, readAll[row](t, dir, "seats"))
+	require.NotEmpty(t, readAll[row](t, dir, "trades"))
+}
+
+// requireDecisions compares them with the match's own count of each outcome.
+func requireDecisions(t *testing.T, w *world, decisions []row) {
+	t.Helper()
+	got, want := map[string]int{}, map[string]int{}
+	for _, d := range decisions {
+		got[fmt.Sprint(d["match_id"], d["outcome"])]++
+		if d["outcome"] != "played" && d["kind"] != "discard" {
+			require.NotNil(t, d["action"], "the default that was played: %v", d)
+		}
+	}
+	for _, g := range w.games {
+		for _, e := range g.Events {
+			switch e := e.(type) {
+			case match.DecisionTimedOut:
+				want[g.MatchID+"timeout"]++
+			case match.AnswerRejected:
+				want[g.MatchID+"illegal"]++
+			case match.ActionPlayed:
+				if !e.Default {
+					want[g.MatchID+"played"]++
+				}
+			}
+		}
+	}
+	require.Equal(t, want, got)
+}
+
+func requireSeats(t *testing.T, w *world, seats []row) {
+	t.Helper()
+	for _, g := range w.games {
+		for i, s := range g.State.Started.Seats {
+			got := seats[0]
+			seats = seats[1:]
+			require.Equal(t, []any{g.MatchID, float64(i), s.BotID, s.BotName, s.OwnerID}, []any{got["match_id"], got["seat"], got["bot_id"], got["bot_name"], got["owner_id"]})
+			if g.State.End != nil {
+				require.EqualValues(t, g.State.End.Placements[i], got["placement"])
+				require.EqualValues(t, g.State.End.Scores[i], got["score"])
+			} else {
+				require.Nil(t, got["placement"])
+			}
+			require.Equal(t, g.State.Resigned[i], got["resigned"])
+			require.EqualValues(t, g.State.Strikes[i], got["strikes"])
+		}
+	}
+	require.Empty(t, seats)
+}
+
+// Both formats hold the same rows.
+func TestParquetHoldsTheSameRows(t *testing.T) {
+	w := newWorld(t)
+	lines, columns := t.TempDir(), t.TempDir()
+	run(t, t.Context(), w.log, options(lines, export.JSONL))
+	run(t, t.Context(), w.log, options(columns, export.Parquet))
+	same[export.Match](t, lines, columns, "matches")
+	same[export.Seat](t, lines, columns, "seats")
+	same[export.Event](t, lines, columns, "events")
+	same[export.Decision](t, lines, columns, "decisions")
+	same[export.Trade](t, lines, columns, "trades")
+	same[export.RatingChange](t, lines, columns, "rating_changes")
+}
+
+func same[R any](t *testing.T, lines, columns, table string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(columns, table, "*.parquet"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		rows, err := parquet.ReadFile[R](file)
+		require.NoError(t, err)
+		want, err := os.ReadFile(filepath.Join(lines, table, filepath.Base(file[:len(file)-len("parquet")])+"jsonl"))
+		require.NoError(t, err)
+		var got bytes.Buffer
+		encoder := json.NewEncoder(&got)
+		encoder.SetEscapeHTML(false)
+		for _, r := range rows {
+			require.NoError(t, encoder.Encode(r))
+		}
+		require.Equal(t, string(want), got.String(), table)
+	}
+}
+
+// A run that is stopped anywhere, again and again, leaves what one does that is
+// never stopped.
+func TestAStoppedExportEqualsOneThatWasNot(t *testing.T) {
+	w := newWorld(t)
+	for _, format := range export.Formats {
+		whole := t.TempDir()
+		run(t, t.Context(), w.log, options(whole, format))
+		broken := t.TempDir()
+		stops := 0
+		for reads := 3; ; reads += 2 {
+			log := logtest.NewFaulty(w.log)
+			log.FailRead(reads, reads%5)
+			if _, err := export.Run(t.Context(), log, options(broken, format)); err == nil {
+				break
+			} else {
+				require.ErrorIs(t, err, logtest.ErrInjected)
+			}
+			stops++
+		}
+		require.Greater(t, stops, 3)
+		require.Equal(t, contents(t, whole), contents(t, broken))
+	}
+}
+
+// What a kill between two renames leaves is removed by the next run.
+func TestLeftFilesAreReplaced(t *testing.T) {
+	w := newWorld(t)
+	whole, broken := t.TempDir(), t.TempDir()
+	run(t, t.Context(), w.log, options(whole, export.JSONL))
+	ctx, cancel := context.WithCancel(t.Context())
+	o := options(broken, export.JSONL)
+	o.Tell = func(done, _ uint64) {
+		if done > 4 {
+			cancel()
+		}
+	}
+	_, err := export.Run(ctx, w.log, o)
+	require.ErrorIs(t, err, context.Canceled)
+	var state struct{ Position uint64 }
+	text, err := os.ReadFile(filepath.Join(broken, "export.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &state))
+	require.NotZero(t, state.Position)
+	for _, name := range []string{"%020d.jsonl", ".%020d.jsonl.part"} {
+		for _, ahead := range []uint64{0, 12345} {
+			left := filepath.Join(broken, "events", fmt.Sprintf(name, state.Position+ahead))
+			require.NoError(t, os.WriteFile(left, []byte("half a line"), 0o600))
+		}
+	}
+	run(t, t.Context(), w.log, options(broken, export.JSONL))
+	require.Equal(t, contents(t, whole), contents(t, broken))
+}
+
+// Nightly runs add files, and change none; together they hold what one run does.
+func TestEachRunAddsFiles(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 1))
+	w := newWorld(t)
+	dir := t.TempDir()
+	before := map[string]string{}
+	for range 3 {
+		done := run(t, t.Context(), w.log, options(dir, export.JSONL))
+		after := contents(t, dir)
+		for name, text := range before {
+			if name != "export.json" {
+				require.Equal(t, text, after[name], "%s has changed", name)
+			}
+		}
+		before = after
+		again := run(t, t.Context(), w.log, options(dir, export.JSONL))
+		require.Zero(t, again.Matches)
+		require.Equal(t, done.Position, again.Position)
+		require.Equal(t, before, contents(t, dir))
+		for range 1 + rng.IntN(3) {
+			w.complete(ladder.Standard, rng.Perm(5)[:3]...)
+		}
+	}
+	run(t, t.Context(), w.log, options(dir, export.JSONL))
+	once := t.TempDir()
+	run(t, t.Context(), w.log, options(once, export.JSONL))
+	for _, table := range []string{"matches", "seats", "events", "decisions", "trades", "rating_changes"} {
+		require.Equal(t, readAll[row](t, once, table), readAll[row](t, dir, table))
+	}
+}
+
+// Since and mode leave out what is before and what is another's.
+func TestSinceAndModeSelect(t *testing.T) {
+	w := newWorld(t)
+	all := t.TempDir()
+	run(t, t.Context(), w.log, options(all, export.JSONL))
+	matches := readAll[row](t, all, "matches")
+	at := eventstore.Position(matches[2]["position"].(float64))
+	for since, want := range map[eventstore.Position][]row{0: matches, at: matches[3:], at - 1: matches[2:], at + 1: matches[3:], 1 << 62: nil} {
+		o := options(t.TempDir(), export.JSONL)
+		o.Since = since
+		run(t, t.Context(), w.log, o)
+		require.Equal(t, want, readAll[row](t, o.Dir, "matches"), "%d", since)
+	}
+	o := options(t.TempDir(), export.JSONL)
+	o.Mode = ladder.Parley
+	run(t, t.Context(), w.log, o)
+	require.Equal(t, slices.DeleteFunc(slices.Clone(matches), func(r row) bool { return r["mode"] != ladder.Parley }), readAll[row](t, o.Dir, "matches"))
+}
+
+func TestRefusesInOneLine(t *testing.T) {
+	w := newWorld(t)
+	dir := t.TempDir()
+	o := options(dir, export.JSONL)
+	run(t, t.Context(), w.log, o)
+	before := contents(t, dir)
+	for name, c := range map[string]struct {
+		change func(*export.Options)
+		want   string
+	}{
+		"a format that is none": {func(o *export.Options) { o.Format = "csv" }, `no format is called "csv"`},
+		"a mode that is none":   {func(o *export.Options) { o.Mode = "blitz" }, `no mode is called "blitz"`},
+		"no match to a file":    {func(o *export.Options) { o.PerFile = 0 }, "a file holds one match at least"},
+		"another format":        {func(o *export.Options) { o.Format = export.Parquet }, "holds an export of both modes as jsonl"},
+		"another mode":          {func(o *export.Options) { o.Mode = ladder.Parley }, "holds an export of both modes as jsonl"},
+		"another beginning":     {func(o *export.Options) { o.Since = 5 }, "begins behind 0 and goes on behind"},
+	} {
+		refused := o
+		c.change(&refused)
+		_, err := export.Run(t.Context(), w.log, refused)
+		require.ErrorContains(t, err, c.want, name)
+		require.NotContains(t, err.Error(), "\n", name)
+	}
+	_, err := export.Run(t.Context(), memory.New(), o)
+	require.ErrorContains(t, err, "another log")
+	require.Equal(t, before, contents(t, dir))
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "export.json"), []byte(`{"schema":2}`), 0o600))
+	_, err = export.Run(t.Context(), w.log, o)
+	require.ErrorContains(t, err, "schema 2")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "export.json"), []byte(`{"schema":`), 0o600))
+	_, err = export.Run(t.Context(), w.log, o)
+	require.ErrorContains(t, err, "export.json")
+	require.NoError(t, os.Remove(filepath.Join(dir, "export.json")))
+	_, err = export.Run(t.Context(), w.log, o)
+	require.ErrorContains(t, err, "no export.json that says how far it is")
+	before = contents(t, dir)
+	require.Contains(t, before, "matches/"+fmt.Sprintf("%020d.jsonl", 0), "nothing was removed")
+}
+
+// A rated match without an end is a log that is damaged.
+func TestARatedMatchMustEnd(t *testing.T) {
+	w := newWorld(t)
+	encoded, err := eventstore.Encode(ladder.RatingsChanged{MatchID: "nobody's", Seats: []ladder.RatedSeat{}}, eventstore.Metadata{At: time.Now()})
+	require.NoError(t, err)
+	_, err = w.log.Append(t.Context(), eventstore.StreamID(ladder.Stream(ladder.Standard)), eventstore.Any, encoded)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	_, err = export.Run(t.Context(), w.log, options(dir, export.JSONL))
+	require.ErrorContains(t, err, "match nobody's: no such match")
+	require.False(t, errors.Is(err, context.Canceled))
+}
