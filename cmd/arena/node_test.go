@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -34,6 +36,9 @@ func TestNodeRefusesWrongValuesInOneLine(t *testing.T) {
 		{"outside loopback", nodeCmd{Listen: "0.0.0.0:0", Data: t.TempDir()}, "--insecure-node"},
 		{"outside loopback, by an empty host", nodeCmd{Listen: ":0", Data: t.TempDir()}, "--insecure-node"},
 		{"outside loopback, by name", nodeCmd{Listen: "example.org:2113", Data: t.TempDir()}, "--insecure-node"},
+		{"fed from outside loopback", nodeCmd{Listen: "127.0.0.1:0", ReadOnly: true, FeedListen: ":0", Data: t.TempDir()}, "on loopback alone"},
+		{"fed, and not read only", nodeCmd{Listen: "127.0.0.1:0", FeedListen: "127.0.0.1:0", Data: t.TempDir()}, "only with --read-only"},
+		{"fed on a port that is taken", nodeCmd{Listen: "127.0.0.1:0", ReadOnly: true, FeedListen: taken.Addr().String(), Data: t.TempDir()}, "--feed-listen"},
 		{"a port that is taken", nodeCmd{Listen: taken.Addr().String(), Data: t.TempDir()}, "address already in use"},
 		{"a folder that is in use", nodeCmd{Listen: "127.0.0.1:0", Data: locked}, "in use by another process"},
 		{"a log of another version", nodeCmd{Listen: "127.0.0.1:0", Data: logOfVersion(t, "99")}, "version 99"},
@@ -86,6 +91,47 @@ func TestNodeStopsGracefully(t *testing.T) {
 		require.NoError(t, live.Close())
 		require.NoError(t, client.Close())
 	}
+}
+
+// What is fed is read by everyone, who is refused to write.
+func TestNodeReadOnly(t *testing.T) {
+	out, printed := newLinePipe()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- RunNode(ctx, printed, slog.New(slog.DiscardHandler), nodeCmd{Listen: "127.0.0.1:0", ReadOnly: true, FeedListen: "127.0.0.1:0", Data: t.TempDir()})
+	}()
+	told := regexp.MustCompile(`^event store on (\S+), .*\nfed on (\S+)\n`).FindStringSubmatch(<-out)
+	require.Len(t, told, 3)
+	connect := func(address string) *esdb.Client {
+		config, err := esdb.ParseConnectionString(address)
+		require.NoError(t, err)
+		config.Logger = esdb.NoopLogging()
+		client, err := esdb.NewClient(config)
+		require.NoError(t, err)
+		return client
+	}
+	public, feed := connect(told[1]), connect(told[2])
+	live, err := public.SubscribeToStream(t.Context(), "s", esdb.SubscribeToStreamOptions{From: esdb.Start{}})
+	require.NoError(t, err)
+	write := func(to *esdb.Client) error {
+		_, err := to.AppendToStream(t.Context(), "s", esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}}, esdb.EventData{EventType: "T"})
+		return err
+	}
+	var denied *esdb.Error
+	require.ErrorAs(t, write(public), &denied)
+	require.Equal(t, esdb.ErrorCodeAccessDenied, denied.Code())
+	require.NoError(t, write(feed))
+	for {
+		e := live.Recv()
+		require.Nil(t, e.SubscriptionDropped)
+		if e.EventAppeared != nil {
+			break
+		}
+	}
+	stop()
+	require.NoError(t, <-ended)
+	require.NoError(t, errors.Join(live.Close(), public.Close(), feed.Close()))
 }
 
 // linePipe hands on each write.

@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"runtime"
-	"strings"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -26,26 +24,12 @@ type categories struct {
 	index    *store        // nil before it is opened; only its streams are used
 	at       uint64        // it is complete up to this position
 	advanced chan struct{} // closed when at grows, or cause is set
-	cause    error         // it cannot be kept up
+	cause    error         // it cannot be kept up, or read
+	stuck    bool          // and not be closed either
 	watchers map[*watcher]struct{}
 
 	last *recent[string, int64] // revisions; the building goroutine's
 }
-
-const (
-	categoriesFolder = "categories"
-	categoriesMemory = 8 << 20
-	knownLinks       = 1 << 14 // streams of links whose end is remembered
-)
-
-// builtKey holds how far the index was built: the version, the position and
-// the id of the last record.
-var builtKey = []byte("\x00built")
-
-const (
-	builtVersion = 1
-	builtLen     = 1 + 8 + 16
-)
 
 func newCategories(n *Node) *categories {
 	return &categories{
@@ -110,90 +94,6 @@ func (c *categories) start() error {
 	c.index, c.at = index, at
 	go c.build()
 	return nil
-}
-
-// openIndex opens what was built before, or begins anew.
-func (c *categories) openIndex() (*store, uint64, error) {
-	index, err := c.openFolder()
-	if err == nil {
-		at, err := c.builtTo(index)
-		if err == nil {
-			return index, at, nil
-		}
-		c.logger.Info("the index of categories is begun anew", "because", err)
-		if err := index.db.Close(); err != nil {
-			return nil, 0, err
-		}
-	}
-	if err := c.fs.RemoveAll(c.fs.PathJoin(c.store.dir, categoriesFolder)); err != nil {
-		return nil, 0, err
-	}
-	index, err = c.openFolder()
-	return index, 0, err
-}
-
-func (c *categories) openFolder() (index *store, err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = fmt.Errorf("%v", cause)
-		}
-	}()
-	dir := c.fs.PathJoin(c.store.dir, categoriesFolder)
-	log := &indexLog{pebbleLog{logger: c.logger, fatal: c.broken}}
-	db, err := pebble.Open(dir, &pebble.Options{
-		FS:                 c.fs,
-		Logger:             log,
-		EventListener:      &pebble.EventListener{BackgroundError: log.background, DataCorruption: log.damage},
-		FormatMajorVersion: pebble.FormatNewest,
-		MemTableSize:       categoriesMemory,
-		CacheSize:          categoriesMemory,
-		DisableWAL:         true,
-	})
-	if err != nil {
-		return nil, err
-	}
-	log.opened.Store(true)
-	return &store{dir: dir, db: db}, nil
-}
-
-// indexLog ends the goroutine that cannot go on, and not the log.
-type indexLog struct{ pebbleLog }
-
-// Fatalf does not return.
-func (l *indexLog) Fatalf(format string, args ...any) {
-	err := fmt.Errorf(format, args...)
-	if !l.opened.Load() {
-		panic(err)
-	}
-	l.fatal(err)
-	runtime.Goexit()
-}
-
-var errOtherLog = errors.New("it was built for another log")
-
-// builtTo is the position up to which an index was built for this log.
-func (c *categories) builtTo(index *store) (uint64, error) {
-	value, err := index.value(builtKey)
-	if err != nil || value == nil {
-		return 0, err
-	}
-	if len(value) != builtLen || value[0] != builtVersion {
-		return 0, errDamaged
-	}
-	at := binary.BigEndian.Uint64(value[1:])
-	r, ok, err := c.store.at(at)
-	switch {
-	case err != nil:
-		return 0, err
-	case ok && string(r.id[:]) == string(value[9:]):
-		return at, nil
-	case ok:
-		return 0, errOtherLog
-	}
-	if scavenged, err := c.store.wasScavenged(at); err != nil || !scavenged {
-		return 0, errors.Join(errOtherLog, err)
-	}
-	return at, nil
 }
 
 // broken is told that the index cannot be kept up any more. The log itself is
@@ -273,9 +173,9 @@ func (c *categories) reached(at uint64) {
 }
 
 // add indexes records, all at once.
-func (c *categories) add(records []record) error {
+func (c *categories) add(records []record) (err error) {
 	b := c.index.db.NewBatch()
-	defer b.Close()
+	defer func() { err = errors.Join(err, b.Close()) }()
 	for i := range records {
 		r := &records[i]
 		for _, name := range linkedIn(r) {
@@ -323,53 +223,4 @@ func (c *categories) watch() (w *watcher, stop func()) {
 		defer c.mu.Unlock()
 		delete(c.watchers, w)
 	}
-}
-
-// close keeps what was built. Nobody reads it any more.
-func (c *categories) close() error {
-	index := c.opened()
-	if index == nil {
-		return nil
-	}
-	c.mu.Lock()
-	broken := c.cause != nil
-	c.mu.Unlock()
-	if broken {
-		return nil // what is left of it is looked at when it is opened again
-	}
-	return errors.Join(index.db.Flush(), index.db.Close())
-}
-
-// The streams of links.
-const (
-	categoryPrefix = "$ce-"
-	typePrefix     = "$et-"
-	typeDeleted    = "$deleted" // of what deletes, for which there are several
-)
-
-// isDerived says whether a stream is one of links.
-func isDerived(stream string) bool {
-	return strings.HasPrefix(stream, categoryPrefix) || strings.HasPrefix(stream, typePrefix)
-}
-
-// linkedIn are the streams of links that have one to a record; some may be
-// empty. A soft delete counts to the stream that it deletes.
-func linkedIn(r *record) (in [2]string) {
-	stream, kind := r.stream, r.kind
-	if isMetaStream(stream) {
-		if !parseMeta(r.data).softDeleted() {
-			return in
-		}
-		stream, kind = originalOf(stream), typeDeleted
-	} else if kind == typeStreamDeleted {
-		kind = typeDeleted
-	}
-	if stream == "" || stream[0] == '$' {
-		return in
-	}
-	if category, _, ok := strings.Cut(stream, "-"); ok && category != "" {
-		in[0] = categoryPrefix + category
-	}
-	in[1] = typePrefix + kind
-	return in
 }

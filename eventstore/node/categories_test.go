@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"log/slog"
 	"math"
 	"strings"
 	"testing"
@@ -125,6 +126,9 @@ func TestCategoriesIndex(t *testing.T) {
 	})
 	other := vfs.NewMem()
 	t.Run("another log's", func(t *testing.T) {
+		n, err := Open(Options{Dir: "log", FS: other, Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		require.NoError(t, n.Close())
 		ok, err := vfs.Clone(fs, other, path, path)
 		require.NoError(t, err)
 		require.True(t, ok)
@@ -141,6 +145,25 @@ func TestCategoriesIndex(t *testing.T) {
 			}
 		}
 		require.Len(t, serve(t, Options{FS: fs}).links("$ce-x"), 1201)
+	})
+	t.Run("damaged within", func(t *testing.T) {
+		names, err := fs.List(path)
+		require.NoError(t, err)
+		for _, name := range names {
+			if strings.HasSuffix(name, tableSuffix) {
+				text, err := readFile(fs, fs.PathJoin(path, name))
+				require.NoError(t, err)
+				half := len(text) / 4
+				require.NoError(t, writeFile(fs, fs.PathJoin(path, name), text[:half]+"damage"+text[half+6:]))
+			}
+		}
+		t.Run("noticed", func(t *testing.T) {
+			a := serve(t, Options{FS: fs}).read(ofStream("$ce-x"))
+			require.Equal(t, codes.DataLoss, a.code)
+		})
+		t.Run("and begun anew", func(t *testing.T) {
+			require.Len(t, serve(t, Options{FS: fs}).links("$ce-x"), 1201)
+		})
 	})
 	found, err := Check(t.Context(), "log", fs, nil)
 	require.NoError(t, err)

@@ -3,9 +3,44 @@ package node
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/google/uuid"
 )
+
+// The streams of links.
+const (
+	categoryPrefix = "$ce-"
+	typePrefix     = "$et-"
+	typeDeleted    = "$deleted" // of what deletes, for which there are several
+)
+
+// isDerived says whether a stream is one of links.
+func isDerived(stream string) bool {
+	return strings.HasPrefix(stream, categoryPrefix) || strings.HasPrefix(stream, typePrefix)
+}
+
+// linkedIn are the streams of links that have one to a record; some may be
+// empty. A soft delete counts to the stream that it deletes.
+func linkedIn(r *record) (in [2]string) {
+	stream, kind := r.stream, r.kind
+	if isMetaStream(stream) {
+		if !parseMeta(r.data).softDeleted() {
+			return in
+		}
+		stream, kind = originalOf(stream), typeDeleted
+	} else if kind == typeStreamDeleted {
+		kind = typeDeleted
+	}
+	if stream == "" || stream[0] == '$' {
+		return in
+	}
+	if category, _, ok := strings.Cut(stream, "-"); ok && category != "" {
+		in[0] = categoryPrefix + category
+	}
+	in[1] = typePrefix + kind
+	return in
+}
 
 // What follows reads streams of either kind: those that are stored, and those
 // of links, of which only an index is.

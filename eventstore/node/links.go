@@ -5,17 +5,25 @@ import (
 	"strings"
 )
 
+// views are the streams that links lead to, as they were seen at one moment.
+type views struct {
+	within uint64
+	known  map[string]view
+}
+
+func (n *Node) newViews() *views { return &views{within: n.tail.end(), known: map[string]view{}} }
+
 // resolve follows a link, if the reader asked for that. What cannot be read as
 // a link is a plain event.
-func (r *reader) resolve(found *record) (resolved, error) {
+func (r *reader) resolve(found *record, seen *views) (resolved, error) {
 	if !r.links {
 		return resolved{event: found}, nil
 	}
-	return r.follows(found)
+	return r.follows(found, seen)
 }
 
 // follows follows a record if it is a link.
-func (n *Node) follows(found *record) (resolved, error) {
+func (n *Node) follows(found *record, seen *views) (resolved, error) {
 	plain := resolved{event: found}
 	if found.kind != typeLink {
 		return plain, nil
@@ -24,7 +32,7 @@ func (n *Node) follows(found *record) (resolved, error) {
 	if !ok {
 		return plain, nil
 	}
-	target, ok, err := n.target(stream, uint64(revision))
+	target, ok, err := n.target(stream, uint64(revision), seen)
 	if err != nil || !ok {
 		return resolved{link: found}, err
 	}
@@ -32,13 +40,18 @@ func (n *Node) follows(found *record) (resolved, error) {
 }
 
 // target is the event that a link leads to, if it can be seen.
-func (n *Node) target(stream string, revision uint64) (target record, ok bool, err error) {
-	within := n.tail.end()
-	v, err := n.view(stream, within)
-	if err != nil || v.tombstoned() || v.meta.softDeleted() {
-		return record{}, false, err
+func (n *Node) target(stream string, revision uint64, seen *views) (target record, ok bool, err error) {
+	v, known := seen.known[stream]
+	if !known {
+		if v, err = n.view(stream, seen.within); err != nil {
+			return record{}, false, err
+		}
+		seen.known[stream] = v
 	}
-	target, ok, err = n.find(stream, revision, within)
+	if v.tombstoned() || v.meta.softDeleted() {
+		return record{}, false, nil
+	}
+	target, ok, err = n.find(stream, revision, seen.within)
 	return target, ok && !v.hides(&target), err
 }
 

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -29,7 +28,7 @@ func (l *pebbleLog) Errorf(format string, args ...any) {
 // background hears of writing tables in vain, which Pebble would try again and
 // again: the disk is full, or broken. Damage of a table is left to its readers.
 func (l *pebbleLog) background(err error) {
-	if !errors.Is(err, pebble.ErrCorruption) {
+	if !pebble.IsCorruptionError(err) {
 		l.fatal(fmt.Errorf("write a table: %w", err))
 	}
 }

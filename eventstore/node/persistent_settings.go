@@ -81,7 +81,6 @@ type wireSettings interface {
 	GetMessageTimeoutMs() int32
 	GetCheckpointAfterTicks() int64
 	GetCheckpointAfterMs() int32
-	GetRevision() uint64
 }
 
 // newSettings reads settings; every number is 0 or more.

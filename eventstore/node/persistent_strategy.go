@@ -164,7 +164,7 @@ func sourceOf(_ *Node, r *record) (string, error) {
 // correlationOf is the correlation id in an event's metadata, of a link in its
 // target's; without one it is the stream.
 func correlationOf(n *Node, r *record) (string, error) {
-	found, err := n.follows(r)
+	found, err := n.follows(r, n.newViews())
 	if err != nil {
 		return "", err
 	}

@@ -156,8 +156,12 @@ func (t *team) untilIs(stream string, wanted func(*esdb.RecordedEvent) bool) *es
 	}
 }
 
-func (t *team) parked() string     { return "$persistentsubscription-" + t.stream + "::" + t.group + "-parked" }
-func (t *team) checkpoint() string { return "$persistentsubscription-" + t.stream + "::" + t.group + "-checkpoint" }
+func (t *team) parked() string {
+	return "$persistentsubscription-" + t.stream + "::" + t.group + "-parked"
+}
+func (t *team) checkpoint() string {
+	return "$persistentsubscription-" + t.stream + "::" + t.group + "-checkpoint"
+}
 
 // Row: Persistent subscriptions, through the official client: order, room,
 // acknowledging, what is new.

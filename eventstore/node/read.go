@@ -191,9 +191,12 @@ func (r *reading) readIDs(o *api.ReadReq_Options) error {
 
 // sendEvents sends records as events, at most as many as r.count has left.
 func (r *reader) sendEvents(records []record) error {
-	buf := make([]byte, 0, encodedSize(records))
+	buf, seen := make([]byte, 0, encodedSize(records)), (*views)(nil)
+	if r.links {
+		seen = r.newViews()
+	}
 	for i := range records {
-		event, err := r.resolve(&records[i])
+		event, err := r.resolve(&records[i], seen)
 		if err != nil {
 			return err
 		}

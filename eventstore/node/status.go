@@ -97,7 +97,7 @@ func (n *Node) answerError(err error, set func(metadata.MD)) error {
 		return s.Err()
 	}
 	n.logger.Error("read the log", "error", err)
-	if errors.Is(err, errDamaged) || errors.Is(err, pebble.ErrCorruption) {
+	if errors.Is(err, errDamaged) || pebble.IsCorruptionError(err) {
 		return status.Error(codes.DataLoss, oneLine(err))
 	}
 	return status.Error(codes.Internal, "the log cannot be read")

@@ -1,0 +1,143 @@
+package node
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+const (
+	categoriesFolder = "categories"
+	categoriesMemory = 8 << 20
+	knownLinks       = 1 << 14 // streams of links whose end is remembered
+)
+
+// builtKey holds how far the index was built: the version, the position and
+// the id of the last record.
+var builtKey = []byte("\x00built")
+
+const (
+	builtVersion = 1
+	builtLen     = 1 + 8 + 16
+)
+
+// openIndex opens what was built before, or begins anew.
+func (c *categories) openIndex() (*store, uint64, error) {
+	index, err := c.openFolder()
+	if err == nil {
+		at, err := c.builtTo(index)
+		if err == nil {
+			return index, at, nil
+		}
+		c.logger.Info("the index of categories is begun anew", "because", err)
+		if err := index.db.Close(); err != nil {
+			return nil, 0, err
+		}
+	}
+	if err := c.fs.RemoveAll(c.fs.PathJoin(c.store.dir, categoriesFolder)); err != nil {
+		return nil, 0, err
+	}
+	c.mu.Lock()
+	c.cause = nil // of what is gone
+	c.mu.Unlock()
+	index, err = c.openFolder()
+	return index, 0, err
+}
+
+func (c *categories) openFolder() (index *store, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("%v", cause)
+		}
+	}()
+	dir := c.fs.PathJoin(c.store.dir, categoriesFolder)
+	log := &indexLog{pebbleLog{logger: c.logger, fatal: c.halted}}
+	db, err := pebble.Open(dir, &pebble.Options{
+		FS:                 c.fs,
+		Logger:             log,
+		EventListener:      &pebble.EventListener{BackgroundError: log.background, DataCorruption: func(info pebble.DataCorruptionInfo) { c.broken(fmt.Errorf("%w: %w", errDamaged, info.Details)) }},
+		FormatMajorVersion: pebble.FormatNewest,
+		MemTableSize:       categoriesMemory,
+		CacheSize:          categoriesMemory,
+		DisableWAL:         true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	log.opened.Store(true)
+	return &store{dir: dir, db: db}, nil
+}
+
+// indexLog ends the goroutine that cannot go on, and not the log.
+type indexLog struct{ pebbleLog }
+
+// Fatalf does not return.
+func (l *indexLog) Fatalf(format string, args ...any) {
+	err := fmt.Errorf(format, args...)
+	if !l.opened.Load() {
+		panic(err)
+	}
+	l.fatal(err)
+	runtime.Goexit()
+}
+
+var errOtherLog = errors.New("it was built for another log")
+
+// builtTo is the position up to which an index was built for this log.
+func (c *categories) builtTo(index *store) (uint64, error) {
+	value, err := index.value(builtKey)
+	if err != nil || value == nil {
+		return 0, err
+	}
+	if len(value) != builtLen || value[0] != builtVersion {
+		return 0, errDamaged
+	}
+	at := binary.BigEndian.Uint64(value[1:])
+	r, ok, err := c.store.at(at)
+	switch {
+	case err != nil:
+		return 0, err
+	case ok && string(r.id[:]) == string(value[9:]):
+		return at, nil
+	case ok:
+		return 0, errOtherLog
+	}
+	if scavenged, err := c.store.wasScavenged(at); err != nil || !scavenged {
+		return 0, errors.Join(errOtherLog, err)
+	}
+	return at, nil
+}
+
+// halted is told that Pebble goes on no more.
+func (c *categories) halted(err error) {
+	c.mu.Lock()
+	c.stuck = true
+	c.mu.Unlock()
+	c.broken(err)
+}
+
+// close keeps what was built, unless it is to be begun anew. Nobody reads it any
+// more.
+func (c *categories) close() error {
+	index := c.opened()
+	if index == nil {
+		return nil
+	}
+	c.mu.Lock()
+	broken, stuck := c.cause != nil, c.stuck
+	c.mu.Unlock()
+	var err error
+	if !broken {
+		err = index.db.Flush()
+	}
+	if !stuck {
+		err = errors.Join(err, index.db.Close())
+	}
+	if broken {
+		err = errors.Join(err, c.fs.RemoveAll(index.dir))
+	}
+	return err
+}

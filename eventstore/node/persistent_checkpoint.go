@@ -1,0 +1,140 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// What a group writes to the log: checkpoints, parked messages, and how far
+// those were replayed.
+const (
+	typeCheckpoint = "$SubscriptionCheckpoint"
+
+	parkAtOnce  = 256
+	reasonBytes = 4096 // of a client's reason for parking, what is kept
+
+	checkpointMeta = `{"$maxCount":5}`
+)
+
+// write appends on the group's own account. It is false for a stream that is
+// tombstoned.
+func (n *Node) write(stream string, events ...proposed) (bool, error) {
+	out, err := n.writer.submit(context.Background(), &request{act: actAppend, stream: stream, expected: expectAny, events: events})
+	if err == nil && out.verdict != stored {
+		n.logger.Warn("a stream of a persistent subscription takes no events", "stream", stream)
+	}
+	return out.verdict == stored, err
+}
+
+// writeMetaOf replaces a stream's metadata.
+func (n *Node) writeMetaOf(stream, data string) error {
+	_, err := n.write(metaPrefix+stream, proposed{id: uuid.New(), json: true, kind: typeMetadata, data: data})
+	return err
+}
+
+// lastOf is a stream's last event that can be seen, if there is one.
+func (n *Node) lastOf(stream string) (record, bool, error) {
+	within := n.tail.end()
+	v, err := n.store.view(stream, within, ticks(n.now()))
+	if err != nil || v.tombstoned() || v.last < v.first || v.last < 0 {
+		return record{}, false, err
+	}
+	return n.store.find(stream, uint64(v.last), within)
+}
+
+// loadCheckpoint is the place up to which the group is done with everything.
+func (g *persistentGroup) loadCheckpoint() (at uint64, ok bool, err error) {
+	r, ok, err := g.lastOf(g.config.checkpointStream())
+	if err != nil || !ok {
+		return 0, false, err
+	}
+	var text string
+	if err := json.Unmarshal([]byte(r.data), &text); err == nil {
+		at, err = parseAt(text, g.config.all())
+		if err == nil {
+			return at, true, nil
+		}
+	}
+	g.logger.Warn("a checkpoint cannot be read, and counts as none", "group", g.config.key(), "data", r.data)
+	return 0, false, nil
+}
+
+// done is how far everything is done with.
+func (g *persistentGroup) done() (mark, uint64) {
+	if front := g.unfinished.Front(); front != nil {
+		m := front.Value.(*message)
+		return m.before, m.sequence - 1
+	}
+	return g.last, g.considered
+}
+
+// checkpointDue says whether a checkpoint is to be written, and in how long:
+// when enough was done and long enough ago, at once when much was done or the
+// consumers have gone.
+func (g *persistentGroup) checkpointDue() (wait time.Duration, due bool) {
+	at, considered := g.done()
+	n := considered - g.checkpoint.considered
+	least, most := uint64(max(g.config.MinCheckpoint, 1)), uint64(max(g.config.MaxCheckpoint, 1))
+	switch {
+	case g.forget || !at.known || n == 0 || g.checkpoint.stored && at.at <= g.checkpoint.at:
+		return 0, false
+	case n >= most, n >= least && len(g.consumers) == 0:
+		return 0, true
+	case n < least || g.config.CheckpointAfter == 0:
+		return 0, false
+	}
+	after := time.Duration(g.config.CheckpointAfter) * time.Millisecond
+	return max(0, time.Until(g.checkpoint.when.Add(after))), true
+}
+
+// saveCheckpoint writes a checkpoint if it is time.
+func (g *persistentGroup) saveCheckpoint() error {
+	g.mu.Lock()
+	wait, due := g.checkpointDue()
+	at, considered := g.done()
+	first := !g.checkpoint.stored
+	g.mu.Unlock()
+	if !due || wait > 0 {
+		return nil
+	}
+	if first {
+		if err := g.writeMetaOf(g.config.checkpointStream(), checkpointMeta); err != nil {
+			return err
+		}
+	}
+	data := strconv.Quote(atText(at.at, g.config.all()))
+	if _, err := g.write(g.config.checkpointStream(), proposed{id: uuid.New(), json: true, kind: typeCheckpoint, data: data}); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.checkpoint = checkpoint{stored: true, at: at.at, considered: considered, when: time.Now()}
+	return nil
+}
+
+// load reads a message's event, as its consumers are to get it; ok is false if
+// it is not there any more.
+func (g *persistentGroup) load(m *message) (found resolved, ok bool, err error) {
+	var r record
+	within := g.tail.end()
+	switch {
+	case m.replayed:
+		r, ok, err = g.store.find(g.config.parkedStream(), m.at, within)
+	case g.config.all():
+		r, ok, err = g.store.at(m.at)
+	default:
+		r, ok, err = g.find(g.config.Stream, m.at, within)
+	}
+	switch {
+	case err != nil || !ok:
+		return resolved{}, false, err
+	case m.replayed || g.config.ResolveLinks:
+		found, err = g.follows(&r, g.newViews())
+		return found, err == nil, err
+	}
+	return resolved{event: &r}, true, nil
+}

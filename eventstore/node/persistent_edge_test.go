@@ -1,0 +1,244 @@
+package node
+
+import (
+	"testing"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// A client that has closed its side is sent what comes.
+func TestPersistentHalfClose(t *testing.T) {
+	f := serve(t)
+	f.team("s", nil)
+	call, err := persistent.NewPersistentSubscriptionsClient(f.conn).Read(f.ctx)
+	require.NoError(t, err)
+	require.NoError(t, call.Send(readGroup("s", "g", 1)))
+	require.NoError(t, call.CloseSend())
+	m, err := call.Recv()
+	require.NoError(t, err)
+	require.NotNil(t, m.GetSubscriptionConfirmation())
+	f.must("s", expectAny, fresh(1)...)
+	m, err = call.Recv()
+	require.NoError(t, err)
+	require.NotNil(t, m.GetEvent())
+}
+
+// What is wrong with a subscriber's messages ends its call.
+func TestPersistentReadRefuses(t *testing.T) {
+	f := serve(t)
+	f.team("s", nil)
+	nobody := &persistent.ReadReq{Content: &persistent.ReadReq_Ack_{Ack: &persistent.ReadReq_Ack{Ids: []*shared.UUID{{}}}}}
+	unnamed := readGroup("", "g", 1)
+	unnamed.GetOptions().StreamOption = nil
+	tests := map[string][]*persistent.ReadReq{
+		"answers first": {nobody},
+		"no stream":     {unnamed},
+		"no room":       {readGroup("s", "g", 0)},
+		"no id":         {readGroup("s", "g", 1), nobody},
+		"nothing":       {readGroup("s", "g", 1), {}},
+	}
+	for name, messages := range tests {
+		t.Run(name, func(t *testing.T) {
+			call, err := persistent.NewPersistentSubscriptionsClient(f.conn).Read(f.ctx)
+			require.NoError(t, err)
+			for _, m := range messages {
+				require.NoError(t, call.Send(m))
+			}
+			for err == nil {
+				_, err = call.Recv()
+			}
+			require.Equal(t, codes.InvalidArgument, status.Code(err))
+		})
+	}
+}
+
+// Settings: fewer events than the least make no checkpoint, the least do after
+// a while, the most at once.
+func TestPersistentCheckpointSettings(t *testing.T) {
+	f := serve(t)
+	f.must("s", expectAny, fresh(9)...)
+	team := f.team("s", settings(func(s *esdb.PersistentSubscriptionSettings) {
+		s.CheckpointLowerBound, s.CheckpointUpperBound, s.CheckpointAfter = 3, 1000, 1
+	}))
+	w := team.join(9)
+	for range 3 {
+		w.ack(w.next(0))
+	}
+	require.Equal(t, `"2"`, string(team.until(team.checkpoint(), 1).Data))
+	require.Len(t, f.events(ofStream(team.checkpoint())), 1)
+
+	never := f.team("s2", settings(func(s *esdb.PersistentSubscriptionSettings) {
+		s.CheckpointLowerBound, s.CheckpointUpperBound, s.CheckpointAfter, s.MessageTimeout = 1, 4, 0, 0
+	}))
+	f.must("s2", expectAny, fresh(9)...)
+	w = never.join(9)
+	for range 4 {
+		w.ack(w.next(0))
+	}
+	require.Equal(t, `"3"`, string(never.until(never.checkpoint(), 1).Data))
+}
+
+// What is being replayed is parked until it was answered.
+func TestPersistentReplayOutlivesTheNode(t *testing.T) {
+	fs := vfs.NewMem()
+	t.Run("before", func(t *testing.T) {
+		f := serve(t, Options{FS: fs})
+		f.must("s", expectAny, fresh(1)...)
+		team := f.team("s", settings(checkpointing))
+		w := team.join(1)
+		w.nack(esdb.NackActionPark, w.next(0))
+		team.until(team.parked(), 1)
+		require.NoError(t, team.client.ReplayParkedMessages(f.ctx, "s", "g", esdb.ReplayParkedMessagesOptions{}))
+		require.Equal(t, "s", w.next(0).Event.StreamID)
+		require.Zero(t, team.info().Stats.ParkedMessagesCount)
+	})
+	t.Run("after", func(t *testing.T) {
+		f := serve(t, Options{FS: fs})
+		team := &team{fixture: f, client: f.official(), stream: "s", group: "g"}
+		require.EqualValues(t, 1, team.info().Stats.ParkedMessagesCount)
+		require.NoError(t, team.client.ReplayParkedMessages(f.ctx, "s", "g", esdb.ReplayParkedMessagesOptions{}))
+		w := team.join(1) // who comes after the order is sent it, too
+		w.ack(w.next(0))
+		team.untilData(metaPrefix+team.parked(), `{"$tb":1}`)
+		require.Zero(t, team.info().Stats.ParkedMessagesCount)
+	})
+}
+
+// An answer that comes late still counts: here of one who has the message again.
+func TestPersistentLateAnswer(t *testing.T) {
+	f := serve(t)
+	f.must("s", expectAny, fresh(1)...)
+	team := f.team("s", settings(checkpointing, func(s *esdb.PersistentSubscriptionSettings) { s.MessageTimeout, s.MaxRetryCount = 20, 1<<20 }))
+	w := team.join(1)
+	e := w.next(0)
+	w.next(1)
+	go func() {
+		for again := w.Recv(); again.EventAppeared != nil; again = w.Recv() {
+			_ = w.Ack(e)
+		}
+	}()
+	team.untilData(team.checkpoint(), `"0"`)
+}
+
+// What is not in the stream any more is passed over, tombstones too.
+func TestPersistentOfWhatIsGone(t *testing.T) {
+	f := serve(t)
+	f.must("s", expectAny, fresh(3)...)
+	f.setMeta("s", `{"$tb":2}`)
+	team := f.team("s", nil)
+	w := team.join(1)
+	require.EqualValues(t, 2, w.revision(0))
+	f.tombstone("s", expectAny)
+	require.Empty(t, f.infoOf("s", "g").GetLastKnownEventPosition())
+
+	gone := f.team("gone", nil)
+	f.must("gone", expectAny, fresh(2)...)
+	f.delete("gone", expectAny)
+	f.must("gone", expectAny, fresh(1)...)
+	require.EqualValues(t, 2, gone.join(1).revision(0))
+}
+
+// A group of $all that selects next to nothing still says how far it came, and
+// lets the node end.
+func TestPersistentRareEvents(t *testing.T) {
+	f := serve(t)
+	for range 8 {
+		f.must("much", expectAny, fresh(500)...)
+	}
+	at := f.must("rare", expectAny, fresh(1)...).GetPosition().GetCommitPosition()
+	team := &team{fixture: f, client: f.official(), stream: sourceAll, group: "g"}
+	require.NoError(t, team.client.CreatePersistentSubscriptionToAll(f.ctx, "g", esdb.PersistentAllSubscriptionOptions{
+		StartFrom: esdb.Start{}, Settings: settings(checkpointing), Filter: &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Regex: "^ra"},
+	}))
+	w := team.join(1)
+	e := w.next(0)
+	require.Equal(t, at, e.Event.Position.Commit)
+	w.ack(e)
+	team.untilDone(e)
+}
+
+// A request as clients before 21.10 send it, in ticks and with the deprecated
+// stream and revision.
+func TestPersistentOlderClients(t *testing.T) {
+	f := serve(t)
+	f.must("s", expectAny, fresh(3)...)
+	wire := persistent.NewPersistentSubscriptionsClient(f.conn)
+	_, err := wire.Create(f.ctx, &persistent.CreateReq{Options: &persistent.CreateReq_Options{
+		StreamIdentifier: named("s"), GroupName: "g", //nolint:staticcheck // what older clients send
+		Settings: &persistent.CreateReq_Settings{
+			Revision: 1, ReadBatchSize: 1, HistoryBufferSize: 2, NamedConsumerStrategy: persistent.CreateReq_Pinned, //nolint:staticcheck // what older clients send
+			MessageTimeout:  &persistent.CreateReq_Settings_MessageTimeoutTicks{MessageTimeoutTicks: 30_000 * 10_000},
+			CheckpointAfter: &persistent.CreateReq_Settings_CheckpointAfterTicks{CheckpointAfterTicks: 2_000 * 10_000},
+		},
+	}})
+	require.NoError(t, err)
+	info := f.infoOf("s", "g")
+	require.EqualValues(t, 30_000, info.GetMessageTimeoutMilliseconds())
+	require.EqualValues(t, 2_000, info.GetCheckPointAfterMilliseconds())
+	require.Equal(t, pinnedByStream, info.GetNamedConsumerStrategy())
+	require.EqualValues(t, 1, (&team{fixture: f, client: f.official(), stream: "s", group: "g"}).join(1).revision(0))
+	_, err = wire.ReplayParked(f.ctx, &persistent.ReplayParkedReq{Options: &persistent.ReplayParkedReq_Options{
+		GroupName: "g", StreamOption: &persistent.ReplayParkedReq_Options_StreamIdentifier{StreamIdentifier: named("s")},
+		StopAtOption: &persistent.ReplayParkedReq_Options_StopAt{StopAt: -1},
+	}})
+	require.Equal(t, codes.InvalidArgument, status.Code(err))
+}
+
+// A subscriber is taken only while there are not too many.
+func TestPersistentSubscribersHaveABound(t *testing.T) {
+	f := serve(t)
+	team := f.team("s", nil)
+	f.node.groups.consumers.Store(groupConsumers)
+	_, err := team.tryJoin(1)
+	require.Equal(t, codes.ResourceExhausted, status.Code(unwrapped(t, err)))
+	f.node.groups.consumers.Store(0)
+	team.join(1)
+}
+
+// Many workers share a stream: each event is done with once, whatever fails on
+// the way, and nothing is left.
+func TestPersistentManyWorkers(t *testing.T) {
+	f := serve(t)
+	const n = 400
+	team := f.team("s", settings(checkpointing, func(s *esdb.PersistentSubscriptionSettings) { s.MaxRetryCount = 1 << 20 }))
+	done := make(chan uuid.UUID, 4*n)
+	for i := range 4 {
+		w := team.join(8)
+		go func() {
+			for k := i; ; k++ {
+				e := w.Recv()
+				if e.EventAppeared == nil {
+					return
+				}
+				if got := e.EventAppeared.Event; k%5 == 0 {
+					_ = w.Nack("not now", esdb.NackActionRetry, got)
+				} else {
+					_ = w.Ack(got)
+					done <- got.Event.EventID
+				}
+			}
+		}()
+	}
+	for range n / 10 {
+		f.must("s", expectAny, fresh(10)...)
+	}
+	seen := map[uuid.UUID]bool{}
+	for len(seen) < n {
+		select {
+		case id := <-done:
+			require.False(t, seen[id])
+			seen[id] = true
+		case <-f.ctx.Done():
+			t.Fatalf("%d of %d", len(seen), n)
+		}
+	}
+	team.untilData(team.checkpoint(), `"399"`)
+	require.Zero(t, f.infoOf("s", "g").GetTotalInFlightMessages())
+}

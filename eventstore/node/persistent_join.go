@@ -1,0 +1,73 @@
+package node
+
+import (
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// connect takes a consumer.
+func (g *persistentGroup) connect(c *consumer) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	limit := int(g.config.MaxSubscribers)
+	switch {
+	case g.dropped:
+		return refuseMissing(g.config.Stream, g.config.Group)
+	case g.groups.consumers.Load() >= groupConsumers:
+		return status.Errorf(codes.ResourceExhausted, "%d subscribers of persistent subscriptions are connected already", groupConsumers)
+	case limit > 0 && len(g.consumers) >= limit:
+		return refuseSubscriber(g.config.Stream, g.config.Group)
+	}
+	if !g.running {
+		if !g.enter() {
+			return errClosed
+		}
+		g.running, g.resting = true, make(chan struct{})
+		go g.run(g.resting)
+	}
+	c.extra = g.config.ExtraStatistics
+	g.consumers[c] = struct{}{}
+	g.groups.consumers.Add(1)
+	g.strategy.add(c)
+	g.stir()
+	return nil
+}
+
+// leave lets a consumer go: what it did not answer counts as retried.
+func (g *persistentGroup) leave(c *consumer) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.release(c)
+	g.stir()
+}
+
+func (g *persistentGroup) release(c *consumer) {
+	if _, ok := g.consumers[c]; !ok {
+		return
+	}
+	delete(g.consumers, c)
+	g.groups.consumers.Add(-1)
+	g.strategy.remove(c)
+	for _, m := range c.unanswered() {
+		g.recall(m)
+		g.retryOrPark(m)
+	}
+}
+
+// drop ends the group, and waits until it does nothing any more. Unless it is
+// to be forgotten, what was done is checkpointed.
+func (g *persistentGroup) drop(forget bool) {
+	g.mu.Lock()
+	g.dropped, g.forget = true, forget
+	for c := range g.consumers {
+		c.end(refuseDropped(g.config.Stream, g.config.Group))
+		g.release(c)
+	}
+	resting := g.resting
+	g.mu.Unlock()
+	g.end()
+	g.stir()
+	if resting != nil {
+		<-resting
+	}
+}

@@ -1,0 +1,79 @@
+package node
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// parkedMetadata is what a parked message's link says of it.
+type parkedMetadata struct {
+	Added  time.Time `json:"added"`
+	Reason string    `json:"reason"`
+	Number uint64    `json:"subscriptionEventNumber,omitempty"`
+}
+
+// park writes what is to be parked. It is done with then.
+func (g *persistentGroup) park() error {
+	for {
+		g.mu.Lock()
+		list := g.parking[:min(len(g.parking), parkAtOnce)]
+		g.mu.Unlock()
+		if len(list) == 0 {
+			return nil
+		}
+		var events []proposed
+		for _, p := range list {
+			e, ok, err := g.parked(p)
+			if err != nil {
+				return err
+			}
+			if ok {
+				events = append(events, e)
+			}
+		}
+		if len(events) > 0 {
+			if _, err := g.write(g.config.parkedStream(), events...); err != nil {
+				return err
+			}
+		}
+		g.mu.Lock()
+		for _, p := range list {
+			g.finish(p.message)
+		}
+		g.parking = append([]parking(nil), g.parking[len(list):]...)
+		g.mu.Unlock()
+	}
+}
+
+// parked is the link to a message; ok is false if the message is gone.
+func (g *persistentGroup) parked(p parking) (e proposed, ok bool, err error) {
+	found, ok, err := g.load(p.message)
+	if err != nil || !ok {
+		return proposed{}, false, err
+	}
+	metadata, err := json.Marshal(parkedMetadata{Added: g.now(), Reason: p.reason, Number: found.original().revision})
+	if err != nil {
+		return proposed{}, false, err
+	}
+	var link string
+	if found.event == nil {
+		link = found.link.data
+	} else {
+		link = linkTo(found.event)
+	}
+	return proposed{id: uuid.New(), kind: typeLink, data: link, metadata: string(metadata)}, true, nil
+}
+
+func linkTo(r *record) string { return strconv.FormatUint(r.revision, 10) + "@" + r.stream }
+
+// shortened is the beginning of a long text.
+func shortened(text string) string {
+	if len(text) > reasonBytes {
+		text = text[:reasonBytes]
+	}
+	return strings.ToValidUTF8(text, "")
+}

@@ -1,0 +1,110 @@
+package node
+
+import (
+	"math"
+)
+
+// replay is the parked messages that are being sent again: their revisions
+// from next on, below stop. They stay parked until all have been answered.
+type replay struct {
+	next, stop uint64
+	pending    int
+}
+
+func (r *replay) active() bool { return r.next < r.stop || r.pending > 0 || r.stop > 0 }
+
+// over says that all of them were answered.
+func (r *replay) over() bool { return r.stop > 0 && r.next >= r.stop && r.pending == 0 }
+
+// parkedSpan are the revisions that are parked: from first on, below end.
+func (g *persistentGroup) parkedSpan() (first, end uint64, err error) {
+	v, err := g.store.view(g.config.parkedStream(), g.tail.end(), ticks(g.now()))
+	if err != nil || v.tombstoned() || v.last < 0 || v.meta.softDeleted() {
+		return 0, 0, err
+	}
+	return uint64(max(v.first, 0)), uint64(v.last + 1), nil
+}
+
+// startReplay has the messages that are parked now sent again, those with a
+// revision below stop.
+func (g *persistentGroup) startReplay(stop uint64) error {
+	first, end, err := g.parkedSpan()
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	end = min(end, stop)
+	if !g.replay.active() {
+		g.replay.next = first
+	}
+	if end > g.replay.next && end > g.replay.stop {
+		g.replay.stop = end
+	}
+	g.stir()
+	return nil
+}
+
+// fillReplay reads some of what is replayed.
+func (g *persistentGroup) fillReplay() (bool, error) {
+	g.mu.Lock()
+	next, stop := g.replay.next, g.replay.stop
+	room := min(int(g.config.HistoryBufferSize), groupBuffer) - g.retry.Len()
+	idle := len(g.consumers) == 0
+	g.mu.Unlock()
+	if next >= stop || room <= 0 || idle {
+		return false, nil
+	}
+	within := g.tail.end()
+	v, err := g.store.view(g.config.parkedStream(), within, ticks(g.now()))
+	if err != nil {
+		return false, err
+	}
+	v.last = min(v.last, int64(min(stop-1, math.MaxInt64)))
+	p, err := g.store.forwards(g.config.parkedStream(), v, next, within, min(room, pageRecords))
+	if err != nil {
+		return false, err
+	}
+	return true, g.addReplayed(p, stop)
+}
+
+func (g *persistentGroup) addReplayed(p page, stop uint64) error {
+	var messages []*message
+	for i := range p.records {
+		r := &p.records[i]
+		m := &message{at: r.revision, id: r.id, revision: r.revision, replayed: true}
+		var err error
+		if m.pin, err = g.strategy.pin(g.Node, r); err != nil {
+			return err
+		}
+		messages = append(messages, m)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, m := range messages {
+		g.retry.PushBack(m)
+	}
+	g.replay.pending += len(messages)
+	if g.replay.next = p.next; p.end {
+		g.replay.next = stop
+	}
+	return nil
+}
+
+// endReplay truncates what was replayed, once all of it was answered.
+func (g *persistentGroup) endReplay() error {
+	g.mu.Lock()
+	over, stop := g.replay.over(), g.replay.stop
+	if over {
+		g.replay = replay{}
+	}
+	g.mu.Unlock()
+	if !over {
+		return nil
+	}
+	meta, _, err := g.lastOf(metaPrefix + g.config.parkedStream())
+	if err != nil {
+		return err
+	}
+	return g.writeMetaOf(g.config.parkedStream(), withTruncateBefore(meta.data, int64(stop)))
+}
