@@ -133,7 +133,8 @@ func (b *tab) path() string {
 // text is what an element reads.
 func (b *tab) text(selector string) string {
 	b.t.Helper()
-	said, err := chromedp.Run(b.ctx, chromedp.TextContent(chromedp.CSS(selector)))
+	b.do(chromedp.WaitReady(chromedp.CSS(selector)))
+	said, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](fmt.Sprintf("document.querySelector(%q).textContent", selector)))
 	require.NoError(b.t, err)
 	return said
 }

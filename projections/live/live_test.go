@@ -237,6 +237,7 @@ func TestASlowReaderOfAMode(t *testing.T) {
 		require.Len(t, got, 3)
 		b.PlayOut()
 		b.Conclude()
+		settled() // an end may come after frames of others
 		a.Play(40)
 		settled()
 		got, ended := take(t, r)
