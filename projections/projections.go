@@ -170,6 +170,10 @@ func (r *Runner) Dump(w io.Writer) error {
 // ErrStopped says that a model has stopped: what it answers is out of date.
 var ErrStopped = errors.New("a read model has stopped")
 
+// ErrBehind says that a model has not folded yet what the log held at the
+// start.
+var ErrBehind = errors.New("a read model is still being folded: try again later")
+
 // stopped is why a model has.
 type stopped struct{ error }
 

@@ -36,6 +36,7 @@ type vectors struct {
 	Ratings     []ratingVector    `json:"ratings"`
 	Matches     []json.RawMessage `json:"matches"`
 	Forgeries   []forgeryVector   `json:"forgeries"`
+	logVectors
 }
 
 type (
@@ -123,6 +124,7 @@ func makeVectors(t testing.TB) vectors {
 		v.Ratings = append(v.Ratings, ratingVector{before, places, rating.Rate(before, places)})
 	}
 	v.addMatches(t)
+	v.addLog(t, v.Matches)
 	return v
 }
 

@@ -32,6 +32,9 @@ var seedKey = []byte("the seed key of the tests, 32 b.")
 
 // Arena writes a log. It is for one goroutine.
 type Arena struct {
+	PlatformKey string                  // base64; match ids follow from it
+	Nonce       func(match.Seat) string // what a bot answers the upgrade with
+
 	t        testing.TB
 	log      eventstore.Log
 	now      time.Time
@@ -46,7 +49,7 @@ type Arena struct {
 // play.
 func New(t testing.TB, log eventstore.Log, chance uint64) *Arena {
 	return &Arena{
-		t: t, log: log, now: time.Date(2026, 9, 6, 12, 0, 0, 0, time.UTC), rng: rand.New(rand.NewPCG(chance, 1)),
+		PlatformKey: platformKey, Nonce: func(s match.Seat) string { return "nonce of " + s.BotName }, t: t, log: log, now: time.Date(2026, 9, 6, 12, 0, 0, 0, time.UTC), rng: rand.New(rand.NewPCG(chance, 1)),
 		expected: map[string]eventstore.Expected{}, ladders: map[string]ladder.Ladder{}, bots: map[string]match.Seat{}, games: map[string]*Game{},
 	}
 }
@@ -80,7 +83,7 @@ func (a *Arena) Seat(mode string, botIDs ...string) []*Game {
 		candidates[i].BotID = id
 	}
 	l := a.ladder(mode)
-	events, err := l.Seat(candidates, ladder.Tick{Now: a.now, PlatformKey: platformKey, SeedKeyID: seedKeyID, SeedKey: seedKey})
+	events, err := l.Seat(candidates, ladder.Tick{Now: a.now, PlatformKey: a.PlatformKey, SeedKeyID: seedKeyID, SeedKey: seedKey})
 	require.NoError(a.t, err)
 	require.NotEmpty(a.t, events, "nobody was seated")
 	a.evolve(mode, events...)

@@ -34,7 +34,7 @@ func (g *Game) Start() {
 		bot.Mu, bot.Sigma = e.Mu, e.Sigma
 		s.Bots = append(s.Bots, bot)
 		s.Table.Bots = append(s.Table.Bots, e.BotID)
-		s.Nonces = append(s.Nonces, "nonce of "+bot.BotName)
+		s.Nonces = append(s.Nonces, g.arena.Nonce(bot))
 	}
 	events, err := g.State.Start(s)
 	require.NoError(g.arena.t, err)

@@ -1,6 +1,7 @@
 package signedlog
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,13 +13,14 @@ import (
 	"hexarena/domain/match"
 	"hexarena/domain/rating"
 	"hexarena/domain/seed"
+	"hexarena/eventstore"
 	"hexarena/projections/frames"
 	"hexarena/projections/matches"
 )
 
-// Record is what a leaf is made of: the specification's Match, with commitment
+// record is what a leaf is made of: the specification's Match, with commitment
 // and proof.
-type Record struct {
+type record struct {
 	matches.Summary
 	Seed       *seed.Seed          `json:"seed"`
 	Replay     []match.PublicEvent `json:"replay"`
@@ -31,10 +33,10 @@ var fields = []string{"id", "mode", "status", "players", "startedAt", "endedAt",
 
 var errNoEnd = errors.New("its ladder has closed it, and its stream has no end")
 
-// RecordOf is that of a match that its ladder has closed; rated are the seats of
+// recordOf is that of a match that its ladder has closed; rated are the seats of
 // one that is completed.
-func RecordOf(h *frames.History, status string, rated []ladder.RatedSeat) (Record, error) {
-	r := Record{Seed: h.Seed, Proof: h.Proof, Commitment: h.Started.Commitment, Replay: h.Replay()}
+func recordOf(h *frames.History, status string, rated []ladder.RatedSeat) (record, error) {
+	r := record{Seed: h.Seed, Proof: h.Proof, Commitment: h.Started.Commitment, Replay: h.Replay()}
 	if !h.Ended() || len(r.Replay) == 0 {
 		return r, errNoEnd
 	}
@@ -51,10 +53,45 @@ func RecordOf(h *frames.History, status string, rated []ladder.RatedSeat) (Recor
 	return r, nil
 }
 
-func leafOf(h *frames.History, status string, rated []ladder.RatedSeat) ([]byte, error) {
-	r, err := RecordOf(h, status, rated)
+// leafOf makes the leaf of a ladder's event, from the stream of its match; nil
+// where the event is of no match that had started.
+func leafOf(ctx context.Context, log eventstore.Log, r eventstore.Recorded) (id string, leaf []byte, err error) {
+	e, err := ladder.Decode(r.Type, r.Data)
+	if err != nil {
+		return "", nil, err
+	}
+	switch e := e.(type) {
+	case ladder.RatingsChanged:
+		leaf, err = leafFrom(ctx, log, e.MatchID, matches.Completed, e.Seats)
+		return e.MatchID, leaf, err
+	case ladder.MatchVoided:
+		started, err := startedBefore(ctx, log, e.MatchID, r.Position)
+		if err != nil || !started {
+			return e.MatchID, nil, err
+		}
+		leaf, err = leafFrom(ctx, log, e.MatchID, matches.Aborted, nil)
+		return e.MatchID, leaf, err
+	}
+	return "", nil, nil
+}
+
+// startedBefore says whether a match had started when its ladder gave it up: a
+// start that was stored later changes nothing of the tree.
+func startedBefore(ctx context.Context, log eventstore.Log, id string, at eventstore.Position) (bool, error) {
+	for r, err := range log.Read(ctx, eventstore.StreamID(match.Stream(id)), 0, eventstore.ReadOptions{Limit: 1}) {
+		return err == nil && r.Position < at, err
+	}
+	return false, ctx.Err()
+}
+
+func leafFrom(ctx context.Context, log eventstore.Log, id, status string, rated []ladder.RatedSeat) ([]byte, error) {
+	h, err := frames.Read(ctx, log, id)
 	if err != nil {
 		return nil, err
+	}
+	r, err := recordOf(&h, status, rated)
+	if err != nil {
+		return nil, fmt.Errorf("match %s: %w", id, err)
 	}
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -65,9 +102,9 @@ func leafOf(h *frames.History, status string, rated []ladder.RatedSeat) ([]byte,
 
 // Leaf makes the bytes of a leaf from the JSON of a match's record as anyone
 // can read it: what a leaf does not have is dropped.
-func Leaf(record []byte) ([]byte, error) {
+func Leaf(text []byte) ([]byte, error) {
 	var all map[string]json.RawMessage
-	if err := json.Unmarshal(record, &all); err != nil {
+	if err := json.Unmarshal(text, &all); err != nil {
 		return nil, err
 	}
 	kept := map[string]json.RawMessage{}
@@ -78,9 +115,9 @@ func Leaf(record []byte) ([]byte, error) {
 		}
 		kept[name] = value
 	}
-	text, err := json.Marshal(kept)
+	picked, err := json.Marshal(kept)
 	if err != nil {
 		return nil, err
 	}
-	return jcs.Transform(text)
+	return jcs.Transform(picked)
 }

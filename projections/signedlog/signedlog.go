@@ -20,11 +20,8 @@ import (
 	"github.com/transparency-dev/merkle/rfc6962"
 
 	"hexarena/domain/ladder"
-	"hexarena/domain/match"
 	"hexarena/eventstore"
 	"hexarena/projections"
-	"hexarena/projections/frames"
-	"hexarena/projections/matches"
 )
 
 // readTime bounds the reading of one match's stream. A log that is away longer
@@ -99,44 +96,17 @@ func (s *SignedLog) Apply(tx *projections.Tx, r eventstore.Recorded) error {
 	if s.trees[mode] == nil {
 		return fmt.Errorf("no mode is called %q", mode)
 	}
-	e, err := ladder.Decode(r.Type, r.Data)
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), readTime)
 	defer cancel()
-	switch e := e.(type) {
-	case ladder.RatingsChanged:
-		return s.add(ctx, tx, mode, e.MatchID, matches.Completed, e.Seats)
-	case ladder.MatchVoided:
-		started, err := s.startedBefore(ctx, e.MatchID, r.Position)
-		if err != nil || !started {
-			return err
-		}
-		return s.add(ctx, tx, mode, e.MatchID, matches.Aborted, nil)
+	id, leaf, err := leafOf(ctx, s.log, r)
+	if err != nil || leaf == nil {
+		return err
 	}
-	return nil
-}
-
-// startedBefore says whether a match had started when its ladder gave it up: a
-// start that was stored later changes nothing of the tree.
-func (s *SignedLog) startedBefore(ctx context.Context, id string, at eventstore.Position) (bool, error) {
-	for r, err := range s.log.Read(ctx, eventstore.StreamID(match.Stream(id)), 0, eventstore.ReadOptions{Limit: 1}) {
-		return err == nil && r.Position < at, err
-	}
-	return false, ctx.Err()
+	return s.add(tx, mode, id, leaf)
 }
 
 // add appends the leaf of a match.
-func (s *SignedLog) add(ctx context.Context, tx *projections.Tx, mode, id, status string, rated []ladder.RatedSeat) error {
-	h, err := frames.Read(ctx, s.log, id)
-	if err != nil {
-		return err
-	}
-	leaf, err := leafOf(&h, status, rated)
-	if err != nil {
-		return fmt.Errorf("match %s: %w", id, err)
-	}
+func (s *SignedLog) add(tx *projections.Tx, mode, id string, leaf []byte) error {
 	var place uint64
 	twice, err := tx.Find("SELECT place FROM leaves WHERE match = ?", []any{id}, &place)
 	switch {

@@ -113,7 +113,7 @@ func root(leaves [][]byte) []byte {
 // computes; every head continues every earlier one.
 func TestEveryClosedMatchIsALeaf(t *testing.T) {
 	w := newWorld(t)
-	
+
 	_, _, err := w.signed.Head(t.Context(), ladder.Standard)
 	require.NoError(t, err)
 	var leaves [][]byte
@@ -230,24 +230,22 @@ func (a *away) Read(ctx context.Context, id eventstore.StreamID, from eventstore
 // An outage in the middle of a fold is waited for; nothing is left out, nothing
 // twice.
 func TestAnOutageIsWaitedFor(t *testing.T) {
-	w := newWorld(t)
-	g := w.stop(ladder.Standard, 1)
-	w.stop(ladder.Standard, 2)
-	w.sync()
 	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		g := w.stop(ladder.Standard, 1)
+		w.stop(ladder.Standard, 2)
+		w.sync()
 		log := &away{Log: w.log}
 		log.reads.Store(3)
 		signed := signedlog.New(log)
-		r, err := projections.Open(t.TempDir(), log, signed, slog.New(slog.DiscardHandler))
-		require.NoError(t, err)
-		require.NoError(t, r.Sync(t.Context()))
+		require.NoError(t, arenatest.Follow(t, log, signed).Sync(t.Context()))
 		size, root, err := signed.Head(t.Context(), ladder.Standard)
 		require.NoError(t, err)
-		require.Equal(t, w.head(ladder.Standard), signedlog.Head{Origin: "arena.example/log/standard", Size: size, Root: root})
+		require.Equal(t, signedlog.Head{Origin: "arena.example/log/standard", Size: size, Root: root}, w.head(ladder.Standard))
+		require.EqualValues(t, 2, size)
 		p, _, err := signed.Inclusion(t.Context(), ladder.Standard, g.MatchID)
 		require.NoError(t, err)
 		require.Zero(t, p.Index)
-		require.NoError(t, r.Close())
 	})
 }
 

@@ -6,6 +6,7 @@
 package sample
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -34,6 +35,8 @@ type Options struct {
 	Mischief int  // of a hundred answers of every second bot, how many are none or illegal
 	Build    bool // bots build where they can, so that games are won
 	Abort    int  // of so many matches one is aborted; 0: none
+
+	PlatformKey string // base64; empty: PlatformKey
 }
 
 // Arena plays one mode's ladder. Make one with New.
@@ -62,7 +65,7 @@ func (a *Arena) Tick() [][]byte {
 		candidates[i] = ladder.Candidate{BotID: fmt.Sprintf("00000000-0000-4000-8000-%012d", i), Registered: a.now}
 	}
 	a.now = a.now.Add(time.Minute)
-	events, err := a.state.Seat(candidates, ladder.Tick{Now: a.now, PlatformKey: PlatformKey, SeedKeyID: SeedKeyID, SeedKey: SeedKey})
+	events, err := a.state.Seat(candidates, ladder.Tick{Now: a.now, PlatformKey: cmp.Or(a.options.PlatformKey, PlatformKey), SeedKeyID: SeedKeyID, SeedKey: SeedKey})
 	must(err)
 	a.store(events)
 	var records [][]byte

@@ -1,0 +1,42 @@
+package signedlog
+
+import (
+	"context"
+
+	"github.com/transparency-dev/merkle/rfc6962"
+
+	"hexarena/domain/ladder"
+	"hexarena/eventstore"
+)
+
+// Recompute makes a mode's tree from the log alone, up to a size, and returns
+// its head, of fewer leaves where the log has no more. It tells of each leaf.
+func Recompute(ctx context.Context, log eventstore.Log, mode string, size uint64, tell func(leaves uint64)) (Head, error) {
+	tree := factory.NewEmptyRange(0)
+	for r, err := range log.Read(ctx, eventstore.StreamID(ladder.Stream(mode)), 0, eventstore.ReadOptions{}) {
+		if err != nil {
+			return Head{}, err
+		}
+		if tree.End() == size {
+			break
+		}
+		_, leaf, err := leafOf(ctx, log, r)
+		if err != nil {
+			return Head{}, err
+		}
+		if leaf == nil {
+			continue
+		}
+		if err := tree.Append(rfc6962.DefaultHasher.HashLeaf(leaf), nil); err != nil {
+			return Head{}, err
+		}
+		tell(tree.End())
+	}
+	h := Head{Size: tree.End(), Root: rfc6962.DefaultHasher.EmptyRoot()}
+	if h.Size == 0 {
+		return h, ctx.Err()
+	}
+	var err error
+	h.Root, err = tree.GetRootHash(nil)
+	return h, err
+}
