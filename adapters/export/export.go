@@ -39,11 +39,11 @@ type Done struct {
 	Position   eventstore.Position // the next run begins behind it
 }
 
-// readersAtOnce is how many matches are read at once, and readAhead how many
-// wait for the one before them.
+// readersAtOnce is how many matches are made rows of at once, and readAhead how
+// many wait for the one before them.
 const (
 	readersAtOnce = 4
-	readAhead     = 16
+	readAhead     = 32
 )
 
 // Run writes the matches that have ended by now, behind those that Dir holds

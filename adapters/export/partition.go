@@ -111,7 +111,7 @@ func (p *partition) finish() error {
 func (p *partition) drop() error {
 	errs := []error{p.stop()}
 	for _, f := range p.files {
-		f.f.Close()
+		_ = f.f.Close() // what it holds is given up
 		if err := os.Remove(f.f.Name()); err != nil && !errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, err)
 		}

@@ -3,14 +3,15 @@ package export
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"hexarena/domain/board"
 	"hexarena/domain/game"
 	"hexarena/domain/match"
 	"hexarena/eventstore"
+	"hexarena/projections/endings"
 	"hexarena/projections/frames"
 )
 
@@ -23,20 +24,40 @@ const (
 // readMatch reads an ended match. It is nil where there is nothing to tell: the
 // ladder gave up one that never began, or whose stream does not end.
 func readMatch(ctx context.Context, log eventstore.Log, e ending) (*rows, error) {
-	h, err := frames.Read(ctx, log, e.matchID)
-	if errors.Is(err, frames.ErrNoMatch) && e.rated == nil {
-		return nil, nil
+	if e.match == nil {
+		var err error
+		if e.match, err = endings.Read(ctx, log, e.matchID); err != nil {
+			return nil, err
+		}
 	}
+	switch {
+	case e.match == nil && e.rated == nil:
+		return nil, nil
+	case e.match == nil:
+		return nil, fmt.Errorf("match %s is rated by %s@%d, and its stream does not end", e.matchID, e.event.Stream, e.event.Revision)
+	}
+	h, err := frames.Read(ctx, held{events: e.match}, e.matchID)
 	if err != nil {
 		return nil, fmt.Errorf("match %s: %w", e.matchID, err)
 	}
-	if !h.Ended() {
-		if e.rated == nil {
-			return nil, nil
-		}
-		return nil, fmt.Errorf("match %s is rated by %s@%d, and its stream does not end", e.matchID, e.event.Stream, e.event.Revision)
-	}
 	return rowsOf(e, &h)
+}
+
+// held is a log of one match that was read before.
+type held struct {
+	eventstore.Log
+	events []eventstore.Recorded
+}
+
+// Read implements eventstore.Log.
+func (h held) Read(context.Context, eventstore.StreamID, eventstore.Revision, eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
+	return func(yield func(eventstore.Recorded, error) bool) {
+		for _, r := range h.events {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
 }
 
 // maker makes the rows of one match, event by event.

@@ -8,6 +8,7 @@ import (
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/eventstore"
+	"hexarena/projections/endings"
 )
 
 // lot is what is published at a time: an event of a ladder or of the keys, with
@@ -20,15 +21,19 @@ type lot struct {
 
 // collect follows the source.
 func collect(ctx context.Context, from eventstore.Log, after eventstore.Position, lots chan<- lot) error {
+	matches := endings.New()
 	for m, err := range from.Subscribe(ctx, after, chosen) {
 		if err != nil {
 			return fmt.Errorf("the source: %w", err)
 		}
 		var l lot
 		switch {
+		case m.Event != nil && kindOf(m.Event.Stream) == ofMatch:
+			matches.Add(*m.Event)
+			continue
 		case m.Event != nil && kindOf(m.Event.Stream) != ofOthers:
 			l.event = m.Event
-			if l.match, err = matchEndedBy(ctx, from, *m.Event); err != nil {
+			if l.match, err = matchEndedBy(ctx, from, matches, *m.Event); err != nil {
 				return fmt.Errorf("the source: %w", err)
 			}
 		case !m.CaughtUp:
@@ -43,9 +48,10 @@ func collect(ctx context.Context, from eventstore.Log, after eventstore.Position
 	return ctx.Err()
 }
 
-// matchEndedBy reads the match that an event ends. An event that this program
-// does not know is an error: whether all may see it, it cannot say.
-func matchEndedBy(ctx context.Context, from eventstore.Log, r eventstore.Recorded) ([]eventstore.Recorded, error) {
+// matchEndedBy returns the match that an event ends, if it ends one. An event
+// that this program does not know is an error: whether all may see it, it
+// cannot say.
+func matchEndedBy(ctx context.Context, from eventstore.Log, matches *endings.Gatherer, r eventstore.Recorded) ([]eventstore.Recorded, error) {
 	if kindOf(r.Stream) == ofKeys {
 		_, err := arena.DecodeKeys(r.Type, r.Data)
 		return nil, at(r, err)
@@ -54,34 +60,27 @@ func matchEndedBy(ctx context.Context, from eventstore.Log, r eventstore.Recorde
 	if err != nil {
 		return nil, at(r, err)
 	}
+	var matchID string
 	switch e := e.(type) {
 	case ladder.RatingsChanged:
-		return readMatch(ctx, from, e.MatchID)
+		matchID = e.MatchID
 	case ladder.MatchVoided:
-		return readMatch(ctx, from, e.MatchID)
+		matchID = e.MatchID
+	default:
+		return nil, nil
 	}
-	return nil, nil
-}
-
-// readMatch reads a match up to its end. One that has none, since its ladder
-// gave it up before it began, is nobody's to see.
-func readMatch(ctx context.Context, from eventstore.Log, matchID string) ([]eventstore.Recorded, error) {
-	var all []eventstore.Recorded
-	for r, err := range from.Read(ctx, eventstore.StreamID(match.Stream(matchID)), 0, eventstore.ReadOptions{}) {
-		if err != nil {
+	ended := matches.Take(matchID)
+	if ended == nil {
+		if ended, err = endings.Read(ctx, from, matchID); err != nil {
 			return nil, err
 		}
-		e, err := match.Decode(r.Type, r.Data)
-		if err != nil {
+	}
+	for _, r := range ended {
+		if _, err := match.Decode(r.Type, r.Data); err != nil {
 			return nil, at(r, err)
 		}
-		all = append(all, r)
-		switch e.(type) {
-		case match.GameEnded, match.Aborted:
-			return all, nil
-		}
 	}
-	return nil, ctx.Err()
+	return ended, nil
 }
 
 func at(r eventstore.Recorded, err error) error {

@@ -68,15 +68,15 @@ func Feed(ctx context.Context, from, to eventstore.Log, tell func(Progress)) err
 
 // ended is nil for what fails since the caller has had enough.
 func ended(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil
 }
 
-// chosen are the streams that are followed. A prefix may select more, which is
-// passed over.
-var chosen = eventstore.Filter{StreamPrefixes: []string{ladder.StreamPrefix, arena.KeysStream}}
+// chosen are the streams that are followed: matches too, which are gathered till
+// they end. A prefix may select more, which is passed over.
+var chosen = eventstore.Filter{StreamPrefixes: []string{ladder.StreamPrefix, arena.KeysStream, match.StreamPrefix}}
 
 // resume finds where the source goes on behind what the target holds.
 func resume(ctx context.Context, from, to eventstore.Log) (eventstore.Position, error) {

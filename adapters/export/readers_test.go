@@ -1,0 +1,61 @@
+package export_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/adapters/export"
+	"hexarena/domain/ladder"
+)
+
+// python is the interpreter whose packages `make deps` installs.
+func python(t *testing.T) string {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	require.NoError(t, err)
+	path := filepath.Join(cache, "hexarena", "python", "bin", "python")
+	if out, err := exec.CommandContext(t.Context(), path, "-c", "import duckdb, pandas, pyarrow").CombinedOutput(); err != nil {
+		t.Skipf("this machine lacks duckdb, pandas or pyarrow of the Python Package Index (make deps installs them): %v %s", err, out)
+	}
+	return path
+}
+
+// standing is a line of a leaderboard, as a recipe prints it.
+type standing struct {
+	Rank        int     `json:"rank"`
+	BotID       string  `json:"bot_id"`
+	Name        string  `json:"name"`
+	Rating      float64 `json:"rating"`
+	GamesPlayed int     `json:"games_played"`
+}
+
+// The recipes of docs read both formats with DuckDB, and with pandas and
+// pyarrow, and find the leaderboard that the arena shows.
+func TestOtherReadersFindTheLeaderboard(t *testing.T) {
+	interpreter := python(t)
+	w := newWorld(t)
+	for _, format := range export.Formats {
+		dir := t.TempDir()
+		run(t, t.Context(), w.log, options(dir, format))
+		for _, mode := range []string{ladder.Standard} {
+			var want []standing
+			for _, r := range w.leaderboard(t, mode) {
+				want = append(want, standing{r.Rank, r.BotID, r.Name, r.Rating, r.GamesPlayed})
+			}
+			for _, recipe := range []string{"leaderboard_duckdb.py", "leaderboard_pandas.py"} {
+				cmd := exec.CommandContext(t.Context(), interpreter, filepath.Join("..", "..", "docs", "recipes", recipe), dir, mode)
+				cmd.Stderr = os.Stderr
+				out, err := cmd.Output()
+				require.NoError(t, err, recipe)
+				var got []standing
+				require.NoError(t, json.Unmarshal(out, &got), "%s: %s", recipe, out)
+				require.Equal(t, want, got, "%s of %s, %s", recipe, format, mode)
+			}
+		}
+	}
+}
