@@ -49,8 +49,12 @@ func curve(points []point) template.HTML {
 	}
 	fmt.Fprintf(&b, `<path class="band" d="M%s L%s Z"/>`, strings.TrimSpace(upper.String()), reversed(points, x, y))
 	fmt.Fprintf(&b, `<polyline class="mu" points="%s"/><polyline class="rating" points="%s"/>`, strings.TrimSpace(middle.String()), strings.TrimSpace(lower.String()))
+	date := day
+	if day(points[0].EndedAt) == day(last.EndedAt) {
+		date = when
+	}
 	fmt.Fprintf(&b, `<text x="%d" y="%d">%s</text><text x="%d" y="%d" text-anchor="end">%s</text></svg>`,
-		curveLeft, curveH-4, day(points[0].EndedAt), curveW-4, curveH-4, day(last.EndedAt))
+		curveLeft, curveH-4, date(points[0].EndedAt), curveW-4, curveH-4, date(last.EndedAt))
 	return template.HTML(b.String()) // numbers and dates of our own alone
 }
 

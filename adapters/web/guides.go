@@ -34,17 +34,19 @@ type heading struct{ ID, Text string }
 // not hold are left out, and those that are not listed here come last.
 var listed = []struct{ Name, Label string }{
 	{"quickstart", "Quick start"}, {"rules", "Rules"}, {"protocol", "Protocol"}, {"errors", "Refusals"},
-	{"events", "Events"}, {"audit", "Audit"}, {"architecture", "Architecture"}, {"operations", "Operations"},
+	{"events", "Events"}, {"audit", "Audit"}, {"architecture", "Architecture"}, {"operations", "Operations"}, {"security", "Security"},
 }
 
 // linked are files that guides link to and that are no guide.
 var linked = map[string]string{
 	"CHANGELOG.md": "/changelog", "../README.md": "/docs/quickstart", "example_bot.py": "/docs/quickstart#python",
+	"audit/verify.py": "/docs/audit/verify.py", "audit/vectors.json": "/docs/audit/vectors.json",
 }
 
 func (s *Server) registerGuides() {
 	s.handle("/docs/{name}", page{get: (*visit).guide})
-	s.handle("/docs/api", page{shared: true})
+	s.handle("/docs/api", page{get: (*visit).reference, shared: true})
+	s.handle("/docs/audit/{file}", page{get: (*visit).auditFile})
 	s.handle("/changelog", page{get: func(v *visit) error { return v.showGuide("changelog") }, shared: true, programs: true})
 	s.handle("/docs", page{get: func(v *visit) error { return v.seeOther("/docs/quickstart") }})
 }
@@ -67,6 +69,47 @@ func (v *visit) showGuide(name string) error {
 		return refused(http.StatusNotFound, "There is no such page of the documentation.")
 	}
 	return v.render(http.StatusOK, "guide.html", guideData{g, v.server.guideNav(name)})
+}
+
+// auditFile answers with a file beside the page on audit.
+func (v *visit) auditFile() error {
+	file := v.r.PathValue("file")
+	content, err := docs.Audit.ReadFile("audit/" + file)
+	if err != nil {
+		return refused(http.StatusNotFound, "There is no such file of the documentation.")
+	}
+	kind := "text/plain; charset=utf-8"
+	if path.Ext(file) == ".json" {
+		kind = "application/json"
+	}
+	v.w.Header().Set("Cache-Control", "no-cache")
+	v.write(http.StatusOK, kind, content)
+	return nil
+}
+
+// reference shows the API's own page, in the theme that its reader chose.
+func (v *visit) reference() error {
+	h := v.w.Header()
+	h.Add("Vary", "Cookie")
+	chosen := theme(v.r)
+	if chosen == "" {
+		v.server.Reads.ServeHTTP(v.w, v.r)
+		return nil
+	}
+	r := v.r.Clone(v.r.Context())
+	r.Header.Del("Accept-Encoding")
+	r.Header.Del("If-None-Match")
+	a := &answer{header: http.Header{}, status: http.StatusOK}
+	v.server.Reads.ServeHTTP(a, r)
+	if err := a.read("GET /docs/api", nil); err != nil {
+		return err
+	}
+	for _, name := range []string{"Content-Type", "Content-Security-Policy", "X-Content-Type-Options"} {
+		h.Set(name, a.header.Get(name))
+	}
+	h.Set("Cache-Control", "no-store")
+	_, _ = v.w.Write(bytes.Replace(a.body.Bytes(), []byte("<html "), []byte(`<html data-theme="`+chosen+`" `), 1)) // who went away needs no page
+	return nil
 }
 
 func (s *Server) guideNav(current string) []navItem {

@@ -1,6 +1,9 @@
 package web
 
-import "net/http"
+import (
+	"net/http"
+	"net/url"
+)
 
 func (s *Server) registerHome() {
 	s.handle("/{$}", page{get: (*visit).home})
@@ -9,12 +12,13 @@ func (s *Server) registerHome() {
 
 const (
 	homeMatches = "12" // shown at most
+	homeLatest  = "6"  // of those that have ended
 	homeRows    = 8    // of each ladder
 )
 
 type homeData struct {
 	Running []summary
-	Latest  []summary // ended, where none is on
+	Latest  []summary // completed
 	Ladders []ladderTop
 }
 
@@ -30,13 +34,11 @@ func (v *visit) home() error {
 	if d.Running, err = v.running("", homeMatches); err != nil {
 		return err
 	}
-	if len(d.Running) == 0 {
-		page, err := v.matches(map[string][]string{"limit": {"6"}})
-		if err != nil {
-			return err
-		}
-		d.Latest = page.Matches
+	latest, err := v.matches(url.Values{"status": {"completed"}, "limit": {homeLatest}})
+	if err != nil {
+		return err
 	}
+	d.Latest = latest.Matches
 	for _, mode := range modes {
 		rows, err := v.leaderboard(mode, "")
 		if err != nil {

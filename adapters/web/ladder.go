@@ -34,8 +34,8 @@ type ladderData struct {
 type ladderRow struct {
 	row
 	Mu, Spread float64 // the estimate of the bot's skill, ± three sigma; Spread is 0 where it is not known
-	Trend      float64 // of the rating, over trendTime
-	New        bool    // had no match before that
+	Trend      float64 // of the rating, over trendTime; a younger bot began at 0
+	NoTrend    bool    // what was then is not known
 }
 
 // Link is the same page with one parameter changed.
@@ -110,10 +110,8 @@ func (v *visit) withTrend(mode, at string, rows []row) ([]ladderRow, error) {
 		moment = time.Now()
 	}
 	before, err := v.leaderboard(mode, moment.Add(-trendTime).UTC().Format("2006-01-02T15:04:05.000Z"))
-	if _, ok := refusalOf(err); ok {
-		before, err = nil, nil // no past is kept here: everyone is new
-	}
-	if err != nil {
+	_, unknown := refusalOf(err) // no past is kept here
+	if err != nil && !unknown {
 		return nil, err
 	}
 	then := map[string]float64{}
@@ -123,8 +121,7 @@ func (v *visit) withTrend(mode, at string, rows []row) ([]ladderRow, error) {
 	spread := v.server.Spread(mode, at)
 	all := make([]ladderRow, len(rows))
 	for i, r := range rows {
-		was, ok := then[r.BotID]
-		all[i] = ladderRow{row: r, Spread: spread[r.BotID], Trend: r.Rating - was, New: !ok}
+		all[i] = ladderRow{row: r, Spread: spread[r.BotID], Trend: r.Rating - then[r.BotID], NoTrend: unknown}
 		all[i].Mu = r.Rating + all[i].Spread
 	}
 	return all, nil

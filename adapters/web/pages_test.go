@@ -87,10 +87,10 @@ func TestTrends(t *testing.T) {
 	s := newSite(t)
 	s.is(s.get("/ladder/standard"), http.StatusOK, "±0")
 	s.answers["GET /leaderboard"] = nil // of the answers below, the second is of a week before
-	now := `{"rows":[{"rank":1,"botId":"a","name":"Up","rating":3},{"rank":2,"botId":"b","name":"Down","rating":-2},{"rank":3,"botId":"c","name":"Young","rating":0}]}`
+	now := `{"rows":[{"rank":1,"botId":"a","name":"Up","rating":3},{"rank":2,"botId":"b","name":"Down","rating":-2},{"rank":3,"botId":"c","name":"Young","rating":0.7}]}`
 	then := `{"rows":[{"botId":"a","rating":1.25},{"botId":"b","rating":-0.5}]}`
 	s.answers["GET /leaderboard"] = turns{now, then}.next()
-	s.is(s.get("/ladder/standard"), http.StatusOK, "▲ &#43;1.8", "▼ −1.5", ">new<")
+	s.is(s.get("/ladder/standard"), http.StatusOK, "▲ &#43;1.8", "▼ −1.5", "▲ &#43;0.7")
 }
 
 // turns are answers to one call after the other.

@@ -37,14 +37,24 @@ func within(path string) string {
 // funcs are what templates may call.
 func funcs(a *assets) template.FuncMap {
 	all := template.FuncMap{
-		"asset":   a.path,
-		"under":   strings.HasPrefix,
-		"clean":   clean,
-		"when":    when,
-		"day":     day,
-		"decimal": decimal,
-		"games": func(n int) string {
-			return fmt.Sprintf("%d %s", n, map[bool]string{true: "game", false: "games"}[n == 1])
+		"asset":    a.path,
+		"under":    strings.HasPrefix,
+		"clean":    clean,
+		"sentence": sentence,
+		"when":     when,
+		"day":      day,
+		"decimal":  decimal,
+		"counted": func(n int, what string) string {
+			if n == 1 {
+				return "1 " + what
+			}
+			return fmt.Sprintf("%d %ss", n, what)
+		},
+		"millis": func(ms int64) string {
+			if ms == 0 {
+				return "under 1 ms"
+			}
+			return fmt.Sprintf("%d ms", ms)
 		},
 		"delta": delta,
 		"place": place,
@@ -77,6 +87,15 @@ func clean(name string) string {
 		}
 		return r
 	}, name)
+}
+
+// sentence is a refusal's detail as a page shows it: the API's have no full stop.
+func sentence(detail string) string {
+	detail = clean(detail)
+	if detail == "" || strings.ContainsAny(detail[len(detail)-1:], ".!?:") {
+		return detail
+	}
+	return detail + "."
 }
 
 // when is a time for a person, in UTC.

@@ -26,6 +26,7 @@ import (
 	"hexarena/projections/arenatest"
 	"hexarena/projections/live"
 	"hexarena/projections/matches"
+	"hexarena/projections/signedlog"
 )
 
 // stage is a server of pages, with the API behind them, over matches that the
@@ -37,6 +38,9 @@ type stage struct {
 	log    *memory.Log
 	list   *matches.Matches
 	listed *projections.Runner
+	signed *signedlog.SignedLog
+	logged *projections.Runner
+	pages  http.Handler
 
 	mu      sync.Mutex
 	talk    string // what bots say, where not what the log has
@@ -55,16 +59,19 @@ func newStage(t testing.TB) *stage {
 	t.Helper()
 	s := &stage{t: t, log: memory.New(), list: matches.New()}
 	s.play = arenatest.New(t, s.log, 11)
+	s.signed = signedlog.New(s.log)
+	s.logged = arenatest.Follow(t, s.log, s.signed)
 	s.listed = arenatest.Follow(t, s.log, s.list)
 	server := httptest.NewUnstartedServer(nil)
 	s.url = "http://" + server.Listener.Addr().String()
 	calls, err := api.New(api.Options{
 		Log: s.log, Auth: nobody{}, Checker: nothing{}, Directory: nowhere{}, Leaderboard: unrated{}, Matches: s.list, Live: s.hub(),
-		ParsePublicKey: func(string) (ed25519.PublicKey, error) { return nil, nil }, PlatformKey: make([]byte, ed25519.PublicKeySize), BaseURL: s.url, Now: time.Now,
+		ParsePublicKey: func(string) (ed25519.PublicKey, error) { return nil, nil }, PlatformKey: headKey.Public().(ed25519.PublicKey), SignedLog: s.signed, SignHead: signHead, BaseURL: s.url, Now: time.Now,
 	})
 	require.NoError(t, err)
 	pages, err := web.New(web.Options{API: s.changed(calls), Reads: calls.Within(), BaseURL: s.url})
 	require.NoError(t, err)
+	s.pages = pages
 	server.Config.Handler = pages
 	server.Start()
 	t.Cleanup(server.Close)
@@ -139,8 +146,12 @@ func (s *stage) seat(names ...string) *arenatest.Game {
 	return g
 }
 
-// settle waits until the list of matches is what the log says.
-func (s *stage) settle() { require.NoError(s.t, s.listed.Sync(context.Background())) }
+// settle waits until the list of matches and the signed log are what the log
+// says.
+func (s *stage) settle() {
+	require.NoError(s.t, s.logged.Sync(context.Background()))
+	require.NoError(s.t, s.listed.Sync(context.Background()))
+}
 
 // ended plays a match of new bots to its ratings.
 func (s *stage) ended(names ...string) *arenatest.Game {

@@ -48,7 +48,9 @@ class Boards {
   }
 
   adopt(item) {
+    const { mode } = item.dataset;
     const card = { item, board: null, frame: null, waiting: false };
+    card.say = (text) => { card.turn.textContent = mode ? `${mode} · ${text}` : text; };
     this.cards.set(item.dataset.match, card);
     return card;
   }
@@ -78,7 +80,7 @@ class Boards {
     const before = card.shown ?? null;
     card.shown = frame;
     card.board.show(frame, before, before !== null);
-    card.turn.textContent = frame.turn > 0 ? `turn ${frame.turn}` : 'setup';
+    card.say(frame.turn > 0 ? `turn ${frame.turn}` : 'setup');
     const seat = turnOf(frame);
     card.scores.forEach((score, s) => {
       write(score.points, frame.scores[s]);
@@ -126,7 +128,7 @@ class Boards {
     const card = this.cards.get(summary.id);
     if (!card) return;
     card.item.classList.add('ended');
-    if (card.turn) card.turn.textContent = summary.status === 'completed' ? 'ended' : summary.status;
+    if (card.turn) card.say(summary.status === 'completed' ? 'ended' : summary.status);
     setTimeout(() => {
       card.item.remove();
       this.cards.delete(summary.id);
@@ -156,8 +158,9 @@ function write(element, value) {
 
 // listed is the item of a match that began after the page.
 function listed(m) {
-  const item = tag('li', '');
+  const item = tag('li', 'panel');
   item.dataset.match = m.id;
+  item.dataset.mode = m.mode;
   const link = item.appendChild(tag('a', ''));
   link.href = `/watch/${m.id}`;
   const names = link.appendChild(tag('ol', ''));

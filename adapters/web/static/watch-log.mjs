@@ -47,8 +47,15 @@ const tell = {
   timeout: (_, f, seat, data) => [{ seat }, ` ${causes[data?.cause] ?? 'gave no usable answer'}`, ...struck(data)],
   illegal: (_, f, seat, data) => [{ seat }, ' broke a rule', ...(data ? [` (${data.reason.replaceAll('_', ' ')})`] : []), ...struck(data)],
   resign: (_, f, seat) => [{ seat }, ' resigns'],
-  end: (_, f, seat, data) => [`The match ends${data ? `: ${reasons[data.reason] ?? data.reason}` : ''}`],
+  end: (_, f, seat, data) => ['The match ends', ...(data ? [': ', ...outcome(data)] : [])],
 };
+
+// outcome tells why a match has ended, and who won: with points that may have
+// been hidden until now.
+function outcome({ reason, scores, placements }) {
+  const winner = placements?.indexOf(1) ?? -1;
+  return reason === 'win' && winner >= 0 ? [{ seat: winner }, ` wins with ${scores[winner]} points`] : [reasons[reason] ?? reason];
+}
 
 const struck = (data) => (data ? [`: strike ${data.strikes}`] : [': a strike']);
 

@@ -14,7 +14,8 @@ export class Seats {
   // are shown, else null.
   show(frame, facts, open, over) {
     const turn = over ? -1 : turnOf(frame);
-    this.panels.forEach((panel, seat) => panel.show(frame, facts, seat, open(seat), seat === turn));
+    const final = over ? frame.event.data?.scores : undefined; // hidden points with them
+    this.panels.forEach((panel, seat) => panel.show(frame, facts, seat, open(seat), seat === turn, final?.[seat]));
   }
 
   // clock writes how long a seat has been thinking.
@@ -42,13 +43,13 @@ class Panel {
     if (slot && slot.hidden === on) slot.hidden = !on;
   }
 
-  show(frame, facts, seat, cards, onTurn) {
+  show(frame, facts, seat, cards, onTurn, final) {
     if (this.onTurn !== onTurn) {
       this.onTurn = onTurn;
       this.element.classList.toggle('on-turn', onTurn);
     }
     const hidden = cards ? cards.devs.filter((d) => d === 'victory_point').length : 0;
-    this.write('points', frame.scores[seat] + hidden);
+    this.write('points', final ?? frame.scores[seat] + hidden);
     this.write('hand', frame.handCounts[seat]);
     this.write('devs', frame.devCounts[seat]);
     this.write('knights', frame.knightsPlayed[seat]);

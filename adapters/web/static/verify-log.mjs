@@ -1,0 +1,61 @@
+// The signed log: leaves, proofs of inclusion (RFC 6962) and signed heads.
+import { bytesOf, hex, joined, sha256 } from './verify-chance.mjs';
+import { canonical, isNatural } from './verify-json.mjs';
+import { Differs } from './verify-match.mjs';
+
+const fields = ['id', 'mode', 'status', 'players', 'startedAt', 'endedAt', 'seed', 'replay', 'commitment', 'proof'];
+
+export const base64 = (bytes) => btoa(String.fromCharCode(...bytes));
+export const unbase64 = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+
+// leafOf is the text of a match's leaf.
+export function leafOf(record) {
+  const missing = fields.filter((f) => !(f in record));
+  if (missing.length > 0) throw new Differs(0, `no ${missing[0]}`, 'a record that is a leaf');
+  return canonical(Object.fromEntries(fields.map((f) => [f, record[f]])));
+}
+
+export const leafHash = (leaf) => sha256(joined([0], bytesOf(leaf)));
+const pair = (left, right) => sha256(joined([1], left, right));
+
+// rootOf is the root in which a proof of inclusion places a leaf's hash
+// (RFC 9162, 2.1.3.2); null where it places it in none.
+export async function rootOf(hash, index, size, hashes) {
+  if (!isNatural(index) || !isNatural(size) || index >= size) return null;
+  let [at, last, root] = [BigInt(index), BigInt(size) - 1n, hash];
+  for (const p of hashes) {
+    if (last === 0n || p.length !== 32) return null;
+    if (at % 2n === 1n || at === last) {
+      root = await pair(p, root);
+      while (at !== 0n && at % 2n === 0n) [at, last] = [at >> 1n, last >> 1n];
+    } else root = await pair(root, p);
+    [at, last] = [at >> 1n, last >> 1n];
+  }
+  return last === 0n ? root : null;
+}
+
+// readHead reads a signed note; the signature is judged by signed.
+export function readHead(note, mode) {
+  const end = note.indexOf('\n\n');
+  const text = note.slice(0, end + 1);
+  const [origin, size, root, rest] = text.split('\n');
+  const lines = note.slice(end + 2).split('\n').filter((l) => l.startsWith(`— ${origin} `));
+  const fits = end > 0 && rest === '' && origin.endsWith(`/log/${mode}`) && /^(0|[1-9][0-9]{0,15})$/.test(size) && /^[A-Za-z0-9+/]{43}=$/.test(root) && lines.length === 1;
+  if (!fits) throw new Differs(0, note.trim(), `a signed head of the log of ${mode}`);
+  return { text, origin, size: Number(size), root: unbase64(root), signature: unbase64(lines[0].slice(origin.length + 3)) };
+}
+
+// signed says whether the platform key has signed a head; null where this
+// browser cannot tell.
+export async function signed(head, platformKey) {
+  const key = unbase64(platformKey);
+  const name = await sha256(joined(bytesOf(`${head.origin}\n`), [1], key));
+  if (head.signature.length !== 68 || hex(head.signature.slice(0, 4)) !== hex(name.slice(0, 4))) return false;
+  try {
+    const k = await globalThis.crypto.subtle.importKey('raw', key, { name: 'Ed25519' }, false, ['verify']);
+    return await globalThis.crypto.subtle.verify({ name: 'Ed25519' }, k, head.signature.slice(4), bytesOf(head.text));
+  } catch (error) {
+    if (error.name === 'NotSupportedError') return null;
+    throw error;
+  }
+}

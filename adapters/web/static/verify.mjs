@@ -1,0 +1,81 @@
+// Checks a match in the reader's own browser, from public data alone, as
+// docs/audit.md defines it: nobody has to take the arena's word. It needs
+// WebCrypto, which browsers have on https and on localhost.
+import { hex } from './verify-chance.mjs';
+import { Malformed, parse } from './verify-json.mjs';
+import { base64, leafHash, leafOf, readHead, rootOf, signed, unbase64 } from './verify-log.mjs';
+import { Differs, Match } from './verify-match.mjs';
+
+export { Differs, Malformed };
+
+const names = ['id', 'commitment', 'seed key', 'seed', 'seats', 'board', 'dice', 'answers', 'refusals', 'defaults', 'strikes', 'steals', 'trades', 'awards', 'end', 'placements'];
+
+// verify recomputes the text of a record. log is {inclusion, head} as the arena
+// answers them, the one parsed and the other as text; without it the signed log
+// is not checked. It returns {match, events, checks, unchecked, difference}:
+// checks are [name, count], unchecked [name, why].
+export async function verify(text, { platformKey = '', seedKeys = [], log = null } = {}) {
+  const record = parse(text);
+  const match = new Match(record);
+  const result = { match: record.id, events: 0, checks: [], unchecked: [], difference: null };
+  try {
+    result.events = await match.verify({ platformKey, seedKeys });
+    if (log) await inLog(record, log, platformKey, match, result);
+  } catch (error) {
+    if (!(error instanceof Differs)) throw error;
+    result.difference = error;
+  }
+  result.checks = [...names, 'signed log'].filter((name) => match.checked[name]).map((name) => [name, match.checked[name]]);
+  if (!match.checked['seed key'] && !result.difference) result.unchecked.push(['seed key', 'it is secret while it is in use']);
+  if (!log) result.unchecked.push(['signed log', 'it is not at hand']);
+  result.unchecked.push(['rating', '`arena verify --eventstore` recomputes the ladder']);
+  return result;
+}
+
+// inLog demands that the record is a leaf of the tree of the signed head.
+async function inLog(record, { inclusion, head }, platformKey, match, result) {
+  const leaf = await leafHash(leafOf(record));
+  const h = readHead(head, record.mode);
+  const valid = await signed(h, platformKey);
+  if (valid === false) throw new Differs(0, head.trim(), 'a head that the platform key has signed');
+  if (valid === null) result.unchecked.push(['signature of the log', 'this browser has no Ed25519']);
+  const root = await rootOf(leaf, inclusion.index, inclusion.size, inclusion.hashes.map(unbase64));
+  if (inclusion.size !== h.size || root === null || hex(root) !== hex(h.root)) {
+    throw new Differs(0, `a signed head of ${h.size} results with the root ${base64(h.root)}`, `the root ${root ? base64(root) : 'of no tree'}, for the proof of inclusion`);
+  }
+  match.count('signed log');
+}
+
+const aMoment = () => new Promise((done) => { setTimeout(done, 500); });
+const tries = 8; // a result may come between a head and its proof
+
+// verifyAt checks a match of the arena that this page comes from.
+export async function verifyAt(id, get = fetched, pause = aMoment) {
+  const text = await get(`/matches/${id}`);
+  const { publicKey } = parse(await get('/.well-known/arena.json'));
+  const { keys } = parse(await get('/log/keys'));
+  return verify(text, { platformKey: publicKey, seedKeys: keys, log: await logOf(id, parse(text).mode, get, pause) });
+}
+
+async function logOf(id, mode, get, pause) {
+  let log = null;
+  for (let i = 0; i < tries; i++) {
+    const text = await get(`/log/${mode}/inclusion?match=${id}`);
+    if (text === null) await pause();
+    else {
+      log = { inclusion: parse(text), head: await get(`/log/${mode}/head`) };
+      if (readHead(log.head, mode).size === log.inclusion.size) return log;
+    }
+  }
+  if (log === null) throw new Error('the signed log does not hold this match');
+  return log;
+}
+
+// fetched is the text of an answer; null where there is none.
+async function fetched(path) {
+  const answer = await fetch(path, { headers: { accept: 'application/json, text/plain' } });
+  if (answer.status === 404) return null;
+  if (!answer.ok) throw new Error(`${path} answered ${answer.status}`);
+  return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await answer.arrayBuffer());
+}
+

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import test from 'node:test';
+import { Draws, bytesOf, deck, hex, joint, layout, matchID, serverSeed, sha256, shuffled, unhex } from '../../static/verify-chance.mjs';
+import { Malformed, canonical, parse } from '../../static/verify-json.mjs';
+import { base64, leafHash, leafOf, readHead, rootOf, signed, unbase64 } from '../../static/verify-log.mjs';
+import { Match } from '../../static/verify-match.mjs';
+import { Differs, verify, verifyAt } from '../../static/verify.mjs';
+
+const vectors = JSON.parse(readFileSync(new URL('../../../../docs/audit/vectors.json', import.meta.url)));
+const fresh = readFileSync(process.env.FRESH, 'utf8').trim().split('\n').map((line) => JSON.parse(line));
+const logged = JSON.parse(readFileSync(process.env.LOGGED));
+const some = (n, next) => Promise.all(new Array(n).fill(0).map(next));
+
+test('draws, shuffles, boards and decks are those of the vectors', async () => {
+  for (const x of vectors.draws) {
+    const draws = new Draws(unhex(x.seed), x.purpose);
+    for (const want of x.draws) assert.equal(await draws.draw(), want);
+  }
+  for (const x of vectors.uniform) {
+    const draws = new Draws(unhex(x.seed), x.purpose);
+    for (const want of x.values) assert.equal(await draws.uniform(x.n), want);
+  }
+  for (const x of vectors.seats) assert.deepEqual(await shuffled(unhex(x.seed), 'seats', new Array(x.seats).keys()), x.order);
+  for (const x of vectors.boards) assert.deepEqual(await layout(unhex(x.seed)), { resources: x.resources, tokens: x.tokens });
+  for (const x of vectors.decks) assert.deepEqual(await deck(unhex(x.seed)), x.cards);
+  for (const x of vectors.dice) {
+    const draws = new Draws(unhex(x.seed), 'dice');
+    for (const want of x.rolls) assert.deepEqual([1 + await draws.uniform(6), 1 + await draws.uniform(6)], want);
+  }
+});
+
+test('ids, server seeds and seeds are those of the vectors', async () => {
+  for (const x of vectors.ids) assert.equal(await matchID(x.platformKey, x.mode, x.revision, x.index), x.id);
+  for (const x of vectors.serverSeeds) {
+    const server = await serverSeed(unhex(x.seedKey), x.id);
+    assert.deepEqual([hex(server), hex(await sha256(server))], [x.serverSeed, x.commitment]);
+  }
+  for (const x of vectors.seeds) assert.equal(hex(await joint(unhex(x.serverSeed), x.nonces)), x.seed);
+});
+
+test('the matches of the vectors verify, their forgeries do not', async () => {
+  for (const record of vectors.matches) {
+    const found = await verify(JSON.stringify(record));
+    assert.equal(found.difference, null, String(found.difference));
+    assert.equal(found.events, record.replay.length);
+  }
+  for (const f of vectors.forgeries) {
+    const record = structuredClone(vectors.matches[f.match]);
+    f.path.slice(0, -1).reduce((at, key) => at[key], record)[f.path.at(-1)] = f.value;
+    const { difference } = await verify(JSON.stringify(record));
+    assert.equal(difference?.seq, f.seq, f.name);
+  }
+});
+
+test('fresh matches verify, with all that there is to check', async () => {
+  assert.ok(fresh.length >= 8);
+  const checked = new Set();
+  for (const { record, platformKey, seedKeys } of fresh) {
+    const found = await verify(record, { platformKey, seedKeys });
+    assert.equal(found.difference, null, String(found.difference));
+    for (const [name, count] of found.checks) if (count > 0) checked.add(name);
+  }
+  assert.deepEqual([...checked].sort(), ['answers', 'awards', 'board', 'commitment', 'defaults', 'dice', 'end', 'id', 'placements', 'refusals', 'seats', 'seed', 'seed key', 'steals', 'strikes', 'trades']);
+});
+
+test('what is forged in a fresh match is found where the other checkers find it', async () => {
+  for (const { forged, seq, name, platformKey } of fresh.flatMap((f) => f.forgeries.map((g) => ({ ...g, platformKey: f.platformKey })))) {
+    const { difference } = await verify(forged, { platformKey });
+    assert.equal(difference?.seq, seq, name);
+  }
+});
+
+test('a seed key that was published and is another is found', async () => {
+  const { record, platformKey, seedKeys } = fresh[0];
+  const another = [{ ...seedKeys[0], key: '00'.repeat(32) }];
+  assert.match(String((await verify(record, { platformKey, seedKeys: another })).difference), /what follows is/);
+  const hidden = await verify(record, { platformKey, seedKeys: [{ ...seedKeys[0], key: null }] });
+  assert.equal(hidden.difference, null);
+  assert.ok(hidden.unchecked.some(([name]) => name === 'seed key'));
+});
+
+test('leaves, roots, heads and proofs are those of the vectors', async () => {
+  for (const x of vectors.leaves) {
+    const leaf = leafOf(parse(JSON.stringify(vectors.matches[x.match])));
+    if (x.leaf) assert.equal(leaf, x.leaf);
+    assert.equal(hex(await leafHash(leaf)), x.hash);
+  }
+  for (const x of vectors.heads) {
+    const head = readHead(x.head, x.mode);
+    assert.deepEqual([head.size, base64(head.root)], [x.leaves.length, x.root]);
+    assert.equal(await signed(head, x.platformKey), true);
+    assert.equal(await signed(head, vectors.ids[0].platformKey), false);
+    assert.equal(await signed({ ...head, text: head.text.replace('arena', 'arens') }, x.platformKey), false);
+    assert.throws(() => readHead(x.head, 'parley'));
+    assert.throws(() => readHead(x.head.replace('\n\n', '\nmore\n\n'), x.mode));
+  }
+  for (const x of vectors.inclusions) {
+    const { leaves, root } = vectors.heads[x.head];
+    const hashes = x.hashes.map(unbase64);
+    assert.equal(base64(await rootOf(unhex(leaves[x.index]), x.index, leaves.length, hashes)), root);
+    for (const [at, size, list] of [[x.index + 1, leaves.length, hashes], [x.index, leaves.length, [...hashes, unhex(leaves[0])]], [x.index, leaves.length * 2 + 1, hashes]]) {
+      const other = await rootOf(unhex(leaves[x.index]), at, size, list);
+      assert.ok(other === null || base64(other) !== root, `${at} of ${size}`);
+    }
+  }
+});
+
+// arena answers as one does, of a log that a test has written; change may lie.
+function arena(change = (path, answer) => answer) {
+  const { id } = logged;
+  const answers = {
+    [`/matches/${id}`]: logged.record, '/log/keys': '{"keys":[]}', '/.well-known/arena.json': JSON.stringify({ publicKey: logged.platformKey }),
+    [`/log/standard/inclusion?match=${id}`]: JSON.stringify(logged.inclusion), '/log/standard/head': logged.head,
+  };
+  return (path) => Promise.resolve(change(path, answers[path]));
+}
+
+test('a match is in the signed log', async () => {
+  const found = await verifyAt(logged.id, arena());
+  assert.equal(found.difference, null, String(found.difference));
+  assert.deepEqual(found.checks.at(-1), ['signed log', 1]);
+  assert.ok(found.checks.some(([name]) => name === 'id'));
+  let early = 3; // a result comes between head and proof, or the log is behind
+  const later = await verifyAt(logged.id, arena((path, answer) => {
+    if (!path.includes('inclusion') || early-- <= 0) return answer;
+    return early === 1 ? null : answer.replace(/"size":\d+/, '"size":99');
+  }), () => {});
+  assert.equal(later.difference, null, String(later.difference));
+});
+
+test('what the signed log hides is found', async () => {
+  for (const [name, change] of Object.entries({
+    'a name': (path, answer) => (path.startsWith('/matches') ? answer.replace('"botName":"Bot', '"botName":"Bat') : answer),
+    'a rating': (path, answer) => (path.startsWith('/matches') ? answer.replace(/"ratingDelta":-?\d/, '"ratingDelta":17') : answer),
+    'a place': (path, answer) => (path.includes('inclusion') ? answer.replace('"index":1', '"index":0') : answer),
+    'no place': (path, answer) => (path.includes('inclusion') ? answer.replace('"index":1', '"index":77') : answer),
+    'a hash': (path, answer) => (path.includes('inclusion') ? answer.replace('"hashes":["', '"hashes":["AAAA').replace(/(AAAA.{40}).{4}/, '$1') : answer),
+    'a root': (path, answer) => (path.includes('head') ? answer.replace(/\n(.{43}=)\n/, `\n${'A'.repeat(43)}=\n`) : answer),
+    'a signature': (path, answer) => (path.includes('head') ? answer.replace(/.{8}\n$/, 'AAAAAA==\n') : answer),
+    'no note': (path, answer) => (path.includes('head') ? 'arena' : answer),
+  })) {
+    const found = await verifyAt(logged.id, arena(change)).catch((error) => ({ difference: error }));
+    assert.ok(found.difference instanceof Differs, `${name}: ${found.difference}`);
+    assert.equal(found.difference.seq, 0, name);
+  }
+  await assert.rejects(() => verifyAt(logged.id, arena((path, answer) => (path.includes('inclusion') ? null : answer)), () => {}), /does not hold this match/);
+});
+
+test('a browser without Ed25519 says so', async (t) => {
+  t.mock.method(globalThis.crypto.subtle, 'importKey', () => { throw Object.assign(new Error('unknown'), { name: 'NotSupportedError' }); });
+  const found = await verifyAt(logged.id, arena());
+  assert.equal(found.difference, null);
+  assert.ok(found.unchecked.some(([name]) => name === 'signature of the log'));
+});
+
+test('JSON is read strictly', () => {
+  for (const bad of ['', '{', '{"a":1,"a":1}', '[1,]', '{"a":1,}', '01', '1.', '.5', '+1', 'nul', '"\\ud800"', '"\n"', '[1] 2', '"\\x"', 'NaN', '\u00a01', `${'['.repeat(65)}${']'.repeat(65)}`]) {
+    assert.throws(() => parse(bad, 64), Malformed, bad);
+  }
+  for (const good of ['{"__proto__":1,"a":[true,false,null,"\\ud83d\\ude00"]}', ' [ ] ', '-0', '"\u2028"', `${'['.repeat(64)}${']'.repeat(64)}`]) parse(good, 64);
+  assert.notEqual(typeof parse('1.0'), 'number');
+  assert.notEqual(typeof parse('1e2'), 'number');
+  assert.equal(canonical(parse('{"b":-2.50,"a":[1e0,-0,"\\u20ac\\u000f\\n/"],"\\u00e9":{}}')), '{"a":[1,0,"€\\u000f\\n/"],"b":-2.5,"é":{}}');
+});
+
+test('what is no record is refused as such', async () => {
+  for (const change of [(r) => delete r.id, (r) => { r.status = 'running'; }, (r) => { r.seed = null; }, (r) => { r.players.pop(); r.players.pop(); }, (r) => { r.proof = null; }, (r) => { r.replay = [1]; }]) {
+    const record = structuredClone(vectors.matches[2]);
+    change(record);
+    await assert.rejects(() => verify(JSON.stringify(record)), Malformed);
+  }
+  assert.throws(() => new Match([]), Malformed);
+  assert.deepEqual(await some(1, () => bytesOf('é').length), [2]);
+});

@@ -1,0 +1,87 @@
+package web_test
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/match"
+	"hexarena/projections/signedlog"
+)
+
+var headKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{9}, ed25519.SeedSize))
+
+// signHead signs the stage's heads.
+func signHead(mode string, size uint64, root []byte) ([]byte, error) {
+	return signedlog.Sign(signedlog.Head{Origin: signedlog.Origin("arena.example", mode), Size: size, Root: root}, headKey)
+}
+
+// newHonestStage is a stage of which everything can be verified: ids follow from
+// the key that is shown, and nonces are such as bots may send.
+func newHonestStage(t *testing.T) *stage {
+	t.Helper()
+	s := newStage(t)
+	s.play.PlatformKey = base64.StdEncoding.EncodeToString(headKey.Public().(ed25519.PublicKey))
+	s.play.Nonce = func(b match.Seat) string { return b.BotID }
+	return s
+}
+
+// The page of an ended match says that it is verified, with what was checked;
+// of one that runs, once it has ended.
+func TestAMatchIsVerifiedInTheBrowser(t *testing.T) {
+	s := newHonestStage(t)
+	g := s.ended("Ann", "Bea", "Cat", "Dot")
+	s.ended("Eve", "Fay", "Gus")
+	p := openTab(t, s.url)
+	p.open("/watch/" + g.MatchID)
+	p.until(`document.querySelector('[data-verify=verified]:not([hidden])') !== null`)
+	require.Equal(t, fmt.Sprintf("Verified in your browser: %d events follow from the seed and the answers", g.State.Seq), p.text("[data-verify] summary"))
+	told := eval[string](p, `document.querySelector('[data-verify] ul').textContent`)
+	for _, want := range []string{"id: 1 as", "commitment: 1 as", "board: 1 as", "dice: ", "signed log: 1 as they should be", "rating: not checked"} {
+		require.Contains(t, told, want)
+	}
+
+	running := s.seat("Hal", "Ida", "Jon")
+	running.Play(2)
+	p.open("/watch/" + running.MatchID)
+	p.until(ready)
+	require.True(t, eval[bool](p, `document.querySelector('[data-verify]').hidden`))
+	running.PlayOut()
+	running.Conclude()
+	s.settle()
+	p.until(`document.querySelector('[data-verify=verified]:not([hidden])') !== null`)
+}
+
+// A page shows what its checker finds in a record that was tampered with.
+func TestATamperedMatchIsFoundInTheBrowser(t *testing.T) {
+	s := newHonestStage(t)
+	g := s.ended("Ann", "Bea", "Cat")
+	liar := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Del("Accept-Encoding")
+		kept := httptest.NewRecorder()
+		s.pages.ServeHTTP(kept, r)
+		body := kept.Body.Bytes()
+		if r.URL.Path == "/matches/"+g.MatchID && !strings.Contains(r.Header.Get("Accept"), "html") {
+			body = bytes.Replace(body, []byte(`"turn":1,"dice":[`), []byte(`"turn":1,"dice":[1`), 1)
+		}
+		for name, values := range kept.Header() {
+			w.Header()[name] = values
+		}
+		w.Header().Del("Content-Length")
+		w.WriteHeader(kept.Code)
+		_, _ = w.Write(body)
+	}))
+	t.Cleanup(liar.Close)
+	p := openTab(t, liar.URL)
+	p.open("/watch/" + g.MatchID)
+	p.until(`document.querySelector('[data-verify=differs]:not([hidden])') !== null`)
+	require.Equal(t, "This match is not what follows from its seed and answers", p.text("[data-verify] summary"))
+	require.Contains(t, eval[string](p, `document.querySelector('[data-verify] li').textContent`), "what follows is ")
+}

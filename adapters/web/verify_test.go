@@ -1,0 +1,140 @@
+package web_test
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/transparency-dev/merkle/rfc6962"
+
+	"hexarena/domain/audit"
+	"hexarena/domain/audit/sample"
+	"hexarena/projections/signedlog"
+)
+
+// fresh is a match for the checker of the pages, and what is forged in it.
+type fresh struct {
+	Record      string    `json:"record"`
+	PlatformKey string    `json:"platformKey"`
+	SeedKeys    []seedKey `json:"seedKeys"`
+	Forgeries   []forgery `json:"forgeries"`
+}
+
+type seedKey struct {
+	ID   string `json:"id"`
+	Hash string `json:"hash"`
+	Key  string `json:"key"`
+}
+
+type forgery struct {
+	Name   string `json:"name"`
+	Forged string `json:"forged"`
+	Seq    int    `json:"seq"` // where arena verify finds it
+}
+
+// tampered are changes of a record, by text; each changes the first place.
+var tampered = map[string][2]string{
+	"a die":         {`"dice":[`, `"dice":[9`},
+	"a seat":        {`"kind":"action","seat":0`, `"kind":"action","seat":1`},
+	"a default":     {`"default":true`, `"default":false`},
+	"a strike":      {`"strikes":1`, `"strikes":2`},
+	"a score":       {`"scores":[`, `"scores":[1`},
+	"a nonce":       {`"nonces":["`, `"nonces":["x`},
+	"an end":        {`"reason":"stalemate"`, `"reason":"win"`},
+	"a fraction":    {`"turn":2,`, `"turn":2.0,`},
+	"a field":       {`"kind":"roll",`, `"kind":"roll","more":1,`},
+	"a thinking":    {`"thinkingMs":[`, `"thinkingMs":[1`},
+	"a seat's bot":  {`"players":[{"seat":0,"botId":"0`, `"players":[{"seat":0,"botId":"1`},
+	"a doubled seq": {`"seq":9,`, `"seq":8,`},
+}
+
+// forgeriesOf are those of which arena verify finds where they are.
+func forgeriesOf(t *testing.T, record []byte) []forgery {
+	var list []forgery
+	for name, change := range tampered {
+		forged := bytes.Replace(record, []byte(change[0]), []byte(change[1]), 1)
+		r, err := audit.Parse(forged)
+		if bytes.Equal(forged, record) || err != nil {
+			continue
+		}
+		d := audit.Match(r, audit.Evidence{PlatformKey: sample.PlatformKey, Required: true}).Difference
+		require.NotNil(t, d, name)
+		list = append(list, forgery{name, string(forged), d.Seq})
+	}
+	return list
+}
+
+// loggedMatch is a match of an arena with the proof that it is in the signed
+// log.
+func loggedMatch(t *testing.T) []byte {
+	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{5}, ed25519.SeedSize))
+	platform := base64.StdEncoding.EncodeToString(key.Public().(ed25519.PublicKey))
+	records := sample.New(sample.Options{Chance: 4, Bots: 11, PlatformKey: platform}).Tick()
+	require.Len(t, records, 3)
+	h := rfc6962.DefaultHasher
+	var leaves [][]byte
+	for _, record := range records {
+		leaf, err := signedlog.Leaf(record)
+		require.NoError(t, err)
+		leaves = append(leaves, h.HashLeaf(leaf))
+	}
+	head, err := signedlog.Sign(signedlog.Head{Origin: "arena.example/log/standard", Size: 3, Root: h.HashChildren(h.HashChildren(leaves[0], leaves[1]), leaves[2])}, key)
+	require.NoError(t, err)
+	var named struct{ ID string }
+	require.NoError(t, json.Unmarshal(records[1], &named))
+	b, err := json.Marshal(map[string]any{
+		"id": named.ID, "record": string(records[1]), "platformKey": platform, "head": string(head),
+		"inclusion": map[string]any{"index": 1, "size": 3, "hashes": [][]byte{leaves[0], leaves[2]}},
+	})
+	require.NoError(t, err)
+	return b
+}
+
+// The checker of the pages is tested under Node.js, against the vectors of
+// docs/audit and against fresh matches, of which it finds what arena verify
+// finds.
+func TestTheCheckerOfThePages(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("the checker of the pages is not tested: there is no node. On Debian: apt-get install nodejs")
+	}
+	hash := sample.SeedKeyHash()
+	chance := uint64(os.Getpid())
+	t.Logf("chance %d", chance)
+	var written bytes.Buffer
+	forged := 0
+	for n := 0; n < 10; chance++ {
+		a := sample.New(sample.Options{Chance: chance, Bots: 7, Mischief: int(chance % 5), Build: chance%3 > 0, Abort: 6})
+		for _, record := range a.Tick() {
+			f := fresh{string(record), sample.PlatformKey, []seedKey{{sample.SeedKeyID, hex.EncodeToString(hash[:]), hex.EncodeToString(sample.SeedKey)}}, []forgery{}}
+			if n < 4 {
+				f.Forgeries = forgeriesOf(t, record)
+				forged += len(f.Forgeries)
+			}
+			line, err := json.Marshal(f)
+			require.NoError(t, err)
+			written.Write(append(line, '\n'))
+			n++
+		}
+	}
+	require.Greater(t, forged, 20)
+	name := filepath.Join(t.TempDir(), "fresh.jsonl")
+	require.NoError(t, os.WriteFile(name, written.Bytes(), 0o600))
+	logged := filepath.Join(t.TempDir(), "logged.json")
+	require.NoError(t, os.WriteFile(logged, loggedMatch(t), 0o600))
+	files := []string{filepath.Join("testdata", "verify", "verify.test.mjs"), filepath.Join("testdata", "verify", "page.test.mjs")}
+	run := exec.CommandContext(t.Context(), node, append([]string{"--test", "--test-reporter=tap"}, files...)...)
+	run.Env = append(os.Environ(), "FRESH="+name, "LOGGED="+logged)
+	told, err := run.CombinedOutput()
+	require.NoError(t, err, string(told))
+	require.Contains(t, string(told), "# fail 0")
+	require.NotContains(t, string(told), "# tests 0")
+	t.Logf("%d forgeries of fresh matches", forged)
+}
