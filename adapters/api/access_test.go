@@ -3,6 +3,7 @@ package api_test
 import (
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/adapters/api/apitest"
+	remote "hexarena/adapters/client"
 	"hexarena/domain/owner"
 )
 
@@ -125,6 +127,27 @@ func TestASignatureCoversWhatWasSent(t *testing.T) {
 	signedAs("/bots?", "{}").is(http.StatusUnauthorized, "unauthenticated")
 	signedAs("/bots?mode=standard", "{}").is(http.StatusUnauthorized, "unauthenticated")
 	signedAs("/b%6fts", "{}").is(http.StatusNotFound, "not_found")
+}
+
+// HEAD is served as GET, and signed as what it is; like GET it spends nothing.
+func TestHeadIsSignedAsHead(t *testing.T) {
+	a := newArena(t)
+	key := a.signIn("ada@example.org").newKey()
+	for _, c := range []struct {
+		sent, signed string
+		status       int
+	}{
+		{http.MethodHead, http.MethodHead, http.StatusOK},
+		{http.MethodHead, http.MethodHead, http.StatusOK},
+		{http.MethodHead, http.MethodGet, http.StatusUnauthorized},
+		{http.MethodGet, http.MethodHead, http.StatusUnauthorized},
+	} {
+		r := httptest.NewRequest(c.sent, "/bots", nil)
+		remote.Key{ID: key.keyID, Private: key.key}.Sign(r.Header, a.now, c.signed, "/bots", nil)
+		w := httptest.NewRecorder()
+		a.server.ServeHTTP(w, r)
+		require.Equal(t, c.status, w.Code, "%s signed as %s", c.sent, c.signed)
+	}
 }
 
 func TestSignIn(t *testing.T) {

@@ -66,7 +66,7 @@ type Directory interface {
 	Wait(ctx context.Context, p eventstore.Position) error
 }
 
-// Options plug a Server together. Accounts, SeedKey, Limits, TrustedProxies,
+// Options plug a Server together. Accounts, SeedKey, SignedLog, Limits, TrustedProxies,
 // and Logger may be left out.
 type Options struct {
 	Log            eventstore.Log
@@ -78,6 +78,8 @@ type Options struct {
 	Matches        Matches
 	Leaderboard    Leaderboard
 	Live           Live
+	SignedLog      SignedLog // nil: there is none
+	SignHead       func(mode string, size uint64, root []byte) ([]byte, error)
 	PlatformKey    ed25519.PublicKey
 	SeedKey        func(id string) ([]byte, bool) // nil: what a running match asked is not shown
 	BaseURL        string                         // the arena's own address, as browsers see it
@@ -137,6 +139,7 @@ func New(o Options) (*Server, error) {
 	s.registerLive()
 	s.registerLeaderboard()
 	s.registerHistory()
+	s.registerLog()
 	s.registerArtifacts()
 	return s, s.makeArtifacts()
 }

@@ -15,6 +15,7 @@ import (
 
 	"hexarena/adapters/api"
 	"hexarena/adapters/auth"
+	remote "hexarena/adapters/client"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
 	"hexarena/eventstore/memory"
@@ -104,7 +105,7 @@ func (c *crowd) enter(b *testing.B, log eventstore.Log, id string, now time.Time
 		require.NoError(b, err)
 	}
 	r := httptest.NewRequest(http.MethodGet, "/me", nil)
-	auth.Sign(r.Header, id, private, now, http.MethodGet, "/me", nil)
+	remote.Key{ID: id, Private: private}.Sign(r.Header, now, http.MethodGet, "/me", nil)
 	c.requests = append(c.requests, r)
 	message := []byte(r.Header.Get("X-Arena-Timestamp") + ".GET./me.")
 	signature := ed25519.Sign(private, message)

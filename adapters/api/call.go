@@ -50,6 +50,17 @@ func (s *Server) newCall(c echo.Context) *call {
 	}
 }
 
+// received is the request with the method that its caller sent, and signed: a
+// HEAD is served as GET.
+func (c *call) received() *http.Request {
+	if !isHead(c.request.Context()) {
+		return c.request
+	}
+	r := c.request.WithContext(c.request.Context())
+	r.Method = http.MethodHead
+	return r
+}
+
 // header is that of the answer.
 func (c *call) header() http.Header { return c.echo.Response().Header() }
 

@@ -67,6 +67,7 @@ func (s *Server) description() huma.Config {
 				{Name: "matches", Description: "Records of matches, for everyone."},
 				{Name: "live", Description: "Matches that run, for everyone."},
 				{Name: "leaderboard", Description: "Rankings, for everyone."},
+				{Name: "log", Description: "The signed log of results, and the arena's seed keys, for everyone."},
 				{Name: "meta", Description: "The service itself."},
 			},
 			Webhooks: webhooks(),
@@ -183,7 +184,7 @@ func (s *Server) parameter(in string, p parameter) *huma.Param {
 	schema := s.schema(field, p.name)
 	about := schema.Description
 	schema.Description = ""
-	if in == "path" {
+	if in == "path" && schema.Enum == nil {
 		schema.Examples = []any{exampleID}
 	}
 	return &huma.Param{Name: p.name, In: in, Required: p.required, Schema: schema, Description: about}

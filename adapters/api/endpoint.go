@@ -135,7 +135,7 @@ func (e *endpoint[In, Out]) authorize(c *call, atAddress taken) error {
 	if e.scope == "" && !e.session {
 		return nil
 	}
-	caller, err := c.server.Auth.Verify(c.ctx, c.request, c.body, c.meta)
+	caller, err := c.server.Auth.Verify(c.ctx, c.received(), c.body, c.meta)
 	if err != nil {
 		return err
 	}

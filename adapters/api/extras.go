@@ -4,6 +4,7 @@ import (
 	"hexarena/domain/ladder"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
+	"hexarena/projections"
 	"hexarena/projections/frames"
 	"hexarena/projections/leaderboard"
 	"hexarena/projections/matches"
@@ -28,8 +29,12 @@ func extras() (map[string]extra, error) {
 	if err != nil {
 		return nil, err
 	}
+	results, err := logExtras()
+	if err != nil {
+		return nil, err
+	}
 	all := map[string]extra{}
-	for _, part := range []map[string]extra{accountExtras(), keyExtras(), botExtras(), matchExtras(&m), liveOnes, metaExtras()} {
+	for _, part := range []map[string]extra{accountExtras(), keyExtras(), botExtras(), matchExtras(&m), liveOnes, results, metaExtras()} {
 		for id, x := range part {
 			all[id] = x
 		}
@@ -109,25 +114,26 @@ func matchExtras(m *exampleMatch) map[string]extra {
 	shown.Body.MatchID, shown.Body.Board = exampleID, framesBoard{board.Hexes, board.Ports}
 	shown.Body.Frames = m.history.Frames(false, frames.Window{After: 1})
 	log.Body.Decisions = m.log
+	stopped, unread := []error{projections.ErrStopped}, []error{projections.ErrStopped, eventstore.ErrUnavailable}
 	rows := new(leaderboardOutput)
 	rows.Body.Mode = ladder.Standard
 	rows.Body.Rows = []leaderboard.Row{{Rank: 1, BotID: exampleBot, Name: "Lovelace", Owner: "ada", Rating: 31.4, GamesPlayed: 212}}
 	return map[string]extra{
-		"list-matches": {about: "Pages backwards: the newest 10,000 matches can be reached.", example: list},
+		"list-matches": {about: "Pages backwards: the newest 10,000 matches can be reached.", example: list, refuses: stopped},
 		"get-match": {
 			about:   "While the match runs, its seed is null and its replay empty; the commitment is there from the start. Seed, replay and proof of an aborted match are shown too.",
-			example: record, refuses: []error{eventstore.ErrUnavailable},
+			example: record, refuses: unread,
 		},
 		"get-frames": {
 			about:   "While the match runs, an event in a frame is only its seq, time, kind and seat.",
-			example: shown, refuses: []error{eventstore.ErrUnavailable},
+			example: shown, refuses: unread,
 		},
 		"get-decisions": {
 			about:   "Decisions of a match that runs are there once they have closed.",
-			example: log,
+			example: log, refuses: stopped,
 		},
-		"get-leaderboard": {about: "Every bot with at least one completed match.", example: rows},
-		"get-bot-history": {about: "Every completed match of a bot, or every aborted one; bots that have been removed keep theirs.", example: exampleHistory()},
+		"get-leaderboard": {about: "Every bot with at least one completed match.", example: rows, refuses: stopped},
+		"get-bot-history": {about: "Every completed match of a bot, or every aborted one; bots that have been removed keep theirs.", example: exampleHistory(), refuses: stopped},
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 	"hexarena/adapters/api"
 	"hexarena/adapters/api/apitest"
 	"hexarena/adapters/auth"
+	remote "hexarena/adapters/client"
 	arenamail "hexarena/adapters/mail"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
@@ -227,7 +228,7 @@ func (c *client) do(method, target string, body any, edit ...func(*http.Request)
 		c.signed++ // a signature is good for one write
 		now := c.now.Add(time.Duration(c.signed) * time.Millisecond)
 		c.mu.Unlock()
-		auth.Sign(r.Header, c.keyID, c.key, now, method, target, content)
+		remote.Key{ID: c.keyID, Private: c.key}.Sign(r.Header, now, method, target, content)
 	}
 	httpClient := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err := httpClient.Do(r)

@@ -114,7 +114,7 @@ func TestLeaderboardThen(t *testing.T) {
 		}
 	}
 	require.Equal(t, s.get("/leaderboard").is(http.StatusOK).json, s.get("/leaderboard?at=2999-01-01T00:00:00Z").is(http.StatusOK).json)
-	for _, bad := range []string{"", "now", "2026-09-06", "2026-09-06T12:00:00", "2026-09-06T12:00:00,5Z", "2026-09-06T12:00:00+02:00", "1788696000", "2026-02-30T00:00:00Z"} {
+	for _, bad := range []string{"", "now", "2026-09-06", "2026-09-06T12:00:00", "2026-09-06T12:00:00,5Z", "2026-09-06T12:00:00+02:00", "1788696000", "2026-02-30T00:00:00Z", "2026-09-06T12:00:00-24:00", "2026-09-06T12:00:00-02:60"} {
 		s.get("/leaderboard?at="+bad).is(http.StatusUnprocessableEntity, "invalid").names("at")
 	}
 }

@@ -111,6 +111,9 @@ func (k *keeper) get(ctx context.Context, key string, body func(context.Context)
 		return l, nil
 	}
 	result := k.making.DoChan(key, func() (any, error) {
+		if l := k.find(key); l != nil {
+			return l, nil // made between the look above and this one
+		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
 		defer cancel()
 		v, err := body(ctx)

@@ -40,7 +40,7 @@ func (s *Server) registerLeaderboard() {
 }
 
 // written is how RFC 3339 writes a time; time.Parse takes others too.
-var written = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
+var written = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
 func (s *Server) getLeaderboard(c *call, in *leaderboardQuery) (*leaderboardOutput, error) {
 	out := new(leaderboardOutput)

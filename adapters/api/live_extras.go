@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"hexarena/eventstore"
+	"hexarena/projections"
 	"hexarena/projections/live"
 	"hexarena/projections/matches"
 )
@@ -24,10 +25,11 @@ func liveExtras(m *exampleMatch) (map[string]extra, error) {
 	}
 	named := append(fmt.Appendf(nil, `{"matchId":%q,`, exampleID), data[1:]...)
 	away := []error{eventstore.ErrUnavailable}
+	unread := append([]error{projections.ErrStopped}, away...)
 	return map[string]extra{
 		"list-live": {example: list, refuses: away},
 		"get-live": {
-			about: "The same as in /matches/{id}/frames. Hexes and ports, which do not change, come from /matches/{id}/frames?limit=1.", example: frame, refuses: away,
+			about: "The same as in /matches/{id}/frames. Hexes and ports, which do not change, come from /matches/{id}/frames?limit=1.", example: frame, refuses: unread,
 		},
 		"stream-live": {
 			about: "Server-sent events. `event: frame` has a Frame with its `matchId` as data; the stream begins with the newest of each match. `event: end` has the MatchSummary of a match that has ended. There are no ids: a reader that comes again begins anew. One that is slow misses frames, never an end. Comments keep the line alive.",
@@ -35,7 +37,7 @@ func liveExtras(m *exampleMatch) (map[string]extra, error) {
 		},
 		"stream-match": {
 			about: "Server-sent events. `event: frame` has a Frame as data and its seq as id. The stream goes on behind `Last-Event-ID`, or begins with the newest frame where that names none of the match; one that is slow misses frames, never the newest. It ends with `event: end`, whose data is the MatchSummary. Of a match that has ended it is the last frame, and the end. Comments keep the line alive. An address may have 20 streams open.",
-			text:  fmt.Sprintf("event: frame\nid: %d\ndata: %s\n\n:\n\nevent: end\ndata: %s\n\n", last.Seq, data, end), refuses: away,
+			text:  fmt.Sprintf("event: frame\nid: %d\ndata: %s\n\n:\n\nevent: end\ndata: %s\n\n", last.Seq, data, end), refuses: unread,
 		},
 	}, nil
 }

@@ -519,13 +519,29 @@ func TestEndedMatchesAreCached(t *testing.T) {
 	}
 }
 
+// listed is a list of one match: SQLite's connections do not belong in a bubble.
+type listed matches.Summary
+
+// Get implements api.Matches.
+func (l listed) Get(id string) (matches.Summary, bool, error) {
+	return matches.Summary(l), id == l.ID, nil
+}
+
+// List implements api.Matches.
+func (l listed) List(matches.Query) ([]matches.Summary, string, bool, error) {
+	return []matches.Summary{matches.Summary(l)}, "", true, nil
+}
+
 // While the boards are not there yet, or a match is not among them that must be,
 // callers are told to try again.
 func TestBoardsThatAreNotReady(t *testing.T) {
 	s := newSpectated(t)
+	running, found, err := s.read.list.Get(s.running.MatchID)
+	require.True(t, found)
+	require.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
 		server, err := api.New(api.Options{
-			Log: s.log, Auth: s.server.Auth, ParsePublicKey: auth.ParsePublicKey, Checker: s, Directory: s, Matches: s.read.list, Leaderboard: s.read,
+			Log: s.log, Auth: s.server.Auth, ParsePublicKey: auth.ParsePublicKey, Checker: s, Directory: s, Matches: listed(running), Leaderboard: s.read,
 			Live: live.New(live.Options{}), PlatformKey: s.platform, BaseURL: "https://arena.example", Now: time.Now,
 		})
 		require.NoError(t, err)

@@ -4,8 +4,10 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/base64"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -41,11 +43,14 @@ func TestNewRefusesWhatIsMissing(t *testing.T) {
 }
 
 func TestAPanicIsAnInternalError(t *testing.T) {
-	a := newArena(t)
+	var logged strings.Builder
+	a := newArena(t, func(o *api.Options) { o.Logger = slog.New(slog.NewTextHandler(&logged, nil)) })
 	ada := a.signIn("ada@example.org")
 	a.during = func(string) { panic("the secret of the checker") }
 	broken := ada.do(http.MethodPost, "/bots", `{"name":"x","mode":"standard","url":"https://x.example"}`).is(http.StatusInternalServerError, "internal")
 	require.NotContains(t, string(broken.body), "secret")
+	require.Contains(t, logged.String(), "meta_test.go", "operators see where")
+	require.Contains(t, logged.String(), broken.json["requestId"])
 	ada.do(http.MethodGet, "/bots", nil).is(http.StatusOK)
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/adapters/api"
-	"hexarena/adapters/auth"
+	remote "hexarena/adapters/client"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
 )
@@ -23,7 +23,7 @@ func (c *client) again(method, target, body string, times int) []int {
 	c.signed++
 	now := c.now.Add(time.Duration(c.signed) * time.Millisecond)
 	c.mu.Unlock()
-	auth.Sign(header, c.keyID, c.key, now, method, target, []byte(body))
+	remote.Key{ID: c.keyID, Private: c.key}.Sign(header, now, method, target, []byte(body))
 	var statuses []int
 	for range times {
 		got := (&client{arena: c.arena}).do(method, target, nil, func(r *http.Request) {

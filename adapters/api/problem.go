@@ -62,6 +62,7 @@ var table = []struct {
 	{owner.ErrHandleTaken, http.StatusConflict, "handle_taken"},
 	{eventstore.ErrUnavailable, http.StatusServiceUnavailable, "log_unavailable"},
 	{projections.ErrStopped, http.StatusServiceUnavailable, "out_of_date"},
+	{projections.ErrBehind, http.StatusServiceUnavailable, "out_of_date"},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "log_unavailable"},
 }
 

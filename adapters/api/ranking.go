@@ -48,21 +48,22 @@ func (k *rankings) of(ctx context.Context, mode string, board Leaderboard) (*ran
 	if state == rankingCurrent {
 		return kept, nil
 	}
-	result := k.making.DoChan(mode, func() (any, error) { return k.make(mode, board) })
-	if state == rankingUsable {
-		return kept, nil
-	}
-	select {
-	case r := <-result:
-		if r.Err != nil {
-			return nil, r.Err
+	for {
+		result := k.making.DoChan(mode, func() (any, error) { return k.make(mode, board) })
+		if state == rankingUsable {
+			return kept, nil
 		}
-		if made := r.Val.(*ranking); made.version >= version {
-			return made, nil
+		select {
+		case r := <-result:
+			if r.Err != nil {
+				return nil, r.Err
+			}
+			if made := r.Val.(*ranking); made.version >= version {
+				return made, nil
+			} // that one was begun before this call: the next is not
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
-		return k.make(mode, board) // that one was begun before this call
-	case <-ctx.Done():
-		return nil, ctx.Err()
 	}
 }
 

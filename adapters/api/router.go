@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,7 +24,7 @@ func (s *Server) newRouter() *echo.Echo {
 		s.countStray(c)
 		s.refuse(c, routing(err))
 	}
-	e.Use(s.prepare, exactPath)
+	e.Use(s.prepare, exactPath, knownMethod)
 	return e
 }
 
@@ -52,6 +54,8 @@ func (s *Server) panicked(c echo.Context, p any) {
 	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(p)
 	}
+	s.Logger.ErrorContext(c.Request().Context(), "a handler panicked",
+		slog.String("request", c.Response().Header().Get(headerRequestID)), slog.String("stack", string(debug.Stack())))
 	s.refuse(c, fmt.Errorf("panic: %v", p))
 }
 
@@ -63,6 +67,23 @@ func exactPath(next echo.HandlerFunc) echo.HandlerFunc {
 			return echo.ErrNotFound
 		}
 		return next(c)
+	}
+}
+
+// knownMethod refuses every method that a path does not take, OPTIONS too, which
+// the router would answer by itself and nobody would count.
+func knownMethod(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		allowed, refused := c.Get(echo.ContextKeyHeaderAllow).(string)
+		if !refused {
+			return next(c)
+		}
+		methods := strings.Split(strings.TrimPrefix(allowed, http.MethodOptions+", "), ", ")
+		if i := slices.Index(methods, http.MethodGet); i >= 0 {
+			methods = slices.Insert(methods, i+1, http.MethodHead)
+		}
+		c.Response().Header().Set(echo.HeaderAllow, strings.Join(methods, ", "))
+		return echo.ErrMethodNotAllowed
 	}
 }
 

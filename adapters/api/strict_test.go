@@ -127,12 +127,15 @@ func TestBodiesUpToTheLimit(t *testing.T) {
 
 func TestAllow(t *testing.T) {
 	a := newArena(t)
-	for target, methods := range map[string][]string{"/bots": {"GET", "POST"}, "/bots/x": {"GET", "PATCH", "DELETE"}, "/health": {"GET"}, "/sign-out": {"POST"}} {
-		got := a.anyone().do(http.MethodPut, target, nil).is(http.StatusMethodNotAllowed, "method_not_allowed")
-		for _, m := range methods {
-			require.Contains(t, got.header.Get("Allow"), m)
+	for target, methods := range map[string][]string{
+		"/bots": {"GET", "HEAD", "POST"}, "/bots/x": {"GET", "HEAD", "PATCH", "DELETE"}, "/health": {"GET", "HEAD"}, "/sign-out": {"POST"},
+	} {
+		for _, method := range []string{http.MethodPut, http.MethodOptions, "BREW"} {
+			got := a.anyone().do(method, target, nil).is(http.StatusMethodNotAllowed, "method_not_allowed")
+			require.ElementsMatch(t, methods, strings.Split(got.header.Get("Allow"), ", "), "%s %s", method, target)
 		}
 	}
+	a.anyone().do(http.MethodOptions, "/nowhere", nil).is(http.StatusNotFound, "not_found")
 }
 
 func TestCrossSite(t *testing.T) {

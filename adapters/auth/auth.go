@@ -39,11 +39,10 @@ type Mailer interface {
 	SendSignInLink(ctx context.Context, to, link string, until time.Time) error
 }
 
-// Options plug a Service together; all fields but Accounts and Logger are
-// needed.
+// Options plug a Service together; all fields but Logger are needed.
 type Options struct {
 	Log       eventstore.Log
-	Accounts  Accounts // nil: read from Log at every call
+	Accounts  Accounts
 	Directory Directory
 	Mailer    Mailer
 	EmailKey  []byte // 32 bytes: addresses are hashed and links sealed under it
@@ -66,7 +65,6 @@ type Service struct {
 }
 
 var (
-	accounts  = eventstore.Kind[owner.Account, owner.Event]{Decode: owner.Decode, Evolve: owner.Evolve}
 	mailboxes = eventstore.Kind[owner.Mailbox, owner.Event]{Decode: owner.Decode, Evolve: owner.EvolveMailbox}
 	names     = eventstore.Kind[owner.Name, owner.Event]{Decode: owner.Decode, Evolve: owner.EvolveName}
 )
@@ -80,9 +78,6 @@ func New(o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Accounts == nil {
-		o.Accounts = plainAccounts{o.Log}
-	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -90,16 +85,4 @@ func New(o Options) (*Service, error) {
 		log: o.Log, accounts: o.Accounts, spent: newLedger(o.Log), directory: o.Directory, mailer: o.Mailer, vault: v,
 		baseURL: o.BaseURL, secure: o.Secure, logger: o.Logger,
 	}, nil
-}
-
-// plainAccounts fold an account's whole stream at every call.
-type plainAccounts struct{ log eventstore.Log }
-
-func (p plainAccounts) Load(ctx context.Context, ownerID string) (owner.Account, error) {
-	a, _, err := accounts.Load(ctx, p.log, eventstore.StreamID(owner.AccountStream(ownerID)), owner.Account{})
-	return a, err
-}
-
-func (p plainAccounts) Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error) {
-	return accounts.Handle(ctx, p.log, eventstore.StreamID(owner.AccountStream(ownerID)), owner.Account{}, m, decide)
 }

@@ -54,7 +54,7 @@ func fixtureOn(t *testing.T, log *memory.Log, secure bool) *fixture {
 	f := &fixture{log: log, keys: map[string]string{}}
 	var err error
 	f.Service, err = New(Options{
-		Log: log, Directory: f, Mailer: f, Secure: secure,
+		Log: log, Accounts: plainAccounts{log}, Directory: f, Mailer: f, Secure: secure,
 		EmailKey: bytes.Repeat([]byte{3}, 32), BaseURL: "https://arena.example",
 	})
 	require.NoError(t, err)

@@ -95,8 +95,6 @@ func sound(key ed25519.PublicKey) bool {
 	return new(edwards25519.Point).MultByCofactor(p).Equal(edwards25519.NewIdentityPoint()) == 0
 }
 
-func encodeBase64(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
-
 // decodeBase64 reads the one padded standard base64 of size bytes.
 func decodeBase64(text string, size int) ([]byte, bool) {
 	if len(text) != base64.StdEncoding.EncodedLen(size) {

@@ -86,15 +86,6 @@ func signedMessage(timestamp, method, target string, body []byte) []byte {
 	return append(message, body...)
 }
 
-// Sign adds the headers of a signed request to h: what an owner's client does.
-// Target is the request's path and query as they will be sent.
-func Sign(h http.Header, keyID string, key ed25519.PrivateKey, now time.Time, method, target string, body []byte) {
-	timestamp := strconv.FormatInt(now.UnixMilli(), 10)
-	h.Set(headerKey, keyID)
-	h.Set(headerTimestamp, timestamp)
-	h.Set(headerSignature, encodeBase64(ed25519.Sign(key, signedMessage(timestamp, method, target, body))))
-}
-
 func single(h http.Header, name string) (string, bool) {
 	if v := h[name]; len(v) == 1 {
 		return v[0], true

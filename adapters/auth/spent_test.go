@@ -36,7 +36,7 @@ func newSigner(t *testing.T, f *fixture) signer {
 // write makes a signed write; the same arguments make the same bytes.
 func (s signer) write(at time.Time, body string) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, "/bots", strings.NewReader(body))
-	Sign(r.Header, s.keyID, s.key, at, http.MethodPost, "/bots", []byte(body))
+	sign(r.Header, s.keyID, s.key, at, http.MethodPost, "/bots", []byte(body))
 	return r
 }
 
@@ -70,7 +70,7 @@ func TestASignedWriteRunsOnce(t *testing.T) {
 	require.True(t, f.runs(t, s.write(noon.Add(time.Millisecond), "a"), "a", noon), "a fresh timestamp")
 
 	read := httptest.NewRequest(http.MethodGet, "/bots", nil)
-	Sign(read.Header, s.keyID, s.key, noon, http.MethodGet, "/bots", nil)
+	sign(read.Header, s.keyID, s.key, noon, http.MethodGet, "/bots", nil)
 	for range 3 {
 		require.True(t, f.runs(t, read, "", noon), "a read may be repeated")
 	}

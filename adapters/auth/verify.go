@@ -14,7 +14,7 @@ import (
 // that shows nothing, something wrong or more than one thing is
 // owner.ErrUnauthenticated, always the same.
 //
-// What is signed and is no GET runs once: its signature is spent here, before
+// What is signed and is no read runs once: its signature is spent here, before
 // the caller is told of it, whatever becomes of the call; the same again is
 // owner.ErrUnauthenticated.
 func (s *Service) Verify(ctx context.Context, r *http.Request, body []byte, m eventstore.Metadata) (owner.Caller, error) {
@@ -49,7 +49,7 @@ func (s *Service) verifySignature(ctx context.Context, r *http.Request, body []b
 	if err := account.Admit(caller, m.At); err != nil {
 		return owner.Caller{}, err
 	}
-	if r.Method != http.MethodGet {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		if err := s.spent.spend(ctx, ownerID, sig.hash(r.Method, r.RequestURI, body), sig.at, m); err != nil {
 			return owner.Caller{}, err
 		}

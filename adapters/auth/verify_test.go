@@ -28,7 +28,7 @@ const botsTarget = "/bots?mode=standard&x=%2f"
 // signedRequest is a signed POST of body.
 func signedRequest(key ed25519.PrivateKey, keyID, body string) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, botsTarget, strings.NewReader(body))
-	Sign(r.Header, keyID, key, noon, http.MethodPost, botsTarget, []byte(body))
+	sign(r.Header, keyID, key, noon, http.MethodPost, botsTarget, []byte(body))
 	return r
 }
 
@@ -228,7 +228,7 @@ func TestUseOfAKeyIsNotedOnceAnHour(t *testing.T) {
 	key := f.addKey(t, account.ID, "k1", owner.BotsRead)
 	verify := func(after time.Duration) {
 		r := httptest.NewRequest(http.MethodGet, "/bots", nil)
-		Sign(r.Header, "k1", key, noon.Add(after), http.MethodGet, "/bots", nil)
+		sign(r.Header, "k1", key, noon.Add(after), http.MethodGet, "/bots", nil)
 		_, err := f.Verify(t.Context(), r, nil, now(after))
 		require.NoError(t, err)
 	}
@@ -238,7 +238,7 @@ func TestUseOfAKeyIsNotedOnceAnHour(t *testing.T) {
 	require.Equal(t, 2, strings.Count(f.everything(t), "ApiKeyUsed"))
 
 	r := httptest.NewRequest(http.MethodGet, "/bots", nil)
-	Sign(r.Header, "k1", key, noon.Add(3*time.Hour), http.MethodGet, "/keys", nil)
+	sign(r.Header, "k1", key, noon.Add(3*time.Hour), http.MethodGet, "/keys", nil)
 	_, err := f.Verify(t.Context(), r, nil, now(3*time.Hour))
 	require.Error(t, err)
 	require.Equal(t, 2, strings.Count(f.everything(t), "ApiKeyUsed"), "a failed call is no use")

@@ -61,15 +61,6 @@ func TestASignedCall(t *testing.T) {
 	require.Equal(t, "1795262400000.GET./me.", message)
 }
 
-// The arena's own signer and this one agree.
-func TestSignaturesAreTheArenas(t *testing.T) {
-	key := newKey(t)
-	ours, theirs := http.Header{}, http.Header{}
-	key.Sign(ours, noon, http.MethodPatch, "/bots/1?x=y", []byte("{}"))
-	auth.Sign(theirs, key.ID, key.Private, noon, http.MethodPatch, "/bots/1?x=y", []byte("{}"))
-	require.Equal(t, theirs, ours)
-}
-
 func TestKeys(t *testing.T) {
 	key := newKey(t)
 	text, err := client.EncodePrivate(key.Private)

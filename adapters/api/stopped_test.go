@@ -1,0 +1,52 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"hexarena/adapters/api"
+	"hexarena/projections"
+	"hexarena/projections/leaderboard"
+	"hexarena/projections/matches"
+)
+
+// stopped is read models that have met an event that they cannot fold.
+type stopped struct{ api.Leaderboard }
+
+var errStopped = fmt.Errorf("projection matches at match-1@0: %w", projections.ErrStopped)
+
+func (stopped) Get(string) (matches.Summary, bool, error) {
+	return matches.Summary{}, false, errStopped
+}
+
+func (stopped) List(matches.Query) ([]matches.Summary, string, bool, error) {
+	return nil, "", false, errStopped
+}
+
+func (stopped) Rows(string) ([]leaderboard.Row, error) { return nil, errStopped }
+
+func (stopped) Version() (uint64, error) { return 0, errStopped }
+
+func (stopped) RowsAt(string, time.Time) ([]leaderboard.Row, error) { return nil, errStopped }
+
+func (stopped) History(string) (api.BotHistory, bool, error) {
+	return api.BotHistory{}, false, errStopped
+}
+
+// What a read model that has stopped is asked for is refused, as the document
+// says of each endpoint: do holds the answers against it.
+func TestWhatHasStoppedAnswersNothing(t *testing.T) {
+	a := newArena(t, func(o *api.Options) { o.Matches, o.Leaderboard = stopped{}, stopped{} })
+	for _, path := range []string{
+		"/matches", "/matches/m", "/matches/m/frames", "/live/m", "/live/m/stream",
+		"/leaderboard", "/leaderboard?at=2026-09-06T12:00:00Z", "/bots/b/history",
+	} {
+		a.anyone().do(http.MethodGet, path, nil).is(http.StatusServiceUnavailable, "out_of_date")
+	}
+	ada := a.signIn("ada@example.org")
+	bot := ada.newBot("Lovelace", "standard")
+	ada.do(http.MethodGet, "/bots/"+bot+"/matches/m/decisions", nil).is(http.StatusServiceUnavailable, "out_of_date")
+	ada.do(http.MethodGet, "/bots", nil).is(http.StatusOK)
+}
