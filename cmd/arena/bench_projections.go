@@ -18,6 +18,7 @@ import (
 	"hexarena/projections/directory"
 	"hexarena/projections/leaderboard"
 	"hexarena/projections/matches"
+	"hexarena/projections/signedlog"
 )
 
 // benchProjections is `arena bench projections`: how fast read models are folded
@@ -48,9 +49,9 @@ type rebuildReport struct {
 	FoldPerSecond    float64 `json:"foldPerSecond"` // of those, rows and commits included
 }
 
-// newModels are all read models, each anew.
-func newModels() []projections.Model {
-	return []projections.Model{directory.New(), matches.New(), leaderboard.New()}
+// newModels are all read models of a log, each anew.
+func newModels(log eventstore.Log) []projections.Model {
+	return []projections.Model{directory.New(), matches.New(), leaderboard.New(), signedlog.New(log)}
 }
 
 // Run runs `arena bench projections`.
@@ -100,7 +101,7 @@ func measureProjections(ctx context.Context, flags benchProjections) (r projecti
 		r.Events++
 	}
 	r.ReadAllPerSecond = float64(r.Events) / time.Since(begun).Seconds()
-	for _, m := range newModels() {
+	for _, m := range newModels(b.log) {
 		took, _, err := rebuildFrom(ctx, b.log, filepath.Join(b.dir, "from node"), m)
 		if err != nil {
 			return r, err
@@ -133,7 +134,7 @@ func (r *projectionsReport) fromMemory(ctx context.Context, dir string, flags be
 		if err != nil {
 			return err
 		}
-		for i, m := range newModels() {
+		for i, m := range newModels(log) {
 			took, folded, err := rebuildFrom(ctx, log, dir, m)
 			if err != nil {
 				return err

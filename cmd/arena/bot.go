@@ -18,7 +18,7 @@ import (
 
 type botCmd struct {
 	Name      string        `arg:"" help:"Which bot: greedy or random."`
-	Listen    string        `default:":9001" help:"Address to serve on."`
+	Listen    string        `default:":9001" help:"Address to serve on; without a host, on all interfaces."`
 	PublicKey string        `help:"The arena's public key in base64, to verify who connects (GET /.well-known/arena.json)."`
 	Think     time.Duration `help:"Wait so long before each answer, so that people can watch."`
 	UntilEOF  bool          `name:"until-eof" hidden:"" help:"Stop when standard input ends."`

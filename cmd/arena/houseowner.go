@@ -1,38 +1,34 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
-	"net/http/cookiejar"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"hexarena/adapters/client"
 )
 
 // account is an owner of bots who does all over REST, as a stranger would.
 type account struct {
-	base   string
-	client *http.Client       // with the session's cookie, while signing up
-	KeyID  string             `json:"keyId"`
-	Key    ed25519.PrivateKey `json:"key"`
+	base    string
+	session string             // the cookie, while signing up
+	KeyID   string             `json:"keyId"`
+	Key     ed25519.PrivateKey `json:"key"`
 }
 
 // houseOwner returns the account of the house bots: that of the data folder,
 // or a new one.
 func houseOwner(ctx context.Context, a *arena) (*account, error) {
 	path := filepath.Join(a.pace.Data, "house-key.json")
-	owner := &account{base: a.baseURL, client: http.DefaultClient}
+	owner := &account{base: a.baseURL}
 	b, err := os.ReadFile(path)
 	if err == nil {
 		return owner, json.Unmarshal(b, owner)
@@ -56,11 +52,6 @@ func houseOwner(ctx context.Context, a *arena) (*account, error) {
 // signUp opens an account by the link in the mail, chooses its handle and
 // registers a key.
 func (o *account) signUp(ctx context.Context, mails, address, handle string) error {
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		return err
-	}
-	o.client = &http.Client{Jar: jar}
 	if err := o.call(ctx, http.MethodPost, "/sign-in", map[string]string{"email": address}, nil); err != nil {
 		return err
 	}
@@ -85,7 +76,7 @@ func (o *account) signUp(ctx context.Context, mails, address, handle string) err
 	if err := o.call(ctx, http.MethodPost, "/sign-out", nil, nil); err != nil {
 		return err
 	}
-	o.client, o.KeyID, o.Key = http.DefaultClient, key.ID, private
+	o.session, o.KeyID, o.Key = "", key.ID, private
 	return nil
 }
 
@@ -105,39 +96,25 @@ func (o *account) register(ctx context.Context, name, mode, botURL string) error
 	return o.call(ctx, http.MethodPost, "/bots", map[string]string{"name": name, "mode": mode, "url": botURL}, nil)
 }
 
-// call sends a request, signed once there is a key, and decodes the answer.
-func (o *account) call(ctx context.Context, method, path string, body, answer any) error {
-	var raw []byte
-	if body != nil {
-		var err error
-		if raw, err = json.Marshal(body); err != nil {
-			return err
-		}
-	}
-	req, err := http.NewRequestWithContext(ctx, method, o.base+path, bytes.NewReader(raw))
-	if err != nil {
-		return err
-	}
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
+// call makes a call, signed once there is a key, and decodes the answer.
+func (o *account) call(ctx context.Context, method, path string, body, into any) error {
+	who := client.Options{Base: o.base, Session: o.session}
 	if o.KeyID != "" {
-		client.Key{ID: o.KeyID, Private: o.Key}.Sign(req.Header, time.Now(), method, path, raw)
+		who.Key = &client.Key{ID: o.KeyID, Private: o.Key}
 	}
-	res, err := o.client.Do(req)
+	c, err := client.New(who)
 	if err != nil {
 		return err
 	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
+	answer, err := c.Call(ctx, method, path, body)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
-	if res.StatusCode >= 300 {
-		return fmt.Errorf("%s %s: %s: %s", method, path, res.Status, b)
+	for _, cookie := range answer.Cookies {
+		o.session = cookie.Name + "=" + cookie.Value
 	}
-	if answer == nil {
+	if into == nil {
 		return nil
 	}
-	return json.Unmarshal(b, answer)
+	return json.Unmarshal(answer.Body, into)
 }

@@ -24,7 +24,7 @@ type cli struct {
 	Bot    botCmd    `cmd:"" help:"Serve a house bot."`
 	Node   nodeCmds  `cmd:"" help:"Run the embedded EventStoreDB node alone, or work on logs."`
 	Verify verifyCmd `cmd:"" help:"Recompute a match, or a whole ladder, and say where it differs."`
-	Bench  benchCmd  `cmd:"" help:"Measure the engine or the log."`
+	Bench  benchCmd  `cmd:"" help:"Measure the engine, the log, read models, answers and live boards."`
 	Key    keyCmd    `cmd:"" help:"Make API keys."`
 	ownerCmds
 	Admin adminCmds `cmd:"" help:"Order what operators order, on the arena's own machine."`
@@ -48,6 +48,7 @@ type benchCmd struct {
 	Growth      benchGrowth      `cmd:"" help:"Ten million events in one node: opening it, memory, reads at both ends."`
 	Live        benchLive        `cmd:"" help:"Readers of running matches over real sockets, from an event's append to each."`
 	Projections benchProjections `cmd:"" help:"Read models folded anew, from a node and from memory."`
+	Export      benchExport      `cmd:"" help:"A day of tables, simulated: the log's size, and the time to subscribe, export and publish it."`
 	Reads       benchReads       `cmd:"" help:"Lists, rankings and records over real sockets, with many matches."`
 }
 
@@ -115,8 +116,8 @@ func run(args []string, out, errOut io.Writer) int {
 func newLogger(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }
 
 // Run runs `arena node`.
-func (c nodeCmd) Run(ctx context.Context, s streams) error {
-	return RunNode(ctx, s.out, newLogger(s.err), c)
+func (flags nodeCmd) Run(ctx context.Context, s streams) error {
+	return RunNode(ctx, s.out, newLogger(s.err), flags)
 }
 
 // Run runs `arena bench log`.

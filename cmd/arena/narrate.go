@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -61,6 +62,9 @@ func (n *narrator) look(ctx context.Context, standings bool) error {
 	if err != nil {
 		return err
 	}
+	maps.DeleteFunc(n.told, func(id, _ string) bool { // what has left the page does not come back
+		return !slices.ContainsFunc(page, func(m matches.Summary) bool { return m.ID == id })
+	})
 	for _, m := range slices.Backward(page) {
 		if n.told[m.ID] != m.Status {
 			n.told[m.ID] = m.Status

@@ -112,6 +112,24 @@ func (s *operatedStand) bots() (bots []botAnswer) {
 // restart; a match is aborted while its bots think; a bot and its owner are
 // suspended and restored; the seed key is rotated under a match. What the log
 // holds of it says why, and for which request.
+// refusesOtherSites requires that an order which another site has a browser send
+// is refused as every order is.
+func (s *operatedStand) refusesOtherSites() {
+	s.t.Helper()
+	at := s.arena.await(`operators' endpoints on (http://\S+)`)[1]
+	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, at+"/admin/undrain", strings.NewReader(`{"reason":"a"}`))
+	s.must(err)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Sec-Fetch-Site", "cross-site")
+	res, err := http.DefaultClient.Do(r)
+	s.must(err)
+	defer res.Body.Close()
+	require.Equal(s.t, http.StatusForbidden, res.StatusCode)
+	var refusal struct{ Code string }
+	s.must(json.NewDecoder(res.Body).Decode(&refusal))
+	require.Equal(s.t, "cross_site", refusal.Code)
+}
+
 func TestOperators(t *testing.T) {
 	t.Parallel()
 	s := newOperatedStand(t)
@@ -122,6 +140,8 @@ func TestOperators(t *testing.T) {
 	require.Equal(t, "it drains already\n", s.admin("drain", "--reason", "once more"))
 	require.Regexp(t, `(?s)plays +yes\nmatches running +1\ndraining +yes, since \S+: a new release\nseed key +\S+\n`, s.admin("status"))
 	require.Equal(t, map[string]any{"ready": true, "draining": true}, s.ready())
+
+	s.refusesOtherSites()
 
 	// An abort does not wait for who thinks, and strikes nobody.
 	require.Equal(t, "aborted: no placements, no ratings\n", s.admin("abort", held, "--reason", "a fault of ours"))

@@ -49,7 +49,7 @@ func (c projectionsStatus) Run(ctx context.Context, s streams) error {
 			return err
 		}
 		fmt.Fprintf(s.out, "the log ends at %d\n", head)
-		for _, m := range newModels() {
+		for _, m := range newModels(log) {
 			state, err := projections.Inspect(ctx, dir, log, m)
 			if err != nil {
 				return fmt.Errorf("%s: %w", m.Name(), err)
@@ -75,11 +75,14 @@ func stands(s projections.State, head eventstore.Position) string {
 
 // Run runs `arena projections rebuild`.
 func (c projectionsRebuild) Run(ctx context.Context, s streams) error {
-	models, err := c.models()
-	if err != nil {
+	if _, err := c.models(nil); err != nil {
 		return err
 	}
 	return c.with(ctx, func(dir string, log eventstore.Log) error {
+		models, err := c.models(log)
+		if err != nil {
+			return err
+		}
 		for _, m := range models {
 			if err := rebuild(ctx, dir, log, m, s); err != nil {
 				return err
@@ -90,8 +93,8 @@ func (c projectionsRebuild) Run(ctx context.Context, s streams) error {
 }
 
 // models are those that were named.
-func (c projectionsRebuild) models() ([]projections.Model, error) {
-	all := newModels()
+func (c projectionsRebuild) models(log eventstore.Log) ([]projections.Model, error) {
+	all := newModels(log)
 	if len(c.Name) == 0 {
 		return all, nil
 	}

@@ -35,13 +35,13 @@ func TestProjectionsCommands(t *testing.T) {
 
 	status, out, errOut := call("status")
 	require.Equal(t, 0, status, errOut)
-	require.Equal(t, 3, strings.Count(out, "is folded anew at the next start: there are none"), out)
+	require.Equal(t, 4, strings.Count(out, "is folded anew at the next start: there are none"), out)
 
 	status, out, errOut = call("rebuild")
 	require.Equal(t, 0, status, errOut)
 	require.Contains(t, out, "matches: 91 events folded in ")
 	_, out, _ = call("status")
-	require.Equal(t, 2, strings.Count(out, "is up to date"), "the log ends with ratings, which accounts do not hold: %s", out)
+	require.Equal(t, 3, strings.Count(out, "is up to date"), "the log ends with ratings, which accounts do not hold: %s", out)
 	before, err := os.ReadFile(filepath.Join(dir, "projections", "directory.db"))
 	require.NoError(t, err)
 
@@ -58,7 +58,7 @@ func TestProjectionsCommands(t *testing.T) {
 
 	status, _, errOut = call("rebuild", "matchs")
 	require.Equal(t, 1, status)
-	require.Equal(t, "arena: no read model is called \"matchs\": there are directory, matches, leaderboard\n", errOut)
+	require.Equal(t, "arena: no read model is called \"matchs\": there are directory, matches, leaderboard, signedlog\n", errOut)
 
 	release, err := projections.Lock(filepath.Join(dir, "projections"))
 	require.NoError(t, err)
@@ -74,7 +74,7 @@ func TestProjectionsCommands(t *testing.T) {
 func TestBenchProjections(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, BenchProjections(t.Context(), &out, benchProjections{Matches: 5, Events: 10, Folded: 20, Bots: 20}))
-	require.Equal(t, 4, strings.Count(out.String(), "\n"), out.String())
+	require.Equal(t, 5, strings.Count(out.String(), "\n"), out.String())
 	require.ErrorContains(t, BenchProjections(t.Context(), &out, benchProjections{}), "there must be a match")
 }
 

@@ -116,7 +116,11 @@ func (c leaderboardCmd) Run(ctx context.Context, s streams) error {
 			if r.Owner != "" {
 				owner = "@" + client.OneLine(r.Owner)
 			}
-			fmt.Fprintf(w, "%d.\t%s\t%s\t%.1f\t%d games\n", r.Rank, client.OneLine(r.Name), owner, r.Rating, r.GamesPlayed)
+			games := "games"
+			if r.GamesPlayed == 1 {
+				games = "game"
+			}
+			fmt.Fprintf(w, "%d.\t%s\t%s\t%.1f\t%d %s\n", r.Rank, client.OneLine(r.Name), owner, r.Rating, r.GamesPlayed, games)
 		}
 	})
 }

@@ -47,6 +47,7 @@ func (a *arena) run(ctx context.Context) error {
 	}
 	g.Go(func() error { return a.watchNode(ctx) })
 	g.Go(func() error { return a.serveUpToDate(ctx) })
+	g.Go(func() error { return unlessStopped(ctx, a.results.catchUp(ctx)) })
 	g.Go(func() error { return serveOn(a.admin, a.listeners.admin) })
 	if a.Play {
 		g.Go(func() error { return a.play(ctx) })
@@ -75,6 +76,9 @@ func (a *arena) watchNode(ctx context.Context) error {
 // wait meanwhile.
 func (a *arena) serveUpToDate(ctx context.Context) error {
 	for _, r := range a.runners {
+		if r == a.results.runner {
+			continue // it reads every match, and says so until it is done
+		}
 		if err := unlessItStopped(r, r.Sync(ctx)); err != nil {
 			return unlessStopped(ctx, err)
 		}

@@ -79,6 +79,7 @@ type arena struct {
 	accounts  *accounts.Accounts
 	matches   list
 	board     rankings
+	results   results
 	live      *live.Hub
 	upToDate  chan struct{} // closed once the read models hold what the log held at the start
 	referee   *referee.Referee
@@ -211,6 +212,7 @@ func (a *arena) openModels(context.Context) error {
 	}
 	a.onClose(release)
 	a.people.Directory, a.matches.Matches, a.board.Leaderboard = directory.New(), matches.New(), leaderboard.New()
+	a.results = newResults(a.log)
 	for _, m := range []struct {
 		model  projections.Model
 		runner **projections.Runner
@@ -218,6 +220,7 @@ func (a *arena) openModels(context.Context) error {
 		{a.people.Directory, &a.people.runner},
 		{a.matches.Matches, &a.matches.runner},
 		{a.board.Leaderboard, &a.board.runner},
+		{a.results.SignedLog, &a.results.runner},
 	} {
 		if *m.runner, err = a.follow(m.model); err != nil {
 			return err
@@ -319,6 +322,7 @@ func (a *arena) openServers(context.Context) error {
 	handler, err := api.New(api.Options{
 		Log: a.log, Auth: a.auth, ParsePublicKey: auth.ParsePublicKey, Checker: a.dialer(), Directory: a.people,
 		Accounts: a.accounts, Matches: a.matches, Leaderboard: a.board, Live: a.live, SeedKey: a.secrets.SeedKey,
+		SignedLog: a.results, SignHead: a.signHead,
 		PlatformKey: a.public, BaseURL: a.baseURL, Limits: api.SpecifiedLimits(), TrustedProxies: a.trustedProxies(),
 		Now: time.Now, Logger: a.logger,
 	})

@@ -62,7 +62,7 @@ func (s *stand) base() string {
 func (s *stand) owner() *account {
 	s.t.Helper()
 	name := fmt.Sprintf("owner-%d", len(s.owners)+1)
-	o := &account{base: s.base(), client: http.DefaultClient}
+	o := &account{base: s.base()}
 	require.NoError(s.t, o.signUp(s.t.Context(), filepath.Join(s.data, "mail"), name+"@example.org", name))
 	s.owners = append(s.owners, o)
 	return o

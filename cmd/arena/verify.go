@@ -12,9 +12,10 @@ import (
 // verifyCmd is `arena verify`: it recomputes matches, or a whole ladder.
 type verifyCmd struct {
 	What       string `arg:"" optional:"" placeholder:"ID|URL|FILE" help:"A match: its id, its address at an arena, or a file with its record, or with many, one a line."`
-	Arena      string `placeholder:"URL" help:"The arena to ask for a bare id, and for the platform key."`
+	Arena      string `placeholder:"URL" help:"The arena to ask for the platform key, and for a bare id (default: with no --eventstore either, the one that was signed in at last, else http://127.0.0.1:8080)."`
 	EventStore string `name:"eventstore" placeholder:"ESDB://…" help:"A log that holds the ladder: the rating change is recomputed too."`
 	Nonces     string `placeholder:"FILE" help:"An owner's own notes of nonces and commitments, as docs/audit.md has them."`
+	Head       string `placeholder:"FILE" help:"A head of the arena's signed log that you kept: today's must continue it; with --ladder, the matches of the log must give it."`
 	Ladder     string `enum:"standard,parley," default:"" placeholder:"MODE" help:"Recompute a whole ladder instead, from its first match; needs --eventstore."`
 	JSON       bool   `name:"json" help:"Print one JSON object."`
 }
@@ -78,6 +79,10 @@ func (c *verifyCmd) verifyMatches(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
+	signed, err := newSignedLogs(ctx, source.arena, c.Head)
+	if err != nil {
+		return err
+	}
 	total := tally{}
 	p := newProgress(s.err, "matches")
 	for text, err := range source.records(ctx) {
@@ -86,6 +91,9 @@ func (c *verifyCmd) verifyMatches(ctx context.Context, s streams) error {
 			return err
 		}
 		report, err := recompute(text, e)
+		if err == nil && report.Difference == nil {
+			err = signed.check(ctx, text, &report)
+		}
 		if err != nil {
 			p.finish()
 			return err
@@ -99,6 +107,9 @@ func (c *verifyCmd) verifyMatches(ctx context.Context, s streams) error {
 		}
 	}
 	p.finish()
+	if err := signed.unused(); err != nil && total.Difference == nil {
+		return err
+	}
 	return total.tell(s.out, c.JSON)
 }
 

@@ -16,6 +16,7 @@ type ladderReport struct {
 	audit.LadderTotals
 	IDs              bool                    `json:"ids"` // match ids were recomputed too
 	ChangesPerSecond float64                 `json:"changesPerSecond"`
+	Head             uint64                  `json:"head,omitempty"` // of so many results, recomputed from their matches
 	Difference       *audit.LadderDifference `json:"difference,omitempty"`
 }
 
@@ -43,6 +44,12 @@ func (c *verifyCmd) verifyLadder(ctx context.Context, s streams) error {
 	if err == nil && l.Totals.Events == 0 {
 		return fmt.Errorf("the log holds no ladder of mode %s", c.Ladder)
 	}
+	if err == nil && c.Head != "" {
+		err = c.recomputeHead(ctx, source.log, s, keys.platform, &r)
+		if err != nil && r.Difference == nil {
+			return err
+		}
+	}
 	if c.JSON {
 		return errors.Join(json.NewEncoder(s.out).Encode(r), err)
 	}
@@ -60,5 +67,8 @@ func (r ladderReport) print(s streams) {
 		fmt.Fprintln(s.out, "every match id follows from the platform key and the place of its table")
 	} else {
 		fmt.Fprintln(s.out, "match ids were not checked: the log has no arena-keys")
+	}
+	if r.Head > 0 {
+		fmt.Fprintf(s.out, "the signed head of %d results is that of the matches in this log\n", r.Head)
 	}
 }

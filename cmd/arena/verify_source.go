@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,7 +57,11 @@ func (c *verifyCmd) source(ctx context.Context) (*matchSource, error) {
 	case bareID.MatchString(c.What):
 		s.id = c.What
 		if c.Arena == "" && c.EventStore == "" {
-			return nil, errors.New("a bare id needs --arena or --eventstore")
+			p, err := loadProfile()
+			if err != nil {
+				return nil, err
+			}
+			base = cmp.Or(p.Arena, standardArena)
 		}
 	default:
 		s.file = c.What
@@ -164,7 +169,7 @@ func (s *matchSource) lines() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		f, err := os.Open(s.file)
 		if err != nil {
-			yield(nil, err)
+			yield(nil, fmt.Errorf("no id, no address, and no file: %w", err))
 			return
 		}
 		defer func() { _ = f.Close() }()

@@ -103,7 +103,6 @@ func TestVerifyMisuse(t *testing.T) {
 		"holds no match":       {empty},
 		"no record of a match": {samples(t, []byte(`{"id":1}`))},
 		"is running":           {running},
-		"needs --arena":        {"4c31cec2-74ae-5613-8a75-de38fcafde6c"},
 		"address of no match":  {"http://127.0.0.1:1/bots"},
 		"does not answer":      {"http://127.0.0.1:1/matches/4c31cec2-74ae-5613-8a75-de38fcafde6c"},
 		"takes --eventstore":   {"--ladder", "standard"},
@@ -132,11 +131,14 @@ func TestAnAuditorVerifiesAnArena(t *testing.T) {
 	for _, m := range s.list(matches.Completed) {
 		records = append(records, bodyOf(t, s.base()+"/matches/"+m.ID))
 	}
-	for _, args := range [][]string{{s.base() + "/matches/" + id}, {s.base() + "/watch/" + id}, {id, "--arena", s.base()}} {
+	head := filepath.Join(t.TempDir(), "head")
+	require.NoError(t, os.WriteFile(head, bodyOf(t, s.base()+"/log/standard/head"), 0o600))
+	for _, args := range [][]string{{s.base() + "/matches/" + id}, {s.base() + "/watch/" + id}, {id, "--arena", s.base()}, {samples(t, records...), "--arena", s.base(), "--head", head}} {
 		out, errOut, status := call(append([]string{"verify"}, args...)...)
 		require.Zero(t, status, errOut)
-		require.Regexp(t, `(?m)^id +1 as they should be$`, out)
-		require.Contains(t, out, "match "+id+" is what follows")
+		require.Regexp(t, `(?m)^id +\d+ as they should be$`, out)
+		require.Regexp(t, `(?m)^signed log +\d+ as they should be$`, out)
+		require.Contains(t, out, "what follows")
 	}
 	s.settle()
 
@@ -148,8 +150,9 @@ func TestAnAuditorVerifiesAnArena(t *testing.T) {
 		require.Regexp(t, `(?m)^rating +\d+ as they should be$`, out)
 		require.Regexp(t, `(?m)^seed key +not checked: the key is in use`, out)
 	}
-	out, errOut, status := call("verify", "--ladder", "standard", "--eventstore", log)
+	out, errOut, status := call("verify", "--ladder", "standard", "--eventstore", log, "--head", head)
 	require.Zero(t, status, errOut)
+	require.Contains(t, out, "results is that of the matches in this log")
 	require.Contains(t, out, "the same to the last bit")
 	require.Contains(t, out, "every match id follows")
 	_, errOut, status = call("verify", "--ladder", "parley", "--eventstore", log)

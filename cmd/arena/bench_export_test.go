@@ -1,0 +1,31 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestBenchExport(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, BenchExport(t.Context(), &out, io.Discard, benchExport{Tables: 3, Matches: 2, Dir: t.TempDir(), JSON: true}))
+	var report exportReport
+	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
+	require.Equal(t, 6, report.Matches)
+	require.Greater(t, report.Events, 600)
+	require.Len(t, report.Exports, 2)
+	for name, figure := range map[string]float64{
+		"play": report.PlaySeconds, "log": report.LogMB, "read": report.ReadAllSecs, "subscribe": report.SubscribeSecs, "publish": report.PublishSecs, "published": report.PublishedMB,
+		"parquet": report.Exports[0].OfReadAll, "its size": report.Exports[0].MB, "jsonl": report.Exports[1].OfReadAll,
+	} {
+		require.Positive(t, figure, name)
+	}
+	require.NoError(t, report.print(&out))
+}
+
+func TestBenchExportRefusesNothing(t *testing.T) {
+	require.ErrorContains(t, BenchExport(t.Context(), io.Discard, io.Discard, benchExport{Tables: 1}), "there must be a table")
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/ladder"
+	"hexarena/eventstore"
+	"hexarena/eventstore/esdb"
+	"hexarena/eventstore/memory"
+	"hexarena/projections/arenatest"
+)
+
+// playedLog writes a number of matches into a folder's log, and serves it.
+func playedLog(t testing.TB, folder string, n int) (p *process, connection string) {
+	t.Helper()
+	made := memory.New()
+	a := arenatest.New(t, made, 5)
+	bots := a.Register("ada", ladder.Standard, "Ann", "Bea", "Cat", "Dot")
+	for range n {
+		a.Complete(ladder.Standard, bots...)
+	}
+	p, connection = serveNode(t, folder)
+	log, err := esdb.Open(connection, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	defer log.Close()
+	var lot []eventstore.Event
+	var stream eventstore.StreamID
+	pour := func() {
+		if len(lot) > 0 {
+			_, err := log.Append(t.Context(), stream, eventstore.Any, lot...)
+			require.NoError(t, err)
+		}
+		lot = nil
+	}
+	for r, err := range made.ReadAll(t.Context(), 0, eventstore.ReadOptions{}) {
+		require.NoError(t, err)
+		if r.Stream != stream || len(lot) == 1000 {
+			pour()
+		}
+		stream, lot = r.Stream, append(lot, r.Event)
+	}
+	pour()
+	return p, connection
+}
+
+// An export that is killed anywhere, again and again, leaves the files of one
+// that was not, whether the log is served or a stopped arena's own.
+func TestAKilledExportEqualsOneThatWasNot(t *testing.T) {
+	t.Parallel()
+	rng := newChance(t)
+	data := t.TempDir()
+	node, connection := playedLog(t, filepath.Join(data, "node"), 12)
+	for _, format := range []string{"jsonl", "parquet"} {
+		broken := t.TempDir()
+		kills := 0
+		for delay := 60 * time.Millisecond; ; delay += time.Duration(rng.IntN(60)) * time.Millisecond {
+			p := launch(t, "export", "--eventstore", connection, "--format", format, "--out", broken, "--matches-per-file", "2")
+			p.killAfter(delay)
+			<-p.exited
+			if p.cmd.ProcessState.ExitCode() == 0 {
+				break
+			}
+			kills++
+			require.Equal(t, syscall.SIGKILL, p.cmd.ProcessState.Sys().(syscall.WaitStatus).Signal(), p.err.String())
+		}
+		whole := t.TempDir()
+		p := launch(t, "export", "--eventstore", connection, "--format", format, "--out", whole, "--matches-per-file", "2")
+		p.await(`exported 12 matches of \d+ events, in 6 more files of each table, up to position \d+`)
+		p.awaitExit()
+		require.Equal(t, exported(t, whole), exported(t, broken))
+		t.Logf("%s: %d kills", format, kills)
+	}
+	node.end(syscall.SIGTERM)
+	stopped := t.TempDir()
+	p := launch(t, "export", "--data", data, "--format", "jsonl", "--out", stopped, "--mode", "parley")
+	p.await(`exported 0 matches`)
+	p.awaitExit()
+	require.Zero(t, p.cmd.ProcessState.ExitCode())
+}
+
+// exported are the files of an export but its lock, and what they hold.
+func exported(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	require.NoError(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || strings.HasPrefix(e.Name(), "lock") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		name, _ := filepath.Rel(dir, path)
+		files[name] = string(text)
+		return err
+	}))
+	require.NotEmpty(t, files)
+	return files
+}
+
+func TestExportRefusesInOneLine(t *testing.T) {
+	t.Parallel()
+	data, out := t.TempDir(), t.TempDir()
+	serveNode(t, filepath.Join(data, "node"))
+	file := filepath.Join(out, "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"no format":             {[]string{"--out", out}, "missing flags: --format"},
+		"a format that is none": {[]string{"--out", out, "--format", "csv"}, `--format must be one of "jsonl","parquet" but got "csv"`},
+		"no folder":             {[]string{"--format", "jsonl"}, "missing flags: --out"},
+		"a mode that is none":   {[]string{"--out", out, "--format", "jsonl", "--mode", "blitz"}, "--mode must be one of"},
+		"no position":           {[]string{"--out", out, "--format", "jsonl", "--since", "noon"}, "--since: expected a valid 64 bit uint"},
+		"a log that is in use":  {[]string{"--out", out, "--format", "jsonl", "--data", data}, ""},
+		"no log":                {[]string{"--out", out, "--format", "jsonl", "--data", t.TempDir()}, "--data holds no log"},
+		"a log that is away":    {[]string{"--out", out, "--format", "jsonl", "--eventstore", "esdb://127.0.0.1:1?tls=false"}, "--eventstore does not answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := launch(t, append([]string{"export"}, c.args...)...)
+			p.awaitExit()
+			said := p.err.String()
+			require.NotZero(t, p.cmd.ProcessState.ExitCode(), said)
+			require.True(t, strings.HasPrefix(said, "arena: "+c.want), said)
+			require.Equal(t, 1, strings.Count(said, "\n"), said)
+			t.Log(said)
+		})
+	}
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/ladder"
+	"hexarena/eventstore"
+	"hexarena/eventstore/esdb"
+	"hexarena/projections/matches"
+)
+
+// analysts is a node that all may read and that is fed from loopback.
+func analysts(t testing.TB) (read, feed string) {
+	t.Helper()
+	p := launch(t, "node", "--data", filepath.Join(t.TempDir(), "node"), "--read-only", "--listen", "127.0.0.1:0", "--feed-listen", "127.0.0.1:0")
+	return p.await(`event store on (esdb://\S+),`)[1], p.await(`fed on (esdb://\S+)`)[1]
+}
+
+const upToDate = `up to date: (\d+) matches and (\d+) events published`
+
+// An analysts' node is fed while an arena plays. The feeding is killed again and
+// again, and at last the arena, in the middle of matches: the node then holds
+// the same as one that was fed at once, and of running matches, and of owners,
+// it holds nothing.
+func TestAnAnalystsNodeIsFed(t *testing.T) {
+	t.Parallel()
+	rng := newChance(t)
+	f := &fuse{}
+	s := newStand(t, quick...)
+	_, source := serveNode(t, filepath.Join(s.data, "node"))
+	s.flags = append(s.flags, "--eventstore", source)
+	s.start()
+	read, feed := analysts(t)
+	feeding := func() *process { return launch(t, "node", "copy", "--public", "--from", source, "--to", feed) }
+	feeder, kills := feeding(), 0
+	s.join(goodPlayers(t, 8, f)...)
+	for len(s.list(matches.Completed)) < 3 {
+		f.burn(t, 100+rng.IntN(400), feeder.kill)
+		kills++
+		feeder = feeding()
+	}
+	f.burn(t, 100, s.arena.kill)
+	feeder.kill()
+	feeder = feeding()
+	feeder.await(upToDate)
+	feeder.end(syscall.SIGTERM)
+
+	readOnce, feedOnce := analysts(t)
+	once := launch(t, "node", "copy", "--public", "--from", source, "--to", feedOnce)
+	once.await(upToDate)
+	once.end(syscall.SIGTERM)
+	held := allOf(t, read)
+	require.Equal(t, allOf(t, readOnce), held)
+	secrets, running := keptBack(t, source)
+	t.Logf("%d kills of the feeding, %d events published, %d running matches, %d secrets looked for", kills, len(held), len(running), len(secrets))
+	require.NotEmpty(t, running)
+	require.Greater(t, len(secrets), 20)
+	for _, e := range held {
+		all := e.stream + " " + e.kind + " " + e.data + " " + e.metadata
+		for _, secret := range secrets {
+			require.NotContains(t, all, secret)
+		}
+		for _, id := range running {
+			if strings.Contains(all, id) {
+				require.Equal(t, ladder.TablesSeated{}.EventType(), e.kind, "%s runs: %s", id, all)
+			}
+		}
+	}
+}
+
+// heldEvent is an event as any client sees it.
+type heldEvent struct{ stream, kind, id, data, metadata string }
+
+// allOf reads all that a node holds, system events too, with the official
+// client.
+func allOf(t testing.TB, connection string) (all []heldEvent) {
+	t.Helper()
+	config, err := es.ParseConnectionString(connection)
+	require.NoError(t, err)
+	config.Logger = es.NoopLogging()
+	client, err := es.NewClient(config)
+	require.NoError(t, err)
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	events, err := client.ReadAll(ctx, es.ReadAllOptions{From: es.Start{}}, 1<<40)
+	require.NoError(t, err)
+	defer events.Close()
+	for e, err := events.Recv(); err == nil; e, err = events.Recv() {
+		r := e.OriginalEvent()
+		all = append(all, heldEvent{r.StreamID, r.EventType, r.EventID.String(), string(r.Data), string(r.UserMetadata)})
+	}
+	require.NoError(t, ctx.Err())
+	require.NotEmpty(t, all)
+	return all
+}
+
+// keptBack are the words of all streams that are nobody's to see, but for those
+// that matches show: ids and names of bots and their owners. With them come the
+// ids of the matches that run.
+func keptBack(t testing.TB, source string) (secrets, running []string) {
+	t.Helper()
+	log, err := esdb.Open(source, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	defer log.Close()
+	open, shown, hidden := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for r, err := range log.ReadAll(t.Context(), 0, eventstore.ReadOptions{}) {
+		require.NoError(t, err)
+		switch kind, _, _ := strings.Cut(string(r.Stream), "-"); {
+		case kind == "ladder":
+			noteEnd(t, r, open)
+			fallthrough
+		case kind == "match", string(r.Stream) == "arena-keys":
+			words(t, r.Data, func(field, word string) {
+				if field != "answer" && field != "action" {
+					shown[word] = true
+				}
+			})
+		default:
+			words(t, r.Data, func(_, word string) { hidden[word] = true })
+		}
+	}
+	for word := range hidden {
+		if len(word) >= 8 && !shown[word] && word != ladder.Standard {
+			secrets = append(secrets, word)
+		}
+	}
+	for id := range open {
+		running = append(running, id)
+	}
+	return secrets, running
+}
+
+// noteEnd folds which matches run.
+func noteEnd(t testing.TB, r eventstore.Recorded, open map[string]bool) {
+	e, err := ladder.Decode(r.Type, r.Data)
+	require.NoError(t, err)
+	switch e := e.(type) {
+	case ladder.TablesSeated:
+		for _, table := range e.Tables {
+			open[table.MatchID] = true
+		}
+	case ladder.RatingsChanged:
+		delete(open, e.MatchID)
+	case ladder.MatchVoided:
+		delete(open, e.MatchID)
+	}
+}
+
+// words calls f for every string of a JSON value.
+func words(t testing.TB, data []byte, f func(field, word string)) {
+	t.Helper()
+	var value any
+	require.NoError(t, json.Unmarshal(data, &value))
+	var walk func(field string, v any)
+	walk = func(field string, v any) {
+		switch v := v.(type) {
+		case string:
+			f(field, v)
+		case []any:
+			for _, item := range v {
+				walk(field, item)
+			}
+		case map[string]any:
+			for name, item := range v {
+				walk(name, item)
+			}
+		}
+	}
+	walk("", value)
+}
+
+func TestPublishingRefusesInOneLine(t *testing.T) {
+	t.Parallel()
+	_, source := serveNode(t, t.TempDir())
+	_, foreign := serveNode(t, t.TempDir())
+	log, err := esdb.Open(foreign, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	defer log.Close()
+	encoded, err := eventstore.Encode(ladder.MatchVoided{MatchID: "m"}, eventstore.Metadata{At: time.Now()})
+	require.NoError(t, err)
+	_, err = log.Append(t.Context(), "owner-1", eventstore.NoStream, encoded)
+	require.NoError(t, err)
+	for to, want := range map[string]string{
+		source:                           "--from and --to are the same log",
+		"esdb://127.0.0.1:1?tls=false":   "--to does not answer",
+		foreign:                          "the target: it holds something else than what this source publishes: owner-1@0 (MatchVoided)",
+		"http://127.0.0.1:2113":          "--to: event store address: must begin with esdb://",
+		"esdb://127.0.0.1:1?tls=perhaps": "--to: event store address",
+	} {
+		p := launch(t, "node", "copy", "--public", "--from", source, "--to", to)
+		p.awaitExit()
+		said := p.err.String()
+		require.Equal(t, 1, p.cmd.ProcessState.ExitCode(), said)
+		require.True(t, strings.HasPrefix(said, "arena: "+want), said)
+		require.Equal(t, 1, strings.Count(said, "\n"), said)
+	}
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/ladder"
+	"hexarena/eventstore/memory"
+	"hexarena/projections"
+	"hexarena/projections/arenatest"
+)
+
+// A head of fewer results than the log holds would look like one of a log that
+// was cut: until the fold is whole there is none.
+func TestNoHeadBeforeTheSignedLogIsWhole(t *testing.T) {
+	log := memory.New()
+	play := arenatest.New(t, log, 1)
+	g := play.Complete(ladder.Standard, play.Register("ada", ladder.Standard, "Ann", "Bea", "Cat")...)
+	r := newResults(log)
+	r.runner = arenatest.Follow(t, log, r.SignedLog)
+	refused := func(want error) {
+		_, err := r.Size(t.Context(), ladder.Standard)
+		require.ErrorIs(t, err, want)
+		_, _, err = r.Head(t.Context(), ladder.Standard)
+		require.ErrorIs(t, err, want)
+		_, _, err = r.Inclusion(t.Context(), ladder.Standard, g.MatchID)
+		require.ErrorIs(t, err, want)
+	}
+	refused(projections.ErrBehind)
+	require.NoError(t, r.catchUp(t.Context()))
+	size, _, err := r.Head(t.Context(), ladder.Standard)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, size)
+	_, found, err := r.Inclusion(t.Context(), ladder.Standard, g.MatchID)
+	require.NoError(t, err)
+	require.True(t, found)
+
+	contradiction := play.Seat(ladder.Standard, play.Register("ada", ladder.Standard, "Dot", "Eve", "Fay")...)[0]
+	contradiction.Start()
+	contradiction.Void(ladder.WhyOperator)
+	require.Error(t, r.runner.Sync(t.Context()))
+	refused(projections.ErrStopped)
+}
