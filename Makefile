@@ -21,11 +21,15 @@ run: build ## start the arena with house bots, in a fresh folder
 	@./bin/arena demo
 
 # What tests load from npm, into the user's cache; the tests look for it there.
-NPM_MODULES := axe-core@4.14.1 tsx@4.23.15 ws@8.23.0
-NPM_DIR := $(if $(filter Darwin,$(shell uname)),$(HOME)/Library/Caches,$(or $(XDG_CACHE_HOME),$(HOME)/.cache))/hexarena/npm
+NPM_MODULES := @eventstore/db-client@6.2.1 axe-core@4.14.1 tsx@4.23.15 ws@8.23.0
+CACHE_DIR := $(if $(filter Darwin,$(shell uname)),$(HOME)/Library/Caches,$(or $(XDG_CACHE_HOME),$(HOME)/.cache))/hexarena
+NPM_DIR := $(CACHE_DIR)/npm
+# What tests load from the Python Package Index, in the same way.
+PYTHON_PACKAGES := duckdb==2.0.0 esdbclient==1.1.7 pandas==3.1.1 pyarrow==26.0.1
+PYTHON_DIR := $(CACHE_DIR)/python
 
 .PHONY: deps
-deps: ## install what tests use: Debian packages, where root, and npm modules; elsewhere name them
+deps: ## install what tests use: Debian packages, where root, npm modules and Python packages; elsewhere name them
 	@missing=; \
 	for need in node:nodejs npm:npm python3:python3 chromium:chromium; do \
 		command -v $${need%:*} > /dev/null || missing+=" $${need#*:}"; done; \
@@ -38,7 +42,11 @@ deps: ## install what tests use: Debian packages, where root, and npm modules; e
 	@[ "$$(cat "$(NPM_DIR)/modules" 2> /dev/null)" = "$(NPM_MODULES)" ] || { \
 		mkdir -p "$(NPM_DIR)" && npm install --prefix "$(NPM_DIR)" --no-audit --no-fund --silent $(NPM_MODULES) 2> /dev/null \
 		&& echo "$(NPM_MODULES)" > "$(NPM_DIR)/modules"; } \
-	|| echo "Whether everyone can use the pages, and the bot in TypeScript, are not tested: npm cannot install $(NPM_MODULES)"
+	|| echo "Whether everyone can use the pages, the bot in TypeScript, and the client in Node.js, are not tested: npm cannot install $(NPM_MODULES)"
+	@[ "$$(cat "$(PYTHON_DIR)/packages" 2> /dev/null)" = "$(PYTHON_PACKAGES)" ] || { \
+		mkdir -p "$(CACHE_DIR)" && python3 -m venv "$(PYTHON_DIR)" && "$(PYTHON_DIR)/bin/pip" install -q --disable-pip-version-check $(PYTHON_PACKAGES) 2> /dev/null \
+		&& echo "$(PYTHON_PACKAGES)" > "$(PYTHON_DIR)/packages"; } \
+	|| echo "Whether others read the exports, and the client in Python, are not tested: pip cannot install $(PYTHON_PACKAGES)"
 
 .PHONY: test
 test: deps ## run all tests, and those that need no server again under the race detector
@@ -64,6 +72,7 @@ bench: build ## measure the engine, arena verify, the log, read models, answers,
 	@./bin/arena bench verify
 	@./bin/arena bench log
 	@./bin/arena bench projections
+	@./bin/arena bench export --tables 100
 	@./bin/arena bench reads
 	@$(GO) test -run xxx -bench '^BenchmarkMe$$' -cpu 1 ./adapters/api
 	@./bin/arena bench live --seconds 5
@@ -72,6 +81,10 @@ bench: build ## measure the engine, arena verify, the log, read models, answers,
 soak: build ## the long tests: 50 kills, outages, faults of the disk, ten million events
 	@ARENA_SOAK=1 $(GO) test -count=1 -timeout 60m -run 'Soak' ./...
 	@./bin/arena bench growth
+
+.PHONY: clients
+clients: ## have the official Java and Rust clients use the node; what the machine lacks is named
+	@ARENA_CLIENTS=1 $(GO) test -count=1 -timeout 30m -v -run 'TestJava|TestRust' ./docs/recipes
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (default 30s)

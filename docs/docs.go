@@ -7,3 +7,8 @@ import "embed"
 //
 //go:embed *.md
 var Pages embed.FS
+
+// Audit is the checker that audit.md describes, and what one is tested with.
+//
+//go:embed audit/verify.py audit/vectors.json
+var Audit embed.FS

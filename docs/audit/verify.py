@@ -2,12 +2,18 @@
 """Checks matches of Hex Arena, as docs/audit.md defines it. Python 3.9, no package.
 
     verify.py [--platform-key KEY] [--all] FILE...   records: one a file, or one a line
+    verify.py --inclusion PROOF --head HEAD FILE     also: that the one record is in the signed log
     verify.py --vectors vectors.json
+
+PROOF and HEAD are what /log/{mode}/inclusion?match=ID and /log/{mode}/head
+answer. The signature of the head is not checked: Python's own library has no
+Ed25519.
 
 Prints a line for each record: "ok ID EVENTS", or "DIFFERS ID SEQ: what the log
 says; what follows". It stops at the first that differs, unless --all is given,
 and then exits with 1; with 2 where a file is no record of a match.
 """
+import base64
 import hashlib
 import hmac
 import json
@@ -916,6 +922,98 @@ def rate(before, placements):
     return after
 
 
+# --- the signed log ---
+
+LEAF = ["id", "mode", "status", "players", "startedAt", "endedAt", "seed", "replay", "commitment", "proof"]
+
+
+def canonical(value):
+    """JSON as RFC 8785 writes it, for the numbers that records have."""
+    if isinstance(value, dict):
+        keys = sorted(value, key=lambda key: key.encode("utf-16-be"))
+        return "{%s}" % ",".join(canonical(key) + ":" + canonical(value[key]) for key in keys)
+    if isinstance(value, list):
+        return "[%s]" % ",".join(map(canonical, value))
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def leaf(record):
+    for name in LEAF:
+        if name not in record:
+            raise Differs(0, "no " + name, "a record that is a leaf")
+    return canonical({name: record[name] for name in LEAF}).encode()
+
+
+def leaf_hash(record):
+    return sha256(b"\0" + leaf(record))
+
+
+def node(left, right):
+    return sha256(b"\1" + left + right)
+
+
+def root_of(hash, index, size, hashes):
+    """The root in which a proof of inclusion places a leaf's hash, or None."""
+    if not 0 <= index < size:
+        return None
+    last = size - 1
+    for other in hashes:
+        if last == 0:
+            return None
+        if index % 2 or index == last:
+            hash = node(other, hash)
+            while index and index % 2 == 0:
+                index, last = index >> 1, last >> 1
+        else:
+            hash = node(hash, other)
+        index, last = index >> 1, last >> 1
+    return hash if last == 0 else None
+
+
+def continues(first, first_root, second, second_root, hashes):
+    """Whether a tree of the second size begins with the one of the first, 0 < first <= second."""
+    hashes = list(hashes)
+    if first == second:
+        return not hashes and first_root == second_root
+    if first & (first - 1) == 0:
+        hashes.insert(0, first_root)
+    if not hashes:
+        return False
+    index, last = first - 1, second - 1
+    while index % 2:
+        index, last = index >> 1, last >> 1
+    old = new = hashes[0]
+    for other in hashes[1:]:
+        if last == 0:
+            return False
+        if index % 2 or index == last:
+            old, new = node(other, old), node(other, new)
+            while index and index % 2 == 0:
+                index, last = index >> 1, last >> 1
+        else:
+            new = node(new, other)
+        index, last = index >> 1, last >> 1
+    return last == 0 and old == first_root and new == second_root
+
+
+def read_head(note, mode):
+    """(size, root) of a signed head, whose signature is not checked."""
+    text, _, signatures = note.partition("\n\n")
+    lines = text.split("\n")
+    if len(lines) != 3 or not lines[0].endswith("/log/" + mode) or not lines[1].isdigit() or "\u2014 " + lines[0] + " " not in signatures:
+        raise Differs(0, note, "a signed head of the log of " + mode)
+    return int(lines[1]), base64.b64decode(lines[2], validate=True)
+
+
+def check_inclusion(record, proof, note):
+    size, root = read_head(note, record["mode"])
+    found = root_of(leaf_hash(record), proof["index"], proof["size"], [base64.b64decode(h, validate=True) for h in proof["hashes"]])
+    if [proof["size"], found] != [size, root]:
+        raise Differs(0, "a head of %d results, %s" % (size, root.hex()), "one of %d, %s" % (proof["size"], found.hex() if found else "of no tree"))
+
+
 # --- vectors, and the command line ---
 
 def check_vectors(v):
@@ -953,6 +1051,22 @@ def check_vectors(v):
         expect("ratings", rate(x["before"], x["placements"]), x["after"])
     for x in v["matches"]:
         Match(x).verify()
+    for x in v["leaves"]:
+        expect("leaf", [x.get("leaf", leaf(v["matches"][x["match"]]).decode()), leaf_hash(v["matches"][x["match"]]).hex()],
+               [leaf(v["matches"][x["match"]]).decode(), x["hash"]])
+    for x in v["heads"]:
+        expect("head", read_head(x["head"], x["mode"]), (len(x["leaves"]), base64.b64decode(x["root"])))
+    for x in v["inclusions"]:
+        head = v["heads"][x["head"]]
+        hashes, hash = list(map(base64.b64decode, x["hashes"])), bytes.fromhex(head["leaves"][x["index"]])
+        expect("inclusion", root_of(hash, x["index"], len(head["leaves"]), hashes), base64.b64decode(head["root"]))
+        expect("no inclusion", root_of(hash, x["index"], len(head["leaves"]), hashes + [hash]) == base64.b64decode(head["root"]), False)
+    for x in v["consistencies"]:
+        a, b, hashes = v["heads"][x["from"]], v["heads"][x["to"]], list(map(base64.b64decode, x["hashes"]))
+        roots = [base64.b64decode(h["root"]) for h in (a, b)]
+        sizes = [len(h["leaves"]) for h in (a, b)]
+        expect("consistency", continues(sizes[0], roots[0], sizes[1], roots[1], hashes), True)
+        expect("no consistency", continues(sizes[0], roots[1], sizes[1], roots[1], hashes), False)
     for x in v["forgeries"]:
         record = json.loads(json.dumps(v["matches"][x["match"]]))
         at = record
@@ -979,11 +1093,14 @@ def records(name):
 
 
 def main(args):
-    platform_key, go_on, files, status = None, False, [], 0
+    platform_key, go_on, files, status, log = None, False, [], 0, {}
     while args:
         arg = args.pop(0)
         if arg == "--platform-key" and args:
             platform_key = args.pop(0)
+        elif arg in ("--inclusion", "--head") and args:
+            with open(args.pop(0), encoding="utf-8", newline="\n") as file:
+                log[arg] = file.read()
         elif arg == "--all":
             go_on = True
         elif arg == "--vectors" and args:
@@ -995,14 +1112,17 @@ def main(args):
             return 2
         else:
             files.append(arg)
-    if not files:
+    if not files or len(log) == 1:
         print(__doc__.strip(), file=sys.stderr)
         return 2
     for name in files:
         for record in records(name):
             m = Match(record, platform_key)
             try:
-                print("ok", record["id"], m.verify())
+                events = m.verify()
+                if log:
+                    check_inclusion(record, parse(log["--inclusion"]), log["--head"])
+                print("ok", record["id"], events)
             except Differs as difference:
                 print("DIFFERS", record["id"], str(difference))
                 status = 1

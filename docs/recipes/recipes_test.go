@@ -1,0 +1,113 @@
+// Package recipes_test runs the recipes of this folder against the embedded
+// node, as an analyst would.
+package recipes_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore/node"
+)
+
+// serve returns the connection string of a fresh node.
+func serve(t *testing.T) string {
+	t.Helper()
+	n, err := node.Open(node.Options{Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	served := make(chan error, 1)
+	go func() { served <- n.Serve(l) }()
+	t.Cleanup(func() {
+		require.NoError(t, n.Close())
+		require.NoError(t, <-served)
+	})
+	return "esdb://" + l.Addr().String() + "?tls=false"
+}
+
+// cached is a path in the folder that `make deps` and `make clients` fill.
+func cached(t *testing.T, path ...string) string {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	require.NoError(t, err)
+	return filepath.Join(append([]string{cache, "hexarena"}, path...)...)
+}
+
+// require10 runs a recipe, which counts ten events in each of some ways.
+func require10(t *testing.T, patience time.Duration, env []string, dir, name string, args []string, ways ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, append(os.Environ(), env...), time.Second
+	out, err := cmd.Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		require.NoError(t, err, string(exit.Stderr))
+	}
+	require.NoError(t, err)
+	want, got := map[string]int{}, map[string]int{}
+	for _, way := range ways {
+		want[way] = 10
+	}
+	require.NoError(t, json.Unmarshal(out, &got), string(out))
+	require.Equal(t, want, got)
+}
+
+var everyWay = []string{"read", "category", "subscribed", "shared"}
+
+func TestGo(t *testing.T) {
+	require10(t, 5*time.Minute, nil, "", "go", []string{"run", "-tags", "recipe", "./go", serve(t)}, everyWay...)
+}
+
+func TestNodeJS(t *testing.T) {
+	modules := cached(t, "npm", "node_modules")
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Skip("this machine lacks node: on Debian, apt-get install nodejs")
+	}
+	if _, err := os.Stat(filepath.Join(modules, "@eventstore", "db-client")); err != nil {
+		t.Skip("this machine lacks @eventstore/db-client of npm: make deps installs it, where npm can be reached")
+	}
+	require10(t, time.Minute, []string{"NODE_MODULES=" + modules}, "", "node", []string{"client.mjs", serve(t)}, everyWay...)
+}
+
+func TestPython(t *testing.T) {
+	python := cached(t, "python", "bin", "python")
+	if out, err := exec.CommandContext(t.Context(), python, "-c", "import esdbclient").CombinedOutput(); err != nil {
+		t.Skipf("this machine lacks esdbclient of the Python Package Index: make deps installs it, where that can be reached: %v %s", err, out)
+	}
+	require10(t, time.Minute, nil, "", python, []string{"client.py", serve(t)}, everyWay...)
+}
+
+// requireClients skips where nobody asked for what takes minutes to build.
+func requireClients(t *testing.T, tool, install string) {
+	t.Helper()
+	if os.Getenv("ARENA_CLIENTS") == "" {
+		t.Skip("it builds a client for minutes: make clients runs it (ARENA_CLIENTS=1)")
+	}
+	if _, err := exec.LookPath(tool); err != nil {
+		t.Skipf("this machine lacks %s: %s", tool, install)
+	}
+}
+
+func TestJava(t *testing.T) {
+	requireClients(t, "mvn", "on Debian, apt-get install maven")
+	require10(t, 10*time.Minute, nil, "java", "mvn", []string{
+		"-q", "-B", "-Dmaven.repo.local=" + cached(t, "maven"), "-Dfolder=" + cached(t, "java"), "compile", "exec:java", "-Dexec.args=" + serve(t),
+	}, "read", "subscribed", "shared")
+}
+
+func TestRust(t *testing.T) {
+	requireClients(t, "cargo", "rustup installs it")
+	require10(t, 15*time.Minute, []string{"CARGO_HOME=" + cached(t, "cargo"), "CARGO_TARGET_DIR=" + cached(t, "cargo-target")}, "rust", "cargo",
+		[]string{"run", "-q", "--locked", "--", serve(t)}, "read", "subscribed", "shared")
+}
