@@ -2,7 +2,6 @@ package projections
 
 import (
 	"bufio"
-	"context"
 	"database/sql"
 	"fmt"
 	"io"
@@ -36,36 +35,23 @@ func dumpTable(w io.Writer, rows *sql.DB, table string) error {
 	for i, c := range columns {
 		quoted[i], order[i] = `quote("`+c+`")`, `"`+c+`"`
 	}
-	lines, err := rows.QueryContext(context.Background(), fmt.Sprintf(`SELECT %s FROM "%s" ORDER BY %s`, strings.Join(quoted, " || '|' || "), table, strings.Join(order, ", ")))
-	if err != nil {
-		return err
-	}
-	defer lines.Close()
-	for lines.Next() {
+	return Each(rows, func(scan Scan) error {
 		var line string
-		if err := lines.Scan(&line); err != nil {
+		if err := scan(&line); err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(w, "%s|%s\n", table, line); err != nil {
-			return err
-		}
-	}
-	return lines.Err()
+		_, err := fmt.Fprintf(w, "%s|%s\n", table, line)
+		return err
+	}, fmt.Sprintf(`SELECT %s FROM "%s" ORDER BY %s`, strings.Join(quoted, " || '|' || "), table, strings.Join(order, ", ")))
 }
 
 // column reads the only column of a query.
 func column(rows *sql.DB, query string, args ...any) (list []string, err error) {
-	found, err := rows.QueryContext(context.Background(), query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer found.Close()
-	for found.Next() {
+	err = Each(rows, func(scan Scan) error {
 		var value string
-		if err := found.Scan(&value); err != nil {
-			return nil, err
-		}
+		err := scan(&value)
 		list = append(list, value)
-	}
-	return list, found.Err()
+		return err
+	}, query, args...)
+	return list, err
 }

@@ -20,7 +20,7 @@ func (s *Server) registerSignIn() {
 		status: http.StatusAccepted, forms: true, run: s.sendLink,
 	})
 	register(s, endpoint[confirmInput, accountOutput]{
-		id: "confirm-sign-in", method: http.MethodPost, path: ConfirmPath, tag: "account", summary: "Spend a sign-in link for a session",
+		id: "confirm-sign-in", method: http.MethodPost, path: "/sign-in/confirm", tag: "account", summary: "Spend a sign-in link for a session",
 		forms: true, run: s.confirm,
 	})
 	register(s, endpoint[nothing, nothing]{
@@ -28,10 +28,6 @@ func (s *Server) registerSignIn() {
 		session: true, run: s.signOut,
 	})
 }
-
-// ConfirmPath is where sign-in links point: a page of the arena's with a button
-// that has the token posted here.
-const ConfirmPath = "/sign-in/confirm"
 
 func (s *Server) sendLink(c *call, in *signInInput) (*nothing, error) {
 	return new(nothing), s.Auth.SendLink(c.ctx, in.Body.Email, c.meta)

@@ -15,8 +15,9 @@ import (
 	"hexarena/eventstore"
 )
 
-// ConfirmPath is where a sign-in link points.
-const ConfirmPath = "/sign-in/confirm"
+// confirmPath is where a sign-in link points: a page of the arena's with a button
+// that has the token posted there.
+const confirmPath = "/sign-in/confirm"
 
 // SendLink mails a sign-in link to an address, whether or not an account has
 // it. Beyond the limit of links it does nothing, and a mail that cannot be sent
@@ -36,7 +37,7 @@ func (s *Service) SendLink(ctx context.Context, address string, m eventstore.Met
 	if err != nil {
 		return err
 	}
-	link := strings.TrimSuffix(s.baseURL, "/") + ConfirmPath + "?token=" + url.QueryEscape(token)
+	link := strings.TrimSuffix(s.baseURL, "/") + confirmPath + "?token=" + url.QueryEscape(token)
 	if err := s.mailer.SendSignInLink(ctx, address, link, m.At.Add(owner.LinkLength)); err != nil {
 		s.logger.ErrorContext(ctx, "a sign-in link was not mailed", slog.Any("error", err), slog.String("request", m.Correlation))
 	}

@@ -1,7 +1,6 @@
 package directory
 
 import (
-	"context"
 	"database/sql"
 	"maps"
 	"slices"
@@ -101,34 +100,20 @@ func (d *Directory) Load(rows *sql.DB) error {
 	d.version++
 	for _, part := range []struct {
 		query string
-		read  func(scan func(into ...any) error) error
+		read  func(projections.Scan) error
 	}{
 		{"SELECT id, handle, suspended, deleted FROM owners ORDER BY deleted, id", d.readOwner},
 		{"SELECT id, owner, name, mode, url, status, registered, changed, paused_by, suspended, notified FROM bots ORDER BY registered, id", d.readBot},
 		{"SELECT id, owner FROM keys", d.readKey},
 	} {
-		if err := each(rows, part.query, part.read); err != nil {
+		if err := projections.Each(rows, part.read, part.query); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func each(rows *sql.DB, query string, read func(scan func(into ...any) error) error) error {
-	found, err := rows.QueryContext(context.Background(), query)
-	if err != nil {
-		return err
-	}
-	defer found.Close()
-	for found.Next() {
-		if err := read(found.Scan); err != nil {
-			return err
-		}
-	}
-	return found.Err()
-}
-
-func (d *Directory) readOwner(scan func(into ...any) error) error {
+func (d *Directory) readOwner(scan projections.Scan) error {
 	var id string
 	var handle *string
 	var suspended bool
@@ -147,7 +132,7 @@ func (d *Directory) readOwner(scan func(into ...any) error) error {
 	return nil
 }
 
-func (d *Directory) readBot(scan func(into ...any) error) error {
+func (d *Directory) readBot(scan projections.Scan) error {
 	var b owner.Bot
 	var ownerID, status string
 	var registered, changed int64
@@ -169,7 +154,7 @@ func (d *Directory) readBot(scan func(into ...any) error) error {
 	return nil
 }
 
-func (d *Directory) readKey(scan func(into ...any) error) error {
+func (d *Directory) readKey(scan projections.Scan) error {
 	var id, ownerID string
 	if err := scan(&id, &ownerID); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hexarena/domain/rating"
+	"hexarena/projections"
 )
 
 // History is what a bot's matches did, in the order that its ladder closed
@@ -37,7 +38,7 @@ func (l *Leaderboard) History(botID string) (h History, ok bool, err error) {
 		return History{}, false, nil
 	}
 	h = History{Mode: b.mode, Points: []Point{}, Aborted: []Stopped{}}
-	err = each(rows, func(scan scan) error {
+	err = projections.Each(rows, func(scan projections.Scan) error {
 		var p Point
 		var ended int64
 		var placement sql.Null[int]
@@ -78,7 +79,7 @@ func (l *Leaderboard) BySeat(botID string) ([]SeatTally, error) {
 		return nil, nil
 	}
 	var tallies []SeatTally
-	err := each(rows, func(scan scan) error {
+	err := projections.Each(rows, func(scan projections.Scan) error {
 		var seat, placement, n int
 		if err := scan(&seat, &placement, &n); err != nil {
 			return err
@@ -111,7 +112,7 @@ func (l *Leaderboard) HeadToHead(botID string) ([]Rival, error) {
 		return nil, nil
 	}
 	var rivals []Rival
-	err := each(rows, func(scan scan) error {
+	err := projections.Each(rows, func(scan projections.Scan) error {
 		var r Rival
 		err := scan(&r.BotID, &r.Games, &r.Above, &r.Level, &r.Below)
 		rivals = append(rivals, r)

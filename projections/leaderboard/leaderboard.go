@@ -6,7 +6,6 @@ package leaderboard
 
 import (
 	"cmp"
-	"context"
 	"database/sql"
 	"encoding/json"
 	"slices"
@@ -109,7 +108,7 @@ func (l *Leaderboard) Load(rows *sql.DB) error {
 	l.rows = rows
 	l.past.forget()
 	l.bots, l.closed, l.matches, l.playing = map[string]bot{}, map[string]time.Time{}, 0, map[string]*playing{}
-	err := each(rows, func(scan scan) error {
+	err := projections.Each(rows, func(scan projections.Scan) error {
 		var b bot
 		var id string
 		var mu, sigma sql.Null[float64]
@@ -123,7 +122,7 @@ func (l *Leaderboard) Load(rows *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	err = each(rows, func(scan scan) error {
+	err = projections.Each(rows, func(scan projections.Scan) error {
 		var mode string
 		var closed, last int64
 		err := scan(&mode, &closed, &last)
@@ -133,7 +132,7 @@ func (l *Leaderboard) Load(rows *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	return each(rows, func(scan scan) error {
+	return projections.Each(rows, func(scan projections.Scan) error {
 		var id string
 		var seats []byte
 		var ended sql.Null[int64]
@@ -147,24 +146,6 @@ func (l *Leaderboard) Load(rows *sql.DB) error {
 		l.playing[id] = p
 		return json.Unmarshal(seats, &p.seats)
 	}, "SELECT match, seats, ended FROM playing")
-}
-
-// scan reads a row.
-type scan func(into ...any) error
-
-// each calls read for each row of a query.
-func each(rows *sql.DB, read func(scan) error, query string, args ...any) error {
-	found, err := rows.QueryContext(context.Background(), query, args...)
-	if err != nil {
-		return err
-	}
-	defer found.Close()
-	for found.Next() {
-		if err := read(found.Scan); err != nil {
-			return err
-		}
-	}
-	return found.Err()
 }
 
 // Names says what a bot is called and whose it is; ok is false for one that

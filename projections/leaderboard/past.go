@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"hexarena/projections"
 )
 
 // keptMoments is how many standings of the past are remembered: reading those
@@ -59,7 +61,7 @@ func (l *Leaderboard) standingsAt(mode string, at time.Time) (map[string]standin
 		return l.standings(mode), nil
 	}
 	var match int64 // the last one by then
-	err := each(rows, func(scan scan) error { return scan(&match) },
+	err := projections.Each(rows, func(scan projections.Scan) error { return scan(&match) },
 		"SELECT id FROM matches WHERE mode = ? AND closed <= ? ORDER BY closed DESC, id DESC LIMIT 1", mode, at.UnixMilli())
 	if err != nil {
 		return nil, err
@@ -76,7 +78,7 @@ func (p *past) after(rows *sql.DB, mode string, match int64) (map[string]standin
 		return p.kept[i].standings, nil
 	}
 	standings := map[string]standing{}
-	err := each(rows, func(scan scan) error {
+	err := projections.Each(rows, func(scan projections.Scan) error {
 		var id string
 		var s standing
 		err := scan(&id, &s.rating.Mu, &s.rating.Sigma, &s.games)
