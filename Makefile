@@ -33,6 +33,7 @@ deps: ## install what tests use: Debian packages, where root, npm modules and Py
 	@missing=; \
 	for need in node:nodejs npm:npm python3:python3 chromium:chromium; do \
 		command -v $${need%:*} > /dev/null || missing+=" $${need#*:}"; done; \
+	python3 -c 'import ensurepip' 2> /dev/null || missing+=" python3-venv"; \
 	if [ -n "$$missing" ]; then \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 			apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing > /dev/null; \

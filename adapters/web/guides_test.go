@@ -2,10 +2,14 @@ package web_test
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"hexarena/adapters/web"
+	"hexarena/docs"
 )
 
 // Every link of every guide leads to a page that is there, and to a place in it.
@@ -40,6 +44,41 @@ func TestGuidesLinkToWhatIsThere(t *testing.T) {
 		}
 	}
 	require.Greater(t, len(pages), 8)
+}
+
+// What the page on audit links to is there as it is in docs/.
+func TestAuditFilesAreServed(t *testing.T) {
+	s := newSite(t)
+	for name, kind := range map[string]string{"verify.py": "text/plain; charset=utf-8", "vectors.json": "application/json"} {
+		content, err := docs.Audit.ReadFile("audit/" + name)
+		require.NoError(t, err)
+		p := s.get("/docs/audit/" + name)
+		require.Equal(t, http.StatusOK, p.Code)
+		require.Equal(t, kind, p.Header().Get("Content-Type"))
+		require.Equal(t, string(content), p.text)
+		require.Contains(t, s.get("/docs/audit").text, `href="/docs/audit/`+name+`"`)
+	}
+	require.Equal(t, http.StatusNotFound, s.get("/docs/audit/other.py").Code)
+}
+
+// The API's reference is shown in the theme that its reader chose.
+func TestTheReferenceHasTheReadersTheme(t *testing.T) {
+	pages, err := web.New(web.Options{BaseURL: "https://arena.example", API: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("ETag", `"of the page without a theme"`)
+		_, _ = w.Write([]byte(`<html lang="en">`))
+	})})
+	require.NoError(t, err)
+	r := httptest.NewRequest(http.MethodGet, "/docs/api", http.NoBody)
+	w := httptest.NewRecorder()
+	pages.ServeHTTP(w, r)
+	require.Equal(t, `<html lang="en">`, w.Body.String())
+	require.Contains(t, w.Header().Values("Vary"), "Cookie")
+	r.AddCookie(&http.Cookie{Name: "theme", Value: "dark"})
+	w = httptest.NewRecorder()
+	pages.ServeHTTP(w, r)
+	require.Equal(t, `<html data-theme="dark" lang="en">`, w.Body.String())
+	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+	require.Empty(t, w.Header().Get("ETag"))
 }
 
 func TestGuidesHaveNoCommentLeft(t *testing.T) {

@@ -83,6 +83,13 @@ func TestAWholeLadderIsPaged(t *testing.T) {
 	}
 }
 
+// The list of live boards is there when nothing is on, for those that begin.
+func TestHomeWaitsForMatches(t *testing.T) {
+	s := newSite(t)
+	s.say("GET /matches", `{"matches":[],"next":null}`)
+	s.is(s.get("/"), http.StatusOK, "data-live-boards", "No match is on right now", "Enter the first bots.")
+}
+
 func TestTrends(t *testing.T) {
 	s := newSite(t)
 	s.is(s.get("/ladder/standard"), http.StatusOK, "±0")

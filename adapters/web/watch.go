@@ -1,10 +1,12 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -52,6 +54,16 @@ func (m watched) Names() string {
 		names[i] = p.BotName
 	}
 	return list(names)
+}
+
+// Ranked are the players by placement; without placements, by seat.
+func (m watched) Ranked() []watchedPlayer {
+	return slices.SortedStableFunc(slices.Values(m.Players), func(a, b watchedPlayer) int {
+		if a.Placement == nil || b.Placement == nil {
+			return 0
+		}
+		return cmp.Compare(*a.Placement, *b.Placement)
+	})
 }
 
 // watchPage is what watch.html is given.

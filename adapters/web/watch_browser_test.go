@@ -172,6 +172,7 @@ func TestHostileNamesAreInert(t *testing.T) {
 		require.LessOrEqual(t, eval[int](p, `document.documentElement.scrollWidth`), 390, what)
 		require.Zero(t, eval[int](p, `document.querySelectorAll('main img, main script:not([src])').length`), what)
 		require.LessOrEqual(t, eval[float64](p, `Math.max(...[...document.querySelectorAll('.seat h3, .now, .event b')].map((e) => e.getBoundingClientRect().height))`), 60.0, what)
-		p.until(`document.querySelectorAll('.log q').length > 0`) // the log follows a little behind
+		require.Positive(t, eval[int](p, `fetch('/matches/`+g.MatchID+`/frames').then((a) => a.json()).then(({ frames }) => location.hash = frames.find((f) => f.talkLog.length > 0).seq)`), what)
+		p.until(`document.querySelectorAll('.log q').length > 0`) // talk is shown
 	}
 }

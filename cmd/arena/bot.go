@@ -49,6 +49,9 @@ func (c *botCmd) Run(ctx context.Context, s streams) error {
 	}
 	fmt.Fprintf(s.out, "http://%s\n", reachable(l.Addr()))
 	fmt.Fprintf(s.err, "%s serves with --seed %d\n", c.Name, c.Seed)
+	if tcp, ok := l.Addr().(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		fmt.Fprintf(s.err, "it listens on all interfaces: an arena on this machine reaches it at the address above, another one at this machine's; --listen 127.0.0.1:%d is for this machine alone\n", tcp.Port)
+	}
 	if c.UntilEOF {
 		var cancel func()
 		ctx, cancel = context.WithCancel(ctx)

@@ -19,18 +19,18 @@ import (
 )
 
 type cli struct {
-	Serve  serveCmd  `cmd:"" help:"Run the service."`
-	Demo   demoCmd   `cmd:"" help:"Run the service in a fresh folder, with house bots that play at once."`
-	Bot    botCmd    `cmd:"" help:"Serve a house bot."`
-	Node   nodeCmds  `cmd:"" help:"Run the embedded EventStoreDB node alone, or work on logs."`
-	Verify verifyCmd `cmd:"" help:"Recompute a match, or a whole ladder, and say where it differs."`
-	Bench  benchCmd  `cmd:"" help:"Measure the engine, the log, read models, answers and live boards."`
-	Key    keyCmd    `cmd:"" help:"Make API keys."`
-	ownerCmds
-	Admin adminCmds `cmd:"" help:"Order what operators order, on the arena's own machine."`
+	Serve     serveCmd  `cmd:"" group:"Run an arena:" help:"Run the service."`
+	Demo      demoCmd   `cmd:"" group:"Run an arena:" help:"Run the service in a fresh folder, with house bots that play at once."`
+	Bot       botCmd    `cmd:"" group:"Run an arena:" help:"Serve a house bot."`
+	Node      nodeCmds  `cmd:"" group:"Run an arena:" help:"Run the embedded EventStoreDB node alone, or work on logs."`
+	Verify    verifyCmd `cmd:"" group:"Play on an arena:" help:"Recompute a match, or a whole ladder, and say where it differs."`
+	Bench     benchCmd  `cmd:"" group:"Measure:" help:"Measure the engine, the log, read models, answers and live boards."`
+	Key       keyCmd    `cmd:"" group:"Play on an arena:" help:"Make API keys."`
+	ownerCmds `group:"Play on an arena:"`
+	Admin     adminCmds `cmd:"" group:"Run an arena:" help:"Order what operators order, on the arena's own machine."`
 	toolCmds
-	Export      exportCmd       `cmd:"" help:"Write ended matches as tables: JSON lines or Parquet files."`
-	Projections projectionsCmds `cmd:"" help:"Look at the read models of a stopped service, or fold them anew."`
+	Export      exportCmd       `cmd:"" group:"Run an arena:" help:"Write ended matches as tables: JSON lines or Parquet files."`
+	Projections projectionsCmds `cmd:"" group:"Run an arena:" help:"Look at the read models of a stopped service, or fold them anew."`
 }
 
 type nodeCmds struct {
@@ -93,6 +93,9 @@ func run(args []string, out, errOut io.Writer) int {
 	call, err := parser.Parse(args)
 	if exit >= 0 {
 		return exit // help was printed
+	}
+	if err != nil && len(args) == 0 {
+		err = fmt.Errorf("%w; arena --help lists them", err)
 	}
 	if err != nil {
 		fmt.Fprintf(errOut, "arena: %v\n", err)

@@ -80,7 +80,7 @@ class Boards {
     const before = card.shown ?? null;
     card.shown = frame;
     card.board.show(frame, before, before !== null);
-    card.say(frame.turn > 0 ? `turn ${frame.turn}` : 'setup');
+    card.say(card.over ?? (frame.turn > 0 ? `turn ${frame.turn}` : 'setup'));
     const seat = turnOf(frame);
     card.scores.forEach((score, s) => {
       write(score.points, frame.scores[s]);
@@ -128,7 +128,8 @@ class Boards {
     const card = this.cards.get(summary.id);
     if (!card) return;
     card.item.classList.add('ended');
-    if (card.turn) card.say(summary.status === 'completed' ? 'ended' : summary.status);
+    card.over = summary.status === 'completed' ? 'ended' : summary.status; // a frame may still wait to be painted
+    if (card.turn) card.say(card.over);
     setTimeout(() => {
       card.item.remove();
       this.cards.delete(summary.id);

@@ -339,9 +339,10 @@ class Watch {
     this.parts.status.textContent = summary.status;
     for (const option of this.parts.view.options) option.disabled = false;
     this.parts.view.disabled = false;
-    for (const p of summary.players) {
+    for (const p of summary.players.toSorted((a, b) => (a.placement ?? 0) - (b.placement ?? 0))) {
       const row = this.parts.result.querySelector(`[data-result="${p.seat}"]`);
       row.querySelector('[data-slot="placement"]').textContent = p.placement ?? '–';
+      row.parentElement.append(row); // by placement
       row.querySelector('[data-slot="delta"]').textContent = p.ratingDelta === null ? '–' : signed(p.ratingDelta);
     }
     this.parts.result.hidden = false;
