@@ -157,6 +157,7 @@ class Watch {
     this.trailing ??= setTimeout(() => {
       this.trailing = undefined;
       const facts = this.line.facts[this.i];
+      if (!facts) return; // the line is being read anew: what it shows next trails too
       this.dice.show(facts.dice, facts.rolls);
       this.points.mark(this.i);
       this.income.mark(this.i);
