@@ -67,6 +67,7 @@ func (b *readsBench) steps() []readStep {
 	packed := http.Header{"Accept-Encoding": {"gzip"}}
 	fixed := func(path string) func(*rand.Rand) string { return func(*rand.Rand) string { return path } }
 	return []readStep{
+		{"GET /matches", 300, fixed("/matches"), packed, false},
 		{"GET /matches, all kinds of pages", 300, b.somePage, packed, false},
 		{"GET /leaderboard, If-None-Match", 1000, fixed("/leaderboard"), packed, true},
 		{"GET /leaderboard, whole", 100, fixed("/leaderboard"), packed, false},

@@ -63,8 +63,8 @@ func (m *Matches) Get(id string) (s Summary, found bool, err error) {
 	if err != nil {
 		return Summary{}, false, err
 	}
-	var en entry
-	err = scan(q.get.QueryRowContext(context.Background(), id), &en)
+	var r row
+	en, err := r.scan(q.get.QueryRowContext(context.Background(), id), r.columns())
 	if errors.Is(err, sql.ErrNoRows) {
 		return Summary{}, false, nil
 	}
@@ -140,11 +140,14 @@ func (q *queries) page(bot int64, kinds []any, before int64, limit int) (list []
 		return nil, 0, 0, err
 	}
 	defer rows.Close()
+	var r row
+	columns := append(r.columns(), &at, &last)
 	for rows.Next() {
-		list = append(list, entry{})
-		if err := scan(rows, &list[len(list)-1], &at, &last); err != nil {
+		en, err := r.scan(rows, columns)
+		if err != nil {
 			return nil, 0, 0, err
 		}
+		list = append(list, en)
 	}
 	return list, at, last, rows.Err()
 }
@@ -164,19 +167,29 @@ func ignoreNone(err error) error {
 	return err
 }
 
-// scan reads the columns of a summary, and what follows them.
-func scan(row interface{ Scan(into ...any) error }, en *entry, more ...any) error {
-	var players []byte
-	var ended *string
-	err := row.Scan(append([]any{&en.seq, &en.ID, &en.Mode, &en.Status, &en.StartedAt, &ended, &players}, more...)...)
-	if err != nil {
-		return err
+// row is where the columns of a summary are read to, again and again.
+type row struct {
+	entry
+	ended   *string
+	players []byte
+}
+
+// columns are as many as there are of that name.
+func (r *row) columns() []any {
+	return []any{&r.seq, &r.ID, &r.Mode, &r.Status, &r.StartedAt, &r.ended, &r.players}
+}
+
+// scan reads one: columns, and what may follow them.
+func (r *row) scan(from interface{ Scan(into ...any) error }, columns []any) (en entry, err error) {
+	if err := from.Scan(columns...); err != nil {
+		return entry{}, err
 	}
+	en = r.entry
 	if en.Status != Running {
-		en.EndedAt = ended
+		en.EndedAt = r.ended
 	}
-	en.Players, err = decodePlayers(players)
-	return err
+	en.Players, err = decodePlayers(r.players)
+	return en, err
 }
 
 // selection is what an edge is of.

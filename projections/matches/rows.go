@@ -191,28 +191,37 @@ func encodePlayers(players []Player) []byte {
 
 var errPlayers = errors.New("the players of a match are cut off")
 
-func decodePlayers(b []byte) (players []Player, err error) {
+func decodePlayers(b []byte) ([]Player, error) {
+	text := string(b) // the names are parts of it
+	players := make([]Player, 0, maxSeats)
 	for len(b) > 0 {
 		p := Player{Seat: len(players)}
-		for _, text := range []*string{&p.BotID, &p.BotName} {
+		for _, field := range []*string{&p.BotID, &p.BotName} {
 			n, size := binary.Uvarint(b)
 			if size <= 0 || n > uint64(len(b)-size) {
 				return nil, errPlayers
 			}
-			*text, b = string(b[size:size+int(n)]), b[size+int(n):]
+			begin := len(text) - len(b) + size
+			*field, b = text[begin:begin+int(n)], b[size+int(n):]
 		}
 		n, size := binary.Uvarint(b)
 		if size <= 0 || n > 0 && len(b) < size+8 {
 			return nil, errPlayers
 		}
 		if b = b[size:]; n > 0 {
-			placement, delta := int(n), math.Float64frombits(binary.BigEndian.Uint64(b))
-			p.Placement, p.RatingDelta, b = &placement, &delta, b[8:]
+			result := &struct {
+				placement int
+				delta     float64
+			}{int(n), math.Float64frombits(binary.BigEndian.Uint64(b))}
+			p.Placement, p.RatingDelta, b = &result.placement, &result.delta, b[8:]
 		}
 		players = append(players, p)
 	}
 	return players, nil
 }
+
+// maxSeats is how many play at most.
+const maxSeats = 4
 
 func optional(text string) any {
 	if text == "" {
