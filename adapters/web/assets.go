@@ -12,6 +12,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"strings"
 )
 
 //go:embed static
@@ -102,6 +103,15 @@ func (s *Server) registerAssets() {
 	}})
 }
 
+// policy is what a file may do: an image that is opened alone, or a script that
+// works beside its page.
+func (f asset) policy() string {
+	if strings.HasPrefix(f.kind, "text/javascript") {
+		return "default-src 'none'; script-src 'self'; connect-src 'self'"
+	}
+	return "default-src 'none'; style-src 'unsafe-inline'"
+}
+
 // serveAsset answers with a file. A page of another version of the program gets
 // the file as it is now, and may not keep it.
 func (s *Server) serveAsset(w http.ResponseWriter, r *http.Request, name string, current bool) {
@@ -114,7 +124,7 @@ func (s *Server) serveAsset(w http.ResponseWriter, r *http.Request, name string,
 	h.Set("Content-Type", f.kind)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'") // of an image opened alone
+	h.Set("Content-Security-Policy", f.policy())
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("Cache-Control", "no-cache")
 	if current {

@@ -24,13 +24,15 @@ function show(place, { state, line, lines }) {
   place.hidden = false;
 }
 
-async function check(id, place) {
-  try {
-    const { verifyAt } = await import('./verify.mjs');
-    show(place, verdict(await verifyAt(id)));
-  } catch (error) {
-    show(place, unable(error));
-  }
+function check(id, place) {
+  const worker = new Worker(new URL('./verify-worker.mjs', import.meta.url), { type: 'module' });
+  const tell = (said) => {
+    worker.terminate();
+    show(place, said);
+  };
+  worker.onmessage = ({ data: { found, why } }) => tell(found ? verdict(found) : unable(new Error(why)));
+  worker.onerror = () => tell(unable(new Error('the checker could not be loaded')));
+  worker.postMessage(id);
 }
 
 function begin(root, place) {
