@@ -1,0 +1,57 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Once the log is scavenged, the address of a deleted account is in no file of
+// the arena, read models included; the folder of mails is the operator's.
+func TestADeletedAccountIsInNoFile(t *testing.T) {
+	t.Parallel()
+	const address = "ada.lovelace@example.org"
+	s := newStand(t, "--no-play")
+	s.start()
+	s.owner()
+	o := &account{base: s.base()}
+	require.NoError(t, o.call(t.Context(), http.MethodPost, "/sign-in", map[string]string{"email": address}, nil))
+	token, err := mailedToken(filepath.Join(s.data, "mail"), address)
+	require.NoError(t, err)
+	require.NoError(t, o.call(t.Context(), http.MethodPost, "/sign-in/confirm", map[string]string{"token": token}, nil))
+	require.NoError(t, o.call(t.Context(), http.MethodPatch, "/me", map[string]string{"name": "ada"}, nil))
+	require.NotEmpty(t, keepers(t, s.data, address))
+	require.NoError(t, o.call(t.Context(), http.MethodDelete, "/me", nil, nil))
+	require.Contains(t, command(t, "node", "scavenge", "--admin", s.arena.await(`operators' endpoints on (http://\S+)`)[1]), "removed")
+	require.Empty(t, keepers(t, s.data, address))
+	s.arena.end(syscall.SIGTERM)
+	require.Empty(t, keepers(t, s.data, address))
+}
+
+// keepers are the files of a data folder that hold a text, mails aside.
+func keepers(t *testing.T, data, text string) (files []string) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() && d.Name() == "mail" {
+			return fs.SkipDir
+		}
+		if err != nil || d.IsDir() {
+			return nil //nolint:nilerr // it may just have been removed
+		}
+		content, err := os.ReadFile(path)
+		if bytes.Contains(content, []byte(text)) {
+			files = append(files, path)
+		}
+		if os.IsNotExist(err) {
+			return nil
+		}
+		return err
+	}))
+	return files
+}
