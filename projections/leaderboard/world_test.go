@@ -58,6 +58,7 @@ type world struct {
 	rng     *rand.Rand
 	now     time.Time
 	ladders map[string]ladder.Ladder
+	closed  map[string]time.Time // when, at the latest, a mode's ladder closed a match that had begun
 	playing []*table
 }
 
@@ -72,6 +73,7 @@ func newWorld(t testing.TB, chance uint64) *world {
 	return &world{
 		t: t, log: memory.New(), rng: rand.New(rand.NewPCG(chance, 1)), now: time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC),
 		ladders: map[string]ladder.Ladder{ladder.Standard: ladder.New(ladder.Standard), ladder.Parley: ladder.New(ladder.Parley)},
+		closed:  map[string]time.Time{},
 	}
 }
 
@@ -143,12 +145,20 @@ func (w *world) rate(m *table, places ...int) {
 	}
 	events, err := w.ladders[m.Mode].Finish(m.MatchID, results)
 	w.evolve(m.Mode, events, err)
+	w.close(m)
 }
 
 func (w *world) void(m *table) {
 	w.t.Helper()
 	events, err := w.ladders[m.Mode].Void(m.MatchID, ladder.WhyOperator)
 	w.evolve(m.Mode, events, err)
+	w.close(m)
+}
+
+func (w *world) close(m *table) {
+	if m.started && w.now.After(w.closed[m.Mode]) {
+		w.closed[m.Mode] = w.now
+	}
 }
 
 // complete plays a match of some bots of a mode; places are by seat.
