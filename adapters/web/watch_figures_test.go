@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
+	"hexarena/domain/match"
 	"hexarena/projections/arenatest"
 )
 
@@ -137,7 +138,8 @@ func TestFiguresOfTheWatchPage(t *testing.T) {
 	}
 }
 
-// Twenty live boards on one page, from one stream.
+// Twenty live boards on one page, from one stream, some ten times as fast as
+// matches are played, until all are aborted.
 func TestFiguresOfTwentyLiveBoards(t *testing.T) {
 	s := newStage(t)
 	var games []*arenatest.Game
@@ -169,7 +171,7 @@ func TestFiguresOfTwentyLiveBoards(t *testing.T) {
 			eval[bool](p, `new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(true), 50)))`)
 		}
 		for _, g := range games {
-			g.PlayOut()
+			g.Abort(match.WallClock)
 			g.Conclude()
 		}
 		p.until(`document.querySelectorAll('[data-match].ended').length === 20`)

@@ -65,41 +65,52 @@ export function mark(seat) {
   return svg('svg', { viewBox: '-8 -8 16 16', class: `mark seat-${seat}`, 'aria-hidden': 'true' }, svg('use', { href: `#hx-mark-${seat}` }));
 }
 
-// land is what never changes on a board.
+// land is what never changes on a board. A small one is painted in few parts:
+// a page has many.
 export function land(layout, small) {
   const g = svg('g', { class: 'land' });
   g.append(svg('polygon', { class: 'beach', points: outline(coast, 1.055) }));
-  layout.hexes.forEach((hex) => g.append(...ground(hex, small)));
-  if (!small) layout.ports.forEach((port) => g.append(...harbour(port)));
-  return g;
-}
-
-function ground(hex, small) {
-  const { x, y } = hexes[hex.id];
-  const points = outline(hexVertices[hex.id], 0.965, hexes[hex.id]);
-  const parts = [
-    svg('polygon', { class: `hex hex-${hex.resource}`, points }),
-    svg('polygon', { points, fill: `url(#hx-fill-${hex.resource})` }),
-  ];
-  if (!small) {
-    parts.push(svg('use', { href: `#hx-${hex.resource}`, class: `sign sign-${hex.resource}`, x, y: hex.token === null ? y : y - 25 }));
+  for (const resource of new Set(layout.hexes.map((hex) => hex.resource))) {
+    const d = layout.hexes.filter((hex) => hex.resource === resource).map((hex) => `M${outline(hexVertices[hex.id], 0.965, hexes[hex.id])}z`).join('');
+    g.append(svg('path', { class: `hex hex-${resource}`, d }), svg('path', { d, fill: `url(#hx-fill-${resource})` }));
   }
-  if (hex.token !== null) parts.push(token(hex.token, x, small ? y : y + 12, small));
-  return parts;
+  const numbered = layout.hexes.filter((hex) => hex.token !== null);
+  if (small) {
+    g.append(smallTokens(numbered.filter(often), 'token often'), smallTokens(numbered.filter((hex) => !often(hex)), 'token'));
+    return g;
+  }
+  for (const hex of layout.hexes) {
+    const { x, y } = hexes[hex.id];
+    g.append(svg('use', { href: `#hx-${hex.resource}`, class: `sign sign-${hex.resource}`, x, y: hex.token === null ? y : y - 25 }));
+  }
+  for (const hex of numbered) g.append(token(hex));
+  for (const port of layout.ports) g.append(...harbour(port));
+  return g;
 }
 
 // ways is how many of 36 rolls bring a token.
 export const ways = (n) => 6 - Math.abs(7 - n);
 
-function token(n, x, y, small) {
-  const often = n === 6 || n === 8 ? ' often' : '';
-  const g = svg('g', { class: `token${often}`, transform: `translate(${x} ${y})` });
-  const text = svg('text', { y: small ? 11 : 4 });
-  text.textContent = n;
-  g.append(svg('circle', { r: small ? 25 : 18 }), text);
-  if (small) return g;
+const often = ({ token: n }) => n === 6 || n === 8;
+
+function token(hex) {
+  const { x, y } = hexes[hex.id];
+  const n = hex.token;
+  const g = svg('g', { class: often(hex) ? 'token often' : 'token', transform: `translate(${x} ${y + 12})` });
+  g.append(svg('circle', { r: 18 }), number(n, 0, 4));
   for (let i = 0; i < ways(n); i++) g.append(svg('circle', { class: 'pip', r: 1.7, cx: (i - (ways(n) - 1) / 2) * 4.6, cy: 11 }));
   return g;
+}
+
+function smallTokens(numbered, className) {
+  const d = numbered.map(({ id }) => `M${hexes[id].x - 25} ${hexes[id].y}a25 25 0 1 0 50 0a25 25 0 1 0-50 0z`).join('');
+  return svg('g', { class: className }, svg('path', { d }), ...numbered.map(({ id, token: n }) => number(n, hexes[id].x, hexes[id].y + 11)));
+}
+
+function number(n, x, y) {
+  const text = svg('text', { x, y });
+  text.textContent = n;
+  return text;
 }
 
 function harbour(port) {

@@ -70,9 +70,10 @@ class Boards {
   }
 
   async paint(id, card) {
-    if (!card.board) await this.build(id, card);
     if (!card.board) {
-      setTimeout(() => { card.waiting = false; }, retry);
+      await this.build(id, card);
+      if (card.board) this.later(() => this.paint(id, card));
+      else setTimeout(() => { card.waiting = false; }, retry);
       return;
     }
     card.waiting = false;
