@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -58,4 +59,29 @@ func TestOtherReadersFindTheLeaderboard(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The statements that docs/analysts.md shows are run as they stand there, and
+// each finds something.
+func TestStatementsOfTheDocs(t *testing.T) {
+	interpreter := python(t)
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "analysts.md"))
+	require.NoError(t, err)
+	_, shown, _ := strings.Cut(string(text), "```sql\n")
+	shown, _, found := strings.Cut(shown, "```")
+	require.True(t, found)
+	dir := t.TempDir()
+	run(t, t.Context(), newWorld(t).log, options(filepath.Join(dir, "tables"), export.Parquet))
+	for statement := range strings.Lines(shown) {
+		cmd := exec.CommandContext(t.Context(), interpreter, "-c", "import duckdb, sys; print(len(duckdb.execute(sys.argv[1]).fetchall()))", statement)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s%s", statement, out)
+		require.NotEqual(t, "0", strings.TrimSpace(string(out)), statement)
+	}
+	cmd := exec.CommandContext(t.Context(), interpreter, "-c", `import pandas; print(len(pandas.read_parquet("tables/matches")))`)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.NotEqual(t, "0", strings.TrimSpace(string(out)))
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -46,7 +47,7 @@ func loadCompose(t *testing.T, environment types.Mapping) (*types.Project, error
 	return loader.LoadWithContext(t.Context(), types.ConfigDetails{
 		WorkingDir:  root,
 		ConfigFiles: []types.ConfigFile{{Filename: filepath.Join(root, "compose.yaml")}},
-		Environment: environment,
+		Environment: maps.Clone(environment), // the loader adds to it
 	}, func(o *loader.Options) { o.SetProjectName("hexarena", true) })
 }
 
