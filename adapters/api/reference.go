@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"html/template"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -25,7 +26,7 @@ var referenceHTML string
 var referenceCSS string
 
 var referenceTemplate = template.Must(template.New("reference").Funcs(template.FuncMap{
-	"prose": prose, "type": typeOf, "anchor": anchor, "json": indented, "limits": limitsOf, "lines": func(s string) []string { return strings.Split(s, "\n\n") },
+	"prose": prose, "path": breakablePath, "type": typeOf, "anchor": anchor, "json": indented, "limits": limitsOf, "lines": func(s string) []string { return strings.Split(s, "\n\n") },
 }).Parse(referenceHTML))
 
 // stylePolicy lets a page show itself, with the one style.
@@ -145,6 +146,14 @@ func referenceSchemas(doc *huma.OpenAPI) []referenceSchema {
 	return list
 }
 
+// capital begins a word of a name, where its line may end.
+var capital = regexp.MustCompile(`([a-z])([A-Z])`)
+
+// breakablePath lets a line end before each part of a path.
+func breakablePath(path string) template.HTML {
+	return template.HTML(strings.ReplaceAll(template.HTMLEscapeString(path), "/", "<wbr>/"))
+}
+
 // typeOf writes what a schema takes, with links to named ones.
 func typeOf(s *huma.Schema) template.HTML {
 	switch {
@@ -152,7 +161,7 @@ func typeOf(s *huma.Schema) template.HTML {
 		return ""
 	case s.Ref != "":
 		name := strings.TrimPrefix(s.Ref, schemaPrefix)
-		return template.HTML(fmt.Sprintf(`<a href="#%s">%s</a>`, anchor("schema", name), template.HTMLEscapeString(name)))
+		return template.HTML(fmt.Sprintf(`<a href="#%s">%s</a>`, anchor("schema", name), capital.ReplaceAllString(template.HTMLEscapeString(name), "$1<wbr>$2")))
 	case s.OneOf != nil || s.AnyOf != nil:
 		var parts []string
 		for _, part := range append(s.OneOf, s.AnyOf...) {
@@ -191,9 +200,15 @@ func limitsOf(s *huma.Schema) string {
 				names[i] = "null"
 			}
 		}
-		add("one of %s", strings.Join(names, ", "))
+		if len(names) == 1 {
+			add("always %s", names[0])
+		} else {
+			add("one of %s", strings.Join(names, ", "))
+		}
 	}
 	switch low, high := s.Minimum, s.Maximum; {
+	case low != nil && high != nil && *low == *high:
+		add("always %v", *low)
 	case low != nil && high != nil:
 		add("%v to %v", *low, *high)
 	case low != nil:

@@ -31,10 +31,10 @@ type guide struct {
 type heading struct{ ID, Text string }
 
 // listed are the guides in the order of the navigation; those that docs/ does
-// not hold are left out, and those that are not listed here come last.
+// not hold are left out.
 var listed = []struct{ Name, Label string }{
 	{"quickstart", "Quick start"}, {"rules", "Rules"}, {"protocol", "Protocol"}, {"errors", "Refusals"},
-	{"events", "Events"}, {"audit", "Audit"}, {"architecture", "Architecture"}, {"operations", "Operations"}, {"security", "Security"},
+	{"events", "Events"}, {"analysts", "Analysts"}, {"audit", "Audit"}, {"architecture", "Architecture"}, {"operations", "Operations"}, {"security", "Security"},
 }
 
 // linked are files that guides link to and that are no guide.
@@ -173,8 +173,8 @@ func (g *guide) Transform(doc *ast.Document, reader text.Reader, _ parser.Contex
 		case *ast.Heading:
 			g.addHeading(n, string(plain(n, source)))
 		case *ast.Link:
-			file := string(n.Destination)
-			n.Destination = []byte(destination(file))
+			file, _, _ := strings.Cut(string(n.Destination), "#")
+			n.Destination = []byte(destination(string(n.Destination)))
 			if label := labelOf(file); label != "" && string(plain(n, source)) == file {
 				n.RemoveChildren(n)
 				n.AppendChild(n, ast.NewString([]byte(label)))
@@ -259,20 +259,64 @@ var (
 	deadLink      = regexp.MustCompile(`(?s)<a href="">(.*?)</a>`)
 	wideTable     = regexp.MustCompile(`(?s)<table>.*?</table>`)
 	codeBlock     = regexp.MustCompile(`<pre>`)
+	anyCode       = regexp.MustCompile(`(<pre>)?<code>([^<]*)</code>`)
 )
+
+// longCode is how many letters of code a table does not keep on one line even
+// where there is room for most.
+const longCode = 44
 
 // framed finishes a page: figures in place of their comments, tables that
 // scroll by themselves where they are wider than the screen, code that can be
-// reached by keyboard.
+// reached by keyboard, or may be broken between its words.
 func framed(page string) string {
 	page = figureComment.ReplaceAllStringFunc(page, func(comment string) string {
-		draw, ok := figures[figureComment.FindStringSubmatch(comment)[1]]
+		name := figureComment.FindStringSubmatch(comment)[1]
+		draw, ok := figures[name]
 		if !ok {
 			return comment
 		}
-		return `<figure>` + string(draw()) + `</figure>`
+		return `<figure>` + string(draw()) + `<figcaption>The ` + name + `</figcaption></figure>`
 	})
 	page = deadLink.ReplaceAllString(page, "$1")
 	page = wideTable.ReplaceAllString(page, `<div class="scroll" tabindex="0" role="region" aria-label="Table">$0</div>`)
+	page = anyCode.ReplaceAllStringFunc(page, func(found string) string {
+		parts := anyCode.FindStringSubmatch(found)
+		if parts[1] != "" {
+			return found
+		}
+		if len(parts[2]) > longCode {
+			return `<code class="long">` + breakable(parts[2]) + `</code>`
+		}
+		return `<code>` + breakable(parts[2]) + `</code>`
+	})
 	return codeBlock.ReplaceAllString(page, `<pre tabindex="0">`)
+}
+
+// breakable marks where a line of code may end: between its words, and not
+// behind the dashes of a flag, where browsers would end it.
+func breakable(code string) string {
+	var b strings.Builder
+	for i := range len(code) {
+		b.WriteByte(code[i])
+		if i > 0 && i+1 < len(code) && endsWord(code[i-1], code[i], code[i+1]) {
+			b.WriteString("<wbr>")
+		}
+	}
+	return b.String()
+}
+
+// endsWord tells whether a line may end behind a mark, from what stands beside
+// it; & begins a character that HTML writes by name.
+func endsWord(before, mark, after byte) bool {
+	switch mark {
+	case ' ', ',':
+		return after != ' '
+	case '_', '/', '=', '?', ':', '-':
+		letter := after >= 'a' && after <= 'z' || after >= 'A' && after <= 'Z' || after >= '0' && after <= '9' && mark != ':' // ports stay with their hosts
+		return !strings.ContainsRune(" ._/=?:-", rune(before)) && (letter || after == '&' || after == '{')
+	case '.':
+		return after == '{'
+	}
+	return false
 }

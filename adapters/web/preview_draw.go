@@ -47,7 +47,7 @@ func cornerAt(vertex int) spot { return scaled(vertexSpots[vertex]) }
 // tells nothing of how the match ended.
 func drawPreview(m watched, i ending) *image.RGBA {
 	c := newDrawing(previewWidth, previewHeight, pageColour)
-	c.disc(islandMiddle, 300, seaColour)
+	c.disc(islandMiddle, 306, seaColour)
 	for _, hex := range i.Hexes {
 		c.polygon(beachColour, hexagon(hex.ID, side*1.12)...)
 	}
@@ -81,12 +81,12 @@ func hexagon(id int, size float64) []spot {
 }
 
 func (c *drawing) token(at spot, n int) {
-	c.disc(at, 21, tokenColour)
+	c.disc(at, 24, tokenColour)
 	ink := inkColour
 	if n == 6 || n == 8 {
 		ink = oftenColour
 	}
-	c.centred(at.plus(0, 8), 23, strconv.Itoa(n), ink)
+	c.centred(at.plus(0, 10), 29, strconv.Itoa(n), ink)
 }
 
 func (c *drawing) port(vertices [2]int, rate int, resource string) {
@@ -96,7 +96,7 @@ func (c *drawing) port(vertices [2]int, rate int, resource string) {
 	if dx*(middle.x-islandMiddle.x)+dy*(middle.y-islandMiddle.y) < 0 {
 		dx, dy = -dx, -dy
 	}
-	at := middle.plus(dx*36, dy*36)
+	at := middle.plus(dx*35, dy*35)
 	c.line(v, at, 4, beachColour)
 	c.line(w, at, 4, beachColour)
 	fill := tokenColour
@@ -150,7 +150,7 @@ func moved(shape []spot, by spot) []spot {
 }
 
 func (c *drawing) bandit(at spot) {
-	at = at.plus(30, 0)
+	at = at.plus(33, 0)
 	c.disc(at.plus(0, -10), 11, caseColour)
 	c.polygon(caseColour, at.plus(-14, 21), at.plus(-7, -6), at.plus(7, -6), at.plus(14, 21))
 	c.disc(at.plus(0, -10), 8, inkColour)

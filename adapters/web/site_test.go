@@ -201,7 +201,7 @@ func (s *site) do(r *http.Request, edit ...func(*http.Request)) shown {
 	return page
 }
 
-var void = map[string]bool{"meta": true, "link": true, "input": true, "br": true, "hr": true, "img": true}
+var void = map[string]bool{"meta": true, "link": true, "input": true, "br": true, "hr": true, "img": true, "wbr": true}
 
 // judge demands of a page that its elements are closed in their order, that it
 // holds no script, style or handler of its own, and asks nothing of elsewhere.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"hexarena/domain/ladder"
 	"hexarena/eventstore"
 )
 
@@ -124,19 +125,16 @@ func (b *readsBench) size(ctx context.Context, n int) (r readsReport, err error)
 		return r, err
 	}
 	r.LongMatch = b.long.state.Seq
-	if err := os.RemoveAll(filepath.Join(b.dir, "projections")); err != nil {
-		return r, err
-	}
-	if r.RebuildS, err = b.start(ctx); err != nil {
-		return r, err
-	}
-	if err := b.arena.stop(); err != nil {
+	if r.RebuildS, err = b.rebuild(ctx); err != nil {
 		return r, err
 	}
 	if r.StartS, err = b.start(ctx); err != nil {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, b.arena.stop()) }()
+	if err := b.whole(ctx); err != nil {
+		return r, err
+	}
 	if r.Steps, err = b.measure(ctx); err != nil {
 		return r, err
 	}
@@ -169,6 +167,39 @@ func (b *readsBench) grow(ctx context.Context, n int) (err error) {
 	}
 	b.history.log = b.arena.log
 	return b.history.live(ctx, n-len(b.history.ids), func(done int) { b.told.show("filling the log", uint64(done), uint64(n)) })
+}
+
+// rebuild starts an arena once without the rows, which are kept, and returns
+// how many seconds it was until it answered.
+func (b *readsBench) rebuild(ctx context.Context) (seconds float64, err error) {
+	rows := filepath.Join(b.dir, "projections")
+	kept := rows + ".kept"
+	if err := os.Rename(rows, kept); err != nil {
+		return 0, err
+	}
+	if seconds, err = b.start(ctx); err != nil {
+		return 0, err
+	}
+	return seconds, errors.Join(b.arena.stop(), os.RemoveAll(rows), os.Rename(kept, rows))
+}
+
+// whole waits until the signed log, which may be behind at a start, holds what
+// the log does: folding it takes a good part of a core.
+func (b *readsBench) whole(ctx context.Context) error {
+	caller := newReadCaller(0)
+	for {
+		answer, err := caller.get(ctx, b.arena.url+"/log/"+ladder.Standard+"/head", nil)
+		switch {
+		case err != nil:
+			return err
+		case answer.status == http.StatusOK:
+			return nil
+		case answer.status != http.StatusServiceUnavailable:
+			return fmt.Errorf("the signed log is answered with %d", answer.status)
+		case !sleepUntil(ctx, time.Now().Add(100*time.Millisecond)):
+			return ctx.Err()
+		}
+	}
 }
 
 // start starts an arena that serves alone, and returns how many seconds it was

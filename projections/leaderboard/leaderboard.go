@@ -178,7 +178,10 @@ func rank(standings map[string]standing, names Names) []Row {
 		}
 	}
 	slices.SortFunc(rows, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(b.Rating, a.Rating), cmp.Compare(b.GamesPlayed, a.GamesPlayed), cmp.Compare(a.Name, b.Name), cmp.Compare(a.BotID, b.BotID))
+		if by := cmp.Compare(b.Rating, a.Rating); by != 0 {
+			return by // mostly
+		}
+		return cmp.Or(cmp.Compare(b.GamesPlayed, a.GamesPlayed), cmp.Compare(a.Name, b.Name), cmp.Compare(a.BotID, b.BotID))
 	})
 	for i := range rows {
 		rows[i].Rank = i + 1

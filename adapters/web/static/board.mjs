@@ -90,7 +90,7 @@ class Board {
   putBandit(hex) {
     if (hex === none) return hide(this.bandit);
     const { x, y } = hexes[hex];
-    const offset = this.layout.hexes[hex].token === null ? 0 : 24;
+    const offset = 26; // beside the token, or the sign
     this.bandit.style.transform = `translate(${x + offset}px, ${y - 4}px)`;
     this.bandit.setAttribute('visibility', 'visible');
   }

@@ -4,7 +4,8 @@ import { svg } from './board-art.mjs';
 import { expected } from './watch-model.mjs';
 
 const width = 420;
-const height = 170;
+const height = 212;
+const tall = 170; // of the dice, which have a row of numbers above and below
 
 // LineChart draws values(i, seat) for frames 0..n-1, on a scale to top at least.
 // Lines differ by their dashes beside their colours, and end in their seat's
@@ -24,7 +25,7 @@ export class LineChart {
     this.title.textContent = title;
     this.element = document.createElement('div');
     this.element.className = 'line-chart';
-    const box = `-38 -12 ${width + 52} ${height + 24}`;
+    const box = `-52 -12 ${width + 66} ${height + 24}`;
     this.element.append(
       svg('svg', { viewBox: box, class: 'chart', role: 'img' }, this.title, ...this.lines),
       this.veil,
@@ -76,7 +77,7 @@ function ticks(top) {
 }
 
 function rule(value, y) {
-  const text = svg('text', { x: -8, y: y + 4 });
+  const text = svg('text', { x: -8, y: y + 5 });
   text.textContent = value;
   return [svg('line', { x1: 0, x2: width, y1: y, y2: y }), text];
 }
@@ -88,16 +89,16 @@ export class DiceChart {
     this.wants = [];
     this.counts = [];
     const columns = Array.from({ length: 11 }, (_, i) => this.column(i + 2));
-    this.element = svg('svg', { viewBox: '-4 -24 452 218', class: 'chart dice-chart', role: 'img' }, svg('title'), svg('desc'), ...columns);
+    this.element = svg('svg', { viewBox: '-4 -24 452 220', class: 'chart dice-chart', role: 'img' }, svg('title'), svg('desc'), ...columns);
     [this.title, this.text] = this.element.children;
     this.title.textContent = 'Dice against expectation';
   }
 
   column(sum) {
     const g = svg('g', { transform: `translate(${(sum - 2) * 41} 0)`, class: sum === 7 ? 'seven' : '' });
-    const bar = svg('rect', { class: 'bar', width: 32, height });
+    const bar = svg('rect', { class: 'bar', width: 32, height: tall });
     const want = svg('line', { class: 'want', x1: -2, x2: 34 });
-    const label = svg('text', { x: 16, y: height + 18 });
+    const label = svg('text', { x: 16, y: tall + 20 });
     const count = svg('text', { x: 16, y: -4, class: 'count' });
     label.textContent = sum;
     g.append(bar, want, label, count);
@@ -113,8 +114,8 @@ export class DiceChart {
     const top = 1.08 * Math.max(1, ...dice, expected[7] * rolls);
     for (let sum = 2; sum <= 12; sum++) {
       const part = dice[sum] / top;
-      this.bars[sum].style.transform = `translateY(${(1 - part) * height}px) scaleY(${part})`;
-      this.wants[sum].style.transform = `translateY(${(1 - (expected[sum] * rolls) / top) * height}px)`;
+      this.bars[sum].style.transform = `translateY(${(1 - part) * tall}px) scaleY(${part})`;
+      this.wants[sum].style.transform = `translateY(${(1 - (expected[sum] * rolls) / top) * tall}px)`;
       const count = String(dice[sum]);
       if (this.counts[sum].textContent !== count) this.counts[sum].textContent = count;
     }

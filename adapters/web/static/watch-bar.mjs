@@ -78,8 +78,8 @@ export class Bar {
     const last = Math.max(length - 1, 1);
     this.range.max = length - 1;
     for (const kind of lanes) {
-      const y = lanes.indexOf(kind) * 4 + 0.5;
-      const d = timeline.marks.filter((m) => m.kind === kind).map((m) => `M${((m.at / last) * 1000).toFixed(1)} ${y}v3`).join('');
+      const y = lanes.indexOf(kind) * 4.3 + 1;
+      const d = timeline.marks.filter((m) => m.kind === kind).map((m) => `M${((m.at / last) * 1000).toFixed(1)} ${y.toFixed(1)}v3.6`).join('');
       this.paths[kind].setAttribute('d', d);
     }
   }

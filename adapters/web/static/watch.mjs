@@ -174,6 +174,7 @@ class Watch {
     if (frame.dice) [...this.parts.dice.children].forEach((die, i) => { if (die.dataset.face !== String(frame.dice[i])) { die.dataset.face = frame.dice[i]; die.setAttribute('aria-label', `die ${frame.dice[i]}`); } });
     const open = frame.openTrade;
     offer.classList.toggle('shown', Boolean(open));
+    offer.classList.toggle('told', open?.from === frame.event?.seat); // by the line above it
     offer.replaceChildren(...(open ? offered(open).map((part) => said(part, this.names)) : []));
   }
 
@@ -355,7 +356,7 @@ class Watch {
 const signed = (n) => (n > 0 ? `+${n.toFixed(1)}` : n.toFixed(1).replace('-', '−'));
 
 function offered(o) {
-  return [{ seat: o.from }, ` offers ${cards(o.give)} for ${cards(o.get)} `, ...(o.to === undefined || o.to === null ? ['to all'] : ['to ', { seat: o.to }]), ...(o.talk ? [': ', { talk: o.talk }] : [])];
+  return [{ seat: o.from }, ` gives ${cards(o.give)} for ${cards(o.get)}, `, ...(o.to === undefined || o.to === null ? ['to all'] : ['to ', { seat: o.to }]), ...(o.talk ? [': ', { talk: o.talk }] : [])];
 }
 
 function write(element, text) {
