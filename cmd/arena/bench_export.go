@@ -16,10 +16,12 @@ import (
 )
 
 // benchExport is `arena bench export`: what a day of play costs those who keep
-// and study it. A thousand tables for a day: --tables 1000 --matches 254.
+// and study it. A thousand tables for a day: --tables 1000 --mode parley
+// --matches 24.
 type benchExport struct {
 	Tables  int    `default:"20" help:"how many tables play at once"`
-	Matches int    `default:"10" help:"how many matches each plays: 254 are a day at the default pace of standard"`
+	Matches int    `default:"10" help:"how many matches each plays: a day at the default pace has 24 of parley, and 254 of standard at most"`
+	Mode    string `default:"standard" enum:"standard,parley" help:"what is played"`
 	Dir     string `help:"folder for the logs and the tables; default: a temporary one"`
 	JSON    bool   `name:"json" help:"print one JSON object"`
 }
@@ -87,7 +89,7 @@ func (r *exportReport) measure(ctx context.Context, dir string, flags benchExpor
 	if err := b.openNode(ctx); err != nil {
 		return err
 	}
-	day := newSimulatedDay(b.log, flags.Tables)
+	day := newSimulatedDay(b.log, flags.Mode, flags.Tables)
 	for _, step := range []func() error{
 		func() error { return timed(&r.PlaySeconds, func() error { return day.play(ctx, flags.Matches, p) }) },
 		func() error { return timed(&r.ReadAllSecs, func() error { return r.readAll(ctx, b.log) }) },

@@ -36,12 +36,21 @@ const (
 	dayGroup = 250
 	// dayAppend is how many events a match stores at a time: some turns.
 	dayAppend = 16
-	// dayPace is the time from one match of a table to its next.
-	dayPace = 340 * time.Second
 )
 
-func newSimulatedDay(log eventstore.Log, tables int) *simulatedDay {
-	d := &simulatedDay{log: log, ladder: ladder.New(ladder.Standard), expected: eventstore.NoStream, names: map[string]match.Seat{}, now: time.Date(2026, 9, 6, 0, 0, 0, 0, time.UTC)}
+// dayModes are the modes' clocks, and the time from one match of a table to its
+// next: a rest, half a minute's tick, and the match itself, whose bots answer at
+// once.
+var dayModes = map[string]struct {
+	pace      time.Duration
+	deadlines match.Deadlines
+}{
+	ladder.Standard: {340 * time.Second, match.Deadlines{DecisionMs: 5000, WallMs: 600_000}},
+	ladder.Parley:   {time.Hour, match.Deadlines{DecisionMs: 60_000, WallMs: 10_800_000}},
+}
+
+func newSimulatedDay(log eventstore.Log, mode string, tables int) *simulatedDay {
+	d := &simulatedDay{log: log, ladder: ladder.New(mode), expected: eventstore.NoStream, names: map[string]match.Seat{}, now: time.Date(2026, 9, 6, 0, 0, 0, 0, time.UTC)}
 	for i := range 4 * tables {
 		id := uuid.NewSHA1(uuid.NameSpaceURL, fmt.Append(nil, "bot ", i)).String()
 		d.bots = append(d.bots, ladder.Candidate{BotID: id, Registered: d.now})
@@ -70,7 +79,7 @@ func (d *simulatedDay) play(ctx context.Context, matches int, p *progress) error
 			open = open[n:]
 			p.show("playing matches", uint64(d.played), total)
 		}
-		d.now = d.now.Add(dayPace)
+		d.now = d.now.Add(dayModes[d.ladder.Mode()].pace)
 	}
 	return nil
 }
@@ -81,7 +90,7 @@ func (d *simulatedDay) store(ctx context.Context, events ...ladder.Event) error 
 	if err != nil {
 		return err
 	}
-	stored, err := d.log.Append(ctx, eventstore.StreamID(ladder.Stream(ladder.Standard)), d.expected, encoded...)
+	stored, err := d.log.Append(ctx, eventstore.StreamID(ladder.Stream(d.ladder.Mode())), d.expected, encoded...)
 	if err != nil {
 		return err
 	}
@@ -128,7 +137,7 @@ func (d *simulatedDay) simulate(s ladder.Seating) (*dayGame, error) {
 	g := &dayGame{benchGame: benchGame{id: s.MatchID, state: match.New(chance), expected: eventstore.NoStream, rng: rand.New(rand.NewPCG(uint64(chance[0])<<8|uint64(chance[1]), s.Revision))}}
 	seating := match.Seating{
 		MatchID: s.MatchID, Mode: s.Mode, Commitment: s.Commitment, Table: match.Table{Revision: s.Revision, Index: s.Index, SeedKey: s.SeedKey},
-		Deadlines: match.Deadlines{DecisionMs: 5000, WallMs: 600_000},
+		Deadlines: dayModes[s.Mode].deadlines,
 	}
 	for _, e := range s.Bots {
 		seat := d.names[e.BotID]

@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/ladder"
 )
 
 func TestBenchExport(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, BenchExport(t.Context(), &out, io.Discard, benchExport{Tables: 3, Matches: 2, Dir: t.TempDir(), JSON: true}))
+	require.NoError(t, BenchExport(t.Context(), &out, io.Discard, benchExport{Tables: 3, Matches: 2, Mode: ladder.Parley, Dir: t.TempDir(), JSON: true}))
 	var report exportReport
 	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
 	require.Equal(t, 6, report.Matches)
