@@ -128,13 +128,13 @@ func (b *readsBench) size(ctx context.Context, n int) (r readsReport, err error)
 	if r.RebuildS, err = b.rebuild(ctx); err != nil {
 		return r, err
 	}
+	if err := b.catchUp(ctx); err != nil {
+		return r, err
+	}
 	if r.StartS, err = b.start(ctx); err != nil {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, b.arena.stop()) }()
-	if err := b.whole(ctx); err != nil {
-		return r, err
-	}
 	if r.Steps, err = b.measure(ctx); err != nil {
 		return r, err
 	}
@@ -183,11 +183,14 @@ func (b *readsBench) rebuild(ctx context.Context) (seconds float64, err error) {
 	return seconds, errors.Join(b.arena.stop(), os.RemoveAll(rows), os.Rename(kept, rows))
 }
 
-// whole waits until the signed log, which may be behind at a start, holds what
-// the log does: folding it takes a good part of a core.
-func (b *readsBench) whole(ctx context.Context) error {
-	caller := newReadCaller(0)
-	for {
+// catchUp starts an arena once until its rows, those of the signed log too, hold
+// what the log does: folding that takes a good part of a core, and minutes.
+func (b *readsBench) catchUp(ctx context.Context) (err error) {
+	if _, err := b.start(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.arena.stop()) }()
+	for caller := newReadCaller(0); ; {
 		answer, err := caller.get(ctx, b.arena.url+"/log/"+ladder.Standard+"/head", nil)
 		switch {
 		case err != nil:
@@ -196,7 +199,7 @@ func (b *readsBench) whole(ctx context.Context) error {
 			return nil
 		case answer.status != http.StatusServiceUnavailable:
 			return fmt.Errorf("the signed log is answered with %d", answer.status)
-		case !sleepUntil(ctx, time.Now().Add(100*time.Millisecond)):
+		case !sleepUntil(ctx, time.Now().Add(time.Second)):
 			return ctx.Err()
 		}
 	}
