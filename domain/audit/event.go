@@ -73,9 +73,8 @@ type (
 func readEvent(r *reader, before string) event {
 	e := event{seat: nobody}
 	var data string
-	found := 0
-	r.object(false, func(key string) bool {
-		found++
+	optional := 0
+	found := r.object(false, func(key string) bool {
 		switch key {
 		case "seq":
 			e.seq = r.integer()
@@ -84,7 +83,7 @@ func readEvent(r *reader, before string) event {
 		case "kind":
 			e.kind = r.str()
 		case "seat":
-			found--
+			optional++
 			e.seat = r.integer()
 		case "data":
 			data = r.raw()
@@ -93,7 +92,7 @@ func readEvent(r *reader, before string) event {
 		}
 		return true
 	})
-	r.need(found == 4, "seq, at, kind or data")
+	r.need(found-optional == 4, "seq, at, kind or data")
 	if r.err != nil {
 		return e
 	}
@@ -142,12 +141,10 @@ func readData(r *reader, kind string) any {
 
 // fields reads an object of integers, all of them there.
 func fields(r *reader, into map[string]*int) {
-	found := 0
-	r.object(false, func(key string) bool {
+	found := r.object(false, func(key string) bool {
 		p, ok := into[key]
 		if ok {
-			found++
-			*p = r.integer()
+				*p = r.integer()
 		}
 		return ok
 	})
@@ -157,9 +154,7 @@ func fields(r *reader, into map[string]*int) {
 func readRoll(r *reader) match.RollData {
 	var d match.RollData
 	var dice []int
-	found := 0
-	r.object(false, func(key string) bool {
-		found++
+	found := r.object(false, func(key string) bool {
 		switch key {
 		case "turn":
 			d.Turn = r.integer()
@@ -177,9 +172,7 @@ func readRoll(r *reader) match.RollData {
 
 func readTrade(r *reader) match.TradeData {
 	var d match.TradeData
-	found := 0
-	r.object(false, func(key string) bool {
-		found++
+	found := r.object(false, func(key string) bool {
 		switch key {
 		case "from":
 			d.From = r.integer()
@@ -225,9 +218,7 @@ func seatOrNobody(r *reader) int {
 
 func readAward(r *reader) moved {
 	var d moved
-	found := 0
-	r.object(false, func(key string) bool {
-		found++
+	found := r.object(false, func(key string) bool {
 		switch key {
 		case "award":
 			d.award = r.str()
@@ -246,9 +237,7 @@ func readAward(r *reader) moved {
 
 func readEnd(r *reader) ended {
 	var d ended
-	found := 0
-	r.object(false, func(key string) bool {
-		found++
+	found := r.object(false, func(key string) bool {
 		switch key {
 		case "reason":
 			d.reason = r.str()
@@ -267,9 +256,8 @@ func readEnd(r *reader) ended {
 
 func readTimeout(r *reader) failed {
 	var d failed
-	found := 0
-	r.object(false, func(key string) bool {
-		found++
+	optional := 0
+	found := r.object(false, func(key string) bool {
 		switch key {
 		case "decision":
 			d.decision = r.integer()
@@ -282,7 +270,7 @@ func readTimeout(r *reader) failed {
 		case "strikes":
 			d.strikes = r.integer()
 		case "answer":
-			found--
+			optional++
 			d.answered = true
 			_ = r.str()
 		default:
@@ -290,15 +278,13 @@ func readTimeout(r *reader) failed {
 		}
 		return true
 	})
-	r.need(found == 5, "decision, kind, cause, elapsedMs or strikes")
+	r.need(found-optional == 5, "decision, kind, cause, elapsedMs or strikes")
 	return d
 }
 
 func readIllegal(r *reader) refused {
 	var d refused
-	found := 0
-	r.object(false, func(key string) bool {
-		found++
+	found := r.object(false, func(key string) bool {
 		switch key {
 		case "decision":
 			d.decision = r.integer()

@@ -11,9 +11,8 @@ import (
 func readAction(r *reader) *played {
 	d := &played{elapsed: nobody}
 	var action string
-	found := 0
-	r.object(false, func(key string) bool {
-		found++
+	optional := 0
+	found := r.object(false, func(key string) bool {
 		switch key {
 		case "decision":
 			d.decision = r.integer()
@@ -26,14 +25,14 @@ func readAction(r *reader) *played {
 		case "elapsedMs":
 			d.elapsed = seatOrNobody(r)
 		case "collected":
-			found--
+			optional++
 			d.collected = r.integers()
 		default:
 			return false
 		}
 		return true
 	})
-	r.need(found == 5, "decision, kind, action, default or elapsedMs")
+	r.need(found-optional == 5, "decision, kind, action, default or elapsedMs")
 	kind, ok := kindNamed(d.kind)
 	if !ok {
 		r.fail("there is no kind of decision %q", d.kind)
@@ -58,9 +57,8 @@ func sameText(action string, sent []byte) bool {
 // readBoard reads hexes in order, and the ports as they stand.
 func readBoard(r *reader) *laid {
 	d := new(laid)
-	found, hexes := 0, 0
-	r.object(false, func(key string) bool {
-		found++
+	hexes := 0
+	found := r.object(false, func(key string) bool {
 		switch key {
 		case "hexes":
 			r.array(func() {
@@ -85,9 +83,8 @@ func readBoard(r *reader) *laid {
 }
 
 func readHex(r *reader, number int) (board.Resource, uint8) {
-	res, token, id, found := board.Desert, 0, -1, 0
-	r.object(false, func(key string) bool {
-		found++
+	res, token, id := board.Desert, 0, -1
+	found := r.object(false, func(key string) bool {
 		switch key {
 		case "id":
 			id = r.integer()
@@ -121,16 +118,15 @@ func readHex(r *reader, number int) (board.Resource, uint8) {
 func readPort(r *reader) match.Port {
 	var p match.Port
 	var vertices []int
-	found := 0
-	r.object(false, func(key string) bool {
-		found++
+	optional := 0
+	found := r.object(false, func(key string) bool {
 		switch key {
 		case "vertices":
 			vertices = r.integers()
 		case "rate":
 			p.Rate = r.integer()
 		case "resource":
-			found--
+			optional++
 			p.Resource = r.str()
 			r.need(p.Resource != "", "a port's resource")
 		default:
@@ -138,7 +134,7 @@ func readPort(r *reader) match.Port {
 		}
 		return true
 	})
-	r.need(found == 2 && len(vertices) == 2, "vertices or rate")
+	r.need(found-optional == 2 && len(vertices) == 2, "vertices or rate")
 	copy(p.Vertices[:], vertices)
 	return p
 }

@@ -31,9 +31,7 @@ func decodeLadder(eventType string, data []byte) (ladder.Event, error) {
 
 func readSeated(r *reader) ladder.TablesSeated {
 	var e ladder.TablesSeated
-	found := 0
-	r.object(true, func(key string) bool {
-		found++
+	found := r.object(true, func(key string) bool {
 		switch key {
 		case "tick":
 			at := r.str()
@@ -45,7 +43,6 @@ func readSeated(r *reader) ladder.TablesSeated {
 		case "tables":
 			r.array(func() { e.Tables = append(e.Tables, readTable(r)) })
 		default:
-			found--
 			return false
 		}
 		return true
@@ -56,9 +53,7 @@ func readSeated(r *reader) ladder.TablesSeated {
 
 func readTable(r *reader) ladder.Table {
 	var t ladder.Table
-	found := 0
-	r.object(true, func(key string) bool {
-		found++
+	found := r.object(true, func(key string) bool {
 		switch key {
 		case "matchId":
 			t.MatchID = r.str()
@@ -67,7 +62,6 @@ func readTable(r *reader) ladder.Table {
 		case "commitment":
 			t.Commitment = readSeed(r)
 		default:
-			found--
 			return false
 		}
 		return true
@@ -78,16 +72,13 @@ func readTable(r *reader) ladder.Table {
 
 func readRated(r *reader) ladder.RatingsChanged {
 	e := ladder.RatingsChanged{Seats: make([]ladder.RatedSeat, 0, 4)}
-	found := 0
-	r.object(true, func(key string) bool {
-		found++
+	found := r.object(true, func(key string) bool {
 		switch key {
 		case "match":
 			e.MatchID = r.str()
 		case "seats":
 			r.array(func() { e.Seats = append(e.Seats, readRatedSeat(r)) })
 		default:
-			found--
 			return false
 		}
 		return true
@@ -98,9 +89,7 @@ func readRated(r *reader) ladder.RatingsChanged {
 
 func readRatedSeat(r *reader) ladder.RatedSeat {
 	var s ladder.RatedSeat
-	found := 0
-	r.object(true, func(key string) bool {
-		found++
+	found := r.object(true, func(key string) bool {
 		switch key {
 		case "botId":
 			s.BotID = r.str()
@@ -113,7 +102,6 @@ func readRatedSeat(r *reader) ladder.RatedSeat {
 		case "missed":
 			s.Missed = r.boolean()
 		default:
-			found--
 			return false
 		}
 		return true
@@ -124,16 +112,13 @@ func readRatedSeat(r *reader) ladder.RatedSeat {
 
 func readRating(r *reader) rating.Rating {
 	var v rating.Rating
-	found := 0
-	r.object(true, func(key string) bool {
-		found++
+	found := r.object(true, func(key string) bool {
 		switch key {
 		case "mu":
 			v.Mu = r.number()
 		case "sigma":
 			v.Sigma = r.number()
 		default:
-			found--
 			return false
 		}
 		return true
@@ -144,16 +129,13 @@ func readRating(r *reader) rating.Rating {
 
 func readVoided(r *reader) ladder.MatchVoided {
 	var e ladder.MatchVoided
-	found := 0
-	r.object(true, func(key string) bool {
-		found++
+	found := r.object(true, func(key string) bool {
 		switch key {
 		case "match":
 			e.MatchID = r.str()
 		case "why":
 			e.Why = r.str()
 		default:
-			found--
 			return false
 		}
 		return true

@@ -56,11 +56,12 @@ func (r *reader) next() byte {
 }
 
 // object reads an object: field reads the value of each key it knows, and says
-// whether it does; others are passed over where open says so, else an error.
-func (r *reader) object(open bool, field func(key string) bool) {
+// whether it does; others are passed over where open says so, else an error. It
+// returns how many of the keys were known.
+func (r *reader) object(open bool, field func(key string) bool) (found int) {
 	if c := r.next(); c != '{' {
 		r.fail("want an object")
-		return
+		return 0
 	}
 	r.at++
 	var few [24]string
@@ -76,22 +77,25 @@ func (r *reader) object(open bool, field func(key string) bool) {
 			r.fail("an object of too many keys")
 		}
 		if r.next() == 0 {
-			return
+			return found
 		}
 		seen = append(seen, key)
 		from := r.at
 		switch known := field(key); {
 		case r.err != nil:
-			return
+			return found
 		case known && r.at == from:
 			r.fail("%q cannot be read", key)
-		case !known && !open:
+		case known:
+			found++
+		case !open:
 			r.fail("there is no field %q", key)
-		case !known:
+		default:
 			r.skip()
 		}
 	}
 	r.at++
+	return found
 }
 
 // array reads an array: item reads each of its values.
