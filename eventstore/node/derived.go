@@ -108,44 +108,28 @@ func (n *Node) watch(stream string) (w *watcher, stop func()) {
 	return n.tail.watch(stream)
 }
 
-// linksUp reads links as eventsUp does others. Where the record was scavenged
-// there is no link any more.
-func (n *Node) linksUp(stream string, v view, from, within uint64, limit int) (p page, err error) {
-	from = max(from, uint64(max(v.first, 0)))
-	index := n.categories.opened()
-	if index == nil || v.last < 0 || from > uint64(v.last) {
-		return page{end: true}, nil
-	}
-	entries, err := index.index(stream, from, uint64(v.last), within)
-	if err != nil {
-		return page{}, err
-	}
-	defer entries.closeInto(&err)
-	for ok := entries.first(); ok; ok = entries.next() {
-		revision, position := entries.entry()
-		if p.full(limit) {
-			p.next = revision
-			return p, nil
-		}
-		if err := n.link(&p, stream, v, revision, position); err != nil {
-			return page{}, err
-		}
-	}
-	p.end = true
-	return p, nil
+// linksUp reads links as eventsUp does others.
+func (n *Node) linksUp(stream string, v view, from, within uint64, limit int) (page, error) {
+	return n.linkPage(stream, v, max(from, uint64(max(v.first, 0))), uint64(max(v.last, 0)), within, limit, (*entries).first, (*entries).next)
 }
 
-func (n *Node) linksDown(stream string, v view, from, within uint64, limit int) (p page, err error) {
-	index, lowest, next := n.categories.opened(), uint64(max(v.first, 0)), min(from, uint64(max(v.last, 0)))
-	if index == nil || v.last < 0 || next < lowest {
+func (n *Node) linksDown(stream string, v view, from, within uint64, limit int) (page, error) {
+	return n.linkPage(stream, v, uint64(max(v.first, 0)), min(from, uint64(max(v.last, 0))), within, limit, (*entries).last, (*entries).prev)
+}
+
+// linkPage reads the links of some revisions from one end on. Where the record was
+// scavenged there is no link any more.
+func (n *Node) linkPage(stream string, v view, lowest, highest, within uint64, limit int, begin, on func(*entries) bool) (p page, err error) {
+	index := n.categories.opened()
+	if index == nil || v.last < 0 || lowest > highest {
 		return page{end: true}, nil
 	}
-	entries, err := index.index(stream, lowest, next, within)
+	entries, err := index.index(stream, lowest, highest, within)
 	if err != nil {
 		return page{}, err
 	}
 	defer entries.closeInto(&err)
-	for ok := entries.last(); ok; ok = entries.prev() {
+	for ok := begin(entries); ok; ok = on(entries) {
 		revision, position := entries.entry()
 		if p.full(limit) {
 			p.next = revision

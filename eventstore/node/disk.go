@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// disk is the file system as Pebble sees it. It differs in two ways.
+// disk is the file system as Pebble sees it. It differs in three ways.
 //
 // Used-up write-ahead logs are written over, which syncs faster than new files
 // do; unless it is told to make them anew, since what is written over keeps,
@@ -20,6 +20,9 @@ import (
 // Once the log is open, the first change of a write-ahead log that fails stops
 // the node, and does not return: Pebble would go on to panic where nothing can
 // recover it, in the middle of changing to another file. Reads go on.
+//
+// A marker is made once the folder is synced: it names another file, and no
+// power loss may leave it alone there.
 type disk struct {
 	vfs.FS
 	dir     string // of the log
@@ -44,6 +47,11 @@ func (d *disk) halt(err error) error {
 
 // Create implements vfs.FS.
 func (d *disk) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	if strings.HasPrefix(d.PathBase(name), markerPrefix) {
+		if err := syncDir(d, d.PathDir(name)); err != nil {
+			return nil, err
+		}
+	}
 	f, err := d.FS.Create(name, category)
 	return d.guard(name, f, err)
 }
