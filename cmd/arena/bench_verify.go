@@ -139,15 +139,17 @@ func (r *verifyReport) measureLadder(ctx context.Context, changes int) (err erro
 	if r.Changes, r.ChangesPerSecond, err = recomputeLadder(ctx, memory.New(), changes); err != nil {
 		return err
 	}
-	b := &logBench{served: make(chan error, 1)}
-	if b.dir, err = os.MkdirTemp("", "hexarena-bench-"); err != nil {
+	dir, err := os.MkdirTemp("", "hexarena-bench-")
+	if err != nil {
 		return err
 	}
-	b.made = true
-	if err = b.openNode(ctx); err == nil {
-		_, r.NodeChangesPerSecond, err = recomputeLadder(ctx, b.log, changes)
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	log, closeLog, err := openEmbedded(ctx, filepath.Join(dir, "node"))
+	if err != nil {
+		return err
 	}
-	return errors.Join(err, b.close())
+	_, r.NodeChangesPerSecond, err = recomputeLadder(ctx, log, changes)
+	return errors.Join(err, closeLog())
 }
 
 // recomputeLadder fills a log with a ladder, and recomputes it.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"hexarena/adapters/export"
+	"hexarena/cmd/arena/progress"
 	"hexarena/eventstore"
 )
 
@@ -26,12 +27,12 @@ func (c exportCmd) Run(ctx context.Context, s streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeLog()) }()
-	p := newProgress(s.err, "ladder events")
+	p := progress.New(s.err, "ladder events")
 	done, err := export.Run(ctx, log, export.Options{
 		Dir: c.Out, Format: c.Format, Mode: c.Mode, Since: eventstore.Position(c.Since), PerFile: c.MatchesPerFile,
-		Tell: func(done, total uint64) { p.show("export", done, total) },
+		Tell: func(done, total uint64) { p.Show("export", done, total) },
 	})
-	p.finish()
+	p.Finish()
 	if ctx.Err() != nil {
 		return errors.New("stopped: the same command goes on from here")
 	}

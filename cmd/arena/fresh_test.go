@@ -21,11 +21,11 @@ import (
 // a match, whatever comes after it or does not. Nothing is asked again and again
 // meanwhile; how long it took is printed.
 func TestAMatchThatEndedIsOnTheLeaderboard(t *testing.T) {
-	b := &logBench{dir: t.TempDir(), served: make(chan error, 1)}
-	require.NoError(t, b.openNode(t.Context()))
-	defer func() { require.NoError(t, b.close()) }()
+	log, closeLog, err := openEmbedded(t.Context(), t.TempDir())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, closeLog()) }()
 	board := leaderboard.New()
-	runner, err := projections.Open(t.TempDir(), b.log, board, slog.New(slog.DiscardHandler))
+	runner, err := projections.Open(t.TempDir(), log, board, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -36,12 +36,12 @@ func TestAMatchThatEndedIsOnTheLeaderboard(t *testing.T) {
 		require.NoError(t, runner.Close())
 	}()
 
-	a := arenatest.New(t, b.log, 7)
+	a := arenatest.New(t, log, 7)
 	bots := a.Register("ada", ladder.Standard, "Ann", "Bea", "Cat")
 	for played := 1; played <= 3; played++ {
 		g := a.Complete(ladder.Standard, bots...)
 		begun := time.Now()
-		require.NoError(t, runner.Wait(t.Context(), endOf(t, b.log)))
+		require.NoError(t, runner.Wait(t.Context(), endOf(t, log)))
 		t.Logf("the leaderboard had match %d after %s", played, time.Since(begun))
 		rows := board.Rows(ladder.Standard, func(id string) (string, string, bool) { return id, "", true })
 		require.Len(t, rows, 3)
@@ -55,7 +55,7 @@ func TestAMatchThatEndedIsOnTheLeaderboard(t *testing.T) {
 		}
 	}
 	rebuilt := leaderboard.New()
-	again, err := projections.Open(t.TempDir(), b.log, rebuilt, slog.New(slog.DiscardHandler))
+	again, err := projections.Open(t.TempDir(), log, rebuilt, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, again.Close()) }()
 	require.NoError(t, again.Sync(t.Context()))

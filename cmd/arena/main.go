@@ -16,6 +16,8 @@ import (
 
 	"github.com/alecthomas/kong"
 	kongcompletion "github.com/jotaen/kong-completion"
+
+	"hexarena/cmd/arena/bench"
 )
 
 type cli struct {
@@ -24,7 +26,7 @@ type cli struct {
 	Bot       botCmd    `cmd:"" group:"Run an arena:" help:"Serve a house bot."`
 	Node      nodeCmds  `cmd:"" group:"Run an arena:" help:"Run the embedded EventStoreDB node alone, or work on logs."`
 	Verify    verifyCmd `cmd:"" group:"Play on an arena:" help:"Recompute a match, or a whole ladder, and say where it differs."`
-	Bench     benchCmd  `cmd:"" group:"Measure:" help:"Measure the engine, the log, read models, answers and live boards."`
+	Bench     benchCmds `cmd:"" group:"Measure:" help:"Measure the engine, the log, read models, answers and live boards."`
 	Key       keyCmd    `cmd:"" group:"Play on an arena:" help:"Make API keys."`
 	ownerCmds `group:"Play on an arena:"`
 	Admin     adminCmds `cmd:"" group:"Run an arena:" help:"Order what operators order, on the arena's own machine."`
@@ -41,15 +43,9 @@ type nodeCmds struct {
 	Scavenge nodeScavenge `cmd:"" help:"Remove from a running node's disk what metadata and tombstones hide."`
 }
 
-type benchCmd struct {
-	Verify      benchVerify      `cmd:"" help:"Matches and ladders recomputed on one core."`
-	Engine      benchEngine      `cmd:"" help:"Random play-outs on one core."`
-	Log         benchLog         `cmd:"" help:"Appends, reads and subscriptions through the client, beside the storage alone."`
-	Growth      benchGrowth      `cmd:"" help:"Ten million events in one node: opening it, memory, reads at both ends."`
-	Live        benchLive        `cmd:"" help:"Readers of running matches over real sockets, from an event's append to each."`
-	Projections benchProjections `cmd:"" help:"Read models folded anew, from a node and from memory."`
-	Export      benchExport      `cmd:"" help:"A day of tables, simulated: the log's size, and the time to subscribe, export and publish it."`
-	Reads       benchReads       `cmd:"" help:"Lists, rankings and records over real sockets, with many matches."`
+type benchCmds struct {
+	Verify benchVerify `cmd:"" help:"Matches and ladders recomputed on one core."`
+	bench.Cmds
 }
 
 // streams are where a command prints: figures and addresses to out, what went
@@ -122,9 +118,3 @@ func newLogger(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w
 func (flags nodeCmd) Run(ctx context.Context, s streams) error {
 	return RunNode(ctx, s.out, newLogger(s.err), flags)
 }
-
-// Run runs `arena bench log`.
-func (c benchLog) Run(ctx context.Context, s streams) error { return BenchLog(ctx, s.out, c) }
-
-// Run runs `arena bench engine`.
-func (c benchEngine) Run(s streams) error { return BenchEngine(s.out, c, viewMicros) }

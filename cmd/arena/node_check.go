@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"hexarena/cmd/arena/progress"
 	"hexarena/eventstore/node"
 )
 
@@ -16,9 +17,9 @@ type nodeCheck struct {
 
 // Run runs `arena node check`.
 func (c nodeCheck) Run(ctx context.Context, s streams) error {
-	p := newProgress(s.err, "bytes")
-	found, err := node.Check(ctx, c.Dir, nil, p.show)
-	p.finish()
+	p := progress.New(s.err, "bytes")
+	found, err := node.Check(ctx, c.Dir, nil, p.Show)
+	p.Finish()
 	switch {
 	case ctx.Err() != nil:
 		return errors.New("stopped before the end")

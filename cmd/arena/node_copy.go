@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"hexarena/cmd/arena/progress"
 	"hexarena/eventstore/esdb"
 )
 
@@ -43,9 +44,9 @@ func (c nodeCopy) Run(ctx context.Context, s streams) error {
 		return c.publish(ctx, s, from, to, &level)
 	}
 	level.Set(slog.LevelWarn)
-	p := newProgress(s.err, "events")
-	copied, err := esdb.Copy(ctx, from, to, p.show)
-	p.finish()
+	p := progress.New(s.err, "events")
+	copied, err := esdb.Copy(ctx, from, to, p.Show)
+	p.Finish()
 	switch {
 	case ctx.Err() != nil:
 		return errors.New("stopped: the same command goes on from here")

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"hexarena/adapters/publish"
+	"hexarena/cmd/arena/progress"
 	"hexarena/eventstore"
 )
 
@@ -14,13 +15,13 @@ import (
 // is stopped.
 func (c nodeCopy) publish(ctx context.Context, s streams, from, to eventstore.Log, level *slog.LevelVar) error {
 	level.Set(slog.LevelWarn)
-	p := newProgress(s.err, "events")
-	defer p.finish()
+	p := progress.New(s.err, "events")
+	defer p.Finish()
 	var told publish.Progress
 	return publish.Feed(ctx, from, to, func(now publish.Progress) {
-		p.show("publish", now.Events, 0)
+		p.Show("publish", now.Events, 0)
 		if now.CaughtUp && (now.Events > told.Events || !told.CaughtUp) {
-			p.finish()
+			p.Finish()
 			tellPublished(s.out, now)
 			told = now
 		}

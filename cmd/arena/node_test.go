@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"path/filepath"
@@ -54,6 +55,14 @@ func TestNodeRefusesWrongValuesInOneLine(t *testing.T) {
 		})
 	}
 }
+
+// quietPebble is Pebble's logger.
+type quietPebble struct{}
+
+func (quietPebble) Infof(string, ...any)  {}
+func (quietPebble) Errorf(string, ...any) {}
+
+func (quietPebble) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
 func logOfVersion(t *testing.T, version string) string {
 	t.Helper()

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"hexarena/cmd/arena/progress"
 	"hexarena/eventstore/node"
 )
 
@@ -57,9 +58,9 @@ func (c nodeScavenge) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	defer answer.Close()
-	p := newProgress(s.err, "events")
-	done, err := followScavenge(json.NewDecoder(answer), p.show)
-	p.finish()
+	p := progress.New(s.err, "events")
+	done, err := followScavenge(json.NewDecoder(answer), p.Show)
+	p.Finish()
 	switch {
 	case ctx.Err() != nil:
 		return errors.New("stopped: the same command goes on from here")
@@ -71,7 +72,7 @@ func (c nodeScavenge) Run(ctx context.Context, s streams) error {
 }
 
 // followScavenge reads what the node tells until it is done.
-func followScavenge(lines *json.Decoder, progress node.Progress) (node.Scavenged, error) {
+func followScavenge(lines *json.Decoder, tell node.Progress) (node.Scavenged, error) {
 	for {
 		var told node.Told
 		switch err := lines.Decode(&told); {
@@ -82,7 +83,7 @@ func followScavenge(lines *json.Decoder, progress node.Progress) (node.Scavenged
 		case told.Done != nil:
 			return *told.Done, nil
 		}
-		progress(told.Step, told.At, told.Of)
+		tell(told.Step, told.At, told.Of)
 	}
 }
 

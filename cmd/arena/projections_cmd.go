@@ -13,10 +13,12 @@ import (
 	"strings"
 	"time"
 
+	"hexarena/cmd/arena/progress"
 	"hexarena/eventstore"
 	"hexarena/eventstore/esdb"
 	"hexarena/eventstore/node"
 	"hexarena/projections"
+	"hexarena/projections/readmodels"
 )
 
 // projectionsCmds is `arena projections`, for the folder of a service that is
@@ -49,7 +51,7 @@ func (c projectionsStatus) Run(ctx context.Context, s streams) error {
 			return err
 		}
 		fmt.Fprintf(s.out, "the log ends at %d\n", head)
-		for _, m := range newModels(log) {
+		for _, m := range readmodels.All(log) {
 			state, err := projections.Inspect(ctx, dir, log, m)
 			if err != nil {
 				return fmt.Errorf("%s: %w", m.Name(), err)
@@ -94,7 +96,7 @@ func (c projectionsRebuild) Run(ctx context.Context, s streams) error {
 
 // models are those that were named.
 func (c projectionsRebuild) models(log eventstore.Log) ([]projections.Model, error) {
-	all := newModels(log)
+	all := readmodels.All(log)
 	if len(c.Name) == 0 {
 		return all, nil
 	}
@@ -129,19 +131,19 @@ func rebuild(ctx context.Context, dir string, log eventstore.Log, m projections.
 	}
 	begun, done := time.Now(), make(chan error, 1)
 	go func() { done <- r.Sync(ctx) }()
-	p := newProgress(s.err, "positions")
-	defer p.finish()
+	p := progress.New(s.err, "positions")
+	defer p.Finish()
 	tick := time.NewTicker(lookAtRebuild)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			p.show(m.Name(), uint64(min(r.Position(), head)), uint64(head))
+			p.Show(m.Name(), uint64(min(r.Position(), head)), uint64(head))
 		case err := <-done:
 			if err = errors.Join(err, r.Close()); err != nil {
 				return err
 			}
-			p.finish()
+			p.Finish()
 			took := time.Since(begun)
 			fmt.Fprintf(s.out, "%s: %d events folded in %.1f s, up to %d\n", m.Name(), r.Folded(), took.Seconds(), r.Position())
 			return nil
@@ -183,7 +185,6 @@ func (c stoppedArena) with(ctx context.Context, f func(dir string, log eventstor
 // openLog connects to the log, which is that of an embedded node where no other
 // is named.
 func (c stoppedArena) openLog(ctx context.Context) (*esdb.Log, func() error, error) {
-	quiet := slog.New(slog.DiscardHandler)
 	if c.EventStore != "" {
 		log, err := openAnswering(ctx, "--eventstore", c.EventStore, newLogger(io.Discard))
 		if err != nil {
@@ -195,6 +196,13 @@ func (c stoppedArena) openLog(ctx context.Context) (*esdb.Log, func() error, err
 	if _, err := os.Stat(dir); err != nil {
 		return nil, nil, fmt.Errorf("--data holds no log: %w; is it --eventstore's?", err)
 	}
+	return openEmbedded(ctx, dir)
+}
+
+// openEmbedded runs an embedded node on a folder, and connects to its log.
+// Closing it ends both.
+func openEmbedded(ctx context.Context, dir string) (log *esdb.Log, closeLog func() error, err error) {
+	quiet := slog.New(slog.DiscardHandler)
 	n, err := node.Open(node.Options{Dir: dir, Logger: quiet})
 	if err != nil {
 		return nil, nil, err
@@ -206,7 +214,7 @@ func (c stoppedArena) openLog(ctx context.Context) (*esdb.Log, func() error, err
 	served := make(chan error, 1)
 	go func() { served <- n.Serve(l) }()
 	stop := func() error { return errors.Join(n.Close(), <-served) }
-	log, err := openAnswering(ctx, "the embedded node", fmt.Sprintf("esdb://%s?tls=false", l.Addr()), quiet)
+	log, err = openAnswering(ctx, "the embedded node", fmt.Sprintf("esdb://%s?tls=false", l.Addr()), quiet)
 	if err != nil {
 		return nil, nil, errors.Join(err, stop())
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,7 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"hexarena/domain/ladder"
+	"hexarena/domain/owner"
+	"hexarena/eventstore"
 	"hexarena/projections"
+	"hexarena/projections/arenatest"
 )
 
 // A stopped service's read models are folded anew by their names, to the rows
@@ -28,9 +33,7 @@ func TestProjectionsCommands(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "node"), 0o700))
 	log, closeLog, err := stoppedArena{Data: dir}.openLog(t.Context())
 	require.NoError(t, err)
-	h, err := newBenchHistory(t.Context(), log, 20, 3)
-	require.NoError(t, err)
-	require.NoError(t, h.live(t.Context(), 30, func(int) {}))
+	liveThrough(t, log)
 	require.NoError(t, closeLog())
 
 	status, out, errOut := call("status")
@@ -39,7 +42,7 @@ func TestProjectionsCommands(t *testing.T) {
 
 	status, out, errOut = call("rebuild")
 	require.Equal(t, 0, status, errOut)
-	require.Contains(t, out, "matches: 91 events folded in ")
+	require.Contains(t, out, "matches: 16 events folded in ")
 	_, out, _ = call("status")
 	require.Equal(t, 3, strings.Count(out, "is up to date"), "the log ends with ratings, which accounts do not hold: %s", out)
 	before, err := os.ReadFile(filepath.Join(dir, "projections", "directory.db"))
@@ -50,7 +53,7 @@ func TestProjectionsCommands(t *testing.T) {
 	require.Contains(t, out, "matches      is folded anew at the next start: file is not a database")
 	status, out, _ = call("rebuild", "matches")
 	require.Equal(t, 0, status)
-	require.Contains(t, out, "matches: 91 events")
+	require.Contains(t, out, "matches: 16 events")
 	require.NotContains(t, out, "directory")
 	after, err := os.ReadFile(filepath.Join(dir, "projections", "directory.db"))
 	require.NoError(t, err)
@@ -71,15 +74,24 @@ func TestProjectionsCommands(t *testing.T) {
 	require.NoError(t, release())
 }
 
-func TestBenchProjections(t *testing.T) {
-	var out bytes.Buffer
-	require.NoError(t, BenchProjections(t.Context(), &out, benchProjections{Matches: 5, Events: 10, Folded: 20, Bots: 20}))
-	require.Equal(t, 5, strings.Count(out.String(), "\n"), out.String())
-	require.ErrorContains(t, BenchProjections(t.Context(), &out, benchProjections{}), "there must be a match")
-}
-
-func TestBenchReadsRefuses(t *testing.T) {
-	for _, sizes := range [][]int{nil, {0}, {10, 10}, {10, 5}} {
-		require.Error(t, BenchReads(t.Context(), &bytes.Buffer{}, &bytes.Buffer{}, benchReads{Matches: sizes, Bots: 10, Seconds: 1}))
+// liveThrough writes four owners and five tables of their bots, played and rated.
+func liveThrough(t *testing.T, log eventstore.Log) {
+	t.Helper()
+	a := arenatest.New(t, log, 1)
+	var bots []string
+	for i := range 4 {
+		ownerID, names := fmt.Sprint("owner-", i), make([]string, owner.BotLimit)
+		for j := range names {
+			names[j] = fmt.Sprintf("Bot %d of %s", j, ownerID)
+		}
+		a.Own(ownerID, owner.SignedUp{OwnerID: ownerID}, owner.HandleChosen{Handle: ownerID}, owner.APIKeyRegistered{KeyID: fmt.Sprint("key-", i), PublicKey: make([]byte, 32)})
+		bots = append(bots, a.Register(ownerID, ladder.Standard, names...)...)
+	}
+	games := a.Seat(ladder.Standard, bots...)
+	require.Len(t, games, 5)
+	for _, g := range games {
+		g.Start()
+		g.PlayOut()
+		g.Conclude()
 	}
 }

@@ -37,14 +37,14 @@ func (c *countedReads) Read(ctx context.Context, id eventstore.StreamID, from ev
 // On a node, through the client: a start that had a long ladder to fold stores a
 // snapshot, and the next begins with it, and is at the same place.
 func TestAStartFromASnapshot(t *testing.T) {
-	b := &logBench{dir: t.TempDir(), served: make(chan error, 1)}
-	require.NoError(t, b.openNode(t.Context()))
-	defer func() { require.NoError(t, b.close()) }()
+	log, closeLog, err := openEmbedded(t.Context(), t.TempDir())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, closeLog()) }()
 	const stream, matches = "ladder-standard", 5001 // two events each, but for the last
-	storeMatches(t, b.log, stream, matches)
+	storeMatches(t, log, stream, matches)
 
 	begin := func() (*matchmaker.Ladder, int) {
-		counted := &countedReads{Log: b.log, stream: stream}
+		counted := &countedReads{Log: log, stream: stream}
 		l := matchmaker.NewLadder(counted, matchmaker.LadderConfig{Mode: ladder.Standard})
 		unfinished, err := l.Unfinished(t.Context())
 		require.NoError(t, err)
@@ -57,7 +57,7 @@ func TestAStartFromASnapshot(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	keeping := make(chan struct{})
 	go func() { defer close(keeping); l.KeepSnapshots(ctx) }()
-	for m, err := range b.log.Subscribe(t.Context(), 0, eventstore.Filter{StreamPrefixes: []string{ladder.SnapshotPrefix}}) {
+	for m, err := range log.Subscribe(t.Context(), 0, eventstore.Filter{StreamPrefixes: []string{ladder.SnapshotPrefix}}) {
 		require.NoError(t, err)
 		if m.Event != nil {
 			break

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/domain/ladder"
+	"hexarena/eventstore"
 )
 
 // An event that read models cannot fold stops those alone: /ready says which
@@ -24,7 +25,10 @@ func TestAReadModelThatStops(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(s.data, "node"), 0o700))
 	log, closeLog, err := stoppedArena{Data: s.data}.openLog(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, appendEvents(t.Context(), log, ladder.Stream(ladder.Parley), time.Now(), []ladder.Event{ladder.MatchVoided{MatchID: "of nobody", Why: ladder.WhyOperator}}))
+	voided, err := eventstore.EncodeAll([]ladder.Event{ladder.MatchVoided{MatchID: "of nobody", Why: ladder.WhyOperator}}, eventstore.Metadata{At: time.Now(), Correlation: "a test"})
+	require.NoError(t, err)
+	_, err = log.Append(t.Context(), eventstore.StreamID(ladder.Stream(ladder.Parley)), eventstore.NoStream, voided...)
+	require.NoError(t, err)
 	require.NoError(t, closeLog())
 
 	s.start("--no-play")

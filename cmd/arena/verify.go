@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"hexarena/cmd/arena/progress"
 	"hexarena/domain/audit"
 )
 
@@ -84,10 +85,10 @@ func (c *verifyCmd) verifyMatches(ctx context.Context, s streams) error {
 		return err
 	}
 	total := tally{}
-	p := newProgress(s.err, "matches")
+	p := progress.New(s.err, "matches")
 	for text, err := range source.records(ctx) {
 		if err != nil {
-			p.finish()
+			p.Finish()
 			return err
 		}
 		report, err := recompute(text, e)
@@ -95,7 +96,7 @@ func (c *verifyCmd) verifyMatches(ctx context.Context, s streams) error {
 			err = signed.check(ctx, text, &report)
 		}
 		if err != nil {
-			p.finish()
+			p.Finish()
 			return err
 		}
 		total.add(report)
@@ -103,10 +104,10 @@ func (c *verifyCmd) verifyMatches(ctx context.Context, s streams) error {
 			break
 		}
 		if source.total > 1 {
-			p.show("verify", uint64(total.Matches), uint64(source.total))
+			p.Show("verify", uint64(total.Matches), uint64(source.total))
 		}
 	}
-	p.finish()
+	p.Finish()
 	if err := signed.unused(); err != nil && total.Difference == nil {
 		return err
 	}

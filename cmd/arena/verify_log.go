@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"hexarena/cmd/arena/progress"
 	domain "hexarena/domain/arena"
 	"hexarena/domain/audit"
 	"hexarena/domain/ladder"
@@ -104,8 +105,8 @@ func foldLadder(ctx context.Context, log eventstore.Log, s streams, mode, platfo
 		}
 		total = uint64(r.Revision) + 1
 	}
-	p := newProgress(s.err, "events")
-	defer p.finish()
+	p := progress.New(s.err, "events")
+	defer p.Finish()
 	l := audit.NewLadder(mode, platformKey, watch...)
 	for r, err := range log.Read(ctx, stream, 0, eventstore.ReadOptions{}) {
 		if err != nil {
@@ -115,7 +116,7 @@ func foldLadder(ctx context.Context, log eventstore.Log, s streams, mode, platfo
 			return nil, err
 		}
 		if done := uint64(r.Revision) + 1; done%1024 == 0 {
-			p.show("ladder-"+mode, done, max(done, total))
+			p.Show("ladder-"+mode, done, max(done, total))
 		}
 	}
 	return l, nil

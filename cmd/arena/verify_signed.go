@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"hexarena/adapters/client"
+	"hexarena/cmd/arena/progress"
 	"hexarena/domain/audit"
 	"hexarena/domain/ladder"
 	"hexarena/eventstore"
@@ -104,9 +105,9 @@ func (c *verifyCmd) recomputeHead(ctx context.Context, log eventstore.Log, s str
 	if err != nil {
 		return err
 	}
-	p := newProgress(s.err, "matches")
-	defer p.finish()
-	h, err := signedlog.Recompute(ctx, log, mode, kept.Size, func(leaves uint64) { p.show("signed log", leaves, kept.Size) })
+	p := progress.New(s.err, "matches")
+	defer p.Finish()
+	h, err := signedlog.Recompute(ctx, log, mode, kept.Size, func(leaves uint64) { p.Show("signed log", leaves, kept.Size) })
 	if err != nil {
 		return fmt.Errorf("the signed log: %w", err)
 	}

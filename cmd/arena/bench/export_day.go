@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"hexarena/cmd/arena/progress"
 	"hexarena/domain/board"
 	"hexarena/domain/game"
 	"hexarena/domain/ladder"
@@ -60,10 +61,10 @@ func newSimulatedDay(log eventstore.Log, mode string, tables int) *simulatedDay 
 }
 
 // play plays so many matches at each table.
-func (d *simulatedDay) play(ctx context.Context, matches int, p *progress) error {
+func (d *simulatedDay) play(ctx context.Context, matches int, p *progress.Display) error {
 	total := uint64(matches * len(d.bots) / 4)
 	for range matches {
-		events, err := d.ladder.Seat(d.bots, ladder.Tick{Now: d.now, PlatformKey: "bench", SeedKeyID: "bench", SeedKey: benchSeedKey})
+		events, err := d.ladder.Seat(d.bots, ladder.Tick{Now: d.now, PlatformKey: "bench", SeedKeyID: "bench", SeedKey: seedKey})
 		if err != nil {
 			return err
 		}
@@ -77,7 +78,7 @@ func (d *simulatedDay) play(ctx context.Context, matches int, p *progress) error
 				return err
 			}
 			open = open[n:]
-			p.show("playing matches", uint64(d.played), total)
+			p.Show("playing matches", uint64(d.played), total)
 		}
 		d.now = d.now.Add(dayModes[d.ladder.Mode()].pace)
 	}
@@ -127,14 +128,14 @@ func (d *simulatedDay) playGroup(ctx context.Context, open []ladder.Seating) err
 
 // dayGame is a match that was played, and what of it is not stored yet.
 type dayGame struct {
-	benchGame
+	loggedGame
 	left []eventstore.Event
 }
 
 // simulate plays a match to its end.
 func (d *simulatedDay) simulate(s ladder.Seating) (*dayGame, error) {
-	chance := seed.Server(benchSeedKey, s.MatchID)
-	g := &dayGame{benchGame: benchGame{id: s.MatchID, state: match.New(chance), expected: eventstore.NoStream, rng: rand.New(rand.NewPCG(uint64(chance[0])<<8|uint64(chance[1]), s.Revision))}}
+	chance := seed.Server(seedKey, s.MatchID)
+	g := &dayGame{loggedGame: loggedGame{id: s.MatchID, state: match.New(chance), expected: eventstore.NoStream, rng: rand.New(rand.NewPCG(uint64(chance[0])<<8|uint64(chance[1]), s.Revision))}}
 	seating := match.Seating{
 		MatchID: s.MatchID, Mode: s.Mode, Commitment: s.Commitment, Table: match.Table{Revision: s.Revision, Index: s.Index, SeedKey: s.SeedKey},
 		Deadlines: dayModes[s.Mode].deadlines,

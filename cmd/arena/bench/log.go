@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/alecthomas/kong"
 )
 
-// benchLog is `arena bench log`: appends and reads through the official client
+// logCmd is `arena bench log`: appends and reads through the official client
 // to an embedded node on loopback, beside Pebble alone on the same disk.
-type benchLog struct {
+type logCmd struct {
 	Seconds float64 `default:"3" help:"how long each step runs"`
 	Dir     string  `help:"folder for the logs that are measured; default: a temporary one"`
 	JSON    bool    `name:"json" help:"print one JSON object"`
@@ -20,8 +22,8 @@ type benchLog struct {
 // writersAtOnce are the numbers of streams, and of Pebble's writers.
 var writersAtOnce = []int{1, 16, 64}
 
-// benchEventBytes is the size of an event: its data, and as metadata the rest.
-const benchEventBytes = 300
+// eventBytes is the size of an event: its data, and as metadata the rest.
+const eventBytes = 300
 
 // logReport is what a run measured.
 type logReport struct {
@@ -44,19 +46,19 @@ type pebbleReport struct {
 	WritesPerSecond float64 `json:"writesPerSecond"`
 }
 
-// BenchLog measures as the flags say and prints what it found.
-func BenchLog(ctx context.Context, w io.Writer, flags benchLog) error {
-	if flags.Seconds <= 0 {
+// Run measures as the flags say and prints what it found.
+func (c logCmd) Run(ctx context.Context, k *kong.Kong) error {
+	if c.Seconds <= 0 {
 		return errors.New("bench log: --seconds must be above zero")
 	}
-	report, err := measureLog(ctx, flags.Dir, time.Duration(flags.Seconds*float64(time.Second)))
+	report, err := measureLog(ctx, c.Dir, time.Duration(c.Seconds*float64(time.Second)))
 	if err != nil {
 		return fmt.Errorf("bench log: %w", err)
 	}
-	if flags.JSON {
-		return json.NewEncoder(w).Encode(report)
+	if c.JSON {
+		return json.NewEncoder(k.Stdout).Encode(report)
 	}
-	return report.print(w)
+	return report.print(k.Stdout)
 }
 
 // measureLog runs every step for step long. Each number of streams is measured

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"encoding/json"
@@ -9,13 +9,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"hexarena/domain/game"
 	"hexarena/domain/seed"
 )
 
-// benchEngine is `arena bench engine`: random play-outs of the rules on one
+// engineCmd is `arena bench engine`: random play-outs of the rules on one
 // core, 4 seats, every legal action but offers to other seats.
-type benchEngine struct {
+type engineCmd struct {
 	Seconds float64 `default:"3" help:"how long to play"`
 	Games   int     `help:"play this many games instead"`
 	JSON    bool    `name:"json" help:"print one JSON object"`
@@ -33,19 +35,22 @@ type engineReport struct {
 	ViewMicros       *float64       `json:"viewMicros"` // null where it was not measured
 }
 
-// BenchEngine plays as the flags say and prints what it measured. viewMicros
-// measures the view path, apart from the play-outs: the microseconds that
-// building and encoding one mid-game view takes; it may be nil.
-func BenchEngine(w io.Writer, flags benchEngine, viewMicros func() float64) error {
-	if flags.Games < 0 || flags.Games == 0 && flags.Seconds <= 0 {
+// Run plays as the flags say and prints what it measured.
+func (c engineCmd) Run(k *kong.Kong) error { return c.play(k.Stdout, viewMicros) }
+
+// play is Run. viewMicros measures the view path, apart from the play-outs: the
+// microseconds that building and encoding one mid-game view takes; it may be
+// nil.
+func (c engineCmd) play(w io.Writer, viewMicros func() float64) error {
+	if c.Games < 0 || c.Games == 0 && c.Seconds <= 0 {
 		return errors.New("bench engine: --games or --seconds must be above zero")
 	}
-	report := playRandomly(flags.Games, time.Duration(flags.Seconds*float64(time.Second)))
+	report := playRandomly(c.Games, time.Duration(c.Seconds*float64(time.Second)))
 	if viewMicros != nil {
 		micros := viewMicros()
 		report.ViewMicros = &micros
 	}
-	if flags.JSON {
+	if c.JSON {
 		return json.NewEncoder(w).Encode(report)
 	}
 	return report.print(w)

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -195,7 +195,7 @@ func (b *readsBench) goOn(ctx context.Context) error {
 }
 
 // playOut plays a match to its end, and has it rated.
-func (g *benchGame) playOut(ctx context.Context, log eventstore.Log) error {
+func (g *loggedGame) playOut(ctx context.Context, log eventstore.Log) error {
 	for !g.state.Over() {
 		events, err := g.decide()
 		if err != nil {

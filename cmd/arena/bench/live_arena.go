@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bufio"
@@ -27,16 +27,16 @@ import (
 	"hexarena/eventstore/esdb"
 )
 
-// benchArena is an arena in a process of its own, that seats nobody; its log is
+// arena is a whole one in a process of its own, that seats nobody; its log is
 // written from here.
-type benchArena struct {
+type arena struct {
 	cmd *exec.Cmd
 	url string
 	log *esdb.Log
 }
 
-// startBenchArena starts one on a folder, with more flags than it needs anyway.
-func startBenchArena(ctx context.Context, dir string, more ...string) (a *benchArena, err error) {
+// startArena starts one on a folder, with more flags than it needs anyway.
+func startArena(ctx context.Context, dir string, more ...string) (a *arena, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func startBenchArena(ctx context.Context, dir string, more ...string) (a *benchA
 	node := l.Addr().String()
 	l.Close()
 	flags := []string{"serve", "--data", dir, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--node-listen", node, "--tick", "24h"}
-	a = &benchArena{cmd: exec.CommandContext(ctx, self, append(flags, more...)...)}
+	a = &arena{cmd: exec.CommandContext(ctx, self, append(flags, more...)...)}
 	a.cmd.Cancel = func() error { return a.cmd.Process.Signal(os.Interrupt) }
 	a.cmd.WaitDelay = 10 * time.Second
 	a.cmd.Stderr = os.Stderr
@@ -72,7 +72,7 @@ func startBenchArena(ctx context.Context, dir string, more ...string) (a *benchA
 }
 
 // shows waits until the arena lists so many running matches.
-func (a *benchArena) shows(ctx context.Context, n int) error {
+func (a *arena) shows(ctx context.Context, n int) error {
 	for {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.url+"/live", nil)
 		if err != nil {
@@ -94,7 +94,7 @@ func (a *benchArena) shows(ctx context.Context, n int) error {
 	}
 }
 
-func (a *benchArena) stop() error {
+func (a *arena) stop() error {
 	var errs []error
 	if a.log != nil {
 		errs = append(errs, a.log.Close())
@@ -104,7 +104,7 @@ func (a *benchArena) stop() error {
 
 // residentMB is how much memory the arena's process has; 0 where the system does
 // not tell it as Linux does.
-func (a *benchArena) residentMB() (float64, error) {
+func (a *arena) residentMB() (float64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.cmd.Process.Pid))
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, nil
@@ -118,9 +118,9 @@ func (a *benchArena) residentMB() (float64, error) {
 	return 0, err
 }
 
-// benchGame is a match that is played into the log, by bots that build what they
+// loggedGame is a match that is played into the log, by bots that build what they
 // can.
-type benchGame struct {
+type loggedGame struct {
 	id       string
 	state    match.Match
 	expected eventstore.Expected
@@ -130,19 +130,19 @@ type benchGame struct {
 	appends []time.Duration
 }
 
-// benchTurns is how many turns a match has behind it when it is measured, so
+// turnsBehind is how many turns a match has behind it when it is measured, so
 // that its frames are as long as those of most.
-const benchTurns = 20
+const turnsBehind = 20
 
-var benchSeedKey = []byte("the seed key of the measurement.")
+var seedKey = []byte("the seed key of the measurement.")
 
-// seatBenchGames seats matches by their ladder, and begins them.
-func seatBenchGames(ctx context.Context, log eventstore.Log, n int) ([]*benchGame, error) {
+// seatGames seats matches by their ladder, and begins them.
+func seatGames(ctx context.Context, log eventstore.Log, n int) ([]*loggedGame, error) {
 	candidates := make([]ladder.Candidate, 4*n)
 	for i := range candidates {
 		candidates[i].BotID = uuid.NewString()
 	}
-	seated, err := ladder.New(ladder.Standard).Seat(candidates, ladder.Tick{Now: time.Now(), PlatformKey: "bench", SeedKeyID: "bench", SeedKey: benchSeedKey})
+	seated, err := ladder.New(ladder.Standard).Seat(candidates, ladder.Tick{Now: time.Now(), PlatformKey: "bench", SeedKeyID: "bench", SeedKey: seedKey})
 	if err != nil {
 		return nil, err
 	}
@@ -157,9 +157,9 @@ func seatBenchGames(ctx context.Context, log eventstore.Log, n int) ([]*benchGam
 	if _, err := log.Append(ctx, eventstore.StreamID(ladder.Stream(ladder.Standard)), eventstore.NoStream, encoded...); err != nil {
 		return nil, err
 	}
-	var games []*benchGame
+	var games []*loggedGame
 	for i, s := range l.Unfinished() {
-		g := &benchGame{id: s.MatchID, state: match.New(seed.Server(benchSeedKey, s.MatchID)), expected: eventstore.NoStream, rng: rand.New(rand.NewPCG(uint64(i), 1))}
+		g := &loggedGame{id: s.MatchID, state: match.New(seed.Server(seedKey, s.MatchID)), expected: eventstore.NoStream, rng: rand.New(rand.NewPCG(uint64(i), 1))}
 		games = append(games, g)
 		if err := g.begin(ctx, log, s); err != nil {
 			return nil, err
@@ -169,7 +169,7 @@ func seatBenchGames(ctx context.Context, log eventstore.Log, n int) ([]*benchGam
 }
 
 // begin plays the first turns, in one append.
-func (g *benchGame) begin(ctx context.Context, log eventstore.Log, s ladder.Seating) error {
+func (g *loggedGame) begin(ctx context.Context, log eventstore.Log, s ladder.Seating) error {
 	seating := match.Seating{
 		MatchID: g.id, Mode: s.Mode, Commitment: s.Commitment, Table: match.Table{Revision: s.Revision, Index: s.Index, SeedKey: s.SeedKey},
 		Deadlines: match.Deadlines{DecisionMs: 5000, WallMs: 600_000},
@@ -184,7 +184,7 @@ func (g *benchGame) begin(ctx context.Context, log eventstore.Log, s ladder.Seat
 		return err
 	}
 	g.fold(events)
-	for g.state.Game.Turn < benchTurns && !g.state.Over() {
+	for g.state.Game.Turn < turnsBehind && !g.state.Over() {
 		more, err := g.decide()
 		if err != nil {
 			return err
@@ -195,13 +195,13 @@ func (g *benchGame) begin(ctx context.Context, log eventstore.Log, s ladder.Seat
 	return g.store(ctx, log, events)
 }
 
-func (g *benchGame) fold(events []match.Event) {
+func (g *loggedGame) fold(events []match.Event) {
 	for _, e := range events {
 		g.state = match.Evolve(g.state, e)
 	}
 }
 
-func (g *benchGame) store(ctx context.Context, log eventstore.Log, events []match.Event) error {
+func (g *loggedGame) store(ctx context.Context, log eventstore.Log, events []match.Event) error {
 	encoded, err := eventstore.EncodeAll(events, eventstore.Metadata{At: time.Now(), Correlation: g.id})
 	if err != nil {
 		return err
@@ -214,7 +214,7 @@ func (g *benchGame) store(ctx context.Context, log eventstore.Log, events []matc
 }
 
 // decide settles the decisions that are owed.
-func (g *benchGame) decide() ([]match.Event, error) {
+func (g *loggedGame) decide() ([]match.Event, error) {
 	var outcomes []match.Outcome
 	for _, d := range g.state.Asks() {
 		action, err := json.Marshal(g.answer(uint8(d.Seat), d.Kind))
@@ -227,7 +227,7 @@ func (g *benchGame) decide() ([]match.Event, error) {
 }
 
 // answer builds what it may, else ends the turn; the rest is the default.
-func (g *benchGame) answer(seat uint8, kind game.Kind) map[string]any {
+func (g *loggedGame) answer(seat uint8, kind game.Kind) map[string]any {
 	a := g.state.Game.Default(seat)
 	if kind == game.KindTurn {
 		var may []game.Action
@@ -258,10 +258,10 @@ func (g *benchGame) answer(seat uint8, kind game.Kind) map[string]any {
 	}
 }
 
-// playBenchGames plays on at the rate, for as long as is measured.
-func playBenchGames(ctx context.Context, log eventstore.Log, games []*benchGame, flags benchLive) error {
+// playGames plays on at the rate, for as long as is measured.
+func playGames(ctx context.Context, log eventstore.Log, games []*loggedGame, flags liveCmd) error {
 	until := time.Now().Add(time.Duration(flags.Seconds * float64(time.Second)))
-	return atOnce(ctx, len(games), games, func(ctx context.Context, i int, g *benchGame) error {
+	return atOnce(ctx, len(games), games, func(ctx context.Context, i int, g *loggedGame) error {
 		each := time.Duration(float64(time.Second) / flags.Rate)
 		next := time.Now().Add(each * time.Duration(i) / time.Duration(len(games)))
 		for !g.state.Over() && next.Before(until) {
@@ -296,8 +296,8 @@ func sleepUntil(ctx context.Context, t time.Time) bool {
 	}
 }
 
-// endBenchGames ends what is not over, and has the ladder know.
-func endBenchGames(ctx context.Context, log eventstore.Log, games []*benchGame) error {
+// endGames ends what is not over, and has the ladder know.
+func endGames(ctx context.Context, log eventstore.Log, games []*loggedGame) error {
 	var voided []ladder.Event
 	for _, g := range games {
 		if !g.state.Over() {

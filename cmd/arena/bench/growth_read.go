@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"hexarena/cmd/arena/progress"
 	"hexarena/eventstore"
 )
 
@@ -39,14 +40,14 @@ func wantEvents(events iter.Seq2[eventstore.Recorded, error], want int) error {
 }
 
 // readEverything reads the log from its start, once.
-func (b *logBench) readEverything(ctx context.Context, want int, p *progress) (perSecond float64, err error) {
+func (b *logBench) readEverything(ctx context.Context, want int, p *progress.Display) (perSecond float64, err error) {
 	n, begun := 0, time.Now()
 	for _, err := range b.log.ReadAll(ctx, 0, eventstore.ReadOptions{}) {
 		if err != nil {
 			return 0, err
 		}
 		if n++; n%growthPerStream == 0 {
-			p.show("reading the log", uint64(n), uint64(want))
+			p.Show("reading the log", uint64(n), uint64(want))
 		}
 	}
 	if n != want {

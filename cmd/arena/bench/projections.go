@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -12,18 +12,17 @@ import (
 	"slices"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"hexarena/eventstore"
 	"hexarena/eventstore/memory"
 	"hexarena/projections"
-	"hexarena/projections/directory"
-	"hexarena/projections/leaderboard"
-	"hexarena/projections/matches"
-	"hexarena/projections/signedlog"
+	"hexarena/projections/readmodels"
 )
 
-// benchProjections is `arena bench projections`: how fast read models are folded
+// projectionsCmd is `arena bench projections`: how fast read models are folded
 // anew, from a node on loopback and from memory.
-type benchProjections struct {
+type projectionsCmd struct {
 	Matches int    `default:"300" help:"how many matches the node's log holds"`
 	Events  int    `default:"667" help:"how many events each has beside its start and its end"`
 	Folded  int    `default:"30000" help:"how many matches are folded from memory, of their starts and ends alone"`
@@ -49,32 +48,22 @@ type rebuildReport struct {
 	FoldPerSecond    float64 `json:"foldPerSecond"` // of those, rows and commits included
 }
 
-// newModels are all read models of a log, each anew.
-func newModels(log eventstore.Log) []projections.Model {
-	return []projections.Model{directory.New(), matches.New(), leaderboard.New(), signedlog.New(log)}
-}
-
-// Run runs `arena bench projections`.
-func (c benchProjections) Run(ctx context.Context, s streams) error {
-	return BenchProjections(ctx, s.out, c)
-}
-
-// BenchProjections measures as the flags say and prints what it found.
-func BenchProjections(ctx context.Context, w io.Writer, flags benchProjections) error {
-	if flags.Matches < 1 || flags.Events < 0 || flags.Folded < 1 || flags.Bots < 4 {
+// Run measures as the flags say and prints what it found.
+func (c projectionsCmd) Run(ctx context.Context, k *kong.Kong) error {
+	if c.Matches < 1 || c.Events < 0 || c.Folded < 1 || c.Bots < 4 {
 		return errors.New("bench projections: there must be a match at least, and four bots")
 	}
-	report, err := measureProjections(ctx, flags)
+	report, err := measureProjections(ctx, c)
 	if err != nil {
 		return fmt.Errorf("bench projections: %w", err)
 	}
-	if flags.JSON {
-		return json.NewEncoder(w).Encode(report)
+	if c.JSON {
+		return json.NewEncoder(k.Stdout).Encode(report)
 	}
-	return report.print(w)
+	return report.print(k.Stdout)
 }
 
-func measureProjections(ctx context.Context, flags benchProjections) (r projectionsReport, err error) {
+func measureProjections(ctx context.Context, flags projectionsCmd) (r projectionsReport, err error) {
 	b := &logBench{dir: flags.Dir, served: make(chan error, 1)}
 	if b.dir == "" {
 		if b.dir, err = os.MkdirTemp("", "arena-bench-"); err != nil {
@@ -86,7 +75,7 @@ func measureProjections(ctx context.Context, flags benchProjections) (r projecti
 	if err := b.openNode(ctx); err != nil {
 		return r, err
 	}
-	h, err := newBenchHistory(ctx, b.log, flags.Bots, flags.Events)
+	h, err := newHistory(ctx, b.log, flags.Bots, flags.Events)
 	if err == nil {
 		err = h.live(ctx, flags.Matches, func(int) {})
 	}
@@ -101,7 +90,7 @@ func measureProjections(ctx context.Context, flags benchProjections) (r projecti
 		r.Events++
 	}
 	r.ReadAllPerSecond = float64(r.Events) / time.Since(begun).Seconds()
-	for _, m := range newModels(b.log) {
+	for _, m := range readmodels.All(b.log) {
 		took, _, err := rebuildFrom(ctx, b.log, filepath.Join(b.dir, "from node"), m)
 		if err != nil {
 			return r, err
@@ -114,7 +103,7 @@ func measureProjections(ctx context.Context, flags benchProjections) (r projecti
 
 // fromMemory folds a log like that of the node, and then one that holds what
 // models select alone.
-func (r *projectionsReport) fromMemory(ctx context.Context, dir string, flags benchProjections) error {
+func (r *projectionsReport) fromMemory(ctx context.Context, dir string, flags projectionsCmd) error {
 	for _, step := range []struct {
 		matches, between int
 		note             func(m *rebuildReport, events, folded int, took time.Duration)
@@ -127,14 +116,14 @@ func (r *projectionsReport) fromMemory(ctx context.Context, dir string, flags be
 		}},
 	} {
 		log := memory.New()
-		h, err := newBenchHistory(ctx, log, flags.Bots, step.between)
+		h, err := newHistory(ctx, log, flags.Bots, step.between)
 		if err == nil {
 			err = h.live(ctx, step.matches, func(int) {})
 		}
 		if err != nil {
 			return err
 		}
-		for i, m := range newModels(log) {
+		for i, m := range readmodels.All(log) {
 			took, folded, err := rebuildFrom(ctx, log, dir, m)
 			if err != nil {
 				return err

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bufio"
@@ -27,12 +27,12 @@ const connectAtOnce = 1000
 // crowd is readers, spread over matches and addresses.
 type crowd struct {
 	address string
-	readers []*benchReader
+	readers []*liveReader
 	reading sync.WaitGroup
 }
 
-// benchReader reads one stream.
-type benchReader struct {
+// liveReader reads one stream.
+type liveReader struct {
 	path  string
 	from  net.IP
 	conn  net.Conn
@@ -45,11 +45,11 @@ type benchReader struct {
 	err       error
 }
 
-func newCrowd(url string, games []*benchGame, readers int) *crowd {
+func newCrowd(url string, games []*loggedGame, readers int) *crowd {
 	c := &crowd{address: strings.TrimPrefix(url, "http://")}
 	for i := range readers {
 		n := i / streamsOfOneAddress
-		c.readers = append(c.readers, &benchReader{
+		c.readers = append(c.readers, &liveReader{
 			path: "/live/" + games[i%len(games)].id + "/stream", from: net.IPv4(127, 77, byte(n>>8), byte(n)),
 		})
 	}
@@ -58,7 +58,7 @@ func newCrowd(url string, games []*benchGame, readers int) *crowd {
 
 // connect returns once each reader has its first frame; then all read on.
 func (c *crowd) connect(ctx context.Context) error {
-	err := atOnce(ctx, connectAtOnce, c.readers, func(ctx context.Context, _ int, r *benchReader) error {
+	err := atOnce(ctx, connectAtOnce, c.readers, func(ctx context.Context, _ int, r *liveReader) error {
 		return r.open(ctx, c.address)
 	})
 	if err != nil {
@@ -91,7 +91,7 @@ func (c *crowd) wait() error {
 	return nil
 }
 
-func (r *benchReader) open(ctx context.Context, address string) error {
+func (r *liveReader) open(ctx context.Context, address string) error {
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: r.from}}
 	var err error
 	if r.conn, err = d.DialContext(ctx, "tcp", address); err != nil {
@@ -117,7 +117,7 @@ func (r *benchReader) open(ctx context.Context, address string) error {
 	return nil
 }
 
-func (r *benchReader) read() {
+func (r *liveReader) read() {
 	for {
 		if err := r.line(); err != nil {
 			if !errors.Is(err, io.EOF) {
@@ -136,7 +136,7 @@ var (
 )
 
 // line reads one line; of a frame it looks at the beginning alone.
-func (r *benchReader) line() error {
+func (r *liveReader) line() error {
 	line, err := r.lines.ReadSlice('\n')
 	if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 		return err
@@ -160,7 +160,7 @@ func (r *benchReader) line() error {
 }
 
 // sample notes how long ago the event of a frame occurred.
-func (r *benchReader) sample(line []byte) error {
+func (r *liveReader) sample(line []byte) error {
 	now := time.Now()
 	at := bytes.Index(line, timeMember)
 	if at < 0 || len(line) < at+len(timeMember)+len(match.TimeFormat) {

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -120,7 +120,7 @@ func quantileMs(sorted []time.Duration, q float64) float64 {
 // pebbleAlone is what the disk and Pebble do without a node: one synced write
 // at a time by each of n writers.
 func (b *logBench) pebbleAlone(n int) (pebbleReport, error) {
-	value, serial := make([]byte, benchEventBytes), atomic.Uint64{}
+	value, serial := make([]byte, eventBytes), atomic.Uint64{}
 	took, err := b.during(context.Background(), n, func(context.Context, int, int) error {
 		return b.alone.Set(binary.BigEndian.AppendUint64(nil, serial.Add(1)), value, pebble.Sync)
 	})
@@ -147,14 +147,14 @@ func (b *logBench) appendAll(ctx context.Context, n int) (streamsReport, error) 
 
 func (b *logBench) append(ctx context.Context, stream string, turn int, id uuid.UUID) error {
 	_, err := b.log.Append(ctx, eventstore.StreamID(stream), eventstore.Expected(turn-1), eventstore.Event{
-		ID: id, Type: "ActionPlayed", Data: benchData, Metadata: benchMetadata,
+		ID: id, Type: "ActionPlayed", Data: eventData, Metadata: eventMetadata,
 	})
 	return err
 }
 
 var (
-	benchMetadata = []byte(`{"schema":1,"at":"2026-01-01T00:00:00.000Z","$correlationId":"00000000-0000-0000-0000-000000000000"}`)
-	benchData     = bytes.Join([][]byte{[]byte(`{"pad":"`), bytes.Repeat([]byte{'x'}, benchEventBytes-len(benchMetadata)-10), []byte(`"}`)}, nil)
+	eventMetadata = []byte(`{"schema":1,"at":"2026-01-01T00:00:00.000Z","$correlationId":"00000000-0000-0000-0000-000000000000"}`)
+	eventData     = bytes.Join([][]byte{[]byte(`{"pad":"`), bytes.Repeat([]byte{'x'}, eventBytes-len(eventMetadata)-10), []byte(`"}`)}, nil)
 )
 
 // subscribe is how long, at worst but for 1 in 100, an event takes from the

@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"bytes"
@@ -10,32 +10,32 @@ import (
 )
 
 // Where there is no terminal a line is written now and then, not a bar.
-func TestProgressInALogFile(t *testing.T) {
+func TestInALogFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := newProgress(&out, "events")
+		d := New(&out, "events")
 		for n := range uint64(70) {
-			p.show("survey", n, 0)
+			d.Show("survey", n, 0)
 			<-time.After(time.Second)
 		}
 		for n := range uint64(50) {
-			p.show("copy", n*2, 200)
+			d.Show("copy", n*2, 200)
 			<-time.After(time.Second)
 		}
-		p.finish()
+		d.Finish()
 		require.Equal(t, "survey: 31 events\nsurvey: 62 events\ncopy: 62 of 200 events, 31 %\n", out.String())
 	})
 }
 
-func TestProgressOnATerminal(t *testing.T) {
+func TestOnATerminal(t *testing.T) {
 	var out bytes.Buffer
-	p := newProgress(&out, "events")
-	p.terminal = true
-	p.show("survey", 10, 0)
-	p.show("copy", 0, 200)
-	p.show("copy", 200, 200)
-	p.finish()
-	p.finish()
+	d := New(&out, "events")
+	d.terminal = true
+	d.Show("survey", 10, 0)
+	d.Show("copy", 0, 200)
+	d.Show("copy", 200, 200)
+	d.Finish()
+	d.Finish()
 	require.Contains(t, out.String(), "survey")
 	require.Contains(t, out.String(), "copy 100%")
 	require.Contains(t, out.String(), "(200/200")

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -16,10 +16,10 @@ import (
 	"hexarena/eventstore"
 )
 
-// benchHistory writes what an arena has lived through, as far as lists and
+// history writes what an arena has lived through, as far as lists and
 // rankings tell: accounts with their bots, and matches that nobody played,
 // seated, begun, ended and rated. It is for one goroutine.
-type benchHistory struct {
+type history struct {
 	log     eventstore.Log
 	between int // events of a match beside its start and its end
 	rng     *rand.Rand
@@ -36,9 +36,9 @@ const (
 	historyWriters = 64
 )
 
-// newBenchHistory registers so many bots, five to an owner.
-func newBenchHistory(ctx context.Context, log eventstore.Log, bots, between int) (*benchHistory, error) {
-	h := &benchHistory{log: log, between: between, rng: rand.New(rand.NewPCG(1, 2)), at: time.Now()}
+// newHistory registers so many bots, five to an owner.
+func newHistory(ctx context.Context, log eventstore.Log, bots, between int) (*history, error) {
+	h := &history{log: log, between: between, rng: rand.New(rand.NewPCG(1, 2)), at: time.Now()}
 	for i := range bots {
 		ownerID := fmt.Sprintf("owner %d", i/owner.BotLimit)
 		h.bots = append(h.bots, match.Seat{
@@ -76,7 +76,7 @@ func inParallel(ctx context.Context, atOnce, n int, f func(ctx context.Context, 
 }
 
 // live writes n more matches, and tells of how many there are.
-func (h *benchHistory) live(ctx context.Context, n int, tell func(matches int)) error {
+func (h *history) live(ctx context.Context, n int, tell func(matches int)) error {
 	for left := n; left > 0; left -= historyTables {
 		if err := h.tick(ctx, min(left, historyTables)); err != nil {
 			return err
@@ -87,7 +87,7 @@ func (h *benchHistory) live(ctx context.Context, n int, tell func(matches int)) 
 }
 
 // tick writes matches from their tables to their ratings.
-func (h *benchHistory) tick(ctx context.Context, n int) error {
+func (h *history) tick(ctx context.Context, n int) error {
 	h.at = h.at.Add(time.Second)
 	seated := ladder.TablesSeated{Tick: h.at, SeedKey: "bench"}
 	started := make([]match.Started, n)
@@ -120,7 +120,7 @@ func (h *benchHistory) tick(ctx context.Context, n int) error {
 
 // play writes a match's stream: what is between start and end is as long as
 // that of matches is, and no game.
-func (h *benchHistory) play(ctx context.Context, s match.Started) error {
+func (h *history) play(ctx context.Context, s match.Started) error {
 	events := []match.Event{s}
 	elapsed := int64(12)
 	for i := range h.between {

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -11,14 +11,17 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/alecthomas/kong"
+
+	"hexarena/cmd/arena/progress"
 	"hexarena/domain/ladder"
 	"hexarena/eventstore"
 )
 
-// benchReads is `arena bench reads`: an arena in a process of its own, whose log
+// readsCmd is `arena bench reads`: an arena in a process of its own, whose log
 // holds so many matches, and callers of its public answers over real sockets,
 // from many addresses of 127.0.0.0/8, at a rate that does not wait for answers.
-type benchReads struct {
+type readsCmd struct {
 	Matches []int   `default:"10000" help:"how many matches the log holds; more than one number, rising, makes a table"`
 	Bots    int     `default:"10000" help:"how many bots are on the leaderboard"`
 	Ending  float64 `default:"2" help:"matches that are seated, played and rated each second meanwhile"`
@@ -49,32 +52,26 @@ type readReport struct {
 	Fresh     float64 `json:"fresh"` // the share that was not 304
 }
 
-// Run runs `arena bench reads`.
-func (c benchReads) Run(ctx context.Context, s streams) error {
-	return BenchReads(ctx, s.out, s.err, c)
-}
-
-// BenchReads measures as the flags say and prints what it found. How far it is
-// goes to told.
-func BenchReads(ctx context.Context, w, told io.Writer, flags benchReads) error {
-	if err := flags.judge(); err != nil {
+// Run measures as the flags say and prints what it found.
+func (c readsCmd) Run(ctx context.Context, k *kong.Kong) error {
+	if err := c.judge(); err != nil {
 		return fmt.Errorf("bench reads: %w", err)
 	}
-	reports, err := measureReads(ctx, told, flags)
+	reports, err := measureReads(ctx, k.Stderr, c)
 	if err != nil {
 		return fmt.Errorf("bench reads: %w", err)
 	}
-	if flags.JSON {
-		return json.NewEncoder(w).Encode(map[string]any{"sizes": reports})
+	if c.JSON {
+		return json.NewEncoder(k.Stdout).Encode(map[string]any{"sizes": reports})
 	}
 	var errs []error
 	for _, r := range reports {
-		errs = append(errs, r.print(w))
+		errs = append(errs, r.print(k.Stdout))
 	}
 	return errors.Join(errs...)
 }
 
-func (c benchReads) judge() error {
+func (c readsCmd) judge() error {
 	if len(c.Matches) == 0 || c.Bots < 4 || c.Seconds <= 0 || c.Ending < 0 {
 		return errors.New("there must be a number of matches, four bots and some time")
 	}
@@ -88,7 +85,7 @@ func (c benchReads) judge() error {
 	return nil
 }
 
-func measureReads(ctx context.Context, told io.Writer, flags benchReads) (reports []readsReport, err error) {
+func measureReads(ctx context.Context, told io.Writer, flags readsCmd) (reports []readsReport, err error) {
 	dir := flags.Dir
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "arena-bench-"); err != nil {
@@ -96,8 +93,8 @@ func measureReads(ctx context.Context, told io.Writer, flags benchReads) (report
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
-	b := &readsBench{flags: flags, dir: dir, told: newProgress(told, "matches")}
-	defer b.told.finish()
+	b := &readsBench{flags: flags, dir: dir, told: progress.New(told, "matches")}
+	defer b.told.Finish()
 	for _, n := range flags.Matches {
 		r, err := b.size(ctx, n)
 		if err != nil {
@@ -110,12 +107,12 @@ func measureReads(ctx context.Context, told io.Writer, flags benchReads) (report
 
 // readsBench is a folder that an arena is started on again and again.
 type readsBench struct {
-	flags   benchReads
+	flags   readsCmd
 	dir     string
-	told    *progress
-	arena   *benchArena
-	history *benchHistory
-	long    *benchGame
+	told    *progress.Display
+	arena   *arena
+	history *history
+	long    *loggedGame
 }
 
 // size grows the log to n matches, and measures then.
@@ -161,12 +158,12 @@ func (b *readsBench) grow(ctx context.Context, n int) (err error) {
 		if b.long, err = playLong(ctx, b.arena.log); err != nil {
 			return err
 		}
-		if b.history, err = newBenchHistory(ctx, b.arena.log, b.flags.Bots, 0); err != nil {
+		if b.history, err = newHistory(ctx, b.arena.log, b.flags.Bots, 0); err != nil {
 			return err
 		}
 	}
 	b.history.log = b.arena.log
-	return b.history.live(ctx, n-len(b.history.ids), func(done int) { b.told.show("filling the log", uint64(done), uint64(n)) })
+	return b.history.live(ctx, n-len(b.history.ids), func(done int) { b.told.Show("filling the log", uint64(done), uint64(n)) })
 }
 
 // rebuild starts an arena once without the rows, which are kept, and returns
@@ -209,7 +206,7 @@ func (b *readsBench) catchUp(ctx context.Context) (err error) {
 // until it answered.
 func (b *readsBench) start(ctx context.Context) (seconds float64, err error) {
 	begun := time.Now()
-	if b.arena, err = startBenchArena(ctx, b.dir, "--no-play"); err != nil {
+	if b.arena, err = startArena(ctx, b.dir, "--no-play"); err != nil {
 		return 0, err
 	}
 	if b.history != nil {
@@ -228,8 +225,8 @@ func (b *readsBench) start(ctx context.Context) (seconds float64, err error) {
 // longGames is how many games are played, of which the longest is asked for.
 const longGames = 8
 
-func playLong(ctx context.Context, log eventstore.Log) (*benchGame, error) {
-	games, err := seatBenchGames(ctx, log, longGames)
+func playLong(ctx context.Context, log eventstore.Log) (*loggedGame, error) {
+	games, err := seatGames(ctx, log, longGames)
 	if err != nil {
 		return nil, err
 	}

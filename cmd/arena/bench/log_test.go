@@ -1,16 +1,17 @@
-package main
+package bench
 
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-func TestBenchLogPrintsOneObject(t *testing.T) {
+func TestLogPrintsOneObject(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, BenchLog(t.Context(), &out, benchLog{Seconds: 0.05, Dir: t.TempDir(), JSON: true}))
+	require.NoError(t, logCmd{Seconds: 0.05, Dir: t.TempDir(), JSON: true}.Run(t.Context(), printingTo(&out)))
 	var report struct {
 		Streams []map[string]float64 `json:"streams"`
 		Pebble  []map[string]float64 `json:"pebble"`
@@ -32,17 +33,17 @@ func TestBenchLogPrintsOneObject(t *testing.T) {
 	require.Positive(t, report.Live)
 }
 
-func TestBenchLogPrintsForPeople(t *testing.T) {
+func TestLogPrintsForPeople(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, BenchLog(t.Context(), &out, benchLog{Seconds: 0.02, Dir: t.TempDir()}))
+	require.NoError(t, logCmd{Seconds: 0.02, Dir: t.TempDir()}.Run(t.Context(), printingTo(&out)))
 	require.Contains(t, out.String(), "64 streams")
 }
 
-func TestBenchLogRefusesNoTime(t *testing.T) {
-	require.Error(t, BenchLog(t.Context(), &bytes.Buffer{}, benchLog{}))
+func TestLogRefusesNoTime(t *testing.T) {
+	require.Error(t, logCmd{}.Run(t.Context(), printingTo(io.Discard)))
 }
 
-func TestBenchEventsAreAboutTheirSize(t *testing.T) {
-	require.Equal(t, benchEventBytes, len(benchData)+len(benchMetadata))
-	require.True(t, json.Valid(benchData))
+func TestEventsAreAboutTheirSize(t *testing.T) {
+	require.Equal(t, eventBytes, len(eventData)+len(eventMetadata))
+	require.True(t, json.Valid(eventData))
 }

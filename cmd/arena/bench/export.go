@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -10,15 +10,18 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"hexarena/adapters/export"
 	"hexarena/adapters/publish"
+	"hexarena/cmd/arena/progress"
 	"hexarena/eventstore"
 )
 
-// benchExport is `arena bench export`: what a day of play costs those who keep
+// exportCmd is `arena bench export`: what a day of play costs those who keep
 // and study it. A thousand tables for a day: --tables 1000 --mode parley
 // --matches 24.
-type benchExport struct {
+type exportCmd struct {
 	Tables  int    `default:"20" help:"how many tables play at once"`
 	Matches int    `default:"10" help:"how many matches each plays: a day at the default pace has 24 of parley, and 254 of standard at most"`
 	Mode    string `default:"standard" enum:"standard,parley" help:"what is played"`
@@ -52,38 +55,32 @@ type formatReport struct {
 	MB        float64 `json:"mb"`
 }
 
-// Run runs `arena bench export`.
-func (c benchExport) Run(ctx context.Context, s streams) error {
-	return BenchExport(ctx, s.out, s.err, c)
-}
-
-// BenchExport measures as the flags say and prints what it found. How far it is
-// goes to told.
-func BenchExport(ctx context.Context, w, told io.Writer, flags benchExport) (err error) {
-	if flags.Tables < 1 || flags.Matches < 1 {
+// Run measures as the flags say and prints what it found.
+func (c exportCmd) Run(ctx context.Context, k *kong.Kong) (err error) {
+	if c.Tables < 1 || c.Matches < 1 {
 		return errors.New("bench export: there must be a table, and a match for it")
 	}
-	dir := flags.Dir
+	dir := c.Dir
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "arena-bench-"); err != nil {
 			return fmt.Errorf("bench export: %w", err)
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
-	p := newProgress(told, "")
-	defer p.finish()
-	r := exportReport{Tables: flags.Tables, Matches: flags.Tables * flags.Matches}
-	if err := r.measure(ctx, dir, flags, p); err != nil {
+	p := progress.New(k.Stderr, "")
+	defer p.Finish()
+	r := exportReport{Tables: c.Tables, Matches: c.Tables * c.Matches}
+	if err := r.measure(ctx, dir, c, p); err != nil {
 		return fmt.Errorf("bench export: %w", err)
 	}
-	p.finish()
-	if flags.JSON {
-		return json.NewEncoder(w).Encode(r)
+	p.Finish()
+	if c.JSON {
+		return json.NewEncoder(k.Stdout).Encode(r)
 	}
-	return r.print(w)
+	return r.print(k.Stdout)
 }
 
-func (r *exportReport) measure(ctx context.Context, dir string, flags benchExport, p *progress) (err error) {
+func (r *exportReport) measure(ctx context.Context, dir string, flags exportCmd, p *progress.Display) (err error) {
 	b := &logBench{dir: dir, served: make(chan error, 1)}
 	defer func() { err = errors.Join(err, b.close()) }()
 	if err := b.openNode(ctx); err != nil {
@@ -152,13 +149,13 @@ func (r *exportReport) subscribe(ctx context.Context, log eventstore.Log) error 
 	return nil
 }
 
-func (r *exportReport) export(ctx context.Context, log eventstore.Log, dir, format string, p *progress) error {
+func (r *exportReport) export(ctx context.Context, log eventstore.Log, dir, format string, p *progress.Display) error {
 	f := formatReport{Format: format}
 	out := filepath.Join(dir, format)
 	var done export.Done
 	err := timed(&f.Seconds, func() (err error) {
 		done, err = export.Run(ctx, log, export.Options{
-			Dir: out, Format: format, PerFile: 1000, Tell: func(done, total uint64) { p.show("export as "+format, done, total) },
+			Dir: out, Format: format, PerFile: 1000, Tell: func(done, total uint64) { p.Show("export as "+format, done, total) },
 		})
 		return err
 	})
@@ -179,7 +176,7 @@ func (r *exportReport) export(ctx context.Context, log eventstore.Log, dir, form
 }
 
 // publish feeds a second node until it is up to date.
-func (r *exportReport) publish(ctx context.Context, from eventstore.Log, dir string, p *progress) (err error) {
+func (r *exportReport) publish(ctx context.Context, from eventstore.Log, dir string, p *progress.Display) (err error) {
 	b := &logBench{dir: dir, served: make(chan error, 1)}
 	defer func() { err = errors.Join(err, b.close()) }()
 	if err := b.openNode(ctx); err != nil {
@@ -190,7 +187,7 @@ func (r *exportReport) publish(ctx context.Context, from eventstore.Log, dir str
 	var last publish.Progress
 	err = timed(&r.PublishSecs, func() error {
 		return publish.Feed(within, from, b.log, func(now publish.Progress) {
-			p.show("publish", uint64(now.Matches), uint64(r.Matches))
+			p.Show("publish", uint64(now.Matches), uint64(r.Matches))
 			if last = now; now.CaughtUp {
 				enough()
 			}

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -11,9 +11,9 @@ import (
 	"hexarena/domain/ladder"
 )
 
-func TestBenchExport(t *testing.T) {
+func TestExport(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, BenchExport(t.Context(), &out, io.Discard, benchExport{Tables: 3, Matches: 2, Mode: ladder.Parley, Dir: t.TempDir(), JSON: true}))
+	require.NoError(t, exportCmd{Tables: 3, Matches: 2, Mode: ladder.Parley, Dir: t.TempDir(), JSON: true}.Run(t.Context(), printingTo(&out)))
 	var report exportReport
 	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
 	require.Equal(t, 6, report.Matches)
@@ -28,6 +28,6 @@ func TestBenchExport(t *testing.T) {
 	require.NoError(t, report.print(&out))
 }
 
-func TestBenchExportRefusesNothing(t *testing.T) {
-	require.ErrorContains(t, BenchExport(t.Context(), io.Discard, io.Discard, benchExport{Tables: 1}), "there must be a table")
+func TestExportRefusesNothing(t *testing.T) {
+	require.ErrorContains(t, exportCmd{Tables: 1}.Run(t.Context(), printingTo(io.Discard)), "there must be a table")
 }

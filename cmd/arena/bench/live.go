@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -10,13 +10,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"golang.org/x/sync/errgroup"
 )
 
-// benchLive is `arena bench live`: an arena in a process of its own, matches
+// liveCmd is `arena bench live`: an arena in a process of its own, matches
 // that are played into its log, and readers of their streams over real sockets,
 // from as many addresses as the limit of streams asks for.
-type benchLive struct {
+type liveCmd struct {
 	Readers int     `default:"5000" help:"how many read at once"`
 	Matches int     `default:"50" help:"how many matches are on; each has as many readers"`
 	Rate    float64 `default:"4" help:"events a second of each match"`
@@ -44,36 +45,33 @@ type liveReport struct {
 	MemoryPerReaderKB float64 `json:"memoryPerReaderKB"` // resident, of the arena's process
 }
 
-// BenchLive measures as the flags say and prints what it found.
-func BenchLive(ctx context.Context, w io.Writer, flags benchLive) error {
-	if flags.Readers < 1 || flags.Matches < 1 || flags.Rate <= 0 || flags.Seconds <= 0 {
+// Run measures as the flags say and prints what it found.
+func (c liveCmd) Run(ctx context.Context, k *kong.Kong) error {
+	if c.Readers < 1 || c.Matches < 1 || c.Rate <= 0 || c.Seconds <= 0 {
 		return errors.New("bench live: every number must be above zero")
 	}
-	report, err := measureLive(ctx, flags)
+	report, err := measureLive(ctx, c)
 	if err != nil {
 		return fmt.Errorf("bench live: %w", err)
 	}
-	if flags.JSON {
-		return json.NewEncoder(w).Encode(report)
+	if c.JSON {
+		return json.NewEncoder(k.Stdout).Encode(report)
 	}
-	return report.print(w)
+	return report.print(k.Stdout)
 }
 
-// Run runs `arena bench live`.
-func (c benchLive) Run(ctx context.Context, s streams) error { return BenchLive(ctx, s.out, c) }
-
-func measureLive(ctx context.Context, flags benchLive) (r liveReport, err error) {
+func measureLive(ctx context.Context, flags liveCmd) (r liveReport, err error) {
 	dir, err := os.MkdirTemp("", "arena-bench-")
 	if err != nil {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	a, err := startBenchArena(ctx, dir)
+	a, err := startArena(ctx, dir)
 	if err != nil {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, a.stop()) }()
-	games, err := seatBenchGames(ctx, a.log, flags.Matches)
+	games, err := seatGames(ctx, a.log, flags.Matches)
 	if err != nil {
 		return r, err
 	}
@@ -93,7 +91,7 @@ func measureLive(ctx context.Context, flags benchLive) (r liveReport, err error)
 	defer crowd.close()
 	r.ConnectMs = float64(time.Since(begun)) / float64(time.Millisecond)
 	began := time.Now()
-	if err := playBenchGames(ctx, a.log, games, flags); err != nil {
+	if err := playGames(ctx, a.log, games, flags); err != nil {
 		return r, err
 	}
 	r.count(games)
@@ -102,14 +100,14 @@ func measureLive(ctx context.Context, flags benchLive) (r liveReport, err error)
 		return r, err
 	}
 	r.MemoryPerReaderKB = (r.MemoryMB - alone) * 1024 / float64(flags.Readers)
-	if err := endBenchGames(ctx, a.log, games); err != nil {
+	if err := endGames(ctx, a.log, games); err != nil {
 		return r, err
 	}
 	return r, r.judge(crowd, time.Since(began))
 }
 
 // count adds up what was appended.
-func (r *liveReport) count(games []*benchGame) {
+func (r *liveReport) count(games []*loggedGame) {
 	var appends []time.Duration
 	for _, g := range games {
 		r.Events += g.events

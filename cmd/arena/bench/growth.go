@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -13,16 +13,18 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
+	"hexarena/cmd/arena/progress"
 	"hexarena/eventstore"
 	"hexarena/eventstore/node"
 )
 
-// benchGrowth is `arena bench growth`: how an embedded node does that holds
+// growthCmd is `arena bench growth`: how an embedded node does that holds
 // very much.
-type benchGrowth struct {
+type growthCmd struct {
 	Events int    `default:"10000000" help:"how many events to put into the log, of about 300 bytes"`
 	Dir    string `help:"folder for the log; default: a temporary one"`
 	JSON   bool   `name:"json" help:"print one JSON object"`
@@ -56,28 +58,22 @@ type growthReport struct {
 	CheckedDamages uint64  `json:"checkedDamages"`
 }
 
-// BenchGrowth fills a log as the flags say and prints how it does then. How far
-// it is goes to told.
-func BenchGrowth(ctx context.Context, w, told io.Writer, flags benchGrowth) error {
-	if flags.Events < growthPerStream {
+// Run fills a log as the flags say and prints how it does then.
+func (c growthCmd) Run(ctx context.Context, k *kong.Kong) error {
+	if c.Events < growthPerStream {
 		return fmt.Errorf("bench growth: --events must be at least %d", growthPerStream)
 	}
-	report, err := measureGrowth(ctx, told, flags)
+	report, err := measureGrowth(ctx, k.Stderr, c)
 	if err != nil {
 		return fmt.Errorf("bench growth: %w", err)
 	}
-	if flags.JSON {
-		return json.NewEncoder(w).Encode(report)
+	if c.JSON {
+		return json.NewEncoder(k.Stdout).Encode(report)
 	}
-	return report.print(w)
+	return report.print(k.Stdout)
 }
 
-// Run runs `arena bench growth`.
-func (c benchGrowth) Run(ctx context.Context, s streams) error {
-	return BenchGrowth(ctx, s.out, s.err, c)
-}
-
-func measureGrowth(ctx context.Context, told io.Writer, flags benchGrowth) (r growthReport, err error) {
+func measureGrowth(ctx context.Context, told io.Writer, flags growthCmd) (r growthReport, err error) {
 	dir := flags.Dir
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "arena-bench-"); err != nil {
@@ -85,8 +81,8 @@ func measureGrowth(ctx context.Context, told io.Writer, flags benchGrowth) (r gr
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
-	p := newProgress(told, "events")
-	defer p.finish()
+	p := progress.New(told, "events")
+	defer p.Finish()
 	if err := r.fill(ctx, dir, flags.Events, p); err != nil {
 		return r, err
 	}
@@ -95,13 +91,13 @@ func measureGrowth(ctx context.Context, told io.Writer, flags benchGrowth) (r gr
 		return r, err
 	}
 	begun := time.Now()
-	found, err := node.Check(ctx, filepath.Join(dir, "node"), nil, p.show)
+	found, err := node.Check(ctx, filepath.Join(dir, "node"), nil, p.Show)
 	r.CheckSeconds, r.CheckedDamages = time.Since(begun).Seconds(), found.Damages
 	return r, err
 }
 
 // fill appends a stream's events in one call, to a new log.
-func (r *growthReport) fill(ctx context.Context, dir string, events int, p *progress) (err error) {
+func (r *growthReport) fill(ctx context.Context, dir string, events int, p *progress.Display) (err error) {
 	b := &logBench{dir: dir, served: make(chan error, 1)}
 	defer func() { err = errors.Join(err, b.close()) }()
 	if err := b.openNode(ctx); err != nil {
@@ -130,7 +126,7 @@ func (r *growthReport) fill(ctx context.Context, dir string, events int, p *prog
 	for {
 		select {
 		case <-ticker.C:
-			p.show("filling the log", uint64(done.Load()), uint64(r.Events))
+			p.Show("filling the log", uint64(done.Load()), uint64(r.Events))
 		case err := <-filled:
 			r.FillPerSecond = float64(r.Events) / time.Since(begun).Seconds()
 			return err
@@ -149,13 +145,13 @@ func growthEvents() []eventstore.Event {
 		for range 2 {
 			data = append(data, uuid.NewString()...)
 		}
-		events[i] = eventstore.Event{ID: uuid.New(), Type: "ActionPlayed", Data: append(data, `"}`...), Metadata: benchMetadata}
+		events[i] = eventstore.Event{ID: uuid.New(), Type: "ActionPlayed", Data: append(data, `"}`...), Metadata: eventMetadata}
 	}
 	return events
 }
 
 // reopen opens the log anew, and reads where it begins and where it ends.
-func (r *growthReport) reopen(ctx context.Context, dir string, p *progress) (err error) {
+func (r *growthReport) reopen(ctx context.Context, dir string, p *progress.Display) (err error) {
 	size, err := folderSize(filepath.Join(dir, "node"))
 	if err != nil {
 		return err
@@ -196,14 +192,14 @@ func (r *growthReport) reopen(ctx context.Context, dir string, p *progress) (err
 }
 
 // scavenge has nine in ten events of every tenth stream removed from the disk.
-func (r *growthReport) scavenge(ctx context.Context, b *logBench, p *progress) error {
+func (r *growthReport) scavenge(ctx context.Context, b *logBench, p *progress.Display) error {
 	for i := 0; i < r.Streams; i += 10 {
 		if err := b.log.SetMetadata(ctx, growthStream(i), eventstore.StreamMetadata{MaxCount: growthPerStream / 10}); err != nil {
 			return err
 		}
 	}
 	begun := time.Now()
-	done, err := b.node.Scavenge(ctx, p.show)
+	done, err := b.node.Scavenge(ctx, p.Show)
 	r.Scavenged, r.ScavengeSecs = done.Events, time.Since(begun).Seconds()
 	return err
 }

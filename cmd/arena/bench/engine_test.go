@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestBenchEnginePrintsOneObject(t *testing.T) {
+func TestEnginePrintsOneObject(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, BenchEngine(&out, benchEngine{Games: 50, JSON: true}, func() float64 { return 4.5 }))
+	require.NoError(t, engineCmd{Games: 50, JSON: true}.play(&out, func() float64 { return 4.5 }))
 
 	var report map[string]any
 	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
@@ -23,14 +23,14 @@ func TestBenchEnginePrintsOneObject(t *testing.T) {
 	require.InDelta(t, 4.5, report["viewMicros"], 0)
 }
 
-func TestBenchEnginePrintsForPeople(t *testing.T) {
+func TestEnginePrintsForPeople(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, BenchEngine(&out, benchEngine{Games: 5}, nil))
+	require.NoError(t, engineCmd{Games: 5}.play(&out, nil))
 	require.Contains(t, out.String(), "games/s")
 	require.NotContains(t, out.String(), "view")
 }
 
-func TestBenchEngineRefusesNothingToPlay(t *testing.T) {
-	require.Error(t, BenchEngine(&bytes.Buffer{}, benchEngine{}, nil))
-	require.Error(t, BenchEngine(&bytes.Buffer{}, benchEngine{Games: -1, Seconds: 1}, nil))
+func TestEngineRefusesNothingToPlay(t *testing.T) {
+	require.Error(t, engineCmd{}.play(&bytes.Buffer{}, nil))
+	require.Error(t, engineCmd{Games: -1, Seconds: 1}.play(&bytes.Buffer{}, nil))
 }

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestBenchGrowth(t *testing.T) { grow(t, 5000) }
+func TestGrowth(t *testing.T) { grow(t, 5000) }
 
 // Ten million events in one node; the figures are in docs/operations.md.
 func TestSoakGrowth(t *testing.T) {
@@ -25,7 +25,7 @@ func TestSoakGrowth(t *testing.T) {
 func grow(t *testing.T, events int) {
 	t.Helper()
 	var out bytes.Buffer
-	require.NoError(t, BenchGrowth(t.Context(), &out, io.Discard, benchGrowth{Events: events, Dir: t.TempDir(), JSON: true}))
+	require.NoError(t, growthCmd{Events: events, Dir: t.TempDir(), JSON: true}.Run(t.Context(), printingTo(&out)))
 	var report growthReport
 	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
 	require.Equal(t, events, report.Events)
@@ -43,6 +43,6 @@ func grow(t *testing.T, events int) {
 	t.Logf("%s", out.String())
 }
 
-func TestBenchGrowthRefusesNothing(t *testing.T) {
-	require.ErrorContains(t, BenchGrowth(t.Context(), io.Discard, io.Discard, benchGrowth{Events: 1}), "at least 1000")
+func TestGrowthRefusesNothing(t *testing.T) {
+	require.ErrorContains(t, growthCmd{Events: 1}.Run(t.Context(), printingTo(io.Discard)), "at least 1000")
 }
