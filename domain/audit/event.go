@@ -144,7 +144,7 @@ func fields(r *reader, into map[string]*int) {
 	found := r.object(false, func(key string) bool {
 		p, ok := into[key]
 		if ok {
-				*p = r.integer()
+			*p = r.integer()
 		}
 		return ok
 	})
