@@ -179,7 +179,7 @@ func rank(standings map[string]standing, names Names) []Row {
 	}
 	slices.SortFunc(rows, func(a, b Row) int {
 		if by := cmp.Compare(b.Rating, a.Rating); by != 0 {
-			return by // mostly
+			return by // few ratings tie: names are rarely compared
 		}
 		return cmp.Or(cmp.Compare(b.GamesPlayed, a.GamesPlayed), cmp.Compare(a.Name, b.Name), cmp.Compare(a.BotID, b.BotID))
 	})

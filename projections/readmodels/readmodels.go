@@ -1,5 +1,6 @@
 // Package readmodels lists the read models, for who folds or looks at all of
-// them alike. It knows no more of them than that they are there.
+// them alike. It knows no more of them than that they are there. The service
+// answers from them, and so makes its own.
 package readmodels
 
 import (

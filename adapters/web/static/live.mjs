@@ -20,9 +20,12 @@ function inTurn() {
   let busy = false;
   const step = () => {
     const end = performance.now() + budget;
-    while (queue.length > 0 && performance.now() < end) queue.shift()();
-    busy = queue.length > 0;
-    if (busy) requestAnimationFrame(step);
+    try {
+      while (queue.length > 0 && performance.now() < end) queue.shift()();
+    } finally {
+      busy = queue.length > 0;
+      if (busy) requestAnimationFrame(step);
+    }
   };
   return (work) => {
     queue.push(work);
@@ -38,6 +41,7 @@ class Boards {
     this.query = this.mode ? `?mode=${this.mode}` : '';
     this.cards = new Map();
     this.early = new Map(); // the newest frame of each match that is not listed
+    this.beyond = new Set(); // matches for which there is no room
     this.later = inTurn();
     for (const item of list.querySelectorAll('[data-match]')) this.adopt(item);
     this.close = follow(`/live/stream${this.query}`, {
@@ -60,6 +64,7 @@ class Boards {
   show(frame) {
     const card = this.cards.get(frame.matchId);
     if (!card) {
+      if (this.beyond.has(frame.matchId)) return undefined;
       this.early.set(frame.matchId, frame);
       return this.meet();
     }
@@ -121,7 +126,10 @@ class Boards {
       }
       const frames = [...this.early.values()];
       this.early.clear();
-      for (const frame of frames) if (this.cards.has(frame.matchId)) this.show(frame);
+      for (const frame of frames) {
+        if (this.cards.has(frame.matchId)) this.show(frame);
+        else if (found) this.beyond.add(frame.matchId);
+      }
     }, settle);
   }
 
@@ -134,6 +142,7 @@ class Boards {
     setTimeout(() => {
       card.item.remove();
       this.cards.delete(summary.id);
+      this.beyond.clear();
     }, farewell);
   }
 }

@@ -23,7 +23,7 @@ import (
 // --matches 24.
 type exportCmd struct {
 	Tables  int    `default:"20" help:"how many tables play at once"`
-	Matches int    `default:"10" help:"how many matches each plays: a day at the default pace has 24 of parley, and 254 of standard at most"`
+	Matches int    `default:"10" help:"how many matches each plays: a day at the default pace has 24 of parley or 254 of standard at most"`
 	Mode    string `default:"standard" enum:"standard,parley" help:"what is played"`
 	Dir     string `help:"folder for the logs and the tables; default: a temporary one"`
 	JSON    bool   `name:"json" help:"print one JSON object"`

@@ -40,8 +40,8 @@ const (
 )
 
 // dayModes are the modes' clocks, and the time from one match of a table to its
-// next: a rest, half a minute's tick, and the match itself, whose bots answer at
-// once.
+// next at the least: a rest, and of standard half a minute for the tick and the
+// match itself, whose bots answer at once.
 var dayModes = map[string]struct {
 	pace      time.Duration
 	deadlines match.Deadlines

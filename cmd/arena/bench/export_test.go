@@ -7,13 +7,17 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"hexarena/domain/ladder"
 )
 
 func TestExport(t *testing.T) {
+	for mode := range dayModes {
+		t.Run(mode, func(t *testing.T) { testExport(t, mode) })
+	}
+}
+
+func testExport(t *testing.T, mode string) {
 	var out bytes.Buffer
-	require.NoError(t, exportCmd{Tables: 3, Matches: 2, Mode: ladder.Parley, Dir: t.TempDir(), JSON: true}.Run(t.Context(), printingTo(&out)))
+	require.NoError(t, exportCmd{Tables: 3, Matches: 2, Mode: mode, Dir: t.TempDir(), JSON: true}.Run(t.Context(), printingTo(&out)))
 	var report exportReport
 	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
 	require.Equal(t, 6, report.Matches)

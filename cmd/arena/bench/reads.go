@@ -166,7 +166,7 @@ func (b *readsBench) grow(ctx context.Context, n int) (err error) {
 	return b.history.live(ctx, n-len(b.history.ids), func(done int) { b.told.Show("filling the log", uint64(done), uint64(n)) })
 }
 
-// rebuild starts an arena once without the rows, which are kept, and returns
+// rebuild starts an arena once without the rows, which are put back, and returns
 // how many seconds it was until it answered.
 func (b *readsBench) rebuild(ctx context.Context) (seconds float64, err error) {
 	rows := filepath.Join(b.dir, "projections")
@@ -174,10 +174,11 @@ func (b *readsBench) rebuild(ctx context.Context) (seconds float64, err error) {
 	if err := os.Rename(rows, kept); err != nil {
 		return 0, err
 	}
+	defer func() { err = errors.Join(err, os.RemoveAll(rows), os.Rename(kept, rows)) }()
 	if seconds, err = b.start(ctx); err != nil {
 		return 0, err
 	}
-	return seconds, errors.Join(b.arena.stop(), os.RemoveAll(rows), os.Rename(kept, rows))
+	return seconds, b.arena.stop()
 }
 
 // catchUp starts an arena once until its rows, those of the signed log too, hold
@@ -186,6 +187,8 @@ func (b *readsBench) catchUp(ctx context.Context) (err error) {
 	if _, err := b.start(ctx); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, mostCatchingUp)
+	defer cancel()
 	defer func() { err = errors.Join(err, b.arena.stop()) }()
 	for caller := newReadCaller(0); ; {
 		answer, err := caller.get(ctx, b.arena.url+"/log/"+ladder.Standard+"/head", nil)
@@ -197,10 +200,13 @@ func (b *readsBench) catchUp(ctx context.Context) (err error) {
 		case answer.status != http.StatusServiceUnavailable:
 			return fmt.Errorf("the signed log is answered with %d", answer.status)
 		case !sleepUntil(ctx, time.Now().Add(time.Second)):
-			return ctx.Err()
+			return fmt.Errorf("the signed log is behind: %w", ctx.Err())
 		}
 	}
 }
+
+// mostCatchingUp is after what time a signed log that is not whole has stopped.
+const mostCatchingUp = time.Hour
 
 // start starts an arena that serves alone, and returns how many seconds it was
 // until it answered.

@@ -29,3 +29,32 @@ func TestBenchLive(t *testing.T) {
 	require.Positive(t, report.P99Ms)
 	t.Logf("%s", out.String())
 }
+
+// The rows are put away and back again, and each step gets its answers.
+func TestBenchReads(t *testing.T) {
+	t.Setenv(asArena, "plain")
+	var out, errOut bytes.Buffer
+	status := run([]string{"bench", "reads", "--matches", "30,60", "--bots", "8", "--seconds", "0.2", "--json"}, &out, &errOut)
+	require.Zero(t, status, errOut.String())
+	var report struct {
+		Sizes []struct {
+			Matches       int
+			RebuildS      float64 `json:"rebuildSeconds"`
+			StartS        float64 `json:"startSeconds"`
+			RowsMB, LogMB float64
+			Steps         []struct{ P99Ms, Fresh float64 }
+		}
+	}
+	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
+	require.Len(t, report.Sizes, 2)
+	for i, size := range report.Sizes {
+		require.Equal(t, 30*(i+1), size.Matches)
+		for _, figure := range []float64{size.RebuildS, size.StartS, size.RowsMB, size.LogMB} {
+			require.Positive(t, figure)
+		}
+		require.Len(t, size.Steps, 5)
+		for _, step := range size.Steps {
+			require.Positive(t, step.P99Ms)
+		}
+	}
+}
