@@ -38,6 +38,7 @@ class Watch {
       go: (i) => this.leave(() => this.go(i)), step: (n) => this.leave(() => this.go(this.i + n, n === 1)), turn: (n) => this.leave(() => this.go(this.line.turnStart(this.i, n))),
       play: () => this.play(!this.timer), speed: (n) => this.pace(n), view: (name) => this.look(name), result: () => this.reveal(), live: () => this.follow(),
     });
+    for (const sign of ['pointerover', 'focusin']) this.parts.bar.addEventListener(sign, () => this.complete(), { once: true });
     this.seats = new Seats(this.root);
     this.feed = new Feed(this.parts.log, this.names, (i) => this.leave(() => this.go(i)));
     this.paint(first.board);
@@ -54,7 +55,7 @@ class Watch {
   }
 
   // open reads the beginning of an ended match; the rest is read once somebody
-  // moves.
+  // comes to the bar, or moves.
   async open() {
     const first = await this.source.first();
     this.line = new Timeline(first.board, first.frames[0].seatCount);
