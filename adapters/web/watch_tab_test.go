@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"os/exec"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -105,11 +106,18 @@ func (p *tab) open(path string) {
 	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(p.base+path))
 }
 
-// until waits for an expression to hold.
+// until waits for an expression to hold. A page may be left for the next one
+// between two looks at it: then it is looked at anew.
 func (p *tab) until(expression string) {
 	p.t.Helper()
-	_, err := chromedp.Run(p.ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(20*time.Second)))
-	require.NoError(p.t, err, expression)
+	for {
+		_, err := chromedp.Run(p.ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(20*time.Second)))
+		if err != nil && strings.Contains(err.Error(), "Cannot find context") {
+			continue
+		}
+		require.NoError(p.t, err, expression)
+		return
+	}
 }
 
 // media sets what the reader prefers.
