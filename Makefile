@@ -68,7 +68,7 @@ lint: ## check style and imports
 	@$(GO) run $(LINT) run ./...
 
 .PHONY: bench
-bench: build ## measure the engine, arena verify, the log, read models, answers, live boards and signed calls
+bench: build ## measure the engine, arena verify, the log, read models, answers, live boards, exports and signed calls
 	@./bin/arena bench engine
 	@./bin/arena bench verify
 	@./bin/arena bench log

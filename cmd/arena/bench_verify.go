@@ -59,7 +59,7 @@ func (c benchVerify) Run(ctx context.Context, s streams) error {
 // measureMatches writes matches to a file, and verifies the file, then its
 // records.
 func (r *verifyReport) measureMatches(ctx context.Context, matches int) error {
-	dir, err := os.MkdirTemp("", "hexarena-bench-")
+	dir, err := os.MkdirTemp("", "arena-bench-")
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (r *verifyReport) measureLadder(ctx context.Context, changes int) (err erro
 	if r.Changes, r.ChangesPerSecond, err = recomputeLadder(ctx, memory.New(), changes); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "hexarena-bench-")
+	dir, err := os.MkdirTemp("", "arena-bench-")
 	if err != nil {
 		return err
 	}

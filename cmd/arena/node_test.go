@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"path/filepath"
@@ -56,18 +55,10 @@ func TestNodeRefusesWrongValuesInOneLine(t *testing.T) {
 	}
 }
 
-// quietPebble is Pebble's logger.
-type quietPebble struct{}
-
-func (quietPebble) Infof(string, ...any)  {}
-func (quietPebble) Errorf(string, ...any) {}
-
-func (quietPebble) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
-
 func logOfVersion(t *testing.T, version string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "log")
-	db, err := pebble.Open(dir, &pebble.Options{Logger: quietPebble{}})
+	db, err := pebble.Open(dir, &pebble.Options{})
 	require.NoError(t, err)
 	require.NoError(t, db.Set([]byte("\x00format"), []byte(version), pebble.Sync))
 	require.NoError(t, db.Close())

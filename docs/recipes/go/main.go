@@ -1,6 +1,6 @@
 //go:build recipe
 
-// Appends, reads, subscribes with a filter, and shares a persistent
+// Command go appends, reads, subscribes with a filter, and shares a persistent
 // subscription, with the official Go client.
 //
 //	go run -tags recipe ./docs/recipes/go 'esdb://127.0.0.1:2113?tls=false'
