@@ -1,0 +1,33 @@
+package logtest
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// SeedVariable is the environment variable that repeats a random test.
+const SeedVariable = "ARENA_TEST_SEED"
+
+// Seed returns the seed of a random test and logs it. The seed is a new one on
+// each run unless ARENA_TEST_SEED gives one: that is how a failure is repeated.
+func Seed(t testing.TB) uint64 {
+	t.Helper()
+	seed := rand.Uint64()
+	if given := os.Getenv(SeedVariable); given != "" {
+		var err error
+		seed, err = strconv.ParseUint(given, 10, 64)
+		require.NoError(t, err, SeedVariable)
+	}
+	t.Logf("%s=%d", SeedVariable, seed)
+	return seed
+}
+
+// Random returns a source of random numbers that starts from Seed(t).
+func Random(t testing.TB) *rand.Rand {
+	t.Helper()
+	return rand.New(rand.NewPCG(Seed(t), 0))
+}
