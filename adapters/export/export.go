@@ -102,8 +102,11 @@ func (s *state) run(ctx context.Context, log eventstore.Log) (Done, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	inOrder := make(chan read, readAhead)
 	group.Go(func() error {
-		defer close(inOrder)
-		return readMatches(ctx, log, w, inOrder)
+		err := readMatches(ctx, log, w, inOrder)
+		if err == nil {
+			close(inOrder) // only then is the open partition whole
+		}
+		return err
 	})
 	var done Done
 	group.Go(func() error {
@@ -150,7 +153,14 @@ func (s *state) write(ctx context.Context, inOrder <-chan read) (done Done, err 
 			err = errors.Join(err, p.drop())
 		}
 	}()
-	for r := range inOrder {
+	for {
+		r, more, err := next(ctx, inOrder)
+		if err != nil {
+			return done, err
+		}
+		if !more {
+			break
+		}
 		found, err := r.wait(ctx)
 		if err != nil {
 			return done, err
@@ -176,11 +186,22 @@ func (s *state) write(ctx context.Context, inOrder <-chan read) (done Done, err 
 			done.Partitions++
 		}
 	}
-	if p != nil && ctx.Err() == nil {
-		done.Partitions++
-		return done, s.finish(&p)
+	if p == nil {
+		return done, nil
 	}
-	return done, ctx.Err()
+	done.Partitions++
+	return done, s.finish(&p)
+}
+
+// next waits for a match. more is false after the last one. A run that fails
+// cancels ctx and leaves the channel open.
+func next(ctx context.Context, inOrder <-chan read) (r read, more bool, err error) {
+	select {
+	case r, more = <-inOrder:
+		return r, more, nil
+	case <-ctx.Done():
+		return read{}, false, context.Cause(ctx)
+	}
 }
 
 func (r read) wait(ctx context.Context) (*rows, error) {
