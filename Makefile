@@ -3,10 +3,10 @@
 SHELL := bash
 GO ?= go
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-# The packages in which goroutines meet, and those of them that need no process
-# or server of their own.
+# The packages in which goroutines meet, and those of them that need no process,
+# server or browser of their own.
 RACE := ./adapters/... ./eventstore/... ./projections/... ./cmd/...
-QUICK_RACE := ./adapters/... ./eventstore ./eventstore/memory ./eventstore/logtest/... ./projections/...
+QUICK_RACE := $(patsubst %,./%/...,$(filter-out adapters/web,$(wildcard adapters/*))) ./eventstore ./eventstore/memory ./eventstore/logtest/... ./projections/...
 
 .PHONY: help
 help: ## list what there is
@@ -50,9 +50,12 @@ deps: ## install what tests use: Debian packages, where root, npm modules and Py
 	|| echo "Whether others read the exports, and the client in Python, are not tested: pip cannot install $(PYTHON_PACKAGES)"
 
 .PHONY: test
-test: deps ## run all tests, and those that need no server again under the race detector
-	@$(GO) test ./...
-	@$(GO) test -race $(QUICK_RACE)
+test: deps ## run all tests, and those that need no server or browser again under the race detector
+	@$(GO) run ./cmd/runtests -race "$(QUICK_RACE)"
+
+.PHONY: flakes
+flakes: deps ## hunt flaky tests: run all tests FLAKES times (default 20) in other orders, under other loads (LOAD: none, busy, both)
+	@$(GO) run ./cmd/runtests -race "$(QUICK_RACE)" -rounds $${FLAKES:-20} -load $${LOAD:-both}
 
 .PHONY: screenshots
 screenshots: deps ## write a picture of each page, at three widths and in both themes, into screenshots/

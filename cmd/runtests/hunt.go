@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+)
+
+// conditions are what a run of tests varies. The zero value is a plain run.
+type conditions struct {
+	race    bool
+	procs   int    // GOMAXPROCS of the tests; 0: as it is
+	shuffle uint32 // seed of the order; 0: the order of the files
+	busy    bool   // beside two busy loops
+}
+
+func (c conditions) String() string {
+	words := []string{"plain"}
+	if c.race {
+		words[0] = "race"
+	}
+	if c.procs > 0 {
+		words = append(words, fmt.Sprintf("GOMAXPROCS %d", c.procs))
+	}
+	if c.busy {
+		words = append(words, "busy")
+	}
+	return strings.Join(words, ", ")
+}
+
+// arguments are the arguments of go test for these conditions.
+func (c conditions) arguments() (arguments []string) {
+	if c.race {
+		arguments = append(arguments, "-race")
+	}
+	if c.shuffle != 0 {
+		arguments = append(arguments, "-count=1", fmt.Sprintf("-shuffle=%d", c.shuffle))
+	}
+	return arguments
+}
+
+// environment is what these conditions add to the environment.
+func (c conditions) environment() (variables []string) {
+	if c.procs > 0 {
+		variables = append(variables, fmt.Sprintf("GOMAXPROCS=%d", c.procs))
+	}
+	return variables
+}
+
+// conditionsOf a round: six rounds see each combination of the race detector
+// and GOMAXPROCS. With load both, rounds are quiet and busy in turn.
+func conditionsOf(round int, load string) conditions {
+	c := conditions{busy: load == "busy", shuffle: 1 + rand.Uint32N(1<<31)}
+	if load == "both" {
+		c.busy = round%2 == 1
+		round /= 2
+	}
+	c.race = round%2 == 1
+	c.procs = []int{1, 2, 8}[round%3]
+	return c
+}
+
+// hunt runs the suite several times and lists the tests that failed.
+func (s *suite) hunt(ctx context.Context, rounds int, load string) (failed bool, err error) {
+	var failures []failure
+	for round := range rounds {
+		c := conditionsOf(round, load)
+		begun := time.Now()
+		r := newReport(nil, len(s.all))
+		if err = r.round(ctx, c, s); err != nil {
+			break
+		}
+		fmt.Printf("round %d of %d (%s): %s, %s\n", round+1, rounds, c, r.counts(), time.Since(begun).Round(time.Second))
+		for _, f := range r.failures {
+			fmt.Print(f)
+		}
+		failures = append(failures, r.failures...)
+	}
+	if len(failures) == 0 {
+		fmt.Printf("%d rounds, 0 failures\n", rounds)
+		return false, err
+	}
+	fmt.Printf("%d failures; repeat them with\n", len(failures))
+	for _, f := range failures {
+		fmt.Println("  " + f.command())
+	}
+	return true, err
+}
+
+// round runs the whole suite once. With the race detector, that is the packages
+// that run under it, and the others without it.
+func (r *report) round(ctx context.Context, c conditions, s *suite) error {
+	if c.busy {
+		ended := make(chan struct{})
+		defer close(ended)
+		for range 2 {
+			go spin(ended)
+		}
+	}
+	if !c.race {
+		return r.run(ctx, c, s.all)
+	}
+	if err := r.run(ctx, c, s.race); err != nil {
+		return err
+	}
+	c.race = false
+	return r.run(ctx, c, s.plain())
+}
+
+// spin keeps a core busy.
+func spin(ended <-chan struct{}) {
+	for {
+		select {
+		case <-ended:
+			return
+		default:
+		}
+	}
+}

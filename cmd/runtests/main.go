@@ -1,0 +1,91 @@
+// Command runtests runs the test suite and reports how far it is.
+//
+// Without -rounds it runs every package once, and then the packages named by
+// -race again under the race detector: that is `make test`. With -rounds it
+// hunts flaky tests: each round runs the whole suite in another order and under
+// other conditions, and each failure comes with the command that repeats it.
+// That is `make flakes`.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+	"time"
+)
+
+func main() {
+	race := flag.String("race", "", "packages to run under the race detector, separated by spaces")
+	rounds := flag.Int("rounds", 0, "run the suite this many times under changing conditions; 0: once, as make test does")
+	load := flag.String("load", "both", "load beside the rounds: none, busy (two busy loops) or both in turn")
+	flag.Parse()
+	if flag.NArg() > 0 || *rounds < 0 || !slices.Contains([]string{"none", "busy", "both"}, *load) {
+		fmt.Fprintln(os.Stderr, "runtests: -rounds takes a number from 0, -load takes none, busy or both, and there are no other arguments")
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	begun := time.Now()
+	s, err := newSuite(ctx, strings.Fields(*race))
+	var failed bool
+	switch {
+	case err != nil:
+	case *rounds == 0:
+		failed, err = s.once(ctx)
+	default:
+		failed, err = s.hunt(ctx, *rounds, *load)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "runtests:", err)
+	}
+	fmt.Fprintf(os.Stderr, "took %s\n", time.Since(begun).Round(time.Second))
+	if failed || err != nil {
+		os.Exit(1)
+	}
+}
+
+// suite is the packages that have tests.
+type suite struct {
+	all, race []string // import paths; race is part of all
+}
+
+func newSuite(ctx context.Context, race []string) (*suite, error) {
+	all, err := withTests(ctx, []string{"./..."})
+	if err != nil || len(race) == 0 {
+		return &suite{all: all}, err
+	}
+	raced, err := withTests(ctx, race)
+	return &suite{all, raced}, err
+}
+
+// withTests lists the packages of some patterns that have tests.
+func withTests(ctx context.Context, patterns []string) ([]string, error) {
+	list := exec.CommandContext(ctx, "go", append([]string{"list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}"}, patterns...)...)
+	list.Stderr = os.Stderr
+	out, err := list.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	return strings.Fields(string(out)), nil
+}
+
+// plain lists the packages that do not run under the race detector.
+func (s *suite) plain() []string {
+	return slices.DeleteFunc(slices.Clone(s.all), func(p string) bool { return slices.Contains(s.race, p) })
+}
+
+// once runs the suite as make test does.
+func (s *suite) once(ctx context.Context) (failed bool, err error) {
+	r := newReport(os.Stdout, len(s.all)+len(s.race))
+	err = r.run(ctx, conditions{}, s.all)
+	if err == nil && len(s.race) > 0 {
+		err = r.run(ctx, conditions{race: true}, s.race)
+	}
+	fmt.Println(r.summary())
+	return len(r.failures) > 0, err
+}

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A failure shows at most this much of what its test printed.
+const (
+	shownLines = 60
+	lineBytes  = 400
+)
+
+// event is a line of go test -json (go doc test2json).
+type event struct {
+	Action      string
+	Package     string
+	ImportPath  string // of a build
+	FailedBuild string // the build that a package failed for
+	Test        string
+	Elapsed     float64 // seconds
+	Output      string
+}
+
+// test names a test; an empty name is the package itself.
+type test struct{ pkg, name string }
+
+// report counts the events of go test.
+type report struct {
+	progress io.Writer // a line for each package; nil: none
+	packages int       // to be run
+	done     int       // packages
+
+	passed, failed, skipped int
+	skips                   map[string]int // how many tests for each reason
+	failures                []failure
+	output                  map[test][]string // of tests that run now
+}
+
+// failure is a test that failed, or a package that failed outside its tests.
+type failure struct {
+	test
+	conditions
+	output []string
+}
+
+func newReport(progress io.Writer, packages int) *report {
+	return &report{progress: progress, packages: packages, skips: map[string]int{}, output: map[test][]string{}}
+}
+
+// run runs the tests of packages. It returns an error only if go test itself
+// does not run; tests that fail are in the report.
+func (r *report) run(ctx context.Context, c conditions, packages []string) error {
+	arguments := []string{"test", "-json", "-timeout", "20m", "-p", fmt.Sprint(runtime.NumCPU())}
+	cmd := exec.CommandContext(ctx, "go", append(append(arguments, c.arguments()...), packages...)...)
+	cmd.Env = append(cmd.Environ(), c.environment()...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	failures := len(r.failures)
+	lines := bufio.NewReader(out) // a line may be of any length
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			break
+		}
+		var e event
+		if json.Unmarshal(line, &e) == nil {
+			r.add(c, e)
+		}
+	}
+	err = cmd.Wait()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && ctx.Err() == nil && len(r.failures) > failures {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("go test: %w\n%s", errors.Join(ctx.Err(), err), stderr.String())
+	}
+	return nil
+}
+
+// add counts an event.
+func (r *report) add(c conditions, e event) {
+	key := test{e.Package, e.Test}
+	switch e.Action {
+	case "build-output":
+		key = test{pkg: e.ImportPath}
+		r.output[key] = append(r.output[key], e.Output)
+	case "output":
+		r.output[key] = append(r.output[key], e.Output)
+	case "pass", "skip", "fail":
+		if e.Test == "" {
+			r.addPackage(c, e)
+		} else {
+			r.addTest(c, key, e.Action)
+		}
+		delete(r.output, key)
+	}
+}
+
+func (r *report) addTest(c conditions, key test, action string) {
+	switch action {
+	case "pass":
+		r.passed++
+	case "skip":
+		r.skipped++
+		r.skips[reason(r.output[key])]++
+	case "fail":
+		r.failed++
+		if !r.failedIn(c, key.pkg, key.name+"/") { // a failed subtest stands for its parents
+			r.failures = append(r.failures, failure{key, c, r.output[key]})
+		}
+	}
+}
+
+// failedIn reports whether a test failed in a package, under these conditions,
+// whose name begins with prefix.
+func (r *report) failedIn(c conditions, pkg, prefix string) bool {
+	return slices.ContainsFunc(r.failures, func(f failure) bool {
+		return f.pkg == pkg && f.conditions == c && strings.HasPrefix(f.name, prefix)
+	})
+}
+
+func (r *report) addPackage(c conditions, e event) {
+	r.done++
+	mark := "ok  "
+	if e.Action == "fail" {
+		mark = "FAIL"
+		if !r.failedIn(c, e.Package, "") {
+			output := append(r.output[test{pkg: e.FailedBuild}], r.output[test{pkg: e.Package}]...)
+			r.failures = append(r.failures, failure{test{pkg: e.Package}, c, output})
+		}
+	}
+	if r.progress == nil {
+		return
+	}
+	elapsed := time.Duration(e.Elapsed * float64(time.Second)).Round(100 * time.Millisecond)
+	fmt.Fprintf(r.progress, "[%*d/%d] %s %s %s", len(fmt.Sprint(r.packages)), r.done, r.packages, mark, short(e.Package), elapsed)
+	if c.race {
+		fmt.Fprint(r.progress, " (race)")
+	}
+	fmt.Fprintln(r.progress)
+	for _, f := range r.failures {
+		if f.pkg == e.Package && f.conditions == c {
+			fmt.Fprint(r.progress, f)
+		}
+	}
+}
+
+// counts says how many tests ran.
+func (r *report) counts() string {
+	text := fmt.Sprintf("%d tests run, %d failed, %d skipped", r.passed+r.failed, r.failed, r.skipped)
+	outside := 0
+	for _, f := range r.failures {
+		if f.name == "" {
+			outside++
+		}
+	}
+	if outside > 0 {
+		text += fmt.Sprintf(", %d packages failed outside their tests", outside)
+	}
+	return text
+}
+
+// summary is counts and why tests were skipped, on one line.
+func (r *report) summary() string {
+	var reasons []string
+	for _, why := range slices.Sorted(maps.Keys(r.skips)) {
+		reasons = append(reasons, fmt.Sprintf("%d × %s", r.skips[why], why))
+	}
+	if len(reasons) == 0 {
+		return r.counts()
+	}
+	return r.counts() + " (" + strings.Join(reasons, "; ") + ")"
+}
+
+var skipLine = regexp.MustCompile(`^\s*\w+\.go:\d+: (.*)`)
+
+// reason is what a test said when it was skipped.
+func reason(output []string) string {
+	for _, line := range slices.Backward(output) {
+		if found := skipLine.FindStringSubmatch(line); found != nil {
+			return strings.TrimSpace(found[1])
+		}
+	}
+	return "no reason given"
+}
+
+func short(pkg string) string { return strings.TrimPrefix(pkg, "hexarena/") }
+
+var seedLine = regexp.MustCompile(`ARENA_TEST_SEED=\d+|-rapid\.seed=\d+`)
+
+// command repeats the failure: the test alone, or its package.
+func (f failure) command() string {
+	words := f.environment()
+	rapid := ""
+	if seed := seedLine.FindString(strings.Join(f.output, "")); strings.HasPrefix(seed, "ARENA") {
+		words = append(words, seed)
+	} else if seed != "" {
+		rapid = seed
+	}
+	words = append(append(words, "go", "test", "-count=1"), slices.DeleteFunc(f.arguments(), func(a string) bool { return a == "-count=1" })...)
+	if f.name != "" {
+		words = append(words, "-run", "'^"+strings.ReplaceAll(f.name, "/", "$/^")+"$'")
+	}
+	words = append(words, "./"+short(f.pkg))
+	if rapid != "" {
+		words = append(words, rapid)
+	}
+	return strings.Join(words, " ")
+}
+
+// String shows the first lines of what a failed test printed.
+func (f failure) String() string {
+	var text strings.Builder
+	name := f.name
+	if name == "" {
+		name = "the package"
+	}
+	fmt.Fprintf(&text, "--- %s of %s failed (%s)\n", name, short(f.pkg), f.conditions)
+	lines := strings.Split(strings.TrimSuffix(strings.Join(f.output, ""), "\n"), "\n")
+	for i, line := range lines {
+		if i == shownLines {
+			fmt.Fprintf(&text, "    … and %d more lines\n", len(lines)-i)
+			break
+		}
+		if len(line) > lineBytes {
+			line = fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(line[:lineBytes], ""), len(line))
+		}
+		fmt.Fprintf(&text, "    %s\n", line)
+	}
+	fmt.Fprintf(&text, "    repeat: %s\n", f.command())
+	return text.String()
+}

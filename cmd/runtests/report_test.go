@@ -1,0 +1,74 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// reported feeds a report with the lines of go test -json.
+func reported(t *testing.T, c conditions, lines string) (r *report, progress *strings.Builder) {
+	t.Helper()
+	progress = &strings.Builder{}
+	r = newReport(progress, 2)
+	for line := range strings.Lines(lines) {
+		var e event
+		require.NoError(t, json.Unmarshal([]byte(line), &e))
+		r.add(c, e)
+	}
+	return r, progress
+}
+
+func TestReportCountsAndNamesReasons(t *testing.T) {
+	r, progress := reported(t, conditions{}, `{"Action":"run","Package":"hexarena/a","Test":"TestOne"}
+{"Action":"pass","Package":"hexarena/a","Test":"TestOne","Elapsed":0.1}
+{"Action":"output","Package":"hexarena/a","Test":"TestLong","Output":"    a_test.go:12: make soak runs it\n"}
+{"Action":"output","Package":"hexarena/a","Test":"TestLong","Output":"--- SKIP: TestLong (0.00s)\n"}
+{"Action":"skip","Package":"hexarena/a","Test":"TestLong","Elapsed":0}
+{"Action":"pass","Package":"hexarena/a","Elapsed":1.26}
+`)
+	require.Equal(t, "1 tests run, 0 failed, 1 skipped (1 × make soak runs it)", r.summary())
+	require.Equal(t, "[1/2] ok   a 1.3s\n", progress.String())
+	require.Empty(t, r.failures)
+}
+
+func TestReportShowsAFailureAndItsCommand(t *testing.T) {
+	_, progress := reported(t, conditions{race: true, procs: 8, shuffle: 77}, `{"Action":"output","Package":"hexarena/a/b","Test":"TestX/a_case","Output":"    b_test.go:9: ARENA_TEST_SEED=42\n"}
+{"Action":"output","Package":"hexarena/a/b","Test":"TestX/a_case","Output":"    b_test.go:10: `+strings.Repeat("x", 500)+`\n"}
+{"Action":"fail","Package":"hexarena/a/b","Test":"TestX/a_case","Elapsed":0}
+{"Action":"fail","Package":"hexarena/a/b","Test":"TestX","Elapsed":0}
+{"Action":"fail","Package":"hexarena/a/b","Elapsed":0.01}
+`)
+	require.Equal(t, `[1/2] FAIL a/b 0s (race)
+--- TestX/a_case of a/b failed (race, GOMAXPROCS 8)
+        b_test.go:9: ARENA_TEST_SEED=42
+        b_test.go:10: `+strings.Repeat("x", 382)+`… (518 bytes)
+    repeat: GOMAXPROCS=8 ARENA_TEST_SEED=42 go test -count=1 -race -shuffle=77 -run '^TestX$/^a_case$' ./a/b
+`, progress.String())
+}
+
+func TestReportShowsABrokenBuild(t *testing.T) {
+	r, progress := reported(t, conditions{}, `{"ImportPath":"hexarena/a [hexarena/a.test]","Action":"build-output","Output":"a/a.go:3:1: syntax error\n"}
+{"ImportPath":"hexarena/a [hexarena/a.test]","Action":"build-fail"}
+{"Action":"output","Package":"hexarena/a","Output":"FAIL\thexarena/a [build failed]\n"}
+{"Action":"fail","Package":"hexarena/a","Elapsed":0,"FailedBuild":"hexarena/a [hexarena/a.test]"}
+`)
+	require.Equal(t, "0 tests run, 0 failed, 0 skipped, 1 packages failed outside their tests", r.summary())
+	require.Contains(t, progress.String(), "a/a.go:3:1: syntax error\n")
+	require.Contains(t, progress.String(), "repeat: go test -count=1 ./a\n")
+}
+
+func TestRoundsSeeEveryCombination(t *testing.T) {
+	for _, load := range []string{"none", "busy", "both"} {
+		seen := map[conditions]bool{}
+		for round := range 12 {
+			c := conditionsOf(round, load)
+			require.NotZero(t, c.shuffle)
+			c.shuffle = 0
+			seen[c] = true
+		}
+		require.Len(t, seen, map[string]int{"none": 6, "busy": 6, "both": 12}[load], load)
+	}
+}
