@@ -62,6 +62,7 @@ type Dialer struct {
 	net   net.Dialer
 
 	patience time.Duration // handshakeTime
+	draining time.Duration // drainTime
 }
 
 // New returns a Dialer for o.
@@ -79,6 +80,6 @@ func New(o Options) *Dialer {
 	return &Dialer{
 		key: o.Key, now: o.Now, log: o.Logger, roots: o.RootCAs, guard: g,
 		net:      net.Dialer{Control: g.control, Resolver: o.Resolver},
-		patience: handshakeTime,
+		patience: handshakeTime, draining: drainTime,
 	}
 }

@@ -7,16 +7,20 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"nhooyr.io/websocket"
 )
 
 // bot is a proper bot behind a path and a query, as an owner would write it.
-func bot(seen chan<- *http.Request) http.Handler {
+func bot(t *testing.T, seen chan<- *http.Request) http.Handler {
+	var calls sync.WaitGroup // a server does not wait for the handlers of its WebSockets
+	t.Cleanup(calls.Wait)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		defer calls.Done()
 		seen <- r
 		if strings.HasSuffix(r.URL.Path, "/ping") {
 			_, _ = io.WriteString(w, "pong\n")
@@ -32,9 +36,9 @@ func bot(seen chan<- *http.Request) http.Handler {
 // TestCheckOfAGoodBot: all steps are fine; only the upgrade is signed.
 func TestCheckOfAGoodBot(t *testing.T) {
 	seen := make(chan *http.Request, 2)
-	srv := httptest.NewServer(bot(seen))
+	srv := httptest.NewServer(bot(t, seen))
 	defer srv.Close()
-	steps := slices.Collect(New(Options{Key: platformKey}).Check(t.Context(), srv.URL+"/my/bot/?token=a%2Fb"))
+	steps := slices.Collect(patient(Options{Key: platformKey}).Check(t.Context(), srv.URL+"/my/bot/?token=a%2Fb"))
 	require.Len(t, steps, 3)
 	for i, name := range []string{"resolve", "ping", "upgrade"} {
 		require.Equal(t, name, steps[i].Name)
@@ -57,8 +61,6 @@ func TestCheckOfAGoodBot(t *testing.T) {
 func TestCheckStopsAtTheFirstFailure(t *testing.T) {
 	pingOnly := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "pong") }))
 	defer pingOnly.Close()
-	closed := httptest.NewServer(http.NotFoundHandler())
-	closed.Close()
 	unknown := httptest.NewServer(http.NotFoundHandler())
 	defer unknown.Close()
 	cases := map[string]struct {
@@ -67,12 +69,12 @@ func TestCheckStopsAtTheFirstFailure(t *testing.T) {
 	}{
 		"a URL that is not allowed": {"ftp://x", "resolve", "the URL must be an http or https URL", true},
 		"an address that is not":    {"http://169.254.169.254/", "resolve", errAddress.words, true},
-		"nobody there":              {closed.URL, "ping", errConnect.words, false},
+		"nobody there":              {"http://" + closedPort(t), "ping", errConnect.words, false},
 		"no ping":                   {unknown.URL, "ping", "the server answered with status 404 instead of 200", false},
 		"no WebSocket":              {pingOnly.URL, "upgrade", "the server answered with status 200 instead of 101", false},
 	}
 	for name, c := range cases {
-		steps := slices.Collect(New(Options{Key: platformKey}).Check(t.Context(), c.url))
+		steps := slices.Collect(patient(Options{Key: platformKey}).Check(t.Context(), c.url))
 		last := steps[len(steps)-1]
 		for _, s := range steps[:len(steps)-1] {
 			require.True(t, s.OK, name)
@@ -110,9 +112,15 @@ func TestPing(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := New(Options{Key: platformKey})
-			d.patience = 300 * time.Millisecond
-			err := d.ping(t.Context(), raw(t, c.answer))
+			d := patient(Options{Key: platformKey})
+			url := raw(t, c.answer)
+			ping := func() error { return d.ping(t.Context(), url) }
+			err := error(nil)
+			if name == "a body that never comes" {
+				err = d.outwaited(ping, c.want)
+			} else {
+				err = ping()
+			}
 			if c.want == "" {
 				require.NoError(t, err)
 				return

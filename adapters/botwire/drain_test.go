@@ -83,13 +83,17 @@ func TestDrainOfALineWithoutNews(t *testing.T) {
 // shorter once its context has ended.
 func TestDrainIsBounded(t *testing.T) {
 	held, release := make(chan struct{}), make(chan struct{})
-	line := newPeer(t, func(c *peerConn) { c.write(text("x")); c.untilEnd() }).
-		dial(t, func(_ []byte, cause string) {
-			if cause == "" {
-				close(held)
-				<-release
-			}
-		})
+	p := newPeer(t, func(c *peerConn) { c.write(text("x")); c.untilEnd() })
+	d := p.dialer()
+	d.draining = drainTime
+	line, _, err := d.Dial(t.Context(), p.url, "m-1", "", func(_ []byte, cause string) {
+		if cause == "" {
+			close(held)
+			<-release
+		}
+	})
+	require.NoError(t, err)
+	t.Cleanup(line.Close)
 	<-held
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

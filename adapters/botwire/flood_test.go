@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -36,7 +37,9 @@ func TestFloodsAreCut(t *testing.T) {
 					first = frame(0x1, []byte("x")) // fragments need a beginning
 				}
 				p := start(t, func(c *peerConn) {
-					go c.deaf()
+					var listening sync.WaitGroup
+					listening.Go(c.deaf)
+					defer func() { _ = c.Close(); listening.Wait() }()
 					began.Store(time.Now().UnixNano())
 					c.write(first)
 					for {

@@ -36,6 +36,7 @@ type Line struct {
 	conn    *conn
 	receive Receive
 	log     *slog.Logger
+	drain   time.Duration // the limit of a Drain
 
 	closing atomic.Bool
 	gone    chan struct{} // closed when receive has heard the last
@@ -54,7 +55,7 @@ func (d *Dialer) Dial(ctx context.Context, url, matchID, commitment string, rece
 	if err != nil {
 		return nil, "", err
 	}
-	line.receive, line.log = receive, d.log.With("match", matchID)
+	line.receive, line.log, line.drain = receive, d.log.With("match", matchID), d.draining
 	go line.run()
 	return line, nonce, nil
 }
@@ -125,7 +126,7 @@ func (l *Line) cutUnless(done <-chan struct{}, within time.Duration) {
 // after 1 s, or 100 ms after ctx ends: a peer that never stops sending is not
 // waited for.
 func (l *Line) Drain(ctx context.Context) {
-	t := time.NewTimer(drainTime)
+	t := time.NewTimer(l.drain)
 	defer t.Stop()
 	ended := ctx.Done()
 	for {

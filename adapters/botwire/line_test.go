@@ -140,15 +140,18 @@ func TestCloseWhileSendIsBlocked(t *testing.T) {
 // TestNothingIsHeardAfterClose: frames that come in as we say goodbye, and the
 // end of the line itself, are not heard.
 func TestNothingIsHeardAfterClose(t *testing.T) {
-	ears := newEars()
+	const frames = 5000 // within the budget, so that the line is not cut before Close
+	ears, closing := newEars(), make(chan struct{})
 	line := newPeer(t, func(c *peerConn) {
-		for {
-			if _, err := c.Write(text("more")); err != nil {
-				return
-			}
+		c.write(text("more"))
+		<-closing
+		for range frames {
+			c.write(text("more"))
 		}
+		c.untilEnd()
 	}).dial(t, ears.receive)
 	require.Equal(t, heard{frame: "more"}, ears.next(t))
+	close(closing)
 	line.Close()
 	for len(ears) > 0 {
 		require.Equal(t, heard{frame: "more"}, <-ears)

@@ -101,7 +101,7 @@ func TestRebinding(t *testing.T) {
 	_, port, err := net.SplitHostPort(ln.Addr().String())
 	require.NoError(t, err)
 	names := newNameServer(t)
-	d := New(Options{Key: platformKey, Production: true, Resolver: names.resolver()})
+	d := patient(Options{Key: platformKey, Production: true, Resolver: names.resolver()})
 	url := "https://bot.example.:" + port
 
 	names.points("8.8.8.8")
@@ -136,7 +136,7 @@ func TestRebinding(t *testing.T) {
 func TestCheckOfAnInsideName(t *testing.T) {
 	names := newNameServer(t)
 	names.points("192.168.1.1")
-	d := New(Options{Key: platformKey, Production: true, Resolver: names.resolver()})
+	d := patient(Options{Key: platformKey, Production: true, Resolver: names.resolver()})
 	steps := slices.Collect(d.Check(t.Context(), "https://bot.example."))
 	require.Len(t, steps, 1)
 	require.Equal(t, "resolve", steps[0].Name)

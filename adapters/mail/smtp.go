@@ -38,12 +38,17 @@ type server struct {
 	hello          string
 	tls            *tls.Config
 	now            func() time.Time
+	replyTime      time.Duration
+	sendTime       time.Duration
 }
 
 // newServer reads the URL of a server, and who mail is from. A password goes
 // over TLS alone, or over loopback.
 func newServer(u *url.URL, from string) (*server, string, error) {
-	s := &server{host: u.Hostname(), port: portSMTP, implicit: u.Scheme == "smtps", policy: gomail.TLSOpportunistic, now: time.Now}
+	s := &server{
+		host: u.Hostname(), port: portSMTP, implicit: u.Scheme == "smtps", policy: gomail.TLSOpportunistic,
+		now: time.Now, replyTime: replyTime, sendTime: sendTime,
+	}
 	if s.implicit {
 		s.port, s.policy = portSMTPS, gomail.NoTLS
 	}
@@ -108,7 +113,7 @@ func (r *refusal) Error() string { return r.why }
 
 // deliver hands one letter over, within sendTime. Its error is a *refusal.
 func (s *server) deliver(ctx context.Context, l letter) error {
-	ctx, cancel := context.WithTimeout(ctx, sendTime)
+	ctx, cancel := context.WithTimeout(ctx, s.sendTime)
 	defer cancel()
 	release := func() {} // the client neither minds ctx once it has dialled, nor closes a line that fails early
 	defer func() { release() }()
@@ -141,7 +146,7 @@ func (s *server) deliver(ctx context.Context, l letter) error {
 
 func (s *server) client(dial gomail.DialContextFunc) (*gomail.Client, error) {
 	options := []gomail.Option{
-		gomail.WithPort(s.port), gomail.WithTimeout(replyTime), gomail.WithHELO(s.hello),
+		gomail.WithPort(s.port), gomail.WithTimeout(s.replyTime), gomail.WithHELO(s.hello),
 		gomail.WithTLSPolicy(s.policy), gomail.WithTLSConfig(s.tls), gomail.WithDialContextFunc(dial),
 	}
 	if s.user != "" {

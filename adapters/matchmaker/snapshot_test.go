@@ -19,6 +19,7 @@ import (
 	"hexarena/domain/ladder"
 	"hexarena/domain/rating"
 	"hexarena/eventstore"
+	"hexarena/eventstore/logtest"
 	"hexarena/eventstore/memory"
 )
 
@@ -90,9 +91,7 @@ func goOn(t *testing.T, l *Ladder, rng *rand.Rand) {
 // Whatever happened, and whenever the snapshot was taken: a start from it and
 // one from zero are the same ladder.
 func TestASnapshotAndTheRestAreTheWholeLadder(t *testing.T) {
-	chance := rand.Uint64()
-	t.Log("seed", chance)
-	rng := rand.New(rand.NewPCG(chance, 1))
+	rng := logtest.Random(t)
 	log := memory.New()
 	l := newLadder(log, ladder.Standard)
 	l.config.Rest = 0

@@ -2,7 +2,6 @@ package publish_test
 
 import (
 	"context"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -180,9 +179,7 @@ func TestAStoppedFeedEqualsOneThatWasNot(t *testing.T) {
 
 // It follows a source that lives, and is stopped anywhere.
 func TestItFollowsASourceThatLives(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 1))
+	rng := logtest.Random(t)
 	w := newWorld(t)
 	to := memory.New()
 	for range 6 {
