@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/eventstore/esdb"
+	"hexarena/eventstore/logtest"
 	"hexarena/eventstore/logtest/outage"
 )
 
@@ -38,7 +39,7 @@ func TestSoakAnEventStoreThatGoesAway(t *testing.T) {
 
 func playThrough(t *testing.T, away time.Duration) {
 	const decision = 2 * time.Second
-	rng := newChance(t)
+	rng := logtest.Random(t)
 	f := &fuse{}
 	s := newStand(t, "--tick", "250ms", "--rest-standard", "0s", "--decision-standard", decision.String())
 	n := newNodeProcessIn(t, filepath.Join(s.data, "node"))

@@ -2,17 +2,16 @@ package main
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"hexarena/domain/match"
+	"hexarena/eventstore/logtest"
 	"hexarena/projections/matches"
 )
 
@@ -35,7 +34,7 @@ func TestSoakKill9LosesNothing(t *testing.T) {
 // killAgainAndAgain kills the arena at random points of running matches, starts
 // it again on the same folder, and demands that it shows nowhere.
 func killAgainAndAgain(t *testing.T, kills int) {
-	rng := newChance(t)
+	rng := logtest.Random(t)
 	fuse := &fuse{}
 	s := newStand(t, quick...)
 	s.start()
@@ -88,17 +87,6 @@ func auditRecords(t testing.TB, s *stand, c *chronicle) {
 		}
 	}
 	s.stop()
-}
-
-// newChance is random, and reproducible by what it prints.
-func newChance(t testing.TB) *rand.Rand {
-	t.Helper()
-	chance := rand.Uint64()
-	if given, err := strconv.ParseUint(os.Getenv("ARENA_TEST_CHANCE"), 10, 64); err == nil {
-		chance = given
-	}
-	t.Logf("ARENA_TEST_CHANCE=%d", chance)
-	return rand.New(rand.NewPCG(chance, 0))
 }
 
 // goodPlayers are players that report their moments to a fuse.

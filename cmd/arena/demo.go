@@ -64,7 +64,7 @@ func (c *demoCmd) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	fmt.Fprintf(s.out, "Hex Arena keeps this demo in %s\n", c.pace.Data)
-	fmt.Fprintf(s.out, "Hex Arena is at %s  (leaderboard: %[1]s/leaderboard, matches: %[1]s/matches)\n", a.baseURL)
+	fmt.Fprintf(s.out, "Hex Arena is at %s  (leaderboard: %[1]s/leaderboard, matches: %[1]s/matches)\n%s", a.baseURL, a.addresses())
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.run(ctx) })
 	if c.Bots {

@@ -15,6 +15,7 @@ import (
 	"hexarena/domain/ladder"
 	"hexarena/eventstore"
 	"hexarena/eventstore/esdb"
+	"hexarena/eventstore/logtest"
 	"hexarena/eventstore/memory"
 	"hexarena/projections/arenatest"
 )
@@ -56,7 +57,7 @@ func playedLog(t testing.TB, folder string, n int) (p *process, connection strin
 // that was not, whether the log is served or a stopped arena's own.
 func TestAKilledExportEqualsOneThatWasNot(t *testing.T) {
 	t.Parallel()
-	rng := newChance(t)
+	rng := logtest.Random(t)
 	data := t.TempDir()
 	node, connection := playedLog(t, filepath.Join(data, "node"), 12)
 	for _, format := range []string{"jsonl", "parquet"} {

@@ -36,7 +36,7 @@ func TestSoakTheLogIsLinearizable(t *testing.T) {
 // their own, since a history takes the longer to judge the longer it is. In each
 // round the node is killed once and answers are lost twice.
 func contend(t *testing.T, rounds, steps int) {
-	rng := newChance(t)
+	rng := logtest.Random(t)
 	n := newNodeProcess(t)
 	logs := make([]eventstore.Log, 4)
 	for i := range logs {

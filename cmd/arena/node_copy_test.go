@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore/logtest"
 )
 
 // An arena that is stopped in the middle of its matches moves to another log
@@ -15,7 +17,7 @@ import (
 // its way, again and again.
 func TestAMoveToAnotherLogLosesNothing(t *testing.T) {
 	t.Parallel()
-	rng := newChance(t)
+	rng := logtest.Random(t)
 	f := &fuse{}
 	s := newStand(t, quick...)
 	s.start()

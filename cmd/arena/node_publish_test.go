@@ -16,6 +16,7 @@ import (
 	"hexarena/domain/ladder"
 	"hexarena/eventstore"
 	"hexarena/eventstore/esdb"
+	"hexarena/eventstore/logtest"
 	"hexarena/projections/matches"
 )
 
@@ -34,7 +35,7 @@ const upToDate = `up to date: (\d+) matches and (\d+) events published`
 // it holds nothing.
 func TestAnAnalystsNodeIsFed(t *testing.T) {
 	t.Parallel()
-	rng := newChance(t)
+	rng := logtest.Random(t)
 	f := &fuse{}
 	s := newStand(t, quick...)
 	_, source := serveNode(t, filepath.Join(s.data, "node"))

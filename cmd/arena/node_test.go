@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/http"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -132,6 +133,27 @@ func TestNodeReadOnly(t *testing.T) {
 	stop()
 	require.NoError(t, <-ended)
 	require.NoError(t, errors.Join(live.Close(), public.Close(), feed.Close()))
+}
+
+// With port 0 and a base URL, the start still prints each address it listens on.
+func TestServePrintsItsAddresses(t *testing.T) {
+	t.Parallel()
+	s := newStand(t, "--base-url", "https://arena.example", "--no-play")
+	ports := map[string]bool{}
+	for range 2 { // a restart prints its own
+		s.launch()
+		printed := s.arena.await(`^Hex Arena is at https://arena\.example\nAPI on http://(\S+)\noperators' endpoints on http://(\S+)\nevent store on esdb://(\S+)\?tls=false\n`)
+		for _, address := range printed[1:] {
+			conn, err := net.Dial("tcp", address)
+			require.NoError(t, err)
+			require.NoError(t, conn.Close())
+			ports[address] = true
+		}
+		status, body := fetch(t, "http://"+s.arena.address()+"/health")
+		require.Equal(t, http.StatusOK, status, body)
+		s.stop()
+	}
+	require.GreaterOrEqual(t, len(ports), 3)
 }
 
 // linePipe hands on each write.

@@ -140,6 +140,9 @@ func (p *process) await(pattern string) []string {
 		select {
 		case <-grown:
 		case <-p.exited:
+			if found := find.FindStringSubmatch(p.out.String()); found != nil {
+				return found // it was printed after the look above
+			}
 			require.FailNow(p.t, "the process ended", "it said: %s", last(p.err.String(), 2000))
 		case <-ctx.Done():
 			require.FailNow(p.t, "the process does not print "+pattern, "it said: %s", text)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore/logtest"
 )
 
 // A backup is the log of a stopped arena and, kept apart, the secrets. What is
@@ -15,7 +17,7 @@ import (
 // secrets than the log's it does not start.
 func TestARestoredBackupPlaysOn(t *testing.T) {
 	t.Parallel()
-	rng := newChance(t)
+	rng := logtest.Random(t)
 	f := &fuse{}
 	s := newStand(t, quick...)
 	s.start()

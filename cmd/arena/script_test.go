@@ -23,6 +23,7 @@ import (
 //	down NAME                       asks it to stop, by SIGTERM, and waits
 //	mode OCTAL PATH                 demands a file's permissions
 //	occupy NAME                     listens on a free port; $NAME is its address
+//	closed NAME                     $NAME is an address that refuses connections until the script ends
 //
 // A command that should have ended and runs is cut shortly before the test's
 // own deadline: one from the start of all scripts on would count how long each
@@ -38,7 +39,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"refused": refused, "up": up, "down": down, "occupy": occupy, "mode": mode,
+			"refused": refused, "up": up, "down": down, "occupy": occupy, "closed": closed, "mode": mode,
 		},
 	})
 }
@@ -100,6 +101,10 @@ func mode(ts *testscript.TestScript, _ bool, args []string) {
 	if got := info.Mode().Perm(); got != os.FileMode(want) {
 		ts.Fatalf("%s has the mode %o", args[1], got)
 	}
+}
+
+func closed(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv(args[0], closedPort(ts.Value(testKey{}).(testing.TB)))
 }
 
 func occupy(ts *testscript.TestScript, _ bool, args []string) {

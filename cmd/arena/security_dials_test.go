@@ -212,7 +212,7 @@ func (f *fort) noProxies(t *testing.T, proxy *trap) {
 
 func (f *fort) theArenaIsNoBot(t *testing.T) {
 	var urls []string
-	for _, at := range []string{f.address(), f.admin, f.node} {
+	for _, at := range []string{f.address(), f.admin(), f.node()} {
 		host, port, err := net.SplitHostPort(at)
 		require.NoError(t, err)
 		urls = append(urls, "http://"+at+"/bot", "http://[::ffff:"+host+"]:"+port, "http://0.0.0.0:"+port)
@@ -231,7 +231,7 @@ func (f *fort) theArenaIsNoBot(t *testing.T) {
 func (f *fort) coarseWords(t *testing.T) {
 	const secret = "ERR-internal-secret"
 	who := f.member(t)
-	closed := freePort(t)
+	closed := closedPort(t)
 	got := who.register("http://"+closed).is(422, "deploy_check_failed")
 	require.Contains(t, string(got.body), `"detail":"no connection could be made"`)
 	require.NotContains(t, string(got.body), "refused")
@@ -356,7 +356,7 @@ func (f *fort) noPortScanner(t *testing.T) {
 	for i := range 3 {
 		ada.do("PATCH", "/bots/"+id, map[string]string{"url": fmt.Sprintf("%s/%d", bot, i)}).is(200)
 		key.do("POST", "/bots/"+id+"/check", nil).is(200)
-		key.register("http://"+freePort(t)).is(422, "deploy_check_failed")
+		key.register("http://"+closedPort(t)).is(422, "deploy_check_failed")
 	}
 	for _, who := range []*visitor{ada, key} {
 		for _, refused := range []*reply{
@@ -388,7 +388,7 @@ func judgedAtEachDial(t *testing.T) {
 	f.stop()
 	dialled.Store(0)
 
-	f.start("--production", "--base-url", "https://arena.example", "--listen", freePort(t), "--tick", "250ms")
+	f.start("--production", "--base-url", "https://arena.example", "--tick", "250ms")
 	late := key.elsewhere(f.address())
 	f.public(t, "/matches", func(page string) bool { return strings.Contains(page, `"status":"completed"`) })
 	check := late.do("POST", "/bots/"+bots[0]+"/check", nil).is(200)

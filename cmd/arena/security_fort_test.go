@@ -12,12 +12,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -37,8 +36,6 @@ type fort struct {
 	*stand
 	t     *testing.T
 	mails *postbox
-	admin string // address of the operators' endpoints
-	node  string // address of the log
 }
 
 // newFort starts an arena that sends its mail to a server of the test. It seats
@@ -48,27 +45,25 @@ func newFort(t *testing.T, flags ...string) *fort { return newFortIn(t, nil, fla
 // newFortIn starts one with more in its environment.
 func newFortIn(t *testing.T, env []string, flags ...string) *fort {
 	t.Helper()
-	f := &fort{t: t, mails: newPostbox(t), admin: freePort(t), node: freePort(t)}
-	f.stand = newStand(t, append([]string{
-		"--mail", f.mails.setting, "--admin-listen", f.admin, "--node-listen", f.node, "--tick", "1h",
-	}, flags...)...)
+	f := &fort{t: t, mails: newPostbox(t)}
+	f.stand = newStand(t, append([]string{"--mail", f.mails.setting, "--tick", "1h"}, flags...)...)
 	f.stand.env = env
-	if slices.Contains(flags, "--base-url") {
-		f.stand.flags = append(f.stand.flags, "--listen", freePort(t)) // it prints the other
-	}
 	f.start()
 	return f
 }
 
-// freePort is an address that nobody listened on just now, and that no call is
-// made from meanwhile: those are made from other addresses.
-func freePort(t testing.TB) string {
+// closedPort returns an address that refuses connections until the test ends. A
+// socket is bound to it and does not listen, so no other process gets the port.
+func closedPort(t testing.TB) string {
 	t.Helper()
-	pid := os.Getpid()
-	l, err := net.Listen("tcp", net.JoinHostPort(net.IPv4(127, 66, byte(pid>>8), byte(pid)).String(), "0"))
+	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
+	t.Cleanup(func() { _ = syscall.Close(socket) })
+	syscall.CloseOnExec(socket)
+	require.NoError(t, syscall.Bind(socket, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	bound, err := syscall.Getsockname(socket)
+	require.NoError(t, err)
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(bound.(*syscall.SockaddrInet4).Port))
 }
 
 // each runs the rows of a test on one arena, beside one another.
@@ -81,24 +76,22 @@ func (f *fort) each(t *testing.T, rows map[string]func(*testing.T)) {
 	}
 }
 
-// address is where the arena listens: its base URL may be another.
+// The addresses that the running arena listens on: its base URL may be another.
+// A restart changes the ports, so tests ask again after each one.
 func (f *fort) address() string { return f.arena.address() }
+func (f *fort) admin() string   { return f.arena.admin() }
+func (f *fort) node() string    { return f.arena.await(`event store on esdb://(\S+)\?`)[1] }
 
-// address is where callers of a process connect to.
-func (p *process) address() string {
-	printed := p.await(`Hex Arena is at (http\S+)`)[1]
-	for i, a := range p.cmd.Args {
-		if a == "--listen" && p.cmd.Args[i+1] != "127.0.0.1:0" {
-			return p.cmd.Args[i+1]
-		}
-	}
-	return strings.TrimPrefix(printed, "http://")
-}
+// address is where callers of an arena's process connect to.
+func (p *process) address() string { return p.await(`API on http://(\S+)\n`)[1] }
+
+// admin is where the operators of a process connect to.
+func (p *process) admin() string { return p.await(`operators' endpoints on http://(\S+)\n`)[1] }
 
 // events are all of the log, as text.
 func (f *fort) events(t *testing.T) string {
 	t.Helper()
-	log, err := esdb.Open(fmt.Sprintf("esdb://%s?tls=false", f.node), slog.New(slog.DiscardHandler))
+	log, err := esdb.Open(fmt.Sprintf("esdb://%s?tls=false", f.node()), slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	defer log.Close()
 	var text strings.Builder

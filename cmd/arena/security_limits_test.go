@@ -220,7 +220,7 @@ var heapInUse = regexp.MustCompile(`(?m)^go_memstats_heap_inuse_bytes (\S+)$`)
 // heap is what the arena says of its memory.
 func (f *fort) heap(t *testing.T) int64 {
 	t.Helper()
-	res, err := http.Get("http://" + f.admin + "/metrics")
+	res, err := http.Get("http://" + f.admin() + "/metrics")
 	require.NoError(t, err)
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)

@@ -17,7 +17,7 @@ func TestSecurityAcrossProcesses(t *testing.T) {
 	t.Parallel()
 	f := newFort(t)
 	peer := launch(t, "serve", "--no-play", "--data", t.TempDir(), "--secrets", filepath.Join(f.data, "secrets.json"), "--mail", f.mails.setting,
-		"--eventstore", fmt.Sprintf("esdb://%s?tls=false", f.node), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").address()
+		"--eventstore", fmt.Sprintf("esdb://%s?tls=false", f.node()), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").address()
 
 	t.Run("a signed write runs in one of them", func(t *testing.T) {
 		here := f.member(t).newKey(everyScope()...)

@@ -222,7 +222,7 @@ func (c *visitor) glance(target string) string {
 // metrics are what the operators' endpoint tells.
 func (f *fort) metrics(t *testing.T) string {
 	t.Helper()
-	res, err := http.Get("http://" + f.admin + "/metrics")
+	res, err := http.Get("http://" + f.admin() + "/metrics")
 	require.NoError(t, err)
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)

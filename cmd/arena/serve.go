@@ -57,8 +57,7 @@ func (c *serveCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "Hex Arena is at %s\n", a.baseURL)
-	fmt.Fprintf(s.out, "operators' endpoints on http://%s\n", a.listeners.admin.Addr())
+	fmt.Fprintf(s.out, "Hex Arena is at %s\n%s", a.baseURL, a.addresses())
 	return a.run(ctx)
 }
 
@@ -89,11 +88,11 @@ type arena struct {
 	runners   []*projections.Runner
 	server    *http.Server
 	admin     *http.Server
-	listeners struct{ public, admin net.Listener }
-	listening []net.Listener // all of them
-	node      *node.Node     // the embedded one; nil without
-	nodeEnded chan error     // what the embedded node ended with; nil without one
-	closers   []func() error // in the order of opening
+	listeners struct{ public, admin, node net.Listener } // node is nil without the embedded node
+	listening []net.Listener                             // all of them
+	node      *node.Node                                 // the embedded one; nil without
+	nodeEnded chan error                                 // what the embedded node ended with; nil without one
+	closers   []func() error                             // in the order of opening
 }
 
 // open plugs everything together. What was opened before a failure is closed.
@@ -152,6 +151,16 @@ func (a *arena) listen(ctx context.Context, flag, address string) (net.Listener,
 	return l, nil
 }
 
+// addresses reports each address that the arena listens on, one a line. With
+// port 0 in a flag, nothing else names the port. The base URL may be a proxy's.
+func (a *arena) addresses() string {
+	text := fmt.Sprintf("API on http://%s\noperators' endpoints on http://%s\n", a.listeners.public.Addr(), a.listeners.admin.Addr())
+	if a.listeners.node != nil {
+		text += fmt.Sprintf("event store on esdb://%s?tls=false\n", a.listeners.node.Addr())
+	}
+	return text
+}
+
 func (a *arena) openMail(context.Context) error {
 	var err error
 	if a.mailer, err = mail.Open(a.mail(), a.sender(), time.Now); err != nil {
@@ -169,6 +178,7 @@ func (a *arena) openLog(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		a.listeners.node = l
 		n, err := node.Open(node.Options{Dir: filepath.Join(a.pace.Data, "node"), Logger: a.logger})
 		if err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 	"nhooyr.io/websocket"
 
 	"hexarena/domain/match"
+	"hexarena/eventstore/logtest"
 )
 
 // A machine that stands still, here by SIGSTOP, is no bot's fault: what its
@@ -22,7 +23,7 @@ import (
 func TestStandingStillCostsNobodyAStrike(t *testing.T) {
 	t.Parallel()
 	const decision, still = 2 * time.Second, 3 * time.Second
-	rng := newChance(t)
+	rng := logtest.Random(t)
 	f := &fuse{}
 	s := newStand(t, "--tick", "250ms", "--rest-standard", "0s", "--decision-standard", decision.String())
 	s.start()
@@ -55,7 +56,7 @@ func TestStandingStillCostsNobodyAStrike(t *testing.T) {
 // they stand, and the next arena plays on at once.
 func TestAGracefulStopLosesNothing(t *testing.T) {
 	t.Parallel()
-	rng := newChance(t)
+	rng := logtest.Random(t)
 	f := &fuse{}
 	s := newStand(t, quick...)
 	s.start()

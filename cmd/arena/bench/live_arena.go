@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -41,13 +40,7 @@ func startArena(ctx context.Context, dir string, more ...string) (a *arena, err 
 	if err != nil {
 		return nil, err
 	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	node := l.Addr().String()
-	l.Close()
-	flags := []string{"serve", "--data", dir, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--node-listen", node, "--tick", "24h"}
+	flags := []string{"serve", "--data", dir, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--node-listen", "127.0.0.1:0", "--tick", "24h"}
 	a = &arena{cmd: exec.CommandContext(ctx, self, append(flags, more...)...)}
 	a.cmd.Cancel = func() error { return a.cmd.Process.Signal(os.Interrupt) }
 	a.cmd.WaitDelay = 10 * time.Second
@@ -59,13 +52,21 @@ func startArena(ctx context.Context, dir string, more ...string) (a *arena, err 
 	if err := a.cmd.Start(); err != nil {
 		return nil, err
 	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("the arena did not start: %w", err), a.cmd.Wait())
+	lines, node := bufio.NewReader(out), ""
+	for node == "" { // the last of the addresses
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("the arena did not start: %w", err), a.cmd.Wait())
+		}
+		if url, ok := strings.CutPrefix(line, "API on "); ok {
+			a.url = strings.TrimSpace(url)
+		}
+		if connection, ok := strings.CutPrefix(line, "event store on "); ok {
+			node = strings.TrimSpace(connection)
+		}
 	}
-	go func() { _, _ = io.Copy(io.Discard, out) }()
-	a.url = strings.TrimSpace(strings.TrimPrefix(line, "Hex Arena is at "))
-	if a.log, err = esdb.Open("esdb://"+node+"?tls=false", slog.New(slog.DiscardHandler)); err != nil {
+	go func() { _, _ = io.Copy(io.Discard, lines) }()
+	if a.log, err = esdb.Open(node, slog.New(slog.DiscardHandler)); err != nil {
 		return nil, errors.Join(err, a.stop())
 	}
 	return a, nil

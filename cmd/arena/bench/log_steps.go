@@ -92,7 +92,7 @@ func (b *logBench) during(ctx context.Context, n int, write func(ctx context.Con
 	group, ctx := errgroup.WithContext(ctx)
 	for writer := range n {
 		group.Go(func() error {
-			for turn := 0; time.Now().Before(until); turn++ {
+			for turn := 0; turn == 0 || time.Now().Before(until); turn++ { // a busy machine may begin after the end
 				begun := time.Now()
 				if err := write(ctx, writer, turn); err != nil {
 					return err
