@@ -45,6 +45,7 @@ type arena struct {
 	platform ed25519.PublicKey
 	read     *readSide
 	live     *live.Hub
+	boards   *followed // the log as the live boards read it
 
 	mu     sync.Mutex
 	now    time.Time
@@ -107,7 +108,7 @@ func newArena(t *testing.T, edit ...func(*api.Options)) *arena {
 		platform: ed25519.NewKeyFromSeed(make([]byte, 32)).Public().(ed25519.PublicKey),
 	}
 	a.read = newReadSide(t, a.log)
-	a.live = newBoards(a)
+	newBoards(a)
 	clock := func() time.Time { a.mu.Lock(); defer a.mu.Unlock(); return a.now }
 	mailer, err := arenamail.Open("file:"+a.mails, "arena@arena.example", clock)
 	require.NoError(t, err)

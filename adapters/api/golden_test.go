@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore/logtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -23,7 +25,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Equal(t, string(want), string(got), "rewrite with -update and review the diff")
+	logtest.RequireSameText(t, string(want), string(got)) // -update rewrites the file; review the diff
 }
 
 // lines writes an object a field a line and an entry of a list a line, both as

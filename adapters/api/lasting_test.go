@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore/logtest"
 )
 
 // noise does not compress.
@@ -26,9 +28,7 @@ func noise(rng *rand.Rand, n int) string {
 // A keeper answers what was made, keeps the answers that are asked for, and no
 // more bytes than it may.
 func TestKeeper(t *testing.T) {
-	chance := rand.Uint64()
-	t.Logf("chance %d", chance)
-	rng := rand.New(rand.NewPCG(chance, 0))
+	rng := logtest.Random(t)
 	k := newKeeper(64 << 10)
 	bodies, made := map[string]string{}, map[string]int{}
 	ask := func(key string) {

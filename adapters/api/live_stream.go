@@ -17,6 +17,8 @@ const (
 	// writeTime is how long a reader may take to make room for what is written.
 	// One that stops reading is cut off then; it may come again.
 	writeTime = 10 * time.Second
+	// stopTime is how long a write may still take once the server stops.
+	stopTime = time.Second
 	// lastTime is how long the end of a stream may take to be written.
 	lastTime = time.Second
 	// streamBuffer is how many bytes may wait in the system for a reader: what
@@ -52,25 +54,28 @@ func (s stream) serve(c *call) {
 	if conn, ok := c.request.Context().Value(connKey{}).(interface{ SetWriteBuffer(int) error }); ok {
 		_ = conn.SetWriteBuffer(streamBuffer)
 	}
-	line := streamLine{control: http.NewResponseController(w.Writer), w: w.Writer, stopping: c.server.streams.stopping.Done()}
-	// A write that waits for its reader does not hold up a stop.
+	streams := c.server.streams
+	line := streamLine{control: http.NewResponseController(w.Writer), w: w.Writer, stopping: streams.stopping.Done(), writeTime: streams.writeTime}
+	// A write that waits for its reader holds up a stop by stopTime at most. A
+	// write to a reader that reads has that time to complete.
 	cut := make(chan struct{})
-	unhook := context.AfterFunc(c.server.streams.stopping, func() {
+	unhook := context.AfterFunc(streams.stopping, func() {
 		defer close(cut)
-		_ = line.control.SetWriteDeadline(time.Now())
+		_ = line.control.SetWriteDeadline(time.Now().Add(stopTime))
 	})
 	line.follow(c.request.Context(), s.source)
 	if !unhook() {
 		<-cut
 	}
-	_ = line.control.SetWriteDeadline(time.Now().Add(lastTime)) // for the answer's proper end
+	_ = line.control.SetWriteDeadline(time.Now().Add(streams.lastTime)) // for the answer's proper end
 }
 
 // streamLine is the way to one reader.
 type streamLine struct {
-	control  *http.ResponseController
-	w        http.ResponseWriter
-	stopping <-chan struct{}
+	control   *http.ResponseController
+	w         http.ResponseWriter
+	stopping  <-chan struct{}
+	writeTime time.Duration
 }
 
 func (l *streamLine) follow(ctx context.Context, from source) {
@@ -98,7 +103,7 @@ func (l *streamLine) follow(ctx context.Context, from source) {
 
 // send says whether the reader took it.
 func (l *streamLine) send(records ...[]byte) bool {
-	_ = l.control.SetWriteDeadline(time.Now().Add(writeTime)) // not every test's writer has one
+	_ = l.control.SetWriteDeadline(time.Now().Add(l.writeTime)) // not every test's writer has one
 	select {
 	case <-l.stopping: // asked once the deadline is set, which a stop moves
 		return false
@@ -128,12 +133,14 @@ type openStreams struct {
 	stopping context.Context
 	stop     context.CancelFunc
 
+	writeTime, lastTime time.Duration // the constants, unless a test sets others
+
 	mu sync.Mutex
 	of map[addressKey]int
 }
 
 func newOpenStreams(limit int) *openStreams {
-	o := &openStreams{limit: limit, of: map[addressKey]int{}}
+	o := &openStreams{limit: limit, of: map[addressKey]int{}, writeTime: writeTime, lastTime: lastTime}
 	o.stopping, o.stop = context.WithCancel(context.Background())
 	return o
 }

@@ -107,7 +107,7 @@ func streaming(t *testing.T, f func(t *testing.T, from *script, to *socket, stop
 		defer leave()
 		stopping, stop := context.WithCancelCause(context.Background())
 		defer stop(nil)
-		line := streamLine{control: http.NewResponseController(to), w: to, stopping: stopping.Done()}
+		line := streamLine{control: http.NewResponseController(to), w: to, stopping: stopping.Done(), writeTime: writeTime}
 		go func() { defer close(done); line.follow(ctx, from) }()
 		f(t, from, to, func() { stop(errors.New("the server stops")) }, leave, done)
 		from.end()

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"net"
 	"net/http"
@@ -24,18 +25,66 @@ import (
 
 	"hexarena/adapters/api"
 	"hexarena/adapters/auth"
+	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/eventstore"
+	"hexarena/eventstore/logtest"
 	"hexarena/projections/arenatest"
 	"hexarena/projections/live"
 	"hexarena/projections/matches"
 )
 
+// followed is a log that notes how far its subscriber has come.
+type followed struct {
+	eventstore.Log
+	mu    sync.Mutex
+	at    eventstore.Position // the subscriber has handled all events up to here
+	moved chan struct{}       // closed, and replaced, when at moves
+}
+
+// Subscribe notes an event once its subscriber asks for the next one.
+func (f *followed) Subscribe(ctx context.Context, after eventstore.Position, filter eventstore.Filter) iter.Seq2[eventstore.Message, error] {
+	return func(yield func(eventstore.Message, error) bool) {
+		f.reach(after)
+		for m, err := range f.Log.Subscribe(ctx, after, filter) {
+			if !yield(m, err) {
+				return
+			}
+			if m.Event != nil {
+				f.reach(m.Event.Position)
+			}
+		}
+	}
+}
+
+func (f *followed) reach(p eventstore.Position) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.at = p
+	close(f.moved)
+	f.moved = make(chan struct{})
+}
+
+// wait returns once the subscriber has handled the event at a position.
+func (f *followed) wait(p eventstore.Position) {
+	for {
+		f.mu.Lock()
+		at, moved := f.at, f.moved
+		f.mu.Unlock()
+		if at >= p {
+			return
+		}
+		<-moved
+	}
+}
+
 // newBoards runs live boards beside the read side of a, as cmd plugs them in.
-func newBoards(a *arena) *live.Hub {
+// They have begun before anything is stored.
+func newBoards(a *arena) {
 	list := a.read.runners[0]
-	hub := live.New(live.Options{
-		Log: a.log, Logger: slog.New(slog.DiscardHandler),
+	a.boards = &followed{Log: a.log, moved: make(chan struct{})}
+	a.live = live.New(live.Options{
+		Log: a.boards, Logger: slog.New(slog.DiscardHandler),
 		Running: func(ctx context.Context) ([]string, error) {
 			if err := list.Sync(ctx); err != nil {
 				return nil, err
@@ -57,14 +106,16 @@ func newBoards(a *arena) *live.Hub {
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	var ran sync.WaitGroup
-	ran.Go(func() { hub.Run(ctx) })
+	ran.Go(func() { a.live.Run(ctx) })
 	a.t.Cleanup(func() { cancel(); ran.Wait() })
-	return hub
+	require.NoError(a.t, a.live.Ready(a.t.Context()))
 }
 
-// shown waits until the live boards show a game as it stands.
+// shown waits until the live boards show games as they stand, and no match that
+// the list of matches has as ended.
 func (s *spectated) shown(games ...*arenatest.Game) {
 	s.t.Helper()
+	s.boardsFollow()
 	for _, g := range games {
 		require.True(s.t, s.live.Await(s.t.Context(), g.MatchID))
 		r, ok := s.live.Watch(g.MatchID, -1)
@@ -78,6 +129,36 @@ func (s *spectated) shown(games ...*arenatest.Game) {
 			if seq < g.State.Seq {
 				<-more
 			}
+		}
+	}
+}
+
+// boardsFollow waits until the live boards have handled each event of the log,
+// and have let go of each match that has ended.
+func (s *spectated) boardsFollow() {
+	s.t.Helper()
+	var newest eventstore.Position
+	for r, err := range s.log.ReadAll(s.t.Context(), 0, eventstore.ReadOptions{}) {
+		require.NoError(s.t, err)
+		_, ofLadder := ladder.ModeOf(string(r.Stream))
+		if ofLadder || strings.HasPrefix(string(r.Stream), match.StreamPrefix) {
+			newest = r.Position
+		}
+	}
+	s.boards.wait(newest)
+	for _, m := range s.live.List("") {
+		listed, found, err := s.read.list.Get(m.ID)
+		require.NoError(s.t, err)
+		if !found || listed.Status == matches.Running {
+			continue
+		}
+		r, ok := s.live.Watch(m.ID, -1)
+		for ok {
+			_, more, ended := r.Take()
+			if ended {
+				break
+			}
+			<-more
 		}
 	}
 }
@@ -329,6 +410,7 @@ func TestAllBoards(t *testing.T) {
 // frame.
 func TestAReaderThatStopsReading(t *testing.T) {
 	s := newSpectated(t)
+	s.server.SetStreamTimes(time.Hour, time.Minute)
 	g := s.running
 	s.shown(g)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
@@ -389,9 +471,13 @@ func TestStreamsOfOneAddress(t *testing.T) {
 	open[7].stop()
 	for {
 		a.pass(time.Minute) // for the limit of reads
-		if l := a.listen("/live/stream", here); l.StatusCode == http.StatusOK {
+		l := a.listen("/live/stream", here)
+		if l.StatusCode == http.StatusOK {
 			break
 		}
+		require.Equal(t, http.StatusTooManyRequests, l.StatusCode)
+		_, err := io.Copy(io.Discard, l.Body) // the connection serves the next call
+		require.NoError(t, err)
 	}
 	a.pass(time.Minute)
 	a.anyone().do(http.MethodGet, "/live/stream", nil, here).refused()
@@ -414,12 +500,15 @@ func TestHeadOfAStream(t *testing.T) {
 // A server that stops waits for no reader, not for one that does not read either.
 func TestAStopEndsStreams(t *testing.T) {
 	s := newSpectated(t)
+	s.server.SetStreamTimes(time.Hour, time.Minute)
 	s.shown(s.running)
 	server := &http.Server{Handler: s.server, ConnContext: api.ConnContext}
 	server.RegisterOnShutdown(s.server.EndStreams)
 	at, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	go func() { _ = server.Serve(at) }()
+	var served sync.WaitGroup
+	served.Go(func() { _ = server.Serve(at) })
+	t.Cleanup(func() { _ = server.Close(); served.Wait() })
 	s.url = "http://" + at.Addr().String()
 	stuck, err := net.Dial("tcp", at.Addr().String())
 	require.NoError(t, err)
@@ -430,7 +519,7 @@ func TestAStopEndsStreams(t *testing.T) {
 	s.running.Play(200)
 	for l.must().seq < s.running.State.Seq {
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // half of what a write may take
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // far less than a write may take
 	defer cancel()
 	require.NoError(t, server.Shutdown(ctx))
 	l.over()
@@ -496,7 +585,7 @@ func TestEndedMatchesAreCached(t *testing.T) {
 			seen[tag] = true
 			again := s.get(target).is(http.StatusOK)
 			require.Equal(t, tag, again.header.Get("ETag"))
-			require.Equal(t, string(whole.body), string(again.body))
+			logtest.RequireSameText(t, string(whole.body), string(again.body))
 			have := s.anyone().do(http.MethodGet, target, nil, func(r *http.Request) { r.Header.Set("If-None-Match", tag) }).is(http.StatusNotModified)
 			require.Empty(t, have.body)
 			require.Equal(t, tag, have.header.Get("ETag"))
@@ -507,7 +596,7 @@ func TestEndedMatchesAreCached(t *testing.T) {
 				require.NoError(t, err)
 				text, err := io.ReadAll(z)
 				require.NoError(t, err)
-				require.Equal(t, string(whole.body), string(text))
+				logtest.RequireSameText(t, string(whole.body), string(text))
 			}
 			require.Equal(t, "Accept-Encoding", packed.header.Get("Vary"))
 		}

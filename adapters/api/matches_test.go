@@ -15,6 +15,7 @@ import (
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/domain/seed"
+	"hexarena/eventstore/logtest"
 	"hexarena/projections/arenatest"
 )
 
@@ -308,13 +309,13 @@ func TestLongAnswersAreCompressed(t *testing.T) {
 		require.NoError(t, err)
 		read, err := io.ReadAll(z)
 		require.NoError(t, err)
-		require.Equal(t, string(plain), string(read))
+		logtest.RequireSameText(t, string(plain), string(read))
 	}
 	for _, codings := range [][]string{{"identity"}, {"br"}, {"gzip;q=0"}, {"gzip;q=0, *"}, {"*;q=0"}, {"gzip;level=9"}, {"gzip;q=x"}, {""}} {
 		got := accepting(codings...)
 		require.Empty(t, got.header.Get("Content-Encoding"), codings)
 		require.Equal(t, "Accept-Encoding", got.header.Get("Vary"))
-		require.Equal(t, string(plain), string(got.body))
+		logtest.RequireSameText(t, string(plain), string(got.body))
 	}
 }
 
@@ -364,7 +365,7 @@ func TestARemovedBot(t *testing.T) {
 		names = append(names, row.(map[string]any)["name"])
 	}
 	require.ElementsMatch(t, []any{"Ann", "Renamed", "Dot"}, names)
-	require.Equal(t, string(before), string(s.get("/matches/"+s.four.MatchID).is(http.StatusOK).body))
+	logtest.RequireSameText(t, string(before), string(s.get("/matches/"+s.four.MatchID).is(http.StatusOK).body))
 	got, _ := s.listed("/matches?bot=" + s.bots[1])
 	require.NotEmpty(t, got)
 }

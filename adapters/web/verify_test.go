@@ -16,6 +16,7 @@ import (
 
 	"hexarena/domain/audit"
 	"hexarena/domain/audit/sample"
+	"hexarena/eventstore/logtest"
 	"hexarena/projections/signedlog"
 )
 
@@ -106,8 +107,7 @@ func TestTheCheckerOfThePages(t *testing.T) {
 		t.Skip("the checker of the pages is not tested: there is no node. On Debian: apt-get install nodejs")
 	}
 	hash := sample.SeedKeyHash()
-	chance := uint64(os.Getpid())
-	t.Logf("chance %d", chance)
+	chance := logtest.Seed(t)
 	var written bytes.Buffer
 	forged := 0
 	for n := 0; n < 10; chance++ {

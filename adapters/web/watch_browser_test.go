@@ -28,7 +28,8 @@ func TestWatchAMatchLiveToItsEnd(t *testing.T) {
 	for turn := uint16(4); turn < 20; turn++ {
 		g.Play(turn)
 	}
-	p.until(`document.querySelector('[data-part=turn]').textContent === 'Turn 19'`)
+	p.until(fmt.Sprintf(`document.querySelector('[data-place]').textContent === '%d / %d'`, g.State.Seq, g.State.Seq))
+	require.Equal(t, "Turn 19", p.text("[data-part=turn]"))
 	p.until(`document.querySelector('[data-part=say]').textContent !== ''`)
 	require.Equal(t, eval[int](p, `document.querySelectorAll('.road:not([visibility=hidden])').length`), roadsOf(g))
 
@@ -128,7 +129,7 @@ func TestAMatchForThoseWhoHearIt(t *testing.T) {
 	}
 	p.until(`document.querySelector('[data-part=say]').textContent.includes(document.querySelector('[data-part=now]').textContent.split(':')[0])`)
 	require.Equal(t, fmt.Sprintf("Event 120 of %d: ", g.State.Seq), eval[string](p, `document.querySelector('[data-range]').getAttribute('aria-valuetext').match(/^.*?: /)[0]`))
-	require.Contains(t, p.text(".dice-chart desc"), " rolls. 2: ")
+	p.until(`document.querySelector('.dice-chart desc').textContent.includes(' rolls. 2: ')`)
 }
 
 // The frames that a broken line leaves out are fetched, and nothing is shown
@@ -143,7 +144,7 @@ func TestALineThatLeavesOutFrames(t *testing.T) {
 	g.Play(9)
 	p.until(`document.querySelector('[data-part=turn]').textContent === 'Turn 9'`)
 	p.do(chromedp.KeyEvent(kb.ArrowLeft)) // what is at the end may still be told again
-	require.Equal(t, g.State.Seq, eval[int](p, `Number(document.querySelector('[data-range]').max) + 1`))
+	p.until(fmt.Sprintf(`document.querySelector('[data-range]').max === '%d'`, g.State.Seq-1))
 	require.True(t, eval[bool](p, `[...document.querySelectorAll('.event > a')].every((a, i, all) => i === 0 || Number(a.textContent) === Number(all[i - 1].textContent) + 1)`))
 }
 

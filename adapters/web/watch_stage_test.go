@@ -1,7 +1,7 @@
 package web_test
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"crypto/ed25519"
 	"encoding/json"
@@ -40,6 +40,7 @@ type stage struct {
 	listed *projections.Runner
 	signed *signedlog.SignedLog
 	logged *projections.Runner
+	live   *live.Hub
 	pages  http.Handler
 
 	mu      sync.Mutex
@@ -62,10 +63,11 @@ func newStage(t testing.TB) *stage {
 	s.signed = signedlog.New(s.log)
 	s.logged = arenatest.Follow(t, s.log, s.signed)
 	s.listed = arenatest.Follow(t, s.log, s.list)
+	s.followLog()
 	server := httptest.NewUnstartedServer(nil)
 	s.url = "http://" + server.Listener.Addr().String()
 	calls, err := api.New(api.Options{
-		Log: s.log, Auth: nobody{}, Checker: nothing{}, Directory: nowhere{}, Leaderboard: unrated{}, Matches: s.list, Live: s.hub(),
+		Log: s.log, Auth: nobody{}, Checker: nothing{}, Directory: nowhere{}, Leaderboard: unrated{}, Matches: s.list, Live: s.live,
 		ParsePublicKey: func(string) (ed25519.PublicKey, error) { return nil, nil }, PlatformKey: headKey.Public().(ed25519.PublicKey), SignedLog: s.signed, SignHead: signHead, BaseURL: s.url, Now: time.Now,
 	})
 	require.NoError(t, err)
@@ -78,9 +80,11 @@ func newStage(t testing.TB) *stage {
 	return s
 }
 
-// hub runs the live boards as cmd plugs them in.
-func (s *stage) hub() *live.Hub {
-	hub := live.New(live.Options{
+// followLog runs the live boards, and the list of matches for them, as cmd plugs
+// them in. They have begun before anything is stored. A match has ended for the
+// live boards once it is in the signed log: pages look for it there then.
+func (s *stage) followLog() {
+	s.live = live.New(live.Options{
 		Log: s.log, Logger: slog.New(slog.DiscardHandler),
 		Running: func(ctx context.Context) ([]string, error) {
 			err := s.listed.Sync(ctx)
@@ -90,16 +94,19 @@ func (s *stage) hub() *live.Hub {
 			if err := s.listed.Wait(ctx, at); err != nil {
 				return matches.Summary{}, err
 			}
+			if err := s.logged.Sync(ctx); err != nil {
+				return matches.Summary{}, err
+			}
 			m, _, err := s.list.Get(id)
 			return m, err
 		},
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	var ran sync.WaitGroup
-	ran.Go(func() { hub.Run(ctx) })
+	ran.Go(func() { s.live.Run(ctx) })
 	ran.Go(func() { _ = s.listed.Run(ctx) })
 	s.t.Cleanup(func() { cancel(); ran.Wait() })
-	return hub
+	require.NoError(s.t, s.live.Ready(s.t.Context()))
 }
 
 // changed has bots say what the test wants, and counts streams.
@@ -137,12 +144,13 @@ func (s *stage) changed(calls http.Handler) http.Handler {
 	})
 }
 
-// seat starts a match of new bots.
+// seat starts a match of new bots, and waits until the live boards show it.
 func (s *stage) seat(names ...string) *arenatest.Game {
 	s.t.Helper()
 	g := s.play.Seat(ladder.Standard, s.play.Register("ada", ladder.Standard, names...)...)[0]
 	g.Start()
 	s.settle()
+	s.shown(g)
 	return g
 }
 
@@ -166,17 +174,20 @@ func (s *stage) ended(names ...string) *arenatest.Game {
 // shown waits until the live boards show a game as it stands.
 func (s *stage) shown(g *arenatest.Game) {
 	s.t.Helper()
-	answer, err := http.Get(s.url + "/live/" + g.MatchID + "/stream")
-	require.NoError(s.t, err)
-	defer func() { _ = answer.Body.Close() }()
-	lines := bufio.NewScanner(answer.Body)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		if lines.Text() == fmt.Sprint("id: ", g.State.Seq) {
-			return
+	require.True(s.t, s.live.Await(s.t.Context(), g.MatchID))
+	r, ok := s.live.Watch(g.MatchID, -1)
+	require.True(s.t, ok)
+	newest := fmt.Appendf(nil, "\nid: %d\n", g.State.Seq)
+	for {
+		records, more, ended := r.Take()
+		for _, record := range records {
+			if bytes.Contains(record, newest) {
+				return
+			}
 		}
+		require.False(s.t, ended, "the stream ended before the match was shown")
+		<-more
 	}
-	require.Fail(s.t, "the stream ended before the match was shown")
 }
 
 // roadsOf is how many roads stand in a match.

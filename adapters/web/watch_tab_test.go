@@ -45,10 +45,14 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
+// tabTime is how long a test may use its tab. It bounds each wait in the tab:
+// only a page that hangs takes so long, on any machine.
+const tabTime = 5 * time.Minute
+
 func openTab(t *testing.T, base string) *tab {
 	t.Helper()
 	o := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium(t)), chromedp.NoSandbox)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), tabTime)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, o...)
 	t.Cleanup(cancel)
@@ -111,7 +115,7 @@ func (p *tab) open(path string) {
 func (p *tab) until(expression string) {
 	p.t.Helper()
 	for {
-		_, err := chromedp.Run(p.ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(20*time.Second)))
+		_, err := chromedp.Run(p.ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(0)))
 		if err != nil && strings.Contains(err.Error(), "Cannot find context") {
 			continue
 		}

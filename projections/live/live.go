@@ -71,6 +71,11 @@ func New(o Options) *Hub {
 func (h *Hub) Ready(ctx context.Context) error {
 	select {
 	case <-h.ready:
+		return nil // even if ctx has ended too
+	default:
+	}
+	select {
+	case <-h.ready:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
