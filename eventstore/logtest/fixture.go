@@ -14,8 +14,9 @@ import (
 	"hexarena/eventstore"
 )
 
-// patience bounds a case: a log that answers nothing fails it.
-const patience = 60 * time.Second
+// patience bounds a case: a log that answers nothing fails it. It is long, since
+// all cases of a suite run at once and the machine may be loaded.
+const patience = 3 * time.Minute
 
 // fixture is what a case works with: a log, and names that no other case or
 // run has.

@@ -9,14 +9,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"hexarena/eventstore"
 	"hexarena/eventstore/logtest"
 	"hexarena/eventstore/memory"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 
 func TestConformance(t *testing.T) {
 	logtest.Run(t, func(*testing.T) eventstore.Log { return memory.New() })

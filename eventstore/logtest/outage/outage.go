@@ -46,6 +46,7 @@ type Proxy struct {
 	changed  chan struct{} // closed when kind changes
 	listener *net.TCPListener
 	full     []net.Conn // what fills the listener's queue while it is black-holed
+	release  func()     // gives up the address, which is held while connections are refused
 	links    map[*link]struct{}
 	accepted int
 }
@@ -67,6 +68,9 @@ func New(t testing.TB, target string) *Proxy {
 	t.Cleanup(func() {
 		p.Set(Refused)
 		p.running.Wait()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.release()
 	})
 	return p
 }
@@ -111,6 +115,7 @@ func (p *Proxy) Set(k Kind) {
 	switch was {
 	case Refused:
 		if k != Refused {
+			p.release()
 			require.NoError(p.t, p.listen(p.address))
 		}
 	case BlackHoled:
@@ -119,8 +124,8 @@ func (p *Proxy) Set(k Kind) {
 	switch k {
 	case Refused, Reset:
 		p.cut(k == Reset)
-		if k == Refused {
-			_ = p.listener.Close()
+		if k == Refused && was != Refused {
+			p.refuse()
 		}
 	case BlackHoled:
 		p.fallSilent()
@@ -155,6 +160,18 @@ func (p *Proxy) drop(l *link, hard bool) {
 	_ = l.server.Close()
 }
 
+// refuse stops listening. It holds the address meanwhile, so that no other
+// server of this machine is given it.
+func (p *Proxy) refuse() {
+	_ = p.listener.Close()
+	release, err := hold(p.listener.Addr().(*net.TCPAddr))
+	if err != nil {
+		p.t.Logf("the address of the proxy is not held while it refuses connections: %v", err)
+		release = func() {}
+	}
+	p.release = release
+}
+
 // fallSilent makes connections lose what is sent, and the kernel ignore new
 // ones: their place in the queue is taken.
 func (p *Proxy) fallSilent() {
@@ -166,12 +183,16 @@ func (p *Proxy) fallSilent() {
 		p.t.Logf("new connections are taken, and lost: %v", err)
 		return
 	}
+	// On a loaded machine one dial may time out although its connection has
+	// taken a place in the queue. The queue is full when the next one does too.
 	dialer := net.Dialer{Timeout: 100 * time.Millisecond}
-	for {
+	for unanswered := 0; unanswered < 2; {
 		c, err := dialer.DialContext(p.t.Context(), "tcp", p.address)
 		if err != nil {
-			return
+			unanswered++
+			continue
 		}
+		unanswered = 0
 		p.full = append(p.full, c)
 	}
 }

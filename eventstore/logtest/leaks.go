@@ -1,0 +1,33 @@
+package logtest
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// leakPatience is how long goroutines may take to end after the last test. A
+// real leak lasts longer than any wait.
+const leakPatience = 30 * time.Second
+
+// VerifyNoLeaks runs the tests of a package, and fails if goroutines are left
+// behind. Call it from TestMain. It waits longer than goleak.VerifyTestMain,
+// whose half a second is too short on a loaded machine.
+func VerifyNoLeaks(m *testing.M, options ...goleak.Option) {
+	code := m.Run()
+	if code == 0 {
+		began := time.Now()
+		err := goleak.Find(options...)
+		for err != nil && time.Since(began) < leakPatience {
+			err = goleak.Find(options...)
+		}
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "goroutines are left behind: %v\n", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
