@@ -25,8 +25,13 @@ func TestBackupBesideAppends(t *testing.T) {
 	dir := t.TempDir()
 	n, err := Open(Options{Dir: filepath.Join(dir, "log"), Logger: quiet})
 	require.NoError(t, err)
-	load := &load{acknowledged: make(map[string]int)}
+	load := newLoad()
 	var running sync.WaitGroup
+	defer func() {
+		load.stop.Store(true)
+		running.Wait()
+		require.NoError(t, n.Close())
+	}()
 	for w := range 4 {
 		running.Go(func() { load.write(t, n, fmt.Sprintf("s-%d", w), 1) })
 	}
@@ -34,6 +39,11 @@ func TestBackupBesideAppends(t *testing.T) {
 	events := 0
 	for i := range 5 {
 		for load.progress.Load() < int64(100*i) {
+			select {
+			case <-load.failed:
+				t.FailNow() // the writer has reported why
+			default:
+			}
 			require.NoError(t, pause(t.Context(), abandonPoll))
 		}
 		load.mu.Lock()
@@ -57,9 +67,6 @@ func TestBackupBesideAppends(t *testing.T) {
 		requireWhole(t, copied, acknowledged, 1)
 		require.NoError(t, copied.Close())
 	}
-	load.stop.Store(true)
-	running.Wait()
-	require.NoError(t, n.Close())
 	t.Logf("5 backups beside appends, %d events acknowledged before them, 0 missing", events)
 }
 

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"math/rand/v2"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -9,6 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore/logtest"
 )
 
 // jumps are how far a clock is set forth and back.
@@ -18,9 +19,7 @@ var jumps = []time.Duration{time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Ho
 // never older than those before them, over reopenings too, and $maxAge hides
 // a run of the oldest: what the clock, and no younger event, says is too old.
 func TestClockJumps(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := logtest.Random(t)
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	var offset atomic.Int64
 	now := func() time.Time { return start.Add(time.Duration(offset.Load())) }

@@ -23,10 +23,12 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"hexarena/eventstore/logtest"
 )
 
 // patience bounds every wait of a test; nothing is measured by it.
-const patience = 30 * time.Second
+const patience = 3 * time.Minute
 
 // apartVariable says that this process runs one test for another.
 const apartVariable = "HEXARENA_NODE_TEST_APART"
@@ -37,7 +39,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(apartVariable) != "" {
 		os.Exit(m.Run())
 	}
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/cockroachdb/pebble/v2.(*ConcurrencyLimitScheduler).periodicGranter"))
+	logtest.VerifyNoLeaks(m, goleak.IgnoreTopFunction("github.com/cockroachdb/pebble/v2.(*ConcurrencyLimitScheduler).periodicGranter"))
 }
 
 // apart runs the test in a process of its own, where what it breaks may stay
@@ -63,6 +65,7 @@ type fixture struct {
 	ctx     context.Context
 	node    *Node
 	addr    string
+	l       net.Listener
 	conn    *grpc.ClientConn
 	streams api.StreamsClient
 }
@@ -91,7 +94,7 @@ func serve(t *testing.T, options ...Options) *fixture {
 	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	f := &fixture{t: t, ctx: ctx, node: n, addr: l.Addr().String(), conn: conn, streams: api.NewStreamsClient(conn)}
+	f := &fixture{t: t, ctx: ctx, node: n, addr: l.Addr().String(), l: l, conn: conn, streams: api.NewStreamsClient(conn)}
 	t.Cleanup(func() {
 		cancel()
 		require.NoError(t, conn.Close())

@@ -10,6 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore/logtest"
 )
 
 // Row: "torn write, flipped bit: every byte of a small log mutated: detected or
@@ -27,8 +29,7 @@ type folder map[string]string
 // mutateAll mutates every n-th byte of the folders of a node that was closed
 // and of one that crashed, and cuts their files off there.
 func mutateAll(t *testing.T, nth int) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := logtest.Seed(t)
 	closed, crashed := smallLogs(t)
 	for name, f := range map[string]folder{"closed": closed, "crashed": crashed} {
 		t.Run(name, func(t *testing.T) {

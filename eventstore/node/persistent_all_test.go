@@ -1,6 +1,7 @@
 package node
 
 import (
+	"runtime"
 	"strconv"
 	"testing"
 
@@ -93,7 +94,15 @@ func TestPersistentSubscriptionDoesNotFeedOnItself(t *testing.T) {
 	team.untilDone(e)
 	g, err := f.node.groups.find(sourceAll, "g")
 	require.NoError(t, err)
-	g.stir()
+	known := func() bool { // the checkpoint is in its stream a moment before
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return g.checkpoint.at >= last
+	}
+	for !known() {
+		require.NoError(t, f.ctx.Err())
+		runtime.Gosched()
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	_, due := g.checkpointDue()
@@ -157,6 +166,9 @@ func TestPersistentInfo(t *testing.T) {
 	w.ack(w.next(0))
 	w.ack(w.next(0))
 	team.untilData(team.checkpoint(), `"1"`)
+	team.untilInfo(func(s *esdb.PersistentSubscriptionStats) bool {
+		return s.LastCheckpointedEventRevision != nil && *s.LastCheckpointedEventRevision == 1
+	})
 	info = f.infoOf("s", "g")
 	require.Equal(t, "1", info.GetLastCheckpointedEventPosition())
 	require.Equal(t, "2", info.GetLastKnownEventPosition())

@@ -115,10 +115,14 @@ func TestPersistentReplayOutlivesTheNode(t *testing.T) {
 func TestPersistentLateAnswer(t *testing.T) {
 	f := serve(t)
 	f.must("s", expectAny, fresh(1)...)
-	team := f.team("s", settings(checkpointing, func(s *esdb.PersistentSubscriptionSettings) { s.MessageTimeout, s.MaxRetryCount = 20, 1<<20 }))
+	team := f.team("s", settings(checkpointing, func(s *esdb.PersistentSubscriptionSettings) { s.MessageTimeout, s.MaxRetryCount = 100, 1<<20 }))
 	w := team.join(1)
-	e := w.next(0)
-	w.next(1)
+	first := w.Recv().EventAppeared
+	require.NotNil(t, first)
+	e, again := first.Event, w.Recv().EventAppeared
+	require.NotNil(t, again)
+	require.Equal(t, e.Event.EventID, again.Event.Event.EventID)
+	require.Greater(t, again.RetryCount, first.RetryCount)
 	go func() {
 		for again := w.Recv(); again.EventAppeared != nil; again = w.Recv() {
 			_ = w.Ack(e)

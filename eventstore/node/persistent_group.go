@@ -135,7 +135,13 @@ func (g *persistentGroup) run(rest chan struct{}) {
 	w, stop := g.watch(g.source())
 	defer stop()
 	for {
-		if err := g.round(); err != nil {
+		err := g.round()
+		if err != nil && g.life.Err() != nil {
+			// The group was dropped in the middle of the round. It has no
+			// consumers any more, so one more round only parks and checkpoints.
+			err = g.round()
+		}
+		if err != nil {
 			g.giveUp(err)
 			return
 		}

@@ -3,7 +3,9 @@ package node
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"testing"
+	"time"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
@@ -25,9 +27,12 @@ type team struct {
 	group  string
 }
 
-// settings are the client's own, changed.
+// settings are the client's own, changed. A message does not time out unless a
+// test asks for it: on a loaded machine a test may take longer than the client's
+// 30 seconds.
 func settings(change ...func(*esdb.PersistentSubscriptionSettings)) *esdb.PersistentSubscriptionSettings {
 	s := esdb.SubscriptionSettingsDefault()
+	s.MessageTimeout = 0
 	for _, c := range change {
 		c(&s)
 	}
@@ -42,6 +47,9 @@ func checkpointing(s *esdb.PersistentSubscriptionSettings) {
 // team makes a group that begins at the start.
 func (f *fixture) team(stream string, s *esdb.PersistentSubscriptionSettings) *team {
 	f.t.Helper()
+	if s == nil {
+		s = settings()
+	}
 	t := &team{fixture: f, client: f.official(), stream: stream, group: "g"}
 	t.create(esdb.Start{}, s)
 	return t
@@ -125,6 +133,16 @@ func (t *team) info() *esdb.PersistentSubscriptionInfo {
 	}
 	require.NoError(t.t, err)
 	return info
+}
+
+// untilInfo waits for the group's info to be as wanted: a checkpoint is in its
+// stream a moment before the group knows that it was written.
+func (t *team) untilInfo(wanted func(*esdb.PersistentSubscriptionStats) bool) {
+	t.t.Helper()
+	for !wanted(t.info().Stats) {
+		require.NoError(t.t, t.ctx.Err(), "the info stays as it is")
+		runtime.Gosched()
+	}
 }
 
 // until waits for a stream to have so many events that can be seen, and returns
@@ -274,10 +292,12 @@ func TestPersistentRetriesEnd(t *testing.T) {
 	t.Run("timeout", func(t *testing.T) {
 		f := serve(t)
 		f.must("s", expectAny, fresh(2)...)
-		team := f.team("s", settings(once, func(s *esdb.PersistentSubscriptionSettings) { s.MessageTimeout = 20 }))
+		team := f.team("s", settings(once, func(s *esdb.PersistentSubscriptionSettings) { s.MessageTimeout = 3_600_000 }))
 		w := team.join(1)
 		require.EqualValues(t, 0, w.revision(0))
+		team.expire()
 		require.EqualValues(t, 0, w.revision(1))
+		team.expire()
 		require.EqualValues(t, 1, w.revision(0))
 		team.until(team.parked(), 1)
 	})
@@ -295,6 +315,16 @@ func TestPersistentRetriesEnd(t *testing.T) {
 		require.NoError(t, other.Close())
 		require.Equal(t, "1@s", string(team.until(team.parked(), 2).Data))
 	})
+}
+
+// expire has the messages that are out time out now. A short timeout instead
+// might be over before a message is sent.
+func (t *team) expire() {
+	t.t.Helper()
+	g, err := t.node.groups.find(t.stream, t.group)
+	require.NoError(t.t, err)
+	g.expire(time.Now().Add(2 * time.Hour))
+	g.stir()
 }
 
 // Row: "Replaying parked sends resolved links with the link's position,
@@ -351,8 +381,12 @@ func TestPersistentSubscriptionOutlivesTheNode(t *testing.T) {
 		a.ack(first)
 		at := first.Event.Position.Commit
 		all.untilData(all.checkpoint(), fmt.Sprintf(`"C:%d/P:%d"`, at, at))
-		require.EqualValues(t, 1, *team.info().Stats.LastCheckpointedEventRevision)
-		require.Equal(t, at, all.info().Stats.LastCheckpointedPosition.Commit)
+		team.untilInfo(func(s *esdb.PersistentSubscriptionStats) bool {
+			return s.LastCheckpointedEventRevision != nil && *s.LastCheckpointedEventRevision == 1
+		})
+		all.untilInfo(func(s *esdb.PersistentSubscriptionStats) bool {
+			return s.LastCheckpointedPosition != nil && s.LastCheckpointedPosition.Commit == at
+		})
 	})
 	t.Run("after", func(t *testing.T) {
 		f := serve(t, Options{FS: fs})

@@ -16,6 +16,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore/logtest"
 )
 
 // soak skips a long test but where `make soak` runs it.
@@ -38,8 +40,7 @@ func TestSoakPowerLoss(t *testing.T) {
 
 // losePower tries the crash states of some logs.
 func losePower(t *testing.T, logs int) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := logtest.Seed(t)
 	var seen survey
 	for i := range logs {
 		seen.add(losePowerOften(t, seed+uint64(i), int64(1+i%3)))
@@ -58,7 +59,7 @@ const (
 // every n-th change to the disk, the state that a crash just before it leaves.
 func losePowerOften(t *testing.T, seed uint64, nth int64) (seen survey) {
 	disk := crashable()
-	load := &load{acknowledged: make(map[string]int)}
+	load := newLoad()
 	crashed := make(chan crashState, 2)
 	var changes atomic.Int64
 	load.stop.Store(true)
@@ -86,7 +87,12 @@ func losePowerOften(t *testing.T, seed uint64, nth int64) (seen survey) {
 		seen.acknowledged = load.total()
 	}()
 	for range powerStates {
-		seen.add(requireSurvived(t, <-crashed, seed))
+		select {
+		case c := <-crashed:
+			seen.add(requireSurvived(t, c, seed))
+		case <-load.failed:
+			t.FailNow() // the writer has reported why
+		}
 	}
 	return seen
 }
@@ -97,6 +103,14 @@ type load struct {
 	mu           sync.Mutex
 	acknowledged map[string]int // events, by stream
 	progress     atomic.Int64
+	crashes      atomic.Uint64
+
+	once   sync.Once
+	failed chan struct{} // closed when a writer has failed
+}
+
+func newLoad() *load {
+	return &load{acknowledged: make(map[string]int), failed: make(chan struct{})}
 }
 
 // idAt is the id of an event: it follows from its place, so that a retry after
@@ -123,6 +137,7 @@ func (l *load) write(t *testing.T, n *Node, stream string, seed uint64) {
 		revision += len(r.events)
 		if err != nil || out.verdict != stored || out.current != int64(revision)-1 {
 			t.Errorf("append %s@%d: %v, %v", stream, revision, out, err)
+			l.once.Do(func() { close(l.failed) })
 			return
 		}
 		l.mu.Lock()
@@ -165,7 +180,7 @@ func (l *load) crash(disk *vfs.MemFS, seed uint64, to chan<- crashState) {
 	l.mu.Lock()
 	c := crashState{acknowledged: maps.Clone(l.acknowledged)}
 	l.mu.Unlock()
-	rng := rand.New(rand.NewPCG(seed, rand.Uint64()))
+	rng := rand.New(rand.NewPCG(seed, l.crashes.Add(1)))
 	c.fs = disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: []int{0, 0, 25, 50, 75, 100}[rng.IntN(6)], RNG: rng})
 	to <- c
 }

@@ -12,11 +12,14 @@ import (
 	"sync"
 	"testing"
 
+	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
+
+	"hexarena/eventstore/logtest"
 )
 
 func crashable() *vfs.MemFS { return vfs.NewCrashableMem() }
@@ -51,7 +54,7 @@ func TestReopeningLosesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := serve(t, Options{FS: fs})
 			got := f.read(ofAll).messages
-			require.Equal(t, fmt.Sprint(want), fmt.Sprint(got))
+			logtest.RequireSameText(t, lines(want), lines(got))
 			require.Equal(t, []uint64{1, 2}, f.revisions(ofStream("s")))
 			require.NotNil(t, f.read(ofStream("soft")).messages[0].GetStreamNotFound())
 			r := f.append("gone", expectAny, fresh(1)...)
@@ -61,6 +64,15 @@ func TestReopeningLosesNothing(t *testing.T) {
 			require.Greater(t, next.GetPosition().GetCommitPosition(), got[len(got)-1].GetEvent().GetCommitPosition())
 		})
 	}
+}
+
+// lines prints messages, one a line.
+func lines(messages []*api.ReadResp) string {
+	var text strings.Builder
+	for _, m := range messages {
+		fmt.Fprintln(&text, m)
+	}
+	return text.String()
 }
 
 // Writers append while the power fails again and again: each event that was
@@ -73,7 +85,8 @@ func TestCrashesUnderLoad(t *testing.T) {
 	acknowledged := map[string]int{}
 	stop := make(chan struct{})
 	var running sync.WaitGroup
-	progress := make(chan struct{}, 1<<16)
+	progress := make(chan struct{})
+	failed := make(chan struct{}, writers)
 	for w := range writers {
 		running.Go(func() {
 			stream := fmt.Sprintf("s-%d", w)
@@ -85,18 +98,28 @@ func TestCrashesUnderLoad(t *testing.T) {
 				}
 				if r := f.append(stream, int64(i)-1, fresh(1)...); r.response.GetSuccess() == nil {
 					t.Errorf("append %s@%d: %v", stream, i, r)
+					failed <- struct{}{}
 					return
 				}
 				mu.Lock()
 				acknowledged[stream] = i + 1
 				mu.Unlock()
-				progress <- struct{}{}
+				select {
+				case progress <- struct{}{}:
+				default: // nobody waits, and the writers continue
+				}
 			}
 		})
 	}
+	defer running.Wait()
+	defer close(stop)
 	for c := range crashes {
 		for range 50 {
-			<-progress
+			select {
+			case <-progress:
+			case <-failed:
+				t.FailNow() // the writer has reported why
+			}
 		}
 		mu.Lock()
 		before := make(map[string]int, writers)
@@ -107,8 +130,6 @@ func TestCrashesUnderLoad(t *testing.T) {
 		lost := powerLoss(fs, c*100/crashes)
 		requireStored(t, lost, before)
 	}
-	close(stop)
-	running.Wait()
 }
 
 func requireStored(t *testing.T, fs vfs.FS, want map[string]int) {

@@ -42,8 +42,13 @@ func TestConcurrentAppendsToOneStream(t *testing.T) {
 					won.Add(1)
 					continue
 				}
+				wrong := r.response.GetWrongExpectedVersion()
+				if wrong == nil {
+					t.Errorf("append at %d: %v", next, r)
+					return
+				}
 				lost.Add(1)
-				next = int64(r.response.GetWrongExpectedVersion().GetCurrentRevision())
+				next = int64(wrong.GetCurrentRevision())
 			}
 		})
 	}
