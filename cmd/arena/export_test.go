@@ -63,7 +63,7 @@ func TestAKilledExportEqualsOneThatWasNot(t *testing.T) {
 	for _, format := range []string{"jsonl", "parquet"} {
 		broken := t.TempDir()
 		kills := 0
-		for delay := 60 * time.Millisecond; ; delay += time.Duration(rng.IntN(60)) * time.Millisecond {
+		for delay := 60 * time.Millisecond; ; delay += delay/8 + time.Duration(rng.IntN(60))*time.Millisecond {
 			p := launch(t, "export", "--eventstore", connection, "--format", format, "--out", broken, "--matches-per-file", "2")
 			p.killAfter(delay)
 			<-p.exited

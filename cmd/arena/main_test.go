@@ -8,9 +8,13 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"hexarena/eventstore/logtest"
 )
 
 // asArena makes the test binary be the program, so that the system tests need
@@ -29,12 +33,28 @@ func TestMain(m *testing.M) {
 	case "plain":
 		beArena()
 	default:
+		forgetSettings()
 		// These tests wait more than they compute; -parallel is stronger.
 		if err := flag.Set("test.parallel", "4"); err != nil {
 			panic(err)
 		}
 		http.DefaultTransport = roaming()
 		testscript.Main(m, map[string]func(){"arena": beArena})
+	}
+}
+
+// forgetSettings removes the settings of an arena that a developer has set, as
+// ARENA_ARENA. Tests that call the program in this process would obey them.
+func forgetSettings() {
+	ofTests := []string{logtest.SeedVariable, "ARENA_SOAK", "ARENA_SCREENSHOTS"}
+	for _, e := range os.Environ() {
+		name, _, _ := strings.Cut(e, "=")
+		if !strings.HasPrefix(name, "ARENA_") || slices.Contains(ofTests, name) {
+			continue
+		}
+		if err := os.Unsetenv(name); err != nil {
+			panic(err)
+		}
 	}
 }
 

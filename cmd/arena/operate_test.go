@@ -32,7 +32,7 @@ type operatedStand struct {
 }
 
 func newOperatedStand(t *testing.T) *operatedStand {
-	s := &operatedStand{stand: newStand(t, "--tick", "200ms", "--rest-standard", "100ms", "--decision-standard", "60s")}
+	s := &operatedStand{stand: newStand(t, "--tick", "200ms", "--rest-standard", "100ms", "--decision-standard", "5m")}
 	s.start()
 	open := make(chan struct{})
 	s.gate = sync.OnceFunc(func() { close(open) })
@@ -67,13 +67,19 @@ func (s *operatedStand) refuses(line string, args ...string) {
 	require.Equal(s.t, "arena: "+line+"\n", p.err.String())
 }
 
+// ready is the answer of /ready, once the log has told it in time whether a
+// drain is on.
 func (s *operatedStand) ready() (answer map[string]any) {
 	s.t.Helper()
-	res, err := http.Get(s.arena.await(`operators' endpoints on (http://\S+)`)[1] + "/ready")
-	s.must(err)
-	defer res.Body.Close()
-	require.Equal(s.t, http.StatusOK, res.StatusCode)
-	s.must(json.NewDecoder(res.Body).Decode(&answer))
+	eventually(s.t, "the log answers", func() bool {
+		res, err := http.Get("http://" + s.arena.admin() + "/ready")
+		s.must(err)
+		defer res.Body.Close()
+		require.Equal(s.t, http.StatusOK, res.StatusCode)
+		answer = nil
+		s.must(json.NewDecoder(res.Body).Decode(&answer))
+		return answer["draining"] != nil
+	})
 	return answer
 }
 

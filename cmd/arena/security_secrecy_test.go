@@ -30,7 +30,7 @@ const mark = "a-path-that-only-its-owner-knows"
 // found nowhere before, and what never does is nowhere.
 func TestSecuritySecrecy(t *testing.T) {
 	t.Parallel()
-	f := newFort(t, "--rest-standard", "1h", "--decision-standard", "60s")
+	f := newFort(t, "--rest-standard", "1h", "--decision-standard", "5m")
 	key := f.member(t).newKey(everyScope()...)
 	held, release := make(chan struct{}), make(chan struct{})
 	var players []*contestant
