@@ -3,6 +3,7 @@ package web_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -146,6 +147,38 @@ func TestALineThatLeavesOutFrames(t *testing.T) {
 	p.do(chromedp.KeyEvent(kb.ArrowLeft)) // what is at the end may still be told again
 	p.until(fmt.Sprintf(`document.querySelector('[data-range]').max === '%d'`, g.State.Seq-1))
 	require.True(t, eval[bool](p, `[...document.querySelectorAll('.event > a')].every((a, i, all) => i === 0 || Number(a.textContent) === Number(all[i - 1].textContent) + 1)`))
+}
+
+// A frame that comes while the page fetches others is shown too, even if no
+// frame follows it.
+func TestAFrameThatComesWhileOthersAreFetched(t *testing.T) {
+	s := newStage(t)
+	g := s.seat("Ann", "Bea", "Cat")
+	g.Play(2)
+	s.shown(g)
+	p := openTab(t, s.url)
+	p.open("/watch/" + g.MatchID)
+	p.until(ready)
+	p.receives(fmt.Sprint(g.State.Seq))
+
+	fetching, answer := make(chan struct{}), make(chan struct{})
+	t.Cleanup(sync.OnceFunc(func() { close(answer) }))
+	s.mu.Lock()
+	s.drop = 1
+	s.hold = func() { close(fetching); <-answer }
+	s.mu.Unlock()
+	g.Step()
+	g.Step() // after a frame that is left out
+	select {
+	case <-fetching:
+	case <-p.ctx.Done():
+		require.Fail(t, "the page does not fetch the frame that is left out")
+	}
+	g.Step()
+	p.receives(fmt.Sprint(g.State.Seq))
+	require.True(t, eval[bool](p, `true`)) // the page has handled the event
+	answer <- struct{}{}
+	p.until(fmt.Sprintf(`document.querySelector('[data-place]').textContent === '%d / %d'`, g.State.Seq, g.State.Seq))
 }
 
 // hostile is what bots may call themselves, and say.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -46,6 +47,8 @@ type stage struct {
 	mu      sync.Mutex
 	talk    string // what bots say, where not what the log has
 	streams int    // of many matches, that were opened
+	drop    int    // frames that streams of matches leave out, from now on
+	hold    func() // runs once, when frames behind a seq are about to be answered
 }
 
 // What the pages of matches never ask for.
@@ -109,7 +112,8 @@ func (s *stage) followLog() {
 	require.NoError(s.t, s.live.Ready(s.t.Context()))
 }
 
-// changed has bots say what the test wants, and counts streams.
+// changed has bots say what the test wants, counts streams, leaves out frames
+// and holds answers.
 func (s *stage) changed(calls http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
@@ -117,7 +121,23 @@ func (s *stage) changed(calls http.Handler) http.Handler {
 		if r.URL.Path == "/live/stream" {
 			s.streams++
 		}
+		var hold func()
+		if after := r.URL.Query().Get("after"); strings.HasSuffix(r.URL.Path, "/frames") && after != "" && after != "0" {
+			hold, s.hold = s.hold, nil
+		}
 		s.mu.Unlock()
+		if strings.HasSuffix(r.URL.Path, "/stream") {
+			w = &leaky{w, s}
+		}
+		if hold != nil {
+			kept := httptest.NewRecorder()
+			calls.ServeHTTP(kept, r)
+			hold()
+			maps.Copy(w.Header(), kept.Header())
+			w.WriteHeader(kept.Code)
+			_, _ = w.Write(kept.Body.Bytes())
+			return
+		}
 		if talk == "" || !strings.HasSuffix(r.URL.Path, "/frames") {
 			calls.ServeHTTP(w, r)
 			return
@@ -142,6 +162,28 @@ func (s *stage) changed(calls http.Handler) http.Handler {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(body)
 	})
+}
+
+// leaky is the answer of a stream that leaves out frames.
+type leaky struct {
+	http.ResponseWriter
+	stage *stage
+}
+
+// Unwrap is for http.ResponseController.
+func (l *leaky) Unwrap() http.ResponseWriter { return l.ResponseWriter }
+
+func (l *leaky) Write(p []byte) (int, error) {
+	l.stage.mu.Lock()
+	dropped := l.stage.drop > 0 && bytes.HasPrefix(p, []byte("event: frame\n"))
+	if dropped {
+		l.stage.drop--
+	}
+	l.stage.mu.Unlock()
+	if dropped {
+		return len(p), nil
+	}
+	return l.ResponseWriter.Write(p)
 }
 
 // seat starts a match of new bots, and waits until the live boards show it.

@@ -31,6 +31,8 @@ type tab struct {
 	received float64            // bytes over the wire
 	bytes    map[string]float64 // of them, by path
 	paths    map[network.RequestID]string
+	streamed string        // id of the newest server-sent event
+	came     chan struct{} // closed, and replaced, when an event comes
 }
 
 // chromium is the browser's program, or the test is skipped with what to do.
@@ -58,7 +60,7 @@ func openTab(t *testing.T, base string) *tab {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	p := &tab{t: t, ctx: ctx, base: base, bytes: map[string]float64{}, paths: map[network.RequestID]string{}}
+	p := &tab{t: t, ctx: ctx, base: base, bytes: map[string]float64{}, paths: map[network.RequestID]string{}, came: make(chan struct{})}
 	require.NoError(t, chromedp.Listen(ctx, p.hear))
 	p.do(chromedp.EmulateViewport(1280, 900), chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, network.Enable, network.EnableParams{})
@@ -93,9 +95,31 @@ func (p *tab) hear(event any) {
 			p.wrong = append(p.wrong, "another host: "+e.Request.URL)
 		}
 		p.paths[e.RequestID] = u.Path
+	case *network.EventEventSourceMessageReceived:
+		p.streamed = e.EventID
+		close(p.came)
+		p.came = make(chan struct{})
 	case *network.EventLoadingFinished:
 		p.received += e.EncodedDataLength
 		p.bytes[p.paths[e.RequestID]] += e.EncodedDataLength
+	}
+}
+
+// receives waits until the page has received the event of a stream with an id.
+func (p *tab) receives(id string) {
+	p.t.Helper()
+	for {
+		p.mu.Lock()
+		streamed, came := p.streamed, p.came
+		p.mu.Unlock()
+		if streamed == id {
+			return
+		}
+		select {
+		case <-came:
+		case <-p.ctx.Done():
+			require.Fail(p.t, "the page did not receive event "+id)
+		}
 	}
 }
 

@@ -20,6 +20,17 @@ import (
 	"hexarena/projections/matches"
 )
 
+// A hub that is ready says so to a caller whose time is up, too.
+func TestReadyComesFirst(t *testing.T) {
+	s := newStage(t)
+	s.run()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 100 {
+		require.NoError(t, s.hub.Ready(ctx))
+	}
+}
+
 // A reader that keeps up gets each frame once, in order, as /frames shows them,
 // and last how the match ended.
 func TestAMatchToItsEnd(t *testing.T) {

@@ -27,6 +27,7 @@ class Watch {
     this.i = -1;
     this.speed = 2; // events a second
     this.view = '';
+    this.newest = 0; // seq of the newest frame that the stream has sent
     this.hands = null;
     this.spoken = [];
     this.parts = Object.fromEntries([...root.querySelectorAll('[data-part]')].map((e) => [e.dataset.part, e]));
@@ -271,15 +272,21 @@ class Watch {
 
   // receive takes a frame of the stream; frames that it left out are fetched.
   async receive(frame) {
-    if (this.filling) return;
+    this.newest = Math.max(this.newest, frame.seq);
+    if (this.filling) return; // fill fetches it too
     if (frame.seq > this.line.next) await this.fill();
     else this.take(frame);
   }
 
+  // fill fetches frames up to the newest: some may arrive while it fetches, and
+  // no other may follow them.
   async fill() {
     this.filling = true;
     try {
-      for await (const page of this.source.pages(this.line.next - 1)) for (const frame of page.frames) this.take(frame);
+      for (let from = 0; from < this.line.next && this.line.next <= this.newest;) {
+        from = this.line.next;
+        for await (const page of this.source.pages(from - 1)) for (const frame of page.frames) this.take(frame);
+      }
     } catch { /* the next frame tries again */ }
     this.filling = false;
   }
