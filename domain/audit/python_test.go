@@ -18,6 +18,7 @@ import (
 
 	"hexarena/domain/audit"
 	"hexarena/domain/audit/sample"
+	"hexarena/eventstore/logtest"
 )
 
 // python runs docs/audit/verify.py, which was written from docs/audit.md alone.
@@ -25,7 +26,7 @@ func python(t testing.TB, args ...string) (out string, status int) {
 	t.Helper()
 	if _, err := exec.LookPath("python3"); err != nil {
 		require.Empty(t, os.Getenv("CI"), "CI installs python3: make deps")
-		t.Skip("the checker in Python needs python3, which is not here")
+		t.Skip("this machine lacks python3, which runs the checker in Python: make deps installs it")
 	}
 	c := exec.CommandContext(t.Context(), "python3", append([]string{filepath.Join("..", "..", "docs", "audit", "verify.py")}, args...)...)
 	var stderr bytes.Buffer
@@ -59,15 +60,14 @@ func TestPythonAgreesOnFreshMatches(t *testing.T) { agree(t, 12) }
 
 func TestSoakPythonAgreesOnFreshMatches(t *testing.T) {
 	if os.Getenv("ARENA_SOAK") == "" {
-		t.Skip("ARENA_SOAK is not set")
+		t.Skip("it takes half a minute: make soak runs it (ARENA_SOAK=1)")
 	}
 	agree(t, 1000)
 }
 
 func agree(t *testing.T, matches int) {
 	t.Helper()
-	chance := uint64(os.Getpid()) // a fresh one
-	t.Logf("chance %d", chance)
+	chance := logtest.Seed(t)
 	var records [][]byte
 	for ; len(records) < matches; chance++ {
 		a := sample.New(sample.Options{Chance: chance, Bots: 7, Mischief: int(chance % 5), Build: chance%3 > 0, Abort: 6})
@@ -112,16 +112,14 @@ func TestPythonAgreesOnWhatIsBroken(t *testing.T) { agreeOnBroken(t, 40) }
 
 func TestSoakPythonAgreesOnWhatIsBroken(t *testing.T) {
 	if os.Getenv("ARENA_SOAK") == "" {
-		t.Skip("ARENA_SOAK is not set")
+		t.Skip("it takes half a minute: make soak runs it (ARENA_SOAK=1)")
 	}
 	agreeOnBroken(t, 1000)
 }
 
 func agreeOnBroken(t *testing.T, n int) {
 	t.Helper()
-	chance := uint64(os.Getpid())
-	t.Logf("chance %d", chance)
-	rng := rand.New(rand.NewPCG(chance, 1))
+	rng := logtest.Random(t)
 	records, _ := pool(t)
 	var texts [][]byte
 	for range n {

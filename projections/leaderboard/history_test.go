@@ -1,7 +1,6 @@
 package leaderboard_test
 
 import (
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -10,6 +9,7 @@ import (
 
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
+	"hexarena/eventstore/logtest"
 	"hexarena/projections/arenatest"
 	"hexarena/projections/leaderboard"
 )
@@ -78,9 +78,7 @@ func TestAMatchThatItsLadderGivesUp(t *testing.T) {
 }
 
 func TestSeatsAndRivals(t *testing.T) {
-	chance := rand.Uint64()
-	t.Log("seed", chance)
-	w := newWorld(t, chance)
+	w := newWorld(t, logtest.Seed(t))
 	type seen struct {
 		seats  map[int]leaderboard.SeatTally
 		rivals map[string]leaderboard.Rival

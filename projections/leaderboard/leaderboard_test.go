@@ -2,7 +2,6 @@ package leaderboard_test
 
 import (
 	"cmp"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"hexarena/domain/match"
 	"hexarena/domain/rating"
 	"hexarena/eventstore"
+	"hexarena/eventstore/logtest"
 	"hexarena/eventstore/memory"
 	"hexarena/projections/arenatest"
 	"hexarena/projections/leaderboard"
@@ -57,7 +57,7 @@ func TestNobodyRated(t *testing.T) {
 		rows := l.Rows(ladder.Parley, itself)
 		require.NotNil(t, rows, "an empty list, not null")
 		require.Empty(t, rows)
-		rows, err := l.RowsAt(ladder.Parley, time.Now(), itself)
+		rows, err := l.RowsAt(ladder.Parley, afterAll, itself)
 		require.NoError(t, err)
 		require.Equal(t, []leaderboard.Row{}, rows)
 	}
@@ -111,7 +111,7 @@ func TestWholeMatches(t *testing.T) {
 		}, row)
 	}
 	require.True(t, slices.IsSortedFunc(got, func(a, b leaderboard.Row) int { return cmp.Compare(b.Rating, a.Rating) }))
-	spread, err := l.Spread(ladder.Standard, time.Now())
+	spread, err := l.Spread(ladder.Standard, afterAll)
 	require.NoError(t, err)
 	require.Len(t, spread, 5)
 	for id, s := range spread {
@@ -213,9 +213,7 @@ func TestReadersInBetween(t *testing.T) {
 // Whatever happened, and however often the process ended on the way: the rows
 // are those of a rebuild, byte for byte, and so are the answers.
 func TestRebuild(t *testing.T) {
-	chance := rand.Uint64()
-	t.Log("seed", chance)
-	w := newWorld(t, chance)
+	w := newWorld(t, logtest.Seed(t))
 	dir := t.TempDir()
 	live := newKept()
 	runner := arenatest.FollowIn(t, dir, w.log, live)
@@ -233,7 +231,7 @@ func TestRebuild(t *testing.T) {
 	require.NoError(t, runner.Sync(t.Context()))
 	require.NoError(t, runner.Sync(t.Context()), "once more changes nothing")
 	rebuilt := followed(t, w.log)
-	require.Equal(t, rebuilt.dump(t), live.dump(t))
+	logtest.RequireSameText(t, rebuilt.dump(t), live.dump(t))
 	require.NoError(t, live.Load(live.rows), "what is in memory is what the rows say")
 	for _, mode := range []string{ladder.Standard, ladder.Parley} {
 		rows := rebuilt.Rows(mode, itself)
@@ -250,9 +248,7 @@ func TestRebuild(t *testing.T) {
 // The ranking at any time is the one that stood then, also where clocks went
 // back: what is closed later is later.
 func TestAnyTime(t *testing.T) {
-	chance := rand.Uint64()
-	t.Log("seed", chance)
-	w := newWorld(t, chance)
+	w := newWorld(t, logtest.Seed(t))
 	l := newKept()
 	runner := arenatest.Follow(t, w.log, l)
 	type moment struct {

@@ -14,6 +14,7 @@ import (
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/eventstore"
+	"hexarena/eventstore/logtest"
 	"hexarena/eventstore/memory"
 	"hexarena/projections/arenatest"
 	"hexarena/projections/live"
@@ -71,8 +72,7 @@ func (c *course) step(rng *rand.Rand) {
 // A hub that begins while matches begin, go on and end has each frame once, and
 // no match that is over.
 func TestBeginningAmidPlay(t *testing.T) {
-	chance := rand.Uint64()
-	t.Logf("chance %d", chance)
+	chance := logtest.Seed(t)
 	for round := range uint64(20) {
 		bubble(t, func(t *testing.T, s *stage) {
 			rng := rand.New(rand.NewPCG(chance, round))
