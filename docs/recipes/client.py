@@ -50,6 +50,6 @@ workers = [threading.Thread(target=work, args=(s,), daemon=True) for s in subscr
 for w in workers:
     w.start()
 for w in workers:
-    w.join(20)
+    w.join(60)
 print(json.dumps({"read": len(read), "category": len(in_category), "subscribed": subscribed, "shared": len(set(seen))}))
 client.close()
