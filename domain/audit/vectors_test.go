@@ -18,6 +18,7 @@ import (
 	"hexarena/domain/ladder"
 	"hexarena/domain/rating"
 	"hexarena/domain/seed"
+	"hexarena/eventstore/logtest"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/audit/vectors.json")
@@ -254,7 +255,10 @@ func TestVectors(t *testing.T) {
 	}
 	want, err := os.ReadFile(vectorsFile)
 	require.NoError(t, err)
-	require.True(t, bytes.Equal(want, made), "rewrite with -update and review the diff")
+	if !bytes.Equal(want, made) {
+		t.Log("rewrite with -update and review the diff")
+	}
+	logtest.RequireSameText(t, string(want), string(made))
 	var v vectors
 	require.NoError(t, json.Unmarshal(want, &v))
 	for _, record := range v.Matches {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore/logtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the transcripts under testdata")
@@ -29,7 +31,7 @@ func TestTranscripts(t *testing.T) {
 				require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
 				return
 			}
-			require.Equal(t, string(text), got)
+			logtest.RequireSameText(t, string(text), got)
 		})
 	}
 }

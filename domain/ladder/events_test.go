@@ -13,6 +13,7 @@ import (
 
 	"hexarena/domain/rating"
 	"hexarena/domain/seed"
+	"hexarena/eventstore/logtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -55,7 +56,7 @@ func TestStoredShapes(t *testing.T) {
 	}
 	want, err := os.ReadFile(golden)
 	require.NoError(t, err)
-	require.Equal(t, string(want), b.String())
+	logtest.RequireSameText(t, string(want), b.String())
 }
 
 func TestDecodeReadsWhatIsStored(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"hexarena/domain/game"
 	"hexarena/domain/seed"
+	"hexarena/eventstore/logtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -26,7 +27,10 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Equal(t, string(want), string(got), "rewrite with -update and review the diff")
+	if !bytes.Equal(want, got) {
+		t.Log("rewrite with -update and review the diff")
+	}
+	logtest.RequireSameText(t, string(want), string(got))
 }
 
 // examples holds one event of each type, with every field set.

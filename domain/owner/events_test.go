@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore/logtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -60,7 +62,7 @@ func TestStoredShapes(t *testing.T) {
 	}
 	want, err := os.ReadFile(golden)
 	require.NoError(t, err)
-	require.Equal(t, string(want), b.String())
+	logtest.RequireSameText(t, string(want), b.String())
 }
 
 func TestDecodeReadsWhatIsStored(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
+	"hexarena/eventstore/logtest"
 	"hexarena/eventstore/memory"
 	"hexarena/projections"
 	"hexarena/projections/arenatest"
@@ -235,7 +236,7 @@ func TestRebuild(t *testing.T) {
 	rebuilt := directory.New()
 	runner := arenatest.Follow(t, w.log, rebuilt)
 	require.NoError(t, runner.Sync(t.Context()))
-	require.Equal(t, arenatest.Dump(t, w.runner), arenatest.Dump(t, runner))
+	logtest.RequireSameText(t, arenatest.Dump(t, w.runner), arenatest.Dump(t, runner))
 	w.same(rebuilt)
 }
 
