@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -171,16 +172,30 @@ func TestASession(t *testing.T) {
 // An arena that is not there is named, and the call's path is not: it may hold
 // a token.
 func TestNobodyAnswers(t *testing.T) {
-	c, err := client.New(client.Options{Base: "http://127.0.0.1:1"})
+	base := "http://" + closedPort(t)
+	c, err := client.New(client.Options{Base: base})
 	require.NoError(t, err)
 	_, err = c.Call(t.Context(), http.MethodGet, "/secret", nil)
-	require.ErrorContains(t, err, "http://127.0.0.1:1 does not answer: ")
+	require.ErrorContains(t, err, base+" does not answer: ")
 	require.NotContains(t, err.Error(), "secret")
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = c.Call(ctx, http.MethodGet, "/secret", nil)
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+// closedPort returns a loopback address at which nothing listens. A connection
+// holds the port until the test ends, so no other process can listen there.
+func closedPort(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	c, err := net.Dial("tcp", listener.Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	return c.LocalAddr().String()
 }
 
 func TestAnEndlessAnswerIsCut(t *testing.T) {
