@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/eventstore"
+	"hexarena/eventstore/logtest"
 	"hexarena/eventstore/node"
 )
 
@@ -21,6 +21,7 @@ import (
 func TestTheNodesClockJumps(t *testing.T) {
 	t.Parallel()
 	const appends = 300
+	rng := logtest.Random(t)
 	jumps := []time.Duration{time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour, 0}
 	var off, low, high atomic.Int64
 	n, err := node.Open(node.Options{
@@ -29,17 +30,19 @@ func TestTheNodesClockJumps(t *testing.T) {
 	})
 	require.NoError(t, err)
 	log := openDirect(t, serveNode(t, n))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testPatience)
 	defer cancel()
 	seen := make(chan eventstore.Recorded, appends)
 	go func() {
 		defer close(seen)
+		n := 0
 		for m, err := range log.Subscribe(ctx, 0, eventstore.Filter{StreamPrefixes: []string{"jumps-"}}) {
 			if err != nil || ctx.Err() != nil {
 				return
 			}
 			if m.Event != nil {
-				if seen <- *m.Event; len(seen) == cap(seen) {
+				seen <- *m.Event
+				if n++; n == appends {
 					return
 				}
 			}
@@ -47,13 +50,13 @@ func TestTheNodesClockJumps(t *testing.T) {
 	}()
 	var before eventstore.Appended
 	for i := range appends {
-		off.Store(int64(jumps[rand.IntN(len(jumps))]))
+		off.Store(int64(jumps[rng.IntN(len(jumps))]))
 		low.Store(min(low.Load(), off.Load()))
 		high.Store(max(high.Load(), off.Load()))
 		e := events(1)
 		appended, err := log.Append(ctx, "jumps-1", eventstore.Expected(i-1), e...)
 		require.NoError(t, err)
-		off.Store(int64(jumps[rand.IntN(len(jumps))]))
+		off.Store(int64(jumps[rng.IntN(len(jumps))]))
 		again, err := log.Append(ctx, "jumps-1", eventstore.Expected(i-1), e...)
 		require.NoError(t, err)
 		require.Equal(t, appended, again, "a retry at another time of day")

@@ -3,7 +3,6 @@ package esdb
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/eventstore"
+	"hexarena/eventstore/logtest"
 	"hexarena/eventstore/logtest/outage"
 )
 
@@ -82,9 +82,7 @@ func TestCopyMovesEverything(t *testing.T) {
 func TestCopyGoesOnWhereItEnded(t *testing.T) {
 	source := newAuthor(t, nil)
 	source.furnish()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := logtest.Random(t)
 	for range 4 {
 		target := newAuthor(t, nil)
 		ends, written := 0, uint64(0)
@@ -97,7 +95,7 @@ func TestCopyGoesOnWhereItEnded(t *testing.T) {
 				} else if step != CopyWrites {
 					left++
 				}
-			}, time.Minute)
+			}, testPatience)
 			c.every = 1
 			copied, err := c.copy(ctx)
 			kill()
@@ -300,7 +298,7 @@ func TestCopyOutlastsOutages(t *testing.T) {
 			p.Cut()
 			cuts++
 		}
-	}, time.Minute)
+	}, testPatience)
 	c.every = 1
 	_, err := c.copy(t.Context())
 	require.NoError(t, err)
@@ -316,7 +314,7 @@ func TestCopyGivesUpOnALogThatIsAway(t *testing.T) {
 		away, p := openThrough(t)
 		p.Set(o)
 		for name, logs := range map[string][2]*Log{"source": {away, there.Log}, "target": {there.Log, away}} {
-			_, err := newCopier(logs[0], logs[1], untold, 300*time.Millisecond).copy(t.Context())
+			_, err := newCopier(logs[0], logs[1], untold, 2*time.Second).copy(t.Context())
 			require.ErrorIs(t, err, eventstore.ErrUnavailable, name)
 			require.ErrorContains(t, err, "the "+name)
 			require.NotContains(t, err.Error(), "\n")
@@ -341,7 +339,7 @@ func TestVerifyFindsDifferences(t *testing.T) {
 			source.tell("match-1", 3)
 			source.describe("match-1", `{"$maxCount":2}`)
 			source.tell("match-2", 3)
-			c := newCopier(source.Log, target.Log, untold, time.Minute)
+			c := newCopier(source.Log, target.Log, untold, testPatience)
 			_, err := c.copy(t.Context())
 			require.NoError(t, err)
 			require.NoError(t, c.verify(t.Context()))

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"hexarena/eventstore"
+	"hexarena/eventstore/logtest/outage"
 )
 
 func TestWhatIsDefinite(t *testing.T) {
@@ -101,16 +100,10 @@ func TestReadsOfImpossiblePlaces(t *testing.T) {
 
 // The error at a deadline says what is wrong with the server, in one line.
 func TestTheErrorNamesTheCause(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := listener.Addr().String()
-	require.NoError(t, listener.Close())
-	log, err := Open("esdb://"+address+"?tls=false", slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, log.Close()) })
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	err = log.Ping(ctx)
+	p := outage.New(t, "")
+	p.Set(outage.Refused)
+	log := openDirect(t, p.Address())
+	err := log.Ping(afterFailedConnects(t, log))
 	require.ErrorContains(t, err, "ping: the log is away: context deadline exceeded (Unavailable: ")
 	require.ErrorContains(t, err, "connection refused")
 	require.NotContains(t, err.Error(), "\n")

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 
@@ -29,7 +28,6 @@ type Log struct {
 	closing context.Context // ends with Close
 	close   context.CancelFunc
 	running sync.WaitGroup // every goroutine that was started
-	away    atomic.Bool    // as far as was reported
 	metrics *metrics
 
 	// What reaches the server; tests put another in its place.
@@ -40,6 +38,11 @@ type Log struct {
 	closed   bool
 	current  *generation
 	failures int // generations in a row that never answered
+	made     int // generations, ever
+
+	reporting sync.Mutex // guards away and reported
+	away      bool       // as far as was reported
+	reported  int        // number of the latest generation of which something was reported
 }
 
 var _ eventstore.Log = (*Log)(nil)

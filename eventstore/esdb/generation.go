@@ -21,6 +21,7 @@ import (
 // client would begin to look, when no call is asking any more, and its client
 // is closed when the last call has ended.
 type generation struct {
+	number  int // in the order of their making
 	client  *es.Client
 	ready   chan struct{}   // closed when the client is connected, or will not be
 	life    context.Context // ends with the retirement
@@ -38,9 +39,10 @@ type generation struct {
 
 var errSilent = errors.New("the server is silent")
 
-func newGeneration() *generation {
+func newGeneration(number int) *generation {
 	life, over := context.WithCancel(context.Background())
 	return &generation{
+		number:  number,
 		ready:   make(chan struct{}),
 		life:    life,
 		retired: life.Done(),

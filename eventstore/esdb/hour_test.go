@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"hexarena/eventstore"
+	"hexarena/eventstore/logtest"
 	"hexarena/eventstore/logtest/outage"
 )
 
@@ -99,8 +100,7 @@ func (a *absent) call(ctx context.Context, c *es.Client) error {
 // returns at its deadline, and all callers are back within five seconds of the
 // end, however long it took.
 func TestOutagesOfAnHour(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := logtest.Seed(t)
 	for _, k := range []outage.Kind{outage.Refused, outage.Hung, outage.BlackHoled} {
 		t.Run(k.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { outlast(t, k, rand.New(rand.NewPCG(seed, 0))) })

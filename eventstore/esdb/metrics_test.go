@@ -60,7 +60,7 @@ func scrape(t *testing.T, log *Log) map[string]float64 {
 }
 
 func TestMetricsOfCalls(t *testing.T) {
-	log, p := openThrough(t)
+	log, p := openThroughAt(t, unhurried)
 	require.Zero(t, scrape(t, log)["arena_log_available"], "not connected yet")
 	_, err := log.Append(t.Context(), "counted-1", eventstore.NoStream, events(3)...)
 	require.NoError(t, err)
@@ -78,9 +78,7 @@ func TestMetricsOfCalls(t *testing.T) {
 	_, err = log.Append(cancelled, "counted-2", eventstore.Any, events(1)...)
 	require.ErrorIs(t, err, context.Canceled)
 	p.Set(outage.Refused)
-	late, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	_, err = log.Append(late, "counted-2", eventstore.Any, events(1)...)
+	_, err = log.Append(afterFailedConnects(t, log), "counted-2", eventstore.Any, events(1)...)
 	require.ErrorIs(t, err, eventstore.ErrUnavailable)
 
 	during := scrape(t, log)
@@ -137,20 +135,20 @@ func TestMetricsOfSubscriptions(t *testing.T) {
 		done <- nil
 	}()
 	<-live
-	require.Eventually(t, func() bool { return scrape(t, log)[lag] == 0 }, 10*time.Second, time.Millisecond, "nothing waits")
+	require.Eventually(t, func() bool { return scrape(t, log)[lag] == 0 }, testPatience, time.Millisecond, "nothing waits")
 	require.Equal(t, 1.0, scrape(t, log)[open])
 	_, err := log.Append(ctx, "seen-1", eventstore.NoStream, events(1)...)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return scrape(t, log)[lag] > 0.05 }, 10*time.Second, time.Millisecond, "a subscriber that is slow")
+	require.Eventually(t, func() bool { return scrape(t, log)[lag] > 0.05 }, testPatience, time.Millisecond, "a subscriber that is slow")
 	<-taken
-	require.Eventually(t, func() bool { return scrape(t, log)[lag] == 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return scrape(t, log)[lag] == 0 }, testPatience, time.Millisecond)
 	require.Equal(t, 1.0, scrape(t, log)[`arena_log_events_total{how="subscribed"}`])
 
 	p.Set(outage.Refused)
-	require.Eventually(t, func() bool { return scrape(t, log)[lag] > 0.05 }, 10*time.Second, time.Millisecond, "the log is away")
+	require.Eventually(t, func() bool { return scrape(t, log)[lag] > 0.05 }, testPatience, time.Millisecond, "the log is away")
 	p.Set(outage.None)
 	<-live
-	require.Eventually(t, func() bool { return scrape(t, log)[lag] == 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return scrape(t, log)[lag] == 0 }, testPatience, time.Millisecond)
 	cancel()
 	require.NoError(t, <-done)
 	require.NotContains(t, scrape(t, log), open)
@@ -202,4 +200,20 @@ func TestResultOf(t *testing.T) {
 		require.Equal(t, want, resultOf(err), err)
 	}
 	require.Equal(t, resultDone, resultOf(nil))
+}
+
+// A generation that learns late that it was retired does not say that the event
+// store is away: the next one is connected.
+func TestALateReportCountsNoMore(t *testing.T) {
+	log := openDirect(t, "127.0.0.1:1") // it never connects
+	first, second := newGeneration(1), newGeneration(2)
+	log.metrics.connect(nil)
+	log.report(first, nil)
+	log.report(second, nil)
+	log.report(first, errSilent)
+	require.Equal(t, 1.0, scrape(t, log)["arena_log_available"])
+	log.report(second, errSilent)
+	require.Zero(t, scrape(t, log)["arena_log_available"])
+	log.report(newGeneration(3), nil)
+	require.Equal(t, 1.0, scrape(t, log)["arena_log_available"])
 }

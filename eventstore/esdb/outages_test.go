@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/eventstore"
+	"hexarena/eventstore/logtest"
 	"hexarena/eventstore/logtest/outage"
 )
 
@@ -24,6 +25,23 @@ const (
 	allowedOverrun  = 100 * time.Millisecond
 	allowedRecovery = 5 * time.Second
 )
+
+// looseOverrun is the bound of tests that run by the real clock on a machine
+// that may be loaded. It is still shorter than the client's own search for a
+// server. TestOutagesOfAnHour and make soak hold to allowedOverrun.
+const looseOverrun = 1500 * time.Millisecond
+
+// soaking says whether make soak runs, on a machine with nothing else to do.
+func soaking() bool { return os.Getenv("ARENA_SOAK") != "" }
+
+func requireOverrun(t *testing.T, overrun time.Duration, what string) {
+	t.Helper()
+	allowed := looseOverrun
+	if soaking() {
+		allowed = allowedOverrun
+	}
+	require.Less(t, overrun, allowed, what)
+}
 
 // Row: "event store away". Writers, readers and a subscriber work at the
 // supervision's real pace through every kind of outage.
@@ -34,7 +52,7 @@ func TestOutages(t *testing.T) {
 
 func TestSoakOutages(t *testing.T) {
 	t.Parallel()
-	if os.Getenv("ARENA_SOAK") == "" {
+	if !soaking() {
 		t.Skip("outages of minutes: run make soak")
 	}
 	endure(t, 10*time.Second, time.Minute, 3*time.Minute)
@@ -73,6 +91,7 @@ type ordeal struct {
 	stop context.CancelFunc
 	wg   sync.WaitGroup // the workers
 
+	seed     uint64
 	followed chan struct{} // closed when the subscriber has ended
 
 	mu         sync.Mutex
@@ -96,6 +115,12 @@ func newOrdeal(t *testing.T) *ordeal {
 		followed: make(chan struct{}), recovered: map[string]chan time.Time{},
 	}
 	o.p.SetDelay(300 * time.Millisecond)
+	o.seed = logtest.Seed(t)
+	t.Cleanup(func() { // also of a test that has failed, before the log is closed
+		o.stop()
+		o.wg.Wait()
+		<-o.followed
+	})
 	go o.follow()
 	for i := range 3 {
 		o.work(fmt.Sprintf("writer %d", i), o.writer(eventstore.StreamID(fmt.Sprintf("exact-%d", i)), eventstore.NoStream))
@@ -114,12 +139,14 @@ var deadlines = []time.Duration{50 * time.Millisecond, 300 * time.Millisecond, t
 
 // work calls again and again, at deadlines of all kinds, until the ordeal ends.
 func (o *ordeal) work(name string, call func(context.Context) error) {
-	o.recovered[name] = make(chan time.Time, 1)
+	back := make(chan time.Time, 1)
+	o.recovered[name] = back
+	rng := rand.New(rand.NewPCG(o.seed, uint64(len(o.recovered))))
 	o.wg.Go(func() {
 		for o.done.Err() == nil {
-			if err := o.call(call, deadlines[rand.IntN(len(deadlines))]); err == nil {
+			if err := o.call(call, deadlines[rng.IntN(len(deadlines))]); err == nil {
 				select {
-				case o.recovered[name] <- time.Now():
+				case back <- time.Now():
 				default:
 				}
 			} else if !errors.Is(err, eventstore.ErrUnavailable) {
@@ -217,7 +244,7 @@ func (o *ordeal) outage(k outage.Kind, d time.Duration, cut bool) {
 func (o *ordeal) awaitRecovery(over time.Time) {
 	late := time.Duration(0)
 	for name, back := range o.recovered {
-		ctx, cancel := context.WithTimeout(o.t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(o.t.Context(), testPatience)
 		select {
 		case at := <-back:
 			late = max(late, at.Sub(over))
@@ -265,8 +292,10 @@ func (o *ordeal) judge(what string, durations []time.Duration) {
 	require.Zero(o.t, lost)
 	require.Zero(o.t, doubled)
 	require.True(o.t, o.inOrder)
-	require.Less(o.t, o.overrun, allowedOverrun)
-	require.Less(o.t, slices.Max(o.recoveries), allowedRecovery)
+	requireOverrun(o.t, o.overrun, what)
+	if soaking() {
+		require.Less(o.t, slices.Max(o.recoveries), allowedRecovery)
+	}
 	if what == outage.Slow.String() {
 		require.Zero(o.t, reconnects, "a slow log is there")
 	}
@@ -291,6 +320,7 @@ func TestOutagesLeaveNoGoroutines(t *testing.T) {
 		wg.Wait()
 	}
 	calls(time.Second)
+	require.NoError(t, log.Ping(t.Context())) // it is connected, also on a slow machine
 	before, n := runtime.NumGoroutine(), 0
 	for range rounds {
 		for _, k := range outage.Kinds {
@@ -302,6 +332,6 @@ func TestOutagesLeaveNoGoroutines(t *testing.T) {
 		}
 	}
 	after := func() int { return runtime.NumGoroutine() }
-	require.Eventually(t, func() bool { return after() <= before+oneConnection }, 30*time.Second, 10*time.Millisecond, "%d goroutines before", before)
+	require.Eventually(t, func() bool { return after() <= before+oneConnection }, testPatience, 10*time.Millisecond, "%d goroutines before", before)
 	t.Logf("%d outages, %d calls at once in each: %d goroutines before, %d after", n, len(everyCall), before, after())
 }

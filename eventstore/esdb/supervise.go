@@ -45,7 +45,8 @@ func (l *Log) latest() (*generation, error) {
 		return nil, ErrClosed
 	}
 	if l.current == nil || l.current.why() != nil {
-		g := newGeneration()
+		l.made++
+		g := newGeneration(l.made)
 		gap := l.gap()
 		l.current = g
 		l.failures++
@@ -79,21 +80,30 @@ func (l *Log) tend(g *generation, gap time.Duration) {
 	l.metrics.connect(err)
 	if err != nil {
 		g.retire(err)
+		l.report(g, err)
 		close(g.ready)
-		l.report(err)
 		return
 	}
 	g.hear()
+	l.report(g, nil) // before a call can succeed
 	close(g.ready)
-	l.report(nil)
 	l.watch(g)
-	l.report(g.why())
+	l.report(g, g.why())
 }
 
-// report logs when the event store goes away and when it is back, once each.
-func (l *Log) report(cause error) {
-	away := cause != nil
-	if was := l.away.Swap(away); was == away || errors.Is(cause, ErrClosed) {
+// report logs when the event store goes away and when it is back, once each. A
+// generation may learn that it was retired after the next one has connected:
+// then its report is out of date.
+func (l *Log) report(g *generation, cause error) {
+	l.reporting.Lock()
+	defer l.reporting.Unlock()
+	if g.number < l.reported {
+		return
+	}
+	l.reported = g.number
+	was, away := l.away, cause != nil
+	l.away = away
+	if was == away || errors.Is(cause, ErrClosed) {
 		return
 	}
 	l.metrics.setAway(away)

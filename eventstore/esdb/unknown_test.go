@@ -49,7 +49,7 @@ func appendUnknown(t *testing.T, log *Log, p *outage.Proxy, id eventstore.Stream
 	t.Helper()
 	require.NoError(t, log.Ping(t.Context()))
 	stored := storedBehind(t, p, id)
-	ctx, end := context.WithTimeout(t.Context(), time.Minute)
+	ctx, end := context.WithTimeout(t.Context(), testPatience)
 	defer end()
 	p.Set(outage.Deaf)
 	dropped := make(chan struct{})
