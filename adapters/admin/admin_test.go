@@ -16,6 +16,7 @@ import (
 
 	"hexarena/adapters/admin"
 	"hexarena/domain/arena"
+	"hexarena/domain/ladder"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
 	"hexarena/eventstore/memory"
@@ -63,7 +64,7 @@ func newWorldOn(t *testing.T, log eventstore.Log) *world {
 func settled(t *testing.T, log eventstore.Log) {
 	t.Helper()
 	encoded, err := eventstore.EncodeAll([]owner.Event{
-		owner.SignedUp{OwnerID: ada}, owner.BotRegistered{BotID: adas, Name: "Ada", Mode: owner.ModeStandard, URL: "http://127.0.0.1:9"},
+		owner.SignedUp{OwnerID: ada}, owner.BotRegistered{BotID: adas, Name: "Ada", Mode: ladder.Standard, URL: "http://127.0.0.1:9"},
 	}, eventstore.Metadata{At: noon})
 	require.NoError(t, err)
 	_, err = log.Append(t.Context(), eventstore.StreamID(owner.AccountStream(ada)), eventstore.NoStream, encoded...)

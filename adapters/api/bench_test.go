@@ -16,6 +16,7 @@ import (
 	"hexarena/adapters/api"
 	"hexarena/adapters/auth"
 	remote "hexarena/adapters/client"
+	"hexarena/domain/ladder"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
 	"hexarena/eventstore/memory"
@@ -94,7 +95,7 @@ func (c *crowd) enter(b *testing.B, log eventstore.Log, id string, now time.Time
 		owner.APIKeyRegistered{KeyID: id, Name: "k", PublicKey: public, Scopes: owner.AllScopes()},
 	}
 	for i := range 3 {
-		events = append(events, owner.BotRegistered{BotID: fmt.Sprint(id, i), Name: "bot", Mode: owner.ModeStandard, URL: "https://bots.example"})
+		events = append(events, owner.BotRegistered{BotID: fmt.Sprint(id, i), Name: "bot", Mode: ladder.Standard, URL: "https://bots.example"})
 	}
 	for stream, list := range map[string][]owner.Event{
 		owner.AccountStream(id): events, owner.AddressStream(id): {owner.AddressSet{Address: "someone@example.org"}},

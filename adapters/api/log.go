@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/http"
-	"slices"
 
 	"hexarena/domain/arena"
 	"hexarena/domain/ladder"
@@ -95,7 +94,7 @@ func (s *Server) registerLog() {
 }
 
 func (s *Server) findLog(_ *call, in *logPath) error {
-	if s.SignedLog == nil || !slices.Contains([]string{ladder.Standard, ladder.Parley}, in.Mode) {
+	if s.SignedLog == nil || !ladder.IsMode(in.Mode) {
 		return errNotFound
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/domain/owner"
 	"hexarena/domain/seed"
@@ -170,7 +171,7 @@ var (
 	aHex     = between(0, 18)
 	bySeat   = sized(3, 4)
 	aMoment  = format("date-time")
-	aMode    = oneOf("standard", "parley")
+	aMode    = oneOf(ladder.Standard, ladder.Parley)
 	aKind    = oneOf("setup", "turn", "discard", "bandit", "trade")
 	someDevs = items(oneOf("knight", "victory_point", "roadworks", "windfall", "embargo"))
 )

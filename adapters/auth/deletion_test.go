@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"hexarena/domain/ladder"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
 	"hexarena/eventstore/logtest"
@@ -35,7 +36,7 @@ func newLeaver(t *testing.T) leaver {
 	_, _, err := names.Handle(t.Context(), f.log, "handle-ada", owner.Name{}, now(0),
 		func(n owner.Name) ([]owner.Event, error) { return n.Claim(account.ID, noon, false) })
 	require.NoError(t, err)
-	f.store(t, account.ID, owner.HandleChosen{Handle: "ada"}, owner.BotRegistered{BotID: "b1", Mode: owner.ModeStandard})
+	f.store(t, account.ID, owner.HandleChosen{Handle: "ada"}, owner.BotRegistered{BotID: "b1", Mode: ladder.Standard})
 	l.caller, err = f.Verify(t.Context(), withCookies(cookie), nil, now(0))
 	require.NoError(t, err)
 	return l

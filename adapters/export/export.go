@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -71,8 +72,8 @@ func (o Options) check() error {
 	switch {
 	case !slices.Contains(Formats, o.Format):
 		return fmt.Errorf("no format is called %q: there are %v", o.Format, Formats)
-	case o.Mode != "" && o.Mode != ladder.Standard && o.Mode != ladder.Parley:
-		return fmt.Errorf("no mode is called %q: there are %s and %s", o.Mode, ladder.Standard, ladder.Parley)
+	case o.Mode != "" && !ladder.IsMode(o.Mode):
+		return fmt.Errorf("no mode is called %q: there are %s", o.Mode, strings.Join(ladder.Modes, " and "))
 	case o.PerFile < 1:
 		return errors.New("a file holds one match at least")
 	}
@@ -84,7 +85,7 @@ func (o Options) modes() []string {
 	if o.Mode != "" {
 		return []string{o.Mode}
 	}
-	return []string{ladder.Standard, ladder.Parley}
+	return ladder.Modes
 }
 
 // read is a match that is being read.

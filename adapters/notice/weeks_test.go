@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"hexarena/domain/ladder"
 	"hexarena/domain/owner"
 )
 
@@ -218,7 +219,7 @@ func TestFiveNoticesAnHour(t *testing.T) {
 		w := newWorld(t)
 		defer func() { w.stop() }()
 		for _, id := range []string{"1", "2", "3", "4", "5", "6", "7", "8"} {
-			w.own("ada", owner.BotRegistered{BotID: id, Name: "ada", Mode: owner.ModeParley}, owner.BotPaused{BotID: id, By: owner.ByMisses})
+			w.own("ada", owner.BotRegistered{BotID: id, Name: "ada", Mode: ladder.Parley}, owner.BotPaused{BotID: id, By: owner.ByMisses})
 		}
 		pass(50 * time.Minute)
 		require.Len(t, w.mailed(), 5)

@@ -68,7 +68,7 @@ func newWorld(t *testing.T, down ...string) *world {
 		w.down[id] = true
 	}
 	for _, id := range []string{"ada", "bob", "eve", "mia"} {
-		w.own(id, owner.SignedUp{OwnerID: id}, owner.BotRegistered{BotID: "bot-" + id, Name: id, Mode: owner.ModeStandard})
+		w.own(id, owner.SignedUp{OwnerID: id}, owner.BotRegistered{BotID: "bot-" + id, Name: id, Mode: ladder.Standard})
 		set, err := eventstore.Encode(owner.AddressSet{Address: id + "@example.org"}, w.now())
 		require.NoError(t, err)
 		_, err = w.log.Append(t.Context(), eventstore.StreamID(owner.AddressStream(id)), eventstore.NoStream, set)

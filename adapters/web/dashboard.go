@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"hexarena/domain/ladder"
 )
 
 // The dashboard's pages are for a session. Each form becomes the API's own call
@@ -69,7 +71,7 @@ func (v *visit) bots() ([]bot, error) {
 		return nil, err
 	}
 	standings := map[string]*row{}
-	for _, mode := range modes {
+	for _, mode := range ladder.Modes {
 		if !slices.ContainsFunc(list.Bots, func(b bot) bool { return b.Mode == mode }) {
 			continue
 		}

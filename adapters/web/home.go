@@ -3,6 +3,8 @@ package web
 import (
 	"net/http"
 	"net/url"
+
+	"hexarena/domain/ladder"
 )
 
 func (s *Server) registerHome() {
@@ -39,7 +41,7 @@ func (v *visit) home() error {
 		return err
 	}
 	d.Latest = latest.Matches
-	for _, mode := range modes {
+	for _, mode := range ladder.Modes {
 		rows, err := v.leaderboard(mode, "")
 		if err != nil {
 			return err

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"hexarena/domain/ladder"
 )
 
 func (s *Server) registerLadder() {
@@ -57,8 +59,8 @@ func (d ladderData) Link(page int) string {
 
 func (v *visit) ladder() error {
 	q := v.r.URL.Query()
-	d := ladderData{Mode: v.r.PathValue("mode"), Modes: modes, Filter: strings.TrimSpace(q.Get("q")), Day: q.Get("day"), Page: 1}
-	if !slices.Contains(modes, d.Mode) {
+	d := ladderData{Mode: v.r.PathValue("mode"), Modes: ladder.Modes, Filter: strings.TrimSpace(q.Get("q")), Day: q.Get("day"), Page: 1}
+	if !ladder.IsMode(d.Mode) {
 		return refused(http.StatusNotFound, "There are two ladders: standard and parley.")
 	}
 	at, err := endOfDay(d.Day)

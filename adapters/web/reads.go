@@ -8,9 +8,6 @@ import (
 
 // What the API answers, as far as pages show it.
 
-// modes are the ladders there are.
-var modes = []string{"standard", "parley"}
-
 type row struct {
 	Rank        int     `json:"rank"`
 	BotID       string  `json:"botId"`

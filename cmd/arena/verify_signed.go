@@ -84,7 +84,7 @@ func keptHead(file string, key ed25519.PublicKey) (h signedlog.Head, mode string
 	if err != nil {
 		return h, "", fmt.Errorf("--head: %w", err)
 	}
-	for _, mode := range []string{ladder.Standard, ladder.Parley} {
+	for _, mode := range ladder.Modes {
 		if h, err := signedlog.Open(text, mode, key); err == nil {
 			return h, mode, nil
 		}

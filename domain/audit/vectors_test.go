@@ -111,7 +111,7 @@ func makeVectors(t testing.TB) vectors {
 	for _, s := range vectorSeeds {
 		v.addChance(s)
 	}
-	for i, mode := range []string{ladder.Standard, ladder.Parley} {
+	for i, mode := range ladder.Modes {
 		id := ladder.MatchID(sample.PlatformKey, mode, uint64(21*i), 3*i)
 		server := seed.Server(sample.SeedKey, id)
 		nonces := []string{"", "!~", "0f3c"}

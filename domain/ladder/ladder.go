@@ -16,11 +16,18 @@ import (
 	"hexarena/domain/seed"
 )
 
-// The modes, each with a ladder of its own ("Modes" in the specification).
+// The modes (docs/rules.md). Each has its own ladder.
 const (
 	Standard = "standard"
 	Parley   = "parley"
 )
+
+// Modes lists every mode. Stored tables index this list, so a new mode goes to
+// the end. Callers must not change it.
+var Modes = []string{Standard, Parley}
+
+// IsMode reports whether mode is one of Modes.
+func IsMode(mode string) bool { return slices.Contains(Modes, mode) }
 
 // StreamPrefix begins the name of every ladder's stream.
 const StreamPrefix = "ladder-"

@@ -133,7 +133,7 @@ func TestSeatDerivesIdsAndCommitments(t *testing.T) {
 }
 
 func TestMatchIDIsAVersion5UUID(t *testing.T) {
-	for _, mode := range []string{Standard, Parley} {
+	for _, mode := range Modes {
 		for revision := range uint64(20) {
 			for index := range 20 {
 				got := MatchID("cGxhdGZvcm0=", mode, revision, index)

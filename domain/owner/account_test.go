@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"hexarena/domain/ladder"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -87,7 +89,7 @@ func TestAdmit(t *testing.T) {
 func TestDelete(t *testing.T) {
 	a := account(given(
 		SignedUp{OwnerID: "o1", AddressHash: "ab"}, HandleChosen{Handle: "ada"}, SessionStarted{Session: "s1", Until: noon.Add(time.Hour)},
-		APIKeyRegistered{KeyID: "k1"}, BotRegistered{BotID: "b1", Mode: ModeStandard},
+		APIKeyRegistered{KeyID: "k1"}, BotRegistered{BotID: "b1", Mode: ladder.Standard},
 	))
 	require.True(t, a.Exists())
 	require.Equal(t, []Event{Deleted{}}, a.Delete())

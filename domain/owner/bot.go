@@ -2,7 +2,10 @@ package owner
 
 import (
 	"slices"
+	"strings"
 	"time"
+
+	"hexarena/domain/ladder"
 )
 
 // BotLimit is how many active bots an account may have in one mode.
@@ -66,8 +69,8 @@ func ParseBot(name, mode, url string) (NewBot, error) {
 	name, nameErr := ParseName(name)
 	url, urlErr := ParseURL(url)
 	var modeErr error
-	if !ValidMode(mode) {
-		modeErr = Invalid("mode", "must be "+ModeStandard+" or "+ModeParley)
+	if !ladder.IsMode(mode) {
+		modeErr = Invalid("mode", "must be "+strings.Join(ladder.Modes, " or "))
 	}
 	if err := Together(nameErr, modeErr, urlErr); err != nil {
 		return NewBot{}, err

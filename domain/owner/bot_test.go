@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"hexarena/domain/ladder"
+
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -19,20 +21,20 @@ func bots(mode string, n int) []happened {
 }
 
 func TestRegisterBot(t *testing.T) {
-	bot := NewBot{Name: "bot", Mode: ModeStandard, URL: "https://a.example"}
-	registered := []Event{BotRegistered{BotID: "new", Name: "bot", Mode: ModeStandard, URL: "https://a.example"}}
+	bot := NewBot{Name: "bot", Mode: ladder.Standard, URL: "https://a.example"}
+	registered := []Event{BotRegistered{BotID: "new", Name: "bot", Mode: ladder.Standard, URL: "https://a.example"}}
 	for name, c := range map[string]struct {
 		given   []happened
 		then    []Event
 		refusal error
 	}{
 		"the first":                      {nil, registered, nil},
-		"the fifth":                      {bots(ModeStandard, 4), registered, nil},
-		"the sixth":                      {bots(ModeStandard, 5), nil, ErrBotLimit},
-		"beside five of the other mode":  {bots(ModeParley, 5), registered, nil},
-		"the sixth, with one paused":     {append(bots(ModeStandard, 5), given(BotPaused{BotID: "standard0", By: ByOwner})...), registered, nil},
-		"the sixth, with one removed":    {append(bots(ModeStandard, 5), given(BotRemoved{BotID: "standard0"})...), registered, nil},
-		"the sixth, one paused and back": {append(bots(ModeStandard, 5), given(BotPaused{BotID: "standard0"}, BotUnpaused{BotID: "standard0"})...), nil, ErrBotLimit},
+		"the fifth":                      {bots(ladder.Standard, 4), registered, nil},
+		"the sixth":                      {bots(ladder.Standard, 5), nil, ErrBotLimit},
+		"beside five of the other mode":  {bots(ladder.Parley, 5), registered, nil},
+		"the sixth, with one paused":     {append(bots(ladder.Standard, 5), given(BotPaused{BotID: "standard0", By: ByOwner})...), registered, nil},
+		"the sixth, with one removed":    {append(bots(ladder.Standard, 5), given(BotRemoved{BotID: "standard0"})...), registered, nil},
+		"the sixth, one paused and back": {append(bots(ladder.Standard, 5), given(BotPaused{BotID: "standard0"}, BotUnpaused{BotID: "standard0"})...), nil, ErrBotLimit},
 	} {
 		t.Run(name, func(t *testing.T) {
 			events, err := account(c.given).RegisterBot("new", bot)
@@ -43,9 +45,9 @@ func TestRegisterBot(t *testing.T) {
 
 func TestChangeBot(t *testing.T) {
 	const id = "standard0"
-	one := bots(ModeStandard, 1)
-	paused := append(bots(ModeStandard, 1), given(BotPaused{BotID: id, By: ByMisses})...)
-	full := append(append(bots(ModeStandard, 5), given(BotPaused{BotID: id, By: ByOwner})...), given(BotRegistered{BotID: "more", Mode: ModeStandard})...)
+	one := bots(ladder.Standard, 1)
+	paused := append(bots(ladder.Standard, 1), given(BotPaused{BotID: id, By: ByMisses})...)
+	full := append(append(bots(ladder.Standard, 5), given(BotPaused{BotID: id, By: ByOwner})...), given(BotRegistered{BotID: "more", Mode: ladder.Standard})...)
 	for name, c := range map[string]struct {
 		given   []happened
 		change  BotChange
@@ -68,7 +70,7 @@ func TestChangeBot(t *testing.T) {
 			[]Event{BotRenamed{BotID: id, Name: "ada"}, BotURLChanged{BotID: id, URL: "https://b.example"}, BotUnpaused{BotID: id}}, nil,
 		},
 		"a bot that is none":     {nil, BotChange{}, nil, ErrBotUnknown},
-		"a bot that was removed": {append(bots(ModeStandard, 1), given(BotRemoved{BotID: id})...), BotChange{}, nil, ErrBotUnknown},
+		"a bot that was removed": {append(bots(ladder.Standard, 1), given(BotRemoved{BotID: id})...), BotChange{}, nil, ErrBotUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			events, err := account(c.given).ChangeBot(id, c.change)
@@ -78,7 +80,7 @@ func TestChangeBot(t *testing.T) {
 }
 
 func TestRemoveBot(t *testing.T) {
-	paused := account(bots(ModeStandard, 1), given(BotPaused{BotID: "standard0"}))
+	paused := account(bots(ladder.Standard, 1), given(BotPaused{BotID: "standard0"}))
 	events, err := paused.RemoveBot("standard0")
 	then(t, []Event{BotRemoved{BotID: "standard0"}}, nil, events, err)
 	events, err = paused.RemoveBot("none")
@@ -88,7 +90,7 @@ func TestRemoveBot(t *testing.T) {
 func TestPauseForMisses(t *testing.T) {
 	const id = "standard0"
 	paused := []Event{BotPaused{BotID: id, By: ByMisses}}
-	one := slices.Clip(bots(ModeStandard, 1))
+	one := slices.Clip(bots(ladder.Standard, 1))
 	for name, c := range map[string]struct {
 		given   []happened
 		since   time.Duration
@@ -114,9 +116,9 @@ func TestPauseForMisses(t *testing.T) {
 }
 
 func TestParseBot(t *testing.T) {
-	bot, err := ParseBot("  Ada ", ModeParley, "http://a.example/x?y=1")
+	bot, err := ParseBot("  Ada ", ladder.Parley, "http://a.example/x?y=1")
 	require.NoError(t, err)
-	require.Equal(t, NewBot{Name: "Ada", Mode: ModeParley, URL: "http://a.example/x?y=1"}, bot)
+	require.Equal(t, NewBot{Name: "Ada", Mode: ladder.Parley, URL: "http://a.example/x?y=1"}, bot)
 
 	_, err = ParseBot("", "blitz", "ftp://a.example")
 	var invalid *InvalidError
@@ -124,7 +126,7 @@ func TestParseBot(t *testing.T) {
 	require.Equal(t, CodeInvalid, invalid.Code)
 	require.Len(t, invalid.Faults, 3, "each fault is named")
 
-	_, err = ParseBot("Ada", ModeParley, "ftp://a.example")
+	_, err = ParseBot("Ada", ladder.Parley, "ftp://a.example")
 	require.ErrorAs(t, err, &invalid)
 	require.Equal(t, CodeURLNotAllowed, invalid.Code)
 }
@@ -158,8 +160,8 @@ func TestLimitsHold(t *testing.T) {
 			}
 			require.Equal(t, before, fmt.Sprint(a), "folding leaves the state as it was")
 			a = next
-			require.LessOrEqual(t, a.activeBots(ModeStandard), BotLimit)
-			require.LessOrEqual(t, a.activeBots(ModeParley), BotLimit)
+			require.LessOrEqual(t, a.activeBots(ladder.Standard), BotLimit)
+			require.LessOrEqual(t, a.activeBots(ladder.Parley), BotLimit)
 			requireStatuses(t, a)
 			require.LessOrEqual(t, len(without(a.Keys, Key.Revoked)), KeyLimit)
 		}
@@ -176,7 +178,7 @@ func requireStatuses(t *rapid.T, a Account) {
 			playing[b.Mode]++
 		}
 	}
-	require.LessOrEqual(t, max(playing[ModeStandard], playing[ModeParley]), BotLimit)
+	require.LessOrEqual(t, max(playing[ladder.Standard], playing[ladder.Parley]), BotLimit)
 }
 
 func anyDecision(t *rapid.T, a Account) ([]Event, error) {
@@ -187,7 +189,7 @@ func anyDecision(t *rapid.T, a Account) ([]Event, error) {
 		if _, ok := a.Bot(id); ok {
 			return nil, nil // ids are new ones
 		}
-		mode := rapid.SampledFrom([]string{ModeStandard, ModeParley}).Draw(t, "mode")
+		mode := rapid.SampledFrom(ladder.Modes).Draw(t, "mode")
 		return a.RegisterBot(id, NewBot{Name: id, Mode: mode, URL: "https://a.example"})
 	case 1:
 		status := rapid.SampledFrom([]Status{Active, Paused}).Draw(t, "status")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"hexarena/domain/ladder"
 	"hexarena/eventstore/logtest"
 )
 
@@ -27,7 +28,7 @@ func samples() []Event {
 		APIKeyRegistered{KeyID: "k1", Name: "laptop", PublicKey: publicKey(7), Scopes: DefaultScopes()},
 		APIKeyUsed{KeyID: "k1"},
 		APIKeyRevoked{KeyID: "k1"},
-		BotRegistered{BotID: "b1", Name: "Ada's bot", Mode: ModeStandard, URL: "https://bots.example/ada"},
+		BotRegistered{BotID: "b1", Name: "Ada's bot", Mode: ladder.Standard, URL: "https://bots.example/ada"},
 		BotRenamed{BotID: "b1", Name: "Lovelace"},
 		BotURLChanged{BotID: "b1", URL: "https://bots.example/lovelace"},
 		BotPaused{BotID: "b1", By: ByMisses},

@@ -5,13 +5,15 @@ import (
 	"testing"
 	"time"
 
+	"hexarena/domain/ladder"
+
 	"github.com/stretchr/testify/require"
 )
 
 const suspect = "standard0"
 
 func active() []happened {
-	return append(given(SignedUp{OwnerID: "o1"}), bots(ModeStandard, 1)...)
+	return append(given(SignedUp{OwnerID: "o1"}), bots(ladder.Standard, 1)...)
 }
 
 func TestSuspendAndRestore(t *testing.T) {
@@ -105,12 +107,12 @@ func TestStatusBeneathASuspension(t *testing.T) {
 
 // A suspended bot keeps its place among the five, unless its owner gives it up.
 func TestASuspendedBotKeepsItsPlace(t *testing.T) {
-	five := account(bots(ModeStandard, 5), given(BotPaused{BotID: suspect, By: ByOperator}))
-	_, err := five.RegisterBot("new", NewBot{Mode: ModeStandard})
+	five := account(bots(ladder.Standard, 5), given(BotPaused{BotID: suspect, By: ByOperator}))
+	_, err := five.RegisterBot("new", NewBot{Mode: ladder.Standard})
 	require.ErrorIs(t, err, ErrBotLimit)
 	events, err := five.ChangeBot(suspect, BotChange{Status: pointer(Paused)})
 	then(t, []Event{BotPaused{BotID: suspect, By: ByOwner}}, nil, events, err)
-	_, err = Evolve(five, events[0], noon).RegisterBot("new", NewBot{Mode: ModeStandard})
+	_, err = Evolve(five, events[0], noon).RegisterBot("new", NewBot{Mode: ladder.Standard})
 	require.NoError(t, err)
 }
 

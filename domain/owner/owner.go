@@ -44,13 +44,3 @@ func SignaturesStream(ownerID string) string { return SignaturesPrefix + ownerID
 func ParseAccountStream(stream string) (ownerID string, ok bool) {
 	return strings.CutPrefix(stream, AccountPrefix)
 }
-
-// The modes that a bot may be registered into (specification, "What the
-// service does").
-const (
-	ModeStandard = "standard"
-	ModeParley   = "parley"
-)
-
-// ValidMode says whether mode is one of the modes.
-func ValidMode(mode string) bool { return mode == ModeStandard || mode == ModeParley }

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"hexarena/domain/ladder"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
 	"hexarena/eventstore/memory"
@@ -252,7 +253,7 @@ func TestChange(t *testing.T) {
 		require.Equal(t, []string{"", "countess"}, seen)
 	})
 	t.Run("is decided anew when a peer was faster", func(t *testing.T) {
-		change(t, peer, "ada", owner.BotRegistered{BotID: "1", Name: "n", Mode: owner.ModeStandard, URL: "u"})
+		change(t, peer, "ada", owner.BotRegistered{BotID: "1", Name: "n", Mode: ladder.Standard, URL: "u"})
 		account := change(t, a, "ada", owner.HandleChosen{Handle: "ada"})
 		require.Len(t, account.Bots, 1)
 		require.Equal(t, folded(t, log, "ada"), account)
@@ -278,7 +279,7 @@ func TestRacedChanges(t *testing.T) {
 	for i := range 50 {
 		all.Go(func() {
 			_, _, err := sides[i%2].Change(t.Context(), "ada", now(), func(account owner.Account) ([]owner.Event, error) {
-				return account.RegisterBot(fmt.Sprint(i), owner.NewBot{Name: "n", Mode: owner.ModeStandard, URL: "u"})
+				return account.RegisterBot(fmt.Sprint(i), owner.NewBot{Name: "n", Mode: ladder.Standard, URL: "u"})
 			})
 			results <- err
 		})
@@ -356,7 +357,7 @@ func TestALogThatWasSetBack(t *testing.T) {
 	log.set(func() { log.Log = memory.New() })
 	other := New(log)
 	signUp(t, other, "ada")
-	account := change(t, a, "ada", owner.BotRegistered{BotID: "1", Name: "n", Mode: owner.ModeStandard, URL: "u"})
+	account := change(t, a, "ada", owner.BotRegistered{BotID: "1", Name: "n", Mode: ladder.Standard, URL: "u"})
 	require.Empty(t, account.Handle)
 	require.Equal(t, folded(t, log, "ada"), account)
 }

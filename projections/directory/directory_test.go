@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"hexarena/domain/ladder"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
 	"hexarena/eventstore/logtest"
@@ -56,17 +57,17 @@ func TestLifeOfABot(t *testing.T) {
 	_, ok := w.dir.Bot("b1")
 	require.False(t, ok)
 
-	w.own("ada", owner.SignedUp{OwnerID: "ada"}, owner.BotRegistered{BotID: "b1", Name: "One", Mode: owner.ModeStandard, URL: "https://one.example"})
-	w.own("bob", owner.BotRegistered{BotID: "b2", Name: "Two", Mode: owner.ModeStandard, URL: "https://two.example"})
-	w.own("bob", owner.BotRegistered{BotID: "b3", Name: "Three", Mode: owner.ModeParley, URL: "https://three.example"})
+	w.own("ada", owner.SignedUp{OwnerID: "ada"}, owner.BotRegistered{BotID: "b1", Name: "One", Mode: ladder.Standard, URL: "https://one.example"})
+	w.own("bob", owner.BotRegistered{BotID: "b2", Name: "Two", Mode: ladder.Standard, URL: "https://two.example"})
+	w.own("bob", owner.BotRegistered{BotID: "b3", Name: "Three", Mode: ladder.Parley, URL: "https://three.example"})
 	second := func(n int) time.Time { return time.Date(2026, 9, 6, 12, 0, n, 0, time.UTC) }
 	want := directory.Bot{
-		ID: "b1", OwnerID: "ada", Name: "One", Mode: owner.ModeStandard, URL: "https://one.example", Active: true,
+		ID: "b1", OwnerID: "ada", Name: "One", Mode: ladder.Standard, URL: "https://one.example", Active: true,
 		RegisteredAt: second(1), StatusChanged: second(1),
 	}
 	other, _ := w.dir.Bot("b2")
-	require.Equal(t, "One Two", w.active(owner.ModeStandard))
-	require.Equal(t, "Three", w.active(owner.ModeParley))
+	require.Equal(t, "One Two", w.active(ladder.Standard))
+	require.Equal(t, "Three", w.active(ladder.Parley))
 
 	for _, step := range []struct {
 		event  owner.Event
@@ -93,7 +94,7 @@ func TestLifeOfABot(t *testing.T) {
 		got, ok := w.dir.Bot("b1")
 		require.True(t, ok, "removed ones stay known")
 		require.Equal(t, want, got, step.event.EventType())
-		require.Equal(t, step.active, w.active(owner.ModeStandard), step.event.EventType())
+		require.Equal(t, step.active, w.active(ladder.Standard), step.event.EventType())
 	}
 	got, _ := w.dir.Bot("b2")
 	require.Equal(t, other, got)
@@ -147,12 +148,12 @@ func TestADeletedAccount(t *testing.T) {
 	w := newWorld(t)
 	for _, id := range []string{"ada", "bob"} {
 		w.own(id, owner.SignedUp{OwnerID: id}, owner.HandleChosen{Handle: id}, owner.APIKeyRegistered{KeyID: "k-" + id},
-			owner.BotRegistered{BotID: "b-" + id, Name: id, Mode: owner.ModeStandard}, owner.BotRegistered{BotID: "c-" + id, Name: "spare " + id, Mode: owner.ModeParley})
+			owner.BotRegistered{BotID: "b-" + id, Name: id, Mode: ladder.Standard}, owner.BotRegistered{BotID: "c-" + id, Name: "spare " + id, Mode: ladder.Parley})
 	}
 	require.Empty(t, w.dir.Deleted(0))
 	w.own("ada", owner.Deleted{})
-	require.Equal(t, "bob", w.active(owner.ModeStandard))
-	require.Equal(t, "spare bob", w.active(owner.ModeParley))
+	require.Equal(t, "bob", w.active(ladder.Standard))
+	require.Equal(t, "spare bob", w.active(ladder.Parley))
 	require.Empty(t, w.dir.Handle("ada"))
 	b, ok := w.dir.Bot("b-ada")
 	require.True(t, ok, "its matches stay, with its name")
@@ -179,7 +180,7 @@ func TestWhatCannotBeFolded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.own("ada", owner.BotRegistered{BotID: "b1", Mode: owner.ModeStandard})
+			w.own("ada", owner.BotRegistered{BotID: "b1", Mode: ladder.Standard})
 			before, _ := w.dir.Bot("b1")
 			r := eventstore.Recorded{Event: encoded}
 			c.change(&r)
@@ -209,7 +210,7 @@ func TestRebuild(t *testing.T) {
 					return
 				default:
 				}
-				for _, b := range w.dir.Active(owner.ModeStandard) {
+				for _, b := range w.dir.Active(ladder.Standard) {
 					again, ok := w.dir.Bot(b.ID)
 					assert.True(t, ok)
 					assert.Equal(t, b.OwnerID, again.OwnerID)
@@ -222,13 +223,13 @@ func TestRebuild(t *testing.T) {
 	for i := range 50 {
 		id := func(prefix string) string { return fmt.Sprint(prefix, i) }
 		w.own(id("o"), owner.HandleChosen{Handle: id("handle-")}, owner.APIKeyRegistered{KeyID: id("k")},
-			owner.BotRegistered{BotID: id("b"), Name: id("Bot "), Mode: owner.ModeStandard}, owner.BotRegistered{BotID: id("p"), Mode: owner.ModeParley})
+			owner.BotRegistered{BotID: id("b"), Name: id("Bot "), Mode: ladder.Standard}, owner.BotRegistered{BotID: id("p"), Mode: ladder.Parley})
 		w.own(id("o"), owner.BotPaused{BotID: id("b")}, owner.BotRemoved{BotID: id("p")}, owner.BotUnpaused{BotID: id("b")}, owner.BotRenamed{BotID: id("b"), Name: id("Re")})
 	}
 	close(stop)
 	readers.Wait()
-	require.Len(t, w.dir.Active(owner.ModeStandard), 50)
-	require.Empty(t, w.dir.Active(owner.ModeParley))
+	require.Len(t, w.dir.Active(ladder.Standard), 50)
+	require.Empty(t, w.dir.Active(ladder.Parley))
 
 	w.own("o1", owner.Suspended{})
 	w.own("o2", owner.BotPaused{BotID: "b2", By: owner.ByMisses})
@@ -257,8 +258,8 @@ func TestRestart(t *testing.T) {
 	restart()
 	for _, e := range []owner.Event{
 		owner.SignedUp{OwnerID: "ada"}, owner.HandleChosen{Handle: "ada"}, owner.APIKeyRegistered{KeyID: "k1"},
-		owner.BotRegistered{BotID: "b1", Name: "One", Mode: owner.ModeStandard, URL: "https://one.example"},
-		owner.BotRegistered{BotID: "b2", Name: "Two", Mode: owner.ModeParley, URL: "https://two.example"},
+		owner.BotRegistered{BotID: "b1", Name: "One", Mode: ladder.Standard, URL: "https://one.example"},
+		owner.BotRegistered{BotID: "b2", Name: "Two", Mode: ladder.Parley, URL: "https://two.example"},
 		owner.BotPaused{BotID: "b1", By: owner.ByMisses}, owner.Notified{BotID: "b1"}, owner.Suspended{}, owner.BotPaused{BotID: "b2", By: owner.ByOperator},
 		owner.BotUnpaused{BotID: "b1"}, owner.Restored{}, owner.BotRemoved{BotID: "b1"}, owner.BotUnpaused{BotID: "b2", By: owner.ByOperator},
 		owner.BotPaused{BotID: "b2", By: owner.ByMisses}, owner.HandleChosen{Handle: "countess"}, owner.Deleted{},
@@ -281,7 +282,7 @@ func (w *world) same(other *directory.Directory) {
 			b, ok := d.Bot(id)
 			all = append(all, b, ok)
 		}
-		for _, mode := range []string{owner.ModeStandard, owner.ModeParley} {
+		for _, mode := range ladder.Modes {
 			active := d.Active(mode)
 			slices.SortFunc(active, func(a, b directory.Bot) int { return strings.Compare(a.ID, b.ID) })
 			all = append(all, active)

@@ -233,7 +233,7 @@ func TestRebuild(t *testing.T) {
 	rebuilt := followed(t, w.log)
 	logtest.RequireSameText(t, rebuilt.dump(t), live.dump(t))
 	require.NoError(t, live.Load(live.rows), "what is in memory is what the rows say")
-	for _, mode := range []string{ladder.Standard, ladder.Parley} {
+	for _, mode := range ladder.Modes {
 		rows := rebuilt.Rows(mode, itself)
 		require.NotEmpty(t, rows)
 		require.Equal(t, rows, live.Rows(mode, itself))

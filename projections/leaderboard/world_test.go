@@ -202,7 +202,7 @@ func (w *world) anything() {
 	w.t.Helper()
 	w.now = w.now.Add(time.Duration(w.rng.IntN(3000)-300) * time.Millisecond)
 	if len(w.playing) < 2 || w.rng.IntN(5) == 0 {
-		mode := []string{ladder.Standard, ladder.Parley}[w.rng.IntN(2)]
+		mode := ladder.Modes[w.rng.IntN(2)]
 		var ids []string
 		for i := range 14 {
 			ids = append(ids, fmt.Sprintf("%s-%02d", mode, i))

@@ -35,8 +35,6 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-var modes = []string{ladder.Standard, ladder.Parley}
-
 // Match is a running match, as /live lists it.
 type Match struct {
 	matches.Summary
@@ -61,7 +59,7 @@ type Hub struct {
 // New returns a hub that holds nothing; Run fills it.
 func New(o Options) *Hub {
 	h := &Hub{Options: o, ready: make(chan struct{}), running: map[string]*running{}, channels: map[string]*channel{}, came: make(chan struct{})}
-	for _, mode := range append(modes, "") {
+	for _, mode := range slices.Concat(ladder.Modes, []string{""}) {
 		h.channels[mode] = newChannel()
 	}
 	return h

@@ -3,9 +3,9 @@ package live
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
+	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/eventstore"
 	"hexarena/projections/matches"
@@ -80,7 +80,7 @@ func (m *running) fold(r eventstore.Recorded) (*moment, error) {
 
 // begin is called before others see m.
 func (m *running) begin(e match.Started, at eventstore.Position, when time.Time) error {
-	if !slices.Contains(modes, e.Mode) {
+	if !ladder.IsMode(e.Mode) {
 		return fmt.Errorf("there is no mode %q", e.Mode)
 	}
 	m.spectator, _ = m.spectator.Fold(e)

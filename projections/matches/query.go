@@ -8,6 +8,8 @@ import (
 	"math"
 	"strings"
 	"sync"
+
+	"hexarena/domain/ladder"
 )
 
 // columns are what a summary is read from.
@@ -38,7 +40,7 @@ func prepare(rows *sql.DB) (q *queries, err error) {
 	q.get = statement("SELECT " + columns + " FROM matches m WHERE id = ? AND started IS NOT NULL")
 	q.place = statement("SELECT seq FROM matches WHERE id = ? AND started IS NOT NULL")
 	q.bot = statement("SELECT bot FROM bots WHERE id = ?")
-	for n := 1; n <= len(modes)*len(statuses); n++ {
+	for n := 1; n <= len(ladder.Modes)*len(statuses); n++ {
 		q.pages[n] = statement("SELECT " + columns + ", (SELECT position FROM checkpoint), (SELECT max(seq) FROM matches) FROM (" +
 			merged(n) + " LIMIT ?3) l CROSS JOIN matches m ON m.seq = l.seq ORDER BY l.seq DESC")
 		q.edges[n] = statement("SELECT seq, (SELECT position FROM checkpoint) FROM (" + merged(n) + " LIMIT 1 OFFSET ?3)")

@@ -38,22 +38,20 @@ CREATE TABLE listed (
 ) STRICT, WITHOUT ROWID;
 `
 
-// A kind counts through these. Their order is part of the schema.
-var (
-	modes    = []string{ladder.Standard, ladder.Parley}
-	statuses = []string{Running, Completed, Aborted}
-)
+// statuses, like ladder.Modes, numbers the kinds of rows: its order is part of
+// the schema.
+var statuses = []string{Running, Completed, Aborted}
 
 const unlisted = -1
 
 func kindOf(mode, status string) int {
-	return slices.Index(modes, mode)*len(statuses) + slices.Index(statuses, status)
+	return slices.Index(ladder.Modes, mode)*len(statuses) + slices.Index(statuses, status)
 }
 
 // kindsOf are those of a selection.
 func kindsOf(mode, status string) []any {
 	var kinds []any
-	for _, m := range modes {
+	for _, m := range ladder.Modes {
 		for _, s := range statuses {
 			if (mode == "" || mode == m) && (status == "" || status == s) {
 				kinds = append(kinds, kindOf(m, s))
@@ -232,7 +230,7 @@ func optional(text string) any {
 
 // knownMode refuses a mode that the lists do not have.
 func knownMode(mode string) error {
-	if !slices.Contains(modes, mode) {
+	if !ladder.IsMode(mode) {
 		return fmt.Errorf("no mode is called %q", mode)
 	}
 	return nil

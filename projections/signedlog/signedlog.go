@@ -67,7 +67,7 @@ var factory = compact.RangeFactory{Hash: rfc6962.DefaultHasher.HashChildren}
 // Load implements projections.Model.
 func (s *SignedLog) Load(rows *sql.DB) error {
 	trees := map[string]*compact.Range{}
-	for _, mode := range []string{ladder.Standard, ladder.Parley} {
+	for _, mode := range ladder.Modes {
 		size, err := sizeOf(context.Background(), rows, mode)
 		if err != nil {
 			return err
