@@ -81,8 +81,8 @@ func TestTheExampleBotRefusesAPortInOneLine(t *testing.T) {
 	_, taken, _ := strings.Cut(strings.TrimPrefix(exampleBot(t), "http://"), ":")
 	for port, want := range map[string]string{
 		taken:   "port " + taken + ": Address already in use",
-		"70000": "70000 is no port: want 0 to 65535",
-		"x":     "x is no port: want 0 to 65535",
+		"70000": "port 70000 is invalid: choose 0 to 65535",
+		"x":     "port x is invalid: choose 0 to 65535",
 	} {
 		said, err := exec.CommandContext(t.Context(), "python3", "example_bot.py", port).CombinedOutput()
 		require.Error(t, err)

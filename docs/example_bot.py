@@ -1,10 +1,10 @@
-"""A whole bot for the arena: Python 3.8 or later, standard library alone.
+"""A complete bot for the arena. It needs only Python 3.8 or later.
 
     python3 example_bot.py [PORT]
 
-It settles where it may, discards what it has most of, and ends its turns: a
-place to begin. answer() is where to go on; docs/protocol.md says what a request
-holds and which actions there are.
+It places its settlements on the first legal vertices, discards from its largest
+piles, and otherwise ends its turns. To improve it, change answer().
+docs/protocol.md describes the requests and lists the actions.
 """
 import base64
 import hashlib
@@ -14,7 +14,8 @@ import struct
 import sys
 from http.server import BaseHTTPRequestHandler
 
-# The board's graph, which requests do not hold ("The board" in docs/rules.md).
+# The vertices and edges of the board ("The board" in docs/rules.md). Requests do
+# not contain them.
 CENTRES = [(2 * c + [2, 1, 0, 1, 2][r], 3 * r) for r, n in enumerate([3, 4, 5, 4, 3]) for c in range(n)]
 CORNERS = [[(x + dx, y + dy) for dx, dy in [(0, -2), (1, -1), (1, 1), (0, 2), (-1, 1), (-1, -1)]] for x, y in CENTRES]
 POINTS = sorted({p for corners in CORNERS for p in corners}, key=lambda p: (p[1], p[0]))
@@ -23,7 +24,7 @@ EDGES = sorted({tuple(sorted((VERTEX[a], VERTEX[b]))) for c in CORNERS for a, b 
 
 
 def answer(request):
-    """The action for one decision."""
+    """Returns the action for one decision."""
     view, kind = request["view"], request["kind"]
     if kind == "setup":
         towns = {town["vertex"] for town in view["towns"]}
@@ -40,7 +41,7 @@ def answer(request):
 
 
 def half(hand):
-    """Half of a hand, rounded down, from its largest piles."""
+    """Returns half of a hand, rounded down, taken from its largest piles."""
     left, cards = dict(hand), {}
     for _ in range(sum(hand.values()) // 2):
         most = max(left, key=left.get)
@@ -50,7 +51,7 @@ def half(hand):
 
 
 class Bot(BaseHTTPRequestHandler):
-    """GET …/ping is the deploy check; every other path takes WebSockets."""
+    """Answers GET …/ping for the deploy check. Every other path takes WebSockets."""
 
     protocol_version = "HTTP/1.1"
 
@@ -61,7 +62,7 @@ class Bot(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(b"pong")
         elif "Sec-WebSocket-Key" not in self.headers:
-            self.send_response(426)  # someone looked in without a WebSocket
+            self.send_response(426)  # not a WebSocket client, for example a browser
             self.send_header("Upgrade", "websocket")
             self.send_header("Connection", "Upgrade")
             self.send_header("Content-Length", "0")
@@ -82,7 +83,7 @@ class Bot(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def receive(self):
-        """The next message; None once the arena has closed the line (RFC 6455)."""
+        """Returns the next message, or None once the arena has closed the socket (RFC 6455)."""
         message = b""
         while len(head := self.rfile.read(2)) == 2:
             size = head[1] & 127
@@ -93,12 +94,12 @@ class Bot(BaseHTTPRequestHandler):
             mask, data = self.rfile.read(4), self.rfile.read(size)
             data = bytes(b ^ mask[i % 4] for i, b in enumerate(data))
             opcode = head[0] & 15
-            if opcode == 8:  # close: say goodbye too
+            if opcode == 8:  # close: answer with a close frame
                 self.send(8, data)
                 return None
             if opcode == 9:  # ping
                 self.send(10, data)
-            elif opcode < 3:  # text, or its continuation
+            elif opcode < 3:  # text, or a continuation of it
                 message += data
                 if head[0] & 128:
                     return message
@@ -117,7 +118,7 @@ def listen(port):
     try:
         return Server(("127.0.0.1", int(port)), Bot)
     except (ValueError, OverflowError):
-        sys.exit("example_bot.py: %s is no port: want 0 to 65535" % port)
+        sys.exit("example_bot.py: port %s is invalid: choose 0 to 65535" % port)
     except OSError as failure:
         sys.exit("example_bot.py: port %s: %s" % (port, failure.strerror))
 

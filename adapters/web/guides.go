@@ -33,7 +33,7 @@ type heading struct{ ID, Text string }
 // listed are the guides in the order of the navigation; those that docs/ does
 // not hold are left out.
 var listed = []struct{ Name, Label string }{
-	{"quickstart", "Quick start"}, {"rules", "Rules"}, {"protocol", "Protocol"}, {"errors", "Refusals"},
+	{"quickstart", "Quick start"}, {"rules", "Rules"}, {"protocol", "Protocol"}, {"errors", "Errors"},
 	{"events", "Events"}, {"analysts", "Analysts"}, {"audit", "Audit"}, {"architecture", "Architecture"}, {"operations", "Operations"}, {"security", "Security"},
 }
 
