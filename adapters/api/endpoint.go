@@ -62,8 +62,8 @@ func register[In, Out any](s *Server, e endpoint[In, Out]) {
 	})
 }
 
-// serve answers a call: the refusals are in the order of docs/protocol.md, "Order of
-// refusals".
+// serve answers a call. If several errors apply, docs/protocol.md, "Order of
+// errors", decides which one it returns.
 func (e *endpoint[In, Out]) serve(c *call, b binding) error {
 	early := c.server.crossSite.Check(c.request)
 	if early != nil {
