@@ -33,14 +33,23 @@ func TestMain(m *testing.M) {
 	case "plain":
 		beArena()
 	default:
-		forgetSettings()
 		// These tests wait more than they compute; -parallel is stronger.
 		if err := flag.Set("test.parallel", "4"); err != nil {
 			panic(err)
 		}
 		http.DefaultTransport = roaming()
-		testscript.Main(m, map[string]func(){"arena": beArena})
+		testscript.Main(tests{m}, map[string]func(){"arena": beArena})
 	}
+}
+
+// tests runs the tests of this package without the settings of a developer. The
+// programs that scripts start keep theirs: they come through TestMain too, and
+// never call Run.
+type tests struct{ *testing.M }
+
+func (t tests) Run() int {
+	forgetSettings()
+	return t.M.Run()
 }
 
 // forgetSettings removes the settings of an arena that a developer has set, as
