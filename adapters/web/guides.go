@@ -34,7 +34,7 @@ type heading struct{ ID, Text string }
 // not hold are left out.
 var listed = []struct{ Name, Label string }{
 	{"quickstart", "Quick start"}, {"rules", "Rules"}, {"protocol", "Protocol"}, {"errors", "Errors"},
-	{"events", "Events"}, {"analysts", "Analysts"}, {"audit", "Audit"}, {"architecture", "Architecture"}, {"operations", "Operations"}, {"security", "Security"},
+	{"events", "Events"}, {"analysts", "Analysts"}, {"audit", "Audit"}, {"architecture", "Architecture"}, {"durability", "Durability"}, {"operations", "Operations"}, {"security", "Security"},
 }
 
 // linked are files that guides link to and that are no guide.
