@@ -1,35 +1,36 @@
-# What a person can do here. `make help` lists it.
+# Tasks of this repository. `make help` lists them.
 .DEFAULT_GOAL := help
 SHELL := bash
 GO ?= go
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-# The packages in which goroutines meet, and those of them that need no process,
-# server or browser of their own.
+# RACE holds the concurrent packages. QUICK_RACE holds those of them whose tests
+# start no process, server or browser.
 RACE := ./adapters/... ./eventstore/... ./projections/... ./cmd/...
 QUICK_RACE := $(patsubst %,./%/...,$(filter-out adapters/web,$(wildcard adapters/*))) ./eventstore ./eventstore/memory ./eventstore/logtest/... ./projections/...
 
 .PHONY: help
-help: ## list what there is
+help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 .PHONY: build
-build: ## build ./bin/arena
+build: ## build bin/arena
 	@$(GO) build -o bin/arena ./cmd/arena
 
 .PHONY: run
-run: build ## start the arena with house bots, in a fresh folder
+run: build ## start the arena with house bots, in a new folder
 	@./bin/arena demo
 
-# What tests load from npm, into the user's cache; the tests look for it there.
+# Tests use these npm modules. `make deps` installs them into the user's cache, where
+# the tests look for them.
 NPM_MODULES := @eventstore/db-client@6.2.1 axe-core@4.14.1 tsx@4.23.15 ws@8.23.0
 CACHE_DIR := $(if $(filter Darwin,$(shell uname)),$(HOME)/Library/Caches,$(or $(XDG_CACHE_HOME),$(HOME)/.cache))/hexarena
 NPM_DIR := $(CACHE_DIR)/npm
-# What tests load from the Python Package Index, in the same way.
+# Tests use these Python packages. `make deps` installs them in the same way.
 PYTHON_PACKAGES := duckdb==2.0.0 esdbclient==1.1.7 pandas==3.1.1 pyarrow==26.0.1
 PYTHON_DIR := $(CACHE_DIR)/python
 
 .PHONY: deps
-deps: ## install what tests use: Debian packages, where root, npm modules and Python packages; elsewhere name them
+deps: ## install Debian packages (as root), npm modules and Python packages for tests; name those it cannot install
 	@missing=; \
 	for need in node:nodejs npm:npm python3:python3 chromium:chromium; do \
 		command -v $${need%:*} > /dev/null || missing+=" $${need#*:}"; done; \
@@ -38,23 +39,23 @@ deps: ## install what tests use: Debian packages, where root, npm modules and Py
 		if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 			apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing > /dev/null; \
 		else false; fi \
-		|| echo "Pages in a browser, or bots in other languages, are not tested. On Debian: apt-get install$$missing"; \
+		|| echo "Missing packages:$$missing. Tests of pages in a browser and of bots in other languages will be skipped. On Debian, run: apt-get install$$missing"; \
 	fi
 	@[ "$$(cat "$(NPM_DIR)/modules" 2> /dev/null)" = "$(NPM_MODULES)" ] || { \
 		mkdir -p "$(NPM_DIR)" && npm install --prefix "$(NPM_DIR)" --no-audit --no-fund --silent $(NPM_MODULES) 2> /dev/null \
 		&& echo "$(NPM_MODULES)" > "$(NPM_DIR)/modules"; } \
-	|| echo "Whether everyone can use the pages, the bot in TypeScript, and the client in Node.js, are not tested: npm cannot install $(NPM_MODULES)"
+	|| echo "npm cannot install $(NPM_MODULES). Tests of accessibility, of the TypeScript bot and of the Node.js client will be skipped."
 	@[ "$$(cat "$(PYTHON_DIR)/packages" 2> /dev/null)" = "$(PYTHON_PACKAGES)" ] || { \
 		mkdir -p "$(CACHE_DIR)" && python3 -m venv "$(PYTHON_DIR)" && "$(PYTHON_DIR)/bin/pip" install -q --disable-pip-version-check $(PYTHON_PACKAGES) 2> /dev/null \
 		&& echo "$(PYTHON_PACKAGES)" > "$(PYTHON_DIR)/packages"; } \
-	|| echo "Whether others read the exports, and the client in Python, are not tested: pip cannot install $(PYTHON_PACKAGES)"
+	|| echo "pip cannot install $(PYTHON_PACKAGES). Tests that read exports with other programs, and tests of the Python client, will be skipped."
 
 .PHONY: test
-test: deps ## run all tests, and those that need no server or browser again under the race detector
+test: deps ## run all tests; those that need no server or browser run again under the race detector
 	@$(GO) run ./cmd/runtests -race "$(QUICK_RACE)"
 
 .PHONY: flakes
-flakes: deps ## hunt flaky tests: run all tests FLAKES times (default 20) in other orders, under other loads (LOAD: none, busy, both)
+flakes: deps ## look for flaky tests: run all tests FLAKES times (default 20) in random order, under other loads (LOAD: none, busy, both)
 	@$(GO) run ./cmd/runtests -race "$(QUICK_RACE)" -rounds $${FLAKES:-20} -load $${LOAD:-both}
 
 .PHONY: screenshots
@@ -82,12 +83,12 @@ bench: build ## measure the engine, arena verify, the log, read models, answers,
 	@./bin/arena bench live --seconds 5
 
 .PHONY: soak
-soak: build ## the long tests: 50 kills, outages, faults of the disk, ten million events
+soak: build ## run the long tests: 50 kills, outages, disk faults, ten million events
 	@ARENA_SOAK=1 $(GO) test -count=1 -timeout 60m -run 'Soak' ./...
 	@./bin/arena bench growth
 
 .PHONY: clients
-clients: ## have the official Java and Rust clients use the node; what the machine lacks is named
+clients: ## test the official Java and Rust clients against the node; name missing tools
 	@ARENA_CLIENTS=1 $(GO) test -count=1 -timeout 30m -v -run 'TestJava|TestRust' ./docs/recipes
 
 .PHONY: fuzz
