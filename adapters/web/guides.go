@@ -35,6 +35,7 @@ type heading struct{ ID, Text string }
 var listed = []struct{ Name, Label string }{
 	{"quickstart", "Quick start"}, {"rules", "Rules"}, {"protocol", "Protocol"}, {"errors", "Errors"},
 	{"events", "Events"}, {"analysts", "Analysts"}, {"audit", "Audit"}, {"architecture", "Architecture"}, {"durability", "Durability"}, {"operations", "Operations"}, {"security", "Security"},
+	{"contributing", "Contributing"},
 }
 
 // linked are files that guides link to and that are no guide.
@@ -227,7 +228,7 @@ func anchorOf(heading string) string {
 // labelOf is what a page is called where a link's text is its file's name.
 func labelOf(file string) string {
 	for _, l := range listed {
-		if l.Name+".md" == file {
+		if strings.EqualFold(l.Name+".md", file) {
 			return l.Label
 		}
 	}
@@ -247,7 +248,7 @@ func destination(link string) string {
 	if path.Dir(file) != "." || !strings.HasSuffix(file, ".md") {
 		return ""
 	}
-	to := "/docs/" + strings.TrimSuffix(file, ".md")
+	to := "/docs/" + strings.ToLower(strings.TrimSuffix(file, ".md"))
 	if hasAnchor {
 		to += "#" + anchor
 	}

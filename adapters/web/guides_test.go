@@ -83,7 +83,7 @@ func TestTheReferenceHasTheReadersTheme(t *testing.T) {
 
 func TestGuidesHaveNoCommentLeft(t *testing.T) {
 	s := newSite(t)
-	for _, name := range []string{"quickstart", "rules", "protocol", "errors", "events", "analysts", "audit", "architecture", "durability", "operations", "security"} {
+	for _, name := range []string{"quickstart", "rules", "protocol", "errors", "events", "analysts", "audit", "architecture", "durability", "operations", "security", "contributing"} {
 		p := s.get("/docs/" + name)
 		s.is(p, http.StatusOK, "<h1", `aria-current="page"`)
 		require.NotContains(t, p.text, "<!-- figure")
