@@ -1,15 +1,13 @@
 package api
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"strings"
-	"unicode/utf8"
+
+	"hexarena/domain/strictjson"
 )
 
 // maxDepth is how deep a body's JSON may nest.
@@ -59,84 +57,21 @@ func (c *call) mediaType() (string, error) {
 }
 
 // parseObject reads a body of one JSON value, without duplicate keys anywhere.
-// A value that is no object is nil.
+// It returns nil for a value that is not an object.
 func parseObject(body []byte) (object, error) {
-	if err := checkJSON(body); err != nil {
-		return nil, &detailed{errMalformed, err.Error()}
-	}
-	if trimmed := bytes.TrimLeft(body, " \t\r\n"); trimmed[0] != '{' {
+	v, err := strictjson.Parse(body, strictjson.Options{MaxDepth: maxDepth, HalfPairs: true})
+	var twice strictjson.DuplicateKeyError
+	switch {
+	case errors.As(err, &twice):
+		return nil, &detailed{errMalformed, twice.Error()}
+	case err != nil:
+		return nil, &detailed{errMalformed, "the body is " + err.Error()}
+	case v.Kind() != '{':
 		return nil, nil
 	}
 	o := object{}
-	if err := json.Unmarshal(body, &o); err != nil {
-		return nil, &detailed{errMalformed, "the body is not valid JSON"}
+	for _, m := range v.Members {
+		o[m.Key] = json.RawMessage(m.Raw)
 	}
 	return o, nil
-}
-
-var errNotJSON = errors.New("the body is not valid JSON")
-
-// checkJSON says what keeps a body from being one JSON value whose objects name
-// each key once.
-func checkJSON(body []byte) error {
-	if !utf8.Valid(body) {
-		return errors.New("the body is not valid UTF-8")
-	}
-	if len(bytes.TrimSpace(body)) == 0 {
-		return errors.New("the body is empty")
-	}
-	if !json.Valid(body) {
-		return errNotJSON
-	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.UseNumber()
-	if err := checkValue(d, 0); err != nil {
-		return err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errNotJSON
-	}
-	return nil
-}
-
-func checkValue(d *json.Decoder, depth int) error {
-	if depth > maxDepth {
-		return fmt.Errorf("the body nests deeper than %d", maxDepth)
-	}
-	token, err := d.Token()
-	if err != nil {
-		return errNotJSON
-	}
-	switch token {
-	case json.Delim('{'):
-		return checkKeys(d, depth)
-	case json.Delim('['):
-		for d.More() {
-			if err := checkValue(d, depth+1); err != nil {
-				return err
-			}
-		}
-		_, err = d.Token()
-	}
-	return err
-}
-
-func checkKeys(d *json.Decoder, depth int) error {
-	seen := map[string]bool{}
-	for d.More() {
-		token, err := d.Token()
-		if err != nil {
-			return errNotJSON
-		}
-		key, _ := token.(string)
-		if seen[key] {
-			return fmt.Errorf("the key %q is given twice", key)
-		}
-		seen[key] = true
-		if err := checkValue(d, depth+1); err != nil {
-			return err
-		}
-	}
-	_, err := d.Token()
-	return err
 }

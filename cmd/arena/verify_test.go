@@ -101,7 +101,7 @@ func TestVerifyMisuse(t *testing.T) {
 		"wants a match":        {},
 		"no such file":         {"/nowhere/at/all"},
 		"holds no match":       {empty},
-		"no record of a match": {samples(t, []byte(`{"id":1}`))},
+		"not a record of a match": {samples(t, []byte(`{"id":1}`))},
 		"is running":           {running},
 		"address of no match":  {"http://127.0.0.1:1/bots"},
 		"does not answer":      {"http://127.0.0.1:1/matches/4c31cec2-74ae-5613-8a75-de38fcafde6c"},

@@ -1,12 +1,15 @@
 package audit
 
 import (
+	"math"
+
 	"hexarena/domain/board"
 	"hexarena/domain/game"
 	"hexarena/domain/match"
+	"hexarena/domain/strictjson"
 )
 
-// nobody stands where an event has no seat, or an award no holder.
+// nobody stands for an absent seat, or for an award without a holder.
 const nobody = -1
 
 // event is one event of a replay. Its data is one of the types below, by kind.
@@ -67,47 +70,33 @@ type (
 	}
 )
 
-// readEvent reads an event of a replay. Fields that there are none of are an
-// error: nothing may stand in an event that does not follow. before is the time
-// of the event before it, which is known to be one, or empty.
-func readEvent(r *reader, before string) event {
+// readEvent reads an event of a replay. Unknown fields are errors: everything in
+// an event must follow from what comes before it. before is the time of the
+// event before it, which is known to be valid, or empty.
+func readEvent(r *strictjson.Reader, before string) event {
 	e := event{seat: nobody}
 	var data string
-	optional := 0
-	found := r.object(false, func(key string) bool {
-		switch key {
-		case "seq":
-			e.seq = r.integer()
-		case "at":
-			e.at = r.str()
-		case "kind":
-			e.kind = r.str()
-		case "seat":
-			optional++
-			e.seat = r.integer()
-		case "data":
-			data = r.raw()
-		default:
-			return false
-		}
-		return true
-	})
-	r.need(found-optional == 4, "seq, at, kind or data")
-	if r.err != nil {
+	r.Object(need("seq", &e.seq), need("at", &e.at), need("kind", &e.kind), may("seat", &e.seat),
+		need("data", func() { data = r.Raw() }))
+	if r.Err() != nil {
 		return e
 	}
 	if (before == "" || e.at != before) && !validTime(e.at) {
-		r.fail("at is %q, no time as %s", e.at, match.TimeFormat)
+		r.Fail("at is %q, not a time as %s", e.at, match.TimeFormat)
 	}
-	d := &reader{text: data}
+	d := strictjson.Part(data)
 	e.data = readData(d, e.kind)
-	if d.err != nil {
-		r.fail("data: %w", d.err)
+	if d.Err() != nil {
+		r.Fail("data: %w", d.Err())
 	}
 	return e
 }
 
-func readData(r *reader, kind string) any {
+func need(name string, into any) strictjson.Field { return strictjson.Need(name, into) }
+
+func may(name string, into any) strictjson.Field { return strictjson.May(name, into) }
+
+func readData(r *strictjson.Reader, kind string) any {
 	switch kind {
 	case "board":
 		return readBoard(r)
@@ -117,7 +106,7 @@ func readData(r *reader, kind string) any {
 		return readAction(r)
 	case "steal":
 		var d stolen
-		fields(r, map[string]*int{"victim": &d.victim})
+		r.Object(need("victim", &d.victim))
 		return d
 	case "trade":
 		return readTrade(r)
@@ -129,187 +118,77 @@ func readData(r *reader, kind string) any {
 		return readIllegal(r)
 	case "resign":
 		var d resigned
-		fields(r, map[string]*int{"strikes": &d.strikes})
+		r.Object(need("strikes", &d.strikes))
 		return d
 	case "end":
-		return readEnd(r)
+		var d ended
+		r.Object(need("reason", &d.reason), need("scores", &d.scores), need("placements", &d.placements))
+		return d
 	default:
-		r.fail("there is no kind %q", kind)
+		r.Fail("there is no kind %q", kind)
 		return nil
 	}
 }
 
-// fields reads an object of integers, all of them there.
-func fields(r *reader, into map[string]*int) {
-	found := r.object(false, func(key string) bool {
-		p, ok := into[key]
-		if ok {
-			*p = r.integer()
-		}
-		return ok
-	})
-	r.need(found == len(into), "a field")
-}
-
-func readRoll(r *reader) match.RollData {
-	var d match.RollData
+func readRoll(r *strictjson.Reader) (d match.RollData) {
 	var dice []int
-	found := r.object(false, func(key string) bool {
-		switch key {
-		case "turn":
-			d.Turn = r.integer()
-		case "dice":
-			dice = r.integers()
-		default:
-			return false
-		}
-		return true
-	})
-	r.need(found == 2 && len(dice) == 2, "turn or one of two dice")
+	r.Object(need("turn", &d.Turn), need("dice", &dice))
+	r.Want(len(dice) == len(d.Dice), "one of two dice")
 	copy(d.Dice[:], dice)
 	return d
 }
 
-func readTrade(r *reader) match.TradeData {
-	var d match.TradeData
-	found := r.object(false, func(key string) bool {
-		switch key {
-		case "from":
-			d.From = r.integer()
-		case "to":
-			d.To = r.integer()
-		case "give":
-			d.Give = readCounts(r)
-		case "get":
-			d.Get = readCounts(r)
-		default:
-			return false
-		}
-		return true
-	})
-	r.need(found == 4, "from, to, give or get")
+func readTrade(r *strictjson.Reader) (d match.TradeData) {
+	r.Object(need("from", &d.From), need("to", &d.To),
+		need("give", func() { d.Give = readCounts(r) }), need("get", func() { d.Get = readCounts(r) }))
 	return d
 }
 
-func readCounts(r *reader) match.Counts {
-	var c match.Counts
-	r.object(false, func(key string) bool {
-		res, ok := board.ParseResource(key)
-		if !ok {
-			return false
+func readCounts(r *strictjson.Reader) (c match.Counts) {
+	const absent = -1
+	n := [...]int{absent, absent, absent, absent, absent}
+	r.Object(may("brick", &n[board.Brick]), may("lumber", &n[board.Lumber]), may("wool", &n[board.Wool]),
+		may("grain", &n[board.Grain]), may("ore", &n[board.Ore]))
+	for res, count := range n {
+		switch {
+		case count == absent:
+		case count == 0 || count > math.MaxUint16:
+			r.Fail("%s is %d", board.Resource(res), count)
+		default:
+			c[res] = uint16(count)
 		}
-		n := r.integer()
-		if n == 0 || n > 0xffff {
-			r.fail("%s is %d", key, n)
-		}
-		c[res] = uint16(n)
-		return true
-	})
+	}
 	return c
 }
 
 // seatOrNobody reads a seat or null.
-func seatOrNobody(r *reader) int {
-	if r.null() {
+func seatOrNobody(r *strictjson.Reader) int {
+	if r.Null() {
 		return nobody
 	}
-	return r.integer()
+	return r.Integer()
 }
 
-func readAward(r *reader) moved {
-	var d moved
-	found := r.object(false, func(key string) bool {
-		switch key {
-		case "award":
-			d.award = r.str()
-		case "from":
-			d.from = seatOrNobody(r)
-		case "to":
-			d.to = seatOrNobody(r)
-		default:
-			return false
-		}
-		return true
-	})
-	r.need(found == 3, "award, from or to")
+func readAward(r *strictjson.Reader) (d moved) {
+	r.Object(need("award", &d.award),
+		need("from", func() { d.from = seatOrNobody(r) }), need("to", func() { d.to = seatOrNobody(r) }))
 	return d
 }
 
-func readEnd(r *reader) ended {
-	var d ended
-	found := r.object(false, func(key string) bool {
-		switch key {
-		case "reason":
-			d.reason = r.str()
-		case "scores":
-			d.scores = r.integers()
-		case "placements":
-			d.placements = r.integers()
-		default:
-			return false
-		}
-		return true
-	})
-	r.need(found == 3, "reason, scores or placements")
+func readTimeout(r *strictjson.Reader) (d failed) {
+	r.Object(need("decision", &d.decision), need("kind", &d.kind), need("cause", &d.cause),
+		need("elapsedMs", &d.elapsed), may("answer", func() { _, d.answered = r.Text(), true }), need("strikes", &d.strikes))
 	return d
 }
 
-func readTimeout(r *reader) failed {
-	var d failed
-	optional := 0
-	found := r.object(false, func(key string) bool {
-		switch key {
-		case "decision":
-			d.decision = r.integer()
-		case "kind":
-			d.kind = r.str()
-		case "cause":
-			d.cause = r.str()
-		case "elapsedMs":
-			d.elapsed = r.integer()
-		case "strikes":
-			d.strikes = r.integer()
-		case "answer":
-			optional++
-			d.answered = true
-			_ = r.str()
-		default:
-			return false
-		}
-		return true
-	})
-	r.need(found-optional == 5, "decision, kind, cause, elapsedMs or strikes")
+func readIllegal(r *strictjson.Reader) (d refused) {
+	var message string
+	r.Object(need("decision", &d.decision), need("kind", &d.kind), need("reason", &d.reason), need("message", &message),
+		need("answer", &d.answer), need("elapsedMs", &d.elapsed), need("strikes", &d.strikes))
 	return d
 }
 
-func readIllegal(r *reader) refused {
-	var d refused
-	found := r.object(false, func(key string) bool {
-		switch key {
-		case "decision":
-			d.decision = r.integer()
-		case "kind":
-			d.kind = r.str()
-		case "reason":
-			d.reason = r.str()
-		case "message":
-			_ = r.str()
-		case "answer":
-			d.answer = r.str()
-		case "elapsedMs":
-			d.elapsed = r.integer()
-		case "strikes":
-			d.strikes = r.integer()
-		default:
-			return false
-		}
-		return true
-	})
-	r.need(found == 7, "decision, kind, reason, message, answer, elapsedMs or strikes")
-	return d
-}
-
-// kindNamed is the kind of decision of a name.
+// kindNamed returns the kind of decision with a name.
 func kindNamed(name string) (game.Kind, bool) {
 	for k := game.KindSetup; k <= game.KindTrade; k++ {
 		if k.String() == name {

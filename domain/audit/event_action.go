@@ -6,38 +6,19 @@ import (
 
 	"hexarena/domain/board"
 	"hexarena/domain/match"
+	"hexarena/domain/strictjson"
 )
 
-func readAction(r *reader) *played {
+func readAction(r *strictjson.Reader) *played {
 	d := &played{elapsed: nobody}
 	var action string
-	optional := 0
-	found := r.object(false, func(key string) bool {
-		switch key {
-		case "decision":
-			d.decision = r.integer()
-		case "kind":
-			d.kind = r.str()
-		case "action":
-			action = r.raw()
-		case "default":
-			d.isDefault = r.boolean()
-		case "elapsedMs":
-			d.elapsed = seatOrNobody(r)
-		case "collected":
-			optional++
-			d.collected = r.integers()
-		default:
-			return false
-		}
-		return true
-	})
-	r.need(found-optional == 5, "decision, kind, action, default or elapsedMs")
+	r.Object(need("decision", &d.decision), need("kind", &d.kind), need("action", func() { action = r.Raw() }),
+		need("default", &d.isDefault), need("elapsedMs", func() { d.elapsed = seatOrNobody(r) }), may("collected", &d.collected))
 	kind, ok := kindNamed(d.kind)
 	if !ok {
-		r.fail("there is no kind of decision %q", d.kind)
+		r.Fail("there is no kind of decision %q", d.kind)
 	}
-	if r.err != nil {
+	if r.Err() != nil {
 		return d
 	}
 	d.answer, d.err = match.ReadAction(kind, []byte(action))
@@ -45,7 +26,7 @@ func readAction(r *reader) *played {
 	return d
 }
 
-// sameText says whether JSON is sent, white space aside.
+// sameText reports whether JSON equals sent, except for white space.
 func sameText(action string, sent []byte) bool {
 	if action == string(sent) {
 		return true
@@ -55,86 +36,53 @@ func sameText(action string, sent []byte) bool {
 }
 
 // readBoard reads hexes in order, and the ports as they stand.
-func readBoard(r *reader) *laid {
+func readBoard(r *strictjson.Reader) *laid {
 	d := new(laid)
 	hexes := 0
-	found := r.object(false, func(key string) bool {
-		switch key {
-		case "hexes":
-			r.array(func() {
-				if hexes < board.Hexes {
-					d.layout.Resources[hexes], d.layout.Tokens[hexes] = readHex(r, hexes)
-				} else {
-					r.fail("there are %d hexes", board.Hexes)
-				}
-				hexes++
-			})
-		case "ports":
-			r.array(func() { d.ports = append(d.ports, readPort(r)) })
-		case "bandit":
-			d.bandit = r.integer()
-		default:
-			return false
+	hex := func() {
+		if hexes < board.Hexes {
+			d.layout.Resources[hexes], d.layout.Tokens[hexes] = readHex(r, hexes)
+		} else {
+			r.Fail("there are %d hexes", board.Hexes)
 		}
-		return true
-	})
-	r.need(found == 3 && hexes == board.Hexes, "hexes, ports or bandit")
+		hexes++
+	}
+	r.Object(need("hexes", func() { r.Array(hex) }), need("ports", func() { d.ports = strictjson.List(r, func() match.Port { return readPort(r) }) }),
+		need("bandit", &d.bandit))
+	r.Want(hexes == board.Hexes, "a hex")
 	return d
 }
 
-func readHex(r *reader, number int) (board.Resource, uint8) {
-	res, token, id := board.Desert, 0, -1
-	found := r.object(false, func(key string) bool {
-		switch key {
-		case "id":
-			id = r.integer()
-		case "resource":
-			name := r.str()
-			var ok bool
-			if res, ok = board.ParseResource(name); !ok {
-				res = board.Desert
-				r.need(name == res.String(), "a resource")
-			}
-		case "token":
-			if !r.null() {
-				token = r.integer()
-				r.need(token > 0, "a token above 0")
-			}
-		default:
-			return false
+func readHex(r *strictjson.Reader, number int) (board.Resource, uint8) {
+	var name string
+	token, id := 0, -1
+	r.Object(need("id", &id), need("resource", &name), need("token", func() {
+		if !r.Null() {
+			token = r.Integer()
+			r.Want(token > 0, "a token above 0")
 		}
-		return true
-	})
-	r.need(found == 3, "id, resource or token")
+	}))
+	res, ok := board.ParseResource(name)
+	if !ok {
+		res = board.Desert
+		r.Want(name == res.String(), "a resource")
+	}
 	if id != number {
-		r.fail("hex %d stands in the place of %d", id, number)
+		r.Fail("hex %d stands in the place of %d", id, number)
 	}
 	if token > 12 {
-		r.fail("a token of %d", token)
+		r.Fail("a token of %d", token)
 	}
 	return res, uint8(token)
 }
 
-func readPort(r *reader) match.Port {
-	var p match.Port
+func readPort(r *strictjson.Reader) (p match.Port) {
 	var vertices []int
-	optional := 0
-	found := r.object(false, func(key string) bool {
-		switch key {
-		case "vertices":
-			vertices = r.integers()
-		case "rate":
-			p.Rate = r.integer()
-		case "resource":
-			optional++
-			p.Resource = r.str()
-			r.need(p.Resource != "", "a port's resource")
-		default:
-			return false
-		}
-		return true
-	})
-	r.need(found-optional == 2 && len(vertices) == 2, "vertices or rate")
+	r.Object(need("vertices", &vertices), need("rate", &p.Rate), may("resource", func() {
+		p.Resource = r.Text()
+		r.Want(p.Resource != "", "a port's resource")
+	}))
+	r.Want(len(vertices) == len(p.Vertices), "one of two vertices")
 	copy(p.Vertices[:], vertices)
 	return p
 }

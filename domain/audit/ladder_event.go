@@ -6,12 +6,14 @@ import (
 
 	"hexarena/domain/ladder"
 	"hexarena/domain/rating"
+	"hexarena/domain/strictjson"
 )
 
 // decodeLadder reads a stored event strictly, so that no two readers of one log
-// can take it for two things. The time of a tick is nothing that follows.
+// can take it for two things. Nothing determines the time of a tick, so only its
+// format is checked.
 func decodeLadder(eventType string, data []byte) (ladder.Event, error) {
-	r := newReader(data)
+	r := strictjson.New(data)
 	var e ladder.Event
 	switch eventType {
 	case ladder.TablesSeated{}.EventType():
@@ -21,125 +23,49 @@ func decodeLadder(eventType string, data []byte) (ladder.Event, error) {
 	case ladder.MatchVoided{}.EventType():
 		e = readVoided(r)
 	default:
-		return ladder.Decode(eventType, data) // a shape of old that it reads as today's
+		return ladder.Decode(eventType, data) // it may convert a shape of an older version
 	}
-	if r.err != nil {
-		return nil, fmt.Errorf("%s: %w", eventType, r.err)
+	if r.Err() != nil {
+		return nil, fmt.Errorf("%s: %w", eventType, r.Err())
 	}
 	return e, nil
 }
 
-func readSeated(r *reader) ladder.TablesSeated {
-	var e ladder.TablesSeated
-	found := r.object(true, func(key string) bool {
-		switch key {
-		case "tick":
-			at := r.str()
-			if _, err := time.Parse(time.RFC3339, at); err != nil {
-				r.fail("%q is no time", at)
-			}
-		case "seedKey":
-			e.SeedKey = r.str()
-		case "tables":
-			r.array(func() { e.Tables = append(e.Tables, readTable(r)) })
-		default:
-			return false
-		}
-		return true
-	})
-	r.need(found == 3, "tick, seedKey or tables")
+func readSeated(r *strictjson.Reader) (e ladder.TablesSeated) {
+	var at string
+	r.OpenObject(need("tick", &at), need("seedKey", &e.SeedKey),
+		need("tables", func() { e.Tables = strictjson.List(r, func() ladder.Table { return readTable(r) }) }))
+	if _, err := time.Parse(time.RFC3339, at); err != nil {
+		r.Fail("%q is not a time", at)
+	}
 	return e
 }
 
-func readTable(r *reader) ladder.Table {
-	var t ladder.Table
-	found := r.object(true, func(key string) bool {
-		switch key {
-		case "matchId":
-			t.MatchID = r.str()
-		case "bots":
-			t.Bots = r.strings()
-		case "commitment":
-			t.Commitment = readSeed(r)
-		default:
-			return false
-		}
-		return true
-	})
-	r.need(found == 3, "matchId, bots or commitment")
+func readTable(r *strictjson.Reader) (t ladder.Table) {
+	r.OpenObject(need("matchId", &t.MatchID), need("bots", &t.Bots), need("commitment", func() { t.Commitment = readSeed(r) }))
 	return t
 }
 
-func readRated(r *reader) ladder.RatingsChanged {
+func readRated(r *strictjson.Reader) ladder.RatingsChanged {
 	e := ladder.RatingsChanged{Seats: make([]ladder.RatedSeat, 0, 4)}
-	found := r.object(true, func(key string) bool {
-		switch key {
-		case "match":
-			e.MatchID = r.str()
-		case "seats":
-			r.array(func() { e.Seats = append(e.Seats, readRatedSeat(r)) })
-		default:
-			return false
-		}
-		return true
-	})
-	r.need(found == 2, "match or seats")
+	r.OpenObject(need("match", &e.MatchID), need("seats", func() {
+		r.Array(func() { e.Seats = append(e.Seats, readRatedSeat(r)) })
+	}))
 	return e
 }
 
-func readRatedSeat(r *reader) ladder.RatedSeat {
-	var s ladder.RatedSeat
-	found := r.object(true, func(key string) bool {
-		switch key {
-		case "botId":
-			s.BotID = r.str()
-		case "placement":
-			s.Placement = r.integer()
-		case "before":
-			s.Before = readRating(r)
-		case "after":
-			s.After = readRating(r)
-		case "missed":
-			s.Missed = r.boolean()
-		default:
-			return false
-		}
-		return true
-	})
-	r.need(found == 5, "botId, placement, before, after or missed")
+func readRatedSeat(r *strictjson.Reader) (s ladder.RatedSeat) {
+	r.OpenObject(need("botId", &s.BotID), need("placement", &s.Placement), need("before", func() { s.Before = readRating(r) }),
+		need("after", func() { s.After = readRating(r) }), need("missed", &s.Missed))
 	return s
 }
 
-func readRating(r *reader) rating.Rating {
-	var v rating.Rating
-	found := r.object(true, func(key string) bool {
-		switch key {
-		case "mu":
-			v.Mu = r.number()
-		case "sigma":
-			v.Sigma = r.number()
-		default:
-			return false
-		}
-		return true
-	})
-	r.need(found == 2, "mu or sigma")
+func readRating(r *strictjson.Reader) (v rating.Rating) {
+	r.OpenObject(need("mu", &v.Mu), need("sigma", &v.Sigma))
 	return v
 }
 
-func readVoided(r *reader) ladder.MatchVoided {
-	var e ladder.MatchVoided
-	found := r.object(true, func(key string) bool {
-		switch key {
-		case "match":
-			e.MatchID = r.str()
-		case "why":
-			e.Why = r.str()
-		default:
-			return false
-		}
-		return true
-	})
-	r.need(found == 2, "match or why")
+func readVoided(r *strictjson.Reader) (e ladder.MatchVoided) {
+	r.OpenObject(need("match", &e.MatchID), need("why", &e.Why))
 	return e
 }

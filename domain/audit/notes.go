@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"hexarena/domain/seed"
+	"hexarena/domain/strictjson"
 )
 
 // Note is what an owner wrote down of one of its bots when a match began: the
@@ -37,27 +38,13 @@ func ParseNotes(text []byte) (map[string][]Note, error) {
 }
 
 func parseNote(line []byte) (match string, n Note, err error) {
-	r := newReader(line)
-	r.object(false, func(key string) bool {
-		switch key {
-		case "match":
-			match = r.str()
-		case "bot":
-			n.Bot = r.str()
-		case "nonce":
-			nonce := r.str()
-			n.Nonce = &nonce
-		case "commitment":
-			c := readSeed(r)
-			n.Commitment = &c
-		default:
-			return false
-		}
-		return true
-	})
+	r := strictjson.New(line)
+	r.Object(may("match", &match), may("bot", &n.Bot),
+		may("nonce", func() { nonce := r.Text(); n.Nonce = &nonce }),
+		may("commitment", func() { c := readSeed(r); n.Commitment = &c }))
 	switch {
-	case r.err != nil:
-		return "", Note{}, r.err
+	case r.Err() != nil:
+		return "", Note{}, r.Err()
 	case match == "" || n.Bot == "":
 		return "", Note{}, errors.New("match or bot is missing")
 	case n.Nonce == nil && n.Commitment == nil:

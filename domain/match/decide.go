@@ -1,13 +1,11 @@
 package match
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
-	"hexarena/domain/board"
 	"hexarena/domain/game"
 	"hexarena/domain/seed"
 )
@@ -144,7 +142,7 @@ func (d *decider) close(dec Decision, o Outcome) {
 	a, err := d.read(dec, o)
 	if err == nil {
 		d.emit(ActionPlayed{dec.Seat, ActionData{
-			Decision: dec.ID, Kind: dec.Kind.String(), Action: a.json, ElapsedMs: &o.ElapsedMs, Collected: d.collected(dec.Seat, a.action),
+			Decision: dec.ID, Kind: dec.Kind.String(), Action: a.Sent, ElapsedMs: &o.ElapsedMs, Collected: d.collected(dec.Seat, a.Action),
 		}})
 		return
 	}
@@ -180,26 +178,26 @@ func timedOut(dec Decision, o Outcome, strikes int) DecisionTimedOut {
 
 // read returns the answer of an outcome, an ErrMalformed, or the *game.Illegal
 // that says which rule it breaks.
-func (d *decider) read(dec Decision, o Outcome) (answer, error) {
+func (d *decider) read(dec Decision, o Outcome) (Answer, error) {
 	if o.Cause != "" {
-		return answer{}, malformed("%s", o.Cause)
+		return Answer{}, malformed("%s", o.Cause)
 	}
 	id, action, err := envelope(o.Frame)
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	if id != dec.ID {
-		return answer{}, malformed("id %d was never asked", id)
+		return Answer{}, malformed("id %d was never asked", id)
 	}
 	a, err := parseAction(dec.Kind, action)
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
-	if err := d.m.Game.Check(uint8(dec.Seat), a.action); err != nil {
-		return answer{}, err
+	if err := d.m.Game.Check(uint8(dec.Seat), a.Action); err != nil {
+		return Answer{}, err
 	}
-	if a.talk != "" && d.m.talked>>dec.Seat&1 != 0 {
-		return answer{}, &game.Illegal{Reason: game.ReasonTalkTwice, Message: "the seat has talked this turn; one message a turn is allowed"}
+	if a.Talk != "" && d.m.talked>>dec.Seat&1 != 0 {
+		return Answer{}, &game.Illegal{Reason: game.ReasonTalkTwice, Message: "the seat has talked this turn; one message a turn is allowed"}
 	}
 	return a, nil
 }
@@ -207,7 +205,7 @@ func (d *decider) read(dec Decision, o Outcome) (answer, error) {
 // playDefault emits the default of an open decision.
 func (d *decider) playDefault(dec Decision) {
 	action := d.m.Game.Default(uint8(dec.Seat))
-	d.emit(ActionPlayed{dec.Seat, ActionData{Decision: dec.ID, Kind: dec.Kind.String(), Action: actionJSON(action), Default: true}})
+	d.emit(ActionPlayed{dec.Seat, ActionData{Decision: dec.ID, Kind: dec.Kind.String(), Action: ActionJSON(action), Default: true}})
 }
 
 // collected returns the cards that an embargo takes, by seat; nil for other
@@ -267,61 +265,4 @@ func stored(frame []byte) string {
 		cut--
 	}
 	return text[:cut]
-}
-
-// actionJSON writes an action in the shape of its kind, as a bot would.
-func actionJSON(a game.Action) json.RawMessage {
-	fields := map[string]any{}
-	id := func(name string, v uint8) {
-		if v != board.None {
-			fields[name] = v
-		}
-	}
-	switch a.Type {
-	case game.Setup:
-		id("settlement", a.Vertex)
-		id("road", a.Edges[0])
-	case game.Discard:
-		fields["cards"] = Counts(a.Giving)
-	case game.MoveBandit:
-		id("hex", a.Hex)
-		id("victim", a.Victim)
-	case game.Respond:
-		fields["accept"] = a.Accept
-	default:
-		turnJSON(a, fields, id)
-	}
-	b, err := json.Marshal(fields)
-	if err != nil {
-		panic(err) // maps of numbers and strings always encode
-	}
-	return b
-}
-
-func turnJSON(a game.Action, fields map[string]any, id func(string, uint8)) {
-	fields["type"] = a.Type.String()
-	switch a.Type {
-	case game.BuildRoad:
-		id("edge", a.Edges[0])
-	case game.BuildSettlement, game.BuildCity:
-		id("vertex", a.Vertex)
-	case game.PlayKnight:
-		id("hex", a.Hex)
-		id("victim", a.Victim)
-	case game.PlayRoadworks:
-		edges := []int{int(a.Edges[0])}
-		if a.Edges[1] != board.None {
-			edges = append(edges, int(a.Edges[1]))
-		}
-		fields["edges"] = edges
-	case game.PlayWindfall:
-		fields["take"] = Counts(a.Taking)
-	case game.PlayEmbargo:
-		fields["resource"] = a.Get.String()
-	case game.BankTrade:
-		fields["give"], fields["get"] = a.Give.String(), a.Get.String()
-	case game.OfferTrade:
-		fields["give"], fields["get"] = Counts(a.Giving), Counts(a.Taking)
-		id("to", a.To)
-	}
 }

@@ -136,7 +136,7 @@ func Evolve(m Match, e Event) Match {
 		m.Started = e
 		m.Seed = seed.Joint(m.ServerSeed, e.Nonces)
 		m.Game = game.New(m.Seed, len(e.Seats))
-		m.board = boardData(&m.Game.Public)
+		m.board = Board(&m.Game.Public)
 	case DiceRolled, CardStolen, TradeExecuted, AwardMoved:
 		m.Game.Apply(consequence(e))
 		m.table.follow(e)
@@ -258,18 +258,11 @@ func endReason(name string) game.EndReason {
 	return game.TurnCap
 }
 
-// playedAction reads the action of a stored event back. What the log holds was
-// checked before it was stored.
+// playedAction reads the action of a stored event back. It was checked before it
+// was stored.
 func playedAction(d ActionData) (game.Action, string) {
-	v, err := parseJSON(d.Action)
-	if err != nil {
-		return game.Action{}, ""
-	}
-	a, err := parseAction(kindOf(d.Kind), v)
-	if err != nil {
-		return game.Action{}, ""
-	}
-	return a.action, a.talk
+	a, _ := ReadAction(kindOf(d.Kind), d.Action)
+	return a.Action, a.Talk
 }
 
 func kindOf(name string) game.Kind {

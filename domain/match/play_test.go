@@ -68,7 +68,7 @@ func step(t tester, m Match, bots bot) (Match, []Event) {
 
 // answerWith frames an action as the answer of a decision.
 func answerWith(d Decision, a game.Action, talk string) Outcome {
-	action := actionJSON(a)
+	action := ActionJSON(a)
 	if talk != "" {
 		var fields map[string]any
 		_ = json.Unmarshal(action, &fields)

@@ -207,7 +207,9 @@ func towns(p *game.Public) []Town {
 	return list
 }
 
-func boardData(p *game.Public) BoardData {
+// Board returns the data of the board event of a game before its first
+// placement.
+func Board(p *game.Public) BoardData {
 	data := BoardData{Hexes: make([]Hex, board.Hexes), Ports: make([]Port, len(board.Ports)), Bandit: int(p.Bandit)}
 	tokens := make([]int, board.Hexes)
 	for h, r := range p.Layout.Resources {

@@ -1,0 +1,66 @@
+package match
+
+import (
+	"encoding/json"
+
+	"hexarena/domain/board"
+	"hexarena/domain/game"
+)
+
+// ActionJSON writes an action in the shape of its kind, as a bot would.
+func ActionJSON(a game.Action) json.RawMessage {
+	fields := map[string]any{}
+	id := func(name string, v uint8) {
+		if v != board.None {
+			fields[name] = v
+		}
+	}
+	switch a.Type {
+	case game.Setup:
+		id("settlement", a.Vertex)
+		id("road", a.Edges[0])
+	case game.Discard:
+		fields["cards"] = Counts(a.Giving)
+	case game.MoveBandit:
+		id("hex", a.Hex)
+		id("victim", a.Victim)
+	case game.Respond:
+		fields["accept"] = a.Accept
+	default:
+		turnJSON(a, fields, id)
+	}
+	b, err := json.Marshal(fields)
+	if err != nil {
+		panic(err) // maps of numbers and strings always encode
+	}
+	return b
+}
+
+// turnJSON adds the fields of a turn's action.
+func turnJSON(a game.Action, fields map[string]any, id func(string, uint8)) {
+	fields["type"] = a.Type.String()
+	switch a.Type {
+	case game.BuildRoad:
+		id("edge", a.Edges[0])
+	case game.BuildSettlement, game.BuildCity:
+		id("vertex", a.Vertex)
+	case game.PlayKnight:
+		id("hex", a.Hex)
+		id("victim", a.Victim)
+	case game.PlayRoadworks:
+		edges := []int{int(a.Edges[0])}
+		if a.Edges[1] != board.None {
+			edges = append(edges, int(a.Edges[1]))
+		}
+		fields["edges"] = edges
+	case game.PlayWindfall:
+		fields["take"] = Counts(a.Taking)
+	case game.PlayEmbargo:
+		fields["resource"] = a.Get.String()
+	case game.BankTrade:
+		fields["give"], fields["get"] = a.Give.String(), a.Get.String()
+	case game.OfferTrade:
+		fields["give"], fields["get"] = Counts(a.Giving), Counts(a.Taking)
+		id("to", a.To)
+	}
+}

@@ -1,0 +1,264 @@
+package match
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"hexarena/domain/board"
+	"hexarena/domain/game"
+	"hexarena/domain/strictjson"
+)
+
+// fieldReader reads the fields of one object. It continues after an illegal
+// field, because a malformed one after it takes precedence.
+type fieldReader struct {
+	object    strictjson.Value
+	known     []string // fields of the schema, in the order asked for
+	malformed error
+	illegal   *game.Illegal
+}
+
+func (r *fieldReader) err() error {
+	if r.malformed != nil {
+		return r.malformed
+	}
+	if r.illegal != nil {
+		return r.illegal
+	}
+	return nil
+}
+
+func (r *fieldReader) fail(format string, args ...any) {
+	if r.malformed == nil {
+		r.malformed = malformed(format, args...)
+	}
+}
+
+func (r *fieldReader) refuse(reason, format string, args ...any) {
+	if r.illegal == nil {
+		r.illegal = &game.Illegal{Reason: reason, Message: fmt.Sprintf(format, args...)}
+	}
+}
+
+// field returns a field of the schema; null counts as absent.
+func (r *fieldReader) field(name string, required bool) (strictjson.Value, bool) {
+	r.known = append(r.known, name)
+	v, ok := r.object.Get(name)
+	if ok && v.Kind() == 'n' {
+		ok = false
+	}
+	if !ok && required {
+		r.fail("%s is missing", name)
+	}
+	return v, ok
+}
+
+func (r *fieldReader) id(name string, n int) uint8 {
+	v, ok := r.field(name, true)
+	if !ok {
+		return board.None
+	}
+	return r.bounded(name, v, n)
+}
+
+func (r *fieldReader) optionalID(name string, n int) uint8 {
+	v, ok := r.field(name, false)
+	if !ok {
+		return board.None
+	}
+	return r.bounded(name, v, n)
+}
+
+// bounded reads an integer of 0..n-1.
+func (r *fieldReader) bounded(name string, v strictjson.Value, n int) uint8 {
+	if !isInteger(v) {
+		r.fail("%s is not an integer", name)
+		return board.None
+	}
+	i, err := strconv.Atoi(v.Raw)
+	if err != nil || i < 0 || i >= n {
+		r.refuse(game.ReasonOutOfRange, "%s is %s, not one of 0 to %d", name, clip(v.Raw), n-1)
+		return board.None
+	}
+	return uint8(i)
+}
+
+// isInteger reports whether v is a number without fraction and exponent.
+func isInteger(v strictjson.Value) bool {
+	return (v.Kind() == '-' || v.Kind() >= '0' && v.Kind() <= '9') && !strings.ContainsAny(v.Raw, ".eE")
+}
+
+// clip shortens a bot's text for an error message.
+func clip(raw string) string {
+	if len(raw) > 24 {
+		return raw[:24] + "…"
+	}
+	return raw
+}
+
+func (r *fieldReader) text(name string, required bool) (string, bool) {
+	v, ok := r.field(name, required)
+	if !ok {
+		return "", false
+	}
+	if v.Kind() != '"' {
+		r.fail("%s is not a string", name)
+		return "", false
+	}
+	return strictjson.Unquote(v.Raw), true
+}
+
+func (r *fieldReader) boolean(name string) bool {
+	v, ok := r.field(name, true)
+	if ok && v.Kind() != 't' && v.Kind() != 'f' {
+		r.fail("%s is neither true nor false", name)
+	}
+	return ok && v.Kind() == 't'
+}
+
+func (r *fieldReader) resource(name string) board.Resource {
+	s, ok := r.text(name, true)
+	if !ok {
+		return 0
+	}
+	res, ok := board.ParseResource(s)
+	if !ok {
+		r.refuse(game.ReasonUnknownResource, "%s is no resource", strconv.Quote(clip(s)))
+	}
+	return res
+}
+
+func (r *fieldReader) cards(name string) game.Cards {
+	v, ok := r.field(name, true)
+	if !ok {
+		return game.Cards{}
+	}
+	return r.counts(name, v)
+}
+
+// maxCount is the largest count that is accepted. Nobody ever holds so many.
+const maxCount = 50_000
+
+func (r *fieldReader) counts(name string, v strictjson.Value) game.Cards {
+	var cards game.Cards
+	if v.Kind() != '{' {
+		r.fail("%s is not an object of counts", name)
+		return cards
+	}
+	for _, m := range v.Members {
+		if !isInteger(m.Value) {
+			r.fail("%s.%s is not an integer", name, clip(m.Key))
+			continue
+		}
+		res, ok := board.ParseResource(m.Key)
+		n, err := strconv.Atoi(m.Raw)
+		switch {
+		case !ok:
+			r.refuse(game.ReasonUnknownResource, "%s is no resource", strconv.Quote(clip(m.Key)))
+		case m.Kind() == '-' && n != 0:
+			r.refuse(game.ReasonNegativeCount, "%s.%s is below zero", name, m.Key)
+		case err != nil || n > maxCount:
+			r.refuse(game.ReasonOutOfRange, "%s.%s is more than %d", name, m.Key, maxCount)
+		default:
+			cards[res] = uint16(n)
+		}
+	}
+	return cards
+}
+
+func (r *fieldReader) turnType() game.Type {
+	name, ok := r.text("type", true)
+	if !ok {
+		return game.EndTurn
+	}
+	t, ok := game.ParseTurnType(name)
+	if !ok {
+		r.refuse(game.ReasonUnknownType, "%s is no turn action", strconv.Quote(clip(name)))
+		return game.Setup // has no fields here
+	}
+	return t
+}
+
+func (r *fieldReader) turnFields(a *game.Action) {
+	switch a.Type {
+	case game.BuildRoad:
+		a.Edges[0] = r.id("edge", board.Edges)
+	case game.BuildSettlement, game.BuildCity:
+		a.Vertex = r.id("vertex", board.Vertices)
+	case game.PlayKnight:
+		a.Hex = r.id("hex", board.Hexes)
+		a.Victim = r.optionalID("victim", game.MaxSeats)
+	case game.PlayRoadworks:
+		a.Edges = r.edges("edges")
+	case game.PlayWindfall:
+		a.Taking = r.cards("take")
+	case game.PlayEmbargo:
+		a.Get = r.resource("resource")
+	case game.BankTrade:
+		a.Give = r.resource("give")
+		a.Get = r.resource("get")
+	case game.OfferTrade:
+		a.Giving = r.cards("give")
+		a.Taking = r.cards("get")
+		a.To = r.optionalID("to", game.MaxSeats)
+	}
+}
+
+// edges reads an array of one or two edges.
+func (r *fieldReader) edges(name string) [2]uint8 {
+	edges := [2]uint8{board.None, board.None}
+	v, ok := r.field(name, true)
+	if !ok {
+		return edges
+	}
+	if v.Kind() != '[' {
+		r.fail("%s is not an array", name)
+		return edges
+	}
+	if len(v.Items) < 1 || len(v.Items) > 2 {
+		r.refuse(game.ReasonEdgeCount, "%s has %d entries, not 1 or 2", name, len(v.Items))
+	}
+	for i, item := range v.Items {
+		e := r.bounded(name, item, board.Edges)
+		if i < len(edges) {
+			edges[i] = e
+		}
+	}
+	return edges
+}
+
+func (r *fieldReader) talk(t game.Type) string {
+	if !mayTalk(t) {
+		return ""
+	}
+	s, _ := r.text("talk", false)
+	if n := utf8.RuneCountInString(s); n > MaxTalk {
+		r.refuse(game.ReasonTalkTooLong, "talk has %d characters; %d are allowed", n, MaxTalk)
+	}
+	return s
+}
+
+// asSent returns the object with the fields of the schema only, as they were in
+// the frame. Absent and null fields are left out.
+func (r *fieldReader) asSent() json.RawMessage {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for _, m := range r.object.Members {
+		if m.Kind() == 'n' || !slices.Contains(r.known, m.Key) {
+			continue
+		}
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.Quote(m.Key)) // a name of the schema: nothing to escape
+		b.WriteByte(':')
+		_ = json.Compact(&b, []byte(m.Raw)) // it is valid: Parse read it
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}

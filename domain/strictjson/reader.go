@@ -1,0 +1,301 @@
+package strictjson
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Reader reads values in order: objects whose keys and types it knows, integers
+// without fraction or exponent, no null where a value belongs. The first error
+// sticks, and every read after it returns the zero value. It passes over values
+// of unknown fields without looking into them, so their depth does not matter.
+type Reader struct {
+	text string // valid JSON; strings and raw values that are read share it
+	at   int
+	err  error
+}
+
+// New returns a Reader of a text of one value.
+func New(text []byte) *Reader { return &Reader{text: string(text), err: check(text)} }
+
+// Part returns a Reader of a value that Raw returned.
+func Part(raw string) *Reader { return &Reader{text: raw} }
+
+// Err returns the first error.
+func (r *Reader) Err() error { return r.err }
+
+// Fail makes an error the first, unless one came before.
+func (r *Reader) Fail(format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf(format, args...)
+	}
+}
+
+// Want fails if a condition does not hold: what was wanted and is missing.
+func (r *Reader) Want(ok bool, what string) {
+	if !ok {
+		r.Fail("%s is missing", what)
+	}
+}
+
+// next returns the byte that begins the next value or ends a list, 0 after an
+// error. The text is valid JSON, so the separators need no check.
+func (r *Reader) next() byte {
+	if r.err != nil {
+		return 0
+	}
+	for r.at < len(r.text) {
+		switch c := r.text[r.at]; c {
+		case ' ', '\t', '\r', '\n', ',', ':':
+			r.at++
+		default:
+			return c
+		}
+	}
+	r.Fail("it ends too early")
+	return 0
+}
+
+// Field is a field of an object, with a pointer to the variable that gets its
+// value. A func() reads the value itself.
+type Field struct {
+	name     string
+	optional bool
+	into     any
+}
+
+// Need is a field that must be there.
+func Need(name string, into any) Field { return Field{name, false, into} }
+
+// May is a field that may be absent.
+func May(name string, into any) Field { return Field{name, true, into} }
+
+// Object reads an object that has no fields but these.
+func (r *Reader) Object(fields ...Field) { r.object(false, fields) }
+
+// OpenObject reads an object that may have more fields than these.
+func (r *Reader) OpenObject(fields ...Field) { r.object(true, fields) }
+
+// maxUnknown bounds the unknown keys of an object, so that a list finds
+// duplicates.
+const maxUnknown = 24
+
+func (r *Reader) object(open bool, fields []Field) {
+	if r.next() != '{' {
+		r.Fail("want an object")
+		return
+	}
+	r.at++
+	var list [maxUnknown]string
+	unknown, found, last := list[:0], uint64(0), -1
+	for c := r.next(); c != '}' && c != 0; c = r.next() {
+		key := r.Text()
+		if r.next() == 0 {
+			return
+		}
+		if i := find(fields, key, last+1); i >= 0 {
+			r.once(key, found&(1<<i) != 0)
+			found, last = found|1<<i, i
+			r.read(fields[i])
+			continue
+		}
+		if !open || len(unknown) == maxUnknown {
+			r.Fail("there is no field %q", key)
+		}
+		r.once(key, slices.Contains(unknown, key))
+		unknown = append(unknown, key)
+		r.skip()
+	}
+	r.at++
+	for i := range fields {
+		if !fields[i].optional && found&(1<<i) == 0 {
+			r.Want(false, strings.Clone(fields[i].name)) // cloned, so that the fields' pointers do not escape
+		}
+	}
+}
+
+// once fails if an object has had a key before.
+func (r *Reader) once(key string, before bool) {
+	if before && r.err == nil {
+		r.err = DuplicateKeyError(key)
+	}
+}
+
+// find returns the index of a name, -1 if there is none. It looks at a likely
+// index first: most objects have their fields in order.
+func find(fields []Field, name string, likely int) int {
+	if likely < len(fields) && fields[likely].name == name {
+		return likely
+	}
+	for i := range fields {
+		if fields[i].name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// read reads a field's value.
+func (r *Reader) read(f Field) {
+	switch into := f.into.(type) {
+	case func():
+		into()
+	case *string:
+		*into = r.Text()
+	case *int:
+		*into = r.Integer()
+	case *bool:
+		*into = r.Bool()
+	case *float64:
+		*into = r.Number()
+	case *[]int:
+		*into = List(r, r.Integer)
+	case *[]string:
+		*into = List(r, r.Text)
+	default:
+		panic("strictjson: no reader for the type of field " + f.name) // not %T: then all pointers would escape
+	}
+}
+
+// Array reads an array: item reads each of its values.
+func (r *Reader) Array(item func()) {
+	if r.next() != '[' {
+		r.Fail("want an array")
+		return
+	}
+	r.at++
+	for c := r.next(); c != ']' && c != 0; c = r.next() {
+		item()
+	}
+	r.at++
+}
+
+// List reads an array of values of one type. It is never nil.
+func List[T any](r *Reader, item func() T) []T {
+	list := []T{}
+	r.Array(func() { list = append(list, item()) })
+	return list
+}
+
+// Raw returns the next value as it stands in the text.
+func (r *Reader) Raw() string {
+	if r.next() == 0 {
+		return ""
+	}
+	from := r.at
+	r.skip()
+	return r.text[from:min(r.at, len(r.text))]
+}
+
+// skip passes over a value. It does not look for duplicate keys in it: nobody
+// reads it.
+func (r *Reader) skip() {
+	switch r.next() {
+	case 0:
+	case '{', '[':
+		r.skipNested()
+	case '"':
+		r.at += quotedLen(r.text[r.at:])
+	default:
+		r.at += scalarLen(r.text[r.at:])
+	}
+}
+
+func (r *Reader) skipNested() {
+	depth := 0
+	for r.at < len(r.text) {
+		switch r.text[r.at] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				r.at++
+				return
+			}
+		case '"':
+			r.at += quotedLen(r.text[r.at:]) - 1
+		}
+		r.at++
+	}
+}
+
+// Null reads a null, if it is next.
+func (r *Reader) Null() bool {
+	if r.next() != 'n' {
+		return false
+	}
+	r.at += len("null")
+	return true
+}
+
+// Text reads a string.
+func (r *Reader) Text() string {
+	if r.next() != '"' {
+		r.Fail("want a string")
+		return ""
+	}
+	raw := r.quoted(false)
+	if r.err != nil {
+		return ""
+	}
+	return Unquote(raw)
+}
+
+// quoted passes over a string and returns it, quotes included.
+func (r *Reader) quoted(halfPairs bool) string {
+	raw := r.text[r.at : r.at+quotedLen(r.text[r.at:])]
+	r.at += len(raw)
+	if !halfPairs && halfPair(raw) && r.err == nil {
+		r.err = errSurrogate
+	}
+	return raw
+}
+
+// maxInt bounds integers: programs in other languages round beyond it.
+const maxInt = 1 << 53
+
+// Integer reads a number of 0 to 2⁵³.
+func (r *Reader) Integer() int {
+	if c := r.next(); c < '0' || c > '9' {
+		r.Fail("want an integer of at least 0")
+		return 0
+	}
+	from := r.at
+	for r.at < len(r.text) && r.text[r.at] >= '0' && r.text[r.at] <= '9' {
+		r.at++
+	}
+	v, err := strconv.ParseInt(r.text[from:r.at], 10, 64)
+	if err != nil || v > maxInt || r.at < len(r.text) && strings.IndexByte(".eE", r.text[r.at]) >= 0 {
+		r.Fail("want an integer of 0 to 2⁵³")
+		return 0
+	}
+	return int(v)
+}
+
+// Number reads any number.
+func (r *Reader) Number() float64 {
+	c := r.next()
+	if c != '-' && (c < '0' || c > '9') {
+		r.Fail("want a number")
+		return 0
+	}
+	raw := r.Raw()
+	v, err := strconv.ParseFloat(raw, 64)
+	if err != nil {
+		r.Fail("%q is too large a number", raw)
+	}
+	return v
+}
+
+// Bool reads true or false.
+func (r *Reader) Bool() bool {
+	c := r.next()
+	if c != 't' && c != 'f' {
+		r.Fail("want true or false")
+		return false
+	}
+	r.skip()
+	return c == 't'
+}

@@ -1,0 +1,104 @@
+// Package strictjson reads JSON so that no two readers can take one text for
+// two things: one value in valid UTF-8, and no object with a duplicate key. The
+// standard library accepts duplicate keys and replaces invalid text.
+//
+// Parse returns a tree of values. A Reader, which New makes, reads values in
+// order into the caller's variables without building a tree.
+package strictjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// The errors of a text that is not JSON.
+var (
+	ErrEmpty   = errors.New("empty")
+	ErrNotUTF8 = errors.New("not valid UTF-8")
+	ErrSyntax  = errors.New("not valid JSON")
+)
+
+// errSurrogate rejects an escape such as \ud800 without its second half: it is
+// not a character, just as invalid UTF-8 is not.
+var errSurrogate = errors.New("half of a surrogate pair in a string")
+
+// DuplicateKeyError names a key that an object has twice.
+type DuplicateKeyError string
+
+func (e DuplicateKeyError) Error() string { return fmt.Sprintf("the key %q is given twice", string(e)) }
+
+// check returns why text is not exactly one JSON value.
+func check(text []byte) error {
+	switch {
+	case !utf8.Valid(text):
+		return ErrNotUTF8
+	case json.Valid(text):
+		return nil
+	case len(bytes.TrimSpace(text)) == 0:
+		return ErrEmpty
+	default:
+		return ErrSyntax
+	}
+}
+
+// The functions below read text that is known to be valid JSON.
+
+// quotedLen returns the length of the string that text begins with, quotes
+// included.
+func quotedLen(text string) int {
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(text)
+}
+
+// scalarLen returns the length of the number or word that text begins with.
+func scalarLen(text string) int {
+	if i := strings.IndexAny(text, " \t\r\n,]}"); i >= 0 {
+		return i
+	}
+	return len(text)
+}
+
+// Unquote returns the text of a JSON string. An escape of half a surrogate pair
+// becomes U+FFFD.
+func Unquote(raw string) string {
+	if strings.IndexByte(raw, '\\') < 0 {
+		return raw[1 : len(raw)-1]
+	}
+	var s string
+	_ = json.Unmarshal([]byte(raw), &s) // it is a valid string
+	return s
+}
+
+// halfPair reports whether a string has an escape of half a surrogate pair.
+func halfPair(raw string) bool {
+	if strings.IndexByte(raw, '\\') < 0 {
+		return false
+	}
+	high := false
+	for i := 0; i < len(raw); i++ {
+		unit := uint64(0)
+		if raw[i] == '\\' {
+			if i++; raw[i] == 'u' {
+				unit, _ = strconv.ParseUint(raw[i+1:i+5], 16, 16) // four hex digits: it is valid JSON
+				i += 4
+			}
+		}
+		if low := unit>>10 == 0xdc00>>10; low != high {
+			return true
+		}
+		high = unit>>10 == 0xd800>>10
+	}
+	return high
+}
