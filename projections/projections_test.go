@@ -17,14 +17,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"hexarena/eventstore"
+	"hexarena/eventstore/logtest"
 	"hexarena/eventstore/memory"
 	"hexarena/projections"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 
 // list is a model that keeps the types of what it was given.
 type list struct {

@@ -3,7 +3,7 @@ package botwire
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"hexarena/eventstore/logtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }

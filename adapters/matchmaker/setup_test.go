@@ -11,14 +11,14 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"hexarena/domain/ladder"
 	"hexarena/eventstore"
+	"hexarena/eventstore/logtest"
 	"hexarena/eventstore/memory"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 
 const restOfTests = 5 * time.Minute
 

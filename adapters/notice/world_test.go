@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"hexarena/adapters/matchmaker"
 	"hexarena/adapters/notice"
 	"hexarena/domain/ladder"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
+	"hexarena/eventstore/logtest"
 	"hexarena/eventstore/memory"
 	"hexarena/projections"
 	"hexarena/projections/accounts"
@@ -26,7 +26,7 @@ import (
 	"hexarena/projections/directory"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 
 const (
 	day  = 24 * time.Hour

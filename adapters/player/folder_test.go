@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"hexarena/adapters/player"
+	"hexarena/eventstore/logtest"
 	"hexarena/eventstore/memory"
 )
 
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	if folder := os.Getenv(folderVariable); folder != "" {
 		playUntilKilled(folder)
 	}
-	goleak.VerifyTestMain(m)
+	logtest.VerifyNoLeaks(m)
 }
 
 func playUntilKilled(folder string) {

@@ -13,17 +13,17 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/domain/rating"
 	"hexarena/domain/seed"
 	"hexarena/eventstore"
+	"hexarena/eventstore/logtest"
 	"hexarena/eventstore/memory"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 
 const (
 	testMatch = "5b1c0e0a-8f0e-5e0f-9d5b-0a0b0c0d0e0f"

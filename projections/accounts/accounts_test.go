@@ -11,16 +11,16 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"hexarena/domain/ladder"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
+	"hexarena/eventstore/logtest"
 	"hexarena/eventstore/memory"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 
 // countedLog counts the reads of streams, and is away when told so.
 type countedLog struct {
