@@ -93,10 +93,10 @@ func (s *suite) hunt(ctx context.Context, rounds int, load string) (failed bool,
 // that run under it, and the others without it.
 func (r *report) round(ctx context.Context, c conditions, s *suite) error {
 	if c.busy {
-		ended := make(chan struct{})
-		defer close(ended)
+		busy, stop := context.WithCancel(ctx)
+		defer stop()
 		for range 2 {
-			go spin(ended)
+			go spin(busy)
 		}
 	}
 	if !c.race {
@@ -110,12 +110,8 @@ func (r *report) round(ctx context.Context, c conditions, s *suite) error {
 }
 
 // spin keeps a core busy.
-func spin(ended <-chan struct{}) {
-	for {
-		select {
-		case <-ended:
-			return
-		default:
-		}
+func spin(ctx context.Context) {
+	for ctx.Err() == nil {
+		continue
 	}
 }
