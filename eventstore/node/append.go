@@ -1,57 +1,64 @@
 package node
 
 import (
-	"encoding/binary"
 	"errors"
 	"io"
+	"log/slog"
 	"math"
-	"unicode/utf8"
+	"time"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
-	"github.com/google/uuid"
 )
 
-// maxAppend is how many bytes one call may append: data, metadata, and types
-// twice. Of a call that is refused, discarded bytes are still received, so
-// that a client that is busy sending hears why.
-const (
-	maxAppend = 1 << 20
-	discarded = 32 << 20
-)
+// discarded is how many bytes of a rejected call are received and dropped, so
+// that a client that is still sending can read the error.
+const discarded = 32 << 20
 
-// streams is the Streams service.
-type streams struct {
-	api.UnimplementedStreamsServer
-	*Node
-	readOnly bool // who writes is refused
+// writes answers Append, BatchAppend, Delete and Tombstone.
+type writes struct {
+	writesOptions
+	admission  *admission
+	batchCalls chan struct{} // one for each call of BatchAppend
+	readOnly   bool          // all of them are rejected
 }
 
-func (s streams) Append(call api.Streams_AppendServer) error {
-	if err := s.Ready(); err != nil {
-		return s.answerError(err, call.SetTrailer)
+type writesOptions struct {
+	logger *slog.Logger
+	now    func() time.Time
+	life   *lifecycle
+	writer *writer
+}
+
+func newWrites(o writesOptions) writes {
+	return writes{writesOptions: o, admission: newAdmission(o.life), batchCalls: make(chan struct{}, batchCalls)}
+}
+
+func (s writes) Append(call api.Streams_AppendServer) error {
+	if err := s.life.ready(); err != nil {
+		return answerError(s.logger, err, call.SetTrailer)
 	}
-	seat, err := s.room.enter(call.Context())
+	slot, err := s.admission.enter(call.Context())
 	if err != nil {
-		return s.answerError(err, call.SetTrailer)
+		return answerError(s.logger, err, call.SetTrailer)
 	}
-	r, err := s.receiveAppend(call, seat)
+	r, err := s.receiveAppend(call, slot)
 	if err != nil {
-		seat.leave()
-		return s.answerError(err, call.SetTrailer)
+		slot.leave()
+		return answerError(s.logger, err, call.SetTrailer)
 	}
 	out, err := s.writer.submit(call.Context(), r)
 	switch {
 	case err != nil:
-		return s.answerError(err, call.SetTrailer)
+		return answerError(s.logger, err, call.SetTrailer)
 	case out.verdict == streamDeleted:
-		return s.answerError(refuseDeleted(r.stream), call.SetTrailer)
+		return answerError(s.logger, refuseDeleted(r.stream), call.SetTrailer)
 	}
 	return call.SendAndClose(appendResponse(r, out))
 }
 
-// receiveAppend receives a whole call, which takes its seat with it.
-func (s streams) receiveAppend(call api.Streams_AppendServer, seat *seat) (*request, error) {
+// receiveAppend receives a whole call, which takes its slot with it.
+func (s writes) receiveAppend(call api.Streams_AppendServer, slot *slot) (*request, error) {
 	first, err := call.Recv()
 	if errors.Is(err, io.EOF) {
 		return nil, invalid("an append begins with its options")
@@ -59,7 +66,7 @@ func (s streams) receiveAppend(call api.Streams_AppendServer, seat *seat) (*requ
 	if err != nil {
 		return nil, err
 	}
-	r, refused := newAppend(first, seat)
+	r, refused := newAppend(first, slot)
 	if s.readOnly {
 		refused = refuseAccess()
 	}
@@ -78,7 +85,7 @@ func (s streams) receiveAppend(call api.Streams_AppendServer, seat *seat) (*requ
 			refused = r.propose(message, event, size)
 		}
 		if refused == nil {
-			refused = seat.fit(call.Context(), len(r.events), size)
+			refused = slot.fit(call.Context(), len(r.events), size)
 		}
 		if refused != nil && size > discarded {
 			return nil, refused
@@ -86,7 +93,7 @@ func (s streams) receiveAppend(call api.Streams_AppendServer, seat *seat) (*requ
 	}
 }
 
-func newAppend(first *api.AppendReq, seat *seat) (*request, error) {
+func newAppend(first *api.AppendReq, slot *slot) (*request, error) {
 	options := first.GetOptions()
 	if options == nil {
 		return nil, invalid("an append begins with its options")
@@ -96,7 +103,7 @@ func newAppend(first *api.AppendReq, seat *seat) (*request, error) {
 		return nil, err
 	}
 	stream, err := writableName(options.GetStreamIdentifier())
-	return &request{act: actAppend, stream: stream, expected: expected, seat: seat}, err
+	return &request{act: actAppend, stream: stream, expected: expected, slot: slot}, err
 }
 
 // propose takes one more event into the request; size is that of all so far.
@@ -146,41 +153,6 @@ func utf16Len(text string) int {
 		}
 	}
 	return n
-}
-
-func eventID(m *shared.UUID) (uuid.UUID, error) {
-	id := uuid.Nil
-	switch value := m.GetValue().(type) {
-	case *shared.UUID_Structured_:
-		binary.BigEndian.PutUint64(id[:8], uint64(value.Structured.GetMostSignificantBits()))
-		binary.BigEndian.PutUint64(id[8:], uint64(value.Structured.GetLeastSignificantBits()))
-	case *shared.UUID_String_:
-		parsed, err := uuid.Parse(value.String_)
-		if err != nil {
-			return uuid.Nil, invalid("an event's id is no UUID: %q", value.String_)
-		}
-		id = parsed
-	}
-	if id == uuid.Nil {
-		return uuid.Nil, invalid("an event's id is empty")
-	}
-	return id, nil
-}
-
-// streamName checks the name of a stream that is written or read.
-func streamName(m *shared.StreamIdentifier) (string, error) {
-	name := string(m.GetStreamName())
-	switch {
-	case name == "" || name == metaPrefix:
-		return "", invalid("the stream's name is empty")
-	case len(name) > maxStreamName:
-		return "", invalid("the stream's name has %d bytes, more than %d", len(name), maxStreamName)
-	case !utf8.ValidString(name):
-		return "", invalid("the stream's name is not UTF-8: %q", name)
-	case name == "$all":
-		return "", invalid("$all is no stream of its own")
-	}
-	return name, nil
 }
 
 // writableName checks the name of a stream that is written: those of links are

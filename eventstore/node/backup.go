@@ -12,38 +12,22 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// BackedUp is what a backup holds.
-type BackedUp struct {
-	Target   string `json:"target"`
-	Position uint64 `json:"position"` // of the last event that it holds for sure
-	Bytes    uint64 `json:"bytes"`    // of its files
-}
-
 // ErrTarget is met by a backup whose target cannot be one.
 var ErrTarget = errors.New("not a folder for a backup")
 
-// Backup copies the log as it is now into a folder, which must be empty or not
-// exist: everything that was acknowledged before is in the copy. Files that do
-// not change any more are linked rather than copied, where the file system
-// can. It works beside appends and reads. The copy is a folder that a node can
-// be opened on; a backup that fails leaves none.
-func (n *Node) Backup(ctx context.Context, target string) (BackedUp, error) {
-	ctx, leave, err := n.maintain(ctx)
-	if err != nil {
-		return BackedUp{}, err
-	}
-	defer leave()
-	done := BackedUp{Target: target, Position: n.tail.end()}
-	if err := n.store.checkTarget(target); err != nil {
-		return BackedUp{}, err
+// copyTo copies the log into a folder and returns the size of the copy. It
+// returns ErrTarget if the folder is not empty, or lies within the log's.
+func (s *store) copyTo(ctx context.Context, target string) (size uint64, err error) {
+	if err := s.checkTarget(target); err != nil {
+		return 0, err
 	}
 	if err := context.Cause(ctx); err != nil {
-		return BackedUp{}, err
+		return 0, err
 	}
-	if done.Bytes, err = n.store.copyTo(target); err != nil {
-		return BackedUp{}, fmt.Errorf("backup to %s: %w", target, err)
+	if size, err = s.copyInto(target); err != nil {
+		return 0, fmt.Errorf("backup to %s: %w", target, err)
 	}
-	return done, nil
+	return size, nil
 }
 
 // checkTarget refuses what cannot become a backup, and what would lie within
@@ -79,7 +63,7 @@ func (s *store) checkTarget(target string) error {
 	return nil
 }
 
-func (s *store) copyTo(target string) (size uint64, err error) {
+func (s *store) copyInto(target string) (size uint64, err error) {
 	if err := s.fs.Remove(target); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return 0, err
 	}

@@ -33,7 +33,7 @@ const (
 // is wrong with one is its own answer, and the call goes on. Appends are
 // decided in the order in which they end.
 type batches struct {
-	streams
+	writes
 	call  api.Streams_BatchAppendServer
 	open  map[uuid.UUID]*batch // by correlation id
 	bytes int                  // of those
@@ -52,22 +52,22 @@ type batch struct {
 	refused error         // why it will not be appended
 }
 
-func (s streams) BatchAppend(call api.Streams_BatchAppendServer) error {
-	err := s.Ready()
+func (s writes) BatchAppend(call api.Streams_BatchAppendServer) error {
+	err := s.life.ready()
 	if err == nil {
 		err = s.batchAppend(call)
 	}
-	return s.answerError(err, call.SetTrailer)
+	return answerError(s.logger, err, call.SetTrailer)
 }
 
-func (s streams) batchAppend(call api.Streams_BatchAppendServer) error {
+func (s writes) batchAppend(call api.Streams_BatchAppendServer) error {
 	select {
 	case s.batchCalls <- struct{}{}:
 		defer func() { <-s.batchCalls }()
 	default:
 		return status.Errorf(codes.ResourceExhausted, "%d calls append in batches already", batchCalls)
 	}
-	b := &batches{streams: s, call: call, open: map[uuid.UUID]*batch{}, begun: new(errgroup.Group)}
+	b := &batches{writes: s, call: call, open: map[uuid.UUID]*batch{}, begun: new(errgroup.Group)}
 	for {
 		m, err := call.Recv()
 		if errors.Is(err, io.EOF) {
@@ -184,20 +184,20 @@ func (b *batches) propose(one *batch, events []*api.BatchAppendReq_ProposedMessa
 // until there is room for it.
 func (b *batches) submit(one *batch) error {
 	ctx := b.call.Context()
-	seat, err := b.room.enter(ctx)
+	slot, err := b.admission.enter(ctx)
 	if err != nil {
 		return err
 	}
-	if err := seat.fit(ctx, len(one.events), one.size); err != nil {
-		seat.leave()
+	if err := slot.fit(ctx, len(one.events), one.size); err != nil {
+		slot.leave()
 		return err
 	}
 	left := one.within - time.Since(one.began)
 	if left <= 0 {
-		seat.leave()
+		slot.leave()
 		return b.refuse(one, context.DeadlineExceeded)
 	}
-	one.seat = seat
+	one.slot = slot
 	if err := b.writer.begin(&one.request); err != nil {
 		return err
 	}

@@ -5,9 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // categories is the index behind the streams of links, $ce-<category> and
@@ -17,11 +19,11 @@ import (
 // be derived from the log again, so that it is never synced, and is begun anew
 // where it is damaged or another log's. Safe for concurrent use.
 type categories struct {
-	*Node
+	categoriesOptions
 	open sync.Mutex // held while it is opened
 
 	mu       sync.Mutex    // guards what follows
-	index    *store        // nil before it is opened; only its streams are used
+	links    *linkIndex    // nil before it is opened
 	at       uint64        // it is complete up to this position
 	advanced chan struct{} // closed when at grows, or cause is set
 	cause    error         // it cannot be kept up, or read
@@ -31,9 +33,20 @@ type categories struct {
 	last *recent[string, int64] // revisions; the building goroutine's
 }
 
-func newCategories(n *Node) *categories {
+// categoriesOptions are the parts that the index needs. dir is its folder.
+type categoriesOptions struct {
+	logger *slog.Logger
+	life   *lifecycle
+	fs     vfs.FS
+	dir    string
+	store  *store
+	tail   *tail
+}
+
+func newCategories(o categoriesOptions) *categories {
 	return &categories{
-		Node:     n,
+		categoriesOptions: o,
+
 		advanced: make(chan struct{}),
 		watchers: map[*watcher]struct{}{},
 		last:     newRecent[string, int64](knownLinks),
@@ -59,19 +72,19 @@ func (c *categories) await(ctx context.Context, position uint64) error {
 		case <-advanced:
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-c.closing:
+		case <-c.life.closing:
 			return errClosed
-		case <-c.failed:
+		case <-c.life.failed:
 			return errFailed
 		}
 	}
 }
 
 // opened is the index, nil if nobody has asked for it yet.
-func (c *categories) opened() *store {
+func (c *categories) opened() *linkIndex {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.index
+	return c.links
 }
 
 // start opens the index and has it built, once.
@@ -81,17 +94,17 @@ func (c *categories) start() error {
 	if c.opened() != nil {
 		return nil
 	}
-	if !c.enter() {
+	if !c.life.enter() {
 		return errClosed
 	}
-	index, at, err := c.openIndex()
+	links, at, err := c.openIndex()
 	if err != nil {
-		c.serving.Done()
+		c.life.leave()
 		return fmt.Errorf("the index of categories: %w", err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.index, c.at = index, at
+	c.links, c.at = links, at
 	go c.build()
 	return nil
 }
@@ -119,7 +132,7 @@ func (c *categories) tell() {
 
 // build follows the log until the node ends.
 func (c *categories) build() {
-	defer c.serving.Done()
+	defer c.life.leave()
 	w, stop := c.tail.watch("")
 	defer stop()
 	for {
@@ -133,9 +146,9 @@ func (c *categories) build() {
 		}
 		select {
 		case <-w.wake:
-		case <-c.closing:
+		case <-c.life.closing:
 			return
-		case <-c.failed:
+		case <-c.life.failed:
 			return
 		}
 	}
@@ -174,7 +187,7 @@ func (c *categories) reached(at uint64) {
 
 // add indexes records, all at once.
 func (c *categories) add(records []record) (err error) {
-	b := c.index.db.NewBatch()
+	b := c.links.db.NewBatch()
 	defer func() { err = errors.Join(err, b.Close()) }()
 	for i := range records {
 		r := &records[i]
@@ -204,7 +217,7 @@ func (c *categories) following(name string) (int64, error) {
 	last, ok := c.last.get(name)
 	if !ok {
 		var err error
-		if last, _, err = c.index.lastEntry(name, ^uint64(0)); err != nil {
+		if last, _, err = c.links.lastEntry(name, ^uint64(0)); err != nil {
 			return 0, err
 		}
 	}

@@ -10,7 +10,6 @@ import (
 )
 
 const (
-	categoriesFolder = "categories"
 	categoriesMemory = 8 << 20
 	knownLinks       = 1 << 14 // streams of links whose end is remembered
 )
@@ -24,8 +23,14 @@ const (
 	builtLen     = 1 + 8 + 16
 )
 
-// openIndex opens what was built before, or begins anew.
-func (c *categories) openIndex() (*store, uint64, error) {
+// linkIndex is the open index in its folder.
+type linkIndex struct {
+	index
+	db *pebble.DB
+}
+
+// openIndex opens the index that was built before, or begins a new one.
+func (c *categories) openIndex() (*linkIndex, uint64, error) {
 	index, err := c.openFolder()
 	if err == nil {
 		at, err := c.builtTo(index)
@@ -37,7 +42,7 @@ func (c *categories) openIndex() (*store, uint64, error) {
 			return nil, 0, err
 		}
 	}
-	if err := c.fs.RemoveAll(c.fs.PathJoin(c.store.dir, categoriesFolder)); err != nil {
+	if err := c.fs.RemoveAll(c.dir); err != nil {
 		return nil, 0, err
 	}
 	c.mu.Lock()
@@ -47,15 +52,14 @@ func (c *categories) openIndex() (*store, uint64, error) {
 	return index, 0, err
 }
 
-func (c *categories) openFolder() (index *store, err error) {
+func (c *categories) openFolder() (_ *linkIndex, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("%v", cause)
 		}
 	}()
-	dir := c.fs.PathJoin(c.store.dir, categoriesFolder)
 	log := &indexLog{pebbleLog{logger: c.logger, fatal: c.halted}}
-	db, err := pebble.Open(dir, &pebble.Options{
+	db, err := pebble.Open(c.dir, &pebble.Options{
 		FS:                 c.fs,
 		Logger:             log,
 		EventListener:      &pebble.EventListener{BackgroundError: log.background, DataCorruption: func(info pebble.DataCorruptionInfo) { c.broken(fmt.Errorf("%w: %w", errDamaged, info.Details)) }},
@@ -68,7 +72,7 @@ func (c *categories) openFolder() (index *store, err error) {
 		return nil, err
 	}
 	log.opened.Store(true)
-	return &store{dir: dir, db: db}, nil
+	return &linkIndex{newIndex(db), db}, nil
 }
 
 // indexLog ends the goroutine that cannot go on, and not the log.
@@ -87,7 +91,7 @@ func (l *indexLog) Fatalf(format string, args ...any) {
 var errOtherLog = errors.New("it was built for another log")
 
 // builtTo is the position up to which an index was built for this log.
-func (c *categories) builtTo(index *store) (uint64, error) {
+func (c *categories) builtTo(index *linkIndex) (uint64, error) {
 	value, err := index.value(builtKey)
 	if err != nil || value == nil {
 		return 0, err
@@ -137,7 +141,7 @@ func (c *categories) close() error {
 		err = errors.Join(err, index.db.Close())
 	}
 	if broken {
-		err = errors.Join(err, c.fs.RemoveAll(index.dir))
+		err = errors.Join(err, c.fs.RemoveAll(c.dir))
 	}
 	return err
 }

@@ -6,75 +6,6 @@ import (
 	"github.com/google/uuid"
 )
 
-// What an append may expect beside an exact revision.
-const (
-	expectNoStream = -1
-	expectAny      = -2
-	expectExists   = -4
-)
-
-// request is one write: an append, or a delete of either kind.
-type request struct {
-	act      act
-	stream   string
-	expected int64
-	events   []proposed
-	seat     *seat // left when the request is done with; nil for what needs none
-	done     chan outcome
-}
-
-type act int
-
-const (
-	actAppend act = iota
-	actDelete
-	actTombstone
-)
-
-// proposed is an event to append. The writer owns it.
-type proposed struct {
-	id       uuid.UUID
-	json     bool
-	kind     string
-	data     string
-	metadata string
-}
-
-// outcome is how a request was answered. verdict tells which of the fields
-// hold something.
-type outcome struct {
-	verdict  verdict
-	current  int64  // appended, deleted, wrongVersion: the stream's last revision, -1 for no stream
-	position uint64 // appended, deleted: 0 where there is none to tell
-	err      error  // nothing was decided
-}
-
-type verdict int
-
-const (
-	stored verdict = iota
-	wrongVersion
-	streamDeleted
-)
-
-// head is where a stream ends, and what its metadata hides.
-type head struct {
-	last     int64 // revision, -1 for no event
-	position uint64
-	meta     streamMeta
-}
-
-func (h head) tombstoned() bool { return h.last == tombstoneRevision }
-
-// eventKey and place say where in a stream an event of an id is.
-type (
-	eventKey struct {
-		id     uuid.UUID
-		stream string
-	}
-	place struct{ revision, position uint64 }
-)
-
 // decide answers a request, adding what it appends to the current group. An
 // error means that the log cannot be read or written.
 func (w *writer) decide(r *request) (outcome, error) {
@@ -140,7 +71,7 @@ func (w *writer) compare(r *request, h head) (retry *outcome, fits bool, err err
 // compareRecent decides by the first event's id: unknown, and everything is
 // new; known, and all must be, in the order in which they are stored.
 func (w *writer) compareRecent(r *request) (retry *outcome, fits bool, err error) {
-	var last place
+	var last eventAt
 	for i, e := range r.events {
 		at, known := w.ids.get(eventKey{e.id, r.stream})
 		if !known {

@@ -5,13 +5,11 @@ import (
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/metadata"
 )
 
 // Delete soft-deletes a stream: it is hidden by its metadata, and comes back,
 // further numbered, with the next append.
-func (s streams) Delete(ctx context.Context, m *api.DeleteReq) (*api.DeleteResp, error) {
+func (s writes) Delete(ctx context.Context, m *api.DeleteReq) (*api.DeleteResp, error) {
 	var expected int64
 	var err error
 	switch e := m.GetOptions().GetExpectedStreamRevision().(type) {
@@ -27,11 +25,11 @@ func (s streams) Delete(ctx context.Context, m *api.DeleteReq) (*api.DeleteResp,
 		err = invalid("the expected revision is missing")
 	}
 	if err != nil {
-		return nil, s.answerUnary(ctx, err)
+		return nil, answerUnary(ctx, s.logger, err)
 	}
 	position, err := s.remove(ctx, actDelete, m.GetOptions().GetStreamIdentifier(), expected)
 	if err != nil {
-		return nil, s.answerUnary(ctx, err)
+		return nil, answerUnary(ctx, s.logger, err)
 	}
 	return &api.DeleteResp{PositionOption: &api.DeleteResp_Position_{
 		Position: &api.DeleteResp_Position{CommitPosition: position, PreparePosition: position},
@@ -39,7 +37,7 @@ func (s streams) Delete(ctx context.Context, m *api.DeleteReq) (*api.DeleteResp,
 }
 
 // Tombstone deletes a stream for ever.
-func (s streams) Tombstone(ctx context.Context, m *api.TombstoneReq) (*api.TombstoneResp, error) {
+func (s writes) Tombstone(ctx context.Context, m *api.TombstoneReq) (*api.TombstoneResp, error) {
 	var expected int64
 	var err error
 	switch e := m.GetOptions().GetExpectedStreamRevision().(type) {
@@ -55,11 +53,11 @@ func (s streams) Tombstone(ctx context.Context, m *api.TombstoneReq) (*api.Tombs
 		err = invalid("the expected revision is missing")
 	}
 	if err != nil {
-		return nil, s.answerUnary(ctx, err)
+		return nil, answerUnary(ctx, s.logger, err)
 	}
 	position, err := s.remove(ctx, actTombstone, m.GetOptions().GetStreamIdentifier(), expected)
 	if err != nil {
-		return nil, s.answerUnary(ctx, err)
+		return nil, answerUnary(ctx, s.logger, err)
 	}
 	return &api.TombstoneResp{PositionOption: &api.TombstoneResp_Position_{
 		Position: &api.TombstoneResp_Position{CommitPosition: position, PreparePosition: position},
@@ -69,8 +67,8 @@ func (s streams) Tombstone(ctx context.Context, m *api.TombstoneReq) (*api.Tombs
 var operations = map[act]string{actDelete: "Delete", actTombstone: "Tombstone"}
 
 // remove has a stream deleted in one of the two ways.
-func (s streams) remove(ctx context.Context, act act, id *shared.StreamIdentifier, expected int64) (position uint64, err error) {
-	if err := s.Ready(); err != nil {
+func (s writes) remove(ctx context.Context, act act, id *shared.StreamIdentifier, expected int64) (position uint64, err error) {
+	if err := s.life.ready(); err != nil {
 		return 0, err
 	}
 	if s.readOnly {
@@ -93,8 +91,4 @@ func (s streams) remove(ctx context.Context, act act, id *shared.StreamIdentifie
 		return 0, refuseVersion(operations[act], stream, expected, out.current)
 	}
 	return out.position, nil
-}
-
-func (n *Node) answerUnary(ctx context.Context, err error) error {
-	return n.answerError(err, func(md metadata.MD) { _ = grpc.SetTrailer(ctx, md) })
 }

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"context"
 	"encoding/json"
 	"strings"
 
@@ -42,118 +41,62 @@ func linkedIn(r *record) (in [2]string) {
 	return in
 }
 
-// What follows reads streams of either kind: those that are stored, and those
-// of links, of which only an index is.
-
-// await waits until a stream of links is complete up to a position; others
-// always are.
-func (n *Node) await(ctx context.Context, stream string, within uint64) error {
-	if !isDerived(stream) {
-		return nil
+// lastLink returns the last revision of a stream of links, with the position of
+// its record, up to the position within.
+func (c *categories) lastLink(stream string, within uint64) (revision int64, position uint64, err error) {
+	links := c.opened()
+	if links == nil {
+		return -1, 0, nil
 	}
-	return n.categories.await(ctx, within)
+	return links.lastEntry(stream, within)
 }
 
-// view is what can be seen of a stream now, within a position.
-func (n *Node) view(stream string, within uint64) (view, error) {
-	now := ticks(n.now())
-	if !isDerived(stream) {
-		return n.store.view(stream, within, now)
-	}
-	h := head{last: -1}
-	var err error
-	if index := n.categories.opened(); index != nil {
-		if h.last, h.position, err = index.lastEntry(stream, within); err != nil {
-			return view{}, err
-		}
-	}
-	h.meta, err = n.store.meta(stream, within)
-	return newView(h, now), err
+// forwards reads visible links from a revision up, as store.forwards reads
+// events.
+func (c *categories) forwards(stream string, v view, from, within uint64, limit int) (page, error) {
+	return c.page(stream, v, max(from, uint64(max(v.first, 0))), uint64(max(v.last, 0)), within, limit, (*entries).first, (*entries).next)
 }
 
-// find reads the event at a revision of a stream, if it is there.
-func (n *Node) find(stream string, revision, within uint64) (record, bool, error) {
-	if !isDerived(stream) {
-		return n.store.find(stream, revision, within)
-	}
-	v, err := n.view(stream, within)
-	if err != nil || int64(revision) > v.last {
-		return record{}, false, err
-	}
-	p, err := n.linksUp(stream, view{head: v.head, oldest: v.oldest}, revision, within, 1)
-	if err != nil || len(p.records) == 0 || p.records[0].revision != revision {
-		return record{}, false, err
-	}
-	return p.records[0], true, nil
+// backwards reads visible links from a revision down.
+func (c *categories) backwards(stream string, v view, from, within uint64, limit int) (page, error) {
+	return c.page(stream, v, uint64(max(v.first, 0)), min(from, uint64(max(v.last, 0))), within, limit, (*entries).last, (*entries).prev)
 }
 
-func (n *Node) eventsUp(stream string, v view, from, within uint64, limit int) (page, error) {
-	if isDerived(stream) {
-		return n.linksUp(stream, v, from, within, limit)
-	}
-	return n.store.forwards(stream, v, from, within, limit)
-}
-
-func (n *Node) eventsDown(stream string, v view, from, within uint64, limit int) (page, error) {
-	if isDerived(stream) {
-		return n.linksDown(stream, v, from, within, limit)
-	}
-	return n.store.backwards(stream, v, from, within, limit)
-}
-
-func (n *Node) watch(stream string) (w *watcher, stop func()) {
-	if isDerived(stream) {
-		return n.categories.watch()
-	}
-	return n.tail.watch(stream)
-}
-
-// linksUp reads links as eventsUp does others.
-func (n *Node) linksUp(stream string, v view, from, within uint64, limit int) (page, error) {
-	return n.linkPage(stream, v, max(from, uint64(max(v.first, 0))), uint64(max(v.last, 0)), within, limit, (*entries).first, (*entries).next)
-}
-
-func (n *Node) linksDown(stream string, v view, from, within uint64, limit int) (page, error) {
-	return n.linkPage(stream, v, uint64(max(v.first, 0)), min(from, uint64(max(v.last, 0))), within, limit, (*entries).last, (*entries).prev)
-}
-
-// linkPage reads the links of some revisions from one end on. Where the record was
-// scavenged there is no link any more.
-func (n *Node) linkPage(stream string, v view, lowest, highest, within uint64, limit int, begin, on func(*entries) bool) (p page, err error) {
-	index := n.categories.opened()
-	if index == nil || v.last < 0 || lowest > highest {
+// page reads links of some revisions, starting at one end. A link whose record
+// was scavenged does not exist any more.
+func (c *categories) page(stream string, v view, lowest, highest, within uint64, limit int, begin, next func(*entries) bool) (p page, err error) {
+	links := c.opened()
+	if links == nil || v.last < 0 || lowest > highest {
 		return page{end: true}, nil
 	}
-	entries, err := index.index(stream, lowest, highest, within)
+	entries, err := links.entries(stream, lowest, highest, within)
 	if err != nil {
 		return page{}, err
 	}
 	defer entries.closeInto(&err)
-	for ok := begin(entries); ok; ok = on(entries) {
+	for ok := begin(entries); ok; ok = next(entries) {
 		revision, position := entries.entry()
 		if p.full(limit) {
 			p.next = revision
 			return p, nil
 		}
-		if err := n.link(&p, stream, v, revision, position); err != nil {
+		target, ok, err := c.store.at(position)
+		if err != nil {
 			return page{}, err
+		}
+		if !ok {
+			continue
+		}
+		link, err := newLink(stream, revision, &target)
+		if err != nil {
+			return page{}, err
+		}
+		if !v.hides(&link) {
+			p.add(link)
 		}
 	}
 	p.end = true
 	return p, nil
-}
-
-// link adds the link to a record to a page.
-func (n *Node) link(p *page, stream string, v view, revision, position uint64) error {
-	target, ok, err := n.store.at(position)
-	if err != nil || !ok {
-		return err
-	}
-	l, err := newLink(stream, revision, &target)
-	if err == nil && !v.hides(&l) {
-		p.add(l)
-	}
-	return err
 }
 
 // linkMetadata is what a link says of its target.

@@ -181,9 +181,9 @@ func (b breakage) stopped(t *testing.T, nth int64, n *Node, disk *faultyDisk, ac
 	if !errors.Is(err, errFailed) {
 		t.Errorf("%d: %v", nth, err)
 	}
-	<-n.failed
-	if !strings.Contains(n.cause.Error(), b.err.Error()) {
-		t.Errorf("%d: it stopped for %v", nth, n.cause)
+	<-n.life.failed
+	if !strings.Contains(n.life.cause.Error(), b.err.Error()) {
+		t.Errorf("%d: it stopped for %v", nth, n.life.cause)
 	}
 	if out, err := n.writer.submit(t.Context(), appendAt(1, "later", 0)); err == nil {
 		t.Errorf("%d: acknowledged after the failure: %v", nth, out)

@@ -99,7 +99,7 @@ func serve(t *testing.T, options ...Options) *fixture {
 		cancel()
 		require.NoError(t, conn.Close())
 		require.NoError(t, n.Close())
-		if !n.brokenDown() {
+		if !n.life.hasFailed() {
 			require.NoError(t, <-served)
 		}
 	})

@@ -67,7 +67,7 @@ func (n *Node) live(w http.ResponseWriter, r *http.Request) {
 	if asked, err := strconv.Atoi(r.URL.Query().Get("liveCode")); err == nil && asked >= 200 && asked <= 599 {
 		code = asked
 	}
-	if n.Ready() != nil {
+	if n.life.ready() != nil {
 		code = http.StatusServiceUnavailable
 	}
 	w.WriteHeader(code)

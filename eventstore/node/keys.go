@@ -24,9 +24,6 @@ var (
 	endKey    = []byte("\x00end")
 )
 
-// maxStreamName is how many bytes a stream's name may have.
-const maxStreamName = 1<<16 - 1
-
 func logKey(position uint64) []byte {
 	key := make([]byte, 0, 1+indexLen)
 	key = append(key, logPrefix)

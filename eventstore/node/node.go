@@ -21,8 +21,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/google/uuid"
-	dto "github.com/prometheus/client_model/go"
 )
 
 // Options say where a node keeps its log.
@@ -35,38 +33,30 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Node is an open log and what serves it. Safe for concurrent use.
+// Node is an open log and the servers of it. Safe for concurrent use.
 type Node struct {
-	logger   *slog.Logger
-	now      func() time.Time
-	fs       vfs.FS
-	store    *store
-	tail     *tail
-	room     *room
-	writer   *writer
-	instance uuid.UUID
+	logger *slog.Logger
+	now    func() time.Time
+	life   *lifecycle
 
-	whole, readOnly *front
-
-	batchCalls chan struct{} // calls of BatchAppend that go on
+	store      *store
+	tail       *tail
+	writer     *writer
 	categories *categories
-	groups     *groups // of persistent subscriptions
 
-	maintenance sync.Mutex // held by what scavenges or backs up
+	writes     writes
+	reads      reads
+	persistent persistentSubscriptions
 
-	closeOnce sync.Once
-	closing   chan struct{} // closed by Close, under mu
-	failOnce  sync.Once
-	failed    chan struct{} // closed once cause is set
-	cause     error
+	whole, readOnly *serverPair
 
-	mu      sync.Mutex
-	serving sync.WaitGroup // grows under mu, and not once closing is closed
+	maintenance sync.Mutex // held during a scavenge or a backup
+	closeOnce   sync.Once
 }
 
-// Open opens the log in a folder, or makes it. The folder is locked until
-// Close: a second opener gets ErrLocked. A folder that holds anything but a
-// log of this version gives ErrWrongFormat.
+// Open opens the log in a folder, or creates it. The folder is locked until
+// Close: a second Open returns ErrLocked. Open returns ErrWrongFormat if the
+// folder holds anything but a log of this version.
 func Open(o Options) (*Node, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -77,119 +67,55 @@ func Open(o Options) (*Node, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	n := &Node{
-		logger:   o.Logger,
-		now:      o.Now,
-		fs:       o.FS,
-		instance: uuid.New(),
-		closing:  make(chan struct{}),
-		failed:   make(chan struct{}),
-
-		batchCalls: make(chan struct{}, batchCalls),
-	}
+	n := &Node{logger: o.Logger, now: o.Now, life: newLifecycle(o.Logger)}
 	var err error
-	if n.store, err = openStore(o.Dir, o.FS, o.Logger, n.fail); err != nil {
+	if n.store, err = openStore(o.Dir, o.FS, o.Logger, n.life.fail); err != nil {
 		return nil, lined{err}
 	}
-	if err := n.start(); err != nil {
+	if err := n.start(o); err != nil {
 		return nil, lined{errors.Join(fmt.Errorf("open the log in %s: %w", o.Dir, err), n.store.close())}
 	}
 	return n, nil
 }
 
-func (n *Node) start() error {
+// start connects the parts of the node.
+func (n *Node) start(o Options) error {
 	end, err := n.store.end()
 	if err != nil {
 		return err
 	}
-	known, err := n.store.latest(warmIDs)
+	n.tail = newTail(end.position)
+	n.writer, err = newWriter(writerOptions{store: n.store, tail: n.tail, life: n.life, now: n.now, end: end})
 	if err != nil {
 		return err
 	}
-	n.tail = newTail(end.position)
-	n.room = newRoom(n.failed, n.closing)
-	n.writer = newWriter(n.store, n.tail, end, known, n.now, n.fail, n.failed)
-	n.categories, n.groups = newCategories(n), &groups{Node: n}
-	n.whole, n.readOnly = n.newFront(false), n.newFront(true)
+	n.categories = newCategories(categoriesOptions{
+		logger: n.logger, life: n.life, fs: o.FS, dir: o.FS.PathJoin(o.Dir, categoriesFolder), store: n.store, tail: n.tail,
+	})
+	streams := &streamReader{store: n.store, tail: n.tail, categories: n.categories, now: n.now}
+	n.writes = newWrites(writesOptions{logger: n.logger, now: n.now, life: n.life, writer: n.writer})
+	n.reads = reads{logger: n.logger, life: n.life, store: n.store, tail: n.tail, streams: streams}
+	n.persistent = newPersistentService(eventLog{
+		logger: n.logger, now: n.now, life: n.life, store: n.store, tail: n.tail, writer: n.writer, streams: streams,
+	})
+	n.whole, n.readOnly = n.newServerPair(false), n.newServerPair(true)
 	return nil
 }
 
-// fail is told when the log can be written no more.
-func (n *Node) fail(err error) {
-	n.failOnce.Do(func() {
-		n.cause = err
-		n.logger.Error("the log failed: nothing is acknowledged any more", "error", err)
-		close(n.failed)
-	})
-}
+// categoriesFolder is the folder of the index of categories, inside the log's.
+const categoriesFolder = "categories"
 
-// Ready returns why calls are not answered, if they are not.
-func (n *Node) Ready() error {
-	select {
-	case <-n.failed:
-		return errFailed
-	case <-n.closing:
-		return errClosed
-	default:
-		return nil
-	}
-}
+// Ready returns nil while calls are answered, otherwise the reason.
+func (n *Node) Ready() error { return n.life.ready() }
 
 // Serve answers clients on a listener, gRPC and HTTP alike, until Close; then
 // it returns nil. It returns the cause when the log fails. It closes the
 // listener. It may be called for several listeners.
-func (n *Node) Serve(l net.Listener) error { return n.serve(l, n.whole) }
+func (n *Node) Serve(l net.Listener) error { return n.whole.mux.serve(l) }
 
-// ServeReadOnly is Serve for clients that read and subscribe, with persistent
-// subscriptions too, and may not append or delete.
-func (n *Node) ServeReadOnly(l net.Listener) error { return n.serve(l, n.readOnly) }
-
-func (n *Node) serve(l net.Listener, f *front) error {
-	if !n.enter() {
-		return l.Close()
-	}
-	defer n.serving.Done()
-	grpcLine, httpLine := newLine(l.Addr()), newLine(l.Addr())
-	var servers sync.WaitGroup
-	servers.Go(func() { _ = f.grpc.Serve(grpcLine) })
-	servers.Go(func() { _ = f.http.Serve(httpLine) })
-	defer servers.Wait()
-	defer grpcLine.end()
-	defer httpLine.end()
-
-	accepted := make(chan error, 1)
-	go func() { accepted <- n.accept(l, grpcLine, httpLine) }()
-	select {
-	case <-n.closing:
-		return ignoreClosed(errors.Join(l.Close(), <-accepted))
-	case <-n.failed:
-		_ = errors.Join(l.Close(), <-accepted) // what matters is the cause
-		return n.cause
-	case err := <-accepted:
-		return err
-	}
-}
-
-// enter says whether the node is open, and if so counts one more that Close
-// waits for.
-func (n *Node) enter() bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	select {
-	case <-n.closing:
-		return false
-	default:
-		n.serving.Add(1)
-		return true
-	}
-}
-
-func ignoreClosed(err error) error {
-	if errors.Is(err, net.ErrClosed) {
-		return nil
-	}
-	return err
-}
+// ServeReadOnly is Serve for clients that may read and subscribe, also to
+// persistent subscriptions, but not append or delete.
+func (n *Node) ServeReadOnly(l net.Listener) error { return n.readOnly.mux.serve(l) }
 
 // shutdownTime is how long Close waits for calls that are being answered.
 const shutdownTime = 5 * time.Second
@@ -202,32 +128,30 @@ func (n *Node) Close() (err error) {
 }
 
 func (n *Node) close() error {
-	n.mu.Lock()
-	close(n.closing)
-	n.mu.Unlock()
+	n.life.close()
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
 	defer cancel()
-	httpErr := errors.Join(n.whole.close(ctx), n.readOnly.close(ctx))
-	n.serving.Wait()
+	serveErr := errors.Join(n.whole.close(ctx), n.readOnly.close(ctx))
+	n.life.wait()
 	if err := n.categories.close(); err != nil {
-		n.logger.Warn("the index of categories", "error", err) // it is begun anew then
+		n.logger.Warn("close the index of categories; the next start builds it from scratch", "error", err)
 	}
 	n.writer.stop()
 	select {
 	case <-n.quiet():
-		if !n.brokenDown() {
-			return errors.Join(httpErr, n.store.close())
+		if !n.life.hasFailed() {
+			return errors.Join(serveErr, n.store.close())
 		}
-	case <-n.failed:
+	case <-n.life.failed:
 	}
-	return errors.Join(httpErr, n.abandon())
+	return errors.Join(serveErr, n.abandon())
 }
 
 // quiet is closed once nobody writes to the log any more.
 func (n *Node) quiet() <-chan struct{} {
 	quiet := make(chan struct{})
 	go func() {
-		n.writer.done.Wait()
+		n.writer.wait()
 		n.maintenance.Lock()
 		defer n.maintenance.Unlock()
 		close(quiet)
@@ -235,26 +159,20 @@ func (n *Node) quiet() <-chan struct{} {
 	return quiet
 }
 
-// abandon closes a log that failed, unless somebody is stuck in writing to it.
+// abandonPoll is how often abandon looks whether writing has ended.
+const abandonPoll = 5 * time.Millisecond
+
+// abandon closes a log that failed, unless a goroutine is stuck writing to it.
 func (n *Node) abandon() error {
-	ctx, cancel := context.WithTimeout(context.Background(), abandonAfter)
-	defer cancel()
-	for n.writer.applying.Load() || !n.maintenance.TryLock() {
-		if pause(ctx, abandonPoll) != nil {
+	deadline := time.Now().Add(abandonAfter)
+	for n.writer.isApplying() || !n.maintenance.TryLock() {
+		if time.Now().After(deadline) {
 			return errAbandoned
 		}
+		time.Sleep(abandonPoll)
 	}
 	defer n.maintenance.Unlock()
 	return n.store.abandon()
-}
-
-func (n *Node) brokenDown() bool {
-	select {
-	case <-n.failed:
-		return true
-	default:
-		return false
-	}
 }
 
 // Stats are counts since Open.
@@ -265,9 +183,11 @@ type Stats struct {
 
 // Stats returns the counts so far. Not to be called after Close.
 func (n *Node) Stats() Stats {
-	var latency dto.Metric
-	if err := n.store.db.Metrics().LogWriter.FsyncLatency.Write(&latency); err != nil {
-		n.logger.Debug("read Pebble's metrics", "error", err)
-	}
-	return Stats{Events: n.writer.stored.Load(), Syncs: latency.GetHistogram().GetSampleCount()}
+	return Stats{Events: n.writer.events(), Syncs: n.store.syncs()}
 }
+
+// lined is an error whose text is one line.
+type lined struct{ error }
+
+func (e lined) Error() string { return oneLine(e.error) }
+func (e lined) Unwrap() error { return e.error }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -170,9 +171,11 @@ func (s *store) openPebble(o *pebble.Options) (err error) {
 	if lock, ok := s.lock.(*pebble.Lock); ok {
 		o.Lock = lock
 	}
-	if s.db, err = pebble.Open(s.dir, o); err != nil {
+	db, err := pebble.Open(s.dir, o)
+	if err != nil {
 		return fmt.Errorf("open the log in %s: %w", s.dir, err)
 	}
+	s.index = newIndex(db)
 	o.Logger.(*pebbleLog).opened.Store(true)
 	return nil
 }
@@ -205,7 +208,7 @@ func (s *store) readable(format string) error {
 		return nil
 	}
 	return fmt.Errorf("%w: %s has format version %s, this program reads %s and %s",
-		ErrWrongFormat, s.dir, printable(format), formatWhole, formatScavenged)
+		ErrWrongFormat, s.dir, strings.Trim(strconv.Quote(format), `"`), formatWhole, formatScavenged)
 }
 
 // without says what a log without a format version is: one that was about to be
@@ -236,12 +239,9 @@ func (s *store) close() error {
 	return errors.Join(err, s.lock.Close())
 }
 
-// How long a failed log is given to come to rest, and then to close, and how
-// often that is looked at.
-const (
-	abandonAfter = time.Second
-	abandonPoll  = 5 * time.Millisecond
-)
+// abandonAfter is how long a failed log may take until nobody writes to it, and
+// then again to close.
+const abandonAfter = time.Second
 
 var errAbandoned = errors.New("the failed log does not close: the folder is locked until the process ends")
 

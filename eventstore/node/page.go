@@ -36,7 +36,7 @@ func (s *store) forwards(stream string, v view, from, within uint64, limit int) 
 	if from > uint64(v.last) || v.last < 0 {
 		return page{end: true}, nil
 	}
-	entries, err := s.index(stream, from, uint64(v.last), within)
+	entries, err := s.entries(stream, from, uint64(v.last), within)
 	if err != nil {
 		return page{}, err
 	}
@@ -69,7 +69,7 @@ func (s *store) backwards(stream string, v view, from, within uint64, limit int)
 		return page{end: true}, nil
 	}
 	lowest, next, seen := uint64(max(v.first, 0)), min(from, uint64(v.last)), false
-	entries, err := s.index(stream, lowest, next, within)
+	entries, err := s.entries(stream, lowest, next, within)
 	if err != nil {
 		return page{}, err
 	}

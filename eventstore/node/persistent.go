@@ -11,23 +11,29 @@ import (
 // persistentSubscriptions is the PersistentSubscriptions service.
 type persistentSubscriptions struct {
 	persistent.UnimplementedPersistentSubscriptionsServer
-	*Node
+	*eventLog
+	groups *groups
+}
+
+// newPersistentService returns the service. Groups are loaded by the first call.
+func newPersistentService(o eventLog) persistentSubscriptions {
+	return persistentSubscriptions{eventLog: &o, groups: &groups{eventLog: &o}}
 }
 
 // unary ends a call that has one answer.
-func unary[M any](ctx context.Context, n *Node, m *M, err error) (*M, error) {
+func unary[M any](ctx context.Context, p persistentSubscriptions, m *M, err error) (*M, error) {
 	if err != nil {
-		return nil, n.answerUnary(ctx, err)
+		return nil, answerUnary(ctx, p.logger, err)
 	}
 	return m, nil
 }
 
 func (p persistentSubscriptions) Create(ctx context.Context, m *persistent.CreateReq) (*persistent.CreateResp, error) {
-	err := p.Ready()
+	err := p.life.ready()
 	if err == nil {
 		err = p.create(ctx, m.GetOptions())
 	}
-	return unary(ctx, p.Node, &persistent.CreateResp{}, err)
+	return unary(ctx, p, &persistent.CreateResp{}, err)
 }
 
 func (p persistentSubscriptions) create(ctx context.Context, o *persistent.CreateReq_Options) (err error) {
@@ -63,11 +69,11 @@ func (p persistentSubscriptions) create(ctx context.Context, o *persistent.Creat
 }
 
 func (p persistentSubscriptions) Update(ctx context.Context, m *persistent.UpdateReq) (*persistent.UpdateResp, error) {
-	err := p.Ready()
+	err := p.life.ready()
 	if err == nil {
 		err = p.update(ctx, m.GetOptions())
 	}
-	return unary(ctx, p.Node, &persistent.UpdateResp{}, err)
+	return unary(ctx, p, &persistent.UpdateResp{}, err)
 }
 
 func (p persistentSubscriptions) update(ctx context.Context, o *persistent.UpdateReq_Options) (err error) {
@@ -143,10 +149,10 @@ func (p persistentSubscriptions) begin(ctx context.Context, c *groupConfig, from
 	case c.all() && from.at > end:
 		return refuseSettings(c.Stream, c.Group, "the start is beyond the end of the log")
 	case from.kind == fromEnd:
-		if err := p.await(ctx, c.Stream, end); err != nil {
+		if err := p.streams.await(ctx, c.Stream, end); err != nil {
 			return err
 		}
-		v, err := p.view(c.Stream, end)
+		v, err := p.streams.view(c.Stream, end)
 		if err != nil {
 			return err
 		}
@@ -168,12 +174,12 @@ func sourceName(id *shared.StreamIdentifier, all *shared.Empty) (string, error) 
 func (p persistentSubscriptions) Delete(ctx context.Context, m *persistent.DeleteReq) (*persistent.DeleteResp, error) {
 	stream, err := sourceName(m.GetOptions().GetStreamIdentifier(), m.GetOptions().GetAll())
 	if err == nil {
-		err = p.Ready()
+		err = p.life.ready()
 	}
 	if err == nil {
 		err = p.groups.remove(ctx, stream, m.GetOptions().GetGroupName())
 	}
-	return unary(ctx, p.Node, &persistent.DeleteResp{}, err)
+	return unary(ctx, p, &persistent.DeleteResp{}, err)
 }
 
 func (p persistentSubscriptions) GetInfo(ctx context.Context, m *persistent.GetInfoReq) (*persistent.GetInfoResp, error) {
@@ -182,7 +188,7 @@ func (p persistentSubscriptions) GetInfo(ctx context.Context, m *persistent.GetI
 	if err == nil {
 		resp.SubscriptionInfo, err = g.info()
 	}
-	return unary(ctx, p.Node, resp, err)
+	return unary(ctx, p, resp, err)
 }
 
 func (p persistentSubscriptions) ReplayParked(ctx context.Context, m *persistent.ReplayParkedReq) (*persistent.ReplayParkedResp, error) {
@@ -198,14 +204,14 @@ func (p persistentSubscriptions) ReplayParked(ctx context.Context, m *persistent
 	default:
 		err = g.startReplay(uint64(stop))
 	}
-	return unary(ctx, p.Node, &persistent.ReplayParkedResp{}, err)
+	return unary(ctx, p, &persistent.ReplayParkedResp{}, err)
 }
 
 // group is the group that a request names.
 func (p persistentSubscriptions) group(id *shared.StreamIdentifier, all *shared.Empty, name string) (*persistentGroup, error) {
 	stream, err := sourceName(id, all)
 	if err == nil {
-		err = p.Ready()
+		err = p.life.ready()
 	}
 	if err != nil {
 		return nil, err
@@ -215,11 +221,11 @@ func (p persistentSubscriptions) group(id *shared.StreamIdentifier, all *shared.
 
 func (p persistentSubscriptions) List(ctx context.Context, m *persistent.ListReq) (*persistent.ListResp, error) {
 	resp := &persistent.ListResp{}
-	err := p.Ready()
+	err := p.life.ready()
 	if err == nil {
 		err = p.list(m.GetOptions(), resp)
 	}
-	return unary(ctx, p.Node, resp, err)
+	return unary(ctx, p, resp, err)
 }
 
 func (p persistentSubscriptions) list(o *persistent.ListReq_Options, resp *persistent.ListResp) (err error) {
@@ -241,9 +247,9 @@ func (p persistentSubscriptions) list(o *persistent.ListReq_Options, resp *persi
 }
 
 func (p persistentSubscriptions) RestartSubsystem(ctx context.Context, _ *shared.Empty) (*shared.Empty, error) {
-	err := p.Ready()
+	err := p.life.ready()
 	if err == nil {
 		err = p.groups.restart()
 	}
-	return unary(ctx, p.Node, &shared.Empty{}, err)
+	return unary(ctx, p, &shared.Empty{}, err)
 }

@@ -92,7 +92,7 @@ func TestPersistentSubscriptionDoesNotFeedOnItself(t *testing.T) {
 	require.Equal(t, last, e.Event.Position.Commit)
 	w.ack(e)
 	team.untilDone(e)
-	g, err := f.node.groups.find(sourceAll, "g")
+	g, err := f.node.persistent.groups.find(sourceAll, "g")
 	require.NoError(t, err)
 	known := func() bool { // the checkpoint is in its stream a moment before
 		g.mu.Lock()

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"context"
 	"encoding/json"
 	"strconv"
 	"time"
@@ -19,32 +18,6 @@ const (
 
 	checkpointMeta = `{"$maxCount":5}`
 )
-
-// write appends on the group's own account. It is false for a stream that is
-// tombstoned.
-func (n *Node) write(stream string, events ...proposed) (bool, error) {
-	out, err := n.writer.submit(context.Background(), &request{act: actAppend, stream: stream, expected: expectAny, events: events})
-	if err == nil && out.verdict != stored {
-		n.logger.Warn("a stream of a persistent subscription takes no events", "stream", stream)
-	}
-	return out.verdict == stored, err
-}
-
-// writeMetaOf replaces a stream's metadata.
-func (n *Node) writeMetaOf(stream, data string) error {
-	_, err := n.write(metaPrefix+stream, proposed{id: uuid.New(), json: true, kind: typeMetadata, data: data})
-	return err
-}
-
-// lastOf is a stream's last event that can be seen, if there is one.
-func (n *Node) lastOf(stream string) (record, bool, error) {
-	within := n.tail.end()
-	v, err := n.store.view(stream, within, ticks(n.now()))
-	if err != nil || v.tombstoned() || v.last < v.first || v.last < 0 {
-		return record{}, false, err
-	}
-	return n.store.find(stream, uint64(v.last), within)
-}
 
 // loadCheckpoint is the place up to which the group is done with everything.
 func (g *persistentGroup) loadCheckpoint() (at uint64, ok bool, err error) {
@@ -127,13 +100,13 @@ func (g *persistentGroup) load(m *message) (found resolved, ok bool, err error) 
 	case g.config.all():
 		r, ok, err = g.store.at(m.at)
 	default:
-		r, ok, err = g.find(g.config.Stream, m.at, within)
+		r, ok, err = g.streams.find(g.config.Stream, m.at, within)
 	}
 	switch {
 	case err != nil || !ok:
 		return resolved{}, false, err
 	case m.replayed || g.config.ResolveLinks:
-		found, err = g.follows(&r, g.newViews())
+		found, err = g.streams.newLinkTargets().resolve(&r)
 		return found, err == nil, err
 	}
 	return resolved{event: &r}, true, nil

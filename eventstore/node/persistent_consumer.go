@@ -45,11 +45,11 @@ type turn struct {
 }
 
 func (p persistentSubscriptions) Read(call persistent.PersistentSubscriptions_ReadServer) error {
-	err := p.Ready()
+	err := p.life.ready()
 	if err == nil {
 		err = p.read(call)
 	}
-	return p.answerError(err, call.SetTrailer)
+	return answerError(p.logger, err, call.SetTrailer)
 }
 
 func (p persistentSubscriptions) read(call persistent.PersistentSubscriptions_ReadServer) error {
@@ -121,8 +121,8 @@ func newConsumer(o *persistent.ReadReq_Options, call persistent.PersistentSubscr
 	return stream, o.GetGroupName(), c, nil
 }
 
-// room is how many messages more it takes.
-func (c *consumer) room() int { return c.size - len(c.inFlight) }
+// free is how many more messages it takes.
+func (c *consumer) free() int { return c.size - len(c.inFlight) }
 
 // unanswered are its messages, in the order in which they were read.
 func (c *consumer) unanswered() []*message {
@@ -160,8 +160,8 @@ func (c *consumer) listen(g *persistentGroup) {
 		if errors.Is(err, io.EOF) {
 			return
 		}
-		if size := proto.Size(m); err == nil && size > receiveOthers {
-			err = status.Errorf(codes.ResourceExhausted, "received message larger than max (%d vs. %d)", size, receiveOthers)
+		if size := proto.Size(m); err == nil && size > maxMessage {
+			err = status.Errorf(codes.ResourceExhausted, "received message larger than max (%d vs. %d)", size, maxMessage)
 		}
 		if err == nil {
 			err = c.take(g, m)
@@ -211,9 +211,9 @@ func (g *persistentGroup) serve(c *consumer) error {
 				return c.cause
 			case <-c.call.Context().Done():
 				return c.call.Context().Err()
-			case <-g.closing:
+			case <-g.life.closing:
 				return errClosed
-			case <-g.failed:
+			case <-g.life.failed:
 				return errFailed
 			}
 		}

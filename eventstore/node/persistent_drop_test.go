@@ -23,13 +23,13 @@ func (s *interrupted) add(c *consumer) {
 	s.strategy.add(c)
 }
 
-func (s *interrupted) pin(n *Node, r *record) (uint32, error) {
+func (s *interrupted) pin(streams *streamReader, r *record) (uint32, error) {
 	if s.pins++; s.pins == 2 {
 		s.group.ack(s.consumer, []uuid.UUID{s.first})
 		go s.restart()
-		<-s.group.life.Done()
+		<-s.group.ctx.Done()
 	}
-	return s.strategy.pin(n, r)
+	return s.strategy.pin(streams, r)
 }
 
 // A group that is dropped in the middle of its work leaves a checkpoint of what
@@ -39,10 +39,10 @@ func TestPersistentDroppedAtWork(t *testing.T) {
 	id := uuid.New()
 	f.must("s", expectAny, wireEvent("T", id, "{}"))
 	team := f.team("s", settings(checkpointing))
-	g, err := f.node.groups.find("s", "g")
+	g, err := f.node.persistent.groups.find("s", "g")
 	require.NoError(t, err)
 	restarted := make(chan error, 1)
-	g.strategy = &interrupted{strategy: g.strategy, group: g, first: id, restart: func() { restarted <- f.node.groups.restart() }}
+	g.strategy = &interrupted{strategy: g.strategy, group: g, first: id, restart: func() { restarted <- f.node.persistent.groups.restart() }}
 	w := team.join(1)
 	require.EqualValues(t, 0, w.revision(0))
 	f.must("s", expectAny, fresh(1)...)

@@ -199,10 +199,10 @@ func TestPersistentOlderClients(t *testing.T) {
 func TestPersistentSubscribersHaveABound(t *testing.T) {
 	f := serve(t)
 	team := f.team("s", nil)
-	f.node.groups.consumers.Store(groupConsumers)
+	f.node.persistent.groups.consumers.Store(groupConsumers)
 	_, err := team.tryJoin(1)
 	require.Equal(t, codes.ResourceExhausted, status.Code(unwrapped(t, err)))
-	f.node.groups.consumers.Store(0)
+	f.node.persistent.groups.consumers.Store(0)
 	team.join(1)
 }
 

@@ -93,14 +93,14 @@ func (g *persistentGroup) read(next uint64, limit int) (b sourceBatch, err error
 func (g *persistentGroup) readStreamInto(b *sourceBatch, next uint64, limit int) error {
 	b.next, b.end = next, true
 	within := g.tail.end()
-	if err := g.await(g.life, g.config.Stream, within); err != nil {
+	if err := g.streams.await(g.ctx, g.config.Stream, within); err != nil {
 		return err
 	}
-	v, err := g.view(g.config.Stream, within)
+	v, err := g.streams.view(g.config.Stream, within)
 	if err != nil || v.tombstoned() || v.last < 0 {
 		return err
 	}
-	p, err := g.eventsUp(g.config.Stream, v, next, within, limit)
+	p, err := g.streams.forwards(g.config.Stream, v, next, within, limit)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (g *persistentGroup) consider(b *sourceBatch, r *record, at uint64, selecte
 	b.considered++
 	if selected {
 		m := &message{at: at, before: b.last, sequence: b.considered, id: r.id, revision: r.revision}
-		if m.pin, err = g.strategy.pin(g.Node, r); err != nil {
+		if m.pin, err = g.strategy.pin(g.streams, r); err != nil {
 			return err
 		}
 		b.messages = append(b.messages, m)

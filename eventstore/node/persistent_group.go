@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -26,11 +27,12 @@ const (
 // While it has consumers one goroutine reads, expires, parks and checkpoints;
 // without them it rests, and costs the log nothing.
 type persistentGroup struct {
-	*Node
-	config groupConfig
-	filter *filter         // of $all; nil for none
-	life   context.Context // ends when the group is dropped
-	end    context.CancelFunc
+	*eventLog
+	connected *atomic.Int64 // consumers of all groups
+	config    groupConfig
+	filter    *filter         // of $all; nil for none
+	ctx       context.Context // ends when the group is dropped
+	end       context.CancelFunc
 
 	mu      sync.Mutex // guards what follows
 	running bool       // the goroutine is there
@@ -98,13 +100,14 @@ type parking struct {
 }
 
 // newGroup loads a group as it was left.
-func newGroup(n *Node, config groupConfig) (*persistentGroup, error) {
+func newGroup(log *eventLog, connected *atomic.Int64, config groupConfig) (*persistentGroup, error) {
 	f, err := config.parse()
 	if err != nil {
 		return nil, err
 	}
 	g := &persistentGroup{
-		Node:        n,
+		eventLog:    log,
+		connected:   connected,
 		config:      config,
 		filter:      f,
 		kick:        make(chan struct{}, 1),
@@ -118,7 +121,7 @@ func newGroup(n *Node, config groupConfig) (*persistentGroup, error) {
 		strategy:    newStrategy(config.Strategy),
 		total:       measure{since: time.Now()},
 	}
-	g.life, g.end = context.WithCancel(context.Background())
+	g.ctx, g.end = context.WithCancel(context.Background())
 	g.checkpoint.when = time.Now()
 	at, ok, err := g.loadCheckpoint()
 	if ok {
@@ -130,13 +133,13 @@ func newGroup(n *Node, config groupConfig) (*persistentGroup, error) {
 
 // run is the group's goroutine.
 func (g *persistentGroup) run(rest chan struct{}) {
-	defer g.serving.Done()
+	defer g.life.leave()
 	defer close(rest)
-	w, stop := g.watch(g.source())
+	w, stop := g.streams.watch(g.source())
 	defer stop()
 	for {
 		err := g.round()
-		if err != nil && g.life.Err() != nil {
+		if err != nil && g.ctx.Err() != nil {
 			// The group was dropped in the middle of the round. It has no
 			// consumers any more, so one more round only parks and checkpoints.
 			err = g.round()
@@ -172,9 +175,9 @@ func (g *persistentGroup) pauseFor(w *watcher, wait time.Duration) bool {
 	case <-w.wake:
 	case <-g.kick:
 	case <-timer.C:
-	case <-g.closing:
+	case <-g.life.closing:
 		return false
-	case <-g.failed:
+	case <-g.life.failed:
 		return false
 	}
 	return true
@@ -207,14 +210,14 @@ func (g *persistentGroup) round() error {
 // errand looks up from a long reading: whether it is still wanted, and to say
 // how far it came.
 func (g *persistentGroup) errand() error {
-	if err := g.Ready(); err != nil {
+	if err := g.life.ready(); err != nil {
 		return err
 	}
 	g.mu.Lock()
 	over, long := g.dropped, time.Since(g.checkpoint.when) > scanTime
 	g.mu.Unlock()
 	if over || !long {
-		return g.life.Err()
+		return g.ctx.Err()
 	}
 	return g.saveCheckpoint()
 }

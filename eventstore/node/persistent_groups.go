@@ -22,7 +22,7 @@ const (
 // groups are the persistent subscriptions. They are loaded when first asked
 // for. Safe for concurrent use.
 type groups struct {
-	*Node
+	*eventLog
 	mu     sync.Mutex // held over changes
 	loaded map[string]*persistentGroup
 
@@ -45,7 +45,7 @@ func (s *groups) load() error {
 			return fmt.Errorf("%s@%d: %w", configStream, r.revision, err)
 		}
 		for _, c := range config.Entries {
-			if loaded[c.key()], err = newGroup(s.Node, c); err != nil {
+			if loaded[c.key()], err = newGroup(s.eventLog, &s.consumers, c); err != nil {
 				return fmt.Errorf("%s@%d: %s: %w", configStream, r.revision, c.key(), err)
 			}
 		}
@@ -119,7 +119,7 @@ func (s *groups) create(c groupConfig) error {
 
 // put stores a group, and loads it.
 func (s *groups) put(c groupConfig) error {
-	g, err := newGroup(s.Node, c)
+	g, err := newGroup(s.eventLog, &s.consumers, c)
 	if err == nil {
 		err = s.save(c, true)
 	}
@@ -128,7 +128,7 @@ func (s *groups) put(c groupConfig) error {
 	}
 	if before := s.loaded[c.key()]; before != nil {
 		before.drop(false)
-		if g, err = newGroup(s.Node, c); err != nil { // with the checkpoint that it has left
+		if g, err = newGroup(s.eventLog, &s.consumers, c); err != nil { // with the checkpoint that it has left
 			s.loaded = nil
 			return err
 		}

@@ -110,7 +110,7 @@ func (g *persistentGroup) lastKnown() (at uint64, ok bool, err error) {
 	if g.config.all() {
 		return end, end > 0, nil
 	}
-	v, err := g.view(g.config.Stream, end)
+	v, err := g.streams.view(g.config.Stream, end)
 	return uint64(max(v.last, 0)), err == nil && v.last >= 0 && !v.tombstoned(), err
 }
 
@@ -120,7 +120,7 @@ func (c *consumer) info() *persistent.SubscriptionInfo_ConnectionInfo {
 		From:             c.from,
 		Username:         "anonymous",
 		TotalItems:       c.total.count,
-		AvailableSlots:   int32(c.room()),
+		AvailableSlots:   int32(c.free()),
 		InFlightMessages: int32(len(c.inFlight)),
 		ConnectionName:   c.name,
 	}

@@ -13,13 +13,13 @@ func (g *persistentGroup) connect(c *consumer) error {
 	switch {
 	case g.dropped:
 		return refuseMissing(g.config.Stream, g.config.Group)
-	case g.groups.consumers.Load() >= groupConsumers:
+	case g.connected.Load() >= groupConsumers:
 		return status.Errorf(codes.ResourceExhausted, "%d subscribers of persistent subscriptions are connected already", groupConsumers)
 	case limit > 0 && len(g.consumers) >= limit:
 		return refuseSubscriber(g.config.Stream, g.config.Group)
 	}
 	if !g.running {
-		if !g.enter() {
+		if !g.life.enter() {
 			return errClosed
 		}
 		g.running, g.resting = true, make(chan struct{})
@@ -27,7 +27,7 @@ func (g *persistentGroup) connect(c *consumer) error {
 	}
 	c.extra = g.config.ExtraStatistics
 	g.consumers[c] = struct{}{}
-	g.groups.consumers.Add(1)
+	g.connected.Add(1)
 	g.strategy.add(c)
 	g.stir()
 	return nil
@@ -46,7 +46,7 @@ func (g *persistentGroup) release(c *consumer) {
 		return
 	}
 	delete(g.consumers, c)
-	g.groups.consumers.Add(-1)
+	g.connected.Add(-1)
 	g.strategy.remove(c)
 	for _, m := range c.unanswered() {
 		g.recall(m)

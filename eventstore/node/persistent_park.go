@@ -2,7 +2,6 @@ package node
 
 import (
 	"encoding/json"
-	"strconv"
 	"strings"
 	"time"
 
@@ -67,8 +66,6 @@ func (g *persistentGroup) parked(p parking) (e proposed, ok bool, err error) {
 	}
 	return proposed{id: uuid.New(), kind: typeLink, data: link, metadata: string(metadata)}, true, nil
 }
-
-func linkTo(r *record) string { return strconv.FormatUint(r.revision, 10) + "@" + r.stream }
 
 // shortened is the beginning of a long text.
 func shortened(text string) string {

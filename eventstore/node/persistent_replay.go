@@ -74,7 +74,7 @@ func (g *persistentGroup) addReplayed(p page, stop uint64) error {
 		r := &p.records[i]
 		m := &message{at: r.revision, id: r.id, revision: r.revision, replayed: true}
 		var err error
-		if m.pin, err = g.strategy.pin(g.Node, r); err != nil {
+		if m.pin, err = g.strategy.pin(g.streams, r); err != nil {
 			return err
 		}
 		messages = append(messages, m)

@@ -16,7 +16,7 @@ type strategy interface {
 	pick(pin uint32) *consumer
 
 	// pin is what messages have in common that should go to one consumer.
-	pin(*Node, *record) (uint32, error)
+	pin(*streamReader, *record) (uint32, error)
 
 	// pinned says whether another message may find a consumer where one
 	// does not.
@@ -53,9 +53,9 @@ type turns struct {
 	queue []*consumer
 }
 
-func (t *turns) add(c *consumer)                    { t.queue = append(t.queue, c) }
-func (t *turns) pin(*Node, *record) (uint32, error) { return 0, nil }
-func (t *turns) pinned() bool                       { return false }
+func (t *turns) add(c *consumer)                            { t.queue = append(t.queue, c) }
+func (t *turns) pin(*streamReader, *record) (uint32, error) { return 0, nil }
+func (t *turns) pinned() bool                               { return false }
 
 func (t *turns) remove(c *consumer) {
 	t.queue = slices.DeleteFunc(t.queue, func(other *consumer) bool { return other == c })
@@ -63,7 +63,7 @@ func (t *turns) remove(c *consumer) {
 
 func (t *turns) pick(uint32) *consumer {
 	for i, c := range t.queue {
-		if c.room() == 0 {
+		if c.free() == 0 {
 			continue
 		}
 		if t.fair {
@@ -83,15 +83,15 @@ const bucketCount = 1024
 // buckets sends what falls into one bucket to one consumer, as long as it
 // stays. A newcomer gets buckets of those who have most.
 type buckets struct {
-	of    func(*Node, *record) (string, error)
+	of    func(*streamReader, *record) (string, error)
 	owner [bucketCount]*consumer
 	count map[*consumer]int
 }
 
 func (b *buckets) pinned() bool { return true }
 
-func (b *buckets) pin(n *Node, r *record) (uint32, error) {
-	name, err := b.of(n, r)
+func (b *buckets) pin(s *streamReader, r *record) (uint32, error) {
+	name, err := b.of(s, r)
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(name))
 	return h.Sum32() % bucketCount, err
@@ -145,14 +145,14 @@ func (b *buckets) least() (least *consumer) {
 }
 
 func (b *buckets) pick(pin uint32) *consumer {
-	if c := b.owner[pin]; c != nil && c.room() > 0 {
+	if c := b.owner[pin]; c != nil && c.free() > 0 {
 		return c
 	}
 	return nil
 }
 
 // sourceOf is the stream that an event was written to, of a link its target's.
-func sourceOf(_ *Node, r *record) (string, error) {
+func sourceOf(_ *streamReader, r *record) (string, error) {
 	if r.kind == typeLink {
 		if stream, _, ok := parseLink(r.data); ok {
 			return stream, nil
@@ -163,8 +163,8 @@ func sourceOf(_ *Node, r *record) (string, error) {
 
 // correlationOf is the correlation id in an event's metadata, of a link in its
 // target's; without one it is the stream.
-func correlationOf(n *Node, r *record) (string, error) {
-	found, err := n.follows(r, n.newViews())
+func correlationOf(s *streamReader, r *record) (string, error) {
+	found, err := s.newLinkTargets().resolve(r)
 	if err != nil {
 		return "", err
 	}
@@ -174,5 +174,5 @@ func correlationOf(n *Node, r *record) (string, error) {
 	if found.event != nil && json.Unmarshal([]byte(found.event.metadata), &metadata) == nil && metadata.ID != "" {
 		return metadata.ID, nil
 	}
-	return sourceOf(n, r)
+	return sourceOf(s, r)
 }

@@ -321,7 +321,7 @@ func TestPersistentRetriesEnd(t *testing.T) {
 // might be over before a message is sent.
 func (t *team) expire() {
 	t.t.Helper()
-	g, err := t.node.groups.find(t.stream, t.group)
+	g, err := t.node.persistent.groups.find(t.stream, t.group)
 	require.NoError(t.t, err)
 	g.expire(time.Now().Add(2 * time.Hour))
 	g.stir()

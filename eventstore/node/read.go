@@ -1,7 +1,7 @@
 package node
 
 import (
-	"math"
+	"log/slog"
 
 	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/uuid"
@@ -24,43 +24,37 @@ type reading struct {
 	from       start
 }
 
-// start is where to begin; at is a revision or a position where it is neither
-// of the ends. Beside a position, prepare matters to subscriptions alone.
-type start struct {
-	kind        startKind
-	at, prepare uint64
+// reads answers Read: reads and subscriptions, of streams and of $all.
+type reads struct {
+	logger  *slog.Logger
+	life    *lifecycle
+	store   *store
+	tail    *tail
+	streams *streamReader
 }
-
-type startKind int
-
-const (
-	fromStart startKind = iota
-	fromEnd
-	fromExactly
-)
 
 // reader sends the answers to one reading.
 type reader struct {
-	*Node
+	reads
 	reading
 	call   api.Streams_ReadServer
 	within uint64 // nothing behind this position is shown
 }
 
-func (s streams) Read(m *api.ReadReq, call api.Streams_ReadServer) error {
-	err := s.Ready()
+func (s reads) Read(m *api.ReadReq, call api.Streams_ReadServer) error {
+	err := s.life.ready()
 	if err == nil {
 		err = s.read(m, call)
 	}
-	return s.answerError(err, call.SetTrailer)
+	return answerError(s.logger, err, call.SetTrailer)
 }
 
-func (s streams) read(m *api.ReadReq, call api.Streams_ReadServer) error {
+func (s reads) read(m *api.ReadReq, call api.Streams_ReadServer) error {
 	asked, err := newReading(m.GetOptions())
 	if err != nil {
 		return err
 	}
-	r := &reader{Node: s.Node, reading: asked, call: call, within: s.tail.end()}
+	r := &reader{reads: s, reading: asked, call: call, within: s.tail.end()}
 	switch {
 	case r.subscribes && r.stream == "":
 		return r.subscribeAll()
@@ -133,14 +127,6 @@ func (r *reading) readPosition(o *api.ReadReq_Options_AllOptions) error {
 	return nil
 }
 
-// exactStart takes the highest number for the end, as some clients write it.
-func exactStart(at, prepare uint64) start {
-	if at == math.MaxUint64 {
-		return start{kind: fromEnd}
-	}
-	return start{kind: fromExactly, at: at, prepare: prepare}
-}
-
 func (r *reading) readCount(o *api.ReadReq_Options) error {
 	switch count := o.GetCountOption().(type) {
 	case *api.ReadReq_Options_Count:
@@ -191,14 +177,17 @@ func (r *reading) readIDs(o *api.ReadReq_Options) error {
 
 // sendEvents sends records as events, at most as many as r.count has left.
 func (r *reader) sendEvents(records []record) error {
-	buf, seen := make([]byte, 0, encodedSize(records)), (*views)(nil)
+	buf, seen := make([]byte, 0, encodedSize(records)), (*linkTargets)(nil)
 	if r.links {
-		seen = r.newViews()
+		seen = r.streams.newLinkTargets()
 	}
 	for i := range records {
-		event, err := r.resolve(&records[i], seen)
-		if err != nil {
-			return err
+		event := resolved{event: &records[i]}
+		if r.links {
+			var err error
+			if event, err = seen.resolve(&records[i]); err != nil {
+				return err
+			}
 		}
 		start := len(buf)
 		buf = appendReadEvent(buf, event, r.textIDs)

@@ -9,10 +9,10 @@ import (
 
 // readStream answers a read of one stream.
 func (r *reader) readStream() error {
-	if err := r.await(r.call.Context(), r.stream, r.within); err != nil {
+	if err := r.streams.await(r.call.Context(), r.stream, r.within); err != nil {
 		return err
 	}
-	v, err := r.view(r.stream, r.within)
+	v, err := r.streams.view(r.stream, r.within)
 	switch {
 	case err != nil:
 		return err
@@ -36,7 +36,7 @@ func (r *reader) readStream() error {
 
 func (r *reader) streamUp(v view) error {
 	from := r.begin()
-	p, err := r.eventsUp(r.stream, v, from, r.within, r.left())
+	p, err := r.streams.forwards(r.stream, v, from, r.within, r.left())
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (r *reader) streamUp(v view) error {
 		if err := r.sendPage(p); err != nil || p.end || r.count == 0 {
 			return err
 		}
-		if p, err = r.eventsUp(r.stream, v, p.next, r.within, r.left()); err != nil {
+		if p, err = r.streams.forwards(r.stream, v, p.next, r.within, r.left()); err != nil {
 			return err
 		}
 	}
@@ -56,7 +56,7 @@ func (r *reader) streamUp(v view) error {
 func (r *reader) streamDown(v view) error {
 	from := r.begin()
 	for {
-		p, err := r.eventsDown(r.stream, v, from, r.within, r.left())
+		p, err := r.streams.backwards(r.stream, v, from, r.within, r.left())
 		if err != nil {
 			return err
 		}

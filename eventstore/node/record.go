@@ -13,6 +13,9 @@ import (
 // tombstoneRevision is where a stream's $streamDeleted event stands.
 const tombstoneRevision = math.MaxInt64
 
+// maxStreamName is the longest name of a stream, in bytes.
+const maxStreamName = 1<<16 - 1
+
 // The types of events that the node itself writes or looks into.
 const (
 	typeStreamDeleted = "$streamDeleted"

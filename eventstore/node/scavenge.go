@@ -25,59 +25,18 @@ func (p Progress) tell(step string, done, total uint64) {
 	}
 }
 
-// ErrBusy is met by a second scavenge or backup at a time.
-var ErrBusy = errors.New("a scavenge or a backup is going on")
-
 // The steps of a scavenge.
 const (
 	stepRemove  = "removing events"
 	stepCompact = "writing files anew"
 )
 
-// Scavenge removes from the log, and then from every file of its folder, the
-// events that metadata and tombstones hide. Revisions and positions of what is
-// left stay as they are; a stream of which nothing is left is numbered on; of
-// a tombstoned stream the tombstone is left. It works beside appends and reads,
-// and needs as much room on the disk as the log has. One that ends early, by
-// ctx, by Close or by a crash, leaves a log on which the next one goes on.
-func (n *Node) Scavenge(ctx context.Context, progress Progress) (done Scavenged, err error) {
-	ctx, leave, err := n.maintain(ctx)
-	if err != nil {
-		return Scavenged{}, err
-	}
-	defer leave()
-	s := &scavenger{store: n.store, within: n.tail.end(), now: ticks(n.now()), progress: progress}
-	err = s.run(ctx)
-	n.tail.forget()
-	if err == nil {
-		err = n.store.purge(ctx, progress)
-	}
-	if err != nil {
-		err = fmt.Errorf("scavenge: %w", err)
-	}
-	return s.done, err
-}
-
-// maintain admits one long work at a time. Its context ends with the node.
-func (n *Node) maintain(ctx context.Context) (_ context.Context, leave func(), err error) {
-	if !n.maintenance.TryLock() {
-		return nil, nil, ErrBusy
-	}
-	if err := n.Ready(); err != nil {
-		n.maintenance.Unlock()
-		return nil, nil, err
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	go func() {
-		select {
-		case <-n.closing:
-			cancel(errClosed)
-		case <-n.failed:
-			cancel(errFailed)
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() { cancel(nil); n.maintenance.Unlock() }, nil
+// scavenge removes hidden events within a position from the log, as seen at a
+// time. purge then removes them from the files.
+func (s *store) scavenge(ctx context.Context, within uint64, now int64, progress Progress) (Scavenged, error) {
+	run := &scavenger{store: s, within: within, now: now, progress: progress}
+	err := run.run(ctx)
+	return run.done, err
 }
 
 // scavenger removes what is hidden within a position, by one time.
@@ -184,7 +143,7 @@ const removedAtOnce = 4096
 func (s *scavenger) removeSome(stream string, below uint64) (more bool, err error) {
 	b := s.store.db.NewBatch()
 	defer func() { _ = b.Close() }()
-	entries, err := s.store.index(stream, 0, below-1, s.within)
+	entries, err := s.store.entries(stream, 0, below-1, s.within)
 	if err != nil {
 		return false, err
 	}

@@ -95,6 +95,9 @@ func (s *store) end() (logEnd, error) {
 	return end, err
 }
 
+// isScavenged reports whether the log was ever scavenged.
+func (s *store) isScavenged() bool { return s.scavenged.Load() }
+
 // keptEnd is where the log ended when it was last scavenged; ok is false if it
 // never was.
 func (s *store) keptEnd() (end logEnd, ok bool, err error) {

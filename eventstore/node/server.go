@@ -12,6 +12,7 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/serverfeatures"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"github.com/google/uuid"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/keepalive"
@@ -26,7 +27,6 @@ const Version = "24.10.4"
 // What a message may weigh, and how idle lines are kept.
 const (
 	receiveStreams = 16<<20 - 10_000
-	receiveOthers  = 4 << 20
 	pingAfter      = 10 * time.Second
 	pingTimeout    = 10 * time.Second
 	maxStreams     = 4096 // calls at once on one connection
@@ -51,28 +51,36 @@ func (n *Node) newServer(readOnly bool) *grpc.Server {
 		grpc.NumStreamWorkers(workers),
 		grpc.WaitForHandlers(true),
 	)
-	api.RegisterStreamsServer(s, streams{Node: n, readOnly: readOnly})
-	serverfeatures.RegisterServerFeaturesServer(s, features{Node: n})
-	gossip.RegisterGossipServer(s, members{Node: n})
-	persistent.RegisterPersistentSubscriptionsServer(s, persistentSubscriptions{Node: n})
+	writes := n.writes
+	writes.readOnly = readOnly
+	api.RegisterStreamsServer(s, streams{writes: writes, reads: n.reads})
+	serverfeatures.RegisterServerFeaturesServer(s, features{})
+	gossip.RegisterGossipServer(s, members{life: n.life, now: n.now, instance: uuid.New()})
+	persistent.RegisterPersistentSubscriptionsServer(s, n.persistent)
 	return s
 }
 
 // limitUnary holds the services beside Streams to their own receive limit.
 func limitUnary(ctx context.Context, m any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 	if !strings.HasPrefix(info.FullMethod, "/"+api.Streams_ServiceDesc.ServiceName+"/") {
-		if size := proto.Size(m.(proto.Message)); size > receiveOthers {
-			return nil, status.Errorf(codes.ResourceExhausted, "received message larger than max (%d vs. %d)", size, receiveOthers)
+		if size := proto.Size(m.(proto.Message)); size > maxMessage {
+			return nil, status.Errorf(codes.ResourceExhausted, "received message larger than max (%d vs. %d)", size, maxMessage)
 		}
 	}
 	return handle(ctx, m)
+}
+
+// streams is the Streams service.
+type streams struct {
+	api.UnsafeStreamsServer // the compiler reports a missing method
+	writes
+	reads
 }
 
 // features is the ServerFeatures service: it names what there is, so that
 // clients do without the rest.
 type features struct {
 	serverfeatures.UnimplementedServerFeaturesServer
-	*Node
 }
 
 func (f features) GetSupportedMethods(context.Context, *shared.Empty) (*serverfeatures.SupportedMethods, error) {
@@ -102,12 +110,14 @@ func (f features) GetSupportedMethods(context.Context, *shared.Empty) (*serverfe
 // members is the Gossip service: the node is a cluster of one.
 type members struct {
 	gossip.UnimplementedGossipServer
-	*Node
+	life     *lifecycle
+	now      func() time.Time
+	instance uuid.UUID
 }
 
 func (m members) Read(ctx context.Context, _ *shared.Empty) (*gossip.ClusterInfo, error) {
-	if err := m.Ready(); err != nil {
-		return nil, m.answerError(err, nil)
+	if err := m.life.ready(); err != nil {
+		return nil, status.Error(codes.Unavailable, err.Error())
 	}
 	most, least := uuidBits(m.instance)
 	return &gossip.ClusterInfo{Members: []*gossip.MemberInfo{{

@@ -95,9 +95,9 @@ func TestReceiveLimitOfOtherServices(t *testing.T) {
 		return m
 	}
 	client := gossip.NewGossipClient(f.conn)
-	_, err := client.Read(f.ctx, padded(receiveOthers))
+	_, err := client.Read(f.ctx, padded(maxMessage))
 	require.NoError(t, err)
-	_, err = client.Read(f.ctx, padded(receiveOthers+2))
+	_, err = client.Read(f.ctx, padded(maxMessage+2))
 	require.Equal(t, codes.ResourceExhausted, status.Code(err))
 }
 
@@ -153,13 +153,13 @@ func TestHTTP(t *testing.T) {
 		})
 	}
 	t.Run("not live any more", func(t *testing.T) {
-		f.node.fail(errors.New("made to"))
+		f.node.life.fail(errors.New("made to"))
 		recorder := &statusOnly{header: http.Header{}}
 		request, err := http.NewRequestWithContext(f.ctx, http.MethodGet, "/health/live", nil)
 		require.NoError(t, err)
 		f.node.live(recorder, request)
 		require.Equal(t, http.StatusServiceUnavailable, recorder.code)
-		require.Equal(t, codes.Unavailable, status.Code(f.node.answerError(f.node.Ready(), nil)))
+		require.Equal(t, codes.Unavailable, status.Code(answerError(quiet, f.node.Ready(), nil)))
 	})
 }
 

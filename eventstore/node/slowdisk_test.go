@@ -58,7 +58,7 @@ func slowDown(t *testing.T, delay time.Duration) {
 		running.Go(func() {
 			for round := range slowRounds {
 				call := &slowCall{ctx: t.Context(), stream: fmt.Sprintf("s-%d", i), revision: round, size: size, inside: &inside, most: &most}
-				if err := (streams{Node: n}).Append(call); err != nil {
+				if err := n.writes.Append(call); err != nil {
 					t.Errorf("append %d: %v", i, err)
 				}
 				if call.answered.GetSuccess().GetCurrentRevision() != uint64(round) {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -22,62 +21,6 @@ const (
 	sniffBytes  = 64 << 10
 	frameHeader = 9
 )
-
-// accept hands each connection to gRPC's own server or to the one for plain
-// HTTP, by what it begins with. It ends with the listener.
-func (n *Node) accept(l net.Listener, grpcLine, httpLine *line) error {
-	for {
-		conn, err := l.Accept()
-		var passing interface{ Temporary() bool }
-		switch {
-		case err == nil:
-			n.serving.Go(func() { n.route(conn, grpcLine, httpLine) })
-		case errors.As(err, &passing) && passing.Temporary():
-			n.logger.Warn("accept a connection", "error", err)
-			n.pause()
-		default:
-			return err
-		}
-	}
-}
-
-// pause waits a moment, for descriptors to be free again.
-func (n *Node) pause() {
-	select {
-	case <-time.After(sniffGrace):
-	case <-n.closing:
-	}
-}
-
-// route reads the beginning of a connection and passes it on, with what was
-// read in front.
-func (n *Node) route(conn net.Conn, grpcLine, httpLine *line) {
-	sniffed := make(chan struct{})
-	defer close(sniffed)
-	n.serving.Go(func() { n.hurry(conn, sniffed) })
-	s := &sniffer{conn: conn}
-	_ = conn.SetReadDeadline(time.Now().Add(sniffTime))
-	isGRPC, err := s.isGRPC()
-	if err != nil {
-		_ = conn.Close()
-		return
-	}
-	_ = conn.SetReadDeadline(time.Time{})
-	to := httpLine
-	if isGRPC {
-		to = grpcLine
-	}
-	to.pass(&replayed{Conn: conn, front: bytes.NewReader(s.seen.Bytes())})
-}
-
-// hurry closes a connection that says nothing when the node closes.
-func (n *Node) hurry(conn net.Conn, sniffed <-chan struct{}) {
-	select {
-	case <-sniffed:
-	case <-n.closing:
-		_ = conn.Close()
-	}
-}
 
 // sniffer remembers what it reads.
 type sniffer struct {
@@ -166,60 +109,3 @@ func hasGRPCContent(block []byte) bool {
 	_, err := decoder.Write(block)
 	return found || err != nil
 }
-
-// replayed is a connection whose beginning was read already.
-type replayed struct {
-	net.Conn
-	front *bytes.Reader
-}
-
-func (c *replayed) Read(p []byte) (int, error) {
-	if c.front != nil {
-		if c.front.Len() > 0 {
-			return c.front.Read(p)
-		}
-		c.front = nil
-	}
-	return c.Conn.Read(p)
-}
-
-// line is a listener whose connections were accepted by another.
-type line struct {
-	addr   net.Addr
-	conns  chan net.Conn
-	once   sync.Once
-	closed chan struct{}
-}
-
-func newLine(addr net.Addr) *line {
-	return &line{addr: addr, conns: make(chan net.Conn), closed: make(chan struct{})}
-}
-
-func (l *line) pass(conn net.Conn) {
-	select {
-	case l.conns <- conn:
-	case <-l.closed:
-		_ = conn.Close()
-	}
-}
-
-// Accept returns the next connection that was passed on.
-func (l *line) Accept() (net.Conn, error) {
-	select {
-	case conn := <-l.conns:
-		return conn, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close ends Accept; connections that were accepted go on.
-func (l *line) Close() error {
-	l.end()
-	return nil
-}
-
-func (l *line) end() { l.once.Do(func() { close(l.closed) }) }
-
-// Addr is the address of the listener that accepts.
-func (l *line) Addr() net.Addr { return l.addr }

@@ -4,13 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 
-	"github.com/cockroachdb/pebble/v2"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+)
+
+// Limits that clients see.
+const (
+	// MaxAppend is how many bytes one call may append: data and metadata once,
+	// and types twice.
+	maxAppend = 1 << 20
+
+	// MaxMessage is the largest message of the services other than Streams, in
+	// bytes.
+	maxMessage = 4 << 20
 )
 
 // refusal is an error as clients are told it: a status, and trailers that say
@@ -78,7 +90,7 @@ func printable(text string) string {
 
 // answerError turns any error into what a client is told; set receives its
 // trailers. What is not a refusal is the node's own trouble.
-func (n *Node) answerError(err error, set func(metadata.MD)) error {
+func answerError(logger *slog.Logger, err error, set func(metadata.MD)) error {
 	var r *refusal
 	switch {
 	case err == nil:
@@ -96,18 +108,14 @@ func (n *Node) answerError(err error, set func(metadata.MD)) error {
 	if s, ok := status.FromError(err); ok { // gRPC's own, of a broken line
 		return s.Err()
 	}
-	n.logger.Error("read the log", "error", err)
-	if errors.Is(err, errDamaged) || pebble.IsCorruptionError(err) {
+	logger.Error("read the log", "error", err)
+	if isDamage(err) {
 		return status.Error(codes.DataLoss, oneLine(err))
 	}
 	return status.Error(codes.Internal, "the log cannot be read")
 }
 
-// oneLine is an error's text in one line; Pebble's may have several.
-func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
-
-// lined is an error that is told in one line.
-type lined struct{ error }
-
-func (e lined) Error() string { return oneLine(e.error) }
-func (e lined) Unwrap() error { return e.error }
+// answerUnary is answerError for a call with one answer.
+func answerUnary(ctx context.Context, logger *slog.Logger, err error) error {
+	return answerError(logger, err, func(md metadata.MD) { _ = grpc.SetTrailer(ctx, md) })
+}

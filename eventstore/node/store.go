@@ -10,28 +10,17 @@ import (
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
+	dto "github.com/prometheus/client_model/go"
 )
 
 // store is the log on disk. Positions and revisions that it is asked for may
 // not be synced yet: callers bound what they show by what is.
 type store struct {
+	index
 	dir       string
 	fs        *disk
-	db        *pebble.DB
 	lock      io.Closer   // of the folder; nil where the caller has it
 	scavenged atomic.Bool // ever
-}
-
-// value is a copy of what a key holds, nil if nothing.
-func (s *store) value(key []byte) ([]byte, error) {
-	value, closer, err := s.db.Get(key)
-	if errors.Is(err, pebble.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return append([]byte{}, value...), closer.Close()
 }
 
 // at reads the record at a position; ok is false where there is none.
@@ -94,19 +83,6 @@ func (s *store) last(stream string, limit uint64) (revision int64, position uint
 	return int64(c.revision), c.position, nil
 }
 
-func (s *store) lastEntry(stream string, limit uint64) (revision int64, position uint64, err error) {
-	entries, err := s.index(stream, 0, tombstoneRevision, limit)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer entries.closeInto(&err)
-	if !entries.last() {
-		return -1, 0, nil
-	}
-	at, position := entries.entry()
-	return int64(at), position, nil
-}
-
 // lastRecord is the log's last record, at position 0 if the log is empty.
 func (s *store) lastRecord() (r record, err error) {
 	it, err := s.log(0, ^uint64(0))
@@ -155,55 +131,12 @@ func recordUnder(it *pebble.Iterator) (record, error) {
 	return decodeRecord(positionOfKey(it.Key()), value)
 }
 
-// index iterates over a stream's entries from one revision to another, both
-// inclusive, leaving out what is behind limit.
-func (s *store) index(stream string, from, to, limit uint64) (*entries, error) {
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: streamKey(stream, from), UpperBound: streamKey(stream, to+1)})
-	if err != nil {
-		return nil, fmt.Errorf("index of %s: %w", stream, err)
+// syncs returns how often the write-ahead log was synced since it was opened.
+// It is not called after close.
+func (s *store) syncs() uint64 {
+	var latency dto.Metric
+	if s.db.Metrics().LogWriter.FsyncLatency.Write(&latency) != nil {
+		return 0 // never: the metric writes itself
 	}
-	return &entries{it: it, limit: limit}, nil
+	return latency.GetHistogram().GetSampleCount()
 }
-
-// entries are a stream's revisions and positions. What is behind the limit is
-// always at the end, since positions grow with revisions.
-type entries struct {
-	it    *pebble.Iterator
-	limit uint64
-	err   error
-}
-
-func (e *entries) first() bool { return e.it.First() && e.within() }
-func (e *entries) next() bool  { return e.it.Next() && e.within() }
-func (e *entries) prev() bool  { return e.it.Prev() }
-
-func (e *entries) last() bool {
-	for ok := e.it.Last(); ok; ok = e.it.Prev() {
-		if e.within() {
-			return true
-		}
-	}
-	return false
-}
-
-func (e *entries) within() bool {
-	_, position := e.entry()
-	return position <= e.limit
-}
-
-// entry is the revision and position under the iterator.
-func (e *entries) entry() (revision, position uint64) {
-	value := e.it.Value()
-	if len(value) != indexLen {
-		e.err = badEntry(value)
-		return 0, 0
-	}
-	return revisionOfKey(e.it.Key()), binary.BigEndian.Uint64(value)
-}
-
-func badEntry(value []byte) error {
-	return fmt.Errorf("%w: an index entry has %d bytes", errDamaged, len(value))
-}
-
-// closeInto ends the iteration and joins whatever failed in it to err.
-func (e *entries) closeInto(err *error) { *err = errors.Join(*err, e.err, e.it.Close()) }

@@ -15,7 +15,7 @@ func (r *reader) awaitNews(w *watcher) error {
 		return nil
 	case <-r.call.Context().Done():
 		return r.call.Context().Err()
-	case <-r.closing:
+	case <-r.life.closing:
 		return errClosed
 	}
 }
@@ -23,7 +23,7 @@ func (r *reader) awaitNews(w *watcher) error {
 // subscribeStream sends a stream's events, stored and then new, until the
 // caller leaves or the stream is tombstoned.
 func (r *reader) subscribeStream() error {
-	w, stop := r.watch(r.stream)
+	w, stop := r.streams.watch(r.stream)
 	defer stop()
 	v, err := r.look()
 	if err != nil {
@@ -52,10 +52,10 @@ func (r *reader) subscribeStream() error {
 // look views the stream as it is now.
 func (r *reader) look() (view, error) {
 	r.within = r.tail.end()
-	if err := r.await(r.call.Context(), r.stream, r.within); err != nil {
+	if err := r.streams.await(r.call.Context(), r.stream, r.within); err != nil {
 		return view{}, err
 	}
-	return r.view(r.stream, r.within)
+	return r.streams.view(r.stream, r.within)
 }
 
 // firstAfter is the first revision that the subscriber does not have.
@@ -79,7 +79,7 @@ func (r *reader) follow(v view, next uint64, live *bool) (uint64, error) {
 		return 0, err
 	}
 	for from, end := next, v.last < 0; !end; {
-		p, err := r.eventsUp(r.stream, v, from, r.within, pageRecords)
+		p, err := r.streams.forwards(r.stream, v, from, r.within, pageRecords)
 		if err == nil {
 			err = r.sendEvents(p.records)
 		}
@@ -185,7 +185,7 @@ func (c *cursor) older() ([]record, error) {
 	end := c.tail.end()
 	p, err := c.store.logForwards(c.at+1, end, pageRecords)
 	if err == nil && len(p.records) == 0 {
-		if !c.store.scavenged.Load() {
+		if !c.store.isScavenged() {
 			return nil, damaged(c.at, "nothing follows it")
 		}
 		c.at = end

@@ -2,6 +2,15 @@ package node
 
 import "math"
 
+// head is where a stream ends, and what its metadata hides.
+type head struct {
+	last     int64 // revision, -1 for no event
+	position uint64
+	meta     streamMeta
+}
+
+func (h head) tombstoned() bool { return h.last == tombstoneRevision }
+
 // head is where a stream ends within limit.
 func (s *store) head(stream string, limit uint64) (head, error) {
 	last, position, err := s.last(stream, limit)

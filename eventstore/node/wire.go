@@ -51,20 +51,6 @@ const (
 	fieldUUIDString     = 2
 )
 
-// resolved is an event as it is sent: through a link, or by itself.
-type resolved struct {
-	event *record // nil: the link leads nowhere
-	link  *record
-}
-
-// original is the record that stands where it was read.
-func (r resolved) original() *record {
-	if r.link != nil {
-		return r.link
-	}
-	return r.event
-}
-
 // appendReadEvent encodes a ReadResp that holds an event, for a read or an
 // ordinary subscription.
 func appendReadEvent(buf []byte, r resolved, textIDs bool) []byte {

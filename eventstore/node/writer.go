@@ -2,42 +2,81 @@ package node
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2"
+	"github.com/google/uuid"
 )
 
 // Bounds of the writer.
 const (
-	groupBytes = 4 << 20 // a group is committed when it has grown beyond this
-	unsynced   = 64      // groups that may wait for their sync
-	knownHeads = 1 << 15 // streams whose end is remembered, twice at most
-	knownIDs   = 1 << 16 // event ids that are remembered, twice at most
-	warmIDs    = 1 << 13 // of those, how many are read again when a log is opened
+	groupBytes     = 4 << 20 // a group that has grown beyond this is committed
+	unsyncedGroups = 64      // groups that may wait for their sync
+	knownHeads     = 1 << 15 // streams whose head is remembered; up to twice as many
+	knownIDs       = 1 << 16 // event ids that are remembered; up to twice as many
+	warmIDs        = 1 << 13 // event ids that are read when the log is opened
 )
 
-// Why calls are turned away: both are Unavailable to a client, to whom the
-// outcome of what it was waiting for is unknown.
-var (
-	errClosed = errors.New("the node is shutting down")
-	errFailed = errors.New("the log failed")
-)
-
-// writer is the only one that appends. One goroutine decides requests in the
-// order of their arrival and gathers what they append into groups; a second
-// waits for each group's sync, shows its records and answers its requests, in
-// order, so that an answer never rests on what is not synced. While a group
-// syncs the next is prepared. After the first failure nothing is acknowledged
-// any more.
+// writer owns the write path of the log: every append and every delete passes
+// through its two goroutines.
+//
+//	call ─► admission ─► queue ─► decide ─► group ─► commit ─► sync ─► publish ─► answer
+//	        (caller)              └──── first goroutine ────┘  └── second goroutine ──┘
+//
+// Admission. A caller takes a slot before it receives events from its client,
+// so appends that are not answered yet hold a bounded amount of memory. The
+// slot travels with the request. The writer frees it just before it answers.
+// If submit returns an error because its context ended, the writer still owns
+// the slot and frees it when the request's group is done.
+//
+// Decide. begin adds the request to an unbounded queue (admission bounds it).
+// The first goroutine takes the whole queue and decides its requests one after
+// another, in the order of their arrival. A decision compares the expected
+// revision with the stream's head, recognizes retries by event id, and adds
+// records to the current group. This is the only goroutine that assigns
+// positions, revisions and creation times. It therefore needs no locks, and
+// each of the three numbers never decreases along the log. A rejected request
+// adds no record, but its answer joins the group as well: it may rest on a
+// record of the same group or of an earlier one that is not synced yet.
+//
+// Group commit. When the queue is empty, or the group exceeds groupBytes, the
+// group is committed: one Pebble batch holds all its records and index entries,
+// so the log has either all records of a request or none. Records of the
+// current group cannot be read from the store yet. So a second request for a
+// stream that the group has written commits the group first. commit hands the
+// batch to Pebble, which appends it to its write-ahead log, and does not wait
+// for the sync. It then passes the group to the second goroutine. While that
+// one waits for the disk, the first one decides the next group. One sync of
+// the disk so covers all requests that arrived during the sync before it. At
+// most unsyncedGroups groups wait; then deciding waits too.
+//
+// Sync and acknowledgment. The second goroutine handles groups in the order of
+// their commit. It waits until the group's batch is on disk. Then it publishes
+// the records in the tail, which shows them to readers and wakes subscribers.
+// Only then does it answer the requests. Nobody, neither the caller nor any
+// reader, ever sees an event that a power loss could remove.
+//
+// Failures. There are three kinds:
+//
+//   - A request that is rejected (wrong revision, deleted stream) gets a verdict.
+//     Nothing was written and the writer continues.
+//   - A caller that stops waiting (its context ends) does not know the outcome:
+//     the request may still be stored. The caller retries with the same event
+//     ids, and the retry is answered as the first attempt was.
+//   - The first failure to read, write or sync the log is final. lifecycle.fail
+//     records it, no matter whether the writer, Pebble in the background, or the
+//     disk guard met it. After that the writer acknowledges and publishes
+//     nothing, even if later syncs succeed: the kernel may have dropped the
+//     pages of a failed sync, so a retried sync proves nothing. All waiting
+//     callers get errFailed with an unknown outcome. Serve returns the cause,
+//     the process exits, and the next Open reads what is really on disk.
+//
+// docs/durability.md states what this guarantees to clients.
 type writer struct {
 	store *store
 	tail  *tail
-	fail  func(error) // closes broken: the end of all acknowledging
+	life  *lifecycle
 	now   func() time.Time
 
 	mu     sync.Mutex // guards queue and closed
@@ -45,57 +84,66 @@ type writer struct {
 	closed bool
 	wake   chan struct{}
 
-	// What follows belongs to the deciding goroutine.
+	// The deciding goroutine owns these.
 	next    uint64 // the next record's position
-	created int64  // the last record's time
+	created int64  // the last record's creation time
 	heads   *recent[string, head]
-	ids     *recent[eventKey, place]
+	ids     *recent[eventKey, eventAt]
 	group   *group
 
-	groups chan *group     // from the deciding goroutine to the syncing one
-	broken <-chan struct{} // closed at the first failure, be it the writer's or Pebble's own
-	done   sync.WaitGroup
-
+	groups   chan *group // from the deciding goroutine to the syncing one
+	running  sync.WaitGroup
 	applying atomic.Bool   // Pebble is writing, and may be stuck
 	stored   atomic.Uint64 // events
 }
 
-// group is what is committed at once.
+// group is committed and synced as a whole.
 type group struct {
-	batch   *pebble.Batch
+	batch   writeBatch
 	records []record
-	touched map[string]struct{} // streams written, by originalOf
+	touched map[string]struct{} // streams that the group writes, by originalOf
 	answers []answer
 }
 
 type answer struct {
-	to  *request
-	out outcome
+	to      *request
+	outcome outcome
 }
 
-func newWriter(s *store, t *tail, end logEnd, known []record, now func() time.Time, fail func(error), broken <-chan struct{}) *writer {
+// writerOptions are the parts that a writer needs. end is where the log ends.
+type writerOptions struct {
+	store *store
+	tail  *tail
+	life  *lifecycle
+	now   func() time.Time
+	end   logEnd
+}
+
+// newWriter starts a writer. stop ends it.
+func newWriter(o writerOptions) (*writer, error) {
 	w := &writer{
-		store: s, tail: t, fail: fail, now: now,
+		store: o.store, tail: o.tail, life: o.life, now: o.now,
 		wake:    make(chan struct{}, 1),
-		next:    end.next,
-		created: end.created,
+		next:    o.end.next,
+		created: o.end.created,
 		heads:   newRecent[string, head](knownHeads),
-		ids:     newRecent[eventKey, place](knownIDs),
-		groups:  make(chan *group, unsynced),
-		broken:  broken,
+		ids:     newRecent[eventKey, eventAt](knownIDs),
+		groups:  make(chan *group, unsyncedGroups),
+	}
+	known, err := o.store.latest(warmIDs)
+	if err != nil {
+		return nil, err
 	}
 	for _, r := range known {
-		w.ids.put(eventKey{r.id, r.stream}, place{r.revision, r.position})
+		w.ids.put(eventKey{r.id, r.stream}, eventAt{r.revision, r.position})
 	}
 	w.group = w.newGroup()
-	w.done.Add(2)
-	go w.decideAll()
-	go w.syncAll()
-	return w
+	w.running.Go(w.decideAll)
+	w.running.Go(w.syncAll)
+	return w, nil
 }
 
-// submit has a request decided and waits for the outcome to be durable. When
-// ctx ends first the outcome is unknown.
+// submit begins a request and awaits its outcome.
 func (w *writer) submit(ctx context.Context, r *request) (outcome, error) {
 	if err := w.begin(r); err != nil {
 		return outcome{}, err
@@ -103,36 +151,37 @@ func (w *writer) submit(ctx context.Context, r *request) (outcome, error) {
 	return w.await(ctx, r)
 }
 
-// begin puts a request behind those that were begun before. Its seat is the
-// writer's to leave.
+// begin queues a request behind all that were begun before. From here on the
+// writer owns its slot, even if begin returns an error.
 func (w *writer) begin(r *request) error {
 	r.done = make(chan outcome, 1)
 	if !w.enqueue(r) {
-		r.seat.leave()
+		r.slot.leave()
 		return errClosed
 	}
 	return nil
 }
 
-// await waits for the outcome of a request that was begun.
+// await waits until the outcome of a request is durable. If ctx ends or the log
+// fails first, the outcome is unknown.
 func (w *writer) await(ctx context.Context, r *request) (outcome, error) {
 	select {
 	case out := <-r.done:
-		return out, out.err
+		return out, nil
 	case <-ctx.Done():
 		return outcome{}, ctx.Err()
-	case <-w.broken:
+	case <-w.life.failed:
 		return outcome{}, errFailed
 	}
 }
 
-func (w *writer) enqueue(r *request) bool {
+func (w *writer) enqueue(requests ...*request) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
 		return false
 	}
-	w.queue = append(w.queue, r)
+	w.queue = append(w.queue, requests...)
 	w.signal()
 	return true
 }
@@ -144,15 +193,25 @@ func (w *writer) signal() {
 	}
 }
 
-// stop has what was submitted decided and synced, and nothing more. Its
-// goroutines end then; those of a broken writer at once, unless Pebble holds on
-// to them.
+// stop lets the writer finish the queued requests and rejects later ones. The
+// goroutines of a writer that has failed end at once, unless Pebble blocks
+// them.
 func (w *writer) stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closed = true
 	w.signal()
 }
+
+// wait waits until the writer has ended.
+func (w *writer) wait() { w.running.Wait() }
+
+// isApplying reports whether Pebble is writing for the writer. On a failed log
+// this may never end.
+func (w *writer) isApplying() bool { return w.applying.Load() }
+
+// events returns how many events were stored.
+func (w *writer) events() uint64 { return w.stored.Load() }
 
 func (w *writer) take() (queue []*request, closed bool) {
 	w.mu.Lock()
@@ -162,7 +221,6 @@ func (w *writer) take() (queue []*request, closed bool) {
 }
 
 func (w *writer) decideAll() {
-	defer w.done.Done()
 	defer close(w.groups)
 	for range w.wake {
 		queue, closed := w.take()
@@ -176,25 +234,24 @@ func (w *writer) decideAll() {
 	}
 }
 
-// handle decides one request. What the current group has written is not
-// readable before it is committed, so a second request for a stream commits it.
+// handle decides one request, in the current group or in a new one.
 func (w *writer) handle(r *request) {
-	if _, ok := w.group.touched[originalOf(r.stream)]; ok || w.group.batch.Len() > groupBytes {
+	if _, ok := w.group.touched[originalOf(r.stream)]; ok || w.group.batch.size() > groupBytes {
 		w.commit()
 	}
-	if w.isBroken() {
+	if w.life.hasFailed() {
 		return
 	}
 	out, err := w.decide(r)
 	if err != nil {
-		w.fail(err)
+		w.life.fail(err)
 		return
 	}
 	w.group.answers = append(w.group.answers, answer{r, out})
 }
 
 func (w *writer) newGroup() *group {
-	return &group{batch: w.store.db.NewBatch(), touched: make(map[string]struct{})}
+	return &group{batch: w.store.newBatch(), touched: make(map[string]struct{})}
 }
 
 // commit hands the current group to Pebble and to the syncing goroutine.
@@ -205,75 +262,60 @@ func (w *writer) commit() {
 	}
 	w.group = w.newGroup()
 	if err := w.apply(g.batch); err != nil {
-		w.fail(err)
+		w.life.fail(err)
 	}
 	w.groups <- g
 }
 
-// apply writes a batch without waiting for its sync, unless the writer is
-// broken. Pebble panics where it cannot go on.
-func (w *writer) apply(b *pebble.Batch) (err error) {
+func (w *writer) apply(b writeBatch) error {
 	w.applying.Store(true)
 	defer w.applying.Store(false)
-	if b.Empty() || w.isBroken() {
+	if b.empty() || w.life.hasFailed() {
 		return nil
 	}
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = fmt.Errorf("write the log: %v", cause)
-		}
-	}()
-	return w.store.db.ApplyNoSyncWait(b, pebble.Sync)
+	return w.store.apply(b)
 }
 
 func (w *writer) syncAll() {
-	defer w.done.Done()
 	for g := range w.groups {
 		w.finish(g)
 	}
 }
 
-// finish waits for a group's sync, then shows and answers it. Those who wait
-// for an answer of a broken writer hear of that by themselves.
+// finish waits for a group's sync, then publishes its records and answers its
+// requests. If the log has failed, await answers them instead.
 func (w *writer) finish(g *group) {
-	if w.isBroken() {
+	if w.life.hasFailed() {
 		return
 	}
-	if !g.batch.Empty() {
-		if err := g.batch.SyncWait(); err != nil {
-			w.fail(fmt.Errorf("sync the log: %w", err))
+	if !g.batch.empty() {
+		if err := g.batch.waitForSync(); err != nil {
+			w.life.fail(err)
 			return
 		}
 	}
 	w.tail.publish(g.records)
 	w.stored.Add(uint64(len(g.records)))
-	_ = g.batch.Close() // an applied batch has nothing left to fail
+	g.batch.close()
 	for _, a := range g.answers {
-		a.to.seat.leave()
-		a.to.done <- a.out
+		a.to.slot.leave()
+		a.to.done <- a.outcome
 	}
 }
 
-func (w *writer) isBroken() bool {
-	select {
-	case <-w.broken:
-		return true
-	default:
-		return false
-	}
-}
-
-// add puts events behind a stream's last one, in the current group. The
-// position is the last event's.
+// add appends events to a stream in the current group, and updates its head. It
+// returns the position of the last one.
 func (w *writer) add(stream string, h *head, events []proposed) (position uint64, err error) {
 	g := w.group
 	for i := range events {
 		r := w.record(stream, h.last+1, &events[i])
-		if err := w.put(r); err != nil {
+		if err := g.batch.put(&r); err != nil {
 			return 0, err
 		}
+		g.records = append(g.records, r)
+		w.next += uint64(r.size())
 		h.last, h.position = int64(r.revision), r.position
-		w.ids.put(eventKey{r.id, stream}, place{r.revision, r.position})
+		w.ids.put(eventKey{r.id, stream}, eventAt{r.revision, r.position})
 	}
 	w.heads.put(stream, *h)
 	g.touched[originalOf(stream)] = struct{}{}
@@ -295,20 +337,11 @@ func (w *writer) record(stream string, revision int64, e *proposed) record {
 	}
 }
 
-func (w *writer) put(r record) error {
-	b, size := w.group.batch, r.size()
-	op := b.SetDeferred(1+indexLen, size)
-	copy(op.Key, logKey(r.position))
-	r.append(op.Value[:0])
-	if err := op.Finish(); err != nil {
-		return fmt.Errorf("write record at %d: %w", r.position, err)
+// The writer remembers where in a stream it has stored an event id.
+type (
+	eventKey struct {
+		id     uuid.UUID
+		stream string
 	}
-	var position [indexLen]byte
-	binary.BigEndian.PutUint64(position[:], r.position)
-	if err := b.Set(streamKey(r.stream, r.revision), position[:], nil); err != nil {
-		return fmt.Errorf("index record at %d: %w", r.position, err)
-	}
-	w.group.records = append(w.group.records, r)
-	w.next += uint64(size)
-	return nil
-}
+	eventAt struct{ revision, position uint64 }
+)

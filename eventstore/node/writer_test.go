@@ -108,10 +108,7 @@ func TestRequestsOfOneGroup(t *testing.T) {
 	for _, r := range requests {
 		r.done = make(chan outcome, 1)
 	}
-	w.mu.Lock()
-	w.queue = append(w.queue, requests...)
-	w.signal()
-	w.mu.Unlock()
+	require.True(t, w.enqueue(requests...))
 	got := []outcome{}
 	for _, r := range requests {
 		out := <-r.done
@@ -174,7 +171,7 @@ func TestFirstFailureStopsTheNode(t *testing.T) {
 			broken.Store(true)
 			_, err = n.writer.submit(t.Context(), &request{stream: "s", expected: 0, events: []proposed{{id: uuid.New(), kind: "T"}}})
 			require.ErrorIs(t, err, errFailed)
-			require.Equal(t, codes.Unavailable, status.Code(n.answerError(err, nil)))
+			require.Equal(t, codes.Unavailable, status.Code(answerError(quiet, err, nil)))
 			require.ErrorIs(t, <-served, errDisk)
 			broken.Store(false)
 			_, err = n.writer.submit(t.Context(), &request{stream: "t", expected: expectAny, events: []proposed{{id: uuid.New(), kind: "T"}}})
@@ -243,7 +240,7 @@ func TestPebbleGivingUpStopsTheNode(t *testing.T) {
 	n, err := Open(Options{Dir: "log", FS: vfs.NewMem(), Logger: quiet})
 	require.NoError(t, err)
 	put(t, n, "s", expectNoStream)
-	n.fail(errDisk)
+	n.life.fail(errDisk)
 	_, err = n.writer.submit(t.Context(), &request{stream: "s", expected: 0, events: []proposed{{id: uuid.New(), kind: "T"}}})
 	require.ErrorIs(t, err, errFailed)
 	require.NoError(t, n.Close(), "this one is still able to close")
