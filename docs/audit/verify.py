@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""Checks matches of Hex Arena, as docs/audit.md defines it. Python 3.9, no package.
+"""Checks matches of Hex Arena as docs/audit.md defines. Needs Python 3.9 and no package.
 
-    verify.py [--platform-key KEY] [--all] FILE...   records: one a file, or one a line
-    verify.py --inclusion PROOF --head HEAD FILE     also: that the one record is in the signed log
-    verify.py --vectors vectors.json
+    verify.py [--platform-key KEY] [--all] FILE...   check records: one per file, or one per line
+    verify.py --inclusion PROOF --head HEAD FILE     also check that the record is in the signed log
+    verify.py --vectors vectors.json                 check the test vectors
 
-PROOF and HEAD are what /log/{mode}/inclusion?match=ID and /log/{mode}/head
-answer. The signature of the head is not checked: Python's own library has no
-Ed25519.
+PROOF and HEAD are files with the responses of /log/{mode}/inclusion?match=ID
+and /log/{mode}/head. The program does not check the signature of the head,
+because Python's standard library has no Ed25519.
 
-Prints a line for each record: "ok ID EVENTS", or "DIFFERS ID SEQ: what the log
-says; what follows". It stops at the first that differs, unless --all is given,
-and then exits with 1; with 2 where a file is no record of a match.
+It prints one line per record: "ok ID EVENTS", or "DIFFERS ID seq SEQ: the log
+has X; expected Y". It stops at the first difference, or continues with --all.
+The exit status is 0 if every record verifies, 1 at a difference, and 2 if a
+file is not the record of a match.
 """
 import base64
 import hashlib
@@ -37,19 +38,19 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
 class Differs(Exception):
-    """A difference: the seq of the event (0: the record), what the log says, what follows."""
+    """A difference at an event: its seq (0 for the record itself), the value in the log, and the value that follows."""
 
     def __init__(self, seq, log, follows):
-        super().__init__("seq %d: the log says %s; what follows is %s" % (seq, tell(log), tell(follows)))
+        super().__init__("seq %d: the log has %s; expected %s" % (seq, tell(log), tell(follows)))
         self.seq, self.log, self.follows = seq, log, follows
 
 
 class Malformed(Exception):
-    """An answer, or a record, that has not the shape it must have."""
+    """An answer or a record does not have the required shape."""
 
 
 class Illegal(Exception):
-    """An answer that breaks a rule; its text is the reason."""
+    """An answer breaks a rule. The text is the reason code."""
 
 
 def tell(value):
@@ -59,20 +60,20 @@ def tell(value):
 # --- strict JSON ---
 
 def parse(text, deepest=None):
-    """One JSON value, read strictly."""
+    """Reads one JSON value strictly."""
     def pairs(items):
         result = dict(items)
         if len(result) != len(items):
-            raise Malformed("a key stands twice")
+            raise Malformed("an object has the same key twice")
         return result
 
     def constant(name):
-        raise Malformed(name + " is no JSON")
+        raise Malformed(name + " is not JSON")
 
     try:
         value = json.loads(text, object_pairs_hook=pairs, parse_constant=constant,
                            parse_int=lambda digits: NegativeZero() if digits == "-0" else int(digits))
-        json.dumps(value, ensure_ascii=False).encode("utf-8")  # fails on half of a surrogate pair
+        json.dumps(value, ensure_ascii=False).encode("utf-8")  # fails on half a surrogate pair
     except (ValueError, RecursionError) as error:
         raise Malformed(str(error)) from None
     if deepest is not None and depth(text) > deepest:
@@ -90,7 +91,7 @@ def depth(text):
 
 
 class NegativeZero(int):
-    """-0: zero in what a bot sent, and no way to write an integer in a record."""
+    """-0. A bot may send it for zero; a record may not contain it."""
 
 
 def is_int(value):
@@ -100,7 +101,7 @@ def is_int(value):
 # --- chance ---
 
 class Draws:
-    """The draws of one purpose."""
+    """The sequence of draws for one purpose."""
 
     def __init__(self, seed, purpose):
         self.prefix, self.block, self.queue = seed + b"\0" + purpose.encode() + b"\0", 0, []
@@ -129,7 +130,7 @@ def shuffled(seed, purpose, items):
 
 
 def layout(seed):
-    """Resources and tokens by hex; the desert's token is 0."""
+    """Returns resources and tokens by hex. The desert's token is 0."""
     resources = shuffled(seed, "board/resources", HEXES)
     tokens = shuffled(seed, "board/tokens", TOKENS)
     return resources, [0 if r == "desert" else tokens.pop(0) for r in resources]
@@ -167,7 +168,7 @@ NEXT = [[a + b - v for a, b in (EDGES[e] for e in AT[v])] for v in range(54)]
 
 # --- reading answers ---
 
-SCHEMA = {  # by kind or type: fields, and whether they may be absent
+SCHEMA = {  # fields by kind or type; "?" marks an optional field, a number is an upper limit
     "setup": [("settlement", 54), ("road", 72)],
     "build_road": [("edge", 72)], "build_settlement": [("vertex", 54)], "build_city": [("vertex", 54)],
     "buy_dev": [], "end_turn": [], "play_knight": [("hex", 19), ("victim?", 4)], "play_roadworks": [("edges", "edges")],
@@ -182,17 +183,17 @@ SOCIAL = {"offer_trade", "end_turn", "bandit", "trade"}
 
 
 class Reader:
-    """Reads the fields of an action: malformed wins, else the first rule that is broken."""
+    """Reads the fields of an action. Raises Malformed, or Illegal with the first broken rule."""
 
     def __init__(self, kind, action):
         if not isinstance(action, dict):
-            raise Malformed("no object")
+            raise Malformed("the action is not an object")
         self.action, self.reason, self.fields, self.known = action, None, {}, set()
         self.type = kind
         if kind == "turn":
             self.known.add("type")
             if not isinstance(action.get("type"), str):
-                raise Malformed("type")
+                raise Malformed("type is not a text")
             self.type = action["type"]
             if self.type not in TURNS:
                 raise Illegal("unknown_type")
@@ -215,11 +216,11 @@ class Reader:
             self.fields[name] = None
         elif shape == "bool":
             if not isinstance(value, bool):
-                raise Malformed(name)
+                raise Malformed(name + " has the wrong type")
             self.fields[name] = value
         elif shape == "resource":
             if not isinstance(value, str):
-                raise Malformed(name)
+                raise Malformed(name + " has the wrong type")
             if value not in RESOURCES:
                 self.refuse("unknown_resource")
             self.fields[name] = value
@@ -227,7 +228,7 @@ class Reader:
             self.fields[name] = self.counts(value)
         elif shape == "edges":
             if not isinstance(value, list):
-                raise Malformed(name)
+                raise Malformed(name + " has the wrong type")
             if len(value) not in (1, 2):
                 self.refuse("edge_count")
             self.fields[name] = [self.number(v, 72) for v in value]
@@ -236,16 +237,16 @@ class Reader:
 
     def number(self, value, limit):
         if not is_int(value):
-            raise Malformed("no integer")
+            raise Malformed("not an integer")
         if not 0 <= value < limit:
             self.refuse("out_of_range")
         return value
 
     def counts(self, value):
         if not isinstance(value, dict):
-            raise Malformed("no counts")
+            raise Malformed("not an object of counts")
         if not all(is_int(n) for n in value.values()):
-            raise Malformed("a count")
+            raise Malformed("a count is not an integer")
         for name, n in value.items():
             if name not in RESOURCES:
                 self.refuse("unknown_resource")
@@ -259,7 +260,7 @@ class Reader:
         self.known.add("talk")
         talk = self.action.get("talk")
         if talk is not None and not isinstance(talk, str):
-            raise Malformed("talk")
+            raise Malformed("talk is not a text")
         if len(talk or "") > 240:
             self.refuse("talk_too_long")
         return talk or ""
@@ -268,7 +269,7 @@ class Reader:
 # --- the game ---
 
 class Game:
-    """The state of a game, and the rules."""
+    """The state and the rules of one game."""
 
     def __init__(self, seed, seats):
         self.n, self.resources, self.tokens = seats, *layout(seed)
@@ -311,7 +312,7 @@ class Game:
         return min(rates)
 
     def owed(self):
-        """The kind of decision that is owed, and the seats that owe it."""
+        """Returns the kind of the owed decisions and the seats that owe them."""
         if self.setup:
             return "setup", [self.setup[0]]
         if self.offer:
@@ -320,7 +321,7 @@ class Game:
             return "discard", list(self.discarding)
         return ("bandit" if self.moving else "turn"), [self.seat]
 
-    # What is legal: each raises Illegal with the first reason.
+    # Legality checks. Each raises Illegal with the first reason.
 
     def check(self, seat, kind, f):
         getattr(self, "check_" + kind)(seat, f)
@@ -446,7 +447,7 @@ class Game:
         if f["accept"]:
             self.pay(seat, self.offer["get"])
 
-    # What actions do.
+    # Effects of actions.
 
     def act(self, seat, kind, f):
         getattr(self, "do_" + kind)(seat, f)
@@ -487,7 +488,7 @@ class Game:
         self.give(seat, SETTLEMENT, -1)
         self.settlements[seat].add(f["vertex"])
         self.scored = self.turn
-        self.longest = [self.longest_road(s) for s in range(self.n)]  # it may cut others' roads
+        self.longest = [self.longest_road(s) for s in range(self.n)]  # the new town may cut the roads of other seats
 
     def do_build_city(self, seat, f):
         self.give(seat, CITY, -1)
@@ -572,15 +573,15 @@ class Game:
             return {"accept": False}
         hand, cards = dict(self.hands[seat]), {}
         for _ in range(self.total(seat) // 2):
-            top = max(RESOURCES, key=lambda r: hand[r])  # the first among equals
+            top = max(RESOURCES, key=lambda r: hand[r])  # the first resource wins a tie
             hand[top] -= 1
             cards[top] = cards.get(top, 0) + 1
         return {"cards": cards}
 
-    # What follows by itself: the next event, and its doing.
+    # Events that follow without a decision.
 
     def follows(self):
-        """(kind, seat, data) of what follows, or None. It does it, too."""
+        """Applies the next event that follows without a decision. Returns its (kind, seat, data), or None."""
         if self.robbery:
             (thief, victim), self.robbery = self.robbery, None
             drawn = self.steals.uniform(self.total(victim))
@@ -642,7 +643,7 @@ class Game:
 
 # --- the record ---
 
-SHAPES = {  # the fields of an event's data, by kind
+SHAPES = {  # the fields of an event's data by kind
     "board": {"hexes", "ports", "bandit"}, "roll": {"turn", "dice"},
     "action": {"decision", "kind", "action", "default", "elapsedMs"},
     "steal": {"victim"}, "trade": {"from", "to", "give", "get"}, "award": {"award", "from", "to"},
@@ -665,11 +666,11 @@ def is_time(value):
 
 
 class Match:
-    """One record being checked."""
+    """The check of one record."""
 
     def __init__(self, record, platform_key=None):
         self.r, self.platform_key = record, platform_key
-        need(isinstance(record, dict), "no object")
+        need(isinstance(record, dict), "it is not an object")
         for name in ("id", "mode", "status", "startedAt"):
             need(isinstance(record.get(name), str), name)
         need(record["status"] in ("completed", "aborted"), "status")
@@ -682,7 +683,7 @@ class Match:
         self.strikes, self.resigned, self.thinking = [0] * self.n, [False] * self.n, [0] * self.n
 
     def verify(self):
-        """Raises the first difference; returns how many events there are."""
+        """Returns the number of events. Raises Differs at the first difference."""
         if self.r.get("proof") is not None:
             self.chance(self.r["proof"])
         self.game = Game(self.seed, self.n)
@@ -717,19 +718,19 @@ class Match:
         seats = shuffled(self.seed, "seats", range(self.n))
         self.equal([x.get("botId") for x in r["players"]], [p["table"][i] for i in seats])
 
-    # Taking events.
+    # Reading events of the replay.
 
     def peek(self, follows):
-        """The next event, whose shape is that of its kind."""
+        """Returns the next event after checking that its shape fits its kind."""
         if self.next >= len(self.r["replay"]):
-            raise Differs(self.next + 1, "nothing: the replay ends", follows)
+            raise Differs(self.next + 1, "no more events", follows)
         e, seq = self.r["replay"][self.next], self.next + 1
         kind, data = e.get("kind"), e.get("data")
         fits = set(e) - {"seat"} == {"seq", "at", "kind", "data"} and isinstance(kind, str) and kind in SHAPES and isinstance(data, dict) \
             and set(data) - OPTIONAL.get(kind, set()) == SHAPES[kind] and isinstance(e["at"], str) and (e["at"] in self.times or is_time(e["at"])) \
             and all(isinstance(data[k], str) for k in ("reason", "message", "answer") if k in data)
         if not fits:
-            raise Differs(seq, e, "an event as docs/audit.md defines it")
+            raise Differs(seq, e, "an event of the shape that docs/audit.md defines")
         self.equal(e["seq"], seq, seq)
         return e
 
@@ -768,7 +769,7 @@ class Match:
             self.expect(*event)
 
     def close(self, decision, kind, seat):
-        follows = "the close of decision %d (%s) of seat %d" % (decision, kind, seat)
+        follows = "an event that closes decision %d (%s) of seat %d" % (decision, kind, seat)
         e = self.peek(follows)
         d, seq = e["data"], self.next + 1
         if e["kind"] not in ("action", "timeout", "illegal") or not same([e.get("seat"), d["decision"], d["kind"]], [seat, decision, kind]):
@@ -777,11 +778,11 @@ class Match:
             self.answer(e, kind, seat)
             return
         if not natural(d["elapsedMs"]):
-            raise Differs(seq, e, "an elapsedMs")
+            raise Differs(seq, e, "an elapsedMs that is a natural number")
         self.equal(d["strikes"], self.strikes[seat] + 1, seq)
         if e["kind"] == "timeout":
             if not isinstance(d["cause"], str) or d["cause"] not in ("deadline", "dropped", "malformed", "oversized") or ("answer" in d) != (d["cause"] == "malformed"):
-                raise Differs(seq, e, "a cause, and an answer if it was malformed")
+                raise Differs(seq, e, "a known cause, and an answer only if it is malformed")
         else:
             self.refusal(e, kind, seat)
         self.take(e)
@@ -793,7 +794,7 @@ class Match:
             self.resigned[seat] = True
 
     def judge(self, kind, seat, action):
-        """Reads an action and raises what is against it."""
+        """Reads an action. Raises Malformed or Illegal if the action is not legal."""
         a = Reader(kind, action)
         self.game.check(seat, a.type, a.fields)
         if a.talk and seat in self.game.talked:
@@ -805,7 +806,7 @@ class Match:
         try:
             a = self.judge(kind, seat, d["action"])
         except (Malformed, Illegal) as error:
-            raise Differs(seq, e, "a refusal: " + str(error)) from None
+            raise Differs(seq, e, "a rejection: " + str(error)) from None
         collected = self.game.collected(seat, a.fields["resource"]) if a.type == "play_embargo" else None
         unknown = [k for k, v in d["action"].items() if k not in a.known or v is None]
         if d["default"] is not False or not natural(d["elapsedMs"]) or unknown or not same(d.get("collected"), collected):
@@ -821,15 +822,15 @@ class Match:
         try:
             answer = parse(d["answer"], 64)
             if not isinstance(answer, dict) or not is_int(answer.get("id")) or "action" not in answer:
-                raise Malformed("no answer")
+                raise Malformed("it has no id or no action")
             self.equal(answer["id"], d["decision"], seq)
             self.judge(kind, seat, answer["action"])
-            reason = "none: the answer is legal"
+            reason = "no rejection: the answer is legal"
         except Illegal as error:
             reason = str(error)
         except Malformed as error:
             if len(d["answer"].encode()) > 4092:
-                return  # it was cut
+                return  # the log stores only the beginning of a long answer
             reason = "a timeout: " + str(error)
         self.equal(d["reason"], reason, seq)
 
@@ -842,9 +843,9 @@ class Match:
     def finish(self):
         r, over, last = self.r, self.game.over, self.r["replay"][-1]
         if self.next < len(r["replay"]):
-            raise Differs(self.next + 1, r["replay"][self.next], "nothing: the match is over")
+            raise Differs(self.next + 1, r["replay"][self.next], "no event after the end of the match")
         if not over and r["status"] == "completed":
-            raise Differs(self.next + 1, "nothing: the replay ends", "the answers that are owed")
+            raise Differs(self.next + 1, "no more events", "answers to the owed decisions")
         self.equal(r["status"], "completed" if over else "aborted", self.next)
         if r.get("thinkingMs") is not None:
             self.equal(r["thinkingMs"], self.thinking)
@@ -861,7 +862,7 @@ class Match:
 
 def need(condition, what):
     if not condition:
-        raise Malformed("no record of a match: " + what)
+        raise Malformed("not the record of a match: " + what)
 
 
 def unhex(text, what):
@@ -870,7 +871,7 @@ def unhex(text, what):
 
 
 def same(a, b):
-    """Equality of JSON values, in which true is not 1, nor 1.0 the integer 1."""
+    """Compares JSON values. Unlike ==, it tells true, 1 and 1.0 apart."""
     if type(a) is not type(b):
         return False
     if isinstance(a, dict):
@@ -883,7 +884,7 @@ def same(a, b):
 # --- ratings ---
 
 def nearest(x):
-    """The nearest integer, halves away from zero."""
+    """Returns the nearest integer. Halves round away from zero."""
     whole = math.floor(abs(x))
     return math.copysign(whole + (1 if abs(x) - whole >= 0.5 else 0), x)
 
@@ -928,7 +929,7 @@ LEAF = ["id", "mode", "status", "players", "startedAt", "endedAt", "seed", "repl
 
 
 def canonical(value):
-    """JSON as RFC 8785 writes it, for the numbers that records have."""
+    """Returns the canonical JSON of RFC 8785, for the numbers that occur in records."""
     if isinstance(value, dict):
         keys = sorted(value, key=lambda key: key.encode("utf-16-be"))
         return "{%s}" % ",".join(canonical(key) + ":" + canonical(value[key]) for key in keys)
@@ -942,7 +943,7 @@ def canonical(value):
 def leaf(record):
     for name in LEAF:
         if name not in record:
-            raise Differs(0, "no " + name, "a record that is a leaf")
+            raise Differs(0, "no field " + name, "a record with all fields of a leaf")
     return canonical({name: record[name] for name in LEAF}).encode()
 
 
@@ -955,7 +956,7 @@ def node(left, right):
 
 
 def root_of(hash, index, size, hashes):
-    """The root in which a proof of inclusion places a leaf's hash, or None."""
+    """Returns the root that an inclusion proof gives for a leaf's hash, or None if the proof has the wrong length."""
     if not 0 <= index < size:
         return None
     last = size - 1
@@ -973,7 +974,7 @@ def root_of(hash, index, size, hashes):
 
 
 def continues(first, first_root, second, second_root, hashes):
-    """Whether a tree of the second size begins with the one of the first, 0 < first <= second."""
+    """Reports whether the proof shows that the second tree begins with the first. Needs 0 < first <= second."""
     hashes = list(hashes)
     if first == second:
         return not hashes and first_root == second_root
@@ -999,7 +1000,7 @@ def continues(first, first_root, second, second_root, hashes):
 
 
 def read_head(note, mode):
-    """(size, root) of a signed head, whose signature is not checked."""
+    """Returns the (size, root) of a signed head. Does not check the signature."""
     text, _, signatures = note.partition("\n\n")
     lines = text.split("\n")
     if len(lines) != 3 or not lines[0].endswith("/log/" + mode) or not lines[1].isdigit() or "\u2014 " + lines[0] + " " not in signatures:
@@ -1011,7 +1012,7 @@ def check_inclusion(record, proof, note):
     size, root = read_head(note, record["mode"])
     found = root_of(leaf_hash(record), proof["index"], proof["size"], [base64.b64decode(h, validate=True) for h in proof["hashes"]])
     if [proof["size"], found] != [size, root]:
-        raise Differs(0, "a head of %d results, %s" % (size, root.hex()), "one of %d, %s" % (proof["size"], found.hex() if found else "of no tree"))
+        raise Differs(0, "a head of %d results, %s" % (size, root.hex()), "a head of %d results, %s" % (proof["size"], found.hex() if found else "but the proof fits no tree"))
 
 
 # --- vectors, and the command line ---
@@ -1075,14 +1076,15 @@ def check_vectors(v):
         at[x["path"][-1]] = x["value"]
         try:
             Match(record).verify()
-            raise Differs(0, "a forgery, " + x["name"], "no difference")
         except Differs as difference:
-            expect("seq of the forgery, " + x["name"], difference.seq, x["seq"])
+            expect("seq of the forgery " + x["name"], difference.seq, x["seq"])
+        else:
+            raise Differs(0, "no difference in the forgery " + x["name"], "a difference at seq %d" % x["seq"])
     print("ok", ", ".join("%d %s" % (len(v[name]), name) for name in v))
 
 
 def records(name):
-    """The records of a file: one that fills it, or one a line."""
+    """Returns the records of a file: one for the whole file, or one per line."""
     with open(name, encoding="utf-8", newline="\n") as file:
         text = file.read()
     try:
@@ -1093,7 +1095,7 @@ def records(name):
 
 
 def main(args):
-    platform_key, go_on, files, status, log = None, False, [], 0, {}
+    platform_key, keep_going, files, status, log = None, False, [], 0, {}
     while args:
         arg = args.pop(0)
         if arg == "--platform-key" and args:
@@ -1102,7 +1104,7 @@ def main(args):
             with open(args.pop(0), encoding="utf-8", newline="\n") as file:
                 log[arg] = file.read()
         elif arg == "--all":
-            go_on = True
+            keep_going = True
         elif arg == "--vectors" and args:
             with open(args.pop(0), encoding="utf-8") as file:
                 check_vectors(parse(file.read()))
@@ -1126,7 +1128,7 @@ def main(args):
             except Differs as difference:
                 print("DIFFERS", record["id"], str(difference))
                 status = 1
-                if not go_on:
+                if not keep_going:
                     return status
     return status
 
