@@ -190,6 +190,10 @@ func TestFiguresOfTwentyLiveBoards(t *testing.T) {
 			g.Conclude()
 		}
 		p.until(`ended.size === 20`)
+		require.True(t, eval[bool](p, `[...document.querySelectorAll('.ended .live-turn, .ended bdi')].every((text) => {
+			for (let e = text; e; e = e.parentElement) if (getComputedStyle(e).opacity !== '1') return false;
+			return true;
+		})`), "faded text has too little contrast")
 		eval[bool](p, `(performance.mark('over'), true)`)
 	})
 	longest, cpu := 0.0, 0.0
