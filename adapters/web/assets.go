@@ -96,9 +96,9 @@ func (s *Server) registerAssets() {
 	for _, name := range []string{"favicon.svg", "robots.txt"} {
 		s.mux.HandleFunc("/"+name, func(w http.ResponseWriter, r *http.Request) { s.serveAsset(w, r, name, false) })
 	}
-	s.handle("/favicon.ico", page{get: func(v *visit) error {
-		v.w.Header().Set("Location", "/favicon.svg")
-		v.w.WriteHeader(http.StatusMovedPermanently)
+	s.handle("/favicon.ico", page{get: func(p *pageRequest) error {
+		p.w.Header().Set("Location", "/favicon.svg")
+		p.w.WriteHeader(http.StatusMovedPermanently)
 		return nil
 	}})
 }

@@ -11,8 +11,8 @@ import (
 )
 
 func (s *Server) registerBotPage() {
-	s.handle("/bot/{id}", page{get: (*visit).bot})
-	s.handle("/bot/{id}/log/{match}", page{get: (*visit).decisionLog})
+	s.handle("/bot/{id}", page{get: (*pageRequest).bot})
+	s.handle("/bot/{id}/log/{match}", page{get: (*pageRequest).decisionLog})
 }
 
 const (
@@ -59,10 +59,10 @@ type rival struct {
 }
 
 // bot shows one bot to anyone, and to its owner where its log is.
-func (v *visit) bot() error {
-	q := v.r.URL.Query()
-	d := botData{ID: v.r.PathValue("id"), Status: q.Get("status"), Before: q.Get("before")}
-	if err := v.identify(&d); err != nil {
+func (p *pageRequest) bot() error {
+	q := p.r.URL.Query()
+	d := botData{ID: p.r.PathValue("id"), Status: q.Get("status"), Before: q.Get("before")}
+	if err := p.identify(&d); err != nil {
 		return err
 	}
 	filter := url.Values{"bot": {d.ID}, "limit": {botMatches}}
@@ -72,40 +72,40 @@ func (v *visit) bot() error {
 	if d.Before != "" {
 		filter.Set("before", d.Before)
 	}
-	page, err := v.matches(filter)
+	page, err := p.matches(filter)
 	if err != nil {
 		return err
 	}
 	d.Matches, d.Next = page.Matches, page.Next
-	if d.Running, err = v.runningOf(d.ID); err != nil {
+	if d.Running, err = p.runningOf(d.ID); err != nil {
 		return err
 	}
-	if err := v.time(&d); err != nil {
+	if err := p.time(&d); err != nil {
 		return err
 	}
-	return v.render(http.StatusOK, "bot.html", d)
+	return p.render(http.StatusOK, "bot.html", d)
 }
 
-func (v *visit) runningOf(botID string) ([]summary, error) {
-	page, err := v.matches(url.Values{"bot": {botID}, "status": {"running"}, "limit": {"1"}})
+func (p *pageRequest) runningOf(botID string) ([]summary, error) {
+	page, err := p.matches(url.Values{"bot": {botID}, "status": {"running"}, "limit": {"1"}})
 	return page.Matches, err
 }
 
 // identify finds who the bot is, and what its history tells. A bot that has
 // never been seated is known to its owner alone.
-func (v *visit) identify(d *botData) error {
+func (p *pageRequest) identify(d *botData) error {
 	var own bot
-	if hasSession(v.r) {
-		err := v.get("/bots/"+url.PathEscape(d.ID), &own)
+	if hasSession(p.r) {
+		err := p.get("/bots/"+url.PathEscape(d.ID), &own)
 		if _, another := refusalOf(err); err != nil && !another {
 			return err
 		}
 		if err == nil {
-			d.Own, d.Name, d.Mode, v.private = &own, own.Name, own.Mode, true
+			d.Own, d.Name, d.Mode, p.private = &own, own.Name, own.Mode, true
 		}
 	}
 	var h history
-	err := v.get("/bots/"+url.PathEscape(d.ID)+"/history", &h)
+	err := p.get("/bots/"+url.PathEscape(d.ID)+"/history", &h)
 	if err != nil && !missing(err) {
 		return err
 	}
@@ -114,7 +114,7 @@ func (v *visit) identify(d *botData) error {
 		d.Curve = curve(h.Points)
 	}
 	if d.Name == "" {
-		page, err := v.matches(url.Values{"bot": {d.ID}, "limit": {"1"}})
+		page, err := p.matches(url.Values{"bot": {d.ID}, "limit": {"1"}})
 		if err != nil {
 			return err
 		}
@@ -123,30 +123,30 @@ func (v *visit) identify(d *botData) error {
 		}
 		d.Name, d.Mode = page.Matches[0].Of(d.ID).BotName, page.Matches[0].Mode
 	}
-	rows, err := v.leaderboard(d.Mode, "")
+	rows, err := p.leaderboard(d.Mode, "")
 	if err != nil {
 		return err
 	}
 	if i := slices.IndexFunc(rows, func(r row) bool { return r.BotID == d.ID }); i >= 0 {
 		d.Row, d.Owner = &rows[i], rows[i].Owner
 	}
-	return v.tally(d, rows)
+	return p.tally(d, rows)
 }
 
 // tally sums up the bot's rated matches. A rival is named by the ladder's rows;
 // one that is not in them has been removed.
-func (v *visit) tally(d *botData, rows []row) error {
-	if v.server.Tallies == nil {
+func (p *pageRequest) tally(d *botData, rows []row) error {
+	if p.server.Tallies == nil {
 		return nil
 	}
-	seats, err := v.server.Tallies.BySeat(d.ID)
+	seats, err := p.server.Tallies.BySeat(d.ID)
 	if err != nil {
 		return err
 	}
 	for _, s := range seats {
 		d.Seats = append(d.Seats, seatStats{s})
 	}
-	met, err := v.server.Tallies.HeadToHead(d.ID)
+	met, err := p.server.Tallies.HeadToHead(d.ID)
 	if err != nil {
 		return err
 	}
@@ -168,8 +168,8 @@ type thinking struct {
 }
 
 // time looks at the answers of the bot's last matches.
-func (v *visit) time(d *botData) error {
-	page, err := v.matches(url.Values{"bot": {d.ID}, "status": {"completed"}, "limit": {timed}})
+func (p *pageRequest) time(d *botData) error {
+	page, err := p.matches(url.Values{"bot": {d.ID}, "status": {"completed"}, "limit": {timed}})
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (v *visit) time(d *botData) error {
 				Data json.RawMessage `json:"data"`
 			} `json:"replay"`
 		}
-		if err := v.get("/matches/"+url.PathEscape(m.ID), &record); err != nil {
+		if err := p.get("/matches/"+url.PathEscape(m.ID), &record); err != nil {
 			return err
 		}
 		seat := m.Of(d.ID).Seat
@@ -272,20 +272,20 @@ type logData struct {
 
 // decisionLog shows an owner what its bot was asked in a match, what it
 // answered, and why any of it was refused.
-func (v *visit) decisionLog() error {
-	v.private = true
+func (p *pageRequest) decisionLog() error {
+	p.private = true
 	var d logData
-	id, matchID := url.PathEscape(v.r.PathValue("id")), url.PathEscape(v.r.PathValue("match"))
-	if err := v.get("/bots/"+id, &d.Bot); err != nil {
+	id, matchID := url.PathEscape(p.r.PathValue("id")), url.PathEscape(p.r.PathValue("match"))
+	if err := p.get("/bots/"+id, &d.Bot); err != nil {
 		return err
 	}
-	if err := v.get("/matches/"+matchID, &d.Match); err != nil {
+	if err := p.get("/matches/"+matchID, &d.Match); err != nil {
 		return err
 	}
 	var log struct {
 		Decisions []decision `json:"decisions"`
 	}
-	if err := v.get("/bots/"+id+"/matches/"+matchID+"/decisions", &log); err != nil {
+	if err := p.get("/bots/"+id+"/matches/"+matchID+"/decisions", &log); err != nil {
 		return err
 	}
 	d.Decisions = log.Decisions
@@ -294,5 +294,5 @@ func (v *visit) decisionLog() error {
 			d.Refused = append(d.Refused, refusedDecision{decided, island(decided.Request.View)})
 		}
 	}
-	return v.render(http.StatusOK, "log.html", d)
+	return p.render(http.StatusOK, "log.html", d)
 }

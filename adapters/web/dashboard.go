@@ -13,12 +13,12 @@ import (
 // and is answered by 303 to the page that shows what came of it, or by the page
 // itself with what was refused.
 func (s *Server) registerDashboard() {
-	s.handle("/dashboard", page{get: (*visit).dashboard})
-	s.handle("/dashboard/bots", page{post: (*visit).registerBot})
-	s.handle("/dashboard/bots/{id}", page{get: (*visit).managedBot, post: (*visit).changeBot})
-	s.handle("/dashboard/keys", page{get: (*visit).keys, post: (*visit).registerKey})
-	s.handle("/dashboard/keys/{id}", page{post: (*visit).revokeKey})
-	s.handle("/dashboard/account", page{get: (*visit).account, post: (*visit).changeAccount})
+	s.handle("/dashboard", page{get: (*pageRequest).dashboard})
+	s.handle("/dashboard/bots", page{post: (*pageRequest).registerBot})
+	s.handle("/dashboard/bots/{id}", page{get: (*pageRequest).managedBot, post: (*pageRequest).changeBot})
+	s.handle("/dashboard/keys", page{get: (*pageRequest).keys, post: (*pageRequest).registerKey})
+	s.handle("/dashboard/keys/{id}", page{post: (*pageRequest).revokeKey})
+	s.handle("/dashboard/account", page{get: (*pageRequest).account, post: (*pageRequest).changeAccount})
 }
 
 // account is who is signed in.
@@ -47,27 +47,27 @@ type dashboardData struct {
 	Form    form
 }
 
-func (v *visit) dashboard() error { return v.showDashboard(http.StatusOK, form{}) }
+func (p *pageRequest) dashboard() error { return p.showDashboard(http.StatusOK, form{}) }
 
-func (v *visit) showDashboard(status int, f form) error {
-	v.private = true
+func (p *pageRequest) showDashboard(status int, f form) error {
+	p.private = true
 	d := dashboardData{Form: f}
-	if err := v.get("/me", &d.Account); err != nil {
+	if err := p.get("/me", &d.Account); err != nil {
 		return err
 	}
 	var err error
-	if d.Bots, err = v.bots(); err != nil {
+	if d.Bots, err = p.bots(); err != nil {
 		return err
 	}
-	return v.render(status, "dashboard.html", d)
+	return p.render(status, "dashboard.html", d)
 }
 
 // bots are the reader's own, with where they stand.
-func (v *visit) bots() ([]bot, error) {
+func (p *pageRequest) bots() ([]bot, error) {
 	var list struct {
 		Bots []bot `json:"bots"`
 	}
-	if err := v.get("/bots", &list); err != nil {
+	if err := p.get("/bots", &list); err != nil {
 		return nil, err
 	}
 	standings := map[string]*row{}
@@ -75,7 +75,7 @@ func (v *visit) bots() ([]bot, error) {
 		if !slices.ContainsFunc(list.Bots, func(b bot) bool { return b.Mode == mode }) {
 			continue
 		}
-		rows, err := v.leaderboard(mode, "")
+		rows, err := p.leaderboard(mode, "")
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +86,7 @@ func (v *visit) bots() ([]bot, error) {
 	for i := range list.Bots {
 		b := &list.Bots[i]
 		b.Row = standings[b.ID]
-		page, err := v.matches(url.Values{"bot": {b.ID}, "status": {"running"}, "limit": {"1"}})
+		page, err := p.matches(url.Values{"bot": {b.ID}, "status": {"running"}, "limit": {"1"}})
 		if err != nil {
 			return nil, err
 		}
@@ -97,24 +97,24 @@ func (v *visit) bots() ([]bot, error) {
 
 // registerBot answers with the bot's page once it has passed its deploy check,
 // or with the steps of the check that failed.
-func (v *visit) registerBot() error {
-	f, err := v.form()
+func (p *pageRequest) registerBot() error {
+	f, err := p.form()
 	if err != nil {
 		return err
 	}
 	var registered bot
 	body, next := map[string]string{"name": f.Get("name"), "mode": f.Get("mode"), "url": f.Get("url")}, func() string { return "/dashboard/bots/" + registered.ID + "?done=registered" }
-	if v.following() {
-		return v.follow(http.MethodPost, "/bots", body, &registered, next)
+	if p.following() {
+		return p.follow(http.MethodPost, "/bots", body, &registered, next)
 	}
-	err = v.send(http.MethodPost, "/bots", body, &registered)
+	err = p.send(http.MethodPost, "/bots", body, &registered)
 	if r, ok := refusalOf(err); ok && r.Status != http.StatusUnauthorized {
-		return v.showDashboard(r.Status, form{"register", f, r})
+		return p.showDashboard(r.Status, form{"register", f, r})
 	}
 	if err != nil {
 		return err
 	}
-	return v.seeOther(next())
+	return p.seeOther(next())
 }
 
 type managedData struct {
@@ -127,87 +127,87 @@ type managedData struct {
 	Form    form
 }
 
-func (v *visit) managedBot() error {
-	return v.showBot(http.StatusOK, managedData{Done: v.r.URL.Query().Get("done")})
+func (p *pageRequest) managedBot() error {
+	return p.showBot(http.StatusOK, managedData{Done: p.r.URL.Query().Get("done")})
 }
 
-func (v *visit) showBot(status int, d managedData) error {
-	v.private = true
-	id := url.PathEscape(v.r.PathValue("id"))
-	if err := v.get("/me", &d.Account); err != nil {
+func (p *pageRequest) showBot(status int, d managedData) error {
+	p.private = true
+	id := url.PathEscape(p.r.PathValue("id"))
+	if err := p.get("/me", &d.Account); err != nil {
 		return err
 	}
-	if err := v.get("/bots/"+id, &d.Bot); err != nil {
+	if err := p.get("/bots/"+id, &d.Bot); err != nil {
 		return err
 	}
-	page, err := v.matches(url.Values{"bot": {d.Bot.ID}, "limit": {"10"}})
+	page, err := p.matches(url.Values{"bot": {d.Bot.ID}, "limit": {"10"}})
 	if err != nil {
 		return err
 	}
 	d.Matches = page.Matches
-	return v.render(status, "bot-manage.html", d)
+	return p.render(status, "bot-manage.html", d)
 }
 
 // changeBot does what the form's button says.
-func (v *visit) changeBot() error {
-	f, err := v.form()
+func (p *pageRequest) changeBot() error {
+	f, err := p.form()
 	if err != nil {
 		return err
 	}
-	do, path := f.Get("do"), "/bots/"+url.PathEscape(v.r.PathValue("id"))
+	do, path := f.Get("do"), "/bots/"+url.PathEscape(p.r.PathValue("id"))
 	switch do {
 	case "pause":
-		err = v.send(http.MethodPatch, path, map[string]string{"status": "paused"}, nil)
+		err = p.send(http.MethodPatch, path, map[string]string{"status": "paused"}, nil)
 	case "unpause":
-		err = v.send(http.MethodPatch, path, map[string]string{"status": "active"}, nil)
+		err = p.send(http.MethodPatch, path, map[string]string{"status": "active"}, nil)
 	case "rename":
-		err = v.send(http.MethodPatch, path, map[string]string{"name": f.Get("name")}, nil)
+		err = p.send(http.MethodPatch, path, map[string]string{"name": f.Get("name")}, nil)
 	case "move":
 		body := map[string]string{"url": f.Get("url")}
-		if v.following() {
-			return v.follow(http.MethodPatch, path, body, nil, func() string { return "/dashboard" + path + "?done=move" })
+		if p.following() {
+			return p.follow(http.MethodPatch, path, body, nil, func() string { return "/dashboard" + path + "?done=move" })
 		}
-		err = v.send(http.MethodPatch, path, body, nil)
+		err = p.send(http.MethodPatch, path, body, nil)
 	case "check":
-		return v.checkBot(path, f)
+		return p.checkBot(path, f)
 	case "remove":
 		if f.Get("sure") == "" {
 			err = unconfirmed()
 		} else {
-			err = v.send(http.MethodDelete, path, nil, nil)
+			err = p.send(http.MethodDelete, path, nil, nil)
 		}
 	default:
 		err = refused(http.StatusUnprocessableEntity, "The form names nothing to do.")
 	}
 	if r, ok := refusalOf(err); ok && r.Status != http.StatusUnauthorized && r.Status != http.StatusNotFound {
-		return v.showBot(r.Status, managedData{Form: form{do, f, r}})
+		return p.showBot(r.Status, managedData{Form: form{do, f, r}})
 	}
 	if err != nil {
 		return err
 	}
 	if do == "remove" {
-		return v.seeOther("/dashboard")
+		return p.seeOther("/dashboard")
 	}
-	return v.seeOther("/dashboard" + path + "?done=" + do)
+	return p.seeOther("/dashboard" + path + "?done=" + do)
 }
 
 // checkBot shows the deploy check in answer to the form: it changes nothing.
-func (v *visit) checkBot(path string, f url.Values) error {
+func (p *pageRequest) checkBot(path string, f url.Values) error {
 	var check struct {
 		OK    bool   `json:"ok"`
 		Steps []Step `json:"steps"`
 	}
-	if v.following() {
-		return v.follow(http.MethodPost, path+"/check", nil, &check, func() string { return "" })
+	if p.following() {
+		return p.follow(http.MethodPost, path+"/check", nil, &check, func() string { return "" })
 	}
-	err := v.send(http.MethodPost, path+"/check", nil, &check)
+	err := p.send(http.MethodPost, path+"/check", nil, &check)
 	if r, ok := refusalOf(err); ok && r.Status == http.StatusTooManyRequests {
-		return v.showBot(r.Status, managedData{Form: form{"check", f, r}})
+		return p.showBot(r.Status, managedData{Form: form{"check", f, r}})
 	}
 	if err != nil {
 		return err
 	}
-	return v.showBot(http.StatusOK, managedData{Steps: check.Steps, Passed: check.OK})
+	return p.showBot(http.StatusOK, managedData{Steps: check.Steps, Passed: check.OK})
 }
 
 // unconfirmed refuses what cannot be undone and was not confirmed.
@@ -255,18 +255,18 @@ func (d keysData) Grants(scope string) bool {
 	return slices.Contains(d.Form.Values["scopes"], scope)
 }
 
-func (v *visit) keys() error { return v.showKeys(http.StatusOK, form{}) }
+func (p *pageRequest) keys() error { return p.showKeys(http.StatusOK, form{}) }
 
-func (v *visit) showKeys(status int, f form) error {
-	v.private = true
-	d := keysData{Scopes: scopes, New: v.r.URL.Query().Get("new"), Form: f}
-	if err := v.get("/me", &d.Account); err != nil {
+func (p *pageRequest) showKeys(status int, f form) error {
+	p.private = true
+	d := keysData{Scopes: scopes, New: p.r.URL.Query().Get("new"), Form: f}
+	if err := p.get("/me", &d.Account); err != nil {
 		return err
 	}
 	var list struct {
 		Keys []key `json:"keys"`
 	}
-	if err := v.get("/keys", &list); err != nil {
+	if err := p.get("/keys", &list); err != nil {
 		return err
 	}
 	for _, k := range list.Keys {
@@ -276,11 +276,11 @@ func (v *visit) showKeys(status int, f form) error {
 			d.Revoked = append(d.Revoked, k)
 		}
 	}
-	return v.render(status, "keys.html", d)
+	return p.render(status, "keys.html", d)
 }
 
-func (v *visit) registerKey() error {
-	f, err := v.form()
+func (p *pageRequest) registerKey() error {
+	f, err := p.form()
 	if err != nil {
 		return err
 	}
@@ -289,30 +289,30 @@ func (v *visit) registerKey() error {
 	if chosen == nil {
 		chosen = []string{} // no box is ticked: the API says that none is too few
 	}
-	err = v.send(http.MethodPost, "/keys", map[string]any{"name": f.Get("name"), "publicKey": f.Get("publicKey"), "scopes": chosen}, &registered)
+	err = p.send(http.MethodPost, "/keys", map[string]any{"name": f.Get("name"), "publicKey": f.Get("publicKey"), "scopes": chosen}, &registered)
 	if r, ok := refusalOf(err); ok && r.Status != http.StatusUnauthorized {
 		if private(f.Get("publicKey")) {
 			f.Del("publicKey") // it is not sent back over the line
 		}
-		return v.showKeys(r.Status, form{"register", f, r})
+		return p.showKeys(r.Status, form{"register", f, r})
 	}
 	if err != nil {
 		return err
 	}
-	return v.seeOther("/dashboard/keys?new=" + registered.ID)
+	return p.seeOther("/dashboard/keys?new=" + registered.ID)
 }
 
 // private says whether a text looks like the secret half of a key.
 func private(text string) bool { return strings.Contains(strings.ToUpper(text), "PRIVATE KEY") }
 
-func (v *visit) revokeKey() error {
-	if _, err := v.form(); err != nil {
+func (p *pageRequest) revokeKey() error {
+	if _, err := p.form(); err != nil {
 		return err
 	}
-	if err := v.send(http.MethodDelete, "/keys/"+url.PathEscape(v.r.PathValue("id")), nil, nil); err != nil {
+	if err := p.send(http.MethodDelete, "/keys/"+url.PathEscape(p.r.PathValue("id")), nil, nil); err != nil {
 		return err
 	}
-	return v.seeOther("/dashboard/keys")
+	return p.seeOther("/dashboard/keys")
 }
 
 type accountData struct {
@@ -321,21 +321,21 @@ type accountData struct {
 	Form    form
 }
 
-func (v *visit) account() error {
-	return v.showAccount(http.StatusOK, accountData{Done: v.r.URL.Query().Get("done")})
+func (p *pageRequest) account() error {
+	return p.showAccount(http.StatusOK, accountData{Done: p.r.URL.Query().Get("done")})
 }
 
-func (v *visit) showAccount(status int, d accountData) error {
-	v.private = true
-	if err := v.get("/me", &d.Account); err != nil {
+func (p *pageRequest) showAccount(status int, d accountData) error {
+	p.private = true
+	if err := p.get("/me", &d.Account); err != nil {
 		return err
 	}
-	return v.render(status, "account.html", d)
+	return p.render(status, "account.html", d)
 }
 
 // changeAccount does what the form's button says.
-func (v *visit) changeAccount() error {
-	f, err := v.form()
+func (p *pageRequest) changeAccount() error {
+	f, err := p.form()
 	if err != nil {
 		return err
 	}
@@ -343,22 +343,22 @@ func (v *visit) changeAccount() error {
 	do := f.Get("do")
 	switch do {
 	case "handle":
-		err = v.send(http.MethodPatch, "/me", map[string]string{"name": f.Get("name")}, nil)
+		err = p.send(http.MethodPatch, "/me", map[string]string{"name": f.Get("name")}, nil)
 	case "sign-out":
-		next, err = "/", v.send(http.MethodPost, "/sign-out", nil, nil)
+		next, err = "/", p.send(http.MethodPost, "/sign-out", nil, nil)
 	case "delete":
 		next, err = "/", unconfirmed()
 		if f.Get("sure") != "" {
-			err = v.send(http.MethodDelete, "/me", nil, nil)
+			err = p.send(http.MethodDelete, "/me", nil, nil)
 		}
 	default:
 		err = refused(http.StatusUnprocessableEntity, "The form names nothing to do.")
 	}
 	if r, ok := refusalOf(err); ok && r.Status != http.StatusUnauthorized {
-		return v.showAccount(r.Status, accountData{Form: form{do, f, r}})
+		return p.showAccount(r.Status, accountData{Form: form{do, f, r}})
 	}
 	if err != nil {
 		return err
 	}
-	return v.seeOther(next)
+	return p.seeOther(next)
 }

@@ -45,11 +45,11 @@ var linked = map[string]string{
 }
 
 func (s *Server) registerGuides() {
-	s.handle("/docs/{name}", page{get: (*visit).guide})
-	s.handle("/docs/api", page{get: (*visit).reference, shared: true})
-	s.handle("/docs/audit/{file}", page{get: (*visit).auditFile})
-	s.handle("/changelog", page{get: func(v *visit) error { return v.showGuide("changelog") }, shared: true, programs: true})
-	s.handle("/docs", page{get: func(v *visit) error { return v.seeOther("/docs/quickstart") }})
+	s.handle("/docs/{name}", page{get: (*pageRequest).guide})
+	s.handle("/docs/api", page{get: (*pageRequest).reference, shared: true})
+	s.handle("/docs/audit/{file}", page{get: (*pageRequest).auditFile})
+	s.handle("/changelog", page{get: func(p *pageRequest) error { return p.showGuide("changelog") }, shared: true, programs: true})
+	s.handle("/docs", page{get: func(p *pageRequest) error { return p.seeOther("/docs/quickstart") }})
 }
 
 type guideData struct {
@@ -62,19 +62,19 @@ type navItem struct {
 	Current     bool
 }
 
-func (v *visit) guide() error { return v.showGuide(v.r.PathValue("name")) }
+func (p *pageRequest) guide() error { return p.showGuide(p.r.PathValue("name")) }
 
-func (v *visit) showGuide(name string) error {
-	g, ok := v.server.guides[name]
+func (p *pageRequest) showGuide(name string) error {
+	g, ok := p.server.guides[name]
 	if !ok {
 		return refused(http.StatusNotFound, "There is no such page of the documentation.")
 	}
-	return v.render(http.StatusOK, "guide.html", guideData{g, v.server.guideNav(name)})
+	return p.render(http.StatusOK, "guide.html", guideData{g, p.server.guideNav(name)})
 }
 
 // auditFile answers with a file beside the page on audit.
-func (v *visit) auditFile() error {
-	file := v.r.PathValue("file")
+func (p *pageRequest) auditFile() error {
+	file := p.r.PathValue("file")
 	content, err := docs.Audit.ReadFile("audit/" + file)
 	if err != nil {
 		return refused(http.StatusNotFound, "There is no such file of the documentation.")
@@ -83,25 +83,25 @@ func (v *visit) auditFile() error {
 	if path.Ext(file) == ".json" {
 		kind = "application/json"
 	}
-	v.w.Header().Set("Cache-Control", "no-cache")
-	v.write(http.StatusOK, kind, content)
+	p.w.Header().Set("Cache-Control", "no-cache")
+	p.write(http.StatusOK, kind, content)
 	return nil
 }
 
 // reference shows the API's own page, in the theme that its reader chose.
-func (v *visit) reference() error {
-	h := v.w.Header()
+func (p *pageRequest) reference() error {
+	h := p.w.Header()
 	h.Add("Vary", "Cookie")
-	chosen := theme(v.r)
+	chosen := theme(p.r)
 	if chosen == "" {
-		v.server.Reads.ServeHTTP(v.w, v.r)
+		p.server.Reads.ServeHTTP(p.w, p.r)
 		return nil
 	}
-	r := v.r.Clone(v.r.Context())
+	r := p.r.Clone(p.r.Context())
 	r.Header.Del("Accept-Encoding")
 	r.Header.Del("If-None-Match")
 	a := &answer{header: http.Header{}, status: http.StatusOK}
-	v.server.Reads.ServeHTTP(a, r)
+	p.server.Reads.ServeHTTP(a, r)
 	if err := a.read("GET /docs/api", nil); err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (v *visit) reference() error {
 		h.Set(name, a.header.Get(name))
 	}
 	h.Set("Cache-Control", "no-store")
-	_, _ = v.w.Write(bytes.Replace(a.body.Bytes(), []byte("<html "), []byte(`<html data-theme="`+chosen+`" `), 1)) // who went away needs no page
+	_, _ = p.w.Write(bytes.Replace(a.body.Bytes(), []byte("<html "), []byte(`<html data-theme="`+chosen+`" `), 1)) // who went away needs no page
 	return nil
 }
 

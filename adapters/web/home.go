@@ -8,8 +8,8 @@ import (
 )
 
 func (s *Server) registerHome() {
-	s.handle("/{$}", page{get: (*visit).home})
-	s.handle("/theme", page{post: (*visit).chooseTheme})
+	s.handle("/{$}", page{get: (*pageRequest).home})
+	s.handle("/theme", page{post: (*pageRequest).chooseTheme})
 }
 
 const (
@@ -30,23 +30,23 @@ type ladderTop struct {
 	Bots int // on the whole ladder
 }
 
-func (v *visit) home() error {
+func (p *pageRequest) home() error {
 	var d homeData
 	var err error
-	if d.Running, err = v.running("", homeMatches); err != nil {
+	if d.Running, err = p.running("", homeMatches); err != nil {
 		return err
 	}
-	latest, err := v.matches(url.Values{"status": {"completed"}, "limit": {homeLatest}})
+	latest, err := p.matches(url.Values{"status": {"completed"}, "limit": {homeLatest}})
 	if err != nil {
 		return err
 	}
 	d.Latest = latest.Matches
 	for _, mode := range ladder.Modes {
-		rows, err := v.leaderboard(mode, "")
+		rows, err := p.leaderboard(mode, "")
 		if err != nil {
 			return err
 		}
 		d.Ladders = append(d.Ladders, ladderTop{mode, rows[:min(homeRows, len(rows))], len(rows)})
 	}
-	return v.render(http.StatusOK, "home.html", d)
+	return p.render(http.StatusOK, "home.html", d)
 }

@@ -12,8 +12,8 @@ import (
 )
 
 func (s *Server) registerLadder() {
-	s.handle("/ladder/{mode}", page{get: (*visit).ladder})
-	s.handle("/ladder", page{get: func(v *visit) error { return v.seeOther("/ladder/standard") }})
+	s.handle("/ladder/{mode}", page{get: (*pageRequest).ladder})
+	s.handle("/ladder", page{get: func(p *pageRequest) error { return p.seeOther("/ladder/standard") }})
 }
 
 // ladderPage is how many rows a page of a ladder has, and trendTime what a
@@ -57,9 +57,9 @@ func (d ladderData) Link(page int) string {
 	return "/ladder/" + d.Mode + "?" + q.Encode()
 }
 
-func (v *visit) ladder() error {
-	q := v.r.URL.Query()
-	d := ladderData{Mode: v.r.PathValue("mode"), Modes: ladder.Modes, Filter: strings.TrimSpace(q.Get("q")), Day: q.Get("day"), Page: 1}
+func (p *pageRequest) ladder() error {
+	q := p.r.URL.Query()
+	d := ladderData{Mode: p.r.PathValue("mode"), Modes: ladder.Modes, Filter: strings.TrimSpace(q.Get("q")), Day: q.Get("day"), Page: 1}
 	if !ladder.IsMode(d.Mode) {
 		return refused(http.StatusNotFound, "There are two ladders: standard and parley.")
 	}
@@ -67,7 +67,7 @@ func (v *visit) ladder() error {
 	if err != nil {
 		return err
 	}
-	rows, err := v.leaderboard(d.Mode, at)
+	rows, err := p.leaderboard(d.Mode, at)
 	if err != nil {
 		return err
 	}
@@ -80,10 +80,10 @@ func (v *visit) ladder() error {
 	d.Pages = max(1, (len(rows)+ladderPage-1)/ladderPage)
 	d.Page = min(max(1, d.Page), d.Pages)
 	rows = rows[(d.Page-1)*ladderPage : min(d.Page*ladderPage, len(rows))]
-	if d.Rows, err = v.withTrend(d.Mode, at, rows); err != nil {
+	if d.Rows, err = p.withTrend(d.Mode, at, rows); err != nil {
 		return err
 	}
-	return v.render(http.StatusOK, "ladder.html", d)
+	return p.render(http.StatusOK, "ladder.html", d)
 }
 
 // endOfDay is the last moment of a day as the API takes it; of no day, none.
@@ -106,12 +106,12 @@ func named(r row, filter string) bool {
 
 // withTrend adds to rows how they have changed over a week, and how sure the
 // ladder is of them.
-func (v *visit) withTrend(mode, at string, rows []row) ([]ladderRow, error) {
+func (p *pageRequest) withTrend(mode, at string, rows []row) ([]ladderRow, error) {
 	moment := parseTime(at)
 	if at == "" {
 		moment = time.Now()
 	}
-	before, err := v.leaderboard(mode, moment.Add(-trendTime).UTC().Format("2006-01-02T15:04:05.000Z"))
+	before, err := p.leaderboard(mode, moment.Add(-trendTime).UTC().Format("2006-01-02T15:04:05.000Z"))
 	_, unknown := refusalOf(err) // no past is kept here
 	if err != nil && !unknown {
 		return nil, err
@@ -120,7 +120,7 @@ func (v *visit) withTrend(mode, at string, rows []row) ([]ladderRow, error) {
 	for _, r := range before {
 		then[r.BotID] = r.Rating
 	}
-	spread := v.server.Spread(mode, at)
+	spread := p.server.Spread(mode, at)
 	all := make([]ladderRow, len(rows))
 	for i, r := range rows {
 		all[i] = ladderRow{row: r, Spread: spread[r.BotID], Trend: r.Rating - then[r.BotID], NoTrend: unknown}

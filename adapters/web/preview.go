@@ -67,13 +67,13 @@ type ending struct {
 	Turn   int
 }
 
-func (v *visit) preview(kept *previews) error {
-	m, err := v.watched()
+func (p *pageRequest) preview(kept *previews) error {
+	m, err := p.watched()
 	if err != nil {
 		return err
 	}
 	image, err := kept.get(m.ID, !m.Running(), func() ([]byte, error) {
-		i, err := v.lastBoard(m.ID)
+		i, err := p.lastBoard(m.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -87,16 +87,16 @@ func (v *visit) preview(kept *previews) error {
 	if err != nil {
 		return err
 	}
-	v.w.Header().Set("Cache-Control", keepRunning)
+	p.w.Header().Set("Cache-Control", keepRunning)
 	if !m.Running() {
-		v.w.Header().Set("Cache-Control", keepEnded)
+		p.w.Header().Set("Cache-Control", keepEnded)
 	}
-	v.write(http.StatusOK, "image/png", image)
+	p.write(http.StatusOK, "image/png", image)
 	return nil
 }
 
 // lastBoard asks for the board of a match, and its latest frame.
-func (v *visit) lastBoard(id string) (ending, error) {
+func (p *pageRequest) lastBoard(id string) (ending, error) {
 	var ground struct {
 		Board ending `json:"board"`
 	}
@@ -108,10 +108,10 @@ func (v *visit) lastBoard(id string) (ending, error) {
 			Bandit int `json:"bandit"`
 		} `json:"board"`
 	}
-	if err := v.get("/matches/"+url.PathEscape(id)+"/frames?limit=1", &ground); err != nil {
+	if err := p.get("/matches/"+url.PathEscape(id)+"/frames?limit=1", &ground); err != nil {
 		return ending{}, err
 	}
-	if err := v.get("/live/"+url.PathEscape(id), &frame); err != nil {
+	if err := p.get("/live/"+url.PathEscape(id), &frame); err != nil {
 		return ending{}, err
 	}
 	i := ground.Board

@@ -70,7 +70,7 @@ type history struct {
 }
 
 // leaderboard is a mode's ranking, as of a time if one is given.
-func (v *visit) leaderboard(mode, at string) ([]row, error) {
+func (p *pageRequest) leaderboard(mode, at string) ([]row, error) {
 	q := url.Values{"mode": {mode}}
 	if at != "" {
 		q.Set("at", at)
@@ -78,23 +78,23 @@ func (v *visit) leaderboard(mode, at string) ([]row, error) {
 	var board struct {
 		Rows []row `json:"rows"`
 	}
-	err := v.get("/leaderboard?"+q.Encode(), &board)
+	err := p.get("/leaderboard?"+q.Encode(), &board)
 	return board.Rows, err
 }
 
-func (v *visit) matches(q url.Values) (matchPage, error) {
+func (p *pageRequest) matches(q url.Values) (matchPage, error) {
 	var page matchPage
-	err := v.get("/matches?"+q.Encode(), &page)
+	err := p.get("/matches?"+q.Encode(), &page)
 	return page, err
 }
 
 // running are the matches on now, the newest first.
-func (v *visit) running(mode string, limit string) ([]summary, error) {
+func (p *pageRequest) running(mode string, limit string) ([]summary, error) {
 	q := url.Values{"status": {"running"}, "limit": {limit}}
 	if mode != "" {
 		q.Set("mode", mode)
 	}
-	page, err := v.matches(q)
+	page, err := p.matches(q)
 	return page.Matches, err
 }
 

@@ -32,8 +32,8 @@ func refusalOf(err error) (*Refusal, bool) {
 }
 
 func (s *Server) registerSignIn() {
-	s.handle("/sign-in", page{get: (*visit).signInPage, post: (*visit).signIn, shared: true})
-	s.handle("/sign-in/confirm", page{get: (*visit).confirmPage, post: (*visit).confirm, shared: true})
+	s.handle("/sign-in", page{get: (*pageRequest).signInPage, post: (*pageRequest).signIn, shared: true})
+	s.handle("/sign-in/confirm", page{get: (*pageRequest).confirmPage, post: (*pageRequest).confirm, shared: true})
 }
 
 type signInData struct {
@@ -41,45 +41,45 @@ type signInData struct {
 	Form form
 }
 
-func (v *visit) signInPage() error {
-	return v.render(http.StatusOK, "sign-in.html", signInData{Sent: v.r.URL.Query().Get("sent") == "1"})
+func (p *pageRequest) signInPage() error {
+	return p.render(http.StatusOK, "sign-in.html", signInData{Sent: p.r.URL.Query().Get("sent") == "1"})
 }
 
-func (v *visit) signIn() error {
-	sent, err := v.form()
+func (p *pageRequest) signIn() error {
+	sent, err := p.form()
 	if err != nil {
 		return err
 	}
-	err = v.send(http.MethodPost, "/sign-in", map[string]string{"email": sent.Get("email")}, nil)
+	err = p.send(http.MethodPost, "/sign-in", map[string]string{"email": sent.Get("email")}, nil)
 	if r, ok := refusalOf(err); ok {
-		return v.render(r.Status, "sign-in.html", signInData{Form: form{"sign-in", sent, r}})
+		return p.render(r.Status, "sign-in.html", signInData{Form: form{"sign-in", sent, r}})
 	}
 	if err != nil {
 		return err
 	}
-	return v.seeOther("/sign-in?sent=1")
+	return p.seeOther("/sign-in?sent=1")
 }
 
 // confirmPage consumes nothing, so that a program that follows the links in
 // mails does not sign in.
-func (v *visit) confirmPage() error {
-	v.private = true
-	v.w.Header().Set("Referrer-Policy", "no-referrer") // the address holds the token
-	token := v.r.URL.Query().Get("token")
+func (p *pageRequest) confirmPage() error {
+	p.private = true
+	p.w.Header().Set("Referrer-Policy", "no-referrer") // the address holds the token
+	token := p.r.URL.Query().Get("token")
 	if token == "" {
 		return refused(http.StatusUnprocessableEntity, "The link is cut short: open it as the mail has it.")
 	}
-	return v.render(http.StatusOK, "confirm.html", token)
+	return p.render(http.StatusOK, "confirm.html", token)
 }
 
-func (v *visit) confirm() error {
-	v.private = true
-	sent, err := v.form()
+func (p *pageRequest) confirm() error {
+	p.private = true
+	sent, err := p.form()
 	if err != nil {
 		return err
 	}
-	if err := v.send(http.MethodPost, "/sign-in/confirm", map[string]string{"token": sent.Get("token")}, nil); err != nil {
+	if err := p.send(http.MethodPost, "/sign-in/confirm", map[string]string{"token": sent.Get("token")}, nil); err != nil {
 		return err
 	}
-	return v.seeOther("/dashboard")
+	return p.seeOther("/dashboard")
 }

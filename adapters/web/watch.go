@@ -19,9 +19,9 @@ var watchFuncs = template.FuncMap{
 
 // registerWatch adds the pages on which matches are watched.
 func (s *Server) registerWatch() {
-	s.handle("/watch/{id}", page{get: (*visit).watch})
+	s.handle("/watch/{id}", page{get: (*pageRequest).watch})
 	kept := newPreviews()
-	s.handle("/watch/{id}/preview.png", page{get: func(v *visit) error { return v.preview(kept) }})
+	s.handle("/watch/{id}/preview.png", page{get: func(p *pageRequest) error { return p.preview(kept) }})
 }
 
 // watched is the record of a match, as far as its page shows it without a
@@ -78,19 +78,19 @@ func (watchPage) Width() int { return previewWidth }
 // Height is the preview's.
 func (watchPage) Height() int { return previewHeight }
 
-func (v *visit) watch() error {
-	m, err := v.watched()
+func (p *pageRequest) watch() error {
+	m, err := p.watched()
 	if err != nil {
 		return err
 	}
-	v.embeddable = v.r.URL.Query().Get("embed") == "1"
-	return v.render(http.StatusOK, "watch.html", watchPage{m, v.embeddable})
+	p.embeddable = p.r.URL.Query().Get("embed") == "1"
+	return p.render(http.StatusOK, "watch.html", watchPage{m, p.embeddable})
 }
 
 // watched asks for the record of the match that the path names.
-func (v *visit) watched() (watched, error) {
+func (p *pageRequest) watched() (watched, error) {
 	var m watched
-	err := v.get("/matches/"+url.PathEscape(v.r.PathValue("id")), &m)
+	err := p.get("/matches/"+url.PathEscape(p.r.PathValue("id")), &m)
 	return m, err
 }
 

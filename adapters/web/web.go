@@ -118,7 +118,7 @@ func (s *Server) register() {
 
 // handler shows a page or takes a form. An error of a *Refusal is shown as a
 // page with its status, any other as 500.
-type handler func(*visit) error
+type handler func(*pageRequest) error
 
 // page is what a path does. A nil get or post is the API's, if shared,
 // else 405.
@@ -146,12 +146,12 @@ func (s *Server) handle(path string, p page) {
 		h, shared := p.pick(r)
 		switch {
 		case h != nil:
-			s.visit(w, r, h)
+			s.servePage(w, r, h)
 		case shared:
 			s.API.ServeHTTP(w, r)
 		default:
 			w.Header().Set("Allow", p.allows())
-			s.visit(w, r, func(*visit) error {
+			s.servePage(w, r, func(*pageRequest) error {
 				return refused(http.StatusMethodNotAllowed, "This page does not take that method.")
 			})
 		}

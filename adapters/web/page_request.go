@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// visit is one request for a page, on its way to its answer.
-type visit struct {
+// pageRequest is one request for a page, on its way to its answer.
+type pageRequest struct {
 	server *Server
 	w      http.ResponseWriter
 	r      *http.Request
@@ -27,45 +27,45 @@ const (
 )
 
 // visit runs a handler, and shows what it refuses.
-func (s *Server) visit(w http.ResponseWriter, r *http.Request, h handler) {
-	v := &visit{server: s, w: w, r: r}
+func (s *Server) servePage(w http.ResponseWriter, r *http.Request, h handler) {
+	p := &pageRequest{server: s, w: w, r: r}
 	// Not every test's writer has a deadline.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(callTime + pageTime))
 	defer func() {
-		if p := recover(); p != nil {
-			if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-				panic(p)
+		if reason := recover(); reason != nil {
+			if err, ok := reason.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+				panic(reason)
 			}
-			v.fail(fmt.Errorf("panic: %v", p))
+			p.fail(fmt.Errorf("panic: %v", reason))
 		}
 	}()
 	if wait := s.Count(w.Header(), r); wait > 0 {
-		v.fail(&Refusal{Status: http.StatusTooManyRequests, Title: "Too many calls", after: strconv.Itoa(wait),
+		p.fail(&Refusal{Status: http.StatusTooManyRequests, Title: "Too many calls", after: strconv.Itoa(wait),
 			Detail: fmt.Sprintf("Too many pages and calls from your address within a minute: try again in %d s.", wait)})
 		return
 	}
-	if err := h(v); err != nil {
-		v.fail(err)
+	if err := h(p); err != nil {
+		p.fail(err)
 	}
 }
 
 // fail shows an error as a page.
-func (v *visit) fail(err error) {
+func (p *pageRequest) fail(err error) {
 	var refusal *Refusal
 	if !errors.As(err, &refusal) {
-		v.server.Logger.Error("page failed", "path", v.r.URL.Path, "error", err)
+		p.server.Logger.Error("page failed", "path", p.r.URL.Path, "error", err)
 		refusal = refused(http.StatusInternalServerError, "Something went wrong on our side. It has been logged; try again in a moment.")
 	}
 	if refusal.Code == "unauthenticated" {
-		_ = v.seeOther("/sign-in")
+		_ = p.seeOther("/sign-in")
 		return
 	}
 	if refusal.after != "" {
-		v.w.Header().Set("Retry-After", refusal.after)
+		p.w.Header().Set("Retry-After", refusal.after)
 	}
-	if err := v.render(refusal.Status, "error.html", refusal); err != nil {
-		v.server.Logger.Error("error page failed", "error", err)
-		http.Error(v.w, "internal error", http.StatusInternalServerError)
+	if err := p.render(refusal.Status, "error.html", refusal); err != nil {
+		p.server.Logger.Error("error page failed", "error", err)
+		http.Error(p.w, "internal error", http.StatusInternalServerError)
 	}
 }
 
@@ -79,25 +79,25 @@ type Page struct {
 
 // render answers with a page of templates/. It is whole before its first byte
 // is sent.
-func (v *visit) render(status int, name string, data any) error {
-	t, ok := v.server.templates[name]
+func (p *pageRequest) render(status int, name string, data any) error {
+	t, ok := p.server.templates[name]
 	if !ok {
 		return fmt.Errorf("there is no template %q", name)
 	}
 	var b bytes.Buffer
-	p := Page{Path: v.r.URL.RequestURI(), Theme: theme(v.r), Origin: v.server.origin, SignedIn: hasSession(v.r), Status: status, Data: data}
-	if err := t.ExecuteTemplate(&b, "layout", p); err != nil {
+	page := Page{Path: p.r.URL.RequestURI(), Theme: theme(p.r), Origin: p.server.origin, SignedIn: hasSession(p.r), Status: status, Data: data}
+	if err := t.ExecuteTemplate(&b, "layout", page); err != nil {
 		return fmt.Errorf("template %s: %w", name, err)
 	}
-	v.write(status, "text/html; charset=utf-8", b.Bytes())
+	p.write(status, "text/html; charset=utf-8", b.Bytes())
 	return nil
 }
 
 // write answers with what a browser may show, under the pages' policy.
-func (v *visit) write(status int, kind string, content []byte) {
-	h := v.w.Header()
+func (p *pageRequest) write(status int, kind string, content []byte) {
+	h := p.w.Header()
 	h.Set("Content-Type", kind)
-	h.Set("Content-Security-Policy", policy(v.embeddable))
+	h.Set("Content-Security-Policy", policy(p.embeddable))
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
@@ -107,29 +107,29 @@ func (v *visit) write(status int, kind string, content []byte) {
 	if h.Get("Cache-Control") == "" {
 		h.Set("Cache-Control", "no-store")
 	}
-	if v.private || len(content) < minCompressed {
-		v.w.WriteHeader(status)
-		_, _ = v.w.Write(content) // who went away needs no page
+	if p.private || len(content) < minCompressed {
+		p.w.WriteHeader(status)
+		_, _ = p.w.Write(content) // who went away needs no page
 		return
 	}
 	h.Add("Vary", "Accept-Encoding")
-	if !acceptsGzip(v.r.Header) {
-		v.w.WriteHeader(status)
-		_, _ = v.w.Write(content)
+	if !acceptsGzip(p.r.Header) {
+		p.w.WriteHeader(status)
+		_, _ = p.w.Write(content)
 		return
 	}
 	h.Set("Content-Encoding", "gzip")
-	v.w.WriteHeader(status)
-	z := gzip.NewWriter(v.w)
+	p.w.WriteHeader(status)
+	z := gzip.NewWriter(p.w)
 	_, _ = z.Write(content)
 	_ = z.Close()
 }
 
 // seeOther answers a form: the browser goes on to a page.
-func (v *visit) seeOther(path string) error {
-	v.w.Header().Set("Cache-Control", "no-store")
-	v.w.Header().Set("Location", path)
-	v.w.WriteHeader(http.StatusSeeOther)
+func (p *pageRequest) seeOther(path string) error {
+	p.w.Header().Set("Cache-Control", "no-store")
+	p.w.Header().Set("Location", path)
+	p.w.WriteHeader(http.StatusSeeOther)
 	return nil
 }
 

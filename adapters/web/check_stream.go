@@ -31,28 +31,28 @@ func Follow(ctx context.Context, s Step) {
 }
 
 // following says whether the form wants to be answered line by line.
-func (v *visit) following() bool { return strings.HasPrefix(v.r.Header.Get("Accept"), followed) }
+func (p *pageRequest) following() bool { return strings.HasPrefix(p.r.Header.Get("Accept"), followed) }
 
 // follow makes a form's call, whose answer goes to into, and answers with its
 // steps as they are done; then says where to go on.
-func (v *visit) follow(method, path string, body, into any, next func() string) error {
-	h := v.w.Header()
+func (p *pageRequest) follow(method, path string, body, into any, next func() string) error {
+	h := p.w.Header()
 	h.Set("Content-Type", followed)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	lines, flush := json.NewEncoder(v.w), http.NewResponseController(v.w).Flush
+	lines, flush := json.NewEncoder(p.w), http.NewResponseController(p.w).Flush
 	show := func(l followLine) {
 		_ = lines.Encode(l) // who went away needs no line
 		_ = flush()
 	}
-	v.r = v.r.WithContext(context.WithValue(v.r.Context(), followKey{}, func(s Step) { show(followLine{Step: &s}) }))
-	err := v.send(method, path, body, into)
+	p.r = p.r.WithContext(context.WithValue(p.r.Context(), followKey{}, func(s Step) { show(followLine{Step: &s}) }))
+	err := p.send(method, path, body, into)
 	if r, ok := refusalOf(err); ok {
 		show(followLine{Refusal: r})
 		return nil
 	}
 	if err != nil {
-		v.server.Logger.Error("form failed", "path", v.r.URL.Path, "error", err)
+		p.server.Logger.Error("form failed", "path", p.r.URL.Path, "error", err)
 		show(followLine{Refusal: refused(http.StatusInternalServerError, "Something went wrong on our side. It has been logged.")})
 		return nil
 	}

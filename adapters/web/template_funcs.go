@@ -13,8 +13,8 @@ import (
 
 // chooseTheme keeps a reader's choice between light and dark for a year, and
 // goes back to where it was made.
-func (v *visit) chooseTheme() error {
-	sent, err := v.form()
+func (p *pageRequest) chooseTheme() error {
+	sent, err := p.form()
 	if err != nil {
 		return err
 	}
@@ -22,8 +22,8 @@ func (v *visit) chooseTheme() error {
 	if chosen != "light" && chosen != "dark" {
 		return refused(http.StatusUnprocessableEntity, "A theme is light or dark.")
 	}
-	http.SetCookie(v.w, &http.Cookie{Name: "theme", Value: chosen, Path: "/", MaxAge: 365 * 24 * 3600, SameSite: http.SameSiteLaxMode})
-	return v.seeOther(within(sent.Get("back")))
+	http.SetCookie(p.w, &http.Cookie{Name: "theme", Value: chosen, Path: "/", MaxAge: 365 * 24 * 3600, SameSite: http.SameSiteLaxMode})
+	return p.seeOther(within(sent.Get("back")))
 }
 
 // within is a path of the arena's own, or the home page's.

@@ -70,17 +70,17 @@ func refused(status int, detail string) *Refusal {
 // get asks the API for what a page shows, as its reader: with the reader's
 // cookie, and not counted against the reader's limits. What is refused is a
 // *Refusal.
-func (v *visit) get(path string, into any) error {
-	return v.call(v.server.Reads, http.MethodGet, path, nil, into)
+func (p *pageRequest) get(path string, into any) error {
+	return p.call(p.server.Reads, http.MethodGet, path, nil, into)
 }
 
 // send makes the call that a form stands for; body and into may be nil. It
 // counts as the reader's own call.
-func (v *visit) send(method, path string, body, into any) error {
-	return v.call(v.server.API, method, path, body, into)
+func (p *pageRequest) send(method, path string, body, into any) error {
+	return p.call(p.server.API, method, path, body, into)
 }
 
-func (v *visit) call(api http.Handler, method, path string, body, into any) error {
+func (p *pageRequest) call(api http.Handler, method, path string, body, into any) error {
 	var encoded []byte
 	if body != nil {
 		var err error
@@ -88,15 +88,15 @@ func (v *visit) call(api http.Handler, method, path string, body, into any) erro
 			return fmt.Errorf("%s %s: %w", method, path, err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(v.r.Context(), callTime)
+	ctx, cancel := context.WithTimeout(p.r.Context(), callTime)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, path, bytes.NewReader(encoded))
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
-	r.Host, r.RemoteAddr, r.RequestURI = v.r.Host, v.r.RemoteAddr, r.URL.RequestURI()
+	r.Host, r.RemoteAddr, r.RequestURI = p.r.Host, p.r.RemoteAddr, r.URL.RequestURI()
 	for _, name := range []string{"Cookie", "Origin", "Sec-Fetch-Site", "X-Forwarded-For"} {
-		if values := v.r.Header.Values(name); values != nil {
+		if values := p.r.Header.Values(name); values != nil {
 			r.Header[name] = values
 		}
 	}
@@ -106,7 +106,7 @@ func (v *visit) call(api http.Handler, method, path string, body, into any) erro
 	a := &answer{header: http.Header{}, status: http.StatusOK}
 	api.ServeHTTP(a, r)
 	for _, cookie := range a.header.Values("Set-Cookie") {
-		v.w.Header().Add("Set-Cookie", cookie)
+		p.w.Header().Add("Set-Cookie", cookie)
 	}
 	return a.read(method+" "+path, into)
 }
@@ -153,8 +153,8 @@ func (s *Server) elsewhere(w http.ResponseWriter, r *http.Request) {
 	}
 	a := answer{header: w.Header(), status: i.status, body: i.body}
 	w.Header().Del("Content-Encoding")
-	v := &visit{server: s, w: w, r: r}
-	v.fail(a.read(r.URL.Path, nil))
+	p := &pageRequest{server: s, w: w, r: r}
+	p.fail(a.read(r.URL.Path, nil))
 }
 
 // interceptor passes an answer on, but for a problem, which it holds back.
@@ -191,15 +191,15 @@ func (i *interceptor) Flush() {
 }
 
 // form reads what a browser sent from a page of the arena's own.
-func (v *visit) form() (url.Values, error) {
-	if err := v.server.crossSite.Check(v.r); err != nil {
+func (p *pageRequest) form() (url.Values, error) {
+	if err := p.server.crossSite.Check(p.r); err != nil {
 		return nil, &Refusal{Status: http.StatusForbidden, Title: "Forbidden", Code: "cross_site", Detail: "The form was sent from another site."}
 	}
-	deadline := http.NewResponseController(v.w)
+	deadline := http.NewResponseController(p.w)
 	_ = deadline.SetReadDeadline(time.Now().Add(formTime)) // not every test's writer has one
-	body, err := io.ReadAll(http.MaxBytesReader(v.w, v.r.Body, maxForm))
+	body, err := io.ReadAll(http.MaxBytesReader(p.w, p.r.Body, maxForm))
 	_ = deadline.SetReadDeadline(time.Time{})
-	if err == nil && sendsForm(v.r.Header) {
+	if err == nil && sendsForm(p.r.Header) {
 		if values, err := url.ParseQuery(string(body)); err == nil {
 			return values, nil
 		}
