@@ -8,7 +8,7 @@ import (
 	"hexarena/adapters/api"
 	"hexarena/adapters/botwire"
 	"hexarena/adapters/mail"
-	"hexarena/adapters/notice"
+	"hexarena/adapters/pausemail"
 	"hexarena/adapters/referee"
 	"hexarena/adapters/web"
 	"hexarena/domain/ladder"
@@ -60,8 +60,8 @@ func (p people) player(botID string) (referee.Bot, bool) {
 // notifier sends notices by mail.
 type notifier struct{ mail.Mailer }
 
-// SendBotPaused implements notice.Mailer.
-func (n notifier) SendBotPaused(ctx context.Context, to string, p notice.Paused) error {
+// SendBotPaused implements pausemail.Mailer.
+func (n notifier) SendBotPaused(ctx context.Context, to string, p pausemail.Mail) error {
 	return n.Mailer.SendBotPaused(ctx, to, mail.BotPaused(p))
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"hexarena/adapters/player"
+	"hexarena/adapters/lease"
 	"hexarena/eventstore"
 	"hexarena/projections"
 )
@@ -120,7 +120,7 @@ func (a *arena) shutDown(ctx context.Context) {
 func (a *arena) play(ctx context.Context) error {
 	for {
 		err := a.playUnderLease(ctx)
-		if !errors.Is(err, player.ErrUnrenewed) {
+		if !errors.Is(err, lease.ErrUnrenewed) {
 			return err
 		}
 		a.logger.Warn("playing pauses until the log is back", "error", err)

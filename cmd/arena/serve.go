@@ -18,10 +18,10 @@ import (
 	"hexarena/adapters/api"
 	"hexarena/adapters/auth"
 	"hexarena/adapters/botwire"
+	"hexarena/adapters/lease"
 	"hexarena/adapters/mail"
 	"hexarena/adapters/matchmaker"
-	"hexarena/adapters/notice"
-	"hexarena/adapters/player"
+	"hexarena/adapters/pausemail"
 	"hexarena/adapters/referee"
 	"hexarena/adapters/secrets"
 	"hexarena/adapters/web"
@@ -70,11 +70,11 @@ type arena struct {
 	log       *esdb.Log
 	secrets   *secrets.Secrets
 	public    ed25519.PublicKey
-	lease     *player.Lease // nil where it does not play
+	lease     *lease.Lease // nil where it does not play
 	people    people
 	mailer    mail.Mailer
 	auth      *auth.Service
-	notices   *notice.Notices
+	notices   *pausemail.Pauser
 	accounts  *accounts.Accounts
 	matches   list
 	board     rankings
@@ -239,7 +239,7 @@ func (a *arena) openModels(context.Context) error {
 	a.board.people = a.people
 	a.accounts = accounts.New(a.log)
 	a.openLive(a.matches.runner)
-	a.notices = notice.New(notice.Options{
+	a.notices = pausemail.New(pausemail.Options{
 		Accounts: a.accounts, Directory: a.people, Mailer: notifier{a.mailer}, BaseURL: a.baseURL, Logger: a.logger,
 	})
 	return nil
@@ -275,7 +275,7 @@ func (a *arena) openPlay(ctx context.Context) error {
 // takeLease takes the player's lease, and makes the referee and the tick that
 // play under it.
 func (a *arena) takeLease(ctx context.Context) error {
-	lease, err := player.Acquire(ctx, a.log, a.pace.Data)
+	acquired, err := lease.Acquire(ctx, a.log, a.pace.Data)
 	var held *domain.HeldError
 	if errors.As(err, &held) {
 		return fmt.Errorf("%w: stop it, or start with --play=false", err)
@@ -283,7 +283,7 @@ func (a *arena) takeLease(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.lease = lease
+	a.lease = acquired
 	var ladders []*matchmaker.Ladder
 	modes := map[string]referee.Mode{}
 	for name, m := range a.modes() {

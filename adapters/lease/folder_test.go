@@ -1,4 +1,4 @@
-package player_test
+package lease_test
 
 import (
 	"bufio"
@@ -10,14 +10,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"hexarena/adapters/player"
+	"hexarena/adapters/lease"
 	"hexarena/eventstore/logtest"
 	"hexarena/eventstore/memory"
 )
 
 // folderVariable makes the test's program a second process, which plays from
 // the folder that it names until it is killed.
-const folderVariable = "PLAYER_TEST_FOLDER"
+const folderVariable = "LEASE_TEST_FOLDER"
 
 func TestMain(m *testing.M) {
 	if folder := os.Getenv(folderVariable); folder != "" {
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 }
 
 func playUntilKilled(folder string) {
-	if _, err := player.Acquire(context.Background(), memory.New(), folder); err != nil {
+	if _, err := lease.Acquire(context.Background(), memory.New(), folder); err != nil {
 		os.Exit(1)
 	}
 	_, _ = os.Stdout.WriteString("playing\n")
@@ -45,7 +45,7 @@ func TestFolderServesOneProcess(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "playing\n", line)
 
-	_, err = player.Acquire(t.Context(), memory.New(), folder)
+	_, err = lease.Acquire(t.Context(), memory.New(), folder)
 	require.ErrorContains(t, err, "another arena plays from the data folder")
 
 	require.NoError(t, other.Process.Kill())
@@ -56,13 +56,13 @@ func TestFolderServesOneProcess(t *testing.T) {
 func TestFolderServesOneLease(t *testing.T) {
 	folder := t.TempDir()
 	l := acquire(t, memory.New(), folder)
-	_, err := player.Acquire(t.Context(), memory.New(), folder)
+	_, err := lease.Acquire(t.Context(), memory.New(), folder)
 	require.ErrorContains(t, err, "another arena plays from the data folder")
 	release(t, l)
 }
 
 func TestFolderMustExist(t *testing.T) {
-	_, err := player.Acquire(t.Context(), memory.New(), filepath.Join(t.TempDir(), "none"))
+	_, err := lease.Acquire(t.Context(), memory.New(), filepath.Join(t.TempDir(), "none"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
@@ -82,7 +82,7 @@ func TestUnreadableIDIsRefused(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "player.id"), 0o700))
 	for range 2 { // the lock is freed
-		_, err := player.Acquire(t.Context(), memory.New(), folder)
+		_, err := lease.Acquire(t.Context(), memory.New(), folder)
 		require.ErrorContains(t, err, "player id")
 	}
 }

@@ -1,11 +1,11 @@
-// Package notice pauses bots for the arena and tells their owners, by one mail
+// Package pausemail pauses bots for the arena and tells their owners, by one mail
 // for each pause. That an owner was told is an event of the account, stored once
 // the mail is on its way: a mail that could not be sent is tried again, also
 // after a restart, and one that was sent is not sent again.
 //
 // It knows neither misses nor ladders (the matchmaker says who is to be
 // paused), nor how a mail goes.
-package notice
+package pausemail
 
 import (
 	"context"
@@ -35,8 +35,8 @@ type Directory interface {
 	NoticesOwed() []directory.Bot
 }
 
-// Paused is a bot that the arena has paused, for its owner.
-type Paused struct {
+// Mail is a bot that the arena has paused, for its owner.
+type Mail struct {
 	BotID string
 	Name  string
 	Mode  string
@@ -46,10 +46,10 @@ type Paused struct {
 
 // Mailer sends notices; it returns once a mail server, or a folder, has one.
 type Mailer interface {
-	SendBotPaused(ctx context.Context, to string, p Paused) error
+	SendBotPaused(ctx context.Context, to string, m Mail) error
 }
 
-// Options plug Notices together; all fields are needed.
+// Options configure a Pauser; all fields are needed.
 type Options struct {
 	Accounts  Accounts
 	Directory Directory
@@ -68,9 +68,9 @@ const (
 	useless    = 7 * 24 * time.Hour
 )
 
-// Notices pauses and tells. It is safe for concurrent use, but for Run, which
+// Pauser pauses and tells. It is safe for concurrent use, but for Run, which
 // one process on a log runs once.
-type Notices struct {
+type Pauser struct {
 	o    Options
 	page string
 	wake chan struct{} // holds an element if a bot was paused just now
@@ -89,9 +89,9 @@ type failure struct {
 	pause time.Duration
 }
 
-// New returns Notices that do nothing by themselves until Run.
-func New(o Options) *Notices {
-	return &Notices{
+// New returns a Pauser that does nothing by themselves until Run.
+func New(o Options) *Pauser {
+	return &Pauser{
 		o: o, page: strings.TrimSuffix(o.BaseURL, "/") + "/dashboard", wake: make(chan struct{}, 1),
 		just: map[string]string{}, sent: map[string]time.Time{}, failing: map[string]failure{},
 	}
@@ -100,7 +100,7 @@ func New(o Options) *Notices {
 // PauseForMisses pauses a bot that has missed its matches since a time; one
 // whose status has changed since then, or that is removed, is left alone. Run
 // tells the owner.
-func (n *Notices) PauseForMisses(ctx context.Context, botID string, since time.Time) error {
+func (n *Pauser) PauseForMisses(ctx context.Context, botID string, since time.Time) error {
 	b, ok := n.o.Directory.Bot(botID)
 	if !ok {
 		return owner.ErrBotUnknown

@@ -1,8 +1,8 @@
-// Package player holds the lease of a log's one player: the process that seats
+// Package lease holds the lease of a log's one player: the process that seats
 // tables and referees matches. Two processes never hold it at once by their
 // clocks, and what a paused one still tries is refused by the exact revisions
 // of the ladder and the matches, not here. It knows nothing of what is played.
-package player
+package lease
 
 import (
 	"context"

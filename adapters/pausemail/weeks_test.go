@@ -1,4 +1,4 @@
-package notice_test
+package pausemail_test
 
 import (
 	"testing"

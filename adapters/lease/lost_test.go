@@ -1,4 +1,4 @@
-package player_test
+package lease_test
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"hexarena/adapters/player"
+	"hexarena/adapters/lease"
 	"hexarena/domain/arena"
 	"hexarena/eventstore"
 	"hexarena/eventstore/memory"
@@ -33,8 +33,8 @@ func TestLeaseIsLostWhenItCannotBeRenewedForItsLength(t *testing.T) {
 				renewed := time.Now()
 				fault(log, true)
 				<-l.Lost()
-				require.Equal(t, player.Length, time.Since(renewed))
-				require.ErrorIs(t, l.Err(), player.ErrUnrenewed)
+				require.Equal(t, lease.Length, time.Since(renewed))
+				require.ErrorIs(t, l.Err(), lease.ErrUnrenewed)
 				require.ErrorIs(t, l.Err(), eventstore.ErrUnavailable)
 				fault(log, false)
 				release(t, l)
@@ -72,7 +72,7 @@ func TestClaimOfUnknownOutcomeIsTakenBackByItsFolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, folder := &faulty{Log: memory.New()}, t.TempDir()
 		log.lostAcks.Store(1)
-		_, err := player.Acquire(t.Context(), log, folder)
+		_, err := lease.Acquire(t.Context(), log, folder)
 		require.ErrorIs(t, err, eventstore.ErrUnavailable)
 
 		start := time.Now()
@@ -136,7 +136,7 @@ func TestAcquireFailsWhileTheLogIsAway(t *testing.T) {
 		log := &faulty{Log: memory.New()}
 		log.away.Store(true)
 		folder := t.TempDir()
-		_, err := player.Acquire(t.Context(), log, folder)
+		_, err := lease.Acquire(t.Context(), log, folder)
 		require.ErrorIs(t, err, eventstore.ErrUnavailable)
 		log.away.Store(false)
 		release(t, acquire(t, log, folder))

@@ -1,4 +1,4 @@
-package player
+package lease
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package player_test
+package lease_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package player_test
+package lease_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"hexarena/adapters/player"
+	"hexarena/adapters/lease"
 	"hexarena/domain/arena"
 	"hexarena/eventstore"
 	"hexarena/eventstore/memory"
@@ -21,28 +21,28 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-func acquire(t *testing.T, log eventstore.Log, folder string) *player.Lease {
+func acquire(t *testing.T, log eventstore.Log, folder string) *lease.Lease {
 	t.Helper()
-	l, err := player.Acquire(t.Context(), log, folder)
+	l, err := lease.Acquire(t.Context(), log, folder)
 	require.NoError(t, err)
 	return l
 }
 
-func release(t *testing.T, l *player.Lease) {
+func release(t *testing.T, l *lease.Lease) {
 	t.Helper()
 	require.NoError(t, l.Release(t.Context()))
 }
 
 // crash ends a lease as a kill does: the folder is free, and nothing is said
 // to the log.
-func crash(t *testing.T, l *player.Lease) {
+func crash(t *testing.T, l *lease.Lease) {
 	t.Helper()
 	ended, end := context.WithCancel(t.Context())
 	end()
 	require.Error(t, l.Release(ended))
 }
 
-func isLost(l *player.Lease) bool {
+func isLost(l *lease.Lease) bool {
 	select {
 	case <-l.Lost():
 		return true
@@ -98,12 +98,12 @@ func TestSecondPlayerIsRefusedAfterTheLeaseLength(t *testing.T) {
 		defer release(t, first)
 
 		start := time.Now()
-		_, err := player.Acquire(t.Context(), log, t.TempDir())
+		_, err := lease.Acquire(t.Context(), log, t.TempDir())
 		var held *arena.HeldError
 		require.ErrorAs(t, err, &held)
 		require.Equal(t, first.Holder(), held.By.Holder)
 		require.NotContains(t, err.Error(), "\n")
-		require.Equal(t, player.Length, time.Since(start))
+		require.Equal(t, lease.Length, time.Since(start))
 		require.False(t, isLost(first))
 	})
 }
@@ -118,7 +118,7 @@ func TestDeadPlayerIsReplacedAfterTheLeaseLength(t *testing.T) {
 		start := time.Now()
 		next := acquire(t, log, t.TempDir())
 		defer release(t, next)
-		require.Equal(t, player.Length, time.Since(start), "as seen by the clock of the one who waits")
+		require.Equal(t, lease.Length, time.Since(start), "as seen by the clock of the one who waits")
 		require.EqualValues(t, 2, next.Generation())
 	})
 }
@@ -167,13 +167,13 @@ func TestOneOfManyWaitersReplacesADeadPlayer(t *testing.T) {
 }
 
 // acquireAtOnce starts n arenas with a folder each; they play or are refused.
-func acquireAtOnce(t *testing.T, log eventstore.Log, n int) (won []*player.Lease, refused []*arena.HeldError) {
+func acquireAtOnce(t *testing.T, log eventstore.Log, n int) (won []*lease.Lease, refused []*arena.HeldError) {
 	t.Helper()
-	leases, errs := make([]*player.Lease, n), make([]error, n)
+	leases, errs := make([]*lease.Lease, n), make([]error, n)
 	var starts sync.WaitGroup
 	for i := range n {
 		folder := t.TempDir()
-		starts.Go(func() { leases[i], errs[i] = player.Acquire(t.Context(), log, folder) })
+		starts.Go(func() { leases[i], errs[i] = lease.Acquire(t.Context(), log, folder) })
 	}
 	starts.Wait()
 	for i, err := range errs {
@@ -206,7 +206,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		folder := t.TempDir()
-		_, err := player.Acquire(ctx, log, folder)
+		_, err := lease.Acquire(ctx, log, folder)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 
 		release(t, first)

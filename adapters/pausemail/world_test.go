@@ -1,4 +1,4 @@
-package notice_test
+package pausemail_test
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/adapters/matchmaker"
-	"hexarena/adapters/notice"
+	"hexarena/adapters/pausemail"
 	"hexarena/domain/ladder"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
@@ -45,7 +45,7 @@ type world struct {
 	lines bytes.Buffer
 	down  map[string]bool // bots that answer nothing
 	seats []time.Time     // when ada's bot was seated
-	mails []notice.Paused
+	mails []pausemail.Mail
 	broke bool // mail cannot be sent
 	away  bool // accounts cannot be changed
 
@@ -57,7 +57,7 @@ type process struct {
 	accounts *accounts.Accounts
 	dir      *directory.Directory
 	runner   *projections.Runner
-	notices  *notice.Notices
+	notices  *pausemail.Pauser
 	ladder   *matchmaker.Ladder
 }
 
@@ -95,7 +95,7 @@ func (w *world) start() {
 	p := &process{accounts: accounts.New(w.log), dir: directory.New()}
 	w.process = p
 	p.runner = arenatest.Follow(w.t, w.log, p.dir)
-	p.notices = notice.New(notice.Options{Accounts: lossy{p.accounts, w}, Directory: p.dir, Mailer: w, BaseURL: "https://arena.example", Logger: logger})
+	p.notices = pausemail.New(pausemail.Options{Accounts: lossy{p.accounts, w}, Directory: p.dir, Mailer: w, BaseURL: "https://arena.example", Logger: logger})
 	p.ladder = matchmaker.NewLadder(w.log, matchmaker.LadderConfig{Mode: ladder.Standard, Rest: rest, PlatformKey: "cGxhdGZvcm0=", SeedKeys: seedKeys{}})
 	m := matchmaker.New(matchmaker.Config{
 		Ladders: []*matchmaker.Ladder{p.ladder}, Directory: w, Referee: w, Pauser: p.notices, Tick: tick, Logger: logger,
@@ -149,7 +149,7 @@ func (w *world) Play(s ladder.Seating) {
 
 var errNoMail = errors.New("no mail today")
 
-func (w *world) SendBotPaused(_ context.Context, to string, p notice.Paused) error {
+func (w *world) SendBotPaused(_ context.Context, to string, p pausemail.Mail) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.broke {
@@ -192,7 +192,7 @@ func (w *world) taken() []time.Time {
 	return seats
 }
 
-func (w *world) mailed() []notice.Paused {
+func (w *world) mailed() []pausemail.Mail {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.mails

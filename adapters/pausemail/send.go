@@ -1,4 +1,4 @@
-package notice
+package pausemail
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // Run tells owners of pauses until ctx ends, those before a restart first.
-func (n *Notices) Run(ctx context.Context) {
+func (n *Pauser) Run(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	for {
@@ -27,7 +27,7 @@ func (n *Notices) Run(ctx context.Context) {
 	}
 }
 
-func (n *Notices) tellAll(ctx context.Context) {
+func (n *Pauser) tellAll(ctx context.Context) {
 	owed := n.owed()
 	for _, botID := range slices.Sorted(maps.Keys(owed)) {
 		if ctx.Err() != nil {
@@ -46,7 +46,7 @@ func (n *Notices) tellAll(ctx context.Context) {
 
 // owed are the bots whose owners may have to be told: what the directory knows,
 // and what it may not know yet.
-func (n *Notices) owed() map[string]string {
+func (n *Pauser) owed() map[string]string {
 	n.mu.Lock()
 	owed := maps.Clone(n.just)
 	n.mu.Unlock()
@@ -62,7 +62,7 @@ var errLater = errors.New("the owner had as many notices within the hour as it m
 // tell mails one notice and notes it. The mail goes first: an owner who gets it
 // twice, where the process ends between the two, is better off than one who is
 // never told; and it is the same mail, by its id.
-func (n *Notices) tell(ctx context.Context, ownerID, botID string) error {
+func (n *Pauser) tell(ctx context.Context, ownerID, botID string) error {
 	ctx, cancel := context.WithTimeout(ctx, tellTime)
 	defer cancel()
 	account, err := n.o.Accounts.Load(ctx, ownerID)
@@ -90,15 +90,15 @@ func (n *Notices) tell(ctx context.Context, ownerID, botID string) error {
 	return err
 }
 
-func (n *Notices) mail(ctx context.Context, ownerID string, b owner.Bot) error {
+func (n *Pauser) mail(ctx context.Context, ownerID string, b owner.Bot) error {
 	address, err := n.o.Accounts.Address(ctx, ownerID)
 	if err != nil {
 		return err
 	}
-	return n.o.Mailer.SendBotPaused(ctx, address, Paused{BotID: b.ID, Name: b.Name, Mode: b.Mode, At: b.StatusSince, Page: n.page})
+	return n.o.Mailer.SendBotPaused(ctx, address, Mail{BotID: b.ID, Name: b.Name, Mode: b.Mode, At: b.StatusSince, Page: n.page})
 }
 
-func (n *Notices) failed(ctx context.Context, botID string, err error) {
+func (n *Pauser) failed(ctx context.Context, botID string, err error) {
 	f := n.failing[botID]
 	f.pause = min(max(2*f.pause, firstPause), longPause)
 	f.due = time.Now().Add(f.pause)
@@ -109,7 +109,7 @@ func (n *Notices) failed(ctx context.Context, botID string, err error) {
 }
 
 // settled forgets a bot of which there is nothing more to tell.
-func (n *Notices) settled(botID string) {
+func (n *Pauser) settled(botID string) {
 	delete(n.sent, botID)
 	delete(n.failing, botID)
 	n.mu.Lock()
