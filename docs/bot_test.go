@@ -15,6 +15,7 @@ import (
 	"nhooyr.io/websocket"
 
 	"hexarena/domain/match"
+	"hexarena/domain/match/matchtest"
 	"hexarena/domain/seed"
 )
 
@@ -34,7 +35,7 @@ func plays(t *testing.T, url string, seats int) string {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	require.Equal(t, "pong", ping(t, ctx, url))
-	m := started(t, seats)
+	m, _ := matchtest.Start(seed.Seed{7}, seats)
 	lines := make([]*websocket.Conn, seats)
 	for i := range lines {
 		line, _, err := websocket.Dial(ctx, url, nil)
@@ -118,24 +119,4 @@ func ping(t *testing.T, ctx context.Context, url string) string {
 	body, err := io.ReadAll(answer.Body)
 	require.NoError(t, err)
 	return string(body)
-}
-
-// started is a match of that many seats before its first decision.
-func started(t *testing.T, seats int) match.Match {
-	t.Helper()
-	server := seed.Seed{7}
-	s := match.Seating{MatchID: "example", Mode: "standard", Commitment: seed.Commitment(server)}
-	for i := range seats {
-		id := string(rune('a' + i))
-		s.Bots = append(s.Bots, match.Seat{BotID: id, BotName: id})
-		s.Table.Bots = append(s.Table.Bots, id)
-		s.Nonces = append(s.Nonces, "")
-	}
-	m := match.New(server)
-	events, err := m.Start(s)
-	require.NoError(t, err)
-	for _, e := range events {
-		m = match.Evolve(m, e)
-	}
-	return m
 }

@@ -18,29 +18,9 @@ import (
 	"nhooyr.io/websocket"
 
 	"hexarena/domain/match"
+	"hexarena/domain/match/matchtest"
 	"hexarena/domain/seed"
 )
-
-func start(t *testing.T, server seed.Seed, seats int) match.Match {
-	t.Helper()
-	s := match.Seating{MatchID: "m", Mode: "standard", Commitment: seed.Commitment(server)}
-	for i := range seats {
-		s.Bots = append(s.Bots, match.Seat{BotID: fmt.Sprint(i)})
-		s.Table.Bots = append(s.Table.Bots, fmt.Sprint(i))
-		s.Nonces = append(s.Nonces, "")
-	}
-	m := match.New(server)
-	events, err := m.Start(s)
-	require.NoError(t, err)
-	return fold(m, events)
-}
-
-func fold(m match.Match, events []match.Event) match.Match {
-	for _, e := range events {
-		m = match.Evolve(m, e)
-	}
-	return m
-}
 
 // House bots know the rules: not one of their answers is refused. Between
 // them they trade, talk and play every card.
@@ -49,7 +29,7 @@ func TestHouseBotsPlayByTheRules(t *testing.T) {
 	wins := map[string]int{}
 	for game := range uint64(30) {
 		seats := 3 + int(game%2)
-		m := start(t, seed.Seed{byte(game), 1}, seats)
+		m, _ := matchtest.Start(seed.Seed{byte(game), 1}, seats)
 		var bots []strategy
 		var names []string
 		for s := range seats {
@@ -77,7 +57,7 @@ func TestHouseBotsPlayByTheRules(t *testing.T) {
 					}
 				}
 			}
-			m = fold(m, events)
+			m = match.EvolveAll(m, events)
 		}
 		for s, p := range m.End.Placements {
 			if p == 1 {
@@ -134,7 +114,7 @@ func TestServer(t *testing.T) {
 	conn, _, err := dial(time.Now())
 	require.NoError(t, err)
 	defer conn.CloseNow()
-	m := start(t, seed.Seed{1}, 3)
+	m, _ := matchtest.Start(seed.Seed{1}, 3)
 	r := m.Request(m.Asks()[0])
 	r.DeadlineMs = 5000
 	require.NoError(t, conn.Write(context.Background(), websocket.MessageText, r.AppendJSON(nil)))

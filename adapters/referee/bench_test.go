@@ -78,9 +78,7 @@ func rehearse(tb testing.TB, s ladder.Seating) map[int][]byte {
 	require.NoError(tb, err)
 	answers := map[int][]byte{}
 	for {
-		for _, e := range events {
-			m = match.Evolve(m, e)
-		}
+		m = match.EvolveAll(m, events)
 		if m.Over() {
 			return answers
 		}

@@ -34,7 +34,7 @@ func (o *owed) hear(frame []byte, cause string, now time.Duration) {
 		return
 	}
 	o.heard = true
-	if cause == "" && !o.match.Closes(o.decision.Seat, frame) {
+	if cause == "" && !o.match.AnswersOpenDecision(o.decision.Seat, frame) {
 		return
 	}
 	o.close(frame, cause, now)

@@ -43,9 +43,7 @@ func rehearsal(t testing.TB, started match.Started, server seed.Seed) ([]match.E
 	m := match.New(server)
 	events, err := m.Start(seating(t, started))
 	require.NoError(t, err)
-	for _, e := range events {
-		m = match.Evolve(m, e)
-	}
+	m = match.EvolveAll(m, events)
 	brains := make([]*eager, len(started.Seats))
 	for i := range brains {
 		brains[i] = newEager()
@@ -64,9 +62,7 @@ func rehearsal(t testing.TB, started match.Started, server seed.Seed) ([]match.E
 		}
 		next, err := m.Settle(outcomes)
 		require.NoError(t, err)
-		for _, e := range next {
-			m = match.Evolve(m, e)
-		}
+		m = match.EvolveAll(m, next)
 		events = append(events, next...)
 	}
 	return events, requests

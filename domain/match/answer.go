@@ -123,7 +123,7 @@ func parseAction(kind game.Kind, v strictjson.Value) (Answer, error) {
 	return Answer{a, talk, r.asSent()}, nil
 }
 
-// mayTalk reports whether an action carries table talk.
-func mayTalk(t game.Type) bool {
+// MayTalk reports whether an action carries table talk.
+func MayTalk(t game.Type) bool {
 	return t == game.OfferTrade || t == game.EndTurn || t == game.MoveBandit || t == game.Respond
 }

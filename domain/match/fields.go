@@ -233,7 +233,7 @@ func (r *fieldReader) edges(name string) [2]uint8 {
 }
 
 func (r *fieldReader) talk(t game.Type) string {
-	if !mayTalk(t) {
+	if !MayTalk(t) {
 		return ""
 	}
 	s, _ := r.text("talk", false)

@@ -119,9 +119,10 @@ func (m *Match) Request(d Decision) Request {
 	}
 }
 
-// Closes says whether a frame from a seat closes its open decision: all do but
-// those that answer a decision that the seat was asked before.
-func (m *Match) Closes(seat int, frame []byte) bool {
+// AnswersOpenDecision reports whether a frame counts as the answer to the seat's
+// open decision. Every frame does, even nonsense, except a late answer to a
+// decision that the seat was asked before.
+func (m *Match) AnswersOpenDecision(seat int, frame []byte) bool {
 	id, _, err := envelope(frame)
 	return err != nil || !m.asked[seat].has(id)
 }
@@ -159,6 +160,14 @@ func Evolve(m Match, e Event) Match {
 		m.Abort = &e
 	}
 	m.openNext()
+	return m
+}
+
+// EvolveAll folds events in order.
+func EvolveAll(m Match, events []Event) Match {
+	for _, e := range events {
+		m = Evolve(m, e)
+	}
 	return m
 }
 

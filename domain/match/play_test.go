@@ -42,14 +42,7 @@ func begin(t tester, server seed.Seed, n int) (Match, []Event) {
 	m := New(server)
 	events, err := m.Start(seating(server, n))
 	require.NoError(t, err)
-	return fold(m, events), events
-}
-
-func fold(m Match, events []Event) Match {
-	for _, e := range events {
-		m = Evolve(m, e)
-	}
-	return m
+	return EvolveAll(m, events), events
 }
 
 // step settles the decisions that are owed now by what the bots answer.
@@ -63,7 +56,7 @@ func step(t tester, m Match, bots bot) (Match, []Event) {
 	}
 	events, err := m.Settle(outcomes)
 	require.NoError(t, err)
-	return fold(m, events), events
+	return EvolveAll(m, events), events
 }
 
 // answerWith frames an action as the answer of a decision.
@@ -99,7 +92,7 @@ func lawful(rng *rand.Rand) bot {
 			talk = "hello <b> & \u2028 ünïcode"
 		}
 		a := actions[rng.IntN(len(actions))]
-		if !mayTalk(a.Type) {
+		if !MayTalk(a.Type) {
 			talk = ""
 		}
 		return answerWith(d, a, talk)

@@ -112,6 +112,6 @@ func TestSettleChangesNothing(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, one, two)
 		require.Equal(t, before, m.Game)
-		m = fold(m, one)
+		m = EvolveAll(m, one)
 	}
 }

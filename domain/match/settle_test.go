@@ -52,7 +52,7 @@ func TestStartSeatsByTheJointSeed(t *testing.T) {
 	events, err := m.Start(s)
 	require.NoError(t, err)
 	require.Equal(t, []string{"", "board"}, kinds(events))
-	m = fold(m, events)
+	m = EvolveAll(m, events)
 	joint := seed.Joint(server, s.Nonces)
 	for i, at := range joint.Seating(4) {
 		require.Equal(t, s.Bots[at], m.Started.Seats[i])
@@ -105,7 +105,7 @@ func TestEveryFailureIsAStrikeAndTheDefault(t *testing.T) {
 			require.True(t, played.Default)
 			require.Nil(t, played.ElapsedMs)
 			require.JSONEq(t, `{"settlement":0,"road":0}`, string(played.Action))
-			m = fold(m, events)
+			m = EvolveAll(m, events)
 			require.Equal(t, []Decision{{ID: 2, Seat: 1, Kind: game.KindSetup}}, m.Asks())
 		})
 	}
@@ -248,11 +248,11 @@ func TestStaleIdsAreIgnored(t *testing.T) {
 	for m.Asks()[0].Seat != seat {
 		m, _ = step(t, m, func(m *Match, d Decision) Outcome { return answerWith(d, m.Game.Default(uint8(d.Seat)), "") })
 	}
-	require.False(t, m.Closes(seat, []byte(`{"id":1,"action":{"settlement":0,"road":0}}`)), "asked and closed")
-	require.False(t, m.Closes(seat, []byte(`{"id":1}`)))
-	require.True(t, m.Closes(seat, []byte(`{"id":2,"action":{}}`)), "asked of another seat")
-	require.True(t, m.Closes(seat, []byte(`{"id":99}`)), "never asked")
-	require.True(t, m.Closes(seat, []byte(`nonsense`)))
+	require.False(t, m.AnswersOpenDecision(seat, []byte(`{"id":1,"action":{"settlement":0,"road":0}}`)), "asked and closed")
+	require.False(t, m.AnswersOpenDecision(seat, []byte(`{"id":1}`)))
+	require.True(t, m.AnswersOpenDecision(seat, []byte(`{"id":2,"action":{}}`)), "asked of another seat")
+	require.True(t, m.AnswersOpenDecision(seat, []byte(`{"id":99}`)), "never asked")
+	require.True(t, m.AnswersOpenDecision(seat, []byte(`nonsense`)))
 }
 
 func TestCancelByOrder(t *testing.T) {
@@ -274,7 +274,7 @@ func TestCancel(t *testing.T) {
 	m, _ := begin(t, seed.Seed{9}, 3)
 	events, err := m.Cancel(WallClock)
 	require.NoError(t, err)
-	m = fold(m, events)
+	m = EvolveAll(m, events)
 	require.True(t, m.Over())
 	require.Empty(t, m.Asks())
 	require.Equal(t, m.Seed, m.Abort.Seed)

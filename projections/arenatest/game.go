@@ -7,6 +7,7 @@ import (
 
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
+	"hexarena/domain/match/matchtest"
 )
 
 // Game is a match that was seated: State is its fold, Events are those of its
@@ -47,7 +48,7 @@ func (g *Game) Step() {
 	var outcomes []match.Outcome
 	for _, d := range g.State.Asks() {
 		if g.players[d.Seat] == nil {
-			g.players[d.Seat] = &player{rng: g.arena.rng, clumsy: d.Seat == 1}
+			g.players[d.Seat] = &player{Player: matchtest.Player{Below: g.arena.rng.IntN, Build: true}, clumsy: d.Seat == 1}
 		}
 		o := g.players[d.Seat].answer(&g.State, d)
 		o.Decision = d.ID

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"hexarena/domain/game"
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
+	"hexarena/domain/match/matchtest"
 	"hexarena/domain/seed"
 	"hexarena/eventstore"
 )
@@ -166,22 +166,18 @@ func (d *simulatedDay) simulate(s ladder.Seating) (*dayGame, error) {
 func (g *dayGame) bargain() ([]match.Event, error) {
 	var outcomes []match.Outcome
 	for _, d := range g.state.Asks() {
-		fields := g.trade(uint8(d.Seat), d.Kind)
-		if fields == nil {
-			fields = g.answer(uint8(d.Seat), d.Kind)
+		action, ok := g.trade(uint8(d.Seat), d.Kind)
+		if !ok {
+			action = match.ActionJSON(g.answer(uint8(d.Seat), d.Kind))
 		}
-		action, err := json.Marshal(fields)
-		if err != nil {
-			return nil, err
-		}
-		outcomes = append(outcomes, match.Outcome{Decision: d.ID, Frame: fmt.Appendf(nil, `{"id":%d,"action":%s}`, d.ID, action), ElapsedMs: 1 + g.rng.Int64N(400)})
+		outcomes = append(outcomes, match.Outcome{Decision: d.ID, Frame: matchtest.Frame(d.ID, action), ElapsedMs: 1 + g.rng.Int64N(400)})
 	}
 	return g.state.Settle(outcomes)
 }
 
-// trade offers one card for another now and then, and takes what it can pay
-// for as often as not; else it is nil.
-func (g *dayGame) trade(seat uint8, kind game.Kind) map[string]any {
+// trade offers one card for another now and then, and accepts every second
+// offer that it can pay for.
+func (g *dayGame) trade(seat uint8, kind game.Kind) (action []byte, ok bool) {
 	a := game.Action{Type: game.OfferTrade, To: board.None}
 	switch {
 	case kind == game.KindTrade && g.rng.IntN(2) == 0:
@@ -190,16 +186,16 @@ func (g *dayGame) trade(seat uint8, kind game.Kind) map[string]any {
 		a.Giving[g.rng.IntN(board.Resources)]++
 		a.Taking[g.rng.IntN(board.Resources)]++
 	default:
-		return nil
+		return nil, false
 	}
-	switch {
-	case g.state.Game.Check(seat, a) != nil:
-		return nil
-	case kind == game.KindTrade:
-		return map[string]any{"accept": true}
-	default:
-		return map[string]any{"type": a.Type.String(), "give": match.Counts(a.Giving), "get": match.Counts(a.Taking), "talk": fmt.Sprintf("turn %d: who trades?", g.state.Game.Turn)}
+	if g.state.Game.Check(seat, a) != nil {
+		return nil, false
 	}
+	action = match.ActionJSON(a)
+	if kind == game.KindTurn {
+		action = matchtest.WithTalk(action, fmt.Sprintf("turn %d: who trades?", g.state.Game.Turn))
+	}
+	return action, true
 }
 
 // storeSome appends the next events.

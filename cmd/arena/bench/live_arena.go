@@ -21,6 +21,7 @@ import (
 	"hexarena/domain/game"
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
+	"hexarena/domain/match/matchtest"
 	"hexarena/domain/seed"
 	"hexarena/eventstore"
 	"hexarena/eventstore/esdb"
@@ -196,11 +197,7 @@ func (g *loggedGame) begin(ctx context.Context, log eventstore.Log, s ladder.Sea
 	return g.store(ctx, log, events)
 }
 
-func (g *loggedGame) fold(events []match.Event) {
-	for _, e := range events {
-		g.state = match.Evolve(g.state, e)
-	}
-}
+func (g *loggedGame) fold(events []match.Event) { g.state = match.EvolveAll(g.state, events) }
 
 func (g *loggedGame) store(ctx context.Context, log eventstore.Log, events []match.Event) error {
 	encoded, err := eventstore.EncodeAll(events, eventstore.Metadata{At: time.Now(), Correlation: g.id})
@@ -218,45 +215,26 @@ func (g *loggedGame) store(ctx context.Context, log eventstore.Log, events []mat
 func (g *loggedGame) decide() ([]match.Event, error) {
 	var outcomes []match.Outcome
 	for _, d := range g.state.Asks() {
-		action, err := json.Marshal(g.answer(uint8(d.Seat), d.Kind))
-		if err != nil {
-			return nil, err
-		}
-		outcomes = append(outcomes, match.Outcome{Decision: d.ID, Frame: fmt.Appendf(nil, `{"id":%d,"action":%s}`, d.ID, action), ElapsedMs: 5})
+		action := match.ActionJSON(g.answer(uint8(d.Seat), d.Kind))
+		outcomes = append(outcomes, match.Outcome{Decision: d.ID, Frame: matchtest.Frame(d.ID, action), ElapsedMs: 5})
 	}
 	return g.state.Settle(outcomes)
 }
 
-// answer builds what it may, else ends the turn; the rest is the default.
-func (g *loggedGame) answer(seat uint8, kind game.Kind) map[string]any {
-	a := g.state.Game.Default(seat)
+// answer builds if it can, else it gives the default.
+func (g *loggedGame) answer(seat uint8, kind game.Kind) game.Action {
+	var builds []game.Action
 	if kind == game.KindTurn {
-		var may []game.Action
 		for _, b := range g.state.Game.Legal(nil, seat) {
 			if b.Type == game.BuildRoad || b.Type == game.BuildSettlement || b.Type == game.BuildCity || b.Type == game.BuyDev {
-				may = append(may, b)
+				builds = append(builds, b)
 			}
 		}
-		if len(may) > 0 {
-			a = may[g.rng.IntN(len(may))]
-		}
 	}
-	switch a.Type {
-	case game.Setup:
-		return map[string]any{"settlement": a.Vertex, "road": a.Edges[0]}
-	case game.BuildRoad:
-		return map[string]any{"type": a.Type.String(), "edge": a.Edges[0]}
-	case game.BuildSettlement, game.BuildCity:
-		return map[string]any{"type": a.Type.String(), "vertex": a.Vertex}
-	case game.Discard:
-		return map[string]any{"cards": match.Counts(a.Giving)}
-	case game.MoveBandit:
-		return map[string]any{"hex": a.Hex}
-	case game.Respond:
-		return map[string]any{"accept": false}
-	default:
-		return map[string]any{"type": a.Type.String()}
+	if len(builds) == 0 {
+		return g.state.Game.Default(seat)
 	}
+	return builds[g.rng.IntN(len(builds))]
 }
 
 // playGames plays on at the rate, for as long as is measured.

@@ -1,11 +1,11 @@
 package bench
 
 import (
-	"fmt"
 	"time"
 
 	"hexarena/domain/game"
 	"hexarena/domain/match"
+	"hexarena/domain/match/matchtest"
 	"hexarena/domain/seed"
 )
 
@@ -30,20 +30,7 @@ func viewMicros() float64 {
 func midGame() (match.Match, error) {
 	for n := byte(0); ; n++ {
 		server := seed.Seed{n}
-		s := match.Seating{MatchID: "bench", Mode: "standard", Commitment: seed.Commitment(server)}
-		for i := range game.MaxSeats {
-			s.Bots = append(s.Bots, match.Seat{BotID: fmt.Sprint(i)})
-			s.Table.Bots = append(s.Table.Bots, fmt.Sprint(i))
-			s.Nonces = append(s.Nonces, "")
-		}
-		m := match.New(server)
-		events, err := m.Start(s)
-		if err != nil {
-			return m, err
-		}
-		for _, e := range events {
-			m = match.Evolve(m, e)
-		}
+		m, _ := matchtest.Start(server, game.MaxSeats)
 		rng := game.NewRand(uint64(n))
 		for !m.Game.Over && m.Game.Turn < 40 {
 			for c, more := m.Game.Next(); more; c, more = m.Game.Next() {

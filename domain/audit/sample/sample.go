@@ -15,6 +15,7 @@ import (
 	"hexarena/domain/game"
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
+	"hexarena/domain/match/matchtest"
 	"hexarena/domain/rating"
 	"hexarena/domain/seed"
 )
@@ -154,7 +155,7 @@ func (a *Arena) begin(s ladder.Seating) *table {
 	g.store(g.state.Start(in))
 	g.began = a.now
 	for seat, b := range g.state.Started.Seats {
-		g.bots[seat] = bot{rng: &a.rng, build: a.options.Build}
+		g.bots[seat] = bot{Player: matchtest.Player{Below: a.below, Build: a.options.Build}}
 		if b.BotID[len(b.BotID)-1]%2 == 1 {
 			g.bots[seat].mischief = a.options.Mischief
 		}
@@ -179,8 +180,8 @@ func (g *table) store(events []match.Event, err error) {
 	must(err)
 	g.arena.now = g.arena.now.Add(7 * time.Millisecond)
 	g.ended = g.arena.now
+	g.state = match.EvolveAll(g.state, events)
 	for _, e := range events {
-		g.state = match.Evolve(g.state, e)
 		g.replay.Add(e, g.arena.now)
 	}
 }

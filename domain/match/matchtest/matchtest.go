@@ -1,0 +1,102 @@
+// Package matchtest plays matches for tests, benchmarks and samples: a Player
+// makes legal moves, and Start begins a match without an arena around it. It
+// draws all chance from its caller, so that the same numbers give the same
+// match.
+package matchtest
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"hexarena/domain/board"
+	"hexarena/domain/game"
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
+	"hexarena/domain/seed"
+)
+
+// Start begins a match of bots that send no nonces, and returns it with its
+// first events.
+func Start(server seed.Seed, seats int) (match.Match, []match.Event) {
+	s := match.Seating{MatchID: "example", Mode: ladder.Standard, Commitment: seed.Commitment(server), Nonces: make([]string, seats)}
+	for i := range seats {
+		id := string(rune('a' + i))
+		s.Bots = append(s.Bots, match.Seat{BotID: id, BotName: id})
+		s.Table.Bots = append(s.Table.Bots, id)
+	}
+	m := match.New(server)
+	events, err := m.Start(s)
+	if err != nil {
+		panic(err) // the seating fits the seed
+	}
+	return match.EvolveAll(m, events), events
+}
+
+// Frame writes the answer to the decision with an id.
+func Frame(id int, action []byte) []byte { return fmt.Appendf(nil, `{"id":%d,"action":%s}`, id, action) }
+
+// Player answers the decisions of one seat with legal actions. Now and then it
+// offers a trade, and talks.
+type Player struct {
+	Below func(n int) int // draws a number of 0 to n-1
+	Build bool            // prefers actions that make points
+
+	talked uint16 // the turn after which it last talked
+}
+
+// Answer answers an open decision within 300 ms.
+func (p *Player) Answer(m *match.Match, d match.Decision) match.Outcome {
+	a := p.Choose(&m.Game, d)
+	action := match.ActionJSON(a)
+	if match.MayTalk(a.Type) && p.talked <= m.Game.Turn && p.Below(6) == 0 {
+		p.talked = m.Game.Turn + 1
+		action = WithTalk(action, fmt.Sprintf("I'm seat %d & <glad>, ünïcode \u2028 too", d.Seat))
+	}
+	return match.Outcome{Decision: d.ID, Frame: Frame(d.ID, action), ElapsedMs: int64(p.Below(300))}
+}
+
+// Choose picks a legal action.
+func (p *Player) Choose(g *game.State, d match.Decision) game.Action {
+	if a, ok := p.offer(g, d); ok {
+		return a
+	}
+	legal := g.Legal(nil, uint8(d.Seat))
+	a := legal[p.Below(len(legal))]
+	if p.Build {
+		for _, other := range legal {
+			if other.Type == game.BuildCity || other.Type == game.BuildSettlement || other.Type == game.BuyDev {
+				return other
+			}
+		}
+	}
+	return a
+}
+
+// offer offers one card or two for another, to one seat or to all. It is not ok
+// on most turns, and if the seat does not have the cards.
+func (p *Player) offer(g *game.State, d match.Decision) (a game.Action, ok bool) {
+	if d.Kind != game.KindTurn || p.Below(6) > 0 {
+		return game.Action{}, false
+	}
+	a = game.Action{Type: game.OfferTrade, To: board.None}
+	a.Giving[p.Below(board.Resources)] += uint16(1 + p.Below(2))
+	a.Taking[p.Below(board.Resources)]++
+	if p.Below(3) == 0 {
+		a.To = uint8((d.Seat + 1) % int(g.Seats))
+	}
+	return a, g.Check(uint8(d.Seat), a) == nil
+}
+
+// WithTalk adds talk to an action.
+func WithTalk(action []byte, talk string) []byte {
+	fields := map[string]any{}
+	if err := json.Unmarshal(action, &fields); err != nil {
+		panic(err) // ActionJSON wrote it
+	}
+	fields["talk"] = talk
+	b, err := json.Marshal(fields)
+	if err != nil {
+		panic(err) // numbers and strings always encode
+	}
+	return b
+}
