@@ -4,16 +4,17 @@ import (
 	"context"
 	"crypto/ed25519"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
-	"net/http"
 	"os"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"hexarena/adapters/housebot"
+	"hexarena/cmd/arena/listen"
 )
 
 type botCmd struct {
@@ -26,7 +27,7 @@ type botCmd struct {
 }
 
 // Run serves the bot until ctx ends. Its first line of output is its URL.
-func (c *botCmd) Run(ctx context.Context, s streams) error {
+func (c *botCmd) Run(ctx context.Context, k *kong.Kong) error {
 	key, err := base64.StdEncoding.DecodeString(c.PublicKey)
 	if err != nil || len(key) != 0 && len(key) != ed25519.PublicKeySize {
 		return fmt.Errorf("--public-key %q: want base64 of 32 bytes", c.PublicKey)
@@ -38,19 +39,19 @@ func (c *botCmd) Run(ctx context.Context, s streams) error {
 		c.Seed = rand.Uint64()
 	}
 	h, err := housebot.Handler(housebot.Options{
-		Name: c.Name, PublicKey: key, Think: c.Think, Seed: c.Seed, Logger: newLogger(s.err),
+		Name: c.Name, PublicKey: key, Think: c.Think, Seed: c.Seed, Logger: newLogger(k.Stderr),
 	})
 	if err != nil {
 		return err
 	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Listen)
+	l, err := listen.TCP(ctx, "--listen", c.Listen)
 	if err != nil {
-		return fmt.Errorf("--listen: %w", err)
+		return err
 	}
-	fmt.Fprintf(s.out, "http://%s\n", reachable(l.Addr()))
-	fmt.Fprintf(s.err, "%s serves with --seed %d\n", c.Name, c.Seed)
+	fmt.Fprintf(k.Stdout, "http://%s\n", reachable(l.Addr()))
+	fmt.Fprintf(k.Stderr, "%s serves with --seed %d\n", c.Name, c.Seed)
 	if tcp, ok := l.Addr().(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
-		fmt.Fprintf(s.err, "it listens on all interfaces: an arena on this machine reaches it at the address above, another one at this machine's; --listen 127.0.0.1:%d is for this machine alone\n", tcp.Port)
+		fmt.Fprintf(k.Stderr, "it listens on all interfaces: an arena on this machine reaches it at the address above, another one at this machine's; --listen 127.0.0.1:%d is for this machine alone\n", tcp.Port)
 	}
 	if c.UntilEOF {
 		var cancel func()
@@ -60,13 +61,10 @@ func (c *botCmd) Run(ctx context.Context, s streams) error {
 			cancel()
 		}()
 	}
-	server := newServer(h)
+	server := listen.NewServer(h)
 	stopped := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stopped()
-	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return listen.Serve(server, l)
 }
 
 // reachable writes an address as someone on this machine would dial it.

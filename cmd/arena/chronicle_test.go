@@ -2,20 +2,16 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"log/slog"
-	"net"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"hexarena/cmd/arena/logs"
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/domain/rating"
 	"hexarena/eventstore"
-	"hexarena/eventstore/esdb"
-	"hexarena/eventstore/node"
 )
 
 // chronicle is what the log of a stopped arena holds, read through the
@@ -74,26 +70,12 @@ func readChronicle(t testing.TB, data string) *chronicle {
 	return c
 }
 
-// openLog serves a stopped arena's log again, until it is closed.
+// openLog opens a stopped arena's log until closeLog is called.
 func openLog(t testing.TB, data string) (log eventstore.Log, closeLog func()) {
 	t.Helper()
-	quiet := slog.New(slog.DiscardHandler)
-	n, err := node.Open(node.Options{Dir: filepath.Join(data, "node"), Logger: quiet})
+	embedded, err := logs.OpenEmbedded(t.Context(), filepath.Join(data, "node"))
 	require.NoError(t, err)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	served := make(chan struct{})
-	go func() {
-		_ = n.Serve(l)
-		close(served)
-	}()
-	client, err := esdb.Open(fmt.Sprintf("esdb://%s?tls=false", l.Addr()), quiet)
-	require.NoError(t, err)
-	return client, func() {
-		_ = client.Close()
-		_ = n.Close()
-		<-served
-	}
+	return embedded.Log, func() { _ = embedded.Close() }
 }
 
 func readStream[E any](t testing.TB, log eventstore.Log, stream string, decode func(string, []byte) (E, error)) []E {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -9,43 +10,45 @@ import (
 	"path/filepath"
 	"time"
 
+	"hexarena/cmd/arena/listen"
 	"hexarena/domain/ladder"
 )
 
-// pace is what `arena serve` and `arena demo` default differently.
+// pace are the flags whose defaults differ between `arena serve` and `arena
+// demo`.
 type pace struct {
-	Data         string        `default:"./data" help:"Folder of all that is kept."`
-	Tick         time.Duration `default:"30s" help:"Time between two seatings."`
+	Data         string        `default:"./data" help:"Folder of the arena's data."`
+	Tick         time.Duration `default:"30s" help:"Time between two ticks of matchmaking."`
 	RestStandard time.Duration `default:"5m" help:"Rest between a bot's matches in standard."`
 	RestParley   time.Duration `default:"60m" help:"Rest between a bot's matches in parley."`
 }
 
-// demoPace has matches on within seconds.
+// demoPace starts matches within seconds.
 type demoPace struct {
-	Data         string        `help:"Folder of all that is kept (default: a fresh one)."`
-	Tick         time.Duration `default:"2s" help:"Time between two seatings."`
+	Data         string        `help:"Folder of the arena's data (default: a new one)."`
+	Tick         time.Duration `default:"2s" help:"Time between two ticks of matchmaking."`
 	RestStandard time.Duration `default:"3s" help:"Rest between a bot's matches in standard."`
 	RestParley   time.Duration `default:"3s" help:"Rest between a bot's matches in parley."`
 }
 
-// config is what `arena serve` is told; `arena demo` takes the same flags.
+// config are the flags of `arena serve` and `arena demo`.
 type config struct {
 	pace             pace
 	Listen           string        `default:"127.0.0.1:8080" help:"Address of the API and the pages."`
 	AdminListen      string        `default:"127.0.0.1:8081" help:"Address of the operators' endpoints."`
-	BaseURL          string        `name:"base-url" help:"The arena's own URL, as others see it (default: http://<listen>)."`
+	BaseURL          string        `name:"base-url" help:"The arena's public URL (default: http://<listen>)."`
 	EventStore       string        `name:"eventstore" env:"ARENA_EVENTSTORE" help:"esdb:// connection string of the log (default: the embedded node)."`
 	NodeListen       string        `default:"127.0.0.1:2113" help:"Address of the embedded node."`
 	DecisionStandard time.Duration `default:"5s" help:"Time for one decision in standard."`
 	DecisionParley   time.Duration `default:"60s" help:"Time for one decision in parley."`
-	WallStandard     time.Duration `default:"10m" help:"Time played after which a standard match is aborted."`
-	WallParley       time.Duration `default:"180m" help:"Time played after which a parley match is aborted."`
+	WallStandard     time.Duration `default:"10m" help:"Playing time after which a standard match is aborted."`
+	WallParley       time.Duration `default:"180m" help:"Playing time after which a parley match is aborted."`
 	Mail             string        `help:"Where mail goes: file:DIR, smtp://user:password@host:port or smtps://… (default: file:<data>/mail)."`
 	Secrets          string        `help:"The secrets file (default: <data>/secrets.json)."`
-	Play             bool          `default:"true" negatable:"" help:"Seat and play matches; else serve reads and REST alone."`
-	TrustedProxies   []string      `name:"trusted-proxies" help:"CIDRs whose X-Forwarded-For is believed."`
+	Play             bool          `default:"true" negatable:"" help:"Seat and play matches; with --no-play, only serve pages and the API."`
+	TrustedProxies   []string      `name:"trusted-proxies" help:"CIDRs of proxies whose X-Forwarded-For the arena trusts."`
 	InsecureNode     bool          `help:"Allow --node-listen outside loopback."`
-	Production       bool          `help:"Bots over https and on public addresses alone; needs an https --base-url."`
+	Production       bool          `help:"Accept only https URLs at public addresses for bots; needs an https --base-url."`
 }
 
 // modeConfig is one mode's clocks.
@@ -60,8 +63,8 @@ func (c *config) modes() map[string]modeConfig {
 	}
 }
 
-// judge says, in one line, which value is wrong.
-func (c *config) judge() error {
+// validate returns an error of one line that names the wrong flag.
+func (c *config) validate() error {
 	for name, d := range map[string]time.Duration{
 		"--tick": c.pace.Tick, "--decision-standard": c.DecisionStandard, "--decision-parley": c.DecisionParley,
 		"--wall-standard": c.WallStandard, "--wall-parley": c.WallParley,
@@ -83,8 +86,8 @@ func (c *config) judge() error {
 			return fmt.Errorf("--trusted-proxies %q: want CIDRs such as 10.0.0.0/8", cidr)
 		}
 	}
-	if c.EventStore == "" && !c.InsecureNode && !loopback(c.NodeListen) {
-		return fmt.Errorf("--node-listen %s: the log would be open to the network: listen on loopback, or say --insecure-node", c.NodeListen)
+	if c.EventStore == "" && !c.InsecureNode && !listen.IsLoopback(c.NodeListen) {
+		return fmt.Errorf("--node-listen %s: anyone on the network could write the log; listen on loopback, or add --insecure-node", c.NodeListen)
 	}
 	return c.validateBaseURL()
 }
@@ -107,34 +110,19 @@ func (c *config) validateBaseURL() error {
 	return nil
 }
 
-// trustedProxies are the networks whose X-Forwarded-For is believed.
+// trustedProxies are the networks whose X-Forwarded-For the arena trusts.
 func (c *config) trustedProxies() []netip.Prefix {
 	var list []netip.Prefix
 	for _, cidr := range c.TrustedProxies {
-		list = append(list, netip.MustParsePrefix(cidr)) // judge has parsed it
+		list = append(list, netip.MustParsePrefix(cidr)) // validate has parsed it
 	}
 	return list
 }
 
-// loopback says whether an address is reached from this machine alone.
-func loopback(address string) bool {
-	a, err := net.ResolveTCPAddr("tcp", address)
-	return err == nil && a.IP != nil && a.IP.IsLoopback()
-}
-
-// projections is the folder of the read models, which can be made anew.
-func (c *config) projections() string { return filepath.Join(c.pace.Data, "projections") }
-
 func (c *config) mail() string {
-	if c.Mail != "" {
-		return c.Mail
-	}
-	return "file:" + filepath.Join(c.pace.Data, "mail")
+	return cmp.Or(c.Mail, "file:"+filepath.Join(c.pace.Data, "mail"))
 }
 
 func (c *config) secrets() string {
-	if c.Secrets != "" {
-		return c.Secrets
-	}
-	return filepath.Join(c.pace.Data, "secrets.json")
+	return cmp.Or(c.Secrets, filepath.Join(c.pace.Data, "secrets.json"))
 }

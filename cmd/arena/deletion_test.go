@@ -9,6 +9,9 @@ import (
 	"syscall"
 	"testing"
 
+	"hexarena/cmd/arena/demo"
+	"hexarena/cmd/arena/remote"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -20,14 +23,14 @@ func TestADeletedAccountIsInNoFile(t *testing.T) {
 	s := newStand(t, "--no-play")
 	s.start()
 	s.owner()
-	o := &account{base: s.base()}
-	require.NoError(t, o.call(t.Context(), http.MethodPost, "/sign-in", map[string]string{"email": address}, nil))
-	token, err := mailedToken(filepath.Join(s.data, "mail"), address)
+	o := &demo.Owner{Base: s.base()}
+	require.NoError(t, o.Call(t.Context(), http.MethodPost, "/sign-in", map[string]string{"email": address}, nil))
+	token, err := remote.MailedToken(filepath.Join(s.data, "mail"), address)
 	require.NoError(t, err)
-	require.NoError(t, o.call(t.Context(), http.MethodPost, "/sign-in/confirm", map[string]string{"token": token}, nil))
-	require.NoError(t, o.call(t.Context(), http.MethodPatch, "/me", map[string]string{"name": "ada"}, nil))
+	require.NoError(t, o.Call(t.Context(), http.MethodPost, "/sign-in/confirm", map[string]string{"token": token}, nil))
+	require.NoError(t, o.Call(t.Context(), http.MethodPatch, "/me", map[string]string{"name": "ada"}, nil))
 	require.NotEmpty(t, keepers(t, s.data, address))
-	require.NoError(t, o.call(t.Context(), http.MethodDelete, "/me", nil, nil))
+	require.NoError(t, o.Call(t.Context(), http.MethodDelete, "/me", nil, nil))
 	require.Contains(t, command(t, "node", "scavenge", "--admin", s.arena.await(`operators' endpoints on (http://\S+)`)[1]), "removed")
 	require.Empty(t, keepers(t, s.data, address))
 	s.arena.end(syscall.SIGTERM)

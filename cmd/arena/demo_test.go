@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
-	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"syscall"
 	"testing"
 	"time"
+
+	"hexarena/cmd/arena/demo"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -30,14 +33,21 @@ func TestTheDemoHasARatedMatchSoon(t *testing.T) {
 	line := p.await(`\w+ +completed +standard +(1\. \w+ \([+-]\d+\.\d\).*)\n`)[1]
 	took := time.Since(began)
 	t.Logf("a completed, rated match %v after the start: %s", took.Round(100*time.Millisecond), line)
-	for _, b := range houseBots {
-		p.await(b.name + ` \(` + b.strategy + `\) joins`)
-	}
+	awaitHouseBots(p)
 	if running := marked(t, mark); running != nil {
-		require.Len(t, running, 1+len(houseBots))
+		require.Len(t, running, 1+houseBots)
 	}
 	p.end(syscall.SIGINT)
 	require.Empty(t, marked(t, mark), "processes are left behind")
+}
+
+const houseBots = 7
+
+// awaitHouseBots waits until all house bots are on their ladders.
+func awaitHouseBots(p *process) {
+	for _, bot := range []string{"Greta (greedy)", "Gustav (greedy)", "Rudi (random)", "Gregor (greedy)", "Grete (greedy)", "Rita (random)", "Ralf (random)"} {
+		p.await(regexp.QuoteMeta(bot) + ` joins`)
+	}
 }
 
 // marked lists the processes that have a variable in their environment, where
@@ -63,14 +73,14 @@ func TestADemoGoesOnWhereItWas(t *testing.T) {
 	for range 2 {
 		p := launch(t, args...)
 		base := p.await(`Hex Arena is at (http://127\.0\.0\.1:\d+)`)[1]
-		for _, b := range houseBots {
-			p.await(b.name + ` \(` + b.strategy + `\) joins`)
-		}
-		owner, err := houseOwner(context.Background(), &arena{config: config{pace: pace{Data: args[2]}}, baseURL: base})
+		awaitHouseBots(p)
+		owner := demo.Owner{Base: base}
+		key, err := os.ReadFile(filepath.Join(args[2], "house-key.json"))
 		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(key, &owner))
 		var list struct{ Bots []struct{ Name string } }
-		require.NoError(t, owner.call(t.Context(), "GET", "/bots", nil, &list))
-		require.Len(t, list.Bots, len(houseBots))
+		require.NoError(t, owner.Call(t.Context(), "GET", "/bots", nil, &list))
+		require.Len(t, list.Bots, houseBots)
 		p.end(syscall.SIGTERM)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"hexarena/cmd/arena/logs"
 	"hexarena/domain/ladder"
 	"hexarena/eventstore"
 	"hexarena/projections"
@@ -21,9 +22,10 @@ import (
 // a match, whatever comes after it or does not. Nothing is asked again and again
 // meanwhile; how long it took is printed.
 func TestAMatchThatEndedIsOnTheLeaderboard(t *testing.T) {
-	log, closeLog, err := openEmbedded(t.Context(), t.TempDir())
+	embedded, err := logs.OpenEmbedded(t.Context(), t.TempDir())
 	require.NoError(t, err)
-	defer func() { require.NoError(t, closeLog()) }()
+	defer func() { require.NoError(t, embedded.Close()) }()
+	log := embedded.Log
 	board := leaderboard.New()
 	runner, err := projections.Open(t.TempDir(), log, board, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)

@@ -1,6 +1,11 @@
-// Command arena is the whole of Hex Arena in one binary: the service, the
-// embedded node, house bots, and the tools around them. Here parts are plugged
-// together; what they do is theirs.
+// Command arena is all of Hex Arena in one binary: the service, the embedded
+// event store, house bots, and the tools around them.
+//
+// This package holds the flags and the wiring of `arena serve`: open (serve.go)
+// makes the parts and connects them, run (run.go) runs and stops them. Adapters
+// do not import one another; the small types in *wiring.go fit the interface that
+// one declares to what another offers. Other commands have packages of their own
+// below this folder.
 package main
 
 import (
@@ -18,44 +23,29 @@ import (
 	kongcompletion "github.com/jotaen/kong-completion"
 
 	"hexarena/cmd/arena/bench"
+	"hexarena/cmd/arena/nodecmd"
+	"hexarena/cmd/arena/offline"
+	"hexarena/cmd/arena/remote"
+	"hexarena/cmd/arena/verify"
 )
 
 type cli struct {
-	Serve     serveCmd  `cmd:"" group:"Run an arena:" help:"Run the service."`
-	Demo      demoCmd   `cmd:"" group:"Run an arena:" help:"Run the service in a fresh folder, with house bots that play at once."`
-	Bot       botCmd    `cmd:"" group:"Run an arena:" help:"Serve a house bot."`
-	Node      nodeCmds  `cmd:"" group:"Run an arena:" help:"Run the embedded EventStoreDB node alone, or work on logs."`
-	Verify    verifyCmd `cmd:"" group:"Play on an arena:" help:"Recompute a match, or a whole ladder, and say where it differs."`
-	Bench     benchCmds `cmd:"" group:"Measure:" help:"Measure the engine, the log, read models, answers and live boards."`
-	Key       keyCmd    `cmd:"" group:"Play on an arena:" help:"Make API keys."`
-	ownerCmds `group:"Play on an arena:"`
-	Admin     adminCmds `cmd:"" group:"Run an arena:" help:"Order what operators order, on the arena's own machine."`
+	Serve            serveCmd      `cmd:"" group:"Run an arena:" help:"Run the service."`
+	Demo             demoCmd       `cmd:"" group:"Run an arena:" help:"Run the service in a new folder, with house bots that play at once."`
+	Bot              botCmd        `cmd:"" group:"Run an arena:" help:"Serve a house bot."`
+	Node             nodecmd.Cmds  `cmd:"" group:"Run an arena:" help:"Run only the embedded EventStoreDB node, or work on logs."`
+	Verify           verify.Cmd    `cmd:"" group:"Play on an arena:" help:"Recompute a match, or a whole ladder, and print the first difference."`
+	Bench            bench.Cmds    `cmd:"" group:"Measure:" help:"Measure the engine, the log, read models, answers and live boards."`
+	Key              remote.KeyCmd `cmd:"" group:"Play on an arena:" help:"Make API keys."`
+	remote.OwnerCmds `group:"Play on an arena:"`
+	Admin            remote.AdminCmds `cmd:"" group:"Run an arena:" help:"Give an operator's orders, on the arena's own machine."`
 	toolCmds
-	Export      exportCmd       `cmd:"" group:"Run an arena:" help:"Write ended matches as tables: JSON lines or Parquet files."`
-	Projections projectionsCmds `cmd:"" group:"Run an arena:" help:"Look at the read models of a stopped service, or fold them anew."`
+	Export      offline.ExportCmd       `cmd:"" group:"Run an arena:" help:"Write ended matches as tables: JSON lines or Parquet files."`
+	Projections offline.ProjectionsCmds `cmd:"" group:"Run an arena:" help:"Inspect or rebuild the read models of a stopped service."`
 }
 
-type nodeCmds struct {
-	Serve    nodeCmd      `cmd:"" default:"withargs" help:"Run the embedded EventStoreDB node alone; \"serve\" may be left out."`
-	Copy     nodeCopy     `cmd:"" help:"Copy a log into an empty one; goes on with what was begun."`
-	Check    nodeCheck    `cmd:"" help:"Read the whole folder of a stopped node, and say what is damaged."`
-	Backup   nodeBackup   `cmd:"" help:"Copy a running node's log into a folder."`
-	Scavenge nodeScavenge `cmd:"" help:"Remove from a running node's disk what metadata and tombstones hide."`
-}
-
-type benchCmds struct {
-	Verify benchVerify `cmd:"" help:"Matches and ladders recomputed on one core."`
-	bench.Cmds
-}
-
-// streams are where a command prints: figures and addresses to out, what went
-// on to err.
-type streams struct {
-	out, err io.Writer
-}
-
-// gcPercent trades memory, of which an arena needs little, for the garbage
-// collector's share of each append. GOGC overrides it.
+// gcPercent spends memory, of which an arena needs little, to make the garbage
+// collector's part of each append smaller. GOGC overrides it.
 const gcPercent = 400
 
 func main() {
@@ -65,14 +55,14 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run returns the exit status: 0, 1 where the command failed, 2 where it was
-// called wrongly; an error may know a better one. Either way one line says why.
+// run returns the exit status: 0, 1 if the command failed, 2 if it was called
+// wrongly. An error may have a status of its own. A failure prints one line.
 func run(args []string, out, errOut io.Writer) int {
 	var c cli
 	exit := -1
 	parser, err := kong.New(&c,
 		kong.Name("arena"),
-		kong.Description("Hex Arena: a ladder where software bots play a hex-island resource game."),
+		kong.Description("Hex Arena: a ladder where software bots play a resource game on an island of hexes."),
 		kong.DefaultEnvars("ARENA"),
 		kong.Writers(out, errOut),
 		kong.Vars{"version": version()},
@@ -100,21 +90,15 @@ func run(args []string, out, errOut io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	call.BindTo(ctx, (*context.Context)(nil))
-	if err := call.Run(streams{out, errOut}); err != nil {
+	if err := call.Run(); err != nil {
 		fmt.Fprintf(errOut, "arena: %v\n", err)
-		var coded interface{ exitStatus() int }
+		var coded kong.ExitCoder
 		if errors.As(err, &coded) {
-			return coded.exitStatus()
+			return coded.ExitCode()
 		}
 		return 1
 	}
 	return 0
 }
 
-// newLogger logs to w what happened.
 func newLogger(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }
-
-// Run runs `arena node`.
-func (flags nodeCmd) Run(ctx context.Context, s streams) error {
-	return RunNode(ctx, s.out, newLogger(s.err), flags)
-}

@@ -64,7 +64,7 @@ func TestADeletedAddressIsGoneFromTheDisk(t *testing.T) {
 	p.end(syscall.SIGTERM)
 	require.Empty(t, filesWith(t, data, address))
 	for _, folder := range []string{data, before, after} {
-		require.Contains(t, command(t, "node", "check", folder), "as they should be")
+		require.Contains(t, command(t, "node", "check", folder), "the index are correct")
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/adapters/client"
+	"hexarena/cmd/arena/remote"
 	domain "hexarena/domain/arena"
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
@@ -105,6 +106,8 @@ func (s *operatedStand) as(method, path string, body any) (client.Answer, error)
 	return c.Call(s.t.Context(), method, path, body)
 }
 
+type botAnswer struct{ ID, Name, Status string }
+
 func (s *operatedStand) bots() (bots []botAnswer) {
 	s.t.Helper()
 	answer, err := s.as(http.MethodGet, "/bots", nil)
@@ -142,8 +145,8 @@ func TestOperators(t *testing.T) {
 
 	// Drained, the arena lets what is on go on.
 	held := s.seated()
-	require.Equal(t, "draining: nobody is seated any more, matches play to their end\n", s.admin("drain", "--reason", "a new release"))
-	require.Equal(t, "it drains already\n", s.admin("drain", "--reason", "once more"))
+	require.Equal(t, "draining: no bot is seated any more, matches play to their end\n", s.admin("drain", "--reason", "a new release"))
+	require.Equal(t, "it is draining already\n", s.admin("drain", "--reason", "once more"))
 	require.Regexp(t, `(?s)plays +yes\nmatches running +1\ndraining +yes, since \S+: a new release\nseed key +\S+\n`, s.admin("status"))
 	require.Equal(t, map[string]any{"ready": true, "draining": true}, s.ready())
 
@@ -198,7 +201,7 @@ func TestOperators(t *testing.T) {
 	require.Len(t, secretKeys, 2)
 	logged := s.arena.err.String()
 	s.stop()
-	token, err := mailedToken(filepath.Join(s.data, "mail"), "owner-1@example.org")
+	token, err := remote.MailedToken(filepath.Join(s.data, "mail"), "owner-1@example.org")
 	s.must(err)
 	for _, secret := range append(secretKeys, token, "@example.org", "http://127.0.0.1") {
 		require.NotContains(t, logged, secret)

@@ -32,7 +32,7 @@ func played(t *testing.T) *stand {
 	house := s.owner()
 	for name, strategy := range map[string]string{"Greta": "greedy", "Gustav": "greedy", hostile: "random"} {
 		url := launch(t, "bot", strategy, "--listen", "127.0.0.1:0", "--think", "5ms").await(`(http://\S+)\n`)[1]
-		require.NoError(t, house.register(t.Context(), name, ladder.Standard, url))
+		require.NoError(t, house.Register(t.Context(), name, ladder.Standard, url))
 	}
 	eventually(t, "a match is rated", func() bool { return len(s.list(matches.Completed)) > 0 })
 	return s

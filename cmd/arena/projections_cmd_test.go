@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"hexarena/cmd/arena/logs"
 	"hexarena/domain/ladder"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
@@ -31,14 +32,14 @@ func TestProjectionsCommands(t *testing.T) {
 	require.Contains(t, errOut, "arena: --data holds no log")
 
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "node"), 0o700))
-	log, closeLog, err := stoppedArena{Data: dir}.openLog(t.Context())
+	log, closeLog, err := logs.Stopped{Data: dir}.Open(t.Context())
 	require.NoError(t, err)
 	liveThrough(t, log)
 	require.NoError(t, closeLog())
 
 	status, out, errOut := call("status")
 	require.Equal(t, 0, status, errOut)
-	require.Equal(t, 4, strings.Count(out, "is folded anew at the next start: there are none"), out)
+	require.Equal(t, 4, strings.Count(out, "is rebuilt at the next start: there are none"), out)
 
 	status, out, errOut = call("rebuild")
 	require.Equal(t, 0, status, errOut)
@@ -50,7 +51,7 @@ func TestProjectionsCommands(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "projections", "matches.db"), []byte("no database, and longer than its header"+strings.Repeat(".", 600)), 0o600))
 	_, out, _ = call("status")
-	require.Contains(t, out, "matches      is folded anew at the next start: file is not a database")
+	require.Contains(t, out, "matches      is rebuilt at the next start: file is not a database")
 	status, out, _ = call("rebuild", "matches")
 	require.Equal(t, 0, status)
 	require.Contains(t, out, "matches: 16 events")
@@ -61,7 +62,7 @@ func TestProjectionsCommands(t *testing.T) {
 
 	status, _, errOut = call("rebuild", "matchs")
 	require.Equal(t, 1, status)
-	require.Equal(t, "arena: no read model is called \"matchs\": there are directory, matches, leaderboard, signedlog\n", errOut)
+	require.Equal(t, "arena: there is no read model \"matchs\": the read models are directory, matches, leaderboard, signedlog\n", errOut)
 
 	release, err := projections.Lock(filepath.Join(dir, "projections"))
 	require.NoError(t, err)

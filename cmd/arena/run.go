@@ -4,23 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"hexarena/adapters/lease"
+	"hexarena/cmd/arena/listen"
 	"hexarena/eventstore"
 	"hexarena/projections"
 )
 
-// How long the parts of a graceful stop may take.
-const (
-	stopTime = 10 * time.Second // matches
-	callTime = 5 * time.Second  // calls that were being answered
-)
+// stopTime is how long matches may take to stop.
+const stopTime = 10 * time.Second
 
 // run serves and plays until ctx ends or a part fails, and then stops in the
 // order that loses nothing: no new tables, matches left in the log as they
@@ -48,7 +44,7 @@ func (a *arena) run(ctx context.Context) error {
 	g.Go(func() error { return a.watchNode(ctx) })
 	g.Go(func() error { return a.serveUpToDate(ctx) })
 	g.Go(func() error { return unlessStopped(ctx, a.results.catchUp(ctx)) })
-	g.Go(func() error { return serveOn(a.admin, a.listeners.admin) })
+	g.Go(func() error { return listen.Serve(a.admin, a.listeners.admin) })
 	if a.Play {
 		g.Go(func() error { return a.play(ctx) })
 	}
@@ -84,7 +80,7 @@ func (a *arena) serveUpToDate(ctx context.Context) error {
 		}
 	}
 	close(a.upToDate)
-	return serveOn(a.server, a.listeners.public)
+	return listen.Serve(a.server, a.listeners.public)
 }
 
 // unlessItStopped passes over that a read model has stopped for good: the rest
@@ -96,22 +92,11 @@ func unlessItStopped(r *projections.Runner, err error) error {
 	return nil
 }
 
-func serveOn(s *http.Server, l net.Listener) error {
-	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
-}
-
-// shutDown lets the calls under way be answered. A caller that is slower than
-// callTime is cut off: nobody holds up a stop.
+// shutDown lets the API answer the calls that it has received. A slow caller
+// cannot delay the stop: listen.Shutdown cuts it off.
 func (a *arena) shutDown(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
-	defer cancel()
-	for _, s := range []*http.Server{a.server, a.admin} {
-		if err := s.Shutdown(ctx); err != nil {
-			a.logger.Warn("calls are cut off by the stop", "error", errors.Join(err, s.Close()))
-		}
+	if err := listen.Shutdown(ctx, a.server, a.admin); err != nil {
+		a.logger.Warn("the stop cuts off calls", "error", err)
 	}
 }
 
@@ -170,4 +155,13 @@ func (a *arena) playUnderLease(ctx context.Context) error {
 		return fmt.Errorf("matches did not stop in time: %w", errors.Join(stopped, lost))
 	}
 	return errors.Join(lost, a.lease.Release(stop))
+}
+
+// unlessStopped returns nil once ctx has ended: a failure after that is its
+// consequence.
+func unlessStopped(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	return nil
 }

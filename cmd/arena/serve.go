@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"hexarena/adapters/api"
 	"hexarena/adapters/auth"
 	"hexarena/adapters/botwire"
@@ -25,6 +27,8 @@ import (
 	"hexarena/adapters/referee"
 	"hexarena/adapters/secrets"
 	"hexarena/adapters/web"
+	"hexarena/cmd/arena/listen"
+	"hexarena/cmd/arena/offline"
 	domain "hexarena/domain/arena"
 	"hexarena/eventstore/esdb"
 	"hexarena/eventstore/node"
@@ -47,17 +51,17 @@ type serveCmd struct {
 // Validate is called by the flag parser.
 func (c *serveCmd) Validate() error {
 	c.pace = c.Pace
-	return c.judge()
+	return c.validate()
 }
 
 // Run serves until ctx ends.
-func (c *serveCmd) Run(ctx context.Context, s streams) error {
-	logger := newLogger(s.err)
+func (c *serveCmd) Run(ctx context.Context, k *kong.Kong) error {
+	logger := newLogger(k.Stderr)
 	a, err := open(ctx, c.config, logger)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "Hex Arena is at %s\n%s", a.baseURL, a.addresses())
+	fmt.Fprintf(k.Stdout, "Hex Arena is at %s\n%s", a.baseURL, a.addresses())
 	return a.run(ctx)
 }
 
@@ -137,9 +141,9 @@ func (a *arena) openPorts(ctx context.Context) error {
 }
 
 func (a *arena) listen(ctx context.Context, flag, address string) (net.Listener, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	l, err := listen.TCP(ctx, flag, address)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", flag, err)
+		return nil, err
 	}
 	a.listening = append(a.listening, l)
 	a.onClose(func() error {
@@ -213,7 +217,7 @@ func (a *arena) openSecrets(ctx context.Context) error {
 }
 
 func (a *arena) openModels(context.Context) error {
-	release, err := projections.Lock(a.projections())
+	release, err := projections.Lock(offline.ProjectionsDir(a.pace.Data))
 	if errors.Is(err, projections.ErrInUse) {
 		return fmt.Errorf("another arena uses the data folder %s: each needs a --data of its own", a.pace.Data)
 	}
@@ -247,7 +251,7 @@ func (a *arena) openModels(context.Context) error {
 
 // follow makes a runner for a read model, to be run with the rest.
 func (a *arena) follow(m projections.Model) (*projections.Runner, error) {
-	r, err := projections.Open(a.projections(), a.log, m, a.logger)
+	r, err := projections.Open(offline.ProjectionsDir(a.pace.Data), a.log, m, a.logger)
 	if err != nil {
 		return nil, err
 	}
@@ -343,10 +347,10 @@ func (a *arena) openServers(context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.server = newServer(pages)
+	a.server = listen.NewServer(pages)
 	a.server.ConnContext = api.ConnContext
 	a.server.RegisterOnShutdown(handler.EndStreams)
-	a.admin = newServer(a.adminHandler())
+	a.admin = listen.NewServer(a.adminHandler())
 	return nil
 }
 
@@ -358,10 +362,4 @@ func (a *arena) sender() string {
 		return "arena@localhost"
 	}
 	return "arena@" + u.Hostname()
-}
-
-// newServer bounds how long a caller may take to send its headers. It sets no
-// ReadTimeout, which would end long answers; bodies have a deadline of their own.
-func newServer(h http.Handler) *http.Server {
-	return &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10}
 }

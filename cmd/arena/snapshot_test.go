@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/adapters/matchmaker"
+	"hexarena/cmd/arena/logs"
 	"hexarena/domain/ladder"
 	"hexarena/eventstore"
 )
@@ -37,9 +38,10 @@ func (c *countedReads) Read(ctx context.Context, id eventstore.StreamID, from ev
 // On a node, through the client: a start that had a long ladder to fold stores a
 // snapshot, and the next begins with it, and is at the same place.
 func TestAStartFromASnapshot(t *testing.T) {
-	log, closeLog, err := openEmbedded(t.Context(), t.TempDir())
+	embedded, err := logs.OpenEmbedded(t.Context(), t.TempDir())
 	require.NoError(t, err)
-	defer func() { require.NoError(t, closeLog()) }()
+	defer func() { require.NoError(t, embedded.Close()) }()
+	log := embedded.Log
 	const stream, matches = "ladder-standard", 5001 // two events each, but for the last
 	storeMatches(t, log, stream, matches)
 

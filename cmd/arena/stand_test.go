@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/adapters/api/apitest"
+	"hexarena/cmd/arena/demo"
 	"hexarena/domain/ladder"
 	"hexarena/projections/matches"
 )
@@ -24,7 +25,7 @@ type stand struct {
 	flags   []string
 	env     []string
 	arena   *process // the running one
-	owners  []*account
+	owners  []*demo.Owner
 	players []*contestant
 }
 
@@ -38,7 +39,7 @@ func (s *stand) start(flags ...string) {
 	s.launch(flags...)
 	base := s.arena.await(`Hex Arena is at (https?://\S+)`)[1]
 	for _, o := range s.owners {
-		o.base = base
+		o.Base = base
 	}
 }
 
@@ -59,11 +60,11 @@ func (s *stand) base() string {
 }
 
 // owner signs up another owner.
-func (s *stand) owner() *account {
+func (s *stand) owner() *demo.Owner {
 	s.t.Helper()
 	name := fmt.Sprintf("owner-%d", len(s.owners)+1)
-	o := &account{base: s.base()}
-	require.NoError(s.t, o.signUp(s.t.Context(), filepath.Join(s.data, "mail"), name+"@example.org", name))
+	o := &demo.Owner{Base: s.base()}
+	require.NoError(s.t, o.SignUp(s.t.Context(), filepath.Join(s.data, "mail"), name+"@example.org", name))
 	s.owners = append(s.owners, o)
 	return o
 }
@@ -78,7 +79,7 @@ func (s *stand) join(players ...*contestant) {
 		}
 		s.players = append(s.players, p)
 		owner := s.owners[len(s.owners)-1]
-		require.NoError(s.t, owner.register(s.t.Context(), p.name, ladder.Standard, p.url), p.name)
+		require.NoError(s.t, owner.Register(s.t.Context(), p.name, ladder.Standard, p.url), p.name)
 	}
 }
 
@@ -87,9 +88,9 @@ func (s *stand) retire() {
 	s.t.Helper()
 	for _, o := range s.owners {
 		var list struct{ Bots []struct{ ID string } }
-		s.must(o.call(s.t.Context(), http.MethodGet, "/bots", nil, &list))
+		s.must(o.Call(s.t.Context(), http.MethodGet, "/bots", nil, &list))
 		for _, b := range list.Bots {
-			s.must(o.call(s.t.Context(), http.MethodPatch, "/bots/"+b.ID, map[string]string{"status": "paused"}, nil))
+			s.must(o.Call(s.t.Context(), http.MethodPatch, "/bots/"+b.ID, map[string]string{"status": "paused"}, nil))
 		}
 	}
 }

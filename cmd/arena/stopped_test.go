@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"hexarena/cmd/arena/logs"
 	"hexarena/domain/ladder"
 	"hexarena/eventstore"
 )
@@ -23,7 +24,7 @@ func TestAReadModelThatStops(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
 	require.NoError(t, os.Mkdir(filepath.Join(s.data, "node"), 0o700))
-	log, closeLog, err := stoppedArena{Data: s.data}.openLog(t.Context())
+	log, closeLog, err := logs.Stopped{Data: s.data}.Open(t.Context())
 	require.NoError(t, err)
 	voided, err := eventstore.EncodeAll([]ladder.Event{ladder.MatchVoided{MatchID: "of nobody", Why: ladder.WhyOperator}}, eventstore.Metadata{At: time.Now(), Correlation: "a test"})
 	require.NoError(t, err)

@@ -101,15 +101,15 @@ func TestAStopAnswersWhoIsWaiting(t *testing.T) {
 	require.NoError(t, err)
 
 	registered := make(chan error, 1)
-	go func() { registered <- o.register(t.Context(), "slow", "standard", bot.URL) }()
+	go func() { registered <- o.Register(t.Context(), "slow", "standard", bot.URL) }()
 	<-pinged
 	s.stop()
 	require.NoError(t, <-registered)
 
 	s.start()
-	o.base = s.base()
+	o.Base = s.base()
 	var list struct{ Bots []struct{ Name string } }
-	require.NoError(t, o.call(t.Context(), http.MethodGet, "/bots", nil, &list))
+	require.NoError(t, o.Call(t.Context(), http.MethodGet, "/bots", nil, &list))
 	require.Len(t, list.Bots, 1)
 	s.stop()
 }

@@ -31,7 +31,7 @@ func TestAStrangersBotPlays(t *testing.T) {
 	house := s.owner()
 	for _, name := range []string{"greedy", "greedy", "random"} {
 		url := launch(t, "bot", name, "--listen", "127.0.0.1:0").await(`(http://\S+)\n`)[1]
-		require.NoError(t, house.register(t.Context(), "house "+url, ladder.Standard, url))
+		require.NoError(t, house.Register(t.Context(), "house "+url, ladder.Standard, url))
 	}
 
 	began := time.Now()

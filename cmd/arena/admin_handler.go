@@ -1,0 +1,53 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/pprof"
+
+	"hexarena/adapters/admin"
+	"hexarena/cmd/arena/listen"
+	"hexarena/eventstore/node"
+	"hexarena/projections"
+)
+
+// adminHandler serves the operators' endpoints. On an address outside loopback
+// only /metrics and /ready are there. What takes orders refuses other sites by
+// itself, in its own shape.
+func (a *arena) adminHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", a.metrics())
+	mux.HandleFunc("GET /ready", a.ready)
+	if listen.IsLoopback(a.AdminListen) {
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+		mux.Handle(admin.Prefix, a.operators().Handler())
+		if a.node != nil {
+			mux.Handle(node.AdminPrefix, a.node.Admin())
+		}
+	}
+	return mux
+}
+
+// metrics serves what the process, the Go runtime and the log's client measure.
+func (a *arena) metrics() http.Handler {
+	return listen.Metrics(a.log.Collector(), projections.Collector(a.runners...))
+}
+
+// ready answers 200 while every read model folds, and 503 with the event that
+// one could not. While the log answers it says whether a drain is on.
+func (a *arena) ready(w http.ResponseWriter, r *http.Request) {
+	status, answer := http.StatusOK, map[string]any{"ready": true}
+	if draining, known := a.draining(r.Context()); known {
+		answer["draining"] = draining
+	}
+	for _, r := range a.runners {
+		if err := r.Err(); err != nil {
+			status, answer["ready"], answer["why"] = http.StatusServiceUnavailable, false, err.Error()
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(answer)
+}

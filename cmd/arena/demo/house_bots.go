@@ -1,0 +1,108 @@
+// Package demo is what `arena demo` adds to a running arena: house bots in
+// processes of their own, which an owner registers over REST like any other bot,
+// and lines about the matches for people at the terminal.
+package demo
+
+import (
+	"bufio"
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"hexarena/domain/ladder"
+)
+
+// Arena is a running arena.
+type Arena struct {
+	BaseURL   string
+	Data      string // its folder; the house bots' key is stored there
+	MailDir   string // the folder of its mails; empty if mail goes elsewhere
+	PublicKey ed25519.PublicKey
+}
+
+// houseBot is one of the demo's bots. They wait before they answer, so that
+// people can watch. The standard ladder has three, so that a newcomer is always
+// the fourth at their table.
+type houseBot struct {
+	name, strategy, mode string
+	think                time.Duration
+}
+
+var houseBots = []houseBot{
+	{"Greta", "greedy", ladder.Standard, 25 * time.Millisecond},
+	{"Gustav", "greedy", ladder.Standard, 25 * time.Millisecond},
+	{"Rudi", "random", ladder.Standard, 25 * time.Millisecond},
+	{"Gregor", "greedy", ladder.Parley, 200 * time.Millisecond},
+	{"Grete", "greedy", ladder.Parley, 200 * time.Millisecond},
+	{"Rita", "random", ladder.Parley, 200 * time.Millisecond},
+	{"Ralf", "random", ladder.Parley, 200 * time.Millisecond},
+}
+
+// RunHouseBots starts the house bots and registers them: an account with a link
+// from a mail, a key, signed requests. If the folder has been used before, it
+// updates the URLs of the registered bots instead. It prints to out which bots
+// join; the bots log to botLog. It returns when ctx ends.
+func RunHouseBots(ctx context.Context, a Arena, out, botLog io.Writer) error {
+	owner, err := houseOwner(ctx, a)
+	if err != nil {
+		return fmt.Errorf("house bots: %w", err)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	var mu sync.Mutex // one registration at a time
+	for _, b := range houseBots {
+		g.Go(func() error {
+			return b.run(ctx, a.PublicKey, botLog, func(url string) error {
+				mu.Lock()
+				defer mu.Unlock()
+				if err := owner.Register(ctx, b.name, b.mode, url); err != nil {
+					return fmt.Errorf("register %s: %w", b.name, err)
+				}
+				fmt.Fprintf(out, "%s (%s) joins the %s ladder\n", b.name, b.strategy, b.mode)
+				return nil
+			})
+		})
+	}
+	return g.Wait()
+}
+
+// run runs the bot's process until ctx ends. It calls ready with the bot's URL.
+func (b houseBot) run(ctx context.Context, arenaKey ed25519.PublicKey, log io.Writer, ready func(url string) error) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, self, "bot", b.strategy, "--until-eof", "--listen", "127.0.0.1:0", "--think", b.think.String(), "--public-key", base64.StdEncoding.EncodeToString(arenaKey))
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Second
+	cmd.Stderr = log
+	alive, err := cmd.StdinPipe() // closes when this process ends, even by kill -9
+	if err != nil {
+		return err
+	}
+	defer func() { _ = alive.Close() }()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err == nil {
+		err = ready(strings.TrimSpace(line))
+	}
+	if err != nil {
+		return errors.Join(err, cmd.Process.Kill(), cmd.Wait())
+	}
+	return cmd.Wait()
+}

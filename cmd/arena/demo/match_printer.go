@@ -1,0 +1,103 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"hexarena/cmd/arena/remote"
+	"hexarena/eventstore"
+	"hexarena/projections/frames"
+	"hexarena/projections/matches"
+)
+
+const (
+	pollInterval = time.Second
+	scoresEvery  = 5  // polls
+	recent       = 20 // matches that a poll reads
+)
+
+// MatchList is the list of matches, the newest first.
+type MatchList interface {
+	List(q matches.Query) (page []matches.Summary, next string, known bool, err error)
+}
+
+// PrintMatches prints a line when a match begins or ends, and the scores of
+// running matches every few seconds, until ctx ends.
+func PrintMatches(ctx context.Context, list MatchList, log eventstore.Log, out io.Writer) error {
+	p := matchPrinter{list: list, log: log, out: out, printed: map[string]string{}}
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	p.skipEnded()
+	for i := 0; ; i++ {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if err := p.poll(ctx, i%scoresEvery == 0); err != nil && ctx.Err() == nil {
+			fmt.Fprintf(out, "%v\n", err)
+		}
+	}
+}
+
+type matchPrinter struct {
+	list    MatchList
+	log     eventstore.Log
+	out     io.Writer
+	printed map[string]string // by match id, the status that was printed last
+}
+
+// skipEnded marks the matches that ended before the demo began as printed.
+func (p *matchPrinter) skipEnded() {
+	page, _, _, _ := p.list.List(matches.Query{Limit: recent}) // the first poll prints an error
+	for _, m := range page {
+		if m.Status != matches.Running {
+			p.printed[m.ID] = m.Status
+		}
+	}
+}
+
+func (p *matchPrinter) poll(ctx context.Context, withScores bool) error {
+	page, _, _, err := p.list.List(matches.Query{Limit: recent})
+	if err != nil {
+		return err
+	}
+	maps.DeleteFunc(p.printed, func(id, _ string) bool { // a match that left the page does not come back
+		return !slices.ContainsFunc(page, func(m matches.Summary) bool { return m.ID == id })
+	})
+	for _, m := range slices.Backward(page) {
+		if p.printed[m.ID] != m.Status {
+			p.printed[m.ID] = m.Status
+			fmt.Fprintf(p.out, "%s  %-9s %-8s %s\n", m.ID[:8], m.Status, m.Mode, remote.PlayersLine(m))
+		} else if withScores && m.Status == matches.Running {
+			if err := p.printScores(ctx, m); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// printScores prints the turn and the points of a running match.
+func (p *matchPrinter) printScores(ctx context.Context, m matches.Summary) error {
+	h, err := frames.Read(ctx, p.log, m.ID)
+	if err != nil {
+		return err
+	}
+	all := h.Frames(false, frames.Window{})
+	if len(all) == 0 {
+		return nil
+	}
+	last := all[len(all)-1]
+	var points []string
+	for i, player := range m.Players {
+		points = append(points, fmt.Sprintf("%s %d", player.BotName, last.Scores[i]))
+	}
+	fmt.Fprintf(p.out, "%s  turn %-4d %-8s %s\n", m.ID[:8], last.Turn, m.Mode, strings.Join(points, ", "))
+	return nil
+}

@@ -1,0 +1,120 @@
+package demo
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"hexarena/adapters/client"
+	"hexarena/cmd/arena/remote"
+)
+
+// Owner is an owner of bots who uses only the arena's REST interface.
+type Owner struct {
+	Base    string             `json:"-"` // the arena's URL
+	session string             // the cookie, during SignUp
+	KeyID   string             `json:"keyId"`
+	Key     ed25519.PrivateKey `json:"key"`
+}
+
+// houseOwner returns the owner of the house bots: the one in the data folder, or
+// a new one.
+func houseOwner(ctx context.Context, a Arena) (*Owner, error) {
+	path := filepath.Join(a.Data, "house-key.json")
+	owner := &Owner{Base: a.BaseURL}
+	b, err := os.ReadFile(path)
+	if err == nil {
+		return owner, json.Unmarshal(b, owner)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if a.MailDir == "" {
+		return nil, errors.New("the demo signs in with a mail from a folder: use --mail file:DIR")
+	}
+	if err := owner.SignUp(ctx, a.MailDir, "house@example.org", "house"); err != nil {
+		return nil, err
+	}
+	if b, err = json.Marshal(owner); err != nil {
+		return nil, err
+	}
+	return owner, os.WriteFile(path, b, 0o600)
+}
+
+// SignUp opens an account with the link from a mail, chooses its handle and
+// registers a key. Later calls are signed with the key.
+func (o *Owner) SignUp(ctx context.Context, mailDir, address, handle string) error {
+	if err := o.Call(ctx, http.MethodPost, "/sign-in", map[string]string{"email": address}, nil); err != nil {
+		return err
+	}
+	token, err := remote.MailedToken(mailDir, address)
+	if err != nil {
+		return err
+	}
+	if err := o.Call(ctx, http.MethodPost, "/sign-in/confirm", map[string]string{"token": token}, nil); err != nil {
+		return err
+	}
+	if err := o.Call(ctx, http.MethodPatch, "/me", map[string]string{"name": handle}, nil); err != nil {
+		return err
+	}
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		return err
+	}
+	var key struct{ ID string }
+	if err := o.Call(ctx, http.MethodPost, "/keys", map[string]string{"name": handle, "publicKey": base64.StdEncoding.EncodeToString(public)}, &key); err != nil {
+		return err
+	}
+	if err := o.Call(ctx, http.MethodPost, "/sign-out", nil, nil); err != nil {
+		return err
+	}
+	o.session, o.KeyID, o.Key = "", key.ID, private
+	return nil
+}
+
+// Register adds a bot to the ladder, or moves the one with that name to the URL.
+func (o *Owner) Register(ctx context.Context, name, mode, botURL string) error {
+	var list struct {
+		Bots []struct{ ID, Name, Mode string }
+	}
+	if err := o.Call(ctx, http.MethodGet, "/bots?mode="+mode, nil, &list); err != nil {
+		return err
+	}
+	for _, b := range list.Bots {
+		if b.Name == name {
+			return o.Call(ctx, http.MethodPatch, "/bots/"+b.ID, map[string]string{"url": botURL}, nil)
+		}
+	}
+	return o.Call(ctx, http.MethodPost, "/bots", map[string]string{"name": name, "mode": mode, "url": botURL}, nil)
+}
+
+// Call makes a call, signed once there is a key, and decodes the answer unless
+// into is nil.
+func (o *Owner) Call(ctx context.Context, method, path string, body, into any) error {
+	credentials := client.Options{Base: o.Base, Session: o.session}
+	if o.KeyID != "" {
+		credentials.Key = &client.Key{ID: o.KeyID, Private: o.Key}
+	}
+	c, err := client.New(credentials)
+	if err != nil {
+		return err
+	}
+	answer, err := c.Call(ctx, method, path, body)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	for _, cookie := range answer.Cookies {
+		o.session = cookie.Name + "=" + cookie.Value
+	}
+	if into == nil {
+		return nil
+	}
+	return json.Unmarshal(answer.Body, into)
+}

@@ -1,0 +1,76 @@
+// Package listen holds what the program's servers share: listeners, time limits,
+// a graceful stop, and the metrics of the process.
+package listen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// drainTime is how long a stop waits for the calls that are being answered.
+const drainTime = 5 * time.Second
+
+// TCP listens on host:port. Errors name the flag that holds the address.
+func TCP(ctx context.Context, flag, address string) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	return l, nil
+}
+
+// IsLoopback reports whether only this machine reaches an address (host:port).
+// The host must be an IP address or "localhost": other names may change.
+func IsLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// NewServer bounds how long a caller may take to send its headers. It sets no
+// ReadTimeout, which would end long answers; bodies have a deadline of their own.
+func NewServer(h http.Handler) *http.Server {
+	return &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10}
+}
+
+// Serve answers until the server is shut down or fails.
+func Serve(s *http.Server, l net.Listener) error {
+	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// Shutdown waits for the calls that the servers are answering. It cuts off calls
+// that take longer than drainTime, and then returns an error.
+func Shutdown(ctx context.Context, servers ...*http.Server) error {
+	ctx, cancel := context.WithTimeout(ctx, drainTime)
+	defer cancel()
+	var errs []error
+	for _, s := range servers {
+		if err := s.Shutdown(ctx); err != nil {
+			errs = append(errs, err, s.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Metrics serves the measurements of the process and the Go runtime, and those
+// of more collectors.
+func Metrics(more ...prometheus.Collector) http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(more...)
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+}

@@ -1,0 +1,54 @@
+package nodecmd
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"hexarena/cmd/arena/listen"
+	"hexarena/eventstore/node"
+)
+
+// serveAdmin starts to answer operators, and returns a function that stops it
+// and waits for calls that are being answered.
+func (l listeners) serveAdmin(n *node.Node) (stop func() error) {
+	if l.admin == nil {
+		return func() error { return nil }
+	}
+	server, ended := listen.NewServer(adminHandler(n, l.admin.Addr().String())), make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = listen.Serve(server, l.admin) // the node works without it
+	}()
+	return func() error {
+		err := listen.Shutdown(context.Background(), server)
+		<-ended
+		return err
+	}
+}
+
+// adminHandler serves the operators' endpoints. Outside loopback it serves only
+// /metrics and /ready, because it does not ask who calls.
+func adminHandler(n *node.Node, address string) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", metrics(n))
+	mux.HandleFunc("GET /ready", func(w http.ResponseWriter, _ *http.Request) {
+		if err := n.Ready(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		}
+	})
+	if listen.IsLoopback(address) {
+		mux.Handle(node.AdminPrefix, n.Admin())
+	}
+	return mux
+}
+
+func metrics(n *node.Node) http.Handler {
+	return listen.Metrics(
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "arena_node_events_total", Help: "Events stored since the start."},
+			func() float64 { return float64(n.Stats().Events) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "arena_node_syncs_total", Help: "Syncs of the write-ahead log since the start."},
+			func() float64 { return float64(n.Stats().Syncs) }),
+	)
+}

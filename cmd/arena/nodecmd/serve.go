@@ -1,0 +1,137 @@
+package nodecmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+
+	"github.com/alecthomas/kong"
+
+	"hexarena/cmd/arena/listen"
+	"hexarena/eventstore/node"
+)
+
+// serveCmd is `arena node serve`: the embedded event store without an arena, for
+// any client of EventStoreDB.
+type serveCmd struct {
+	Listen       string `default:"127.0.0.1:2113" help:"address to listen on"`
+	Data         string `required:"" help:"folder of the log; made if it does not exist"`
+	AdminListen  string `default:"127.0.0.1:8082" help:"address of the operators' endpoints; empty for none"`
+	InsecureNode bool   `help:"listen outside loopback, where anyone who reaches the port can read and write"`
+	ReadOnly     bool   `help:"let clients of --listen only read and subscribe; it may then be outside loopback"`
+	FeedListen   string `help:"with --read-only: a loopback address for clients that append"`
+}
+
+// Run runs `arena node serve`.
+func (c serveCmd) Run(ctx context.Context, k *kong.Kong) error {
+	return c.serve(ctx, k.Stdout, slog.New(slog.NewTextHandler(k.Stderr, nil)))
+}
+
+// serve answers until ctx ends, then stops gracefully. Its errors have one line.
+func (c serveCmd) serve(ctx context.Context, out io.Writer, logger *slog.Logger) error {
+	l, err := c.listen(ctx)
+	if err != nil {
+		return err
+	}
+	n, err := node.Open(node.Options{Dir: c.Data, Logger: logger})
+	if err != nil {
+		return errors.Join(fmt.Errorf("--data: %w", err), l.close())
+	}
+	stopAdmin := l.serveAdmin(n)
+	fmt.Fprintf(out, "event store on esdb://%s?tls=false, log in %s\n%s", l.clients.Addr(), c.Data, l.more())
+	stopped := make(chan error, 1)
+	cancelStop := context.AfterFunc(ctx, func() { stopped <- errors.Join(stopAdmin(), n.Close()) })
+	err = l.serve(n, c.ReadOnly)
+	if !cancelStop() {
+		return errors.Join(err, <-stopped)
+	}
+	if err != nil {
+		err = fmt.Errorf("the node stopped: %w", err)
+	}
+	return errors.Join(err, stopAdmin(), n.Close())
+}
+
+// listeners are where a node listens: for clients, for those that append to a
+// read-only node, and for operators. The last two may be nil.
+type listeners struct{ clients, feed, admin net.Listener }
+
+func (c serveCmd) listen(ctx context.Context) (l listeners, err error) {
+	if c.FeedListen != "" && !c.ReadOnly {
+		return l, errors.New("--feed-listen: only with --read-only")
+	}
+	if l.clients, err = listenNode(ctx, c.Listen, "--listen", c.InsecureNode || c.ReadOnly); err != nil {
+		return l, err
+	}
+	if c.FeedListen != "" {
+		l.feed, err = listenFeed(ctx, c.FeedListen)
+	}
+	if err == nil && c.AdminListen != "" {
+		l.admin, err = listen.TCP(ctx, "--admin-listen", c.AdminListen)
+	}
+	if err != nil {
+		err = errors.Join(err, l.close())
+	}
+	return l, err
+}
+
+// listenNode listens for a node's clients. A node has no passwords, so an
+// address outside loopback needs a second flag. Errors name the address's flag.
+func listenNode(ctx context.Context, address, flag string, insecure bool) (net.Listener, error) {
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return nil, fmt.Errorf("%s %s: want host:port", flag, address)
+	}
+	if !insecure && !listen.IsLoopback(address) {
+		return nil, fmt.Errorf("%s %s: outside loopback only with --insecure-node", flag, address)
+	}
+	return listen.TCP(ctx, flag, address)
+}
+
+// listenFeed listens for clients that append. No flag moves it off loopback.
+func listenFeed(ctx context.Context, address string) (net.Listener, error) {
+	if _, _, err := net.SplitHostPort(address); err == nil && !listen.IsLoopback(address) {
+		return nil, fmt.Errorf("--feed-listen %s: must be on loopback, because anyone who reaches it can write", address)
+	}
+	return listenNode(ctx, address, "--feed-listen", false)
+}
+
+// close closes listeners that nothing serves yet.
+func (l listeners) close() (err error) {
+	for _, each := range []net.Listener{l.clients, l.feed, l.admin} {
+		if each != nil {
+			err = errors.Join(err, each.Close())
+		}
+	}
+	return err
+}
+
+// more is a line about each of the other listeners.
+func (l listeners) more() (text string) {
+	if l.feed != nil {
+		text = fmt.Sprintf("fed on esdb://%s?tls=false\n", l.feed.Addr())
+	}
+	if l.admin != nil {
+		text += fmt.Sprintf("operators' endpoints on http://%s\n", l.admin.Addr())
+	}
+	return text
+}
+
+// serve answers clients until the node is closed or fails.
+func (l listeners) serve(n *node.Node, readOnly bool) error {
+	if !readOnly {
+		return n.Serve(l.clients)
+	}
+	fed := make(chan error, 1)
+	if l.feed == nil {
+		fed <- nil
+	} else {
+		go func() { fed <- n.Serve(l.feed) }()
+	}
+	err := n.ServeReadOnly(l.clients)
+	if l.feed != nil && err != nil {
+		_ = l.feed.Close() // the first error matters
+	}
+	return errors.Join(err, <-fed)
+}

@@ -1,0 +1,47 @@
+package offline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/alecthomas/kong"
+
+	"hexarena/adapters/export"
+	"hexarena/cmd/arena/logs"
+	"hexarena/cmd/arena/progress"
+	"hexarena/eventstore"
+)
+
+// ExportCmd is `arena export`: ended matches as tables.
+type ExportCmd struct {
+	logs.Stopped
+	Format         string `required:"" enum:"jsonl,parquet" help:"Format of the files: jsonl or parquet."`
+	Out            string `required:"" type:"path" placeholder:"DIR" help:"Folder of the tables. If it holds an export, the command continues that export."`
+	Mode           string `enum:",standard,parley" default:"" help:"Only matches of one mode: standard or parley (default: both)."`
+	Since          uint64 `default:"0" placeholder:"POSITION" help:"Only matches that ended after this position of the log."`
+	MatchesPerFile int    `default:"1000" help:"Number of matches in a file of each table."`
+}
+
+// Run runs `arena export`.
+func (c ExportCmd) Run(ctx context.Context, k *kong.Kong) (err error) {
+	log, closeLog, err := c.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeLog()) }()
+	p := progress.New(k.Stderr, "ladder events")
+	done, err := export.Run(ctx, log, export.Options{
+		Dir: c.Out, Format: c.Format, Mode: c.Mode, Since: eventstore.Position(c.Since), PerFile: c.MatchesPerFile,
+		Tell: func(done, total uint64) { p.Show("export", done, total) },
+	})
+	p.Finish()
+	if ctx.Err() != nil {
+		return errors.New("stopped: run the same command again to continue")
+	}
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	fmt.Fprintf(k.Stdout, "exported %d matches of %d events, in %d more files of each table, up to position %d\n", done.Matches, done.Events, done.Partitions, done.Position)
+	return nil
+}

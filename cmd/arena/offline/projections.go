@@ -1,0 +1,176 @@
+// Package offline holds the commands that work on the data of a stopped service:
+// `arena projections` and `arena export`.
+package offline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"hexarena/cmd/arena/logs"
+	"hexarena/cmd/arena/progress"
+	"hexarena/eventstore"
+	"hexarena/projections"
+	"hexarena/projections/readmodels"
+)
+
+// ProjectionsCmds are the commands of `arena projections`.
+type ProjectionsCmds struct {
+	Status  statusCmd  `cmd:"" help:"Show how far the read models of a stopped service are."`
+	Rebuild rebuildCmd `cmd:"" help:"Rebuild read models of a stopped service from the log."`
+}
+
+// ProjectionsDir is the folder of the read models in a data folder.
+func ProjectionsDir(data string) string { return filepath.Join(data, "projections") }
+
+type statusCmd struct{ logs.Stopped }
+
+type rebuildCmd struct {
+	logs.Stopped
+	Name []string `arg:"" optional:"" help:"Read models to rebuild (default: all)."`
+}
+
+// Run runs `arena projections status`.
+func (c statusCmd) Run(ctx context.Context, k *kong.Kong) error {
+	return withModels(ctx, c.Stopped, func(dir string, log eventstore.Log) error {
+		head, err := headOf(ctx, log)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(k.Stdout, "the log ends at %d\n", head)
+		for _, m := range readmodels.All(log) {
+			state, err := projections.Inspect(ctx, dir, log, m)
+			if err != nil {
+				return fmt.Errorf("%s: %w", m.Name(), err)
+			}
+			fmt.Fprintf(k.Stdout, "%-12s %s\n", m.Name(), describe(state, head))
+		}
+		return nil
+	})
+}
+
+// describe says how far a read model is.
+func describe(s projections.State, head eventstore.Position) string {
+	rows := fmt.Sprintf("up to %d, %.1f MB", s.Position, float64(s.Bytes)/(1<<20))
+	switch {
+	case s.Anew != "":
+		return "is rebuilt at the next start: " + s.Anew
+	case s.Position >= head:
+		return "is up to date: " + rows
+	default:
+		return "continues at the next start: " + rows
+	}
+}
+
+// Run runs `arena projections rebuild`.
+func (c rebuildCmd) Run(ctx context.Context, k *kong.Kong) error {
+	if _, err := c.models(nil); err != nil { // a wrong name is an error before anything is opened
+		return err
+	}
+	return withModels(ctx, c.Stopped, func(dir string, log eventstore.Log) error {
+		models, err := c.models(log)
+		if err != nil {
+			return err
+		}
+		for _, m := range models {
+			if err := rebuild(ctx, dir, log, m, k); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// models are the ones that the arguments name.
+func (c rebuildCmd) models(log eventstore.Log) ([]projections.Model, error) {
+	all := readmodels.All(log)
+	if len(c.Name) == 0 {
+		return all, nil
+	}
+	var names []string
+	for _, m := range all {
+		names = append(names, m.Name())
+	}
+	for _, name := range c.Name {
+		if !slices.Contains(names, name) {
+			return nil, fmt.Errorf("there is no read model %q: the read models are %s", name, strings.Join(names, ", "))
+		}
+	}
+	return slices.DeleteFunc(all, func(m projections.Model) bool { return !slices.Contains(c.Name, m.Name()) }), nil
+}
+
+// progressInterval is how often the progress of a rebuild is shown.
+const progressInterval = 200 * time.Millisecond
+
+// rebuild folds a read model from the start of the log. If it is interrupted, the
+// next start of the service continues it.
+func rebuild(ctx context.Context, dir string, log eventstore.Log, m projections.Model, k *kong.Kong) error {
+	head, err := headOf(ctx, log)
+	if err != nil {
+		return err
+	}
+	if err := projections.Remove(dir, m.Name()); err != nil {
+		return err
+	}
+	r, err := projections.Open(dir, log, m, slog.New(slog.NewTextHandler(k.Stderr, nil)))
+	if err != nil {
+		return err
+	}
+	begun, done := time.Now(), make(chan error, 1)
+	go func() { done <- r.Sync(ctx) }()
+	p := progress.New(k.Stderr, "positions")
+	defer p.Finish()
+	tick := time.NewTicker(progressInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			p.Show(m.Name(), uint64(min(r.Position(), head)), uint64(head))
+		case err := <-done:
+			if err = errors.Join(err, r.Close()); err != nil {
+				return err
+			}
+			p.Finish()
+			fmt.Fprintf(k.Stdout, "%s: %d events folded in %.1f s, up to %d\n", m.Name(), r.Folded(), time.Since(begun).Seconds(), r.Position())
+			return nil
+		}
+	}
+}
+
+// headOf is the position of a log's last event.
+func headOf(ctx context.Context, log eventstore.Log) (head eventstore.Position, err error) {
+	for r, err := range log.ReadAll(ctx, eventstore.EndPosition, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {
+		if err != nil {
+			return 0, err
+		}
+		head = r.Position
+	}
+	return head, ctx.Err()
+}
+
+// withModels locks the read models of a stopped service, opens its log, and calls
+// f with both.
+func withModels(ctx context.Context, stopped logs.Stopped, f func(dir string, log eventstore.Log) error) (err error) {
+	dir := ProjectionsDir(stopped.Data)
+	release, err := projections.Lock(dir)
+	if errors.Is(err, projections.ErrInUse) {
+		return fmt.Errorf("--data: %w: stop it first; for a running service, read /metrics and /ready", err)
+	}
+	if err != nil {
+		return fmt.Errorf("--data: %w", err)
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	log, closeLog, err := stopped.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeLog()) }()
+	return f(dir, log)
+}

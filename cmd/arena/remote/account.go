@@ -1,0 +1,135 @@
+package remote
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"hexarena/adapters/client"
+)
+
+// accountAnswer is an account in an answer.
+type accountAnswer struct{ ID, Name, Email string }
+
+func (a accountAnswer) handle() string {
+	if a.Name == "" {
+		return "no handle yet: arena me --handle NAME"
+	}
+	return "@" + a.Name
+}
+
+type signInCmd struct {
+	target
+	Email   string `arg:"" help:"Your email address."`
+	Link    string `arg:"" optional:"" help:"The link of a mail that you have, or its token. Without it, the arena mails a link, and this command asks for it."`
+	MailDir string `placeholder:"DIR" help:"Take the link from the arena's folder of mails: for development."`
+}
+
+// Run signs in with a link: the given one, or one from a new mail.
+func (c signInCmd) Run(ctx context.Context, k *kong.Kong) error {
+	s, err := c.session(k)
+	if err != nil {
+		return err
+	}
+	link := c.Link
+	if link == "" {
+		if _, err := s.call(ctx, http.MethodPost, "/sign-in", map[string]string{"email": c.Email}); err != nil {
+			return err
+		}
+		if link, err = c.mailedLink(k.Stderr); err != nil {
+			return err
+		}
+	}
+	token, err := tokenOf(link)
+	if err != nil {
+		return err
+	}
+	answer, err := s.call(ctx, http.MethodPost, "/sign-in/confirm", map[string]string{"token": token})
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(answer.Cookies, func(c *http.Cookie) bool { return strings.HasSuffix(c.Name, "session") })
+	if i < 0 {
+		return fmt.Errorf("%s accepted the link, but set no session cookie", s.base)
+	}
+	cookie := answer.Cookies[i]
+	s.mine.Session, s.profile.Arena = cookie.Name+"="+cookie.Value, s.base
+	if err := s.profile.save(); err != nil {
+		return fmt.Errorf("save the session: %w", err)
+	}
+	return show(s, answer, func(w io.Writer, a accountAnswer) {
+		fmt.Fprintf(w, "signed in at %s as %s (%s)\n", s.base, client.OneLine(a.Email), a.handle())
+	})
+}
+
+// mailedLink returns the link of the mail that was just sent, or its token.
+func (c signInCmd) mailedLink(errOut io.Writer) (string, error) {
+	if c.MailDir != "" {
+		return MailedToken(c.MailDir, c.Email)
+	}
+	fmt.Fprintf(errOut, "Check your email. We sent a link to %s. It works once, for 15 minutes.\nPaste it here: ", client.OneLine(c.Email))
+	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	if err != nil && line == "" {
+		fmt.Fprintln(errOut)
+		return "", fmt.Errorf("no link was given: run arena sign-in %s LINK to continue", c.Email)
+	}
+	return strings.TrimSpace(line), nil
+}
+
+type signOutCmd struct{ target }
+
+// Run ends the session at the arena. The profile forgets it even if the arena
+// does not answer.
+func (c signOutCmd) Run(ctx context.Context, k *kong.Kong) error {
+	s, err := c.session(k)
+	if err != nil {
+		return err
+	}
+	cookie := s.mine.Session
+	if cookie == "" {
+		return fmt.Errorf("not signed in at %s", s.base)
+	}
+	s.mine.Session = ""
+	if err := s.profile.save(); err != nil {
+		return err
+	}
+	_, err = s.callAs(ctx, client.Options{Session: cookie}, http.MethodPost, "/sign-out", nil)
+	var refusal *client.Refusal
+	if errors.As(err, &refusal) && refusal.Status == http.StatusUnauthorized {
+		return nil // the session had ended before
+	}
+	return err
+}
+
+type meCmd struct {
+	signed
+	Handle string `placeholder:"NAME" help:"Choose this public handle: 3 to 20 of a–z, 0–9, - and _."`
+}
+
+// Run shows the account, and sets its handle first if one is given.
+func (c meCmd) Run(ctx context.Context, k *kong.Kong) error {
+	s, err := c.session(k)
+	if err != nil {
+		return err
+	}
+	var answer client.Answer
+	if c.Handle != "" {
+		answer, err = s.call(ctx, "account.write", http.MethodPatch, "/me", map[string]string{"name": c.Handle})
+	} else {
+		answer, err = s.call(ctx, "account.read", http.MethodGet, "/me", nil)
+	}
+	if err != nil {
+		return err
+	}
+	return show(s.session, answer, func(w io.Writer, a accountAnswer) {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", a.handle(), client.OneLine(a.Email), a.ID)
+	})
+}

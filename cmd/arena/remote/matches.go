@@ -1,0 +1,136 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"hexarena/adapters/client"
+	"hexarena/projections/leaderboard"
+	"hexarena/projections/matches"
+)
+
+type matchesCmd struct {
+	signed
+	Bot    string `placeholder:"BOT" help:"Only matches of this bot: its id, or the name of one of yours."`
+	Mode   string `placeholder:"MODE" enum:"standard,parley," default:"" help:"Only matches of this mode: standard or parley."`
+	Status string `placeholder:"STATUS" enum:"running,completed,aborted," default:"" help:"Only matches with this status: running, completed or aborted."`
+	Limit  int    `default:"10" help:"How many to list, at most 200."`
+	Wait   bool   `help:"Wait until one of them has ended."`
+}
+
+// pollInterval is the time between two calls of `arena matches --wait`.
+const pollInterval = 2 * time.Second
+
+type matchList struct{ Matches []matches.Summary }
+
+// Run runs `arena matches`.
+func (c matchesCmd) Run(ctx context.Context, k *kong.Kong) error {
+	s, err := c.session(k)
+	if err != nil {
+		return err
+	}
+	path, err := c.path(ctx, s)
+	if err != nil {
+		return err
+	}
+	if c.Wait {
+		fmt.Fprintln(k.Stderr, "waiting for a match to end")
+	}
+	for {
+		answer, err := s.session.call(ctx, http.MethodGet, path, nil)
+		if err != nil {
+			return err
+		}
+		var list matchList
+		if err := decode(answer, &list); err != nil {
+			return err
+		}
+		if !c.Wait || slices.ContainsFunc(list.Matches, func(m matches.Summary) bool { return m.Status != matches.Running }) {
+			return show(s.session, answer, printMatches)
+		}
+		select {
+		case <-time.After(pollInterval):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (c matchesCmd) path(ctx context.Context, s *ownerSession) (string, error) {
+	query := url.Values{"limit": {strconv.Itoa(c.Limit)}}
+	for name, value := range map[string]string{"mode": c.Mode, "status": c.Status} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if c.Bot != "" {
+		id, err := s.botID(ctx, c.Bot)
+		if err != nil {
+			return "", err
+		}
+		query.Set("bot", id)
+	}
+	return "/matches?" + query.Encode(), nil
+}
+
+func printMatches(w io.Writer, list matchList) {
+	for _, m := range list.Matches {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.ID, m.Status, m.Mode, PlayersLine(m))
+	}
+}
+
+// PlayersLine lists the players of a match. Once it is rated, each has its place
+// and its rating change, and the winner comes first.
+func PlayersLine(m matches.Summary) string {
+	var players []string
+	for _, p := range m.Players {
+		text := client.OneLine(p.BotName)
+		if p.Placement != nil && p.RatingDelta != nil {
+			text = fmt.Sprintf("%d. %s (%+.1f)", *p.Placement, text, *p.RatingDelta)
+		}
+		players = append(players, text)
+	}
+	if m.Status == matches.Completed {
+		slices.Sort(players)
+	}
+	return strings.Join(players, ", ")
+}
+
+type leaderboardCmd struct {
+	target
+	Mode string `enum:"standard,parley" default:"standard" help:"standard or parley."`
+}
+
+// Run runs `arena leaderboard`.
+func (c leaderboardCmd) Run(ctx context.Context, k *kong.Kong) error {
+	s, err := c.session(k)
+	if err != nil {
+		return err
+	}
+	answer, err := s.call(ctx, http.MethodGet, "/leaderboard?mode="+c.Mode, nil)
+	if err != nil {
+		return err
+	}
+	return show(s, answer, func(w io.Writer, board struct{ Rows []leaderboard.Row }) {
+		for _, r := range board.Rows {
+			owner := ""
+			if r.Owner != "" {
+				owner = "@" + client.OneLine(r.Owner)
+			}
+			games := "games"
+			if r.GamesPlayed == 1 {
+				games = "game"
+			}
+			fmt.Fprintf(w, "%d.\t%s\t%s\t%.1f\t%d %s\n", r.Rank, client.OneLine(r.Name), owner, r.Rating, r.GamesPlayed, games)
+		}
+	})
+}

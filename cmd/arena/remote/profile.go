@@ -1,0 +1,105 @@
+package remote
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// profile is what the commands remember: the arena of the last sign-in, and the
+// credentials for each arena. Only its user can read the file, because it holds
+// sessions.
+type profile struct {
+	path   string
+	Arena  string                  `json:"arena,omitempty"` // used when no flag names one
+	Arenas map[string]*credentials `json:"arenas,omitempty"`
+}
+
+// credentials are for one arena.
+type credentials struct {
+	Session string   `json:"session,omitempty"` // the cookie, name=value
+	KeyID   string   `json:"keyId,omitempty"`
+	KeyFile string   `json:"keyFile,omitempty"` // absolute path of the private key
+	Scopes  []string `json:"scopes,omitempty"`  // the key's; empty: unknown
+}
+
+// hasScope reports whether there is a key that may have the scope.
+func (c *credentials) hasScope(scope string) bool {
+	return c.KeyID != "" && (len(c.Scopes) == 0 || slices.Contains(c.Scopes, scope))
+}
+
+// LastArena is the URL of the arena of the last sign-in, else the default one.
+func LastArena() (string, error) {
+	p, err := loadProfile()
+	if err != nil {
+		return "", err
+	}
+	return cmp.Or(p.Arena, defaultArena), nil
+}
+
+// configFolder is the program's folder in the user's configuration folder.
+func configFolder() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "hexarena"), nil
+}
+
+func loadProfile() (*profile, error) {
+	dir, err := configFolder()
+	if err != nil {
+		return nil, err
+	}
+	p := &profile{path: filepath.Join(dir, "profile.json")}
+	text, err := os.ReadFile(p.path)
+	if err == nil {
+		err = json.Unmarshal(text, p)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s cannot be read: %w; fix it, or remove it and sign in again", p.path, err)
+	}
+	if p.Arenas == nil {
+		p.Arenas = map[string]*credentials{}
+	}
+	return p, nil
+}
+
+// at returns the credentials for an arena. A change to them lasts once save has
+// stored it.
+func (p *profile) at(base string) *credentials {
+	if p.Arenas[base] == nil {
+		p.Arenas[base] = new(credentials)
+	}
+	return p.Arenas[base]
+}
+
+// save replaces the file in one step, so that a crash leaves the old one or the
+// new one.
+func (p *profile) save() error {
+	text, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return err
+	}
+	dir := filepath.Dir(p.path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(dir, ".profile-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(append(text, '\n'))
+	if err = errors.Join(err, temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), p.path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temp.Name()))
+	}
+	return nil
+}

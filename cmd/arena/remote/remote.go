@@ -1,0 +1,20 @@
+// Package remote holds the commands that call an arena over HTTP: an owner's
+// (sign-in, me, bots, keys, matches, leaderboard) and an operator's (admin). They
+// use the same REST interface as any other program; adapters/client makes and
+// signs the calls. A profile file remembers the arena, the session and the key
+// between commands.
+package remote
+
+// OwnerCmds are the commands of an owner, for any arena.
+type OwnerCmds struct {
+	SignIn      signInCmd      `cmd:"" help:"Sign in with a link from a mail, and remember the session."`
+	SignOut     signOutCmd     `cmd:"" help:"End the session, and forget it."`
+	Me          meCmd          `cmd:"" help:"Show the account, or choose its handle."`
+	Bots        botsCmd        `cmd:"" help:"Manage bots."`
+	Keys        keysCmd        `cmd:"" help:"Manage API keys."`
+	Matches     matchesCmd     `cmd:"" help:"List matches, the newest first."`
+	Leaderboard leaderboardCmd `cmd:"" help:"Show a ladder."`
+}
+
+// defaultArena is where `arena serve` and `arena demo` listen by default.
+const defaultArena = "http://127.0.0.1:8080"

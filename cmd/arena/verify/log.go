@@ -1,0 +1,166 @@
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"hexarena/cmd/arena/progress"
+	domain "hexarena/domain/arena"
+	"hexarena/domain/audit"
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
+	"hexarena/domain/rating"
+	"hexarena/domain/seed"
+	"hexarena/eventstore"
+	"hexarena/projections/frames"
+	"hexarena/projections/matches"
+)
+
+// gatherFromLog adds the arena's keys and the ladder to the evidence. It
+// recomputes the ladder's whole history on the way. If neither a file nor an
+// arena shows the match, it makes the record from the log too.
+func (s *matchSource) gatherFromLog(ctx context.Context, errOut io.Writer, e *audit.Evidence) error {
+	keys, err := arenaKeys(ctx, s.log)
+	if err != nil {
+		return err
+	}
+	e.PlatformKey = keys.platform
+	e.SeedKeys = keys.seeds
+	mode, err := s.mode(ctx)
+	if err != nil {
+		return err
+	}
+	if e.Ladder, err = FoldLadder(ctx, s.log, errOut, mode, keys.platform, s.ids...); err != nil {
+		return err
+	}
+	if s.fromLog() {
+		s.made, err = recordOf(ctx, s.log, s.id, e.Ladder)
+	}
+	return err
+}
+
+// keys are the keys of the stream arena-keys.
+type keys struct {
+	platform string // base64
+	seeds    map[string]audit.SeedKey
+}
+
+func arenaKeys(ctx context.Context, log eventstore.Log) (keys, error) {
+	kind := eventstore.Kind[domain.Keys, domain.Event]{Decode: domain.DecodeKeys, Evolve: domain.EvolveKeys}
+	named, _, err := kind.Load(ctx, log, domain.KeysStream, domain.Keys{})
+	if err != nil {
+		return keys{}, err
+	}
+	k := keys{seeds: map[string]audit.SeedKey{}}
+	if named.Exist() {
+		k.platform = named.Platform.String()
+	}
+	for _, s := range named.Seeds {
+		known := audit.SeedKey{Hash: seed.Seed(s.Hash)}
+		if s.Revealed != nil {
+			known.Key = s.Revealed[:]
+		}
+		k.seeds[s.ID] = known
+	}
+	return k, nil
+}
+
+// mode is the mode of all matches of the source. They must share one, because
+// one ladder is recomputed for them.
+func (s *matchSource) mode(ctx context.Context) (string, error) {
+	if s.fromLog() {
+		h, err := frames.Read(ctx, s.log, s.id)
+		if err != nil {
+			return "", fmt.Errorf("match %s: %w", s.id, err)
+		}
+		return h.Started.Mode, nil
+	}
+	mode := ""
+	for text, err := range s.records(ctx) {
+		if err != nil {
+			return "", err
+		}
+		r, err := audit.Parse(text)
+		switch {
+		case err != nil:
+			return "", err
+		case mode != "" && r.Mode != mode:
+			return "", fmt.Errorf("%s mixes matches of two modes; verify each mode separately", s.file)
+		}
+		mode = r.Mode
+	}
+	return mode, nil
+}
+
+// FoldLadder recomputes a ladder from its first event, and watches the matches
+// with the given ids. It shows its progress on errOut. A ladder that differs is
+// an *audit.LadderDifference.
+func FoldLadder(ctx context.Context, log eventstore.Log, errOut io.Writer, mode, platformKey string, watch ...string) (*audit.Ladder, error) {
+	stream := eventstore.StreamID(ladder.Stream(mode))
+	total := uint64(0)
+	for r, err := range log.Read(ctx, stream, eventstore.EndRevision, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", stream, err)
+		}
+		total = uint64(r.Revision) + 1
+	}
+	p := progress.New(errOut, "events")
+	defer p.Finish()
+	l := audit.NewLadder(mode, platformKey, watch...)
+	for r, err := range log.Read(ctx, stream, 0, eventstore.ReadOptions{}) {
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", stream, err)
+		}
+		if err := l.Add(uint64(r.Revision), r.Type, r.Data); err != nil {
+			return nil, err
+		}
+		if done := uint64(r.Revision) + 1; done%1024 == 0 {
+			p.Show("ladder-"+mode, done, max(done, total))
+		}
+	}
+	return l, nil
+}
+
+// logRecord has the shape of the answer of GET /matches/{id}.
+type logRecord struct {
+	matches.Summary
+	Seed       *seed.Seed          `json:"seed"`
+	Replay     []match.PublicEvent `json:"replay"`
+	Commitment seed.Seed           `json:"commitment"`
+	Proof      *match.Proof        `json:"proof,omitempty"`
+	ThinkingMs []int64             `json:"thinkingMs,omitempty"`
+}
+
+// recordOf makes the record of a match from its stream and its ladder.
+func recordOf(ctx context.Context, log eventstore.Log, id string, l *audit.Ladder) ([]byte, error) {
+	h, err := frames.Read(ctx, log, id)
+	if err != nil {
+		return nil, fmt.Errorf("match %s: %w", id, err)
+	}
+	status, rated := l.Outcome(id)
+	if status == matches.Running || !h.Ended() {
+		return nil, errRunning(id)
+	}
+	ended := h.Times[len(h.Times)-1].UTC().Format(match.TimeFormat)
+	r := logRecord{
+		Summary: matches.Summary{ID: id, Mode: h.Started.Mode, Status: status, EndedAt: &ended},
+		Seed:    h.Seed, Proof: h.Proof, Commitment: h.Started.Commitment, Replay: h.Replay(), ThinkingMs: h.ThinkingMs(),
+	}
+	if len(r.Replay) == 0 {
+		return nil, errors.New("the match's stream holds no board")
+	}
+	r.StartedAt = r.Replay[0].At
+	for seat, s := range h.Started.Seats {
+		p := matches.Player{Seat: seat, BotID: s.BotID, BotName: s.BotName}
+		if i := slices.IndexFunc(rated, func(c ladder.RatedSeat) bool { return c.BotID == s.BotID }); i >= 0 {
+			delta := rating.Delta(rated[i].Before, rated[i].After)
+			p.Placement, p.RatingDelta = &rated[i].Placement, &delta
+		}
+		r.Players = append(r.Players, p)
+	}
+	return json.Marshal(r)
+}

@@ -1,0 +1,250 @@
+package verify
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"hexarena/adapters/client"
+	"hexarena/domain/audit"
+	"hexarena/domain/ladder"
+	"hexarena/projections/signedlog"
+)
+
+// checkSigned is the check that a match is in the arena's signed log.
+const checkSigned = "signed log"
+
+// A match enters the signed log a moment after it ends, so a check asks up to
+// signedTries times, signedWait apart.
+const (
+	signedTries = 6
+	signedWait  = 500 * time.Millisecond
+)
+
+// signedLogs checks matches against the signed logs of an arena. Each head that
+// the arena shows must continue the head before it; the first must continue the
+// one that --head names.
+type signedLogs struct {
+	arena     *client.Client
+	key       ed25519.PublicKey
+	unmatched string                    // mode of the saved head until it has been compared
+	heads     map[string]signedlog.Head // by mode, the newest
+}
+
+// newSignedLogs reads the saved head if a file is named. It returns nil if there
+// is no arena to ask.
+func newSignedLogs(ctx context.Context, arena *client.Client, headFile string) (*signedLogs, error) {
+	if arena == nil {
+		if headFile != "" {
+			return nil, errors.New("--head needs --arena, or the match's address")
+		}
+		return nil, nil //nolint:nilnil // verifying without an arena is no error
+	}
+	text, err := platformKey(ctx, arena)
+	if err != nil {
+		return nil, err
+	}
+	key, err := ed25519Key(text)
+	if err != nil {
+		return nil, err
+	}
+	l := &signedLogs{arena: arena, key: key, heads: map[string]signedlog.Head{}}
+	if headFile != "" {
+		h, mode, err := savedHead(headFile, key)
+		if err != nil {
+			return nil, err
+		}
+		l.heads[mode], l.unmatched = h, mode
+	}
+	return l, nil
+}
+
+func ed25519Key(text string) (ed25519.PublicKey, error) {
+	key, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(key) != ed25519.PublicKeySize {
+		return nil, errors.New("the arena's platform key is not an Ed25519 key")
+	}
+	return key, nil
+}
+
+// savedHead reads a head from a file, and finds out its mode.
+func savedHead(file string, key ed25519.PublicKey) (h signedlog.Head, mode string, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return h, "", fmt.Errorf("--head: %w", err)
+	}
+	for _, mode := range ladder.Modes {
+		if h, err := signedlog.Open(text, mode, key); err == nil {
+			return h, mode, nil
+		}
+	}
+	return h, "", fmt.Errorf("--head %s: this arena's platform key has not signed it as a head of a log", file)
+}
+
+// describe says which tree a head signs.
+func describe(h signedlog.Head) string {
+	return fmt.Sprintf("%d results with the root %s", h.Size, base64.StdEncoding.EncodeToString(h.Root))
+}
+
+// check requires that the record is a leaf of its mode's signed log, and adds
+// the check to the report. An error means that the arena could not be asked.
+func (l *signedLogs) check(ctx context.Context, text []byte, r *audit.Report) error {
+	c := audit.Check{Name: checkSigned}
+	if l == nil {
+		c.Because = "no arena is named"
+	} else {
+		d, err := l.included(ctx, text, r.Match, r.Mode)
+		if err != nil {
+			return fmt.Errorf("the signed log: %w", err)
+		}
+		r.Difference, c.Made, c.Count = d, true, 1
+	}
+	r.Checks = append(r.Checks, c)
+	return nil
+}
+
+// unused returns an error if no match was of the saved head's mode.
+func (l *signedLogs) unused() error {
+	if l == nil || l.unmatched == "" {
+		return nil
+	}
+	return fmt.Errorf("--head is of the log of %s, but none of the matches is of that mode", l.unmatched)
+}
+
+func signedDifference(log, follows string) *audit.Difference {
+	return &audit.Difference{Check: checkSigned, Log: log, Follows: follows}
+}
+
+func (l *signedLogs) included(ctx context.Context, text []byte, id, mode string) (*audit.Difference, error) {
+	leaf, err := signedlog.Leaf(text)
+	if err != nil {
+		return signedDifference("a record that cannot be a leaf: "+err.Error(), "a leaf for every match of an arena"), nil
+	}
+	var p signedlog.Inclusion
+	found, err := l.inclusion(ctx, id, mode, &p)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return signedDifference("nothing of this match", "a leaf for every match that its ladder has closed"), nil
+	}
+	root, err := p.RootOf(leaf)
+	if err != nil {
+		return signedDifference(fmt.Sprintf("leaf %d of %d: %v", p.Index, p.Size, err), "a proof of inclusion"), nil
+	}
+	tree := signedlog.Head{Size: p.Size, Root: root}
+	head, known := l.heads[mode]
+	if !known || l.unmatched == mode || head.Size != p.Size {
+		d, err := l.advance(ctx, mode)
+		if d != nil || err != nil {
+			return d, err
+		}
+		head = l.heads[mode]
+	}
+	return l.continues(ctx, mode, tree, head, "the proof of inclusion leads to a tree of")
+}
+
+// advance asks for today's head, which must continue the newest known head.
+func (l *signedLogs) advance(ctx context.Context, mode string) (*audit.Difference, error) {
+	var text []byte
+	if _, err := l.get(ctx, "/log/"+mode+"/head", &text); err != nil {
+		return nil, err
+	}
+	h, err := signedlog.Open(text, mode, l.key)
+	if err != nil {
+		return signedDifference(strings.TrimSpace(string(text)), "a head that the platform key has signed: "+err.Error()), nil
+	}
+	before, known := l.heads[mode]
+	l.heads[mode] = h
+	if l.unmatched == mode {
+		l.unmatched = ""
+	}
+	if !known {
+		return nil, nil //nolint:nilnil // no difference, and no error
+	}
+	return l.continues(ctx, mode, before, h, "the earlier head is of")
+}
+
+// continues requires that a head continues an earlier tree.
+func (l *signedLogs) continues(ctx context.Context, mode string, before, head signedlog.Head, what string) (*audit.Difference, error) {
+	var hashes [][]byte
+	switch {
+	case before.Size > head.Size:
+		return signedDifference(fmt.Sprintf("a head of %d results", head.Size), fmt.Sprintf("at least %d: the log only grows", before.Size)), nil
+	case before.Size < head.Size && before.Size > 0:
+		var shown struct{ Hashes [][]byte }
+		if _, err := l.get(ctx, fmt.Sprintf("/log/%s/consistency?from=%d&to=%d", mode, before.Size, head.Size), &shown); err != nil {
+			return nil, err
+		}
+		hashes = shown.Hashes
+	}
+	if err := head.Continues(before, hashes); err != nil {
+		return signedDifference("a signed head of "+describe(head), fmt.Sprintf("a head that continues this: %s %s", what, describe(before))), nil
+	}
+	return nil, nil //nolint:nilnil // no difference, and no error
+}
+
+// inclusion asks for a match's proof of inclusion.
+func (l *signedLogs) inclusion(ctx context.Context, id, mode string, p *signedlog.Inclusion) (found bool, err error) {
+	for try := 1; ; try++ {
+		found, err = l.get(ctx, "/log/"+mode+"/inclusion?match="+url.QueryEscape(id), p)
+		if found || err != nil || try == signedTries {
+			return found, err
+		}
+		if err := sleep(ctx, signedWait); err != nil {
+			return false, err
+		}
+	}
+}
+
+// get decodes an answer as JSON, or copies it if into is a *[]byte. It reports
+// false for 404, and waits and tries again after 429.
+func (l *signedLogs) get(ctx context.Context, path string, into any) (found bool, err error) {
+	for {
+		a, err := l.arena.Call(ctx, http.MethodGet, path, nil)
+		var refused *client.Refusal
+		switch {
+		case errors.As(err, &refused) && refused.Status == http.StatusTooManyRequests:
+			if err := sleep(ctx, retryAfter(refused)); err != nil {
+				return false, err
+			}
+			continue
+		case errors.As(err, &refused) && refused.Status == http.StatusNotFound:
+			return false, nil
+		case err != nil:
+			return false, err
+		}
+		if text, ok := into.(*[]byte); ok {
+			*text = a.Body
+			return true, nil
+		}
+		return true, json.Unmarshal(a.Body, into)
+	}
+}
+
+func retryAfter(r *client.Refusal) time.Duration {
+	seconds, err := strconv.Atoi(r.RetryAfter)
+	if err != nil || seconds < 1 {
+		seconds = 1
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// sleep returns ctx's error if ctx ends first.
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,256 @@
+package verify
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/transparency-dev/merkle/compact"
+	"github.com/transparency-dev/merkle/proof"
+	"github.com/transparency-dev/merkle/rfc6962"
+
+	"hexarena/domain/audit"
+	"hexarena/domain/audit/sample"
+	"hexarena/domain/ladder"
+	"hexarena/eventstore/memory"
+	"hexarena/projections/arenatest"
+	"hexarena/projections/signedlog"
+)
+
+// liar is an arena that shows records and a signed log of them, and may lie.
+type liar struct {
+	*httptest.Server
+	key     ed25519.PrivateKey
+	records [][]byte
+	leaves  [][]byte // of the tree, which begins as that of the records
+	lie     func(path string, answer []byte) []byte
+	busy    int // calls that are refused before one is answered
+}
+
+func newLiar(t *testing.T, matches int) *liar {
+	t.Helper()
+	s := &liar{key: ed25519.NewKeyFromSeed(bytes.Repeat([]byte{3}, 32))}
+	a := sample.New(sample.Options{Chance: 2, Bots: 4, PlatformKey: base64.StdEncoding.EncodeToString(s.key.Public().(ed25519.PublicKey))})
+	for len(s.records) < matches {
+		s.records = append(s.records, a.Tick()...)
+	}
+	for _, r := range s.records {
+		leaf, err := signedlog.Leaf(r)
+		require.NoError(t, err)
+		s.leaves = append(s.leaves, leaf)
+	}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.busy > 0 && strings.HasPrefix(r.URL.Path, "/log/") {
+			s.busy--
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		answer := s.answer(t, r)
+		if s.lie != nil {
+			answer = s.lie(r.URL.Path, answer)
+		}
+		if answer == nil {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		_, _ = w.Write(answer)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *liar) hashes(t *testing.T, n proof.Nodes) [][]byte {
+	nodes := map[compact.NodeID][]byte{}
+	tree := (&compact.RangeFactory{Hash: rfc6962.DefaultHasher.HashChildren}).NewEmptyRange(0)
+	for _, leaf := range s.leaves {
+		require.NoError(t, tree.Append(rfc6962.DefaultHasher.HashLeaf(leaf), func(id compact.NodeID, hash []byte) { nodes[id] = hash }))
+	}
+	var list [][]byte
+	for _, id := range n.IDs {
+		list = append(list, nodes[id])
+	}
+	list, err := n.Rehash(list, rfc6962.DefaultHasher.HashChildren)
+	require.NoError(t, err)
+	return list
+}
+
+func (s *liar) head(t *testing.T) []byte {
+	tree := (&compact.RangeFactory{Hash: rfc6962.DefaultHasher.HashChildren}).NewEmptyRange(0)
+	for _, leaf := range s.leaves {
+		require.NoError(t, tree.Append(rfc6962.DefaultHasher.HashLeaf(leaf), nil))
+	}
+	root, err := tree.GetRootHash(nil)
+	require.NoError(t, err)
+	signed, err := signedlog.Sign(signedlog.Head{Origin: "arena.example/log/standard", Size: tree.End(), Root: root}, s.key)
+	require.NoError(t, err)
+	return signed
+}
+
+func (s *liar) answer(t *testing.T, r *http.Request) []byte {
+	encode := func(v any) []byte {
+		b, err := json.Marshal(v)
+		require.NoError(t, err)
+		return b
+	}
+	switch r.URL.Path {
+	case "/.well-known/arena.json":
+		return encode(map[string][]byte{"publicKey": s.key.Public().(ed25519.PublicKey)})
+	case "/log/standard/head":
+		return s.head(t)
+	case "/log/standard/inclusion":
+		for i, leaf := range s.leaves {
+			if bytes.Contains(leaf, []byte(r.URL.Query().Get("match"))) {
+				n, err := proof.Inclusion(uint64(i), uint64(len(s.leaves)))
+				require.NoError(t, err)
+				return encode(map[string]any{"index": i, "size": len(s.leaves), "hashes": s.hashes(t, n)})
+			}
+		}
+	case "/log/standard/consistency":
+		var from, to uint64
+		_, err := fmt.Sscan(r.URL.Query().Get("from")+" "+r.URL.Query().Get("to"), &from, &to)
+		require.NoError(t, err)
+		n, err := proof.Consistency(from, to)
+		require.NoError(t, err)
+		return encode(map[string]any{"from": from, "to": to, "hashes": s.hashes(t, n)})
+	}
+	for _, record := range s.records {
+		if strings.HasPrefix(r.URL.Path, "/matches/") && bytes.Contains(record, []byte(strings.TrimPrefix(r.URL.Path, "/matches/"))) {
+			return record
+		}
+	}
+	return nil
+}
+
+func (s *liar) id(t *testing.T, i int) string {
+	var r namedRecord
+	require.NoError(t, json.Unmarshal(s.records[i], &r))
+	return r.ID
+}
+
+// keep writes a head to a file.
+func keep(t *testing.T, head []byte) string {
+	name := filepath.Join(t.TempDir(), "head")
+	require.NoError(t, os.WriteFile(name, head, 0o600))
+	return name
+}
+
+func TestVerifyChecksTheSignedLog(t *testing.T) {
+	t.Parallel()
+	s := newLiar(t, 5)
+	all := s.leaves
+	s.leaves = all[:3]
+	kept := keep(t, s.head(t))
+	s.leaves = all
+	s.busy = 1
+	out, errOut, status := call("--arena", s.URL, "--head", kept, samples(t, s.records...))
+	require.Zero(t, status, errOut)
+	require.Regexp(t, `(?m)^signed log +5 correct$`, out)
+	out, errOut, status = call(s.URL + "/matches/" + s.id(t, 1))
+	require.Zero(t, status, errOut)
+	require.Regexp(t, `(?m)^signed log +1 correct$`, out)
+	out, _, status = call(samples(t, s.records[0]))
+	require.Zero(t, status)
+	require.Regexp(t, `(?m)^signed log +not checked: no arena is named$`, out)
+}
+
+// A leaf, a head, a proof: whatever is changed or dropped is found.
+func TestVerifyFindsWhatTheSignedLogHides(t *testing.T) {
+	t.Parallel()
+	s := newLiar(t, 5)
+	kept := keep(t, s.head(t))
+	target := s.URL + "/matches/" + s.id(t, 1)
+	leaves := s.leaves
+	another := [][]byte{leaves[0], leaves[1], []byte("another"), leaves[3], leaves[4]}
+	for name, c := range map[string]struct {
+		leaves [][]byte
+		head   string
+		lie    func(path string, answer []byte) []byte
+		says   string
+	}{
+		"a leaf that was changed":  {leaves: [][]byte{leaves[0], bytes.Replace(leaves[1], []byte("Bot 00"), []byte("Bot 01"), 1), leaves[2]}, says: "a head that continues"},
+		"a match that was dropped": {leaves: [][]byte{leaves[0], leaves[2], leaves[3]}, says: "nothing of this match"},
+		"another that was changed": {leaves: another, head: kept, says: "the earlier head is of 5"},
+		"a log that was cut":       {leaves: leaves[:4], head: kept, says: "the log only grows"},
+		"a log written anew":       {leaves: append(another[:5:5], []byte("more")), head: kept, says: "the earlier head is of 5"},
+		"a head's size": {lie: func(path string, answer []byte) []byte {
+			return bytes.Replace(answer, []byte("\n5\n"), []byte("\n6\n"), 1)
+		}, says: "the platform key has signed"},
+		"a proof": {lie: func(path string, answer []byte) []byte {
+			return bytes.Replace(answer, []byte(`"index":1`), []byte(`"index":2`), 1)
+		}, says: "a head that continues"},
+		"a proof of none": {lie: func(path string, answer []byte) []byte {
+			return bytes.Replace(answer, []byte(`"index":1`), []byte(`"index":7`), 1)
+		}, says: "a proof of inclusion"},
+		"the name of a bot": {lie: func(path string, answer []byte) []byte {
+			return bytes.Replace(answer, []byte(`"botName":"Bot`), []byte(`"botName":"Bat`), 1)
+		}, says: "a head that continues"},
+	} {
+		s.leaves, s.lie = leaves, c.lie
+		if c.leaves != nil {
+			s.leaves = c.leaves
+		}
+		args := []string{target}
+		if c.head != "" {
+			args = append(args, "--head", c.head)
+		}
+		_, errOut, status := call(args...)
+		require.Equal(t, 1, status, "%s: %s", name, errOut)
+		require.Contains(t, errOut, "signed log", name)
+		require.Contains(t, errOut, c.says, name)
+	}
+	s.leaves, s.lie = leaves, nil
+	for says, args := range map[string][]string{
+		"--head needs --arena":        {"--head", kept, samples(t, s.records[0])},
+		"no such file":                {"--head", "/nowhere/at/all", target},
+		"has not signed it as a head": {"--head", keep(t, bytes.Replace(s.head(t), []byte("\n5\n"), []byte("\n4\n"), 1)), target},
+	} {
+		_, errOut, status := call(args...)
+		require.Equal(t, 2, status, errOut)
+		require.Contains(t, errOut, says)
+	}
+}
+
+// The tree is a fold of the log: a head that was kept is recomputed from the
+// matches, and one of another log is a difference.
+func TestVerifyRecomputesAHead(t *testing.T) {
+	t.Parallel()
+	log := memory.New()
+	play := arenatest.New(t, log, 1)
+	for _, names := range [][]string{{"Ann", "Bea", "Cat"}, {"Dot", "Eve", "Fay"}} {
+		play.Complete(ladder.Standard, play.Register("ada", ladder.Standard, names...)...)
+	}
+	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{3}, 32))
+	platform := base64.StdEncoding.EncodeToString(key.Public().(ed25519.PublicKey))
+	recompute := func(mode string, h signedlog.Head) (ladderReport, error) {
+		signed, err := signedlog.Sign(h, key)
+		require.NoError(t, err)
+		r := ladderReport{}
+		c := Cmd{Ladder: mode, Head: keep(t, signed)}
+		return r, c.recomputeHead(t.Context(), log, io.Discard, platform, &r)
+	}
+	for size := range uint64(3) {
+		h, err := signedlog.Recompute(t.Context(), log, ladder.Standard, size, func(uint64) {})
+		require.NoError(t, err)
+		require.Equal(t, size, h.Size)
+		h.Origin = "arena.example/log/standard"
+		_, err = recompute(ladder.Standard, h)
+		require.NoError(t, err)
+		for _, other := range []signedlog.Head{{Origin: h.Origin, Size: size, Root: bytes.Repeat([]byte{1}, 32)}, {Origin: h.Origin, Size: 3, Root: h.Root}} {
+			var differs *audit.LadderDifference
+			_, err = recompute(ladder.Standard, other)
+			require.ErrorAs(t, err, &differs)
+		}
+		_, err = recompute(ladder.Parley, h)
+		require.ErrorContains(t, err, "is of the log of standard")
+	}
+}

@@ -1,0 +1,164 @@
+package verify
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"hexarena/adapters/client"
+	"hexarena/cmd/arena/logs"
+	"hexarena/cmd/arena/remote"
+	"hexarena/domain/audit"
+	"hexarena/eventstore"
+)
+
+// matchSource yields the records to verify. They come from a file; else from an
+// arena; else from the log.
+type matchSource struct {
+	file     string
+	id       string         // of the one match, unless there is a file
+	arena    *client.Client // nil: no arena is named
+	log      eventstore.Log // nil: no log is named
+	closeLog func() error
+	total    int      // number of records
+	ids      []string // of the records; those of a file only if there is a log
+	made     []byte   // the record that was made from the log
+}
+
+var (
+	bareID    = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+	matchPath = regexp.MustCompile(`^/(?:matches|watch)/([0-9a-fA-F-]{36})(?:/frames)?/?$`)
+)
+
+// openSource finds out what the argument names, and opens all that the flags
+// name.
+func (c *Cmd) openSource(ctx context.Context) (*matchSource, error) {
+	s := &matchSource{total: 1}
+	base := c.Arena
+	switch {
+	case strings.HasPrefix(c.What, "http://") || strings.HasPrefix(c.What, "https://"):
+		u, err := url.Parse(c.What)
+		if err != nil {
+			return nil, err
+		}
+		found := matchPath.FindStringSubmatch(u.Path)
+		if found == nil {
+			return nil, fmt.Errorf("%s is not the address of a match: want …/matches/ID or …/watch/ID", c.What)
+		}
+		base, s.id = u.Scheme+"://"+u.Host, found[1]
+	case bareID.MatchString(c.What):
+		s.id = c.What
+		if c.Arena == "" && c.EventStore == "" {
+			var err error
+			if base, err = remote.LastArena(); err != nil {
+				return nil, err
+			}
+		}
+	default:
+		s.file = c.What
+	}
+	s.id = strings.ToLower(s.id)
+	s.ids = []string{s.id}
+	return s, cmp.Or(s.openArena(base), s.openLog(ctx, c.EventStore), s.openFile(c.EventStore != ""))
+}
+
+func (s *matchSource) openArena(base string) error {
+	if base == "" {
+		return nil
+	}
+	var err error
+	if s.arena, err = client.New(client.Options{Base: base}); err != nil {
+		return fmt.Errorf("--arena: %w", err)
+	}
+	return nil
+}
+
+func (s *matchSource) openLog(ctx context.Context, connection string) error {
+	if connection == "" {
+		return nil
+	}
+	log, err := logs.Open(ctx, "--eventstore", connection, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	s.log, s.closeLog = log, log.Close
+	return nil
+}
+
+func (s *matchSource) close() {
+	if s.closeLog != nil {
+		_ = s.closeLog() // nothing was written
+	}
+}
+
+// openFile counts the records of the file. With a log, it also collects their
+// ids, which the ladder must watch.
+func (s *matchSource) openFile(withIDs bool) error {
+	if s.file == "" {
+		return nil
+	}
+	s.total, s.ids = 0, nil
+	for text, err := range Records(s.file) {
+		if err != nil {
+			return err
+		}
+		s.total++
+		if withIDs {
+			r, err := audit.Parse(text)
+			if err != nil {
+				return fmt.Errorf("%s, record %d: %w", s.file, s.total, err)
+			}
+			s.ids = append(s.ids, r.ID)
+		}
+	}
+	if s.total == 0 {
+		return fmt.Errorf("%s holds no match", s.file)
+	}
+	return nil
+}
+
+// fromLog reports whether the log is the only source of the record.
+func (s *matchSource) fromLog() bool { return s.file == "" && s.arena == nil }
+
+// records yields the text of each record.
+func (s *matchSource) records(ctx context.Context) iter.Seq2[[]byte, error] {
+	switch {
+	case s.file != "":
+		return Records(s.file)
+	case s.arena != nil:
+		return func(yield func([]byte, error) bool) { yield(s.fetch(ctx)) }
+	default:
+		return func(yield func([]byte, error) bool) { yield(s.made, nil) }
+	}
+}
+
+func (s *matchSource) fetch(ctx context.Context) ([]byte, error) {
+	a, err := s.arena.Call(ctx, http.MethodGet, "/matches/"+s.id, nil)
+	if err != nil {
+		return nil, fmt.Errorf("match %s: %w", s.id, err)
+	}
+	return a.Body, nil
+}
+
+// platformKey asks an arena for its public key, in base64.
+func platformKey(ctx context.Context, arena *client.Client) (string, error) {
+	a, err := arena.Call(ctx, http.MethodGet, "/.well-known/arena.json", nil)
+	if err != nil {
+		return "", fmt.Errorf("read the platform key: %w", err)
+	}
+	var body struct {
+		PublicKey string `json:"publicKey"`
+	}
+	if err := json.Unmarshal(a.Body, &body); err != nil || body.PublicKey == "" {
+		return "", errors.New("read the platform key: the arena's answer holds none")
+	}
+	return body.PublicKey, nil
+}

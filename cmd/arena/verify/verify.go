@@ -1,0 +1,171 @@
+// Package verify is `arena verify`: it recomputes matches, or a whole ladder, and
+// reports the first difference. It reads the records of matches from a file, an
+// arena or a log, and compares them with more evidence if there is any: the
+// ladder, the arena's keys, an owner's notes, and the signed log of results.
+// The recomputing itself is domain/audit's. docs/audit.md defines the checks.
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/alecthomas/kong"
+
+	"hexarena/cmd/arena/progress"
+	"hexarena/domain/audit"
+)
+
+// Cmd is the command and its flags.
+type Cmd struct {
+	What       string `arg:"" optional:"" placeholder:"ID|URL|FILE" help:"A match: its id, its address at an arena, or a file with one record, or with many, one per line."`
+	Arena      string `placeholder:"URL" help:"The arena to ask for the platform key, and for a match that is named by id (default: without --eventstore, the arena of the last sign-in, else http://127.0.0.1:8080)."`
+	EventStore string `name:"eventstore" placeholder:"ESDB://…" help:"A log that holds the ladder: also recompute the rating change."`
+	Nonces     string `placeholder:"FILE" help:"An owner's notes of nonces and commitments; docs/audit.md defines the format."`
+	Head       string `placeholder:"FILE" help:"A head of the arena's signed log that you saved: today's head must continue it. With --ladder, the matches of the log must give this head."`
+	Ladder     string `enum:"standard,parley," default:"" placeholder:"MODE" help:"Recompute a whole ladder instead, from its first match; needs --eventstore."`
+	JSON       bool   `name:"json" help:"Print one JSON object."`
+}
+
+// Validate is called by the flag parser.
+func (c *Cmd) Validate() error {
+	switch {
+	case c.Ladder != "" && (c.What != "" || c.EventStore == "" || c.Nonces != ""):
+		return errors.New("--ladder takes --eventstore, and no match")
+	case c.Ladder == "" && c.What == "":
+		return errors.New("verify wants a match (an id, an address or a file) or --ladder")
+	}
+	return nil
+}
+
+// notVerified wraps errors that prevent a verdict: a wrong call, or input that
+// cannot be read.
+type notVerified struct{ error }
+
+// ExitCode differs from that of a difference.
+func (notVerified) ExitCode() int { return 2 }
+
+func (e notVerified) Unwrap() error { return e.error }
+
+// Run verifies. Its error is the first difference, or a notVerified.
+func (c *Cmd) Run(ctx context.Context, k *kong.Kong) error {
+	return c.verify(ctx, k.Stdout, k.Stderr)
+}
+
+func (c *Cmd) verify(ctx context.Context, out, errOut io.Writer) error {
+	run := c.verifyMatches
+	if c.Ladder != "" {
+		run = c.verifyLadder
+	}
+	err := run(ctx, out, errOut)
+	var match *matchDifference
+	var ladder *audit.LadderDifference
+	switch {
+	case err == nil || errors.As(err, &match) || errors.As(err, &ladder):
+		return err
+	case ctx.Err() != nil:
+		return notVerified{errors.New("stopped before the end")}
+	default:
+		return notVerified{err}
+	}
+}
+
+// matchDifference is the error for a match that differs.
+type matchDifference struct {
+	match string
+	*audit.Difference
+}
+
+func (d *matchDifference) Error() string { return "match " + d.match + ": " + d.Difference.Error() }
+
+// verifyMatches recomputes the matches of the source, up to the first that
+// differs.
+func (c *Cmd) verifyMatches(ctx context.Context, out, errOut io.Writer) error {
+	source, err := c.openSource(ctx)
+	if err != nil {
+		return err
+	}
+	defer source.close()
+	evidence, err := c.gather(ctx, errOut, source)
+	if err != nil {
+		return err
+	}
+	signed, err := newSignedLogs(ctx, source.arena, c.Head)
+	if err != nil {
+		return err
+	}
+	total, err := verifyAll(ctx, errOut, source, evidence, signed)
+	if err != nil {
+		return err
+	}
+	if err := signed.unused(); err != nil && total.Difference == nil {
+		return err
+	}
+	return total.report(out, c.JSON)
+}
+
+func verifyAll(ctx context.Context, errOut io.Writer, source *matchSource, evidence audit.Evidence, signed *signedLogs) (total tally, err error) {
+	p := progress.New(errOut, "matches")
+	defer p.Finish()
+	for text, err := range source.records(ctx) {
+		if err != nil {
+			return total, err
+		}
+		report, err := recompute(text, evidence)
+		if err == nil && report.Difference == nil {
+			err = signed.check(ctx, text, &report)
+		}
+		if err != nil {
+			return total, err
+		}
+		total.add(report)
+		if report.Difference != nil {
+			break
+		}
+		if source.total > 1 {
+			p.Show("verify", uint64(total.Matches), uint64(source.total))
+		}
+	}
+	return total, nil
+}
+
+func recompute(text []byte, e audit.Evidence) (audit.Report, error) {
+	r, err := audit.Parse(text)
+	if err != nil {
+		return audit.Report{}, err
+	}
+	if r.Running() {
+		return audit.Report{}, errRunning(r.ID)
+	}
+	return audit.Match(r, e), nil
+}
+
+func errRunning(id string) error {
+	return fmt.Errorf("match %s is running: its seed and its replay are public once it has ended", id)
+}
+
+// gather collects the evidence that the flags name.
+func (c *Cmd) gather(ctx context.Context, errOut io.Writer, source *matchSource) (audit.Evidence, error) {
+	e := audit.Evidence{Required: source.arena != nil || source.log != nil}
+	if c.Nonces != "" {
+		text, err := os.ReadFile(c.Nonces)
+		if err != nil {
+			return e, fmt.Errorf("--nonces: %w", err)
+		}
+		if e.Notes, err = audit.ParseNotes(text); err != nil {
+			return e, fmt.Errorf("--nonces %s: %w", c.Nonces, err)
+		}
+	}
+	if source.arena != nil {
+		var err error
+		if e.PlatformKey, err = platformKey(ctx, source.arena); err != nil {
+			return e, err
+		}
+	}
+	if source.log == nil {
+		return e, nil
+	}
+	return e, source.gatherFromLog(ctx, errOut, &e)
+}
