@@ -12,7 +12,7 @@ import (
 
 // Every flag of `arena verify` stands in its table.
 func TestEveryFlagOfVerifyIsListed(t *testing.T) {
-	inCode := flagsOf(t, filepath.Join("..", "cmd", "arena", "verify.go"), "verifyCmd")
+	inCode := flagsOf(t, filepath.Join("..", "cmd", "arena", "verify", "verify.go"), "Cmd")
 	delete(inCode, "what") // the match itself
 	onPage := firsts("(?m)^\\| `--([a-z-]+)[ `]", section(t, read(t, "audit.md"), "## Checking with the program"))
 	require.Len(t, onPage, len(inCode))
