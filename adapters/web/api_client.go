@@ -5,21 +5,17 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 )
 
 const (
-	// callTime is how long the API may work on a call from within.
-	callTime = 30 * time.Second
-	// formTime is how long a form may take to come.
-	formTime = 10 * time.Second
+	callTime = 30 * time.Second // for the API to answer a page's call
+	formTime = 10 * time.Second // for a form to arrive
 )
 
-// Refusal is what the API, or a page itself, refuses: the fields of an RFC 9457
+// Refusal is the error of a rejected call or form: the fields of an RFC 9457
 // problem as the API writes it.
 type Refusal struct {
 	Status    int          `json:"status"`
@@ -33,7 +29,7 @@ type Refusal struct {
 	after string // Retry-After
 }
 
-// FieldError says what is wrong with one field of a form.
+// FieldError is the fault of one field of a form.
 type FieldError struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
@@ -49,7 +45,7 @@ type Step struct {
 
 func (e *Refusal) Error() string { return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Detail) }
 
-// For is what is wrong with one field, or nothing.
+// For returns the message for one field, or "".
 func (e *Refusal) For(field string) string {
 	if e == nil {
 		return ""
@@ -62,20 +58,20 @@ func (e *Refusal) For(field string) string {
 	return ""
 }
 
-// refused is a refusal of a page's own.
+// refused returns a Refusal by a page itself.
 func refused(status int, detail string) *Refusal {
 	return &Refusal{Status: status, Title: http.StatusText(status), Detail: detail}
 }
 
-// get asks the API for what a page shows, as its reader: with the reader's
-// cookie, and not counted against the reader's limits. What is refused is a
+// get reads data for a page from the API, with the reader's cookie, but without
+// counting against the reader's rate limits. The error of a rejected call is a
 // *Refusal.
 func (p *pageRequest) get(path string, into any) error {
 	return p.call(p.server.Reads, http.MethodGet, path, nil, into)
 }
 
-// send makes the call that a form stands for; body and into may be nil. It
-// counts as the reader's own call.
+// send makes the call for a form; body and into may be nil. It counts against the
+// reader's rate limits. The error of a rejected call is a *Refusal.
 func (p *pageRequest) send(method, path string, body, into any) error {
 	return p.call(p.server.API, method, path, body, into)
 }
@@ -111,7 +107,7 @@ func (p *pageRequest) call(api http.Handler, method, path string, body, into any
 	return a.read(method+" "+path, into)
 }
 
-// answer is what the API answers, kept.
+// answer records a response of the API.
 type answer struct {
 	header http.Header
 	status int
@@ -126,7 +122,7 @@ func (a *answer) read(call string, into any) error {
 	if a.status >= http.StatusBadRequest {
 		refusal := &Refusal{Status: a.status, Title: http.StatusText(a.status), after: a.header.Get("Retry-After")}
 		if err := json.Unmarshal(a.body.Bytes(), refusal); err != nil {
-			refusal.Detail = "The arena refuses this."
+			refusal.Detail = "The arena rejected this request."
 		}
 		return refusal
 	}
@@ -139,9 +135,9 @@ func (a *answer) read(call string, into any) error {
 	return nil
 }
 
-// elsewhere hands a request to the API. Where a person reads the answer, a
-// refusal is shown as a page.
-func (s *Server) elsewhere(w http.ResponseWriter, r *http.Request) {
+// passToAPI hands a request to the API. If the client is a browser, a problem in the
+// answer is shown as a page.
+func (s *Server) passToAPI(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet || !prefersHTML(r.Header) {
 		s.API.ServeHTTP(w, r)
 		return
@@ -157,7 +153,7 @@ func (s *Server) elsewhere(w http.ResponseWriter, r *http.Request) {
 	p.fail(a.read(r.URL.Path, nil))
 }
 
-// interceptor passes an answer on, but for a problem, which it holds back.
+// interceptor passes an answer on, except for a problem, which it holds back.
 type interceptor struct {
 	http.ResponseWriter
 	held   bool
@@ -165,7 +161,7 @@ type interceptor struct {
 	body   bytes.Buffer
 }
 
-// Unwrap lets the API set deadlines and flush streams.
+// Unwrap is for http.ResponseController: the API sets deadlines.
 func (i *interceptor) Unwrap() http.ResponseWriter { return i.ResponseWriter }
 
 func (i *interceptor) WriteHeader(status int) {
@@ -183,26 +179,9 @@ func (i *interceptor) Write(b []byte) (int, error) {
 	return i.ResponseWriter.Write(b)
 }
 
-// Flush lets the API stream to a browser.
+// Flush implements http.Flusher: the API streams to browsers.
 func (i *interceptor) Flush() {
 	if f, ok := i.ResponseWriter.(http.Flusher); ok && !i.held {
 		f.Flush()
 	}
-}
-
-// form reads what a browser sent from a page of the arena's own.
-func (p *pageRequest) form() (url.Values, error) {
-	if err := p.server.crossSite.Check(p.r); err != nil {
-		return nil, &Refusal{Status: http.StatusForbidden, Title: "Forbidden", Code: "cross_site", Detail: "The form was sent from another site."}
-	}
-	deadline := http.NewResponseController(p.w)
-	_ = deadline.SetReadDeadline(time.Now().Add(formTime)) // not every test's writer has one
-	body, err := io.ReadAll(http.MaxBytesReader(p.w, p.r.Body, maxForm))
-	_ = deadline.SetReadDeadline(time.Time{})
-	if err == nil && sendsForm(p.r.Header) {
-		if values, err := url.ParseQuery(string(body)); err == nil {
-			return values, nil
-		}
-	}
-	return nil, refused(http.StatusBadRequest, "The form could not be read.")
 }

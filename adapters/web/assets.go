@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
-	"mime"
 	"net/http"
 	"path"
 	"strings"
@@ -21,20 +20,21 @@ var staticFiles embed.FS
 //go:embed templates
 var templateFiles embed.FS
 
-// assets are the files that pages load. They stand below /assets/<version>/,
-// version being a hash of all of them, so that a browser may keep each for
-// ever and modules may import one another by relative names.
+// assets are the files that pages load, at /assets/<version>/<name>. The version is a
+// hash of all files. So browsers can cache each file forever, and modules can import
+// one another by relative names.
 type assets struct {
 	version string
 	files   map[string]asset // by name
 }
 
 type asset struct {
-	kind           string
-	plain, gzipped []byte // gzipped is nil where it is no shorter
+	kind           string // content type
+	plain, gzipped []byte // gzipped is nil if it is not shorter than plain
 }
 
-// kinds are spelled out: what the machine's own table says is no matter.
+// kinds holds the content types by file extension. It does not use package mime, whose
+// table depends on the machine.
 var kinds = map[string]string{
 	".css": "text/css; charset=utf-8", ".mjs": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8",
 }
@@ -50,11 +50,11 @@ func newAssets() (*assets, error) {
 		if err != nil {
 			return err
 		}
-		f := asset{kind: kinds[path.Ext(name)], plain: content, gzipped: compressed(content)}
-		if f.kind == "" {
-			f.kind = mime.TypeByExtension(path.Ext(name))
+		kind, ok := kinds[path.Ext(name)]
+		if !ok {
+			return fmt.Errorf("%s: add the content type of %s files", name, path.Ext(name))
 		}
-		a.files[path.Base(name)] = f
+		a.files[path.Base(name)] = asset{kind: kind, plain: content, gzipped: compressed(content)}
 		fmt.Fprintf(sum, "%s\x00%d\x00", name, len(content))
 		sum.Write(content)
 		return nil
@@ -70,9 +70,9 @@ func compressed(content []byte) []byte {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
-		panic(err) // there is such a level
+		panic(err) // the level is valid
 	}
-	_, _ = z.Write(content) // a buffer takes everything
+	_, _ = z.Write(content) // a write to a buffer cannot fail
 	_ = z.Close()
 	if b.Len() >= len(content) {
 		return nil
@@ -80,11 +80,10 @@ func compressed(content []byte) []byte {
 	return b.Bytes()
 }
 
-// path is where a file is loaded from. That a template names a file that is
-// not there shows at the start of the program's tests.
+// path returns the address of a file. Templates call it.
 func (a *assets) path(name string) (string, error) {
 	if _, ok := a.files[name]; !ok {
-		return "", fmt.Errorf("there is no asset %q", name)
+		return "", fmt.Errorf("asset %q does not exist", name)
 	}
 	return "/assets/" + a.version + "/" + name, nil
 }
@@ -103,8 +102,8 @@ func (s *Server) registerAssets() {
 	}})
 }
 
-// policy is what a file may do: an image that is opened alone, or a script that
-// works beside its page.
+// policy returns the Content-Security-Policy of a file: scripts may run as workers,
+// and a browser may show an image without a page.
 func (f asset) policy() string {
 	if strings.HasPrefix(f.kind, "text/javascript") {
 		return "default-src 'none'; script-src 'self'; connect-src 'self'"
@@ -112,12 +111,12 @@ func (f asset) policy() string {
 	return "default-src 'none'; style-src 'unsafe-inline'"
 }
 
-// serveAsset answers with a file. A page of another version of the program gets
-// the file as it is now, and may not keep it.
+// serveAsset answers with a file. A page that another version of the program served
+// gets the current file, but must not cache it.
 func (s *Server) serveAsset(w http.ResponseWriter, r *http.Request, name string, current bool) {
 	f, ok := s.assets.files[name]
 	if !ok || r.Method != http.MethodGet && r.Method != http.MethodHead {
-		s.elsewhere(w, r)
+		s.passToAPI(w, r)
 		return
 	}
 	h := w.Header()
@@ -140,10 +139,10 @@ func (s *Server) serveAsset(w http.ResponseWriter, r *http.Request, name string,
 		h.Set("Content-Encoding", "gzip")
 		content = f.gzipped
 	}
-	_, _ = w.Write(content) // who went away needs no file
+	_, _ = w.Write(content) // fails only if the client left
 }
 
-// templates are the pages, by file name, each with the layout.
+// templates holds the pages by file name, each with the layout.
 type templates map[string]*template.Template
 
 func parseTemplates(a *assets) (templates, error) {

@@ -9,14 +9,14 @@ import (
 	"hexarena/domain/board"
 )
 
-// An island is drawn on the lattice of docs/rules.md, "The board": a unit of x
-// is islandX wide, one of y islandY high, so that hexes are regular.
+// The board is drawn on the lattice of docs/rules.md, "The board". A unit of x is
+// islandX wide and a unit of y is islandY high, which makes the hexes regular.
 const (
 	islandX, islandY = 26.0, 15.0
 	islandPad        = 46.0
 )
 
-// position is a game as a view or a frame shows it, as far as it is drawn.
+// position holds the parts of a bot's view that are drawn.
 type position struct {
 	Board struct {
 		Hexes []struct {
@@ -37,10 +37,10 @@ type position struct {
 	} `json:"towns"`
 }
 
-// spot is a place on the canvas.
+// spot is a point of a picture.
 type spot struct{ x, y float64 }
 
-// centre is that of a hex; its row and column follow from its number.
+// centre returns the center of a hex. Hexes are numbered row by row.
 func centre(hex int) spot {
 	rows, indent := [5]int{3, 4, 5, 4, 3}, [5]int{2, 1, 0, 1, 2}
 	r := 0
@@ -53,7 +53,7 @@ func centre(hex int) spot {
 
 var cornerOffsets = [6]spot{{0, -2}, {1, -1}, {1, 1}, {0, 2}, {-1, 1}, {-1, -1}}
 
-// vertexSpots are where the vertices lie.
+// vertexSpots holds the vertices of the board.
 var vertexSpots = func() (all [board.Vertices]spot) {
 	for h, corners := range board.HexVertices {
 		c := centre(h)
@@ -69,17 +69,16 @@ func edgeMiddle(e int) spot {
 	return spot{(a.x + b.x) / 2, (a.y + b.y) / 2}
 }
 
-// canvas collects what an island is drawn with. All that it is given is of our
-// own: numbers, and names from fixed lists.
+// canvas builds an SVG. It escapes nothing: pass it only numbers and fixed names.
 type canvas struct{ strings.Builder }
 
 func (c *canvas) add(format string, args ...any) { fmt.Fprintf(&c.Builder, format, args...) }
 
-// openIsland begins a picture with so much room around the island.
-func openIsland(label string, roomX, roomY float64) *canvas {
+// openBoard begins a picture of the board with margins around it.
+func openBoard(label string, marginX, marginY float64) *canvas {
 	c := &canvas{}
 	c.add(`<svg class="island" viewBox="%.0f %.0f %.0f %.0f" role="img" aria-label="%s">`,
-		islandPad-roomX, islandPad-roomY, 2*roomX+10*islandX, 2*roomY+16*islandY, template.HTMLEscapeString(label))
+		islandPad-marginX, islandPad-marginY, 2*marginX+10*islandX, 2*marginY+16*islandY, template.HTMLEscapeString(label))
 	return c
 }
 
@@ -103,7 +102,7 @@ func (c *canvas) text(at spot, class, text string) {
 	c.add(`<text class="%s" x="%.1f" y="%.1f" text-anchor="middle" dominant-baseline="central">%s</text>`, class, at.x, at.y, text)
 }
 
-// ports draws a port beside each of its edges.
+// ports draws each port next to its edge.
 func (c *canvas) ports() {
 	middle := spot{islandPad + 5*islandX, islandPad + 8*islandY}
 	for _, p := range board.Ports {
@@ -122,10 +121,11 @@ func (c *canvas) ports() {
 	}
 }
 
-// island draws a position: hexes with their resource and token, roads, towns,
-// the bandit. Resources have their letter, seats their number beside the hue.
-func island(p position) template.HTML {
-	c := openIsland("The board as the bot saw it", 12, 12)
+// positionSVG draws a position: hexes with resource and token, roads, towns and the
+// bandit. Resources also have their name and seats their number, because some readers
+// cannot tell the colors apart.
+func positionSVG(p position) template.HTML {
+	c := openBoard("The board as the bot saw it", 12, 12)
 	for _, h := range p.Board.Hexes {
 		r, known := board.ParseResource(h.Resource)
 		name := "desert"
@@ -173,24 +173,26 @@ func (c *canvas) town(at spot, seat int, city bool) {
 	c.text(at, "town-seat", fmt.Sprint(seat))
 }
 
-// The figures of docs/rules.md: the board with its numbers. A page names one by
-// a comment, <!-- figure: vertices -->.
+// numberedBoard begins a picture of the board with hex numbers of a class.
+func numberedBoard(label string, marginX, marginY float64, class string) *canvas {
+	c := openBoard(label, marginX, marginY)
+	for h := range board.Hexes {
+		c.hex(h, "hex plain")
+		c.text(centre(h), class, fmt.Sprint(h))
+	}
+	return c
+}
+
+// figures draws the figures of docs/rules.md: the board with its numbers. A page
+// includes one by a comment, such as <!-- figure: vertices -->.
 var figures = map[string]func() template.HTML{
 	"hexes": func() template.HTML {
-		c := openIsland("The hexes 0 to 18, row by row from the top, and the nine ports", 66, 38)
-		for h := range board.Hexes {
-			c.hex(h, "hex plain")
-			c.text(centre(h), "number", fmt.Sprint(h))
-		}
+		c := numberedBoard("The hexes 0 to 18, row by row from the top, and the nine ports", 66, 38, "number")
 		c.ports()
 		return c.close()
 	},
 	"vertices": func() template.HTML {
-		c := openIsland("The vertices 0 to 53, from the top, each row from left to right", 14, 14)
-		for h := range board.Hexes {
-			c.hex(h, "hex plain")
-			c.text(centre(h), "faint", fmt.Sprint(h))
-		}
+		c := numberedBoard("The vertices 0 to 53, from the top, each row from left to right", 14, 14, "faint")
 		for v, at := range vertexSpots {
 			c.add(`<circle class="dot" cx="%.1f" cy="%.1f" r="8.5"/>`, at.x, at.y)
 			c.text(at, "dot-number", fmt.Sprint(v))
@@ -198,11 +200,7 @@ var figures = map[string]func() template.HTML{
 		return c.close()
 	},
 	"edges": func() template.HTML {
-		c := openIsland("The edges 0 to 71, sorted by their vertices", 14, 14)
-		for h := range board.Hexes {
-			c.hex(h, "hex plain")
-			c.text(centre(h), "faint", fmt.Sprint(h))
-		}
+		c := numberedBoard("The edges 0 to 71, sorted by their vertices", 14, 14, "faint")
 		for e := range board.Edges {
 			at := edgeMiddle(e)
 			c.add(`<rect class="dot" x="%.1f" y="%.1f" width="17" height="12" rx="3"/>`, at.x-8.5, at.y-6)

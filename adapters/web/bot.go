@@ -16,34 +16,34 @@ func (s *Server) registerBotPage() {
 }
 
 const (
-	botMatches = "25" // on a page of them
-	mostRivals = 20
-	timed      = "3" // matches, for how long a bot thinks
+	botMatches   = "25" // matches on a page of the list
+	maxRivals    = 20
+	timedMatches = "3" // the thinking times are those of so many matches
 )
 
 type botData struct {
 	ID, Name, Owner, Mode string
-	Own                   *bot // where the reader owns it
+	Own                   *bot // nil unless the reader owns the bot
 	Row                   *row
 	Aborted               int
 	Curve                 template.HTML
 	Seats                 []seatStats
 	Rivals                []rival
-	Met                   int // how many others it has met; Rivals are the most frequent
+	Met                   int // how many bots it has played with; Rivals holds the most frequent
 	Thinking              *thinking
 	Running               []summary
 	Matches               []summary
-	Status, Before        string // what Matches are filtered by, and where they begin
+	Status, Before        string // the filter of Matches, and the match that they follow
 	Next                  *string
 }
 
-// Statuses are what matches may be filtered by.
+// Statuses lists the filters of matches.
 func (botData) Statuses() []string { return []string{"running", "completed", "aborted"} }
 
-// seatStats are a bot's rated matches at one seat.
+// seatStats sums up a bot's rated matches at one seat.
 type seatStats struct{ leaderboard.SeatTally }
 
-// Place is the mean placement.
+// Place returns the mean placement.
 func (s seatStats) Place() float64 {
 	sum := 0
 	for i, n := range s.Places {
@@ -52,17 +52,17 @@ func (s seatStats) Place() float64 {
 	return float64(sum) / float64(max(1, s.Games))
 }
 
-// rival is another bot, and who finished before whom.
+// rival counts the matches against another bot.
 type rival struct {
 	leaderboard.Rival
-	Name string // empty: it has been removed
+	Name string // empty if the bot was removed
 }
 
-// bot shows one bot to anyone, and to its owner where its log is.
+// bot shows one bot to anyone. Its owner also gets links to its decision logs.
 func (p *pageRequest) bot() error {
 	q := p.r.URL.Query()
 	d := botData{ID: p.r.PathValue("id"), Status: q.Get("status"), Before: q.Get("before")}
-	if err := p.identify(&d); err != nil {
+	if err := p.loadIdentity(&d); err != nil {
 		return err
 	}
 	filter := url.Values{"bot": {d.ID}, "limit": {botMatches}}
@@ -77,27 +77,22 @@ func (p *pageRequest) bot() error {
 		return err
 	}
 	d.Matches, d.Next = page.Matches, page.Next
-	if d.Running, err = p.runningOf(d.ID); err != nil {
+	if d.Running, err = p.runningMatch(d.ID); err != nil {
 		return err
 	}
-	if err := p.time(&d); err != nil {
+	if err := p.loadThinking(&d); err != nil {
 		return err
 	}
 	return p.render(http.StatusOK, "bot.html", d)
 }
 
-func (p *pageRequest) runningOf(botID string) ([]summary, error) {
-	page, err := p.matches(url.Values{"bot": {botID}, "status": {"running"}, "limit": {"1"}})
-	return page.Matches, err
-}
-
-// identify finds who the bot is, and what its history tells. A bot that has
-// never been seated is known to its owner alone.
-func (p *pageRequest) identify(d *botData) error {
+// loadIdentity finds the bot's name, owner, mode, rank and rating curve. Only its
+// owner can see a bot that has never played.
+func (p *pageRequest) loadIdentity(d *botData) error {
 	var own bot
 	if hasSession(p.r) {
 		err := p.get("/bots/"+url.PathEscape(d.ID), &own)
-		if _, another := refusalOf(err); err != nil && !another {
+		if _, rejected := refusalOf(err); err != nil && !rejected { // a refusal: it is not the reader's bot
 			return err
 		}
 		if err == nil {
@@ -106,20 +101,20 @@ func (p *pageRequest) identify(d *botData) error {
 	}
 	var h history
 	err := p.get("/bots/"+url.PathEscape(d.ID)+"/history", &h)
-	if err != nil && !missing(err) {
+	if err != nil && !isNotFound(err) {
 		return err
 	}
 	if err == nil {
 		d.Name, d.Owner, d.Mode, d.Aborted = h.Name, h.Owner, h.Mode, h.AbortedMatches
-		d.Curve = curve(h.Points)
+		d.Curve = ratingCurve(h.Points)
 	}
-	if d.Name == "" {
+	if d.Name == "" { // it has no rated match yet
 		page, err := p.matches(url.Values{"bot": {d.ID}, "limit": {"1"}})
 		if err != nil {
 			return err
 		}
 		if len(page.Matches) == 0 {
-			return refused(http.StatusNotFound, "There is no such bot, or it has not played yet.")
+			return refused(http.StatusNotFound, "This bot does not exist or has not played yet.")
 		}
 		d.Name, d.Mode = page.Matches[0].Of(d.ID).BotName, page.Matches[0].Mode
 	}
@@ -130,15 +125,12 @@ func (p *pageRequest) identify(d *botData) error {
 	if i := slices.IndexFunc(rows, func(r row) bool { return r.BotID == d.ID }); i >= 0 {
 		d.Row, d.Owner = &rows[i], rows[i].Owner
 	}
-	return p.tally(d, rows)
+	return p.loadTallies(d, rows)
 }
 
-// tally sums up the bot's rated matches. A rival is named by the ladder's rows;
-// one that is not in them has been removed.
-func (p *pageRequest) tally(d *botData, rows []row) error {
-	if p.server.Tallies == nil {
-		return nil
-	}
+// loadTallies sums up the bot's rated matches. The names of rivals come from the rows
+// of the ladder, which no longer hold removed bots.
+func (p *pageRequest) loadTallies(d *botData, rows []row) error {
 	seats, err := p.server.Tallies.BySeat(d.ID)
 	if err != nil {
 		return err
@@ -155,21 +147,21 @@ func (p *pageRequest) tally(d *botData, rows []row) error {
 		names[r.BotID] = r.Name
 	}
 	d.Met = len(met)
-	for _, r := range met[:min(mostRivals, len(met))] {
+	for _, r := range met[:min(maxRivals, len(met))] {
 		d.Rivals = append(d.Rivals, rival{r, names[r.BotID]})
 	}
 	return nil
 }
 
-// thinking is how long a bot took for its answers.
+// thinking holds the response times of a bot.
 type thinking struct {
 	Matches, Answers int
-	Half, Most, Max  int64 // milliseconds: median, 95 of 100, the longest
+	Half, Most, Max  int64 // milliseconds: median, 95th percentile, maximum
 }
 
-// time looks at the answers of the bot's last matches.
-func (p *pageRequest) time(d *botData) error {
-	page, err := p.matches(url.Values{"bot": {d.ID}, "status": {"completed"}, "limit": {timed}})
+// loadThinking reads the response times in the bot's last completed matches.
+func (p *pageRequest) loadThinking(d *botData) error {
+	page, err := p.matches(url.Values{"bot": {d.ID}, "status": {"completed"}, "limit": {timedMatches}})
 	if err != nil {
 		return err
 	}
@@ -204,95 +196,4 @@ func (p *pageRequest) time(d *botData) error {
 	slices.Sort(all)
 	d.Thinking = &thinking{len(page.Matches), len(all), all[len(all)/2], all[len(all)*95/100], all[len(all)-1]}
 	return nil
-}
-
-// decision is one of the owner's private log.
-type decision struct {
-	ID        int             `json:"id"`
-	Seq       int             `json:"seq"`
-	Kind      string          `json:"kind"`
-	At        string          `json:"at"`
-	Request   decisionRequest `json:"request"`
-	Answer    *string         `json:"answer"`
-	ElapsedMs *int64          `json:"elapsedMs"`
-	Outcome   string          `json:"outcome"`
-	Cause     *string         `json:"cause"`
-	Reason    *string         `json:"reason"`
-	Message   *string         `json:"message"`
-	Played    json.RawMessage `json:"played"`
-}
-
-type decisionRequest struct {
-	View position `json:"view"`
-}
-
-// Why says in a sentence why an answer did not count.
-func (d decision) Why() string {
-	switch {
-	case d.Message != nil && *d.Message != "":
-		return *d.Message
-	case d.Cause != nil:
-		return causes[*d.Cause]
-	}
-	return ""
-}
-
-// Code is the reason's or the cause's.
-func (d decision) Code() string {
-	switch {
-	case d.Reason != nil:
-		return *d.Reason
-	case d.Cause != nil:
-		return *d.Cause
-	}
-	return ""
-}
-
-// Did is what was played, as JSON.
-func (d decision) Did() string { return string(d.Played) }
-
-// causes are those of docs/protocol.md, "timeout or illegal".
-var causes = map[string]string{
-	"deadline": "the time was up", "dropped": "the line was gone, or could not be opened in time",
-	"malformed": "what came has not the shape of an answer", "oversized": "the message has more than 65,536 bytes",
-}
-
-// refusedDecision is one that cost a strike, with the board as the bot saw it.
-type refusedDecision struct {
-	decision
-	Board template.HTML
-}
-
-type logData struct {
-	Bot       bot
-	Match     summary
-	Decisions []decision
-	Refused   []refusedDecision
-}
-
-// decisionLog shows an owner what its bot was asked in a match, what it
-// answered, and why any of it was refused.
-func (p *pageRequest) decisionLog() error {
-	p.private = true
-	var d logData
-	id, matchID := url.PathEscape(p.r.PathValue("id")), url.PathEscape(p.r.PathValue("match"))
-	if err := p.get("/bots/"+id, &d.Bot); err != nil {
-		return err
-	}
-	if err := p.get("/matches/"+matchID, &d.Match); err != nil {
-		return err
-	}
-	var log struct {
-		Decisions []decision `json:"decisions"`
-	}
-	if err := p.get("/bots/"+id+"/matches/"+matchID+"/decisions", &log); err != nil {
-		return err
-	}
-	d.Decisions = log.Decisions
-	for _, decided := range log.Decisions {
-		if decided.Outcome != "played" {
-			d.Refused = append(d.Refused, refusedDecision{decided, island(decided.Request.View)})
-		}
-	}
-	return p.render(http.StatusOK, "log.html", d)
 }

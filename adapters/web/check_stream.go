@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// A form that has a bot's address checked takes seconds. A page's module sends
-// it with this type to be accepted, and is answered line by line: each step of
-// the check as it is done, and last where to go on, or what was refused. Without
-// the module the form is answered at the end, as any other.
-const followed = "application/x-ndjson"
+// A form that checks a bot's address takes seconds. The module of the page sends it
+// with this type in Accept and gets an answer line by line: each step of the check when
+// it is done, and last the next page or the refusal. Without the module, the answer is
+// one page after the check.
+const checkStreamType = "application/x-ndjson"
 
-// followLine is a line of such an answer: one of the three.
-type followLine struct {
+// checkLine is a line of such an answer. It has one of the three fields.
+type checkLine struct {
 	Step     *Step    `json:"step,omitempty"`
 	Location string   `json:"location,omitempty"`
 	Refusal  *Refusal `json:"refusal,omitempty"`
@@ -30,32 +30,34 @@ func Follow(ctx context.Context, s Step) {
 	}
 }
 
-// following says whether the form wants to be answered line by line.
-func (p *pageRequest) following() bool { return strings.HasPrefix(p.r.Header.Get("Accept"), followed) }
+// following reports whether the client wants an answer line by line.
+func (p *pageRequest) following() bool {
+	return strings.HasPrefix(p.r.Header.Get("Accept"), checkStreamType)
+}
 
-// follow makes a form's call, whose answer goes to into, and answers with its
-// steps as they are done; then says where to go on.
+// follow makes the call for a form, writes each step when it is done, and then the path
+// that next returns. into receives the API's answer.
 func (p *pageRequest) follow(method, path string, body, into any, next func() string) error {
 	h := p.w.Header()
-	h.Set("Content-Type", followed)
+	h.Set("Content-Type", checkStreamType)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	lines, flush := json.NewEncoder(p.w), http.NewResponseController(p.w).Flush
-	show := func(l followLine) {
-		_ = lines.Encode(l) // who went away needs no line
+	show := func(l checkLine) {
+		_ = lines.Encode(l) // fails only if the client left
 		_ = flush()
 	}
-	p.r = p.r.WithContext(context.WithValue(p.r.Context(), followKey{}, func(s Step) { show(followLine{Step: &s}) }))
+	p.r = p.r.WithContext(context.WithValue(p.r.Context(), followKey{}, func(s Step) { show(checkLine{Step: &s}) }))
 	err := p.send(method, path, body, into)
 	if r, ok := refusalOf(err); ok {
-		show(followLine{Refusal: r})
+		show(checkLine{Refusal: r})
 		return nil
 	}
 	if err != nil {
 		p.server.Logger.Error("form failed", "path", p.r.URL.Path, "error", err)
-		show(followLine{Refusal: refused(http.StatusInternalServerError, "Something went wrong on our side. It has been logged.")})
+		show(checkLine{Refusal: refused(http.StatusInternalServerError, "Something went wrong on our side, and we logged it. Try again in a moment.")})
 		return nil
 	}
-	show(followLine{Location: next()})
+	show(checkLine{Location: next()})
 	return nil
 }

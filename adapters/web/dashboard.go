@@ -4,14 +4,13 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"hexarena/domain/ladder"
 )
 
-// The dashboard's pages are for a session. Each form becomes the API's own call
-// and is answered by 303 to the page that shows what came of it, or by the page
-// itself with what was refused.
+// The pages of the dashboard need a session. Each form becomes a call of the API. The
+// answer redirects to a page that shows the result, or is the form's page with the
+// reason for the rejection.
 func (s *Server) registerDashboard() {
 	s.handle("/dashboard", page{get: (*pageRequest).dashboard})
 	s.handle("/dashboard/bots", page{post: (*pageRequest).registerBot})
@@ -21,7 +20,7 @@ func (s *Server) registerDashboard() {
 	s.handle("/dashboard/account", page{get: (*pageRequest).account, post: (*pageRequest).changeAccount})
 }
 
-// account is who is signed in.
+// account is the signed-in owner.
 type account struct {
 	ID    string `json:"id"`
 	Name  string `json:"name"` // the handle; empty until chosen
@@ -62,7 +61,7 @@ func (p *pageRequest) showDashboard(status int, f form) error {
 	return p.render(status, "dashboard.html", d)
 }
 
-// bots are the reader's own, with where they stand.
+// bots returns the reader's bots, each with its rank and running match.
 func (p *pageRequest) bots() ([]bot, error) {
 	var list struct {
 		Bots []bot `json:"bots"`
@@ -86,33 +85,29 @@ func (p *pageRequest) bots() ([]bot, error) {
 	for i := range list.Bots {
 		b := &list.Bots[i]
 		b.Row = standings[b.ID]
-		page, err := p.matches(url.Values{"bot": {b.ID}, "status": {"running"}, "limit": {"1"}})
-		if err != nil {
+		var err error
+		if b.Running, err = p.runningMatch(b.ID); err != nil {
 			return nil, err
 		}
-		b.Running = page.Matches
 	}
 	return list.Bots, nil
 }
 
-// registerBot answers with the bot's page once it has passed its deploy check,
-// or with the steps of the check that failed.
+// registerBot registers a bot. It leads to the bot's page, or shows the failed steps
+// of the deploy check.
 func (p *pageRequest) registerBot() error {
 	f, err := p.form()
 	if err != nil {
 		return err
 	}
 	var registered bot
-	body, next := map[string]string{"name": f.Get("name"), "mode": f.Get("mode"), "url": f.Get("url")}, func() string { return "/dashboard/bots/" + registered.ID + "?done=registered" }
+	body := map[string]string{"name": f.Get("name"), "mode": f.Get("mode"), "url": f.Get("url")}
+	next := func() string { return "/dashboard/bots/" + registered.ID + "?done=registered" }
 	if p.following() {
 		return p.follow(http.MethodPost, "/bots", body, &registered, next)
 	}
-	err = p.send(http.MethodPost, "/bots", body, &registered)
-	if r, ok := refusalOf(err); ok && r.Status != http.StatusUnauthorized {
-		return p.showDashboard(r.Status, form{"register", f, r})
-	}
-	if err != nil {
-		return err
+	if err := p.send(http.MethodPost, "/bots", body, &registered); err != nil {
+		return p.showRefused(err, "register", f, p.showDashboard)
 	}
 	return p.seeOther(next())
 }
@@ -121,14 +116,18 @@ type managedData struct {
 	Account account
 	Bot     bot
 	Matches []summary
-	Steps   []Step // of a deploy check that was asked for
+	Steps   []Step // of the deploy check that this request made
 	Passed  bool
-	Done    string // what a form did, before this page
+	Done    string // the form that led to this page
 	Form    form
 }
 
 func (p *pageRequest) managedBot() error {
 	return p.showBot(http.StatusOK, managedData{Done: p.r.URL.Query().Get("done")})
+}
+
+func (p *pageRequest) showBotForm(status int, f form) error {
+	return p.showBot(status, managedData{Form: f})
 }
 
 func (p *pageRequest) showBot(status int, d managedData) error {
@@ -148,13 +147,16 @@ func (p *pageRequest) showBot(status int, d managedData) error {
 	return p.render(status, "bot-manage.html", d)
 }
 
-// changeBot does what the form's button says.
+// changeBot runs the command of the pressed button.
 func (p *pageRequest) changeBot() error {
 	f, err := p.form()
 	if err != nil {
 		return err
 	}
-	do, path := f.Get("do"), "/bots/"+url.PathEscape(p.r.PathValue("id"))
+	do, path, next := f.Get("do"), "/bots/"+url.PathEscape(p.r.PathValue("id")), "/dashboard"
+	if do != "remove" {
+		next += path + "?done=" + do
+	}
 	switch do {
 	case "pause":
 		err = p.send(http.MethodPatch, path, map[string]string{"status": "paused"}, nil)
@@ -165,7 +167,7 @@ func (p *pageRequest) changeBot() error {
 	case "move":
 		body := map[string]string{"url": f.Get("url")}
 		if p.following() {
-			return p.follow(http.MethodPatch, path, body, nil, func() string { return "/dashboard" + path + "?done=move" })
+			return p.follow(http.MethodPatch, path, body, nil, func() string { return next })
 		}
 		err = p.send(http.MethodPatch, path, body, nil)
 	case "check":
@@ -177,21 +179,19 @@ func (p *pageRequest) changeBot() error {
 			err = p.send(http.MethodDelete, path, nil, nil)
 		}
 	default:
-		err = refused(http.StatusUnprocessableEntity, "The form names nothing to do.")
+		err = unknownCommand()
 	}
-	if r, ok := refusalOf(err); ok && r.Status != http.StatusUnauthorized && r.Status != http.StatusNotFound {
-		return p.showBot(r.Status, managedData{Form: form{do, f, r}})
-	}
-	if err != nil {
+	if isNotFound(err) {
 		return err
 	}
-	if do == "remove" {
-		return p.seeOther("/dashboard")
+	if err != nil {
+		return p.showRefused(err, do, f, p.showBotForm)
 	}
-	return p.seeOther("/dashboard" + path + "?done=" + do)
+	return p.seeOther(next)
 }
 
-// checkBot shows the deploy check in answer to the form: it changes nothing.
+// checkBot runs the deploy check and shows its steps. It does not redirect, because
+// the check changes nothing that another page could show.
 func (p *pageRequest) checkBot(path string, f url.Values) error {
 	var check struct {
 		OK    bool   `json:"ok"`
@@ -202,163 +202,10 @@ func (p *pageRequest) checkBot(path string, f url.Values) error {
 	}
 	err := p.send(http.MethodPost, path+"/check", nil, &check)
 	if r, ok := refusalOf(err); ok && r.Status == http.StatusTooManyRequests {
-		return p.showBot(r.Status, managedData{Form: form{"check", f, r}})
+		return p.showBotForm(r.Status, form{"check", f, r})
 	}
 	if err != nil {
 		return err
 	}
 	return p.showBot(http.StatusOK, managedData{Steps: check.Steps, Passed: check.OK})
-}
-
-// unconfirmed refuses what cannot be undone and was not confirmed.
-func unconfirmed() *Refusal {
-	r := refused(http.StatusUnprocessableEntity, "Tick the box to confirm: this cannot be undone.")
-	r.Errors = []FieldError{{"sure", "must be ticked: this cannot be undone"}}
-	return r
-}
-
-// key is one of the reader's API keys.
-type key struct {
-	ID         string   `json:"id"`
-	Name       string   `json:"name"`
-	PublicKey  string   `json:"publicKey"`
-	Scopes     []string `json:"scopes"`
-	CreatedAt  string   `json:"createdAt"`
-	LastUsedAt *string  `json:"lastUsedAt"`
-	RevokedAt  *string  `json:"revokedAt"`
-}
-
-// scopes are all that a key may have, and what they allow.
-var scopes = []struct{ Name, Allows string }{
-	{"bots.read", "list and inspect bots"},
-	{"bots.write", "register, change, pause and remove bots"},
-	{"keys.read", "list keys"},
-	{"keys.write", "register and revoke keys"},
-	{"account.read", "read the account, with its e-mail address"},
-	{"account.write", "change the handle"},
-}
-
-type keysData struct {
-	Account       account
-	Keys, Revoked []key
-	Scopes        any
-	New           string // the id of the key just registered
-	Form          form
-}
-
-// Grants says whether a scope's box is ticked: as it was sent, else the two
-// that a key gets by default.
-func (d keysData) Grants(scope string) bool {
-	if d.Form.Name == "" {
-		return strings.HasPrefix(scope, "bots.")
-	}
-	return slices.Contains(d.Form.Values["scopes"], scope)
-}
-
-func (p *pageRequest) keys() error { return p.showKeys(http.StatusOK, form{}) }
-
-func (p *pageRequest) showKeys(status int, f form) error {
-	p.private = true
-	d := keysData{Scopes: scopes, New: p.r.URL.Query().Get("new"), Form: f}
-	if err := p.get("/me", &d.Account); err != nil {
-		return err
-	}
-	var list struct {
-		Keys []key `json:"keys"`
-	}
-	if err := p.get("/keys", &list); err != nil {
-		return err
-	}
-	for _, k := range list.Keys {
-		if k.RevokedAt == nil {
-			d.Keys = append(d.Keys, k)
-		} else {
-			d.Revoked = append(d.Revoked, k)
-		}
-	}
-	return p.render(status, "keys.html", d)
-}
-
-func (p *pageRequest) registerKey() error {
-	f, err := p.form()
-	if err != nil {
-		return err
-	}
-	var registered key
-	chosen := f["scopes"]
-	if chosen == nil {
-		chosen = []string{} // no box is ticked: the API says that none is too few
-	}
-	err = p.send(http.MethodPost, "/keys", map[string]any{"name": f.Get("name"), "publicKey": f.Get("publicKey"), "scopes": chosen}, &registered)
-	if r, ok := refusalOf(err); ok && r.Status != http.StatusUnauthorized {
-		if private(f.Get("publicKey")) {
-			f.Del("publicKey") // it is not sent back over the line
-		}
-		return p.showKeys(r.Status, form{"register", f, r})
-	}
-	if err != nil {
-		return err
-	}
-	return p.seeOther("/dashboard/keys?new=" + registered.ID)
-}
-
-// private says whether a text looks like the secret half of a key.
-func private(text string) bool { return strings.Contains(strings.ToUpper(text), "PRIVATE KEY") }
-
-func (p *pageRequest) revokeKey() error {
-	if _, err := p.form(); err != nil {
-		return err
-	}
-	if err := p.send(http.MethodDelete, "/keys/"+url.PathEscape(p.r.PathValue("id")), nil, nil); err != nil {
-		return err
-	}
-	return p.seeOther("/dashboard/keys")
-}
-
-type accountData struct {
-	Account account
-	Done    string
-	Form    form
-}
-
-func (p *pageRequest) account() error {
-	return p.showAccount(http.StatusOK, accountData{Done: p.r.URL.Query().Get("done")})
-}
-
-func (p *pageRequest) showAccount(status int, d accountData) error {
-	p.private = true
-	if err := p.get("/me", &d.Account); err != nil {
-		return err
-	}
-	return p.render(status, "account.html", d)
-}
-
-// changeAccount does what the form's button says.
-func (p *pageRequest) changeAccount() error {
-	f, err := p.form()
-	if err != nil {
-		return err
-	}
-	next := "/dashboard/account?done=handle"
-	do := f.Get("do")
-	switch do {
-	case "handle":
-		err = p.send(http.MethodPatch, "/me", map[string]string{"name": f.Get("name")}, nil)
-	case "sign-out":
-		next, err = "/", p.send(http.MethodPost, "/sign-out", nil, nil)
-	case "delete":
-		next, err = "/", unconfirmed()
-		if f.Get("sure") != "" {
-			err = p.send(http.MethodDelete, "/me", nil, nil)
-		}
-	default:
-		err = refused(http.StatusUnprocessableEntity, "The form names nothing to do.")
-	}
-	if r, ok := refusalOf(err); ok && r.Status != http.StatusUnauthorized {
-		return p.showAccount(r.Status, accountData{Form: form{do, f, r}})
-	}
-	if err != nil {
-		return err
-	}
-	return p.seeOther(next)
 }

@@ -69,7 +69,7 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 				inner := foreign
 				foreign = func(r *http.Request) { inner(r); r.Header.Set("Origin", "https://evil.arena.example") }
 			}
-			s.is(s.post(f.path, f.form, foreign), http.StatusForbidden, "another site")
+			s.is(s.post(f.path, f.form, foreign), http.StatusForbidden, "Another site")
 			require.Empty(t, s.calls, "%s, %s", name, way)
 		}
 	}
@@ -173,8 +173,8 @@ func TestFormsOfASessionThatHasEndedLeadToTheSignIn(t *testing.T) {
 // Who sends a form drop by drop, or too much of one, holds up nobody.
 func TestFormsThatAreNoForms(t *testing.T) {
 	s := newSite(t)
-	s.is(s.post("/dashboard/keys", "name="+strings.Repeat("x", 70000)), http.StatusBadRequest, "could not be read")
-	s.is(s.post("/dashboard/keys", "name=%zz"), http.StatusBadRequest, "could not be read")
+	s.is(s.post("/dashboard/keys", "name="+strings.Repeat("x", 70000)), http.StatusBadRequest, "invalid or incomplete")
+	s.is(s.post("/dashboard/keys", "name=%zz"), http.StatusBadRequest, "invalid or incomplete")
 	s.is(s.post("/dashboard/keys", `{"name":"a"}`, func(r *http.Request) { r.Header.Set("Content-Type", "application/json") }), http.StatusBadRequest)
 	require.Empty(t, s.writes())
 

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -63,10 +64,13 @@ func TestAuditFilesAreServed(t *testing.T) {
 
 // The API's reference is shown in the theme that its reader chose.
 func TestTheReferenceHasTheReadersTheme(t *testing.T) {
-	pages, err := web.New(web.Options{BaseURL: "https://arena.example", API: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	reference := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("ETag", `"of the page without a theme"`)
 		_, _ = w.Write([]byte(`<html lang="en">`))
-	})})
+	})
+	pages, err := web.New(web.Options{
+		API: reference, Reads: reference, Count: uncounted, Spread: unknownSpread, Tallies: tallies{}, BaseURL: base, Logger: slog.New(slog.DiscardHandler),
+	})
 	require.NoError(t, err)
 	r := httptest.NewRequest(http.MethodGet, "/docs/api", http.NoBody)
 	w := httptest.NewRecorder()

@@ -13,34 +13,33 @@ func (s *Server) registerHome() {
 }
 
 const (
-	homeMatches = "12" // shown at most
-	homeLatest  = "6"  // of those that have ended
-	homeRows    = 8    // of each ladder
+	homeRunning = "12" // running matches, at most
+	homeLatest  = "6"  // completed matches
+	homeRows    = 8    // bots of each ladder
 )
 
 type homeData struct {
 	Running []summary
-	Latest  []summary // completed
+	Latest  []summary // completed matches
 	Ladders []ladderTop
 }
 
 type ladderTop struct {
 	Mode string
 	Rows []row
-	Bots int // on the whole ladder
+	Bots int // of the whole ladder
 }
 
 func (p *pageRequest) home() error {
-	var d homeData
-	var err error
-	if d.Running, err = p.running("", homeMatches); err != nil {
+	running, err := p.matches(url.Values{"status": {"running"}, "limit": {homeRunning}})
+	if err != nil {
 		return err
 	}
 	latest, err := p.matches(url.Values{"status": {"completed"}, "limit": {homeLatest}})
 	if err != nil {
 		return err
 	}
-	d.Latest = latest.Matches
+	d := homeData{Running: running.Matches, Latest: latest.Matches}
 	for _, mode := range ladder.Modes {
 		rows, err := p.leaderboard(mode, "")
 		if err != nil {

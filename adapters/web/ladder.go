@@ -16,11 +16,9 @@ func (s *Server) registerLadder() {
 	s.handle("/ladder", page{get: func(p *pageRequest) error { return p.seeOther("/ladder/standard") }})
 }
 
-// ladderPage is how many rows a page of a ladder has, and trendTime what a
-// trend looks back on.
 const (
-	ladderPage = 100
-	trendTime  = 7 * 24 * time.Hour
+	ladderPage = 100                // rows
+	trendTime  = 7 * 24 * time.Hour // a trend is the change over this time
 )
 
 type ladderData struct {
@@ -30,17 +28,16 @@ type ladderData struct {
 	Rows        []ladderRow
 	Found, Bots int
 	Page, Pages int
-	Low, High   float64 // what the bars span
 }
 
 type ladderRow struct {
 	row
-	Mu, Spread float64 // the estimate of the bot's skill, ± three sigma; Spread is 0 where it is not known
-	Trend      float64 // of the rating, over trendTime; a younger bot began at 0
-	NoTrend    bool    // what was then is not known
+	Mu, Spread float64 // the estimate of the bot's skill, ± three sigma; an unknown Spread is 0
+	Trend      float64 // change of the rating over trendTime; a younger bot began at 0
+	NoTrend    bool    // the rating before trendTime is unknown
 }
 
-// Link is the same page with one parameter changed.
+// Link returns the address of another page of the same ladder, with the same filter.
 func (d ladderData) Link(page int) string {
 	q := url.Values{}
 	for name, value := range map[string]string{"q": d.Filter, "day": d.Day} {
@@ -61,7 +58,7 @@ func (p *pageRequest) ladder() error {
 	q := p.r.URL.Query()
 	d := ladderData{Mode: p.r.PathValue("mode"), Modes: ladder.Modes, Filter: strings.TrimSpace(q.Get("q")), Day: q.Get("day"), Page: 1}
 	if !ladder.IsMode(d.Mode) {
-		return refused(http.StatusNotFound, "There are two ladders: standard and parley.")
+		return refused(http.StatusNotFound, "No such ladder. There are two: standard and parley.")
 	}
 	at, err := endOfDay(d.Day)
 	if err != nil {
@@ -75,7 +72,7 @@ func (p *pageRequest) ladder() error {
 	if n, err := strconv.Atoi(q.Get("page")); err == nil {
 		d.Page = n
 	}
-	rows = slices.DeleteFunc(rows, func(r row) bool { return !named(r, d.Filter) })
+	rows = slices.DeleteFunc(rows, func(r row) bool { return !matchesFilter(r, d.Filter) })
 	d.Found = len(rows)
 	d.Pages = max(1, (len(rows)+ladderPage-1)/ladderPage)
 	d.Page = min(max(1, d.Page), d.Pages)
@@ -86,33 +83,36 @@ func (p *pageRequest) ladder() error {
 	return p.render(http.StatusOK, "ladder.html", d)
 }
 
-// endOfDay is the last moment of a day as the API takes it; of no day, none.
+// apiTime is the API's format of times.
+const apiTime = "2006-01-02T15:04:05.000Z"
+
+// endOfDay returns the last millisecond of a day (2006-01-02) in the API's format,
+// or "" for no day.
 func endOfDay(day string) (string, error) {
 	if day == "" {
 		return "", nil
 	}
 	t, err := time.Parse(time.DateOnly, day)
 	if err != nil {
-		return "", refused(http.StatusUnprocessableEntity, "A day is written as 2026-09-06.")
+		return "", refused(http.StatusUnprocessableEntity, "Write the day as 2026-09-06.")
 	}
-	return t.Add(24*time.Hour - time.Millisecond).Format("2006-01-02T15:04:05.000Z"), nil
+	return t.Add(24*time.Hour - time.Millisecond).Format(apiTime), nil
 }
 
-// named says whether a bot or its owner has a name like this.
-func named(r row, filter string) bool {
+// matchesFilter reports whether the name of a bot or of its owner contains a text.
+func matchesFilter(r row, filter string) bool {
 	filter = strings.ToLower(filter)
 	return strings.Contains(strings.ToLower(r.Name), strings.TrimPrefix(filter, "@")) || r.Owner != "" && strings.Contains("@"+r.Owner, filter)
 }
 
-// withTrend adds to rows how they have changed over a week, and how sure the
-// ladder is of them.
+// withTrend adds the change over a week and the ladder's uncertainty to rows.
 func (p *pageRequest) withTrend(mode, at string, rows []row) ([]ladderRow, error) {
-	moment := parseTime(at)
+	now := parseTime(at)
 	if at == "" {
-		moment = time.Now()
+		now = time.Now()
 	}
-	before, err := p.leaderboard(mode, moment.Add(-trendTime).UTC().Format("2006-01-02T15:04:05.000Z"))
-	_, unknown := refusalOf(err) // no past is kept here
+	before, err := p.leaderboard(mode, now.Add(-trendTime).UTC().Format(apiTime))
+	_, unknown := refusalOf(err) // the API keeps no ratings of that time
 	if err != nil && !unknown {
 		return nil, err
 	}

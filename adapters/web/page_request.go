@@ -11,25 +11,27 @@ import (
 	"time"
 )
 
-// pageRequest is one request for a page, on its way to its answer.
+// pageRequest is one request for a page. Handlers are its methods.
 type pageRequest struct {
 	server *Server
 	w      http.ResponseWriter
 	r      *http.Request
 
-	private    bool // shows what is the reader's alone: never compressed, never kept
-	embeddable bool // other sites may show it in a frame
+	// private marks a page with the reader's own data. It is never compressed: the
+	// length of a compressed page can reveal secrets in it (BREACH).
+	private    bool
+	embeddable bool // other sites may show the page in a frame
 }
 
 const (
-	pageTime = 30 * time.Second // that a reader may take to take a page
-	maxForm  = 64 << 10
+	pageTime = 30 * time.Second // for a client to receive a page
+	maxForm  = 64 << 10         // bytes
 )
 
-// visit runs a handler, and shows what it refuses.
+// servePage runs a handler and shows its error as a page.
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request, h handler) {
 	p := &pageRequest{server: s, w: w, r: r}
-	// Not every test's writer has a deadline.
+	// The writers of some tests have no deadlines.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(callTime + pageTime))
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -41,7 +43,7 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, h handler) {
 	}()
 	if wait := s.Count(w.Header(), r); wait > 0 {
 		p.fail(&Refusal{Status: http.StatusTooManyRequests, Title: "Too many calls", after: strconv.Itoa(wait),
-			Detail: fmt.Sprintf("Too many pages and calls from your address within a minute: try again in %d s.", wait)})
+			Detail: fmt.Sprintf("Your address sent too many requests within a minute. Try again in %d s.", wait)})
 		return
 	}
 	if err := h(p); err != nil {
@@ -54,7 +56,7 @@ func (p *pageRequest) fail(err error) {
 	var refusal *Refusal
 	if !errors.As(err, &refusal) {
 		p.server.Logger.Error("page failed", "path", p.r.URL.Path, "error", err)
-		refusal = refused(http.StatusInternalServerError, "Something went wrong on our side. It has been logged; try again in a moment.")
+		refusal = refused(http.StatusInternalServerError, "Something went wrong on our side, and we logged it. Try again in a moment.")
 	}
 	if refusal.Code == "unauthenticated" {
 		_ = p.seeOther("/sign-in")
@@ -69,20 +71,20 @@ func (p *pageRequest) fail(err error) {
 	}
 }
 
-// Page is what every template is given: Data is the page's own.
+// Page is the data of every template.
 type Page struct {
 	Path, Theme, Origin string
-	SignedIn            bool // there is a session's cookie; it may have ended
+	SignedIn            bool // the browser sent a session cookie; the session may have ended
 	Status              int
-	Data                any
+	Data                any // of this page
 }
 
-// render answers with a page of templates/. It is whole before its first byte
-// is sent.
+// render answers with a page of templates/. It renders the whole page before it
+// sends the first byte, so that a failing template still gives an error page.
 func (p *pageRequest) render(status int, name string, data any) error {
 	t, ok := p.server.templates[name]
 	if !ok {
-		return fmt.Errorf("there is no template %q", name)
+		return fmt.Errorf("template %q does not exist", name)
 	}
 	var b bytes.Buffer
 	page := Page{Path: p.r.URL.RequestURI(), Theme: theme(p.r), Origin: p.server.origin, SignedIn: hasSession(p.r), Status: status, Data: data}
@@ -93,7 +95,7 @@ func (p *pageRequest) render(status int, name string, data any) error {
 	return nil
 }
 
-// write answers with what a browser may show, under the pages' policy.
+// write answers with content and with the headers that all pages share.
 func (p *pageRequest) write(status int, kind string, content []byte) {
 	h := p.w.Header()
 	h.Set("Content-Type", kind)
@@ -109,7 +111,7 @@ func (p *pageRequest) write(status int, kind string, content []byte) {
 	}
 	if p.private || len(content) < minCompressed {
 		p.w.WriteHeader(status)
-		_, _ = p.w.Write(content) // who went away needs no page
+		_, _ = p.w.Write(content) // fails only if the client left
 		return
 	}
 	h.Add("Vary", "Accept-Encoding")
@@ -125,7 +127,7 @@ func (p *pageRequest) write(status int, kind string, content []byte) {
 	_ = z.Close()
 }
 
-// seeOther answers a form: the browser goes on to a page.
+// seeOther redirects the browser to a page, for example after a form.
 func (p *pageRequest) seeOther(path string) error {
 	p.w.Header().Set("Cache-Control", "no-store")
 	p.w.Header().Set("Location", path)
@@ -133,8 +135,8 @@ func (p *pageRequest) seeOther(path string) error {
 	return nil
 }
 
-// policy lets a page load what the arena serves and nothing else; there is no
-// script or style in the page itself.
+// policy returns the Content-Security-Policy of a page: it may load files of the
+// arena only, and holds no inline script or style.
 func policy(embeddable bool) string {
 	ancestors := "'none'"
 	if embeddable {
@@ -143,12 +145,12 @@ func policy(embeddable bool) string {
 	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors " + ancestors
 }
 
-// minCompressed is how many bytes an answer has at least to be compressed:
-// fewer fit a packet anyway.
+// minCompressed is the smallest size in bytes that is worth compressing: smaller
+// pages fit one packet.
 const minCompressed = 1400
 
-// acceptsGzip says whether a browser takes gzip. A program that weighs it down
-// to nothing in an unusual way gets the plain text, which it can read as well.
+// acceptsGzip reports whether a client accepts gzip. If in doubt it reports false:
+// every client can read plain text.
 func acceptsGzip(h http.Header) bool {
 	for item := range strings.SplitSeq(strings.Join(h.Values("Accept-Encoding"), ","), ",") {
 		coding, parameter, weighed := strings.Cut(item, ";")
@@ -159,8 +161,7 @@ func acceptsGzip(h http.Header) bool {
 	return false
 }
 
-// prefersHTML says whether a person reads the answer: a browser names HTML, and
-// weighs it at least as much as JSON.
+// prefersHTML reports whether a client prefers HTML to JSON, as browsers do.
 func prefersHTML(h http.Header) bool {
 	html, json := 0.0, 0.0
 	for item := range strings.SplitSeq(strings.Join(h.Values("Accept"), ","), ",") {
@@ -181,13 +182,14 @@ func prefersHTML(h http.Header) bool {
 	return html > json
 }
 
-// sendsForm says whether a browser sent a form.
+// sendsForm reports whether a request holds an HTML form.
 func sendsForm(h http.Header) bool {
 	kind, _, _ := strings.Cut(h.Get("Content-Type"), ";")
 	return strings.EqualFold(strings.TrimSpace(kind), "application/x-www-form-urlencoded")
 }
 
-// hasSession says whether a browser holds a session's cookie.
+// hasSession reports whether a request has a session cookie. The session may have
+// ended.
 func hasSession(r *http.Request) bool {
 	for _, name := range []string{"__Host-session", "session"} {
 		if c, err := r.Cookie(name); err == nil && c.Value != "" {
@@ -197,8 +199,8 @@ func hasSession(r *http.Request) bool {
 	return false
 }
 
-// theme is the colour scheme that the reader chose: light, dark, or empty for
-// the system's.
+// theme returns the color scheme that the reader chose: light, dark, or "" for the
+// system's.
 func theme(r *http.Request) string {
 	if c, err := r.Cookie("theme"); err == nil && (c.Value == "light" || c.Value == "dark") {
 		return c.Value

@@ -18,11 +18,11 @@ func TestPagesOfEveryone(t *testing.T) {
 		"/ladder/standard":                {"Lovelace", "6.7 ± 2.5", "@house"},
 		"/ladder/parley?q=gre":            {"Greta", "1 of 2 bots"},
 		"/ladder/standard?q=@ada":         {"Lovelace", "1 of 2 bots"},
-		"/ladder/standard?q=nobody":       {"No bot here is called that"},
+		"/ladder/standard?q=nobody":       {"No bot or owner on this ladder matches this name"},
 		"/ladder/standard?day=2026-09-06": {"at the end of 2026-09-06"},
 		"/bot/" + botID:                   {"Lovelace", "polyline", "1st of 2", "41 ms", "a removed bot", "1.5"},
 		"/sign-in":                        {"Send me a link"},
-		"/sign-in?sent=1":                 {"Look at your mail"},
+		"/sign-in?sent=1":                 {"Check your email"},
 		"/sign-in/confirm?token=t%3C":     {`value="t&lt;"`},
 		"/changelog":                      {"<h1", "Changelog"},
 		"/docs/rules":                     {"The rules", "The vertices 0 to 53", `id="the-board"`},
@@ -87,7 +87,7 @@ func TestAWholeLadderIsPaged(t *testing.T) {
 func TestHomeWaitsForMatches(t *testing.T) {
 	s := newSite(t)
 	s.say("GET /matches", `{"matches":[],"next":null}`)
-	s.is(s.get("/"), http.StatusOK, "data-live-boards", "No match is on right now", "Enter the first bots.")
+	s.is(s.get("/"), http.StatusOK, "data-live-boards", "No match is running right now", "Enter the first bots.")
 }
 
 func TestTrends(t *testing.T) {
@@ -120,7 +120,7 @@ func TestWhatIsNotThere(t *testing.T) {
 		s.is(s.get(path), http.StatusNotFound, "<h1>Not Found</h1>")
 	}
 	s.say("GET /matches", `{"matches":[],"next":null}`)
-	s.is(s.get("/bot/unknown"), http.StatusNotFound, "There is no such bot")
+	s.is(s.get("/bot/unknown"), http.StatusNotFound, "This bot does not exist")
 	s.is(s.get("/ladder/standard?day=yesterday"), http.StatusUnprocessableEntity, "2026-09-06")
 
 	program := s.get("/nowhere", func(r *http.Request) { r.Header.Set("Accept", "application/json") })
@@ -145,7 +145,7 @@ func TestReadersOverTheirLimitsWait(t *testing.T) {
 	s := newSite(t)
 	s.wait = 17
 	page := s.get("/")
-	s.is(page, http.StatusTooManyRequests, "try again in 17 s")
+	s.is(page, http.StatusTooManyRequests, "Try again in 17 s")
 	require.Equal(t, "17", page.Header().Get("Retry-After"))
 	require.Empty(t, s.calls)
 }

@@ -11,37 +11,34 @@ import (
 	"hexarena/domain/match"
 )
 
-// What a preview is sized for: a card in a feed.
+// A preview has the size of a card in a social feed.
 const (
 	previewWidth  = 1200
 	previewHeight = 630
 )
 
-// A preview's board, and how long it may be kept: that of an ended match does
-// not change.
+// Cache-Control of a preview. That of an ended match does not change.
 const (
 	keepEnded   = "public, max-age=86400"
 	keepRunning = "public, max-age=15"
 )
 
-// previews keeps the pictures of ended matches, the newest of them. It is safe
-// for concurrent use; pictures are drawn one at a time.
-type previews struct {
-	mu    sync.Mutex
-	kept  map[string][]byte // by match
-	order []string          // oldest first
-}
-
-// maxPreviews bounds what is kept: about 5 MB.
+// maxPreviews bounds the memory of the cache to about 5 MB.
 const maxPreviews = 64
 
-func newPreviews() *previews { return &previews{kept: map[string][]byte{}} }
+// previewCache holds the latest previews of ended matches. It is safe for concurrent
+// use. It draws one picture at a time, so that requests cannot take all processors.
+type previewCache struct {
+	mu     sync.Mutex
+	images map[string][]byte // by match
+	order  []string          // match ids, oldest first
+}
 
-// get returns a match's picture, drawn where it is not kept.
-func (p *previews) get(id string, ended bool, draw func() ([]byte, error)) ([]byte, error) {
+// get returns the preview of a match from the cache, or draws it.
+func (p *previewCache) get(id string, ended bool, draw func() ([]byte, error)) ([]byte, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if image, ok := p.kept[id]; ok {
+	if image, ok := p.images[id]; ok {
 		return image, nil
 	}
 	image, err := draw()
@@ -49,37 +46,36 @@ func (p *previews) get(id string, ended bool, draw func() ([]byte, error)) ([]by
 		return image, err
 	}
 	if len(p.order) == maxPreviews {
-		delete(p.kept, p.order[0])
+		delete(p.images, p.order[0])
 		p.order = p.order[1:]
 	}
-	p.kept[id] = image
+	p.images[id] = image
 	p.order = append(p.order, id)
 	return image, nil
 }
 
-// ending is what a preview shows of a match: the last of its frames.
-type ending struct {
+// previewBoard is the board of a match after its latest event.
+type previewBoard struct {
 	Hexes  []match.Hex  `json:"hexes"`
 	Ports  []match.Port `json:"ports"`
-	Roads  []match.Road
-	Towns  []match.Town
-	Bandit int
-	Turn   int
+	Roads  []match.Road `json:"-"`
+	Towns  []match.Town `json:"-"`
+	Bandit int          `json:"-"`
 }
 
-func (p *pageRequest) preview(kept *previews) error {
-	m, err := p.watched()
+func (p *pageRequest) preview(cache *previewCache) error {
+	m, err := p.matchRecord()
 	if err != nil {
 		return err
 	}
-	image, err := kept.get(m.ID, !m.Running(), func() ([]byte, error) {
-		i, err := p.lastBoard(m.ID)
+	image, err := cache.get(m.ID, !m.Running(), func() ([]byte, error) {
+		board, err := p.latestBoard(m.ID)
 		if err != nil {
 			return nil, err
 		}
 		var b bytes.Buffer
 		encoder := png.Encoder{CompressionLevel: png.BestCompression}
-		if err := encoder.Encode(&b, drawPreview(m, i)); err != nil {
+		if err := encoder.Encode(&b, drawPreview(m, board)); err != nil {
 			return nil, fmt.Errorf("preview of %s: %w", m.ID, err)
 		}
 		return b.Bytes(), nil
@@ -95,26 +91,25 @@ func (p *pageRequest) preview(kept *previews) error {
 	return nil
 }
 
-// lastBoard asks for the board of a match, and its latest frame.
-func (p *pageRequest) lastBoard(id string) (ending, error) {
-	var ground struct {
-		Board ending `json:"board"`
+// latestBoard reads the board of a match and its latest frame.
+func (p *pageRequest) latestBoard(id string) (previewBoard, error) {
+	var layout struct {
+		Board previewBoard `json:"board"`
 	}
 	var frame struct {
 		Roads []match.Road `json:"roads"`
 		Towns []match.Town `json:"towns"`
-		Turn  int          `json:"turn"`
 		Board struct {
 			Bandit int `json:"bandit"`
 		} `json:"board"`
 	}
-	if err := p.get("/matches/"+url.PathEscape(id)+"/frames?limit=1", &ground); err != nil {
-		return ending{}, err
+	if err := p.get("/matches/"+url.PathEscape(id)+"/frames?limit=1", &layout); err != nil {
+		return previewBoard{}, err
 	}
 	if err := p.get("/live/"+url.PathEscape(id), &frame); err != nil {
-		return ending{}, err
+		return previewBoard{}, err
 	}
-	i := ground.Board
-	i.Roads, i.Towns, i.Bandit, i.Turn = frame.Roads, frame.Towns, frame.Board.Bandit, frame.Turn
-	return i, nil
+	b := layout.Board
+	b.Roads, b.Towns, b.Bandit = frame.Roads, frame.Towns, frame.Board.Bandit
+	return b, nil
 }

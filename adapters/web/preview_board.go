@@ -9,7 +9,7 @@ import (
 	"hexarena/domain/board"
 )
 
-// The colours of a preview: those of the light board in board.css.
+// The colors of a preview are those of the light board in board.css.
 var (
 	pageColour  = color.RGBA{0xf6, 0xf5, 0xf2, 0xff}
 	seaColour   = color.RGBA{0xcf, 0xe2, 0xec, 0xff}
@@ -26,14 +26,14 @@ var (
 	seatColours = [4]color.RGBA{{0x00, 0x65, 0xa8, 0xff}, {0xc7, 0x4a, 0x00, 0xff}, {0x00, 0x80, 0x5c, 0xff}, {0xa8, 0x44, 0x7f, 0xff}}
 )
 
-// Where the island lies in a preview, and the length of a hex's side.
+// islandMiddle is the center of the island in a preview.
 var islandMiddle = spot{320, 315}
 
-const side = 57.0
+const side = 57.0 // of a hex
 
 func (p spot) plus(dx, dy float64) spot { return spot{p.x + dx, p.y + dy} }
 
-// scaled is a place of the small island (island.go) in a preview.
+// scaled converts a point of the SVG board (board_svg.go) to a point of a preview.
 func scaled(p spot) spot {
 	const scale = side / (2 * islandY)
 	return islandMiddle.plus((p.x-islandPad-5*islandX)*scale, (p.y-islandPad-8*islandY)*scale)
@@ -43,30 +43,30 @@ func hexAt(hex int) spot { return scaled(centre(hex)) }
 
 func cornerAt(vertex int) spot { return scaled(vertexSpots[vertex]) }
 
-// drawPreview draws a match's island beside the names of those who play. It
-// tells nothing of how the match ended.
-func drawPreview(m watched, i ending) *image.RGBA {
+// drawPreview draws the island and the names of the bots. It does not reveal the result
+// of the match.
+func drawPreview(m matchRecord, b previewBoard) *image.RGBA {
 	c := newDrawing(previewWidth, previewHeight, pageColour)
 	c.disc(islandMiddle, 306, seaColour)
-	for _, hex := range i.Hexes {
+	for _, hex := range b.Hexes {
 		c.polygon(beachColour, hexagon(hex.ID, side*1.12)...)
 	}
-	for _, p := range i.Ports {
+	for _, p := range b.Ports {
 		c.port(p.Vertices, p.Rate, p.Resource)
 	}
-	for _, hex := range i.Hexes {
+	for _, hex := range b.Hexes {
 		c.polygon(hexColours[hex.Resource], hexagon(hex.ID, side*0.96)...)
 		if hex.Token != nil {
 			c.token(hexAt(hex.ID), *hex.Token)
 		}
 	}
-	for _, r := range i.Roads {
+	for _, r := range b.Roads {
 		c.road(r.Edge, seatColours[r.Seat])
 	}
-	for _, t := range i.Towns {
+	for _, t := range b.Towns {
 		c.town(cornerAt(t.Vertex), t.City, t.Seat)
 	}
-	c.bandit(hexAt(i.Bandit))
+	c.bandit(hexAt(b.Bandit))
 	c.legend(m)
 	return c.picture
 }
@@ -116,8 +116,8 @@ func (c *drawing) road(edge int, colour color.RGBA) {
 	c.line(a, b, 8, colour)
 }
 
-// town draws a settlement or a city with its seat's mark: a disc, a triangle, a
-// square, a diamond.
+// town draws a settlement or a city with the mark of its seat: a disc, a triangle, a
+// square or a diamond.
 func (c *drawing) town(at spot, city bool, seat int) {
 	shape := []spot{{-11, 12}, {-11, -3}, {0, -14}, {11, -3}, {11, 12}}
 	if city {
@@ -157,13 +157,13 @@ func (c *drawing) bandit(at spot) {
 	c.polygon(inkColour, at.plus(-11, 18), at.plus(-5, -6), at.plus(5, -6), at.plus(11, 18))
 }
 
-// legend writes who plays.
-func (c *drawing) legend(m watched) {
+// legend writes the mode and the bots.
+func (c *drawing) legend(m matchRecord) {
 	const left, right = 690, 1150
 	c.text(spot{left, 120}, 54, "Hex Arena", inkColour, right)
 	about := m.Mode + " match"
 	if m.Running() {
-		about += ", on now"
+		about += ", running"
 	}
 	c.text(spot{left, 168}, 28, about, quietColour, right)
 	for i, p := range m.Players {

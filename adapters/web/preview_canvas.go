@@ -15,8 +15,7 @@ import (
 	"golang.org/x/image/vector"
 )
 
-// drawing is a picture that shapes and words are put on. The same calls make the
-// same bytes.
+// drawing is a picture with shapes and text. The same calls give the same bytes.
 type drawing struct {
 	picture *image.RGBA
 	shape   *vector.Rasterizer
@@ -28,14 +27,13 @@ func newDrawing(width, height int, ground color.RGBA) *drawing {
 	return c
 }
 
-// polygon fills the ring of points.
+// polygon fills the area within the points.
 func (c *drawing) polygon(fill color.RGBA, points ...spot) {
 	least, most := points[0], points[0]
 	for _, p := range points {
 		least, most = spot{min(least.x, p.x), min(least.y, p.y)}, spot{max(most.x, p.x), max(most.y, p.y)}
 	}
-	// The rasterizer works through all of its area: it is given no more than the
-	// shape's own.
+	// The rasterizer visits its whole area, so limit it to the shape.
 	area := image.Rect(int(least.x)-1, int(least.y)-1, int(most.x)+2, int(most.y)+2).Intersect(c.picture.Bounds())
 	if area.Empty() {
 		return
@@ -63,7 +61,7 @@ func (c *drawing) disc(at spot, radius float64, fill color.RGBA) {
 	c.polygon(fill, points...)
 }
 
-// line is a stroke with round ends.
+// line draws a stroke with round ends.
 func (c *drawing) line(a, b spot, width float64, fill color.RGBA) {
 	length := math.Hypot(b.x-a.x, b.y-a.y)
 	dx, dy := -(b.y-a.y)/length*width/2, (b.x-a.x)/length*width/2
@@ -77,22 +75,21 @@ var typeface = parseTypeface()
 func parseTypeface() *sfnt.Font {
 	f, err := opentype.Parse(gomedium.TTF)
 	if err != nil {
-		panic(err) // it is a part of the program
+		panic(err) // the font is part of the program
 	}
 	return f
 }
 
-// face is the typeface at a size in pixels. It is for one goroutine.
+// face returns the typeface at a size in pixels, for one goroutine.
 func face(size float64) font.Face {
 	f, err := opentype.NewFace(typeface, &opentype.FaceOptions{Size: size, DPI: 72, Hinting: font.HintingNone})
 	if err != nil {
-		panic(err) // the options are the program's own
+		panic(err) // the options are constant
 	}
 	return f
 }
 
-// text writes a line that begins at a point of its baseline, and is cut before
-// right.
+// text writes a line from a point on its baseline, and cuts it at right.
 func (c *drawing) text(at spot, size float64, line string, ink color.RGBA, right float64) {
 	f := face(size)
 	line = fitted(f, legible(line), fixed.Int26_6((right-at.x)*64))
@@ -100,7 +97,7 @@ func (c *drawing) text(at spot, size float64, line string, ink color.RGBA, right
 	d.DrawString(line)
 }
 
-// centred writes a line around the middle of its baseline.
+// centred writes a line with its middle at a point on its baseline.
 func (c *drawing) centred(at spot, size float64, line string, ink color.RGBA) {
 	f := face(size)
 	d := font.Drawer{Dst: c.picture, Src: image.NewUniform(ink), Face: f}
@@ -112,8 +109,7 @@ func dot(at spot) fixed.Point26_6 {
 	return fixed.Point26_6{X: fixed.Int26_6(at.x * 64), Y: fixed.Int26_6(at.y * 64)}
 }
 
-// legible is a line less what the typeface has no shape for, and less what has
-// none at all.
+// legible removes characters that the typeface cannot draw, and invisible ones.
 func legible(line string) string {
 	var kept []rune
 	var b sfnt.Buffer
@@ -126,7 +122,7 @@ func legible(line string) string {
 	return string(kept)
 }
 
-// fitted cuts a line to a width.
+// fitted shortens a line to a width.
 func fitted(f font.Face, line string, width fixed.Int26_6) string {
 	if font.MeasureString(f, line) <= width {
 		return line

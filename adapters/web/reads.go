@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What the API answers, as far as pages show it.
+// The types in this file hold the parts of the API's answers that pages show.
 
 type row struct {
 	Rank        int     `json:"rank"`
@@ -34,7 +34,7 @@ type summary struct {
 	EndedAt   *string  `json:"endedAt"`
 }
 
-// Of is the player that a bot is in the match.
+// Of returns a bot's player in the match; its seat is -1 if the bot did not play.
 func (m summary) Of(botID string) player {
 	for _, p := range m.Players {
 		if p.BotID == botID {
@@ -49,13 +49,13 @@ type matchPage struct {
 	Next    *string   `json:"next"`
 }
 
-// point is a bot after one match.
+// point is a bot's rating after one match.
 type point struct {
 	MatchID   string  `json:"matchId"`
 	EndedAt   string  `json:"endedAt"`
 	Placement int     `json:"placement"`
 	Seat      int     `json:"seat"`
-	Rating    float64 `json:"rating"` // as displayed
+	Rating    float64 `json:"rating"` // as shown on the leaderboard: mu - 3 sigma
 	Mu        float64 `json:"mu"`
 	Sigma     float64 `json:"sigma"`
 }
@@ -69,7 +69,7 @@ type history struct {
 	Points         []point `json:"points"`
 }
 
-// leaderboard is a mode's ranking, as of a time if one is given.
+// leaderboard returns a mode's ranking at a time (RFC 3339; empty means now).
 func (p *pageRequest) leaderboard(mode, at string) ([]row, error) {
 	q := url.Values{"mode": {mode}}
 	if at != "" {
@@ -88,23 +88,19 @@ func (p *pageRequest) matches(q url.Values) (matchPage, error) {
 	return page, err
 }
 
-// running are the matches on now, the newest first.
-func (p *pageRequest) running(mode string, limit string) ([]summary, error) {
-	q := url.Values{"status": {"running"}, "limit": {limit}}
-	if mode != "" {
-		q.Set("mode", mode)
-	}
-	page, err := p.matches(q)
+// runningMatch returns the match that a bot plays now, if any.
+func (p *pageRequest) runningMatch(botID string) ([]summary, error) {
+	page, err := p.matches(url.Values{"bot": {botID}, "status": {"running"}, "limit": {"1"}})
 	return page.Matches, err
 }
 
-// missing says whether the API knows no such thing.
-func missing(err error) bool {
+// isNotFound reports whether the API answered 404.
+func isNotFound(err error) bool {
 	r, ok := refusalOf(err)
 	return ok && r.Status == http.StatusNotFound
 }
 
-// parseTime reads the API's times; the zero time where there is none.
+// parseTime parses a time of the API. It returns the zero time for any other text.
 func parseTime(text string) time.Time {
 	t, _ := time.Parse(time.RFC3339, text)
 	return t

@@ -1,35 +1,6 @@
 package web
 
-import (
-	"net/http"
-	"net/url"
-)
-
-// form is a form as it was sent, and what the API refused of it. The zero
-// value is one that was not sent.
-type form struct {
-	Name    string
-	Values  url.Values
-	Refusal *Refusal
-}
-
-// Value is what was sent in a field.
-func (f form) Value(field string) string { return f.Values.Get(field) }
-
-// Of is f where it is the form of that name, else one that was not sent: a page
-// with several forms shows each its own.
-func (f form) Of(name string) form {
-	if f.Name == name {
-		return f
-	}
-	return form{Name: name}
-}
-
-// refusal is what an error refuses; false where it is a fault.
-func refusalOf(err error) (*Refusal, bool) {
-	r, ok := err.(*Refusal) //nolint:errorlint // calls return it bare
-	return r, ok
-}
+import "net/http"
 
 func (s *Server) registerSignIn() {
 	s.handle("/sign-in", page{get: (*pageRequest).signInPage, post: (*pageRequest).signIn, shared: true})
@@ -50,24 +21,22 @@ func (p *pageRequest) signIn() error {
 	if err != nil {
 		return err
 	}
-	err = p.send(http.MethodPost, "/sign-in", map[string]string{"email": sent.Get("email")}, nil)
-	if r, ok := refusalOf(err); ok {
-		return p.render(r.Status, "sign-in.html", signInData{Form: form{"sign-in", sent, r}})
-	}
-	if err != nil {
-		return err
+	if err := p.send(http.MethodPost, "/sign-in", map[string]string{"email": sent.Get("email")}, nil); err != nil {
+		return p.showRefused(err, "sign-in", sent, func(status int, f form) error {
+			return p.render(status, "sign-in.html", signInData{Form: f})
+		})
 	}
 	return p.seeOther("/sign-in?sent=1")
 }
 
-// confirmPage consumes nothing, so that a program that follows the links in
-// mails does not sign in.
+// confirmPage does not spend the token: mail scanners follow links, but do not press
+// buttons.
 func (p *pageRequest) confirmPage() error {
 	p.private = true
-	p.w.Header().Set("Referrer-Policy", "no-referrer") // the address holds the token
+	p.w.Header().Set("Referrer-Policy", "no-referrer") // the address contains the token
 	token := p.r.URL.Query().Get("token")
 	if token == "" {
-		return refused(http.StatusUnprocessableEntity, "The link is cut short: open it as the mail has it.")
+		return refused(http.StatusUnprocessableEntity, "The link is incomplete. Open the whole link from the mail.")
 	}
 	return p.render(http.StatusOK, "confirm.html", token)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -80,6 +81,7 @@ func newSite(t *testing.T) *site {
 		API: s.api(true), Reads: s.api(false), BaseURL: base, Tallies: tallies{},
 		Count:  func(http.Header, *http.Request) int { s.mu.Lock(); defer s.mu.Unlock(); return s.wait },
 		Spread: func(string, string) map[string]float64 { return map[string]float64{botID: 2.5} },
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	return s

@@ -3,7 +3,6 @@ package web
 import (
 	"fmt"
 	"html/template"
-	"maps"
 	"math"
 	"net/http"
 	"strings"
@@ -11,8 +10,8 @@ import (
 	"unicode"
 )
 
-// chooseTheme keeps a reader's choice between light and dark for a year, and
-// goes back to where it was made.
+// chooseTheme stores the reader's theme in a cookie and leads back to the page with
+// the form.
 func (p *pageRequest) chooseTheme() error {
 	sent, err := p.form()
 	if err != nil {
@@ -20,30 +19,30 @@ func (p *pageRequest) chooseTheme() error {
 	}
 	chosen := sent.Get("theme")
 	if chosen != "light" && chosen != "dark" {
-		return refused(http.StatusUnprocessableEntity, "A theme is light or dark.")
+		return refused(http.StatusUnprocessableEntity, "Choose the theme light or dark.")
 	}
 	http.SetCookie(p.w, &http.Cookie{Name: "theme", Value: chosen, Path: "/", MaxAge: 365 * 24 * 3600, SameSite: http.SameSiteLaxMode})
-	return p.seeOther(within(sent.Get("back")))
+	return p.seeOther(localPath(sent.Get("back")))
 }
 
-// within is a path of the arena's own, or the home page's.
-func within(path string) string {
+// localPath returns path, or "/" if path could lead to another site.
+func localPath(path string) string {
 	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, "\\\r\n\t") {
 		return "/"
 	}
 	return path
 }
 
-// funcs are what templates may call.
+// funcs are the functions of templates.
 func funcs(a *assets) template.FuncMap {
-	all := template.FuncMap{
-		"asset":    a.path,
-		"under":    strings.HasPrefix,
-		"clean":    clean,
-		"sentence": sentence,
-		"when":     when,
-		"day":      day,
-		"decimal":  decimal,
+	return template.FuncMap{
+		"asset":     a.path,
+		"under":     strings.HasPrefix,
+		"clean":     clean,
+		"sentence":  sentence,
+		"shortTime": shortTime,
+		"longTime":  longTime,
+		"decimal":   decimal,
 		"counted": func(n int, what string) string {
 			if n == 1 {
 				return "1 " + what
@@ -62,24 +61,21 @@ func funcs(a *assets) template.FuncMap {
 		"field": func(f form, name string) fieldView { return fieldView{f, name} },
 		"add":   func(a, b int) int { return a + b },
 		"today": func() string { return time.Now().UTC().Format(time.DateOnly) },
-		"ended": func(t *string) string { return when(*t) },
 	}
-	maps.Copy(all, watchFuncs)
-	return all
 }
 
-// fieldView is one field of a form, for the part that says what is wrong with it.
+// fieldView is one field of a form, for the templates "fault" and "fault-attributes".
 type fieldView struct {
 	Form form
 	Name string
 }
 
-// Fault is what is wrong with the field, or nothing.
+// Fault returns the error message of the field, or "".
 func (f fieldView) Fault() string { return f.Form.Refusal.For(f.Name) }
 
-// clean takes the sting out of a name that somebody chose: what controls, or
-// what turns around the text beside it, is shown as a mark. Names are refused
-// at registration where they hold such; this is for logs that hold them still.
+// clean replaces control characters, and characters that reverse the surrounding text,
+// by U+FFFD. Registration rejects names with such characters, but old events in the log
+// and texts from bots can contain them.
 func clean(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar {
@@ -89,7 +85,7 @@ func clean(name string) string {
 	}, name)
 }
 
-// sentence is a refusal's detail as a page shows it: the API's have no full stop.
+// sentence adds a full stop to the detail of a refusal: those of the API have none.
 func sentence(detail string) string {
 	detail = clean(detail)
 	if detail == "" || strings.ContainsAny(detail[len(detail)-1:], ".!?:") {
@@ -98,19 +94,23 @@ func sentence(detail string) string {
 	return detail + "."
 }
 
-// when is a time for a person, in UTC.
-func when(text string) string {
+// shortTime, longTime and date format a time of the API in UTC; any other text gives "".
+func shortTime(text string) string { return formatTime(text, "2 Jan 15:04") }
+func longTime(text string) string  { return formatTime(text, "2 January 2006, 15:04 UTC") }
+func date(text string) string      { return formatTime(text, "2 Jan 2006") }
+
+func formatTime(text, layout string) string {
 	t := parseTime(text)
 	if t.IsZero() {
 		return ""
 	}
-	return t.UTC().Format("2 Jan 15:04")
+	return t.UTC().Format(layout)
 }
 
-// decimal is a rating as it is shown.
+// decimal formats a rating.
 func decimal(x float64) string { return strings.Replace(fmt.Sprintf("%.1f", x), "-", "−", 1) }
 
-// delta is a change with its sign; one that rounds to nothing is ±0.
+// delta formats a change with its sign, or as ±0 if it rounds to zero.
 func delta(x float64) string {
 	switch x = math.Round(x*10) / 10; {
 	case x > 0:
@@ -121,7 +121,7 @@ func delta(x float64) string {
 	return "±0"
 }
 
-// place is a placement in words.
+// place formats a placement.
 func place(n *int) string {
 	if n == nil {
 		return "–"

@@ -59,6 +59,9 @@ type (
 	unrated struct{ api.Leaderboard }
 )
 
+func uncounted(http.Header, *http.Request) int        { return 0 }
+func unknownSpread(string, string) map[string]float64 { return nil }
+
 func newStage(t testing.TB) *stage {
 	t.Helper()
 	s := &stage{t: t, log: memory.New(), list: matches.New()}
@@ -74,7 +77,9 @@ func newStage(t testing.TB) *stage {
 		ParsePublicKey: func(string) (ed25519.PublicKey, error) { return nil, nil }, PlatformKey: headKey.Public().(ed25519.PublicKey), SignedLog: s.signed, SignHead: signHead, BaseURL: s.url, Now: time.Now,
 	})
 	require.NoError(t, err)
-	pages, err := web.New(web.Options{API: s.changed(calls), Reads: calls.Within(), BaseURL: s.url})
+	pages, err := web.New(web.Options{
+		API: s.changed(calls), Reads: calls.Within(), Count: uncounted, Spread: unknownSpread, Tallies: tallies{}, BaseURL: s.url, Logger: slog.New(slog.DiscardHandler),
+	})
 	require.NoError(t, err)
 	s.pages = pages
 	server.Config.Handler = pages

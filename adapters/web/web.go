@@ -1,12 +1,15 @@
-// Package web is what people see: pages rendered on the server with
-// html/template, one style sheet, and small ES modules that add to pages that
-// work without them. All of it is in the binary; no page asks another host for
-// anything, and the Content-Security-Policy holds it to that.
+// Package web serves the pages that people see. The server renders them with
+// html/template; one style sheet and small ES modules add to them. Each page works
+// without scripts. All files are in the binary. No page loads anything from another
+// host: the Content-Security-Policy forbids it.
 //
-// What a page shows it asks of the arena's REST interface, within the process
-// (inside.go), and what a form sends becomes the call that a program would make;
-// what no call answers, Spread and Tallies, are public figures. So it knows
-// nothing of the log, of sessions, of limits or of who may do what.
+// A page gets its data from the arena's REST interface, inside the process
+// (api_client.go). A form becomes the call that a program would make. Spread and
+// Tallies are public figures that no call returns. So this package does not know
+// the log, sessions, rate limits or permissions.
+//
+// Start with New. Each page is registered in the file that holds its handler; see
+// Server.register.
 package web
 
 import (
@@ -21,38 +24,37 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-// Options plug a Server together. Only API and BaseURL must be there.
+// Options are the dependencies of a Server. All are required.
 type Options struct {
-	// API answers what is no page, and the calls that forms become.
+	// API serves every path that is not a page, and the calls that forms become.
 	API http.Handler
-	// Reads answers what pages ask to show themselves, without counting it
-	// against the reader's limits; nil: API.
+	// Reads serves the data that pages show. It does not count these calls against
+	// the reader's rate limits.
 	Reads http.Handler
-	// Count counts a page against its reader's limits, and returns how many
-	// seconds a reader who is over them has to wait, else 0. h are the answer's
-	// headers.
+	// Count counts a page against its reader's rate limits and sets headers in h.
+	// It returns the seconds to wait for a reader who is over a limit, else 0.
 	Count func(h http.Header, r *http.Request) int
-	// Spread says how sure a mode's ladder was of each bot at a time (RFC 3339;
-	// empty: now): three sigma, by bot id. nil: it is not shown.
-	Spread func(mode, at string) map[string]float64
-	// Tallies sums up a bot's rated matches; nil: that is not shown.
+	// Spread returns three sigma of each bot's skill, by bot id, as a mode's ladder
+	// estimated it at a time (RFC 3339; empty means now). Bots without a known
+	// sigma are absent.
+	Spread  func(mode, at string) map[string]float64
 	Tallies Tallies
-	BaseURL string // the arena's own address, as browsers see it
+	BaseURL string // the arena's address as browsers see it
 	Logger  *slog.Logger
 }
 
-// Tallies is the projection of what rated matches did.
+// Tallies sums up a bot's rated matches.
 type Tallies interface {
 	BySeat(botID string) ([]leaderboard.SeatTally, error)
-	// HeadToHead lists who a bot has played with, the most frequent first.
+	// HeadToHead lists the bots that a bot has played with, the most frequent first.
 	HeadToHead(botID string) ([]leaderboard.Rival, error)
 }
 
-// Server serves pages, and hands on what is none to the API. It is safe for
+// Server serves pages and passes all other requests to the API. It is safe for
 // concurrent use.
 type Server struct {
 	Options
-	origin    string // of BaseURL, without a slash
+	origin    string // scheme and host of BaseURL, without a slash
 	mux       *http.ServeMux
 	crossSite *http.CrossOriginProtection
 	assets    *assets
@@ -60,36 +62,26 @@ type Server struct {
 	guides    map[string]*guide
 }
 
-// The files and the guides are the program's own: they are made once.
+// Assets and guides depend only on embedded files, so that all servers of a process
+// share them.
 var (
 	assetsOnce = sync.OnceValues(newAssets)
 	guidesOnce = sync.OnceValues(renderGuides)
 )
 
-// New returns a Server, or what is wrong with its options or its files.
+// New returns a Server. It fails if an option is missing, if BaseURL is not an
+// absolute URL, or if an embedded template or guide is invalid.
 func New(o Options) (*Server, error) {
-	if o.API == nil {
+	if o.API == nil || o.Reads == nil || o.Count == nil || o.Spread == nil || o.Tallies == nil || o.Logger == nil {
 		return nil, errors.New("web: an option is missing")
 	}
 	u, err := url.Parse(o.BaseURL)
 	if err != nil || u.Host == "" {
-		return nil, fmt.Errorf("web: the base URL %q is no URL", o.BaseURL)
-	}
-	if o.Reads == nil {
-		o.Reads = o.API
-	}
-	if o.Count == nil {
-		o.Count = func(http.Header, *http.Request) int { return 0 }
-	}
-	if o.Spread == nil {
-		o.Spread = func(string, string) map[string]float64 { return nil }
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
+		return nil, fmt.Errorf("web: the base URL %q is not an absolute URL", o.BaseURL)
 	}
 	s := &Server{Options: o, origin: u.Scheme + "://" + u.Host, mux: http.NewServeMux(), crossSite: http.NewCrossOriginProtection()}
 	if err := s.crossSite.AddTrustedOrigin(s.origin); err != nil {
-		return nil, fmt.Errorf("web: the base URL: %w", err)
+		return nil, fmt.Errorf("web: the base URL %q: %w", o.BaseURL, err)
 	}
 	if s.assets, err = assetsOnce(); err != nil {
 		return nil, err
@@ -104,7 +96,7 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// register lists the pages, file by file.
+// register adds the pages, file by file.
 func (s *Server) register() {
 	s.registerAssets()
 	s.registerHome()
@@ -116,31 +108,31 @@ func (s *Server) register() {
 	s.registerGuides()
 }
 
-// handler shows a page or takes a form. An error of a *Refusal is shown as a
-// page with its status, any other as 500.
+// handler shows a page or takes a form. A *Refusal that it returns is shown as a
+// page with its status, any other error as a page with status 500.
 type handler func(*pageRequest) error
 
-// page is what a path does. A nil get or post is the API's, if shared,
-// else 405.
+// page holds the handlers of one path. If get or post is nil, the API serves that
+// method of a shared path; another path answers 405.
 type page struct {
 	get, post handler
-	shared    bool // the API has other methods of this path, or takes JSON by POST
-	programs  bool // GET is the API's for who would rather have JSON
+	shared    bool // the API serves other methods of this path, and POST of JSON
+	jsonGet   bool // the API serves GET, unless the client prefers HTML
 }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, pattern := s.mux.Handler(r); pattern != "" {
-		s.mux.ServeHTTP(w, r) // rather than the handler: it fills in what the path names
+		s.mux.ServeHTTP(w, r) // not the handler itself: ServeMux sets the path's values
 		return
 	}
-	s.elsewhere(w, r)
+	s.passToAPI(w, r)
 }
 
-// handle adds a page at a path as http.ServeMux writes it.
+// handle adds a page at a pattern of http.ServeMux.
 func (s *Server) handle(path string, p page) {
 	s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-		if p.programs {
+		if p.jsonGet {
 			w.Header().Add("Vary", "Accept")
 		}
 		h, shared := p.pick(r)
@@ -152,18 +144,19 @@ func (s *Server) handle(path string, p page) {
 		default:
 			w.Header().Set("Allow", p.allows())
 			s.servePage(w, r, func(*pageRequest) error {
-				return refused(http.StatusMethodNotAllowed, "This page does not take that method.")
+				return refused(http.StatusMethodNotAllowed, "This page does not support that method.")
 			})
 		}
 	})
 }
 
-// pick is what answers a request: a handler, or the API.
+// pick returns the handler of a request. If it is nil, shared tells whether the
+// API serves the request.
 func (p page) pick(r *http.Request) (h handler, shared bool) {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 		h = p.get
-		if p.programs && !prefersHTML(r.Header) {
+		if p.jsonGet && !prefersHTML(r.Header) {
 			h = nil
 		}
 	case http.MethodPost:

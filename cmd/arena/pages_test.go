@@ -97,7 +97,7 @@ func TestAPersonRunsABotFromTheDashboard(t *testing.T) {
 	url := launch(t, "bot", "greedy", "--listen", "127.0.0.1:0").await(`(http://\S+)\n`)[1]
 	b.fill(`input[name="url"]`, url)
 	b.submit("form[data-check] button")
-	require.Contains(t, b.text("main"), "It passed the deploy check")
+	require.Contains(t, b.text("main"), "Your bot passed the deploy check")
 	botPath := strings.TrimSuffix(b.path(), "?done=registered")
 	botID := strings.TrimPrefix(botPath, "/dashboard/bots/")
 
@@ -141,7 +141,7 @@ func TestAPersonRunsABotFromTheDashboard(t *testing.T) {
 	b.submit("main .stack button")
 	require.Contains(t, b.text(".cards"), "laptop")
 	b.submit(".cards button.danger")
-	require.Contains(t, b.text("main"), "You have none")
+	require.Contains(t, b.text("main"), "You have no keys")
 	require.Contains(t, b.text("main"), "Revoked")
 
 	b.open("/dashboard/account")

@@ -1,0 +1,72 @@
+package web
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// form holds the fields of a sent form and the reason for its rejection. The zero
+// value is a form that was not sent.
+type form struct {
+	Name    string
+	Values  url.Values
+	Refusal *Refusal
+}
+
+// Value returns the sent value of a field.
+func (f form) Value(field string) string { return f.Values.Get(field) }
+
+// Of returns f if it has that name, else a form that was not sent. A page with several
+// forms shows each one its own values and errors.
+func (f form) Of(name string) form {
+	if f.Name == name {
+		return f
+	}
+	return form{Name: name}
+}
+
+// refusalOf returns the refusal that err is; false for any other error.
+func refusalOf(err error) (*Refusal, bool) {
+	r, ok := err.(*Refusal) //nolint:errorlint // calls return it unwrapped
+	return r, ok
+}
+
+// showRefused answers a rejected form with its page. It returns any other error, and
+// that of an ended session, which leads to the sign-in page.
+func (p *pageRequest) showRefused(err error, name string, sent url.Values, show func(status int, f form) error) error {
+	if r, ok := refusalOf(err); ok && r.Status != http.StatusUnauthorized {
+		return show(r.Status, form{name, sent, r})
+	}
+	return err
+}
+
+// unconfirmed rejects a form that deletes something without a confirmation.
+func unconfirmed() *Refusal {
+	r := refused(http.StatusUnprocessableEntity, "Tick the box to confirm. This cannot be undone.")
+	r.Errors = []FieldError{{"sure", "must be ticked: this cannot be undone"}}
+	return r
+}
+
+// unknownCommand rejects a form whose button is unknown.
+func unknownCommand() *Refusal {
+	return refused(http.StatusUnprocessableEntity, "The form has no known command.")
+}
+
+// form reads a form. It rejects one that a page of another site sent.
+func (p *pageRequest) form() (url.Values, error) {
+	if err := p.server.crossSite.Check(p.r); err != nil {
+		return nil, &Refusal{Status: http.StatusForbidden, Title: "Forbidden", Code: "cross_site", Detail: "Another site sent this form."}
+	}
+	deadline := http.NewResponseController(p.w)
+	_ = deadline.SetReadDeadline(time.Now().Add(formTime)) // the writers of some tests have none
+	body, err := io.ReadAll(http.MaxBytesReader(p.w, p.r.Body, maxForm))
+	_ = deadline.SetReadDeadline(time.Time{})
+	if err == nil && sendsForm(p.r.Header) {
+		if values, err := url.ParseQuery(string(body)); err == nil {
+			return values, nil
+		}
+	}
+	return nil, refused(http.StatusBadRequest, "The form is invalid or incomplete.")
+}

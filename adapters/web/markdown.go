@@ -1,0 +1,215 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer/html"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+
+	"hexarena/docs"
+)
+
+// renderGuides renders the Markdown pages of docs/.
+func renderGuides() (map[string]*guide, error) {
+	names, err := fs.Glob(docs.Pages, "*.md")
+	if err != nil {
+		return nil, err
+	}
+	guides := map[string]*guide{}
+	for _, file := range names {
+		source, err := docs.Pages.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("web: docs: %w", err)
+		}
+		g, err := renderGuide(strings.TrimSuffix(file, ".md"), source)
+		if err != nil {
+			return nil, fmt.Errorf("web: docs/%s: %w", file, err)
+		}
+		guides[strings.ToLower(g.Name)] = g
+	}
+	return guides, nil
+}
+
+func renderGuide(name string, source []byte) (*guide, error) {
+	g := &guide{Name: name}
+	markdown := goldmark.New(
+		goldmark.WithExtensions(extension.Table),
+		goldmark.WithParserOptions(parser.WithASTTransformers(util.Prioritized(g, 100))),
+		goldmark.WithRendererOptions(html.WithUnsafe()), // the pages are trusted, and comments name their figures
+	)
+	var b bytes.Buffer
+	if err := markdown.Convert(source, &b); err != nil {
+		return nil, err
+	}
+	g.HTML = template.HTML(finish(b.String()))
+	return g, nil
+}
+
+// Transform implements parser.ASTTransformer. It gives headings their ids and makes
+// links lead to pages of the arena.
+func (g *guide) Transform(doc *ast.Document, reader text.Reader, _ parser.Context) {
+	source := reader.Source()
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.Heading:
+			g.addHeading(n, string(plain(n, source)))
+		case *ast.Link:
+			file, _, _ := strings.Cut(string(n.Destination), "#")
+			n.Destination = []byte(siteLink(string(n.Destination)))
+			if label := labelOf(file); label != "" && string(plain(n, source)) == file {
+				n.RemoveChildren(n)
+				n.AppendChild(n, ast.NewString([]byte(label)))
+				return ast.WalkSkipChildren, nil
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+}
+
+func (g *guide) addHeading(n *ast.Heading, text string) {
+	id := anchorOf(text)
+	n.SetAttributeString("id", []byte(id))
+	switch n.Level {
+	case 1:
+		g.Title = text
+	case 2:
+		g.Headings = append(g.Headings, heading{id, text})
+	}
+}
+
+// plain returns the text of a node without formatting.
+func plain(n ast.Node, source []byte) []byte {
+	var b []byte
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		if t, ok := c.(*ast.Text); ok {
+			b = append(b, t.Segment.Value(source)...)
+			continue
+		}
+		b = append(b, plain(c, source)...)
+	}
+	return b
+}
+
+// anchorOf returns the id of a heading as GitHub builds it: letters, digits, - and _ in
+// lower case, with - for each space.
+func anchorOf(heading string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(heading) {
+		switch {
+		case r == ' ':
+			b.WriteByte('-')
+		case r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r > 127 && strings.ToUpper(string(r)) != strings.ToLower(string(r)):
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// labelOf returns the title of a guide for links whose text is its file name.
+func labelOf(file string) string {
+	for _, l := range guideList {
+		if strings.EqualFold(l.Name+".md", file) {
+			return l.Label
+		}
+	}
+	return ""
+}
+
+// siteLink returns the address on the site for a link of a Markdown page. It returns
+// "" for files that the site does not serve, such as decision records.
+func siteLink(link string) string {
+	file, anchor, hasAnchor := strings.Cut(link, "#")
+	if strings.Contains(link, "://") || file == "" || strings.HasPrefix(link, "/") {
+		return link
+	}
+	if to, ok := siteLinks[file]; ok {
+		return to
+	}
+	if path.Dir(file) != "." || !strings.HasSuffix(file, ".md") {
+		return ""
+	}
+	to := "/docs/" + strings.ToLower(strings.TrimSuffix(file, ".md"))
+	if hasAnchor {
+		to += "#" + anchor
+	}
+	return to
+}
+
+var (
+	figureComment = regexp.MustCompile(`<!-- figure: (\w+) -->`)
+	deadLink      = regexp.MustCompile(`(?s)<a href="">(.*?)</a>`)
+	wideTable     = regexp.MustCompile(`(?s)<table>.*?</table>`)
+	anyCode       = regexp.MustCompile(`(<pre>)?<code>([^<]*)</code>`)
+)
+
+// longCode is the length in bytes above which code may break at any screen width.
+// Shorter code breaks only on narrow screens.
+const longCode = 44
+
+// finish draws the figures, lets wide tables and code blocks scroll by keyboard, and
+// marks where code may break. It removes links without a destination.
+func finish(page string) string {
+	page = figureComment.ReplaceAllStringFunc(page, func(comment string) string {
+		name := figureComment.FindStringSubmatch(comment)[1]
+		draw, ok := figures[name]
+		if !ok {
+			return comment
+		}
+		return `<figure>` + string(draw()) + `<figcaption>The ` + name + `</figcaption></figure>`
+	})
+	page = deadLink.ReplaceAllString(page, "$1")
+	page = wideTable.ReplaceAllString(page, `<div class="scroll" tabindex="0" role="region" aria-label="Table">$0</div>`)
+	page = anyCode.ReplaceAllStringFunc(page, func(found string) string {
+		parts := anyCode.FindStringSubmatch(found)
+		if parts[1] != "" {
+			return found
+		}
+		if len(parts[2]) > longCode {
+			return `<code class="long">` + breakable(parts[2]) + `</code>`
+		}
+		return `<code>` + breakable(parts[2]) + `</code>`
+	})
+	return strings.ReplaceAll(page, `<pre>`, `<pre tabindex="0">`)
+}
+
+// breakable adds <wbr> where code may break: between its words. Without it, browsers
+// break after the dashes of a flag.
+func breakable(code string) string {
+	var b strings.Builder
+	for i := range len(code) {
+		b.WriteByte(code[i])
+		if i > 0 && i+1 < len(code) && endsWord(code[i-1], code[i], code[i+1]) {
+			b.WriteString("<wbr>")
+		}
+	}
+	return b.String()
+}
+
+// endsWord reports whether a line may break after mark, given its neighbors. An &
+// starts a character reference of HTML.
+func endsWord(before, mark, after byte) bool {
+	switch mark {
+	case ' ', ',':
+		return after != ' '
+	case '_', '/', '=', '?', ':', '-':
+		letter := after >= 'a' && after <= 'z' || after >= 'A' && after <= 'Z' || after >= '0' && after <= '9' && mark != ':' // ports stay with their hosts
+		return !strings.ContainsRune(" ._/=?:-", rune(before)) && (letter || after == '&' || after == '{')
+	case '.':
+		return after == '{'
+	}
+	return false
+}
