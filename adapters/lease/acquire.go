@@ -9,17 +9,17 @@ import (
 	"hexarena/eventstore"
 )
 
-// sighting is what arena-player said at one time.
-type sighting struct {
+// observation is the state of arena-player as one read found it.
+type observation struct {
 	player   arena.Player
 	revision eventstore.Expected
-	at       time.Time // when the read had ended
+	at       time.Time // the end of the read
 }
 
-// acquire claims the lease, at once or after having watched another's for its
-// length.
+// acquire claims the lease: at once if it may, and otherwise after it has watched
+// another holder's lease for Length.
 func (l *Lease) acquire(ctx context.Context) error {
-	first, err := l.look(ctx)
+	first, err := l.observe(ctx)
 	if err != nil {
 		return err
 	}
@@ -33,10 +33,10 @@ func (l *Lease) acquire(ctx context.Context) error {
 		} else if watched {
 			return refused
 		}
-		if err := pause(ctx, min(retryAfter, max(0, Length-time.Since(first.at)))); err != nil {
+		if err := sleep(ctx, min(retryAfter, max(0, Length-time.Since(first.at)))); err != nil {
 			return err
 		}
-		switch next, err := l.look(ctx); {
+		switch next, err := l.observe(ctx); {
 		case err == nil:
 			now = next
 		case watched:
@@ -45,22 +45,22 @@ func (l *Lease) acquire(ctx context.Context) error {
 	}
 }
 
-func (l *Lease) look(ctx context.Context) (sighting, error) {
+func (l *Lease) observe(ctx context.Context) (observation, error) {
 	ctx, cancel := context.WithTimeout(ctx, Length)
 	defer cancel()
 	p, revision, err := kind.Load(ctx, l.log, arena.PlayerStream, arena.Player{})
-	return sighting{player: p, revision: revision, at: time.Now()}, err
+	return observation{player: p, revision: revision, at: time.Now()}, err
 }
 
-// claim appends a claim at the exact revision that it was decided on. A stream
-// that does not exist is limited to its last event first. A claim whose outcome
-// is unknown is this folder's to take back at the next start.
-func (l *Lease) claim(ctx context.Context, on sighting, events []arena.Event) error {
+// claim appends a claim at the exact revision that it was decided on. It first
+// limits a new stream to its last event. If the outcome of the append is unknown,
+// the next start on the same folder takes the lease back at once.
+func (l *Lease) claim(ctx context.Context, seen observation, events []arena.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, Length)
 	defer cancel()
-	if on.revision == eventstore.NoStream {
+	if seen.revision == eventstore.NoStream {
 		if err := l.log.SetMetadata(ctx, arena.PlayerStream, eventstore.StreamMetadata{MaxCount: 1}); err != nil {
-			return fmt.Errorf("limit %s: %w", arena.PlayerStream, err)
+			return fmt.Errorf("limit %s to its last event: %w", arena.PlayerStream, err)
 		}
 	}
 	start := time.Now()
@@ -68,21 +68,19 @@ func (l *Lease) claim(ctx context.Context, on sighting, events []arena.Event) er
 	if err != nil {
 		return err
 	}
-	if _, err := l.log.Append(ctx, arena.PlayerStream, on.revision, encoded...); err != nil {
+	if _, err := l.log.Append(ctx, arena.PlayerStream, seen.revision, encoded...); err != nil {
 		return fmt.Errorf("claim %s: %w", arena.PlayerStream, err)
 	}
 	l.renewed = start
-	l.generation = on.player.Generation + 1
+	l.generation = seen.player.Generation + 1
 	return nil
 }
 
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
+func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	}
 }

@@ -13,20 +13,20 @@ import (
 	"github.com/google/uuid"
 )
 
-// The files that a data folder holds for its player.
+// The files of the lease in a data folder.
 const (
 	lockName = "player.lock"
 	idName   = "player.id"
 )
 
-// folder is a data folder that this process alone uses for playing.
+// folder is a data folder. Only this process plays from it.
 type folder struct {
 	id   string // the same at every start
 	lock io.Closer
 }
 
-// openFolder locks a data folder, which must exist, and reads its id; the
-// first time it is made. The lock ends with the process at the latest.
+// openFolder locks an existing data folder and reads its id. The first call for a
+// folder creates the id. The operating system frees the lock if the process ends.
 func openFolder(path string) (*folder, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -38,9 +38,9 @@ func openFolder(path string) (*folder, error) {
 	case errors.As(err, &unusable):
 		return nil, fmt.Errorf("data folder: %w", err)
 	case err != nil:
-		return nil, fmt.Errorf("another arena plays from the data folder %s (%w)", path, err)
+		return nil, fmt.Errorf("another arena plays from the data folder %s (%w); stop it or choose another --data", path, err)
 	}
-	id, err := readOrMakeID(filepath.Join(path, idName))
+	id, err := readOrCreateID(filepath.Join(path, idName))
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
@@ -49,9 +49,9 @@ func openFolder(path string) (*folder, error) {
 
 func (f *folder) close() error { return f.lock.Close() }
 
-// readOrMakeID returns the id that a file holds. An empty or torn one, left by
-// a crash, is made anew: that costs a wait for the lease, no more.
-func readOrMakeID(path string) (string, error) {
+// readOrCreateID returns the id in a file. It replaces an empty or torn id, which
+// a crash can leave. The new id only makes this start wait for the lease.
+func readOrCreateID(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("player id: %w", err)

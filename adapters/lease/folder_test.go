@@ -15,8 +15,8 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// folderVariable makes the test's program a second process, which plays from
-// the folder that it names until it is killed.
+// folderVariable names a folder. With it, the test binary is a second process
+// that plays from that folder until it is killed.
 const folderVariable = "LEASE_TEST_FOLDER"
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ func playUntilKilled(folder string) {
 	select {}
 }
 
-func TestFolderServesOneProcess(t *testing.T) {
+func TestFolderAllowsOneProcess(t *testing.T) {
 	folder := t.TempDir()
 	other := exec.Command(os.Args[0])
 	other.Env = append(os.Environ(), folderVariable+"="+folder)
@@ -53,7 +53,7 @@ func TestFolderServesOneProcess(t *testing.T) {
 	release(t, acquire(t, memory.New(), folder))
 }
 
-func TestFolderServesOneLease(t *testing.T) {
+func TestFolderAllowsOneLease(t *testing.T) {
 	folder := t.TempDir()
 	l := acquire(t, memory.New(), folder)
 	_, err := lease.Acquire(t.Context(), memory.New(), folder)
@@ -66,7 +66,7 @@ func TestFolderMustExist(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-func TestTornIDIsMadeAnew(t *testing.T) {
+func TestTornIDIsReplaced(t *testing.T) {
 	folder := t.TempDir()
 	before := acquire(t, memory.New(), folder)
 	release(t, before)
@@ -78,10 +78,10 @@ func TestTornIDIsMadeAnew(t *testing.T) {
 	}
 }
 
-func TestUnreadableIDIsRefused(t *testing.T) {
+func TestUnreadableIDIsAnError(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "player.id"), 0o700))
-	for range 2 { // the lock is freed
+	for range 2 { // the first failure frees the lock
 		_, err := lease.Acquire(t.Context(), memory.New(), folder)
 		require.ErrorContains(t, err, "player id")
 	}

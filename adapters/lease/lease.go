@@ -1,7 +1,8 @@
-// Package lease holds the lease of a log's one player: the process that seats
-// tables and referees matches. Two processes never hold it at once by their
-// clocks, and what a paused one still tries is refused by the exact revisions
-// of the ladder and the matches, not here. It knows nothing of what is played.
+// Package lease holds the lease of the one process that plays on a log: it seats
+// tables and referees matches. Call [Acquire], play until [Lease.Lost] closes,
+// and call [Lease.Release] after everything that plays has stopped.
+//
+// The package does not know what is played.
 package lease
 
 import (
@@ -16,39 +17,59 @@ import (
 	"hexarena/eventstore"
 )
 
-// The clocks of a lease ("Who plays" in docs/architecture.md).
+// The times of a lease ("Who plays" in docs/architecture.md).
 const (
-	Length     = 15 * time.Second // from the start of the last renewal that was stored
+	Length     = 15 * time.Second // from the start of the last stored renewal
 	renewEvery = 5 * time.Second
-	retryAfter = time.Second // of a renewal that failed, and of a look at another's lease
+	retryAfter = time.Second // between failed renewals, and between reads of another holder's lease
 )
 
-// ErrUnrenewed is why a lease was lost that could not be renewed in time.
+// ErrUnrenewed reports that a lease ran out because the log did not store a
+// renewal in time.
 var ErrUnrenewed = errors.New("the lease could not be renewed in time")
 
 var kind = eventstore.Kind[arena.Player, arena.Event]{Decode: arena.DecodePlayer, Evolve: arena.EvolvePlayer}
 
 // Lease is the right to play, from Acquire until Lost or Release.
+//
+// The stream arena-player holds one event: the last claim, renewal or release.
+// A claim raises the generation, which is the fencing token: a renewal or a
+// release of an older generation stores nothing. Each write names the exact
+// revision that it was decided on, so of two claims at once one fails.
+//
+// No process trusts another one's clock. The holder counts Length from the
+// start of its last stored write, on its monotonic clock, and then stops. A
+// waiting process counts Length from the end of its first read, and takes over
+// only if the stream has not changed since. Every renewal that this read found
+// began before, so the holder stops first, unless it is paused.
+//
+// A holder that was paused longer than Length may still try to write when it
+// runs again. The lease cannot prevent this. The exact revisions of the ladders
+// and the matches do: the new holder's first write makes those of the old one
+// fail.
 type Lease struct {
 	log        eventstore.Log
 	folder     *folder
 	host       string
-	generation uint64    // of our claim; set once by Acquire
-	renewed    time.Time // start of the last write that was stored; the renewing goroutine's
+	generation uint64 // of this claim; set once by Acquire
 
-	stop    context.CancelFunc
-	stopped chan struct{} // closed when the renewing goroutine has ended
+	renewed time.Time // start of the last stored write; owned by renewLoop after Acquire
+
+	stop    context.CancelFunc // ends renewLoop
+	stopped chan struct{}      // closed when renewLoop has ended
 	lost    chan struct{}
 	reason  error // written before lost is closed
 	release sync.Once
 }
 
-// Acquire takes the lease of the log's player for the process that uses a data
-// folder, and keeps it renewed until Release. A lease that the same folder
-// held, before a crash, is taken back at once. While another holds it, Acquire
-// watches for its length: then it takes what was released meanwhile or has not
-// been renewed, or fails with *arena.HeldError. It fails at once where another
-// process uses the folder. ctx bounds the acquiring alone.
+// Acquire takes the lease for the process that uses a data folder, and renews it
+// until Release.
+//
+// A lease that the same folder held before a crash is taken back at once. While
+// another process holds the lease, Acquire watches it for Length. It takes the
+// lease if the holder releases it or stops renewing it, and otherwise fails with
+// *arena.HeldError. It fails at once if another process uses the folder. ctx
+// bounds only Acquire, not the lease.
 func Acquire(ctx context.Context, log eventstore.Log, dataFolder string) (*Lease, error) {
 	folder, err := openFolder(dataFolder)
 	if err != nil {
@@ -64,23 +85,23 @@ func Acquire(ctx context.Context, log eventstore.Log, dataFolder string) (*Lease
 	}
 	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	l.stop = stop
-	go l.keep(renewing)
+	go l.renewLoop(renewing)
 	return l, nil
 }
 
-// Holder is the player's id: that of its data folder.
+// Holder returns the id of the data folder, which names the holder in events.
 func (l *Lease) Holder() string { return l.folder.id }
 
-// Generation numbers the claim among all of the log, from 1.
+// Generation returns the number of this claim, counted over the whole log from 1.
 func (l *Lease) Generation() uint64 { return l.generation }
 
-// Lost is closed when another took the lease, or when it could not be renewed
-// for its length: the process must stop playing at once. It stays open after a
-// Release.
+// Lost is closed when another process has taken the lease, or when the lease
+// could not be renewed for Length. The process must then stop playing at once.
+// Release does not close it.
 func (l *Lease) Lost() <-chan struct{} { return l.lost }
 
-// Err is nil until Lost is closed; then it says why: arena.ErrNotPlaying or
-// ErrUnrenewed.
+// Err returns nil until Lost is closed. Then it returns the reason:
+// arena.ErrNotPlaying or ErrUnrenewed.
 func (l *Lease) Err() error {
 	select {
 	case <-l.lost:
@@ -90,10 +111,11 @@ func (l *Lease) Err() error {
 	}
 }
 
-// Release gives the lease up, so that another may play at once, and frees the
-// data folder. Everything that plays must have stopped before. After Lost it
-// frees the folder alone. A release that fails only makes others wait for the
-// lease to run out. Only the first call does anything.
+// Release gives up the lease, so that another process may play at once, and
+// unlocks the data folder. Everything that plays must have stopped before. After
+// Lost, Release only unlocks the folder. If the log does not store the release,
+// other processes wait until the lease has run out. Only the first call has an
+// effect.
 func (l *Lease) Release(ctx context.Context) error {
 	var err error
 	l.release.Do(func() {
@@ -108,7 +130,7 @@ func (l *Lease) Release(ctx context.Context) error {
 }
 
 func (l *Lease) giveUp(ctx context.Context) error {
-	_, err := l.handle(ctx, func(p arena.Player) ([]arena.Event, error) {
+	err := l.handle(ctx, func(p arena.Player) ([]arena.Event, error) {
 		return p.Release(l.folder.id, l.generation)
 	})
 	if err != nil {
@@ -117,9 +139,9 @@ func (l *Lease) giveUp(ctx context.Context) error {
 	return nil
 }
 
-func (l *Lease) handle(ctx context.Context, decide func(arena.Player) ([]arena.Event, error)) (arena.Player, error) {
-	p, _, err := kind.Handle(ctx, l.log, arena.PlayerStream, arena.Player{}, l.metadata(), decide)
-	return p, err
+func (l *Lease) handle(ctx context.Context, decide func(arena.Player) ([]arena.Event, error)) error {
+	_, _, err := kind.Handle(ctx, l.log, arena.PlayerStream, arena.Player{}, l.metadata(), decide)
+	return err
 }
 
 func (l *Lease) metadata() eventstore.Metadata {

@@ -15,7 +15,7 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// pass lets the bubble's clock go on, and all that is due happen.
+// pass advances the clock of the bubble and waits until all due work is done.
 func pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
@@ -33,8 +33,8 @@ func release(t *testing.T, l *lease.Lease) {
 	require.NoError(t, l.Release(t.Context()))
 }
 
-// crash ends a lease as a kill does: the folder is free, and nothing is said
-// to the log.
+// crash ends a lease as a kill does: the folder is unlocked, and the log receives
+// no release.
 func crash(t *testing.T, l *lease.Lease) {
 	t.Helper()
 	ended, end := context.WithCancel(t.Context())
@@ -51,7 +51,7 @@ func isLost(l *lease.Lease) bool {
 	}
 }
 
-// last is the one event that arena-player holds.
+// last returns the only event of arena-player.
 func last(t *testing.T, log eventstore.Log) (arena.Event, eventstore.Revision) {
 	t.Helper()
 	var event arena.Event
@@ -64,7 +64,7 @@ func last(t *testing.T, log eventstore.Log) (arena.Event, eventstore.Revision) {
 		revision = r.Revision
 		n++
 	}
-	require.Equal(t, 1, n, "$maxCount 1")
+	require.Equal(t, 1, n, "$maxCount is 1")
 	return event, revision
 }
 
@@ -85,13 +85,13 @@ func TestLeaseIsRenewedEveryFiveSecondsAndReleased(t *testing.T) {
 		e, _ := last(t, log)
 		require.IsType(t, arena.PlayerReleased{}, e)
 		require.Equal(t, l.Holder(), e.(arena.PlayerReleased).Holder)
-		require.False(t, isLost(l), "what was given up is not lost")
+		require.False(t, isLost(l), "a released lease is not lost")
 		require.NoError(t, l.Err())
 		release(t, l)
 	})
 }
 
-func TestSecondPlayerIsRefusedAfterTheLeaseLength(t *testing.T) {
+func TestAcquireFailsWhileAnotherProcessRenews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := memory.New()
 		first := acquire(t, log, t.TempDir())
@@ -108,7 +108,7 @@ func TestSecondPlayerIsRefusedAfterTheLeaseLength(t *testing.T) {
 	})
 }
 
-func TestDeadPlayerIsReplacedAfterTheLeaseLength(t *testing.T) {
+func TestAcquireTakesLeaseOfDeadProcessAfterItsLength(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := memory.New()
 		dead := acquire(t, log, t.TempDir())
@@ -118,12 +118,12 @@ func TestDeadPlayerIsReplacedAfterTheLeaseLength(t *testing.T) {
 		start := time.Now()
 		next := acquire(t, log, t.TempDir())
 		defer release(t, next)
-		require.Equal(t, lease.Length, time.Since(start), "as seen by the clock of the one who waits")
+		require.Equal(t, lease.Length, time.Since(start), "measured by the waiting process")
 		require.EqualValues(t, 2, next.Generation())
 	})
 }
 
-func TestRestartTakesItsOwnBackAtOnce(t *testing.T) {
+func TestRestartTakesItsOwnLeaseBackAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, folder := memory.New(), t.TempDir()
 		before := acquire(t, log, folder)
@@ -138,7 +138,7 @@ func TestRestartTakesItsOwnBackAtOnce(t *testing.T) {
 	})
 }
 
-func TestReleasedLeaseIsTakenWhileWaiting(t *testing.T) {
+func TestWaitingProcessTakesReleasedLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := memory.New()
 		old := acquire(t, log, t.TempDir())
@@ -150,12 +150,12 @@ func TestReleasedLeaseIsTakenWhileWaiting(t *testing.T) {
 		start := time.Now()
 		next := acquire(t, log, t.TempDir())
 		defer release(t, next)
-		require.Equal(t, 9*time.Second, time.Since(start), "at the next look")
+		require.Equal(t, 9*time.Second, time.Since(start), "at the next read")
 		require.NoError(t, <-released)
 	})
 }
 
-func TestOneOfManyWaitersReplacesADeadPlayer(t *testing.T) {
+func TestOneOfManyWaitingProcessesTakesTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := memory.New()
 		crash(t, acquire(t, log, t.TempDir()))
@@ -166,7 +166,8 @@ func TestOneOfManyWaitersReplacesADeadPlayer(t *testing.T) {
 	})
 }
 
-// acquireAtOnce starts n arenas with a folder each; they play or are refused.
+// acquireAtOnce acquires the lease for n folders at the same time. It returns the
+// leases and the refusals.
 func acquireAtOnce(t *testing.T, log eventstore.Log, n int) (won []*lease.Lease, refused []*arena.HeldError) {
 	t.Helper()
 	leases, errs := make([]*lease.Lease, n), make([]error, n)
@@ -188,7 +189,7 @@ func acquireAtOnce(t *testing.T, log eventstore.Log, n int) (won []*lease.Lease,
 	return won, refused
 }
 
-func TestFirstStartsAtOnceMakeOnePlayer(t *testing.T) {
+func TestSimultaneousFirstStartsGiveOneLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := memory.New()
 		won, refused := acquireAtOnce(t, log, 2)
@@ -198,7 +199,7 @@ func TestFirstStartsAtOnceMakeOnePlayer(t *testing.T) {
 	})
 }
 
-func TestWaitEndsWithItsContext(t *testing.T) {
+func TestAcquireEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := memory.New()
 		first := acquire(t, log, t.TempDir())
@@ -210,7 +211,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 
 		release(t, first)
-		next := acquire(t, log, folder) // its folder was freed
+		next := acquire(t, log, folder) // the failed call unlocked the folder
 		release(t, next)
 	})
 }

@@ -9,13 +9,13 @@ import (
 	"hexarena/eventstore"
 )
 
-// faulty is a log seen through a bad line.
+// faulty is a log behind a bad connection.
 type faulty struct {
 	eventstore.Log
 	away      atomic.Bool  // every call fails at once
 	hung      atomic.Bool  // every call lasts until its context ends
-	lostAcks  atomic.Int64 // so many appends are stored, and fail
-	pauseNext atomic.Int64 // nanoseconds for which the next append freezes, as a stopped process would
+	lostAcks  atomic.Int64 // the next appends that are stored but return an error
+	pauseNext atomic.Int64 // nanoseconds; the next append freezes as long, like a stopped process
 }
 
 func (f *faulty) fault(ctx context.Context) error {

@@ -13,10 +13,10 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-func TestLeaseIsLostWhenItCannotBeRenewedForItsLength(t *testing.T) {
+func TestLeaseIsLostIfItCannotBeRenewed(t *testing.T) {
 	faults := map[string]func(*faulty, bool){
-		"the log is away": func(f *faulty, on bool) { f.away.Store(on) },
-		"the log is hung": func(f *faulty, on bool) { f.hung.Store(on) },
+		"the log is unavailable": func(f *faulty, on bool) { f.away.Store(on) },
+		"the log hangs": func(f *faulty, on bool) { f.hung.Store(on) },
 		"no append is acknowledged": func(f *faulty, on bool) {
 			f.lostAcks.Store(0)
 			if on {
@@ -43,7 +43,7 @@ func TestLeaseIsLostWhenItCannotBeRenewedForItsLength(t *testing.T) {
 	}
 }
 
-func TestLeaseOutlivesAnOutageShorterThanItself(t *testing.T) {
+func TestLeaseSurvivesShortOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &faulty{Log: memory.New()}
 		l := acquire(t, log, t.TempDir())
@@ -57,7 +57,7 @@ func TestLeaseOutlivesAnOutageShorterThanItself(t *testing.T) {
 	})
 }
 
-func TestLostAcknowledgementsAreMended(t *testing.T) {
+func TestLeaseSurvivesLostAcknowledgements(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &faulty{Log: memory.New()}
 		l := acquire(t, log, t.TempDir())
@@ -68,7 +68,7 @@ func TestLostAcknowledgementsAreMended(t *testing.T) {
 	})
 }
 
-func TestClaimOfUnknownOutcomeIsTakenBackByItsFolder(t *testing.T) {
+func TestClaimWithLostAcknowledgementIsTakenBackAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, folder := &faulty{Log: memory.New()}, t.TempDir()
 		log.lostAcks.Store(1)
@@ -82,19 +82,19 @@ func TestClaimOfUnknownOutcomeIsTakenBackByItsFolder(t *testing.T) {
 	})
 }
 
-func TestPausedPlayerFindsItselfReplaced(t *testing.T) {
+func TestPausedProcessLearnsThatItWasReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := memory.New()
-		line := &faulty{Log: log}
-		paused := acquire(t, line, t.TempDir())
-		line.pauseNext.Store(int64(time.Minute))
+		connection := &faulty{Log: log}
+		paused := acquire(t, connection, t.TempDir())
+		connection.pauseNext.Store(int64(time.Minute))
 		next := acquire(t, log, t.TempDir())
 		pass(time.Minute)
 		require.True(t, isLost(paused))
 		require.ErrorIs(t, paused.Err(), arena.ErrNotPlaying)
 		require.False(t, isLost(next))
 
-		release(t, paused) // takes nothing from the one that plays
+		release(t, paused) // does not affect the new holder
 		e, _ := last(t, log)
 		require.IsType(t, arena.PlayerRenewed{}, e)
 		require.Equal(t, next.Holder(), e.(arena.PlayerRenewed).Holder)
@@ -102,7 +102,7 @@ func TestPausedPlayerFindsItselfReplaced(t *testing.T) {
 	})
 }
 
-func TestPausedPlayerGoesOnWhereNobodyReplacedIt(t *testing.T) {
+func TestPausedProcessContinuesIfNobodyReplacedIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &faulty{Log: memory.New()}
 		l := acquire(t, log, t.TempDir())
@@ -115,23 +115,23 @@ func TestPausedPlayerGoesOnWhereNobodyReplacedIt(t *testing.T) {
 	})
 }
 
-func TestWatcherOutlastsAShortOutage(t *testing.T) {
+func TestWaitingProcessSurvivesShortOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := memory.New()
 		crash(t, acquire(t, log, t.TempDir()))
-		line := &faulty{Log: log}
+		connection := &faulty{Log: log}
 		go func() {
 			pass(3 * time.Second)
-			line.away.Store(true)
+			connection.away.Store(true)
 			pass(5 * time.Second)
-			line.away.Store(false)
+			connection.away.Store(false)
 		}()
-		l := acquire(t, line, t.TempDir())
+		l := acquire(t, connection, t.TempDir())
 		release(t, l)
 	})
 }
 
-func TestAcquireFailsWhileTheLogIsAway(t *testing.T) {
+func TestAcquireFailsDuringOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &faulty{Log: memory.New()}
 		log.away.Store(true)

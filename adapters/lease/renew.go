@@ -9,12 +9,12 @@ import (
 	"hexarena/domain/arena"
 )
 
-// keep renews the lease until ctx ends or it is lost.
-func (l *Lease) keep(ctx context.Context) {
+// renewLoop renews the lease until ctx ends or the lease is lost.
+func (l *Lease) renewLoop(ctx context.Context) {
 	defer close(l.stopped)
 	timer := time.NewTimer(time.Until(l.renewed.Add(renewEvery)))
 	defer timer.Stop()
-	var last error // of the renewals that failed since the last good one
+	var last error // of the newest renewal
 	for {
 		select {
 		case <-ctx.Done():
@@ -38,10 +38,9 @@ func (l *Lease) keep(ctx context.Context) {
 	}
 }
 
-// renew writes one renewal, at the exact revision of our claim's last. It ends
-// when the lease does. A process that was paused beyond that finds out by one
-// short try whether another took its place meanwhile: if it can still renew,
-// nobody did.
+// renew stores one renewal of this claim. It stops waiting when the lease runs
+// out. A process that was paused for longer tries once for a short time: if the
+// renewal is stored, no other process has taken the lease meanwhile.
 func (l *Lease) renew(ctx context.Context) error {
 	start := time.Now()
 	limit := l.left()
@@ -50,7 +49,7 @@ func (l *Lease) renew(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	_, err := l.handle(ctx, func(p arena.Player) ([]arena.Event, error) {
+	err := l.handle(ctx, func(p arena.Player) ([]arena.Event, error) {
 		return p.Renew(l.folder.id, l.generation)
 	})
 	if err == nil {
@@ -59,7 +58,7 @@ func (l *Lease) renew(ctx context.Context) error {
 	return err
 }
 
-// left is how much of the lease remains.
+// left returns the time until the lease runs out.
 func (l *Lease) left() time.Duration { return time.Until(l.renewed.Add(Length)) }
 
 func (l *Lease) lose(reason error) {

@@ -1,10 +1,12 @@
-// Package pausemail pauses bots for the arena and tells their owners, by one mail
-// for each pause. That an owner was told is an event of the account, stored once
-// the mail is on its way: a mail that could not be sent is tried again, also
-// after a restart, and one that was sent is not sent again.
+// Package pausemail pauses bots that miss their matches, and mails their owners
+// once per pause. Call [Pauser.PauseForMisses] for each bot to pause, and
+// [Pauser.Run] to send the mails.
 //
-// It knows neither misses nor ladders (the matchmaker says who is to be
-// paused), nor how a mail goes.
+// An event of the account records that the mail was sent. The package therefore
+// retries a failed mail, also after a restart, and sends no mail twice.
+//
+// It does not know which bots miss matches (the matchmaker does), nor how a mail
+// is delivered.
 package pausemail
 
 import (
@@ -20,8 +22,8 @@ import (
 	"hexarena/projections/directory"
 )
 
-// Accounts are the owners' accounts as the log holds them, and never older than
-// a change that this process has made.
+// Accounts are the owners' accounts, read from the log. They include all changes
+// that this process has made.
 type Accounts interface {
 	Load(ctx context.Context, ownerID string) (owner.Account, error)
 	Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error)
@@ -31,25 +33,26 @@ type Accounts interface {
 // Directory finds bots.
 type Directory interface {
 	Bot(botID string) (directory.Bot, bool)
-	// NoticesOwed lists the bots whose owners are still to be told of a pause.
+	// NoticesOwed lists the paused bots whose owners have no mail yet.
 	NoticesOwed() []directory.Bot
 }
 
-// Mail is a bot that the arena has paused, for its owner.
+// Mail is the content of one mail: a bot that the arena has paused.
 type Mail struct {
 	BotID string
 	Name  string
 	Mode  string
-	At    time.Time
-	Page  string // where its owner unpauses it
+	At    time.Time // of the pause
+	Page  string    // URL of the page on which the owner unpauses the bot
 }
 
-// Mailer sends notices; it returns once a mail server, or a folder, has one.
+// Mailer sends mails.
 type Mailer interface {
+	// SendBotPaused returns when a mail server or a folder has the mail.
 	SendBotPaused(ctx context.Context, to string, m Mail) error
 }
 
-// Options configure a Pauser; all fields are needed.
+// Options configure a Pauser. All fields are required.
 type Options struct {
 	Accounts  Accounts
 	Directory Directory
@@ -59,54 +62,49 @@ type Options struct {
 }
 
 const (
-	lookEvery = 30 * time.Second
-	tellTime  = 40 * time.Second // for one notice
-	// A notice that fails is tried again after a minute, then after twice that
-	// and so on; after a week it is of no more use.
-	firstPause = time.Minute
-	longPause  = time.Hour
-	useless    = 7 * 24 * time.Hour
+	lookEvery = 30 * time.Second // between looks for unsent mails
+	sendTime  = 40 * time.Second // for one mail
+	firstWait = time.Minute      // before the first retry; it doubles with each failure
+	longWait  = time.Hour
+	useless   = 7 * 24 * time.Hour // after this time the mail is not sent any more
 )
 
-// Pauser pauses and tells. It is safe for concurrent use, but for Run, which
-// one process on a log runs once.
+// Pauser pauses bots and mails their owners. It is safe for concurrent use,
+// except Run: only one process per log calls it, and only once.
 type Pauser struct {
 	o    Options
 	page string
-	wake chan struct{} // holds an element if a bot was paused just now
+	wake chan struct{} // holds an element after a pause
 
-	mu   sync.Mutex
-	just map[string]string // bot id → owner id, paused just now; guarded by mu
+	mu     sync.Mutex
+	recent map[string]string // bot id → owner id, paused by this process; guarded by mu
 
-	// What follows belongs to Run.
-	sent    map[string]time.Time // bot id → the pause whose mail was sent, and not noted yet
-	failing map[string]failure
+	// These fields belong to Run.
+	sent    map[string]time.Time // bot id → the pause whose mail was sent, but not recorded yet
+	retries map[string]retry     // bot id → the next try after a failure
 }
 
-// failure is when a notice is tried again.
-type failure struct {
-	due   time.Time
-	pause time.Duration
+type retry struct {
+	at   time.Time
+	wait time.Duration // before this retry
 }
 
-// New returns a Pauser that does nothing by themselves until Run.
+// New returns a Pauser. Run sends its mails.
 func New(o Options) *Pauser {
 	return &Pauser{
 		o: o, page: strings.TrimSuffix(o.BaseURL, "/") + "/dashboard", wake: make(chan struct{}, 1),
-		just: map[string]string{}, sent: map[string]time.Time{}, failing: map[string]failure{},
+		recent: map[string]string{}, sent: map[string]time.Time{}, retries: map[string]retry{},
 	}
 }
 
-// PauseForMisses pauses a bot that has missed its matches since a time; one
-// whose status has changed since then, or that is removed, is left alone. Run
-// tells the owner.
-func (n *Pauser) PauseForMisses(ctx context.Context, botID string, since time.Time) error {
-	b, ok := n.o.Directory.Bot(botID)
+// PauseForMisses pauses a bot that has missed its matches since a time. It does
+// nothing if the bot was removed or its status has changed since then.
+func (p *Pauser) PauseForMisses(ctx context.Context, botID string, since time.Time) error {
+	b, ok := p.o.Directory.Bot(botID)
 	if !ok {
 		return owner.ErrBotUnknown
 	}
-	m := eventstore.Metadata{At: time.Now(), Correlation: "misses of " + botID}
-	_, position, err := n.o.Accounts.Change(ctx, b.OwnerID, m, func(a owner.Account) ([]owner.Event, error) {
+	_, position, err := p.o.Accounts.Change(ctx, b.OwnerID, metadata(botID), func(a owner.Account) ([]owner.Event, error) {
 		return a.PauseForMisses(botID, since)
 	})
 	if errors.Is(err, owner.ErrBotUnknown) || (err == nil && position == 0) {
@@ -115,12 +113,16 @@ func (n *Pauser) PauseForMisses(ctx context.Context, botID string, since time.Ti
 	if err != nil {
 		return err
 	}
-	n.mu.Lock()
-	n.just[botID] = b.OwnerID
-	n.mu.Unlock()
+	p.mu.Lock()
+	p.recent[botID] = b.OwnerID
+	p.mu.Unlock()
 	select {
-	case n.wake <- struct{}{}:
+	case p.wake <- struct{}{}:
 	default:
 	}
 	return nil
+}
+
+func metadata(botID string) eventstore.Metadata {
+	return eventstore.Metadata{At: time.Now(), Correlation: "misses of " + botID}
 }

@@ -9,63 +9,63 @@ import (
 	"time"
 
 	"hexarena/domain/owner"
-	"hexarena/eventstore"
 )
 
-// Run tells owners of pauses until ctx ends, those before a restart first.
-func (n *Pauser) Run(ctx context.Context) {
+// Run sends the mails until ctx ends. It begins with those that an earlier
+// process has not sent.
+func (p *Pauser) Run(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	for {
-		n.tellAll(ctx)
+		p.sendAll(ctx)
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-		case <-n.wake:
+		case <-p.wake:
 		}
 	}
 }
 
-func (n *Pauser) tellAll(ctx context.Context) {
-	owed := n.owed()
-	for _, botID := range slices.Sorted(maps.Keys(owed)) {
+func (p *Pauser) sendAll(ctx context.Context) {
+	unsent := p.unsent()
+	for _, botID := range slices.Sorted(maps.Keys(unsent)) {
 		if ctx.Err() != nil {
 			return
 		}
-		if f, ok := n.failing[botID]; ok && time.Now().Before(f.due) {
+		if time.Now().Before(p.retries[botID].at) {
 			continue
 		}
-		if err := n.tell(ctx, owed[botID], botID); err != nil {
-			n.failed(ctx, botID, err)
+		if err := p.send(ctx, unsent[botID], botID); err != nil {
+			p.retryLater(ctx, botID, err)
 			continue
 		}
-		n.settled(botID)
+		p.forget(botID)
 	}
 }
 
-// owed are the bots whose owners may have to be told: what the directory knows,
-// and what it may not know yet.
-func (n *Pauser) owed() map[string]string {
-	n.mu.Lock()
-	owed := maps.Clone(n.just)
-	n.mu.Unlock()
-	for _, b := range n.o.Directory.NoticesOwed() {
-		owed[b.ID] = b.OwnerID
+// unsent returns the owner of each bot that may need a mail. The directory may
+// not show the newest pauses yet, so it adds those of this process.
+func (p *Pauser) unsent() map[string]string {
+	p.mu.Lock()
+	unsent := maps.Clone(p.recent)
+	p.mu.Unlock()
+	for _, b := range p.o.Directory.NoticesOwed() {
+		unsent[b.ID] = b.OwnerID
 	}
-	return owed
+	return unsent
 }
 
-// errLater says that a notice waits for others to the same owner.
-var errLater = errors.New("the owner had as many notices within the hour as it may have")
+// errLater delays a mail because its owner has had enough mails within the hour.
+var errLater = errors.New("the owner has received the most mails that one hour allows")
 
-// tell mails one notice and notes it. The mail goes first: an owner who gets it
-// twice, where the process ends between the two, is better off than one who is
-// never told; and it is the same mail, by its id.
-func (n *Pauser) tell(ctx context.Context, ownerID, botID string) error {
-	ctx, cancel := context.WithTimeout(ctx, tellTime)
+// send sends one mail and then records it. If the process ends in between, the
+// owner receives the mail twice, with the same id. In the other order a crash
+// could lose the mail.
+func (p *Pauser) send(ctx context.Context, ownerID, botID string) error {
+	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
-	account, err := n.o.Accounts.Load(ctx, ownerID)
+	account, err := p.o.Accounts.Load(ctx, ownerID)
 	if err != nil {
 		return err
 	}
@@ -74,45 +74,42 @@ func (n *Pauser) tell(ctx context.Context, ownerID, botID string) error {
 	if !ok || !b.NoticeOwed() || now.Sub(b.StatusSince) > useless {
 		return nil
 	}
-	if !n.sent[botID].Equal(b.StatusSince) {
+	if !p.sent[botID].Equal(b.StatusSince) {
 		if account.MayNotify(now) != nil {
 			return errLater
 		}
-		if err := n.mail(ctx, ownerID, b); err != nil {
+		if err := p.mail(ctx, ownerID, b); err != nil {
 			return err
 		}
-		n.sent[botID] = b.StatusSince
+		p.sent[botID] = b.StatusSince
 	}
-	m := eventstore.Metadata{At: now, Correlation: "misses of " + botID}
-	_, _, err = n.o.Accounts.Change(ctx, ownerID, m, func(a owner.Account) ([]owner.Event, error) {
+	_, _, err = p.o.Accounts.Change(ctx, ownerID, metadata(botID), func(a owner.Account) ([]owner.Event, error) {
 		return a.NotifyOfMisses(botID), nil
 	})
 	return err
 }
 
-func (n *Pauser) mail(ctx context.Context, ownerID string, b owner.Bot) error {
-	address, err := n.o.Accounts.Address(ctx, ownerID)
+func (p *Pauser) mail(ctx context.Context, ownerID string, b owner.Bot) error {
+	address, err := p.o.Accounts.Address(ctx, ownerID)
 	if err != nil {
 		return err
 	}
-	return n.o.Mailer.SendBotPaused(ctx, address, Mail{BotID: b.ID, Name: b.Name, Mode: b.Mode, At: b.StatusSince, Page: n.page})
+	return p.o.Mailer.SendBotPaused(ctx, address, Mail{BotID: b.ID, Name: b.Name, Mode: b.Mode, At: b.StatusSince, Page: p.page})
 }
 
-func (n *Pauser) failed(ctx context.Context, botID string, err error) {
-	f := n.failing[botID]
-	f.pause = min(max(2*f.pause, firstPause), longPause)
-	f.due = time.Now().Add(f.pause)
-	n.failing[botID] = f
+func (p *Pauser) retryLater(ctx context.Context, botID string, err error) {
+	wait := min(max(2*p.retries[botID].wait, firstWait), longWait)
+	p.retries[botID] = retry{at: time.Now().Add(wait), wait: wait}
 	if !errors.Is(err, errLater) && ctx.Err() == nil {
-		n.o.Logger.WarnContext(ctx, "an owner was not told of a pause yet", slog.String("bot", botID), slog.Any("error", err))
+		p.o.Logger.WarnContext(ctx, "mail about a paused bot not sent; retrying", slog.String("bot", botID), slog.Duration("in", wait), slog.Any("error", err))
 	}
 }
 
-// settled forgets a bot of which there is nothing more to tell.
-func (n *Pauser) settled(botID string) {
-	delete(n.sent, botID)
-	delete(n.failing, botID)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.just, botID)
+// forget drops a bot that needs no mail any more.
+func (p *Pauser) forget(botID string) {
+	delete(p.sent, botID)
+	delete(p.retries, botID)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.recent, botID)
 }

@@ -61,8 +61,8 @@ func (p people) player(botID string) (referee.Bot, bool) {
 type notifier struct{ mail.Mailer }
 
 // SendBotPaused implements pausemail.Mailer.
-func (n notifier) SendBotPaused(ctx context.Context, to string, p pausemail.Mail) error {
-	return n.Mailer.SendBotPaused(ctx, to, mail.BotPaused(p))
+func (n notifier) SendBotPaused(ctx context.Context, to string, m pausemail.Mail) error {
+	return n.Mailer.SendBotPaused(ctx, to, mail.BotPaused(m))
 }
 
 // list is the list of matches, which answers nothing once it has stopped.

@@ -1,0 +1,225 @@
+package pausemail_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/adapters/matchmaker"
+	"hexarena/adapters/pausemail"
+	"hexarena/domain/ladder"
+	"hexarena/domain/owner"
+	"hexarena/eventstore"
+	"hexarena/eventstore/logtest"
+	"hexarena/eventstore/memory"
+	"hexarena/projections"
+	"hexarena/projections/accounts"
+	"hexarena/projections/arenatest"
+	"hexarena/projections/directory"
+)
+
+func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
+
+const (
+	day  = 24 * time.Hour
+	rest = 5 * time.Minute
+	tick = 2 * time.Minute
+)
+
+// fixture is an arena in a synctest bubble, from the log to the mails. Its referee
+// ends every match at once.
+type fixture struct {
+	t    *testing.T
+	log  *memory.Log
+	stop func()
+
+	mu        sync.Mutex
+	lines     bytes.Buffer
+	down      map[string]bool // these bots answer nothing
+	seats     []time.Time     // the times at which ada's bot was seated
+	mails     []pausemail.Mail
+	mailFails bool // sending mail fails
+	logFails  bool // changing accounts fails
+
+	*process
+}
+
+// process holds the parts that a restart replaces.
+type process struct {
+	accounts *accounts.Accounts
+	dir      *directory.Directory
+	runner   *projections.Runner
+	pauser   *pausemail.Pauser
+	ladder   *matchmaker.Ladder
+}
+
+// newFixture starts an arena in which some bots answer nothing.
+func newFixture(t *testing.T, down ...string) *fixture {
+	f := &fixture{t: t, log: memory.New(), down: map[string]bool{}}
+	for _, id := range down {
+		f.down[id] = true
+	}
+	for _, id := range []string{"ada", "bob", "eve", "mia"} {
+		f.own(id, owner.SignedUp{OwnerID: id}, owner.BotRegistered{BotID: "bot-" + id, Name: id, Mode: ladder.Standard})
+		set, err := eventstore.Encode(owner.AddressSet{Address: id + "@example.org"}, f.now())
+		require.NoError(t, err)
+		_, err = f.log.Append(t.Context(), eventstore.StreamID(owner.AddressStream(id)), eventstore.NoStream, set)
+		require.NoError(t, err)
+	}
+	pass(time.Second) // so that no match ends at the time of a registration
+	f.start()
+	return f
+}
+
+func (f *fixture) now() eventstore.Metadata {
+	return eventstore.Metadata{At: time.Now(), Correlation: "test"}
+}
+
+func (f *fixture) own(id string, events ...owner.Event) {
+	f.t.Helper()
+	_, _, err := accounts.New(f.log).Change(f.t.Context(), id, f.now(), func(owner.Account) ([]owner.Event, error) { return events, nil })
+	require.NoError(f.t, err)
+}
+
+// start wires a process, as cmd/arena does.
+func (f *fixture) start() {
+	logger := slog.New(slog.NewTextHandler(f, nil))
+	p := &process{accounts: accounts.New(f.log), dir: directory.New()}
+	f.process = p
+	p.runner = arenatest.Follow(f.t, f.log, p.dir)
+	p.pauser = pausemail.New(pausemail.Options{Accounts: flakyAccounts{p.accounts, f}, Directory: p.dir, Mailer: f, BaseURL: "https://arena.example", Logger: logger})
+	p.ladder = matchmaker.NewLadder(f.log, matchmaker.LadderConfig{Mode: ladder.Standard, Rest: rest, PlatformKey: "cGxhdGZvcm0=", SeedKeys: seedKeys{}})
+	m := matchmaker.New(matchmaker.Config{
+		Ladders: []*matchmaker.Ladder{p.ladder}, Directory: f, Referee: f, Pauser: p.pauser, Tick: tick, Logger: logger,
+	})
+	ctx, cancel := context.WithCancel(f.t.Context())
+	var all sync.WaitGroup
+	all.Go(func() { m.Run(ctx) })
+	all.Go(func() { p.pauser.Run(ctx) })
+	f.stop = func() { cancel(); all.Wait() }
+}
+
+func (f *fixture) restart() {
+	f.stop()
+	f.start()
+}
+
+type seedKeys struct{}
+
+func (seedKeys) CurrentSeedKey() (string, []byte) { return "k1", []byte("seed key of tests") }
+
+func (f *fixture) Write(b []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.lines.Write(b)
+}
+
+func (f *fixture) CatchUp(ctx context.Context) error { return f.runner.Sync(ctx) }
+
+func (f *fixture) Candidates(_ context.Context, mode string) ([]ladder.Candidate, error) {
+	var list []ladder.Candidate
+	for _, b := range f.dir.Active(mode) {
+		list = append(list, ladder.Candidate{BotID: b.ID, Registered: b.RegisteredAt, StatusChanged: b.StatusChanged})
+	}
+	return list, nil
+}
+
+// Play ends a match as soon as it is seated.
+func (f *fixture) Play(s ladder.Seating) {
+	f.mu.Lock()
+	var results []ladder.Result
+	for i, b := range s.Bots {
+		results = append(results, ladder.Result{BotID: b.BotID, Placement: i + 1, Missed: f.down[b.BotID]})
+		if b.BotID == "bot-ada" {
+			f.seats = append(f.seats, time.Now())
+		}
+	}
+	f.mu.Unlock()
+	err := f.ladder.Finish(f.t.Context(), s.MatchID, results)
+	require.True(f.t, err == nil || errors.Is(err, ladder.ErrAlreadyFinished), "%v", err)
+}
+
+var errNoMail = errors.New("the mail server is down")
+
+func (f *fixture) SendBotPaused(_ context.Context, to string, m pausemail.Mail) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.mailFails {
+		return errNoMail
+	}
+	f.mails = append(f.mails, m)
+	require.Equal(f.t, fmt.Sprintf("%s@example.org", m.Name), to)
+	return nil
+}
+
+// flakyAccounts cannot be changed while the log fails.
+type flakyAccounts struct {
+	*accounts.Accounts
+	f *fixture
+}
+
+func (l flakyAccounts) Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error) {
+	l.f.mu.Lock()
+	fails := l.f.logFails
+	l.f.mu.Unlock()
+	if fails {
+		return owner.Account{}, 0, eventstore.ErrUnavailable
+	}
+	return l.Accounts.Change(ctx, ownerID, m, decide)
+}
+
+// set changes the behavior of the fakes, under their lock.
+func (f *fixture) set(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change()
+}
+
+// seatTimes returns the times at which ada's bot was seated since the last call.
+func (f *fixture) seatTimes() []time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	seats := f.seats
+	f.seats = nil
+	return seats
+}
+
+func (f *fixture) mailed() []pausemail.Mail {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.mails
+}
+
+func (f *fixture) bot(id string) owner.Bot {
+	f.t.Helper()
+	account, err := accounts.New(f.log).Load(f.t.Context(), id)
+	require.NoError(f.t, err)
+	b, ok := account.Bot("bot-" + id)
+	require.True(f.t, ok)
+	return b
+}
+
+// stored counts the events of one type in an account.
+func (f *fixture) stored(id, eventType string) int {
+	n := 0
+	for r, err := range f.log.Read(f.t.Context(), eventstore.StreamID(owner.AccountStream(id)), 0, eventstore.ReadOptions{}) {
+		require.NoError(f.t, err)
+		if r.Type == eventType {
+			n++
+		}
+	}
+	return n
+}
+
+func pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
