@@ -8,7 +8,7 @@ import (
 
 	"hexarena/domain/ladder"
 	"hexarena/eventstore"
-	"hexarena/projections/endings"
+	"hexarena/projections/matchcollector"
 )
 
 // ending is a ladder's event that ends a match.
@@ -96,7 +96,7 @@ func (w walk) endings(ctx context.Context, log eventstore.Log) iter.Seq2[ending,
 		if w.total == 0 {
 			return
 		}
-		matches, passed := endings.New(), uint64(0)
+		matches, passed := matchcollector.New(), uint64(0)
 		for r, err := range log.ReadAll(ctx, w.from, eventstore.ReadOptions{}) {
 			if err != nil {
 				yield(ending{}, err)

@@ -11,8 +11,8 @@ import (
 	"hexarena/domain/game"
 	"hexarena/domain/match"
 	"hexarena/eventstore"
-	"hexarena/projections/endings"
 	"hexarena/projections/frames"
+	"hexarena/projections/matchcollector"
 )
 
 // The status of a match.
@@ -26,7 +26,7 @@ const (
 func readMatch(ctx context.Context, log eventstore.Log, e ending) (*rows, error) {
 	if e.match == nil {
 		var err error
-		if e.match, err = endings.Read(ctx, log, e.matchID); err != nil {
+		if e.match, err = matchcollector.Read(ctx, log, e.matchID); err != nil {
 			return nil, err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"hexarena/adapters/export"
-	"hexarena/adapters/publish"
+	"hexarena/adapters/replica"
 	"hexarena/cmd/arena/progress"
 	"hexarena/eventstore"
 )
@@ -184,9 +184,9 @@ func (r *exportReport) publish(ctx context.Context, from eventstore.Log, dir str
 	}
 	within, enough := context.WithCancel(ctx)
 	defer enough()
-	var last publish.Progress
+	var last replica.Progress
 	err = timed(&r.PublishSecs, func() error {
-		return publish.Feed(within, from, b.log, func(now publish.Progress) {
+		return replica.Feed(within, from, b.log, func(now replica.Progress) {
 			p.Show("publish", uint64(now.Matches), uint64(r.Matches))
 			if last = now; now.CaughtUp {
 				enough()

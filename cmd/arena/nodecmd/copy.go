@@ -9,7 +9,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"hexarena/adapters/publish"
+	"hexarena/adapters/replica"
 	"hexarena/cmd/arena/logs"
 	"hexarena/cmd/arena/progress"
 	"hexarena/eventstore"
@@ -78,8 +78,8 @@ func printCopied(out io.Writer, c esdb.Copied) {
 func feed(ctx context.Context, k *kong.Kong, from, to eventstore.Log) error {
 	p := progress.New(k.Stderr, "events")
 	defer p.Finish()
-	var printed publish.Progress
-	return publish.Feed(ctx, from, to, func(now publish.Progress) {
+	var printed replica.Progress
+	return replica.Feed(ctx, from, to, func(now replica.Progress) {
 		p.Show("publish", now.Events, 0)
 		if now.CaughtUp && (now.Events > printed.Events || !printed.CaughtUp) {
 			p.Finish()

@@ -1,4 +1,4 @@
-package publish_test
+package replica_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"hexarena/adapters/publish"
+	"hexarena/adapters/replica"
 	"hexarena/domain/arena"
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
@@ -19,8 +19,8 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// world is an arena with all that must stay its own.
-type world struct {
+// source is an arena whose log also holds private data.
+type source struct {
 	t *testing.T
 	*arenatest.Arena
 	log             eventstore.Log
@@ -33,19 +33,19 @@ const (
 	address   = "ada@secret.example"
 	session   = "5e551011"
 	signature = "51614711"
-	orders    = "of nobody's concern"
+	orders    = "a private reason"
 )
 
-func newWorld(t *testing.T) *world {
+func newSource(t *testing.T) *source {
 	log := memory.New()
-	w := &world{t: t, Arena: arenatest.New(t, log, 3), log: log}
-	w.tell(arena.KeysStream, arena.PlatformKeyPublished{}, arena.SeedKeyAdded{ID: "seed-key-1"})
+	w := &source{t: t, Arena: arenatest.New(t, log, 3), log: log}
+	w.store(arena.KeysStream, arena.PlatformKeyPublished{}, arena.SeedKeyAdded{ID: "seed-key-1"})
 	w.Own("ada", owner.SignedUp{OwnerID: "ada", AddressHash: "addresshash"}, owner.SessionStarted{Session: session, Until: time.Unix(1<<31, 0).UTC()})
-	w.tell("address-ada", owner.AddressSet{Address: address})
-	w.tell("signatures-ada", owner.SignatureSpent{Signature: signature})
-	w.tell(arena.PlayerStream, arena.PlayerClaimed{Holder: "the-player"})
-	w.tell(arena.OperationsStream, arena.DrainStarted{Reason: orders})
-	w.tell(arena.KeysStream+"-not", owner.AddressSet{Address: address})
+	w.store("address-ada", owner.AddressSet{Address: address})
+	w.store("signatures-ada", owner.SignatureSpent{Signature: signature})
+	w.store(arena.PlayerStream, arena.PlayerClaimed{Holder: "the-player"})
+	w.store(arena.OperationsStream, arena.DrainStarted{Reason: orders})
+	w.store(arena.KeysStream+"-not", owner.AddressSet{Address: address})
 	w.standard = w.Register("ada", ladder.Standard, "Ann", "Bea", "Cat", "Dot", "Eve", "Fay", "Gus")
 	w.running = w.Seat(ladder.Standard, w.standard[4:7]...)[0]
 	w.running.Start()
@@ -71,23 +71,23 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) complete() {
+func (w *source) complete() {
 	w.ended = append(w.ended, w.Complete(ladder.Standard, w.standard[:4]...))
 }
 
-func (w *world) tell(stream string, events ...eventstore.Typed) {
+func (w *source) store(stream string, events ...eventstore.Typed) {
 	encoded, err := eventstore.EncodeAll(events, eventstore.Metadata{At: time.Unix(1_700_000_000, 0)})
 	require.NoError(w.t, err)
 	_, err = w.log.Append(w.t.Context(), eventstore.StreamID(stream), eventstore.Any, encoded...)
 	require.NoError(w.t, err)
 }
 
-// catchUp publishes what there is.
-func catchUp(t *testing.T, from, to eventstore.Log) (last publish.Progress) {
+// catchUp feeds the target until it has all events of the source.
+func catchUp(t *testing.T, from, to eventstore.Log) (last replica.Progress) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	require.NoError(t, publish.Feed(ctx, from, to, func(p publish.Progress) {
+	require.NoError(t, replica.Feed(ctx, from, to, func(p replica.Progress) {
 		if last = p; p.CaughtUp {
 			cancel()
 		}
@@ -111,23 +111,22 @@ func everything(t *testing.T, log eventstore.Log) (all []stored) {
 	return all
 }
 
-// The target holds the ladders, the keys and the matches that have ended, each
-// event as it is in the source, and not a byte of anything else.
-func TestWhatIsPublished(t *testing.T) {
-	w := newWorld(t)
+// Each copied event equals the source's event, and no other data is copied.
+func TestReplicaHoldsLaddersKeysAndEndedMatchesOnly(t *testing.T) {
+	w := newSource(t)
 	to := memory.New()
 	done := catchUp(t, w.log, to)
 	require.Equal(t, len(w.ended), done.Matches)
 
-	source := map[string]stored{}
+	originals := map[string]stored{}
 	for _, s := range everything(t, w.log) {
-		source[s.ID.String()] = s
+		originals[s.ID.String()] = s
 	}
-	var order []string
+	var copied []string
 	for _, s := range everything(t, to) {
-		require.Equal(t, source[s.ID.String()], s)
+		require.Equal(t, originals[s.ID.String()], s)
 		if s.Type == (match.Started{}).EventType() {
-			order = append(order, string(s.stream))
+			copied = append(copied, string(s.stream))
 		}
 		for _, secret := range []string{address, session, signature, orders, "https://bots.example", "the-player", "addresshash"} {
 			require.NotContains(t, string(s.stream)+string(s.Data)+string(s.Metadata), secret)
@@ -141,7 +140,7 @@ func TestWhatIsPublished(t *testing.T) {
 		want = append(want, match.Stream(g.MatchID))
 		require.Len(t, whole(t, to, match.Stream(g.MatchID)), len(g.Events))
 	}
-	require.Equal(t, want, order, "in the order of the ladders")
+	require.Equal(t, want, copied, "the order in which the ladders ended the matches")
 	for _, stream := range []string{ladder.Stream(ladder.Standard), ladder.Stream(ladder.Parley), arena.KeysStream} {
 		require.Equal(t, whole(t, w.log, stream), whole(t, to, stream))
 	}
@@ -157,9 +156,8 @@ func whole(t *testing.T, log eventstore.Log, stream string) (all []stored) {
 	return all
 }
 
-// A feed that is stopped at any append, stored or not, equals one that was not.
-func TestAStoppedFeedEqualsOneThatWasNot(t *testing.T) {
-	w := newWorld(t)
+func TestReplicaIsTheSameAfterAFailureOfAnyAppend(t *testing.T) {
+	w := newSource(t)
 	once := memory.New()
 	catchUp(t, w.log, once)
 	want := everything(t, once)
@@ -167,38 +165,37 @@ func TestAStoppedFeedEqualsOneThatWasNot(t *testing.T) {
 	catchUp(t, w.log, counting)
 	for nth := 1; nth <= counting.Appends(); nth++ {
 		for _, how := range []logtest.Fault{logtest.NotStored, logtest.StoredAnyway} {
-			inner := memory.New()
-			to := logtest.NewFaulty(inner)
+			target := memory.New()
+			to := logtest.NewFaulty(target)
 			to.FailAppend(nth, how)
-			require.ErrorIs(t, publish.Feed(t.Context(), w.log, to, func(publish.Progress) {}), logtest.ErrInjected)
-			catchUp(t, w.log, inner)
-			require.Equal(t, want, everything(t, inner), "append %d", nth)
+			require.ErrorIs(t, replica.Feed(t.Context(), w.log, to, func(replica.Progress) {}), logtest.ErrInjected)
+			catchUp(t, w.log, target)
+			require.Equal(t, want, everything(t, target), "append %d", nth)
 		}
 	}
 }
 
-// It follows a source that lives, and is stopped anywhere.
-func TestItFollowsASourceThatLives(t *testing.T) {
+func TestFeedFollowsASourceThatGrowsAcrossRestarts(t *testing.T) {
 	rng := logtest.Random(t)
-	w := newWorld(t)
+	w := newSource(t)
 	to := memory.New()
 	for range 6 {
-		left := 1 + rng.IntN(3)
+		more := 1 + rng.IntN(3)
 		ctx, cancel := context.WithCancel(t.Context())
-		lived := make(chan struct{}, 100)
+		caughtUp := make(chan struct{}, 100)
 		fed := make(chan error, 1)
 		go func() {
-			fed <- publish.Feed(ctx, w.log, to, func(p publish.Progress) {
+			fed <- replica.Feed(ctx, w.log, to, func(p replica.Progress) {
 				if p.CaughtUp {
 					select {
-					case lived <- struct{}{}:
+					case caughtUp <- struct{}{}:
 					default:
 					}
 				}
 			})
 		}()
-		<-lived
-		for range left {
+		<-caughtUp
+		for range more {
 			w.complete()
 		}
 		cancel()
@@ -211,45 +208,44 @@ func TestItFollowsASourceThatLives(t *testing.T) {
 	require.Zero(t, catchUp(t, w.log, to).Events)
 }
 
-// A match longer than one append is published whole.
-func TestALargeMatch(t *testing.T) {
-	w := newWorld(t)
+func TestMatchLargerThanOneAppendIsCopied(t *testing.T) {
+	w := newSource(t)
 	g := w.Seat(ladder.Standard, w.standard[:4]...)[0]
 	g.Start()
 	answer := strings.Repeat("x", 4096)
 	for range 300 {
-		w.tell(match.Stream(g.MatchID), match.AnswerRejected{IllegalData: match.IllegalData{Answer: answer}})
+		w.store(match.Stream(g.MatchID), match.AnswerRejected{IllegalData: match.IllegalData{Answer: answer}})
 	}
-	w.tell(match.Stream(g.MatchID), match.GameEnded{})
+	w.store(match.Stream(g.MatchID), match.GameEnded{})
 	g.Void(ladder.WhyOperator)
 	to := memory.New()
 	catchUp(t, w.log, to)
 	require.Equal(t, whole(t, w.log, match.Stream(g.MatchID)), whole(t, to, match.Stream(g.MatchID)))
 }
 
-func TestItRefusesAnotherTarget(t *testing.T) {
-	w := newWorld(t)
+func TestFeedRejectsATargetWithOtherEvents(t *testing.T) {
+	w := newSource(t)
 	feed := func(to eventstore.Log) error {
-		return publish.Feed(t.Context(), w.log, to, func(publish.Progress) {})
+		return replica.Feed(t.Context(), w.log, to, func(replica.Progress) {})
 	}
 	foreign := memory.New()
-	(&world{t: t, log: foreign}).tell("address-ada", owner.AddressSet{Address: address})
-	require.ErrorIs(t, feed(foreign), publish.ErrNoFeed)
-	require.ErrorIs(t, feed(newWorld(t).log), publish.ErrNoFeed, "another arena's log")
-	another := memory.New()
-	(&world{t: t, log: another}).tell(arena.KeysStream, arena.PlatformKeyPublished{})
-	err := feed(another)
-	require.ErrorIs(t, err, publish.ErrNoFeed)
+	(&source{t: t, log: foreign}).store("address-ada", owner.AddressSet{Address: address})
+	require.ErrorIs(t, feed(foreign), replica.ErrNotReplica)
+	require.ErrorIs(t, feed(newSource(t).log), replica.ErrNotReplica, "another arena's log")
+	otherArena := memory.New()
+	(&source{t: t, log: otherArena}).store(arena.KeysStream, arena.PlatformKeyPublished{})
+	err := feed(otherArena)
+	require.ErrorIs(t, err, replica.ErrNotReplica)
 	require.ErrorContains(t, err, "arena-keys@0 (PlatformKeyPublished)")
 }
 
-// What this program does not know might be nobody's to see.
-func TestUnknownEventsStopIt(t *testing.T) {
+// An unknown event may hold private data.
+func TestUnknownEventStopsTheFeed(t *testing.T) {
 	for _, stream := range []string{arena.KeysStream, ladder.Stream(ladder.Standard)} {
-		w := newWorld(t)
-		w.tell(stream, owner.AddressSet{Address: address})
+		w := newSource(t)
+		w.store(stream, owner.AddressSet{Address: address})
 		to := memory.New()
-		err := publish.Feed(t.Context(), w.log, to, func(publish.Progress) {})
+		err := replica.Feed(t.Context(), w.log, to, func(replica.Progress) {})
 		require.ErrorContains(t, err, `unknown event type "AddressSet"`)
 		for _, s := range everything(t, to) {
 			require.NotContains(t, string(s.Data), address)
@@ -257,16 +253,15 @@ func TestUnknownEventsStopIt(t *testing.T) {
 	}
 }
 
-// A source that fails part way publishes no half of a match.
-func TestASourceThatFails(t *testing.T) {
-	w := newWorld(t)
+func TestFailedReadCopiesNoPartOfAMatch(t *testing.T) {
+	w := newSource(t)
 	counting := logtest.NewFaulty(w.log)
 	catchUp(t, counting, memory.New())
-	require.Positive(t, counting.Reads(), "matches that never ended are looked for in their streams")
+	require.Positive(t, counting.Reads(), "reads of the streams of matches that never ended")
 	for nth := 1; nth <= counting.Reads(); nth++ {
-		source, to := logtest.NewFaulty(w.log), memory.New()
-		source.FailRead(nth, 0)
-		err := publish.Feed(t.Context(), source, to, func(publish.Progress) {})
+		failing, to := logtest.NewFaulty(w.log), memory.New()
+		failing.FailRead(nth, 0)
+		err := replica.Feed(t.Context(), failing, to, func(replica.Progress) {})
 		require.ErrorIs(t, err, logtest.ErrInjected)
 		require.NotErrorIs(t, err, context.Canceled)
 		catchUp(t, w.log, to)

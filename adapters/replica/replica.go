@@ -1,0 +1,136 @@
+// Package replica keeps a second log, for analysts, up to date with the public
+// part of this one: the ladders, the arena's keys, and each match's stream once
+// the match has ended. Of a running match the replica shows only the entry in
+// TablesSeated. It holds nothing about accounts, bots' addresses, sessions or
+// operators' orders.
+//
+// Copied events keep their ids, types, data, metadata and revisions. A match
+// precedes the ladder's event that ends it. The replica itself records the
+// progress: Feed continues after its last event, so there is no other state.
+package replica
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"hexarena/domain/arena"
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
+	"hexarena/eventstore"
+)
+
+// ErrNotReplica rejects a target that holds events that Feed did not copy from
+// this source.
+var ErrNotReplica = errors.New("it holds events that are not a replica of this source; choose an empty log or the source's own replica")
+
+// Progress describes the work of one call of Feed.
+type Progress struct {
+	Matches  int
+	Events   uint64
+	Position eventstore.Position // in the source; everything up to it is in the replica
+	CaughtUp bool                // the replica has all that the source holds now
+}
+
+// readAhead limits the batches that are read from the source and not yet
+// appended to the target.
+const readAhead = 8
+
+// Feed copies the source's public events after the target's last event, and then
+// follows the source. It calls report after each batch. It returns nil once ctx
+// ends, or the error that stopped it. It waits while either log is unavailable.
+func Feed(ctx context.Context, from, to eventstore.Log, report func(Progress)) error {
+	after, err := resume(ctx, from, to)
+	if err != nil {
+		return unlessDone(ctx, err)
+	}
+	group, groupCtx := errgroup.WithContext(ctx)
+	batches := make(chan batch, readAhead)
+	group.Go(func() error {
+		defer close(batches)
+		return follow(groupCtx, from, after, batches)
+	})
+	group.Go(func() error {
+		p := Progress{Position: after}
+		for b := range batches {
+			if err := b.appendTo(groupCtx, to, &p); err != nil {
+				return err
+			}
+			report(p)
+		}
+		return nil
+	})
+	return unlessDone(ctx, group.Wait())
+}
+
+// unlessDone drops the errors that follow from the end of ctx.
+func unlessDone(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// resume returns the position in the source after which to continue.
+func resume(ctx context.Context, from, to eventstore.Log) (eventstore.Position, error) {
+	for last, err := range to.ReadAll(ctx, eventstore.EndPosition, eventstore.ReadOptions{Direction: eventstore.Backwards}) {
+		switch {
+		case err != nil:
+			return 0, fmt.Errorf("the target: %w", err)
+		case kindOf(last.Stream) == matchStream:
+			continue // part of a match that an earlier call did not finish
+		case kindOf(last.Stream) == privateStream:
+			return 0, notReplica(last)
+		}
+		return positionOf(ctx, from, last)
+	}
+	return 0, ctx.Err()
+}
+
+// positionOf finds one of the target's events in the source.
+func positionOf(ctx context.Context, from eventstore.Log, copied eventstore.Recorded) (eventstore.Position, error) {
+	for r, err := range from.Read(ctx, copied.Stream, copied.Revision, eventstore.ReadOptions{Limit: 1}) {
+		if err != nil {
+			return 0, fmt.Errorf("the source: %w", err)
+		}
+		if r.Revision == copied.Revision && r.ID == copied.ID && r.Type == copied.Type && bytes.Equal(r.Data, copied.Data) {
+			return r.Position, nil
+		}
+	}
+	return 0, errors.Join(ctx.Err(), notReplica(copied))
+}
+
+func notReplica(r eventstore.Recorded) error {
+	return fmt.Errorf("the target: %w: %s@%d (%s)", ErrNotReplica, r.Stream, r.Revision, r.Type)
+}
+
+// streamKind decides which streams the replica may hold.
+type streamKind int
+
+const (
+	privateStream streamKind = iota
+	ladderStream
+	keysStream
+	matchStream
+)
+
+// filter selects these streams on the server. A prefix may select other streams
+// too, so that kindOf decides.
+var filter = eventstore.Filter{StreamPrefixes: []string{ladder.StreamPrefix, arena.KeysStream, match.StreamPrefix}}
+
+func kindOf(id eventstore.StreamID) streamKind {
+	if _, ok := ladder.ModeOf(string(id)); ok {
+		return ladderStream
+	}
+	if id == arena.KeysStream {
+		return keysStream
+	}
+	if matchID, ok := strings.CutPrefix(string(id), match.StreamPrefix); ok && matchID != "" {
+		return matchStream
+	}
+	return privateStream
+}
