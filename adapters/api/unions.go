@@ -2,6 +2,7 @@ package api
 
 import (
 	"reflect"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -10,33 +11,6 @@ import (
 
 // eventSchema stands in place of match.PublicEvent: one schema per kind.
 type eventSchema struct{}
-
-// eventKinds are the kinds of MatchEvent. Who acts is told by seat, where an
-// event has one: seat says never, always or perhaps.
-var eventKinds = []struct {
-	kind, name, about string
-	data              reflect.Type
-	seat              seatRule
-}{
-	{"board", "BoardEvent", "The board of the match.", reflect.TypeFor[match.BoardData](), never},
-	{"roll", "RollEvent", "A dice roll.", reflect.TypeFor[match.RollData](), ever},
-	{"action", "ActionEvent", "An action exactly as answered, table talk included, or the default that was played.", reflect.TypeFor[match.ActionData](), ever},
-	{"steal", "StealEvent", "The seat robbed the victim; the card is not recorded.", reflect.TypeFor[match.StealData](), ever},
-	{"trade", "TradeEvent", "An executed trade between seats.", reflect.TypeFor[match.TradeData](), ever},
-	{"award", "AwardEvent", "An award changed hands; the seat is the new holder.", reflect.TypeFor[match.AwardData](), perhaps},
-	{"timeout", "TimeoutEvent", "No usable answer came in time; the default follows.", reflect.TypeFor[match.TimeoutData](), ever},
-	{"illegal", "IllegalEvent", "The answer broke the rules; the default follows.", reflect.TypeFor[match.IllegalData](), ever},
-	{"resign", "ResignEvent", "The seat resigned after its third strike.", reflect.TypeFor[match.ResignData](), ever},
-	{"end", "EndEvent", "The game ended.", reflect.TypeFor[match.EndData](), never},
-}
-
-type seatRule int
-
-const (
-	never seatRule = iota
-	perhaps
-	ever
-)
 
 // Schema implements huma.SchemaProvider.
 func (eventSchema) Schema(r huma.Registry) *huma.Schema {
@@ -48,25 +22,26 @@ func (eventSchema) Schema(r huma.Registry) *huma.Schema {
 		Discriminator: &huma.Discriminator{PropertyName: "kind", Mapping: map[string]string{}},
 	}
 	r.Map()["MatchEvent"] = union
-	for _, k := range eventKinds {
+	for _, k := range match.PublicKinds {
+		name := strings.ToUpper(k.Kind[:1]) + k.Kind[1:] + "Event"
 		s := &huma.Schema{
-			Type: huma.TypeObject, Description: k.about, Required: []string{"seq", "at", "kind"},
+			Type: huma.TypeObject, Description: k.About, Required: []string{"seq", "at", "kind"},
 			Properties: map[string]*huma.Schema{
 				"seq":  {Type: huma.TypeInteger, Minimum: number(1), Description: "1, 2, 3, … over the match's events."},
 				"at":   {Type: huma.TypeString, Format: "date-time"},
-				"kind": {Type: huma.TypeString, Enum: []any{k.kind}},
-				"data": r.Schema(k.data, true, ""),
+				"kind": {Type: huma.TypeString, Enum: []any{k.Kind}},
+				"data": r.Schema(reflect.TypeOf(k.Data), true, ""),
 			},
 		}
-		if k.seat != never {
+		if k.Seat != match.NoSeat {
 			s.Properties["seat"] = &huma.Schema{Type: huma.TypeInteger, Minimum: number(0), Maximum: number(3)}
 		}
-		if k.seat == ever {
+		if k.Seat == match.OneSeat {
 			s.Required = append(s.Required, "seat")
 		}
-		r.Map()[k.name] = s
-		union.OneOf = append(union.OneOf, ref(k.name))
-		union.Discriminator.Mapping[k.kind] = schemaPrefix + k.name
+		r.Map()[name] = s
+		union.OneOf = append(union.OneOf, ref(name))
+		union.Discriminator.Mapping[k.Kind] = schemaPrefix + name
 	}
 	return ref("MatchEvent")
 }

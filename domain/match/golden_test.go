@@ -114,12 +114,35 @@ func TestEveryKindOccurs(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []string{"board", "roll", "action", "steal", "trade", "award", "timeout", "illegal", "resign", "end"} {
-		require.True(t, seen[kind], kind)
+	for _, k := range PublicKinds {
+		require.True(t, seen[k.Kind], k.Kind)
 	}
 	for typ := game.Setup; typ <= game.Respond; typ++ {
 		require.True(t, turns[typ.String()], typ.String())
 	}
+}
+
+// PublicKinds describes what Publish returns.
+func TestPublicKindsFitThePublishedEvents(t *testing.T) {
+	kinds := map[string]PublicKind{}
+	for _, k := range PublicKinds {
+		kinds[k.Kind] = k
+	}
+	require.Len(t, kinds, len(PublicKinds))
+	published := map[string]bool{}
+	for _, e := range examples {
+		kind, seat, data := Publish(e)
+		if kind == "" {
+			continue
+		}
+		require.Contains(t, kinds, kind)
+		published[kind] = true
+		require.IsType(t, kinds[kind].Data, data, kind)
+		if kinds[kind].Seat != MaySeat {
+			require.Equal(t, kinds[kind].Seat == OneSeat, seat != nil, kind)
+		}
+	}
+	require.Len(t, published, len(PublicKinds))
 }
 
 func FuzzDecode(f *testing.F) {

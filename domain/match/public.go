@@ -2,8 +2,8 @@ package match
 
 import "encoding/json"
 
-// The shapes of MatchEvent.data, one per public kind (specification, "Replay
-// events"). The stored events embed them, so that the two cannot differ.
+// The shapes of MatchEvent.data, one per public kind (docs/events.md). The
+// stored events embed them, so that the two cannot differ.
 
 // BoardData is the data of a board event.
 type BoardData struct {
@@ -22,7 +22,7 @@ type RollData struct {
 type ActionData struct {
 	Decision  int             `json:"decision"`
 	Kind      string          `json:"kind"`
-	Action    json.RawMessage `json:"action"` // the schema's fields, exactly as answered
+	Action    json.RawMessage `json:"action"` // the schema's fields, as the bot sent them
 	Default   bool            `json:"default"`
 	ElapsedMs *int64          `json:"elapsedMs"`           // null for a default
 	Collected []int           `json:"collected,omitempty"` // play_embargo: cards taken, by seat
@@ -98,8 +98,40 @@ type PublicEvent struct {
 	Data any    `json:"data,omitempty"`
 }
 
-// Publish returns the public kind, seat and data of an event, or "" for one
-// that is not public.
+// HasSeat says whether events of a public kind name a seat.
+type HasSeat int
+
+// An award names its new holder, if it has one.
+const (
+	NoSeat HasSeat = iota
+	MaySeat
+	OneSeat
+)
+
+// PublicKind describes one kind of public event.
+type PublicKind struct {
+	Kind  string
+	About string
+	Data  any // the zero value of its data
+	Seat  HasSeat
+}
+
+// PublicKinds lists the kinds that Publish returns. Schemas and tests follow it.
+var PublicKinds = []PublicKind{
+	{"board", "The board of the match.", BoardData{}, NoSeat},
+	{"roll", "A dice roll.", RollData{}, OneSeat},
+	{"action", "An action exactly as answered, table talk included, or the default that was played.", ActionData{}, OneSeat},
+	{"steal", "The seat robbed the victim; the card is not recorded.", StealData{}, OneSeat},
+	{"trade", "An executed trade between seats.", TradeData{}, OneSeat},
+	{"award", "An award changed hands; the seat is the new holder.", AwardData{}, MaySeat},
+	{"timeout", "No usable answer came in time; the default follows.", TimeoutData{}, OneSeat},
+	{"illegal", "The answer broke the rules; the default follows.", IllegalData{}, OneSeat},
+	{"resign", "The seat resigned after its third strike.", ResignData{}, OneSeat},
+	{"end", "The game ended.", EndData{}, NoSeat},
+}
+
+// Publish returns the public kind, seat and data of an event. The kind is "" if
+// the event is not public.
 func Publish(e Event) (kind string, seat *int, data any) {
 	switch e := e.(type) {
 	case BoardLaid:
