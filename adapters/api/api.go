@@ -69,24 +69,25 @@ type Directory interface {
 // Options plug a Server together. Accounts, SeedKey, SignedLog, Limits, TrustedProxies,
 // and Logger may be left out.
 type Options struct {
-	Log            eventstore.Log
-	Accounts       Accounts // nil: read from Log at every request
-	Auth           Authenticator
-	ParsePublicKey func(text string) (ed25519.PublicKey, error)
-	Checker        Checker
-	Directory      Directory
-	Matches        Matches
-	Leaderboard    Leaderboard
-	Live           Live
-	SignedLog      SignedLog // nil: there is none
-	SignHead       func(mode string, size uint64, root []byte) ([]byte, error)
-	PlatformKey    ed25519.PublicKey
-	SeedKey        func(id string) ([]byte, bool) // nil: what a running match asked is not shown
-	BaseURL        string                         // the arena's own address, as browsers see it
-	Limits         Limits                         // the zero value: none
-	TrustedProxies []netip.Prefix                 // whose X-Forwarded-For is believed
-	Now            func() time.Time
-	Logger         *slog.Logger
+	Log             eventstore.Log
+	Accounts        Accounts // nil: read from Log at every request
+	Auth            Authenticator
+	ParsePublicKey  func(text string) (ed25519.PublicKey, error)
+	Checker         Checker
+	Directory       Directory
+	Matches         Matches
+	Leaderboard     Leaderboard
+	Live            Live
+	SignedLog       SignedLog // nil: there is none
+	SignHead        func(mode string, size uint64, root []byte) ([]byte, error)
+	PlatformKey     ed25519.PublicKey
+	SeedKey         func(id string) ([]byte, bool) // nil: what a running match asked is not shown
+	BaseURL         string                         // the arena's own address, as browsers see it
+	SecurityContact string                         // URI for reports of vulnerabilities; empty: security@ the host of BaseURL
+	Limits          Limits                         // the zero value: none
+	TrustedProxies  []netip.Prefix                 // whose X-Forwarded-For is believed
+	Now             func() time.Time
+	Logger          *slog.Logger
 }
 
 // Server serves the API. It is safe for concurrent use.
@@ -140,6 +141,7 @@ func New(o Options) (*Server, error) {
 	s.registerLeaderboard()
 	s.registerHistory()
 	s.registerLog()
+	s.registerSecurityText()
 	s.registerArtifacts()
 	return s, s.makeArtifacts()
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/mail"
 	"net/netip"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"hexarena/cmd/arena/listen"
@@ -47,6 +49,7 @@ type config struct {
 	Secrets          string        `help:"The secrets file (default: <data>/secrets.json)."`
 	Play             bool          `default:"true" negatable:"" help:"Seat and play matches; with --no-play, only serve pages and the API."`
 	TrustedProxies   []string      `name:"trusted-proxies" help:"CIDRs of proxies whose X-Forwarded-For the arena trusts."`
+	SecurityContact  string        `help:"Where to report vulnerabilities, in /.well-known/security.txt: a mail address, or an https or mailto URI (default: security@ the host of the base URL)."`
 	InsecureNode     bool          `help:"Allow --node-listen outside loopback."`
 	Production       bool          `help:"Accept only https URLs at public addresses for bots; needs an https --base-url."`
 }
@@ -89,7 +92,24 @@ func (c *config) validate() error {
 	if c.EventStore == "" && !c.InsecureNode && !listen.IsLoopback(c.NodeListen) {
 		return fmt.Errorf("--node-listen %s: anyone on the network could write the log; listen on loopback, or add --insecure-node", c.NodeListen)
 	}
+	if c.SecurityContact != "" {
+		if _, err := contactURI(c.SecurityContact); err != nil {
+			return err
+		}
+	}
 	return c.validateBaseURL()
+}
+
+// contactURI turns --security-contact into a URI, as RFC 9116 requires.
+func contactURI(contact string) (string, error) {
+	if address, err := mail.ParseAddress(contact); err == nil && address.Address == contact {
+		return "mailto:" + contact, nil
+	}
+	u, err := url.Parse(contact)
+	if err == nil && (u.Scheme == "https" && u.Host != "" || u.Scheme == "mailto" && u.Opaque != "") && !strings.ContainsAny(contact, " \t") {
+		return contact, nil
+	}
+	return "", fmt.Errorf("--security-contact %q: want a mail address, or an https or mailto URI", contact)
 }
 
 func (c *config) validateBaseURL() error {

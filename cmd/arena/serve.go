@@ -333,11 +333,12 @@ func (a *arena) openServers(context.Context) error {
 	if err != nil {
 		return err
 	}
+	contact, _ := contactURI(a.SecurityContact) // validate has parsed it; empty is the default
 	handler, err := api.New(api.Options{
 		Log: a.log, Auth: a.auth, ParsePublicKey: auth.ParsePublicKey, Checker: a.dialer(), Directory: a.people,
 		Accounts: a.accounts, Matches: a.matches, Leaderboard: a.board, Live: a.live, SeedKey: a.secrets.SeedKey,
 		SignedLog: a.results, SignHead: a.signHead,
-		PlatformKey: a.public, BaseURL: a.baseURL, Limits: api.SpecifiedLimits(), TrustedProxies: a.trustedProxies(),
+		PlatformKey: a.public, BaseURL: a.baseURL, SecurityContact: contact, Limits: api.SpecifiedLimits(), TrustedProxies: a.trustedProxies(),
 		Now: time.Now, Logger: a.logger,
 	})
 	if err != nil {

@@ -1,0 +1,47 @@
+package api
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// securityTextLife is how long a copy of security.txt is valid. RFC 9116, 2.5.5,
+// recommends less than a year.
+const securityTextLife = 364 * 24 * time.Hour
+
+// registerSecurityText serves the address for reports of vulnerabilities, in the
+// format of RFC 9116.
+func (s *Server) registerSecurityText() {
+	register(s, endpoint[nothing, documentOutput]{
+		id: "get-security-txt", method: http.MethodGet, path: "/.well-known/security.txt", tag: "meta", summary: "Where to report a vulnerability (RFC 9116)",
+		run: func(*call, *nothing) (*documentOutput, error) {
+			return &documentOutput{newDocument("text/plain; charset=utf-8", s.securityText())}, nil
+		},
+		answers: []media{{kind: "text/plain"}},
+	})
+}
+
+// securityText expires at midnight, so that its entity tag changes once a day.
+func (s *Server) securityText() []byte {
+	base := strings.TrimSuffix(s.BaseURL, "/")
+	expires := s.Now().UTC().Add(securityTextLife).Truncate(24 * time.Hour)
+	return fmt.Appendf(nil, `Contact: %s
+Expires: %s
+Preferred-Languages: en
+Canonical: %s/.well-known/security.txt
+Policy: %[3]s/docs/security
+`, cmp.Or(s.SecurityContact, defaultContact(base)), expires.Format(time.RFC3339), base)
+}
+
+// defaultContact is the mailbox that RFC 2142 reserves for security at a host.
+func defaultContact(baseURL string) string {
+	u, err := url.Parse(baseURL)
+	if err != nil {
+		return "mailto:security@localhost"
+	}
+	return "mailto:security@" + u.Hostname()
+}
