@@ -44,9 +44,9 @@ type Directory interface {
 type Player interface {
 	// Running says whether this process plays, and how many matches.
 	Running() (matches int, plays bool)
-	// Between runs f while nobody is being seated here; seatings that follow
+	// WithSeatingPaused runs f while nobody is being seated here; seatings that follow
 	// honour what f has stored.
-	Between(f func())
+	WithSeatingPaused(f func())
 	// Abort aborts a match, and returns once its ladder has it as void. It fails
 	// with ErrMatchUnknown and ErrMatchOver.
 	Abort(ctx context.Context, matchID, reason, request string) error

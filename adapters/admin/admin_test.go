@@ -80,7 +80,7 @@ func (w *world) Wait(_ context.Context, p eventstore.Position) error {
 
 func (w *world) Running() (int, bool) { return 3, w.plays }
 
-func (w *world) Between(f func()) { w.between++; f() }
+func (w *world) WithSeatingPaused(f func()) { w.between++; f() }
 
 func (w *world) Abort(_ context.Context, matchID, reason, request string) error {
 	switch {

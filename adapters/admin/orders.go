@@ -86,7 +86,7 @@ var operations = eventstore.Kind[arena.Operations, arena.Event]{Decode: arena.De
 func (s *Server) operate(c *call, name string, in reason, decide func(arena.Operations) ([]arena.Event, error)) (any, error) {
 	var done Done
 	var err error
-	s.Player.Between(func() {
+	s.Player.WithSeatingPaused(func() {
 		_, _, err = operations.Handle(c.ctx, s.Log, arena.OperationsStream, arena.Operations{}, c.meta, noting(&done, decide))
 	})
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *Server) abort(c *call, in which) (any, error) {
 func (s *Server) rotate(c *call, in reason) (any, error) {
 	var rotation Rotation
 	var err error
-	s.Player.Between(func() { rotation, err = s.Player.Rotate(c.ctx, in.text(), c.meta) })
+	s.Player.WithSeatingPaused(func() { rotation, err = s.Player.Rotate(c.ctx, in.text(), c.meta) })
 	if err != nil {
 		return nil, err
 	}

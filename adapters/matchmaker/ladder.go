@@ -15,32 +15,34 @@ import (
 	"hexarena/eventstore"
 )
 
-// SeedKeys knows the seed key to seat new tables under.
+// SeedKeys returns the seed key for new tables.
 type SeedKeys interface {
 	CurrentSeedKey() (id string, key []byte)
 }
 
-// LadderConfig is what a Ladder is made of.
-type LadderConfig struct {
+// LadderOptions configure a Ladder. All fields are required.
+type LadderOptions struct {
 	Mode        string
 	Rest        time.Duration // from the end of a bot's match to its next seating
 	PlatformKey string        // the public key, in base64
 	SeedKeys    SeedKeys
-	Logger      *slog.Logger // nil: nothing is logged
+	Logger      *slog.Logger
 }
 
-// Ladder writes and reads the stream of one mode's ladder, whose fold it keeps
-// in memory. Every decision is made on the stream as it is, and appended at the
-// exact revision that it was made at; where another writer was faster, be it
-// another arena, it is made anew. A log that is away is tried again until the
-// context ends; an append in doubt is retried with the same event ids. All
-// methods are safe for concurrent use.
+// Ladder writes and reads the stream of one mode's ladder, and keeps its fold in
+// memory.
+//
+// Each decision is made on the whole stream and appended at the revision that it
+// was made on. If another writer was faster, for example another arena, the
+// Ladder folds the new events and decides again. It retries an unavailable log
+// until the context ends, with the same event ids, so a retry after a lost
+// acknowledgement stores once. All methods are safe for concurrent use.
 type Ladder struct {
-	log    eventstore.Log
-	stream eventstore.StreamID
-	config LadderConfig
+	log     eventstore.Log
+	stream  eventstore.StreamID
+	options LadderOptions
 
-	writing chan struct{} // whoever has put an element in decides, appends and folds
+	writing chan struct{} // a lock for deciding, appending and folding; waiting for it ends with a context
 	mu      sync.RWMutex  // guards state; its writers hold writing too
 	state   ladder.Ladder
 
@@ -49,31 +51,27 @@ type Ladder struct {
 
 var kind = eventstore.Kind[ladder.Ladder, ladder.Event]{Decode: ladder.Decode, Evolve: ladder.Evolve}
 
-// NewLadder makes a ladder that has not read anything: each method that takes
-// a context catches up first.
-func NewLadder(log eventstore.Log, c LadderConfig) *Ladder {
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+// NewLadder returns a Ladder that has not read anything. Each method with a
+// context catches up first.
+func NewLadder(log eventstore.Log, o LadderOptions) *Ladder {
 	return &Ladder{
-		log:     log,
-		stream:  eventstore.StreamID(ladder.Stream(c.Mode)),
-		config:  c,
-		writing: make(chan struct{}, 1),
-		state:   ladder.New(c.Mode),
-
+		log:       log,
+		stream:    eventstore.StreamID(ladder.Stream(o.Mode)),
+		options:   o,
+		writing:   make(chan struct{}, 1),
+		state:     ladder.New(o.Mode),
 		snapshots: newSnapshots(),
 	}
 }
 
-// Mode is the mode whose ladder it is.
-func (l *Ladder) Mode() string { return l.config.Mode }
+// Mode returns the mode of the ladder.
+func (l *Ladder) Mode() string { return l.options.Mode }
 
-// Seat stores the tables of one tick and says how many there were. With an
-// error some may be stored all the same: Unfinished has them.
+// Seat stores the tables of one tick and returns their number. It may have stored
+// some tables although it returns an error; Unfinished lists them.
 func (l *Ladder) Seat(ctx context.Context, candidates []ladder.Candidate, now time.Time) (tables int, err error) {
-	tick := ladder.Tick{Now: now, Rest: l.config.Rest, PlatformKey: l.config.PlatformKey}
-	tick.SeedKeyID, tick.SeedKey = l.config.SeedKeys.CurrentSeedKey()
+	tick := ladder.Tick{Now: now, Rest: l.options.Rest, PlatformKey: l.options.PlatformKey}
+	tick.SeedKeyID, tick.SeedKey = l.options.SeedKeys.CurrentSeedKey()
 	stored, err := l.write(ctx, uuid.NewString(), func(state ladder.Ladder) ([]ladder.Event, error) {
 		return state.Seat(candidates, tick)
 	})
@@ -85,21 +83,8 @@ func (l *Ladder) Seat(ctx context.Context, candidates []ladder.Candidate, now ti
 	return tables, err
 }
 
-// Absentees lists the candidates that have missed their matches for a week.
-func (l *Ladder) Absentees(ctx context.Context, candidates []ladder.Candidate, now time.Time) ([]ladder.Absentee, error) {
-	release, err := l.acquire(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	if _, err := l.catchUp(ctx, uuid.Nil); err != nil {
-		return nil, err
-	}
-	return l.state.Absentees(candidates, now), nil
-}
-
-// Finish rates a match. ladder.ErrAlreadyFinished says that it was rated or
-// voided before, by this arena or another: nothing is left to do then.
+// Finish rates a match. It returns ladder.ErrAlreadyFinished if any arena has
+// rated or voided the match before. The caller then has nothing left to do.
 func (l *Ladder) Finish(ctx context.Context, matchID string, results []ladder.Result) error {
 	_, err := l.write(ctx, matchID, func(state ladder.Ladder) ([]ladder.Event, error) {
 		return state.Finish(matchID, results)
@@ -107,7 +92,7 @@ func (l *Ladder) Finish(ctx context.Context, matchID string, results []ladder.Re
 	return err
 }
 
-// Void ends a match without ratings; its errors are those of Finish.
+// Void ends a match without ratings. It returns the same errors as Finish.
 func (l *Ladder) Void(ctx context.Context, matchID, why string) error {
 	_, err := l.write(ctx, matchID, func(state ladder.Ladder) ([]ladder.Event, error) {
 		return state.Void(matchID, why)
@@ -115,25 +100,38 @@ func (l *Ladder) Void(ctx context.Context, matchID, why string) error {
 	return err
 }
 
-// Unfinished lists the matches that are neither rated nor void, in the order
-// of their seating.
-func (l *Ladder) Unfinished(ctx context.Context) ([]ladder.Seating, error) {
-	release, err := l.acquire(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	if _, err := l.catchUp(ctx, uuid.Nil); err != nil {
-		return nil, err
-	}
-	return l.state.Unfinished(), nil
+// Absentees lists the candidates that have missed their matches for a week.
+func (l *Ladder) Absentees(ctx context.Context, candidates []ladder.Candidate, now time.Time) (absent []ladder.Absentee, err error) {
+	err = l.read(ctx, func(state ladder.Ladder) { absent = state.Absentees(candidates, now) })
+	return absent, err
 }
 
-// Rating is a bot's rating as far as this ladder has read.
+// Unfinished lists the matches that are neither rated nor void, in the order of
+// their seating.
+func (l *Ladder) Unfinished(ctx context.Context) (unfinished []ladder.Seating, err error) {
+	err = l.read(ctx, func(state ladder.Ladder) { unfinished = state.Unfinished() })
+	return unfinished, err
+}
+
+// Rating returns a bot's rating. It does not read the log.
 func (l *Ladder) Rating(botID string) rating.Rating {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.state.Bot(botID).Rating
+}
+
+// read calls f with the state as the log has it now.
+func (l *Ladder) read(ctx context.Context, f func(ladder.Ladder)) error {
+	release, err := l.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if _, err := l.catchUp(ctx, uuid.Nil); err != nil {
+		return err
+	}
+	f(l.state)
+	return nil
 }
 
 func (l *Ladder) acquire(ctx context.Context) (release func(), err error) {
@@ -145,10 +143,10 @@ func (l *Ladder) acquire(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// errConflict says that another writer was faster.
+// errConflict reports that another writer was faster.
 var errConflict = errors.New("another writer was faster")
 
-// write decides until what was decided is stored, and returns what was stored.
+// write decides until no other writer is faster, and returns the stored events.
 func (l *Ladder) write(ctx context.Context, correlation string, decide func(ladder.Ladder) ([]ladder.Event, error)) ([]ladder.Event, error) {
 	release, err := l.acquire(ctx)
 	if err != nil {
@@ -165,7 +163,7 @@ func (l *Ladder) write(ctx context.Context, correlation string, decide func(ladd
 		if err != nil {
 			return stored, err
 		}
-		n, err := l.storeEach(ctx, events, m)
+		n, err := l.appendEach(ctx, events, m)
 		stored = append(stored, events[:n]...)
 		if !errors.Is(err, errConflict) {
 			return stored, err
@@ -173,15 +171,15 @@ func (l *Ladder) write(ctx context.Context, correlation string, decide func(ladd
 	}
 }
 
-// storeEach appends one event at a time, which bounds the size of an append,
-// and says how many were stored.
-func (l *Ladder) storeEach(ctx context.Context, events []ladder.Event, m eventstore.Metadata) (int, error) {
+// appendEach appends one event at a time, which bounds the size of an append. It
+// returns the number of stored events.
+func (l *Ladder) appendEach(ctx context.Context, events []ladder.Event, m eventstore.Metadata) (int, error) {
 	for n, e := range events {
 		encoded, err := eventstore.Encode(e, m)
 		if err != nil {
 			return n, err
 		}
-		if err := l.store(ctx, encoded); err != nil {
+		if err := l.append(ctx, encoded); err != nil {
 			return n, err
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-func TestAMatchIsSeatedAndRated(t *testing.T) {
+func TestMatchIsSeatedAndRated(t *testing.T) {
 	log := memory.New()
 	l := newLadder(log, ladder.Parley)
 	require.Equal(t, ladder.Parley, l.Mode())
@@ -40,7 +40,7 @@ func TestAMatchIsSeatedAndRated(t *testing.T) {
 	require.Len(t, storedIn(t, log, ladder.Parley), 3)
 }
 
-func TestNobodyToSeatIsNoEvent(t *testing.T) {
+func TestSeatWithTooFewBotsStoresNothing(t *testing.T) {
 	log := memory.New()
 	n, err := newLadder(log, ladder.Standard).Seat(t.Context(), numbered(2), time.Now())
 	require.NoError(t, err)
@@ -48,13 +48,13 @@ func TestNobodyToSeatIsNoEvent(t *testing.T) {
 	require.Empty(t, storedIn(t, log, ladder.Standard))
 }
 
-func TestRefusalsComeFromTheDomain(t *testing.T) {
+func TestDomainErrorsAreReturned(t *testing.T) {
 	l := newLadder(memory.New(), ladder.Standard)
 	s := seatOne(t, l)
 	require.ErrorIs(t, l.Finish(t.Context(), "nowhere", nil), ladder.ErrUnknownMatch)
 	require.ErrorIs(t, l.Finish(t.Context(), s.MatchID, nil), ladder.ErrBadResults)
 	require.ErrorIs(t, l.Void(t.Context(), s.MatchID, "boredom"), ladder.ErrBadReason)
-	l.config.SeedKeys = noKeys{}
+	l.options.SeedKeys = noKeys{}
 	_, err := l.Seat(t.Context(), numbered(3), time.Now())
 	require.ErrorIs(t, err, ladder.ErrNoKeys)
 }
@@ -63,7 +63,7 @@ type noKeys struct{}
 
 func (noKeys) CurrentSeedKey() (string, []byte) { return "", nil }
 
-func TestALadderReadsWhatOthersWrote(t *testing.T) {
+func TestLadderReadsEventsOfOtherWriters(t *testing.T) {
 	log := memory.New()
 	one, two := newLadder(log, ladder.Standard), newLadder(log, ladder.Standard)
 	s := seatOne(t, one)
@@ -77,7 +77,6 @@ func TestALadderReadsWhatOthersWrote(t *testing.T) {
 	require.Len(t, storedIn(t, log, ladder.Standard), 2)
 }
 
-// However many bots there are, no append is larger than one event.
 func TestSeatAppendsOneEventAtATime(t *testing.T) {
 	log := newFaultyLog()
 	l := newLadder(log, ladder.Standard)
@@ -88,9 +87,9 @@ func TestSeatAppendsOneEventAtATime(t *testing.T) {
 	require.Len(t, log.ids, 3)
 }
 
-// The other arena is faster in the middle of a tick's appends: what it seated
-// is not seated again, and nobody is left out.
-func TestSeatDecidesAnewWhereAnotherWasFaster(t *testing.T) {
+// Another arena is faster in the middle of a tick's appends. Its bots are not
+// seated again, and no bot is left out.
+func TestSeatDecidesAgainAfterConflict(t *testing.T) {
 	log := newFaultyLog()
 	one, two := newLadder(log, ladder.Standard), newLadder(log.Log, ladder.Standard)
 	all := numbered(4 * 2 * ladder.MaxTables)
@@ -115,19 +114,19 @@ func TestSeatDecidesAnewWhereAnotherWasFaster(t *testing.T) {
 	storedIn(t, log, ladder.Standard)
 }
 
-func TestAFaultyLogStoresOnce(t *testing.T) {
+func TestFaultyLogStoresOnce(t *testing.T) {
 	for name, c := range map[string]struct{ appends, reads []fault }{
-		"append lost":                   {[]fault{lostBefore}, nil},
-		"append lost thrice":            {[]fault{lostBefore, lostBefore, lostBefore}, nil},
-		"acknowledgement lost":          {[]fault{lostAfter}, nil},
-		"acknowledgement lost twice":    {[]fault{lostAfter, lostAfter}, nil},
-		"append hangs":                  {[]fault{hangs}, nil},
-		"acknowledged late":             {[]fault{storedThenHangs}, nil},
-		"read lost":                     {nil, []fault{lostBefore, lostBefore}},
-		"read cut short":                {nil, []fault{lostAfter}},
-		"read hangs":                    {nil, []fault{hangs}},
-		"everything":                    {[]fault{lostAfter, hangs, lostBefore}, []fault{hangs, lostBefore, lostAfter}},
-		"lost, and no id is remembered": {[]fault{lostAfter, refusedAsStale}, nil},
+		"append lost":                    {[]fault{lostBefore}, nil},
+		"append lost thrice":             {[]fault{lostBefore, lostBefore, lostBefore}, nil},
+		"acknowledgement lost":           {[]fault{lostAfter}, nil},
+		"acknowledgement lost twice":     {[]fault{lostAfter, lostAfter}, nil},
+		"append hangs":                   {[]fault{hangs}, nil},
+		"acknowledged late":              {[]fault{storedThenHangs}, nil},
+		"read lost":                      {nil, []fault{lostBefore, lostBefore}},
+		"read cut short":                 {nil, []fault{lostAfter}},
+		"read hangs":                     {nil, []fault{hangs}},
+		"all faults":                     {[]fault{lostAfter, hangs, lostBefore}, []fault{hangs, lostBefore, lostAfter}},
+		"lost by a log that forgets ids": {[]fault{lostAfter, refusedAsStale}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -139,7 +138,7 @@ func TestAFaultyLogStoresOnce(t *testing.T) {
 				require.NoError(t, l.Finish(t.Context(), s.MatchID, inOrder(s)))
 				require.Len(t, storedIn(t, log, ladder.Standard), 2)
 				for _, id := range log.ids {
-					require.Equal(t, log.ids[0], id, "one event, one id")
+					require.Equal(t, log.ids[0], id, "retries keep the event id")
 				}
 				require.ErrorIs(t, l.Finish(t.Context(), s.MatchID, inOrder(s)), ladder.ErrAlreadyFinished)
 			})
@@ -152,14 +151,14 @@ func storedThenHangs(ctx context.Context, call func() error) error {
 	return hangs(ctx, call)
 }
 
-// refusedAsStale is a log that does not know its own ids any more.
+// refusedAsStale is the answer of a log that has forgotten the ids of its events.
 func refusedAsStale(context.Context, func() error) error {
 	return &eventstore.WrongVersionError{Expected: 0, Current: 1}
 }
 
-// The acknowledgement is lost and the stream has grown since: the event is
-// found where it was stored.
-func TestALostAcknowledgementUnderAnotherWriter(t *testing.T) {
+// The acknowledgement is lost, and another writer has appended since. The retry
+// finds the stored event.
+func TestLostAcknowledgementWithAnotherWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newFaultyLog()
 		one, two := newLadder(log, ladder.Standard), newLadder(log.Log, ladder.Standard)
@@ -178,8 +177,9 @@ func TestALostAcknowledgementUnderAnotherWriter(t *testing.T) {
 	})
 }
 
-// The context ends while an append is in doubt; what the log holds counts.
-func TestAnAppendInDoubtIsSettledByTheNextCall(t *testing.T) {
+// The context ends while the outcome of an append is unknown. The next call reads
+// the outcome from the log.
+func TestNextCallResolvesUnknownAppend(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault fault
 		want  error
@@ -206,8 +206,7 @@ func TestAnAppendInDoubtIsSettledByTheNextCall(t *testing.T) {
 	}
 }
 
-// What no retrying mends is said at once.
-func TestFaultsForGood(t *testing.T) {
+func TestFinalErrorsAreNotRetried(t *testing.T) {
 	broken := func(eventType, data string) func(*memory.Log) {
 		return func(log *memory.Log) {
 			_, err := log.Append(t.Context(), "ladder-standard", eventstore.NoStream, eventstore.Event{
@@ -220,12 +219,12 @@ func TestFaultsForGood(t *testing.T) {
 		given func(*memory.Log)
 		want  error
 	}{
-		"a type of tomorrow": {broken("BotPromoted", `{}`), errUnreadable},
-		"torn data":          {broken("MatchVoided", `{"match":`), errUnreadable},
-		"a tombstone": {func(log *memory.Log) {
+		"unknown type": {broken("BotPromoted", `{}`), errUnreadable},
+		"torn data":    {broken("MatchVoided", `{"match":`), errUnreadable},
+		"tombstone": {func(log *memory.Log) {
 			require.NoError(t, log.Tombstone(t.Context(), "ladder-standard", eventstore.NoStream))
 		}, eventstore.ErrStreamDeleted},
-		"a stream cut short": {func(log *memory.Log) {
+		"truncated stream": {func(log *memory.Log) {
 			for range 3 {
 				e, err := eventstore.Encode(ladder.MatchVoided{MatchID: "m"}, eventstore.Metadata{})
 				require.NoError(t, err)
@@ -247,9 +246,9 @@ func TestFaultsForGood(t *testing.T) {
 	}
 }
 
-// While one call waits for the log, others end by their own contexts, and what
-// is in memory can be read.
-func TestAHungLogHoldsNobodyBeyondItsContext(t *testing.T) {
+// While one call waits for the log, other calls end with their own contexts, and
+// Rating still answers.
+func TestHungLogBlocksNoCallBeyondItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newFaultyLog()
 		l := newLadder(log, ladder.Standard)
@@ -270,9 +269,9 @@ func TestAHungLogHoldsNobodyBeyondItsContext(t *testing.T) {
 	})
 }
 
-// Two arenas, each with a tick and several referees of its own, on one log: no
-// bot is ever in two matches, and each match ends once.
-func TestTwoArenasOnOneLadderCannotBothWin(t *testing.T) {
+// Two arenas, each with a tick and several referees, share a log. storedIn checks
+// that no bot is ever in two matches.
+func TestTwoArenasEndEachMatchOnce(t *testing.T) {
 	const matches = 150
 	log := memory.New()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -281,7 +280,7 @@ func TestTwoArenasOnOneLadderCannotBothWin(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 2 {
 		l := newLadder(log, ladder.Standard)
-		l.config.Rest = 0
+		l.options.Rest = 0
 		wg.Go(func() { seatAll(ctx, t, l) })
 		for range 3 {
 			wg.Go(func() { o.refereeAll(ctx, t, l) })
@@ -292,7 +291,7 @@ func TestTwoArenasOnOneLadderCannotBothWin(t *testing.T) {
 	require.GreaterOrEqual(t, o.ended.Load(), int64(matches))
 }
 
-// outcome counts the matches that were ended, and stops when that is enough.
+// outcome counts the ended matches, and stops the test at a limit.
 type outcome struct {
 	matches sync.Map
 	ended   atomic.Int64
@@ -307,7 +306,7 @@ func seatAll(ctx context.Context, t *testing.T, l *Ladder) {
 	}
 }
 
-// refereeAll finishes every match that it sees, as all the others do.
+// refereeAll finishes every match that it sees. Several of them race.
 func (o *outcome) refereeAll(ctx context.Context, t *testing.T, l *Ladder) {
 	for ctx.Err() == nil {
 		all, err := l.Unfinished(ctx)
@@ -316,7 +315,7 @@ func (o *outcome) refereeAll(ctx context.Context, t *testing.T, l *Ladder) {
 			err := l.Finish(ctx, s.MatchID, inOrder(s))
 			if err == nil {
 				_, twice := o.matches.LoadOrStore(s.MatchID, true)
-				assert.False(t, twice, "%s was finished by two", s.MatchID)
+				assert.False(t, twice, "%s was finished twice", s.MatchID)
 				if o.ended.Add(1) >= o.enough {
 					o.stop()
 				}
@@ -329,7 +328,7 @@ func (o *outcome) refereeAll(ctx context.Context, t *testing.T, l *Ladder) {
 
 func BenchmarkFinish(b *testing.B) {
 	l := newLadder(memory.New(), ladder.Standard)
-	l.config.Rest = 0
+	l.options.Rest = 0
 	for b.Loop() {
 		_, err := l.Seat(b.Context(), numbered(4), time.Now())
 		require.NoError(b, err)

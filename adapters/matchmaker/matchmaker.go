@@ -1,9 +1,12 @@
-// Package matchmaker is the tick: at every one it has the bots paused that have
-// missed their matches for a week, seats a mode's idle bots by rating, and hands
-// every unfinished match of the ladder to the referee, which also is how matches
-// go on after a restart. Ladder is its adapter over a ladder's stream; finishing
-// referees write through the same one. It does not know how a match is played,
-// nor how a bot is registered, paused or reached.
+// Package matchmaker runs the tick of each mode. A tick pauses bots that have
+// missed their matches for a week, seats idle bots by rating, and hands every
+// unfinished match of the ladder to the referee. Matches also resume this way
+// after a restart. Create a [Ladder] per mode and a [Matchmaker], and call
+// [Matchmaker.Run].
+//
+// Ladder writes a ladder's stream. The referee records results through the same
+// Ladder. The package does not know how a match is played, nor how a bot is
+// registered, paused or dialed.
 package matchmaker
 
 import (
@@ -17,13 +20,13 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// tickTime bounds one tick, so that the next begins whatever the log does.
+// tickTime bounds one tick, so that a slow log does not delay the next one.
 const tickTime = 15 * time.Second
 
-// Directory knows the bots that their owners would have play.
+// Directory lists the bots that may play.
 type Directory interface {
-	// CatchUp returns once the directory holds all that was in the log when it
-	// was called, so that a pause that was answered before is honoured.
+	// CatchUp returns when the directory includes all events that the log held at
+	// the call. A tick then honors every pause that was answered before.
 	CatchUp(ctx context.Context) error
 	// Candidates lists the active bots of a mode.
 	Candidates(ctx context.Context, mode string) ([]ladder.Candidate, error)
@@ -31,77 +34,83 @@ type Directory interface {
 
 // Referee plays matches.
 type Referee interface {
-	// Play sees to it that a match is played to its end, and returns at once.
-	// It is called for every unfinished match at every tick: for one that it
-	// plays already it does nothing, and one may have ended a moment ago.
+	// Play starts or resumes a match, plays it to its end, and returns at once.
+	// Each tick calls it for every unfinished match. It ignores matches that it
+	// plays already. A match may have ended a moment before.
 	Play(s ladder.Seating)
 }
 
-// Pauser pauses bots for the arena.
+// Pauser pauses bots on behalf of the arena.
 type Pauser interface {
 	// PauseForMisses pauses a bot that has missed its matches since a time, and
-	// sees to it that its owner is told. One whose status has changed since then
-	// is left alone, without an error.
+	// has its owner mailed. If the status of the bot has changed since then, it
+	// does nothing and returns no error.
 	PauseForMisses(ctx context.Context, botID string, since time.Time) error
 }
 
-// Orders are what the operators have ordered, whichever process they told.
+// Orders are the operators' orders. They apply to all processes on the log.
 type Orders interface {
-	// MaySeat says whether tables may be seated, as the log has it now; what is
-	// seated after it is seated under the keys that the log names by then.
+	// MaySeat reports whether the log allows tables to be seated now. It also
+	// brings the seed key up to date: tables that are seated afterwards use the
+	// key that the log names.
 	MaySeat(ctx context.Context) (bool, error)
 }
 
-// Config is what a Matchmaker is made of. All fields but Pauser, Orders and
-// Retired are required.
-type Config struct {
+// Options configure a Matchmaker. All fields but Pauser, Orders and Retired are
+// required.
+type Options struct {
 	Ladders   []*Ladder // one per mode
 	Directory Directory
 	Referee   Referee
-	Pauser    Pauser      // nil: nobody is paused
-	Orders    Orders      // nil: there are none
-	Retired   RetiredKeys // nil: nothing is published
+	Pauser    Pauser      // nil: no bot is paused
+	Orders    Orders      // nil: tables may always be seated
+	Retired   RetiredKeys // nil: no key is published
 	Tick      time.Duration
 	Logger    *slog.Logger
 }
 
-// Matchmaker ticks for every ladder that it was given.
+// Matchmaker runs the ticks of its ladders. It is safe for concurrent use.
 type Matchmaker struct {
-	config  Config
-	seating chan struct{} // a place for each ladder: its tick takes one while it seats
-	between chan struct{} // one place, for whoever takes all of them
-	drained bool          // changed by who has all places, read by who has one
+	options Options
+	// seating has a slot for each ladder. A tick holds one slot while it seats, so
+	// all slots together exclude seating.
+	seating   chan struct{}
+	exclusive chan struct{} // held while all slots are collected, so that two callers do not deadlock
+	drained   bool          // written with all slots held, read with one
 }
 
-// New makes a matchmaker that does nothing until it is run.
-func New(c Config) *Matchmaker {
-	return &Matchmaker{config: c, seating: make(chan struct{}, len(c.Ladders)), between: make(chan struct{}, 1)}
+// New returns a Matchmaker. Run starts its ticks.
+func New(o Options) *Matchmaker {
+	return &Matchmaker{options: o, seating: make(chan struct{}, len(o.Ladders)), exclusive: make(chan struct{}, 1)}
 }
 
-// Run ticks at once and then at every Tick, each mode by itself, keeps the
-// ladders' snapshots and publishes retired seed keys, until ctx ends. Whatever
-// fails is logged, and tried again at the next tick.
+// Run ticks at once and then at every Tick until ctx ends, each mode
+// independently. It also takes snapshots of the ladders and publishes retired
+// seed keys. It logs every failure and retries at the next tick.
 func (m *Matchmaker) Run(ctx context.Context) {
-	var modes sync.WaitGroup
-	for _, l := range m.config.Ladders {
-		modes.Go(func() { m.serve(ctx, l) })
-		modes.Go(func() { l.KeepSnapshots(ctx) })
+	var all sync.WaitGroup
+	for _, l := range m.options.Ladders {
+		all.Go(func() { m.everyTick(ctx, func() { m.tick(ctx, l) }) })
+		all.Go(func() { l.TakeSnapshots(ctx) })
 	}
-	modes.Go(func() { m.publishKeys(ctx) })
-	modes.Wait()
+	if m.options.Retired != nil {
+		all.Go(func() {
+			m.everyTick(ctx, func() { m.WithSeatingPaused(func() { m.publishRetired(ctx) }) })
+		})
+	}
+	all.Wait()
 }
 
-// Drain ends seating for good: once it has returned, no tick seats. It waits
-// for one that is about to, tickTime at the most. Unfinished matches are handed
-// on as before.
-func (m *Matchmaker) Drain() { m.Between(func() { m.drained = true }) }
+// Drain ends seating permanently. It waits up to tickTime for ticks that are
+// seating. Unfinished matches are still handed to the referee.
+func (m *Matchmaker) Drain() { m.WithSeatingPaused(func() { m.drained = true }) }
 
-// Between runs f while no tick seats: ticks that are about to are waited for,
-// tickTime at the most, and those that follow wait for f. What f has stored in
-// the log, they honour.
-func (m *Matchmaker) Between(f func()) {
-	m.between <- struct{}{}
-	defer func() { <-m.between }()
+// WithSeatingPaused calls f while no tick seats tables. It waits up to tickTime
+// for ticks that are seating, and later ticks wait for f. They honor all events
+// that f has stored.
+func (m *Matchmaker) WithSeatingPaused(f func()) {
+	m.exclusive <- struct{}{}
+	defer func() { <-m.exclusive }()
 	for range cap(m.seating) {
 		m.seating <- struct{}{}
 		defer func() { <-m.seating }()
@@ -109,11 +118,12 @@ func (m *Matchmaker) Between(f func()) {
 	f()
 }
 
-func (m *Matchmaker) serve(ctx context.Context, l *Ladder) {
-	ticker := time.NewTicker(m.config.Tick)
+// everyTick calls f at once and then at every Tick, until ctx ends.
+func (m *Matchmaker) everyTick(ctx context.Context, f func()) {
+	ticker := time.NewTicker(m.options.Tick)
 	defer ticker.Stop()
 	for {
-		m.tick(ctx, l)
+		f()
 		select {
 		case <-ctx.Done():
 			return
@@ -122,33 +132,34 @@ func (m *Matchmaker) serve(ctx context.Context, l *Ladder) {
 	}
 }
 
-// tick hands over what is unfinished before it seats: a match that goes on
-// after a restart does not wait for this tick's look at the directory.
+// tick hands over unfinished matches before it seats, so that a match that
+// resumes after a restart does not wait for the directory.
 func (m *Matchmaker) tick(ctx context.Context, l *Ladder) {
 	ctx, cancel := context.WithTimeout(ctx, tickTime)
 	defer cancel()
 	m.handOver(ctx, l)
 	if tables := m.seat(ctx, l); tables > 0 {
-		m.config.Logger.Info("tables seated", "mode", l.Mode(), "tables", tables)
+		m.options.Logger.Info("tables seated", "mode", l.Mode(), "tables", tables)
 		m.handOver(ctx, l)
 	}
 }
 
+// handOver hands the unfinished matches to the referee.
 func (m *Matchmaker) handOver(ctx context.Context, l *Ladder) {
 	unfinished, err := l.Unfinished(ctx)
 	if err != nil {
-		m.failed(ctx, l, "unfinished matches are unknown", err)
+		m.failed(ctx, l, "unfinished matches not read", err)
 		return
 	}
 	for _, s := range unfinished {
 		if ctx.Err() != nil {
 			return
 		}
-		m.config.Referee.Play(s)
+		m.options.Referee.Play(s)
 	}
 }
 
-// seat seats who can be, and says how many tables that were.
+// seat seats all bots that may play, and returns the number of tables.
 func (m *Matchmaker) seat(ctx context.Context, l *Ladder) int {
 	select {
 	case m.seating <- struct{}{}:
@@ -156,70 +167,70 @@ func (m *Matchmaker) seat(ctx context.Context, l *Ladder) int {
 	case <-ctx.Done():
 		return 0
 	}
-	if m.drained || !m.ordered(ctx, l) {
+	if m.drained || !m.maySeat(ctx, l) {
 		return 0
 	}
-	if err := m.config.Directory.CatchUp(ctx); err != nil {
-		m.failed(ctx, l, "the directory is behind the log", err)
+	if err := m.options.Directory.CatchUp(ctx); err != nil {
+		m.failed(ctx, l, "no tables seated: the directory is behind the log", err)
 		return 0
 	}
-	candidates, err := m.config.Directory.Candidates(ctx, l.Mode())
+	candidates, err := m.options.Directory.Candidates(ctx, l.Mode())
 	if err != nil {
-		m.failed(ctx, l, "candidates are unknown", err)
+		m.failed(ctx, l, "no tables seated: candidates not read", err)
 		return 0
 	}
 	now := time.Now()
-	candidates, err = m.pause(ctx, l, candidates, now)
+	candidates, err = m.pauseAbsentees(ctx, l, candidates, now)
 	if err != nil {
-		m.failed(ctx, l, "misses are unknown", err)
+		m.failed(ctx, l, "no tables seated: misses not read", err)
 		return 0
 	}
 	tables, err := l.Seat(ctx, candidates, now)
 	if err != nil {
-		m.failed(ctx, l, "tables were not seated", err)
+		m.failed(ctx, l, "tables not seated", err)
 	}
 	return tables
 }
 
-// ordered says whether the operators let tables be seated.
-func (m *Matchmaker) ordered(ctx context.Context, l *Ladder) bool {
-	if m.config.Orders == nil {
+// maySeat reports whether the operators allow tables to be seated.
+func (m *Matchmaker) maySeat(ctx context.Context, l *Ladder) bool {
+	if m.options.Orders == nil {
 		return true
 	}
-	may, err := m.config.Orders.MaySeat(ctx)
+	may, err := m.options.Orders.MaySeat(ctx)
 	if err != nil {
-		m.failed(ctx, l, "the operators' orders are unknown", err)
+		m.failed(ctx, l, "no tables seated: operators' orders not read", err)
 	}
 	return may && err == nil
 }
 
-// pause has those paused that have missed their matches for a week, and returns
-// the others. One that could not be paused is not seated either, and tried again
-// at the next tick.
-func (m *Matchmaker) pause(ctx context.Context, l *Ladder, candidates []ladder.Candidate, now time.Time) ([]ladder.Candidate, error) {
-	if m.config.Pauser == nil {
+// pauseAbsentees pauses the bots that have missed their matches for a week, and
+// returns the others. A bot that could not be paused is not seated either; the
+// next tick retries.
+func (m *Matchmaker) pauseAbsentees(ctx context.Context, l *Ladder, candidates []ladder.Candidate, now time.Time) ([]ladder.Candidate, error) {
+	if m.options.Pauser == nil {
 		return candidates, nil
 	}
-	absent, err := l.Absentees(ctx, candidates, now)
-	if err != nil || len(absent) == 0 {
+	absentees, err := l.Absentees(ctx, candidates, now)
+	if err != nil || len(absentees) == 0 {
 		return candidates, err
 	}
-	gone := map[string]bool{}
-	for _, a := range absent {
-		gone[a.BotID] = true
-		if err := m.config.Pauser.PauseForMisses(ctx, a.BotID, a.Since); err != nil {
-			m.failed(ctx, l, "a bot that misses its matches was not paused", err)
+	absent := map[string]bool{}
+	for _, a := range absentees {
+		absent[a.BotID] = true
+		if err := m.options.Pauser.PauseForMisses(ctx, a.BotID, a.Since); err != nil {
+			m.failed(ctx, l, "bot that misses its matches not paused", err)
 			continue
 		}
-		m.config.Logger.Info("a bot that misses its matches is paused", "mode", l.Mode(), "bot", a.BotID, "since", a.Since)
+		m.options.Logger.Info("bot that misses its matches paused", "mode", l.Mode(), "bot", a.BotID, "since", a.Since)
 	}
-	return slices.DeleteFunc(slices.Clone(candidates), func(c ladder.Candidate) bool { return gone[c.BotID] }), nil
+	return slices.DeleteFunc(slices.Clone(candidates), func(c ladder.Candidate) bool { return absent[c.BotID] }), nil
 }
 
-// failed logs what the next tick tries again; a stop is no failure.
+// failed logs a failure, unless the process is stopping. The next tick retries.
 func (m *Matchmaker) failed(ctx context.Context, l *Ladder, what string, err error) {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return
 	}
-	m.config.Logger.Warn(what, "mode", l.Mode(), "error", err)
+	m.options.Logger.Warn(what+"; retrying at the next tick", "mode", l.Mode(), "error", err)
 }

@@ -16,7 +16,7 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// arena is a matchmaker among fakes, inside a bubble.
+// arena is a Matchmaker with fakes, in a synctest bubble.
 type arena struct {
 	*Matchmaker
 	log   *faultyLog
@@ -32,14 +32,14 @@ type arena struct {
 	play    func(ladder.Seating)
 }
 
-// set changes what the fakes do; they read it under the same lock.
+// set changes the behavior of the fakes, under their lock.
 func (a *arena) set(change func(*arena)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	change(a)
 }
 
-// lines holds what was logged.
+// lines collects the log output.
 type lines struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -103,24 +103,24 @@ func (a *arena) Play(s ladder.Seating) {
 	}
 }
 
-// given makes an arena with bots and a tick of 30 s, not yet run.
+// given returns an arena with bots and a tick of 30 s. It does not run yet.
 func given(bots int, modes ...string) *arena {
 	a := &arena{log: newFaultyLog(), bots: numbered(bots), keys: seedKeys{}}
 	var ladders []*Ladder
 	for _, mode := range modes {
 		l := newLadder(a.log, mode)
-		l.config.SeedKeys = a
+		l.options.SeedKeys = a
 		ladders = append(ladders, l)
 	}
-	a.Matchmaker = New(Config{
+	a.Matchmaker = New(Options{
 		Ladders: ladders, Directory: a, Referee: a, Tick: 30 * time.Second,
 		Logger: slog.New(slog.NewTextHandler(&a.lines, nil)),
 	})
 	return a
 }
 
-// run ticks until stop is called, which waits for the end; it returns when the
-// first tick is over or waits for something.
+// run starts the ticks and returns when the first one has ended or is blocked.
+// a.stop ends them and waits.
 func (a *arena) run(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -129,13 +129,13 @@ func (a *arena) run(t *testing.T) {
 	synctest.Wait()
 }
 
-// later lets time pass.
+// later advances the clock of the bubble.
 func later(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
 
-func TestTheFirstTickIsAtOnceAndTheNextOnTime(t *testing.T) {
+func TestFirstTickIsImmediate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := given(3, ladder.Standard)
 		a.run(t)
@@ -144,15 +144,15 @@ func TestTheFirstTickIsAtOnceAndTheNextOnTime(t *testing.T) {
 		later(30*time.Second - time.Nanosecond)
 		require.Empty(t, a.take())
 		later(time.Nanosecond)
-		require.Equal(t, []string{"play 0.0", "catch up", "candidates of standard"}, a.take(), "the same match, once more")
+		require.Equal(t, []string{"play 0.0", "catch up", "candidates of standard"}, a.take(), "the match is handed over again")
 		require.Len(t, storedIn(t, a.log, ladder.Standard), 1)
 	})
 }
 
-func TestBotsPlayRestAndPlayAgain(t *testing.T) {
+func TestBotsAreSeatedAgainAfterTheirRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := given(4, ladder.Standard)
-		l := a.config.Ladders[0]
+		l := a.options.Ladders[0]
 		a.play = func(s ladder.Seating) {
 			require.NoError(t, l.Finish(t.Context(), s.MatchID, inOrder(s)))
 		}
@@ -161,13 +161,13 @@ func TestBotsPlayRestAndPlayAgain(t *testing.T) {
 		later(restOfTests - time.Nanosecond)
 		require.Len(t, storedIn(t, a.log, ladder.Standard), 2)
 		later(time.Nanosecond)
-		require.Len(t, storedIn(t, a.log, ladder.Standard), 4, "seated once rested")
+		require.Len(t, storedIn(t, a.log, ladder.Standard), 4, "seated again after the rest")
 	})
 }
 
-// A match that was on when the arena stopped goes on before the directory has
-// caught up, and whether it does or not.
-func TestUnfinishedMatchesGoOnAtTheStart(t *testing.T) {
+// An unfinished match resumes before the directory has caught up, and also if the
+// directory never does.
+func TestUnfinishedMatchesResumeAtStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := given(9, ladder.Standard)
 		_, err := newLadder(a.log, ladder.Standard).Seat(t.Context(), numbered(4), time.Now())
@@ -194,11 +194,11 @@ func TestUnfinishedMatchesGoOnAtTheStart(t *testing.T) {
 	})
 }
 
-func TestWhatFailsIsLoggedAndTriedAgain(t *testing.T) {
+func TestFailureIsLoggedAndRetried(t *testing.T) {
 	down := errors.New("it is down")
 	for name, c := range map[string]struct {
-		spoil, mend func(*arena)
-		line        string
+		fail, fix func(*arena)
+		line      string
 	}{
 		"the directory lags": {
 			func(a *arena) { a.catchUp = func(context.Context) error { return down } },
@@ -206,31 +206,31 @@ func TestWhatFailsIsLoggedAndTriedAgain(t *testing.T) {
 		},
 		"the directory fails": {
 			func(a *arena) { a.listing = down },
-			func(a *arena) { a.listing = nil }, "candidates are unknown",
+			func(a *arena) { a.listing = nil }, "candidates not read",
 		},
 		"no seed key": {
 			func(a *arena) { a.keys = noKeys{} },
-			func(a *arena) { a.keys = seedKeys{} }, "tables were not seated",
+			func(a *arena) { a.keys = seedKeys{} }, "tables not seated",
 		},
 		"reads hang": {
 			func(a *arena) { a.log.fail(nil, []fault{hangs, hangs, hangs}) },
-			func(*arena) {}, "unfinished matches are unknown",
+			func(*arena) {}, "unfinished matches not read",
 		},
 		"appends hang": {
 			func(a *arena) { a.log.fail([]fault{hangs, hangs, hangs}, nil) },
-			func(*arena) {}, "tables were not seated",
+			func(*arena) {}, "tables not seated",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := given(3, ladder.Standard)
-				a.set(c.spoil)
+				a.set(c.fail)
 				a.run(t)
 				defer func() { a.stop() }()
 				later(tickTime)
 				require.Contains(t, a.lines.String(), c.line)
 				require.Empty(t, storedIn(t, a.log, ladder.Standard))
-				a.set(c.mend)
+				a.set(c.fix)
 				later(30*time.Second - tickTime)
 				require.Len(t, storedIn(t, a.log, ladder.Standard), 1)
 				require.Contains(t, a.take(), "play 0.0")
@@ -239,9 +239,9 @@ func TestWhatFailsIsLoggedAndTriedAgain(t *testing.T) {
 	}
 }
 
-// An append whose acknowledgement never came was stored all the same: the next
-// tick finds its match.
-func TestATickInDoubtIsMendedByTheNext(t *testing.T) {
+// The acknowledgement of a stored append never arrives. The next tick finds the
+// match.
+func TestNextTickFindsMatchOfUnacknowledgedAppend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := given(3, ladder.Standard)
 		a.log.fail([]fault{storedThenHangs, hangs, hangs, hangs}, nil)
@@ -255,7 +255,7 @@ func TestATickInDoubtIsMendedByTheNext(t *testing.T) {
 	})
 }
 
-func TestModesTickByThemselves(t *testing.T) {
+func TestModesTickIndependently(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := given(3, ladder.Standard, ladder.Parley)
 		first := true
@@ -278,7 +278,7 @@ func TestModesTickByThemselves(t *testing.T) {
 	})
 }
 
-func TestDrain(t *testing.T) {
+func TestDrainedMatchmakerStillHandsOverMatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := given(3, ladder.Standard)
 		a.run(t)
@@ -287,12 +287,12 @@ func TestDrain(t *testing.T) {
 		a.Drain()
 		a.set(func(a *arena) { a.bots = numbered(8) })
 		later(30 * time.Second)
-		require.Equal(t, []string{"play 0.0"}, a.take(), "what is on goes on")
+		require.Equal(t, []string{"play 0.0"}, a.take(), "unfinished matches continue")
 		require.Len(t, storedIn(t, a.log, ladder.Standard), 1)
 	})
 }
 
-func TestDrainWaitsForATickThatSeats(t *testing.T) {
+func TestDrainWaitsForSeatingTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := given(3, ladder.Standard)
 		release := make(chan struct{})
@@ -314,7 +314,7 @@ func TestDrainWaitsForATickThatSeats(t *testing.T) {
 	})
 }
 
-func TestAStopIsNoFailure(t *testing.T) {
+func TestStopIsNotLoggedAsFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := given(3, ladder.Standard, ladder.Parley)
 		a.catchUp = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
@@ -325,11 +325,11 @@ func TestAStopIsNoFailure(t *testing.T) {
 	})
 }
 
-// Two arenas tick over one log at the same instants: each bot sits once.
-func TestTwoMatchmakersOnOneLog(t *testing.T) {
+// Two arenas tick on one log at the same times.
+func TestTwoMatchmakersSeatEachBotOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, two := given(11, ladder.Standard), given(11, ladder.Standard)
-		two.config.Ladders = []*Ladder{newLadder(one.log, ladder.Standard)}
+		two.options.Ladders = []*Ladder{newLadder(one.log, ladder.Standard)}
 		one.run(t)
 		two.run(t)
 		defer func() { one.stop(); two.stop() }()

@@ -12,7 +12,7 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// pauser is a fake that notes its calls among the arena's.
+// pauser is a fake that records its calls with those of the arena.
 type pauser struct {
 	a   *arena
 	err error
@@ -23,9 +23,9 @@ func (p pauser) PauseForMisses(_ context.Context, botID string, _ time.Time) err
 	return p.err
 }
 
-// missedOnce has the first of three bots miss a match, a week ago.
+// missedOnce makes the first of three bots miss a match, and waits for a week.
 func missedOnce(t *testing.T, a *arena) {
-	l := a.config.Ladders[0]
+	l := a.options.Ladders[0]
 	_, err := l.Seat(t.Context(), numbered(3), time.Now())
 	require.NoError(t, err)
 	open, err := l.Unfinished(t.Context())
@@ -38,28 +38,28 @@ func missedOnce(t *testing.T, a *arena) {
 	<-time.After(7 * 24 * time.Hour)
 }
 
-// Who is to be paused is not seated in that tick, whether or not it could be.
-func TestAbsenteesArePausedBeforeAnyoneIsSeated(t *testing.T) {
-	for name, err := range map[string]error{"paused": nil, "not paused": errors.New("the log is away")} {
+// A bot that must be paused is not seated in that tick, also if the pause fails.
+func TestAbsenteesArePausedBeforeSeating(t *testing.T) {
+	for name, err := range map[string]error{"paused": nil, "not paused": errors.New("the log is unavailable")} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := given(4, ladder.Standard)
 				missedOnce(t, a)
-				a.config.Pauser = pauser{a, err}
+				a.options.Pauser = pauser{a, err}
 				a.run(t)
 				defer func() { a.stop() }()
 				require.Equal(t, []string{"catch up", "candidates of standard", "pause bot-0000", "play 2.0"}, a.take())
 				seated := storedIn(t, a.log, ladder.Standard)[2].(ladder.TablesSeated)
 				require.NotContains(t, seated.Tables[0].Bots, "bot-0000")
 				if err != nil {
-					require.Contains(t, a.lines.String(), "was not paused")
+					require.Contains(t, a.lines.String(), "not paused")
 				}
 			})
 		})
 	}
 }
 
-func TestWithoutAPauserNobodyIsPaused(t *testing.T) {
+func TestWithoutPauserAbsenteesAreSeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := given(3, ladder.Standard)
 		missedOnce(t, a)
@@ -69,11 +69,11 @@ func TestWithoutAPauserNobodyIsPaused(t *testing.T) {
 	})
 }
 
-func TestWhereMissesAreUnknownNobodyIsSeated(t *testing.T) {
+func TestNoBotIsSeatedWhileMissesAreUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := given(3, ladder.Standard)
 		missedOnce(t, a)
-		a.config.Pauser = pauser{a, nil}
+		a.options.Pauser = pauser{a, nil}
 		reads := 0
 		a.catchUp = func(context.Context) error {
 			if reads++; reads == 1 {
@@ -84,7 +84,7 @@ func TestWhereMissesAreUnknownNobodyIsSeated(t *testing.T) {
 		a.run(t)
 		defer func() { a.stop() }()
 		later(tickTime)
-		require.Contains(t, a.lines.String(), "misses are unknown")
+		require.Contains(t, a.lines.String(), "misses not read")
 		require.Len(t, storedIn(t, a.log, ladder.Standard), 2)
 	})
 }

@@ -13,29 +13,29 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// ordersOf answer what a test has them answer.
-type ordersOf func(ctx context.Context) (bool, error)
+// ordersFunc implements Orders by a function.
+type ordersFunc func(ctx context.Context) (bool, error)
 
-func (o ordersOf) MaySeat(ctx context.Context) (bool, error) { return o(ctx) }
+func (o ordersFunc) MaySeat(ctx context.Context) (bool, error) { return o(ctx) }
 
-func TestOrders(t *testing.T) {
+func TestSeatingFollowsOrders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := given(3, ladder.Standard)
 		may, fails := false, error(nil)
-		a.config.Orders = ordersOf(func(context.Context) (bool, error) {
+		a.options.Orders = ordersFunc(func(context.Context) (bool, error) {
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			return may, fails
 		})
 		a.run(t)
 		defer func() { a.stop() }()
-		require.Empty(t, storedIn(t, a.log, ladder.Standard), "a drain")
+		require.Empty(t, storedIn(t, a.log, ladder.Standard), "while the orders forbid seating")
 		require.Empty(t, a.lines.String())
 
-		a.set(func(*arena) { may, fails = true, errors.New("the log is away") })
+		a.set(func(*arena) { may, fails = true, errors.New("the log is unavailable") })
 		later(30 * time.Second)
-		require.Empty(t, storedIn(t, a.log, ladder.Standard), "orders that nobody knows")
-		require.Contains(t, a.lines.String(), "operators' orders are unknown")
+		require.Empty(t, storedIn(t, a.log, ladder.Standard), "while the orders are unknown")
+		require.Contains(t, a.lines.String(), "operators' orders not read")
 
 		a.set(func(*arena) { fails = nil })
 		later(30 * time.Second)
@@ -43,17 +43,17 @@ func TestOrders(t *testing.T) {
 		a.set(func(*arena) { may = false })
 		a.take()
 		later(30 * time.Second)
-		require.Equal(t, []string{"play 0.0"}, a.take(), "what is on goes on")
+		require.Equal(t, []string{"play 0.0"}, a.take(), "unfinished matches continue")
 	})
 }
 
-// Orders are asked for before the seed key is, so that what a rotation has
-// stored is seated under.
-func TestASeatingFollowsItsOrders(t *testing.T) {
+// A tick reads the orders before the seed key, so that it uses the key of the
+// newest rotation.
+func TestSeatingUsesSeedKeyAfterReadingOrders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := given(3, ladder.Standard)
 		a.keys = noKeys{}
-		a.config.Orders = ordersOf(func(context.Context) (bool, error) {
+		a.options.Orders = ordersFunc(func(context.Context) (bool, error) {
 			a.set(func(a *arena) { a.keys = seedKeys{} })
 			return true, nil
 		})
@@ -63,8 +63,7 @@ func TestASeatingFollowsItsOrders(t *testing.T) {
 	})
 }
 
-// Whoever stores orders waits for ticks that seat, and keeps the next waiting.
-func TestBetween(t *testing.T) {
+func TestWithSeatingPausedExcludesSeatingTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := given(3, ladder.Standard, ladder.Parley)
 		release := make(chan struct{})
@@ -79,20 +78,20 @@ func TestBetween(t *testing.T) {
 		defer func() { a.stop() }()
 
 		stored := false
-		go a.Between(func() { stored = true })
-		go a.Between(func() {})
+		go a.WithSeatingPaused(func() { stored = true })
+		go a.WithSeatingPaused(func() {})
 		synctest.Wait()
-		require.False(t, stored, "two ticks seat")
+		require.False(t, stored, "two ticks are seating")
 		release <- struct{}{}
 		synctest.Wait()
-		require.False(t, stored, "one does")
+		require.False(t, stored, "one tick is seating")
 		release <- struct{}{}
 		synctest.Wait()
 		require.True(t, stored)
 		require.Len(t, storedIn(t, a.log, ladder.Standard), 1)
 
 		hold := make(chan struct{})
-		go a.Between(func() { <-hold })
+		go a.WithSeatingPaused(func() { <-hold })
 		synctest.Wait()
 		a.take()
 		a.set(func(a *arena) { a.bots = numbered(8) })
@@ -100,6 +99,6 @@ func TestBetween(t *testing.T) {
 		require.NotContains(t, a.take(), "catch up")
 		close(hold)
 		synctest.Wait()
-		require.Contains(t, a.take(), "catch up", "the ticks that waited go on")
+		require.Contains(t, a.take(), "catch up", "the waiting ticks continue")
 	})
 }

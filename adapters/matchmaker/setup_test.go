@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -27,7 +28,7 @@ type seedKeys struct{}
 func (seedKeys) CurrentSeedKey() (string, []byte) { return "k1", []byte("seed key of tests") }
 
 func newLadder(log eventstore.Log, mode string) *Ladder {
-	return NewLadder(log, LadderConfig{Mode: mode, Rest: restOfTests, PlatformKey: "cGxhdGZvcm0=", SeedKeys: seedKeys{}})
+	return NewLadder(log, LadderOptions{Mode: mode, Rest: restOfTests, PlatformKey: "cGxhdGZvcm0=", SeedKeys: seedKeys{}, Logger: slog.New(slog.DiscardHandler)})
 }
 
 func candidates(ids ...string) []ladder.Candidate {
@@ -46,7 +47,7 @@ func numbered(n int) []ladder.Candidate {
 	return candidates(ids...)
 }
 
-// inOrder places a match's bots as they stand at the table.
+// inOrder returns results in which the bots place in table order.
 func inOrder(s ladder.Seating) []ladder.Result {
 	var all []ladder.Result
 	for i, bot := range s.Bots {
@@ -66,8 +67,8 @@ func seatOne(t *testing.T, l *Ladder) ladder.Seating {
 	return all[0]
 }
 
-// storedIn reads a ladder's stream past every Ladder, and checks on the way
-// that no bot is ever in two matches and that no match ends twice.
+// storedIn returns the events of a ladder's stream. It checks that no bot is ever
+// in two matches, and that no match ends twice.
 func storedIn(t *testing.T, log eventstore.Log, mode string) []ladder.Event {
 	t.Helper()
 	var events []ladder.Event
@@ -104,35 +105,35 @@ func storedIn(t *testing.T, log eventstore.Log, mode string) []ladder.Event {
 	return events
 }
 
-// fault is what becomes of one call to the log.
+// fault is the way in which one call to the log fails.
 type fault func(ctx context.Context, call func() error) error
 
 var errReset = errors.New("connection reset")
 
-// lostBefore: the call never reaches the log.
+// lostBefore loses the call before it reaches the log.
 func lostBefore(context.Context, func() error) error {
 	return fmt.Errorf("%w: %w", eventstore.ErrUnavailable, errReset)
 }
 
-// lostAfter: the log answers, and the answer is lost.
+// lostAfter loses the answer of the log.
 func lostAfter(_ context.Context, call func() error) error {
 	_ = call()
 	return errReset
 }
 
-// hangs: the call is never answered, nor done.
+// hangs neither carries out nor answers the call.
 func hangs(ctx context.Context, _ func() error) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
 
-// faultyLog is a log whose next calls go wrong.
+// faultyLog is a log whose next calls fail.
 type faultyLog struct {
 	*memory.Log
 	mu      sync.Mutex
 	appends []fault
 	reads   []fault
-	ids     []uuid.UUID // of all that Append was asked to store
+	ids     []uuid.UUID // of the first event of each Append call
 }
 
 func newFaultyLog() *faultyLog { return &faultyLog{Log: memory.New()} }

@@ -12,44 +12,44 @@ import (
 	"hexarena/eventstore"
 )
 
-// snapshotEvery is how many events a ladder folds between two snapshots, and so
-// about how many a start folds at most.
+// snapshotEvery is the number of events between two snapshots. A start therefore
+// folds about as many events at most.
 const snapshotEvery = 10_000
 
-// snapshotTime is how long storing one may take.
+// snapshotTime bounds the storing of a snapshot.
 const snapshotTime = time.Minute
 
-// snapshots is what a Ladder knows of its own.
+// snapshots is the state of a Ladder's snapshots.
 type snapshots struct {
-	every   uint64
-	due     chan struct{} // has an element when the next may be taken
-	sought  bool          // the newest was looked for; whoever is writing has it
-	last    uuid.UUID     // id of the last event folded; guarded by mu
-	covered uint64        // version of the ladder at the newest; guarded by mu
+	every    uint64        // events between two snapshots
+	due      chan struct{} // has an element if the next snapshot may be due
+	restored bool          // whether the start looked for a snapshot; guarded by writing
+	last     uuid.UUID     // id of the last folded event; guarded by mu
+	covered  uint64        // version of the ladder in the newest snapshot; guarded by mu
 }
 
 func newSnapshots() snapshots {
 	return snapshots{every: snapshotEvery, due: make(chan struct{}, 1)}
 }
 
-// KeepSnapshots takes a snapshot each time that the ladder has folded so many
-// events more, until ctx ends. Nothing waits for it, but for the time of a copy
-// in memory. One that fails is passed over: it would have saved only time.
-func (l *Ladder) KeepSnapshots(ctx context.Context) {
+// TakeSnapshots takes a snapshot after each snapshotEvery folded events, until ctx
+// ends. It blocks the ladder only while it copies the state in memory. It does
+// not retry a failed snapshot, because a snapshot only saves time.
+func (l *Ladder) TakeSnapshots(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-l.snapshots.due:
 			if err := l.takeSnapshot(ctx); err != nil && ctx.Err() == nil {
-				l.config.Logger.Warn("no snapshot was taken of a ladder", "mode", l.Mode(), "error", err)
+				l.options.Logger.Warn("ladder snapshot not stored; the next one is due later", "mode", l.Mode(), "error", err)
 			}
 		}
 	}
 }
 
-// mayBeDue wakes KeepSnapshots once enough was folded since the newest.
-func (l *Ladder) mayBeDue() {
+// wakeSnapshots wakes TakeSnapshots if a snapshot is due.
+func (l *Ladder) wakeSnapshots() {
 	l.mu.RLock()
 	folded := l.state.Version() - l.snapshots.covered
 	l.mu.RUnlock()
@@ -62,8 +62,8 @@ func (l *Ladder) mayBeDue() {
 	}
 }
 
-// takeSnapshot stores the ladder as it is. Another writer's that lands at the
-// same time may take its place, which is as good.
+// takeSnapshot stores the current state. The stream keeps only its last event. If
+// two arenas store snapshots at once, either of them serves.
 func (l *Ladder) takeSnapshot(ctx context.Context) error {
 	l.mu.Lock()
 	state, version, last := l.state.State(), l.state.Version(), l.snapshots.last
@@ -85,31 +85,32 @@ func (l *Ladder) takeSnapshot(ctx context.Context) error {
 	defer cancel()
 	return retry(ctx, func(ctx context.Context) error {
 		if err := l.log.SetMetadata(ctx, id, eventstore.StreamMetadata{MaxCount: 1}); err != nil {
-			return fmt.Errorf("limit %s: %w", id, err)
+			return fmt.Errorf("limit %s to its last event: %w", id, err)
 		}
 		_, err := l.log.Append(ctx, id, eventstore.Any, encoded)
 		return err
 	})
 }
 
-// begin starts a ladder that has folded nothing from the newest snapshot, once.
-// One that is of no use costs a line in the log, and the time to fold from zero.
-func (l *Ladder) begin(ctx context.Context) error {
-	if l.snapshots.sought {
+// restoreOnce restores the newest snapshot before the first read of the ladder. If
+// the snapshot cannot be used, it logs a warning, and the ladder is folded from
+// its first event.
+func (l *Ladder) restoreOnce(ctx context.Context) error {
+	if l.snapshots.restored {
 		return nil
 	}
 	err := retry(ctx, l.restore)
 	switch {
 	case errors.Is(err, ladder.ErrNoUse) || errors.Is(err, eventstore.ErrStreamDeleted):
-		l.config.Logger.Warn("a ladder is folded from its first event", "mode", l.Mode(), "error", err)
+		l.options.Logger.Warn("ladder snapshot not usable; folding the ladder from its first event", "mode", l.Mode(), "error", err)
 	case err != nil:
 		return fmt.Errorf("read the snapshot of %s: %w", l.stream, err)
 	}
-	l.snapshots.sought = true
+	l.snapshots.restored = true
 	return nil
 }
 
-// restore takes the newest snapshot for the state, if there is one.
+// restore sets the state from the newest snapshot, if one exists.
 func (l *Ladder) restore(ctx context.Context) error {
 	taken, found, err := l.newest(ctx)
 	if err != nil || !found {
@@ -119,7 +120,7 @@ func (l *Ladder) restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	last, err := l.lastIn(ctx, taken)
+	last, err := l.lastEvent(ctx, taken)
 	if err != nil {
 		return err
 	}
@@ -129,7 +130,7 @@ func (l *Ladder) restore(ctx context.Context) error {
 	return nil
 }
 
-// newest reads the stream of snapshots from its end.
+// newest reads the newest snapshot.
 func (l *Ladder) newest(ctx context.Context) (taken ladder.LadderSnapshotTaken, found bool, err error) {
 	id := eventstore.StreamID(ladder.SnapshotStream(l.Mode()))
 	for r, err := range l.log.Read(ctx, id, eventstore.EndRevision, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {
@@ -145,19 +146,19 @@ func (l *Ladder) newest(ctx context.Context) (taken ladder.LadderSnapshotTaken, 
 	return taken, found, nil
 }
 
-// lastIn is the id of the last event that is in a snapshot. A ladder whose
-// stream is shorter, or has another event there, is not the one that it was
-// taken of: such a log was restored from before the snapshot.
-func (l *Ladder) lastIn(ctx context.Context, taken ladder.LadderSnapshotTaken) (uuid.UUID, error) {
+// lastEvent returns the id of the last event that a snapshot includes. It fails if
+// the ladder's stream does not hold that event, which happens if the log was
+// restored from an older backup.
+func (l *Ladder) lastEvent(ctx context.Context, taken ladder.LadderSnapshotTaken) (uuid.UUID, error) {
 	at := eventstore.Revision(taken.Revision)
 	for r, err := range l.log.Read(ctx, l.stream, at, eventstore.ReadOptions{Limit: 1}) {
 		switch {
 		case err != nil:
 			return uuid.Nil, err
 		case r.Revision != at || r.ID.String() != taken.EventID:
-			return uuid.Nil, fmt.Errorf("%w: %s@%d is another event than it was taken at", ladder.ErrNoUse, l.stream, at)
+			return uuid.Nil, fmt.Errorf("%w: %s@%d is not the event that the snapshot names", ladder.ErrNoUse, l.stream, at)
 		}
 		return r.ID, nil
 	}
-	return uuid.Nil, fmt.Errorf("%w: it is ahead of %s, which ends before @%d", ladder.ErrNoUse, l.stream, at)
+	return uuid.Nil, fmt.Errorf("%w: %s ends before @%d, which the snapshot names", ladder.ErrNoUse, l.stream, at)
 }

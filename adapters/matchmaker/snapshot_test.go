@@ -25,7 +25,7 @@ import (
 
 const snapshotsOfTests = eventstore.StreamID("snapshot-standard")
 
-// stateOf is a ladder's whole state, as text.
+// stateOf returns a ladder's whole state as text.
 func stateOf(t *testing.T, l *Ladder) string {
 	t.Helper()
 	_, err := l.Unfinished(t.Context())
@@ -37,15 +37,14 @@ func stateOf(t *testing.T, l *Ladder) string {
 	return fmt.Sprint(l.state.Version(), " ", string(data))
 }
 
-// withoutSnapshots hides the snapshots of a log, and counts the events of
-// ladders that were read.
-type withoutSnapshots struct {
+// countingLog counts the ladder events that were read. It can hide snapshots.
+type countingLog struct {
 	eventstore.Log
 	hides bool
 	read  int
 }
 
-func (l *withoutSnapshots) Read(ctx context.Context, id eventstore.StreamID, from eventstore.Revision, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
+func (l *countingLog) Read(ctx context.Context, id eventstore.StreamID, from eventstore.Revision, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
 	return func(yield func(eventstore.Recorded, error) bool) {
 		if l.hides && strings.HasPrefix(string(id), ladder.SnapshotPrefix) {
 			return
@@ -61,14 +60,14 @@ func (l *withoutSnapshots) Read(ctx context.Context, id eventstore.StreamID, fro
 	}
 }
 
-// fromZero is the state of the ladder that a log holds, without its snapshots.
+// fromZero returns the state of the ladder, folded from the first event.
 func fromZero(t *testing.T, log eventstore.Log) string {
 	t.Helper()
-	return stateOf(t, newLadder(&withoutSnapshots{Log: log, hides: true}, ladder.Standard))
+	return stateOf(t, newLadder(&countingLog{Log: log, hides: true}, ladder.Standard))
 }
 
-// goOn has a ladder seat somebody, or ends one of its matches.
-func goOn(t *testing.T, l *Ladder, rng *rand.Rand) {
+// step seats bots at random, or ends a match at random.
+func step(t *testing.T, l *Ladder, rng *rand.Rand) {
 	t.Helper()
 	all, err := l.Unfinished(t.Context())
 	require.NoError(t, err)
@@ -88,44 +87,42 @@ func goOn(t *testing.T, l *Ladder, rng *rand.Rand) {
 	require.NoError(t, err)
 }
 
-// Whatever happened, and whenever the snapshot was taken: a start from it and
-// one from zero are the same ladder.
-func TestASnapshotAndTheRestAreTheWholeLadder(t *testing.T) {
+func TestStartFromSnapshotEqualsStartFromZero(t *testing.T) {
 	rng := logtest.Random(t)
 	log := memory.New()
 	l := newLadder(log, ladder.Standard)
-	l.config.Rest = 0
+	l.options.Rest = 0
 	for range 150 {
-		goOn(t, l, rng)
+		step(t, l, rng)
 		if rng.IntN(5) == 0 {
 			require.NoError(t, l.takeSnapshot(t.Context()))
 		}
 		require.Equal(t, fromZero(t, log), stateOf(t, newLadder(log, ladder.Standard)))
 	}
 	again := newLadder(log, ladder.Standard)
-	again.config.Rest = 0
+	again.options.Rest = 0
 	for range 20 {
-		goOn(t, again, rng)
+		step(t, again, rng)
 	}
 	require.Equal(t, fromZero(t, log), stateOf(t, again))
-	require.Equal(t, fromZero(t, log), stateOf(t, l), "the other has read on")
+	require.Equal(t, fromZero(t, log), stateOf(t, l), "the first ladder has caught up")
 }
 
-// One is taken each time that so much was folded, it is the only one in its
-// stream, and a start reads no more than what came after it.
-func TestSnapshotsAreTakenOnTheWay(t *testing.T) {
+// The stream keeps only the newest snapshot. A start reads only the events after
+// it, and the last event in it.
+func TestSnapshotIsTakenAfterEachInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := memory.New()
 		l := newLadder(log, ladder.Standard)
-		l.config.Rest, l.snapshots.every = 0, 10
+		l.options.Rest, l.snapshots.every = 0, 10
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
-		go func() { defer close(done); l.KeepSnapshots(ctx) }()
+		go func() { defer close(done); l.TakeSnapshots(ctx) }()
 		defer func() { cancel(); <-done }()
 		rng := rand.New(rand.NewPCG(1, 1))
 		var taken []uint64
 		for range 60 {
-			goOn(t, l, rng)
+			step(t, l, rng)
 			synctest.Wait()
 			var stored []eventstore.Recorded
 			for r, err := range log.Read(t.Context(), snapshotsOfTests, 0, eventstore.ReadOptions{}) {
@@ -146,40 +143,39 @@ func TestSnapshotsAreTakenOnTheWay(t *testing.T) {
 		for i, at := range taken {
 			require.EqualValues(t, 10*i+9, at)
 		}
-		reads := &withoutSnapshots{Log: log}
+		reads := &countingLog{Log: log}
 		started := newLadder(reads, ladder.Standard)
 		state := stateOf(t, started)
-		require.Equal(t, int(started.state.Version()-taken[len(taken)-1]), reads.read, "the last event in it, and those after it")
+		require.Equal(t, int(started.state.Version()-taken[len(taken)-1]), reads.read, "the last event in the snapshot, and the events after it")
 		require.Equal(t, fromZero(t, log), state)
 	})
 }
 
-// A start that had much to fold takes one at once; the next start has not.
-func TestALongStartTakesASnapshot(t *testing.T) {
+func TestLongStartTakesSnapshotForTheNextStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := memory.New()
 		l := newLadder(log, ladder.Standard)
-		l.config.Rest = 0
+		l.options.Rest = 0
 		rng := rand.New(rand.NewPCG(2, 1))
 		for range 30 {
-			goOn(t, l, rng)
+			step(t, l, rng)
 		}
 		started := newLadder(log, ladder.Standard)
 		started.snapshots.every = 20
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
-		go func() { defer close(done); started.KeepSnapshots(ctx) }()
+		go func() { defer close(done); started.TakeSnapshots(ctx) }()
 		defer func() { cancel(); <-done }()
 		want := stateOf(t, started)
 		synctest.Wait()
-		reads := &withoutSnapshots{Log: log}
+		reads := &countingLog{Log: log}
 		require.Equal(t, want, stateOf(t, newLadder(reads, ladder.Standard)))
-		require.Equal(t, 1, reads.read, "to see that the snapshot is of this ladder")
+		require.Equal(t, 1, reads.read, "reads only the event that the snapshot names")
 	})
 }
 
-// spoiled appends to the stream of snapshots what somebody made of the newest.
-func spoiled(change func(*ladder.LadderSnapshotTaken)) func(*testing.T, *memory.Log) {
+// modified appends a modified snapshot to the stream of snapshots.
+func modified(change func(*ladder.LadderSnapshotTaken)) func(*testing.T, *memory.Log) {
 	return func(t *testing.T, log *memory.Log) {
 		l := newLadder(log, ladder.Standard)
 		_, err := l.Unfinished(t.Context())
@@ -194,52 +190,52 @@ func spoiled(change func(*ladder.LadderSnapshotTaken)) func(*testing.T, *memory.
 	}
 }
 
-func TestASnapshotOfNoUseIsPassedOver(t *testing.T) {
-	for name, spoil := range map[string]func(*testing.T, *memory.Log){
-		"damaged":            spoiled(func(e *ladder.LadderSnapshotTaken) { e.State[len(e.State)/2] ^= 1 }),
-		"of another version": spoiled(func(e *ladder.LadderSnapshotTaken) { e.Schema++ }),
-		"of another mode":    spoiled(func(e *ladder.LadderSnapshotTaken) { e.Mode = ladder.Parley }),
-		"ahead":              spoiled(func(e *ladder.LadderSnapshotTaken) { e.Revision++ }),
-		"of another event":   spoiled(func(e *ladder.LadderSnapshotTaken) { e.EventID = uuid.NewString() }),
-		"of an older event":  spoiled(func(e *ladder.LadderSnapshotTaken) { e.Revision-- }),
+func TestUnusableSnapshotIsIgnored(t *testing.T) {
+	for name, store := range map[string]func(*testing.T, *memory.Log){
+		"damaged":            modified(func(e *ladder.LadderSnapshotTaken) { e.State[len(e.State)/2] ^= 1 }),
+		"of another version": modified(func(e *ladder.LadderSnapshotTaken) { e.Schema++ }),
+		"of another mode":    modified(func(e *ladder.LadderSnapshotTaken) { e.Mode = ladder.Parley }),
+		"ahead":              modified(func(e *ladder.LadderSnapshotTaken) { e.Revision++ }),
+		"of another event":   modified(func(e *ladder.LadderSnapshotTaken) { e.EventID = uuid.NewString() }),
+		"of an older event":  modified(func(e *ladder.LadderSnapshotTaken) { e.Revision-- }),
 		"of another type": func(t *testing.T, log *memory.Log) {
 			_, err := log.Append(t.Context(), snapshotsOfTests, eventstore.Any, eventstore.Event{ID: uuid.New(), Type: "SnapshotOfTomorrow", Data: []byte(`{}`)})
 			require.NoError(t, err)
 		},
-		"of a stream that is no more": func(t *testing.T, log *memory.Log) {
+		"of a deleted stream": func(t *testing.T, log *memory.Log) {
 			require.NoError(t, log.Tombstone(t.Context(), snapshotsOfTests, eventstore.Any))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := memory.New()
 			before := newLadder(log, ladder.Standard)
-			before.config.Rest = 0
+			before.options.Rest = 0
 			rng := rand.New(rand.NewPCG(3, 1))
 			for range 12 {
-				goOn(t, before, rng)
+				step(t, before, rng)
 			}
-			spoil(t, log)
-			var told lines
+			store(t, log)
+			var logged lines
 			l := newLadder(log, ladder.Standard)
-			l.config.Rest, l.config.Logger = 0, slog.New(slog.NewTextHandler(&told, nil))
+			l.options.Rest, l.options.Logger = 0, slog.New(slog.NewTextHandler(&logged, nil))
 			require.Equal(t, fromZero(t, log), stateOf(t, l))
 			for range 5 {
-				goOn(t, l, rng)
+				step(t, l, rng)
 			}
 			require.Equal(t, fromZero(t, log), stateOf(t, l))
-			require.Equal(t, 1, strings.Count(told.String(), "\n"), "one line: %s", told.String())
-			require.Contains(t, told.String(), "a ladder is folded from its first event")
+			require.Equal(t, 1, strings.Count(logged.String(), "\n"), "want one line: %s", logged.String())
+			require.Contains(t, logged.String(), "folding the ladder from its first event")
 		})
 	}
 }
 
-// A log that is away when the snapshot is sought is waited for: its ladder is
-// not folded from zero for that.
-func TestASnapshotIsSoughtUntilTheLogAnswers(t *testing.T) {
+// A start waits for an unavailable log to read the snapshot. It does not fold from
+// zero instead.
+func TestSnapshotReadIsRetried(t *testing.T) {
 	for name, reads := range map[string][]fault{
-		"the snapshot": {lostBefore, lostBefore},
-		"its event":    {func(_ context.Context, call func() error) error { return call() }, lostBefore},
-		"for long":     {hangs},
+		"the snapshot":    {lostBefore, lostBefore},
+		"its event":       {func(_ context.Context, call func() error) error { return call() }, lostBefore},
+		"for a long time": {hangs},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -249,7 +245,7 @@ func TestASnapshotIsSoughtUntilTheLogAnswers(t *testing.T) {
 				require.NoError(t, l.Finish(t.Context(), s.MatchID, inOrder(s)))
 				require.NoError(t, l.takeSnapshot(t.Context()))
 				log.fail(nil, reads)
-				counted := &withoutSnapshots{Log: log}
+				counted := &countingLog{Log: log}
 				started := newLadder(counted, ladder.Standard)
 				require.Equal(t, fromZero(t, log.Log), stateOf(t, started))
 				require.Equal(t, 1, counted.read)
@@ -258,7 +254,7 @@ func TestASnapshotIsSoughtUntilTheLogAnswers(t *testing.T) {
 	}
 }
 
-// stuck is a log whose appends of snapshots wait, or fail.
+// stuck is a log in which appends of snapshots block or fail.
 type stuck struct {
 	eventstore.Log
 	snapshot func(context.Context) error
@@ -273,9 +269,9 @@ func (l *stuck) Append(ctx context.Context, id eventstore.StreamID, expected eve
 	return l.Log.Append(ctx, id, expected, events...)
 }
 
-// While one is being stored, which may take long, the ladder goes on in no
-// time; it holds the state that it was begun with.
-func TestNothingWaitsForASnapshot(t *testing.T) {
+// A snapshot may take long to store. It holds the state of the time when it was
+// taken.
+func TestLadderDoesNotWaitForSnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		log := &stuck{memory.New(), func(ctx context.Context) error {
@@ -287,15 +283,15 @@ func TestNothingWaitsForASnapshot(t *testing.T) {
 			}
 		}}
 		l := newLadder(log, ladder.Standard)
-		l.config.Rest, l.snapshots.every = 0, 2
+		l.options.Rest, l.snapshots.every = 0, 2
 		var keeping sync.WaitGroup
 		ctx, cancel := context.WithCancel(t.Context())
-		keeping.Go(func() { l.KeepSnapshots(ctx) })
+		keeping.Go(func() { l.TakeSnapshots(ctx) })
 		defer func() { cancel(); keeping.Wait() }()
 		began := time.Now()
 		rng := rand.New(rand.NewPCG(4, 1))
 		for range 20 {
-			goOn(t, l, rng)
+			step(t, l, rng)
 			synctest.Wait()
 		}
 		require.Zero(t, time.Since(began))
@@ -305,40 +301,39 @@ func TestNothingWaitsForASnapshot(t *testing.T) {
 	})
 }
 
-// One that cannot be stored costs a line, and the next is tried later.
-func TestASnapshotThatFails(t *testing.T) {
+func TestFailedSnapshotIsLoggedAndTheNextIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fails := eventstore.ErrTooLarge
 		log := &stuck{memory.New(), func(context.Context) error { return fails }}
-		var told lines
+		var logged lines
 		l := newLadder(log, ladder.Standard)
-		l.config.Rest, l.snapshots.every, l.config.Logger = 0, 5, slog.New(slog.NewTextHandler(&told, nil))
+		l.options.Rest, l.snapshots.every, l.options.Logger = 0, 5, slog.New(slog.NewTextHandler(&logged, nil))
 		var keeping sync.WaitGroup
 		ctx, cancel := context.WithCancel(t.Context())
-		keeping.Go(func() { l.KeepSnapshots(ctx) })
+		keeping.Go(func() { l.TakeSnapshots(ctx) })
 		defer func() { cancel(); keeping.Wait() }()
 		rng := rand.New(rand.NewPCG(5, 1))
 		for range 9 {
-			goOn(t, l, rng)
+			step(t, l, rng)
 			synctest.Wait()
 		}
-		require.Equal(t, 1, strings.Count(told.String(), "no snapshot was taken of a ladder"))
+		require.Equal(t, 1, strings.Count(logged.String(), "ladder snapshot not stored"))
 		fails = nil
 		for range 5 {
-			goOn(t, l, rng)
+			step(t, l, rng)
 			synctest.Wait()
 		}
-		reads := &withoutSnapshots{Log: log}
+		reads := &countingLog{Log: log}
 		require.Equal(t, fromZero(t, log), stateOf(t, newLadder(reads, ladder.Standard)))
 		require.Less(t, reads.read, 10)
 	})
 }
 
-// aged is a log whose ladder has so many matches behind it, of 10,000 bots,
-// without holding each of them.
+// aged is a log with a long ladder of 10,000 bots. It repeats a round of events
+// instead of holding all of them.
 type aged struct {
 	*memory.Log
-	round  []eventstore.Event // again and again
+	round  []eventstore.Event // repeated
 	events int
 }
 
@@ -360,7 +355,7 @@ func (l *aged) Read(ctx context.Context, id eventstore.StreamID, from eventstore
 	}
 }
 
-// newAged has so many rating changes, of tables of 4.
+// newAged returns a log with so many rating changes, of tables of 4.
 func newAged(b *testing.B, ratings int) *aged {
 	const bots, tables = 10_000, 2_500
 	l := &aged{Log: memory.New()}
@@ -393,9 +388,9 @@ func newAged(b *testing.B, ratings int) *aged {
 	return l
 }
 
-// BenchmarkStart is a start on a ladder of a million rating changes, read from
-// memory: from zero, and from the newest snapshot with half as much behind it as
-// there ever is.
+// BenchmarkStart measures a start on a ladder of a million rating changes, read
+// from memory: from zero, and from a snapshot with half an interval of events
+// after it.
 func BenchmarkStart(b *testing.B) {
 	const ratings = 1_000_000
 	log := newAged(b, ratings)

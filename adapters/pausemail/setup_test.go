@@ -96,8 +96,8 @@ func (f *fixture) start() {
 	f.process = p
 	p.runner = arenatest.Follow(f.t, f.log, p.dir)
 	p.pauser = pausemail.New(pausemail.Options{Accounts: flakyAccounts{p.accounts, f}, Directory: p.dir, Mailer: f, BaseURL: "https://arena.example", Logger: logger})
-	p.ladder = matchmaker.NewLadder(f.log, matchmaker.LadderConfig{Mode: ladder.Standard, Rest: rest, PlatformKey: "cGxhdGZvcm0=", SeedKeys: seedKeys{}})
-	m := matchmaker.New(matchmaker.Config{
+	p.ladder = matchmaker.NewLadder(f.log, matchmaker.LadderOptions{Mode: ladder.Standard, Rest: rest, PlatformKey: "cGxhdGZvcm0=", SeedKeys: seedKeys{}, Logger: logger})
+	m := matchmaker.New(matchmaker.Options{
 		Ladders: []*matchmaker.Ladder{p.ladder}, Directory: f, Referee: f, Pauser: p.pauser, Tick: tick, Logger: logger,
 	})
 	ctx, cancel := context.WithCancel(f.t.Context())

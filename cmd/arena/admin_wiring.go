@@ -41,9 +41,9 @@ func (o operated) Running() (int, bool) {
 	return s.referee.Running(), true
 }
 
-func (o operated) Between(f func()) {
+func (o operated) WithSeatingPaused(f func()) {
 	if s := o.seated.Load(); s != nil {
-		s.tick.Between(f)
+		s.tick.WithSeatingPaused(f)
 		return
 	}
 	f()

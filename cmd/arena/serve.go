@@ -291,7 +291,7 @@ func (a *arena) takeLease(ctx context.Context) error {
 	var ladders []*matchmaker.Ladder
 	modes := map[string]referee.Mode{}
 	for name, m := range a.modes() {
-		l := matchmaker.NewLadder(a.log, matchmaker.LadderConfig{
+		l := matchmaker.NewLadder(a.log, matchmaker.LadderOptions{
 			Mode: name, Rest: m.rest, PlatformKey: base64.StdEncoding.EncodeToString(a.public), SeedKeys: a.secrets,
 			Logger: a.logger,
 		})
@@ -303,7 +303,7 @@ func (a *arena) takeLease(ctx context.Context) error {
 		Bots: a.people.player, SeedKey: a.secrets.SeedKey,
 	})
 	a.ladders = ladders
-	a.tick = matchmaker.New(matchmaker.Config{
+	a.tick = matchmaker.New(matchmaker.Options{
 		Ladders: ladders, Directory: a.people, Referee: a.referee, Pauser: a.notices, Tick: a.pace.Tick, Logger: a.logger,
 		Orders: orders{a.log, a.secrets}, Retired: a.secrets,
 	})

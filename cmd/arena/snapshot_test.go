@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -47,7 +48,7 @@ func TestAStartFromASnapshot(t *testing.T) {
 
 	begin := func() (*matchmaker.Ladder, int) {
 		counted := &countedReads{Log: log, stream: stream}
-		l := matchmaker.NewLadder(counted, matchmaker.LadderConfig{Mode: ladder.Standard})
+		l := matchmaker.NewLadder(counted, matchmaker.LadderOptions{Mode: ladder.Standard, Logger: slog.New(slog.DiscardHandler)})
 		unfinished, err := l.Unfinished(t.Context())
 		require.NoError(t, err)
 		require.Len(t, unfinished, 1)
@@ -58,7 +59,7 @@ func TestAStartFromASnapshot(t *testing.T) {
 	require.Equal(t, 2*matches-1, read)
 	ctx, stop := context.WithCancel(t.Context())
 	keeping := make(chan struct{})
-	go func() { defer close(keeping); l.KeepSnapshots(ctx) }()
+	go func() { defer close(keeping); l.TakeSnapshots(ctx) }()
 	for m, err := range log.Subscribe(t.Context(), 0, eventstore.Filter{StreamPrefixes: []string{ladder.SnapshotPrefix}}) {
 		require.NoError(t, err)
 		if m.Event != nil {

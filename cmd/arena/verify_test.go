@@ -97,7 +97,7 @@ func rotateAndStart(t *testing.T, s *stand) {
 	require.NoError(t, err)
 	closeLog()
 	s.start()
-	eventually(t, "the key is published", func() bool { return strings.Contains(s.arena.err.String(), "a retired seed key is published") })
+	eventually(t, "the key is published", func() bool { return strings.Contains(s.arena.err.String(), "retired seed key published") })
 	s.stop()
 }
 

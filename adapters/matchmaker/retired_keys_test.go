@@ -13,11 +13,11 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// retiredKeys show k1 once nobody needs it.
+// retiredKeys is a fake that publishes k1 when no match needs it.
 type retiredKeys struct {
-	mu           sync.Mutex // guards what follows
-	asked, shown int
-	fails        error
+	mu               sync.Mutex // guards the fields below
+	calls, published int
+	fails            error
 }
 
 func (r *retiredKeys) fail(err error) {
@@ -26,38 +26,38 @@ func (r *retiredKeys) fail(err error) {
 	r.fails = err
 }
 
-func (r *retiredKeys) counts() (asked, shown int) {
+func (r *retiredKeys) counts() (calls, published int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.asked, r.shown
+	return r.calls, r.published
 }
 
 func (r *retiredKeys) PublishRetired(ctx context.Context, needed func(context.Context) (map[string]bool, error)) ([]string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.asked++
+	r.calls++
 	keys, err := needed(ctx)
 	if err != nil || r.fails != nil {
 		return nil, errors.Join(err, r.fails)
 	}
-	if keys["k1"] || r.shown > 0 {
+	if keys["k1"] || r.published > 0 {
 		return nil, nil
 	}
-	r.shown++
+	r.published++
 	return []string{"k1"}, nil
 }
 
 // A retired seed key is published at the first tick after its last match on any
-// ladder, and at a start.
+// ladder has ended.
 func TestRetiredKeysArePublishedAfterTheirLastMatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := given(3, ladder.Standard, ladder.Parley)
 		keys := &retiredKeys{}
-		for _, l := range a.config.Ladders {
+		for _, l := range a.options.Ladders {
 			_, err := l.Seat(t.Context(), a.bots, time.Now())
 			require.NoError(t, err)
 		}
-		a.config.Retired = keys
+		a.options.Retired = keys
 		a.run(t)
 		defer func() { a.stop() }()
 		finish := func(l *Ladder) {
@@ -66,23 +66,23 @@ func TestRetiredKeysArePublishedAfterTheirLastMatch(t *testing.T) {
 			require.NoError(t, l.Finish(t.Context(), all[0].MatchID, inOrder(all[0])))
 			a.set(func(a *arena) { a.bots = nil })
 		}
-		asked, _ := keys.counts()
-		require.Equal(t, 1, asked, "at the start")
-		finish(a.config.Ladders[0])
+		calls, _ := keys.counts()
+		require.Equal(t, 1, calls, "at the start")
+		finish(a.options.Ladders[0])
 		later(30 * time.Second)
-		asked, shown := keys.counts()
-		require.Equal(t, 2, asked, "and at each tick")
-		require.Zero(t, shown, "the other ladder has a match of it")
-		finish(a.config.Ladders[1])
-		keys.fail(errors.New("the log is away"))
+		calls, published := keys.counts()
+		require.Equal(t, 2, calls, "at each tick")
+		require.Zero(t, published, "the other ladder has a match with this key")
+		finish(a.options.Ladders[1])
+		keys.fail(errors.New("the log is unavailable"))
 		later(30 * time.Second)
-		_, shown = keys.counts()
-		require.Zero(t, shown)
-		require.Contains(t, a.lines.String(), "retired seed keys were not published")
+		_, published = keys.counts()
+		require.Zero(t, published)
+		require.Contains(t, a.lines.String(), "retired seed keys not published")
 		keys.fail(nil)
 		later(60 * time.Second)
-		_, shown = keys.counts()
-		require.Equal(t, 1, shown)
-		require.Contains(t, a.lines.String(), "a retired seed key is published")
+		_, published = keys.counts()
+		require.Equal(t, 1, published)
+		require.Contains(t, a.lines.String(), "retired seed key published")
 	})
 }

@@ -1,0 +1,101 @@
+package matchmaker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"hexarena/domain/ladder"
+	"hexarena/eventstore"
+)
+
+// errUnreadable reports stored events that cannot be folded. Retrying does not
+// help.
+var errUnreadable = errors.New("the ladder's stream cannot be folded")
+
+func retry(ctx context.Context, call func(context.Context) error) error {
+	return eventstore.Retry(ctx, call, errUnreadable, ladder.ErrNoUse)
+}
+
+// expected returns the revision that an append onto the state must name.
+func (l *Ladder) expected() eventstore.Expected {
+	if l.state.Version() == 0 {
+		return eventstore.NoStream
+	}
+	return eventstore.At(eventstore.Revision(l.state.Version() - 1))
+}
+
+// append stores one event onto the state and folds it. If it returns errConflict,
+// the event was not stored, and the state includes the events that were stored
+// instead.
+func (l *Ladder) append(ctx context.Context, e eventstore.Event) error {
+	expected, next := l.expected(), eventstore.Revision(l.state.Version())
+	var appended eventstore.Appended
+	err := retry(ctx, func(ctx context.Context) (err error) {
+		appended, err = l.log.Append(ctx, l.stream, expected, e)
+		return err
+	})
+	switch {
+	case eventstore.IsWrongVersion(err):
+		return l.resolveConflict(ctx, e.ID)
+	case err != nil:
+		return fmt.Errorf("append to %s: %w", l.stream, err)
+	case appended.Revision != next: // an earlier attempt stored it, and others have appended since
+		return l.resolveConflict(ctx, e.ID)
+	}
+	defer l.wakeSnapshots()
+	return l.fold(eventstore.Recorded{Event: e, Stream: l.stream, Revision: next})
+}
+
+// resolveConflict reads the events at the expected revision. Our event is among
+// them if an attempt stored it and only its acknowledgement was lost.
+func (l *Ladder) resolveConflict(ctx context.Context, ours uuid.UUID) error {
+	stored, err := l.catchUp(ctx, ours)
+	if err == nil && !stored {
+		return errConflict
+	}
+	return err
+}
+
+// catchUp folds the events that were stored since the last read, and reports
+// whether ours is among them. Folded events stay folded if a later read fails.
+// The first call begins with a snapshot.
+func (l *Ladder) catchUp(ctx context.Context, ours uuid.UUID) (stored bool, err error) {
+	if err := l.restoreOnce(ctx); err != nil {
+		return false, err
+	}
+	defer l.wakeSnapshots()
+	err = retry(ctx, func(ctx context.Context) error {
+		from := eventstore.Revision(l.state.Version())
+		for r, err := range l.log.Read(ctx, l.stream, from, eventstore.ReadOptions{}) {
+			if err != nil {
+				return err
+			}
+			if err := l.fold(r); err != nil {
+				return err
+			}
+			stored = stored || r.ID == ours
+		}
+		return nil
+	})
+	if err != nil {
+		return stored, fmt.Errorf("read %s: %w", l.stream, err)
+	}
+	return stored, nil
+}
+
+func (l *Ladder) fold(r eventstore.Recorded) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if want := eventstore.Revision(l.state.Version()); r.Revision != want {
+		return fmt.Errorf("%w: read %s@%d instead of @%d", errUnreadable, r.Stream, r.Revision, want)
+	}
+	next, err := kind.Fold(l.state, r)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	l.state, l.snapshots.last = next, r.ID
+	return nil
+}

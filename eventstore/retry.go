@@ -1,0 +1,39 @@
+package eventstore
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// AttemptTime bounds one call of Retry.
+const AttemptTime = 5 * time.Second
+
+const (
+	firstPause = 50 * time.Millisecond // before the second attempt; it doubles with each failure
+	longPause  = time.Second
+)
+
+// Retry calls a log until the call succeeds, fails with a final error, or ctx
+// ends. In the last case it returns the error of ctx together with that of the
+// last attempt. A wrong version, ErrStreamDeleted, ErrTooLarge and the given
+// errors are final. An attempt may have been stored although it failed, so an
+// append must use the same event ids each time.
+func Retry(ctx context.Context, call func(context.Context) error, final ...error) error {
+	final = append(slices.Clip(final), ErrStreamDeleted, ErrTooLarge)
+	for pause := firstPause; ; pause = min(2*pause, longPause) {
+		attempt, cancel := context.WithTimeout(ctx, AttemptTime)
+		err := call(attempt)
+		cancel()
+		if err == nil || IsWrongVersion(err) || slices.ContainsFunc(final, func(f error) bool { return errors.Is(err, f) }) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-time.After(pause/2 + rand.N(pause)): // at random, so that callers do not retry in step
+		}
+	}
+}
