@@ -12,6 +12,10 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"hexarena/eventstore/node/lifecycle"
+	"hexarena/eventstore/node/storage"
+	"hexarena/eventstore/node/wire"
 )
 
 // The operators' routes. Answers are lines of JSON: of a scavenge one for each
@@ -29,11 +33,11 @@ type BackupOrder struct {
 
 // Told is a line of the answer to a scavenge.
 type Told struct {
-	Step  string     `json:"step,omitempty"`
-	At    uint64     `json:"at,omitempty"`
-	Of    uint64     `json:"of,omitempty"`
-	Done  *Scavenged `json:"done,omitempty"`
-	Error string     `json:"error,omitempty"`
+	Step  string             `json:"step,omitempty"`
+	At    uint64             `json:"at,omitempty"`
+	Of    uint64             `json:"of,omitempty"`
+	Done  *storage.Scavenged `json:"done,omitempty"`
+	Error string             `json:"error,omitempty"`
 }
 
 // tellTime is the time between two lines about one step.
@@ -89,8 +93,8 @@ func onlyByAddress(h http.Handler) http.Handler {
 }
 
 func (a *admin) backup(w http.ResponseWriter, r *http.Request) {
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != contentJSON {
-		http.Error(w, "want "+contentJSON, http.StatusUnsupportedMediaType)
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != wire.ContentJSON {
+		http.Error(w, "want "+wire.ContentJSON, http.StatusUnsupportedMediaType)
 		return
 	}
 	var order BackupOrder
@@ -105,21 +109,21 @@ func (a *admin) backup(w http.ResponseWriter, r *http.Request) {
 	done, err := a.Backup(ctx, order.Target)
 	if err != nil {
 		a.logger.Warn("backup", "target", order.Target, "error", err)
-		http.Error(w, oneLine(err), statusOf(err))
+		http.Error(w, storage.OneLine(err), statusOf(err))
 		return
 	}
 	a.logger.Info("backed up", "target", done.Target, "position", done.Position, "bytes", done.Bytes)
-	w.Header().Set("Content-Type", contentJSON)
+	w.Header().Set("Content-Type", wire.ContentJSON)
 	_ = json.NewEncoder(w).Encode(done) // who has left does not want it
 }
 
 func statusOf(err error) int {
 	switch {
-	case errors.Is(err, ErrTarget):
+	case errors.Is(err, storage.ErrTarget):
 		return http.StatusUnprocessableEntity
 	case errors.Is(err, ErrBusy):
 		return http.StatusConflict
-	case errors.Is(err, errClosed), errors.Is(err, errFailed):
+	case errors.Is(err, lifecycle.ErrClosed), errors.Is(err, lifecycle.ErrFailed):
 		return http.StatusServiceUnavailable
 	default:
 		return http.StatusInternalServerError
@@ -135,12 +139,12 @@ func (a *admin) scavenge(w http.ResponseWriter, r *http.Request) {
 	done, err := a.Scavenge(ctx, lines.note)
 	stop()
 	if errors.Is(err, ErrBusy) {
-		http.Error(w, oneLine(err), statusOf(err))
+		http.Error(w, storage.OneLine(err), statusOf(err))
 		return
 	}
 	last := Told{Done: &done}
 	if err != nil {
-		last = Told{Error: oneLine(err)}
+		last = Told{Error: storage.OneLine(err)}
 		a.logger.Warn("scavenge", "error", err)
 	} else {
 		a.logger.Info("scavenged", "streams", done.Streams, "events", done.Events, "bytes", done.Bytes)

@@ -11,6 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
+
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/wire"
+	"hexarena/eventstore/node/writer"
 )
 
 // Row: Append, "Expected revision: any, no_stream, stream_exists, or exact".
@@ -22,13 +26,13 @@ func TestAppendExpectedRevisions(t *testing.T) {
 		expected int64
 		fits     bool
 	}{
-		{"any, no stream", 0, "", expectAny, true},
-		{"any, a stream", 2, "", expectAny, true},
-		{"no_stream, no stream", 0, "", expectNoStream, true},
-		{"no_stream, a stream", 1, "", expectNoStream, false},
-		{"stream_exists, no stream", 0, "", expectExists, false},
-		{"stream_exists, a stream", 1, "", expectExists, true},
-		{"stream_exists, nothing but metadata", 0, `{"$maxCount":3}`, expectExists, true},
+		{"any, no stream", 0, "", writer.Any, true},
+		{"any, a stream", 2, "", writer.Any, true},
+		{"no_stream, no stream", 0, "", writer.NoStream, true},
+		{"no_stream, a stream", 1, "", writer.NoStream, false},
+		{"stream_exists, no stream", 0, "", writer.StreamExists, false},
+		{"stream_exists, a stream", 1, "", writer.StreamExists, true},
+		{"stream_exists, nothing but metadata", 0, `{"$maxCount":3}`, writer.StreamExists, true},
 		{"exact", 2, "", 1, true},
 		{"exact, behind", 3, "", 1, false},
 		{"exact, ahead", 2, "", 2, false},
@@ -41,7 +45,7 @@ func TestAppendExpectedRevisions(t *testing.T) {
 			f := f.in(t)
 			stream := "s-" + uuid.NewString()
 			if test.given > 0 {
-				f.must(stream, expectNoStream, fresh(test.given)...)
+				f.must(stream, writer.NoStream, fresh(test.given)...)
 			}
 			if test.meta != "" {
 				f.setMeta(stream, test.meta)
@@ -71,7 +75,7 @@ func (f *fixture) in(t *testing.T) *fixture {
 // the 20_6_0 fields".
 func TestWrongVersionNamesBothGenerationsOfFields(t *testing.T) {
 	f := serve(t)
-	f.must("s", expectNoStream, fresh(3)...)
+	f.must("s", writer.NoStream, fresh(3)...)
 	empty := &shared.Empty{}
 	tests := []struct {
 		name     string
@@ -79,13 +83,13 @@ func TestWrongVersionNamesBothGenerationsOfFields(t *testing.T) {
 		expected int64
 		want     *api.AppendResp_WrongExpectedVersion
 	}{
-		{"no_stream", "s", expectNoStream, &api.AppendResp_WrongExpectedVersion{
+		{"no_stream", "s", writer.NoStream, &api.AppendResp_WrongExpectedVersion{
 			CurrentRevisionOption_20_6_0:  &api.AppendResp_WrongExpectedVersion_CurrentRevision_20_6_0{CurrentRevision_20_6_0: 2},
 			ExpectedRevisionOption_20_6_0: &api.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{ExpectedRevision_20_6_0: math.MaxUint64},
 			CurrentRevisionOption:         &api.AppendResp_WrongExpectedVersion_CurrentRevision{CurrentRevision: 2},
 			ExpectedRevisionOption:        &api.AppendResp_WrongExpectedVersion_ExpectedNoStream{ExpectedNoStream: empty},
 		}},
-		{"stream_exists", "none", expectExists, &api.AppendResp_WrongExpectedVersion{
+		{"stream_exists", "none", writer.StreamExists, &api.AppendResp_WrongExpectedVersion{
 			CurrentRevisionOption_20_6_0:  &api.AppendResp_WrongExpectedVersion_NoStream_20_6_0{NoStream_20_6_0: empty},
 			ExpectedRevisionOption_20_6_0: &api.AppendResp_WrongExpectedVersion_StreamExists_20_6_0{StreamExists_20_6_0: empty},
 			CurrentRevisionOption:         &api.AppendResp_WrongExpectedVersion_CurrentNoStream{CurrentNoStream: empty},
@@ -106,8 +110,8 @@ func TestWrongVersionNamesBothGenerationsOfFields(t *testing.T) {
 	}
 	t.Run("any", func(t *testing.T) { // by ids of which one is known
 		f, events := f.in(t), fresh(2)
-		f.must("any", expectAny, events[0])
-		got := f.refused("any", expectAny, events...)
+		f.must("any", writer.Any, events[0])
+		got := f.refused("any", writer.Any, events...)
 		require.NotNil(t, got.GetExpectedAny())
 		require.NotNil(t, got.GetAny_20_6_0())
 	})
@@ -118,26 +122,26 @@ func TestAppendIsAtomic(t *testing.T) {
 	f := serve(t)
 	bad := fresh(3)
 	bad[2].Id = nil
-	require.Equal(t, codes.InvalidArgument, f.append("s", expectAny, bad...).code)
+	require.Equal(t, codes.InvalidArgument, f.append("s", writer.Any, bad...).code)
 	require.NotNil(t, f.read(ofStream("s")).messages[0].GetStreamNotFound())
 }
 
 // Row: Append, "An empty append checks the version and answers with it".
 func TestEmptyAppend(t *testing.T) {
 	f := serve(t)
-	success := f.must("none", expectAny)
+	success := f.must("none", writer.Any)
 	require.NotNil(t, success.GetNoStream())
 	require.NotNil(t, success.GetNoPosition())
-	f.must("none", expectNoStream)
+	f.must("none", writer.NoStream)
 	f.refused("none", 0)
 
-	f.must("s", expectNoStream, fresh(3)...)
+	f.must("s", writer.NoStream, fresh(3)...)
 	require.EqualValues(t, 2, f.must("s", 2).GetCurrentRevision())
-	require.EqualValues(t, 2, f.must("s", expectExists).GetCurrentRevision())
+	require.EqualValues(t, 2, f.must("s", writer.StreamExists).GetCurrentRevision())
 	f.refused("s", 1)
-	f.refused("s", expectNoStream)
+	f.refused("s", writer.NoStream)
 
-	require.Equal(t, codes.OK, f.delete("s", expectAny).code)
+	require.Equal(t, codes.OK, f.delete("s", writer.Any).code)
 	f.refused("s", 1)
 	require.NotNil(t, f.read(ofStream("s")).messages[0].GetStreamNotFound(), "a version that does not fit undeletes nothing")
 	f.must("s", 2)
@@ -159,29 +163,29 @@ func TestAppendSize(t *testing.T) {
 		require.Equal(t, []string{"1048576"}, r.trailers.Get("maximum-append-size"))
 	}
 	t.Run("1 MiB is taken", func(t *testing.T) {
-		f.in(t).must("s", expectAny, sized(maxAppend-100-2*4, 100, "Type"))
+		f.in(t).must("s", writer.Any, sized(wire.MaxAppend-100-2*4, 100, "Type"))
 	})
 	t.Run("a byte of data more is not", func(t *testing.T) {
-		refused(t, f.in(t).append("s", expectAny, sized(maxAppend-100-2*4+1, 100, "Type")))
+		refused(t, f.in(t).append("s", writer.Any, sized(wire.MaxAppend-100-2*4+1, 100, "Type")))
 	})
 	t.Run("nor of metadata, or of a type", func(t *testing.T) {
-		refused(t, f.in(t).append("s", expectAny, sized(maxAppend-100-2*4, 101, "Type")))
-		refused(t, f.in(t).append("s", expectAny, sized(maxAppend-100-2*4, 100, "Types")))
+		refused(t, f.in(t).append("s", writer.Any, sized(wire.MaxAppend-100-2*4, 101, "Type")))
+		refused(t, f.in(t).append("s", writer.Any, sized(wire.MaxAppend-100-2*4, 100, "Types")))
 	})
 	t.Run("a type counts as UTF-16", func(t *testing.T) {
-		f.in(t).must("s", expectAny, sized(maxAppend-2*3, 0, "é𝄞"))
-		refused(t, f.in(t).append("s", expectAny, sized(maxAppend-2*3+1, 0, "é𝄞")))
+		f.in(t).must("s", writer.Any, sized(wire.MaxAppend-2*3, 0, "é𝄞"))
+		refused(t, f.in(t).append("s", writer.Any, sized(wire.MaxAppend-2*3+1, 0, "é𝄞")))
 	})
 	t.Run("all events of a call count", func(t *testing.T) {
-		half := maxAppend/2 - 8
-		f.in(t).must("t", expectAny, sized(half, 0, "Type"), sized(half, 0, "Type"))
-		refused(t, f.in(t).append("t", expectAny, sized(half, 0, "Type"), sized(half, 1, "Type")))
+		half := wire.MaxAppend/2 - 8
+		f.in(t).must("t", writer.Any, sized(half, 0, "Type"), sized(half, 0, "Type"))
+		refused(t, f.in(t).append("t", writer.Any, sized(half, 0, "Type"), sized(half, 1, "Type")))
 	})
 	t.Run("a client that sends much more hears why", func(t *testing.T) {
-		refused(t, f.in(t).append("s", expectAny, sized(maxAppend, 0, "T"), sized(8<<20, 0, "T"), sized(8<<20, 0, "T")))
+		refused(t, f.in(t).append("s", writer.Any, sized(wire.MaxAppend, 0, "T"), sized(8<<20, 0, "T"), sized(8<<20, 0, "T")))
 	})
 	t.Run("a message over the receive limit", func(t *testing.T) {
-		require.Equal(t, codes.ResourceExhausted, f.in(t).append("s", expectAny, sized(receiveStreams, 0, "T")).code)
+		require.Equal(t, codes.ResourceExhausted, f.in(t).append("s", writer.Any, sized(receiveStreams, 0, "T")).code)
 	})
 }
 
@@ -205,19 +209,19 @@ func TestAppendRefusesBadEvents(t *testing.T) {
 		event     *api.AppendReq_ProposedMessage
 		exception string
 	}{
-		{"no type", without(metaType), "missing-required-metadata-property"},
-		{"no content-type", without(metaContentType), "missing-required-metadata-property"},
+		{"no type", without(wire.MetaType), "missing-required-metadata-property"},
+		{"no content-type", without(wire.MetaContentType), "missing-required-metadata-property"},
 		{"an empty type", wireEvent("", uuid.New(), ""), ""},
 		{"no id", withID(nil), ""},
 		{"an empty id", withID(&shared.UUID{}), ""},
 		{"an empty text", withID(text("")), ""},
-		{"the nil id", withID(structured(uuid.Nil)), ""},
+		{"the nil id", withID(wire.StructuredUUID(uuid.Nil)), ""},
 		{"the nil id as text", withID(text(uuid.Nil.String())), ""},
 		{"an id that is none", withID(text("not-a-uuid")), ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			r := f.in(t).append("s", expectAny, test.event)
+			r := f.in(t).append("s", writer.Any, test.event)
 			require.Equal(t, codes.InvalidArgument, r.code)
 			if test.exception == "" {
 				require.Empty(t, r.trailers.Get("exception"))
@@ -238,14 +242,14 @@ func TestAppendRefusesBadCalls(t *testing.T) {
 	tests := map[string][]*api.AppendReq{
 		"nothing at all":              {},
 		"events without options":      {event},
-		"options twice":               {options("s", expectAny), options("s", expectAny)},
-		"an empty message":            {options("s", expectAny), {}},
+		"options twice":               {options("s", writer.Any), options("s", writer.Any)},
+		"an empty message":            {options("s", writer.Any), {}},
 		"no stream":                   {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{ExpectedStreamRevision: &api.AppendReq_Options_Any{}}}}},
-		"an empty name":               {options("", expectAny), event},
-		"the metadata of nothing":     {options("$$", expectAny), event},
-		"$all":                        {options("$all", expectAny), event},
-		"a name that is not UTF-8":    {options("\xff", expectAny), event},
-		"a name beyond all reason":    {options(strings.Repeat("x", maxStreamName+1), expectAny), event},
+		"an empty name":               {options("", writer.Any), event},
+		"the metadata of nothing":     {options("$$", writer.Any), event},
+		"$all":                        {options("$all", writer.Any), event},
+		"a name that is not UTF-8":    {options("\xff", writer.Any), event},
+		"a name beyond all reason":    {options(strings.Repeat("x", record.MaxStreamName+1), writer.Any), event},
 		"no expectation":              {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{StreamIdentifier: named("s")}}}, event},
 		"a revision that cannot be":   {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{StreamIdentifier: named("s"), ExpectedStreamRevision: &api.AppendReq_Options_Revision{Revision: 1 << 63}}}}, event},
 		"the highest revision of all": {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{StreamIdentifier: named("s"), ExpectedStreamRevision: &api.AppendReq_Options_Revision{Revision: math.MaxUint64}}}}, event},
@@ -256,8 +260,8 @@ func TestAppendRefusesBadCalls(t *testing.T) {
 		})
 	}
 	t.Run("the longest name", func(t *testing.T) {
-		stream := strings.Repeat("x", maxStreamName)
-		f.in(t).must(stream, expectAny, fresh(1)...)
+		stream := strings.Repeat("x", record.MaxStreamName)
+		f.in(t).must(stream, writer.Any, fresh(1)...)
 		require.Len(t, f.in(t).events(ofStream(stream)), 1)
 	})
 }

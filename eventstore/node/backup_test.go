@@ -13,10 +13,15 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore/node/storage"
+	"hexarena/eventstore/node/wire"
+	"hexarena/eventstore/node/writer"
 )
 
 // A backup made while events are appended holds all that was acknowledged
@@ -44,7 +49,7 @@ func TestBackupBesideAppends(t *testing.T) {
 				t.FailNow() // the writer has reported why
 			default:
 			}
-			require.NoError(t, pause(t.Context(), abandonPoll))
+			time.Sleep(abandonPoll)
 		}
 		load.mu.Lock()
 		acknowledged := map[string]int{}
@@ -57,13 +62,13 @@ func TestBackupBesideAppends(t *testing.T) {
 		done, err := n.Backup(t.Context(), target)
 		require.NoError(t, err)
 		require.Equal(t, target, done.Target)
-		found, err := Check(t.Context(), target, nil, nil)
+		found, err := storage.Check(t.Context(), target, nil, nil)
 		require.NoError(t, err)
 		require.Empty(t, found.Named)
 		require.True(t, found.Sealed)
 		copied, err := Open(Options{Dir: target, Logger: quiet})
 		require.NoError(t, err)
-		require.GreaterOrEqual(t, copied.tail.end(), done.Position)
+		require.GreaterOrEqual(t, copied.tail.End(), done.Position)
 		requireWhole(t, copied, acknowledged, 1)
 		require.NoError(t, copied.Close())
 	}
@@ -88,7 +93,7 @@ func TestBackupRefuses(t *testing.T) {
 		{filepath.Join(file, "backup"), "not a directory"},
 	} {
 		_, err := n.Backup(t.Context(), c.target)
-		require.ErrorIs(t, err, ErrTarget, c.target)
+		require.ErrorIs(t, err, storage.ErrTarget, c.target)
 		require.ErrorContains(t, err, c.want)
 		require.NotContains(t, err.Error(), "\n")
 	}
@@ -113,7 +118,7 @@ func TestBackupOnAFullDisk(t *testing.T) {
 			}
 			return nil
 		})))
-		put(t, n, "s", expectNoStream)
+		put(t, n, "s", writer.NoStream)
 		_, err := n.Backup(t.Context(), "target")
 		if err != nil {
 			require.ErrorIs(t, err, syscall.ENOSPC)
@@ -138,19 +143,19 @@ func (f *fixture) admin(r *http.Request) *httptest.ResponseRecorder {
 
 func order(path, body string) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:8082"+path, strings.NewReader(body))
-	r.Header.Set("Content-Type", contentJSON)
+	r.Header.Set("Content-Type", wire.ContentJSON)
 	return r
 }
 
 func TestAdminBacksUpAndScavenges(t *testing.T) {
 	f := serve(t)
-	f.must("s", expectNoStream, fresh(5)...)
+	f.must("s", writer.NoStream, fresh(5)...)
 	f.setMeta("s", `{"$maxCount":2}`)
 	answer := f.admin(order(BackupPath, `{"target":"copy"}`))
 	require.Equal(t, http.StatusOK, answer.Code, answer.Body)
 	var done BackedUp
 	require.NoError(t, json.Unmarshal(answer.Body.Bytes(), &done))
-	require.Equal(t, f.node.tail.end(), done.Position)
+	require.Equal(t, f.node.tail.End(), done.Position)
 	require.NotZero(t, done.Bytes)
 	answer = f.admin(order(BackupPath, `{"target":"copy"}`))
 	require.Equal(t, http.StatusUnprocessableEntity, answer.Code)

@@ -17,6 +17,9 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/emptypb"
 	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"hexarena/eventstore/node/wire"
+	"hexarena/eventstore/node/writer"
 )
 
 // sender is a call of BatchAppend.
@@ -35,11 +38,11 @@ func (f *fixture) batches() *sender {
 func batchOptions(stream string, expected int64) *api.BatchAppendReq_Options {
 	o := &api.BatchAppendReq_Options{StreamIdentifier: named(stream)}
 	switch expected {
-	case expectAny:
+	case writer.Any:
 		o.ExpectedStreamPosition = &api.BatchAppendReq_Options_Any{Any: &emptypb.Empty{}}
-	case expectNoStream:
+	case writer.NoStream:
 		o.ExpectedStreamPosition = &api.BatchAppendReq_Options_NoStream{NoStream: &emptypb.Empty{}}
-	case expectExists:
+	case writer.StreamExists:
 		o.ExpectedStreamPosition = &api.BatchAppendReq_Options_StreamExists{StreamExists: &emptypb.Empty{}}
 	default:
 		o.ExpectedStreamPosition = &api.BatchAppendReq_Options_StreamPosition{StreamPosition: uint64(expected)}
@@ -58,7 +61,7 @@ func batchEvents(events []*api.AppendReq_ProposedMessage) []*api.BatchAppendReq_
 func (s *sender) send(id uuid.UUID, o *api.BatchAppendReq_Options, final bool, events ...*api.AppendReq_ProposedMessage) {
 	s.t.Helper()
 	require.NoError(s.t, s.call.Send(&api.BatchAppendReq{
-		CorrelationId: structured(id), Options: o, ProposedMessages: batchEvents(events), IsFinal: final,
+		CorrelationId: wire.StructuredUUID(id), Options: o, ProposedMessages: batchEvents(events), IsFinal: final,
 	}))
 }
 
@@ -75,7 +78,7 @@ func (s *sender) one(o *api.BatchAppendReq_Options, events ...*api.AppendReq_Pro
 	id := uuid.New()
 	s.send(id, o, true, events...)
 	m := s.receive()
-	require.True(s.t, proto.Equal(structured(id), m.GetCorrelationId()))
+	require.True(s.t, proto.Equal(wire.StructuredUUID(id), m.GetCorrelationId()))
 	return m
 }
 
@@ -98,7 +101,7 @@ func TestBatchAppend(t *testing.T) {
 	s := f.batches()
 	events := fresh(3)
 
-	stored := s.one(batchOptions("s", expectNoStream), events...)
+	stored := s.one(batchOptions("s", writer.NoStream), events...)
 	require.Equal(t, uint64(2), stored.GetSuccess().GetCurrentRevision())
 	require.Equal(t, "s", string(stored.GetStreamIdentifier().GetStreamName()))
 	require.NotNil(t, stored.GetNoStream())
@@ -106,19 +109,19 @@ func TestBatchAppend(t *testing.T) {
 	require.NotZero(t, position.GetCommitPosition())
 	require.Equal(t, position.GetCommitPosition(), position.GetPreparePosition())
 
-	again := s.one(batchOptions("s", expectNoStream), events...)
+	again := s.one(batchOptions("s", writer.NoStream), events...)
 	require.True(t, proto.Equal(stored.GetSuccess(), again.GetSuccess()), "a retry is answered as the original")
 	require.Equal(t, uint64(4), s.one(batchOptions("s", 2), fresh(2)...).GetSuccess().GetCurrentRevision())
-	require.Equal(t, uint64(5), s.one(batchOptions("s", expectAny), fresh(1)...).GetSuccess().GetCurrentRevision())
-	require.Equal(t, uint64(6), s.one(batchOptions("s", expectExists), fresh(1)...).GetSuccess().GetCurrentRevision())
-	empty := s.one(batchOptions("nothing", expectNoStream)).GetSuccess()
+	require.Equal(t, uint64(5), s.one(batchOptions("s", writer.Any), fresh(1)...).GetSuccess().GetCurrentRevision())
+	require.Equal(t, uint64(6), s.one(batchOptions("s", writer.StreamExists), fresh(1)...).GetSuccess().GetCurrentRevision())
+	empty := s.one(batchOptions("nothing", writer.NoStream)).GetSuccess()
 	require.NotNil(t, empty.GetNoStream())
 	require.NotNil(t, empty.GetNoPosition())
 
 	wrong := refusedWith[*shared.WrongExpectedVersion](t, s.one(batchOptions("s", 3), fresh(1)...), codes.AlreadyExists, "WrongExpectedVersion")
 	require.Equal(t, uint64(6), wrong.GetCurrentStreamRevision())
 	require.Equal(t, uint64(3), wrong.GetExpectedStreamPosition())
-	wrong = refusedWith[*shared.WrongExpectedVersion](t, s.one(batchOptions("other", expectExists), fresh(1)...), codes.AlreadyExists, "WrongExpectedVersion")
+	wrong = refusedWith[*shared.WrongExpectedVersion](t, s.one(batchOptions("other", writer.StreamExists), fresh(1)...), codes.AlreadyExists, "WrongExpectedVersion")
 	require.NotNil(t, wrong.GetCurrentNoStream())
 	require.NotNil(t, wrong.GetExpectedStreamExists())
 
@@ -126,7 +129,7 @@ func TestBatchAppend(t *testing.T) {
 		StreamIdentifier: named("gone"), ExpectedStreamRevision: &api.TombstoneReq_Options_Any{Any: &shared.Empty{}},
 	}})
 	require.NoError(t, err)
-	deleted := refusedWith[*shared.StreamDeleted](t, s.one(batchOptions("gone", expectAny), fresh(1)...), codes.NotFound, "StreamDeleted")
+	deleted := refusedWith[*shared.StreamDeleted](t, s.one(batchOptions("gone", writer.Any), fresh(1)...), codes.NotFound, "StreamDeleted")
 	require.Equal(t, "gone", string(deleted.GetStreamIdentifier().GetStreamName()))
 	require.Equal(t, uint64(7), s.one(batchOptions("s", 6), fresh(1)...).GetSuccess().GetCurrentRevision(), "the call has gone on")
 }
@@ -134,29 +137,29 @@ func TestBatchAppend(t *testing.T) {
 func TestBatchAppendRefuses(t *testing.T) {
 	f := serve(t)
 	s := f.batches()
-	large := wireEvent("Large", uuid.New(), strings.Repeat("x", maxAppend/2))
-	another := wireEvent("Large", uuid.New(), strings.Repeat("x", maxAppend/2))
+	large := wireEvent("Large", uuid.New(), strings.Repeat("x", wire.MaxAppend/2))
+	another := wireEvent("Large", uuid.New(), strings.Repeat("x", wire.MaxAppend/2))
 	untyped := wireEvent("", uuid.New(), "{}")
 	bad := func(m *api.BatchAppendResp, why string) {
 		t.Helper()
 		require.Contains(t, refusedWith[*shared.BadRequest](t, m, codes.InvalidArgument, "BadRequest").GetMessage(), why)
 	}
-	late := batchOptions("s", expectAny)
+	late := batchOptions("s", writer.Any)
 	late.DeadlineOption = &api.BatchAppendReq_Options_Deadline{Deadline: durationpb.New(-time.Second)}
-	past := batchOptions("s", expectAny)
+	past := batchOptions("s", writer.Any)
 	past.DeadlineOption = &api.BatchAppendReq_Options_Deadline_21_10_0{Deadline_21_10_0: timestamppb.New(time.Now().Add(-time.Hour))}
 
-	exceeded := refusedWith[*shared.MaximumAppendSizeExceeded](t, s.one(batchOptions("s", expectAny), large, another), codes.InvalidArgument, "MaximumAppendSizeExceeded")
-	require.Equal(t, uint32(maxAppend), exceeded.GetMaxAppendSize())
-	bad(s.one(batchOptions("s", expectAny), untyped), "type is empty")
+	exceeded := refusedWith[*shared.MaximumAppendSizeExceeded](t, s.one(batchOptions("s", writer.Any), large, another), codes.InvalidArgument, "MaximumAppendSizeExceeded")
+	require.Equal(t, uint32(wire.MaxAppend), exceeded.GetMaxAppendSize())
+	bad(s.one(batchOptions("s", writer.Any), untyped), "type is empty")
 	bad(s.one(nil, fresh(1)...), "begins with its options")
-	bad(s.one(batchOptions("", expectAny), fresh(1)...), "name is empty")
+	bad(s.one(batchOptions("", writer.Any), fresh(1)...), "name is empty")
 	bad(s.one(&api.BatchAppendReq_Options{StreamIdentifier: named("s")}, fresh(1)...), "expected revision")
 	refusedWith[*shared.Timeout](t, s.one(late, fresh(1)...), codes.DeadlineExceeded, "Timeout")
 	refusedWith[*shared.Timeout](t, s.one(past, fresh(1)...), codes.DeadlineExceeded, "Timeout")
-	require.NoError(t, s.call.Send(&api.BatchAppendReq{Options: batchOptions("s", expectAny), IsFinal: true}))
+	require.NoError(t, s.call.Send(&api.BatchAppendReq{Options: batchOptions("s", writer.Any), IsFinal: true}))
 	bad(s.receive(), "correlation id")
-	require.Equal(t, uint64(0), s.one(batchOptions("s", expectNoStream), fresh(1)...).GetSuccess().GetCurrentRevision(), "nothing of all that was stored")
+	require.Equal(t, uint64(0), s.one(batchOptions("s", writer.NoStream), fresh(1)...).GetSuccess().GetCurrentRevision(), "nothing of all that was stored")
 }
 
 // Appends may be sent in parts, mixed with others; they are decided in the
@@ -165,16 +168,16 @@ func TestBatchAppendInParts(t *testing.T) {
 	f := serve(t)
 	s := f.batches()
 	a, b := uuid.New(), uuid.New()
-	s.send(a, batchOptions("s", expectAny), false, fresh(1)...)
-	s.send(b, batchOptions("s", expectNoStream), false, fresh(2)...)
+	s.send(a, batchOptions("s", writer.Any), false, fresh(1)...)
+	s.send(b, batchOptions("s", writer.NoStream), false, fresh(2)...)
 	s.send(a, nil, false, fresh(1)...)
 	s.send(b, nil, true)
 	s.send(a, nil, true, fresh(1)...)
 	const more = 50
 	for range more {
-		s.send(uuid.New(), batchOptions("s", expectAny), true, fresh(1)...)
+		s.send(uuid.New(), batchOptions("s", writer.Any), true, fresh(1)...)
 	}
-	s.send(uuid.New(), batchOptions("s", expectAny), false, fresh(1)...) // never ended
+	s.send(uuid.New(), batchOptions("s", writer.Any), false, fresh(1)...) // never ended
 	require.NoError(t, s.call.CloseSend())
 	revisions := map[uint64]bool{}
 	for {
@@ -193,10 +196,10 @@ func TestBatchAppendInParts(t *testing.T) {
 func TestBatchAppendIsBounded(t *testing.T) {
 	f := serve(t)
 	s := f.batches()
-	half := strings.Repeat("x", maxAppend/2)
-	for range batchesBytes/(maxAppend/2) + 2 {
+	half := strings.Repeat("x", wire.MaxAppend/2)
+	for range 8 + 2 {
 		if s.call.Send(&api.BatchAppendReq{
-			CorrelationId: structured(uuid.New()), Options: batchOptions("s", expectAny),
+			CorrelationId: wire.StructuredUUID(uuid.New()), Options: batchOptions("s", writer.Any),
 			ProposedMessages: batchEvents([]*api.AppendReq_ProposedMessage{wireEvent("Large", uuid.New(), half)}),
 		}) != nil {
 			break
@@ -204,5 +207,5 @@ func TestBatchAppendIsBounded(t *testing.T) {
 	}
 	_, err := s.call.Recv()
 	require.Equal(t, codes.ResourceExhausted, status.Code(err))
-	require.Equal(t, uint64(0), f.batches().one(batchOptions("s", expectNoStream), fresh(1)...).GetSuccess().GetCurrentRevision())
+	require.Equal(t, uint64(0), f.batches().one(batchOptions("s", writer.NoStream), fresh(1)...).GetSuccess().GetCurrentRevision())
 }

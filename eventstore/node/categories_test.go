@@ -13,6 +13,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
+
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/storage"
+	"hexarena/eventstore/node/wire"
+	"hexarena/eventstore/node/writer"
 )
 
 // links are what a stream of links holds.
@@ -20,8 +25,8 @@ func (f *fixture) links(stream string, asked ...asking) []string {
 	f.t.Helper()
 	links := []string{}
 	for _, e := range f.events(append([]asking{ofStream(stream)}, asked...)...) {
-		require.Equal(f.t, typeLink, e.GetEvent().GetMetadata()[metaType])
-		require.Equal(f.t, contentBinary, e.GetEvent().GetMetadata()[metaContentType])
+		require.Equal(f.t, record.TypeLink, e.GetEvent().GetMetadata()[wire.MetaType])
+		require.Equal(f.t, "application/octet-stream", e.GetEvent().GetMetadata()[wire.MetaContentType])
 		links = append(links, string(e.GetEvent().GetData()))
 	}
 	return links
@@ -31,13 +36,13 @@ func (f *fixture) links(stream string, asked ...asking) []string {
 func TestCategories(t *testing.T) {
 	f := serve(t)
 	of := func(kind string) *api.AppendReq_ProposedMessage { return wireEvent(kind, uuid.New(), "{}") }
-	f.must("x-1", expectAny, of("A"), of("B"))
-	f.must("x-2-3", expectAny, of("A"))
-	f.must("plain", expectAny, of("A"))
-	f.must("-none", expectAny, of("C"))
-	f.must("$x-1", expectAny, of("A"))
+	f.must("x-1", writer.Any, of("A"), of("B"))
+	f.must("x-2-3", writer.Any, of("A"))
+	f.must("plain", writer.Any, of("A"))
+	f.must("-none", writer.Any, of("C"))
+	f.must("$x-1", writer.Any, of("A"))
 	f.setMeta("x-1", `{"$maxCount":9}`)
-	f.must("x-l", expectAny, of(typeLink))
+	f.must("x-l", writer.Any, of(record.TypeLink))
 
 	require.Equal(t, []string{"0@x-1", "1@x-1", "0@x-2-3", "{}"}, f.links("$ce-x"))
 	require.Equal(t, []string{"0@x-1", "0@x-2-3", "0@plain"}, f.links("$et-A"))
@@ -55,11 +60,11 @@ func TestCategories(t *testing.T) {
 	again := f.events(ofStream("$ce-x"), resolving)[2]
 	require.Equal(t, resolved.GetLink().GetId().String(), again.GetLink().GetId().String())
 
-	f.delete("x-2-3", expectAny)
-	f.tombstone("x-1", expectAny)
+	f.delete("x-2-3", writer.Any)
+	f.tombstone("x-1", writer.Any)
 	deletes := []string{"0@$$x-2-3", fmt.Sprintf("%d@x-1", int64(math.MaxInt64))}
 	require.Equal(t, deletes, f.links("$ce-x", fromRevision(4)))
-	require.Equal(t, deletes, f.links("$et-"+typeDeleted))
+	require.Equal(t, deletes, f.links("$et-"+"$deleted"))
 	for _, e := range f.events(ofAll) {
 		require.NotContains(t, string(e.GetEvent().GetStreamIdentifier().GetStreamName()), "$ce-")
 	}
@@ -69,11 +74,11 @@ func TestCategories(t *testing.T) {
 func TestCategoriesAreTheNodesOwn(t *testing.T) {
 	f := serve(t)
 	for range 4 {
-		f.must("x-1", expectAny, fresh(1)...)
+		f.must("x-1", writer.Any, fresh(1)...)
 	}
 	f.setMeta("$ce-x", `{"$maxCount":2}`)
 	require.Equal(t, []string{"2@x-1", "3@x-1"}, f.links("$ce-x"))
-	for _, refused := range []reply{f.append("$ce-x", expectAny, fresh(1)...), f.delete("$et-A", expectAny), f.tombstone("$ce-x", expectAny)} {
+	for _, refused := range []reply{f.append("$ce-x", writer.Any, fresh(1)...), f.delete("$et-A", writer.Any), f.tombstone("$ce-x", writer.Any)} {
 		require.Equal(t, codes.PermissionDenied, refused.code)
 		require.Equal(t, []string{"access-denied"}, refused.trailers.Get("exception"))
 	}
@@ -83,12 +88,12 @@ func TestCategoriesAreTheNodesOwn(t *testing.T) {
 // official client, with a persistent subscription too.
 func TestCategorySubscriptions(t *testing.T) {
 	f := serve(t)
-	f.must("x-1", expectAny, fresh(1)...)
+	f.must("x-1", writer.Any, fresh(1)...)
 	s := f.subscribe(ofStream("$ce-x"), resolving).confirmed()
 	require.Equal(t, "x-1", string(s.event().GetStreamIdentifier().GetStreamName()))
 	s.caughtUp()
-	f.must("y-1", expectAny, fresh(1)...)
-	f.must("x-2", expectAny, fresh(1)...)
+	f.must("y-1", writer.Any, fresh(1)...)
+	f.must("x-2", writer.Any, fresh(1)...)
 	require.Equal(t, "x-2", string(s.event().GetStreamIdentifier().GetStreamName()))
 
 	team := f.team("$ce-x", settings(checkpointing, func(s *esdb.PersistentSubscriptionSettings) { s.ResolveLinkTos = true }))
@@ -99,7 +104,7 @@ func TestCategorySubscriptions(t *testing.T) {
 	require.Equal(t, "$ce-x", second.Link.StreamID)
 	w.nack(esdb.NackActionPark, second)
 	require.Equal(t, "0@x-2", string(team.until(team.parked(), 1).Data))
-	f.must("x-3", expectAny, fresh(1)...)
+	f.must("x-3", writer.Any, fresh(1)...)
 	require.EqualValues(t, 2, w.next(0).Link.EventNumber)
 	require.EqualValues(t, 2, *team.info().Stats.LastKnownEventRevision)
 }
@@ -113,12 +118,12 @@ func TestCategoriesIndex(t *testing.T) {
 	}
 	path := fs.PathJoin("log", categoriesFolder)
 	run("not asked for", func(f *fixture) {
-		f.must("x-1", expectAny, fresh(1200)...) // of several pages
+		f.must("x-1", writer.Any, fresh(1200)...) // of several pages
 		_, err := fs.Stat(path)
 		require.Error(f.t, err)
 	})
 	run("made", func(f *fixture) { require.Len(f.t, f.links("$ce-x"), 1200) })
-	run("written without being asked", func(f *fixture) { f.must("x-2", expectAny, fresh(1)...) })
+	run("written without being asked", func(f *fixture) { f.must("x-2", writer.Any, fresh(1)...) })
 	run("caught up", func(f *fixture) {
 		links := f.links("$ce-x")
 		require.Len(f.t, links, 1201)
@@ -133,7 +138,7 @@ func TestCategoriesIndex(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, ok)
 		f := serve(t, Options{FS: other})
-		f.must("x-7", expectAny, fresh(1)...)
+		f.must("x-7", writer.Any, fresh(1)...)
 		require.Equal(t, []string{"0@x-7"}, f.links("$ce-x"))
 	})
 	t.Run("damaged", func(t *testing.T) {
@@ -141,7 +146,7 @@ func TestCategoriesIndex(t *testing.T) {
 		require.NoError(t, err)
 		for _, name := range names {
 			if strings.HasPrefix(name, "MANIFEST-") {
-				require.NoError(t, writeFile(fs, fs.PathJoin(path, name), "no manifest"))
+				require.NoError(t, saveFile(fs, fs.PathJoin(path, name), "no manifest"))
 			}
 		}
 		require.Len(t, serve(t, Options{FS: fs}).links("$ce-x"), 1201)
@@ -150,11 +155,11 @@ func TestCategoriesIndex(t *testing.T) {
 		names, err := fs.List(path)
 		require.NoError(t, err)
 		for _, name := range names {
-			if strings.HasSuffix(name, tableSuffix) {
-				text, err := readFile(fs, fs.PathJoin(path, name))
+			if strings.HasSuffix(name, ".sst") {
+				text, err := loadFile(fs, fs.PathJoin(path, name))
 				require.NoError(t, err)
 				half := len(text) / 4
-				require.NoError(t, writeFile(fs, fs.PathJoin(path, name), text[:half]+"damage"+text[half+6:]))
+				require.NoError(t, saveFile(fs, fs.PathJoin(path, name), text[:half]+"damage"+text[half+6:]))
 			}
 		}
 		t.Run("noticed", func(t *testing.T) {
@@ -165,7 +170,7 @@ func TestCategoriesIndex(t *testing.T) {
 			require.Len(t, serve(t, Options{FS: fs}).links("$ce-x"), 1201)
 		})
 	})
-	found, err := Check(t.Context(), "log", fs, nil)
+	found, err := storage.Check(t.Context(), "log", fs, nil)
 	require.NoError(t, err)
 	require.Zero(t, found.Damages, found.Named)
 }
@@ -173,10 +178,10 @@ func TestCategoriesIndex(t *testing.T) {
 // A link to what was scavenged is gone; the others keep their revisions.
 func TestCategoriesAfterAScavenge(t *testing.T) {
 	f := serve(t)
-	f.must("x-1", expectAny, fresh(2)...)
-	f.must("x-2", expectAny, fresh(1)...)
+	f.must("x-1", writer.Any, fresh(2)...)
+	f.must("x-2", writer.Any, fresh(1)...)
 	require.Len(t, f.links("$ce-x"), 3)
-	f.tombstone("x-1", expectAny)
+	f.tombstone("x-1", writer.Any)
 	_, err := f.node.Scavenge(f.ctx, nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{"0@x-2", fmt.Sprintf("%d@x-1", int64(math.MaxInt64))}, f.links("$ce-x"))

@@ -10,24 +10,26 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"hexarena/eventstore/logtest"
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/storage"
+	"hexarena/eventstore/node/writer"
 )
 
 // someLog is a log with streams of every kind.
 func someLog(t *testing.T, fs vfs.FS) {
 	t.Helper()
 	f := serve(t, Options{FS: fs})
-	f.must("s", expectNoStream, fresh(3)...)
-	f.must("short", expectNoStream, fresh(3)...)
+	f.must("s", writer.NoStream, fresh(3)...)
+	f.must("short", writer.NoStream, fresh(3)...)
 	f.setMeta("short", `{"$maxCount":2}`)
 	f.setMeta("odd", `{"$maxCount":"two"}`)
-	f.must("gone", expectNoStream, fresh(2)...)
-	f.tombstone("gone", expectAny)
+	f.must("gone", writer.NoStream, fresh(2)...)
+	f.tombstone("gone", writer.Any)
 	require.NoError(t, f.node.Close())
 }
 
@@ -36,12 +38,12 @@ func TestCheckFindsNothing(t *testing.T) {
 	someLog(t, fs)
 	before := contents(t, fs)
 	var steps []string
-	found, err := Check(t.Context(), "log", fs, func(step string, _, _ uint64) { steps = append(steps, step) })
+	found, err := storage.Check(t.Context(), "log", fs, func(step string, _, _ uint64) { steps = append(steps, step) })
 	require.NoError(t, err)
 	require.NotZero(t, found.Bytes)
 	found.Bytes = 0
-	require.Equal(t, Checked{Format: formatWhole, Sealed: true, Events: 11, Streams: 3, Tombstones: 1, Unread: 1}, found)
-	require.Equal(t, []string{stepFiles, stepRecords, stepIndex}, slices.Compact(steps))
+	require.Equal(t, storage.Checked{Format: "1", Sealed: true, Events: 11, Streams: 3, Tombstones: 1, Unread: 1}, found)
+	require.Equal(t, []string{"looking at files", "reading records", "reading the index"}, slices.Compact(steps))
 	logtest.RequireSameFiles(t, before, contents(t, fs)) // nothing is written
 }
 
@@ -65,59 +67,56 @@ func TestCheckAfterACrash(t *testing.T) {
 func TestCheckNamesDamage(t *testing.T) {
 	tests := []struct {
 		name   string
-		damage func(t *testing.T, s *store)
+		damage func(l rawLog)
 		want   []string
 	}{
-		{"a record's bit", func(t *testing.T, s *store) {
-			change(t, s, logKey(positionOf(t, s, "s", 1)), func(v []byte) []byte { v[20] ^= 4; return v })
+		{"a record's bit", func(l rawLog) {
+			l.change(keyOfRecord(l.position("s", 1)), func(v []byte) []byte { v[20] ^= 4; return v })
 		}, []string{"record at %d: its checksum does not match"}},
-		{"a record that is gone", func(t *testing.T, s *store) {
-			require.NoError(t, s.db.Delete(logKey(positionOf(t, s, "s", 1)), nil))
+		{"a record that is gone", func(l rawLog) {
+			l.delete(keyOfRecord(l.position("s", 1)))
 		}, []string{"records are missing from %d to ", "record at %d: s@1 is missing"}},
-		{"an index entry that is gone", func(t *testing.T, s *store) {
-			require.NoError(t, s.db.Delete(streamKey("s", 1), nil))
+		{"an index entry that is gone", func(l rawLog) {
+			l.delete(keyOfEntry("s", 1))
 		}, []string{"s begins with, or goes on with, revision 2 instead of 1", "record at %d is s@1, which the index does not have"}},
-		{"an event that is gone", func(t *testing.T, s *store) {
-			position := positionOf(t, s, "s", 1)
-			require.NoError(t, s.db.Delete(logKey(position), nil))
-			require.NoError(t, s.db.Delete(streamKey("s", 1), nil))
+		{"an event that is gone", func(l rawLog) {
+			position := l.position("s", 1)
+			l.delete(keyOfRecord(position))
+			l.delete(keyOfEntry("s", 1))
 		}, []string{"records are missing from ", "s begins with, or goes on with, revision 2 instead of 1"}},
-		{"an index entry that leads elsewhere", func(t *testing.T, s *store) {
-			other := positionOf(t, s, "s", 2)
-			change(t, s, streamKey("s", 1), func([]byte) []byte { return logKey(other)[1:] })
+		{"an index entry that leads elsewhere", func(l rawLog) {
+			other := l.position("s", 2)
+			l.change(keyOfEntry("s", 1), func([]byte) []byte { return keyOfRecord(other)[1:] })
 		}, []string{"record at %d is s@1, for which the index has ", "it is not s@1"}},
-		{"an index entry cut short", func(t *testing.T, s *store) {
-			change(t, s, streamKey("s", 1), func(v []byte) []byte { return v[:3] })
+		{"an index entry cut short", func(l rawLog) {
+			l.change(keyOfEntry("s", 1), func(v []byte) []byte { return v[:3] })
 		}, []string{"s@1: the log is damaged: an index entry has 3 bytes"}},
-		{"a record out of its place", func(t *testing.T, s *store) {
-			value, err := s.value(logKey(positionOf(t, s, "s", 1)))
-			require.NoError(t, err)
-			require.NoError(t, s.db.Set(logKey(1<<40), value, nil))
+		{"a record out of its place", func(l rawLog) {
+			l.set(keyOfRecord(1<<40), l.value(keyOfRecord(l.position("s", 1))))
 		}, []string{"record at 1099511627776: its checksum does not match"}},
-		{"a stream's name of another length", func(t *testing.T, s *store) {
-			require.NoError(t, s.db.Set([]byte{streamPrefix, 0, 9, 's', 0, 0, 0, 0, 0, 0, 0, 0}, nil, nil))
+		{"a stream's name of another length", func(l rawLog) {
+			l.set([]byte{2, 0, 9, 's', 0, 0, 0, 0, 0, 0, 0, 0}, nil)
 		}, []string{"the index has the key 020009730000000000000000"}},
-		{"a key of another length", func(t *testing.T, s *store) {
-			require.NoError(t, s.db.Set([]byte{logPrefix, 1}, nil, nil))
+		{"a key of another length", func(l rawLog) {
+			l.set([]byte{1, 1}, nil)
 		}, []string{"the log has the key 0101"}},
-		{"a key of something else", func(t *testing.T, s *store) {
-			require.NoError(t, s.db.Set([]byte("zz"), nil, nil))
+		{"a key of something else", func(l rawLog) {
+			l.set([]byte("zz"), nil)
 		}, []string{"the log holds the key 7a7a, which is not its own"}},
-		{"a cut that nobody made", func(t *testing.T, s *store) {
-			b := s.db.NewBatch()
-			require.NoError(t, cut{0, 1}.put(b, "s"))
-			require.NoError(t, b.Commit(pebble.Sync))
+		{"a cut that nobody made", func(l rawLog) {
+			l.set(keyOfCut("s"), summed(keyOfCut("s"), 0, 1))
 		}, []string{"was scavenged up to 1, which is behind the scavenge"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			fs := vfs.NewMem()
 			someLog(t, fs)
-			n := openOn(t, fs)
-			position := positionOf(t, n.store, "s", 1)
-			test.damage(t, n.store)
-			require.NoError(t, n.Close())
-			found, err := Check(t.Context(), "log", fs, nil)
+			var position uint64
+			editLog(t, fs, func(l rawLog) {
+				position = l.position("s", 1)
+				test.damage(l)
+			})
+			found, err := storage.Check(t.Context(), "log", fs, nil)
 			require.NoError(t, err)
 			require.NotZero(t, found.Damages)
 			for _, want := range test.want {
@@ -135,21 +134,6 @@ func TestCheckNamesDamage(t *testing.T) {
 	}
 }
 
-func positionOf(t *testing.T, s *store, stream string, revision uint64) uint64 {
-	t.Helper()
-	r, ok, err := s.find(stream, revision, ^uint64(0))
-	require.NoError(t, err)
-	require.True(t, ok)
-	return r.position
-}
-
-func change(t *testing.T, s *store, key []byte, how func([]byte) []byte) {
-	t.Helper()
-	value, err := s.value(key)
-	require.NoError(t, err)
-	require.NoError(t, s.db.Set(key, how(value), pebble.Sync))
-}
-
 // After a scavenge, what is missing behind the place where it ended is damage.
 func TestCheckKnowsWhatWasScavenged(t *testing.T) {
 	fs := vfs.NewMem()
@@ -157,19 +141,20 @@ func TestCheckKnowsWhatWasScavenged(t *testing.T) {
 	n := openOn(t, fs)
 	_, err := n.Scavenge(t.Context(), nil)
 	require.NoError(t, err)
-	put(t, n, "t", expectNoStream)
+	put(t, n, "t", writer.NoStream)
 	put(t, n, "t", 0)
 	require.NoError(t, n.Close())
 	found := mustCheck(t, fs)
 	require.EqualValues(t, 2, found.Scavenged, "short and gone")
 
-	n = openOn(t, fs)
-	position := positionOf(t, n.store, "t", 0)
-	require.NoError(t, n.store.db.Delete(logKey(position), nil))
-	require.NoError(t, n.store.db.Delete(streamKey("t", 0), nil))
-	change(t, n.store, cutKey("short"), func(v []byte) []byte { v[3] ^= 1; return v })
-	require.NoError(t, n.Close())
-	found, err = Check(t.Context(), "log", fs, nil)
+	var position uint64
+	editLog(t, fs, func(l rawLog) {
+		position = l.position("t", 0)
+		l.delete(keyOfRecord(position))
+		l.delete(keyOfEntry("t", 0))
+		l.change(keyOfCut("short"), func(v []byte) []byte { v[3] ^= 1; return v })
+	})
+	found, err = storage.Check(t.Context(), "log", fs, nil)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, found.Damages, uint64(3))
 	require.Contains(t, fmt.Sprint(found.Named), fmt.Sprintf("records are missing from %d to", position))
@@ -187,19 +172,19 @@ func TestCheckFindsChangedFiles(t *testing.T) {
 	}
 	for want, change := range changes {
 		for name := range whole {
-			if name == sealName || name[:4] == "mark" {
+			if name == "SEAL" || name[:4] == "mark" {
 				continue
 			}
 			f := maps.Clone(whole)
 			change(f, name)
 			fs, err := f.disk()
 			require.NoError(t, err)
-			found, err := Check(t.Context(), "log", fs, nil)
+			found, err := storage.Check(t.Context(), "log", fs, nil)
 			require.NoError(t, err)
 			require.Contains(t, found.Named[0], name+" ")
 			require.Contains(t, found.Named[0], want)
 			_, err = Open(Options{Dir: "log", FS: fs, Logger: quiet})
-			require.ErrorIs(t, err, errDamaged)
+			require.ErrorIs(t, err, record.ErrDamaged)
 			require.ErrorContains(t, err, name)
 		}
 	}
@@ -223,10 +208,11 @@ func TestCheckRefuses(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, n.Close()) })
 	other := filepath.Join(dir, "other")
-	m, err := Open(Options{Dir: other, Logger: quiet})
+	inOther := vfs.NewMem()
+	someLog(t, inOther)
+	editLog(t, inOther, func(l rawLog) { l.set(keyOfFormat, []byte("99")) })
+	_, err = vfs.Clone(inOther, vfs.Default, "log", other)
 	require.NoError(t, err)
-	require.NoError(t, m.store.db.Set(formatKey, []byte("99"), pebble.Sync))
-	require.NoError(t, m.Close())
 	for _, c := range []struct{ dir, want string }{
 		{filepath.Join(dir, "nowhere"), "no such file"},
 		{file, "is not a folder"},
@@ -235,7 +221,7 @@ func TestCheckRefuses(t *testing.T) {
 		{used, "in use by another process"},
 		{other, "format version 99"},
 	} {
-		_, err := Check(t.Context(), c.dir, nil, nil)
+		_, err := storage.Check(t.Context(), c.dir, nil, nil)
 		require.ErrorContains(t, err, c.want)
 		require.NotContains(t, err.Error(), "\n")
 	}
@@ -243,13 +229,13 @@ func TestCheckRefuses(t *testing.T) {
 	cancel()
 	fs := vfs.NewMem()
 	f := openOn(t, fs)
-	r := &request{stream: "s", expected: expectNoStream}
-	for range tellEvery {
-		r.events = append(r.events, proposed{id: uuid.New(), kind: "T"})
+	r := &writer.Request{Stream: "s", Expected: writer.NoStream}
+	for range 2000 {
+		r.Events = append(r.Events, writer.Proposed{ID: uuid.New(), Type: "T"})
 	}
-	_, err = f.writer.submit(t.Context(), r)
+	_, err = f.writer.Submit(t.Context(), r)
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
-	_, err = Check(ctx, "log", fs, nil)
+	_, err = storage.Check(ctx, "log", fs, nil)
 	require.ErrorIs(t, err, context.Canceled)
 }

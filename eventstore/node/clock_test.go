@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/eventstore/logtest"
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/writer"
 )
 
 // jumps are how far a clock is set forth and back.
@@ -40,17 +42,17 @@ func TestClockJumps(t *testing.T) {
 			f = serve(t, Options{FS: fs, Now: now})
 		}
 		f.must("s", int64(i)-1, wireEvent("T", uuid.New(), "{}"))
-		r, ok, err := f.node.store.find("s", uint64(i), f.node.tail.end())
+		r, ok, err := f.node.store.Find("s", uint64(i), f.node.tail.End())
 		require.NoError(t, err)
 		require.True(t, ok)
 		if i > 0 {
-			require.GreaterOrEqual(t, r.created, created[i-1], "time goes back")
+			require.GreaterOrEqual(t, r.Created, created[i-1], "time goes back")
 		}
-		created = append(created, r.created)
+		created = append(created, r.Created)
 
 		want := []uint64{}
 		for revision, at := range created {
-			if at >= ticks(now().Add(-maxAge)) {
+			if at >= record.Ticks(now().Add(-maxAge)) {
 				want = append(want, uint64(revision))
 			}
 		}
@@ -69,7 +71,7 @@ func TestEventsFromAheadStayLonger(t *testing.T) {
 	f := serve(t, Options{Now: func() time.Time { return start.Add(time.Duration(offset.Load())) }})
 	f.setMeta("s", `{"$maxAge":60}`)
 	offset.Store(int64(24 * time.Hour))
-	f.must("s", expectNoStream, fresh(1)...)
+	f.must("s", writer.NoStream, fresh(1)...)
 	offset.Store(0)
 	f.must("s", 0, fresh(1)...)
 	for _, c := range []struct {

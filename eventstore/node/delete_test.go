@@ -7,6 +7,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
+
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/wire"
+	"hexarena/eventstore/node/writer"
 )
 
 func requireDeleted(t *testing.T, stream string, code codes.Code, trailers map[string][]string) {
@@ -28,7 +32,7 @@ func requireWrongVersion(t *testing.T, r reply, stream, expected, actual string)
 // Row: "Soft delete writes {"$tb": …} to $$s, in place of all that was there".
 func TestSoftDelete(t *testing.T) {
 	f := serve(t)
-	f.must("s", expectNoStream, fresh(3)...)
+	f.must("s", writer.NoStream, fresh(3)...)
 	f.setMeta("s", `{"$maxCount":2,"mine":"kept"}`)
 	r := f.delete("s", 2)
 	require.Equal(t, codes.OK, r.code)
@@ -43,33 +47,33 @@ func TestSoftDelete(t *testing.T) {
 
 func TestSoftDeleteExpectations(t *testing.T) {
 	f := serve(t)
-	requireWrongVersion(t, f.delete("none", expectAny), "none", "-2", "-1")
-	requireWrongVersion(t, f.delete("none", expectNoStream), "none", "-1", "-1")
-	f.must("s", expectNoStream, fresh(2)...)
+	requireWrongVersion(t, f.delete("none", writer.Any), "none", "-2", "-1")
+	requireWrongVersion(t, f.delete("none", writer.NoStream), "none", "-1", "-1")
+	f.must("s", writer.NoStream, fresh(2)...)
 	requireWrongVersion(t, f.delete("s", 0), "s", "0", "1")
-	requireWrongVersion(t, f.delete("s", expectNoStream), "s", "-1", "1")
-	require.Equal(t, codes.OK, f.delete("s", expectExists).code)
+	requireWrongVersion(t, f.delete("s", writer.NoStream), "s", "-1", "1")
+	require.Equal(t, codes.OK, f.delete("s", writer.StreamExists).code)
 	t.Run("a second one", func(t *testing.T) {
 		f := f.in(t)
-		for _, expected := range []int64{expectAny, expectNoStream, 1} {
+		for _, expected := range []int64{writer.Any, writer.NoStream, 1} {
 			require.Equal(t, codes.OK, f.delete("s", expected).code, "%d", expected)
 		}
 		requireWrongVersion(t, f.delete("s", 0), "s", "0", "1")
-		r := f.delete("s", expectExists)
+		r := f.delete("s", writer.StreamExists)
 		requireDeleted(t, "s", r.code, r.trailers)
 	})
-	require.Equal(t, codes.InvalidArgument, f.delete("$$s", expectAny).code)
-	require.Equal(t, codes.InvalidArgument, f.tombstone("$$s", expectAny).code)
-	require.Equal(t, codes.InvalidArgument, f.delete("", expectAny).code)
+	require.Equal(t, codes.InvalidArgument, f.delete("$$s", writer.Any).code)
+	require.Equal(t, codes.InvalidArgument, f.tombstone("$$s", writer.Any).code)
+	require.Equal(t, codes.InvalidArgument, f.delete("", writer.Any).code)
 }
 
 // Row: "the next append goes on numbering and sets $tb to its first revision,
 // in one more $$s event that keeps the rest".
 func TestAppendUndeletes(t *testing.T) {
 	f := serve(t)
-	f.must("s", expectNoStream, fresh(3)...)
+	f.must("s", writer.NoStream, fresh(3)...)
 	f.setMeta("s", `{"$tb":9223372036854775807,"$maxAge":3600,"mine":[1]}`)
-	r := f.append("s", expectExists, fresh(1)...)
+	r := f.append("s", writer.StreamExists, fresh(1)...)
 	requireDeleted(t, "s", r.code, r.trailers)
 
 	require.EqualValues(t, 4, f.must("s", 2, fresh(2)...).GetCurrentRevision())
@@ -77,17 +81,17 @@ func TestAppendUndeletes(t *testing.T) {
 	meta := f.events(ofStream("$$s"))
 	require.EqualValues(t, 1, meta[0].GetEvent().GetStreamRevision())
 	require.JSONEq(t, `{"$tb":3,"$maxAge":3600,"mine":[1]}`, string(meta[0].GetEvent().GetData()))
-	require.Equal(t, typeMetadata, meta[0].GetEvent().GetMetadata()[metaType])
+	require.Equal(t, record.TypeMetadata, meta[0].GetEvent().GetMetadata()[wire.MetaType])
 
-	f.must("s", expectExists, fresh(1)...)
+	f.must("s", writer.StreamExists, fresh(1)...)
 	require.Equal(t, []uint64{3, 4, 5}, f.revisions(ofStream("s")), "only the first append undeletes")
 }
 
 // Row: "writing $$s undeletes too".
 func TestMetadataUndeletes(t *testing.T) {
 	f := serve(t)
-	f.must("s", expectNoStream, fresh(2)...)
-	f.delete("s", expectAny)
+	f.must("s", writer.NoStream, fresh(2)...)
+	f.delete("s", writer.Any)
 	f.setMeta("s", `{"mine":1}`)
 	require.Empty(t, f.read(ofStream("s")).messages, "found, and empty")
 	require.JSONEq(t, `{"mine":1,"$tb":2}`, string(f.events(ofStream("$$s"))[0].GetEvent().GetData()))
@@ -100,10 +104,10 @@ func TestMetadataUndeletes(t *testing.T) {
 // FAILED_PRECONDITION, exception=stream-deleted with stream-name".
 func TestTombstone(t *testing.T) {
 	f := serve(t)
-	f.must("s", expectNoStream, fresh(2)...)
+	f.must("s", writer.NoStream, fresh(2)...)
 	requireWrongVersion(t, f.tombstone("s", 0), "s", "0", "1")
-	requireWrongVersion(t, f.tombstone("s", expectNoStream), "s", "-1", "1")
-	requireWrongVersion(t, f.tombstone("none", expectExists), "none", "-4", "-1")
+	requireWrongVersion(t, f.tombstone("s", writer.NoStream), "s", "-1", "1")
+	requireWrongVersion(t, f.tombstone("none", writer.StreamExists), "none", "-4", "-1")
 	requireWrongVersion(t, f.tombstone("none", 0), "none", "0", "-1")
 	done := f.tombstone("s", 1)
 	require.Equal(t, codes.OK, done.code, done.message)
@@ -112,13 +116,13 @@ func TestTombstone(t *testing.T) {
 		all := f.in(t).events(ofAll)
 		last := all[len(all)-1].GetEvent()
 		require.Equal(t, done.position, last.GetCommitPosition())
-		require.Equal(t, typeStreamDeleted, last.GetMetadata()[metaType])
+		require.Equal(t, record.TypeStreamDeleted, last.GetMetadata()[wire.MetaType])
 		require.EqualValues(t, math.MaxInt64, last.GetStreamRevision())
 		require.Empty(t, last.GetData())
 	})
 	t.Run("nothing is appended, read, or deleted any more", func(t *testing.T) {
 		f := f.in(t)
-		for _, expected := range []int64{expectAny, expectNoStream, expectExists, 0, 1, math.MaxInt64} {
+		for _, expected := range []int64{writer.Any, writer.NoStream, writer.StreamExists, 0, 1, math.MaxInt64} {
 			for _, stream := range []string{"s", "$$s"} {
 				r := f.append(stream, expected, fresh(1)...)
 				requireDeleted(t, stream, r.code, r.trailers)
@@ -138,16 +142,16 @@ func TestTombstone(t *testing.T) {
 	})
 	t.Run("missing streams", func(t *testing.T) {
 		f := f.in(t)
-		require.Equal(t, codes.OK, f.tombstone("m1", expectAny).code)
-		require.Equal(t, codes.OK, f.tombstone("m2", expectNoStream).code)
-		r := f.append("m1", expectAny, fresh(1)...)
+		require.Equal(t, codes.OK, f.tombstone("m1", writer.Any).code)
+		require.Equal(t, codes.OK, f.tombstone("m2", writer.NoStream).code)
+		r := f.append("m1", writer.Any, fresh(1)...)
 		requireDeleted(t, "m1", r.code, r.trailers)
 	})
 	t.Run("a soft-deleted stream", func(t *testing.T) {
 		f := f.in(t)
-		f.must("soft", expectNoStream, fresh(1)...)
-		f.delete("soft", expectAny)
-		require.Equal(t, codes.OK, f.tombstone("soft", expectNoStream).code)
+		f.must("soft", writer.NoStream, fresh(1)...)
+		f.delete("soft", writer.Any)
+		require.Equal(t, codes.OK, f.tombstone("soft", writer.NoStream).code)
 		r := f.append("soft", 0, fresh(1)...)
 		requireDeleted(t, "soft", r.code, r.trailers)
 	})
@@ -156,8 +160,8 @@ func TestTombstone(t *testing.T) {
 // Row: "Trailer values are printable ASCII".
 func TestTrailersArePrintable(t *testing.T) {
 	f := serve(t)
-	f.tombstone("straße\n100%", expectAny)
-	r := f.append("straße\n100%", expectAny, fresh(1)...)
+	f.tombstone("straße\n100%", writer.Any)
+	r := f.append("straße\n100%", writer.Any, fresh(1)...)
 	requireDeleted(t, "stra%C3%9Fe%0A100%25", r.code, r.trailers)
 	require.Contains(t, r.message, "straße\n100%")
 }

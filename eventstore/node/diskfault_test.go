@@ -12,6 +12,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore/node/lifecycle"
+	"hexarena/eventstore/node/storage"
+	"hexarena/eventstore/node/writer"
 )
 
 // breakage is a disk that fails in one way.
@@ -136,13 +140,13 @@ func appendSome(t *testing.T, n *Node, disk *faultyDisk) (acknowledged int, err 
 	late := func() bool { return disk.nth > 0 && !disk.failed.Load() }
 	for i := 0; i < someAppends || i < 4*someAppends && late(); i++ {
 		r := appendAt(0, fmt.Sprintf("s-%d", i%2), i/2)
-		r.events = r.events[:1]
-		r.events[0].data = padding
-		out, err := n.writer.submit(t.Context(), r)
+		r.Events = r.Events[:1]
+		r.Events[0].Data = padding
+		out, err := n.writer.Submit(t.Context(), r)
 		if err != nil {
 			return acknowledged, err
 		}
-		if out.verdict != stored || out.current != int64(i/2) {
+		if out.Verdict != writer.Stored || out.Current != int64(i/2) {
 			return acknowledged, fmt.Errorf("append %d: %v", i, out)
 		}
 		acknowledged++
@@ -178,22 +182,22 @@ func (b breakage) try(t *testing.T, nth int64) faults {
 // stopped checks a node that has met a failure: it acknowledges nothing, and
 // shows what it has acknowledged.
 func (b breakage) stopped(t *testing.T, nth int64, n *Node, disk *faultyDisk, acknowledged int, err error) {
-	if !errors.Is(err, errFailed) {
+	if !errors.Is(err, lifecycle.ErrFailed) {
 		t.Errorf("%d: %v", nth, err)
 	}
-	<-n.life.failed
-	if !strings.Contains(n.life.cause.Error(), b.err.Error()) {
-		t.Errorf("%d: it stopped for %v", nth, n.life.cause)
+	<-n.life.Failed()
+	if !strings.Contains(n.life.Cause().Error(), b.err.Error()) {
+		t.Errorf("%d: it stopped for %v", nth, n.life.Cause())
 	}
-	if out, err := n.writer.submit(t.Context(), appendAt(1, "later", 0)); err == nil {
+	if out, err := n.writer.Submit(t.Context(), appendAt(1, "later", 0)); err == nil {
 		t.Errorf("%d: acknowledged after the failure: %v", nth, out)
 	}
 	if disk.after.Load() > 0 && !b.stays {
 		t.Errorf("%d: %v was synced again, %d times, after it had failed", nth, disk.path.Load(), disk.after.Load())
 	}
-	read, p := 0, page{}
-	for err = nil; err == nil && !p.end; read += len(p.records) {
-		p, err = n.store.logForwards(p.next, n.tail.end(), pageRecords)
+	read, p := 0, storage.Page{}
+	for err = nil; err == nil && !p.End; read += len(p.Records) {
+		p, err = n.store.LogForwards(p.Next, n.tail.End(), storage.PageRecords)
 	}
 	if err != nil || read < acknowledged {
 		t.Errorf("%d: %d events can be read of %d: %v", nth, read, acknowledged, err)
@@ -208,18 +212,18 @@ func (b breakage) recovered(t *testing.T, nth int64, fs *vfs.MemFS, acknowledged
 		return
 	}
 	for i := range acknowledged {
-		r, ok, err := n.store.find(fmt.Sprintf("s-%d", i%2), uint64(i/2), n.tail.end())
-		if err != nil || !ok || r.id != idAt(0, r.stream, i/2) {
+		r, ok, err := n.store.Find(fmt.Sprintf("s-%d", i%2), uint64(i/2), n.tail.End())
+		if err != nil || !ok || r.ID != idAt(0, r.Stream, i/2) {
 			t.Errorf("%d: event %d is lost: %v, %v", nth, i, r, err)
 		}
 	}
-	if out, err := n.writer.submit(t.Context(), appendAt(0, "new", 0)); err != nil || out.verdict != stored {
+	if out, err := n.writer.Submit(t.Context(), appendAt(0, "new", 0)); err != nil || out.Verdict != writer.Stored {
 		t.Errorf("%d: append after the failure: %v, %v", nth, out, err)
 	}
 	if err := n.Close(); err != nil {
 		t.Errorf("%d: close after the failure: %v", nth, err)
 	}
-	if found, err := Check(t.Context(), "log", fs, nil); err != nil || found.Damages > 0 {
+	if found, err := storage.Check(t.Context(), "log", fs, nil); err != nil || found.Damages > 0 {
 		t.Errorf("%d: %v, %v", nth, found, err)
 	}
 }

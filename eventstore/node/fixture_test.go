@@ -25,6 +25,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	"hexarena/eventstore/logtest"
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/wire"
+	"hexarena/eventstore/node/writer"
 )
 
 // patience bounds every wait of a test; nothing is measured by it.
@@ -99,7 +102,7 @@ func serve(t *testing.T, options ...Options) *fixture {
 		cancel()
 		require.NoError(t, conn.Close())
 		require.NoError(t, n.Close())
-		if !n.life.hasFailed() {
+		if !n.life.HasFailed() {
 			require.NoError(t, <-served)
 		}
 	})
@@ -121,8 +124,8 @@ func (f *fixture) official() *esdb.Client {
 // wireEvent is an event as a client proposes it.
 func wireEvent(kind string, id uuid.UUID, data string) *api.AppendReq_ProposedMessage {
 	return &api.AppendReq_ProposedMessage{
-		Id:             structured(id),
-		Metadata:       map[string]string{metaType: kind, metaContentType: contentJSON},
+		Id:             wire.StructuredUUID(id),
+		Metadata:       map[string]string{wire.MetaType: kind, wire.MetaContentType: wire.ContentJSON},
 		Data:           []byte(data),
 		CustomMetadata: []byte(`{"m":1}`),
 	}
@@ -137,13 +140,6 @@ func fresh(n int) []*api.AppendReq_ProposedMessage {
 	return events
 }
 
-func structured(id uuid.UUID) *shared.UUID {
-	most, least := uuidBits(id)
-	return &shared.UUID{Value: &shared.UUID_Structured_{Structured: &shared.UUID_Structured{
-		MostSignificantBits: int64(most), LeastSignificantBits: int64(least),
-	}}}
-}
-
 func named(stream string) *shared.StreamIdentifier {
 	return &shared.StreamIdentifier{StreamName: []byte(stream)}
 }
@@ -152,11 +148,11 @@ func named(stream string) *shared.StreamIdentifier {
 func appendOptions(stream string, expected int64) *api.AppendReq_Options {
 	o := &api.AppendReq_Options{StreamIdentifier: named(stream)}
 	switch expected {
-	case expectAny:
+	case writer.Any:
 		o.ExpectedStreamRevision = &api.AppendReq_Options_Any{Any: &shared.Empty{}}
-	case expectNoStream:
+	case writer.NoStream:
 		o.ExpectedStreamRevision = &api.AppendReq_Options_NoStream{NoStream: &shared.Empty{}}
-	case expectExists:
+	case writer.StreamExists:
 		o.ExpectedStreamRevision = &api.AppendReq_Options_StreamExists{StreamExists: &shared.Empty{}}
 	default:
 		o.ExpectedStreamRevision = &api.AppendReq_Options_Revision{Revision: uint64(expected)}
@@ -222,18 +218,18 @@ func (f *fixture) refused(stream string, expected int64, events ...*api.AppendRe
 
 func (f *fixture) setMeta(stream, data string) *api.AppendResp_Success {
 	f.t.Helper()
-	return f.must(metaPrefix+stream, expectAny, wireEvent(typeMetadata, uuid.New(), data))
+	return f.must(record.MetadataPrefix+stream, writer.Any, wireEvent(record.TypeMetadata, uuid.New(), data))
 }
 
 func (f *fixture) delete(stream string, expected int64) (r reply) {
 	f.t.Helper()
 	o := &api.DeleteReq_Options{StreamIdentifier: named(stream)}
 	switch expected {
-	case expectAny:
+	case writer.Any:
 		o.ExpectedStreamRevision = &api.DeleteReq_Options_Any{Any: &shared.Empty{}}
-	case expectNoStream:
+	case writer.NoStream:
 		o.ExpectedStreamRevision = &api.DeleteReq_Options_NoStream{NoStream: &shared.Empty{}}
-	case expectExists:
+	case writer.StreamExists:
 		o.ExpectedStreamRevision = &api.DeleteReq_Options_StreamExists{StreamExists: &shared.Empty{}}
 	default:
 		o.ExpectedStreamRevision = &api.DeleteReq_Options_Revision{Revision: uint64(expected)}
@@ -247,11 +243,11 @@ func (f *fixture) tombstone(stream string, expected int64) (r reply) {
 	f.t.Helper()
 	o := &api.TombstoneReq_Options{StreamIdentifier: named(stream)}
 	switch expected {
-	case expectAny:
+	case writer.Any:
 		o.ExpectedStreamRevision = &api.TombstoneReq_Options_Any{Any: &shared.Empty{}}
-	case expectNoStream:
+	case writer.NoStream:
 		o.ExpectedStreamRevision = &api.TombstoneReq_Options_NoStream{NoStream: &shared.Empty{}}
-	case expectExists:
+	case writer.StreamExists:
 		o.ExpectedStreamRevision = &api.TombstoneReq_Options_StreamExists{StreamExists: &shared.Empty{}}
 	default:
 		o.ExpectedStreamRevision = &api.TombstoneReq_Options_Revision{Revision: uint64(expected)}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"hexarena/eventstore/node/connmux"
 )
 
 // newHTTP answers what clients and operators ask beside gRPC, over HTTP/1.1
@@ -20,20 +22,18 @@ func (n *Node) newHTTP(calls http.Handler) *http.Server {
 	protocols.SetUnencryptedHTTP2(true)
 	return &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.ProtoMajor == 2 && strings.HasPrefix(r.Header.Get("Content-Type"), grpcContent) {
+			if r.ProtoMajor == 2 && strings.HasPrefix(r.Header.Get("Content-Type"), connmux.GRPCContent) {
 				calls.ServeHTTP(w, r)
 				return
 			}
 			mux.ServeHTTP(w, r)
 		}),
 		Protocols:         protocols,
-		ReadHeaderTimeout: sniffTime,
+		ReadHeaderTimeout: connmux.SniffTime,
 		IdleTimeout:       time.Minute,
 		ErrorLog:          slog.NewLogLogger(n.logger.Handler(), slog.LevelDebug),
 	}
 }
-
-const grpcContent = "application/grpc"
 
 // nodeInfo is what /info tells.
 type nodeInfo struct {
@@ -67,7 +67,7 @@ func (n *Node) live(w http.ResponseWriter, r *http.Request) {
 	if asked, err := strconv.Atoi(r.URL.Query().Get("liveCode")); err == nil && asked >= 200 && asked <= 599 {
 		code = asked
 	}
-	if n.life.ready() != nil {
+	if n.life.Ready() != nil {
 		code = http.StatusServiceUnavailable
 	}
 	w.WriteHeader(code)

@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"hexarena/eventstore/node/lifecycle"
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/storage"
 )
 
 // ErrBusy is returned by a second scavenge or backup at a time.
@@ -22,16 +26,16 @@ type BackedUp struct {
 // a tombstoned stream the tombstone is left. It works beside appends and reads,
 // and needs as much room on the disk as the log has. One that ends early, by
 // ctx, by Close or by a crash, leaves a log on which the next one goes on.
-func (n *Node) Scavenge(ctx context.Context, progress Progress) (done Scavenged, err error) {
+func (n *Node) Scavenge(ctx context.Context, progress storage.Progress) (done storage.Scavenged, err error) {
 	ctx, leave, err := n.maintain(ctx)
 	if err != nil {
-		return Scavenged{}, err
+		return storage.Scavenged{}, err
 	}
 	defer leave()
-	done, err = n.store.scavenge(ctx, n.tail.end(), ticks(n.now()), progress)
-	n.tail.forget()
+	done, err = n.store.Scavenge(ctx, n.tail.End(), record.Ticks(n.now()), progress)
+	n.tail.Forget()
 	if err == nil {
-		err = n.store.purge(ctx, progress)
+		err = n.store.Purge(ctx, progress)
 	}
 	if err != nil {
 		err = fmt.Errorf("scavenge: %w", err)
@@ -44,17 +48,17 @@ func (n *Node) maintain(ctx context.Context) (_ context.Context, leave func(), e
 	if !n.maintenance.TryLock() {
 		return nil, nil, ErrBusy
 	}
-	if err := n.life.ready(); err != nil {
+	if err := n.life.Ready(); err != nil {
 		n.maintenance.Unlock()
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
 		select {
-		case <-n.life.closing:
-			cancel(errClosed)
-		case <-n.life.failed:
-			cancel(errFailed)
+		case <-n.life.Closing():
+			cancel(lifecycle.ErrClosed)
+		case <-n.life.Failed():
+			cancel(lifecycle.ErrFailed)
 		case <-ctx.Done():
 		}
 	}()
@@ -72,8 +76,8 @@ func (n *Node) Backup(ctx context.Context, target string) (BackedUp, error) {
 		return BackedUp{}, err
 	}
 	defer leave()
-	done := BackedUp{Target: target, Position: n.tail.end()}
-	if done.Bytes, err = n.store.copyTo(ctx, target); err != nil {
+	done := BackedUp{Target: target, Position: n.tail.End()}
+	if done.Bytes, err = n.store.CopyTo(ctx, target); err != nil {
 		return BackedUp{}, err
 	}
 	return done, nil

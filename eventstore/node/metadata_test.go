@@ -1,12 +1,13 @@
 package node
 
 import (
-	"math"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore/node/writer"
 )
 
 // Rows: Metadata, "$$s keeps one event", "They hide events from stream reads,
@@ -32,7 +33,7 @@ func TestMetadataHides(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.meta, func(t *testing.T) {
 			f, stream := f.in(t), "s-"+uuid.NewString()
-			f.must(stream, expectNoStream, fresh(5)...)
+			f.must(stream, writer.NoStream, fresh(5)...)
 			f.setMeta(stream, `{"$tb":1}`)
 			f.setMeta(stream, test.meta)
 			require.Equal(t, test.want, f.revisions(ofStream(stream)))
@@ -75,64 +76,5 @@ func TestMaxAgeHides(t *testing.T) {
 	set(now) // the clock went back: events never do
 	f.must("s", 4, fresh(1)...)
 	events := f.events(ofAll)
-	require.GreaterOrEqual(t, events[6].GetEvent().GetMetadata()[metaCreated], events[5].GetEvent().GetMetadata()[metaCreated])
-}
-
-// Row: "Metadata in which one value is of the wrong kind counts as empty,
-// whole; an integer that is senseless is passed over alone".
-func TestParseMeta(t *testing.T) {
-	empty := streamMeta{exists: true}
-	counted := streamMeta{exists: true, maxCount: 7}
-	tests := []struct {
-		data string
-		want streamMeta
-	}{
-		{`{"$maxCount":7,"$tb":3,"$maxAge":60,"$cacheControl":5}`, streamMeta{exists: true, maxCount: 7, truncateBefore: 3, maxAge: 60}},
-		{`{"$maxCount":7,"mine":{"$tb":1}}`, counted},
-		{`{"$maxCount":7,"$tb":0}`, counted},
-		{`{"$maxCount":7,"$tb":-3,"$maxAge":0,"$cacheControl":-1}`, counted},
-		{`{"$maxCount":7,"$tb":"3"}`, empty},
-		{`{"$maxCount":7,"$tb":3.0}`, empty},
-		{`{"$maxCount":7,"$tb":1e3}`, empty},
-		{`{"$maxCount":7,"$tb":null}`, empty},
-		{`{"$maxCount":7,"$tb":true}`, empty},
-		{`{"$maxCount":7,"$tb":[1]}`, empty},
-		{`{"$maxCount":7,"$tb":9223372036854775807}`, streamMeta{exists: true, maxCount: 7, truncateBefore: math.MaxInt64}},
-		{`{"$maxCount":7,"$tb":9223372036854775808}`, empty},
-		{`{"$maxCount":7,"$maxAge":"1"}`, empty},
-		{`{"$maxCount":7,"$cacheControl":"1"}`, empty},
-		{`{"$maxCount":7,"$acl":{"$r":"all","$w":["a","b"]}}`, counted},
-		{`{"$maxCount":7,"$acl":{}}`, counted},
-		{`{"$maxCount":7,"$acl":null}`, empty},
-		{`{"$maxCount":7,"$acl":[]}`, empty},
-		{`{"$maxCount":7,"$acl":"x"}`, empty},
-		{`{"$maxCount":7,"$acl":{"$r":1}}`, empty},
-		{`{"$maxCount":7,"$acl":{"$r":null}}`, empty},
-		{`{"$maxCount":7,"$acl":{"$r":[null]}}`, empty},
-		{`{"$maxCount":7,"$acl":{"$r":[1]}}`, empty},
-		{`[]`, empty},
-		{`null`, empty},
-		{``, empty},
-		{`{"$maxCount":7`, empty},
-	}
-	for _, test := range tests {
-		t.Run(test.data, func(t *testing.T) { require.Equal(t, test.want, parseMeta(test.data)) })
-	}
-}
-
-func FuzzParseMeta(f *testing.F) {
-	for _, seed := range []string{`{"$maxCount":7,"$tb":3}`, `{"$acl":{"$r":["a"]}}`, `{"$tb":9223372036854775807}`, `[]`, `{"$acl":`, `{"a":[[[[]]]]}`} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, data string) {
-		m := parseMeta(data)
-		require.True(t, m.exists)
-		require.GreaterOrEqual(t, m.first(10), int64(0))
-		merged := parseMeta(withTruncateBefore(data, 42))
-		if m.truncateBefore != 0 {
-			require.EqualValues(t, 42, merged.truncateBefore)
-			require.Equal(t, m.maxCount, merged.maxCount)
-			require.Equal(t, m.maxAge, merged.maxAge)
-		}
-	})
+	require.GreaterOrEqual(t, events[6].GetEvent().GetMetadata()["created"], events[5].GetEvent().GetMetadata()["created"])
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/writer"
 )
 
 // modelStream is a stream as the contract describes it, in the plainest terms.
@@ -37,15 +40,15 @@ func (m *modelStream) visible() []uint64 {
 }
 
 // append is what an append is answered, but for its position.
-func (m *modelStream) append(expected int64, ids []uuid.UUID) outcome {
-	if m.tombstoned || expected == expectExists && m.soft() {
-		return outcome{verdict: streamDeleted}
+func (m *modelStream) append(expected int64, ids []uuid.UUID) writer.Outcome {
+	if m.tombstoned || expected == writer.StreamExists && m.soft() {
+		return writer.Outcome{Verdict: writer.StreamDeleted}
 	}
-	wrong := outcome{verdict: wrongVersion, current: m.last()}
+	wrong := writer.Outcome{Verdict: writer.WrongVersion, Current: m.last()}
 	switch {
-	case expected == expectExists && m.last() < 0 && !m.described:
+	case expected == writer.StreamExists && m.last() < 0 && !m.described:
 		return wrong
-	case expected == expectAny || expected == expectExists:
+	case expected == writer.Any || expected == writer.StreamExists:
 		if len(ids) > 0 && m.knows(ids[0]) {
 			last := -1
 			for _, id := range ids {
@@ -55,16 +58,16 @@ func (m *modelStream) append(expected int64, ids []uuid.UUID) outcome {
 				}
 				last = at
 			}
-			return outcome{current: int64(last)}
+			return writer.Outcome{Current: int64(last)}
 		}
 	case expected > m.last():
 		return wrong
 	case expected < m.last():
 		end := int(expected) + 1 + len(ids)
 		if len(ids) > 0 && int(expected)+1 >= m.gone && end <= len(m.ids) && slices.Equal(m.ids[expected+1:end], ids) {
-			return outcome{current: int64(end - 1)}
+			return writer.Outcome{Current: int64(end - 1)}
 		}
-		if expected != expectNoStream || !m.soft() {
+		if expected != writer.NoStream || !m.soft() {
 			return wrong
 		}
 	}
@@ -72,7 +75,7 @@ func (m *modelStream) append(expected int64, ids []uuid.UUID) outcome {
 		m.tb = int64(len(m.ids))
 	}
 	m.ids = append(m.ids, ids...)
-	return outcome{current: m.last()}
+	return writer.Outcome{Current: m.last()}
 }
 
 func (m *modelStream) knows(id uuid.UUID) bool {
@@ -104,29 +107,29 @@ func (m *modelStream) describe(tb, count int64) {
 	m.tb, m.count = tb, count
 }
 
-func (m *modelStream) delete(expected int64) outcome {
-	fits := expected == expectAny || expected == expectExists || expected == expectNoStream && m.soft() || expected == m.last()
+func (m *modelStream) delete(expected int64) writer.Outcome {
+	fits := expected == writer.Any || expected == writer.StreamExists || expected == writer.NoStream && m.soft() || expected == m.last()
 	switch {
-	case m.tombstoned || expected == expectExists && m.soft():
-		return outcome{verdict: streamDeleted}
+	case m.tombstoned || expected == writer.StreamExists && m.soft():
+		return writer.Outcome{Verdict: writer.StreamDeleted}
 	case m.last() < 0 || !fits:
-		return outcome{verdict: wrongVersion, current: m.last()}
+		return writer.Outcome{Verdict: writer.WrongVersion, Current: m.last()}
 	}
 	m.described, m.tb, m.count = true, math.MaxInt64, 0
-	return outcome{current: m.last()}
+	return writer.Outcome{Current: m.last()}
 }
 
-func (m *modelStream) tombstone(expected int64) outcome {
-	fits := expected == expectAny || expected == expectExists && (m.last() >= 0 || m.described) ||
-		expected == expectNoStream && (m.last() < 0 || m.soft()) || expected >= 0 && expected == m.last()
+func (m *modelStream) tombstone(expected int64) writer.Outcome {
+	fits := expected == writer.Any || expected == writer.StreamExists && (m.last() >= 0 || m.described) ||
+		expected == writer.NoStream && (m.last() < 0 || m.soft()) || expected >= 0 && expected == m.last()
 	switch {
-	case m.tombstoned || expected == expectExists && m.soft():
-		return outcome{verdict: streamDeleted}
+	case m.tombstoned || expected == writer.StreamExists && m.soft():
+		return writer.Outcome{Verdict: writer.StreamDeleted}
 	case !fits:
-		return outcome{verdict: wrongVersion, current: m.last()}
+		return writer.Outcome{Verdict: writer.WrongVersion, Current: m.last()}
 	}
 	m.tombstoned = true
-	return outcome{current: tombstoneRevision}
+	return writer.Outcome{Current: record.TombstoneRevision}
 }
 
 // Any writes, in any order, with closing and power failures between them, are
@@ -193,7 +196,7 @@ func (m *modelRun) stream(t *rapid.T) (string, *modelStream) {
 }
 
 func drawExpected(t *rapid.T, m *modelStream) int64 {
-	return rapid.OneOf(rapid.SampledFrom([]int64{expectAny, expectNoStream, expectExists, max(m.last(), 0)}), rapid.Int64Range(-1, 6)).Draw(t, "expected")
+	return rapid.OneOf(rapid.SampledFrom([]int64{writer.Any, writer.NoStream, writer.StreamExists, max(m.last(), 0)}), rapid.Int64Range(-1, 6)).Draw(t, "expected")
 }
 
 // drawIDs are ids of which some were used before: in a row of a stream, as a
@@ -237,9 +240,9 @@ func (m *modelRun) append(t *rapid.T) {
 	if !unique(s, expected, ids) {
 		t.Skip("an id twice in a stream")
 	}
-	r := &request{stream: name, expected: expected}
+	r := &writer.Request{Stream: name, Expected: expected}
 	for _, id := range ids {
-		r.events = append(r.events, proposed{id: id, kind: "T"})
+		r.Events = append(r.Events, writer.Proposed{ID: id, Type: "T"})
 	}
 	want := s.append(expected, ids)
 	m.pool = append(m.pool, ids...)
@@ -250,22 +253,22 @@ func (m *modelRun) describe(t *rapid.T) {
 	name, s := m.stream(t)
 	tb := rapid.SampledFrom([]int64{0, 1, 3, math.MaxInt64}).Draw(t, "tb")
 	count := rapid.Int64Range(0, 3).Draw(t, "count")
-	want := outcome{}
+	want := writer.Outcome{}
 	if s.tombstoned {
-		want.verdict = streamDeleted
+		want.Verdict = writer.StreamDeleted
 	} else {
 		s.describe(tb, count)
 	}
-	r := &request{stream: metaPrefix + name, expected: expectAny, events: []proposed{{id: uuid.New(), json: true, kind: typeMetadata, data: fmt.Sprintf(`{"$tb":%d,"$maxCount":%d}`, tb, count)}}}
-	out, err := m.node.writer.submit(t.Context(), r)
+	r := &writer.Request{Stream: record.MetadataPrefix + name, Expected: writer.Any, Events: []writer.Proposed{{ID: uuid.New(), JSON: true, Type: record.TypeMetadata, Data: fmt.Sprintf(`{"$tb":%d,"$maxCount":%d}`, tb, count)}}}
+	out, err := m.node.writer.Submit(t.Context(), r)
 	require.NoError(t, err)
-	require.Equal(t, want.verdict, out.verdict)
+	require.Equal(t, want.Verdict, out.Verdict)
 }
 
 func (m *modelRun) delete(t *rapid.T) {
 	name, s := m.stream(t)
 	expected := drawExpected(t, s)
-	m.submit(t, &request{act: actDelete, stream: name, expected: expected}, s.delete(expected))
+	m.submit(t, &writer.Request{Act: writer.Delete, Stream: name, Expected: expected}, s.delete(expected))
 }
 
 func (m *modelRun) tombstone(t *rapid.T) {
@@ -274,33 +277,33 @@ func (m *modelRun) tombstone(t *rapid.T) {
 	}
 	name, s := m.stream(t)
 	expected := drawExpected(t, s)
-	m.submit(t, &request{act: actTombstone, stream: name, expected: expected}, s.tombstone(expected))
+	m.submit(t, &writer.Request{Act: writer.Tombstone, Stream: name, Expected: expected}, s.tombstone(expected))
 }
 
-func (m *modelRun) submit(t *rapid.T, r *request, want outcome) {
-	got, err := m.node.writer.submit(t.Context(), r)
+func (m *modelRun) submit(t *rapid.T, r *writer.Request, want writer.Outcome) {
+	got, err := m.node.writer.Submit(t.Context(), r)
 	require.NoError(t, err)
-	got.position = 0
-	require.Equal(t, want, got, "%d %s %d", r.act, r.stream, r.expected)
+	got.Position = 0
+	require.Equal(t, want, got, "%d %s %d", r.Act, r.Stream, r.Expected)
 }
 
 func (m *modelRun) check(t *rapid.T) {
-	within := m.node.tail.end()
+	within := m.node.tail.End()
 	for name, s := range m.streams {
-		v, err := m.node.store.view(name, within, 0)
+		v, err := m.node.store.View(name, within, 0)
 		require.NoError(t, err)
-		require.Equal(t, s.tombstoned, v.tombstoned())
+		require.Equal(t, s.tombstoned, v.Tombstoned())
 		if s.tombstoned {
 			continue
 		}
-		require.Equal(t, s.last(), v.last)
-		require.Equal(t, s.soft(), v.meta.softDeleted())
-		p, err := m.node.store.forwards(name, v, 0, within, math.MaxInt)
+		require.Equal(t, s.last(), v.Last)
+		require.Equal(t, s.soft(), v.Meta.SoftDeleted())
+		p, err := m.node.store.Forwards(name, v, 0, within, math.MaxInt)
 		require.NoError(t, err)
 		got := []uint64{}
-		for _, r := range p.records {
-			require.Equal(t, s.ids[r.revision], r.id)
-			got = append(got, r.revision)
+		for _, r := range p.Records {
+			require.Equal(t, s.ids[r.Revision], r.ID)
+			got = append(got, r.Revision)
 		}
 		require.Equal(t, s.visible(), got)
 	}

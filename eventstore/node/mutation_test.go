@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/eventstore/logtest"
+	"hexarena/eventstore/node/storage"
+	"hexarena/eventstore/node/writer"
 )
 
 // Row: "torn write, flipped bit: every byte of a small log mutated: detected or
@@ -67,12 +69,12 @@ func smallLogs(t *testing.T) (closed, crashed folder) {
 	n := openOn(t, disk)
 	for i := range 24 {
 		stream := fmt.Sprintf("s-%d", i%3)
-		_, err := n.writer.submit(t.Context(), &request{stream: stream, expected: expectAny, events: []proposed{
-			{id: uuid.New(), kind: "T", data: fmt.Sprintf("event %d of %s", i, stream)},
+		_, err := n.writer.Submit(t.Context(), &writer.Request{Stream: stream, Expected: writer.Any, Events: []writer.Proposed{
+			{ID: uuid.New(), Type: "T", Data: fmt.Sprintf("event %d of %s", i, stream)},
 		}})
 		require.NoError(t, err)
 		if i == 7 || i == 15 {
-			require.NoError(t, n.store.db.Flush())
+			require.NoError(t, n.store.Flush())
 		}
 	}
 	crashed = contents(t, powerLoss(disk, 0))
@@ -86,7 +88,7 @@ func contents(t *testing.T, fs vfs.FS) folder {
 	f := folder{}
 	for _, name := range names {
 		if name != "LOCK" {
-			f[name], err = readFile(fs, fs.PathJoin("log", name))
+			f[name], err = loadFile(fs, fs.PathJoin("log", name))
 			require.NoError(t, err)
 		}
 	}
@@ -105,7 +107,7 @@ func (f folder) disk() (vfs.FS, error) {
 	err := fs.MkdirAll("log", 0o700)
 	for name, content := range f {
 		if err == nil {
-			err = writeFile(fs, fs.PathJoin("log", name), content)
+			err = saveFile(fs, fs.PathJoin("log", name), content)
 		}
 	}
 	return fs, err
@@ -123,12 +125,12 @@ func readAllOf(f folder) (events []string, how string, err error) {
 		return nil, "refused", err
 	}
 	defer func() { _ = n.Close() }()
-	for p := (page{}); !p.end; {
-		if p, err = n.store.logForwards(p.next, n.tail.end(), pageRecords); err != nil {
+	for p := (storage.Page{}); !p.End; {
+		if p, err = n.store.LogForwards(p.Next, n.tail.End(), storage.PageRecords); err != nil {
 			return nil, "found when read", err
 		}
-		for _, r := range p.records {
-			events = append(events, fmt.Sprint(r.position, r.stream, r.revision, r.id, r.data))
+		for _, r := range p.Records {
+			events = append(events, fmt.Sprint(r.Position, r.Stream, r.Revision, r.ID, r.Data))
 		}
 	}
 	again, err := readStreamsOf(n)
@@ -144,16 +146,16 @@ func readAllOf(f folder) (events []string, how string, err error) {
 func readStreamsOf(n *Node) (events []string, err error) {
 	for i := range 3 {
 		stream := fmt.Sprintf("s-%d", i)
-		v, err := n.store.view(stream, n.tail.end(), 0)
+		v, err := n.store.View(stream, n.tail.End(), 0)
 		if err != nil {
 			return nil, err
 		}
-		p, err := n.store.forwards(stream, v, 0, n.tail.end(), pageRecords)
+		p, err := n.store.Forwards(stream, v, 0, n.tail.End(), storage.PageRecords)
 		if err != nil {
 			return nil, err
 		}
-		for _, r := range p.records {
-			events = append(events, fmt.Sprint(r.position, r.stream, r.revision, r.id, r.data))
+		for _, r := range p.Records {
+			events = append(events, fmt.Sprint(r.Position, r.Stream, r.Revision, r.ID, r.Data))
 		}
 	}
 	return events, nil

@@ -21,6 +21,16 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/uuid"
+
+	"hexarena/eventstore/node/categories"
+	"hexarena/eventstore/node/lifecycle"
+	"hexarena/eventstore/node/reads"
+	"hexarena/eventstore/node/storage"
+	"hexarena/eventstore/node/streams"
+	"hexarena/eventstore/node/tail"
+	"hexarena/eventstore/node/writer"
+	"hexarena/eventstore/node/writes"
 )
 
 // Options say where a node keeps its log.
@@ -35,17 +45,18 @@ type Options struct {
 
 // Node is an open log and the servers of it. Safe for concurrent use.
 type Node struct {
-	logger *slog.Logger
-	now    func() time.Time
-	life   *lifecycle
+	logger   *slog.Logger
+	now      func() time.Time
+	instance uuid.UUID // names the node in its cluster of one
+	life     *lifecycle.Lifecycle
 
-	store      *store
-	tail       *tail
-	writer     *writer
-	categories *categories
+	store      *storage.Store
+	tail       *tail.Tail
+	writer     *writer.Writer
+	categories *categories.Categories
 
-	writes     writes
-	reads      reads
+	writes     writes.Writes
+	reads      reads.Reads
 	persistent persistentSubscriptions
 
 	whole, readOnly *serverPair
@@ -67,34 +78,34 @@ func Open(o Options) (*Node, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	n := &Node{logger: o.Logger, now: o.Now, life: newLifecycle(o.Logger)}
+	n := &Node{logger: o.Logger, now: o.Now, instance: uuid.New(), life: lifecycle.New(o.Logger)}
 	var err error
-	if n.store, err = openStore(o.Dir, o.FS, o.Logger, n.life.fail); err != nil {
+	if n.store, err = storage.Open(o.Dir, o.FS, o.Logger, n.life.Fail); err != nil {
 		return nil, lined{err}
 	}
 	if err := n.start(o); err != nil {
-		return nil, lined{errors.Join(fmt.Errorf("open the log in %s: %w", o.Dir, err), n.store.close())}
+		return nil, lined{errors.Join(fmt.Errorf("open the log in %s: %w", o.Dir, err), n.store.Close())}
 	}
 	return n, nil
 }
 
 // start connects the parts of the node.
 func (n *Node) start(o Options) error {
-	end, err := n.store.end()
+	end, err := n.store.End()
 	if err != nil {
 		return err
 	}
-	n.tail = newTail(end.position)
-	n.writer, err = newWriter(writerOptions{store: n.store, tail: n.tail, life: n.life, now: n.now, end: end})
+	n.tail = tail.New(end.Position)
+	n.writer, err = writer.New(writer.Options{Store: n.store, Tail: n.tail, Life: n.life, Now: n.now, End: end})
 	if err != nil {
 		return err
 	}
-	n.categories = newCategories(categoriesOptions{
-		logger: n.logger, life: n.life, fs: o.FS, dir: o.FS.PathJoin(o.Dir, categoriesFolder), store: n.store, tail: n.tail,
+	n.categories = categories.New(categories.Options{
+		Logger: n.logger, Life: n.life, FS: o.FS, Dir: o.FS.PathJoin(o.Dir, categoriesFolder), Store: n.store, Tail: n.tail,
 	})
-	streams := &streamReader{store: n.store, tail: n.tail, categories: n.categories, now: n.now}
-	n.writes = newWrites(writesOptions{logger: n.logger, now: n.now, life: n.life, writer: n.writer})
-	n.reads = reads{logger: n.logger, life: n.life, store: n.store, tail: n.tail, streams: streams}
+	streams := &streams.Reader{Store: n.store, Tail: n.tail, Categories: n.categories, Now: n.now}
+	n.writes = writes.New(writes.Options{Logger: n.logger, Now: n.now, Life: n.life, Writer: n.writer})
+	n.reads = reads.Reads{Logger: n.logger, Life: n.life, Store: n.store, Tail: n.tail, Streams: streams}
 	n.persistent = newPersistentService(eventLog{
 		logger: n.logger, now: n.now, life: n.life, store: n.store, tail: n.tail, writer: n.writer, streams: streams,
 	})
@@ -106,16 +117,16 @@ func (n *Node) start(o Options) error {
 const categoriesFolder = "categories"
 
 // Ready returns nil while calls are answered, otherwise the reason.
-func (n *Node) Ready() error { return n.life.ready() }
+func (n *Node) Ready() error { return n.life.Ready() }
 
 // Serve answers clients on a listener, gRPC and HTTP alike, until Close; then
 // it returns nil. It returns the cause when the log fails. It closes the
 // listener. It may be called for several listeners.
-func (n *Node) Serve(l net.Listener) error { return n.whole.mux.serve(l) }
+func (n *Node) Serve(l net.Listener) error { return n.whole.mux.Serve(l) }
 
 // ServeReadOnly is Serve for clients that may read and subscribe, also to
 // persistent subscriptions, but not append or delete.
-func (n *Node) ServeReadOnly(l net.Listener) error { return n.readOnly.mux.serve(l) }
+func (n *Node) ServeReadOnly(l net.Listener) error { return n.readOnly.mux.Serve(l) }
 
 // shutdownTime is how long Close waits for calls that are being answered.
 const shutdownTime = 5 * time.Second
@@ -128,21 +139,21 @@ func (n *Node) Close() (err error) {
 }
 
 func (n *Node) close() error {
-	n.life.close()
+	n.life.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
 	defer cancel()
 	serveErr := errors.Join(n.whole.close(ctx), n.readOnly.close(ctx))
-	n.life.wait()
-	if err := n.categories.close(); err != nil {
+	n.life.Wait()
+	if err := n.categories.Close(); err != nil {
 		n.logger.Warn("close the index of categories; the next start builds it from scratch", "error", err)
 	}
-	n.writer.stop()
+	n.writer.Stop()
 	select {
 	case <-n.quiet():
-		if !n.life.hasFailed() {
-			return errors.Join(serveErr, n.store.close())
+		if !n.life.HasFailed() {
+			return errors.Join(serveErr, n.store.Close())
 		}
-	case <-n.life.failed:
+	case <-n.life.Failed():
 	}
 	return errors.Join(serveErr, n.abandon())
 }
@@ -151,7 +162,7 @@ func (n *Node) close() error {
 func (n *Node) quiet() <-chan struct{} {
 	quiet := make(chan struct{})
 	go func() {
-		n.writer.wait()
+		n.writer.Wait()
 		n.maintenance.Lock()
 		defer n.maintenance.Unlock()
 		close(quiet)
@@ -164,15 +175,15 @@ const abandonPoll = 5 * time.Millisecond
 
 // abandon closes a log that failed, unless a goroutine is stuck writing to it.
 func (n *Node) abandon() error {
-	deadline := time.Now().Add(abandonAfter)
-	for n.writer.isApplying() || !n.maintenance.TryLock() {
+	deadline := time.Now().Add(storage.AbandonAfter)
+	for n.writer.IsApplying() || !n.maintenance.TryLock() {
 		if time.Now().After(deadline) {
-			return errAbandoned
+			return storage.ErrAbandoned
 		}
 		time.Sleep(abandonPoll)
 	}
 	defer n.maintenance.Unlock()
-	return n.store.abandon()
+	return n.store.Abandon()
 }
 
 // Stats are counts since Open.
@@ -183,11 +194,11 @@ type Stats struct {
 
 // Stats returns the counts so far. Not to be called after Close.
 func (n *Node) Stats() Stats {
-	return Stats{Events: n.writer.events(), Syncs: n.store.syncs()}
+	return Stats{Events: n.writer.Events(), Syncs: n.store.Syncs()}
 }
 
 // lined is an error whose text is one line.
 type lined struct{ error }
 
-func (e lined) Error() string { return oneLine(e.error) }
+func (e lined) Error() string { return storage.OneLine(e.error) }
 func (e lined) Unwrap() error { return e.error }

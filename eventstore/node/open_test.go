@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/eventstore/logtest"
+	"hexarena/eventstore/node/storage"
+	"hexarena/eventstore/node/writer"
 )
 
 // A folder that is refused is as it was, and one line says why.
@@ -26,23 +28,21 @@ func TestRefusedFoldersAreNotHarmed(t *testing.T) {
 	}{
 		{"another format version", func(t *testing.T, fs vfs.FS) {
 			someLog(t, fs)
-			n := openOn(t, fs)
-			require.NoError(t, n.store.db.Set(formatKey, []byte("3"), pebble.Sync))
-			require.NoError(t, n.Close())
+			editLog(t, fs, func(l rawLog) { l.set(keyOfFormat, []byte("3")) })
 		}, "format version 3, this program reads 1 and 2"},
 		{"another program's log, of an older format", func(t *testing.T, fs vfs.FS) {
-			db, err := pebble.Open("log", &pebble.Options{FS: fs, Logger: &pebbleLog{logger: quiet}, FormatMajorVersion: pebble.FormatMinSupported})
+			db, err := pebble.Open("log", &pebble.Options{FS: fs, Logger: silent{t}, FormatMajorVersion: pebble.FormatMinSupported})
 			require.NoError(t, err)
 			require.NoError(t, db.Set([]byte("k"), []byte("v"), pebble.Sync))
 			require.NoError(t, db.Close())
 		}, "log holds something else"},
 		{"a folder of letters", func(t *testing.T, fs vfs.FS) {
 			require.NoError(t, fs.MkdirAll("log", 0o700))
-			require.NoError(t, writeFile(fs, "log/letter.txt", "dear Ada"))
+			require.NoError(t, saveFile(fs, "log/letter.txt", "dear Ada"))
 		}, "log holds something else"},
 		{"a damaged file of a closed log", func(t *testing.T, fs vfs.FS) {
 			someLog(t, fs)
-			require.NoError(t, writeFile(fs, "log/MANIFEST-000001", "x"))
+			require.NoError(t, saveFile(fs, "log/MANIFEST-000001", "x"))
 		}, "MANIFEST-000001 in log is not as it was written"},
 	}
 	for _, test := range tests {
@@ -80,7 +80,7 @@ func TestOpeningWhatCannotBeUsed(t *testing.T) {
 				return nil
 			}))})
 			require.ErrorIs(t, err, c.err)
-			require.NotErrorIs(t, err, ErrLocked)
+			require.NotErrorIs(t, err, storage.ErrLocked)
 			require.NotContains(t, err.Error(), "\n")
 			require.Less(t, len(err.Error()), 200)
 			require.True(t, strings.HasPrefix(err.Error(), "data folder") || strings.Contains(err.Error(), "log"), err.Error())
@@ -108,7 +108,7 @@ func TestAnInterruptedMakingIsTakenUp(t *testing.T) {
 		require.NoError(t, n.Close())
 		for _, fs := range left {
 			n := openOn(t, fs)
-			put(t, n, "s", expectNoStream)
+			put(t, n, "s", writer.NoStream)
 			require.NoError(t, n.Close())
 			mustCheck(t, fs)
 			states++
@@ -132,7 +132,7 @@ func TestAManifestIsInItsFolderBeforeItsMarker(t *testing.T) {
 			unsynced = true
 		case op.Kind == errorfs.OpFileSync && name == "log":
 			unsynced = false
-		case op.Kind == errorfs.OpCreate && strings.HasPrefix(name, markerPrefix+"manifest."):
+		case op.Kind == errorfs.OpCreate && strings.HasPrefix(name, "marker.manifest."):
 			markers++
 			assert.False(t, unsynced, name)
 		}
@@ -140,7 +140,7 @@ func TestAManifestIsInItsFolderBeforeItsMarker(t *testing.T) {
 	}))
 	for range 3 {
 		n := openOn(t, disk)
-		put(t, n, "s", expectAny)
+		put(t, n, "s", writer.Any)
 		require.NoError(t, n.Close())
 	}
 	require.GreaterOrEqual(t, markers, 3)

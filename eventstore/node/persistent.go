@@ -6,6 +6,8 @@ import (
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+
+	"hexarena/eventstore/node/wire"
 )
 
 // persistentSubscriptions is the PersistentSubscriptions service.
@@ -23,13 +25,13 @@ func newPersistentService(o eventLog) persistentSubscriptions {
 // unary ends a call that has one answer.
 func unary[M any](ctx context.Context, p persistentSubscriptions, m *M, err error) (*M, error) {
 	if err != nil {
-		return nil, answerUnary(ctx, p.logger, err)
+		return nil, wire.UnaryStatus(ctx, p.logger, err)
 	}
 	return m, nil
 }
 
 func (p persistentSubscriptions) Create(ctx context.Context, m *persistent.CreateReq) (*persistent.CreateResp, error) {
-	err := p.life.ready()
+	err := p.life.Ready()
 	if err == nil {
 		err = p.create(ctx, m.GetOptions())
 	}
@@ -45,10 +47,10 @@ func (p persistentSubscriptions) create(ctx context.Context, o *persistent.Creat
 	if c.groupSettings, err = newSettings(o.GetSettings(), strategy); err != nil {
 		return err
 	}
-	var from start
+	var from wire.Start
 	switch source := o.GetStreamOption().(type) {
 	case *persistent.CreateReq_Options_Stream:
-		c.Stream, err = streamName(source.Stream.GetStreamIdentifier())
+		c.Stream, err = wire.StreamName(source.Stream.GetStreamIdentifier())
 		from = revisionStart(source.Stream)
 	case *persistent.CreateReq_Options_All:
 		c.Stream, from = sourceAll, positionStart(source.All, source.All.GetPosition())
@@ -56,8 +58,8 @@ func (p persistentSubscriptions) create(ctx context.Context, o *persistent.Creat
 			c.Filter, err = newGroupFilter(f)
 		}
 	default: // as clients before 21.10 have it
-		c.Stream, err = streamName(o.GetStreamIdentifier()) //nolint:staticcheck // older clients have nothing else
-		from = exactStart(o.GetSettings().GetRevision(), 0) //nolint:staticcheck // older clients have nothing else
+		c.Stream, err = wire.StreamName(o.GetStreamIdentifier()) //nolint:staticcheck // older clients have nothing else
+		from = wire.ExactStart(o.GetSettings().GetRevision(), 0) //nolint:staticcheck // older clients have nothing else
 	}
 	if err == nil {
 		err = p.begin(ctx, &c, from)
@@ -69,7 +71,7 @@ func (p persistentSubscriptions) create(ctx context.Context, o *persistent.Creat
 }
 
 func (p persistentSubscriptions) Update(ctx context.Context, m *persistent.UpdateReq) (*persistent.UpdateResp, error) {
-	err := p.life.ready()
+	err := p.life.Ready()
 	if err == nil {
 		err = p.update(ctx, m.GetOptions())
 	}
@@ -81,16 +83,16 @@ func (p persistentSubscriptions) update(ctx context.Context, o *persistent.Updat
 	if c.groupSettings, err = newSettings(o.GetSettings(), o.GetSettings().GetNamedConsumerStrategy().String()); err != nil {
 		return err
 	}
-	var from start
+	var from wire.Start
 	switch source := o.GetStreamOption().(type) {
 	case *persistent.UpdateReq_Options_Stream:
-		c.Stream, err = streamName(source.Stream.GetStreamIdentifier())
+		c.Stream, err = wire.StreamName(source.Stream.GetStreamIdentifier())
 		from = revisionStart(source.Stream)
 	case *persistent.UpdateReq_Options_All:
 		c.Stream, from = sourceAll, positionStart(source.All, source.All.GetPosition())
 	default:
-		c.Stream, err = streamName(o.GetStreamIdentifier()) //nolint:staticcheck // older clients have nothing else
-		from = exactStart(o.GetSettings().GetRevision(), 0) //nolint:staticcheck // older clients have nothing else
+		c.Stream, err = wire.StreamName(o.GetStreamIdentifier()) //nolint:staticcheck // older clients have nothing else
+		from = wire.ExactStart(o.GetSettings().GetRevision(), 0) //nolint:staticcheck // older clients have nothing else
 	}
 	if err == nil {
 		_, err = p.groups.find(c.Stream, c.Group)
@@ -113,51 +115,51 @@ type ends interface {
 func revisionStart(o interface {
 	ends
 	GetRevision() uint64
-}) start {
+}) wire.Start {
 	switch {
 	case o.GetStart() != nil:
-		return start{kind: fromStart}
+		return wire.Start{Kind: wire.FromStart}
 	case o.GetEnd() != nil:
-		return start{kind: fromEnd}
+		return wire.Start{Kind: wire.FromEnd}
 	}
-	return exactStart(o.GetRevision(), 0)
+	return wire.ExactStart(o.GetRevision(), 0)
 }
 
-func positionStart(o ends, at interface{ GetCommitPosition() uint64 }) start {
+func positionStart(o ends, at interface{ GetCommitPosition() uint64 }) wire.Start {
 	switch {
 	case o.GetStart() != nil:
-		return start{kind: fromStart}
+		return wire.Start{Kind: wire.FromStart}
 	case o.GetEnd() != nil:
-		return start{kind: fromEnd}
+		return wire.Start{Kind: wire.FromEnd}
 	}
-	return exactStart(at.GetCommitPosition(), 0)
+	return wire.ExactStart(at.GetCommitPosition(), 0)
 }
 
 // begin fixes where a group begins: the end is where the source ends now.
-func (p persistentSubscriptions) begin(ctx context.Context, c *groupConfig, from start) error {
+func (p persistentSubscriptions) begin(ctx context.Context, c *groupConfig, from wire.Start) error {
 	if err := groupName(c.Stream, c.Group); err != nil {
 		return err
 	}
-	if from.kind == fromExactly && from.at > math.MaxInt64 {
-		return invalid("nothing begins at %d", from.at)
+	if from.Kind == wire.FromExactly && from.At > math.MaxInt64 {
+		return wire.Invalid("nothing begins at %d", from.At)
 	}
-	c.StartPosition, c.From = startText(from, c.all()), from.at
-	end := p.tail.end()
+	c.StartPosition, c.From = startText(from, c.all()), from.At
+	end := p.tail.End()
 	switch {
-	case c.all() && from.kind == fromEnd:
+	case c.all() && from.Kind == wire.FromEnd:
 		c.From = end + 1
-	case c.all() && from.at > end:
+	case c.all() && from.At > end:
 		return refuseSettings(c.Stream, c.Group, "the start is beyond the end of the log")
-	case from.kind == fromEnd:
-		if err := p.streams.await(ctx, c.Stream, end); err != nil {
+	case from.Kind == wire.FromEnd:
+		if err := p.streams.Await(ctx, c.Stream, end); err != nil {
 			return err
 		}
-		v, err := p.streams.view(c.Stream, end)
+		v, err := p.streams.View(c.Stream, end)
 		if err != nil {
 			return err
 		}
-		if !v.tombstoned() {
-			c.From = uint64(v.last + 1)
+		if !v.Tombstoned() {
+			c.From = uint64(v.Last + 1)
 		}
 	}
 	return nil
@@ -168,13 +170,13 @@ func sourceName(id *shared.StreamIdentifier, all *shared.Empty) (string, error) 
 	if all != nil {
 		return sourceAll, nil
 	}
-	return streamName(id)
+	return wire.StreamName(id)
 }
 
 func (p persistentSubscriptions) Delete(ctx context.Context, m *persistent.DeleteReq) (*persistent.DeleteResp, error) {
 	stream, err := sourceName(m.GetOptions().GetStreamIdentifier(), m.GetOptions().GetAll())
 	if err == nil {
-		err = p.life.ready()
+		err = p.life.Ready()
 	}
 	if err == nil {
 		err = p.groups.remove(ctx, stream, m.GetOptions().GetGroupName())
@@ -200,7 +202,7 @@ func (p persistentSubscriptions) ReplayParked(ctx context.Context, m *persistent
 	switch {
 	case err != nil:
 	case stop < 0:
-		err = invalid("parked messages are replayed up to a revision")
+		err = wire.Invalid("parked messages are replayed up to a revision")
 	default:
 		err = g.startReplay(uint64(stop))
 	}
@@ -211,7 +213,7 @@ func (p persistentSubscriptions) ReplayParked(ctx context.Context, m *persistent
 func (p persistentSubscriptions) group(id *shared.StreamIdentifier, all *shared.Empty, name string) (*persistentGroup, error) {
 	stream, err := sourceName(id, all)
 	if err == nil {
-		err = p.life.ready()
+		err = p.life.Ready()
 	}
 	if err != nil {
 		return nil, err
@@ -221,7 +223,7 @@ func (p persistentSubscriptions) group(id *shared.StreamIdentifier, all *shared.
 
 func (p persistentSubscriptions) List(ctx context.Context, m *persistent.ListReq) (*persistent.ListResp, error) {
 	resp := &persistent.ListResp{}
-	err := p.life.ready()
+	err := p.life.Ready()
 	if err == nil {
 		err = p.list(m.GetOptions(), resp)
 	}
@@ -247,7 +249,7 @@ func (p persistentSubscriptions) list(o *persistent.ListReq_Options, resp *persi
 }
 
 func (p persistentSubscriptions) RestartSubsystem(ctx context.Context, _ *shared.Empty) (*shared.Empty, error) {
-	err := p.life.ready()
+	err := p.life.Ready()
 	if err == nil {
 		err = p.groups.restart()
 	}

@@ -11,6 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/writer"
 )
 
 // Row: "persistent subscriptions … to $all", with a filter, which an update
@@ -22,9 +25,9 @@ func TestPersistentSubscriptionToAll(t *testing.T) {
 		StartFrom: esdb.Start{}, Settings: settings(checkpointing),
 		Filter: &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: []string{"a-"}},
 	}))
-	f.must("a-1", expectAny, fresh(1)...)
-	f.must("b-1", expectAny, fresh(1)...)
-	f.must("a-2", expectAny, fresh(1)...)
+	f.must("a-1", writer.Any, fresh(1)...)
+	f.must("b-1", writer.Any, fresh(1)...)
+	f.must("a-2", writer.Any, fresh(1)...)
 	w := team.join(1)
 	e := w.next(0)
 	require.Equal(t, "a-1", e.Event.StreamID)
@@ -44,8 +47,8 @@ func TestPersistentSubscriptionToAll(t *testing.T) {
 	replayed := w.next(0)
 	require.Equal(t, "a-1", replayed.Event.StreamID)
 	w.ack(replayed)
-	f.must("b-1", expectAny, fresh(1)...)
-	f.must("a-3", expectAny, fresh(1)...)
+	f.must("b-1", writer.Any, fresh(1)...)
+	f.must("a-3", writer.Any, fresh(1)...)
 	require.Equal(t, "a-3", w.next(0).Event.StreamID, "the filter is kept")
 	list, err := team.client.ListPersistentSubscriptionsToAll(f.ctx, esdb.ListPersistentSubscriptionsOptions{})
 	require.NoError(t, err)
@@ -77,17 +80,17 @@ func (t *team) untilDone(e *esdb.ResolvedEvent) {
 // write more of it.
 func TestPersistentSubscriptionDoesNotFeedOnItself(t *testing.T) {
 	f := serve(t)
-	f.must("s", expectAny, fresh(3)...)
+	f.must("s", writer.Any, fresh(3)...)
 	team := f.team(sourceAll, settings(checkpointing))
 	w := team.join(50)
 	for {
 		e := w.next(0)
 		w.ack(e)
-		if e.Event.StreamID == metaPrefix+team.checkpoint() {
+		if e.Event.StreamID == record.MetadataPrefix+team.checkpoint() {
 			break // what the first checkpoint has brought about
 		}
 	}
-	last := f.must("end", expectAny, fresh(1)...).GetPosition().GetCommitPosition()
+	last := f.must("end", writer.Any, fresh(1)...).GetPosition().GetCommitPosition()
 	e := w.next(0)
 	require.Equal(t, last, e.Event.Position.Commit)
 	w.ack(e)
@@ -113,11 +116,11 @@ func TestPersistentSubscriptionDoesNotFeedOnItself(t *testing.T) {
 // that cannot be resolved is parked as it is.
 func TestPersistentLinks(t *testing.T) {
 	f := serve(t)
-	f.must("t", expectAny, fresh(1)...)
+	f.must("t", writer.Any, fresh(1)...)
 	link := func(to string) uuid.UUID {
 		id := uuid.New()
-		e := wireEvent(typeLink, id, to)
-		f.must("l", expectAny, e)
+		e := wireEvent(record.TypeLink, id, to)
+		f.must("l", writer.Any, e)
 		return id
 	}
 	id := link("0@t")
@@ -141,8 +144,8 @@ func TestPersistentLinks(t *testing.T) {
 func TestPersistentSameIDs(t *testing.T) {
 	f := serve(t)
 	id := uuid.New()
-	f.must("a", expectAny, wireEvent("T", id, "{}"))
-	f.must("b", expectAny, wireEvent("T", id, "{}"))
+	f.must("a", writer.Any, wireEvent("T", id, "{}"))
+	f.must("b", writer.Any, wireEvent("T", id, "{}"))
 	team := f.team(sourceAll, settings(checkpointing))
 	w := team.join(2)
 	a, b := w.next(0), w.next(0)
@@ -160,7 +163,7 @@ func TestPersistentInfo(t *testing.T) {
 	require.Empty(t, info.GetLastKnownEventPosition())
 	require.Equal(t, "0", info.GetStartFrom())
 	require.Equal(t, "Live", info.GetStatus())
-	f.must("s", expectAny, fresh(3)...)
+	f.must("s", writer.Any, fresh(3)...)
 	require.Equal(t, "Behind", f.infoOf("s", "g").GetStatus())
 	w := team.join(7)
 	w.ack(w.next(0))
@@ -191,9 +194,9 @@ func TestPersistentInfo(t *testing.T) {
 // is written anew.
 func TestPersistentConfigThatCannotBeRead(t *testing.T) {
 	f := serve(t)
-	f.must(configStream, expectAny, wireEvent(typeConfig, uuid.New(), `{"version":"9"}`))
+	f.must(configStream, writer.Any, wireEvent(typeConfig, uuid.New(), `{"version":"9"}`))
 	team := &team{fixture: f, client: f.official(), stream: "s", group: "g"}
 	require.Equal(t, codes.Internal, status.Code(unwrapped(t, team.tryCreate(esdb.Start{}, nil))))
-	f.must(configStream, expectAny, wireEvent(typeConfig, uuid.New(), `{"version":"2","entries":[]}`))
+	f.must(configStream, writer.Any, wireEvent(typeConfig, uuid.New(), `{"version":"2","entries":[]}`))
 	require.NoError(t, team.tryCreate(esdb.Start{}, nil))
 }

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/writer"
 )
 
 // What a group writes to the log: checkpoints, parked messages, and how far
@@ -26,13 +29,13 @@ func (g *persistentGroup) loadCheckpoint() (at uint64, ok bool, err error) {
 		return 0, false, err
 	}
 	var text string
-	if err := json.Unmarshal([]byte(r.data), &text); err == nil {
+	if err := json.Unmarshal([]byte(r.Data), &text); err == nil {
 		at, err = parseAt(text, g.config.all())
 		if err == nil {
 			return at, true, nil
 		}
 	}
-	g.logger.Warn("a checkpoint cannot be read, and counts as none", "group", g.config.key(), "data", r.data)
+	g.logger.Warn("a checkpoint cannot be read, and counts as none", "group", g.config.key(), "data", r.Data)
 	return 0, false, nil
 }
 
@@ -80,7 +83,7 @@ func (g *persistentGroup) saveCheckpoint() error {
 		}
 	}
 	data := strconv.Quote(atText(at.at, g.config.all()))
-	if _, err := g.write(g.config.checkpointStream(), proposed{id: uuid.New(), json: true, kind: typeCheckpoint, data: data}); err != nil {
+	if _, err := g.write(g.config.checkpointStream(), writer.Proposed{ID: uuid.New(), JSON: true, Type: typeCheckpoint, Data: data}); err != nil {
 		return err
 	}
 	g.mu.Lock()
@@ -91,23 +94,23 @@ func (g *persistentGroup) saveCheckpoint() error {
 
 // load reads a message's event, as its consumers are to get it; ok is false if
 // it is not there any more.
-func (g *persistentGroup) load(m *message) (found resolved, ok bool, err error) {
-	var r record
-	within := g.tail.end()
+func (g *persistentGroup) load(m *message) (found record.Resolved, ok bool, err error) {
+	var r record.Record
+	within := g.tail.End()
 	switch {
 	case m.replayed:
-		r, ok, err = g.store.find(g.config.parkedStream(), m.at, within)
+		r, ok, err = g.store.Find(g.config.parkedStream(), m.at, within)
 	case g.config.all():
-		r, ok, err = g.store.at(m.at)
+		r, ok, err = g.store.At(m.at)
 	default:
-		r, ok, err = g.streams.find(g.config.Stream, m.at, within)
+		r, ok, err = g.streams.Find(g.config.Stream, m.at, within)
 	}
 	switch {
 	case err != nil || !ok:
-		return resolved{}, false, err
+		return record.Resolved{}, false, err
 	case m.replayed || g.config.ResolveLinks:
-		found, err = g.streams.newLinkTargets().resolve(&r)
+		found, err = g.streams.NewLinkTargets().Resolve(&r)
 		return found, err == nil, err
 	}
-	return resolved{event: &r}, true, nil
+	return record.Resolved{Event: &r}, true, nil
 }

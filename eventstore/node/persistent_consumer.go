@@ -16,6 +16,9 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+
+	"hexarena/eventstore/node/lifecycle"
+	"hexarena/eventstore/node/wire"
 )
 
 // consumer is one subscriber of a group.
@@ -45,17 +48,17 @@ type turn struct {
 }
 
 func (p persistentSubscriptions) Read(call persistent.PersistentSubscriptions_ReadServer) error {
-	err := p.life.ready()
+	err := p.life.Ready()
 	if err == nil {
 		err = p.read(call)
 	}
-	return answerError(p.logger, err, call.SetTrailer)
+	return wire.Status(p.logger, err, call.SetTrailer)
 }
 
 func (p persistentSubscriptions) read(call persistent.PersistentSubscriptions_ReadServer) error {
 	m, err := call.Recv()
 	if errors.Is(err, io.EOF) {
-		return invalid("a persistent subscription begins with its options")
+		return wire.Invalid("a persistent subscription begins with its options")
 	}
 	if err != nil {
 		return err
@@ -83,7 +86,7 @@ func (p persistentSubscriptions) read(call persistent.PersistentSubscriptions_Re
 
 func newConsumer(o *persistent.ReadReq_Options, call persistent.PersistentSubscriptions_ReadServer) (stream, group string, c *consumer, err error) {
 	if o == nil {
-		return "", "", nil, invalid("a persistent subscription begins with its options")
+		return "", "", nil, wire.Invalid("a persistent subscription begins with its options")
 	}
 	var id *shared.StreamIdentifier
 	switch source := o.GetStreamOption().(type) {
@@ -93,12 +96,12 @@ func newConsumer(o *persistent.ReadReq_Options, call persistent.PersistentSubscr
 		stream = sourceAll
 	}
 	if stream == "" {
-		if stream, err = streamName(id); err != nil {
+		if stream, err = wire.StreamName(id); err != nil {
 			return "", "", nil, err
 		}
 	}
 	if o.GetBufferSize() <= 0 {
-		return "", "", nil, invalid("a subscriber has room for more than 0 events")
+		return "", "", nil, wire.Invalid("a subscriber has room for more than 0 events")
 	}
 	c = &consumer{
 		call:     call,
@@ -160,8 +163,8 @@ func (c *consumer) listen(g *persistentGroup) {
 		if errors.Is(err, io.EOF) {
 			return
 		}
-		if size := proto.Size(m); err == nil && size > maxMessage {
-			err = status.Errorf(codes.ResourceExhausted, "received message larger than max (%d vs. %d)", size, maxMessage)
+		if size := proto.Size(m); err == nil && size > wire.MaxMessage {
+			err = status.Errorf(codes.ResourceExhausted, "received message larger than max (%d vs. %d)", size, wire.MaxMessage)
 		}
 		if err == nil {
 			err = c.take(g, m)
@@ -184,13 +187,13 @@ func (c *consumer) take(g *persistentGroup, m *persistent.ReadReq) error {
 		g.nack(c, ids, content.Nack.GetAction(), content.Nack.GetReason())
 		return err
 	}
-	return invalid("a subscriber acknowledges, or does not: %T", m.GetContent())
+	return wire.Invalid("a subscriber acknowledges, or does not: %T", m.GetContent())
 }
 
 func eventIDs(all []*shared.UUID) ([]uuid.UUID, error) {
 	ids := make([]uuid.UUID, 0, len(all))
 	for _, m := range all {
-		id, err := eventID(m)
+		id, err := wire.EventID(m)
 		if err != nil {
 			return ids, err
 		}
@@ -211,10 +214,10 @@ func (g *persistentGroup) serve(c *consumer) error {
 				return c.cause
 			case <-c.call.Context().Done():
 				return c.call.Context().Err()
-			case <-g.life.closing:
-				return errClosed
-			case <-g.life.failed:
-				return errFailed
+			case <-g.life.Closing():
+				return lifecycle.ErrClosed
+			case <-g.life.Failed():
+				return lifecycle.ErrFailed
 			}
 		}
 		found, ok, err := g.load(m)
@@ -225,7 +228,7 @@ func (g *persistentGroup) serve(c *consumer) error {
 			g.pass(m, c)
 			continue
 		}
-		f := frame(appendRetriedEvent(nil, found, c.textIDs, retries))
+		f := wire.Frame(wire.AppendRetriedEvent(nil, found, c.textIDs, retries))
 		if err := c.call.SendMsg(&f); err != nil {
 			return err
 		}

@@ -5,6 +5,10 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/streams"
+	"hexarena/eventstore/node/writer"
 )
 
 // interrupted is a strategy during whose second pin, while the group reads its
@@ -23,7 +27,7 @@ func (s *interrupted) add(c *consumer) {
 	s.strategy.add(c)
 }
 
-func (s *interrupted) pin(streams *streamReader, r *record) (uint32, error) {
+func (s *interrupted) pin(streams *streams.Reader, r *record.Record) (uint32, error) {
 	if s.pins++; s.pins == 2 {
 		s.group.ack(s.consumer, []uuid.UUID{s.first})
 		go s.restart()
@@ -37,7 +41,7 @@ func (s *interrupted) pin(streams *streamReader, r *record) (uint32, error) {
 func TestPersistentDroppedAtWork(t *testing.T) {
 	f := serve(t)
 	id := uuid.New()
-	f.must("s", expectAny, wireEvent("T", id, "{}"))
+	f.must("s", writer.Any, wireEvent("T", id, "{}"))
 	team := f.team("s", settings(checkpointing))
 	g, err := f.node.persistent.groups.find("s", "g")
 	require.NoError(t, err)
@@ -45,7 +49,7 @@ func TestPersistentDroppedAtWork(t *testing.T) {
 	g.strategy = &interrupted{strategy: g.strategy, group: g, first: id, restart: func() { restarted <- f.node.persistent.groups.restart() }}
 	w := team.join(1)
 	require.EqualValues(t, 0, w.revision(0))
-	f.must("s", expectAny, fresh(1)...)
+	f.must("s", writer.Any, fresh(1)...)
 	require.NoError(t, <-restarted)
 	require.Equal(t, "0", f.infoOf("s", "g").GetLastCheckpointedEventPosition())
 	require.EqualValues(t, 1, team.join(1).revision(0), "the checkpoint counts")

@@ -11,6 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/writer"
 )
 
 // A client that has closed its side is sent what comes.
@@ -24,7 +27,7 @@ func TestPersistentHalfClose(t *testing.T) {
 	m, err := call.Recv()
 	require.NoError(t, err)
 	require.NotNil(t, m.GetSubscriptionConfirmation())
-	f.must("s", expectAny, fresh(1)...)
+	f.must("s", writer.Any, fresh(1)...)
 	m, err = call.Recv()
 	require.NoError(t, err)
 	require.NotNil(t, m.GetEvent())
@@ -63,7 +66,7 @@ func TestPersistentReadRefuses(t *testing.T) {
 // a while, the most at once.
 func TestPersistentCheckpointSettings(t *testing.T) {
 	f := serve(t)
-	f.must("s", expectAny, fresh(9)...)
+	f.must("s", writer.Any, fresh(9)...)
 	team := f.team("s", settings(func(s *esdb.PersistentSubscriptionSettings) {
 		s.CheckpointLowerBound, s.CheckpointUpperBound, s.CheckpointAfter = 3, 1000, 1
 	}))
@@ -77,7 +80,7 @@ func TestPersistentCheckpointSettings(t *testing.T) {
 	never := f.team("s2", settings(func(s *esdb.PersistentSubscriptionSettings) {
 		s.CheckpointLowerBound, s.CheckpointUpperBound, s.CheckpointAfter, s.MessageTimeout = 1, 4, 0, 0
 	}))
-	f.must("s2", expectAny, fresh(9)...)
+	f.must("s2", writer.Any, fresh(9)...)
 	w = never.join(9)
 	for range 4 {
 		w.ack(w.next(0))
@@ -90,7 +93,7 @@ func TestPersistentReplayOutlivesTheNode(t *testing.T) {
 	fs := vfs.NewMem()
 	t.Run("before", func(t *testing.T) {
 		f := serve(t, Options{FS: fs})
-		f.must("s", expectAny, fresh(1)...)
+		f.must("s", writer.Any, fresh(1)...)
 		team := f.team("s", settings(checkpointing))
 		w := team.join(1)
 		w.nack(esdb.NackActionPark, w.next(0))
@@ -106,7 +109,7 @@ func TestPersistentReplayOutlivesTheNode(t *testing.T) {
 		require.NoError(t, team.client.ReplayParkedMessages(f.ctx, "s", "g", esdb.ReplayParkedMessagesOptions{}))
 		w := team.join(1) // who comes after the order is sent it, too
 		w.ack(w.next(0))
-		team.untilData(metaPrefix+team.parked(), `{"$tb":1}`)
+		team.untilData(record.MetadataPrefix+team.parked(), `{"$tb":1}`)
 		require.Zero(t, team.info().Stats.ParkedMessagesCount)
 	})
 }
@@ -114,7 +117,7 @@ func TestPersistentReplayOutlivesTheNode(t *testing.T) {
 // An answer that comes late still counts: here of one who has the message again.
 func TestPersistentLateAnswer(t *testing.T) {
 	f := serve(t)
-	f.must("s", expectAny, fresh(1)...)
+	f.must("s", writer.Any, fresh(1)...)
 	team := f.team("s", settings(checkpointing, func(s *esdb.PersistentSubscriptionSettings) { s.MessageTimeout, s.MaxRetryCount = 100, 1<<20 }))
 	w := team.join(1)
 	first := w.Recv().EventAppeared
@@ -134,18 +137,18 @@ func TestPersistentLateAnswer(t *testing.T) {
 // What is not in the stream any more is passed over, tombstones too.
 func TestPersistentOfWhatIsGone(t *testing.T) {
 	f := serve(t)
-	f.must("s", expectAny, fresh(3)...)
+	f.must("s", writer.Any, fresh(3)...)
 	f.setMeta("s", `{"$tb":2}`)
 	team := f.team("s", nil)
 	w := team.join(1)
 	require.EqualValues(t, 2, w.revision(0))
-	f.tombstone("s", expectAny)
+	f.tombstone("s", writer.Any)
 	require.Empty(t, f.infoOf("s", "g").GetLastKnownEventPosition())
 
 	gone := f.team("gone", nil)
-	f.must("gone", expectAny, fresh(2)...)
-	f.delete("gone", expectAny)
-	f.must("gone", expectAny, fresh(1)...)
+	f.must("gone", writer.Any, fresh(2)...)
+	f.delete("gone", writer.Any)
+	f.must("gone", writer.Any, fresh(1)...)
 	require.EqualValues(t, 2, gone.join(1).revision(0))
 }
 
@@ -154,9 +157,9 @@ func TestPersistentOfWhatIsGone(t *testing.T) {
 func TestPersistentRareEvents(t *testing.T) {
 	f := serve(t)
 	for range 8 {
-		f.must("much", expectAny, fresh(500)...)
+		f.must("much", writer.Any, fresh(500)...)
 	}
-	at := f.must("rare", expectAny, fresh(1)...).GetPosition().GetCommitPosition()
+	at := f.must("rare", writer.Any, fresh(1)...).GetPosition().GetCommitPosition()
 	team := &team{fixture: f, client: f.official(), stream: sourceAll, group: "g"}
 	require.NoError(t, team.client.CreatePersistentSubscriptionToAll(f.ctx, "g", esdb.PersistentAllSubscriptionOptions{
 		StartFrom: esdb.Start{}, Settings: settings(checkpointing), Filter: &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Regex: "^ra"},
@@ -172,7 +175,7 @@ func TestPersistentRareEvents(t *testing.T) {
 // stream and revision.
 func TestPersistentOlderClients(t *testing.T) {
 	f := serve(t)
-	f.must("s", expectAny, fresh(3)...)
+	f.must("s", writer.Any, fresh(3)...)
 	wire := persistent.NewPersistentSubscriptionsClient(f.conn)
 	_, err := wire.Create(f.ctx, &persistent.CreateReq{Options: &persistent.CreateReq_Options{
 		StreamIdentifier: named("s"), GroupName: "g", //nolint:staticcheck // what older clients send
@@ -231,7 +234,7 @@ func TestPersistentManyWorkers(t *testing.T) {
 		}()
 	}
 	for range n / 10 {
-		f.must("s", expectAny, fresh(10)...)
+		f.must("s", writer.Any, fresh(10)...)
 	}
 	seen := map[uuid.UUID]bool{}
 	for len(seen) < n {

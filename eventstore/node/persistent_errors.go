@@ -4,13 +4,15 @@ import (
 	"fmt"
 
 	"google.golang.org/grpc/codes"
+
+	"hexarena/eventstore/node/wire"
 )
 
 // What clients of a persistent subscription are refused with.
 
 func refuseGroup(code codes.Code, name, stream, group, how string) error {
-	return &refusal{code, fmt.Sprintf("Subscription group %s on stream %s %s.", group, stream, how),
-		exception(name, "stream-name", stream, "group-name", group)}
+	return wire.Refuse(code, fmt.Sprintf("Subscription group %s on stream %s %s.", group, stream, how),
+		name, "stream-name", stream, "group-name", group)
 }
 
 func refuseExisting(stream, group string) error {
@@ -33,6 +35,6 @@ func refuseDropped(stream, group string) error {
 
 // refuseSettings is for settings that do not go together.
 func refuseSettings(stream, group, reason string) error {
-	return &refusal{codes.Internal, fmt.Sprintf("Subscription group %s on stream %s failed: '%s'", group, stream, reason),
-		exception("persistent-subscription-failed", "stream-name", stream, "group-name", group, "reason", reason)}
+	return wire.Refuse(codes.Internal, fmt.Sprintf("Subscription group %s on stream %s failed: '%s'", group, stream, reason),
+		"persistent-subscription-failed", "stream-name", stream, "group-name", group, "reason", reason)
 }

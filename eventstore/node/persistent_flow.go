@@ -8,6 +8,10 @@ import (
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
 	"github.com/google/uuid"
+
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/storage"
+	"hexarena/eventstore/node/wire"
 )
 
 // fill reads more of the source, or of what is replayed, and says whether it
@@ -45,7 +49,7 @@ func (g *persistentGroup) roomToRead() int {
 	if len(g.consumers) == 0 || g.buffer.Len() > 0 && left <= batch {
 		return 0
 	}
-	return min(batch, pageRecords)
+	return min(batch, storage.PageRecords)
 }
 
 // sourceBatch is what was read of the source.
@@ -64,26 +68,26 @@ func (g *persistentGroup) read(next uint64, limit int) (b sourceBatch, err error
 	if !g.config.all() {
 		return b, g.readStreamInto(&b, next, limit)
 	}
-	end := g.tail.end()
-	p, err := g.store.logForwards(next, end, pageRecords)
+	end := g.tail.End()
+	p, err := g.store.LogForwards(next, end, storage.PageRecords)
 	if err != nil {
 		return b, err
 	}
-	b.next, b.end = p.next, p.end
-	if p.end {
+	b.next, b.end = p.Next, p.End
+	if p.End {
 		b.next = max(next, end+1)
 	}
-	for i := range p.records {
-		r := &p.records[i]
+	for i := range p.Records {
+		r := &p.Records[i]
 		if len(b.messages) >= limit {
-			b.next, b.end = r.position, false
+			b.next, b.end = r.Position, false
 			break
 		}
-		if hiddenFromAll(r.stream) { // else a checkpoint would bring about the next one
-			b.last = mark{r.position, true}
+		if wire.HiddenFromAll(r.Stream) { // else a checkpoint would bring about the next one
+			b.last = mark{r.Position, true}
 			continue
 		}
-		if err := g.consider(&b, r, r.position, g.filter == nil || g.filter.matches(r)); err != nil {
+		if err := g.consider(&b, r, r.Position, g.filter == nil || g.filter.Matches(r)); err != nil {
 			return b, err
 		}
 	}
@@ -92,24 +96,24 @@ func (g *persistentGroup) read(next uint64, limit int) (b sourceBatch, err error
 
 func (g *persistentGroup) readStreamInto(b *sourceBatch, next uint64, limit int) error {
 	b.next, b.end = next, true
-	within := g.tail.end()
-	if err := g.streams.await(g.ctx, g.config.Stream, within); err != nil {
+	within := g.tail.End()
+	if err := g.streams.Await(g.ctx, g.config.Stream, within); err != nil {
 		return err
 	}
-	v, err := g.streams.view(g.config.Stream, within)
-	if err != nil || v.tombstoned() || v.last < 0 {
+	v, err := g.streams.View(g.config.Stream, within)
+	if err != nil || v.Tombstoned() || v.Last < 0 {
 		return err
 	}
-	p, err := g.streams.forwards(g.config.Stream, v, next, within, limit)
+	p, err := g.streams.Forwards(g.config.Stream, v, next, within, limit)
 	if err != nil {
 		return err
 	}
-	b.next, b.end = p.next, p.end
-	if p.end {
-		b.next = max(next, uint64(v.last+1))
+	b.next, b.end = p.Next, p.End
+	if p.End {
+		b.next = max(next, uint64(v.Last+1))
 	}
-	for i := range p.records {
-		if err := g.consider(b, &p.records[i], p.records[i].revision, true); err != nil {
+	for i := range p.Records {
+		if err := g.consider(b, &p.Records[i], p.Records[i].Revision, true); err != nil {
 			return err
 		}
 	}
@@ -117,10 +121,10 @@ func (g *persistentGroup) readStreamInto(b *sourceBatch, next uint64, limit int)
 }
 
 // consider takes one record into a batch.
-func (g *persistentGroup) consider(b *sourceBatch, r *record, at uint64, selected bool) (err error) {
+func (g *persistentGroup) consider(b *sourceBatch, r *record.Record, at uint64, selected bool) (err error) {
 	b.considered++
 	if selected {
-		m := &message{at: at, before: b.last, sequence: b.considered, id: r.id, revision: r.revision}
+		m := &message{at: at, before: b.last, sequence: b.considered, id: r.ID, revision: r.Revision}
 		if m.pin, err = g.strategy.pin(g.streams, r); err != nil {
 			return err
 		}

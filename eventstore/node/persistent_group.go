@@ -9,6 +9,10 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"hexarena/eventstore/node/lifecycle"
+	"hexarena/eventstore/node/tail"
+	"hexarena/eventstore/node/wire"
 )
 
 // Bounds of what one group holds in memory, whatever its settings allow: only
@@ -30,7 +34,7 @@ type persistentGroup struct {
 	*eventLog
 	connected *atomic.Int64 // consumers of all groups
 	config    groupConfig
-	filter    *filter         // of $all; nil for none
+	filter    *wire.Filter    // of $all; nil for none
 	ctx       context.Context // ends when the group is dropped
 	end       context.CancelFunc
 
@@ -133,9 +137,9 @@ func newGroup(log *eventLog, connected *atomic.Int64, config groupConfig) (*pers
 
 // run is the group's goroutine.
 func (g *persistentGroup) run(rest chan struct{}) {
-	defer g.life.leave()
+	defer g.life.Leave()
 	defer close(rest)
-	w, stop := g.streams.watch(g.source())
+	w, stop := g.streams.Watch(g.source())
 	defer stop()
 	for {
 		err := g.round()
@@ -153,7 +157,7 @@ func (g *persistentGroup) run(rest chan struct{}) {
 			return
 		}
 		if !g.pauseFor(w, wait) {
-			g.giveUp(errClosed)
+			g.giveUp(lifecycle.ErrClosed)
 			return
 		}
 	}
@@ -168,16 +172,16 @@ func (g *persistentGroup) source() string {
 }
 
 // pauseFor waits for something to do; false means that the node ends.
-func (g *persistentGroup) pauseFor(w *watcher, wait time.Duration) bool {
+func (g *persistentGroup) pauseFor(w *tail.Watcher, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
-	case <-w.wake:
+	case <-w.Wake():
 	case <-g.kick:
 	case <-timer.C:
-	case <-g.life.closing:
+	case <-g.life.Closing():
 		return false
-	case <-g.life.failed:
+	case <-g.life.Failed():
 		return false
 	}
 	return true
@@ -210,7 +214,7 @@ func (g *persistentGroup) round() error {
 // errand looks up from a long reading: whether it is still wanted, and to say
 // how far it came.
 func (g *persistentGroup) errand() error {
-	if err := g.life.ready(); err != nil {
+	if err := g.life.Ready(); err != nil {
 		return err
 	}
 	g.mu.Lock()
@@ -245,7 +249,7 @@ func (g *persistentGroup) settle() (wait time.Duration, over bool) {
 // giveUp ends the consumers: the log cannot be read or written any more, or not
 // now.
 func (g *persistentGroup) giveUp(err error) {
-	if !errors.Is(err, errClosed) && !errors.Is(err, errFailed) && !errors.Is(err, context.Canceled) {
+	if !errors.Is(err, lifecycle.ErrClosed) && !errors.Is(err, lifecycle.ErrFailed) && !errors.Is(err, context.Canceled) {
 		g.logger.Error("persistent subscription", "group", g.config.key(), "error", err)
 	}
 	g.mu.Lock()

@@ -10,6 +10,9 @@ import (
 	"sync/atomic"
 
 	"github.com/google/uuid"
+
+	"hexarena/eventstore/node/wire"
+	"hexarena/eventstore/node/writer"
 )
 
 // configStream holds all persistent subscriptions, in its last event.
@@ -40,13 +43,13 @@ func (s *groups) load() error {
 	}
 	loaded := map[string]*persistentGroup{}
 	if ok {
-		config, err := parseGroups(r.data)
+		config, err := parseGroups(r.Data)
 		if err != nil {
-			return fmt.Errorf("%s@%d: %w", configStream, r.revision, err)
+			return fmt.Errorf("%s@%d: %w", configStream, r.Revision, err)
 		}
 		for _, c := range config.Entries {
 			if loaded[c.key()], err = newGroup(s.eventLog, &s.consumers, c); err != nil {
-				return fmt.Errorf("%s@%d: %s: %w", configStream, r.revision, c.key(), err)
+				return fmt.Errorf("%s@%d: %s: %w", configStream, r.Revision, c.key(), err)
 			}
 		}
 	}
@@ -70,7 +73,7 @@ func (s *groups) save(changed groupConfig, keep bool) error {
 	if err != nil {
 		return err
 	}
-	if keep && len(data) > maxAppend {
+	if keep && len(data) > wire.MaxAppend {
 		return refuseSettings(changed.Stream, changed.Group, "there are too many persistent subscriptions")
 	}
 	if _, ok, err := s.lastOf(configStream); err != nil {
@@ -80,9 +83,9 @@ func (s *groups) save(changed groupConfig, keep bool) error {
 			return err
 		}
 	}
-	ok, err := s.write(configStream, proposed{id: uuid.New(), json: true, kind: typeConfig, data: string(data)})
+	ok, err := s.write(configStream, writer.Proposed{ID: uuid.New(), JSON: true, Type: typeConfig, Data: string(data)})
 	if err == nil && !ok {
-		err = refuseDeleted(configStream)
+		err = wire.RefuseDeleted(configStream)
 	}
 	return err
 }
@@ -163,7 +166,7 @@ func (s *groups) remove(ctx context.Context, stream, name string) error {
 	delete(s.loaded, g.config.key())
 	g.drop(true)
 	for _, left := range []string{g.config.checkpointStream(), g.config.parkedStream()} {
-		if _, err := s.writer.submit(ctx, &request{act: actDelete, stream: left, expected: expectAny}); err != nil {
+		if _, err := s.writer.Submit(ctx, &writer.Request{Act: writer.Delete, Stream: left, Expected: writer.Any}); err != nil {
 			return err
 		}
 	}

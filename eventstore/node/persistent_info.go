@@ -106,12 +106,12 @@ func (g *persistentGroup) info() (*persistent.SubscriptionInfo, error) {
 
 // lastKnown is the source's last event, if there is one.
 func (g *persistentGroup) lastKnown() (at uint64, ok bool, err error) {
-	end := g.tail.end()
+	end := g.tail.End()
 	if g.config.all() {
 		return end, end > 0, nil
 	}
-	v, err := g.streams.view(g.config.Stream, end)
-	return uint64(max(v.last, 0)), err == nil && v.last >= 0 && !v.tombstoned(), err
+	v, err := g.streams.View(g.config.Stream, end)
+	return uint64(max(v.Last, 0)), err == nil && v.Last >= 0 && !v.Tombstoned(), err
 }
 
 // info is what clients are told of a consumer, under the group's lock.

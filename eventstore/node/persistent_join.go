@@ -3,6 +3,8 @@ package node
 import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"hexarena/eventstore/node/lifecycle"
 )
 
 // connect takes a consumer.
@@ -19,8 +21,8 @@ func (g *persistentGroup) connect(c *consumer) error {
 		return refuseSubscriber(g.config.Stream, g.config.Group)
 	}
 	if !g.running {
-		if !g.life.enter() {
-			return errClosed
+		if !g.life.Enter() {
+			return lifecycle.ErrClosed
 		}
 		g.running, g.resting = true, make(chan struct{})
 		go g.run(g.resting)

@@ -6,6 +6,13 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"hexarena/eventstore/node/lifecycle"
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/storage"
+	"hexarena/eventstore/node/streams"
+	"hexarena/eventstore/node/tail"
+	"hexarena/eventstore/node/writer"
 )
 
 // eventLog is the part of the node that persistent subscriptions use: they read
@@ -13,35 +20,35 @@ import (
 type eventLog struct {
 	logger  *slog.Logger
 	now     func() time.Time
-	life    *lifecycle
-	store   *store
-	tail    *tail
-	writer  *writer
-	streams *streamReader
+	life    *lifecycle.Lifecycle
+	store   *storage.Store
+	tail    *tail.Tail
+	writer  *writer.Writer
+	streams *streams.Reader
 }
 
 // write appends on the group's own account. It is false for a stream that is
 // tombstoned.
-func (l *eventLog) write(stream string, events ...proposed) (bool, error) {
-	out, err := l.writer.submit(context.Background(), &request{act: actAppend, stream: stream, expected: expectAny, events: events})
-	if err == nil && out.verdict != stored {
+func (l *eventLog) write(stream string, events ...writer.Proposed) (bool, error) {
+	out, err := l.writer.Submit(context.Background(), &writer.Request{Act: writer.Append, Stream: stream, Expected: writer.Any, Events: events})
+	if err == nil && out.Verdict != writer.Stored {
 		l.logger.Warn("a stream of a persistent subscription takes no events", "stream", stream)
 	}
-	return out.verdict == stored, err
+	return out.Verdict == writer.Stored, err
 }
 
 // writeMetaOf replaces a stream's metadata.
 func (l *eventLog) writeMetaOf(stream, data string) error {
-	_, err := l.write(metaPrefix+stream, proposed{id: uuid.New(), json: true, kind: typeMetadata, data: data})
+	_, err := l.write(record.MetadataPrefix+stream, writer.Proposed{ID: uuid.New(), JSON: true, Type: record.TypeMetadata, Data: data})
 	return err
 }
 
 // lastOf is a stream's last event that can be seen, if there is one.
-func (l *eventLog) lastOf(stream string) (record, bool, error) {
-	within := l.tail.end()
-	v, err := l.store.view(stream, within, ticks(l.now()))
-	if err != nil || v.tombstoned() || v.last < v.first || v.last < 0 {
-		return record{}, false, err
+func (l *eventLog) lastOf(stream string) (record.Record, bool, error) {
+	within := l.tail.End()
+	v, err := l.store.View(stream, within, record.Ticks(l.now()))
+	if err != nil || v.Tombstoned() || v.Last < v.First || v.Last < 0 {
+		return record.Record{}, false, err
 	}
-	return l.store.find(stream, uint64(v.last), within)
+	return l.store.Find(stream, uint64(v.Last), within)
 }

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/writer"
 )
 
 // parkedMetadata is what a parked message's link says of it.
@@ -24,7 +27,7 @@ func (g *persistentGroup) park() error {
 		if len(list) == 0 {
 			return nil
 		}
-		var events []proposed
+		var events []writer.Proposed
 		for _, p := range list {
 			e, ok, err := g.parked(p)
 			if err != nil {
@@ -49,22 +52,22 @@ func (g *persistentGroup) park() error {
 }
 
 // parked is the link to a message; ok is false if the message is gone.
-func (g *persistentGroup) parked(p parking) (e proposed, ok bool, err error) {
+func (g *persistentGroup) parked(p parking) (e writer.Proposed, ok bool, err error) {
 	found, ok, err := g.load(p.message)
 	if err != nil || !ok {
-		return proposed{}, false, err
+		return writer.Proposed{}, false, err
 	}
-	metadata, err := json.Marshal(parkedMetadata{Added: g.now(), Reason: p.reason, Number: found.original().revision})
+	metadata, err := json.Marshal(parkedMetadata{Added: g.now(), Reason: p.reason, Number: found.Original().Revision})
 	if err != nil {
-		return proposed{}, false, err
+		return writer.Proposed{}, false, err
 	}
 	var link string
-	if found.event == nil {
-		link = found.link.data
+	if found.Event == nil {
+		link = found.Link.Data
 	} else {
-		link = linkTo(found.event)
+		link = record.LinkTo(found.Event)
 	}
-	return proposed{id: uuid.New(), kind: typeLink, data: link, metadata: string(metadata)}, true, nil
+	return writer.Proposed{ID: uuid.New(), Type: record.TypeLink, Data: link, Metadata: string(metadata)}, true, nil
 }
 
 // shortened is the beginning of a long text.

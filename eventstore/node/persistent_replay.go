@@ -2,6 +2,9 @@ package node
 
 import (
 	"math"
+
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/storage"
 )
 
 // replay is the parked messages that are being sent again: their revisions
@@ -18,11 +21,11 @@ func (r *replay) over() bool { return r.stop > 0 && r.next >= r.stop && r.pendin
 
 // parkedSpan are the revisions that are parked: from first on, below end.
 func (g *persistentGroup) parkedSpan() (first, end uint64, err error) {
-	v, err := g.store.view(g.config.parkedStream(), g.tail.end(), ticks(g.now()))
-	if err != nil || v.tombstoned() || v.last < 0 || v.meta.softDeleted() {
+	v, err := g.store.View(g.config.parkedStream(), g.tail.End(), record.Ticks(g.now()))
+	if err != nil || v.Tombstoned() || v.Last < 0 || v.Meta.SoftDeleted() {
 		return 0, 0, err
 	}
-	return uint64(max(v.first, 0)), uint64(v.last + 1), nil
+	return uint64(max(v.First, 0)), uint64(v.Last + 1), nil
 }
 
 // startReplay has the messages that are parked now sent again, those with a
@@ -55,24 +58,24 @@ func (g *persistentGroup) fillReplay() (bool, error) {
 	if next >= stop || room <= 0 || idle {
 		return false, nil
 	}
-	within := g.tail.end()
-	v, err := g.store.view(g.config.parkedStream(), within, ticks(g.now()))
+	within := g.tail.End()
+	v, err := g.store.View(g.config.parkedStream(), within, record.Ticks(g.now()))
 	if err != nil {
 		return false, err
 	}
-	v.last = min(v.last, int64(min(stop-1, math.MaxInt64)))
-	p, err := g.store.forwards(g.config.parkedStream(), v, next, within, min(room, pageRecords))
+	v.Last = min(v.Last, int64(min(stop-1, math.MaxInt64)))
+	p, err := g.store.Forwards(g.config.parkedStream(), v, next, within, min(room, storage.PageRecords))
 	if err != nil {
 		return false, err
 	}
 	return true, g.addReplayed(p, stop)
 }
 
-func (g *persistentGroup) addReplayed(p page, stop uint64) error {
+func (g *persistentGroup) addReplayed(p storage.Page, stop uint64) error {
 	var messages []*message
-	for i := range p.records {
-		r := &p.records[i]
-		m := &message{at: r.revision, id: r.id, revision: r.revision, replayed: true}
+	for i := range p.Records {
+		r := &p.Records[i]
+		m := &message{at: r.Revision, id: r.ID, revision: r.Revision, replayed: true}
 		var err error
 		if m.pin, err = g.strategy.pin(g.streams, r); err != nil {
 			return err
@@ -85,7 +88,7 @@ func (g *persistentGroup) addReplayed(p page, stop uint64) error {
 		g.retry.PushBack(m)
 	}
 	g.replay.pending += len(messages)
-	if g.replay.next = p.next; p.end {
+	if g.replay.next = p.Next; p.End {
 		g.replay.next = stop
 	}
 	return nil
@@ -102,9 +105,9 @@ func (g *persistentGroup) endReplay() error {
 	if !over {
 		return nil
 	}
-	meta, _, err := g.lastOf(metaPrefix + g.config.parkedStream())
+	meta, _, err := g.lastOf(record.MetadataPrefix + g.config.parkedStream())
 	if err != nil {
 		return err
 	}
-	return g.writeMetaOf(g.config.parkedStream(), withTruncateBefore(meta.data, int64(stop)))
+	return g.writeMetaOf(g.config.parkedStream(), record.WithTruncateBefore(meta.Data, int64(stop)))
 }

@@ -10,6 +10,9 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/wire"
 )
 
 // sourceAll is the name of the whole log where a stream could be named.
@@ -101,11 +104,11 @@ func newSettings(m wireSettings, strategy string) (groupSettings, error) {
 	}
 	for _, n := range []int32{s.MessageTimeout, s.MaxRetryCount, s.LiveBufferSize, s.HistoryBufferSize, s.CheckpointAfter, s.MinCheckpoint, s.MaxCheckpoint, s.MaxSubscribers} {
 		if n < 0 {
-			return s, invalid("a setting of a persistent subscription is negative")
+			return s, wire.Invalid("a setting of a persistent subscription is negative")
 		}
 	}
 	if s.ReadBatchSize <= 0 {
-		return s, invalid("a persistent subscription reads more than 0 events at once")
+		return s, wire.Invalid("a persistent subscription reads more than 0 events at once")
 	}
 	return s, nil
 }
@@ -113,7 +116,7 @@ func newSettings(m wireSettings, strategy string) (groupSettings, error) {
 // milliseconds takes a time as older clients tell it, too.
 func milliseconds(ms int32, ticks int64) int32 {
 	if ms == 0 {
-		return int32(min(ticks/(ticksPerSecond/1000), math.MaxInt32))
+		return int32(min(ticks/(record.TicksPerSecond/1000), math.MaxInt32))
 	}
 	return ms
 }
@@ -132,22 +135,22 @@ func (c *groupConfig) check() error {
 // groupName checks a group's name.
 func groupName(stream, group string) error {
 	if group == "" {
-		return invalid("the group's name is empty")
+		return wire.Invalid("the group's name is empty")
 	}
 	c := groupConfig{Stream: stream, Group: group}
-	_, err := streamName(&shared.StreamIdentifier{StreamName: []byte(c.checkpointStream())})
+	_, err := wire.StreamName(&shared.StreamIdentifier{StreamName: []byte(c.checkpointStream())})
 	return err
 }
 
 // startText writes a beginning as clients are told it.
-func startText(s start, all bool) string {
+func startText(s wire.Start, all bool) string {
 	switch {
-	case s.kind == fromEnd && all:
+	case s.Kind == wire.FromEnd && all:
 		return "C:-1/P:-1"
-	case s.kind == fromEnd:
+	case s.Kind == wire.FromEnd:
 		return "-1"
 	}
-	return atText(s.at, all)
+	return atText(s.At, all)
 }
 
 // atText writes a revision, or a position.
@@ -181,19 +184,19 @@ func newGroupFilter(m *persistent.CreateReq_AllOptions_FilterOptions) (*groupFil
 	case *persistent.CreateReq_AllOptions_FilterOptions_EventType:
 		e, f.ByType = by.EventType, true
 	default:
-		return nil, invalid("a filter is by stream or by type")
+		return nil, wire.Invalid("a filter is by stream or by type")
 	}
 	f.Regex, f.Prefixes = e.GetRegex(), e.GetPrefix()
 	_, err := f.compile()
 	return f, err
 }
 
-func (f *groupFilter) compile() (*filter, error) {
+func (f *groupFilter) compile() (*wire.Filter, error) {
 	if f == nil {
 		return nil, nil
 	}
-	compiled := &filter{byType: f.ByType}
-	return compiled, compiled.readExpression(&api.ReadReq_Options_FilterOptions_Expression{Regex: f.Regex, Prefix: f.Prefixes})
+	compiled := &wire.Filter{ByType: f.ByType}
+	return compiled, compiled.ReadExpression(&api.ReadReq_Options_FilterOptions_Expression{Regex: f.Regex, Prefix: f.Prefixes})
 }
 
 // groupsConfig is the data of the event that holds all persistent
@@ -205,7 +208,7 @@ type groupsConfig struct {
 
 const groupsVersion = "2"
 
-func (c *groupConfig) parse() (*filter, error) {
+func (c *groupConfig) parse() (*wire.Filter, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}

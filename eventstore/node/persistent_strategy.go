@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"hash/fnv"
 	"slices"
+
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/streams"
 )
 
 // strategy chooses who is sent a message. It belongs to its group, under the
@@ -16,7 +19,7 @@ type strategy interface {
 	pick(pin uint32) *consumer
 
 	// pin is what messages have in common that should go to one consumer.
-	pin(*streamReader, *record) (uint32, error)
+	pin(*streams.Reader, *record.Record) (uint32, error)
 
 	// pinned says whether another message may find a consumer where one
 	// does not.
@@ -53,9 +56,9 @@ type turns struct {
 	queue []*consumer
 }
 
-func (t *turns) add(c *consumer)                            { t.queue = append(t.queue, c) }
-func (t *turns) pin(*streamReader, *record) (uint32, error) { return 0, nil }
-func (t *turns) pinned() bool                               { return false }
+func (t *turns) add(c *consumer)                                     { t.queue = append(t.queue, c) }
+func (t *turns) pin(*streams.Reader, *record.Record) (uint32, error) { return 0, nil }
+func (t *turns) pinned() bool                                        { return false }
 
 func (t *turns) remove(c *consumer) {
 	t.queue = slices.DeleteFunc(t.queue, func(other *consumer) bool { return other == c })
@@ -83,14 +86,14 @@ const bucketCount = 1024
 // buckets sends what falls into one bucket to one consumer, as long as it
 // stays. A newcomer gets buckets of those who have most.
 type buckets struct {
-	of    func(*streamReader, *record) (string, error)
+	of    func(*streams.Reader, *record.Record) (string, error)
 	owner [bucketCount]*consumer
 	count map[*consumer]int
 }
 
 func (b *buckets) pinned() bool { return true }
 
-func (b *buckets) pin(s *streamReader, r *record) (uint32, error) {
+func (b *buckets) pin(s *streams.Reader, r *record.Record) (uint32, error) {
 	name, err := b.of(s, r)
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(name))
@@ -152,26 +155,26 @@ func (b *buckets) pick(pin uint32) *consumer {
 }
 
 // sourceOf is the stream that an event was written to, of a link its target's.
-func sourceOf(_ *streamReader, r *record) (string, error) {
-	if r.kind == typeLink {
-		if stream, _, ok := parseLink(r.data); ok {
+func sourceOf(_ *streams.Reader, r *record.Record) (string, error) {
+	if r.Type == record.TypeLink {
+		if stream, _, ok := record.ParseLink(r.Data); ok {
 			return stream, nil
 		}
 	}
-	return r.stream, nil
+	return r.Stream, nil
 }
 
 // correlationOf is the correlation id in an event's metadata, of a link in its
 // target's; without one it is the stream.
-func correlationOf(s *streamReader, r *record) (string, error) {
-	found, err := s.newLinkTargets().resolve(r)
+func correlationOf(s *streams.Reader, r *record.Record) (string, error) {
+	found, err := s.NewLinkTargets().Resolve(r)
 	if err != nil {
 		return "", err
 	}
 	var metadata struct {
 		ID string `json:"$correlationId"`
 	}
-	if found.event != nil && json.Unmarshal([]byte(found.event.metadata), &metadata) == nil && metadata.ID != "" {
+	if found.Event != nil && json.Unmarshal([]byte(found.Event.Metadata), &metadata) == nil && metadata.ID != "" {
 		return metadata.ID, nil
 	}
 	return sourceOf(s, r)

@@ -9,6 +9,9 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/writer"
 )
 
 func strategyOf(name esdb.ConsumerStrategy) *esdb.PersistentSubscriptionSettings {
@@ -21,7 +24,7 @@ func TestPersistentStrategies(t *testing.T) {
 		f := serve(t)
 		team := f.team("s", strategyOf(esdb.ConsumerStrategyRoundRobin))
 		a, b := team.join(4), team.join(4)
-		f.must("s", expectAny, fresh(6)...)
+		f.must("s", writer.Any, fresh(6)...)
 		got := [][]uint64{{a.revision(0), a.revision(0), a.revision(0)}, {b.revision(0), b.revision(0), b.revision(0)}}
 		slices.SortFunc(got, slices.Compare[[]uint64])
 		require.Equal(t, [][]uint64{{0, 2, 4}, {1, 3, 5}}, got)
@@ -31,7 +34,7 @@ func TestPersistentStrategies(t *testing.T) {
 		team := f.team("s", strategyOf(esdb.ConsumerStrategyDispatchToSingle))
 		a := team.join(2)
 		b := team.join(2)
-		f.must("s", expectAny, fresh(4)...)
+		f.must("s", writer.Any, fresh(4)...)
 		require.Equal(t, []uint64{0, 1, 2, 3}, []uint64{a.revision(0), a.revision(0), b.revision(0), b.revision(0)})
 	})
 	t.Run("pinned", func(t *testing.T) {
@@ -40,11 +43,11 @@ func TestPersistentStrategies(t *testing.T) {
 		workers := []*worker{team.join(100), team.join(100)}
 		for range 3 {
 			for i := range 10 {
-				f.must(fmt.Sprintf("x-%d", i), expectAny, fresh(1)...)
+				f.must(fmt.Sprintf("x-%d", i), writer.Any, fresh(1)...)
 			}
 		}
 		pinnedTo(t, f, team, workers, 30, func(e *esdb.ResolvedEvent) string {
-			stream, _, ok := parseLink(string(e.OriginalEvent().Data))
+			stream, _, ok := record.ParseLink(string(e.OriginalEvent().Data))
 			require.True(t, ok)
 			return stream
 		})
@@ -62,7 +65,7 @@ func TestPersistentStrategies(t *testing.T) {
 		for i := range 30 {
 			e := wireEvent("T", uuid.New(), "{}")
 			e.CustomMetadata = fmt.Appendf(nil, `{"$correlationId":"%d"}`, i%10)
-			f.must("s", expectAny, e)
+			f.must("s", writer.Any, e)
 		}
 		pinnedTo(t, f, team, workers, 30, func(e *esdb.ResolvedEvent) string { return string(e.Event.UserMetadata) })
 	})

@@ -17,6 +17,10 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/wire"
+	"hexarena/eventstore/node/writer"
 )
 
 // team is one persistent subscription seen through the official client.
@@ -185,7 +189,7 @@ func (t *team) checkpoint() string {
 // acknowledging, what is new.
 func TestPersistentSubscription(t *testing.T) {
 	f := serve(t)
-	f.must("s", expectAny, fresh(3)...)
+	f.must("s", writer.Any, fresh(3)...)
 	team := f.team("s", nil)
 	w := team.join(2)
 	first := w.next(0)
@@ -195,7 +199,7 @@ func TestPersistentSubscription(t *testing.T) {
 	w.ack(first) // there is room for two
 	require.EqualValues(t, 2, w.revision(0))
 	w.ack(second)
-	f.must("s", expectAny, fresh(1)...)
+	f.must("s", writer.Any, fresh(1)...)
 	require.EqualValues(t, 3, w.revision(0))
 	require.Len(t, team.info().Connections, 1)
 	require.EqualValues(t, 2, team.info().Connections[0].InFlightMessages)
@@ -204,8 +208,8 @@ func TestPersistentSubscription(t *testing.T) {
 // Row: "Start positions are inclusive".
 func TestPersistentStart(t *testing.T) {
 	f := serve(t)
-	f.must("s", expectAny, fresh(1)...)
-	at := f.must("s", expectAny, fresh(1)...).GetPosition().GetCommitPosition()
+	f.must("s", writer.Any, fresh(1)...)
+	at := f.must("s", writer.Any, fresh(1)...).GetPosition().GetCommitPosition()
 	for name, from := range map[string]esdb.StreamPosition{"0": esdb.Start{}, "1": esdb.Revision(1), "-1": esdb.End{}, "7": esdb.Revision(7)} {
 		team := &team{fixture: f, client: f.official(), stream: "s", group: name}
 		team.create(from, nil)
@@ -213,7 +217,7 @@ func TestPersistentStart(t *testing.T) {
 	}
 	require.EqualValues(t, 0, (&team{fixture: f, client: f.official(), stream: "s", group: "0"}).join(1).revision(0))
 	require.EqualValues(t, 1, (&team{fixture: f, client: f.official(), stream: "s", group: "1"}).join(1).revision(0))
-	f.must("s", expectAny, fresh(6)...)
+	f.must("s", writer.Any, fresh(6)...)
 	require.EqualValues(t, 2, (&team{fixture: f, client: f.official(), stream: "s", group: "-1"}).join(1).revision(0))
 	require.EqualValues(t, 7, (&team{fixture: f, client: f.official(), stream: "s", group: "7"}).join(1).revision(0))
 
@@ -251,7 +255,7 @@ func (f *fixture) infoOf(stream, group string) *persistent.SubscriptionInfo {
 // not redelivered, the connection stays"; "Parked: $> to the target N@stream".
 func TestPersistentNack(t *testing.T) {
 	f := serve(t)
-	f.must("s", expectAny, fresh(5)...)
+	f.must("s", writer.Any, fresh(5)...)
 	team := f.team("s", settings(checkpointing))
 	w := team.join(1)
 	w.nack(esdb.NackActionUnknown, w.next(0))
@@ -265,7 +269,7 @@ func TestPersistentNack(t *testing.T) {
 	require.EqualValues(t, 4, w.revision(0))
 
 	link := team.until(team.parked(), 2)
-	require.Equal(t, typeLink, link.EventType)
+	require.Equal(t, record.TypeLink, link.EventType)
 	require.Equal(t, "3@s", string(link.Data))
 	require.Regexp(t, `^\{"added":"[^"]+","reason":"Client explicitly NAK'ed message.\\nbecause","subscriptionEventNumber":3\}$`, string(link.UserMetadata))
 	first := f.events(ofStream(team.parked()))[0].GetEvent()
@@ -281,7 +285,7 @@ func TestPersistentRetriesEnd(t *testing.T) {
 	once := func(s *esdb.PersistentSubscriptionSettings) { s.MaxRetryCount = 1 }
 	t.Run("nack", func(t *testing.T) {
 		f := serve(t)
-		f.must("s", expectAny, fresh(2)...)
+		f.must("s", writer.Any, fresh(2)...)
 		team := f.team("s", settings(once))
 		w := team.join(1)
 		w.nack(esdb.NackActionRetry, w.next(0))
@@ -291,7 +295,7 @@ func TestPersistentRetriesEnd(t *testing.T) {
 	})
 	t.Run("timeout", func(t *testing.T) {
 		f := serve(t)
-		f.must("s", expectAny, fresh(2)...)
+		f.must("s", writer.Any, fresh(2)...)
 		team := f.team("s", settings(once, func(s *esdb.PersistentSubscriptionSettings) { s.MessageTimeout = 3_600_000 }))
 		w := team.join(1)
 		require.EqualValues(t, 0, w.revision(0))
@@ -303,7 +307,7 @@ func TestPersistentRetriesEnd(t *testing.T) {
 	})
 	t.Run("disconnect", func(t *testing.T) {
 		f := serve(t)
-		f.must("s", expectAny, fresh(2)...)
+		f.must("s", writer.Any, fresh(2)...)
 		team := f.team("s", settings(once))
 		w := team.join(2)
 		require.EqualValues(t, 0, w.revision(0))
@@ -332,7 +336,7 @@ func (t *team) expire() {
 // N".
 func TestPersistentReplay(t *testing.T) {
 	f := serve(t)
-	f.must("s", expectAny, fresh(3)...)
+	f.must("s", writer.Any, fresh(3)...)
 	team := f.team("s", nil)
 	w := team.join(5)
 	for range 3 {
@@ -349,12 +353,12 @@ func TestPersistentReplay(t *testing.T) {
 		require.Equal(t, e.Link.Position.Commit, *e.Commit)
 		w.ack(e)
 	}
-	team.untilData(metaPrefix+team.parked(), `{"$tb":2}`)
+	team.untilData(record.MetadataPrefix+team.parked(), `{"$tb":2}`)
 	require.NoError(t, team.client.ReplayParkedMessages(f.ctx, "s", "g", esdb.ReplayParkedMessagesOptions{}))
 	again := w.next(0)
 	require.EqualValues(t, 2, again.Event.EventNumber)
 	w.nack(esdb.NackActionPark, again)
-	team.untilData(metaPrefix+team.parked(), `{"$tb":3}`)
+	team.untilData(record.MetadataPrefix+team.parked(), `{"$tb":3}`)
 	link := team.until(team.parked(), 1)
 	require.Equal(t, "2@s", string(link.Data), "the message itself, not the link to it")
 	require.EqualValues(t, 3, link.EventNumber)
@@ -367,7 +371,7 @@ func TestPersistentSubscriptionOutlivesTheNode(t *testing.T) {
 	fs := vfs.NewMem()
 	t.Run("before", func(t *testing.T) {
 		f := serve(t, Options{FS: fs})
-		f.must("s", expectAny, fresh(4)...)
+		f.must("s", writer.Any, fresh(4)...)
 		team := f.team("s", settings(checkpointing))
 		all := f.team(sourceAll, settings(checkpointing))
 		w, a := team.join(9), all.join(9)
@@ -376,7 +380,7 @@ func TestPersistentSubscriptionOutlivesTheNode(t *testing.T) {
 		w.ack(e[0])
 		w.ack(e[1]) // 2 is left, 3 comes after it
 		team.untilData(team.checkpoint(), `"1"`)
-		require.Equal(t, typeCheckpoint, f.events(ofStream(team.checkpoint()))[0].GetEvent().GetMetadata()[metaType])
+		require.Equal(t, typeCheckpoint, f.events(ofStream(team.checkpoint()))[0].GetEvent().GetMetadata()[wire.MetaType])
 		first := a.next(0)
 		a.ack(first)
 		at := first.Event.Position.Commit
@@ -486,7 +490,7 @@ func readGroup(stream, group string, size int32) *persistent.ReadReq {
 func TestPersistentWire(t *testing.T) {
 	f := serve(t)
 	id := uuid.New()
-	f.must("s", expectAny, wireEvent("T", id, "{}"))
+	f.must("s", writer.Any, wireEvent("T", id, "{}"))
 	f.team("s", nil)
 	call, err := persistent.NewPersistentSubscriptionsClient(f.conn).Read(f.ctx)
 	require.NoError(t, err)
@@ -508,7 +512,7 @@ func TestPersistentWire(t *testing.T) {
 // checkpoint and parked streams".
 func TestPersistentDropped(t *testing.T) {
 	f := serve(t)
-	f.must("s", expectAny, fresh(4)...)
+	f.must("s", writer.Any, fresh(4)...)
 	team := f.team("s", settings(checkpointing))
 	w := team.join(1)
 	w.ack(w.next(0))
@@ -531,11 +535,11 @@ func TestPersistentDropped(t *testing.T) {
 	require.Equal(t, codes.Canceled, w.dropped())
 	for _, left := range []string{team.checkpoint(), team.parked()} {
 		a := f.read(ofStream(left))
-		require.Len(t, a.messages, 1, "%s %v", left, f.events(ofStream(metaPrefix+left)))
+		require.Len(t, a.messages, 1, "%s %v", left, f.events(ofStream(record.MetadataPrefix+left)))
 		require.NotNil(t, a.messages[0].GetStreamNotFound(), left)
 	}
 	config := f.events(ofStream(configStream), theEnd, down)[0].GetEvent()
-	require.Equal(t, typeConfig, config.GetMetadata()[metaType])
+	require.Equal(t, typeConfig, config.GetMetadata()[wire.MetaType])
 	team.create(esdb.Start{}, nil)
 	require.EqualValues(t, 0, team.join(1).revision(0), "nothing is left of the former")
 }

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -18,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/eventstore/logtest"
+	"hexarena/eventstore/node/storage"
+	"hexarena/eventstore/node/writer"
 )
 
 // soak skips a long test but where `make soak` runs it.
@@ -121,11 +122,11 @@ func idAt(seed uint64, stream string, revision int) uuid.UUID {
 
 // appendAt is the append that begins with a revision. It has one event, or up
 // to three.
-func appendAt(seed uint64, stream string, revision int) *request {
-	r := &request{stream: stream, expected: int64(revision) - 1}
+func appendAt(seed uint64, stream string, revision int) *writer.Request {
+	r := &writer.Request{Stream: stream, Expected: int64(revision) - 1}
 	for i := range 1 + int(idAt(seed, stream, revision)[0])%3 {
 		id := idAt(seed, stream, revision+i)
-		r.events = append(r.events, proposed{id: id, kind: "T", data: id.String(), metadata: string(make([]byte, 200))})
+		r.Events = append(r.Events, writer.Proposed{ID: id, Type: "T", Data: id.String(), Metadata: string(make([]byte, 200))})
 	}
 	return r
 }
@@ -133,9 +134,9 @@ func appendAt(seed uint64, stream string, revision int) *request {
 func (l *load) write(t *testing.T, n *Node, stream string, seed uint64) {
 	for revision := 0; !l.stop.Load(); {
 		r := appendAt(seed, stream, revision)
-		out, err := n.writer.submit(t.Context(), r)
-		revision += len(r.events)
-		if err != nil || out.verdict != stored || out.current != int64(revision)-1 {
+		out, err := n.writer.Submit(t.Context(), r)
+		revision += len(r.Events)
+		if err != nil || out.Verdict != writer.Stored || out.Current != int64(revision)-1 {
 			t.Errorf("append %s@%d: %v, %v", stream, revision, out, err)
 			l.once.Do(func() { close(l.failed) })
 			return
@@ -152,9 +153,9 @@ func (l *load) flush(n *Node) {
 	for last := int64(0); !l.stop.Load(); {
 		if now := l.progress.Load(); now-last > 100 {
 			last = now
-			_ = n.store.db.Flush() // a failure stops the node
+			_ = n.store.Flush() // a failure stops the node
 		}
-		_ = pause(context.Background(), time.Millisecond)
+		time.Sleep(time.Millisecond)
 	}
 }
 
@@ -205,23 +206,23 @@ func requireSurvived(t *testing.T, c crashState, seed uint64) survey {
 	requireWhole(t, n, c.acknowledged, seed)
 	for w := range powerWriters {
 		stream := fmt.Sprintf("s-%d", w)
-		last, _, err := n.store.last(stream, n.tail.end())
+		last, _, err := n.store.Last(stream, n.tail.End())
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, int(last)+1, c.acknowledged[stream], "acknowledged events of %s are lost", stream)
 		revision, retried := 0, 0
 		for revision <= int(last) {
-			retried, revision = revision, revision+len(appendAt(seed, stream, revision).events)
+			retried, revision = revision, revision+len(appendAt(seed, stream, revision).Events)
 		}
 		require.Equal(t, int(last)+1, revision, "an append of %s was torn", stream)
 		for _, from := range []int{retried, revision, revision} {
 			r := appendAt(seed, stream, from)
 			if from == retried && from%2 == 0 {
-				r.expected = expectAny
+				r.Expected = writer.Any
 			}
-			out, err := n.writer.submit(t.Context(), r)
+			out, err := n.writer.Submit(t.Context(), r)
 			require.NoError(t, err)
-			require.Equal(t, stored, out.verdict)
-			require.EqualValues(t, from+len(r.events)-1, out.current, "%s is stored once", stream)
+			require.Equal(t, writer.Stored, out.Verdict)
+			require.EqualValues(t, from+len(r.Events)-1, out.Current, "%s is stored once", stream)
 		}
 		s.retries++
 		if revision > c.acknowledged[stream] {
@@ -236,16 +237,16 @@ func requireSurvived(t *testing.T, c crashState, seed uint64) survey {
 // requireWhole reads the whole log: every event is where it was appended, once.
 func requireWhole(t *testing.T, n *Node, acknowledged map[string]int, seed uint64) {
 	next := map[string]int{}
-	p := page{}
-	for !p.end {
+	p := storage.Page{}
+	for !p.End {
 		var err error
-		p, err = n.store.logForwards(p.next, n.tail.end(), pageRecords)
+		p, err = n.store.LogForwards(p.Next, n.tail.End(), storage.PageRecords)
 		require.NoError(t, err)
-		for _, r := range p.records {
-			require.EqualValues(t, next[r.stream], r.revision)
-			require.Equal(t, idAt(seed, r.stream, next[r.stream]), r.id)
-			require.Equal(t, r.id.String(), r.data)
-			next[r.stream]++
+		for _, r := range p.Records {
+			require.EqualValues(t, next[r.Stream], r.Revision)
+			require.Equal(t, idAt(seed, r.Stream, next[r.Stream]), r.ID)
+			require.Equal(t, r.ID.String(), r.Data)
+			next[r.Stream]++
 		}
 	}
 	for stream, count := range acknowledged {

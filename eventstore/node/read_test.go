@@ -12,6 +12,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
+
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/storage"
+	"hexarena/eventstore/node/wire"
+	"hexarena/eventstore/node/writer"
 )
 
 // Rows: Positions and reads, "commit = prepare = log position, strictly
@@ -23,22 +28,22 @@ func TestRecordedEventsAreAsWritten(t *testing.T) {
 	id := uuid.MustParse("F0E1D2C3-B4A5-9687-7869-5A4B3C2D1E0F")
 	text := &api.AppendReq_ProposedMessage{
 		Id:       &shared.UUID{Value: &shared.UUID_String_{String_: "F0E1D2C3-B4A5-9687-7869-5A4B3C2D1E0F"}},
-		Metadata: map[string]string{metaType: "Typ", metaContentType: "text/plain", "more": "x", metaCreated: "1"},
+		Metadata: map[string]string{wire.MetaType: "Typ", wire.MetaContentType: "text/plain", "more": "x", "created": "1"},
 		Data:     []byte{0, 255, 1}, CustomMetadata: []byte("meta"),
 	}
-	f.must("s", expectAny, fresh(1)...)
-	success := f.must("s", expectAny, text, wireEvent("J", uuid.New(), ""))
+	f.must("s", writer.Any, fresh(1)...)
+	success := f.must("s", writer.Any, text, wireEvent("J", uuid.New(), ""))
 
 	for name, read := range map[string][]asking{"stream": {ofStream("s"), fromRevision(1), counting(1)}, "$all": {ofAll, atPosition(f.positions()[1], 7), counting(1)}} {
 		t.Run(name, func(t *testing.T) {
 			got := f.in(t).events(read...)[0]
 			e := got.GetEvent()
 			require.Nil(t, got.GetLink())
-			require.Equal(t, structured(id).String(), e.GetId().String())
+			require.Equal(t, wire.StructuredUUID(id).String(), e.GetId().String())
 			require.Equal(t, "s", string(e.GetStreamIdentifier().GetStreamName()))
 			require.EqualValues(t, 1, e.GetStreamRevision())
 			require.Equal(t, map[string]string{
-				metaType: "Typ", metaContentType: "application/octet-stream", metaCreated: strconv.FormatInt(at.UnixNano()/100, 10),
+				wire.MetaType: "Typ", wire.MetaContentType: "application/octet-stream", "created": strconv.FormatInt(at.UnixNano()/100, 10),
 			}, e.GetMetadata())
 			require.Equal(t, []byte{0, 255, 1}, e.GetData())
 			require.Equal(t, []byte("meta"), e.GetCustomMetadata())
@@ -56,7 +61,7 @@ func TestRecordedEventsAreAsWritten(t *testing.T) {
 	t.Run("the answer's position is the last event's", func(t *testing.T) {
 		events := f.in(t).events(ofStream("s"))
 		require.Equal(t, events[2].GetCommitPosition(), success.GetPosition().GetCommitPosition())
-		require.Equal(t, contentJSON, events[2].GetEvent().GetMetadata()[metaContentType])
+		require.Equal(t, wire.ContentJSON, events[2].GetEvent().GetMetadata()[wire.MetaContentType])
 	})
 	t.Run("positions increase", func(t *testing.T) {
 		last := uint64(0)
@@ -81,8 +86,8 @@ func (f *fixture) positions(asked ...asking) []uint64 {
 // of a stream starts at the last event; forwards beyond the end is empty".
 func TestStreamReads(t *testing.T) {
 	f := serve(t)
-	f.must("s", expectNoStream, fresh(5)...)
-	f.must("s2", expectNoStream, fresh(2)...) // a neighbour in the index
+	f.must("s", writer.NoStream, fresh(5)...)
+	f.must("s2", writer.NoStream, fresh(2)...) // a neighbour in the index
 	tests := []struct {
 		name string
 		read []asking
@@ -119,7 +124,7 @@ func TestStreamReads(t *testing.T) {
 func TestReadsOfAll(t *testing.T) {
 	f := serve(t)
 	for i := range 3 {
-		f.must(fmt.Sprintf("s-%d", i), expectNoStream, fresh(2)...)
+		f.must(fmt.Sprintf("s-%d", i), writer.NoStream, fresh(2)...)
 	}
 	p := f.positions()
 	require.Len(t, p, 6)
@@ -229,7 +234,7 @@ func TestReadsRefuseImpossibleOptions(t *testing.T) {
 // first_stream_position …".
 func TestStreamPositionsForClientsThatKnowThem(t *testing.T) {
 	f := serve(t)
-	f.must("s", expectNoStream, fresh(50)...)
+	f.must("s", writer.NoStream, fresh(50)...)
 	shape := func(t *testing.T, asked ...asking) (first, last *uint64, events int) {
 		messages := f.in(t).read(append([]asking{ofStream("s")}, asked...)...).messages
 		for i, m := range messages {
@@ -291,7 +296,7 @@ func TestStreamPositionsForClientsThatKnowThem(t *testing.T) {
 // Row: "No limit on count": a read of many pages, both ways.
 func TestReadsAcrossPages(t *testing.T) {
 	f := serve(t)
-	const n = 3*pageRecords + 7
+	const n = 3*storage.PageRecords + 7
 	for at := 0; at < n; at += 500 {
 		f.must("s", int64(at)-1, fresh(min(500, n-at))...)
 	}
@@ -314,10 +319,10 @@ func TestWhatAllHolds(t *testing.T) {
 	f := serve(t)
 	shown := []string{"s", "$$s", "$system", "$persistentsubscription-s::g-parked", "$persistentsubscription-$all::g"}
 	for _, stream := range shown {
-		f.must(stream, expectAny, fresh(1)...)
+		f.must(stream, writer.Any, fresh(1)...)
 	}
 	for _, stream := range []string{"$persistentsubscription-$all::g-checkpoint", "$persistentsubscription-$all::g-parked"} {
-		f.must(stream, expectAny, fresh(1)...)
+		f.must(stream, writer.Any, fresh(1)...)
 		require.Len(t, f.events(ofStream(stream)), 1)
 	}
 	got := []string{}
@@ -330,13 +335,13 @@ func TestWhatAllHolds(t *testing.T) {
 // Row: Links.
 func TestLinks(t *testing.T) {
 	f := serve(t)
-	f.must("target", expectNoStream, fresh(3)...)
-	f.must("hidden", expectNoStream, fresh(2)...)
+	f.must("target", writer.NoStream, fresh(3)...)
+	f.must("hidden", writer.NoStream, fresh(2)...)
 	f.setMeta("hidden", `{"$tb":1}`)
-	f.must("gone", expectNoStream, fresh(1)...)
-	f.tombstone("gone", expectAny)
-	f.must("soft", expectNoStream, fresh(1)...)
-	f.delete("soft", expectAny)
+	f.must("gone", writer.NoStream, fresh(1)...)
+	f.tombstone("gone", writer.Any)
+	f.must("soft", writer.NoStream, fresh(1)...)
+	f.delete("soft", writer.Any)
 	tests := []struct {
 		data   string
 		target uint64
@@ -356,7 +361,7 @@ func TestLinks(t *testing.T) {
 		{"1@", 0, true, false},
 	}
 	for _, test := range tests {
-		f.must("links", expectAny, wireEvent(typeLink, uuid.New(), test.data))
+		f.must("links", writer.Any, wireEvent(record.TypeLink, uuid.New(), test.data))
 	}
 	resolved := f.events(ofStream("links"), resolving)
 	plain := f.events(ofStream("links"))

@@ -12,6 +12,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"hexarena/eventstore/node/writer"
 )
 
 // readOnly is the same node behind a listener that takes no writes.
@@ -36,7 +38,7 @@ func (f *fixture) readOnly() *fixture {
 func TestReadOnly(t *testing.T) {
 	f := serve(t)
 	public := f.readOnly()
-	f.must("s", expectAny, fresh(2)...)
+	f.must("s", writer.Any, fresh(2)...)
 	require.Len(t, public.events(ofStream("s")), 2)
 	require.Len(t, public.events(ofAll), 2)
 	live := public.subscribe(ofStream("s"), theEnd).confirmed().caughtUp()
@@ -56,8 +58,8 @@ func TestReadOnly(t *testing.T) {
 	denied(err)
 	_, err = client.TombstoneStream(f.ctx, "s", esdb.TombstoneStreamOptions{ExpectedRevision: esdb.Any{}})
 	denied(err)
-	require.Equal(t, []string{"access-denied"}, public.append("s", expectAny, fresh(1)...).trailers.Get("exception"))
-	refusedWith[*shared.AccessDenied](t, public.batches().one(batchOptions("s", expectAny), fresh(1)...), codes.PermissionDenied, "AccessDenied")
+	require.Equal(t, []string{"access-denied"}, public.append("s", writer.Any, fresh(1)...).trailers.Get("exception"))
+	refusedWith[*shared.AccessDenied](t, public.batches().one(batchOptions("s", writer.Any), fresh(1)...), codes.PermissionDenied, "AccessDenied")
 
 	team := public.team("s", settings(checkpointing))
 	w := team.join(2)

@@ -1,13 +1,11 @@
 package node
 
 import (
-	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,11 +13,12 @@ import (
 	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
 
 	"hexarena/eventstore/logtest"
+	"hexarena/eventstore/node/storage"
+	"hexarena/eventstore/node/writer"
 )
 
 func crashable() *vfs.MemFS { return vfs.NewCrashableMem() }
@@ -37,10 +36,10 @@ var quiet = slog.New(slog.DiscardHandler)
 func TestReopeningLosesNothing(t *testing.T) {
 	fs := crashable()
 	f := serve(t, Options{FS: fs})
-	f.must("s", expectNoStream, fresh(3)...)
-	f.must("soft", expectNoStream, fresh(2)...)
-	f.delete("soft", expectAny)
-	f.tombstone("gone", expectAny)
+	f.must("s", writer.NoStream, fresh(3)...)
+	f.must("soft", writer.NoStream, fresh(2)...)
+	f.delete("soft", writer.Any)
+	f.tombstone("gone", writer.Any)
 	f.setMeta("s", `{"$maxCount":2}`)
 	want := f.read(ofAll).messages
 	crashes := map[string]*vfs.MemFS{}
@@ -57,7 +56,7 @@ func TestReopeningLosesNothing(t *testing.T) {
 			logtest.RequireSameText(t, lines(want), lines(got))
 			require.Equal(t, []uint64{1, 2}, f.revisions(ofStream("s")))
 			require.NotNil(t, f.read(ofStream("soft")).messages[0].GetStreamNotFound())
-			r := f.append("gone", expectAny, fresh(1)...)
+			r := f.append("gone", writer.Any, fresh(1)...)
 			requireDeleted(t, "gone", r.code, r.trailers)
 
 			next := f.must("s", 2, fresh(1)...)
@@ -138,11 +137,11 @@ func requireStored(t *testing.T, fs vfs.FS, want map[string]int) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, n.Close()) }()
 	for stream, count := range want {
-		v, err := n.store.view(stream, n.tail.end(), 0)
+		v, err := n.store.View(stream, n.tail.End(), 0)
 		require.NoError(t, err)
-		require.GreaterOrEqual(t, v.last+1, int64(count), stream)
-		for revision := range v.last + 1 {
-			_, ok, err := n.store.find(stream, uint64(revision), n.tail.end())
+		require.GreaterOrEqual(t, v.Last+1, int64(count), stream)
+		for revision := range v.Last + 1 {
+			_, ok, err := n.store.Find(stream, uint64(revision), n.tail.End())
 			require.NoError(t, err)
 			require.True(t, ok, "%s@%d", stream, revision)
 		}
@@ -155,7 +154,7 @@ func TestOpenRefuses(t *testing.T) {
 		n, err := Open(Options{Dir: dir, Logger: quiet})
 		require.NoError(t, err)
 		_, err = Open(Options{Dir: dir, Logger: quiet})
-		require.ErrorIs(t, err, ErrLocked)
+		require.ErrorIs(t, err, storage.ErrLocked)
 		require.NotContains(t, err.Error(), "\n")
 		require.NoError(t, n.Close())
 		n, err = Open(Options{Dir: dir, Logger: quiet})
@@ -164,23 +163,21 @@ func TestOpenRefuses(t *testing.T) {
 	})
 	t.Run("another format version", func(t *testing.T) {
 		fs := vfs.NewMem()
-		n, err := Open(Options{Dir: "log", FS: fs, Logger: quiet})
-		require.NoError(t, err)
-		require.NoError(t, n.store.db.Set(formatKey, []byte("99"), pebble.Sync))
-		require.NoError(t, n.Close())
-		_, err = Open(Options{Dir: "log", FS: fs, Logger: quiet})
-		require.ErrorIs(t, err, ErrWrongFormat)
+		require.NoError(t, openOn(t, fs).Close())
+		editLog(t, fs, func(l rawLog) { l.set(keyOfFormat, []byte("99")) })
+		_, err := Open(Options{Dir: "log", FS: fs, Logger: quiet})
+		require.ErrorIs(t, err, storage.ErrWrongFormat)
 		require.ErrorContains(t, err, "version 99")
 		require.NotContains(t, err.Error(), "\n")
 	})
 	t.Run("something else's folder", func(t *testing.T) {
 		fs := vfs.NewMem()
-		db, err := pebble.Open("log", &pebble.Options{FS: fs, Logger: &pebbleLog{logger: quiet}})
+		db, err := pebble.Open("log", &pebble.Options{FS: fs, Logger: silent{t}})
 		require.NoError(t, err)
 		require.NoError(t, db.Set([]byte("k"), nil, pebble.Sync))
 		require.NoError(t, db.Close())
 		_, err = Open(Options{Dir: "log", FS: fs, Logger: quiet})
-		require.ErrorIs(t, err, ErrWrongFormat)
+		require.ErrorIs(t, err, storage.ErrWrongFormat)
 	})
 	t.Run("a file", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "file")
@@ -194,36 +191,30 @@ func TestOpenRefuses(t *testing.T) {
 // A record that is damaged, missing or in another's place is an error, never a
 // wrong event or a shorter history.
 func TestDamageIsDetected(t *testing.T) {
-	damages := map[string]func(t *testing.T, s *store, first, second uint64){
-		"a flipped bit": func(t *testing.T, s *store, first, _ uint64) {
-			value, err := s.value(logKey(first))
-			require.NoError(t, err)
-			value[len(value)/2] ^= 1
-			require.NoError(t, s.db.Set(logKey(first), value, pebble.Sync))
+	damages := map[string]func(l rawLog){
+		"a flipped bit": func(l rawLog) {
+			l.change(keyOfRecord(l.position("s", 0)), func(v []byte) []byte { v[len(v)/2] ^= 1; return v })
 		},
-		"another record's place": func(t *testing.T, s *store, first, second uint64) {
-			value, err := s.value(logKey(second))
-			require.NoError(t, err)
-			require.NoError(t, s.db.Set(logKey(first), value, pebble.Sync))
+		"another record's place": func(l rawLog) {
+			l.set(keyOfRecord(l.position("s", 0)), l.value(keyOfRecord(l.position("s", 1))))
 		},
-		"an index entry that leads elsewhere": func(t *testing.T, s *store, first, second uint64) {
-			value, err := s.value(streamKey("s", 1))
-			require.NoError(t, err)
-			require.NoError(t, s.db.Set(streamKey("s", 0), value, pebble.Sync))
+		"an index entry that leads elsewhere": func(l rawLog) {
+			l.set(keyOfEntry("s", 0), l.value(keyOfEntry("s", 1)))
 		},
-		"a record that is gone": func(t *testing.T, s *store, first, _ uint64) {
-			require.NoError(t, s.db.Delete(logKey(first), pebble.Sync))
-		},
-		"an index entry cut short": func(t *testing.T, s *store, _, _ uint64) {
-			require.NoError(t, s.db.Set(streamKey("s", 0), []byte{1}, pebble.Sync))
-		},
+		"a record that is gone":    func(l rawLog) { l.delete(keyOfRecord(l.position("s", 0))) },
+		"an index entry cut short": func(l rawLog) { l.set(keyOfEntry("s", 0), []byte{1}) },
 	}
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
-			f := serve(t)
-			f.must("s", expectNoStream, fresh(2)...)
-			p := f.positions()
-			damage(t, f.node.store, p[0], p[1])
+			fs := vfs.NewMem()
+			f := serve(t, Options{FS: fs})
+			f.must("s", writer.NoStream, fresh(2)...)
+			for range 9 { // beyond the records that Open reads
+				f.must("later", writer.Any, fresh(1000)...)
+			}
+			require.NoError(t, f.node.Close())
+			editLog(t, fs, damage)
+			f = serve(t, Options{FS: fs})
 			require.Equal(t, codes.DataLoss, f.read(ofStream("s")).code)
 			require.Equal(t, codes.DataLoss, f.read(ofStream("s"), down, theEnd).code)
 		})
@@ -235,64 +226,4 @@ func TestSecondCloseIsHarmless(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, n.Close())
 	require.NoError(t, n.Close())
-}
-
-// Records of any shape survive encoding; any bytes that decode are a record
-// that encodes to just these bytes.
-func TestRecordsRoundTrip(t *testing.T) {
-	for _, r := range sampleRecords() {
-		encoded := r.append(nil)
-		require.Len(t, encoded, r.size())
-		got, err := decodeRecord(r.position, encoded)
-		require.NoError(t, err)
-		require.Equal(t, r, got)
-		_, err = decodeRecord(r.position+1, encoded)
-		require.ErrorIs(t, err, errDamaged)
-		for i := range encoded {
-			for bit := range 8 {
-				encoded[i] ^= 1 << bit
-				_, err := decodeRecord(r.position, encoded)
-				require.ErrorIs(t, err, errDamaged, "byte %d, bit %d", i, bit)
-				encoded[i] ^= 1 << bit
-			}
-			_, err := decodeRecord(r.position, encoded[:i])
-			require.ErrorIs(t, err, errDamaged, "cut at %d", i)
-		}
-	}
-}
-
-func sampleRecords() []record {
-	id := uuid.MustParse("f0e1d2c3-b4a5-9687-7869-5a4b3c2d1e0f")
-	return []record{
-		{position: 1, id: id, stream: "s", kind: "T"},
-		{position: 1 << 60, revision: tombstoneRevision, created: 1 << 55, id: id, json: true, stream: "match-1", kind: "DiceRolled", data: `{"turn":1}`, metadata: `{}`},
-		{position: 77, created: -5, id: id, stream: strings.Repeat("s", 130), kind: "é", data: strings.Repeat("d", 300), metadata: "\x00\xff"},
-	}
-}
-
-func FuzzDecodeRecord(f *testing.F) {
-	for _, r := range sampleRecords() {
-		f.Add(r.position, r.append(nil))
-	}
-	f.Add(uint64(1), []byte{})
-	f.Add(uint64(9), make([]byte, recordHead+recordSum))
-	f.Fuzz(func(t *testing.T, position uint64, value []byte) {
-		if _, err := decodeRecord(position, value); err != nil {
-			require.ErrorIs(t, err, errDamaged)
-		}
-		// With a checksum that fits, the lengths are what is left to check.
-		if len(value) < recordSum {
-			return
-		}
-		body := value[:len(value)-recordSum]
-		sealed := binary.BigEndian.AppendUint32(slices.Clone(body), recordChecksum(position, body))
-		r, err := decodeRecord(position, sealed)
-		if err != nil {
-			require.ErrorIs(t, err, errDamaged)
-			return
-		}
-		again, err := decodeRecord(position, r.append(nil))
-		require.NoError(t, err)
-		require.Equal(t, r, again)
-	})
 }

@@ -5,6 +5,8 @@ import (
 
 	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore/node/writer"
 )
 
 // Row: Append, "Idempotence. expected < current: the call's ids are compared
@@ -12,12 +14,12 @@ import (
 func TestRetriesAtExactRevisions(t *testing.T) {
 	f := serve(t)
 	stored := fresh(5)
-	first := f.must("s", expectNoStream, stored[:2]...)
+	first := f.must("s", writer.NoStream, stored[:2]...)
 	second := f.must("s", 1, stored[2:]...)
 
 	t.Run("a retry stores once and is answered as the first time", func(t *testing.T) {
 		f := f.in(t)
-		require.Equal(t, first.String(), f.must("s", expectNoStream, stored[:2]...).String())
+		require.Equal(t, first.String(), f.must("s", writer.NoStream, stored[:2]...).String())
 		require.Equal(t, second.String(), f.must("s", 1, stored[2:]...).String())
 		require.Len(t, f.events(ofStream("s")), 5)
 	})
@@ -45,7 +47,7 @@ func TestRetriesAtExactRevisions(t *testing.T) {
 	t.Run("hidden: no_position", func(t *testing.T) {
 		f := f.in(t)
 		f.setMeta("s", `{"$tb":2}`)
-		success := f.must("s", expectNoStream, stored[:2]...)
+		success := f.must("s", writer.NoStream, stored[:2]...)
 		require.EqualValues(t, 1, success.GetCurrentRevision())
 		require.NotNil(t, success.GetNoPosition())
 		require.NotNil(t, f.must("s", 1, stored[2:]...).GetPosition())
@@ -55,11 +57,11 @@ func TestRetriesAtExactRevisions(t *testing.T) {
 // Row: Append, "any and stream_exists: a bounded cache of recent ids; the
 // first id decides".
 func TestRetriesAtAnyRevision(t *testing.T) {
-	for name, expected := range map[string]int64{"any": expectAny, "stream_exists": expectExists} {
+	for name, expected := range map[string]int64{"any": writer.Any, "stream_exists": writer.StreamExists} {
 		t.Run(name, func(t *testing.T) {
 			f := serve(t)
 			stored := fresh(3)
-			f.must("s", expectNoStream, fresh(1)...)
+			f.must("s", writer.NoStream, fresh(1)...)
 			original := f.must("s", expected, stored...)
 
 			require.Equal(t, original.String(), f.must("s", expected, stored...).String())
@@ -72,7 +74,7 @@ func TestRetriesAtAnyRevision(t *testing.T) {
 			f.refused("s", expected, stored[0], fresh(1)[0])
 			require.EqualValues(t, 5, f.must("s", expected, fresh(1)[0], stored[0]).GetCurrentRevision(), "the first is unknown: all is appended")
 
-			f.must("other", expectNoStream, fresh(1)...)
+			f.must("other", writer.NoStream, fresh(1)...)
 			require.EqualValues(t, 1, f.must("other", expected, stored[1]).GetCurrentRevision(), "known from another stream only: new")
 		})
 	}
@@ -82,9 +84,9 @@ func TestRetriesAreKnownAfterReopening(t *testing.T) {
 	fs := crashable()
 	stored := fresh(2)
 	f := serve(t, Options{FS: fs})
-	first := f.must("s", expectAny, stored...)
+	first := f.must("s", writer.Any, stored...)
 	again := serve(t, Options{FS: powerLoss(fs, 0)})
-	require.Equal(t, first.String(), again.must("s", expectAny, stored...).String())
+	require.Equal(t, first.String(), again.must("s", writer.Any, stored...).String())
 	require.Len(t, again.events(ofStream("s")), 2)
 }
 
@@ -93,14 +95,14 @@ func TestRetriesAreKnownAfterReopening(t *testing.T) {
 func TestRetriesOnSoftDeletedStreams(t *testing.T) {
 	f := serve(t)
 	stored := fresh(2)
-	f.must("s", expectNoStream, stored...)
-	f.delete("s", expectAny)
+	f.must("s", writer.NoStream, stored...)
+	f.delete("s", writer.Any)
 
-	for _, expected := range []int64{expectNoStream, expectAny} {
+	for _, expected := range []int64{writer.NoStream, writer.Any} {
 		success := f.must("s", expected, stored...)
 		require.EqualValues(t, 1, success.GetCurrentRevision())
 		require.NotNil(t, f.read(ofStream("s")).messages[0].GetStreamNotFound(), "it stays deleted")
 	}
-	require.EqualValues(t, 2, f.must("s", expectNoStream, fresh(1)...).GetCurrentRevision())
+	require.EqualValues(t, 2, f.must("s", writer.NoStream, fresh(1)...).GetCurrentRevision())
 	require.Equal(t, []uint64{2}, f.revisions(ofStream("s")))
 }

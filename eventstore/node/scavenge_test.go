@@ -18,6 +18,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
+
+	"hexarena/eventstore/node/lifecycle"
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/storage"
+	"hexarena/eventstore/node/writer"
 )
 
 // holding names the files of a folder in which a text is found.
@@ -26,7 +31,7 @@ func holding(t *testing.T, fs vfs.FS, dir, text string) (files []string) {
 	names, err := fs.List(dir)
 	require.NoError(t, err)
 	for _, name := range names {
-		content, err := readFile(fs, fs.PathJoin(dir, name))
+		content, err := loadFile(fs, fs.PathJoin(dir, name))
 		if errors.Is(err, os.ErrNotExist) { // it was just removed
 			continue
 		}
@@ -55,13 +60,13 @@ func (f *fixture) padding(stream string) {
 		for len(pad) < 500_000 {
 			pad = append(pad, uuid.NewString()...)
 		}
-		f.must(stream, expectAny, wireEvent("Padded", uuid.New(), string(pad)))
+		f.must(stream, writer.Any, wireEvent("Padded", uuid.New(), string(pad)))
 	}
 }
 
-func mustCheck(t *testing.T, fs vfs.FS) Checked {
+func mustCheck(t *testing.T, fs vfs.FS) storage.Checked {
 	t.Helper()
-	found, err := Check(t.Context(), "log", fs, nil)
+	found, err := storage.Check(t.Context(), "log", fs, nil)
 	require.NoError(t, err)
 	require.Empty(t, found.Named)
 	return found
@@ -82,8 +87,8 @@ func TestScavengeRemovesWhatIsHidden(t *testing.T) {
 		{"truncated", func(f *fixture) { f.setMeta("truncated", `{"$tb":4}`) }, []uint64{4}},
 		{"cut-off", func(f *fixture) { f.setMeta("cut-off", `{"$tb":5}`) }, []uint64{}},
 		{"aged", func(f *fixture) { f.setMeta("aged", `{"$maxAge":60}`) }, []uint64{}},
-		{"soft", func(f *fixture) { require.Equal(f.t, codes.OK, f.delete("soft", expectAny).code) }, nil},
-		{"gone", func(f *fixture) { require.Equal(f.t, codes.OK, f.tombstone("gone", expectAny).code) }, nil},
+		{"soft", func(f *fixture) { require.Equal(f.t, codes.OK, f.delete("soft", writer.Any).code) }, nil},
+		{"gone", func(f *fixture) { require.Equal(f.t, codes.OK, f.tombstone("gone", writer.Any).code) }, nil},
 	}
 	fs := vfs.NewMem()
 	o := Options{FS: fs, Now: func() time.Time { return now.Add(time.Duration(clock.Load()) * time.Second) }}
@@ -101,12 +106,12 @@ func TestScavengeRemovesWhatIsHidden(t *testing.T) {
 		test.hide(f)
 	}
 	f.setMeta("pad", `{"$tb":30}`)
-	require.NoError(t, f.node.store.db.Flush())
+	require.NoError(t, f.node.store.Flush())
 	oldName, oldMeta := addressed(200)
 	f.setMeta("whole", oldMeta)
 	newName, newMeta := addressed(201)
 	f.setMeta("whole", newMeta)
-	last, err := f.node.store.end()
+	last, err := f.node.store.End()
 	require.NoError(t, err)
 	clock.Store(3600)
 	before := map[string][]uint64{}
@@ -125,7 +130,7 @@ func TestScavengeRemovesWhatIsHidden(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 3+4+5+5+5+5+30+1, done.Events) // and the first $$whole
 	require.EqualValues(t, 8, done.Streams)
-	require.Equal(t, []string{stepRemove, stepCompact}, slices.Compact(steps))
+	require.Equal(t, []string{"removing events", "writing files anew"}, slices.Compact(steps))
 
 	gone := 0
 	requireGone := func(f *fixture) {
@@ -158,20 +163,20 @@ func TestScavengeRemovesWhatIsHidden(t *testing.T) {
 	requireGone(f)
 	require.NoError(t, f.node.Close())
 	found := mustCheck(t, fs)
-	require.Equal(t, formatScavenged, found.Format)
+	require.Equal(t, "2", found.Format)
 	require.EqualValues(t, 8, found.Scavenged)
 
 	f = serve(t, o)
 	requireGone(f)
 	for _, test := range tests {
 		if test.stream == "gone" {
-			r := f.append("gone", expectAny, fresh(1)...)
+			r := f.append("gone", writer.Any, fresh(1)...)
 			requireDeleted(t, "gone", r.code, r.trailers)
 			continue
 		}
 		next := f.must(test.stream, 4, fresh(1)...)
 		require.EqualValues(t, 5, next.GetCurrentRevision(), test.stream)
-		require.GreaterOrEqual(t, next.GetPosition().GetCommitPosition(), last.next, "no position is used twice")
+		require.GreaterOrEqual(t, next.GetPosition().GetCommitPosition(), last.Next, "no position is used twice")
 	}
 	require.Equal(t, []uint64{5}, f.revisions(ofStream("soft")))
 	require.NoError(t, f.node.Close())
@@ -183,9 +188,9 @@ func TestScavengeRemovesWhatIsHidden(t *testing.T) {
 func TestScavengeOfTheLogsEnd(t *testing.T) {
 	fs := vfs.NewMem()
 	f := serve(t, Options{FS: fs})
-	f.must("kept", expectNoStream, fresh(2)...)
+	f.must("kept", writer.NoStream, fresh(2)...)
 	f.setMeta("s", `{"$tb":9}`)
-	f.must("s", expectNoStream, fresh(3)...)
+	f.must("s", writer.NoStream, fresh(3)...)
 	all := f.positions()
 	for round := range 3 { // in one process, and over a reopening
 		done, err := f.node.Scavenge(t.Context(), nil)
@@ -197,7 +202,7 @@ func TestScavengeOfTheLogsEnd(t *testing.T) {
 			f = serve(t, Options{FS: fs})
 		}
 		require.Equal(t, all[:3], f.positions())
-		require.Equal(t, all[5], f.node.tail.end())
+		require.Equal(t, all[5], f.node.tail.End())
 		require.Empty(t, f.events(ofAll, atPosition(all[5], all[5])), "a position that was there is one")
 		s := f.subscribe(ofAll, atPosition(all[4], all[4])).confirmed()
 		s.caughtUp()
@@ -212,8 +217,8 @@ func TestScavengeOfTheLogsEnd(t *testing.T) {
 // gone; others that were never any are still refused.
 func TestPositionsOfWhatIsGone(t *testing.T) {
 	f := serve(t)
-	f.must("kept", expectNoStream, fresh(1)...)
-	f.must("s", expectNoStream, fresh(3)...)
+	f.must("kept", writer.NoStream, fresh(1)...)
+	f.must("s", writer.NoStream, fresh(3)...)
 	f.must("kept", 0, fresh(1)...)
 	f.setMeta("s", `{"$tb":3}`)
 	all := f.positions()
@@ -245,9 +250,9 @@ func TestScavengeBesideAppendsAndReads(t *testing.T) {
 	live := f.subscribe(ofStream("kept")).confirmed()
 	ctx, stop := context.WithCancel(f.ctx)
 	defer stop()
-	scavenged := make(chan Scavenged, 1)
+	scavenged := make(chan storage.Scavenged, 1)
 	go func() {
-		var all Scavenged
+		var all storage.Scavenged
 		for ctx.Err() == nil {
 			done, err := f.node.Scavenge(f.ctx, nil)
 			if err != nil {
@@ -301,7 +306,7 @@ func TestScavengeAndPowerLoss(t *testing.T) {
 		put(t, n, "s", int64(i)-1)
 		put(t, n, "kept", int64(i)-1)
 	}
-	_, err := n.writer.submit(t.Context(), &request{act: actTombstone, stream: "s", expected: expectAny})
+	_, err := n.writer.Submit(t.Context(), &writer.Request{Act: writer.Tombstone, Stream: "s", Expected: writer.Any})
 	require.NoError(t, err)
 	require.NoError(t, n.Close())
 
@@ -330,11 +335,11 @@ func TestScavengeAndPowerLoss(t *testing.T) {
 
 	for i, fs := range states[begun:ended] {
 		n := openOn(t, fs)
-		v, err := n.store.view("kept", n.tail.end(), 0)
+		v, err := n.store.View("kept", n.tail.End(), 0)
 		require.NoError(t, err)
-		p, err := n.store.forwards("kept", v, 0, n.tail.end(), math.MaxInt)
+		p, err := n.store.Forwards("kept", v, 0, n.tail.End(), math.MaxInt)
 		require.NoError(t, err)
-		require.Len(t, p.records, 50, "state %d", i)
+		require.Len(t, p.Records, 50, "state %d", i)
 		_, err = n.Scavenge(t.Context(), nil)
 		require.NoError(t, err)
 		require.NoError(t, n.Close())
@@ -353,7 +358,7 @@ func openOn(t *testing.T, fs vfs.FS) *Node {
 // One scavenge or backup at a time; an end of the caller or of the node ends it.
 func TestScavengeEnds(t *testing.T) {
 	f := serve(t)
-	f.must("s", expectNoStream, fresh(3)...)
+	f.must("s", writer.NoStream, fresh(3)...)
 	f.setMeta("s", `{"$tb":2}`)
 	require.True(t, f.node.maintenance.TryLock())
 	_, err := f.node.Scavenge(t.Context(), nil)
@@ -368,20 +373,21 @@ func TestScavengeEnds(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.NoError(t, f.node.Close())
 	_, err = f.node.Scavenge(t.Context(), nil)
-	require.ErrorIs(t, err, errClosed)
+	require.ErrorIs(t, err, lifecycle.ErrClosed)
 }
 
 // An index entry that leads to another's record removes nothing.
 func TestScavengeStopsAtDamage(t *testing.T) {
-	f := serve(t)
-	f.must("s", expectNoStream, fresh(2)...)
-	f.must("t", expectNoStream, fresh(1)...)
+	fs := vfs.NewMem()
+	f := serve(t, Options{FS: fs})
+	f.must("s", writer.NoStream, fresh(2)...)
+	f.must("t", writer.NoStream, fresh(1)...)
 	f.setMeta("s", `{"$tb":2}`)
-	value, err := f.node.store.value(streamKey("t", 0))
-	require.NoError(t, err)
-	require.NoError(t, f.node.store.db.Set(streamKey("s", 1), value, nil))
+	require.NoError(t, f.node.Close())
+	editLog(t, fs, func(l rawLog) { l.set(keyOfEntry("s", 1), l.value(keyOfEntry("t", 0))) })
+	f = serve(t, Options{FS: fs})
 	before := f.positions()
-	_, err = f.node.Scavenge(t.Context(), nil)
-	require.ErrorIs(t, err, errDamaged)
+	_, err := f.node.Scavenge(t.Context(), nil)
+	require.ErrorIs(t, err, record.ErrDamaged)
 	require.Equal(t, before, f.positions())
 }

@@ -19,6 +19,12 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+
+	"hexarena/eventstore/node/lifecycle"
+	"hexarena/eventstore/node/reads"
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/wire"
+	"hexarena/eventstore/node/writes"
 )
 
 // Version is the version of EventStoreDB whose protocol the node speaks.
@@ -40,7 +46,7 @@ const (
 
 func (n *Node) newServer(readOnly bool) *grpc.Server {
 	s := grpc.NewServer(
-		grpc.ForceServerCodecV2(newCodec()),
+		grpc.ForceServerCodecV2(wire.NewCodec()),
 		grpc.MaxRecvMsgSize(receiveStreams),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: pingTimeout}),
@@ -52,10 +58,10 @@ func (n *Node) newServer(readOnly bool) *grpc.Server {
 		grpc.WaitForHandlers(true),
 	)
 	writes := n.writes
-	writes.readOnly = readOnly
-	api.RegisterStreamsServer(s, streams{writes: writes, reads: n.reads})
+	writes.ReadOnly = readOnly
+	api.RegisterStreamsServer(s, streamsService{Writes: writes, Reads: n.reads})
 	serverfeatures.RegisterServerFeaturesServer(s, features{})
-	gossip.RegisterGossipServer(s, members{life: n.life, now: n.now, instance: uuid.New()})
+	gossip.RegisterGossipServer(s, members{life: n.life, now: n.now, instance: n.instance})
 	persistent.RegisterPersistentSubscriptionsServer(s, n.persistent)
 	return s
 }
@@ -63,18 +69,18 @@ func (n *Node) newServer(readOnly bool) *grpc.Server {
 // limitUnary holds the services beside Streams to their own receive limit.
 func limitUnary(ctx context.Context, m any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 	if !strings.HasPrefix(info.FullMethod, "/"+api.Streams_ServiceDesc.ServiceName+"/") {
-		if size := proto.Size(m.(proto.Message)); size > maxMessage {
-			return nil, status.Errorf(codes.ResourceExhausted, "received message larger than max (%d vs. %d)", size, maxMessage)
+		if size := proto.Size(m.(proto.Message)); size > wire.MaxMessage {
+			return nil, status.Errorf(codes.ResourceExhausted, "received message larger than max (%d vs. %d)", size, wire.MaxMessage)
 		}
 	}
 	return handle(ctx, m)
 }
 
-// streams is the Streams service.
-type streams struct {
+// streamsService is the Streams service.
+type streamsService struct {
 	api.UnsafeStreamsServer // the compiler reports a missing method
-	writes
-	reads
+	writes.Writes
+	reads.Reads
 }
 
 // features is the ServerFeatures service: it names what there is, so that
@@ -110,21 +116,18 @@ func (f features) GetSupportedMethods(context.Context, *shared.Empty) (*serverfe
 // members is the Gossip service: the node is a cluster of one.
 type members struct {
 	gossip.UnimplementedGossipServer
-	life     *lifecycle
+	life     *lifecycle.Lifecycle
 	now      func() time.Time
 	instance uuid.UUID
 }
 
 func (m members) Read(ctx context.Context, _ *shared.Empty) (*gossip.ClusterInfo, error) {
-	if err := m.life.ready(); err != nil {
+	if err := m.life.Ready(); err != nil {
 		return nil, status.Error(codes.Unavailable, err.Error())
 	}
-	most, least := uuidBits(m.instance)
 	return &gossip.ClusterInfo{Members: []*gossip.MemberInfo{{
-		InstanceId: &shared.UUID{Value: &shared.UUID_Structured_{Structured: &shared.UUID_Structured{
-			MostSignificantBits: int64(most), LeastSignificantBits: int64(least),
-		}}},
-		TimeStamp:    ticks(m.now()),
+		InstanceId:   wire.StructuredUUID(m.instance),
+		TimeStamp:    record.Ticks(m.now()),
 		State:        gossip.MemberInfo_Leader,
 		IsAlive:      true,
 		HttpEndPoint: endPoint(ctx),

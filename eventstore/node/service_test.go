@@ -22,7 +22,11 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+
+	"hexarena/eventstore/node/wire"
+	"hexarena/eventstore/node/writer"
 )
 
 // Row: Services, "ServerFeatures/GetSupportedMethods".
@@ -89,15 +93,15 @@ func TestReceiveLimitOfOtherServices(t *testing.T) {
 	f := serve(t)
 	padded := func(n int) *shared.Empty {
 		m := &shared.Empty{}
-		field := appendText(nil, 1, strings.Repeat("x", n-6))
+		field := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), strings.Repeat("x", n-6))
 		m.ProtoReflect().SetUnknown(field)
 		require.Equal(t, n-6+5, proto.Size(m))
 		return m
 	}
 	client := gossip.NewGossipClient(f.conn)
-	_, err := client.Read(f.ctx, padded(maxMessage))
+	_, err := client.Read(f.ctx, padded(wire.MaxMessage))
 	require.NoError(t, err)
-	_, err = client.Read(f.ctx, padded(maxMessage+2))
+	_, err = client.Read(f.ctx, padded(wire.MaxMessage+2))
 	require.Equal(t, codes.ResourceExhausted, status.Code(err))
 }
 
@@ -106,7 +110,7 @@ func TestReceiveLimitOfOtherServices(t *testing.T) {
 func TestHeadersAreAccepted(t *testing.T) {
 	f := serve(t)
 	f.ctx = metadata.AppendToOutgoingContext(f.ctx, "authorization", "Basic YWRtaW46Y2hhbmdlaXQ=", "requires-leader", "true", "connection-name", "x")
-	f.must("s", expectAny, fresh(1)...)
+	f.must("s", writer.Any, fresh(1)...)
 	require.Len(t, f.events(ofStream("s")), 1)
 }
 
@@ -153,13 +157,13 @@ func TestHTTP(t *testing.T) {
 		})
 	}
 	t.Run("not live any more", func(t *testing.T) {
-		f.node.life.fail(errors.New("made to"))
+		f.node.life.Fail(errors.New("made to"))
 		recorder := &statusOnly{header: http.Header{}}
 		request, err := http.NewRequestWithContext(f.ctx, http.MethodGet, "/health/live", nil)
 		require.NoError(t, err)
 		f.node.live(recorder, request)
 		require.Equal(t, http.StatusServiceUnavailable, recorder.code)
-		require.Equal(t, codes.Unavailable, status.Code(answerError(quiet, f.node.Ready(), nil)))
+		require.Equal(t, codes.Unavailable, status.Code(wire.Status(quiet, f.node.Ready(), nil)))
 	})
 }
 
@@ -214,7 +218,7 @@ func TestOddConnections(t *testing.T) {
 		conn := dial(t)
 		_, err := conn.Write([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"))
 		require.NoError(t, err)
-		head := make([]byte, frameHeader)
+		head := make([]byte, 9)
 		_, err = io.ReadFull(conn, head)
 		require.NoError(t, err)
 		require.EqualValues(t, 4, head[3], "a SETTINGS frame")
@@ -232,11 +236,11 @@ func TestOddConnections(t *testing.T) {
 		conn, err := net.Dial("tcp", f.addr)
 		require.NoError(t, err)
 		defer conn.Close()
-		f.must("s", expectAny, fresh(1)...)
+		f.must("s", writer.Any, fresh(1)...)
 		require.NoError(t, f.node.Close())
 	})
 	t.Run("silence, then gone", func(t *testing.T) { require.NoError(t, dial(t).Close()) })
-	f.must("s", expectAny, fresh(1)...)
+	f.must("s", writer.Any, fresh(1)...)
 }
 
 // Row: "Client pings at any rate are answered".

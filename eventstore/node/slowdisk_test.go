@@ -18,6 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
+
+	"hexarena/eventstore/node/storage"
 )
 
 // Row: "slow disk, 10 ms to 30 s: back-pressure; bounded memory". Each sync of
@@ -41,7 +43,7 @@ const (
 func slowDown(t *testing.T, delay time.Duration) {
 	var slow atomic.Bool
 	n := openOn(t, errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if slow.Load() && isSync(op) && strings.HasSuffix(op.Path, walSuffix) {
+		if slow.Load() && isSync(op) && strings.HasSuffix(op.Path, ".log") {
 			<-time.After(delay)
 		}
 		return nil
@@ -72,20 +74,17 @@ func slowDown(t *testing.T, delay time.Duration) {
 	took := time.Since(begun)
 	slow.Store(false)
 
-	bound := 0
-	for _, tier := range tiers[:2] {
-		bound += tier.calls * tier.bytes
-	}
+	const bound = 2048*16<<10 + 32*2<<20 // the calls of the lower tiers, times their size
 	require.LessOrEqual(t, most.Load(), int64(bound), "bytes received and not answered")
 	require.EqualValues(t, slowRounds*(slowSmall+slowLarge), acknowledged.Load())
 	order := map[string]uint64{}
-	for p := (page{}); !p.end; {
+	for p := (storage.Page{}); !p.End; {
 		var err error
-		p, err = n.store.logForwards(p.next, n.tail.end(), pageRecords)
+		p, err = n.store.LogForwards(p.Next, n.tail.End(), storage.PageRecords)
 		require.NoError(t, err)
-		for _, r := range p.records {
-			require.Equal(t, order[r.stream], r.revision)
-			order[r.stream]++
+		for _, r := range p.Records {
+			require.Equal(t, order[r.Stream], r.Revision)
+			order[r.Stream]++
 		}
 	}
 	require.NoError(t, n.Close())

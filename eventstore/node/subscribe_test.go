@@ -8,6 +8,10 @@ import (
 	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
+
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/wire"
+	"hexarena/eventstore/node/writer"
 )
 
 // Row: Subscriptions, "Confirmation first. from is exclusive; start includes
@@ -29,12 +33,12 @@ func TestStreamSubscriptions(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			f := serve(t)
-			f.must("s", expectNoStream, fresh(3)...)
+			f.must("s", writer.NoStream, fresh(3)...)
 			s := f.subscribe(append([]asking{ofStream("s")}, test.from...)...).confirmed()
 			for _, want := range test.want {
 				if want == 3 || want == 4 && len(test.want) == 1 {
 					s.caughtUp()
-					f.must("other", expectAny, fresh(1)...)
+					f.must("other", writer.Any, fresh(1)...)
 					f.must("s", 2, fresh(2)...)
 				}
 				require.Equal(t, want, s.event().GetStreamRevision())
@@ -47,10 +51,10 @@ func TestStreamSubscriptions(t *testing.T) {
 func TestSubscriptionsToStreamsThatAreNotThere(t *testing.T) {
 	f := serve(t)
 	s := f.subscribe(ofStream("s")).confirmed().caughtUp()
-	f.must("s", expectNoStream, fresh(1)...)
+	f.must("s", writer.NoStream, fresh(1)...)
 	require.Zero(t, s.event().GetStreamRevision())
 
-	f.delete("s", expectAny)
+	f.delete("s", writer.Any)
 	again := f.subscribe(ofStream("s")).confirmed().caughtUp()
 	f.must("s", 0, fresh(1)...)
 	require.EqualValues(t, 1, s.event().GetStreamRevision())
@@ -61,21 +65,21 @@ func TestSubscriptionsToStreamsThatAreNotThere(t *testing.T) {
 // stream-deleted".
 func TestSubscriptionsEndAtATombstone(t *testing.T) {
 	f := serve(t)
-	f.must("s", expectNoStream, fresh(1)...)
+	f.must("s", writer.NoStream, fresh(1)...)
 	s := f.subscribe(ofStream("s")).confirmed()
 	s.event()
 	s.caughtUp()
-	f.tombstone("s", expectAny)
+	f.tombstone("s", writer.Any)
 	last := s.event()
 	require.EqualValues(t, math.MaxInt64, last.GetStreamRevision())
-	require.Equal(t, typeStreamDeleted, last.GetMetadata()[metaType])
+	require.Equal(t, record.TypeStreamDeleted, last.GetMetadata()[wire.MetaType])
 	requireDeleted(t, "s", s.dropped(), s.trailers)
 }
 
 // Row: Metadata hides events from stream subscriptions.
 func TestSubscriptionsSkipWhatIsHidden(t *testing.T) {
 	f := serve(t)
-	f.must("s", expectNoStream, fresh(5)...)
+	f.must("s", writer.NoStream, fresh(5)...)
 	f.setMeta("s", `{"$tb":3}`)
 	s := f.subscribe(ofStream("s")).confirmed()
 	require.EqualValues(t, 3, s.event().GetStreamRevision())
@@ -85,11 +89,11 @@ func TestSubscriptionsSkipWhatIsHidden(t *testing.T) {
 
 func TestSubscriptionsResolveLinks(t *testing.T) {
 	f := serve(t)
-	f.must("target", expectNoStream, fresh(1)...)
+	f.must("target", writer.NoStream, fresh(1)...)
 	s := f.subscribe(ofStream("links"), resolving).confirmed().caughtUp()
 	link := fresh(1)[0]
-	link.Metadata[metaType], link.Data = typeLink, []byte("0@target")
-	f.must("links", expectAny, link)
+	link.Metadata[wire.MetaType], link.Data = record.TypeLink, []byte("0@target")
+	f.must("links", writer.Any, link)
 	got := s.next().GetEvent()
 	require.Equal(t, "target", string(got.GetEvent().GetStreamIdentifier().GetStreamName()))
 	require.Equal(t, "links", string(got.GetLink().GetStreamIdentifier().GetStreamName()))
@@ -100,7 +104,7 @@ func TestSubscriptionsResolveLinks(t *testing.T) {
 // that is no record's) subscriptions get it after the confirmation".
 func TestSubscriptionsToAll(t *testing.T) {
 	f := serve(t)
-	f.must("s", expectNoStream, fresh(4)...)
+	f.must("s", writer.NoStream, fresh(4)...)
 	p := f.positions()
 	tests := []struct {
 		name string
@@ -135,7 +139,7 @@ func TestSubscriptionsToAll(t *testing.T) {
 		s := f.subscribe(ofAll, theEnd).confirmed().caughtUp()
 		for i := range 3 {
 			stream := fmt.Sprintf("live-%d", i)
-			f.must(stream, expectNoStream, fresh(1)...)
+			f.must(stream, writer.NoStream, fresh(1)...)
 			require.Equal(t, stream, string(s.event().GetStreamIdentifier().GetStreamName()))
 		}
 	})
@@ -146,8 +150,8 @@ func TestSubscriptionsToAll(t *testing.T) {
 func TestCheckpoints(t *testing.T) {
 	f := serve(t)
 	for range 3 {
-		f.must("a", expectAny, fresh(1)...)
-		f.must("b", expectAny, fresh(1)...)
+		f.must("a", writer.Any, fresh(1)...)
+		f.must("b", writer.Any, fresh(1)...)
 	}
 	p := f.positions() // a b a b a b
 	t.Run("an empty log has none", func(t *testing.T) {
@@ -162,7 +166,7 @@ func TestCheckpoints(t *testing.T) {
 		require.Equal(t, p[5], s.event().GetCommitPosition())
 		require.Equal(t, p[5], s.checkpoint(), "catch-up ends")
 		s.caughtUp()
-		f.must("a", expectAny, fresh(4)...)
+		f.must("a", writer.Any, fresh(4)...)
 		all := f.positions()
 		require.Equal(t, all[9], s.checkpoint(), "4 considered, none selected")
 	})
@@ -187,7 +191,7 @@ func TestCheckpoints(t *testing.T) {
 	})
 	t.Run("without a window: 32", func(t *testing.T) {
 		f := f.in(t)
-		f.must("c", expectAny, fresh(40)...)
+		f.must("c", writer.Any, fresh(40)...)
 		all := f.positions()
 		s := f.subscribe(ofAll, filtering(&api.ReadReq_Options_FilterOptions{
 			Filter:                       &api.ReadReq_Options_FilterOptions_EventType{EventType: &api.ReadReq_Options_FilterOptions_Expression{Regex: "^none$"}},
@@ -206,8 +210,8 @@ func TestFilters(t *testing.T) {
 	f := serve(t)
 	for _, stream := range []string{"match-1", "Match-2", "ladder-match", "owner-1"} {
 		e := fresh(1)[0]
-		e.Metadata[metaType] = "Type" + stream[:1]
-		f.must(stream, expectNoStream, e)
+		e.Metadata[wire.MetaType] = "Type" + stream[:1]
+		f.must(stream, writer.NoStream, e)
 	}
 	stream := func(e *api.ReadReq_Options_FilterOptions_Expression) *api.ReadReq_Options_FilterOptions {
 		return &api.ReadReq_Options_FilterOptions{Filter: &api.ReadReq_Options_FilterOptions_StreamIdentifier{StreamIdentifier: e}}

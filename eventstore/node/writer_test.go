@@ -18,6 +18,10 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
+
+	"hexarena/eventstore/node/lifecycle"
+	"hexarena/eventstore/node/wire"
+	"hexarena/eventstore/node/writer"
 )
 
 // Many writers at exact revisions, each on its own connection: every revision
@@ -34,7 +38,7 @@ func TestConcurrentAppendsToOneStream(t *testing.T) {
 		g := *f
 		g.streams = api.NewStreamsClient(conn)
 		running.Go(func() {
-			next := int64(expectNoStream)
+			next := int64(writer.NoStream)
 			for done := 0; done < each; {
 				r := g.append("s", next, fresh(1)...)
 				if s := r.response.GetSuccess(); s != nil {
@@ -88,49 +92,6 @@ func TestConcurrentAppendsReachSubscribersInOrder(t *testing.T) {
 	running.Wait()
 }
 
-// What is appended by any means in one burst is decided as if one after
-// another, also where a request depends on the one before.
-func TestRequestsOfOneGroup(t *testing.T) {
-	w, s := bareWriter(t)
-	id := uuid.New()
-	event := proposed{id: id, kind: "T"}
-	requests := []*request{
-		{stream: "s", expected: expectNoStream, events: []proposed{event}},
-		{stream: "s", expected: expectNoStream, events: []proposed{event}}, // a retry
-		{stream: "s", expected: expectNoStream, events: []proposed{{id: uuid.New(), kind: "T"}}},
-		{stream: "s", expected: 0, events: []proposed{{id: uuid.New(), kind: "T"}}},
-		{stream: "$$s", expected: expectAny, events: []proposed{{id: uuid.New(), kind: typeMetadata, data: `{"$tb":1}`}}},
-		{act: actDelete, stream: "s", expected: 1},
-		{stream: "s", expected: 1, events: []proposed{{id: uuid.New(), kind: "T"}}},
-		{act: actTombstone, stream: "s", expected: expectAny},
-		{stream: "$$s", expected: expectAny, events: []proposed{{id: uuid.New(), kind: typeMetadata}}},
-	}
-	for _, r := range requests {
-		r.done = make(chan outcome, 1)
-	}
-	require.True(t, w.enqueue(requests...))
-	got := []outcome{}
-	for _, r := range requests {
-		out := <-r.done
-		out.position = 0
-		got = append(got, out)
-	}
-	require.Equal(t, []outcome{
-		{current: 0}, {current: 0}, {verdict: wrongVersion, current: 0}, {current: 1}, {current: 0},
-		{current: 1}, {current: 2}, {current: tombstoneRevision}, {verdict: streamDeleted},
-	}, got)
-	meta, err := s.meta("s", ^uint64(0))
-	require.NoError(t, err)
-	require.EqualValues(t, 2, meta.truncateBefore)
-}
-
-func bareWriter(t *testing.T) (*writer, *store) {
-	n, err := Open(Options{Dir: "log", FS: vfs.NewMem(), Logger: quiet})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, n.Close()) })
-	return n.writer, n.store
-}
-
 var errDisk = errors.New("the disk is broken")
 
 // failing is a disk on which, once told to, one kind of operation on the
@@ -166,23 +127,23 @@ func TestFirstFailureStopsTheNode(t *testing.T) {
 			require.NoError(t, err)
 			served := make(chan error, 1)
 			go func() { served <- n.Serve(l) }()
-			kept := put(t, n, "s", expectNoStream)
+			kept := put(t, n, "s", writer.NoStream)
 
 			broken.Store(true)
-			_, err = n.writer.submit(t.Context(), &request{stream: "s", expected: 0, events: []proposed{{id: uuid.New(), kind: "T"}}})
-			require.ErrorIs(t, err, errFailed)
-			require.Equal(t, codes.Unavailable, status.Code(answerError(quiet, err, nil)))
+			_, err = n.writer.Submit(t.Context(), &writer.Request{Stream: "s", Expected: 0, Events: []writer.Proposed{{ID: uuid.New(), Type: "T"}}})
+			require.ErrorIs(t, err, lifecycle.ErrFailed)
+			require.Equal(t, codes.Unavailable, status.Code(wire.Status(quiet, err, nil)))
 			require.ErrorIs(t, <-served, errDisk)
 			broken.Store(false)
-			_, err = n.writer.submit(t.Context(), &request{stream: "t", expected: expectAny, events: []proposed{{id: uuid.New(), kind: "T"}}})
-			require.ErrorIs(t, err, errFailed, "it does not try again")
-			require.Equal(t, kept, n.tail.end(), "nothing more is shown")
+			_, err = n.writer.Submit(t.Context(), &writer.Request{Stream: "t", Expected: writer.Any, Events: []writer.Proposed{{ID: uuid.New(), Type: "T"}}})
+			require.ErrorIs(t, err, lifecycle.ErrFailed, "it does not try again")
+			require.Equal(t, kept, n.tail.End(), "nothing more is shown")
 			after := powerLoss(disk, 0)
 			_ = n.Close()
 
 			again, err := Open(Options{Dir: "log", FS: after, Logger: quiet})
 			require.NoError(t, err)
-			require.Equal(t, kept, again.tail.end())
+			require.Equal(t, kept, again.tail.End())
 			require.NoError(t, again.Close())
 		})
 	}
@@ -191,47 +152,10 @@ func TestFirstFailureStopsTheNode(t *testing.T) {
 // put appends one event without a network.
 func put(t *testing.T, n *Node, stream string, expected int64) (position uint64) {
 	t.Helper()
-	out, err := n.writer.submit(t.Context(), &request{stream: stream, expected: expected, events: []proposed{{id: uuid.New(), kind: "T"}}})
+	out, err := n.writer.Submit(t.Context(), &writer.Request{Stream: stream, Expected: expected, Events: []writer.Proposed{{ID: uuid.New(), Type: "T"}}})
 	require.NoError(t, err)
-	require.Equal(t, stored, out.verdict)
-	return out.position
-}
-
-// A record is not shown before it is synced, nor is an answer that rests on it.
-func TestNothingIsShownBeforeItsSync(t *testing.T) {
-	disk := crashable()
-	hold, held := make(chan struct{}), make(chan struct{}, 16)
-	var holding atomic.Bool
-	fs := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if holding.Load() && strings.HasSuffix(op.Path, ".log") && (op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData) {
-			held <- struct{}{}
-			<-hold
-		}
-		return nil
-	}))
-	n, err := Open(Options{Dir: "log", FS: fs, Logger: quiet})
-	require.NoError(t, err)
-	end := put(t, n, "s", expectNoStream)
-
-	holding.Store(true)
-	first := &request{stream: "s", expected: 0, events: []proposed{{id: uuid.New(), kind: "T"}}, done: make(chan outcome, 1)}
-	require.True(t, n.writer.enqueue(first))
-	<-held
-	second := &request{stream: "s", expected: 0, events: []proposed{{id: uuid.New(), kind: "T"}}, done: make(chan outcome, 1)}
-	require.True(t, n.writer.enqueue(second))
-	require.Equal(t, end, n.tail.end())
-	v, err := n.store.view("s", n.tail.end(), 0)
-	require.NoError(t, err)
-	require.Zero(t, v.last)
-	require.Empty(t, first.done)
-	require.Empty(t, second.done)
-
-	holding.Store(false)
-	close(hold)
-	require.Equal(t, stored, (<-first.done).verdict)
-	require.Equal(t, wrongVersion, (<-second.done).verdict)
-	require.Greater(t, n.tail.end(), end)
-	require.NoError(t, n.Close())
+	require.Equal(t, writer.Stored, out.Verdict)
+	return out.Position
 }
 
 // Also where Pebble gives up by itself, in the background, nothing more is
@@ -239,10 +163,10 @@ func TestNothingIsShownBeforeItsSync(t *testing.T) {
 func TestPebbleGivingUpStopsTheNode(t *testing.T) {
 	n, err := Open(Options{Dir: "log", FS: vfs.NewMem(), Logger: quiet})
 	require.NoError(t, err)
-	put(t, n, "s", expectNoStream)
-	n.life.fail(errDisk)
-	_, err = n.writer.submit(t.Context(), &request{stream: "s", expected: 0, events: []proposed{{id: uuid.New(), kind: "T"}}})
-	require.ErrorIs(t, err, errFailed)
+	put(t, n, "s", writer.NoStream)
+	n.life.Fail(errDisk)
+	_, err = n.writer.Submit(t.Context(), &writer.Request{Stream: "s", Expected: 0, Events: []writer.Proposed{{ID: uuid.New(), Type: "T"}}})
+	require.ErrorIs(t, err, lifecycle.ErrFailed)
 	require.NoError(t, n.Close(), "this one is still able to close")
 }
 
@@ -264,48 +188,6 @@ func TestSubmitEnds(t *testing.T) {
 	n, err := Open(Options{Dir: "log", FS: vfs.NewMem(), Logger: quiet})
 	require.NoError(t, err)
 	require.NoError(t, n.Close())
-	_, err = n.writer.submit(t.Context(), &request{stream: "s", expected: expectAny})
-	require.ErrorIs(t, err, errClosed)
-}
-
-func TestRecentForgetsTheOldest(t *testing.T) {
-	c := newRecent[int, string](2)
-	c.put(1, "a")
-	c.put(2, "b")
-	c.put(3, "c")
-	_, known := c.get(1) // used: it stays
-	require.True(t, known)
-	c.put(4, "d")
-	c.put(5, "e")
-	for key, want := range map[int]bool{1: true, 2: false, 4: true, 5: true} {
-		_, known := c.get(key)
-		require.Equal(t, want, known, "%d", key)
-	}
-}
-
-// The tail never skips: it gives what follows a position, or says that it does
-// not reach back so far.
-func TestTailReachesBackAsFarAsItSays(t *testing.T) {
-	tail := newTail(100)
-	_, _, ok := tail.after(99, 10)
-	require.False(t, ok)
-	records, _, ok := tail.after(100, 10)
-	require.True(t, ok)
-	require.Empty(t, records)
-
-	for i := range tailRecords + 50 {
-		tail.publish([]record{{position: uint64(101 + i)}})
-	}
-	_, _, ok = tail.after(149, 10)
-	require.False(t, ok)
-	records, behind, ok := tail.after(150, 10)
-	require.True(t, ok)
-	require.Len(t, records, 10)
-	require.Equal(t, tailRecords, behind)
-	require.EqualValues(t, 151, records[0].position)
-
-	tail.publish([]record{{position: 1 << 30, data: strings.Repeat("x", tailBytes)}})
-	_, _, ok = tail.after(1<<29, 1)
-	require.False(t, ok, "bounded by bytes too")
-	require.EqualValues(t, 1<<30, tail.end())
+	_, err = n.writer.Submit(t.Context(), &writer.Request{Stream: "s", Expected: writer.Any})
+	require.ErrorIs(t, err, lifecycle.ErrClosed)
 }

@@ -19,7 +19,7 @@ import (
 
 	"hexarena/cmd/arena/progress"
 	"hexarena/eventstore"
-	"hexarena/eventstore/node"
+	"hexarena/eventstore/node/storage"
 )
 
 // growthCmd is `arena bench growth`: how an embedded node does that holds
@@ -91,7 +91,7 @@ func measureGrowth(ctx context.Context, told io.Writer, flags growthCmd) (r grow
 		return r, err
 	}
 	begun := time.Now()
-	found, err := node.Check(ctx, filepath.Join(dir, "node"), nil, p.Show)
+	found, err := storage.Check(ctx, filepath.Join(dir, "node"), nil, p.Show)
 	r.CheckSeconds, r.CheckedDamages = time.Since(begun).Seconds(), found.Damages
 	return r, err
 }

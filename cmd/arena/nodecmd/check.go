@@ -9,7 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"hexarena/cmd/arena/progress"
-	"hexarena/eventstore/node"
+	"hexarena/eventstore/node/storage"
 )
 
 // checkCmd is `arena node check`: it reads the whole folder of a stopped node.
@@ -20,7 +20,7 @@ type checkCmd struct {
 // Run runs `arena node check`.
 func (c checkCmd) Run(ctx context.Context, k *kong.Kong) error {
 	p := progress.New(k.Stderr, "bytes")
-	found, err := node.Check(ctx, c.Dir, nil, p.Show)
+	found, err := storage.Check(ctx, c.Dir, nil, p.Show)
 	p.Finish()
 	switch {
 	case ctx.Err() != nil:
@@ -35,7 +35,7 @@ func (c checkCmd) Run(ctx context.Context, k *kong.Kong) error {
 	return nil
 }
 
-func printChecked(w io.Writer, c node.Checked) {
+func printChecked(w io.Writer, c storage.Checked) {
 	how := "its node was not closed"
 	if c.Sealed {
 		how = "it was closed, and its files have not changed since"

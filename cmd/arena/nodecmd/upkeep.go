@@ -16,6 +16,7 @@ import (
 
 	"hexarena/cmd/arena/progress"
 	"hexarena/eventstore/node"
+	"hexarena/eventstore/node/storage"
 )
 
 // runningNode is the flag of commands for a running node.
@@ -76,14 +77,14 @@ func (c scavengeCmd) Run(ctx context.Context, k *kong.Kong) error {
 }
 
 // followScavenge reads the node's progress reports until it is done.
-func followScavenge(lines *json.Decoder, show node.Progress) (node.Scavenged, error) {
+func followScavenge(lines *json.Decoder, show storage.Progress) (storage.Scavenged, error) {
 	for {
 		var line node.Told
 		switch err := lines.Decode(&line); {
 		case err != nil:
-			return node.Scavenged{}, fmt.Errorf("the node stopped answering before it was done: %w", err)
+			return storage.Scavenged{}, fmt.Errorf("the node stopped answering before it was done: %w", err)
 		case line.Error != "":
-			return node.Scavenged{}, errors.New(line.Error)
+			return storage.Scavenged{}, errors.New(line.Error)
 		case line.Done != nil:
 			return *line.Done, nil
 		}

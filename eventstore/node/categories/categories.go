@@ -1,0 +1,249 @@
+// Package categories derives the streams of links, $ce-<category> and
+// $et-<type>, from the log. They hold a link to each event of a category or of a
+// type. Await starts and waits for the index behind them; Forwards and Backwards
+// read links.
+package categories
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"hexarena/eventstore/node/lifecycle"
+	"hexarena/eventstore/node/recent"
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/storage"
+	"hexarena/eventstore/node/tail"
+)
+
+// Categories is the index behind the streams of links, $ce-<category> and
+// $et-<type>: which record each revision leads to. It is made when such a
+// stream is first asked for, and kept up behind the log from then on, in a
+// folder of its own: a log of which nobody asks pays nothing. What it holds can
+// be derived from the log again, so that it is never synced, and is begun anew
+// where it is damaged or another log's. Safe for concurrent use.
+type Categories struct {
+	Options
+	open sync.Mutex // held while it is opened
+
+	mu       sync.Mutex    // guards what follows
+	links    *linkIndex    // nil before it is opened
+	at       uint64        // it is complete up to this position
+	advanced chan struct{} // closed when at grows, or cause is set
+	cause    error         // it cannot be kept up, or read
+	stuck    bool          // and not be closed either
+	watchers map[*tail.Watcher]struct{}
+
+	last *recent.Map[string, int64] // revisions; the building goroutine's
+}
+
+// Options are the parts that the index needs. dir is its folder.
+type Options struct {
+	Logger *slog.Logger
+	Life   *lifecycle.Lifecycle
+	FS     vfs.FS
+	Dir    string
+	Store  *storage.Store
+	Tail   *tail.Tail
+}
+
+func New(o Options) *Categories {
+	return &Categories{
+		Options: o,
+
+		advanced: make(chan struct{}),
+		watchers: map[*tail.Watcher]struct{}{},
+		last:     recent.New[string, int64](knownLinks),
+	}
+}
+
+// Await waits until the streams of links hold everything up to a position.
+func (c *Categories) Await(ctx context.Context, position uint64) error {
+	if err := c.start(); err != nil {
+		return err
+	}
+	for {
+		c.mu.Lock()
+		at, advanced, cause := c.at, c.advanced, c.cause
+		c.mu.Unlock()
+		switch {
+		case cause != nil:
+			return cause
+		case at >= position:
+			return nil
+		}
+		select {
+		case <-advanced:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-c.Life.Closing():
+			return lifecycle.ErrClosed
+		case <-c.Life.Failed():
+			return lifecycle.ErrFailed
+		}
+	}
+}
+
+// opened is the index, nil if nobody has asked for it yet.
+func (c *Categories) opened() *linkIndex {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.links
+}
+
+// start opens the index and has it built, once.
+func (c *Categories) start() error {
+	c.open.Lock()
+	defer c.open.Unlock()
+	if c.opened() != nil {
+		return nil
+	}
+	if !c.Life.Enter() {
+		return lifecycle.ErrClosed
+	}
+	links, at, err := c.openIndex()
+	if err != nil {
+		c.Life.Leave()
+		return fmt.Errorf("the index of categories: %w", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.links, c.at = links, at
+	go c.build()
+	return nil
+}
+
+// broken is told that the index cannot be kept up any more. The log itself is
+// not affected.
+func (c *Categories) broken(err error) {
+	c.Logger.Error("the index of categories", "error", err)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cause == nil {
+		c.cause = fmt.Errorf("the index of categories: %w", err)
+		c.tell()
+	}
+}
+
+// tell wakes those who wait, under the lock.
+func (c *Categories) tell() {
+	close(c.advanced)
+	c.advanced = make(chan struct{})
+	for w := range c.watchers {
+		w.Signal()
+	}
+}
+
+// build follows the log until the node ends.
+func (c *Categories) build() {
+	defer c.Life.Leave()
+	w, stop := c.Tail.Watch("")
+	defer stop()
+	for {
+		more, err := c.advance()
+		if err != nil {
+			c.broken(err)
+			return
+		}
+		if more {
+			w.Signal()
+		}
+		select {
+		case <-w.Wake():
+		case <-c.Life.Closing():
+			return
+		case <-c.Life.Failed():
+			return
+		}
+	}
+}
+
+// advance indexes some of what follows, and says whether there is more.
+func (c *Categories) advance() (more bool, err error) {
+	end := c.Tail.End()
+	records, _, ok := c.Tail.After(c.at, storage.PageRecords)
+	if !ok {
+		p, err := c.Store.LogForwards(c.at+1, end, storage.PageRecords)
+		if err != nil {
+			return false, err
+		}
+		records = p.Records
+	}
+	if len(records) == 0 {
+		if end > c.at { // the rest was scavenged
+			c.reached(end)
+		}
+		return false, nil
+	}
+	if err := c.add(records); err != nil {
+		return false, err
+	}
+	c.reached(records[len(records)-1].Position)
+	return true, nil
+}
+
+func (c *Categories) reached(at uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = at
+	c.tell()
+}
+
+// add indexes records, all at once.
+func (c *Categories) add(records []record.Record) (err error) {
+	b := c.links.db.NewBatch()
+	defer func() { err = errors.Join(err, b.Close()) }()
+	for i := range records {
+		r := &records[i]
+		for _, name := range linkedIn(r) {
+			if name == "" || len(name) > record.MaxStreamName {
+				continue
+			}
+			revision, err := c.following(name)
+			if err != nil {
+				return err
+			}
+			if err := b.Set(storage.StreamKey(name, uint64(revision)), binary.BigEndian.AppendUint64(nil, r.Position), nil); err != nil {
+				return err
+			}
+		}
+	}
+	last := &records[len(records)-1]
+	built := append(binary.BigEndian.AppendUint64([]byte{builtVersion}, last.Position), last.ID[:]...)
+	if err := b.Set(builtKey, built, nil); err != nil {
+		return err
+	}
+	return b.Commit(pebble.NoSync)
+}
+
+// following is the next revision of a stream of links.
+func (c *Categories) following(name string) (int64, error) {
+	last, ok := c.last.Get(name)
+	if !ok {
+		var err error
+		if last, _, err = c.links.LastEntry(name, ^uint64(0)); err != nil {
+			return 0, err
+		}
+	}
+	c.last.Put(name, last+1)
+	return last + 1, nil
+}
+
+// Watch wakes a watcher when there may be new links.
+func (c *Categories) Watch() (w *tail.Watcher, stop func()) {
+	w = tail.NewWatcher()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.watchers[w] = struct{}{}
+	return w, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.watchers, w)
+	}
+}

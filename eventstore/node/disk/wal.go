@@ -1,0 +1,118 @@
+package disk
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"hexarena/eventstore/node/record"
+)
+
+// A write-ahead log of Pebble's is a run of chunks in blocks of 32 KiB:
+//
+//	checksum(4) length(2) kind(1) log number(4) synced up to(8) and what it carries
+//
+// all little-endian; the checksum is over what follows the length. A crash may
+// leave its last chunks torn, and Pebble takes whatever it cannot read, up to
+// the end of the block, for that. But what a later chunk says was synced
+// before it cannot have been torn: then it was damaged, and what was acknowledged
+// would be lost unnoticed.
+const (
+	walBlock   = 32 << 10
+	walHeader  = 19
+	walKind    = 6
+	walNumber  = 7
+	walSynced  = 11
+	walKindLow = 9 // the kinds of this layout, of which the log is made
+	walKindTop = 12
+)
+
+// CheckLastWAL looks for damage in the write-ahead log that a crash may have
+// torn, the last one: Pebble reads the others to their ends, or not at all.
+func CheckLastWAL(fs vfs.FS, dir string) error {
+	names, err := fs.List(dir)
+	if err != nil {
+		return fmt.Errorf("data folder: %w", err)
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasSuffix(name, walSuffix) })
+	if len(names) == 0 {
+		return nil
+	}
+	last := slices.MaxFunc(names, func(a, b string) int { return cmp.Compare(walNumberOf(a), walNumberOf(b)) })
+	text, err := readFile(fs, fs.PathJoin(dir, last))
+	if err != nil {
+		return fmt.Errorf("read %s: %w", last, err)
+	}
+	w := wal{text: []byte(text), number: uint32(walNumberOf(last))}
+	if end := w.end(); w.syncedBehind(end) {
+		return fmt.Errorf("%w: %s is not as it was written, at %d", record.ErrDamaged, last, end)
+	}
+	return nil
+}
+
+func walNumberOf(name string) uint64 {
+	n, err := strconv.ParseUint(strings.TrimSuffix(name, walSuffix), 10, 64)
+	if err != nil {
+		return 0 // not one of Pebble's
+	}
+	return n
+}
+
+type wal struct {
+	text   []byte
+	number uint32
+}
+
+// end is where the first chunk should be that cannot be read.
+func (w wal) end() int {
+	at := 0
+	for {
+		if left := walBlock - at%walBlock; left < walHeader {
+			at += left
+		}
+		n, ok := w.chunk(at)
+		if !ok {
+			return at
+		}
+		at += n
+	}
+}
+
+// chunk is the length of the chunk at an offset; ok is false if there is none.
+func (w wal) chunk(at int) (n int, ok bool) {
+	if len(w.text)-at < walHeader {
+		return 0, false
+	}
+	b := w.text[at:min(len(w.text), at+walBlock-at%walBlock)]
+	if len(b) < walHeader || b[walKind] < walKindLow || b[walKind] > walKindTop || binary.LittleEndian.Uint32(b[walNumber:]) != w.number {
+		return 0, false
+	}
+	n = walHeader + int(binary.LittleEndian.Uint16(b[4:]))
+	return n, n <= len(b) && walSum(b[walKind:n]) == binary.LittleEndian.Uint32(b)
+}
+
+// syncedBehind says whether a later chunk knows that the log was synced beyond
+// an offset.
+func (w wal) syncedBehind(offset int) bool {
+	for at := offset + 1; at+walHeader <= len(w.text); at++ {
+		if kind := w.text[at+walKind]; kind < walKindLow || kind > walKindTop {
+			continue
+		}
+		if _, ok := w.chunk(at); ok && binary.LittleEndian.Uint64(w.text[at+walSynced:]) > uint64(offset) {
+			return true
+		}
+	}
+	return false
+}
+
+func walSum(b []byte) uint32 {
+	sum := crc32.Checksum(b, record.Castagnoli)
+	return bits.RotateLeft32(sum, 17) + 0xa282ead8
+}

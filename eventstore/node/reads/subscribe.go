@@ -1,0 +1,267 @@
+package reads
+
+import (
+	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+
+	"hexarena/eventstore/node/lifecycle"
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/storage"
+	"hexarena/eventstore/node/tail"
+	"hexarena/eventstore/node/wire"
+)
+
+// A live subscriber that is further behind than this has fallen behind, and
+// catches up anew.
+const fallBehind = 4096
+
+// awaitNews waits until a watcher is woken, or the subscription ends.
+func (r *reader) awaitNews(w *tail.Watcher) error {
+	select {
+	case <-w.Wake():
+		return nil
+	case <-r.call.Context().Done():
+		return r.call.Context().Err()
+	case <-r.Life.Closing():
+		return lifecycle.ErrClosed
+	}
+}
+
+// subscribeStream sends a stream's events, stored and then new, until the
+// caller leaves or the stream is tombstoned.
+func (r *reader) subscribeStream() error {
+	w, stop := r.Streams.Watch(r.stream)
+	defer stop()
+	v, err := r.look()
+	if err != nil {
+		return err
+	}
+	if v.Tombstoned() {
+		return wire.RefuseDeleted(r.stream)
+	}
+	if err := r.confirm(); err != nil {
+		return err
+	}
+	next, live := r.firstAfter(v), false
+	for {
+		if next, err = r.follow(v, next, &live); err != nil {
+			return err
+		}
+		if err = r.awaitNews(w); err != nil {
+			return err
+		}
+		if v, err = r.look(); err != nil {
+			return err
+		}
+	}
+}
+
+// look views the stream as it is now.
+func (r *reader) look() (storage.View, error) {
+	r.within = r.Tail.End()
+	if err := r.Streams.Await(r.call.Context(), r.stream, r.within); err != nil {
+		return storage.View{}, err
+	}
+	return r.Streams.View(r.stream, r.within)
+}
+
+// firstAfter is the first revision that the subscriber does not have.
+func (r *reader) firstAfter(v storage.View) uint64 {
+	switch r.from.Kind {
+	case wire.FromStart:
+		return 0
+	case wire.FromEnd:
+		return uint64(v.Last + 1)
+	default:
+		return r.from.At + 1
+	}
+}
+
+// follow sends what a view has from a revision on, and returns the revision to
+// go on from.
+func (r *reader) follow(v storage.View, next uint64, live *bool) (uint64, error) {
+	if v.Tombstoned() { // what came before it still goes to who has followed so far
+		v.First = v.Meta.TruncateBefore
+	} else if err := r.noteLag(v, next, live); err != nil {
+		return 0, err
+	}
+	for from, end := next, v.Last < 0; !end; {
+		p, err := r.Streams.Forwards(r.stream, v, from, r.within, storage.PageRecords)
+		if err == nil {
+			err = r.sendEvents(p.Records)
+		}
+		if err != nil {
+			return 0, err
+		}
+		from, end = p.Next, p.End
+	}
+	next = max(next, uint64(v.Last+1))
+	switch {
+	case v.Tombstoned():
+		return 0, wire.RefuseDeleted(r.stream)
+	case *live:
+		return next, nil
+	}
+	*live = true
+	return next, r.caughtUp()
+}
+
+// noteLag tells a live subscriber that it has fallen behind.
+func (r *reader) noteLag(v storage.View, next uint64, live *bool) error {
+	end := uint64(v.Last + 1)
+	if !*live || end <= next || end-next <= fallBehind {
+		return nil
+	}
+	*live = false
+	return r.fellBehind()
+}
+
+// subscribeAll sends the log's events, stored and then new, until the caller
+// leaves.
+func (r *reader) subscribeAll() error {
+	w, stop := r.Tail.Watch("")
+	defer stop()
+	r.within = r.Tail.End()
+	if err := r.confirm(); err != nil {
+		return err
+	}
+	if err := r.checkPosition(); err != nil {
+		return err
+	}
+	c := &cursor{reader: r, at: r.lastSeen()}
+	for {
+		if err := c.catchUp(); err != nil {
+			return err
+		}
+		if err := r.awaitNews(w); err != nil {
+			return err
+		}
+	}
+}
+
+// lastSeen is the position of the last event that the subscriber has. A commit
+// position with a lower prepare position stands just before the event.
+func (r *reader) lastSeen() uint64 {
+	switch {
+	case r.from.Kind == wire.FromEnd:
+		return r.within
+	case r.from.Prepare < r.from.At:
+		return r.from.At - 1
+	default:
+		return r.from.At
+	}
+}
+
+// cursor is a subscription's place in the log.
+type cursor struct {
+	*reader
+	at         uint64 // everything up to here was considered
+	live       bool
+	considered uint64 // since the last checkpoint
+	reported   uint64 // position of the last checkpoint
+}
+
+// catchUp considers all that is synced.
+func (c *cursor) catchUp() error {
+	for {
+		records, behind, ok := c.Tail.After(c.at, storage.PageRecords)
+		switch {
+		case !ok:
+			var err error
+			if records, err = c.older(); err != nil {
+				return err
+			}
+			if len(records) == 0 {
+				continue
+			}
+		case len(records) == 0:
+			return c.goLive()
+		}
+		if err := c.noteLag(behind, ok); err != nil {
+			return err
+		}
+		if err := c.consider(records); err != nil {
+			return err
+		}
+	}
+}
+
+// older reads what the tail does not reach back to. Where all of that was
+// scavenged there is nothing to consider, up to the end.
+func (c *cursor) older() ([]record.Record, error) {
+	end := c.Tail.End()
+	p, err := c.Store.LogForwards(c.at+1, end, storage.PageRecords)
+	if err == nil && len(p.Records) == 0 {
+		if !c.Store.IsScavenged() {
+			return nil, record.Damaged(c.at, "nothing follows it")
+		}
+		c.at = end
+	}
+	return p.Records, err
+}
+
+func (c *cursor) noteLag(behind int, ok bool) error {
+	if c.live && (!ok || behind > fallBehind) {
+		c.live = false
+		return c.fellBehind()
+	}
+	return nil
+}
+
+// consider sends the events that are selected, and checkpoints.
+func (c *cursor) consider(records []record.Record) error {
+	sent := 0
+	for i := range records {
+		c.considered++
+		if c.filter == nil || c.considered < c.filter.Interval {
+			continue
+		}
+		if err := c.sendMatching(records[sent : i+1]); err != nil {
+			return err
+		}
+		sent = i + 1
+		if err := c.checkpoint(records[i].Position); err != nil {
+			return err
+		}
+	}
+	c.at = records[len(records)-1].Position
+	return c.sendMatching(records[sent:])
+}
+
+// sendMatching sends the selected ones of records, which are shared.
+func (c *cursor) sendMatching(records []record.Record) error {
+	for len(records) > 0 {
+		n := 0
+		for n < len(records) && c.selects(&records[n]) {
+			n++
+		}
+		if n > 0 {
+			if err := c.sendEvents(records[:n]); err != nil {
+				return err
+			}
+		}
+		records = records[min(n+1, len(records)):]
+	}
+	return nil
+}
+
+func (c *cursor) checkpoint(position uint64) error {
+	c.considered, c.reported = 0, position
+	return c.send(&api.ReadResp{Content: &api.ReadResp_Checkpoint_{
+		Checkpoint: &api.ReadResp_Checkpoint{CommitPosition: position, PreparePosition: position},
+	}})
+}
+
+// goLive tells, once, that what comes from here on is new. A filtered
+// subscriber hears first how far the log was considered.
+func (c *cursor) goLive() error {
+	if c.live {
+		return nil
+	}
+	c.live = true
+	if end := min(c.at, c.Tail.End()); c.filter != nil && end > 0 && end == c.at && c.reported != end {
+		if err := c.checkpoint(end); err != nil {
+			return err
+		}
+	}
+	return c.caughtUp()
+}

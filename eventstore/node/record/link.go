@@ -1,0 +1,33 @@
+package record
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Resolved is an event as a reader gets it: directly, or through a link.
+type Resolved struct {
+	Event *Record // nil: the link leads to no visible event
+	Link  *Record
+}
+
+// Original returns the record that was read: the link, if there is one.
+func (r Resolved) Original() *Record {
+	if r.Link != nil {
+		return r.Link
+	}
+	return r.Event
+}
+
+// LinkTo returns the data of a link to a record, N@stream.
+func LinkTo(r *Record) string { return strconv.FormatUint(r.Revision, 10) + "@" + r.Stream }
+
+// ParseLink reads a link's data.
+func ParseLink(data string) (stream string, revision int64, ok bool) {
+	number, stream, ok := strings.Cut(data, "@")
+	if !ok || stream == "" || len(stream) > MaxStreamName {
+		return "", 0, false
+	}
+	revision, err := strconv.ParseInt(number, 10, 64)
+	return stream, revision, err == nil && revision >= 0
+}

@@ -1,0 +1,144 @@
+// Package record defines an event as the log stores it: its encoding, the names
+// of streams that have a meaning, the metadata of streams, and links. It does no
+// I/O. Decode and Record.Append are the two ends of the encoding.
+package record
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+
+	"github.com/google/uuid"
+)
+
+// TombstoneRevision is where a stream's $streamDeleted event stands.
+const TombstoneRevision = math.MaxInt64
+
+// MaxStreamName is the longest name of a stream, in bytes.
+const MaxStreamName = 1<<16 - 1
+
+// The types of events that the node itself writes or looks into.
+const (
+	TypeStreamDeleted = "$streamDeleted"
+	TypeMetadata      = "$metadata"
+	TypeLink          = "$>"
+)
+
+// Record is one event as stored. Its texts share one allocation.
+type Record struct {
+	Position uint64
+	Revision uint64
+	Created  int64 // ticks of 100 ns since the Unix epoch
+	ID       uuid.UUID
+	JSON     bool
+	Stream   string
+	Type     string // the event's type
+	Data     string
+	Metadata string
+}
+
+// A stored record is
+//
+//	version(1) flags(1) created(8) id(16) revision(8)
+//	and, each after its length as a uvarint: stream, type, data, metadata
+//	crc32c(4) over the position(8) and all of the above
+//
+// so that a record that was damaged, or stands where it was not written, is
+// never taken for an event.
+const (
+	recordVersion = 1
+	flagJSON      = 1
+	recordHead    = 2 + 8 + 16 + 8
+	recordSum     = 4
+)
+
+var ErrDamaged = errors.New("the log is damaged")
+
+var Castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Size is how many bytes r takes in the log; the next position is that far on.
+func (r *Record) Size() int {
+	n := recordHead + recordSum
+	for _, text := range [...]string{r.Stream, r.Type, r.Data, r.Metadata} {
+		n += uvarintLen(uint64(len(text))) + len(text)
+	}
+	return n
+}
+
+// Append encodes r behind buf.
+func (r *Record) Append(buf []byte) []byte {
+	start := len(buf)
+	var flags byte
+	if r.JSON {
+		flags |= flagJSON
+	}
+	buf = append(buf, recordVersion, flags)
+	buf = binary.BigEndian.AppendUint64(buf, uint64(r.Created))
+	buf = append(buf, r.ID[:]...)
+	buf = binary.BigEndian.AppendUint64(buf, r.Revision)
+	for _, text := range [...]string{r.Stream, r.Type, r.Data, r.Metadata} {
+		buf = binary.AppendUvarint(buf, uint64(len(text)))
+		buf = append(buf, text...)
+	}
+	return binary.BigEndian.AppendUint32(buf, recordChecksum(r.Position, buf[start:]))
+}
+
+// Decode reads the record that stands at a position.
+func Decode(position uint64, value []byte) (Record, error) {
+	if len(value) < recordHead+recordSum {
+		return Record{}, Damaged(position, "it is cut short")
+	}
+	body, sum := value[:len(value)-recordSum], value[len(value)-recordSum:]
+	if recordChecksum(position, body) != binary.BigEndian.Uint32(sum) {
+		return Record{}, Damaged(position, "its checksum does not match")
+	}
+	if body[0] != recordVersion {
+		return Record{}, Damaged(position, fmt.Sprintf("its version is %d", body[0]))
+	}
+	r := Record{
+		Position: position,
+		JSON:     body[1]&flagJSON != 0,
+		Created:  int64(binary.BigEndian.Uint64(body[2:])),
+		Revision: binary.BigEndian.Uint64(body[26:]),
+	}
+	copy(r.ID[:], body[10:26])
+	return r, r.texts(body[recordHead:])
+}
+
+// texts cuts the four texts out of one copy of what follows the head.
+func (r *Record) texts(tail []byte) error {
+	rest := string(tail)
+	for _, text := range [...]*string{&r.Stream, &r.Type, &r.Data, &r.Metadata} {
+		n, width := binary.Uvarint(tail)
+		if width <= 0 || n > uint64(len(tail)-width) {
+			return Damaged(r.Position, "a length is wrong")
+		}
+		end := width + int(n)
+		*text, rest, tail = rest[width:end], rest[end:], tail[end:]
+	}
+	if len(tail) > 0 {
+		return Damaged(r.Position, "bytes are left over")
+	}
+	return nil
+}
+
+func recordChecksum(position uint64, body []byte) uint32 {
+	var at [8]byte
+	binary.BigEndian.PutUint64(at[:], position)
+	return crc32.Update(crc32.Checksum(at[:], Castagnoli), Castagnoli, body)
+}
+
+func Damaged(position uint64, why string) error {
+	return fmt.Errorf("%w: record at %d: %s", ErrDamaged, position, why)
+}
+
+func uvarintLen(n uint64) int {
+	width := 1
+	for n >= 0x80 {
+		n >>= 7
+		width++
+	}
+	return width
+}

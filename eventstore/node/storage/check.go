@@ -1,0 +1,134 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"log/slog"
+	"os"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"hexarena/eventstore/node/disk"
+)
+
+// Checked is what a check has found.
+type Checked struct {
+	Format     string // of the log
+	Sealed     bool   // its node was closed, or it is a copy
+	Events     uint64
+	Bytes      uint64 // of their records
+	Streams    uint64 // with events, and with metadata apart from that
+	Tombstones uint64
+	Scavenged  uint64 // streams of which events were removed
+	Unread     uint64 // metadata that is not as the contract has it, and so counts as empty
+	Damages    uint64
+	Named      []string // the first of them
+}
+
+// namedDamages is how many damages a check names.
+const namedDamages = 10
+
+func (c *Checked) damage(format string, args ...any) {
+	if c.Damages++; len(c.Named) < namedDamages {
+		c.Named = append(c.Named, OneLine(fmt.Errorf(format, args...)))
+	}
+}
+
+// The steps of a check.
+const (
+	stepFiles   = "looking at files"
+	stepRecords = "reading records"
+	stepIndex   = "reading the index"
+	stepCompare = "comparing both"
+)
+
+// Check reads the whole log in the folder of a node that is stopped: every
+// record, whether positions and revisions have no gap but what was scavenged,
+// and whether log and index agree. It writes nothing. Damages are no error;
+// an error says that the folder could not be looked at, or is in use.
+func Check(ctx context.Context, dir string, fs vfs.FS, progress Progress) (Checked, error) {
+	if fs == nil {
+		fs = vfs.Default
+	}
+	if info, err := fs.Stat(dir); err != nil {
+		return Checked{}, err
+	} else if !info.IsDir() {
+		return Checked{}, fmt.Errorf("%s is not a folder", dir)
+	}
+	if made, err := holdsLog(fs, dir); err != nil {
+		return Checked{}, err
+	} else if !made {
+		return Checked{}, fmt.Errorf("%w: %s holds none", ErrWrongFormat, dir)
+	}
+	release, err := lockExisting(fs, dir)
+	if err != nil {
+		return Checked{}, err
+	}
+	found, err := checkFolder(ctx, dir, fs, progress)
+	return found, errors.Join(err, release())
+}
+
+// lockExisting locks a folder if it has a lock: who would use it, would make
+// one.
+func lockExisting(fs vfs.FS, dir string) (release func() error, err error) {
+	if _, err := fs.Stat(fs.PathJoin(dir, "LOCK")); err != nil {
+		return func() error { return nil }, nil //nolint:nilerr // a copy has none
+	}
+	lock, err := lockFolder(fs, dir)
+	if err != nil {
+		return nil, err
+	}
+	return lock.Close, nil
+}
+
+func checkFolder(ctx context.Context, dir string, fs vfs.FS, progress Progress) (found Checked, err error) {
+	progress.tell(stepFiles, 0, 0)
+	if found.Sealed, _, err = disk.CheckSeal(fs, dir); err != nil {
+		found.damage("%v", err)
+	} else if !found.Sealed {
+		if err := disk.CheckLastWAL(fs, dir); err != nil {
+			found.damage("%v", err)
+		}
+	}
+	s, err := readStore(dir, fs, slog.New(slog.DiscardHandler))
+	switch {
+	case found.Damages == 0 && (errors.Is(err, ErrWrongFormat) || errors.Is(err, os.ErrPermission) || errors.Is(err, errNoFormat)):
+		return found, fmt.Errorf("%s: %w", dir, err)
+	case err != nil:
+		found.damage("%v", err)
+		return found, nil
+	}
+	found.Format = s.format()
+	seeds := [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+	c := &checker{Checked: &found, ctx: ctx, store: s, progress: progress, log: tally{seeds: seeds}, index: tally{seeds: seeds}}
+	return found, errors.Join(c.run(), s.db.Close())
+}
+
+// checker goes through an open log.
+type checker struct {
+	*Checked
+	ctx      context.Context
+	store    *Store
+	progress Progress
+	kept     LogEnd // where a scavenge found the end; up to there positions may have gaps
+	log      tally
+	index    tally
+}
+
+// run takes every step, also after one that could not go on.
+func (c *checker) run() error {
+	var err error
+	if c.kept, _, err = c.store.keptEnd(); err != nil {
+		c.damage("%v", err)
+	}
+	for _, step := range []func() error{c.readLog, c.readIndex, c.readCuts, c.compare, c.readRest} {
+		if err := step(); c.ctx.Err() != nil {
+			return c.ctx.Err()
+		} else if err != nil {
+			c.damage("%v", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,269 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"hexarena/eventstore/node/disk"
+)
+
+// The format versions: one is written when a log is made and checked when it
+// is opened. A log that was scavenged has keys, and lacks records, as a program
+// of the first version does not expect.
+const (
+	formatWhole     = "1"
+	formatScavenged = "2"
+)
+
+// The errors of Open that a person can mend.
+var (
+	ErrLocked      = errors.New("the data folder is in use by another process")
+	ErrWrongFormat = errors.New("the data folder does not hold a log of this version")
+)
+
+// Open opens the log in a folder, or makes it. Nothing is written to a
+// folder that is refused, but its lock. fatal is told, from any goroutine, when
+// Pebble can go on no more.
+func Open(dir string, fs vfs.FS, logger *slog.Logger, fatal func(error)) (*Store, error) {
+	if err := fs.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("data folder: %w", err)
+	}
+	made, err := holdsLog(fs, dir)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := lockFolder(fs, dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{dir: dir, fs: disk.New(fs, dir, fatal), lock: lock}
+	if made {
+		err = s.probe(logger)
+	}
+	if err == nil {
+		err = s.open(logger, fatal)
+	}
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return s, nil
+}
+
+// holdsLog says whether a folder holds a log, or is one to make a log in: empty
+// but for what an interrupted making may have left.
+func holdsLog(fs vfs.FS, dir string) (bool, error) {
+	names, err := fs.List(dir)
+	if err != nil {
+		return false, fmt.Errorf("data folder: %w", err)
+	}
+	if slices.ContainsFunc(names, disk.IsManifestMarker) {
+		return true, nil
+	}
+	if slices.ContainsFunc(names, func(name string) bool { return !disk.IsLogFile(name) && !slices.Contains(harmless, name) }) {
+		return false, holdsSomethingElse(dir)
+	}
+	return false, nil
+}
+
+// harmless are files that may be in a folder in which a log is made.
+var harmless = []string{"LOCK", "lost+found"}
+
+func holdsSomethingElse(dir string) error {
+	return fmt.Errorf("%w: %s holds something else", ErrWrongFormat, dir)
+}
+
+func lockFolder(fs vfs.FS, dir string) (*pebble.Lock, error) {
+	lock, err := pebble.LockDirectory(dir, fs)
+	switch {
+	case err == nil:
+		return lock, nil
+	case errors.Is(err, syscall.EAGAIN), strings.Contains(err.Error(), "held by current process"):
+		return nil, fmt.Errorf("%w: %s (%w)", ErrLocked, dir, err)
+	default:
+		return nil, fmt.Errorf("data folder: %w", err)
+	}
+}
+
+// probe looks at a log without changing it: its seal, or what a crash may have
+// left, and its format version.
+func (s *Store) probe(logger *slog.Logger) error {
+	sealed, format, err := disk.CheckSeal(s.fs, s.dir)
+	switch {
+	case err != nil:
+		return err
+	case sealed:
+		return s.readable(format)
+	}
+	if err := disk.CheckLastWAL(s.fs, s.dir); err != nil {
+		return err
+	}
+	probed, err := readStore(s.dir, s.fs, logger)
+	switch {
+	case errors.Is(err, errNoFormat): // it was about to be made
+		return nil
+	case err != nil:
+		return err
+	}
+	return probed.db.Close()
+}
+
+// readStore opens a log for reading alone. The caller has its folder locked and
+// closes its db.
+func readStore(dir string, fs vfs.FS, logger *slog.Logger) (*Store, error) {
+	ignored := func(error) {} // nothing is written
+	s := &Store{dir: dir, fs: disk.New(disk.ReadOnly(fs), dir, ignored)}
+	options := s.options(logger, ignored)
+	options.ReadOnly = true
+	if err := s.openPebble(options); err != nil {
+		return nil, err
+	}
+	if err := s.checkFormat(); err != nil {
+		return nil, errors.Join(err, s.db.Close())
+	}
+	return s, nil
+}
+
+// open opens the log for writing, and makes it where there is none.
+func (s *Store) open(logger *slog.Logger, fatal func(error)) error {
+	if err := disk.BreakSeal(s.fs, s.dir); err != nil {
+		return err
+	}
+	if err := s.openPebble(s.options(logger, fatal)); err != nil {
+		return err
+	}
+	err := s.checkFormat()
+	if errors.Is(err, errNoFormat) {
+		err = s.db.Set(formatKey, []byte(formatWhole), pebble.Sync)
+	}
+	if err != nil {
+		return errors.Join(err, s.db.Close())
+	}
+	s.fs.SetGuard(true)
+	return nil
+}
+
+func (s *Store) options(logger *slog.Logger, fatal func(error)) *pebble.Options {
+	log := &PebbleLog{Logger: logger, Fatal: fatal}
+	return &pebble.Options{
+		FS:                 s.fs,
+		Logger:             log,
+		EventListener:      &pebble.EventListener{BackgroundError: log.Background, DataCorruption: log.damage},
+		FormatMajorVersion: pebble.FormatNewest,
+		MemTableSize:       32 << 20,
+		CacheSize:          64 << 20,
+	}
+}
+
+// openPebble opens Pebble, which panics where it cannot go on.
+func (s *Store) openPebble(o *pebble.Options) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("open the log in %s: %v", s.dir, cause)
+		}
+	}()
+	if lock, ok := s.lock.(*pebble.Lock); ok {
+		o.Lock = lock
+	}
+	db, err := pebble.Open(s.dir, o)
+	if err != nil {
+		return fmt.Errorf("open the log in %s: %w", s.dir, err)
+	}
+	s.Index = NewIndex(db)
+	o.Logger.(*PebbleLog).Opened.Store(true)
+	return nil
+}
+
+// format is the log's format version.
+func (s *Store) format() string {
+	if s.scavenged.Load() {
+		return formatScavenged
+	}
+	return formatWhole
+}
+
+var errNoFormat = errors.New("it has no format version")
+
+// checkFormat compares the log's format version.
+func (s *Store) checkFormat() error {
+	value, err := s.Value(formatKey)
+	if err != nil {
+		return fmt.Errorf("format version in %s: %w", s.dir, err)
+	}
+	if value == nil {
+		return s.without()
+	}
+	s.scavenged.Store(string(value) == formatScavenged)
+	return s.readable(string(value))
+}
+
+func (s *Store) readable(format string) error {
+	if format == formatWhole || format == formatScavenged {
+		return nil
+	}
+	return fmt.Errorf("%w: %s has format version %s, this program reads %s and %s",
+		ErrWrongFormat, s.dir, strings.Trim(strconv.Quote(format), `"`), formatWhole, formatScavenged)
+}
+
+// without says what a log without a format version is: one that was about to be
+// made, or something else's.
+func (s *Store) without() error {
+	it, err := s.db.NewIter(nil)
+	if err != nil {
+		return fmt.Errorf("open the log in %s: %w", s.dir, err)
+	}
+	used := it.First()
+	if err := it.Close(); err != nil {
+		return fmt.Errorf("open the log in %s: %w", s.dir, err)
+	}
+	if used {
+		return holdsSomethingElse(s.dir)
+	}
+	return errNoFormat
+}
+
+// Close closes the log and seals its folder. A folder that cannot be sealed is
+// as after a crash.
+func (s *Store) Close() error {
+	s.fs.SetGuard(false)
+	format, err := s.Value(formatKey)
+	if err = errors.Join(err, s.db.Close()); err == nil {
+		err = disk.Seal(s.fs, s.dir, string(format))
+	}
+	return errors.Join(err, s.lock.Close())
+}
+
+// AbandonAfter is how long a failed log may take until nobody writes to it, and
+// then again to close.
+const AbandonAfter = time.Second
+
+var ErrAbandoned = errors.New("the failed log does not close: the folder is locked until the process ends")
+
+// Abandon closes a log that failed, if Pebble is still able to. Nobody writes
+// to it any more.
+func (s *Store) Abandon() error {
+	s.fs.Release()
+	closed := make(chan error, 1)
+	go func() {
+		defer func() {
+			if cause := recover(); cause != nil {
+				closed <- fmt.Errorf("close the failed log: %v", cause)
+			}
+		}()
+		closed <- errors.Join(s.db.Close(), s.lock.Close())
+	}()
+	select {
+	case err := <-closed:
+		return err
+	case <-time.After(AbandonAfter):
+		return ErrAbandoned
+	}
+}

@@ -1,0 +1,183 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"hexarena/eventstore/node/record"
+)
+
+// Scavenged is what a scavenge has removed.
+type Scavenged struct {
+	Streams uint64 `json:"streams"` // that lost events
+	Events  uint64 `json:"events"`
+	Bytes   uint64 `json:"bytes"` // of their records
+}
+
+// Progress is told how far the steps of a long work are; total is 0 where it is
+// not known. A nil one is told nothing.
+type Progress func(step string, done, total uint64)
+
+func (p Progress) tell(step string, done, total uint64) {
+	if p != nil {
+		p(step, done, total)
+	}
+}
+
+// The steps of a scavenge.
+const (
+	stepRemove  = "removing events"
+	stepCompact = "writing files anew"
+)
+
+// Scavenge removes hidden events within a position from the log, as seen at a
+// time. purge then removes them from the files.
+func (s *Store) Scavenge(ctx context.Context, within uint64, now int64, progress Progress) (Scavenged, error) {
+	run := &scavenger{store: s, within: within, now: now, progress: progress}
+	err := run.run(ctx)
+	return run.done, err
+}
+
+// scavenger removes what is hidden within a position, by one time.
+type scavenger struct {
+	store    *Store
+	within   uint64
+	now      int64
+	progress Progress
+	begun    bool
+	done     Scavenged
+}
+
+// begin, before the first event is removed, marks the log as one that was
+// scavenged, and keeps where it ends, so that no position is used again.
+func (s *scavenger) begin() error {
+	if s.begun {
+		return nil
+	}
+	s.begun = true
+	r, ok, err := s.store.At(s.within)
+	if err != nil {
+		return err
+	}
+	b := s.store.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	if err := b.Set(formatKey, []byte(formatScavenged), nil); err != nil {
+		return err
+	}
+	if !ok && !s.store.scavenged.Load() {
+		return record.Damaged(s.within, "it is missing")
+	}
+	if ok { // else the last record was scavenged, and its end is kept
+		if err := (LogEnd{s.within, s.within + uint64(r.Size()), r.Created}).put(b); err != nil {
+			return err
+		}
+	}
+	s.store.scavenged.Store(true)
+	return b.Commit(pebble.Sync)
+}
+
+// run goes through all streams.
+func (s *scavenger) run(ctx context.Context) error {
+	from := []byte{streamPrefix}
+	for {
+		stream, ok, err := s.store.streamFrom(from)
+		if err != nil || !ok {
+			return err
+		}
+		if err := s.scavenge(ctx, stream); err != nil {
+			return err
+		}
+		from = append(StreamKey(stream, ^uint64(0)), 0)
+	}
+}
+
+// streamFrom is the first stream that has a key of the index from one on.
+func (s *Store) streamFrom(from []byte) (stream string, ok bool, err error) {
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: afterStreams})
+	if err != nil {
+		return "", false, fmt.Errorf("read the index: %w", err)
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	if !it.First() {
+		return "", false, it.Error()
+	}
+	name, ok := streamOfKey(it.Key())
+	if !ok {
+		return "", false, fmt.Errorf("%w: the index has the key %x", record.ErrDamaged, it.Key())
+	}
+	return string(name), true, nil
+}
+
+// scavenge removes what is hidden of one stream.
+func (s *scavenger) scavenge(ctx context.Context, stream string) error {
+	v, err := s.store.View(stream, s.within, s.now)
+	if err != nil {
+		return err
+	}
+	below := uint64(max(v.First, 0))
+	if v.Tombstoned() {
+		below = record.TombstoneRevision
+	}
+	before := s.done.Events
+	for more := below > 0; more; {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if more, err = s.removeSome(stream, below); err != nil {
+			return err
+		}
+		s.progress.tell(stepRemove, s.done.Events, 0)
+	}
+	if s.done.Events > before {
+		s.done.Streams++
+	}
+	return nil
+}
+
+// removedAtOnce is how many events one batch removes.
+const removedAtOnce = 4096
+
+// removeSome removes the first events of a stream that are below a revision,
+// and says whether there may be more.
+func (s *scavenger) removeSome(stream string, below uint64) (more bool, err error) {
+	b := s.store.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	entries, err := s.store.Entries(stream, 0, below-1, s.within)
+	if err != nil {
+		return false, err
+	}
+	defer entries.CloseInto(&err)
+	count, last := 0, cut{}
+	for ok := entries.First(); ok && count < removedAtOnce; ok = entries.Next() {
+		last.revision, last.position = entries.Entry()
+		if err := s.remove(b, stream, last); err != nil {
+			return false, err
+		}
+		count++
+	}
+	if count == 0 || entries.err != nil {
+		return false, entries.err
+	}
+	if err := errors.Join(last.put(b, stream), s.begin()); err != nil {
+		return false, err
+	}
+	return count == removedAtOnce, b.Commit(pebble.Sync)
+}
+
+// remove removes one event, which is looked at once more, so that an entry that
+// leads elsewhere costs nothing.
+func (s *scavenger) remove(b *pebble.Batch, stream string, at cut) error {
+	r, ok, err := s.store.event(stream, at.revision, at.position)
+	if err != nil || !ok {
+		return err
+	}
+	s.done.Events++
+	s.done.Bytes += uint64(r.Size())
+	if err := b.Delete(logKey(at.position), nil); err != nil {
+		return err
+	}
+	return b.Delete(StreamKey(stream, at.revision), nil)
+}

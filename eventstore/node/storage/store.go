@@ -1,0 +1,154 @@
+// Package storage keeps the log in a folder, in Pebble: records by position, and an
+// index of the records of each stream. Open opens a log or creates it. Store reads
+// records, streams and pages of the log, and applies batches of new records.
+// Scavenge and Purge remove hidden events, CopyTo makes a backup, and Check looks
+// for damage in the log of a stopped node.
+//
+// The package does not decide what is appended, and does not know which records
+// are synced: package writer decides, and package tail knows the synced end, which
+// callers pass as a limit.
+package storage
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+	dto "github.com/prometheus/client_model/go"
+
+	"hexarena/eventstore/node/disk"
+	"hexarena/eventstore/node/record"
+)
+
+// Store is the log on disk. Positions and revisions that it is asked for may
+// not be synced yet: callers bound what they show by what is.
+type Store struct {
+	Index
+	dir       string
+	fs        *disk.Disk
+	lock      io.Closer   // of the folder; nil where the caller has it
+	scavenged atomic.Bool // ever
+}
+
+// At reads the record at a position; ok is false where there is none.
+func (s *Store) At(position uint64) (r record.Record, ok bool, err error) {
+	value, closer, err := s.db.Get(logKey(position))
+	if errors.Is(err, pebble.ErrNotFound) {
+		return record.Record{}, false, nil
+	}
+	if err != nil {
+		return record.Record{}, false, fmt.Errorf("record at %d: %w", position, err)
+	}
+	r, err = record.Decode(position, value)
+	return r, err == nil, errors.Join(err, closer.Close())
+}
+
+// event reads a record that the stream index named; ok is false where it was
+// scavenged since.
+func (s *Store) event(stream string, revision, position uint64) (r record.Record, ok bool, err error) {
+	r, ok, err = s.At(position)
+	switch {
+	case err != nil:
+		return record.Record{}, false, err
+	case !ok:
+		return record.Record{}, false, s.missing(stream, revision, position)
+	case r.Stream != stream || r.Revision != revision:
+		return record.Record{}, false, record.Damaged(position, fmt.Sprintf("it is not %s@%d", stream, revision))
+	}
+	return r, true, nil
+}
+
+// Find reads the event at a revision of a stream, if it is there and not
+// behind limit.
+func (s *Store) Find(stream string, revision, limit uint64) (r record.Record, ok bool, err error) {
+	value, err := s.Value(StreamKey(stream, revision))
+	if err != nil || value == nil {
+		return record.Record{}, false, err
+	}
+	if len(value) != indexLen {
+		return record.Record{}, false, badEntry(value)
+	}
+	position := binary.BigEndian.Uint64(value)
+	if position > limit {
+		return record.Record{}, false, nil
+	}
+	return s.event(stream, revision, position)
+}
+
+// Last is the revision and position of a stream's last event that is not
+// behind limit; a revision of -1 if there is none. The event itself may have
+// been scavenged: a stream goes on where it was.
+func (s *Store) Last(stream string, limit uint64) (revision int64, position uint64, err error) {
+	revision, position, err = s.LastEntry(stream, limit)
+	if err != nil || revision >= 0 {
+		return revision, position, err
+	}
+	c, ok, err := s.cut(stream)
+	if err != nil || !ok {
+		return -1, 0, err
+	}
+	return int64(c.revision), c.position, nil
+}
+
+// lastRecord is the log's last record, at position 0 if the log is empty.
+func (s *Store) lastRecord() (r record.Record, err error) {
+	it, err := s.log(0, ^uint64(0))
+	if err != nil {
+		return record.Record{}, err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	if !it.Last() {
+		return record.Record{}, it.Error()
+	}
+	return recordUnder(it)
+}
+
+// Latest are the log's last n records, oldest first, without their contents.
+func (s *Store) Latest(n int) (latest []record.Record, err error) {
+	it, err := s.log(0, ^uint64(0))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for ok := it.Last(); ok && len(latest) < n; ok = it.Prev() {
+		r, err := recordUnder(it)
+		if err != nil {
+			return nil, err
+		}
+		latest = append(latest, record.Record{Position: r.Position, Revision: r.Revision, ID: r.ID, Stream: strings.Clone(r.Stream)})
+	}
+	slices.Reverse(latest)
+	return latest, nil
+}
+
+// log iterates over the log from one position to another, both inclusive.
+func (s *Store) log(from, to uint64) (*pebble.Iterator, error) {
+	upper := afterLog
+	if to < ^uint64(0) {
+		upper = logKey(to + 1)
+	}
+	return s.db.NewIter(&pebble.IterOptions{LowerBound: logKey(from), UpperBound: upper})
+}
+
+func recordUnder(it *pebble.Iterator) (record.Record, error) {
+	value, err := it.ValueAndErr()
+	if err != nil {
+		return record.Record{}, err
+	}
+	return record.Decode(positionOfKey(it.Key()), value)
+}
+
+// Syncs returns how often the write-ahead log was synced since it was opened.
+// It is not called after close.
+func (s *Store) Syncs() uint64 {
+	var latency dto.Metric
+	if s.db.Metrics().LogWriter.FsyncLatency.Write(&latency) != nil {
+		return 0 // never: the metric writes itself
+	}
+	return latency.GetHistogram().GetSampleCount()
+}

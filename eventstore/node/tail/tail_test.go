@@ -1,0 +1,37 @@
+package tail
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore/node/record"
+)
+
+// The tail never skips: it gives what follows a position, or says that it does
+// not reach back so far.
+func TestTailReachesBackAsFarAsItSays(t *testing.T) {
+	tail := New(100)
+	_, _, ok := tail.After(99, 10)
+	require.False(t, ok)
+	records, _, ok := tail.After(100, 10)
+	require.True(t, ok)
+	require.Empty(t, records)
+
+	for i := range tailRecords + 50 {
+		tail.Publish([]record.Record{{Position: uint64(101 + i)}})
+	}
+	_, _, ok = tail.After(149, 10)
+	require.False(t, ok)
+	records, behind, ok := tail.After(150, 10)
+	require.True(t, ok)
+	require.Len(t, records, 10)
+	require.Equal(t, tailRecords, behind)
+	require.EqualValues(t, 151, records[0].Position)
+
+	tail.Publish([]record.Record{{Position: 1 << 30, Data: strings.Repeat("x", tailBytes)}})
+	_, _, ok = tail.After(1<<29, 1)
+	require.False(t, ok, "bounded by bytes too")
+	require.EqualValues(t, 1<<30, tail.End())
+}

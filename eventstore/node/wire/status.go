@@ -1,0 +1,128 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"hexarena/eventstore/node/lifecycle"
+	"hexarena/eventstore/node/storage"
+)
+
+// Limits that clients see.
+const (
+	// MaxAppend is how many bytes one call may append: data and metadata once,
+	// and types twice.
+	MaxAppend = 1 << 20
+
+	// MaxMessage is the largest message of the services other than Streams, in
+	// bytes.
+	MaxMessage = 4 << 20
+)
+
+// Refusal is an error that the caller caused, as the client sees it: a status,
+// and trailers with the details.
+type Refusal struct {
+	Code     codes.Code
+	Message  string
+	trailers metadata.MD
+}
+
+func (r *Refusal) Error() string { return r.Message }
+
+// IsTooLarge reports whether an append was rejected for its size.
+func (r *Refusal) IsTooLarge() bool { return r.trailers.Get("maximum-append-size") != nil }
+
+// Refuse returns a refusal whose trailers name an exception of EventStoreDB and
+// its details, as keys and values.
+func Refuse(code codes.Code, message, exception string, details ...string) error {
+	trailers := metadata.Pairs("exception", exception)
+	for i := 0; i < len(details); i += 2 {
+		trailers.Set(details[i], printable(details[i+1]))
+	}
+	return &Refusal{code, message, trailers}
+}
+
+// Invalid returns a refusal of a malformed request.
+func Invalid(format string, args ...any) error {
+	return &Refusal{Code: codes.InvalidArgument, Message: fmt.Sprintf(format, args...)}
+}
+
+func RefuseDeleted(stream string) error {
+	return Refuse(codes.FailedPrecondition, fmt.Sprintf("Event stream '%s' is deleted.", stream),
+		"stream-deleted", "stream-name", stream)
+}
+
+func RefuseVersion(operation, stream string, expected, actual int64) error {
+	message := fmt.Sprintf("%s failed due to WrongExpectedVersion. Stream: %s, Expected version: %d, Actual version: %d", operation, stream, expected, actual)
+	return Refuse(codes.FailedPrecondition, message, "wrong-expected-version",
+		"stream-name", stream, "expected-version", strconv.FormatInt(expected, 10), "actual-version", strconv.FormatInt(actual, 10))
+}
+
+func RefuseSize() error {
+	return Refuse(codes.InvalidArgument, fmt.Sprintf("Maximum Append Size of %d Exceeded.", MaxAppend),
+		"maximum-append-size-exceeded", "maximum-append-size", strconv.Itoa(MaxAppend))
+}
+
+func RefuseMissingMetadata() error {
+	return Refuse(codes.InvalidArgument, "Required Metadata Property missing: type and content-type are required.",
+		"missing-required-metadata-property", "required-metadata-properties", MetaType+","+MetaContentType)
+}
+
+func RefuseAccess() error { return Refuse(codes.PermissionDenied, "Access Denied", "access-denied") }
+
+// printable escapes what a trailer cannot carry, byte by byte as %XX.
+func printable(text string) string {
+	if strings.IndexFunc(text, func(c rune) bool { return c < ' ' || c > '~' }) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '%' {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// Status turns any error into what a client is told; set receives its
+// trailers. What is not a refusal is the node's own trouble.
+func Status(logger *slog.Logger, err error, set func(metadata.MD)) error {
+	var r *Refusal
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &r):
+		if r.trailers != nil {
+			set(r.trailers)
+		}
+		return status.Error(r.Code, r.Message)
+	case errors.Is(err, lifecycle.ErrClosed), errors.Is(err, lifecycle.ErrFailed):
+		return status.Error(codes.Unavailable, err.Error())
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return status.FromContextError(err).Err()
+	}
+	if s, ok := status.FromError(err); ok { // gRPC's own, of a broken line
+		return s.Err()
+	}
+	logger.Error("read the log", "error", err)
+	if storage.IsDamage(err) {
+		return status.Error(codes.DataLoss, storage.OneLine(err))
+	}
+	return status.Error(codes.Internal, "the log cannot be read")
+}
+
+// UnaryStatus is answerError for a call with one answer.
+func UnaryStatus(ctx context.Context, logger *slog.Logger, err error) error {
+	return Status(logger, err, func(md metadata.MD) { _ = grpc.SetTrailer(ctx, md) })
+}

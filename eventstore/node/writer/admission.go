@@ -1,0 +1,91 @@
+package writer
+
+import (
+	"context"
+
+	"hexarena/eventstore/node/lifecycle"
+)
+
+// tiers bound the memory that appends hold before they are answered, over all
+// connections: each tier admits a number of calls of a size each. While the
+// admitted events are being written they take that memory once more. A call
+// that waits for admission is not read from, so that the wait reaches its
+// client.
+var tiers = [...]struct{ calls, bytes int }{
+	{2048, 16 << 10},
+	{32, 2 << 20},
+	{1, 64 << 20}, // more than the largest append, even one of very small events
+}
+
+// eventCost is the memory of an event in addition to its texts, in bytes.
+const eventCost = 128
+
+// Admission bounds the appends that are in progress. A call takes a slot before
+// it receives its events, and a slot of a higher tier when it outgrows the
+// first. A call keeps its slot while it waits for a larger one. A call in the
+// highest tier waits only for its own client and the disk. So slots always
+// become free. Safe for concurrent use.
+type Admission struct {
+	slots [len(tiers)]chan struct{}
+	life  *lifecycle.Lifecycle
+}
+
+func NewAdmission(life *lifecycle.Lifecycle) *Admission {
+	a := &Admission{life: life}
+	for i := range a.slots {
+		a.slots[i] = make(chan struct{}, tiers[i].calls)
+	}
+	return a
+}
+
+// Slot is the admission of one call. It belongs to one goroutine at a time.
+type Slot struct {
+	admission *Admission
+	tier      int
+}
+
+// Enter waits for a slot of the lowest tier.
+func (a *Admission) Enter(ctx context.Context) (*Slot, error) {
+	if err := a.wait(ctx, 0); err != nil {
+		return nil, err
+	}
+	return &Slot{admission: a}, nil
+}
+
+// Fit waits until the slot has a tier for a call of this size.
+func (s *Slot) Fit(ctx context.Context, events, bytes int) error {
+	for bytes+events*eventCost > tiers[s.tier].bytes && s.tier+1 < len(tiers) {
+		if err := s.admission.wait(ctx, s.tier+1); err != nil {
+			return err
+		}
+		<-s.admission.slots[s.tier]
+		s.tier++
+	}
+	return nil
+}
+
+// Leave frees the slot. It is called once. The node's own appends have a nil
+// slot, for which leave does nothing.
+func (s *Slot) Leave() {
+	if s != nil {
+		<-s.admission.slots[s.tier]
+	}
+}
+
+func (a *Admission) wait(ctx context.Context, tier int) error {
+	select {
+	case a.slots[tier] <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case a.slots[tier] <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-a.life.Failed():
+		return lifecycle.ErrFailed
+	case <-a.life.Closing():
+		return lifecycle.ErrClosed
+	}
+}

@@ -1,0 +1,356 @@
+// Package writer is the write path of the log. Begin or Submit hand a request to
+// the writer, Await returns its outcome once it is durable. The comment of Writer
+// explains the path from admission to acknowledgment.
+package writer
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hexarena/eventstore/node/lifecycle"
+	"hexarena/eventstore/node/recent"
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/storage"
+	"hexarena/eventstore/node/tail"
+)
+
+// Bounds of the writer.
+const (
+	groupBytes     = 4 << 20 // a group that has grown beyond this is committed
+	unsyncedGroups = 64      // groups that may wait for their sync
+	knownHeads     = 1 << 15 // streams whose head is remembered; up to twice as many
+	knownIDs       = 1 << 16 // event ids that are remembered; up to twice as many
+	warmIDs        = 1 << 13 // event ids that are read when the log is opened
+)
+
+// Writer owns the write path of the log: every append and every delete passes
+// through its two goroutines.
+//
+//	call ─► admission ─► queue ─► decide ─► group ─► commit ─► sync ─► publish ─► answer
+//	        (caller)              └──── first goroutine ────┘  └── second goroutine ──┘
+//
+// Admission. A caller takes a slot before it receives events from its client,
+// so appends that are not answered yet hold a bounded amount of memory. The
+// slot travels with the request. The writer frees it just before it answers.
+// If submit returns an error because its context ended, the writer still owns
+// the slot and frees it when the request's group is done.
+//
+// Decide. begin adds the request to an unbounded queue (admission bounds it).
+// The first goroutine takes the whole queue and decides its requests one after
+// another, in the order of their arrival. A decision compares the expected
+// revision with the stream's head, recognizes retries by event id, and adds
+// records to the current group. This is the only goroutine that assigns
+// positions, revisions and creation times. It therefore needs no locks, and
+// each of the three numbers never decreases along the log. A rejected request
+// adds no record, but its answer joins the group as well: it may rest on a
+// record of the same group or of an earlier one that is not synced yet.
+//
+// Group commit. When the queue is empty, or the group exceeds groupBytes, the
+// group is committed: one Pebble batch holds all its records and index entries,
+// so the log has either all records of a request or none. Records of the
+// current group cannot be read from the store yet. So a second request for a
+// stream that the group has written commits the group first. commit hands the
+// batch to Pebble, which appends it to its write-ahead log, and does not wait
+// for the sync. It then passes the group to the second goroutine. While that
+// one waits for the disk, the first one decides the next group. One sync of
+// the disk so covers all requests that arrived during the sync before it. At
+// most unsyncedGroups groups wait; then deciding waits too.
+//
+// Sync and acknowledgment. The second goroutine handles groups in the order of
+// their commit. It waits until the group's batch is on disk. Then it publishes
+// the records in the tail, which shows them to readers and wakes subscribers.
+// Only then does it answer the requests. Nobody, neither the caller nor any
+// reader, ever sees an event that a power loss could remove.
+//
+// Failures. There are three kinds:
+//
+//   - A request that is rejected (wrong revision, deleted stream) gets a verdict.
+//     Nothing was written and the writer continues.
+//   - A caller that stops waiting (its context ends) does not know the outcome:
+//     the request may still be stored. The caller retries with the same event
+//     ids, and the retry is answered as the first attempt was.
+//   - The first failure to read, write or sync the log is final. lifecycle.fail
+//     records it, no matter whether the writer, Pebble in the background, or the
+//     disk guard met it. After that the writer acknowledges and publishes
+//     nothing, even if later syncs succeed: the kernel may have dropped the
+//     pages of a failed sync, so a retried sync proves nothing. All waiting
+//     callers get errFailed with an unknown outcome. Serve returns the cause,
+//     the process exits, and the next Open reads what is really on disk.
+//
+// docs/durability.md states what this guarantees to clients.
+type Writer struct {
+	store *storage.Store
+	tail  *tail.Tail
+	life  *lifecycle.Lifecycle
+	now   func() time.Time
+
+	mu     sync.Mutex // guards queue and closed
+	queue  []*Request
+	closed bool
+	wake   chan struct{}
+
+	// The deciding goroutine owns these.
+	next    uint64 // the next record's position
+	created int64  // the last record's creation time
+	heads   *recent.Map[string, storage.Head]
+	ids     *recent.Map[eventKey, eventAt]
+	group   *group
+
+	groups   chan *group // from the deciding goroutine to the syncing one
+	running  sync.WaitGroup
+	applying atomic.Bool   // Pebble is writing, and may be stuck
+	stored   atomic.Uint64 // events
+}
+
+// group is committed and synced as a whole.
+type group struct {
+	batch   storage.Batch
+	records []record.Record
+	touched map[string]struct{} // streams that the group writes, by originalOf
+	answers []answer
+}
+
+type answer struct {
+	to      *Request
+	outcome Outcome
+}
+
+// Options are the parts that a writer needs. end is where the log ends.
+type Options struct {
+	Store *storage.Store
+	Tail  *tail.Tail
+	Life  *lifecycle.Lifecycle
+	Now   func() time.Time
+	End   storage.LogEnd
+}
+
+// New starts a writer. stop ends it.
+func New(o Options) (*Writer, error) {
+	w := &Writer{
+		store: o.Store, tail: o.Tail, life: o.Life, now: o.Now,
+		wake:    make(chan struct{}, 1),
+		next:    o.End.Next,
+		created: o.End.Created,
+		heads:   recent.New[string, storage.Head](knownHeads),
+		ids:     recent.New[eventKey, eventAt](knownIDs),
+		groups:  make(chan *group, unsyncedGroups),
+	}
+	known, err := o.Store.Latest(warmIDs)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range known {
+		w.ids.Put(eventKey{r.ID, r.Stream}, eventAt{r.Revision, r.Position})
+	}
+	w.group = w.newGroup()
+	w.running.Go(w.decideAll)
+	w.running.Go(w.syncAll)
+	return w, nil
+}
+
+// Submit begins a request and awaits its outcome.
+func (w *Writer) Submit(ctx context.Context, r *Request) (Outcome, error) {
+	if err := w.Begin(r); err != nil {
+		return Outcome{}, err
+	}
+	return w.Await(ctx, r)
+}
+
+// Begin queues a request behind all that were begun before. From here on the
+// writer owns its slot, even if begin returns an error.
+func (w *Writer) Begin(r *Request) error {
+	r.done = make(chan Outcome, 1)
+	if !w.enqueue(r) {
+		r.Slot.Leave()
+		return lifecycle.ErrClosed
+	}
+	return nil
+}
+
+// Await waits until the outcome of a request is durable. If ctx ends or the log
+// fails first, the outcome is unknown.
+func (w *Writer) Await(ctx context.Context, r *Request) (Outcome, error) {
+	select {
+	case out := <-r.done:
+		return out, nil
+	case <-ctx.Done():
+		return Outcome{}, ctx.Err()
+	case <-w.life.Failed():
+		return Outcome{}, lifecycle.ErrFailed
+	}
+}
+
+func (w *Writer) enqueue(requests ...*Request) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return false
+	}
+	w.queue = append(w.queue, requests...)
+	w.signal()
+	return true
+}
+
+func (w *Writer) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Stop lets the writer finish the queued requests and rejects later ones. The
+// goroutines of a writer that has failed end at once, unless Pebble blocks
+// them.
+func (w *Writer) Stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	w.signal()
+}
+
+// Wait waits until the writer has ended.
+func (w *Writer) Wait() { w.running.Wait() }
+
+// IsApplying reports whether Pebble is writing for the writer. On a failed log
+// this may never end.
+func (w *Writer) IsApplying() bool { return w.applying.Load() }
+
+// Events returns how many events were stored.
+func (w *Writer) Events() uint64 { return w.stored.Load() }
+
+func (w *Writer) take() (queue []*Request, closed bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	queue, w.queue = w.queue, nil
+	return queue, w.closed
+}
+
+func (w *Writer) decideAll() {
+	defer close(w.groups)
+	for range w.wake {
+		queue, closed := w.take()
+		for _, r := range queue {
+			w.handle(r)
+		}
+		w.commit()
+		if closed {
+			return
+		}
+	}
+}
+
+// handle decides one request, in the current group or in a new one.
+func (w *Writer) handle(r *Request) {
+	if _, ok := w.group.touched[record.OriginalOf(r.Stream)]; ok || w.group.batch.Size() > groupBytes {
+		w.commit()
+	}
+	if w.life.HasFailed() {
+		return
+	}
+	out, err := w.decide(r)
+	if err != nil {
+		w.life.Fail(err)
+		return
+	}
+	w.group.answers = append(w.group.answers, answer{r, out})
+}
+
+func (w *Writer) newGroup() *group {
+	return &group{batch: w.store.NewBatch(), touched: make(map[string]struct{})}
+}
+
+// commit hands the current group to Pebble and to the syncing goroutine.
+func (w *Writer) commit() {
+	g := w.group
+	if len(g.answers) == 0 {
+		return
+	}
+	w.group = w.newGroup()
+	if err := w.apply(g.batch); err != nil {
+		w.life.Fail(err)
+	}
+	w.groups <- g
+}
+
+func (w *Writer) apply(b storage.Batch) error {
+	w.applying.Store(true)
+	defer w.applying.Store(false)
+	if b.Empty() || w.life.HasFailed() {
+		return nil
+	}
+	return w.store.Apply(b)
+}
+
+func (w *Writer) syncAll() {
+	for g := range w.groups {
+		w.finish(g)
+	}
+}
+
+// finish waits for a group's sync, then publishes its records and answers its
+// requests. If the log has failed, await answers them instead.
+func (w *Writer) finish(g *group) {
+	if w.life.HasFailed() {
+		return
+	}
+	if !g.batch.Empty() {
+		if err := g.batch.WaitForSync(); err != nil {
+			w.life.Fail(err)
+			return
+		}
+	}
+	w.tail.Publish(g.records)
+	w.stored.Add(uint64(len(g.records)))
+	g.batch.Close()
+	for _, a := range g.answers {
+		a.to.Slot.Leave()
+		a.to.done <- a.outcome
+	}
+}
+
+// add appends events to a stream in the current group, and updates its head. It
+// returns the position of the last one.
+func (w *Writer) add(stream string, h *storage.Head, events []Proposed) (position uint64, err error) {
+	g := w.group
+	for i := range events {
+		r := w.record(stream, h.Last+1, &events[i])
+		if err := g.batch.Put(&r); err != nil {
+			return 0, err
+		}
+		g.records = append(g.records, r)
+		w.next += uint64(r.Size())
+		h.Last, h.Position = int64(r.Revision), r.Position
+		w.ids.Put(eventKey{r.ID, stream}, eventAt{r.Revision, r.Position})
+	}
+	w.heads.Put(stream, *h)
+	g.touched[record.OriginalOf(stream)] = struct{}{}
+	return h.Position, nil
+}
+
+func (w *Writer) record(stream string, revision int64, e *Proposed) record.Record {
+	w.created = max(w.created, record.Ticks(w.now()))
+	return record.Record{
+		Position: w.next,
+		Revision: uint64(revision),
+		Created:  w.created,
+		ID:       e.ID,
+		JSON:     e.JSON,
+		Stream:   stream,
+		Type:     e.Type,
+		Data:     e.Data,
+		Metadata: e.Metadata,
+	}
+}
+
+// The writer remembers where in a stream it has stored an event id.
+type (
+	eventKey struct {
+		id     uuid.UUID
+		stream string
+	}
+	eventAt struct{ revision, position uint64 }
+)

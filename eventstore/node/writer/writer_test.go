@@ -1,0 +1,110 @@
+package writer
+
+import (
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore/node/lifecycle"
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/storage"
+	"hexarena/eventstore/node/tail"
+)
+
+// openWriter opens a log with a writer and nothing else.
+func openWriter(t *testing.T, fs vfs.FS) (*Writer, *storage.Store) {
+	t.Helper()
+	logger := slog.New(slog.DiscardHandler)
+	life := lifecycle.New(logger)
+	s, err := storage.Open("log", fs, logger, life.Fail)
+	require.NoError(t, err)
+	end, err := s.End()
+	require.NoError(t, err)
+	w, err := New(Options{Store: s, Tail: tail.New(end.Position), Life: life, Now: time.Now, End: end})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		w.Stop()
+		w.Wait()
+		require.NoError(t, s.Close())
+	})
+	return w, s
+}
+
+// What is appended by any means in one burst is decided as if one after
+// another, also where a request depends on the one before.
+func TestRequestsOfOneGroup(t *testing.T) {
+	w, s := openWriter(t, vfs.NewMem())
+	id := uuid.New()
+	event := Proposed{ID: id, Type: "T"}
+	requests := []*Request{
+		{Stream: "s", Expected: NoStream, Events: []Proposed{event}},
+		{Stream: "s", Expected: NoStream, Events: []Proposed{event}}, // a retry
+		{Stream: "s", Expected: NoStream, Events: []Proposed{{ID: uuid.New(), Type: "T"}}},
+		{Stream: "s", Expected: 0, Events: []Proposed{{ID: uuid.New(), Type: "T"}}},
+		{Stream: "$$s", Expected: Any, Events: []Proposed{{ID: uuid.New(), Type: record.TypeMetadata, Data: `{"$tb":1}`}}},
+		{Act: Delete, Stream: "s", Expected: 1},
+		{Stream: "s", Expected: 1, Events: []Proposed{{ID: uuid.New(), Type: "T"}}},
+		{Act: Tombstone, Stream: "s", Expected: Any},
+		{Stream: "$$s", Expected: Any, Events: []Proposed{{ID: uuid.New(), Type: record.TypeMetadata}}},
+	}
+	for _, r := range requests {
+		r.done = make(chan Outcome, 1)
+	}
+	require.True(t, w.enqueue(requests...))
+	got := []Outcome{}
+	for _, r := range requests {
+		out := <-r.done
+		out.Position = 0
+		got = append(got, out)
+	}
+	require.Equal(t, []Outcome{
+		{Current: 0}, {Current: 0}, {Verdict: WrongVersion, Current: 0}, {Current: 1}, {Current: 0},
+		{Current: 1}, {Current: 2}, {Current: record.TombstoneRevision}, {Verdict: StreamDeleted},
+	}, got)
+	meta, err := s.Meta("s", ^uint64(0))
+	require.NoError(t, err)
+	require.EqualValues(t, 2, meta.TruncateBefore)
+}
+
+// A record is not shown before it is synced, nor is an answer that rests on it.
+func TestNothingIsShownBeforeItsSync(t *testing.T) {
+	hold, held := make(chan struct{}), make(chan struct{}, 16)
+	var holding atomic.Bool
+	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if holding.Load() && strings.HasSuffix(op.Path, ".log") && (op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData) {
+			held <- struct{}{}
+			<-hold
+		}
+		return nil
+	}))
+	w, s := openWriter(t, fs)
+	out, err := w.Submit(t.Context(), &Request{Stream: "s", Expected: NoStream, Events: []Proposed{{ID: uuid.New(), Type: "T"}}})
+	require.NoError(t, err)
+	end := out.Position
+
+	holding.Store(true)
+	first := &Request{Stream: "s", Expected: 0, Events: []Proposed{{ID: uuid.New(), Type: "T"}}, done: make(chan Outcome, 1)}
+	require.True(t, w.enqueue(first))
+	<-held
+	second := &Request{Stream: "s", Expected: 0, Events: []Proposed{{ID: uuid.New(), Type: "T"}}, done: make(chan Outcome, 1)}
+	require.True(t, w.enqueue(second))
+	require.Equal(t, end, w.tail.End())
+	v, err := s.View("s", w.tail.End(), 0)
+	require.NoError(t, err)
+	require.Zero(t, v.Last)
+	require.Empty(t, first.done)
+	require.Empty(t, second.done)
+
+	holding.Store(false)
+	close(hold)
+	require.Equal(t, Stored, (<-first.done).Verdict)
+	require.Equal(t, WrongVersion, (<-second.done).Verdict)
+	require.Greater(t, w.tail.End(), end)
+}

@@ -1,0 +1,242 @@
+// Package writes answers the calls that change streams: Append, BatchAppend, Delete
+// and Tombstone. It checks what clients send and hands it to the writer.
+package writes
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+
+	"hexarena/eventstore/node/categories"
+	"hexarena/eventstore/node/lifecycle"
+	"hexarena/eventstore/node/wire"
+	"hexarena/eventstore/node/writer"
+)
+
+// discarded is how many bytes of a rejected call are received and dropped, so
+// that a client that is still sending can read the error.
+const discarded = 32 << 20
+
+// Writes answers Append, BatchAppend, Delete and Tombstone.
+type Writes struct {
+	Options
+	admission  *writer.Admission
+	batchCalls chan struct{} // one for each call of BatchAppend
+	ReadOnly   bool          // all of them are rejected
+}
+
+type Options struct {
+	Logger *slog.Logger
+	Now    func() time.Time
+	Life   *lifecycle.Lifecycle
+	Writer *writer.Writer
+}
+
+func New(o Options) Writes {
+	return Writes{Options: o, admission: writer.NewAdmission(o.Life), batchCalls: make(chan struct{}, batchCalls)}
+}
+
+func (s Writes) Append(call api.Streams_AppendServer) error {
+	if err := s.Life.Ready(); err != nil {
+		return wire.Status(s.Logger, err, call.SetTrailer)
+	}
+	slot, err := s.admission.Enter(call.Context())
+	if err != nil {
+		return wire.Status(s.Logger, err, call.SetTrailer)
+	}
+	r, err := s.receiveAppend(call, slot)
+	if err != nil {
+		slot.Leave()
+		return wire.Status(s.Logger, err, call.SetTrailer)
+	}
+	out, err := s.Writer.Submit(call.Context(), r)
+	switch {
+	case err != nil:
+		return wire.Status(s.Logger, err, call.SetTrailer)
+	case out.Verdict == writer.StreamDeleted:
+		return wire.Status(s.Logger, wire.RefuseDeleted(r.Stream), call.SetTrailer)
+	}
+	return call.SendAndClose(appendResponse(r, out))
+}
+
+// receiveAppend receives a whole call, which takes its slot with it.
+func (s Writes) receiveAppend(call api.Streams_AppendServer, slot *writer.Slot) (*writer.Request, error) {
+	first, err := call.Recv()
+	if errors.Is(err, io.EOF) {
+		return nil, wire.Invalid("an append begins with its options")
+	}
+	if err != nil {
+		return nil, err
+	}
+	r, refused := newAppend(first, slot)
+	if s.ReadOnly {
+		refused = wire.RefuseAccess()
+	}
+	size := 0
+	for {
+		message, err := call.Recv()
+		switch {
+		case errors.Is(err, io.EOF):
+			return r, refused
+		case err != nil:
+			return nil, err
+		}
+		event := message.GetProposedMessage()
+		size += eventSize(event)
+		if refused == nil {
+			refused = propose(r, message, event, size)
+		}
+		if refused == nil {
+			refused = slot.Fit(call.Context(), len(r.Events), size)
+		}
+		if refused != nil && size > discarded {
+			return nil, refused
+		}
+	}
+}
+
+func newAppend(first *api.AppendReq, slot *writer.Slot) (*writer.Request, error) {
+	options := first.GetOptions()
+	if options == nil {
+		return nil, wire.Invalid("an append begins with its options")
+	}
+	expected, err := expectation(options)
+	if err != nil {
+		return nil, err
+	}
+	stream, err := writableName(options.GetStreamIdentifier())
+	return &writer.Request{Act: writer.Append, Stream: stream, Expected: expected, Slot: slot}, err
+}
+
+// propose adds one event to a request; size is that of all so far.
+func propose(r *writer.Request, message *api.AppendReq, event *api.AppendReq_ProposedMessage, size int) error {
+	if event == nil {
+		return wire.Invalid("an append has its options once, and then events: %T", message.GetContent())
+	}
+	if size > wire.MaxAppend {
+		return wire.RefuseSize()
+	}
+	e, err := newProposed(event)
+	r.Events = append(r.Events, e)
+	return err
+}
+
+func newProposed(m *api.AppendReq_ProposedMessage) (writer.Proposed, error) {
+	kind, hasKind := m.GetMetadata()[wire.MetaType]
+	content, hasContent := m.GetMetadata()[wire.MetaContentType]
+	if !hasKind || !hasContent {
+		return writer.Proposed{}, wire.RefuseMissingMetadata()
+	}
+	if kind == "" {
+		return writer.Proposed{}, wire.Invalid("an event's type is empty")
+	}
+	id, err := wire.EventID(m.GetId())
+	return writer.Proposed{
+		ID:       id,
+		JSON:     content == wire.ContentJSON,
+		Type:     kind,
+		Data:     string(m.GetData()),
+		Metadata: string(m.GetCustomMetadata()),
+	}, err
+}
+
+func eventSize(m *api.AppendReq_ProposedMessage) int {
+	return len(m.GetData()) + len(m.GetCustomMetadata()) + 2*utf16Len(m.GetMetadata()[wire.MetaType])
+}
+
+// utf16Len is a text's length as clients of the platform that EventStoreDB was
+// written for count it.
+func utf16Len(text string) int {
+	n := 0
+	for _, c := range text {
+		n++
+		if c > math.MaxUint16 {
+			n++
+		}
+	}
+	return n
+}
+
+// writableName checks the name of a stream that is written: those of links are
+// the node's own.
+func writableName(m *shared.StreamIdentifier) (string, error) {
+	name, err := wire.StreamName(m)
+	if err == nil && categories.IsDerived(name) {
+		err = wire.RefuseAccess()
+	}
+	return name, err
+}
+
+func expectation(options *api.AppendReq_Options) (int64, error) {
+	switch e := options.GetExpectedStreamRevision().(type) {
+	case *api.AppendReq_Options_Revision:
+		return exactly(e.Revision)
+	case *api.AppendReq_Options_NoStream:
+		return writer.NoStream, nil
+	case *api.AppendReq_Options_Any:
+		return writer.Any, nil
+	case *api.AppendReq_Options_StreamExists:
+		return writer.StreamExists, nil
+	}
+	return 0, wire.Invalid("the expected revision is missing")
+}
+
+func exactly(revision uint64) (int64, error) {
+	if revision > math.MaxInt64 {
+		return 0, wire.Invalid("no stream has revision %d", revision)
+	}
+	return int64(revision), nil
+}
+
+func appendResponse(r *writer.Request, out writer.Outcome) *api.AppendResp {
+	if out.Verdict == writer.WrongVersion {
+		return &api.AppendResp{Result: &api.AppendResp_WrongExpectedVersion_{WrongExpectedVersion: wrongVersionResponse(r.Expected, out.Current)}}
+	}
+	success := &api.AppendResp_Success{
+		CurrentRevisionOption: &api.AppendResp_Success_CurrentRevision{CurrentRevision: uint64(out.Current)},
+		PositionOption: &api.AppendResp_Success_Position{Position: &api.AppendResp_Position{
+			CommitPosition: out.Position, PreparePosition: out.Position,
+		}},
+	}
+	if out.Current < 0 {
+		success.CurrentRevisionOption = &api.AppendResp_Success_NoStream{NoStream: &shared.Empty{}}
+	}
+	if out.Position == 0 {
+		success.PositionOption = &api.AppendResp_Success_NoPosition{NoPosition: &shared.Empty{}}
+	}
+	return &api.AppendResp{Result: &api.AppendResp_Success_{Success: success}}
+}
+
+// wrongVersionResponse names both revisions, for clients of before and after
+// 20.6.1.
+func wrongVersionResponse(expected, current int64) *api.AppendResp_WrongExpectedVersion {
+	m := &api.AppendResp_WrongExpectedVersion{}
+	empty := &shared.Empty{}
+	if current < 0 {
+		m.CurrentRevisionOption_20_6_0 = &api.AppendResp_WrongExpectedVersion_NoStream_20_6_0{NoStream_20_6_0: empty}
+		m.CurrentRevisionOption = &api.AppendResp_WrongExpectedVersion_CurrentNoStream{CurrentNoStream: empty}
+	} else {
+		m.CurrentRevisionOption_20_6_0 = &api.AppendResp_WrongExpectedVersion_CurrentRevision_20_6_0{CurrentRevision_20_6_0: uint64(current)}
+		m.CurrentRevisionOption = &api.AppendResp_WrongExpectedVersion_CurrentRevision{CurrentRevision: uint64(current)}
+	}
+	switch expected {
+	case writer.Any:
+		m.ExpectedRevisionOption_20_6_0 = &api.AppendResp_WrongExpectedVersion_Any_20_6_0{Any_20_6_0: empty}
+		m.ExpectedRevisionOption = &api.AppendResp_WrongExpectedVersion_ExpectedAny{ExpectedAny: empty}
+	case writer.StreamExists:
+		m.ExpectedRevisionOption_20_6_0 = &api.AppendResp_WrongExpectedVersion_StreamExists_20_6_0{StreamExists_20_6_0: empty}
+		m.ExpectedRevisionOption = &api.AppendResp_WrongExpectedVersion_ExpectedStreamExists{ExpectedStreamExists: empty}
+	case writer.NoStream:
+		m.ExpectedRevisionOption_20_6_0 = &api.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{ExpectedRevision_20_6_0: math.MaxUint64}
+		m.ExpectedRevisionOption = &api.AppendResp_WrongExpectedVersion_ExpectedNoStream{ExpectedNoStream: empty}
+	default:
+		m.ExpectedRevisionOption_20_6_0 = &api.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{ExpectedRevision_20_6_0: uint64(expected)}
+		m.ExpectedRevisionOption = &api.AppendResp_WrongExpectedVersion_ExpectedRevision{ExpectedRevision: uint64(expected)}
+	}
+	return m
+}

@@ -1,0 +1,293 @@
+package writes
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+	rpc "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"hexarena/eventstore/node/wire"
+	"hexarena/eventstore/node/writer"
+)
+
+// Bounds of BatchAppend: how long an append may wait for its answer, and what
+// one call may hold of appends that it has begun and not ended.
+const (
+	batchDeadline = 2 * time.Second
+	batchesOpen   = 1024
+	batchesBytes  = 4 << 20
+	batchCalls    = 64
+)
+
+// batches is one call of BatchAppend: appends that a client sends one after the
+// other, in messages that may be mixed, without waiting for their answers. What
+// is wrong with one is its own answer, and the call goes on. Appends are
+// decided in the order in which they end.
+type batches struct {
+	Writes
+	call  api.Streams_BatchAppendServer
+	open  map[uuid.UUID]*batch // by correlation id
+	bytes int                  // of those
+	begun *errgroup.Group      // appends that have ended and are not answered
+
+	sending sync.Mutex
+}
+
+// batch is one append of a call.
+type batch struct {
+	writer.Request
+	answer  *api.BatchAppendResp // repeats what was asked
+	began   time.Time
+	within  time.Duration // of that it is to be answered
+	size    int           // of its events
+	refused error         // why it will not be appended
+}
+
+func (s Writes) BatchAppend(call api.Streams_BatchAppendServer) error {
+	err := s.Life.Ready()
+	if err == nil {
+		err = s.batchAppend(call)
+	}
+	return wire.Status(s.Logger, err, call.SetTrailer)
+}
+
+func (s Writes) batchAppend(call api.Streams_BatchAppendServer) error {
+	select {
+	case s.batchCalls <- struct{}{}:
+		defer func() { <-s.batchCalls }()
+	default:
+		return status.Errorf(codes.ResourceExhausted, "%d calls append in batches already", batchCalls)
+	}
+	b := &batches{Writes: s, call: call, open: map[uuid.UUID]*batch{}, begun: new(errgroup.Group)}
+	for {
+		m, err := call.Recv()
+		if errors.Is(err, io.EOF) {
+			return b.begun.Wait()
+		}
+		if err == nil {
+			err = b.take(m)
+		}
+		if err != nil {
+			_ = b.begun.Wait() // nothing is sent once the call has ended
+			return err
+		}
+	}
+}
+
+// take takes one message. An error ends the call.
+func (b *batches) take(m *api.BatchAppendReq) error {
+	id, err := wire.EventID(m.GetCorrelationId())
+	if err != nil {
+		return b.refuse(&batch{answer: &api.BatchAppendResp{CorrelationId: m.GetCorrelationId()}}, wire.Invalid("a correlation id is missing, or no UUID"))
+	}
+	one := b.open[id]
+	if one == nil {
+		one = b.begin(m)
+		b.open[id] = one
+	}
+	b.propose(one, m.GetProposedMessages())
+	if len(b.open) > batchesOpen || b.bytes > batchesBytes {
+		return status.Errorf(codes.ResourceExhausted, "%d appends of %d bytes are begun and not ended", len(b.open), b.bytes)
+	}
+	if !m.GetIsFinal() {
+		return nil
+	}
+	delete(b.open, id)
+	b.bytes -= one.size
+	if one.refused != nil {
+		return b.refuse(one, one.refused)
+	}
+	return b.submit(one)
+}
+
+// begin reads the options, which the first message of an append has.
+func (b *batches) begin(m *api.BatchAppendReq) *batch {
+	o := m.GetOptions()
+	one := &batch{began: time.Now(), within: batchDeadline, answer: &api.BatchAppendResp{CorrelationId: m.GetCorrelationId()}}
+	if o == nil {
+		one.refused = wire.Invalid("an append begins with its options")
+		return one
+	}
+	one.answer.StreamIdentifier = o.GetStreamIdentifier()
+	if err := one.expect(o); err != nil {
+		one.refused = err
+		return one
+	}
+	one.Stream, one.refused = writableName(o.GetStreamIdentifier())
+	if b.ReadOnly {
+		one.refused = wire.RefuseAccess()
+	}
+	one.readDeadline(o, b.Now())
+	return one
+}
+
+func (one *batch) expect(o *api.BatchAppendReq_Options) (err error) {
+	switch e := o.GetExpectedStreamPosition().(type) {
+	case *api.BatchAppendReq_Options_StreamPosition:
+		one.answer.ExpectedStreamPosition = &api.BatchAppendResp_StreamPosition{StreamPosition: e.StreamPosition}
+		one.Expected, err = exactly(e.StreamPosition)
+	case *api.BatchAppendReq_Options_NoStream:
+		one.answer.ExpectedStreamPosition = &api.BatchAppendResp_NoStream{NoStream: e.NoStream}
+		one.Expected = writer.NoStream
+	case *api.BatchAppendReq_Options_Any:
+		one.answer.ExpectedStreamPosition = &api.BatchAppendResp_Any{Any: e.Any}
+		one.Expected = writer.Any
+	case *api.BatchAppendReq_Options_StreamExists:
+		one.answer.ExpectedStreamPosition = &api.BatchAppendResp_StreamExists{StreamExists: e.StreamExists}
+		one.Expected = writer.StreamExists
+	default:
+		err = wire.Invalid("the expected revision is missing")
+	}
+	return err
+}
+
+// readDeadline takes a deadline as clients of before and after 21.10 write it.
+func (one *batch) readDeadline(o *api.BatchAppendReq_Options, now time.Time) {
+	switch d := o.GetDeadlineOption().(type) {
+	case *api.BatchAppendReq_Options_Deadline:
+		one.within = min(one.within, d.Deadline.AsDuration())
+	case *api.BatchAppendReq_Options_Deadline_21_10_0:
+		one.within = min(one.within, d.Deadline_21_10_0.AsTime().Sub(now))
+	}
+}
+
+// propose takes more events into an append.
+func (b *batches) propose(one *batch, events []*api.BatchAppendReq_ProposedMessage) {
+	for _, e := range events {
+		if one.refused != nil {
+			return
+		}
+		size := len(e.GetData()) + len(e.GetCustomMetadata()) + 2*utf16Len(e.GetMetadata()[wire.MetaType])
+		if one.size += size; one.size > wire.MaxAppend {
+			b.bytes -= one.size - size
+			one.size, one.Events, one.refused = 0, nil, wire.RefuseSize()
+			return
+		}
+		b.bytes += size
+		p, err := newProposed(&api.AppendReq_ProposedMessage{
+			Id: e.GetId(), Metadata: e.GetMetadata(), CustomMetadata: e.GetCustomMetadata(), Data: e.GetData(),
+		})
+		one.Events, one.refused = append(one.Events, p), err
+	}
+}
+
+// submit has an append decided, and answers it once it has been. It waits
+// until there is room for it.
+func (b *batches) submit(one *batch) error {
+	ctx := b.call.Context()
+	slot, err := b.admission.Enter(ctx)
+	if err != nil {
+		return err
+	}
+	if err := slot.Fit(ctx, len(one.Events), one.size); err != nil {
+		slot.Leave()
+		return err
+	}
+	left := one.within - time.Since(one.began)
+	if left <= 0 {
+		slot.Leave()
+		return b.refuse(one, context.DeadlineExceeded)
+	}
+	one.Slot = slot
+	if err := b.Writer.Begin(&one.Request); err != nil {
+		return err
+	}
+	b.begun.Go(func() error {
+		ctx, cancel := context.WithTimeout(ctx, left)
+		defer cancel()
+		out, err := b.Writer.Await(ctx, &one.Request)
+		if err != nil {
+			return b.refuse(one, err)
+		}
+		return b.tell(one, out)
+	})
+	return nil
+}
+
+// tell answers an append that was decided.
+func (b *batches) tell(one *batch, out writer.Outcome) error {
+	switch out.Verdict {
+	case writer.WrongVersion:
+		return b.fail(one, codes.AlreadyExists, "the stream is at another revision", wrongVersionDetail(one.Expected, out.Current))
+	case writer.StreamDeleted:
+		return b.fail(one, codes.NotFound, "the stream is deleted", &shared.StreamDeleted{StreamIdentifier: one.answer.GetStreamIdentifier()})
+	}
+	success := &api.BatchAppendResp_Success{
+		CurrentRevisionOption: &api.BatchAppendResp_Success_CurrentRevision{CurrentRevision: uint64(out.Current)},
+		PositionOption: &api.BatchAppendResp_Success_Position{
+			Position: &shared.AllStreamPosition{CommitPosition: out.Position, PreparePosition: out.Position},
+		},
+	}
+	if out.Current < 0 {
+		success.CurrentRevisionOption = &api.BatchAppendResp_Success_NoStream{NoStream: &emptypb.Empty{}}
+	}
+	if out.Position == 0 {
+		success.PositionOption = &api.BatchAppendResp_Success_NoPosition{NoPosition: &emptypb.Empty{}}
+	}
+	one.answer.Result = &api.BatchAppendResp_Success_{Success: success}
+	return b.send(one)
+}
+
+// refuse answers an append that was not decided. What is no fault of its own
+// ends the call.
+func (b *batches) refuse(one *batch, why error) error {
+	var r *wire.Refusal
+	switch {
+	case errors.Is(why, context.DeadlineExceeded):
+		return b.fail(one, codes.DeadlineExceeded, "the append took too long", &shared.Timeout{})
+	case !errors.As(why, &r):
+		return why
+	case r.Code == codes.PermissionDenied:
+		return b.fail(one, r.Code, r.Message, &shared.AccessDenied{})
+	case r.IsTooLarge():
+		return b.fail(one, codes.InvalidArgument, r.Message, &shared.MaximumAppendSizeExceeded{MaxAppendSize: wire.MaxAppend})
+	}
+	return b.fail(one, codes.InvalidArgument, r.Message, &shared.BadRequest{Message: r.Message})
+}
+
+func (b *batches) fail(one *batch, code codes.Code, message string, detail proto.Message) error {
+	packed, err := anypb.New(detail)
+	if err != nil {
+		return err
+	}
+	one.answer.Result = &api.BatchAppendResp_Error{Error: &rpc.Status{Code: int32(code), Message: message, Details: []*anypb.Any{packed}}}
+	return b.send(one)
+}
+
+func (b *batches) send(one *batch) error {
+	b.sending.Lock()
+	defer b.sending.Unlock()
+	return b.call.Send(one.answer)
+}
+
+func wrongVersionDetail(expected, current int64) *shared.WrongExpectedVersion {
+	m := &shared.WrongExpectedVersion{
+		CurrentStreamRevisionOption: &shared.WrongExpectedVersion_CurrentStreamRevision{CurrentStreamRevision: uint64(current)},
+	}
+	if current < 0 {
+		m.CurrentStreamRevisionOption = &shared.WrongExpectedVersion_CurrentNoStream{CurrentNoStream: &emptypb.Empty{}}
+	}
+	switch expected {
+	case writer.Any:
+		m.ExpectedStreamPositionOption = &shared.WrongExpectedVersion_ExpectedAny{ExpectedAny: &emptypb.Empty{}}
+	case writer.StreamExists:
+		m.ExpectedStreamPositionOption = &shared.WrongExpectedVersion_ExpectedStreamExists{ExpectedStreamExists: &emptypb.Empty{}}
+	case writer.NoStream:
+		m.ExpectedStreamPositionOption = &shared.WrongExpectedVersion_ExpectedNoStream{ExpectedNoStream: &emptypb.Empty{}}
+	default:
+		m.ExpectedStreamPositionOption = &shared.WrongExpectedVersion_ExpectedStreamPosition{ExpectedStreamPosition: uint64(expected)}
+	}
+	return m
+}

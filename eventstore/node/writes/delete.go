@@ -1,0 +1,98 @@
+package writes
+
+import (
+	"context"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/wire"
+	"hexarena/eventstore/node/writer"
+)
+
+// Delete soft-deletes a stream: it is hidden by its metadata, and comes back,
+// further numbered, with the next append.
+func (s Writes) Delete(ctx context.Context, m *api.DeleteReq) (*api.DeleteResp, error) {
+	var expected int64
+	var err error
+	switch e := m.GetOptions().GetExpectedStreamRevision().(type) {
+	case *api.DeleteReq_Options_Revision:
+		expected, err = exactly(e.Revision)
+	case *api.DeleteReq_Options_NoStream:
+		expected = writer.NoStream
+	case *api.DeleteReq_Options_Any:
+		expected = writer.Any
+	case *api.DeleteReq_Options_StreamExists:
+		expected = writer.StreamExists
+	default:
+		err = wire.Invalid("the expected revision is missing")
+	}
+	if err != nil {
+		return nil, wire.UnaryStatus(ctx, s.Logger, err)
+	}
+	position, err := s.remove(ctx, writer.Delete, m.GetOptions().GetStreamIdentifier(), expected)
+	if err != nil {
+		return nil, wire.UnaryStatus(ctx, s.Logger, err)
+	}
+	return &api.DeleteResp{PositionOption: &api.DeleteResp_Position_{
+		Position: &api.DeleteResp_Position{CommitPosition: position, PreparePosition: position},
+	}}, nil
+}
+
+// Tombstone deletes a stream for ever.
+func (s Writes) Tombstone(ctx context.Context, m *api.TombstoneReq) (*api.TombstoneResp, error) {
+	var expected int64
+	var err error
+	switch e := m.GetOptions().GetExpectedStreamRevision().(type) {
+	case *api.TombstoneReq_Options_Revision:
+		expected, err = exactly(e.Revision)
+	case *api.TombstoneReq_Options_NoStream:
+		expected = writer.NoStream
+	case *api.TombstoneReq_Options_Any:
+		expected = writer.Any
+	case *api.TombstoneReq_Options_StreamExists:
+		expected = writer.StreamExists
+	default:
+		err = wire.Invalid("the expected revision is missing")
+	}
+	if err != nil {
+		return nil, wire.UnaryStatus(ctx, s.Logger, err)
+	}
+	position, err := s.remove(ctx, writer.Tombstone, m.GetOptions().GetStreamIdentifier(), expected)
+	if err != nil {
+		return nil, wire.UnaryStatus(ctx, s.Logger, err)
+	}
+	return &api.TombstoneResp{PositionOption: &api.TombstoneResp_Position_{
+		Position: &api.TombstoneResp_Position{CommitPosition: position, PreparePosition: position},
+	}}, nil
+}
+
+var operations = map[writer.Act]string{writer.Delete: "Delete", writer.Tombstone: "Tombstone"}
+
+// remove has a stream deleted in one of the two ways.
+func (s Writes) remove(ctx context.Context, act writer.Act, id *shared.StreamIdentifier, expected int64) (position uint64, err error) {
+	if err := s.Life.Ready(); err != nil {
+		return 0, err
+	}
+	if s.ReadOnly {
+		return 0, wire.RefuseAccess()
+	}
+	stream, err := writableName(id)
+	if err != nil {
+		return 0, err
+	}
+	if record.IsMetadataStream(stream) {
+		return 0, wire.Invalid("a metadata stream cannot be deleted: %s", stream)
+	}
+	out, err := s.Writer.Submit(ctx, &writer.Request{Act: act, Stream: stream, Expected: expected})
+	switch {
+	case err != nil:
+		return 0, err
+	case out.Verdict == writer.StreamDeleted:
+		return 0, wire.RefuseDeleted(stream)
+	case out.Verdict == writer.WrongVersion:
+		return 0, wire.RefuseVersion(operations[act], stream, expected, out.Current)
+	}
+	return out.Position, nil
+}
