@@ -8,11 +8,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// MaxAppendBytes is the most that one append takes, counted by AppendBytes.
+// MaxAppendBytes is the largest size of one append, as counted by AppendBytes.
 const MaxAppendBytes = 1 << 20
 
-// AppendBytes is the size of an append as the log counts it: data, metadata
-// and each type's name in two bytes a character.
+// AppendBytes returns the size of an append as EventStoreDB counts it: the data,
+// the metadata, and two bytes for each byte of the type names.
 func AppendBytes(events []Event) int {
 	n := 0
 	for _, e := range events {
@@ -21,9 +21,10 @@ func AppendBytes(events []Event) int {
 	return n
 }
 
-// CheckAppend refuses what no log takes, before anything is sent: nothing to
-// append, a stream or an event without a name, an event without an id, an
-// expectation that means nothing, and, with ErrTooLarge, too much at once.
+// CheckAppend returns an error for an append that no log accepts, so that an
+// implementation need not send it: no events, a stream without a name, an event
+// without a type or an id, or an invalid expected revision. It returns
+// ErrTooLarge beyond MaxAppendBytes.
 func CheckAppend(id StreamID, expected Expected, events []Event) error {
 	if err := CheckStream(id, expected); err != nil {
 		return err
@@ -45,22 +46,22 @@ func CheckAppend(id StreamID, expected Expected, events []Event) error {
 	return nil
 }
 
-// CheckStream refuses a stream without a name and an expectation that means
-// nothing.
+// CheckStream returns an error for a stream without a name and for an invalid
+// expected revision.
 func CheckStream(id StreamID, expected Expected) error {
 	if id == "" {
-		return errors.New("stream without a name")
+		return errors.New("the stream has no name")
 	}
 	if expected < 0 && expected != NoStream && expected != Any && expected != Exists {
-		return fmt.Errorf("%s: expected revision %d means nothing", id, expected)
+		return fmt.Errorf("%s: expected revision %d is invalid", id, expected)
 	}
 	return nil
 }
 
-// Check refuses an age that is negative or not in whole seconds.
+// Check returns an error if the age is negative or not in whole seconds.
 func (m StreamMetadata) Check() error {
 	if m.MaxAge < 0 || m.MaxAge%time.Second != 0 {
-		return fmt.Errorf("stream metadata: an age of %s is not in whole seconds", m.MaxAge)
+		return fmt.Errorf("stream metadata: the age %s must be 0 or a positive number of whole seconds", m.MaxAge)
 	}
 	return nil
 }

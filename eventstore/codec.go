@@ -8,22 +8,27 @@ import (
 	"github.com/google/uuid"
 )
 
-// Typed is a domain event: it names itself, for ever.
+// Typed is a domain event. Its type is the name under which it is stored, so it
+// never changes.
 type Typed interface{ EventType() string }
 
-// SchemaVersion is written into the metadata of every event.
+// SchemaVersion is the version in the metadata of every event. It changes if the
+// metadata or the rules of encoding change, so that an older program stops instead of
+// misreading an event.
 const SchemaVersion = 1
 
-// Metadata is stored beside every event.
+// Metadata is stored with every event. The names with $ are those that
+// EventStoreDB's own tools follow.
 type Metadata struct {
 	Schema      int       `json:"schema"`
-	At          time.Time `json:"at"`                     // when it occurred, by the writer's clock; UTC, milliseconds
-	PlayedMs    *int64    `json:"playedMs,omitempty"`     // match events: time played so far
-	Correlation string    `json:"$correlationId"`         // the match or the request
-	Causation   string    `json:"$causationId,omitempty"` // the event or command that led here
+	At          time.Time `json:"at"`                     // time of the event by the writer's clock; UTC, milliseconds
+	PlayedMs    *int64    `json:"playedMs,omitempty"`     // only in match events: time played so far
+	Correlation string    `json:"$correlationId"`         // id of the match or the request
+	Causation   string    `json:"$causationId,omitempty"` // id of the event or command that caused this one
 }
 
-// Encode makes an event to append, with a new id.
+// Encode returns an event to append, with a new id. It sets the schema version
+// and rounds the time down to milliseconds, as DecodeMetadata will return it.
 func Encode(e Typed, m Metadata) (Event, error) {
 	m.Schema = SchemaVersion
 	m.At = m.At.UTC().Truncate(time.Millisecond)
@@ -38,7 +43,7 @@ func Encode(e Typed, m Metadata) (Event, error) {
 	return Event{ID: uuid.New(), Type: e.EventType(), Data: data, Metadata: meta}, nil
 }
 
-// EncodeAll encodes events that share their metadata.
+// EncodeAll encodes events with the same metadata.
 func EncodeAll[E Typed](events []E, m Metadata) ([]Event, error) {
 	encoded := make([]Event, len(events))
 	for i, e := range events {
@@ -50,14 +55,15 @@ func EncodeAll[E Typed](events []E, m Metadata) ([]Event, error) {
 	return encoded, nil
 }
 
-// DecodeMetadata reads the metadata of a stored event.
+// DecodeMetadata returns the metadata of a stored event. An unknown schema
+// version is an error.
 func DecodeMetadata(r Recorded) (Metadata, error) {
 	var m Metadata
 	if err := json.Unmarshal(r.Metadata, &m); err != nil {
 		return Metadata{}, fmt.Errorf("metadata of %s@%d: %w", r.Stream, r.Revision, err)
 	}
 	if m.Schema < 1 || m.Schema > SchemaVersion {
-		return Metadata{}, fmt.Errorf("%s@%d has schema version %d: this program reads 1 to %d", r.Stream, r.Revision, m.Schema, SchemaVersion)
+		return Metadata{}, fmt.Errorf("%s@%d has schema version %d, but this program reads 1 to %d: use a newer version of the program", r.Stream, r.Revision, m.Schema, SchemaVersion)
 	}
 	return m, nil
 }

@@ -35,7 +35,7 @@ type unencodable struct{ F func() }
 
 func (unencodable) EventType() string { return "Unencodable" }
 
-func TestEncodeNamesWhatItCannotEncode(t *testing.T) {
+func TestEncodeErrorNamesTheType(t *testing.T) {
 	_, err := eventstore.EncodeAll([]eventstore.Typed{unencodable{}}, meta())
 	require.ErrorContains(t, err, "Unencodable")
 }
@@ -60,7 +60,7 @@ func FuzzDecodeMetadata(f *testing.F) {
 	})
 }
 
-func TestExpectedReads(t *testing.T) {
+func TestExpectedInErrors(t *testing.T) {
 	require.Equal(t, "no stream", eventstore.NoStream.String())
 	require.Equal(t, "any", eventstore.Any.String())
 	require.Equal(t, "exists", eventstore.Exists.String())

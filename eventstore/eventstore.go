@@ -1,7 +1,12 @@
-// Package eventstore is the log's port: streams of events appended at expected
-// revisions, read and subscribed to. The implementations are memory (tests and
-// simulation) and esdb (the official client, against a cluster or the embedded
-// node); logtest holds the one suite that all of them pass. It knows no domain.
+// Package eventstore is the port to the log: streams of events that callers
+// append to at expected revisions, read and subscribe to. Start with [Log] for
+// the operations and with [Kind] for folding a stream into a state and deciding
+// on it.
+//
+// The package memory implements the port for tests and simulation. The package
+// esdb implements it with the official client, for an EventStoreDB cluster or
+// the embedded node. Both pass the suite in logtest. This package does not know
+// any domain.
 package eventstore
 
 import (
@@ -18,37 +23,39 @@ import (
 	"github.com/google/uuid"
 )
 
-// StreamID names a stream. Only the package that owns a kind of stream builds
-// or parses one.
+// StreamID is the name of a stream. Only the package that owns a kind of stream
+// builds or parses its names.
 type StreamID string
 
-// Revision is an event's number in its stream, from 0.
+// Revision is the number of an event in its stream. The first one is 0.
 type Revision uint64
 
-// Position is an event's place in the whole log ($all): its commit position,
-// strictly increasing, above 0.
+// Position is the commit position of an event in the whole log ($all). Positions
+// are greater than 0, strictly increase, and have gaps.
 type Position uint64
 
-// End, as where to read backwards from, is behind the last event.
+// EndRevision and EndPosition are behind the last event. Backward reads of the
+// newest events start there.
 const (
 	EndRevision Revision = math.MaxUint64
 	EndPosition Position = math.MaxUint64
 )
 
-// Expected is what an append demands of its stream.
+// Expected is the state that an append requires of its stream: an exact revision
+// (see At), NoStream, Any or Exists.
 type Expected int64
 
-// The expectations beside an exact revision.
+// The values of Expected that are not revisions are those of EventStoreDB.
 const (
 	NoStream Expected = -1
 	Any      Expected = -2
 	Exists   Expected = -4
 )
 
-// At demands that r is the revision of the stream's last event.
+// At requires that the last event of the stream has the revision r.
 func At(r Revision) Expected { return Expected(r) }
 
-// String says what is demanded: a revision, or "no stream", "any", "exists".
+// String returns the revision, or "no stream", "any" or "exists".
 func (e Expected) String() string {
 	switch e {
 	case NoStream:
@@ -61,8 +68,8 @@ func (e Expected) String() string {
 	return strconv.FormatInt(int64(e), 10)
 }
 
-// Event is an event to append. Its ID is made once by the writer and reused in
-// retries, so that a retry after a lost acknowledgement stores once.
+// Event is an event to append. The writer makes the ID once and uses it again in
+// each retry. So a retry after a lost acknowledgement does not store it twice.
 type Event struct {
 	ID       uuid.UUID
 	Type     string
@@ -70,48 +77,48 @@ type Event struct {
 	Metadata []byte // JSON, see Metadata
 }
 
-// Recorded is an event as stored. Its Data and Metadata are shared with other
-// readers: they are not to be modified.
+// Recorded is a stored event. Readers share its Data and Metadata, so nobody may
+// modify them.
 type Recorded struct {
 	Event
 	Stream   StreamID
 	Revision Revision
 	Position Position
-	Created  time.Time // the server's clock; the writer's is in Metadata.At
+	Created  time.Time // by the server's clock; Metadata.At is by the writer's
 }
 
-// Appended is where an append's last event stands. The position is 0 where
-// the answer to a retry does not know it any more.
+// Appended locates the last event of an append. The position is 0 if the append
+// was a retry and the server no longer knows it.
 type Appended struct {
 	Revision Revision
 	Position Position
 }
 
-// Direction is which way to read.
+// Direction is the direction of a read.
 type Direction bool
 
-// The directions of reads.
+// The directions of a read.
 const (
 	Forwards  Direction = false
 	Backwards Direction = true
 )
 
-// ReadOptions narrow a read. The zero value reads all, forwards.
+// ReadOptions narrow a read. The zero value reads everything forwards.
 type ReadOptions struct {
 	Direction Direction
 	Limit     int // 0: no limit
 }
 
-// Filter selects events of $all by how their stream's name begins, and by their
-// exact type; what is empty selects all. A server looks at one of the two, the
-// types where there are any; the other is looked at here. System events (types
-// that begin with $) are never delivered.
+// Filter selects events of $all by prefixes of stream names and by exact types.
+// An empty list selects all. System events (types that begin with $) are never
+// delivered. A server applies only one of the two lists, so implementations
+// check every event with Selects as well.
 type Filter struct {
 	StreamPrefixes []string
 	Types          []string
 }
 
-// Selects says whether a filter selects a stream's events of a type.
+// Selects reports whether the filter selects events of this stream and type.
 func (f Filter) Selects(id StreamID, eventType string) bool {
 	if len(f.Types) > 0 && !slices.Contains(f.Types, eventType) {
 		return false
@@ -124,7 +131,7 @@ func (f Filter) Selects(id StreamID, eventType string) bool {
 	return len(f.StreamPrefixes) == 0
 }
 
-// String names what a filter selects, for people.
+// String returns the prefixes and types, or "all", for logs and metrics.
 func (f Filter) String() string {
 	parts := slices.Concat(f.StreamPrefixes, f.Types)
 	if len(parts) == 0 {
@@ -136,67 +143,71 @@ func (f Filter) String() string {
 // Message is one item of a subscription: exactly one field is set.
 type Message struct {
 	Event      *Recorded
-	Checkpoint Position // everything up to here was considered
-	CaughtUp   bool     // from here on, what comes is live; may come again
+	Checkpoint Position // the subscription has examined all events up to here
+	CaughtUp   bool     // all stored events were delivered; comes again after an outage
 }
 
-// StreamMetadata is what the log may be told of a stream; zero values are unset.
+// StreamMetadata limits which events of a stream reads yield. A zero value sets
+// no limit.
 type StreamMetadata struct {
 	MaxCount uint64
 	MaxAge   time.Duration // whole seconds
 }
 
-// Log is the log's port. Every method ends by its context's deadline, with
-// ErrUnavailable where the log was away till then, and with the context's error
-// in any case. Implementations are safe for concurrent use.
+// Log is the port to the log. Each method returns by the deadline of its context,
+// with an error that wraps the context's error. The error also wraps
+// ErrUnavailable if the log did not answer before the deadline. Implementations
+// are safe for concurrent use.
 type Log interface {
-	// Append stores all of the events or none. With an Expected that does not
-	// fit it fails with *WrongVersionError; on a tombstoned stream with
-	// ErrStreamDeleted; beyond MaxAppendBytes with ErrTooLarge; what CheckAppend
-	// refuses is not sent. Any other error leaves open whether it was stored:
-	// retry with the same event ids and the same Expected, which stores once.
+	// Append stores all events or none. It fails with *WrongVersionError if the
+	// stream is not as expected, with ErrStreamDeleted if the stream is
+	// tombstoned, and with ErrTooLarge beyond MaxAppendBytes. It does not send
+	// events that CheckAppend rejects. After any other error the outcome is
+	// unknown: retry with the same event ids and the same Expected. The log
+	// recognizes such a retry and stores the events once.
 	Append(ctx context.Context, id StreamID, expected Expected, events ...Event) (Appended, error)
 
-	// Read yields a stream's events from a revision, inclusive; a stream that
-	// does not exist is empty, one that is tombstoned yields ErrStreamDeleted.
-	// It yields the error, and ends, if it fails part way: a short history is
-	// never silent.
+	// Read yields the events of a stream from a revision on, inclusive. A stream
+	// that does not exist yields nothing; a tombstoned one yields
+	// ErrStreamDeleted. A read that fails part way yields the error last, so that
+	// no caller takes a short history for the whole one.
 	Read(ctx context.Context, id StreamID, from Revision, opt ReadOptions) iter.Seq2[Recorded, error]
 
-	// ReadAll yields the events of all streams from a position: inclusive
-	// forwards, exclusive backwards; 0 is the start, EndPosition the end. Any
-	// other position must be one that the log gave out: positions have gaps, and
-	// one that is no event's is refused. System events are left out.
+	// ReadAll yields the events of all streams from a position on: inclusive
+	// forwards, exclusive backwards. 0 is the start and EndPosition the end. Any
+	// other position must come from the log: positions have gaps, and a position
+	// without an event is an error. System events are left out.
 	ReadAll(ctx context.Context, from Position, opt ReadOptions) iter.Seq2[Recorded, error]
 
-	// Subscribe yields the selected events after a position (0: all;
-	// EndPosition: only what comes), what is stored and then what comes, across
-	// outages, each once and in order. It ends with ctx (no error is yielded
-	// then) or with an error that no retrying mends. A reader that is slow holds
-	// up only itself. Positions of events and of checkpoints may both be kept
-	// and subscribed from later.
+	// Subscribe yields the selected events after a position: first the stored
+	// ones, then new ones as they are appended. 0 yields all events, EndPosition
+	// only new ones. It continues across outages and yields each event once, in
+	// order. It ends with ctx, without an error, or with an error that a retry
+	// cannot fix. A slow reader delays only itself. A reader may save the
+	// position of an event or a checkpoint and subscribe from it later.
 	Subscribe(ctx context.Context, after Position, filter Filter) iter.Seq2[Message, error]
 
-	// SetMetadata replaces a stream's metadata: reads of the stream no longer
-	// yield what it expires, while ReadAll and Subscribe may.
+	// SetMetadata replaces the metadata of a stream. Reads of the stream no
+	// longer yield the events that it expires; ReadAll and Subscribe still may.
 	SetMetadata(ctx context.Context, id StreamID, m StreamMetadata) error
 
-	// Tombstone deletes a stream for ever: its name is never used again. Its
-	// errors are those of Append; a stream that does not exist can be
-	// tombstoned with Any or NoStream.
+	// Tombstone deletes a stream forever: nobody can use its name again. It fails
+	// with the errors of Append. With Any or NoStream it also tombstones a stream
+	// that does not exist.
 	Tombstone(ctx context.Context, id StreamID, expected Expected) error
 }
 
-// The errors that callers tell apart.
+// The errors that callers handle, in addition to *WrongVersionError.
 var (
-	ErrStreamDeleted = errors.New("stream is tombstoned")
-	ErrTooLarge      = errors.New("append is larger than the log takes")
-	// ErrUnavailable wraps what an absent or silent log causes: the outcome of
-	// a write is unknown.
-	ErrUnavailable = errors.New("the log is away")
+	ErrStreamDeleted = errors.New("the stream is tombstoned")
+	ErrTooLarge      = errors.New("the append is larger than the log accepts")
+	// ErrUnavailable means that the log did not answer in time. The outcome of a
+	// write is then unknown: it may be stored, and it may still become so.
+	ErrUnavailable = errors.New("the log is unavailable")
 )
 
-// WrongVersionError says that a stream is not at the expected revision.
+// WrongVersionError is the error of an append to a stream that is not at the
+// expected revision.
 type WrongVersionError struct {
 	Stream   StreamID
 	Expected Expected
@@ -207,7 +218,7 @@ func (e *WrongVersionError) Error() string {
 	return fmt.Sprintf("%s: expected revision %s, found %s", e.Stream, e.Expected, e.Current)
 }
 
-// IsWrongVersion says whether err is a *WrongVersionError.
+// IsWrongVersion reports whether err wraps a *WrongVersionError.
 func IsWrongVersion(err error) bool {
 	var wrong *WrongVersionError
 	return errors.As(err, &wrong)

@@ -7,15 +7,18 @@ import (
 	"time"
 )
 
-// Kind is what Load and Handle must know of one kind of stream: how its events
-// decode and how a state S evolves by them. Decode and Evolve are those of the
-// domain package that owns the stream.
+// Kind describes one kind of stream: how its events decode, and how a state S
+// evolves by them. Both functions belong to the domain package that owns the
+// stream.
+//
+// Handle is the complete loop of load, decide, append and retry. A caller that
+// keeps the folded state itself uses Fold and Append instead.
 type Kind[S any, E Typed] struct {
 	Decode func(eventType string, data []byte) (E, error)
 	Evolve func(state S, event E, at time.Time) S
 }
 
-// Fold returns state as it is after r.
+// Fold returns the state after r.
 func (k Kind[S, E]) Fold(state S, r Recorded) (S, error) {
 	e, err := k.Decode(r.Type, r.Data)
 	if err != nil {
@@ -28,10 +31,11 @@ func (k Kind[S, E]) Fold(state S, r Recorded) (S, error) {
 	return k.Evolve(state, e, m.At), nil
 }
 
-// Load folds a whole stream onto zero, and says what an append must expect. A
-// stream whose events have all expired reads as one that does not exist: an
-// append at NoStream then fails with a *WrongVersionError whose Current is what
-// to expect, which Handle does.
+// Load folds a whole stream onto zero. It returns the state and the revision that
+// an append must expect. If all events of a stream have expired, Load returns
+// NoStream as for a stream that does not exist. An append at NoStream then fails
+// with a *WrongVersionError, and its Current is the revision to expect. Handle
+// does so.
 func (k Kind[S, E]) Load(ctx context.Context, log Log, id StreamID, zero S) (S, Expected, error) {
 	state, expected := zero, NoStream
 	for r, err := range log.Read(ctx, id, 0, ReadOptions{}) {
@@ -46,47 +50,58 @@ func (k Kind[S, E]) Load(ctx context.Context, log Log, id StreamID, zero S) (S, 
 	return state, expected, nil
 }
 
-// handleTries bounds how often Handle decides anew when others write the same
-// stream at once.
+// Append encodes the events, appends them to the stream, and returns the state
+// after them. If it fails, it returns the state unchanged.
+func (k Kind[S, E]) Append(ctx context.Context, log Log, id StreamID, expected Expected, m Metadata, state S, events []E) (S, Appended, error) {
+	encoded, err := EncodeAll(events, m)
+	if err != nil {
+		return state, Appended{}, err
+	}
+	appended, err := log.Append(ctx, id, expected, encoded...)
+	if err != nil {
+		return state, Appended{}, fmt.Errorf("append to %s: %w", id, err)
+	}
+	at := m.At.UTC().Truncate(time.Millisecond) // as Encode stores it, so that Load returns the same state
+	for _, e := range events {
+		state = k.Evolve(state, e, at)
+	}
+	return state, appended, nil
+}
+
+// handleTries bounds how often Handle decides again because other writers append
+// to the same stream.
 const handleTries = 20
 
-// Handle loads a stream, decides on its state, and appends what was decided at
-// the exact revision that was folded; when another writer was faster it
-// decides anew. It returns the state after the append and the position of what
-// was appended, which a projection can be waited for; deciding on nothing
-// appends nothing, at position 0. An error of decide is returned as it is.
+// Handle loads a stream, calls decide with its state, and appends the events that
+// decide returns. The append expects the revision that was loaded. If another
+// writer appended first, Handle loads and decides again, so decide may be called
+// more than once. Handle returns an error of decide unchanged.
+//
+// It returns the state after the append and the position of the last event, for
+// which a caller can wait in a projection. If decide returns no events, Handle
+// appends nothing and the position is 0.
 func (k Kind[S, E]) Handle(ctx context.Context, log Log, id StreamID, zero S, m Metadata, decide func(S) ([]E, error)) (S, Position, error) {
-	// What to expect of a stream that loads empty: it may be one whose events
-	// have expired. Whatever was stored since the load makes a conflict again.
-	expired := NoStream
+	// A stream that loads empty may be one whose events have expired. Then the
+	// revision to expect is the one in the conflict. Events that others append
+	// after the load still cause a new conflict.
+	empty := NoStream
 	for try := 1; ; try++ {
 		state, expected, err := k.Load(ctx, log, id, zero)
 		if err != nil {
 			return zero, 0, err
 		}
 		if expected == NoStream {
-			expected = expired
+			expected = empty
 		}
 		events, err := decide(state)
 		if err != nil || len(events) == 0 {
 			return state, 0, err
 		}
-		encoded, err := EncodeAll(events, m)
-		if err != nil {
-			return state, 0, err
-		}
-		appended, err := log.Append(ctx, id, expected, encoded...)
+		state, appended, err := k.Append(ctx, log, id, expected, m, state, events)
 		var wrong *WrongVersionError
-		if errors.As(err, &wrong) && try < handleTries {
-			expired = wrong.Current
-			continue
+		if !errors.As(err, &wrong) || try == handleTries {
+			return state, appended.Position, err
 		}
-		if err != nil {
-			return state, 0, fmt.Errorf("append to %s: %w", id, err)
-		}
-		for _, e := range events {
-			state = k.Evolve(state, e, m.At.UTC().Truncate(time.Millisecond))
-		}
-		return state, appended.Position, nil
+		empty = wrong.Current
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// The stream under test is an account: money comes in and goes out, and never
-// more than is there.
+// The stream under test is an account. It refuses to pay out more than its
+// balance.
 type event interface{ EventType() string }
 
 type paidIn struct {
@@ -107,38 +107,38 @@ func TestHandle(t *testing.T) {
 		name   string
 		given  []event
 		when   func(account) ([]event, error)
-		then   []string // what is in the stream behind the given
+		then   []string // the events after the given ones
 		state  account
 		err    error
-		nobody bool // nothing is appended
+		silent bool // nothing is appended
 	}{
 		{
-			name: "the first event", when: func(account) ([]event, error) { return []event{paidIn{5}}, nil },
+			name: "the first event of a stream", when: func(account) ([]event, error) { return []event{paidIn{5}}, nil },
 			then: []string{`PaidIn{"amount":5}`}, state: account{balance: 5, moved: 1},
 		},
 		{
-			name: "on what is there", given: []event{paidIn{5}, paidOut{1}}, when: payOut(4),
+			name: "decides on the stored events", given: []event{paidIn{5}, paidOut{1}}, when: payOut(4),
 			then: []string{`PaidOut{"amount":4}`}, state: account{balance: 0, moved: 3},
 		},
 		{
-			name: "several at once", given: []event{paidIn{5}},
+			name: "several events", given: []event{paidIn{5}},
 			when:  func(account) ([]event, error) { return []event{paidOut{1}, paidOut{2}}, nil },
 			then:  []string{`PaidOut{"amount":1}`, `PaidOut{"amount":2}`},
 			state: account{balance: 2, moved: 3},
 		},
 		{
-			name: "nothing to do", given: []event{paidIn{5}},
+			name: "no events", given: []event{paidIn{5}},
 			when:  func(account) ([]event, error) { return nil, nil },
-			state: account{balance: 5, moved: 1}, nobody: true,
+			state: account{balance: 5, moved: 1}, silent: true,
 		},
 		{
-			name: "refused", given: []event{paidIn{5}}, when: payOut(6),
-			state: account{balance: 5, moved: 1}, err: errTooPoor, nobody: true,
+			name: "an error", given: []event{paidIn{5}}, when: payOut(6),
+			state: account{balance: 5, moved: 1}, err: errTooPoor, silent: true,
 		},
 		{
-			name: "refused with events", given: []event{paidIn{5}},
+			name: "an error with events", given: []event{paidIn{5}},
 			when:  func(account) ([]event, error) { return []event{paidOut{5}}, failure },
-			state: account{balance: 5, moved: 1}, err: failure, nobody: true,
+			state: account{balance: 5, moved: 1}, err: failure, silent: true,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -146,22 +146,22 @@ func TestHandle(t *testing.T) {
 			given(t, log, c.given...)
 			before := log.Appends()
 			state, position, err := accounts.Handle(t.Context(), log, stream, account{}, meta(), c.when)
-			require.Equal(t, c.err, err, "an error of decide is returned as it is")
+			require.Equal(t, c.err, err, "Handle returns an error of decide unchanged")
 			if c.state.moved > 0 {
 				c.state.last = noon.UTC().Truncate(time.Millisecond)
 			}
 			require.Equal(t, c.state, state)
 			require.Equal(t, append([]string{}, c.then...), types(t, log)[len(c.given):], "stored")
-			require.Equal(t, c.nobody, position == 0)
-			require.Equal(t, c.nobody, log.Appends() == before)
+			require.Equal(t, c.silent, position == 0)
+			require.Equal(t, c.silent, log.Appends() == before)
 			loaded, _, err := accounts.Load(t.Context(), log, stream, account{})
 			require.NoError(t, err)
-			require.Equal(t, state, loaded, "the state is that of the stream")
+			require.Equal(t, state, loaded, "Handle returns the state of the stream")
 		})
 	}
 }
 
-func TestHandleReturnsThePositionOfWhatItAppended(t *testing.T) {
+func TestHandleReturnsThePositionOfTheLastEvent(t *testing.T) {
 	log := memory.New()
 	_, position, err := accounts.Handle(t.Context(), log, stream, account{}, meta(), func(account) ([]event, error) {
 		return []event{paidIn{1}, paidIn{2}}, nil
@@ -175,7 +175,7 @@ func TestHandleReturnsThePositionOfWhatItAppended(t *testing.T) {
 	require.Equal(t, last, position)
 }
 
-func TestHandleDecidesAnewAfterAConflict(t *testing.T) {
+func TestHandleDecidesAgainAfterAConflict(t *testing.T) {
 	log := logtest.NewFaulty(memory.New())
 	given(t, log, paidIn{5})
 	log.BeforeAppend(2, func() { given(t, log.Log, paidIn{1}) })
@@ -210,10 +210,10 @@ func TestHandleGivesUpOnEndlessConflicts(t *testing.T) {
 	require.Less(t, log.Appends(), 100)
 }
 
-// Every write fails both ways: not stored, and stored with the answer lost. To
-// the caller they look the same, and to handle the command again is right in
-// both, since it decides on what is there.
-func TestHandleOverFailingAppends(t *testing.T) {
+// An append fails in two ways: it is not stored, or it is stored and the answer is
+// lost. The caller cannot see which. In both cases it may handle the command again,
+// because Handle decides on the stored events.
+func TestHandleAgainAfterAFailedAppend(t *testing.T) {
 	for how, want := range map[logtest.Fault]int{logtest.NotStored: 5, logtest.StoredAnyway: 0} {
 		log := logtest.NewFaulty(memory.New())
 		given(t, log, paidIn{5})
@@ -239,7 +239,7 @@ func TestHandleNeverDecidesOnAShortHistory(t *testing.T) {
 		given(t, log, paidIn{1}, paidIn{2}, paidIn{3})
 		log.FailRead(1, events)
 		_, _, err := accounts.Handle(t.Context(), log, stream, account{}, meta(), func(account) ([]event, error) {
-			require.Fail(t, "decided on a read that failed")
+			require.Fail(t, "decide was called although the read failed")
 			return nil, nil
 		})
 		require.ErrorIs(t, err, logtest.ErrInjected)
@@ -247,8 +247,8 @@ func TestHandleNeverDecidesOnAShortHistory(t *testing.T) {
 	}
 }
 
-// A stream whose events have all expired reads as empty, and is not.
-func TestHandleOnAStreamThatHasExpired(t *testing.T) {
+// A stream whose events have all expired reads as empty, but it has a revision.
+func TestHandleOnAStreamWhoseEventsHaveExpired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := memory.New()
 		require.NoError(t, log.SetMetadata(t.Context(), stream, eventstore.StreamMetadata{MaxAge: time.Minute}))
@@ -264,7 +264,7 @@ func TestHandleOnAStreamThatHasExpired(t *testing.T) {
 	})
 }
 
-func TestLoadNamesTheEventThatDoesNotDecode(t *testing.T) {
+func TestLoadErrorNamesTheEvent(t *testing.T) {
 	for name, bad := range map[string]eventstore.Event{
 		"unknown type":    {Type: "Stolen", Data: []byte(`{}`), Metadata: []byte(`{"schema":1}`)},
 		"broken data":     {Type: "PaidIn", Data: []byte(`{`), Metadata: []byte(`{"schema":1}`)},

@@ -63,7 +63,7 @@ func TestProblemOf(t *testing.T) {
 	}{
 		"a fault":            {fmt.Errorf("owner-1@2: secret"), 500, "internal", "internal error"},
 		"wrapped":            {fmt.Errorf("owner-1@2: %w", owner.ErrKeyLimit), 409, "key_limit", owner.ErrKeyLimit.Error()},
-		"the log is away":    {fmt.Errorf("read owner-1: %w", eventstore.ErrUnavailable), 503, "log_unavailable", "the log is away"},
+		"the log is away":    {fmt.Errorf("read owner-1: %w", eventstore.ErrUnavailable), 503, "log_unavailable", "the log is unavailable"},
 		"a model stopped":    {fmt.Errorf("matches: %w", projections.ErrStopped), 503, "out_of_date", "a read model has stopped"},
 		"raced":              {fmt.Errorf("append: %w", aConflict), 503, "busy", "others write at the same time: try again"},
 		"a suspended owner":  {owner.ErrOwnerSuspended, 403, "suspended", owner.ErrOwnerSuspended.Error()},

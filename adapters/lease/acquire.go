@@ -64,12 +64,8 @@ func (l *Lease) claim(ctx context.Context, seen observation, events []arena.Even
 		}
 	}
 	start := time.Now()
-	encoded, err := eventstore.EncodeAll(events, l.metadata())
-	if err != nil {
-		return err
-	}
-	if _, err := l.log.Append(ctx, arena.PlayerStream, seen.revision, encoded...); err != nil {
-		return fmt.Errorf("claim %s: %w", arena.PlayerStream, err)
+	if _, _, err := kind.Append(ctx, l.log, arena.PlayerStream, on.revision, l.metadata(), on.player, events); err != nil {
+		return fmt.Errorf("claim the lease: %w", err)
 	}
 	l.renewed = start
 	l.generation = seen.player.Generation + 1

@@ -68,7 +68,7 @@ func TestGaveUp(t *testing.T) {
 	defer cancel()
 	err = gaveUp(late, "read s", errSilent)
 	require.ErrorIs(t, err, eventstore.ErrUnavailable)
-	require.EqualError(t, err, "read s: the log is away: context deadline exceeded (the server is silent)")
+	require.EqualError(t, err, "read s: the log is unavailable: context deadline exceeded (the server is silent)")
 }
 
 // A server that says no for good is not asked again.
@@ -104,7 +104,7 @@ func TestTheErrorNamesTheCause(t *testing.T) {
 	p.Set(outage.Refused)
 	log := openDirect(t, p.Address())
 	err := log.Ping(afterFailedConnects(t, log))
-	require.ErrorContains(t, err, "ping: the log is away: context deadline exceeded (Unavailable: ")
+	require.ErrorContains(t, err, "ping: the log is unavailable: context deadline exceeded (Unavailable: ")
 	require.ErrorContains(t, err, "connection refused")
 	require.NotContains(t, err.Error(), "\n")
 }

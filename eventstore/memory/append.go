@@ -6,22 +6,22 @@ import (
 	"hexarena/eventstore"
 )
 
-// verdict is what becomes of an append.
-type verdict int
+// outcome is the outcome of an append.
+type outcome int
 
 const (
-	fresh   verdict = iota // to be stored
-	stored                 // a retry of what is there already
-	refused                // the stream is at another revision
+	toStore       outcome = iota // the events are new
+	alreadyStored                // the append is a retry of stored events
+	conflict                     // the stream is at another revision
 )
 
-// current is what an append would have to expect exactly.
+// current returns the exact revision that an append must expect.
 func (s *stream) current() eventstore.Expected {
 	return eventstore.Expected(len(s.events) - 1)
 }
 
-// fits says whether the stream is as expected. A stream that has nothing but
-// metadata exists.
+// fits reports whether the stream is as expected. A stream that has only metadata
+// exists, as in EventStoreDB.
 func (s *stream) fits(expected eventstore.Expected) bool {
 	switch expected {
 	case eventstore.Any:
@@ -32,47 +32,50 @@ func (s *stream) fits(expected eventstore.Expected) bool {
 	return expected == s.current()
 }
 
-// judge says what becomes of an append and, of a retry, the revision of its
-// last event. An exact expectation (NoStream is one) that lies behind the
-// stream is a retry if the ids are those that follow it there. Without one, the
-// first id decides: where it is known the others must be too, in this order.
-func (s *stream) judge(expected eventstore.Expected, events []eventstore.Event, idAt func(int) uuid.UUID) (int, verdict) {
+// check returns the outcome of an append and, for a retry, the revision of its last
+// event.
+//
+// With an exact expected revision (NoStream is one) below the current one, an
+// append is a retry if the same ids follow that revision in the stream. With Any
+// or Exists, the first id decides: if the stream has it, the append is a retry, and
+// the stream must have the other ids in the same order.
+func (s *stream) check(expected eventstore.Expected, events []eventstore.Event, idAt func(int) uuid.UUID) (int, outcome) {
 	if expected == eventstore.Any || expected == eventstore.Exists {
 		if _, known := s.ids[events[0].ID]; known {
-			return s.known(events)
+			return s.checkKnown(events)
 		}
 	} else if expected < s.current() {
-		return s.follows(int(expected), events, idAt)
+		return s.checkBehind(int(expected), events, idAt)
 	}
 	if !s.fits(expected) {
-		return 0, refused
+		return 0, conflict
 	}
-	return 0, fresh
+	return 0, toStore
 }
 
-// follows judges a retry that expects the revision before.
-func (s *stream) follows(before int, events []eventstore.Event, idAt func(int) uuid.UUID) (int, verdict) {
+// checkBehind checks an append that expects a revision below the current one.
+func (s *stream) checkBehind(before int, events []eventstore.Event, idAt func(int) uuid.UUID) (int, outcome) {
 	last := before + len(events)
 	if last >= len(s.events) {
-		return 0, refused
+		return 0, conflict
 	}
 	for i, e := range events {
 		if idAt(s.events[before+1+i]) != e.ID {
-			return 0, refused
+			return 0, conflict
 		}
 	}
-	return last, stored
+	return last, alreadyStored
 }
 
-// known judges a retry by its ids alone.
-func (s *stream) known(events []eventstore.Event) (int, verdict) {
+// checkKnown checks an append whose first id is in the stream.
+func (s *stream) checkKnown(events []eventstore.Event) (int, outcome) {
 	last := -1
 	for _, e := range events {
 		revision, known := s.ids[e.ID]
 		if !known || revision <= last {
-			return 0, refused
+			return 0, conflict
 		}
 		last = revision
 	}
-	return last, stored
+	return last, alreadyStored
 }

@@ -1,8 +1,8 @@
-// Package memory is the log's port in memory, for simulation and fast tests.
-// It answers as EventStoreDB does, expected revisions, idempotent retries,
-// expiry and gaps between positions included, and is never away; it knows
-// nothing of disks or networks. It starts no goroutines, so a Log made inside a
-// testing/synctest bubble runs on the bubble's clock.
+// Package memory implements the log's port in memory, for simulation and fast
+// tests. It answers as EventStoreDB does: expected revisions, idempotent retries,
+// expiry, and gaps between positions. It is always available and does not know
+// disks or networks. It starts no goroutines, so a Log that is made in a
+// testing/synctest bubble runs by the clock of the bubble.
 package memory
 
 import (
@@ -22,14 +22,14 @@ import (
 type Log struct {
 	mu      sync.Mutex
 	events  []eventstore.Recorded // all but system events, by position
-	head    eventstore.Position   // of the last thing written, system events included
+	head    eventstore.Position   // end of the log, including system events
 	streams map[eventstore.StreamID]*stream
 	grown   chan struct{} // closed, and replaced, when events grows
 }
 
 var _ eventstore.Log = (*Log)(nil)
 
-// stream is one stream's events and what was told of it.
+// stream is the state of one stream.
 type stream struct {
 	events    []int // indices into Log.events; the revision is the index here
 	ids       map[uuid.UUID]int
@@ -45,7 +45,7 @@ func New() *Log {
 	}
 }
 
-// Append stores events; see eventstore.Log.
+// Append stores events. See eventstore.Log.
 func (l *Log) Append(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected, events ...eventstore.Event) (eventstore.Appended, error) {
 	if err := eventstore.CheckAppend(id, expected, events); err != nil {
 		return eventstore.Appended{}, err
@@ -59,18 +59,18 @@ func (l *Log) Append(ctx context.Context, id eventstore.StreamID, expected event
 	if s.tombstone {
 		return eventstore.Appended{}, fmt.Errorf("append to %s: %w", id, eventstore.ErrStreamDeleted)
 	}
-	last, verdict := s.judge(expected, events, l.idAt)
-	switch verdict {
-	case refused:
+	last, outcome := s.check(expected, events, l.idAt)
+	switch outcome {
+	case conflict:
 		return eventstore.Appended{}, &eventstore.WrongVersionError{Stream: id, Expected: expected, Current: s.current()}
-	case stored:
+	case alreadyStored:
 		return l.appended(s, last), nil
 	}
 	l.store(id, s, events)
 	return l.appended(s, len(s.events)-1), nil
 }
 
-// store appends to the log and wakes its subscribers. l.mu is held.
+// store appends to the log and wakes the subscribers. The caller holds l.mu.
 func (l *Log) store(id eventstore.StreamID, s *stream, events []eventstore.Event) {
 	now := time.Now().UTC()
 	for _, e := range events {
@@ -90,8 +90,9 @@ func (l *Log) store(id eventstore.StreamID, s *stream, events []eventstore.Event
 	l.grown = make(chan struct{})
 }
 
-// advance moves the head past a record of n bytes and returns where the record
-// stands. As on a disk, positions have gaps. l.mu is held.
+// advance moves the head past a record of n bytes and returns the position of the
+// record. Positions have gaps, as in a log on a disk, so that tests find callers
+// that compute positions. The caller holds l.mu.
 func (l *Log) advance(n int) eventstore.Position {
 	const header = 32
 	position := l.head + 1
@@ -99,7 +100,7 @@ func (l *Log) advance(n int) eventstore.Position {
 	return position
 }
 
-// SetMetadata replaces a stream's metadata; see eventstore.Log.
+// SetMetadata replaces a stream's metadata. See eventstore.Log.
 func (l *Log) SetMetadata(ctx context.Context, id eventstore.StreamID, m eventstore.StreamMetadata) error {
 	if err := eventstore.CheckStream(id, eventstore.Any); err != nil {
 		return err
@@ -121,7 +122,7 @@ func (l *Log) SetMetadata(ctx context.Context, id eventstore.StreamID, m eventst
 	return nil
 }
 
-// Tombstone deletes a stream for ever; see eventstore.Log.
+// Tombstone deletes a stream forever. See eventstore.Log.
 func (l *Log) Tombstone(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected) error {
 	if err := eventstore.CheckStream(id, expected); err != nil {
 		return err
@@ -143,7 +144,8 @@ func (l *Log) Tombstone(ctx context.Context, id eventstore.StreamID, expected ev
 	return nil
 }
 
-// stream returns a stream, made where it does not exist. l.mu is held.
+// stream returns a stream and creates it if it does not exist. The caller holds
+// l.mu.
 func (l *Log) stream(id eventstore.StreamID) *stream {
 	s := l.streams[id]
 	if s == nil {
@@ -162,7 +164,8 @@ func (l *Log) appended(s *stream, revision int) eventstore.Appended {
 	}
 }
 
-// after returns the index of the first event beyond a position. l.mu is held.
+// after returns the index of the first event after a position. The caller holds
+// l.mu.
 func (l *Log) after(p eventstore.Position) int {
 	return sort.Search(len(l.events), func(i int) bool { return l.events[i].Position > p })
 }

@@ -21,8 +21,9 @@ func TestConformance(t *testing.T) {
 	logtest.Run(t, func(*testing.T) eventstore.Log { return memory.New() })
 }
 
-// Two logs in memory agree; what Agree draws is shown to be legal.
-func TestAgrees(t *testing.T) {
+// Two logs in memory agree. So a disagreement of another log with this one is not
+// an error of logtest.Agree.
+func TestTwoMemoryLogsAgree(t *testing.T) {
 	logtest.Agree(t, memory.New(), memory.New())
 }
 
@@ -45,9 +46,9 @@ func last(t *testing.T, read func(func(eventstore.Recorded, error) bool)) (n int
 	return n, nil
 }
 
-// Positions have gaps, as those of a server have: who computes one instead of
-// keeping one is told.
-func TestPositionsThatAreNoEvents(t *testing.T) {
+// Positions have gaps, as on a server. A caller that computes a position, instead
+// of saving one, gets an error.
+func TestPositionsWithoutAnEvent(t *testing.T) {
 	log := memory.New()
 	appended, err := log.Append(t.Context(), "s-1", eventstore.NoStream, events(2)...)
 	require.NoError(t, err)
@@ -56,14 +57,14 @@ func TestPositionsThatAreNoEvents(t *testing.T) {
 	wrong := appended.Position + 1
 	for _, direction := range []eventstore.Direction{eventstore.Forwards, eventstore.Backwards} {
 		_, err := last(t, log.ReadAll(t.Context(), wrong, eventstore.ReadOptions{Direction: direction}))
-		require.ErrorContains(t, err, "is no event's")
+		require.ErrorContains(t, err, "no event is at position")
 	}
 	for _, err := range log.Subscribe(t.Context(), wrong, eventstore.Filter{}) {
-		require.ErrorContains(t, err, "is no event's")
+		require.ErrorContains(t, err, "no event is at position")
 	}
 }
 
-func TestMaxAgeByTheClock(t *testing.T) {
+func TestMaxAgeHidesEventsWithTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := memory.New()
 		require.NoError(t, log.SetMetadata(t.Context(), "s-1", eventstore.StreamMetadata{MaxAge: time.Minute}))
@@ -81,8 +82,8 @@ func TestMaxAgeByTheClock(t *testing.T) {
 	})
 }
 
-// In a bubble a subscriber that waits lets time pass, and its end leaves
-// nothing behind.
+// In a synctest bubble, time passes while a subscriber waits, and no goroutine is
+// left when it ends.
 func TestSubscribeInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := memory.New()
@@ -108,8 +109,8 @@ func TestSubscribeInABubble(t *testing.T) {
 	})
 }
 
-// What was handed in may be written to afterwards.
-func TestAppendKeepsACopy(t *testing.T) {
+// The caller may change its event after Append.
+func TestAppendStoresACopy(t *testing.T) {
 	log := memory.New()
 	e := events(1)
 	_, err := log.Append(t.Context(), "s-1", eventstore.NoStream, e...)
@@ -121,8 +122,7 @@ func TestAppendKeepsACopy(t *testing.T) {
 	}
 }
 
-// Known ids in another order are no retry.
-func TestKnownIDsInAnotherOrder(t *testing.T) {
+func TestKnownIDsInAnotherOrderAreAConflict(t *testing.T) {
 	log := memory.New()
 	e := events(2)
 	_, err := log.Append(t.Context(), "s-1", eventstore.Any, e...)

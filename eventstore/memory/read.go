@@ -9,7 +9,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// Read yields a stream's events as they were when the read began; see
+// Read yields the events that the stream had when the read began. See
 // eventstore.Log.
 func (l *Log) Read(ctx context.Context, id eventstore.StreamID, from eventstore.Revision, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
 	return func(yield func(eventstore.Recorded, error) bool) {
@@ -22,7 +22,8 @@ func (l *Log) Read(ctx context.Context, id eventstore.StreamID, from eventstore.
 	}
 }
 
-// page copies what a read of a stream sees, in ascending order.
+// page returns copies of the events that a read of a stream yields, in ascending
+// order.
 func (l *Log) page(id eventstore.StreamID, from eventstore.Revision, opt eventstore.ReadOptions) ([]eventstore.Recorded, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,7 +55,7 @@ func (l *Log) page(id eventstore.StreamID, from eventstore.Revision, opt eventst
 }
 
 // oldest returns the first revision that the stream's metadata does not hide.
-// l.mu is held.
+// The caller holds l.mu.
 func (l *Log) oldest(s *stream) int {
 	m := s.metadata
 	if m == nil {
@@ -73,8 +74,8 @@ func (l *Log) oldest(s *stream) int {
 	return first
 }
 
-// ReadAll yields the events of all streams as they were when the read began;
-// see eventstore.Log.
+// ReadAll yields the events that the log had when the read began. See
+// eventstore.Log.
 func (l *Log) ReadAll(ctx context.Context, from eventstore.Position, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
 	return func(yield func(eventstore.Recorded, error) bool) {
 		l.mu.Lock()
@@ -88,9 +89,9 @@ func (l *Log) ReadAll(ctx context.Context, from eventstore.Position, opt eventst
 	}
 }
 
-// from returns the events that a read from a position sees: inclusive
-// forwards, exclusive backwards. l.mu is held; what is stored is never changed,
-// so that the slice may be read without it.
+// from returns the events that a read from a position yields: inclusive forwards,
+// exclusive backwards. The caller holds l.mu. Stored events never change, so it may
+// read the slice after it releases the lock.
 func (l *Log) from(p eventstore.Position, d eventstore.Direction) ([]eventstore.Recorded, error) {
 	if p > l.head {
 		if d == eventstore.Forwards {
@@ -106,7 +107,7 @@ func (l *Log) from(p eventstore.Position, d eventstore.Direction) ([]eventstore.
 		return nil, nil
 	}
 	if i == 0 || l.events[i-1].Position != p {
-		return nil, fmt.Errorf("read $all: position %d is no event's", p)
+		return nil, fmt.Errorf("read $all: no event is at position %d", p)
 	}
 	if d == eventstore.Forwards {
 		return l.events[i-1:], nil
@@ -114,20 +115,20 @@ func (l *Log) from(p eventstore.Position, d eventstore.Direction) ([]eventstore.
 	return l.events[:i-1], nil
 }
 
-// deliver yields events in the direction and up to the limit asked for, and
-// the context's error when it ends first.
+// deliver yields events in the direction and up to the limit of opt. If the context
+// ends first, it yields the context's error last. A read of no events fails with
+// an ended context too, as it does over a network.
 func deliver(ctx context.Context, events []eventstore.Recorded, opt eventstore.ReadOptions, yield func(eventstore.Recorded, error) bool) {
-	if err := ctx.Err(); err != nil {
-		yield(eventstore.Recorded{}, fmt.Errorf("read: %w", err))
-		return
-	}
 	n := len(events)
 	if opt.Limit > 0 {
 		n = min(n, opt.Limit)
 	}
-	for i := range n {
-		if err := ctx.Err(); err != nil {
+	for i := 0; ; i++ {
+		if err := ctx.Err(); err != nil && (i == 0 || i < n) {
 			yield(eventstore.Recorded{}, fmt.Errorf("read: %w", err))
+			return
+		}
+		if i == n {
 			return
 		}
 		at := i

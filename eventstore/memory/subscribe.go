@@ -8,12 +8,13 @@ import (
 	"hexarena/eventstore"
 )
 
-// checkpointEvery is how many events in a row that the filter leaves out make
-// a checkpoint.
+// checkpointEvery is the number of consecutive events that the filter leaves out
+// before a subscription yields a checkpoint.
 const checkpointEvery = 32
 
-// Subscribe yields what is stored and then what comes; see eventstore.Log. The
-// caller's goroutine does the work: a subscriber that is slow holds nobody up.
+// Subscribe yields the stored events and then new ones. See eventstore.Log. It
+// works in the goroutine of the subscriber, so a slow subscriber delays only
+// itself.
 func (l *Log) Subscribe(ctx context.Context, after eventstore.Position, filter eventstore.Filter) iter.Seq2[eventstore.Message, error] {
 	return func(yield func(eventstore.Message, error) bool) {
 		start, err := l.start(after)
@@ -45,8 +46,8 @@ func (l *Log) Subscribe(ctx context.Context, after eventstore.Position, filter e
 	}
 }
 
-// start returns the position to begin after: the head for what lies beyond it.
-// A position inside the log that is no event's is refused.
+// start returns the position to begin after: the head if p is beyond it. A position
+// inside the log without an event is an error.
 func (l *Log) start(p eventstore.Position) (eventstore.Position, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,27 +55,27 @@ func (l *Log) start(p eventstore.Position) (eventstore.Position, error) {
 	if p == 0 || p > l.head || i > 0 && l.events[i-1].Position == p {
 		return min(p, l.head), nil
 	}
-	return 0, fmt.Errorf("subscribe to $all: position %d is no event's", p)
+	return 0, fmt.Errorf("subscribe to $all: no event is at position %d", p)
 }
 
-// beyond returns the events after a position, and what is closed when there
-// are more.
+// beyond returns the events after a position, and a channel that closes when the
+// log grows.
 func (l *Log) beyond(p eventstore.Position) ([]eventstore.Recorded, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.events[l.after(p):], l.grown
 }
 
-// subscription is how far one subscriber has come.
+// subscription is the progress of one subscriber.
 type subscription struct {
 	filter  eventstore.Filter
-	after   eventstore.Position // everything up to here was considered
-	skipped int                 // events left out since the last message
+	after   eventstore.Position // the subscription has examined all events up to here
+	skipped int                 // events that the filter left out since the last message
 	yield   func(eventstore.Message, error) bool
 }
 
-// deliver yields those of the events that the filter selects, and says whether
-// to go on.
+// deliver yields the events that the filter selects. It reports whether the
+// subscription continues.
 func (s *subscription) deliver(ctx context.Context, events []eventstore.Recorded) bool {
 	for i := range events {
 		if ctx.Err() != nil {
@@ -97,7 +98,7 @@ func (s *subscription) deliver(ctx context.Context, events []eventstore.Recorded
 	return ctx.Err() == nil
 }
 
-// checkpoint yields how far was considered, where that is news.
+// checkpoint yields the examined position if the subscriber does not know it yet.
 func (s *subscription) checkpoint() bool {
 	if s.skipped == 0 {
 		return true

@@ -120,22 +120,15 @@ func (a *Accounts) Change(ctx context.Context, ownerID string, m eventstore.Meta
 
 // append stores events behind the account's revision next - 1.
 func (a *Accounts) append(ctx context.Context, e *entry, account owner.Account, next eventstore.Revision, events []owner.Event, m eventstore.Metadata) (owner.Account, eventstore.Position, error) {
-	encoded, err := eventstore.EncodeAll(events, m)
-	if err != nil {
-		return account, 0, err
-	}
 	expected := eventstore.NoStream
 	if next > 0 {
 		expected = eventstore.At(next - 1)
 	}
 	began := time.Now()
-	appended, err := a.log.Append(ctx, streamOf(e.ownerID), expected, encoded...)
+	account, appended, err := kind.Append(ctx, a.log, streamOf(e.ownerID), expected, m, account, events)
 	if err != nil {
 		a.doubt(e, err)
-		return account, 0, fmt.Errorf("append to %s: %w", streamOf(e.ownerID), err)
-	}
-	for _, event := range events {
-		account = owner.Evolve(account, event, m.At.UTC().Truncate(time.Millisecond))
+		return account, 0, err
 	}
 	a.advance(e, account, appended.Revision+1, began)
 	return account, appended.Position, nil
