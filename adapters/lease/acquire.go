@@ -64,7 +64,7 @@ func (l *Lease) claim(ctx context.Context, seen observation, events []arena.Even
 		}
 	}
 	start := time.Now()
-	if _, _, err := kind.Append(ctx, l.log, arena.PlayerStream, on.revision, l.metadata(), on.player, events); err != nil {
+	if _, _, err := kind.Append(ctx, l.log, arena.PlayerStream, seen.revision, l.metadata(), seen.player, events); err != nil {
 		return fmt.Errorf("claim the lease: %w", err)
 	}
 	l.renewed = start
