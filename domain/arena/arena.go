@@ -1,6 +1,6 @@
-// Package arena decides what one arena's own streams record: the keys that it
-// signs and seeds with, who plays on its log, and when it drains. It holds
-// public keys and hashes only, never a secret, and knows neither the secrets
+// Package arena decides the events of one arena's own streams: the keys that it
+// signs and seeds with, which process plays on its log, and when it drains. It
+// holds only public keys and hashes, never a secret. It knows neither the secrets
 // file nor the clock.
 package arena
 
@@ -17,7 +17,7 @@ const (
 )
 
 // Event is a fact of one of these streams. The names that EventType returns
-// are what the log stores, for ever.
+// are what the log stores forever.
 type Event interface{ EventType() string }
 
 func decode[E Event](data []byte) (Event, error) {

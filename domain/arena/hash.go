@@ -9,7 +9,7 @@ import (
 // Hash is the SHA-256 of a key. It is written as 64 lower-case hex digits.
 type Hash [sha256.Size]byte
 
-// HashOf is the hash that the log names a key by.
+// HashOf returns the hash by which the log names a key.
 func HashOf(key []byte) Hash { return sha256.Sum256(key) }
 
 // String returns the hash in lower-case hex.
@@ -18,17 +18,17 @@ func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 // MarshalText writes what String returns.
 func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText reads 64 lower-case hex digits.
 func (h *Hash) UnmarshalText(text []byte) error { return readHex((*[32]byte)(h), text) }
 
-// RevealedKey is a seed key after its last match, when it is secret no more.
+// RevealedKey is a seed key after its last match, when it is no longer secret.
 // It is written as 64 lower-case hex digits.
 type RevealedKey [32]byte
 
 // MarshalText writes the key in lower-case hex.
 func (k RevealedKey) MarshalText() ([]byte, error) { return []byte(hex.EncodeToString(k[:])), nil }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText reads 64 lower-case hex digits.
 func (k *RevealedKey) UnmarshalText(text []byte) error { return readHex((*[32]byte)(k), text) }
 
 var errNotHex = errors.New("want 64 lower-case hex digits")

@@ -27,7 +27,7 @@ type SeedKeyAdded struct {
 	Hash Hash   `json:"hash"`
 }
 
-// SeedKeyRetired says that no more tables are seated under a seed key.
+// SeedKeyRetired records that no more tables are seated under a seed key.
 type SeedKeyRetired struct {
 	ID     string `json:"id"`
 	Reason string `json:"reason,omitempty"` // the operator's
@@ -73,15 +73,14 @@ func DecodeKeys(eventType string, data []byte) (Event, error) {
 	}
 }
 
-// Keys is what arena-keys says of the arena's keys. The zero value is an arena
-// that never started.
+// Keys is the state of arena-keys. The zero value is an arena that never started.
 type Keys struct {
 	Platform PublicKey // the one in use; zero before the first start
-	Email    []Hash    // as added; the last is the one in use
-	Seeds    []SeedKey // as added
+	Email    []Hash    // in order of addition; the last is in use
+	Seeds    []SeedKey // in order of addition
 }
 
-// SeedKey is what is known of one seed key.
+// SeedKey is the state of one seed key.
 type SeedKey struct {
 	ID       string
 	Hash     Hash
@@ -89,8 +88,7 @@ type SeedKey struct {
 	Revealed *RevealedKey // nil until it is published
 }
 
-// EvolveKeys returns k as it is after e. It never rejects, and leaves k as it
-// was.
+// EvolveKeys returns k after e. It never rejects, and does not change k.
 func EvolveKeys(k Keys, e Event, _ time.Time) Keys {
 	switch e := e.(type) {
 	case PlatformKeyPublished:
@@ -117,10 +115,10 @@ func changed(seeds []SeedKey, id string, change func(*SeedKey)) []SeedKey {
 	return seeds
 }
 
-// Exist says whether the arena has had its first start.
+// Exist reports whether the arena has had its first start.
 func (k Keys) Exist() bool { return k.Platform != PublicKey{} }
 
-// CurrentSeed is the newest seed key that is not retired: new tables are
+// CurrentSeed returns the newest seed key that is not retired. New tables are
 // seated under it.
 func (k Keys) CurrentSeed() (SeedKey, bool) {
 	for _, s := range slices.Backward(k.Seeds) {
@@ -131,11 +129,11 @@ func (k Keys) CurrentSeed() (SeedKey, bool) {
 	return SeedKey{}, false
 }
 
-// Held is what an arena's secrets show of themselves.
+// Held describes an arena's secrets without showing them.
 type Held struct {
 	Platform PublicKey
 	Email    Hash
-	Seeds    []HeldSeed // as added
+	Seeds    []HeldSeed // in order of addition
 }
 
 // HeldSeed is a seed key that the secrets hold.
@@ -144,7 +142,7 @@ type HeldSeed struct {
 	Hash Hash
 }
 
-// The reasons to refuse a first start.
+// The errors of FirstStart.
 var (
 	ErrStartedBefore = errors.New("arena-keys names keys already")
 	ErrNoPlatformKey = errors.New("the secrets hold no platform key")
@@ -168,11 +166,11 @@ func (k Keys) FirstStart(h Held) ([]Event, error) {
 	return events, nil
 }
 
-// ErrKeyKnown refuses a rotation to a key that arena-keys names already.
+// ErrKeyKnown rejects a rotation to a key that arena-keys already names.
 var ErrKeyKnown = errors.New("arena-keys names the seed key already")
 
-// Rotate puts a new seed key into use and retires the others: from here on
-// tables are seated under the new one alone.
+// Rotate puts a new seed key into use and retires the others. From here on tables
+// are seated only under the new one.
 func (k Keys) Rotate(to HeldSeed, reason string) ([]Event, error) {
 	reason = strings.TrimSpace(reason)
 	if reason == "" {
@@ -190,9 +188,9 @@ func (k Keys) Rotate(to HeldSeed, reason string) ([]Event, error) {
 	return events, nil
 }
 
-// Check says, in one line, why an arena that holds h must not start on this
-// log: another platform or e-mail key or, for a player, a seed key that is in
-// use and not held. Keys that the log does not name yet are no reason: a
+// Check returns why an arena with the secrets h must not start on this log, in one
+// line. The log may have another platform or e-mail key. A player also needs every
+// seed key in use. Keys that the log does not name yet are fine, because a
 // rotation writes the secrets first.
 func (k Keys) Check(h Held, player bool) error {
 	if h.Platform != k.Platform {

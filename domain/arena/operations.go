@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// DrainStarted says that no more tables are seated; matches play to their end.
+// DrainStarted stops the seating of tables. Running matches play to their end.
 type DrainStarted struct {
 	Reason string `json:"reason"`
 }
 
-// DrainEnded says that tables are seated again.
+// DrainEnded starts the seating of tables again.
 type DrainEnded struct {
 	Reason string `json:"reason"`
 }
@@ -35,14 +35,14 @@ func DecodeOperations(eventType string, data []byte) (Event, error) {
 	}
 }
 
-// Operations is what the operators have ordered.
+// Operations is the state of the operators' orders.
 type Operations struct {
 	Draining bool
 	Reason   string    // of the last change
 	Since    time.Time // of the last change
 }
 
-// EvolveOperations returns o as it is after e. It never rejects.
+// EvolveOperations returns o after e. It never rejects.
 func EvolveOperations(o Operations, e Event, at time.Time) Operations {
 	switch e := e.(type) {
 	case DrainStarted:
@@ -53,15 +53,15 @@ func EvolveOperations(o Operations, e Event, at time.Time) Operations {
 	return o
 }
 
-// ErrNoReason refuses an order that does not say why.
+// ErrNoReason rejects an order without a reason.
 var ErrNoReason = errors.New("an order needs a reason")
 
-// StartDrain orders a drain; while one is on there is nothing to do.
+// StartDrain orders a drain. It returns no event during a drain.
 func (o Operations) StartDrain(reason string) ([]Event, error) {
 	return order(o.Draining, reason, DrainStarted{Reason: reason})
 }
 
-// EndDrain ends a drain; while none is on there is nothing to do.
+// EndDrain ends a drain. It returns no event if there is no drain.
 func (o Operations) EndDrain(reason string) ([]Event, error) {
 	return order(!o.Draining, reason, DrainEnded{Reason: reason})
 }

@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// The stream arena-player keeps its last event alone ($maxCount 1), so each
-// event says everything that a fold of it must know.
+// The stream arena-player keeps only its last event ($maxCount 1), so each event
+// holds the whole state.
 
-// PlayerClaimed says that a process began to play: it seats tables and referees
-// matches.
+// PlayerClaimed records that a process began to play: it seats tables and
+// referees matches.
 type PlayerClaimed struct {
 	Holder     string `json:"holder"`     // the id of its data folder
 	Generation uint64 `json:"generation"` // counts the claims, from 1
 	Host       string `json:"host"`       // for people
 }
 
-// PlayerRenewed says that the player is alive.
+// PlayerRenewed records that the player is alive.
 type PlayerRenewed struct {
 	Holder     string `json:"holder"`
 	Generation uint64 `json:"generation"`
 	Host       string `json:"host"`
 }
 
-// PlayerReleased says that the player stopped by itself.
+// PlayerReleased records that the player stopped in order.
 type PlayerReleased struct {
 	Holder     string `json:"holder"`
 	Generation uint64 `json:"generation"`
@@ -55,7 +55,8 @@ func DecodePlayer(eventType string, data []byte) (Event, error) {
 	}
 }
 
-// Player is who plays on a log. The zero value is nobody, ever.
+// Player is the process that plays on a log. The zero value is a log on which none
+// ever played.
 type Player struct {
 	Holder     string
 	Generation uint64
@@ -64,7 +65,7 @@ type Player struct {
 	At         time.Time // of the last event, by the holder's clock: for people only
 }
 
-// EvolvePlayer returns p as it is after e. It never rejects.
+// EvolvePlayer returns p after e. It never rejects.
 func EvolvePlayer(p Player, e Event, at time.Time) Player {
 	switch e := e.(type) {
 	case PlayerClaimed:
@@ -77,7 +78,7 @@ func EvolvePlayer(p Player, e Event, at time.Time) Player {
 	return p
 }
 
-// HeldError refuses a second player.
+// HeldError rejects a second player.
 type HeldError struct{ By Player }
 
 func (e *HeldError) Error() string {
@@ -85,9 +86,9 @@ func (e *HeldError) Error() string {
 }
 
 // Claim makes holder the player. While another plays it fails with *HeldError,
-// unless that lease has run out: ranOut says that the caller has seen no
-// renewal for the lease's length of its own clock. A holder's own lease is its
-// to take back at any time.
+// unless that lease has expired: ranOut means that the caller saw no renewal for
+// the length of the lease on its own clock. A holder may claim its own lease again
+// at any time.
 func (p Player) Claim(holder, host string, ranOut bool) ([]Event, error) {
 	if p.Playing && p.Holder != holder && !ranOut {
 		return nil, &HeldError{By: p}
@@ -95,11 +96,11 @@ func (p Player) Claim(holder, host string, ranOut bool) ([]Event, error) {
 	return []Event{PlayerClaimed{Holder: holder, Generation: p.Generation + 1, Host: host}}, nil
 }
 
-// ErrNotPlaying says that the lease is no longer that of the claim at hand.
+// ErrNotPlaying means that another claim has replaced the lease.
 var ErrNotPlaying = errors.New("the lease was taken over")
 
-// Renew keeps the lease of a claim alive. It fails with ErrNotPlaying once
-// that claim is not the last.
+// Renew extends the lease of a claim. It fails with ErrNotPlaying if that claim is
+// no longer the last.
 func (p Player) Renew(holder string, generation uint64) ([]Event, error) {
 	if !p.is(holder, generation) {
 		return nil, ErrNotPlaying
@@ -107,8 +108,8 @@ func (p Player) Renew(holder string, generation uint64) ([]Event, error) {
 	return []Event{PlayerRenewed{Holder: p.Holder, Generation: p.Generation, Host: p.Host}}, nil
 }
 
-// Release ends the lease of a claim. Where that claim is not the last there is
-// nothing to release.
+// Release ends the lease of a claim. It returns no event if that claim is no
+// longer the last.
 func (p Player) Release(holder string, generation uint64) ([]Event, error) {
 	if !p.is(holder, generation) {
 		return nil, nil

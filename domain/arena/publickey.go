@@ -8,7 +8,7 @@ import (
 // PublicKey is an Ed25519 public key. It is written in padded standard base64.
 type PublicKey [32]byte
 
-// String returns the key in base64: the form that match ids are made from.
+// String returns the key in base64. Match ids follow from this form.
 func (k PublicKey) String() string { return base64.StdEncoding.EncodeToString(k[:]) }
 
 // MarshalText writes what String returns.
@@ -16,7 +16,7 @@ func (k PublicKey) MarshalText() ([]byte, error) { return []byte(k.String()), ni
 
 var errNotPublicKey = errors.New("want the base64 of a public key of 32 bytes")
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText reads padded standard base64.
 func (k *PublicKey) UnmarshalText(text []byte) error {
 	b, err := base64.StdEncoding.Strict().DecodeString(string(text))
 	if err != nil || len(b) != len(k) || base64.StdEncoding.EncodeToString(b) != string(text) {

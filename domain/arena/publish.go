@@ -1,6 +1,6 @@
 package arena
 
-// Unpublished are the retired seed keys that nobody has been shown yet.
+// Unpublished returns the retired seed keys that the log does not show yet.
 func (k Keys) Unpublished() []SeedKey {
 	var list []SeedKey
 	for _, s := range k.Seeds {
@@ -11,8 +11,8 @@ func (k Keys) Unpublished() []SeedKey {
 	return list
 }
 
-// Publish shows the retired seed keys that are held and that no match needs any
-// more: needed says of which ones matches are unfinished.
+// Publish shows the retired seed keys that the secrets hold and that no match
+// needs any more. needed has the ids of the keys of unfinished matches.
 func (k Keys) Publish(held func(id string) ([]byte, bool), needed map[string]bool) []Event {
 	var events []Event
 	for _, s := range k.Unpublished() {

@@ -1,9 +1,11 @@
-// Package audit recomputes a match from what anyone can read of it once it has
-// ended: the record that GET /matches/{id} answers, and, where they are at
-// hand, the ladder, the arena's keys and an owner's own notes. docs/audit.md is
-// the definition that it follows, and that checkers in other languages are
-// written from. It trusts nothing that it reads, and knows no log, no file and
-// no network: its callers bring the text.
+// Package audit recomputes an ended match from public data: the record of
+// GET /matches/{id} and, if the caller has them, the ladder, the arena's keys and
+// an owner's own notes. It follows docs/audit.md, from which the checkers in other
+// languages are written too. It trusts nothing that it reads. It knows no log, no
+// file and no network: callers pass the text.
+//
+// Parse reads a record, and Match recomputes it up to the first difference. Ladder
+// recomputes a whole ladder.
 package audit
 
 import (
@@ -15,8 +17,8 @@ import (
 	"hexarena/domain/seed"
 )
 
-// The checks, in the order in which they are told. A match's record may be
-// checked in all of them, or in some where the rest is not at hand.
+// The checks, in the order of a Report. Match skips the checks for which it has no
+// evidence.
 const (
 	CheckRecord     = "record"     // the shape of the record and of every event, times and numbers
 	CheckID         = "id"         // the match's id follows from where it was seated
@@ -45,23 +47,23 @@ var order = []string{
 	CheckDefaults, CheckStrikes, CheckSteals, CheckTrades, CheckAwards, CheckEnd, CheckPlacements, CheckThinking, CheckNonces, CheckRating,
 }
 
-// Check is one check that was made, or was not.
+// Check is the outcome of one check.
 type Check struct {
 	Name    string `json:"name"`
 	Made    bool   `json:"made"`
-	Count   int    `json:"count"`             // what was compared: rolls, answers, …
-	Because string `json:"because,omitempty"` // why it was not made, or what of it was not
+	Count   int    `json:"count"`             // of compared things: rolls, answers, …
+	Because string `json:"because,omitempty"` // why the check, or a part of it, was not made
 }
 
-// Difference is where the log and what follows from the seed part.
+// Difference is the place where the log does not fit what follows from the seed.
 type Difference struct {
 	Check   string `json:"check"`
 	Seq     int    `json:"seq"`     // of the event; 0: the record itself, not its replay
 	Log     string `json:"log"`     // what the log says
-	Follows string `json:"follows"` // what follows from the seed, and from what the log says before
+	Follows string `json:"follows"` // what follows from the seed and from the log before it
 }
 
-// Error says all of it in one line.
+// Error describes the difference in one line.
 func (d *Difference) Error() string {
 	where := "the record"
 	if d.Seq > 0 {
@@ -70,7 +72,7 @@ func (d *Difference) Error() string {
 	return fmt.Sprintf("%s, %s: the log says %s; what follows is %s", where, d.Check, d.Log, d.Follows)
 }
 
-// Report is what came of a match.
+// Report is the result of an audited match.
 type Report struct {
 	Match      string      `json:"match"`
 	Mode       string      `json:"mode"`
@@ -80,17 +82,17 @@ type Report struct {
 	Difference *Difference `json:"difference,omitempty"` // the first; nil: none
 }
 
-// Evidence is what is at hand beside the record. The zero value is nothing.
+// Evidence is the data that the caller has in addition to the record. The zero
+// value is none.
 type Evidence struct {
-	PlatformKey string             // base64; empty: not at hand
-	SeedKeys    map[string]SeedKey // by id; nil: not at hand
-	Ladder      *Ladder            // which watched the match; nil: not at hand
-	Notes       map[string][]Note  // an owner's, by match; nil: not at hand
-	Required    bool               // the record comes from an arena, so that a proof must be there
-
+	PlatformKey string             // base64; empty: unknown
+	SeedKeys    map[string]SeedKey // by id; nil: unknown
+	Ladder      *Ladder            // which watched the match; nil: unknown
+	Notes       map[string][]Note  // an owner's, by match; nil: none
+	Required    bool               // the record comes from an arena, so it must have a proof
 }
 
-// SeedKey is what arena-keys says of a seed key.
+// SeedKey is a seed key as arena-keys shows it.
 type SeedKey struct {
 	Hash seed.Seed // SHA-256 of the key
 	Key  []byte    // nil until it is published
@@ -113,7 +115,7 @@ type audit struct {
 	evidence   Evidence
 	checks     map[string]*Check
 	difference *Difference
-	heard      [game.MaxSeats]bool // an answer of the seat, be it nonsense, is in the replay
+	heard      [game.MaxSeats]bool // the replay has an answer of the seat, even nonsense
 }
 
 func (a *audit) check(name string) *Check {
@@ -123,7 +125,7 @@ func (a *audit) check(name string) *Check {
 	return a.checks[name]
 }
 
-// made counts things that were compared and are as they should be.
+// made counts things that were compared and fit.
 func (a *audit) made(name string, n int) {
 	c := a.check(name)
 	c.Made = true
@@ -171,7 +173,7 @@ func tell(raw string) string {
 	return strings.ToValidUTF8(raw[:most], "") + "…"
 }
 
-// inJSON writes what follows in the shape of the log.
+// inJSON writes the expected value in the shape of the log.
 func inJSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {

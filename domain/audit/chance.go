@@ -9,7 +9,7 @@ import (
 	"hexarena/domain/seed"
 )
 
-// chance recomputes what the seed follows from, and who sits where.
+// chance recomputes the seed and the seats.
 func (a *audit) chance() {
 	r := a.record
 	if r.proof == nil {
@@ -29,7 +29,7 @@ func (a *audit) chance() {
 	}
 }
 
-// withoutProof is a match that no arena seated: its seed was given.
+// withoutProof handles a match that no arena seated: someone chose its seed.
 func (a *audit) withoutProof() {
 	if a.evidence.Required {
 		a.differs(CheckCommitment, 0, "neither commitment nor proof", "both, of every match of an arena")
@@ -41,7 +41,7 @@ func (a *audit) withoutProof() {
 	}
 }
 
-// proofFits says whether the proof has a table and nonces for every seat.
+// proofFits reports whether the proof has a table and nonces for every seat.
 func (a *audit) proofFits() bool {
 	r := a.record
 	p := r.proof

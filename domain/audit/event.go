@@ -18,7 +18,7 @@ type event struct {
 	at   string
 	kind string
 	seat int    // nobody: absent
-	raw  string // as it stands
+	raw  string // its JSON text
 	data any
 }
 
@@ -29,7 +29,7 @@ type (
 		ports  []match.Port
 		bandit int
 	}
-	// played is the data of an action event, and what its action says.
+	// played is the data of an action event, with its action read.
 	played struct {
 		decision  int
 		kind      string
@@ -37,8 +37,8 @@ type (
 		elapsed   int // nobody: null
 		collected []int
 		answer    match.Answer
-		err       error // why the action is none
-		whole     bool  // the action has the fields of its schema alone
+		err       error // why the action could not be read
+		whole     bool  // the action has only the fields of its schema
 	}
 	// failed is the data of a timeout.
 	failed struct {

@@ -35,7 +35,7 @@ func sameText(action string, sent []byte) bool {
 	return json.Compact(&b, []byte(action)) == nil && bytes.Equal(b.Bytes(), sent)
 }
 
-// readBoard reads hexes in order, and the ports as they stand.
+// readBoard reads the hexes, which must be in order, and the ports.
 func readBoard(r *strictjson.Reader) *laid {
 	d := new(laid)
 	hexes := 0
@@ -68,7 +68,7 @@ func readHex(r *strictjson.Reader, number int) (board.Resource, uint8) {
 		r.Want(name == res.String(), "a resource")
 	}
 	if id != number {
-		r.Fail("hex %d stands in the place of %d", id, number)
+		r.Fail("hex %d is at the place of hex %d", id, number)
 	}
 	if token > 12 {
 		r.Fail("a token of %d", token)

@@ -24,7 +24,7 @@ type Ladder struct {
 	placements  []int             // scratch
 }
 
-// LadderTotals is what a ladder holds.
+// LadderTotals counts the contents of a ladder.
 type LadderTotals struct {
 	Events  int `json:"events"`
 	Tables  int `json:"tables"`
@@ -36,7 +36,7 @@ type LadderTotals struct {
 
 type standing struct {
 	rating rating.Rating
-	match  string // that it is in
+	match  string // its unfinished match, or empty
 }
 
 // entry is a match of the ladder.
@@ -50,7 +50,7 @@ type entry struct {
 	done     bool
 }
 
-// LadderDifference is where a ladder and what follows from its events part.
+// LadderDifference is the place where a ladder does not fit its earlier events.
 type LadderDifference struct {
 	Mode     string `json:"mode"`
 	Revision uint64 `json:"revision"` // in the ladder's stream
@@ -67,9 +67,8 @@ func (d *LadderDifference) Error() string {
 	return fmt.Sprintf("%s: the log says %s; what follows is %s", where, d.Log, d.Follows)
 }
 
-// NewLadder is a mode's ladder before its first event. It remembers the matches
-// that it is to watch for Evidence; the platform's key is given in base64, or
-// empty where it is not at hand.
+// NewLadder returns a mode's ladder before its first event. It remembers the
+// watched matches for Evidence. platformKey is in base64, or empty if unknown.
 func NewLadder(mode, platformKey string, watch ...string) *Ladder {
 	l := &Ladder{mode: mode, platformKey: platformKey, bots: map[string]standing{}, open: map[string]*entry{}, watched: map[string]*entry{}}
 	for _, id := range watch {
@@ -78,8 +77,8 @@ func NewLadder(mode, platformKey string, watch ...string) *Ladder {
 	return l
 }
 
-// Add recomputes the next event of the stream, and returns where it differs: a
-// *LadderDifference, or that it cannot be read.
+// Add recomputes the next event of the stream. It returns a *LadderDifference if
+// the event differs, or an error if it cannot be read.
 func (l *Ladder) Add(revision uint64, eventType string, data []byte) error {
 	if want := uint64(l.Totals.Events); revision != want {
 		return &LadderDifference{l.mode, revision, "", fmt.Sprintf("an event at revision %d", revision), fmt.Sprintf("one at revision %d", want)}
@@ -116,8 +115,8 @@ func (l *Ladder) bot(id string) standing {
 	return standing{rating: rating.New()}
 }
 
-// seat demands tables of four, the last perhaps of three, from the top of the
-// ratings down, of bots that are in no match.
+// seat requires tables of four, the last perhaps of three, filled from the best
+// rating down with bots that are in no match.
 func (l *Ladder) seat(revision uint64, e ladder.TablesSeated) *LadderDifference {
 	least := math.Inf(1)
 	for i, t := range e.Tables {
@@ -156,7 +155,7 @@ func (l *Ladder) remember(m *entry) {
 	}
 }
 
-// rate recomputes the ratings of a match from those that its bots had.
+// rate recomputes the ratings of a match from its bots' earlier ratings.
 func (l *Ladder) rate(e ladder.RatingsChanged) *LadderDifference {
 	m := l.open[e.MatchID]
 	if m == nil {
@@ -221,7 +220,7 @@ func same(a, b rating.Rating) bool {
 
 func say(r rating.Rating) string { return fmt.Sprintf("mu %v, sigma %v", r.Mu, r.Sigma) }
 
-// ranked is the competition ranking of the same order: 1, 2, 2, 4.
+// ranked returns the competition ranking of the same order: 1, 2, 2, 4.
 func ranked(placements []int) []int {
 	want := make([]int, len(placements))
 	for i, p := range placements {
@@ -235,8 +234,8 @@ func ranked(placements []int) []int {
 	return want
 }
 
-// Outcome is how a match that was watched stands on the ladder: completed with
-// its ratings, aborted, or running; empty where it was never seated.
+// Outcome returns the status of a watched match on the ladder: completed with its
+// ratings, aborted or running. It is empty if the match was never seated.
 func (l *Ladder) Outcome(matchID string) (status string, rated []ladder.RatedSeat) {
 	m := l.watched[matchID]
 	if m == nil {

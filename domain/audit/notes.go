@@ -11,8 +11,8 @@ import (
 	"hexarena/domain/strictjson"
 )
 
-// Note is what an owner wrote down of one of its bots when a match began: the
-// nonce that the bot sent, and the commitment that the upgrade request showed.
+// Note is an owner's own record of one of its bots at the start of a match: the
+// nonce that the bot sent, and the commitment of the upgrade request.
 type Note struct {
 	Bot        string
 	Nonce      *string

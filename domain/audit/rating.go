@@ -9,8 +9,8 @@ import (
 	"hexarena/domain/rating"
 )
 
-// rating compares the record with the ladder: where it was seated, how it
-// ended there, and what that did to each rating.
+// rating compares the record with the ladder: the seating, the end and the change
+// of each rating.
 func (a *audit) rating() {
 	r := a.record
 	switch {
@@ -37,7 +37,7 @@ func (a *audit) rating() {
 	}
 }
 
-// status is how a match ended for its ladder.
+// status returns the status of a match on its ladder.
 func (m *entry) status() string {
 	switch {
 	case m.voided != "":
@@ -49,7 +49,7 @@ func (m *entry) status() string {
 	}
 }
 
-// ratedSeat compares what the ladder says of a bot of the table.
+// ratedSeat compares the ladder's result of a bot with the record.
 func (a *audit) ratedSeat(s ladder.RatedSeat) {
 	seat := slices.IndexFunc(a.record.players, func(p player) bool { return p.botID == s.BotID })
 	if seat < 0 {

@@ -17,9 +17,8 @@ const (
 	running   = "running"
 )
 
-// Record is a match as GET /matches/{id} answers it, read strictly. Its parts
-// have the shapes that docs/audit.md gives; whether they are true is Match's
-// to say.
+// Record is a match as GET /matches/{id} answers it, read strictly. Its parts have
+// the shapes of docs/audit.md. Match checks whether they are true.
 type Record struct {
 	ID, Mode, Status string
 
@@ -29,10 +28,10 @@ type Record struct {
 	seed       seed.Seed
 	seeded     bool // the seed is published
 	commitment *seed.Seed
-	proof      *match.Proof // nil beside a nil commitment: a match of no arena
-	thinking   []int        // nil where the record does not say
+	proof      *match.Proof // nil, as the commitment, if no arena seated the match
+	thinking   []int        // nil if the record does not have it
 	events     []event
-	flaw       *Difference // what of the replay could not be read
+	flaw       *Difference // the part of the replay that could not be read
 }
 
 // player is a MatchPlayer.
@@ -44,14 +43,14 @@ type player struct {
 	delta     *float64
 }
 
-// Running says whether the match goes on, so that nothing of its chance is
+// Running reports whether the match is still running, so that its seed is not
 // public yet.
 func (r *Record) Running() bool { return r.Status == running }
 
-// Seats is how many play.
+// Seats returns the number of players.
 func (r *Record) Seats() int { return len(r.players) }
 
-// Events is how long the replay is.
+// Events returns the length of the replay.
 func (r *Record) Events() int { return len(r.events) }
 
 // Parse reads a record. An error says that the text is not a record of a match.
@@ -66,7 +65,7 @@ func Parse(text []byte) (*Record, error) {
 	return rec, rec.consistent()
 }
 
-// consistent refuses what cannot be recomputed at all.
+// consistent rejects a record that cannot be recomputed at all.
 func (r *Record) consistent() error {
 	switch {
 	case r.Status != completed && r.Status != aborted && r.Status != running:

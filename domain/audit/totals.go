@@ -8,7 +8,7 @@ import (
 	"hexarena/domain/match"
 )
 
-// end expects the end of the match: why, true scores, placements.
+// end expects the end of the match: reason, true scores, placements.
 func (w *walk) end(c game.Consequence) bool {
 	over := w.game
 	over.Apply(c)
@@ -34,8 +34,7 @@ func (w *walk) thinkingTimes() {
 	w.compare(CheckThinking, inJSON(r.thinking), inJSON(w.thinking[:len(r.players)]))
 }
 
-// totals compares what the record says beside its replay with what the replay
-// says.
+// totals compares the other fields of the record with its replay.
 func (a *audit) totals() {
 	r := a.record
 	for i, p := range r.players {
@@ -51,7 +50,7 @@ func (a *audit) totals() {
 	a.placements(last)
 }
 
-// placements compares those of the players with those of the end.
+// placements compares the placements of the players with those of the end.
 func (a *audit) placements(last event) {
 	end, _ := last.data.(ended)
 	for i, p := range a.record.players {

@@ -9,8 +9,8 @@ import (
 	"hexarena/domain/match"
 )
 
-// walk goes through a replay beside the game that follows from its seed and
-// answers: whatever the rules say comes next must be the next event.
+// walk goes through a replay and plays the game that follows from its seed and
+// answers. Each consequence of the rules must be the next event.
 type walk struct {
 	*audit
 	game     game.State
@@ -20,13 +20,13 @@ type walk struct {
 	talked   uint8 // seats that have talked this turn, a bit each
 	id       int   // of the next decision
 	at       string
-	inAppend bool // at is that of the append being read
-	cut      int  // refused answers that the log holds a part of alone
+	inAppend bool // at is the time of the current append
+	cut      int  // refused answers that the log cut
 	thinking [game.MaxSeats]int
 	count    [checks]int
 }
 
-// what a walk counts, by the checks of the replay.
+// The indices of a walk's counts, one for each check of the replay.
 const (
 	nBoard = iota
 	nDice
@@ -59,8 +59,8 @@ func (a *audit) replay() {
 	w.thinkingTimes()
 }
 
-// run reads append by append: all events of one share their time, and it ends
-// where someone is asked.
+// run reads append by append. All events of an append share their time, and the
+// append ends at the next decision of a seat that still plays.
 func (w *walk) run() {
 	w.inAppend = false
 	w.board()
@@ -76,7 +76,7 @@ func (w *walk) run() {
 	}
 }
 
-// finish demands that the replay ends where the match does.
+// finish requires that the replay ends with the match.
 func (w *walk) finish() {
 	over := w.game.Over
 	switch {
@@ -101,8 +101,8 @@ func (w *walk) someoneIsAsked() bool {
 	return seats != 0
 }
 
-// peek returns the next event, or nil with a difference that says what was to
-// follow.
+// peek returns the next event. If there is none it returns nil and records a
+// difference with the expected event.
 func (w *walk) peek(check string, follows func() string) *event {
 	if w.difference != nil {
 		return nil
@@ -119,7 +119,8 @@ func (w *walk) peek(check string, follows func() string) *event {
 	return e
 }
 
-// missing says that the replay ends, or cannot be read, before what follows.
+// missing records that the replay ends, or cannot be read, before the expected
+// event.
 func (w *walk) missing(check, follows string) {
 	if w.record.flaw != nil && w.next == len(w.record.events) {
 		w.audit.difference = w.record.flaw
@@ -128,8 +129,8 @@ func (w *walk) missing(check, follows string) {
 	w.differs(check, w.next+1, "nothing: the replay ends", follows)
 }
 
-// take passes the event that peek returned, which is what follows. All events
-// that are stored at once share their time.
+// take accepts the event that peek returned. All events of one append must share
+// their time.
 func (w *walk) take(e *event) {
 	if w.inAppend && e.at != w.at {
 		w.differs(CheckRecord, e.seq, "the time "+e.at, "the time "+w.at+", as of all events that are stored at once")
@@ -139,14 +140,14 @@ func (w *walk) take(e *event) {
 	w.next++
 }
 
-// unexpected says that the next event is not what follows.
+// unexpected records that the next event is not the expected one.
 func (w *walk) unexpected(check, follows string) {
 	e := &w.record.events[w.next]
 	w.differs(check, w.next+1, tell(e.raw), follows)
 }
 
-// expect takes the next event if it is of a kind and a seat, and says data what
-// follows; fits compares its data.
+// expect takes the next event if it has the kind and the seat and fits accepts its
+// data. follows is the expected data, for the difference.
 func (w *walk) expect(n int, kind string, seat int, fits func(data any) bool, follows any) bool {
 	say := func() string { return sayEvent(kind, seat, follows) }
 	e := w.peek(counted[n], say)
@@ -197,7 +198,7 @@ func samePorts(ports []match.Port) bool {
 	return true
 }
 
-// batch reads how the decisions that are owed now closed, and what follows.
+// batch reads how the owed decisions closed, and the consequences.
 func (w *walk) batch() {
 	kind, seats := w.game.Owed()
 	for ; seats != 0 && w.difference == nil; seats &= seats - 1 {
@@ -218,7 +219,7 @@ func (w *walk) batch() {
 	}
 }
 
-// consequence expects what follows by itself.
+// consequence expects the event of a consequence.
 func (w *walk) consequence(c game.Consequence) {
 	ok := false
 	switch c.Kind {

@@ -19,9 +19,8 @@ func (d decision) String() string {
 	return fmt.Sprintf("the close of decision %d (%v) of seat %d", d.id, d.kind, d.seat)
 }
 
-// close reads how a decision of a seat that plays closed: its answer, or why
-// there is none that counts, then the default, and the third strike's
-// resignation.
+// close reads how a decision of a seat that still plays closed: its answer, or its
+// failure, the default, and the resignation on the third strike.
 func (w *walk) close(d decision) {
 	e := w.peek(CheckAnswers, d.String)
 	if e == nil {
@@ -52,7 +51,7 @@ func (w *walk) close(d decision) {
 	}
 }
 
-// owed says whether an event closes that decision.
+// owed reports whether an event closes that decision.
 func (d decision) owed(e *event, id int, kind string) bool {
 	return e.seat == d.seat && id == d.id && kind == d.kind.String()
 }
@@ -63,7 +62,7 @@ func (w *walk) answer(d decision, e *event, p *played) {
 		return
 	}
 	if p.isDefault {
-		w.unexpected(CheckDefaults, "an answer, a timeout or an illegal: a default stands behind a strike")
+		w.unexpected(CheckDefaults, "an answer, a timeout or an illegal: a default follows a strike")
 		return
 	}
 	if err := w.judge(d, p.answer, p.err); err != nil {
@@ -73,7 +72,7 @@ func (w *walk) answer(d decision, e *event, p *played) {
 	collected := w.collected(d.seat, p.answer.Action)
 	switch {
 	case !p.whole:
-		w.unexpected(CheckAnswers, "the fields of the schema alone: "+string(p.answer.Sent))
+		w.unexpected(CheckAnswers, "only the fields of the schema: "+string(p.answer.Sent))
 	case p.elapsed == nobody:
 		w.unexpected(CheckAnswers, "an elapsedMs, as every answer has")
 	case !slices.Equal(p.collected, collected):
@@ -92,11 +91,10 @@ func (w *walk) answer(d decision, e *event, p *played) {
 	}
 }
 
-// errTalkTwice says that a seat has talked this turn.
+// errTalkTwice means that a seat has talked this turn.
 var errTalkTwice = &game.Illegal{Reason: game.ReasonTalkTwice, Message: "the seat has talked this turn"}
 
-// judge says what the rules have against an answer, if anything: an
-// ErrMalformed or a *game.Illegal.
+// judge returns why an answer is not legal: an ErrMalformed or a *game.Illegal.
 func (w *walk) judge(d decision, a match.Answer, err error) error {
 	if err != nil {
 		return err
@@ -110,7 +108,8 @@ func (w *walk) judge(d decision, a match.Answer, err error) error {
 	return nil
 }
 
-// collected is what an embargo takes, by seat; nil of other actions.
+// collected returns the cards that an embargo takes, by seat; nil for other
+// actions.
 func (w *walk) collected(seat int, a game.Action) []int {
 	if a.Type != game.PlayEmbargo {
 		return nil
@@ -142,8 +141,8 @@ func (w *walk) timeout(d decision, e *event, f failed, strikes int) {
 	}
 }
 
-// keptWhole is how long an answer is that the log certainly holds all of: a
-// longer one may have been cut.
+// keptWhole is the length up to which the log certainly holds a whole answer. It
+// may have cut a longer one.
 const keptWhole = 4092
 
 func (w *walk) refusal(d decision, e *event, r refused, strikes int) {
@@ -169,7 +168,8 @@ func (w *walk) refusal(d decision, e *event, r refused, strikes int) {
 	w.heard[d.seat] = true
 }
 
-// refusedFor is the reason why an answer is refused, or says why it is not.
+// refusedFor returns the reason for which the rules refuse an answer, or a text
+// that explains why they do not.
 func (w *walk) refusedFor(d decision, id int, a match.Answer, err error) string {
 	if errors.Is(err, match.ErrMalformed) {
 		return "a timeout: " + err.Error()
@@ -202,8 +202,8 @@ func (w *walk) playDefault(d decision) {
 	}
 }
 
-// sameDefault compares what counts of a default by its type. That it says no
-// more, such as a count of zero or a talk, its length tells.
+// sameDefault compares the fields that count for a default's type. Its caller
+// compares the length, so that an extra field, such as a talk, does not pass.
 func sameDefault(a, want game.Action) bool {
 	if a.Type != want.Type {
 		return false

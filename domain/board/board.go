@@ -1,6 +1,6 @@
 // Package board holds the geometry that never changes: hexes, vertices, edges
-// and ports, numbered as in the specification's "Board constants". It knows no
-// match, no chance and no rule.
+// and ports, numbered as in docs/rules.md. It knows no match, no chance and no
+// rule.
 package board
 
 // How many of each there are. Ids run from 0.
@@ -10,14 +10,14 @@ const (
 	Edges    = 72
 )
 
-// None stands where an id of a vertex, edge, hex or seat is absent.
+// None is the absent id of a vertex, edge, hex or seat.
 const None = 0xff
 
 // Resource names what a hex yields.
 type Resource uint8
 
 // The resources in their canonical order, which shuffles, defaults and steals
-// count in; Desert yields nothing.
+// follow. Desert yields nothing.
 const (
 	Brick Resource = iota
 	Lumber
@@ -27,7 +27,7 @@ const (
 	Desert
 )
 
-// Resources is how many resources there are, the desert aside.
+// Resources is the number of resources, without the desert.
 const Resources = 5
 
 var resourceNames = [...]string{"brick", "lumber", "wool", "grain", "ore", "desert"}
@@ -40,7 +40,7 @@ func (r Resource) String() string {
 	return resourceNames[r]
 }
 
-// ParseResource returns the resource of that name; the desert is none.
+// ParseResource returns the resource with a name. The desert is not one.
 func ParseResource(name string) (Resource, bool) {
 	for r := Brick; r < Desert; r++ {
 		if resourceNames[r] == name {
@@ -50,7 +50,7 @@ func ParseResource(name string) (Resource, bool) {
 	return 0, false
 }
 
-// Layout is what is shuffled for each match: a resource and a token for each
+// Layout is the board that each match shuffles: a resource and a token for each
 // hex. The desert's token is 0.
 type Layout struct {
 	Resources [Hexes]Resource
@@ -68,15 +68,14 @@ func (l *Layout) Desert() uint8 {
 }
 
 // Port lets the owner of a town on either vertex trade with the bank at Rate
-// to 1: any resource where Rate is 3, only Resource where it is 2.
+// to 1: any resource if Rate is 3, only Resource if it is 2.
 type Port struct {
 	Vertices [2]uint8
 	Rate     uint8
-	Resource Resource // Desert where Rate is 3
+	Resource Resource // Desert if Rate is 3
 }
 
-// Ports stand where they stand for ever, in the order of the specification's
-// table.
+// Ports lists the ports in the order of docs/rules.md. They never move.
 var Ports = [9]Port{
 	{[2]uint8{0, 3}, 3, Desert},
 	{[2]uint8{11, 16}, 2, Brick},
@@ -89,8 +88,7 @@ var Ports = [9]Port{
 	{[2]uint8{1, 5}, 2, Ore},
 }
 
-// Geometry, derived once from the lattice of "Board constants" 4. Lists are
-// padded with None.
+// Geometry, derived once from the lattice of hexes. Lists are padded with None.
 var (
 	HexVertices    [Hexes][6]uint8    // corners, clockwise from the top
 	EdgeVertices   [Edges][2]uint8    // low vertex, high vertex
@@ -99,7 +97,7 @@ var (
 	VertexVertices [Vertices][3]uint8 // the other end of each of VertexEdges
 
 	HexVertexSet  [Hexes]VertexSet
-	NeighbourSet  [Vertices]VertexSet // adjacent vertices, the vertex itself not
+	NeighbourSet  [Vertices]VertexSet // adjacent vertices, without the vertex itself
 	VertexEdgeSet [Vertices]EdgeSet
 
 	// PortVertexSet holds the vertices of the 2:1 port of each resource, and,

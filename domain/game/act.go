@@ -5,9 +5,9 @@ import (
 	"hexarena/domain/seed"
 )
 
-// Act takes an action that Check allows, and returns how many cards each seat
-// handed over to a PlayEmbargo. The seats of simultaneous decisions act one by
-// one, in seat order, when all have answered.
+// Act plays an action that Check allows, and returns how many cards each seat
+// handed over to a PlayEmbargo. If several seats owe a decision at once, they act
+// one by one in seat order, after all have answered.
 func (s *State) Act(seat uint8, a Action) (collected [MaxSeats]uint16) {
 	hand := &s.Hands[seat]
 	switch a.Type {
@@ -78,7 +78,7 @@ func (s *State) spend(seat uint8, card DevCard) {
 	s.devPlayed = true
 }
 
-// rob makes a robbery due, where there is someone to rob who has a card.
+// rob makes a robbery due if there is a victim that has a card.
 func (s *State) rob(thief, victim uint8) {
 	if victim != board.None && s.HandCounts[victim] > 0 {
 		s.due, s.isDue = Consequence{Kind: Stole, Seat: thief, To: victim}, true
@@ -103,8 +103,9 @@ func (s *State) discarded(seat uint8) {
 	}
 }
 
-// respond makes the trade due when the last seat has answered: with the first
-// accepter after the offerer, as long as both still hold their side.
+// respond makes the trade due when the last seat has answered. The offerer
+// trades with the first seat after it that accepted, if both still have their
+// cards.
 func (s *State) respond(seat uint8, accept bool) {
 	o := s.Offer
 	o.Answered |= 1 << seat
@@ -123,8 +124,7 @@ func (s *State) respond(seat uint8, accept bool) {
 	}
 }
 
-// Next returns what follows by itself, until it says that nothing does. It
-// does not change s.
+// Next returns the next consequence, if there is one. It does not change s.
 func (s *State) Next() (c Consequence, more bool) {
 	switch {
 	case s.Over:
@@ -157,7 +157,7 @@ func (s *State) nextAward() Consequence {
 	return Consequence{Kind: AwardMoved, Award: a, From: s.Holders[a], To: s.rightful(a)}
 }
 
-// contest looks whether an award must move.
+// contest checks if an award must move.
 func (s *State) contest() {
 	s.contested = s.rightful(LongestRoad) != s.Holders[LongestRoad] ||
 		s.rightful(LargestArmy) != s.Holders[LargestArmy]
@@ -171,7 +171,7 @@ func (s *State) nextRoll() Consequence {
 	return Consequence{Kind: Rolled, Seat: next, Turn: s.Turn + 1, Dice: s.ahead}
 }
 
-// Apply folds what followed by itself, as Next told it or as it is recorded.
+// Apply folds a consequence that Next returned or that the log recorded.
 func (s *State) Apply(c Consequence) {
 	switch c.Kind {
 	case Stole:
@@ -195,7 +195,7 @@ func (s *State) Apply(c Consequence) {
 	s.Public.Apply(c)
 }
 
-// steal moves a card that chance picks from the victim's hand.
+// steal moves a random card from the victim's hand to the thief's.
 func (s *State) steal(thief, victim uint8) {
 	hand := &s.Hands[victim]
 	r := hand.draw(s.steals.Uniform(&s.seed, seed.Steal, uint32(hand.Total())))

@@ -2,10 +2,10 @@ package game
 
 import "hexarena/domain/board"
 
-// MaxSeats is how many play at the most; three may.
+// MaxSeats is the size of a full table. A table of three plays too.
 const MaxSeats = 4
 
-// Kind is what a decision asks for; it selects the shape of the action.
+// Kind is the kind of a decision. It selects the shape of the action.
 type Kind uint8
 
 // The kinds of decisions.
@@ -25,9 +25,8 @@ func (k Kind) String() string { return nameOf(kindNames[:], uint8(k)) }
 // Type is what an action does.
 type Type uint8
 
-// The types of actions. Those from BuildRoad to EndTurn answer a turn
-// decision and carry their name on the wire; the other kinds of decisions
-// have one type each.
+// The types of actions. BuildRoad to EndTurn answer a turn decision, and their
+// names are on the wire. The other kinds of decisions have one type each.
 const (
 	Setup Type = iota // settlement at Vertex, road on Edge
 	BuildRoad
@@ -80,9 +79,8 @@ func (t Type) Kind() Kind {
 	}
 }
 
-// Action is one answer, its table talk aside. It is a value without pointers;
-// which fields count depends on Type, and an optional field that is absent is
-// board.None.
+// Action is one answer without its table talk. It is a value without pointers.
+// Type decides which fields count. An absent optional field is board.None.
 type Action struct {
 	Type   Type
 	Vertex uint8          // Setup, BuildSettlement, BuildCity

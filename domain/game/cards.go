@@ -8,11 +8,11 @@ import (
 )
 
 // Cards counts cards by resource: a hand, or one side of a trade. The bank is
-// infinite, yet no game can bring a hand past 16 bits: a roll pays at most 12
-// cards (two hexes, three cities each) in at most 1000 turns.
+// infinite, but no hand can exceed 16 bits: a roll pays at most 12 cards (two
+// hexes, three cities each), and a game has at most 1000 turns.
 type Cards [board.Resources]uint16
 
-// What is built and bought costs this ("Costs, build limits and dev deck").
+// The costs of pieces and development cards.
 var (
 	roadCost       = Cards{board.Brick: 1, board.Lumber: 1}
 	settlementCost = Cards{board.Brick: 1, board.Lumber: 1, board.Wool: 1, board.Grain: 1}
@@ -38,7 +38,7 @@ func (c Cards) Plus(d Cards) Cards {
 	return c
 }
 
-// Minus returns c less d, which c must cover.
+// Minus returns c without d, which c must cover.
 func (c Cards) Minus(d Cards) Cards {
 	for r := range c {
 		c[r] -= d[r]
@@ -52,7 +52,7 @@ func (c Cards) with(r board.Resource, n uint16) Cards {
 	return c
 }
 
-// String lists what c holds, "2 brick, 1 ore", or says "nothing".
+// String lists the cards, as in "2 brick, 1 ore", or returns "nothing".
 func (c Cards) String() string {
 	var parts []string
 	for r, n := range c {

@@ -3,7 +3,7 @@ package game
 import "hexarena/domain/board"
 
 // Check returns nil if seat may take the action now, else an *Illegal with the
-// first rule that it breaks. Any Action whatever may be asked about.
+// first rule that it breaks. It accepts any Action, even with ids out of range.
 func (s *State) Check(seat uint8, a Action) error {
 	if broken := s.check(seat, a); broken != nil {
 		return broken
@@ -47,7 +47,7 @@ func (s *State) check(seat uint8, a Action) *Illegal {
 	}
 }
 
-// checkID says whether an id of what is one of n, from 0.
+// checkID checks that an id is one of 0 to n-1. what names the thing.
 func checkID(what string, id uint8, n int) *Illegal {
 	if int(id) < n {
 		return nil
@@ -65,7 +65,7 @@ func checkResource(r board.Resource) *Illegal {
 	return illegal(ReasonUnknownResource, "%v is none of brick, lumber, wool, grain and ore", r)
 }
 
-// checkHand says whether a seat's hand covers a cost.
+// checkHand checks that a seat's hand covers a cost.
 func (s *State) checkHand(seat uint8, purpose string, cost Cards) *Illegal {
 	if s.Hands[seat].Covers(cost) {
 		return nil
@@ -80,7 +80,7 @@ func (s *State) checkBuyDev(seat uint8) *Illegal {
 	return s.checkHand(seat, "a development card", devCost)
 }
 
-// checkBandit holds for the bandit after a 7 and for a knight alike.
+// checkBandit checks a move of the bandit, after a 7 or by a knight.
 func (s *State) checkBandit(seat, hex, victim uint8) *Illegal {
 	if broken := checkID("hex", hex, board.Hexes); broken != nil {
 		return broken

@@ -2,8 +2,8 @@ package game
 
 import "hexarena/domain/board"
 
-// checkSetup needs not ask whether the edge is free: no road touches a vertex
-// that is free by the distance rule, since in setup each lies at a town.
+// checkSetup does not check that the edge is free. In setup each road touches a
+// town, so no road touches a vertex that the distance rule leaves open.
 func (s *State) checkSetup(a Action) *Illegal {
 	if broken := checkID("vertex", a.Vertex, board.Vertices); broken != nil {
 		return broken
@@ -22,7 +22,7 @@ func (s *State) checkSetup(a Action) *Illegal {
 	return nil
 }
 
-// crowded says why a vertex that is not open is not.
+// crowded returns why a vertex is not open.
 func (p *Public) crowded(v uint8) *Illegal {
 	if owner := p.townAt(v); owner != board.None {
 		return illegal(ReasonVertexTaken, "a town of seat %d stands on vertex %d", owner, v)
@@ -86,7 +86,7 @@ func (p *Public) checkRoadsLeft(seat uint8, n int) *Illegal {
 	return nil
 }
 
-// unreachable says why an edge that is no road spot is none.
+// unreachable returns why a seat may not build a road on an edge.
 func (p *Public) unreachable(seat, e uint8) *Illegal {
 	if owner := p.roadAt(e); owner != board.None {
 		return illegal(ReasonEdgeTaken, "a road of seat %d lies on edge %d", owner, e)
@@ -99,8 +99,7 @@ func (p *Public) unreachable(seat, e uint8) *Illegal {
 	return illegal(ReasonRoadNotConnected, "edge %d touches no road or town of seat %d", e, seat)
 }
 
-// checkRoadworks checks the edges in order: the second may go on from the
-// first.
+// checkRoadworks checks the edges in order: the second may start at the first.
 func (s *State) checkRoadworks(seat uint8, edges [2]uint8) *Illegal {
 	first, second := edges[0], edges[1]
 	if first == board.None {

@@ -14,7 +14,7 @@ var awardNames = [...]string{"longestRoad", "largestArmy"}
 // String returns the award's name on the wire.
 func (a Award) String() string { return nameOf(awardNames[:], uint8(a)) }
 
-// EndReason is why a game ended.
+// EndReason is the reason why a game ended.
 type EndReason uint8
 
 // The reasons, in order of precedence.
@@ -29,11 +29,11 @@ var reasonNames = [...]string{"win", "stalemate", "turn_cap"}
 // String returns the reason's name on the wire.
 func (r EndReason) String() string { return nameOf(reasonNames[:], uint8(r)) }
 
-// ConsequenceKind is what follows by itself.
+// ConsequenceKind is the kind of a Consequence.
 type ConsequenceKind uint8
 
-// What follows, in the order of one append: what an action causes, then the
-// end, or the roll of the next turn.
+// The kinds in the order of one append: the effects of an action, then the end or
+// the roll of the next turn.
 const (
 	Stole ConsequenceKind = iota
 	Traded
@@ -42,8 +42,8 @@ const (
 	Rolled
 )
 
-// Consequence is a fact that follows from the state without anyone's answer.
-// Which fields count depends on Kind.
+// Consequence is a fact that follows from the state without an answer. Kind
+// decides which fields count.
 type Consequence struct {
 	Kind   ConsequenceKind
 	Seat   uint8    // Stole: the thief; Rolled: the roller

@@ -12,14 +12,14 @@ const (
 	Embargo
 )
 
-// DevKinds is how many kinds of development cards there are, DeckSize how many
+// DevKinds is the number of kinds of development cards, DeckSize the number of
 // cards.
 const (
 	DevKinds = 5
 	DeckSize = 25
 )
 
-// deckCounts is what an unshuffled deck holds.
+// deckCounts is an unshuffled deck.
 var deckCounts = DevCards{Knight: 14, VictoryPoint: 5, Roadworks: 2, Windfall: 2, Embargo: 2}
 
 var devNames = [...]string{"knight", "victory_point", "roadworks", "windfall", "embargo"}

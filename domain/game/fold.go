@@ -2,8 +2,8 @@ package game
 
 import "hexarena/domain/board"
 
-// Act folds an action that a seat took. collected says how many cards each
-// seat handed over to a PlayEmbargo; other actions ignore it. It never rejects.
+// Act folds an action that a seat took. collected is how many cards each seat
+// handed over to a PlayEmbargo; other actions ignore it. Act never rejects.
 func (p *Public) Act(seat uint8, a Action, collected [MaxSeats]uint16) {
 	switch a.Type {
 	case Setup:
@@ -48,7 +48,7 @@ func (p *Public) Act(seat uint8, a Action, collected [MaxSeats]uint16) {
 	}
 }
 
-// Apply folds what followed by itself. It never rejects.
+// Apply folds a consequence. It never rejects.
 func (p *Public) Apply(c Consequence) {
 	switch c.Kind {
 	case Stole:
@@ -69,8 +69,8 @@ func (p *Public) Apply(c Consequence) {
 
 func (p *Public) pay(seat uint8, cost Cards) { p.HandCounts[seat] -= uint16(cost.Total()) }
 
-// place folds a placement of setup: the second one of a seat pays at once, and
-// the last one ends the phase.
+// place folds a placement of setup. A seat's second placement pays at once, and
+// the last placement ends the phase.
 func (p *Public) place(seat, vertex, edge uint8) {
 	if p.Settlements[seat] != 0 {
 		p.HandCounts[seat] += uint16(p.firstYield(vertex).Total())
@@ -91,7 +91,7 @@ func (p *Public) place(seat, vertex, edge uint8) {
 	}
 }
 
-// firstYield returns one card for each hex around a vertex, the desert aside.
+// firstYield returns one card for each hex around a vertex, except the desert.
 func (p *Public) firstYield(vertex uint8) Cards {
 	var cards Cards
 	for _, h := range board.VertexHexes[vertex] {
@@ -139,7 +139,8 @@ func (p *Public) answer(seat uint8, accept bool) {
 	}
 }
 
-// roll opens a turn and pays out, into the hands too where they are known.
+// roll begins a turn and pays out. It pays into the hands too unless they are
+// nil: spectators do not know them.
 func (p *Public) roll(c Consequence, hands *[MaxSeats]Cards) {
 	p.Phase, p.Turn, p.Seat, p.Dice = PhaseMain, c.Turn, c.Seat, c.Dice
 	paying := p.net.paying[c.Dice[0]+c.Dice[1]]

@@ -6,8 +6,8 @@ import (
 	"hexarena/domain/board"
 )
 
-// Legal appends to dst every action that seat may take now, offers to other
-// seats aside, each once.
+// Legal appends to dst every action that seat may take now, each once, except
+// offers to other seats.
 func (s *State) Legal(dst []Action, seat uint8) []Action {
 	kind, seats := s.Owed()
 	if seats>>seat&1 == 0 {
@@ -31,8 +31,8 @@ func (s *State) Legal(dst []Action, seat uint8) []Action {
 	return dst
 }
 
-// appendDiscards appends a with each way to drop n cards of those from the
-// r-th resource on.
+// appendDiscards appends a with each way to drop n cards of the r-th resource and
+// those after it.
 func appendDiscards(dst []Action, a Action, hand Cards, n, r int) []Action {
 	if r == board.Resources-1 {
 		if n <= int(hand[r]) {
@@ -48,8 +48,9 @@ func appendDiscards(dst []Action, a Action, hand Cards, n, r int) []Action {
 	return dst
 }
 
-// menu counts what one seat may do in a setup, bandit or turn decision: the
-// actions are numbered from 0 to total-1, type by type.
+// menu counts the actions that one seat may take in a setup, bandit or turn
+// decision. It numbers them from 0 to total-1, type by type, so that RandomLegal
+// can pick one without a list.
 type menu struct {
 	seat  uint8
 	total int
@@ -69,7 +70,7 @@ func (s *State) list(m *menu, kind Kind, seat uint8) {
 	case KindBandit:
 		s.listRobberies(m)
 	case KindTurn:
-		if s.HandCounts[seat] >= 2 { // with fewer there is nothing to pay
+		if s.HandCounts[seat] >= 2 { // with fewer cards the seat can pay nothing
 			s.listBuilding(m)
 			s.listBankTrades(m)
 		}
@@ -133,7 +134,7 @@ func (s *State) listDevCards(m *menu) {
 	}
 }
 
-// listRobberies counts the hexes without a victim first, then those of each
+// listRobberies counts the hexes without a victim first, then the hexes of each
 // victim.
 func (s *State) listRobberies(m *menu) {
 	n := board.Hexes - 1

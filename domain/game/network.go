@@ -16,14 +16,14 @@ func (s hexSet) len() int         { return bits.OnesCount32(uint32(s)) }
 func (s hexSet) first() uint8     { return uint8(bits.TrailingZeros32(uint32(s))) }
 func (s hexSet) rest() hexSet     { return s & (s - 1) }
 
-// network is what follows from the pieces on the board and is asked for at
-// every step: it is kept up to date, piece by piece, instead of counted anew.
+// network caches what follows from the pieces on the board. Every step needs it,
+// so each new piece updates it instead of a recount.
 type network struct {
 	paying  [13]hexSet                // hexes by token
 	closed  board.VertexSet           // towns and the vertices next to them: no settlement may stand there
 	taken   board.EdgeSet             // edges with a road
 	touched [MaxSeats]board.VertexSet // ends of the seat's roads
-	reach   [MaxSeats]board.EdgeSet   // edges at which the seat's network may go on, taken or not
+	reach   [MaxSeats]board.EdgeSet   // edges that the seat's network reaches, taken or not
 	hexes   [MaxSeats]hexSet          // hexes with a town of the seat
 	trails  [MaxSeats]uint8           // length of the seat's longest road
 
@@ -115,8 +115,7 @@ func (p *Public) usePorts(seat, v uint8) {
 	}
 }
 
-// sever counts a seat's network anew, after a rival settled at one of its
-// roads.
+// sever recounts a seat's network after a rival settled at one of its roads.
 func (p *Public) sever(seat uint8) {
 	rivals := p.rivals(seat)
 	var reach board.EdgeSet

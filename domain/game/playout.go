@@ -2,13 +2,12 @@ package game
 
 import "math/bits"
 
-// Rand chooses among legal actions in a play-out: xorshift64*, a value that a
-// copy goes on from. It has nothing to do with a match's own chance, which
-// comes from its seed.
+// Rand chooses among legal actions in a play-out: xorshift64*. It is a value, and
+// a copy continues the same sequence. A match's own chance never uses it: that
+// comes from the match's seed.
 type Rand struct{ state uint64 }
 
-// NewRand returns a Rand for any number, 0 included; each has a sequence of
-// its own.
+// NewRand returns a Rand. Each number, even 0, gives another sequence.
 func NewRand(n uint64) Rand {
 	n += 0x9e3779b97f4a7c15
 	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
@@ -33,8 +32,8 @@ func (r *Rand) below(n int) int {
 	return int(high)
 }
 
-// RandomLegal picks, each as likely as any other, one of the actions that
-// Legal lists for the first seat that owes a decision. There must be one.
+// RandomLegal picks one of the actions that Legal lists for the first seat that
+// owes a decision, all equally likely. A seat must owe one.
 func (s *State) RandomLegal(rng *Rand) (seat uint8, a Action) {
 	kind, seats := s.owed()
 	seat = uint8(bits.TrailingZeros8(seats))
@@ -49,10 +48,10 @@ func (s *State) RandomLegal(rng *Rand) (seat uint8, a Action) {
 	return seat, s.pick(&m, rng.below(m.total))
 }
 
-// randomDiscard draws how many cards to drop of each resource but the most
-// frequent, which makes up the rest, until that comes out between none and
-// all: every way to drop n cards is as likely. With n half the hand two tries
-// are enough on average.
+// randomDiscard draws n cards to drop, all ways equally likely. It draws a count
+// for each resource except the most frequent one, which makes up the rest, and
+// repeats until the rest is possible. With n half the hand that takes two tries
+// on average.
 func randomDiscard(rng *Rand, hand Cards, n int) Cards {
 	top := 0
 	for r := range hand {
@@ -75,8 +74,8 @@ func randomDiscard(rng *Rand, hand Cards, n int) Cards {
 	}
 }
 
-// Playout plays s on to its end by random legal actions, offers to other seats
-// aside, and returns how many it took. It allocates nothing.
+// Playout plays s to its end by random legal actions, without offers to other
+// seats, and returns the number of actions. It allocates nothing.
 func Playout(s *State, rng *Rand) (actions int) {
 	for {
 		for c, more := s.Next(); more; c, more = s.Next() {
@@ -90,5 +89,5 @@ func Playout(s *State, rng *Rand) (actions int) {
 	}
 }
 
-// Ending returns why a game that is over ended.
+// Ending returns the reason why a game ended. The game must be over.
 func (s *State) Ending() EndReason { return s.reason }

@@ -1,17 +1,17 @@
-// Package game holds the rules: whose answer is owed, which actions are legal,
-// what follows from them, how a game ends. It is a pure core: no clock, no I/O,
-// no table talk; chance comes from the seed in the state.
+// Package game holds the rules: who must answer, which actions are legal, what
+// follows from them, and how a game ends. It is a pure core: it has no clock, no
+// I/O and no table talk, and its chance comes from the seed in the state.
 //
-// Public is all that a spectator sees, and folds from public facts alone.
-// State embeds it and adds hands, deck and chance. A game is played by
+// Public is everything that a spectator sees. It folds from public facts only.
+// State embeds it and adds hands, deck and chance. These calls play a game:
 //
 //	for c, more := s.Next(); more; c, more = s.Next() { s.Apply(c) }
-//	kind, seats := s.Owed()       // nothing follows by itself: someone must answer
+//	kind, seats := s.Owed()       // no more consequences: these seats must answer
 //	err := s.Check(seat, action)  // nil, or the rule that it breaks
 //	s.Act(seat, action)
 //
-// and the same calls fold a recorded one. Both are values: an assignment is a
-// fork, == tells whether two games stand alike, Playout plays one to its end.
+// The same calls fold a recorded game. Both types are values: an assignment is a
+// fork, == compares two games, and Playout plays one to its end.
 package game
 
 import "hexarena/domain/board"
@@ -25,15 +25,15 @@ const (
 	PhaseMain
 )
 
-// How much a seat may have on the board.
+// The pieces that a seat may have on the board.
 const (
 	MaxRoads       = 15
 	MaxSettlements = 5
 	MaxCities      = 4
 )
 
-// Public is what everyone sees of a game. It is a value without pointers, made
-// by NewPublic.
+// Public is what everyone sees of a game. It is a value without pointers.
+// NewPublic makes one.
 type Public struct {
 	Layout board.Layout
 	Seats  uint8 // 3 or 4
@@ -59,7 +59,7 @@ type Public struct {
 	net network
 }
 
-// Offer is a trade offer that awaits responses; Open says whether there is one.
+// Offer is a trade offer that awaits responses. Open is false if there is none.
 type Offer struct {
 	Open      bool
 	From      uint8
@@ -98,8 +98,7 @@ func (p *Public) Towns(seat uint8) board.VertexSet {
 	return p.Settlements[seat] | p.Cities[seat]
 }
 
-// Rate returns how many cards of a resource a seat gives the bank for one
-// ("Trading rules" 2).
+// Rate returns how many cards of a resource a seat gives the bank for one card.
 func (p *Public) Rate(seat uint8, give board.Resource) uint16 {
 	return uint16(p.net.rates[seat][give])
 }

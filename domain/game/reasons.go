@@ -2,7 +2,7 @@ package game
 
 import "fmt"
 
-// Illegal says which rule an answer broke. It costs the seat a strike.
+// Illegal is the rule that an answer broke. It costs the seat a strike.
 type Illegal struct {
 	Reason  string // a stable snake_case code, listed in docs/protocol.md
 	Message string // a sentence that helps the owner
@@ -16,21 +16,21 @@ func illegal(reason, format string, args ...any) *Illegal {
 
 // Reasons that a decoder finds before there is an Action.
 const (
-	ReasonUnknownType     = "unknown_type"     // the action's type is none that there is
-	ReasonUnknownResource = "unknown_resource" // a resource's name is none of the five
-	ReasonOutOfRange      = "out_of_range"     // a vertex, edge, hex, seat or count is none that there is
+	ReasonUnknownType     = "unknown_type"     // the action's type does not exist
+	ReasonUnknownResource = "unknown_resource" // a resource's name is not one of the five
+	ReasonOutOfRange      = "out_of_range"     // a vertex, edge, hex, seat or count does not exist
 	ReasonNegativeCount   = "negative_count"   // a count of cards is below zero
 	ReasonEdgeCount       = "edge_count"       // play_roadworks names neither one nor two edges
 	ReasonTalkTooLong     = "talk_too_long"    // talk of more than 240 characters
 	ReasonTalkTwice       = "talk_twice"       // a second talk of the seat in one turn
 )
 
-// ReasonNotOwed says that the seat owes no decision of that kind. No frame can
-// cause it: the kind asked for selects the shape of the answer.
+// ReasonNotOwed means that the seat owes no decision of that kind. No frame can
+// cause it: the kind of the request selects the shape of the answer.
 const ReasonNotOwed = "not_owed"
 
-// ReasonNotEnoughCards says that the hand does not hold what the action costs,
-// gives, discards or accepts.
+// ReasonNotEnoughCards means that the hand does not have the cards that the
+// action costs, gives, discards or accepts.
 const ReasonNotEnoughCards = "not_enough_cards"
 
 // Reasons of placing and building.
@@ -43,7 +43,7 @@ const (
 	ReasonNotYourSettlement      = "not_your_settlement"      // a city needs a settlement of the seat's own
 	ReasonNoCitiesLeft           = "no_cities_left"           // four stand on the board
 	ReasonEdgeTaken              = "edge_taken"               // a road lies on the edge
-	ReasonRoadBlocked            = "road_blocked"             // the seat's roads reach the edge through a rival's town alone
+	ReasonRoadBlocked            = "road_blocked"             // only a rival's town connects the edge to the seat's roads
 	ReasonRoadNotConnected       = "road_not_connected"       // nothing of the seat's touches the edge
 	ReasonNoRoadsLeft            = "no_roads_left"            // fifteen lie on the board
 )

@@ -2,16 +2,16 @@ package game
 
 import "hexarena/domain/board"
 
-// minRoad is how long a road must be to hold the award, minArmy how many
-// knights an army must count.
+// minRoad is the length of road, and minArmy the number of knights, that an award
+// needs.
 const (
 	minRoad = 5
 	minArmy = 3
 )
 
-// longestRoad returns the length of the longest trail over roads: no edge
-// twice, a vertex as often as one likes, and no way through a vertex of stops,
-// at which a trail may end ("Game flow" 9).
+// longestRoad returns the length of the longest trail over roads. A trail uses
+// each edge once and may visit a vertex many times. It may end at a vertex of
+// stops, but not pass through it.
 func longestRoad(roads board.EdgeSet, stops board.VertexSet) uint8 {
 	longest := uint8(0)
 	var laid board.EdgeSet
@@ -22,15 +22,15 @@ func longestRoad(roads board.EdgeSet, stops board.VertexSet) uint8 {
 	return longest
 }
 
-// longestThrough returns the length of the longest trail over roads that has
-// edge e in it.
+// longestThrough returns the length of the longest trail over roads that uses
+// edge e.
 func longestThrough(roads board.EdgeSet, stops board.VertexSet, e uint8) uint8 {
 	ends := board.EdgeVertices[e]
 	return 1 + bothWays(roads.Without(e), stops, ends[0], ends[1])
 }
 
-// bothWays returns how many edges of roads a trail from head to tail can gain,
-// going on at either end.
+// bothWays returns by how many edges of roads a trail from head to tail can grow
+// at its two ends.
 func bothWays(roads board.EdgeSet, stops board.VertexSet, head, tail uint8) uint8 {
 	longest := oneWay(roads, stops, tail)
 	if stops.Has(head) {
@@ -58,8 +58,8 @@ func oneWay(roads board.EdgeSet, stops board.VertexSet, from uint8) uint8 {
 	return longest
 }
 
-// rightful returns who holds an award by rights, or board.None ("Game flow" 8
-// and 9). It depends on who holds it now, and is stable once that one does.
+// rightful returns the seat that should hold an award, or board.None. It depends
+// on the current holder, and returns the same seat again once that seat holds it.
 func (p *Public) rightful(a Award) uint8 {
 	if a == LargestArmy {
 		return strongest(&p.Knights, minArmy, p.Holders[a])
@@ -67,8 +67,8 @@ func (p *Public) rightful(a Award) uint8 {
 	return strongest(&p.net.trails, minRoad, p.Holders[a])
 }
 
-// strongest returns the holder where nobody exceeds it, else the sole seat with
-// the most; neither with less than is asked for.
+// strongest returns the holder if no seat exceeds it, else the only seat with the
+// most, or board.None on a tie. A seat with less than least never wins.
 func strongest(strength *[MaxSeats]uint8, least, holder uint8) uint8 {
 	most, first, tied := uint8(0), uint8(board.None), false
 	for seat, n := range strength {

@@ -5,17 +5,17 @@ import (
 	"hexarena/domain/seed"
 )
 
-// The numbers of "Game flow", "Trading rules" and "Ending and placement".
+// The limits of docs/rules.md.
 const (
 	PointsToWin    = 10
 	MaxOffers      = 5    // in one turn
-	HandLimit      = 7    // cards that a seat may hold when a 7 is rolled
+	HandLimit      = 7    // cards that a seat may keep on a roll of 7
 	StalemateTurns = 60   // turns begun without a change of any true score
 	MaxTurns       = 1000 // after this one the game ends
 )
 
-// step is what the game waits for when nothing follows by itself; an open
-// offer, which interrupts a turn, aside.
+// step is what the game waits for when no consequence follows. An open offer
+// interrupts a turn without changing its step.
 type step uint8
 
 const (
@@ -26,8 +26,8 @@ const (
 	stepTurn
 )
 
-// State is a whole game, hands, deck and chance included. It is a value
-// without pointers, made by New.
+// State is a whole game, with hands, deck and chance. It is a value without
+// pointers. New makes one.
 type State struct {
 	Public
 	Hands        [MaxSeats]Cards
@@ -37,7 +37,7 @@ type State struct {
 	discarding uint8       // seats that owe a discard, a bit each
 	devPlayed  bool        // whether the seat on turn has played one this turn
 	offers     uint8       // made this turn
-	due        Consequence // a robbery or a trade to be carried out
+	due        Consequence // a robbery or a trade that Apply carries out next
 	isDue      bool
 	contested  bool      // whether an award must move
 	scored     uint16    // the turn of the last change of any true score
@@ -50,8 +50,8 @@ type State struct {
 	steals seed.Stream
 }
 
-// New returns a game of 3 or 4 seats before its first placement, with all the
-// chance that follows from the seed.
+// New returns a game of 3 or 4 seats before its first placement. All of its
+// chance follows from the seed.
 func New(s seed.Seed, seats int) State {
 	state := State{Public: NewPublic(seats, s.Layout()), seed: s}
 	i := 0
@@ -72,8 +72,8 @@ func (s *State) rollAhead() {
 	}
 }
 
-// Owed returns which kind of decision is owed, and by which seats, a bit each:
-// none while something follows by itself (Next) or when the game is over.
+// Owed returns the kind of the owed decisions and the seats that owe them, a bit
+// each. No seat owes one while Next has a consequence, or when the game is over.
 func (s *State) Owed() (kind Kind, seats uint8) {
 	if _, more := s.Next(); more || s.Over {
 		return 0, 0
@@ -101,9 +101,9 @@ func (s *State) TrueScore(seat uint8) int {
 	return s.Score(seat) + int(s.Devs[seat][VictoryPoint]+s.Bought[seat][VictoryPoint])
 }
 
-// Placements returns the finishing position of each seat of a game that is
-// over: from 1, ties sharing one and leaving the next ones out; 0 for a seat
-// that does not play. A winner is first whatever the others have.
+// Placements returns the final position of each seat of a game that is over: 1
+// is the best, ties share one and leave out the next, as in 1, 2, 2, 4. A seat
+// that does not play has 0. The winner is first even if another has more points.
 func (s *State) Placements() [MaxSeats]uint8 {
 	var rank [MaxSeats]int
 	for seat := range s.Seats {
@@ -124,8 +124,8 @@ func (s *State) Placements() [MaxSeats]uint8 {
 	return places
 }
 
-// Default returns what is played for a seat that did not answer the decision
-// that it owes ("Defaults when a decision fails").
+// Default returns the action that the engine plays for a seat's failed decision
+// (docs/rules.md).
 func (s *State) Default(seat uint8) Action {
 	switch kind, _ := s.owed(); kind {
 	case KindSetup:
@@ -149,8 +149,8 @@ func (s *State) Default(seat uint8) Action {
 // surplus returns how many cards a seat must discard.
 func (s *State) surplus(seat uint8) int { return int(s.HandCounts[seat]) / 2 }
 
-// largest takes n cards from a hand, each from the largest pile that is left,
-// the first in the resources' order among equals.
+// largest takes n cards from a hand, one by one from the largest pile that is
+// left. Among equal piles it takes the first in the resources' order.
 func (s *State) largest(seat uint8, n int) Cards {
 	hand, taken := s.Hands[seat], Cards{}
 	for range n {

@@ -10,10 +10,10 @@ import (
 )
 
 // Event is a fact of a ladder's stream. The names that EventType returns are
-// what the log stores, for ever.
+// what the log stores forever.
 type Event interface{ EventType() string }
 
-// MaxTables is how many tables one TablesSeated holds at most.
+// MaxTables is the largest number of tables in one TablesSeated.
 const MaxTables = 500
 
 // Table is a table that was seated. Its match id and commitment follow from
@@ -24,14 +24,14 @@ type Table struct {
 	Commitment seed.Seed `json:"commitment"`
 }
 
-// TablesSeated opens matches: from here on their bots are in them.
+// TablesSeated opens matches. Their bots are in them from here on.
 type TablesSeated struct {
-	Tick    time.Time `json:"tick"` // when it was decided, which rest was measured to; UTC, milliseconds
+	Tick    time.Time `json:"tick"` // the time that rest was measured to; UTC, milliseconds
 	SeedKey string    `json:"seedKey"`
 	Tables  []Table   `json:"tables"`
 }
 
-// RatedSeat is what a match did to one of its bots.
+// RatedSeat is the result of a match for one of its bots.
 type RatedSeat struct {
 	BotID     string        `json:"botId"`
 	Placement int           `json:"placement"` // 1 the best; ties share one
@@ -40,15 +40,15 @@ type RatedSeat struct {
 	Missed    bool          `json:"missed"` // it answered nothing in the whole match
 }
 
-// RatingsChanged completes a match. Its seats stand in table order, that of
-// the TablesSeated (who sat where is the match's own affair); given to
-// rating.Rate in this order they give the same bits again.
+// RatingsChanged completes a match. Its seats are in the table order of the
+// TablesSeated, not in the order of the match's seats. rating.Rate gives the same
+// bits again only in this order.
 type RatingsChanged struct {
 	MatchID string      `json:"match"`
 	Seats   []RatedSeat `json:"seats"`
 }
 
-// Why a match was voided.
+// The reasons why a match is voided.
 const (
 	WhyWallClock = "wall_clock"
 	WhyOperator  = "operator"

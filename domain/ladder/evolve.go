@@ -2,10 +2,10 @@ package ladder
 
 import "time"
 
-// Evolve returns l as it is after e, which ended or seated its matches at the
-// given time. It never rejects: e already happened. It consumes l, whose maps
-// it changes in place (but never those of a zero, which has none): go on with
-// the result alone.
+// Evolve returns l after e, which occurred at the given time. It never rejects: e
+// already happened. It changes the maps of l in place, so callers must use only
+// the result from then on. The value that New returns has no maps and stays as it
+// is.
 func Evolve(l Ladder, e Event, at time.Time) Ladder {
 	if l.version == 0 {
 		l.bots, l.open, l.closed = map[string]Bot{}, map[string]match{}, newRecent()
@@ -46,7 +46,7 @@ func (l Ladder) rated(e RatingsChanged, at time.Time) {
 	}
 }
 
-// closeMatch lets the bots of a match go; their rest begins.
+// closeMatch frees the bots of a match. Their rest begins.
 func (l Ladder) closeMatch(id string, at time.Time) {
 	m, ok := l.open[id]
 	if !ok {

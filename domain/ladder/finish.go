@@ -7,11 +7,11 @@ import (
 	"hexarena/domain/rating"
 )
 
-// Why a match cannot be finished or voided.
+// The reasons why a match cannot be finished or voided.
 var (
-	// ErrAlreadyFinished says that the match was rated or voided before: who
-	// resumes after a crash has nothing left to do. A ladder remembers the
-	// latest 10,000; older ones are ErrUnknownMatch.
+	// ErrAlreadyFinished means that the match was rated or voided before. A
+	// process that resumes after a crash then has nothing left to do. A ladder
+	// remembers the latest 10,000 matches; older ones are ErrUnknownMatch.
 	ErrAlreadyFinished = errors.New("match is already rated or voided")
 	ErrUnknownMatch    = errors.New("match was not seated on this ladder")
 	ErrBadResults      = errors.New("results do not fit the table")
@@ -25,7 +25,7 @@ type Result struct {
 	Missed    bool
 }
 
-// Finish rates a match by the results of its bots, in whatever order.
+// Finish rates a match by the results of its bots, in any order.
 func (l Ladder) Finish(matchID string, results []Result) ([]Event, error) {
 	m, err := l.unfinished(matchID)
 	if err != nil {
@@ -79,8 +79,8 @@ func (l Ladder) rate(results []Result) []RatedSeat {
 	return seats
 }
 
-// inTableOrder sorts results as their bots stand at the table, and refuses
-// what is not one result for each with placements of a competition ranking.
+// inTableOrder sorts results into table order. It rejects them unless each bot
+// has one result and the placements are a competition ranking.
 func inTableOrder(bots []string, results []Result) ([]Result, error) {
 	if len(results) != len(bots) {
 		return nil, fmt.Errorf("%w: %d results for %d bots", ErrBadResults, len(results), len(bots))
@@ -108,7 +108,8 @@ func resultOf(bot string, results []Result) (Result, bool) {
 	return Result{}, false
 }
 
-// placementOf is one more than how many are placed before r.
+// placementOf returns one more than the number of results with a better placement
+// than r.
 func placementOf(r Result, results []Result) int {
 	place := 1
 	for _, other := range results {

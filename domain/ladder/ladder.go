@@ -1,9 +1,8 @@
 // Package ladder is one mode's ladder, the stream ladder-<mode>: who is seated
-// with whom, which matches are unfinished, and what every bot is rated. That a
-// bot is in one match at a time and that each match is rated once are decided
-// here, on this stream alone, by appends at exact revisions. It knows no play,
-// no owner and no clock: which bots are active, how a match ended and what
-// time it is come from its callers.
+// with whom, which matches are unfinished, and the rating of every bot. This
+// stream, by appends at exact revisions, ensures two things: a bot is in one match
+// at a time, and each match is rated once. The package knows no play, no owner and
+// no clock. Callers tell it which bots are active, how a match ended and the time.
 package ladder
 
 import (
@@ -35,15 +34,15 @@ const StreamPrefix = "ladder-"
 // Stream names the stream of a mode's ladder.
 func Stream(mode string) string { return StreamPrefix + mode }
 
-// ModeOf is the mode whose ladder a stream is, if it is one.
+// ModeOf returns the mode of a ladder's stream. ok is false for other streams.
 func ModeOf(stream string) (mode string, ok bool) {
 	mode, ok = strings.CutPrefix(stream, StreamPrefix)
 	return mode, ok && mode != ""
 }
 
-// Ladder is the state of one ladder. Its zero, made by New, holds no map, so
-// that many folds may begin from one zero; after that, copies share what they
-// hold. Reading is safe for many at once, but not beside an Evolve.
+// Ladder is the state of one ladder. The value that New returns holds no map, so
+// that many folds may begin from it. Later copies share their maps: they are safe
+// for concurrent reads, but not during an Evolve.
 type Ladder struct {
 	mode    string
 	version uint64 // events folded
@@ -52,23 +51,23 @@ type Ladder struct {
 	closed  recent
 }
 
-// New is a mode's ladder before its first event.
+// New returns a mode's ladder before its first event.
 func New(mode string) Ladder { return Ladder{mode: mode} }
 
-// Bot is what the ladder knows of one bot.
+// Bot is the ladder's state of one bot.
 type Bot struct {
 	Rating rating.Rating
-	Games  int       // completed, that is rated, matches
-	Match  string    // the unfinished match that it is in, or empty
-	Ended  time.Time // end of its latest match, aborted ones too: rest runs from here
+	Games  int       // rated matches, which are the completed ones
+	Match  string    // its unfinished match, or empty
+	Ended  time.Time // end of its latest match, even an aborted one; its rest begins here
 
 	Misses      int       // consecutive matches missed, up to the latest that was rated
 	MissedSince time.Time // end of the first of them
 
-	missed []time.Time // ends of the latest of them, keptMisses at most
+	missed []time.Time // ends of the latest of them, at most keptMisses
 }
 
-// match is an unfinished match: what it was seated as.
+// match is an unfinished match, as it was seated.
 type match struct {
 	bots       []string // in ladder order
 	revision   uint64
@@ -78,7 +77,7 @@ type match struct {
 	seated     time.Time
 }
 
-// Seating is an unfinished match with all that it takes to start it.
+// Seating is an unfinished match with everything that starts it.
 type Seating struct {
 	MatchID    string
 	Mode       string
@@ -90,20 +89,20 @@ type Seating struct {
 	SeatedAt   time.Time
 }
 
-// Entrant is a bot of a table, rated as it was when it was seated.
+// Entrant is a bot of a table with its rating at the seating.
 type Entrant struct {
 	BotID string
 	rating.Rating
 }
 
-// Mode is the ladder's mode.
+// Mode returns the ladder's mode.
 func (l Ladder) Mode() string { return l.mode }
 
-// Version is how many events were folded: one more than the revision of the
-// last, and the revision of the next.
+// Version returns the number of folded events, which is the revision of the next
+// event.
 func (l Ladder) Version() uint64 { return l.version }
 
-// Bot is what is known of a bot; of one that was never seated, a new rating.
+// Bot returns the state of a bot. One that was never seated has a new rating.
 func (l Ladder) Bot(id string) Bot {
 	if b, ok := l.bots[id]; ok {
 		return b
@@ -111,8 +110,8 @@ func (l Ladder) Bot(id string) Bot {
 	return Bot{Rating: rating.New()}
 }
 
-// Seating is the unfinished match of an id, if it is one.
-func (l Ladder) Seating(matchID string) (Seating, bool) {
+// Seating returns the unfinished match with an id. ok is false if there is none.
+func (l Ladder) Seating(matchID string) (s Seating, ok bool) {
 	m, ok := l.open[matchID]
 	if !ok {
 		return Seating{}, false
@@ -132,8 +131,8 @@ func (l Ladder) Unfinished() []Seating {
 	return all
 }
 
-// seating reads the ratings of today: they are those of the seating, since no
-// other match can have changed them meanwhile.
+// seating reads the current ratings. They are those at the seating, because no
+// other match can change them while this one is unfinished.
 func (l Ladder) seating(id string, m match) Seating {
 	s := Seating{
 		MatchID: id, Mode: l.mode,

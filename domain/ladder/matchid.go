@@ -9,14 +9,14 @@ import (
 // namespaceURL is the namespace of URLs for name-based UUIDs (RFC 9562, 6.6).
 const namespaceURL = "\x6b\xa7\xb8\x11\x9d\xad\x11\xd1\x80\xb4\x00\xc0\x4f\xd4\x30\xc8"
 
-// MatchID is the id of the match at a table: the UUIDv5 of where it was seated,
-// so that nobody can choose it ("Chance that anyone can check" in
-// docs/architecture.md). The platform's public key is given in base64.
+// MatchID returns the id of the match at a table: the UUIDv5 of its mode, revision
+// and index, so that nobody can choose it (docs/audit.md). platformKey is the
+// platform's public key in base64.
 func MatchID(platformKey, mode string, revision uint64, index int) string {
 	return uuidV5(fmt.Sprintf("hexarena:%s:%s:%d:%d", platformKey, mode, revision, index))
 }
 
-// uuidV5 is the name-based UUID of a name in the namespace of URLs.
+// uuidV5 returns the name-based UUID of a name in the namespace of URLs.
 func uuidV5(name string) string {
 	sum := sha1.Sum([]byte(namespaceURL + name))
 	id := sum[:16]

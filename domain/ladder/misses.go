@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// What misses lead to ("Missed games" in the specification).
+// The effects of misses (docs/rules.md).
 const (
-	manyMisses   = 10                 // from so many on, in a row
-	missedRest   = 3 * time.Hour      // a seat is offered only so often
-	missedTooOld = 7 * 24 * time.Hour // a streak of that age pauses the bot
+	manyMisses   = 10                 // misses in a row that make the rest longer
+	missedRest   = 3 * time.Hour      // the longer rest
+	missedTooOld = 7 * 24 * time.Hour // the age at which a streak pauses the bot
 )
 
-// keptMisses is how many misses of a streak a ladder remembers each. A streak
-// that is left to run for a week has fewer than 70.
+// keptMisses is how many misses of each streak a ladder remembers. A streak that
+// runs for a week has fewer than 70.
 const keptMisses = 128
 
 // Streak is a bot's misses in a row.
@@ -22,8 +22,8 @@ type Streak struct {
 	Since  time.Time // end of the first missed match; zero without a miss
 }
 
-// played returns b after one more rated match. A voided match is no miss and
-// breaks no streak.
+// played returns b after one more rated match. A voided match is not a miss and
+// does not break a streak.
 func (b Bot) played(missed bool, at time.Time) Bot {
 	if !missed {
 		b.Misses, b.MissedSince, b.missed = 0, time.Time{}, nil
@@ -40,8 +40,8 @@ func (b Bot) played(missed bool, at time.Time) Bot {
 	return b
 }
 
-// Streak is b's misses in a row since its status last changed, which resets
-// the count at once: a match counts if it was rated after that.
+// Streak returns b's misses in a row since its latest change of status, which
+// resets the count. A match counts if it was rated after the change.
 func (b Bot) Streak(statusChanged time.Time) Streak {
 	switch {
 	case b.Misses == 0:
@@ -56,7 +56,7 @@ func (b Bot) Streak(statusChanged time.Time) Streak {
 	return Streak{Misses: len(b.missed) - first, Since: b.missed[first]}
 }
 
-// rest is how long b rests after a match, where usual is its mode's rest.
+// rest returns how long a bot rests after a match. usual is its mode's rest.
 func (s Streak) rest(usual time.Duration) time.Duration {
 	if s.Misses >= manyMisses {
 		return max(usual, missedRest)
@@ -70,9 +70,9 @@ type Absentee struct {
 	Since time.Time // end of the first match that it missed
 }
 
-// Absentees lists the candidates that are to be paused, in their order: those
-// whose streak of misses is a week old. One that is in a match is not among
-// them, since it may answer in it.
+// Absentees lists, in order, the candidates that the arena should pause: their
+// streak of misses is a week old. It leaves out bots in a match, because they may
+// still answer.
 func (l Ladder) Absentees(candidates []Candidate, now time.Time) []Absentee {
 	var absent []Absentee
 	for _, c := range candidates {

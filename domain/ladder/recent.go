@@ -3,9 +3,9 @@ package ladder
 // recentMatches is how many finished matches a ladder remembers by id.
 const recentMatches = 10_000
 
-// recent remembers the latest finished matches, so that one that is finished
-// again is told from one that never was; the memory of a ladder must not grow
-// with its age.
+// recent remembers the latest finished matches, so that a ladder can tell apart a
+// match that already finished and one that it never seated. It is bounded, because
+// the memory of a ladder must not grow with its age.
 type recent struct {
 	known map[string]bool
 	order *ring
@@ -13,7 +13,7 @@ type recent struct {
 
 type ring struct {
 	ids  []string
-	next int // once full: the oldest, which goes next
+	next int // once full: the oldest, which is replaced next
 }
 
 func newRecent() recent { return recent{known: map[string]bool{}, order: &ring{}} }

@@ -9,24 +9,24 @@ import (
 	"hexarena/domain/seed"
 )
 
-// Seats per table ("Matchmaking" in the specification).
+// The sizes of a table (docs/rules.md).
 const (
 	fullTable  = 4
 	smallTable = 3
 )
 
-// ErrNoKeys says that tables cannot be seated without the keys that match ids
-// and commitments follow from.
+// ErrNoKeys means that the keys are missing from which match ids and commitments
+// follow.
 var ErrNoKeys = errors.New("seating needs the platform key and a seed key")
 
-// Candidate is a bot that its owner would have play.
+// Candidate is an active bot.
 type Candidate struct {
 	BotID         string
 	Registered    time.Time
-	StatusChanged time.Time // when its status last changed; misses before that do not count
+	StatusChanged time.Time // time of its latest change of status; earlier misses do not count
 }
 
-// Tick is what a seating is decided by, beside the candidates.
+// Tick has the inputs of a seating other than the candidates.
 type Tick struct {
 	Now         time.Time
 	Rest        time.Duration // from the end of a bot's match to its next seating, usually
@@ -35,11 +35,11 @@ type Tick struct {
 	SeedKey     []byte
 }
 
-// Seat returns the tables of one tick, as many TablesSeated as they fill: the
-// candidates that are in no match and have rested, sorted by mu − 3·sigma
-// downwards (then the older registration, then the id), in tables of 4 from
-// the top; 3 left over are a table too, fewer wait. A candidate that is named
-// twice counts once. With nobody to seat there is no event.
+// Seat returns the tables of one tick, in as many TablesSeated as they fill. It
+// sorts the candidates that are in no match and have rested: by mu − 3·sigma
+// downwards, then the older registration, then the id. It fills tables of 4 from
+// the top. If 3 are left over they are a table too; fewer wait. A duplicate
+// candidate counts once. If it seats nobody it returns no event.
 func (l Ladder) Seat(candidates []Candidate, t Tick) ([]Event, error) {
 	if t.PlatformKey == "" || t.SeedKeyID == "" || len(t.SeedKey) == 0 {
 		return nil, ErrNoKeys
@@ -66,7 +66,7 @@ func (l Ladder) seat(tables [][]string, revision uint64, t Tick) TablesSeated {
 	return e
 }
 
-// ranked are the ids of those who can be seated, the best first.
+// ranked returns the ids of the bots that can be seated, the best first.
 func (l Ladder) ranked(candidates []Candidate, t Tick) []string {
 	type entry struct {
 		Candidate
@@ -96,8 +96,8 @@ func (l Ladder) ranked(candidates []Candidate, t Tick) []string {
 	return ids
 }
 
-// rested says whether the rest since b's latest match is over, which is longer
-// after many misses. A bot that has not played needs none.
+// rested reports whether the rest since b's latest match is over. It is longer
+// after many misses. A bot that has not played needs no rest.
 func (b Bot) rested(c Candidate, t Tick) bool {
 	return b.Ended.IsZero() || !t.Now.Before(b.Ended.Add(b.Streak(c.StatusChanged).rest(t.Rest)))
 }

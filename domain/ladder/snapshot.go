@@ -19,25 +19,24 @@ import (
 const SnapshotPrefix = "snapshot-"
 
 // SnapshotStream names the stream of the snapshots of a mode's ladder. It keeps
-// its last event; deleting it costs only time.
+// only its last event. Deleting it costs only time.
 func SnapshotStream(mode string) string { return SnapshotPrefix + mode }
 
-// snapshotSchema is the version of State's shape and of the fold that made it:
-// whoever changes what Evolve does to a state raises it, and every snapshot
-// from before is passed over.
+// snapshotSchema is the version of State's shape and of the fold that made it.
+// Raise it whenever Evolve changes: then the arena ignores older snapshots.
 const snapshotSchema = 1
 
-// ErrNoUse says that a snapshot cannot stand for its ladder: the ladder is to
-// be folded from zero instead.
+// ErrNoUse means that a snapshot cannot replace the events of its ladder. The
+// caller must fold the ladder from zero.
 var ErrNoUse = errors.New("the snapshot is of no use")
 
-// LadderSnapshotTaken holds a ladder as it was after one of its events, so that
-// a start reads on from there.
+// LadderSnapshotTaken holds a ladder after one of its events, so that a start
+// continues to read from there.
 type LadderSnapshotTaken struct {
 	Schema   int    `json:"schema"`
 	Mode     string `json:"mode"`
-	Revision uint64 `json:"revision"` // of the last event that is in it
-	EventID  string `json:"eventId"`  // the id of that event: a snapshot is good for a ladder that has it there
+	Revision uint64 `json:"revision"` // of the last event that it includes
+	EventID  string `json:"eventId"`  // the id of that event; the snapshot fits only a ladder with this event there
 	State    []byte `json:"state"`    // gzip of a State in JSON
 }
 
@@ -55,8 +54,8 @@ func DecodeSnapshot(eventType string, data []byte) (Event, error) {
 	}
 }
 
-// State is all that a ladder holds. Ladders that are the same have the same
-// State once it is sorted, whatever way they came to be.
+// State is everything that a ladder holds. Equal ladders have equal sorted States,
+// with or without snapshots in their past.
 type State struct {
 	Bots   []BotState   `json:"bots"`   // sorted: by id
 	Open   []MatchState `json:"open"`   // sorted: by seating
@@ -86,7 +85,7 @@ type MatchState struct {
 	Seated     time.Time `json:"seated"`
 }
 
-// State copies l, in no order, so that l may go on evolving meanwhile.
+// State copies l, in no order, so that the caller may evolve l meanwhile.
 func (l Ladder) State() State {
 	s := State{
 		Bots: make([]BotState, 0, len(l.bots)),
@@ -108,7 +107,7 @@ func (l Ladder) State() State {
 	return s
 }
 
-// Sort puts s in its order.
+// Sort sorts bots by id and open matches by seating.
 func (s State) Sort() {
 	slices.SortFunc(s.Bots, func(a, b BotState) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(s.Open, func(a, b MatchState) int {
@@ -116,8 +115,8 @@ func (s State) Sort() {
 	})
 }
 
-// Snapshot sorts s and makes a snapshot of it, which is that of a mode's ladder
-// after the event of a revision and an id.
+// Snapshot sorts s and packs it into a snapshot. s is the State of a mode's ladder
+// after the event with the given revision and id.
 func (s State) Snapshot(mode string, revision uint64, eventID string) (LadderSnapshotTaken, error) {
 	s.Sort()
 	var packed bytes.Buffer
@@ -130,9 +129,9 @@ func (s State) Snapshot(mode string, revision uint64, eventID string) (LadderSna
 	}, nil
 }
 
-// Restore is the ladder of a mode as it was when e was taken. Its errors are
-// ErrNoUse. That the ladder's stream has the event of e's id at e's revision is
-// for the caller to see to.
+// Restore returns the ladder of a mode at the time of the snapshot. Its errors are
+// ErrNoUse. The caller must check that the ladder's stream has the event with e's
+// id at e's revision.
 func (e LadderSnapshotTaken) Restore(mode string) (Ladder, error) {
 	switch {
 	case e.Schema != snapshotSchema:
@@ -149,7 +148,7 @@ func (e LadderSnapshotTaken) Restore(mode string) (Ladder, error) {
 	return s.ladder(mode, e.Revision+1), nil
 }
 
-// unpack reads to the end of what was packed, where its checksum is.
+// unpack reads the packed state to its end, where the checksum is.
 func (e LadderSnapshotTaken) unpack() (State, error) {
 	r, err := gzip.NewReader(bytes.NewReader(e.State))
 	if err != nil {

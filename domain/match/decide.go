@@ -10,8 +10,8 @@ import (
 	"hexarena/domain/seed"
 )
 
-// Seating is what a match starts from: a table of the ladder, and the nonces
-// that its bots sent.
+// Seating is the start of a match: a table of the ladder, and the nonces that its
+// bots sent.
 type Seating struct {
 	MatchID    string
 	Mode       string
@@ -22,7 +22,7 @@ type Seating struct {
 	Deadlines  Deadlines
 }
 
-// Start returns the events that open a match: the seats follow from the joint
+// Start returns the events that open a match. The seats follow from the joint
 // seed.
 func (m Match) Start(s Seating) ([]Event, error) {
 	if m.Started.MatchID != "" {
@@ -49,21 +49,22 @@ func (m Match) Start(s Seating) ([]Event, error) {
 	return d.events, nil
 }
 
-// Outcome is how an open decision closed: with a frame, or with the cause why
-// none counts.
+// Outcome is how an open decision closed: with a frame, or with the cause of its
+// failure.
 type Outcome struct {
 	Decision  int
-	Frame     []byte // the raw answer; beside a Cause, only of a malformed one
-	Cause     string // "" where Frame is an answer
-	Heard     bool   // a complete frame came meanwhile, though a stale one
+	Frame     []byte // the raw answer; with a Cause only if that is CauseMalformed
+	Cause     string // "" if Frame is an answer
+	Heard     bool   // a complete but stale frame came meanwhile
 	ElapsedMs int64
 }
 
 // Settle returns the events that the outcomes of all open decisions cause, in
-// the order of one append (docs/protocol.md, "Batches"): for each seat in order
-// timeout or illegal if any, its action, resign if it was the third strike;
-// then what follows, through the turns of resigned seats, up to the next
-// decision that someone is asked. There must be one outcome for each of Asks.
+// the order of one append (docs/protocol.md, "Batches"). For each seat in order
+// these are a timeout or illegal if it failed, its action, and a resign on the
+// third strike. Then come the consequences, through the turns of resigned seats,
+// up to the next decision of a seat that still plays. Settle needs one outcome for
+// each of Asks.
 func (m Match) Settle(outcomes []Outcome) ([]Event, error) {
 	asks := m.Asks()
 	if len(asks) == 0 || len(asks) != len(outcomes) {
@@ -86,7 +87,7 @@ func (m Match) Settle(outcomes []Outcome) ([]Event, error) {
 	return d.events, nil
 }
 
-// Cancel returns the event that aborts a match that is not over.
+// Cancel returns the event that aborts a running match.
 func (m Match) Cancel(why string) ([]Event, error) {
 	if m.Over() || m.Started.MatchID == "" {
 		return nil, errors.New("the match is not running")
@@ -94,7 +95,7 @@ func (m Match) Cancel(why string) ([]Event, error) {
 	return []Event{Aborted{Why: why, Seed: m.Seed, Proof: m.Proof()}}, nil
 }
 
-// CancelByOrder is Cancel by an operator, who must say why.
+// CancelByOrder is Cancel by an operator, who must give a reason.
 func (m Match) CancelByOrder(reason string) ([]Event, error) {
 	reason = strings.TrimSpace(reason)
 	if reason == "" {
@@ -117,8 +118,8 @@ func (d *decider) emit(e Event) {
 	d.m = Evolve(d.m, e)
 }
 
-// batch closes all open decisions, those of resigned seats by their defaults,
-// and emits what follows.
+// batch closes all open decisions, with the defaults for resigned seats, and emits
+// the consequences.
 func (d *decider) batch(outcomes map[int]Outcome) {
 	for _, dec := range d.m.open {
 		if o, ok := outcomes[dec.ID]; ok && !d.m.Resigned[dec.Seat] {
@@ -130,14 +131,14 @@ func (d *decider) batch(outcomes map[int]Outcome) {
 	d.follow()
 }
 
-// follow emits what follows by itself.
+// follow emits the consequences.
 func (d *decider) follow() {
 	for c, more := d.m.Game.Next(); more; c, more = d.m.Game.Next() {
 		d.emit(d.event(c))
 	}
 }
 
-// close emits what one outcome causes.
+// close emits the events of one outcome.
 func (d *decider) close(dec Decision, o Outcome) {
 	a, err := d.read(dec, o)
 	if err == nil {
@@ -176,8 +177,8 @@ func timedOut(dec Decision, o Outcome, strikes int) DecisionTimedOut {
 	return e
 }
 
-// read returns the answer of an outcome, an ErrMalformed, or the *game.Illegal
-// that says which rule it breaks.
+// read returns the answer of an outcome, or an ErrMalformed, or the *game.Illegal
+// with the rule that the answer breaks.
 func (d *decider) read(dec Decision, o Outcome) (Answer, error) {
 	if o.Cause != "" {
 		return Answer{}, malformed("%s", o.Cause)
@@ -251,10 +252,11 @@ func (d *decider) ended(c game.Consequence) GameEnded {
 	return e
 }
 
-// maxStoredAnswer is how many bytes of a raw answer are kept.
+// maxStoredAnswer is how many bytes of a raw answer the log stores.
 const maxStoredAnswer = 4096
 
-// stored returns a raw frame as it is kept: valid UTF-8, cut on a code point.
+// stored returns a raw frame as the log stores it: valid UTF-8, cut between two
+// code points.
 func stored(frame []byte) string {
 	text := strings.ToValidUTF8(string(frame[:min(len(frame), maxStoredAnswer+utf8.UTFMax)]), "\uFFFD")
 	if len(text) <= maxStoredAnswer {

@@ -7,8 +7,8 @@ import (
 	"hexarena/domain/board"
 )
 
-// The view of every decision is encoded by hand: it is the hottest path of the
-// arena, and reflection would take most of its time. A test holds it against
+// This file encodes the view of every decision by hand. It is the hottest path of
+// the arena, and reflection would take most of its time. A test compares it with
 // encoding/json byte for byte.
 
 // AppendJSON appends the request as JSON, the same bytes that encoding/json
@@ -50,7 +50,7 @@ func (v *View) AppendJSON(b []byte) []byte {
 	return append(b, '}')
 }
 
-// appendFields appends the fields of c, each behind a comma.
+// appendFields appends the fields of c, each after a comma.
 func (c *Common) appendFields(b []byte) []byte {
 	b = appendInt(b, `,"seatCount":`, c.SeatCount)
 	b = append(b, `,"phase":`...)

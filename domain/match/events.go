@@ -8,7 +8,7 @@ import (
 )
 
 // Event is a fact of a match's stream. The names that EventType returns are
-// what the log stores, for ever.
+// what the log stores forever.
 type Event interface{ EventType() string }
 
 // Seat is who sits at one seat, as the match began.
@@ -20,7 +20,7 @@ type Seat struct {
 	Sigma   float64 `json:"sigma"`
 }
 
-// Table is where a match was seated: what its id and its seed follow from.
+// Table is where a match was seated. Its id and its seed follow from it.
 type Table struct {
 	Bots     []string `json:"bots"`     // bot ids in ladder order
 	Revision uint64   `json:"revision"` // of its TablesSeated
@@ -34,11 +34,10 @@ type Deadlines struct {
 	WallMs     int64 `json:"wallMs"`
 }
 
-// RulesVersion is what MatchStarted names the rules of today by.
+// RulesVersion is the number that MatchStarted stores for the current rules.
 const RulesVersion = 1
 
-// Started opens a match. Its seats follow from the seed that the commitment
-// hides.
+// Started opens a match. Its seats follow from the seed behind the commitment.
 type Started struct {
 	MatchID    string    `json:"matchId"`
 	Mode       string    `json:"mode"`
@@ -50,7 +49,7 @@ type Started struct {
 	Deadlines  Deadlines `json:"deadlines"`
 }
 
-// Claimed says that a referee took the match over: an older one can append
+// Claimed records that a referee took the match over. An older referee can append
 // nothing after it.
 type Claimed struct {
 	Player string `json:"player"`
@@ -71,7 +70,7 @@ type ActionPlayed struct {
 	ActionData
 }
 
-// CardStolen says who was robbed; the card is not recorded.
+// CardStolen records who was robbed. It does not record the card.
 type CardStolen struct {
 	Seat int `json:"seat"`
 	StealData
@@ -80,31 +79,31 @@ type CardStolen struct {
 // TradeExecuted is a trade between two seats.
 type TradeExecuted struct{ TradeData }
 
-// AwardMoved says that an award changed hands.
+// AwardMoved records that an award changed hands.
 type AwardMoved struct{ AwardData }
 
-// DecisionTimedOut says that no usable answer came. Heard, which is not
-// public, says that a complete frame came nevertheless while the decision was
-// open (a stale one), so that the match is no miss.
+// DecisionTimedOut records that no usable answer came. Heard is not public. It
+// means that a complete but stale frame came while the decision was open, so that
+// the match does not count as missed.
 type DecisionTimedOut struct {
 	Seat int `json:"seat"`
 	TimeoutData
 	Heard bool `json:"heard,omitempty"`
 }
 
-// AnswerRejected says that an answer broke the rules.
+// AnswerRejected records an answer that broke the rules.
 type AnswerRejected struct {
 	Seat int `json:"seat"`
 	IllegalData
 }
 
-// SeatResigned says that a seat had its third strike.
+// SeatResigned records that a seat had its third strike.
 type SeatResigned struct {
 	Seat int `json:"seat"`
 	ResignData
 }
 
-// Proof lets anyone recompute the seed ("Chance that anyone can check").
+// Proof lets anyone recompute the seed (docs/audit.md).
 type Proof struct {
 	ServerSeed seed.Seed `json:"serverSeed"`
 	Nonces     []string  `json:"nonces"` // in table order
@@ -130,7 +129,7 @@ const (
 // Aborted ends a match without placements, and publishes its seed.
 type Aborted struct {
 	Why    string    `json:"why"`              // WallClock or Operator
-	Reason string    `json:"reason,omitempty"` // the operator's, where it was one's order
+	Reason string    `json:"reason,omitempty"` // the operator's; empty for WallClock
 	Seed   seed.Seed `json:"seed"`
 	Proof  Proof     `json:"proof"`
 }

@@ -6,27 +6,27 @@ import (
 	"hexarena/domain/game"
 )
 
-// FrameBoard is the part of a board that changes; hexes and ports stand once,
-// beside the frames.
+// FrameBoard is the part of a board that changes. Hexes and ports appear once,
+// outside the frames.
 type FrameBoard struct {
 	Bandit int `json:"bandit"`
 }
 
-// Frame is the public state after one public event, and that event alone.
+// Frame is the public state after one public event, and that event.
 type Frame struct {
 	Seq   int         `json:"seq"`
 	Event PublicEvent `json:"event"`
 	Common
 	Board FrameBoard `json:"board"`
 
-	// Of an ended match, on demand: a seat's own cards, or every seat's.
+	// Only of an ended match, on request: a seat's cards, or every seat's.
 	Hand              any `json:"hand,omitempty"`
 	DevCards          any `json:"devCards,omitempty"`
 	DevBoughtThisTurn any `json:"devBoughtThisTurn,omitempty"`
 }
 
-// Spectator folds a match from public facts alone: it cannot show what it does
-// not know.
+// Spectator folds a match from public facts only, so that it cannot show hidden
+// ones.
 type Spectator struct {
 	Public game.Public
 	Seq    int
@@ -34,7 +34,7 @@ type Spectator struct {
 	seats int
 }
 
-// Fold returns s as it is after e; ok says whether e is public, and so makes a
+// Fold returns s after e. ok reports whether e is public, so that it makes a
 // frame.
 func (s Spectator) Fold(e Event) (after Spectator, ok bool) {
 	if started, is := e.(Started); is {
@@ -63,13 +63,13 @@ func (s Spectator) Fold(e Event) (after Spectator, ok bool) {
 	return s, true
 }
 
-// Frame returns the frame after e, which Fold just folded. Whole says whether
-// the event shows its data: only once the match has ended.
+// Frame returns the frame after e, which Fold just folded. The event shows its
+// data if whole is true, which callers set only for an ended match.
 func (s *Spectator) Frame(e Event, at time.Time, whole bool) Frame {
 	return frame(&s.Public, &s.table, publicEvent(e, s.Seq, at, whole))
 }
 
-// HandsOf selects whose cards the frames of an ended match show.
+// HandsOf selects the seat whose cards the frames of an ended match show.
 type HandsOf int
 
 // AllHands shows every seat's cards, NoHands nobody's; 0..3 are seats.
@@ -79,7 +79,7 @@ const (
 )
 
 // Frame returns the frame after e, which Evolve just folded, with the cards
-// that a spectator of an ended match asks for.
+// that the reader of an ended match asked for.
 func (m *Match) Frame(e Event, at time.Time, hands HandsOf) Frame {
 	f := frame(&m.Game.Public, &m.table, publicEvent(e, m.Seq, at, true))
 	switch hands {
@@ -113,8 +113,8 @@ func publicEvent(e Event, seq int, at time.Time, whole bool) PublicEvent {
 	return p
 }
 
-// Replay folds a match's stream into the history that its record shows once it
-// has ended (specification, MatchEvent).
+// Replay folds a match's stream into the list of events that its record shows
+// after its end.
 type Replay struct{ Events []PublicEvent }
 
 // Add appends e if it is public.

@@ -1,11 +1,11 @@
 // Package match is the match aggregate: who sits where, which decisions are
-// owed, what an answer or its absence causes, strikes, resignation, abort and
-// placements; and what each seat and each spectator sees of it. The rules of
-// play are game's; sockets, clocks and the log are its callers'.
+// owed, what an answer or a failure causes, strikes, resignation, abort and
+// placements. It also shows the match to its seats and to spectators. Package game
+// has the rules of play. Callers have the sockets, the clocks and the log.
 //
-// A match is decided in whole batches: Asks says which decisions are open,
-// Settle turns their outcomes into the events to append as one, and Evolve
-// folds them. Nothing of an open batch is in the state.
+// A match is decided in whole batches: Asks returns the open decisions, Settle
+// turns their outcomes into the events of one append, and Evolve folds them. The
+// state holds nothing of an open batch.
 package match
 
 import (
@@ -20,10 +20,10 @@ import (
 // MaxStrikes is how many strikes resign a seat.
 const MaxStrikes = 3
 
-// ErrStaleDecision says that outcomes are not those of the decisions owed now.
+// ErrStaleDecision means that the outcomes do not fit the decisions owed now.
 var ErrStaleDecision = errors.New("outcomes do not answer the decisions that are owed")
 
-// ErrNoReason refuses an operator's order that does not say why.
+// ErrNoReason rejects an operator's order without a reason.
 var ErrNoReason = errors.New("an order needs a reason")
 
 // Decision is one answer that a seat owes.
@@ -42,19 +42,19 @@ type Match struct {
 	Game       game.State
 	Strikes    [game.MaxSeats]int
 	Resigned   [game.MaxSeats]bool
-	Heard      [game.MaxSeats]bool // answered anything, even nonsense
+	Heard      [game.MaxSeats]bool // sent any answer, even nonsense
 	Seq        int                 // of the last public event
 	End        *GameEnded
 	Abort      *Aborted
 
 	table
-	board  BoardData            // shared by all views; the bandit stands in Game
+	board  BoardData            // shared by all views; Game has the bandit
 	open   []Decision           // owed, resigned seats included, in seat order
 	nextID int                  // the id of the next decision
 	asked  [game.MaxSeats]idSet // closed decisions that the seat was asked
 }
 
-// table is the talk of a table, which the rules do not know.
+// table is the talk of a table. The rules do not know it.
 type table struct {
 	talk      []TableTalk
 	offerTalk string
@@ -75,25 +75,25 @@ func (s idSet) with(id int) idSet {
 	return t
 }
 
-// New returns a match before its first event. The server seed may be left
-// zero by who folds an ended match: GameEnded and Aborted carry it.
+// New returns a match before its first event. A caller that folds an ended match
+// may pass a zero server seed: GameEnded and Aborted carry it.
 func New(serverSeed seed.Seed) Match { return Match{ServerSeed: serverSeed, nextID: 1} }
 
-// Over says whether nothing more can happen.
+// Over reports whether the match has ended.
 func (m *Match) Over() bool { return m.End != nil || m.Abort != nil }
 
-// Proof returns what lets anyone recompute the seed.
+// Proof returns the values from which anyone can recompute the seed.
 func (m *Match) Proof() Proof {
 	t := m.Started.Table
 	return Proof{ServerSeed: m.ServerSeed, Nonces: m.Started.Nonces, Table: t.Bots, Revision: t.Revision, Index: t.Index, SeedKey: t.SeedKey}
 }
 
-// Missed says whether a seat missed the match: it was asked, and nothing at
-// all came back (specification, "Missed games").
+// Missed reports whether a seat missed the match: it was asked, and never
+// answered anything.
 func (m *Match) Missed(seat int) bool { return !m.Heard[seat] }
 
-// Asks returns the decisions that are owed by seats that still play, in seat
-// order: none once the match is over.
+// Asks returns the decisions that seats which still play owe, in seat order. It
+// returns none once the match is over.
 func (m *Match) Asks() []Decision {
 	if m.Over() {
 		return nil
@@ -107,7 +107,7 @@ func (m *Match) Asks() []Decision {
 	return asks
 }
 
-// Request returns the request of an open decision, its deadline aside.
+// Request returns the request of an open decision, without its deadline.
 func (m *Match) Request(d Decision) Request {
 	return Request{
 		ID:      d.ID,
@@ -190,8 +190,8 @@ func (m *Match) act(e ActionPlayed) {
 	m.nextID = max(m.nextID, e.Decision+1)
 }
 
-// openNext opens the decisions that the game owes, once those before are
-// closed and all that follows from them has happened.
+// openNext opens the decisions that the game owes, once the ones before are
+// closed and have no more consequences.
 func (m *Match) openNext() {
 	if len(m.open) > 0 || m.Started.MatchID == "" || m.Over() {
 		return
@@ -208,14 +208,14 @@ func (m *Match) openNext() {
 	m.nextID += len(open)
 }
 
-// follow folds what a consequence does to the talk.
+// follow folds a consequence: a roll lets every seat talk again.
 func (t *table) follow(e Event) {
 	if _, ok := e.(DiceRolled); ok {
 		t.talked = 0
 	}
 }
 
-// act logs the talk of an action.
+// act folds the talk of an action.
 func (t *table) act(seat int, typ game.Type, talk string, turn uint16) {
 	if typ == game.OfferTrade {
 		t.offerTalk = talk

@@ -7,14 +7,14 @@ import (
 	"hexarena/domain/game"
 )
 
-// Counts is ResourceCounts: on the wire an object from resource names to
-// counts, a missing key meaning zero.
+// Counts is ResourceCounts: on the wire an object from resource names to counts.
+// A missing key means zero.
 type Counts game.Cards
 
 // MarshalJSON writes the counts above zero, in the canonical order.
 func (c Counts) MarshalJSON() ([]byte, error) { return c.appendJSON(nil), nil }
 
-// UnmarshalJSON reads what MarshalJSON writes; an unknown resource is an error.
+// UnmarshalJSON reads an object of counts. An unknown resource is an error.
 func (c *Counts) UnmarshalJSON(b []byte) error {
 	v, err := parseJSON(b)
 	if err != nil {
@@ -53,13 +53,13 @@ type Town struct {
 	City   bool `json:"city"`
 }
 
-// Awards names the holders' seats; null while unclaimed.
+// Awards has the holders' seats. A seat is null while nobody holds the award.
 type Awards struct {
 	LargestArmy *int `json:"largestArmy"`
 	LongestRoad *int `json:"longestRoad"`
 }
 
-// OpenTrade is the offer that awaits responses.
+// OpenTrade is an offer that awaits responses.
 type OpenTrade struct {
 	From int    `json:"from"`
 	Give Counts `json:"give"`
@@ -75,7 +75,7 @@ type TableTalk struct {
 	Turn    int    `json:"turn"`
 }
 
-// Common is what a GameView and a Frame both show.
+// Common has the fields that View and Frame share.
 type Common struct {
 	SeatCount     int         `json:"seatCount"`
 	Phase         string      `json:"phase"` // setup or main
@@ -93,7 +93,7 @@ type Common struct {
 	TalkLog       []TableTalk `json:"talkLog"` // the last 20, most recent last
 }
 
-// View is the specification's GameView: the game as one seat sees it.
+// View is the GameView of docs/protocol.md: the game as one seat sees it.
 type View struct {
 	Seat int `json:"seat"`
 	Common

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Account is an owner as its stream tells. The zero value is an account that
+// Account is the fold of an owner's stream. The zero value is an account that
 // nobody has signed up for. It is a value: Evolve returns a changed copy.
 type Account struct {
 	ID          string
@@ -15,7 +15,7 @@ type Account struct {
 	Bots        []Bot  // in order of registration, removed ones left out
 	Sessions    []Session
 	Suspended   bool
-	Deleted     bool // only ID, AddressHash and Handle are left then, to be given up
+	Deleted     bool // only ID, AddressHash and Handle are left then, until they are released
 
 	former  []formerHandle
 	notices []time.Time // of the last NoticeWindow
@@ -30,10 +30,10 @@ type Session struct {
 // SessionLength is how long a session lasts.
 const SessionLength = 30 * 24 * time.Hour
 
-// Exists says whether someone has signed up, and not deleted the account.
+// Exists reports whether someone has signed up and not deleted the account.
 func (a Account) Exists() bool { return a.ID != "" && !a.Deleted }
 
-// SignIn is someone's proof that an address is theirs.
+// SignIn is the proof that an address belongs to someone.
 type SignIn struct {
 	OwnerID     string // the claimant of the address
 	AddressHash string
@@ -41,8 +41,8 @@ type SignIn struct {
 	At          time.Time
 }
 
-// SignIn starts a session, and the account if there is none yet. Its refusal is
-// ErrOwnerGone: the address is to be claimed anew.
+// SignIn starts a session, and the account if it does not exist yet. Its refusal
+// is ErrOwnerGone: then someone must claim the address again.
 func (a Account) SignIn(s SignIn) ([]Event, error) {
 	if a.Deleted {
 		return nil, ErrOwnerGone
@@ -54,7 +54,7 @@ func (a Account) SignIn(s SignIn) ([]Event, error) {
 	return append(events, SessionStarted{Session: s.Session, Until: s.At.Add(SessionLength).UTC().Truncate(time.Millisecond)}), nil
 }
 
-// SignOut ends a session; one that has ended stays so.
+// SignOut ends a session. It returns no event if the session has ended.
 func (a Account) SignOut(session string) []Event {
 	if _, ok := a.session(session); !ok {
 		return nil
@@ -62,7 +62,7 @@ func (a Account) SignOut(session string) []Event {
 	return []Event{SessionEnded{Session: session}}
 }
 
-// Delete ends the account for good; one that is not there stays so.
+// Delete ends the account for good. It returns no event if there is no account.
 func (a Account) Delete() []Event {
 	if !a.Exists() {
 		return nil
@@ -70,10 +70,9 @@ func (a Account) Delete() []Event {
 	return []Event{Deleted{}}
 }
 
-// Admit says whether a caller's credential holds: its key is not revoked, its
-// session has not ended. It returns ErrUnauthenticated if not. A write asks at
-// the revision at which it is stored, so that nothing is accepted after a
-// revocation.
+// Admit returns ErrUnauthenticated unless a caller's credential is valid: its key
+// is not revoked, or its session has not ended. A write calls it at the revision
+// at which it appends, so that nothing is accepted after a revocation.
 func (a Account) Admit(c Caller, now time.Time) error {
 	if c.KeyID != "" {
 		if k, ok := a.Key(c.KeyID); ok && !k.Revoked() && a.ID == c.OwnerID {
@@ -87,8 +86,8 @@ func (a Account) Admit(c Caller, now time.Time) error {
 	return ErrUnauthenticated
 }
 
-// AdmitWrite is Admit for a call that changes something: a suspended account
-// may not (ErrOwnerSuspended).
+// AdmitWrite is Admit for a call that changes something. It rejects a suspended
+// account with ErrOwnerSuspended.
 func (a Account) AdmitWrite(c Caller, now time.Time) error {
 	if err := a.Admit(c, now); err != nil {
 		return err

@@ -14,7 +14,7 @@ const BotLimit = 5
 // Status of a bot.
 type Status string
 
-// The statuses (specification, "Bot status").
+// The statuses (docs/protocol.md).
 const (
 	Active Status = "active"
 	Paused Status = "paused"
@@ -26,20 +26,20 @@ type Bot struct {
 	Name      string
 	Mode      string
 	URL       string
-	Status    Status // what it reads: that of a suspended bot or account is Paused
+	Status    Status // as readers see it: Paused if the bot or account is suspended
 	CreatedAt time.Time
 
-	StatusSince time.Time // when Status last changed
-	PausedBy    string    // ByOwner or ByMisses, also beneath a suspension; empty: not
-	Suspended   bool      // by the operator, apart from its account
-	Notified    bool      // its owner has been told of the latest pause by misses
+	StatusSince time.Time // time of the latest change of Status
+	PausedBy    string    // ByOwner or ByMisses, even during a suspension; empty: not paused
+	Suspended   bool      // by the operator, this bot only
+	Notified    bool      // its owner got the mail about the latest pause by misses
 }
 
-// NoticeOwed says whether the bot's owner is still to be told that the arena
-// has paused it.
+// NoticeOwed reports whether the arena has paused the bot and not yet mailed its
+// owner.
 func (b Bot) NoticeOwed() bool { return b.PausedBy == ByMisses && !b.Notified }
 
-// settled returns b with the status that follows from who keeps it out.
+// settled returns b with the status that follows from its pauses and suspensions.
 func (b Bot) settled(accountSuspended bool, at time.Time) Bot {
 	status := Active
 	if b.PausedBy != "" || b.Suspended || accountSuspended {
@@ -63,8 +63,8 @@ func (a Account) Bot(id string) (Bot, bool) {
 // NewBot is a bot to register, its fields checked.
 type NewBot struct{ Name, Mode, URL string }
 
-// ParseBot checks the fields of a bot to register; its error names each that
-// is wrong.
+// ParseBot checks the fields of a bot to register. Its error names each wrong
+// field.
 func ParseBot(name, mode, url string) (NewBot, error) {
 	name, nameErr := ParseName(name)
 	url, urlErr := ParseURL(url)
@@ -86,16 +86,14 @@ func (a Account) RegisterBot(id string, b NewBot) ([]Event, error) {
 	return []Event{BotRegistered{BotID: id, Name: b.Name, Mode: b.Mode, URL: b.URL}}, nil
 }
 
-// BotChange is what to change of a bot, its fields checked; nil leaves a field
-// as it is.
+// BotChange is a change of a bot, its fields checked. A nil field stays as it is.
 type BotChange struct {
 	Name   *string
 	URL    *string
 	Status *Status
 }
 
-// ParseBotChange checks the fields of a change; its error names each that is
-// wrong.
+// ParseBotChange checks the fields of a change. Its error names each wrong field.
 func ParseBotChange(name, url, status *string) (BotChange, error) {
 	var c BotChange
 	var errs [3]error
@@ -121,8 +119,8 @@ func ParseBotChange(name, url, status *string) (BotChange, error) {
 	return c, nil
 }
 
-// ChangeBot changes a bot for its owner; what is as wanted already causes
-// nothing. Its refusals are ErrBotUnknown and, for a bot to become active,
+// ChangeBot changes a bot for its owner. A field that already has the wanted value
+// causes no event. Its refusals are ErrBotUnknown and, for a bot to become active,
 // ErrBotSuspended and ErrBotLimit.
 func (a Account) ChangeBot(id string, c BotChange) ([]Event, error) {
 	b, ok := a.Bot(id)
@@ -146,7 +144,7 @@ func (a Account) ChangeBot(id string, c BotChange) ([]Event, error) {
 	return append(events, change...), nil
 }
 
-// changeStatus pauses and unpauses for the owner, whose wish is kept beneath a
+// changeStatus pauses and unpauses for the owner. A pause by the owner outlasts a
 // suspension.
 func (a Account) changeStatus(b Bot, wanted Status) ([]Event, error) {
 	switch {
@@ -165,8 +163,8 @@ func (a Account) changeStatus(b Bot, wanted Status) ([]Event, error) {
 }
 
 // PauseForMisses pauses a bot that has missed its matches for a week, since a
-// time. One that does not play or whose status has changed since then is left
-// alone. Its refusal is ErrBotUnknown.
+// time. It returns no event if the bot is paused or its status has changed since
+// then. Its refusal is ErrBotUnknown.
 func (a Account) PauseForMisses(id string, since time.Time) ([]Event, error) {
 	b, ok := a.Bot(id)
 	switch {
@@ -186,8 +184,8 @@ func (a Account) RemoveBot(id string) ([]Event, error) {
 	return []Event{BotRemoved{BotID: id}}, nil
 }
 
-// activeBots counts the bots that their owner would have play; one that is
-// suspended keeps its place.
+// activeBots counts the bots that their owner wants to play. A suspended bot
+// counts too.
 func (a Account) activeBots(mode string) int {
 	n := 0
 	for _, b := range a.Bots {

@@ -5,28 +5,27 @@ import (
 	"strings"
 )
 
-// The refusals that callers tell apart. Each leaves everything as it was.
+// The refusals that callers handle. A refusal changes nothing.
 var (
-	// ErrUnauthenticated says that a caller has not shown who it is: no
-	// credential, a wrong one, or one that no longer holds. It never says which.
+	// ErrUnauthenticated means that the credential is missing, wrong or no longer
+	// valid. It does not tell which, so that nobody can probe credentials.
 	ErrUnauthenticated = errors.New("not authenticated")
-	// ErrLinkInvalid says that a sign-in link is unknown, used or too old. It
-	// never says which.
+	// ErrLinkInvalid means that a sign-in link is unknown, used or too old. It does
+	// not tell which.
 	ErrLinkInvalid = errors.New("the sign-in link is unknown, used or older than 15 minutes")
-	// ErrLinkLimit says that an address had as many links within the hour as
-	// it may have.
+	// ErrLinkLimit means that an address already got its links for this hour.
 	ErrLinkLimit = errors.New("too many sign-in links for this address within an hour")
 
-	// ErrOwnerGone says that an account was deleted; a new one may be made.
+	// ErrOwnerGone means that the account was deleted. Its owner may make a new one.
 	ErrOwnerGone = errors.New("the account is deleted")
-	// ErrOwnerSuspended says that an account may read alone, ErrBotSuspended that
-	// a bot stays paused, until an operator restores it.
+	// ErrOwnerSuspended means that an account may only read, ErrBotSuspended that a
+	// bot stays paused, until an operator restores it.
 	ErrOwnerSuspended = errors.New("the account is suspended: it may read, and write nothing")
 	ErrBotSuspended   = errors.New("the bot is suspended: it stays paused until it is restored")
-	// ErrNoReason refuses an operator's order that does not say why.
+	// ErrNoReason rejects an operator's order without a reason.
 	ErrNoReason = errors.New("an order needs a reason")
-	// ErrNoticeLimit says that an owner had as many notices within the hour as
-	// it may have: the next one waits.
+	// ErrNoticeLimit means that an owner already got its notices for this hour. The
+	// next one waits.
 	ErrNoticeLimit = errors.New("too many notices to this owner within an hour")
 
 	ErrHandleTaken  = errors.New("the handle is taken")
@@ -44,13 +43,13 @@ const (
 	CodeURLNotAllowed = "url_not_allowed"
 )
 
-// Fault says what is wrong with one field of a command.
+// Fault is the error of one field of a command.
 type Fault struct {
-	Field   string // as the field is named on the wire
+	Field   string // the field's name on the wire
 	Message string // a sentence for the owner, without the value
 }
 
-// InvalidError says which fields of a command are wrong.
+// InvalidError lists the wrong fields of a command.
 type InvalidError struct {
 	Code   string
 	Faults []Fault
@@ -71,8 +70,9 @@ func Invalid(field, message string) error {
 	return &InvalidError{Code: CodeInvalid, Faults: []Fault{{field, message}}}
 }
 
-// Together joins the InvalidErrors among errs into one that names every fault;
-// where their codes differ it has CodeInvalid. Another error wins over them.
+// Together joins the InvalidErrors among errs into one with every fault. If their
+// codes differ it has CodeInvalid. If errs holds another error, Together returns
+// that one.
 func Together(errs ...error) error {
 	var all *InvalidError
 	for _, err := range errs {

@@ -7,7 +7,7 @@ import (
 )
 
 // Event is a fact of one of this package's streams. The names that EventType
-// returns are what the log stores, for ever.
+// returns are what the log stores forever.
 type Event interface{ EventType() string }
 
 // SignedUp opens an account.
@@ -27,7 +27,7 @@ type SessionStarted struct {
 	Until   time.Time `json:"until"`
 }
 
-// SessionEnded takes that back.
+// SessionEnded ends a session.
 type SessionEnded struct {
 	Session string `json:"session"`
 }
@@ -40,7 +40,8 @@ type APIKeyRegistered struct {
 	Scopes    []Scope `json:"scopes"`
 }
 
-// APIKeyUsed says that a key signed a request; at most one an hour is stored.
+// APIKeyUsed records that a key signed a request. The log stores at most one an
+// hour.
 type APIKeyUsed struct {
 	KeyID string `json:"keyId"`
 }
@@ -70,23 +71,23 @@ type BotURLChanged struct {
 	URL   string `json:"url"`
 }
 
-// Who pauses a bot.
+// The sources of a pause.
 const (
 	ByOwner    = "owner"
 	ByOperator = "operator"
 	ByMisses   = "misses"
 )
 
-// BotPaused keeps a bot out of matchmaking. By the operator it is suspended:
-// it stays out whatever its owner wants, until it is restored.
+// BotPaused keeps a bot out of matchmaking. If By is ByOperator it suspends the
+// bot: only an operator can restore it.
 type BotPaused struct {
 	BotID  string `json:"botId"`
 	By     string `json:"by"`
 	Reason string `json:"reason,omitempty"` // the operator's
 }
 
-// BotUnpaused lets a bot back in. By the operator it is restored: it is again
-// what its owner wants it to be.
+// BotUnpaused lets a bot back in. If By is ByOperator it restores the bot to the
+// status that its owner wants.
 type BotUnpaused struct {
 	BotID  string `json:"botId"`
 	By     string `json:"by,omitempty"`     // absent: its owner
@@ -98,11 +99,11 @@ type BotRemoved struct {
 	BotID string `json:"botId"`
 }
 
-// AboutMisses is what a notice tells of: that the arena paused a bot, which had
-// missed its matches for a week.
+// AboutMisses is the topic of a notice: the arena paused a bot that had missed its
+// matches for a week.
 const AboutMisses = "misses"
 
-// Notified says that a mail about a bot went to its owner.
+// Notified records that a mail about a bot went to its owner.
 type Notified struct {
 	BotID string `json:"botId"`
 	About string `json:"about"`
@@ -114,21 +115,21 @@ type Suspended struct {
 	Reason string `json:"reason"`
 }
 
-// Restored takes that back.
+// Restored ends a suspension.
 type Restored struct {
 	Reason string `json:"reason"`
 }
 
-// Deleted ends an account for good: its bots are removed, its keys revoked, its
-// sessions ended. Its address and its names are given up after it.
+// Deleted ends an account for good, with its bots, keys and sessions. Its address
+// and its handles are released after it.
 type Deleted struct{}
 
-// SignatureSpent says that a signed write ran, or was about to.
+// SignatureSpent records that a signed write ran, or was about to run.
 type SignatureSpent struct {
 	Signature string `json:"signature"` // hash of the key id and the signed message
 }
 
-// AddressSet holds an account's e-mail address, as it was typed.
+// AddressSet holds an account's e-mail address, as its owner typed it.
 type AddressSet struct {
 	Address string `json:"address"`
 }
@@ -149,7 +150,7 @@ type NameClaimed struct {
 	OwnerID string `json:"ownerId"`
 }
 
-// NameReleased takes it back.
+// NameReleased releases an address or a handle.
 type NameReleased struct {
 	OwnerID string `json:"ownerId"`
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Evolve returns a as it is after e, which occurred at a time. It never
-// rejects, and leaves a and what it points to as they are.
+// Evolve returns a after e, which occurred at a time. It never rejects, and does
+// not change a or anything that it points to.
 func Evolve(a Account, e Event, at time.Time) Account {
 	switch e := e.(type) {
 	case SignedUp:
@@ -41,7 +41,7 @@ func Evolve(a Account, e Event, at time.Time) Account {
 	return a
 }
 
-// evolveBots returns the bots as they are after an event about one of them.
+// evolveBots returns the bots after an event about one of them.
 func (a Account) evolveBots(e Event, at time.Time) []Bot {
 	status := func(id string, change func(*Bot)) []Bot {
 		return changeBot(a.Bots, id, func(b *Bot) {
@@ -83,7 +83,7 @@ func (b *Bot) unpause(by string) {
 	b.PausedBy, b.Notified = "", false
 }
 
-// settled returns all bots with the status that follows from who keeps them out.
+// settled returns all bots with their status computed again.
 func (a Account) settled(at time.Time) []Bot {
 	bots := slices.Clone(a.Bots)
 	for i := range bots {
@@ -92,7 +92,7 @@ func (a Account) settled(at time.Time) []Bot {
 	return bots
 }
 
-// running returns the sessions that have not run out.
+// running returns the sessions that have not expired.
 func running(sessions []Session, at time.Time) []Session {
 	return without(sessions, func(s Session) bool { return !at.Before(s.Until) })
 }

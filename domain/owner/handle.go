@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// HandleReserved is how long a handle that was given up is kept for its last
-// owner, ClaimGrace how long a claim stands that its owner's account does not
-// name yet.
+// HandleReserved is how long a released handle is reserved for its last owner.
+// ClaimGrace is how long a claim is valid before its owner's account must name the
+// handle.
 const (
 	HandleReserved = 30 * 24 * time.Hour
 	ClaimGrace     = time.Minute
 )
 
-// formerMax is how many handles that were given up an account remembers.
+// formerMax is how many former handles an account remembers.
 const formerMax = 32
 
-// formerHandle is a handle that an account has given up.
+// formerHandle is a handle that an account had before.
 type formerHandle struct {
 	handle string
 	at     time.Time
@@ -30,16 +30,16 @@ func (a Account) ChooseHandle(handle string) []Event {
 	return []Event{HandleChosen{Handle: handle}}
 }
 
-// Keeps says whether a handle that the account has claimed is its own still: it
-// is the account's handle, or was so within HandleReserved. Else the claim is
-// abandoned: it was made, and the account never came to name it.
+// Keeps reports whether a handle that the account has claimed still belongs to it:
+// it is the account's handle, or was within HandleReserved. Otherwise the claim is
+// abandoned: the account never named the handle.
 func (a Account) Keeps(handle string, now time.Time) bool {
 	return a.Handle == handle || slices.ContainsFunc(a.former, func(f formerHandle) bool {
 		return f.handle == handle && now.Sub(f.at) < HandleReserved
 	})
 }
 
-// renamed returns the account with another handle.
+// renamed returns the account with a new handle.
 func (a Account) renamed(handle string, at time.Time) Account {
 	a.former = without(a.former, func(f formerHandle) bool {
 		return f.handle == handle || at.Sub(f.at) >= HandleReserved
@@ -54,24 +54,24 @@ func (a Account) renamed(handle string, at time.Time) Account {
 	return a
 }
 
-// Name is a handle as its stream tells. The zero value is one that nobody has
-// ever claimed.
+// Name is the fold of a handle's stream. The zero value is a handle that nobody
+// has claimed.
 type Name struct {
-	OwnerID  string // who claimed it last; empty: nobody
+	OwnerID  string // the last claimant; empty: nobody
 	Since    time.Time
 	Released time.Time // zero: not
 }
 
-// Contested says whether someone else's claim is old enough that it counts
-// only if their account names the handle.
+// Contested reports whether another owner's claim is past its grace, so that it
+// counts only if that owner's account names the handle.
 func (n Name) Contested(ownerID string, now time.Time) bool {
 	return n.OwnerID != "" && n.OwnerID != ownerID && n.Released.IsZero() && now.Sub(n.Since) >= ClaimGrace
 }
 
-// Claim gives the handle to an account that does not name it yet. A claim of
-// its own is claimed anew, so that its grace begins again. Abandoned says that
-// the claim is contested and that its owner's account does not keep the handle.
-// The refusal is ErrHandleTaken.
+// Claim gives the handle to an account that does not name it yet. If the account
+// has claimed it before, the grace begins again. abandoned means that the claim is
+// contested and that its owner's account does not keep the handle. The refusal is
+// ErrHandleTaken.
 func (n Name) Claim(ownerID string, now time.Time, abandoned bool) ([]Event, error) {
 	others := n.OwnerID != "" && n.OwnerID != ownerID
 	switch held := n.Released.IsZero(); {
@@ -83,7 +83,7 @@ func (n Name) Claim(ownerID string, now time.Time, abandoned bool) ([]Event, err
 	return []Event{NameClaimed{OwnerID: ownerID}}, nil
 }
 
-// Release gives the handle up, if the account holds it.
+// Release releases the handle if the account holds it.
 func (n Name) Release(ownerID string) []Event {
 	if n.OwnerID != ownerID || !n.Released.IsZero() {
 		return nil
@@ -91,8 +91,7 @@ func (n Name) Release(ownerID string) []Event {
 	return []Event{NameReleased{OwnerID: ownerID}}
 }
 
-// EvolveName returns n as it is after e, which occurred at a time. It never
-// rejects.
+// EvolveName returns n after e, which occurred at a time. It never rejects.
 func EvolveName(n Name, e Event, at time.Time) Name {
 	switch e := e.(type) {
 	case NameClaimed:

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// KeyLimit is how many keys that are not revoked an account may have.
+// KeyLimit is how many unrevoked keys an account may have.
 const KeyLimit = 20
 
-// keyUseEvery is how often the use of a key is stored at most.
+// keyUseEvery is the shortest time between two stored uses of a key.
 const keyUseEvery = time.Hour
 
-// Key is an API key; the service holds the public half alone.
+// Key is an API key. The service holds only the public half.
 type Key struct {
 	ID         string
 	Name       string
@@ -23,7 +23,7 @@ type Key struct {
 	RevokedAt  time.Time // zero: not
 }
 
-// Revoked says whether the key has been revoked.
+// Revoked reports whether the key has been revoked.
 func (k Key) Revoked() bool { return !k.RevokedAt.IsZero() }
 
 // Key returns one of the account's keys, revoked or not.
@@ -42,9 +42,8 @@ type NewKey struct {
 	Scopes    []Scope
 }
 
-// RegisterKey adds a key under a new id. A caller cannot give it a scope that
-// it does not have itself (ErrScopeMissing); ErrKeyExists and ErrKeyLimit are
-// the other refusals.
+// RegisterKey adds a key under a new id. Its refusals are ErrScopeMissing, if the
+// caller does not have one of the key's scopes, ErrKeyExists and ErrKeyLimit.
 func (a Account) RegisterKey(id string, k NewKey, by Caller) ([]Event, error) {
 	for _, s := range k.Scopes {
 		if !by.May(s) {
@@ -61,8 +60,8 @@ func (a Account) RegisterKey(id string, k NewKey, by Caller) ([]Event, error) {
 	return []Event{APIKeyRegistered{KeyID: id, Name: k.Name, PublicKey: k.PublicKey, Scopes: k.Scopes}}, nil
 }
 
-// UseKey notes that a key signed a request, unless it was noted within the
-// hour. A revoked or unknown key is not noted.
+// UseKey records that a key signed a request, unless the log has a use within the
+// hour. It returns no event for a revoked or unknown key.
 func (a Account) UseKey(id string, now time.Time) []Event {
 	k, ok := a.Key(id)
 	if !ok || k.Revoked() || (!k.LastUsedAt.IsZero() && now.Sub(k.LastUsedAt) < keyUseEvery) {
@@ -71,7 +70,7 @@ func (a Account) UseKey(id string, now time.Time) []Event {
 	return []Event{APIKeyUsed{KeyID: id}}
 }
 
-// RevokeKey ends a key; one that is revoked stays so. Its refusal is
+// RevokeKey ends a key. It returns no event if the key is revoked. Its refusal is
 // ErrKeyUnknown.
 func (a Account) RevokeKey(id string) ([]Event, error) {
 	k, ok := a.Key(id)

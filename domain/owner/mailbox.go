@@ -2,20 +2,19 @@ package owner
 
 import "time"
 
-// LinkLength is how long a sign-in link lasts, LinkLimit how many of them an
-// address may have within LinkWindow.
+// LinkLength is how long a sign-in link is valid. LinkLimit is how many links an
+// address gets within LinkWindow.
 const (
 	LinkLength = 15 * time.Minute
 	LinkLimit  = 5
 	LinkWindow = time.Hour
 )
 
-// Mailbox is an e-mail address as its stream tells: who claimed it, and the
-// sign-in links that matter still. The zero value is an address that nobody
-// has used.
+// Mailbox is the fold of an e-mail address's stream: who claimed it, and its
+// recent sign-in links. The zero value is an address that nobody has used.
 type Mailbox struct {
 	OwnerID string // empty: unclaimed
-	Links   []Link // issued within the window or not run out
+	Links   []Link // issued within the window, or not expired
 }
 
 // Link is a sign-in link.
@@ -40,7 +39,7 @@ func (m Mailbox) IssueLink(hash string, now time.Time) ([]Event, error) {
 	return []Event{SignInLinkIssued{Link: hash, Until: now.Add(LinkLength).UTC().Truncate(time.Millisecond)}}, nil
 }
 
-// UseLink spends a link. An address that nobody has claimed is claimed for
+// UseLink spends a link. If nobody has claimed the address, it claims it for
 // newOwner in the same step. Its refusal is ErrLinkInvalid.
 func (m Mailbox) UseLink(hash, newOwner string, now time.Time) ([]Event, error) {
 	for _, l := range m.Links {
@@ -55,7 +54,7 @@ func (m Mailbox) UseLink(hash, newOwner string, now time.Time) ([]Event, error) 
 	return nil, ErrLinkInvalid
 }
 
-// Claim gives the address to an account, unless one has it.
+// Claim gives the address to an account, unless an account has it.
 func (m Mailbox) Claim(ownerID string) []Event {
 	if m.OwnerID != "" {
 		return nil
@@ -63,7 +62,7 @@ func (m Mailbox) Claim(ownerID string) []Event {
 	return []Event{NameClaimed{OwnerID: ownerID}}
 }
 
-// Release gives the address up, if the account has it.
+// Release releases the address if the account has it.
 func (m Mailbox) Release(ownerID string) []Event {
 	if ownerID == "" || m.OwnerID != ownerID {
 		return nil
@@ -71,8 +70,8 @@ func (m Mailbox) Release(ownerID string) []Event {
 	return []Event{NameReleased{OwnerID: ownerID}}
 }
 
-// EvolveMailbox returns m as it is after e, which occurred at a time. It never
-// rejects, and leaves what m points to as it is.
+// EvolveMailbox returns m after e, which occurred at a time. It never rejects, and
+// does not change anything that m points to.
 func EvolveMailbox(m Mailbox, e Event, at time.Time) Mailbox {
 	switch e := e.(type) {
 	case SignInLinkIssued:

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// NameMax is how many code points a bot's or a key's name may have, HandleMin
-// and HandleMax bound a handle, URLMax a bot's URL in bytes.
+// NameMax is the longest name of a bot or a key in code points. HandleMin and
+// HandleMax bound a handle. URLMax bounds a bot's URL in bytes.
 const (
 	NameMax   = 40
 	HandleMin = 3
@@ -18,7 +18,7 @@ const (
 )
 
 // ParseName trims a bot's or a key's name and checks it: 1 to 40 code points,
-// none of them a control, format, bidi or line-separating character.
+// without control, format, bidi or line-separating characters.
 func ParseName(raw string) (string, error) {
 	name := strings.TrimSpace(raw)
 	switch n := utf8.RuneCountInString(name); {
@@ -52,7 +52,7 @@ func ParseHandle(handle string) (string, error) {
 }
 
 // ParseURL checks the form of a bot's URL: http or https, with a host, without
-// userinfo and fragment. Whether its address may be dialled is not known here.
+// userinfo and fragment. It does not check that the address may be dialed.
 func ParseURL(raw string) (string, error) {
 	u, err := url.Parse(raw)
 	switch {
@@ -72,7 +72,7 @@ func ParseURL(raw string) (string, error) {
 	return raw, nil
 }
 
-// InvalidURL makes an InvalidError that says why a bot's URL is not allowed.
+// InvalidURL makes an InvalidError for a bot's URL that is not allowed.
 func InvalidURL(message string) error {
 	return &InvalidError{Code: CodeURLNotAllowed, Faults: []Fault{{"url", message}}}
 }

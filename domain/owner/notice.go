@@ -2,15 +2,14 @@ package owner
 
 import "time"
 
-// NoticeLimit is how many notices an owner gets within NoticeWindow; what is
-// over waits.
+// NoticeLimit is how many notices an owner gets within NoticeWindow. Further ones
+// wait.
 const (
 	NoticeLimit  = 5
 	NoticeWindow = time.Hour
 )
 
-// MayNotify says whether the owner may be told of something now; its refusal is
-// ErrNoticeLimit.
+// MayNotify returns ErrNoticeLimit if the owner must not get another notice now.
 func (a Account) MayNotify(now time.Time) error {
 	recent := 0
 	for _, at := range a.notices {
@@ -24,8 +23,8 @@ func (a Account) MayNotify(now time.Time) error {
 	return nil
 }
 
-// NotifyOfMisses notes that the owner has been told of a bot's pause by misses;
-// where nothing is to be told, or it was told already, there is nothing to do.
+// NotifyOfMisses records that the owner got the mail about a bot's pause by
+// misses. It returns no event if the owner is not owed that mail.
 func (a Account) NotifyOfMisses(botID string) []Event {
 	b, ok := a.Bot(botID)
 	if !ok || !b.NoticeOwed() {

@@ -2,11 +2,11 @@ package owner
 
 import "strings"
 
-// What an operator orders takes effect at once, and says why. Matches that are
-// on go on.
+// An operator's order takes effect at once, and has a reason. Running matches
+// continue.
 
-// Suspend keeps all of the account's bots out of matchmaking and the account
-// from writing; while it is suspended there is nothing to do. Its refusals are
+// Suspend keeps all of the account's bots out of matchmaking and the account from
+// writing. It returns no event if the account is suspended. Its refusals are
 // ErrNoReason and ErrOwnerGone.
 func (a Account) Suspend(reason string) ([]Event, error) {
 	reason, err := a.ordered(reason)
@@ -16,8 +16,8 @@ func (a Account) Suspend(reason string) ([]Event, error) {
 	return []Event{Suspended{Reason: reason}}, nil
 }
 
-// Restore takes that back: bots are again what they were. Its refusals are
-// those of Suspend.
+// Restore ends a suspension: bots have their earlier status again. Its refusals
+// are those of Suspend.
 func (a Account) Restore(reason string) ([]Event, error) {
 	reason, err := a.ordered(reason)
 	if err != nil || !a.Suspended {
@@ -26,8 +26,8 @@ func (a Account) Restore(reason string) ([]Event, error) {
 	return []Event{Restored{Reason: reason}}, nil
 }
 
-// SuspendBot keeps one bot out of matchmaking, whatever its owner wants; while
-// it is suspended there is nothing to do. Its refusals are ErrNoReason,
+// SuspendBot keeps one bot out of matchmaking, even if its owner unpauses it. It
+// returns no event if the bot is suspended. Its refusals are ErrNoReason,
 // ErrOwnerGone and ErrBotUnknown.
 func (a Account) SuspendBot(id, reason string) ([]Event, error) {
 	b, reason, err := a.orderedBot(id, reason)
@@ -37,8 +37,8 @@ func (a Account) SuspendBot(id, reason string) ([]Event, error) {
 	return []Event{BotPaused{BotID: id, By: ByOperator, Reason: reason}}, nil
 }
 
-// RestoreBot takes that back: the bot is again what its owner wants it to be.
-// Its refusals are those of SuspendBot.
+// RestoreBot ends a bot's suspension: it has the status that its owner wants. Its
+// refusals are those of SuspendBot.
 func (a Account) RestoreBot(id, reason string) ([]Event, error) {
 	b, reason, err := a.orderedBot(id, reason)
 	if err != nil || !b.Suspended {
@@ -59,8 +59,8 @@ func (a Account) orderedBot(id, reason string) (Bot, string, error) {
 	return b, reason, nil
 }
 
-// ordered checks an order's reason, white space at its ends aside, and that
-// there is an account to carry it out on.
+// ordered trims an order's reason. It checks that the reason is not empty and that
+// the account exists.
 func (a Account) ordered(reason string) (string, error) {
 	reason = strings.TrimSpace(reason)
 	switch {

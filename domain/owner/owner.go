@@ -1,13 +1,14 @@
-// Package owner holds what one account may do and has done: its handle, its
-// API keys, its sessions, its bots and their limits; and the names that an
-// account claims, its e-mail address and its handle.
+// Package owner holds the state and the rules of one account: its handle, its API
+// keys, its sessions, its bots and their limits. It also holds the names that an
+// account claims: its e-mail address and its handle.
 //
 // Five kinds of streams belong to it. Account folds owner-<ownerId>, Mailbox
-// folds email-<hmac of the address>, Name folds handle-<handle>;
-// address-<ownerId> holds AddressSet, the only event with an address in it, and
-// signatures-<ownerId> the SignatureSpent of the last minutes.
-// Decisions are methods that return events or say why not; they take the time
-// and new ids from their caller.
+// folds email-<hmac of the address>, and Name folds handle-<handle>. The stream
+// address-<ownerId> holds AddressSet, the only event with an address in it. The
+// stream signatures-<ownerId> holds the SignatureSpent of the last minutes.
+//
+// Decisions are methods that return events, or an error that explains the refusal.
+// Callers pass the time and new ids.
 //
 // It knows no HTTP, no signature, no mail and no log.
 package owner
@@ -26,21 +27,22 @@ const (
 // AccountStream names the stream of an account.
 func AccountStream(ownerID string) string { return AccountPrefix + ownerID }
 
-// AddressStream names the stream that holds an account's address; it is kept
-// to one event.
+// AddressStream names the stream that holds an account's address. It keeps one
+// event.
 func AddressStream(ownerID string) string { return AddressPrefix + ownerID }
 
-// MailboxStream names the stream of an address, by the keyed hash of it.
+// MailboxStream names the stream of an address by its keyed hash.
 func MailboxStream(addressHash string) string { return MailboxPrefix + addressHash }
 
 // HandleStream names the stream of a handle.
 func HandleStream(handle string) string { return HandlePrefix + handle }
 
 // SignaturesStream names the stream of the signatures that an account's writes
-// have spent; its events expire.
+// have spent. Its events expire.
 func SignaturesStream(ownerID string) string { return SignaturesPrefix + ownerID }
 
-// ParseAccountStream returns the owner whose account a stream is.
+// ParseAccountStream returns the owner of an account's stream. ok is false for
+// other streams.
 func ParseAccountStream(stream string) (ownerID string, ok bool) {
 	return strings.CutPrefix(stream, AccountPrefix)
 }

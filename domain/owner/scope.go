@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Scope is what a key may be used for (specification, "Authentication").
+// Scope is a permission of a key (docs/protocol.md).
 type Scope string
 
 // The scopes.
@@ -21,14 +21,14 @@ const (
 
 var allScopes = []Scope{BotsRead, BotsWrite, KeysRead, KeysWrite, AccountRead, AccountWrite}
 
-// AllScopes are the scopes of a session.
+// AllScopes returns the scopes of a session.
 func AllScopes() []Scope { return slices.Clone(allScopes) }
 
-// DefaultScopes are the scopes of a key that was registered without any.
+// DefaultScopes returns the scopes of a key that was registered without scopes.
 func DefaultScopes() []Scope { return []Scope{BotsRead, BotsWrite} }
 
-// ParseScopes reads scopes by name, each of them once and in their own order.
-// Nil is the default set; an empty list is invalid, as is an unknown name.
+// ParseScopes reads scopes by name, without duplicates and in a fixed order. Nil
+// gives the default set. An empty list and an unknown name are invalid.
 func ParseScopes(names []string) ([]Scope, error) {
 	if names == nil {
 		return DefaultScopes(), nil
@@ -52,16 +52,16 @@ func ParseScopes(names []string) ([]Scope, error) {
 
 func scopeList() string { return strings.Trim(fmt.Sprint(allScopes), "[]") }
 
-// Caller is who makes a request, as far as it was shown: exactly one of KeyID
-// and Session is set.
+// Caller is the authenticated sender of a request. Exactly one of KeyID and Session
+// is set.
 type Caller struct {
 	OwnerID string
 	KeyID   string  // the key that signed
 	Session string  // hash of the session's token
 	Scopes  []Scope // a session has all
 
-	Suspended bool // the account is: it may read alone
+	Suspended bool // the account is suspended: it may only read
 }
 
-// May says whether the caller has a scope.
+// May reports whether the caller has a scope.
 func (c Caller) May(s Scope) bool { return slices.Contains(c.Scopes, s) }

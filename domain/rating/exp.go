@@ -9,13 +9,13 @@ const (
 	ln2Low  = 0x1.a39ef35793c76p-33
 )
 
-// expTerms is the degree up to which the series of exp is summed: for an
-// argument within ±ln2/2 what is left out is below half a last place.
+// expTerms is the degree at which the series of exp ends. For an argument within
+// ±ln2/2 the rest is below half a unit in the last place.
 const expTerms = 13
 
-// exp is e to the power of x, within two units in the last place. math.Exp has
-// an assembler version that fuses where the processor can, and so does not
-// give the same bits on every machine; this one does.
+// exp returns e to the power of x, within two units in the last place. math.Exp
+// has an assembly version that fuses operations on some processors, so its bits
+// differ between machines. This one gives the same bits on all.
 func exp(x float64) float64 {
 	switch {
 	case math.IsNaN(x):

@@ -1,22 +1,22 @@
-// Package rating rates bots by their placements: the Bayesian model of Weng
-// and Lin ("A Bayesian Approximation Method for Online Ranking", JMLR 12,
-// 2011), Plackett–Luce with draws, Algorithm 4. Its results are the same to
-// the last bit on every machine, so that anyone can recompute a ladder. It
-// knows no bot, no match and no time.
+// Package rating rates bots by their placements. It follows Weng and Lin ("A
+// Bayesian Approximation Method for Online Ranking", JMLR 12, 2011), Plackett–Luce
+// with draws, Algorithm 4. Its results are the same to the last bit on every
+// machine, so that anyone can recompute a ladder. It knows no bot, no match and no
+// time.
 package rating
 
 import "math"
 
-// What the model is set to ("Rating model" in docs/rules.md).
+// The parameters of the model (docs/rules.md).
 const (
 	initialMu    = 25.0
 	initialSigma = initialMu / 3
 	beta         = initialMu / 6   // how much one performance varies
-	tau          = initialMu / 300 // what uncertainty gains before each match
-	kappa        = 0.0001          // the least that is left of a variance, as a share
+	tau          = initialMu / 300 // how much uncertainty grows before each match
+	kappa        = 0.0001          // the smallest share of a variance that one match leaves
 )
 
-// Rating is what is believed of a bot's skill: its mean and its deviation.
+// Rating is an estimate of a bot's skill: its mean and its standard deviation.
 type Rating struct {
 	Mu    float64 `json:"mu"`
 	Sigma float64 `json:"sigma"`
@@ -25,17 +25,17 @@ type Rating struct {
 // New returns the rating of a bot that has not played.
 func New() Rating { return Rating{Mu: initialMu, Sigma: initialSigma} }
 
-// Ordinal is mu − 3·sigma, unrounded: what tables are sorted by.
+// Ordinal returns mu − 3·sigma, unrounded. Tables are sorted by it.
 func (r Rating) Ordinal() float64 { return r.Mu - float64(3*r.Sigma) }
 
-// Displayed is the ordinal rounded to one decimal, halves away from zero.
+// Displayed returns the ordinal rounded to one decimal, halves away from zero.
 func (r Rating) Displayed() float64 {
 	return math.Round(float64(r.Ordinal()*10))/10 + 0 // + 0: never a negative zero
 }
 
-// Rate returns the ratings after a match, in the order of before: placements[i]
-// is that of before[i], 1 the best, equal ones a draw. Only their order counts.
-// Both slices must have one length; before is left as it is.
+// Rate returns the ratings after a match, in the order of before. placements[i] is
+// the placement of before[i]: 1 is the best, and equal ones are a draw. Only their
+// order counts. Both slices must have the same length. Rate does not change before.
 func Rate(before []Rating, placements []int) []Rating {
 	if len(before) != len(placements) {
 		panic("rating: as many placements as ratings are needed")
@@ -48,8 +48,9 @@ func Rate(before []Rating, placements []int) []Rating {
 	return after
 }
 
-// model is one match. Every product is converted before it is added, which
-// the language specification gives as the way to forbid fused multiply-adds.
+// model is one match. The code converts every product to float64 before it adds
+// it: the Go specification names this as the way to forbid fused multiply-adds,
+// which would give other bits on some machines.
 type model struct {
 	mu         []float64
 	variance   []float64 // with tau in it
@@ -70,8 +71,8 @@ func newModel(before []Rating, placements []int) model {
 	return m
 }
 
-// rate sums, over everyone placed no worse than i, how i compares with those
-// that were left when that one was placed.
+// rate returns the new rating of i. For each q placed no worse than i, it compares
+// i with those that were left when q was placed.
 func (m model) rate(i int) Rating {
 	omega, delta := 0.0, 0.0
 	for q, placed := range m.placements {
@@ -96,8 +97,8 @@ func (m model) rate(i int) Rating {
 	}
 }
 
-// chance is how likely i was to be the first among those placed no better
-// than q. The sum is at least 1, since i is one of them.
+// chance returns how likely i was to be the first among those placed no better
+// than q. The sum is at least 1, because i is one of them.
 func (m model) chance(i, q int) float64 {
 	sum := 0.0
 	for s, placed := range m.placements {
@@ -108,7 +109,7 @@ func (m model) chance(i, q int) float64 {
 	return 1 / sum
 }
 
-// drawn is how many share q's placement.
+// drawn returns how many share q's placement.
 func (m model) drawn(q int) float64 {
 	n := 0.0
 	for _, placed := range m.placements {

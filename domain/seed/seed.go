@@ -24,7 +24,7 @@ func (s Seed) String() string { return hex.EncodeToString(s[:]) }
 // MarshalJSON writes the seed in lower-case hex.
 func (s Seed) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads 64 lower-case hex digits.
 func (s *Seed) UnmarshalJSON(b []byte) error {
 	var text string
 	if err := json.Unmarshal(b, &text); err != nil {
@@ -53,7 +53,8 @@ func Server(seedKey []byte, matchID string) Seed {
 	return Seed(mac.Sum(nil))
 }
 
-// Commitment is the SHA-256 of the server seed: public before any socket opens.
+// Commitment returns the SHA-256 of the server seed. It is public before any
+// socket opens.
 func Commitment(serverSeed Seed) Seed { return sha256.Sum256(serverSeed[:]) }
 
 // Joint mixes the nonces of the bots, in table order, into the server seed.
@@ -81,7 +82,7 @@ const (
 )
 
 // Stream yields the draws of one purpose. It is a value without pointers: a
-// copy goes on from where the original stood.
+// copy continues from the position of the original.
 type Stream struct {
 	next  uint64 // index of the next draw
 	block [sha256.Size]byte
@@ -90,11 +91,10 @@ type Stream struct {
 // drawsPerBlock is how many uint32 one SHA-256 holds.
 const drawsPerBlock = sha256.Size / 4
 
-// Uniform returns the next number in 0..n-1, each as likely as any other; n is
-// above zero.
-// The stream must be used with one seed and one purpose only.
+// Uniform returns the next number in 0..n-1, all equally likely. n is above zero.
+// Callers use a stream with one seed and one purpose only.
 func (st *Stream) Uniform(s *Seed, p Purpose, n uint32) uint32 {
-	limit := -(-n % n) // 2³² − (2³² mod n), modulo 2³²: 0 where n divides 2³²
+	limit := -(-n % n) // 2³² − (2³² mod n), modulo 2³²: 0 if n divides 2³²
 	for {
 		draw := st.Draw(s, p)
 		if limit == 0 || draw < limit {
@@ -132,8 +132,8 @@ func shuffle(s *Seed, p Purpose, n int, swap func(i, j int)) {
 	}
 }
 
-// Layout shuffles resources onto the hexes, and tokens onto those that are not
-// the desert, in ascending order.
+// Layout shuffles resources onto the hexes, then tokens onto the hexes other
+// than the desert, in ascending order.
 func (s Seed) Layout() board.Layout {
 	l := board.Layout{Resources: [board.Hexes]board.Resource{
 		board.Brick, board.Brick, board.Brick,
@@ -158,7 +158,7 @@ func (s Seed) Layout() board.Layout {
 	return l
 }
 
-// Seating returns, for each seat, the index in the table of who sits there.
+// Seating returns, for each seat, the index of its bot in the table.
 func (s Seed) Seating(seats int) []int {
 	order := make([]int, seats)
 	for i := range order {
@@ -168,7 +168,7 @@ func (s Seed) Seating(seats int) []int {
 	return order
 }
 
-// ShuffleDeck shuffles the cards of a deck in place; it is drawn from index 0.
+// ShuffleDeck shuffles the cards of a deck in place. Players draw from index 0.
 func (s Seed) ShuffleDeck(cards []uint8) {
 	shuffle(&s, Deck, len(cards), func(i, j int) { cards[i], cards[j] = cards[j], cards[i] })
 }

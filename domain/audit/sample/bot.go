@@ -27,8 +27,8 @@ func (b *bot) frame(d match.Decision, action string) match.Outcome {
 	return match.Outcome{Frame: matchtest.Frame(d.ID, []byte(action)), ElapsedMs: int64(b.Below(300))}
 }
 
-// misbehave is one of the ways to fail: silence, noise, or an action of the
-// kind asked for whose numbers are any.
+// misbehave fails in one way: silence, noise, or an action of the right kind with
+// random numbers.
 func (b *bot) misbehave(d match.Decision) match.Outcome {
 	switch b.Below(6) {
 	case 0:
@@ -42,7 +42,7 @@ func (b *bot) misbehave(d match.Decision) match.Outcome {
 	}
 }
 
-// any is an action of a kind, of the right shape and with any values.
+// any returns an action of a kind, with the right shape and random values.
 func (b *bot) any(kind game.Kind) string {
 	n := func(most int) int { return b.Below(most+2) - b.Below(10)/9 }
 	counts := func() string {

@@ -8,7 +8,7 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// Ladder is a ladder without games: who finishes where is drawn. Make one with
+// Ladder is a ladder without games: it draws the placements. Make one with
 // NewLadder.
 type Ladder struct {
 	rng        game.Rand
@@ -17,7 +17,7 @@ type Ladder struct {
 	now        time.Time
 }
 
-// NewLadder returns a ladder of so many bots before its first event.
+// NewLadder returns a ladder with a number of bots before its first event.
 func NewLadder(bots int) *Ladder {
 	l := &Ladder{rng: game.NewRand(1), state: ladder.New(ladder.Standard), now: time.Date(2026, 9, 6, 12, 0, 0, 0, time.UTC)}
 	for i := range bots {
@@ -47,8 +47,7 @@ func (l *Ladder) fold(events []ladder.Event) {
 	}
 }
 
-// results draws who wins; the others share the second place, or follow in
-// order.
+// results draws the winner. The others share the second place, or follow in order.
 func (l *Ladder) results(s ladder.Seating) []ladder.Result {
 	results := make([]ladder.Result, len(s.Bots))
 	first, shared := int(l.rng.Uint64()>>1%uint64(len(s.Bots))), l.rng.Uint64()%4 == 0

@@ -1,8 +1,8 @@
-// Package sample plays whole arenas in memory, the same ones every time: the
-// ladder's events, and the record of every match, as an arena would show them.
-// What recomputes matches is measured and tested on them, and the vectors of
-// docs/audit are taken from them. Its bots are random, and some are mischievous.
-// It knows no socket, no log and no clock: its time is its own.
+// Package sample plays whole arenas in memory, the same ones every time. It gives
+// the ladder's events and the record of every match, as an arena would show them.
+// The audit is tested and measured on them, and the vectors of docs/audit come
+// from them. Its bots are random, and some are mischievous. It knows no socket, no
+// log and no clock: it makes up its time.
 package sample
 
 import (
@@ -20,7 +20,7 @@ import (
 	"hexarena/domain/seed"
 )
 
-// What every arena of this package signs and seats with.
+// The keys of every arena of this package.
 const (
 	PlatformKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 	SeedKeyID   = "seed-key-1"
@@ -29,13 +29,13 @@ const (
 // SeedKey is the seed key of every arena of this package.
 var SeedKey = []byte("the seed key of the samples 32 b")
 
-// Options are how an arena is.
+// Options describe an arena.
 type Options struct {
-	Chance   uint64 // what its bots do follows from it
+	Chance   uint64 // the seed of its bots' choices
 	Bots     int
-	Mischief int  // of a hundred answers of every second bot, how many are none or illegal
-	Build    bool // bots build where they can, so that games are won
-	Abort    int  // of so many matches one is aborted; 0: none
+	Mischief int  // how many of a hundred answers fail, for every second bot
+	Build    bool // bots build if they can, so that games end with a win
+	Abort    int  // one of this many matches is aborted; 0: none
 
 	PlatformKey string // base64; empty: PlatformKey
 }
@@ -100,7 +100,7 @@ func (a *Arena) play(s ladder.Seating) []byte {
 	return a.conclude(g)
 }
 
-// conclude stores what the match is for its ladder, and writes its record.
+// conclude stores the result of the match on its ladder, and writes its record.
 func (a *Arena) conclude(g *table) []byte {
 	if g.state.Abort != nil {
 		events, err := a.state.Void(g.state.Started.MatchID, g.state.Abort.Why)
@@ -118,7 +118,7 @@ func (a *Arena) conclude(g *table) []byte {
 	return g.record(events[0].(ladder.RatingsChanged).Seats)
 }
 
-// must is for what cannot fail where nothing is at the caller's choice.
+// must panics on errors that only a bug in this package can cause.
 func must(err error) {
 	if err != nil {
 		panic(err)
@@ -163,7 +163,7 @@ func (a *Arena) begin(s ladder.Seating) *table {
 	return g
 }
 
-// step settles what is owed now, as one append.
+// step settles the owed decisions as one append.
 func (g *table) step() {
 	var outcomes []match.Outcome
 	for _, d := range g.state.Asks() {
@@ -234,5 +234,5 @@ func (g *table) record(rated []ladder.RatedSeat) []byte {
 	return b
 }
 
-// SeedKeyHash is what arena-keys names the seed key by.
+// SeedKeyHash returns the hash by which arena-keys names the seed key.
 func SeedKeyHash() seed.Seed { return sha256.Sum256(SeedKey) }

@@ -33,7 +33,9 @@ func Start(server seed.Seed, seats int) (match.Match, []match.Event) {
 }
 
 // Frame writes the answer to the decision with an id.
-func Frame(id int, action []byte) []byte { return fmt.Appendf(nil, `{"id":%d,"action":%s}`, id, action) }
+func Frame(id int, action []byte) []byte {
+	return fmt.Appendf(nil, `{"id":%d,"action":%s}`, id, action)
+}
 
 // Player answers the decisions of one seat with legal actions. Now and then it
 // offers a trade, and talks.
