@@ -8,25 +8,26 @@ import (
 	"hexarena/eventstore"
 )
 
-// Accounts are the owners' accounts as the log holds them, and never older
-// than a change that this process has made.
+// Accounts are the owners' accounts; see projections/accounts.
 type Accounts interface {
+	// Load returns an account that is never older than the last Change of this
+	// process.
 	Load(ctx context.Context, ownerID string) (owner.Account, error)
-	// Change decides on an account and stores what was decided at the exact
-	// revision; decide may be called more than once.
+	// Reload returns the account as the log holds it now.
+	Reload(ctx context.Context, ownerID string) (owner.Account, error)
+	// Change decides on an account and stores the decision at the exact revision.
+	// It may call decide more than once.
 	Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error)
-	// Address is an account's e-mail address.
+	// Address returns an account's e-mail address.
 	Address(ctx context.Context, ownerID string) (string, error)
 }
 
-var names = eventstore.Kind[owner.Name, owner.Event]{Decode: owner.Decode, Evolve: owner.EvolveName}
-
-// mine is the caller's account.
+// mine returns the caller's account.
 func (c *call) mine() (owner.Account, error) { return c.server.Accounts.Load(c.ctx, c.caller.OwnerID) }
 
-// change decides on the caller's account, stores what was decided, and waits
-// until look-ups find it. The caller's credential must hold at the very
-// revision that is decided on: what was revoked meanwhile writes nothing.
+// change decides on the caller's account, stores the decision, and waits until
+// the directory has it. The caller's credential must be valid at the revision
+// that is decided on, so that a revoked one changes nothing.
 func (c *call) change(decide func(owner.Account) ([]owner.Event, error)) (owner.Account, error) {
 	account, at, err := c.server.Accounts.Change(c.ctx, c.caller.OwnerID, c.meta,
 		func(a owner.Account) ([]owner.Event, error) {
@@ -42,8 +43,9 @@ func (c *call) change(decide func(owner.Account) ([]owner.Event, error)) (owner.
 	return account, nil
 }
 
-// await waits until look-ups find what was stored. What is stored stays so: a
-// directory that lags for long delays an answer, and does not change it.
+// await waits until the directory has the events up to a position. They are
+// stored in any case: a directory that lags delays an answer, but does not
+// change it.
 func (c *call) await(at eventstore.Position) {
 	if at == 0 {
 		return

@@ -5,17 +5,22 @@ import (
 	"crypto/ed25519"
 	"fmt"
 	"io"
+	"iter"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"hexarena/adapters/api"
+	"hexarena/adapters/api/ratelimit"
 	"hexarena/adapters/auth"
 	remote "hexarena/adapters/client"
+	"hexarena/adapters/rest"
 	"hexarena/domain/ladder"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
@@ -47,10 +52,12 @@ type nobody struct{}
 
 func (nobody) SendSignInLink(context.Context, string, string, time.Time) error { return nil }
 func (nobody) Allowed(string) error                                            { return nil }
-func (nobody) Check(context.Context, string) []api.Step                        { return nil }
-func (nobody) Rows(string) ([]leaderboard.Row, error)                          { return nil, nil }
-func (nobody) RowsAt(string, time.Time) ([]leaderboard.Row, error)             { return nil, nil }
-func (nobody) History(string) (api.BotHistory, bool, error)                    { return api.BotHistory{}, false, nil }
+func (nobody) Check(context.Context, string) iter.Seq[rest.Step] {
+	return slices.Values[[]rest.Step](nil)
+}
+func (nobody) Rows(string) ([]leaderboard.Row, error)              { return nil, nil }
+func (nobody) RowsAt(string, time.Time) ([]leaderboard.Row, error) { return nil, nil }
+func (nobody) History(string) (api.BotHistory, bool, error)        { return api.BotHistory{}, false, nil }
 
 func (nobody) Version() (uint64, error) { return 0, nil }
 
@@ -70,8 +77,8 @@ func newCrowd(b *testing.B) *crowd {
 	c := &crowd{}
 	c.server, err = api.New(api.Options{
 		Log: log, Accounts: kept, Auth: service, ParsePublicKey: auth.ParsePublicKey, Checker: nobody{}, Directory: people{dir}, Matches: matches.New(),
-		Leaderboard: nobody{}, Live: live.New(live.Options{}), PlatformKey: make([]byte, 32), BaseURL: "http://arena.example", Limits: api.Limits{All: 1 << 30, Writes: 30, MatchReads: 120, Registrations: 10},
-		Now: func() time.Time { return began },
+		Leaderboard: nobody{}, Live: live.New(live.Options{}), PlatformKey: make([]byte, 32), BaseURL: "http://arena.example", Limits: ratelimit.Limits{All: 1 << 30, Writes: 30, MatchReads: 120, Registrations: 10},
+		Now: func() time.Time { return began }, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(b, err)
 	for i := range benchAccounts {

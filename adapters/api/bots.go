@@ -6,26 +6,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"hexarena/adapters/rest"
 	"hexarena/domain/owner"
 )
-
-type botBody struct {
-	ID        string `json:"id"`
-	OwnerID   string `json:"ownerId"`
-	Name      string `json:"name"`
-	Mode      string `json:"mode" enum:"standard,parley"`
-	URL       string `json:"url" format:"uri"`
-	Status    string `json:"status" enum:"active,paused"`
-	CreatedAt string `json:"createdAt" format:"date-time"`
-}
-
-type botOutput struct{ Body botBody }
-
-type botsOutput struct {
-	Body struct {
-		Bots []botBody `json:"bots" nullable:"false"`
-	}
-}
 
 type botPath struct {
 	ID string `path:"id"`
@@ -33,55 +16,45 @@ type botPath struct {
 
 func (p *botPath) botID() string { return p.ID }
 
+type newBot struct{ Body rest.NewBot }
+
+type patchBot struct {
+	botPath
+	Body rest.BotPatch
+}
+
 type botsQuery struct {
 	Mode string `query:"mode" enum:"standard,parley"`
 }
 
-type botInput struct {
-	Body struct {
-		Name string `json:"name" minLength:"1" maxLength:"40"`
-		Mode string `json:"mode" enum:"standard,parley"`
-		URL  string `json:"url" format:"uri"`
-	}
-}
-
-type botPatch struct {
-	botPath
-	Body struct {
-		Name   *string `json:"name,omitempty" minLength:"1" maxLength:"40"`
-		URL    *string `json:"url,omitempty" format:"uri"`
-		Status *string `json:"status,omitempty" enum:"active,paused"`
-	}
-}
-
 func (s *Server) registerBots() {
-	register(s, endpoint[botInput, botOutput]{
+	register(s, endpoint[newBot, rest.Bot]{
 		id: "register-bot", method: http.MethodPost, path: "/bots", tag: "bots", summary: "Register a bot; it must pass the deploy check",
 		status: http.StatusCreated, scope: owner.BotsWrite, dials: always, run: s.registerBot,
 	})
-	register(s, endpoint[botsQuery, botsOutput]{
+	register(s, endpoint[botsQuery, rest.Bots]{
 		id: "list-bots", method: http.MethodGet, path: "/bots", tag: "bots", summary: "The account's bots",
 		scope: owner.BotsRead, run: s.listBots,
 	})
-	register(s, endpoint[botPath, botOutput]{
+	register(s, endpoint[botPath, rest.Bot]{
 		id: "get-bot", method: http.MethodGet, path: "/bots/{id}", tag: "bots", summary: "One of the account's bots",
 		scope: owner.BotsRead, find: findBot[*botPath], run: s.getBot,
 	})
-	register(s, endpoint[botPatch, botOutput]{
+	register(s, endpoint[patchBot, rest.Bot]{
 		id: "change-bot", method: http.MethodPatch, path: "/bots/{id}", tag: "bots", summary: "Rename, move, pause or unpause a bot",
-		scope: owner.BotsWrite, dials: movesBot, find: findBot[*botPatch], run: s.changeBot,
+		scope: owner.BotsWrite, dials: movesBot, find: findBot[*patchBot], run: s.changeBot,
 	})
 	register(s, endpoint[botPath, nothing]{
 		id: "remove-bot", method: http.MethodDelete, path: "/bots/{id}", tag: "bots", summary: "Remove a bot for good",
 		scope: owner.BotsWrite, find: findBot[*botPath], run: s.removeBot,
 	})
-	register(s, endpoint[botPath, checkOutput]{
+	register(s, endpoint[botPath, rest.Check]{
 		id: "check-bot", method: http.MethodPost, path: "/bots/{id}/check", tag: "bots", summary: "Run the deploy check",
 		scope: owner.BotsWrite, dials: always, find: findBot[*botPath], run: s.checkBot,
 	})
 }
 
-// movesBot says whether a change names a URL.
+// movesBot reports whether a change has a URL.
 func movesBot(c *call) bool {
 	var named struct {
 		URL json.RawMessage `json:"url"`
@@ -89,7 +62,8 @@ func movesBot(c *call) bool {
 	return json.Unmarshal(c.body, &named) == nil && named.URL != nil
 }
 
-// findBot refuses a bot that is not one of the caller's, and keeps the account.
+// findBot refuses a bot that the caller does not own, and stores the account in
+// the call.
 func findBot[In interface{ botID() string }](c *call, in In) error {
 	account, err := c.mine()
 	if err != nil {
@@ -102,92 +76,92 @@ func findBot[In interface{ botID() string }](c *call, in In) error {
 	return nil
 }
 
-func (s *Server) registerBot(c *call, in *botInput) (*botOutput, error) {
+func (s *Server) registerBot(c *call, in *newBot) (rest.Bot, error) {
 	bot, err := owner.ParseBot(in.Body.Name, in.Body.Mode, in.Body.URL)
 	if err != nil {
-		return nil, err
+		return rest.Bot{}, err
 	}
 	if err := s.allowed(bot.URL); err != nil {
-		return nil, err
+		return rest.Bot{}, err
 	}
 	account, err := c.mine()
 	if err != nil {
-		return nil, err
+		return rest.Bot{}, err
 	}
 	id := uuid.NewString()
 	if _, err := account.RegisterBot(id, bot); err != nil {
-		return nil, err
+		return rest.Bot{}, err
 	}
-	if err := s.mustPass(c, bot.URL); err != nil {
-		return nil, err
+	if err := c.mustPass(bot.URL); err != nil {
+		return rest.Bot{}, err
 	}
 	account, err = c.change(func(a owner.Account) ([]owner.Event, error) { return a.RegisterBot(id, bot) })
 	if err != nil {
-		return nil, err
+		return rest.Bot{}, err
 	}
-	return botOf(account, id)
+	return botBody(account, id)
 }
 
-func (s *Server) listBots(c *call, in *botsQuery) (*botsOutput, error) {
+func (s *Server) listBots(c *call, in *botsQuery) (rest.Bots, error) {
 	account, err := c.mine()
 	if err != nil {
-		return nil, err
+		return rest.Bots{}, err
 	}
-	out := new(botsOutput)
-	out.Body.Bots = []botBody{}
+	out := rest.Bots{Bots: []rest.Bot{}}
 	for _, b := range account.Bots {
 		if in.Mode == "" || b.Mode == in.Mode {
-			out.Body.Bots = append(out.Body.Bots, botBodyOf(account, b))
+			out.Bots = append(out.Bots, botOf(account, b))
 		}
 	}
 	return out, nil
 }
 
-func (s *Server) getBot(c *call, in *botPath) (*botOutput, error) { return botOf(c.account, in.ID) }
+func (s *Server) getBot(c *call, in *botPath) (rest.Bot, error) { return botBody(c.account, in.ID) }
 
-func (s *Server) changeBot(c *call, in *botPatch) (*botOutput, error) {
+func (s *Server) changeBot(c *call, in *patchBot) (rest.Bot, error) {
 	change, err := owner.ParseBotChange(in.Body.Name, in.Body.URL, in.Body.Status)
 	if err != nil {
-		return nil, err
+		return rest.Bot{}, err
 	}
 	bot, _ := c.account.Bot(in.ID)
 	moved := change.URL != nil && *change.URL != bot.URL
 	if moved {
 		if err := s.allowed(*change.URL); err != nil {
-			return nil, err
+			return rest.Bot{}, err
 		}
 	}
 	if _, err := c.account.ChangeBot(in.ID, change); err != nil {
-		return nil, err
+		return rest.Bot{}, err
 	}
 	if moved {
-		if err := s.mustPass(c, *change.URL); err != nil {
-			return nil, err
+		if err := c.mustPass(*change.URL); err != nil {
+			return rest.Bot{}, err
 		}
 	}
 	account, err := c.change(func(a owner.Account) ([]owner.Event, error) { return a.ChangeBot(in.ID, change) })
 	if err != nil {
-		return nil, err
+		return rest.Bot{}, err
 	}
-	return botOf(account, in.ID)
+	return botBody(account, in.ID)
 }
 
-func (s *Server) removeBot(c *call, in *botPath) (*nothing, error) {
-	_, err := c.change(func(a owner.Account) ([]owner.Event, error) { return a.RemoveBot(in.ID) })
-	return new(nothing), err
+func (s *Server) removeBot(c *call, in *botPath) (out nothing, err error) {
+	_, err = c.change(func(a owner.Account) ([]owner.Event, error) { return a.RemoveBot(in.ID) })
+	return out, err
 }
 
-func botOf(a owner.Account, id string) (*botOutput, error) {
+// botBody returns one of an account's bots as its owner sees it.
+func botBody(a owner.Account, id string) (rest.Bot, error) {
 	b, ok := a.Bot(id)
 	if !ok {
-		return nil, owner.ErrBotUnknown
+		return rest.Bot{}, owner.ErrBotUnknown
 	}
-	return &botOutput{botBodyOf(a, b)}, nil
+	return botOf(a, b), nil
 }
 
-func botBodyOf(a owner.Account, b owner.Bot) botBody {
-	return botBody{
+func botOf(a owner.Account, b owner.Bot) rest.Bot {
+	return rest.Bot{
 		ID: b.ID, OwnerID: a.ID, Name: b.Name, Mode: b.Mode, URL: b.URL,
-		Status: string(b.Status), CreatedAt: formatTime(b.CreatedAt),
+		Status: string(b.Status), CreatedAt: rest.FormatTime(b.CreatedAt),
 	}
 }

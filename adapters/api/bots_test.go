@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"hexarena/adapters/api"
+	"hexarena/adapters/rest"
 	"hexarena/eventstore"
 )
 
@@ -17,8 +17,8 @@ func TestDeployCheck(t *testing.T) {
 	a := newArena(t)
 	ada := a.signIn("ada@example.org")
 	id := ada.newBot("bot", "standard")
-	a.checks["https://down.example"] = []api.Step{{Name: "resolve", OK: true}, {Name: "ping", Detail: "no answer within 5 s", Elapsed: 5 * time.Second}}
-	a.checks["https://none.example"] = []api.Step{}
+	a.checks["https://down.example"] = []rest.Step{{Name: "resolve", OK: true}, {Name: "ping", Detail: "no answer within 5 s", ElapsedMs: 5000}}
+	a.checks["https://none.example"] = []rest.Step{}
 	a.urls["https://10.0.0.1"] = errPrivate
 	a.tried = nil
 

@@ -2,44 +2,45 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
+	"mime"
 	"net/http"
-	"reflect"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
+	"hexarena/adapters/api/binding"
+	"hexarena/adapters/api/problem"
+	"hexarena/adapters/api/ratelimit"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
 )
 
 const (
-	// maxBody is how many bytes a body may have.
+	// maxBody is the greatest size of a body, in bytes.
 	maxBody = 64 << 10
-	// bodyTime is how long a body may take to come, callTime how long the work
-	// on an answer, and takeTime how long its reader may take to take it.
+	// A request has bodyTime for its body to arrive, callTime for the work on its
+	// answer, and readTime for the client to read the answer.
 	bodyTime = 10 * time.Second
 	callTime = 30 * time.Second
-	takeTime = 30 * time.Second
+	readTime = 30 * time.Second
 )
 
-// call is one request on its way to its answer.
+// call is one request that is being answered.
 type call struct {
 	server  *Server
 	echo    echo.Context
 	request *http.Request
 	ctx     context.Context
 	cancel  context.CancelFunc
-	meta    eventstore.Metadata // of the events that the call causes; At is now
+	meta    eventstore.Metadata // of the events that the call causes; At is the current time
 	body    []byte
-	address addressKey
-	class   class // what the call counts against
+	class   ratelimit.Class // the limits that the call counts against
 
-	caller  owner.Caller  // where the endpoint is not for everyone
-	account owner.Account // the caller's, where find loaded it
+	caller  owner.Caller  // set unless the endpoint is for everyone
+	account owner.Account // the caller's, if find loaded it
 }
 
 func (s *Server) newCall(c echo.Context) *call {
@@ -50,8 +51,8 @@ func (s *Server) newCall(c echo.Context) *call {
 	}
 }
 
-// received is the request with the method that its caller sent, and signed: a
-// HEAD is served as GET.
+// received returns the request with the method that the caller sent and signed:
+// a HEAD is served as GET.
 func (c *call) received() *http.Request {
 	if !isHead(c.request.Context()) {
 		return c.request
@@ -61,60 +62,81 @@ func (c *call) received() *http.Request {
 	return r
 }
 
-// header is that of the answer.
+// header returns the header of the answer.
 func (c *call) header() http.Header { return c.echo.Response().Header() }
 
-// readBody reads the body as it was received. Only one that came whole takes
-// away its deadline (prepare): what is left of a refused one is read by
-// net/http, before it answers and after.
+// countAddress counts the call against its address, before anything of it is
+// verified.
+func (c *call) countAddress() (ratelimit.Counted, error) {
+	if c.isInternalRead() {
+		return ratelimit.Counted{}, nil
+	}
+	return c.server.limiter.CountAddress(c.header(), c.request, c.class)
+}
+
+// countAccount counts a verified call against the caller's account instead of
+// its address.
+func (c *call) countAccount(atAddress ratelimit.Counted) error {
+	if c.isInternalRead() {
+		return nil
+	}
+	return c.server.limiter.CountAccount(c.header(), c.caller.OwnerID, c.class, atAddress)
+}
+
+// readBody reads the body as it was received. It clears the read deadline (see
+// prepare) only after a whole body: net/http still reads the rest of a refused
+// one, before and after the answer.
 func (c *call) readBody() error {
 	if c.request.ContentLength > maxBody {
-		return errBodyTooLarge
+		return problem.ErrBodyTooLarge
 	}
 	w := c.echo.Response().Writer
 	body, err := io.ReadAll(http.MaxBytesReader(w, c.request.Body, maxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return errBodyTooLarge
+		return problem.ErrBodyTooLarge
 	case err != nil:
-		return &detailed{errMalformed, "the body could not be read to its end"}
+		return problem.WithDetail(problem.ErrMalformed, "the body could not be read to its end")
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // not every test's writer has one
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // the writers of some tests have no deadlines
 	c.body = body
 	return nil
 }
 
-// answer writes out's Body as JSON, or as the document that it is.
-func (c *call) answer(status int, out any) error {
-	w := c.echo.Response()
-	if p, ok := out.(interface{ prepared() prepared }); ok && p.prepared() != nil {
-		p.prepared().write(c, status)
-		return nil
+// bodyObject parses the body. GET and DELETE take none. A POST or PATCH whose
+// endpoint has no use for a body may leave it out.
+func (c *call) bodyObject(required bool) (binding.Object, error) {
+	if method := c.request.Method; method == http.MethodGet || method == http.MethodDelete {
+		if len(c.body) > 0 {
+			return nil, problem.ErrUnexpectedBody
+		}
+		return binding.Object{}, nil
 	}
-	body := reflect.ValueOf(out).Elem().FieldByName("Body")
-	if !body.IsValid() {
-		w.WriteHeader(status)
-		return nil
+	if len(c.body) == 0 && !required {
+		return binding.Object{}, nil
 	}
-	switch body := body.Interface().(type) {
-	case document:
-		c.writeDocument(status, body)
-		return nil
-	case stream:
-		body.serve(c)
-		return nil
+	if message := notJSON(c.request.Header); message != "" {
+		return nil, problem.WithDetail(problem.ErrMediaType, message)
 	}
-	encoded, err := json.Marshal(body.Interface())
-	if err != nil {
-		return fmt.Errorf("encode an answer: %w", err)
+	return binding.ParseObject(c.body)
+}
+
+// notJSON returns a message if the headers of a request do not announce a body
+// of uncompressed JSON in UTF-8.
+func notJSON(h http.Header) string {
+	if e := h.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return "bodies must not be compressed"
 	}
-	w.Header().Set("Content-Type", "application/json")
-	if c.compresses(len(encoded)) {
-		writeCompressed(w, status, encoded)
-		return nil
+	kind, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil || len(h.Values("Content-Type")) > 1 {
+		return "the content type is missing or malformed"
 	}
-	w.WriteHeader(status)
-	_, _ = w.Write(encoded) // who went away needs no answer
-	return nil
+	if charset := parameters["charset"]; charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return "the character set must be UTF-8"
+	}
+	if kind != "application/json" {
+		return "the content type must be application/json"
+	}
+	return ""
 }

@@ -1,59 +1,45 @@
 package api
 
-import "hexarena/domain/owner"
+import (
+	"hexarena/adapters/api/problem"
+	"hexarena/adapters/rest"
+	"hexarena/domain/owner"
+)
 
-type stepBody struct {
-	Name      string `json:"name"`
-	OK        bool   `json:"ok"`
-	Detail    string `json:"detail"`
-	ElapsedMs int64  `json:"elapsedMs"`
-}
-
-type checkOutput struct {
-	Body struct {
-		OK    bool       `json:"ok"`
-		Steps []stepBody `json:"steps" nullable:"false"`
-	}
-}
-
-func (s *Server) checkBot(c *call, in *botPath) (*checkOutput, error) {
+func (s *Server) checkBot(c *call, in *botPath) (rest.Check, error) {
 	bot, _ := c.account.Bot(in.ID)
-	steps := s.Checker.Check(c.ctx, bot.URL)
-	out := new(checkOutput)
-	out.Body.OK, out.Body.Steps = passed(steps), stepBodies(steps)
-	return out, nil
+	return c.check(bot.URL), nil
 }
 
-// allowed refuses a URL that may not be dialled, before any dial.
+// check runs the deploy check. If the caller follows it, as a page of the arena
+// does, the caller gets each step when the step is done.
+func (c *call) check(url string) rest.Check {
+	follower, _ := c.echo.Response().Writer.(rest.StepWriter)
+	check := rest.Check{OK: true, Steps: []rest.Step{}}
+	for step := range c.server.Checker.Check(c.ctx, url) {
+		check.Steps = append(check.Steps, step)
+		check.OK = check.OK && step.OK
+		if follower != nil {
+			follower.WriteStep(step)
+		}
+	}
+	check.OK = check.OK && len(check.Steps) > 0 // a check without steps did not run
+	return check
+}
+
+// mustPass refuses a bot that does not pass the deploy check.
+func (c *call) mustPass(url string) error {
+	if check := c.check(url); !check.OK {
+		return &problem.CheckFailed{Steps: check.Steps}
+	}
+	return nil
+}
+
+// allowed refuses a URL that the arena may not connect to. It connects to
+// nothing.
 func (s *Server) allowed(url string) error {
 	if err := s.Checker.Allowed(url); err != nil {
 		return owner.InvalidURL("is refused: " + err.Error())
 	}
 	return nil
-}
-
-// mustPass refuses a bot that does not pass the deploy check.
-func (s *Server) mustPass(c *call, url string) error {
-	if steps := s.Checker.Check(c.ctx, url); !passed(steps) {
-		return &checkFailed{steps}
-	}
-	return nil
-}
-
-// passed says whether every step did; a check without steps did not run.
-func passed(steps []Step) bool {
-	for _, step := range steps {
-		if !step.OK {
-			return false
-		}
-	}
-	return len(steps) > 0
-}
-
-func stepBodies(steps []Step) []stepBody {
-	bodies := make([]stepBody, len(steps))
-	for i, step := range steps {
-		bodies[i] = stepBody{Name: step.Name, OK: step.OK, Detail: step.Detail, ElapsedMs: step.Elapsed.Milliseconds()}
-	}
-	return bodies
 }

@@ -4,35 +4,30 @@ import (
 	"net/http"
 	"slices"
 
+	"hexarena/adapters/api/problem"
+	"hexarena/adapters/rest"
 	"hexarena/domain/owner"
 	"hexarena/domain/seed"
 	"hexarena/projections/frames"
-	"hexarena/projections/matches"
 )
 
 type decisionsQuery struct {
 	botPath
 	MatchID string `path:"matchId"`
-	After   int    `query:"after" minimum:"0" doc:"Decisions that closed behind this seq alone."`
-	Limit   int    `query:"limit" minimum:"1" doc:"At most so many."`
-}
-
-type decisionsOutput struct {
-	Body struct {
-		Decisions []frames.Decision `json:"decisions" nullable:"false"`
-	}
+	After   int    `query:"after" minimum:"0" doc:"Only decisions that closed after this seq."`
+	Limit   int    `query:"limit" minimum:"1" doc:"The maximum number of decisions."`
 }
 
 func (s *Server) registerDecisions() {
-	register(s, endpoint[decisionsQuery, decisionsOutput]{
+	register(s, endpoint[decisionsQuery, rest.Decisions]{
 		id: "get-decisions", method: http.MethodGet, path: "/bots/{id}/matches/{matchId}/decisions", tag: "bots",
-		summary: "What a bot was asked in a match, what it answered, and what became of it; for its owner alone",
+		summary: "A bot's decisions in a match, with its answers and their outcomes; only for its owner",
 		scope:   owner.BotsRead, find: findDecisions, run: s.getDecisions,
 	})
 }
 
-// findDecisions refuses a bot that is not one of the caller's, and a match that
-// it does not play.
+// findDecisions refuses a bot that the caller does not own, and a match that the
+// bot does not play.
 func findDecisions(c *call, in *decisionsQuery) error {
 	if err := findBot(c, in); err != nil {
 		return err
@@ -41,37 +36,35 @@ func findDecisions(c *call, in *decisionsQuery) error {
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(m.Players, func(p matches.Player) bool { return p.BotID == in.ID }) {
-		return errNotFound
+	if !slices.ContainsFunc(m.Players, func(p rest.MatchPlayer) bool { return p.BotID == in.ID }) {
+		return problem.ErrNotFound
 	}
 	return nil
 }
 
-func (s *Server) getDecisions(c *call, in *decisionsQuery) (*decisionsOutput, error) {
+func (s *Server) getDecisions(c *call, in *decisionsQuery) (out rest.Decisions, err error) {
 	m, err := s.summary(in.MatchID)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	h, err := s.history(c.ctx, m)
+	h, err := s.matchHistory(c.ctx, m)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	seat, ok := h.SeatOf(in.ID)
 	if !ok {
-		return nil, errNotFound
+		return out, problem.ErrNotFound
 	}
-	list := h.Decisions(seat, s.serverSeed(&h))
-	list = slices.DeleteFunc(list, func(d frames.Decision) bool { return d.Seq <= in.After })
+	out.Decisions = h.Decisions(seat, s.serverSeed(&h))
+	out.Decisions = slices.DeleteFunc(out.Decisions, func(d rest.Decision) bool { return d.Seq <= in.After })
 	if in.Limit > 0 {
-		list = list[:min(in.Limit, len(list))]
+		out.Decisions = out.Decisions[:min(in.Limit, len(out.Decisions))]
 	}
-	out := new(decisionsOutput)
-	out.Body.Decisions = list
 	return out, nil
 }
 
-// serverSeed is the arena's share of the seed of a match that may be running,
-// nil where its seed key is not at hand.
+// serverSeed returns the arena's share of the seed of a match that may be
+// running, or nil if this process does not have the seed key.
 func (s *Server) serverSeed(h *frames.History) *seed.Seed {
 	if s.SeedKey == nil {
 		return nil

@@ -6,90 +6,101 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
+	"github.com/labstack/echo/v4"
 
+	"hexarena/adapters/api/binding"
+	"hexarena/adapters/api/describe"
+	"hexarena/adapters/api/problem"
+	"hexarena/adapters/api/ratelimit"
 	"hexarena/domain/owner"
 )
 
 // endpoint is one route. In is a struct: its fields tagged `path` and `query`
-// are the request's parameters (see binding), and its field Body, if it has
-// one, the JSON object that the request must hold. Out is a struct whose field
-// Body is answered as JSON; without one, the answer is 204.
+// are the request's parameters (see binding.Binding), and its field Body, if it
+// has one, is the JSON object that the request must have. Out is encoded as
+// JSON, unless it is an answer.
 type endpoint[In, Out any] struct {
 	id, method, path string // the path as OpenAPI writes it: /bots/{id}
 	tag, summary     string
-	status           int              // of the answer; 0: 200, or 204 without a body
-	scope            owner.Scope      // what the caller must have; empty: anyone may call
-	session          bool             // the caller must have a session
-	forms            bool             // described as taking HTML forms beside JSON: the pages make calls of them
+	status           int              // of the answer; 0: 200, or 204 for nothing
+	scope            owner.Scope      // that the caller needs; empty: anyone may call
+	session          bool             // the caller needs a session
+	forms            bool             // described as taking HTML forms as well as JSON: the pages turn them into calls
 	hidden           bool             // left out of the description
-	stream           bool             // the answer goes on; an address may have some at a time
-	tagged           bool             // there are answers with an ETag
-	dials            func(*call) bool // whether a call has a bot's URL tried; nil: none does
+	stream           bool             // the answer does not end; the number of them for each address is limited
+	etag             bool             // some answers have an ETag
+	dials            func(*call) bool // whether a call makes the arena connect to a bot; nil: never
 
-	// find refuses what is not there (404), before the fields are judged
-	// (422). It may be nil.
+	// find returns an error if a resource of the path does not exist (404). It
+	// runs before invalid fields are refused (422). It may be nil.
 	find func(*call, *In) error
-	run  func(*call, *In) (*Out, error)
+	run  func(*call, *In) (Out, error)
 
-	answers []media // for the description; nil: JSON as Out says
+	media []describe.Media // of an answer that is not encoded from Out
 }
 
-// register adds a route and its description. What is described are huma's
-// schemas of the endpoint's types; requests are read by serve, since the order
-// of refusals is settled otherwise than huma's.
+// register adds a route and its description.
 func register[In, Out any](s *Server, e endpoint[In, Out]) {
-	b := bindingOf(reflect.TypeFor[In]())
-	if e.status == 0 {
-		e.status = http.StatusNoContent
-		if _, ok := reflect.TypeFor[Out]().FieldByName("Body"); ok {
-			e.status = http.StatusOK
-		}
+	b := binding.Of(reflect.TypeFor[In]())
+	var out Out
+	shape := reflect.TypeFor[Out]()
+	switch out := any(out).(type) {
+	case interface{ shape() reflect.Type }:
+		shape = out.shape()
+	case answer:
+		shape = nil
 	}
-	op := &huma.Operation{
-		OperationID: e.id, Method: e.method, Path: e.path, Tags: []string{e.tag}, Summary: e.summary, DefaultStatus: e.status,
+	if e.status == 0 {
+		e.status = http.StatusOK
+		if shape == nil && e.media == nil {
+			e.status = http.StatusNoContent
+		}
 	}
 	if !e.hidden {
-		e.describe(s, op, b)
+		s.description.Add(describe.Operation{
+			ID: e.id, Method: e.method, Path: e.path, Tag: e.tag, Summary: e.summary, Status: e.status,
+			Request: b, Answer: shape, Media: e.media, Scope: e.scope, Session: e.session, Forms: e.forms, ETag: e.etag,
+		})
 	}
-	s.api.Adapter().Handle(op, func(ctx huma.Context) {
-		c := s.newCall(humaecho.Unwrap(ctx))
+	s.echo.Add(e.method, strings.NewReplacer("{", ":", "}", "").Replace(e.path), func(ec echo.Context) error {
+		c := s.newCall(ec)
 		defer c.cancel()
 		if err := e.serve(c, b); err != nil {
-			s.refuse(c.echo, err)
+			s.refuse(ec, err)
 		}
+		return nil
 	})
 }
 
 // serve answers a call. If several errors apply, docs/protocol.md, "Order of
 // errors", decides which one it returns.
-func (e *endpoint[In, Out]) serve(c *call, b binding) error {
+func (e *endpoint[In, Out]) serve(c *call, b binding.Binding) error {
 	early := c.server.crossSite.Check(c.request)
 	if early != nil {
-		early = errCrossSite
+		early = problem.ErrCrossSite
 	} else {
 		early = c.readBody()
 	}
 	c.class = e.class(c)
-	t, limited := c.limitAddress()
+	counted, limited := c.countAddress()
 	if e.stream && early == nil && limited == nil {
 		var closed func()
-		closed, limited = c.openStream()
-		defer closed()
+		if closed, limited = c.server.limiter.OpenStream(c.request); limited == nil {
+			defer closed()
+		}
 	}
 	if err := cmp.Or(early, limited); err != nil {
 		return err
 	}
-	if err := e.authorize(c, t); err != nil {
+	if err := e.authorize(c, counted); err != nil {
 		return err
 	}
-	fields, err := c.fields(b.hasBody)
+	fields, err := c.bodyObject(b.BodyField != nil)
 	if err != nil {
 		return err
 	}
 	var in In
-	invalid := b.bind(reflect.ValueOf(&in).Elem(), c, fields)
+	invalid := b.Bind(reflect.ValueOf(&in).Elem(), c.echo.Param, c.request.URL.RawQuery, fields)
 	if e.find != nil {
 		if err := e.find(c, &in); err != nil {
 			return err
@@ -102,22 +113,25 @@ func (e *endpoint[In, Out]) serve(c *call, b binding) error {
 	if err != nil {
 		return err
 	}
-	return c.answer(e.status, out)
+	if a, ok := any(out).(answer); ok {
+		return a.write(c, e.status)
+	}
+	return c.writeJSON(e.status, out)
 }
 
-// class is what a call counts against (decisions.md, "Rate limits").
-func (e *endpoint[In, Out]) class(c *call) class {
-	counted := anyCall
+// class returns the limits that a call counts against.
+func (e *endpoint[In, Out]) class(c *call) ratelimit.Class {
+	class := ratelimit.AnyCall
 	if e.method != http.MethodGet {
-		counted |= write
+		class |= ratelimit.Write
 	}
 	if e.readsMatches() {
-		counted |= matchRead
+		class |= ratelimit.MatchRead
 	}
 	if e.dials != nil && e.dials(c) {
-		counted |= registration
+		class |= ratelimit.Registration
 	}
-	return counted
+	return class
 }
 
 func (e *endpoint[In, Out]) readsMatches() bool {
@@ -125,13 +139,13 @@ func (e *endpoint[In, Out]) readsMatches() bool {
 		strings.HasSuffix(e.path, "/history") || strings.HasSuffix(e.path, "/decisions")
 }
 
-// always is for an endpoint of which every call has a bot's URL tried.
+// always is for an endpoint whose every call makes the arena connect to a bot.
 func always(*call) bool { return true }
 
-// authorize finds who calls, where the endpoint is not for everyone, and
-// whether they may. Once it is known who calls, the call counts against the
-// account, and no longer against the address.
-func (e *endpoint[In, Out]) authorize(c *call, atAddress taken) error {
+// authorize identifies the caller, if the endpoint is not for everyone, and
+// checks what the caller may do. An identified call counts against the account,
+// no longer against the address.
+func (e *endpoint[In, Out]) authorize(c *call, atAddress ratelimit.Counted) error {
 	if e.scope == "" && !e.session {
 		return nil
 	}
@@ -140,12 +154,12 @@ func (e *endpoint[In, Out]) authorize(c *call, atAddress taken) error {
 		return err
 	}
 	c.caller = caller
-	limited := c.limitAccount(atAddress)
+	limited := c.countAccount(atAddress)
 	switch {
 	case e.session && caller.Session == "":
-		return errSessionNeeded
+		return problem.ErrSessionNeeded
 	case e.scope != "" && !caller.May(e.scope):
-		return &detailed{errScope, "the key lacks the scope " + string(e.scope)}
+		return problem.WithDetail(problem.ErrScopeMissing, "the key lacks the scope "+string(e.scope))
 	case e.scope != "" && e.method != http.MethodGet && caller.Suspended:
 		return owner.ErrOwnerSuspended
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/mail"
@@ -15,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +29,7 @@ import (
 	"hexarena/adapters/auth"
 	remote "hexarena/adapters/client"
 	arenamail "hexarena/adapters/mail"
+	"hexarena/adapters/rest"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
 	"hexarena/eventstore/memory"
@@ -49,11 +52,11 @@ type arena struct {
 
 	mu     sync.Mutex
 	now    time.Time
-	owners map[string]string     // key id → owner id
-	urls   map[string]error      // that are not allowed
-	checks map[string][]api.Step // by url; else a passing one
-	tried  []string              // urls checked
-	during func(url string)      // runs in the middle of a check
+	owners map[string]string      // key id → owner id
+	urls   map[string]error       // that are not allowed
+	checks map[string][]rest.Step // by url; else a passing one
+	tried  []string               // urls checked
+	during func(url string)       // runs in the middle of a check
 	waited []eventstore.Position
 	signed int // calls
 }
@@ -104,7 +107,7 @@ func newArena(t *testing.T, edit ...func(*api.Options)) *arena {
 	t.Helper()
 	a := &arena{
 		t: t, log: &faultyLog{Log: memory.New()}, mails: t.TempDir(), now: time.Date(2026, 9, 6, 12, 0, 0, 123456789, time.UTC),
-		owners: map[string]string{}, urls: map[string]error{}, checks: map[string][]api.Step{},
+		owners: map[string]string{}, urls: map[string]error{}, checks: map[string][]rest.Step{},
 		platform: ed25519.NewKeyFromSeed(make([]byte, 32)).Public().(ed25519.PublicKey),
 	}
 	a.read = newReadSide(t, a.log)
@@ -119,6 +122,7 @@ func newArena(t *testing.T, edit ...func(*api.Options)) *arena {
 	options := api.Options{
 		Log: a.log, Accounts: shared, Auth: service, ParsePublicKey: auth.ParsePublicKey, Checker: a, Directory: a,
 		Matches: a.read.list, Leaderboard: a.read, Live: a.live, PlatformKey: a.platform, BaseURL: base, Now: clock,
+		Logger: slog.New(slog.DiscardHandler),
 	}
 	for _, e := range edit {
 		e(&options)
@@ -175,7 +179,7 @@ func (a *arena) Allowed(rawURL string) error {
 	return a.urls[rawURL]
 }
 
-func (a *arena) Check(_ context.Context, rawURL string) []api.Step {
+func (a *arena) Check(_ context.Context, rawURL string) iter.Seq[rest.Step] {
 	a.mu.Lock()
 	a.tried = append(a.tried, rawURL)
 	steps, during := a.checks[rawURL], a.during
@@ -184,9 +188,9 @@ func (a *arena) Check(_ context.Context, rawURL string) []api.Step {
 		during(rawURL)
 	}
 	if steps == nil {
-		steps = []api.Step{{Name: "ping", OK: true, Detail: "pong", Elapsed: 3 * time.Millisecond}, {Name: "upgrade", OK: true, Elapsed: 1500 * time.Microsecond}}
+		steps = []rest.Step{{Name: "ping", OK: true, Detail: "pong", ElapsedMs: 3}, {Name: "upgrade", OK: true, ElapsedMs: 1}}
 	}
-	return steps
+	return slices.Values(steps)
 }
 
 // client makes calls: signed if it has a key, with its cookie if it has one.

@@ -6,45 +6,22 @@ import (
 
 	"github.com/google/uuid"
 
+	"hexarena/adapters/rest"
 	"hexarena/domain/owner"
 )
-
-type keyBody struct {
-	ID         string        `json:"id" doc:"What x-arena-key names."`
-	Name       string        `json:"name"`
-	PublicKey  string        `json:"publicKey" doc:"Base64 of the 32 bytes."`
-	Scopes     []owner.Scope `json:"scopes" nullable:"false"`
-	CreatedAt  string        `json:"createdAt" format:"date-time"`
-	LastUsedAt *string       `json:"lastUsedAt" format:"date-time" doc:"To the hour."`
-	RevokedAt  *string       `json:"revokedAt" format:"date-time"`
-}
-
-type keyOutput struct{ Body keyBody }
-
-type keysOutput struct {
-	Body struct {
-		Keys []keyBody `json:"keys" nullable:"false"`
-	}
-}
 
 type keyPath struct {
 	ID string `path:"id"`
 }
 
-type keyInput struct {
-	Body struct {
-		Name      string   `json:"name" minLength:"1" maxLength:"40"`
-		PublicKey string   `json:"publicKey" doc:"An OpenSSH public-key line, a PEM block, or the base64 of the 32 bytes."`
-		Scopes    []string `json:"scopes,omitempty" nullable:"false" enum:"bots.read,bots.write,keys.read,keys.write,account.read,account.write"`
-	}
-}
+type newKey struct{ Body rest.NewKey }
 
 func (s *Server) registerKeys() {
-	register(s, endpoint[nothing, keysOutput]{
+	register(s, endpoint[nothing, rest.Keys]{
 		id: "list-keys", method: http.MethodGet, path: "/keys", tag: "keys", summary: "The account's API keys, revoked ones too",
 		scope: owner.KeysRead, run: s.listKeys,
 	})
-	register(s, endpoint[keyInput, keyOutput]{
+	register(s, endpoint[newKey, rest.Key]{
 		id: "register-key", method: http.MethodPost, path: "/keys", tag: "keys", summary: "Register an API key",
 		status: http.StatusCreated, scope: owner.KeysWrite, run: s.registerKey,
 	})
@@ -54,7 +31,7 @@ func (s *Server) registerKeys() {
 	})
 }
 
-// findKey refuses a key that is not one of the caller's.
+// findKey refuses a key that the caller does not own.
 func findKey(c *call, in *keyPath) error {
 	account, err := c.mine()
 	if err != nil {
@@ -66,48 +43,44 @@ func findKey(c *call, in *keyPath) error {
 	return nil
 }
 
-func (s *Server) listKeys(c *call, _ *nothing) (*keysOutput, error) {
+func (s *Server) listKeys(c *call, _ *nothing) (rest.Keys, error) {
 	account, err := c.mine()
-	if err != nil {
-		return nil, err
+	out := rest.Keys{Keys: []rest.Key{}}
+	for _, k := range account.Keys {
+		out.Keys = append(out.Keys, keyBody(k))
 	}
-	out := new(keysOutput)
-	out.Body.Keys = make([]keyBody, len(account.Keys))
-	for i, k := range account.Keys {
-		out.Body.Keys[i] = keyBodyOf(k)
-	}
-	return out, nil
+	return out, err
 }
 
-func (s *Server) registerKey(c *call, in *keyInput) (*keyOutput, error) {
+func (s *Server) registerKey(c *call, in *newKey) (rest.Key, error) {
 	key, err := s.parseKey(in)
 	if err != nil {
-		return nil, err
+		return rest.Key{}, err
 	}
 	id := uuid.NewString()
 	account, err := c.change(func(a owner.Account) ([]owner.Event, error) { return a.RegisterKey(id, key, c.caller) })
 	if err != nil {
-		return nil, err
+		return rest.Key{}, err
 	}
 	registered, _ := account.Key(id)
-	return &keyOutput{keyBodyOf(registered)}, nil
+	return keyBody(registered), nil
 }
 
-func (s *Server) parseKey(in *keyInput) (owner.NewKey, error) {
+func (s *Server) parseKey(in *newKey) (owner.NewKey, error) {
 	name, nameErr := owner.ParseName(in.Body.Name)
 	public, publicErr := s.ParsePublicKey(in.Body.PublicKey)
 	scopes, scopesErr := owner.ParseScopes(in.Body.Scopes)
 	return owner.NewKey{Name: name, PublicKey: public, Scopes: scopes}, owner.Together(nameErr, publicErr, scopesErr)
 }
 
-func (s *Server) revokeKey(c *call, in *keyPath) (*nothing, error) {
-	_, err := c.change(func(a owner.Account) ([]owner.Event, error) { return a.RevokeKey(in.ID) })
-	return new(nothing), err
+func (s *Server) revokeKey(c *call, in *keyPath) (out nothing, err error) {
+	_, err = c.change(func(a owner.Account) ([]owner.Event, error) { return a.RevokeKey(in.ID) })
+	return out, err
 }
 
-func keyBodyOf(k owner.Key) keyBody {
-	return keyBody{
+func keyBody(k owner.Key) rest.Key {
+	return rest.Key{
 		ID: k.ID, Name: k.Name, PublicKey: base64.StdEncoding.EncodeToString(k.PublicKey), Scopes: k.Scopes,
-		CreatedAt: formatTime(k.CreatedAt), LastUsedAt: formatTimeOrNull(k.LastUsedAt), RevokedAt: formatTimeOrNull(k.RevokedAt),
+		CreatedAt: rest.FormatTime(k.CreatedAt), LastUsedAt: rest.FormatTimeOrNull(k.LastUsedAt), RevokedAt: rest.FormatTimeOrNull(k.RevokedAt),
 	}
 }

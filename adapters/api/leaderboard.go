@@ -6,54 +6,50 @@ import (
 	"regexp"
 	"time"
 
+	"hexarena/adapters/api/problem"
+	"hexarena/adapters/rest"
 	"hexarena/domain/ladder"
 	"hexarena/projections/leaderboard"
 )
 
-// Leaderboard is the projection of the rankings, and of what they came from.
+// Leaderboard is the projection of the rankings and of the matches behind them.
 type Leaderboard interface {
 	Rows(mode string) ([]leaderboard.Row, error)
 	// Version grows whenever Rows changes.
 	Version() (uint64, error)
-	// RowsAt is the ranking as it was at a time; in the future it is today's.
+	// RowsAt returns the ranking at a time; that of a future time is today's.
 	RowsAt(mode string, at time.Time) ([]leaderboard.Row, error)
-	// History is that of a bot, removed ones included; ok is false for one that
-	// has never begun a match.
+	// History returns the history of a bot, removed ones included. ok is false if
+	// the bot has never begun a match.
 	History(botID string) (h BotHistory, ok bool, err error)
 }
 
 type leaderboardQuery struct {
 	Mode string `query:"mode" enum:"standard,parley" doc:"standard by default."`
-	At   string `query:"at" minLength:"1" format:"date-time" doc:"A time (RFC 3339): the ranking as it was then, with today's names. One to come is now."`
-}
-
-type leaderboardOutput struct {
-	maybePrepared
-	Body leaderboardBody
+	At   string `query:"at" minLength:"1" format:"date-time" doc:"A time (RFC 3339): the ranking at that time, with today's names. A future time means now."`
 }
 
 func (s *Server) registerLeaderboard() {
-	register(s, endpoint[leaderboardQuery, leaderboardOutput]{
+	register(s, endpoint[leaderboardQuery, maybeEncoded[rest.Leaderboard]]{
 		id: "get-leaderboard", method: http.MethodGet, path: "/leaderboard", tag: "leaderboard", summary: "The ranking of a mode",
-		tagged: true, run: s.getLeaderboard,
+		etag: true, run: s.getLeaderboard,
 	})
 }
 
-// written is how RFC 3339 writes a time; time.Parse takes others too.
-var written = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
+// rfc3339 matches a time in RFC 3339. time.Parse accepts others too.
+var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
-func (s *Server) getLeaderboard(c *call, in *leaderboardQuery) (*leaderboardOutput, error) {
-	out := new(leaderboardOutput)
-	out.Body.Mode = cmp.Or(in.Mode, ladder.Standard)
+func (s *Server) getLeaderboard(c *call, in *leaderboardQuery) (out maybeEncoded[rest.Leaderboard], err error) {
+	mode := cmp.Or(in.Mode, ladder.Standard)
 	if in.At == "" {
-		r, err := s.rankings.of(c.ctx, out.Body.Mode, s.Leaderboard)
-		out.as = r
+		out.encoded, err = s.rankings.get(c.ctx, mode, s.Leaderboard)
 		return out, err
 	}
 	at, err := time.Parse(time.RFC3339, in.At)
-	if err != nil || !written.MatchString(in.At) {
-		return nil, invalidQuery("at", "must be a time as RFC 3339 writes it, such as "+formatTime(exampleTime))
+	if err != nil || !rfc3339.MatchString(in.At) {
+		return out, problem.InvalidQuery("at", "must be a time as RFC 3339 writes it, such as 2026-09-06T12:00:00.000Z")
 	}
-	out.Body.Rows, err = s.Leaderboard.RowsAt(out.Body.Mode, at)
+	rows, err := s.Leaderboard.RowsAt(mode, at)
+	out.value = rest.Leaderboard{Mode: mode, Rows: rows}
 	return out, err
 }

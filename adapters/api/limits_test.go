@@ -11,13 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/adapters/api"
+	"hexarena/adapters/api/ratelimit"
+	"hexarena/adapters/rest"
 )
 
 // limited is an arena with the specification's limits, behind a proxy on this
 // machine, so that a test can call from anywhere.
 func limited(t *testing.T) *arena {
 	return newArena(t, func(o *api.Options) {
-		o.Limits = api.SpecifiedLimits()
+		o.Limits = ratelimit.Defaults()
 		o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	})
 }
@@ -40,7 +42,7 @@ func (a *answer) refused() time.Duration {
 
 func TestEveryLimit(t *testing.T) {
 	a := limited(t)
-	a.checks["https://fails.example"] = []api.Step{{Name: "ping", Detail: "no"}}
+	a.checks["https://fails.example"] = []rest.Step{{Name: "ping", Detail: "no"}}
 	bot := a.signIn("ada@example.org").newBot("bot", "standard")
 	for name, c := range map[string]struct {
 		method, target, body string

@@ -6,17 +6,19 @@ import (
 	"net/http"
 	"time"
 
+	"hexarena/adapters/api/describe"
+	"hexarena/adapters/rest"
 	"hexarena/domain/match"
 	"hexarena/eventstore"
 	"hexarena/projections/live"
 	"hexarena/projections/matches"
 )
 
-// Live is the projection of the matches that run.
+// Live is the projection of the running matches.
 type Live interface {
-	// Ready returns once it holds all that ran when the service began.
+	// Ready returns once it has every match that ran when the service started.
 	Ready(ctx context.Context) error
-	// Await returns once a match is there, which is about to be; false: it is not.
+	// Await waits for a match that is about to appear, and reports whether it did.
 	Await(ctx context.Context, matchID string) bool
 	List(mode string) []live.Match
 	Latest(matchID string) (frame []byte, ok bool)
@@ -24,57 +26,46 @@ type Live interface {
 	WatchAll(mode string) *live.Reader
 }
 
-// liveTime is how long a call waits for the live boards to come up to what the
-// list of matches says.
+// liveTime is how long a call waits for the live boards to catch up with the
+// list of matches.
 const liveTime = 5 * time.Second
 
-// liveTries bounds how often a match is looked for that ends meanwhile.
+// liveTries bounds the looks for a match that ends in between.
 const liveTries = 3
 
 type liveQuery struct {
 	Mode string `query:"mode" enum:"standard,parley" doc:"All modes by default."`
 }
 
-type liveOutput struct {
-	Body struct {
-		Matches []live.Match `json:"matches" nullable:"false"`
-	}
-}
-
-type frameOutput struct {
-	Body match.Frame
-	maybePrepared
-}
-
 func (s *Server) registerLive() {
-	register(s, endpoint[liveQuery, liveOutput]{
-		id: "list-live", method: http.MethodGet, path: "/live", tag: "live", summary: "The matches that run now, newest first",
+	events := []describe.Media{{Type: eventStream}}
+	register(s, endpoint[liveQuery, rest.LiveMatches]{
+		id: "list-live", method: http.MethodGet, path: "/live", tag: "live", summary: "The running matches, newest first",
 		run: s.listLive,
 	})
-	register(s, endpoint[matchPath, frameOutput]{
-		id: "get-live", method: http.MethodGet, path: "/live/{id}", tag: "live", summary: "The newest frame of a match; of one that has ended, its last",
+	register(s, endpoint[matchPath, maybeEncoded[match.Frame]]{
+		id: "get-live", method: http.MethodGet, path: "/live/{id}", tag: "live", summary: "The newest frame of a match; the last one after its end",
 		find: s.findLive, run: s.getLive,
 	})
-	register(s, endpoint[liveQuery, streamOutput]{
-		id: "stream-live", method: http.MethodGet, path: "/live/stream", tag: "live", summary: "Frames of all running matches as they come, in one stream",
-		stream: true, answers: []media{{kind: streamType}}, run: s.streamLive,
+	register(s, endpoint[liveQuery, stream]{
+		id: "stream-live", method: http.MethodGet, path: "/live/stream", tag: "live", summary: "A stream of the frames of all running matches",
+		stream: true, media: events, run: s.streamLive,
 	})
-	register(s, endpoint[matchPath, streamOutput]{
-		id: "stream-match", method: http.MethodGet, path: "/live/{id}/stream", tag: "live", summary: "Frames of a match as they come, and its end",
-		stream: true, answers: []media{{kind: streamType}}, find: s.findLive, run: s.streamMatch,
+	register(s, endpoint[matchPath, stream]{
+		id: "stream-match", method: http.MethodGet, path: "/live/{id}/stream", tag: "live", summary: "A stream of a match's frames, up to its end",
+		stream: true, media: events, find: s.findLive, run: s.streamMatch,
 	})
 }
 
-func (s *Server) listLive(c *call, in *liveQuery) (*liveOutput, error) {
+func (s *Server) listLive(c *call, in *liveQuery) (out rest.LiveMatches, err error) {
 	if err := s.liveReady(c.ctx); err != nil {
-		return nil, err
+		return out, err
 	}
-	out := new(liveOutput)
-	out.Body.Matches = s.Live.List(in.Mode)
+	out.Matches = s.Live.List(in.Mode)
 	return out, nil
 }
 
-// findLive refuses what is no match, or has not started.
+// findLive refuses an id without a match that has started.
 func (s *Server) findLive(_ *call, in *matchPath) error {
 	if _, ok := s.Live.Latest(in.ID); ok {
 		return nil
@@ -83,54 +74,55 @@ func (s *Server) findLive(_ *call, in *matchPath) error {
 	return err
 }
 
-func (s *Server) getLive(c *call, in *matchPath) (*frameOutput, error) {
-	for range liveTries {
-		ended, err := s.endedOrLive(c.ctx, in.ID)
-		if err != nil {
-			return nil, err
-		}
-		if ended != nil {
-			last, err := s.lastFrame(c.ctx, *ended)
-			return &frameOutput{maybePrepared: maybePrepared{encodedJSON(last)}}, err
-		}
-		if frame, ok := s.Live.Latest(in.ID); ok {
-			return &frameOutput{maybePrepared: maybePrepared{encodedJSON(frame)}}, nil
-		}
-	}
-	return nil, eventstore.ErrUnavailable
+func (s *Server) getLive(c *call, in *matchPath) (out maybeEncoded[match.Frame], err error) {
+	frame, err := whileLive(c.ctx, s, in.ID,
+		func(m matches.Summary) ([]byte, error) { return s.lastFrame(c.ctx, m) },
+		func() ([]byte, bool) { return s.Live.Latest(in.ID) })
+	out.encoded = encodedJSON(frame)
+	return out, err
 }
 
-func (s *Server) streamLive(c *call, in *liveQuery) (*streamOutput, error) {
+func (s *Server) streamLive(c *call, in *liveQuery) (out stream, err error) {
 	if err := s.liveReady(c.ctx); err != nil {
-		return nil, err
+		return out, err
 	}
-	return &streamOutput{stream{s.Live.WatchAll(in.Mode)}}, nil
+	return stream{s.Live.WatchAll(in.Mode)}, nil
 }
 
-func (s *Server) streamMatch(c *call, in *matchPath) (*streamOutput, error) {
-	for range liveTries {
-		ended, err := s.endedOrLive(c.ctx, in.ID)
-		if err != nil {
-			return nil, err
-		}
-		if ended != nil {
-			last, err := s.lastFrame(c.ctx, *ended)
+func (s *Server) streamMatch(c *call, in *matchPath) (stream, error) {
+	reader, err := whileLive(c.ctx, s, in.ID,
+		func(m matches.Summary) (source, error) {
+			last, err := s.lastFrame(c.ctx, m)
 			if err != nil {
 				return nil, err
 			}
-			over, err := live.NewEnded(last, *ended)
-			return &streamOutput{stream{over}}, err
+			return live.NewEnded(last, m)
+		},
+		func() (source, bool) { return s.Live.Watch(in.ID, lastEventID(c.request.Header)) })
+	return stream{reader}, err
+}
+
+// whileLive returns the result of ended for a match that has ended, else that of
+// running. It looks again if the match ends after the first look.
+func whileLive[T any](ctx context.Context, s *Server, id string, ended func(matches.Summary) (T, error), running func() (T, bool)) (out T, err error) {
+	for range liveTries {
+		m, err := s.endedOrLive(ctx, id)
+		if err != nil {
+			return out, err
 		}
-		if reader, ok := s.Live.Watch(in.ID, resumesAfter(c.request.Header)); ok {
-			return &streamOutput{stream{reader}}, nil
+		if m != nil {
+			return ended(*m)
+		}
+		if out, ok := running(); ok {
+			return out, nil
 		}
 	}
-	return nil, eventstore.ErrUnavailable
+	return out, eventstore.ErrUnavailable
 }
 
 // endedOrLive returns the summary of a match that has ended, or nil for one that
-// the live boards show. That they do not show a running match yet is a matter
-// of a moment: the two follow the log apart.
+// the live boards show. The live boards may show a running match a moment later
+// than the list of matches: the two follow the log separately.
 func (s *Server) endedOrLive(ctx context.Context, id string) (*matches.Summary, error) {
 	ctx, cancel := context.WithTimeout(ctx, liveTime)
 	defer cancel()
@@ -158,10 +150,10 @@ func (s *Server) liveReady(ctx context.Context) error {
 	return s.Live.Ready(ctx)
 }
 
-// lastFrame is that of a match that has ended, as JSON.
+// lastFrame returns the last frame of a match that has ended, as JSON.
 func (s *Server) lastFrame(ctx context.Context, m matches.Summary) ([]byte, error) {
-	l, err := s.kept.get(ctx, "last "+m.ID, func(ctx context.Context) (any, error) {
-		h, err := s.history(ctx, m)
+	r, err := s.responses.get(ctx, "last "+m.ID, func(ctx context.Context) (any, error) {
+		h, err := s.matchHistory(ctx, m)
 		if err != nil {
 			return nil, err
 		}
@@ -174,5 +166,5 @@ func (s *Server) lastFrame(ctx context.Context, m matches.Summary) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	return l.plain()
+	return r.content()
 }

@@ -630,7 +630,7 @@ func TestBoardsThatAreNotReady(t *testing.T) {
 	require.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
 		server, err := api.New(api.Options{
-			Log: s.log, Auth: s.server.Auth, ParsePublicKey: auth.ParsePublicKey, Checker: s, Directory: s, Matches: listed(running), Leaderboard: s.read,
+			Log: s.log, Accounts: s.server.Accounts, Auth: s.server.Auth, Logger: s.server.Logger, ParsePublicKey: auth.ParsePublicKey, Checker: s, Directory: s, Matches: listed(running), Leaderboard: s.read,
 			Live: live.New(live.Options{}), PlatformKey: s.platform, BaseURL: "https://arena.example", Now: time.Now,
 		})
 		require.NoError(t, err)

@@ -8,8 +8,9 @@ import (
 	"net/http"
 	"strconv"
 
+	"hexarena/adapters/api/problem"
+	"hexarena/adapters/rest"
 	"hexarena/domain/match"
-	"hexarena/domain/seed"
 	"hexarena/projections/frames"
 	"hexarena/projections/matches"
 )
@@ -23,121 +24,78 @@ type Matches interface {
 type matchesQuery struct {
 	Mode   string `query:"mode" enum:"standard,parley"`
 	Status string `query:"status" enum:"running,completed,aborted"`
-	Bot    string `query:"bot" minLength:"1" doc:"Matches that this bot plays or played."`
-	Before string `query:"before" minLength:"1" doc:"Continue behind this match."`
+	Bot    string `query:"bot" minLength:"1" doc:"Only matches of this bot."`
+	Before string `query:"before" minLength:"1" doc:"Continue after this match, with older ones."`
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" doc:"50 by default."`
-}
-
-type matchesOutput struct {
-	Body struct {
-		Matches []matches.Summary `json:"matches" nullable:"false"`
-		Next    *string           `json:"next" doc:"The match to continue before; null when nothing older can be reached."`
-	}
 }
 
 type matchPath struct {
 	ID string `path:"id"`
 }
 
-// matchBody is the specification's Match, with what an auditor needs.
-type matchBody struct {
-	matches.Summary
-	Seed       *seed.Seed          `json:"seed" doc:"Null while the match runs."`
-	Replay     []match.PublicEvent `json:"replay" nullable:"false" doc:"Empty while the match runs."`
-	Commitment seed.Seed           `json:"commitment"`
-	Proof      *match.Proof        `json:"proof,omitempty"`
-	ThinkingMs []int64             `json:"thinkingMs,omitempty" doc:"Thinking time used, by seat, once the match has ended."`
-}
-
-type matchOutput struct {
-	Body matchBody
-	maybePrepared
-}
-
 type framesQuery struct {
 	matchPath
-	After int    `query:"after" minimum:"0" doc:"Frames behind this seq alone."`
-	Limit int    `query:"limit" minimum:"1" doc:"At most so many."`
+	After int    `query:"after" minimum:"0" doc:"Only frames after this seq."`
+	Limit int    `query:"limit" minimum:"1" doc:"The maximum number of frames."`
 	Seat  string `query:"seat" enum:"0,1,2,3,all" doc:"Of an ended match: also the cards of this seat, or of all."`
 }
 
-type framesOutput struct {
-	Body framesBody
-	maybePrepared
-}
-
-type framesBody struct {
-	MatchID string        `json:"matchId"`
-	Board   framesBoard   `json:"board"`
-	Frames  []match.Frame `json:"frames" nullable:"false"`
-}
-
-// framesBoard is the part of a board that does not change.
-type framesBoard struct {
-	Hexes []match.Hex  `json:"hexes" nullable:"false"`
-	Ports []match.Port `json:"ports" nullable:"false"`
-}
-
-// defaultPage is how many matches a page holds where the caller does not say.
+// defaultPage is the number of matches on a page if the caller names none.
 const defaultPage = 50
 
 func (s *Server) registerMatches() {
-	register(s, endpoint[matchesQuery, matchesOutput]{
+	register(s, endpoint[matchesQuery, rest.Matches]{
 		id: "list-matches", method: http.MethodGet, path: "/matches", tag: "matches", summary: "Matches, newest first",
 		run: s.listMatches,
 	})
-	register(s, endpoint[matchPath, matchOutput]{
+	register(s, endpoint[matchPath, maybeEncoded[rest.Match]]{
 		id: "get-match", method: http.MethodGet, path: "/matches/{id}", tag: "matches", summary: "The record of a match; its seed and replay once it has ended",
-		find:   func(_ *call, in *matchPath) error { _, err := s.summary(in.ID); return err },
-		tagged: true, run: s.getMatch,
+		find: func(_ *call, in *matchPath) error { _, err := s.summary(in.ID); return err },
+		etag: true, run: s.getMatch,
 	})
-	register(s, endpoint[framesQuery, framesOutput]{
+	register(s, endpoint[framesQuery, maybeEncoded[rest.Frames]]{
 		id: "get-frames", method: http.MethodGet, path: "/matches/{id}/frames", tag: "matches", summary: "The public board after every event",
-		find:   func(_ *call, in *framesQuery) error { _, err := s.summary(in.ID); return err },
-		tagged: true, run: s.getFrames,
+		find: func(_ *call, in *framesQuery) error { _, err := s.summary(in.ID); return err },
+		etag: true, run: s.getFrames,
 	})
 }
 
-func (s *Server) listMatches(_ *call, in *matchesQuery) (*matchesOutput, error) {
+func (s *Server) listMatches(_ *call, in *matchesQuery) (out rest.Matches, err error) {
 	page, next, known, err := s.Matches.List(matches.Query{
 		Mode: in.Mode, Status: in.Status, BotID: in.Bot, Before: in.Before, Limit: cmp.Or(in.Limit, defaultPage),
 	})
-	if err != nil {
-		return nil, err
+	if err == nil && !known {
+		err = problem.InvalidQuery("before", "must be the id of a match")
 	}
-	if !known {
-		return nil, invalidQuery("before", "must be the id of a match")
-	}
-	out := new(matchesOutput)
-	out.Body.Matches = page
+	out.Matches = page
 	if next != "" {
-		out.Body.Next = &next
+		out.Next = &next
 	}
-	return out, nil
+	return out, err
 }
 
-func (s *Server) getMatch(c *call, in *matchPath) (*matchOutput, error) {
+func (s *Server) getMatch(c *call, in *matchPath) (out maybeEncoded[rest.Match], err error) {
 	summary, err := s.summary(in.ID)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	if summary.Status == matches.Running {
-		body, err := s.matchBody(c.ctx, summary)
-		return &matchOutput{Body: body}, err
+		out.value, err = s.matchBody(c.ctx, summary)
+		return out, err
 	}
-	l, err := s.kept.get(c.ctx, "match "+in.ID, func(ctx context.Context) (any, error) { return s.matchBody(ctx, summary) })
-	return &matchOutput{maybePrepared: maybePrepared{l}}, err
+	out.encoded, err = s.responses.get(c.ctx, "match "+in.ID, func(ctx context.Context) (any, error) { return s.matchBody(ctx, summary) })
+	return out, err
 }
 
-// matchBody is the record of a match. Once that has ended it never changes: all
-// of it follows from what is stored, the names too, which are those of the
+// matchBody returns the record of a match. After the match has ended the record
+// never changes: it follows from stored events, and its names are those of the
 // start.
-func (s *Server) matchBody(ctx context.Context, summary matches.Summary) (matchBody, error) {
-	h, err := s.history(ctx, summary)
+func (s *Server) matchBody(ctx context.Context, summary matches.Summary) (rest.Match, error) {
+	h, err := s.matchHistory(ctx, summary)
 	if err != nil {
-		return matchBody{}, err
+		return rest.Match{}, err
 	}
-	body := matchBody{Summary: summary, Replay: []match.PublicEvent{}, Commitment: h.Started.Commitment}
+	body := rest.Match{MatchSummary: summary, Replay: []match.PublicEvent{}, Commitment: h.Started.Commitment}
 	if summary.Status != matches.Running {
 		body.Seed, body.Proof = h.Seed, h.Proof
 		body.Replay, body.ThinkingMs = h.Replay(), h.ThinkingMs()
@@ -145,37 +103,40 @@ func (s *Server) matchBody(ctx context.Context, summary matches.Summary) (matchB
 	return body, nil
 }
 
-func (s *Server) getFrames(c *call, in *framesQuery) (*framesOutput, error) {
+func (s *Server) getFrames(c *call, in *framesQuery) (out maybeEncoded[rest.Frames], err error) {
 	summary, err := s.summary(in.ID)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	running := summary.Status == matches.Running
 	if in.Seat != "" && running {
-		return nil, invalidQuery("seat", "hands are shown once the match has ended")
+		return out, problem.InvalidQuery("seat", "hands are shown once the match has ended")
 	}
 	if n, err := strconv.Atoi(in.Seat); err == nil && n >= len(summary.Players) {
-		return nil, invalidQuery("seat", "nobody plays at that seat")
+		return out, problem.InvalidQuery("seat", "nobody plays at that seat")
 	}
 	if running {
-		body, err := s.framesBody(c.ctx, summary, in)
-		return &framesOutput{Body: body}, err
+		out.value, err = s.framesBody(c.ctx, summary, in)
+		return out, err
 	}
 	key := fmt.Sprintf("frames %s %d %d %s", in.ID, in.After, in.Limit, in.Seat)
-	l, err := s.kept.get(c.ctx, key, func(ctx context.Context) (any, error) { return s.framesBody(ctx, summary, in) })
-	return &framesOutput{maybePrepared: maybePrepared{l}}, err
+	out.encoded, err = s.responses.get(c.ctx, key, func(ctx context.Context) (any, error) { return s.framesBody(ctx, summary, in) })
+	return out, err
 }
 
-func (s *Server) framesBody(ctx context.Context, summary matches.Summary, q *framesQuery) (framesBody, error) {
-	h, err := s.history(ctx, summary)
+func (s *Server) framesBody(ctx context.Context, summary matches.Summary, q *framesQuery) (rest.Frames, error) {
+	h, err := s.matchHistory(ctx, summary)
 	if err != nil {
-		return framesBody{}, err
+		return rest.Frames{}, err
 	}
 	board := h.Board()
-	return framesBody{summary.ID, framesBoard{board.Hexes, board.Ports}, q.frames(&h, summary.Status != matches.Running)}, nil
+	return rest.Frames{
+		MatchID: summary.ID, Board: rest.BoardLayout{Hexes: board.Hexes, Ports: board.Ports},
+		Frames: q.frames(&h, summary.Status != matches.Running),
+	}, nil
 }
 
-// frames are those that were asked for.
+// frames returns the frames that the query selects.
 func (q *framesQuery) frames(h *frames.History, ended bool) []match.Frame {
 	w := frames.Window{After: q.After, Limit: q.Limit}
 	switch q.Seat {
@@ -192,20 +153,20 @@ func (q *framesQuery) frames(h *frames.History, ended bool) []match.Frame {
 func (s *Server) summary(id string) (matches.Summary, error) {
 	m, found, err := s.Matches.Get(id)
 	if err == nil && !found {
-		err = errNotFound
+		err = problem.ErrNotFound
 	}
 	return m, err
 }
 
-// history reads a match's stream. That the list and the stream contradict each
-// other is our fault.
-func (s *Server) history(ctx context.Context, m matches.Summary) (frames.History, error) {
+// matchHistory reads a match's stream. A contradiction between the list of
+// matches and the stream is an internal error.
+func (s *Server) matchHistory(ctx context.Context, m matches.Summary) (frames.History, error) {
 	h, err := frames.Read(ctx, s.Log, m.ID)
 	switch {
 	case errors.Is(err, frames.ErrNoMatch):
-		return h, fmt.Errorf("match %s is listed and has no stream: %w", m.ID, err)
+		return h, fmt.Errorf("match %s is listed but has no stream: %w", m.ID, err)
 	case err == nil && m.Status != matches.Running && !h.Ended():
-		return h, fmt.Errorf("match %s is %s and its stream has no end", m.ID, m.Status)
+		return h, fmt.Errorf("match %s is %s but its stream has no end", m.ID, m.Status)
 	}
 	return h, err
 }

@@ -2,5 +2,6 @@
 
 package api
 
-// RaceEnabled says whether the race detector slows everything down.
+// RaceEnabled reports whether the race detector is on, which slows everything
+// down.
 const RaceEnabled = false

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/adapters/api"
+	"hexarena/adapters/api/ratelimit"
 	remote "hexarena/adapters/client"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
@@ -38,7 +39,7 @@ func (c *client) again(method, target, body string, times int) []int {
 // A signature of a write is spent once it has verified, whatever came of the
 // call: what the caller was refused for does not matter.
 func TestASignatureIsSpent(t *testing.T) {
-	a := newArena(t, func(o *api.Options) { o.Limits = api.Limits{Registrations: 3} })
+	a := newArena(t, func(o *api.Options) { o.Limits = ratelimit.Limits{Registrations: 3} })
 	ada := a.signIn("ada@example.org")
 	key, blind := ada.newKey(owner.AllScopes()...), ada.newKey(owner.KeysRead)
 	const good = `{"name":"x","mode":"standard","url":"https://x.example"}`

@@ -7,18 +7,18 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
-	"hexarena/projections/leaderboard"
+	"hexarena/adapters/rest"
 )
 
-// A ranking of so many rows takes some ten milliseconds to make: it is made
-// beside the answers, which meanwhile are those of the one before, as long as
-// that one was up to date so lately.
+// Encoding a ranking of largeRanking rows takes about ten milliseconds. A larger
+// one is encoded in the background. Until that is done callers get the previous
+// one, if it was up to date within rankingStale.
 const (
 	largeRanking = 1000
 	rankingStale = 500 * time.Millisecond
 )
 
-// rankings keeps each mode's ranking, encoded and compressed. It is safe for
+// rankings stores each mode's ranking, encoded and compressed. It is safe for
 // concurrent use.
 type rankings struct {
 	making singleflight.Group
@@ -27,31 +27,28 @@ type rankings struct {
 	byMode map[string]*ranking
 }
 
-// ranking is an answer that holds until its version has passed.
+// ranking is an answer that is up to date until its version changes.
 type ranking struct {
-	*lasting
+	*response
 	version uint64
 	rows    int
-	current time.Time // when it last was up to date; guarded by rankings.mu
+	current time.Time // when it was last up to date; guarded by rankings.mu
 }
 
-// write implements prepared.
-func (r *ranking) write(c *call, status int) { r.send(c, status, "no-cache") }
-
-// of returns a mode's ranking.
-func (k *rankings) of(ctx context.Context, mode string, board Leaderboard) (*ranking, error) {
+// get returns a mode's ranking.
+func (k *rankings) get(ctx context.Context, mode string, board Leaderboard) (*ranking, error) {
 	version, err := board.Version()
 	if err != nil {
 		return nil, err
 	}
-	kept, state := k.find(mode, version)
+	stored, state := k.find(mode, version)
 	if state == rankingCurrent {
-		return kept, nil
+		return stored, nil
 	}
 	for {
 		result := k.making.DoChan(mode, func() (any, error) { return k.make(mode, board) })
 		if state == rankingUsable {
-			return kept, nil
+			return stored, nil
 		}
 		select {
 		case r := <-result:
@@ -60,34 +57,34 @@ func (k *rankings) of(ctx context.Context, mode string, board Leaderboard) (*ran
 			}
 			if made := r.Val.(*ranking); made.version >= version {
 				return made, nil
-			} // that one was begun before this call: the next is not
+			} // it was begun before this call; the next one is not
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
 }
 
-// What may be done with the ranking that is kept.
+// The states of a stored ranking.
 const (
 	rankingPast = iota
 	rankingUsable
 	rankingCurrent
 )
 
-func (k *rankings) find(mode string, version uint64) (kept *ranking, state int) {
+func (k *rankings) find(mode string, version uint64) (stored *ranking, state int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	kept = k.byMode[mode]
+	stored = k.byMode[mode]
 	switch {
-	case kept == nil:
+	case stored == nil:
 		return nil, rankingPast
-	case kept.version == version:
-		kept.current = time.Now()
-		return kept, rankingCurrent
-	case kept.rows >= largeRanking && time.Since(kept.current) < rankingStale:
-		return kept, rankingUsable
+	case stored.version == version:
+		stored.current = time.Now()
+		return stored, rankingCurrent
+	case stored.rows >= largeRanking && time.Since(stored.current) < rankingStale:
+		return stored, rankingUsable
 	}
-	return kept, rankingPast
+	return stored, rankingPast
 }
 
 func (k *rankings) make(mode string, board Leaderboard) (*ranking, error) {
@@ -100,24 +97,18 @@ func (k *rankings) make(mode string, board Leaderboard) (*ranking, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer, err := newLasting(leaderboardBody{Mode: mode, Rows: rows})
+	encoded, err := newJSONResponse(revalidated, rest.Leaderboard{Mode: mode, Rows: rows})
 	if err != nil {
 		return nil, err
 	}
-	made := &ranking{lasting: answer, version: version, rows: len(rows), current: current}
+	made := &ranking{response: encoded, version: version, rows: len(rows), current: current}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.byMode == nil {
 		k.byMode = map[string]*ranking{}
 	}
-	if kept := k.byMode[mode]; kept == nil || kept.version <= version {
+	if stored := k.byMode[mode]; stored == nil || stored.version <= version {
 		k.byMode[mode] = made
 	}
 	return made, nil
-}
-
-// leaderboardBody is what a ranking is answered as.
-type leaderboardBody struct {
-	Mode string            `json:"mode" enum:"standard,parley"`
-	Rows []leaderboard.Row `json:"rows" nullable:"false"`
 }

@@ -47,7 +47,7 @@ func (b *board) change() {
 // asked is the version that a caller gets.
 func asked(t *testing.T, k *rankings, b *board) uint64 {
 	t.Helper()
-	r, err := k.of(t.Context(), "standard", b)
+	r, err := k.get(t.Context(), "standard", b)
 	require.NoError(t, err)
 	return r.version
 }
@@ -61,14 +61,14 @@ func TestARankingIsMadeOnceForEachVersion(t *testing.T) {
 		b.change()
 	}
 	require.Equal(t, 3, b.made)
-	first, err := k.of(t.Context(), "standard", b)
+	first, err := k.get(t.Context(), "standard", b)
 	require.NoError(t, err)
-	again, err := k.of(t.Context(), "standard", b)
+	again, err := k.get(t.Context(), "standard", b)
 	require.NoError(t, err)
 	require.Equal(t, first.etag, again.etag)
 
 	b.err = errors.New("it has stopped")
-	_, err = k.of(t.Context(), "standard", b)
+	_, err = k.get(t.Context(), "standard", b)
 	require.ErrorIs(t, err, b.err, "what is out of date is not answered")
 }
 

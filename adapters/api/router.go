@@ -12,30 +12,34 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
+
+	"hexarena/adapters/api/problem"
+	"hexarena/adapters/api/ratelimit"
 )
 
-// The header that names a request, in answers, logs and events.
+// headerRequestID is the header with the id of a request. Logs and events have
+// the same id.
 const headerRequestID = "X-Request-Id"
 
 func (s *Server) newRouter() *echo.Echo {
 	e := echo.New()
-	e.IPExtractor = func(r *http.Request) string { return clientAddress(r, s.TrustedProxies).String() }
 	e.HTTPErrorHandler = func(err error, c echo.Context) {
-		s.countStray(c)
-		s.refuse(c, routing(err))
+		// A call without an endpoint is refused in any case, but counts.
+		_, _ = s.limiter.CountAddress(c.Response().Header(), c.Request(), ratelimit.AnyCall)
+		s.refuse(c, routingError(err))
 	}
 	e.Use(s.prepare, exactPath, knownMethod)
 	return e
 }
 
-// prepare gives every request an id, deadlines to its body and its answer, and
-// every answer its headers; it answers 500 where a handler panics.
+// prepare gives every request an id and deadlines, and every answer its headers.
+// It answers 500 if a handler panics.
 func (s *Server) prepare(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		// Not every test's writer has deadlines.
+		// The writers of some tests have no deadlines.
 		deadlines := http.NewResponseController(c.Response().Writer)
 		_ = deadlines.SetReadDeadline(time.Now().Add(bodyTime))
-		_ = deadlines.SetWriteDeadline(time.Now().Add(callTime + takeTime))
+		_ = deadlines.SetWriteDeadline(time.Now().Add(callTime + readTime))
 		h := c.Response().Header()
 		h.Set(headerRequestID, uuid.NewString())
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -59,8 +63,8 @@ func (s *Server) panicked(c echo.Context, p any) {
 	s.refuse(c, fmt.Errorf("panic: %v", p))
 }
 
-// exactPath refuses paths that the router matches beyond a parameter's segment,
-// which it does where the parameter comes last.
+// exactPath refuses paths with more segments than their route. The router lets
+// the last parameter of a route match several segments.
 func exactPath(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if strings.Count(echo.GetPath(c.Request()), "/") != strings.Count(c.Path(), "/") {
@@ -70,8 +74,8 @@ func exactPath(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// knownMethod refuses every method that a path does not take, OPTIONS too, which
-// the router would answer by itself and nobody would count.
+// knownMethod refuses every method that a path does not take. This includes
+// OPTIONS, which the router would answer by itself, without counting it.
 func knownMethod(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		allowed, refused := c.Get(echo.ContextKeyHeaderAllow).(string)
@@ -87,37 +91,16 @@ func knownMethod(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// countStray counts a call that has no endpoint against its address. It is
-// refused in any case.
-func (s *Server) countStray(c echo.Context) {
-	key := keyOf(clientAddress(c.Request(), s.TrustedProxies))
-	t := s.limits.addresses.take(key, anyCall, s.limits.since(s.Now()))
-	setQuotas(c.Response().Header(), t.quotas)
-}
-
-// routing translates the router's errors.
-func routing(err error) error {
+// routingError translates the router's errors.
+func routingError(err error) error {
 	var he *echo.HTTPError
 	switch {
 	case !errors.As(err, &he):
 		return err
 	case he.Code == http.StatusNotFound:
-		return errPathUnknown
+		return problem.ErrPathUnknown
 	case he.Code == http.StatusMethodNotAllowed:
-		return errMethod
+		return problem.ErrMethodNotAllowed
 	}
 	return err
-}
-
-func (s *Server) logRefusal(c echo.Context, status int, err error) {
-	level := slog.LevelDebug
-	if status >= http.StatusInternalServerError {
-		level = slog.LevelError
-	}
-	s.Logger.LogAttrs(c.Request().Context(), level, "request refused",
-		slog.String("request", c.Response().Header().Get(headerRequestID)),
-		slog.String("method", c.Request().Method),
-		slog.String("route", c.Path()),
-		slog.Int("status", status),
-		slog.Any("error", err))
 }

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"hexarena/adapters/api/describe"
 )
 
 // securityTextLife is how long a copy of security.txt is valid. RFC 9116, 2.5.5,
@@ -16,12 +18,12 @@ const securityTextLife = 364 * 24 * time.Hour
 // registerSecurityText serves the address for reports of vulnerabilities, in the
 // format of RFC 9116.
 func (s *Server) registerSecurityText() {
-	register(s, endpoint[nothing, documentOutput]{
+	register(s, endpoint[nothing, *response]{
 		id: "get-security-txt", method: http.MethodGet, path: "/.well-known/security.txt", tag: "meta", summary: "Where to report a vulnerability (RFC 9116)",
-		run: func(*call, *nothing) (*documentOutput, error) {
-			return &documentOutput{newDocument("text/plain; charset=utf-8", s.securityText())}, nil
+		etag: true, media: []describe.Media{{Type: "text/plain"}},
+		run: func(*call, *nothing) (*response, error) {
+			return newResponse("text/plain; charset=utf-8", revalidated, s.securityText()), nil
 		},
-		answers: []media{{kind: "text/plain"}},
 	})
 }
 

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"hexarena/adapters/rest"
 )
 
 const (
@@ -18,29 +20,8 @@ const (
 // Refusal is the error of a rejected call or form: the fields of an RFC 9457
 // problem as the API writes it.
 type Refusal struct {
-	Status    int          `json:"status"`
-	Title     string       `json:"title"`
-	Code      string       `json:"code"`
-	Detail    string       `json:"detail"`
-	RequestID string       `json:"requestId"`
-	Errors    []FieldError `json:"errors"`
-	Steps     []Step       `json:"steps"`
-
+	rest.Problem
 	after string // Retry-After
-}
-
-// FieldError is the fault of one field of a form.
-type FieldError struct {
-	Field   string `json:"field"`
-	Message string `json:"message"`
-}
-
-// Step is one step of a deploy check.
-type Step struct {
-	Name      string `json:"name"`
-	OK        bool   `json:"ok"`
-	Detail    string `json:"detail"`
-	ElapsedMs int64  `json:"elapsedMs"`
 }
 
 func (e *Refusal) Error() string { return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Detail) }
@@ -60,7 +41,7 @@ func (e *Refusal) For(field string) string {
 
 // refused returns a Refusal by a page itself.
 func refused(status int, detail string) *Refusal {
-	return &Refusal{Status: status, Title: http.StatusText(status), Detail: detail}
+	return &Refusal{Problem: rest.Problem{Status: status, Title: http.StatusText(status), Detail: detail}}
 }
 
 // get reads data for a page from the API, with the reader's cookie, but without
@@ -100,7 +81,11 @@ func (p *pageRequest) call(api http.Handler, method, path string, body, into any
 		r.Header.Set("Content-Type", "application/json")
 	}
 	a := &answer{header: http.Header{}, status: http.StatusOK}
-	api.ServeHTTP(a, r)
+	if p.onStep != nil {
+		api.ServeHTTP(followingAnswer{a, p.onStep}, r)
+	} else {
+		api.ServeHTTP(a, r)
+	}
 	for _, cookie := range a.header.Values("Set-Cookie") {
 		p.w.Header().Add("Set-Cookie", cookie)
 	}
@@ -120,8 +105,9 @@ func (a *answer) Write(b []byte) (int, error) { return a.body.Write(b) }
 
 func (a *answer) read(call string, into any) error {
 	if a.status >= http.StatusBadRequest {
-		refusal := &Refusal{Status: a.status, Title: http.StatusText(a.status), after: a.header.Get("Retry-After")}
-		if err := json.Unmarshal(a.body.Bytes(), refusal); err != nil {
+		refusal := refused(a.status, "")
+		refusal.after = a.header.Get("Retry-After")
+		if err := json.Unmarshal(a.body.Bytes(), &refusal.Problem); err != nil {
 			refusal.Detail = "The arena rejected this request."
 		}
 		return refusal

@@ -12,6 +12,8 @@ import (
 	"net/http"
 	"path"
 	"strings"
+
+	"hexarena/adapters/rest/httpgzip"
 )
 
 //go:embed static
@@ -135,7 +137,7 @@ func (s *Server) serveAsset(w http.ResponseWriter, r *http.Request, name string,
 		return
 	}
 	content := f.plain
-	if f.gzipped != nil && acceptsGzip(r.Header) {
+	if f.gzipped != nil && httpgzip.Accepted(r.Header) {
 		h.Set("Content-Encoding", "gzip")
 		content = f.gzipped
 	}

@@ -1,10 +1,11 @@
 package web
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
+
+	"hexarena/adapters/rest"
 )
 
 // A form that checks a bot's address takes seconds. The module of the page sends it
@@ -15,20 +16,19 @@ const checkStreamType = "application/x-ndjson"
 
 // checkLine is a line of such an answer. It has one of the three fields.
 type checkLine struct {
-	Step     *Step    `json:"step,omitempty"`
-	Location string   `json:"location,omitempty"`
-	Refusal  *Refusal `json:"refusal,omitempty"`
+	Step     *rest.Step    `json:"step,omitempty"`
+	Location string        `json:"location,omitempty"`
+	Refusal  *rest.Problem `json:"refusal,omitempty"`
 }
 
-type followKey struct{}
-
-// Follow shows a step of a deploy check to who follows the call that it is made
-// in, if anyone does.
-func Follow(ctx context.Context, s Step) {
-	if show, ok := ctx.Value(followKey{}).(func(Step)); ok {
-		show(s)
-	}
+// followingAnswer is an answer of the API that passes on each step of a deploy
+// check when it is done. It implements rest.StepWriter.
+type followingAnswer struct {
+	*answer
+	onStep func(rest.Step)
 }
+
+func (a followingAnswer) WriteStep(s rest.Step) { a.onStep(s) }
 
 // following reports whether the client wants an answer line by line.
 func (p *pageRequest) following() bool {
@@ -47,15 +47,15 @@ func (p *pageRequest) follow(method, path string, body, into any, next func() st
 		_ = lines.Encode(l) // fails only if the client left
 		_ = flush()
 	}
-	p.r = p.r.WithContext(context.WithValue(p.r.Context(), followKey{}, func(s Step) { show(checkLine{Step: &s}) }))
+	p.onStep = func(s rest.Step) { show(checkLine{Step: &s}) }
 	err := p.send(method, path, body, into)
 	if r, ok := refusalOf(err); ok {
-		show(checkLine{Refusal: r})
+		show(checkLine{Refusal: &r.Problem})
 		return nil
 	}
 	if err != nil {
 		p.server.Logger.Error("form failed", "path", p.r.URL.Path, "error", err)
-		show(checkLine{Refusal: refused(http.StatusInternalServerError, "Something went wrong on our side, and we logged it. Try again in a moment.")})
+		show(checkLine{Refusal: &refused(http.StatusInternalServerError, "Something went wrong on our side, and we logged it. Try again in a moment.").Problem})
 		return nil
 	}
 	show(checkLine{Location: next()})

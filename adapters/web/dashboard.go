@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 
+	"hexarena/adapters/rest"
 	"hexarena/domain/ladder"
 )
 
@@ -116,7 +117,7 @@ type managedData struct {
 	Account account
 	Bot     bot
 	Matches []summary
-	Steps   []Step // of the deploy check that this request made
+	Steps   []rest.Step // of the deploy check that this request made
 	Passed  bool
 	Done    string // the form that led to this page
 	Form    form
@@ -193,10 +194,7 @@ func (p *pageRequest) changeBot() error {
 // checkBot runs the deploy check and shows its steps. It does not redirect, because
 // the check changes nothing that another page could show.
 func (p *pageRequest) checkBot(path string, f url.Values) error {
-	var check struct {
-		OK    bool   `json:"ok"`
-		Steps []Step `json:"steps"`
-	}
+	var check rest.Check
 	if p.following() {
 		return p.follow(http.MethodPost, path+"/check", nil, &check, func() string { return "" })
 	}

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"hexarena/adapters/rest"
 )
 
 // form holds the fields of a sent form and the reason for its rejection. The zero
@@ -45,7 +47,7 @@ func (p *pageRequest) showRefused(err error, name string, sent url.Values, show 
 // unconfirmed rejects a form that deletes something without a confirmation.
 func unconfirmed() *Refusal {
 	r := refused(http.StatusUnprocessableEntity, "Tick the box to confirm. This cannot be undone.")
-	r.Errors = []FieldError{{"sure", "must be ticked: this cannot be undone"}}
+	r.Errors = []rest.FieldError{{In: "body", Field: "sure", Message: "must be ticked: this cannot be undone"}}
 	return r
 }
 
@@ -57,7 +59,7 @@ func unknownCommand() *Refusal {
 // form reads a form. It rejects one that a page of another site sent.
 func (p *pageRequest) form() (url.Values, error) {
 	if err := p.server.crossSite.Check(p.r); err != nil {
-		return nil, &Refusal{Status: http.StatusForbidden, Title: "Forbidden", Code: "cross_site", Detail: "Another site sent this form."}
+		return nil, &Refusal{Problem: rest.Problem{Status: http.StatusForbidden, Title: "Forbidden", Code: "cross_site", Detail: "Another site sent this form."}}
 	}
 	deadline := http.NewResponseController(p.w)
 	_ = deadline.SetReadDeadline(time.Now().Add(formTime)) // the writers of some tests have none

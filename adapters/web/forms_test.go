@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"hexarena/adapters/web"
+	"hexarena/adapters/rest"
 )
 
 // Each form is one of the API's calls, and the page that shows what came of it.
@@ -122,7 +122,7 @@ func TestTheStepsOfADeployCheckAreShown(t *testing.T) {
 func TestADeployCheckIsFollowed(t *testing.T) {
 	follow := func(r *http.Request) { r.Header.Set("Accept", "application/x-ndjson") }
 	s := newSite(t)
-	s.steps = []web.Step{{Name: "resolve", OK: true, ElapsedMs: 3}, {Name: "ping", Detail: "the answer is not pong", ElapsedMs: 41}}
+	s.steps = []rest.Step{{Name: "resolve", OK: true, ElapsedMs: 3}, {Name: "ping", Detail: "the answer is not pong", ElapsedMs: 41}}
 	steps := `{"step":{"name":"resolve","ok":true,"detail":"","elapsedMs":3}}` + "\n" +
 		`{"step":{"name":"ping","ok":false,"detail":"the answer is not pong","elapsedMs":41}}` + "\n"
 
@@ -139,7 +139,7 @@ func TestADeployCheckIsFollowed(t *testing.T) {
 
 	s.refuse("POST /bots", http.StatusConflict, "bot_limit", nil)
 	refused := s.post("/dashboard/bots", forms["register"].form, follow).text
-	require.Contains(t, refused, `{"refusal":{"status":409,"title":"Conflict","code":"bot_limit"`)
+	require.Contains(t, refused, `{"refusal":{"title":"Conflict","status":409,"code":"bot_limit"`)
 	s.is(s.post("/dashboard/bots", forms["register"].form, follow, func(r *http.Request) {
 		r.Header.Set("Sec-Fetch-Site", "cross-site")
 		r.Header.Set("Origin", "https://evil.example")

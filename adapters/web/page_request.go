@@ -2,13 +2,15 @@ package web
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	"hexarena/adapters/rest"
+	"hexarena/adapters/rest/httpgzip"
 )
 
 // pageRequest is one request for a page. Handlers are its methods.
@@ -16,6 +18,8 @@ type pageRequest struct {
 	server *Server
 	w      http.ResponseWriter
 	r      *http.Request
+
+	onStep func(rest.Step) // gets each step of the deploy check that a form starts; nil: none
 
 	// private marks a page with the reader's own data. It is never compressed: the
 	// length of a compressed page can reveal secrets in it (BREACH).
@@ -42,8 +46,9 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, h handler) {
 		}
 	}()
 	if wait := s.Count(w.Header(), r); wait > 0 {
-		p.fail(&Refusal{Status: http.StatusTooManyRequests, Title: "Too many calls", after: strconv.Itoa(wait),
-			Detail: fmt.Sprintf("Your address sent too many requests within a minute. Try again in %d s.", wait)})
+		refusal := refused(http.StatusTooManyRequests, fmt.Sprintf("Your address sent too many requests within a minute. Try again in %d s.", wait))
+		refusal.Title, refusal.after = "Too many calls", strconv.Itoa(wait)
+		p.fail(refusal)
 		return
 	}
 	if err := h(p); err != nil {
@@ -109,22 +114,18 @@ func (p *pageRequest) write(status int, kind string, content []byte) {
 	if h.Get("Cache-Control") == "" {
 		h.Set("Cache-Control", "no-store")
 	}
-	if p.private || len(content) < minCompressed {
+	if p.private || len(content) < httpgzip.MinSize {
 		p.w.WriteHeader(status)
 		_, _ = p.w.Write(content) // fails only if the client left
 		return
 	}
 	h.Add("Vary", "Accept-Encoding")
-	if !acceptsGzip(p.r.Header) {
+	if !httpgzip.Accepted(p.r.Header) {
 		p.w.WriteHeader(status)
 		_, _ = p.w.Write(content)
 		return
 	}
-	h.Set("Content-Encoding", "gzip")
-	p.w.WriteHeader(status)
-	z := gzip.NewWriter(p.w)
-	_, _ = z.Write(content)
-	_ = z.Close()
+	httpgzip.Answer(p.w, status, content)
 }
 
 // seeOther redirects the browser to a page, for example after a form.
@@ -143,22 +144,6 @@ func policy(embeddable bool) string {
 		ancestors = "*"
 	}
 	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors " + ancestors
-}
-
-// minCompressed is the smallest size in bytes that is worth compressing: smaller
-// pages fit one packet.
-const minCompressed = 1400
-
-// acceptsGzip reports whether a client accepts gzip. If in doubt it reports false:
-// every client can read plain text.
-func acceptsGzip(h http.Header) bool {
-	for item := range strings.SplitSeq(strings.Join(h.Values("Accept-Encoding"), ","), ",") {
-		coding, parameter, weighed := strings.Cut(item, ";")
-		if strings.EqualFold(strings.TrimSpace(coding), "gzip") {
-			return !weighed || strings.ContainsAny(parameter, "123456789")
-		}
-	}
-	return false
 }
 
 // prefersHTML reports whether a client prefers HTML to JSON, as browsers do.

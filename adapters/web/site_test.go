@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 
+	"hexarena/adapters/rest"
 	"hexarena/adapters/web"
 	"hexarena/projections/leaderboard"
 )
@@ -28,8 +29,8 @@ type site struct {
 	mu      sync.Mutex
 	answers map[string]any // by method and path; *refusal refuses
 	calls   []call
-	wait    int        // seconds that Count has everyone wait
-	steps   []web.Step // of the deploy check in each write
+	wait    int         // seconds that Count has everyone wait
+	steps   []rest.Step // of the deploy check in each write
 }
 
 // call is what the API was asked.
@@ -124,8 +125,10 @@ func (s *site) api(counted bool) http.Handler {
 			answer = refusal{"status": 404, "title": "Not Found", "code": "not_found", "detail": "there is nothing at this path"}
 		}
 		if r.Method != http.MethodGet {
-			for _, step := range s.steps {
-				web.Follow(r.Context(), step)
+			if follower, ok := w.(rest.StepWriter); ok {
+				for _, step := range s.steps {
+					follower.WriteStep(step)
+				}
 			}
 		}
 		if answer, ok := answer.(refusal); ok {

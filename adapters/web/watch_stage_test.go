@@ -24,6 +24,7 @@ import (
 	"hexarena/eventstore"
 	"hexarena/eventstore/memory"
 	"hexarena/projections"
+	"hexarena/projections/accounts"
 	"hexarena/projections/arenatest"
 	"hexarena/projections/live"
 	"hexarena/projections/matches"
@@ -75,10 +76,11 @@ func newStage(t testing.TB) *stage {
 	calls, err := api.New(api.Options{
 		Log: s.log, Auth: nobody{}, Checker: nothing{}, Directory: nowhere{}, Leaderboard: unrated{}, Matches: s.list, Live: s.live,
 		ParsePublicKey: func(string) (ed25519.PublicKey, error) { return nil, nil }, PlatformKey: headKey.Public().(ed25519.PublicKey), SignedLog: s.signed, SignHead: signHead, BaseURL: s.url, Now: time.Now,
+		Accounts: accounts.New(s.log), Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	pages, err := web.New(web.Options{
-		API: s.changed(calls), Reads: calls.Within(), Count: uncounted, Spread: unknownSpread, Tallies: tallies{}, BaseURL: s.url, Logger: slog.New(slog.DiscardHandler),
+		API: s.changed(calls), Reads: calls.InternalReads(), Count: uncounted, Spread: unknownSpread, Tallies: tallies{}, BaseURL: s.url, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	s.pages = pages

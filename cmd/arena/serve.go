@@ -18,6 +18,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"hexarena/adapters/api"
+	"hexarena/adapters/api/ratelimit"
 	"hexarena/adapters/auth"
 	"hexarena/adapters/botwire"
 	"hexarena/adapters/lease"
@@ -338,13 +339,13 @@ func (a *arena) openServers(context.Context) error {
 		Log: a.log, Auth: a.auth, ParsePublicKey: auth.ParsePublicKey, Checker: a.dialer(), Directory: a.people,
 		Accounts: a.accounts, Matches: a.matches, Leaderboard: a.board, Live: a.live, SeedKey: a.secrets.SeedKey,
 		SignedLog: a.results, SignHead: a.signHead,
-		PlatformKey: a.public, BaseURL: a.baseURL, SecurityContact: contact, Limits: api.SpecifiedLimits(), TrustedProxies: a.trustedProxies(),
+		PlatformKey: a.public, BaseURL: a.baseURL, SecurityContact: contact, Limits: ratelimit.Defaults(), TrustedProxies: a.trustedProxies(),
 		Now: time.Now, Logger: a.logger,
 	})
 	if err != nil {
 		return err
 	}
-	pages, err := web.New(web.Options{API: handler, Reads: handler.Within(), Count: handler.Count, Spread: a.board.spread, Tallies: a.board, BaseURL: a.baseURL, Logger: a.logger})
+	pages, err := web.New(web.Options{API: handler, Reads: handler.InternalReads(), Count: handler.CountPage, Spread: a.board.spread, Tallies: a.board, BaseURL: a.baseURL, Logger: a.logger})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"iter"
 	"time"
 
 	"hexarena/adapters/api"
@@ -10,7 +11,7 @@ import (
 	"hexarena/adapters/mail"
 	"hexarena/adapters/pausemail"
 	"hexarena/adapters/referee"
-	"hexarena/adapters/web"
+	"hexarena/adapters/rest"
 	"hexarena/domain/ladder"
 	"hexarena/eventstore"
 	"hexarena/projections"
@@ -159,13 +160,13 @@ func (w wire) dial(ctx context.Context, url, matchID, commitment string, receive
 	return line, nonce, nil
 }
 
-// Check implements api.Checker. Who follows the call sees each step as it is
-// done.
-func (w wire) Check(ctx context.Context, url string) []api.Step {
-	var steps []api.Step
-	for s := range w.Dialer.Check(ctx, url) {
-		steps = append(steps, api.Step{Name: s.Name, OK: s.OK, Detail: s.Detail, Elapsed: s.Elapsed})
-		web.Follow(ctx, web.Step{Name: s.Name, OK: s.OK, Detail: s.Detail, ElapsedMs: s.Elapsed.Milliseconds()})
+// Check implements api.Checker.
+func (w wire) Check(ctx context.Context, url string) iter.Seq[rest.Step] {
+	return func(yield func(rest.Step) bool) {
+		for s := range w.Dialer.Check(ctx, url) {
+			if !yield(rest.Step{Name: s.Name, OK: s.OK, Detail: s.Detail, ElapsedMs: s.Elapsed.Milliseconds()}) {
+				return
+			}
+		}
 	}
-	return steps
 }

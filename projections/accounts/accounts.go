@@ -82,6 +82,15 @@ func (a *Accounts) Load(ctx context.Context, ownerID string) (owner.Account, err
 	return account, err
 }
 
+// Reload returns an owner's account as the log holds it now: unlike Load, it
+// always reads.
+func (a *Accounts) Reload(ctx context.Context, ownerID string) (owner.Account, error) {
+	e := a.use(ownerID)
+	defer a.release(e)
+	account, _, err := a.catchUp(ctx, e, time.Now())
+	return account, err
+}
+
 // Change decides on an owner's account, stores what was decided, and returns
 // the account after it and the position of what was stored; deciding on
 // nothing stores nothing, at position 0. Decide may be called more than once;

@@ -1,0 +1,201 @@
+// Package binding fills the input of an endpoint from a request, strictly: it
+// reports every field that is unknown, missing or of the wrong type.
+//
+// [Of] reads a struct type once; [Binding.Bind] fills values of it. The struct
+// tags that it reads are those by which huma describes the same input (see
+// docs/adr/0010-huma-describes-the-api-our-binding-parses.md). Errors are of package
+// problem.
+package binding
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hexarena/adapters/api/problem"
+	"hexarena/adapters/rest"
+)
+
+// Binding describes how a request fills a struct:
+//
+//   - fields tagged `path:"name"` are strings;
+//   - fields tagged `query:"name"` are strings or integers, or pointers to them
+//     if absence matters; the tags `required:"true"`, `enum:"a,b"`,
+//     `minLength:"1"`, `minimum` and `maximum` bound them;
+//   - the fields of Body are named by their `json` tags; those without
+//     `omitempty` are required, and null is not a value of any.
+type Binding struct {
+	Path, Query []Parameter
+	Body        []Parameter
+	BodyField   *reflect.StructField // nil: the request has no body
+}
+
+// Parameter is one field of a request.
+type Parameter struct {
+	Name     string
+	Field    reflect.StructField
+	Required bool
+
+	nonEmpty bool
+	enum     []string
+	min, max *int
+}
+
+// Of returns the binding of a struct type. It panics if a tag is malformed.
+func Of(in reflect.Type) Binding {
+	var b Binding
+	for _, f := range reflect.VisibleFields(in) {
+		if name := f.Tag.Get("path"); name != "" {
+			b.Path = append(b.Path, Parameter{Name: name, Field: f, Required: true})
+		}
+		if name := f.Tag.Get("query"); name != "" {
+			b.Query = append(b.Query, queryParameter(name, f))
+		}
+	}
+	body, ok := in.FieldByName("Body")
+	if !ok {
+		return b
+	}
+	b.BodyField = &body
+	for _, f := range reflect.VisibleFields(body.Type) {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		b.Body = append(b.Body, Parameter{Name: name, Field: f, Required: !strings.Contains(options, "omitempty")})
+	}
+	return b
+}
+
+func queryParameter(name string, f reflect.StructField) Parameter {
+	p := Parameter{Name: name, Field: f, Required: f.Tag.Get("required") == "true", nonEmpty: f.Tag.Get("minLength") == "1"}
+	if enum := f.Tag.Get("enum"); enum != "" {
+		p.enum = strings.Split(enum, ",")
+	}
+	p.min, p.max = bound(f, "minimum"), bound(f, "maximum")
+	return p
+}
+
+func bound(f reflect.StructField, tag string) *int {
+	text, ok := f.Tag.Lookup(tag)
+	if !ok {
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		panic(fmt.Sprintf("field %s: %s %q is not an integer", f.Name, tag, text))
+	}
+	return &n
+}
+
+// Bind fills in from a request: the values of path parameters by name, the raw
+// query and the object of the body. The error is a *problem.InvalidInput that
+// names every invalid field.
+func (b Binding) Bind(in reflect.Value, path func(name string) string, rawQuery string, body Object) error {
+	for _, p := range b.Path {
+		in.FieldByIndex(p.Field.Index).SetString(path(p.Name))
+	}
+	faults := append(b.bindQuery(in, rawQuery), b.bindBody(in, body)...)
+	if len(faults) > 0 {
+		return &problem.InvalidInput{Fields: faults}
+	}
+	return nil
+}
+
+func (b Binding) bindQuery(in reflect.Value, raw string) []rest.FieldError {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return []rest.FieldError{{In: "query", Field: "", Message: "the query is malformed"}}
+	}
+	faults := unknown("query", values, b.Query)
+	for _, p := range b.Query {
+		if message := p.setQuery(in.FieldByIndex(p.Field.Index), values[p.Name]); message != "" {
+			faults = append(faults, rest.FieldError{In: "query", Field: p.Name, Message: message})
+		}
+	}
+	return faults
+}
+
+// unknown reports the given names that are not parameters.
+func unknown[V any](in string, given map[string]V, parameters []Parameter) []rest.FieldError {
+	var faults []rest.FieldError
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !slices.ContainsFunc(parameters, func(p Parameter) bool { return p.Name == name }) {
+			faults = append(faults, rest.FieldError{In: in, Field: name, Message: "is not known here"})
+		}
+	}
+	return faults
+}
+
+// setQuery sets a field to a parameter's value. It returns a message if the
+// value is invalid.
+func (p Parameter) setQuery(field reflect.Value, given []string) string {
+	switch {
+	case len(given) > 1:
+		return "is given twice"
+	case len(given) == 0 && p.Required:
+		return "is missing"
+	case len(given) == 0:
+		return ""
+	case p.enum != nil && !slices.Contains(p.enum, given[0]):
+		return "must be one of " + strings.Join(p.enum, ", ")
+	case p.nonEmpty && given[0] == "":
+		return "must not be empty"
+	}
+	if field.Kind() == reflect.Pointer {
+		field.Set(reflect.New(field.Type().Elem()))
+		field = field.Elem()
+	}
+	if field.Kind() == reflect.String {
+		field.SetString(given[0])
+		return ""
+	}
+	n, err := strconv.Atoi(given[0])
+	switch {
+	case err != nil || strconv.Itoa(n) != given[0]:
+		return "must be an integer"
+	case p.min != nil && n < *p.min:
+		return fmt.Sprintf("must be at least %d", *p.min)
+	case p.max != nil && n > *p.max:
+		return fmt.Sprintf("must be at most %d", *p.max)
+	}
+	field.SetInt(int64(n))
+	return ""
+}
+
+func (b Binding) bindBody(in reflect.Value, body Object) []rest.FieldError {
+	if body == nil {
+		return []rest.FieldError{{In: "body", Field: "", Message: "the body must be a JSON object"}}
+	}
+	faults := unknown("body", body, b.Body)
+	for _, p := range b.Body {
+		raw, given := body[p.Name]
+		switch field := in.FieldByIndex(b.BodyField.Index).FieldByIndex(p.Field.Index); {
+		case given && (string(raw) == "null" || json.Unmarshal(raw, field.Addr().Interface()) != nil):
+			faults = append(faults, rest.FieldError{In: "body", Field: p.Name, Message: "must be " + kindName(field.Type())})
+		case !given && p.Required:
+			faults = append(faults, rest.FieldError{In: "body", Field: p.Name, Message: "is missing"})
+		}
+	}
+	return faults
+}
+
+// kindName names the JSON type that a field takes.
+func kindName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return kindName(t.Elem())
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "an array, each item " + kindName(t.Elem())
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	default:
+		return "an integer"
+	}
+}

@@ -1,0 +1,82 @@
+package describe
+
+import (
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"hexarena/adapters/api/problem"
+	"hexarena/adapters/rest"
+	"hexarena/domain/owner"
+	"hexarena/eventstore"
+)
+
+// errorsOf lists the errors that an endpoint may answer with: those of every
+// endpoint like it, and its own.
+func (d *Document) errorsOf(o Operation) []error {
+	list := []error{problem.ErrBodyTooLarge, problem.ExampleRateLimited, problem.ExampleInvalidQuery, problem.ExampleFault}
+	if o.Method == http.MethodGet || o.Method == http.MethodDelete {
+		list = append(list, problem.ErrUnexpectedBody)
+	} else {
+		list = append(list, problem.ErrMediaType, problem.ErrMalformed)
+	}
+	if o.Method != http.MethodGet {
+		list = append(list, problem.ErrCrossSite)
+	}
+	if strings.Contains(o.Path, "{") {
+		list = append(list, problem.ErrNotFound)
+	}
+	if o.Request.BodyField != nil {
+		list = append(list, problem.ExampleInvalidField)
+	}
+	if o.Scope != "" || o.Session {
+		list = append(list, owner.ErrUnauthenticated, eventstore.ErrUnavailable)
+	}
+	if o.Scope != "" {
+		list = append(list, problem.ErrScopeMissing)
+		if o.Method != http.MethodGet {
+			list = append(list, problem.ExampleConflict, owner.ErrOwnerSuspended)
+		}
+	}
+	if o.Session {
+		list = append(list, problem.ErrSessionNeeded)
+	}
+	return append(list, d.docs[o.ID].refuses...)
+}
+
+// refusals describes the problems of an endpoint by status, with an example of
+// each code.
+func (d *Document) refusals(o Operation) map[string]*huma.Response {
+	schema := d.schemas().Schema(reflect.TypeFor[rest.Problem](), true, "")
+	responses := map[string]*huma.Response{}
+	codes := map[string][]string{}
+	for _, err := range d.errorsOf(o) {
+		p := problem.Of(err)
+		p.Title, p.RequestID = http.StatusText(p.Status), exampleID
+		status := strconv.Itoa(p.Status)
+		r := responses[status]
+		if r == nil {
+			r = &huma.Response{Headers: headers(retryHeader(p.Status)...), Content: content(rest.ProblemType, schema)}
+			r.Content[rest.ProblemType].Examples = map[string]*huma.Example{}
+			responses[status] = r
+		}
+		r.Content[rest.ProblemType].Examples[p.Code] = &huma.Example{Summary: p.Detail, Value: p}
+		codes[status] = append(codes[status], p.Code)
+	}
+	for status, r := range responses {
+		slices.Sort(codes[status])
+		r.Description = "`" + strings.Join(slices.Compact(codes[status]), "`, `") + "`"
+	}
+	return responses
+}
+
+func retryHeader(status int) []string {
+	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+		return []string{headerRetry}
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package describe
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"hexarena/adapters/api/problem"
+	"hexarena/adapters/rest"
+	"hexarena/domain/match"
+	"hexarena/domain/owner"
+	"hexarena/domain/seed"
+)
+
+// huma makes the schemas of the document from the types that are encoded.
+// refinements.go adds what a Go type cannot express: a range, a closed set of
+// names, null. Tests validate every answer against the schemas.
+
+const schemaPrefix = "#/components/schemas/"
+
+// schemaNames names the schemas of types whose own names would not do in the
+// document.
+var schemaNames = map[reflect.Type]string{
+	reflect.TypeFor[rest.AccountPatch]():       "PatchMeInput",
+	reflect.TypeFor[rest.SignIn]():             "SendSignInLinkInput",
+	reflect.TypeFor[rest.SignInConfirmation](): "ConfirmSignInInput",
+	reflect.TypeFor[rest.Key]():                "ApiKeyMeta",
+	reflect.TypeFor[rest.Keys]():               "ListKeysOutput",
+	reflect.TypeFor[rest.NewKey]():             "RegisterKeyInput",
+	reflect.TypeFor[rest.Bots]():               "ListBotsOutput",
+	reflect.TypeFor[rest.NewBot]():             "RegisterBotInput",
+	reflect.TypeFor[rest.BotPatch]():           "ChangeBotInput",
+	reflect.TypeFor[rest.Check]():              "CheckBotOutput",
+	reflect.TypeFor[rest.Step]():               "CheckStep",
+	reflect.TypeFor[rest.Decision]():           "Decision",
+	reflect.TypeFor[rest.Decisions]():          "GetDecisionsOutput",
+	reflect.TypeFor[rest.Matches]():            "ListMatchesOutput",
+	reflect.TypeFor[rest.MatchSummary]():       "MatchSummary",
+	reflect.TypeFor[rest.MatchPlayer]():        "MatchPlayer",
+	reflect.TypeFor[rest.Frames]():             "FramesBody",
+	reflect.TypeFor[rest.LiveMatches]():        "ListLiveOutput",
+	reflect.TypeFor[rest.LiveMatch]():          "LiveMatch",
+	reflect.TypeFor[rest.Leaderboard]():        "LeaderboardBody",
+	reflect.TypeFor[rest.LeaderboardRow]():     "LeaderboardRow",
+	reflect.TypeFor[rest.Inclusion]():          "InclusionBody",
+	reflect.TypeFor[rest.Consistency]():        "ConsistencyBody",
+	reflect.TypeFor[rest.SeedKey]():            "SeedKeyBody",
+	reflect.TypeFor[rest.SeedKeys]():           "SeedKeysBody",
+	reflect.TypeFor[rest.Health]():             "GetHealthOutput",
+	reflect.TypeFor[rest.Arena]():              "GetArenaOutput",
+	reflect.TypeFor[match.View]():              "GameView",
+	reflect.TypeFor[match.Request]():           "DecisionRequest",
+	reflect.TypeFor[match.Response]():          "DecisionResponse",
+}
+
+func newRegistry() huma.Registry {
+	r := huma.NewMapRegistry(schemaPrefix, func(t reflect.Type, hint string) string {
+		for t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		if name, ok := schemaNames[t]; ok {
+			return name
+		}
+		return huma.DefaultSchemaNamer(t, hint)
+	})
+	r.RegisterTypeAlias(reflect.TypeFor[match.PublicEvent](), reflect.TypeFor[eventSchema]())
+	r.RegisterTypeAlias(reflect.TypeFor[match.Counts](), reflect.TypeFor[countsSchema]())
+	r.RegisterTypeAlias(reflect.TypeFor[seed.Seed](), reflect.TypeFor[hexSchema]())
+	r.RegisterTypeAlias(reflect.TypeFor[owner.Scope](), reflect.TypeFor[scopeSchema]())
+	return r
+}
+
+// ref refers to a named schema.
+func ref(name string) *huma.Schema { return &huma.Schema{Ref: schemaPrefix + name} }
+
+// define adds a named schema, unless it exists, and refers to it.
+func define(r huma.Registry, name string, schema func() *huma.Schema) *huma.Schema {
+	if _, ok := r.Map()[name]; !ok {
+		r.Map()[name] = schema()
+	}
+	return ref(name)
+}
+
+type (
+	// AnyObject is described as a JSON object of any shape.
+	AnyObject struct{}
+
+	countsSchema struct{} // in place of match.Counts
+	hexSchema    struct{} // in place of seed.Seed
+	scopeSchema  struct{} // in place of owner.Scope
+)
+
+// Schema implements huma.SchemaProvider.
+func (AnyObject) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: huma.TypeObject} }
+
+var resources = []any{"brick", "lumber", "wool", "grain", "ore"}
+
+// Schema implements huma.SchemaProvider.
+func (countsSchema) Schema(r huma.Registry) *huma.Schema {
+	return define(r, "ResourceCounts", func() *huma.Schema {
+		s := &huma.Schema{
+			Type: huma.TypeObject, Properties: map[string]*huma.Schema{}, AdditionalProperties: false,
+			Description: "How many of each resource; a missing key means zero.",
+		}
+		for _, name := range resources {
+			s.Properties[name.(string)] = &huma.Schema{Type: huma.TypeInteger, Minimum: number(0)}
+		}
+		return s
+	})
+}
+
+// Schema implements huma.SchemaProvider.
+func (hexSchema) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Pattern: "^[0-9a-f]{64}$", Description: "32 bytes in lower-case hex."}
+}
+
+// Schema implements huma.SchemaProvider.
+func (scopeSchema) Schema(huma.Registry) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString}
+	for _, scope := range owner.AllScopes() {
+		s.Enum = append(s.Enum, string(scope))
+	}
+	return s
+}
+
+// finishSchemas defines the schemas of the match socket, which no answer has,
+// lets answers have further fields in the future, and applies the refinements.
+func (d *Document) finishSchemas() {
+	r := d.schemas()
+	r.Schema(reflect.TypeFor[match.Response](), true, "")
+	defineActions(r)
+	defineHands(r)
+	for name, schema := range r.Map() {
+		plain(schema, isRequest(name))
+	}
+	for name, properties := range refinements {
+		for property, tweaks := range properties {
+			schema := r.Map()[name]
+			if schema == nil || schema.Properties[property] == nil {
+				panic(fmt.Sprintf("the document has no %s.%s", name, property)) // every start of the program runs this
+			}
+			for _, t := range tweaks {
+				t(schema.Properties[property])
+			}
+		}
+	}
+	code := r.Map()["Problem"].Properties["code"]
+	for _, name := range problem.Codes() {
+		code.Enum = append(code.Enum, name)
+	}
+}
+
+// isRequest reports whether a schema is that of a request's body, in which an
+// unknown field is an error.
+func isRequest(name string) bool { return strings.HasSuffix(name, "Input") || name == "ResourceCounts" }
+
+// plain removes what huma adds to every type: that an array may be null, and
+// that an object has no further fields. Requests keep the latter.
+func plain(s *huma.Schema, strict bool) {
+	if s == nil {
+		return
+	}
+	if s.Type == huma.TypeArray {
+		s.Nullable = false
+	}
+	if s.AdditionalProperties == false && !strict {
+		s.AdditionalProperties = nil
+	}
+	plain(s.Items, strict)
+	for _, p := range s.Properties {
+		plain(p, strict)
+	}
+}

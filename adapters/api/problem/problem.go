@@ -1,0 +1,206 @@
+// Package problem turns errors into the problems (RFC 9457) that the API
+// answers with. Its table is the only place that maps an error to a status and
+// a code; docs/errors.md lists the codes for callers.
+//
+// Call [Of] with any error. An error that is not in the table becomes
+// "internal error": the cause is for the log only.
+package problem
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"hexarena/adapters/rest"
+	"hexarena/domain/owner"
+	"hexarena/eventstore"
+	"hexarena/projections"
+)
+
+// The errors of the API itself.
+var (
+	ErrPathUnknown      = errors.New("there is nothing at this path")
+	ErrMethodNotAllowed = errors.New("this path does not take this method; the Allow header lists those that it takes")
+	ErrCrossSite        = errors.New("the request comes from another site")
+	ErrBodyTooLarge     = errors.New("a body may have at most 65,536 bytes")
+	ErrScopeMissing     = errors.New("the key lacks the scope")
+	ErrSessionNeeded    = errors.New("this needs a session, not a signature")
+	ErrMediaType        = errors.New("the content type is not one that this path takes")
+	ErrMalformed        = errors.New("the body is malformed")
+	ErrUnexpectedBody   = errors.New("this method takes no body")
+	ErrNotFound         = errors.New("no such thing")
+	ErrRateLimited      = errors.New("too many calls")
+)
+
+// table maps errors to answers. The first row that matches decides. A code
+// never changes.
+var table = []struct {
+	err    error
+	status int
+	code   string
+}{
+	{ErrPathUnknown, http.StatusNotFound, "not_found"},
+	{ErrMethodNotAllowed, http.StatusMethodNotAllowed, "method_not_allowed"},
+	{ErrCrossSite, http.StatusForbidden, "cross_site"},
+	{ErrBodyTooLarge, http.StatusRequestEntityTooLarge, "body_too_large"},
+	{ErrRateLimited, http.StatusTooManyRequests, "rate_limited"},
+	{owner.ErrUnauthenticated, http.StatusUnauthorized, "unauthenticated"},
+	{owner.ErrLinkInvalid, http.StatusUnauthorized, "link_invalid"},
+	{ErrScopeMissing, http.StatusForbidden, "scope_missing"},
+	{ErrSessionNeeded, http.StatusForbidden, "session_needed"},
+	{owner.ErrScopeMissing, http.StatusForbidden, "scope_exceeded"},
+	{owner.ErrOwnerSuspended, http.StatusForbidden, "suspended"},
+	{ErrMediaType, http.StatusUnsupportedMediaType, "unsupported_media_type"},
+	{ErrMalformed, http.StatusBadRequest, "malformed"},
+	{ErrUnexpectedBody, http.StatusBadRequest, "unexpected_body"},
+	{ErrNotFound, http.StatusNotFound, "not_found"},
+	{owner.ErrBotUnknown, http.StatusNotFound, "not_found"},
+	{owner.ErrKeyUnknown, http.StatusNotFound, "not_found"},
+	{owner.ErrBotLimit, http.StatusConflict, "bot_limit"},
+	{owner.ErrKeyLimit, http.StatusConflict, "key_limit"},
+	{owner.ErrKeyExists, http.StatusConflict, "key_exists"},
+	{owner.ErrBotSuspended, http.StatusConflict, "suspended"},
+	{owner.ErrHandleTaken, http.StatusConflict, "handle_taken"},
+	{eventstore.ErrUnavailable, http.StatusServiceUnavailable, "log_unavailable"},
+	{projections.ErrStopped, http.StatusServiceUnavailable, "out_of_date"},
+	{projections.ErrBehind, http.StatusServiceUnavailable, "out_of_date"},
+	{context.DeadlineExceeded, http.StatusServiceUnavailable, "log_unavailable"},
+}
+
+// InvalidInput is an error that lists the parts of a request that do not fit
+// its schema.
+type InvalidInput struct{ Fields []rest.FieldError }
+
+func (e *InvalidInput) Error() string {
+	messages := make([]string, len(e.Fields))
+	for i, f := range e.Fields {
+		if messages[i] = f.Message; f.Field != "" {
+			messages[i] = f.Field + " " + f.Message
+		}
+	}
+	return strings.Join(messages, "; ")
+}
+
+// InvalidQuery returns an error about one query parameter.
+func InvalidQuery(name, message string) error {
+	return &InvalidInput{[]rest.FieldError{{In: "query", Field: name, Message: message}}}
+}
+
+// WithDetail returns an error that is answered as kind, an error of the table,
+// but with a detail of its own.
+func WithDetail(kind error, detail string) error { return &detailed{kind, detail} }
+
+type detailed struct {
+	kind   error
+	detail string
+}
+
+func (e *detailed) Error() string { return e.detail }
+func (e *detailed) Unwrap() error { return e.kind }
+
+// CheckFailed is the error of a bot that does not pass the deploy check.
+type CheckFailed struct{ Steps []rest.Step }
+
+func (e *CheckFailed) Error() string {
+	for _, step := range e.Steps {
+		if !step.OK {
+			return "the bot did not pass the deploy check at the step " + step.Name + ": " + step.Detail
+		}
+	}
+	return "the deploy check did not run"
+}
+
+// RateLimited is the error of a call that is over a limit.
+type RateLimited struct {
+	Limits  []string // the limits that the call is over, such as "600 calls"
+	Streams int      // the limit of open streams, if the call is over that one
+	After   int      // seconds after which the same call passes
+}
+
+func (e *RateLimited) Error() string {
+	if e.Streams > 0 {
+		return fmt.Sprintf("%d streams are open from this address: close one, or try again in %d s", e.Streams, e.After)
+	}
+	return fmt.Sprintf("more than %s within 60 s: try again in %d s", strings.Join(e.Limits, " and "), e.After)
+}
+
+// Unwrap makes the error match ErrRateLimited.
+func (e *RateLimited) Unwrap() error { return ErrRateLimited }
+
+// Of returns the problem that an error is answered with, without a title and a
+// request id.
+func Of(err error) rest.Problem {
+	var input *InvalidInput
+	var invalid *owner.InvalidError
+	var failed *CheckFailed
+	switch {
+	case errors.As(err, &input):
+		return invalidInput(owner.CodeInvalid, input)
+	case errors.As(err, &invalid):
+		input = new(InvalidInput)
+		for _, f := range invalid.Faults {
+			input.Fields = append(input.Fields, rest.FieldError{In: "body", Field: f.Field, Message: f.Message})
+		}
+		return invalidInput(invalid.Code, input)
+	case errors.As(err, &failed):
+		p := invalidInput("deploy_check_failed", &InvalidInput{[]rest.FieldError{{In: "body", Field: "url", Message: failed.Error()}}})
+		p.Detail, p.Steps = failed.Error(), failed.Steps
+		return p
+	}
+	for _, row := range table {
+		if errors.Is(err, row.err) {
+			return rest.Problem{Status: row.status, Code: row.code, Detail: detailOf(err, row.err)}
+		}
+	}
+	if eventstore.IsWrongVersion(err) {
+		return rest.Problem{Status: http.StatusServiceUnavailable, Code: "busy", Detail: "others write at the same time: try again"}
+	}
+	return rest.Problem{Status: http.StatusInternalServerError, Code: "internal", Detail: "internal error"}
+}
+
+func invalidInput(code string, e *InvalidInput) rest.Problem {
+	return rest.Problem{Status: http.StatusUnprocessableEntity, Code: code, Detail: e.Error(), Errors: e.Fields}
+}
+
+// detailOf returns the error's own sentence if it has one, else that of its
+// kind. Errors that wrap it add text for the log only.
+func detailOf(err, kind error) string {
+	var d *detailed
+	var l *RateLimited
+	switch {
+	case errors.As(err, &d):
+		return d.detail
+	case errors.As(err, &l):
+		return l.Error()
+	case errors.Is(kind, context.DeadlineExceeded):
+		return eventstore.ErrUnavailable.Error()
+	}
+	return kind.Error()
+}
+
+// One error of each kind, for the API's description and for tests.
+var (
+	ExampleInvalidField = &InvalidInput{[]rest.FieldError{{In: "body", Field: "name", Message: "is missing"}}}
+	ExampleInvalidQuery = &InvalidInput{[]rest.FieldError{{In: "query", Field: "modus", Message: "is not known here"}}}
+	ExampleFailedCheck  = &CheckFailed{[]rest.Step{{Name: "ping", Detail: "the connection was refused"}}}
+	ExampleDeniedURL    = owner.InvalidURL("is refused: the address is not allowed")
+	ExampleRateLimited  = &RateLimited{Limits: []string{"600 calls"}, After: 12}
+	ExampleConflict     = &eventstore.WrongVersionError{}
+	ExampleFault        = errors.New("a fault")
+)
+
+// Codes returns every code that the API answers with, sorted.
+func Codes() []string {
+	var codes []string
+	for _, err := range []error{ExampleInvalidField, ExampleFailedCheck, ExampleDeniedURL, ExampleConflict, ExampleFault} {
+		codes = append(codes, Of(err).Code)
+	}
+	for _, row := range table {
+		codes = append(codes, row.code)
+	}
+	slices.Sort(codes)
+	return slices.Compact(codes)
+}

@@ -1,0 +1,71 @@
+package ratelimit
+
+import (
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// addressKey is the key that an address is counted under: the address itself in
+// IPv4, its /64 in IPv6. A first byte of 0xff, which no caller's address has,
+// marks a key that callers share.
+type addressKey [16]byte
+
+func keyOf(a netip.Addr) addressKey {
+	a = a.Unmap()
+	if a.Is6() {
+		if prefix, err := a.WithZone("").Prefix(64); err == nil {
+			a = prefix.Addr()
+		}
+	}
+	if !a.IsValid() {
+		return addressKey{}
+	}
+	return a.As16()
+}
+
+// network returns the key that an address shares with others when there are too
+// many callers: that of its /16 in IPv4, of its /32 in IPv6.
+func (k addressKey) network() addressKey {
+	if netip.AddrFrom16(k).Is4In6() {
+		return addressKey{0xff, 4, k[12], k[13]}
+	}
+	return addressKey{0xff, 6, k[0], k[1], k[2], k[3]}
+}
+
+// clientAddress returns the address that a request comes from. That is the
+// direct peer, or behind a trusted proxy the last entry of X-Forwarded-For that
+// is not one. Anyone can claim the entries before it.
+func clientAddress(r *http.Request, trusted []netip.Prefix) netip.Addr {
+	peer, _ := netip.ParseAddrPort(r.RemoteAddr)
+	address := peer.Addr().Unmap()
+	if !contains(trusted, address) {
+		return address
+	}
+	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		claimed, ok := parseHop(hop)
+		if !ok {
+			break
+		}
+		if address = claimed; !contains(trusted, address) {
+			break
+		}
+	}
+	return address
+}
+
+// parseHop parses an entry of X-Forwarded-For. Some proxies add a port.
+func parseHop(hop string) (netip.Addr, bool) {
+	hop = strings.TrimSpace(hop)
+	if withPort, err := netip.ParseAddrPort(hop); err == nil {
+		return withPort.Addr().Unmap(), true
+	}
+	address, err := netip.ParseAddr(strings.Trim(hop, "[]"))
+	return address.Unmap(), err == nil
+}
+
+func contains(prefixes []netip.Prefix, a netip.Addr) bool {
+	return slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return p.Contains(a.WithZone("")) })
+}

@@ -1,0 +1,179 @@
+// Package ratelimit counts the calls of addresses and of accounts, and refuses
+// those over a limit. docs/protocol.md, "Rate limits", states them.
+//
+// [Limiter.CountAddress] counts a call before anything of it is verified. Once
+// the caller is known, [Limiter.CountAccount] counts it against the account
+// instead. Both write the RateLimit headers of the answer.
+package ratelimit
+
+import (
+	"fmt"
+	"hash/maphash"
+	"math"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"sync"
+	"time"
+
+	"hexarena/adapters/api/problem"
+)
+
+// Limits are the calls that a caller may make within any 60 s; 0 is no limit. A
+// caller is an account once it is verified, else an address.
+type Limits struct {
+	Registrations int // of bots; also changes of a bot's URL, and deploy checks
+	Writes        int // every method but GET
+	MatchReads    int
+	All           int
+	Streams       int // open at the same time, for each address
+}
+
+// Defaults returns the limits of a public arena.
+func Defaults() Limits {
+	return Limits{Registrations: 10, Writes: 30, MatchReads: 120, All: 600, Streams: 20}
+}
+
+// The classes of calls, one for each limit.
+const (
+	AnyCall Class = 1 << iota
+	MatchRead
+	Write
+	Registration
+)
+
+// policies name the limits in headers and in refusals, in the order of the
+// classes.
+var policies = [classes]struct{ name, calls string }{
+	{"all", "calls"}, {"match-reads", "reads of matches"}, {"writes", "writes"}, {"registrations", "registrations, changes of a bot's URL or deploy checks"},
+}
+
+func (l Limits) byClass() [classes]int {
+	return [classes]int{l.All, l.MatchReads, l.Writes, l.Registrations}
+}
+
+// Limiter counts calls and open streams. It is safe for concurrent use.
+type Limiter struct {
+	now       func() time.Time
+	began     time.Time
+	trusted   []netip.Prefix
+	addresses *window[addressKey]
+	accounts  *window[string]
+
+	maxStreams int // 0: no limit
+	mu         sync.Mutex
+	streams    map[addressKey]int
+}
+
+// New returns a Limiter. It believes the X-Forwarded-For header of the trusted
+// proxies.
+func New(l Limits, trusted []netip.Prefix, now func() time.Time) *Limiter {
+	return &Limiter{
+		now: now, began: now(), trusted: trusted,
+		addresses:  newWindow(l.byClass(), addressKey.network, addressKey{0xff}),
+		accounts:   newWindow(l.byClass(), accountPool, ""),
+		maxStreams: l.Streams, streams: map[addressKey]int{},
+	}
+}
+
+// sinceStart returns the time as the windows count it. It begins at one span,
+// so that a span before it is not negative.
+func (l *Limiter) sinceStart() time.Duration { return max(0, l.now().Sub(l.began)) + span }
+
+var poolSeed = maphash.MakeSeed()
+
+// accountPool spreads accounts over a thousand pools.
+func accountPool(ownerID string) string {
+	return "pool " + strconv.FormatUint(maphash.String(poolSeed, ownerID)%1000, 10)
+}
+
+// Counted is a call that was counted against its address.
+type Counted struct {
+	address addressKey
+	stamp   stamp
+}
+
+// CountAddress counts a call against the address that it comes from. The error,
+// a *problem.RateLimited, says that the call is over a limit.
+func (l *Limiter) CountAddress(h http.Header, r *http.Request, c Class) (Counted, error) {
+	address := keyOf(clientAddress(r, l.trusted))
+	t := l.addresses.take(address, c, l.sinceStart())
+	return Counted{address, t.stamp}, t.report(h)
+}
+
+// CountAccount counts a call against an account, and no longer against its
+// address.
+func (l *Limiter) CountAccount(h http.Header, ownerID string, c Class, atAddress Counted) error {
+	l.addresses.refund(atAddress.address, atAddress.stamp)
+	return l.accounts.take(ownerID, c, l.sinceStart()).report(h)
+}
+
+// streamRetry is the number of seconds after which a caller may try to open one
+// more stream.
+const streamRetry = 10
+
+// OpenStream counts a stream against its reader's address until closed is
+// called.
+func (l *Limiter) OpenStream(r *http.Request) (closed func(), err error) {
+	address := keyOf(clientAddress(r, l.trusted))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.maxStreams > 0 && l.streams[address] >= l.maxStreams {
+		return nil, &problem.RateLimited{Streams: l.maxStreams, After: streamRetry}
+	}
+	l.streams[address]++
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.streams[address]--; l.streams[address] == 0 {
+			delete(l.streams, address)
+		}
+	}, nil
+}
+
+// report writes what is left of the limits, and returns an error if the call is
+// over one.
+func (t taken) report(h http.Header) error {
+	setQuotas(h, t.quotas)
+	if t.over == 0 {
+		return nil
+	}
+	e := &problem.RateLimited{}
+	for b, q := range t.quotas {
+		if t.over.has(b) {
+			e.Limits = append(e.Limits, fmt.Sprintf("%d %s", q.limit, policies[b].calls))
+		}
+		if q.limit > 0 && q.left <= 0 {
+			e.After = max(e.After, seconds(q.until))
+		}
+	}
+	return e
+}
+
+// setQuotas writes the fields of draft-ietf-httpapi-ratelimit-headers: the
+// policies that a call falls under, and for each how many further calls it
+// leaves for how many seconds.
+func setQuotas(h http.Header, quotas [classes]quota) {
+	var policy, left []byte
+	for b, q := range quotas {
+		if q.limit == 0 {
+			continue
+		}
+		policy = fmt.Appendf(separated(policy), "%q;q=%d;w=%d", policies[b].name, q.limit, int(span.Seconds()))
+		left = fmt.Appendf(separated(left), "%q;r=%d;t=%d", policies[b].name, max(0, q.left), seconds(q.until))
+	}
+	if policy != nil {
+		h.Set("RateLimit-Policy", string(policy))
+		h.Set("RateLimit", string(left))
+	}
+}
+
+func separated(list []byte) []byte {
+	if len(list) > 0 {
+		return append(list, ", "...)
+	}
+	return list
+}
+
+// seconds rounds up, so that a caller who waits that long gets through.
+func seconds(d time.Duration) int { return max(1, int(math.Ceil(d.Seconds()))) }

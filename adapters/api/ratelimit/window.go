@@ -1,0 +1,186 @@
+package ratelimit
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// span is how long a call counts.
+const span = time.Minute
+
+// maxKeys is how many callers a window tells apart within two spans, in about
+// 100 MB. Further new callers share the key of their pool.
+const maxKeys = 1 << 20
+
+// Class is a set of the limits that a call counts against, one bit each.
+type Class uint8
+
+// classes is the number of limits.
+const classes = 4
+
+func (c Class) has(b int) bool { return c>>b&1 != 0 }
+
+// stamp is the time of a call, in microseconds, and its class.
+type stamp uint64
+
+func newStamp(at int64, c Class) stamp { return stamp(at)<<classes | stamp(c) }
+
+func (s stamp) at() int64      { return int64(s >> classes) }
+func (s stamp) has(b int) bool { return Class(s).has(b) }
+
+// window holds the calls of each caller over the last span. It holds the time of
+// each call, not a count that is estimated across the edges of fixed windows, so
+// that the limits are exact (docs/adr/0015-an-exact-window-for-rate-limits.md).
+//
+// Its memory is bounded: a caller has at most as many stamps as its limits allow
+// calls, and beyond maxKeys new callers share keys. It never forgets a caller
+// that called within the span. It drops the others a whole map at a time.
+type window[K comparable] struct {
+	limits [classes]int // calls in a span; 0: no limit
+	keys   int          // maxKeys, except in tests
+	pool   func(K) K    // returns the key that a new caller shares if there are too many
+	last   K            // the key that all new callers share if there are too many pools
+
+	mu     sync.Mutex
+	now    int64 // never decreases
+	turned int64 // when young was new
+	young  map[K][]stamp
+	old    map[K][]stamp // callers that made no call since turned
+}
+
+func newWindow[K comparable](limits [classes]int, pool func(K) K, last K) *window[K] {
+	return &window[K]{limits: limits, keys: maxKeys, pool: pool, last: last, young: map[K][]stamp{}}
+}
+
+// taken is the result of counting a call.
+type taken struct {
+	stamp  stamp // as the call counts; 0: it does not
+	over   Class // the limits that refuse the call
+	quotas [classes]quota
+}
+
+// quota is the rest of one limit.
+type quota struct {
+	limit int           // 0: no limit
+	left  int           // further calls
+	until time.Duration // until the oldest call stops counting
+}
+
+// take counts a call. A refused call does not count against the limit that
+// refuses it, so that a caller who waits gets through even if another client of
+// the same caller does not wait. It counts against the other limits.
+func (w *window[K]) take(key K, c Class, at time.Duration) taken {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tick(at.Microseconds())
+	key, log := w.log(key)
+	var t taken
+	for b, limit := range w.limits {
+		if limit == 0 {
+			c &^= 1 << b
+		} else if c.has(b) && count(log, b) >= limit {
+			t.over |= 1 << b
+		}
+	}
+	if counted := c &^ t.over; counted != 0 {
+		t.stamp = newStamp(w.now, counted)
+		log = append(log, t.stamp)
+	}
+	for b, limit := range w.limits {
+		if c.has(b) {
+			t.quotas[b] = w.quota(log, b, limit)
+		}
+	}
+	w.store(key, log)
+	return t
+}
+
+// refund uncounts a call.
+func (w *window[K]) refund(key K, s stamp) {
+	if s == 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	key, log := w.log(key)
+	for i, have := range slices.Backward(log) {
+		if have == s {
+			log = slices.Delete(log, i, i+1)
+			break
+		}
+	}
+	w.store(key, log)
+}
+
+// tick advances the time, and drops the callers that made no call for a span.
+func (w *window[K]) tick(now int64) {
+	w.now = max(w.now, now)
+	if w.now-w.turned >= span.Microseconds() {
+		w.old, w.young, w.turned = w.young, map[K][]stamp{}, w.now
+	}
+}
+
+// log returns the calls of a caller that still count, and the key that they are
+// stored under.
+func (w *window[K]) log(key K) (K, []stamp) {
+	key = w.storageKey(key)
+	log, ok := w.young[key]
+	if !ok {
+		log = w.old[key]
+		delete(w.old, key)
+	}
+	since := w.now - span.Microseconds()
+	expired := 0
+	for expired < len(log) && log[expired].at() <= since {
+		expired++
+	}
+	return key, slices.Delete(log, 0, expired)
+}
+
+func (w *window[K]) store(key K, log []stamp) {
+	if len(log) == 0 {
+		delete(w.young, key)
+		return
+	}
+	w.young[key] = log
+}
+
+// storageKey returns the key that a caller's calls are stored under: its own,
+// unless the caller is new and there are too many.
+func (w *window[K]) storageKey(key K) K {
+	n := len(w.young) + len(w.old)
+	if w.known(key) || n < w.keys {
+		return key
+	}
+	if pool := w.pool(key); w.known(pool) || n < w.keys+w.keys/8 {
+		return pool
+	}
+	return w.last
+}
+
+func (w *window[K]) known(key K) bool {
+	if _, ok := w.young[key]; ok {
+		return true
+	}
+	_, ok := w.old[key]
+	return ok
+}
+
+func (w *window[K]) quota(log []stamp, b, limit int) quota {
+	q := quota{limit: limit, left: limit - count(log, b), until: span}
+	if i := slices.IndexFunc(log, func(s stamp) bool { return s.has(b) }); i >= 0 {
+		q.until = time.Duration(log[i].at()-w.now)*time.Microsecond + span
+	}
+	return q
+}
+
+func count(log []stamp, b int) int {
+	n := 0
+	for _, s := range log {
+		if s.has(b) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,59 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"hexarena/adapters/api/problem"
+	"hexarena/adapters/rest"
+)
+
+// refuse answers with the problem of an error.
+func (s *Server) refuse(c echo.Context, err error) {
+	p := problem.Of(err)
+	if c.Request().Context().Err() != nil && p.Status >= http.StatusInternalServerError {
+		panic(http.ErrAbortHandler) // a caller that left must not read an empty 200
+	}
+	s.logRefusal(c, p.Status, err)
+	if c.Response().Committed {
+		return
+	}
+	h := c.Response().Header()
+	p.Title = http.StatusText(p.Status)
+	p.RequestID = h.Get(headerRequestID)
+	h.Set("Cache-Control", "no-store")
+	var limited *problem.RateLimited
+	switch {
+	case errors.As(err, &limited):
+		h.Set("Retry-After", strconv.Itoa(limited.After))
+	case p.Status == http.StatusUnauthorized:
+		h.Set("WWW-Authenticate", "Arena-Signature")
+	case p.Status == http.StatusServiceUnavailable:
+		h.Set("Retry-After", "1")
+	}
+	body, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // strings and integers always encode
+	}
+	h.Set("Content-Type", rest.ProblemType)
+	c.Response().WriteHeader(p.Status)
+	_, _ = c.Response().Write(body) // a client that left needs no answer
+}
+
+func (s *Server) logRefusal(c echo.Context, status int, err error) {
+	level := slog.LevelDebug
+	if status >= http.StatusInternalServerError {
+		level = slog.LevelError
+	}
+	s.Logger.LogAttrs(c.Request().Context(), level, "request refused",
+		slog.String("request", c.Response().Header().Get(headerRequestID)),
+		slog.String("method", c.Request().Method),
+		slog.String("route", c.Path()),
+		slog.Int("status", status),
+		slog.Any("error", err))
+}

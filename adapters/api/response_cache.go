@@ -1,0 +1,93 @@
+package api
+
+import (
+	"container/list"
+	"context"
+	"sync"
+
+	"golang.org/x/sync/singleflight"
+)
+
+// maxCached is the size of the cache of immutable answers, compressed, in bytes.
+// It does not store an answer larger than an eighth of that.
+const maxCached = 64 << 20
+
+// responseCache stores the immutable answers that were used last. It is safe for
+// concurrent use.
+type responseCache struct {
+	making singleflight.Group
+
+	mu    sync.Mutex
+	byKey map[string]*list.Element
+	order *list.List // of *cached, the one that was used last first
+	bytes int
+	max   int // bytes
+}
+
+type cached struct {
+	key string
+	*response
+}
+
+func newResponseCache(limit int) *responseCache {
+	return &responseCache{byKey: map[string]*list.Element{}, order: list.New(), max: limit}
+}
+
+// get returns an answer, and builds it if the cache does not have it: once for
+// all who call at the same time. The build continues if the caller cancels.
+func (k *responseCache) get(ctx context.Context, key string, build func(context.Context) (any, error)) (*response, error) {
+	if r := k.find(key); r != nil {
+		return r, nil
+	}
+	result := k.making.DoChan(key, func() (any, error) {
+		if r := k.find(key); r != nil {
+			return r, nil // built after the look above
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
+		defer cancel()
+		v, err := build(ctx)
+		if err != nil {
+			return nil, err
+		}
+		r, err := newJSONResponse(immutable, v)
+		if err == nil {
+			k.store(key, r)
+		}
+		return r, err
+	})
+	select {
+	case r := <-result:
+		if r.Err != nil {
+			return nil, r.Err
+		}
+		return r.Val.(*response), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (k *responseCache) find(key string) *response {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	e, ok := k.byKey[key]
+	if !ok {
+		return nil
+	}
+	k.order.MoveToFront(e)
+	return e.Value.(*cached).response
+}
+
+func (k *responseCache) store(key string, r *response) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, ok := k.byKey[key]; ok || len(r.compressed) > k.max/8 {
+		return
+	}
+	k.byKey[key] = k.order.PushFront(&cached{key, r})
+	k.bytes += len(r.compressed)
+	for k.bytes > k.max {
+		oldest := k.order.Remove(k.order.Back()).(*cached)
+		delete(k.byKey, oldest.key)
+		k.bytes -= len(oldest.compressed)
+	}
+}

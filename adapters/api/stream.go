@@ -1,0 +1,153 @@
+package api
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// eventStream is the content type of server-sent events.
+const eventStream = "text/event-stream"
+
+const (
+	// heartbeatEvery is how often a stream sends a comment that keeps the
+	// connection alive.
+	heartbeatEvery = 15 * time.Second
+	// writeTime is how long a write may wait for a reader that does not read. Then
+	// the stream is cut; the reader may connect again.
+	writeTime = 10 * time.Second
+	// stopTime is how long a write may take after the server began to stop.
+	stopTime = time.Second
+	// lastTime is how long the write of the end of a stream may take.
+	lastTime = time.Second
+	// streamBuffer is how many bytes the system may hold for a reader. If more are
+	// waiting, the reader is slow, and skips to the newest frame.
+	streamBuffer = 64 << 10
+)
+
+var heartbeat = []byte(":\n\n")
+
+// source supplies the records of a stream; see live.Reader.
+type source interface {
+	Take() (records [][]byte, more <-chan struct{}, ended bool)
+}
+
+// stream is an answer that continues as server-sent events.
+type stream struct{ source }
+
+// streams holds the state that all open streams share.
+type streams struct {
+	stopping            context.Context
+	stop                context.CancelFunc
+	writeTime, lastTime time.Duration // the constants, except in tests
+}
+
+func newStreams() *streams {
+	s := &streams{writeTime: writeTime, lastTime: lastTime}
+	s.stopping, s.stop = context.WithCancel(context.Background())
+	return s
+}
+
+// EndStreams ends all streams, also those that begin later, so that a server
+// that stops does not wait for their readers.
+func (s *Server) EndStreams() { s.streams.stop() }
+
+// write implements answer. It sends records until the source ends, the reader
+// leaves or the server stops.
+func (s stream) write(c *call, status int) error {
+	w := c.echo.Response()
+	h := w.Header()
+	h.Set("Content-Type", eventStream)
+	h.Set("Cache-Control", "no-store, no-transform")
+	h.Set("X-Accel-Buffering", "no") // stops proxies from buffering the answer
+	w.WriteHeader(status)
+	if isHead(c.request.Context()) {
+		return nil
+	}
+	if conn, ok := c.request.Context().Value(connKey{}).(interface{ SetWriteBuffer(int) error }); ok {
+		_ = conn.SetWriteBuffer(streamBuffer)
+	}
+	streams := c.server.streams
+	out := streamWriter{control: http.NewResponseController(w.Writer), w: w.Writer, stopping: streams.stopping.Done(), writeTime: streams.writeTime}
+	// A write that waits for its reader delays a stop by at most stopTime. A write
+	// to a reader that reads has that time to complete.
+	cut := make(chan struct{})
+	unhook := context.AfterFunc(streams.stopping, func() {
+		defer close(cut)
+		_ = out.control.SetWriteDeadline(time.Now().Add(stopTime))
+	})
+	out.follow(c.request.Context(), s.source)
+	if !unhook() {
+		<-cut
+	}
+	_ = out.control.SetWriteDeadline(time.Now().Add(streams.lastTime)) // for net/http to end the answer properly
+	return nil
+}
+
+// streamWriter writes to one reader of a stream.
+type streamWriter struct {
+	control   *http.ResponseController
+	w         http.ResponseWriter
+	stopping  <-chan struct{}
+	writeTime time.Duration
+}
+
+func (s *streamWriter) follow(ctx context.Context, from source) {
+	beat := time.NewTicker(heartbeatEvery)
+	defer beat.Stop()
+	s.send() // the headers
+	for {
+		records, more, ended := from.Take()
+		if len(records) > 0 && !s.send(records...) || ended {
+			return
+		}
+		select {
+		case <-more:
+		case <-beat.C:
+			if !s.send(heartbeat) {
+				return
+			}
+		case <-ctx.Done():
+			return
+		case <-s.stopping:
+			return
+		}
+	}
+}
+
+// send reports whether the reader received the records.
+func (s *streamWriter) send(records ...[]byte) bool {
+	_ = s.control.SetWriteDeadline(time.Now().Add(s.writeTime)) // the writers of some tests have no deadlines
+	select {
+	case <-s.stopping: // checked after the deadline is set, because a stop shortens it
+		return false
+	default:
+	}
+	for _, r := range records {
+		if _, err := s.w.Write(r); err != nil {
+			return false
+		}
+	}
+	return s.control.Flush() == nil
+}
+
+// lastEventID returns the seq after which a reader continues, or -1 if the
+// reader names none.
+func lastEventID(h http.Header) int {
+	n, err := strconv.ParseUint(h.Get("Last-Event-ID"), 10, 31)
+	if err != nil {
+		return -1
+	}
+	return int(n)
+}
+
+// connKey holds, in a request's context, the connection that it came over.
+type connKey struct{}
+
+// ConnContext is for http.Server.ConnContext of the server that serves the API.
+// It lets streams bound the bytes that the system holds for their readers.
+func ConnContext(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}

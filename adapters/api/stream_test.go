@@ -1,0 +1,175 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// script is a source whose records a test hands over.
+type script struct {
+	mu      sync.Mutex
+	pending []string
+	ended   bool
+	moved   chan struct{}
+}
+
+func newScript() *script { return &script{moved: make(chan struct{})} }
+
+func (s *script) add(records ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pending = append(s.pending, records...)
+	close(s.moved)
+	s.moved = make(chan struct{})
+}
+
+func (s *script) end() {
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+	s.add()
+}
+
+func (s *script) Take() (records [][]byte, more <-chan struct{}, ended bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.pending {
+		records = append(records, []byte(r))
+	}
+	s.pending = nil
+	return records, s.moved, s.ended
+}
+
+// socket takes what is written; while it is stuck, a write lasts until its
+// deadline, as one to a reader does who reads nothing.
+type socket struct {
+	http.ResponseWriter
+
+	mu       sync.Mutex
+	took     strings.Builder
+	flushed  int // bytes
+	stuck    bool
+	deadline time.Time
+}
+
+func (s *socket) SetWriteDeadline(t time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.deadline = t
+	return nil
+}
+
+func (s *socket) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.stuck {
+		left := time.Until(s.deadline)
+		if left <= 0 {
+			return 0, os.ErrDeadlineExceeded
+		}
+		s.mu.Unlock()
+		timer := time.NewTimer(min(left, 100*time.Millisecond))
+		<-timer.C
+		s.mu.Lock()
+	}
+	return s.took.Write(p)
+}
+
+func (s *socket) FlushError() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flushed = s.took.Len()
+	return nil
+}
+
+// text is what has reached the reader.
+func (s *socket) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.took.String()[:s.flushed]
+}
+
+// streaming runs a test on a stream in a bubble. Done is closed when the stream
+// has ended.
+func streaming(t *testing.T, f func(t *testing.T, from *script, to *socket, stop, leave func(), done <-chan struct{})) {
+	synctest.Test(t, func(t *testing.T) {
+		from, to, done := newScript(), &socket{}, make(chan struct{})
+		ctx, leave := context.WithCancel(context.Background())
+		defer leave()
+		stopping, stop := context.WithCancelCause(context.Background())
+		defer stop(nil)
+		line := streamWriter{control: http.NewResponseController(to), w: to, stopping: stopping.Done(), writeTime: writeTime}
+		go func() { defer close(done); line.follow(ctx, from) }()
+		f(t, from, to, func() { stop(errors.New("the server stops")) }, leave, done)
+		from.end()
+		<-done
+	})
+}
+
+// Each record reaches the reader at once, and when nothing comes, a comment.
+func TestHeartbeats(t *testing.T) {
+	streaming(t, func(t *testing.T, from *script, to *socket, _, _ func(), done <-chan struct{}) {
+		from.add("a\n\n", "b\n\n")
+		synctest.Wait()
+		require.Equal(t, "a\n\nb\n\n", to.text())
+		<-time.After(3*heartbeatEvery + time.Second)
+		synctest.Wait()
+		require.Equal(t, "a\n\nb\n\n"+strings.Repeat(":\n\n", 3), to.text())
+		from.add("c\n\n")
+		from.end()
+		<-done
+		require.True(t, strings.HasSuffix(to.text(), ":\n\nc\n\n"))
+	})
+}
+
+// A reader that takes nothing is cut off after a while; one that takes something
+// late is not.
+func TestAReaderThatTakesNothing(t *testing.T) {
+	streaming(t, func(t *testing.T, from *script, to *socket, _, _ func(), done <-chan struct{}) {
+		to.mu.Lock()
+		to.stuck = true
+		to.mu.Unlock()
+		from.add("a\n\n")
+		<-time.After(writeTime - time.Second)
+		to.mu.Lock()
+		to.stuck = false
+		to.mu.Unlock()
+		<-time.After(time.Second)
+		synctest.Wait()
+		require.Equal(t, "a\n\n", to.text())
+		to.mu.Lock()
+		to.stuck = true
+		to.mu.Unlock()
+		from.add("b\n\n")
+		<-time.After(writeTime + time.Second)
+		<-done
+		require.Equal(t, "a\n\n", to.text())
+	})
+}
+
+// A stream ends with its reader, and with its server.
+func TestStreamsEnd(t *testing.T) {
+	for name, end := range map[string]func(stop, leave func()){
+		"the reader goes":  func(_, leave func()) { leave() },
+		"the server stops": func(stop, _ func()) { stop() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			streaming(t, func(t *testing.T, from *script, to *socket, stop, leave func(), done <-chan struct{}) {
+				from.add("a\n\n")
+				synctest.Wait()
+				end(stop, leave)
+				<-done
+				require.Equal(t, "a\n\n", to.text())
+			})
+		})
+	}
+}

@@ -1,0 +1,48 @@
+package rest
+
+import "hexarena/domain/owner"
+
+// Account is an account as its owner sees it.
+type Account struct {
+	ID    string `json:"id"`
+	Name  string `json:"name" doc:"The public handle; empty until chosen."`
+	Email string `json:"email"`
+}
+
+// AccountPatch changes an account. Absent fields stay as they are.
+type AccountPatch struct {
+	Name *string `json:"name,omitempty" minLength:"3" maxLength:"20" pattern:"^[a-z0-9_-]+$"`
+}
+
+// SignIn asks for a sign-in link by mail.
+type SignIn struct {
+	Email string `json:"email" format:"email"`
+}
+
+// SignInConfirmation spends the token of a sign-in link.
+type SignInConfirmation struct {
+	Token string `json:"token"`
+}
+
+// Key is an API key without its private half, which the arena never sees.
+type Key struct {
+	ID         string        `json:"id" doc:"The value of x-arena-key."`
+	Name       string        `json:"name"`
+	PublicKey  string        `json:"publicKey" doc:"Base64 of the 32 bytes."`
+	Scopes     []owner.Scope `json:"scopes" nullable:"false"`
+	CreatedAt  string        `json:"createdAt" format:"date-time"`
+	LastUsedAt *string       `json:"lastUsedAt" format:"date-time" doc:"To the hour."`
+	RevokedAt  *string       `json:"revokedAt" format:"date-time"`
+}
+
+// Keys lists an account's API keys, revoked ones too.
+type Keys struct {
+	Keys []Key `json:"keys" nullable:"false"`
+}
+
+// NewKey registers an API key.
+type NewKey struct {
+	Name      string   `json:"name" minLength:"1" maxLength:"40"`
+	PublicKey string   `json:"publicKey" doc:"An OpenSSH public-key line, a PEM block, or the base64 of the 32 bytes."`
+	Scopes    []string `json:"scopes,omitempty" nullable:"false" enum:"bots.read,bots.write,keys.read,keys.write,account.read,account.write"`
+}

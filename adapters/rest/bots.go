@@ -1,0 +1,57 @@
+package rest
+
+// Bot is a bot as its owner sees it.
+type Bot struct {
+	ID        string `json:"id"`
+	OwnerID   string `json:"ownerId"`
+	Name      string `json:"name"`
+	Mode      string `json:"mode" enum:"standard,parley"`
+	URL       string `json:"url" format:"uri"`
+	Status    string `json:"status" enum:"active,paused"`
+	CreatedAt string `json:"createdAt" format:"date-time"`
+}
+
+// Bots lists an account's bots.
+type Bots struct {
+	Bots []Bot `json:"bots" nullable:"false"`
+}
+
+// NewBot registers a bot.
+type NewBot struct {
+	Name string `json:"name" minLength:"1" maxLength:"40"`
+	Mode string `json:"mode" enum:"standard,parley"`
+	URL  string `json:"url" format:"uri"`
+}
+
+// BotPatch changes a bot. Absent fields stay as they are.
+type BotPatch struct {
+	Name   *string `json:"name,omitempty" minLength:"1" maxLength:"40"`
+	URL    *string `json:"url,omitempty" format:"uri"`
+	Status *string `json:"status,omitempty" enum:"active,paused"`
+}
+
+// Check is the result of a deploy check.
+type Check struct {
+	OK    bool   `json:"ok"`
+	Steps []Step `json:"steps" nullable:"false"`
+}
+
+// Step is one step of a deploy check.
+type Step struct {
+	Name      string `json:"name"`
+	OK        bool   `json:"ok"`
+	Detail    string `json:"detail"` // a sentence for the owner
+	ElapsedMs int64  `json:"elapsedMs"`
+}
+
+// StepWriter is implemented by an http.ResponseWriter inside the process that
+// follows a deploy check: the API passes it each step when the step is done,
+// before it writes the answer. As with http.Flusher, the API tests for it.
+type StepWriter interface {
+	WriteStep(Step)
+}
+
+// Decisions lists the decisions of one bot in one match.
+type Decisions struct {
+	Decisions []Decision `json:"decisions" nullable:"false"`
+}

@@ -1,0 +1,69 @@
+package rest
+
+import (
+	"hexarena/domain/match"
+	"hexarena/domain/seed"
+)
+
+// Matches is a page of the list of matches, newest first.
+type Matches struct {
+	Matches []MatchSummary `json:"matches" nullable:"false"`
+	Next    *string        `json:"next" doc:"The match to continue before; null when nothing older can be reached."`
+}
+
+// Match is the record of a match: its summary, and the data that an auditor
+// needs (docs/audit.md).
+type Match struct {
+	MatchSummary
+	Seed       *seed.Seed          `json:"seed" doc:"Null while the match runs."`
+	Replay     []match.PublicEvent `json:"replay" nullable:"false" doc:"Empty while the match runs."`
+	Commitment seed.Seed           `json:"commitment"`
+	Proof      *match.Proof        `json:"proof,omitempty"`
+	ThinkingMs []int64             `json:"thinkingMs,omitempty" doc:"Thinking time used, by seat, once the match has ended."`
+}
+
+// Frames are the board of a match and its frames.
+type Frames struct {
+	MatchID string        `json:"matchId"`
+	Board   BoardLayout   `json:"board"`
+	Frames  []match.Frame `json:"frames" nullable:"false"`
+}
+
+// BoardLayout is the part of a board that does not change.
+type BoardLayout struct {
+	Hexes []match.Hex  `json:"hexes" nullable:"false"`
+	Ports []match.Port `json:"ports" nullable:"false"`
+}
+
+// LiveMatches lists the running matches, newest first.
+type LiveMatches struct {
+	Matches []LiveMatch `json:"matches" nullable:"false"`
+}
+
+// Leaderboard is the ranking of a mode.
+type Leaderboard struct {
+	Mode string           `json:"mode" enum:"standard,parley"`
+	Rows []LeaderboardRow `json:"rows" nullable:"false"`
+}
+
+// BotHistory lists the completed matches of a bot, or the aborted ones.
+type BotHistory struct {
+	BotID          string         `json:"botId"`
+	Name           string         `json:"name"`
+	Owner          string         `json:"owner"`
+	Mode           string         `json:"mode"`
+	AbortedMatches int            `json:"abortedMatches"`
+	Points         []HistoryPoint `json:"points" nullable:"false"`
+}
+
+// HistoryPoint is one match of a bot. A completed match has every field; an
+// aborted one lacks the pointers.
+type HistoryPoint struct {
+	MatchID   string   `json:"matchId"`
+	EndedAt   string   `json:"endedAt"`
+	Placement *int     `json:"placement,omitempty"`
+	Seat      int      `json:"seat"`
+	Rating    *float64 `json:"rating,omitempty"`
+	Mu        *float64 `json:"mu,omitempty"`
+	Sigma     *float64 `json:"sigma,omitempty"`
+}

@@ -1,0 +1,66 @@
+// Package rest declares the shapes of the arena's REST interface: the JSON
+// bodies of its requests and answers. The API encodes and describes them, and
+// the pages and the command line decode them, so that each shape is declared
+// once.
+//
+// A shape that is also a row of a read model is declared there, and named here:
+// [MatchSummary], [LeaderboardRow]. The struct tags are those by which huma
+// describes a field and adapters/api/binding reads it. The package knows no
+// HTTP and no rules.
+package rest
+
+import (
+	"time"
+
+	"hexarena/projections/frames"
+	"hexarena/projections/leaderboard"
+	"hexarena/projections/live"
+	"hexarena/projections/matches"
+)
+
+// The shapes that read models declare.
+type (
+	MatchSummary   = matches.Summary
+	MatchPlayer    = matches.Player
+	LiveMatch      = live.Match
+	Decision       = frames.Decision
+	LeaderboardRow = leaderboard.Row
+)
+
+// timeFormat is the format of every time in an answer: RFC 3339, UTC,
+// milliseconds.
+const timeFormat = "2006-01-02T15:04:05.000Z"
+
+// FormatTime formats a time as answers show it.
+func FormatTime(t time.Time) string { return t.UTC().Format(timeFormat) }
+
+// FormatTimeOrNull formats a time as FormatTime does. It returns nil, which is
+// null in JSON, for the zero time.
+func FormatTimeOrNull(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	text := FormatTime(t)
+	return &text
+}
+
+// Health is the answer of GET /health.
+type Health struct {
+	Status string `json:"status" enum:"ok"`
+}
+
+// Arena is the answer of GET /.well-known/arena.json.
+type Arena struct {
+	PublicKey string `json:"publicKey" doc:"Base64 of the raw 32 bytes of the platform's Ed25519 public key."`
+}
+
+// Changelog lists the changes for owners, newest first.
+type Changelog struct {
+	Entries []ChangelogEntry `json:"entries"`
+}
+
+// ChangelogEntry lists the changes of one day.
+type ChangelogEntry struct {
+	Date    string   `json:"date" format:"date"`
+	Changes []string `json:"changes" doc:"Sentences."`
+}
