@@ -11,7 +11,7 @@ import (
 // With port 0 and a base URL, the start still prints each address it listens on.
 func TestServePrintsItsAddresses(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, "--base-url", "https://arena.example", "--no-play")
+	s := newTestArena(t, "--base-url", "https://arena.example", "--no-play")
 	ports := map[string]bool{}
 	for range 2 { // a restart prints its own
 		s.launch()

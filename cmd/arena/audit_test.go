@@ -85,10 +85,10 @@ func seating(t testing.TB, started match.Started) match.Seating {
 
 // audit demands of every match of good players that nothing was lost, doubled
 // or charged, whatever happened to the arena, and returns what it compared.
-func (c *chronicle) audit(t testing.TB, players []*contestant) (compared, claimed int) {
+func (c *matchHistory) audit(t testing.TB, players []*testBot) (compared, claimed int) {
 	t.Helper()
 	require.Empty(t, c.unfinished)
-	byName := map[string]*contestant{}
+	byName := map[string]*testBot{}
 	for _, p := range players {
 		byName[p.name] = p
 	}
@@ -123,7 +123,7 @@ func (c *chronicle) audit(t testing.TB, players []*contestant) (compared, claime
 // auditMemory compares what a player has seen of a match with the log: the
 // same decision is always the same request, no socket goes back behind what
 // was seen, and every answer whose consequence was seen is stored as given.
-func auditMemory(t testing.TB, s *sitting, seat int, events []match.Event, requests map[int]string) {
+func auditMemory(t testing.TB, s *botMatch, seat int, events []match.Event, requests map[int]string) {
 	t.Helper()
 	stored := map[int]match.ActionPlayed{}
 	for _, e := range events {

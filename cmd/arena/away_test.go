@@ -40,8 +40,8 @@ func TestSoakAnEventStoreThatGoesAway(t *testing.T) {
 func playThrough(t *testing.T, away time.Duration) {
 	const decision = 5 * time.Second // less than an outage, and enough for a busy machine
 	rng := logtest.Random(t)
-	f := &fuse{}
-	s := newStand(t, "--tick", "250ms", "--rest-standard", "0s", "--decision-standard", decision.String())
+	f := &eventTrigger{}
+	s := newTestArena(t, "--tick", "250ms", "--rest-standard", "0s", "--decision-standard", decision.String())
 	n := newNodeProcessIn(t, filepath.Join(s.data, "node"))
 	s.flags = append(s.flags, "--eventstore", n.connection())
 	s.start()
@@ -62,7 +62,7 @@ func playThrough(t *testing.T, away time.Duration) {
 	})
 	rng.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
 	for _, fault := range faults {
-		f.burn(t, 1+rng.IntN(300), func() {})
+		f.fireAfter(t, 1+rng.IntN(300), func() {})
 		fault()
 		back, over := f.next(), time.Now()
 		n.proxy.Set(outage.None)
@@ -71,7 +71,7 @@ func playThrough(t *testing.T, away time.Duration) {
 			restarts++
 			back = f.next()
 			s.start()
-			at = awaitMoment(t, back)
+			at = awaitEvent(t, back)
 		}
 		resumes = append(resumes, at.Sub(over).Round(time.Millisecond))
 	}
@@ -83,7 +83,7 @@ func playThrough(t *testing.T, away time.Duration) {
 }
 
 // resumed returns the moment at which the arena goes on; false if it has ended.
-func (s *stand) resumed(back <-chan time.Time) (at time.Time, goesOn bool) {
+func (s *testArena) resumed(back <-chan time.Time) (at time.Time, goesOn bool) {
 	s.t.Helper()
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
@@ -98,14 +98,14 @@ func (s *stand) resumed(back <-chan time.Time) (at time.Time, goesOn bool) {
 }
 
 // settle has all matches end, stops the arena and the node, and reads the log.
-func (n *nodeProcess) settle(s *stand) *chronicle {
+func (n *nodeProcess) settle(s *testArena) *matchHistory {
 	n.t.Helper()
 	s.retire()
 	for {
 		s.finish(0)
 		s.stop()
 		n.process.end(syscall.SIGTERM)
-		if c := readChronicle(n.t, s.data); len(c.unfinished) == 0 {
+		if c := readHistory(n.t, s.data); len(c.unfinished) == 0 {
 			return c
 		}
 		n.proxy.SetTarget(n.start())

@@ -50,8 +50,8 @@ func TestClockJumpsCostNobodyAStrike(t *testing.T) {
 	if os.Getenv(jumpsAfter) == "" {
 		t.Skip("needs a package time whose clock jumps: run TestSoakClockJumps")
 	}
-	f := &fuse{}
-	s := newStand(t, "--tick", "250ms", "--rest-standard", "0s", "--decision-standard", "2s")
+	f := &eventTrigger{}
+	s := newTestArena(t, "--tick", "250ms", "--rest-standard", "0s", "--decision-standard", "2s")
 	s.start()
 	began := time.Now()
 	s.join(goodPlayers(t, 8, f)...)

@@ -35,16 +35,16 @@ func TestSoakKill9LosesNothing(t *testing.T) {
 // it again on the same folder, and demands that it shows nowhere.
 func killAgainAndAgain(t *testing.T, kills int) {
 	rng := logtest.Random(t)
-	fuse := &fuse{}
-	s := newStand(t, quick...)
+	eventTrigger := &eventTrigger{}
+	s := newTestArena(t, quick...)
 	s.start()
-	s.join(goodPlayers(t, 8, fuse)...)
+	s.join(goodPlayers(t, 8, eventTrigger)...)
 	var resumes []time.Duration
 	starts := 0 // that were killed too
 	for range kills {
 		after := 1 + rng.IntN(600)
 		delay := time.Duration(max(0, rng.IntN(6000)-3000)) * time.Microsecond
-		fuse.burn(t, after, func() { s.arena.killAfter(delay) })
+		eventTrigger.fireAfter(t, after, func() { s.arena.killAfter(delay) })
 		<-s.arena.exited
 		for ; rng.IntN(3) == 0; starts++ {
 			s.launch()
@@ -52,9 +52,9 @@ func killAgainAndAgain(t *testing.T, kills int) {
 			s.arena.kill()
 		}
 		began := time.Now()
-		back := fuse.next()
+		back := eventTrigger.next()
 		s.start()
-		resumes = append(resumes, awaitMoment(t, back).Sub(began))
+		resumes = append(resumes, awaitEvent(t, back).Sub(began))
 	}
 	c := s.settle()
 	compared, claims := c.audit(t, s.players)
@@ -68,7 +68,7 @@ func killAgainAndAgain(t *testing.T, kills int) {
 
 // auditRecords serves once more and demands of every record that its replay
 // counts 1, 2, 3, … and is that of the log.
-func auditRecords(t testing.TB, s *stand, c *chronicle) {
+func auditRecords(t testing.TB, s *testArena, c *matchHistory) {
 	t.Helper()
 	s.start("--no-play")
 	for _, id := range c.order {
@@ -90,13 +90,13 @@ func auditRecords(t testing.TB, s *stand, c *chronicle) {
 }
 
 // goodPlayers are players that report their moments to a fuse.
-func goodPlayers(t testing.TB, n int, f *fuse) (list []*contestant) {
+func goodPlayers(t testing.TB, n int, f *eventTrigger) (list []*testBot) {
 	t.Helper()
 	for i := range n {
-		p := newContestant(t, fmt.Sprintf("player-%d", i+1))
-		p.asked = func(*match.Request) { f.moment() }
-		p.answered = f.moment
-		p.upgrade = func(http.Header) { f.moment() }
+		p := newTestBot(t, fmt.Sprintf("player-%d", i+1))
+		p.asked = func(*match.Request) { f.count() }
+		p.answered = f.count
+		p.upgrade = func(http.Header) { f.count() }
 		list = append(list, p)
 	}
 	return list

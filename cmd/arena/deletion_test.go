@@ -20,7 +20,7 @@ import (
 func TestADeletedAccountIsInNoFile(t *testing.T) {
 	t.Parallel()
 	const address = "ada.lovelace@example.org"
-	s := newStand(t, "--no-play")
+	s := newTestArena(t, "--no-play")
 	s.start()
 	s.owner()
 	o := &demo.Owner{Base: s.base()}

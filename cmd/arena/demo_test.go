@@ -23,7 +23,7 @@ func TestTheDemoHasARatedMatchSoon(t *testing.T) {
 	folder := t.TempDir()
 	mark := "HEXARENA_TEST_RUN=" + uuid.NewString() // its children have it too
 	began := time.Now()
-	p := launchIn(t, place{env: []string{mark, "TMPDIR=" + folder}},
+	p := launchIn(t, processOptions{env: []string{mark, "TMPDIR=" + folder}},
 		"demo", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--node-listen", "127.0.0.1:0")
 	data := p.await(`keeps this demo in (\S+)`)[1]
 	require.Equal(t, folder, filepath.Dir(data), "a fresh folder")

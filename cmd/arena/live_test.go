@@ -69,8 +69,8 @@ func (v *viewer) watch(ctx context.Context, url string) error {
 // how the match ended.
 func TestWatchingThroughKills(t *testing.T) {
 	t.Parallel()
-	f := &fuse{}
-	s := newStand(t, quick...)
+	f := &eventTrigger{}
+	s := newTestArena(t, quick...)
 	s.start()
 	s.join(goodPlayers(t, 4, f)...)
 	var id string
@@ -88,9 +88,9 @@ func TestWatchingThroughKills(t *testing.T) {
 		return ended
 	}
 	for _, interrupt := range []func(){
-		func() { f.burn(t, 20, func() { s.arena.killAfter(0) }); <-s.arena.exited },
-		func() { f.burn(t, 20, func() { s.arena.killAfter(0) }); <-s.arena.exited },
-		func() { f.burn(t, 20, func() {}); s.stop() },
+		func() { f.fireAfter(t, 20, func() { s.arena.killAfter(0) }); <-s.arena.exited },
+		func() { f.fireAfter(t, 20, func() { s.arena.killAfter(0) }); <-s.arena.exited },
+		func() { f.fireAfter(t, 20, func() {}); s.stop() },
 	} {
 		ended := watching()
 		interrupt()

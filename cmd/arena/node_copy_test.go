@@ -18,11 +18,11 @@ import (
 func TestAMoveToAnotherLogLosesNothing(t *testing.T) {
 	t.Parallel()
 	rng := logtest.Random(t)
-	f := &fuse{}
-	s := newStand(t, quick...)
+	f := &eventTrigger{}
+	s := newTestArena(t, quick...)
 	s.start()
 	s.join(goodPlayers(t, 8, f)...)
-	f.burn(t, 1500+rng.IntN(1000), func() { s.arena.signal(syscall.SIGTERM) })
+	f.fireAfter(t, 1500+rng.IntN(1000), func() { s.arena.signal(syscall.SIGTERM) })
 	s.stop()
 	before := shown(s)
 
@@ -49,7 +49,7 @@ func TestAMoveToAnotherLogLosesNothing(t *testing.T) {
 	s.flags = append(s.flags, "--eventstore", to)
 	require.Equal(t, before, shown(s))
 	s.start()
-	f.burn(t, 200, func() {})
+	f.fireAfter(t, 200, func() {})
 	c := settleOn(s, target, folder)
 	compared, claims := c.audit(t, s.players)
 	t.Logf("%d matches rated, %d of them resumed by a claim, %d public events equal to those of runs without a move", len(c.order), claims, compared)
@@ -64,7 +64,7 @@ func serveNode(t testing.TB, folder string) (p *process, connection string) {
 }
 
 // shown is what an arena shows of its ladder and its matches before it plays on.
-func shown(s *stand) (page struct{ Rows, Matches []any }) {
+func shown(s *testArena) (page struct{ Rows, Matches []any }) {
 	s.t.Helper()
 	s.start("--no-play")
 	s.get("/leaderboard", &page)
@@ -75,14 +75,14 @@ func shown(s *stand) (page struct{ Rows, Matches []any }) {
 }
 
 // settleOn is stand.settle where the log is another process's.
-func settleOn(s *stand, node *process, folder string) *chronicle {
+func settleOn(s *testArena, node *process, folder string) *matchHistory {
 	s.t.Helper()
 	for {
 		s.retire()
 		s.finish(0)
 		s.stop()
 		node.end(syscall.SIGTERM)
-		if c := readChronicle(s.t, folder); len(c.unfinished) == 0 {
+		if c := readHistory(s.t, folder); len(c.unfinished) == 0 {
 			return c
 		}
 		var connection string
@@ -96,7 +96,7 @@ func TestCopyRefusesInOneLine(t *testing.T) {
 	t.Parallel()
 	_, one := serveNode(t, t.TempDir())
 	_, other := serveNode(t, t.TempDir())
-	s := newStand(t)
+	s := newTestArena(t)
 	s.flags = []string{"--eventstore", other, "--no-play"}
 	s.start()
 	s.stop() // which has left the arena's keys there

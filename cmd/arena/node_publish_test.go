@@ -36,8 +36,8 @@ const upToDate = `up to date: (\d+) matches and (\d+) events published`
 func TestAnAnalystsNodeIsFed(t *testing.T) {
 	t.Parallel()
 	rng := logtest.Random(t)
-	f := &fuse{}
-	s := newStand(t, quick...)
+	f := &eventTrigger{}
+	s := newTestArena(t, quick...)
 	_, source := serveNode(t, filepath.Join(s.data, "node"))
 	s.flags = append(s.flags, "--eventstore", source)
 	s.start()
@@ -46,11 +46,11 @@ func TestAnAnalystsNodeIsFed(t *testing.T) {
 	feeder, kills := feeding(), 0
 	s.join(goodPlayers(t, 8, f)...)
 	for len(s.list(matches.Completed)) < 3 {
-		f.burn(t, 100+rng.IntN(400), feeder.kill)
+		f.fireAfter(t, 100+rng.IntN(400), feeder.kill)
 		kills++
 		feeder = feeding()
 	}
-	f.burn(t, 100, s.arena.kill)
+	f.fireAfter(t, 100, s.arena.kill)
 	feeder.kill()
 	feeder = feeding()
 	feeder.await(upToDate)

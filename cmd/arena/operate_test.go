@@ -25,21 +25,21 @@ import (
 	"hexarena/projections/matches"
 )
 
-// operatedStand is an arena whose operator calls `arena admin`, among bots that
+// operatedArena is an arena whose operator calls `arena admin`, among bots that
 // answer once a gate is open.
-type operatedStand struct {
-	*stand
+type operatedArena struct {
+	*testArena
 	gate func() // opens it
 }
 
-func newOperatedStand(t *testing.T) *operatedStand {
-	s := &operatedStand{stand: newStand(t, "--tick", "200ms", "--rest-standard", "100ms", "--decision-standard", "5m")}
+func newOperatedArena(t *testing.T) *operatedArena {
+	s := &operatedArena{testArena: newTestArena(t, "--tick", "200ms", "--rest-standard", "100ms", "--decision-standard", "5m")}
 	s.start()
 	open := make(chan struct{})
 	s.gate = sync.OnceFunc(func() { close(open) })
-	var players []*contestant
+	var players []*testBot
 	for _, name := range []string{"Ada", "Bob", "Cy", "Dee"} {
-		p := newContestant(t, name)
+		p := newTestBot(t, name)
 		p.hold = func(*match.Request) { <-open }
 		players = append(players, p)
 	}
@@ -49,7 +49,7 @@ func newOperatedStand(t *testing.T) *operatedStand {
 }
 
 // admin calls `arena admin`, and returns what it prints.
-func (s *operatedStand) admin(args ...string) string {
+func (s *operatedArena) admin(args ...string) string {
 	s.t.Helper()
 	at := s.arena.await(`operators' endpoints on (http://\S+)`)[1]
 	p := launch(s.t, append(append([]string{"admin"}, args...), "--admin", at)...)
@@ -59,7 +59,7 @@ func (s *operatedStand) admin(args ...string) string {
 }
 
 // refuses calls `arena admin`, which prints one line and exits with status 1.
-func (s *operatedStand) refuses(line string, args ...string) {
+func (s *operatedArena) refuses(line string, args ...string) {
 	s.t.Helper()
 	at := s.arena.await(`operators' endpoints on (http://\S+)`)[1]
 	p := launch(s.t, append(append([]string{"admin"}, args...), "--admin", at)...)
@@ -70,7 +70,7 @@ func (s *operatedStand) refuses(line string, args ...string) {
 
 // ready is the answer of /ready, once the log has told it in time whether a
 // drain is on.
-func (s *operatedStand) ready() (answer map[string]any) {
+func (s *operatedArena) ready() (answer map[string]any) {
 	s.t.Helper()
 	eventually(s.t, "the log answers", func() bool {
 		res, err := http.Get("http://" + s.arena.admin() + "/ready")
@@ -85,7 +85,7 @@ func (s *operatedStand) ready() (answer map[string]any) {
 }
 
 // seated waits for a running match.
-func (s *operatedStand) seated() string {
+func (s *operatedArena) seated() string {
 	s.t.Helper()
 	var id string
 	eventually(s.t, "a table is seated", func() bool {
@@ -98,7 +98,7 @@ func (s *operatedStand) seated() string {
 }
 
 // as calls the arena as the bots' owner.
-func (s *operatedStand) as(method, path string, body any) (client.Answer, error) {
+func (s *operatedArena) as(method, path string, body any) (client.Answer, error) {
 	s.t.Helper()
 	o := s.owners[0]
 	c, err := client.New(client.Options{Base: s.base(), Key: &client.Key{ID: o.KeyID, Private: o.Key}})
@@ -108,7 +108,7 @@ func (s *operatedStand) as(method, path string, body any) (client.Answer, error)
 
 type botAnswer struct{ ID, Name, Status string }
 
-func (s *operatedStand) bots() (bots []botAnswer) {
+func (s *operatedArena) bots() (bots []botAnswer) {
 	s.t.Helper()
 	answer, err := s.as(http.MethodGet, "/bots", nil)
 	s.must(err)
@@ -123,7 +123,7 @@ func (s *operatedStand) bots() (bots []botAnswer) {
 // holds of it says why, and for which request.
 // refusesOtherSites requires that an order which another site has a browser send
 // is refused as every order is.
-func (s *operatedStand) refusesOtherSites() {
+func (s *operatedArena) refusesOtherSites() {
 	s.t.Helper()
 	at := s.arena.await(`operators' endpoints on (http://\S+)`)[1]
 	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, at+"/admin/undrain", strings.NewReader(`{"reason":"a"}`))
@@ -141,7 +141,7 @@ func (s *operatedStand) refusesOtherSites() {
 
 func TestOperators(t *testing.T) {
 	t.Parallel()
-	s := newOperatedStand(t)
+	s := newOperatedArena(t)
 
 	// Drained, the arena lets what is on go on.
 	held := s.seated()
@@ -217,7 +217,7 @@ func TestOperators(t *testing.T) {
 
 // suspendAndRestore keeps a bot and then its owner out of the ladder. Its own
 // reads and running matches go on.
-func suspendAndRestore(s *operatedStand) {
+func suspendAndRestore(s *operatedArena) {
 	t := s.t
 	t.Helper()
 	bot := s.bots()[0]
@@ -244,7 +244,7 @@ func suspendAndRestore(s *operatedStand) {
 }
 
 // seedKeys are the seed keys of the secrets file, in hex.
-func (s *operatedStand) seedKeys() (keys []string) {
+func (s *operatedArena) seedKeys() (keys []string) {
 	s.t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.data, "secrets.json"))
 	s.must(err)
@@ -264,7 +264,7 @@ type filed struct {
 	data, correlation string
 }
 
-func (s *operatedStand) file(log eventstore.Log, stream string) (all []filed) {
+func (s *operatedArena) file(log eventstore.Log, stream string) (all []filed) {
 	s.t.Helper()
 	for r, err := range log.Read(s.t.Context(), eventstore.StreamID(stream), 0, eventstore.ReadOptions{}) {
 		s.must(err)
@@ -278,7 +278,7 @@ func (s *operatedStand) file(log eventstore.Log, stream string) (all []filed) {
 // requireOrdersInTheLog demands that each order is an event that says why, and
 // whose correlation is the id of a request that the process has logged; that
 // nobody was seated in a drain, nor under a key that is retired.
-func requireOrdersInTheLog(s *operatedStand, logged, held, newKey string) {
+func requireOrdersInTheLog(s *operatedArena, logged, held, newKey string) {
 	t := s.t
 	t.Helper()
 	log, closeLog := openLog(t, s.data)
@@ -331,7 +331,7 @@ func requireOrdersInTheLog(s *operatedStand, logged, held, newKey string) {
 	requireSuspensions(s, log, ids)
 }
 
-func requireSuspensions(s *operatedStand, log eventstore.Log, ids []string) {
+func requireSuspensions(s *operatedArena, log eventstore.Log, ids []string) {
 	t := s.t
 	t.Helper()
 	var orders []string
@@ -350,7 +350,7 @@ func requireSuspensions(s *operatedStand, log eventstore.Log, ids []string) {
 }
 
 // ownerID is the only owner of the log, by its matches.
-func (s *operatedStand) ownerID(log eventstore.Log) string {
+func (s *operatedArena) ownerID(log eventstore.Log) string {
 	s.t.Helper()
 	tables := readStream(s.t, log, ladder.Stream(ladder.Standard), ladder.Decode)
 	started := readStream(s.t, log, match.Stream(tables[0].(ladder.TablesSeated).Tables[0].MatchID), match.Decode)
@@ -360,7 +360,7 @@ func (s *operatedStand) ownerID(log eventstore.Log) string {
 // What a call over REST stores names the request, as its answer does.
 func TestAWriteIsCorrelatedWithItsRequest(t *testing.T) {
 	t.Parallel()
-	s := newOperatedStand(t)
+	s := newOperatedArena(t)
 	answer, err := s.as(http.MethodPatch, "/bots/"+s.bots()[0].ID, map[string]string{"name": "Lovelace"})
 	require.NoError(t, err)
 	request := answer.Header.Get("X-Request-Id")
@@ -383,7 +383,7 @@ func TestAWriteIsCorrelatedWithItsRequest(t *testing.T) {
 // Outside loopback nobody takes orders.
 func TestOrdersAreTakenOnLoopbackAlone(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newTestArena(t)
 	s.launch("--admin-listen", "0.0.0.0:0")
 	_, port, _ := strings.Cut(s.arena.await(`operators' endpoints on http://(\S+)`)[1], "]")
 	at := "http://127.0.0.1" + port

@@ -25,9 +25,9 @@ const maxWeight = 150 << 10
 var hostile = "<b>Rudi</b>" + strings.Repeat("🏝", 14) + strings.Repeat("W", 15)
 
 // played is an arena with three house bots that have a rated match.
-func played(t *testing.T) *stand {
+func played(t *testing.T) *testArena {
 	t.Helper()
-	s := newStand(t, "--tick", "500ms", "--rest-standard", "1s")
+	s := newTestArena(t, "--tick", "500ms", "--rest-standard", "1s")
 	s.start()
 	house := s.owner()
 	for name, strategy := range map[string]string{"Greta": "greedy", "Gustav": "greedy", hostile: "random"} {
@@ -39,7 +39,7 @@ func played(t *testing.T) *stand {
 }
 
 // signIn signs in as a person does: by the link in the mail.
-func (b *tab) signIn(s *stand, address string) {
+func (b *tab) signIn(s *testArena, address string) {
 	b.t.Helper()
 	b.open("/sign-in")
 	b.fill(`input[name="email"]`, address)
@@ -51,7 +51,7 @@ func (b *tab) signIn(s *stand, address string) {
 }
 
 // lastLink is the link of the newest mail to an address.
-func lastLink(t testing.TB, s *stand, address string) string {
+func lastLink(t testing.TB, s *testArena, address string) string {
 	t.Helper()
 	mails, err := filepath.Glob(filepath.Join(s.data, "mail", "*.eml"))
 	require.NoError(t, err)
@@ -164,7 +164,7 @@ func plays(m matches.Summary, botID string) bool {
 
 // pagesOf are all pages, by the name of their screenshot; the person's bot has
 // played.
-func pagesOf(s *stand, botID string) []struct{ name, path string } {
+func pagesOf(s *testArena, botID string) []struct{ name, path string } {
 	var seen matches.Summary
 	eventually(s.t, "the bot has a rated match", func() bool {
 		for _, m := range s.list(matches.Completed) {
@@ -248,7 +248,7 @@ const serious = `axe.run(document, {resultTypes: ["violations"], runOnly: %s}).t
 
 // settleDashboard gives the person a handle, a bot, whose id it returns, and a
 // key to be seen.
-func (s *stand) settleDashboard(b *tab) string {
+func (s *testArena) settleDashboard(b *tab) string {
 	b.t.Helper()
 	url := launch(b.t, "bot", "greedy", "--listen", "127.0.0.1:0", "--think", "5ms").await(`(http://\S+)\n`)[1]
 	b.open("/dashboard/account")

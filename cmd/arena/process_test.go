@@ -27,8 +27,8 @@ type process struct {
 	exited   chan struct{} // closed once it has been waited for
 }
 
-// place is where a process runs.
-type place struct {
+// processOptions is where a process runs.
+type processOptions struct {
 	dir string
 	env []string // beside the environment of the test, settings of an arena aside
 }
@@ -37,10 +37,10 @@ type place struct {
 // which then fails if the process has reported a race or a panic.
 func launch(t testing.TB, args ...string) *process {
 	t.Helper()
-	return launchIn(t, place{}, args...)
+	return launchIn(t, processOptions{}, args...)
 }
 
-func launchIn(t testing.TB, at place, args ...string) *process {
+func launchIn(t testing.TB, at processOptions, args ...string) *process {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)

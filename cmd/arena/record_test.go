@@ -53,7 +53,7 @@ type frame struct {
 	Hand  []match.Counts
 }
 
-func (s *stand) record(id string) record {
+func (s *testArena) record(id string) record {
 	s.t.Helper()
 	var r record
 	s.get("/matches/"+id, &r)

@@ -18,11 +18,11 @@ import (
 func TestARestoredBackupPlaysOn(t *testing.T) {
 	t.Parallel()
 	rng := logtest.Random(t)
-	f := &fuse{}
-	s := newStand(t, quick...)
+	f := &eventTrigger{}
+	s := newTestArena(t, quick...)
 	s.start()
 	s.join(goodPlayers(t, 8, f)...)
-	f.burn(t, 1500+rng.IntN(1000), func() { s.arena.signal(syscall.SIGTERM) })
+	f.fireAfter(t, 1500+rng.IntN(1000), func() { s.arena.signal(syscall.SIGTERM) })
 	s.stop()
 
 	log, secrets := t.TempDir(), filepath.Join(t.TempDir(), "secrets.json")
@@ -34,7 +34,7 @@ func TestARestoredBackupPlaysOn(t *testing.T) {
 		requireRefused(t, restore(t, s, log, ""), "is missing, and this log was started with one: restore it from its backup")
 	})
 	t.Run("with another arena's secrets", func(t *testing.T) {
-		other := newStand(t, "--no-play")
+		other := newTestArena(t, "--no-play")
 		other.start()
 		other.stop()
 		requireRefused(t, restore(t, s, log, filepath.Join(other.data, "secrets.json")), "does not belong to this log")
@@ -43,7 +43,7 @@ func TestARestoredBackupPlaysOn(t *testing.T) {
 		restored := restore(t, s, log, secrets)
 		require.Equal(t, before, shown(restored))
 		restored.start()
-		f.burn(t, 200, func() {})
+		f.fireAfter(t, 200, func() {})
 		c := restored.settle()
 		compared, claims := c.audit(t, restored.players)
 		t.Logf("%d matches rated, %d of them resumed by a claim, %d public events equal to those of runs without a restore", len(c.order), claims, compared)
@@ -52,9 +52,9 @@ func TestARestoredBackupPlaysOn(t *testing.T) {
 }
 
 // restore puts a backup into a folder of its own, for the same owners and bots.
-func restore(t *testing.T, from *stand, log, secrets string) *stand {
+func restore(t *testing.T, from *testArena, log, secrets string) *testArena {
 	t.Helper()
-	s := newStand(t, from.flags...)
+	s := newTestArena(t, from.flags...)
 	s.owners, s.players = from.owners, from.players
 	require.NoError(t, os.CopyFS(filepath.Join(s.data, "node"), os.DirFS(log)))
 	if secrets != "" {
@@ -71,7 +71,7 @@ func copyFile(t *testing.T, from, to string) {
 }
 
 // requireRefused demands that an arena does not start, and says why in one line.
-func requireRefused(t *testing.T, s *stand, why string) {
+func requireRefused(t *testing.T, s *testArena, why string) {
 	t.Helper()
 	s.launch()
 	s.arena.awaitExit()

@@ -75,7 +75,7 @@ func up(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 3 {
 		ts.Fatalf("usage: up NAME PATTERN ARG...")
 	}
-	at := place{dir: ts.MkAbs(".")}
+	at := processOptions{dir: ts.MkAbs(".")}
 	for _, name := range []string{"ARENA_LISTEN", "ARENA_ADMIN_LISTEN", "ARENA_NODE_LISTEN", "ARENA_DATA", "ARENA_EVENTSTORE", "ARENA_PLAY", "TMPDIR"} {
 		if value := ts.Getenv(name); value != "" {
 			at.env = append(at.env, name+"="+value)

@@ -28,7 +28,7 @@ type overheard struct {
 }
 
 // spyOn reads every public page while a bot's match runs.
-func spyOn(s *stand, bot string) *spies {
+func spyOn(s *testArena, bot string) *spies {
 	s.t.Helper()
 	sp := &spies{pages: map[string]string{}, streams: map[string]*overheard{}}
 	var id string // of the bot
@@ -61,7 +61,7 @@ func spyOn(s *stand, bot string) *spies {
 
 // overhear listens to a stream, from the match's first frame on where it has
 // ids.
-func overhear(s *stand, path, matchID string) *overheard {
+func overhear(s *testArena, path, matchID string) *overheard {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.base()+path, nil)
 	require.NoError(s.t, err)
@@ -89,7 +89,7 @@ func overhear(s *stand, path, matchID string) *overheard {
 }
 
 // answers is the status of what an address answers.
-func answers(s *stand, path string) int {
+func answers(s *testArena, path string) int {
 	s.t.Helper()
 	res, err := http.Get(s.base() + path)
 	require.NoError(s.t, err)
@@ -98,7 +98,7 @@ func answers(s *stand, path string) int {
 }
 
 // page is what an address answers, headers too.
-func page(s *stand, path string, status int) string {
+func page(s *testArena, path string, status int) string {
 	s.t.Helper()
 	res, err := http.Get(s.base() + path)
 	require.NoError(s.t, err)
@@ -113,7 +113,7 @@ func page(s *stand, path string, status int) string {
 
 // requireSecrecy demands that nothing that became public with a match's end
 // was to be read before, and no bot's address ever.
-func (sp *spies) requireSecrecy(t testing.TB, s *stand, r record) {
+func (sp *spies) requireSecrecy(t testing.TB, s *testArena, r record) {
 	t.Helper()
 	if r.ID != sp.matchID {
 		return

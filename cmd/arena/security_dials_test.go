@@ -27,7 +27,7 @@ func TestSecurityDials(t *testing.T) {
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
 		variables = append(variables, name+"=http://"+proxy.at)
 	}
-	f, strict := newFort(t), newFort(t, "--production", "--base-url", "https://arena.example")
+	f, strict := newSecurityArena(t), newSecurityArena(t, "--production", "--base-url", "https://arena.example")
 	f.each(t, map[string]func(*testing.T){
 		"production wants https and nothing beside":          strict.httpsAndNothingBeside,
 		"production wants public addresses, however spelled": strict.publicAddresses,
@@ -40,7 +40,7 @@ func TestSecurityDials(t *testing.T) {
 		"a ping without an end":                              f.aPingWithoutEnd,
 		"registrations are no port scanner":                  f.noPortScanner,
 	})
-	t.Run("proxies of the environment are not asked", func(t *testing.T) { newFortIn(t, variables).noProxies(t, proxy) })
+	t.Run("proxies of the environment are not asked", func(t *testing.T) { newSecurityArenaIn(t, variables).noProxies(t, proxy) })
 	t.Run("a bot that was let in before is judged at each dial", judgedAtEachDial)
 }
 
@@ -91,15 +91,15 @@ func (p *trap) requireSilence(t *testing.T) {
 }
 
 // register asks for a bot at a URL; ten times a minute an account may.
-func (c *visitor) register(botURL string) *reply {
+func (c *caller) register(botURL string) *reply {
 	c.t.Helper()
 	return c.do("POST", "/bots", map[string]string{"name": "bot", "mode": "standard", "url": botURL})
 }
 
 // registerEach asks for bots at URLs, as many accounts as that takes.
-func (f *fort) registerEach(t *testing.T, urls []string, judge func(url string, got *reply)) {
+func (f *securityArena) registerEach(t *testing.T, urls []string, judge func(url string, got *reply)) {
 	t.Helper()
-	var who *visitor
+	var who *caller
 	for i, u := range urls {
 		if i%10 == 0 {
 			who = f.member(t)
@@ -118,7 +118,7 @@ func refusedUntried(t *testing.T) func(string, *reply) {
 	}
 }
 
-func (f *fort) httpsAndNothingBeside(t *testing.T) {
+func (f *securityArena) httpsAndNothingBeside(t *testing.T) {
 	trap := newTrap(t)
 	f.registerEach(t, []string{
 		"http://" + trap.at, "https://user@" + trap.at + "/", "https://user:password@" + trap.at, "https://" + trap.at + "/#f",
@@ -128,7 +128,7 @@ func (f *fort) httpsAndNothingBeside(t *testing.T) {
 	trap.requireSilence(t)
 }
 
-func (f *fort) publicAddresses(t *testing.T) {
+func (f *securityArena) publicAddresses(t *testing.T) {
 	trap := newTrap(t)
 	var urls []string
 	for _, host := range []string{
@@ -147,7 +147,7 @@ func (f *fort) publicAddresses(t *testing.T) {
 }
 
 // Most machines have a name of their own that leads inside.
-func (f *fort) whatANameStandsFor(t *testing.T) {
+func (f *securityArena) whatANameStandsFor(t *testing.T) {
 	trap := newTrap(t)
 	inside := 0
 	who := f.member(t)
@@ -179,7 +179,7 @@ func insideNames(t *testing.T) (names []string) {
 	return names
 }
 
-func (f *fort) redirectsAreNotFollowed(t *testing.T) {
+func (f *securityArena) redirectsAreNotFollowed(t *testing.T) {
 	trap := newTrap(t)
 	who := f.member(t)
 	for _, status := range []int{301, 302, 303, 307, 308} {
@@ -203,14 +203,14 @@ func (f *fort) redirectsAreNotFollowed(t *testing.T) {
 
 // noProxies: a proxy would be asked for every host but loopback's, and 0.0.0.0
 // is another to those who ask.
-func (f *fort) noProxies(t *testing.T, proxy *trap) {
-	bot := newContestant(t, "direct")
+func (f *securityArena) noProxies(t *testing.T, proxy *trap) {
+	bot := newTestBot(t, "direct")
 	f.member(t).register(strings.Replace(bot.url, "127.0.0.1", "0.0.0.0", 1)).is(201)
 	f.member(t).register("http://nobody.invalid/").is(422, "deploy_check_failed")
 	proxy.requireSilence(t)
 }
 
-func (f *fort) theArenaIsNoBot(t *testing.T) {
+func (f *securityArena) theArenaIsNoBot(t *testing.T) {
 	var urls []string
 	for _, at := range []string{f.address(), f.admin(), f.node()} {
 		host, port, err := net.SplitHostPort(at)
@@ -228,7 +228,7 @@ func (f *fort) theArenaIsNoBot(t *testing.T) {
 // coarseWords: a port that is closed, one that takes connections and hangs up,
 // and one behind which nobody answers, are told from one another no more than
 // any stranger could; of what a server says, nothing is told.
-func (f *fort) coarseWords(t *testing.T) {
+func (f *securityArena) coarseWords(t *testing.T) {
 	const secret = "ERR-internal-secret"
 	who := f.member(t)
 	closed := closedPort(t)
@@ -305,7 +305,7 @@ func tarpit(t *testing.T, serve func(net.Conn) string) (at string, ended <-chan 
 }
 
 // slowTLS: the hello is read, and nothing is said.
-func (f *fort) slowTLS(t *testing.T) {
+func (f *securityArena) slowTLS(t *testing.T) {
 	at, ended := tarpit(t, func(c net.Conn) string {
 		_, err := io.Copy(io.Discard, c) // until the arena hangs up
 		return fmt.Sprint(err)
@@ -333,24 +333,24 @@ func sending(head, again string) func(net.Conn) string {
 	}
 }
 
-func (f *fort) headersWithoutEnd(t *testing.T) {
+func (f *securityArena) headersWithoutEnd(t *testing.T) {
 	at, ended := tarpit(t, sending("HTTP/1.1 200 OK\r\n", "X-Padding: "+strings.Repeat("x", 1<<16)+"\r\n"))
 	got := f.member(t).register("http://"+at).is(422, "deploy_check_failed")
 	require.Contains(t, string(got.body), `"detail":"no usable HTTP answer came in time"`)
 	require.Equal(t, "cut", <-ended)
 }
 
-func (f *fort) aPingWithoutEnd(t *testing.T) {
+func (f *securityArena) aPingWithoutEnd(t *testing.T) {
 	at, ended := tarpit(t, sending("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\npong", strings.Repeat(" ", 1<<16)))
 	got := f.member(t).register("http://"+at).is(422, "deploy_check_failed")
 	require.Contains(t, string(got.body), `"detail":"the body is not the text pong"`)
 	require.Equal(t, "cut", <-ended)
 }
 
-func (f *fort) noPortScanner(t *testing.T) {
+func (f *securityArena) noPortScanner(t *testing.T) {
 	ada := f.member(t)
 	key := ada.newKey()
-	bot := newContestant(t, "scanner").url
+	bot := newTestBot(t, "scanner").url
 	id := ada.register(bot).is(201).json["id"].(string)
 	trap := newTrap(t)
 	for i := range 3 {
@@ -358,7 +358,7 @@ func (f *fort) noPortScanner(t *testing.T) {
 		key.do("POST", "/bots/"+id+"/check", nil).is(200)
 		key.register("http://"+closedPort(t)).is(422, "deploy_check_failed")
 	}
-	for _, who := range []*visitor{ada, key} {
+	for _, who := range []*caller{ada, key} {
 		for _, refused := range []*reply{
 			who.register("http://" + trap.at), who.do("PATCH", "/bots/"+id, map[string]string{"url": "http://" + trap.at}),
 			who.do("POST", "/bots/"+id+"/check", nil),
@@ -374,13 +374,13 @@ func (f *fort) noPortScanner(t *testing.T) {
 // more once they are not: not by a check, and not for a match, in which each
 // decision costs a strike.
 func judgedAtEachDial(t *testing.T) {
-	f := newFort(t)
+	f := newSecurityArena(t)
 	ada := f.member(t)
 	key := ada.newKey()
 	var bots []string
 	var dialled atomic.Int32
 	for i := range 4 {
-		p := newContestant(t, fmt.Sprint("bot-", i))
+		p := newTestBot(t, fmt.Sprint("bot-", i))
 		bot := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { dialled.Add(1); p.ServeHTTP(w, r) }))
 		t.Cleanup(bot.Close)
 		bots = append(bots, key.register(bot.URL).is(201).json["id"].(string))
@@ -401,7 +401,7 @@ func judgedAtEachDial(t *testing.T) {
 }
 
 // public reads a page until it holds something.
-func (f *fort) public(t *testing.T, path string, holds func(page string) bool) {
+func (f *securityArena) public(t *testing.T, path string, holds func(page string) bool) {
 	t.Helper()
-	eventually(t, path, func() bool { return holds(string(f.stranger(t).do("GET", path, nil).is(200).body)) })
+	eventually(t, path, func() bool { return holds(string(f.anonymous(t).do("GET", path, nil).is(200).body)) })
 }

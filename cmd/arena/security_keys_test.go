@@ -21,7 +21,7 @@ import (
 // Keys: which are taken, what they may do, and what is whose.
 func TestSecurityKeys(t *testing.T) {
 	t.Parallel()
-	f := newFort(t)
+	f := newSecurityArena(t)
 	f.each(t, map[string]func(*testing.T){
 		"keys that are none":                      f.keysThatAreNone,
 		"a private key pasted by mistake":         f.aPrivateKeyPasted,
@@ -36,7 +36,7 @@ func TestSecurityKeys(t *testing.T) {
 	})
 }
 
-func (f *fort) keysThatAreNone(t *testing.T) {
+func (f *securityArena) keysThatAreNone(t *testing.T) {
 	ada := f.member(t)
 	public, _, err := ed25519.GenerateKey(nil)
 	require.NoError(t, err)
@@ -76,7 +76,7 @@ func ofHex(t *testing.T, text string) string {
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-func (f *fort) aPrivateKeyPasted(t *testing.T) {
+func (f *securityArena) aPrivateKeyPasted(t *testing.T) {
 	ada := f.member(t)
 	_, private, err := ed25519.GenerateKey(nil)
 	require.NoError(t, err)
@@ -105,7 +105,7 @@ func (f *fort) aPrivateKeyPasted(t *testing.T) {
 	}
 }
 
-func (f *fort) noScopeThatItLacks(t *testing.T) {
+func (f *securityArena) noScopeThatItLacks(t *testing.T) {
 	key := f.member(t).newKey("keys.write")
 	for _, scope := range everyScope() {
 		public, _, err := ed25519.GenerateKey(nil)
@@ -122,7 +122,7 @@ func (f *fort) noScopeThatItLacks(t *testing.T) {
 }
 
 // Every scope against every endpoint is in adapters/api, TestAccess.
-func (f *fort) aKeyWithoutTheScope(t *testing.T) {
+func (f *securityArena) aKeyWithoutTheScope(t *testing.T) {
 	ada := f.member(t)
 	blind, seeing := ada.newKey("bots.write", "keys.write", "account.write"), ada.newKey("bots.read", "keys.read", "account.read")
 	for _, path := range []string{"/me", "/keys", "/bots", "/bots/none"} {
@@ -137,9 +137,9 @@ func (f *fort) aKeyWithoutTheScope(t *testing.T) {
 	seeing.do("GET", "/me", nil).is(200)
 }
 
-func (f *fort) anothersThings(t *testing.T) {
+func (f *securityArena) anothersThings(t *testing.T) {
 	ada, eve := f.member(t), f.member(t)
-	bot := newContestant(t, "hers").url
+	bot := newTestBot(t, "hers").url
 	hers := ada.do("POST", "/bots", map[string]string{"name": "hers", "mode": "standard", "url": bot}).is(201).json["id"].(string)
 	key := ada.newKey().keyID
 	const nobodys = "0b1c8a3e-1111-4222-8333-444455556666"
@@ -162,7 +162,7 @@ func (f *fort) anothersThings(t *testing.T) {
 
 // Who makes fifty calls at once is limited to thirty writes a minute as well,
 // so some surplus is told that.
-func (f *fort) twentyKeys(t *testing.T) {
+func (f *securityArena) twentyKeys(t *testing.T) {
 	ada := f.member(t)
 	statuses := race(t, 50, func() (*reply, error) {
 		public, _, err := ed25519.GenerateKey(nil)
@@ -177,9 +177,9 @@ func (f *fort) twentyKeys(t *testing.T) {
 }
 
 // Registrations are limited to ten a minute, too. Unpausing is a way in as well.
-func (f *fort) fiveActiveBots(t *testing.T) {
+func (f *securityArena) fiveActiveBots(t *testing.T) {
 	ada := f.member(t)
-	bot := newContestant(t, "bot").url
+	bot := newTestBot(t, "bot").url
 	register := func() (*reply, error) {
 		return ada.try(t.Context(), "POST", "/bots", map[string]string{"name": "raced", "mode": "standard", "url": bot})
 	}
@@ -211,7 +211,7 @@ const mostBefore = 300
 
 // flood calls as fast as it can, until stopped. It returns how many calls that
 // began after the end of its credential was answered were let in.
-func flood(t *testing.T, who *visitor, end func()) (before, after int64) {
+func flood(t *testing.T, who *caller, end func()) (before, after int64) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var ended atomic.Bool
@@ -257,7 +257,7 @@ func flood(t *testing.T, who *visitor, end func()) (before, after int64) {
 	return in.Load(), late.Load()
 }
 
-func (f *fort) aRevocationInAFlood(t *testing.T) {
+func (f *securityArena) aRevocationInAFlood(t *testing.T) {
 	ada := f.member(t)
 	key := ada.newKey("account.read")
 	before, after := flood(t, key, func() { ada.do("DELETE", "/keys/"+key.keyID, nil).is(204) })
@@ -265,7 +265,7 @@ func (f *fort) aRevocationInAFlood(t *testing.T) {
 	require.Zero(t, after)
 }
 
-func (f *fort) aSignOutInAFlood(t *testing.T) {
+func (f *securityArena) aSignOutInAFlood(t *testing.T) {
 	ada := f.member(t)
 	before, after := flood(t, ada, func() { ada.elsewhere(ada.at).do("POST", "/sign-out", nil).is(204) })
 	t.Logf("%d calls were let in before the sign-out had answered, %d after", before, after)
@@ -274,7 +274,7 @@ func (f *fort) aSignOutInAFlood(t *testing.T) {
 
 // Wrong signatures count against the address that they come from, and never
 // against the key's owner.
-func (f *fort) underAnothersKeyID(t *testing.T) {
+func (f *securityArena) underAnothersKeyID(t *testing.T) {
 	ada := f.member(t)
 	key := ada.newKey(everyScope()...)
 	_, another, err := ed25519.GenerateKey(nil)

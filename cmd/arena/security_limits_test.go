@@ -18,8 +18,8 @@ import (
 // How much of the arena one caller may have: calls, bytes, time.
 func TestSecurityLimits(t *testing.T) {
 	t.Parallel()
-	f := newFort(t)
-	trusting := newFort(t, "--trusted-proxies", "127.0.0.0/8")
+	f := newSecurityArena(t)
+	trusting := newSecurityArena(t, "--trusted-proxies", "127.0.0.0/8")
 	f.each(t, map[string]func(*testing.T){
 		"the 601st call":                       f.the601stCall,
 		"the 31st write, the 121st read":       f.theOtherLimits,
@@ -35,8 +35,8 @@ func TestSecurityLimits(t *testing.T) {
 	})
 }
 
-func (f *fort) the601stCall(t *testing.T) {
-	who := f.stranger(t)
+func (f *securityArena) the601stCall(t *testing.T) {
+	who := f.anonymous(t)
 	for range 600 {
 		require.Equal(t, 200, who.do("GET", "/health", nil).status)
 	}
@@ -44,7 +44,7 @@ func (f *fort) the601stCall(t *testing.T) {
 		requireRetryAfter(t, who.do("GET", "/health", nil).is(429, "rate_limited"))
 	}
 	who.do("GET", "/nothing", nil).is(404)
-	f.stranger(t).do("GET", "/health", nil).is(200)
+	f.anonymous(t).do("GET", "/health", nil).is(200)
 }
 
 // requireRetryAfter demands whole seconds, no more than the window has. That
@@ -58,17 +58,17 @@ func requireRetryAfter(t *testing.T, r *reply) {
 	require.Contains(t, r.header.Get("RateLimit-Policy"), `"all";q=600;w=60`)
 }
 
-func (f *fort) theOtherLimits(t *testing.T) {
+func (f *securityArena) theOtherLimits(t *testing.T) {
 	ada := f.member(t)
 	one, two := ada.newKey(everyScope()...), ada.newKey(everyScope()...)
 	for i := range 28 { // and two keys
-		[]*visitor{one, two, ada}[i%3].do("PATCH", "/me", "{}").is(200)
+		[]*caller{one, two, ada}[i%3].do("PATCH", "/me", "{}").is(200)
 	}
-	for _, who := range []*visitor{one, two, ada} {
+	for _, who := range []*caller{one, two, ada} {
 		requireRetryAfter(t, who.do("PATCH", "/me", "{}").is(429, "rate_limited"))
 		who.do("GET", "/me", nil).is(200)
 	}
-	reader := f.stranger(t)
+	reader := f.anonymous(t)
 	for range 120 {
 		reader.do("GET", "/matches?limit=1", nil).is(200)
 	}
@@ -81,8 +81,8 @@ func from(addresses string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("X-Forwarded-For", addresses) }
 }
 
-func (f *fort) aForgedForward(t *testing.T) {
-	who := f.stranger(t)
+func (f *securityArena) aForgedForward(t *testing.T) {
+	who := f.anonymous(t)
 	for i := range 30 {
 		who.do("POST", "/sign-in", "{}", from(fmt.Sprintf("203.0.113.%d", i))).is(422)
 	}
@@ -96,8 +96,8 @@ func (f *fort) aForgedForward(t *testing.T) {
 
 // The arena listens on one loopback address of IPv4 here, so the networks are
 // told to it by a proxy that it trusts.
-func (f *fort) aNetworkIsOneCaller(t *testing.T) {
-	proxy := f.stranger(t)
+func (f *securityArena) aNetworkIsOneCaller(t *testing.T) {
+	proxy := f.anonymous(t)
 	call := func(address string) *reply { return proxy.do("POST", "/sign-in", "{}", from(address)) }
 	for i := range 30 {
 		call(fmt.Sprintf("192.0.2.%d, 2001:db8:0:1:%x::%x", i, i, i+1)).is(422) // what stands before it is its caller's word
@@ -111,20 +111,20 @@ func (f *fort) aNetworkIsOneCaller(t *testing.T) {
 	call("192.0.2.8").is(422)
 }
 
-func (f *fort) aBodyOverTheLimit(t *testing.T) {
+func (f *securityArena) aBodyOverTheLimit(t *testing.T) {
 	ada := f.member(t)
 	key := ada.newKey(everyScope()...)
 	fitting := `{"name":"` + strings.Repeat("x", 65536-11) + `"}`
 	key.do("PATCH", "/me", fitting).is(422)
 	key.do("PATCH", "/me", fitting+" ").is(413, "body_too_large")
-	f.stranger(t).do("PATCH", "/me", fitting+" ").is(413, "body_too_large")
+	f.anonymous(t).do("PATCH", "/me", fitting+" ").is(413, "body_too_large")
 	key.do("PATCH", "/me", fitting+" ", func(r *http.Request) { r.ContentLength = -1 }).is(413, "body_too_large")
 	require.Equal(t, 413, ada.raw("POST /keys HTTP/1.1\r\nHost: arena\r\nContent-Length: 9000000000000\r\n\r\n"), "by what it says of itself")
 }
 
 // The header says that a body comes, and it does not, or not all of it. Ten
 // seconds are what it has, whatever comes of the call.
-func (f *fort) aBodyThatDrips(t *testing.T) {
+func (f *securityArena) aBodyThatDrips(t *testing.T) {
 	for what, c := range map[string]struct {
 		head   string
 		status int
@@ -136,7 +136,7 @@ func (f *fort) aBodyThatDrips(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, c.status, f.stranger(t).raw(c.head+"\r\nHost: arena\r\n\r\n{"))
+			require.Equal(t, c.status, f.anonymous(t).raw(c.head+"\r\nHost: arena\r\n\r\n{"))
 		})
 	}
 }
@@ -166,11 +166,11 @@ func pour(ctx context.Context, at, head, chunk string) (int, string) {
 	return sent, <-answered
 }
 
-func (f *fort) headersThatDoNotEnd(t *testing.T) {
+func (f *securityArena) headersThatDoNotEnd(t *testing.T) {
 	sent, answer := pour(t.Context(), f.address(), "GET /health HTTP/1.1\r\nHost: arena\r\n", "X-Padding: "+strings.Repeat("x", 1<<16)+"\r\n")
 	require.Less(t, sent, 10<<20)
 	t.Logf("%d bytes of headers were taken off our hands, most of them by the kernel's buffers: %s", sent, strings.TrimSpace(answer))
-	long := f.stranger(t).raw("GET /health HTTP/1.1\r\nHost: arena\r\nX-Padding: " + strings.Repeat("x", 40<<10) + "\r\n\r\n")
+	long := f.anonymous(t).raw("GET /health HTTP/1.1\r\nHost: arena\r\nX-Padding: " + strings.Repeat("x", 40<<10) + "\r\n\r\n")
 	require.Equal(t, http.StatusRequestHeaderFieldsTooLarge, long)
 	t.Run("they have ten seconds", func(t *testing.T) {
 		t.Parallel()
@@ -186,7 +186,7 @@ func (f *fort) headersThatDoNotEnd(t *testing.T) {
 }
 
 // endlessBodies: 64 callers who each send more than there is room for.
-func (f *fort) endlessBodies(t *testing.T) {
+func (f *securityArena) endlessBodies(t *testing.T) {
 	before := f.heap(t)
 	const senders = 64
 	type outcome struct {
@@ -218,7 +218,7 @@ func (f *fort) endlessBodies(t *testing.T) {
 var heapInUse = regexp.MustCompile(`(?m)^go_memstats_heap_inuse_bytes (\S+)$`)
 
 // heap is what the arena says of its memory.
-func (f *fort) heap(t *testing.T) int64 {
+func (f *securityArena) heap(t *testing.T) int64 {
 	t.Helper()
 	res, err := http.Get("http://" + f.admin() + "/metrics")
 	require.NoError(t, err)
@@ -230,7 +230,7 @@ func (f *fort) heap(t *testing.T) int64 {
 	return int64(bytes)
 }
 
-func (f *fort) aCrossSiteCall(t *testing.T) {
+func (f *securityArena) aCrossSiteCall(t *testing.T) {
 	ada := f.member(t)
 	marks := map[string]func(*http.Request){
 		"Sec-Fetch-Site":            func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
@@ -250,7 +250,7 @@ func (f *fort) aCrossSiteCall(t *testing.T) {
 		ada.do("POST", "/sign-out", nil, edit).is(403, "cross_site")
 	}
 	require.Empty(t, ada.do("GET", "/me", nil, marks["Origin"]).is(200).json["name"])
-	own := f.stranger(t)
+	own := f.anonymous(t)
 	own.cookie = ada.cookie
 	own.do("PATCH", "/me", `{}`, func(r *http.Request) {
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
@@ -258,11 +258,11 @@ func (f *fort) aCrossSiteCall(t *testing.T) {
 	}).is(200)
 }
 
-func (f *fort) lineBreaksInFields(t *testing.T) {
+func (f *securityArena) lineBreaksInFields(t *testing.T) {
 	ada := f.member(t)
-	bot := newContestant(t, "plain").url
+	bot := newTestBot(t, "plain").url
 	for _, end := range []string{"\r\n", "\n", "\r", "\x00", "\u2028", "\u202e", "\ufeff"} {
-		f.stranger(t).do("POST", "/sign-in", map[string]string{"email": "ada@example.org" + end + "Bcc: eve@example.org"}).is(422, "invalid").names("email")
+		f.anonymous(t).do("POST", "/sign-in", map[string]string{"email": "ada@example.org" + end + "Bcc: eve@example.org"}).is(422, "invalid").names("email")
 		ada.do("PATCH", "/me", map[string]string{"name": "ada" + end + "x"}).is(422, "invalid").names("name")
 		ada.do("POST", "/keys", map[string]string{"name": "a" + end + "b", "publicKey": ""}).is(422, "invalid").names("name")
 	}
@@ -274,15 +274,15 @@ func (f *fort) lineBreaksInFields(t *testing.T) {
 
 // A name may hold markup. Answers are JSON, and say so; the pages of the
 // sign-in escape what they are given, under a policy that runs nothing.
-func (f *fort) markupIsInert(t *testing.T) {
+func (f *securityArena) markupIsInert(t *testing.T) {
 	const script = `<script>alert(1)</script>`
 	ada := f.member(t)
-	ada.do("POST", "/bots", map[string]string{"name": script, "mode": "standard", "url": newContestant(t, script).url}).is(201)
+	ada.do("POST", "/bots", map[string]string{"name": script, "mode": "standard", "url": newTestBot(t, script).url}).is(201)
 	listed := ada.do("GET", "/bots", nil).is(200)
 	require.Equal(t, "application/json", listed.header.Get("Content-Type"))
 	require.Equal(t, "nosniff", listed.header.Get("X-Content-Type-Options"))
 	require.NotContains(t, string(listed.body), "<script")
-	who := f.stranger(t)
+	who := f.anonymous(t)
 	for _, target := range []string{"/sign-in/confirm?token=%22%3E%3Cscript%3Ealert(1)%3C/script%3E", "/sign-in", "/sign-in?sent=1"} {
 		page := who.do("GET", target, nil).is(200)
 		require.Contains(t, page.header.Get("Content-Type"), "text/html")

@@ -15,7 +15,7 @@ import (
 // refused, spent or ended, the other has.
 func TestSecurityAcrossProcesses(t *testing.T) {
 	t.Parallel()
-	f := newFort(t)
+	f := newSecurityArena(t)
 	peer := launch(t, "serve", "--no-play", "--data", t.TempDir(), "--secrets", filepath.Join(f.data, "secrets.json"), "--mail", f.mails.setting,
 		"--eventstore", fmt.Sprintf("esdb://%s?tls=false", f.node()), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").address()
 
@@ -23,9 +23,9 @@ func TestSecurityAcrossProcesses(t *testing.T) {
 		here := f.member(t).newKey(everyScope()...)
 		there := here.elsewhere(peer)
 		there.knows(t)
-		for _, order := range [][2]*visitor{{here, there}, {there, here}} {
+		for _, order := range [][2]*caller{{here, there}, {there, here}} {
 			stamp := fresh()
-			call := func(who *visitor) *reply {
+			call := func(who *caller) *reply {
 				return who.do("PATCH", "/me", "{}", who.resigned(stamp, "PATCH", "/me", "{}"))
 			}
 			call(order[0]).is(200)
@@ -35,7 +35,7 @@ func TestSecurityAcrossProcesses(t *testing.T) {
 		var turn atomic.Int32
 		stamp := fresh()
 		statuses := race(t, 16, func() (*reply, error) {
-			who := []*visitor{here, there}[turn.Add(1)%2]
+			who := []*caller{here, there}[turn.Add(1)%2]
 			return who.try(t.Context(), "PATCH", "/me", "{}", who.resigned(stamp, "PATCH", "/me", "{}"))
 		})
 		require.Equal(t, map[int]int{200: 1, 401: 15}, statuses)
@@ -44,14 +44,14 @@ func TestSecurityAcrossProcesses(t *testing.T) {
 		here := f.member(t)
 		there := here.elsewhere(peer)
 		var turn atomic.Int32
-		one := func(who *visitor) (*reply, error) {
+		one := func(who *caller) (*reply, error) {
 			public, _, err := ed25519.GenerateKey(nil)
 			if err != nil {
 				return nil, err
 			}
 			return who.try(t.Context(), "POST", "/keys", map[string]any{"name": "raced", "publicKey": public})
 		}
-		statuses := race(t, 50, func() (*reply, error) { return one([]*visitor{here, there}[turn.Add(1)%2]) })
+		statuses := race(t, 50, func() (*reply, error) { return one([]*caller{here, there}[turn.Add(1)%2]) })
 		t.Logf("50 calls, half of them to each process: %v", statuses)
 		require.Equal(t, 50, statuses[201]+statuses[409]+statuses[429]+statuses[503], statuses) // 503 busy: others wrote at the same time
 		require.Equal(t, 20, statuses[201], statuses)
@@ -61,7 +61,7 @@ func TestSecurityAcrossProcesses(t *testing.T) {
 		ada := f.member(t)
 		key := ada.newKey("account.read")
 		for _, c := range []struct {
-			there *visitor
+			there *caller
 			end   func()
 		}{
 			{key.elsewhere(peer), func() { ada.do("DELETE", "/keys/"+key.keyID, nil).is(204) }},
@@ -90,7 +90,7 @@ func TestSecurityAcrossProcesses(t *testing.T) {
 }
 
 // knows waits until a process knows of a caller.
-func (c *visitor) knows(t *testing.T) {
+func (c *caller) knows(t *testing.T) {
 	t.Helper()
 	eventually(t, "the peer knows the caller", func() bool { return c.do("GET", "/me", nil).status == 200 })
 }
@@ -99,16 +99,16 @@ func (c *visitor) knows(t *testing.T) {
 // another takes its place.
 func TestSecurityAcrossARestart(t *testing.T) {
 	t.Parallel()
-	f := newFort(t)
+	f := newSecurityArena(t)
 	ada, eve := f.member(t), f.member(t)
 	key, revoked := ada.newKey(everyScope()...), ada.newKey("account.read")
-	token := f.stranger(t).token(f.mails, "before@example.org")
-	f.stranger(t).do("POST", "/sign-in/confirm", map[string]string{"token": token}).is(200)
-	unused := f.stranger(t).token(f.mails, "unused@example.org")
+	token := f.anonymous(t).token(f.mails, "before@example.org")
+	f.anonymous(t).do("POST", "/sign-in/confirm", map[string]string{"token": token}).is(200)
+	unused := f.anonymous(t).token(f.mails, "unused@example.org")
 	ada.do("DELETE", "/keys/"+revoked.keyID, nil).is(204)
 	eve.do("POST", "/sign-out", nil).is(204)
 	stamp := fresh()
-	write := func(who *visitor) *reply {
+	write := func(who *caller) *reply {
 		return who.do("PATCH", "/me", `{"name":"before"}`, who.resigned(stamp, "PATCH", "/me", `{"name":"before"}`))
 	}
 	write(key).is(200)
@@ -122,6 +122,6 @@ func TestSecurityAcrossARestart(t *testing.T) {
 	revoked.elsewhere(at).do("GET", "/me", nil).is(401, "unauthenticated")
 	eve.elsewhere(at).do("GET", "/me", nil).is(401, "unauthenticated")
 	ada.elsewhere(at).do("GET", "/me", nil).is(200)
-	f.stranger(t).do("POST", "/sign-in/confirm", map[string]string{"token": token}).is(401, "link_invalid")
-	f.stranger(t).do("POST", "/sign-in/confirm", map[string]string{"token": unused}).is(200)
+	f.anonymous(t).do("POST", "/sign-in/confirm", map[string]string{"token": token}).is(401, "link_invalid")
+	f.anonymous(t).do("POST", "/sign-in/confirm", map[string]string{"token": unused}).is(200)
 }

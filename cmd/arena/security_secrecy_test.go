@@ -30,12 +30,12 @@ const mark = "a-path-that-only-its-owner-knows"
 // found nowhere before, and what never does is nowhere.
 func TestSecuritySecrecy(t *testing.T) {
 	t.Parallel()
-	f := newFort(t, "--rest-standard", "1h", "--decision-standard", "5m")
+	f := newSecurityArena(t, "--rest-standard", "1h", "--decision-standard", "5m")
 	key := f.member(t).newKey(everyScope()...)
 	held, release := make(chan struct{}), make(chan struct{})
-	var players []*contestant
+	var players []*testBot
 	for i := range 4 {
-		p := newContestant(t, fmt.Sprint("bot-", i))
+		p := newTestBot(t, fmt.Sprint("bot-", i))
 		p.url += "/" + mark
 		if i == 0 {
 			p.hold = stopAt(25, held, release)
@@ -154,9 +154,9 @@ func requireNowhere(t *testing.T, pages map[string]string, text string) {
 // everything is what anyone can read of the API, status and headers too: every
 // GET that the description has and that takes no credential, with its ids
 // filled in, for what there is and for what there is not.
-func (f *fort) everything(t *testing.T, matchID, botID string) map[string]string {
+func (f *securityArena) everything(t *testing.T, matchID, botID string) map[string]string {
 	t.Helper()
-	who := f.stranger(t)
+	who := f.anonymous(t)
 	pages := map[string]string{}
 	for _, path := range publicReads(t, who) {
 		id := matchID
@@ -179,7 +179,7 @@ func (f *fort) everything(t *testing.T, matchID, botID string) map[string]string
 }
 
 // publicReads are the paths of the description that anyone may GET.
-func publicReads(t *testing.T, who *visitor) []string {
+func publicReads(t *testing.T, who *caller) []string {
 	t.Helper()
 	var document struct {
 		Paths map[string]map[string]struct {
@@ -198,7 +198,7 @@ func publicReads(t *testing.T, who *visitor) []string {
 }
 
 // glance reads an answer, or of one that does not end what comes first.
-func (c *visitor) glance(target string) string {
+func (c *caller) glance(target string) string {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
 	defer cancel()
@@ -220,7 +220,7 @@ func (c *visitor) glance(target string) string {
 }
 
 // metrics are what the operators' endpoint tells.
-func (f *fort) metrics(t *testing.T) string {
+func (f *securityArena) metrics(t *testing.T) string {
 	t.Helper()
 	res, err := http.Get("http://" + f.admin() + "/metrics")
 	require.NoError(t, err)

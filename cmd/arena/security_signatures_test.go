@@ -23,7 +23,7 @@ import (
 // minutes.
 func TestSecuritySignatures(t *testing.T) {
 	t.Parallel()
-	f := newFort(t)
+	f := newSecurityArena(t)
 	f.each(t, map[string]func(*testing.T){
 		"five minutes of skew":             f.fiveMinutesOfSkew,
 		"one spelling of a timestamp":      f.oneSpellingOfATimestamp,
@@ -38,7 +38,7 @@ func TestSecuritySignatures(t *testing.T) {
 
 // Clocks of tests are coarse; the edge itself is tried with a clock of its own
 // (adapters/auth).
-func (f *fort) fiveMinutesOfSkew(t *testing.T) {
+func (f *securityArena) fiveMinutesOfSkew(t *testing.T) {
 	key := f.member(t).newKey("account.read")
 	for _, c := range []struct {
 		skew   time.Duration
@@ -48,7 +48,7 @@ func (f *fort) fiveMinutesOfSkew(t *testing.T) {
 	}
 }
 
-func (f *fort) oneSpellingOfATimestamp(t *testing.T) {
+func (f *securityArena) oneSpellingOfATimestamp(t *testing.T) {
 	key := f.member(t).newKey("account.read")
 	now := time.Now().UnixMilli()
 	ms := strconv.FormatInt(now, 10)
@@ -63,7 +63,7 @@ func (f *fort) oneSpellingOfATimestamp(t *testing.T) {
 	key.do("GET", "/me", nil, key.resigned(" "+ms, "GET", "/me", "")).is(401, "unauthenticated")
 }
 
-func (f *fort) aSignedWriteRunsOnce(t *testing.T) {
+func (f *securityArena) aSignedWriteRunsOnce(t *testing.T) {
 	ada := f.member(t)
 	key := ada.newKey(everyScope()...)
 	stamp := fresh()
@@ -115,7 +115,7 @@ func race(t *testing.T, n int, call func() (*reply, error)) map[int]int {
 
 // raw sends a request byte by byte as it is written, and returns the answer's
 // status.
-func (c *visitor) raw(request string) int {
+func (c *caller) raw(request string) int {
 	c.t.Helper()
 	conn, err := net.Dial("tcp", c.at)
 	require.NoError(c.t, err)
@@ -129,7 +129,7 @@ func (c *visitor) raw(request string) int {
 	return res.StatusCode
 }
 
-func (f *fort) theBytesAsReceived(t *testing.T) {
+func (f *securityArena) theBytesAsReceived(t *testing.T) {
 	key := f.member(t).newKey(everyScope()...)
 	const body = `{"name":"x"}`
 	// send signs POST /bots?mode=standard with a body, and sends something else.
@@ -171,7 +171,7 @@ func (f *fort) theBytesAsReceived(t *testing.T) {
 
 // `t.POST./bots?a=1.x.y` is POST /bots?a=1 with the body x.y, POST /bots?a=1.x
 // with the body y, and so on: what splits otherwise does nothing.
-func (f *fort) dotsSplitInOneWay(t *testing.T) {
+func (f *securityArena) dotsSplitInOneWay(t *testing.T) {
 	key := f.member(t).newKey(everyScope()...)
 	stamp := fresh()
 	split := func(method, target, body string) *reply {
@@ -193,7 +193,7 @@ func (f *fort) dotsSplitInOneWay(t *testing.T) {
 	}
 }
 
-func (f *fort) oneCredentialAtATime(t *testing.T) {
+func (f *securityArena) oneCredentialAtATime(t *testing.T) {
 	ada := f.member(t)
 	key := ada.newKey(everyScope()...)
 	for _, name := range []string{"X-Arena-Key", "X-Arena-Timestamp", "X-Arena-Signature"} {
@@ -207,7 +207,7 @@ func (f *fort) oneCredentialAtATime(t *testing.T) {
 	ada.do("GET", "/me", nil).is(200)
 }
 
-func (f *fort) oneSpellingOfASignature(t *testing.T) {
+func (f *securityArena) oneSpellingOfASignature(t *testing.T) {
 	key := f.member(t).newKey("account.read")
 	with := func(respell func(signature []byte) string) *reply {
 		return key.do("GET", "/me", nil, func(r *http.Request) {
@@ -252,21 +252,21 @@ func plusOrder(signature []byte) []byte {
 	return append(bytes.Clone(signature[:32]), sum...)
 }
 
-func (f *fort) aRefusalTellsNotWhy(t *testing.T) {
+func (f *securityArena) aRefusalTellsNotWhy(t *testing.T) {
 	ada := f.member(t)
 	key, revoked := ada.newKey("account.read"), ada.newKey("account.read")
 	ada.do("DELETE", "/keys/"+revoked.keyID, nil).is(204)
-	stranger := f.stranger(t)
+	anonymous := f.anonymous(t)
 	unknown := key.elsewhere(key.at)
 	unknown.keyID = "0b1c8a3e-1111-4222-8333-444455556666"
 	wrong := key.elsewhere(key.at)
 	wrong.key = revoked.key
 	late := func(r *http.Request) { key.sign(r.Header, stampIn(-time.Hour), "GET", "/me", nil) }
-	want := stranger.do("GET", "/me", nil).is(401, "unauthenticated").seen()
+	want := anonymous.do("GET", "/me", nil).is(401, "unauthenticated").seen()
 	for what, got := range map[string]*reply{
 		"a revoked key": revoked.do("GET", "/me", nil), "an unknown key": unknown.do("GET", "/me", nil),
 		"a wrong signature": wrong.do("GET", "/me", nil), "a signature that is too old": key.elsewhere(key.at).do("GET", "/me", nil, late),
-		"a wrong cookie": stranger.do("GET", "/me", nil, func(r *http.Request) { r.AddCookie(&http.Cookie{Name: "session", Value: "x.y"}) }),
+		"a wrong cookie": anonymous.do("GET", "/me", nil, func(r *http.Request) { r.AddCookie(&http.Cookie{Name: "session", Value: "x.y"}) }),
 	} {
 		require.Equal(t, want, got.seen(), what)
 	}

@@ -17,7 +17,7 @@ import (
 // Signing in by mail: what a link and a session are good for.
 func TestSecuritySignIn(t *testing.T) {
 	t.Parallel()
-	f := newFort(t)
+	f := newSecurityArena(t)
 	f.each(t, map[string]func(*testing.T){
 		"five mails an hour":                     f.fiveMailsAnHour,
 		"a known and an unknown address":         f.knownAndUnknown,
@@ -29,18 +29,18 @@ func TestSecuritySignIn(t *testing.T) {
 		"a session is never the caller's choice": f.aSessionIsOurChoice,
 		"a cookie after the sign-out":            f.aCookieAfterTheSignOut,
 	})
-	t.Run("a mail server that hangs holds nobody up", newFort(t).aMailServerThatHangs)
+	t.Run("a mail server that hangs holds nobody up", newSecurityArena(t).aMailServerThatHangs)
 }
 
 func signInTo(address string) map[string]string { return map[string]string{"email": address} }
 
-func (f *fort) fiveMailsAnHour(t *testing.T) {
+func (f *securityArena) fiveMailsAnHour(t *testing.T) {
 	const victim = "victim@example.org"
 	var calls sync.WaitGroup
 	for range 8 {
 		calls.Go(func() {
 			for range 120 {
-				r, err := f.stranger(t).try(t.Context(), "POST", "/sign-in", signInTo(victim))
+				r, err := f.anonymous(t).try(t.Context(), "POST", "/sign-in", signInTo(victim))
 				if err != nil {
 					t.Error(err)
 				} else if r.status != 202 {
@@ -51,7 +51,7 @@ func (f *fort) fiveMailsAnHour(t *testing.T) {
 	}
 	calls.Wait()
 	for range 40 {
-		f.stranger(t).do("POST", "/sign-in", signInTo("Victim@Example.ORG")).is(202)
+		f.anonymous(t).do("POST", "/sign-in", signInTo("Victim@Example.ORG")).is(202)
 	}
 	f.mails.await(t, victim, 5)
 	f.member(t) // whose mail came behind them all
@@ -60,9 +60,9 @@ func (f *fort) fiveMailsAnHour(t *testing.T) {
 
 // The mail server is not waited for, so it tells nothing by the time that it
 // takes.
-func (f *fort) aMailServerThatHangs(t *testing.T) {
+func (f *securityArena) aMailServerThatHangs(t *testing.T) {
 	const known, unknown = "known@example.org", "unknown@example.org"
-	who := f.stranger(t)
+	who := f.anonymous(t)
 	who.signIn(f.mails, known)
 	release := f.mails.hold()
 	defer release()
@@ -73,17 +73,17 @@ func (f *fort) aMailServerThatHangs(t *testing.T) {
 	require.Len(t, f.mails.to(known), 1)
 }
 
-func (f *fort) knownAndUnknown(t *testing.T) {
+func (f *securityArena) knownAndUnknown(t *testing.T) {
 	const known, unknown = "ada@example.org", "nobody@example.org"
-	f.stranger(t).signIn(f.mails, known)
-	first := f.stranger(t).do("POST", "/sign-in", signInTo(known)).is(202)
+	f.anonymous(t).signIn(f.mails, known)
+	first := f.anonymous(t).do("POST", "/sign-in", signInTo(known)).is(202)
 	require.Empty(t, first.body)
-	require.Equal(t, first.seen(), f.stranger(t).do("POST", "/sign-in", signInTo(unknown)).is(202).seen())
+	require.Equal(t, first.seen(), f.anonymous(t).do("POST", "/sign-in", signInTo(unknown)).is(202).seen())
 	require.Equal(t, f.mails.await(t, known, 2).header.Get("Subject"), f.mails.await(t, unknown, 1).header.Get("Subject"))
 }
 
-func (f *fort) aScannerConsumesNothing(t *testing.T) {
-	who, scanner := f.stranger(t), f.stranger(t)
+func (f *securityArena) aScannerConsumesNothing(t *testing.T) {
+	who, scanner := f.anonymous(t), f.anonymous(t)
 	token := who.token(f.mails, "scanned@example.org")
 	target := "/sign-in/confirm?token=" + url.QueryEscape(token)
 	for range 3 {
@@ -97,25 +97,25 @@ func (f *fort) aScannerConsumesNothing(t *testing.T) {
 	who.do("POST", "/sign-in/confirm", map[string]string{"token": token}).is(200)
 }
 
-func (f *fort) aLinkIsUsedOnce(t *testing.T) {
-	token := f.stranger(t).token(f.mails, "raced@example.org")
+func (f *securityArena) aLinkIsUsedOnce(t *testing.T) {
+	token := f.anonymous(t).token(f.mails, "raced@example.org")
 	confirm := func() (*reply, error) {
-		return f.stranger(t).try(t.Context(), "POST", "/sign-in/confirm", map[string]string{"token": token})
+		return f.anonymous(t).try(t.Context(), "POST", "/sign-in/confirm", map[string]string{"token": token})
 	}
 	require.Equal(t, map[int]int{200: 1, 401: 49}, race(t, 50, confirm))
-	f.stranger(t).do("POST", "/sign-in/confirm", map[string]string{"token": token}).is(401, "link_invalid")
+	f.anonymous(t).do("POST", "/sign-in/confirm", map[string]string{"token": token}).is(401, "link_invalid")
 }
 
 // Used, unknown and made up are one and the same; older than 15 minutes is too,
 // where a test has the clock (adapters/auth).
-func (f *fort) linksThatAreNone(t *testing.T) {
-	used := f.stranger(t).token(f.mails, "used@example.org")
+func (f *securityArena) linksThatAreNone(t *testing.T) {
+	used := f.anonymous(t).token(f.mails, "used@example.org")
 	confirm := func(token string) *reply {
-		return f.stranger(t).do("POST", "/sign-in/confirm", map[string]string{"token": token})
+		return f.anonymous(t).do("POST", "/sign-in/confirm", map[string]string{"token": token})
 	}
 	confirm(used).is(200)
 	want := confirm(used).is(401, "link_invalid").seen()
-	another := f.stranger(t).token(f.mails, "another@example.org")
+	another := f.anonymous(t).token(f.mails, "another@example.org")
 	flipped := []byte(another)
 	flipped[len(flipped)/2] ^= 1
 	for _, token := range []string{"", "x", used + "=", string(flipped), another + "\n", strings.Repeat("A", 2000)} {
@@ -124,8 +124,8 @@ func (f *fort) linksThatAreNone(t *testing.T) {
 	confirm(another).is(200)
 }
 
-func (f *fort) theTokenIsNowhere(t *testing.T) {
-	who := f.stranger(t)
+func (f *securityArena) theTokenIsNowhere(t *testing.T) {
+	who := f.anonymous(t)
 	token := who.token(f.mails, "secret@example.org")
 	confirmed := who.do("POST", "/sign-in/confirm", map[string]string{"token": token}).is(200)
 	session := confirmed.cookies()[0].Value
@@ -144,8 +144,8 @@ func (f *fort) theTokenIsNowhere(t *testing.T) {
 	require.Equal(t, 1, strings.Count(stored, "secret@example.org"), "the address is in its own stream alone")
 }
 
-func (f *fort) aHostHeader(t *testing.T) {
-	f.stranger(t).do("POST", "/sign-in", signInTo("host@example.org"), func(r *http.Request) {
+func (f *securityArena) aHostHeader(t *testing.T) {
+	f.anonymous(t).do("POST", "/sign-in", signInTo("host@example.org"), func(r *http.Request) {
 		r.Host = "evil.example"
 		r.Header.Set("X-Forwarded-Host", "evil.example")
 		r.Header.Set("X-Forwarded-Proto", "https")
@@ -156,11 +156,11 @@ func (f *fort) aHostHeader(t *testing.T) {
 	require.NotContains(t, mail.text, "evil")
 }
 
-func (f *fort) aSessionIsOurChoice(t *testing.T) {
-	eve := f.stranger(t)
+func (f *securityArena) aSessionIsOurChoice(t *testing.T) {
+	eve := f.anonymous(t)
 	eve.signIn(f.mails, "eve@example.org")
 	// The victim's browser was given a cookie by somebody else, and signs in.
-	victim := f.stranger(t)
+	victim := f.anonymous(t)
 	token := victim.token(f.mails, "victim-too@example.org")
 	confirmed := victim.do("POST", "/sign-in/confirm", map[string]string{"token": token}, func(r *http.Request) { r.AddCookie(eve.cookie) }).is(200)
 	victim.cookie = confirmed.cookies()[0]
@@ -179,7 +179,7 @@ func (f *fort) aSessionIsOurChoice(t *testing.T) {
 	eve.do("GET", "/me", nil).is(401, "unauthenticated")
 }
 
-func (f *fort) aCookieAfterTheSignOut(t *testing.T) {
+func (f *securityArena) aCookieAfterTheSignOut(t *testing.T) {
 	who := f.member(t)
 	out := who.do("POST", "/sign-out", nil).is(204)
 	require.Negative(t, out.cookies()[0].MaxAge)

@@ -22,7 +22,7 @@ import (
 // event, what is asked of them is refused, and the rest is served.
 func TestAReadModelThatStops(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newTestArena(t)
 	require.NoError(t, os.Mkdir(filepath.Join(s.data, "node"), 0o700))
 	log, closeLog, err := logs.Stopped{Data: s.data}.Open(t.Context())
 	require.NoError(t, err)

@@ -24,20 +24,20 @@ func TestStandingStillCostsNobodyAStrike(t *testing.T) {
 	t.Parallel()
 	const decision, still = 5 * time.Second, 6 * time.Second // a busy machine needs some of the first
 	rng := logtest.Random(t)
-	f := &fuse{}
-	s := newStand(t, "--tick", "250ms", "--rest-standard", "0s", "--decision-standard", decision.String())
+	f := &eventTrigger{}
+	s := newTestArena(t, "--tick", "250ms", "--rest-standard", "0s", "--decision-standard", decision.String())
 	s.start()
 	var answered atomic.Int64
-	players := goodPlayers(t, 8, &fuse{})
+	players := goodPlayers(t, 8, &eventTrigger{})
 	for _, p := range players {
-		p.hold = func(*match.Request) { f.moment() } // so it stops before an answer is written
+		p.hold = func(*match.Request) { f.count() } // so it stops before an answer is written
 		p.answered = func() { answered.Add(1) }
 	}
 	s.join(players...)
 	var waiting int64
 	for range 3 {
 		var before int64
-		f.burn(t, 1+rng.IntN(200), func() {
+		f.fireAfter(t, 1+rng.IntN(200), func() {
 			s.arena.signal(syscall.SIGSTOP)
 			before = answered.Load()
 		})
@@ -57,12 +57,12 @@ func TestStandingStillCostsNobodyAStrike(t *testing.T) {
 func TestAGracefulStopLosesNothing(t *testing.T) {
 	t.Parallel()
 	rng := logtest.Random(t)
-	f := &fuse{}
-	s := newStand(t, quick...)
+	f := &eventTrigger{}
+	s := newTestArena(t, quick...)
 	s.start()
 	s.join(goodPlayers(t, 8, f)...)
 	for range 5 {
-		f.burn(t, 1+rng.IntN(400), func() { s.arena.signal(syscall.SIGTERM) })
+		f.fireAfter(t, 1+rng.IntN(400), func() { s.arena.signal(syscall.SIGTERM) })
 		s.stop()
 		s.start()
 	}
@@ -77,7 +77,7 @@ func TestAGracefulStopLosesNothing(t *testing.T) {
 // what it wrote is there after the restart. A caller that dawdles is cut off.
 func TestAStopAnswersWhoIsWaiting(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newTestArena(t)
 	s.start()
 	o := s.owner()
 	pinged := make(chan struct{}, 1)

@@ -23,20 +23,20 @@ const faultyDecision = 6 * time.Second
 // ones, and a table of three, all at once over real sockets.
 func TestFaultyBotsHarmThemselvesAlone(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, "--tick", "1h", "--rest-standard", "1h", "--decision-standard", faultyDecision.String())
+	s := newTestArena(t, "--tick", "1h", "--rest-standard", "1h", "--decision-standard", faultyDecision.String())
 	s.start("--no-play")
 	faults := allFaults()
-	bad := make([]*contestant, len(faults))
+	bad := make([]*testBot, len(faults))
 	for i, f := range faults {
-		bad[i] = newContestant(t, f.name)
+		bad[i] = newTestBot(t, f.name)
 		bad[i].conduct, bad[i].refuses, bad[i].hangs = f.conduct, f.refuses, f.hangs
 		s.join(bad[i])
 		for n := range 3 {
-			s.join(newContestant(t, fmt.Sprintf("%s's neighbour %d", f.name, n+1)))
+			s.join(newTestBot(t, fmt.Sprintf("%s's neighbour %d", f.name, n+1)))
 		}
 	}
 	for n := range 3 {
-		s.join(newContestant(t, fmt.Sprintf("one of three, %d", n+1)))
+		s.join(newTestBot(t, fmt.Sprintf("one of three, %d", n+1)))
 	}
 	s.stop()
 	s.start() // the first tick fills tables in the order of registration
@@ -54,7 +54,7 @@ func TestFaultyBotsHarmThemselvesAlone(t *testing.T) {
 		}
 	}
 	s.stop()
-	c := readChronicle(t, s.data)
+	c := readHistory(t, s.data)
 
 	for i, f := range faults {
 		t.Run(f.name, func(t *testing.T) {
@@ -162,14 +162,14 @@ func (r *record) requirePlaced(t *testing.T) {
 		places[*p.Placement]++
 	}
 	require.Positive(t, places[1])
-	for place, n := range places {
+	for processOptions, n := range places {
 		better := 0
 		for other, m := range places {
-			if other < place {
+			if other < processOptions {
 				better += m
 			}
 		}
-		require.Equal(t, better+1, place, "%d of them", n)
+		require.Equal(t, better+1, processOptions, "%d of them", n)
 	}
 	require.NotNil(t, r.EndedAt)
 	require.Len(t, r.Seed, 64)

@@ -38,9 +38,9 @@ func samples(t testing.TB, records ...[]byte) string {
 // are over, the next start publishes it, and the server seeds follow from it.
 func TestAnAuditorVerifiesAnArena(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, quick...)
+	s := newTestArena(t, quick...)
 	s.start()
-	s.join(goodPlayers(t, 4, &fuse{})...)
+	s.join(goodPlayers(t, 4, &eventTrigger{})...)
 	eventually(t, "three matches are rated", func() bool { return len(s.list(matches.Completed)) >= 3 })
 	id := s.list(matches.Completed)[0].ID
 	var records [][]byte
@@ -88,7 +88,7 @@ func TestAnAuditorVerifiesAnArena(t *testing.T) {
 
 // rotateAndStart retires the seed key in use, and starts and stops an arena that
 // publishes it.
-func rotateAndStart(t *testing.T, s *stand) {
+func rotateAndStart(t *testing.T, s *testArena) {
 	t.Helper()
 	log, closeLog := openLog(t, s.data)
 	keys, err := secrets.Open(t.Context(), log, filepath.Join(s.data, "secrets.json"), true)

@@ -27,8 +27,8 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// liar is an arena that shows records and a signed log of them, and may lie.
-type liar struct {
+// fakeArena is an arena that shows records and a signed log of them, and may lie.
+type fakeArena struct {
 	*httptest.Server
 	key     ed25519.PrivateKey
 	records [][]byte
@@ -37,9 +37,9 @@ type liar struct {
 	busy    int // calls that are refused before one is answered
 }
 
-func newLiar(t *testing.T, matches int) *liar {
+func newFakeArena(t *testing.T, matches int) *fakeArena {
 	t.Helper()
-	s := &liar{key: ed25519.NewKeyFromSeed(bytes.Repeat([]byte{3}, 32))}
+	s := &fakeArena{key: ed25519.NewKeyFromSeed(bytes.Repeat([]byte{3}, 32))}
 	a := sample.New(sample.Options{Chance: 2, Bots: 4, PlatformKey: base64.StdEncoding.EncodeToString(s.key.Public().(ed25519.PublicKey))})
 	for len(s.records) < matches {
 		s.records = append(s.records, a.Tick()...)
@@ -69,7 +69,7 @@ func newLiar(t *testing.T, matches int) *liar {
 	return s
 }
 
-func (s *liar) hashes(t *testing.T, n proof.Nodes) [][]byte {
+func (s *fakeArena) hashes(t *testing.T, n proof.Nodes) [][]byte {
 	nodes := map[compact.NodeID][]byte{}
 	tree := (&compact.RangeFactory{Hash: rfc6962.DefaultHasher.HashChildren}).NewEmptyRange(0)
 	for _, leaf := range s.leaves {
@@ -84,7 +84,7 @@ func (s *liar) hashes(t *testing.T, n proof.Nodes) [][]byte {
 	return list
 }
 
-func (s *liar) head(t *testing.T) []byte {
+func (s *fakeArena) head(t *testing.T) []byte {
 	tree := (&compact.RangeFactory{Hash: rfc6962.DefaultHasher.HashChildren}).NewEmptyRange(0)
 	for _, leaf := range s.leaves {
 		require.NoError(t, tree.Append(rfc6962.DefaultHasher.HashLeaf(leaf), nil))
@@ -96,7 +96,7 @@ func (s *liar) head(t *testing.T) []byte {
 	return signed
 }
 
-func (s *liar) answer(t *testing.T, r *http.Request) []byte {
+func (s *fakeArena) answer(t *testing.T, r *http.Request) []byte {
 	encode := func(v any) []byte {
 		b, err := json.Marshal(v)
 		require.NoError(t, err)
@@ -131,7 +131,7 @@ func (s *liar) answer(t *testing.T, r *http.Request) []byte {
 	return nil
 }
 
-func (s *liar) id(t *testing.T, i int) string {
+func (s *fakeArena) id(t *testing.T, i int) string {
 	var r namedRecord
 	require.NoError(t, json.Unmarshal(s.records[i], &r))
 	return r.ID
@@ -146,7 +146,7 @@ func keep(t *testing.T, head []byte) string {
 
 func TestVerifyChecksTheSignedLog(t *testing.T) {
 	t.Parallel()
-	s := newLiar(t, 5)
+	s := newFakeArena(t, 5)
 	all := s.leaves
 	s.leaves = all[:3]
 	kept := keep(t, s.head(t))
@@ -166,7 +166,7 @@ func TestVerifyChecksTheSignedLog(t *testing.T) {
 // A leaf, a head, a proof: whatever is changed or dropped is found.
 func TestVerifyFindsWhatTheSignedLogHides(t *testing.T) {
 	t.Parallel()
-	s := newLiar(t, 5)
+	s := newFakeArena(t, 5)
 	kept := keep(t, s.head(t))
 	target := s.URL + "/matches/" + s.id(t, 1)
 	leaves := s.leaves

@@ -8,35 +8,35 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fuse counts the moments of running matches: an upgrade, a request that came
-// in, an answer that was written. Whoever reports the moment that it has burnt
-// down by, fires.
-type fuse struct {
+// eventTrigger counts events of running matches: an upgrade, a request that came
+// in, an answer that was written. The bot that reports the last event of the
+// count calls fire.
+type eventTrigger struct {
 	mu   sync.Mutex
 	left int
 	fire func()
 	wait chan time.Time
 }
 
-// burn has fire called after a number of moments, and returns then.
-func (f *fuse) burn(t testing.TB, moments int, fire func()) {
+// fireAfter calls fire after a number of events, and then returns.
+func (f *eventTrigger) fireAfter(t testing.TB, events int, fire func()) {
 	t.Helper()
 	fired := make(chan time.Time, 1)
 	f.mu.Lock()
-	f.left, f.fire = moments, func() { fire(); fired <- time.Now() }
+	f.left, f.fire = events, func() { fire(); fired <- time.Now() }
 	f.mu.Unlock()
-	awaitMoment(t, fired)
+	awaitEvent(t, fired)
 }
 
-// next receives the time of the next moment.
-func (f *fuse) next() <-chan time.Time {
+// next receives the time of the next event.
+func (f *eventTrigger) next() <-chan time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.wait = make(chan time.Time, 1)
 	return f.wait
 }
 
-func (f *fuse) moment() {
+func (f *eventTrigger) count() {
 	f.mu.Lock()
 	if f.wait != nil {
 		f.wait <- time.Now()
@@ -50,12 +50,12 @@ func (f *fuse) moment() {
 	}
 }
 
-func awaitMoment(t testing.TB, moment <-chan time.Time) time.Time {
+func awaitEvent(t testing.TB, event <-chan time.Time) time.Time {
 	t.Helper()
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
-	case at := <-moment:
+	case at := <-event:
 		return at
 	case <-timer.C:
 		require.FailNow(t, "no bot is asked")
@@ -63,7 +63,7 @@ func awaitMoment(t testing.TB, moment <-chan time.Time) time.Time {
 	}
 }
 
-// pause lets real time pass, where that is what is tested.
+// pause lets real time pass, for tests of real time.
 func pause(d time.Duration) {
 	timer := time.NewTimer(d)
 	<-timer.C

@@ -31,23 +31,25 @@ import (
 // show: each starts `arena serve`, calls it over sockets, and reads its mail at
 // a mail server. Limits are per address, so each caller has one of its own.
 
-// fort is an arena that strangers call.
-type fort struct {
-	*stand
+// securityArena is an arena that strangers call.
+type securityArena struct {
+	*testArena
 	t     *testing.T
-	mails *postbox
+	mails *mailServer
 }
 
-// newFort starts an arena that sends its mail to a server of the test. It seats
+// newSecurityArena starts an arena that sends its mail to a server of the test. It seats
 // nobody for as long as a test takes, unless the flags say otherwise.
-func newFort(t *testing.T, flags ...string) *fort { return newFortIn(t, nil, flags...) }
+func newSecurityArena(t *testing.T, flags ...string) *securityArena {
+	return newSecurityArenaIn(t, nil, flags...)
+}
 
-// newFortIn starts one with more in its environment.
-func newFortIn(t *testing.T, env []string, flags ...string) *fort {
+// newSecurityArenaIn starts one with more in its environment.
+func newSecurityArenaIn(t *testing.T, env []string, flags ...string) *securityArena {
 	t.Helper()
-	f := &fort{t: t, mails: newPostbox(t)}
-	f.stand = newStand(t, append([]string{"--mail", f.mails.setting, "--tick", "1h"}, flags...)...)
-	f.stand.env = env
+	f := &securityArena{t: t, mails: newMailServer(t)}
+	f.testArena = newTestArena(t, append([]string{"--mail", f.mails.setting, "--tick", "1h"}, flags...)...)
+	f.testArena.env = env
 	f.start()
 	return f
 }
@@ -67,7 +69,7 @@ func closedPort(t testing.TB) string {
 }
 
 // each runs the rows of a test on one arena, beside one another.
-func (f *fort) each(t *testing.T, rows map[string]func(*testing.T)) {
+func (f *securityArena) each(t *testing.T, rows map[string]func(*testing.T)) {
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -78,9 +80,9 @@ func (f *fort) each(t *testing.T, rows map[string]func(*testing.T)) {
 
 // The addresses that the running arena listens on: its base URL may be another.
 // A restart changes the ports, so tests ask again after each one.
-func (f *fort) address() string { return f.arena.address() }
-func (f *fort) admin() string   { return f.arena.admin() }
-func (f *fort) node() string    { return f.arena.await(`event store on esdb://(\S+)\?`)[1] }
+func (f *securityArena) address() string { return f.arena.address() }
+func (f *securityArena) admin() string   { return f.arena.admin() }
+func (f *securityArena) node() string    { return f.arena.await(`event store on esdb://(\S+)\?`)[1] }
 
 // address is where callers of an arena's process connect to.
 func (p *process) address() string { return p.await(`API on http://(\S+)\n`)[1] }
@@ -89,7 +91,7 @@ func (p *process) address() string { return p.await(`API on http://(\S+)\n`)[1] 
 func (p *process) admin() string { return p.await(`operators' endpoints on http://(\S+)\n`)[1] }
 
 // events are all of the log, as text.
-func (f *fort) events(t *testing.T) string {
+func (f *securityArena) events(t *testing.T) string {
 	t.Helper()
 	log, err := esdb.Open(fmt.Sprintf("esdb://%s?tls=false", f.node()), slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
@@ -104,7 +106,7 @@ func (f *fort) events(t *testing.T) string {
 
 // visitor calls an arena from an address of its own: signed if it has a key,
 // with its cookie if it has one.
-type visitor struct {
+type caller struct {
 	t      *testing.T
 	at     string // the arena's address
 	client *http.Client
@@ -113,13 +115,13 @@ type visitor struct {
 	key    ed25519.PrivateKey
 }
 
-var visitors atomic.Uint32
+var callers atomic.Uint32
 
-// stranger is a visitor without credentials.
-func (f *fort) stranger(t *testing.T) *visitor { return strangerTo(t, f.address()) }
+// anonymous is a visitor without credentials.
+func (f *securityArena) anonymous(t *testing.T) *caller { return anonymousAt(t, f.address()) }
 
-func strangerTo(t *testing.T, at string) *visitor {
-	n := visitors.Add(1)
+func anonymousAt(t *testing.T, at string) *caller {
+	n := callers.Add(1)
 	from := net.IPv4(127, 77, byte(n>>8), byte(n))
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: from}}
 	transport := &http.Transport{
@@ -127,7 +129,7 @@ func strangerTo(t *testing.T, at string) *visitor {
 		DisableCompression: true,
 	}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &visitor{t: t, at: at, client: &http.Client{
+	return &caller{t: t, at: at, client: &http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
@@ -135,22 +137,22 @@ func strangerTo(t *testing.T, at string) *visitor {
 
 // elsewhere is the same visitor, credentials too, from another address or at
 // another process.
-func (c *visitor) elsewhere(at string) *visitor {
-	o := strangerTo(c.t, at)
+func (c *caller) elsewhere(at string) *caller {
+	o := anonymousAt(c.t, at)
 	o.cookie, o.keyID, o.key = c.cookie, c.keyID, c.key
 	return o
 }
 
 // member signs up another owner, by the link in the mail.
-func (f *fort) member(t *testing.T) *visitor {
+func (f *securityArena) member(t *testing.T) *caller {
 	t.Helper()
-	c := f.stranger(t)
-	c.signIn(f.mails, fmt.Sprintf("member-%d@example.org", visitors.Add(1)))
+	c := f.anonymous(t)
+	c.signIn(f.mails, fmt.Sprintf("member-%d@example.org", callers.Add(1)))
 	return c
 }
 
 // signIn begins a session of the owner of an address.
-func (c *visitor) signIn(mails *postbox, address string) *reply {
+func (c *caller) signIn(mails *mailServer, address string) *reply {
 	c.t.Helper()
 	c.cookie = nil
 	confirmed := c.do("POST", "/sign-in/confirm", map[string]string{"token": c.token(mails, address)}).is(200)
@@ -160,7 +162,7 @@ func (c *visitor) signIn(mails *postbox, address string) *reply {
 }
 
 // token asks for a link and takes the token out of the mail.
-func (c *visitor) token(mails *postbox, address string) string {
+func (c *caller) token(mails *mailServer, address string) string {
 	c.t.Helper()
 	before := len(mails.to(address))
 	c.do("POST", "/sign-in", map[string]string{"email": address}).is(202)
@@ -168,7 +170,7 @@ func (c *visitor) token(mails *postbox, address string) string {
 }
 
 // newKey registers a key with scopes, the default ones if none are named.
-func (c *visitor) newKey(scopes ...string) *visitor {
+func (c *caller) newKey(scopes ...string) *caller {
 	c.t.Helper()
 	public, private, err := ed25519.GenerateKey(nil)
 	require.NoError(c.t, err)
@@ -198,7 +200,7 @@ type reply struct {
 
 // do calls. Body may be nil, a string or what encodes as JSON; it is signed
 // last, and edit changes what goes out after that.
-func (c *visitor) do(method, target string, body any, edit ...func(*http.Request)) *reply {
+func (c *caller) do(method, target string, body any, edit ...func(*http.Request)) *reply {
 	c.t.Helper()
 	r, err := c.try(c.t.Context(), method, target, body, edit...)
 	require.NoError(c.t, err)
@@ -206,7 +208,7 @@ func (c *visitor) do(method, target string, body any, edit ...func(*http.Request
 }
 
 // try is do for other goroutines than the test's.
-func (c *visitor) try(ctx context.Context, method, target string, body any, edit ...func(*http.Request)) (*reply, error) {
+func (c *caller) try(ctx context.Context, method, target string, body any, edit ...func(*http.Request)) (*reply, error) {
 	req, err := c.request(ctx, method, target, body)
 	if err != nil {
 		return nil, err
@@ -239,7 +241,7 @@ func (c *visitor) try(ctx context.Context, method, target string, body any, edit
 
 // request makes a call, signed as the specification says. The target goes out
 // as it is given.
-func (c *visitor) request(ctx context.Context, method, target string, body any) (*http.Request, error) {
+func (c *caller) request(ctx context.Context, method, target string, body any) (*http.Request, error) {
 	raw, err := rawBody(body)
 	if err != nil {
 		return nil, err
@@ -273,7 +275,7 @@ func rawBody(body any) ([]byte, error) {
 }
 
 // sign sets the three headers of a signed call.
-func (c *visitor) sign(h http.Header, timestamp, method, target string, body []byte) {
+func (c *caller) sign(h http.Header, timestamp, method, target string, body []byte) {
 	message := fmt.Sprintf("%s.%s.%s.%s", timestamp, method, target, body)
 	h.Set("X-Arena-Key", c.keyID)
 	h.Set("X-Arena-Timestamp", timestamp)
@@ -281,7 +283,7 @@ func (c *visitor) sign(h http.Header, timestamp, method, target string, body []b
 }
 
 // resigned signs a call anew under a timestamp of the test's.
-func (c *visitor) resigned(timestamp, method, target, body string) func(*http.Request) {
+func (c *caller) resigned(timestamp, method, target, body string) func(*http.Request) {
 	return func(r *http.Request) { c.sign(r.Header, timestamp, method, target, []byte(body)) }
 }
 

@@ -15,10 +15,10 @@ import (
 	"hexarena/domain/match"
 )
 
-// contestant is a bot of a test: a real server in the test's own process. It
+// testBot is a bot of a test: a real server in the test's own process. It
 // plays eagerly, unless it was given another conduct, and remembers what it was
 // asked.
-type contestant struct {
+type testBot struct {
 	name    string
 	url     string
 	conduct conduct // nil: it answers as it should
@@ -31,7 +31,7 @@ type contestant struct {
 	answered func()                 // called once it is
 
 	mu    sync.Mutex
-	games map[string]*sitting // by match
+	games map[string]*botMatch // by match
 }
 
 // conduct answers a decision, whose good answer is given, over a socket. The
@@ -44,8 +44,8 @@ type decision struct {
 	answer []byte // the good one
 }
 
-// sitting is what a player remembers of one match.
-type sitting struct {
+// botMatch is what a player remembers of one match.
+type botMatch struct {
 	brain    *eager
 	sockets  int
 	requests []request
@@ -60,15 +60,15 @@ type request struct {
 }
 
 // newContestant serves a bot until the test ends.
-func newContestant(t testing.TB, name string) *contestant {
-	p := &contestant{name: name, games: map[string]*sitting{}}
+func newTestBot(t testing.TB, name string) *testBot {
+	p := &testBot{name: name, games: map[string]*botMatch{}}
 	server := httptest.NewServer(p)
 	t.Cleanup(server.Close)
 	p.url = server.URL
 	return p
 }
 
-func (p *contestant) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p *testBot) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get("x-arena-match")
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/ping"):
@@ -100,7 +100,7 @@ func (p *contestant) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // open counts the sockets of a match.
-func (p *contestant) open(id string) int {
+func (p *testBot) open(id string) int {
 	s := p.sit(id)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,16 +109,16 @@ func (p *contestant) open(id string) int {
 }
 
 // sit returns the memory of a match.
-func (p *contestant) sit(id string) *sitting {
+func (p *testBot) sit(id string) *botMatch {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.games[id] == nil {
-		p.games[id] = &sitting{brain: newEager(), answers: map[int]json.RawMessage{}}
+		p.games[id] = &botMatch{brain: newEager(), answers: map[int]json.RawMessage{}}
 	}
 	return p.games[id]
 }
 
-func (p *contestant) reply(ctx context.Context, conn *websocket.Conn, socket int, frame []byte) error {
+func (p *testBot) reply(ctx context.Context, conn *websocket.Conn, socket int, frame []byte) error {
 	var r match.Request
 	if err := json.Unmarshal(frame, &r); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (p *contestant) reply(ctx context.Context, conn *websocket.Conn, socket int
 }
 
 // decide answers a request and remembers both.
-func (p *contestant) decide(socket int, r *match.Request) (decision, error) {
+func (p *testBot) decide(socket int, r *match.Request) (decision, error) {
 	s := p.sit(r.MatchID)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -165,7 +165,7 @@ func timeless(r match.Request) string {
 }
 
 // memory is what was remembered of a match, nil if it did not play there.
-func (p *contestant) memory(id string) *sitting {
+func (p *testBot) memory(id string) *botMatch {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.games[id]

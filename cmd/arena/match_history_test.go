@@ -14,22 +14,22 @@ import (
 	"hexarena/eventstore"
 )
 
-// chronicle is what the log of a stopped arena holds, read through the
+// matchHistory is what the log of a stopped arena holds, read through the
 // official client.
-type chronicle struct {
+type matchHistory struct {
 	matches    map[string][]match.Event
 	order      []string // match ids, by seating
 	rated      map[string]ladder.RatingsChanged
 	unfinished []string
 }
 
-// readChronicle reads it, and demands what a ladder always keeps: no bot is in
+// readHistory reads it, and demands what a ladder always keeps: no bot is in
 // two matches, each match is rated once, and on the ratings before it.
-func readChronicle(t testing.TB, data string) *chronicle {
+func readHistory(t testing.TB, data string) *matchHistory {
 	t.Helper()
 	log, closeLog := openLog(t, data)
 	defer closeLog()
-	c := &chronicle{matches: map[string][]match.Event{}, rated: map[string]ladder.RatingsChanged{}}
+	c := &matchHistory{matches: map[string][]match.Event{}, rated: map[string]ladder.RatingsChanged{}}
 	seated := map[string][]string{}
 	playing := map[string]string{}
 	ratings := map[string]rating.Rating{}

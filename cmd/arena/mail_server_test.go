@@ -17,25 +17,25 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// postbox is a mail server.
-type postbox struct {
+// mailServer is a mail server.
+type mailServer struct {
 	setting string // of --mail
 
 	mu    sync.Mutex
-	mails map[string][]letter // by address
-	held  <-chan struct{}     // if not nil, mail is taken once it is closed
-	grown chan struct{}       // closed as a mail comes
+	mails map[string][]receivedMail // by address
+	held  <-chan struct{}           // if not nil, mail is taken once it is closed
+	grown chan struct{}             // closed as a mail comes
 }
 
-// letter is a mail as the server got it.
-type letter struct {
+// receivedMail is a mail as the server got it.
+type receivedMail struct {
 	header mail.Header
 	text   string
 }
 
-func newPostbox(t *testing.T) *postbox {
+func newMailServer(t *testing.T) *mailServer {
 	t.Helper()
-	p := &postbox{mails: map[string][]letter{}, grown: make(chan struct{})}
+	p := &mailServer{mails: map[string][]receivedMail{}, grown: make(chan struct{})}
 	server := smtp.NewServer(p)
 	server.Domain = "mx.example"
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -49,7 +49,7 @@ func newPostbox(t *testing.T) *postbox {
 
 // hold keeps mails waiting at the server's door until the returned function is
 // called.
-func (p *postbox) hold() (release func()) {
+func (p *mailServer) hold() (release func()) {
 	held := make(chan struct{})
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,10 +58,10 @@ func (p *postbox) hold() (release func()) {
 }
 
 // NewSession implements smtp.Backend.
-func (p *postbox) NewSession(*smtp.Conn) (smtp.Session, error) { return &delivery{box: p}, nil }
+func (p *mailServer) NewSession(*smtp.Conn) (smtp.Session, error) { return &delivery{box: p}, nil }
 
 type delivery struct {
-	box *postbox
+	box *mailServer
 	to  string
 }
 
@@ -97,7 +97,7 @@ func (d *delivery) Data(r io.Reader) error {
 	}
 	d.box.mu.Lock()
 	defer d.box.mu.Unlock()
-	d.box.mails[d.to] = append(d.box.mails[d.to], letter{m.Header, string(text)})
+	d.box.mails[d.to] = append(d.box.mails[d.to], receivedMail{m.Header, string(text)})
 	close(d.box.grown)
 	d.box.grown = make(chan struct{})
 	return nil
@@ -107,14 +107,14 @@ func (d *delivery) Reset()        {}
 func (d *delivery) Logout() error { return nil }
 
 // to returns the mails that an address got so far.
-func (p *postbox) to(address string) []letter {
+func (p *mailServer) to(address string) []receivedMail {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.mails[address])
 }
 
 // await returns the nth mail to an address, once it is there.
-func (p *postbox) await(t *testing.T, address string, n int) letter {
+func (p *mailServer) await(t *testing.T, address string, n int) receivedMail {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -134,7 +134,7 @@ func (p *postbox) await(t *testing.T, address string, n int) letter {
 }
 
 // link is the sign-in link in a mail.
-func (l letter) link(t *testing.T) *url.URL {
+func (l receivedMail) link(t *testing.T) *url.URL {
 	t.Helper()
 	found := signInLink.FindString(l.text)
 	require.NotEmpty(t, found, l.text)

@@ -17,24 +17,24 @@ import (
 	"hexarena/projections/matches"
 )
 
-// stand is an arena on a data folder of its own, with players whose owners do
+// testArena is an arena on a data folder of its own, with players whose owners do
 // all over REST. Its processes come and go, its folder stays.
-type stand struct {
+type testArena struct {
 	t       testing.TB
 	data    string
 	flags   []string
 	env     []string
 	arena   *process // the running one
 	owners  []*demo.Owner
-	players []*contestant
+	players []*testBot
 }
 
-func newStand(t testing.TB, flags ...string) *stand {
-	return &stand{t: t, data: t.TempDir(), flags: flags}
+func newTestArena(t testing.TB, flags ...string) *testArena {
+	return &testArena{t: t, data: t.TempDir(), flags: flags}
 }
 
 // start serves, with more flags if any are given.
-func (s *stand) start(flags ...string) {
+func (s *testArena) start(flags ...string) {
 	s.t.Helper()
 	s.launch(flags...)
 	base := s.arena.await(`Hex Arena is at (https?://\S+)`)[1]
@@ -44,23 +44,23 @@ func (s *stand) start(flags ...string) {
 }
 
 // launch is a start that waits for nothing.
-func (s *stand) launch(flags ...string) {
+func (s *testArena) launch(flags ...string) {
 	args := []string{"serve", "--data", s.data, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--node-listen", "127.0.0.1:0"}
-	s.arena = launchIn(s.t, place{env: s.env}, append(append(args, s.flags...), flags...)...)
+	s.arena = launchIn(s.t, processOptions{env: s.env}, append(append(args, s.flags...), flags...)...)
 }
 
 // stop ends the arena gracefully.
-func (s *stand) stop() {
+func (s *testArena) stop() {
 	s.t.Helper()
 	s.arena.end(syscall.SIGTERM)
 }
 
-func (s *stand) base() string {
+func (s *testArena) base() string {
 	return s.arena.await(`Hex Arena is at (https?://\S+)`)[1]
 }
 
 // owner signs up another owner.
-func (s *stand) owner() *demo.Owner {
+func (s *testArena) owner() *demo.Owner {
 	s.t.Helper()
 	name := fmt.Sprintf("owner-%d", len(s.owners)+1)
 	o := &demo.Owner{Base: s.base()}
@@ -71,7 +71,7 @@ func (s *stand) owner() *demo.Owner {
 
 // join registers players on the ladder of standard in their order, five to an
 // owner.
-func (s *stand) join(players ...*contestant) {
+func (s *testArena) join(players ...*testBot) {
 	s.t.Helper()
 	for _, p := range players {
 		if len(s.players)%5 == 0 {
@@ -84,7 +84,7 @@ func (s *stand) join(players ...*contestant) {
 }
 
 // retire pauses every bot.
-func (s *stand) retire() {
+func (s *testArena) retire() {
 	s.t.Helper()
 	for _, o := range s.owners {
 		var list struct{ Bots []struct{ ID string } }
@@ -95,13 +95,13 @@ func (s *stand) retire() {
 	}
 }
 
-func (s *stand) must(err error) {
+func (s *testArena) must(err error) {
 	s.t.Helper()
 	require.NoError(s.t, err)
 }
 
 // get reads what anyone may; the answer fits the arena's own description.
-func (s *stand) get(path string, answer any) {
+func (s *testArena) get(path string, answer any) {
 	s.t.Helper()
 	res, err := http.Get(s.base() + path)
 	s.must(err)
@@ -116,7 +116,7 @@ func (s *stand) get(path string, answer any) {
 }
 
 // list lists the matches of a status, or all.
-func (s *stand) list(status string) []matches.Summary {
+func (s *testArena) list(status string) []matches.Summary {
 	s.t.Helper()
 	var list struct{ Matches []matches.Summary }
 	s.get("/matches?limit=200&status="+status, &list)
@@ -124,7 +124,7 @@ func (s *stand) list(status string) []matches.Summary {
 }
 
 // finish waits until a number of matches have been rated and none is running.
-func (s *stand) finish(rated int) {
+func (s *testArena) finish(rated int) {
 	s.t.Helper()
 	eventually(s.t, "all matches are rated", func() bool {
 		return len(s.list(matches.Completed)) >= rated && len(s.list(matches.Running)) == 0
@@ -133,13 +133,13 @@ func (s *stand) finish(rated int) {
 
 // settle has all matches end: it retires the bots, waits, and stops the arena.
 // A tick may seat as the last bot is paused; then the next arena plays on.
-func (s *stand) settle() *chronicle {
+func (s *testArena) settle() *matchHistory {
 	s.t.Helper()
 	s.retire()
 	for {
 		s.finish(0)
 		s.stop()
-		if c := readChronicle(s.t, s.data); len(c.unfinished) == 0 {
+		if c := readHistory(s.t, s.data); len(c.unfinished) == 0 {
 			return c
 		}
 		s.start()

@@ -16,17 +16,17 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// A bot in another language, written by someone who has read the interface and
-// nothing else, signs in by mail, registers itself by a signed request, and
+// A bot in another language, written only from the documents of the interface,
+// signs in by mail, registers itself with a signed request, and
 // plays among house bots to a clean replay.
-func TestAStrangersBotPlays(t *testing.T) {
+func TestAThirdPartyBotPlays(t *testing.T) {
 	t.Parallel()
 	node, err := exec.LookPath("node")
 	if err != nil {
 		require.Empty(t, os.Getenv("CI"), "CI installs node: make deps")
-		t.Skip("the stranger's bot needs node, from the Debian package nodejs: make deps")
+		t.Skip("the third-party bot needs node, from the Debian package nodejs: make deps")
 	}
-	s := newStand(t, "--tick", "500ms", "--rest-standard", "1s")
+	s := newTestArena(t, "--tick", "500ms", "--rest-standard", "1s")
 	s.start()
 	house := s.owner()
 	for _, name := range []string{"greedy", "greedy", "random"} {
@@ -36,7 +36,7 @@ func TestAStrangersBotPlays(t *testing.T) {
 
 	began := time.Now()
 	var out, errOut transcript
-	cmd := exec.CommandContext(t.Context(), node, "testdata/stranger/bot.mjs", //nolint:gosec // a file of this repository
+	cmd := exec.CommandContext(t.Context(), node, "testdata/thirdparty/bot.mjs", //nolint:gosec // a file of this repository
 		"--base", s.base(), "--mail", filepath.Join(s.data, "mail"), "--email", "stranger@example.org", "--timeout", fmt.Sprint(patience.Seconds()))
 	cmd.Env = append(os.Environ(), "NODE_NO_WARNINGS=1") // standard error is for the bot's own complaints
 	cmd.Stdout, cmd.Stderr = &out, &errOut
