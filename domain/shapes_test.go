@@ -1,5 +1,5 @@
 // Package domain_test holds every shape that an event was ever stored in
-// against the programs of today: old logs read for ever.
+// against the programs of today: old logs read forever.
 package domain_test
 
 import (
@@ -73,7 +73,7 @@ func goldenShapes(t *testing.T) []shape {
 }
 
 // Every shape ever written reads, as what the golden file says.
-func TestEveryShapeEverWrittenReads(t *testing.T) {
+func TestEveryStoredShapeCanBeRead(t *testing.T) {
 	for _, s := range goldenShapes(t) {
 		e, err := decode(s.kind, s.name, []byte(s.data))
 		require.NoError(t, err, "%s %s", s.name, s.data)
@@ -88,7 +88,7 @@ func TestEveryShapeEverWrittenReads(t *testing.T) {
 }
 
 // A shape that changes is appended to the golden file as a new one, never
-// silently, and the one before it goes on to be read.
+// silently, and the one before it can still be read.
 func TestNoShapeChangesSilently(t *testing.T) {
 	latest := map[string]string{}
 	for _, s := range goldenShapes(t) {

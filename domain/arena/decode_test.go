@@ -10,7 +10,7 @@ import (
 	"hexarena/domain/arena"
 )
 
-// stored is the shape of every event as it lies in the log, for ever.
+// stored is the shape of every event as it lies in the log, forever.
 var stored = []struct {
 	decode func(string, []byte) (arena.Event, error)
 	event  arena.Event

@@ -47,12 +47,12 @@ func TestFirstStart(t *testing.T) {
 		then  events
 		fails error
 	}{
-		"commits a new arena to its keys":     {nil, held(heldA), events{published, email, added}, nil},
-		"takes every seed key, in order":      {nil, held(heldA, heldB), events{published, email, added, addedNext}, nil},
-		"happens once":                        {events{published, email, added}, held(heldA), nil, arena.ErrStartedBefore},
-		"needs a platform key":                {nil, arena.Held{Email: emailHash, Seeds: []arena.HeldSeed{heldA}}, nil, arena.ErrNoPlatformKey},
-		"needs a seed key":                    {nil, held(), nil, arena.ErrNoSeedKey},
-		"happens once, whoever asks a second": {events{published, email, added}, arena.Held{}, nil, arena.ErrStartedBefore},
+		"commits a new arena to its keys": {nil, held(heldA), events{published, email, added}, nil},
+		"takes every seed key, in order":  {nil, held(heldA, heldB), events{published, email, added, addedNext}, nil},
+		"happens once":                    {events{published, email, added}, held(heldA), nil, arena.ErrStartedBefore},
+		"needs a platform key":            {nil, arena.Held{Email: emailHash, Seeds: []arena.HeldSeed{heldA}}, nil, arena.ErrNoPlatformKey},
+		"needs a seed key":                {nil, held(), nil, arena.ErrNoSeedKey},
+		"happens only once":               {events{published, email, added}, arena.Held{}, nil, arena.ErrStartedBefore},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -86,8 +86,8 @@ func TestCheck(t *testing.T) {
 		"another seed key under the same id":    {started, held(arena.HeldSeed{ID: "a", Hash: nextHash}), "", `the seed key "a" is not the log's`},
 		"a seed key that the log does not name": {started, held(heldA, heldB), "", ""},
 		"after a rotation, both":                {rotated, held(heldA, heldB), "", ""},
-		"after a rotation, the new one alone":   {rotated, held(heldB), "", ""},
-		"after a rotation, the old one alone":   {rotated, held(heldA), "", `the seed key "b", which the log has in use, is missing`},
+		"after a rotation, only the new one":    {rotated, held(heldB), "", ""},
+		"after a rotation, only the old one":    {rotated, held(heldA), "", `the seed key "b", which the log has in use, is missing`},
 		"all retired":                           {append(started[:3:3], retired), held(heldA), "", "the log has no seed key in use: all are retired"},
 		"the e-mail key before the last": {append(started[:3:3], arena.EmailKeyAdded{Hash: nextHash}), held(heldA),
 			"the e-mail key is not the log's", "the e-mail key is not the log's"},

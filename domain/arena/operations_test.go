@@ -28,7 +28,7 @@ func TestDrain(t *testing.T) {
 		"a drain ends":                       {events{started}, end("done"), events{ended}, nil},
 		"no drain, nothing to end":           {nil, end("done"), nil, nil},
 		"an ended drain, nothing to end":     {events{started, ended}, end("done"), nil, nil},
-		"a drain starts anew":                {events{started, ended}, start("upgrade"), events{started}, nil},
+		"a drain starts again":               {events{started, ended}, start("upgrade"), events{started}, nil},
 		"a start without a reason":           {nil, start(" "), nil, arena.ErrNoReason},
 		"an end without a reason":            {events{started}, end(""), nil, arena.ErrNoReason},
 		"another stream's event is no order": {events{arena.SeedKeyRetired{}}, end("done"), nil, nil},

@@ -52,7 +52,7 @@ func (f forged) action(name string) int {
 	})
 }
 
-// set replaces the replay, and numbers it anew.
+// set replaces the replay and numbers it again.
 func (f forged) set(replay []any) {
 	for i, e := range replay {
 		e.(object)["seq"] = i + 1
@@ -91,7 +91,7 @@ type forgery struct {
 	name   string
 	forge  func(f forged) int
 	check  string // the check that finds it
-	inside bool   // it shows in the record alone, whatever else is at hand
+	inside bool   // the record shows it without other evidence
 }
 
 // on is a forgery of the first event that there is.

@@ -138,13 +138,13 @@ func TestForgedLaddersAreFound(t *testing.T) {
 	}
 }
 
-func TestALadderWithoutItsFirstEventsIsNoLadder(t *testing.T) {
+func TestALadderNeedsItsFirstEvents(t *testing.T) {
 	l := audit.NewLadder(ladder.Standard, "")
 	require.ErrorContains(t, l.Add(4, "MatchVoided", []byte(`{"match":"x","why":"operator"}`)), "revision 0")
 }
 
 // What a record says and its ladder does not is found.
-func TestARecordIsHeldAgainstItsLadder(t *testing.T) {
+func TestARecordIsComparedWithItsLadder(t *testing.T) {
 	a := sample.New(sample.Options{Chance: 4, Bots: 4})
 	record := a.Tick()[0]
 	id := idOf(t, record)

@@ -21,7 +21,7 @@ func TestNotes(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ notes, check, says string }{
 		"as it was":              {note(`"nonce":%q,"commitment":%q`, nonce, commitment), "", ""},
-		"a nonce alone":          {note(`"nonce":%q`, nonce), "", ""},
+		"only a nonce":           {note(`"nonce":%q`, nonce), "", ""},
 		"of another match":       {`{"match":"x","bot":"y","nonce":"z"}`, "", "nothing of this match"},
 		"another nonce":          {note(`"nonce":"mine"`), audit.CheckNonces, `"mine"`},
 		"another commitment":     {note(`"commitment":%q`, seed.Seed{1}), audit.CheckNonces, "was shown"},

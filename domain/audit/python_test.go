@@ -21,7 +21,7 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// python runs docs/audit/verify.py, which was written from docs/audit.md alone.
+// python runs docs/audit/verify.py, which was written from docs/audit.md only.
 func python(t testing.TB, args ...string) (out string, status int) {
 	t.Helper()
 	if _, err := exec.LookPath("python3"); err != nil {
@@ -108,9 +108,9 @@ func TestPythonFindsForgeries(t *testing.T) {
 
 // Whatever one value of a replay is changed to, both checkers find it at the
 // same place, or both find nothing.
-func TestPythonAgreesOnWhatIsBroken(t *testing.T) { agreeOnBroken(t, 40) }
+func TestPythonAgreesOnBrokenRecords(t *testing.T) { agreeOnBroken(t, 40) }
 
-func TestSoakPythonAgreesOnWhatIsBroken(t *testing.T) {
+func TestSoakPythonAgreesOnBrokenRecords(t *testing.T) {
 	if os.Getenv("ARENA_SOAK") == "" {
 		t.Skip("it takes half a minute: make soak runs it (ARENA_SOAK=1)")
 	}

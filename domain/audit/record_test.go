@@ -23,26 +23,26 @@ func small(t testing.TB) []byte {
 	}
 }
 
-func TestWhatIsNoRecordIsRefused(t *testing.T) {
+func TestParseRejectsOtherTexts(t *testing.T) {
 	record := string(small(t))
 	for name, text := range map[string]string{
-		"nothing":             "",
-		"no JSON":             "{",
-		"two values":          record + record,
-		"an array":            "[]",
-		"not UTF-8":           strings.Replace(record, `"standard"`, "\"\xff\"", 1),
-		"a key twice":         strings.Replace(record, `{`, `{"id":"x",`, 1),
-		"half a pair":         strings.Replace(record, `"standard"`, `"\ud800"`, 1),
-		"no status":           strings.Replace(record, `"status"`, `"state"`, 1),
-		"an unknown status":   strings.Replace(record, `"aborted"`, `"lost"`, 1),
-		"a seed in capitals":  strings.Replace(record, `"seed":"`, `"seed":"A`, 1),
-		"no seed":             strings.Replace(record, `"seed":"`, `"seed":null,"was":"`, 1),
-		"no players":          strings.Replace(record, `"players":[`, `"players":[],"others":[`, 1),
-		"a fraction":          strings.Replace(record, `"seat":0`, `"seat":0.5`, 1),
-		"a proof of nothing":  strings.Replace(record, `"proof":{`, `"proof":{},"was":{`, 1),
-		"a proof alone":       strings.Replace(record, `"commitment"`, `"promise"`, 1),
-		"too large a number":  strings.Replace(record, `"revision":0`, `"revision":99999999999999999999`, 1),
-		"a negative revision": strings.Replace(record, `"revision":0`, `"revision":-1`, 1),
+		"nothing":                      "",
+		"no JSON":                      "{",
+		"two values":                   record + record,
+		"an array":                     "[]",
+		"not UTF-8":                    strings.Replace(record, `"standard"`, "\"\xff\"", 1),
+		"a key twice":                  strings.Replace(record, `{`, `{"id":"x",`, 1),
+		"half a pair":                  strings.Replace(record, `"standard"`, `"\ud800"`, 1),
+		"no status":                    strings.Replace(record, `"status"`, `"state"`, 1),
+		"an unknown status":            strings.Replace(record, `"aborted"`, `"lost"`, 1),
+		"a seed in capitals":           strings.Replace(record, `"seed":"`, `"seed":"A`, 1),
+		"no seed":                      strings.Replace(record, `"seed":"`, `"seed":null,"was":"`, 1),
+		"no players":                   strings.Replace(record, `"players":[`, `"players":[],"others":[`, 1),
+		"a fraction":                   strings.Replace(record, `"seat":0`, `"seat":0.5`, 1),
+		"a proof of nothing":           strings.Replace(record, `"proof":{`, `"proof":{},"was":{`, 1),
+		"a proof without a commitment": strings.Replace(record, `"commitment"`, `"promise"`, 1),
+		"too large a number":           strings.Replace(record, `"revision":0`, `"revision":99999999999999999999`, 1),
+		"a negative revision":          strings.Replace(record, `"revision":0`, `"revision":-1`, 1),
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.NotEqual(t, record, text)
@@ -54,7 +54,7 @@ func TestWhatIsNoRecordIsRefused(t *testing.T) {
 	require.NoError(t, err, "a record may say more one day")
 }
 
-func TestARunningMatchIsTold(t *testing.T) {
+func TestARunningMatchIsReported(t *testing.T) {
 	r, err := audit.Parse([]byte(`{"id":"m","mode":"standard","status":"running","players":[{"seat":0,"botId":"a"},{"seat":1,"botId":"b"},{"seat":2,"botId":"c"}],
 		"startedAt":"2026-09-06T12:00:00.000Z","endedAt":null,"seed":null,"replay":[],"commitment":"` + strings.Repeat("0", 64) + `"}`))
 	require.NoError(t, err)
@@ -63,14 +63,14 @@ func TestARunningMatchIsTold(t *testing.T) {
 }
 
 // Pretty-printed, it is the same record.
-func TestWhiteSpaceSaysNothing(t *testing.T) {
+func TestWhiteSpaceDoesNotMatter(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, json.Indent(&b, small(t), "", "  "))
 	require.Nil(t, verify(t, b.Bytes(), audit.Evidence{}).Difference)
 }
 
 // A match that no arena seated has a seed and no proof.
-func TestAMatchOfNoArena(t *testing.T) {
+func TestAMatchWithoutAProof(t *testing.T) {
 	f := open(t, small(t))
 	delete(f.object, "proof")
 	delete(f.object, "commitment")
@@ -116,7 +116,7 @@ func FuzzLadder(f *testing.F) {
 	})
 }
 
-// A time is written in one way alone.
+// A time has only one format.
 func TestTimesAreWrittenInOneWay(t *testing.T) {
 	record := string(small(t))
 	at := open(t, []byte(record)).event(0)["at"].(string)

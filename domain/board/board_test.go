@@ -76,8 +76,8 @@ func padded(ids []uint8) [3]uint8 {
 	return list
 }
 
-// TestPortsStandOnTheCoastalRing walks the coast as "Board constants" 6 says.
-func TestPortsStandOnTheCoastalRing(t *testing.T) {
+// TestPortsAreOnTheCoast walks the coast as "Board constants" 6 says.
+func TestPortsAreOnTheCoast(t *testing.T) {
 	ring := coast(t)
 	require.Len(t, ring, 30)
 	for i, position := range []int{0, 3, 7, 10, 13, 17, 20, 23, 27} {

@@ -8,7 +8,7 @@ type VertexSet uint64
 // AllVertices holds every vertex.
 const AllVertices VertexSet = 1<<Vertices - 1
 
-// Has says whether v is in s.
+// Has reports whether v is in s.
 func (s VertexSet) Has(v uint8) bool { return s>>v&1 != 0 }
 
 // With returns s with v added.
@@ -35,7 +35,7 @@ type EdgeSet struct {
 // AllEdges holds every edge.
 var AllEdges = EdgeSet{^uint64(0), ^uint8(0)}
 
-// Has says whether e is in s.
+// Has reports whether e is in s.
 func (s EdgeSet) Has(e uint8) bool {
 	if e < 64 {
 		return s.Low>>e&1 != 0

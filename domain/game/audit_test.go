@@ -6,7 +6,7 @@ import (
 	"hexarena/domain/board"
 )
 
-// broken says what is wrong with a state as it stands, or "".
+// broken describes what is wrong with a state, or returns "".
 func broken(s *State) string {
 	devs := int(s.Deck)
 	for seat := range uint8(MaxSeats) {
@@ -77,7 +77,7 @@ func brokenPieces(s *State) string {
 	return ""
 }
 
-// recount counts the network anew, from the pieces alone.
+// recount computes the network again from the pieces.
 func recount(p *Public) (n network) {
 	for h, token := range p.Layout.Tokens {
 		if token != 0 {
@@ -135,20 +135,19 @@ func recountRates(towns board.VertexSet) (rates [board.Resources]uint8) {
 	return rates
 }
 
-// walk plays a game and checks each step against what the rules say of it,
-// told a second time.
+// walk plays a game and checks each step against a second statement of the rules.
 type walk struct {
 	State
-	alone Public // folded from public facts only
+	spectator Public // folded from public facts only
 }
 
-func newWalk(s State) *walk { return &walk{State: s, alone: s.Public} }
+func newWalk(s State) *walk { return &walk{State: s, spectator: s.Public} }
 
 // act takes a legal action and what follows from it, and says what went wrong.
 func (w *walk) act(seat uint8, a Action) string {
 	before := w.State
 	collected := w.Act(seat, a)
-	w.alone.Act(seat, a, collected)
+	w.spectator.Act(seat, a, collected)
 	if got, want := w.flow(&before), actionFlow(&before, seat, a); got != want {
 		return fmt.Sprintf("%v moved %v cards, not %v", a.Type, got, want)
 	}
@@ -170,7 +169,7 @@ func (w *walk) follow() string {
 			return ""
 		}
 		w.Apply(c)
-		w.alone.Apply(c)
+		w.spectator.Apply(c)
 		fork := before
 		if fork.Apply(c); fork != w.State {
 			return fmt.Sprintf("%+v applied twice differs", c)
@@ -189,8 +188,8 @@ func (w *walk) follow() string {
 
 // audit checks a step from before to now.
 func (w *walk) audit(before *State) string {
-	if w.alone != w.Public {
-		return fmt.Sprintf("public facts alone give\n%+v\nnot\n%+v", w.alone, w.Public)
+	if w.spectator != w.Public {
+		return fmt.Sprintf("public facts only give\n%+v\nnot\n%+v", w.spectator, w.Public)
 	}
 	for seat := range w.Seats {
 		if w.TrueScore(seat) != before.TrueScore(seat) && w.scored != w.Turn {

@@ -25,7 +25,7 @@ func (c Cards) Total() int {
 	return int(c[0]) + int(c[1]) + int(c[2]) + int(c[3]) + int(c[4])
 }
 
-// Covers says whether c holds at least d.
+// Covers reports whether c holds at least d.
 func (c Cards) Covers(d Cards) bool {
 	return c[0] >= d[0] && c[1] >= d[1] && c[2] >= d[2] && c[3] >= d[3] && c[4] >= d[4]
 }

@@ -68,7 +68,7 @@ var (
 	threeRich = func() State { s := rich; s.Seats = 3; return s }()
 )
 
-// ruleCase breaks one rule alone: legal is legal in given but for the one change
+// ruleCase breaks only one rule: legal is legal in given but for the one change
 // that but makes, to the state or to the action.
 type ruleCase struct {
 	name   string
@@ -92,7 +92,7 @@ func action(f func(*Action)) change { return change{action: f} }
 
 var edge84, edge1823 = edgeBetween(8, 4), edgeBetween(18, 23)
 
-// ruleCases has a case for every legality check.
+// ruleCases has a case forevery legality check.
 var ruleCases = []ruleCase{
 	{"a type that there is not", rich, 0, Action{Type: EndTurn}, action(func(a *Action) { a.Type = Respond + 1 }), ReasonUnknownType},
 	{"an answer to another kind", rich, 0, Action{Type: EndTurn}, action(func(a *Action) { a.Type = Respond }), ReasonNotOwed},
@@ -203,7 +203,7 @@ var ruleCases = []ruleCase{
 	{"a bandit that robs from afar", robbing, 0, moveBandit(14, 1), action(func(a *Action) { a.Victim = 2 }), ReasonVictimNotOnHex},
 }
 
-func TestEachRuleAlone(t *testing.T) {
+func TestEachRuleIsChecked(t *testing.T) {
 	for _, c := range ruleCases {
 		t.Run(c.name, func(t *testing.T) {
 			require.NoError(t, c.given.Check(c.seat, c.legal), "without the change")
@@ -276,8 +276,8 @@ func bankTrade(give, get board.Resource) Action {
 	return Action{Type: BankTrade, Give: give, Get: get}
 }
 
-// TestLegalAfterAll has what looks illegal and is not.
-func TestLegalAfterAll(t *testing.T) {
+// TestActionsThatLookIllegalAreLegal has what looks illegal and is not.
+func TestActionsThatLookIllegalAreLegal(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		given  State

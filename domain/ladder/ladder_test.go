@@ -132,7 +132,7 @@ func TestUnfinishedIsInTheOrderOfSeating(t *testing.T) {
 }
 
 // Handle-like writers fold from one zero again and again.
-func TestFoldsFromOneZeroDoNotMeet(t *testing.T) {
+func TestFoldsFromOneNewLadderAreIndependent(t *testing.T) {
 	zero := New(Standard)
 	one := Evolve(zero, seated("m", "a", "b", "c"), noon)
 	require.Equal(t, New(Standard), zero)
@@ -187,7 +187,7 @@ func TestMissStreaks(t *testing.T) {
 		"one":                    {[][]Event{miss("1")}, 1, time.Minute},
 		"two":                    {[][]Event{miss("1"), miss("2")}, 2, time.Minute},
 		"a match ends it":        {[][]Event{miss("1"), play("2")}, 0, 0},
-		"the next begins anew":   {[][]Event{miss("1"), play("2"), miss("3")}, 1, 5 * time.Minute},
+		"the next begins again":  {[][]Event{miss("1"), play("2"), miss("3")}, 1, 5 * time.Minute},
 		"a void match goes past": {[][]Event{miss("1"), void("2"), miss("3")}, 2, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// career is one bot's life on a ladder, told in steps: m a match that it
+// career is one bot's life on a ladder in steps: m a match that it
 // misses, p one that it plays, v one that is voided. Each is seated and ends
 // one step after the one before.
 func career(steps string, step time.Duration) Ladder {
@@ -42,7 +42,7 @@ func TestStreak(t *testing.T) {
 		"a miss":                     {"m", 0, 1, 1},
 		"three":                      {"mmm", 0, 3, 1},
 		"a match ends it":            {"mmmp", 0, 0, 0},
-		"and the next begins anew":   {"mmmpm", 0, 1, 5},
+		"and the next begins again":  {"mmmpm", 0, 1, 5},
 		"a void one counts for none": {"mvm", 0, 2, 1},
 		"and ends none":              {"mv", 0, 1, 1},
 		"changed before it":          {"mmm", step / 2, 3, 1},
@@ -150,14 +150,14 @@ func TestAbsentees(t *testing.T) {
 }
 
 // One that is in a match may answer in it.
-func TestWhoPlaysIsNotAbsent(t *testing.T) {
+func TestABotInAMatchIsNotAbsent(t *testing.T) {
 	l := Evolve(career("mm", time.Hour), seated("last", "a", "b", "c"), noon.Add(1000*time.Hour))
 	require.Empty(t, l.Absentees(registered("a"), noon.Add(1001*time.Hour)))
 	l = Evolve(l, MatchVoided{MatchID: "last", Why: WhyOperator}, noon.Add(1002*time.Hour))
 	require.Len(t, l.Absentees(registered("a"), noon.Add(1002*time.Hour)), 1)
 }
 
-// lived is what happened to one bot, told plainly.
+// lived is the history of one bot as a simple list.
 type lived struct {
 	at     time.Time
 	played rune // m, p or v as in career; s: its status changed
@@ -179,9 +179,9 @@ func plainly(story []lived) Streak {
 	return s
 }
 
-// Whatever happens to a bot and to its status: the ladder and the directory
-// together count as someone who was told everything.
-func TestStreaksAreCountedPlainly(t *testing.T) {
+// Whatever happens to a bot and to its status, the ladder and the directory
+// together count as one list of all its events does.
+func TestStreaksMatchASimpleCount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l, now := New(Standard), noon
 		var story []lived

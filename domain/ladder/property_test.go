@@ -130,7 +130,7 @@ func (h *history) check(t *rapid.T) {
 	}
 }
 
-// recompute rates the whole log anew, from placements alone.
+// recompute rates the whole log again from its placements.
 func (h *history) recompute(t *rapid.T) map[string]rating.Rating {
 	ratings, matches := map[string]rating.Rating{}, map[string]bool{}
 	for _, s := range h.log {
@@ -160,7 +160,7 @@ func (h *history) recompute(t *rapid.T) map[string]rating.Rating {
 	return ratings
 }
 
-func TestWhateverHappensToALadder(t *testing.T) {
+func TestAnyLadderKeepsTheInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := &history{ladder: New(Standard), now: noon, ended: map[string]bool{}}
 		t.Repeat(map[string]func(*rapid.T){
@@ -178,7 +178,7 @@ func TestWhateverHappensToALadder(t *testing.T) {
 	})
 }
 
-// checkRefold: the log alone gives the same ladder again.
+// checkRefold folds the log again, which must give the same ladder.
 func (h *history) checkRefold(t *rapid.T) {
 	again := New(Standard)
 	for _, s := range h.log {

@@ -70,7 +70,7 @@ func TestSeatFillsTablesFromTheTop(t *testing.T) {
 	}
 }
 
-// Two that display the same are told apart by what the rounding hides.
+// The unrounded rating orders two bots that display the same rating.
 func TestSeatSortsByTheUnroundedRating(t *testing.T) {
 	e := rated("m", "a", "b", "c")
 	for i, mu := range []float64{30.01, 30.02, 30.03} {

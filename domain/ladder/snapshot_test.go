@@ -92,7 +92,7 @@ func TestASnapshotIsACopy(t *testing.T) {
 }
 
 // More matches have ended than a ladder remembers: the same ones are forgotten.
-func TestASnapshotRemembersWhatALadderDoes(t *testing.T) {
+func TestASnapshotRestoresTheSameLadder(t *testing.T) {
 	l := given()
 	for i := range recentMatches + 2 {
 		l = over(l, fmt.Sprint(i))
@@ -124,7 +124,7 @@ func over(l Ladder, id string) Ladder {
 	return Evolve(Evolve(l, seated(id, "a", "b", "c"), noon), MatchVoided{MatchID: id, Why: WhyOperator}, noon)
 }
 
-func TestWhatIsOfNoUse(t *testing.T) {
+func TestUnusableSnapshotsAreRejected(t *testing.T) {
 	good, err := sampleState().Snapshot(Standard, 5, "id")
 	require.NoError(t, err)
 	_, err = good.Restore(Standard)

@@ -60,7 +60,7 @@ var examples = []Event{
 	Aborted{Why: Operator, Reason: "a fault of ours", Seed: seed.Seed{2}, Proof: Proof{ServerSeed: seed.Seed{3}, Nonces: []string{""}, Table: []string{"b"}, Revision: 4, Index: 2, SeedKey: "k"}},
 }
 
-// A stored shape never changes: old logs must read for ever.
+// A stored shape never changes: old logs must read forever.
 func TestStoredShapes(t *testing.T) {
 	var b bytes.Buffer
 	for _, e := range examples {

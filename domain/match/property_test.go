@@ -35,7 +35,7 @@ func TestAnyAnswersKeepTheInvariants(t *testing.T) {
 
 // checkHistory holds what was stored against itself: it decodes to the same
 // events, folds to the same match, and a spectator who sees public events
-// alone sees the same board.
+// only sees the same board.
 func checkHistory(t *rapid.T, m Match, stored []Event) {
 	again, spectator := New(m.ServerSeed), Spectator{}
 	seq := 0
@@ -93,8 +93,8 @@ func checkViews(t *rapid.T, m *Match) {
 
 func ptr[T any](v T) *T { return &v }
 
-// Settling is a function of the match and the outcomes: asked twice, it says
-// the same, and the match it was asked of stays as it was.
+// Settling is a function of the match and the outcomes: called twice, it
+// returns the same, and does not change the match.
 func TestSettleChangesNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	m, _ := begin(t, randomSeed(rng), 4)

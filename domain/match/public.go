@@ -98,7 +98,7 @@ type PublicEvent struct {
 	Data any    `json:"data,omitempty"`
 }
 
-// HasSeat says whether events of a public kind name a seat.
+// HasSeat tells if the events of a public kind name a seat.
 type HasSeat int
 
 // An award names its new holder, if it has one.

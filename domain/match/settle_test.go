@@ -24,7 +24,7 @@ func kinds(events []Event) []string {
 	return list
 }
 
-// find plays matches of legal actions until one stands as wanted.
+// find plays matches of legal actions until one fits.
 func find(t tester, rng *rand.Rand, seats int, want func(Match) bool) Match {
 	t.Helper()
 	for range 1000 {
@@ -36,7 +36,7 @@ func find(t tester, rng *rand.Rand, seats int, want func(Match) bool) Match {
 			m, _ = step(t, m, lawful(rng))
 		}
 	}
-	require.FailNow(t, "no match ever stood like that")
+	require.FailNow(t, "no match fitted")
 	return Match{}
 }
 
@@ -116,7 +116,7 @@ func TestEveryFailureIsAStrikeAndTheDefault(t *testing.T) {
 	require.Equal(t, ptr(int64(4)), events[0].(ActionPlayed).ElapsedMs)
 }
 
-func TestOutcomesMustBeThoseOwed(t *testing.T) {
+func TestSettleRejectsOtherOutcomes(t *testing.T) {
 	m, _ := begin(t, seed.Seed{9}, 4)
 	for _, outcomes := range [][]Outcome{nil, {{Decision: 2}}, {{Decision: 1}, {Decision: 2}}} {
 		_, err := m.Settle(outcomes)

@@ -37,7 +37,7 @@ func TestSignOut(t *testing.T) {
 	require.Empty(t, account(given(SignedUp{OwnerID: "o1"}, SessionStarted{Session: "s1"}, SessionEnded{Session: "s1"})).SignOut("s1"))
 }
 
-func TestSessionsThatRanOutAreForgotten(t *testing.T) {
+func TestExpiredSessionsAreForgotten(t *testing.T) {
 	a := account(
 		given(SessionStarted{Session: "old", Until: noon.Add(time.Hour)}),
 		at(time.Hour, SessionStarted{Session: "new", Until: noon.Add(9 * time.Hour)}),

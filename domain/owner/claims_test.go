@@ -88,7 +88,7 @@ func TestClaimHandle(t *testing.T) {
 		"free":                               {nil, "o2", 0, false, mine("o2"), nil},
 		"taken":                              {given(claimed), "o2", time.Hour, false, nil, ErrHandleTaken},
 		"abandoned":                          {given(claimed), "o2", time.Hour, true, mine("o2"), nil},
-		"one's own claim, made anew":         {given(claimed), "o1", time.Hour, false, mine("o1"), nil},
+		"an owner's own claim, made again":   {given(claimed), "o1", time.Hour, false, mine("o1"), nil},
 		"given up by another":                {given(claimed, released), "o2", HandleReserved - 1, false, nil, ErrHandleTaken},
 		"given up by another, 30 days later": {given(claimed, released), "o2", HandleReserved, false, mine("o2"), nil},
 		"given up by oneself":                {given(claimed, released), "o1", 0, false, mine("o1"), nil},
@@ -102,7 +102,7 @@ func TestClaimHandle(t *testing.T) {
 
 func TestContested(t *testing.T) {
 	claimed := fold(EvolveName, given(NameClaimed{OwnerID: "o1"}))
-	require.False(t, claimed.Contested("o2", noon.Add(ClaimGrace-1)), "within the grace it stands")
+	require.False(t, claimed.Contested("o2", noon.Add(ClaimGrace-1)), "the claim is valid within the grace")
 	require.True(t, claimed.Contested("o2", noon.Add(ClaimGrace)))
 	require.False(t, claimed.Contested("o1", noon.Add(ClaimGrace)), "one's own")
 	require.False(t, Name{}.Contested("o2", noon), "nobody's")

@@ -49,7 +49,7 @@ func samples() []Event {
 	}
 }
 
-// What is stored is for ever: a line of the golden file that changes is a log
+// What is stored is forever: a line of the golden file that changes is a log
 // that can no longer be read.
 func TestStoredShapes(t *testing.T) {
 	var b bytes.Buffer
@@ -66,7 +66,7 @@ func TestStoredShapes(t *testing.T) {
 	logtest.RequireSameText(t, string(want), b.String())
 }
 
-func TestDecodeReadsWhatIsStored(t *testing.T) {
+func TestDecodeReadsStoredEvents(t *testing.T) {
 	stored, err := os.ReadFile(golden)
 	require.NoError(t, err)
 	lines := strings.Split(strings.TrimSpace(string(stored)), "\n")

@@ -84,7 +84,7 @@ func TestParseURL(t *testing.T) {
 		"javascript":           {"javascript:alert(1)", false},
 		"opaque":               {"http:bots.example", false},
 		"no host":              {"http:///a", false},
-		"a port alone":         {"http://:80/", false},
+		"only a port":          {"http://:80/", false},
 		"a colon without port": {"http://bots.example:/", false},
 		"userinfo":             {"http://ada@bots.example", false},
 		"a password":           {"http://ada:secret@bots.example", false},

@@ -51,7 +51,7 @@ func TestSuspendAndRestore(t *testing.T) {
 			append(active(), given(BotPaused{BotID: suspect, By: ByOwner})...),
 			func(a Account) ([]Event, error) { return a.RestoreBot(suspect, "mended") }, nil, nil,
 		},
-		"restore a bot that is none": {active(), func(a Account) ([]Event, error) { return a.RestoreBot("none", "mended") }, nil, ErrBotUnknown},
+		"restore an unknown bot": {active(), func(a Account) ([]Event, error) { return a.RestoreBot("none", "mended") }, nil, ErrBotUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			events, err := c.order(account(c.given))
@@ -62,7 +62,7 @@ func TestSuspendAndRestore(t *testing.T) {
 
 // What a bot reads, and what its owner may have it be, while it or its account
 // is suspended and after.
-func TestStatusBeneathASuspension(t *testing.T) {
+func TestStatusDuringASuspension(t *testing.T) {
 	suspend, restore := Event(BotPaused{BotID: suspect, By: ByOperator}), Event(BotUnpaused{BotID: suspect, By: ByOperator})
 	pause, unpause := Event(BotPaused{BotID: suspect, By: ByOwner}), Event(BotUnpaused{BotID: suspect})
 	for name, c := range map[string]struct {
@@ -106,7 +106,7 @@ func TestStatusBeneathASuspension(t *testing.T) {
 }
 
 // A suspended bot keeps its place among the five, unless its owner gives it up.
-func TestASuspendedBotKeepsItsPlace(t *testing.T) {
+func TestASuspendedBotCountsTowardTheLimit(t *testing.T) {
 	five := account(bots(ladder.Standard, 5), given(BotPaused{BotID: suspect, By: ByOperator}))
 	_, err := five.RegisterBot("new", NewBot{Mode: ladder.Standard})
 	require.ErrorIs(t, err, ErrBotLimit)
@@ -117,18 +117,18 @@ func TestASuspendedBotKeepsItsPlace(t *testing.T) {
 }
 
 func TestNotices(t *testing.T) {
-	told := Notified{BotID: suspect, About: AboutMisses}
+	notified := Notified{BotID: suspect, About: AboutMisses}
 	paused := slices.Clip(append(active(), given(BotPaused{BotID: suspect, By: ByMisses})...))
 	for name, c := range map[string]struct {
 		given []happened
 		then  []Event
 	}{
-		"paused by misses":             {paused, []Event{told}},
-		"told already":                 {append(paused, given(told)...), nil},
+		"paused by misses":             {paused, []Event{notified}},
+		"already notified":             {append(paused, given(notified)...), nil},
 		"unpaused meanwhile":           {append(paused, given(BotUnpaused{BotID: suspect})...), nil},
 		"removed meanwhile":            {append(paused, given(BotRemoved{BotID: suspect})...), nil},
-		"suspended meanwhile":          {append(paused, given(BotPaused{BotID: suspect, By: ByOperator})...), []Event{told}},
-		"paused again, after a notice": {append(paused, given(told, BotUnpaused{BotID: suspect}, BotPaused{BotID: suspect, By: ByMisses})...), []Event{told}},
+		"suspended meanwhile":          {append(paused, given(BotPaused{BotID: suspect, By: ByOperator})...), []Event{notified}},
+		"paused again, after a notice": {append(paused, given(notified, BotUnpaused{BotID: suspect}, BotPaused{BotID: suspect, By: ByMisses})...), []Event{notified}},
 		"paused by its owner":          {append(active(), given(BotPaused{BotID: suspect, By: ByOwner})...), nil},
 		"active":                       {active(), nil},
 	} {

@@ -98,7 +98,7 @@ func TestRateProperties(t *testing.T) {
 		before, placements := drawMatch(t)
 		kept := append([]Rating(nil), before...)
 		after := Rate(before, placements)
-		require.Equal(t, kept, before, "the input is left alone")
+		require.Equal(t, kept, before, "the input does not change")
 		require.Equal(t, after, Rate(before, placements), "the same again")
 		for i, r := range after {
 			require.False(t, math.IsNaN(r.Mu) || math.IsInf(r.Mu, 0), "mu %v", r.Mu)

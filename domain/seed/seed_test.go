@@ -11,8 +11,7 @@ import (
 	"hexarena/domain/seed"
 )
 
-// vectors were computed apart from this package, from the words of "Chance
-// that anyone can check" alone.
+// vectors come from another program, which was written from docs/audit.md only.
 var vectors = []struct {
 	seed      string
 	resources [board.Hexes]board.Resource
@@ -85,7 +84,7 @@ func TestUniformRejects(t *testing.T) {
 	}
 }
 
-func TestACopiedStreamGoesOnAlike(t *testing.T) {
+func TestACopiedStreamContinuesAlike(t *testing.T) {
 	var s seed.Seed
 	var st seed.Stream
 	for range 11 {
