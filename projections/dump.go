@@ -8,10 +8,8 @@ import (
 	"strings"
 )
 
-// Dump writes all of a model's rows, one a line, tables by name and rows by
-// their columns, in the same bytes for the same rows. How far they go is left
-// out.
-func Dump(w io.Writer, rows *sql.DB) error {
+// dump implements Runner.Dump.
+func dump(w io.Writer, rows *sql.DB) error {
 	names, err := column(rows, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'checkpoint' AND name NOT LIKE 'sqlite_%' ORDER BY name")
 	if err != nil {
 		return err
@@ -45,7 +43,7 @@ func dumpTable(w io.Writer, rows *sql.DB, table string) error {
 	}, fmt.Sprintf(`SELECT %s FROM "%s" ORDER BY %s`, strings.Join(quoted, " || '|' || "), table, strings.Join(order, ", ")))
 }
 
-// column reads the only column of a query.
+// column returns the values of a query with one text column.
 func column(rows *sql.DB, query string, args ...any) (list []string, err error) {
 	err = Each(rows, func(scan Scan) error {
 		var value string

@@ -16,46 +16,46 @@ import (
 	"hexarena/eventstore"
 )
 
-// readers is how many answers are read from a file at a time.
-const readers = 4
+// maxReaders limits the concurrent queries of a file's readers.
+const maxReaders = 4
 
-// file is a model's SQLite file: one connection writes, others read.
+// file is a model's SQLite file. One connection writes, others read.
 type file struct {
-	path       string
-	db         *sql.DB   // of the writer
-	writer     *sql.Conn // the only one
-	rows       *sql.DB
-	statements map[string]*sql.Stmt // of the writer, by text
-	checkpoint checkpoint           // as committed
-	doomed     bool                 // damaged: to be removed
+	dir, model    string
+	db            *sql.DB              // holds only the writer's connection
+	writer        *sql.Conn            // the only connection that writes
+	rows          *sql.DB              // the readers' connections
+	statements    map[string]*sql.Stmt // the writer's, by text
+	checkpoint    checkpoint           // the last committed one
+	removeOnClose bool                 // the file is damaged
 }
 
-// checkpoint is how far a model's rows go.
+// checkpoint is the position up to which a model's rows are folded.
 type checkpoint struct {
-	position eventstore.Position // to go on after
-	anchor   anchor              // tells the log from others: at the position, or behind it
+	position eventstore.Position
+	anchor   anchor // at the position or after it
 }
 
-// anchor is an event of the log, none at position 0.
+// anchor is an event that identifies the log. It is empty at position 0.
 type anchor struct {
 	position eventstore.Position
 	id       uuid.UUID
 }
 
-// errFile says that a file is not one to go on with.
-type errFile struct{ why string }
+// unusableError is the reason why a file must be replaced.
+type unusableError struct{ why string }
 
-func (e *errFile) Error() string { return e.why }
+func (e *unusableError) Error() string { return e.why }
 
-const bookkeeping = `CREATE TABLE checkpoint (
+const checkpointTable = `CREATE TABLE checkpoint (
 	model TEXT NOT NULL, version INTEGER NOT NULL, position INTEGER NOT NULL,
 	anchor INTEGER NOT NULL, event TEXT NOT NULL
 ) STRICT`
 
-// path is where a model's rows are.
+// path returns the path of a model's file.
 func path(dir, name string) string { return filepath.Join(dir, name+".db") }
 
-// Remove deletes a model's rows: they are folded anew.
+// Remove deletes a model's rows. The next start folds them from scratch.
 func Remove(dir, name string) error {
 	var errs []error
 	for _, suffix := range []string{"", "-wal", "-shm"} {
@@ -66,22 +66,32 @@ func Remove(dir, name string) error {
 	return errors.Join(errs...)
 }
 
-// openFile opens the file and loads the model, afresh where the file is none to
-// go on with.
+// openFile opens the file and loads the model. It replaces a file that cannot be
+// used.
 func (r *Runner) openFile() error {
 	err := r.open()
-	var unusable *errFile
-	if errors.As(err, &unusable) || damaged(err) {
-		r.logger.Warn("rows are folded anew", "file", path(r.dir, r.model.Name()), "why", err)
-		if err = Remove(r.dir, r.model.Name()); err == nil {
-			err = r.open()
-		}
+	if unusable(err) {
+		return r.replaceFile(err.Error())
 	}
 	return err
 }
 
+// replaceFile deletes the rows, so that the model folds from scratch.
+func (r *Runner) replaceFile(why string) error {
+	r.logger.Warn("rebuilding the rows", "file", path(r.dir, r.model.Name()), "why", why)
+	if r.file != nil {
+		if err := r.file.close(); err != nil {
+			return err
+		}
+	}
+	if err := Remove(r.dir, r.model.Name()); err != nil {
+		return err
+	}
+	return r.open()
+}
+
 func (r *Runner) open() error {
-	f, err := openFile(path(r.dir, r.model.Name()), r.model.Name(), r.model.Schema())
+	f, err := openFile(r.dir, r.model.Name(), r.model.Schema())
 	if err != nil {
 		return err
 	}
@@ -89,24 +99,15 @@ func (r *Runner) open() error {
 		return errors.Join(err, f.close())
 	}
 	r.file, r.applied = f, f.checkpoint.position
-	r.publish(r.applied)
+	r.setCommitted(r.applied)
 	return nil
 }
 
-// beginAfresh throws the rows away.
-func (r *Runner) beginAfresh(why string) error {
-	r.logger.Warn("rows are folded anew", "file", r.file.path, "why", why)
-	if err := errors.Join(r.file.close(), Remove(r.dir, r.model.Name())); err != nil {
-		return err
-	}
-	return r.open()
-}
-
-func openFile(name, model string, schema Schema) (*file, error) {
-	f := &file{path: name, statements: map[string]*sql.Stmt{}}
+func openFile(dir, model string, schema Schema) (*file, error) {
+	f := &file{dir: dir, model: model, statements: map[string]*sql.Stmt{}}
 	err := f.open()
 	if err == nil {
-		err = f.prepare(context.Background(), model, schema)
+		err = f.prepare(context.Background(), schema)
 	}
 	if err != nil {
 		_ = f.close()
@@ -116,26 +117,27 @@ func openFile(name, model string, schema Schema) (*file, error) {
 }
 
 func (f *file) open() (err error) {
-	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
+	if err := os.MkdirAll(f.dir, 0o700); err != nil {
 		return err
 	}
-	if f.db, err = sql.Open("sqlite", dsn(f.path, false)); err != nil {
+	name := path(f.dir, f.model)
+	if f.db, err = sql.Open("sqlite", dsn(name, false)); err != nil {
 		return err
 	}
 	if f.writer, err = f.db.Conn(context.Background()); err != nil {
 		return err
 	}
-	if f.rows, err = sql.Open("sqlite", dsn(f.path, true)); err != nil {
+	if f.rows, err = sql.Open("sqlite", dsn(name, true)); err != nil {
 		return err
 	}
-	f.rows.SetMaxOpenConns(readers)
-	f.rows.SetMaxIdleConns(readers)
+	f.rows.SetMaxOpenConns(maxReaders)
+	f.rows.SetMaxIdleConns(maxReaders)
 	return nil
 }
 
-// dsn names a file and how it is opened. A commit is safe from a crash of the
-// process at once, and from one of the machine a little later: what is lost
-// then is folded again.
+// dsn returns SQLite's name for a file and its settings. A commit survives a crash
+// of the process. A crash of the machine may undo the last commits, because
+// synchronous=NORMAL syncs later; the model then folds those events again.
 func dsn(name string, readOnly bool) string {
 	q := url.Values{"_pragma": {"busy_timeout(10000)"}}
 	add := func(pragmas ...string) { q["_pragma"] = append(q["_pragma"], pragmas...) }
@@ -147,22 +149,22 @@ func dsn(name string, readOnly bool) string {
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(name)}).EscapedPath(), RawQuery: q.Encode()}).String()
 }
 
-// prepare makes the tables of a new file, and looks whether an older one can be
-// gone on with.
-func (f *file) prepare(ctx context.Context, model string, schema Schema) error {
+// prepare creates the tables of a new file, or checks that an existing file can
+// be used.
+func (f *file) prepare(ctx context.Context, schema Schema) error {
 	var tables int
 	if err := f.writer.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
 		return err
 	}
 	if tables == 0 {
-		return f.create(ctx, model, schema)
+		return f.create(ctx, schema)
 	}
 	var damage string
 	if err := f.writer.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&damage); err != nil {
 		return err
 	}
 	if damage != "ok" {
-		return &errFile{damage}
+		return &unusableError{damage}
 	}
 	var of string
 	var version int
@@ -170,27 +172,27 @@ func (f *file) prepare(ctx context.Context, model string, schema Schema) error {
 		Scan(&of, &version, &f.checkpoint.position, &f.checkpoint.anchor.position, &f.checkpoint.anchor.id)
 	switch {
 	case err != nil:
-		return &errFile{"it holds no checkpoint: " + err.Error()}
-	case of != model:
-		return &errFile{"it holds the rows of " + of}
+		return &unusableError{"it holds no checkpoint: " + err.Error()}
+	case of != f.model:
+		return &unusableError{"it holds the rows of " + of}
 	case version != schema.Version:
-		return &errFile{fmt.Sprintf("its schema has version %d, and this program's %d", version, schema.Version)}
+		return &unusableError{fmt.Sprintf("its schema has version %d, this program's schema has version %d", version, schema.Version)}
 	}
 	return nil
 }
 
-func (f *file) create(ctx context.Context, model string, schema Schema) error {
+func (f *file) create(ctx context.Context, schema Schema) error {
 	tx, err := f.writer.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback()
-	for _, query := range []string{bookkeeping, schema.Tables} {
+	for _, query := range []string{checkpointTable, schema.Tables} {
 		if _, err := tx.ExecContext(ctx, query); err != nil {
 			return err
 		}
 	}
-	if _, err := tx.ExecContext(ctx, "INSERT INTO checkpoint VALUES (?, ?, 0, 0, ?)", model, schema.Version, uuid.Nil.String()); err != nil {
+	if _, err := tx.ExecContext(ctx, "INSERT INTO checkpoint VALUES (?, ?, 0, 0, ?)", f.model, schema.Version, uuid.Nil.String()); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -210,15 +212,19 @@ func (f *file) close() error {
 	if f.db != nil {
 		errs = append(errs, f.db.Close())
 	}
-	if f.doomed {
-		for _, suffix := range []string{"", "-wal", "-shm"} {
-			_ = os.Remove(f.path + suffix) // opening it finds the damage again
-		}
+	if f.removeOnClose {
+		_ = Remove(f.dir, f.model) // if this fails, the next start finds the damage again
 	}
 	return errors.Join(errs...)
 }
 
-// damaged says whether an error is that of a file that is no sound database.
+// unusable reports whether an error means that the file must be replaced.
+func unusable(err error) bool {
+	var e *unusableError
+	return errors.As(err, &e) || damaged(err)
+}
+
+// damaged reports whether an error means that the file is not a sound database.
 func damaged(err error) bool {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {

@@ -9,44 +9,41 @@ import (
 	"hexarena/eventstore"
 )
 
-// While a model catches up, a batch is committed when it has so many events or
-// is so old: rows of many bots lie on as many pages, each of which is written
-// once a batch. One that is live commits as soon as nothing more has come.
+// While a model catches up, a batch commits when it reaches this size or age. The
+// batches are large because the rows of many bots are on as many pages, and each
+// page is written once per batch. A live model commits as soon as its queue is
+// empty.
 const (
 	batchEvents = 100_000
-	batchTime   = 5 * time.Second
+	batchAge    = 5 * time.Second
 )
 
-// restEvery is how often a checkpoint is stored that no selected event brought.
-const restEvery = 10 * time.Second
+const (
+	idleInterval = 10 * time.Second // between checkpoints that no selected event caused
+	idleTimeout  = 2 * time.Second  // for the log's answer then
+	retryDelay   = time.Second      // before an event is folded again after an outage
+	queueSize    = 1024             // messages that wait for a model
+)
 
-// restTime is how long the log may take to answer then.
-const restTime = 2 * time.Second
-
-// againTime is between two tries of an event for which the log was away.
-const againTime = time.Second
-
-// queued is how many messages wait for a model at most.
-const queued = 1024
-
-// batch is what was folded since the last commit; Runner.folding guards it.
+// batch describes the events since the last commit. Runner.folding guards it.
 type batch struct {
-	tx     *Tx // nil: nothing
+	tx     *Tx // nil if the batch is empty
 	events int
 	began  time.Time
-	anchor anchor // the last event of it
+	last   anchor
 }
 
-// arrival is what a subscription yields.
-type arrival struct {
+// delivery is one item of a subscription.
+type delivery struct {
 	message eventstore.Message
 	err     error
 }
 
-// follow applies messages until ctx ends or atEnd, called at each change to
-// live, says that it is enough. What it has folded is committed then.
-func (r *Runner) follow(ctx context.Context, atEnd func() bool) error {
-	from, err := r.begin(ctx)
+// follow applies messages until ctx ends, or until enough returns true. It calls
+// enough each time the subscription reaches the log's end. Before it returns, it
+// commits the events that it has folded.
+func (r *Runner) follow(ctx context.Context, enough func() bool) error {
+	from, err := r.start(ctx)
 	if err != nil {
 		return err
 	}
@@ -54,55 +51,55 @@ func (r *Runner) follow(ctx context.Context, atEnd func() bool) error {
 	messages := r.subscribe(ctx, from)
 	defer func() {
 		cancel()
-		for range messages { //revive:disable-line:empty-block // it ends by itself
+		for range messages { //revive:disable-line:empty-block // wait for the subscription to end
 		}
 	}()
-	rest := time.NewTicker(restEvery)
-	defer rest.Stop()
-	late := time.NewTicker(batchTime)
-	defer late.Stop()
+	idle := time.NewTicker(idleInterval)
+	defer idle.Stop()
+	age := time.NewTicker(batchAge)
+	defer age.Stop()
 	live := false
 	for {
 		select {
-		case a, open := <-messages:
+		case d, open := <-messages:
 			switch {
 			case !open:
 				return errors.Join(r.commit(), ctx.Err())
-			case a.err != nil:
-				return errors.Join(a.err, r.commit())
+			case d.err != nil:
+				return errors.Join(d.err, r.commit())
 			}
-			live = live || a.message.CaughtUp
-			err := r.take(a.message, live && len(messages) == 0 || a.message.CaughtUp)
+			live = live || d.message.CaughtUp
+			err := r.take(d.message, live && len(messages) == 0 || d.message.CaughtUp)
 			for ctx.Err() == nil && errors.Is(err, eventstore.ErrUnavailable) {
-				err = r.takeAgain(ctx, a.message, err)
+				err = r.retry(ctx, d.message, err)
 			}
 			if err != nil {
 				return err
 			}
-			if a.message.CaughtUp && atEnd() {
+			if d.message.CaughtUp && enough() {
 				return nil
 			}
-		case <-late.C:
-			if err := r.commitLate(); err != nil {
+		case <-age.C:
+			if err := r.commitOld(); err != nil {
 				return err
 			}
-		case <-rest.C:
-			if err := r.rest(ctx); err != nil {
+		case <-idle.C:
+			if err := r.checkpointIfIdle(ctx); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// subscribe reads ahead, so that what waits is folded as one batch. The channel
-// is closed once the subscription has ended.
-func (r *Runner) subscribe(ctx context.Context, from eventstore.Position) <-chan arrival {
-	messages := make(chan arrival, queued)
+// subscribe reads ahead, so that the waiting messages fold as one batch. It closes
+// the channel when the subscription ends.
+func (r *Runner) subscribe(ctx context.Context, from eventstore.Position) <-chan delivery {
+	messages := make(chan delivery, queueSize)
 	go func() {
 		defer close(messages)
 		for m, err := range r.log.Subscribe(ctx, from, r.model.Filter()) {
 			select {
-			case messages <- arrival{m, err}:
+			case messages <- delivery{m, err}:
 			case <-ctx.Done():
 				return
 			}
@@ -111,31 +108,31 @@ func (r *Runner) subscribe(ctx context.Context, from eventstore.Position) <-chan
 	return messages
 }
 
-// begin returns where to go on. At first it makes sure that the rows are of
-// this log.
-func (r *Runner) begin(ctx context.Context) (eventstore.Position, error) {
+// start returns the position to subscribe from. On the first call it checks that
+// the rows belong to this log, and replaces the file if they do not.
+func (r *Runner) start(ctx context.Context) (eventstore.Position, error) {
 	r.folding.Lock()
 	defer r.folding.Unlock()
 	if err := r.Err(); err != nil {
 		return 0, err
 	}
-	if !r.checked {
-		why, err := r.contradicts(ctx)
+	if !r.logChecked {
+		why, err := r.mismatch(ctx)
 		if err != nil {
 			return 0, fmt.Errorf("projection %s: %w", r.model.Name(), err)
 		}
 		if why != "" {
-			if err := r.beginAfresh(why); err != nil {
+			if err := r.replaceFile(why); err != nil {
 				return 0, r.fail(fmt.Errorf("projection %s: %w", r.model.Name(), err))
 			}
 		}
-		r.checked = true
+		r.logChecked = true
 	}
 	return r.applied, nil
 }
 
-// take folds a message, unless a second follower has done so before, and
-// commits where that is due.
+// take folds a message unless Run or another Sync has already folded it. It
+// commits the batch if due is set, or if the batch is large or old.
 func (r *Runner) take(m eventstore.Message, due bool) error {
 	r.folding.Lock()
 	defer r.folding.Unlock()
@@ -148,43 +145,44 @@ func (r *Runner) take(m eventstore.Message, due bool) error {
 		}
 	}
 	r.applied = max(r.applied, m.Checkpoint)
-	if due || r.batch.tx == nil || r.batch.events >= batchEvents || time.Since(r.batch.began) >= batchTime {
+	if due || r.batch.tx == nil || r.batch.events >= batchEvents || time.Since(r.batch.began) >= batchAge {
 		if err := r.commitBatch(); err != nil {
 			return err
 		}
 	}
 	if due {
-		r.meter.caughtUp()
+		r.meter.markCaughtUp()
 	}
 	return nil
 }
 
-// takeAgain folds a message for which the log was away, a little later.
-func (r *Runner) takeAgain(ctx context.Context, m eventstore.Message, why error) error {
+// retry waits, and then folds a message that failed because the log was not
+// available.
+func (r *Runner) retry(ctx context.Context, m eventstore.Message, why error) error {
 	r.logger.Warn("a read model waits for the log", "error", why)
 	select {
-	case <-time.After(againTime):
+	case <-time.After(retryDelay):
 		return r.take(m, m.CaughtUp)
 	case <-ctx.Done():
 		return why
 	}
 }
 
-// fold has the model apply an event. One that it refuses ends it, with the
-// events before it committed.
+// fold applies an event. If the model rejects it, fold commits the events before
+// it and stops the model.
 func (r *Runner) fold(e eventstore.Recorded) error {
 	if r.batch.tx == nil {
 		tx, err := r.file.begin()
 		if err != nil {
-			return r.stopAtFile(nil, err)
+			return r.stopOnFileError(nil, err)
 		}
 		r.batch = batch{tx: tx, began: time.Now()}
 	}
-	r.meter.fell()
+	r.meter.markBehind()
 	err := r.model.Apply(r.batch.tx, e)
 	switch {
 	case r.batch.tx.err != nil:
-		return r.stopAtFile(r.batch.tx, r.batch.tx.err)
+		return r.stopOnFileError(r.batch.tx, r.batch.tx.err)
 	case err != nil:
 		if err := r.commitBatch(); err != nil {
 			return err
@@ -196,7 +194,7 @@ func (r *Runner) fold(e eventstore.Recorded) error {
 	}
 	r.applied = e.Position
 	r.batch.events++
-	r.batch.anchor = anchor{e.Position, e.ID}
+	r.batch.last = anchor{e.Position, e.ID}
 	return nil
 }
 
@@ -209,16 +207,17 @@ func (r *Runner) commit() error {
 	return r.commitBatch()
 }
 
-func (r *Runner) commitLate() error {
+// commitOld commits the batch if it is old, even if no message arrives.
+func (r *Runner) commitOld() error {
 	r.folding.Lock()
 	defer r.folding.Unlock()
-	if r.batch.tx == nil || time.Since(r.batch.began) < batchTime {
+	if r.batch.tx == nil || time.Since(r.batch.began) < batchAge {
 		return nil
 	}
 	return r.commitBatch()
 }
 
-// commitBatch makes what was folded durable and readable, if anything was.
+// commitBatch commits the batch, if there is one, and lets readers see it.
 func (r *Runner) commitBatch() error {
 	b := r.batch
 	r.batch = batch{}
@@ -229,58 +228,59 @@ func (r *Runner) commitBatch() error {
 	default:
 		err := r.model.Flush(b.tx)
 		if err == nil {
-			err = b.tx.commit(checkpoint{b.anchor.position, b.anchor})
+			err = b.tx.commit(checkpoint{b.last.position, b.last})
 		}
 		if err != nil {
-			return r.stopAtFile(b.tx, err)
+			return r.stopOnFileError(b.tx, err)
 		}
-		r.meter.folded(b.events)
+		r.meter.addCommit(b.events)
 	}
-	r.publish(r.applied)
+	r.setCommitted(r.applied)
 	return nil
 }
 
-// stopAtFile stops a model whose file fails. What it has in memory is again
-// that of its rows, as far as they can be read.
-func (r *Runner) stopAtFile(tx *Tx, err error) error {
+// stopOnFileError rolls back the transaction and stops the model. It loads the
+// model's memory from the committed rows again, if they can be read.
+func (r *Runner) stopOnFileError(tx *Tx, err error) error {
 	r.batch = batch{}
 	if tx != nil {
 		tx.rollback()
 	}
 	if damaged(err) {
-		r.file.doomed = true
-		err = fmt.Errorf("%w: it is begun afresh at the next start", err)
-	} else if load := r.model.Load(r.file.rows); load != nil {
-		err = errors.Join(err, load)
+		r.file.removeOnClose = true
+		err = fmt.Errorf("%w: the next start rebuilds the rows", err)
+	} else if loadErr := r.model.Load(r.file.rows); loadErr != nil {
+		err = errors.Join(err, loadErr)
 	}
-	return r.fail(fmt.Errorf("projection %s: %s: %w", r.model.Name(), r.file.path, err))
+	return r.fail(fmt.Errorf("projection %s: %s: %w", r.model.Name(), path(r.dir, r.model.Name()), err))
 }
 
-// rest stores a checkpoint that no selected event brought, together with an
-// event there that tells this log from others. Without one it waits.
-func (r *Runner) rest(ctx context.Context) error {
+// checkpointIfIdle saves a checkpoint that no selected event caused, so that the
+// next start does not read that part of the log again. It needs an event at or
+// after the checkpoint to identify the log; without one it does nothing.
+func (r *Runner) checkpointIfIdle(ctx context.Context) error {
 	r.folding.Lock()
 	defer r.folding.Unlock()
 	if r.batch.tx != nil || r.applied == r.file.checkpoint.position || r.Err() != nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, restTime)
+	ctx, cancel := context.WithTimeout(ctx, idleTimeout)
 	defer cancel()
 	at, found, err := r.anchorAt(ctx, r.applied)
 	if err != nil || !found {
-		return nil // the next one will do
+		return nil // the next tick tries again
 	}
 	tx, err := r.file.begin()
 	if err == nil {
 		err = tx.commit(checkpoint{r.applied, at})
 	}
 	if err != nil {
-		return r.stopAtFile(tx, err)
+		return r.stopOnFileError(tx, err)
 	}
 	return nil
 }
 
-// anchorAt is the first event at a position or behind it.
+// anchorAt returns the first event at or after a position.
 func (r *Runner) anchorAt(ctx context.Context, p eventstore.Position) (at anchor, found bool, err error) {
 	for e, err := range r.log.ReadAll(ctx, p, eventstore.ReadOptions{Limit: 1}) {
 		if err != nil {
@@ -291,20 +291,21 @@ func (r *Runner) anchorAt(ctx context.Context, p eventstore.Position) (at anchor
 	return at, found, ctx.Err()
 }
 
-// contradicts says why the rows cannot be of this log, empty where they may be.
-func (r *Runner) contradicts(ctx context.Context) (why string, err error) {
-	kept := r.file.checkpoint.anchor
-	if kept.position == 0 {
+// mismatch returns the reason why the rows cannot belong to this log, or "" if
+// they can.
+func (r *Runner) mismatch(ctx context.Context) (why string, err error) {
+	saved := r.file.checkpoint.anchor
+	if saved.position == 0 {
 		return "", nil
 	}
-	at, found, err := r.anchorAt(ctx, kept.position)
+	at, found, err := r.anchorAt(ctx, saved.position)
 	switch {
 	case ctx.Err() != nil, errors.Is(err, eventstore.ErrUnavailable):
 		return "", err
 	case err == nil && !found:
 		return "the log ends before its checkpoint", nil
-	case err != nil || at != kept:
-		return "its checkpoint is of another log", nil //nolint:nilerr // a position that a log did not give out is refused
+	case err != nil || at != saved:
+		return "its checkpoint is of another log", nil //nolint:nilerr // a log rejects a position that it did not assign
 	}
 	return "", nil
 }

@@ -13,11 +13,11 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// ErrInUse says that another process has a folder of read models open.
+// ErrInUse means that another process has a folder of read models open.
 var ErrInUse = errors.New("its read models are in use by another process")
 
-// Lock takes a folder of read models for this process, until it is released or
-// the process ends, however it does.
+// Lock reserves a folder of read models for this process, until release or the
+// end of the process, even by kill -9.
 func Lock(dir string) (release func() error, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func Lock(dir string) (release func() error, err error) {
 	}
 	conn, err := db.Conn(context.Background())
 	if err == nil {
-		_, err = conn.ExecContext(context.Background(), "BEGIN EXCLUSIVE") // the only lock that every system has
+		_, err = conn.ExecContext(context.Background(), "BEGIN EXCLUSIVE") // the lock that SQLite offers on every system
 	}
 	if err != nil {
 		db.Close()

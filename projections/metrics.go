@@ -7,16 +7,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// meter is what an operator wants to see of a runner. Its lock is taken last.
+// meter counts what the metrics of a runner show. Its lock is taken last.
 type meter struct {
 	mu      sync.Mutex
 	events  uint64
 	commits uint64
-	behind  time.Time // since when something waits to be committed; zero: nothing does
+	behind  time.Time // when the oldest uncommitted event arrived; zero if all are committed
 }
 
-// fell notes that there is something to fold.
-func (m *meter) fell() {
+// markBehind records that there is an event to fold.
+func (m *meter) markBehind() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.behind.IsZero() {
@@ -24,15 +24,15 @@ func (m *meter) fell() {
 	}
 }
 
-// caughtUp notes that all that came is committed.
-func (m *meter) caughtUp() {
+// markCaughtUp records that all events are committed.
+func (m *meter) markCaughtUp() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.behind = time.Time{}
 }
 
-// folded notes a commit of so many events.
-func (m *meter) folded(events int) {
+// addCommit counts a commit of some events.
+func (m *meter) addCommit(events int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.events += uint64(events)
@@ -49,27 +49,27 @@ func (m *meter) read() (events, commits uint64, lag time.Duration) {
 }
 
 var (
-	positionDesc = prometheus.NewDesc("arena_projection_position", "Position of the log up to which a read model is committed.", []string{"projection"}, nil)
-	lagDesc      = prometheus.NewDesc("arena_projection_lag_seconds", "How long a read model has had something to fold: 0 while all that came is committed.", []string{"projection"}, nil)
+	positionDesc = prometheus.NewDesc("arena_projection_position", "Log position up to which a read model has committed its rows.", []string{"projection"}, nil)
+	lagDesc      = prometheus.NewDesc("arena_projection_lag_seconds", "How long a read model has been behind the log; 0 when all events are committed.", []string{"projection"}, nil)
 	eventsDesc   = prometheus.NewDesc("arena_projection_events_total", "Events that a read model has folded.", []string{"projection"}, nil)
-	commitsDesc  = prometheus.NewDesc("arena_projection_commits_total", "Transactions in which it has stored what it folded.", []string{"projection"}, nil)
-	stoppedDesc  = prometheus.NewDesc("arena_projection_stopped", "1 where a read model has met something that it cannot fold or store; /ready says what.", []string{"projection"}, nil)
+	commitsDesc  = prometheus.NewDesc("arena_projection_commits_total", "Transactions that a read model has committed.", []string{"projection"}, nil)
+	stoppedDesc  = prometheus.NewDesc("arena_projection_stopped", "1 if a read model cannot fold an event or store its rows; /ready gives the reason.", []string{"projection"}, nil)
 )
 
-// Collector is what runners measure, named arena_projection_…, to be registered
+// Collector returns the metrics arena_projection_… of the runners. Register it
 // once.
 func Collector(runners ...*Runner) prometheus.Collector { return collector(runners) }
 
 type collector []*Runner
 
-// Describe is prometheus.Collector's.
+// Describe implements prometheus.Collector.
 func (c collector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{positionDesc, lagDesc, eventsDesc, commitsDesc, stoppedDesc} {
 		to <- d
 	}
 }
 
-// Collect is prometheus.Collector's.
+// Collect implements prometheus.Collector.
 func (c collector) Collect(to chan<- prometheus.Metric) {
 	for _, r := range c {
 		events, commits, lag := r.meter.read()

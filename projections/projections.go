@@ -1,12 +1,9 @@
-// Package projections runs the read models: each folds the events of some
-// streams, in the order of the log, into rows of a SQLite file of its own, and
-// answers from those. The packages below it are the models; this one knows none
-// of them.
+// Package projections runs the read models. Each model folds the events of some
+// streams into rows of its own SQLite file, and answers from them. The models are
+// the packages below this one, which does not know them.
 //
-// Rows and the position up to which they are folded, the checkpoint, change in
-// one transaction. A model's file may be deleted at any time but while it is
-// open: it is folded anew from the log. So is one whose schema has changed, that
-// is damaged, or that was folded from another log.
+// Open returns a Runner for a model, and Run keeps the model up to date. Only one
+// process may use a folder of files: call Lock first.
 package projections
 
 import (
@@ -21,39 +18,45 @@ import (
 	"hexarena/eventstore"
 )
 
-// Schema is what a model's rows are kept in.
+// Schema describes a model's tables.
 type Schema struct {
-	// Version is changed with Tables, and with what Apply makes of an event:
-	// rows of another version are thrown away.
+	// Version must change whenever Tables or the fold changes. The runner deletes
+	// rows of another version and folds from scratch.
 	Version int
-	Tables  string // SQL that makes the tables and indexes
+	Tables  string // SQL that creates the tables and indexes
 }
 
-// Model is a read model. A Runner calls it from one goroutine at a time; the
-// model guards what its own readers read.
+// Model is a read model. The Runner calls its methods from one goroutine at a
+// time. The model itself guards the state that its readers share.
 type Model interface {
-	Name() string // a file's name; it never changes
+	Name() string // the name of its file; must never change
 	Schema() Schema
 	Filter() eventstore.Filter
 
-	// Load makes anew what the model keeps in memory. Rows reads what is
-	// committed; the model keeps it to answer from. Load is called before the
-	// first Apply, and again where rows were thrown away.
+	// Load rebuilds the model's memory from committed rows. The model keeps rows
+	// for its readers. The Runner calls Load before the first Apply, and again
+	// whenever rows were deleted or rolled back.
 	Load(rows *sql.DB) error
 
-	// Apply folds a selected event: once each, in order. What it writes is
-	// committed together with the checkpoint, often with that of other events.
-	// An event that it cannot fold is refused before anything is changed; the
-	// model then stops for good. One that is refused with
-	// eventstore.ErrUnavailable, where folding it takes more of the log than
-	// itself, is tried again.
+	// Apply folds one selected event. Its writes commit together with the
+	// checkpoint, often in one transaction with other events. If Apply returns an
+	// error, it must not have changed anything. The model then stops, except for
+	// eventstore.ErrUnavailable: the Runner retries that event.
 	Apply(tx *Tx, r eventstore.Recorded) error
 
-	// Flush writes what Apply has put off. It is called before each commit.
+	// Flush writes the rows that Apply has postponed. The Runner calls it before
+	// each commit.
 	Flush(tx *Tx) error
 }
 
-// Runner keeps a model up to date with a log.
+// Runner keeps a model up to date with a log. It enforces the rules for folds
+// (docs/architecture.md, "Reads"):
+//
+//   - Idempotent: it skips events up to the position that it has applied, so
+//     applying an event twice changes nothing.
+//   - Atomic: rows and checkpoint commit in one transaction, so a crash leaves
+//     the state after some event.
+//   - Repeatable: rows depend only on events, so a rebuild gives the same bytes.
 type Runner struct {
 	log    eventstore.Log
 	model  Model
@@ -61,40 +64,39 @@ type Runner struct {
 	logger *slog.Logger
 	meter  meter
 
-	folding sync.Mutex // guards the fold: what follows, and the model's
-	file    *file
-	checked bool                // the file is known to be of this log
-	applied eventstore.Position // everything selected up to here is folded
-	batch   batch
+	folding    sync.Mutex // guards the fields below and the calls of the model
+	file       *file
+	logChecked bool                // the file is known to belong to this log
+	applied    eventstore.Position // all selected events up to here are folded
+	batch      batch
 
-	mu       sync.Mutex          // taken last
-	position eventstore.Position // everything selected up to here is committed
-	moved    chan struct{}       // closed, and replaced, when position or failed changes
-	failed   error               // why the model has stopped
+	mu        sync.Mutex          // guards the fields below; taken after folding
+	committed eventstore.Position // all selected events up to here can be read
+	changed   chan struct{}       // closed and replaced when committed or failed changes
+	failed    error               // why the model has stopped
 }
 
-// Open returns a runner of a model whose file is in a folder; Run starts it. A
-// file that cannot be used is begun afresh. Only one process may use a folder:
-// see Lock.
+// Open returns a runner of a model whose file is in dir. It replaces a file that
+// cannot be used with an empty one.
 func Open(dir string, log eventstore.Log, model Model, logger *slog.Logger) (*Runner, error) {
-	r := &Runner{log: log, model: model, dir: dir, logger: logger.With("projection", model.Name()), moved: make(chan struct{})}
-	r.meter.fell()
+	r := &Runner{log: log, model: model, dir: dir, logger: logger.With("projection", model.Name()), changed: make(chan struct{})}
+	r.meter.markBehind()
 	if err := r.openFile(); err != nil {
 		return nil, fmt.Errorf("projection %s: %w", model.Name(), err)
 	}
 	return r, nil
 }
 
-// Close closes the file, once nothing runs any more.
+// Close closes the file. Call it after Run and Sync have returned.
 func (r *Runner) Close() error {
 	r.folding.Lock()
 	defer r.folding.Unlock()
 	return r.file.close()
 }
 
-// Run applies what is stored and then what comes, until ctx ends or the model
-// meets an event that it cannot fold: then it stops for good, Err says why, and
-// the rows stay those of before.
+// Run applies stored events and then new ones, until ctx ends or the model cannot
+// fold an event. In that case the model stops: Err returns the reason, and the
+// rows stay as they were before the event.
 func (r *Runner) Run(ctx context.Context) error {
 	err := r.follow(ctx, func() bool { return false })
 	if r.Err() == nil && ctx.Err() != nil {
@@ -104,8 +106,8 @@ func (r *Runner) Run(ctx context.Context) error {
 	return err
 }
 
-// Sync returns once everything is committed that the log held when it was
-// called. It reads by itself, so that it waits for no one.
+// Sync returns after all events are committed that the log held at the call. It
+// has its own subscription, so it works without Run and does not wait for it.
 func (r *Runner) Sync(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -119,90 +121,91 @@ func (r *Runner) Sync(ctx context.Context) error {
 	return nil
 }
 
-// Wait returns once the selected event at a position is committed, so that it
-// can be read.
+// Wait returns after the selected event at a position can be read.
 func (r *Runner) Wait(ctx context.Context, p eventstore.Position) error {
 	for {
 		r.mu.Lock()
-		reached, failed, moved := r.position >= p, r.failed, r.moved
+		reached, failed, changed := r.committed >= p, r.failed, r.changed
 		r.mu.Unlock()
 		if reached || failed != nil {
 			return failed
 		}
 		select {
-		case <-moved:
+		case <-changed:
 		case <-ctx.Done():
 			return fmt.Errorf("projection %s at %d: %w", r.model.Name(), p, ctx.Err())
 		}
 	}
 }
 
-// Err says why the model has stopped, which is ErrStopped; nil while it runs.
+// Err returns the reason why the model has stopped, which matches ErrStopped, or
+// nil while it runs.
 func (r *Runner) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.failed
 }
 
-// Position is up to where everything selected is committed.
+// Position returns the position up to which all selected events can be read.
 func (r *Runner) Position() eventstore.Position {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.position
+	return r.committed
 }
 
-// Folded is how many events this runner has folded and committed.
+// Folded returns how many events this runner has folded and committed.
 func (r *Runner) Folded() uint64 {
 	events, _, _ := r.meter.read()
 	return events
 }
 
-// Name is the model's.
+// Name returns the model's name.
 func (r *Runner) Name() string { return r.model.Name() }
 
-// Dump writes the rows that are committed; see Dump.
+// Dump writes all committed rows except the checkpoint, one to a line. Tables are
+// sorted by name and rows by their columns, so equal rows give equal bytes.
 func (r *Runner) Dump(w io.Writer) error {
 	r.folding.Lock()
 	defer r.folding.Unlock()
-	return Dump(w, r.file.rows)
+	return dump(w, r.file.rows)
 }
 
-// ErrStopped says that a model has stopped: what it answers is out of date.
+// ErrStopped means that a model has stopped, so its answers are out of date.
 var ErrStopped = errors.New("a read model has stopped")
 
-// ErrBehind says that a model has not folded yet what the log held at the
-// start.
+// ErrBehind means that a model has not yet folded the events that the log held at
+// the start of the process.
 var ErrBehind = errors.New("a read model is still being folded: try again later")
 
-// stopped is why a model has.
-type stopped struct{ error }
+// stoppedError is the reason why a model has stopped.
+type stoppedError struct{ error }
 
-func (s *stopped) Is(target error) bool { return target == ErrStopped }
-func (s *stopped) Unwrap() error        { return s.error }
+func (s *stoppedError) Is(target error) bool { return target == ErrStopped }
+func (s *stoppedError) Unwrap() error        { return s.error }
 
-// fail stops the model, for the first reason that is given.
+// fail stops the model. Only the first reason counts.
 func (r *Runner) fail(err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.failed == nil {
-		r.failed = &stopped{err}
+		r.failed = &stoppedError{err}
 		r.wake()
 	}
 	return r.failed
 }
 
-// publish lets readers know how far the rows are.
-func (r *Runner) publish(p eventstore.Position) {
+// setCommitted wakes the callers of Wait if the position has changed.
+func (r *Runner) setCommitted(p eventstore.Position) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if p != r.position {
-		r.position = p
+	if p != r.committed {
+		r.committed = p
 		r.wake()
 	}
 }
 
-// wake is called with mu held.
+// wake must be called with mu held.
 func (r *Runner) wake() {
-	close(r.moved)
-	r.moved = make(chan struct{})
+	close(r.changed)
+	r.changed = make(chan struct{})
 }

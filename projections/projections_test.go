@@ -29,14 +29,14 @@ func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 // list is a model that keeps the types of what it was given.
 type list struct {
 	version int
-	bad     string // cannot be folded
-	broken  string // writes what the file refuses
+	bad     string // the type of an event that the model rejects
+	broken  string // the type of an event whose write fails
 
-	mu     sync.Mutex
-	rows   *sql.DB
-	put    []string // off, till Flush
-	memory string   // all of it, committed or not
-	loads  int
+	mu        sync.Mutex
+	rows      *sql.DB
+	unflushed []string
+	memory    string // all types, committed or not
+	loads     int
 }
 
 func (l *list) Name() string { return "list" }
@@ -52,8 +52,7 @@ func (l *list) Filter() eventstore.Filter {
 func (l *list) Load(rows *sql.DB) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.rows, l.put = rows, nil
-	l.loads++
+	l.rows, l.unflushed = rows, nil
 	return rows.QueryRow("SELECT coalesce(group_concat(type, ' ' ORDER BY n), '') FROM seen").Scan(&l.memory)
 }
 
@@ -66,7 +65,7 @@ func (l *list) Apply(tx *projections.Tx, r eventstore.Recorded) error {
 	case l.broken:
 		return tx.Exec("INSERT INTO nowhere VALUES (1)")
 	}
-	l.put = append(l.put, r.Type)
+	l.unflushed = append(l.unflushed, r.Type)
 	l.memory = strings.TrimSpace(l.memory + " " + r.Type)
 	return nil
 }
@@ -74,16 +73,16 @@ func (l *list) Apply(tx *projections.Tx, r eventstore.Recorded) error {
 func (l *list) Flush(tx *projections.Tx) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, name := range l.put {
+	for _, name := range l.unflushed {
 		if err := tx.Exec("INSERT INTO seen (type) VALUES (?)", name); err != nil {
 			return err
 		}
 	}
-	l.put = nil
+	l.unflushed = nil
 	return nil
 }
 
-// all is what is committed.
+// all returns the committed types.
 func (l *list) all(t *testing.T) (all string) {
 	t.Helper()
 	l.mu.Lock()
@@ -115,11 +114,11 @@ func put(t *testing.T, log eventstore.Log, stream string, names ...string) event
 	return at
 }
 
-// follow opens a runner, which the test's end closes.
-func follow(t *testing.T, dir string, log eventstore.Log, model projections.Model, told ...*bytes.Buffer) *projections.Runner {
+// follow opens a runner and closes it when the test ends.
+func follow(t *testing.T, dir string, log eventstore.Log, model projections.Model, lines ...*bytes.Buffer) *projections.Runner {
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)
-	for _, b := range told {
+	for _, b := range lines {
 		logger = slog.New(slog.NewTextHandler(b, nil))
 	}
 	r, err := projections.Open(dir, log, model, logger)
@@ -134,7 +133,7 @@ func TestRunnerAppliesEachSelectedEventOnce(t *testing.T) {
 		put(t, log, "a-1", "one", "two")
 		put(t, log, "b-1", "other")
 		r := follow(t, t.TempDir(), log, model)
-		require.NoError(t, r.Sync(t.Context()), "a sync needs no runner")
+		require.NoError(t, r.Sync(t.Context()), "Sync without Run")
 		require.Equal(t, "one two", model.all(t))
 
 		ctx, cancel := context.WithCancel(t.Context())
@@ -142,7 +141,7 @@ func TestRunnerAppliesEachSelectedEventOnce(t *testing.T) {
 		go func() { stopped <- r.Run(ctx) }()
 		at := put(t, log, "a-2", "three")
 		require.NoError(t, r.Wait(ctx, at))
-		require.Equal(t, "one two three", model.all(t), "what was waited for can be read")
+		require.Equal(t, "one two three", model.all(t), "rows after Wait")
 		require.GreaterOrEqual(t, r.Position(), at)
 		require.NoError(t, r.Sync(ctx))
 
@@ -154,15 +153,14 @@ func TestRunnerAppliesEachSelectedEventOnce(t *testing.T) {
 			})
 		}
 		writers.Wait()
-		require.Equal(t, 20, strings.Count(model.all(t), "many"), "two followers apply an event once")
+		require.Equal(t, 20, strings.Count(model.all(t), "many"), "events that Run and Sync both received")
 		cancel()
 		require.NoError(t, <-stopped)
 	})
 }
 
-// What was committed before the event that cannot be folded stays, of the same
-// batch too.
-func TestRunnerStopsAtWhatItCannotFold(t *testing.T) {
+// The events before the rejected one stay, even those of the same batch.
+func TestRunnerStopsAtAnEventThatItCannotFold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, log, model := t.TempDir(), memory.New(), &list{bad: "two"}
 		at := put(t, log, "a-1", "one", "two", "three")
@@ -181,15 +179,15 @@ func TestRunnerStopsAtWhatItCannotFold(t *testing.T) {
 		require.ErrorContains(t, r.Run(t.Context()), "list at a-1@1: no such event")
 		require.NoError(t, r.Close())
 
-		mended := &list{}
-		require.NoError(t, follow(t, dir, log, mended).Sync(t.Context()))
-		require.Equal(t, "one two three", mended.all(t), "a program that knows the event goes on")
+		fixed := &list{}
+		require.NoError(t, follow(t, dir, log, fixed).Sync(t.Context()))
+		require.Equal(t, "one two three", fixed.all(t), "a program that knows the event")
 	})
 }
 
-// What the file refuses takes with it what was not committed, in memory too.
-// The bubble keeps the time that commits a late batch from passing.
-func TestRunnerStopsAtAFileThatFails(t *testing.T) {
+// A failed write drops all uncommitted events, in memory too. In the bubble no time
+// passes, so no old batch is committed.
+func TestRunnerStopsWhenItsFileFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, model := memory.New(), &list{broken: "bad"}
 		put(t, log, "a-1", "one")
@@ -211,7 +209,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// counted is a log that counts the events that it has handed to subscribers.
+// counted is a log that counts the events that it delivers to subscribers.
 type counted struct {
 	*memory.Log
 	delivered int
@@ -230,7 +228,7 @@ func (c *counted) Subscribe(ctx context.Context, after eventstore.Position, f ev
 	}
 }
 
-func TestARestartGoesOnFromTheCheckpoint(t *testing.T) {
+func TestRestartContinuesAtTheCheckpoint(t *testing.T) {
 	dir, log := t.TempDir(), &counted{Log: memory.New()}
 	put(t, log, "a-1", "one", "two")
 	r := follow(t, dir, log, &list{})
@@ -239,19 +237,18 @@ func TestARestartGoesOnFromTheCheckpoint(t *testing.T) {
 	require.Equal(t, 2, log.delivered)
 
 	put(t, log, "a-1", "three")
-	var told bytes.Buffer
+	var lines bytes.Buffer
 	model := &list{}
-	r = follow(t, dir, log, model, &told)
-	require.Equal(t, "one two", model.remembered(), "what is in memory is there at once")
+	r = follow(t, dir, log, model, &lines)
+	require.Equal(t, "one two", model.remembered(), "memory right after Open")
 	require.NoError(t, r.Sync(t.Context()))
 	require.Equal(t, "one two three", model.all(t))
 	require.Equal(t, 3, log.delivered)
-	require.Empty(t, told.String())
+	require.Empty(t, lines.String())
 }
 
-// A log of which nothing was selected for long is not read again either, once
-// the runner has run for a while.
-func TestACheckpointWithoutAnEvent(t *testing.T) {
+// Otherwise each start would read a long stretch without selected events again.
+func TestIdleRunnerSavesACheckpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, log := t.TempDir(), memory.New()
 		put(t, log, "a-1", "one")
@@ -265,7 +262,7 @@ func TestACheckpointWithoutAnEvent(t *testing.T) {
 	})
 }
 
-func TestRowsThatCannotBeGoneOnWith(t *testing.T) {
+func TestUnusableFileIsRebuilt(t *testing.T) {
 	file := func(dir string) string { return filepath.Join(dir, "list.db") }
 	overwrite := func(at int64, with ...byte) func(*testing.T, string, *memory.Log) (*memory.Log, *list) {
 		return func(t *testing.T, dir string, log *memory.Log) (*memory.Log, *list) {
@@ -278,15 +275,15 @@ func TestRowsThatCannotBeGoneOnWith(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		why    string // in the one line that is logged; empty: none
+		why    string // part of the only log line; empty: no check
 		change func(t *testing.T, dir string, log *memory.Log) (*memory.Log, *list)
 	}{
-		"nothing has changed": {"", func(_ *testing.T, _ string, log *memory.Log) (*memory.Log, *list) { return log, &list{} }},
-		"the file was deleted": {"", func(t *testing.T, dir string, log *memory.Log) (*memory.Log, *list) {
+		"an unchanged file": {"", func(_ *testing.T, _ string, log *memory.Log) (*memory.Log, *list) { return log, &list{} }},
+		"a deleted file": {"", func(t *testing.T, dir string, log *memory.Log) (*memory.Log, *list) {
 			require.NoError(t, projections.Remove(dir, "list"))
 			return log, &list{}
 		}},
-		"another schema": {"schema has version 1, and this program's 2", func(_ *testing.T, _ string, log *memory.Log) (*memory.Log, *list) {
+		"another schema": {"schema has version 1, this program's schema has version 2", func(_ *testing.T, _ string, log *memory.Log) (*memory.Log, *list) {
 			return log, &list{version: 2}
 		}},
 		"another log": {"another log", func(t *testing.T, _ string, _ *memory.Log) (*memory.Log, *list) {
@@ -294,24 +291,24 @@ func TestRowsThatCannotBeGoneOnWith(t *testing.T) {
 			put(t, other, "a-1", "one", "two", "three", "four")
 			return other, &list{}
 		}},
-		"another log, where no event is at the checkpoint": {"another log", func(t *testing.T, _ string, _ *memory.Log) (*memory.Log, *list) {
+		"another log without an event at the checkpoint": {"another log", func(t *testing.T, _ string, _ *memory.Log) (*memory.Log, *list) {
 			other := memory.New()
 			put(t, other, "a-1", "uno", "dos", "a much longer name", "cuatro", "cinco", "seis")
 			return other, &list{}
 		}},
-		"a log that is shorter": {"ends before", func(t *testing.T, _ string, _ *memory.Log) (*memory.Log, *list) {
+		"a shorter log": {"ends before", func(t *testing.T, _ string, _ *memory.Log) (*memory.Log, *list) {
 			other := memory.New()
 			put(t, other, "a-1", "one")
 			return other, &list{}
 		}},
-		"no database":          {"not a database", overwrite(0, []byte("This is some text and no database.")...)},
-		"a header that is off": {"", overwrite(16, 0xff, 0xff)},
-		"a page of rubbish":    {"", overwrite(4096, bytes.Repeat([]byte{0x5a}, 4096)...)},
+		"not a database":         {"not a database", overwrite(0, []byte("This is some text and no database.")...)},
+		"a wrong header":         {"", overwrite(16, 0xff, 0xff)},
+		"a page of random bytes": {"", overwrite(4096, bytes.Repeat([]byte{0x5a}, 4096)...)},
 		"an empty file": {"", func(t *testing.T, dir string, log *memory.Log) (*memory.Log, *list) {
 			require.NoError(t, os.Truncate(file(dir), 0))
 			return log, &list{}
 		}},
-		"a file that is cut off": {"", func(t *testing.T, dir string, log *memory.Log) (*memory.Log, *list) {
+		"a truncated file": {"", func(t *testing.T, dir string, log *memory.Log) (*memory.Log, *list) {
 			require.NoError(t, os.Truncate(file(dir), 4096))
 			return log, &list{}
 		}},
@@ -343,15 +340,15 @@ func TestRowsThatCannotBeGoneOnWith(t *testing.T) {
 			want := &list{version: model.version}
 			fresh := follow(t, t.TempDir(), log, want)
 			require.NoError(t, fresh.Sync(t.Context()))
-			var told bytes.Buffer
-			r = follow(t, dir, log, model, &told)
+			var lines bytes.Buffer
+			r = follow(t, dir, log, model, &lines)
 			require.NoError(t, r.Sync(t.Context()))
 			require.Equal(t, dump(t, fresh), dump(t, r))
 			require.Equal(t, want.all(t), model.remembered())
-			require.LessOrEqual(t, strings.Count(told.String(), "\n"), 1, told.String())
-			require.Contains(t, told.String(), c.why)
+			require.LessOrEqual(t, strings.Count(lines.String(), "\n"), 1, lines.String())
+			require.Contains(t, lines.String(), c.why)
 			if c.why != "" {
-				require.Contains(t, told.String(), "rows are folded anew")
+				require.Contains(t, lines.String(), "rebuilding the rows")
 			}
 		})
 	}
@@ -364,7 +361,7 @@ func dump(t *testing.T, r *projections.Runner) string {
 	return b.String()
 }
 
-func TestDump(t *testing.T) {
+func TestDumpQuotesValues(t *testing.T) {
 	log := memory.New()
 	put(t, log, "a-1", "one", "it's", "two|three")
 	r := follow(t, t.TempDir(), log, &list{})
@@ -372,7 +369,7 @@ func TestDump(t *testing.T) {
 	require.Equal(t, "seen|1|'one'\nseen|2|'it''s'\nseen|3|'two|three'\n", dump(t, r))
 }
 
-func TestAFolderIsForOneProcess(t *testing.T) {
+func TestLockIsExclusive(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "projections")
 	release, err := projections.Lock(dir)
 	require.NoError(t, err)

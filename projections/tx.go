@@ -7,15 +7,16 @@ import (
 	"fmt"
 )
 
-// Tx is what a model writes by. Statements are prepared once for each text: a
-// model uses few texts, and no values in them. An error of Tx is the file's: it
-// throws away what was not committed, and stops the model.
+// Tx is a transaction in which a model writes. It prepares each statement once by
+// its text, so pass values as arguments. Any error of a Tx rolls back the
+// transaction and stops the model.
 type Tx struct {
 	file *file
-	err  error // the first
+	err  error // the first error
 }
 
-// begin opens a transaction. Contexts do not end one half way.
+// begin opens a transaction. Its statements use no caller's context, so that a
+// cancellation cannot leave it half done.
 func (f *file) begin() (*Tx, error) {
 	tx := &Tx{file: f}
 	return tx, tx.Exec("BEGIN IMMEDIATE")
@@ -23,16 +24,17 @@ func (f *file) begin() (*Tx, error) {
 
 // Exec runs a statement.
 func (t *Tx) Exec(query string, args ...any) error {
-	s, err := t.statement(query) //nolint:sqlclosecheck // it is kept, and closed with the file
+	s, err := t.statement(query) //nolint:sqlclosecheck // file.close closes it
 	if err == nil {
 		_, err = s.ExecContext(context.Background(), args...)
 	}
 	return t.note(query, err)
 }
 
-// Find reads one row into what it is given; found is false where there is none.
+// Find reads the columns of one row into variables. It returns false if the query
+// has no row.
 func (t *Tx) Find(query string, args []any, into ...any) (found bool, err error) {
-	s, err := t.statement(query) //nolint:sqlclosecheck // it is kept, and closed with the file
+	s, err := t.statement(query) //nolint:sqlclosecheck // file.close closes it
 	if err == nil {
 		err = s.QueryRowContext(context.Background(), args...).Scan(into...)
 	}
@@ -64,7 +66,7 @@ func (t *Tx) note(query string, err error) error {
 	return err
 }
 
-// commit ends the transaction with a checkpoint.
+// commit stores the checkpoint and commits.
 func (t *Tx) commit(c checkpoint) error {
 	err := t.Exec("UPDATE checkpoint SET position = ?, anchor = ?, event = ?", int64(c.position), int64(c.anchor.position), c.anchor.id.String())
 	if err == nil {
@@ -76,4 +78,4 @@ func (t *Tx) commit(c checkpoint) error {
 	return err
 }
 
-func (t *Tx) rollback() { _ = t.Exec("ROLLBACK") } // else the next start does
+func (t *Tx) rollback() { _ = t.Exec("ROLLBACK") } // if it fails, closing the file rolls back

@@ -39,7 +39,7 @@ func TestProjectionsCommands(t *testing.T) {
 
 	status, out, errOut := call("status")
 	require.Equal(t, 0, status, errOut)
-	require.Equal(t, 4, strings.Count(out, "is rebuilt at the next start: there are none"), out)
+	require.Equal(t, 4, strings.Count(out, "is rebuilt at the next start: it has no rows"), out)
 
 	status, out, errOut = call("rebuild")
 	require.Equal(t, 0, status, errOut)

@@ -60,8 +60,8 @@ func (c statusCmd) Run(ctx context.Context, k *kong.Kong) error {
 func describe(s projections.State, head eventstore.Position) string {
 	rows := fmt.Sprintf("up to %d, %.1f MB", s.Position, float64(s.Bytes)/(1<<20))
 	switch {
-	case s.Anew != "":
-		return "is rebuilt at the next start: " + s.Anew
+	case s.Rebuild != "":
+		return "is rebuilt at the next start: " + s.Rebuild
 	case s.Position >= head:
 		return "is up to date: " + rows
 	default:
