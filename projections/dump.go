@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// dump implements Runner.Dump.
-func dump(w io.Writer, rows *sql.DB) error {
+// Dump writes all rows except the checkpoint, one to a line. Tables are sorted by
+// name and rows by their columns, so equal rows give equal bytes.
+func Dump(w io.Writer, rows *sql.DB) error {
 	names, err := column(rows, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'checkpoint' AND name NOT LIKE 'sqlite_%' ORDER BY name")
 	if err != nil {
 		return err

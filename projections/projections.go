@@ -162,12 +162,11 @@ func (r *Runner) Folded() uint64 {
 // Name returns the model's name.
 func (r *Runner) Name() string { return r.model.Name() }
 
-// Dump writes all committed rows except the checkpoint, one to a line. Tables are
-// sorted by name and rows by their columns, so equal rows give equal bytes.
+// Dump writes the committed rows; see the function Dump.
 func (r *Runner) Dump(w io.Writer) error {
 	r.folding.Lock()
 	defer r.folding.Unlock()
-	return dump(w, r.file.rows)
+	return Dump(w, r.file.rows)
 }
 
 // ErrStopped means that a model has stopped, so its answers are out of date.

@@ -30,13 +30,10 @@ type walk struct {
 }
 
 // openWalk fixes the stretch: what comes to the log meanwhile is the next run's.
-func (s *state) openWalk(ctx context.Context, log eventstore.Log) (walk, error) {
-	w := walk{first: map[string]eventstore.Revision{}, from: eventstore.EndPosition}
-	for r, err := range log.ReadAll(ctx, eventstore.EndPosition, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {
-		if err != nil {
-			return walk{}, err
-		}
-		w.head = r.Position
+func (s *state) openWalk(ctx context.Context, log eventstore.Log) (w walk, err error) {
+	w = walk{first: map[string]eventstore.Revision{}, from: eventstore.EndPosition}
+	if w.head, err = eventstore.Head(ctx, log); err != nil {
+		return walk{}, err
 	}
 	for _, mode := range s.options.modes() {
 		b, err := behind(ctx, log, eventstore.StreamID(ladder.Stream(mode)), s.Position)

@@ -9,6 +9,7 @@ import (
 	"hexarena/eventstore/memory"
 	"hexarena/projections"
 	"hexarena/projections/arenatest"
+	"hexarena/projections/signedlog"
 )
 
 // A head of fewer results than the log holds would look like one of a log that
@@ -17,8 +18,8 @@ func TestNoHeadBeforeTheSignedLogIsWhole(t *testing.T) {
 	log := memory.New()
 	play := arenatest.New(t, log, 1)
 	g := play.Complete(ladder.Standard, play.Register("ada", ladder.Standard, "Ann", "Bea", "Cat")...)
-	r := newResults(log)
-	r.runner = arenatest.Follow(t, log, r.SignedLog)
+	model := signedlog.New(log)
+	r := newResults(model, arenatest.Follow(t, log, model))
 	refused := func(want error) {
 		_, err := r.Size(t.Context(), ladder.Standard)
 		require.ErrorIs(t, err, want)

@@ -35,10 +35,8 @@ import (
 	"hexarena/eventstore/node"
 	"hexarena/projections"
 	"hexarena/projections/accounts"
-	"hexarena/projections/directory"
-	"hexarena/projections/leaderboard"
 	"hexarena/projections/live"
-	"hexarena/projections/matches"
+	"hexarena/projections/readmodels"
 )
 
 // startupTime is how long the log may take to answer at the start.
@@ -226,22 +224,16 @@ func (a *arena) openModels(context.Context) error {
 		return fmt.Errorf("--data: %w", err)
 	}
 	a.onClose(release)
-	a.people.Directory, a.matches.Matches, a.board.Leaderboard = directory.New(), matches.New(), leaderboard.New()
-	a.results = newResults(a.log)
-	for _, m := range []struct {
-		model  projections.Model
-		runner **projections.Runner
-	}{
-		{a.people.Directory, &a.people.runner},
-		{a.matches.Matches, &a.matches.runner},
-		{a.board.Leaderboard, &a.board.runner},
-		{a.results.SignedLog, &a.results.runner},
-	} {
-		if *m.runner, err = a.follow(m.model); err != nil {
+	models, runners := readmodels.New(a.log), map[projections.Model]*projections.Runner{}
+	for _, m := range models.All() {
+		if runners[m], err = a.follow(m); err != nil {
 			return err
 		}
 	}
-	a.board.people = a.people
+	a.people = people{models.Directory, runners[models.Directory]}
+	a.matches = list{models.Matches, runners[models.Matches]}
+	a.board = rankings{models.Leaderboard, runners[models.Leaderboard], a.people}
+	a.results = newResults(models.SignedLog, runners[models.SignedLog])
 	a.accounts = accounts.New(a.log)
 	a.openLive(a.matches.runner)
 	a.notices = pausemail.New(pausemail.Options{

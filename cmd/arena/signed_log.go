@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/url"
 
-	"hexarena/eventstore"
 	"hexarena/projections"
 	"hexarena/projections/signedlog"
 )
@@ -18,8 +17,8 @@ type results struct {
 	whole  chan struct{} // closed once it holds that
 }
 
-func newResults(log eventstore.Log) results {
-	return results{SignedLog: signedlog.New(log), whole: make(chan struct{})}
+func newResults(log *signedlog.SignedLog, runner *projections.Runner) results {
+	return results{SignedLog: log, runner: runner, whole: make(chan struct{})}
 }
 
 // catchUp folds what the log holds.

@@ -44,7 +44,7 @@ func (a *Accounts) Run(ctx context.Context) {
 func (a *Accounts) begin(ctx context.Context) (eventstore.Position, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
-	head, err := a.head(ctx)
+	head, err := eventstore.Head(ctx, a.log)
 	if err == nil {
 		a.mu.Lock()
 		a.covered.from = time.Now()
@@ -60,7 +60,7 @@ func (a *Accounts) probe(ctx context.Context, after eventstore.Position) (events
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	began := time.Now()
-	next, err := a.head(ctx)
+	next, err := eventstore.Head(ctx, a.log)
 	if err != nil || next == after {
 		return next, a.reached(began, err)
 	}
@@ -95,18 +95,6 @@ func (a *Accounts) reached(at time.Time, err error) error {
 	defer a.mu.Unlock()
 	a.covered.until = at
 	return nil
-}
-
-// head is the position of the log's last event.
-func (a *Accounts) head(ctx context.Context) (eventstore.Position, error) {
-	var last eventstore.Position
-	for r, err := range a.log.ReadAll(ctx, eventstore.EndPosition, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {
-		if err != nil {
-			return 0, err
-		}
-		last = r.Position
-	}
-	return last, ctx.Err()
 }
 
 // hear folds an event onto its account, if that is kept and the event is the

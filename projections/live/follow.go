@@ -71,12 +71,9 @@ func (h *Hub) follow(ctx context.Context) error {
 // catchUp reads the streams of the matches that run, and returns a position
 // after which each event is one that has been read here, or is still to come.
 func (h *Hub) catchUp(ctx context.Context) (eventstore.Position, error) {
-	var head eventstore.Position
-	for r, err := range h.Log.ReadAll(ctx, eventstore.EndPosition, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {
-		if err != nil {
-			return 0, fmt.Errorf("read the log's head: %w", err)
-		}
-		head = r.Position
+	head, err := eventstore.Head(ctx, h.Log)
+	if err != nil {
+		return 0, fmt.Errorf("read the log's head: %w", err)
 	}
 	ids, err := h.Running(ctx)
 	if err != nil {

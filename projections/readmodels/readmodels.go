@@ -1,6 +1,5 @@
-// Package readmodels lists the read models, for who folds or looks at all of
-// them alike. It knows no more of them than that they are there. The service
-// answers from them, and so makes its own.
+// Package readmodels is the one list of read models. The service answers from
+// the fields of a Set. Commands that treat all models alike use All.
 package readmodels
 
 import (
@@ -12,7 +11,20 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// All are the read models of a log, each anew.
-func All(log eventstore.Log) []projections.Model {
-	return []projections.Model{directory.New(), matches.New(), leaderboard.New(), signedlog.New(log)}
+// Set holds one of each read model.
+type Set struct {
+	Directory   *directory.Directory
+	Matches     *matches.Matches
+	Leaderboard *leaderboard.Leaderboard
+	SignedLog   *signedlog.SignedLog
+}
+
+// New returns empty read models of a log.
+func New(log eventstore.Log) Set {
+	return Set{directory.New(), matches.New(), leaderboard.New(), signedlog.New(log)}
+}
+
+// All returns the models of the set.
+func (s Set) All() []projections.Model {
+	return []projections.Model{s.Directory, s.Matches, s.Leaderboard, s.SignedLog}
 }

@@ -90,7 +90,7 @@ func measureProjections(ctx context.Context, flags projectionsCmd) (r projection
 		r.Events++
 	}
 	r.ReadAllPerSecond = float64(r.Events) / time.Since(begun).Seconds()
-	for _, m := range readmodels.All(b.log) {
+	for _, m := range readmodels.New(b.log).All() {
 		took, _, err := rebuildFrom(ctx, b.log, filepath.Join(b.dir, "from node"), m)
 		if err != nil {
 			return r, err
@@ -123,7 +123,7 @@ func (r *projectionsReport) fromMemory(ctx context.Context, dir string, flags pr
 		if err != nil {
 			return err
 		}
-		for i, m := range readmodels.All(log) {
+		for i, m := range readmodels.New(log).All() {
 			took, folded, err := rebuildFrom(ctx, log, dir, m)
 			if err != nil {
 				return err

@@ -40,12 +40,12 @@ type rebuildCmd struct {
 // Run runs `arena projections status`.
 func (c statusCmd) Run(ctx context.Context, k *kong.Kong) error {
 	return withModels(ctx, c.Stopped, func(dir string, log eventstore.Log) error {
-		head, err := headOf(ctx, log)
+		head, err := eventstore.Head(ctx, log)
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(k.Stdout, "the log ends at %d\n", head)
-		for _, m := range readmodels.All(log) {
+		for _, m := range readmodels.New(log).All() {
 			state, err := projections.Inspect(ctx, dir, log, m)
 			if err != nil {
 				return fmt.Errorf("%s: %w", m.Name(), err)
@@ -90,7 +90,7 @@ func (c rebuildCmd) Run(ctx context.Context, k *kong.Kong) error {
 
 // models are the ones that the arguments name.
 func (c rebuildCmd) models(log eventstore.Log) ([]projections.Model, error) {
-	all := readmodels.All(log)
+	all := readmodels.New(log).All()
 	if len(c.Name) == 0 {
 		return all, nil
 	}
@@ -112,7 +112,7 @@ const progressInterval = 200 * time.Millisecond
 // rebuild folds a read model from the start of the log. If it is interrupted, the
 // next start of the service continues it.
 func rebuild(ctx context.Context, dir string, log eventstore.Log, m projections.Model, k *kong.Kong) error {
-	head, err := headOf(ctx, log)
+	head, err := eventstore.Head(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -142,17 +142,6 @@ func rebuild(ctx context.Context, dir string, log eventstore.Log, m projections.
 			return nil
 		}
 	}
-}
-
-// headOf is the position of a log's last event.
-func headOf(ctx context.Context, log eventstore.Log) (head eventstore.Position, err error) {
-	for r, err := range log.ReadAll(ctx, eventstore.EndPosition, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {
-		if err != nil {
-			return 0, err
-		}
-		head = r.Position
-	}
-	return head, ctx.Err()
 }
 
 // withModels locks the read models of a stopped service, opens its log, and calls
