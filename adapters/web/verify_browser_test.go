@@ -44,7 +44,7 @@ func TestAMatchIsVerifiedInTheBrowser(t *testing.T) {
 	p.until(`document.querySelector('[data-verify=verified]:not([hidden])') !== null`)
 	require.Equal(t, fmt.Sprintf("Verified in your browser: %d events follow from the seed and the answers", g.State.Seq), p.text("[data-verify] summary"))
 	told := eval[string](p, `document.querySelector('[data-verify] ul').textContent`)
-	for _, want := range []string{"id: 1 as", "commitment: 1 as", "board: 1 as", "dice: ", "signed log: 1 as they should be", "rating: not checked"} {
+	for _, want := range []string{"id: 1 correct", "commitment: 1 correct", "board: 1 correct", "dice: ", "signed log: 1 correct", "rating: not checked"} {
 		require.Contains(t, told, want)
 	}
 
@@ -82,6 +82,6 @@ func TestATamperedMatchIsFoundInTheBrowser(t *testing.T) {
 	p := openTab(t, liar.URL)
 	p.open("/watch/" + g.MatchID)
 	p.until(`document.querySelector('[data-verify=differs]:not([hidden])') !== null`)
-	require.Equal(t, "This match is not what follows from its seed and answers", p.text("[data-verify] summary"))
-	require.Contains(t, eval[string](p, `document.querySelector('[data-verify] li').textContent`), "what follows is ")
+	require.Equal(t, "This match does not follow from its seed and answers", p.text("[data-verify] summary"))
+	require.Contains(t, eval[string](p, `document.querySelector('[data-verify] li').textContent`), "; expected ")
 }

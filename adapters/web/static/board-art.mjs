@@ -1,11 +1,10 @@
-// What an island is painted with: symbols and patterns, once per document, and
-// the still parts of a board. Colours come from watch.css; every hue has a
-// shape or a letter beside it.
+// The symbols and patterns of a board, once per document, and the parts of a board that
+// never change. Colors come from board.css. Each color also has a shape or a letter.
 import { coast, hexVertices, hexes, outline, portPlace, smallViewBox, vertices, viewBox } from './board-geometry.mjs';
 
 const space = 'http://www.w3.org/2000/svg';
 
-// svg makes an element.
+// svg creates an SVG element.
 export function svg(name, attributes = {}, ...children) {
   const element = document.createElementNS(space, name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
@@ -13,13 +12,13 @@ export function svg(name, attributes = {}, ...children) {
   return element;
 }
 
-// picture is an empty picture of a board's size.
+// picture creates an empty SVG with the size of a board.
 export function picture(attributes, small) {
   const { x, y, width, height } = small ? smallViewBox : viewBox;
   return svg('svg', { viewBox: `${x} ${y} ${width} ${height}`, ...attributes });
 }
 
-// Symbols stand around 0,0, about 24 wide.
+// Symbols are centered at 0,0 and about 24 units wide.
 const symbols = {
   brick: ['M-12-8h11v7h-11zM1-8h11v7H1zM-12 1h5v7h-5zM-5 1H6v7H-5zM8 1h4v7H8z'],
   lumber: ['M0-13 8-3H4l6 8H2v6h-4V5h-8l6-8h-4z'],
@@ -41,7 +40,7 @@ const patterns = {
   desert: [14, 14, 'M3 4h.1M10 11h.1'],
 };
 
-// paint puts the symbols into the document, once.
+// paint adds the symbols to the document once.
 export function paint() {
   if (document.getElementById('hx-art')) return;
   const art = svg('svg', { id: 'hx-art', class: 'hx-art', width: 0, height: 0, 'aria-hidden': 'true' });
@@ -55,18 +54,18 @@ export function paint() {
   document.body.append(art);
 }
 
-// icon is a symbol in a picture of its own, for use in text.
+// icon creates a symbol for use in text.
 export function icon(name, className = '') {
   return svg('svg', { viewBox: '-14 -14 28 28', class: `icon icon-${name} ${className}`, 'aria-hidden': 'true' }, svg('use', { href: `#hx-${name}` }));
 }
 
-// mark is a seat's mark in its colour.
+// mark creates a seat's mark in its color.
 export function mark(seat) {
   return svg('svg', { viewBox: '-8 -8 16 16', class: `mark seat-${seat}`, 'aria-hidden': 'true' }, svg('use', { href: `#hx-mark-${seat}` }));
 }
 
-// land is what never changes on a board. A small one is painted in few parts:
-// a page has many.
+// land draws the parts of a board that never change. A small board has few elements,
+// because a page can hold many boards.
 export function land(layout, small) {
   const g = svg('g', { class: 'land' });
   g.append(svg('polygon', { class: 'beach', points: outline(coast, 1.055) }));
@@ -88,7 +87,7 @@ export function land(layout, small) {
   return g;
 }
 
-// ways is how many of 36 rolls bring a token.
+// ways returns how many of the 36 rolls give a token's number.
 export const ways = (n) => 6 - Math.abs(7 - n);
 
 const often = ({ token: n }) => n === 6 || n === 8;

@@ -1,12 +1,11 @@
-// What stands on an island, as numbers that can be compared: the frames of a
-// match differ in a few of them.
+// The pieces on a board as numbers that are cheap to compare.
 import { edges, vertices } from './board-geometry.mjs';
 
 export const none = 255;
 const city = 4; // added to a town's seat
 
-// piecesOf reads a frame. roads[e] is a seat, towns[v] a seat, plus 4 where it
-// is a city; 255 is nobody.
+// piecesOf reads a frame. roads[e] is a seat; towns[v] is a seat, plus 4 for a city; 255
+// means no piece.
 export function piecesOf(frame) {
   const roads = new Uint8Array(edges.length).fill(none);
   const towns = new Uint8Array(vertices.length).fill(none);
@@ -20,8 +19,8 @@ export const empty = { roads: new Uint8Array(edges.length).fill(none), towns: ne
 export const seatOf = (piece) => piece % city;
 export const isCity = (piece) => piece !== none && piece >= city;
 
-// changes lists the edges and vertices whose piece differs, and says whether
-// the bandit moved.
+// changes lists the edges and vertices with different pieces, and reports whether the
+// bandit moved.
 export function changes(before, after) {
   return {
     roads: differing(before.roads, after.roads),

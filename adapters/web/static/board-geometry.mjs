@@ -1,6 +1,5 @@
-// The island's geometry, numbered as in the specification's "Board constants":
-// what domain/board holds, in the units of the board's picture. Nothing here
-// knows a match.
+// The geometry of the board, with the numbers of docs/rules.md, "The board". A test
+// compares it with package domain/board.
 
 const rows = [3, 4, 5, 4, 3];
 const indents = [2, 1, 0, 1, 2];
@@ -13,8 +12,7 @@ const middle = { x: 4 * stepX, y: 6 * stepY };
 
 export const resources = ['brick', 'lumber', 'wool', 'grain', 'ore'];
 
-// The part of the plane that a picture shows: the island and its ports, or, in
-// a small one, the island alone.
+// viewBox holds the island and its ports, smallViewBox only the island.
 export const viewBox = { x: -108, y: -98, width: 562.4, height: 496 };
 export const smallViewBox = { x: -58, y: -64, width: 462.4, height: 428 };
 
@@ -41,7 +39,7 @@ const numbers = new Map(points.map(([x, y], id) => [`${x},${y}`, id]));
 const picture = ([x, y]) => ({ x: round(x * stepX), y: round(y * stepY) });
 const round = (n) => Math.round(n * 100) / 100;
 
-// hexes[h] and vertices[v] are where they lie in the picture.
+// hexes[h] and vertices[v] are points of the picture.
 export const hexes = centres.map(picture);
 export const vertices = points.map(picture);
 
@@ -79,8 +77,8 @@ function ring() {
   return path;
 }
 
-// portPlace is where the sign of a port stands: off the middle of its side,
-// away from the island.
+// portPlace returns the point of a port's sign: at a distance from the middle of its
+// edge, away from the island.
 export function portPlace([v, w], off = 40) {
   const at = { x: (vertices[v].x + vertices[w].x) / 2, y: (vertices[v].y + vertices[w].y) / 2 };
   const along = { x: vertices[w].x - vertices[v].x, y: vertices[w].y - vertices[v].y };
@@ -89,8 +87,7 @@ export function portPlace([v, w], off = 40) {
   return { x: round(at.x + off * out.x), y: round(at.y + off * out.y) };
 }
 
-// corner points of a polygon, for an attribute; scale shrinks it towards its
-// own middle.
+// outline returns the corners of a polygon for an SVG attribute, scaled about a point.
 export function outline(ids, scale = 1, about = middle) {
   return ids.map((v) => {
     const { x, y } = vertices[v];

@@ -1,18 +1,18 @@
-// The board in words, for those who hear it.
+// Describes the board for screen readers.
 import { vertexHexes } from './board-geometry.mjs';
 
 const rows = [[0, 3], [3, 7], [7, 12], [12, 16], [16, 19]];
 
 const hexText = (hex) => (hex.token === null ? hex.resource : `${hex.resource} ${hex.token}`);
 
-// describeIsland tells hexes and ports.
+// describeIsland describes hexes and ports.
 export function describeIsland(layout) {
   const lines = rows.map(([from, to], i) => `Row ${i + 1}: ${layout.hexes.slice(from, to).map(hexText).join(', ')}.`);
   const ports = layout.ports.map((p) => `${p.rate} to 1 ${p.resource ?? 'any'} at ${p.vertices.join(' and ')}`);
   return `${lines.join(' ')} Ports: ${ports.join('; ')}.`;
 }
 
-// describePieces tells who stands where.
+// describePieces describes the pieces and the bandit.
 export function describePieces(frame, layout, names) {
   const seats = Array.from({ length: frame.seatCount }, (_, seat) => {
     const towns = frame.towns.filter((t) => t.seat === seat).map((t) => `${t.city ? 'city' : 'settlement'} on ${t.vertex} (${vertexHexes[t.vertex].map((h) => hexText(layout.hexes[h])).join(', ')})`);

@@ -1,6 +1,5 @@
-// A board: the island in SVG. It is painted once, and shows a frame by changing
-// what differs from the frame that it shows. It knows frames, and nothing of
-// where they come from.
+// A board in SVG. It is painted once. To show a frame, it changes only the pieces that
+// differ from the previous frame.
 import { changes, empty, isCity, none, piecesOf, seatOf } from './board-diff.mjs';
 import { land, paint, picture, svg } from './board-art.mjs';
 import { edges, hexVertices, hexes, outline, vertices } from './board-geometry.mjs';
@@ -11,8 +10,8 @@ const keep = 'M-15 11V-2h6v-7l7-6 7 6v4h10v16z';
 const robber = 'M-9 15c0-9 4-11 5-13a7.500 7.500 0 1 1 8 0c1 2 5 4 5 13z';
 let count = 0;
 
-// createBoard paints {hexes, ports}. small leaves out what 160 pixels cannot
-// show; names are the seats', for the text that is read aloud.
+// createBoard paints {hexes, ports}. A small board leaves out details that 160 pixels
+// cannot show. names are the bots in seat order, for the text for screen readers.
 export function createBoard(layout, { small = false, names = [] } = {}) {
   paint();
   return new Board(layout, small, names);
@@ -54,8 +53,8 @@ class Board {
     this.element.append(top);
   }
 
-  // show paints a frame. before is the frame in front of it, or null: what
-  // differs from that is marked as fresh. moving lets fresh pieces move in.
+  // show paints a frame. It marks the pieces that differ from before, the previous frame
+  // or null, as fresh. moving animates fresh pieces.
   show(frame, before = null, moving = false) {
     const next = piecesOf(frame);
     const todo = changes(this.shown, next);
@@ -68,7 +67,7 @@ class Board {
     this.light(frame.event?.kind === 'roll' ? frame.dice[0] + frame.dice[1] : 0, next.bandit);
   }
 
-  // describe writes what stands on the island for those who hear it.
+  // describe updates the text for screen readers.
   describe(frame) {
     this.text.textContent = `${this.ground} ${describePieces(frame, this.layout, this.names)}`;
   }
@@ -90,7 +89,7 @@ class Board {
   putBandit(hex) {
     if (hex === none) return hide(this.bandit);
     const { x, y } = hexes[hex];
-    const offset = 26; // beside the token, or the sign
+    const offset = 26; // next to the token or the sign
     this.bandit.style.transform = `translate(${x + offset}px, ${y - 4}px)`;
     this.bandit.setAttribute('visibility', 'visible');
   }
@@ -102,7 +101,7 @@ class Board {
     for (const piece of this.fresh) piece.setAttribute('data-fresh', '');
   }
 
-  // light marks the hexes that pay for a roll.
+  // light highlights the hexes that pay for a roll.
   light(sum, bandit) {
     for (const hex of this.lit) hide(this.glows[hex]);
     this.lit = sum === 0 ? [] : this.layout.hexes.filter((h) => h.token === sum && h.id !== bandit).map((h) => h.id);
@@ -139,7 +138,7 @@ function hide(element) {
   element?.setAttribute('visibility', 'hidden');
 }
 
-// show writes what differs alone: pieces mostly come back as they were.
+// show sets the class only if it differs: most hidden pieces return unchanged.
 function show(element, className) {
   if (element.getAttribute('class') !== className) element.setAttribute('class', className);
   element.setAttribute('visibility', 'visible');

@@ -1,15 +1,14 @@
-// Charts: a line for each seat over the events of a match, and the dice against
-// what is expected of them.
+// Charts: a line for each seat over the events of a match, and the dice against their
+// expectation.
 import { svg } from './board-art.mjs';
 import { expected } from './watch-model.mjs';
 
 const width = 420;
 const height = 212;
-const tall = 170; // of the dice, which have a row of numbers above and below
+const tall = 170; // height of the bars of dice, which have numbers above and below
 
-// LineChart draws values(i, seat) for frames 0..n-1, on a scale to top at least.
-// Lines differ by their dashes beside their colours, and end in their seat's
-// mark.
+// LineChart draws values(i, seat) for frames 0..n-1, on a scale up to at least top. Lines
+// differ in color and dashes, and end in the mark of their seat.
 export class LineChart {
   constructor(title, seats, values, top = 2) {
     this.values = values;
@@ -17,7 +16,7 @@ export class LineChart {
     this.least = top;
     this.lines = Array.from({ length: seats }, (_, s) => svg('path', { class: `line seat-${s}` }));
     this.tips = Array.from({ length: seats }, (_, s) => svg('use', { href: `#hx-mark-${s}`, class: `tip seat-${s}` }));
-    // Moved by the compositor alone, with every step.
+    // The veil hides the future. Only the compositor moves it, so a step costs no paint.
     this.veil = document.createElement('div');
     this.veil.className = 'veil';
     this.scale = svg('g', { class: 'scale' });
@@ -33,7 +32,7 @@ export class LineChart {
     );
   }
 
-  // draw lays the lines anew, for n frames.
+  // draw draws the lines for n frames.
   draw(n) {
     this.n = n;
     this.top = Math.max(this.least, this.highest(n));
@@ -61,10 +60,10 @@ export class LineChart {
     return `${d}H${this.x(n - 1)}`;
   }
 
-  // at hides what lies behind frame i.
+  // at hides the lines after frame i.
   at(i) { this.veil.style.transform = `translateX(${this.n < 2 ? 100 : (i / (this.n - 1)) * 100}%)`; }
 
-  // mark puts the seats' marks on their lines.
+  // mark moves the marks of the seats to frame i.
   mark(i) {
     const x = this.x(i);
     this.tips.forEach((tip, s) => { tip.style.transform = `translate(${x}px, ${this.y(this.values(i, s))}px)`; });
@@ -82,7 +81,7 @@ function rule(value, y) {
   return [svg('line', { x1: 0, x2: width, y1: y, y2: y }), text];
 }
 
-// DiceChart shows how often each sum fell, and how often it is expected to.
+// DiceChart shows how often each sum was rolled, and how often it is expected.
 export class DiceChart {
   constructor() {
     this.bars = [];
@@ -121,9 +120,9 @@ export class DiceChart {
     }
   }
 
-  // describe writes the numbers for those who hear them.
+  // describe updates the text for screen readers.
   describe(dice, rolls) {
-    const told = dice.map((n, sum) => (sum < 2 ? '' : `${sum}: ${n} of ${(expected[sum] * rolls).toFixed(1)} expected`)).filter(Boolean);
-    this.text.textContent = `${rolls} rolls. ${told.join('; ')}.`;
+    const texts = dice.map((n, sum) => (sum < 2 ? '' : `${sum}: ${n} of ${(expected[sum] * rolls).toFixed(1)} expected`)).filter(Boolean);
+    this.text.textContent = `${rolls} rolls. ${texts.join('; ')}.`;
   }
 }

@@ -1,11 +1,11 @@
-// A stream of server-sent events that stays open: the browser resumes it after
-// a broken line, and this opens it anew where the browser gives up.
+// A stream of server-sent events that stays open. The browser resumes it after a lost
+// connection. If the browser gives up, this module opens it again.
 
 const firstWait = 1000; // ms
 const longestWait = 30_000;
 
-// follow opens a stream. on.frame gets each frame, on.end the data of each end,
-// on.state "connecting", "live", "waiting" or "closed". It returns a function
+// follow opens a stream. It calls on.frame for each frame, on.end for each ended match,
+// and on.state with "connecting", "live", "waiting" or "closed". It returns a function
 // that closes the stream.
 export function follow(url, on, { Source = globalThis.EventSource, later = setTimeout, jitter = Math.random } = {}) {
   let source;
@@ -20,8 +20,8 @@ export function follow(url, on, { Source = globalThis.EventSource, later = setTi
     source.addEventListener('end', (e) => on.end?.(JSON.parse(e.data)));
     source.addEventListener('error', failed);
   };
-  // failed: the browser tries again by itself, except after an answer that is
-  // no stream (busy, or too many).
+  // The browser reconnects by itself, except after an answer that is not a stream, such
+  // as 429 or 503.
   const failed = () => {
     if (closed) return;
     on.state?.('waiting');

@@ -1,21 +1,22 @@
-// Live boards: every [data-live-boards] list of a page is fed from one stream.
-// Its items are there without a script, as links; this adds boards to them,
-// items for matches that begin, and a word on those that have ended.
+// Live boards: one stream feeds all boards of a [data-live-boards] list. The page holds
+// links to the matches. This module adds their boards, adds new matches, and marks and
+// removes ended ones.
 import { createBoard } from './board.mjs';
 import { mark } from './board-art.mjs';
+import { element, readJSON, write } from './dom.mjs';
 import { follow } from './live-stream.mjs';
 import { turnOf } from './watch-model.mjs';
 
-const most = 20; // boards in one list
-const settle = 400; // ms to wait for more of the same before asking for names
-const farewell = 20_000; // ms that an ended match stays
-const retry = 10_000; // ms before a board is asked for again
+const maxBoards = 20; // in one list
+const batchDelay = 400; // ms to collect new matches before one request for their names
+const endedDelay = 20_000; // ms that an ended match stays on the page
+const retryDelay = 10_000; // ms before the next request for a board
 
-const budget = 2; // ms of work in one frame of the screen
+const budget = 2; // ms of work in one animation frame
 
-// inTurn does work in turn, a little in each frame: what it changes has to be
-// laid out and painted, too, which takes longer.
-function inTurn() {
+// workQueue returns a function that queues work. It runs a little of it in each animation
+// frame, because layout and painting of the changes take longer than the work itself.
+function workQueue() {
   const queue = [];
   let busy = false;
   const step = () => {
@@ -40,10 +41,10 @@ class Boards {
     this.mode = list.dataset.mode ?? '';
     this.query = this.mode ? `?mode=${this.mode}` : '';
     this.cards = new Map();
-    this.early = new Map(); // the newest frame of each match that is not listed
-    this.beyond = new Set(); // matches for which there is no room
-    this.later = inTurn();
-    for (const item of list.querySelectorAll('[data-match]')) this.adopt(item);
+    this.unlisted = new Map(); // newest frame of each match that has no card yet
+    this.ignored = new Set(); // matches beyond maxBoards
+    this.later = workQueue();
+    for (const item of list.querySelectorAll('[data-match]')) this.addCard(item);
     this.close = follow(`/live/stream${this.query}`, {
       frame: (f) => this.show(f),
       end: (m) => this.end(m),
@@ -51,7 +52,7 @@ class Boards {
     });
   }
 
-  adopt(item) {
+  addCard(item) {
     const { mode } = item.dataset;
     const card = { item, board: null, frame: null, waiting: false };
     card.say = (text) => { card.turn.textContent = mode ? `${mode} · ${text}` : text; };
@@ -59,14 +60,14 @@ class Boards {
     return card;
   }
 
-  // show keeps the newest frame of a match, and paints it when there is time:
-  // what is overtaken is never painted.
+  // show stores the newest frame of a match and queues its painting. It never paints a
+  // frame that a newer one has replaced.
   show(frame) {
     const card = this.cards.get(frame.matchId);
     if (!card) {
-      if (this.beyond.has(frame.matchId)) return undefined;
-      this.early.set(frame.matchId, frame);
-      return this.meet();
+      if (this.ignored.has(frame.matchId)) return undefined;
+      this.unlisted.set(frame.matchId, frame);
+      return this.addMatches();
     }
     card.frame = frame;
     if (card.waiting) return undefined;
@@ -78,7 +79,7 @@ class Boards {
     if (!card.board) {
       await this.build(id, card);
       if (card.board) this.later(() => this.paint(id, card));
-      else setTimeout(() => { card.waiting = false; }, retry);
+      else setTimeout(() => { card.waiting = false; }, retryDelay);
       return;
     }
     card.waiting = false;
@@ -95,17 +96,17 @@ class Boards {
   }
 
   async build(id, card) {
-    const layout = await ask(`/matches/${id}/frames?limit=1`);
+    const layout = await tryJSON(`/matches/${id}/frames?limit=1`);
     if (!layout) return;
     const link = card.item.querySelector('a') ?? card.item;
     const names = [...card.item.querySelectorAll('li')].map((li) => li.textContent.trim());
     await new Promise((done) => this.later(() => {
       card.board = createBoard(layout.board, { small: true, names });
       card.board.element.setAttribute('aria-hidden', 'true');
-      card.turn = tag('span', 'live-turn');
+      card.turn = element('span', 'live-turn');
       link.prepend(card.board.element, card.turn);
       card.scores = [...card.item.querySelectorAll('li')].map((row, seat) => {
-        const points = tag('span', 'live-points');
+        const points = element('span', 'live-points');
         row.prepend(mark(seat));
         row.append(points);
         return { row, points };
@@ -114,68 +115,51 @@ class Boards {
     }));
   }
 
-  // meet asks who plays in matches that the page does not know, once for all
-  // that begin together.
-  meet() {
-    if (this.meeting) return;
-    this.meeting = setTimeout(async () => {
-      const found = await ask(`/live${this.query}`);
-      this.meeting = 0;
+  // addMatches adds cards for matches that are not on the page. One request reads the
+  // bots of all matches that begin together.
+  addMatches() {
+    if (this.adding) return;
+    this.adding = setTimeout(async () => {
+      const found = await tryJSON(`/live${this.query}`);
+      this.adding = 0;
       for (const m of found?.matches ?? []) {
-        if (!this.cards.has(m.id) && this.cards.size < most) this.list.append(this.adopt(listed(m)).item);
+        if (!this.cards.has(m.id) && this.cards.size < maxBoards) this.list.append(this.addCard(newItem(m)).item);
       }
-      const frames = [...this.early.values()];
-      this.early.clear();
+      const frames = [...this.unlisted.values()];
+      this.unlisted.clear();
       for (const frame of frames) {
         if (this.cards.has(frame.matchId)) this.show(frame);
-        else if (found) this.beyond.add(frame.matchId);
+        else if (found) this.ignored.add(frame.matchId);
       }
-    }, settle);
+    }, batchDelay);
   }
 
   end(summary) {
     const card = this.cards.get(summary.id);
     if (!card) return;
     card.item.classList.add('ended');
-    card.over = summary.status === 'completed' ? 'ended' : summary.status; // a frame may still wait to be painted
+    card.over = summary.status === 'completed' ? 'ended' : summary.status; // paint may still run for an earlier frame
     if (card.turn) card.say(card.over);
     setTimeout(() => {
       card.item.remove();
       this.cards.delete(summary.id);
-      this.beyond.clear();
-    }, farewell);
+      this.ignored.clear();
+    }, endedDelay);
   }
 }
 
-async function ask(path) {
-  try {
-    const answer = await fetch(path, { headers: { accept: 'application/json' } });
-    return answer.ok ? await answer.json() : null;
-  } catch {
-    return null; // the stream comes back, and asks again
-  }
-}
+// tryJSON returns null if the request fails: a later frame asks again.
+const tryJSON = (path) => readJSON(path).catch(() => null);
 
-function tag(name, className, text = '') {
-  const element = document.createElement(name);
-  element.className = className;
-  element.textContent = text;
-  return element;
-}
-
-function write(element, value) {
-  if (element.textContent !== String(value)) element.textContent = value;
-}
-
-// listed is the item of a match that began after the page.
-function listed(m) {
-  const item = tag('li', 'panel');
+// newItem builds the list item of a match that the page does not hold yet.
+function newItem(m) {
+  const item = element('li', 'panel');
   item.dataset.match = m.id;
   item.dataset.mode = m.mode;
-  const link = item.appendChild(tag('a', ''));
+  const link = item.appendChild(element('a'));
   link.href = `/watch/${m.id}`;
-  const names = link.appendChild(tag('ol', ''));
-  for (const p of m.players) names.appendChild(tag('li', '')).append(tag('bdi', '', p.botName));
+  const names = link.appendChild(element('ol'));
+  for (const p of m.players) names.appendChild(element('li')).append(element('bdi', '', p.botName));
   return item;
 }
 

@@ -1,6 +1,7 @@
-// What every page does beyond its HTML. Each page works without it.
+// The script of every page. Pages also work without it.
+import { element } from './dom.mjs';
 
-// The theme changes at once; the form alone does the same with a round trip.
+// Change the theme at once. Without this script, the form reloads the page.
 const toggle = document.querySelector("[data-theme-toggle]");
 toggle?.addEventListener("submit", (event) => {
   event.preventDefault();
@@ -11,39 +12,32 @@ toggle?.addEventListener("submit", (event) => {
   toggle.querySelector("button").value = dark ? "dark" : "light";
 });
 
-// A deploy check takes seconds: its steps are shown as they are done. The form
-// alone is answered by a page at the end.
+// A deploy check takes seconds, so show each step when it is done. Without this script,
+// the form leads to a page after the check.
 const steps = ["resolve", "ping", "upgrade"];
 
-function element(tag, className, text) {
-  const e = document.createElement(tag);
-  e.className = className;
-  e.textContent = text;
-  return e;
-}
-
-// progress is the list of steps below a form, none of them done.
+// progress adds a list of pending steps below a form.
 function progress(form) {
   form.parentElement.querySelectorAll(".steps, .notice[role], .fault").forEach((e) => e.remove());
   form.querySelectorAll("[aria-invalid]").forEach((e) => e.removeAttribute("aria-invalid"));
-  const list = element("ol", "steps", "");
+  const list = element("ol", "steps");
   list.setAttribute("aria-label", "Deploy check");
   list.setAttribute("aria-live", "polite");
   for (const name of steps) {
-    const item = element("li", "", "");
-    item.append(element("strong", "", name), " ", element("span", "verdict", ""));
+    const item = element("li");
+    item.append(element("strong", "", name), " ", element("span", "verdict"));
     list.append(item);
   }
   form.append(list);
   return list;
 }
 
-function done(list, { name, ok, detail, elapsedMs }) {
+function finishStep(list, { name, ok, detail, elapsedMs }) {
   const item = list.children[steps.indexOf(name)];
   if (!item) return;
   item.className = ok ? "ok" : "failed";
   item.querySelector(".verdict").textContent = ok ? "passed" : "failed";
-  item.append(" ", element("span", "quiet", `${elapsedMs} ms`), element("br", "", ""), detail);
+  item.append(" ", element("span", "quiet", `${elapsedMs} ms`), element("br"), detail);
 }
 
 async function* lines(answer) {
@@ -58,7 +52,7 @@ async function* lines(answer) {
   }
 }
 
-// finish says what came of the check, where it leads to no other page.
+// finish opens the next page, or shows the result of the check.
 function finish(form, { location: next, refusal }) {
   if (next) {
     location.assign(next);
@@ -69,7 +63,7 @@ function finish(form, { location: next, refusal }) {
     return;
   }
   const good = !refusal && !form.querySelector(".steps .failed");
-  const note = element("div", `notice ${good ? "good" : "bad"}`, "");
+  const note = element("div", `notice ${good ? "good" : "bad"}`);
   note.setAttribute("role", refusal ? "alert" : "status");
   note.append(element("p", "", refusal ? refusal.detail : good ? "The bot passes the deploy check." : "The bot does not pass the deploy check."));
   if (refusal && !refusal.steps) form.querySelector(".steps")?.remove();
@@ -94,11 +88,11 @@ for (const form of document.querySelectorAll("form[data-check]")) {
       const answer = await fetch(form.action, { method: "POST", body: sent, headers: { accept: "application/x-ndjson" } });
       if (answer.headers.get("content-type") !== "application/x-ndjson") throw new Error("no steps");
       for await (const line of lines(answer)) {
-        if (line.step) done(list, line.step);
+        if (line.step) finishStep(list, line.step);
         else last = line;
       }
     } catch {
-      last = { refusal: { detail: "The arena did not answer. Look whether it went through, and try again." } };
+      last = { refusal: { detail: "The connection to the arena was lost. Reload the page to see whether the change was made." } };
     }
     form.ariaBusy = null;
     finish(form, last);

@@ -1,5 +1,4 @@
-// A match's chance: commitment, seed, draws and shuffles, from WebCrypto's
-// SHA-256 and HMAC.
+// The chance of a match (docs/audit.md): commitment, seed, draws and shuffles.
 
 const encoder = new TextEncoder();
 
@@ -17,16 +16,16 @@ export function joined(...parts) {
 const digest = async (kind, bytes) => new Uint8Array(await globalThis.crypto.subtle.digest(kind, bytes));
 export const sha256 = (bytes) => digest('SHA-256', bytes);
 
-// serverSeed is what a published seed key gives a match.
+// serverSeed derives the server seed of a match from a published seed key.
 export async function serverSeed(key, id) {
   const k = await globalThis.crypto.subtle.importKey('raw', key, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
   return new Uint8Array(await globalThis.crypto.subtle.sign('HMAC', k, bytesOf(id)));
 }
 
-// joint is the seed of a server seed and the bots' nonces.
+// joint combines a server seed and the bots' nonces to the seed.
 export const joint = (server, nonces) => sha256(joined(server, ...nonces.map((n) => joined([0], bytesOf(n)))));
 
-// matchID is the UUIDv5 of where a match was seated.
+// matchID returns the UUIDv5 for the event and the table that seated a match.
 export async function matchID(platformKey, mode, revision, index) {
   const id = (await digest('SHA-1', joined(unhex('6ba7b8119dad11d180b400c04fd430c8'), bytesOf(`hexarena:${platformKey}:${mode}:${revision}:${index}`)))).slice(0, 16);
   id[6] = (id[6] & 0x0f) | 0x50;
@@ -34,7 +33,7 @@ export async function matchID(platformKey, mode, revision, index) {
   return hex(id).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
-// Draws are those of one purpose.
+// Draws is the sequence of draws for one purpose.
 export class Draws {
   constructor(seed, purpose) {
     this.prefix = joined(seed, [0], bytesOf(purpose), [0]);
@@ -78,7 +77,7 @@ const cards = [...times(14, 'knight'), ...times(5, 'victory_point'), ...times(2,
 
 export const deck = (seed) => shuffled(seed, 'deck', cards);
 
-// layout are resources and tokens by hex; the desert's token is 0.
+// layout returns resources and tokens by hex; the desert's token is 0.
 export async function layout(seed) {
   const resources = await shuffled(seed, 'board/resources', hexes);
   const left = await shuffled(seed, 'board/tokens', tokens);

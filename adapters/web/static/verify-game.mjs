@@ -1,23 +1,12 @@
-// The rules of play, as docs/audit.md gives them to a checker. The state is
-// whole, hands and deck too: it is only made of matches that have ended.
+// The rules of the game as docs/audit.md states them for a checker. The state includes
+// hands and deck, because only ended matches are checked.
+import { edges, hexVertices } from './board-geometry.mjs';
 import { Draws, deck, layout } from './verify-chance.mjs';
 import { Illegal, resources } from './verify-reader.mjs';
 
 const range = (n) => [...new Array(n).keys()];
 const sum = (list) => list.reduce((a, b) => a + b, 0);
 
-function geometry() {
-  const corners = [[0, -2], [1, -1], [1, 1], [0, 2], [-1, 1], [-1, -1]];
-  const hexes = [3, 4, 5, 4, 3].flatMap((n, r) => range(n).map((c) => corners.map(([x, y]) => [2 * c + [2, 1, 0, 1, 2][r] + x, 3 * r + y])));
-  const points = [...new Map(hexes.flat().map((p) => [String(p), p])).values()].sort((a, b) => a[1] - b[1] || a[0] - b[0]);
-  const number = new Map(points.map((p, i) => [String(p), i]));
-  const hexVertices = hexes.map((h) => h.map((p) => number.get(String(p))));
-  const sides = hexVertices.flatMap((h) => h.map((v, i) => [v, h[(i + 1) % 6]].sort((a, b) => a - b)));
-  const edges = [...new Map(sides.map((e) => [String(e), e])).values()].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-  return { hexVertices, edges };
-}
-
-export const { hexVertices, edges } = geometry();
 export const ports = [[0, 3, null], [11, 16, 'brick'], [33, 38, null], [47, 51, 'lumber'], [49, 52, null], [42, 46, 'wool'], [26, 32, 'grain'], [10, 15, null], [1, 5, 'ore']];
 const at = range(54).map((v) => range(72).filter((e) => edges[e].includes(v))); // edges at a vertex
 const over = (e, v) => edges[e][0] + edges[e][1] - v; // the other end
@@ -29,7 +18,7 @@ const costs = {
 
 const refuse = (reason) => { throw new Illegal(reason); };
 
-// Game is the state of a game; make one with Game.of.
+// Game is the state of a game. Create it with Game.of.
 export class Game {
   static async of(seed, seats) {
     const g = new Game(seats);
@@ -81,7 +70,7 @@ export class Game {
     return Math.min(4, ...mine.map((p) => (p[2] === null ? 3 : 2)));
   }
 
-  // owed is the kind of decision that is owed, and the seats that owe it.
+  // owed returns the kind of the next decisions and the seats that owe them.
   owed() {
     if (this.setup.length) return ['setup', [this.setup[0]]];
     if (this.offer) return ['trade', [...this.offer.asked].sort()];
@@ -89,7 +78,7 @@ export class Game {
     return [this.moving ? 'bandit' : 'turn', [this.seat]];
   }
 
-  // What is legal: each throws Illegal with the first reason.
+  // Checks of legality. Each throws Illegal with the first broken rule.
 
   check(seat, type, f) { checks[type].call(this, seat, f); }
 
@@ -117,7 +106,7 @@ export class Game {
     if (this.played) refuse('dev_already_played');
   }
 
-  // What actions do.
+  // Effects of actions.
 
   act(seat, type, f) { acts[type].call(this, seat, f); }
 
@@ -164,7 +153,7 @@ export class Game {
         const hand = { ...this.hands[seat] };
         const cards = {};
         for (let left = Math.floor(this.total(seat) / 2); left > 0; left--) {
-          const top = resources.reduce((best, r) => (hand[r] > hand[best] ? r : best)); // the first among equals
+          const top = resources.reduce((best, r) => (hand[r] > hand[best] ? r : best)); // the first of equal ones
           hand[top] -= 1;
           cards[top] = (cards[top] ?? 0) + 1;
         }
@@ -173,8 +162,8 @@ export class Game {
     }
   }
 
-  // follows does what follows by itself, and returns it as {kind, seat, data};
-  // null where nothing does.
+  // follows plays the next event that needs no decision and returns it as
+  // {kind, seat, data}. It returns null if a decision is due.
   async follows() {
     if (this.robbery) return this.steal();
     if (this.accepted) return this.trade();
@@ -333,7 +322,7 @@ const acts = {
     this.give(seat, costs.settlement, -1);
     this.settlements[seat].add(f.vertex);
     this.scored = this.turn;
-    this.longest = range(this.n).map((s) => this.longestRoad(s)); // it may cut others' roads
+    this.longest = range(this.n).map((s) => this.longestRoad(s)); // a settlement can interrupt the roads of others
   },
   build_city(seat, f) {
     this.give(seat, costs.city, -1);

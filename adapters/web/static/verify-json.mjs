@@ -1,5 +1,5 @@
-// JSON as docs/audit.md wants it read: strictly. An integer is a number; one
-// with a fraction or an exponent is a Real, so that the two are told apart.
+// The strict JSON of docs/audit.md. An integer becomes a number. A number with a fraction
+// or an exponent becomes a Real, because 1.0 is not the integer 1.
 
 export class Malformed extends Error {}
 
@@ -7,9 +7,10 @@ export class Real {
   constructor(value) { this.value = value; }
 }
 
-const order = new WeakMap(); // the keys of each object, as they stood
+const order = new WeakMap(); // the keys of each object in the order of the text
 
-// keysOf are the keys of a parsed object in the order of its text.
+// keysOf returns the keys of a parsed object in the order of the text. JavaScript itself
+// puts keys that look like integers first.
 export const keysOf = (object) => order.get(object) ?? Object.keys(object);
 
 export const isObject = (v) => typeof v === 'object' && v !== null && !Array.isArray(v) && !(v instanceof Real);
@@ -23,7 +24,7 @@ const string = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
 const half = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 const words = { true: true, false: false, null: null };
 
-// parse reads one value, nested at most so deep.
+// parse reads one value with a limited depth of nesting.
 export function parse(text, deepest = 1000) {
   let at = 0;
   const take = (pattern) => {
@@ -88,7 +89,7 @@ export function parse(text, deepest = 1000) {
   return result;
 }
 
-// same is equality of values, in which 1.0 is not the integer 1.
+// same reports whether two values are equal; 1.0 is not the integer 1.
 export function same(a, b) {
   if (a instanceof Real || b instanceof Real) return a instanceof Real && b instanceof Real && a.value === b.value;
   if (Array.isArray(a) || Array.isArray(b)) return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((v, i) => same(v, b[i]));
@@ -97,7 +98,7 @@ export function same(a, b) {
   return keys.length === Object.keys(b).length && keys.every((k) => k in b && same(a[k], b[k]));
 }
 
-// canonical writes a value as RFC 8785 does.
+// canonical formats a value by RFC 8785.
 export function canonical(v) {
   if (v instanceof Real) return String(v.value);
   if (Array.isArray(v)) return `[${v.map(canonical).join(',')}]`;
@@ -105,5 +106,5 @@ export function canonical(v) {
   return typeof v === 'number' ? String(v) : JSON.stringify(v);
 }
 
-// tell writes a value for people.
-export const tell = (v) => (typeof v === 'string' ? v : canonical(v));
+// format formats a value for messages.
+export const format = (v) => (typeof v === 'string' ? v : canonical(v));

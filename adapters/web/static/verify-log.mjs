@@ -8,7 +8,7 @@ const fields = ['id', 'mode', 'status', 'players', 'startedAt', 'endedAt', 'seed
 export const base64 = (bytes) => btoa(String.fromCharCode(...bytes));
 export const unbase64 = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 
-// leafOf is the text of a match's leaf.
+// leafOf returns the text of a match's leaf.
 export function leafOf(record) {
   const missing = fields.filter((f) => !(f in record));
   if (missing.length > 0) throw new Differs(0, `no ${missing[0]}`, 'a record that is a leaf');
@@ -18,8 +18,8 @@ export function leafOf(record) {
 export const leafHash = (leaf) => sha256(joined([0], bytesOf(leaf)));
 const pair = (left, right) => sha256(joined([1], left, right));
 
-// rootOf is the root in which a proof of inclusion places a leaf's hash
-// (RFC 9162, 2.1.3.2); null where it places it in none.
+// rootOf returns the root that a proof of inclusion gives for a leaf's hash
+// (RFC 9162, 2.1.3.2), or null if the proof is invalid.
 export async function rootOf(hash, index, size, hashes) {
   if (!isNatural(index) || !isNatural(size) || index >= size) return null;
   let [at, last, root] = [BigInt(index), BigInt(size) - 1n, hash];
@@ -34,7 +34,7 @@ export async function rootOf(hash, index, size, hashes) {
   return last === 0n ? root : null;
 }
 
-// readHead reads a signed note; the signature is judged by signed.
+// readHead parses a signed note. It does not check the signature; see signed.
 export function readHead(note, mode) {
   const end = note.indexOf('\n\n');
   const text = note.slice(0, end + 1);
@@ -45,8 +45,8 @@ export function readHead(note, mode) {
   return { text, origin, size: Number(size), root: unbase64(root), signature: unbase64(lines[0].slice(origin.length + 3)) };
 }
 
-// signed says whether the platform key has signed a head; null where this
-// browser cannot tell.
+// signed reports whether the platform key signed a head, or null if this browser has no
+// Ed25519.
 export async function signed(head, platformKey) {
   const key = unbase64(platformKey);
   const name = await sha256(joined(bytesOf(`${head.origin}\n`), [1], key));

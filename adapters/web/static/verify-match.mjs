@@ -1,19 +1,19 @@
-// Recomputes one record of a match, up to the first difference.
+// Recomputes the record of a match up to the first difference (docs/audit.md).
 import { hex, joint, matchID, serverSeed, sha256, shuffled, unhex } from './verify-chance.mjs';
 import { Game, ports } from './verify-game.mjs';
-import { Malformed, isInt, isNatural, isObject, parse, same, tell } from './verify-json.mjs';
+import { Malformed, isInt, isNatural, format, isObject, parse, same } from './verify-json.mjs';
 import { Illegal, Reader } from './verify-reader.mjs';
 
-// Differs is a difference: the seq of the event (0: the record), what the log
-// says, what follows.
+// Differs is a difference: the event's seq (0 for the record), the recorded value, and
+// the value that follows from the seed and the earlier answers.
 export class Differs extends Error {
   constructor(seq, log, follows) {
-    super(`${seq ? `event ${seq}` : 'the record'}: the log says ${tell(log)}; what follows is ${tell(follows)}`);
+    super(`${seq ? `event ${seq}` : 'the record'}: the log has ${format(log)}; expected ${format(follows)}`);
     Object.assign(this, { seq, log, follows });
   }
 }
 
-const shapes = { // the fields of an event's data; ? where one may be absent
+const shapes = { // the fields of an event's data; those with ? are optional
   board: 'hexes ports bandit', roll: 'turn dice', action: 'decision kind action default elapsedMs collected?', steal: 'victim',
   trade: 'from to give get', award: 'award from to', timeout: 'decision kind cause elapsedMs strikes answer?',
   illegal: 'decision kind reason message answer elapsedMs strikes', resign: 'strikes', end: 'reason scores placements',
@@ -26,15 +26,15 @@ const counted = { roll: 'dice', steal: 'steals', trade: 'trades', award: 'awards
 const texts = ['reason', 'message', 'answer'];
 const isTime = (v) => typeof v === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(v) && !Number.isNaN(Date.parse(v)) && new Date(v).toISOString() === v;
 
-const need = (fits, what) => { if (!fits) throw new Malformed(`no record of a match: ${what}`); };
+const need = (fits, what) => { if (!fits) throw new Malformed(`not the record of a match: ${what}`); };
 const is32 = (v) => typeof v === 'string' && /^[0-9a-f]{64}$/.test(v);
 const list = (v, of) => Array.isArray(v) && v.every(of);
 const text = (v) => typeof v === 'string';
 
-// Match is one record being checked; checked counts what was compared.
+// Match checks one record. checked counts the compared values by name.
 export class Match {
   constructor(record) {
-    need(isObject(record), 'no object');
+    need(isObject(record), 'not an object');
     for (const name of ['id', 'mode', 'status', 'startedAt']) need(text(record[name]), name);
     need(['completed', 'aborted'].includes(record.status), 'status');
     for (const name of ['players', 'replay']) need(list(record[name], isObject), name);
@@ -47,8 +47,8 @@ export class Match {
     for (const name of ['strikes', 'thinking', 'resigned']) this[name] = new Array(this.n).fill(name === 'resigned' ? false : 0);
   }
 
-  // verify throws the first difference. What is at hand: platformKey, in base64,
-  // and the arena's seedKeys.
+  // verify throws the first difference and returns the number of events. The optional
+  // evidence is the platform key in base64 and the arena's seed keys.
   async verify({ platformKey = '', seedKeys = [] } = {}) {
     if ((this.r.proof ?? null) !== null) await this.chance(this.r.proof, platformKey, seedKeys);
     this.game = await Game.of(unhex(this.r.seed), this.n);
@@ -88,7 +88,7 @@ export class Match {
     this.equal(r.players.map((x) => x.botId ?? null), order.map((i) => p.table[i]), 0, 'seats');
   }
 
-  // peek is the next event, whose shape is that of its kind.
+  // peek returns the next event after it checked the shape of the event.
   peek(follows) {
     const seq = this.next + 1;
     if (this.next >= this.r.replay.length) throw new Differs(seq, 'nothing: the replay ends', follows);
@@ -111,8 +111,8 @@ export class Match {
   expect({ kind, seat, data }) {
     const follows = seat === null ? { kind, data } : { kind, seat, data };
     const e = this.peek(follows);
-    const said = Object.fromEntries(Object.entries(e).filter(([k]) => k !== 'seq' && k !== 'at'));
-    if (!same(said, follows)) throw new Differs(this.next + 1, e, follows);
+    const recorded = Object.fromEntries(Object.entries(e).filter(([k]) => k !== 'seq' && k !== 'at'));
+    if (!same(recorded, follows)) throw new Differs(this.next + 1, e, follows);
     this.take(e);
   }
 
@@ -159,7 +159,7 @@ export class Match {
     }
   }
 
-  // judge reads an action and throws what is against it.
+  // judge reads an action and throws Illegal or Malformed if it is not allowed.
   judge(kind, seat, action) {
     const a = new Reader(kind, action);
     this.game.check(seat, a.type, a.fields);
@@ -200,7 +200,7 @@ export class Match {
     } catch (error) {
       if (error instanceof Illegal) reason = error.message;
       else if (!(error instanceof Malformed)) throw error;
-      else if (new TextEncoder().encode(d.answer).length > 4092) return; // it was cut
+      else if (new TextEncoder().encode(d.answer).length > 4092) return; // the log holds only the start of a long answer
       else reason = `a timeout: ${error.message}`;
     }
     this.equal(d.reason, reason, seq);

@@ -1,19 +1,19 @@
-// Shows on the page of a match what the checker finds: once the page has
-// settled, or, of a match that runs, once it has ended.
+// Shows the result of the checker on the page of a match. It checks when the page is
+// idle, and a running match when it has ended.
 
 const verified = 'Verified in your browser';
 
-// verdict is what a result reads as: a line, and lines that explain it.
+// verdict describes a result: a summary line and lines with details.
 export function verdict({ events, checks, unchecked, difference }) {
-  const made = checks.map(([name, count]) => `${name}: ${count} as they should be`);
-  if (difference) return { state: 'differs', line: 'This match is not what follows from its seed and answers', lines: [difference.message, ...made] };
+  const made = checks.map(([name, count]) => `${name}: ${count} correct`);
+  if (difference) return { state: 'differs', line: 'This match does not follow from its seed and answers', lines: [difference.message, ...made] };
   const not = unchecked.map(([name, why]) => `${name}: not checked, ${why}`);
   return { state: 'verified', line: `${verified}: ${events} events follow from the seed and the answers`, lines: [...made, ...not] };
 }
 
-// unable is the verdict where nothing can be said.
+// unable is the verdict if the check itself failed.
 export function unable(error) {
-  const why = globalThis.crypto?.subtle ? error.message : 'a browser checks only what it is shown over https';
+  const why = globalThis.crypto?.subtle ? error.message : 'browsers can check matches only on https';
   return { state: 'unknown', line: 'Not checked in your browser', lines: [why] };
 }
 
@@ -26,12 +26,12 @@ function show(place, { state, line, lines }) {
 
 function check(id, place) {
   const worker = new Worker(new URL('./verify-worker.mjs', import.meta.url), { type: 'module' });
-  const tell = (said) => {
+  const finish = (result) => {
     worker.terminate();
-    show(place, said);
+    show(place, result);
   };
-  worker.onmessage = ({ data: { found, why } }) => tell(found ? verdict(found) : unable(new Error(why)));
-  worker.onerror = () => tell(unable(new Error('the checker could not be loaded')));
+  worker.onmessage = ({ data: { found, why } }) => finish(found ? verdict(found) : unable(new Error(why)));
+  worker.onerror = () => finish(unable(new Error('the checker did not load; reload the page to try again')));
   worker.postMessage(id);
 }
 

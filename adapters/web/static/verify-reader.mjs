@@ -1,10 +1,11 @@
-// Reads the action of an answer as docs/audit.md, "Reading an answer", says.
+// Reads the action of an answer (docs/audit.md, "Reading an answer").
+import { resources } from './board-geometry.mjs';
 import { Malformed, isInt, isObject, keysOf } from './verify-json.mjs';
 
-// Illegal is an answer that breaks a rule; its message is the reason.
+// Illegal is thrown for an answer that breaks a rule. Its message is the reason's code.
 export class Illegal extends Error {}
 
-export const resources = ['brick', 'lumber', 'wool', 'grain', 'ore'];
+export { resources };
 
 const turns = {
   build_road: { edge: 72 }, build_settlement: { vertex: 54 }, build_city: { vertex: 54 }, buy_dev: {}, end_turn: {},
@@ -15,10 +16,11 @@ const turns = {
 const others = { setup: { settlement: 54, road: 72 }, discard: { cards: 'counts' }, bandit: { hex: 19, 'victim?': 4 }, trade: { accept: 'bool' } };
 const social = ['offer_trade', 'end_turn', 'bandit', 'trade'];
 
-// Reader throws Malformed where that holds, else the first rule that is broken.
+// Reader reads an action. It throws Malformed for a wrong shape, else Illegal with the
+// first broken rule.
 export class Reader {
   constructor(kind, action) {
-    if (!isObject(action)) throw new Malformed('no object');
+    if (!isObject(action)) throw new Malformed('not an object');
     this.action = action;
     this.reason = null;
     this.fields = {};
@@ -71,13 +73,13 @@ export class Reader {
   }
 
   number(value, limit) {
-    if (!isInt(value)) throw new Malformed('no integer');
+    if (!isInt(value)) throw new Malformed('not an integer');
     if (value < 0 || value >= limit) this.refuse('out_of_range');
     return value;
   }
 
   counts(value) {
-    if (!isObject(value)) throw new Malformed('no counts');
+    if (!isObject(value)) throw new Malformed('not counts');
     const counts = {};
     for (const name of keysOf(value)) {
       const n = value[name];

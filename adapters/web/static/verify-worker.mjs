@@ -1,5 +1,5 @@
-// Checks a match beside its page, which is not held up by that. It is told a
-// match's id, and answers {found} or, where nothing can be said, {why}.
+// A worker that checks a match, so that the page stays responsive. It receives a match's
+// id, and answers {found}, or {why} if it cannot check the match.
 import { verifyAt } from './verify.mjs';
 
 globalThis.onmessage = async ({ data: id }) => {

@@ -1,6 +1,6 @@
-// Checks a match in the reader's own browser, from public data alone, as
-// docs/audit.md defines it: nobody has to take the arena's word. It needs
-// WebCrypto, which browsers have on https and on localhost.
+// Checks a match in the reader's browser from public data (docs/audit.md), so that the
+// reader need not trust the arena. It needs WebCrypto, which browsers offer only on https
+// and on localhost.
 import { hex } from './verify-chance.mjs';
 import { Malformed, parse } from './verify-json.mjs';
 import { base64, leafHash, leafOf, readHead, rootOf, signed, unbase64 } from './verify-log.mjs';
@@ -10,10 +10,10 @@ export { Differs, Malformed };
 
 const names = ['id', 'commitment', 'seed key', 'seed', 'seats', 'board', 'dice', 'answers', 'refusals', 'defaults', 'strikes', 'steals', 'trades', 'awards', 'end', 'placements'];
 
-// verify recomputes the text of a record. log is {inclusion, head} as the arena
-// answers them, the one parsed and the other as text; without it the signed log
-// is not checked. It returns {match, events, checks, unchecked, difference}:
-// checks are [name, count], unchecked [name, why].
+// verify recomputes the text of a record. log is {inclusion, head}: the arena's parsed
+// proof of inclusion and the text of its signed head. Without log, verify does not check
+// the signed log. It returns {match, events, checks, unchecked, difference}: checks holds
+// [name, count] pairs, unchecked holds [name, reason] pairs.
 export async function verify(text, { platformKey = '', seedKeys = [], log = null } = {}) {
   const record = parse(text);
   const match = new Match(record);
@@ -26,18 +26,18 @@ export async function verify(text, { platformKey = '', seedKeys = [], log = null
     result.difference = error;
   }
   result.checks = [...names, 'signed log'].filter((name) => match.checked[name]).map((name) => [name, match.checked[name]]);
-  if (!match.checked['seed key'] && !result.difference) result.unchecked.push(['seed key', 'it is secret while it is in use']);
-  if (!log) result.unchecked.push(['signed log', 'it is not at hand']);
-  result.unchecked.push(['rating', '`arena verify --eventstore` recomputes the ladder']);
+  if (!match.checked['seed key'] && !result.difference) result.unchecked.push(['seed key', 'the arena publishes it after its last match']);
+  if (!log) result.unchecked.push(['signed log', 'no proof was given']);
+  result.unchecked.push(['rating', 'recompute the ladder with `arena verify --eventstore`']);
   return result;
 }
 
-// inLog demands that the record is a leaf of the tree of the signed head.
+// inLog checks that the record is a leaf of the tree of the signed head.
 async function inLog(record, { inclusion, head }, platformKey, match, result) {
   const leaf = await leafHash(leafOf(record));
   const h = readHead(head, record.mode);
   const valid = await signed(h, platformKey);
-  if (valid === false) throw new Differs(0, head.trim(), 'a head that the platform key has signed');
+  if (valid === false) throw new Differs(0, head.trim(), 'a head with a signature of the platform key');
   if (valid === null) result.unchecked.push(['signature of the log', 'this browser has no Ed25519']);
   const root = await rootOf(leaf, inclusion.index, inclusion.size, inclusion.hashes.map(unbase64));
   if (inclusion.size !== h.size || root === null || hex(root) !== hex(h.root)) {
@@ -46,11 +46,11 @@ async function inLog(record, { inclusion, head }, platformKey, match, result) {
   match.count('signed log');
 }
 
-const aMoment = () => new Promise((done) => { setTimeout(done, 500); });
-const tries = 8; // a result may come between a head and its proof
+const halfSecond = () => new Promise((done) => { setTimeout(done, 500); });
+const tries = 8; // the log can grow between the requests for a proof and a head
 
-// verifyAt checks a match of the arena that this page comes from.
-export async function verifyAt(id, get = fetched, pause = aMoment) {
+// verifyAt checks a match of the arena that serves this page.
+export async function verifyAt(id, get = fetchText, pause = halfSecond) {
   const text = await get(`/matches/${id}`);
   const { publicKey } = parse(await get('/.well-known/arena.json'));
   const { keys } = parse(await get('/log/keys'));
@@ -71,8 +71,8 @@ async function logOf(id, mode, get, pause) {
   return log;
 }
 
-// fetched is the text of an answer; null where there is none.
-async function fetched(path) {
+// fetchText returns the text of an answer, or null for 404.
+async function fetchText(path) {
   const answer = await fetch(path, { headers: { accept: 'application/json, text/plain' } });
   if (answer.status === 404) return null;
   if (!answer.ok) throw new Error(`${path} answered ${answer.status}`);

@@ -1,8 +1,8 @@
-// The bar under the board: where in the match one is, what happened when, and
-// the buttons and keys that move.
+// The bar under the board: the current event, the marks, and the buttons and keys that
+// move to another event.
 import { svg } from './board-art.mjs';
 
-// lanes are the kinds of marks, from the top of the bar down.
+// lanes lists the kinds of marks from the top of the bar to the bottom.
 const lanes = ['build', 'city', 'trade', 'robbery', 'award', 'strike', 'talk'];
 const speeds = [1, 2, 4, 8, 16, 32];
 
@@ -28,38 +28,38 @@ export class Bar {
   }
 
   press(name) {
-    const deeds = {
+    const actions = {
       play: () => this.on.play(), back: () => this.on.step(-1), next: () => this.on.step(1), result: () => this.on.result(),
       'turn-back': () => this.on.turn(-1), 'turn-next': () => this.on.turn(1), first: () => this.on.go(0), last: () => this.on.go(Infinity),
       live: () => this.on.live(), help: () => this.help.showModal(), 'close-help': () => this.help.close(),
     };
-    deeds[name]?.();
+    actions[name]?.();
   }
 
-  // key: keys that a control under the focus uses itself stay with it.
+  // key leaves a key to the focused control if the control uses it itself.
   key(e) {
     if (e.ctrlKey || e.metaKey || e.altKey || this.help?.open) return;
     const tag = e.target.tagName;
     if (tag === 'SELECT' || tag === 'TEXTAREA' || (tag === 'INPUT' && e.target.type !== 'range')) return;
     if ((e.key === ' ' || e.key === 'Enter') && /^(BUTTON|A|SUMMARY)$/.test(tag) && !this.help.contains(e.target)) return;
-    const deed = this.deed(e.key);
-    if (!deed) return;
+    const action = this.actionOf(e.key);
+    if (!action) return;
     e.preventDefault();
-    deed();
+    action();
   }
 
-  deed(key) {
+  actionOf(key) {
     const { on } = this;
-    const deeds = {
+    const actions = {
       ' ': () => on.play(), ArrowLeft: () => on.step(-1), ArrowRight: () => on.step(1), ArrowUp: () => on.turn(-1), ArrowDown: () => on.turn(1),
       Home: () => on.go(0), End: () => on.go(Infinity), '+': () => this.faster(1), '-': () => this.faster(-1), r: () => on.result(), l: () => on.live(),
       p: () => this.look(''), a: () => this.look('all'), '?': () => this.press('help'),
     };
     if (/^[1-4]$/.test(key)) return () => this.look(String(Number(key) - 1));
-    return deeds[key];
+    return actions[key];
   }
 
-  // look chooses a view, where it can be had.
+  // look chooses a view if it is available.
   look(name) {
     if (!this.view || this.view.disabled || ![...this.view.options].some((o) => o.value === name)) return;
     this.view.value = name;
@@ -73,7 +73,7 @@ export class Bar {
     this.on.speed(speeds[i]);
   }
 
-  // extent says how many frames there are, and marks those of a timeline.
+  // extent sets the number of frames and draws the marks of a timeline.
   extent(timeline, length) {
     const last = Math.max(length - 1, 1);
     this.range.max = length - 1;

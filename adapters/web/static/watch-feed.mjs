@@ -1,10 +1,11 @@
-// The log of events: the stretch around the one that is shown, so that a match
-// of any length costs the same. It grows and shrinks by single steps; after a
-// far jump it is written anew, when there is time.
+// The list of events. It holds only a window of events around the current one, so that
+// long matches cost no more than short ones. Single steps move the window by one event.
+// After a far jump it is built again, when stepping pauses.
+import { element } from './dom.mjs';
 import { sentence } from './watch-log.mjs';
 
-const stretch = 80; // events
-const pause = 80; // ms without a step, before the log follows a far jump
+const windowSize = 80; // events
+const pause = 80; // ms without a step before the list follows a far jump
 
 export class Feed {
   constructor(list, names, go) {
@@ -28,35 +29,34 @@ export class Feed {
     const row = this.rows[i - this.from];
     if (row) return this.point(row);
     this.timer = setTimeout(() => {
-      this.write(timeline, Math.max(0, i - Math.floor(stretch * 0.6)));
+      this.write(timeline, Math.max(0, i - Math.floor(windowSize * 0.6)));
       this.point(this.rows[i - this.from]);
     }, this.rows.length === 0 ? 0 : pause);
     return undefined;
   }
 
-  // extend adds the event before the stretch, or behind it, and drops one at its
-  // other end.
+  // extend adds the event before or after the window, and drops one at the other end.
   extend(timeline, i) {
     const row = this.row(timeline, i);
     if (i < this.from) {
       this.from = i;
       this.rows.unshift(row);
       this.list.prepend(row);
-      if (this.rows.length > stretch) this.rows.pop().remove();
+      if (this.rows.length > windowSize) this.rows.pop().remove();
       return;
     }
     this.rows.push(row);
     this.list.append(row);
-    if (this.rows.length > stretch) {
+    if (this.rows.length > windowSize) {
       this.rows.shift().remove();
       this.from++;
     }
   }
 
-  // append adds a frame that has just arrived, where the stretch reaches it.
+  // append adds a frame that has just arrived, if the window ends before it.
   append(timeline) {
     const i = timeline.length - 1;
-    if (this.from + this.rows.length === i && this.rows.length < stretch) this.extend(timeline, i);
+    if (this.from + this.rows.length === i && this.rows.length < windowSize) this.extend(timeline, i);
   }
 
   reset() {
@@ -66,7 +66,7 @@ export class Feed {
   }
 
   write(timeline, from) {
-    const to = Math.min(timeline.length, from + stretch);
+    const to = Math.min(timeline.length, from + windowSize);
     this.from = from;
     this.rows = [];
     for (let i = from; i < to; i++) this.rows.push(this.row(timeline, i));
@@ -76,14 +76,12 @@ export class Feed {
   row(timeline, i) {
     const before = timeline.frames[i - 1] ?? null;
     const frame = timeline.frames[i];
-    const row = document.createElement('li');
-    row.className = `event event-${frame.event.kind}`;
+    const row = element('li', `event event-${frame.event.kind}`);
     row.dataset.at = i;
-    const link = row.appendChild(document.createElement('a'));
+    const link = row.appendChild(element('a', '', frame.seq));
     link.href = `#${frame.seq}`;
-    link.textContent = frame.seq;
-    const text = row.appendChild(document.createElement('span'));
-    text.append(...sentence(before, frame).map((part) => said(part, this.names)));
+    const text = row.appendChild(element('span'));
+    text.append(...sentence(before, frame).map((part) => partNode(part, this.names)));
     return row;
   }
 
@@ -97,30 +95,20 @@ export class Feed {
     this.scroll();
   }
 
-  // scroll has the current event at the end of what is seen.
+  // scroll moves the current event to the lower end of the visible part.
   scroll() {
     const row = this.current;
     if (row?.isConnected) this.list.scrollTop = row.offsetTop + row.offsetHeight - this.list.clientHeight + 8;
   }
 }
 
-// said writes a part of a sentence: what bots chose is text, kept apart from
-// what stands around it.
-export function said(part, names) {
+// partNode returns a DOM node for a part of a sentence. Names and talk come from bots, so
+// they go into <bdi>, which isolates their text direction.
+export function partNode(part, names) {
   if (typeof part === 'string') return document.createTextNode(part);
-  if (part.talk !== undefined) {
-    const quote = document.createElement('q');
-    quote.append(bdi(part.talk));
-    return quote;
-  }
-  const name = document.createElement('b');
-  name.className = `who seat-${part.seat}`;
-  name.append(bdi(names[part.seat] ?? `Seat ${part.seat}`));
-  return name;
-}
-
-function bdi(text) {
-  const element = document.createElement('bdi');
-  element.textContent = text;
-  return element;
+  const [node, text] = part.talk !== undefined
+    ? [element('q'), part.talk]
+    : [element('b', `who seat-${part.seat}`), names[part.seat] ?? `Seat ${part.seat}`];
+  node.append(element('bdi', '', text));
+  return node;
 }

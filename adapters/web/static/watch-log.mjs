@@ -1,35 +1,35 @@
-// What happened, in sentences. A sentence is a list of parts: strings, {seat}
-// for the name of a seat, and {talk} for what a bot said. Of a match that runs,
-// events carry no data: what can be seen is told from the frames around them.
+// Describes events in sentences. A sentence is a list of parts: strings, {seat} for the
+// name of a seat, and {talk} for a message of a bot. Events of a running match carry no
+// data, so their sentences come from the difference between two frames.
 import { changes, empty, isCity, piecesOf } from './board-diff.mjs';
 import { resources } from './board-geometry.mjs';
 
 const awardNames = { longestRoad: 'the longest road', largestArmy: 'the largest army' };
-const causes = { deadline: 'ran out of time', dropped: 'lost the line', malformed: 'sent a malformed answer', oversized: 'sent an oversized answer' };
+const causes = { deadline: 'ran out of time', dropped: 'lost the connection', malformed: 'sent a malformed answer', oversized: 'sent an oversized answer' };
 const reasons = { win: 'a win', stalemate: 'stalemate: 60 turns changed no points', turn_cap: 'the cap of 1,000 turns' };
 
-// cards writes counts as "1 brick, 2 ore".
+// cards formats counts as "1 brick, 2 ore".
 export function cards(counts = {}) {
   return resources.filter((r) => counts[r] > 0).map((r) => `${counts[r]} ${r}`).join(', ') || 'nothing';
 }
 
-// sentence tells a frame's event; before is the frame in front of it, or null.
+// sentence describes a frame's event. before is the previous frame, or null.
 export function sentence(before, frame) {
   const { kind, seat, data } = frame.event;
-  const parts = tell[kind]?.(before, frame, seat, data) ?? [kind];
-  const talk = said(before, frame);
+  const parts = describe[kind]?.(before, frame, seat, data) ?? [kind];
+  const talk = talkOf(before, frame);
   return talk ? [...parts, ...parts.length ? [': '] : [], { talk }] : parts;
 }
 
-// said is the talk that came with an event, or "".
-export function said(before, frame) {
+// talkOf returns the talk that came with an event, or "".
+export function talkOf(before, frame) {
   const last = frame.talkLog.at(-1);
   const old = before?.talkLog.at(-1);
   if (!last || (old && old.turn === last.turn && old.seat === last.seat)) return '';
   return last.message;
 }
 
-const tell = {
+const describe = {
   board: () => ['The board is laid'],
   roll: (_, f, seat) => [{ seat }, ` rolls ${f.dice[0] + f.dice[1]}`, ` (${f.dice[0]} and ${f.dice[1]})`],
   action: (before, f, seat, data) => {
@@ -50,8 +50,7 @@ const tell = {
   end: (_, f, seat, data) => ['The match ends', ...(data ? [': ', ...outcome(data)] : [])],
 };
 
-// outcome tells why a match has ended, and who won: with points that may have
-// been hidden until now.
+// outcome describes why a match ended and who won. The scores include hidden points.
 function outcome({ reason, scores, placements }) {
   const winner = placements?.indexOf(1) ?? -1;
   return reason === 'win' && winner >= 0 ? [{ seat: winner }, ` wins with ${scores[winner]} points`] : [reasons[reason] ?? reason];
@@ -59,7 +58,7 @@ function outcome({ reason, scores, placements }) {
 
 const struck = (data) => (data ? [`: strike ${data.strikes}`] : [': a strike']);
 
-// acted tells an action by its data.
+// acted describes an action from the event's data.
 function acted(data, seat) {
   const a = data.action;
   switch (data.kind) {
@@ -93,7 +92,7 @@ function collected(data, seat) {
   return `${sum} card${sum === 1 ? '' : 's'} collected`;
 }
 
-// seen tells an action by what it changed.
+// seen describes an action from the changes between two frames.
 function seen(before, f, seat) {
   const was = before ?? f;
   const changed = changes(before ? piecesOf(before) : empty, piecesOf(f));
@@ -133,7 +132,7 @@ function moved(before, f) {
   return Object.keys(awardNames).find((a) => before.awards[a] !== f.awards[a]);
 }
 
-// plain is a sentence as one string, for those who hear it.
+// plain returns a sentence as one string, for screen readers.
 export function plain(parts, names) {
   return parts.map((p) => (typeof p === 'string' ? p : p.talk !== undefined ? `“${p.talk}”` : names[p.seat] ?? `Seat ${p.seat}`)).join('');
 }

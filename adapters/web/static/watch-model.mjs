@@ -1,16 +1,15 @@
-// A match as it is watched: its frames in order, and for each what a single
-// frame does not tell — whose turn it is, rolls, income and strikes so far.
-// Everything is counted once, as a frame arrives, so that any step costs the
-// same.
+// The frames of a match in order. For each frame, facts holds the totals that one frame
+// does not contain: rolls, income, thinking times and strikes so far. They are counted
+// once, when a frame arrives, so that every step costs the same.
 import { changes, empty, isCity, piecesOf } from './board-diff.mjs';
 import { vertexHexes } from './board-geometry.mjs';
-import { said } from './watch-log.mjs';
+import { talkOf } from './watch-log.mjs';
 
 // expected[sum] is the chance of a sum of two dice.
 export const expected = Array.from({ length: 13 }, (_, sum) => (sum < 2 ? 0 : (6 - Math.abs(7 - sum)) / 36));
 
-// turnOf is the seat whose turn it is: seats follow one another in the game,
-// and in setup go up and down again.
+// turnOf returns the seat whose turn it is. In the setup, the seats take turns upwards
+// and then downwards.
 export function turnOf(frame) {
   const n = frame.seatCount;
   if (frame.turn > 0) return (frame.turn - 1) % n;
@@ -19,7 +18,7 @@ export function turnOf(frame) {
   return placed < n ? placed : 2 * n - 1 - placed;
 }
 
-// income is what a roll pays, by seat.
+// income returns the number of cards that a roll pays to each seat.
 export function income(frame, layout) {
   const sum = frame.dice[0] + frame.dice[1];
   const paid = new Array(frame.seatCount).fill(0);
@@ -38,21 +37,20 @@ export class Timeline {
     this.seats = seats;
     this.frames = [];
     this.facts = [];
-    this.turns = []; // the index of each turn's first frame, setup being the first
+    this.turns = []; // index of each turn's first frame; the first turn is the setup
     this.marks = []; // {at, kind}
     this.none = { dice: new Array(13).fill(0), rolls: 0, income: zero, thinking: zero, strikes: zero, resigned: zero, pieces: empty };
   }
 
   get length() { return this.frames.length; }
 
-  // next is the seq that follows.
+  // next is the seq of the next frame.
   get next() { return this.length === 0 ? 1 : this.frames.at(-1).seq + 1; }
 
-  // indexOf is the place of a seq, or of the nearest that there is.
+  // indexOf returns the index of a seq, or of the nearest one.
   indexOf(seq) { return Math.min(Math.max(seq - (this.frames[0]?.seq ?? 1), 0), this.length - 1); }
 
-  // add takes the frame that follows; one that is known, or that leaves a gap,
-  // is refused.
+  // add appends the next frame. It returns false for a known frame and for a gap.
   add(frame) {
     if (frame.seq !== this.next) return false;
     const before = this.frames.at(-1) ?? null;
@@ -82,8 +80,8 @@ export class Timeline {
 
   paid(before, frame) { return income({ ...frame, board: before?.board ?? frame.board }, this.layout); }
 
-  // turnStart is the index of the first frame of the turn that holds index i,
-  // by steps of turns from there.
+  // turnStart returns the index of the first frame of the turn at index i, or of the turn
+  // that is some steps away from it.
   turnStart(i, steps = 0) {
     let low = 0;
     while (low + 1 < this.turns.length && this.turns[low + 1] <= i) low++;
@@ -99,7 +97,7 @@ function plus(list, at, n) {
   return next;
 }
 
-// markOf is what the scrub bar marks a frame with, or "".
+// markOf returns the kind of a frame's mark on the scrub bar, or "".
 export function markOf(before, frame, changed) {
   const { kind } = frame.event;
   if (kind === 'timeout' || kind === 'illegal' || kind === 'resign') return 'strike';
@@ -107,5 +105,5 @@ export function markOf(before, frame, changed) {
   if (kind === 'award') return 'award';
   if (kind === 'trade') return 'trade';
   if (frame.phase === 'main' && changed.towns.length > 0) return isCity(piecesOf(frame).towns[changed.towns[0]]) ? 'city' : 'build';
-  return said(before, frame) ? 'talk' : '';
+  return talkOf(before, frame) ? 'talk' : '';
 }

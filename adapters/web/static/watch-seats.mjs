@@ -1,6 +1,7 @@
-// The panels of the seats: filled in from a frame, changed where it differs.
+// The panels of the seats.
 import { icon } from './board-art.mjs';
 import { resources } from './board-geometry.mjs';
+import { element, write } from './dom.mjs';
 import { turnOf } from './watch-model.mjs';
 
 const devNames = { knight: 'knight', victory_point: 'victory point', roadworks: 'roadworks', windfall: 'windfall', embargo: 'embargo' };
@@ -10,15 +11,15 @@ export class Seats {
     this.panels = [...root.querySelectorAll('[data-seat]')].map((element) => new Panel(element));
   }
 
-  // show fills the panels. open(seat) are a seat's cards {hand, devs} where they
-  // are shown, else null.
+  // show fills the panels from a frame. open(seat) returns a seat's cards {hand, devs},
+  // or null if they are hidden.
   show(frame, facts, open, over) {
     const turn = over ? -1 : turnOf(frame);
-    const final = over ? frame.event.data?.scores : undefined; // hidden points with them
+    const final = over ? frame.event.data?.scores : undefined; // includes hidden points
     this.panels.forEach((panel, seat) => panel.show(frame, facts, seat, open(seat), seat === turn, final?.[seat]));
   }
 
-  // clock writes how long a seat has been thinking.
+  // clock shows a text next to one seat.
   clock(seat, text) {
     this.panels.forEach((panel, s) => panel.write('clock', s === seat ? text : ''));
   }
@@ -33,9 +34,7 @@ class Panel {
   }
 
   write(name, value) {
-    const slot = this.slots[name];
-    const text = String(value);
-    if (slot && slot.textContent !== text) slot.textContent = text;
+    write(this.slots[name], value);
   }
 
   flag(name, on) {
@@ -63,7 +62,7 @@ class Panel {
     this.open(cards);
   }
 
-  // open shows a hand face up.
+  // open shows the cards of the seat, or hides them.
   open(cards) {
     const key = cards ? JSON.stringify(cards) : '';
     if (key === this.cards || !this.slots.cards) return;
@@ -81,13 +80,10 @@ function faces({ hand, devs }) {
 }
 
 function chip(label, kind, face, n) {
-  const element = document.createElement('span');
-  element.className = `chip chip-${kind}`;
-  element.title = label;
-  const text = document.createElement('span');
-  text.textContent = n;
-  element.append(face, text);
-  return element;
+  const item = element('span', `chip chip-${kind}`);
+  item.title = label;
+  item.append(face, element('span', '', n));
+  return item;
 }
 
 function seconds(ms) {

@@ -1,32 +1,27 @@
-// Where the frames of a match come from.
+// Reads the frames of a match from the API.
+import { readJSON } from './dom.mjs';
 
-const page = 1000; // frames asked for at once
-export const opening = 400; // frames that a replay opens with
+const pageSize = 1000; // frames in one request
+const firstPageSize = 400; // frames in the first request for a replay
 
 export class Source {
-  constructor(id, get = read) {
+  constructor(id, get = readJSON) {
     this.path = `/matches/${id}/frames`;
     this.get = get;
   }
 
-  // first is the beginning of a match.
-  first() { return this.get(`${this.path}?after=0&limit=${opening}`); }
+  // first reads the first frames of a match.
+  first() { return this.get(`${this.path}?after=0&limit=${firstPageSize}`); }
 
-  // pages hands over the frames behind a seq, a page at a time; seat is one of
-  // frames' own ("", "0".."3", "all").
+  // pages yields the frames after a seq, page by page. seat chooses whose hands they
+  // show: "" (none), "0" to "3", or "all".
   async *pages(after = 0, seat = '') {
     const view = seat === '' ? '' : `&seat=${seat}`;
     for (;;) {
-      const answer = await this.get(`${this.path}?after=${after}&limit=${page}${view}`);
+      const answer = await this.get(`${this.path}?after=${after}&limit=${pageSize}${view}`);
       yield answer;
-      if (answer.frames.length < page) return;
+      if (answer.frames.length < pageSize) return;
       after = answer.frames.at(-1).seq;
     }
   }
-}
-
-async function read(path) {
-  const answer = await fetch(path, { headers: { accept: 'application/json' } });
-  if (!answer.ok) throw new Error(`${path} answered ${answer.status}`);
-  return answer.json();
 }

@@ -1,33 +1,33 @@
-// The page of a match. It loads the frames there are, follows a match that runs,
-// and replays one that has ended. What is shown is always one frame, by its
-// index in the timeline.
+// The page of a match. It follows a running match and replays an ended one. It always
+// shows one frame: the frame at index i of the timeline.
 import { createBoard } from './board.mjs';
 import { DiceChart, LineChart } from './chart.mjs';
+import { write } from './dom.mjs';
 import { follow } from './live-stream.mjs';
 import { Bar } from './watch-bar.mjs';
-import { Feed, said } from './watch-feed.mjs';
+import { Feed, partNode } from './watch-feed.mjs';
 import { cards, plain, sentence } from './watch-log.mjs';
 import { Timeline, turnOf } from './watch-model.mjs';
 import { Seats } from './watch-seats.mjs';
 import { Source } from './watch-source.mjs';
 
-const speakEvery = 900; // ms between what is read aloud
-const behind = 150; // ms that charts may be behind
-const settled = 250; // ms without a step, before addresses and descriptions follow
-const connections = { connecting: 'Connecting…', live: 'Live', waiting: 'The line is broken: trying again…', closed: '' };
+const speakEvery = 900; // ms between announcements to screen readers
+const chartDelay = 150; // ms by which charts may lag behind the board
+const settled = 250; // ms without a step before the address and the descriptions change
+const connections = { connecting: 'Connecting…', live: 'Live', waiting: 'Connection lost. Reconnecting…', closed: '' };
 
 class Watch {
   constructor(root) {
     this.root = root;
     this.id = root.dataset.watch;
     this.running = root.dataset.status === 'running';
-    this.total = Number(root.dataset.events); // of an ended match
+    this.total = Number(root.dataset.events); // events of an ended match
     this.names = [...root.querySelectorAll('[data-seat] [data-name]')].map((e) => e.textContent);
     this.source = new Source(this.id);
     this.i = -1;
     this.speed = 2; // events a second
     this.view = '';
-    this.newest = 0; // seq of the newest frame that the stream has sent
+    this.newest = 0; // seq of the newest frame from the stream
     this.hands = null;
     this.spoken = [];
     this.parts = Object.fromEntries([...root.querySelectorAll('[data-part]')].map((e) => [e.dataset.part, e]));
@@ -55,8 +55,8 @@ class Watch {
     return undefined;
   }
 
-  // open reads the beginning of an ended match; the rest is read once somebody
-  // comes to the bar, or moves.
+  // open reads the first frames of an ended match. complete reads the rest when the
+  // reader reaches for the bar or moves.
   async open() {
     const first = await this.source.first();
     this.line = new Timeline(first.board, first.frames[0].seatCount);
@@ -64,7 +64,7 @@ class Watch {
     return first;
   }
 
-  // complete reads the rest, and goes where somebody wanted to go meanwhile.
+  // complete reads the rest, then goes to the frame that the reader asked for meanwhile.
   complete() {
     if (this.running || this.line.length >= this.total) return;
     this.loading ??= this.read().finally(() => {
@@ -78,11 +78,11 @@ class Watch {
     try {
       for await (const page of this.source.pages(this.line.next - 1)) for (const frame of page.frames) this.line.add(frame);
     } catch {
-      write(this.parts.connection, 'The rest of the match could not be loaded: move on to try again.');
+      write(this.parts.connection, 'The rest of the match did not load. Move to another event to try again.');
     }
   }
 
-  // load reads the frames there are into a new timeline.
+  // load reads all frames into a new timeline.
   async load() {
     let first;
     for await (const page of this.source.pages()) {
@@ -103,7 +103,7 @@ class Watch {
     for (const name of ['points', 'income', 'dice']) this.parts[`${name}-chart`].append(this[name].element);
   }
 
-  // extend follows a timeline that has grown, or is another.
+  // extend updates the bar and the charts after the timeline grew or was replaced.
   extend() {
     this.bar.extent(this.line, this.length());
     this.points.draw(this.line.length);
@@ -114,10 +114,10 @@ class Watch {
     this.trail();
   }
 
-  // length is how many frames there are, read or not.
+  // length returns the number of frames, including those not read yet.
   length() { return this.running ? this.line.length : Math.max(this.total, this.line.length); }
 
-  // jump goes to the event that the address names.
+  // jump goes to the event in the address.
   jump() {
     const seq = /^#(\d+)$/.exec(location.hash)?.[1];
     if (!seq) return false;
@@ -125,7 +125,7 @@ class Watch {
     return true;
   }
 
-  // go shows a frame. moving lets its pieces move in.
+  // go shows a frame. moving animates its new pieces.
   go(to, moving = false) {
     if (to >= this.line.length && this.loading) {
       this.wanted = to;
@@ -154,33 +154,33 @@ class Watch {
     this.settle(frame, facts);
   }
 
-  // trail has what need not move with every step follow a little behind.
+  // trail updates the parts of the charts that may lag behind.
   trail() {
     this.trailing ??= setTimeout(() => {
       this.trailing = undefined;
       const facts = this.line.facts[this.i];
-      if (!facts) return; // the line is being read anew: what it shows next trails too
+      if (!facts) return; // load is replacing the timeline; the next go calls trail again
       this.dice.show(facts.dice, facts.rolls);
       this.points.mark(this.i);
       this.income.mark(this.i);
-    }, behind);
+    }, chartDelay);
   }
 
-  // tell writes the lines above and below the board.
+  // tell writes the texts above and below the board.
   tell(frame, parts) {
     const { now, turn, offer, deck } = this.parts;
-    now.replaceChildren(...parts.map((part) => said(part, this.names)));
+    now.replaceChildren(...parts.map((part) => partNode(part, this.names)));
     write(turn, frame.turn > 0 ? `Turn ${frame.turn}` : 'Setup');
     write(deck, `${frame.deckRemaining} cards in the deck`);
     this.parts.dice.hidden = !frame.dice;
     if (frame.dice) [...this.parts.dice.children].forEach((die, i) => { if (die.dataset.face !== String(frame.dice[i])) { die.dataset.face = frame.dice[i]; die.setAttribute('aria-label', `die ${frame.dice[i]}`); } });
     const open = frame.openTrade;
     offer.classList.toggle('shown', Boolean(open));
-    offer.classList.toggle('told', open?.from === frame.event?.seat); // by the line above it
-    offer.replaceChildren(...(open ? offered(open).map((part) => said(part, this.names)) : []));
+    offer.classList.toggle('told', open?.from === frame.event?.seat); // the text above already describes it
+    offer.replaceChildren(...(open ? offered(open).map((part) => partNode(part, this.names)) : []));
   }
 
-  // settle does what can wait until stepping pauses.
+  // settle does work that can wait until stepping pauses.
   settle(frame, facts) {
     clearTimeout(this.settling);
     this.settling = setTimeout(() => {
@@ -190,7 +190,7 @@ class Watch {
     }, settled);
   }
 
-  // say has events read aloud, some at a time where they come fast.
+  // say announces events to screen readers, several at once if they come fast.
   say(text) {
     this.spoken.push(text);
     this.speaking ??= setTimeout(() => {
@@ -200,7 +200,7 @@ class Watch {
     }, this.running ? speakEvery : settled);
   }
 
-  // leave moves by hand: it stops what moves by itself.
+  // leave handles a move by the reader: it stops replaying and following.
   leave(move) {
     this.play(false);
     this.complete();
@@ -228,7 +228,7 @@ class Watch {
     if (this.timer) this.play(true);
   }
 
-  // look chooses whose cards are shown; those of a running match are not known.
+  // look chooses whose cards are shown. The API hides those of a running match.
   async look(name) {
     this.view = name;
     if (name !== '' && !this.hands) {
@@ -257,7 +257,7 @@ class Watch {
     if (!this.parts.result.hidden) this.parts.result.open = !this.parts.result.open;
   }
 
-  // What follows is of matches that run.
+  // The methods below are for running matches.
 
   listen() {
     this.follow();
@@ -270,7 +270,7 @@ class Watch {
     this.jump();
   }
 
-  // receive takes a frame of the stream; frames that it left out are fetched.
+  // receive handles a frame of the stream, and fetches frames that the stream skipped.
   async receive(frame) {
     this.newest = Math.max(this.newest, frame.seq);
     if (this.filling) return; // fill fetches it too
@@ -278,8 +278,8 @@ class Watch {
     else this.take(frame);
   }
 
-  // fill fetches frames up to the newest: some may arrive while it fetches, and
-  // no other may follow them.
+  // fill fetches frames up to the newest one. More frames may arrive meanwhile; it
+  // fetches them too, because no later frame might come to trigger another fill.
   async fill() {
     this.filling = true;
     try {
@@ -303,7 +303,7 @@ class Watch {
     });
   }
 
-  // tick shows how long the seat whose turn it is has been thinking.
+  // tick shows how long the seat to move has been thinking.
   tick() {
     const seat = turnOf(this.line.frames.at(-1));
     const ms = performance.now() - (this.arrived ?? performance.now());
@@ -322,7 +322,7 @@ class Watch {
     this.root.classList.toggle('following', on);
   }
 
-  // finish loads the match anew, events whole, and offers the replay.
+  // finish loads the match again, now with the events' data, and offers the replay.
   async finish(summary) {
     this.close();
     clearInterval(this.ticking);
@@ -331,7 +331,7 @@ class Watch {
     const last = this.following;
     try {
       await this.load();
-    } catch { /* what was seen stays */ }
+    } catch { /* keep the frames from the stream */ }
     this.running = false;
     this.total = this.line.length;
     this.stay(false);
@@ -343,7 +343,7 @@ class Watch {
     this.conclude(summary);
   }
 
-  // conclude writes the result, as the page of an ended match holds it.
+  // conclude writes the result as the page of an ended match holds it.
   conclude(summary) {
     write(this.parts.connection, summary.status === 'completed' ? 'The match has ended' : 'The match was aborted');
     this.parts.status.textContent = summary.status;
@@ -361,20 +361,21 @@ class Watch {
   }
 }
 
-const signed = (n) => (n > 0 ? `+${n.toFixed(1)}` : n.toFixed(1).replace('-', '−'));
+// signed formats a change of a rating as the server does.
+function signed(n) {
+  const size = Math.abs(n).toFixed(1);
+  if (size === '0.0') return '±0';
+  return `${n > 0 ? '+' : '−'}${size}`;
+}
 
 function offered(o) {
   return [{ seat: o.from }, ` gives ${cards(o.give)} for ${cards(o.get)}, `, ...(o.to === undefined || o.to === null ? ['to all'] : ['to ', { seat: o.to }]), ...(o.talk ? [': ', { talk: o.talk }] : [])];
-}
-
-function write(element, text) {
-  if (element && element.textContent !== text) element.textContent = text;
 }
 
 const root = document.querySelector('[data-watch]');
 if (root) {
   new Watch(root).start().catch((error) => {
     console.warn(error);
-    root.querySelector('[data-part="connection"]').textContent = 'The frames of this match could not be loaded. Reload the page to try again.';
+    root.querySelector('[data-part="connection"]').textContent = 'This match did not load. Reload the page to try again.';
   });
 }

@@ -4,9 +4,9 @@ import { unable, verdict } from '../../static/verify-page.mjs';
 
 test('a verdict says what was checked, what was not, and what was found', () => {
   const result = { events: 7, checks: [['dice', 3]], unchecked: [['rating', 'no ladder']], difference: null };
-  assert.deepEqual(verdict(result), { state: 'verified', line: 'Verified in your browser: 7 events follow from the seed and the answers', lines: ['dice: 3 as they should be', 'rating: not checked, no ladder'] });
-  const found = verdict({ ...result, difference: new Error('event 4: the log says 1; what follows is 2') });
+  assert.deepEqual(verdict(result), { state: 'verified', line: 'Verified in your browser: 7 events follow from the seed and the answers', lines: ['dice: 3 correct', 'rating: not checked, no ladder'] });
+  const found = verdict({ ...result, difference: new Error('event 4: the log has 1; expected 2') });
   assert.equal(found.state, 'differs');
-  assert.equal(found.lines[0], 'event 4: the log says 1; what follows is 2');
+  assert.equal(found.lines[0], 'event 4: the log has 1; expected 2');
   assert.deepEqual(unable(new Error('why')), { state: 'unknown', line: 'Not checked in your browser', lines: ['why'] });
 });
