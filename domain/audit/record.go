@@ -47,9 +47,6 @@ type player struct {
 // public yet.
 func (r *Record) Running() bool { return r.Status == running }
 
-// Seats returns the number of players.
-func (r *Record) Seats() int { return len(r.players) }
-
 // Events returns the length of the replay.
 func (r *Record) Events() int { return len(r.events) }
 
