@@ -25,6 +25,7 @@ import (
 
 	"hexarena/eventstore/node/categories"
 	"hexarena/eventstore/node/lifecycle"
+	"hexarena/eventstore/node/persistent"
 	"hexarena/eventstore/node/reads"
 	"hexarena/eventstore/node/storage"
 	"hexarena/eventstore/node/streams"
@@ -57,7 +58,7 @@ type Node struct {
 
 	writes     writes.Writes
 	reads      reads.Reads
-	persistent persistentSubscriptions
+	persistent persistent.Service
 
 	whole, readOnly *serverPair
 
@@ -106,8 +107,8 @@ func (n *Node) start(o Options) error {
 	streams := &streams.Reader{Store: n.store, Tail: n.tail, Categories: n.categories, Now: n.now}
 	n.writes = writes.New(writes.Options{Logger: n.logger, Now: n.now, Life: n.life, Writer: n.writer})
 	n.reads = reads.Reads{Logger: n.logger, Life: n.life, Store: n.store, Tail: n.tail, Streams: streams}
-	n.persistent = newPersistentService(eventLog{
-		logger: n.logger, now: n.now, life: n.life, store: n.store, tail: n.tail, writer: n.writer, streams: streams,
+	n.persistent = persistent.New(persistent.Log{
+		Logger: n.logger, Now: n.now, Life: n.life, Store: n.store, Tail: n.tail, Writer: n.writer, Streams: streams,
 	})
 	n.whole, n.readOnly = n.newServerPair(false), n.newServerPair(true)
 	return nil

@@ -160,7 +160,7 @@ func TestPersistentRareEvents(t *testing.T) {
 		f.must("much", writer.Any, fresh(500)...)
 	}
 	at := f.must("rare", writer.Any, fresh(1)...).GetPosition().GetCommitPosition()
-	team := &team{fixture: f, client: f.official(), stream: sourceAll, group: "g"}
+	team := &team{fixture: f, client: f.official(), stream: "$all", group: "g"}
 	require.NoError(t, team.client.CreatePersistentSubscriptionToAll(f.ctx, "g", esdb.PersistentAllSubscriptionOptions{
 		StartFrom: esdb.Start{}, Settings: settings(checkpointing), Filter: &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Regex: "^ra"},
 	}))
@@ -189,24 +189,13 @@ func TestPersistentOlderClients(t *testing.T) {
 	info := f.infoOf("s", "g")
 	require.EqualValues(t, 30_000, info.GetMessageTimeoutMilliseconds())
 	require.EqualValues(t, 2_000, info.GetCheckPointAfterMilliseconds())
-	require.Equal(t, pinnedByStream, info.GetNamedConsumerStrategy())
+	require.Equal(t, "Pinned", info.GetNamedConsumerStrategy())
 	require.EqualValues(t, 1, (&team{fixture: f, client: f.official(), stream: "s", group: "g"}).join(1).revision(0))
 	_, err = wire.ReplayParked(f.ctx, &persistent.ReplayParkedReq{Options: &persistent.ReplayParkedReq_Options{
 		GroupName: "g", StreamOption: &persistent.ReplayParkedReq_Options_StreamIdentifier{StreamIdentifier: named("s")},
 		StopAtOption: &persistent.ReplayParkedReq_Options_StopAt{StopAt: -1},
 	}})
 	require.Equal(t, codes.InvalidArgument, status.Code(err))
-}
-
-// A subscriber is taken only while there are not too many.
-func TestPersistentSubscribersHaveABound(t *testing.T) {
-	f := serve(t)
-	team := f.team("s", nil)
-	f.node.persistent.groups.consumers.Store(groupConsumers)
-	_, err := team.tryJoin(1)
-	require.Equal(t, codes.ResourceExhausted, status.Code(unwrapped(t, err)))
-	f.node.persistent.groups.consumers.Store(0)
-	team.join(1)
 }
 
 // Many workers share a stream: each event is done with once, whatever fails on

@@ -56,11 +56,11 @@ func TestPersistentStrategies(t *testing.T) {
 		f := serve(t)
 		_, err := persistent.NewPersistentSubscriptionsClient(f.conn).Create(f.ctx, &persistent.CreateReq{Options: &persistent.CreateReq_Options{
 			StreamOption: &persistent.CreateReq_Options_Stream{Stream: &persistent.CreateReq_StreamOptions{StreamIdentifier: named("s")}}, GroupName: "g",
-			Settings: &persistent.CreateReq_Settings{ReadBatchSize: 20, HistoryBufferSize: 500, ConsumerStrategy: pinnedByCorrelation},
+			Settings: &persistent.CreateReq_Settings{ReadBatchSize: 20, HistoryBufferSize: 500, ConsumerStrategy: "PinnedByCorrelation"},
 		}})
 		require.NoError(t, err)
 		team := &team{fixture: f, client: f.official(), stream: "s", group: "g"}
-		require.EqualValues(t, pinnedByCorrelation, team.info().Settings.ConsumerStrategyName)
+		require.EqualValues(t, "PinnedByCorrelation", team.info().Settings.ConsumerStrategyName)
 		workers := []*worker{team.join(100), team.join(100)}
 		for i := range 30 {
 			e := wireEvent("T", uuid.New(), "{}")
@@ -105,25 +105,4 @@ func pinnedTo(t *testing.T, f *fixture, team *team, workers []*worker, n int, ke
 	}
 	require.Len(t, owner, 10)
 	require.Len(t, used, 2)
-}
-
-// Buckets are shared evenly, and those of who leaves go to who stays.
-func TestBuckets(t *testing.T) {
-	b := newStrategy(pinnedByStream).(*buckets)
-	workers := []*consumer{{size: 1}, {size: 1}, {size: 1}}
-	for i, c := range workers {
-		b.add(c)
-		for _, other := range workers[:i+1] {
-			require.InDelta(t, bucketCount/(i+1), b.count[other], 2)
-		}
-	}
-	b.remove(workers[1])
-	require.Equal(t, bucketCount, b.count[workers[0]]+b.count[workers[2]])
-	require.InDelta(t, b.count[workers[0]], b.count[workers[2]], 2)
-	for pin := range uint32(bucketCount) {
-		require.Contains(t, []*consumer{workers[0], workers[2]}, b.pick(pin))
-	}
-	b.remove(workers[0])
-	b.remove(workers[2])
-	require.Nil(t, b.pick(0))
 }

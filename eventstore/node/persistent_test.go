@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
-	"time"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
@@ -27,7 +26,7 @@ import (
 type team struct {
 	*fixture
 	client *esdb.Client
-	stream string // sourceAll for all
+	stream string // "$all" for all
 	group  string
 }
 
@@ -65,7 +64,7 @@ func (t *team) create(from esdb.StreamPosition, s *esdb.PersistentSubscriptionSe
 }
 
 func (t *team) tryCreate(from any, s *esdb.PersistentSubscriptionSettings) error {
-	if t.stream == sourceAll {
+	if t.stream == "$all" {
 		return t.client.CreatePersistentSubscriptionToAll(t.ctx, t.group, esdb.PersistentAllSubscriptionOptions{StartFrom: from.(esdb.AllPosition), Settings: s})
 	}
 	return t.client.CreatePersistentSubscription(t.ctx, t.stream, t.group, esdb.PersistentStreamSubscriptionOptions{StartFrom: from.(esdb.StreamPosition), Settings: s})
@@ -73,7 +72,7 @@ func (t *team) tryCreate(from any, s *esdb.PersistentSubscriptionSettings) error
 
 func (t *team) tryJoin(size uint32) (*esdb.PersistentSubscription, error) {
 	o := esdb.SubscribeToPersistentSubscriptionOptions{BufferSize: size}
-	if t.stream == sourceAll {
+	if t.stream == "$all" {
 		return t.client.SubscribeToPersistentSubscriptionToAll(t.ctx, t.group, o)
 	}
 	return t.client.SubscribeToPersistentSubscription(t.ctx, t.stream, t.group, o)
@@ -130,7 +129,7 @@ func (t *team) info() *esdb.PersistentSubscriptionInfo {
 	t.t.Helper()
 	var info *esdb.PersistentSubscriptionInfo
 	var err error
-	if t.stream == sourceAll {
+	if t.stream == "$all" {
 		info, err = t.client.GetPersistentSubscriptionInfoToAll(t.ctx, t.group, esdb.GetPersistentSubscriptionOptions{})
 	} else {
 		info, err = t.client.GetPersistentSubscriptionInfo(t.ctx, t.stream, t.group, esdb.GetPersistentSubscriptionOptions{})
@@ -221,14 +220,14 @@ func TestPersistentStart(t *testing.T) {
 	require.EqualValues(t, 2, (&team{fixture: f, client: f.official(), stream: "s", group: "-1"}).join(1).revision(0))
 	require.EqualValues(t, 7, (&team{fixture: f, client: f.official(), stream: "s", group: "7"}).join(1).revision(0))
 
-	all := &team{fixture: f, client: f.official(), stream: sourceAll, group: "p"}
+	all := &team{fixture: f, client: f.official(), stream: "$all", group: "p"}
 	require.NoError(t, all.tryCreate(esdb.Position{Commit: at, Prepare: at}, nil))
 	require.Equal(t, fmt.Sprintf("C:%d/P:%d", at, at), f.infoOf("", "p").GetStartFrom())
 	require.Equal(t, at, all.join(1).next(0).Event.Position.Commit)
-	end := &team{fixture: f, client: f.official(), stream: sourceAll, group: "e"}
+	end := &team{fixture: f, client: f.official(), stream: "$all", group: "e"}
 	require.NoError(t, end.tryCreate(esdb.End{}, nil))
 	require.Equal(t, "C:-1/P:-1", f.infoOf("", "e").GetStartFrom())
-	beyond := &team{fixture: f, client: f.official(), stream: sourceAll, group: "b"}
+	beyond := &team{fixture: f, client: f.official(), stream: "$all", group: "b"}
 	require.Equal(t, codes.Internal, status.Code(unwrapped(t, beyond.tryCreate(esdb.Position{Commit: 1 << 40, Prepare: 1 << 40}, nil))))
 }
 
@@ -280,7 +279,7 @@ func TestPersistentNack(t *testing.T) {
 }
 
 // Row: "Retry past maxRetryCount parks, and a disconnect or a timeout counts
-// as a retry".
+// as a retry". Package persistent tests timeouts.
 func TestPersistentRetriesEnd(t *testing.T) {
 	once := func(s *esdb.PersistentSubscriptionSettings) { s.MaxRetryCount = 1 }
 	t.Run("nack", func(t *testing.T) {
@@ -292,18 +291,6 @@ func TestPersistentRetriesEnd(t *testing.T) {
 		w.nack(esdb.NackActionRetry, w.next(1))
 		require.EqualValues(t, 1, w.revision(0))
 		require.Contains(t, string(team.until(team.parked(), 1).UserMetadata), `"reason":"Reached retry count of 1"`)
-	})
-	t.Run("timeout", func(t *testing.T) {
-		f := serve(t)
-		f.must("s", writer.Any, fresh(2)...)
-		team := f.team("s", settings(once, func(s *esdb.PersistentSubscriptionSettings) { s.MessageTimeout = 3_600_000 }))
-		w := team.join(1)
-		require.EqualValues(t, 0, w.revision(0))
-		team.expire()
-		require.EqualValues(t, 0, w.revision(1))
-		team.expire()
-		require.EqualValues(t, 1, w.revision(0))
-		team.until(team.parked(), 1)
 	})
 	t.Run("disconnect", func(t *testing.T) {
 		f := serve(t)
@@ -319,16 +306,6 @@ func TestPersistentRetriesEnd(t *testing.T) {
 		require.NoError(t, other.Close())
 		require.Equal(t, "1@s", string(team.until(team.parked(), 2).Data))
 	})
-}
-
-// expire has the messages that are out time out now. A short timeout instead
-// might be over before a message is sent.
-func (t *team) expire() {
-	t.t.Helper()
-	g, err := t.node.persistent.groups.find(t.stream, t.group)
-	require.NoError(t.t, err)
-	g.expire(time.Now().Add(2 * time.Hour))
-	g.stir()
 }
 
 // Row: "Replaying parked sends resolved links with the link's position,
@@ -373,14 +350,14 @@ func TestPersistentSubscriptionOutlivesTheNode(t *testing.T) {
 		f := serve(t, Options{FS: fs})
 		f.must("s", writer.Any, fresh(4)...)
 		team := f.team("s", settings(checkpointing))
-		all := f.team(sourceAll, settings(checkpointing))
+		all := f.team("$all", settings(checkpointing))
 		w, a := team.join(9), all.join(9)
 		e := []*esdb.ResolvedEvent{w.next(0), w.next(0), w.next(0), w.next(0)}
 		w.ack(e[3])
 		w.ack(e[0])
 		w.ack(e[1]) // 2 is left, 3 comes after it
 		team.untilData(team.checkpoint(), `"1"`)
-		require.Equal(t, typeCheckpoint, f.events(ofStream(team.checkpoint()))[0].GetEvent().GetMetadata()[wire.MetaType])
+		require.Equal(t, "$SubscriptionCheckpoint", f.events(ofStream(team.checkpoint()))[0].GetEvent().GetMetadata()[wire.MetaType])
 		first := a.next(0)
 		a.ack(first)
 		at := first.Event.Position.Commit
@@ -397,7 +374,7 @@ func TestPersistentSubscriptionOutlivesTheNode(t *testing.T) {
 		w := (&team{fixture: f, client: f.official(), stream: "s", group: "g"}).join(9)
 		require.EqualValues(t, 2, w.revision(0))
 		require.EqualValues(t, 3, w.revision(0))
-		a := (&team{fixture: f, client: f.official(), stream: sourceAll, group: "g"}).join(1)
+		a := (&team{fixture: f, client: f.official(), stream: "$all", group: "g"}).join(1)
 		require.EqualValues(t, 1, a.revision(0))
 	})
 }
@@ -438,7 +415,7 @@ func TestPersistentErrors(t *testing.T) {
 	trailers("persistent-subscription-does-not-exist", md, "x")
 	create := func(group string, change func(*persistent.CreateReq_Settings)) (codes.Code, metadata.MD) {
 		md = nil
-		s := &persistent.CreateReq_Settings{ReadBatchSize: 20, HistoryBufferSize: 500, ConsumerStrategy: roundRobin}
+		s := &persistent.CreateReq_Settings{ReadBatchSize: 20, HistoryBufferSize: 500, ConsumerStrategy: "RoundRobin"}
 		change(s)
 		_, err := wire.Create(f.ctx, &persistent.CreateReq{Options: &persistent.CreateReq_Options{
 			StreamOption: &persistent.CreateReq_Options_Stream{Stream: &persistent.CreateReq_StreamOptions{StreamIdentifier: named("s")}}, GroupName: group, Settings: s,
@@ -538,8 +515,8 @@ func TestPersistentDropped(t *testing.T) {
 		require.Len(t, a.messages, 1, "%s %v", left, f.events(ofStream(record.MetadataPrefix+left)))
 		require.NotNil(t, a.messages[0].GetStreamNotFound(), left)
 	}
-	config := f.events(ofStream(configStream), theEnd, down)[0].GetEvent()
-	require.Equal(t, typeConfig, config.GetMetadata()[wire.MetaType])
+	config := f.events(ofStream("$persistentSubscriptionConfig"), theEnd, down)[0].GetEvent()
+	require.Equal(t, "$PersistentConfig", config.GetMetadata()[wire.MetaType])
 	team.create(esdb.Start{}, nil)
 	require.EqualValues(t, 0, team.join(1).revision(0), "nothing is left of the former")
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/gossip"
-	"github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
+	persistentapi "github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/serverfeatures"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
@@ -62,7 +62,7 @@ func (n *Node) newServer(readOnly bool) *grpc.Server {
 	api.RegisterStreamsServer(s, streamsService{Writes: writes, Reads: n.reads})
 	serverfeatures.RegisterServerFeaturesServer(s, features{})
 	gossip.RegisterGossipServer(s, members{life: n.life, now: n.now, instance: n.instance})
-	persistent.RegisterPersistentSubscriptionsServer(s, n.persistent)
+	persistentapi.RegisterPersistentSubscriptionsServer(s, n.persistent)
 	return s
 }
 
@@ -102,11 +102,11 @@ func (f features) GetSupportedMethods(context.Context, *shared.Empty) (*serverfe
 	add(streams, "delete")
 	add(streams, "read", "position", "events")
 	add(streams, "tombstone")
-	for _, m := range persistent.PersistentSubscriptions_ServiceDesc.Methods {
-		add(persistent.PersistentSubscriptions_ServiceDesc.ServiceName, strings.ToLower(m.MethodName), "stream", "all")
+	for _, m := range persistentapi.PersistentSubscriptions_ServiceDesc.Methods {
+		add(persistentapi.PersistentSubscriptions_ServiceDesc.ServiceName, strings.ToLower(m.MethodName), "stream", "all")
 	}
-	for _, m := range persistent.PersistentSubscriptions_ServiceDesc.Streams {
-		add(persistent.PersistentSubscriptions_ServiceDesc.ServiceName, strings.ToLower(m.StreamName), "stream", "all")
+	for _, m := range persistentapi.PersistentSubscriptions_ServiceDesc.Streams {
+		add(persistentapi.PersistentSubscriptions_ServiceDesc.ServiceName, strings.ToLower(m.StreamName), "stream", "all")
 	}
 	add(gossip.Gossip_ServiceDesc.ServiceName, "read")
 	add(serverfeatures.ServerFeatures_ServiceDesc.ServiceName, "getsupportedmethods")

@@ -28,8 +28,9 @@ type reading struct {
 	count      uint64
 	links      bool // resolve them
 	textIDs    bool
-	compatible bool // the client knows first and last stream positions
-	filter     *wire.Filter
+	compatible bool            // the client knows first and last stream positions
+	filter     *streams.Filter // nil for none
+	interval   uint64          // events between checkpoints of a filtered subscription; 0 for a read
 	from       wire.Start
 }
 
@@ -164,7 +165,7 @@ func (r *reading) readFilter(o *api.ReadReq_Options) (err error) {
 		if r.stream != "" {
 			return wire.Invalid("filters are for $all")
 		}
-		if r.filter, err = wire.NewFilter(f.Filter); err == nil && r.subscribes && r.filter.Interval == 0 {
+		if r.filter, r.interval, err = newFilter(f.Filter); err == nil && r.subscribes && r.interval == 0 {
 			err = wire.Invalid("a filter's window and its checkpoint interval are more than 0")
 		}
 	default:

@@ -3,6 +3,7 @@ package reads
 import (
 	"hexarena/eventstore/node/record"
 	"hexarena/eventstore/node/storage"
+	"hexarena/eventstore/node/streams"
 	"hexarena/eventstore/node/wire"
 )
 
@@ -83,5 +84,5 @@ func (r *reader) sendSelected(p storage.Page) error {
 
 // selects says whether a record belongs to this reading of $all.
 func (r *reader) selects(found *record.Record) bool {
-	return !wire.HiddenFromAll(found.Stream) && (r.filter == nil || r.filter.Matches(found))
+	return !streams.HiddenFromAll(found.Stream) && r.filter.Matches(found)
 }

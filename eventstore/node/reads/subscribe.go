@@ -212,7 +212,7 @@ func (c *cursor) consider(records []record.Record) error {
 	sent := 0
 	for i := range records {
 		c.considered++
-		if c.filter == nil || c.considered < c.filter.Interval {
+		if c.filter == nil || c.considered < c.interval {
 			continue
 		}
 		if err := c.sendMatching(records[sent : i+1]); err != nil {

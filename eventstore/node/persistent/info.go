@@ -1,11 +1,11 @@
-package node
+package persistent
 
 import (
 	"math"
 	"slices"
 	"time"
 
-	"github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
+	api "github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
 )
 
 // measure counts messages, and how many came since it was last looked at.
@@ -50,7 +50,7 @@ func (m *measure) look() (count int64, perSecond int32) {
 }
 
 // info is what clients are told of a group.
-func (g *persistentGroup) info() (*persistent.SubscriptionInfo, error) {
+func (g *group) info() (*api.SubscriptionInfo, error) {
 	last, isKnown, err := g.lastKnown()
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (g *persistentGroup) info() (*persistent.SubscriptionInfo, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	c := &g.config
-	info := &persistent.SubscriptionInfo{
+	info := &api.SubscriptionInfo{
 		EventSource:                 c.Stream,
 		GroupName:                   c.Group,
 		Status:                      "Live",
@@ -105,18 +105,18 @@ func (g *persistentGroup) info() (*persistent.SubscriptionInfo, error) {
 }
 
 // lastKnown is the source's last event, if there is one.
-func (g *persistentGroup) lastKnown() (at uint64, ok bool, err error) {
-	end := g.tail.End()
+func (g *group) lastKnown() (at uint64, ok bool, err error) {
+	end := g.Tail.End()
 	if g.config.all() {
 		return end, end > 0, nil
 	}
-	v, err := g.streams.View(g.config.Stream, end)
+	v, err := g.Streams.View(g.config.Stream, end)
 	return uint64(max(v.Last, 0)), err == nil && v.Last >= 0 && !v.Tombstoned(), err
 }
 
 // info is what clients are told of a consumer, under the group's lock.
-func (c *consumer) info() *persistent.SubscriptionInfo_ConnectionInfo {
-	info := &persistent.SubscriptionInfo_ConnectionInfo{
+func (c *consumer) info() *api.SubscriptionInfo_ConnectionInfo {
+	info := &api.SubscriptionInfo_ConnectionInfo{
 		From:             c.from,
 		Username:         "anonymous",
 		TotalItems:       c.total.count,
@@ -131,12 +131,12 @@ func (c *consumer) info() *persistent.SubscriptionInfo_ConnectionInfo {
 
 // observed are the times in milliseconds: the mean, the least, and below which
 // parts of them are.
-func (m *measure) observed() (all []*persistent.SubscriptionInfo_Measurement) {
+func (m *measure) observed() (all []*api.SubscriptionInfo_Measurement) {
 	if len(m.taken) == 0 {
 		return nil
 	}
 	add := func(key string, d time.Duration) {
-		all = append(all, &persistent.SubscriptionInfo_Measurement{Key: key, Value: d.Milliseconds()})
+		all = append(all, &api.SubscriptionInfo_Measurement{Key: key, Value: d.Milliseconds()})
 	}
 	sorted := slices.Sorted(slices.Values(m.taken))
 	sum := time.Duration(0)

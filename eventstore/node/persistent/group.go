@@ -1,4 +1,4 @@
-package node
+package persistent
 
 import (
 	"container/list"
@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 
 	"hexarena/eventstore/node/lifecycle"
+	"hexarena/eventstore/node/streams"
 	"hexarena/eventstore/node/tail"
-	"hexarena/eventstore/node/wire"
 )
 
 // Bounds of what one group holds in memory, whatever its settings allow: only
@@ -26,15 +26,15 @@ const (
 	scanTime = time.Second
 )
 
-// persistentGroup is one persistent subscription: several consumers share its messages.
+// group is one persistent subscription: several consumers share its messages.
 // Each is sent until a consumer acknowledges it, or it is parked or passed.
 // While it has consumers one goroutine reads, expires, parks and checkpoints;
 // without them it rests, and costs the log nothing.
-type persistentGroup struct {
-	*eventLog
+type group struct {
+	*Log
 	connected *atomic.Int64 // consumers of all groups
 	config    groupConfig
-	filter    *wire.Filter    // of $all; nil for none
+	filter    *streams.Filter // of $all; nil for none
 	ctx       context.Context // ends when the group is dropped
 	end       context.CancelFunc
 
@@ -104,13 +104,13 @@ type parking struct {
 }
 
 // newGroup loads a group as it was left.
-func newGroup(log *eventLog, connected *atomic.Int64, config groupConfig) (*persistentGroup, error) {
+func newGroup(log *Log, connected *atomic.Int64, config groupConfig) (*group, error) {
 	f, err := config.parse()
 	if err != nil {
 		return nil, err
 	}
-	g := &persistentGroup{
-		eventLog:    log,
+	g := &group{
+		Log:         log,
 		connected:   connected,
 		config:      config,
 		filter:      f,
@@ -136,10 +136,10 @@ func newGroup(log *eventLog, connected *atomic.Int64, config groupConfig) (*pers
 }
 
 // run is the group's goroutine.
-func (g *persistentGroup) run(rest chan struct{}) {
-	defer g.life.Leave()
+func (g *group) run(rest chan struct{}) {
+	defer g.Life.Leave()
 	defer close(rest)
-	w, stop := g.streams.Watch(g.source())
+	w, stop := g.Streams.Watch(g.source())
 	defer stop()
 	for {
 		err := g.round()
@@ -164,7 +164,7 @@ func (g *persistentGroup) run(rest chan struct{}) {
 }
 
 // source is the stream that is read, empty for all of them.
-func (g *persistentGroup) source() string {
+func (g *group) source() string {
 	if g.config.all() {
 		return ""
 	}
@@ -172,23 +172,23 @@ func (g *persistentGroup) source() string {
 }
 
 // pauseFor waits for something to do; false means that the node ends.
-func (g *persistentGroup) pauseFor(w *tail.Watcher, wait time.Duration) bool {
+func (g *group) pauseFor(w *tail.Watcher, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-w.Wake():
 	case <-g.kick:
 	case <-timer.C:
-	case <-g.life.Closing():
+	case <-g.Life.Closing():
 		return false
-	case <-g.life.Failed():
+	case <-g.Life.Failed():
 		return false
 	}
 	return true
 }
 
 // round does all that there is to do now.
-func (g *persistentGroup) round() error {
+func (g *group) round() error {
 	for {
 		g.expire(time.Now())
 		if err := g.park(); err != nil {
@@ -201,7 +201,7 @@ func (g *persistentGroup) round() error {
 		if pushed := g.push(); !read && !pushed {
 			break
 		}
-		if err := g.errand(); err != nil {
+		if err := g.checkpointIfDue(); err != nil {
 			return err
 		}
 	}
@@ -211,10 +211,10 @@ func (g *persistentGroup) round() error {
 	return g.saveCheckpoint()
 }
 
-// errand looks up from a long reading: whether it is still wanted, and to say
+// checkpointIfDue looks up from a long reading: whether it is still wanted, and to say
 // how far it came.
-func (g *persistentGroup) errand() error {
-	if err := g.life.Ready(); err != nil {
+func (g *group) checkpointIfDue() error {
+	if err := g.Life.Ready(); err != nil {
 		return err
 	}
 	g.mu.Lock()
@@ -228,7 +228,7 @@ func (g *persistentGroup) errand() error {
 
 // settle says how long nothing is to do unless something happens, or ends the
 // goroutine: then the next consumer starts it again.
-func (g *persistentGroup) settle() (wait time.Duration, over bool) {
+func (g *group) settle() (wait time.Duration, over bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	wait = time.Hour
@@ -248,9 +248,9 @@ func (g *persistentGroup) settle() (wait time.Duration, over bool) {
 
 // giveUp ends the consumers: the log cannot be read or written any more, or not
 // now.
-func (g *persistentGroup) giveUp(err error) {
+func (g *group) giveUp(err error) {
 	if !errors.Is(err, lifecycle.ErrClosed) && !errors.Is(err, lifecycle.ErrFailed) && !errors.Is(err, context.Canceled) {
-		g.logger.Error("persistent subscription", "group", g.config.key(), "error", err)
+		g.Logger.Error("persistent subscription", "group", g.config.key(), "error", err)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -260,8 +260,8 @@ func (g *persistentGroup) giveUp(err error) {
 	}
 }
 
-// stir has the goroutine look again.
-func (g *persistentGroup) stir() {
+// wakeUp has the goroutine look again.
+func (g *group) wakeUp() {
 	select {
 	case g.kick <- struct{}{}:
 	default:

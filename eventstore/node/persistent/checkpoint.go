@@ -1,4 +1,4 @@
-package node
+package persistent
 
 import (
 	"encoding/json"
@@ -23,7 +23,7 @@ const (
 )
 
 // loadCheckpoint is the place up to which the group is done with everything.
-func (g *persistentGroup) loadCheckpoint() (at uint64, ok bool, err error) {
+func (g *group) loadCheckpoint() (at uint64, ok bool, err error) {
 	r, ok, err := g.lastOf(g.config.checkpointStream())
 	if err != nil || !ok {
 		return 0, false, err
@@ -35,12 +35,12 @@ func (g *persistentGroup) loadCheckpoint() (at uint64, ok bool, err error) {
 			return at, true, nil
 		}
 	}
-	g.logger.Warn("a checkpoint cannot be read, and counts as none", "group", g.config.key(), "data", r.Data)
+	g.Logger.Warn("a checkpoint cannot be read, and counts as none", "group", g.config.key(), "data", r.Data)
 	return 0, false, nil
 }
 
 // done is how far everything is done with.
-func (g *persistentGroup) done() (mark, uint64) {
+func (g *group) done() (mark, uint64) {
 	if front := g.unfinished.Front(); front != nil {
 		m := front.Value.(*message)
 		return m.before, m.sequence - 1
@@ -51,7 +51,7 @@ func (g *persistentGroup) done() (mark, uint64) {
 // checkpointDue says whether a checkpoint is to be written, and in how long:
 // when enough was done and long enough ago, at once when much was done or the
 // consumers have gone.
-func (g *persistentGroup) checkpointDue() (wait time.Duration, due bool) {
+func (g *group) checkpointDue() (wait time.Duration, due bool) {
 	at, considered := g.done()
 	n := considered - g.checkpoint.considered
 	least, most := uint64(max(g.config.MinCheckpoint, 1)), uint64(max(g.config.MaxCheckpoint, 1))
@@ -68,7 +68,7 @@ func (g *persistentGroup) checkpointDue() (wait time.Duration, due bool) {
 }
 
 // saveCheckpoint writes a checkpoint if it is time.
-func (g *persistentGroup) saveCheckpoint() error {
+func (g *group) saveCheckpoint() error {
 	g.mu.Lock()
 	wait, due := g.checkpointDue()
 	at, considered := g.done()
@@ -94,22 +94,22 @@ func (g *persistentGroup) saveCheckpoint() error {
 
 // load reads a message's event, as its consumers are to get it; ok is false if
 // it is not there any more.
-func (g *persistentGroup) load(m *message) (found record.Resolved, ok bool, err error) {
+func (g *group) load(m *message) (found record.Resolved, ok bool, err error) {
 	var r record.Record
-	within := g.tail.End()
+	within := g.Tail.End()
 	switch {
 	case m.replayed:
-		r, ok, err = g.store.Find(g.config.parkedStream(), m.at, within)
+		r, ok, err = g.Store.Find(g.config.parkedStream(), m.at, within)
 	case g.config.all():
-		r, ok, err = g.store.At(m.at)
+		r, ok, err = g.Store.At(m.at)
 	default:
-		r, ok, err = g.streams.Find(g.config.Stream, m.at, within)
+		r, ok, err = g.Streams.Find(g.config.Stream, m.at, within)
 	}
 	switch {
 	case err != nil || !ok:
 		return record.Resolved{}, false, err
 	case m.replayed || g.config.ResolveLinks:
-		found, err = g.streams.NewLinkTargets().Resolve(&r)
+		found, err = g.Streams.NewLinkTargets().Resolve(&r)
 		return found, err == nil, err
 	}
 	return record.Resolved{Event: &r}, true, nil

@@ -1,4 +1,4 @@
-package node
+package persistent
 
 import (
 	"cmp"
@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
+	api "github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/google/uuid"
 	"google.golang.org/grpc/codes"
@@ -23,7 +23,7 @@ import (
 
 // consumer is one subscriber of a group.
 type consumer struct {
-	call    persistent.PersistentSubscriptions_ReadServer
+	call    api.PersistentSubscriptions_ReadServer
 	textIDs bool
 	size    int // messages that it takes without answering
 	from    string
@@ -47,15 +47,15 @@ type turn struct {
 	number  int
 }
 
-func (p persistentSubscriptions) Read(call persistent.PersistentSubscriptions_ReadServer) error {
-	err := p.life.Ready()
+func (p Service) Read(call api.PersistentSubscriptions_ReadServer) error {
+	err := p.Life.Ready()
 	if err == nil {
 		err = p.read(call)
 	}
-	return wire.Status(p.logger, err, call.SetTrailer)
+	return wire.Status(p.Logger, err, call.SetTrailer)
 }
 
-func (p persistentSubscriptions) read(call persistent.PersistentSubscriptions_ReadServer) error {
+func (p Service) read(call api.PersistentSubscriptions_ReadServer) error {
 	m, err := call.Recv()
 	if errors.Is(err, io.EOF) {
 		return wire.Invalid("a persistent subscription begins with its options")
@@ -75,8 +75,8 @@ func (p persistentSubscriptions) read(call persistent.PersistentSubscriptions_Re
 		return err
 	}
 	defer g.leave(c)
-	if err := call.Send(&persistent.ReadResp{Content: &persistent.ReadResp_SubscriptionConfirmation_{
-		SubscriptionConfirmation: &persistent.ReadResp_SubscriptionConfirmation{SubscriptionId: groupKey(stream, group)},
+	if err := call.Send(&api.ReadResp{Content: &api.ReadResp_SubscriptionConfirmation_{
+		SubscriptionConfirmation: &api.ReadResp_SubscriptionConfirmation{SubscriptionId: groupKey(stream, group)},
 	}}); err != nil {
 		return err
 	}
@@ -84,15 +84,15 @@ func (p persistentSubscriptions) read(call persistent.PersistentSubscriptions_Re
 	return g.serve(c)
 }
 
-func newConsumer(o *persistent.ReadReq_Options, call persistent.PersistentSubscriptions_ReadServer) (stream, group string, c *consumer, err error) {
+func newConsumer(o *api.ReadReq_Options, call api.PersistentSubscriptions_ReadServer) (stream, group string, c *consumer, err error) {
 	if o == nil {
 		return "", "", nil, wire.Invalid("a persistent subscription begins with its options")
 	}
 	var id *shared.StreamIdentifier
 	switch source := o.GetStreamOption().(type) {
-	case *persistent.ReadReq_Options_StreamIdentifier:
+	case *api.ReadReq_Options_StreamIdentifier:
 		id = source.StreamIdentifier
-	case *persistent.ReadReq_Options_All:
+	case *api.ReadReq_Options_All:
 		stream = sourceAll
 	}
 	if stream == "" {
@@ -112,7 +112,7 @@ func newConsumer(o *persistent.ReadReq_Options, call persistent.PersistentSubscr
 		ended:    make(chan struct{}),
 		total:    measure{since: time.Now()},
 	}
-	_, c.textIDs = o.GetUuidOption().GetContent().(*persistent.ReadReq_Options_UUIDOption_String_)
+	_, c.textIDs = o.GetUuidOption().GetContent().(*api.ReadReq_Options_UUIDOption_String_)
 	if md, ok := metadata.FromIncomingContext(call.Context()); ok {
 		if names := md.Get("connection-name"); len(names) > 0 {
 			c.name = names[0]
@@ -140,7 +140,7 @@ func (c *consumer) unanswered() []*message {
 	return messages
 }
 
-func (c *consumer) stir() {
+func (c *consumer) wakeUp() {
 	select {
 	case c.wake <- struct{}{}:
 	default:
@@ -157,7 +157,7 @@ func (c *consumer) end(cause error) {
 
 // listen takes the client's answers until the call ends. A client that has
 // closed its side is still sent what there is.
-func (c *consumer) listen(g *persistentGroup) {
+func (c *consumer) listen(g *group) {
 	for {
 		m, err := c.call.Recv()
 		if errors.Is(err, io.EOF) {
@@ -176,13 +176,13 @@ func (c *consumer) listen(g *persistentGroup) {
 	}
 }
 
-func (c *consumer) take(g *persistentGroup, m *persistent.ReadReq) error {
+func (c *consumer) take(g *group, m *api.ReadReq) error {
 	switch content := m.GetContent().(type) {
-	case *persistent.ReadReq_Ack_:
+	case *api.ReadReq_Ack_:
 		ids, err := eventIDs(content.Ack.GetIds())
 		g.ack(c, ids)
 		return err
-	case *persistent.ReadReq_Nack_:
+	case *api.ReadReq_Nack_:
 		ids, err := eventIDs(content.Nack.GetIds())
 		g.nack(c, ids, content.Nack.GetAction(), content.Nack.GetReason())
 		return err
@@ -203,7 +203,7 @@ func eventIDs(all []*shared.UUID) ([]uuid.UUID, error) {
 }
 
 // serve sends a consumer what it is given, until it leaves.
-func (g *persistentGroup) serve(c *consumer) error {
+func (g *group) serve(c *consumer) error {
 	for {
 		m, retries := g.take(c)
 		if m == nil {
@@ -214,9 +214,9 @@ func (g *persistentGroup) serve(c *consumer) error {
 				return c.cause
 			case <-c.call.Context().Done():
 				return c.call.Context().Err()
-			case <-g.life.Closing():
+			case <-g.Life.Closing():
 				return lifecycle.ErrClosed
-			case <-g.life.Failed():
+			case <-g.Life.Failed():
 				return lifecycle.ErrFailed
 			}
 		}
@@ -237,7 +237,7 @@ func (g *persistentGroup) serve(c *consumer) error {
 
 // take is the next message to send, nil for none now. Those that were taken
 // back meanwhile are not a consumer's any more.
-func (g *persistentGroup) take(c *consumer) (*message, int32) {
+func (g *group) take(c *consumer) (*message, int32) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for len(c.queue) > 0 {

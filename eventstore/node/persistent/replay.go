@@ -1,4 +1,4 @@
-package node
+package persistent
 
 import (
 	"math"
@@ -20,8 +20,8 @@ func (r *replay) active() bool { return r.next < r.stop || r.pending > 0 || r.st
 func (r *replay) over() bool { return r.stop > 0 && r.next >= r.stop && r.pending == 0 }
 
 // parkedSpan are the revisions that are parked: from first on, below end.
-func (g *persistentGroup) parkedSpan() (first, end uint64, err error) {
-	v, err := g.store.View(g.config.parkedStream(), g.tail.End(), record.Ticks(g.now()))
+func (g *group) parkedSpan() (first, end uint64, err error) {
+	v, err := g.Store.View(g.config.parkedStream(), g.Tail.End(), record.Ticks(g.Now()))
 	if err != nil || v.Tombstoned() || v.Last < 0 || v.Meta.SoftDeleted() {
 		return 0, 0, err
 	}
@@ -30,7 +30,7 @@ func (g *persistentGroup) parkedSpan() (first, end uint64, err error) {
 
 // startReplay has the messages that are parked now sent again, those with a
 // revision below stop.
-func (g *persistentGroup) startReplay(stop uint64) error {
+func (g *group) startReplay(stop uint64) error {
 	first, end, err := g.parkedSpan()
 	if err != nil {
 		return err
@@ -44,12 +44,12 @@ func (g *persistentGroup) startReplay(stop uint64) error {
 	if end > g.replay.next && end > g.replay.stop {
 		g.replay.stop = end
 	}
-	g.stir()
+	g.wakeUp()
 	return nil
 }
 
 // fillReplay reads some of what is replayed.
-func (g *persistentGroup) fillReplay() (bool, error) {
+func (g *group) fillReplay() (bool, error) {
 	g.mu.Lock()
 	next, stop := g.replay.next, g.replay.stop
 	room := min(int(g.config.HistoryBufferSize), groupBuffer) - g.retry.Len()
@@ -58,26 +58,26 @@ func (g *persistentGroup) fillReplay() (bool, error) {
 	if next >= stop || room <= 0 || idle {
 		return false, nil
 	}
-	within := g.tail.End()
-	v, err := g.store.View(g.config.parkedStream(), within, record.Ticks(g.now()))
+	within := g.Tail.End()
+	v, err := g.Store.View(g.config.parkedStream(), within, record.Ticks(g.Now()))
 	if err != nil {
 		return false, err
 	}
 	v.Last = min(v.Last, int64(min(stop-1, math.MaxInt64)))
-	p, err := g.store.Forwards(g.config.parkedStream(), v, next, within, min(room, storage.PageRecords))
+	p, err := g.Store.Forwards(g.config.parkedStream(), v, next, within, min(room, storage.PageRecords))
 	if err != nil {
 		return false, err
 	}
 	return true, g.addReplayed(p, stop)
 }
 
-func (g *persistentGroup) addReplayed(p storage.Page, stop uint64) error {
+func (g *group) addReplayed(p storage.Page, stop uint64) error {
 	var messages []*message
 	for i := range p.Records {
 		r := &p.Records[i]
 		m := &message{at: r.Revision, id: r.ID, revision: r.Revision, replayed: true}
 		var err error
-		if m.pin, err = g.strategy.pin(g.streams, r); err != nil {
+		if m.pin, err = g.strategy.pin(g.Streams, r); err != nil {
 			return err
 		}
 		messages = append(messages, m)
@@ -95,7 +95,7 @@ func (g *persistentGroup) addReplayed(p storage.Page, stop uint64) error {
 }
 
 // endReplay truncates what was replayed, once all of it was answered.
-func (g *persistentGroup) endReplay() error {
+func (g *group) endReplay() error {
 	g.mu.Lock()
 	over, stop := g.replay.over(), g.replay.stop
 	if over {

@@ -1,4 +1,4 @@
-package node
+package persistent
 
 import (
 	"container/list"
@@ -6,17 +6,17 @@ import (
 	"slices"
 	"time"
 
-	"github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
+	api "github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
 	"github.com/google/uuid"
 
 	"hexarena/eventstore/node/record"
 	"hexarena/eventstore/node/storage"
-	"hexarena/eventstore/node/wire"
+	"hexarena/eventstore/node/streams"
 )
 
 // fill reads more of the source, or of what is replayed, and says whether it
 // found anything.
-func (g *persistentGroup) fill() (bool, error) {
+func (g *group) fill() (bool, error) {
 	replayed, err := g.fillReplay()
 	if err != nil {
 		return false, err
@@ -43,7 +43,7 @@ func (g *persistentGroup) fill() (bool, error) {
 
 // roomToRead is how many messages may be read, 0 for none now. A group without
 // consumers reads nothing.
-func (g *persistentGroup) roomToRead() int {
+func (g *group) roomToRead() int {
 	size := min(int(g.config.HistoryBufferSize), groupBuffer)
 	left, batch := size-g.buffer.Len()-g.retry.Len(), int(g.config.ReadBatchSize)
 	if len(g.consumers) == 0 || g.buffer.Len() > 0 && left <= batch {
@@ -63,13 +63,13 @@ type sourceBatch struct {
 
 // read considers what follows in the source. Only the group's goroutine calls
 // it.
-func (g *persistentGroup) read(next uint64, limit int) (b sourceBatch, err error) {
+func (g *group) read(next uint64, limit int) (b sourceBatch, err error) {
 	b = sourceBatch{last: g.last, considered: g.considered}
 	if !g.config.all() {
 		return b, g.readStreamInto(&b, next, limit)
 	}
-	end := g.tail.End()
-	p, err := g.store.LogForwards(next, end, storage.PageRecords)
+	end := g.Tail.End()
+	p, err := g.Store.LogForwards(next, end, storage.PageRecords)
 	if err != nil {
 		return b, err
 	}
@@ -83,28 +83,28 @@ func (g *persistentGroup) read(next uint64, limit int) (b sourceBatch, err error
 			b.next, b.end = r.Position, false
 			break
 		}
-		if wire.HiddenFromAll(r.Stream) { // else a checkpoint would bring about the next one
+		if streams.HiddenFromAll(r.Stream) { // else a checkpoint would bring about the next one
 			b.last = mark{r.Position, true}
 			continue
 		}
-		if err := g.consider(&b, r, r.Position, g.filter == nil || g.filter.Matches(r)); err != nil {
+		if err := g.consider(&b, r, r.Position, g.filter.Matches(r)); err != nil {
 			return b, err
 		}
 	}
 	return b, nil
 }
 
-func (g *persistentGroup) readStreamInto(b *sourceBatch, next uint64, limit int) error {
+func (g *group) readStreamInto(b *sourceBatch, next uint64, limit int) error {
 	b.next, b.end = next, true
-	within := g.tail.End()
-	if err := g.streams.Await(g.ctx, g.config.Stream, within); err != nil {
+	within := g.Tail.End()
+	if err := g.Streams.Await(g.ctx, g.config.Stream, within); err != nil {
 		return err
 	}
-	v, err := g.streams.View(g.config.Stream, within)
+	v, err := g.Streams.View(g.config.Stream, within)
 	if err != nil || v.Tombstoned() || v.Last < 0 {
 		return err
 	}
-	p, err := g.streams.Forwards(g.config.Stream, v, next, within, limit)
+	p, err := g.Streams.Forwards(g.config.Stream, v, next, within, limit)
 	if err != nil {
 		return err
 	}
@@ -121,11 +121,11 @@ func (g *persistentGroup) readStreamInto(b *sourceBatch, next uint64, limit int)
 }
 
 // consider takes one record into a batch.
-func (g *persistentGroup) consider(b *sourceBatch, r *record.Record, at uint64, selected bool) (err error) {
+func (g *group) consider(b *sourceBatch, r *record.Record, at uint64, selected bool) (err error) {
 	b.considered++
 	if selected {
 		m := &message{at: at, before: b.last, sequence: b.considered, id: r.ID, revision: r.Revision}
-		if m.pin, err = g.strategy.pin(g.streams, r); err != nil {
+		if m.pin, err = g.strategy.pin(g.Streams, r); err != nil {
 			return err
 		}
 		b.messages = append(b.messages, m)
@@ -135,7 +135,7 @@ func (g *persistentGroup) consider(b *sourceBatch, r *record.Record, at uint64, 
 }
 
 // push hands messages to consumers that have room, and says whether it did.
-func (g *persistentGroup) push() (pushed bool) {
+func (g *group) push() (pushed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, from := range []*list.List{g.retry, g.buffer} {
@@ -157,7 +157,7 @@ func (g *persistentGroup) push() (pushed bool) {
 	return pushed
 }
 
-func (g *persistentGroup) assign(m *message, c *consumer) {
+func (g *group) assign(m *message, c *consumer) {
 	m.to, m.sent = c, time.Now()
 	m.turn++
 	c.inFlight[m] = struct{}{}
@@ -169,11 +169,11 @@ func (g *persistentGroup) assign(m *message, c *consumer) {
 		m.expires = m.sent.Add(time.Duration(g.config.MessageTimeout) * time.Millisecond)
 		m.inTime = g.expiring.PushBack(m)
 	}
-	c.stir()
+	c.wakeUp()
 }
 
 // recall takes a message from its consumer.
-func (g *persistentGroup) recall(m *message) {
+func (g *group) recall(m *message) {
 	delete(m.to.inFlight, m)
 	others := slices.DeleteFunc(g.outstanding[m.id], func(other *message) bool { return other == m })
 	if len(others) == 0 {
@@ -189,7 +189,7 @@ func (g *persistentGroup) recall(m *message) {
 }
 
 // finish is done with a message.
-func (g *persistentGroup) finish(m *message) {
+func (g *group) finish(m *message) {
 	if m.replayed {
 		g.replay.pending--
 		return
@@ -198,7 +198,7 @@ func (g *persistentGroup) finish(m *message) {
 }
 
 // expire takes back what was not answered in time.
-func (g *persistentGroup) expire(now time.Time) {
+func (g *group) expire(now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for e := g.expiring.Front(); e != nil; e = g.expiring.Front() {
@@ -213,7 +213,7 @@ func (g *persistentGroup) expire(now time.Time) {
 
 // retryOrPark sends a message once more, before those that come after it, or
 // parks it if that was done often enough.
-func (g *persistentGroup) retryOrPark(m *message) {
+func (g *group) retryOrPark(m *message) {
 	if m.retries >= g.config.MaxRetryCount {
 		g.parking = append(g.parking, parking{m, fmt.Sprintf("Reached retry count of %d", g.config.MaxRetryCount)})
 		return
@@ -232,7 +232,7 @@ func (g *persistentGroup) retryOrPark(m *message) {
 
 // pick is an outstanding message of an id: the caller's own, or, if it comes
 // late with its answer, another's.
-func (g *persistentGroup) pick(c *consumer, id uuid.UUID) *message {
+func (g *group) pick(c *consumer, id uuid.UUID) *message {
 	of := g.outstanding[id]
 	if i := slices.IndexFunc(of, func(m *message) bool { return m.to == c }); i >= 0 {
 		return of[i]
@@ -244,7 +244,7 @@ func (g *persistentGroup) pick(c *consumer, id uuid.UUID) *message {
 }
 
 // ack is done with what a consumer names. What it does not have is passed over.
-func (g *persistentGroup) ack(c *consumer, ids []uuid.UUID) {
+func (g *group) ack(c *consumer, ids []uuid.UUID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, id := range ids {
@@ -256,11 +256,11 @@ func (g *persistentGroup) ack(c *consumer, ids []uuid.UUID) {
 			g.finish(m)
 		}
 	}
-	g.stir()
+	g.wakeUp()
 }
 
 // nack does with what a consumer names as it asks for.
-func (g *persistentGroup) nack(c *consumer, ids []uuid.UUID, action persistent.ReadReq_Nack_Action, reason string) {
+func (g *group) nack(c *consumer, ids []uuid.UUID, action api.ReadReq_Nack_Action, reason string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, id := range ids {
@@ -270,24 +270,24 @@ func (g *persistentGroup) nack(c *consumer, ids []uuid.UUID, action persistent.R
 		}
 		g.recall(m)
 		switch action {
-		case persistent.ReadReq_Nack_Unknown, persistent.ReadReq_Nack_Retry:
+		case api.ReadReq_Nack_Unknown, api.ReadReq_Nack_Retry:
 			g.retryOrPark(m)
-		case persistent.ReadReq_Nack_Park:
+		case api.ReadReq_Nack_Park:
 			g.parking = append(g.parking, parking{m, "Client explicitly NAK'ed message.\n" + shortened(reason)})
 		default: // passed
 			g.finish(m)
 		}
 	}
-	g.stir()
+	g.wakeUp()
 }
 
 // pass is done with a message that is not there any more.
-func (g *persistentGroup) pass(m *message, c *consumer) {
+func (g *group) pass(m *message, c *consumer) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if m.to == c {
 		g.recall(m)
 		g.finish(m)
-		g.stir()
+		g.wakeUp()
 	}
 }

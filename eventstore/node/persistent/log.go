@@ -1,4 +1,4 @@
-package node
+package persistent
 
 import (
 	"context"
@@ -15,40 +15,40 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// eventLog is the part of the node that persistent subscriptions use: they read
+// Log is the part of the node that persistent subscriptions use: they read
 // their sources from the log, and keep their own state in it.
-type eventLog struct {
-	logger  *slog.Logger
-	now     func() time.Time
-	life    *lifecycle.Lifecycle
-	store   *storage.Store
-	tail    *tail.Tail
-	writer  *writer.Writer
-	streams *streams.Reader
+type Log struct {
+	Logger  *slog.Logger
+	Now     func() time.Time
+	Life    *lifecycle.Lifecycle
+	Store   *storage.Store
+	Tail    *tail.Tail
+	Writer  *writer.Writer
+	Streams *streams.Reader
 }
 
 // write appends on the group's own account. It is false for a stream that is
 // tombstoned.
-func (l *eventLog) write(stream string, events ...writer.Proposed) (bool, error) {
-	out, err := l.writer.Submit(context.Background(), &writer.Request{Act: writer.Append, Stream: stream, Expected: writer.Any, Events: events})
+func (l *Log) write(stream string, events ...writer.Proposed) (bool, error) {
+	out, err := l.Writer.Submit(context.Background(), &writer.Request{Act: writer.Append, Stream: stream, Expected: writer.Any, Events: events})
 	if err == nil && out.Verdict != writer.Stored {
-		l.logger.Warn("a stream of a persistent subscription takes no events", "stream", stream)
+		l.Logger.Warn("a stream of a persistent subscription takes no events", "stream", stream)
 	}
 	return out.Verdict == writer.Stored, err
 }
 
 // writeMetaOf replaces a stream's metadata.
-func (l *eventLog) writeMetaOf(stream, data string) error {
+func (l *Log) writeMetaOf(stream, data string) error {
 	_, err := l.write(record.MetadataPrefix+stream, writer.Proposed{ID: uuid.New(), JSON: true, Type: record.TypeMetadata, Data: data})
 	return err
 }
 
 // lastOf is a stream's last event that can be seen, if there is one.
-func (l *eventLog) lastOf(stream string) (record.Record, bool, error) {
-	within := l.tail.End()
-	v, err := l.store.View(stream, within, record.Ticks(l.now()))
+func (l *Log) lastOf(stream string) (record.Record, bool, error) {
+	within := l.Tail.End()
+	v, err := l.Store.View(stream, within, record.Ticks(l.Now()))
 	if err != nil || v.Tombstoned() || v.Last < v.First || v.Last < 0 {
 		return record.Record{}, false, err
 	}
-	return l.store.Find(stream, uint64(v.Last), within)
+	return l.Store.Find(stream, uint64(v.Last), within)
 }

@@ -1,44 +1,48 @@
-package node
+// Package persistent implements persistent subscriptions: several consumers share
+// the events of a stream or of $all, acknowledge each of them, and the group keeps
+// its progress in the log. New returns the gRPC service. The comment of group explains how a
+// message travels.
+package persistent
 
 import (
 	"context"
 	"math"
 
-	"github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
+	api "github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 
 	"hexarena/eventstore/node/wire"
 )
 
-// persistentSubscriptions is the PersistentSubscriptions service.
-type persistentSubscriptions struct {
-	persistent.UnimplementedPersistentSubscriptionsServer
-	*eventLog
+// Service is the PersistentSubscriptions service.
+type Service struct {
+	api.UnimplementedPersistentSubscriptionsServer
+	*Log
 	groups *groups
 }
 
-// newPersistentService returns the service. Groups are loaded by the first call.
-func newPersistentService(o eventLog) persistentSubscriptions {
-	return persistentSubscriptions{eventLog: &o, groups: &groups{eventLog: &o}}
+// New returns the service. Groups are loaded by the first call.
+func New(o Log) Service {
+	return Service{Log: &o, groups: &groups{Log: &o}}
 }
 
 // unary ends a call that has one answer.
-func unary[M any](ctx context.Context, p persistentSubscriptions, m *M, err error) (*M, error) {
+func unary[M any](ctx context.Context, p Service, m *M, err error) (*M, error) {
 	if err != nil {
-		return nil, wire.UnaryStatus(ctx, p.logger, err)
+		return nil, wire.UnaryStatus(ctx, p.Logger, err)
 	}
 	return m, nil
 }
 
-func (p persistentSubscriptions) Create(ctx context.Context, m *persistent.CreateReq) (*persistent.CreateResp, error) {
-	err := p.life.Ready()
+func (p Service) Create(ctx context.Context, m *api.CreateReq) (*api.CreateResp, error) {
+	err := p.Life.Ready()
 	if err == nil {
 		err = p.create(ctx, m.GetOptions())
 	}
-	return unary(ctx, p, &persistent.CreateResp{}, err)
+	return unary(ctx, p, &api.CreateResp{}, err)
 }
 
-func (p persistentSubscriptions) create(ctx context.Context, o *persistent.CreateReq_Options) (err error) {
+func (p Service) create(ctx context.Context, o *api.CreateReq_Options) (err error) {
 	strategy := o.GetSettings().GetConsumerStrategy()
 	if strategy == "" {
 		strategy = o.GetSettings().GetNamedConsumerStrategy().String() //nolint:staticcheck // older clients have nothing else
@@ -49,10 +53,10 @@ func (p persistentSubscriptions) create(ctx context.Context, o *persistent.Creat
 	}
 	var from wire.Start
 	switch source := o.GetStreamOption().(type) {
-	case *persistent.CreateReq_Options_Stream:
+	case *api.CreateReq_Options_Stream:
 		c.Stream, err = wire.StreamName(source.Stream.GetStreamIdentifier())
 		from = revisionStart(source.Stream)
-	case *persistent.CreateReq_Options_All:
+	case *api.CreateReq_Options_All:
 		c.Stream, from = sourceAll, positionStart(source.All, source.All.GetPosition())
 		if f := source.All.GetFilter(); f != nil {
 			c.Filter, err = newGroupFilter(f)
@@ -70,25 +74,25 @@ func (p persistentSubscriptions) create(ctx context.Context, o *persistent.Creat
 	return p.groups.create(c)
 }
 
-func (p persistentSubscriptions) Update(ctx context.Context, m *persistent.UpdateReq) (*persistent.UpdateResp, error) {
-	err := p.life.Ready()
+func (p Service) Update(ctx context.Context, m *api.UpdateReq) (*api.UpdateResp, error) {
+	err := p.Life.Ready()
 	if err == nil {
 		err = p.update(ctx, m.GetOptions())
 	}
-	return unary(ctx, p, &persistent.UpdateResp{}, err)
+	return unary(ctx, p, &api.UpdateResp{}, err)
 }
 
-func (p persistentSubscriptions) update(ctx context.Context, o *persistent.UpdateReq_Options) (err error) {
+func (p Service) update(ctx context.Context, o *api.UpdateReq_Options) (err error) {
 	c := groupConfig{Group: o.GetGroupName()}
 	if c.groupSettings, err = newSettings(o.GetSettings(), o.GetSettings().GetNamedConsumerStrategy().String()); err != nil {
 		return err
 	}
 	var from wire.Start
 	switch source := o.GetStreamOption().(type) {
-	case *persistent.UpdateReq_Options_Stream:
+	case *api.UpdateReq_Options_Stream:
 		c.Stream, err = wire.StreamName(source.Stream.GetStreamIdentifier())
 		from = revisionStart(source.Stream)
-	case *persistent.UpdateReq_Options_All:
+	case *api.UpdateReq_Options_All:
 		c.Stream, from = sourceAll, positionStart(source.All, source.All.GetPosition())
 	default:
 		c.Stream, err = wire.StreamName(o.GetStreamIdentifier()) //nolint:staticcheck // older clients have nothing else
@@ -136,7 +140,7 @@ func positionStart(o ends, at interface{ GetCommitPosition() uint64 }) wire.Star
 }
 
 // begin fixes where a group begins: the end is where the source ends now.
-func (p persistentSubscriptions) begin(ctx context.Context, c *groupConfig, from wire.Start) error {
+func (p Service) begin(ctx context.Context, c *groupConfig, from wire.Start) error {
 	if err := groupName(c.Stream, c.Group); err != nil {
 		return err
 	}
@@ -144,17 +148,17 @@ func (p persistentSubscriptions) begin(ctx context.Context, c *groupConfig, from
 		return wire.Invalid("nothing begins at %d", from.At)
 	}
 	c.StartPosition, c.From = startText(from, c.all()), from.At
-	end := p.tail.End()
+	end := p.Tail.End()
 	switch {
 	case c.all() && from.Kind == wire.FromEnd:
 		c.From = end + 1
 	case c.all() && from.At > end:
 		return refuseSettings(c.Stream, c.Group, "the start is beyond the end of the log")
 	case from.Kind == wire.FromEnd:
-		if err := p.streams.Await(ctx, c.Stream, end); err != nil {
+		if err := p.Streams.Await(ctx, c.Stream, end); err != nil {
 			return err
 		}
-		v, err := p.streams.View(c.Stream, end)
+		v, err := p.Streams.View(c.Stream, end)
 		if err != nil {
 			return err
 		}
@@ -173,19 +177,19 @@ func sourceName(id *shared.StreamIdentifier, all *shared.Empty) (string, error) 
 	return wire.StreamName(id)
 }
 
-func (p persistentSubscriptions) Delete(ctx context.Context, m *persistent.DeleteReq) (*persistent.DeleteResp, error) {
+func (p Service) Delete(ctx context.Context, m *api.DeleteReq) (*api.DeleteResp, error) {
 	stream, err := sourceName(m.GetOptions().GetStreamIdentifier(), m.GetOptions().GetAll())
 	if err == nil {
-		err = p.life.Ready()
+		err = p.Life.Ready()
 	}
 	if err == nil {
 		err = p.groups.remove(ctx, stream, m.GetOptions().GetGroupName())
 	}
-	return unary(ctx, p, &persistent.DeleteResp{}, err)
+	return unary(ctx, p, &api.DeleteResp{}, err)
 }
 
-func (p persistentSubscriptions) GetInfo(ctx context.Context, m *persistent.GetInfoReq) (*persistent.GetInfoResp, error) {
-	resp := &persistent.GetInfoResp{}
+func (p Service) GetInfo(ctx context.Context, m *api.GetInfoReq) (*api.GetInfoResp, error) {
+	resp := &api.GetInfoResp{}
 	g, err := p.group(m.GetOptions().GetStreamIdentifier(), m.GetOptions().GetAll(), m.GetOptions().GetGroupName())
 	if err == nil {
 		resp.SubscriptionInfo, err = g.info()
@@ -193,9 +197,9 @@ func (p persistentSubscriptions) GetInfo(ctx context.Context, m *persistent.GetI
 	return unary(ctx, p, resp, err)
 }
 
-func (p persistentSubscriptions) ReplayParked(ctx context.Context, m *persistent.ReplayParkedReq) (*persistent.ReplayParkedResp, error) {
+func (p Service) ReplayParked(ctx context.Context, m *api.ReplayParkedReq) (*api.ReplayParkedResp, error) {
 	o, stop := m.GetOptions(), int64(math.MaxInt64)
-	if at, ok := o.GetStopAtOption().(*persistent.ReplayParkedReq_Options_StopAt); ok {
+	if at, ok := o.GetStopAtOption().(*api.ReplayParkedReq_Options_StopAt); ok {
 		stop = at.StopAt
 	}
 	g, err := p.group(o.GetStreamIdentifier(), o.GetAll(), o.GetGroupName())
@@ -206,14 +210,14 @@ func (p persistentSubscriptions) ReplayParked(ctx context.Context, m *persistent
 	default:
 		err = g.startReplay(uint64(stop))
 	}
-	return unary(ctx, p, &persistent.ReplayParkedResp{}, err)
+	return unary(ctx, p, &api.ReplayParkedResp{}, err)
 }
 
 // group is the group that a request names.
-func (p persistentSubscriptions) group(id *shared.StreamIdentifier, all *shared.Empty, name string) (*persistentGroup, error) {
+func (p Service) group(id *shared.StreamIdentifier, all *shared.Empty, name string) (*group, error) {
 	stream, err := sourceName(id, all)
 	if err == nil {
-		err = p.life.Ready()
+		err = p.Life.Ready()
 	}
 	if err != nil {
 		return nil, err
@@ -221,16 +225,16 @@ func (p persistentSubscriptions) group(id *shared.StreamIdentifier, all *shared.
 	return p.groups.find(stream, name)
 }
 
-func (p persistentSubscriptions) List(ctx context.Context, m *persistent.ListReq) (*persistent.ListResp, error) {
-	resp := &persistent.ListResp{}
-	err := p.life.Ready()
+func (p Service) List(ctx context.Context, m *api.ListReq) (*api.ListResp, error) {
+	resp := &api.ListResp{}
+	err := p.Life.Ready()
 	if err == nil {
 		err = p.list(m.GetOptions(), resp)
 	}
 	return unary(ctx, p, resp, err)
 }
 
-func (p persistentSubscriptions) list(o *persistent.ListReq_Options, resp *persistent.ListResp) (err error) {
+func (p Service) list(o *api.ListReq_Options, resp *api.ListResp) (err error) {
 	stream := ""
 	if of := o.GetListForStream(); of != nil {
 		if stream, err = sourceName(of.GetStream(), of.GetAll()); err != nil {
@@ -248,8 +252,8 @@ func (p persistentSubscriptions) list(o *persistent.ListReq_Options, resp *persi
 	return err
 }
 
-func (p persistentSubscriptions) RestartSubsystem(ctx context.Context, _ *shared.Empty) (*shared.Empty, error) {
-	err := p.life.Ready()
+func (p Service) RestartSubsystem(ctx context.Context, _ *shared.Empty) (*shared.Empty, error) {
+	err := p.Life.Ready()
 	if err == nil {
 		err = p.groups.restart()
 	}

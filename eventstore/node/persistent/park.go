@@ -1,4 +1,4 @@
-package node
+package persistent
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ type parkedMetadata struct {
 }
 
 // park writes what is to be parked. It is done with then.
-func (g *persistentGroup) park() error {
+func (g *group) park() error {
 	for {
 		g.mu.Lock()
 		list := g.parking[:min(len(g.parking), parkAtOnce)]
@@ -52,12 +52,12 @@ func (g *persistentGroup) park() error {
 }
 
 // parked is the link to a message; ok is false if the message is gone.
-func (g *persistentGroup) parked(p parking) (e writer.Proposed, ok bool, err error) {
+func (g *group) parked(p parking) (e writer.Proposed, ok bool, err error) {
 	found, ok, err := g.load(p.message)
 	if err != nil || !ok {
 		return writer.Proposed{}, false, err
 	}
-	metadata, err := json.Marshal(parkedMetadata{Added: g.now(), Reason: p.reason, Number: found.Original().Revision})
+	metadata, err := json.Marshal(parkedMetadata{Added: g.Now(), Reason: p.reason, Number: found.Original().Revision})
 	if err != nil {
 		return writer.Proposed{}, false, err
 	}

@@ -1,4 +1,4 @@
-package node
+package persistent
 
 import (
 	"google.golang.org/grpc/codes"
@@ -8,7 +8,7 @@ import (
 )
 
 // connect takes a consumer.
-func (g *persistentGroup) connect(c *consumer) error {
+func (g *group) connect(c *consumer) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	limit := int(g.config.MaxSubscribers)
@@ -21,7 +21,7 @@ func (g *persistentGroup) connect(c *consumer) error {
 		return refuseSubscriber(g.config.Stream, g.config.Group)
 	}
 	if !g.running {
-		if !g.life.Enter() {
+		if !g.Life.Enter() {
 			return lifecycle.ErrClosed
 		}
 		g.running, g.resting = true, make(chan struct{})
@@ -31,19 +31,19 @@ func (g *persistentGroup) connect(c *consumer) error {
 	g.consumers[c] = struct{}{}
 	g.connected.Add(1)
 	g.strategy.add(c)
-	g.stir()
+	g.wakeUp()
 	return nil
 }
 
 // leave lets a consumer go: what it did not answer counts as retried.
-func (g *persistentGroup) leave(c *consumer) {
+func (g *group) leave(c *consumer) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.release(c)
-	g.stir()
+	g.wakeUp()
 }
 
-func (g *persistentGroup) release(c *consumer) {
+func (g *group) release(c *consumer) {
 	if _, ok := g.consumers[c]; !ok {
 		return
 	}
@@ -58,7 +58,7 @@ func (g *persistentGroup) release(c *consumer) {
 
 // drop ends the group, and waits until it does nothing any more. Unless it is
 // to be forgotten, what was done is checkpointed.
-func (g *persistentGroup) drop(forget bool) {
+func (g *group) drop(forget bool) {
 	g.mu.Lock()
 	g.dropped, g.forget = true, forget
 	for c := range g.consumers {
@@ -68,7 +68,7 @@ func (g *persistentGroup) drop(forget bool) {
 	resting := g.resting
 	g.mu.Unlock()
 	g.end()
-	g.stir()
+	g.wakeUp()
 	if resting != nil {
 		<-resting
 	}

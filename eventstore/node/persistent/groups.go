@@ -1,4 +1,4 @@
-package node
+package persistent
 
 import (
 	"cmp"
@@ -25,9 +25,9 @@ const (
 // groups are the persistent subscriptions. They are loaded when first asked
 // for. Safe for concurrent use.
 type groups struct {
-	*eventLog
+	*Log
 	mu     sync.Mutex // held over changes
-	loaded map[string]*persistentGroup
+	loaded map[string]*group
 
 	consumers atomic.Int64 // of all groups
 }
@@ -41,14 +41,14 @@ func (s *groups) load() error {
 	if err != nil {
 		return err
 	}
-	loaded := map[string]*persistentGroup{}
+	loaded := map[string]*group{}
 	if ok {
 		config, err := parseGroups(r.Data)
 		if err != nil {
 			return fmt.Errorf("%s@%d: %w", configStream, r.Revision, err)
 		}
 		for _, c := range config.Entries {
-			if loaded[c.key()], err = newGroup(s.eventLog, &s.consumers, c); err != nil {
+			if loaded[c.key()], err = newGroup(s.Log, &s.consumers, c); err != nil {
 				return fmt.Errorf("%s@%d: %s: %w", configStream, r.Revision, c.key(), err)
 			}
 		}
@@ -91,13 +91,13 @@ func (s *groups) save(changed groupConfig, keep bool) error {
 }
 
 // find is a group that there is.
-func (s *groups) find(stream, name string) (*persistentGroup, error) {
+func (s *groups) find(stream, name string) (*group, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.get(stream, name)
 }
 
-func (s *groups) get(stream, name string) (*persistentGroup, error) {
+func (s *groups) get(stream, name string) (*group, error) {
 	if err := s.load(); err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (s *groups) create(c groupConfig) error {
 
 // put stores a group, and loads it.
 func (s *groups) put(c groupConfig) error {
-	g, err := newGroup(s.eventLog, &s.consumers, c)
+	g, err := newGroup(s.Log, &s.consumers, c)
 	if err == nil {
 		err = s.save(c, true)
 	}
@@ -131,7 +131,7 @@ func (s *groups) put(c groupConfig) error {
 	}
 	if before := s.loaded[c.key()]; before != nil {
 		before.drop(false)
-		if g, err = newGroup(s.eventLog, &s.consumers, c); err != nil { // with the checkpoint that it has left
+		if g, err = newGroup(s.Log, &s.consumers, c); err != nil { // with the checkpoint that it has left
 			s.loaded = nil
 			return err
 		}
@@ -166,7 +166,7 @@ func (s *groups) remove(ctx context.Context, stream, name string) error {
 	delete(s.loaded, g.config.key())
 	g.drop(true)
 	for _, left := range []string{g.config.checkpointStream(), g.config.parkedStream()} {
-		if _, err := s.writer.Submit(ctx, &writer.Request{Act: writer.Delete, Stream: left, Expected: writer.Any}); err != nil {
+		if _, err := s.Writer.Submit(ctx, &writer.Request{Act: writer.Delete, Stream: left, Expected: writer.Any}); err != nil {
 			return err
 		}
 	}
@@ -185,19 +185,19 @@ func (s *groups) restart() error {
 }
 
 // list is every group, or every group of a stream, in the order of their names.
-func (s *groups) list(stream string) ([]*persistentGroup, error) {
+func (s *groups) list(stream string) ([]*group, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.load(); err != nil {
 		return nil, err
 	}
-	var found []*persistentGroup
+	var found []*group
 	for _, g := range s.loaded {
 		if stream == "" || g.config.Stream == stream {
 			found = append(found, g)
 		}
 	}
-	slices.SortFunc(found, func(a, b *persistentGroup) int { return cmp.Compare(a.config.key(), b.config.key()) })
+	slices.SortFunc(found, func(a, b *group) int { return cmp.Compare(a.config.key(), b.config.key()) })
 	if stream != "" && len(found) == 0 {
 		return nil, refuseMissing(stream, "")
 	}

@@ -1,4 +1,4 @@
-package node
+package persistent
 
 import (
 	"encoding/json"
@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
+	api "github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
-	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 
 	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/streams"
 	"hexarena/eventstore/node/wire"
 )
 
@@ -175,13 +175,13 @@ func parseAt(text string, all bool) (uint64, error) {
 }
 
 // newGroupFilter reads a filter and checks it.
-func newGroupFilter(m *persistent.CreateReq_AllOptions_FilterOptions) (*groupFilter, error) {
+func newGroupFilter(m *api.CreateReq_AllOptions_FilterOptions) (*groupFilter, error) {
 	f := &groupFilter{}
-	var e *persistent.CreateReq_AllOptions_FilterOptions_Expression
+	var e *api.CreateReq_AllOptions_FilterOptions_Expression
 	switch by := m.GetFilter().(type) {
-	case *persistent.CreateReq_AllOptions_FilterOptions_StreamIdentifier:
+	case *api.CreateReq_AllOptions_FilterOptions_StreamIdentifier:
 		e = by.StreamIdentifier
-	case *persistent.CreateReq_AllOptions_FilterOptions_EventType:
+	case *api.CreateReq_AllOptions_FilterOptions_EventType:
 		e, f.ByType = by.EventType, true
 	default:
 		return nil, wire.Invalid("a filter is by stream or by type")
@@ -191,12 +191,15 @@ func newGroupFilter(m *persistent.CreateReq_AllOptions_FilterOptions) (*groupFil
 	return f, err
 }
 
-func (f *groupFilter) compile() (*wire.Filter, error) {
+func (f *groupFilter) compile() (*streams.Filter, error) {
 	if f == nil {
 		return nil, nil
 	}
-	compiled := &wire.Filter{ByType: f.ByType}
-	return compiled, compiled.ReadExpression(&api.ReadReq_Options_FilterOptions_Expression{Regex: f.Regex, Prefix: f.Prefixes})
+	compiled, err := streams.NewFilter(f.ByType, f.Regex, f.Prefixes)
+	if err != nil {
+		return nil, wire.Invalid("%v", err)
+	}
+	return compiled, nil
 }
 
 // groupsConfig is the data of the event that holds all persistent
@@ -208,7 +211,7 @@ type groupsConfig struct {
 
 const groupsVersion = "2"
 
-func (c *groupConfig) parse() (*wire.Filter, error) {
+func (c *groupConfig) parse() (*streams.Filter, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,120 @@
+package persistent
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/streams"
+)
+
+// A group over the whole log without a filter must not take its own checkpoints
+// for events that need another checkpoint.
+func TestGroupOverAllDoesNotFeedOnItself(t *testing.T) {
+	f := open(t)
+	for range 3 {
+		f.append("s")
+	}
+	g := f.group(sourceAll)
+	s := f.join(sourceAll, 50)
+	for {
+		e := s.next()
+		s.ack(e)
+		if string(e.GetEvent().GetStreamIdentifier().GetStreamName()) == record.MetadataPrefix+g.config.checkpointStream() {
+			break // the first checkpoint caused this event
+		}
+	}
+	_, last := f.append("end")
+	e := s.next()
+	require.Equal(t, last, e.GetCommitPosition())
+	s.ack(e)
+	f.until(g, func() bool { return g.checkpoint.at >= last })
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, due := g.checkpointDue()
+	require.False(t, due)
+}
+
+// interrupted is a strategy. During its second pin, while the group reads its
+// source, the first message is acknowledged and the groups are loaded again.
+type interrupted struct {
+	strategy
+	group    *group
+	first    uuid.UUID
+	consumer *consumer
+	pins     int
+	restart  func()
+}
+
+func (s *interrupted) add(c *consumer) {
+	s.consumer = c
+	s.strategy.add(c)
+}
+
+func (s *interrupted) pin(streams *streams.Reader, r *record.Record) (uint32, error) {
+	if s.pins++; s.pins == 2 {
+		s.group.ack(s.consumer, []uuid.UUID{s.first})
+		go s.restart()
+		<-s.group.ctx.Done()
+	}
+	return s.strategy.pin(streams, r)
+}
+
+func TestGroupDroppedDuringAReadSavesItsCheckpoint(t *testing.T) {
+	f := open(t)
+	id, _ := f.append("s")
+	g := f.group("s")
+	restarted := make(chan error, 1)
+	g.strategy = &interrupted{strategy: g.strategy, group: g, first: id, restart: func() { restarted <- f.groups.restart() }}
+	require.EqualValues(t, 0, f.join("s", 1).next().GetEvent().GetStreamRevision())
+	f.append("s")
+	require.NoError(t, <-restarted)
+	again, err := f.groups.find("s", "g")
+	require.NoError(t, err)
+	require.True(t, again.checkpoint.stored)
+	require.Zero(t, again.checkpoint.at)
+	require.EqualValues(t, 1, f.join("s", 1).next().GetEvent().GetStreamRevision(), "the group continues after the checkpoint")
+}
+
+// A timeout counts as a retry; the last one parks the message. The test lets
+// time pass by itself: a short timeout could end before a message is sent.
+func TestGroupRetriesAfterTimeouts(t *testing.T) {
+	f := open(t)
+	f.append("s")
+	f.append("s")
+	g := f.group("s", func(c *groupConfig) { c.MaxRetryCount, c.MessageTimeout = 1, 3_600_000 })
+	s := f.join("s", 1)
+	for _, want := range []struct {
+		revision uint64
+		retries  int32
+	}{{0, 0}, {0, 1}, {1, 0}} {
+		e := s.next()
+		require.Equal(t, want.revision, e.GetEvent().GetStreamRevision())
+		require.Equal(t, want.retries, e.GetRetryCount())
+		g.expire(time.Now().Add(2 * time.Hour))
+		g.wakeUp()
+	}
+	for {
+		if _, end, err := g.parkedSpan(); err != nil || end == 1 {
+			require.NoError(t, err)
+			break
+		}
+		require.NoError(t, f.ctx.Err())
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestSubscribersOfAllGroupsAreBounded(t *testing.T) {
+	f := open(t)
+	f.append("s")
+	f.group("s")
+	f.groups.consumers.Store(groupConsumers)
+	require.Equal(t, codes.ResourceExhausted, status.Code(<-f.join("s", 1).ended))
+	f.groups.consumers.Store(0)
+	f.join("s", 1).next()
+}
