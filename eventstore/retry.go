@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// AttemptTime bounds one call of Retry.
+// AttemptTime is the usual bound of one call of the log. Each call of Retry sets it
+// itself, because some calls must outlive the context that ends the retries.
 const AttemptTime = 5 * time.Second
 
 const (
@@ -21,13 +22,11 @@ const (
 // last attempt. A wrong version, ErrStreamDeleted, ErrTooLarge and the given
 // errors are final. An attempt may have been stored although it failed, so an
 // append must use the same event ids each time.
-func Retry(ctx context.Context, call func(context.Context) error, final ...error) error {
-	final = append(slices.Clip(final), ErrStreamDeleted, ErrTooLarge)
+func Retry(ctx context.Context, call func() error, final ...error) error {
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
-		attempt, cancel := context.WithTimeout(ctx, AttemptTime)
-		err := call(attempt)
-		cancel()
-		if err == nil || IsWrongVersion(err) || slices.ContainsFunc(final, func(f error) bool { return errors.Is(err, f) }) {
+		err := call()
+		if err == nil || IsWrongVersion(err) || errors.Is(err, ErrStreamDeleted) || errors.Is(err, ErrTooLarge) ||
+			slices.ContainsFunc(final, func(f error) bool { return errors.Is(err, f) }) {
 			return err
 		}
 		select {

@@ -16,7 +16,11 @@ import (
 var errUnreadable = errors.New("the ladder's stream cannot be folded")
 
 func retry(ctx context.Context, call func(context.Context) error) error {
-	return eventstore.Retry(ctx, call, errUnreadable, ladder.ErrNoUse)
+	return eventstore.Retry(ctx, func() error {
+		ctx, cancel := context.WithTimeout(ctx, eventstore.AttemptTime)
+		defer cancel()
+		return call(ctx)
+	}, errUnreadable, ladder.ErrNoUse)
 }
 
 // expected returns the revision that an append onto the state must name.

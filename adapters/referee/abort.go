@@ -9,82 +9,83 @@ import (
 	"hexarena/domain/match"
 )
 
-// Order is an operator's, that a match end without placements.
+// Order is an operator's order to end a match without placements.
 type Order struct {
 	Reason  string
-	Request string // the id of the request, which correlates what follows
+	Request string // id of the request; it correlates the stored events
 }
 
-// Why a match is not aborted.
+// Reasons why Abort does not abort a match.
 var (
-	// ErrOver says that the match had ended before the order.
+	// ErrOver reports that the match ended before the order.
 	ErrOver = errors.New("the match is over")
-	// ErrNotPlaying says that nothing is played here any more.
+	// ErrNotPlaying reports that this process does not play any more.
 	ErrNotPlaying = errors.New("this arena does not play")
 )
 
-// errOrdered ends what is being asked: the match is to be aborted.
-var errOrdered = errors.New("an operator has the match aborted")
+// errOrdered ends the open decisions of a match that an operator aborts.
+var errOrdered = errors.New("an operator aborts the match")
 
-// Abort aborts an unfinished match, and returns once the ladder has it as void.
-// Where ctx ends before, as while the log is away, the order stands all the
-// same for as long as this referee plays. A second order for a match joins the
-// first.
+// Abort aborts an unfinished match, and returns when the ladder has stored it as
+// void. If ctx ends first, for example during an outage of the log, the order
+// stays in force as long as this referee plays. Only the first order for a match
+// counts; later calls wait for its outcome.
 func (r *Referee) Abort(ctx context.Context, s ladder.Seating, o Order) error {
 	r.mu.Lock()
-	g := r.begin(s)
+	t := r.begin(s)
 	r.mu.Unlock()
-	if g == nil {
+	if t == nil {
 		return ErrNotPlaying
 	}
-	g.orders.give(o)
+	t.order.give(o)
 	select {
-	case <-g.done:
+	case <-t.done:
 	case <-ctx.Done():
-		return fmt.Errorf("match %s is to be aborted: %w", s.MatchID, ctx.Err())
+		return fmt.Errorf("abort match %s: not stored yet: %w", s.MatchID, ctx.Err())
 	}
 	switch {
-	case errors.Is(g.err, errStopped), errors.Is(g.err, errReplaced):
-		return fmt.Errorf("%w: %w", ErrNotPlaying, g.err)
-	case g.err != nil:
-		return g.err
-	case g.abort == nil || g.abort.Why != match.Operator:
+	case errors.Is(t.err, errStopped), errors.Is(t.err, errReplaced):
+		return fmt.Errorf("%w: %w", ErrNotPlaying, t.err)
+	case t.err != nil:
+		return t.err
+	case t.abort == nil || t.abort.Why != match.Operator:
 		return ErrOver
 	}
 	return nil
 }
 
-// orders hand an operator's order to the match that it is for.
-type orders struct {
-	ctx    context.Context // ends, with the order as its cause, when it is given
+// abortOrder passes an operator's order to the goroutine that plays a match. Its
+// context ends when the order is given, with the order as the cause.
+type abortOrder struct {
+	ctx    context.Context
 	cancel context.CancelCauseFunc
 }
 
-func newOrders() orders {
+func newAbortOrder() abortOrder {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	return orders{ctx, cancel}
+	return abortOrder{ctx, cancel}
 }
 
-// ordered carries an order as the cause of a context's end.
-type ordered struct{ Order }
+// orderedError is an order as the cause of a context's end.
+type orderedError struct{ Order }
 
-func (ordered) Error() string { return errOrdered.Error() }
+func (orderedError) Error() string { return errOrdered.Error() }
 
-// give hands over an order; the first counts.
-func (o orders) give(order Order) { o.cancel(ordered{order}) }
+// give gives an order. Only the first one counts.
+func (a abortOrder) give(o Order) { a.cancel(orderedError{o}) }
 
-// given is the order, if there is one.
-func (o orders) given() (Order, bool) {
-	var order ordered
-	ok := errors.As(context.Cause(o.ctx), &order)
-	return order.Order, ok
+// given returns the order, if there is one.
+func (a abortOrder) given() (Order, bool) {
+	var o orderedError
+	ok := errors.As(context.Cause(a.ctx), &o)
+	return o.Order, ok
 }
 
-// close frees what a match without an order holds.
-func (o orders) close() { o.cancel(nil) }
+// close frees the context.
+func (a abortOrder) close() { a.cancel(nil) }
 
-// cancel aborts the match by an order.
-func (p *play) cancel(o Order) ([]match.Event, error) {
+// abortBy returns the events of an abort by an operator.
+func (p *run) abortBy(o Order) ([]match.Event, error) {
 	p.request = o.Request
 	return p.state.CancelByOrder(o.Reason)
 }

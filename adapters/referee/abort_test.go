@@ -14,23 +14,23 @@ import (
 
 var order = Order{Reason: "a fault of ours", Request: "request-1"}
 
-// requireAborted demands that the match's last event is its abort by the order,
-// and that the ladder has it as void, once.
-func requireAborted(t *testing.T, w *world) {
+// requireAborted checks that the match ends with its abort by the order, and that
+// the ladder has voided it once.
+func requireAborted(t *testing.T, f *fixture) {
 	t.Helper()
-	events := w.events()
+	events := f.events()
 	require.Len(t, only[match.Aborted](events), 1)
 	aborted := events[len(events)-1].(match.Aborted)
 	require.Equal(t, match.Operator, aborted.Why)
 	require.Equal(t, "a fault of ours", aborted.Reason)
-	require.Equal(t, []string{match.Operator}, w.ladder.voided)
-	require.Empty(t, w.ladder.finished)
+	require.Equal(t, []string{match.Operator}, f.ladder.voided)
+	require.Empty(t, f.ladder.finished)
 }
 
-// correlations are those of the stored events.
-func correlations(t *testing.T, w *world) (all []string) {
+// correlations returns the correlations of the stored events.
+func correlations(t *testing.T, f *fixture) (all []string) {
 	t.Helper()
-	for r := range w.recorded() {
+	for r := range f.recorded() {
 		var m eventstore.Metadata
 		require.NoError(t, json.Unmarshal(r.Metadata, &m))
 		all = append(all, m.Correlation)
@@ -38,122 +38,119 @@ func correlations(t *testing.T, w *world) (all []string) {
 	return all
 }
 
-// An order ends a decision that is open, at once and without a strike.
-func TestAbort(t *testing.T) {
-	inWorld(t, 4, func(w *world) {
-		slowly(w, 4*time.Second)
-		r := w.referee("player")
-		r.Play(w.seating())
+func TestAbortEndsOpenDecisionAtOnceWithoutStrike(t *testing.T) {
+	withFixture(t, 4, func(f *fixture) {
+		slowly(f, 4*time.Second)
+		r := f.referee("player")
+		r.Play(f.seating())
 		<-time.After(30 * time.Second)
 		ordered := time.Now()
-		require.NoError(t, r.Abort(w.t.Context(), w.seating(), order))
-		require.Less(t, time.Since(ordered), time.Second, "nobody waits for the open decision")
+		require.NoError(t, r.Abort(f.t.Context(), f.seating(), order))
+		require.Less(t, time.Since(ordered), time.Second, "does not wait for the open decision")
 		r.Wait()
 
-		requireAborted(t, w)
-		require.Empty(t, only[match.DecisionTimedOut](w.events()))
-		for _, b := range w.bots {
+		requireAborted(t, f)
+		require.Empty(t, only[match.DecisionTimedOut](f.events()))
+		for _, b := range f.bots {
 			require.Equal(t, 1, b.lines[0].closed)
 		}
-		all := correlations(t, w)
-		require.Equal(t, "request-1", all[len(all)-1], "the abort belongs to the request")
-		require.Equal(t, testMatch, all[len(all)-2], "all else to the match")
+		all := correlations(t, f)
+		require.Equal(t, "request-1", all[len(all)-1], "the abort has the id of the request")
+		require.Equal(t, testMatch, all[len(all)-2], "other events have the id of the match")
 	})
 }
 
-// A match that is not being played is taken up for it: one of the log, and one
-// that was only seated.
-func TestAbortTakesUp(t *testing.T) {
-	for name, begun := range map[string]bool{"a match of the log": true, "a seating": false} {
+// A match that is not being played is started or resumed to abort it.
+func TestAbortOfMatchThatIsNotPlayed(t *testing.T) {
+	for name, begun := range map[string]bool{"started before": true, "only seated": false} {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, 3, func(w *world) {
+			withFixture(t, 3, func(f *fixture) {
 				if begun {
-					slowly(w, time.Second)
-					r := w.referee("player")
-					r.Play(w.seating())
+					slowly(f, time.Second)
+					r := f.referee("player")
+					r.Play(f.seating())
 					<-time.After(10 * time.Second)
-					require.NoError(t, r.Stop(w.t.Context()))
+					require.NoError(t, r.Stop(f.t.Context()))
 				}
-				for _, b := range w.bots {
-					b.script = func(call) bool { return true } // says nothing
+				for _, b := range f.bots {
+					b.script = func(call) bool { return true } // never answers
 				}
-				r := w.referee("player")
-				require.NoError(t, r.Abort(w.t.Context(), w.seating(), order))
+				r := f.referee("player")
+				require.NoError(t, r.Abort(f.t.Context(), f.seating(), order))
 				r.Wait()
-				requireAborted(t, w)
+				requireAborted(t, f)
 			})
 		})
 	}
 }
 
-func TestAbortOfAMatchThatIsOver(t *testing.T) {
-	inWorld(t, 3, func(w *world) {
-		w.run()
-		r := w.referee("player")
-		require.ErrorIs(t, r.Abort(w.t.Context(), w.seating(), order), ErrOver)
+func TestAbortOfMatchThatIsOver(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		f.run()
+		r := f.referee("player")
+		require.ErrorIs(t, r.Abort(f.t.Context(), f.seating(), order), ErrOver)
 		r.Wait()
-		require.Empty(t, only[match.Aborted](w.events()))
-		require.Empty(t, w.ladder.voided)
+		require.Empty(t, only[match.Aborted](f.events()))
+		require.Empty(t, f.ladder.voided)
 	})
 }
 
-// Many orders for one match are one; the first says why.
-func TestAbortTwice(t *testing.T) {
-	inWorld(t, 3, func(w *world) {
-		slowly(w, 4*time.Second)
-		r := w.referee("player")
-		r.Play(w.seating())
+func TestFirstAbortOrderCounts(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		slowly(f, 4*time.Second)
+		r := f.referee("player")
+		r.Play(f.seating())
 		<-time.After(10 * time.Second)
 		first := make(chan error)
-		w.log.fault = away(1, false)
-		go func() { first <- r.Abort(w.t.Context(), w.seating(), order) }()
+		f.log.fault = outage(1, false)
+		go func() { first <- r.Abort(f.t.Context(), f.seating(), order) }()
 		<-time.After(time.Second)
-		require.NoError(t, r.Abort(w.t.Context(), w.seating(), Order{Reason: "another", Request: "request-2"}))
+		require.NoError(t, r.Abort(f.t.Context(), f.seating(), Order{Reason: "another", Request: "request-2"}))
 		require.NoError(t, <-first)
 		r.Wait()
-		requireAborted(t, w)
+		requireAborted(t, f)
 	})
 }
 
-// While the log is away the caller may leave; the order stands.
-func TestAbortOutlastsItsCaller(t *testing.T) {
-	inWorld(t, 3, func(w *world) {
-		slowly(w, 4*time.Second)
-		r := w.referee("player")
-		r.Play(w.seating())
+// The caller gives up during an outage of the log. The order stays in force.
+func TestAbortOutlivesItsCaller(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		slowly(f, 4*time.Second)
+		r := f.referee("player")
+		r.Play(f.seating())
 		<-time.After(10 * time.Second)
-		w.log.fault = away(1, false)
-		ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+		f.log.fault = outage(1, false)
+		ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
 		defer cancel()
-		require.ErrorIs(t, r.Abort(ctx, w.seating(), order), context.DeadlineExceeded)
+		require.ErrorIs(t, r.Abort(ctx, f.seating(), order), context.DeadlineExceeded)
 		r.Wait()
-		requireAborted(t, w)
+		requireAborted(t, f)
 	})
 }
 
-func TestAbortAfterStop(t *testing.T) {
-	inWorld(t, 3, func(w *world) {
-		r := w.referee("player")
-		require.NoError(t, r.Stop(w.t.Context()))
-		require.ErrorIs(t, r.Abort(w.t.Context(), w.seating(), order), ErrNotPlaying)
-		require.Empty(t, w.events())
+func TestAbortAfterStopFails(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		r := f.referee("player")
+		require.NoError(t, r.Stop(f.t.Context()))
+		require.ErrorIs(t, r.Abort(f.t.Context(), f.seating(), order), ErrNotPlaying)
+		require.Empty(t, f.events())
 	})
 }
 
-// A stop while the order waits for the log: the match is left as it stands.
-func TestStopBeforeTheAbortIsStored(t *testing.T) {
-	inWorld(t, 3, func(w *world) {
-		slowly(w, 4*time.Second)
-		r := w.referee("player")
-		r.Play(w.seating())
+// A stop while the order waits for the log leaves the match unfinished.
+func TestStopBeforeAbortIsStored(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		slowly(f, 4*time.Second)
+		r := f.referee("player")
+		r.Play(f.seating())
 		<-time.After(10 * time.Second)
-		w.log.fault = away(1, false)
+		f.log.fault = outage(1, false)
 		done := make(chan error)
-		go func() { done <- r.Abort(context.Background(), w.seating(), order) }()
+		go func() { done <- r.Abort(context.Background(), f.seating(), order) }()
 		<-time.After(time.Minute)
-		require.NoError(t, r.Stop(w.t.Context()))
+		require.NoError(t, r.Stop(f.t.Context()))
 		require.ErrorIs(t, <-done, ErrNotPlaying)
-		require.Empty(t, only[match.Aborted](w.events()))
-		require.Empty(t, w.ladder.voided)
+		require.Empty(t, only[match.Aborted](f.events()))
+		require.Empty(t, f.ladder.voided)
 	})
 }

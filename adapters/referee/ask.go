@@ -11,25 +11,25 @@ import (
 
 const (
 	redialPause = 250 * time.Millisecond // between dials of one decision
-	drainTime   = time.Second            // for what a socket had received
+	drainTime   = time.Second            // to read data that a socket has received
 )
 
-// errWall says that the wall clock ran out while decisions were open.
+// errWall reports that the wall clock ran out while decisions were open.
 var errWall = errors.New("the wall clock has run out")
 
-// ask asks all open decisions at once and returns how each closed, in their
-// order. It returns errWall when the clock shows wall before they have,
-// errOrdered when the match is to be aborted, and errStopped when ctx ends.
-func (p *play) ask(ctx context.Context, wall time.Duration) ([]match.Outcome, error) {
-	ctx, stop := p.within(ctx, wall)
+// ask asks all open decisions at once, and returns their outcomes in the same
+// order. It returns errWall if the clock reaches wall first, errOrdered if an
+// operator aborts the match, and errStopped if ctx ends.
+func (p *run) ask(ctx context.Context, wall time.Duration) ([]match.Outcome, error) {
+	ctx, stop := p.withLimits(ctx, wall)
 	defer stop()
 	asks := p.state.Asks()
 	outcomes := make([]match.Outcome, len(asks))
 	var others sync.WaitGroup
 	for i, d := range asks[1:] {
-		others.Go(func() { outcomes[i+1] = p.decide(ctx, d) })
+		others.Go(func() { outcomes[i+1] = p.askOne(ctx, d) })
 	}
-	outcomes[0] = p.decide(ctx, asks[0])
+	outcomes[0] = p.askOne(ctx, asks[0])
 	others.Wait()
 	for _, o := range outcomes {
 		if o.Decision == 0 {
@@ -39,11 +39,11 @@ func (p *play) ask(ctx context.Context, wall time.Duration) ([]match.Outcome, er
 	return outcomes, nil
 }
 
-// within ends ctx with errWall when the clock shows wall, and with errOrdered
-// when the match is to be aborted.
-func (p *play) within(ctx context.Context, wall time.Duration) (_ context.Context, stop func()) {
+// withLimits returns a context that ends with errWall when the clock reaches wall,
+// and with errOrdered when an operator aborts the match.
+func (p *run) withLimits(ctx context.Context, wall time.Duration) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	forget := context.AfterFunc(p.orders.ctx, func() { cancel(errOrdered) })
+	forget := context.AfterFunc(p.order.ctx, func() { cancel(errOrdered) })
 	if wall-p.clock.now() <= p.decisionTime() {
 		go func() {
 			p.clock.wait(ctx, wall, nil)
@@ -53,31 +53,31 @@ func (p *play) within(ctx context.Context, wall time.Duration) (_ context.Contex
 	return ctx, func() { forget(); cancel(nil) }
 }
 
-// decisionTime is that of the match as it was started.
-func (p *play) decisionTime() time.Duration {
+// decisionTime returns the decision time with which the match was started.
+func (p *run) decisionTime() time.Duration {
 	return time.Duration(p.state.Started.Deadlines.DecisionMs) * time.Millisecond
 }
 
-// decide asks one decision and returns how it closed, or a zero outcome if ctx
-// ended before.
-func (p *play) decide(ctx context.Context, d match.Decision) match.Outcome {
-	s, o := p.seats[d.Seat], p.newOwed(d)
-	s.expect(o)
-	defer s.expect(nil)
+// askOne asks one decision and returns its outcome, or a zero outcome if ctx ended
+// before.
+func (p *run) askOne(ctx context.Context, d match.Decision) match.Outcome {
+	s, o := p.seats[d.Seat], p.newOpenDecision(d)
+	s.setOpen(o)
+	defer s.setOpen(nil)
 	if c := p.connect(ctx, s, o); c != nil {
-		p.put(ctx, s, o, c)
+		p.send(ctx, s, o, c)
 	}
 	p.clock.wait(ctx, o.until, o.done)
 	p.drain(ctx, s, o)
 	return s.outcomeOf(ctx, o)
 }
 
-// put writes the request of a decision. A line that does not take it in the
-// decision's time is gone.
-func (p *play) put(ctx context.Context, s *seat, o *owed, c *connection) {
-	left := s.begin(o)
+// send writes the request of a decision. It gives up the line if the write does
+// not end within the time of the decision.
+func (p *run) send(ctx context.Context, s *seat, o *openDecision, c *connection) {
+	left := s.startClock(o)
 	if left <= 0 {
-		s.fail(o)
+		s.failDropped(o)
 		return
 	}
 	request := p.state.Request(o.decision)
@@ -93,9 +93,9 @@ func (p *play) put(ctx context.Context, s *seat, o *owed, c *connection) {
 	}
 }
 
-// drain reads what the seat's socket had received when the time was up: a
-// deadline that fires late must not hide an answer.
-func (p *play) drain(ctx context.Context, s *seat, o *owed) {
+// drain reads the data that the seat's socket had received at the deadline. The
+// timer may fire late, which must not cost a bot its answer.
+func (p *run) drain(ctx context.Context, s *seat, o *openDecision) {
 	c := s.current()
 	if c == nil || s.closed(o) || ctx.Err() != nil {
 		return
@@ -105,26 +105,26 @@ func (p *play) drain(ctx context.Context, s *seat, o *owed) {
 	c.line.Drain(ctx)
 }
 
-// connect returns the seat's line. Where it is down it dials again and again
-// within the decision's time; then, and at once for an address that is not
-// allowed, the decision times out as dropped.
-func (p *play) connect(ctx context.Context, s *seat, o *owed) *connection {
+// connect returns the seat's line. If the line is down, it dials repeatedly within
+// the time of the decision. The decision times out as dropped if all dials fail,
+// and at once if the address is not allowed.
+func (p *run) connect(ctx context.Context, s *seat, o *openDecision) *connection {
 	for ctx.Err() == nil && !s.closed(o) {
 		if c := s.current(); c != nil {
 			return c
 		}
 		left := o.until - p.clock.now()
 		if left <= 0 {
-			s.fail(o)
+			s.failDropped(o)
 			return nil
 		}
-		o.dialled = true
+		o.dialed = true
 		err := s.dialWithin(ctx, left)
 		switch {
 		case err == nil:
 			continue
 		case notAllowed(err):
-			s.fail(o)
+			s.failDropped(o)
 			return nil
 		}
 		p.clock.wait(ctx, min(o.until, p.clock.now()+redialPause), o.done)
@@ -139,13 +139,13 @@ func (s *seat) dialWithin(ctx context.Context, left time.Duration) error {
 	return err
 }
 
-// notAllowed says whether a dial failed for good.
+// notAllowed reports whether dialing again is useless.
 func notAllowed(err error) bool {
 	var refused interface{ NotAllowed() bool }
 	return errors.As(err, &refused) && refused.NotAllowed()
 }
 
-// frames holds buffers for requests.
+// frames reuses the buffers of requests.
 var frames = sync.Pool{New: func() any { return new([]byte) }}
 
 // ceilMs rounds up to whole milliseconds.

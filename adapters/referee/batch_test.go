@@ -15,16 +15,15 @@ import (
 	"hexarena/eventstore"
 )
 
-// TestMixedBatch lets the seats of the first open trade, and those of the
-// first discard of several, answer each in its own way: it is one append, in
-// seat order, at the time of the last.
+// The seats of one batch answer in different ways: in the first open trade, and in
+// the first discard of several seats. The batch is one append in seat order.
 func TestMixedBatch(t *testing.T) {
 	for _, kind := range []string{"trade", "discard"} {
 		t.Run(kind, func(t *testing.T) {
-			inWorld(t, 4, func(w *world) {
+			withFixture(t, 4, func(f *fixture) {
 				var mu sync.Mutex
-				var first []int // the ids of the batch
-				for _, b := range w.bots {
+				var first []int // the decision ids of the batch
+				for _, b := range f.bots {
 					b.script = func(c call) bool {
 						if c.Kind != kind {
 							return false
@@ -32,33 +31,33 @@ func TestMixedBatch(t *testing.T) {
 						mu.Lock()
 						defer mu.Unlock()
 						if first == nil {
-							if asks := w.oracle.asks(); len(asks) > 1 {
+							if asks := f.legal.asks(); len(asks) > 1 {
 								first = asks
 							}
 						}
-						return misbehave(w, c, first)
+						return misbehave(f, c, first)
 					}
 				}
-				w.run()
-				requireBatch(t, w.batchOf(first[0]), first)
+				f.run()
+				requireBatch(t, f.batchOf(first[0]), first)
 			})
 		})
 	}
 }
 
-// misbehave answers the first of a batch late but lawfully, is silent on the
-// second and nonsense on the third.
-func misbehave(w *world, c call, batch []int) bool {
+// misbehave answers the first decision of a batch slowly but legally, the second
+// one not at all, and the third one with nonsense.
+func misbehave(f *fixture, c call, batch []int) bool {
 	for i, id := range batch {
 		if id != c.ID {
 			continue
 		}
 		switch i {
 		case 0:
-			c.answer(3*time.Second, w.oracle.lawful(c.ID))
+			c.answer(3*time.Second, f.legal.answer(c.ID))
 		case 2:
 			c.answer(time.Second, fmt.Sprintf(`{"id":%d,"action":{}}`, c.ID))
-			c.answer(2*time.Second, w.oracle.lawful(c.ID)) // the first answer counts
+			c.answer(2*time.Second, f.legal.answer(c.ID)) // the first answer counts
 		}
 		return true
 	}
@@ -88,8 +87,8 @@ func requireBatch(t *testing.T, batch []match.Event, ids []int) {
 	require.True(t, batch[4].(match.ActionPlayed).Default)
 }
 
-// asks are the ids of the decisions that are open in the log.
-func (o *oracle) asks() []int {
+// asks returns the ids of the open decisions.
+func (o *legalBot) asks() []int {
 	m := o.now()
 	var ids []int
 	for _, d := range m.Asks() {
@@ -99,9 +98,9 @@ func (o *oracle) asks() []int {
 }
 
 // batchOf decodes the append that closed a decision.
-func (w *world) batchOf(id int) []match.Event {
-	for _, batch := range w.log.batches {
-		events := decoded(w.t, batch)
+func (f *fixture) batchOf(id int) []match.Event {
+	for _, batch := range f.log.batches {
+		events := decoded(f.t, batch)
 		for _, e := range only[match.ActionPlayed](events) {
 			if e.Decision == id {
 				return events
@@ -123,22 +122,21 @@ func decoded(t *testing.T, batch []eventstore.Event) []match.Event {
 	return events
 }
 
-// No seat of a batch waits for another seat's line: an offer to all reaches the
-// three opponents at the same time.
-func TestAskedAtOnce(t *testing.T) {
-	inWorld(t, 4, func(w *world) {
+// An offer to all reaches the three opponents at the same time.
+func TestSeatsOfBatchAreAskedAtOnce(t *testing.T) {
+	withFixture(t, 4, func(f *fixture) {
 		asked := map[time.Time]int{}
-		for _, b := range w.bots {
+		for _, b := range f.bots {
 			b.script = func(c call) bool {
 				if c.Kind == "trade" {
-					w.log.mu.Lock()
-					defer w.log.mu.Unlock()
+					f.log.mu.Lock()
+					defer f.log.mu.Unlock()
 					asked[time.Now()]++
 				}
 				return false
 			}
 		}
-		w.run()
+		f.run()
 		require.Contains(t, slices.Collect(maps.Values(asked)), 3)
 	})
 }

@@ -18,8 +18,8 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// BenchmarkMatches plays matches at once on a log in memory, against bots that
-// know their answers beforehand: what is left is the referee's own cost.
+// BenchmarkMatches plays matches at once on a log in memory. The bots have prepared
+// answers, so it measures the cost of the referee.
 func BenchmarkMatches(b *testing.B) {
 	for _, n := range []int{1, 100, 1000} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
@@ -46,7 +46,7 @@ func BenchmarkMatches(b *testing.B) {
 }
 
 func benchReferee(scripts map[string]map[int][]byte) *Referee {
-	return New(Config{
+	return New(Options{
 		Log: memory.New(), Player: "bench", Logger: slog.New(slog.DiscardHandler),
 		Modes:   map[string]Mode{testMode: {Decision: time.Minute, Wall: time.Hour, Ladder: noLadder{}}},
 		SeedKey: func(string) ([]byte, bool) { return testKey, true },
@@ -66,7 +66,7 @@ func benchSeating(i int) ladder.Seating {
 	return s
 }
 
-// rehearse plays a match without a referee and returns the answers by id.
+// rehearse plays a match without a referee and returns the answers by decision id.
 func rehearse(tb testing.TB, s ladder.Seating) map[int][]byte {
 	m := match.New(seed.Server(testKey, s.MatchID))
 	seating := match.Seating{MatchID: s.MatchID, Mode: s.Mode, Commitment: s.Commitment, Nonces: make([]string, len(s.Bots))}
@@ -84,7 +84,7 @@ func rehearse(tb testing.TB, s ladder.Seating) map[int][]byte {
 		}
 		var outcomes []match.Outcome
 		for _, d := range m.Asks() {
-			answers[d.ID] = []byte(answer(d.ID, choose(&m.Game, d)))
+			answers[d.ID] = []byte(answerFrame(d.ID, choose(&m.Game, d)))
 			outcomes = append(outcomes, match.Outcome{Decision: d.ID, Frame: answers[d.ID]})
 		}
 		events, err = m.Settle(outcomes)
@@ -92,7 +92,7 @@ func rehearse(tb testing.TB, s ladder.Seating) map[int][]byte {
 	}
 }
 
-// scriptedLine answers at once, by the id that a request begins with.
+// scriptedLine answers at once. It reads the id at the start of a request.
 type scriptedLine struct {
 	answers map[int][]byte
 	receive func([]byte, string)

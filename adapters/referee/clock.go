@@ -6,24 +6,22 @@ import (
 	"time"
 )
 
-// The clock's heartbeat, and the silence after which this process must have
-// stood still.
 const (
-	beatEvery = 250 * time.Millisecond
-	stillness = time.Second
+	beatEvery = 250 * time.Millisecond // between the clock's own readings
+	longGap   = time.Second            // a longer gap between readings means that the process was paused
 )
 
-// clock measures the time during which this process ran. A longer gap between
-// its readings (SIGSTOP, a suspended machine) counts as one beat, so that
-// nobody is charged for it: not in a decision, not in the wall clock. Its
-// beat reads it often enough for gaps to mean that.
+// clock measures the time during which this process runs. If the process is paused
+// (SIGSTOP, a suspended machine), two readings are far apart. The clock then counts
+// only one beat, so that the pause is charged to no decision and no wall clock. It
+// must be read often for this to work: see beat.
 type clock struct {
 	time func() time.Time // monotonic
 
-	mu    sync.Mutex // guards what follows
-	start time.Time
-	last  time.Time
-	still time.Duration // sum of the gaps
+	mu     sync.Mutex // guards the fields below
+	start  time.Time
+	last   time.Time
+	paused time.Duration // sum of the pauses
 }
 
 func newClock(now func() time.Time) *clock {
@@ -31,16 +29,16 @@ func newClock(now func() time.Time) *clock {
 	return &clock{time: now, start: t, last: t}
 }
 
-// now is how long this process ran since the clock was made.
+// now returns the time that this process has run since the clock was created.
 func (c *clock) now() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := c.time()
-	if gap := t.Sub(c.last); gap > stillness {
-		c.still += gap - beatEvery
+	if gap := t.Sub(c.last); gap > longGap {
+		c.paused += gap - beatEvery
 	}
 	c.last = t
-	return t.Sub(c.start) - c.still
+	return t.Sub(c.start) - c.paused
 }
 
 // beat reads the clock regularly until stop is called.

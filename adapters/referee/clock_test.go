@@ -12,8 +12,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// TestStandingStill: the time of a process that was stopped does not pass.
-func TestStandingStill(t *testing.T) {
+func TestClockDoesNotCountPauses(t *testing.T) {
 	now := time.Unix(0, 0)
 	c := newClock(func() time.Time { return now })
 	pass := func(d time.Duration) time.Duration {
@@ -26,8 +25,7 @@ func TestStandingStill(t *testing.T) {
 	require.Equal(t, 2*time.Second+2*beatEvery, pass(24*time.Hour))
 }
 
-// TestClockWaits for its own time, and ends with what it waits for.
-func TestClockWaits(t *testing.T) {
+func TestClockWaitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClock(time.Now)
 		stop := c.beat()
@@ -50,45 +48,43 @@ func TestClockWaits(t *testing.T) {
 	})
 }
 
-// TestClockWaitsOutAStop: a timer that fires after the process stood still
-// goes on for what is left.
-func TestClockWaitsOutAStop(t *testing.T) {
+// If a timer fires after a pause, the wait continues for the remaining time.
+func TestClockWaitContinuesAfterPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newClock(time.Now) // without its beat every wait is a standstill
+		c := newClock(time.Now) // without its beat, every wait looks like a pause
 		began := time.Now()
 		c.wait(t.Context(), 5*time.Second, nil)
 		require.Greater(t, time.Since(began), 5*time.Second)
 	})
 }
 
-// slowly answers lawfully after a time of its own.
-func slowly(w *world, after time.Duration) {
-	for _, b := range w.bots {
+// slowly makes all bots answer legally after a delay.
+func slowly(f *fixture, after time.Duration) {
+	for _, b := range f.bots {
 		b.script = func(c call) bool {
-			c.answer(after, w.oracle.lawful(c.ID))
+			c.answer(after, f.legal.answer(c.ID))
 			return true
 		}
 	}
 }
 
-// TestWallClock aborts the match in the middle of a decision.
-func TestWallClock(t *testing.T) {
+func TestWallClockAbortsMatchDuringDecision(t *testing.T) {
 	for _, wall := range []time.Duration{time.Second, 4 * time.Second, 61 * time.Second} {
 		t.Run(wall.String(), func(t *testing.T) {
-			inWorld(t, 4, func(w *world) {
-				w.mode.Wall = wall
-				slowly(w, 3*time.Second+time.Millisecond)
-				w.play()
-				events := w.events()
+			withFixture(t, 4, func(f *fixture) {
+				f.mode.Wall = wall
+				slowly(f, 3*time.Second+time.Millisecond)
+				f.play()
+				events := f.events()
 				aborted := events[len(events)-1].(match.Aborted)
 				require.Equal(t, match.WallClock, aborted.Why)
-				require.Equal(t, w.seating().Commitment, events[0].(match.Started).Commitment)
+				require.Equal(t, f.seating().Commitment, events[0].(match.Started).Commitment)
 				require.Equal(t, testMatch, events[0].(match.Started).MatchID)
-				require.Equal(t, wall.Milliseconds(), w.playedMs())
-				require.Equal(t, []string{match.WallClock}, w.ladder.voided)
-				require.Empty(t, w.ladder.finished)
+				require.Equal(t, wall.Milliseconds(), f.playedMs())
+				require.Equal(t, []string{match.WallClock}, f.ladder.voided)
+				require.Empty(t, f.ladder.finished)
 				require.Empty(t, only[match.DecisionTimedOut](events))
-				for _, b := range w.bots {
+				for _, b := range f.bots {
 					require.Equal(t, 1, b.lines[0].closed)
 				}
 			})
@@ -96,41 +92,42 @@ func TestWallClock(t *testing.T) {
 	}
 }
 
-// TestWallClockGoesOn over stops of ours: the time between does not count.
-func TestWallClockGoesOn(t *testing.T) {
-	inWorld(t, 3, func(w *world) {
-		w.mode.Wall = 20 * time.Second
-		slowly(w, 2*time.Second)
-		for len(w.ladder.voided) == 0 {
-			r := w.referee("player")
-			r.Play(w.seating())
+// The time between a stop and a resumption does not count.
+func TestWallClockContinuesAfterStops(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		f.mode.Wall = 20 * time.Second
+		slowly(f, 2*time.Second)
+		for len(f.ladder.voided) == 0 {
+			r := f.referee("player")
+			r.Play(f.seating())
 			<-time.After(5 * time.Second)
 			require.NoError(t, r.Stop(context.Background()))
 			<-time.After(time.Hour)
 		}
-		require.Equal(t, int64(20_000), w.playedMs())
+		require.Equal(t, int64(20_000), f.playedMs())
 	})
 }
 
-// TestLogAway for an hour, at each of the first appends: no strike, no time.
-func TestLogAway(t *testing.T) {
+// The log is unavailable for an hour at each of the first appends. This costs no
+// strike and no time played.
+func TestOutageOfLogCostsNoStrike(t *testing.T) {
 	want := uninterrupted(t, 3)
 	for _, stored := range []bool{false, true} {
-		inWorld(t, 3, func(w *world) {
-			w.log.fault = away(5, stored)
+		withFixture(t, 3, func(f *fixture) {
+			f.log.fault = outage(5, stored)
 			began := time.Now()
-			w.run()
+			f.run()
 			require.Greater(t, time.Since(began), 5*time.Hour)
-			require.Less(t, w.playedMs(), (5 * time.Minute).Milliseconds())
-			requireSame(t, want, w.history())
-			require.Equal(t, []int{0, 0, 0}, w.strikes())
+			require.Less(t, f.playedMs(), (5 * time.Minute).Milliseconds())
+			requireSame(t, want, f.history())
+			require.Equal(t, []int{0, 0, 0}, f.strikes())
 		})
 	}
 }
 
-// away keeps each of the first batches waiting for an hour; whether it is
-// stored meanwhile makes no difference.
-func away(batches int, stored bool) func(attempted) (eventstore.Appended, error) {
+// outage delays each of the first batches for an hour. With stored, the log stores
+// them although it does not acknowledge them.
+func outage(batches int, stored bool) func(attempted) (eventstore.Appended, error) {
 	var since time.Time
 	return func(a attempted) (eventstore.Appended, error) {
 		if batches == 0 {

@@ -2,5 +2,6 @@
 
 package referee
 
-// raceDetector slows what is quadratic in a match's length tenfold.
+// raceDetector reports that the race detector is on. Work that is quadratic in the
+// length of a match is then ten times as slow.
 const raceDetector = true

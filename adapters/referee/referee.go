@@ -1,11 +1,9 @@
-// Package referee plays matches: it asks every decision that is owed, times
-// it, and appends what follows before anyone sees it. One goroutine plays one
-// match; a stop or a crash leaves the match in the log as it stands, and
-// playing it again goes on from there, with the same decision ids.
+// Package referee plays matches. It asks every decision that a match owes, times
+// it, and appends the resulting events before anyone sees them. Create a
+// [Referee], and call [Referee.Play] for each unfinished match of a ladder.
 //
-// It knows no rule of play (domain/match decides in whole batches), no socket
-// (its lines are given to it), and not which matches there are: whoever reads
-// the ladder calls [Referee.Play] for each that is unfinished.
+// The package does not know the rules (domain/match decides whole batches), the
+// sockets (its lines are passed in) or the list of matches.
 package referee
 
 import (
@@ -22,134 +20,133 @@ import (
 
 // Line is an open socket to a bot. Its methods are safe for concurrent use.
 type Line interface {
-	// Send writes one text frame, which it does not keep. It may be held up
-	// until ctx ends; after an error the line is gone.
+	// Send writes one text frame and does not retain it. It may block until ctx
+	// ends. After an error the line is unusable.
 	Send(ctx context.Context, frame []byte) error
-	// Drain returns when all that the socket had received before the call has
-	// been handed to receive, or when ctx ends.
+	// Drain returns when all data that the socket had received before the call
+	// was passed to receive, or when ctx ends.
 	Drain(ctx context.Context)
-	// Close frees the line within a second, a line that is gone too. After it
-	// receive is not called any more.
+	// Close frees the line within a second, also after an error. receive is not
+	// called after Close.
 	Close()
 }
 
-// Dial opens the socket of a match; ctx bounds the dial, not the line. The
-// nonce is the bot's own, empty where it sent none that counts. An error with a
-// method NotAllowed() bool that says true is for good.
+// Dial opens the socket of a match. ctx bounds the dial, not the line. The nonce
+// is the bot's, or empty if it sent no valid one. If an error has a method
+// NotAllowed() bool that returns true, dialing again is useless.
 //
-// receive is called on the line's reader, one call at a time, perhaps before
-// Dial returns: with cause "" and a text frame, which is the receiver's to
-// keep; with match.CauseMalformed and what came; with match.CauseOversized; and
-// last with match.CauseDropped.
+// The reader of the line calls receive, one call at a time, possibly before Dial
+// returns: with cause "" and a text frame, which the receiver may retain; with
+// match.CauseMalformed and the received data; with match.CauseOversized; and at
+// the end with match.CauseDropped.
 type Dial func(ctx context.Context, url, matchID, commitment string, receive func(frame []byte, cause string)) (line Line, nonce string, err error)
 
-// Bot is what the directory knows of a bot today.
+// Bot is a bot as the directory knows it now.
 type Bot struct {
 	Name    string
 	OwnerID string
 	URL     string
 }
 
-// Ladder is told how matches ended. While the log is away it tries again until
-// ctx ends. ladder.ErrAlreadyFinished says that the match was rated or voided
-// before.
+// Ladder stores how matches ended. It retries an unavailable log until ctx ends.
+// It returns ladder.ErrAlreadyFinished if the match was rated or voided before.
 type Ladder interface {
 	Finish(ctx context.Context, matchID string, results []ladder.Result) error
 	Void(ctx context.Context, matchID, why string) error
 }
 
-// Mode is what a mode's matches are played by.
+// Mode holds the clocks and the ladder of a mode.
 type Mode struct {
 	Decision time.Duration // to answer one decision
-	Wall     time.Duration // time played after which a match is aborted
+	Wall     time.Duration // the time played after which a match is aborted
 	Ladder   Ladder
 }
 
-// Config is what a Referee needs; all of it is required.
-type Config struct {
+// Options configure a Referee. All fields are required.
+type Options struct {
 	Log    eventstore.Log
 	Dial   Dial
 	Modes  map[string]Mode
-	Player string // who claims matches, as MatchClaimed names it
+	Player string // the holder of the lease, stored in MatchClaimed
 	Logger *slog.Logger
 
-	// Bots looks a bot up, removed ones too. It is asked again at every dial.
+	// Bots finds a bot, also a removed one. Each dial calls it again.
 	Bots func(botID string) (Bot, bool)
-	// SeedKey returns a seed key by its id.
+	// SeedKey finds a seed key by its id.
 	SeedKey func(id string) ([]byte, bool)
 }
 
-// Referee plays any number of matches at once.
+// Referee plays any number of matches at once. It is safe for concurrent use.
 type Referee struct {
-	config Config
-	clock  *clock
+	options Options
+	clock   *clock
 
-	mu      sync.Mutex // guards what follows
-	running map[string]*playing
-	stopped bool
-	rest    func()     // ends the clock's beat
-	idle    *sync.Cond // signalled when running empties
+	mu       sync.Mutex // guards the fields below
+	running  map[string]*task
+	stopped  bool
+	stopBeat func()     // ends the clock's beat; the beat lasts while a match is played
+	idle     *sync.Cond // signaled when running is empty
 }
 
-// playing is a match that is being played.
-type playing struct {
-	stop   func()
-	orders orders
-	done   chan struct{} // closed once it is left; then the rest may be read
-	err    error         // why it was left before its end
-	abort  *match.Aborted
+// task is a match that a goroutine plays.
+type task struct {
+	stop  func()
+	order abortOrder
+	done  chan struct{} // closed when the goroutine ends; then the fields below may be read
+	err   error         // why it ended before the match did
+	abort *match.Aborted
 }
 
-// New returns a referee that plays nothing yet.
-func New(c Config) *Referee {
-	r := &Referee{config: c, clock: newClock(time.Now), running: map[string]*playing{}}
+// New returns a Referee that plays no match yet.
+func New(o Options) *Referee {
+	r := &Referee{options: o, clock: newClock(time.Now), running: map[string]*task{}}
 	r.idle = sync.NewCond(&r.mu)
 	return r
 }
 
-// Play plays a match to its end, or on from where the log has it, and returns
-// at once. It does nothing for a match that is being played and after Stop.
-// Whatever keeps a match from its end is logged; playing it again may mend it.
+// Play starts or resumes a match, plays it to its end, and returns at once. It
+// does nothing if the match is being played, or after Stop. Failures are logged.
+// A later call may succeed.
 func (r *Referee) Play(s ladder.Seating) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.begin(s)
 }
 
-// begin returns the playing of a match, which it begins unless it is on; nil after
-// Stop. The caller holds the lock.
-func (r *Referee) begin(s ladder.Seating) *playing {
-	if g := r.running[s.MatchID]; g != nil || r.stopped {
-		return g
+// begin returns the task of a match, which it starts if there is none. After Stop
+// it returns nil. The caller holds r.mu.
+func (r *Referee) begin(s ladder.Seating) *task {
+	if t := r.running[s.MatchID]; t != nil || r.stopped {
+		return t
 	}
 	if len(r.running) == 0 {
-		r.rest = r.clock.beat()
+		r.stopBeat = r.clock.beat()
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
-	g := &playing{stop: func() { cancel(errStopped) }, orders: newOrders(), done: make(chan struct{})}
-	r.running[s.MatchID] = g
+	t := &task{stop: func() { cancel(errStopped) }, order: newAbortOrder(), done: make(chan struct{})}
+	r.running[s.MatchID] = t
 	go func() {
-		defer r.left(s.MatchID, g)
-		g.abort, g.err = r.play(ctx, s, g.orders)
-		r.report(s, g.err)
+		defer r.end(s.MatchID, t)
+		t.abort, t.err = r.play(ctx, s, t.order)
+		r.report(s, t.err)
 	}()
-	return g
+	return t
 }
 
-func (r *Referee) left(matchID string, g *playing) {
-	g.stop()
-	g.orders.close()
+func (r *Referee) end(matchID string, t *task) {
+	t.stop()
+	t.order.close()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	close(g.done)
+	close(t.done)
 	delete(r.running, matchID)
 	if len(r.running) == 0 {
-		r.rest()
+		r.stopBeat()
 		r.idle.Broadcast()
 	}
 }
 
-// Running is how many matches are being played.
+// Running returns the number of matches that are being played.
 func (r *Referee) Running() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -165,15 +162,15 @@ func (r *Referee) Wait() {
 	}
 }
 
-// Stop ends all playing for good, as when the lease is lost, and waits until it
-// has ended, or returns the error of ctx. Nothing more is asked, decided or
-// appended; an append under way may still be stored. Open decisions are left
-// open: no seat is struck for our stop.
+// Stop permanently ends all playing, for example when the lease is lost. It waits
+// until all matches have stopped, or returns the error of ctx. It asks, decides
+// and appends nothing more, but an append under way may still be stored. Open
+// decisions stay open: a stop costs no seat a strike.
 func (r *Referee) Stop(ctx context.Context) error {
 	r.mu.Lock()
 	r.stopped = true
-	for _, g := range r.running {
-		g.stop()
+	for _, t := range r.running {
+		t.stop()
 	}
 	r.mu.Unlock()
 	done := make(chan struct{})
@@ -189,19 +186,19 @@ func (r *Referee) Stop(ctx context.Context) error {
 	}
 }
 
-// Why a match is left before its end without anything being wrong.
+// Reasons to leave an unfinished match that are not failures.
 var (
-	errStopped  = errors.New("playing was stopped")
+	errStopped  = errors.New("this process stopped playing")
 	errReplaced = errors.New("another referee plays the match")
 )
 
 func (r *Referee) report(s ladder.Seating, err error) {
-	log := r.config.Logger.With("match", s.MatchID, "mode", s.Mode)
+	log := r.options.Logger.With("match", s.MatchID, "mode", s.Mode)
 	switch {
 	case err == nil:
 	case errors.Is(err, errStopped), errors.Is(err, errReplaced):
-		log.Info("match left", "why", err)
+		log.Info("match left unfinished", "why", err)
 	default:
-		log.Error("match cannot go on", "error", err)
+		log.Error("match cannot be played; the next tick retries", "error", err)
 	}
 }

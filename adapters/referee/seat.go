@@ -8,45 +8,45 @@ import (
 	"hexarena/domain/match"
 )
 
-// seat is one bot's place in a match: its line and the decision that it owes.
-// Its reader's calls and the match's goroutines meet here.
+// seat is one bot's seat in a match: its line, and its open decision. The reader
+// of the line and the goroutines of the match share it.
 type seat struct {
-	bot   string
-	open  func(ctx context.Context, receive func(frame []byte, cause string)) (Line, string, error)
-	clock *clock
+	bot     string
+	dialBot func(ctx context.Context, receive func(frame []byte, cause string)) (Line, string, error)
+	clock   *clock
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	conn *connection
-	owed *owed
+	open *openDecision
 }
 
-// connection is one socket, from its dial on: only the newest of a seat counts.
+// connection is one socket, from its dial on. A seat ignores all but its newest.
 type connection struct {
-	line    Line // nil while it is being dialled
+	line    Line // nil during the dial
 	dropped bool
 }
 
 // newSeat returns the seat of a bot that is not connected.
-func (p *play) newSeat(bot string) *seat {
+func (p *run) newSeat(bot string) *seat {
 	commitment := p.seating.Commitment.String()
-	open := func(ctx context.Context, receive func([]byte, string)) (Line, string, error) {
-		b, ok := p.config.Bots(bot)
+	dial := func(ctx context.Context, receive func([]byte, string)) (Line, string, error) {
+		b, ok := p.options.Bots(bot)
 		if !ok {
 			return nil, "", fmt.Errorf("bot %s is not in the directory", bot)
 		}
-		return p.config.Dial(ctx, b.URL, p.seating.MatchID, commitment, receive)
+		return p.options.Dial(ctx, b.URL, p.seating.MatchID, commitment, receive)
 	}
-	return &seat{bot: bot, open: open, clock: p.clock}
+	return &seat{bot: bot, dialBot: dial, clock: p.clock}
 }
 
-// dial opens a socket, which becomes the seat's line, and returns the bot's
+// dial opens a socket, which becomes the line of the seat, and returns the bot's
 // nonce.
 func (s *seat) dial(ctx context.Context) (nonce string, err error) {
 	c := &connection{}
 	s.mu.Lock()
 	s.conn = c
 	s.mu.Unlock()
-	line, nonce, err := s.open(ctx, func(frame []byte, cause string) { s.receive(c, frame, cause) })
+	line, nonce, err := s.dialBot(ctx, func(frame []byte, cause string) { s.receive(c, frame, cause) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *seat) dial(ctx context.Context) (nonce string, err error) {
 	return nonce, nil
 }
 
-// receive hears what a socket brings, on its reader.
+// receive handles data of a socket. The reader of the socket calls it.
 func (s *seat) receive(c *connection, frame []byte, cause string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,31 +74,31 @@ func (s *seat) receive(c *connection, frame []byte, cause string) {
 		}
 		return
 	}
-	if s.owed != nil {
-		s.owed.hear(frame, cause, s.clock.now())
+	if s.open != nil {
+		s.open.receive(frame, cause, s.clock.now())
 	}
 }
 
-// drop forgets a line that is gone. A decision that is open times out with it.
-// s.mu is held.
+// drop forgets a lost line. The open decision times out with it. The caller holds
+// s.mu.
 func (s *seat) drop(c *connection) {
 	if s.conn != c {
 		return
 	}
 	s.conn = nil
-	if s.owed != nil {
-		s.owed.close(nil, match.CauseDropped, s.clock.now())
+	if s.open != nil {
+		s.open.close(nil, match.CauseDropped, s.clock.now())
 	}
 }
 
-// lose forgets a line that failed to send.
+// lose forgets a line on which a send failed.
 func (s *seat) lose(c *connection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.drop(c)
 }
 
-// current is the seat's connection, or nil while it has no line.
+// current returns the seat's connection, or nil if it has no line.
 func (s *seat) current() *connection {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +108,7 @@ func (s *seat) current() *connection {
 	return s.conn
 }
 
-// takeLine returns the seat's line, if it has one, and forgets it.
+// takeLine returns the seat's line, or nil, and forgets it.
 func (s *seat) takeLine() Line {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,19 +10,17 @@ import (
 )
 
 const (
-	// startTime is how long a match waits for its bots' upgrade answers at
-	// most; a shorter decision time bounds it too.
+	// startTime bounds the wait for the bots' upgrade answers. A shorter decision
+	// time bounds it too.
 	startTime = 5 * time.Second
 
-	// How long a match waits for a directory that does not know its bots, and
-	// how often it looks.
-	directoryTime  = time.Minute
-	directoryPause = 100 * time.Millisecond
+	directoryTime  = time.Minute            // the longest wait for a directory that does not know a bot
+	directoryPause = 100 * time.Millisecond // between looks at the directory
 )
 
-// start dials all bots at once, for their lines and nonces, and opens the match
-// with whoever has answered.
-func (p *play) start(ctx context.Context) error {
+// start dials all bots at once, collects their nonces, and stores the start of the
+// match. It does not wait for bots that do not answer in time.
+func (p *run) start(ctx context.Context) error {
 	bots := p.entrants()
 	seats := make([]*seat, len(bots))
 	for i := range bots {
@@ -48,14 +46,14 @@ func (p *play) start(ctx context.Context) error {
 	if err := p.append(ctx, events); err != nil {
 		return err
 	}
-	p.arrange(seats)
-	p.log().Info("match starts", "seats", len(p.seats))
+	p.orderSeats(seats)
+	p.log().Info("match started", "seats", len(p.seats))
 	return nil
 }
 
-// acquaint waits until the directory knows every bot of the table: after a
-// start of ours it may be behind, and no bot is charged for that.
-func (p *play) acquaint(ctx context.Context) error {
+// awaitDirectory waits until the directory knows every bot of the table. After a
+// start of this process it may be behind, which must not cost a bot a strike.
+func (p *run) awaitDirectory(ctx context.Context) error {
 	until := p.clock.now() + directoryTime
 	for _, e := range p.seating.Bots {
 		for !p.knows(e.BotID) {
@@ -71,22 +69,22 @@ func (p *play) acquaint(ctx context.Context) error {
 	return nil
 }
 
-func (p *play) knows(botID string) bool {
-	_, ok := p.config.Bots(botID)
+func (p *run) knows(botID string) bool {
+	_, ok := p.options.Bots(botID)
 	return ok
 }
 
-// entrants are the bots in table order.
-func (p *play) entrants() []match.Seat {
+// entrants returns the bots in table order.
+func (p *run) entrants() []match.Seat {
 	seats := make([]match.Seat, len(p.seating.Bots))
 	for i, e := range p.seating.Bots {
-		bot, _ := p.config.Bots(e.BotID)
+		bot, _ := p.options.Bots(e.BotID)
 		seats[i] = match.Seat{BotID: e.BotID, BotName: bot.Name, OwnerID: bot.OwnerID, Mu: e.Mu, Sigma: e.Sigma}
 	}
 	return seats
 }
 
-func (p *play) table() match.Table {
+func (p *run) table() match.Table {
 	t := match.Table{Revision: p.seating.Revision, Index: p.seating.Index, SeedKey: p.seating.SeedKey}
 	for _, e := range p.seating.Bots {
 		t.Bots = append(t.Bots, e.BotID)
@@ -94,9 +92,9 @@ func (p *play) table() match.Table {
 	return t
 }
 
-// dialAll dials every bot once and returns the nonces, in table order. Whoever
-// does not answer is not struck: its first decision dials again.
-func (p *play) dialAll(ctx context.Context) []string {
+// dialAll dials every bot once and returns the nonces in table order. A failure
+// costs no strike: the bot's first decision dials again.
+func (p *run) dialAll(ctx context.Context) []string {
 	ctx, cancel := context.WithTimeout(ctx, min(startTime, p.mode.Decision))
 	defer cancel()
 	nonces := make([]string, len(p.seats))
@@ -108,8 +106,9 @@ func (p *play) dialAll(ctx context.Context) []string {
 	return nonces
 }
 
-// arrange puts the seats of the table, or new ones, into the order of play.
-func (p *play) arrange(table []*seat) {
+// orderSeats sets the seats in the order of play, which the seed decides. It uses
+// the seats of table if there are any, and new ones otherwise.
+func (p *run) orderSeats(table []*seat) {
 	byBot := make(map[string]*seat, len(table))
 	for _, s := range table {
 		byBot[s.bot] = s

@@ -13,15 +13,14 @@ import (
 	"hexarena/eventstore"
 )
 
-// TestStart opens the stream with what the seating and the nonces say.
-func TestStart(t *testing.T) {
-	inWorld(t, 4, func(w *world) {
-		for i, b := range w.bots {
+func TestStartStoresSeatingAndNonces(t *testing.T) {
+	withFixture(t, 4, func(f *fixture) {
+		for i, b := range f.bots {
 			b.nonce = []string{"n0", "", "n2", "~"}[i]
 		}
-		w.stopAfter(match.BoardLaid{})
-		w.play()
-		events := w.events()
+		f.stopAfter(match.BoardLaid{})
+		f.play()
+		events := f.events()
 		require.Len(t, events, 2)
 		started := events[0].(match.Started)
 		require.Equal(t, match.Table{Bots: []string{"bot-0", "bot-1", "bot-2", "bot-3"}, Revision: 7, Index: 1, SeedKey: "k1"}, started.Table)
@@ -29,11 +28,11 @@ func TestStart(t *testing.T) {
 		require.Equal(t, match.Deadlines{DecisionMs: 5000, WallMs: 3_600_000}, started.Deadlines)
 		order := seed.Joint(seed.Server(testKey, testMatch), started.Nonces).Seating(4)
 		for i, at := range order {
-			id := w.bots[at].id
+			id := f.bots[at].id
 			require.Equal(t, match.Seat{BotID: id, BotName: "Bot " + id, OwnerID: "owner", Mu: 25, Sigma: 25.0 / 3}, started.Seats[i])
 		}
 		require.IsType(t, match.BoardLaid{}, events[1])
-		for r := range w.recorded() {
+		for r := range f.recorded() {
 			m, err := eventstore.DecodeMetadata(r)
 			require.NoError(t, err)
 			require.Equal(t, testMatch, m.Correlation)
@@ -42,9 +41,9 @@ func TestStart(t *testing.T) {
 	})
 }
 
-// TestStartWaits for the upgrade answers, and no longer than 5 s or the
-// decision time.
-func TestStartWaits(t *testing.T) {
+// A start waits for the upgrade answers for 5 s or the decision time, whichever is
+// shorter.
+func TestStartWaitsForUpgradeAnswers(t *testing.T) {
 	tests := []struct {
 		name     string
 		decision time.Duration
@@ -58,9 +57,9 @@ func TestStartWaits(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			inWorld(t, 3, func(w *world) {
-				w.mode.Decision = test.decision
-				bot := w.bots[1]
+			withFixture(t, 3, func(f *fixture) {
+				f.mode.Decision = test.decision
+				bot := f.bots[1]
 				bot.nonce = "too-late"
 				bot.refuse = func(ctx context.Context, nth int) error {
 					if nth == 1 {
@@ -69,81 +68,80 @@ func TestStartWaits(t *testing.T) {
 					return nil
 				}
 				began := time.Now()
-				events := w.run()
+				events := f.run()
 				require.Equal(t, []string{"", "", ""}, events[0].(match.Started).Nonces)
-				require.Equal(t, began.Add(test.takes).UTC(), w.times()[0].UTC())
-				require.Equal(t, []int{0, 0, 0}, w.strikes())
+				require.Equal(t, began.Add(test.takes).UTC(), f.times()[0].UTC())
+				require.Equal(t, []int{0, 0, 0}, f.strikes())
 				require.Equal(t, 2, bot.dials)
 			})
 		})
 	}
 }
 
-// TestDirectoryIsBehind: a match waits for a directory that does not know its
-// bots yet, before it starts and before it goes on, and no clock runs.
-func TestDirectoryIsBehind(t *testing.T) {
-	inWorld(t, 3, func(w *world) {
-		w.stopAfter(match.DiceRolled{})
+// A start and a resumption wait for a directory that does not know the bots yet. No
+// clock runs meanwhile.
+func TestMatchWaitsForDirectory(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		f.stopAfter(match.DiceRolled{})
 		for range 2 {
-			w.bots[0].unknown.Store(true)
-			r := w.referee("player")
-			r.Play(w.seating())
-			time.AfterFunc(40*time.Second, func() { w.bots[0].unknown.Store(false) })
+			f.bots[0].unknown.Store(true)
+			r := f.referee("player")
+			r.Play(f.seating())
+			time.AfterFunc(40*time.Second, func() { f.bots[0].unknown.Store(false) })
 			<-time.After(39 * time.Second)
 			require.Equal(t, 1, r.Running())
-			stored := len(w.events())
+			stored := len(f.events())
 			r.Wait()
-			require.Greater(t, len(w.events()), stored)
-			w.log.fault = nil
+			require.Greater(t, len(f.events()), stored)
+			f.log.fault = nil
 		}
-		require.Len(t, w.ladder.finished, 1)
-		require.Equal(t, []int{0, 0, 0}, w.strikes())
+		require.Len(t, f.ladder.finished, 1)
+		require.Equal(t, []int{0, 0, 0}, f.strikes())
 	})
 }
 
-// TestCannotStart leaves the match alone, dialling nobody.
-func TestCannotStart(t *testing.T) {
-	tests := map[string]func(w *world, s *ladder.Seating){
-		"an unknown bot":     func(w *world, _ *ladder.Seating) { w.bots[2].unknown.Store(true) },
-		"an unknown mode":    func(_ *world, s *ladder.Seating) { s.Mode = "chess" },
-		"no seed key":        func(_ *world, s *ladder.Seating) { s.SeedKey = "gone" },
-		"another commitment": func(_ *world, s *ladder.Seating) { s.Commitment[0]++ },
+func TestMatchThatCannotStartDialsNoBot(t *testing.T) {
+	tests := map[string]func(f *fixture, s *ladder.Seating){
+		"an unknown bot":     func(f *fixture, _ *ladder.Seating) { f.bots[2].unknown.Store(true) },
+		"an unknown mode":    func(_ *fixture, s *ladder.Seating) { s.Mode = "chess" },
+		"no seed key":        func(_ *fixture, s *ladder.Seating) { s.SeedKey = "gone" },
+		"another commitment": func(_ *fixture, s *ladder.Seating) { s.Commitment[0]++ },
 	}
-	for name, spoil := range tests {
+	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, 3, func(w *world) {
-				s := w.seating()
-				spoil(w, &s)
-				r := w.referee("player")
+			withFixture(t, 3, func(f *fixture) {
+				s := f.seating()
+				change(f, &s)
+				r := f.referee("player")
 				r.Play(s)
 				r.Wait()
-				require.Empty(t, w.events())
-				require.Zero(t, w.bots[0].dials)
-				w.bots[2].unknown.Store(false)
-				r.Play(w.seating())
+				require.Empty(t, f.events())
+				require.Zero(t, f.bots[0].dials)
+				f.bots[2].unknown.Store(false)
+				r.Play(f.seating())
 				r.Wait()
-				require.Len(t, w.ladder.finished, 1)
+				require.Len(t, f.ladder.finished, 1)
 			})
 		})
 	}
 }
 
-// times are when the stored events occurred.
-func (w *world) times() []time.Time {
+// times returns the times of the stored events.
+func (f *fixture) times() []time.Time {
 	var times []time.Time
-	for r := range w.recorded() {
+	for r := range f.recorded() {
 		m, err := eventstore.DecodeMetadata(r)
-		require.NoError(w.t, err)
+		require.NoError(f.t, err)
 		times = append(times, m.At)
 	}
 	return times
 }
 
-// playedMs is the time played that the last event names.
-func (w *world) playedMs() (ms int64) {
-	for r := range w.recorded() {
+// playedMs returns the time played in the metadata of the last event.
+func (f *fixture) playedMs() (ms int64) {
+	for r := range f.recorded() {
 		m, err := eventstore.DecodeMetadata(r)
-		require.NoError(w.t, err)
+		require.NoError(f.t, err)
 		ms = *m.PlayedMs
 	}
 	return ms

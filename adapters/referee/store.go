@@ -4,30 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"hexarena/domain/match"
 	"hexarena/eventstore"
 )
 
-// How patient a match is with the log.
-const (
-	attemptTime = 5 * time.Second // one call, which a stop lets end
-	firstPause  = 50 * time.Millisecond
-	longPause   = time.Second
-)
-
-// errUnreadable says that what is stored cannot be folded; no retrying mends
-// that.
+// errUnreadable reports stored events that cannot be folded. Retrying does not
+// help.
 var errUnreadable = errors.New("the match's stream cannot be folded")
 
-// load folds what the log has of the match.
-func (p *play) load(ctx context.Context) error {
+// load folds the stored events of the match.
+func (p *run) load(ctx context.Context) error {
 	fresh := p.state
 	return p.retry(ctx, func(ctx context.Context) error {
 		p.state, p.expected, p.played = fresh, eventstore.NoStream, 0
-		for r, err := range p.config.Log.Read(ctx, p.stream, 0, eventstore.ReadOptions{}) {
+		for r, err := range p.options.Log.Read(ctx, p.stream, 0, eventstore.ReadOptions{}) {
 			if err != nil {
 				return err
 			}
@@ -39,7 +31,7 @@ func (p *play) load(ctx context.Context) error {
 	})
 }
 
-func (p *play) fold(r eventstore.Recorded) error {
+func (p *run) fold(r eventstore.Recorded) error {
 	e, err := match.Decode(r.Type, r.Data)
 	if err != nil {
 		return fmt.Errorf("%s@%d: %w", r.Stream, r.Revision, err)
@@ -56,10 +48,10 @@ func (p *play) fold(r eventstore.Recorded) error {
 	return nil
 }
 
-// append stores events at the exact revision that was folded, and folds them.
-// While the log is away it tries again, with the same ids, and the match's
-// clocks stand still. errReplaced says that somebody else was faster.
-func (p *play) append(ctx context.Context, events []match.Event) error {
+// append stores events at the folded revision, and folds them. It retries while
+// the log is unavailable, and the match's clocks stand still meanwhile. It returns
+// errReplaced if another referee has appended.
+func (p *run) append(ctx context.Context, events []match.Event) error {
 	if ctx.Err() != nil {
 		return errStopped
 	}
@@ -69,7 +61,7 @@ func (p *play) append(ctx context.Context, events []match.Event) error {
 	}
 	var stored eventstore.Appended
 	err = p.retry(ctx, func(ctx context.Context) (err error) {
-		stored, err = p.config.Log.Append(ctx, p.stream, p.expected, encoded...)
+		stored, err = p.options.Log.Append(ctx, p.stream, p.expected, encoded...)
 		return err
 	})
 	if eventstore.IsWrongVersion(err) {
@@ -85,7 +77,7 @@ func (p *play) append(ctx context.Context, events []match.Event) error {
 	return nil
 }
 
-func (p *play) metadata() eventstore.Metadata {
+func (p *run) metadata() eventstore.Metadata {
 	played := p.played.Milliseconds()
 	m := eventstore.Metadata{At: time.Now(), PlayedMs: &played, Correlation: p.seating.MatchID}
 	if p.request != "" {
@@ -97,33 +89,21 @@ func (p *play) metadata() eventstore.Metadata {
 	return m
 }
 
-// retry calls the log until it answers for good, or until ctx ends: then it
-// returns errStopped. A call under way is not broken off by a stop, so that an
-// answer that is being stored is not lost.
-func (p *play) retry(ctx context.Context, call func(context.Context) error) error {
-	for pause := firstPause; ; pause = min(2*pause, longPause) {
-		err := attempt(ctx, call)
-		if err == nil || isFinal(err) {
-			return err
+// retry retries a call of the log until ctx ends. Then it returns errStopped. A
+// stop does not cancel a call under way, so that an answer that is being stored is
+// not lost.
+func (p *run) retry(ctx context.Context, call func(context.Context) error) error {
+	err := eventstore.Retry(ctx, func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eventstore.AttemptTime)
+		defer cancel()
+		err := call(ctx)
+		if err != nil {
+			p.log().Debug("call of the log failed", "error", err)
 		}
-		p.log().Debug("the log does not answer", "error", err)
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", errStopped, err)
-		case <-time.After(pause/2 + rand.N(pause)):
-		}
+		return err
+	}, errUnreadable)
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return fmt.Errorf("%w: %w", errStopped, err)
 	}
-}
-
-func attempt(ctx context.Context, call func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), attemptTime)
-	defer cancel()
-	return call(ctx)
-}
-
-func isFinal(err error) bool {
-	return eventstore.IsWrongVersion(err) ||
-		errors.Is(err, eventstore.ErrStreamDeleted) ||
-		errors.Is(err, eventstore.ErrTooLarge) ||
-		errors.Is(err, errUnreadable)
+	return err
 }

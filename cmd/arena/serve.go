@@ -291,7 +291,7 @@ func (a *arena) takeLease(ctx context.Context) error {
 		ladders = append(ladders, l)
 		modes[name] = referee.Mode{Decision: m.decision, Wall: m.wall, Ladder: l}
 	}
-	a.referee = referee.New(referee.Config{
+	a.referee = referee.New(referee.Options{
 		Log: a.log, Dial: a.dialer().dial, Modes: modes, Player: a.lease.Holder(), Logger: a.logger,
 		Bots: a.people.player, SeedKey: a.secrets.SeedKey,
 	})

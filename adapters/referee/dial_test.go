@@ -18,22 +18,22 @@ type notAllowedError struct{}
 func (notAllowedError) Error() string    { return "the address is not allowed" }
 func (notAllowedError) NotAllowed() bool { return true }
 
-// hangs is a dial that ends with its context.
+// hangs dials until its context ends.
 func hangs(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
 
-// TestDownAtADecision drops a bot's line after its first answer, while nothing
-// is owed, and lets its dials fail from then on in several ways.
-func TestDownAtADecision(t *testing.T) {
+// A bot's line drops after its first answer, while no decision is open. The next
+// decision dials again, and the dials fail in several ways.
+func TestLineIsDownAtDecision(t *testing.T) {
 	tests := []struct {
 		name     string
 		refuse   func(ctx context.Context, nth int) error
-		cause    string // of the second decision; "" for none
+		cause    string // of the timeout of the second decision; "" if it is answered
 		took     int64
 		dials    int
-		deadline int64 // ms in the second request; 0: it never came
+		deadline int64 // ms in the second request; 0: never sent
 	}{
 		{"up again", func(context.Context, int) error { return nil }, "", 0, 2, 5000},
 		{"up at the third dial", func(_ context.Context, nth int) error {
@@ -42,16 +42,16 @@ func TestDownAtADecision(t *testing.T) {
 			}
 			return nil
 		}, "", 0, 4, 4500},
-		{"down for good", func(context.Context, int) error { return errRefused }, match.CauseDropped, 5000, 21, 0},
+		{"down permanently", func(context.Context, int) error { return errRefused }, match.CauseDropped, 5000, 21, 0},
 		{"hanging", func(ctx context.Context, _ int) error { return hangs(ctx) }, match.CauseDropped, 5000, 2, 0},
 		{"not allowed", func(context.Context, int) error { return notAllowedError{} }, match.CauseDropped, 0, 2, 0},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			inWorld(t, 3, func(w *world) {
-				bot := w.bots[0]
+			withFixture(t, 3, func(f *fixture) {
+				bot := f.bots[0]
 				if test.cause != "" {
-					w.stopAfter(match.DecisionTimedOut{})
+					f.stopAfter(match.DecisionTimedOut{})
 				}
 				bot.refuse = func(ctx context.Context, nth int) error {
 					if nth == 1 {
@@ -61,12 +61,12 @@ func TestDownAtADecision(t *testing.T) {
 				}
 				bot.script = func(c call) bool {
 					if c.nth == 1 {
-						c.line.says(think+time.Millisecond, "", match.CauseDropped)
+						c.line.sends(think+time.Millisecond, "", match.CauseDropped)
 					}
 					return false
 				}
-				w.play()
-				missed := only[match.DecisionTimedOut](w.events())
+				f.play()
+				missed := only[match.DecisionTimedOut](f.events())
 				require.Equal(t, test.dials, bot.dials)
 				if test.cause == "" {
 					require.Empty(t, missed)
@@ -82,11 +82,10 @@ func TestDownAtADecision(t *testing.T) {
 	}
 }
 
-// TestNoRedialWithinADecision: a line that drops while its decision is open
-// costs the strike, up again or not.
-func TestNoRedialWithinADecision(t *testing.T) {
-	inWorld(t, 3, func(w *world) {
-		bot := w.bots[1]
+// A line that drops while its decision is open costs a strike.
+func TestNoRedialWithinDecision(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		bot := f.bots[1]
 		bot.greet = func(l *fakeLine) {
 			if bot.dials == 2 { // drops before its dial has returned
 				l.deliver("", match.CauseDropped)
@@ -94,11 +93,11 @@ func TestNoRedialWithinADecision(t *testing.T) {
 		}
 		bot.script = func(c call) bool {
 			if c.Kind == "setup" && c.kth == 2 {
-				c.line.says(think+time.Millisecond, "", match.CauseDropped)
+				c.line.sends(think+time.Millisecond, "", match.CauseDropped)
 			}
 			return false
 		}
-		missed := only[match.DecisionTimedOut](w.run())
+		missed := only[match.DecisionTimedOut](f.run())
 		require.Len(t, missed, 1)
 		require.Equal(t, match.CauseDropped, missed[0].Cause)
 		require.Zero(t, missed[0].ElapsedMs)
@@ -106,26 +105,25 @@ func TestNoRedialWithinADecision(t *testing.T) {
 	})
 }
 
-// TestSendFails: a line that does not take the request is gone.
-func TestSendFails(t *testing.T) {
+func TestFailedSendCostsAStrike(t *testing.T) {
 	tests := []struct {
 		name    string
 		sending func(ctx context.Context) error
 		took    int64
 	}{
-		{"at once", func(context.Context) error { return errors.New("the line is gone") }, 0},
-		{"on a bot that does not read", hangs, 5000},
+		{"at once", func(context.Context) error { return errors.New("the line is closed") }, 0},
+		{"bot does not read", hangs, 5000},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			inWorld(t, 3, func(w *world) {
-				bot := w.bots[1]
+			withFixture(t, 3, func(f *fixture) {
+				bot := f.bots[1]
 				bot.greet = func(l *fakeLine) {
 					if bot.dials == 1 {
 						l.sending = test.sending
 					}
 				}
-				missed := only[match.DecisionTimedOut](w.run())
+				missed := only[match.DecisionTimedOut](f.run())
 				require.Len(t, missed, 1)
 				require.Equal(t, match.CauseDropped, missed[0].Cause)
 				require.Equal(t, test.took, missed[0].ElapsedMs)
@@ -135,17 +133,16 @@ func TestSendFails(t *testing.T) {
 	}
 }
 
-// TestEveryLineIsClosed when the match is over, and hears nothing after.
-func TestEveryLineIsClosed(t *testing.T) {
-	inWorld(t, 4, func(w *world) {
-		w.bots[0].script = func(c call) bool {
+func TestEveryLineIsClosedAfterTheMatch(t *testing.T) {
+	withFixture(t, 4, func(f *fixture) {
+		f.bots[0].script = func(c call) bool {
 			if c.nth == 2 {
-				c.line.says(time.Millisecond, "", match.CauseDropped)
+				c.line.sends(time.Millisecond, "", match.CauseDropped)
 			}
 			return c.nth == 2
 		}
-		w.run()
-		for _, b := range w.bots {
+		f.run()
+		for _, b := range f.bots {
 			last := b.lines[len(b.lines)-1]
 			require.Equal(t, 1, last.closed)
 		}

@@ -14,10 +14,10 @@ import (
 	"hexarena/eventstore"
 )
 
-// oracle knows the whole match from the log, so that its bots can answer
-// lawfully, and always the same to the same decision. What it is asked about
-// must be stored before.
-type oracle struct {
+// legalBot folds the match from the log and chooses legal answers, always the same
+// one to the same decision. It fails the test if a decision was asked before its
+// events were stored.
+type legalBot struct {
 	t   *testing.T
 	log eventstore.Log
 
@@ -26,14 +26,14 @@ type oracle struct {
 	next eventstore.Revision
 }
 
-// now folds what was stored since.
-func (o *oracle) now() match.Match {
+// now returns the match as the log has it.
+func (o *legalBot) now() match.Match {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.fold()
 }
 
-func (o *oracle) fold() match.Match {
+func (o *legalBot) fold() match.Match {
 	for r, err := range o.log.Read(context.Background(), "match-"+testMatch, o.next, eventstore.ReadOptions{}) {
 		require.NoError(o.t, err)
 		e, err := match.Decode(r.Type, r.Data)
@@ -44,14 +44,14 @@ func (o *oracle) fold() match.Match {
 	return o.m
 }
 
-// lawful is the frame that answers a decision that is open in the log.
-func (o *oracle) lawful(id int) string {
+// answer returns the frame that answers an open decision.
+func (o *legalBot) answer(id int) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	m := o.fold()
 	for _, d := range m.Asks() {
 		if d.ID == id {
-			return answer(id, choose(&m.Game, d))
+			return answerFrame(id, choose(&m.Game, d))
 		}
 	}
 	require.Failf(o.t, "asked before it was stored", "decision %d", id)
@@ -64,4 +64,6 @@ func choose(g *game.State, d match.Decision) game.Action {
 	return p.Choose(g, d)
 }
 
-func answer(id int, a game.Action) string { return string(matchtest.Frame(id, match.ActionJSON(a))) }
+func answerFrame(id int, a game.Action) string {
+	return string(matchtest.Frame(id, match.ActionJSON(a)))
+}

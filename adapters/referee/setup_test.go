@@ -28,72 +28,72 @@ func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 const (
 	testMatch = "5b1c0e0a-8f0e-5e0f-9d5b-0a0b0c0d0e0f"
 	testMode  = "standard"
-	think     = 100 * time.Millisecond // what a lawful bot takes to answer
+	think     = 100 * time.Millisecond // the time that a legal answer takes
 )
 
 var testKey = []byte("a seed key")
 
-// world is all that a match meets: a log, a ladder, and bots behind scripted
-// lines, on the clock of a synctest bubble.
-type world struct {
+// fixture holds the fakes around a referee: a log, a ladder, and bots behind
+// scripted lines, in a synctest bubble.
+type fixture struct {
 	t      *testing.T
 	log    *journal
-	oracle *oracle
+	legal  *legalBot
 	ladder *fakeLadder
 	mode   Mode
 	bots   []*fakeBot
 
-	playing atomic.Pointer[Referee] // the latest
+	playing atomic.Pointer[Referee] // the newest
 }
 
-// inWorld runs a test in a bubble with a table of n lawful bots.
-func inWorld(t *testing.T, n int, test func(w *world)) {
+// withFixture runs a test in a bubble with a table of n bots that answer legally.
+func withFixture(t *testing.T, n int, test func(f *fixture)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { test(newWorld(t, n)) })
+	synctest.Test(t, func(t *testing.T) { test(newFixture(t, n)) })
 }
 
-func newWorld(t *testing.T, n int) *world {
+func newFixture(t *testing.T, n int) *fixture {
 	log := &journal{Log: memory.New()}
-	w := &world{
+	f := &fixture{
 		t: t, log: log, ladder: &fakeLadder{log: log},
-		oracle: &oracle{t: t, log: log.Log, m: match.New(seed.Server(testKey, testMatch))},
-		mode:   Mode{Decision: 5 * time.Second, Wall: time.Hour},
+		legal: &legalBot{t: t, log: log.Log, m: match.New(seed.Server(testKey, testMatch))},
+		mode:  Mode{Decision: 5 * time.Second, Wall: time.Hour},
 	}
 	for i := range n {
-		w.bots = append(w.bots, &fakeBot{world: w, id: fmt.Sprintf("bot-%d", i)})
+		f.bots = append(f.bots, &fakeBot{fixture: f, id: fmt.Sprintf("bot-%d", i)})
 	}
-	return w
+	return f
 }
 
-// referee returns a player in this world.
-func (w *world) referee(player string) *Referee {
-	w.mode.Ladder = w.ladder
-	r := New(Config{
-		Log: w.log, Modes: map[string]Mode{testMode: w.mode}, Player: player, Logger: slog.New(slog.DiscardHandler),
+// referee returns a new referee on the fakes.
+func (f *fixture) referee(player string) *Referee {
+	f.mode.Ladder = f.ladder
+	r := New(Options{
+		Log: f.log, Modes: map[string]Mode{testMode: f.mode}, Player: player, Logger: slog.New(slog.DiscardHandler),
 		SeedKey: func(id string) ([]byte, bool) { return testKey, id == "k1" },
 		Bots: func(id string) (Bot, bool) {
-			b := w.bot(id)
+			b := f.bot(id)
 			return Bot{Name: "Bot " + id, OwnerID: "owner", URL: "ws://" + id}, b != nil && !b.unknown.Load()
 		},
 		Dial: func(ctx context.Context, url, matchID, commitment string, receive func([]byte, string)) (Line, string, error) {
-			require.Equal(w.t, testMatch, matchID)
-			require.Equal(w.t, w.seating().Commitment.String(), commitment)
-			return w.bot(url[len("ws://"):]).dialled(ctx, receive)
+			require.Equal(f.t, testMatch, matchID)
+			require.Equal(f.t, f.seating().Commitment.String(), commitment)
+			return f.bot(url[len("ws://"):]).dialled(ctx, receive)
 		},
 	})
-	w.playing.Store(r)
+	f.playing.Store(r)
 	return r
 }
 
-// abandon makes the latest referee let go of the match, and does not wait.
-func (w *world) abandon() {
+// abandon stops the newest referee and does not wait for it.
+func (f *fixture) abandon() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_ = w.playing.Load().Stop(ctx) // the error is that of ctx
+	_ = f.playing.Load().Stop(ctx) // the error is that of ctx
 }
 
-func (w *world) bot(id string) *fakeBot {
-	for _, b := range w.bots {
+func (f *fixture) bot(id string) *fakeBot {
+	for _, b := range f.bots {
 		if b.id == id {
 			return b
 		}
@@ -101,48 +101,48 @@ func (w *world) bot(id string) *fakeBot {
 	return nil
 }
 
-func (w *world) seating() ladder.Seating {
+func (f *fixture) seating() ladder.Seating {
 	s := ladder.Seating{
 		MatchID: testMatch, Mode: testMode, Revision: 7, Index: 1, SeedKey: "k1",
 		Commitment: seed.Commitment(seed.Server(testKey, testMatch)),
 	}
-	for _, b := range w.bots {
+	for _, b := range f.bots {
 		s.Bots = append(s.Bots, ladder.Entrant{BotID: b.id, Rating: rating.New()})
 	}
 	return s
 }
 
-// play plays the match to the end, or as far as it goes.
-func (w *world) play() {
-	r := w.referee("player")
-	r.Play(w.seating())
+// play plays the match until it ends or the referee stops.
+func (f *fixture) play() {
+	r := f.referee("player")
+	r.Play(f.seating())
 	r.Wait()
 }
 
 // run plays the match to its end and returns its events.
-func (w *world) run() []match.Event {
-	w.t.Helper()
-	w.play()
-	require.Len(w.t, w.ladder.finished, 1)
-	return w.events()
+func (f *fixture) run() []match.Event {
+	f.t.Helper()
+	f.play()
+	require.Len(f.t, f.ladder.finished, 1)
+	return f.events()
 }
 
-// events are those of the match's stream.
-func (w *world) events() []match.Event {
-	w.t.Helper()
+// events returns the events of the match's stream.
+func (f *fixture) events() []match.Event {
+	f.t.Helper()
 	var events []match.Event
-	for r := range w.recorded() {
+	for r := range f.recorded() {
 		e, err := match.Decode(r.Type, r.Data)
-		require.NoError(w.t, err)
+		require.NoError(f.t, err)
 		events = append(events, e)
 	}
 	return events
 }
 
-func (w *world) recorded() func(yield func(eventstore.Recorded) bool) {
+func (f *fixture) recorded() func(yield func(eventstore.Recorded) bool) {
 	return func(yield func(eventstore.Recorded) bool) {
-		for r, err := range w.log.Log.Read(context.Background(), "match-"+testMatch, 0, eventstore.ReadOptions{}) {
-			require.NoError(w.t, err)
+		for r, err := range f.log.Log.Read(context.Background(), "match-"+testMatch, 0, eventstore.ReadOptions{}) {
+			require.NoError(f.t, err)
 			if !yield(r) {
 				return
 			}
@@ -150,15 +150,15 @@ func (w *world) recorded() func(yield func(eventstore.Recorded) bool) {
 	}
 }
 
-// seatOf is where a bot sits.
-func (w *world) seatOf(b *fakeBot) int {
-	return slices.IndexFunc(w.oracle.now().Started.Seats, func(s match.Seat) bool { return s.BotID == b.id })
+// seatOf returns the seat of a bot.
+func (f *fixture) seatOf(b *fakeBot) int {
+	return slices.IndexFunc(f.legal.now().Started.Seats, func(s match.Seat) bool { return s.BotID == b.id })
 }
 
-// strikesOf are all the strikes that the seats have.
-func (w *world) strikes() []int {
-	m := w.oracle.now()
-	return m.Strikes[:len(w.bots)]
+// strikes returns the strikes of all seats.
+func (f *fixture) strikes() []int {
+	m := f.legal.now()
+	return m.Strikes[:len(f.bots)]
 }
 
 // only returns the events of one type.
@@ -171,15 +171,15 @@ func only[E match.Event](events []match.Event) (list []E) {
 	return list
 }
 
-// journal is a log whose appends can be made to fail; it keeps the batches
-// that were stored.
+// journal is a log whose appends can be made to fail. It records the stored
+// batches.
 type journal struct {
 	eventstore.Log
 
 	mu      sync.Mutex
 	tries   int
 	batches [][]eventstore.Event
-	fault   func(a attempted) (eventstore.Appended, error) // if set, decides what becomes of it
+	fault   func(a attempted) (eventstore.Appended, error) // if set, carries out each append
 }
 
 // attempted is a call of Append.
@@ -191,7 +191,7 @@ type attempted struct {
 
 func (a attempted) has(e match.Event) bool { return slices.Contains(a.types, e.EventType()) }
 
-// lost stores nothing, or all, and answers neither way.
+// lost fails as unavailable, whether it stored the events or not.
 func (a attempted) lost(stored bool) (eventstore.Appended, error) {
 	if stored {
 		_, _ = a.store()
@@ -234,25 +234,25 @@ func (j *journal) head(id eventstore.StreamID) int {
 	return -1
 }
 
-// fakeLadder keeps what it is told.
+// fakeLadder records the results.
 type fakeLadder struct {
 	log *journal
 
 	mu       sync.Mutex
-	fails    []error // what the next calls fail with
+	fails    []error // errors of the next calls
 	finished [][]ladder.Result
 	voided   []string
 }
 
 func (l *fakeLadder) Finish(_ context.Context, _ string, results []ladder.Result) error {
-	return l.told(func() { l.finished = append(l.finished, results) })
+	return l.record(func() { l.finished = append(l.finished, results) })
 }
 
 func (l *fakeLadder) Void(_ context.Context, _, why string) error {
-	return l.told(func() { l.voided = append(l.voided, why) })
+	return l.record(func() { l.voided = append(l.voided, why) })
 }
 
-func (l *fakeLadder) told(keep func()) error {
+func (l *fakeLadder) record(store func()) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.fails) > 0 {
@@ -263,27 +263,27 @@ func (l *fakeLadder) told(keep func()) error {
 	if len(l.finished)+len(l.voided) > 0 {
 		return ladder.ErrAlreadyFinished
 	}
-	keep()
+	store()
 	return nil
 }
 
-// call is a request as a bot gets it.
+// call is a request that a bot received.
 type call struct {
 	match.Request
 	line *fakeLine
-	nth  int // of the bot's requests, from 1
-	kth  int // of those of its kind, from 1
+	nth  int // number of the bot's request, from 1
+	kth  int // number of the request among those of its kind, from 1
 }
 
-// fakeBot plays by its script; without one it answers lawfully.
+// fakeBot follows its script. Without one it answers legally.
 type fakeBot struct {
-	world   *world
+	fixture *fixture
 	id      string
 	nonce   string
-	unknown atomic.Bool                 // to the directory
-	script  func(c call) (handled bool) // else the bot answers lawfully
+	unknown atomic.Bool                 // whether the directory does not know the bot
+	script  func(c call) (handled bool) // if it returns false, the bot answers legally
 	refuse  func(ctx context.Context, nth int) error
-	greet   func(l *fakeLine) // on a new line
+	greet   func(l *fakeLine) // called for each new line
 
 	mu       sync.Mutex
 	dials    int
@@ -314,7 +314,7 @@ func (b *fakeBot) dialled(ctx context.Context, receive func([]byte, string)) (Li
 
 func (b *fakeBot) asked(l *fakeLine, frame []byte) {
 	c := call{line: l}
-	require.NoError(b.world.t, json.Unmarshal(frame, &c.Request))
+	require.NoError(b.fixture.t, json.Unmarshal(frame, &c.Request))
 	b.mu.Lock()
 	b.requests = append(b.requests, c.Request)
 	if b.kinds == nil {
@@ -324,18 +324,18 @@ func (b *fakeBot) asked(l *fakeLine, frame []byte) {
 	c.nth, c.kth = len(b.requests), b.kinds[c.Kind]
 	b.mu.Unlock()
 	if b.script == nil || !b.script(c) {
-		c.answer(think, b.world.oracle.lawful(c.ID))
+		c.answer(think, b.fixture.legal.answer(c.ID))
 	}
 }
 
-// answer sends a frame after a while.
-func (c call) answer(after time.Duration, frame string) { c.line.says(after, frame, "") }
+// answer sends a frame after a delay.
+func (c call) answer(after time.Duration, frame string) { c.line.sends(after, frame, "") }
 
 // fakeLine is a socket. Nothing reaches the receiver after Close or a drop.
 type fakeLine struct {
 	bot     *fakeBot
 	receive func([]byte, string)
-	sending func(ctx context.Context) error // what Send does instead
+	sending func(ctx context.Context) error // replaces Send
 
 	reading sync.Mutex // one call of receive at a time
 	mu      sync.Mutex
@@ -353,8 +353,8 @@ func (l *fakeLine) Send(ctx context.Context, frame []byte) error {
 	return nil
 }
 
-// says delivers a frame, or a cause, after a while.
-func (l *fakeLine) says(after time.Duration, frame, cause string) {
+// sends delivers a frame or a cause after a delay.
+func (l *fakeLine) sends(after time.Duration, frame, cause string) {
 	time.AfterFunc(after, func() { l.deliver(frame, cause) })
 }
 
@@ -370,8 +370,8 @@ func (l *fakeLine) deliver(frame, cause string) {
 	}
 }
 
-// holds keeps a frame that was received, but is not read before a drain.
-func (l *fakeLine) holds(frame string) {
+// buffers holds a received frame back until a drain.
+func (l *fakeLine) buffers(frame string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.kernel = append(l.kernel, frame)
@@ -396,11 +396,11 @@ func (l *fakeLine) Close() {
 	l.closed++
 }
 
-// stopAfter lets go of the match once such an event is stored.
-func (w *world) stopAfter(e match.Event) {
-	w.log.fault = func(a attempted) (eventstore.Appended, error) {
+// stopAfter stops the referee after it has stored an event of this type.
+func (f *fixture) stopAfter(e match.Event) {
+	f.log.fault = func(a attempted) (eventstore.Appended, error) {
 		if a.has(e) {
-			defer w.abandon()
+			defer f.abandon()
 		}
 		return a.store()
 	}

@@ -1,0 +1,193 @@
+package referee
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
+	"hexarena/domain/seed"
+	"hexarena/eventstore"
+)
+
+// run is one match while this process plays it. The goroutine of the match owns
+// it. Only the seats are shared with the readers of the lines; each seat has a lock.
+//
+// The stream is the only state that survives. After a stop or a crash another run
+// resumes the match ("Resuming a match" in docs/architecture.md):
+//
+//   - load folds the stream. The time played is in the metadata.
+//   - A claim is appended before any bot is dialed. From then on an older referee
+//     cannot append, because every append names the folded revision.
+//   - The folded state lists the decisions that are owed, with the same ids. All
+//     of them are asked again with their full time: the answers of a batch are
+//     only in memory until the last one has arrived.
+//   - If the stream already has its last event, only the ladder is written.
+//
+// A result reaches the bots only after it is stored, so no bot can know a result
+// that a crash takes back.
+type run struct {
+	options *Options
+	clock   *clock
+	seating ladder.Seating
+	mode    Mode
+	order   abortOrder
+	stream  eventstore.StreamID
+
+	state    match.Match
+	expected eventstore.Expected // of the next append
+	last     uuid.UUID           // id of the last stored event
+	played   time.Duration       // the time played, up to the last append
+	request  string              // id of the operator's request to abort the match
+
+	seats   []*seat // in the order of play once the match has started
+	closing sync.WaitGroup
+}
+
+// play plays one match until it is over and the ladder has stored the result. If
+// the match was aborted, now or before, play returns that event.
+func (r *Referee) play(ctx context.Context, s ladder.Seating, order abortOrder) (*match.Aborted, error) {
+	mode, ok := r.options.Modes[s.Mode]
+	if !ok {
+		return nil, fmt.Errorf("mode %q is unknown", s.Mode)
+	}
+	key, ok := r.options.SeedKey(s.SeedKey)
+	if !ok {
+		return nil, fmt.Errorf("seed key %s is missing in the secrets file", s.SeedKey)
+	}
+	server := seed.Server(key, s.MatchID)
+	if seed.Commitment(server) != s.Commitment {
+		return nil, fmt.Errorf("seed key %s does not match the commitment of the table", s.SeedKey)
+	}
+	p := &run{
+		options: &r.options, clock: r.clock, seating: s, mode: mode, order: order,
+		stream:   eventstore.StreamID(match.Stream(s.MatchID)),
+		state:    match.New(server),
+		expected: eventstore.NoStream,
+	}
+	defer p.closing.Wait()
+	defer p.closeLines()
+	if err := p.startOrResume(ctx); err != nil {
+		return nil, err
+	}
+	if err := p.playBatches(ctx); err != nil {
+		return nil, err
+	}
+	p.closeLines()
+	return p.state.Abort, p.writeLadder(ctx)
+}
+
+// startOrResume starts a match that has no events. Otherwise it folds the events,
+// claims the match and dials the bots.
+func (p *run) startOrResume(ctx context.Context) error {
+	if err := p.load(ctx); err != nil || p.state.Over() {
+		return err
+	}
+	if err := p.awaitDirectory(ctx); err != nil {
+		return err
+	}
+	if p.expected == eventstore.NoStream {
+		return p.start(ctx)
+	}
+	if err := p.append(ctx, []match.Event{match.Claimed{Player: p.options.Player}}); err != nil {
+		return err
+	}
+	p.orderSeats(nil)
+	p.dialAll(ctx)
+	p.log().Info("match resumed", "turn", p.state.Game.Turn, "played", p.played)
+	return nil
+}
+
+// playBatches asks and settles batch after batch until the match is over.
+func (p *run) playBatches(ctx context.Context) error {
+	wall := time.Duration(p.state.Started.Deadlines.WallMs) * time.Millisecond
+	for !p.state.Over() {
+		events, err := p.nextEvents(ctx, wall-p.played)
+		if err != nil {
+			return err
+		}
+		if err := p.append(ctx, events); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nextEvents asks the open decisions and returns the events of their outcomes. It
+// returns the abort of the match if an operator ordered it, or if the wall clock
+// has no time left.
+func (p *run) nextEvents(ctx context.Context, left time.Duration) ([]match.Event, error) {
+	if o, ok := p.order.given(); ok {
+		return p.abortBy(o)
+	}
+	if left <= 0 {
+		return p.state.Cancel(match.WallClock)
+	}
+	began := p.clock.now()
+	outcomes, err := p.ask(ctx, began+left)
+	p.played += p.clock.now() - began
+	switch {
+	case errors.Is(err, errWall):
+		return p.state.Cancel(match.WallClock)
+	case errors.Is(err, errOrdered):
+		return p.nextEvents(ctx, left)
+	case err != nil:
+		return nil, err
+	}
+	return p.state.Settle(outcomes)
+}
+
+// writeLadder stores in the ladder how the match ended.
+func (p *run) writeLadder(ctx context.Context) error {
+	var err error
+	if end := p.state.End; end != nil {
+		err = p.mode.Ladder.Finish(ctx, p.seating.MatchID, p.results(end.Placements))
+	} else {
+		err = p.mode.Ladder.Void(ctx, p.seating.MatchID, p.state.Abort.Why)
+	}
+	switch {
+	case errors.Is(err, ladder.ErrAlreadyFinished):
+		return nil
+	case err != nil && ctx.Err() != nil:
+		return errStopped
+	case err != nil:
+		return fmt.Errorf("write the result to the ladder: %w", err)
+	}
+	p.log().Info("match over", "why", p.reason(), "turns", p.state.Game.Turn, "played", p.played.Round(time.Millisecond))
+	return nil
+}
+
+func (p *run) log() *slog.Logger {
+	return p.options.Logger.With("match", p.seating.MatchID, "mode", p.seating.Mode)
+}
+
+func (p *run) reason() string {
+	if p.state.Abort != nil {
+		return p.state.Abort.Why
+	}
+	return p.state.End.Reason
+}
+
+// results returns the placement of each bot, and whether it missed the match.
+func (p *run) results(placements []int) []ladder.Result {
+	results := make([]ladder.Result, len(placements))
+	for i, seat := range p.state.Started.Seats {
+		results[i] = ladder.Result{BotID: seat.BotID, Placement: placements[i], Missed: p.state.Missed(i)}
+	}
+	return results
+}
+
+// closeLines starts to close all lines. p.closing waits for the end.
+func (p *run) closeLines() {
+	for _, s := range p.seats {
+		if line := s.takeLine(); line != nil {
+			p.closing.Go(line.Close)
+		}
+	}
+}
