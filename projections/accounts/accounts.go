@@ -1,14 +1,13 @@
-// Package accounts answers with owners' accounts as the log holds them now.
-// Folding an account's whole stream at every request would cost more than the
-// request: what was folded is kept, and what was stored since is read onto it.
+// Package accounts loads and changes owners' accounts. To fold an account's whole
+// stream for each request would cost more than the request itself. The package
+// therefore caches folded accounts and reads only later events.
 //
-// Load returns an account that is at most [Stale] old, and in this process
-// never older than a Change that has returned. Without Run each Load is one
-// read of the log; with Run, which hears of every account's events, an account
-// that is kept costs none. Change decides on an account and stores what was
-// decided, at the exact revision.
+// Load returns an account that is at most [Stale] old and includes every Change
+// that has returned in this process. Without Run, each Load reads the log once.
+// With Run, which follows the events of all accounts, a cached account needs no
+// read. Change decides on an account and appends the events at the exact revision.
 //
-// It knows no caller, no credential and no HTTP; domain/owner decides.
+// Decisions belong to domain/owner. Callers authenticate and authorize.
 package accounts
 
 import (
@@ -23,54 +22,52 @@ import (
 	"hexarena/eventstore"
 )
 
-// Stale is how old an account may be that Load returns without a read.
+// Stale is the greatest age of an account that Load returns without a read.
 const Stale = 700 * time.Millisecond
 
-// keep is how many accounts are kept.
-const keep = 16_384
-
-// changeTries bounds how often Change decides anew while others write.
-const changeTries = 20
+const (
+	maxCached   = 16_384 // accounts
+	maxAttempts = 20     // of one Change while other processes write the same stream
+)
 
 var kind = eventstore.Kind[owner.Account, owner.Event]{Decode: owner.Decode, Evolve: owner.Evolve}
 
-// Accounts keeps accounts that were asked for lately. It is safe for
-// concurrent use.
+// Accounts caches the most recently used accounts. It is safe for concurrent use.
 type Accounts struct {
-	log  eventstore.Log
-	keep int
+	log      eventstore.Log
+	capacity int
 
-	mu      sync.Mutex
-	kept    map[string]*entry // by owner
-	recent  *list.List        // of *entry, the most recently used first
-	covered span
+	mu       sync.Mutex
+	cached   map[string]*entry // by owner
+	recent   *list.List        // of *entry, the most recently used first
+	followed span
 }
 
-// span is a time over which Run has heard of every event.
+// span is the time during which Run has missed no event.
 type span struct{ from, until time.Time }
 
-// entry is one account. What follows the locks is guarded by Accounts.mu.
+// entry is one cached account.
 type entry struct {
 	ownerID string
 	at      *list.Element
-	writing lock // one Change at a time: many would only make each other decide anew
-	reading lock // one catch-up at a time
+	writing lock // for Change: concurrent ones would only make each other retry
+	reading lock // for catchUp: others wait and use its result
 
-	users   int // calls that hold the entry; it is not dropped meanwhile
+	// Accounts.mu guards the fields below.
+	users   int // calls that use the entry; it stays in the cache meanwhile
 	account owner.Account
-	next    eventstore.Revision // of the first event that is not folded
-	heard   eventstore.Revision // behind the last event that Run has heard of
-	proven  time.Time           // when nothing but what is folded was stored; zero: unknown
-	address string              // empty: not read yet
+	next    eventstore.Revision // the first revision that is not folded
+	stored  eventstore.Revision // the first revision after the last event that Run has seen
+	current time.Time           // the account included all events at this time; zero if unknown
+	address string              // empty if not read yet
 }
 
-// New returns Accounts that keep nothing yet.
+// New returns Accounts with an empty cache.
 func New(log eventstore.Log) *Accounts {
-	return &Accounts{log: log, keep: keep, kept: map[string]*entry{}, recent: list.New()}
+	return &Accounts{log: log, capacity: maxCached, cached: map[string]*entry{}, recent: list.New()}
 }
 
-// Load returns an owner's account; the zero Account for one that nobody has
-// signed up for.
+// Load returns an owner's account, or the zero Account if it does not exist.
 func (a *Accounts) Load(ctx context.Context, ownerID string) (owner.Account, error) {
 	now := time.Now()
 	e := a.use(ownerID)
@@ -82,8 +79,8 @@ func (a *Accounts) Load(ctx context.Context, ownerID string) (owner.Account, err
 	return account, err
 }
 
-// Reload returns an owner's account as the log holds it now: unlike Load, it
-// always reads.
+// Reload returns an owner's account as the log holds it now. Unlike Load, it always
+// reads the log.
 func (a *Accounts) Reload(ctx context.Context, ownerID string) (owner.Account, error) {
 	e := a.use(ownerID)
 	defer a.release(e)
@@ -91,10 +88,11 @@ func (a *Accounts) Reload(ctx context.Context, ownerID string) (owner.Account, e
 	return account, err
 }
 
-// Change decides on an owner's account, stores what was decided, and returns
-// the account after it and the position of what was stored; deciding on
-// nothing stores nothing, at position 0. Decide may be called more than once;
-// its error, returned as it is, is about an account as the log holds it.
+// Change calls decide with an owner's account and appends the events that it
+// returns. It returns the new account and the position of the last event, which is
+// 0 if there are no events. Change may call decide more than once. It returns an
+// error of decide unchanged, and only if decide saw the account as the log holds it
+// now.
 func (a *Accounts) Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error) {
 	e := a.use(ownerID)
 	defer a.release(e)
@@ -103,7 +101,7 @@ func (a *Accounts) Change(ctx context.Context, ownerID string, m eventstore.Meta
 	}
 	defer e.writing.release()
 	account, next := a.state(e)
-	read := false // within this call, so that a refusal is not for what is past
+	read := false // a refusal counts only if this call has read the log
 	for try := 1; ; try++ {
 		if next == 0 && !read || try > 1 {
 			var err error
@@ -120,14 +118,14 @@ func (a *Accounts) Change(ctx context.Context, ownerID string, m eventstore.Meta
 			}
 		default:
 			after, position, err := a.append(ctx, e, account, next, events, m)
-			if !eventstore.IsWrongVersion(err) || try >= changeTries {
+			if !eventstore.IsWrongVersion(err) || try >= maxAttempts {
 				return after, position, err
 			}
 		}
 	}
 }
 
-// append stores events behind the account's revision next - 1.
+// append appends events to an account whose first free revision is next.
 func (a *Accounts) append(ctx context.Context, e *entry, account owner.Account, next eventstore.Revision, events []owner.Event, m eventstore.Metadata) (owner.Account, eventstore.Position, error) {
 	expected := eventstore.NoStream
 	if next > 0 {
@@ -136,15 +134,15 @@ func (a *Accounts) append(ctx context.Context, e *entry, account owner.Account, 
 	began := time.Now()
 	account, appended, err := kind.Append(ctx, a.log, streamOf(e.ownerID), expected, m, account, events)
 	if err != nil {
-		a.doubt(e, err)
+		a.invalidate(e, err)
 		return account, 0, err
 	}
 	a.advance(e, account, appended.Revision+1, began)
 	return account, appended.Position, nil
 }
 
-// Address returns the e-mail address of an account, which never changes while
-// there is one; that there is none is an error.
+// Address returns the e-mail address of an account. It caches the address, which
+// never changes while the account exists. It fails if there is no address.
 func (a *Accounts) Address(ctx context.Context, ownerID string) (string, error) {
 	e := a.use(ownerID)
 	defer a.release(e)
@@ -181,18 +179,19 @@ func (a *Accounts) readAddress(ctx context.Context, ownerID string) (string, err
 	return "", fmt.Errorf("%s holds no address", stream)
 }
 
-// errGap says that a stream does not go on where it was left.
-var errGap = errors.New("the stream does not go on where it was left")
+// errGap means that the folded account does not belong to the stream any more, for
+// example because the log was restored from a backup.
+var errGap = errors.New("the stream does not continue after the last folded event")
 
-// catchUp reads what was stored behind what is folded. A read by another call
-// that began after since does as well.
+// catchUp folds the events that were stored since the last fold. If another call
+// has done this with a read that began after since, catchUp uses its result.
 func (a *Accounts) catchUp(ctx context.Context, e *entry, since time.Time) (owner.Account, eventstore.Revision, error) {
 	if err := e.reading.acquire(ctx); err != nil {
 		return owner.Account{}, 0, fmt.Errorf("read %s: %w", streamOf(e.ownerID), err)
 	}
 	defer e.reading.release()
 	a.mu.Lock()
-	account, next, done := e.account, e.next, e.proven.After(since)
+	account, next, done := e.account, e.next, e.current.After(since)
 	a.mu.Unlock()
 	if done {
 		return account, next, nil
@@ -209,7 +208,7 @@ func (a *Accounts) catchUp(ctx context.Context, e *entry, since time.Time) (owne
 	return account, next, nil
 }
 
-// read folds the events from a revision on.
+// read folds the events from revision next.
 func (a *Accounts) read(ctx context.Context, ownerID string, account owner.Account, next eventstore.Revision) (owner.Account, eventstore.Revision, error) {
 	id := streamOf(ownerID)
 	for r, err := range a.log.Read(ctx, id, next, eventstore.ReadOptions{}) {
@@ -227,44 +226,47 @@ func (a *Accounts) read(ctx context.Context, ownerID string, account owner.Accou
 	return account, next, nil
 }
 
-// state is what is folded of an account.
+// state returns the cached account and its first revision that is not folded.
 func (a *Accounts) state(e *entry) (owner.Account, eventstore.Revision) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return e.account, e.next
 }
 
-// fresh returns an account that Run has covered since it was last proven.
+// fresh returns the cached account. It reports whether the account is at most Stale
+// old: it was current when Run began to follow or later, and Run has followed until
+// just now.
 func (a *Accounts) fresh(e *entry, now time.Time) (owner.Account, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	covered := !a.covered.from.IsZero() && !e.proven.Before(a.covered.from) && now.Sub(a.covered.until) <= Stale
-	return e.account, covered && e.next >= e.heard
+	followed := !a.followed.from.IsZero() && !e.current.Before(a.followed.from) && now.Sub(a.followed.until) <= Stale
+	return e.account, followed && e.next >= e.stored
 }
 
-// advance replaces what is folded, unless more is by now.
-func (a *Accounts) advance(e *entry, account owner.Account, next eventstore.Revision, proven time.Time) {
+// advance replaces the cached account unless a later one is cached. The account
+// included all events at time current.
+func (a *Accounts) advance(e *entry, account owner.Account, next eventstore.Revision, current time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if next < e.next {
 		return
 	}
-	e.hold(account, next)
-	if proven.After(e.proven) {
-		e.proven = proven
+	e.set(account, next)
+	if current.After(e.current) {
+		e.current = current
 	}
 }
 
-// doubt has the next Load read: an append failed, and may have been stored. A
-// stream that is behind what is folded of it is folded anew.
-func (a *Accounts) doubt(e *entry, err error) {
+// invalidate makes the next Load read, because a failed append may have been
+// stored. It drops an account that is ahead of its stream.
+func (a *Accounts) invalidate(e *entry, err error) {
 	var wrong *eventstore.WrongVersionError
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	e.proven = time.Time{}
+	e.current = time.Time{}
 	if errors.As(err, &wrong) && wrong.Current < eventstore.Expected(e.next)-1 {
-		e.hold(owner.Account{}, 0)
-		e.heard = 0
+		e.set(owner.Account{}, 0)
+		e.stored = 0
 	}
 }
 

@@ -22,13 +22,13 @@ import (
 
 func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 
-// countedLog counts the reads of streams, and is away when told so.
+// countedLog counts the reads of streams. Tests can make it unavailable.
 type countedLog struct {
 	*memory.Log
 	mu    sync.Mutex
 	reads int
 	away  bool
-	lost  bool // appends are stored, and not acknowledged
+	lost  bool // appends are stored, but fail
 }
 
 func newLog() *countedLog { return &countedLog{Log: memory.New()} }
@@ -91,7 +91,7 @@ func (l *countedLog) Append(ctx context.Context, id eventstore.StreamID, e event
 
 func now() eventstore.Metadata { return eventstore.Metadata{At: time.Now(), Correlation: "test"} }
 
-// does is a decision that is always the same.
+// does returns a decision for fixed events.
 func does(events ...owner.Event) func(owner.Account) ([]owner.Event, error) {
 	return func(owner.Account) ([]owner.Event, error) { return events, nil }
 }
@@ -109,7 +109,7 @@ func load(t require.TestingT, a *Accounts, ownerID string) owner.Account {
 	return account
 }
 
-// folded is the account as the log holds it.
+// folded returns the account as the log holds it.
 func folded(t require.TestingT, log eventstore.Log, ownerID string) owner.Account {
 	account, _, err := kind.Load(context.Background(), log, streamOf(ownerID), owner.Account{})
 	require.NoError(t, err)
@@ -120,8 +120,8 @@ func signUp(t require.TestingT, a *Accounts, ownerID string) {
 	change(t, a, ownerID, owner.SignedUp{OwnerID: ownerID, AddressHash: "h"})
 }
 
-// running runs a within a bubble until the bubble's test ends, and has it
-// cover the log once.
+// running starts Run in the bubble until the test ends, and waits for the first
+// probe.
 func running(t *testing.T, a *Accounts) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -135,7 +135,7 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-func TestWithoutRunEveryLoadIsOneRead(t *testing.T) {
+func TestLoadWithoutRunReadsOnce(t *testing.T) {
 	log := newLog()
 	a, peer := New(log), New(log)
 	signUp(t, peer, "ada")
@@ -147,13 +147,13 @@ func TestWithoutRunEveryLoadIsOneRead(t *testing.T) {
 	require.Equal(t, folded(t, log, "ada"), load(t, a, "ada"))
 }
 
-func TestWithRunAKeptAccountIsNotRead(t *testing.T) {
+func TestLoadWithRunDoesNotReadACachedAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newLog()
 		a, peer := New(log), New(log)
 		signUp(t, peer, "ada")
 		running(t, a)
-		require.Equal(t, 1, log.counted(func() { load(t, a, "ada") }), "the first time")
+		require.Equal(t, 1, log.counted(func() { load(t, a, "ada") }), "the first Load")
 		for range 100 {
 			require.Zero(t, log.counted(func() { load(t, a, "ada") }))
 			pass(100 * time.Millisecond)
@@ -161,16 +161,16 @@ func TestWithRunAKeptAccountIsNotRead(t *testing.T) {
 
 		change(t, peer, "ada", owner.HandleChosen{Handle: "countess"})
 		pass(time.Second)
-		require.Zero(t, log.counted(func() { require.Equal(t, "countess", load(t, a, "ada").Handle) }), "a peer's change is heard within a second")
+		require.Zero(t, log.counted(func() { require.Equal(t, "countess", load(t, a, "ada").Handle) }), "a peer's change after a second")
 
-		require.Zero(t, log.counted(func() { change(t, a, "ada", owner.HandleChosen{Handle: "ada"}) }), "a change needs no read either")
-		require.Zero(t, log.counted(func() { require.Equal(t, "ada", load(t, a, "ada").Handle) }), "an own change is there at once")
+		require.Zero(t, log.counted(func() { change(t, a, "ada", owner.HandleChosen{Handle: "ada"}) }), "reads of Change")
+		require.Zero(t, log.counted(func() { require.Equal(t, "ada", load(t, a, "ada").Handle) }), "the account after its own Change")
 		pass(10 * time.Second)
 		require.Equal(t, folded(t, log, "ada"), load(t, a, "ada"))
 	})
 }
 
-func TestAnAccountFromBeforeRunIsReadOnce(t *testing.T) {
+func TestAccountCachedBeforeRunIsReadOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newLog()
 		a, peer := New(log), New(log)
@@ -183,7 +183,7 @@ func TestAnAccountFromBeforeRunIsReadOnce(t *testing.T) {
 	})
 }
 
-func TestWhileTheLogIsAwayNothingOldIsReturned(t *testing.T) {
+func TestLoadReturnsNothingOldDuringAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newLog()
 		a, peer := New(log), New(log)
@@ -200,15 +200,14 @@ func TestWhileTheLogIsAwayNothingOldIsReturned(t *testing.T) {
 
 		log.set(func() { log.away = false })
 		change(t, peer, "ada", owner.HandleChosen{Handle: "countess"})
-		require.Equal(t, "countess", load(t, a, "ada").Handle, "by a read of its own, before it is covered again")
+		require.Equal(t, "countess", load(t, a, "ada").Handle, "read by Load before the next probe")
 		pass(time.Second)
 		load(t, a, "ada")
 		require.Zero(t, log.counted(func() { load(t, a, "ada") }))
 	})
 }
 
-// An append that failed may have been stored all the same.
-func TestALostAcknowledgementIsReadBack(t *testing.T) {
+func TestLoadReadsAnAppendWhoseAcknowledgementWasLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newLog()
 		a := New(log)
@@ -227,17 +226,17 @@ func TestChange(t *testing.T) {
 	log := newLog()
 	a, peer := New(log), New(log)
 
-	t.Run("of nobody's account", func(t *testing.T) {
+	t.Run("an account that does not exist", func(t *testing.T) {
 		_, at, err := a.Change(t.Context(), "eve", now(), func(account owner.Account) ([]owner.Event, error) {
 			require.False(t, account.Exists())
 			return nil, refusal
 		})
 		require.Equal(t, refusal, err)
 		require.Zero(t, at)
-		require.Empty(t, a.kept, "what does not exist is not kept")
+		require.Empty(t, a.cached, "cached accounts")
 	})
 	signUp(t, a, "ada")
-	t.Run("a refusal is never for what is past", func(t *testing.T) {
+	t.Run("a refusal is about the current account", func(t *testing.T) {
 		change(t, peer, "ada", owner.HandleChosen{Handle: "countess"})
 		seen := []string{}
 		account, at, err := a.Change(t.Context(), "ada", now(), func(account owner.Account) ([]owner.Event, error) {
@@ -252,13 +251,13 @@ func TestChange(t *testing.T) {
 		require.Equal(t, "countess", account.Handle)
 		require.Equal(t, []string{"", "countess"}, seen)
 	})
-	t.Run("is decided anew when a peer was faster", func(t *testing.T) {
+	t.Run("a peer that was faster causes another decision", func(t *testing.T) {
 		change(t, peer, "ada", owner.BotRegistered{BotID: "1", Name: "n", Mode: ladder.Standard, URL: "u"})
 		account := change(t, a, "ada", owner.HandleChosen{Handle: "ada"})
 		require.Len(t, account.Bots, 1)
 		require.Equal(t, folded(t, log, "ada"), account)
 	})
-	t.Run("waits for another no longer than its context", func(t *testing.T) {
+	t.Run("the wait for another Change ends with the context", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		_, _, err := a.Change(t.Context(), "ada", now(), func(owner.Account) ([]owner.Event, error) {
 			cancel()
@@ -269,8 +268,7 @@ func TestChange(t *testing.T) {
 	})
 }
 
-// Two processes on one log: what is limited stays so.
-func TestRacedChanges(t *testing.T) {
+func TestRacingProcessesKeepTheBotLimit(t *testing.T) {
 	log := newLog()
 	sides := []*Accounts{New(log), New(log)}
 	signUp(t, sides[0], "ada")
@@ -298,38 +296,37 @@ func TestRacedChanges(t *testing.T) {
 	require.Len(t, folded(t, log, "ada").Bots, owner.BotLimit)
 }
 
-func TestOnlySoManyAreKept(t *testing.T) {
+func TestCacheEvictsLeastRecentlyUsed(t *testing.T) {
 	log := newLog()
 	a := New(log)
-	a.keep = 3
+	a.capacity = 3
 	for i := range 10 {
 		signUp(t, a, fmt.Sprint(i))
 		load(t, a, "0")
 	}
-	require.Len(t, a.kept, 3)
+	require.Len(t, a.cached, 3)
 	require.Equal(t, 3, a.recent.Len())
-	require.Contains(t, a.kept, "0", "what is in use stays")
-	require.Contains(t, a.kept, "9")
+	require.Contains(t, a.cached, "0", "a recently used account")
+	require.Contains(t, a.cached, "9")
 	require.Equal(t, "5", load(t, a, "5").ID)
 }
 
-// An entry that a change holds is not dropped: a second one for the account
-// would not know of the change.
-func TestWhatIsHeldIsNotDropped(t *testing.T) {
+// A second entry for the account would not know of the running Change.
+func TestEntryInUseIsNotEvicted(t *testing.T) {
 	log := newLog()
 	a := New(log)
-	a.keep = 1
+	a.capacity = 1
 	signUp(t, a, "ada")
 	_, _, err := a.Change(t.Context(), "ada", now(), func(owner.Account) ([]owner.Event, error) {
 		signUp(t, a, "bob")
-		require.Contains(t, a.kept, "ada")
+		require.Contains(t, a.cached, "ada")
 		return []owner.Event{owner.HandleChosen{Handle: "countess"}}, nil
 	})
 	require.NoError(t, err)
-	require.Len(t, a.kept, 1)
+	require.Len(t, a.cached, 1)
 }
 
-func TestAddress(t *testing.T) {
+func TestAddressIsReadOnce(t *testing.T) {
 	log := newLog()
 	a := New(log)
 	signUp(t, a, "ada")
@@ -348,8 +345,7 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// A log that was set back to before what is folded is folded anew.
-func TestALogThatWasSetBack(t *testing.T) {
+func TestAccountIsFoldedAgainAfterTheLogWasRestored(t *testing.T) {
 	log := newLog()
 	a := New(log)
 	signUp(t, a, "ada")
@@ -362,8 +358,7 @@ func TestALogThatWasSetBack(t *testing.T) {
 	require.Equal(t, folded(t, log, "ada"), account)
 }
 
-// Whatever two processes do: each sees its own changes at once, and the
-// other's a second later.
+// Each process sees its own changes at once, and the other's after a second.
 func TestFreshness(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		steps := rapid.SliceOfN(rapid.IntRange(0, 9), 1, 60).Draw(r, "steps")
@@ -371,9 +366,9 @@ func TestFreshness(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			log := newLog()
 			a, peer := New(log), New(log)
-			a.keep = 2
+			a.capacity = 2
 			running(t, a)
-			heard := map[string]time.Time{} // when a peer last changed an account
+			changed := map[string]time.Time{} // when a peer last changed an account
 			for i, step := range steps {
 				id := fmt.Sprint("owner-", owners[i])
 				event := owner.HandleChosen{Handle: fmt.Sprint("h", i)}
@@ -381,10 +376,10 @@ func TestFreshness(t *testing.T) {
 				case step < 2:
 					require.Equal(t, event.Handle, change(t, a, id, event).Handle)
 					require.Equal(t, folded(t, log, id), load(t, a, id), "its own change")
-					delete(heard, id)
+					delete(changed, id)
 				case step < 4:
 					change(t, peer, id, event)
-					heard[id] = time.Now()
+					changed[id] = time.Now()
 				case step < 7:
 					pass(time.Duration(step*67) * time.Millisecond)
 				case step == 7:
@@ -393,7 +388,7 @@ func TestFreshness(t *testing.T) {
 					log.set(func() { log.away = false })
 				default:
 					got := load(t, a, id)
-					if at, recently := heard[id]; !recently || time.Since(at) >= time.Second {
+					if at, recently := changed[id]; !recently || time.Since(at) >= time.Second {
 						require.Equal(t, folded(t, log, id), got, "step %d", i)
 					}
 				}

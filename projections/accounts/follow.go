@@ -9,15 +9,13 @@ import (
 	"hexarena/eventstore"
 )
 
-// probeEvery is how often Run looks for what was stored. A look, and what
-// delays it, fits Stale twice.
-const probeEvery = 250 * time.Millisecond
+const (
+	probeInterval = 250 * time.Millisecond // short, so that two probes and their delays fit into Stale
+	probeTimeout  = 2 * time.Second
+)
 
-// probeTime is how long one look may take.
-const probeTime = 2 * time.Second
-
-// Run folds what is stored of the accounts that are kept, until ctx ends. While
-// the log is away it keeps trying, and Load reads by itself.
+// Run folds new events onto the cached accounts until ctx ends. While the log is
+// unavailable, it retries, and Load reads the log itself.
 func (a *Accounts) Run(ctx context.Context) {
 	var at eventstore.Position
 	known := false
@@ -36,28 +34,29 @@ func (a *Accounts) Run(ctx context.Context) {
 			at, err = a.begin(ctx)
 		}
 		known = err == nil
-		timer.Reset(probeEvery)
+		timer.Reset(probeInterval)
 	}
 }
 
-// begin notes where the log ends: from here on nothing is missed.
+// begin returns the end of the log. From there on, Run misses no event.
 func (a *Accounts) begin(ctx context.Context) (eventstore.Position, error) {
-	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	head, err := eventstore.Head(ctx, a.log)
 	if err == nil {
 		a.mu.Lock()
-		a.covered.from = time.Now()
-		a.covered.until = a.covered.from
+		a.followed.from = time.Now()
+		a.followed.until = a.followed.from
 		a.mu.Unlock()
 	}
 	return head, err
 }
 
-// probe folds what was stored after a position, and returns the one to go on
-// after. After an error what was missed is not known, and begin is due.
+// probe folds the events after a position, and returns the position for the next
+// probe. After an error it is unknown which events were missed, so Run calls begin
+// again.
 func (a *Accounts) probe(ctx context.Context, after eventstore.Position) (eventstore.Position, error) {
-	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	began := time.Now()
 	next, err := eventstore.Head(ctx, a.log)
@@ -70,7 +69,7 @@ func (a *Accounts) probe(ctx context.Context, after eventstore.Position) (events
 			return after, err
 		}
 		if m.Event != nil {
-			if err := a.hear(*m.Event); err != nil {
+			if err := a.apply(*m.Event); err != nil {
 				return after, err
 			}
 			next = max(next, m.Event.Position)
@@ -81,36 +80,36 @@ func (a *Accounts) probe(ctx context.Context, after eventstore.Position) (events
 		}
 	}
 	if !caughtUp {
-		return after, fmt.Errorf("the log's end was not reached: %w", context.Cause(ctx))
+		return after, fmt.Errorf("did not reach the log's end: %w", context.Cause(ctx))
 	}
 	return next, a.reached(began, nil)
 }
 
-// reached notes that nothing was missed up to a time, unless something failed.
+// reached records that Run has missed no event up to a time, unless err is set.
 func (a *Accounts) reached(at time.Time, err error) error {
 	if err != nil {
 		return err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.covered.until = at
+	a.followed.until = at
 	return nil
 }
 
-// hear folds an event onto its account, if that is kept and the event is the
-// next one; else the next Load reads what lies between.
-func (a *Accounts) hear(r eventstore.Recorded) error {
+// apply folds an event onto its cached account. If earlier events are missing, the
+// next Load reads them.
+func (a *Accounts) apply(r eventstore.Recorded) error {
 	ownerID, ok := owner.ParseAccountStream(string(r.Stream))
 	if !ok {
 		return nil
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	e, ok := a.kept[ownerID]
+	e, ok := a.cached[ownerID]
 	if !ok {
 		return nil
 	}
-	e.heard = max(e.heard, r.Revision+1)
+	e.stored = max(e.stored, r.Revision+1)
 	if r.Revision != e.next {
 		return nil
 	}
@@ -118,6 +117,6 @@ func (a *Accounts) hear(r eventstore.Recorded) error {
 	if err != nil {
 		return err
 	}
-	e.hold(account, r.Revision+1)
+	e.set(account, r.Revision+1)
 	return nil
 }
