@@ -1,7 +1,6 @@
 package export
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -36,41 +35,11 @@ func readMatch(ctx context.Context, log eventstore.Log, e ending) (*rows, error)
 	case e.match == nil:
 		return nil, fmt.Errorf("match %s is rated by %s@%d, and its stream does not end", e.matchID, e.event.Stream, e.event.Revision)
 	}
-	h, err := historyOf(e.match)
+	h, err := frames.Decode(e.match)
 	if err != nil {
 		return nil, err
 	}
 	return rowsOf(e, &h)
-}
-
-// historyOf folds a match that was read before. Events of one append share
-// their metadata, which is read once.
-func historyOf(events []eventstore.Recorded) (h frames.History, err error) {
-	var meta eventstore.Metadata
-	var text []byte
-	for _, r := range events {
-		e, err := match.Decode(r.Type, r.Data)
-		if err != nil {
-			return h, fmt.Errorf("%s@%d: %w", r.Stream, r.Revision, err)
-		}
-		if !bytes.Equal(text, r.Metadata) {
-			if meta, err = eventstore.DecodeMetadata(r); err != nil {
-				return h, err
-			}
-			text = r.Metadata
-		}
-		switch e := e.(type) {
-		case match.Started:
-			h.Started = e
-			continue
-		case match.GameEnded:
-			h.Seed, h.Proof = &e.Seed, &e.Proof
-		case match.Aborted:
-			h.Seed, h.Proof = &e.Seed, &e.Proof
-		}
-		h.Events, h.Times = append(h.Events, e), append(h.Times, meta.At)
-	}
-	return h, nil
 }
 
 // maker makes the rows of one match, event by event.

@@ -1,9 +1,8 @@
-// Package arenatest writes the log of an arena whose matches are played on the
-// spot: owners, tables, whole games and their ratings, each event as the parts
-// of an arena would store it, at whatever point a test wants to stop. Tests of
-// read models, and of the answers made from them, begin here. It knows no read
-// model, no socket and no clock: time is its own, a second an append, so that
-// the same calls write the same log.
+// Package arenatest writes the log of an arena for tests of read models: owners,
+// tables, whole games and their ratings. Each event is as the arena would store it,
+// and a test can stop a match at any point. Begin with New, Register and Complete.
+// The package has its own time, which advances by a second per append, so the same
+// calls write the same log.
 package arenatest
 
 import (
@@ -22,7 +21,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// What every arena of this package signs and seats with.
+// The keys of every arena of this package.
 const (
 	platformKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 	seedKeyID   = "seed-key-1"
@@ -30,23 +29,23 @@ const (
 
 var seedKey = []byte("the seed key of the tests, 32 b.")
 
-// Arena writes a log. It is for one goroutine.
+// Arena writes a log. Only one goroutine may use it.
 type Arena struct {
-	PlatformKey string                  // base64; match ids follow from it
-	Nonce       func(match.Seat) string // what a bot answers the upgrade with
+	PlatformKey string                  // base64; match ids are derived from it
+	Nonce       func(match.Seat) string // a bot's answer to the upgrade
 
 	t        testing.TB
 	log      eventstore.Log
 	now      time.Time
 	rng      *rand.Rand
-	expected map[string]eventstore.Expected // by stream, of the next append
+	expected map[string]eventstore.Expected // by stream, for the next append
 	ladders  map[string]ladder.Ladder
 	bots     map[string]match.Seat
 	games    map[string]*Game
 }
 
-// New returns an arena that has written nothing. Chance says how its bots
-// play.
+// New returns an arena that has written nothing. Its bots play by random numbers
+// from the seed chance.
 func New(t testing.TB, log eventstore.Log, chance uint64) *Arena {
 	return &Arena{
 		PlatformKey: platformKey, Nonce: func(s match.Seat) string { return "nonce of " + s.BotName }, t: t, log: log, now: time.Date(2026, 9, 6, 12, 0, 0, 0, time.UTC), rng: rand.New(rand.NewPCG(chance, 1)),
@@ -54,16 +53,16 @@ func New(t testing.TB, log eventstore.Log, chance uint64) *Arena {
 	}
 }
 
-// Own stores events of an account.
+// Own appends events to an account.
 func (a *Arena) Own(ownerID string, events ...owner.Event) {
 	a.t.Helper()
 	store(a, owner.AccountStream(ownerID), events...)
 }
 
-// ID is the id that the bot of a name gets.
+// ID returns the id of the bot with a name.
 func ID(botName string) string { return uuid.NewSHA1(uuid.NameSpaceURL, []byte(botName)).String() }
 
-// Register stores bots of an owner, and returns their ids.
+// Register registers bots of an owner and returns their ids.
 func (a *Arena) Register(ownerID, mode string, names ...string) []string {
 	a.t.Helper()
 	ids := make([]string, len(names))
@@ -75,7 +74,7 @@ func (a *Arena) Register(ownerID, mode string, names ...string) []string {
 	return ids
 }
 
-// Seat stores the tables that the bots of a mode fill, and returns the matches.
+// Seat seats bots of a mode at tables and returns the matches.
 func (a *Arena) Seat(mode string, botIDs ...string) []*Game {
 	a.t.Helper()
 	candidates := make([]ladder.Candidate, len(botIDs))
@@ -85,7 +84,7 @@ func (a *Arena) Seat(mode string, botIDs ...string) []*Game {
 	l := a.ladder(mode)
 	events, err := l.Seat(candidates, ladder.Tick{Now: a.now, PlatformKey: a.PlatformKey, SeedKeyID: seedKeyID, SeedKey: seedKey})
 	require.NoError(a.t, err)
-	require.NotEmpty(a.t, events, "nobody was seated")
+	require.NotEmpty(a.t, events, "Seat seated no table")
 	a.evolve(mode, events...)
 	var games []*Game
 	for _, s := range a.ladder(mode).Unfinished() {
@@ -98,7 +97,7 @@ func (a *Arena) Seat(mode string, botIDs ...string) []*Game {
 	return games
 }
 
-// Complete plays a match of the bots from its table to its ratings.
+// Complete plays one match from its table to its ratings.
 func (a *Arena) Complete(mode string, botIDs ...string) *Game {
 	a.t.Helper()
 	g := a.Seat(mode, botIDs...)[0]
@@ -115,7 +114,7 @@ func (a *Arena) ladder(mode string) ladder.Ladder {
 	return ladder.New(mode)
 }
 
-// evolve stores events of a ladder.
+// evolve appends events to a ladder and folds them.
 func (a *Arena) evolve(mode string, events ...ladder.Event) {
 	a.t.Helper()
 	at := store(a, ladder.Stream(mode), events...)
@@ -126,8 +125,8 @@ func (a *Arena) evolve(mode string, events ...ladder.Event) {
 	a.ladders[mode] = l
 }
 
-// store appends events at the exact revision of their stream, and returns when
-// they occurred.
+// store appends events at the exact revision of their stream, and returns their
+// time.
 func store[E eventstore.Typed](a *Arena, stream string, events ...E) time.Time {
 	a.t.Helper()
 	a.now = a.now.Add(time.Second)

@@ -12,9 +12,7 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// What is played on the spot shows every public kind, and a log holds it as it
-// was folded.
-func TestGamesShowEveryKind(t *testing.T) {
+func TestGamesHaveEveryPublicKind(t *testing.T) {
 	log := memory.New()
 	a := arenatest.New(t, log, 1)
 	bots := a.Register("ada", ladder.Standard, "Ann", "Bea", "Cat", "Dot")

@@ -11,13 +11,13 @@ import (
 	"hexarena/projections"
 )
 
-// Follow returns a runner of a read model whose file is the test's.
+// Follow returns a runner of a read model. Its file is in a temporary folder.
 func Follow(t testing.TB, log eventstore.Log, model projections.Model) *projections.Runner {
 	t.Helper()
 	return FollowIn(t, t.TempDir(), log, model)
 }
 
-// FollowIn is Follow with the file in a folder that the test has chosen.
+// FollowIn is Follow with the file in dir.
 func FollowIn(t testing.TB, dir string, log eventstore.Log, model projections.Model) *projections.Runner {
 	t.Helper()
 	r, err := projections.Open(dir, log, model, slog.New(slog.DiscardHandler))
@@ -26,7 +26,7 @@ func FollowIn(t testing.TB, dir string, log eventstore.Log, model projections.Mo
 	return r
 }
 
-// Dump is a read model's rows as text, the same for the same rows.
+// Dump returns a read model's rows as text.
 func Dump(t testing.TB, r *projections.Runner) string {
 	t.Helper()
 	var b strings.Builder

@@ -10,8 +10,8 @@ import (
 	"hexarena/domain/match/matchtest"
 )
 
-// Game is a match that was seated: State is its fold, Events are those of its
-// stream, Times when each occurred.
+// Game is a seated match. State is its fold, Events are the events of its stream,
+// and Times are their times.
 type Game struct {
 	ladder.Seating
 	State  match.Match
@@ -22,7 +22,7 @@ type Game struct {
 	players map[int]*player // by seat
 }
 
-// Start stores the start of the match, and its board.
+// Start appends the start of the match and its board.
 func (g *Game) Start() {
 	g.arena.t.Helper()
 	s := match.Seating{
@@ -42,7 +42,7 @@ func (g *Game) Start() {
 	g.store(events...)
 }
 
-// Step settles the decisions that are owed now, as one append.
+// Step settles the batch of owed decisions in one append.
 func (g *Game) Step() {
 	g.arena.t.Helper()
 	var outcomes []match.Outcome
@@ -59,7 +59,7 @@ func (g *Game) Step() {
 	g.store(events...)
 }
 
-// Play steps until the match is over or a turn has begun.
+// Play steps until a turn has begun or the match is over.
 func (g *Game) Play(turn uint16) {
 	g.arena.t.Helper()
 	for !g.State.Over() && g.State.Game.Turn < turn {
@@ -67,7 +67,7 @@ func (g *Game) Play(turn uint16) {
 	}
 }
 
-// PlayOut steps until the match is over; its ladder does not know yet.
+// PlayOut steps until the match is over. It does not append to the ladder.
 func (g *Game) PlayOut() {
 	g.arena.t.Helper()
 	for !g.State.Over() {
@@ -75,13 +75,13 @@ func (g *Game) PlayOut() {
 	}
 }
 
-// Claim stores that another referee plays on: an event that is not public.
+// Claim appends that another referee took over the match. This event is not public.
 func (g *Game) Claim() {
 	g.arena.t.Helper()
 	g.store(match.Claimed{Player: "another"})
 }
 
-// Abort stores an abort; the match's ladder does not know yet.
+// Abort aborts the match. It does not append to the ladder.
 func (g *Game) Abort(why string) {
 	g.arena.t.Helper()
 	events, err := g.State.Cancel(why)
@@ -89,7 +89,7 @@ func (g *Game) Abort(why string) {
 	g.store(events...)
 }
 
-// Conclude stores the ladder's event of a match that is over.
+// Conclude appends the ladder's event for a match that is over.
 func (g *Game) Conclude() {
 	g.arena.t.Helper()
 	if g.State.Abort != nil {
@@ -105,7 +105,7 @@ func (g *Game) Conclude() {
 	g.arena.evolve(g.Mode, events...)
 }
 
-// Void stores that the ladder gave the match up, whatever its stream holds.
+// Void appends MatchVoided to the ladder. The match may be in any state.
 func (g *Game) Void(why string) {
 	g.arena.t.Helper()
 	events, err := g.arena.ladder(g.Mode).Void(g.MatchID, why)
@@ -113,7 +113,7 @@ func (g *Game) Void(why string) {
 	g.arena.evolve(g.Mode, events...)
 }
 
-// store appends events to the match's stream, and folds them.
+// store appends events to the match's stream and folds them.
 func (g *Game) store(events ...match.Event) {
 	g.arena.t.Helper()
 	at := store(g.arena, match.Stream(g.MatchID), events...)

@@ -8,10 +8,10 @@ import (
 	"hexarena/domain/match/matchtest"
 )
 
-// player is a matchtest.Player that may be clumsy.
+// player is a matchtest.Player. A clumsy one fails some decisions until it resigns.
 type player struct {
 	matchtest.Player
-	clumsy bool // fails now and then, until it has resigned
+	clumsy bool
 }
 
 func (p *player) answer(m *match.Match, d match.Decision) match.Outcome {
@@ -21,7 +21,8 @@ func (p *player) answer(m *match.Match, d match.Decision) match.Outcome {
 	return p.Answer(m, d)
 }
 
-// mishap is one of the ways to fail.
+// mishap returns a failed outcome: a timeout, a lost connection, or a malformed or
+// illegal answer.
 func (p *player) mishap(d match.Decision) match.Outcome {
 	switch p.Below(4) {
 	case 0:

@@ -1,5 +1,4 @@
 package arenatest
 
-// SeedKey returns the seed key of every arena of this package by its id, as
-// the arena's secrets do.
+// SeedKey returns the seed key of these arenas by its id, as adapters/secrets does.
 func SeedKey(id string) ([]byte, bool) { return seedKey, id == seedKeyID }

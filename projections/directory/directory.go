@@ -1,8 +1,8 @@
-// Package directory is the read model of who is who: the owner of a key, a
-// bot's name, address and status, an owner's handle. Authentication, the
-// matchmaker and the public answers look things up here, at every request, so
-// that all of it is in memory; its rows are there for the next start. What an
-// owner manages is folded from the owner's own stream instead.
+// Package directory is the read model that finds accounts by what they own: the
+// owner of a key, a bot's name, URL and status, an owner's handle. Each request
+// and each tick looks things up here, so all of it is in memory. The rows only
+// restore the memory at the next start. Pages on which owners manage their account
+// use projections/accounts instead.
 package directory
 
 import (
@@ -15,32 +15,32 @@ import (
 	"hexarena/projections"
 )
 
-// Bot is a registered bot, removed ones included.
+// Bot is a registered or removed bot.
 type Bot struct {
 	ID           string
 	OwnerID      string
 	Name         string
 	Mode         string
 	URL          string
-	Active       bool // to be seated: neither paused nor suspended, nor its owner
+	Active       bool // may be seated: neither the bot nor its owner is paused or suspended
 	Removed      bool
 	RegisteredAt time.Time
 
 	StatusChanged time.Time // when Active last changed
-	NoticeOwed    bool      // the arena paused it, and its owner is still to be told
+	NoticeOwed    bool      // the arena paused it for misses and has not yet mailed its owner
 }
 
 // Directory is the model; a projections.Runner folds it.
 type Directory struct {
 	changed changed
 
-	mu      sync.RWMutex // guards what follows
+	mu      sync.RWMutex // guards the fields below
 	bots    map[string]Bot
 	keys    map[string]string // key id → owner id
 	handles map[string]string // owner id → handle
 
-	accounts map[string]owner.Account // by owner: bots and suspensions alone
-	owed     map[string]bool          // ids of bots whose notice is owed
+	accounts map[string]owner.Account // by owner id; only bots and suspensions are folded
+	owed     map[string]bool          // ids of bots with NoticeOwed
 	deleted  []string                 // owner ids, in the order of their deletion
 	version  uint64
 }
@@ -52,7 +52,7 @@ func New() *Directory {
 	return d
 }
 
-// empty forgets everything; mu is held, where others may read.
+// empty clears the directory. Call it with mu held if others may read.
 func (d *Directory) empty() {
 	d.changed = changed{owners: map[string]bool{}, bots: map[string]bool{}, keys: map[string]bool{}}
 	d.bots, d.keys, d.handles = map[string]Bot{}, map[string]string{}, map[string]string{}
@@ -67,8 +67,8 @@ func (d *Directory) Schema() projections.Schema {
 	return projections.Schema{Version: 1, Tables: tables}
 }
 
-// Filter implements projections.Model: all events of accounts, since an owner
-// waits for what was written, whatever it was.
+// Filter implements projections.Model. It selects all events of accounts, because
+// callers wait until the directory has reached the position of any write.
 func (d *Directory) Filter() eventstore.Filter {
 	return eventstore.Filter{StreamPrefixes: []string{owner.AccountPrefix}}
 }
@@ -111,23 +111,23 @@ func (d *Directory) fold(ownerID string, e owner.Event, at time.Time) {
 	case owner.Deleted:
 		d.forget(ownerID)
 	default:
-		d.version-- // it changes nothing here
+		d.version-- // the directory does not hold it
 	}
 }
 
-// foldBots has the account's bots read as domain/owner says that they do.
+// foldBots lets domain/owner fold the event, and updates the account's bots.
 func (d *Directory) foldBots(ownerID string, e owner.Event, at time.Time) {
 	account := owner.Evolve(d.accounts[ownerID], e, at)
 	d.accounts[ownerID] = account
 	d.changed.owners[ownerID] = true
 	for _, b := range account.Bots {
-		d.list(ownerID, b)
+		d.show(ownerID, b)
 		d.changed.bots[b.ID] = true
 	}
 }
 
-// list shows a bot of an account.
-func (d *Directory) list(ownerID string, b owner.Bot) {
+// show updates what the directory shows of a bot.
+func (d *Directory) show(ownerID string, b owner.Bot) {
 	d.bots[b.ID] = Bot{
 		ID: b.ID, OwnerID: ownerID, Name: b.Name, Mode: b.Mode, URL: b.URL, Active: b.Status == owner.Active,
 		RegisteredAt: b.CreatedAt, StatusChanged: b.StatusSince, NoticeOwed: b.NoticeOwed(),
@@ -148,8 +148,8 @@ func (d *Directory) remove(id string) {
 	}
 }
 
-// forget removes a deleted account's bots, and forgets its handle. What its keys
-// sign finds an account without keys.
+// forget removes a deleted account's bots and its handle. Its keys stay: a request
+// that they sign then finds an account without keys.
 func (d *Directory) forget(ownerID string) {
 	for _, b := range d.accounts[ownerID].Bots {
 		d.remove(b.ID)
@@ -160,7 +160,7 @@ func (d *Directory) forget(ownerID string) {
 	d.changed.owners[ownerID] = true
 }
 
-// Bot returns a bot, removed ones included: its matches stay.
+// Bot returns a bot. It returns removed bots too, because their matches stay.
 func (d *Directory) Bot(id string) (Bot, bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -168,7 +168,7 @@ func (d *Directory) Bot(id string) (Bot, bool) {
 	return b, ok
 }
 
-// Active returns the bots of a mode that are to be seated, in no order.
+// Active returns the bots of a mode that may be seated, in no order.
 func (d *Directory) Active(mode string) []Bot {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -181,7 +181,7 @@ func (d *Directory) Active(mode string) []Bot {
 	return list
 }
 
-// OwnerOfKey returns whose API key that is, revoked ones included.
+// OwnerOfKey returns the owner of an API key, even of a revoked one.
 func (d *Directory) OwnerOfKey(keyID string) (ownerID string, ok bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -189,22 +189,21 @@ func (d *Directory) OwnerOfKey(keyID string) (ownerID string, ok bool) {
 	return ownerID, ok
 }
 
-// Handle returns an owner's public handle, empty until chosen.
+// Handle returns an owner's public handle, or "" if none is chosen.
 func (d *Directory) Handle(ownerID string) string {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.handles[ownerID]
 }
 
-// Version grows whenever an answer may have changed.
+// Version returns a number that grows whenever an answer may have changed.
 func (d *Directory) Version() uint64 {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.version
 }
 
-// NoticesOwed returns the bots that the arena has paused and whose owners are
-// still to be told, in no order.
+// NoticesOwed returns the bots with NoticeOwed, in no order.
 func (d *Directory) NoticesOwed() []Bot {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -215,8 +214,8 @@ func (d *Directory) NoticesOwed() []Bot {
 	return list
 }
 
-// Deleted returns the ids of the deleted accounts in the order of their
-// deletion, from the one with a number on.
+// Deleted returns the ids of the deleted accounts in the order of their deletion,
+// without the first from ids.
 func (d *Directory) Deleted(from int) []string {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

@@ -21,8 +21,8 @@ import (
 	"hexarena/projections/directory"
 )
 
-// world is an arena and its directory.
-type world struct {
+// followed is an arena and its directory.
+type followed struct {
 	*arenatest.Arena
 	t      *testing.T
 	log    *memory.Log
@@ -30,20 +30,20 @@ type world struct {
 	runner *projections.Runner
 }
 
-func newWorld(t *testing.T) *world {
+func newFollowed(t *testing.T) *followed {
 	t.Helper()
 	log, dir := memory.New(), directory.New()
-	return &world{arenatest.New(t, log, 1), t, log, dir, arenatest.Follow(t, log, dir)}
+	return &followed{arenatest.New(t, log, 1), t, log, dir, arenatest.Follow(t, log, dir)}
 }
 
-// own stores events of an account and folds them.
-func (w *world) own(ownerID string, events ...owner.Event) {
+// own appends events to an account and folds them.
+func (w *followed) own(ownerID string, events ...owner.Event) {
 	w.t.Helper()
 	w.Own(ownerID, events...)
 	require.NoError(w.t, w.runner.Sync(w.t.Context()))
 }
 
-func (w *world) active(mode string) string {
+func (w *followed) active(mode string) string {
 	var names []string
 	for _, b := range w.dir.Active(mode) {
 		names = append(names, b.Name)
@@ -52,8 +52,8 @@ func (w *world) active(mode string) string {
 	return strings.Join(names, " ")
 }
 
-func TestLifeOfABot(t *testing.T) {
-	w := newWorld(t)
+func TestDirectoryFollowsABot(t *testing.T) {
+	w := newFollowed(t)
 	_, ok := w.dir.Bot("b1")
 	require.False(t, ok)
 
@@ -92,7 +92,7 @@ func TestLifeOfABot(t *testing.T) {
 		w.own("ada", step.event)
 		step.change()
 		got, ok := w.dir.Bot("b1")
-		require.True(t, ok, "removed ones stay known")
+		require.True(t, ok, "a removed bot")
 		require.Equal(t, want, got, step.event.EventType())
 		require.Equal(t, step.active, w.active(ladder.Standard), step.event.EventType())
 	}
@@ -102,8 +102,8 @@ func TestLifeOfABot(t *testing.T) {
 	require.False(t, ok)
 }
 
-func TestKeysAndHandles(t *testing.T) {
-	w := newWorld(t)
+func TestOwnersOfKeysAndHandles(t *testing.T) {
+	w := newFollowed(t)
 	require.Empty(t, w.dir.Handle("ada"))
 	w.own("ada", owner.SignedUp{OwnerID: "ada"}, owner.APIKeyRegistered{KeyID: "k1"}, owner.HandleChosen{Handle: "ada"})
 	w.own("bob", owner.SignedUp{OwnerID: "bob"}, owner.APIKeyRegistered{KeyID: "k2"})
@@ -119,8 +119,8 @@ func TestKeysAndHandles(t *testing.T) {
 	}
 }
 
-func TestNoticesOwed(t *testing.T) {
-	w := newWorld(t)
+func TestNoticesOwedUntilNotifiedUnpausedOrRemoved(t *testing.T) {
+	w := newFollowed(t)
 	owed := func() string {
 		var ids []string
 		for _, b := range w.dir.NoticesOwed() {
@@ -144,8 +144,8 @@ func TestNoticesOwed(t *testing.T) {
 	require.Empty(t, owed())
 }
 
-func TestADeletedAccount(t *testing.T) {
-	w := newWorld(t)
+func TestDeletedAccountLosesBotsAndHandle(t *testing.T) {
+	w := newFollowed(t)
 	for _, id := range []string{"ada", "bob"} {
 		w.own(id, owner.SignedUp{OwnerID: id}, owner.HandleChosen{Handle: id}, owner.APIKeyRegistered{KeyID: "k-" + id},
 			owner.BotRegistered{BotID: "b-" + id, Name: id, Mode: ladder.Standard}, owner.BotRegistered{BotID: "c-" + id, Name: "spare " + id, Mode: ladder.Parley})
@@ -156,7 +156,7 @@ func TestADeletedAccount(t *testing.T) {
 	require.Equal(t, "spare bob", w.active(ladder.Parley))
 	require.Empty(t, w.dir.Handle("ada"))
 	b, ok := w.dir.Bot("b-ada")
-	require.True(t, ok, "its matches stay, with its name")
+	require.True(t, ok, "the bot of a deleted account")
 	require.True(t, b.Removed)
 	require.Equal(t, "ada", b.Name)
 
@@ -167,7 +167,7 @@ func TestADeletedAccount(t *testing.T) {
 	require.Empty(t, w.dir.Deleted(7))
 }
 
-func TestWhatCannotBeFolded(t *testing.T) {
+func TestDirectoryStopsAtAnInvalidEvent(t *testing.T) {
 	encoded, err := eventstore.Encode(owner.BotRemoved{BotID: "b1"}, eventstore.Metadata{})
 	require.NoError(t, err)
 	for name, c := range map[string]struct {
@@ -175,16 +175,16 @@ func TestWhatCannotBeFolded(t *testing.T) {
 		want   string
 	}{
 		"an unknown event":            {func(r *eventstore.Recorded) { r.Type = "BotPraised" }, "BotPraised"},
-		"no JSON":                     {func(r *eventstore.Recorded) { r.Data = []byte("{") }, "BotRemoved"},
+		"invalid JSON":                {func(r *eventstore.Recorded) { r.Data = []byte("{") }, "BotRemoved"},
 		"metadata of a later program": {func(r *eventstore.Recorded) { r.Metadata = []byte(`{"schema":2}`) }, "schema version 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFollowed(t)
 			w.own("ada", owner.BotRegistered{BotID: "b1", Mode: ladder.Standard})
 			before, _ := w.dir.Bot("b1")
 			r := eventstore.Recorded{Event: encoded}
 			c.change(&r)
-			for _, stream := range []eventstore.StreamID{"match-x", "owner-ada"} { // the first is no account's
+			for _, stream := range []eventstore.StreamID{"match-x", "owner-ada"} { // the first is not an account's stream
 				_, err := w.log.Append(t.Context(), stream, eventstore.Any, r.Event)
 				require.NoError(t, err)
 			}
@@ -197,9 +197,9 @@ func TestWhatCannotBeFolded(t *testing.T) {
 	}
 }
 
-// Readers meet a live directory half way; a rebuilt one is the same in the end.
-func TestRebuild(t *testing.T) {
-	w := newWorld(t)
+// Readers use the live directory while it folds.
+func TestRebuildEqualsTheLiveDirectory(t *testing.T) {
+	w := newFollowed(t)
 	stop := make(chan struct{})
 	var readers sync.WaitGroup
 	for range 2 {
@@ -241,12 +241,10 @@ func TestRebuild(t *testing.T) {
 	w.same(rebuilt)
 }
 
-// A directory goes on from its rows: what it then answers and folds is what it
-// would have without a stop.
-func TestRestart(t *testing.T) {
+func TestRestartedDirectoryEqualsOneThatNeverStopped(t *testing.T) {
 	dir := t.TempDir()
 	log := memory.New()
-	w := &world{arenatest.New(t, log, 1), t, log, directory.New(), nil}
+	w := &followed{arenatest.New(t, log, 1), t, log, directory.New(), nil}
 	restart := func() {
 		t.Helper()
 		if w.runner != nil {
@@ -265,16 +263,16 @@ func TestRestart(t *testing.T) {
 		owner.BotPaused{BotID: "b2", By: owner.ByMisses}, owner.HandleChosen{Handle: "countess"}, owner.Deleted{},
 	} {
 		w.own("ada", e)
-		straight := directory.New()
-		require.NoError(t, arenatest.Follow(t, log, straight).Sync(t.Context()))
-		w.same(straight)
+		uninterrupted := directory.New()
+		require.NoError(t, arenatest.Follow(t, log, uninterrupted).Sync(t.Context()))
+		w.same(uninterrupted)
 		restart()
-		w.same(straight)
+		w.same(uninterrupted)
 	}
 }
 
 // same requires that two directories answer the same.
-func (w *world) same(other *directory.Directory) {
+func (w *followed) same(other *directory.Directory) {
 	w.t.Helper()
 	answers := func(d *directory.Directory) []any {
 		all := []any{d.Deleted(0), d.Handle("ada"), d.NoticesOwed()}

@@ -10,13 +10,13 @@ import (
 	"hexarena/projections"
 )
 
-// Times are in milliseconds since 1970, as events have them.
+// Times are unix milliseconds.
 const tables = `
 CREATE TABLE owners (
 	id TEXT PRIMARY KEY,
 	handle TEXT,
 	suspended INTEGER NOT NULL,
-	deleted INTEGER -- which deletion it was, from 1
+	deleted INTEGER -- the number of the deletion, from 1; null: not deleted
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE bots (
 	id TEXT PRIMARY KEY,
@@ -26,7 +26,7 @@ CREATE TABLE bots (
 	url TEXT NOT NULL,
 	status TEXT NOT NULL, -- active, paused or removed
 	registered INTEGER NOT NULL,
-	changed INTEGER NOT NULL, -- the status, but for a removal
+	changed INTEGER NOT NULL, -- when the status last changed; a removal does not count
 	paused_by TEXT NOT NULL,
 	suspended INTEGER NOT NULL,
 	notified INTEGER NOT NULL
@@ -39,7 +39,7 @@ CREATE TABLE keys (
 
 const removed = "removed"
 
-// changed is what differs from the rows, by id.
+// changed holds the ids whose rows are out of date.
 type changed struct{ owners, bots, keys map[string]bool }
 
 // Flush implements projections.Model.
@@ -78,8 +78,8 @@ func (d *Directory) writeOwner(tx *projections.Tx, id string) error {
 	return tx.Exec("INSERT OR REPLACE INTO owners VALUES (?, ?, ?, ?)", id, handle, d.accounts[id].Suspended, deleted)
 }
 
-// writeBot writes what the account holds of a bot; of a removed one, which it
-// does not hold any more, what is shown.
+// writeBot writes a bot from its account. An account has no removed bots, so
+// writeBot writes those from the directory.
 func (d *Directory) writeBot(tx *projections.Tx, id string) error {
 	shown := d.bots[id]
 	b, ok := d.accounts[shown.OwnerID].Bot(id)
@@ -150,7 +150,7 @@ func (d *Directory) readBot(scan projections.Scan) error {
 	account := d.accounts[ownerID]
 	account.Bots = append(account.Bots, b)
 	d.accounts[ownerID] = account
-	d.list(ownerID, b)
+	d.show(ownerID, b)
 	return nil
 }
 

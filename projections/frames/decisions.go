@@ -9,32 +9,31 @@ import (
 	"hexarena/domain/seed"
 )
 
-// How a decision closed.
+// The outcomes of a decision.
 const (
 	Played  = "played"
 	Timeout = "timeout"
 	Illegal = "illegal"
 )
 
-// Decision is one decision that a bot was asked, as its owner sees it: what
-// was asked, what came back, what became of it. Fields that do not apply are
-// null.
+// Decision is one decision as the bot's owner sees it: the request, the answer and
+// the outcome. Fields that do not apply are null.
 type Decision struct {
 	ID        int             `json:"id"`
-	Seq       int             `json:"seq"`  // of the public event that closed it
+	Seq       int             `json:"seq"`  // the seq of the public event that closed it
 	Kind      string          `json:"kind"` // setup, turn, discard, bandit or trade
 	At        string          `json:"at"`   // when it closed
 	Request   *match.Request  `json:"request"`
 	Answer    *string         `json:"answer"`
 	ElapsedMs int64           `json:"elapsedMs"`
 	Outcome   string          `json:"outcome"` // Played, Timeout or Illegal
-	Cause     *string         `json:"cause"`   // of a timeout
-	Reason    *string         `json:"reason"`  // why the rules refused the answer
-	Message   *string         `json:"message"` // the same in a sentence
-	Played    json.RawMessage `json:"played"`  // the action that was played: the answer's, or the default
+	Cause     *string         `json:"cause"`   // the cause of a timeout
+	Reason    *string         `json:"reason"`  // why the rules rejected the answer
+	Message   *string         `json:"message"` // the reason as a sentence
+	Played    json.RawMessage `json:"played"`  // the played action: the answer's, or the default
 }
 
-// SeatOf returns the seat at which a bot plays.
+// SeatOf returns the seat of a bot.
 func (h *History) SeatOf(botID string) (seat int, ok bool) {
 	for i, s := range h.Started.Seats {
 		if s.BotID == botID {
@@ -44,12 +43,13 @@ func (h *History) SeatOf(botID string) (seat int, ok bool) {
 	return 0, false
 }
 
-// Decisions returns the decisions that a seat was asked and that have closed,
-// in their order; those of an open batch are not in the stream.
-// The requests are rebuilt by folding the match with its server seed: the
-// stream has it once the match has ended, until then only who holds the seed
-// key knows it. With a nil seed they are null. A request's deadline is the time
-// that the mode gives; a bot that was dialled anew had less.
+// Decisions returns a seat's closed decisions, in their order. Decisions of an open
+// batch are not in the stream.
+//
+// Decisions rebuilds the requests by folding the match with its server seed. The
+// stream of an ended match holds that seed. For a running match the caller derives
+// it from the seed key. With a nil seed, the requests are null. A request's deadline
+// is the mode's decision time, although a bot that was dialed again had less.
 func (h *History) Decisions(seat int, serverSeed *seed.Seed) []Decision {
 	if h.Proof != nil {
 		serverSeed = &h.Proof.ServerSeed
@@ -65,12 +65,12 @@ func (h *History) Decisions(seat int, serverSeed *seed.Seed) []Decision {
 	return f.list
 }
 
-// decisionLog folds a match into one seat's decisions.
+// decisionLog builds one seat's decisions.
 type decisionLog struct {
 	seat     int
 	deadline int64
-	match    *match.Match // nil: what was asked is not known
-	asked    *match.Request
+	match    *match.Match   // nil without a server seed
+	asked    *match.Request // the seat's latest
 	seq      int
 	list     []Decision
 }
@@ -89,8 +89,9 @@ func (f *decisionLog) add(e match.Event, at time.Time) {
 	f.follow(e)
 }
 
-// closed returns the decision of the seat that an event closes. The default
-// that is played in place of an answer comes with the next event of the seat.
+// closed returns the seat's decision that an event closes. A default that the engine
+// plays comes with a later ActionPlayed of the seat; closed then completes the
+// decision that is in the list already.
 func (f *decisionLog) closed(e match.Event) (Decision, bool) {
 	switch e := e.(type) {
 	case match.DecisionTimedOut:
@@ -103,7 +104,7 @@ func (f *decisionLog) closed(e match.Event) (Decision, bool) {
 		case e.Seat != f.seat:
 		case n > 0 && f.list[n-1].ID == e.Decision:
 			f.list[n-1].Played = e.Action
-		case e.ElapsedMs != nil: // else the default of a seat that has resigned, which nobody asked
+		case e.ElapsedMs != nil: // nil: the default of a resigned seat, which was not asked
 			answer := fmt.Sprintf(`{"id":%d,"action":%s}`, e.Decision, e.Action)
 			return Decision{ID: e.Decision, Kind: e.Kind, Answer: &answer, ElapsedMs: *e.ElapsedMs, Outcome: Played, Played: e.Action}, true
 		}
@@ -111,7 +112,7 @@ func (f *decisionLog) closed(e match.Event) (Decision, bool) {
 	return Decision{}, false
 }
 
-// follow folds the match, and notes what the seat is asked next.
+// follow folds the match and remembers the seat's next request.
 func (f *decisionLog) follow(e match.Event) {
 	if f.match == nil {
 		return

@@ -15,8 +15,7 @@ import (
 	"hexarena/projections/frames"
 )
 
-// asked plays a match on, and returns what its seats were asked meanwhile, by
-// decision id.
+// asked plays a match and returns the requests by decision id.
 func asked(g *arenatest.Game, until func() bool) map[int]match.Request {
 	all := map[int]match.Request{}
 	for !g.State.Over() && !until() {
@@ -32,9 +31,7 @@ func asked(g *arenatest.Game, until func() bool) map[int]match.Request {
 
 func never() bool { return false }
 
-// Each decision that a seat was asked is there once, as it was asked, with what
-// came of it.
-func TestDecisions(t *testing.T) {
+func TestDecisionsListsEachRequestWithItsOutcome(t *testing.T) {
 	outcomes := map[string]int{}
 	for chance := range uint64(4) {
 		log := memory.New()
@@ -43,7 +40,7 @@ func TestDecisions(t *testing.T) {
 		g.Start()
 		requests := asked(g, never)
 		checkDecisions(t, read(t, log, g), requests, outcomes)
-		require.Empty(t, requests, "none is left out")
+		require.Empty(t, requests, "requests without a decision")
 	}
 	t.Log(outcomes)
 	for _, o := range []string{frames.Played, frames.Timeout, frames.Illegal} {
@@ -62,7 +59,7 @@ func checkDecisions(t *testing.T, h frames.History, requests map[int]match.Reque
 			require.Equal(t, requests[d.ID], *d.Request, where)
 			require.Equal(t, seat, d.Request.Seat)
 			delete(requests, d.ID)
-			require.Greater(t, d.Seq, at, "in order")
+			require.Greater(t, d.Seq, at, "the order of decisions")
 			at = d.Seq
 			closing := h.Replay()[d.Seq-1]
 			require.Equal(t, map[string]string{frames.Played: "action", frames.Timeout: "timeout", frames.Illegal: "illegal"}[d.Outcome], closing.Kind)
@@ -76,8 +73,8 @@ func checkDecisions(t *testing.T, h frames.History, requests map[int]match.Reque
 	}
 }
 
-// fits says whether a decision shows what its closing event and, for a refused
-// one, the default behind it do.
+// fits compares a decision with its closing event and, if the answer was rejected,
+// with the default after it.
 func fits(d frames.Decision, closing match.PublicEvent, h frames.History) error {
 	want := frames.Decision{ID: d.ID, Seq: d.Seq, At: d.At, Kind: d.Kind, Request: d.Request, Outcome: d.Outcome}
 	switch data := closing.Data.(type) {
@@ -110,9 +107,7 @@ func fits(d frames.Decision, closing match.PublicEvent, h frames.History) error 
 	return nil
 }
 
-// While a match runs its requests are rebuilt by whoever holds the seed key,
-// and by nobody else; what is open is not shown.
-func TestDecisionsOfARunningMatch(t *testing.T) {
+func TestRequestsOfARunningMatchNeedTheServerSeed(t *testing.T) {
 	g, log := started(t, "Ann", "Bea", "Cat")
 	requests := asked(g, func() bool { return g.State.Game.Turn >= 9 })
 	h := read(t, log, g)
@@ -140,7 +135,7 @@ func TestDecisionsOfARunningMatch(t *testing.T) {
 	require.Len(t, requests, n)
 }
 
-func TestDecisionsOfNone(t *testing.T) {
+func TestDecisionsOfASeatWithoutAny(t *testing.T) {
 	g, log := started(t, "Ann", "Bea", "Cat")
 	h := read(t, log, g)
 	require.Equal(t, []frames.Decision{}, h.Decisions(0, nil))

@@ -1,8 +1,10 @@
-// Package frames reads one match's stream: its record, its replay, and the
-// public board after every event. Nothing is kept: the stream is the record.
+// Package frames folds one match's stream on request: its record, its replay, the
+// public board after each event, and each seat's decisions. Call Read first. The
+// package keeps no rows; the stream holds everything.
 package frames
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,60 +15,84 @@ import (
 	"hexarena/eventstore"
 )
 
-// ErrNoMatch says that a stream holds no match.
+// ErrNoMatch means that a match's stream does not exist.
 var ErrNoMatch = errors.New("no such match")
 
-// History is what a match's stream holds.
+// History is a match's stream, decoded.
 type History struct {
 	Started match.Started
-	Events  []match.Event // all but Started
+	Events  []match.Event // all except Started
 	Times   []time.Time   // when each of Events occurred
-	Seed    *seed.Seed    // once the stream has ended
-	Proof   *match.Proof  // the same
+	Seed    *seed.Seed    // nil until the match has ended
+	Proof   *match.Proof  // nil until the match has ended
 }
 
-// Ended says whether the stream holds the end of the match; its ladder may not
-// know yet.
+// Ended reports whether the stream holds the end of the match. The ladder may not
+// have closed the match yet.
 func (h *History) Ended() bool { return h.Proof != nil }
 
-// Read folds a match's stream.
+// Read reads a match's stream. It returns ErrNoMatch if the stream does not exist.
 func Read(ctx context.Context, log eventstore.Log, matchID string) (History, error) {
-	var h History
+	var d decoder
 	for r, err := range log.Read(ctx, eventstore.StreamID(match.Stream(matchID)), 0, eventstore.ReadOptions{}) {
 		if err != nil {
 			return History{}, fmt.Errorf("read match %s: %w", matchID, err)
 		}
-		e, err := match.Decode(r.Type, r.Data)
-		if err != nil {
-			return History{}, fmt.Errorf("%s@%d: %w", r.Stream, r.Revision, err)
-		}
-		meta, err := eventstore.DecodeMetadata(r)
-		if err != nil {
+		if err := d.add(r); err != nil {
 			return History{}, err
 		}
-		h.add(e, meta.At)
 	}
-	if h.Started.MatchID == "" {
+	if d.Started.MatchID == "" {
 		return History{}, ErrNoMatch
 	}
-	return h, nil
+	return d.History, nil
 }
 
-func (h *History) add(e match.Event, at time.Time) {
+// Decode returns the history that a match's recorded events hold.
+func Decode(events []eventstore.Recorded) (History, error) {
+	var d decoder
+	for _, r := range events {
+		if err := d.add(r); err != nil {
+			return History{}, err
+		}
+	}
+	return d.History, nil
+}
+
+// decoder decodes shared metadata once: the events of one append have the same.
+type decoder struct {
+	History
+	metadata []byte
+	at       time.Time
+}
+
+func (d *decoder) add(r eventstore.Recorded) error {
+	e, err := match.Decode(r.Type, r.Data)
+	if err != nil {
+		return fmt.Errorf("%s@%d: %w", r.Stream, r.Revision, err)
+	}
+	if d.metadata == nil || !bytes.Equal(d.metadata, r.Metadata) {
+		meta, err := eventstore.DecodeMetadata(r)
+		if err != nil {
+			return err
+		}
+		d.metadata, d.at = r.Metadata, meta.At
+	}
 	switch e := e.(type) {
 	case match.Started:
-		h.Started = e
-		return
+		d.Started = e
+		return nil
 	case match.GameEnded:
-		h.Seed, h.Proof = &e.Seed, &e.Proof
+		d.Seed, d.Proof = &e.Seed, &e.Proof
 	case match.Aborted:
-		h.Seed, h.Proof = &e.Seed, &e.Proof
+		d.Seed, d.Proof = &e.Seed, &e.Proof
 	}
-	h.Events = append(h.Events, e)
-	h.Times = append(h.Times, at)
+	d.Events, d.Times = append(d.Events, e), append(d.Times, d.at)
+	return nil
 }
 
-// Replay returns the public events, whole. Only an ended match may show them.
+// Replay returns the public events with their data. Only an ended match may show
+// them.
 func (h *History) Replay() []match.PublicEvent {
 	r := match.Replay{Events: []match.PublicEvent{}}
 	for i, e := range h.Events {
@@ -75,8 +101,7 @@ func (h *History) Replay() []match.PublicEvent {
 	return r.Events
 }
 
-// ThinkingMs is the time that each seat took to answer, or failed to, summed
-// over its decisions.
+// ThinkingMs returns for each seat the time that its decisions took in total.
 func (h *History) ThinkingMs() []int64 {
 	total := make([]int64, len(h.Started.Seats))
 	for _, e := range h.Events {
@@ -94,7 +119,7 @@ func (h *History) ThinkingMs() []int64 {
 	return total
 }
 
-// Board returns the board of the match, which is laid with its start.
+// Board returns the board of the match.
 func (h *History) Board() match.BoardData {
 	for _, e := range h.Events {
 		if b, ok := e.(match.BoardLaid); ok {
@@ -104,33 +129,33 @@ func (h *History) Board() match.BoardData {
 	return match.BoardData{}
 }
 
-// Window selects frames by their seq: those behind After, at most Limit of
-// them where Limit is above zero. The zero Window selects all.
+// Window selects the frames after seq After, at most Limit of them. A Limit of 0
+// means no limit.
 type Window struct{ After, Limit int }
 
-func (w Window) shows(seq int) bool { return seq > w.After && !w.ends(seq) }
+func (w Window) contains(seq int) bool { return seq > w.After && !w.endsBefore(seq) }
 
-// ends says whether a frame lies behind the last that is selected.
-func (w Window) ends(seq int) bool { return w.Limit > 0 && seq-w.Limit > w.After }
+// endsBefore reports whether a frame is after the last selected one.
+func (w Window) endsBefore(seq int) bool { return w.Limit > 0 && seq-w.Limit > w.After }
 
-// Frames returns the public state after each public event of a window. Whole
-// shows the events' data, which only an ended match may.
+// Frames returns the public state after each public event of a window. If whole is
+// set, frames include the events' data. Only an ended match may show that.
 func (h *History) Frames(whole bool, w Window) []match.Frame {
 	list := []match.Frame{}
 	s, _ := match.Spectator{}.Fold(h.Started)
 	for i, e := range h.Events {
 		var public bool
-		if s, public = s.Fold(e); public && w.shows(s.Seq) {
+		if s, public = s.Fold(e); public && w.contains(s.Seq) {
 			list = append(list, s.Frame(e, h.Times[i], whole))
 		}
-		if w.ends(s.Seq) {
+		if w.endsBefore(s.Seq) {
 			break
 		}
 	}
 	return list
 }
 
-// Last returns the newest frame; ok is false where there is none yet.
+// Last returns the newest frame. It returns false if the match has none yet.
 func (h *History) Last(whole bool) (last match.Frame, ok bool) {
 	s, _ := match.Spectator{}.Fold(h.Started)
 	newest := -1
@@ -146,17 +171,17 @@ func (h *History) Last(whole bool) (last match.Frame, ok bool) {
 	return s.Frame(h.Events[newest], h.Times[newest], whole), true
 }
 
-// OpenFrames returns those of an ended match, with the cards of a seat, or of
-// all.
+// OpenFrames returns the frames of an ended match with the cards that hands
+// selects: those of one seat, or of all.
 func (h *History) OpenFrames(hands match.HandsOf, w Window) []match.Frame {
 	list := []match.Frame{}
 	m := match.Evolve(match.New(h.Proof.ServerSeed), h.Started)
 	for i, e := range h.Events {
 		m = match.Evolve(m, e)
-		if kind, _, _ := match.Publish(e); kind != "" && w.shows(m.Seq) {
+		if kind, _, _ := match.Publish(e); kind != "" && w.contains(m.Seq) {
 			list = append(list, m.Frame(e, h.Times[i], hands))
 		}
-		if w.ends(m.Seq) {
+		if w.endsBefore(m.Seq) {
 			break
 		}
 	}

@@ -21,7 +21,7 @@ import (
 	"hexarena/projections/frames"
 )
 
-// started returns an arena's match that has started, on a log of its own.
+// started returns a match that has started, and its log.
 func started(t *testing.T, names ...string) (*arenatest.Game, *memory.Log) {
 	t.Helper()
 	log := memory.New()
@@ -38,7 +38,7 @@ func read(t *testing.T, log eventstore.Log, g *arenatest.Game) frames.History {
 	return h
 }
 
-// whole returns a match that was claimed half way and played out.
+// whole returns an ended match that another referee claimed on the way.
 func whole(t *testing.T, names ...string) (*arenatest.Game, frames.History) {
 	t.Helper()
 	g, log := started(t, names...)
@@ -48,7 +48,7 @@ func whole(t *testing.T, names ...string) (*arenatest.Game, frames.History) {
 	return g, read(t, log, g)
 }
 
-// fields returns the JSON fields of what is written as an object.
+// fields returns the fields of a value that encodes as a JSON object.
 func fields(t require.TestingT, v any) map[string]any {
 	b, err := json.Marshal(v)
 	require.NoError(t, err)
@@ -57,9 +57,8 @@ func fields(t require.TestingT, v any) map[string]any {
 	return m
 }
 
-// A frame holds what a view holds of what is public, event by event, and that
-// event; after the end on demand a seat's cards, or everyone's.
-func TestFramesAreTheViews(t *testing.T) {
+// After the end, frames may also show the cards of one seat or of all.
+func TestFramesEqualThePublicPartOfViews(t *testing.T) {
 	for _, names := range [][]string{{"Ann", "Bea", "Cat", "Dot"}, {"Ann", "Bea", "Cat"}} {
 		g, h := whole(t, names...)
 		public, open := h.Frames(true, frames.Window{}), h.OpenFrames(match.AllHands, frames.Window{})
@@ -86,7 +85,7 @@ func TestFramesAreTheViews(t *testing.T) {
 			want["board"] = map[string]any{"bandit": want["board"].(map[string]any)["bandit"]}
 			require.Equal(t, want, fields(t, public[i]), "seq %d", m.Seq)
 			if m.Seq%9 > 0 && !m.Over() {
-				continue // one in nine, and the last, tells of the cards
+				continue // checks the cards of one frame in nine, and of the last
 			}
 
 			var hands, devs, bought []any
@@ -100,12 +99,11 @@ func TestFramesAreTheViews(t *testing.T) {
 			require.Equal(t, want, fields(t, open[i]), "seq %d", m.Seq)
 		}
 		require.Equal(t, len(replay), m.Seq)
-		require.Equal(t, g.State, m, "the last frame is that of the match as it ended")
+		require.Equal(t, g.State, m, "the match after the last frame")
 	}
 }
 
-// Of a match that runs, a frame's event says what, when and who alone.
-func TestFramesOfARunningMatch(t *testing.T) {
+func TestFramesOfARunningMatchHideTheDataOfEvents(t *testing.T) {
 	g, log := started(t, "Ann", "Bea", "Cat", "Dot")
 	for turn := range 30 {
 		g.Play(uint16(turn))
@@ -130,10 +128,9 @@ func TestFramesOfARunningMatch(t *testing.T) {
 	}
 }
 
-// What frames of a running match show does not depend on what is hidden: with
-// other cards discarded or taken, other answers refused and another seed they
-// are the same.
-func TestRunningFramesDoNotTellWhatIsHidden(t *testing.T) {
+// The frames are the same with other discarded cards, other rejected answers and
+// another seed.
+func TestFramesOfARunningMatchDoNotDependOnHiddenState(t *testing.T) {
 	changed := map[string]int{}
 	for chance := range uint64(6) {
 		log := memory.New()
@@ -167,17 +164,17 @@ func TestRunningFramesDoNotTellWhatIsHidden(t *testing.T) {
 		}
 	}
 	t.Log(changed)
-	require.Len(t, changed, 5, "each kind of event that hides something")
+	require.Len(t, changed, 5, "kinds of events with hidden data")
 }
 
-// disguised is an event that shows the same and hides something else.
+// disguised returns an event with the same public part and other hidden data.
 func disguised(t *testing.T, e match.Event) match.Event {
 	t.Helper()
 	switch e := e.(type) {
 	case match.ActionPlayed:
 		var action map[string]any
 		require.NoError(t, json.Unmarshal(e.Action, &action))
-		for _, field := range []string{"cards", "take"} { // of a discard, and of a windfall
+		for _, field := range []string{"cards", "take"} { // of a discard and of a windfall
 			if cards, ok := action[field].(map[string]any); ok {
 				action[field] = turned(cards)
 				var err error
@@ -199,7 +196,7 @@ func disguised(t *testing.T, e match.Event) match.Event {
 	return e
 }
 
-// turned is as many cards, of other resources.
+// turned returns as many cards of other resources.
 func turned(cards map[string]any) map[string]any {
 	names := []string{"brick", "lumber", "wool", "grain", "ore", "brick"}
 	other := map[string]any{}
@@ -211,7 +208,7 @@ func turned(cards map[string]any) map[string]any {
 	return other
 }
 
-func TestReplay(t *testing.T) {
+func TestReplayHoldsThePublicEvents(t *testing.T) {
 	g, h := whole(t, "Ann", "Bea", "Cat", "Dot")
 	require.True(t, h.Ended())
 	require.Equal(t, g.State.Seed, *h.Seed)
@@ -233,7 +230,7 @@ func TestReplay(t *testing.T) {
 	require.Equal(t, replay[0].Data, h.Board())
 }
 
-func TestThinkingMs(t *testing.T) {
+func TestThinkingMsSumsDecisions(t *testing.T) {
 	_, h := whole(t, "Ann", "Bea", "Cat")
 	want := make([]int64, 3)
 	for _, e := range h.Replay() {
@@ -247,7 +244,7 @@ func TestThinkingMs(t *testing.T) {
 	}
 }
 
-func TestAnAbortedMatch(t *testing.T) {
+func TestAbortedMatchHasReplayAndFrames(t *testing.T) {
 	g, log := started(t, "Ann", "Bea", "Cat")
 	g.Play(4)
 	seq := g.State.Seq
@@ -258,12 +255,11 @@ func TestAnAbortedMatch(t *testing.T) {
 	require.Equal(t, g.State.Proof(), *h.Proof)
 	require.Len(t, h.Replay(), seq)
 	require.NotEqual(t, "end", h.Replay()[seq-1].Kind)
-	require.Len(t, h.Frames(true, frames.Window{}), seq, "an abort is no public event")
+	require.Len(t, h.Frames(true, frames.Window{}), seq, "the frames without the abort, which is not public")
 	require.Len(t, h.OpenFrames(match.AllHands, frames.Window{}), seq)
 }
 
-// A window is the part of all frames that it names.
-func TestWindows(t *testing.T) {
+func TestWindowSelectsFrames(t *testing.T) {
 	g, log := started(t, "Ann", "Bea", "Cat")
 	g.Play(15)
 	g.Abort(match.Operator)
@@ -291,19 +287,19 @@ func TestWindows(t *testing.T) {
 		bound := rapid.OneOf(rapid.SampledFrom(edges), rapid.IntRange(0, n+2))
 		w := frames.Window{After: bound.Draw(t, "after"), Limit: bound.Draw(t, "limit")}
 		for _, c := range []struct{ all, got []match.Frame }{{public, h.Frames(true, w)}, {open, h.OpenFrames(0, w)}} {
-			require.NotNil(t, c.got, "an empty list, not null")
+			require.NotNil(t, c.got, "an empty list")
 			require.Equal(t, cut(c.all, w), c.got)
 		}
 	})
 }
 
-// brokenLog fails at the nth event of a read.
+// brokenLog fails at the nth event of each read.
 type brokenLog struct {
 	*memory.Log
 	n int
 }
 
-var errBroken = errors.New("the line broke")
+var errBroken = errors.New("the connection broke")
 
 func (l brokenLog) Read(ctx context.Context, id eventstore.StreamID, from eventstore.Revision, o eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
 	return func(yield func(eventstore.Recorded, error) bool) {
@@ -320,13 +316,13 @@ func (l brokenLog) Read(ctx context.Context, id eventstore.StreamID, from events
 	}
 }
 
-func TestWhatCannotBeRead(t *testing.T) {
+func TestReadReturnsErrorsOfTheLogAndOfEvents(t *testing.T) {
 	g, log := started(t, "Ann", "Bea", "Cat")
 	g.Play(1)
 	_, err := frames.Read(t.Context(), log, "another")
 	require.ErrorIs(t, err, frames.ErrNoMatch)
 	_, err = frames.Read(t.Context(), brokenLog{log, 5}, g.MatchID)
-	require.ErrorIs(t, err, errBroken, "a short history is never taken for the whole")
+	require.ErrorIs(t, err, errBroken, "a read that broke off")
 	require.ErrorContains(t, err, g.MatchID)
 
 	for name, c := range map[string]struct {
