@@ -1,9 +1,13 @@
 package web
 
-import "net/http"
+import (
+	"net/http"
+
+	"hexarena/adapters/rest"
+)
 
 type accountData struct {
-	Account account
+	Account rest.Account
 	Done    string
 	Form    form
 }

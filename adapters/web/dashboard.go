@@ -21,28 +21,15 @@ func (s *Server) registerDashboard() {
 	s.handle("/dashboard/account", page{get: (*pageRequest).account, post: (*pageRequest).changeAccount})
 }
 
-// account is the signed-in owner.
-type account struct {
-	ID    string `json:"id"`
-	Name  string `json:"name"` // the handle; empty until chosen
-	Email string `json:"email"`
-}
-
 // bot is one of the reader's own.
 type bot struct {
-	ID        string `json:"id"`
-	Name      string `json:"name"`
-	Mode      string `json:"mode"`
-	URL       string `json:"url"`
-	Status    string `json:"status"`
-	CreatedAt string `json:"createdAt"`
-
+	rest.Bot
 	Row     *row      // on the leaderboard; nil before its first match
 	Running []summary // the match it plays, if any
 }
 
 type dashboardData struct {
-	Account account
+	Account rest.Account
 	Bots    []bot
 	Form    form
 }
@@ -114,7 +101,7 @@ func (p *pageRequest) registerBot() error {
 }
 
 type managedData struct {
-	Account account
+	Account rest.Account
 	Bot     bot
 	Matches []summary
 	Steps   []rest.Step // of the deploy check that this request made

@@ -12,11 +12,11 @@ import (
 	"hexarena/adapters/rest"
 )
 
-// Each form is one of the API's calls, and the page that shows what came of it.
+// forms maps each form to its call of the API and to the page that shows the result.
 var forms = map[string]struct {
 	path, form         string
 	method, call, body string
-	leads              string
+	leads              string // the path of that page
 }{
 	"sign in":       {"/sign-in", "email=ada%40example.org", "POST", "/sign-in", `{"email":"ada@example.org"}`, "/sign-in?sent=1"},
 	"confirm":       {"/sign-in/confirm", "token=abc", "POST", "/sign-in/confirm", `{"token":"abc"}`, "/dashboard"},
@@ -34,7 +34,7 @@ var forms = map[string]struct {
 	"delete":        {"/dashboard/account", "do=delete&sure=yes", "DELETE", "/me", "", "/"},
 }
 
-func TestFormsAreTheAPIsCalls(t *testing.T) {
+func TestFormsBecomeAPICalls(t *testing.T) {
 	for name, f := range forms {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
@@ -53,8 +53,8 @@ func TestFormsAreTheAPIsCalls(t *testing.T) {
 	}
 }
 
-// A form that another site has the browser send is refused before anything.
-func TestFormsOfOtherSitesAreRefused(t *testing.T) {
+// The server rejects a form from a page of another site before it calls the API.
+func TestCrossSiteFormsAreRejected(t *testing.T) {
 	s := newSite(t)
 	for name, f := range forms {
 		for way, foreign := range map[string]func(*http.Request){
@@ -76,9 +76,9 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 	s.is(s.post("/theme", "theme=dark", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site"); r.Header.Set("Origin", "null") }), http.StatusForbidden)
 }
 
-// What the API refuses stands beside its field, in a page with the API's status
-// that keeps what was typed.
-func TestRefusalsStandBesideTheirFields(t *testing.T) {
+// The page of a rejected form has the API's status, shows each error at its field, and
+// keeps the typed values.
+func TestFieldErrorsAreShownAtTheirFields(t *testing.T) {
 	for name, c := range map[string]struct{ form, field, typed string }{
 		"sign in":      {"sign in", "email", `value="ada@example.org"`},
 		"register":     {"register", "url", `value="https://a.example"`},
@@ -96,7 +96,7 @@ func TestRefusalsStandBesideTheirFields(t *testing.T) {
 	}
 }
 
-func TestRefusalsOfTheWhole(t *testing.T) {
+func TestRejectedFormsShowTheReason(t *testing.T) {
 	for _, name := range []string{"register", "unpause", "handle", "register key", "sign out", "delete"} {
 		s, f := newSite(t), forms[name]
 		s.refuse(f.method+" "+f.call, http.StatusConflict, "a_limit", nil)
@@ -107,7 +107,7 @@ func TestRefusalsOfTheWhole(t *testing.T) {
 	s.is(s.post("/sign-in/confirm", "token=old"), http.StatusUnauthorized, "link_invalid in a sentence")
 }
 
-func TestTheStepsOfADeployCheckAreShown(t *testing.T) {
+func TestDeployCheckStepsAreShown(t *testing.T) {
 	s := newSite(t)
 	steps := []map[string]any{{"name": "resolve", "ok": true, "detail": "", "elapsedMs": 3}, {"name": "ping", "ok": false, "detail": "the answer is not pong", "elapsedMs": 41}}
 	s.refuse("POST /bots", http.StatusUnprocessableEntity, "deploy_check_failed", refusal{"steps": steps})
@@ -118,8 +118,8 @@ func TestTheStepsOfADeployCheckAreShown(t *testing.T) {
 	s.is(s.post("/dashboard/bots/"+botID, "do=check"), http.StatusOK, "does not pass", "no address")
 }
 
-// A page's module is told each step as it is done, and last where to go on.
-func TestADeployCheckIsFollowed(t *testing.T) {
+// The module of a page receives each step when it is done, and last the next page.
+func TestDeployCheckStepsAreStreamed(t *testing.T) {
 	follow := func(r *http.Request) { r.Header.Set("Accept", "application/x-ndjson") }
 	s := newSite(t)
 	s.steps = []rest.Step{{Name: "resolve", OK: true, ElapsedMs: 3}, {Name: "ping", Detail: "the answer is not pong", ElapsedMs: 41}}
@@ -146,7 +146,7 @@ func TestADeployCheckIsFollowed(t *testing.T) {
 	}), http.StatusForbidden)
 }
 
-func TestWhatCannotBeUndoneIsConfirmed(t *testing.T) {
+func TestDeletionsNeedConfirmation(t *testing.T) {
 	s := newSite(t)
 	s.is(s.post("/dashboard/bots/"+botID, "do=remove"), http.StatusUnprocessableEntity, "must be ticked")
 	s.is(s.post("/dashboard/account", "do=delete"), http.StatusUnprocessableEntity, "must be ticked")
@@ -154,7 +154,7 @@ func TestWhatCannotBeUndoneIsConfirmed(t *testing.T) {
 	require.Empty(t, s.writes())
 }
 
-func TestAPrivateKeyIsNotSentBack(t *testing.T) {
+func TestPrivateKeyIsNotSentBack(t *testing.T) {
 	s := newSite(t)
 	s.refuse("POST /keys", http.StatusUnprocessableEntity, "invalid", refusal{"errors": []map[string]any{{"field": "publicKey", "message": "is a private key"}}})
 	page := s.post("/dashboard/keys", values("name", "laptop", "publicKey", "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----"))
@@ -162,7 +162,7 @@ func TestAPrivateKeyIsNotSentBack(t *testing.T) {
 	require.NotContains(t, page.text, "c2VjcmV0")
 }
 
-func TestFormsOfASessionThatHasEndedLeadToTheSignIn(t *testing.T) {
+func TestFormsAfterSessionEndLeadToSignIn(t *testing.T) {
 	for _, name := range []string{"register", "pause", "register key", "revoke", "handle", "delete"} {
 		s, f := newSite(t), forms[name]
 		s.refuse(f.method+" "+f.call, http.StatusUnauthorized, "unauthenticated", nil)
@@ -170,8 +170,8 @@ func TestFormsOfASessionThatHasEndedLeadToTheSignIn(t *testing.T) {
 	}
 }
 
-// Who sends a form drop by drop, or too much of one, holds up nobody.
-func TestFormsThatAreNoForms(t *testing.T) {
+// Malformed and huge forms are rejected, and a form has a deadline for its arrival.
+func TestInvalidFormsAreRejected(t *testing.T) {
 	s := newSite(t)
 	s.is(s.post("/dashboard/keys", "name="+strings.Repeat("x", 70000)), http.StatusBadRequest, "invalid or incomplete")
 	s.is(s.post("/dashboard/keys", "name=%zz"), http.StatusBadRequest, "invalid or incomplete")
@@ -183,17 +183,17 @@ func TestFormsThatAreNoForms(t *testing.T) {
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	s.web.ServeHTTP(w, r)
 	require.Len(t, w.read, 2)
-	require.False(t, w.read[0].IsZero(), "a form has a time to come")
-	require.True(t, w.read[1].IsZero(), "what comes after it on the line has its own")
+	require.False(t, w.read[0].IsZero(), "a form has a read deadline")
+	require.True(t, w.read[1].IsZero(), "the deadline ends with the form")
 }
 
-// deadlines keeps those that are set for reading.
+// deadlines records the read deadlines.
 type deadlines struct {
 	*httptest.ResponseRecorder
 	read []time.Time
 }
 
-// SetReadDeadline is found by http.ResponseController.
+// SetReadDeadline is for http.ResponseController.
 func (d *deadlines) SetReadDeadline(t time.Time) error {
 	d.read = append(d.read, t)
 	return nil

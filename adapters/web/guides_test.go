@@ -13,8 +13,8 @@ import (
 	"hexarena/docs"
 )
 
-// Every link of every guide leads to a page that is there, and to a place in it.
-func TestGuidesLinkToWhatIsThere(t *testing.T) {
+// Every link of every guide leads to an existing page and anchor.
+func TestGuideLinksExist(t *testing.T) {
 	s := newSite(t)
 	pages := map[string]shown{}
 	page := func(path string) shown {
@@ -47,7 +47,7 @@ func TestGuidesLinkToWhatIsThere(t *testing.T) {
 	require.Greater(t, len(pages), 8)
 }
 
-// What the page on audit links to is there as it is in docs/.
+// The files that the audit page links to are served as they are in docs/.
 func TestAuditFilesAreServed(t *testing.T) {
 	s := newSite(t)
 	for name, kind := range map[string]string{"verify.py": "text/plain; charset=utf-8", "vectors.json": "application/json"} {
@@ -62,8 +62,8 @@ func TestAuditFilesAreServed(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, s.get("/docs/audit/other.py").Code)
 }
 
-// The API's reference is shown in the theme that its reader chose.
-func TestTheReferenceHasTheReadersTheme(t *testing.T) {
+// The API reference has the theme that the reader chose.
+func TestAPIReferenceHasReadersTheme(t *testing.T) {
 	reference := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("ETag", `"of the page without a theme"`)
 		_, _ = w.Write([]byte(`<html lang="en">`))
@@ -85,7 +85,7 @@ func TestTheReferenceHasTheReadersTheme(t *testing.T) {
 	require.Empty(t, w.Header().Get("ETag"))
 }
 
-func TestGuidesHaveNoCommentLeft(t *testing.T) {
+func TestGuidesHaveTheirFigures(t *testing.T) {
 	s := newSite(t)
 	for _, name := range []string{"quickstart", "rules", "protocol", "errors", "events", "analysts", "audit", "architecture", "durability", "operations", "security", "contributing"} {
 		p := s.get("/docs/" + name)

@@ -5,18 +5,9 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-)
 
-// key is one of the reader's API keys.
-type key struct {
-	ID         string   `json:"id"`
-	Name       string   `json:"name"`
-	PublicKey  string   `json:"publicKey"`
-	Scopes     []string `json:"scopes"`
-	CreatedAt  string   `json:"createdAt"`
-	LastUsedAt *string  `json:"lastUsedAt"`
-	RevokedAt  *string  `json:"revokedAt"`
-}
+	"hexarena/adapters/rest"
+)
 
 // scopes lists the scopes of keys, and what they allow.
 var scopes = []struct{ Name, Allows string }{
@@ -29,8 +20,8 @@ var scopes = []struct{ Name, Allows string }{
 }
 
 type keysData struct {
-	Account       account
-	Keys, Revoked []key
+	Account       rest.Account
+	Keys, Revoked []rest.Key
 	Scopes        any
 	New           string // id of the key that the last form registered
 	Form          form
@@ -53,9 +44,7 @@ func (p *pageRequest) showKeys(status int, f form) error {
 	if err := p.get("/me", &d.Account); err != nil {
 		return err
 	}
-	var list struct {
-		Keys []key `json:"keys"`
-	}
+	var list rest.Keys
 	if err := p.get("/keys", &list); err != nil {
 		return err
 	}
@@ -74,7 +63,7 @@ func (p *pageRequest) registerKey() error {
 	if err != nil {
 		return err
 	}
-	var registered key
+	var registered rest.Key
 	chosen := f["scopes"]
 	if chosen == nil {
 		chosen = []string{} // the API rejects an empty list, but gives a default for null

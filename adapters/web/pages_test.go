@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-func TestPagesOfEveryone(t *testing.T) {
+func TestPublicPages(t *testing.T) {
 	s := newSite(t)
 	for path, holds := range map[string][]string{
 		"/":                               {"Lovelace", "−1.5", "@ada", "/watch/" + matchID},
@@ -33,11 +33,11 @@ func TestPagesOfEveryone(t *testing.T) {
 	}
 	require.Empty(t, s.writes())
 	for _, c := range s.calls {
-		require.False(t, c.Counted, "what a page shows is not counted: %s", c.Target)
+		require.False(t, c.Counted, "data for pages does not count against limits: %s", c.Target)
 	}
 }
 
-func TestPagesOfASession(t *testing.T) {
+func TestPagesOfSession(t *testing.T) {
 	s := newSite(t)
 	for path, holds := range map[string][]string{
 		"/dashboard":               {"Lovelace", "Rank 1, rating 4.2, 2 games", "Check and register"},
@@ -50,7 +50,7 @@ func TestPagesOfASession(t *testing.T) {
 	} {
 		page := s.get(path, signedIn, func(r *http.Request) { r.Header.Set("Accept-Encoding", "gzip") })
 		s.is(page, http.StatusOK, holds...)
-		require.Empty(t, page.Header().Get("Content-Encoding"), "its length would tell of what is in it")
+		require.Empty(t, page.Header().Get("Content-Encoding"), "the compressed length could reveal secrets")
 		require.Equal(t, "no-store", page.Header().Get("Cache-Control"))
 	}
 	for _, target := range []string{"GET /me", "GET /bots/" + botID} {
@@ -61,15 +61,15 @@ func TestPagesOfASession(t *testing.T) {
 	}
 }
 
-// What the API asks for to know a caller goes with every call from within.
-func TestCallsAreTheReadersOwn(t *testing.T) {
+// The calls of pages carry the reader's cookie, origin and address.
+func TestAPICallsCarryTheReadersIdentity(t *testing.T) {
 	s := newSite(t)
 	s.say("PATCH /bots/"+botID, "{}")
 	s.leads(s.post("/dashboard/bots/"+botID, "do=pause", func(r *http.Request) { r.RemoteAddr = "192.0.2.7:99" }), "/dashboard/bots/"+botID+"?done=pause")
 	require.Equal(t, []call{{"PATCH", "/bots/" + botID, `{"status":"paused"}`, "__Host-session=s", base, "192.0.2.7:99", true}}, s.writes())
 }
 
-func TestAWholeLadderIsPaged(t *testing.T) {
+func TestLadderIsPaged(t *testing.T) {
 	s := newSite(t)
 	var rows []map[string]any
 	for i := range 230 {
@@ -83,8 +83,8 @@ func TestAWholeLadderIsPaged(t *testing.T) {
 	}
 }
 
-// The list of live boards is there when nothing is on, for those that begin.
-func TestHomeWaitsForMatches(t *testing.T) {
+// The home page has a list for live boards even if no match is running.
+func TestHomeWithoutMatches(t *testing.T) {
 	s := newSite(t)
 	s.say("GET /matches", `{"matches":[],"next":null}`)
 	s.is(s.get("/"), http.StatusOK, "data-live-boards", "No match is running right now", "Enter the first bots.")
@@ -93,14 +93,14 @@ func TestHomeWaitsForMatches(t *testing.T) {
 func TestTrends(t *testing.T) {
 	s := newSite(t)
 	s.is(s.get("/ladder/standard"), http.StatusOK, "±0")
-	s.answers["GET /leaderboard"] = nil // of the answers below, the second is of a week before
+	s.answers["GET /leaderboard"] = nil // the second of the answers below is for a week ago
 	now := `{"rows":[{"rank":1,"botId":"a","name":"Up","rating":3},{"rank":2,"botId":"b","name":"Down","rating":-2},{"rank":3,"botId":"c","name":"Young","rating":0.7}]}`
 	then := `{"rows":[{"botId":"a","rating":1.25},{"botId":"b","rating":-0.5}]}`
 	s.answers["GET /leaderboard"] = turns{now, then}.next()
 	s.is(s.get("/ladder/standard"), http.StatusOK, "▲ &#43;1.8", "▼ −1.5", "▲ &#43;0.7")
 }
 
-// turns are answers to one call after the other.
+// turns holds the answers to consecutive calls.
 type turns []string
 
 func (t turns) next() json.Marshaler { return &turn{left: t} }
@@ -114,7 +114,7 @@ func (t *turn) MarshalJSON() ([]byte, error) {
 	return []byte(first), nil
 }
 
-func TestWhatIsNotThere(t *testing.T) {
+func TestMissingPages(t *testing.T) {
 	s := newSite(t)
 	for _, path := range []string{"/nowhere", "/ladder/other", "/docs/nothing", "/bots/x", "/watch/x", "/dashboard/nothing"} {
 		s.is(s.get(path), http.StatusNotFound, "<h1>Not Found</h1>")
@@ -131,7 +131,7 @@ func TestWhatIsNotThere(t *testing.T) {
 	s.is(s.do(r), http.StatusMethodNotAllowed)
 }
 
-func TestFaultsTellNothing(t *testing.T) {
+func TestInternalErrorsRevealNothing(t *testing.T) {
 	s := newSite(t)
 	s.say("GET /leaderboard", `"no object"`)
 	page := s.get("/ladder/standard")
@@ -141,7 +141,7 @@ func TestFaultsTellNothing(t *testing.T) {
 	s.is(s.get("/ladder/standard"), http.StatusServiceUnavailable, "log_unavailable in a sentence", "r-1")
 }
 
-func TestReadersOverTheirLimitsWait(t *testing.T) {
+func TestReadersOverLimitMustWait(t *testing.T) {
 	s := newSite(t)
 	s.wait = 17
 	page := s.get("/")
@@ -150,7 +150,7 @@ func TestReadersOverTheirLimitsWait(t *testing.T) {
 	require.Empty(t, s.calls)
 }
 
-func TestSharedPathsAreTheAPIsForPrograms(t *testing.T) {
+func TestAPIServesSharedPathsToPrograms(t *testing.T) {
 	s := newSite(t)
 	s.say("POST /sign-in", `{}`)
 	s.say("GET /changelog", `{"entries":[]}`)
@@ -181,7 +181,7 @@ func TestAssets(t *testing.T) {
 	s.is(s.get("/assets/x/nothing.css"), http.StatusNotFound)
 }
 
-func TestTheThemeIsKept(t *testing.T) {
+func TestThemeIsStored(t *testing.T) {
 	s := newSite(t)
 	p := s.post("/theme", values("theme", "dark", "back", "/ladder/standard?q=a"))
 	s.leads(p, "/ladder/standard?q=a")
@@ -195,8 +195,8 @@ func TestTheThemeIsKept(t *testing.T) {
 	require.NotContains(t, page.text, "data-theme=")
 }
 
-// What somebody chose for a name is text wherever it stands.
-func TestNamesThatPeopleChooseAreText(t *testing.T) {
+// Pages show chosen names as text, never as markup.
+func TestChosenNamesAreEscaped(t *testing.T) {
 	hostile := "<img src=x onerror=alert(1)>\u202e\u2066\u200b\x00\x1b&amp;" + strings.Repeat("🏝", 240)
 	s := newSite(t)
 	name, err := json.Marshal(hostile)
@@ -224,7 +224,7 @@ func TestNamesThatPeopleChooseAreText(t *testing.T) {
 	for path, page := range pages {
 		require.Empty(t, page.all("img"), path)
 		require.NotContains(t, page.text, "<img", path)
-		for n := range page.tree.Descendants() { // what the reader typed stands in the fields as it was typed
+		for n := range page.tree.Descendants() { // form fields keep the typed text unchanged
 			require.False(t, n.Type == html.TextNode && strings.ContainsAny(n.Data, "\x00\x1b\u202e\u2066\u200b"), "%s: %q", path, n.Data)
 		}
 		require.Contains(t, page.text, "&lt;img", path)

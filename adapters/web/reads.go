@@ -4,35 +4,18 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"hexarena/adapters/rest"
 )
 
-// The types in this file hold the parts of the API's answers that pages show.
+// These types hold the parts of the API's answers that pages show.
 
-type row struct {
-	Rank        int     `json:"rank"`
-	BotID       string  `json:"botId"`
-	Name        string  `json:"name"`
-	Owner       string  `json:"owner"`
-	Rating      float64 `json:"rating"`
-	GamesPlayed int     `json:"gamesPlayed"`
-}
+type (
+	row    = rest.LeaderboardRow
+	player = rest.MatchPlayer
+)
 
-type player struct {
-	Seat        int      `json:"seat"`
-	BotID       string   `json:"botId"`
-	BotName     string   `json:"botName"`
-	Placement   *int     `json:"placement"`
-	RatingDelta *float64 `json:"ratingDelta"`
-}
-
-type summary struct {
-	ID        string   `json:"id"`
-	Mode      string   `json:"mode"`
-	Status    string   `json:"status"`
-	Players   []player `json:"players"`
-	StartedAt string   `json:"startedAt"`
-	EndedAt   *string  `json:"endedAt"`
-}
+type summary struct{ rest.MatchSummary }
 
 // Of returns a bot's player in the match; its seat is -1 if the bot did not play.
 func (m summary) Of(botID string) player {
@@ -75,9 +58,7 @@ func (p *pageRequest) leaderboard(mode, at string) ([]row, error) {
 	if at != "" {
 		q.Set("at", at)
 	}
-	var board struct {
-		Rows []row `json:"rows"`
-	}
+	var board rest.Leaderboard
 	err := p.get("/leaderboard?"+q.Encode(), &board)
 	return board.Rows, err
 }

@@ -21,7 +21,7 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-// site is a server of pages over an API of which the test says the answers.
+// site is a server of pages over a fake API with scripted answers.
 type site struct {
 	t   *testing.T
 	web *web.Server
@@ -29,11 +29,11 @@ type site struct {
 	mu      sync.Mutex
 	answers map[string]any // by method and path; *refusal refuses
 	calls   []call
-	wait    int         // seconds that Count has everyone wait
+	wait    int         // seconds that Count returns
 	steps   []rest.Step // of the deploy check in each write
 }
 
-// call is what the API was asked.
+// call is a call of the API.
 type call struct {
 	Method, Target, Body   string
 	Cookie, Origin, Remote string
@@ -102,10 +102,10 @@ func (tallies) HeadToHead(string) ([]leaderboard.Rival, error) {
 	return []leaderboard.Rival{{BotID: "44444444-4444-4444-8444-444444444444", Games: 2, Above: 2}, {BotID: "gone", Games: 1, Below: 1}}, nil
 }
 
-// say sets an answer of the API.
+// say sets the API's answer to a call.
 func (s *site) say(target, body string) { s.answers[target] = json.RawMessage(body) }
 
-// refuse has the API refuse a call.
+// refuse makes the API reject a call.
 func (s *site) refuse(target string, status int, code string, more refusal) {
 	r := refusal{"status": status, "title": http.StatusText(status), "code": code, "detail": code + " in a sentence", "requestId": "r-1"}
 	for name, value := range more {
@@ -142,7 +142,7 @@ func (s *site) api(counted bool) http.Handler {
 	})
 }
 
-// writes are the calls that the API was asked other than to show something.
+// writes returns the calls other than GET.
 func (s *site) writes() []call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +155,7 @@ func (s *site) writes() []call {
 	return list
 }
 
-// shown is a page as a browser gets it.
+// shown is a page as a browser receives it.
 type shown struct {
 	*httptest.ResponseRecorder
 	text string
@@ -208,8 +208,8 @@ func (s *site) do(r *http.Request, edit ...func(*http.Request)) shown {
 
 var void = map[string]bool{"meta": true, "link": true, "input": true, "br": true, "hr": true, "img": true, "wbr": true}
 
-// judge demands of a page that its elements are closed in their order, that it
-// holds no script, style or handler of its own, and asks nothing of elsewhere.
+// judge requires that a page closes its elements in order, has no inline script, style or
+// handler, and loads nothing from other sites.
 func (s *site) judge(page string) {
 	s.t.Helper()
 	var open []string
@@ -255,7 +255,7 @@ func (s *site) judgeTag(token html.Token) {
 	}
 }
 
-// all are the elements of a page with that name.
+// all returns the elements with a name.
 func (p shown) all(name string) []*html.Node {
 	var list []*html.Node
 	for n := range p.tree.Descendants() {

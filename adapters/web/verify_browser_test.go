@@ -23,8 +23,8 @@ func signHead(mode string, size uint64, root []byte) ([]byte, error) {
 	return signedlog.Sign(signedlog.Head{Origin: signedlog.Origin("arena.example", mode), Size: size, Root: root}, headKey)
 }
 
-// newHonestStage is a stage of which everything can be verified: ids follow from
-// the key that is shown, and nonces are such as bots may send.
+// newHonestStage returns a stage whose matches verify completely: ids follow from the
+// published key, and nonces are valid.
 func newHonestStage(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t)
@@ -33,9 +33,9 @@ func newHonestStage(t *testing.T) *stage {
 	return s
 }
 
-// The page of an ended match says that it is verified, with what was checked;
-// of one that runs, once it has ended.
-func TestAMatchIsVerifiedInTheBrowser(t *testing.T) {
+// The page of an ended match shows that it is verified and what was checked. The page of
+// a running match shows this when the match has ended.
+func TestMatchIsVerifiedInBrowser(t *testing.T) {
 	s := newHonestStage(t)
 	g := s.ended("Ann", "Bea", "Cat", "Dot")
 	s.ended("Eve", "Fay", "Gus")
@@ -59,8 +59,8 @@ func TestAMatchIsVerifiedInTheBrowser(t *testing.T) {
 	p.until(`document.querySelector('[data-verify=verified]:not([hidden])') !== null`)
 }
 
-// A page shows what its checker finds in a record that was tampered with.
-func TestATamperedMatchIsFoundInTheBrowser(t *testing.T) {
+// The page of a tampered record shows the difference.
+func TestTamperedMatchIsDetectedInBrowser(t *testing.T) {
 	s := newHonestStage(t)
 	g := s.ended("Ann", "Bea", "Cat")
 	liar := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -20,7 +20,7 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// fresh is a match for the checker of the pages, and what is forged in it.
+// fresh is a match for the checker modules, and forgeries of it.
 type fresh struct {
 	Record      string    `json:"record"`
 	PlatformKey string    `json:"platformKey"`
@@ -40,7 +40,7 @@ type forgery struct {
 	Seq    int    `json:"seq"` // where arena verify finds it
 }
 
-// tampered are changes of a record, by text; each changes the first place.
+// tampered holds replacements in the text of a record. Each replaces the first match.
 var tampered = map[string][2]string{
 	"a die":         {`"dice":[`, `"dice":[9`},
 	"a seat":        {`"kind":"action","seat":0`, `"kind":"action","seat":1`},
@@ -56,7 +56,8 @@ var tampered = map[string][2]string{
 	"a doubled seq": {`"seq":9,`, `"seq":8,`},
 }
 
-// forgeriesOf are those of which arena verify finds where they are.
+// forgeriesOf returns the forgeries of a record with the events at which package audit
+// finds them.
 func forgeriesOf(t *testing.T, record []byte) []forgery {
 	var list []forgery
 	for name, change := range tampered {
@@ -72,8 +73,7 @@ func forgeriesOf(t *testing.T, record []byte) []forgery {
 	return list
 }
 
-// loggedMatch is a match of an arena with the proof that it is in the signed
-// log.
+// loggedMatch returns a match with the proof that it is in the signed log.
 func loggedMatch(t *testing.T) []byte {
 	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{5}, ed25519.SeedSize))
 	platform := base64.StdEncoding.EncodeToString(key.Public().(ed25519.PublicKey))
@@ -98,13 +98,12 @@ func loggedMatch(t *testing.T) []byte {
 	return b
 }
 
-// The checker of the pages is tested under Node.js, against the vectors of
-// docs/audit and against fresh matches, of which it finds what arena verify
-// finds.
-func TestTheCheckerOfThePages(t *testing.T) {
+// Node.js tests the checker modules with the vectors of docs/audit and with fresh matches.
+// The checker must find the same differences as package audit.
+func TestCheckerModules(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Skip("the checker of the pages is not tested: there is no node. On Debian: apt-get install nodejs")
+		t.Skip("this test of the checker modules needs Node.js. On Debian: apt-get install nodejs")
 	}
 	hash := sample.SeedKeyHash()
 	chance := logtest.Seed(t)

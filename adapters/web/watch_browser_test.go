@@ -13,8 +13,8 @@ import (
 
 const ready = `document.querySelector('.watch.ready .current') !== null`
 
-// A match is watched live to its end; then its replay is there.
-func TestWatchAMatchLiveToItsEnd(t *testing.T) {
+// A page follows a match to its end, then offers the replay.
+func TestWatchMatchToItsEnd(t *testing.T) {
 	s := newStage(t)
 	g := s.seat("Ann", "Bea", "Cat", "Dot")
 	g.Play(3)
@@ -23,7 +23,7 @@ func TestWatchAMatchLiveToItsEnd(t *testing.T) {
 	p.until(ready)
 	p.until(`document.querySelector('[data-part=connection]').dataset.state === 'live'`)
 	require.Equal(t, "Turn 3", p.text("[data-part=turn]"))
-	require.True(t, eval[bool](p, `document.querySelector('[data-view]').disabled`), "nobody's cards are shown while it runs")
+	require.True(t, eval[bool](p, `document.querySelector('[data-view]').disabled`), "a running match shows no cards")
 	require.True(t, eval[bool](p, `document.querySelector('[data-part=result]').hidden`))
 
 	for turn := uint16(4); turn < 20; turn++ {
@@ -35,7 +35,7 @@ func TestWatchAMatchLiveToItsEnd(t *testing.T) {
 	require.Equal(t, eval[int](p, `document.querySelectorAll('.road:not([visibility=hidden])').length`), roadsOf(g))
 
 	p.do(chromedp.KeyEvent(kb.ArrowLeft))
-	require.False(t, eval[bool](p, `document.querySelector('.watch').classList.contains('following')`), "who steps back looks back")
+	require.False(t, eval[bool](p, `document.querySelector('.watch').classList.contains('following')`), "a step back ends following")
 	g.Play(24)
 	p.until(fmt.Sprintf(`document.querySelector('[data-range]').max === '%d'`, g.State.Seq-1))
 	require.Equal(t, "Turn 18", p.text("[data-part=turn]"))
@@ -55,7 +55,7 @@ func TestWatchAMatchLiveToItsEnd(t *testing.T) {
 
 // The replay of an ended match: bar, keys, turns, seats, the link to an event,
 // and the result that is hidden until it is asked for.
-func TestReplayAMatch(t *testing.T) {
+func TestReplayMatch(t *testing.T) {
 	s := newStage(t)
 	g := s.ended("Ann", "Bea", "Cat", "Dot")
 	p := openTab(t, s.url)
@@ -64,8 +64,8 @@ func TestReplayAMatch(t *testing.T) {
 	place := func() string { return p.text("[data-place]") }
 	all := g.State.Seq
 	require.Equal(t, fmt.Sprintf("1 / %d", all), place())
-	require.Equal(t, 1, eval[int](p, `performance.getEntriesByType('resource').filter((r) => r.name.includes('/frames')).length`), "the rest is read when somebody moves")
-	require.False(t, eval[bool](p, `document.querySelector('[data-part=result]').open`), "no result before it is asked for")
+	require.Equal(t, 1, eval[int](p, `performance.getEntriesByType('resource').filter((r) => r.name.includes('/frames')).length`), "a move reads the rest")
+	require.False(t, eval[bool](p, `document.querySelector('[data-part=result]').open`), "the result is closed at first")
 
 	p.do(chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight))
 	require.Equal(t, fmt.Sprintf("3 / %d", all), place())
@@ -96,7 +96,7 @@ func TestReplayAMatch(t *testing.T) {
 	require.True(t, eval[bool](p, `[...document.querySelectorAll('[data-seat]')].every((seat) => {
 		const shown = [...seat.querySelectorAll('.chip:not(.chip-dev) span')].reduce((n, e) => n + Number(e.textContent), 0);
 		return String(shown) === seat.querySelector('[data-slot=hand]').textContent;
-	})`), "hands add up to their counts")
+	})`), "the cards of a hand add up to its count")
 	p.do(chromedp.KeyEvent("p"))
 	p.until(`document.querySelectorAll('[data-slot=cards]:not([hidden])').length === 0`)
 
@@ -113,9 +113,9 @@ func TestReplayAMatch(t *testing.T) {
 	require.Equal(t, "false", eval[string](p, `document.querySelector('[data-do=play]').getAttribute('aria-pressed')`))
 }
 
-// What is shown is told to those who hear it, and nothing moves for those who
-// want it still.
-func TestAMatchForThoseWhoHearIt(t *testing.T) {
+// Screen readers get descriptions of the board and of events. Nothing moves if the reader
+// prefers reduced motion.
+func TestWatchPageWithScreenReaderAndReducedMotion(t *testing.T) {
 	s := newStage(t)
 	g := s.ended("Ann", "Bea", "Cat", "Dot")
 	p := openTab(t, s.url)
@@ -133,9 +133,8 @@ func TestAMatchForThoseWhoHearIt(t *testing.T) {
 	p.until(`document.querySelector('.dice-chart desc').textContent.includes(' rolls. 2: ')`)
 }
 
-// The frames that a broken line leaves out are fetched, and nothing is shown
-// twice or out of order.
-func TestALineThatLeavesOutFrames(t *testing.T) {
+// The page fetches frames that the stream skipped. It shows no frame twice or out of order.
+func TestSkippedFramesAreFetched(t *testing.T) {
 	s := newStage(t)
 	g := s.seat("Ann", "Bea", "Cat")
 	g.Play(2)
@@ -144,14 +143,13 @@ func TestALineThatLeavesOutFrames(t *testing.T) {
 	p.until(ready)
 	g.Play(9)
 	p.until(`document.querySelector('[data-part=turn]').textContent === 'Turn 9'`)
-	p.do(chromedp.KeyEvent(kb.ArrowLeft)) // what is at the end may still be told again
+	p.do(chromedp.KeyEvent(kb.ArrowLeft)) // stop following the end
 	p.until(fmt.Sprintf(`document.querySelector('[data-range]').max === '%d'`, g.State.Seq-1))
 	require.True(t, eval[bool](p, `[...document.querySelectorAll('.event > a')].every((a, i, all) => i === 0 || Number(a.textContent) === Number(all[i - 1].textContent) + 1)`))
 }
 
-// A frame that comes while the page fetches others is shown too, even if no
-// frame follows it.
-func TestAFrameThatComesWhileOthersAreFetched(t *testing.T) {
+// A frame that arrives while the page fetches others is shown, even if no frame follows.
+func TestFrameDuringFetchIsShown(t *testing.T) {
 	s := newStage(t)
 	g := s.seat("Ann", "Bea", "Cat")
 	g.Play(2)
@@ -168,11 +166,11 @@ func TestAFrameThatComesWhileOthersAreFetched(t *testing.T) {
 	s.hold = func() { close(fetching); <-answer }
 	s.mu.Unlock()
 	g.Step()
-	g.Step() // after a frame that is left out
+	g.Step() // the stream skipped the frame before this one
 	select {
 	case <-fetching:
 	case <-p.ctx.Done():
-		require.Fail(t, "the page does not fetch the frame that is left out")
+		require.Fail(t, "the page does not fetch the skipped frame")
 	}
 	g.Step()
 	p.receives(fmt.Sprint(g.State.Seq))
@@ -181,7 +179,7 @@ func TestAFrameThatComesWhileOthersAreFetched(t *testing.T) {
 	p.until(fmt.Sprintf(`document.querySelector('[data-place]').textContent === '%d / %d'`, g.State.Seq, g.State.Seq))
 }
 
-// hostile is what bots may call themselves, and say.
+// hostile holds names and messages of bots that could break a page.
 var hostile = map[string]string{
 	"markup":     `<img src=x onerror=alert(1)><script>alert(2)</script>&amp;`,
 	"bidi":       "\u202egnirts a\u2066 dna \u200f",
@@ -191,8 +189,8 @@ var hostile = map[string]string{
 	"one word":   strings.Repeat("W", 240),
 }
 
-// Names that are meant to break a page neither run nor break it.
-func TestHostileNamesAreInert(t *testing.T) {
+// Hostile names and messages neither run as code nor break the layout.
+func TestHostileNamesAreHarmless(t *testing.T) {
 	s := newStage(t)
 	p := openTab(t, s.url)
 	p.do(chromedp.EmulateViewport(390, 844))

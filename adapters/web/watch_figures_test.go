@@ -26,7 +26,7 @@ type traced struct {
 	Pid, Tid int
 }
 
-// trace is what the browser did meanwhile, by its own account.
+// trace returns the browser's own trace of the time in which meanwhile runs.
 func (p *tab) trace(meanwhile func()) []traced {
 	p.t.Helper()
 	var mu sync.Mutex
@@ -71,9 +71,9 @@ func (p *tab) trace(meanwhile func()) []traced {
 	return events
 }
 
-// tasksBetween are the milliseconds of the page's thread between one mark of a
-// name and the next, in tasks: script, style, layout, paint, all of it. busy are
-// those of them in which it had a processor, which others may want too.
+// tasksBetween returns the milliseconds of the page's thread in tasks (script, style,
+// layout and paint) between one mark and the next. busy is the part in which the thread
+// had a processor, so other load on the machine does not count.
 func tasksBetween(events []traced, mark string) (work, busy []float64) {
 	var pid, tid int
 	for _, e := range events {
@@ -94,7 +94,7 @@ func percentile(of []float64, part float64) float64 {
 	return sorted[min(int(part*float64(len(sorted))), len(sorted)-1)]
 }
 
-// What a page of a match costs: printed, not judged, but for its weight.
+// This test prints the cost of a match's page. It asserts only its size.
 func TestFiguresOfTheWatchPage(t *testing.T) {
 	s := newStage(t)
 	g := s.ended("Ann", "Bea", "Cat", "Dot")
@@ -149,8 +149,8 @@ func TestFiguresOfTheWatchPage(t *testing.T) {
 	}
 }
 
-// Twenty live boards on one page, from one stream, some ten times as fast as
-// matches are played, until two end at once and the others are aborted.
+// One stream feeds twenty live boards, about ten times faster than real matches. Then two
+// matches end at once and the others are aborted.
 func TestFiguresOfTwentyLiveBoards(t *testing.T) {
 	s := newStage(t)
 	var games []*arenatest.Game
@@ -211,7 +211,7 @@ func TestFiguresOfTwentyLiveBoards(t *testing.T) {
 		}
 	}
 	require.Positive(t, longest)
-	t.Logf("20 live boards, one stream: longest task %.1f ms, %.1f ms of a processor", longest, cpu)
+	t.Logf("20 live boards, one stream: longest task %.1f ms, %.1f ms with a processor", longest, cpu)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	require.Equal(t, 1, s.streams, "streams")

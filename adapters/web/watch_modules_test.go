@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write golden files")
 
-// lists drops the padding of the board's tables.
+// lists removes the padding of the board's tables.
 func lists[T any, A interface{ ~[]T }](of A, ids func(T) []uint8) [][]int {
 	all := make([][]int, len(of))
 	for i, row := range of {
@@ -31,9 +31,9 @@ func lists[T any, A interface{ ~[]T }](of A, ids func(T) []uint8) [][]int {
 	return all
 }
 
-// The modules' geometry is checked against a file, and the file against the
-// board's.
-func TestGeometryOfTheModules(t *testing.T) {
+// A golden file holds the geometry of package board. TestModules compares the modules with
+// the same file.
+func TestModuleGeometry(t *testing.T) {
 	three := func(row [3]uint8) []uint8 { return row[:] }
 	two := func(row [2]uint8) []uint8 { return row[:] }
 	geometry, err := json.MarshalIndent(map[string]any{
@@ -52,12 +52,11 @@ func TestGeometryOfTheModules(t *testing.T) {
 	require.JSONEq(t, string(golden), string(geometry))
 }
 
-// The modules that need no page are tested under Node.js, against whole matches
-// of four and of three seats.
+// Node.js tests the modules that need no page, with whole matches of four and three seats.
 func TestModules(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Skip("the modules of the pages are not tested: there is no node. On Debian: apt-get install nodejs")
+		t.Skip("this test of the pages' modules needs Node.js. On Debian: apt-get install nodejs")
 	}
 	s := newStage(t)
 	var matches []map[string]any

@@ -10,12 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Screenshots of the pages of matches are written to the folder that
-// ARENA_SCREENSHOTS names.
+// This test writes screenshots of match pages to the folder in ARENA_SCREENSHOTS.
 func TestScreenshotsOfMatches(t *testing.T) {
 	dir := os.Getenv("ARENA_SCREENSHOTS")
 	if dir == "" {
-		t.Skip("ARENA_SCREENSHOTS names no folder")
+		t.Skip("set ARENA_SCREENSHOTS to a folder to write screenshots")
 	}
 	s := newStage(t)
 	ended := s.ended("Ann", "Bea", "Cat", "Dot")

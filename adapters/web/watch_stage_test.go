@@ -31,8 +31,8 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// stage is a server of pages, with the API behind them, over matches that the
-// test plays step by step.
+// stage is a server of pages with the real API, over matches that the test plays step by
+// step.
 type stage struct {
 	t      testing.TB
 	url    string
@@ -46,13 +46,13 @@ type stage struct {
 	pages  http.Handler
 
 	mu      sync.Mutex
-	talk    string // what bots say, where not what the log has
-	streams int    // of many matches, that were opened
-	drop    int    // frames that streams of matches leave out, from now on
-	hold    func() // runs once, when frames behind a seq are about to be answered
+	talk    string // replaces the talk of all bots, unless empty
+	streams int    // opened streams of /live/stream
+	drop    int    // the streams skip so many of the next frames
+	hold    func() // runs once, before the next answer with frames after a seq
 }
 
-// What the pages of matches never ask for.
+// The pages of matches use none of these.
 type (
 	nobody  struct{ api.Authenticator }
 	nothing struct{ api.Checker }
@@ -119,8 +119,7 @@ func (s *stage) followLog() {
 	require.NoError(s.t, s.live.Ready(s.t.Context()))
 }
 
-// changed has bots say what the test wants, counts streams, leaves out frames
-// and holds answers.
+// changed replaces talk, counts streams, skips frames and delays answers.
 func (s *stage) changed(calls http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
@@ -171,7 +170,7 @@ func (s *stage) changed(calls http.Handler) http.Handler {
 	})
 }
 
-// leaky is the answer of a stream that leaves out frames.
+// leaky is the writer of a stream that skips frames.
 type leaky struct {
 	http.ResponseWriter
 	stage *stage
@@ -203,14 +202,13 @@ func (s *stage) seat(names ...string) *arenatest.Game {
 	return g
 }
 
-// settle waits until the list of matches and the signed log are what the log
-// says.
+// settle waits until the list of matches and the signed log have caught up with the log.
 func (s *stage) settle() {
 	require.NoError(s.t, s.logged.Sync(context.Background()))
 	require.NoError(s.t, s.listed.Sync(context.Background()))
 }
 
-// ended plays a match of new bots to its ratings.
+// ended plays a match of new bots to its end and its ratings.
 func (s *stage) ended(names ...string) *arenatest.Game {
 	s.t.Helper()
 	g := s.seat(names...)
@@ -220,7 +218,7 @@ func (s *stage) ended(names ...string) *arenatest.Game {
 	return g
 }
 
-// shown waits until the live boards show a game as it stands.
+// shown waits until the live boards show the latest event of a game.
 func (s *stage) shown(g *arenatest.Game) {
 	s.t.Helper()
 	require.True(s.t, s.live.Await(s.t.Context(), g.MatchID))
@@ -239,7 +237,7 @@ func (s *stage) shown(g *arenatest.Game) {
 	}
 }
 
-// roadsOf is how many roads stand in a match.
+// roadsOf returns the number of roads on the board.
 func roadsOf(g *arenatest.Game) int {
 	n := 0
 	for _, roads := range g.State.Game.Roads {

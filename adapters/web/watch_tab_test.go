@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tab is a page in a headless Chromium. A test fails where its page asks
-// another host for anything, or writes an error to its console.
+// tab is a page in a headless Chromium. A test fails if its page sends a request to
+// another host or writes an error to the console.
 type tab struct {
 	t    *testing.T
 	ctx  context.Context
@@ -35,7 +35,7 @@ type tab struct {
 	came     chan struct{} // closed, and replaced, when an event comes
 }
 
-// chromium is the browser's program, or the test is skipped with what to do.
+// chromium returns the path of the browser, or skips the test.
 func chromium(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -43,12 +43,12 @@ func chromium(t *testing.T) string {
 			return path
 		}
 	}
-	t.Skip("pages are not tested in a browser: there is no chromium. On Debian: apt-get install chromium")
+	t.Skip("this test of pages needs Chromium. On Debian: apt-get install chromium")
 	return ""
 }
 
-// tabTime is how long a test may use its tab. It bounds each wait in the tab:
-// only a page that hangs takes so long, on any machine.
+// tabTime bounds the time of a test with a tab. Only a page that hangs takes so long, on
+// any machine.
 const tabTime = 5 * time.Minute
 
 func openTab(t *testing.T, base string) *tab {
@@ -74,7 +74,7 @@ func openTab(t *testing.T, base string) *tab {
 	return p
 }
 
-// hear notes what the browser tells.
+// hear records events of the browser.
 func (p *tab) hear(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -128,14 +128,14 @@ func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	require.NoError(p.t, chromedp.Do(p.ctx, steps...))
 }
 
-// open goes to a path, also where it differs from the last by its hash alone.
+// open loads a path, even if it differs from the current one only in the hash.
 func (p *tab) open(path string) {
 	p.t.Helper()
 	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(p.base+path))
 }
 
-// until waits for an expression to hold. A page may be left for the next one
-// between two looks at it: then it is looked at anew.
+// until waits until an expression is true. If the browser leaves the page between two
+// polls, it continues with the next page.
 func (p *tab) until(expression string) {
 	p.t.Helper()
 	for {
@@ -148,7 +148,7 @@ func (p *tab) until(expression string) {
 	}
 }
 
-// media sets what the reader prefers.
+// media sets a preference of the reader, such as the color scheme.
 func (p *tab) media(name, value string) {
 	p.t.Helper()
 	p.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
@@ -157,7 +157,7 @@ func (p *tab) media(name, value string) {
 	}))
 }
 
-// eval is what an expression, or a promise, comes to.
+// eval returns the value of an expression, or of its promise.
 func eval[T any](p *tab, expression string) T {
 	p.t.Helper()
 	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
@@ -165,7 +165,7 @@ func eval[T any](p *tab, expression string) T {
 	return v
 }
 
-// text is what a part of the watch page reads.
+// text returns the text of an element.
 func (p *tab) text(selector string) string {
 	p.t.Helper()
 	return eval[string](p, fmt.Sprintf("document.querySelector(%q).textContent", selector))

@@ -23,8 +23,8 @@ func get(t *testing.T, url string) (status int, header http.Header, body string)
 	return answer.StatusCode, answer.Header, string(b)
 }
 
-// Without a script the page tells who plays, and how it ended to who asks.
-func TestTheWatchPageWithoutAScript(t *testing.T) {
+// Without a script the page shows the bots, and the result in a closed element.
+func TestWatchPageWithoutScript(t *testing.T) {
 	s := newStage(t)
 	ended := s.ended("Ann", "Bea", "Cat", "Dot")
 	running := s.seat("Eve", "<b>Fay</b>", "Gus")
@@ -41,7 +41,7 @@ func TestTheWatchPageWithoutAScript(t *testing.T) {
 	require.Contains(t, body, `<a href="/matches/`+ended.MatchID+`/frames">`)
 	require.Contains(t, body, `<meta property="og:image" content="`+s.url+`/watch/`+ended.MatchID+`/preview.png">`)
 	head, _, _ := strings.Cut(body, "</head>")
-	require.NotContains(t, strings.ToLower(head), "place", "the head tells nothing of the result")
+	require.NotContains(t, strings.ToLower(head), "place", "the head does not reveal the result")
 
 	_, _, body = get(t, s.url+"/watch/"+running.MatchID)
 	require.Contains(t, body, `data-part="result" hidden`)
@@ -54,8 +54,8 @@ func TestTheWatchPageWithoutAScript(t *testing.T) {
 	require.Contains(t, body, "<h1>")
 }
 
-// Any site may show a match in a frame; and no other page of the arena's.
-func TestAFrameForOtherSites(t *testing.T) {
+// Other sites may show a match in an iframe, but no other page of the arena.
+func TestOtherSitesMayEmbedMatches(t *testing.T) {
 	s := newStage(t)
 	g := s.ended("Ann", "Bea", "Cat", "Dot")
 	_, header, body := get(t, s.url+"/watch/"+g.MatchID+"?embed=1")
@@ -71,7 +71,7 @@ func TestAFrameForOtherSites(t *testing.T) {
 	}
 }
 
-// near says whether two colours are the same to the eye.
+// near reports whether two colors look the same.
 func near(a, b color.Color) bool {
 	ar, ag, ab, _ := a.RGBA()
 	br, bg, bb, _ := b.RGBA()
@@ -79,9 +79,8 @@ func near(a, b color.Color) bool {
 	return !off(ar, br) && !off(ag, bg) && !off(ab, bb)
 }
 
-// The preview shows the board as it stands: the same bytes each time, kept for
-// an ended match.
-func TestThePreviewOfAMatch(t *testing.T) {
+// The preview shows the latest board. Requests for an ended match return the same bytes.
+func TestPreview(t *testing.T) {
 	s := newStage(t)
 	g := s.ended("Ann", "Bea", "Cat", "Dot")
 	status, header, first := get(t, s.url+"/watch/"+g.MatchID+"/preview.png")
@@ -116,13 +115,13 @@ func TestThePreviewOfAMatch(t *testing.T) {
 	running.Play(10)
 	s.shown(running)
 	_, _, after := get(t, s.url+"/watch/"+running.MatchID+"/preview.png")
-	require.NotEqual(t, before, after, "a running match is drawn anew")
+	require.NotEqual(t, before, after, "the preview of a running match changes")
 	status, _, _ = get(t, s.url+"/watch/no-such-match/preview.png")
 	require.Equal(t, http.StatusNotFound, status)
 }
 
-// Whatever a bot is called, there is a preview, and the same each time.
-func TestThePreviewOfHostileNames(t *testing.T) {
+// Every name gives a valid preview.
+func TestPreviewOfHostileNames(t *testing.T) {
 	s := newStage(t)
 	for what, name := range hostile {
 		g := s.seat(name+"1", name+"2", name+"3")

@@ -12,7 +12,7 @@ const fresh = readFileSync(process.env.FRESH, 'utf8').trim().split('\n').map((li
 const logged = JSON.parse(readFileSync(process.env.LOGGED));
 const some = (n, next) => Promise.all(new Array(n).fill(0).map(next));
 
-test('draws, shuffles, boards and decks are those of the vectors', async () => {
+test('draws, shuffles, boards and decks match the vectors', async () => {
   for (const x of vectors.draws) {
     const draws = new Draws(unhex(x.seed), x.purpose);
     for (const want of x.draws) assert.equal(await draws.draw(), want);
@@ -30,7 +30,7 @@ test('draws, shuffles, boards and decks are those of the vectors', async () => {
   }
 });
 
-test('ids, server seeds and seeds are those of the vectors', async () => {
+test('ids, server seeds and seeds match the vectors', async () => {
   for (const x of vectors.ids) assert.equal(await matchID(x.platformKey, x.mode, x.revision, x.index), x.id);
   for (const x of vectors.serverSeeds) {
     const server = await serverSeed(unhex(x.seedKey), x.id);
@@ -39,7 +39,7 @@ test('ids, server seeds and seeds are those of the vectors', async () => {
   for (const x of vectors.seeds) assert.equal(hex(await joint(unhex(x.serverSeed), x.nonces)), x.seed);
 });
 
-test('the matches of the vectors verify, their forgeries do not', async () => {
+test('matches of the vectors verify, forgeries do not', async () => {
   for (const record of vectors.matches) {
     const found = await verify(JSON.stringify(record));
     assert.equal(found.difference, null, String(found.difference));
@@ -53,7 +53,7 @@ test('the matches of the vectors verify, their forgeries do not', async () => {
   }
 });
 
-test('fresh matches verify, with all that there is to check', async () => {
+test('fresh matches verify with every check', async () => {
   assert.ok(fresh.length >= 8);
   const checked = new Set();
   for (const { record, platformKey, seedKeys } of fresh) {
@@ -64,14 +64,14 @@ test('fresh matches verify, with all that there is to check', async () => {
   assert.deepEqual([...checked].sort(), ['answers', 'awards', 'board', 'commitment', 'defaults', 'dice', 'end', 'id', 'placements', 'refusals', 'seats', 'seed', 'seed key', 'steals', 'strikes', 'trades']);
 });
 
-test('what is forged in a fresh match is found where the other checkers find it', async () => {
+test('forgeries of fresh matches are found at the same event as by package audit', async () => {
   for (const { forged, seq, name, platformKey } of fresh.flatMap((f) => f.forgeries.map((g) => ({ ...g, platformKey: f.platformKey })))) {
     const { difference } = await verify(forged, { platformKey });
     assert.equal(difference?.seq, seq, name);
   }
 });
 
-test('a seed key that was published and is another is found', async () => {
+test('a wrong published seed key is found', async () => {
   const { record, platformKey, seedKeys } = fresh[0];
   const another = [{ ...seedKeys[0], key: '00'.repeat(32) }];
   assert.match(String((await verify(record, { platformKey, seedKeys: another })).difference), /; expected /);
@@ -80,7 +80,7 @@ test('a seed key that was published and is another is found', async () => {
   assert.ok(hidden.unchecked.some(([name]) => name === 'seed key'));
 });
 
-test('leaves, roots, heads and proofs are those of the vectors', async () => {
+test('leaves, roots, heads and proofs match the vectors', async () => {
   for (const x of vectors.leaves) {
     const leaf = leafOf(parse(JSON.stringify(vectors.matches[x.match])));
     if (x.leaf) assert.equal(leaf, x.leaf);
@@ -106,7 +106,7 @@ test('leaves, roots, heads and proofs are those of the vectors', async () => {
   }
 });
 
-// arena answers as one does, of a log that a test has written; change may lie.
+// arena answers like an arena, from a log that the Go test wrote. change can forge answers.
 function arena(change = (path, answer) => answer) {
   const { id } = logged;
   const answers = {
@@ -121,7 +121,7 @@ test('a match is in the signed log', async () => {
   assert.equal(found.difference, null, String(found.difference));
   assert.deepEqual(found.checks.at(-1), ['signed log', 1]);
   assert.ok(found.checks.some(([name]) => name === 'id'));
-  let early = 3; // a result comes between head and proof, or the log is behind
+  let early = 3; // the log grows between proof and head, or lags behind
   const later = await verifyAt(logged.id, arena((path, answer) => {
     if (!path.includes('inclusion') || early-- <= 0) return answer;
     return early === 1 ? null : answer.replace(/"size":\d+/, '"size":99');
@@ -129,7 +129,7 @@ test('a match is in the signed log', async () => {
   assert.equal(later.difference, null, String(later.difference));
 });
 
-test('what the signed log hides is found', async () => {
+test('a match that differs from the signed log is found', async () => {
   for (const [name, change] of Object.entries({
     'a name': (path, answer) => (path.startsWith('/matches') ? answer.replace('"botName":"Bot', '"botName":"Bat') : answer),
     'a rating': (path, answer) => (path.startsWith('/matches') ? answer.replace(/"ratingDelta":-?\d/, '"ratingDelta":17') : answer),
@@ -147,14 +147,14 @@ test('what the signed log hides is found', async () => {
   await assert.rejects(() => verifyAt(logged.id, arena((path, answer) => (path.includes('inclusion') ? null : answer)), () => {}), /does not hold this match/);
 });
 
-test('a browser without Ed25519 says so', async (t) => {
+test('a browser without Ed25519 reports the unchecked signature', async (t) => {
   t.mock.method(globalThis.crypto.subtle, 'importKey', () => { throw Object.assign(new Error('unknown'), { name: 'NotSupportedError' }); });
   const found = await verifyAt(logged.id, arena());
   assert.equal(found.difference, null);
   assert.ok(found.unchecked.some(([name]) => name === 'signature of the log'));
 });
 
-test('JSON is read strictly', () => {
+test('the JSON parser is strict', () => {
   for (const bad of ['', '{', '{"a":1,"a":1}', '[1,]', '{"a":1,}', '01', '1.', '.5', '+1', 'nul', '"\\ud800"', '"\n"', '[1] 2', '"\\x"', 'NaN', '\u00a01', `${'['.repeat(65)}${']'.repeat(65)}`]) {
     assert.throws(() => parse(bad, 64), Malformed, bad);
   }
@@ -164,7 +164,7 @@ test('JSON is read strictly', () => {
   assert.equal(canonical(parse('{"b":-2.50,"a":[1e0,-0,"\\u20ac\\u000f\\n/"],"\\u00e9":{}}')), '{"a":[1,0,"€\\u000f\\n/"],"b":-2.5,"é":{}}');
 });
 
-test('what is no record is refused as such', async () => {
+test('invalid records are malformed', async () => {
   for (const change of [(r) => delete r.id, (r) => { r.status = 'running'; }, (r) => { r.seed = null; }, (r) => { r.players.pop(); r.players.pop(); }, (r) => { r.proof = null; }, (r) => { r.replay = [1]; }]) {
     const record = structuredClone(vectors.matches[2]);
     change(record);

@@ -5,21 +5,21 @@ import { coast, edges, hexVertices, hexes, portPlace, vertexHexes, vertices, vie
 
 const golden = JSON.parse(readFileSync(new URL('geometry.json', import.meta.url)));
 
-test('hexes, vertices and edges are numbered as the arena numbers them', () => {
+test('hexes, vertices and edges have the numbers of package board', () => {
   assert.deepEqual(hexVertices, golden.hexVertices);
   assert.deepEqual(edges, golden.edgeVertices);
   assert.deepEqual(vertexHexes, golden.vertexHexes);
   assert.equal(vertices.length, golden.vertexHexes.length);
 });
 
-test('hexes are regular: every edge is as long as any other', () => {
+test('hexes are regular: all edges have the same length', () => {
   for (const [v, w] of edges) {
     const length = Math.hypot(vertices[v].x - vertices[w].x, vertices[v].y - vertices[w].y);
     assert.ok(Math.abs(length - 50) < 0.05, `edge ${v}-${w} is ${length} long`);
   }
 });
 
-test('the coast is a ring of thirty edges, and ports stand off it, in the picture', () => {
+test('the coast is a ring of thirty edges, and ports are outside it within the picture', () => {
   assert.equal(new Set(coast).size, 30);
   for (const ends of golden.ports) {
     const at = coast.indexOf(ends[0]);

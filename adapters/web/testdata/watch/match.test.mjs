@@ -1,5 +1,5 @@
-// What a whole match, played by the arena's own rules, must look like. WATCHED
-// names a file with its frames, whole and as they were while it ran.
+// Tests with whole matches. WATCHED names a file with their frames, as the API shows them
+// after the match and while it runs.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
@@ -14,7 +14,7 @@ for (const { board, whole, running } of matches) {
   const seats = whole[0].seatCount;
   const tell = (frames) => frames.map((f, i) => plain(sentence(frames[i - 1] ?? null, f), names));
 
-  test(`${seats} seats: every event has a sentence of its own`, () => {
+  test(`${seats} seats: every event has a sentence`, () => {
     for (const [i, text] of [...tell(whole).entries(), ...tell(running).entries()]) {
       assert.match(text, /^[A-Z].* /, `event ${i + 1}`);
       assert.doesNotMatch(text, /undefined|null|NaN|\[object/, `event ${i + 1}`);
@@ -22,7 +22,7 @@ for (const { board, whole, running } of matches) {
     }
   });
 
-  test(`${seats} seats: while it runs, what is seen is told as it is told later`, () => {
+  test(`${seats} seats: a running match has the same sentences as the ended one`, () => {
     const late = tell(whole);
     tell(running).forEach((text, i) => {
       const { data } = whole[i].event;
@@ -33,7 +33,7 @@ for (const { board, whole, running } of matches) {
     });
   });
 
-  test(`${seats} seats: whose turn it is, and what a roll pays, follow from the frames`, () => {
+  test(`${seats} seats: turns and the income of rolls follow from the frames`, () => {
     whole.forEach((f, i) => {
       if (f.event.kind !== 'roll') return;
       assert.equal(turnOf(f), f.event.seat, `turn ${f.turn}`);
@@ -44,7 +44,7 @@ for (const { board, whole, running } of matches) {
     setup.forEach((f) => assert.equal(turnOf(whole[f.seq - 2]), f.event.seat, `event ${f.seq}`));
   });
 
-  test(`${seats} seats: a timeline takes each frame once, in order, and counts`, () => {
+  test(`${seats} seats: a timeline takes each frame once and in order, and counts`, () => {
     const line = new Timeline(board, seats);
     assert.ok(!line.add(whole[1]), 'a gap');
     for (const f of whole) assert.ok(line.add(f), `event ${f.seq}`);
@@ -59,7 +59,7 @@ for (const { board, whole, running } of matches) {
       const from = line.turns[5];
       assert.equal(line.turnStart(from, step), line.turns[5 + step]);
     }
-    assert.equal(line.turnStart(line.turns[5] + 1, -1), line.turns[5], 'back to where the turn began');
+    assert.equal(line.turnStart(line.turns[5] + 1, -1), line.turns[5], 'back to the start of the turn');
     assert.equal(line.turnStart(line.length - 1, 1), line.length - 1);
     assert.equal(line.indexOf(1), 0);
     assert.equal(line.indexOf(10 ** 6), line.length - 1);
@@ -76,7 +76,7 @@ for (const { board, whole, running } of matches) {
   });
 }
 
-test('cards are named in their order', () => {
+test('cards are listed in a fixed order', () => {
   assert.equal(cards({ ore: 2, brick: 1 }), '1 brick, 2 ore');
   assert.equal(cards({}), 'nothing');
 });

@@ -28,7 +28,7 @@ function followed() {
   return { seen, close };
 }
 
-test('frames and ends arrive, and the state is told', () => {
+test('frames, ends and states are passed on', () => {
   const { seen, close } = followed();
   Line.all[0].tell('open');
   Line.all[0].tell('frame', { seq: 1 });
@@ -40,7 +40,7 @@ test('frames and ends arrive, and the state is told', () => {
   assert.deepEqual(seen.states, ['connecting', 'live', 'closed']);
 });
 
-test('a broken line is the browser\'s to resume; a refused one is opened again, later and later', () => {
+test('the browser resumes a lost connection; a rejected one is opened again with growing delays', () => {
   const { seen } = followed();
   Line.all[0].fail(0);
   assert.equal(Line.all.length, 1);
@@ -52,7 +52,7 @@ test('a broken line is the browser\'s to resume; a refused one is opened again, 
   assert.deepEqual(seen.waits, [1000, 2000, 4000, 8000, 16000, 30000, 30000]);
   Line.all.at(-1).tell('open');
   Line.all.at(-1).fail(Line.CLOSED);
-  assert.equal(seen.waits.at(-1), 1000, 'a line that stood begins anew');
+  assert.equal(seen.waits.at(-1), 1000, 'a successful connection resets the delay');
 });
 
 test('a closed stream does not open again', () => {
@@ -63,7 +63,7 @@ test('a closed stream does not open again', () => {
   assert.equal(Line.all.length, 1);
 });
 
-test('frames come a page at a time, up to one that is not full', async () => {
+test('frames are read page by page until a page is not full', async () => {
   const asked = [];
   const frames = Array.from({ length: 2300 }, (_, i) => ({ seq: i + 1 }));
   const source = new Source('m', async (path) => {
@@ -78,7 +78,7 @@ test('frames come a page at a time, up to one that is not full', async () => {
   assert.equal(asked.length, 3);
 });
 
-test('a replay opens with its beginning', async () => {
+test('a replay reads its first frames first', async () => {
   const asked = [];
   await new Source('m', (path) => asked.push(path)).first();
   assert.deepEqual(asked, ['/matches/m/frames?after=0&limit=400']);
