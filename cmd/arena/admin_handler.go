@@ -11,9 +11,9 @@ import (
 	"hexarena/projections"
 )
 
-// adminHandler serves the operators' endpoints. On an address outside loopback
-// only /metrics and /ready are there. What takes orders refuses other sites by
-// itself, in its own shape.
+// adminHandler serves the operators' endpoints. Outside loopback it serves only
+// /metrics and /ready, because the others do not ask who calls. The handler of
+// orders rejects calls that a browser makes for another site.
 func (a *arena) adminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.metrics())
@@ -30,13 +30,14 @@ func (a *arena) adminHandler() http.Handler {
 	return mux
 }
 
-// metrics serves what the process, the Go runtime and the log's client measure.
+// metrics serves the measurements of the process, the log's client and the read
+// models.
 func (a *arena) metrics() http.Handler {
 	return listen.Metrics(a.log.Collector(), projections.Collector(a.runners...))
 }
 
-// ready answers 200 while every read model folds, and 503 with the event that
-// one could not. While the log answers it says whether a drain is on.
+// ready answers 200 while every read model works, and 503 with the event that
+// stopped one. It also reports whether the arena drains, if the log answers.
 func (a *arena) ready(w http.ResponseWriter, r *http.Request) {
 	status, answer := http.StatusOK, map[string]any{"ready": true}
 	if draining, known := a.draining(r.Context()); known {

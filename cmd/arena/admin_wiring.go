@@ -19,7 +19,7 @@ import (
 // operators is the arena's part that takes orders.
 func (a *arena) operators() *admin.Server {
 	return admin.New(admin.Options{
-		Log: a.log, Accounts: a.accounts, Directory: a.people, Player: operated{a}, Logger: a.logger,
+		Log: a.log, Accounts: a.accounts, Directory: a.directory, Player: adminPlayer{a}, Logger: a.logger,
 	})
 }
 
@@ -31,9 +31,9 @@ type seated struct {
 }
 
 // operated implements admin.Player.
-type operated struct{ *arena }
+type adminPlayer struct{ *arena }
 
-func (o operated) Running() (int, bool) {
+func (o adminPlayer) Running() (int, bool) {
 	s := o.seated.Load()
 	if s == nil {
 		return 0, false
@@ -41,7 +41,7 @@ func (o operated) Running() (int, bool) {
 	return s.referee.Running(), true
 }
 
-func (o operated) WithSeatingPaused(f func()) {
+func (o adminPlayer) WithSeatingPaused(f func()) {
 	if s := o.seated.Load(); s != nil {
 		s.tick.WithSeatingPaused(f)
 		return
@@ -49,7 +49,7 @@ func (o operated) WithSeatingPaused(f func()) {
 	f()
 }
 
-func (o operated) Abort(ctx context.Context, matchID, reason, request string) error {
+func (o adminPlayer) Abort(ctx context.Context, matchID, reason, request string) error {
 	s := o.seated.Load()
 	if s == nil {
 		return admin.ErrNotPlaying
@@ -90,7 +90,7 @@ func (s *seated) unfinished(ctx context.Context, matchID string) (ladder.Seating
 	return ladder.Seating{}, nil
 }
 
-func (o operated) Rotate(ctx context.Context, reason string, m eventstore.Metadata) (admin.Rotation, error) {
+func (o adminPlayer) Rotate(ctx context.Context, reason string, m eventstore.Metadata) (admin.Rotation, error) {
 	if o.seated.Load() == nil {
 		return admin.Rotation{}, admin.ErrNotPlaying
 	}

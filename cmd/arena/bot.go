@@ -18,12 +18,12 @@ import (
 )
 
 type botCmd struct {
-	Name      string        `arg:"" help:"Which bot: greedy or random."`
+	Name      string        `arg:"" help:"The bot: greedy or random."`
 	Listen    string        `default:":9001" help:"Address to serve on; without a host, on all interfaces."`
-	PublicKey string        `help:"The arena's public key in base64, to verify who connects (GET /.well-known/arena.json)."`
-	Think     time.Duration `help:"Wait so long before each answer, so that people can watch."`
+	PublicKey string        `help:"The arena's public key in base64, to verify connections (GET /.well-known/arena.json)."`
+	Think     time.Duration `help:"Time to wait before each answer, so that people can watch."`
 	UntilEOF  bool          `name:"until-eof" hidden:"" help:"Stop when standard input ends."`
-	Seed      uint64        `help:"Seed of its chance (default: drawn, and printed)."`
+	Seed      uint64        `help:"Seed of its random choices (default: a random one, which is printed)."`
 }
 
 // Run serves the bot until ctx ends. Its first line of output is its URL.
@@ -51,7 +51,7 @@ func (c *botCmd) Run(ctx context.Context, k *kong.Kong) error {
 	fmt.Fprintf(k.Stdout, "http://%s\n", reachable(l.Addr()))
 	fmt.Fprintf(k.Stderr, "%s serves with --seed %d\n", c.Name, c.Seed)
 	if tcp, ok := l.Addr().(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
-		fmt.Fprintf(k.Stderr, "it listens on all interfaces: an arena on this machine reaches it at the address above, another one at this machine's; --listen 127.0.0.1:%d is for this machine alone\n", tcp.Port)
+		fmt.Fprintf(k.Stderr, "it listens on all interfaces: an arena on this machine reaches it at the address above, another one at this machine's address; with --listen 127.0.0.1:%d only this machine reaches it\n", tcp.Port)
 	}
 	if c.UntilEOF {
 		var cancel func()
@@ -67,7 +67,7 @@ func (c *botCmd) Run(ctx context.Context, k *kong.Kong) error {
 	return listen.Serve(server, l)
 }
 
-// reachable writes an address as someone on this machine would dial it.
+// reachable is the address that programs on this machine dial.
 func reachable(a net.Addr) string {
 	if tcp, ok := a.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
 		return fmt.Sprintf("127.0.0.1:%d", tcp.Port)

@@ -10,16 +10,16 @@ import (
 	"hexarena/projections/matches"
 )
 
-// openLive makes the live boards. They learn from the list of matches, which
-// listed keeps up to date, what runs at the start and how matches end: so a
-// reader that is told of an end is answered the same by the list.
+// openLive makes the live boards. The list of matches, which the runner listed
+// keeps up to date, tells them which matches run at the start, and how matches
+// end. So a reader that sees a match end finds the same end in the list.
 func (a *arena) openLive(listed *projections.Runner) {
 	a.upToDate = make(chan struct{})
 	a.live = live.New(live.Options{
 		Log: a.log, Logger: a.logger,
 		Running: func(ctx context.Context) ([]string, error) {
 			select {
-			case <-a.upToDate: // that the log is read for the list once, not twice
+			case <-a.upToDate: // wait for the start, so that the list reads the log once, not twice
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			}
@@ -39,7 +39,7 @@ func (a *arena) openLive(listed *projections.Runner) {
 			}
 			m, found, err := a.matches.Get(id)
 			if err == nil && (!found || m.Status == matches.Running) {
-				err = fmt.Errorf("match %s has ended at %d, and is not listed so", id, at)
+				err = fmt.Errorf("match %s ended at position %d, but the list does not show that", id, at)
 			}
 			return m, err
 		},

@@ -18,10 +18,10 @@ import (
 // stopTime is how long matches may take to stop.
 const stopTime = 10 * time.Second
 
-// run serves and plays until ctx ends or a part fails, and then stops in the
-// order that loses nothing: no new tables, matches left in the log as they
-// stand, the lease released, calls answered, read models last, since a call
-// waits until what it wrote can be read.
+// run serves and plays until ctx ends or a part fails. Then it stops in an order
+// that loses nothing. First, no new tables are seated, and matches stop; the log
+// holds their state. Then the lease is released, and calls are answered. Read
+// models stop last, because a call waits until its own write can be read.
 func (a *arena) run(ctx context.Context) error {
 	defer func() {
 		if err := a.close(); err != nil {
@@ -43,7 +43,7 @@ func (a *arena) run(ctx context.Context) error {
 	}
 	g.Go(func() error { return a.watchNode(ctx) })
 	g.Go(func() error { return a.serveUpToDate(ctx) })
-	g.Go(func() error { return unlessStopped(ctx, a.results.catchUp(ctx)) })
+	g.Go(func() error { return unlessStopped(ctx, a.signedLog.catchUp(ctx)) })
 	g.Go(func() error { return listen.Serve(a.admin, a.listeners.admin) })
 	if a.Play {
 		g.Go(func() error { return a.play(ctx) })
@@ -57,7 +57,7 @@ func (a *arena) run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// watchNode ends everything with a log that cannot write any more.
+// watchNode stops the arena when the embedded node can no longer write.
 func (a *arena) watchNode(ctx context.Context) error {
 	select {
 	case err := <-a.nodeEnded:
@@ -67,13 +67,13 @@ func (a *arena) watchNode(ctx context.Context) error {
 	}
 }
 
-// serveUpToDate serves the API once the read models hold all that the log held,
-// so that nothing that was there before a restart is missing after it. Callers
-// wait meanwhile.
+// serveUpToDate serves the API once the read models hold all events that the log
+// held at the start. So nothing is missing after a restart. Callers wait
+// meanwhile.
 func (a *arena) serveUpToDate(ctx context.Context) error {
 	for _, r := range a.runners {
-		if r == a.results.runner {
-			continue // it reads every match, and says so until it is done
+		if r == a.signedLog.runner {
+			continue // it reads every match, and answers 503 until it is done
 		}
 		if err := unlessItStopped(r, r.Sync(ctx)); err != nil {
 			return unlessStopped(ctx, err)
@@ -83,8 +83,8 @@ func (a *arena) serveUpToDate(ctx context.Context) error {
 	return listen.Serve(a.server, a.listeners.public)
 }
 
-// unlessItStopped passes over that a read model has stopped for good: the rest
-// goes on, and /ready tells.
+// unlessItStopped ignores the error of a read model that has stopped for good.
+// The other parts continue, and /ready reports it.
 func unlessItStopped(r *projections.Runner, err error) error {
 	if r.Err() == nil {
 		return err
@@ -100,8 +100,9 @@ func (a *arena) shutDown(ctx context.Context) {
 	}
 }
 
-// play plays until ctx ends. A lease that could not be renewed while the log was
-// away is taken again once the log is back, unless another plays by then.
+// play plays until ctx ends. If the log was away for too long to renew the lease,
+// it takes the lease again when the log is back, unless another process plays by
+// then.
 func (a *arena) play(ctx context.Context) error {
 	for {
 		err := a.playUnderLease(ctx)
@@ -115,17 +116,17 @@ func (a *arena) play(ctx context.Context) error {
 		if err != nil {
 			return unlessStopped(ctx, err)
 		}
-		a.logger.Info("playing goes on")
+		a.logger.Info("playing continues")
 	}
 }
 
-// playUnderLease ticks until ctx ends or the lease is lost: then another may
-// play, and this one must not. It begins with an up-to-date directory, so that
-// a bot that moved is dialled where it is. The lease is released as soon as
-// nothing plays any more.
+// playUnderLease ticks until ctx ends or the lease is lost. After a loss another
+// process may play, so this one must stop. It begins with an up-to-date
+// directory, so that the referee dials the current URLs of bots. It releases the
+// lease as soon as no match plays any more.
 func (a *arena) playUnderLease(ctx context.Context) error {
-	if err := a.people.CatchUp(ctx); err != nil {
-		if a.people.runner.Err() != nil {
+	if err := a.directory.CatchUp(ctx); err != nil {
+		if a.directory.runner.Err() != nil {
 			a.logger.Error("nothing is seated or played", "error", err)
 			return nil
 		}
@@ -138,7 +139,7 @@ func (a *arena) playUnderLease(ctx context.Context) error {
 	var background sync.WaitGroup
 	background.Go(func() { a.tick.Run(ticking) })
 	background.Go(func() { a.notices.Run(ticking) })
-	background.Go(func() { a.auth.Mend(ticking, a.people.Deleted) })
+	background.Go(func() { a.auth.Mend(ticking, a.directory.Deleted) })
 	var lost error
 	select {
 	case <-a.lease.Lost():

@@ -64,8 +64,8 @@ func (c *serveCmd) Run(ctx context.Context, k *kong.Kong) error {
 	return a.run(ctx)
 }
 
-// arena is a service that has been opened: its ports are taken, its log and
-// secrets are there, its read models are up to date.
+// arena is an open service: it listens, its log answers, its secrets are loaded,
+// and its read models are open.
 type arena struct {
 	config
 	baseURL   string
@@ -73,32 +73,33 @@ type arena struct {
 	log       *esdb.Log
 	secrets   *secrets.Secrets
 	public    ed25519.PublicKey
-	lease     *lease.Lease // nil where it does not play
-	people    people
+	lease     *lease.Lease // nil with --no-play
+	directory directoryAdapter
 	mailer    mail.Mailer
 	auth      *auth.Service
 	notices   *pausemail.Pauser
 	accounts  *accounts.Accounts
 	matches   list
 	board     rankings
-	results   results
+	signedLog signedLogReader
 	live      *live.Hub
 	upToDate  chan struct{} // closed once the read models hold what the log held at the start
 	referee   *referee.Referee
 	tick      *matchmaker.Matchmaker
 	ladders   []*matchmaker.Ladder
-	seated    atomic.Pointer[seated] // what plays now; nil while nothing does
+	seated    atomic.Pointer[seated] // the parts that play now; nil while none do
 	runners   []*projections.Runner
 	server    *http.Server
 	admin     *http.Server
 	listeners struct{ public, admin, node net.Listener } // node is nil without the embedded node
 	listening []net.Listener                             // all of them
 	node      *node.Node                                 // the embedded one; nil without
-	nodeEnded chan error                                 // what the embedded node ended with; nil without one
+	nodeEnded chan error                                 // the embedded node's error; nil without one
 	closers   []func() error                             // in the order of opening
 }
 
-// open plugs everything together. What was opened before a failure is closed.
+// open makes all parts and connects them. After a failure it closes the parts that
+// it has opened.
 func open(ctx context.Context, c config, logger *slog.Logger) (*arena, error) {
 	a := &arena{config: c, logger: logger}
 	for _, step := range []func(context.Context) error{a.openPorts, a.openMail, a.openLog, a.openSecrets, a.openModels, a.openPlay, a.openServers} {
@@ -111,7 +112,7 @@ func open(ctx context.Context, c config, logger *slog.Logger) (*arena, error) {
 
 func (a *arena) onClose(f func() error) { a.closers = append(a.closers, f) }
 
-// close undoes open, last first.
+// close undoes open, in reverse order.
 func (a *arena) close() error {
 	var errs []error
 	for i := len(a.closers) - 1; i >= 0; i-- {
@@ -172,8 +173,8 @@ func (a *arena) openMail(context.Context) error {
 	return nil
 }
 
-// openLog starts the embedded node, where no other log is named, and connects
-// to it as it would to a cluster.
+// openLog connects to the log. Unless a flag names one, it starts the embedded
+// node, and connects to it with the same client as to a cluster.
 func (a *arena) openLog(ctx context.Context) error {
 	connection := a.EventStore
 	if connection == "" {
@@ -218,7 +219,7 @@ func (a *arena) openSecrets(ctx context.Context) error {
 func (a *arena) openModels(context.Context) error {
 	release, err := projections.Lock(offline.ProjectionsDir(a.pace.Data))
 	if errors.Is(err, projections.ErrInUse) {
-		return fmt.Errorf("another arena uses the data folder %s: each needs a --data of its own", a.pace.Data)
+		return fmt.Errorf("another arena uses the data folder %s; give each arena its own --data", a.pace.Data)
 	}
 	if err != nil {
 		return fmt.Errorf("--data: %w", err)
@@ -230,19 +231,19 @@ func (a *arena) openModels(context.Context) error {
 			return err
 		}
 	}
-	a.people = people{models.Directory, runners[models.Directory]}
+	a.directory = directoryAdapter{models.Directory, runners[models.Directory]}
 	a.matches = list{models.Matches, runners[models.Matches]}
-	a.board = rankings{models.Leaderboard, runners[models.Leaderboard], a.people}
-	a.results = newResults(models.SignedLog, runners[models.SignedLog])
+	a.board = rankings{models.Leaderboard, runners[models.Leaderboard], a.directory}
+	a.signedLog = newSignedLogReader(models.SignedLog, runners[models.SignedLog])
 	a.accounts = accounts.New(a.log)
 	a.openLive(a.matches.runner)
 	a.notices = pausemail.New(pausemail.Options{
-		Accounts: a.accounts, Directory: a.people, Mailer: notifier{a.mailer}, BaseURL: a.baseURL, Logger: a.logger,
+		Accounts: a.accounts, Directory: a.directory, Mailer: notifier{a.mailer}, BaseURL: a.baseURL, Logger: a.logger,
 	})
 	return nil
 }
 
-// follow makes a runner for a read model, to be run with the rest.
+// follow opens a runner for a read model; run starts it.
 func (a *arena) follow(m projections.Model) (*projections.Runner, error) {
 	r, err := projections.Open(offline.ProjectionsDir(a.pace.Data), a.log, m, a.logger)
 	if err != nil {
@@ -253,7 +254,7 @@ func (a *arena) follow(m projections.Model) (*projections.Runner, error) {
 	return r, nil
 }
 
-// openPlay takes the player's lease, and makes what seats and plays.
+// openPlay takes the player's lease, unless the arena does not play.
 func (a *arena) openPlay(ctx context.Context) error {
 	if !a.Play {
 		return nil
@@ -293,17 +294,17 @@ func (a *arena) takeLease(ctx context.Context) error {
 	}
 	a.referee = referee.New(referee.Options{
 		Log: a.log, Dial: a.dialer().dial, Modes: modes, Player: a.lease.Holder(), Logger: a.logger,
-		Bots: a.people.player, SeedKey: a.secrets.SeedKey,
+		Bots: a.directory.player, SeedKey: a.secrets.SeedKey,
 	})
 	a.ladders = ladders
 	a.tick = matchmaker.New(matchmaker.Options{
-		Ladders: ladders, Directory: a.people, Referee: a.referee, Pauser: a.notices, Tick: a.pace.Tick, Logger: a.logger,
+		Ladders: ladders, Directory: a.directory, Referee: a.referee, Pauser: a.notices, Tick: a.pace.Tick, Logger: a.logger,
 		Orders: orders{a.log, a.secrets}, Retired: a.secrets,
 	})
 	return nil
 }
 
-// dialer reaches bots, and never the arena itself.
+// dialer connects to bots, and never to the arena itself.
 func (a *arena) dialer() wire {
 	o := botwire.Options{Key: a.secrets.Platform(), Production: a.Production, Logger: a.logger}
 	for _, l := range a.listening {
@@ -320,7 +321,7 @@ func (a *arena) dialer() wire {
 func (a *arena) openServers(context.Context) error {
 	var err error
 	a.auth, err = auth.New(auth.Options{
-		Log: a.log, Directory: a.people, Accounts: a.accounts, Mailer: a.mailer, EmailKey: a.secrets.EmailKey(),
+		Log: a.log, Directory: a.directory, Accounts: a.accounts, Mailer: a.mailer, EmailKey: a.secrets.EmailKey(),
 		BaseURL: a.baseURL, Secure: a.Production, Logger: a.logger,
 	})
 	if err != nil {
@@ -328,9 +329,9 @@ func (a *arena) openServers(context.Context) error {
 	}
 	contact, _ := contactURI(a.SecurityContact) // validate has parsed it; empty is the default
 	handler, err := api.New(api.Options{
-		Log: a.log, Auth: a.auth, ParsePublicKey: auth.ParsePublicKey, Checker: a.dialer(), Directory: a.people,
+		Log: a.log, Auth: a.auth, ParsePublicKey: auth.ParsePublicKey, Checker: a.dialer(), Directory: a.directory,
 		Accounts: a.accounts, Matches: a.matches, Leaderboard: a.board, Live: a.live, SeedKey: a.secrets.SeedKey,
-		SignedLog: a.results, SignHead: a.signHead,
+		SignedLog: a.signedLog, SignHead: a.signHead,
 		PlatformKey: a.public, BaseURL: a.baseURL, SecurityContact: contact, Limits: ratelimit.Defaults(), TrustedProxies: a.trustedProxies(),
 		Now: time.Now, Logger: a.logger,
 	})
@@ -348,8 +349,8 @@ func (a *arena) openServers(context.Context) error {
 	return nil
 }
 
-// sender is the address that mail comes from: at the base URL's host, where
-// that has a name.
+// sender is the address that mail comes from: at the base URL's host, unless that
+// is an IP address.
 func (a *arena) sender() string {
 	u, err := url.Parse(a.baseURL)
 	if err != nil || net.ParseIP(u.Hostname()) != nil {

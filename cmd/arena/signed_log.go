@@ -8,21 +8,22 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// results is the signed log. It answers nothing before it holds what the log
-// held at the start, since a head of fewer results would look like one of a log
-// that was cut, and nothing once it has stopped.
-type results struct {
+// signedLogReader is the signed log as the API reads it. It returns errors until
+// it holds all results that the log held at the start: a head of fewer results
+// would look as if the log had been cut. It also returns errors once its runner
+// has stopped.
+type signedLogReader struct {
 	*signedlog.SignedLog
 	runner *projections.Runner
-	whole  chan struct{} // closed once it holds that
+	whole  chan struct{} // closed once it holds those results
 }
 
-func newResults(log *signedlog.SignedLog, runner *projections.Runner) results {
-	return results{SignedLog: log, runner: runner, whole: make(chan struct{})}
+func newSignedLogReader(log *signedlog.SignedLog, runner *projections.Runner) signedLogReader {
+	return signedLogReader{SignedLog: log, runner: runner, whole: make(chan struct{})}
 }
 
-// catchUp folds what the log holds.
-func (r results) catchUp(ctx context.Context) error {
+// catchUp folds the results that the log holds.
+func (r signedLogReader) catchUp(ctx context.Context) error {
 	if err := r.runner.Sync(ctx); err != nil {
 		return unlessItStopped(r.runner, err)
 	}
@@ -30,7 +31,7 @@ func (r results) catchUp(ctx context.Context) error {
 	return nil
 }
 
-func (r results) err() error {
+func (r signedLogReader) err() error {
 	if err := r.runner.Err(); err != nil {
 		return err
 	}
@@ -43,7 +44,7 @@ func (r results) err() error {
 }
 
 // Size implements api.SignedLog.
-func (r results) Size(ctx context.Context, mode string) (uint64, error) {
+func (r signedLogReader) Size(ctx context.Context, mode string) (uint64, error) {
 	if err := r.err(); err != nil {
 		return 0, err
 	}
@@ -51,7 +52,7 @@ func (r results) Size(ctx context.Context, mode string) (uint64, error) {
 }
 
 // Head implements api.SignedLog.
-func (r results) Head(ctx context.Context, mode string) (size uint64, root []byte, err error) {
+func (r signedLogReader) Head(ctx context.Context, mode string) (size uint64, root []byte, err error) {
 	if err := r.err(); err != nil {
 		return 0, nil, err
 	}
@@ -59,7 +60,7 @@ func (r results) Head(ctx context.Context, mode string) (size uint64, root []byt
 }
 
 // Inclusion implements api.SignedLog.
-func (r results) Inclusion(ctx context.Context, mode, matchID string) (i signedlog.Inclusion, found bool, err error) {
+func (r signedLogReader) Inclusion(ctx context.Context, mode, matchID string) (i signedlog.Inclusion, found bool, err error) {
 	if err := r.err(); err != nil {
 		return i, false, err
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/muesli/roff"
 )
 
-// toolCmds are about the program itself.
+// toolCmds are commands about the program itself.
 type toolCmds struct {
-	Completion kongcompletion.Completion `cmd:"" help:"Say how a shell completes the program's commands."`
-	Man        manCmd                    `cmd:"" help:"Print the manual page, for man."`
+	Completion kongcompletion.Completion `cmd:"" help:"Print how to set up completion in a shell."`
+	Man        manCmd                    `cmd:"" help:"Print the manual page for man."`
 	Version    kong.VersionFlag          `env:"-" help:"Print the version."`
 }
 
@@ -26,7 +26,7 @@ func (manCmd) Run(call *kong.Context) error {
 	return err
 }
 
-// version says what this program was built from.
+// version names the build of this program.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -20,41 +20,41 @@ import (
 	"hexarena/projections/matches"
 )
 
-// Adapters do not know one another. What follows fits one's need to another's
-// offer.
+// Adapters do not import one another. The types in this file adapt them to each
+// other's interfaces.
 
-// people is the directory as the adapters need it.
-type people struct {
+// directoryAdapter is the directory, with the interfaces that adapters declare.
+type directoryAdapter struct {
 	*directory.Directory
 	runner *projections.Runner
 }
 
 // Wait implements api.Directory.
-func (p people) Wait(ctx context.Context, at eventstore.Position) error {
-	return p.runner.Wait(ctx, at)
+func (d directoryAdapter) Wait(ctx context.Context, at eventstore.Position) error {
+	return d.runner.Wait(ctx, at)
 }
 
 // CatchUp implements matchmaker.Directory.
-func (p people) CatchUp(ctx context.Context) error { return p.runner.Sync(ctx) }
+func (d directoryAdapter) CatchUp(ctx context.Context) error { return d.runner.Sync(ctx) }
 
 // Candidates implements matchmaker.Directory.
-func (p people) Candidates(_ context.Context, mode string) ([]ladder.Candidate, error) {
+func (d directoryAdapter) Candidates(_ context.Context, mode string) ([]ladder.Candidate, error) {
 	var list []ladder.Candidate
-	for _, b := range p.Active(mode) {
+	for _, b := range d.Active(mode) {
 		list = append(list, ladder.Candidate{BotID: b.ID, Registered: b.RegisteredAt, StatusChanged: b.StatusChanged})
 	}
-	return list, p.runner.Err()
+	return list, d.runner.Err()
 }
 
 // OwnerOfBot implements admin.Directory.
-func (p people) OwnerOfBot(botID string) (ownerID string, ok bool) {
-	b, ok := p.Bot(botID)
+func (d directoryAdapter) OwnerOfBot(botID string) (ownerID string, ok bool) {
+	b, ok := d.Bot(botID)
 	return b.OwnerID, ok
 }
 
-// player is what a referee wants to know of a bot.
-func (p people) player(botID string) (referee.Bot, bool) {
-	b, ok := p.Bot(botID)
+// player returns what the referee needs to know about a bot.
+func (d directoryAdapter) player(botID string) (referee.Bot, bool) {
+	b, ok := d.Bot(botID)
 	return referee.Bot{Name: b.Name, OwnerID: b.OwnerID, URL: b.URL}, ok
 }
 
@@ -66,7 +66,8 @@ func (n notifier) SendBotPaused(ctx context.Context, to string, m pausemail.Mail
 	return n.Mailer.SendBotPaused(ctx, to, mail.BotPaused(m))
 }
 
-// list is the list of matches, which answers nothing once it has stopped.
+// list is the list of matches. Once its runner has stopped, it returns errors,
+// because its rows are out of date.
 type list struct {
 	*matches.Matches
 	runner *projections.Runner
@@ -88,27 +89,27 @@ func (l list) List(q matches.Query) (page []matches.Summary, next string, known 
 	return l.Matches.List(q)
 }
 
-// rankings is the leaderboard with the directory's names. It answers nothing
-// once one of the two has stopped.
+// rankings is the leaderboard with the directory's names. Once one of the two
+// runners has stopped, it returns errors.
 type rankings struct {
 	*leaderboard.Leaderboard
-	runner *projections.Runner
-	people people
+	runner    *projections.Runner
+	directory directoryAdapter
 }
 
-func (r rankings) err() error { return cmp.Or(r.runner.Err(), r.people.runner.Err()) }
+func (r rankings) err() error { return cmp.Or(r.runner.Err(), r.directory.runner.Err()) }
 
 // Rows implements api.Leaderboard.
 func (r rankings) Rows(mode string) ([]leaderboard.Row, error) {
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	return r.Leaderboard.Rows(mode, r.people.names), nil
+	return r.Leaderboard.Rows(mode, r.directory.names), nil
 }
 
 // Version implements api.Leaderboard.
 func (r rankings) Version() (uint64, error) {
-	return r.Leaderboard.Version() + r.people.Version(), r.err()
+	return r.Leaderboard.Version() + r.directory.Version(), r.err()
 }
 
 // RowsAt implements api.Leaderboard.
@@ -116,7 +117,7 @@ func (r rankings) RowsAt(mode string, at time.Time) ([]leaderboard.Row, error) {
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	return r.Leaderboard.RowsAt(mode, at, r.people.names)
+	return r.Leaderboard.RowsAt(mode, at, r.directory.names)
 }
 
 // History implements api.Leaderboard.
@@ -125,11 +126,11 @@ func (r rankings) History(botID string) (api.BotHistory, bool, error) {
 		return api.BotHistory{}, false, err
 	}
 	h, ok, err := r.Leaderboard.History(botID)
-	b, _ := r.people.Bot(botID)
-	return api.BotHistory{History: h, Name: b.Name, Owner: r.people.Handle(b.OwnerID)}, ok, err
+	b, _ := r.directory.Bot(botID)
+	return api.BotHistory{History: h, Name: b.Name, Owner: r.directory.Handle(b.OwnerID)}, ok, err
 }
 
-// spread implements web.Options.Spread: where it is not known it is not shown.
+// spread implements web.Options.Spread. Pages leave out an unknown spread.
 func (r rankings) spread(mode, at string) map[string]float64 {
 	then, err := time.Parse(time.RFC3339, at)
 	if err != nil {
@@ -142,13 +143,13 @@ func (r rankings) spread(mode, at string) map[string]float64 {
 	return spread
 }
 
-// names is what the leaderboard shows of a bot.
-func (p people) names(botID string) (name, owner string, ok bool) {
-	b, ok := p.Bot(botID)
-	return b.Name, p.Handle(b.OwnerID), ok && !b.Removed
+// names returns what the leaderboard shows of a bot.
+func (d directoryAdapter) names(botID string) (name, owner string, ok bool) {
+	b, ok := d.Bot(botID)
+	return b.Name, d.Handle(b.OwnerID), ok && !b.Removed
 }
 
-// wire is botwire's dialer as others need it.
+// wire is botwire's dialer, with the interfaces of the referee and the API.
 type wire struct{ *botwire.Dialer }
 
 // dial implements referee.Dial.

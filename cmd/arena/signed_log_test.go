@@ -19,7 +19,7 @@ func TestNoHeadBeforeTheSignedLogIsWhole(t *testing.T) {
 	play := arenatest.New(t, log, 1)
 	g := play.Complete(ladder.Standard, play.Register("ada", ladder.Standard, "Ann", "Bea", "Cat")...)
 	model := signedlog.New(log)
-	r := newResults(model, arenatest.Follow(t, log, model))
+	r := newSignedLogReader(model, arenatest.Follow(t, log, model))
 	refused := func(want error) {
 		_, err := r.Size(t.Context(), ladder.Standard)
 		require.ErrorIs(t, err, want)
