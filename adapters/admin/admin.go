@@ -1,12 +1,11 @@
-// Package admin is what operators order of an arena, over HTTP: to drain, to
-// suspend, to abort, to rotate its seed key. Each order has a reason, and becomes
-// an event that holds it and names the request; carried out before it is an
-// order that changes nothing.
+// Package admin takes an operator's orders over HTTP: drain, suspend, abort, rotate
+// the seed key. Each order has a reason. It becomes an event that holds the reason
+// and the id of the request. Repeating an order changes nothing. Create a [Server]
+// and serve [Server.Handler].
 //
-// It has no passwords: it is for an address on loopback, and refuses what
-// another site has a browser send there. It decides nothing (domain/owner,
-// domain/arena and domain/match do), and knows neither sockets nor ladders:
-// Options plugs in who plays.
+// It has no passwords. It must listen on loopback only, and it refuses requests
+// that another site makes a browser send. It decides nothing (domain/owner,
+// domain/arena and domain/match do), and does not know sockets or ladders.
 package admin
 
 import (
@@ -19,83 +18,74 @@ import (
 	"hexarena/eventstore"
 )
 
-// Prefix begins the path of every order.
+// Prefix is the start of the path of every order.
 const Prefix = "/admin/"
 
-// callTime is how long the work on an order may take.
+// callTime bounds the work on an order.
 const callTime = 30 * time.Second
 
-// Accounts are the owners' accounts as the log holds them.
+// Accounts changes the owners' accounts.
 type Accounts interface {
-	// Change decides on an account and stores what was decided at the exact
-	// revision; decide may be called more than once.
+	// Change calls decide with an account and stores the events at the exact
+	// revision. It may call decide more than once.
 	Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error)
 }
 
 // Directory finds bots.
 type Directory interface {
 	OwnerOfBot(botID string) (ownerID string, ok bool)
-	// Wait returns once everything up to a position of the log is found.
+	// Wait returns when the directory includes all events up to a position.
 	Wait(ctx context.Context, p eventstore.Position) error
 }
 
-// Player is what seats and plays in this process. Where nothing does, Abort and
-// Rotate fail with ErrNotPlaying.
+// Player seats tables and plays matches in this process. If this process does not
+// play, Abort and Rotate fail with ErrNotPlaying.
 type Player interface {
-	// Running says whether this process plays, and how many matches.
+	// Running reports the number of matches, and whether this process plays.
 	Running() (matches int, plays bool)
-	// WithSeatingPaused runs f while nobody is being seated here; seatings that follow
-	// honour what f has stored.
+	// WithSeatingPaused calls f while this process seats no tables. Later seatings
+	// honor the events that f has stored.
 	WithSeatingPaused(f func())
-	// Abort aborts a match, and returns once its ladder has it as void. It fails
-	// with ErrMatchUnknown and ErrMatchOver.
+	// Abort aborts a match, and returns when its ladder has stored it as void. It
+	// fails with ErrMatchUnknown or ErrMatchOver.
 	Abort(ctx context.Context, matchID, reason, request string) error
-	// Rotate puts a new seed key into use and retires the others.
+	// Rotate creates a seed key for new tables and retires the others.
 	Rotate(ctx context.Context, reason string, m eventstore.Metadata) (Rotation, error)
 }
 
-// Rotation is what became of the seed keys, by their ids.
+// Rotation lists the ids of the changed seed keys.
 type Rotation struct {
 	Added   string   `json:"seedKey"`
 	Retired []string `json:"retired"`
 }
 
-// Options plug a Server together; all fields but Now and Logger are needed.
+// Options configure a Server. All fields are required.
 type Options struct {
 	Log       eventstore.Log
 	Accounts  Accounts
 	Directory Directory
 	Player    Player
-	Now       func() time.Time
 	Logger    *slog.Logger
 }
 
-// Server takes orders. It is safe for concurrent use.
+// Server carries out orders. It is safe for concurrent use.
 type Server struct{ Options }
 
 // New returns a Server.
-func New(o Options) *Server {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	return &Server{o}
-}
+func New(o Options) *Server { return &Server{o} }
 
-// Handler serves the orders, below Prefix.
+// Handler serves the orders below Prefix.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("POST "+Prefix+"drain", takes(s, s.drain))
-	mux.Handle("POST "+Prefix+"undrain", takes(s, s.undrain))
-	mux.Handle("POST "+Prefix+"suspend", takes(s, s.suspend))
-	mux.Handle("POST "+Prefix+"restore", takes(s, s.restore))
-	mux.Handle("POST "+Prefix+"abort", takes(s, s.abort))
-	mux.Handle("POST "+Prefix+"rotate-seed-key", takes(s, s.rotate))
-	mux.Handle("GET "+Prefix+"status", s.answers(func(c *call) (any, error) { return s.status(c.ctx) }))
-	mux.Handle(Prefix, s.answers(func(*call) (any, error) { return nil, errUnknownPath }))
+	mux.Handle("POST "+Prefix+"drain", takeOrder(s, s.drain))
+	mux.Handle("POST "+Prefix+"undrain", takeOrder(s, s.undrain))
+	mux.Handle("POST "+Prefix+"suspend", takeOrder(s, s.suspend))
+	mux.Handle("POST "+Prefix+"restore", takeOrder(s, s.restore))
+	mux.Handle("POST "+Prefix+"abort", takeOrder(s, s.abort))
+	mux.Handle("POST "+Prefix+"rotate-seed-key", takeOrder(s, s.rotate))
+	mux.Handle("GET "+Prefix+"status", s.answer(func(c *call) (any, error) { return s.status(c.ctx) }))
+	mux.Handle(Prefix, s.answer(func(*call) (any, error) { return nil, errUnknownPath }))
 	crossSite := http.NewCrossOriginProtection()
-	crossSite.SetDenyHandler(s.answers(func(*call) (any, error) { return nil, errCrossSite }))
+	crossSite.SetDenyHandler(s.answer(func(*call) (any, error) { return nil, errCrossSite }))
 	return crossSite.Handler(s.onlyByAddress(mux))
 }

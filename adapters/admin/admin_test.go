@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -23,8 +24,6 @@ import (
 	"hexarena/projections/accounts"
 )
 
-var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-
 const (
 	ada  = "owner-ada"
 	adas = "bot-ada"
@@ -32,88 +31,88 @@ const (
 	onIt = "match-on"
 )
 
-// world is a Server over a log in memory, with one account and one bot.
-type world struct {
+// fixture is a Server on a log in memory. It also implements Directory and Player.
+type fixture struct {
 	t       *testing.T
 	log     eventstore.Log
 	handler http.Handler
 	lines   *bytes.Buffer
 
 	plays   bool
-	between int      // how often seating was held up
+	paused  int      // number of calls of WithSeatingPaused
 	aborted []string // match, reason, request
 	rotated []eventstore.Metadata
 	waited  []eventstore.Position
-	fails   error // of the player
+	fails   error // returned by the methods of Player
 }
 
-func newWorld(t *testing.T) *world { return newWorldOn(t, memory.New()) }
+func newFixture(t *testing.T) *fixture { return newFixtureOn(t, memory.New()) }
 
-func newWorldOn(t *testing.T, log eventstore.Log) *world {
+func newFixtureOn(t *testing.T, log eventstore.Log) *fixture {
 	t.Helper()
-	w := &world{t: t, log: log, lines: new(bytes.Buffer), plays: true}
+	f := &fixture{t: t, log: log, lines: new(bytes.Buffer), plays: true}
 	s := admin.New(admin.Options{
-		Log: log, Accounts: accounts.New(log), Directory: w, Player: w,
-		Now: func() time.Time { return noon }, Logger: slog.New(slog.NewTextHandler(w.lines, nil)),
+		Log: log, Accounts: accounts.New(log), Directory: f, Player: f,
+		Logger: slog.New(slog.NewTextHandler(f.lines, nil)),
 	})
-	w.handler = s.Handler()
-	return w
+	f.handler = s.Handler()
+	return f
 }
 
-// settled stores an account with a bot.
-func settled(t *testing.T, log eventstore.Log) {
+// storeAccount stores an account with a bot.
+func storeAccount(t *testing.T, log eventstore.Log) {
 	t.Helper()
 	encoded, err := eventstore.EncodeAll([]owner.Event{
 		owner.SignedUp{OwnerID: ada}, owner.BotRegistered{BotID: adas, Name: "Ada", Mode: ladder.Standard, URL: "http://127.0.0.1:9"},
-	}, eventstore.Metadata{At: noon})
+	}, eventstore.Metadata{At: time.Now()})
 	require.NoError(t, err)
 	_, err = log.Append(t.Context(), eventstore.StreamID(owner.AccountStream(ada)), eventstore.NoStream, encoded...)
 	require.NoError(t, err)
 }
 
-func (w *world) OwnerOfBot(id string) (string, bool) { return ada, id == adas }
+func (f *fixture) OwnerOfBot(id string) (string, bool) { return ada, id == adas }
 
-func (w *world) Wait(_ context.Context, p eventstore.Position) error {
-	w.waited = append(w.waited, p)
+func (f *fixture) Wait(_ context.Context, p eventstore.Position) error {
+	f.waited = append(f.waited, p)
 	return nil
 }
 
-func (w *world) Running() (int, bool) { return 3, w.plays }
+func (f *fixture) Running() (int, bool) { return 3, f.plays }
 
-func (w *world) WithSeatingPaused(f func()) { w.between++; f() }
+func (f *fixture) WithSeatingPaused(run func()) { f.paused++; run() }
 
-func (w *world) Abort(_ context.Context, matchID, reason, request string) error {
+func (f *fixture) Abort(_ context.Context, matchID, reason, request string) error {
 	switch {
-	case w.fails != nil:
-		return w.fails
-	case !w.plays:
+	case f.fails != nil:
+		return f.fails
+	case !f.plays:
 		return admin.ErrNotPlaying
 	case matchID == gone:
 		return admin.ErrMatchOver
 	case matchID != onIt:
 		return admin.ErrMatchUnknown
 	}
-	w.aborted = append(w.aborted, matchID, reason, request)
+	f.aborted = append(f.aborted, matchID, reason, request)
 	return nil
 }
 
-func (w *world) Rotate(_ context.Context, _ string, m eventstore.Metadata) (admin.Rotation, error) {
-	if w.fails != nil {
-		return admin.Rotation{}, w.fails
+func (f *fixture) Rotate(_ context.Context, _ string, m eventstore.Metadata) (admin.Rotation, error) {
+	if f.fails != nil {
+		return admin.Rotation{}, f.fails
 	}
-	w.rotated = append(w.rotated, m)
+	f.rotated = append(f.rotated, m)
 	return admin.Rotation{Added: "k2", Retired: []string{"k1"}}, nil
 }
 
-// answer is what an order was answered.
+// answer is the answer to a call.
 type answer struct {
 	*httptest.ResponseRecorder
 	body map[string]any
 }
 
-func (w *world) call(method, path, body string, change ...func(*http.Request)) answer {
-	w.t.Helper()
-	r := httptest.NewRequestWithContext(w.t.Context(), method, path, strings.NewReader(body))
+func (f *fixture) call(method, path, body string, change ...func(*http.Request)) answer {
+	f.t.Helper()
+	r := httptest.NewRequestWithContext(f.t.Context(), method, path, strings.NewReader(body))
 	r.Host = "127.0.0.1:8081"
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
@@ -122,60 +121,62 @@ func (w *world) call(method, path, body string, change ...func(*http.Request)) a
 		c(r)
 	}
 	a := answer{ResponseRecorder: httptest.NewRecorder()}
-	w.handler.ServeHTTP(a, r)
-	require.NoError(w.t, json.Unmarshal(a.Body.Bytes(), &a.body), a.Body.String())
-	require.NotEmpty(w.t, a.Header().Get("X-Request-Id"))
+	f.handler.ServeHTTP(a, r)
+	require.NoError(f.t, json.Unmarshal(a.Body.Bytes(), &a.body), a.Body.String())
+	require.NotEmpty(f.t, a.Header().Get("X-Request-Id"))
 	return a
 }
 
-// order is carried out, and answers.
-func (w *world) order(path, body string) answer {
-	w.t.Helper()
-	a := w.call(http.MethodPost, path, body)
-	require.Equal(w.t, http.StatusOK, a.Code, a.Body.String())
+// order sends an order that must succeed.
+func (f *fixture) order(path, body string) answer {
+	f.t.Helper()
+	a := f.call(http.MethodPost, path, body)
+	require.Equal(f.t, http.StatusOK, a.Code, a.Body.String())
 	return a
 }
 
-// stored are the events of a stream, with the correlation of the last.
-func (w *world) stored(stream string) (types, data []string, correlation string) {
-	w.t.Helper()
-	for r, err := range w.log.Read(w.t.Context(), eventstore.StreamID(stream), 0, eventstore.ReadOptions{}) {
-		require.NoError(w.t, err)
+// stored returns the events of a stream, and the correlation of the last one.
+func (f *fixture) stored(stream string) (types, data []string, correlation string) {
+	f.t.Helper()
+	for r, err := range f.log.Read(f.t.Context(), eventstore.StreamID(stream), 0, eventstore.ReadOptions{}) {
+		require.NoError(f.t, err)
 		m, err := eventstore.DecodeMetadata(r)
-		require.NoError(w.t, err)
+		require.NoError(f.t, err)
 		types, data, correlation = append(types, r.Type), append(data, string(r.Data)), m.Correlation
 	}
 	return types, data, correlation
 }
 
-func TestDrain(t *testing.T) {
-	w := newWorld(t)
-	o, err := admin.Operations(t.Context(), w.log)
-	require.NoError(t, err)
-	require.Equal(t, arena.Operations{}, o)
+func TestDrainAndUndrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		o, err := admin.Operations(t.Context(), f.log)
+		require.NoError(t, err)
+		require.Equal(t, arena.Operations{}, o)
 
-	a := w.order("/admin/drain", `{"reason":" a new release\n"}`)
-	require.Equal(t, map[string]any{"changed": true}, a.body)
-	require.Equal(t, 1, w.between, "nobody is seated while it is stored")
-	types, data, correlation := w.stored(arena.OperationsStream)
-	require.Equal(t, []string{"DrainStarted"}, types)
-	require.JSONEq(t, `{"reason":"a new release"}`, data[0])
-	require.Equal(t, a.Header().Get("X-Request-Id"), correlation)
-	require.Contains(t, w.lines.String(), "request="+correlation)
+		a := f.order("/admin/drain", `{"reason":" a new release\n"}`)
+		require.Equal(t, map[string]any{"changed": true}, a.body)
+		require.Equal(t, 1, f.paused, "no table is seated while the order is stored")
+		types, data, correlation := f.stored(arena.OperationsStream)
+		require.Equal(t, []string{"DrainStarted"}, types)
+		require.JSONEq(t, `{"reason":"a new release"}`, data[0])
+		require.Equal(t, a.Header().Get("X-Request-Id"), correlation)
+		require.Contains(t, f.lines.String(), "request="+correlation)
 
-	require.Equal(t, map[string]any{"changed": false}, w.order("/admin/drain", `{"reason":"again"}`).body)
-	o, err = admin.Operations(t.Context(), w.log)
-	require.NoError(t, err)
-	require.Equal(t, arena.Operations{Draining: true, Reason: "a new release", Since: noon}, o)
-	status := w.call(http.MethodGet, "/admin/status", "").body
-	require.Equal(t, true, status["draining"])
-	require.Equal(t, "a new release", status["reason"])
-	require.Equal(t, "2026-11-21T12:00:00Z", status["since"])
+		require.Equal(t, map[string]any{"changed": false}, f.order("/admin/drain", `{"reason":"again"}`).body)
+		o, err = admin.Operations(t.Context(), f.log)
+		require.NoError(t, err)
+		require.Equal(t, arena.Operations{Draining: true, Reason: "a new release", Since: time.Now().UTC()}, o)
+		status := f.call(http.MethodGet, "/admin/status", "").body
+		require.Equal(t, true, status["draining"])
+		require.Equal(t, "a new release", status["reason"])
+		require.Equal(t, time.Now().UTC().Format(time.RFC3339), status["since"])
 
-	w.order("/admin/undrain", `{"reason":"released"}`)
-	o, err = admin.Operations(t.Context(), w.log)
-	require.NoError(t, err)
-	require.Equal(t, arena.Operations{Reason: "released", Since: noon}, o)
+		f.order("/admin/undrain", `{"reason":"released"}`)
+		o, err = admin.Operations(t.Context(), f.log)
+		require.NoError(t, err)
+		require.Equal(t, arena.Operations{Reason: "released", Since: time.Now().UTC()}, o)
+	})
 }
 
 func TestSuspendAndRestore(t *testing.T) {
@@ -186,52 +187,54 @@ func TestSuspendAndRestore(t *testing.T) {
 		{"/admin/restore", `{"bot":"bot-ada","reason":"abuse"}`, "BotUnpaused"},
 	} {
 		t.Run(order.event, func(t *testing.T) {
-			w := newWorld(t)
-			settled(t, w.log)
+			f := newFixture(t)
+			storeAccount(t, f.log)
 			if order.path == "/admin/restore" {
-				w.order("/admin/suspend", order.body)
+				f.order("/admin/suspend", order.body)
 			}
-			a := w.order(order.path, order.body)
+			a := f.order(order.path, order.body)
 			require.Equal(t, true, a.body["changed"])
 			require.Equal(t, ada, a.body["owner"])
-			types, data, correlation := w.stored(owner.AccountStream(ada))
+			types, data, correlation := f.stored(owner.AccountStream(ada))
 			require.Equal(t, order.event, types[len(types)-1])
 			require.Contains(t, data[len(data)-1], `"reason":"abuse"`)
 			require.Equal(t, a.Header().Get("X-Request-Id"), correlation)
-			require.NotZero(t, w.waited[len(w.waited)-1], "who looks the bot up knows")
+			require.NotZero(t, f.waited[len(f.waited)-1], "waits for the directory")
 
-			require.Equal(t, false, w.order(order.path, order.body).body["changed"])
-			again, _, _ := w.stored(owner.AccountStream(ada))
+			require.Equal(t, false, f.order(order.path, order.body).body["changed"])
+			again, _, _ := f.stored(owner.AccountStream(ada))
 			require.Len(t, again, len(types))
 		})
 	}
 }
 
 func TestAbort(t *testing.T) {
-	w := newWorld(t)
-	a := w.order("/admin/abort", `{"match":"match-on","reason":"a fault of ours"}`)
-	require.Equal(t, []string{onIt, "a fault of ours", a.Header().Get("X-Request-Id")}, w.aborted)
+	f := newFixture(t)
+	a := f.order("/admin/abort", `{"match":"match-on","reason":"a bug of the arena"}`)
+	require.Equal(t, []string{onIt, "a bug of the arena", a.Header().Get("X-Request-Id")}, f.aborted)
 	require.Equal(t, map[string]any{"changed": true, "match": onIt}, a.body)
 }
 
-func TestRotate(t *testing.T) {
-	w := newWorld(t)
-	a := w.order("/admin/rotate-seed-key", `{"reason":"once a year"}`)
-	require.Equal(t, map[string]any{"seedKey": "k2", "retired": []any{"k1"}}, a.body)
-	require.Equal(t, []eventstore.Metadata{{At: noon, Correlation: a.Header().Get("X-Request-Id")}}, w.rotated)
-	require.Equal(t, 1, w.between, "nobody is seated under the old key meanwhile")
+func TestRotateSeedKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		a := f.order("/admin/rotate-seed-key", `{"reason":"once a year"}`)
+		require.Equal(t, map[string]any{"seedKey": "k2", "retired": []any{"k1"}}, a.body)
+		require.Equal(t, []eventstore.Metadata{{At: time.Now(), Correlation: a.Header().Get("X-Request-Id")}}, f.rotated)
+		require.Equal(t, 1, f.paused, "no table is seated under the old key meanwhile")
+	})
 }
 
 func TestStatus(t *testing.T) {
-	w := newWorld(t)
-	encoded, err := eventstore.Encode(arena.SeedKeyAdded{ID: "k1"}, eventstore.Metadata{At: noon})
+	f := newFixture(t)
+	encoded, err := eventstore.Encode(arena.SeedKeyAdded{ID: "k1"}, eventstore.Metadata{At: time.Now()})
 	require.NoError(t, err)
-	_, err = w.log.Append(t.Context(), arena.KeysStream, eventstore.NoStream, encoded)
+	_, err = f.log.Append(t.Context(), arena.KeysStream, eventstore.NoStream, encoded)
 	require.NoError(t, err)
-	require.Equal(t, map[string]any{"plays": true, "running": 3.0, "draining": false, "seedKey": "k1"}, w.call(http.MethodGet, "/admin/status", "").body)
+	require.Equal(t, map[string]any{"plays": true, "running": 3.0, "draining": false, "seedKey": "k1"}, f.call(http.MethodGet, "/admin/status", "").body)
 }
 
-func TestRefusals(t *testing.T) {
+func TestInvalidOrderIsRefusedAndStoresNothing(t *testing.T) {
 	long := strings.Repeat("a", 501)
 	json := func(r *http.Request) { r.Header.Set("Content-Type", "application/json") }
 	for name, c := range map[string]struct {
@@ -240,42 +243,42 @@ func TestRefusals(t *testing.T) {
 		status             int
 		code, says         string
 	}{
-		"no reason":                 {"POST", "/admin/drain", `{}`, nil, 422, "invalid", "reason is missing"},
-		"an empty reason":           {"POST", "/admin/drain", `{"reason":" \t"}`, nil, 422, "invalid", "reason is missing"},
-		"a reason of two lines":     {"POST", "/admin/drain", `{"reason":"a\nb"}`, nil, 422, "invalid", "one line"},
-		"a reason that turns about": {"POST", "/admin/drain", `{"reason":"a\u202eb"}`, nil, 422, "invalid", "one line"},
-		"a long reason":             {"POST", "/admin/drain", `{"reason":"` + long + `"}`, nil, 422, "invalid", "at most 500"},
-		"a reason of another type":  {"POST", "/admin/drain", `{"reason":1}`, nil, 422, "invalid", "reason must be a string"},
-		"an unknown field":          {"POST", "/admin/drain", `{"reason":"a","until":"now"}`, nil, 422, "invalid", "until is not known here"},
-		"no JSON":                   {"POST", "/admin/drain", `reason`, nil, 400, "malformed", ""},
-		"no object":                 {"POST", "/admin/drain", `["a"]`, nil, 400, "malformed", ""},
-		"text after it":             {"POST", "/admin/drain", `{"reason":"a"} {}`, nil, 400, "malformed", ""},
-		"no body":                   {"POST", "/admin/drain", "", json, 400, "malformed", ""},
-		"a form":                    {"POST", "/admin/drain", `reason=a`, func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") }, 415, "unsupported_media_type", ""},
-		"a long body":               {"POST", "/admin/drain", `{"reason":"` + strings.Repeat("a", 65536) + `"}`, nil, 413, "body_too_large", ""},
-		"another site":              {"POST", "/admin/drain", `{"reason":"a"}`, func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }, 403, "cross_site", ""},
-		"another origin":            {"POST", "/admin/drain", `{"reason":"a"}`, func(r *http.Request) { r.Header.Set("Origin", "https://example.org") }, 403, "cross_site", ""},
-		"a name that leads here":    {"POST", "/admin/drain", `{"reason":"a"}`, func(r *http.Request) { r.Host = "example.org:8081" }, 403, "host", ""},
-		"reading under such a name": {"GET", "/admin/status", "", func(r *http.Request) { r.Host = "example.org:8081" }, 403, "host", ""},
-		"an order by GET":           {"GET", "/admin/drain", "", nil, 404, "not_found", ""},
-		"an unknown order":          {"POST", "/admin/explode", `{"reason":"a"}`, nil, 404, "not_found", ""},
-		"nobody to suspend":         {"POST", "/admin/suspend", `{"reason":"a"}`, nil, 422, "invalid", "owner or bot must be named"},
-		"two to suspend":            {"POST", "/admin/suspend", `{"owner":"a","bot":"b","reason":"a"}`, nil, 422, "invalid", "owner or bot must be named"},
-		"an unknown owner":          {"POST", "/admin/suspend", `{"owner":"nobody","reason":"a"}`, nil, 404, "not_found", "no such account"},
-		"an unknown bot":            {"POST", "/admin/restore", `{"bot":"nobody","reason":"a"}`, nil, 404, "not_found", "no such bot"},
-		"suspended without reason":  {"POST", "/admin/suspend", `{"owner":"owner-ada"}`, nil, 422, "invalid", "reason is missing"},
-		"no match":                  {"POST", "/admin/abort", `{"reason":"a"}`, nil, 422, "invalid", "match is missing"},
-		"an unknown match":          {"POST", "/admin/abort", `{"match":"nobody","reason":"a"}`, nil, 404, "not_found", "no such match"},
-		"a match that is over":      {"POST", "/admin/abort", `{"match":"match-gone","reason":"a"}`, nil, 409, "match_over", "the match is over"},
+		"no reason":                       {"POST", "/admin/drain", `{}`, nil, 422, "invalid", "reason is missing"},
+		"an empty reason":                 {"POST", "/admin/drain", `{"reason":" \t"}`, nil, 422, "invalid", "reason is missing"},
+		"a reason of two lines":           {"POST", "/admin/drain", `{"reason":"a\nb"}`, nil, 422, "invalid", "one line"},
+		"a reason with hidden characters": {"POST", "/admin/drain", `{"reason":"a\u202eb"}`, nil, 422, "invalid", "one line"},
+		"a long reason":                   {"POST", "/admin/drain", `{"reason":"` + long + `"}`, nil, 422, "invalid", "at most 500"},
+		"a reason of another type":        {"POST", "/admin/drain", `{"reason":1}`, nil, 422, "invalid", "reason must be a string"},
+		"an unknown field":                {"POST", "/admin/drain", `{"reason":"a","until":"now"}`, nil, 422, "invalid", "until is unknown"},
+		"invalid JSON":                    {"POST", "/admin/drain", `reason`, nil, 400, "malformed", ""},
+		"an array":                        {"POST", "/admin/drain", `["a"]`, nil, 400, "malformed", ""},
+		"text after the object":           {"POST", "/admin/drain", `{"reason":"a"} {}`, nil, 400, "malformed", ""},
+		"no body":                         {"POST", "/admin/drain", "", json, 400, "malformed", ""},
+		"a form":                          {"POST", "/admin/drain", `reason=a`, func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") }, 415, "unsupported_media_type", ""},
+		"a long body":                     {"POST", "/admin/drain", `{"reason":"` + strings.Repeat("a", 65536) + `"}`, nil, 413, "body_too_large", ""},
+		"another site":                    {"POST", "/admin/drain", `{"reason":"a"}`, func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }, 403, "cross_site", ""},
+		"another origin":                  {"POST", "/admin/drain", `{"reason":"a"}`, func(r *http.Request) { r.Header.Set("Origin", "https://example.org") }, 403, "cross_site", ""},
+		"a host name":                     {"POST", "/admin/drain", `{"reason":"a"}`, func(r *http.Request) { r.Host = "example.org:8081" }, 403, "host", ""},
+		"reading by a host name":          {"GET", "/admin/status", "", func(r *http.Request) { r.Host = "example.org:8081" }, 403, "host", ""},
+		"an order by GET":                 {"GET", "/admin/drain", "", nil, 404, "not_found", ""},
+		"an unknown order":                {"POST", "/admin/explode", `{"reason":"a"}`, nil, 404, "not_found", ""},
+		"neither owner nor bot":           {"POST", "/admin/suspend", `{"reason":"a"}`, nil, 422, "invalid", "owner or bot must be named"},
+		"both owner and bot":              {"POST", "/admin/suspend", `{"owner":"a","bot":"b","reason":"a"}`, nil, 422, "invalid", "owner or bot must be named"},
+		"an unknown owner":                {"POST", "/admin/suspend", `{"owner":"nobody","reason":"a"}`, nil, 404, "not_found", "no such account"},
+		"an unknown bot":                  {"POST", "/admin/restore", `{"bot":"nobody","reason":"a"}`, nil, 404, "not_found", "no such bot"},
+		"suspended without reason":        {"POST", "/admin/suspend", `{"owner":"owner-ada"}`, nil, 422, "invalid", "reason is missing"},
+		"no match":                        {"POST", "/admin/abort", `{"reason":"a"}`, nil, 422, "invalid", "match is missing"},
+		"an unknown match":                {"POST", "/admin/abort", `{"match":"nobody","reason":"a"}`, nil, 404, "not_found", "no such match"},
+		"a match that is over":            {"POST", "/admin/abort", `{"match":"match-gone","reason":"a"}`, nil, 409, "match_over", "the match is over"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			settled(t, w.log)
+			f := newFixture(t)
+			storeAccount(t, f.log)
 			var changes []func(*http.Request)
 			if c.change != nil {
 				changes = append(changes, c.change)
 			}
-			a := w.call(c.method, c.path, c.body, changes...)
+			a := f.call(c.method, c.path, c.body, changes...)
 			require.Equal(t, c.status, a.Code, a.Body.String())
 			require.Equal(t, "application/problem+json", a.Header().Get("Content-Type"))
 			require.Equal(t, c.code, a.body["code"])
@@ -283,21 +286,21 @@ func TestRefusals(t *testing.T) {
 			require.Equal(t, a.Header().Get("X-Request-Id"), a.body["requestId"])
 			require.NotContains(t, a.body["detail"], "\n")
 
-			types, _, _ := w.stored(arena.OperationsStream)
+			types, _, _ := f.stored(arena.OperationsStream)
 			require.Empty(t, types)
-			types, _, _ = w.stored(owner.AccountStream(ada))
+			types, _, _ = f.stored(owner.AccountStream(ada))
 			require.Len(t, types, 2)
-			require.Empty(t, w.aborted)
+			require.Empty(t, f.aborted)
 		})
 	}
 }
 
-// Where nothing plays, nothing can be aborted or rotated; drains and
-// suspensions are in the log, which all honour.
-func TestWhereNothingPlays(t *testing.T) {
-	w := newWorld(t)
-	settled(t, w.log)
-	w.plays, w.fails = false, admin.ErrNotPlaying
+// Without a player, aborts and rotations fail. Drains and suspensions are events,
+// which every process honors.
+func TestOrdersWithoutPlayer(t *testing.T) {
+	f := newFixture(t)
+	storeAccount(t, f.log)
+	f.plays, f.fails = false, admin.ErrNotPlaying
 	for _, path := range []string{"/admin/abort", "/admin/rotate-seed-key"} {
 		body := map[string]string{"reason": "a"}
 		if path == "/admin/abort" {
@@ -305,47 +308,47 @@ func TestWhereNothingPlays(t *testing.T) {
 		}
 		encoded, err := json.Marshal(body)
 		require.NoError(t, err)
-		a := w.call(http.MethodPost, path, string(encoded))
+		a := f.call(http.MethodPost, path, string(encoded))
 		require.Equal(t, http.StatusConflict, a.Code)
 		require.Equal(t, "not_playing", a.body["code"])
-		require.Equal(t, "this arena does not play: order it from the one that does", a.body["detail"])
+		require.Equal(t, "this arena does not play: send the order to the arena that plays", a.body["detail"])
 	}
-	w.order("/admin/drain", `{"reason":"a"}`)
-	w.order("/admin/suspend", `{"owner":"owner-ada","reason":"a"}`)
-	require.Equal(t, false, w.call(http.MethodGet, "/admin/status", "").body["plays"])
+	f.order("/admin/drain", `{"reason":"a"}`)
+	f.order("/admin/suspend", `{"owner":"owner-ada","reason":"a"}`)
+	require.Equal(t, false, f.call(http.MethodGet, "/admin/status", "").body["plays"])
 }
 
-// away is a log that stores nothing and does not answer.
-type away struct{ eventstore.Log }
+// unavailableLog is a log whose appends fail.
+type unavailableLog struct{ eventstore.Log }
 
-func (away) Append(context.Context, eventstore.StreamID, eventstore.Expected, ...eventstore.Event) (eventstore.Appended, error) {
+func (unavailableLog) Append(context.Context, eventstore.StreamID, eventstore.Expected, ...eventstore.Event) (eventstore.Appended, error) {
 	return eventstore.Appended{}, eventstore.ErrUnavailable
 }
 
-func TestWhileTheLogIsAway(t *testing.T) {
+func TestOrdersDuringOutage(t *testing.T) {
 	log := memory.New()
-	settled(t, log)
-	w := newWorldOn(t, away{log})
+	storeAccount(t, log)
+	f := newFixtureOn(t, unavailableLog{log})
 	for _, body := range []string{`{"reason":"a"}`, `{"owner":"owner-ada","reason":"a"}`} {
 		path := "/admin/drain"
 		if strings.Contains(body, "owner") {
 			path = "/admin/suspend"
 		}
-		a := w.call(http.MethodPost, path, body)
+		a := f.call(http.MethodPost, path, body)
 		require.Equal(t, http.StatusServiceUnavailable, a.Code)
 		require.Equal(t, "log_unavailable", a.body["code"])
 		require.Equal(t, "1", a.Header().Get("Retry-After"))
 	}
 }
 
-// A fault of ours tells nothing of itself but the request, under which it is
-// logged.
-func TestAFault(t *testing.T) {
-	w := newWorld(t)
-	w.fails = errors.New("disk /secret/place")
-	a := w.call(http.MethodPost, "/admin/abort", `{"match":"match-on","reason":"a"}`)
+// The answer to an internal error shows only the id of the request. The error is
+// logged under that id.
+func TestInternalErrorIsNotShown(t *testing.T) {
+	f := newFixture(t)
+	f.fails = errors.New("disk /secret/folder")
+	a := f.call(http.MethodPost, "/admin/abort", `{"match":"match-on","reason":"a"}`)
 	require.Equal(t, http.StatusInternalServerError, a.Code)
 	require.NotContains(t, a.Body.String(), "disk")
-	require.Contains(t, w.lines.String(), "disk /secret/place")
-	require.Contains(t, w.lines.String(), a.Header().Get("X-Request-Id"))
+	require.Contains(t, f.lines.String(), "disk /secret/folder")
+	require.Contains(t, f.lines.String(), a.Header().Get("X-Request-Id"))
 }

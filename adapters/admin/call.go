@@ -11,49 +11,49 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
 	"hexarena/eventstore"
 )
 
-// maxBody is how many bytes an order may have.
+// maxBody bounds the body of an order, in bytes.
 const maxBody = 64 << 10
 
-// headerRequestID names the request, in answers, logs and events.
+// headerRequestID holds the id of the request, which is also in logs and events.
 const headerRequestID = "X-Request-Id"
 
-// call is one request on its way to its answer.
+// call is one request.
 type call struct {
 	ctx     context.Context
 	request *http.Request
 	id      string
-	meta    eventstore.Metadata // of the events that the call causes
+	meta    eventstore.Metadata // of the events that the call stores
 }
 
-// answers serves what f returns, or refuses.
-func (s *Server) answers(f func(*call) (any, error)) http.Handler {
+// answer serves the result of f as JSON, or its error as a problem.
+func (s *Server) answer(f func(*call) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), callTime)
 		defer cancel()
 		c := &call{ctx: ctx, request: r, id: uuid.NewString()}
-		c.meta = eventstore.Metadata{At: s.Now(), Correlation: c.id}
+		c.meta = eventstore.Metadata{At: time.Now(), Correlation: c.id}
 		w.Header().Set(headerRequestID, c.id)
 		w.Header().Set("Cache-Control", "no-store")
-		answer, err := f(c)
+		result, err := f(c)
 		if err != nil {
 			s.refuse(w, c, err)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(answer) // who went away needs no answer
+		_ = json.NewEncoder(w).Encode(result) // a client that left needs no answer
 	})
 }
 
-// takes serves an order, whose body is read strictly: its fields and
-// no others.
-func takes[In interface{ check() error }](s *Server, f func(*call, In) (any, error)) http.Handler {
-	return s.answers(func(c *call) (any, error) {
+// takeOrder serves an order. Unknown fields of its body are errors.
+func takeOrder[In interface{ check() error }](s *Server, f func(*call, In) (any, error)) http.Handler {
+	return s.answer(func(c *call) (any, error) {
 		var in In
 		if err := c.read(&in); err != nil {
 			return nil, err
@@ -83,7 +83,7 @@ func (c *call) read(into any) error {
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case unknown:
-		return &fieldError{strings.Trim(field, `"`), "is not known here"}
+		return &fieldError{strings.Trim(field, `"`), "is unknown"}
 	case errors.As(err, &wrong) && wrong.Field != "":
 		return &fieldError{wrong.Field, "must be a string"}
 	case err != nil:
@@ -102,10 +102,10 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// onlyByAddress refuses calls to a name that is not this machine's own: a site
-// may have its name lead here.
+// onlyByAddress refuses calls by a host name other than localhost. Any site can
+// make its name resolve to this machine.
 func (s *Server) onlyByAddress(h http.Handler) http.Handler {
-	refuse := s.answers(func(*call) (any, error) { return nil, errByName })
+	refuse := s.answer(func(*call) (any, error) { return nil, errByName })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host
 		if name, _, err := net.SplitHostPort(host); err == nil {

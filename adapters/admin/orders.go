@@ -2,7 +2,7 @@ package admin
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"strings"
 	"time"
 	"unicode"
@@ -13,21 +13,21 @@ import (
 	"hexarena/eventstore"
 )
 
-// maxReason is how long a reason may be, in code points.
+// maxReason bounds a reason, in code points.
 const maxReason = 500
 
-// reason is what every order says.
-type reason struct {
+// order is the common part of all orders.
+type order struct {
 	Reason string `json:"reason"`
 }
 
-func (r reason) text() string { return strings.TrimSpace(r.Reason) }
+func (o order) text() string { return strings.TrimSpace(o.Reason) }
 
-func (r reason) check() error {
-	text := r.text()
+func (o order) check() error {
+	text := o.text()
 	switch {
 	case text == "":
-		return &fieldError{"reason", "is missing: an order says why"}
+		return &fieldError{"reason", "is missing: state why you give the order"}
 	case utf8.RuneCountInString(text) > maxReason:
 		return &fieldError{"reason", "must have at most 500 characters"}
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }):
@@ -36,34 +36,34 @@ func (r reason) check() error {
 	return nil
 }
 
-// whom names an account or a bot by its id.
-type whom struct {
-	reason
+// accountOrder names an account or a bot by its id.
+type accountOrder struct {
+	order
 	Owner string `json:"owner"`
 	Bot   string `json:"bot"`
 }
 
-func (w whom) check() error {
-	if (w.Owner == "") == (w.Bot == "") {
+func (a accountOrder) check() error {
+	if (a.Owner == "") == (a.Bot == "") {
 		return &fieldError{"owner", "or bot must be named, by its id, and not both"}
 	}
-	return w.reason.check()
+	return a.order.check()
 }
 
-type which struct {
-	reason
+type matchOrder struct {
+	order
 	Match string `json:"match"`
 }
 
-func (w which) check() error {
-	if w.Match == "" {
+func (m matchOrder) check() error {
+	if m.Match == "" {
 		return &fieldError{"match", "is missing"}
 	}
-	return w.reason.check()
+	return m.order.check()
 }
 
-// Done is what an order answers; one that had been carried out before has
-// changed nothing.
+// Done is the answer to an order. Changed is false if the order had been carried
+// out before.
 type Done struct {
 	Changed bool   `json:"changed"`
 	Owner   string `json:"owner,omitempty"`
@@ -71,33 +71,33 @@ type Done struct {
 	Match   string `json:"match,omitempty"`
 }
 
-func (s *Server) drain(c *call, in reason) (any, error) {
-	return s.operate(c, "drain", in, func(o arena.Operations) ([]arena.Event, error) { return o.StartDrain(in.text()) })
+func (s *Server) drain(c *call, in order) (any, error) {
+	return s.changeOperations(c, "drain", in, func(o arena.Operations) ([]arena.Event, error) { return o.StartDrain(in.text()) })
 }
 
-func (s *Server) undrain(c *call, in reason) (any, error) {
-	return s.operate(c, "undrain", in, func(o arena.Operations) ([]arena.Event, error) { return o.EndDrain(in.text()) })
+func (s *Server) undrain(c *call, in order) (any, error) {
+	return s.changeOperations(c, "undrain", in, func(o arena.Operations) ([]arena.Event, error) { return o.EndDrain(in.text()) })
 }
 
 var operations = eventstore.Kind[arena.Operations, arena.Event]{Decode: arena.DecodeOperations, Evolve: arena.EvolveOperations}
 
-// operate stores what was decided while nobody is being seated here, so that a
-// drain that was answered holds.
-func (s *Server) operate(c *call, name string, in reason, decide func(arena.Operations) ([]arena.Event, error)) (any, error) {
+// changeOperations stores an order while this process seats no tables. So no table
+// is seated after a drain was answered.
+func (s *Server) changeOperations(c *call, name string, in order, decide func(arena.Operations) ([]arena.Event, error)) (any, error) {
 	var done Done
 	var err error
 	s.Player.WithSeatingPaused(func() {
-		_, _, err = operations.Handle(c.ctx, s.Log, arena.OperationsStream, arena.Operations{}, c.meta, noting(&done, decide))
+		_, _, err = operations.Handle(c.ctx, s.Log, arena.OperationsStream, arena.Operations{}, c.meta, recording(&done, decide))
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.carriedOut(c, name, in, done)
+	s.logOrder(c, name, in, done)
 	return done, nil
 }
 
-// noting decides and notes whether there was anything to store.
-func noting[S, E any](done *Done, decide func(S) ([]E, error)) func(S) ([]E, error) {
+// recording returns decide and also records whether it returned events.
+func recording[S, E any](done *Done, decide func(S) ([]E, error)) func(S) ([]E, error) {
 	return func(state S) ([]E, error) {
 		events, err := decide(state)
 		done.Changed = len(events) > 0
@@ -105,7 +105,7 @@ func noting[S, E any](done *Done, decide func(S) ([]E, error)) func(S) ([]E, err
 	}
 }
 
-func (s *Server) suspend(c *call, in whom) (any, error) {
+func (s *Server) suspend(c *call, in accountOrder) (any, error) {
 	return s.change(c, "suspend", in, func(a owner.Account) ([]owner.Event, error) {
 		if in.Bot != "" {
 			return a.SuspendBot(in.Bot, in.text())
@@ -114,7 +114,7 @@ func (s *Server) suspend(c *call, in whom) (any, error) {
 	})
 }
 
-func (s *Server) restore(c *call, in whom) (any, error) {
+func (s *Server) restore(c *call, in accountOrder) (any, error) {
 	return s.change(c, "restore", in, func(a owner.Account) ([]owner.Event, error) {
 		if in.Bot != "" {
 			return a.RestoreBot(in.Bot, in.text())
@@ -123,8 +123,8 @@ func (s *Server) restore(c *call, in whom) (any, error) {
 	})
 }
 
-// change changes an account, and returns once all who look it up here know.
-func (s *Server) change(c *call, name string, in whom, decide func(owner.Account) ([]owner.Event, error)) (any, error) {
+// change changes an account, and returns when the directory shows the change.
+func (s *Server) change(c *call, name string, in accountOrder, decide func(owner.Account) ([]owner.Event, error)) (any, error) {
 	ownerID := in.Owner
 	if in.Bot != "" {
 		var ok bool
@@ -133,49 +133,49 @@ func (s *Server) change(c *call, name string, in whom, decide func(owner.Account
 		}
 	}
 	done := Done{Owner: ownerID, Bot: in.Bot}
-	_, position, err := s.Accounts.Change(c.ctx, ownerID, c.meta, noting(&done, decide))
+	_, position, err := s.Accounts.Change(c.ctx, ownerID, c.meta, recording(&done, decide))
 	if err != nil {
 		return nil, err
 	}
-	s.carriedOut(c, name, in.reason, done)
+	s.logOrder(c, name, in.order, done)
 	return done, s.Directory.Wait(c.ctx, position)
 }
 
-func (s *Server) abort(c *call, in which) (any, error) {
+func (s *Server) abort(c *call, in matchOrder) (any, error) {
 	if err := s.Player.Abort(c.ctx, in.Match, in.text(), c.id); err != nil {
 		return nil, err
 	}
 	done := Done{Changed: true, Match: in.Match}
-	s.carriedOut(c, "abort", in.reason, done)
+	s.logOrder(c, "abort", in.order, done)
 	return done, nil
 }
 
-func (s *Server) rotate(c *call, in reason) (any, error) {
+func (s *Server) rotate(c *call, in order) (any, error) {
 	var rotation Rotation
 	var err error
 	s.Player.WithSeatingPaused(func() { rotation, err = s.Player.Rotate(c.ctx, in.text(), c.meta) })
 	if err != nil {
 		return nil, err
 	}
-	s.carriedOut(c, "rotate-seed-key", in, Done{Changed: true})
+	s.logOrder(c, "rotate-seed-key", in, Done{Changed: true})
 	return rotation, nil
 }
 
-// carriedOut logs an order. Whoever reads the log of the process may know the
-// ids and the reason; the events have them too.
-func (s *Server) carriedOut(c *call, name string, in reason, d Done) {
-	s.Logger.InfoContext(c.ctx, "an operator's order", "order", name, "reason", in.text(), "changed", d.Changed,
+// logOrder logs an order that was carried out. The ids and the reason are also in
+// the events.
+func (s *Server) logOrder(c *call, name string, in order, d Done) {
+	s.Logger.InfoContext(c.ctx, "operator's order carried out", "order", name, "reason", in.text(), "changed", d.Changed,
 		"owner", d.Owner, "bot", d.Bot, "match", d.Match, "request", c.id)
 }
 
-// Status is how the arena stands.
+// Status is the answer to GET status.
 type Status struct {
-	Plays    bool       `json:"plays"`            // this process does
-	Running  int        `json:"running"`          // matches that it plays
-	Draining bool       `json:"draining"`         // nobody is seated, on the whole log
-	Reason   string     `json:"reason,omitempty"` // of the last order to drain or undrain
+	Plays    bool       `json:"plays"`            // whether this process plays
+	Running  int        `json:"running"`          // number of its matches
+	Draining bool       `json:"draining"`         // whether no process on the log seats tables
+	Reason   string     `json:"reason,omitempty"` // of the last drain or undrain
 	Since    *time.Time `json:"since,omitempty"`  // of that order
-	SeedKey  string     `json:"seedKey"`          // the id of the one in use
+	SeedKey  string     `json:"seedKey"`          // id of the seed key for new tables
 }
 
 var keys = eventstore.Kind[arena.Keys, arena.Event]{Decode: arena.DecodeKeys, Evolve: arena.EvolveKeys}
@@ -199,12 +199,12 @@ func (s *Server) status(ctx context.Context) (Status, error) {
 	return status, nil
 }
 
-// Operations is what operators have ordered of the arena as a whole, as its log
-// has it now. Each of its events says all, so the last one is read alone.
+// Operations reads the operators' orders for the whole arena from the log. Each
+// event holds the complete state, so it reads only the last one.
 func Operations(ctx context.Context, log eventstore.Log) (o arena.Operations, err error) {
 	for r, err := range log.Read(ctx, arena.OperationsStream, eventstore.EndRevision, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {
 		if err != nil {
-			return o, errors.Join(errOperations, err)
+			return o, fmt.Errorf("read the operators' orders: %w", err)
 		}
 		if o, err = operations.Fold(o, r); err != nil {
 			return o, err
@@ -212,5 +212,3 @@ func Operations(ctx context.Context, log eventstore.Log) (o arena.Operations, er
 	}
 	return o, nil
 }
-
-var errOperations = errors.New("the operators' orders cannot be read")

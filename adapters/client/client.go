@@ -1,8 +1,8 @@
-// Package client calls an arena as its owners and operators do: over HTTP, with
-// Ed25519 signatures or a session, and with refusals told in one clear line.
+// Package client calls an arena over HTTP as its owners and operators do. It signs
+// calls with an Ed25519 key or sends a session, and turns refusals into errors of
+// one line. Create a [Client] and use [Client.Call].
 //
-// It knows the way of a request and of a refusal, not the endpoints: paths and
-// bodies are its callers'. It keeps nothing.
+// It does not know the endpoints: callers pass paths and bodies. It stores nothing.
 package client
 
 import (
@@ -19,19 +19,18 @@ import (
 )
 
 const (
-	// callTime is how long a call may take; a deploy check takes its time.
+	// callTime bounds a call. A deploy check takes the longest.
 	callTime = 90 * time.Second
-	// maxAnswer bounds an answer, in bytes; replays are the largest.
+	// maxAnswer bounds an answer, in bytes. Replays are the largest answers.
 	maxAnswer = 64 << 20
 )
 
-// Options say whom to call, and who calls. With neither a key nor a session
-// calls are those of anyone.
+// Options configure a Client. Without a key and a session, calls are anonymous.
 type Options struct {
-	Base    string // http(s)://host[:port]
-	Key     *Key   // signs every request; nil: none
-	Session string // the session's cookie as the arena set it, name=value; not used beside a key
-	Now     func() time.Time
+	Base    string           // http(s)://host[:port]
+	Key     *Key             // signs every request; may be nil
+	Session string           // the session's cookie as name=value; ignored if there is a key
+	Now     func() time.Time // nil: time.Now
 }
 
 // Client calls one arena. It is safe for concurrent use.
@@ -40,15 +39,15 @@ type Client struct {
 	http    *http.Client
 }
 
-// Answer is what the arena answered.
+// Answer is the answer to a successful call.
 type Answer struct {
 	Status  int
 	Header  http.Header
-	Body    []byte         // as it came
-	Cookies []*http.Cookie // those that were set
+	Body    []byte         // unchanged
+	Cookies []*http.Cookie // from Set-Cookie
 }
 
-// ErrBase says that a base URL is none.
+// ErrBase reports a text that is not a base URL.
 var ErrBase = errors.New("want http(s)://host[:port]")
 
 // New returns a client of the arena at a base URL.
@@ -63,12 +62,12 @@ func New(o Options) (*Client, error) {
 	}
 	return &Client{options: o, http: &http.Client{
 		Timeout: callTime,
-		// Where it may lead, a signature or a session is not to follow.
+		// A redirect could send the signature or the session to another server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
 
-// Base returns the one spelling of a base URL.
+// Base checks a base URL and returns its normal form.
 func Base(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" ||
@@ -78,9 +77,9 @@ func Base(text string) (string, error) {
 	return u.Scheme + "://" + strings.ToLower(u.Host), nil
 }
 
-// Call sends a request, with a body as JSON unless it is nil, to a path with its
-// query as both are to be sent. A refusal is a *Refusal; any other error says
-// that no answer came.
+// Call sends a request to a path with its query. It sends body as JSON unless it is
+// nil. If the arena refuses the call, the error is a *Refusal. Other errors mean
+// that no answer arrived.
 func (c *Client) Call(ctx context.Context, method, path string, body any) (Answer, error) {
 	var raw []byte
 	if body != nil {
@@ -123,7 +122,7 @@ func (c *Client) send(request *http.Request) (Answer, error) {
 	return Answer{Status: response.StatusCode, Header: response.Header, Body: body, Cookies: response.Cookies()}, nil
 }
 
-// unreachable drops the URL from an error, whose path may hold what is secret.
+// unreachable removes the URL from an error, because its path may hold a secret.
 func unreachable(base string, err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {

@@ -37,8 +37,8 @@ func newKey(t *testing.T) client.Key {
 	return client.Key{ID: "key-1", Private: private}
 }
 
-// What is signed is what was sent: method, target and body, byte for byte.
-func TestASignedCall(t *testing.T) {
+// The signature covers the method, the target and the body as they are sent.
+func TestSignedCall(t *testing.T) {
 	key := newKey(t)
 	var message string
 	c := newClient(t, client.Options{Key: &key, Session: "session=secret", Now: func() time.Time { return noon }},
@@ -62,7 +62,7 @@ func TestASignedCall(t *testing.T) {
 	require.Equal(t, "1795262400000.GET./me.", message)
 }
 
-func TestKeys(t *testing.T) {
+func TestKeyFormatsRoundTrip(t *testing.T) {
 	key := newKey(t)
 	text, err := client.EncodePrivate(key.Private)
 	require.NoError(t, err)
@@ -76,12 +76,12 @@ func TestKeys(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, key.Private.Public(), public)
 	_, err = auth.ParsePublicKey(string(text))
-	require.Error(t, err, "the private half is none to register")
+	require.Error(t, err, "a private key cannot be registered")
 
 	for name, text := range map[string]string{
-		"nothing":      "",
+		"empty":        "",
 		"a public key": line,
-		"cut":          string(text[:len(text)-40]) + "-----END PRIVATE KEY-----\n",
+		"truncated":    string(text[:len(text)-40]) + "-----END PRIVATE KEY-----\n",
 		"another kind": "-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n",
 		"no key in it": "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
 	} {
@@ -90,7 +90,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-func TestBase(t *testing.T) {
+func TestBaseNormalizesAndChecks(t *testing.T) {
 	for text, want := range map[string]string{
 		"http://127.0.0.1:8080":  "http://127.0.0.1:8080",
 		"https://Arena.Example/": "https://arena.example",
@@ -112,14 +112,14 @@ func TestBase(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestRefusalIsOneLine(t *testing.T) {
 	const problem = "application/problem+json"
 	for name, c := range map[string]struct {
 		status   int
 		kind     string
 		body     string
 		headers  map[string]string
-		says     string
+		want     string
 		code     string
 		requests string
 	}{
@@ -129,15 +129,15 @@ func TestRefusals(t *testing.T) {
 			"refused (422 invalid): two fields are wrong; name is missing; url is no URL", "invalid", ""},
 		"a limit": {429, problem, `{"code":"rate_limited","detail":"too many calls"}`, map[string]string{"Retry-After": "12"},
 			"refused (429 rate_limited): too many calls; try again in 12 s", "rate_limited", ""},
-		"a fault": {500, problem, `{"code":"internal","detail":"internal error","requestId":"r-1"}`, nil,
+		"an internal error": {500, problem, `{"code":"internal","detail":"internal error","requestId":"r-1"}`, nil,
 			"refused (500 internal): internal error (request r-1)", "internal", "r-1"},
 		"without a detail": {404, problem, `{"title":"Not Found"}`, nil, "refused (404): Not Found", "", ""},
-		"text that a terminal would act on": {409, problem, `{"code":"x","detail":"a\u001b[31m\nb\u202ec"}`, nil,
+		"control characters": {409, problem, `{"code":"x","detail":"a\u001b[31m\nb\u202ec"}`, nil,
 			"refused (409 x): a [31m b c", "x", ""},
 		"a proxy's page": {502, "text/html", `<h1>Bad Gateway</h1>`, nil, "refused (502): Bad Gateway: this is not an arena's answer", "", ""},
-		"a line":         {403, "text/plain; charset=utf-8", "call this by its address\n", nil, "refused (403): Forbidden: call this by its address", "", ""},
-		"no JSON":        {400, problem, `{`, nil, "refused (400): Bad Request: this is not an arena's answer", "", ""},
-		"elsewhere":      {302, "text/html", "", map[string]string{"Location": "http://127.0.0.1:1/"}, "refused (302): Found: this is not an arena's answer", "", ""},
+		"plain text":     {403, "text/plain; charset=utf-8", "call this by its address\n", nil, "refused (403): Forbidden: call this by its address", "", ""},
+		"invalid JSON":   {400, problem, `{`, nil, "refused (400): Bad Request: this is not an arena's answer", "", ""},
+		"a redirect":     {302, "text/html", "", map[string]string{"Location": "http://127.0.0.1:1/"}, "refused (302): Found: this is not an arena's answer", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cl := newClient(t, client.Options{}, func(w http.ResponseWriter, _ *http.Request) {
@@ -149,7 +149,7 @@ func TestRefusals(t *testing.T) {
 				_, _ = io.WriteString(w, c.body)
 			})
 			_, err := cl.Call(t.Context(), http.MethodGet, "/me", nil)
-			require.EqualError(t, err, c.says)
+			require.EqualError(t, err, c.want)
 			var refusal *client.Refusal
 			require.ErrorAs(t, err, &refusal)
 			require.Equal(t, c.status, refusal.Status)
@@ -160,18 +160,17 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestASession(t *testing.T) {
+func TestSessionIsSentAndCookiesAreReturned(t *testing.T) {
 	c := newClient(t, client.Options{Session: "session=a.b"}, func(w http.ResponseWriter, r *http.Request) {
-		http.SetCookie(w, &http.Cookie{Name: "session", Value: "seen-" + r.Header.Get("Cookie")}) //nolint:gosec // nobody keeps it
+		http.SetCookie(w, &http.Cookie{Name: "session", Value: "seen-" + r.Header.Get("Cookie")}) //nolint:gosec // no browser stores it
 	})
 	answer, err := c.Call(t.Context(), http.MethodPost, "/sign-out", nil)
 	require.NoError(t, err)
 	require.Equal(t, "seen-session=a.b", answer.Cookies[0].Value)
 }
 
-// An arena that is not there is named, and the call's path is not: it may hold
-// a token.
-func TestNobodyAnswers(t *testing.T) {
+// The error names the arena but not the path, which may hold a token.
+func TestUnreachableArena(t *testing.T) {
 	base := "http://" + closedPort(t)
 	c, err := client.New(client.Options{Base: base})
 	require.NoError(t, err)
@@ -198,7 +197,7 @@ func closedPort(t *testing.T) string {
 	return c.LocalAddr().String()
 }
 
-func TestAnEndlessAnswerIsCut(t *testing.T) {
+func TestTooLongAnswerIsAnError(t *testing.T) {
 	c := newClient(t, client.Options{}, func(w http.ResponseWriter, _ *http.Request) {
 		chunk := []byte(strings.Repeat("a", 1<<20))
 		for {

@@ -13,14 +13,14 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Key signs requests: an API key's id, and its private half.
+// Key is the id and the private key of an API key.
 type Key struct {
 	ID      string
 	Private ed25519.PrivateKey
 }
 
-// Sign adds the headers of a signed request ("Authentication" 3 and 4 of the
-// specification). Target is the path and query as they will be sent.
+// Sign adds the headers of a signed request ("Signing" in docs/protocol.md).
+// The target is the path with the query, exactly as they are sent.
 func (k Key) Sign(h http.Header, now time.Time, method, target string, body []byte) {
 	timestamp := strconv.FormatInt(now.UnixMilli(), 10)
 	message := append([]byte(timestamp+"."+method+"."+target+"."), body...)
@@ -29,16 +29,16 @@ func (k Key) Sign(h http.Header, now time.Time, method, target string, body []by
 	h.Set("X-Arena-Signature", base64.StdEncoding.EncodeToString(ed25519.Sign(k.Private, message)))
 }
 
-// NewPrivate makes a private key.
+// NewPrivate returns a new private key.
 func NewPrivate() (ed25519.PrivateKey, error) {
 	_, private, err := ed25519.GenerateKey(nil)
 	return private, err
 }
 
-// pemType is that of PKCS#8.
+// pemType is the PEM type of PKCS#8.
 const pemType = "PRIVATE KEY"
 
-// EncodePrivate writes a private key as PKCS#8 in PEM, which OpenSSL reads too.
+// EncodePrivate encodes a private key as PKCS#8 in PEM, which OpenSSL reads too.
 func EncodePrivate(key ed25519.PrivateKey) ([]byte, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -47,11 +47,11 @@ func EncodePrivate(key ed25519.PrivateKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: pemType, Bytes: der}), nil
 }
 
-// ErrNoPrivateKey says that a text holds no private key of the kind. It does
-// not show the text.
-var ErrNoPrivateKey = errors.New("no Ed25519 private key in PEM (PKCS#8)")
+// ErrNoPrivateKey reports a text without an Ed25519 private key. It does not show
+// the text.
+var ErrNoPrivateKey = errors.New("not an Ed25519 private key in PEM (PKCS#8)")
 
-// ParsePrivate reads what EncodePrivate writes.
+// ParsePrivate decodes the result of EncodePrivate.
 func ParsePrivate(text []byte) (ed25519.PrivateKey, error) {
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != pemType {
@@ -68,8 +68,8 @@ func ParsePrivate(text []byte) (ed25519.PrivateKey, error) {
 	return key, nil
 }
 
-// PublicLine is the public half as a line to register, in OpenSSH's format,
-// with its newline.
+// PublicLine returns the public key as a line in OpenSSH's format, with a newline.
+// This is the text to register.
 func PublicLine(key ed25519.PrivateKey) (string, error) {
 	public, err := ssh.NewPublicKey(key.Public())
 	if err != nil {

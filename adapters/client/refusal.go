@@ -1,34 +1,26 @@
 package client
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"mime"
 	"net/http"
 	"strings"
 	"unicode"
+
+	"hexarena/adapters/rest"
 )
 
-// Refusal is an answer that is none: a problem (RFC 9457), or what a program
-// between here and the arena says instead.
+// Refusal is the error of a refused call. It holds the arena's problem (RFC 9457).
+// If another program answered, such as a proxy, Code is empty.
 type Refusal struct {
-	Status     int
-	Code       string // stable; empty where it is not the arena that answered
-	Detail     string
-	RequestID  string
-	RetryAfter string // seconds, where waiting may help
-	Errors     []FieldError
-	Body       []byte // as it came
+	rest.Problem
+	RetryAfter string // seconds; empty if waiting does not help
+	Body       []byte // unchanged
 }
 
-// FieldError says what is wrong with one field.
-type FieldError struct {
-	In      string `json:"in"`
-	Field   string `json:"field"`
-	Message string `json:"message"`
-}
-
-// Error tells all of it in one line, without what a terminal would act on.
+// Error describes the refusal in one line, without control characters.
 func (r *Refusal) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "refused (%d", r.Status)
@@ -50,39 +42,24 @@ func (r *Refusal) Error() string {
 	return OneLine(b.String())
 }
 
-// refusalOf reads a refusal.
+// refusalOf decodes a refusal.
 func refusalOf(response *http.Response, body []byte) error {
-	r := &Refusal{
-		Status: response.StatusCode, Body: body,
-		RetryAfter: response.Header.Get("Retry-After"), RequestID: response.Header.Get("X-Request-Id"),
+	var p rest.Problem
+	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	if err != nil || kind != rest.ProblemType || json.Unmarshal(body, &p) != nil {
+		p = rest.Problem{Detail: foreignAnswer(response, body)}
 	}
-	var problem struct {
-		Code      string       `json:"code"`
-		Title     string       `json:"title"`
-		Detail    string       `json:"detail"`
-		RequestID string       `json:"requestId"`
-		Errors    []FieldError `json:"errors"`
-	}
-	if kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type")); err == nil && kind == "application/problem+json" &&
-		json.Unmarshal(body, &problem) == nil {
-		r.Code, r.Detail, r.Errors = problem.Code, problem.Detail, problem.Errors
-		if problem.RequestID != "" {
-			r.RequestID = problem.RequestID
-		}
-		if r.Detail == "" {
-			r.Detail = problem.Title
-		}
-		return r
-	}
-	r.Detail = notTheArena(response, body)
-	return r
+	p.Status = response.StatusCode
+	p.RequestID = cmp.Or(p.RequestID, response.Header.Get("X-Request-Id"))
+	p.Detail = cmp.Or(p.Detail, p.Title)
+	return &Refusal{Problem: p, RetryAfter: response.Header.Get("Retry-After"), Body: body}
 }
 
-// maxShown is how much of a text that is no problem is shown.
+// maxShown bounds the part of another program's text that is shown, in bytes.
 const maxShown = 200
 
-// notTheArena says what came instead of a problem.
-func notTheArena(response *http.Response, body []byte) string {
+// foreignAnswer describes an answer that is not a problem.
+func foreignAnswer(response *http.Response, body []byte) string {
 	status := http.StatusText(response.StatusCode)
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/plain") {
 		text := strings.TrimSpace(string(body[:min(len(body), maxShown)]))
@@ -91,8 +68,8 @@ func notTheArena(response *http.Response, body []byte) string {
 	return status + ": this is not an arena's answer"
 }
 
-// OneLine keeps what a terminal shows as it stands: whoever named a bot or runs
-// a server chose the text.
+// OneLine replaces line breaks and control characters by spaces. It makes text that
+// others chose, such as names of bots, safe to show on a terminal.
 func OneLine(text string) string {
 	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

@@ -7,29 +7,30 @@ import (
 	"log/slog"
 	"net/http"
 
+	"hexarena/adapters/rest"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
 )
 
-// Refusals of a Player.
+// Errors of a Player.
 var (
-	ErrNotPlaying   = errors.New("this arena does not play: order it from the one that does")
+	ErrNotPlaying   = errors.New("this arena does not play: send the order to the arena that plays")
 	ErrMatchUnknown = errors.New("no such match")
 	ErrMatchOver    = errors.New("the match is over")
 )
 
 var (
-	errUnknownPath  = errors.New("no such path, or not by this method")
-	errCrossSite    = errors.New("another site sends this")
-	errByName       = errors.New("call this by its address, or as localhost")
+	errUnknownPath  = errors.New("there is nothing at this path for this method")
+	errCrossSite    = errors.New("the request comes from another site")
+	errByName       = errors.New("call this endpoint by its IP address, or as localhost")
 	errBodyTooLarge = errors.New("the body is larger than 65536 bytes")
-	errMediaType    = errors.New("want application/json")
-	errMalformed    = errors.New("the body is no JSON object")
+	errMediaType    = errors.New("the content type must be application/json")
+	errMalformed    = errors.New("the body is not a JSON object")
 	errNoOwner      = errors.New("no such account")
-	errAway         = errors.New("the log does not answer in time: look whether the order was carried out, and give it again")
+	errUnavailable  = errors.New("the log does not answer in time: check whether the order was carried out, then repeat it")
 )
 
-// table says how each error is answered; one without a row is a fault of ours.
+// table maps errors to answers. An error without a row is an internal error.
 var table = []struct {
 	err    error
 	status int
@@ -50,28 +51,16 @@ var table = []struct {
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "log_unavailable"},
 }
 
-// fieldError says what is wrong with one field of an order.
-type fieldError struct {
-	Field   string `json:"field"`
-	Message string `json:"message"`
-}
+// fieldError reports one invalid field of an order.
+type fieldError struct{ field, message string }
 
-func (e *fieldError) Error() string { return e.Field + " " + e.Message }
+func (e *fieldError) Error() string { return e.field + " " + e.message }
 
-// problem is the body of every refusal (RFC 9457), in the shape of the API's.
-type problem struct {
-	Title     string        `json:"title"`
-	Status    int           `json:"status"`
-	Code      string        `json:"code"`
-	Detail    string        `json:"detail"`
-	RequestID string        `json:"requestId"`
-	Errors    []*fieldError `json:"errors,omitempty"`
-}
-
-func problemOf(err error) problem {
+func problemOf(err error) rest.Problem {
 	var field *fieldError
 	if errors.As(err, &field) {
-		return problem{Status: http.StatusUnprocessableEntity, Code: "invalid", Detail: field.Error(), Errors: []*fieldError{field}}
+		return rest.Problem{Status: http.StatusUnprocessableEntity, Code: "invalid", Detail: field.Error(),
+			Errors: []rest.FieldError{{In: "body", Field: field.field, Message: field.message}}}
 	}
 	if errors.Is(err, owner.ErrOwnerGone) {
 		err = errNoOwner
@@ -79,12 +68,12 @@ func problemOf(err error) problem {
 	for _, row := range table {
 		if errors.Is(err, row.err) {
 			if row.status == http.StatusServiceUnavailable {
-				row.err = errAway
+				row.err = errUnavailable
 			}
-			return problem{Status: row.status, Code: row.code, Detail: row.err.Error()}
+			return rest.Problem{Status: row.status, Code: row.code, Detail: row.err.Error()}
 		}
 	}
-	return problem{Status: http.StatusInternalServerError, Code: "internal", Detail: "internal error"}
+	return rest.Problem{Status: http.StatusInternalServerError, Code: "internal", Detail: "internal error"}
 }
 
 func (s *Server) refuse(w http.ResponseWriter, c *call, err error) {
@@ -94,12 +83,12 @@ func (s *Server) refuse(w http.ResponseWriter, c *call, err error) {
 	if p.Status >= http.StatusInternalServerError {
 		level = slog.LevelError
 	}
-	s.Logger.LogAttrs(c.ctx, level, "an operator's order was refused",
+	s.Logger.LogAttrs(c.ctx, level, "operator's order refused",
 		slog.String("path", c.request.URL.Path), slog.Int("status", p.Status), slog.Any("error", err), slog.String("request", c.id))
 	if p.Status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("Content-Type", rest.ProblemType)
 	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) // who went away needs no answer
+	_ = json.NewEncoder(w).Encode(p) // a client that left needs no answer
 }
