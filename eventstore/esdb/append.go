@@ -16,12 +16,13 @@ import (
 	"hexarena/eventstore"
 )
 
-// unbounded takes the place of the client's own deadline of 10 s: the context
-// bounds every call.
+// unbounded replaces the client's own timeout of 10 s. Only the context limits a
+// call.
 var unbounded = time.Duration(math.MaxInt64)
 
-// Append stores events; see eventstore.Log. While the outcome is unknown it
-// tries again with the same ids at the same expectation, which stores once.
+// Append stores events. See eventstore.Log. While the outcome is unknown, it sends
+// them again with the same ids and the same expected revision. The server stores
+// them once.
 func (l *Log) Append(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected, events ...eventstore.Event) (appended eventstore.Appended, err error) {
 	defer func(began time.Time) { l.metrics.wrote(began, len(events), err) }(time.Now())
 	if err := eventstore.CheckAppend(id, expected, events); err != nil {
@@ -30,7 +31,7 @@ func (l *Log) Append(ctx context.Context, id eventstore.StreamID, expected event
 	what := fmt.Sprintf("append to %s", id)
 	result, err := l.write(ctx, what, string(id), expected, proposed(events))
 	if err != nil {
-		return eventstore.Appended{}, l.refusal(ctx, what, id, expected, err)
+		return eventstore.Appended{}, l.writeError(ctx, what, id, expected, err)
 	}
 	return eventstore.Appended{
 		Revision: eventstore.Revision(result.NextExpectedVersion),
@@ -38,7 +39,7 @@ func (l *Log) Append(ctx context.Context, id eventstore.StreamID, expected event
 	}, nil
 }
 
-// SetMetadata replaces a stream's metadata; see eventstore.Log.
+// SetMetadata replaces a stream's metadata. See eventstore.Log.
 func (l *Log) SetMetadata(ctx context.Context, id eventstore.StreamID, m eventstore.StreamMetadata) (err error) {
 	defer func(began time.Time) { l.metrics.wrote(began, 1, err) }(time.Now())
 	if err := errors.Join(eventstore.CheckStream(id, eventstore.Any), m.Check()); err != nil {
@@ -51,13 +52,13 @@ func (l *Log) SetMetadata(ctx context.Context, id eventstore.StreamID, m eventst
 	what := fmt.Sprintf("set metadata of %s", id)
 	e := es.EventData{EventID: uuid.New(), EventType: "$metadata", ContentType: es.ContentTypeJson, Data: data}
 	if _, err := l.write(ctx, what, "$$"+string(id), eventstore.Any, []es.EventData{e}); err != nil {
-		return l.refusal(ctx, what, id, eventstore.Any, err)
+		return l.writeError(ctx, what, id, eventstore.Any, err)
 	}
 	return nil
 }
 
-// Tombstone deletes a stream for ever; see eventstore.Log. A retry that finds
-// the stream tombstoned takes it for its own doing.
+// Tombstone deletes a stream forever. See eventstore.Log. If a retry finds the stream
+// tombstoned, Tombstone assumes that its own earlier try did so and succeeds.
 func (l *Log) Tombstone(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected) (err error) {
 	defer func(began time.Time) { l.metrics.wrote(began, 1, err) }(time.Now())
 	if err := eventstore.CheckStream(id, expected); err != nil {
@@ -71,7 +72,7 @@ func (l *Log) Tombstone(ctx context.Context, id eventstore.StreamID, expected ev
 	if err == nil || tries.Load() > 1 && code(err) == es.ErrorCodeStreamDeleted {
 		return nil
 	}
-	return l.refusal(ctx, what, id, expected, err)
+	return l.writeError(ctx, what, id, expected, err)
 }
 
 func (l *Log) write(ctx context.Context, what, name string, expected eventstore.Expected, events []es.EventData) (*es.WriteResult, error) {
@@ -81,8 +82,8 @@ func (l *Log) write(ctx context.Context, what, name string, expected eventstore.
 	})
 }
 
-// refusal translates what a write failed with.
-func (l *Log) refusal(ctx context.Context, what string, id eventstore.StreamID, expected eventstore.Expected, err error) error {
+// writeError translates the error of a write.
+func (l *Log) writeError(ctx context.Context, what string, id eventstore.StreamID, expected eventstore.Expected, err error) error {
 	wrong := code(err) == es.ErrorCodeWrongExpectedVersion || status.Code(err) == codes.FailedPrecondition
 	if wrong && code(err) != es.ErrorCodeStreamDeleted {
 		return l.wrongVersion(ctx, id, expected, err)
@@ -90,8 +91,8 @@ func (l *Log) refusal(ctx context.Context, what string, id eventstore.StreamID, 
 	return translate(what, err)
 }
 
-// wrongVersion says what revision the stream is at. Of a Tombstone the client
-// drops it, and it is read.
+// wrongVersion returns the error with the current revision of the stream. For a
+// tombstone the client drops that revision, so wrongVersion reads it.
 func (l *Log) wrongVersion(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected, err error) error {
 	wrong := &eventstore.WrongVersionError{Stream: id, Expected: expected, Current: eventstore.NoStream}
 	if current, known := currentRevision(err); known {

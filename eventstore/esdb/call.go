@@ -8,11 +8,11 @@ import (
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
-// ahead is how many values of a stream may wait for their reader.
-const ahead = 256
+// readAhead is how many values of a stream may wait for their reader.
+const readAhead = 256
 
-// retry calls once until the server has decided, over as many generations as
-// it takes, and returns by the context's deadline.
+// retry calls once until the outcome is known, over as many generations as
+// needed. It returns by the deadline of the context.
 func (l *Log) retry(ctx context.Context, what string, once func() error) error {
 	var last error
 	for tries := 0; ; tries++ {
@@ -27,7 +27,7 @@ func (l *Log) retry(ctx context.Context, what string, once func() error) error {
 			return err
 		}
 		if ctx.Err() == nil {
-			last = err
+			last = err // an error from after the deadline would only repeat it
 		}
 		if err := wait(ctx, retryGap(tries)); err != nil {
 			return gaveUp(ctx, what, last)
@@ -35,13 +35,13 @@ func (l *Log) retry(ctx context.Context, what string, once func() error) error {
 	}
 }
 
-// retryGap is the wait before a further try. It is short, since the gap
-// between generations is kept elsewhere.
+// retryGap is the wait before the next try. It may be short because latest spaces
+// out the generations.
 func retryGap(tries int) time.Duration {
 	return min(250*time.Millisecond, time.Millisecond<<min(tries, 10))
 }
 
-// attempt calls the client until the server has decided; see retry.
+// attempt calls the client until the outcome is known. See retry.
 func attempt[T any](ctx context.Context, l *Log, what string, f func(context.Context, *es.Client) (T, error)) (value T, err error) {
 	err = l.retry(ctx, what, func() error {
 		g, err := l.generation(ctx)
@@ -49,45 +49,52 @@ func attempt[T any](ctx context.Context, l *Log, what string, f func(context.Con
 			return err
 		}
 		value, err = call(ctx, l, g, f)
-		if answered(err) {
-			l.sound(g)
-		}
-		return err
+		return l.checkHealth(g, err)
 	})
 	return value, err
 }
 
-// answer is what a goroutine hands back.
-type answer[T any] struct {
+// checkHealth marks a generation healthy if the outcome of a call shows that the
+// server answers. It returns err.
+func (l *Log) checkHealth(g *generation, err error) error {
+	if answered(err) {
+		l.markHealthy(g)
+	}
+	return err
+}
+
+// result is the result of a call in another goroutine.
+type result[T any] struct {
 	value T
 	err   error
 }
 
-// call runs f in a goroutine and waits for it no longer than the context and
-// the generation last.
+// call runs f in a goroutine and returns its result, or an error as soon as the
+// context ends or the generation retires. The goroutine may run longer: the client
+// does not always return when its context ends, and no caller should wait for it.
 func call[T any](ctx context.Context, l *Log, g *generation, f func(context.Context, *es.Client) (T, error)) (T, error) {
-	done := make(chan answer[T], 1)
-	err := l.run(ctx, g, lingering, func(ctx context.Context) {
-		var a answer[T]
-		a.err = g.note(guarded(func() (err error) { a.value, err = f(ctx, g.client); return err }))
-		done <- a
+	done := make(chan result[T], 1)
+	err := l.run(ctx, g, bindWithGrace, func(ctx context.Context) {
+		var r result[T]
+		r.err = g.retireIfUnavailable(guarded(func() (err error) { r.value, err = f(ctx, g.client); return err }))
+		done <- r
 	})
 	if err != nil {
-		return answer[T]{}.value, err
+		return result[T]{}.value, err
 	}
 	select {
-	case a := <-done:
-		return a.value, a.err
+	case r := <-done:
+		return r.value, r.err
 	case <-ctx.Done():
-		return answer[T]{}.value, ctx.Err()
+		return result[T]{}.value, ctx.Err()
 	case <-g.retired:
-		return answer[T]{}.value, g.why()
+		return result[T]{}.value, g.reason()
 	}
 }
 
-// stream runs f in a goroutine and hands what it emits to each, on the
-// caller's own, until f ends, each returns false, or the context or the
-// generation ends: what was emitted but not handed over by then is dropped.
+// stream runs f in a goroutine and passes each value that f emits to each, in the
+// goroutine of the caller. It returns when f ends, when each returns false, or when
+// the context or the generation ends. It drops values that still wait at that time.
 func stream[T any](ctx context.Context, l *Log, f func(ctx context.Context, c *es.Client, emit func(T) bool) error, each func(T) bool) error {
 	g, err := l.generation(ctx)
 	if err != nil {
@@ -95,11 +102,11 @@ func stream[T any](ctx context.Context, l *Log, f func(ctx context.Context, c *e
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	values, result := make(chan T, ahead), make(chan error, 1)
-	err = l.run(ctx, g, atOnce, func(ctx context.Context) {
+	values, done := make(chan T, readAhead), make(chan error, 1)
+	err = l.run(ctx, g, bindAtOnce, func(ctx context.Context) {
 		defer close(values)
 		emit := func(value T) bool {
-			g.hear()
+			g.noteAnswer()
 			select {
 			case values <- value:
 				return true
@@ -107,7 +114,7 @@ func stream[T any](ctx context.Context, l *Log, f func(ctx context.Context, c *e
 				return false
 			}
 		}
-		result <- g.note(guarded(func() error { return f(ctx, g.client, emit) }))
+		done <- g.retireIfUnavailable(guarded(func() error { return f(ctx, g.client, emit) }))
 	})
 	if err != nil {
 		return err
@@ -116,72 +123,67 @@ func stream[T any](ctx context.Context, l *Log, f func(ctx context.Context, c *e
 		select {
 		case value, more := <-values:
 			if !more {
-				return l.heardOut(g, <-result)
+				return l.checkHealth(g, <-done)
 			}
 			if !each(value) {
-				l.sound(g)
+				l.markHealthy(g)
 				return nil
 			}
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-g.retired:
-			return g.why()
+			return g.reason()
 		}
 	}
 }
 
-func (l *Log) heardOut(g *generation, err error) error {
-	if answered(err) {
-		l.sound(g)
-	}
-	return err
-}
-
 // run calls f in a goroutine, with the context that bind makes of ctx. The
-// goroutine may outlast ctx and the generation by as long as the client takes.
+// goroutine may outlive ctx and the generation for as long as the client needs.
 func (l *Log) run(ctx context.Context, g *generation, bind binder, f func(context.Context)) error {
 	if !g.begin() {
-		return g.why()
+		return g.reason()
 	}
 	ctx, release := bind(ctx, g)
-	asking := newAsking(ctx, g)
+	connecting := newConnecting(ctx, g)
 	end := func() {
-		asking.done()
+		connecting.done()
 		release()
 		g.end()
 	}
-	if !l.start(func() { defer end(); f(asking) }) {
+	if !l.start(func() { defer end(); f(connecting) }) {
 		end()
 		return ErrClosed
 	}
 	return nil
 }
 
-// binder makes the context that the client is called with. It ends when it is
-// released, and with ctx or the generation, at once or a little later.
+// binder makes the context for a call of the client. That context ends when it is
+// released, and when ctx or the generation ends, at once or a little later.
 type binder func(ctx context.Context, g *generation) (bound context.Context, release func())
 
-// atOnce ends with ctx and with the generation.
-func atOnce(ctx context.Context, g *generation) (context.Context, func()) {
+// bindAtOnce ends the context with ctx and with the generation.
+func bindAtOnce(ctx context.Context, g *generation) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(g.life, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
-// linger is how long a call may take to send what it has to.
-const linger = 200 * time.Millisecond
+// sendGrace is how long a call may still send after its deadline.
+const sendGrace = 200 * time.Millisecond
 
-// lingering ends a little after ctx or the generation has. Nobody waits for
-// the call any more; but an append that is cancelled while it is being sent
-// makes the client read the answer's trailers while gRPC writes them.
-func lingering(ctx context.Context, g *generation) (context.Context, func()) {
+// bindWithGrace ends the context a little after ctx or the generation. The caller
+// has returned by then. The delay avoids a data race: if an append is cancelled
+// while it is sent, the client reads the trailers of the answer while gRPC writes
+// them.
+func bindWithGrace(ctx context.Context, g *generation) (context.Context, func()) {
 	bound, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	later := func() { time.AfterFunc(linger, cancel) }
+	later := func() { time.AfterFunc(sendGrace, cancel) }
 	stopCall, stopLife := context.AfterFunc(ctx, later), context.AfterFunc(g.life, later)
 	return bound, func() { stopCall(); stopLife(); cancel() }
 }
 
-// guarded turns a panic of the client into an error.
+// guarded turns a panic of the client into an error. The client panics at answers
+// that it does not expect.
 func guarded(f func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {

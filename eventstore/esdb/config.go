@@ -11,8 +11,9 @@ import (
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
-// settings are the names that a connection string may set, in lower case. The
-// client passes over what it does not know; here it is refused.
+// settings maps the settings of a connection string, in lower case, to the check of
+// their values. The client ignores settings that it does not know; here they are an
+// error, so that a typing error does not go unnoticed.
 var settings = map[string]func(string) error{
 	"defaultdeadline":     integer(1),
 	"discoveryinterval":   integer(0),
@@ -20,7 +21,7 @@ var settings = map[string]func(string) error{
 	"keepaliveinterval":   integer(-1),
 	"keepalivetimeout":    integer(-1),
 	"maxdiscoverattempts": integer(1),
-	"nodepreference":      anything, // checked by the client
+	"nodepreference":      anything, // the client checks it
 	"tls":                 boolean,
 	"tlscafile":           anything,
 	"tlsverifycert":       boolean,
@@ -37,6 +38,7 @@ func boolean(v string) error {
 	return nil
 }
 
+// integer accepts whole numbers from least on.
 func integer(least int) func(string) error {
 	return func(v string) error {
 		if n, err := strconv.Atoi(v); err != nil || n < least {
@@ -46,10 +48,9 @@ func integer(least int) func(string) error {
 	}
 }
 
-// parse reads a connection string. Its errors are of one line and do not
-// repeat the string, which may hold a password. How often and how long the
-// client looks for a server is not its own to decide: a discovery is tried
-// once and is short, since it is begun again by the supervision.
+// parse reads a connection string. Its errors are one line and do not quote the
+// string, because it may contain a password. It overrides the settings of the
+// client's discovery: one short attempt. The supervision repeats it.
 func parse(connectionString string) (es.Configuration, error) {
 	if err := check(connectionString); err != nil {
 		return es.Configuration{}, fmt.Errorf("event store address: %w", err)
@@ -67,17 +68,17 @@ func parse(connectionString string) (es.Configuration, error) {
 	return *config, nil
 }
 
-// discoveryTimeout is how long one server may take to say that it is there;
-// the client counts in whole seconds.
+// discoveryTimeout is how long the discovery waits for one server. The client takes
+// only whole seconds.
 const discoveryTimeout = 2 * time.Second
 
-// check refuses what the client would pass over in silence.
+// check returns an error for mistakes that the client ignores.
 func check(connectionString string) error {
 	scheme, rest, found := strings.Cut(connectionString, "://")
 	if !found || scheme != "esdb" && scheme != "esdb+discover" {
 		return errors.New("must begin with esdb:// or esdb+discover://")
 	}
-	rest = rest[strings.LastIndex(rest, "@")+1:] // whose name and password no error repeats
+	rest = rest[strings.LastIndex(rest, "@")+1:] // drops the user and password, which no error may quote
 	address, query, _ := strings.Cut(rest, "?")
 	for host := range strings.SplitSeq(strings.TrimSuffix(address, "/"), ",") {
 		if err := checkHost(host); err != nil {
@@ -109,15 +110,15 @@ func checkHost(host string) error {
 		return errors.New("a host is missing")
 	}
 	if strings.ContainsAny(name, "/ ") {
-		return fmt.Errorf("%q is no host", name)
+		return fmt.Errorf("%q is not a host", name)
 	}
 	if n, err := strconv.Atoi(port); found && (err != nil || n < 1 || n > 65535) {
-		return fmt.Errorf("%q is no port", port)
+		return fmt.Errorf("%q is not a port (1 to 65535)", port)
 	}
 	return nil
 }
 
-// withoutAddress drops the connection string from the errors of net/url.
+// withoutAddress removes the connection string from the errors of net/url.
 func withoutAddress(err error) error {
 	var parsing *url.Error
 	if errors.As(err, &parsing) {

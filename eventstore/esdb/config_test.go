@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestOpenRefusesAnAddressWithOneLine(t *testing.T) {
+func TestOpenRejectsBadAddressesInOneLine(t *testing.T) {
 	for _, c := range []struct{ address, want string }{
 		{"", "must begin with esdb://"},
 		{"localhost:2113", "must begin with esdb://"},
@@ -17,14 +17,14 @@ func TestOpenRefusesAnAddressWithOneLine(t *testing.T) {
 		{"esdb://?tls=false", "a host is missing"},
 		{"esdb://user:secret@", "a host is missing"},
 		{"esdb://a,,b", "a host is missing"},
-		{"esdb://localhost:99999", `"99999" is no port`},
-		{"esdb://localhost:0", `"0" is no port`},
-		{"esdb://localhost:x", `"x" is no port`},
-		{"esdb://user:secret@localhost:x", `"x" is no port`},
-		{"esdb://user:secret?secret@localhost:x", `"x" is no port`},
-		{"esdb://localhost:", `"" is no port`},
-		{"esdb://a,b:70000", `"70000" is no port`},
-		{"esdb://localhost/path", "is no host"},
+		{"esdb://localhost:99999", `"99999" is not a port`},
+		{"esdb://localhost:0", `"0" is not a port`},
+		{"esdb://localhost:x", `"x" is not a port`},
+		{"esdb://user:secret@localhost:x", `"x" is not a port`},
+		{"esdb://user:secret?secret@localhost:x", `"x" is not a port`},
+		{"esdb://localhost:", `"" is not a port`},
+		{"esdb://a,b:70000", `"70000" is not a port`},
+		{"esdb://localhost/path", "is not a host"},
 		{"esdb://localhost?tsl=false", `unknown setting "tsl"`},
 		{"esdb://localhost?tls=no", `setting "tls" must be true or false`},
 		{"esdb://localhost?tls=true&tls=false", `setting "tls" is given twice`},
@@ -44,7 +44,7 @@ func TestOpenRefusesAnAddressWithOneLine(t *testing.T) {
 	}
 }
 
-func TestOpenTakesAddresses(t *testing.T) {
+func TestOpenAcceptsAddresses(t *testing.T) {
 	for _, address := range []string{
 		"esdb://localhost",
 		"esdb://127.0.0.1:2113?tls=false",
@@ -54,7 +54,7 @@ func TestOpenTakesAddresses(t *testing.T) {
 	} {
 		log, err := Open(address, slog.New(slog.DiscardHandler))
 		require.NoError(t, err, address)
-		require.Equal(t, 1, log.config.MaxDiscoverAttempts, "to look again is the supervision's")
+		require.Equal(t, 1, log.config.MaxDiscoverAttempts, "the supervision repeats the discovery")
 		require.Equal(t, 2, log.config.GossipTimeout)
 		require.NoError(t, log.Close())
 	}

@@ -1,8 +1,6 @@
 package esdb
 
 import (
-	"errors"
-	"io"
 	"math"
 	"strings"
 
@@ -72,8 +70,8 @@ func direction(d eventstore.Direction) es.Direction {
 	return es.Forwards
 }
 
-// from is where a read of a stream begins. The server counts in int64.
-func from(r eventstore.Revision, d eventstore.Direction) es.StreamPosition {
+// streamPosition returns where a read of a stream begins. The server counts in int64.
+func streamPosition(r eventstore.Revision, d eventstore.Direction) es.StreamPosition {
 	if r < math.MaxInt64 {
 		return es.Revision(uint64(r))
 	}
@@ -83,8 +81,8 @@ func from(r eventstore.Revision, d eventstore.Direction) es.StreamPosition {
 	return es.Revision(math.MaxInt64 - 1)
 }
 
-// place is where a read of $all, or a subscription, begins.
-func place(p eventstore.Position) es.AllPosition {
+// allPosition returns where a read of $all, or a subscription, begins.
+func allPosition(p eventstore.Position) es.AllPosition {
 	switch p {
 	case 0:
 		return es.Start{}
@@ -92,12 +90,4 @@ func place(p eventstore.Position) es.AllPosition {
 		return es.End{}
 	}
 	return es.Position{Commit: uint64(p), Prepare: uint64(p)}
-}
-
-// ended tells a read's end, and a stream that does not exist, from its failure.
-func ended(err error) error {
-	if errors.Is(err, io.EOF) || code(err) == es.ErrorCodeResourceNotFound {
-		return nil
-	}
-	return err
 }

@@ -12,95 +12,96 @@ import (
 	"hexarena/eventstore"
 )
 
-// The steps of a copy, in their order.
+// The steps of a copy, in order.
 const (
-	CopySurveys  = "survey the source"
-	CopyCompares = "compare what the target holds"
-	CopyWrites   = "copy"
-	CopyVerifies = "verify the target"
+	StepSurvey  = "survey the source"
+	StepCompare = "compare the target"
+	StepWrite   = "copy"
+	StepVerify  = "verify the target"
 )
 
-// CopyProgress is told, now and then, how many events a step of a copy has
-// seen, and of how many; 0 where that is not known.
+// CopyProgress is a function that Copy calls now and then. It gets the number of
+// events that the current step has processed and the total of the step, which is 0 if
+// it is not known.
 type CopyProgress func(step string, done, total uint64)
 
-// Copied says what a target holds of its source after a copy.
+// Copied describes the target after a copy.
 type Copied struct {
-	Events     uint64            // of streams; metadata and tombstones are not counted
-	Written    uint64            // of Events: by this call; the others were there
-	Expired    uint64            // left out, since their $maxAge was over
-	Streams    int               // with events or a tombstone
-	Tombstones int               // of Streams
-	Described  int               // streams that have metadata
-	Renumbered int               // streams of which the source did not hold every revision
-	Sum        [sha256.Size]byte // over every event as the target holds it, in the order of $all
+	Events     uint64            // without metadata and tombstones
+	Written    uint64            // those Events that this call wrote; the target had the others
+	Expired    uint64            // events of the source that were left out because of their $maxAge
+	Streams    int               // streams with events or a tombstone
+	Tombstones int               // those Streams that are tombstoned
+	Described  int               // streams with metadata
+	Renumbered int               // streams whose revisions differ because the source lacks some events
+	Sum        [sha256.Size]byte // hash of all events of the target, in the order of $all
 }
 
-// The reasons for which a copy ends that are not the log's own.
+// The errors of Copy that do not come from a log.
 var (
-	// ErrNoCopy refuses a target that holds anything but the beginning of a copy
-	// of the source.
+	// ErrNoCopy means that the target holds other events than the beginning of a
+	// copy of the source.
 	ErrNoCopy = errors.New("it holds something else than a copy of this source")
-	// ErrGrown says that what the source held at first was copied and verified,
-	// but that it was written meanwhile.
+	// ErrGrown means that somebody wrote to the source during the copy. All events
+	// that the source had at the start were copied and verified.
 	ErrGrown = errors.New("the source was written while it was copied")
-	// ErrDiffers says that the target does not hold what was written to it.
+	// ErrDiffers means that the target does not hold the events that were written
+	// to it.
 	ErrDiffers = errors.New("it does not hold what was copied")
 )
 
-// copyPatience is how long a copy waits for logs that are away.
+// copyPatience is how long a copy waits for a log that is unavailable.
 const copyPatience = time.Minute
 
-// Copy writes to a log all that another holds, in the order of $all: every
-// event with its stream, id, type, content type, data and metadata, each
-// stream's last metadata, and tombstones. Streams that the server keeps for
-// itself, which begin with $, are left out. What differs in the target is the
-// position and the date of each event, and
+// Copy copies a log to another one, in the order of $all: each event with its stream,
+// id, type, content type, data and metadata, the last metadata of each stream, and
+// the tombstones. It leaves out the server's own streams, whose names begin with $.
 //
-//   - the revisions in a stream of which the source does not hold every event
-//     any more (a scavenge removed some): they are counted without the gaps,
-//     and a $tb is lowered to fit. Where the source holds all, they are the same;
-//   - events whose $maxAge is over are left out, since the target would count
-//     their age anew. Age is counted up to the source's last event.
+// Each event has another position and another date of creation in the target. Apart
+// from that, the target differs in two ways:
 //
-// The target is empty, or holds what an earlier copy has left, which may have
-// been ended at any point: the copy goes on behind it. The source should not be
-// written meanwhile; if it is, ErrGrown says so at the end, and a further copy
-// brings the rest. At the end the whole target is read back and compared.
+//   - If the source lacks some events of a stream, because a scavenge removed them,
+//     the target numbers the others without gaps and lowers $tb accordingly.
+//   - Events older than their stream's $maxAge are left out, because their age would
+//     start again in the target. The age counts up to the last event of the source.
 //
-// Errors are of one line. Outages heal by themselves unless they last longer
-// than a minute.
-func Copy(ctx context.Context, from, to *Log, tell CopyProgress) (Copied, error) {
-	return newCopier(from, to, tell, copyPatience).copy(ctx)
+// The target must be empty or hold an earlier copy. If that copy was interrupted,
+// Copy continues behind it. Nobody should write to the source meanwhile. If somebody
+// does, Copy returns ErrGrown at the end, and another Copy brings the rest. In the
+// end, Copy reads the whole target back and compares it.
+//
+// Errors are one line. Copy survives outages of up to a minute.
+func Copy(ctx context.Context, from, to *Log, progress CopyProgress) (Copied, error) {
+	return newCopier(from, to, progress, copyPatience).copy(ctx)
 }
 
-// copier is one copy under way.
+// copier is a copy in progress.
 type copier struct {
 	from, to *Log
-	tell     CopyProgress
+	progress CopyProgress
 	patience time.Duration
-	every    uint64      // events between two progresses
-	waiting  *time.Timer // ends the copy when nothing happens any more
+	every    uint64      // events between two reports of progress
+	stalled  *time.Timer // cancels the copy when nothing has happened for patience
 
 	plan
 	step      step
 	pending   batch
-	described []*planned // streams whose metadata is to be written, in the source's order
+	described []*planned // streams whose metadata is not written yet, in the order of the source
 	copied    Copied
 	sum       sum
 }
 
-func newCopier(from, to *Log, tell CopyProgress, patience time.Duration) *copier {
-	return &copier{from: from, to: to, tell: tell, patience: patience, every: 256, plan: newPlan(), sum: newSum()}
+func newCopier(from, to *Log, progress CopyProgress, patience time.Duration) *copier {
+	return &copier{from: from, to: to, progress: progress, patience: patience, every: 256, plan: newPlan(), sum: newSum()}
 }
 
-var errStalled = fmt.Errorf("%w for too long: the copy goes on where it has ended when it is begun again", eventstore.ErrUnavailable)
+var errStalled = fmt.Errorf("%w for too long: run the copy again to continue it", eventstore.ErrUnavailable)
 
 func (c *copier) copy(ctx context.Context) (Copied, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	c.waiting = time.AfterFunc(c.patience, func() { cancel(errStalled) })
-	defer c.waiting.Stop()
+	c.stalled = time.AfterFunc(c.patience, func() { cancel(errStalled) })
+	defer c.stalled.Stop()
 	for _, step := range []func(context.Context) error{c.survey, c.transfer, c.verify, c.checkGrowth} {
 		if err := step(ctx); err != nil {
 			if errors.Is(context.Cause(ctx), errStalled) {
@@ -112,10 +113,10 @@ func (c *copier) copy(ctx context.Context) (Copied, error) {
 	return c.copied, nil
 }
 
-// heard puts off the end of the copier's patience.
-func (c *copier) heard() { c.waiting.Reset(c.patience) }
+// alive restarts the timer that cancels a stalled copy.
+func (c *copier) alive() { c.stalled.Reset(c.patience) }
 
-// step is how far a step of the copy is.
+// step is the progress of one step.
 type step struct {
 	name        string
 	done, total uint64
@@ -123,22 +124,22 @@ type step struct {
 
 func (c *copier) begin(name string, total uint64) {
 	c.step = step{name: name, total: total}
-	c.tell(name, 0, total)
+	c.progress(name, 0, total)
 }
 
 func (c *copier) advance() {
-	c.heard()
+	c.alive()
 	c.step.done++
 	if c.step.done%c.every == 0 {
-		c.tell(c.step.name, c.step.done, c.step.total)
+		c.progress(c.step.name, c.step.done, c.step.total)
 	}
 }
 
-func (c *copier) end() { c.tell(c.step.name, c.step.done, c.step.total) }
+func (c *copier) end() { c.progress(c.step.name, c.step.done, c.step.total) }
 
-// survey reads the whole source to see what there is to be copied.
+// survey reads the whole source and plans the copy.
 func (c *copier) survey(ctx context.Context) error {
-	c.begin(CopySurveys, 0)
+	c.begin(StepSurvey, 0)
 	defer c.end()
 	for e, err := range c.from.everything(ctx, nil) {
 		if err != nil {
@@ -150,22 +151,22 @@ func (c *copier) survey(ctx context.Context) error {
 	return nil
 }
 
-// checkGrowth looks for events behind those that were surveyed.
+// checkGrowth looks for events that were appended to the source after the survey.
 func (c *copier) checkGrowth(ctx context.Context) error {
 	for e, err := range c.from.everything(ctx, c.last) {
 		switch {
 		case err != nil:
 			return fmt.Errorf("the source: %w", err)
 		case c.last != nil && e.Position == *c.last, systemStream(originalStream(e.StreamID)):
-			c.heard()
+			c.alive()
 		default:
-			return fmt.Errorf("%w: stop what writes to it and copy again, which brings the rest", ErrGrown)
+			return fmt.Errorf("%w: stop the program that writes to it, and copy again to bring the rest", ErrGrown)
 		}
 	}
 	return nil
 }
 
-// foreign refuses a target for an event that it holds.
+// foreign returns the error for an event of the target that is not in the source.
 func foreign(e *es.RecordedEvent) error {
 	return fmt.Errorf("the target: %w: %s@%d (%s)", ErrNoCopy, e.StreamID, e.EventNumber, e.EventType)
 }

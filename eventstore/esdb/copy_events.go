@@ -4,9 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"hash"
-	"io"
 	"iter"
 	"math"
 
@@ -15,61 +13,17 @@ import (
 	"hexarena/eventstore"
 )
 
-// everything yields all events of $all from a position on, nil for the start,
-// as they are stored, the server's own too. After an outage it goes on behind
-// the last one it yielded.
+// everything yields all events of $all from a position on, including the server's
+// own. A nil position is the start.
 func (l *Log) everything(ctx context.Context, from *es.Position) iter.Seq2[*es.RecordedEvent, error] {
-	return func(yield func(*es.RecordedEvent, error) bool) {
-		const what = "read $all"
-		seen := false // the event at from was yielded
-		each := func(e *es.RecordedEvent) bool {
-			if seen && e.Position == *from {
-				return true
-			}
-			at := e.Position
-			from, seen = &at, true
-			return yield(e, nil)
-		}
-		err := l.retry(ctx, what, func() error {
-			opts := es.ReadAllOptions{Direction: es.Forwards, From: es.Start{}}
-			if from != nil {
-				opts.From = *from
-			}
-			return stream(ctx, l, func(ctx context.Context, c *es.Client, emit func(*es.RecordedEvent) bool) error {
-				events, err := c.ReadAll(ctx, opts, math.MaxInt64)
-				if err != nil {
-					return err
-				}
-				defer events.Close()
-				return original(events, emit)
-			}, each)
-		})
-		if err != nil {
-			yield(nil, translate(what, err))
-		}
+	start := es.AllPosition(es.Start{})
+	if from != nil {
+		start = *from
 	}
+	return l.stored(ctx, start, es.Forwards, func() uint64 { return count(0) })
 }
 
-// errLeft ends a read whose reader has left; it must not look like the end of
-// the log to one that is still there.
-var errLeft = errors.New("the read was cut short")
-
-// original emits what a read brings, links unresolved.
-func original(events *es.ReadStream, emit func(*es.RecordedEvent) bool) error {
-	for {
-		event, err := events.Recv()
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		case !emit(event.OriginalEvent()):
-			return errLeft
-		}
-	}
-}
-
-// proposal is an event as it is appended again.
+// proposal returns a stored event as an event to append.
 func proposal(e *es.RecordedEvent) es.EventData {
 	return es.EventData{EventID: e.EventID, EventType: e.EventType, ContentType: contentType(e), Data: e.Data, Metadata: e.UserMetadata}
 }
@@ -81,7 +35,7 @@ func contentType(e *es.RecordedEvent) es.ContentType {
 	return es.ContentTypeBinary
 }
 
-// batch is events of one stream that are appended at once.
+// batch is a list of consecutive events of one stream for one append.
 type batch struct {
 	stream   string
 	expected eventstore.Expected
@@ -89,19 +43,18 @@ type batch struct {
 	bytes    int
 }
 
-// What a batch holds at most, unless one event alone is larger.
+// The limits of a batch. A batch of one event may be larger.
 const (
 	batchEvents = 1000
 	batchBytes  = eventstore.MaxAppendBytes / 2
 )
 
-// fits says that an event may be appended with the batch.
+// fits reports whether the event can join the batch.
 func (b *batch) fits(e *es.RecordedEvent) bool {
 	return len(b.events) > 0 && b.stream == e.StreamID && len(b.events) < batchEvents && b.bytes+weight(e) <= batchBytes
 }
 
-// add takes an event into the batch; one that begins a batch is at a revision
-// of its stream.
+// add adds an event to the batch. The revision is that of the event in the target.
 func (b *batch) add(e *es.RecordedEvent, revision uint64) {
 	if len(b.events) == 0 {
 		b.stream, b.expected = e.StreamID, eventstore.NoStream
@@ -115,13 +68,12 @@ func (b *batch) add(e *es.RecordedEvent, revision uint64) {
 
 func weight(e *es.RecordedEvent) int { return len(e.Data) + len(e.UserMetadata) + 2*len(e.EventType) }
 
-// sum is a hash over events.
+// sum is a hash of events.
 type sum struct{ hash hash.Hash }
 
 func newSum() sum { return sum{sha256.New()} }
 
-// add hashes an event as it stands at a revision; of a tombstone, only whose it
-// is.
+// add hashes an event with its revision. Of a tombstone it hashes only the stream.
 func (s sum) add(e *es.RecordedEvent, revision uint64) {
 	if tombstone(e) {
 		s.part([]byte(e.StreamID))

@@ -11,46 +11,46 @@ import (
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
-// plan is what a source holds: how each stream ends, and where the log does.
+// plan summarizes a source: its streams and its last event.
 type plan struct {
 	streams map[string]*planned
-	last    *es.Position // of any event; nil for an empty log
-	newest  time.Time    // when the last event was created
-	total   uint64       // events and tombstones, of streams that are copied
+	last    *es.Position // of the last event; nil for an empty log
+	newest  time.Time    // creation of the last event
+	total   uint64       // events and tombstones to copy
 }
 
-// planned is a stream that is to be copied.
+// planned is a stream to copy.
 type planned struct {
-	next       uint64            // revision behind the source's last event
+	next       uint64            // revision after the last event in the source
 	tombstoned bool              // in the source
-	meta       *es.RecordedEvent // the source's last, nil for none
+	meta       *es.RecordedEvent // last metadata in the source; nil if there is none
 	limits     limits            // of meta
-	held       *es.RecordedEvent // the target's last metadata
-	copied     uint64            // events that the target holds
-	below      uint64            // of these: with a revision below limits.truncate in the source
+	held       *es.RecordedEvent // last metadata in the target
+	copied     uint64            // events in the target
+	below      uint64            // those of copied whose revision in the source is below limits.truncate
 }
 
 func newPlan() plan { return plan{streams: map[string]*planned{}} }
 
-// A metadata stream is named $$ and the stream that it describes.
+// metaPrefix and the name of a stream are the name of its metadata stream.
 const metaPrefix = "$$"
 
 func describes(stream string) bool { return strings.HasPrefix(stream, metaPrefix) }
 
-// originalStream is the stream that a metadata stream describes, and any other
-// stream itself.
+// originalStream returns the stream that a metadata stream describes. It returns any
+// other stream unchanged.
 func originalStream(stream string) string { return strings.TrimPrefix(stream, metaPrefix) }
 
-// systemStream says that a stream is kept by a server for itself.
+// systemStream reports whether a stream is the server's own.
 func systemStream(stream string) bool { return strings.HasPrefix(stream, "$") }
 
-// tombstone says that an event ends its stream for ever: such events have the
-// highest revision, of 64 bits or, in old logs, of 32.
+// tombstone reports whether an event is a tombstone. A tombstone has the highest
+// revision: of 64 bits or, in old logs, of 32.
 func tombstone(e *es.RecordedEvent) bool {
 	return e.EventType == "$streamDeleted" && e.EventNumber >= math.MaxInt32
 }
 
-// note takes an event of the source into the plan.
+// note adds an event of the source to the plan.
 func (p *plan) note(e *es.RecordedEvent) {
 	at := e.Position
 	p.last, p.newest = &at, e.CreatedDate
@@ -75,12 +75,12 @@ func (p *plan) note(e *es.RecordedEvent) {
 	p.total++
 }
 
-// expired says that an event is too old for its stream.
+// expired reports whether an event is older than its stream's $maxAge.
 func (p *plan) expired(s *planned, e *es.RecordedEvent) bool {
 	return s.limits.age > 0 && e.CreatedDate.Before(p.newest.Add(-s.limits.age))
 }
 
-// took counts an event that the target holds.
+// took counts an event in the target.
 func (s *planned) took(e *es.RecordedEvent) {
 	s.copied++
 	if e.EventNumber < s.limits.truncate {
@@ -88,12 +88,12 @@ func (s *planned) took(e *es.RecordedEvent) {
 	}
 }
 
-// late says that a stream's metadata cannot be copied before its events, since
-// it names a revision.
+// late reports whether the metadata must be copied after the events, because it names
+// a revision, which may differ in the target.
 func (s *planned) late() bool { return s.limits.truncate > 0 }
 
-// metadata is what the target should be told of the stream. It is final when
-// all events were copied; then revision $tb is below as many events as before.
+// metadata returns the metadata for the target. It is final when all events were
+// copied. Its $tb then hides the same events as in the source.
 func (s *planned) metadata() []byte {
 	first := s.below
 	if s.limits.truncate > s.next {
@@ -105,17 +105,17 @@ func (s *planned) metadata() []byte {
 	return withTruncateBefore(s.meta.Data, first)
 }
 
-// limits are what a stream's metadata hides that a copy must heed.
+// limits are the limits in a stream's metadata that change its copy.
 type limits struct {
-	truncate uint64        // $tb; 0 for none, and for a stream that is soft-deleted
-	age      time.Duration // $maxAge; 0 for none
+	truncate uint64        // $tb; 0 if it is not set or the stream is soft-deleted
+	age      time.Duration // $maxAge; 0 if it is not set
 }
 
-// softDeleted is the $tb of a soft-deleted stream, and no revision.
+// softDeleted is the $tb of a soft-deleted stream. It is not a revision.
 const softDeleted = math.MaxInt64
 
-// readLimits reads metadata as a server does: where one value is of the wrong
-// kind the whole says nothing.
+// readLimits reads metadata as a server does: if one value has the wrong type, none
+// of them counts.
 func readLimits(data []byte) limits {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(data, &fields) != nil {
@@ -143,11 +143,11 @@ func readLimits(data []byte) limits {
 	return l
 }
 
-// withTruncateBefore is metadata with another $tb, and without one of 0, which
-// means nothing. The rest is kept.
+// withTruncateBefore returns metadata with another $tb and the other fields unchanged.
+// It removes a $tb of 0, which hides nothing.
 func withTruncateBefore(data []byte, first uint64) []byte {
 	fields := map[string]json.RawMessage{}
-	if json.Unmarshal(data, &fields) != nil { // not reached: a $tb was read from it
+	if json.Unmarshal(data, &fields) != nil { // impossible: readLimits read a $tb from it
 		return data
 	}
 	delete(fields, "$tb")
@@ -155,7 +155,7 @@ func withTruncateBefore(data []byte, first uint64) []byte {
 		fields["$tb"] = json.RawMessage(strconv.FormatUint(first, 10))
 	}
 	changed, err := json.Marshal(fields)
-	if err != nil { // not reached: every value was read from JSON
+	if err != nil { // impossible: all values come from JSON
 		return data
 	}
 	return changed

@@ -15,7 +15,7 @@ import (
 	"hexarena/eventstore/logtest/outage"
 )
 
-func untold(string, uint64, uint64) {}
+func noProgress(string, uint64, uint64) {}
 
 // visible is what reads of every stream of a log yield.
 func visible(a author, h holding) map[string][]string {
@@ -48,7 +48,7 @@ func requireCopy(t *testing.T, source, target author) {
 func TestCopyMovesEverything(t *testing.T) {
 	source, target := newAuthor(t, nil), newAuthor(t, nil)
 	source.furnish()
-	copied, err := Copy(t.Context(), source.Log, target.Log, untold)
+	copied, err := Copy(t.Context(), source.Log, target.Log, noProgress)
 	require.NoError(t, err)
 	requireCopy(t, source, target)
 
@@ -65,7 +65,7 @@ func TestCopyMovesEverything(t *testing.T) {
 	require.Zero(t, copied.Renumbered)
 	require.Zero(t, copied.Expired)
 
-	again, err := Copy(t.Context(), source.Log, target.Log, untold)
+	again, err := Copy(t.Context(), source.Log, target.Log, noProgress)
 	require.NoError(t, err)
 	require.Zero(t, again.Written)
 	copied.Written = 0
@@ -90,9 +90,9 @@ func TestCopyGoesOnWhereItEnded(t *testing.T) {
 			ctx, kill := context.WithCancel(t.Context())
 			left := rng.IntN(60) // events until it ends
 			c := newCopier(source.Log, target.Log, func(step string, _, _ uint64) {
-				if left--; step == CopyWrites && left < 0 {
+				if left--; step == StepWrite && left < 0 {
 					kill()
-				} else if step != CopyWrites {
+				} else if step != StepWrite {
 					left++
 				}
 			}, testPatience)
@@ -119,7 +119,7 @@ func TestCopyOfAScavengedLog(t *testing.T) {
 	scavenged, err := source.node.Scavenge(t.Context(), nil)
 	require.NoError(t, err)
 	require.Positive(t, scavenged.Events)
-	copied, err := Copy(t.Context(), source.Log, target.Log, untold)
+	copied, err := Copy(t.Context(), source.Log, target.Log, noProgress)
 	require.NoError(t, err)
 	want := source.holding()
 	require.Equal(t, len(want.Events), int(copied.Events)+copied.Tombstones)
@@ -134,7 +134,7 @@ func TestCopyOfAScavengedLog(t *testing.T) {
 	t.Logf("%d events removed, %d copied, %d streams numbered anew", scavenged.Events, copied.Events, copied.Renumbered)
 
 	source.tell("ladder-standard", 3)
-	again, err := Copy(t.Context(), source.Log, target.Log, untold)
+	again, err := Copy(t.Context(), source.Log, target.Log, noProgress)
 	require.NoError(t, err)
 	require.Equal(t, uint64(3), again.Written)
 }
@@ -142,14 +142,14 @@ func TestCopyOfAScavengedLog(t *testing.T) {
 func TestCopyOfAnEmptyLog(t *testing.T) {
 	source, target := newAuthor(t, nil), newAuthor(t, nil)
 	source.tell("$of-the-server", 2)
-	copied, err := Copy(t.Context(), source.Log, target.Log, untold)
+	copied, err := Copy(t.Context(), source.Log, target.Log, noProgress)
 	require.NoError(t, err)
 	require.Zero(t, copied.Events)
 	target.tell("$of-another-server", 2)
-	_, err = Copy(t.Context(), source.Log, target.Log, untold)
+	_, err = Copy(t.Context(), source.Log, target.Log, noProgress)
 	require.NoError(t, err)
 	target.tell("mine", 1)
-	_, err = Copy(t.Context(), source.Log, target.Log, untold)
+	_, err = Copy(t.Context(), source.Log, target.Log, noProgress)
 	require.ErrorIs(t, err, ErrNoCopy)
 }
 
@@ -163,7 +163,7 @@ func TestCopyOfABigStream(t *testing.T) {
 	}
 	var total uint64
 	_, err := Copy(t.Context(), source.Log, target.Log, func(step string, done, all uint64) {
-		if step == CopyWrites {
+		if step == StepWrite {
 			total = all
 			require.LessOrEqual(t, done, all)
 		}
@@ -206,7 +206,7 @@ func TestCopyRefusesATargetThatHoldsSomethingElse(t *testing.T) {
 			target := newAuthor(t, nil)
 			test.furnish(target)
 			before := target.holding()
-			_, err := Copy(t.Context(), source.Log, target.Log, untold)
+			_, err := Copy(t.Context(), source.Log, target.Log, noProgress)
 			require.ErrorIs(t, err, ErrNoCopy)
 			require.ErrorContains(t, err, test.names)
 			require.NotContains(t, err.Error(), "\n")
@@ -216,7 +216,7 @@ func TestCopyRefusesATargetThatHoldsSomethingElse(t *testing.T) {
 }
 
 func copyInto(target, source author) {
-	_, err := Copy(target.t.Context(), source.Log, target.Log, untold)
+	_, err := Copy(target.t.Context(), source.Log, target.Log, noProgress)
 	require.NoError(target.t, err)
 }
 
@@ -227,7 +227,7 @@ func TestCopyOfAGrowingSource(t *testing.T) {
 	source.furnish()
 	grown := false
 	grow := func(step string, _, _ uint64) {
-		if step != CopyWrites || grown {
+		if step != StepWrite || grown {
 			return
 		}
 		grown = true
@@ -246,7 +246,7 @@ func TestCopyOfAGrowingSource(t *testing.T) {
 	require.ErrorIs(t, err, ErrGrown)
 	require.NotContains(t, err.Error(), "\n")
 	for range 2 {
-		_, err = Copy(t.Context(), source.Log, target.Log, untold)
+		_, err = Copy(t.Context(), source.Log, target.Log, noProgress)
 		require.NoError(t, err)
 		requireCopy(t, source, target)
 	}
@@ -268,7 +268,7 @@ func TestCopyLeavesOutWhatIsTooOld(t *testing.T) {
 		source.tell(stream, 4)
 	}
 	want := source.holding()
-	copied, err := Copy(t.Context(), source.Log, target.Log, untold)
+	copied, err := Copy(t.Context(), source.Log, target.Log, noProgress)
 	require.NoError(t, err)
 	require.EqualValues(t, 9, copied.Expired)
 	require.Equal(t, 3, copied.Renumbered)
@@ -282,7 +282,7 @@ func TestCopyLeavesOutWhatIsTooOld(t *testing.T) {
 		require.Len(t, visible(target, got)[stream], n, stream)
 		require.Len(t, visible(source, want)[stream], n, stream)
 	}
-	again, err := Copy(t.Context(), source.Log, target.Log, untold)
+	again, err := Copy(t.Context(), source.Log, target.Log, noProgress)
 	require.NoError(t, err)
 	require.Zero(t, again.Written)
 	require.Equal(t, got, target.holding())
@@ -294,7 +294,7 @@ func TestCopyOutlastsOutages(t *testing.T) {
 	to, p := openThrough(t)
 	cuts := 0
 	c := newCopier(source.Log, to, func(step string, done, _ uint64) {
-		if (step == CopyWrites || step == CopyVerifies) && done%40 == 1 {
+		if (step == StepWrite || step == StepVerify) && done%40 == 1 {
 			p.Cut()
 			cuts++
 		}
@@ -314,7 +314,7 @@ func TestCopyGivesUpOnALogThatIsAway(t *testing.T) {
 		away, p := openThrough(t)
 		p.Set(o)
 		for name, logs := range map[string][2]*Log{"source": {away, there.Log}, "target": {there.Log, away}} {
-			_, err := newCopier(logs[0], logs[1], untold, 2*time.Second).copy(t.Context())
+			_, err := newCopier(logs[0], logs[1], noProgress, 2*time.Second).copy(t.Context())
 			require.ErrorIs(t, err, eventstore.ErrUnavailable, name)
 			require.ErrorContains(t, err, "the "+name)
 			require.NotContains(t, err.Error(), "\n")
@@ -339,7 +339,7 @@ func TestVerifyFindsDifferences(t *testing.T) {
 			source.tell("match-1", 3)
 			source.describe("match-1", `{"$maxCount":2}`)
 			source.tell("match-2", 3)
-			c := newCopier(source.Log, target.Log, untold, testPatience)
+			c := newCopier(source.Log, target.Log, noProgress, testPatience)
 			_, err := c.copy(t.Context())
 			require.NoError(t, err)
 			require.NoError(t, c.verify(t.Context()))

@@ -12,13 +12,13 @@ import (
 	"hexarena/eventstore"
 )
 
-// transfer walks the source and the target side by side: as far as the target
-// goes, it must hold the same; what is behind that is written. Events are
-// written one append after the other, since their order in $all is kept.
+// transfer reads the source and the target side by side. The target must hold the
+// same events as far as it goes; transfer writes the others. It waits for each append
+// before the next one, to keep the order of $all.
 func (c *copier) transfer(ctx context.Context) error {
 	pull, stop := iter.Pull2(c.to.everything(ctx, nil))
 	defer stop()
-	c.begin(CopyCompares, c.total)
+	c.begin(StepCompare, c.total)
 	held, err := c.pull(ctx, pull)
 	if err != nil {
 		return err
@@ -52,8 +52,8 @@ func (c *copier) transfer(ctx context.Context) error {
 	return c.finish(ctx)
 }
 
-// surveyed yields the source's events again that the survey has seen and that
-// are to be copied.
+// surveyed yields the events of the source again: those of the survey that are to be
+// copied.
 func (c *copier) surveyed(ctx context.Context) iter.Seq2[*es.RecordedEvent, error] {
 	return func(yield func(*es.RecordedEvent, error) bool) {
 		if c.last == nil {
@@ -74,21 +74,21 @@ func behind(p, q es.Position) bool {
 	return p.Commit > q.Commit || p.Commit == q.Commit && p.Prepare > q.Prepare
 }
 
-// pull returns the next event that the target holds, nil behind the last one.
-// Metadata is only noted: the server writes some by itself. From the last event
-// on, the copy writes.
+// pull returns the next event of the target, and nil after the last one. It only notes
+// metadata, because the server writes some by itself. After the last event, pull
+// starts the step that writes.
 func (c *copier) pull(ctx context.Context, next func() (*es.RecordedEvent, error, bool)) (*es.RecordedEvent, error) {
 	for {
 		e, err, more := next()
 		switch {
 		case !more:
 			c.end()
-			c.begin(CopyWrites, c.total-c.step.done)
+			c.begin(StepWrite, c.total-c.step.done)
 			return nil, c.settle(ctx)
 		case err != nil:
 			return nil, fmt.Errorf("the target: %w", err)
 		}
-		c.heard()
+		c.alive()
 		name := originalStream(e.StreamID)
 		switch s := c.streams[name]; {
 		case systemStream(name):
@@ -104,7 +104,8 @@ func (c *copier) pull(ctx context.Context, next func() (*es.RecordedEvent, error
 	}
 }
 
-// same says that the target holds an event of the source, where it should.
+// same reports whether the event of the target is the copy of the event of the source,
+// at the right revision.
 func (c *copier) same(s *planned, e, held *es.RecordedEvent) bool {
 	if tombstone(e) || tombstone(held) {
 		return tombstone(e) && tombstone(held) && e.StreamID == held.StreamID
@@ -114,7 +115,7 @@ func (c *copier) same(s *planned, e, held *es.RecordedEvent) bool {
 		bytes.Equal(e.Data, held.Data) && bytes.Equal(e.UserMetadata, held.UserMetadata)
 }
 
-// count notes that the target holds an event.
+// count notes that the target holds an event of the source.
 func (c *copier) count(s *planned, e *es.RecordedEvent) {
 	c.advance()
 	c.sum.add(e, s.copied)
@@ -126,8 +127,9 @@ func (c *copier) count(s *planned, e *es.RecordedEvent) {
 	c.copied.Events++
 }
 
-// describe copies a stream's metadata, if it is its last: now, or once all that
-// the target holds was seen. What is tombstoned needs none.
+// describe copies the metadata of a stream if it is the last one. Without now, it
+// waits until all events of the target were read. A tombstoned stream needs no
+// metadata.
 func (c *copier) describe(ctx context.Context, s *planned, e *es.RecordedEvent, now bool) error {
 	if e.Position != s.meta.Position || s.tombstoned {
 		return nil
@@ -139,7 +141,7 @@ func (c *copier) describe(ctx context.Context, s *planned, e *es.RecordedEvent, 
 	return nil
 }
 
-// settle writes the metadata that is due and that the target does not hold.
+// settle writes the waiting metadata, except metadata that must come after the events.
 func (c *copier) settle(ctx context.Context) error {
 	due := c.described
 	c.described = nil
@@ -166,8 +168,8 @@ func (c *copier) writeMetadata(ctx context.Context, s *planned) error {
 	return c.append(ctx, e.StreamID, eventstore.Any, []es.EventData{proposal(&e)})
 }
 
-// write copies an event that the target does not hold, together with those of
-// the same stream that follow it at once.
+// write copies an event that the target does not hold. It appends consecutive events of
+// one stream in one batch.
 func (c *copier) write(ctx context.Context, s *planned, e *es.RecordedEvent) error {
 	defer c.count(s, e)
 	if tombstone(e) {
@@ -190,7 +192,7 @@ func (c *copier) write(ctx context.Context, s *planned, e *es.RecordedEvent) err
 	return nil
 }
 
-// finish writes what is left when the source's last event was seen.
+// finish writes the last batch and the remaining metadata, and counts the streams.
 func (c *copier) finish(ctx context.Context) error {
 	if err := c.flush(ctx); err != nil {
 		return err
@@ -213,7 +215,7 @@ func (c *copier) finish(ctx context.Context) error {
 	return nil
 }
 
-// flush appends the batch.
+// flush appends the pending batch.
 func (c *copier) flush(ctx context.Context) error {
 	if len(c.pending.events) == 0 {
 		return nil
@@ -224,10 +226,10 @@ func (c *copier) flush(ctx context.Context) error {
 }
 
 func (c *copier) append(ctx context.Context, stream string, expected eventstore.Expected, events []es.EventData) error {
-	defer c.heard()
+	defer c.alive()
 	what := fmt.Sprintf("append to %s", stream)
 	if _, err := c.to.write(ctx, what, stream, expected, events); err != nil {
-		return fmt.Errorf("the target: %w", c.to.refusal(ctx, what, eventstore.StreamID(stream), expected, err))
+		return fmt.Errorf("the target: %w", c.to.writeError(ctx, what, eventstore.StreamID(stream), expected, err))
 	}
 	return nil
 }

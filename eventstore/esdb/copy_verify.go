@@ -8,11 +8,11 @@ import (
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
-// verify reads the whole target back and compares it with what was copied: the
-// events of each stream and their revisions, the metadata, the tombstones, and
-// all of it in its order by the hash.
+// verify reads the whole target back and compares it with the copied events: the number
+// and revisions of each stream's events, the metadata, the tombstones, and, by the
+// hash, everything in order.
 func (c *copier) verify(ctx context.Context) error {
-	c.begin(CopyVerifies, c.copied.Events+uint64(c.copied.Tombstones))
+	c.begin(StepVerify, c.copied.Events+uint64(c.copied.Tombstones))
 	defer c.end()
 	v := verification{plan: &c.plan, counts: map[*planned]uint64{}, held: map[*planned]*es.RecordedEvent{}, sum: newSum()}
 	for e, err := range c.to.everything(ctx, nil) {
@@ -28,14 +28,14 @@ func (c *copier) verify(ctx context.Context) error {
 			}
 		}
 	}
-	return v.judge(c.copied)
+	return v.compare(c.copied)
 }
 
-// verification is what was found in a target.
+// verification is the content of a target.
 type verification struct {
 	*plan
 	counts map[*planned]uint64
-	held   map[*planned]*es.RecordedEvent // metadata
+	held   map[*planned]*es.RecordedEvent // last metadata
 	sum    sum
 }
 
@@ -58,7 +58,8 @@ func (v *verification) take(s *planned, e *es.RecordedEvent) error {
 	return nil
 }
 
-func (v *verification) judge(copied Copied) error {
+// compare compares the target with the copied events.
+func (v *verification) compare(copied Copied) error {
 	for name, s := range v.streams {
 		if v.counts[s] != s.copied {
 			return fmt.Errorf("the target: %w: %s has %d events instead of %d", ErrDiffers, name, v.counts[s], s.copied)
@@ -68,7 +69,7 @@ func (v *verification) judge(copied Copied) error {
 		}
 	}
 	if v.sum.value() != copied.Sum {
-		return fmt.Errorf("the target: %w: the same events in number, but not the same (copy again to learn which)", ErrDiffers)
+		return fmt.Errorf("the target: %w: as many events, but not the same ones (copy again to find them)", ErrDiffers)
 	}
 	return nil
 }

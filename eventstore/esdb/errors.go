@@ -15,8 +15,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// code returns the client's own code of an error; es.ErrorCodeUnknown for any
-// other error.
+// code returns the client's code of an error, or es.ErrorCodeUnknown for errors of
+// others.
 func code(err error) es.ErrorCode {
 	var own *es.Error
 	if errors.As(err, &own) {
@@ -25,8 +25,9 @@ func code(err error) es.ErrorCode {
 	return es.ErrorCodeUnknown
 }
 
-// definite says that the server has decided: to try again changes nothing.
-// Everything else leaves the outcome open.
+// definite reports whether an error is the server's decision, which a retry does not
+// change. After any other error the outcome is unknown: the server may have stored
+// an append whose answer was lost.
 func definite(err error) bool {
 	switch code(err) {
 	case es.ErrorCodeWrongExpectedVersion, es.ErrorCodeStreamDeleted, es.ErrorCodeResourceNotFound,
@@ -43,16 +44,16 @@ func definite(err error) bool {
 	return tooLarge(err) || errors.As(err, new(panicked))
 }
 
-// unavailable says that the connection, or the server behind it, is gone.
+// unavailable reports whether the connection or the server is lost.
 func unavailable(err error) bool { return status.Code(err) == codes.Unavailable }
 
-// answered says that an error came from a server that is there.
+// answered reports whether the outcome of a call shows that the server answers.
 func answered(err error) bool {
 	return err == nil || definite(err) && !errors.As(err, new(panicked))
 }
 
-// gaveUp is the error of a call whose context ended: beside the context's own
-// it is ErrUnavailable where the time ran out, and names what went wrong last.
+// gaveUp returns the error of a call whose context ended. It wraps the context's
+// error, and ErrUnavailable if that is a deadline. It describes the last failure.
 func gaveUp(ctx context.Context, what string, last error) error {
 	err := ctx.Err()
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -64,14 +65,15 @@ func gaveUp(ctx context.Context, what string, last error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// translate names what was tried, and turns what the server decided into the
-// port's errors; the client's own are not passed on.
+// translate turns errors of the client into errors of the port and adds what was
+// attempted. It never wraps the client's own errors, so that no caller depends on
+// them.
 func translate(what string, err error) error {
 	switch {
 	case errors.Is(err, ErrClosed):
 		return fmt.Errorf("%s: %w", what, ErrClosed)
 	case errors.Is(err, eventstore.ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return err // of gaveUp: it names what was tried
+		return err // from gaveUp, which adds what was attempted
 	case code(err) == es.ErrorCodeStreamDeleted:
 		return fmt.Errorf("%s: %w", what, eventstore.ErrStreamDeleted)
 	case tooLarge(err):
@@ -80,8 +82,8 @@ func translate(what string, err error) error {
 	return fmt.Errorf("%s: %s", what, describe(err))
 }
 
-// describe puts an error into one line: of one that came over the wire what
-// the server said, without the client's wording around it.
+// describe returns an error as one line. For an error from the server, it leaves out
+// the text that the client adds.
 func describe(err error) string {
 	text := err.Error()
 	var wire interface{ GRPCStatus() *status.Status }
@@ -91,13 +93,13 @@ func describe(err error) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// got is how the client words the revision that a stream is at.
-var got = regexp.MustCompile(`but got '(no_stream|\d+)'`)
+// gotRevision finds the current revision of a stream in an error of the client.
+var gotRevision = regexp.MustCompile(`but got '(no_stream|\d+)'`)
 
-// currentRevision reads what the client's wrong version error says of the
-// stream; false where it says nothing.
+// currentRevision returns the current revision that a wrong-version error of the
+// client names, and false if it names none.
 func currentRevision(err error) (eventstore.Expected, bool) {
-	match := got.FindStringSubmatch(err.Error())
+	match := gotRevision.FindStringSubmatch(err.Error())
 	if match == nil {
 		return 0, false
 	}
@@ -108,7 +110,7 @@ func currentRevision(err error) (eventstore.Expected, bool) {
 	return eventstore.Expected(n), err == nil
 }
 
-// tooLarge says that the server refused an append for its size.
+// tooLarge reports whether the server rejected an append because of its size.
 func tooLarge(err error) bool {
 	switch status.Code(err) {
 	case codes.ResourceExhausted:
@@ -119,8 +121,7 @@ func tooLarge(err error) bool {
 	return false
 }
 
-// panicked is a panic of the client, which it answers what it does not expect
-// with.
+// panicked is the error for a panic of the client.
 type panicked struct{ value any }
 
 func (p panicked) Error() string { return fmt.Sprintf("the client panicked: %v", p.value) }

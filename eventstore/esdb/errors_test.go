@@ -92,10 +92,10 @@ func TestCheckpointsThatAreNoPosition(t *testing.T) {
 }
 
 func TestReadsOfImpossiblePlaces(t *testing.T) {
-	require.Equal(t, es.End{}, from(eventstore.EndRevision, eventstore.Backwards))
-	require.Equal(t, es.Revision(math.MaxInt64-1), from(eventstore.EndRevision, eventstore.Forwards))
-	require.Equal(t, es.Start{}, place(0))
-	require.Equal(t, es.End{}, place(eventstore.EndPosition))
+	require.Equal(t, es.End{}, streamPosition(eventstore.EndRevision, eventstore.Backwards))
+	require.Equal(t, es.Revision(math.MaxInt64-1), streamPosition(eventstore.EndRevision, eventstore.Forwards))
+	require.Equal(t, es.Start{}, allPosition(0))
+	require.Equal(t, es.End{}, allPosition(eventstore.EndPosition))
 }
 
 // The error at a deadline says what is wrong with the server, in one line.

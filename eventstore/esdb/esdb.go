@@ -1,9 +1,20 @@
-// Package esdb is the log's port over the official EventStoreDB client, which
-// nothing else imports. The client neither bounds its waits nor outlives an
-// outage, so it is supervised: every call runs in a goroutine of its own and
-// returns by its deadline, a client that fails or falls silent is replaced,
-// once for all callers, and reads, subscriptions and appends go on over the
-// next one. It knows no domain.
+// Package esdb implements the log's port with the official EventStoreDB client. No
+// other package imports that client. Call [Open] first. [Copy] copies a whole log.
+//
+// The client does not limit how long it waits, and it does not survive an outage. So
+// a Log supervises it, by three rules:
+//
+//   - Deadlines: each call runs in its own goroutine. The caller returns at its
+//     deadline even if the client does not.
+//   - Generations: a client that fails or does not answer is replaced by a new one,
+//     once for all callers. Reads and subscriptions continue there, behind the last
+//     event that they yielded. See generation.
+//   - Unknown outcomes: if an append fails without an answer, the server may have
+//     stored it. The Log sends it again with the same event ids and the same
+//     expected revision. The server recognizes these and stores the events once.
+//     See definite for the errors that end the retries.
+//
+// The package does not know any domain.
 package esdb
 
 import (
@@ -17,40 +28,40 @@ import (
 	"hexarena/eventstore"
 )
 
-// ErrClosed is what every call of a closed Log fails with.
+// ErrClosed is the error of each call of a closed Log.
 var ErrClosed = errors.New("the log is closed")
 
-// Log is an eventstore.Log on an EventStoreDB server or cluster.
+// Log implements eventstore.Log with an EventStoreDB server or cluster.
 type Log struct {
 	config  es.Configuration
 	logger  *slog.Logger
 	pace    pace
-	closing context.Context // ends with Close
+	closing context.Context // ends when Close begins
 	close   context.CancelFunc
-	running sync.WaitGroup // every goroutine that was started
+	running sync.WaitGroup // counts all goroutines of the Log
 	metrics *metrics
 
-	// What reaches the server; tests put another in its place.
+	// The functions that reach the server. Tests replace them.
 	dial  func(es.Configuration) (*es.Client, error)
 	probe func(context.Context, *es.Client) error
 
-	mu       sync.Mutex
+	mu       sync.Mutex // guards the fields up to the next lock
 	closed   bool
 	current  *generation
-	failures int // generations in a row that never answered
-	made     int // generations, ever
+	failures int // consecutive generations that never answered
+	made     int // number of the newest generation
 
-	reporting sync.Mutex // guards away and reported
-	away      bool       // as far as was reported
-	reported  int        // number of the latest generation of which something was reported
+	reporting   sync.Mutex // guards the following fields
+	unavailable bool       // the last state that was logged
+	reported    int        // number of the newest generation that reported its state
 }
 
 var _ eventstore.Log = (*Log)(nil)
 
-// Open makes a log of a connection string, esdb://… or esdb+discover://….
-// It connects at the first call, and whenever it must, so that a server may
-// come up later: Ping says whether one is there. A connection string that is
-// wrong is an error of one line.
+// Open returns a Log for a connection string, esdb://… or esdb+discover://…. The Log
+// connects at its first call and again after each outage, so the server may start
+// later. Ping checks that it answers. The error for a wrong connection string is one
+// line without the password.
 func Open(connectionString string, logger *slog.Logger) (*Log, error) {
 	config, err := parse(connectionString)
 	if err != nil {
@@ -67,8 +78,8 @@ func open(config es.Configuration, logger *slog.Logger, pace pace) *Log {
 	}
 }
 
-// Close ends what is under way and waits until it has ended: a client that is
-// just looking for a silent server takes a few seconds to give up.
+// Close ends all calls and waits for their goroutines. This takes a few seconds if
+// the client is just searching for a server that does not answer.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	l.closed = true
@@ -78,8 +89,8 @@ func (l *Log) Close() error {
 	return nil
 }
 
-// Ping returns once the server has answered a read, or with an error by the
-// context's deadline.
+// Ping returns nil when the server has answered a read, or an error by the deadline
+// of the context.
 func (l *Log) Ping(ctx context.Context) error {
 	_, err := attempt(ctx, l, "ping", func(ctx context.Context, c *es.Client) (struct{}, error) {
 		return struct{}{}, l.probe(ctx, c)
@@ -90,7 +101,7 @@ func (l *Log) Ping(ctx context.Context) error {
 	return nil
 }
 
-// start runs f in a goroutine that Close waits for; false when the log is
+// start runs f in a goroutine that Close waits for. It returns false if the log is
 // closed.
 func (l *Log) start(f func()) bool {
 	l.mu.Lock()

@@ -13,47 +13,53 @@ import (
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
-// generation is one client's life. The client may be asked for its connection
-// only while it is sound: once a call has found the server unavailable the
-// client begins a discovery of its own, which leaks the old connection and,
-// if it fails, blocks whoever asks it next for ever; and closing it while a
-// call is asking is a data race. So a generation is retired just before the
-// client would begin to look, when no call is asking any more, and its client
-// is closed when the last call has ended.
+// generation is one client, from its first connection to its end. All calls share
+// the current generation. When it fails, it is retired and the next call makes a new
+// one, because the client does not survive an outage by itself:
+//
+//   - When a call finds the server unavailable, the client starts its own discovery.
+//     This leaks the old connection. If the discovery fails, the next call that asks
+//     the client for its connection blocks forever.
+//   - Closing the client while a call asks for the connection is a data race.
+//
+// So calls ask a client for its connection only while the generation is healthy.
+// The generation retires just before the client would start its discovery, and the
+// discovery waits until no call is asking any more (noneConnecting). The client is
+// closed after its last call has ended.
 type generation struct {
-	number  int // in the order of their making
+	number  int // counts the generations of a Log, from 1
 	client  *es.Client
-	ready   chan struct{}   // closed when the client is connected, or will not be
-	life    context.Context // ends with the retirement
-	retired <-chan struct{} // closed then
-	over    context.CancelFunc
+	ready   chan struct{}   // closes when the client is connected or has failed to connect
+	life    context.Context // ends when the generation retires
+	retired <-chan struct{} // life.Done()
+	endLife context.CancelFunc
 	base    time.Time
-	heard   atomic.Int64 // when the server last answered, since base
+	heard   atomic.Int64 // time of the server's last answer, in nanoseconds since base
 
-	mu     sync.Mutex
-	cause  error         // why it was retired
-	calls  int           // calls under way, its maker's own included
-	asking int           // those of them that may be asking for the connection
-	quiet  chan struct{} // closed when retired and none is asking
+	mu             sync.Mutex
+	cause          error         // why the generation retired; nil while it is in use
+	calls          int           // running calls, plus one for the goroutine that supervises it
+	connecting     int           // those calls that may be asking the client for its connection
+	noneConnecting chan struct{} // closes when the generation is retired and connecting is 0
 }
 
 var errSilent = errors.New("the server is silent")
 
 func newGeneration(number int) *generation {
-	life, over := context.WithCancel(context.Background())
+	life, endLife := context.WithCancel(context.Background())
 	return &generation{
-		number:  number,
-		ready:   make(chan struct{}),
-		life:    life,
-		retired: life.Done(),
-		over:    over,
-		quiet:   make(chan struct{}),
-		base:    time.Now(),
-		calls:   1,
+		number:         number,
+		ready:          make(chan struct{}),
+		life:           life,
+		retired:        life.Done(),
+		endLife:        endLife,
+		noneConnecting: make(chan struct{}),
+		base:           time.Now(),
+		calls:          1,
 	}
 }
 
-// begin counts a call in, unless the generation is retired.
+// begin registers a call. It returns false if the generation is retired.
 func (g *generation) begin() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -61,22 +67,21 @@ func (g *generation) begin() bool {
 		return false
 	}
 	g.calls++
-	g.asking++
+	g.connecting++
 	return true
 }
 
-// asked counts a call out of those that ask for the connection.
-func (g *generation) asked() {
+// connected registers that a call has its connection.
+func (g *generation) connected() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.asking--
-	if g.cause != nil && g.asking == 0 {
-		close(g.quiet)
+	g.connecting--
+	if g.cause != nil && g.connecting == 0 {
+		close(g.noneConnecting)
 	}
 }
 
-// end counts a call out; the last one of a retired generation closes the
-// client.
+// end registers the end of a call. The last call closes the client.
 func (g *generation) end() {
 	g.mu.Lock()
 	g.calls--
@@ -87,7 +92,7 @@ func (g *generation) end() {
 	}
 }
 
-// retire lets no call begin any more and ends those that are under way.
+// retire ends the running calls and rejects new ones. Only the first cause counts.
 func (g *generation) retire(cause error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -95,49 +100,51 @@ func (g *generation) retire(cause error) {
 		return
 	}
 	g.cause = cause
-	g.over()
-	if g.asking == 0 {
-		close(g.quiet)
+	g.endLife()
+	if g.connecting == 0 {
+		close(g.noneConnecting)
 	}
 }
 
-// note retires the generation where a call's error says that the server is
-// away, and returns the error.
-func (g *generation) note(err error) error {
+// retireIfUnavailable retires the generation if the error of a call shows that the
+// server is unavailable. It returns err.
+func (g *generation) retireIfUnavailable(err error) error {
 	if unavailable(err) {
 		g.retire(err)
 	}
 	return err
 }
 
-// why says why the generation was retired; nil if it was not.
-func (g *generation) why() error {
+// reason returns why the generation retired, and nil while it is in use.
+func (g *generation) reason() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.cause
 }
 
-// working says whether calls are under way beside the maker's own.
-func (g *generation) working() bool {
+// busy reports whether calls are running.
+func (g *generation) busy() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.calls > 1
 }
 
-// hear notes that the server has answered.
-func (g *generation) hear() { g.heard.Store(int64(time.Since(g.base))) }
+// noteAnswer notes that the server has answered.
+func (g *generation) noteAnswer() { g.heard.Store(int64(time.Since(g.base))) }
 
-// silence is how long ago the server last answered.
+// silence returns the time since the server's last answer.
 func (g *generation) silence() time.Duration {
 	return time.Since(g.base) - time.Duration(g.heard.Load())
 }
 
-// beforeReconnect is what the client logs, in the goroutine of the call that
-// failed, right before it drops its connection and begins to look for another.
+// beforeReconnect begins the message that the client logs right before it drops its
+// connection and starts its discovery. It logs in the goroutine of the failed call.
 const beforeReconnect = "unexpected exception"
 
-// log is the client's logger: it retires the generation at the first error
-// that says the server is away, before the client acts on it.
+// log returns the client's logger. The logger is the only place to act before the
+// client does. At the first error that shows that the server is unavailable, it
+// retires the generation, and it holds the client back until no call asks for the
+// connection.
 func (g *generation) log(logger *slog.Logger) es.LoggingFunc {
 	return func(level es.LogLevel, format string, args ...any) {
 		if logger.Enabled(g.life, slog.LevelDebug) {
@@ -147,30 +154,30 @@ func (g *generation) log(logger *slog.Logger) es.LoggingFunc {
 			if err, ok := arg.(error); ok && level == es.LogError && unavailable(err) {
 				g.retire(err)
 				if strings.HasPrefix(format, beforeReconnect) {
-					<-g.quiet
+					<-g.noneConnecting
 				}
 			}
 		}
 	}
 }
 
-// asking is a call's context. The client derives its own from it as soon as it
-// has been given the connection, for which it reads the deadline: this tells
-// that the call has done asking.
-type asking struct {
+// connecting is the context of a call. It learns when the call has its connection:
+// the client then derives its own context and reads the deadline for it. A test
+// fails if another version of the client does not.
+type connecting struct {
 	context.Context
-	once  *sync.Once
-	asked func()
+	once      *sync.Once
+	connected func()
 }
 
-func newAsking(ctx context.Context, g *generation) asking {
-	return asking{Context: ctx, once: new(sync.Once), asked: g.asked}
+func newConnecting(ctx context.Context, g *generation) connecting {
+	return connecting{Context: ctx, once: new(sync.Once), connected: g.connected}
 }
 
-func (a asking) done() { a.once.Do(a.asked) }
+func (c connecting) done() { c.once.Do(c.connected) }
 
-// Deadline is that of the context within.
-func (a asking) Deadline() (time.Time, bool) {
-	a.done()
-	return a.Context.Deadline()
+// Deadline returns the deadline of the inner context.
+func (c connecting) Deadline() (time.Time, bool) {
+	c.done()
+	return c.Context.Deadline()
 }

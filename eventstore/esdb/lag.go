@@ -7,21 +7,21 @@ import (
 	"hexarena/eventstore"
 )
 
-// lag is how long a subscriber has been behind, by this process's monotonic
-// clock: since it was last live, or, while it is, since the oldest message came
-// in that it has not taken yet.
+// lag measures how long a subscriber has been behind, by the monotonic clock of this
+// process. A subscriber is behind from the time when it was last live. While it is
+// live, it is behind since the oldest message arrived that it has not taken.
 type lag struct {
 	filter string
 
 	mu      sync.Mutex
-	link    int       // the connection, counted; of one that is gone nothing counts any more
-	live    bool      // caught up, over the connection that stands
-	behind  time.Time // while not live: since when
-	waiting int       // messages that came in and were not taken
-	oldest  time.Time // while any waits: when the oldest of them came, or before
+	link    int       // number of the current connection; messages of earlier ones do not count
+	live    bool      // caught up on the current connection
+	behind  time.Time // while not live: the time since when
+	waiting int       // messages that arrived and that the subscriber has not taken
+	oldest  time.Time // while messages wait: no later than the arrival of the oldest
 }
 
-// follow shows a subscription until it is left.
+// follow registers a subscription until leave is called.
 func (m *metrics) follow(filter eventstore.Filter) (s *lag, leave func()) {
 	s = &lag{filter: filter.String(), behind: time.Now()}
 	m.mu.Lock()
@@ -34,7 +34,7 @@ func (m *metrics) follow(filter eventstore.Filter) (s *lag, leave func()) {
 	}
 }
 
-// lags returns, by filter, how many subscriptions are open and the longest lag.
+// lags returns the number of open subscriptions and the longest lag of each filter.
 func (m *metrics) lags() (open map[string]int, behind map[string]time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -58,14 +58,14 @@ func (s *lag) lag() time.Duration {
 	return 0
 }
 
-// connection returns the number of the connection that stands.
+// connection returns the number of the current connection.
 func (s *lag) connection() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.link
 }
 
-// came notes a message that came in over a connection.
+// came notes the arrival of a message on a connection and returns its time.
 func (s *lag) came(link int) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,8 +80,8 @@ func (s *lag) came(link int) time.Time {
 	return now
 }
 
-// took notes that a message of the connection that stands, which came in at a
-// time, was taken. Those that still wait came later.
+// took notes that the subscriber has taken a message of the current connection. The
+// messages that still wait arrived after it.
 func (s *lag) took(came time.Time, caughtUp bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +90,8 @@ func (s *lag) took(came time.Time, caughtUp bool) {
 	s.live = s.live || caughtUp
 }
 
-// dropped notes that the subscription has lost its connection, and what waited.
+// dropped notes that the subscription has lost its connection and the messages that
+// waited.
 func (s *lag) dropped() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,17 +12,17 @@ import (
 	"hexarena/eventstore"
 )
 
-// metrics count what a Log does, as an operator wants to see it. Its lock is
-// taken last and holds nobody up.
+// metrics are the metrics of a Log. A goroutine takes their lock after all other
+// locks and holds it briefly.
 type metrics struct {
 	appends, reads, events                         *prometheus.CounterVec
 	conflicts, retries, reconnects, failedConnects prometheus.Counter
 	appendTime, readTime                           prometheus.Histogram
 
 	mu            sync.Mutex
-	connected     bool          // once, at least
-	awaySince     time.Time     // zero while the log is there
-	away          time.Duration // of outages that are over
+	connected     bool          // at least once
+	outageSince   time.Time     // zero while the log is available
+	outages       time.Duration // total of past outages
 	subscriptions map[*lag]struct{}
 }
 
@@ -30,28 +30,28 @@ type metrics struct {
 const (
 	resultDone        = "done"
 	resultConflict    = "conflict"    // the stream was at another revision
-	resultRefused     = "refused"     // for any other reason; no retrying mends it
-	resultUnavailable = "unavailable" // the deadline came first
-	resultCancelled   = "cancelled"   // the caller went away, or the log was closed
+	resultRefused     = "refused"     // any other decision of the server
+	resultUnavailable = "unavailable" // no answer before the deadline
+	resultCancelled   = "cancelled"   // the caller cancelled the call or closed the log
 )
 
 var results = []string{resultDone, resultConflict, resultRefused, resultUnavailable, resultCancelled}
 
-// What becomes of events.
+// The values of the label "how" of arena_log_events_total.
 const (
 	eventsAppended   = "appended"
 	eventsRead       = "read"
 	eventsSubscribed = "subscribed"
 )
 
-// seconds are the upper bounds of the histograms' buckets.
+// seconds are the upper bounds of the buckets of the histograms.
 var seconds = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 
 var (
-	availableDesc     = prometheus.NewDesc("arena_log_available", "1 while the event store answers, 0 while it is away.", nil, nil)
-	awayDesc          = prometheus.NewDesc("arena_log_unavailable_seconds_total", "Time during which the event store was away, the current outage included.", nil, nil)
-	subscriptionsDesc = prometheus.NewDesc("arena_log_subscriptions", "Subscriptions that are open, by the prefixes of their streams and their types.", []string{"filter"}, nil)
-	lagDesc           = prometheus.NewDesc("arena_log_subscription_lag_seconds", "How long the subscription furthest behind has had something to take: 0 while all has been handed over.", []string{"filter"}, nil)
+	availableDesc     = prometheus.NewDesc("arena_log_available", "1 while the event store answers, 0 while it is unavailable.", nil, nil)
+	outagesDesc       = prometheus.NewDesc("arena_log_unavailable_seconds_total", "Total time of outages of the event store, including the current one.", nil, nil)
+	subscriptionsDesc = prometheus.NewDesc("arena_log_subscriptions", "Open subscriptions by their filter: prefixes of streams and event types.", []string{"filter"}, nil)
+	lagDesc           = prometheus.NewDesc("arena_log_subscription_lag_seconds", "How long the slowest subscription with this filter has been behind: 0 if it has taken all messages.", []string{"filter"}, nil)
 )
 
 func newMetrics() *metrics {
@@ -61,7 +61,7 @@ func newMetrics() *metrics {
 	vector := func(name, help, label string, values ...string) *prometheus.CounterVec {
 		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
 		for _, value := range values {
-			v.WithLabelValues(value) // shown from the start
+			v.WithLabelValues(value) // so that it is exported before the first call
 		}
 		return v
 	}
@@ -69,44 +69,44 @@ func newMetrics() *metrics {
 		return prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: seconds})
 	}
 	return &metrics{
-		appends:        vector("arena_log_appends_total", "Appends, tombstones and settings of metadata, by result.", "result", results...),
-		reads:          vector("arena_log_reads_total", "Reads of streams and of $all, by result.", "result", resultDone, resultRefused, resultUnavailable, resultCancelled),
-		events:         vector("arena_log_events_total", "Events that were appended, read, or handed to subscribers.", "how", eventsAppended, eventsRead, eventsSubscribed),
-		conflicts:      counter("arena_log_conflicts_total", "Writes that met a stream at another revision than they expected."),
-		retries:        counter("arena_log_retries_total", "Calls that were sent again, since their outcome was unknown."),
+		appends:        vector("arena_log_appends_total", "Appends, tombstones and changes of metadata by result.", "result", results...),
+		reads:          vector("arena_log_reads_total", "Reads of streams and of $all by result.", "result", resultDone, resultRefused, resultUnavailable, resultCancelled),
+		events:         vector("arena_log_events_total", "Events that were appended, read, or delivered to subscribers.", "how", eventsAppended, eventsRead, eventsSubscribed),
+		conflicts:      counter("arena_log_conflicts_total", "Writes that expected another revision than the stream had."),
+		retries:        counter("arena_log_retries_total", "Calls that were sent again because their outcome was unknown."),
 		reconnects:     counter("arena_log_reconnects_total", "Connections to the event store after the first one."),
 		failedConnects: counter("arena_log_connect_failures_total", "Attempts to connect that failed."),
-		appendTime:     histogram("arena_log_append_seconds", "Time of an append, its retries included."),
-		readTime:       histogram("arena_log_read_seconds", "Time until a read had its first event, or its end."),
+		appendTime:     histogram("arena_log_append_seconds", "Time of an append, including its retries."),
+		readTime:       histogram("arena_log_read_seconds", "Time until the first event of a read, or its end."),
 		subscriptions:  make(map[*lag]struct{}),
 	}
 }
 
-// Collector is what a log measures, named arena_log_…, to be registered once.
+// Collector returns the metrics of the log, named arena_log_…. Register it once.
 func (l *Log) Collector() prometheus.Collector { return l.metrics }
 
 func (m *metrics) parts() []prometheus.Collector {
 	return []prometheus.Collector{m.appends, m.reads, m.events, m.conflicts, m.retries, m.reconnects, m.failedConnects, m.appendTime, m.readTime}
 }
 
-// Describe is prometheus.Collector's.
+// Describe implements prometheus.Collector.
 func (m *metrics) Describe(to chan<- *prometheus.Desc) {
 	for _, part := range m.parts() {
 		part.Describe(to)
 	}
-	for _, d := range []*prometheus.Desc{availableDesc, awayDesc, subscriptionsDesc, lagDesc} {
+	for _, d := range []*prometheus.Desc{availableDesc, outagesDesc, subscriptionsDesc, lagDesc} {
 		to <- d
 	}
 }
 
-// Collect is prometheus.Collector's.
+// Collect implements prometheus.Collector.
 func (m *metrics) Collect(to chan<- prometheus.Metric) {
 	for _, part := range m.parts() {
 		part.Collect(to)
 	}
-	available, away := m.availability()
+	available, outages := m.availability()
 	to <- prometheus.MustNewConstMetric(availableDesc, prometheus.GaugeValue, available)
-	to <- prometheus.MustNewConstMetric(awayDesc, prometheus.CounterValue, away.Seconds())
+	to <- prometheus.MustNewConstMetric(outagesDesc, prometheus.CounterValue, outages.Seconds())
 	open, behind := m.lags()
 	for filter, n := range open {
 		to <- prometheus.MustNewConstMetric(subscriptionsDesc, prometheus.GaugeValue, float64(n), filter)
@@ -114,7 +114,7 @@ func (m *metrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// connect notes that a generation is connected, or could not be.
+// connect counts an attempt to connect.
 func (m *metrics) connect(err error) {
 	switch {
 	case err != nil && !errors.Is(err, ErrClosed):
@@ -130,32 +130,32 @@ func (m *metrics) connect(err error) {
 	}
 }
 
-// setAway notes that the log has gone away, or is back.
-func (m *metrics) setAway(away bool) {
+// setUnavailable notes the begin or the end of an outage.
+func (m *metrics) setUnavailable(unavailable bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
-	case away && m.awaySince.IsZero():
-		m.awaySince = time.Now()
-	case !away && !m.awaySince.IsZero():
-		m.away += time.Since(m.awaySince)
-		m.awaySince = time.Time{}
+	case unavailable && m.outageSince.IsZero():
+		m.outageSince = time.Now()
+	case !unavailable && !m.outageSince.IsZero():
+		m.outages += time.Since(m.outageSince)
+		m.outageSince = time.Time{}
 	}
 }
 
-func (m *metrics) availability() (available float64, away time.Duration) {
+func (m *metrics) availability() (available float64, outages time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.awaySince.IsZero() {
-		return 0, m.away + time.Since(m.awaySince)
+	if !m.outageSince.IsZero() {
+		return 0, m.outages + time.Since(m.outageSince)
 	}
 	if m.connected {
 		available = 1
 	}
-	return available, m.away
+	return available, m.outages
 }
 
-// wrote counts a write of n events that took since began.
+// wrote counts a write of n events that began at a time.
 func (m *metrics) wrote(began time.Time, n int, err error) {
 	result := resultOf(err)
 	m.appends.WithLabelValues(result).Inc()
@@ -168,8 +168,8 @@ func (m *metrics) wrote(began time.Time, n int, err error) {
 	}
 }
 
-// read counts a read while it goes on. The reader's own time is left out: what
-// is measured ends with the first event.
+// read counts the events of a read as they pass. The measured time ends with the
+// first event, because later events also wait for their reader.
 func (m *metrics) read(events iter.Seq2[eventstore.Recorded, error]) iter.Seq2[eventstore.Recorded, error] {
 	return func(yield func(eventstore.Recorded, error) bool) {
 		began, n := time.Now(), 0

@@ -2,7 +2,9 @@ package esdb
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"math"
 
@@ -11,12 +13,13 @@ import (
 	"hexarena/eventstore"
 )
 
-// Read yields a stream's events; see eventstore.Log. After an outage it goes on
-// behind the last one it yielded.
+// Read yields a stream's events. See eventstore.Log. After an outage it continues
+// behind the last event that it yielded.
 func (l *Log) Read(ctx context.Context, id eventstore.StreamID, start eventstore.Revision, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
 	return l.metrics.read(func(yield func(eventstore.Recorded, error) bool) {
 		what, next, left := fmt.Sprintf("read %s", id), start, opt.Limit
-		each := func(r eventstore.Recorded) bool {
+		each := func(e *es.RecordedEvent) bool {
+			r := recorded(e)
 			left--
 			last := left == 0
 			if opt.Direction == eventstore.Forwards {
@@ -27,9 +30,9 @@ func (l *Log) Read(ctx context.Context, id eventstore.StreamID, start eventstore
 			return yield(r, nil) && !last
 		}
 		err := l.retry(ctx, what, func() error {
-			opts := es.ReadStreamOptions{Direction: direction(opt.Direction), From: from(next, opt.Direction)}
+			opts := es.ReadStreamOptions{Direction: direction(opt.Direction), From: streamPosition(next, opt.Direction)}
 			size := count(left)
-			return stream(ctx, l, func(ctx context.Context, c *es.Client, emit func(eventstore.Recorded) bool) error {
+			return stream(ctx, l, func(ctx context.Context, c *es.Client, emit func(*es.RecordedEvent) bool) error {
 				events, err := c.ReadStream(ctx, string(id), opts, size)
 				return drain(events, err, emit)
 			}, each)
@@ -40,8 +43,80 @@ func (l *Log) Read(ctx context.Context, id eventstore.StreamID, start eventstore
 	})
 }
 
-// drain emits what a read brings.
-func drain(events *es.ReadStream, err error, emit func(eventstore.Recorded) bool) error {
+// systemEvents is how many system events a limited read of $all allows for in
+// each page.
+const systemEvents = 32
+
+// ReadAll yields the events of all streams. See eventstore.Log. The server counts
+// system events, which ReadAll leaves out. So a limited read may take several
+// pages.
+func (l *Log) ReadAll(ctx context.Context, start eventstore.Position, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
+	return l.metrics.read(func(yield func(eventstore.Recorded, error) bool) {
+		left := opt.Limit
+		pageSize := func() uint64 {
+			if left > 0 {
+				return count(left) + systemEvents
+			}
+			return count(left)
+		}
+		for e, err := range l.stored(ctx, allPosition(start), direction(opt.Direction), pageSize) {
+			switch {
+			case err != nil:
+				yield(eventstore.Recorded{}, err)
+				return
+			case system(e.EventType):
+				continue
+			}
+			left--
+			if !yield(recorded(e), nil) || left == 0 {
+				return
+			}
+		}
+	})
+}
+
+// stored yields the events of $all from a position on as they are stored, system
+// events included. It asks for one page after another. After an outage it
+// continues behind the last event that it yielded.
+func (l *Log) stored(ctx context.Context, from es.AllPosition, d es.Direction, pageSize func() uint64) iter.Seq2[*es.RecordedEvent, error] {
+	return func(yield func(*es.RecordedEvent, error) bool) {
+		var last *es.Position // of the last event that was yielded; a page from there on repeats it
+		left := false
+		err := l.retry(ctx, "read $all", func() error {
+			for {
+				if last != nil {
+					from = *last
+				}
+				got, size, opts := uint64(0), pageSize(), es.ReadAllOptions{Direction: d, From: from}
+				err := stream(ctx, l, func(ctx context.Context, c *es.Client, emit func(*es.RecordedEvent) bool) error {
+					events, err := c.ReadAll(ctx, opts, size)
+					return drain(events, err, emit)
+				}, func(e *es.RecordedEvent) bool {
+					got++
+					if last != nil && *last == e.Position {
+						return true
+					}
+					last = &e.Position
+					left = !yield(e, nil)
+					return !left
+				})
+				if err != nil || left || got < size {
+					return err
+				}
+			}
+		})
+		if err != nil {
+			yield(nil, translate("read $all", err))
+		}
+	}
+}
+
+// errReaderLeft ends a read because its reader stopped. It is not nil, so that
+// nobody takes such a read for one that reached the end.
+var errReaderLeft = errors.New("the reader stopped the read")
+
+// drain emits the events of a read, with unresolved links.
+func drain(events *es.ReadStream, err error, emit func(*es.RecordedEvent) bool) error {
 	if err != nil {
 		return ended(err)
 	}
@@ -51,75 +126,22 @@ func drain(events *es.ReadStream, err error, emit func(eventstore.Recorded) bool
 		if err != nil {
 			return ended(err)
 		}
-		if !emit(recorded(event.OriginalEvent())) {
-			return errLeft
+		if !emit(event.OriginalEvent()) {
+			return errReaderLeft
 		}
 	}
 }
 
-// ReadAll yields the events of all streams; see eventstore.Log. After an outage
-// it goes on behind the last one it yielded.
-func (l *Log) ReadAll(ctx context.Context, start eventstore.Position, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
-	return l.metrics.read(func(yield func(eventstore.Recorded, error) bool) {
-		w := walk{next: start, left: opt.Limit, opt: opt, yield: yield}
-		err := l.retry(ctx, "read $all", func() error {
-			for more := true; more; {
-				var err error
-				if more, err = w.page(ctx, l); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			yield(eventstore.Recorded{}, translate("read $all", err))
-		}
-	})
-}
-
-// walk is how far a read of $all has come. The server counts system events,
-// which are left out here: a limited read may take several pages.
-type walk struct {
-	next  eventstore.Position
-	seen  bool // the event at next was yielded, or left out, before
-	left  int  // of the limit
-	done  bool
-	opt   eventstore.ReadOptions
-	yield func(eventstore.Recorded, error) bool
-}
-
-// slack is how many system events a limited page makes room for.
-const slack = 32
-
-// page reads on, and says whether there may be more.
-func (w *walk) page(ctx context.Context, l *Log) (bool, error) {
-	opts := es.ReadAllOptions{Direction: direction(w.opt.Direction), From: place(w.next)}
-	size, got := count(w.left), uint64(0)
-	if w.left > 0 {
-		size += slack
+// ended returns nil for the end of a read and for a stream that does not exist.
+// It returns any other error unchanged.
+func ended(err error) error {
+	if errors.Is(err, io.EOF) || code(err) == es.ErrorCodeResourceNotFound {
+		return nil
 	}
-	err := stream(ctx, l, func(ctx context.Context, c *es.Client, emit func(eventstore.Recorded) bool) error {
-		events, err := c.ReadAll(ctx, opts, size)
-		return drain(events, err, emit)
-	}, func(r eventstore.Recorded) bool { got++; return w.take(r) })
-	return err == nil && !w.done && got == size, err
+	return err
 }
 
-// take yields one event, unless it was seen or is a system event, and says
-// whether to go on.
-func (w *walk) take(r eventstore.Recorded) bool {
-	if w.seen && r.Position == w.next {
-		return true
-	}
-	w.next, w.seen = r.Position, true
-	if system(r.Type) {
-		return true
-	}
-	w.left--
-	w.done = !w.yield(r, nil) || w.left == 0
-	return !w.done
-}
-
+// count returns the number of events to ask for: all if there is no limit.
 func count(limit int) uint64 {
 	if limit > 0 {
 		return uint64(limit)

@@ -12,34 +12,46 @@ import (
 	"hexarena/eventstore"
 )
 
-// window is how many events in a row that the filter leaves out make a
-// checkpoint.
-const window = 256
+// checkpointEvery is the number of consecutive events that the filter leaves out
+// before the server sends a checkpoint.
+const checkpointEvery = 256
 
-// Subscribe yields what is stored and then what comes; see eventstore.Log. The
-// client's subscriptions end with their connection: this one goes on over the
-// next, behind the last event or checkpoint it yielded.
+// Subscribe yields the stored events and then new ones. See eventstore.Log. A
+// subscription of the client ends with its connection. This one continues on the next
+// connection, behind the last event or checkpoint that it received.
 func (l *Log) Subscribe(ctx context.Context, after eventstore.Position, filter eventstore.Filter) iter.Seq2[eventstore.Message, error] {
 	return func(yield func(eventstore.Message, error) bool) {
 		lag, leave := l.metrics.follow(filter)
 		defer leave()
 		sub := subscription{filter: filter, after: after, yield: yield, metrics: l.metrics, lag: lag}
 		const what = "subscribe to $all"
-		err := l.retry(ctx, what, func() error {
-			if sub.after == eventstore.EndPosition {
-				if err := sub.pin(ctx, l); err != nil {
-					return err
-				}
-			}
-			return sub.follow(ctx, l)
-		})
+		var err error
+		if after == eventstore.EndPosition {
+			sub.after, err = l.end(ctx)
+		}
+		if err == nil {
+			err = l.retry(ctx, what, func() error { return sub.follow(ctx, l) })
+		}
 		if err != nil && ctx.Err() == nil {
 			yield(eventstore.Message{}, translate(what, err))
 		}
 	}
 }
 
-// subscription is how far a subscriber has come.
+// end returns the position of the last event, and 0 if the log is empty. A
+// subscription from the end begins there. If it asked the server for the end after
+// each outage, it would miss the events that were appended meanwhile.
+func (l *Log) end(ctx context.Context) (eventstore.Position, error) {
+	for e, err := range l.stored(ctx, es.End{}, es.Backwards, func() uint64 { return 1 }) {
+		if err != nil {
+			return 0, err
+		}
+		return eventstore.Position(e.Position.Commit), nil
+	}
+	return 0, nil
+}
+
+// subscription is the progress of one subscriber.
 type subscription struct {
 	filter  eventstore.Filter
 	after   eventstore.Position
@@ -48,30 +60,16 @@ type subscription struct {
 	lag     *lag
 }
 
-// arrival is a message, and how far the subscription has come with it. One
-// that is nothing to the subscriber has none.
+// arrival is a message of the client's subscription. The message is empty if it is
+// not for the subscriber.
 type arrival struct {
 	message eventstore.Message
-	at      eventstore.Position // 0: no further
+	at      eventstore.Position // the subscription has received all events up to here; 0: unchanged
 	came    time.Time
 }
 
-// pin replaces the log's end by a position, so that a resumption does not
-// begin at a later end.
-func (s *subscription) pin(ctx context.Context, l *Log) error {
-	head := eventstore.Position(0)
-	err := stream(ctx, l, func(ctx context.Context, c *es.Client, emit func(eventstore.Recorded) bool) error {
-		events, err := c.ReadAll(ctx, es.ReadAllOptions{Direction: es.Backwards, From: es.End{}}, 1)
-		return drain(events, err, emit)
-	}, func(r eventstore.Recorded) bool { head = r.Position; return true })
-	if err == nil {
-		s.after = head
-	}
-	return err
-}
-
-// follow hands over what comes until the subscription is dropped, or the
-// subscriber leaves: then there is no error.
+// follow yields messages until the server drops the subscription. It returns nil if
+// the subscriber stops first.
 func (s *subscription) follow(ctx context.Context, l *Log) error {
 	opts, link := s.options(), s.lag.connection()
 	defer s.lag.dropped()
@@ -95,7 +93,7 @@ func (s *subscription) follow(ctx context.Context, l *Log) error {
 	}, s.take)
 }
 
-// take yields one message, and says whether to go on.
+// take yields one message and reports whether the subscription continues.
 func (s *subscription) take(a arrival) bool {
 	defer s.lag.took(a.came, a.message.CaughtUp)
 	if a.at != 0 && a.at <= s.after {
@@ -111,6 +109,7 @@ func (s *subscription) take(a arrival) bool {
 	return s.yield(a.message, nil)
 }
 
+// arrived converts a message of the client.
 func arrived(event *es.SubscriptionEvent, filter eventstore.Filter) arrival {
 	switch {
 	case event.EventAppeared != nil:
@@ -128,8 +127,8 @@ func arrived(event *es.SubscriptionEvent, filter eventstore.Filter) arrival {
 	return arrival{}
 }
 
-// options leave to the server what it can leave out. It takes one filter: types,
-// else the prefixes of streams, else that an event is no system event.
+// options makes the server filter as much as it can. It takes only one filter: the
+// types, else the prefixes of streams, else all but system events.
 func (s *subscription) options() es.SubscribeToAllOptions {
 	filter := es.SubscriptionFilter{Type: es.EventFilterType, Regex: `^[^$]`}
 	switch {
@@ -139,17 +138,18 @@ func (s *subscription) options() es.SubscribeToAllOptions {
 		filter = es.SubscriptionFilter{Type: es.StreamFilterType, Prefixes: s.filter.StreamPrefixes}
 	}
 	return es.SubscribeToAllOptions{
-		From:               place(s.after),
-		MaxSearchWindow:    window,
+		From:               allPosition(s.after),
+		MaxSearchWindow:    checkpointEvery,
 		CheckpointInterval: 1,
 		Filter:             &filter,
 	}
 }
 
-// dropped is why a subscription has ended; it never ends by itself.
+// dropped returns the error for the end of a subscription. A subscription never ends
+// without a reason, so there is an error even if the client gives none.
 func dropped(err error) error {
 	if err == nil {
-		return errors.New("the subscription was dropped")
+		return errors.New("the server dropped the subscription")
 	}
 	return err
 }

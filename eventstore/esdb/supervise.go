@@ -9,20 +9,19 @@ import (
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
-// pace is how patient the supervision is.
+// pace holds the timeouts of the supervision.
 type pace struct {
-	silence  time.Duration // calls under way and nothing heard for so long: ask whether the server is there
-	probe    time.Duration // how long it may take to answer that
-	firstGap time.Duration // between a generation that failed and the next one; doubles …
-	lastGap  time.Duration // … up to here
+	silence  time.Duration // after this long without an answer to running calls, probe the server
+	probe    time.Duration // timeout of the probe
+	firstGap time.Duration // wait between a failed generation and the next one; it doubles with each failure
+	lastGap  time.Duration // longest wait
 }
 
-// With defaultPace a server that answers again is in use within 5 s: at worst
-// a probe was begun just before.
+// With defaultPace, calls use a server within 5 s after it answers again. The worst
+// case is a probe or a discovery that began just before.
 var defaultPace = pace{silence: 2 * time.Second, probe: 2 * time.Second, firstGap: 50 * time.Millisecond, lastGap: time.Second}
 
-// generation returns the generation in use once it is connected. Callers share
-// it; where it was retired, the first to come makes the next one.
+// generation waits until the current generation is connected and returns it.
 func (l *Log) generation(ctx context.Context) (*generation, error) {
 	g, err := l.latest()
 	if err != nil {
@@ -30,7 +29,7 @@ func (l *Log) generation(ctx context.Context) (*generation, error) {
 	}
 	select {
 	case <-g.ready:
-		return g, g.why()
+		return g, g.reason()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-l.closing.Done():
@@ -38,24 +37,26 @@ func (l *Log) generation(ctx context.Context) (*generation, error) {
 	}
 }
 
+// latest returns the current generation. If it is retired, latest starts the next
+// one, so that all callers share one new connection.
 func (l *Log) latest() (*generation, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return nil, ErrClosed
 	}
-	if l.current == nil || l.current.why() != nil {
+	if l.current == nil || l.current.reason() != nil {
 		l.made++
 		g := newGeneration(l.made)
 		gap := l.gap()
 		l.current = g
 		l.failures++
-		l.running.Go(func() { l.tend(g, gap) })
+		l.running.Go(func() { l.supervise(g, gap) })
 	}
 	return l.current, nil
 }
 
-// gap is how long to wait before the next generation. l.mu is held.
+// gap returns the wait before the next generation connects. The caller holds l.mu.
 func (l *Log) gap() time.Duration {
 	if l.failures == 0 {
 		return 0
@@ -63,9 +64,10 @@ func (l *Log) gap() time.Duration {
 	return min(l.pace.lastGap, l.pace.firstGap<<min(l.failures-1, 10))
 }
 
-// sound notes that a generation was of use, so that the next one need not wait.
-func (l *Log) sound(g *generation) {
-	g.hear()
+// markHealthy notes that the server answered a call of this generation. The next
+// generation then connects without a wait.
+func (l *Log) markHealthy(g *generation) {
+	g.noteAnswer()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.current == g && l.failures > 0 {
@@ -73,8 +75,8 @@ func (l *Log) sound(g *generation) {
 	}
 }
 
-// tend is a generation's life, from its connecting to its retirement.
-func (l *Log) tend(g *generation, gap time.Duration) {
+// supervise connects a generation and watches it until it retires.
+func (l *Log) supervise(g *generation, gap time.Duration) {
 	defer g.end()
 	err := l.connect(g, gap)
 	l.metrics.connect(err)
@@ -84,16 +86,16 @@ func (l *Log) tend(g *generation, gap time.Duration) {
 		close(g.ready)
 		return
 	}
-	g.hear()
-	l.report(g, nil) // before a call can succeed
+	g.noteAnswer()
+	l.report(g, nil) // before a call can succeed, so that the log lines are in order
 	close(g.ready)
 	l.watch(g)
-	l.report(g, g.why())
+	l.report(g, g.reason())
 }
 
-// report logs when the event store goes away and when it is back, once each. A
-// generation may learn that it was retired after the next one has connected:
-// then its report is out of date.
+// report logs each change between available and unavailable once. A generation may
+// report its retirement after the next one has connected. That report is out of
+// date, so report ignores it.
 func (l *Log) report(g *generation, cause error) {
 	l.reporting.Lock()
 	defer l.reporting.Unlock()
@@ -101,21 +103,21 @@ func (l *Log) report(g *generation, cause error) {
 		return
 	}
 	l.reported = g.number
-	was, away := l.away, cause != nil
-	l.away = away
-	if was == away || errors.Is(cause, ErrClosed) {
+	before, unavailable := l.unavailable, cause != nil
+	l.unavailable = unavailable
+	if before == unavailable || errors.Is(cause, ErrClosed) {
 		return
 	}
-	l.metrics.setAway(away)
-	if away {
-		l.logger.Warn("the event store is away", slog.String("cause", describe(cause)))
+	l.metrics.setUnavailable(unavailable)
+	if unavailable {
+		l.logger.Warn("the event store is unavailable; calls wait and retry until their deadlines", slog.String("cause", describe(cause)))
 		return
 	}
-	l.logger.Info("the event store is back")
+	l.logger.Info("the event store is available again")
 }
 
-// connect makes the client find its server. No call has been let in yet, so
-// that nobody waits for a client that fails: it could not be freed.
+// connect makes the client find its server. No call may use the client before: a
+// call of a client whose discovery fails can block forever.
 func (l *Log) connect(g *generation, gap time.Duration) error {
 	if err := wait(l.closing, gap); err != nil {
 		return ErrClosed
@@ -127,8 +129,8 @@ func (l *Log) connect(g *generation, gap time.Duration) error {
 	return err
 }
 
-// dial makes a client that has found its server. With an error, too, there may
-// be a client to close.
+// dial returns a client that has found its server. It may return a client together
+// with an error; the caller must close it.
 func dial(config es.Configuration) (*es.Client, error) {
 	client, err := es.NewClient(&config)
 	if err != nil {
@@ -138,9 +140,9 @@ func dial(config es.Configuration) (*es.Client, error) {
 	return client, err
 }
 
-// watch returns when the generation is retired, and retires it when the server
-// is silent while calls are under way, or when the log is closed. A call may be
-// slow: what counts is whether the server answers anything.
+// watch returns when the generation retires. It retires the generation when the log
+// closes, or when the server is silent although calls are running. A slow call is no
+// reason to retire: watch probes the server first, and any answer counts.
 func (l *Log) watch(g *generation) {
 	tick := time.NewTicker(l.pace.silence / 4)
 	defer tick.Stop()
@@ -152,14 +154,14 @@ func (l *Log) watch(g *generation) {
 			g.retire(ErrClosed)
 			return
 		case <-tick.C:
-			if g.working() && g.silence() >= l.pace.silence && !l.answers(g) {
+			if g.busy() && g.silence() >= l.pace.silence && !l.answers(g) {
 				g.retire(errSilent)
 			}
 		}
 	}
 }
 
-// answers asks the server for anything at all.
+// answers probes the server and reports whether it answered anything meanwhile.
 func (l *Log) answers(g *generation) bool {
 	ctx, cancel := context.WithTimeout(l.closing, l.pace.probe)
 	defer cancel()
@@ -168,12 +170,12 @@ func (l *Log) answers(g *generation) bool {
 		return struct{}{}, l.probe(ctx, c)
 	})
 	if answered(err) {
-		g.hear()
+		g.noteAnswer()
 	}
 	return time.Duration(g.heard.Load()) > began
 }
 
-// probe reads one event, wherever the log ends.
+// probe reads the last event of the log.
 func probe(ctx context.Context, c *es.Client) error {
 	stream, err := c.ReadAll(ctx, es.ReadAllOptions{Direction: es.Backwards, From: es.End{}}, 1)
 	if err != nil {
@@ -184,6 +186,8 @@ func probe(ctx context.Context, c *es.Client) error {
 	return ended(err)
 }
 
+// wait waits for d or until the context ends. It returns the context's error in the
+// second case.
 func wait(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

@@ -404,10 +404,10 @@ func TestTheClientIsTheOneThatIsSupervised(t *testing.T) {
 	require.NoError(t, log.Ping(t.Context()))
 	g, err := log.generation(t.Context())
 	require.NoError(t, err)
-	asking := func() int {
+	connecting := func() int {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		return g.asking
+		return g.connecting
 	}
 	appendOne := func(ctx context.Context, c *es.Client) error {
 		_, err := c.AppendToStream(ctx, "asking-1", es.AppendToStreamOptions{ExpectedRevision: es.Any{}}, proposed(events(1))...)
@@ -436,9 +436,9 @@ func TestTheClientIsTheOneThatIsSupervised(t *testing.T) {
 		},
 	} {
 		counts, err := call(t.Context(), log, g, func(ctx context.Context, c *es.Client) ([2]int, error) {
-			before := asking()
+			before := connecting()
 			err := f(ctx, c)
-			return [2]int{before, asking()}, err
+			return [2]int{before, connecting()}, err
 		})
 		require.NoError(t, err, name)
 		require.Equal(t, [2]int{1, 0}, counts, "asking before and after: %s", name)
@@ -450,7 +450,7 @@ func TestTheClientIsTheOneThatIsSupervised(t *testing.T) {
 	ended := make(chan error, 1)
 	_, err = call(t.Context(), log, g, func(ctx context.Context, c *es.Client) (struct{}, error) {
 		err := appendOne(ctx, c)
-		ended <- g.why()
+		ended <- g.reason()
 		return struct{}{}, err
 	})
 	require.Error(t, err)
