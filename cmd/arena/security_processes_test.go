@@ -73,10 +73,7 @@ func TestSecurityAcrossProcesses(t *testing.T) {
 			let := 0
 			again := time.NewTicker(20 * time.Millisecond) // of the 600 calls a minute
 			defer again.Stop()
-			for {
-				if c.there.do("GET", "/me", nil).status == 401 {
-					break
-				}
+			for c.there.do("GET", "/me", nil).status != 401 {
 				let++
 				require.Less(t, time.Since(ended), patience, "let in by the peer")
 				<-again.C
