@@ -226,12 +226,12 @@ func suspendAndRestore(s *operatedArena) {
 	require.Equal(t, "paused", s.bots()[0].Status)
 	_, err := s.as(http.MethodPatch, "/bots/"+bot.ID, map[string]string{"status": "active"})
 	require.ErrorContains(t, err, "refused (409 suspended): ")
-	require.Equal(t, "restored\n", s.admin("restore", "bot", bot.ID, "--reason", "mended"))
+	require.Equal(t, "restored\n", s.admin("restore", "bot", bot.ID, "--reason", "fixed"))
 	require.Equal(t, "active", s.bots()[0].Status)
 
 	var done struct{ Owner string }
 	s.must(json.Unmarshal([]byte(s.admin("suspend", "bot", bot.ID, "--reason", "floods again", "--json")), &done))
-	s.admin("restore", "bot", bot.ID, "--reason", "mended again")
+	s.admin("restore", "bot", bot.ID, "--reason", "fixed again")
 	require.Equal(t, "suspended\n", s.admin("suspend", "owner", done.Owner, "--reason", "abuse"))
 	_, err = s.as(http.MethodPatch, "/bots/"+bot.ID, map[string]string{"name": "Eve"})
 	require.ErrorContains(t, err, "refused (403 suspended): ")
@@ -283,7 +283,7 @@ func requireOrdersInTheLog(s *operatedArena, logged, held, newKey string) {
 	t.Helper()
 	log, closeLog := openLog(t, s.data)
 	defer closeLog()
-	requests := regexp.MustCompile(`operator's order" .*request=(\S+)`).FindAllStringSubmatch(logged, -1)
+	requests := regexp.MustCompile(`operator's order carried out" .*request=(\S+)`).FindAllStringSubmatch(logged, -1)
 	require.GreaterOrEqual(t, len(requests), 7)
 	var ids []string
 	for _, r := range requests {
@@ -344,7 +344,7 @@ func requireSuspensions(s *operatedArena, log eventstore.Log, ids []string) {
 		}
 	}
 	require.Equal(t, []string{
-		"BotPaused: floods", "BotUnpaused: mended", "BotPaused: floods again", "BotUnpaused: mended again",
+		"BotPaused: floods", "BotUnpaused: fixed", "BotPaused: floods again", "BotUnpaused: fixed again",
 		"OwnerSuspended: abuse", "OwnerRestored: settled",
 	}, orders)
 }
