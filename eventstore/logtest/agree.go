@@ -13,9 +13,9 @@ import (
 	"hexarena/eventstore"
 )
 
-// Agree holds two logs to the same answers: it does the same things to both,
-// drawn at random, with few streams and few ids so that they collide. It fails
-// with the sequence that they disagree on.
+// Agree tests that two logs give the same answers. It draws a sequence of calls at
+// random and makes it on both logs. There are few streams and few ids, so that calls
+// conflict. If the logs disagree, the failure shows the shortest sequence found.
 func Agree(t *testing.T, one, other eventstore.Log) {
 	rapid.Check(t, func(rt *rapid.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -32,17 +32,18 @@ func Agree(t *testing.T, one, other eventstore.Log) {
 	})
 }
 
-// drawer draws things to do.
+// drawer draws calls at random.
 type drawer struct {
 	t    *rapid.T
 	name string
 	ids  []uuid.UUID
 }
 
-// step draws one; what it returns is what both logs must say.
+// step draws a call. The returned function makes it and describes the answer, which
+// must be the same for both logs.
 func (d *drawer) step() func(context.Context, eventstore.Log) string {
 	id := eventstore.StreamID(fmt.Sprintf("%s-%d", d.name, rapid.IntRange(0, 2).Draw(d.t, "stream")))
-	switch rapid.SampledFrom([]string{"append", "append", "append", "read", "metadata", "tombstone"}).Draw(d.t, "do") {
+	switch rapid.SampledFrom([]string{"append", "append", "append", "read", "metadata", "tombstone"}).Draw(d.t, "call") {
 	case "append":
 		return d.append(id)
 	case "read":
@@ -53,7 +54,7 @@ func (d *drawer) step() func(context.Context, eventstore.Log) string {
 			return outcome(log.SetMetadata(ctx, id, m))
 		}
 	}
-	if rapid.IntRange(0, 4).Draw(d.t, "really") > 0 {
+	if rapid.IntRange(0, 4).Draw(d.t, "tombstone if 0") > 0 {
 		return d.read(id)
 	}
 	expected := d.expected()
@@ -62,17 +63,18 @@ func (d *drawer) step() func(context.Context, eventstore.Log) string {
 	}
 }
 
-// append draws ids in a row of the pool, so that retries, of a part too, come
-// up, or in any order, twice the same too: that is no retry.
+// append draws consecutive ids of the pool, so that some appends are retries of
+// earlier ones or of parts of them. It also draws ids in any order, even the same id
+// twice; such an append is not a retry.
 func (d *drawer) append(id eventstore.StreamID) func(context.Context, eventstore.Log) string {
 	expected := d.expected()
 	first := rapid.IntRange(0, len(d.ids)-1).Draw(d.t, "first id")
 	events := make([]eventstore.Event, rapid.IntRange(1, 3).Draw(d.t, "events"))
-	inARow := rapid.IntRange(0, 2).Draw(d.t, "in a row") > 0
+	consecutive := rapid.IntRange(0, 2).Draw(d.t, "consecutive ids if > 0") > 0
 	drawn := make([]int, len(events))
 	for i := range events {
 		drawn[i] = (first + i) % len(d.ids)
-		if !inARow && i > 0 {
+		if !consecutive && i > 0 {
 			drawn[i] = rapid.IntRange(0, len(d.ids)-1).Draw(d.t, "id")
 		}
 		events[i] = eventstore.Event{ID: d.ids[drawn[i]], Type: "Drawn", Data: []byte("{}")}
@@ -94,18 +96,18 @@ func (d *drawer) read(id eventstore.StreamID) func(context.Context, eventstore.L
 	}
 	from := rapid.SampledFrom([]eventstore.Revision{0, 1, 2, 5, 100, eventstore.EndRevision}).Draw(d.t, "from")
 	return func(ctx context.Context, log eventstore.Log) string {
-		said := fmt.Sprintf("read %s from %d %+v:", id, from, opt)
+		answer := fmt.Sprintf("read %s from %d %+v:", id, from, opt)
 		for r, err := range log.Read(ctx, id, from, opt) {
 			if err != nil {
-				return said + " " + outcome(err)
+				return answer + " " + outcome(err)
 			}
-			said += fmt.Sprintf(" %d=%s", r.Revision, r.ID)
+			answer += fmt.Sprintf(" %d=%s", r.Revision, r.ID)
 		}
-		return said
+		return answer
 	}
 }
 
-// outcome names an error by what callers tell apart.
+// outcome describes an error as far as callers distinguish errors.
 func outcome(err error) string {
 	var wrong *eventstore.WrongVersionError
 	switch {

@@ -14,12 +14,12 @@ import (
 var appendCases = []Case{
 	{"append/expected revisions", "Append: expected revision any, no_stream, stream_exists or exact", expectedRevisions},
 	{"append/wrong versions", "Append: wrong version is a response with the current revision", wrongVersions},
-	{"append/one call is atomic", "Append: one call is atomic", atomic},
+	{"append/one call is atomic", "Append: one call stores all events or none", atomic},
 	{"append/stored as given", "Positions and reads: recorded metadata, ids, created", storedAsGiven},
 	{"append/positions increase", "Positions and reads: strictly increasing, success carries that of the last event", positionsIncrease},
 	{"append/at most 1 MiB", "Append: at most 1 MiB per call, data + metadata + 2 × type length", sizeLimit},
 	{"append/names of streams", "Append: a stream's name is any text", namesOfStreams},
-	{"append/nonsense is refused", "Append: empty type, nil id", nonsense},
+	{"append/invalid appends are rejected", "Append: empty type, nil id", invalidAppends},
 }
 
 func expectedRevisions(f *fixture) {
@@ -94,8 +94,7 @@ func positionsIncrease(f *fixture) {
 	require.Equal(f.t, c.Position, first[2].Position)
 }
 
-// sizeLimit fills an append to the last byte, over several events, and then
-// one byte more.
+// sizeLimit appends events of the largest size, and of one byte more.
 func sizeLimit(f *fixture) {
 	full := func(extra int) []eventstore.Event {
 		events := f.events(3)
@@ -114,7 +113,7 @@ func sizeLimit(f *fixture) {
 	require.True(f.t, bytes.Equal(events[2].Data, stored[2].Data))
 }
 
-// namesOfStreams tells apart what a server might take for the same.
+// namesOfStreams uses names that a server might confuse.
 func namesOfStreams(f *fixture) {
 	suffixes := []string{"a", "A", "ä", "a\u0308", "a b", "a/b?c=d&e#f", "a%20b", "a@1", "'a'", "🐑", strings.Repeat("long", 50)}
 	for i, suffix := range suffixes {
@@ -130,7 +129,7 @@ func namesOfStreams(f *fixture) {
 	require.Len(f.t, f.follow(f.ctx, 0, f.mine()).events(len(suffixes)*(len(suffixes)+1)/2), len(suffixes)*(len(suffixes)+1)/2)
 }
 
-func nonsense(f *fixture) {
+func invalidAppends(f *fixture) {
 	s := f.stream()
 	noID, noType := f.events(1), f.events(1)
 	noID[0].ID = uuid.Nil

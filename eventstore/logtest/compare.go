@@ -51,7 +51,7 @@ func RequireSameFiles(t testing.TB, want, got map[string]string) {
 	}
 }
 
-// firstDifference shows two texts from the first line in which they differ.
+// firstDifference describes two texts from the first line that differs.
 func firstDifference(want, got string) string {
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
 	line := 0

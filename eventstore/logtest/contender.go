@@ -11,8 +11,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// Contender is a client that competes with others for the same streams, and
-// records what it does. It is one goroutine's.
+// Contender is a client that competes with others for the same streams. It records its
+// calls in a History. Only one goroutine may use it.
 type Contender struct {
 	Client   int
 	Log      eventstore.Log
@@ -21,13 +21,13 @@ type Contender struct {
 	Streams  []eventstore.StreamID
 	Patience time.Duration // the longest deadline of a call
 
-	heads map[eventstore.StreamID]eventstore.Expected // as last heard of
+	heads map[eventstore.StreamID]eventstore.Expected // the last known revisions
 }
 
-// Step does one thing, drawn by chance: an append at what the contender takes
-// for the head, at no stream, at any revision or at an older one; or a read.
-// What it is not told the outcome of it tries again, half of the time. Its
-// error is one that no client should meet.
+// Step makes one call at random: a read, or an append. The append expects the last
+// known revision, an older one, NoStream or Any. If the outcome is unknown, the
+// contender sends the same append again in half of the cases. Step returns only
+// errors that no client should get.
 func (c *Contender) Step(ctx context.Context) error {
 	if c.heads == nil {
 		c.heads = make(map[eventstore.StreamID]eventstore.Expected)
@@ -43,7 +43,7 @@ func (c *Contender) Step(ctx context.Context) error {
 		if err == nil {
 			c.heads[id] = at
 		}
-		return expectable(err)
+		return unexpected(err)
 	}
 }
 
@@ -62,7 +62,7 @@ func (c *Contender) append(ctx, call context.Context, id eventstore.StreamID) er
 	if err == nil {
 		c.heads[id] = eventstore.At(appended.Revision)
 	}
-	return expectable(err)
+	return unexpected(err)
 }
 
 func (c *Contender) expected(id eventstore.StreamID) eventstore.Expected {
@@ -81,8 +81,8 @@ func (c *Contender) expected(id eventstore.StreamID) eventstore.Expected {
 	return head
 }
 
-// deadline draws how long the next call may take: now and then hardly longer
-// than it does.
+// deadline draws the deadline of the next call. Some deadlines are about as long as a
+// call takes, so that calls end in the middle.
 func (c *Contender) deadline(ctx context.Context) (context.Context, context.CancelFunc, bool) {
 	longest := c.Patience
 	if c.Chance.IntN(4) == 0 {
@@ -92,8 +92,8 @@ func (c *Contender) deadline(ctx context.Context) (context.Context, context.Canc
 	return ctx, cancel, true
 }
 
-// expectable passes over the errors that a contender must reckon with.
-func expectable(err error) error {
+// unexpected returns nil for the errors that a contender must expect.
+func unexpected(err error) error {
 	if unknown(err) || eventstore.IsWrongVersion(err) {
 		return nil
 	}

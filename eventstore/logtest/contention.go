@@ -13,15 +13,15 @@ import (
 )
 
 var contextCases = []Case{
-	{"context/cancelled", "port: every method ends with its context", cancelled},
-	{"context/past its deadline", "port: every method ends by its context's deadline", pastDeadline},
+	{"context/cancelled", "port: every method returns when its context ends", cancelled},
+	{"context/past its deadline", "port: every method returns by the deadline of its context", pastDeadline},
 }
 
 var contentionCases = []Case{
 	{"contention/exact revisions", "Append: expected revision, many writers of one stream", contended},
 	{"contention/any", "Append: any, many writers of one stream", contendedAny},
-	{"contention/no stream", "Append: no_stream, of many that make one stream one does", contendedStart},
-	{"contention/one append sent by many", "Append, idempotence: the same call at once", sameAppend},
+	{"contention/no stream", "Append: no_stream, only one of many writers creates the stream", contendedStart},
+	{"contention/one append sent by many", "Append, idempotence: many send the same call at once", sameAppend},
 }
 
 func cancelled(f *fixture) {
@@ -53,8 +53,8 @@ func endedContext(ctx context.Context, f *fixture, want error) {
 
 const writers, each = 8, 15
 
-// contended has writers race for every revision: a loser reads what it lost to
-// and tries again.
+// contended makes writers compete for every revision. A writer that loses reads the
+// stream and tries again.
 func contended(f *fixture) {
 	s := f.stream()
 	f.race(func(writer int) error {
@@ -92,7 +92,7 @@ func contendedAny(f *fixture) {
 	f.complete(s)
 }
 
-// contendedStart has writers make the same streams: what claims a name.
+// contendedStart makes writers create the same streams, as callers do to claim a name.
 func contendedStart(f *fixture) {
 	for range each {
 		s := f.stream()
@@ -131,7 +131,7 @@ func sameAppend(f *fixture) {
 	}
 }
 
-// race runs the writers at once and demands that none fails.
+// race runs the writers at once and requires that none fails.
 func (f *fixture) race(write func(writer int) error) {
 	f.t.Helper()
 	errs := make([]error, writers)
@@ -145,7 +145,7 @@ func (f *fixture) race(write func(writer int) error) {
 	}
 }
 
-// head returns the revision that a stream is at.
+// head returns the current revision of a stream.
 func (f *fixture) head(s eventstore.StreamID) eventstore.Expected {
 	for r, err := range f.log.Read(f.ctx, s, eventstore.EndRevision, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {
 		if err == nil {
@@ -155,8 +155,8 @@ func (f *fixture) head(s eventstore.StreamID) eventstore.Expected {
 	return eventstore.NoStream
 }
 
-// complete demands that all that the writers wrote is there once, without a
-// gap, each writer's in its order, and that stream, $all and subscription agree.
+// complete requires that the stream holds each event of the writers once, without
+// gaps and in the order of each writer. The stream, $all and a subscription must agree.
 func (f *fixture) complete(s eventstore.StreamID) {
 	f.t.Helper()
 	stored := f.read(s, 0, eventstore.ReadOptions{})

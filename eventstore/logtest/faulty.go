@@ -10,22 +10,21 @@ import (
 	"hexarena/eventstore"
 )
 
-// ErrInjected is in every error that a Faulty log makes up, beside
-// eventstore.ErrUnavailable.
+// ErrInjected is wrapped by every error that a Faulty log injects. These errors also
+// wrap eventstore.ErrUnavailable.
 var ErrInjected = errors.New("injected fault")
 
 // Fault is how an append fails.
 type Fault int
 
-// The ways an append fails. To the caller they look the same.
+// The ways in which an append fails. The caller cannot distinguish them.
 const (
 	NotStored    Fault = iota + 1 // nothing was stored
-	StoredAnyway                  // all of it was stored, and the answer lost
+	StoredAnyway                  // all events were stored, and the answer was lost
 )
 
-// Faulty is a log whose n-th append or read fails on purpose; the others are
-// those of the log it wraps. Appends and reads are counted from 1 over its
-// life, and the failed ones count too. It is safe for concurrent use.
+// Faulty wraps a log and makes chosen appends and reads fail. It counts all appends
+// and all reads from 1, including those that fail. It is safe for concurrent use.
 type Faulty struct {
 	eventstore.Log
 
@@ -37,7 +36,7 @@ type Faulty struct {
 	cuts    map[int]int    // by read: events before the failure
 }
 
-// NewFaulty wraps a log. Until it is told to fail it does not.
+// NewFaulty wraps a log. Nothing fails until a test asks for it.
 func NewFaulty(log eventstore.Log) *Faulty {
 	return &Faulty{Log: log, faults: make(map[int]Fault), hooks: make(map[int]func()), cuts: make(map[int]int)}
 }
@@ -49,37 +48,37 @@ func (f *Faulty) FailAppend(nth int, how Fault) {
 	f.faults[nth] = how
 }
 
-// BeforeAppend calls hook just before the nth append: what another writer does
-// in between. The hook may use the wrapped log, or this one.
+// BeforeAppend calls hook just before the nth append, for example to append as
+// another writer. The hook may use the wrapped log or this one.
 func (f *Faulty) BeforeAppend(nth int, hook func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.hooks[nth] = hook
 }
 
-// FailRead makes the nth read, of a stream or of all, fail after some events.
-// A read that has no more than these yields them and fails then.
+// FailRead makes the nth read, of a stream or of $all, fail after some events. A
+// shorter read fails after its last event.
 func (f *Faulty) FailRead(nth, events int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.cuts[nth] = events
 }
 
-// Appends returns how many appends were tried.
+// Appends returns the number of appends so far.
 func (f *Faulty) Appends() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.appends
 }
 
-// Reads returns how many reads were begun.
+// Reads returns the number of reads so far.
 func (f *Faulty) Reads() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.reads
 }
 
-// Append fails where it was told to.
+// Append appends to the wrapped log or fails, as the test chose.
 func (f *Faulty) Append(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected, events ...eventstore.Event) (eventstore.Appended, error) {
 	f.mu.Lock()
 	f.appends++
@@ -98,12 +97,12 @@ func (f *Faulty) Append(ctx context.Context, id eventstore.StreamID, expected ev
 	return appended, err
 }
 
-// Read fails where it was told to.
+// Read reads from the wrapped log and may fail, as the test chose.
 func (f *Faulty) Read(ctx context.Context, id eventstore.StreamID, from eventstore.Revision, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
 	return f.cut(f.Log.Read(ctx, id, from, opt), string(id))
 }
 
-// ReadAll fails where it was told to.
+// ReadAll reads from the wrapped log and may fail, as the test chose.
 func (f *Faulty) ReadAll(ctx context.Context, from eventstore.Position, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
 	return f.cut(f.Log.ReadAll(ctx, from, opt), "$all")
 }

@@ -27,8 +27,7 @@ func read(t *testing.T, log eventstore.Log) (n int, err error) {
 	return n, nil
 }
 
-// A wrapper that was told nothing is the log that it wraps.
-func TestFaultyConforms(t *testing.T) {
+func TestFaultyWithoutFaultsConforms(t *testing.T) {
 	logtest.Run(t, func(*testing.T) eventstore.Log { return logtest.NewFaulty(memory.New()) })
 }
 
@@ -53,8 +52,8 @@ func TestFaultyAppends(t *testing.T) {
 	require.Equal(t, 4, log.Appends())
 }
 
-// An append that was refused was not stored: its error stands.
-func TestFaultyKeepsRefusals(t *testing.T) {
+// A rejected append was not stored, so Faulty must not replace its error.
+func TestFaultyKeepsTheErrorOfTheLog(t *testing.T) {
 	log := logtest.NewFaulty(memory.New())
 	log.FailAppend(1, logtest.StoredAnyway)
 	_, err := log.Append(t.Context(), stream, eventstore.At(7), event())

@@ -14,12 +14,11 @@ import (
 	"hexarena/eventstore"
 )
 
-// patience bounds a case: a log that answers nothing fails it. It is long, since
-// all cases of a suite run at once and the machine may be loaded.
+// patience is the timeout of a case. It is long because all cases of a suite run at
+// once, perhaps on a loaded machine.
 const patience = 3 * time.Minute
 
-// fixture is what a case works with: a log, and names that no other case or
-// run has.
+// fixture is the log of a case, with names that no other case or run uses.
 type fixture struct {
 	t       *testing.T
 	ctx     context.Context
@@ -35,8 +34,7 @@ func newFixture(t *testing.T, log eventstore.Log) *fixture {
 	return &fixture{t: t, ctx: ctx, log: log, name: fmt.Sprintf("logtest%x", id[:6])}
 }
 
-// stream returns the name of a new stream. All of a case's streams begin with
-// prefix().
+// stream returns the name of a new stream. It begins with prefix().
 func (f *fixture) stream() eventstore.StreamID {
 	f.streams++
 	return eventstore.StreamID(fmt.Sprintf("%s-%d", f.name, f.streams))
@@ -44,7 +42,7 @@ func (f *fixture) stream() eventstore.StreamID {
 
 func (f *fixture) prefix() string { return f.name + "-" }
 
-// mine is the filter of the case's own streams.
+// mine selects the streams of the case.
 func (f *fixture) mine() eventstore.Filter {
 	return eventstore.Filter{StreamPrefixes: []string{f.prefix()}}
 }
@@ -63,7 +61,7 @@ func (f *fixture) events(n int) []eventstore.Event {
 	return events
 }
 
-// append stores events, without fail.
+// append stores events and requires that it succeeds.
 func (f *fixture) append(id eventstore.StreamID, expected eventstore.Expected, events ...eventstore.Event) eventstore.Appended {
 	f.t.Helper()
 	appended, err := f.log.Append(f.ctx, id, expected, events...)
@@ -71,7 +69,7 @@ func (f *fixture) append(id eventstore.StreamID, expected eventstore.Expected, e
 	return appended
 }
 
-// refused appends at a revision that the stream is not at.
+// refused appends and requires a conflict with the current revision.
 func (f *fixture) refused(id eventstore.StreamID, expected, current eventstore.Expected, events ...eventstore.Event) {
 	f.t.Helper()
 	_, err := f.log.Append(f.ctx, id, expected, events...)
@@ -91,7 +89,7 @@ func (f *fixture) read(id eventstore.StreamID, from eventstore.Revision, opt eve
 	return f.collect(f.log.Read(f.ctx, id, from, opt))
 }
 
-// readMine returns those events of a read of $all that are the case's own.
+// readMine reads $all and returns the events of the case.
 func (f *fixture) readMine(from eventstore.Position, opt eventstore.ReadOptions, until func(eventstore.Recorded) bool) []eventstore.Recorded {
 	f.t.Helper()
 	var mine []eventstore.Recorded
@@ -118,8 +116,7 @@ func (f *fixture) collect(events iter.Seq2[eventstore.Recorded, error]) []events
 	return all
 }
 
-// fails returns the error that a read ends with; it must be the last thing
-// that the read yields.
+// fails returns the error of a read. The read must yield it last.
 func (f *fixture) fails(events iter.Seq2[eventstore.Recorded, error]) error {
 	f.t.Helper()
 	var failure error
@@ -131,7 +128,7 @@ func (f *fixture) fails(events iter.Seq2[eventstore.Recorded, error]) error {
 	return failure
 }
 
-// follower pulls a subscription's messages one by one.
+// follower pulls the messages of a subscription one by one.
 type follower struct {
 	f    *fixture
 	next func() (eventstore.Message, error, bool)
@@ -143,7 +140,7 @@ func (f *fixture) follow(ctx context.Context, after eventstore.Position, filter 
 	return &follower{f: f, next: next}
 }
 
-// message returns what comes next.
+// message returns the next message.
 func (w *follower) message() eventstore.Message {
 	w.f.t.Helper()
 	m, err, more := w.next()
@@ -153,8 +150,7 @@ func (w *follower) message() eventstore.Message {
 	return m
 }
 
-// events returns the next n events of the case's own, passing over checkpoints
-// and news of having caught up.
+// events returns the next n events of the case. It skips other messages.
 func (w *follower) events(n int) []eventstore.Recorded {
 	w.f.t.Helper()
 	var events []eventstore.Recorded
@@ -166,7 +162,7 @@ func (w *follower) events(n int) []eventstore.Recorded {
 	return events
 }
 
-// untilLive returns the events that come before the subscription has caught up.
+// untilLive returns the events until the subscription has caught up.
 func (w *follower) untilLive() []eventstore.Recorded {
 	w.f.t.Helper()
 	var events []eventstore.Recorded
@@ -192,7 +188,7 @@ func exactlyOne(m eventstore.Message) error {
 		return fmt.Errorf("a message with %d fields set", n)
 	}
 	if m.Checkpoint == eventstore.EndPosition {
-		return errors.New("a checkpoint that is no position")
+		return errors.New("a checkpoint at the end position")
 	}
 	return nil
 }

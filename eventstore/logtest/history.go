@@ -13,10 +13,10 @@ import (
 	"hexarena/eventstore"
 )
 
-// History records what clients asked of a log, when, and what they were told.
-// Check says whether there is one order of it all, in keeping with the times,
-// in which a log that does one thing after another answers the same: whether
-// the log is linearizable. Safe for concurrent use.
+// History records the calls of clients to a log, with their times and answers. Check
+// reports whether the log is linearizable: whether some order of the calls, consistent
+// with their times, explains all answers if the log handles one call after another.
+// It is safe for concurrent use.
 type History struct {
 	began time.Time
 
@@ -25,42 +25,43 @@ type History struct {
 	numbers map[uuid.UUID]number // of event ids, as the model knows them
 }
 
-// Verdict is what Check found.
+// Verdict is the result of Check.
 type Verdict struct {
 	Operations   int
 	Reads        int
 	Conflicts    int
-	Unknown      int // appends whose outcome the client was not told
+	Unknown      int // appends whose outcome the client does not know
 	Linearizable bool
 	Undecided    bool // the check ran out of time
 }
 
-// NewHistory begins a history. Its streams are to be new ones.
+// NewHistory starts a history. The clients must use new streams.
 func NewHistory() *History {
 	return &History{began: time.Now(), numbers: make(map[uuid.UUID]number)}
 }
 
-// asked is what a client asked: an append, or a read if there are no events.
-type asked struct {
+// request is a call of a client: an append, or a read if ids is empty.
+type request struct {
 	stream   eventstore.StreamID
 	expected eventstore.Expected
-	ids      string // of the events, as numbers in a row
-	head     bool   // of a read: the last event alone
+	ids      string // numbers of the events, joined
+	head     bool   // of a read: only the last event
 }
 
-// told is what it was told.
-type told struct {
+// answer is the answer to a request.
+type answer struct {
 	unknown  bool
 	conflict bool
-	revision eventstore.Expected // an append: of its last event; a conflict: the stream's
-	ids      string              // a read's
+	revision eventstore.Expected // of an append: that of its last event; of a conflict: that of the stream
+	ids      string              // of a read
 }
 
-// Append appends through a log and records it. While the outcome is unknown
-// and again says so, the same append is sent again, as one operation: the log
-// promises to store it once. Its error is that of the last one.
+// Append appends to a log and records the call. While the outcome is unknown and
+// again returns true, it sends the same append again. All tries count as one
+// operation, because the log promises to store the events once. Append returns the
+// last answer.
 func (h *History) Append(ctx context.Context, client int, log eventstore.Log, again func() (context.Context, context.CancelFunc, bool), id eventstore.StreamID, expected eventstore.Expected, events ...eventstore.Event) (eventstore.Appended, error) {
-	question := asked{stream: id, expected: expected, ids: h.number(events)}
+	req := request{stream: id, expected: expected, ids: h.number(events)}
 	call := h.now()
 	appended, err := log.Append(ctx, id, expected, events...)
 	for unknown(err) {
@@ -74,11 +75,11 @@ func (h *History) Append(ctx context.Context, client int, log eventstore.Log, ag
 	var wrong *eventstore.WrongVersionError
 	switch {
 	case err == nil:
-		h.record(client, question, call, told{revision: eventstore.At(appended.Revision)})
+		h.record(client, req, call, answer{revision: eventstore.At(appended.Revision)})
 	case errors.As(err, &wrong):
-		h.record(client, question, call, told{conflict: true, revision: wrong.Current})
+		h.record(client, req, call, answer{conflict: true, revision: wrong.Current})
 	case unknown(err):
-		h.record(client, question, call, told{unknown: true})
+		h.record(client, req, call, answer{unknown: true})
 	}
 	return appended, err
 }
@@ -87,8 +88,8 @@ func unknown(err error) bool {
 	return errors.Is(err, eventstore.ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// Read reads a whole stream, or its last event, and records it if it succeeds.
-// It returns the revision that the stream is at.
+// Read reads a whole stream, or only its last event, and records the call if it
+// succeeds. It returns the current revision of the stream.
 func (h *History) Read(ctx context.Context, client int, log eventstore.Log, id eventstore.StreamID, head bool) (eventstore.Expected, error) {
 	from, opt := eventstore.Revision(0), eventstore.ReadOptions{}
 	if head {
@@ -102,23 +103,23 @@ func (h *History) Read(ctx context.Context, client int, log eventstore.Log, id e
 		}
 		events, at = append(events, r.Event), eventstore.At(r.Revision)
 	}
-	h.record(client, asked{stream: id, head: head}, call, told{ids: h.number(events), revision: at})
+	h.record(client, request{stream: id, head: head}, call, answer{ids: h.number(events), revision: at})
 	return at, nil
 }
 
 func (h *History) now() int64 { return int64(time.Since(h.began)) }
 
-func (h *History) record(client int, question asked, call int64, answer told) {
+func (h *History) record(client int, req request, call int64, ans answer) {
 	back := h.now()
-	if answer.unknown {
-		back = math.MaxInt64 // it may still happen
+	if ans.unknown {
+		back = math.MaxInt64 // it may still take effect
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.ops = append(h.ops, porcupine.Operation{ClientId: client, Input: question, Call: call, Output: answer, Return: back})
+	h.ops = append(h.ops, porcupine.Operation{ClientId: client, Input: req, Call: call, Output: ans, Return: back})
 }
 
-// number returns events as the model knows them.
+// number returns the numbers of the events, which the model uses instead of ids.
 func (h *History) number(events []eventstore.Event) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -134,23 +135,23 @@ func (h *History) number(events []eventstore.Event) string {
 	return string(row)
 }
 
-// Check judges what was recorded, within a time.
+// Check checks the recorded calls. It gives up after the given time.
 func (h *History) Check(within time.Duration) Verdict {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	v := Verdict{Operations: len(h.ops)}
 	for _, op := range h.ops {
-		answer := op.Output.(told)
+		ans := op.Output.(answer)
 		switch {
-		case op.Input.(asked).ids == "":
+		case op.Input.(request).ids == "":
 			v.Reads++
-		case answer.unknown:
+		case ans.unknown:
 			v.Unknown++
-		case answer.conflict:
+		case ans.conflict:
 			v.Conflicts++
 		}
 	}
-	result := porcupine.CheckOperationsTimeout(oneAfterAnother, h.ops, within)
+	result := porcupine.CheckOperationsTimeout(sequentialLog, h.ops, within)
 	v.Linearizable, v.Undecided = result == porcupine.Ok, result == porcupine.Unknown
 	return v
 }

@@ -16,19 +16,19 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// forger answers appends and reads as it is told to, whatever is asked.
-type forger struct {
+// fakeLog answers every append and every read in the same way.
+type fakeLog struct {
 	eventstore.Log
 	appended eventstore.Appended
 	err      error
 	stream   []eventstore.Event
 }
 
-func (f *forger) Append(context.Context, eventstore.StreamID, eventstore.Expected, ...eventstore.Event) (eventstore.Appended, error) {
+func (f *fakeLog) Append(context.Context, eventstore.StreamID, eventstore.Expected, ...eventstore.Event) (eventstore.Appended, error) {
 	return f.appended, f.err
 }
 
-func (f *forger) Read(_ context.Context, _ eventstore.StreamID, _ eventstore.Revision, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
+func (f *fakeLog) Read(_ context.Context, _ eventstore.StreamID, _ eventstore.Revision, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
 	return func(yield func(eventstore.Recorded, error) bool) {
 		for i, e := range f.stream {
 			if opt.Limit == 1 && i < len(f.stream)-1 {
@@ -43,12 +43,12 @@ func (f *forger) Read(_ context.Context, _ eventstore.StreamID, _ eventstore.Rev
 
 func once() (context.Context, context.CancelFunc, bool) { return nil, nil, false }
 
-// step is one thing that a client did, after the one before had ended.
+// step is one call of a client. It begins after the previous one has ended.
 type step struct {
 	expected eventstore.Expected
-	events   []eventstore.Event // none: it read
+	events   []eventstore.Event // empty: the step is a read
 	head     bool
-	revision int // stored at, or found to be at
+	revision int // in the answer
 	err      error
 	found    []eventstore.Event
 }
@@ -62,7 +62,7 @@ func conflict(current eventstore.Expected) error {
 func history(t *testing.T, steps []step) *History {
 	h := NewHistory()
 	for _, s := range steps {
-		f := &forger{appended: eventstore.Appended{Revision: eventstore.Revision(s.revision)}, err: s.err, stream: s.found}
+		f := &fakeLog{appended: eventstore.Appended{Revision: eventstore.Revision(s.revision)}, err: s.err, stream: s.found}
 		if s.events == nil {
 			_, err := h.Read(t.Context(), 0, f, "s-1", s.head)
 			require.NoError(t, err)
@@ -74,7 +74,7 @@ func history(t *testing.T, steps []step) *History {
 	return h
 }
 
-func TestHistories(t *testing.T) {
+func TestHistoryFindsImpossibleAnswers(t *testing.T) {
 	e := make([]eventstore.Event, 4)
 	for i := range e {
 		e[i].ID = uuid.New()
@@ -96,7 +96,7 @@ func TestHistories(t *testing.T) {
 		{"exists", []step{{expected: eventstore.Exists, events: e[:1], err: conflict(none)}, {expected: none, events: e[:1]}, {expected: eventstore.Exists, events: e[1:2], revision: 1}}, true},
 
 		{"an acknowledged event is lost", []step{{expected: none, events: e[:1], revision: 0}, {}}, false},
-		{"and not even by the head", []step{{expected: none, events: e[:2], revision: 1}, {head: true, found: e[:1]}}, false},
+		{"an acknowledged event is lost, seen in the last event", []step{{expected: none, events: e[:2], revision: 1}, {head: true, found: e[:1]}}, false},
 		{"an event is doubled", []step{{expected: none, events: e[:1], revision: 0}, {found: []eventstore.Event{e[0], e[0]}}}, false},
 		{"a lost answer, doubled", []step{{expected: none, events: e[:1], err: errLost}, {found: []eventstore.Event{e[0], e[0]}}}, false},
 		{"a fork", []step{{expected: none, events: e[:1], revision: 0}, {expected: none, events: e[1:2], revision: 0}}, false},
@@ -118,8 +118,7 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// What many do to a log in memory at once is linearizable, lost answers
-// included.
+// Many clients use a log in memory at once, and some answers are lost.
 func TestMemoryIsLinearizable(t *testing.T) {
 	seed := Seed(t)
 	h, log := NewHistory(), NewFaulty(memory.New())

@@ -13,9 +13,9 @@ import (
 // real leak lasts longer than any wait.
 const leakPatience = 30 * time.Second
 
-// VerifyNoLeaks runs the tests of a package, and fails if goroutines are left
-// behind. Call it from TestMain. It waits longer than goleak.VerifyTestMain,
-// whose half a second is too short on a loaded machine.
+// VerifyNoLeaks runs the tests of a package and fails if goroutines remain. Call it
+// from TestMain. It waits longer than goleak.VerifyTestMain, whose half a second is
+// too short on a loaded machine.
 func VerifyNoLeaks(m *testing.M, options ...goleak.Option) {
 	code := m.Run()
 	if code == 0 {
@@ -25,7 +25,7 @@ func VerifyNoLeaks(m *testing.M, options ...goleak.Option) {
 			err = goleak.Find(options...)
 		}
 		if err != nil {
-			fmt.Fprintf(os.Stderr, "goroutines are left behind: %v\n", err)
+			fmt.Fprintf(os.Stderr, "goroutines remain after the tests: %v\n", err)
 			code = 1
 		}
 	}

@@ -1,9 +1,14 @@
-// Package logtest holds the conformance suite that every implementation of the
-// log's port passes, and a wrapper that makes any log fail on purpose. It knows
-// no implementation: Run is given one, and may be given a server that others
-// are writing to, since each case names streams of its own. Of the node contract
-// it shows what the port reaches; links, soft deletes, persistent subscriptions
-// and what servers answer worse than the contract are the node's own tests'.
+// Package logtest helps to test logs and their callers. [Run] is the conformance suite
+// that every implementation of the log's port passes, and [Agree] compares two
+// implementations. [Faulty] wraps a log and makes it fail on purpose. [History] checks
+// that a log is linearizable. The package also has helpers that tests of other
+// packages share: seeds, comparisons of long texts, and the search for leaked
+// goroutines.
+//
+// The package does not know any implementation. Each case of the suite uses its own
+// streams, so Run also works on a server that others use. It covers what the port
+// offers. The tests of the node cover the rest, such as links, soft deletes and
+// persistent subscriptions.
 package logtest
 
 import (
@@ -12,26 +17,26 @@ import (
 	"hexarena/eventstore"
 )
 
-// Case is one thing that every log does.
+// Case is a test of one property of a log.
 type Case struct {
-	Name string
-	Row  string // of the node contract: the section and what of it is shown
-	test func(*fixture)
+	Name     string
+	Property string // its area, a colon, and the property
+	test     func(*fixture)
 }
 
-// Run holds a log to every case. It asks for a log once a case; the same one
-// may be given each time.
+// Run tests a log with every case. It calls open once for each case; open may return
+// the same log each time.
 func Run(t *testing.T, open func(t *testing.T) eventstore.Log) {
 	for _, c := range Cases() {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			t.Logf("node contract, %s", c.Row)
+			t.Log(c.Property)
 			c.test(newFixture(t, open(t)))
 		})
 	}
 }
 
-// Cases lists the suite.
+// Cases returns the cases of the suite.
 func Cases() []Case {
 	var all []Case
 	for _, group := range [][]Case{appendCases, retryCases, readCases, readAllCases, subscribeCases, metadataCases, tombstoneCases, contextCases, contentionCases} {

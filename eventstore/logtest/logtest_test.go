@@ -9,13 +9,11 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// Each case has a name of its own and says which row of the node contract, or
-// of the port, it shows.
-func TestCasesNameTheirRows(t *testing.T) {
+func TestEachCaseHasANameAndAProperty(t *testing.T) {
 	section := regexp.MustCompile(`^(Append|Append, idempotence|Positions and reads|Metadata|Deletes|Subscriptions|port): .{10,}`)
 	names := map[string]bool{}
 	for _, c := range logtest.Cases() {
-		require.Regexp(t, section, c.Row, c.Name)
+		require.Regexp(t, section, c.Property, c.Name)
 		require.False(t, names[c.Name], c.Name)
 		names[c.Name] = true
 	}

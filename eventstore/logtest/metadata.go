@@ -28,7 +28,7 @@ func maxCount(f *fixture) {
 	require.Empty(f.t, f.read(s, 2, back))
 	until := func(r eventstore.Recorded) bool { return r.Position >= last.Position }
 	require.Len(f.t, f.readMine(first.Position, eventstore.ReadOptions{}, until), 5)
-	require.EqualValues(f.t, 5, f.append(s, eventstore.At(4), f.events(1)...).Revision, "hidden events still count")
+	require.EqualValues(f.t, 5, f.append(s, eventstore.At(4), f.events(1)...).Revision, "hidden events still have revisions")
 }
 
 // maxAge waits until its events are old enough to be hidden.

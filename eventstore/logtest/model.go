@@ -9,8 +9,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// number stands for an event's id. A stream, to the model, is its events'
-// numbers in a row.
+// number stands for the id of an event. The state of a stream in the model is the
+// string of its events' numbers.
 type number [numberSize]byte
 
 const numberSize = 4
@@ -21,20 +21,20 @@ func newNumber(n int) number {
 	return b
 }
 
-// oneAfterAnother is a log that does one thing after another, stream by stream.
-var oneAfterAnother = porcupine.Model{
+// sequentialLog is a log that handles one call after another. Streams are independent.
+var sequentialLog = porcupine.Model{
 	Partition: byStream,
 	Init:      func() any { return "" },
 	Step: func(state, input, output any) (bool, any) {
-		question, answer := input.(asked), output.(told)
-		if question.ids == "" {
-			return isRead(state.(string), question, answer), state
+		req, ans := input.(request), output.(answer)
+		if req.ids == "" {
+			return isRead(state.(string), req, ans), state
 		}
-		after, want := appendTo(state.(string), question)
-		if answer.unknown {
-			return true, after // if it never happens, it may as well come last
+		after, want := appendTo(state.(string), req)
+		if ans.unknown {
+			return true, after // an append that never takes effect may as well come last
 		}
-		return answer == want, after
+		return ans == want, after
 	},
 }
 
@@ -42,7 +42,7 @@ func byStream(history []porcupine.Operation) [][]porcupine.Operation {
 	of := map[eventstore.StreamID]int{}
 	var parts [][]porcupine.Operation
 	for _, op := range history {
-		id := op.Input.(asked).stream
+		id := op.Input.(request).stream
 		i, known := of[id]
 		if !known {
 			i = len(parts)
@@ -53,48 +53,49 @@ func byStream(history []porcupine.Operation) [][]porcupine.Operation {
 	return parts
 }
 
-// isRead says whether a read of a stream may be answered so.
-func isRead(stream string, question asked, answer told) bool {
-	if answer.revision != revisionOf(stream) {
+// isRead reports whether an answer is right for a read of a stream.
+func isRead(stream string, req request, ans answer) bool {
+	if ans.revision != revisionOf(stream) {
 		return false
 	}
-	if question.head && stream != "" {
+	if req.head && stream != "" {
 		stream = stream[len(stream)-numberSize:]
 	}
-	return answer.ids == stream
+	return ans.ids == stream
 }
 
-// appendTo returns a stream after an append and what the client is told: the
-// node contract's "Append", as far as ids that were stored once go.
-func appendTo(stream string, question asked) (string, told) {
-	last, n := revisionOf(stream), eventstore.Expected(len(question.ids)/numberSize)
-	conflict := told{conflict: true, revision: last}
-	switch expected := question.expected; {
+// appendTo returns a stream after an append, and the answer. It assumes that no id was
+// stored twice.
+func appendTo(stream string, req request) (string, answer) {
+	last, n := revisionOf(stream), eventstore.Expected(len(req.ids)/numberSize)
+	conflict := answer{conflict: true, revision: last}
+	switch expected := req.expected; {
 	case expected == eventstore.Any, expected == eventstore.Exists && last >= 0:
-		if at := index(stream, question.ids[:numberSize]); at >= 0 {
-			return stream, retried(stream, at, question.ids, conflict)
+		if at := index(stream, req.ids[:numberSize]); at >= 0 {
+			return stream, retried(stream, at, req.ids, conflict)
 		}
 	case expected == eventstore.Exists, expected > last:
 		return stream, conflict
 	case expected < last:
-		return stream, retried(stream, int(expected)+1, question.ids, conflict)
+		return stream, retried(stream, int(expected)+1, req.ids, conflict)
 	}
-	return stream + question.ids, told{revision: last + n}
+	return stream + req.ids, answer{revision: last + n}
 }
 
-// retried is the answer to an append of what a stream holds from a revision on.
-func retried(stream string, at int, ids string, conflict told) told {
+// retried returns the answer to a retry of the events that a stream holds from a
+// revision on.
+func retried(stream string, at int, ids string, conflict answer) answer {
 	if !strings.HasPrefix(stream[at*numberSize:], ids) {
 		return conflict
 	}
-	return told{revision: eventstore.Expected(at + len(ids)/numberSize - 1)}
+	return answer{revision: eventstore.Expected(at + len(ids)/numberSize - 1)}
 }
 
 func revisionOf(stream string) eventstore.Expected {
 	return eventstore.Expected(len(stream)/numberSize) - 1
 }
 
-// index returns the revision of an event, -1 if it is not there.
+// index returns the revision of an event, and -1 if the stream does not have it.
 func index(stream, id string) int {
 	for i := 0; i < len(stream); i += numberSize {
 		if stream[i:i+numberSize] == id {

@@ -12,8 +12,8 @@ import (
 // SeedVariable is the environment variable that repeats a random test.
 const SeedVariable = "ARENA_TEST_SEED"
 
-// Seed returns the seed of a random test and logs it. The seed is a new one on
-// each run unless ARENA_TEST_SEED gives one: that is how a failure is repeated.
+// Seed returns the seed of a random test and logs it. Each run gets a new seed. To
+// repeat a failure, set ARENA_TEST_SEED to the logged seed.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed := rand.Uint64()

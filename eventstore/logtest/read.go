@@ -11,9 +11,9 @@ import (
 var readCases = []Case{
 	{"read/forwards", "Positions and reads: stream reads are inclusive, forwards beyond the end is empty", readForwards},
 	{"read/backwards", "Positions and reads: inclusive, backwards from beyond the end starts at the last event", readBackwards},
-	{"read/no stream", "Positions and reads: no stream is the StreamNotFound message", readNoStream},
+	{"read/no stream", "Positions and reads: a stream that does not exist is empty", readNoStream},
 	{"read/long streams", "Positions and reads: no limit on count", readLong},
-	{"read/left early", "Positions and reads: a reader may leave", readLeft},
+	{"read/stopped early", "Positions and reads: a reader may stop early", readStopped},
 }
 
 var readAllCases = []Case{
@@ -81,7 +81,7 @@ func readLong(f *fixture) {
 	require.Equal(f.t, forwards, backwards)
 }
 
-func readLeft(f *fixture) {
+func readStopped(f *fixture) {
 	s := f.stream()
 	f.append(s, eventstore.NoStream, f.events(100)...)
 	for range 10 {
@@ -95,9 +95,9 @@ func readLeft(f *fixture) {
 	require.Len(f.t, f.read(s, 0, eventstore.ReadOptions{}), 100)
 }
 
-// woven appends to two streams in turn, with a system event between, and
-// returns what was stored, in order.
-func woven(f *fixture) []eventstore.Recorded {
+// interleaved appends to two streams in turn, with a system event between. It returns
+// the stored events in order.
+func interleaved(f *fixture) []eventstore.Recorded {
 	one, other := f.stream(), f.stream()
 	f.append(one, eventstore.NoStream, f.events(2)...)
 	f.append(other, eventstore.NoStream, f.events(2)...)
@@ -109,7 +109,7 @@ func woven(f *fixture) []eventstore.Recorded {
 }
 
 func readAllForwards(f *fixture) {
-	all := woven(f)
+	all := interleaved(f)
 	last := func(r eventstore.Recorded) bool { return r.Position >= all[6].Position }
 	require.Equal(f.t, all, f.readMine(all[0].Position, eventstore.ReadOptions{}, last))
 	require.Equal(f.t, all[3:], f.readMine(all[3].Position, eventstore.ReadOptions{}, last))
@@ -118,7 +118,7 @@ func readAllForwards(f *fixture) {
 }
 
 func readAllBackwards(f *fixture) {
-	all := woven(f)
+	all := interleaved(f)
 	slices.Reverse(all)
 	back := eventstore.ReadOptions{Direction: eventstore.Backwards}
 	last := func(r eventstore.Recorded) bool { return r.Position <= all[6].Position }
@@ -150,7 +150,7 @@ func readAllLimits(f *fixture) {
 				return 1
 			}))
 			if limit <= 5 {
-				require.Len(f.t, got, limit, "a limit counts what is delivered")
+				require.Len(f.t, got, limit, "a limit counts only delivered events")
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 var retryCases = []Case{
 	{"retry/exact revision", "Append, idempotence: expected < current, all ids equal: the original answer", retryExact},
-	{"retry/a prefix of what is there", "Append, idempotence: a prefix of what is there", retryPrefix},
+	{"retry/a prefix of the stored events", "Append, idempotence: a prefix of the stored events", retryPrefix},
 	{"retry/ids that differ", "Append, idempotence: otherwise wrong version", retryDiffers},
 	{"retry/a known id at the current revision", "Append, idempotence: expected = current with a known id is a new event", knownIDAtCurrent},
 	{"retry/any and exists", "Append, idempotence: any and stream_exists, the first id decides", retryByID},
@@ -75,7 +75,7 @@ func retryMixed(f *fixture) {
 	events, unknown := f.events(2), f.events(1)
 	f.append(s, eventstore.Any, events...)
 	f.refused(s, eventstore.Any, eventstore.At(1), events[0], unknown[0])
-	require.EqualValues(f.t, 3, f.append(s, eventstore.Any, unknown[0], events[0]).Revision, "an unknown first id makes all of it new")
+	require.EqualValues(f.t, 3, f.append(s, eventstore.Any, unknown[0], events[0]).Revision, "an unknown first id makes the whole append new")
 	require.Len(f.t, f.read(s, 0, eventstore.ReadOptions{}), 4)
 }
 

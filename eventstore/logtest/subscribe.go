@@ -19,8 +19,8 @@ var subscribeCases = []Case{
 	{"subscribe/checkpoints", "Subscriptions: checkpoints, always a real event's position", checkpoints},
 	{"subscribe/checkpoints while live", "Subscriptions: checkpoints while catching up and while live", liveCheckpoints},
 	{"subscribe/beyond the end", "Positions and reads: beyond the end a subscription is confirmed and caught up", subscribeBeyond},
-	{"subscribe/no event's position", "Positions and reads: a $all position inside the log that is no record's", subscribeNowhere},
-	{"subscribe/slow readers", "port: a reader that is slow holds up only itself", slowReader},
+	{"subscribe/a position without an event", "Positions and reads: a $all position inside the log without an event", subscribeNowhere},
+	{"subscribe/slow readers", "port: a slow reader delays only itself", slowReader},
 	{"subscribe/expired events", "Metadata: hidden events are hidden from stream reads, not from $all", subscribeExpired},
 	{"subscribe/resumed anywhere", "Subscriptions: from is exclusive, each once and in order", resumedAnywhere},
 	{"subscribe/each once, in order", "Subscriptions: catch-up turns live without a gap", eachOnce},
@@ -72,7 +72,7 @@ func prefixes(f *fixture) {
 	require.Equal(f.t, []string{"red-1", "blue-1", "red-2", "blue-2"}, got)
 }
 
-// ofType makes n events of a type.
+// ofType returns n events of a type.
 func (f *fixture) ofType(n int, name string) []eventstore.Event {
 	events := f.events(n)
 	for i := range events {
@@ -81,7 +81,8 @@ func (f *fixture) ofType(n int, name string) []eventstore.Event {
 	return events
 }
 
-// types lets those pass that only begin like a type.
+// types filters by exact types. The server filters by prefixes, so the test has types
+// that only begin like a selected one.
 func types(f *fixture) {
 	s, tag := f.stream(), "T"+strings.ReplaceAll(f.name, "-", "")
 	start := f.append(s, eventstore.NoStream, f.ofType(1, tag+"Seated")...)
@@ -109,15 +110,15 @@ func typesAndPrefixes(f *fixture) {
 	require.Equal(f.t, f.read(red, 3, eventstore.ReadOptions{}), sub.events(1))
 }
 
-// checkpoints lets many events pass that a filter leaves out: it is said how
-// far the subscription has come, and to go on from there misses nothing.
+// checkpoints appends many events that the filter leaves out. The subscription must
+// yield checkpoints, and a subscription from a checkpoint must not miss an event.
 func checkpoints(f *fixture) {
-	const passed = 1500
+	const filtered = 1500
 	noise, quiet := f.stream(), eventstore.StreamID(f.prefix()+"quiet")
 	filter := eventstore.Filter{StreamPrefixes: []string{string(quiet)}}
 	start := f.append(noise, eventstore.NoStream, f.events(1)...)
 	f.append(quiet, eventstore.NoStream, f.events(1)...)
-	for i := range passed / 100 {
+	for i := range filtered / 100 {
 		f.append(noise, eventstore.Expected(i*100), f.events(100)...)
 	}
 	f.append(quiet, eventstore.At(0), f.events(1)...)
@@ -140,7 +141,7 @@ func checkpoints(f *fixture) {
 	require.Equal(f.t, all, append(before, f.follow(f.ctx, at, filter).events(3-len(before))...))
 }
 
-// liveCheckpoints lets many events pass after the subscription has caught up.
+// liveCheckpoints does the same after the subscription has caught up.
 func liveCheckpoints(f *fixture) {
 	noise, quiet := f.stream(), eventstore.StreamID(f.prefix()+"quiet")
 	start := f.append(noise, eventstore.NoStream, f.events(1)...)
@@ -166,7 +167,7 @@ func subscribeBeyond(f *fixture) {
 	require.Empty(f.t, f.follow(f.ctx, a.Position+1<<40, f.mine()).untilLive())
 }
 
-// subscribeNowhere begins just behind an event, where none is.
+// subscribeNowhere subscribes from a position between two events.
 func subscribeNowhere(f *fixture) {
 	s := f.stream()
 	a := f.append(s, eventstore.NoStream, f.events(1)...)
@@ -179,11 +180,11 @@ func subscribeNowhere(f *fixture) {
 			require.NotErrorIs(f.t, err, eventstore.ErrUnavailable)
 			return
 		}
-		require.Nil(f.t, m.Event, "an event after a position that is none")
+		require.Nil(f.t, m.Event, "an event after an invalid position")
 	}
 }
 
-// slowReader leaves a subscription alone while others go on, and reads it then.
+// slowReader reads one subscription only after another one has received all events.
 func slowReader(f *fixture) {
 	const n = 2000
 	s := f.stream()
@@ -225,7 +226,7 @@ func resumedAnywhere(f *fixture) {
 	}
 }
 
-// eachOnce writes while a subscription catches up.
+// eachOnce appends while a subscription catches up.
 func eachOnce(f *fixture) {
 	const n = 300
 	s := f.stream()

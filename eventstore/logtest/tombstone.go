@@ -7,13 +7,13 @@ import (
 )
 
 var tombstoneCases = []Case{
-	{"tombstone/for ever", "Append: tombstoned, whatever is expected; reading and writing $$s too", tombstoned},
+	{"tombstone/forever", "Append: tombstoned, whatever is expected; reading and writing $$s too", tombstoned},
 	{"tombstone/wrong version", "Append: wrong version of a Tombstone, FAILED_PRECONDITION", tombstoneWrongVersion},
 	{"tombstone/no stream", "Deletes: allowed on a missing stream with any or no_stream", tombstoneMissing},
-	{"tombstone/kept in $all", "Deletes: $all keeps what was stored", tombstoneAll},
+	{"tombstone/kept in $all", "Deletes: $all keeps the stored events", tombstoneAll},
 }
 
-// gone says that a stream is tombstoned, however it is touched.
+// gone requires that all calls on a stream fail because it is tombstoned.
 func (f *fixture) gone(s eventstore.StreamID) {
 	f.t.Helper()
 	for _, expected := range []eventstore.Expected{eventstore.Any, eventstore.NoStream, eventstore.Exists, eventstore.At(1), eventstore.At(7)} {

@@ -1,6 +1,6 @@
-// Package outage is a TCP proxy that goes away, for tests, in every way in
-// which a server or the network before it does. It knows nothing of what passes
-// through it.
+// Package outage is a TCP proxy for tests. It fails in all the ways in which a server
+// or its network fails. It does not know the protocol of its connections. Call [New]
+// first, then [Proxy.Set] to begin and to end an outage.
 package outage
 
 import (
@@ -12,21 +12,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Kind is what a Proxy does to what passes through it.
+// Kind is a kind of outage.
 type Kind int
 
-// The kinds of outages. After each one, new connections are sound.
+// The kinds of outages. After each of them, new connections work.
 const (
 	None       Kind = iota
-	Refused         // connections are closed, and new ones refused
-	Reset           // connections are reset, new ones as soon as they are made
-	Hung            // connections stand, new ones are taken, and nothing passes till it is over
-	Deaf            // what the client sends passes, what the server answers waits till it is over
-	BlackHoled      // what is sent is lost, for good; new connections are not answered
-	Slow            // each piece that passes waits before, either way, see SetDelay
+	Refused         // connections are closed; new ones are refused
+	Reset           // connections are reset, and new ones too, as soon as they are made
+	Hung            // connections stay open and new ones are accepted, but no data passes until the end
+	Deaf            // data of the client passes; answers of the server wait until the end
+	BlackHoled      // data is lost forever; the kernel ignores new connections
+	Slow            // each chunk of data waits in both directions; see SetDelay
 )
 
-// Kinds are all that are outages.
+// Kinds lists all kinds of outages.
 var Kinds = []Kind{Refused, Reset, Hung, Deaf, BlackHoled, Slow}
 
 func (k Kind) String() string {
@@ -45,8 +45,8 @@ type Proxy struct {
 	delay    time.Duration
 	changed  chan struct{} // closed when kind changes
 	listener *net.TCPListener
-	full     []net.Conn // what fills the listener's queue while it is black-holed
-	release  func()     // gives up the address, which is held while connections are refused
+	full     []net.Conn // connections that fill the queue of the listener while it is black-holed
+	release  func()     // frees the address, which the proxy holds while it refuses connections
 	links    map[*link]struct{}
 	accepted int
 }
@@ -55,11 +55,11 @@ type Proxy struct {
 // proxy's lock.
 type link struct {
 	client, server *net.TCPConn
-	lost           bool          // black-holed once: what is sent goes nowhere
-	gone           chan struct{} // closed when it is cut
+	lost           bool          // it was black-holed once, so all its data is lost
+	gone           chan struct{} // closes when the link is cut
 }
 
-// New makes a proxy of a server, which ends with the test.
+// New starts a proxy for the server at target. It ends with the test.
 func New(t testing.TB, target string) *Proxy {
 	t.Helper()
 	p := &Proxy{t: t, target: target, delay: 100 * time.Millisecond, changed: make(chan struct{}), links: make(map[*link]struct{})}
@@ -75,36 +75,36 @@ func New(t testing.TB, target string) *Proxy {
 	return p
 }
 
-// Address is where clients connect to.
+// Address returns the address for clients.
 func (p *Proxy) Address() string { return p.address }
 
-// Target is the server's own address.
+// Target returns the address of the server.
 func (p *Proxy) Target() string { return p.target }
 
-// Connections is how many were taken.
+// Connections returns the number of connections that the proxy has accepted.
 func (p *Proxy) Connections() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.accepted
 }
 
-// SetTarget has new connections go to another address: that of a server which
-// was started again.
+// SetTarget makes new connections go to another address, such as that of a restarted
+// server.
 func (p *Proxy) SetTarget(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.target = target
 }
 
-// SetDelay is how long each piece waits while the proxy is slow.
+// SetDelay sets how long each chunk of data waits while the proxy is Slow.
 func (p *Proxy) SetDelay(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.delay = d
 }
 
-// Set begins an outage, or ends it. What hung then passes; what was refused,
-// reset or black-holed is gone.
+// Set begins an outage, or ends it with None. After Hung and Deaf, the waiting data
+// passes. After the other kinds, data in transit is lost.
 func (p *Proxy) Set(k Kind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -128,18 +128,18 @@ func (p *Proxy) Set(k Kind) {
 			p.refuse()
 		}
 	case BlackHoled:
-		p.fallSilent()
+		p.blackHole()
 	}
 }
 
-// Cut resets every connection: what was on its way is lost.
+// Cut resets every connection. Data in transit is lost.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cut(true)
 }
 
-// cut closes every connection. p.mu is held, as in all that follows.
+// cut closes every connection. The caller of this and the following methods holds p.mu.
 func (p *Proxy) cut(hard bool) {
 	for l := range p.links {
 		p.drop(l, hard)
@@ -160,31 +160,31 @@ func (p *Proxy) drop(l *link, hard bool) {
 	_ = l.server.Close()
 }
 
-// refuse stops listening. It holds the address meanwhile, so that no other
-// server of this machine is given it.
+// refuse stops listening. It holds the address meanwhile, so that the kernel gives it
+// to no other server on this machine.
 func (p *Proxy) refuse() {
 	_ = p.listener.Close()
 	release, err := hold(p.listener.Addr().(*net.TCPAddr))
 	if err != nil {
-		p.t.Logf("the address of the proxy is not held while it refuses connections: %v", err)
+		p.t.Logf("the proxy cannot hold its address while it refuses connections: %v", err)
 		release = func() {}
 	}
 	p.release = release
 }
 
-// fallSilent makes connections lose what is sent, and the kernel ignore new
-// ones: their place in the queue is taken.
-func (p *Proxy) fallSilent() {
+// blackHole makes connections lose their data. It fills the queue of the listener, so
+// that the kernel ignores new connections.
+func (p *Proxy) blackHole() {
 	for l := range p.links {
 		l.lost = true
 	}
 	_ = p.listener.SetDeadline(time.Unix(1, 0))
 	if err := setBacklog(p.listener, 0); err != nil {
-		p.t.Logf("new connections are taken, and lost: %v", err)
+		p.t.Logf("new connections are accepted, and their data is lost: %v", err)
 		return
 	}
-	// On a loaded machine one dial may time out although its connection has
-	// taken a place in the queue. The queue is full when the next one does too.
+	// On a loaded machine, a dial may time out although the queue has accepted its
+	// connection. The queue is full when two dials in a row time out.
 	dialer := net.Dialer{Timeout: 100 * time.Millisecond}
 	for unanswered := 0; unanswered < 2; {
 		c, err := dialer.DialContext(p.t.Context(), "tcp", p.address)

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 
-// echo serves connections that say back what they are told.
+// echo starts a server that sends all data back, and returns its address.
 func echo(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -35,9 +35,9 @@ func echo(t *testing.T) string {
 }
 
 const (
-	// short is how long a test waits for what must not come.
+	// short is how long a test waits for data that must not come.
 	short = 150 * time.Millisecond
-	// patience is how long a test waits for what must come.
+	// patience is how long a test waits for data that must come.
 	patience = time.Minute
 )
 
@@ -48,20 +48,20 @@ func dial(t *testing.T, p *outage.Proxy) net.Conn {
 	return c
 }
 
-// say says something and returns what comes back, within a time.
-func say(c net.Conn, what string, within time.Duration) (string, error) {
-	if _, err := io.WriteString(c, what); err != nil {
+// exchange sends a text and returns the bytes that come back within a time.
+func exchange(c net.Conn, text string, within time.Duration) (string, error) {
+	if _, err := io.WriteString(c, text); err != nil {
 		return "", err
 	}
 	_ = c.SetReadDeadline(time.Now().Add(within))
-	b := make([]byte, len(what))
+	b := make([]byte, len(text))
 	n, err := io.ReadFull(c, b)
 	return string(b[:n]), err
 }
 
 func requirePasses(t *testing.T, c net.Conn) {
 	t.Helper()
-	back, err := say(c, "hello", patience)
+	back, err := exchange(c, "hello", patience)
 	require.NoError(t, err)
 	require.Equal(t, "hello", back)
 }
@@ -75,18 +75,18 @@ func TestOutages(t *testing.T) {
 			p.Set(k)
 			switch k {
 			case outage.Refused, outage.Reset:
-				_, err := say(before, "lost", patience)
+				_, err := exchange(before, "lost", patience)
 				require.Error(t, err)
 				require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
 			case outage.Hung, outage.Deaf, outage.BlackHoled:
-				_, err := say(before, "held", short)
+				_, err := exchange(before, "held", short)
 				require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 			case outage.Slow:
 				requirePasses(t, before)
 			}
 			within := short
 			if k == outage.Refused {
-				within = patience // the answer comes, however late
+				within = patience // the refusal comes for certain
 			}
 			c, err := net.DialTimeout("tcp", p.Address(), within)
 			switch k {
@@ -96,7 +96,7 @@ func TestOutages(t *testing.T) {
 				var late net.Error
 				require.ErrorAs(t, err, &late)
 				require.True(t, late.Timeout(), "%v", err)
-			default: // one that is reset may be so before the dial returns
+			default: // a reset may come before the dial returns
 				if err == nil {
 					c.Close()
 				}
@@ -108,32 +108,32 @@ func TestOutages(t *testing.T) {
 				_ = before.SetReadDeadline(time.Now().Add(patience))
 				held := make([]byte, 4)
 				_, err := io.ReadFull(before, held)
-				require.NoError(t, err, "what was held passes on")
+				require.NoError(t, err, "the held data passes")
 				require.Equal(t, "held", string(held))
 			case outage.BlackHoled:
-				_, err := say(before, "still", short)
+				_, err := exchange(before, "still", short)
 				require.ErrorIs(t, err, os.ErrDeadlineExceeded, "a lost connection stays lost")
 			}
 		})
 	}
 }
 
-func TestACutLosesWhatIsOnItsWay(t *testing.T) {
+func TestCutLosesDataInTransit(t *testing.T) {
 	p := outage.New(t, echo(t))
 	c := dial(t, p)
 	p.Set(outage.Deaf)
-	_, err := say(c, "said", short)
+	_, err := exchange(c, "said", short)
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	p.Cut()
 	p.Set(outage.None)
-	_, err = say(c, "gone", patience)
+	_, err = exchange(c, "gone", patience)
 	require.Error(t, err)
 	require.Equal(t, 1, p.Connections())
 }
 
-func TestAnotherTarget(t *testing.T) {
+func TestSetTarget(t *testing.T) {
 	p := outage.New(t, "127.0.0.1:1")
-	_, err := say(dial(t, p), "nobody", patience)
+	_, err := exchange(dial(t, p), "nobody", patience)
 	require.Error(t, err)
 	p.SetTarget(echo(t))
 	requirePasses(t, dial(t, p))

@@ -59,7 +59,7 @@ func (p *Proxy) connect(client *net.TCPConn) {
 	p.running.Go(func() { p.copy(l, l.client, l.server, true) })
 }
 
-// copy passes on what comes, as the outage of the moment lets it.
+// copy copies data in one direction, as far as the current outage allows.
 func (p *Proxy) copy(l *link, to, from net.Conn, answers bool) {
 	defer func() {
 		p.mu.Lock()
@@ -86,7 +86,8 @@ func (p *Proxy) copy(l *link, to, from net.Conn, answers bool) {
 	}
 }
 
-// pass waits until what came may pass on. It never does where the link is lost.
+// pass waits until data may pass. It returns false for passes if the link loses its
+// data, and for alive if the link was cut.
 func (p *Proxy) pass(l *link, answer bool) (passes, alive bool) {
 	delayed := false
 	for {

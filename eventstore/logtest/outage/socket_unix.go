@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// setBacklog sets how many connections may wait to be accepted; beyond it the
-// kernel does not answer.
+// setBacklog sets how many connections may wait to be accepted. The kernel ignores
+// further ones.
 func setBacklog(l *net.TCPListener, n int) error {
 	raw, err := l.SyscallConn()
 	if err != nil {
@@ -20,8 +20,8 @@ func setBacklog(l *net.TCPListener, n int) error {
 	return errors.Join(err, failed)
 }
 
-// hold binds an address and does not listen: the kernel refuses connections to
-// it and gives it to nobody who asks for any free port.
+// hold binds an address but does not listen. The kernel then refuses connections to
+// it, and never chooses it as a free port.
 func hold(address *net.TCPAddr) (release func(), err error) {
 	syscall.ForkLock.RLock()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
