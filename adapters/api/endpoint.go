@@ -113,10 +113,7 @@ func (e *endpoint[In, Out]) serve(c *call, b binding.Binding) error {
 	if err != nil {
 		return err
 	}
-	if a, ok := any(out).(answer); ok {
-		return a.write(c, e.status)
-	}
-	return c.writeJSON(e.status, out)
+	return c.answer(e.status, out)
 }
 
 // class returns the limits that a call counts against.

@@ -50,7 +50,7 @@ func newJSONResponse(cacheControl string, v any) (*response, error) {
 }
 
 // write implements answer.
-func (r *response) write(c *call, status int) error {
+func (r *response) write(c *call, status int) {
 	w := c.echo.Response()
 	h := w.Header()
 	h.Set("ETag", r.etag)
@@ -61,7 +61,7 @@ func (r *response) write(c *call, status int) error {
 	compressed := c.compresses(r.size)
 	if hasETag(c.request.Header, r.etag) {
 		w.WriteHeader(http.StatusNotModified)
-		return nil
+		return
 	}
 	h.Set("Content-Type", r.contentType)
 	if compressed {
@@ -69,12 +69,11 @@ func (r *response) write(c *call, status int) error {
 		h.Set("Content-Length", strconv.Itoa(len(r.compressed)))
 		w.WriteHeader(status)
 		_, _ = w.Write(r.compressed) // a client that left needs no answer
-		return nil
+		return
 	}
 	h.Set("Content-Length", strconv.Itoa(r.size))
 	w.WriteHeader(status)
 	_ = r.expand(w)
-	return nil
 }
 
 // content returns the answer uncompressed.

@@ -56,7 +56,7 @@ func (s *Server) EndStreams() { s.streams.stop() }
 
 // write implements answer. It sends records until the source ends, the reader
 // leaves or the server stops.
-func (s stream) write(c *call, status int) error {
+func (s stream) write(c *call, status int) {
 	w := c.echo.Response()
 	h := w.Header()
 	h.Set("Content-Type", eventStream)
@@ -64,7 +64,7 @@ func (s stream) write(c *call, status int) error {
 	h.Set("X-Accel-Buffering", "no") // stops proxies from buffering the answer
 	w.WriteHeader(status)
 	if isHead(c.request.Context()) {
-		return nil
+		return
 	}
 	if conn, ok := c.request.Context().Value(connKey{}).(interface{ SetWriteBuffer(int) error }); ok {
 		_ = conn.SetWriteBuffer(streamBuffer)
@@ -83,7 +83,6 @@ func (s stream) write(c *call, status int) error {
 		<-cut
 	}
 	_ = out.control.SetWriteDeadline(time.Now().Add(streams.lastTime)) // for net/http to end the answer properly
-	return nil
 }
 
 // streamWriter writes to one reader of a stream.

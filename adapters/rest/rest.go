@@ -18,12 +18,16 @@ import (
 	"hexarena/projections/matches"
 )
 
-// The shapes that read models declare.
 type (
-	MatchSummary   = matches.Summary
-	MatchPlayer    = matches.Player
-	LiveMatch      = live.Match
-	Decision       = frames.Decision
+	// MatchSummary is a match in a list.
+	MatchSummary = matches.Summary
+	// MatchPlayer is a bot in a MatchSummary.
+	MatchPlayer = matches.Player
+	// LiveMatch is a running match in a list.
+	LiveMatch = live.Match
+	// Decision is one decision of a bot, for its owner.
+	Decision = frames.Decision
+	// LeaderboardRow is a bot's row of a ranking.
 	LeaderboardRow = leaderboard.Row
 )
 

@@ -18,7 +18,7 @@ import (
 // errorsOf lists the errors that an endpoint may answer with: those of every
 // endpoint like it, and its own.
 func (d *Document) errorsOf(o Operation) []error {
-	list := []error{problem.ErrBodyTooLarge, problem.ExampleRateLimited, problem.ExampleInvalidQuery, problem.ExampleFault}
+	list := []error{problem.ErrBodyTooLarge, problem.ExampleRateLimited, problem.ExampleInvalidQuery, problem.ErrUnknown}
 	if o.Method == http.MethodGet || o.Method == http.MethodDelete {
 		list = append(list, problem.ErrUnexpectedBody)
 	} else {

@@ -189,13 +189,13 @@ var (
 	ExampleDeniedURL    = owner.InvalidURL("is refused: the address is not allowed")
 	ExampleRateLimited  = &RateLimited{Limits: []string{"600 calls"}, After: 12}
 	ExampleConflict     = &eventstore.WrongVersionError{}
-	ExampleFault        = errors.New("a fault")
+	ErrUnknown          = errors.New("an error that is not in the table")
 )
 
 // Codes returns every code that the API answers with, sorted.
 func Codes() []string {
 	var codes []string
-	for _, err := range []error{ExampleInvalidField, ExampleFailedCheck, ExampleDeniedURL, ExampleConflict, ExampleFault} {
+	for _, err := range []error{ExampleInvalidField, ExampleFailedCheck, ExampleDeniedURL, ExampleConflict, ErrUnknown} {
 		codes = append(codes, Of(err).Code)
 	}
 	for _, row := range table {

@@ -27,7 +27,7 @@ func TestErrorsPageListsEveryCode(t *testing.T) {
 	for _, row := range table {
 		note(row.code, row.status)
 	}
-	for _, err := range []error{ExampleInvalidField, ExampleDeniedURL, ExampleFailedCheck, ExampleRateLimited, ExampleConflict, ExampleFault} {
+	for _, err := range []error{ExampleInvalidField, ExampleDeniedURL, ExampleFailedCheck, ExampleRateLimited, ExampleConflict, ErrUnknown} {
 		p := Of(err)
 		note(p.Code, p.Status)
 	}

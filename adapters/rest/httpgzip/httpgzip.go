@@ -19,17 +19,17 @@ const MinSize = 1400
 // 12.5.3). A weight of 0 refuses it; "*" stands for every coding that is not
 // listed.
 func Accepted(request http.Header) bool {
-	any := false
+	others := false
 	for item := range strings.SplitSeq(strings.Join(request.Values("Accept-Encoding"), ","), ",") {
 		coding, parameter, _ := strings.Cut(item, ";")
 		switch strings.ToLower(strings.TrimSpace(coding)) {
 		case "gzip", "x-gzip":
 			return weight(parameter) > 0
 		case "*":
-			any = weight(parameter) > 0
+			others = weight(parameter) > 0
 		}
 	}
-	return any
+	return others
 }
 
 // weight returns the weight that a coding's parameter gives: 1 without a

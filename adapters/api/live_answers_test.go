@@ -1,0 +1,96 @@
+package api_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/adapters/api"
+	"hexarena/adapters/auth"
+	"hexarena/eventstore/logtest"
+	"hexarena/projections/arenatest"
+	"hexarena/projections/live"
+	"hexarena/projections/matches"
+)
+
+// What an ended match is answered with may be kept for ever; of a running one
+// nothing is.
+func TestEndedMatchesAreCached(t *testing.T) {
+	s := newSpectated(t)
+	for _, g := range []*arenatest.Game{s.four, s.aborted} {
+		record := "/matches/" + g.MatchID
+		seen := map[string]bool{}
+		for _, query := range []string{"", "/frames?limit=3", "/frames?after=2&limit=2", "/frames?seat=all&limit=4", "/frames?seat=1&limit=4"} {
+			target := record + query
+			whole := s.get(target).is(http.StatusOK)
+			require.Equal(t, "public, max-age=31536000, immutable", whole.header.Get("Cache-Control"), target)
+			tag := whole.header.Get("ETag")
+			require.False(t, seen[tag], "each has its own: %s", target)
+			seen[tag] = true
+			again := s.get(target).is(http.StatusOK)
+			require.Equal(t, tag, again.header.Get("ETag"))
+			logtest.RequireSameText(t, string(whole.body), string(again.body))
+			have := s.anyone().do(http.MethodGet, target, nil, func(r *http.Request) { r.Header.Set("If-None-Match", tag) }).is(http.StatusNotModified)
+			require.Empty(t, have.body)
+			require.Equal(t, tag, have.header.Get("ETag"))
+			require.Equal(t, whole.header.Get("Cache-Control"), have.header.Get("Cache-Control"))
+			packed := s.anyone().do(http.MethodGet, target, nil, func(r *http.Request) { r.Header.Set("Accept-Encoding", "gzip") }).is(http.StatusOK)
+			if packed.header.Get("Content-Encoding") == "gzip" {
+				z, err := gzip.NewReader(bytes.NewReader(packed.body))
+				require.NoError(t, err)
+				text, err := io.ReadAll(z)
+				require.NoError(t, err)
+				logtest.RequireSameText(t, string(whole.body), string(text))
+			}
+			require.Equal(t, "Accept-Encoding", packed.header.Get("Vary"))
+		}
+	}
+	for _, path := range []string{"", "/frames"} {
+		running := s.get("/matches/" + s.running.MatchID + path)
+		require.Equal(t, "no-store", running.header.Get("Cache-Control"))
+		require.Empty(t, running.header.Get("ETag"))
+	}
+}
+
+// listed is a list of one match: SQLite's connections do not belong in a bubble.
+type listed matches.Summary
+
+// Get implements api.Matches.
+func (l listed) Get(id string) (matches.Summary, bool, error) {
+	return matches.Summary(l), id == l.ID, nil
+}
+
+// List implements api.Matches.
+func (l listed) List(matches.Query) ([]matches.Summary, string, bool, error) {
+	return []matches.Summary{matches.Summary(l)}, "", true, nil
+}
+
+// While the boards are not there yet, or a match is not among them that must be,
+// callers are told to try again.
+func TestBoardsThatAreNotReady(t *testing.T) {
+	s := newSpectated(t)
+	running, found, err := s.read.list.Get(s.running.MatchID)
+	require.True(t, found)
+	require.NoError(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		server, err := api.New(api.Options{
+			Log: s.log, Accounts: s.server.Accounts, Auth: s.server.Auth, Logger: s.server.Logger, ParsePublicKey: auth.ParsePublicKey, Checker: s, Directory: s, Matches: listed(running), Leaderboard: s.read,
+			Live: live.New(live.Options{}), PlatformKey: s.platform, BaseURL: "https://arena.example", Now: time.Now,
+		})
+		require.NoError(t, err)
+		for _, path := range []string{"/live", "/live/" + s.running.MatchID, "/live/stream", "/live/" + s.running.MatchID + "/stream"} {
+			w := httptest.NewRecorder()
+			server.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+			require.Equal(t, http.StatusServiceUnavailable, w.Code, path)
+			require.Equal(t, "1", w.Header().Get("Retry-After"))
+			require.Contains(t, w.Body.String(), `"code":"log_unavailable"`)
+		}
+	})
+}
