@@ -49,7 +49,7 @@ func TestBackupBesideAppends(t *testing.T) {
 				t.FailNow() // the writer has reported why
 			default:
 			}
-			time.Sleep(abandonPoll)
+			<-time.After(abandonPoll)
 		}
 		load.mu.Lock()
 		acknowledged := map[string]int{}

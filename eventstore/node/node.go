@@ -1,14 +1,17 @@
-// Package node is the embedded event store: it speaks EventStoreDB's gRPC
-// protocol, as an insecure single node would, over a log in Pebble. Any
-// official client reads and writes it; what it does not do it refuses with
-// Unimplemented. Open opens or makes a log in a folder, Serve answers clients
-// until Close.
+// Package node is the embedded event store. It speaks EventStoreDB's gRPC
+// protocol, like an insecure single node, over a log in Pebble. Any official
+// client can read and write it. Calls that it does not support return
+// Unimplemented. Open opens a log in a folder, or creates it. Serve answers
+// clients until Close.
 //
-// An append is acknowledged after it was synced, and nothing is shown to
-// anyone before that. After the first write that fails nothing is acknowledged
-// any more, and Serve returns why.
+// The node acknowledges an append after it is synced, and shows no event to
+// anyone before that. After the first write that fails it acknowledges nothing
+// more, and Serve returns the cause. docs/durability.md explains this in full.
 //
-// The package does not know what the events mean.
+// This package only wires the parts and owns their lifecycle. Read the packages
+// below it from the bottom: record and disk, storage, then writer (the write
+// path) and tail, then streams and categories, and the services reads, writes and
+// persistent. The node does not know what events mean.
 package node
 
 import (
@@ -34,14 +37,12 @@ import (
 	"hexarena/eventstore/node/writes"
 )
 
-// Options say where a node keeps its log.
+// Options configure a node. Dir and Logger are required.
 type Options struct {
-	Dir    string       // made if it does not exist
-	Logger *slog.Logger // default: slog.Default()
-	FS     vfs.FS       // default: the machine's; tests crash or fail another
-
-	// Now is the clock by which events are dated; default: time.Now.
-	Now func() time.Time
+	Dir    string // the folder of the log; Open creates it
+	Logger *slog.Logger
+	FS     vfs.FS           // default: the machine's; tests use one that fails
+	Now    func() time.Time // the clock that dates events; default: time.Now
 }
 
 // Node is an open log and the servers of it. Safe for concurrent use.
@@ -70,9 +71,6 @@ type Node struct {
 // Close: a second Open returns ErrLocked. Open returns ErrWrongFormat if the
 // folder holds anything but a log of this version.
 func Open(o Options) (*Node, error) {
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
 	if o.FS == nil {
 		o.FS = vfs.Default
 	}
@@ -176,12 +174,13 @@ const abandonPoll = 5 * time.Millisecond
 
 // abandon closes a log that failed, unless a goroutine is stuck writing to it.
 func (n *Node) abandon() error {
-	deadline := time.Now().Add(storage.AbandonAfter)
+	timeout := time.After(storage.AbandonAfter)
 	for n.writer.IsApplying() || !n.maintenance.TryLock() {
-		if time.Now().After(deadline) {
+		select {
+		case <-time.After(abandonPoll):
+		case <-timeout:
 			return storage.ErrAbandoned
 		}
-		time.Sleep(abandonPoll)
 	}
 	defer n.maintenance.Unlock()
 	return n.store.Abandon()

@@ -155,7 +155,7 @@ func (l *load) flush(n *Node) {
 			last = now
 			_ = n.store.Flush() // a failure stops the node
 		}
-		time.Sleep(time.Millisecond)
+		<-time.After(time.Millisecond)
 	}
 }
 

@@ -22,22 +22,22 @@ import (
 	"hexarena/eventstore/node/tail"
 )
 
-// Categories is the index behind the streams of links, $ce-<category> and
-// $et-<type>: which record each revision leads to. It is made when such a
-// stream is first asked for, and kept up behind the log from then on, in a
-// folder of its own: a log of which nobody asks pays nothing. What it holds can
-// be derived from the log again, so that it is never synced, and is begun anew
-// where it is damaged or another log's. Safe for concurrent use.
+// Categories is the index behind the streams of links: it maps each revision of a
+// link to the position of its event. The first read of such a stream opens the
+// index, and a goroutine keeps it up to date from then on. A node that never
+// serves such a stream pays nothing. The index has a folder of its own. It can be
+// derived from the log again, so it is never synced. If it is damaged, or belongs
+// to another log, it is built from scratch. Safe for concurrent use.
 type Categories struct {
 	Options
-	open sync.Mutex // held while it is opened
+	open sync.Mutex // held while the index is opened
 
 	mu       sync.Mutex    // guards what follows
 	links    *linkIndex    // nil before it is opened
-	at       uint64        // it is complete up to this position
+	at       uint64        // the index is complete up to this position
 	advanced chan struct{} // closed when at grows, or cause is set
-	cause    error         // it cannot be kept up, or read
-	stuck    bool          // and not be closed either
+	cause    error         // why the index cannot be kept up or read
+	stuck    bool          // it cannot be closed either
 	watchers map[*tail.Watcher]struct{}
 
 	last *recent.Map[string, int64] // revisions; the building goroutine's
@@ -53,6 +53,7 @@ type Options struct {
 	Tail   *tail.Tail
 }
 
+// New returns the index. Await opens it.
 func New(o Options) *Categories {
 	return &Categories{
 		Options: o,
@@ -90,14 +91,14 @@ func (c *Categories) Await(ctx context.Context, position uint64) error {
 	}
 }
 
-// opened is the index, nil if nobody has asked for it yet.
+// opened returns the index, or nil before the first Await.
 func (c *Categories) opened() *linkIndex {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.links
 }
 
-// start opens the index and has it built, once.
+// start opens the index and starts its goroutine, once.
 func (c *Categories) start() error {
 	c.open.Lock()
 	defer c.open.Unlock()
@@ -119,20 +120,20 @@ func (c *Categories) start() error {
 	return nil
 }
 
-// broken is told that the index cannot be kept up any more. The log itself is
-// not affected.
+// broken records that the index cannot be read or kept up any more. The log itself
+// is not affected.
 func (c *Categories) broken(err error) {
-	c.Logger.Error("the index of categories", "error", err)
+	c.Logger.Error("the index of categories failed; restart the node to build it again", "error", err)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.cause == nil {
 		c.cause = fmt.Errorf("the index of categories: %w", err)
-		c.tell()
+		c.notify()
 	}
 }
 
-// tell wakes those who wait, under the lock.
-func (c *Categories) tell() {
+// notify wakes waiting readers. The caller holds the lock.
+func (c *Categories) notify() {
 	close(c.advanced)
 	c.advanced = make(chan struct{})
 	for w := range c.watchers {
@@ -164,7 +165,8 @@ func (c *Categories) build() {
 	}
 }
 
-// advance indexes some of what follows, and says whether there is more.
+// advance indexes some of the following records, and reports whether there may be
+// more.
 func (c *Categories) advance() (more bool, err error) {
 	end := c.Tail.End()
 	records, _, ok := c.Tail.After(c.at, storage.PageRecords)
@@ -192,10 +194,10 @@ func (c *Categories) reached(at uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.at = at
-	c.tell()
+	c.notify()
 }
 
-// add indexes records, all at once.
+// add indexes records in one batch.
 func (c *Categories) add(records []record.Record) (err error) {
 	b := c.links.db.NewBatch()
 	defer func() { err = errors.Join(err, b.Close()) }()
@@ -222,7 +224,7 @@ func (c *Categories) add(records []record.Record) (err error) {
 	return b.Commit(pebble.NoSync)
 }
 
-// following is the next revision of a stream of links.
+// following returns the next revision of a stream of links.
 func (c *Categories) following(name string) (int64, error) {
 	last, ok := c.last.Get(name)
 	if !ok {
@@ -235,7 +237,8 @@ func (c *Categories) following(name string) (int64, error) {
 	return last + 1, nil
 }
 
-// Watch wakes a watcher when there may be new links.
+// Watch returns a watcher that wakes when there may be new links. The caller calls
+// stop once.
 func (c *Categories) Watch() (w *tail.Watcher, stop func()) {
 	w = tail.NewWatcher()
 	c.mu.Lock()

@@ -17,8 +17,8 @@ const (
 	knownLinks       = 1 << 14 // streams of links whose end is remembered
 )
 
-// builtKey holds how far the index was built: the version, the position and
-// the id of the last record.
+// builtKey holds the version of the index, and the position and id of the last
+// record in it.
 var builtKey = []byte("\x00built")
 
 const (
@@ -40,7 +40,7 @@ func (c *Categories) openIndex() (*linkIndex, uint64, error) {
 		if err == nil {
 			return index, at, nil
 		}
-		c.Logger.Info("the index of categories is begun anew", "because", err)
+		c.Logger.Info("the index of categories is built from scratch", "reason", err)
 		if err := index.db.Close(); err != nil {
 			return nil, 0, err
 		}
@@ -49,7 +49,7 @@ func (c *Categories) openIndex() (*linkIndex, uint64, error) {
 		return nil, 0, err
 	}
 	c.mu.Lock()
-	c.cause = nil // of what is gone
+	c.cause = nil // it belonged to the removed index
 	c.mu.Unlock()
 	index, err = c.openFolder()
 	return index, 0, err
@@ -78,7 +78,7 @@ func (c *Categories) openFolder() (_ *linkIndex, err error) {
 	return &linkIndex{storage.NewIndex(db), db}, nil
 }
 
-// indexLog ends the goroutine that cannot go on, and not the log.
+// indexLog ends the goroutine that cannot continue, and not the log.
 type indexLog struct{ storage.PebbleLog }
 
 // Fatalf does not return.
@@ -91,9 +91,9 @@ func (l *indexLog) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-var errOtherLog = errors.New("it was built for another log")
+var errOtherLog = errors.New("the index was built for another log")
 
-// builtTo is the position up to which an index was built for this log.
+// builtTo returns the position up to which an index was built for this log.
 func (c *Categories) builtTo(index *linkIndex) (uint64, error) {
 	value, err := index.Value(builtKey)
 	if err != nil || value == nil {
@@ -118,7 +118,7 @@ func (c *Categories) builtTo(index *linkIndex) (uint64, error) {
 	return at, nil
 }
 
-// halted is told that Pebble goes on no more.
+// halted records that Pebble cannot continue.
 func (c *Categories) halted(err error) {
 	c.mu.Lock()
 	c.stuck = true
@@ -126,8 +126,7 @@ func (c *Categories) halted(err error) {
 	c.broken(err)
 }
 
-// Close keeps what was built, unless it is to be begun anew. Nobody reads it any
-// more.
+// Close keeps the index, or removes one that failed. Nobody reads it any more.
 func (c *Categories) Close() error {
 	index := c.opened()
 	if index == nil {

@@ -14,16 +14,16 @@ import (
 const (
 	categoryPrefix = "$ce-"
 	typePrefix     = "$et-"
-	typeDeleted    = "$deleted" // of what deletes, for which there are several
+	typeDeleted    = "$deleted" // stands for both kinds of deletes
 )
 
-// IsDerived says whether a stream is one of links.
+// IsDerived reports whether a stream is one of links.
 func IsDerived(stream string) bool {
 	return strings.HasPrefix(stream, categoryPrefix) || strings.HasPrefix(stream, typePrefix)
 }
 
-// linkedIn are the streams of links that have one to a record; some may be
-// empty. A soft delete counts to the stream that it deletes.
+// linkedIn returns the streams of links that link to a record; a name may be empty.
+// A soft delete counts as an event of the stream that it deletes.
 func linkedIn(r *record.Record) (in [2]string) {
 	stream, kind := r.Stream, r.Type
 	if record.IsMetadataStream(stream) {
@@ -102,7 +102,7 @@ func (c *Categories) page(stream string, v storage.View, lowest, highest, within
 	return p, nil
 }
 
-// linkMetadata is what a link says of its target.
+// linkMetadata describes the target of a link.
 type linkMetadata struct {
 	Commit  uint64    `json:"$c"`
 	Prepare uint64    `json:"$p"`
@@ -110,8 +110,8 @@ type linkMetadata struct {
 	Cause   uuid.UUID `json:"$causedBy"`
 }
 
-// newLink is a link to a record. It stands where the record does, and is the
-// same whenever it is made. A link to a link leads where that does.
+// newLink returns a link to a record. The link has the record's position and a
+// derived id, so it is the same each time. A link to a link has that link's target.
 func newLink(stream string, revision uint64, target *record.Record) (record.Record, error) {
 	data := record.LinkTo(target)
 	if target.Type == record.TypeLink {

@@ -12,27 +12,31 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Disk is the file system as Pebble sees it. It differs in three ways.
+// Disk is the file system under Pebble. It changes three things.
 //
-// Used-up write-ahead logs are written over, which syncs faster than new files
-// do; unless it is told to make them anew, since what is written over keeps,
-// behind what is new, what it held before.
+// Failures are final. While the guard is on, the first failed change of a
+// write-ahead log or of the folder calls fatal, and the call does not return.
+// Otherwise Pebble would panic in a goroutine of its own, where nothing can
+// recover. Reads continue. Release lets the stopped calls return.
 //
-// Once the log is open, the first change of a write-ahead log that fails stops
-// the node, and does not return: Pebble would go on to panic where nothing can
-// recover it, in the middle of changing to another file. Reads go on.
+// Write-ahead logs are reused. Overwriting a used file syncs faster than a new
+// file. But behind its new content the file keeps old records, so a scavenge
+// turns reuse off with SetRecreate.
 //
-// A marker is made once the folder is synced: it names another file, and no
-// power loss may leave it alone there.
+// Markers come last. A marker names another file, so Create syncs the folder
+// before it creates one. A power loss can then not leave a marker for a file that
+// does not exist.
 type Disk struct {
 	vfs.FS
 	dir      string // of the log
 	recreate atomic.Bool
 	fatal    func(error)
 	guarded  atomic.Bool
-	over     chan struct{} // closed when nobody is where it would panic
+	over     chan struct{} // closed by Release
 }
 
+// New returns the guarded file system of a log's folder. fatal is called from any
+// goroutine.
 func New(fs vfs.FS, dir string, fatal func(error)) *Disk {
 	return &Disk{FS: fs, dir: dir, fatal: fatal, over: make(chan struct{})}
 }
@@ -51,7 +55,7 @@ func (d *Disk) Release() {
 // written over.
 func (d *Disk) SetRecreate(on bool) { d.recreate.Store(on) }
 
-// halt passes on how a change ended, if it ended well.
+// halt returns the result of a change, or stops the caller if it failed.
 func (d *Disk) halt(err error) error {
 	if err != nil && d.guarded.Load() {
 		d.fatal(fmt.Errorf("write the log: %w", err))
@@ -105,7 +109,7 @@ func (d *Disk) wrap(name string, f vfs.File, err error) (vfs.File, error) {
 	return &guarded{f, d}, nil
 }
 
-// guarded is a write-ahead log, or the folder that it is in.
+// guarded is a write-ahead log, or the folder of the log.
 type guarded struct {
 	vfs.File
 	disk *Disk

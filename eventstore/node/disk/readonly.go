@@ -11,41 +11,40 @@ import (
 // ReadOnly returns a view of a file system that rejects every change.
 func ReadOnly(fs vfs.FS) vfs.FS { return readFS{fs} }
 
-// readFS is a file system that nothing is written to. Its user has locked what
-// it reads.
+// readFS rejects every change. Its user holds the lock of the folder.
 type readFS struct{ vfs.FS }
 
 // Lock locks nothing.
 func (readFS) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
 
-var errReadOnly = errors.New("opened for reading alone")
+var errReadOnly = errors.New("the log is open for reading only")
 
-// Create refuses, as does all that follows.
+// Create fails, like every other change.
 func (readFS) Create(string, vfs.DiskWriteCategory) (vfs.File, error) { return nil, errReadOnly }
 
-// OpenReadWrite refuses.
+// OpenReadWrite fails.
 func (readFS) OpenReadWrite(string, vfs.DiskWriteCategory, ...vfs.OpenOption) (vfs.File, error) {
 	return nil, errReadOnly
 }
 
-// ReuseForWrite refuses.
+// ReuseForWrite fails.
 func (readFS) ReuseForWrite(string, string, vfs.DiskWriteCategory) (vfs.File, error) {
 	return nil, errReadOnly
 }
 
-// Link refuses.
+// Link fails.
 func (readFS) Link(string, string) error { return errReadOnly }
 
-// Remove refuses.
+// Remove fails.
 func (readFS) Remove(string) error { return errReadOnly }
 
-// RemoveAll refuses.
+// RemoveAll fails.
 func (readFS) RemoveAll(string) error { return errReadOnly }
 
-// Rename refuses.
+// Rename fails.
 func (readFS) Rename(string, string) error { return errReadOnly }
 
-// MkdirAll refuses.
+// MkdirAll fails.
 func (readFS) MkdirAll(string, os.FileMode) error { return errReadOnly }
 
 // Unwrap implements vfs.FS.

@@ -14,13 +14,13 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// A folder that was closed, or is a copy, is sealed: a file says which others
-// there are, how long each is, and the checksum of those whose damage Pebble
-// could take for the traces of a crash. It is broken when the log is opened,
-// so that the folder of a node that crashed has none.
+// The seal is a file in the folder of a closed log or of a backup. It lists the
+// other files, their sizes, and checksums of the files whose damage Pebble could
+// take for the traces of a crash. Opening the log removes the seal, so the folder
+// of a crashed node has none.
 //
-//	log sealed 1
-//	name size checksum      of each file; the checksum of a table, which has its own, is -
+//	log sealed, format 1
+//	name size checksum      for each file; - for a table, which has its own checksums
 //	checksum                of the lines above
 const (
 	sealName     = "SEAL"
@@ -32,7 +32,7 @@ const (
 	newSuffix    = ".new"
 )
 
-// Seal seals the folder of a log that nobody writes to.
+// Seal seals the folder of a log that is closed.
 func Seal(fs vfs.FS, dir, format string) error {
 	lines, err := inventory(fs, dir)
 	if err != nil {
@@ -46,7 +46,7 @@ func Seal(fs vfs.FS, dir, format string) error {
 	return nil
 }
 
-// writeSeal leaves the whole of a seal, or none.
+// writeSeal writes the whole seal or, if it is interrupted, none.
 func writeSeal(fs vfs.FS, dir, text string) error {
 	path := fs.PathJoin(dir, sealName)
 	if err := writeFile(fs, path+newSuffix, text); err != nil {
@@ -58,7 +58,7 @@ func writeSeal(fs vfs.FS, dir, text string) error {
 	return syncDir(fs, dir)
 }
 
-// inventory is a line for each file of a log, in the order of their names.
+// inventory returns a line for each file of a log, sorted by name.
 func inventory(fs vfs.FS, dir string) ([]string, error) {
 	names, err := fs.List(dir)
 	if err != nil {
@@ -79,8 +79,8 @@ func inventory(fs vfs.FS, dir string) ([]string, error) {
 	return lines, nil
 }
 
-// IsLogFile says whether a name is that of a file of Pebble's that outlives a
-// process. Others in the folder are passed over.
+// IsLogFile reports whether a name is that of a file of Pebble's that outlives a
+// process. The seal ignores other files.
 func IsLogFile(name string) bool {
 	return strings.HasSuffix(name, tableSuffix) || strings.HasSuffix(name, walSuffix) || strings.HasPrefix(name, "MANIFEST-") ||
 		strings.HasPrefix(name, "OPTIONS-") || strings.HasPrefix(name, markerPrefix)
@@ -116,8 +116,8 @@ func inventoryLine(fs vfs.FS, dir, name string) (string, error) {
 
 func sumText(sum uint32) string { return fmt.Sprintf("%08x", sum) }
 
-// CheckSeal compares a folder with its seal, and returns the log's format
-// version. A folder without one is as good: its node did not come to an end.
+// CheckSeal compares a folder with its seal and returns the log's format version.
+// found is false if the folder has no seal: its node was not closed.
 func CheckSeal(fs vfs.FS, dir string) (found bool, format string, err error) {
 	text, err := readFile(fs, fs.PathJoin(dir, sealName))
 	if errors.Is(err, os.ErrNotExist) {
@@ -148,7 +148,7 @@ func readSeal(text string) (format string, lines []string, ok bool) {
 	return format, lines[1:n], ok && lines[n] == sumText(crc32.Checksum([]byte(body), record.Castagnoli))
 }
 
-// compareInventories names the first file in which the two differ.
+// compareInventories returns an error for the first file that differs.
 func compareInventories(dir string, want, got []string) error {
 	for i := range max(len(want), len(got)) {
 		w, g := lineAt(want, i), lineAt(got, i)
@@ -173,7 +173,7 @@ func lineAt(lines []string, i int) string {
 	return ""
 }
 
-// BreakSeal removes the seal, if there is one, for good.
+// BreakSeal removes the seal, if there is one, and syncs the folder.
 func BreakSeal(fs vfs.FS, dir string) error {
 	err := fs.Remove(fs.PathJoin(dir, sealName))
 	if errors.Is(err, os.ErrNotExist) {
@@ -183,7 +183,7 @@ func BreakSeal(fs vfs.FS, dir string) error {
 		err = syncDir(fs, dir)
 	}
 	if err != nil {
-		err = fmt.Errorf("break the seal of %s: %w", dir, err)
+		err = fmt.Errorf("remove the seal of %s: %w", dir, err)
 	}
 	return err
 }

@@ -15,27 +15,28 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// A write-ahead log of Pebble's is a run of chunks in blocks of 32 KiB:
+// A write-ahead log of Pebble consists of chunks in blocks of 32 KiB:
 //
-//	checksum(4) length(2) kind(1) log number(4) synced up to(8) and what it carries
+//	checksum(4) length(2) kind(1) log number(4) synced up to(8) payload
 //
-// all little-endian; the checksum is over what follows the length. A crash may
-// leave its last chunks torn, and Pebble takes whatever it cannot read, up to
-// the end of the block, for that. But what a later chunk says was synced
-// before it cannot have been torn: then it was damaged, and what was acknowledged
-// would be lost unnoticed.
+// All numbers are little-endian. The checksum covers everything after the length.
+// A crash may tear the last chunks. Pebble takes any unreadable rest of a block
+// for that, and continues without it. But a later chunk may say that this part
+// was synced. Then it was damaged, not torn, and Pebble would lose acknowledged
+// events without notice.
 const (
 	walBlock   = 32 << 10
 	walHeader  = 19
 	walKind    = 6
 	walNumber  = 7
 	walSynced  = 11
-	walKindLow = 9 // the kinds of this layout, of which the log is made
+	walKindLow = 9 // the kinds of chunks in this layout
 	walKindTop = 12
 )
 
-// CheckLastWAL looks for damage in the write-ahead log that a crash may have
-// torn, the last one: Pebble reads the others to their ends, or not at all.
+// CheckLastWAL looks for damage in the last write-ahead log, the only one that a
+// crash may have torn. Pebble rejects the others if it cannot read them to their
+// ends.
 func CheckLastWAL(fs vfs.FS, dir string) error {
 	names, err := fs.List(dir)
 	if err != nil {
@@ -70,7 +71,7 @@ type wal struct {
 	number uint32
 }
 
-// end is where the first chunk should be that cannot be read.
+// end returns the offset of the first chunk that cannot be read.
 func (w wal) end() int {
 	at := 0
 	for {
@@ -85,7 +86,8 @@ func (w wal) end() int {
 	}
 }
 
-// chunk is the length of the chunk at an offset; ok is false if there is none.
+// chunk returns the length of the chunk at an offset; ok is false if there is no
+// valid chunk.
 func (w wal) chunk(at int) (n int, ok bool) {
 	if len(w.text)-at < walHeader {
 		return 0, false
@@ -98,7 +100,7 @@ func (w wal) chunk(at int) (n int, ok bool) {
 	return n, n <= len(b) && walSum(b[walKind:n]) == binary.LittleEndian.Uint32(b)
 }
 
-// syncedBehind says whether a later chunk knows that the log was synced beyond
+// syncedBehind reports whether a later chunk says that the log was synced beyond
 // an offset.
 func (w wal) syncedBehind(offset int) bool {
 	for at := offset + 1; at+walHeader <= len(w.text); at++ {

@@ -30,6 +30,7 @@ type Lifecycle struct {
 	running   sync.WaitGroup // grows only under mu while closingCh is open
 }
 
+// New returns the lifecycle of an open node.
 func New(logger *slog.Logger) *Lifecycle {
 	return &Lifecycle{logger: logger, failedCh: make(chan struct{}), closingCh: make(chan struct{})}
 }
@@ -91,6 +92,7 @@ func (l *Lifecycle) Enter() bool {
 	}
 }
 
+// Leave takes back one Enter.
 func (l *Lifecycle) Leave() { l.running.Done() }
 
 // Go starts a goroutine that wait waits for. The caller has entered and not

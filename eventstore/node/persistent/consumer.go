@@ -47,6 +47,7 @@ type turn struct {
 	number  int
 }
 
+// Read implements the service.
 func (p Service) Read(call api.PersistentSubscriptions_ReadServer) error {
 	err := p.Life.Ready()
 	if err == nil {

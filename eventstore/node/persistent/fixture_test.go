@@ -169,6 +169,6 @@ func (f *fixture) until(g *group, holds func() bool) {
 			return
 		}
 		require.NoError(f.t, f.ctx.Err())
-		time.Sleep(time.Millisecond)
+		<-time.After(time.Millisecond)
 	}
 }

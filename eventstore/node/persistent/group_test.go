@@ -105,7 +105,7 @@ func TestGroupRetriesAfterTimeouts(t *testing.T) {
 			break
 		}
 		require.NoError(t, f.ctx.Err())
-		time.Sleep(time.Millisecond)
+		<-time.After(time.Millisecond)
 	}
 }
 

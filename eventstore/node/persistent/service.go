@@ -34,6 +34,7 @@ func unary[M any](ctx context.Context, p Service, m *M, err error) (*M, error) {
 	return m, nil
 }
 
+// Create implements the service.
 func (p Service) Create(ctx context.Context, m *api.CreateReq) (*api.CreateResp, error) {
 	err := p.Life.Ready()
 	if err == nil {
@@ -74,6 +75,7 @@ func (p Service) create(ctx context.Context, o *api.CreateReq_Options) (err erro
 	return p.groups.create(c)
 }
 
+// Update implements the service.
 func (p Service) Update(ctx context.Context, m *api.UpdateReq) (*api.UpdateResp, error) {
 	err := p.Life.Ready()
 	if err == nil {
@@ -177,6 +179,7 @@ func sourceName(id *shared.StreamIdentifier, all *shared.Empty) (string, error) 
 	return wire.StreamName(id)
 }
 
+// Delete implements the service.
 func (p Service) Delete(ctx context.Context, m *api.DeleteReq) (*api.DeleteResp, error) {
 	stream, err := sourceName(m.GetOptions().GetStreamIdentifier(), m.GetOptions().GetAll())
 	if err == nil {
@@ -188,6 +191,7 @@ func (p Service) Delete(ctx context.Context, m *api.DeleteReq) (*api.DeleteResp,
 	return unary(ctx, p, &api.DeleteResp{}, err)
 }
 
+// GetInfo implements the service.
 func (p Service) GetInfo(ctx context.Context, m *api.GetInfoReq) (*api.GetInfoResp, error) {
 	resp := &api.GetInfoResp{}
 	g, err := p.group(m.GetOptions().GetStreamIdentifier(), m.GetOptions().GetAll(), m.GetOptions().GetGroupName())
@@ -197,6 +201,7 @@ func (p Service) GetInfo(ctx context.Context, m *api.GetInfoReq) (*api.GetInfoRe
 	return unary(ctx, p, resp, err)
 }
 
+// ReplayParked implements the service.
 func (p Service) ReplayParked(ctx context.Context, m *api.ReplayParkedReq) (*api.ReplayParkedResp, error) {
 	o, stop := m.GetOptions(), int64(math.MaxInt64)
 	if at, ok := o.GetStopAtOption().(*api.ReplayParkedReq_Options_StopAt); ok {
@@ -225,6 +230,7 @@ func (p Service) group(id *shared.StreamIdentifier, all *shared.Empty, name stri
 	return p.groups.find(stream, name)
 }
 
+// List implements the service.
 func (p Service) List(ctx context.Context, m *api.ListReq) (*api.ListResp, error) {
 	resp := &api.ListResp{}
 	err := p.Life.Ready()
@@ -252,6 +258,7 @@ func (p Service) list(o *api.ListReq_Options, resp *api.ListResp) (err error) {
 	return err
 }
 
+// RestartSubsystem implements the service.
 func (p Service) RestartSubsystem(ctx context.Context, _ *shared.Empty) (*shared.Empty, error) {
 	err := p.Life.Ready()
 	if err == nil {

@@ -51,6 +51,7 @@ type reader struct {
 	within uint64 // nothing behind this position is shown
 }
 
+// Read answers a read or a subscription.
 func (s Reads) Read(m *api.ReadReq, call api.Streams_ReadServer) error {
 	err := s.Life.Ready()
 	if err == nil {

@@ -2,30 +2,32 @@
 // used lately.
 package recent
 
-// Map is a bounded map that forgets what was not used lately: when the
-// young generation is full it becomes the old one, and the former old one is
-// dropped. It holds between limit and 2·limit entries. Not safe for
-// concurrent use.
+// Map is a bounded map. Entries are put into a young generation. When that is
+// full it becomes the old generation, and the previous old one is dropped. Get
+// moves an entry to the young generation. So the map forgets the entries that
+// were not used lately, and holds at most 2·limit. Not safe for concurrent use.
 type Map[K comparable, V any] struct {
 	limit      int
 	young, old map[K]V
 }
 
+// New returns a map that remembers at least the last limit entries.
 func New[K comparable, V any](limit int) *Map[K, V] {
 	return &Map[K, V]{limit: limit, young: make(map[K]V)}
 }
 
-func (c *Map[K, V]) Get(key K) (V, bool) {
-	if v, ok := c.young[key]; ok {
-		return v, true
+// Get returns the value of a key; ok is false if the map does not hold it.
+func (c *Map[K, V]) Get(key K) (value V, ok bool) {
+	if value, ok = c.young[key]; ok {
+		return value, true
 	}
-	v, ok := c.old[key]
-	if ok {
-		c.Put(key, v)
+	if value, ok = c.old[key]; ok {
+		c.Put(key, value)
 	}
-	return v, ok
+	return value, ok
 }
 
+// Put sets the value of a key.
 func (c *Map[K, V]) Put(key K, v V) {
 	if len(c.young) >= c.limit {
 		c.old, c.young = c.young, make(map[K]V, c.limit)

@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// Metadata is what a stream's metadata hides: the zero value hides nothing.
+// Metadata is the part of a stream's metadata that hides events. The zero value
+// hides nothing.
 type Metadata struct {
-	Exists         bool // there is a metadata event at all
+	Exists         bool // a metadata event exists
 	TruncateBefore int64
 	maxCount       int64
 	maxAge         int64 // seconds
@@ -20,10 +21,11 @@ type Metadata struct {
 // DeletedMetadata is the metadata that a soft delete writes.
 const DeletedMetadata = `{"$tb":9223372036854775807}`
 
+// SoftDeleted reports whether the stream is deleted until the next append.
 func (m Metadata) SoftDeleted() bool { return m.TruncateBefore == math.MaxInt64 }
 
-// First is the revision below which the stream's events are hidden by count or
-// truncation, where last is the stream's last revision.
+// First returns the first revision that is not hidden by count or truncation, in
+// a stream that ends at the revision last.
 func (m Metadata) First(last int64) int64 {
 	first := m.TruncateBefore
 	if m.maxCount > 0 && last-m.maxCount+1 > first {
@@ -32,7 +34,8 @@ func (m Metadata) First(last int64) int64 {
 	return first
 }
 
-// Oldest is the creation, in ticks, before which events are hidden by age.
+// Oldest returns the creation time, in ticks, before which events are hidden by
+// age.
 func (m Metadata) Oldest(now int64) int64 {
 	if m.maxAge == 0 || m.maxAge > now/TicksPerSecond {
 		return math.MinInt64
@@ -40,18 +43,22 @@ func (m Metadata) Oldest(now int64) int64 {
 	return now - m.maxAge*TicksPerSecond
 }
 
+// TicksPerSecond is the number of ticks of 100 ns in a second.
 const TicksPerSecond = int64(time.Second / 100)
 
+// Ticks returns a time in ticks since the Unix epoch, as records store it.
 func Ticks(t time.Time) int64 { return t.UnixNano() / 100 }
 
-// A metadata stream is named $$ and the stream that it speaks of. It keeps one
-// event, whatever is written about itself.
+// MetadataPrefix begins the name of a metadata stream; the name of its stream
+// follows. A metadata stream shows only its last event. It has no metadata of its
+// own.
 const MetadataPrefix = "$$"
 
+// IsMetadataStream reports whether a name is that of a metadata stream.
 func IsMetadataStream(stream string) bool { return strings.HasPrefix(stream, MetadataPrefix) }
 
-// OriginalOf is the stream that a metadata stream speaks of, and any other
-// stream itself.
+// OriginalOf returns the stream that a metadata stream describes, or any other
+// stream's own name.
 func OriginalOf(stream string) string { return strings.TrimPrefix(stream, MetadataPrefix) }
 
 var metaOfMetaStreams = Metadata{Exists: true, maxCount: 1}
@@ -64,9 +71,8 @@ func MetadataOf(stream, data string) Metadata {
 	return ParseMetadata(data)
 }
 
-// ParseMetadata reads a metadata event's data. Where one value is of the wrong
-// kind the whole counts as empty; an integer that makes no sense is passed
-// over alone.
+// ParseMetadata parses a metadata event's data. If a value has the wrong type,
+// the result is empty. An integer below 1 is ignored, and the other values count.
 func ParseMetadata(data string) Metadata {
 	m, ok := readMeta(data)
 	if !ok {
@@ -75,7 +81,7 @@ func ParseMetadata(data string) Metadata {
 	return m
 }
 
-// IsMetadata says whether a metadata event's data is as it should be.
+// IsMetadata reports whether a metadata event's data is well-formed.
 func IsMetadata(data string) bool {
 	_, ok := readMeta(data)
 	return ok
@@ -97,8 +103,8 @@ func readMeta(data string) (m Metadata, ok bool) {
 	return m, !there || isACL(acl)
 }
 
-// readPositive sets to if raw is a positive integer, and says whether raw is
-// an integer, or absent.
+// readPositive sets to if raw is a positive integer. It reports whether raw is an
+// integer or missing.
 func readPositive(raw json.RawMessage, to *int64) bool {
 	if raw == nil {
 		return true
@@ -110,7 +116,8 @@ func readPositive(raw json.RawMessage, to *int64) bool {
 	return err == nil
 }
 
-// isACL says whether raw is an object of roles: each a string or strings.
+// isACL reports whether raw is an object of roles. A role is a string or a list of
+// strings.
 func isACL(raw json.RawMessage) bool {
 	var roles map[string]json.RawMessage
 	if json.Unmarshal(raw, &roles) != nil || roles == nil {
@@ -140,7 +147,7 @@ func isRole(raw json.RawMessage) bool {
 	return true
 }
 
-// WithTruncateBefore is metadata with its $tb replaced and the rest kept.
+// WithTruncateBefore returns metadata with its $tb replaced.
 func WithTruncateBefore(data string, first int64) string {
 	fields := map[string]json.RawMessage{}
 	if json.Unmarshal([]byte(data), &fields) != nil || fields == nil {
@@ -148,7 +155,7 @@ func WithTruncateBefore(data string, first int64) string {
 	}
 	fields["$tb"] = json.RawMessage(strconv.FormatInt(first, 10))
 	merged, err := json.Marshal(fields)
-	if err != nil { // not reached: every value was read from JSON
+	if err != nil { // impossible: every value was decoded from JSON
 		return `{"$tb":` + strconv.FormatInt(first, 10) + `}`
 	}
 	return string(merged)

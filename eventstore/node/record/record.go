@@ -13,13 +13,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// TombstoneRevision is where a stream's $streamDeleted event stands.
+// TombstoneRevision is the revision of a stream's $streamDeleted event.
 const TombstoneRevision = math.MaxInt64
 
 // MaxStreamName is the longest name of a stream, in bytes.
 const MaxStreamName = 1<<16 - 1
 
-// The types of events that the node itself writes or looks into.
+// The types of events that the node writes itself, or reads the data of.
 const (
 	TypeStreamDeleted = "$streamDeleted"
 	TypeMetadata      = "$metadata"
@@ -34,7 +34,7 @@ type Record struct {
 	ID       uuid.UUID
 	JSON     bool
 	Stream   string
-	Type     string // the event's type
+	Type     string
 	Data     string
 	Metadata string
 }
@@ -45,8 +45,8 @@ type Record struct {
 //	and, each after its length as a uvarint: stream, type, data, metadata
 //	crc32c(4) over the position(8) and all of the above
 //
-// so that a record that was damaged, or stands where it was not written, is
-// never taken for an event.
+// The checksum covers the position. So a damaged record, or one at a position
+// where it was not written, is never taken for an event.
 const (
 	recordVersion = 1
 	flagJSON      = 1
@@ -54,11 +54,14 @@ const (
 	recordSum     = 4
 )
 
+// ErrDamaged means that stored bytes are not as they were written.
 var ErrDamaged = errors.New("the log is damaged")
 
+// Castagnoli is the table of all checksums in the log.
 var Castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Size is how many bytes r takes in the log; the next position is that far on.
+// Size is the number of bytes that the record takes in the log. The next record's
+// position is this record's position plus its size.
 func (r *Record) Size() int {
 	n := recordHead + recordSum
 	for _, text := range [...]string{r.Stream, r.Type, r.Data, r.Metadata} {
@@ -67,7 +70,7 @@ func (r *Record) Size() int {
 	return n
 }
 
-// Append encodes r behind buf.
+// Append appends the encoded record to buf.
 func (r *Record) Append(buf []byte) []byte {
 	start := len(buf)
 	var flags byte
@@ -85,7 +88,7 @@ func (r *Record) Append(buf []byte) []byte {
 	return binary.BigEndian.AppendUint32(buf, recordChecksum(r.Position, buf[start:]))
 }
 
-// Decode reads the record that stands at a position.
+// Decode decodes the record at a position.
 func Decode(position uint64, value []byte) (Record, error) {
 	if len(value) < recordHead+recordSum {
 		return Record{}, Damaged(position, "it is cut short")
@@ -107,7 +110,7 @@ func Decode(position uint64, value []byte) (Record, error) {
 	return r, r.texts(body[recordHead:])
 }
 
-// texts cuts the four texts out of one copy of what follows the head.
+// texts decodes the four texts. They share one copy of the bytes.
 func (r *Record) texts(tail []byte) error {
 	rest := string(tail)
 	for _, text := range [...]*string{&r.Stream, &r.Type, &r.Data, &r.Metadata} {
@@ -130,6 +133,7 @@ func recordChecksum(position uint64, body []byte) uint32 {
 	return crc32.Update(crc32.Checksum(at[:], Castagnoli), Castagnoli, body)
 }
 
+// Damaged returns an ErrDamaged for the record at a position.
 func Damaged(position uint64, why string) error {
 	return fmt.Errorf("%w: record at %d: %s", ErrDamaged, position, why)
 }

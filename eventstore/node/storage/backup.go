@@ -14,7 +14,8 @@ import (
 	"hexarena/eventstore/node/disk"
 )
 
-// ErrTarget is met by a backup whose target cannot be one.
+// ErrTarget means that the target of a backup is not an empty folder outside of the
+// log's.
 var ErrTarget = errors.New("not a folder for a backup")
 
 // CopyTo copies the log into a folder and returns the size of the copy. It
@@ -32,8 +33,7 @@ func (s *Store) CopyTo(ctx context.Context, target string) (size uint64, err err
 	return size, nil
 }
 
-// checkTarget refuses what cannot become a backup, and what would lie within
-// the log's own folder.
+// checkTarget returns ErrTarget for an unusable target.
 func (s *Store) checkTarget(target string) error {
 	if target == "" || !filepath.IsAbs(target) && s.fs.FS == vfs.Default {
 		return fmt.Errorf("%w: %q: want an absolute path", ErrTarget, target)
@@ -82,8 +82,7 @@ func (s *Store) copyInto(target string) (size uint64, err error) {
 	return size, nil
 }
 
-// checkpoint has Pebble make the copy, which panics where a folder does not
-// sync.
+// checkpoint makes the copy. Pebble panics if a folder cannot be synced.
 func (s *Store) checkpoint(target string) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {

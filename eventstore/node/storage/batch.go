@@ -12,6 +12,7 @@ import (
 // Batch gathers records that are written together.
 type Batch struct{ batch *pebble.Batch }
 
+// NewBatch returns an empty batch.
 func (s *Store) NewBatch() Batch { return Batch{s.db.NewBatch()} }
 
 // Put adds a record and its index entry.
@@ -33,6 +34,7 @@ func (b Batch) Put(r *record.Record) error {
 // Size is the size of the batch in bytes.
 func (b Batch) Size() int { return b.batch.Len() }
 
+// Empty reports whether the batch holds no records.
 func (b Batch) Empty() bool { return b.batch.Empty() }
 
 // Apply writes the batch without waiting for its sync. Pebble panics if it

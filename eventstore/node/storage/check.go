@@ -13,16 +13,16 @@ import (
 	"hexarena/eventstore/node/disk"
 )
 
-// Checked is what a check has found.
+// Checked is the result of a check.
 type Checked struct {
 	Format     string // of the log
-	Sealed     bool   // its node was closed, or it is a copy
+	Sealed     bool   // its node was closed, or it is a backup
 	Events     uint64
 	Bytes      uint64 // of their records
-	Streams    uint64 // with events, and with metadata apart from that
+	Streams    uint64 // streams with events; metadata streams do not count
 	Tombstones uint64
-	Scavenged  uint64 // streams of which events were removed
-	Unread     uint64 // metadata that is not as the contract has it, and so counts as empty
+	Scavenged  uint64 // streams that lost events to a scavenge
+	Unread     uint64 // malformed metadata, which counts as empty
 	Damages    uint64
 	Named      []string // the first of them
 }
@@ -44,10 +44,10 @@ const (
 	stepCompare = "comparing both"
 )
 
-// Check reads the whole log in the folder of a node that is stopped: every
-// record, whether positions and revisions have no gap but what was scavenged,
-// and whether log and index agree. It writes nothing. Damages are no error;
-// an error says that the folder could not be looked at, or is in use.
+// Check reads the whole log of a stopped node: every record, the order of positions
+// and revisions with only the gaps of a scavenge, and whether log and index agree.
+// It writes nothing. Damage is part of the result. An error means that the folder
+// cannot be read or is in use.
 func Check(ctx context.Context, dir string, fs vfs.FS, progress Progress) (Checked, error) {
 	if fs == nil {
 		fs = vfs.Default
@@ -70,8 +70,7 @@ func Check(ctx context.Context, dir string, fs vfs.FS, progress Progress) (Check
 	return found, errors.Join(err, release())
 }
 
-// lockExisting locks a folder if it has a lock: who would use it, would make
-// one.
+// lockExisting locks a folder if it has a lock file. A node would create one.
 func lockExisting(fs vfs.FS, dir string) (release func() error, err error) {
 	if _, err := fs.Stat(fs.PathJoin(dir, "LOCK")); err != nil {
 		return func() error { return nil }, nil //nolint:nilerr // a copy has none
@@ -84,7 +83,7 @@ func lockExisting(fs vfs.FS, dir string) (release func() error, err error) {
 }
 
 func checkFolder(ctx context.Context, dir string, fs vfs.FS, progress Progress) (found Checked, err error) {
-	progress.tell(stepFiles, 0, 0)
+	progress.report(stepFiles, 0, 0)
 	if found.Sealed, _, err = disk.CheckSeal(fs, dir); err != nil {
 		found.damage("%v", err)
 	} else if !found.Sealed {
@@ -106,18 +105,18 @@ func checkFolder(ctx context.Context, dir string, fs vfs.FS, progress Progress) 
 	return found, errors.Join(c.run(), s.db.Close())
 }
 
-// checker goes through an open log.
+// checker checks an open log.
 type checker struct {
 	*Checked
 	ctx      context.Context
 	store    *Store
 	progress Progress
-	kept     LogEnd // where a scavenge found the end; up to there positions may have gaps
+	kept     LogEnd // the end at the last scavenge; positions before it may have gaps
 	log      tally
 	index    tally
 }
 
-// run takes every step, also after one that could not go on.
+// run takes every step, even after one that failed.
 func (c *checker) run() error {
 	var err error
 	if c.kept, _, err = c.store.keptEnd(); err != nil {

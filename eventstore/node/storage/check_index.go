@@ -10,17 +10,17 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// readIndex reads every entry of the index. Its progress is told in bytes of
-// the log, as that of the records is.
+// readIndex reads every entry of the index. It reports progress in bytes of the log,
+// like readLog.
 func (c *checker) readIndex() error {
 	r := indexReader{checker: c, each: float64(c.Bytes) / float64(max(c.log.count, 1))}
 	return c.each(stepIndex, []byte{streamPrefix}, afterStreams, c.Bytes, r.visit)
 }
 
-// indexReader is how far the index was read.
+// indexReader is the state of reading the index.
 type indexReader struct {
 	*checker
-	each   float64 // bytes of a record
+	each   float64 // mean size of a record
 	stream string
 	begun  bool
 	next   uint64 // revision
@@ -46,8 +46,8 @@ func (x *indexReader) visit(it *pebble.Iterator) uint64 {
 	return uint64(x.each * float64(x.index.count))
 }
 
-// follows checks that a stream's revisions have no gap: they begin with 0, or
-// where a scavenge has cut, and end with a tombstone if there is one.
+// follows checks that a stream's revisions have no gaps. They begin with 0 or after
+// the cut, and may end with a tombstone.
 func (x *indexReader) follows(stream []byte, revision uint64) {
 	if !x.begun || string(stream) != x.stream {
 		x.begin(string(stream))
@@ -74,7 +74,7 @@ func (x *indexReader) begin(stream string) {
 	}
 }
 
-// readCuts reads what is kept of what was scavenged.
+// readCuts reads the cuts that scavenges have stored.
 func (c *checker) readCuts() error {
 	return c.each(stepIndex, []byte{cutPrefix}, afterAll, 0, func(it *pebble.Iterator) uint64 {
 		c.Scavenged++
@@ -93,7 +93,7 @@ func (c *checker) readCuts() error {
 	})
 }
 
-// compare finds where the log and the index do not agree, if they do not.
+// compare finds the events in which the log and the index differ.
 func (c *checker) compare() error {
 	if c.log.count == c.index.count && c.log.sums == c.index.sums {
 		return nil
@@ -133,7 +133,7 @@ func (c *checker) seekRecord(it *pebble.Iterator) {
 	}
 }
 
-// readRest looks for what belongs to nothing.
+// readRest looks for keys that are not the log's.
 func (c *checker) readRest() error {
 	foreign := func(it *pebble.Iterator) uint64 {
 		if key := string(it.Key()); key != string(formatKey) && key != string(endKey) {

@@ -12,8 +12,8 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// tally is a sum over places of events in any order, so that the log and the
-// index can be compared without looking up each in the other.
+// tally is a sum over (stream, revision, position) that does not depend on their
+// order. It compares log and index without looking up each event in the other.
 type tally struct {
 	seeds [2]maphash.Seed
 	count uint64
@@ -21,23 +21,24 @@ type tally struct {
 }
 
 func (t *tally) add(stream []byte, revision, position uint64) {
-	var place [16]byte
-	binary.BigEndian.PutUint64(place[:], revision)
-	binary.BigEndian.PutUint64(place[8:], position)
+	var numbers [16]byte
+	binary.BigEndian.PutUint64(numbers[:], revision)
+	binary.BigEndian.PutUint64(numbers[8:], position)
 	t.count++
 	for i, seed := range t.seeds {
 		var h maphash.Hash
 		h.SetSeed(seed)
-		_, _ = h.Write(place[:]) // never fails
+		_, _ = h.Write(numbers[:]) // never fails
 		_, _ = h.Write(stream)
 		t.sums[i] += h.Sum64()
 	}
 }
 
-// tellEvery is after how many keys progress is told, and ctx looked at.
-const tellEvery = 1024
+// reportEvery is the number of keys between two reports of progress and checks of
+// ctx.
+const reportEvery = 1024
 
-// each goes over the keys from one to before another.
+// each visits the keys from one up to another, exclusive.
 func (c *checker) each(step string, from, to []byte, total uint64, visit func(it *pebble.Iterator) (done uint64)) (err error) {
 	it, err := c.store.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
 	if err != nil {
@@ -47,14 +48,14 @@ func (c *checker) each(step string, from, to []byte, total uint64, visit func(it
 	seen := 0
 	for ok := it.First(); ok; ok = it.Next() {
 		done := visit(it)
-		if seen++; seen%tellEvery == 0 {
-			c.progress.tell(step, done, total)
+		if seen++; seen%reportEvery == 0 {
+			c.progress.report(step, done, total)
 			if c.ctx.Err() != nil {
 				return c.ctx.Err()
 			}
 		}
 	}
-	c.progress.tell(step, total, total)
+	c.progress.report(step, total, total)
 	return nil
 }
 
@@ -80,7 +81,7 @@ func (c *checker) lastPosition() (position uint64, err error) {
 	return position, it.Error()
 }
 
-// logReader is how far the log was read: the next record belongs at next, or
+// logReader is the state of reading the log: the next record begins at next, or
 // anywhere if that is 0, and was not created before created.
 type logReader struct {
 	*checker
@@ -110,8 +111,8 @@ func (l *logReader) visit(it *pebble.Iterator) uint64 {
 	return position
 }
 
-// follows checks that a record stands right behind the one before it, or behind
-// a gap that a scavenge may have left.
+// follows checks that a record begins right after the previous one, or after a gap
+// that a scavenge may have left.
 func (l *logReader) follows(r *record.Record) {
 	switch {
 	case r.Position == l.next, l.next == 0:

@@ -11,18 +11,18 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// cut says what was scavenged of a stream: everything up to a revision, which
-// was the one before the first that is left, or the last of all.
+// cut is the last event that a scavenge removed from a stream. All earlier ones are
+// removed too.
 type cut struct {
 	revision uint64
 	position uint64
 }
 
-// first is the lowest revision that can still be there.
+// first is the lowest revision that may still exist.
 func (c cut) first() uint64 { return c.revision + 1 }
 
-// LogEnd is where the log goes on: the position of its last record, also of
-// one that was scavenged, the position of the next, and the last one's time.
+// LogEnd is the end of the log: the position of its last record, even if that was
+// scavenged, the position of the next record, and the last one's creation time.
 type LogEnd struct {
 	Position, Next uint64
 	Created        int64
@@ -33,7 +33,7 @@ var errBadSum = fmt.Errorf("%w: what is known of scavenging does not match its c
 // sumLen is the length of a checksum.
 const sumLen = 4
 
-// withSum is numbers as they are stored under a key, with a checksum over both.
+// withSum encodes numbers for a key, with a checksum over the key and the numbers.
 func withSum(key []byte, numbers ...uint64) []byte {
 	var value []byte
 	for _, n := range numbers {
@@ -42,7 +42,7 @@ func withSum(key []byte, numbers ...uint64) []byte {
 	return binary.BigEndian.AppendUint32(value, sumOf(key, value))
 }
 
-// checkedNumbers reads what withSum made.
+// checkedNumbers decodes numbers that withSum encoded.
 func checkedNumbers(key, value []byte, numbers ...*uint64) error {
 	body := 8 * len(numbers)
 	if len(value) != body+sumLen || binary.BigEndian.Uint32(value[body:]) != sumOf(key, value[:body]) {
@@ -63,7 +63,7 @@ func (c cut) put(b *pebble.Batch, stream string) error {
 	return b.Set(key, withSum(key, c.revision, c.position), nil)
 }
 
-// cut is what was scavenged of a stream; ok is false if that is nothing.
+// cut returns the cut of a stream; ok is false if nothing was scavenged.
 func (s *Store) cut(stream string) (c cut, ok bool, err error) {
 	if !s.scavenged.Load() {
 		return cut{}, false, nil
@@ -83,7 +83,7 @@ func (e LogEnd) put(b *pebble.Batch) error {
 	return b.Set(endKey, withSum(endKey, e.Position, e.Next, uint64(e.Created)), nil)
 }
 
-// End is where the log goes on.
+// End returns the end of the log.
 func (s *Store) End() (LogEnd, error) {
 	last, err := s.lastRecord()
 	if err != nil {
@@ -103,8 +103,8 @@ func (s *Store) End() (LogEnd, error) {
 // IsScavenged reports whether the log was ever scavenged.
 func (s *Store) IsScavenged() bool { return s.scavenged.Load() }
 
-// keptEnd is where the log ended when it was last scavenged; ok is false if it
-// never was.
+// keptEnd returns the end of the log at its last scavenge; ok is false if it was
+// never scavenged.
 func (s *Store) keptEnd() (end LogEnd, ok bool, err error) {
 	if !s.scavenged.Load() {
 		return LogEnd{}, false, nil
@@ -121,9 +121,8 @@ func (s *Store) keptEnd() (end LogEnd, ok bool, err error) {
 	return end, true, nil
 }
 
-// WasScavenged says whether a position lies where records were scavenged: the
-// record before it ends before it, and nothing begins there. It need not have
-// been the position of one of them.
+// WasScavenged reports whether a position lies in a gap that a scavenge left. No
+// record need have begun exactly there.
 func (s *Store) WasScavenged(position uint64) (was bool, err error) {
 	if !s.scavenged.Load() {
 		return false, nil
@@ -140,8 +139,8 @@ func (s *Store) WasScavenged(position uint64) (was bool, err error) {
 	return err == nil && r.Position+uint64(r.Size()) <= position, err
 }
 
-// missing explains an index entry's record that is not there: nil if it was
-// scavenged after the entry was read.
+// missing returns an error for an index entry without a record, or nil if the entry
+// was scavenged after it was read.
 func (s *Store) missing(stream string, revision, position uint64) error {
 	entry, err := s.Value(StreamKey(stream, revision))
 	if err != nil || entry == nil {
@@ -150,8 +149,8 @@ func (s *Store) missing(stream string, revision, position uint64) error {
 	return record.Damaged(position, fmt.Sprintf("%s@%d is missing", stream, revision))
 }
 
-// skipped explains that of a stream the revision next was expected and another
-// one was found: nil if what is between was scavenged.
+// skipped returns an error for the gap between the expected revision next and the
+// found one, or nil if a scavenge left the gap.
 func (s *Store) skipped(stream string, next, found uint64) error {
 	c, ok, err := s.cut(stream)
 	if err == nil && (!ok || found > c.first()) && found != record.TombstoneRevision {

@@ -15,6 +15,7 @@ import (
 // streams.
 type Index struct{ db *pebble.DB }
 
+// NewIndex returns the index in a Pebble store.
 func NewIndex(db *pebble.DB) Index { return Index{db} }
 
 // Value returns a copy of the value of a key, or nil if the key does not exist.
@@ -62,10 +63,16 @@ type Entries struct {
 	err   error
 }
 
+// First moves to the first entry; false means that there is none within the limit.
 func (e *Entries) First() bool { return e.it.First() && e.inLimit() }
-func (e *Entries) Next() bool  { return e.it.Next() && e.inLimit() }
-func (e *Entries) Prev() bool  { return e.it.Prev() }
 
+// Next moves to the next entry.
+func (e *Entries) Next() bool { return e.it.Next() && e.inLimit() }
+
+// Prev moves to the previous entry.
+func (e *Entries) Prev() bool { return e.it.Prev() }
+
+// Last moves to the last entry within the limit.
 func (e *Entries) Last() bool {
 	for ok := e.it.Last(); ok; ok = e.it.Prev() {
 		if e.inLimit() {

@@ -2,15 +2,15 @@ package storage
 
 import "encoding/binary"
 
-// The key space. Integers are big-endian, so that keys sort as numbers do.
+// The key space. Integers are big-endian, so that keys sort like numbers.
 //
 //	0x00 "format"                             → the format version, in decimal
 //	0x01 position(8)                          → a record
 //	0x02 length(2) stream name revision(8)    → the record's position(8)
 //
-// and, of a log that was scavenged,
+// A scavenged log also has
 //
-//	0x00 "end"                                → a logEnd
+//	0x00 "end"                                → a LogEnd
 //	0x03 length(2) stream name                → a cut
 const (
 	logPrefix    = 0x01
@@ -30,7 +30,7 @@ func logKey(position uint64) []byte {
 	return binary.BigEndian.AppendUint64(key, position)
 }
 
-// What is behind every key of the log, of the index, and behind all keys.
+// Upper bounds: of the records, of the index, and of all keys.
 var (
 	afterLog     = []byte{logPrefix + 1}
 	afterStreams = []byte{streamPrefix + 1}
@@ -39,6 +39,7 @@ var (
 
 func positionOfKey(key []byte) uint64 { return binary.BigEndian.Uint64(key[1:]) }
 
+// StreamKey returns the key of an index entry.
 func StreamKey(stream string, revision uint64) []byte {
 	key := make([]byte, 0, nameAt+len(stream)+indexLen)
 	return binary.BigEndian.AppendUint64(appendName(key, streamPrefix, stream), revision)
@@ -48,7 +49,7 @@ func cutKey(stream string) []byte {
 	return appendName(make([]byte, 0, nameAt+len(stream)), cutPrefix, stream)
 }
 
-// nameAt is where in a key a stream's name begins.
+// nameAt is the offset of the stream's name in a key.
 const nameAt = 3
 
 func appendName(key []byte, prefix byte, stream string) []byte {
@@ -57,8 +58,8 @@ func appendName(key []byte, prefix byte, stream string) []byte {
 	return append(key, stream...)
 }
 
-// streamOfKey is the name in the key of an index entry; ok is false where the
-// key is none.
+// streamOfKey returns the stream of an index entry's key; ok is false for any other
+// key.
 func streamOfKey(key []byte) (stream []byte, ok bool) {
 	if len(key) < nameAt+indexLen || key[0] != streamPrefix {
 		return nil, false

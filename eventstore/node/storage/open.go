@@ -16,23 +16,22 @@ import (
 	"hexarena/eventstore/node/disk"
 )
 
-// The format versions: one is written when a log is made and checked when it
-// is opened. A log that was scavenged has keys, and lacks records, as a program
-// of the first version does not expect.
+// The format versions. A scavenged log has additional keys and gaps between its
+// records. A program that knows only the first version must not open it.
 const (
 	formatWhole     = "1"
 	formatScavenged = "2"
 )
 
-// The errors of Open that a person can mend.
+// Errors of Open that the operator can fix.
 var (
 	ErrLocked      = errors.New("the data folder is in use by another process")
 	ErrWrongFormat = errors.New("the data folder does not hold a log of this version")
 )
 
-// Open opens the log in a folder, or makes it. Nothing is written to a
-// folder that is refused, but its lock. fatal is told, from any goroutine, when
-// Pebble can go on no more.
+// Open opens the log in a folder, or creates it. If it returns an error, it has
+// changed nothing in the folder but the lock file. fatal is called, from any
+// goroutine, when the log cannot be written any more.
 func Open(dir string, fs vfs.FS, logger *slog.Logger, fatal func(error)) (*Store, error) {
 	if err := fs.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
@@ -58,8 +57,8 @@ func Open(dir string, fs vfs.FS, logger *slog.Logger, fatal func(error)) (*Store
 	return s, nil
 }
 
-// holdsLog says whether a folder holds a log, or is one to make a log in: empty
-// but for what an interrupted making may have left.
+// holdsLog reports whether a folder holds a log. If it does not, it must be empty,
+// except for files of a creation that was interrupted.
 func holdsLog(fs vfs.FS, dir string) (bool, error) {
 	names, err := fs.List(dir)
 	if err != nil {
@@ -74,7 +73,7 @@ func holdsLog(fs vfs.FS, dir string) (bool, error) {
 	return false, nil
 }
 
-// harmless are files that may be in a folder in which a log is made.
+// harmless are files that may exist in a folder without a log.
 var harmless = []string{"LOCK", "lost+found"}
 
 func holdsSomethingElse(dir string) error {
@@ -93,8 +92,8 @@ func lockFolder(fs vfs.FS, dir string) (*pebble.Lock, error) {
 	}
 }
 
-// probe looks at a log without changing it: its seal, or what a crash may have
-// left, and its format version.
+// probe checks a log without changing it: its seal, or the write-ahead log that a
+// crash may have torn, and the format version.
 func (s *Store) probe(logger *slog.Logger) error {
 	sealed, format, err := disk.CheckSeal(s.fs, s.dir)
 	switch {
@@ -108,7 +107,7 @@ func (s *Store) probe(logger *slog.Logger) error {
 	}
 	probed, err := readStore(s.dir, s.fs, logger)
 	switch {
-	case errors.Is(err, errNoFormat): // it was about to be made
+	case errors.Is(err, errNoFormat): // its creation was interrupted
 		return nil
 	case err != nil:
 		return err
@@ -116,8 +115,8 @@ func (s *Store) probe(logger *slog.Logger) error {
 	return probed.db.Close()
 }
 
-// readStore opens a log for reading alone. The caller has its folder locked and
-// closes its db.
+// readStore opens a log for reading only. The caller has locked its folder, and
+// closes db.
 func readStore(dir string, fs vfs.FS, logger *slog.Logger) (*Store, error) {
 	ignored := func(error) {} // nothing is written
 	s := &Store{dir: dir, fs: disk.New(disk.ReadOnly(fs), dir, ignored)}
@@ -132,7 +131,7 @@ func readStore(dir string, fs vfs.FS, logger *slog.Logger) (*Store, error) {
 	return s, nil
 }
 
-// open opens the log for writing, and makes it where there is none.
+// open opens the log for writing, or creates it.
 func (s *Store) open(logger *slog.Logger, fatal func(error)) error {
 	if err := disk.BreakSeal(s.fs, s.dir); err != nil {
 		return err
@@ -163,7 +162,7 @@ func (s *Store) options(logger *slog.Logger, fatal func(error)) *pebble.Options 
 	}
 }
 
-// openPebble opens Pebble, which panics where it cannot go on.
+// openPebble opens Pebble, which panics if it cannot continue.
 func (s *Store) openPebble(o *pebble.Options) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -182,7 +181,7 @@ func (s *Store) openPebble(o *pebble.Options) (err error) {
 	return nil
 }
 
-// format is the log's format version.
+// format returns the log's format version.
 func (s *Store) format() string {
 	if s.scavenged.Load() {
 		return formatScavenged
@@ -190,9 +189,9 @@ func (s *Store) format() string {
 	return formatWhole
 }
 
-var errNoFormat = errors.New("it has no format version")
+var errNoFormat = errors.New("the log has no format version")
 
-// checkFormat compares the log's format version.
+// checkFormat reads the log's format version and rejects an unknown one.
 func (s *Store) checkFormat() error {
 	value, err := s.Value(formatKey)
 	if err != nil {
@@ -213,8 +212,8 @@ func (s *Store) readable(format string) error {
 		ErrWrongFormat, s.dir, strings.Trim(strconv.Quote(format), `"`), formatWhole, formatScavenged)
 }
 
-// without says what a log without a format version is: one that was about to be
-// made, or something else's.
+// without classifies a Pebble store without a format version: an empty one is a log
+// whose creation was interrupted, any other one belongs to another program.
 func (s *Store) without() error {
 	it, err := s.db.NewIter(nil)
 	if err != nil {
@@ -230,8 +229,8 @@ func (s *Store) without() error {
 	return errNoFormat
 }
 
-// Close closes the log and seals its folder. A folder that cannot be sealed is
-// as after a crash.
+// Close closes the log and seals its folder. If it cannot be sealed, the next Open
+// treats it as after a crash.
 func (s *Store) Close() error {
 	s.fs.SetGuard(false)
 	format, err := s.Value(formatKey)
@@ -242,13 +241,14 @@ func (s *Store) Close() error {
 }
 
 // AbandonAfter is how long a failed log may take until nobody writes to it, and
-// then again to close.
+// again how long it may take to close.
 const AbandonAfter = time.Second
 
+// ErrAbandoned means that Pebble still blocks a write of a failed log.
 var ErrAbandoned = errors.New("the failed log does not close: the folder is locked until the process ends")
 
-// Abandon closes a log that failed, if Pebble is still able to. Nobody writes
-// to it any more.
+// Abandon closes a log that failed, if Pebble still can. Nobody writes to it any
+// more.
 func (s *Store) Abandon() error {
 	s.fs.Release()
 	closed := make(chan error, 1)

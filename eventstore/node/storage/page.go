@@ -7,32 +7,34 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// Bounds of what is read at once: nothing of the store is held open while a
-// page is sent.
+// Bounds of a page. No iterator stays open while a page is sent.
 const (
 	PageRecords = 512
 	pageBytes   = 512 << 10
 )
 
-// Page is a run of records, and where the next one begins.
+// Page is a run of records, and the start of the next page.
 type Page struct {
 	Records []record.Record
 	bytes   int
-	Next    uint64 // revision or position to go on from
-	End     bool   // there is nothing further
+	Next    uint64 // revision or position to continue from
+	End     bool   // there is no next page
 }
 
+// Add appends a record.
 func (p *Page) Add(r record.Record) {
 	p.Records = append(p.Records, r)
 	p.bytes += len(r.Data) + len(r.Metadata)
 }
 
+// Full reports whether the page holds limit records, or as much as a page may.
 func (p *Page) Full(limit int) bool {
 	return len(p.Records) >= min(limit, PageRecords) || p.bytes >= pageBytes
 }
 
-// Forwards reads at most limit visible events of a stream from a revision up.
-// Revisions have no gap but where they begin, if that was scavenged.
+// Forwards reads at most limit visible events of a stream from a revision up, to
+// the position within. Revisions have no gaps; only a scavenged beginning may be
+// missing.
 func (s *Store) Forwards(stream string, v View, from, within uint64, limit int) (p Page, err error) {
 	from = max(from, uint64(max(v.First, 0)))
 	if from > uint64(v.Last) || v.Last < 0 {
@@ -64,8 +66,7 @@ func (s *Store) Forwards(stream string, v View, from, within uint64, limit int) 
 	return p, nil
 }
 
-// Backwards reads at most limit visible events of a stream from a revision
-// down.
+// Backwards reads at most limit visible events of a stream from a revision down.
 func (s *Store) Backwards(stream string, v View, from, within uint64, limit int) (p Page, err error) {
 	if v.Last < 0 {
 		return Page{End: true}, nil
@@ -91,12 +92,13 @@ func (s *Store) Backwards(stream string, v View, from, within uint64, limit int)
 		next, seen = next-1, true
 	}
 	p.End = true
-	if lowestSeen := next + 1; seen && lowestSeen > lowest { // what is below must have been scavenged
+	if lowestSeen := next + 1; seen && lowestSeen > lowest { // the rest must have been scavenged
 		err = s.skipped(stream, next, lowestSeen)
 	}
 	return p, err
 }
 
+// see adds an event to a page if it is visible.
 func (s *Store) see(p *Page, stream string, v View, revision, position uint64) error {
 	r, ok, err := s.event(stream, revision, position)
 	if err == nil && ok && !v.Hides(&r) {

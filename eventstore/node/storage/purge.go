@@ -12,18 +12,17 @@ import (
 	"hexarena/eventstore/node/disk"
 )
 
-// How often it is looked whether files that are not needed any more are gone.
-// For that the write-ahead log is changed a few times at once, and a few times
-// more if it has to be.
+// Purge polls until old files are gone. To replace the write-ahead logs it switches
+// to a new one some times in a row, and then once per poll.
 const (
 	purgePoll    = 10 * time.Millisecond
 	purgeAtOnce  = 8
 	purgeChanges = 100
 )
 
-// Purge has what was removed from the log be in no file of the folder.
+// Purge rewrites the files of the log, so that no file holds removed events.
 func (s *Store) Purge(ctx context.Context, progress Progress) error {
-	progress.tell(stepCompact, 0, 0)
+	progress.report(stepCompact, 0, 0)
 	if err := s.renewLogs(ctx); err != nil {
 		return err
 	}
@@ -40,11 +39,10 @@ func (s *Store) Purge(ctx context.Context, progress Progress) error {
 	}
 }
 
-// Flush writes what Pebble holds in memory to tables.
+// Flush writes records that Pebble holds in memory to tables.
 func (s *Store) Flush() error { return s.db.Flush() }
 
-// renewLogs has every write-ahead log that is in use, or kept for reuse, be
-// replaced by a new file.
+// renewLogs replaces every write-ahead log, in use or kept for reuse, by a new file.
 func (s *Store) renewLogs(ctx context.Context) error {
 	old, err := s.logFiles()
 	if err != nil {
@@ -76,7 +74,7 @@ func (s *Store) renewLogs(ctx context.Context) error {
 	return errors.New("the write-ahead log is still in its old files")
 }
 
-// logFiles are the names of the write-ahead logs.
+// logFiles returns the names of the write-ahead logs.
 func (s *Store) logFiles() ([]string, error) {
 	names, err := s.fs.List(s.dir)
 	if err != nil {

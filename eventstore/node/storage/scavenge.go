@@ -10,18 +10,18 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// Scavenged is what a scavenge has removed.
+// Scavenged counts what a scavenge has removed.
 type Scavenged struct {
 	Streams uint64 `json:"streams"` // that lost events
 	Events  uint64 `json:"events"`
 	Bytes   uint64 `json:"bytes"` // of their records
 }
 
-// Progress is told how far the steps of a long work are; total is 0 where it is
-// not known. A nil one is told nothing.
+// Progress receives the progress of a long operation, step by step. total is 0 if
+// it is unknown. A nil Progress is allowed.
 type Progress func(step string, done, total uint64)
 
-func (p Progress) tell(step string, done, total uint64) {
+func (p Progress) report(step string, done, total uint64) {
 	if p != nil {
 		p(step, done, total)
 	}
@@ -41,7 +41,7 @@ func (s *Store) Scavenge(ctx context.Context, within uint64, now int64, progress
 	return run.done, err
 }
 
-// scavenger removes what is hidden within a position, by one time.
+// scavenger removes the events up to a position that are hidden at one time.
 type scavenger struct {
 	store    *Store
 	within   uint64
@@ -51,8 +51,8 @@ type scavenger struct {
 	done     Scavenged
 }
 
-// begin, before the first event is removed, marks the log as one that was
-// scavenged, and keeps where it ends, so that no position is used again.
+// begin runs before the first event is removed. It marks the log as scavenged and
+// stores where it ends, so that no position is used twice.
 func (s *scavenger) begin() error {
 	if s.begun {
 		return nil
@@ -79,7 +79,7 @@ func (s *scavenger) begin() error {
 	return b.Commit(pebble.Sync)
 }
 
-// run goes through all streams.
+// run scavenges all streams.
 func (s *scavenger) run(ctx context.Context) error {
 	from := []byte{streamPrefix}
 	for {
@@ -94,7 +94,7 @@ func (s *scavenger) run(ctx context.Context) error {
 	}
 }
 
-// streamFrom is the first stream that has a key of the index from one on.
+// streamFrom returns the stream of the first index key that is not below from.
 func (s *Store) streamFrom(from []byte) (stream string, ok bool, err error) {
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: afterStreams})
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *Store) streamFrom(from []byte) (stream string, ok bool, err error) {
 	return string(name), true, nil
 }
 
-// scavenge removes what is hidden of one stream.
+// scavenge removes the hidden events of one stream.
 func (s *scavenger) scavenge(ctx context.Context, stream string) error {
 	v, err := s.store.View(stream, s.within, s.now)
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *scavenger) scavenge(ctx context.Context, stream string) error {
 		if more, err = s.removeSome(stream, below); err != nil {
 			return err
 		}
-		s.progress.tell(stepRemove, s.done.Events, 0)
+		s.progress.report(stepRemove, s.done.Events, 0)
 	}
 	if s.done.Events > before {
 		s.done.Streams++
@@ -140,8 +140,8 @@ func (s *scavenger) scavenge(ctx context.Context, stream string) error {
 // removedAtOnce is how many events one batch removes.
 const removedAtOnce = 4096
 
-// removeSome removes the first events of a stream that are below a revision,
-// and says whether there may be more.
+// removeSome removes some events of a stream below a revision, oldest first, and
+// reports whether there may be more.
 func (s *scavenger) removeSome(stream string, below uint64) (more bool, err error) {
 	b := s.store.db.NewBatch()
 	defer func() { _ = b.Close() }()
@@ -167,8 +167,8 @@ func (s *scavenger) removeSome(stream string, below uint64) (more bool, err erro
 	return count == removedAtOnce, b.Commit(pebble.Sync)
 }
 
-// remove removes one event, which is looked at once more, so that an entry that
-// leads elsewhere costs nothing.
+// remove removes one event. It reads the event first, so that a damaged index entry
+// never removes another stream's event.
 func (s *scavenger) remove(b *pebble.Batch, stream string, at cut) error {
 	r, ok, err := s.store.event(stream, at.revision, at.position)
 	if err != nil || !ok {

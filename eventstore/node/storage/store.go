@@ -25,17 +25,17 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// Store is the log on disk. Positions and revisions that it is asked for may
-// not be synced yet: callers bound what they show by what is.
+// Store is the log on disk. It also returns records that are not synced yet, so
+// callers pass the end of the tail as a limit. Safe for concurrent use.
 type Store struct {
 	Index
 	dir       string
 	fs        *disk.Disk
-	lock      io.Closer   // of the folder; nil where the caller has it
+	lock      io.Closer   // of the folder; nil if the caller holds it
 	scavenged atomic.Bool // ever
 }
 
-// At reads the record at a position; ok is false where there is none.
+// At reads the record at a position; ok is false if there is none.
 func (s *Store) At(position uint64) (r record.Record, ok bool, err error) {
 	value, closer, err := s.db.Get(logKey(position))
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -48,8 +48,8 @@ func (s *Store) At(position uint64) (r record.Record, ok bool, err error) {
 	return r, err == nil, errors.Join(err, closer.Close())
 }
 
-// event reads a record that the stream index named; ok is false where it was
-// scavenged since.
+// event reads the record of an index entry; ok is false if it was scavenged after
+// the entry was read.
 func (s *Store) event(stream string, revision, position uint64) (r record.Record, ok bool, err error) {
 	r, ok, err = s.At(position)
 	switch {
@@ -63,8 +63,8 @@ func (s *Store) event(stream string, revision, position uint64) (r record.Record
 	return r, true, nil
 }
 
-// Find reads the event at a revision of a stream, if it is there and not
-// behind limit.
+// Find reads the event at a revision of a stream; ok is false if it does not exist
+// up to the position limit.
 func (s *Store) Find(stream string, revision, limit uint64) (r record.Record, ok bool, err error) {
 	value, err := s.Value(StreamKey(stream, revision))
 	if err != nil || value == nil {
@@ -80,9 +80,9 @@ func (s *Store) Find(stream string, revision, limit uint64) (r record.Record, ok
 	return s.event(stream, revision, position)
 }
 
-// Last is the revision and position of a stream's last event that is not
-// behind limit; a revision of -1 if there is none. The event itself may have
-// been scavenged: a stream goes on where it was.
+// Last returns the revision and position of a stream's last event up to the
+// position limit, or revision -1. The event itself may have been scavenged: the
+// stream continues after its revision.
 func (s *Store) Last(stream string, limit uint64) (revision int64, position uint64, err error) {
 	revision, position, err = s.LastEntry(stream, limit)
 	if err != nil || revision >= 0 {
@@ -95,7 +95,8 @@ func (s *Store) Last(stream string, limit uint64) (revision int64, position uint
 	return int64(c.revision), c.position, nil
 }
 
-// lastRecord is the log's last record, at position 0 if the log is empty.
+// lastRecord returns the log's last record, or one at position 0 if the log is
+// empty.
 func (s *Store) lastRecord() (r record.Record, err error) {
 	it, err := s.log(0, ^uint64(0))
 	if err != nil {
@@ -108,7 +109,7 @@ func (s *Store) lastRecord() (r record.Record, err error) {
 	return recordUnder(it)
 }
 
-// Latest are the log's last n records, oldest first, without their contents.
+// Latest returns the log's last n records, oldest first, without types and data.
 func (s *Store) Latest(n int) (latest []record.Record, err error) {
 	it, err := s.log(0, ^uint64(0))
 	if err != nil {
@@ -126,7 +127,7 @@ func (s *Store) Latest(n int) (latest []record.Record, err error) {
 	return latest, nil
 }
 
-// log iterates over the log from one position to another, both inclusive.
+// log iterates over the records from one position to another, both inclusive.
 func (s *Store) log(from, to uint64) (*pebble.Iterator, error) {
 	upper := afterLog
 	if to < ^uint64(0) {

@@ -6,16 +6,17 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// Head is where a stream ends, and what its metadata hides.
+// Head is the end of a stream, with its metadata.
 type Head struct {
 	Last     int64 // revision, -1 for no event
 	Position uint64
 	Meta     record.Metadata
 }
 
+// Tombstoned reports whether the stream is deleted forever.
 func (h Head) Tombstoned() bool { return h.Last == record.TombstoneRevision }
 
-// Head is where a stream ends within limit.
+// Head returns the end of a stream up to the position limit.
 func (s *Store) Head(stream string, limit uint64) (Head, error) {
 	last, position, err := s.Last(stream, limit)
 	if err != nil {
@@ -25,9 +26,9 @@ func (s *Store) Head(stream string, limit uint64) (Head, error) {
 	return Head{Last: last, Position: position, Meta: meta}, err
 }
 
-// Meta is what a stream's metadata said within limit. Of what is scavenged
-// while it is looked for, there is a later one; or the stream is tombstoned,
-// and its metadata does not matter.
+// Meta returns a stream's metadata up to the position limit. A scavenge may remove
+// the metadata event between the two lookups. Then there is a later one, or the
+// stream is tombstoned and its metadata does not matter.
 func (s *Store) Meta(stream string, limit uint64) (record.Metadata, error) {
 	if record.IsMetadataStream(stream) {
 		return record.MetadataOf(stream, ""), nil
@@ -48,22 +49,25 @@ func (s *Store) Meta(stream string, limit uint64) (record.Metadata, error) {
 	return record.Metadata{Exists: true}, nil
 }
 
-// View is what can be seen of a stream at one moment.
+// View is the visible part of a stream at one time.
 type View struct {
 	Head
 	First  int64 // lower revisions are hidden
-	Oldest int64 // what was created earlier is hidden
+	Oldest int64 // events that were created earlier are hidden
 }
 
+// NewView returns the view of a stream at a time, in ticks.
 func NewView(h Head, now int64) View {
 	return View{Head: h, First: h.Meta.First(h.Last), Oldest: h.Meta.Oldest(now)}
 }
 
+// Hides reports whether an event of the stream is not visible.
 func (v View) Hides(r *record.Record) bool {
 	return int64(r.Revision) < v.First || r.Created < v.Oldest
 }
 
-// View is what can be seen of a stream within limit.
+// View returns the visible part of a stream up to the position limit. A metadata
+// stream is tombstoned with its stream.
 func (s *Store) View(stream string, limit uint64, now int64) (View, error) {
 	h, err := s.Head(stream, limit)
 	if err != nil {
@@ -82,8 +86,8 @@ func (s *Store) View(stream string, limit uint64, now int64) (View, error) {
 	return v, s.skipExpired(stream, &v, limit)
 }
 
-// skipExpired raises first to the first event that is not too old. Records are
-// never created earlier than the one before, so the search may halve.
+// skipExpired raises First to the first event that is not too old. Creation times
+// never decrease along the log, so it can search by halving.
 func (s *Store) skipExpired(stream string, v *View, limit uint64) error {
 	if v.Oldest == math.MinInt64 || v.Tombstoned() {
 		return nil

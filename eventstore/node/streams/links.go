@@ -13,6 +13,7 @@ type LinkTargets struct {
 	known   map[string]storage.View
 }
 
+// NewLinkTargets returns the targets as they are now.
 func (s *Reader) NewLinkTargets() *LinkTargets {
 	return &LinkTargets{streams: s, within: s.Tail.End(), known: map[string]storage.View{}}
 }

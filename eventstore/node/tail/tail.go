@@ -10,19 +10,17 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// The tail holds at most this many of the latest records, and this many bytes
-// of them.
+// Bounds of the records in memory.
 const (
 	tailRecords = 8192
 	tailBytes   = 16 << 20
 )
 
-// Tail is the end of the log that is synced: the only part of the log that
-// anyone is shown ends where it does. It keeps the latest records for live
-// subscribers and wakes them. Safe for concurrent use.
+// Tail is the synced end of the log. Readers see the log up to End. The tail keeps
+// the latest records for live subscribers and wakes them. Safe for concurrent use.
 type Tail struct {
 	mu       sync.RWMutex
-	records  []record.Record // ascending; together with bytes, what is kept
+	records  []record.Record // the latest ones, ascending
 	bytes    int
 	synced   uint64 // position of the last synced record
 	previous uint64 // position of the last record before records
@@ -30,15 +28,17 @@ type Tail struct {
 	streams  map[string]map[*Watcher]struct{}
 }
 
-// Watcher is woken when something was appended that it watches: a signal may
-// stand for several appends, and may come for what was seen already.
+// Watcher is woken after appends to the stream that it watches. One signal may
+// stand for several appends, and may come for events that the reader has seen.
 type Watcher struct{ wakeCh chan struct{} }
 
+// NewWatcher returns a watcher that only Signal wakes.
 func NewWatcher() *Watcher { return &Watcher{wakeCh: make(chan struct{}, 1)} }
 
 // Wake returns the channel on which the watcher is woken.
 func (w *Watcher) Wake() <-chan struct{} { return w.wakeCh }
 
+// New returns the tail of a log that is synced up to a position.
 func New(synced uint64) *Tail {
 	return &Tail{
 		synced:   synced,
@@ -48,14 +48,14 @@ func New(synced uint64) *Tail {
 	}
 }
 
-// End is the position of the last synced record, 0 if there is none.
+// End returns the position of the last synced record, 0 if the log is empty.
 func (t *Tail) End() uint64 {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.synced
 }
 
-// Publish shows records, which are synced and follow the former ones.
+// Publish shows records to readers. They are synced, and follow the earlier ones.
 func (t *Tail) Publish(records []record.Record) {
 	if len(records) == 0 {
 		return
@@ -78,8 +78,8 @@ func (t *Tail) Publish(records []record.Record) {
 	}
 }
 
-// trim forgets the oldest records beyond the bounds. What readers were handed
-// stays as it is: forgotten places are never written again.
+// trim drops the oldest records beyond the bounds. The slices that After returned
+// stay valid: trim never overwrites their elements.
 func (t *Tail) trim() {
 	drop := 0
 	for len(t.records)-drop > tailRecords || t.bytes > tailBytes {
@@ -92,16 +92,16 @@ func (t *Tail) trim() {
 	}
 }
 
-// Forget drops the records: they are to be read from the store, where some may
-// be gone.
+// Forget drops the records from memory. Readers then get them from the store,
+// where a scavenge may have removed some.
 func (t *Tail) Forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.records, t.bytes, t.previous = nil, 0, t.synced
 }
 
-// After returns at most limit records that follow a position, without a gap,
-// and how many there are; ok is false if the tail does not reach back so far.
+// After returns at most limit of the records after a position, and the number of
+// all of them. ok is false if the tail does not reach back to the position.
 func (t *Tail) After(position uint64, limit int) (records []record.Record, behind int, ok bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -113,8 +113,8 @@ func (t *Tail) After(position uint64, limit int) (records []record.Record, behin
 	return following[:min(limit, len(following))], len(following), true
 }
 
-// Watch wakes a watcher for a stream's events, or for all if stream is empty.
-// The caller calls stop once.
+// Watch returns a watcher for a stream, or for all streams if stream is empty. The
+// caller calls stop once.
 func (t *Tail) Watch(stream string) (w *Watcher, stop func()) {
 	w = NewWatcher()
 	t.mu.Lock()

@@ -16,14 +16,15 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// Frame is a message that is encoded already. Events go out this way: they
-// are the bulk of what the node sends, and need no message objects.
+// Frame is an encoded message. Most messages that the node sends are events. It
+// encodes them by hand, without message objects.
 type Frame []byte
 
 // codec is gRPC's own for protobuf, and passes frames through.
 type codec struct{ encoding.CodecV2 }
 
-func NewCodec() codec { return codec{encoding.GetCodecV2(proto.Name)} }
+// NewCodec returns the codec of the node's servers.
+func NewCodec() encoding.CodecV2 { return codec{encoding.GetCodecV2(proto.Name)} }
 
 func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	if f, ok := v.(*Frame); ok {
@@ -56,19 +57,18 @@ const (
 	fieldUUIDString     = 2
 )
 
-// AppendReadEvent encodes a ReadResp that holds an event, for a read or an
-// ordinary subscription.
+// AppendReadEvent encodes a ReadResp with an event, for a read or a subscription.
 func AppendReadEvent(buf []byte, r record.Resolved, textIDs bool) []byte {
 	return appendEvent(buf, r, textIDs, nil)
 }
 
-// AppendRetriedEvent is the same for a persistent subscription, whose messages
-// have all of that in the same places, and the number of retries.
+// AppendRetriedEvent encodes a message of a persistent subscription. It has the same
+// fields as a ReadResp, and the number of retries.
 func AppendRetriedEvent(buf []byte, r record.Resolved, textIDs bool, retries int32) []byte {
 	return appendEvent(buf, r, textIDs, appendVarint(nil, fieldEventRetries, uint64(retries)))
 }
 
-// appendEvent encodes an event with some more fields behind it.
+// appendEvent encodes an event, and appends more fields to it.
 func appendEvent(buf []byte, r record.Resolved, textIDs bool, more []byte) []byte {
 	position := r.Original().Position
 	size := len(more) + protowire.SizeTag(fieldEventCommit) + protowire.SizeVarint(position)
@@ -89,6 +89,7 @@ func appendEvent(buf []byte, r record.Resolved, textIDs bool, more []byte) []byt
 	return append(appendVarint(buf, fieldEventCommit, position), more...)
 }
 
+// The metadata keys of an event in the protocol, and their values.
 const (
 	MetaType        = "type"
 	MetaContentType = "content-type"
@@ -108,7 +109,7 @@ func contentType(r *record.Record) string {
 	return contentBinary
 }
 
-// recordedSize is the length of what appendRecorded appends.
+// recordedSize returns the length of the bytes that appendRecorded appends.
 func recordedSize(r *record.Record, textIDs bool) int {
 	size := fieldSize(uuidSize(r.ID, textIDs)) + fieldSize(fieldSize(len(r.Stream)))
 	size += varintSize(r.Revision) + 2*varintSize(r.Position)
@@ -131,6 +132,7 @@ func appendRecorded(buf []byte, r *record.Record, textIDs bool) []byte {
 
 func created[B ~[]byte](r *record.Record, buf B) B { return strconv.AppendInt(buf, r.Created, 10) }
 
+// UUIDBits returns the two halves of an id.
 func UUIDBits(id uuid.UUID) (most, least uint64) {
 	return binary.BigEndian.Uint64(id[:8]), binary.BigEndian.Uint64(id[8:])
 }
@@ -152,8 +154,8 @@ func appendUUID(buf []byte, id uuid.UUID, text bool) []byte {
 	return appendVarint(appendVarint(buf, 1, most), 2, least)
 }
 
-// fieldSize is the length of a field whose contents have n bytes; all field
-// numbers here take one byte.
+// fieldSize returns the length of a field with n bytes of content. All field numbers
+// here take one byte.
 func fieldSize(n int) int { return 1 + protowire.SizeBytes(n) }
 
 func varintSize(v uint64) int { return 1 + protowire.SizeVarint(v) }

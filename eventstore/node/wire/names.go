@@ -38,7 +38,7 @@ func StructuredUUID(id uuid.UUID) *shared.UUID {
 	}}}
 }
 
-// StreamName checks the name of a stream that is written or read.
+// StreamName reads and checks the name of a stream.
 func StreamName(m *shared.StreamIdentifier) (string, error) {
 	name := string(m.GetStreamName())
 	switch {
@@ -49,7 +49,7 @@ func StreamName(m *shared.StreamIdentifier) (string, error) {
 	case !utf8.ValidString(name):
 		return "", Invalid("the stream's name is not UTF-8: %q", name)
 	case name == "$all":
-		return "", Invalid("$all is no stream of its own")
+		return "", Invalid("$all is not a stream; use the calls for all streams")
 	}
 	return name, nil
 }

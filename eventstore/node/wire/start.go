@@ -2,8 +2,9 @@ package wire
 
 import "math"
 
-// Start is where to begin; at is a revision or a position where it is neither
-// of the ends. Beside a position, prepare matters to subscriptions alone.
+// Start is the start of a read or a subscription. At is a revision or a position,
+// for FromExactly. Prepare is the prepare position of a start in $all; only
+// subscriptions use it.
 type Start struct {
 	Kind        startKind
 	At, Prepare uint64
@@ -11,13 +12,15 @@ type Start struct {
 
 type startKind int
 
+// The kinds of starts.
 const (
 	FromStart startKind = iota
 	FromEnd
 	FromExactly
 )
 
-// ExactStart takes the highest number for the end, as some clients write it.
+// ExactStart returns the start at a number. Some clients write the end as the
+// highest number.
 func ExactStart(at, prepare uint64) Start {
 	if at == math.MaxUint64 {
 		return Start{Kind: FromEnd}

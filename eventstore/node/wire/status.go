@@ -41,7 +41,7 @@ func (r *Refusal) Error() string { return r.Message }
 // IsTooLarge reports whether an append was rejected for its size.
 func (r *Refusal) IsTooLarge() bool { return r.trailers.Get("maximum-append-size") != nil }
 
-// Refuse returns a refusal whose trailers name an exception of EventStoreDB and
+// Refuse returns a Refusal whose trailers name an exception of EventStoreDB and
 // its details, as keys and values.
 func Refuse(code codes.Code, message, exception string, details ...string) error {
 	trailers := metadata.Pairs("exception", exception)
@@ -51,35 +51,40 @@ func Refuse(code codes.Code, message, exception string, details ...string) error
 	return &Refusal{code, message, trailers}
 }
 
-// Invalid returns a refusal of a malformed request.
+// Invalid returns a Refusal of a malformed request.
 func Invalid(format string, args ...any) error {
 	return &Refusal{Code: codes.InvalidArgument, Message: fmt.Sprintf(format, args...)}
 }
 
+// RefuseDeleted rejects a call for a deleted stream.
 func RefuseDeleted(stream string) error {
 	return Refuse(codes.FailedPrecondition, fmt.Sprintf("Event stream '%s' is deleted.", stream),
 		"stream-deleted", "stream-name", stream)
 }
 
+// RefuseVersion rejects an operation that expected another revision.
 func RefuseVersion(operation, stream string, expected, actual int64) error {
 	message := fmt.Sprintf("%s failed due to WrongExpectedVersion. Stream: %s, Expected version: %d, Actual version: %d", operation, stream, expected, actual)
 	return Refuse(codes.FailedPrecondition, message, "wrong-expected-version",
 		"stream-name", stream, "expected-version", strconv.FormatInt(expected, 10), "actual-version", strconv.FormatInt(actual, 10))
 }
 
+// RefuseSize rejects an append of more than MaxAppend bytes.
 func RefuseSize() error {
 	return Refuse(codes.InvalidArgument, fmt.Sprintf("Maximum Append Size of %d Exceeded.", MaxAppend),
 		"maximum-append-size-exceeded", "maximum-append-size", strconv.Itoa(MaxAppend))
 }
 
+// RefuseMissingMetadata rejects an event without a type or content type.
 func RefuseMissingMetadata() error {
 	return Refuse(codes.InvalidArgument, "Required Metadata Property missing: type and content-type are required.",
 		"missing-required-metadata-property", "required-metadata-properties", MetaType+","+MetaContentType)
 }
 
+// RefuseAccess rejects a change of a stream that clients may not change.
 func RefuseAccess() error { return Refuse(codes.PermissionDenied, "Access Denied", "access-denied") }
 
-// printable escapes what a trailer cannot carry, byte by byte as %XX.
+// printable escapes the bytes that a trailer cannot carry as %XX.
 func printable(text string) string {
 	if strings.IndexFunc(text, func(c rune) bool { return c < ' ' || c > '~' }) < 0 {
 		return text
@@ -95,8 +100,8 @@ func printable(text string) string {
 	return b.String()
 }
 
-// Status turns any error into what a client is told; set receives its
-// trailers. What is not a refusal is the node's own trouble.
+// Status converts any error to the status that the client gets; set receives the
+// trailers. An error that the client did not cause is logged.
 func Status(logger *slog.Logger, err error, set func(metadata.MD)) error {
 	var r *Refusal
 	switch {
@@ -112,7 +117,7 @@ func Status(logger *slog.Logger, err error, set func(metadata.MD)) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return status.FromContextError(err).Err()
 	}
-	if s, ok := status.FromError(err); ok { // gRPC's own, of a broken line
+	if s, ok := status.FromError(err); ok { // gRPC's own, of a broken connection
 		return s.Err()
 	}
 	logger.Error("read the log", "error", err)
@@ -122,7 +127,7 @@ func Status(logger *slog.Logger, err error, set func(metadata.MD)) error {
 	return status.Error(codes.Internal, "the log cannot be read")
 }
 
-// UnaryStatus is answerError for a call with one answer.
+// UnaryStatus is Status for a call with one answer.
 func UnaryStatus(ctx context.Context, logger *slog.Logger, err error) error {
 	return Status(logger, err, func(md metadata.MD) { _ = grpc.SetTrailer(ctx, md) })
 }

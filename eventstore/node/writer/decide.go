@@ -9,8 +9,8 @@ import (
 	"hexarena/eventstore/node/storage"
 )
 
-// decide answers a request, adding what it appends to the current group. An
-// error means that the log cannot be read or written.
+// decide answers a request and adds its records to the current group. An error
+// means that the log cannot be read or written.
 func (w *Writer) decide(r *Request) (Outcome, error) {
 	h, err := w.head(r.Stream)
 	if err != nil {
@@ -30,8 +30,8 @@ func (w *Writer) decide(r *Request) (Outcome, error) {
 	}
 }
 
-// deleted says whether a request meets a deleted stream: a tombstoned one, or
-// a soft-deleted one that it expects to exist.
+// deleted reports whether the request's stream is tombstoned, or is soft-deleted
+// while the request expects it to exist.
 func (w *Writer) deleted(r *Request, h storage.Head) (bool, error) {
 	if h.Tombstoned() || r.Expected == StreamExists && h.Meta.SoftDeleted() {
 		return true, nil
@@ -56,8 +56,8 @@ func (w *Writer) decideAppend(r *Request, h storage.Head) (Outcome, error) {
 	return w.append(r, h)
 }
 
-// compare says whether an append fits its stream, or is a retry of one that
-// was stored: then it is answered as that was.
+// compare reports whether an append fits the end of its stream. If the append is a
+// retry of a stored one, compare returns that one's outcome instead.
 func (w *Writer) compare(r *Request, h storage.Head) (retry *Outcome, fits bool, err error) {
 	switch {
 	case r.Expected == StreamExists && h.Last < 0 && !h.Meta.Exists:
@@ -71,8 +71,9 @@ func (w *Writer) compare(r *Request, h storage.Head) (retry *Outcome, fits bool,
 	return retry, r.Expected == NoStream && h.Meta.SoftDeleted(), err
 }
 
-// compareRecent decides by the first event's id: unknown, and everything is
-// new; known, and all must be, in the order in which they are stored.
+// compareRecent looks the ids up among the remembered ones. If the first id is
+// unknown, the append is new. If it is known, all must be known, in the order in
+// which they are stored.
 func (w *Writer) compareRecent(r *Request) (retry *Outcome, fits bool, err error) {
 	var last eventAt
 	for i, e := range r.Events {
@@ -91,7 +92,7 @@ func (w *Writer) compareRecent(r *Request) (retry *Outcome, fits bool, err error
 	return &Outcome{Current: int64(last.revision), Position: last.position}, false, nil
 }
 
-// compareStored compares the ids with those that follow the expected revision.
+// compareStored compares the ids with those stored after the expected revision.
 func (w *Writer) compareStored(r *Request, h storage.Head) (retry *Outcome, err error) {
 	n := int64(len(r.Events))
 	if n == 0 || n > h.Last-r.Expected {
@@ -112,7 +113,7 @@ func (w *Writer) compareStored(r *Request, h storage.Head) (retry *Outcome, err 
 	return &out, nil
 }
 
-// append stores a request's events, and undeletes what they bring back.
+// append adds a request's events. An append to a soft-deleted stream undeletes it.
 func (w *Writer) append(r *Request, h storage.Head) (Outcome, error) {
 	first, soft := h.Last+1, h.Meta.SoftDeleted()
 	position, err := uint64(0), error(nil)
@@ -128,8 +129,8 @@ func (w *Writer) append(r *Request, h storage.Head) (Outcome, error) {
 	return Outcome{Current: h.Last, Position: position}, err
 }
 
-// undelete hides, of a soft-deleted stream, all before first, and keeps the
-// rest of its metadata.
+// undelete makes a soft-deleted stream visible from the revision first, and keeps
+// the rest of its metadata.
 func (w *Writer) undelete(stream string, first int64) error {
 	meta, err := w.head(record.MetadataPrefix + stream)
 	if err != nil {
@@ -145,8 +146,8 @@ func (w *Writer) undelete(stream string, first int64) error {
 	return err
 }
 
-// described takes note of a stream's new metadata, which was just added. New
-// metadata of a soft-deleted stream brings it back, without its old events.
+// described updates the remembered head after a stream got new metadata. New
+// metadata undeletes a soft-deleted stream, without its old events.
 func (w *Writer) described(stream, data string) error {
 	h, err := w.head(stream)
 	if err != nil {
@@ -162,7 +163,7 @@ func (w *Writer) described(stream, data string) error {
 	return err
 }
 
-// writeMeta appends to a stream's metadata on the node's own account.
+// writeMeta appends a metadata event of the node's own.
 func (w *Writer) writeMeta(stream, data string) (position uint64, err error) {
 	meta, err := w.head(record.MetadataPrefix + stream)
 	if err != nil {
@@ -210,8 +211,8 @@ func fitsDelete(r *Request, h storage.Head) bool {
 	return r.Expected == h.Last
 }
 
-// head is where a stream ends for the writer: with everything it has added.
-// The current group holds nothing of a stream whose head is not remembered.
+// head returns the end of a stream after everything that the writer has added. A
+// stream in the current group is always remembered: the group was added last.
 func (w *Writer) head(stream string) (storage.Head, error) {
 	if h, ok := w.heads.Get(stream); ok {
 		return h, nil

@@ -2,14 +2,15 @@ package writer
 
 import "github.com/google/uuid"
 
-// What an append may expect beside an exact revision.
+// What a request may expect instead of an exact revision.
 const (
 	NoStream     = -1
 	Any          = -2
 	StreamExists = -4
 )
 
-// Request is one write: an append, or a delete of either kind.
+// Request is one append or delete. Stream, Expected, Events and Slot are set by the
+// caller.
 type Request struct {
 	Act      Act
 	Stream   string
@@ -27,7 +28,7 @@ const (
 	Tombstone
 )
 
-// Proposed is an event to append. The writer owns it.
+// Proposed is an event to append. The writer keeps it.
 type Proposed struct {
 	ID       uuid.UUID
 	JSON     bool
@@ -36,12 +37,11 @@ type Proposed struct {
 	Metadata string
 }
 
-// Outcome is how a request was answered. verdict tells which of the fields
-// hold something.
+// Outcome is the answer to a request. The zero Verdict means that it was stored.
 type Outcome struct {
 	Verdict  verdict
-	Current  int64  // appended, deleted, wrongVersion: the stream's last revision, -1 for no stream
-	Position uint64 // appended, deleted: 0 where there is none to tell
+	Current  int64  // the stream's last revision, -1 for no stream; not for StreamDeleted
+	Position uint64 // of the last event; 0 if it is unknown
 }
 
 type verdict int

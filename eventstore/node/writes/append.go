@@ -41,6 +41,7 @@ func New(o Options) Writes {
 	return Writes{Options: o, admission: writer.NewAdmission(o.Life), batchCalls: make(chan struct{}, batchCalls)}
 }
 
+// Append receives events and appends them to a stream.
 func (s Writes) Append(call api.Streams_AppendServer) error {
 	if err := s.Life.Ready(); err != nil {
 		return wire.Status(s.Logger, err, call.SetTrailer)

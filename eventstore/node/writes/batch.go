@@ -55,6 +55,7 @@ type batch struct {
 	refused error         // why it will not be appended
 }
 
+// BatchAppend receives appends until the client closes its side.
 func (s Writes) BatchAppend(call api.Streams_BatchAppendServer) error {
 	err := s.Life.Ready()
 	if err == nil {
