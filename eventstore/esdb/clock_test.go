@@ -15,10 +15,10 @@ import (
 	"hexarena/eventstore/node"
 )
 
-// Row: "clock jumps". The node's clock jumps by an hour or a day, either way,
-// with every event. Revisions, positions, retries and subscriptions do not
-// follow it, and no deadline does.
-func TestTheNodesClockJumps(t *testing.T) {
+// The clock of the node jumps by an hour or a day, forwards or backwards, with every
+// event. Revisions, positions, retries, subscriptions and deadlines must not depend on
+// it.
+func TestNodeClockJumps(t *testing.T) {
 	t.Parallel()
 	const appends = 300
 	rng := logtest.Random(t)
@@ -69,13 +69,13 @@ func TestTheNodesClockJumps(t *testing.T) {
 	for _, err := range log.Subscribe(short, 0, eventstore.Filter{}) {
 		require.NoError(t, err)
 	}
-	require.True(t, errors.Is(short.Err(), context.DeadlineExceeded) && ctx.Err() == nil, "a deadline does not follow the clock")
+	require.True(t, errors.Is(short.Err(), context.DeadlineExceeded) && ctx.Err() == nil, "a deadline does not depend on the clock of the node")
 	i := 0
 	for r := range seen {
 		require.EqualValues(t, i, r.Revision)
 		i++
 	}
 	require.Equal(t, appends, i)
-	t.Logf("%d appends and as many retries while the node's clock was from %v to %v off: each stored once and delivered once, in order",
+	t.Logf("%d appends and as many retries while the clock of the node was off by %v to %v: each stored once and delivered once, in order",
 		appends, time.Duration(low.Load()), time.Duration(high.Load()))
 }

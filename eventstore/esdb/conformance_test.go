@@ -12,19 +12,18 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// TestConformance runs the suite through the official client against the
-// embedded node.
+// TestConformance runs the suite with the official client against the embedded node.
 func TestConformance(t *testing.T) {
 	log := openDirect(t, startNode(t))
 	logtest.Run(t, func(*testing.T) eventstore.Log { return log })
 }
 
-// TestConformanceOfServer runs the suite against any EventStoreDB; others may
-// be using it at the same time.
+// TestConformanceOfServer runs the suite against a server. Others may use that server
+// at the same time.
 func TestConformanceOfServer(t *testing.T) {
 	address := os.Getenv("ARENA_TEST_EVENTSTORE")
 	if address == "" {
-		t.Skip("ARENA_TEST_EVENTSTORE names no server: set it to a connection string, esdb://…")
+		t.Skip("no server to test: set ARENA_TEST_EVENTSTORE to its connection string, esdb://…")
 	}
 	log, err := Open(address, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
@@ -32,8 +31,8 @@ func TestConformanceOfServer(t *testing.T) {
 	logtest.Run(t, func(*testing.T) eventstore.Log { return log })
 }
 
-// TestAgreesWithMemory does the same things, drawn at random, to the embedded
-// node and to the log in memory.
+// TestAgreesWithMemory makes the same random calls on the embedded node and on the
+// log in memory.
 func TestAgreesWithMemory(t *testing.T) {
 	logtest.Agree(t, memory.New(), openDirect(t, startNode(t)))
 }

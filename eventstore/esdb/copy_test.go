@@ -17,8 +17,8 @@ import (
 
 func noProgress(string, uint64, uint64) {}
 
-// visible is what reads of every stream of a log yield.
-func visible(a author, h holding) map[string][]string {
+// visible returns the events that reads of each stream of a log yield.
+func visible(a testLog, h contents) map[string][]string {
 	a.t.Helper()
 	seen := map[string][]string{}
 	for _, e := range h.Events {
@@ -38,21 +38,21 @@ func visible(a author, h holding) map[string][]string {
 	return seen
 }
 
-func requireCopy(t *testing.T, source, target author) {
+func requireCopy(t *testing.T, source, target testLog) {
 	t.Helper()
-	want, got := source.holding(), target.holding()
+	want, got := source.contents(), target.contents()
 	require.Equal(t, want, got)
 	require.Equal(t, visible(source, want), visible(target, got))
 }
 
 func TestCopyMovesEverything(t *testing.T) {
-	source, target := newAuthor(t, nil), newAuthor(t, nil)
-	source.furnish()
+	source, target := newTestLog(t, nil), newTestLog(t, nil)
+	source.fill()
 	copied, err := Copy(t.Context(), source.Log, target.Log, noProgress)
 	require.NoError(t, err)
 	requireCopy(t, source, target)
 
-	want := source.holding()
+	want := source.contents()
 	require.Equal(t, []string{"deleted"}, visible(target, want)["doomed"])
 	require.Len(t, visible(target, want)["arena-player"], 1)
 	require.Len(t, visible(target, want)["truncated"], 2)
@@ -73,22 +73,22 @@ func TestCopyMovesEverything(t *testing.T) {
 	requireCopy(t, source, target)
 
 	_, err = target.Append(t.Context(), "ladder-standard", eventstore.At(11), events(1)...)
-	require.NoError(t, err, "who knows a revision goes on at it")
+	require.NoError(t, err, "a client that knows the revision can append")
 	require.ErrorIs(t, target.Tombstone(t.Context(), "doomed", eventstore.Any), eventstore.ErrStreamDeleted)
 }
 
-// A copy that was ended after any number of events, again and again, ends with
-// the same target as one that was not.
-func TestCopyGoesOnWhereItEnded(t *testing.T) {
-	source := newAuthor(t, nil)
-	source.furnish()
+// A copy that is interrupted after any number of events, several times, gives the same
+// target as one without interruptions.
+func TestCopyContinuesAfterInterruptions(t *testing.T) {
+	source := newTestLog(t, nil)
+	source.fill()
 	rng := logtest.Random(t)
 	for range 4 {
-		target := newAuthor(t, nil)
-		ends, written := 0, uint64(0)
+		target := newTestLog(t, nil)
+		interruptions, written := 0, uint64(0)
 		for ended := true; ended; {
 			ctx, kill := context.WithCancel(t.Context())
-			left := rng.IntN(60) // events until it ends
+			left := rng.IntN(60) // events until the interruption
 			c := newCopier(source.Log, target.Log, func(step string, _, _ uint64) {
 				if left--; step == StepWrite && left < 0 {
 					kill()
@@ -101,27 +101,27 @@ func TestCopyGoesOnWhereItEnded(t *testing.T) {
 			kill()
 			if ended = err != nil; ended {
 				require.ErrorIs(t, err, context.Canceled)
-				ends++
+				interruptions++
 			}
 			written += copied.Written
 		}
-		t.Logf("ended %d times, %d events taken", ends, written)
-		require.Greater(t, ends, 3)
+		t.Logf("interrupted %d times, %d events written", interruptions, written)
+		require.Greater(t, interruptions, 3)
 		requireCopy(t, source, target)
 	}
 }
 
-// A source that was scavenged has gaps in its streams and in $all. What is left
-// is copied, and copied once: each stream is numbered from 0, without gaps.
+// A scavenged source has gaps in its streams and in $all. Copy copies the remaining
+// events once and numbers each stream from 0 without gaps.
 func TestCopyOfAScavengedLog(t *testing.T) {
-	source, target := newAuthor(t, nil), newAuthor(t, nil)
-	source.furnish()
+	source, target := newTestLog(t, nil), newTestLog(t, nil)
+	source.fill()
 	scavenged, err := source.node.Scavenge(t.Context(), nil)
 	require.NoError(t, err)
 	require.Positive(t, scavenged.Events)
 	copied, err := Copy(t.Context(), source.Log, target.Log, noProgress)
 	require.NoError(t, err)
-	want := source.holding()
+	want := source.contents()
 	require.Equal(t, len(want.Events), int(copied.Events)+copied.Tombstones)
 	require.Equal(t, 4, copied.Renumbered)
 	next := map[string]uint64{}
@@ -130,33 +130,33 @@ func TestCopyOfAScavengedLog(t *testing.T) {
 		next[e.Stream]++
 	}
 	want.Metadata["revived"], want.Metadata["truncated"] = `{}`, `{"kept":"as it is"}`
-	require.Equal(t, want, target.holding())
-	t.Logf("%d events removed, %d copied, %d streams numbered anew", scavenged.Events, copied.Events, copied.Renumbered)
+	require.Equal(t, want, target.contents())
+	t.Logf("%d events removed, %d copied, %d streams renumbered", scavenged.Events, copied.Events, copied.Renumbered)
 
-	source.tell("ladder-standard", 3)
+	source.appendSmall("ladder-standard", 3)
 	again, err := Copy(t.Context(), source.Log, target.Log, noProgress)
 	require.NoError(t, err)
 	require.Equal(t, uint64(3), again.Written)
 }
 
 func TestCopyOfAnEmptyLog(t *testing.T) {
-	source, target := newAuthor(t, nil), newAuthor(t, nil)
-	source.tell("$of-the-server", 2)
+	source, target := newTestLog(t, nil), newTestLog(t, nil)
+	source.appendSmall("$of-the-server", 2)
 	copied, err := Copy(t.Context(), source.Log, target.Log, noProgress)
 	require.NoError(t, err)
 	require.Zero(t, copied.Events)
-	target.tell("$of-another-server", 2)
+	target.appendSmall("$of-another-server", 2)
 	_, err = Copy(t.Context(), source.Log, target.Log, noProgress)
 	require.NoError(t, err)
-	target.tell("mine", 1)
+	target.appendSmall("mine", 1)
 	_, err = Copy(t.Context(), source.Log, target.Log, noProgress)
 	require.ErrorIs(t, err, ErrNoCopy)
 }
 
 func TestCopyOfABigStream(t *testing.T) {
-	source, target := newAuthor(t, nil), newAuthor(t, nil)
+	source, target := newTestLog(t, nil), newTestLog(t, nil)
 	for range 10 {
-		source.tell("match-big", 2500)
+		source.appendSmall("match-big", 2500)
 	}
 	for range 3 {
 		source.append("match-wide", es.EventData{EventID: uuid.New(), EventType: "Wide", ContentType: es.ContentTypeBinary, Data: make([]byte, 400_000)})
@@ -173,25 +173,25 @@ func TestCopyOfABigStream(t *testing.T) {
 	requireCopy(t, source, target)
 }
 
-func TestCopyRefusesATargetThatHoldsSomethingElse(t *testing.T) {
-	source := newAuthor(t, nil)
-	source.tell("match-1", 3)
+func TestCopyRejectsATargetWithOtherEvents(t *testing.T) {
+	source := newTestLog(t, nil)
+	source.appendSmall("match-1", 3)
 	source.describe("match-1", `{"$maxCount":2}`)
 	source.tombstone("gone")
 	tests := []struct {
 		name    string
-		furnish func(target author)
+		prepare func(target testLog)
 		names   string
 	}{
-		{"another stream", func(a author) { a.tell("match-2", 1) }, "match-2@0 (Told0)"},
-		{"another stream behind the copy", func(a author) { copyInto(a, source); a.tell("match-2", 1) }, "match-2@0"},
-		{"more of the same stream", func(a author) { copyInto(a, source); a.tell("match-1", 1) }, "match-1@3"},
-		{"other events of the same stream", func(a author) { a.tell("match-1", 3) }, "match-1@0"},
-		{"a tombstone", func(a author) { a.tombstone("match-1") }, "match-1@9223372036854775807 ($streamDeleted)"},
-		{"a tombstone behind the copy", func(a author) { copyInto(a, source); a.tombstone("match-1") }, "$streamDeleted"},
-		{"metadata of another stream", func(a author) { a.describe("match-2", `{}`) }, "$$match-2@0 ($metadata)"},
-		{"metadata where there is none", func(a author) { a.describe("gone", `{}`) }, "$$gone@0"},
-		{"the same id with other data", func(a author) {
+		{"another stream", func(a testLog) { a.appendSmall("match-2", 1) }, "match-2@0 (Small0)"},
+		{"another stream after the copy", func(a testLog) { copyInto(a, source); a.appendSmall("match-2", 1) }, "match-2@0"},
+		{"more of the same stream", func(a testLog) { copyInto(a, source); a.appendSmall("match-1", 1) }, "match-1@3"},
+		{"other events of the same stream", func(a testLog) { a.appendSmall("match-1", 3) }, "match-1@0"},
+		{"a tombstone", func(a testLog) { a.tombstone("match-1") }, "match-1@9223372036854775807 ($streamDeleted)"},
+		{"a tombstone after the copy", func(a testLog) { copyInto(a, source); a.tombstone("match-1") }, "$streamDeleted"},
+		{"metadata of another stream", func(a testLog) { a.describe("match-2", `{}`) }, "$$match-2@0 ($metadata)"},
+		{"metadata that the source does not have", func(a testLog) { a.describe("gone", `{}`) }, "$$gone@0"},
+		{"the same id with other data", func(a testLog) {
 			for e, err := range source.everything(a.t.Context(), nil) {
 				require.NoError(a.t, err)
 				forged := proposal(e)
@@ -203,44 +203,44 @@ func TestCopyRefusesATargetThatHoldsSomethingElse(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			target := newAuthor(t, nil)
-			test.furnish(target)
-			before := target.holding()
+			target := newTestLog(t, nil)
+			test.prepare(target)
+			before := target.contents()
 			_, err := Copy(t.Context(), source.Log, target.Log, noProgress)
 			require.ErrorIs(t, err, ErrNoCopy)
 			require.ErrorContains(t, err, test.names)
 			require.NotContains(t, err.Error(), "\n")
-			require.Equal(t, before, target.holding(), "nothing was written")
+			require.Equal(t, before, target.contents(), "nothing was written")
 		})
 	}
 }
 
-func copyInto(target, source author) {
+func copyInto(target, source testLog) {
 	_, err := Copy(target.t.Context(), source.Log, target.Log, noProgress)
 	require.NoError(target.t, err)
 }
 
-// A source that is written on can be copied in several goes, the last of them
-// when it has stopped.
+// Copy can copy a growing source in several runs. The last run needs a source that no
+// longer grows.
 func TestCopyOfAGrowingSource(t *testing.T) {
-	source, target := newAuthor(t, nil), newAuthor(t, nil)
-	source.furnish()
+	source, target := newTestLog(t, nil), newTestLog(t, nil)
+	source.fill()
 	grown := false
 	grow := func(step string, _, _ uint64) {
 		if step != StepWrite || grown {
 			return
 		}
 		grown = true
-		source.tell("match-0", 2)
+		source.appendSmall("match-0", 2)
 		source.describe("match-0", `{"note":"third"}`)
-		source.tell("deleted", 2) // revives it: the target, too, then writes metadata
-		source.tell("revived", 1)
+		source.appendSmall("deleted", 2) // revives it: the target then writes metadata by itself, too
+		source.appendSmall("revived", 1)
 		source.describe("revived", `{"$maxCount":2}`)
 		source.tombstone("odd")
 		source.tombstone("without-events")
 		source.softDelete("match-1")
-		source.tell("new", 1)
-		source.tell("$of-the-server", 1)
+		source.appendSmall("new", 1)
+		source.appendSmall("$of-the-server", 1)
 	}
 	_, err := Copy(t.Context(), source.Log, target.Log, grow)
 	require.ErrorIs(t, err, ErrGrown)
@@ -252,27 +252,27 @@ func TestCopyOfAGrowingSource(t *testing.T) {
 	}
 }
 
-// Events whose age is over do not come to life again, and what is numbered
-// anew for it hangs together.
-func TestCopyLeavesOutWhatIsTooOld(t *testing.T) {
+// Expired events do not reappear in the target, and a $tb still hides the same events
+// although the streams are renumbered.
+func TestCopyLeavesOutExpiredEvents(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	source, target := newAuthor(t, func() time.Time { return now }), newAuthor(t, nil)
+	source, target := newTestLog(t, func() time.Time { return now }), newTestLog(t, nil)
 	source.describe("signatures-1", `{"$maxAge":660}`)
 	source.describe("both", `{"$maxAge":660,"$tb":5}`)
 	source.describe("beyond", `{"$maxAge":660,"$tb":9}`)
 	for _, stream := range []string{"signatures-1", "both", "beyond", "whole"} {
-		source.tell(stream, 3)
+		source.appendSmall(stream, 3)
 	}
 	now = now.Add(11*time.Minute + time.Second)
 	for _, stream := range []string{"signatures-1", "both", "beyond"} {
-		source.tell(stream, 4)
+		source.appendSmall(stream, 4)
 	}
-	want := source.holding()
+	want := source.contents()
 	copied, err := Copy(t.Context(), source.Log, target.Log, noProgress)
 	require.NoError(t, err)
 	require.EqualValues(t, 9, copied.Expired)
 	require.Equal(t, 3, copied.Renumbered)
-	got := target.holding()
+	got := target.contents()
 	require.Equal(t, map[string]string{
 		"signatures-1": `{"$maxAge":660}`,
 		"both":         `{"$maxAge":660,"$tb":2}`, // was 5 of 3..6
@@ -285,12 +285,12 @@ func TestCopyLeavesOutWhatIsTooOld(t *testing.T) {
 	again, err := Copy(t.Context(), source.Log, target.Log, noProgress)
 	require.NoError(t, err)
 	require.Zero(t, again.Written)
-	require.Equal(t, got, target.holding())
+	require.Equal(t, got, target.contents())
 }
 
-func TestCopyOutlastsOutages(t *testing.T) {
-	source := newAuthor(t, nil)
-	source.furnish()
+func TestCopySurvivesOutages(t *testing.T) {
+	source := newTestLog(t, nil)
+	source.fill()
 	to, p := openThrough(t)
 	cuts := 0
 	c := newCopier(source.Log, to, func(step string, done, _ uint64) {
@@ -304,12 +304,12 @@ func TestCopyOutlastsOutages(t *testing.T) {
 	require.NoError(t, err)
 	t.Logf("%d cuts", cuts)
 	require.Greater(t, cuts, 5)
-	requireCopy(t, source, author{t: t, Log: openDirect(t, p.Target())})
+	requireCopy(t, source, testLog{t: t, Log: openDirect(t, p.Target())})
 }
 
-func TestCopyGivesUpOnALogThatIsAway(t *testing.T) {
-	there := newAuthor(t, nil)
-	there.tell("match-1", 3)
+func TestCopyGivesUpOnAnUnavailableLog(t *testing.T) {
+	there := newTestLog(t, nil)
+	there.appendSmall("match-1", 3)
 	for _, o := range []outage.Kind{outage.Refused, outage.Hung} {
 		away, p := openThrough(t)
 		p.Set(o)
@@ -335,10 +335,10 @@ func TestVerifyFindsDifferences(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			source, target := newAuthor(t, nil), newAuthor(t, nil)
-			source.tell("match-1", 3)
+			source, target := newTestLog(t, nil), newTestLog(t, nil)
+			source.appendSmall("match-1", 3)
 			source.describe("match-1", `{"$maxCount":2}`)
-			source.tell("match-2", 3)
+			source.appendSmall("match-2", 3)
 			c := newCopier(source.Log, target.Log, noProgress, testPatience)
 			_, err := c.copy(t.Context())
 			require.NoError(t, err)

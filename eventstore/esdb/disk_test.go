@@ -17,7 +17,7 @@ import (
 	"hexarena/eventstore/node"
 )
 
-// slowDisk is a file system whose syncs take a while.
+// slowDisk makes the syncs of a file system slow.
 type slowDisk struct{ delay atomic.Int64 }
 
 func (d *slowDisk) String() string { return "slow disk" }
@@ -30,10 +30,10 @@ func (d *slowDisk) MaybeError(op errorfs.Op) error {
 	return nil
 }
 
-// Row: "slow disk", the client's side. A log whose syncs are slow is there: it
-// is waited for, nothing is sent again or lost, reads go on, and a call whose
-// deadline comes first ends by it. The supervision asks
-// often, and waits for an answer for less than the longest sync takes.
+// A log with slow syncs is available: calls wait for it, and the supervision does not
+// reconnect. Nothing is lost, reads continue, and each call returns by its deadline.
+// The supervision probes often here, and its timeout is shorter than the longest
+// sync.
 func TestSlowDisk(t *testing.T) {
 	t.Parallel()
 	pace := brisk
@@ -44,7 +44,7 @@ func TestSlowDisk(t *testing.T) {
 func TestSoakSlowDisk(t *testing.T) {
 	t.Parallel()
 	if !soaking() {
-		t.Skip("syncs of 30 s: run make soak")
+		t.Skip("takes minutes, with syncs of 30 s: run make soak")
 	}
 	waitForDisk(t, defaultPace, 30*time.Second)
 }
@@ -59,23 +59,23 @@ func waitForDisk(t *testing.T, pace pace, delays ...time.Duration) {
 			log := openAt(t, serveNode(t, n), pace)
 			require.NoError(t, log.Ping(t.Context()))
 			disk.delay.Store(int64(delay))
-			overrun := impatient(t, log, delay)
-			patient(t, log)
+			overrun := appendTwice(t, log, delay)
+			appendAndRead(t, log)
 			disk.delay.Store(0)
 			figures := scrape(t, log)
 			t.Logf("syncs of %v: appends took %.2f s on average, %.0f were sent again, %.0f reconnects; a call with a shorter deadline ended %v after it",
 				delay, averageAppend(t, log), figures["arena_log_retries_total"], figures["arena_log_reconnects_total"], overrun.Round(time.Microsecond))
 			require.Zero(t, figures["arena_log_reconnects_total"])
-			requireOverrun(t, overrun, "impatient append")
+			requireOverrun(t, overrun, "twice append")
 		})
 	}
 }
 
-// patient has writers wait for each of their appends, while reads are answered.
-func patient(t *testing.T, log *Log) {
+// appendAndRead has writers wait for each append, while reads are answered.
+func appendAndRead(t *testing.T, log *Log) {
 	var wg sync.WaitGroup
 	for w := range 4 {
-		id := eventstore.StreamID(fmt.Sprintf("patient-%d", w))
+		id := eventstore.StreamID(fmt.Sprintf("waiting-%d", w))
 		wg.Go(func() {
 			if err := writer(t.Context(), log, id, 2, func(int) error { return nil }); err != nil {
 				t.Errorf("writer %d: %v", w, err)
@@ -96,22 +96,23 @@ func patient(t *testing.T, log *Log) {
 	}
 }
 
-// impatient appends with a deadline before the sync, and again: it is stored
-// once. It returns how far beyond its deadline the first call was.
-func impatient(t *testing.T, log *Log, delay time.Duration) (overrun time.Duration) {
+// appendTwice appends with a deadline before the end of the sync, and then again. The
+// log must store the event once. It returns by how much the first call overran its
+// deadline.
+func appendTwice(t *testing.T, log *Log, delay time.Duration) (overrun time.Duration) {
 	e := events(1)
 	ctx, cancel := context.WithTimeout(t.Context(), delay/2)
 	defer cancel()
-	overrun, err := watchMachine(t).overrun(ctx, func(ctx context.Context) error {
-		_, err := log.Append(ctx, "impatient-1", eventstore.NoStream, e...)
+	overrun, err := watchStalls(t).overrun(ctx, func(ctx context.Context) error {
+		_, err := log.Append(ctx, "twice-1", eventstore.NoStream, e...)
 		return err
 	})
 	require.ErrorIs(t, err, eventstore.ErrUnavailable)
-	appended, err := log.Append(t.Context(), "impatient-1", eventstore.NoStream, e...)
+	appended, err := log.Append(t.Context(), "twice-1", eventstore.NoStream, e...)
 	require.NoError(t, err)
 	require.EqualValues(t, 0, appended.Revision)
 	n := 0
-	for _, err := range log.Read(t.Context(), "impatient-1", 0, eventstore.ReadOptions{}) {
+	for _, err := range log.Read(t.Context(), "twice-1", 0, eventstore.ReadOptions{}) {
 		require.NoError(t, err)
 		n++
 	}

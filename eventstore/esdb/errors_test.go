@@ -19,7 +19,7 @@ import (
 	"hexarena/eventstore/logtest/outage"
 )
 
-func TestWhatIsDefinite(t *testing.T) {
+func TestDefiniteErrors(t *testing.T) {
 	for c := codes.Canceled; c <= codes.Unauthenticated; c++ {
 		want := map[codes.Code]bool{
 			codes.InvalidArgument: true, codes.NotFound: true, codes.AlreadyExists: true, codes.PermissionDenied: true,
@@ -63,7 +63,7 @@ func TestGaveUp(t *testing.T) {
 	cancel()
 	err := gaveUp(ctx, "read s", nil)
 	require.ErrorIs(t, err, context.Canceled)
-	require.NotErrorIs(t, err, eventstore.ErrUnavailable, "the caller went away, not the log")
+	require.NotErrorIs(t, err, eventstore.ErrUnavailable, "the caller cancelled; the log is not at fault")
 	late, cancel := context.WithTimeout(t.Context(), -time.Second)
 	defer cancel()
 	err = gaveUp(late, "read s", errSilent)
@@ -71,15 +71,14 @@ func TestGaveUp(t *testing.T) {
 	require.EqualError(t, err, "read s: the log is unavailable: context deadline exceeded (the server is silent)")
 }
 
-// A server that says no for good is not asked again.
-func TestAPanicOfTheClientIsAnError(t *testing.T) {
+func TestPanicOfTheClientIsAnError(t *testing.T) {
 	log := openDirect(t, startNode(t))
 	_, err := attempt(t.Context(), log, "call", func(context.Context, *es.Client) (int, error) { panic("unreachable code") })
 	require.ErrorContains(t, err, "unreachable code")
-	require.NoError(t, log.Ping(t.Context()), "the log lives on")
+	require.NoError(t, log.Ping(t.Context()), "the log still works")
 }
 
-func TestCheckpointsThatAreNoPosition(t *testing.T) {
+func TestCheckpointsNeverGoBack(t *testing.T) {
 	nowhere := es.Position{Commit: math.MaxUint64, Prepare: math.MaxUint64}
 	require.Equal(t, arrival{}, arrived(&es.SubscriptionEvent{CheckPointReached: &nowhere}, eventstore.Filter{}))
 	require.Equal(t, arrival{}, arrived(&es.SubscriptionEvent{FellBehind: &es.Subscription{}}, eventstore.Filter{}))
@@ -91,15 +90,15 @@ func TestCheckpointsThatAreNoPosition(t *testing.T) {
 	require.Equal(t, []eventstore.Message{{Checkpoint: 11}}, got, "a checkpoint never goes back")
 }
 
-func TestReadsOfImpossiblePlaces(t *testing.T) {
+func TestReadsFromTheEnds(t *testing.T) {
 	require.Equal(t, es.End{}, streamPosition(eventstore.EndRevision, eventstore.Backwards))
 	require.Equal(t, es.Revision(math.MaxInt64-1), streamPosition(eventstore.EndRevision, eventstore.Forwards))
 	require.Equal(t, es.Start{}, allPosition(0))
 	require.Equal(t, es.End{}, allPosition(eventstore.EndPosition))
 }
 
-// The error at a deadline says what is wrong with the server, in one line.
-func TestTheErrorNamesTheCause(t *testing.T) {
+// The error at a deadline describes the failure of the server in one line.
+func TestErrorAtADeadlineNamesTheCause(t *testing.T) {
 	p := outage.New(t, "")
 	p.Set(outage.Refused)
 	log := openDirect(t, p.Address())

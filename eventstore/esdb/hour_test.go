@@ -22,22 +22,22 @@ import (
 	"hexarena/eventstore/logtest/outage"
 )
 
-// absent is a server that is there or not, by the clock of a bubble, and as
-// unhelpful to its clients as the real one: a call that is not answered ends
-// when it is cancelled, and a search for the server takes its two seconds.
-type absent struct {
+// fakeServer is a server with outages that runs by the clock of a synctest bubble. It
+// treats clients as a real one does: a call without an answer ends only when it is
+// cancelled, and a failed discovery takes its two seconds.
+type fakeServer struct {
 	mu      sync.Mutex
 	kind    outage.Kind
 	changed chan struct{}
-	sound   map[*es.Client]bool // whose connection is; of the others all is lost
+	sound   map[*es.Client]bool // clients whose connection works; data of the others is lost
 	dials   int
 }
 
-func newAbsent() *absent {
-	return &absent{changed: make(chan struct{}), sound: map[*es.Client]bool{}}
+func newFakeServer() *fakeServer {
+	return &fakeServer{changed: make(chan struct{}), sound: map[*es.Client]bool{}}
 }
 
-func (a *absent) set(k outage.Kind) {
+func (a *fakeServer) set(k outage.Kind) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.kind = k
@@ -50,8 +50,8 @@ func (a *absent) set(k outage.Kind) {
 
 var errGone = status.Error(codes.Unavailable, "connection refused")
 
-// answer waits until the server answers what was sent, if it does.
-func (a *absent) answer(ctx context.Context, sound func() bool) error {
+// answer waits until the server answers, or until the context ends.
+func (a *fakeServer) answer(ctx context.Context, sound func() bool) error {
 	for {
 		a.mu.Lock()
 		kind, changed, ok := a.kind, a.changed, sound()
@@ -60,7 +60,7 @@ func (a *absent) answer(ctx context.Context, sound func() bool) error {
 		case kind == outage.Refused:
 			return errGone
 		case kind == outage.BlackHoled, !ok:
-			<-ctx.Done() // for good, as a connection that a router has forgotten
+			<-ctx.Done() // data is lost forever, as on a connection that a router has dropped
 			return ctx.Err()
 		case kind == outage.None:
 			return wait(ctx, time.Millisecond)
@@ -73,7 +73,7 @@ func (a *absent) answer(ctx context.Context, sound func() bool) error {
 	}
 }
 
-func (a *absent) dial(config es.Configuration) (*es.Client, error) {
+func (a *fakeServer) dial(config es.Configuration) (*es.Client, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), discoveryTimeout)
 	defer cancel()
 	a.mu.Lock()
@@ -92,13 +92,12 @@ func (a *absent) dial(config es.Configuration) (*es.Client, error) {
 	return client, nil
 }
 
-func (a *absent) call(ctx context.Context, c *es.Client) error {
+func (a *fakeServer) call(ctx context.Context, c *es.Client) error {
 	return a.answer(ctx, func() bool { return a.sound[c] })
 }
 
-// Row: "event store away", up to an hour, by the clock of a bubble. Every call
-// returns at its deadline, and all callers are back within five seconds of the
-// end, however long it took.
+// Outages of up to an hour, by the clock of a bubble. Each call returns at its
+// deadline. All callers succeed again within five seconds of the end of the outage.
 func TestOutagesOfAnHour(t *testing.T) {
 	seed := logtest.Seed(t)
 	for _, k := range []outage.Kind{outage.Refused, outage.Hung, outage.BlackHoled} {
@@ -109,7 +108,7 @@ func TestOutagesOfAnHour(t *testing.T) {
 }
 
 func outlast(t *testing.T, k outage.Kind, rng *rand.Rand) {
-	server := newAbsent()
+	server := newFakeServer()
 	config, err := parse("esdb://server?tls=false")
 	require.NoError(t, err)
 	log := open(config, slog.New(slog.DiscardHandler), defaultPace)
@@ -128,25 +127,25 @@ func outlast(t *testing.T, k outage.Kind, rng *rand.Rand) {
 	require.NoError(t, log.Close())
 	slices.Sort(c.recoveries)
 	t.Logf("%s: %d outages of 0.1 s to 1 h, %v in all: %d calls, %d of them ended by their deadline, max overrun %v; "+
-		"all callers were back after median %v, max %v; at most %.1f attempts to connect a second",
-		k, len(c.recoveries), time.Since(began).Round(time.Minute), c.calls, c.away, c.overrun,
+		"all callers recovered after median %v, max %v; at most %.1f attempts to connect per second",
+		k, len(c.recoveries), time.Since(began).Round(time.Minute), c.calls, c.late, c.overrun,
 		c.recoveries[len(c.recoveries)/2].Round(time.Millisecond), c.recoveries[len(c.recoveries)-1].Round(time.Millisecond), c.rate)
 	require.LessOrEqual(t, c.overrun, allowedOverrun)
 	require.LessOrEqual(t, c.recoveries[len(c.recoveries)-1], allowedRecovery)
 	require.LessOrEqual(t, c.rate, 25.0)
 }
 
-// callers call all the time, at deadlines of all kinds.
+// callers make calls all the time, with random deadlines.
 type callers struct {
 	t      *testing.T
 	log    *Log
-	server *absent
+	server *fakeServer
 
 	mu          sync.Mutex
-	calls, away int
+	calls, late int // late: ended by their deadline
 	overrun     time.Duration
 	recoveries  []time.Duration
-	rate        float64 // attempts to connect a second, in the outage with the most
+	rate        float64 // most attempts to connect per second in an outage
 }
 
 func (c *callers) outage(k outage.Kind, d time.Duration, rng *rand.Rand) {
@@ -176,7 +175,7 @@ func (c *callers) outage(k outage.Kind, d time.Duration, rng *rand.Rand) {
 	c.server.mu.Unlock()
 	c.server.set(outage.None)
 	over := time.Now()
-	// One that has all the time there is tells when the log is there again.
+	// A call without a deadline returns when the log is available again.
 	_, err := attempt(c.t.Context(), c.log, "wait", func(ctx context.Context, client *es.Client) (struct{}, error) {
 		return struct{}{}, c.server.call(ctx, client)
 	})
@@ -201,7 +200,7 @@ func (c *callers) call(within time.Duration) {
 	switch {
 	case err == nil:
 	case errors.Is(err, eventstore.ErrUnavailable):
-		c.away++
+		c.late++
 	default:
 		c.t.Error(fmt.Errorf("a call: %w", err))
 	}

@@ -23,7 +23,7 @@ func value(t *testing.T, c prometheus.Counter) float64 {
 	return m.GetCounter().GetValue()
 }
 
-// averageAppend is how long an append took, in seconds.
+// averageAppend returns the average time of an append in seconds.
 func averageAppend(t *testing.T, log *Log) float64 {
 	t.Helper()
 	var m dto.Metric
@@ -31,7 +31,7 @@ func averageAppend(t *testing.T, log *Log) float64 {
 	return m.GetHistogram().GetSampleSum() / float64(m.GetHistogram().GetSampleCount())
 }
 
-// scrape is what an operator sees of a log: figures by name and label.
+// scrape returns the metrics of a log, by name and label.
 func scrape(t *testing.T, log *Log) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
@@ -135,17 +135,17 @@ func TestMetricsOfSubscriptions(t *testing.T) {
 		done <- nil
 	}()
 	<-live
-	require.Eventually(t, func() bool { return scrape(t, log)[lag] == 0 }, testPatience, time.Millisecond, "nothing waits")
+	require.Eventually(t, func() bool { return scrape(t, log)[lag] == 0 }, testPatience, time.Millisecond, "no message waits")
 	require.Equal(t, 1.0, scrape(t, log)[open])
 	_, err := log.Append(ctx, "seen-1", eventstore.NoStream, events(1)...)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return scrape(t, log)[lag] > 0.05 }, testPatience, time.Millisecond, "a subscriber that is slow")
+	require.Eventually(t, func() bool { return scrape(t, log)[lag] > 0.05 }, testPatience, time.Millisecond, "the subscriber is slow")
 	<-taken
 	require.Eventually(t, func() bool { return scrape(t, log)[lag] == 0 }, testPatience, time.Millisecond)
 	require.Equal(t, 1.0, scrape(t, log)[`arena_log_events_total{how="subscribed"}`])
 
 	p.Set(outage.Refused)
-	require.Eventually(t, func() bool { return scrape(t, log)[lag] > 0.05 }, testPatience, time.Millisecond, "the log is away")
+	require.Eventually(t, func() bool { return scrape(t, log)[lag] > 0.05 }, testPatience, time.Millisecond, "the log is unavailable")
 	p.Set(outage.None)
 	<-live
 	require.Eventually(t, func() bool { return scrape(t, log)[lag] == 0 }, testPatience, time.Millisecond)
@@ -154,7 +154,7 @@ func TestMetricsOfSubscriptions(t *testing.T) {
 	require.NotContains(t, scrape(t, log), open)
 }
 
-// What came in over a connection that is gone is not waited for.
+// Messages of a lost connection do not count.
 func TestLag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMetrics()
@@ -170,16 +170,16 @@ func TestLag(t *testing.T) {
 		pass(time.Second)
 		second := s.came(link)
 		pass(time.Second)
-		require.Equal(t, 2*time.Second, s.lag(), "the first waits")
+		require.Equal(t, 2*time.Second, s.lag(), "the first message waits")
 		s.took(first, false)
 		s.took(second, false)
 		require.Zero(t, s.lag())
 		s.came(link)
 		pass(time.Second)
 		s.dropped()
-		s.came(link) // of a connection that is gone
+		s.came(link) // on a lost connection
 		pass(time.Second)
-		require.Equal(t, 2*time.Second, s.lag(), "since the oldest that was not taken")
+		require.Equal(t, 2*time.Second, s.lag(), "since the oldest message that was not taken")
 		s.took(s.came(s.connection()), true)
 		require.Zero(t, s.lag())
 		leave()
@@ -202,9 +202,9 @@ func TestResultOf(t *testing.T) {
 	require.Equal(t, resultDone, resultOf(nil))
 }
 
-// A generation that learns late that it was retired does not say that the event
-// store is away: the next one is connected.
-func TestALateReportCountsNoMore(t *testing.T) {
+// A generation may report its retirement after the next one has connected. The event
+// store is then available.
+func TestReportOfAnOldGenerationIsIgnored(t *testing.T) {
 	log := openDirect(t, "127.0.0.1:1") // it never connects
 	first, second := newGeneration(1), newGeneration(2)
 	log.metrics.connect(nil)

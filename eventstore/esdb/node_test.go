@@ -10,7 +10,7 @@ import (
 	"hexarena/eventstore/node"
 )
 
-// startNode starts a node that ends with the test, and returns its address.
+// startNode starts a node and returns its address. The node ends with the test.
 func startNode(t *testing.T) string {
 	n, err := node.Open(node.Options{Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)

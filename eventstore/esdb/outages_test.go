@@ -20,18 +20,19 @@ import (
 	"hexarena/eventstore/logtest/outage"
 )
 
-// What reliability.md promises of an event store that is away.
+// How far a call may overrun its deadline during an outage, and how soon all callers
+// must succeed after it.
 const (
 	allowedOverrun  = 100 * time.Millisecond
 	allowedRecovery = 5 * time.Second
 )
 
-// looseOverrun is the bound of tests that run by the real clock on a machine
-// that may be loaded. It is still shorter than the client's own search for a
-// server. TestOutagesOfAnHour and make soak hold to allowedOverrun.
+// looseOverrun is the bound for tests by the real clock, because the machine may be
+// loaded. It is still shorter than the client's own discovery. TestOutagesOfAnHour and
+// make soak use allowedOverrun.
 const looseOverrun = 1500 * time.Millisecond
 
-// soaking says whether make soak runs, on a machine with nothing else to do.
+// soaking reports whether make soak runs. The machine must then be idle.
 func soaking() bool { return os.Getenv("ARENA_SOAK") != "" }
 
 func requireOverrun(t *testing.T, overrun time.Duration, what string) {
@@ -43,60 +44,60 @@ func requireOverrun(t *testing.T, overrun time.Duration, what string) {
 	require.Less(t, overrun, allowed, what)
 }
 
-// Row: "event store away". Writers, readers and a subscriber work at the
-// supervision's real pace through every kind of outage.
+// Writers, readers and a subscriber work through every kind of outage. The pace of the
+// supervision is the real one.
 func TestOutages(t *testing.T) {
 	t.Parallel()
-	endure(t, 2*time.Second)
+	runOutages(t, 2*time.Second)
 }
 
 func TestSoakOutages(t *testing.T) {
 	t.Parallel()
 	if !soaking() {
-		t.Skip("outages of minutes: run make soak")
+		t.Skip("takes minutes of outages: run make soak")
 	}
-	endure(t, 10*time.Second, time.Minute, 3*time.Minute)
+	runOutages(t, 10*time.Second, time.Minute, 3*time.Minute)
 }
 
-func endure(t *testing.T, durations ...time.Duration) {
+func runOutages(t *testing.T, durations ...time.Duration) {
 	for _, k := range outage.Kinds {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()
-			o := newOrdeal(t)
+			o := newOutageTest(t)
 			for _, d := range durations {
 				o.outage(k, d, false)
 			}
-			o.judge(k.String(), durations)
+			o.finish(k.String(), durations)
 		})
 	}
 	for _, k := range []outage.Kind{outage.Hung, outage.Deaf} {
 		t.Run(k.String()+", then cut", func(t *testing.T) {
 			t.Parallel()
-			o := newOrdeal(t)
+			o := newOutageTest(t)
 			for _, d := range durations {
 				o.outage(k, d, true)
 			}
-			o.judge(k.String()+", then cut", durations)
+			o.finish(k.String()+", then cut", durations)
 		})
 	}
 }
 
-// ordeal is a log behind a proxy, and those who work with it.
-type ordeal struct {
+// outageTest is a log behind a proxy, with workers that use it.
+type outageTest struct {
 	t    *testing.T
 	log  *Log
 	p    *outage.Proxy
-	m    *machine
-	done context.Context // ends when no more is to be begun
+	m    *stallWatch
+	done context.Context // ends when the workers must stop
 	stop context.CancelFunc
 	wg   sync.WaitGroup // the workers
 
 	seed     uint64
-	followed chan struct{} // closed when the subscriber has ended
+	followed chan struct{} // closes when the subscriber has ended
 
 	mu         sync.Mutex
 	calls      int
-	away       int           // of them: ended by their deadline
+	away       int           // calls that ended by their deadline
 	overrun    time.Duration // the longest
 	acked      map[eventstore.StreamID][]uuid.UUID
 	seen       map[uuid.UUID]int // by the subscriber
@@ -105,18 +106,18 @@ type ordeal struct {
 	recoveries []time.Duration
 }
 
-func newOrdeal(t *testing.T) *ordeal {
+func newOutageTest(t *testing.T) *outageTest {
 	p := outage.New(t, startNode(t))
 	log := openDirect(t, p.Address())
 	done, stop := context.WithCancel(t.Context())
-	o := &ordeal{
-		t: t, log: log, p: p, m: watchMachine(t), done: done, stop: stop, inOrder: true,
+	o := &outageTest{
+		t: t, log: log, p: p, m: watchStalls(t), done: done, stop: stop, inOrder: true,
 		acked: map[eventstore.StreamID][]uuid.UUID{}, seen: map[uuid.UUID]int{},
 		followed: make(chan struct{}), recovered: map[string]chan time.Time{},
 	}
 	o.p.SetDelay(300 * time.Millisecond)
 	o.seed = logtest.Seed(t)
-	t.Cleanup(func() { // also of a test that has failed, before the log is closed
+	t.Cleanup(func() { // runs even if the test fails, before the log closes
 		o.stop()
 		o.wg.Wait()
 		<-o.followed
@@ -137,8 +138,9 @@ func newOrdeal(t *testing.T) *ordeal {
 
 var deadlines = []time.Duration{50 * time.Millisecond, 300 * time.Millisecond, time.Second, 2500 * time.Millisecond}
 
-// work calls again and again, at deadlines of all kinds, until the ordeal ends.
-func (o *ordeal) work(name string, call func(context.Context) error) {
+// work starts a worker. It makes one call after another, with various deadlines, until
+// the test ends.
+func (o *outageTest) work(name string, call func(context.Context) error) {
 	back := make(chan time.Time, 1)
 	o.recovered[name] = back
 	rng := rand.New(rand.NewPCG(o.seed, uint64(len(o.recovered))))
@@ -158,8 +160,8 @@ func (o *ordeal) work(name string, call func(context.Context) error) {
 	})
 }
 
-// call makes one call and measures how far beyond its deadline it returned.
-func (o *ordeal) call(f func(context.Context) error, within time.Duration) error {
+// call makes one call and measures by how much it overran its deadline.
+func (o *outageTest) call(f func(context.Context) error, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	late, err := o.m.overrun(ctx, f)
@@ -173,9 +175,9 @@ func (o *ordeal) call(f func(context.Context) error, within time.Duration) error
 	return err
 }
 
-// writer appends one event after another. What it does not know to be stored it
-// tries again, with the same id and the same expectation.
-func (o *ordeal) writer(id eventstore.StreamID, expected eventstore.Expected) func(context.Context) error {
+// writer appends one event after another. While the outcome of an append is unknown, it
+// sends it again with the same id and the same expected revision.
+func (o *outageTest) writer(id eventstore.StreamID, expected eventstore.Expected) func(context.Context) error {
 	next := events(1)
 	return func(ctx context.Context) error {
 		appended, err := o.log.Append(ctx, id, expected, next...)
@@ -196,8 +198,8 @@ func (o *ordeal) writer(id eventstore.StreamID, expected eventstore.Expected) fu
 	}
 }
 
-// follow subscribes until the event that is appended last.
-func (o *ordeal) follow() {
+// follow subscribes until the last event of the test.
+func (o *outageTest) follow() {
 	defer close(o.followed)
 	after := eventstore.Position(0)
 	for m, err := range o.log.Subscribe(o.t.Context(), 0, eventstore.Filter{}) {
@@ -219,9 +221,8 @@ func (o *ordeal) follow() {
 	}
 }
 
-// outage begins in the middle of work and takes d. With cut, what was held back
-// is lost when it is over.
-func (o *ordeal) outage(k outage.Kind, d time.Duration, cut bool) {
+// outage begins an outage that takes d. With cut, the waiting data is lost at its end.
+func (o *outageTest) outage(k outage.Kind, d time.Duration, cut bool) {
 	require.NoError(o.t, wait(o.t.Context(), 500*time.Millisecond))
 	o.p.Set(k)
 	require.NoError(o.t, wait(o.t.Context(), d))
@@ -239,9 +240,9 @@ func (o *ordeal) outage(k outage.Kind, d time.Duration, cut bool) {
 	o.awaitRecovery(over)
 }
 
-// awaitRecovery returns when each worker's call has succeeded once more, and
-// notes how long after it was over the last one's did.
-func (o *ordeal) awaitRecovery(over time.Time) {
+// awaitRecovery waits until each worker has succeeded again. It records how long the
+// last one took after the outage was over.
+func (o *outageTest) awaitRecovery(over time.Time) {
 	late := time.Duration(0)
 	for name, back := range o.recovered {
 		ctx, cancel := context.WithTimeout(o.t.Context(), testPatience)
@@ -249,15 +250,15 @@ func (o *ordeal) awaitRecovery(over time.Time) {
 		case at := <-back:
 			late = max(late, at.Sub(over))
 		case <-ctx.Done():
-			require.Fail(o.t, "never back: "+name)
+			require.Fail(o.t, "no call succeeded after the outage: "+name)
 		}
 		cancel()
 	}
 	o.recoveries = append(o.recoveries, late.Round(time.Millisecond))
 }
 
-// judge ends the work and compares what was acknowledged with what is stored.
-func (o *ordeal) judge(what string, durations []time.Duration) {
+// finish ends the work and compares the acknowledged events with the stored ones.
+func (o *outageTest) finish(what string, durations []time.Duration) {
 	o.stop()
 	o.wg.Wait()
 	direct := openDirect(o.t, o.p.Target())
@@ -281,12 +282,12 @@ func (o *ordeal) judge(what string, durations []time.Duration) {
 			doubled += max(0, times[id]-1)
 			require.Equal(o.t, 1, o.seen[id], "seen by the subscriber")
 		}
-		// At most the last one's outcome was not known when the work ended.
+		// Only the outcome of the last append may be unknown.
 		require.LessOrEqual(o.t, len(stored), len(ids)+1)
 		require.Equal(o.t, ids, stored[:len(ids)], "order of %s", id)
 	}
 	reconnects := value(o.t, o.log.metrics.reconnects)
-	o.t.Logf("%s for %v: %d calls, %d of them ended by their deadline, max overrun %v; all callers were back after %v; "+
+	o.t.Logf("%s for %v: %d calls, %d of them ended by their deadline, max overrun %v; all callers recovered after %v; "+
 		"%d events acknowledged, %d lost, %d doubled; the subscription saw each once, in order: %t; %.0f reconnects",
 		what, durations, o.calls, o.away, o.overrun.Round(time.Microsecond), o.recoveries, acknowledged, lost, doubled, o.inOrder, reconnects)
 	require.Zero(o.t, lost)
@@ -297,16 +298,17 @@ func (o *ordeal) judge(what string, durations []time.Duration) {
 		require.Less(o.t, slices.Max(o.recoveries), allowedRecovery)
 	}
 	if what == outage.Slow.String() {
-		require.Zero(o.t, reconnects, "a slow log is there")
+		require.Zero(o.t, reconnects, "a slow log is available")
 	}
 }
 
-// oneConnection is more goroutines than a connection has, at both its ends and
-// in the proxy between; fewer than one for each outage of the test.
+// oneConnection is a bound for the goroutines of one connection: at both ends and in
+// the proxy. It is smaller than the number of outages in the test, so that a leak of
+// one goroutine per outage is found.
 const oneConnection = 8
 
-// An open log has no more goroutines after many outages than before them, but
-// for a connection that may be on its way.
+// An open log has as many goroutines after many outages as before them, apart from a
+// connection that is being made.
 func TestOutagesLeaveNoGoroutines(t *testing.T) {
 	const rounds = 2
 	log, p := openThrough(t)
@@ -320,7 +322,7 @@ func TestOutagesLeaveNoGoroutines(t *testing.T) {
 		wg.Wait()
 	}
 	calls(time.Second)
-	require.NoError(t, log.Ping(t.Context())) // it is connected, also on a slow machine
+	require.NoError(t, log.Ping(t.Context())) // so that it is connected even on a slow machine
 	before, n := runtime.NumGoroutine(), 0
 	for range rounds {
 		for _, k := range outage.Kinds {

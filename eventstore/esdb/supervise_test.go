@@ -21,14 +21,14 @@ import (
 
 func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 
-// brisk is the supervision's pace in tests.
+// brisk is the usual pace of the supervision in tests.
 var brisk = pace{silence: 200 * time.Millisecond, probe: 200 * time.Millisecond, firstGap: 5 * time.Millisecond, lastGap: 50 * time.Millisecond}
 
-// unhurried is a pace that takes no server for silent, however loaded the machine
-// is. A connection that breaks is still noticed at once.
+// unhurried is a pace that never takes a server for silent, even on a loaded machine.
+// The log still notices a broken connection at once.
 var unhurried = pace{silence: time.Minute, probe: time.Minute, firstGap: 5 * time.Millisecond, lastGap: 50 * time.Millisecond}
 
-// testPatience bounds waits for what must come; nothing is measured by it.
+// testPatience bounds waits for events that must come. No test measures it.
 const testPatience = 3 * time.Minute
 
 // openThrough opens a log on a node behind a proxy.
@@ -39,15 +39,16 @@ func openThroughAt(t *testing.T, pace pace) (*Log, *outage.Proxy) {
 	return openAt(t, p.Address(), pace), p
 }
 
-// ending is a context that ends when it is told to, as if by its deadline.
-type ending struct {
+// manualContext is a context that a test ends. It then looks like a context whose
+// deadline has passed.
+type manualContext struct {
 	context.Context
 	over chan struct{}
 }
 
-func (e ending) Done() <-chan struct{} { return e.over }
+func (e manualContext) Done() <-chan struct{} { return e.over }
 
-func (e ending) Err() error {
+func (e manualContext) Err() error {
 	select {
 	case <-e.over:
 		return context.DeadlineExceeded
@@ -56,11 +57,11 @@ func (e ending) Err() error {
 	}
 }
 
-// afterFailedConnects returns a context that ends, as if by its deadline, once
-// the log is about to connect for the second time from now. By then its only
-// caller has met the failure of the first time. Call it while the log rests.
+// afterFailedConnects returns a context that ends, as if by its deadline, when the log
+// is about to connect for the second time from now. By then its only caller has seen
+// the first failure. Call it while no other call uses the log.
 func afterFailedConnects(t *testing.T, log *Log) context.Context {
-	ctx, dial, dials := ending{t.Context(), make(chan struct{})}, log.dial, 0
+	ctx, dial, dials := manualContext{t.Context(), make(chan struct{})}, log.dial, 0
 	log.dial = func(config es.Configuration) (*es.Client, error) {
 		if dials++; dials == 2 {
 			close(ctx.over)
@@ -86,7 +87,7 @@ func events(n int) []eventstore.Event {
 	return all
 }
 
-// everyCall are the port's methods, each as one call that ends.
+// everyCall has one call of each method of the port.
 var everyCall = map[string]func(context.Context, *Log) error{
 	"append": func(ctx context.Context, l *Log) error {
 		_, err := l.Append(ctx, "calls-1", eventstore.Any, events(1)...)
@@ -111,7 +112,7 @@ var everyCall = map[string]func(context.Context, *Log) error{
 				return err
 			}
 		}
-		return fmt.Errorf("%w: %w", eventstore.ErrUnavailable, ctx.Err()) // it ends without one
+		return fmt.Errorf("%w: %w", eventstore.ErrUnavailable, ctx.Err()) // a subscription ends without an error
 	},
 }
 
@@ -123,9 +124,9 @@ func last(events iter.Seq2[eventstore.Recorded, error]) error {
 	return last
 }
 
-// Every call ends by its deadline, however the server is away: from the start,
-// or after it was there.
-func TestCallsEndByTheirDeadline(t *testing.T) {
+// Each call returns by its deadline in every kind of outage: from the start, or after
+// a first connection.
+func TestCallsReturnByTheirDeadline(t *testing.T) {
 	for _, o := range []outage.Kind{outage.Refused, outage.Reset, outage.Hung, outage.Deaf, outage.BlackHoled} {
 		for _, known := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, connected before: %t", o, known), func(t *testing.T) {
@@ -137,7 +138,7 @@ func TestCallsEndByTheirDeadline(t *testing.T) {
 				p.Set(o)
 				ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
 				defer cancel()
-				m := watchMachine(t)
+				m := watchStalls(t)
 				type end struct {
 					call    string
 					overrun time.Duration
@@ -169,8 +170,8 @@ func TestCallsEndByTheirDeadline(t *testing.T) {
 	}
 }
 
-// writer appends n events, one after another, each at the exact revision. It
-// ends early with an error of wrote.
+// writer appends n events one after another, each at the exact revision. It calls wrote
+// after each event and stops at its error.
 func writer(ctx context.Context, l *Log, id eventstore.StreamID, n int, wrote func(i int) error) error {
 	expected := eventstore.NoStream
 	for i := range n {
@@ -189,9 +190,9 @@ func writer(ctx context.Context, l *Log, id eventstore.StreamID, n int, wrote fu
 	return nil
 }
 
-// Writers write and subscribers follow through every kind of outage, without
-// being told: nothing is lost, nothing is stored or delivered twice.
-func TestNothingIsLostOrDoubledThroughOutages(t *testing.T) {
+// Writers and subscribers continue through every kind of outage. No event is lost, or
+// stored or delivered twice.
+func TestOutagesLoseAndDoubleNothing(t *testing.T) {
 	const writers, most = 4, 1 << 30
 	log, p := openThrough(t)
 	ctx, cancel := context.WithTimeout(t.Context(), testPatience)
@@ -203,7 +204,7 @@ func TestNothingIsLostOrDoubledThroughOutages(t *testing.T) {
 	name := func(w int) eventstore.StreamID { return eventstore.StreamID(fmt.Sprintf("outage-%d", w)) }
 	enough, stop := errors.New("enough"), make(chan struct{})
 	progress := make(chan struct{})
-	var written [writers]int // by each, to be read once it has ended
+	var written [writers]int // by each writer; read it after the writer has ended
 	for w := range writers {
 		writing.Go(func() {
 			err := writer(ctx, log, name(w), most, func(i int) error {
@@ -212,7 +213,7 @@ func TestNothingIsLostOrDoubledThroughOutages(t *testing.T) {
 				case progress <- struct{}{}:
 				case <-stop:
 					return enough
-				default: // nobody waits
+				default: // the test does not wait
 				}
 				return nil
 			})
@@ -236,7 +237,7 @@ func TestNothingIsLostOrDoubledThroughOutages(t *testing.T) {
 					continue
 				}
 				if m.Event.Revision != next[m.Event.Stream] {
-					t.Errorf("%s@%d came where %d was due", m.Event.Stream, m.Event.Revision, next[m.Event.Stream])
+					t.Errorf("got %s@%d, want revision %d", m.Event.Stream, m.Event.Revision, next[m.Event.Stream])
 				}
 				if m.Event.Stream == "outage-end" {
 					return
@@ -293,9 +294,9 @@ func awaitAway(t *testing.T, ctx context.Context, l *Log) {
 	}
 }
 
-// An append whose acknowledgement is lost is stored once, whatever it expects,
-// and answered as if it had not been.
-func TestALostAcknowledgementStoresOnce(t *testing.T) {
+// If the acknowledgement of an append is lost, the log stores the events once, with
+// every expected revision, and returns the original answer.
+func TestLostAcknowledgementStoresOnce(t *testing.T) {
 	for _, expected := range []eventstore.Expected{eventstore.At(0), eventstore.Any, eventstore.Exists} {
 		t.Run(expected.String(), func(t *testing.T) {
 			log, p := openThrough(t)
@@ -326,8 +327,7 @@ func TestALostAcknowledgementStoresOnce(t *testing.T) {
 
 func openDirect(t *testing.T, address string) *Log { return openAt(t, address, defaultPace) }
 
-// A read that is cut goes on where it was, both ways.
-func TestReadsGoOnAfterACut(t *testing.T) {
+func TestReadsContinueAfterACut(t *testing.T) {
 	log, p := openThrough(t)
 	const n = 3000
 	big := make([]byte, 2000)
@@ -378,7 +378,7 @@ func TestReadsGoOnAfterACut(t *testing.T) {
 	}
 }
 
-// Callers that meet an outage together share the new connection.
+// All callers share the new connection after an outage.
 func TestCallersShareOneConnection(t *testing.T) {
 	log, p := openThroughAt(t, unhurried)
 	require.NoError(t, log.Ping(t.Context()))
@@ -396,10 +396,10 @@ func TestCallersShareOneConnection(t *testing.T) {
 	require.LessOrEqual(t, p.Connections()-before, 2, "50 callers")
 }
 
-// The supervision knows that a call has done asking for its connection by the
-// client's reading its deadline, and that a client is about to reconnect by
-// what it logs. Another version of the client may do neither.
-func TestTheClientIsTheOneThatIsSupervised(t *testing.T) {
+// The supervision depends on two details of the client: it reads the deadline of a call
+// as soon as it has its connection, and it logs just before it reconnects. This test
+// fails if another version of the client behaves differently.
+func TestClientBehavesAsTheSupervisionExpects(t *testing.T) {
 	log, p := openThroughAt(t, unhurried)
 	require.NoError(t, log.Ping(t.Context()))
 	g, err := log.generation(t.Context())
@@ -441,7 +441,7 @@ func TestTheClientIsTheOneThatIsSupervised(t *testing.T) {
 			return [2]int{before, connecting()}, err
 		})
 		require.NoError(t, err, name)
-		require.Equal(t, [2]int{1, 0}, counts, "asking before and after: %s", name)
+		require.Equal(t, [2]int{1, 0}, counts, "calls that ask for a connection, before and after: %s", name)
 	}
 
 	stored := storedBehind(t, p, "asking-1")
@@ -454,11 +454,11 @@ func TestTheClientIsTheOneThatIsSupervised(t *testing.T) {
 		return struct{}{}, err
 	})
 	require.Error(t, err)
-	require.Error(t, <-ended, "retired before the client has returned")
+	require.Error(t, <-ended, "the generation retires before the client returns")
 }
 
-// storedBehind returns a channel that closes when something more is stored in
-// a stream, seen past the proxy.
+// storedBehind returns a channel that closes when the node behind the proxy stores
+// another event of a stream.
 func storedBehind(t *testing.T, p *outage.Proxy, id eventstore.StreamID) <-chan struct{} {
 	direct := openDirect(t, p.Target())
 	listening, stored := make(chan struct{}), make(chan struct{})
@@ -480,7 +480,7 @@ func storedBehind(t *testing.T, p *outage.Proxy, id eventstore.StreamID) <-chan 
 	return stored
 }
 
-func TestCloseEndsWhatIsUnderWay(t *testing.T) {
+func TestCloseEndsAllCalls(t *testing.T) {
 	log, p := openThrough(t)
 	require.NoError(t, log.Ping(t.Context()))
 	p.Set(outage.Hung)

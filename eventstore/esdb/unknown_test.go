@@ -12,10 +12,10 @@ import (
 	"hexarena/eventstore/logtest/outage"
 )
 
-// Row: "commit unknown". Every acknowledgement is dropped after the commit; the
-// append is sent again with the same ids at the same exact revision, in half of
-// the cases by the client, within the call, and in half by the caller, after
-// it. The stream is identical with one that was written without a fault.
+// The proxy drops every acknowledgement after the commit. The append is sent again with
+// the same ids and the same expected revision: by the Log within the call in half of
+// the cases, and by the caller after it in the others. The stream must be identical to
+// one that was written without faults.
 func TestCommitUnknown(t *testing.T) {
 	t.Parallel()
 	const rounds = 12
@@ -39,12 +39,13 @@ func TestCommitUnknown(t *testing.T) {
 	}
 	written := identity(t, sound, id)
 	require.Equal(t, written, identity(t, log, id))
-	t.Logf("%d appends, each acknowledgement dropped after the commit, %d sent again by the caller, the others by the client: %d events, the stream is identical",
+	t.Logf("%d appends, each acknowledgement dropped after the commit, %d sent again by the caller, the others by the log: %d events, the stream is identical",
 		rounds, byCaller, len(written))
 }
 
-// appendUnknown appends and loses the first answer. With a deadline the caller
-// does not learn the outcome, and appends again.
+// appendUnknown appends and loses the first answer. With deadline, the context of the
+// caller ends before it learns the outcome, and the caller appends again. The second
+// result reports this.
 func appendUnknown(t *testing.T, log *Log, p *outage.Proxy, id eventstore.StreamID, expected eventstore.Expected, batch []eventstore.Event, deadline bool) (eventstore.Appended, bool) {
 	t.Helper()
 	require.NoError(t, log.Ping(t.Context()))
@@ -57,7 +58,7 @@ func appendUnknown(t *testing.T, log *Log, p *outage.Proxy, id eventstore.Stream
 		defer close(dropped)
 		<-stored
 		if deadline {
-			end() // before anything may answer
+			end() // before an answer can arrive
 		}
 		p.Cut()
 		p.Set(outage.None)
@@ -74,7 +75,7 @@ func appendUnknown(t *testing.T, log *Log, p *outage.Proxy, id eventstore.Stream
 	return appended, true
 }
 
-// identity is all of a stream but where and when it was stored.
+// identity returns the events of a stream without their positions and dates.
 func identity(t *testing.T, log *Log, id eventstore.StreamID) []eventstore.Recorded {
 	t.Helper()
 	var all []eventstore.Recorded

@@ -16,15 +16,16 @@ import (
 	"hexarena/eventstore/node"
 )
 
-// author writes to a log as any client may, beyond what the port does.
-type author struct {
+// testLog is a log on its own node. It can also write data that the port does not offer,
+// as any client of the server may.
+type testLog struct {
 	t *testing.T
 	*Log
 	node *node.Node
 }
 
-// newAuthor opens a log on a node of its own, whose clock is now's.
-func newAuthor(t *testing.T, now func() time.Time) author {
+// newTestLog opens a log on its own node. The node uses the clock now.
+func newTestLog(t *testing.T, now func() time.Time) testLog {
 	n, err := node.Open(node.Options{Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler), Now: now})
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -35,11 +36,11 @@ func newAuthor(t *testing.T, now func() time.Time) author {
 		require.NoError(t, n.Close())
 		require.NoError(t, <-served)
 	})
-	return author{t, openDirect(t, listener.Addr().String()), n}
+	return testLog{t, openDirect(t, listener.Addr().String()), n}
 }
 
-// do calls the client.
-func (a author) do(what string, f func(context.Context, *es.Client) error) {
+// do calls the client directly.
+func (a testLog) do(what string, f func(context.Context, *es.Client) error) {
 	a.t.Helper()
 	_, err := attempt(a.t.Context(), a.Log, what, func(ctx context.Context, c *es.Client) (struct{}, error) {
 		return struct{}{}, f(ctx, c)
@@ -47,7 +48,7 @@ func (a author) do(what string, f func(context.Context, *es.Client) error) {
 	require.NoError(a.t, err, what)
 }
 
-func (a author) append(stream string, events ...es.EventData) {
+func (a testLog) append(stream string, events ...es.EventData) {
 	a.t.Helper()
 	a.do("append to "+stream, func(ctx context.Context, c *es.Client) error {
 		_, err := c.AppendToStream(ctx, stream, es.AppendToStreamOptions{ExpectedRevision: es.Any{}}, events...)
@@ -55,18 +56,18 @@ func (a author) append(stream string, events ...es.EventData) {
 	})
 }
 
-// tell appends n small events.
-func (a author) tell(stream string, n int) {
+// appendSmall appends n small events.
+func (a testLog) appendSmall(stream string, n int) {
 	a.t.Helper()
 	a.append(stream, some(n)...)
 }
 
-func (a author) describe(stream, metadata string) {
+func (a testLog) describe(stream, metadata string) {
 	a.t.Helper()
 	a.append("$$"+stream, es.EventData{EventID: uuid.New(), EventType: "$metadata", ContentType: es.ContentTypeJson, Data: []byte(metadata)})
 }
 
-func (a author) softDelete(stream string) {
+func (a testLog) softDelete(stream string) {
 	a.t.Helper()
 	a.do("delete "+stream, func(ctx context.Context, c *es.Client) error {
 		_, err := c.DeleteStream(ctx, stream, es.DeleteStreamOptions{ExpectedRevision: es.Any{}})
@@ -74,7 +75,7 @@ func (a author) softDelete(stream string) {
 	})
 }
 
-func (a author) tombstone(stream string) {
+func (a testLog) tombstone(stream string) {
 	a.t.Helper()
 	a.do("tombstone "+stream, func(ctx context.Context, c *es.Client) error {
 		_, err := c.TombstoneStream(ctx, stream, es.TombstoneStreamOptions{ExpectedRevision: es.Any{}})
@@ -86,31 +87,31 @@ func some(n int) []es.EventData {
 	all := make([]es.EventData, n)
 	for i := range all {
 		all[i] = es.EventData{
-			EventID: uuid.New(), EventType: fmt.Sprintf("Told%d", i%3), ContentType: es.ContentTypeJson,
+			EventID: uuid.New(), EventType: fmt.Sprintf("Small%d", i%3), ContentType: es.ContentTypeJson,
 			Data: fmt.Appendf(nil, `{"n":%d}`, i), Metadata: []byte(`{"at":"2026-11-21T12:00:00.000Z"}`),
 		}
 	}
 	return all
 }
 
-// furnish writes what a log may hold: some 300 events in streams that are
-// written in turn, of every kind that the server treats in a way of its own.
-func (a author) furnish() {
+// fill writes about 300 events to several streams in turn. They include every kind of
+// stream and event that the server treats specially.
+func (a testLog) fill() {
 	a.describe("arena-player", `{"$maxCount":1}`)
 	a.describe("address-1", `{"$maxCount":1}`)
 	a.describe("truncated", `{"$tb":4,"kept":"as it is"}`)
 	for round := range 12 {
-		a.tell("arena-player", 2)
-		a.tell("ladder-standard", 1)
+		a.appendSmall("arena-player", 2)
+		a.appendSmall("ladder-standard", 1)
 		for match := range 4 {
-			a.tell(fmt.Sprintf("match-%d", match), 3)
+			a.appendSmall(fmt.Sprintf("match-%d", match), 3)
 		}
 		if round%4 == 0 {
-			a.tell("address-1", 1)
-			a.tell("truncated", 2)
-			a.tell("deleted", 2)
-			a.tell("revived", 2)
-			a.tell("doomed", 2)
+			a.appendSmall("address-1", 1)
+			a.appendSmall("truncated", 2)
+			a.appendSmall("deleted", 2)
+			a.appendSmall("revived", 2)
+			a.appendSmall("doomed", 2)
 		}
 	}
 	a.append("odd", es.EventData{EventID: uuid.New(), EventType: "Raw", ContentType: es.ContentTypeBinary, Data: []byte{0, 1, 0xff}, Metadata: []byte("none of JSON")},
@@ -121,31 +122,31 @@ func (a author) furnish() {
 	a.describe("without-events", `{"$acl":{"$r":["arena","analysts"]},"$cacheControl":5}`)
 	a.describe("match-0", `{"note":"first"}`)
 	a.describe("match-0", `{"note":"second"}`)
-	a.tell("$of-the-server", 3)
+	a.appendSmall("$of-the-server", 3)
 	a.describe("$of-the-server", `{"$maxCount":3}`)
 	a.softDelete("deleted")
 	a.softDelete("revived")
-	a.tell("revived", 3)
+	a.appendSmall("revived", 3)
 	a.tombstone("doomed")
 	a.tombstone("never-written")
-	a.tell("match-3", 1)
+	a.appendSmall("match-3", 1)
 }
 
-// holding is what a log holds, as far as a copy keeps it.
-type holding struct {
-	Events   []held // and tombstones, in the order of $all
+// contents are the contents of a log that a copy keeps.
+type contents struct {
+	Events   []storedEvent // and tombstones, in the order of $all
 	Metadata map[string]string
 }
 
-type held struct {
+type storedEvent struct {
 	Stream, Type, Content, Data, Metadata string
 	Revision                              uint64
 	ID                                    uuid.UUID
 }
 
-func (a author) holding() holding {
+func (a testLog) contents() contents {
 	a.t.Helper()
-	h := holding{Metadata: map[string]string{}}
+	h := contents{Metadata: map[string]string{}}
 	gone := map[string]bool{}
 	for e, err := range a.everything(a.t.Context(), nil) {
 		require.NoError(a.t, err)
@@ -155,9 +156,9 @@ func (a author) holding() holding {
 			h.Metadata[originalStream(e.StreamID)] = string(e.Data)
 		case tombstone(e):
 			gone[e.StreamID] = true
-			h.Events = append(h.Events, held{Stream: e.StreamID, Type: e.EventType})
+			h.Events = append(h.Events, storedEvent{Stream: e.StreamID, Type: e.EventType})
 		default:
-			h.Events = append(h.Events, held{
+			h.Events = append(h.Events, storedEvent{
 				Stream: e.StreamID, Type: e.EventType, Content: e.ContentType, Data: string(e.Data),
 				Metadata: string(e.UserMetadata), Revision: e.EventNumber, ID: e.EventID,
 			})

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// machine tells how long the machine, or this process on it, stood still: what
-// is late by that is not late by its own doing.
-type machine struct {
+// stallWatch measures how long the machine, or this process, did not run. A test
+// subtracts that time from a delay, because the code under test did not cause it.
+type stallWatch struct {
 	mu     sync.Mutex
-	beat   chan struct{}  // closed with the next beat
-	stalls [][2]time.Time // between two beats that were far apart
+	beat   chan struct{}  // closes at the next beat
+	stalls [][2]time.Time // begin and end of long gaps between two beats
 }
 
-// watchMachine watches until the test ends.
-func watchMachine(t *testing.T) *machine {
-	m := &machine{beat: make(chan struct{})}
+// watchStalls starts a watch that ends with the test.
+func watchStalls(t *testing.T) *stallWatch {
+	m := &stallWatch{beat: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -38,7 +38,7 @@ func watchMachine(t *testing.T) *machine {
 	return m
 }
 
-func (m *machine) note(before time.Time) time.Time {
+func (m *stallWatch) note(before time.Time) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
@@ -50,9 +50,8 @@ func (m *machine) note(before time.Time) time.Time {
 	return now
 }
 
-// ran is how much of the time between two moments the machine did not stand
-// still.
-func (m *machine) ran(from, to time.Time) time.Duration {
+// ran returns how long the machine ran between two times.
+func (m *stallWatch) ran(from, to time.Time) time.Duration {
 	ran := to.Sub(from)
 	if ran < 8*time.Millisecond {
 		return ran
@@ -76,9 +75,9 @@ func (m *machine) ran(from, to time.Time) time.Duration {
 	return ran
 }
 
-// overrun calls f and returns how far beyond its context's end it returned. A
-// goroutine that waits for nothing but that end tells when the news came.
-func (m *machine) overrun(ctx context.Context, f func(context.Context) error) (time.Duration, error) {
+// overrun calls f and returns by how much f overran the end of its context. Another
+// goroutine that only waits for that end measures when this process could notice it.
+func (m *stallWatch) overrun(ctx context.Context, f func(context.Context) error) (time.Duration, error) {
 	ended := make(chan time.Time, 1)
 	stop := context.AfterFunc(ctx, func() { ended <- time.Now() })
 	err := f(ctx)
