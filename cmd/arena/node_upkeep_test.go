@@ -112,7 +112,7 @@ func TestAnArenaServesItsNodesUpkeep(t *testing.T) {
 	inside := &arena{config: config{AdminListen: "127.0.0.1:8081"}, log: log, node: n}
 	answer := call(inside, "none")
 	require.Equal(t, http.StatusOK, answer.Code)
-	var told node.Told
+	var told node.ScavengeLine
 	lines := strings.Fields(answer.Body.String())
 	require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-1]), &told))
 	require.NotNil(t, told.Done)

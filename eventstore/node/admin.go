@@ -18,12 +18,12 @@ import (
 	"hexarena/eventstore/node/wire"
 )
 
-// The operators' routes. Answers are lines of JSON: of a scavenge one for each
-// Told, as it goes on; the last has Done or Error.
+// The operator's routes. A scavenge answers with lines of JSON, one ScavengeLine
+// each, while it runs. The last line has Done or Error.
 const (
 	AdminPrefix  = "/admin/node/"
 	BackupPath   = AdminPrefix + "backup"   // POST BackupOrder → BackedUp
-	ScavengePath = AdminPrefix + "scavenge" // POST → Told
+	ScavengePath = AdminPrefix + "scavenge" // POST → ScavengeLine
 )
 
 // BackupOrder asks for a backup into a folder on the node's machine.
@@ -31,8 +31,8 @@ type BackupOrder struct {
 	Target string `json:"target"`
 }
 
-// Told is a line of the answer to a scavenge.
-type Told struct {
+// ScavengeLine is a line of the answer to a scavenge.
+type ScavengeLine struct {
 	Step  string             `json:"step,omitempty"`
 	At    uint64             `json:"at,omitempty"`
 	Of    uint64             `json:"of,omitempty"`
@@ -40,15 +40,15 @@ type Told struct {
 	Error string             `json:"error,omitempty"`
 }
 
-// tellTime is the time between two lines about one step.
-const tellTime = 500 * time.Millisecond
+// lineInterval is the time between two lines about one step.
+const lineInterval = 500 * time.Millisecond
 
-// maxOrder is how long an order may be.
+// maxOrder is the longest order, in bytes.
 const maxOrder = 64 << 10
 
-// Admin serves the operators' routes. It has no passwords: it is for an address
-// on loopback, and refuses what another site has a browser send there. Work
-// that is going on ends when its server shuts down.
+// Admin serves the operator's routes. It checks no passwords: it is for an address
+// on loopback, and rejects requests that a browser sends for another site. Running
+// work ends when its server shuts down.
 func (n *Node) Admin() http.Handler {
 	a := &admin{Node: n}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
@@ -65,8 +65,7 @@ type admin struct {
 	cancel context.CancelFunc
 }
 
-// while is how long a call may go on: until its caller leaves, or the server
-// shuts down.
+// while returns a context that ends when the caller leaves or the server shuts down.
 func (a *admin) while(r *http.Request) (context.Context, func()) {
 	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok {
 		a.once.Do(func() { server.RegisterOnShutdown(a.cancel) })
@@ -76,8 +75,8 @@ func (a *admin) while(r *http.Request) (context.Context, func()) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// onlyByAddress refuses calls to a name that is not this machine's own: a site
-// may have its name lead here.
+// onlyByAddress rejects calls to a name other than localhost: another site's name
+// may resolve to this address.
 func onlyByAddress(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host
@@ -114,7 +113,7 @@ func (a *admin) backup(w http.ResponseWriter, r *http.Request) {
 	}
 	a.logger.Info("backed up", "target", done.Target, "position", done.Position, "bytes", done.Bytes)
 	w.Header().Set("Content-Type", wire.ContentJSON)
-	_ = json.NewEncoder(w).Encode(done) // who has left does not want it
+	_ = json.NewEncoder(w).Encode(done) // fails only if the caller has left
 }
 
 func statusOf(err error) int {
@@ -133,51 +132,51 @@ func statusOf(err error) int {
 func (a *admin) scavenge(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := a.while(r)
 	defer cancel()
-	lines := &teller{encoder: json.NewEncoder(w), flush: http.NewResponseController(w)}
+	lines := &lineWriter{encoder: json.NewEncoder(w), flush: http.NewResponseController(w)}
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	stop := lines.tellOften()
+	stop := lines.start()
 	done, err := a.Scavenge(ctx, lines.note)
 	stop()
 	if errors.Is(err, ErrBusy) {
 		http.Error(w, storage.OneLine(err), statusOf(err))
 		return
 	}
-	last := Told{Done: &done}
+	last := ScavengeLine{Done: &done}
 	if err != nil {
-		last = Told{Error: storage.OneLine(err)}
+		last = ScavengeLine{Error: storage.OneLine(err)}
 		a.logger.Warn("scavenge", "error", err)
 	} else {
 		a.logger.Info("scavenged", "streams", done.Streams, "events", done.Events, "bytes", done.Bytes)
 	}
-	lines.tell(last)
+	lines.write(last)
 }
 
-// teller writes lines as they come, not too often. Safe for concurrent use.
-type teller struct {
+// lineWriter writes the latest progress from time to time. Safe for concurrent use.
+type lineWriter struct {
 	mu      sync.Mutex
 	encoder *json.Encoder
 	flush   *http.ResponseController
-	latest  Told
-	told    Told
+	latest  ScavengeLine
+	written ScavengeLine
 }
 
-func (t *teller) note(step string, at, of uint64) {
+func (t *lineWriter) note(step string, at, of uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.latest = Told{Step: step, At: at, Of: of}
+	t.latest = ScavengeLine{Step: step, At: at, Of: of}
 }
 
-// tellOften tells the latest, every so often, until it is stopped.
-func (t *teller) tellOften() (stop func()) {
+// start writes the latest line at each interval until stop is called.
+func (t *lineWriter) start() (stop func()) {
 	ended, gone := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(gone)
-		ticker := time.NewTicker(tellTime)
+		ticker := time.NewTicker(lineInterval)
 		defer ticker.Stop()
 		for {
 			select {
 			case <-ticker.C:
-				t.tell(t.current())
+				t.write(t.current())
 			case <-ended:
 				return
 			}
@@ -186,18 +185,18 @@ func (t *teller) tellOften() (stop func()) {
 	return func() { close(ended); <-gone }
 }
 
-func (t *teller) current() Told {
+func (t *lineWriter) current() ScavengeLine {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.latest
 }
 
-// tell writes a line. Who does not listen any more ends the work by its context.
-func (t *teller) tell(line Told) {
-	if line == t.told {
+// write writes a line. If the caller has left, its context ends the work.
+func (t *lineWriter) write(line ScavengeLine) {
+	if line == t.written {
 		return
 	}
-	t.told = line
+	t.written = line
 	_ = t.encoder.Encode(line)
 	_ = t.flush.Flush()
 }

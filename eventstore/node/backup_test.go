@@ -164,7 +164,7 @@ func TestAdminBacksUpAndScavenges(t *testing.T) {
 	answer = f.admin(order(ScavengePath, ""))
 	require.Equal(t, http.StatusOK, answer.Code)
 	lines := strings.Split(strings.TrimSpace(answer.Body.String()), "\n")
-	var last Told
+	var last ScavengeLine
 	require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-1]), &last))
 	require.EqualValues(t, 3, last.Done.Events)
 

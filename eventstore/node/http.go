@@ -11,8 +11,8 @@ import (
 	"hexarena/eventstore/node/connmux"
 )
 
-// newHTTP answers what clients and operators ask beside gRPC, over HTTP/1.1
-// and over HTTP/2 without TLS, where calls of gRPC may follow.
+// newHTTP returns the server of plain HTTP requests, over HTTP/1.1 and over HTTP/2
+// without TLS. On an HTTP/2 connection, gRPC calls may follow; calls handles them.
 func (n *Node) newHTTP(calls http.Handler) *http.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /info", n.info)
@@ -29,13 +29,13 @@ func (n *Node) newHTTP(calls http.Handler) *http.Server {
 			mux.ServeHTTP(w, r)
 		}),
 		Protocols:         protocols,
-		ReadHeaderTimeout: connmux.SniffTime,
+		ReadHeaderTimeout: connmux.HeaderTimeout,
 		IdleTimeout:       time.Minute,
 		ErrorLog:          slog.NewLogLogger(n.logger.Handler(), slog.LevelDebug),
 	}
 }
 
-// nodeInfo is what /info tells.
+// nodeInfo is the answer of /info.
 type nodeInfo struct {
 	Version        string          `json:"esVersion"`
 	State          string          `json:"state"`
@@ -60,7 +60,7 @@ func (n *Node) info(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// live answers 204, or the status that liveCode asks for, while the node is
+// live answers 204, or the status in the parameter liveCode, while the node is
 // ready.
 func (n *Node) live(w http.ResponseWriter, r *http.Request) {
 	code := http.StatusNoContent

@@ -13,19 +13,19 @@ import (
 // ErrBusy is returned by a second scavenge or backup at a time.
 var ErrBusy = errors.New("a scavenge or a backup is in progress")
 
-// BackedUp is what a backup holds.
+// BackedUp describes a backup.
 type BackedUp struct {
 	Target   string `json:"target"`
-	Position uint64 `json:"position"` // of the last event that it holds for sure
+	Position uint64 `json:"position"` // of the last event that it surely holds
 	Bytes    uint64 `json:"bytes"`    // of its files
 }
 
-// Scavenge removes from the log, and then from every file of its folder, the
-// events that metadata and tombstones hide. Revisions and positions of what is
-// left stay as they are; a stream of which nothing is left is numbered on; of
-// a tombstoned stream the tombstone is left. It works beside appends and reads,
-// and needs as much room on the disk as the log has. One that ends early, by
-// ctx, by Close or by a crash, leaves a log on which the next one goes on.
+// Scavenge removes the events that metadata and tombstones hide, from the log and
+// then from every file of its folder. The other events keep their revisions and
+// positions. A stream without events keeps its next revision. A tombstoned stream
+// keeps its tombstone. Appends and reads continue meanwhile. Scavenge needs as much
+// free disk space as the log takes. If it ends early, by ctx, by Close or by a
+// crash, the next scavenge continues.
 func (n *Node) Scavenge(ctx context.Context, progress storage.Progress) (done storage.Scavenged, err error) {
 	ctx, leave, err := n.maintain(ctx)
 	if err != nil {
@@ -43,7 +43,7 @@ func (n *Node) Scavenge(ctx context.Context, progress storage.Progress) (done st
 	return done, err
 }
 
-// maintain admits one long work at a time. Its context ends with the node.
+// maintain admits one scavenge or backup at a time. Its context ends with the node.
 func (n *Node) maintain(ctx context.Context) (_ context.Context, leave func(), err error) {
 	if !n.maintenance.TryLock() {
 		return nil, nil, ErrBusy
@@ -65,11 +65,10 @@ func (n *Node) maintain(ctx context.Context) (_ context.Context, leave func(), e
 	return ctx, func() { cancel(nil); n.maintenance.Unlock() }, nil
 }
 
-// Backup copies the log as it is now into a folder, which must be empty or not
-// exist: everything that was acknowledged before is in the copy. Files that do
-// not change any more are linked rather than copied, where the file system
-// can. It works beside appends and reads. The copy is a folder that a node can
-// be opened on; a backup that fails leaves none.
+// Backup copies the log into a folder, which must be empty or not exist. The copy
+// holds every event that was acknowledged before. Files that do not change any more
+// are linked if the file system can. Appends and reads continue meanwhile. A node
+// can open the copy. A backup that fails leaves no copy.
 func (n *Node) Backup(ctx context.Context, target string) (BackedUp, error) {
 	ctx, leave, err := n.maintain(ctx)
 	if err != nil {

@@ -30,15 +30,15 @@ import (
 // Version is the version of EventStoreDB whose protocol the node speaks.
 const Version = "24.10.4"
 
-// What a message may weigh, and how idle lines are kept.
+// Limits of messages and connections.
 const (
 	receiveStreams = 16<<20 - 10_000
 	pingAfter      = 10 * time.Second
 	pingTimeout    = 10 * time.Second
 	maxStreams     = 4096 // calls at once on one connection
 
-	// Fixed windows spare the pings by which gRPC would measure the line, and
-	// workers spare growing a new stack for each call.
+	// With fixed windows gRPC sends no pings to measure the bandwidth. Workers avoid
+	// growing a new stack for each call.
 	streamWindow = 1 << 20
 	connWindow   = 4 << 20
 	workers      = 64
@@ -66,7 +66,7 @@ func (n *Node) newServer(readOnly bool) *grpc.Server {
 	return s
 }
 
-// limitUnary holds the services beside Streams to their own receive limit.
+// limitUnary applies the receive limit of the services other than Streams.
 func limitUnary(ctx context.Context, m any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 	if !strings.HasPrefix(info.FullMethod, "/"+api.Streams_ServiceDesc.ServiceName+"/") {
 		if size := proto.Size(m.(proto.Message)); size > wire.MaxMessage {
@@ -83,8 +83,8 @@ type streamsService struct {
 	reads.Reads
 }
 
-// features is the ServerFeatures service: it names what there is, so that
-// clients do without the rest.
+// features is the ServerFeatures service. It lists the supported methods, so that
+// clients avoid the others.
 type features struct {
 	serverfeatures.UnimplementedServerFeaturesServer
 }
@@ -134,7 +134,7 @@ func (m members) Read(ctx context.Context, _ *shared.Empty) (*gossip.ClusterInfo
 	}}}, nil
 }
 
-// endPoint is the address by which the caller reached the node.
+// endPoint returns the address at which the caller reached the node.
 func endPoint(ctx context.Context) *gossip.EndPoint {
 	caller, ok := peer.FromContext(ctx)
 	if !ok || caller.LocalAddr == nil {

@@ -79,7 +79,7 @@ func (c scavengeCmd) Run(ctx context.Context, k *kong.Kong) error {
 // followScavenge reads the node's progress reports until it is done.
 func followScavenge(lines *json.Decoder, show storage.Progress) (storage.Scavenged, error) {
 	for {
-		var line node.Told
+		var line node.ScavengeLine
 		switch err := lines.Decode(&line); {
 		case err != nil:
 			return storage.Scavenged{}, fmt.Errorf("the node stopped answering before it was done: %w", err)

@@ -62,8 +62,8 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// accept hands each connection to gRPC's own server or to the one for plain
-// HTTP, by what it begins with. It ends with the listener.
+// accept passes each connection to the gRPC server or to the HTTP server, depending
+// on its first bytes. It ends with the listener.
 func (m *Mux) accept(l net.Listener, grpcConns, httpConns *connListener) error {
 	for {
 		conn, err := l.Accept()
@@ -80,7 +80,7 @@ func (m *Mux) accept(l net.Listener, grpcConns, httpConns *connListener) error {
 	}
 }
 
-// pause waits a moment, for descriptors to be free again.
+// pause waits a short time, so that file descriptors can become free.
 func (m *Mux) pause() {
 	select {
 	case <-time.After(sniffGrace):
@@ -88,14 +88,14 @@ func (m *Mux) pause() {
 	}
 }
 
-// route reads the beginning of a connection and passes it on, with what was
-// read in front.
+// route reads the beginning of a connection and passes the connection on. The
+// server reads the same bytes again.
 func (m *Mux) route(conn net.Conn, grpcConns, httpConns *connListener) {
 	sniffed := make(chan struct{})
 	defer close(sniffed)
 	m.Life.Go(func() { m.hurry(conn, sniffed) })
 	s := &sniffer{conn: conn}
-	_ = conn.SetReadDeadline(time.Now().Add(SniffTime))
+	_ = conn.SetReadDeadline(time.Now().Add(HeaderTimeout))
 	isGRPC, err := s.isGRPC()
 	if err != nil {
 		_ = conn.Close()
@@ -109,7 +109,7 @@ func (m *Mux) route(conn net.Conn, grpcConns, httpConns *connListener) {
 	to.pass(&replayed{Conn: conn, start: bytes.NewReader(s.seen.Bytes())})
 }
 
-// hurry closes a connection that says nothing when the node closes.
+// hurry closes a silent connection when the node closes.
 func (m *Mux) hurry(conn net.Conn, sniffed <-chan struct{}) {
 	select {
 	case <-sniffed:

@@ -13,13 +13,14 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// How long a new connection may take to show what it is. A client that speaks
-// HTTP/2 and then waits for the server to speak is a gRPC client.
+// HeaderTimeout is how long a connection may take to send its first request. A
+// client that sends the HTTP/2 preface and then nothing for sniffGrace is taken for
+// a gRPC client that waits for the server.
 const (
-	SniffTime   = 10 * time.Second
-	sniffGrace  = 100 * time.Millisecond
-	sniffBytes  = 64 << 10
-	frameHeader = 9
+	HeaderTimeout = 10 * time.Second
+	sniffGrace    = 100 * time.Millisecond
+	sniffBytes    = 64 << 10
+	frameHeader   = 9
 )
 
 // sniffer remembers what it reads.
@@ -28,7 +29,7 @@ type sniffer struct {
 	seen bytes.Buffer
 }
 
-// need reads until n bytes have been seen.
+// need reads until it has n bytes.
 func (s *sniffer) need(n int) error {
 	if missing := n - s.seen.Len(); missing > 0 {
 		_, err := io.CopyN(&s.seen, s.conn, int64(missing))
@@ -37,7 +38,8 @@ func (s *sniffer) need(n int) error {
 	return nil
 }
 
-// isGRPC reads as far as the first request's headers.
+// isGRPC reads up to the first request's headers and reports whether it is a gRPC
+// call.
 func (s *sniffer) isGRPC() (bool, error) {
 	for n := 1; n <= len(http2.ClientPreface); n++ {
 		if err := s.need(n); err != nil {
@@ -65,7 +67,7 @@ func (s *sniffer) isGRPC() (bool, error) {
 	return true, nil
 }
 
-// frame reads the frame at an offset; of a HEADERS frame it returns the header
+// frame reads the frame at an offset. For a HEADERS frame it returns the header
 // block.
 func (s *sniffer) frame(at int) (headers []byte, next int, err error) {
 	if err := s.need(at + frameHeader); err != nil {
@@ -87,7 +89,7 @@ func (s *sniffer) frame(at int) (headers []byte, next int, err error) {
 	return headerBlock(s.seen.Bytes()[at+frameHeader:next], flags), next, nil
 }
 
-// headerBlock is a HEADERS frame's payload without padding and priority.
+// headerBlock returns a HEADERS frame's payload without padding and priority.
 func headerBlock(payload []byte, flags http2.Flags) []byte {
 	if flags.Has(http2.FlagHeadersPadded) && len(payload) > 0 {
 		padding := int(payload[0])
@@ -99,8 +101,8 @@ func headerBlock(payload []byte, flags http2.Flags) []byte {
 	return append([]byte{}, payload...)
 }
 
-// hasGRPCContent says whether a header block is that of a gRPC call. What
-// cannot be read is left to gRPC's server to refuse.
+// hasGRPCContent reports whether a header block belongs to a gRPC call. The gRPC
+// server rejects blocks that cannot be decoded.
 func hasGRPCContent(block []byte) bool {
 	found := false
 	decoder := hpack.NewDecoder(4096, func(f hpack.HeaderField) {

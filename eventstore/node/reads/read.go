@@ -16,8 +16,8 @@ import (
 	"hexarena/eventstore/node/wire"
 )
 
-// firstPage is how many revisions a server of EventStoreDB looks at first;
-// clients are told when they hold nothing that is visible.
+// firstPage is the number of revisions that EventStoreDB reads first. A client gets
+// the first stream position if no visible event is among them.
 const firstPage = 32
 
 // reading is a checked request to read or to subscribe.
@@ -26,7 +26,7 @@ type reading struct {
 	backwards  bool
 	subscribes bool
 	count      uint64
-	links      bool // resolve them
+	links      bool // resolve links
 	textIDs    bool
 	compatible bool            // the client knows first and last stream positions
 	filter     *streams.Filter // nil for none
@@ -48,7 +48,7 @@ type reader struct {
 	Reads
 	reading
 	call   api.Streams_ReadServer
-	within uint64 // nothing behind this position is shown
+	within uint64 // nothing beyond this position is shown
 }
 
 // Read answers a read or a subscription.
@@ -105,7 +105,7 @@ func (r *reading) readSource(o *api.ReadReq_Options) (err error) {
 	case *api.ReadReq_Options_All:
 		err = r.readPosition(source.All)
 	default:
-		err = wire.Invalid("a read names a stream, or all")
+		err = wire.Invalid("a read needs a stream, or all")
 	}
 	return err
 }
@@ -119,7 +119,7 @@ func (r *reading) readRevision(o *api.ReadReq_Options_StreamOptions) error {
 	case *api.ReadReq_Options_StreamOptions_Revision:
 		r.from = wire.ExactStart(from.Revision, from.Revision)
 	default:
-		return wire.Invalid("a read of a stream says from where")
+		return wire.Invalid("a read of a stream needs a start")
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (r *reading) readPosition(o *api.ReadReq_Options_AllOptions) error {
 	case *api.ReadReq_Options_AllOptions_Position:
 		r.from = wire.ExactStart(from.Position.GetCommitPosition(), from.Position.GetPreparePosition())
 	default:
-		return wire.Invalid("a read of all says from where")
+		return wire.Invalid("a read of all needs a start")
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (r *reading) readCount(o *api.ReadReq_Options) error {
 			return wire.Invalid("the prepare position %d is behind the commit position %d", r.from.Prepare, r.from.At)
 		}
 	default:
-		return wire.Invalid("a read has a count, or subscribes")
+		return wire.Invalid("a read needs a count or a subscription")
 	}
 	return nil
 }
@@ -164,13 +164,13 @@ func (r *reading) readFilter(o *api.ReadReq_Options) (err error) {
 	case *api.ReadReq_Options_NoFilter:
 	case *api.ReadReq_Options_Filter:
 		if r.stream != "" {
-			return wire.Invalid("filters are for $all")
+			return wire.Invalid("only reads of $all can have a filter")
 		}
 		if r.filter, r.interval, err = newFilter(f.Filter); err == nil && r.subscribes && r.interval == 0 {
-			err = wire.Invalid("a filter's window and its checkpoint interval are more than 0")
+			err = wire.Invalid("a filter's window and its checkpoint interval must be more than 0")
 		}
 	default:
-		return wire.Invalid("a read has a filter, or none")
+		return wire.Invalid("the filter option is missing")
 	}
 	return err
 }
@@ -186,7 +186,7 @@ func (r *reading) readIDs(o *api.ReadReq_Options) error {
 	return nil
 }
 
-// sendEvents sends records as events, at most as many as r.count has left.
+// sendEvents sends records as events.
 func (r *reader) sendEvents(records []record.Record) error {
 	buf, seen := make([]byte, 0, encodedSize(records)), (*streams.LinkTargets)(nil)
 	if r.links {
@@ -210,7 +210,7 @@ func (r *reader) sendEvents(records []record.Record) error {
 	return nil
 }
 
-// encodedSize estimates what records take as events.
+// encodedSize estimates the size of encoded events.
 func encodedSize(records []record.Record) (n int) {
 	for i := range records {
 		n += records[i].Size() + eventOverhead
@@ -218,7 +218,7 @@ func encodedSize(records []record.Record) (n int) {
 	return n
 }
 
-// eventOverhead is what an event takes beyond its record, about.
+// eventOverhead is about the size of an encoded event without its record.
 const eventOverhead = 140
 
 func (r *reader) send(m *api.ReadResp) error { return r.call.SendMsg(m) }

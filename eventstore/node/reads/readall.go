@@ -18,8 +18,8 @@ func (r *reader) readAll() error {
 	return r.allUp()
 }
 
-// checkPosition refuses a position inside the log where no record is, nor may
-// have been.
+// checkPosition rejects a position inside the log at which no record begins, unless
+// a scavenge left a gap there.
 func (r *reader) checkPosition() error {
 	if r.from.Kind != wire.FromExactly || r.from.At == 0 || r.from.At > r.within {
 		return nil
@@ -62,8 +62,8 @@ func (r *reader) allDown() error {
 	}
 }
 
-// batch is how many records to look at at once: all of them may be selected,
-// but with a filter few may be.
+// batch returns the number of records to read at once. A filter may select few of
+// them.
 func (r *reader) batch() int {
 	if r.filter != nil {
 		return storage.PageRecords
@@ -82,7 +82,7 @@ func (r *reader) sendSelected(p storage.Page) error {
 	return r.sendPage(p)
 }
 
-// selects says whether a record belongs to this reading of $all.
+// selects reports whether a record is part of this read of $all.
 func (r *reader) selects(found *record.Record) bool {
 	return !streams.HiddenFromAll(found.Stream) && r.filter.Matches(found)
 }

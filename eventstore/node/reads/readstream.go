@@ -70,7 +70,7 @@ func (r *reader) streamDown(v storage.View) error {
 	}
 }
 
-// begin is the revision or the position to begin at: the highest for the end.
+// begin returns the revision or position to begin at, the highest one for the end.
 func (r *reader) begin() uint64 {
 	if r.from.Kind == wire.FromEnd {
 		return math.MaxUint64
@@ -78,8 +78,8 @@ func (r *reader) begin() uint64 {
 	return r.from.At
 }
 
-// sendFirstPosition tells where the visible events begin, if that is beyond
-// the first page; from the end on, it is where the next event will be.
+// sendFirstPosition sends the revision of the first visible event if it is beyond
+// the first page. If there is no event, it sends the next event's revision.
 func (r *reader) sendFirstPosition(v storage.View, from uint64, p storage.Page) error {
 	if !r.compatible {
 		return nil
@@ -94,7 +94,7 @@ func (r *reader) sendFirstPosition(v storage.View, from uint64, p storage.Page) 
 	return r.send(&api.ReadResp{Content: &api.ReadResp_FirstStreamPosition{FirstStreamPosition: first}})
 }
 
-// left is how many events may be asked for at once.
+// left returns how many more events the client wants.
 func (r *reader) left() int { return int(min(r.count, math.MaxInt)) }
 
 func (r *reader) sendPage(p storage.Page) error {

@@ -10,11 +10,11 @@ import (
 	"hexarena/eventstore/node/wire"
 )
 
-// A live subscriber that is further behind than this has fallen behind, and
-// catches up anew.
+// fallBehind is the number of events by which a live subscriber may lag. Beyond it,
+// the subscriber is told that it fell behind, and catches up again.
 const fallBehind = 4096
 
-// awaitNews waits until a watcher is woken, or the subscription ends.
+// awaitNews waits until the watcher is woken or the subscription ends.
 func (r *reader) awaitNews(w *tail.Watcher) error {
 	select {
 	case <-w.Wake():
@@ -55,7 +55,7 @@ func (r *reader) subscribeStream() error {
 	}
 }
 
-// look views the stream as it is now.
+// look returns the stream as it is now.
 func (r *reader) look() (storage.View, error) {
 	r.within = r.Tail.End()
 	if err := r.Streams.Await(r.call.Context(), r.stream, r.within); err != nil {
@@ -64,7 +64,7 @@ func (r *reader) look() (storage.View, error) {
 	return r.Streams.View(r.stream, r.within)
 }
 
-// firstAfter is the first revision that the subscriber does not have.
+// firstAfter returns the first revision that the subscriber does not have.
 func (r *reader) firstAfter(v storage.View) uint64 {
 	switch r.from.Kind {
 	case wire.FromStart:
@@ -76,10 +76,10 @@ func (r *reader) firstAfter(v storage.View) uint64 {
 	}
 }
 
-// follow sends what a view has from a revision on, and returns the revision to
-// go on from.
+// follow sends the events of a view from a revision on, and returns the next
+// revision.
 func (r *reader) follow(v storage.View, next uint64, live *bool) (uint64, error) {
-	if v.Tombstoned() { // what came before it still goes to who has followed so far
+	if v.Tombstoned() { // a subscriber still gets the events before the tombstone
 		v.First = v.Meta.TruncateBefore
 	} else if err := r.noteLag(v, next, live); err != nil {
 		return 0, err
@@ -138,8 +138,8 @@ func (r *reader) subscribeAll() error {
 	}
 }
 
-// lastSeen is the position of the last event that the subscriber has. A commit
-// position with a lower prepare position stands just before the event.
+// lastSeen returns the position of the last event that the subscriber has. A commit
+// position with a lower prepare position means just before the event.
 func (r *reader) lastSeen() uint64 {
 	switch {
 	case r.from.Kind == wire.FromEnd:
@@ -151,7 +151,7 @@ func (r *reader) lastSeen() uint64 {
 	}
 }
 
-// cursor is a subscription's place in the log.
+// cursor is the state of a subscription to $all.
 type cursor struct {
 	*reader
 	at         uint64 // everything up to here was considered
@@ -185,8 +185,8 @@ func (c *cursor) catchUp() error {
 	}
 }
 
-// older reads what the tail does not reach back to. Where all of that was
-// scavenged there is nothing to consider, up to the end.
+// older reads records from before the tail. If a scavenge removed all of them, it
+// moves the cursor to the end.
 func (c *cursor) older() ([]record.Record, error) {
 	end := c.Tail.End()
 	p, err := c.Store.LogForwards(c.at+1, end, storage.PageRecords)
@@ -207,7 +207,7 @@ func (c *cursor) noteLag(behind int, ok bool) error {
 	return nil
 }
 
-// consider sends the events that are selected, and checkpoints.
+// consider sends the selected events and the checkpoints between them.
 func (c *cursor) consider(records []record.Record) error {
 	sent := 0
 	for i := range records {
@@ -227,7 +227,8 @@ func (c *cursor) consider(records []record.Record) error {
 	return c.sendMatching(records[sent:])
 }
 
-// sendMatching sends the selected ones of records, which are shared.
+// sendMatching sends the selected records. It must not change the slice, which is
+// the tail's.
 func (c *cursor) sendMatching(records []record.Record) error {
 	for len(records) > 0 {
 		n := 0
@@ -251,8 +252,8 @@ func (c *cursor) checkpoint(position uint64) error {
 	}})
 }
 
-// goLive tells, once, that what comes from here on is new. A filtered
-// subscriber hears first how far the log was considered.
+// goLive reports once that the subscriber has caught up. A subscriber with a filter
+// gets a checkpoint first.
 func (c *cursor) goLive() error {
 	if c.live {
 		return nil

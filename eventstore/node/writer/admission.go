@@ -30,6 +30,7 @@ type Admission struct {
 	life  *lifecycle.Lifecycle
 }
 
+// NewAdmission returns the admission of a node: all its connections share it.
 func NewAdmission(life *lifecycle.Lifecycle) *Admission {
 	a := &Admission{life: life}
 	for i := range a.slots {

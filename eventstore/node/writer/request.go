@@ -20,8 +20,10 @@ type Request struct {
 	done     chan Outcome
 }
 
+// Act is the kind of a request.
 type Act int
 
+// The kinds of requests.
 const (
 	Append Act = iota
 	Delete
@@ -39,15 +41,17 @@ type Proposed struct {
 
 // Outcome is the answer to a request. The zero Verdict means that it was stored.
 type Outcome struct {
-	Verdict  verdict
+	Verdict  Verdict
 	Current  int64  // the stream's last revision, -1 for no stream; not for StreamDeleted
 	Position uint64 // of the last event; 0 if it is unknown
 }
 
-type verdict int
+// Verdict is the writer's decision.
+type Verdict int
 
+// The verdicts.
 const (
-	Stored verdict = iota
+	Stored Verdict = iota
 	WrongVersion
 	StreamDeleted
 )

@@ -30,6 +30,7 @@ type Writes struct {
 	ReadOnly   bool          // all of them are rejected
 }
 
+// Options are the parts that the calls use. All are required.
 type Options struct {
 	Logger *slog.Logger
 	Now    func() time.Time
@@ -37,6 +38,7 @@ type Options struct {
 	Writer *writer.Writer
 }
 
+// New returns the calls of a node that accepts them.
 func New(o Options) Writes {
 	return Writes{Options: o, admission: writer.NewAdmission(o.Life), batchCalls: make(chan struct{}, batchCalls)}
 }
@@ -65,7 +67,7 @@ func (s Writes) Append(call api.Streams_AppendServer) error {
 	return call.SendAndClose(appendResponse(r, out))
 }
 
-// receiveAppend receives a whole call, which takes its slot with it.
+// receiveAppend receives a whole call. The request takes the slot with it.
 func (s Writes) receiveAppend(call api.Streams_AppendServer, slot *writer.Slot) (*writer.Request, error) {
 	first, err := call.Recv()
 	if errors.Is(err, io.EOF) {
@@ -106,7 +108,7 @@ func newAppend(first *api.AppendReq, slot *writer.Slot) (*writer.Request, error)
 	if options == nil {
 		return nil, wire.Invalid("an append begins with its options")
 	}
-	expected, err := expectation(options)
+	expected, err := expectation(options, options.GetExpectedStreamRevision() != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -150,8 +152,7 @@ func eventSize(m *api.AppendReq_ProposedMessage) int {
 	return len(m.GetData()) + len(m.GetCustomMetadata()) + 2*utf16Len(m.GetMetadata()[wire.MetaType])
 }
 
-// utf16Len is a text's length as clients of the platform that EventStoreDB was
-// written for count it.
+// utf16Len returns a text's length in UTF-16 code units, as EventStoreDB counts it.
 func utf16Len(text string) int {
 	n := 0
 	for _, c := range text {
@@ -163,8 +164,8 @@ func utf16Len(text string) int {
 	return n
 }
 
-// writableName checks the name of a stream that is written: those of links are
-// the node's own.
+// writableName reads the name of a stream that a client may write. Only the node
+// writes streams of links.
 func writableName(m *shared.StreamIdentifier) (string, error) {
 	name, err := wire.StreamName(m)
 	if err == nil && categories.IsDerived(name) {
@@ -173,19 +174,31 @@ func writableName(m *shared.StreamIdentifier) (string, error) {
 	return name, err
 }
 
-func expectation(options *api.AppendReq_Options) (int64, error) {
-	switch e := options.GetExpectedStreamRevision().(type) {
-	case *api.AppendReq_Options_Revision:
-		return exactly(e.Revision)
-	case *api.AppendReq_Options_NoStream:
-		return writer.NoStream, nil
-	case *api.AppendReq_Options_Any:
-		return writer.Any, nil
-	case *api.AppendReq_Options_StreamExists:
-		return writer.StreamExists, nil
-	}
-	return 0, wire.Invalid("the expected revision is missing")
+// expecting is the part that the options of Append, Delete and Tombstone share.
+type expecting interface {
+	GetRevision() uint64
+	GetNoStream() *shared.Empty
+	GetAny() *shared.Empty
+	GetStreamExists() *shared.Empty
 }
+
+// expectation reads the expected revision, if it is set.
+func expectation(o expecting, set bool) (int64, error) {
+	switch {
+	case !set:
+		return 0, errNoExpectation
+	case o.GetNoStream() != nil:
+		return writer.NoStream, nil
+	case o.GetAny() != nil:
+		return writer.Any, nil
+	case o.GetStreamExists() != nil:
+		return writer.StreamExists, nil
+	default:
+		return exactly(o.GetRevision())
+	}
+}
+
+var errNoExpectation = wire.Invalid("the expected revision is missing")
 
 func exactly(revision uint64) (int64, error) {
 	if revision > math.MaxInt64 {
@@ -213,8 +226,8 @@ func appendResponse(r *writer.Request, out writer.Outcome) *api.AppendResp {
 	return &api.AppendResp{Result: &api.AppendResp_Success_{Success: success}}
 }
 
-// wrongVersionResponse names both revisions, for clients of before and after
-// 20.6.1.
+// wrongVersionResponse names both revisions, in the fields for clients before and
+// after version 20.6.1.
 func wrongVersionResponse(expected, current int64) *api.AppendResp_WrongExpectedVersion {
 	m := &api.AppendResp_WrongExpectedVersion{}
 	empty := &shared.Empty{}

@@ -22,8 +22,8 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// Bounds of BatchAppend: how long an append may wait for its answer, and what
-// one call may hold of appends that it has begun and not ended.
+// Bounds of BatchAppend: how long an append may wait for its answer, and how many
+// incomplete appends one call may hold.
 const (
 	batchDeadline = 2 * time.Second
 	batchesOpen   = 1024
@@ -31,16 +31,16 @@ const (
 	batchCalls    = 64
 )
 
-// batches is one call of BatchAppend: appends that a client sends one after the
-// other, in messages that may be mixed, without waiting for their answers. What
-// is wrong with one is its own answer, and the call goes on. Appends are
-// decided in the order in which they end.
+// batches is one call of BatchAppend. The client sends several appends, in messages
+// that may be interleaved, and does not wait for their answers. An error of one
+// append is the answer to that append, and the call continues. The appends are
+// decided in the order in which they are complete.
 type batches struct {
 	Writes
 	call  api.Streams_BatchAppendServer
 	open  map[uuid.UUID]*batch // by correlation id
 	bytes int                  // of those
-	begun *errgroup.Group      // appends that have ended and are not answered
+	begun *errgroup.Group      // appends that are complete and not answered
 
 	sending sync.Mutex
 }
@@ -48,11 +48,11 @@ type batches struct {
 // batch is one append of a call.
 type batch struct {
 	writer.Request
-	answer  *api.BatchAppendResp // repeats what was asked
+	answer  *api.BatchAppendResp // repeats the request
 	began   time.Time
-	within  time.Duration // of that it is to be answered
+	within  time.Duration // the time limit of the answer
 	size    int           // of its events
-	refused error         // why it will not be appended
+	refused error         // why it is rejected
 }
 
 // BatchAppend receives appends until the client closes its side.
@@ -69,7 +69,7 @@ func (s Writes) batchAppend(call api.Streams_BatchAppendServer) error {
 	case s.batchCalls <- struct{}{}:
 		defer func() { <-s.batchCalls }()
 	default:
-		return status.Errorf(codes.ResourceExhausted, "%d calls append in batches already", batchCalls)
+		return status.Errorf(codes.ResourceExhausted, "%d calls of BatchAppend are open already", batchCalls)
 	}
 	b := &batches{Writes: s, call: call, open: map[uuid.UUID]*batch{}, begun: new(errgroup.Group)}
 	for {
@@ -100,7 +100,7 @@ func (b *batches) take(m *api.BatchAppendReq) error {
 	}
 	b.propose(one, m.GetProposedMessages())
 	if len(b.open) > batchesOpen || b.bytes > batchesBytes {
-		return status.Errorf(codes.ResourceExhausted, "%d appends of %d bytes are begun and not ended", len(b.open), b.bytes)
+		return status.Errorf(codes.ResourceExhausted, "%d appends of %d bytes are incomplete", len(b.open), b.bytes)
 	}
 	if !m.GetIsFinal() {
 		return nil
@@ -113,7 +113,7 @@ func (b *batches) take(m *api.BatchAppendReq) error {
 	return b.submit(one)
 }
 
-// begin reads the options, which the first message of an append has.
+// begin reads the options, which are in the first message of an append.
 func (b *batches) begin(m *api.BatchAppendReq) *batch {
 	o := m.GetOptions()
 	one := &batch{began: time.Now(), within: batchDeadline, answer: &api.BatchAppendResp{CorrelationId: m.GetCorrelationId()}}
@@ -149,12 +149,13 @@ func (one *batch) expect(o *api.BatchAppendReq_Options) (err error) {
 		one.answer.ExpectedStreamPosition = &api.BatchAppendResp_StreamExists{StreamExists: e.StreamExists}
 		one.Expected = writer.StreamExists
 	default:
-		err = wire.Invalid("the expected revision is missing")
+		err = errNoExpectation
 	}
 	return err
 }
 
-// readDeadline takes a deadline as clients of before and after 21.10 write it.
+// readDeadline reads a deadline, in the form of clients before or after version
+// 21.10.
 func (one *batch) readDeadline(o *api.BatchAppendReq_Options, now time.Time) {
 	switch d := o.GetDeadlineOption().(type) {
 	case *api.BatchAppendReq_Options_Deadline:
@@ -164,7 +165,7 @@ func (one *batch) readDeadline(o *api.BatchAppendReq_Options, now time.Time) {
 	}
 }
 
-// propose takes more events into an append.
+// propose adds events to an append.
 func (b *batches) propose(one *batch, events []*api.BatchAppendReq_ProposedMessage) {
 	for _, e := range events {
 		if one.refused != nil {
@@ -184,8 +185,7 @@ func (b *batches) propose(one *batch, events []*api.BatchAppendReq_ProposedMessa
 	}
 }
 
-// submit has an append decided, and answers it once it has been. It waits
-// until there is room for it.
+// submit waits for admission, hands an append to the writer, and answers it later.
 func (b *batches) submit(one *batch) error {
 	ctx := b.call.Context()
 	slot, err := b.admission.Enter(ctx)
@@ -212,13 +212,13 @@ func (b *batches) submit(one *batch) error {
 		if err != nil {
 			return b.refuse(one, err)
 		}
-		return b.tell(one, out)
+		return b.respond(one, out)
 	})
 	return nil
 }
 
-// tell answers an append that was decided.
-func (b *batches) tell(one *batch, out writer.Outcome) error {
+// respond answers an append that was decided.
+func (b *batches) respond(one *batch, out writer.Outcome) error {
 	switch out.Verdict {
 	case writer.WrongVersion:
 		return b.fail(one, codes.AlreadyExists, "the stream is at another revision", wrongVersionDetail(one.Expected, out.Current))
@@ -241,8 +241,8 @@ func (b *batches) tell(one *batch, out writer.Outcome) error {
 	return b.send(one)
 }
 
-// refuse answers an append that was not decided. What is no fault of its own
-// ends the call.
+// refuse answers an append that was not decided. An error that the client did not
+// cause ends the call.
 func (b *batches) refuse(one *batch, why error) error {
 	var r *wire.Refusal
 	switch {

@@ -11,27 +11,11 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// Delete soft-deletes a stream: it is hidden by its metadata, and comes back,
-// further numbered, with the next append.
+// Delete soft-deletes a stream: its metadata hides it. The next append brings it
+// back, and continues its revisions.
 func (s Writes) Delete(ctx context.Context, m *api.DeleteReq) (*api.DeleteResp, error) {
-	var expected int64
-	var err error
-	switch e := m.GetOptions().GetExpectedStreamRevision().(type) {
-	case *api.DeleteReq_Options_Revision:
-		expected, err = exactly(e.Revision)
-	case *api.DeleteReq_Options_NoStream:
-		expected = writer.NoStream
-	case *api.DeleteReq_Options_Any:
-		expected = writer.Any
-	case *api.DeleteReq_Options_StreamExists:
-		expected = writer.StreamExists
-	default:
-		err = wire.Invalid("the expected revision is missing")
-	}
-	if err != nil {
-		return nil, wire.UnaryStatus(ctx, s.Logger, err)
-	}
-	position, err := s.remove(ctx, writer.Delete, m.GetOptions().GetStreamIdentifier(), expected)
+	o := m.GetOptions()
+	position, err := s.remove(ctx, writer.Delete, o.GetStreamIdentifier(), o, o.GetExpectedStreamRevision() != nil)
 	if err != nil {
 		return nil, wire.UnaryStatus(ctx, s.Logger, err)
 	}
@@ -40,26 +24,10 @@ func (s Writes) Delete(ctx context.Context, m *api.DeleteReq) (*api.DeleteResp, 
 	}}, nil
 }
 
-// Tombstone deletes a stream for ever.
+// Tombstone deletes a stream forever.
 func (s Writes) Tombstone(ctx context.Context, m *api.TombstoneReq) (*api.TombstoneResp, error) {
-	var expected int64
-	var err error
-	switch e := m.GetOptions().GetExpectedStreamRevision().(type) {
-	case *api.TombstoneReq_Options_Revision:
-		expected, err = exactly(e.Revision)
-	case *api.TombstoneReq_Options_NoStream:
-		expected = writer.NoStream
-	case *api.TombstoneReq_Options_Any:
-		expected = writer.Any
-	case *api.TombstoneReq_Options_StreamExists:
-		expected = writer.StreamExists
-	default:
-		err = wire.Invalid("the expected revision is missing")
-	}
-	if err != nil {
-		return nil, wire.UnaryStatus(ctx, s.Logger, err)
-	}
-	position, err := s.remove(ctx, writer.Tombstone, m.GetOptions().GetStreamIdentifier(), expected)
+	o := m.GetOptions()
+	position, err := s.remove(ctx, writer.Tombstone, o.GetStreamIdentifier(), o, o.GetExpectedStreamRevision() != nil)
 	if err != nil {
 		return nil, wire.UnaryStatus(ctx, s.Logger, err)
 	}
@@ -70,8 +38,12 @@ func (s Writes) Tombstone(ctx context.Context, m *api.TombstoneReq) (*api.Tombst
 
 var operations = map[writer.Act]string{writer.Delete: "Delete", writer.Tombstone: "Tombstone"}
 
-// remove has a stream deleted in one of the two ways.
-func (s Writes) remove(ctx context.Context, act writer.Act, id *shared.StreamIdentifier, expected int64) (position uint64, err error) {
+// remove deletes a stream in one of the two ways.
+func (s Writes) remove(ctx context.Context, act writer.Act, id *shared.StreamIdentifier, o expecting, set bool) (position uint64, err error) {
+	expected, err := expectation(o, set)
+	if err != nil {
+		return 0, err
+	}
 	if err := s.Life.Ready(); err != nil {
 		return 0, err
 	}
