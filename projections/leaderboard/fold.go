@@ -79,15 +79,15 @@ func (l *Leaderboard) applyLadder(tx *projections.Tx, mode string, e ladder.Even
 	return nil
 }
 
-// rate completes a match. Who sat where is its MatchStarted's to say.
+// rate completes a match. The seats come from its MatchStarted.
 func (l *Leaderboard) rate(tx *projections.Tx, mode string, e ladder.RatingsChanged, at time.Time) error {
 	p := l.playing[e.MatchID]
 	if p == nil {
-		return fmt.Errorf("match %s is rated, and never started", e.MatchID)
+		return fmt.Errorf("match %s is rated, but never started", e.MatchID)
 	}
 	for _, s := range e.Seats {
 		if !slices.Contains(p.seats, s.BotID) {
-			return fmt.Errorf("match %s: bot %s is rated, and did not play", e.MatchID, s.BotID)
+			return fmt.Errorf("match %s: bot %s is rated, but did not play", e.MatchID, s.BotID)
 		}
 	}
 	if err := l.close(tx, mode, e.MatchID, at); err != nil {
@@ -104,7 +104,8 @@ func (l *Leaderboard) rate(tx *projections.Tx, mode string, e ladder.RatingsChan
 	return nil
 }
 
-// void closes a match without ratings. One that never started is nobody's.
+// void closes a match without ratings. It ignores a match that never started, which
+// has no players.
 func (l *Leaderboard) void(tx *projections.Tx, mode, id string, at time.Time) error {
 	p := l.playing[id]
 	if p == nil {
@@ -122,13 +123,13 @@ func (l *Leaderboard) void(tx *projections.Tx, mode, id string, at time.Time) er
 	return nil
 }
 
-// seat stores what the latest match did to a bot.
+// seat writes a bot's result in the latest match.
 func (l *Leaderboard) seat(tx *projections.Tx, bot int64, seat, placement int, after rating.Rating, games int) error {
 	return tx.Exec("INSERT INTO seats (bot, match, seat, placement, mu, sigma, games) VALUES (?, ?, ?, ?, ?, ?, ?)",
 		bot, l.matches, seat, placement, after.Mu, after.Sigma, games)
 }
 
-// close makes a match that is played the latest one.
+// close makes a started match the latest closed one.
 func (l *Leaderboard) close(tx *projections.Tx, mode, id string, at time.Time) error {
 	p := l.playing[id]
 	delete(l.playing, id)
@@ -149,8 +150,8 @@ func (l *Leaderboard) close(tx *projections.Tx, mode, id string, at time.Time) e
 		l.matches, id, mode, l.closed[mode].UnixMilli(), ended.UnixMilli())
 }
 
-// Flush implements projections.Model: a match that begins and ends within one
-// batch never has a row among those that are played.
+// Flush implements projections.Model. It writes the started matches, so a match that
+// starts and ends within one batch costs no row of its own.
 func (l *Leaderboard) Flush(tx *projections.Tx) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,36 +8,35 @@ import (
 	"hexarena/projections"
 )
 
-// History is what a bot's matches did, in the order that its ladder closed
-// them.
+// History lists a bot's closed matches in the order in which the ladder closed them.
 type History struct {
 	Mode    string
-	Points  []Point   // of completed matches
-	Aborted []Stopped // of aborted ones
+	Points  []Point      // the completed matches
+	Aborted []EndedMatch // the aborted matches
 }
 
-// Point is a completed match of a bot, and its rating after it.
+// Point is a bot's completed match and its rating afterwards.
 type Point struct {
-	Stopped
+	EndedMatch
 	Placement int
 	rating.Rating
 }
 
-// Stopped is a match of a bot that has ended.
-type Stopped struct {
+// EndedMatch is a bot's match that has ended.
+type EndedMatch struct {
 	MatchID string
 	EndedAt time.Time
 	Seat    int
 }
 
-// History returns a bot's history; ok is false for one that has never begun a
-// match, of which nobody knows.
+// History returns a bot's history. It returns false if the bot has never started a
+// match, because such a bot is not public.
 func (l *Leaderboard) History(botID string) (h History, ok bool, err error) {
 	b, rows, ok := l.find(botID)
 	if !ok {
 		return History{}, false, nil
 	}
-	h = History{Mode: b.mode, Points: []Point{}, Aborted: []Stopped{}}
+	h = History{Mode: b.mode, Points: []Point{}, Aborted: []EndedMatch{}}
 	err = projections.Each(rows, func(scan projections.Scan) error {
 		var p Point
 		var ended int64
@@ -46,7 +45,7 @@ func (l *Leaderboard) History(botID string) (h History, ok bool, err error) {
 		err := scan(&p.MatchID, &ended, &p.Seat, &placement, &mu, &sigma)
 		p.EndedAt = time.UnixMilli(ended).UTC()
 		if !placement.Valid {
-			h.Aborted = append(h.Aborted, p.Stopped)
+			h.Aborted = append(h.Aborted, p.EndedMatch)
 			return err
 		}
 		p.Placement, p.Rating = placement.V, rating.Rating{Mu: mu.V, Sigma: sigma.V}
@@ -64,15 +63,15 @@ func (l *Leaderboard) find(botID string) (b bot, rows *sql.DB, ok bool) {
 	return b, l.rows, ok
 }
 
-// SeatTally is how a bot did from one seat.
+// SeatTally counts a bot's placements from one seat.
 type SeatTally struct {
 	Seat   int
-	Games  int    // completed
-	Places [4]int // how often it was placed first, second, …
+	Games  int    // completed matches
+	Places [4]int // how often the bot was first, second, …
 }
 
-// BySeat tallies a bot's completed matches by its seat, those it has had, in
-// order.
+// BySeat counts a bot's completed matches by seat, in the order of seats. It leaves
+// out seats that the bot never had.
 func (l *Leaderboard) BySeat(botID string) ([]SeatTally, error) {
 	b, rows, ok := l.find(botID)
 	if !ok {
@@ -95,17 +94,16 @@ func (l *Leaderboard) BySeat(botID string) ([]SeatTally, error) {
 	return tallies, err
 }
 
-// Rival is another bot, and how a bot did in the matches that both completed.
+// Rival counts a bot's results against another bot in the matches that both completed.
 type Rival struct {
 	BotID string
 	Games int
-	Above int // placed before it
-	Level int // placed the same
-	Below int
+	Above int // the bot placed before the rival
+	Level int // both placed the same
+	Below int // the bot placed after the rival
 }
 
-// HeadToHead lists who a bot has played with, the most frequent first, then by
-// id.
+// HeadToHead lists a bot's rivals, the most frequent first and then by id.
 func (l *Leaderboard) HeadToHead(botID string) ([]Rival, error) {
 	b, rows, ok := l.find(botID)
 	if !ok {

@@ -14,8 +14,8 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-func TestHistory(t *testing.T) {
-	w := newWorld(t, 5)
+func TestHistoryListsCompletedAndAbortedMatches(t *testing.T) {
+	w := newArena(t, 5)
 	first := w.complete(ladder.Standard, []string{"a", "b", "c"}, 2, 1, 2)
 	firstRating := w.ladders[ladder.Standard].Bot("a").Rating
 
@@ -41,16 +41,16 @@ func TestHistory(t *testing.T) {
 	require.Equal(t, leaderboard.History{
 		Mode: ladder.Standard,
 		Points: []leaderboard.Point{
-			{leaderboard.Stopped{first.MatchID, first.ended, seat(first, "a")}, []int{2, 1, 2}[seat(first, "a")], firstRating},
-			{leaderboard.Stopped{second.MatchID, second.ended, seat(second, "a")}, []int{4, 3, 2, 1}[seat(second, "a")], w.ladders[ladder.Standard].Bot("a").Rating},
+			{leaderboard.EndedMatch{first.MatchID, first.ended, seat(first, "a")}, []int{2, 1, 2}[seat(first, "a")], firstRating},
+			{leaderboard.EndedMatch{second.MatchID, second.ended, seat(second, "a")}, []int{4, 3, 2, 1}[seat(second, "a")], w.ladders[ladder.Standard].Bot("a").Rating},
 		},
-		Aborted: []leaderboard.Stopped{{stopped.MatchID, stopped.ended, seat(stopped, "a")}},
+		Aborted: []leaderboard.EndedMatch{{stopped.MatchID, stopped.ended, seat(stopped, "a")}},
 	}, h)
 
 	h, ok, err = l.History("g")
 	require.NoError(t, err)
-	require.True(t, ok, "it plays, for all to see")
-	require.Equal(t, leaderboard.History{Mode: ladder.Standard, Points: []leaderboard.Point{}, Aborted: []leaderboard.Stopped{}}, h)
+	require.True(t, ok, "a bot whose first match still runs")
+	require.Equal(t, leaderboard.History{Mode: ladder.Standard, Points: []leaderboard.Point{}, Aborted: []leaderboard.EndedMatch{}}, h)
 	for _, id := range []string{"e", "f", "nobody", ""} {
 		_, ok, err := l.History(id)
 		require.NoError(t, err)
@@ -64,21 +64,20 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// A match whose own stream does not say when it ended has ended when its ladder
-// closed it.
-func TestAMatchThatItsLadderGivesUp(t *testing.T) {
-	w := newWorld(t, 6)
+// Its own stream has no end, so the time of the ladder's event counts.
+func TestVoidedMatchEndsWhenItsLadderClosesIt(t *testing.T) {
+	w := newArena(t, 6)
 	m := w.seat(ladder.Standard, "a", "b", "c")[0]
 	w.start(m)
 	w.now = w.now.Add(time.Hour)
 	w.void(m)
 	h, _, err := followed(t, w.log).History("b")
 	require.NoError(t, err)
-	require.Equal(t, []leaderboard.Stopped{{m.MatchID, w.now, slices.Index(m.seats, "b")}}, h.Aborted)
+	require.Equal(t, []leaderboard.EndedMatch{{m.MatchID, w.now, slices.Index(m.seats, "b")}}, h.Aborted)
 }
 
-func TestSeatsAndRivals(t *testing.T) {
-	w := newWorld(t, logtest.Seed(t))
+func TestBySeatAndHeadToHead(t *testing.T) {
+	w := newArena(t, logtest.Seed(t))
 	type seen struct {
 		seats  map[int]leaderboard.SeatTally
 		rivals map[string]leaderboard.Rival
@@ -148,9 +147,9 @@ func TestSeatsAndRivals(t *testing.T) {
 	}
 }
 
-// aged is a leaderboard of 10,000 bots that have played so many matches.
-func aged(b *testing.B, matches int) (*kept, *world) {
-	w := newWorld(b, 7)
+// aged returns a leaderboard of 10,000 bots that have played some number of matches.
+func aged(b *testing.B, matches int) (*inspected, *testArena) {
+	w := newArena(b, 7)
 	bots := make([]string, 10_000)
 	for i := range bots {
 		bots[i] = newID(i)
@@ -167,7 +166,7 @@ func aged(b *testing.B, matches int) (*kept, *world) {
 		played += len(tables)
 		w.playing = nil
 	}
-	l := newKept()
+	l := newInspected()
 	runner := arenatest.Follow(b, w.log, l)
 	began := time.Now()
 	require.NoError(b, runner.Sync(b.Context()))
@@ -175,7 +174,7 @@ func aged(b *testing.B, matches int) (*kept, *world) {
 	return l, w
 }
 
-// BenchmarkReads is of 10,000 bots and 50,000 matches.
+// BenchmarkReads reads from a leaderboard of 10,000 bots and 50,000 matches.
 func BenchmarkReads(b *testing.B) {
 	const matches = 50_000
 	l, w := aged(b, matches)

@@ -1,7 +1,7 @@
-// Package leaderboard is the read model of what rated matches did: for each
-// mode the ranking, as it is and as it was at any time, and for each bot the
-// curve of its rating, its placements by seat, and how it did against others.
-// Names and owners are the directory's.
+// Package leaderboard is the read model of rated matches. For each mode it has the
+// ranking now and at any earlier time. For each bot it has the rating after each
+// match, the placements by seat, and the results against each other bot. Callers
+// pass names and owners, which the directory holds.
 package leaderboard
 
 import (
@@ -19,33 +19,33 @@ import (
 	"hexarena/projections"
 )
 
-// Row is one line of a ranking (specification, LeaderboardRow).
+// Row is one row of a ranking.
 type Row struct {
 	Rank        int     `json:"rank"` // position, from 1
 	BotID       string  `json:"botId"`
 	Name        string  `json:"name"`
-	Owner       string  `json:"owner"` // the handle, without @; empty until chosen
+	Owner       string  `json:"owner"` // the handle without @; empty if none is chosen
 	Rating      float64 `json:"rating"`
 	GamesPlayed int     `json:"gamesPlayed"`
 }
 
-// Leaderboard is the model; follow it through a projections.Runner. Rankings of
-// today are answered from memory, all else from rows.
+// Leaderboard is the model. It answers the current ranking from memory, and
+// everything else from rows.
 type Leaderboard struct {
 	rows *sql.DB
 
-	mu      sync.RWMutex // guards what follows, which Apply alone changes
+	mu      sync.RWMutex // guards the fields below, which only the runner changes
 	bots    map[string]bot
-	closed  map[string]time.Time // when the ladder of a mode last closed a match
-	matches int64                // closed ones, which is the id of the latest
+	closed  map[string]time.Time // by mode: when the ladder last closed a match
+	matches int64                // the number of closed matches, which is also the id of the latest
 	playing map[string]*playing
 
 	past past
 }
 
-// bot is one that has begun a match at least.
+// bot is a bot that has started at least one match.
 type bot struct {
-	id   int64 // in the rows
+	id   int64 // primary key of its row
 	mode string
 	standing
 }
@@ -55,12 +55,12 @@ type standing struct {
 	games  int
 }
 
-// playing is a match that has started and that its ladder has not closed.
+// playing is a match that has started, and that its ladder has not closed.
 type playing struct {
 	seats  []string  // ids of the bots
-	ended  time.Time // by its own stream
-	stored bool      // there is a row
-	dirty  bool      // which is to be written
+	ended  time.Time // from its own stream; zero until then
+	stored bool      // it has a row
+	dirty  bool      // Flush must write the row
 }
 
 // New returns an empty leaderboard.
@@ -69,11 +69,11 @@ func New() *Leaderboard { return &Leaderboard{} }
 // Name implements projections.Model.
 func (l *Leaderboard) Name() string { return "leaderboard" }
 
-// Schema implements projections.Model. Matches are numbered as their ladders
-// closed them, and a match's closed never falls within its mode, whatever the
-// writers' clocks did: so a time is a number. Times are unix milliseconds. A
-// seat's placement, mu, sigma and games (played by then) are null where the
-// match was aborted.
+// Schema implements projections.Model. The id of a match counts the closed matches.
+// Within a mode, closed never decreases, even if a writer's clock went back. A time
+// therefore selects a range of ids. Times are unix milliseconds. The columns
+// placement, mu, sigma and games (the bot's number of games by then) are null if
+// the match was aborted.
 func (l *Leaderboard) Schema() projections.Schema {
 	return projections.Schema{Version: 1, Tables: `
 		CREATE TABLE bots (id INTEGER PRIMARY KEY, bot TEXT NOT NULL, mode TEXT NOT NULL) STRICT;
@@ -106,7 +106,7 @@ func (l *Leaderboard) Load(rows *sql.DB) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.rows = rows
-	l.past.forget()
+	l.past.clear()
 	l.bots, l.closed, l.matches, l.playing = map[string]bot{}, map[string]time.Time{}, 0, map[string]*playing{}
 	err := projections.Each(rows, func(scan projections.Scan) error {
 		var b bot
@@ -148,14 +148,21 @@ func (l *Leaderboard) Load(rows *sql.DB) error {
 	}, "SELECT match, seats, ended FROM playing")
 }
 
-// Names says what a bot is called and whose it is; ok is false for one that
-// has been removed.
+// Names returns the name and the owner's handle of a bot. It returns false for a
+// removed bot, which rankings leave out.
 type Names func(botID string) (name, owner string, ok bool)
 
-// Rows returns a mode's ranking as it is: every bot with a completed match.
+// Version returns the number of closed matches. It changes whenever a ranking does.
+func (l *Leaderboard) Version() uint64 {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return uint64(l.matches)
+}
+
+// Rows returns a mode's current ranking: every bot with a completed match.
 func (l *Leaderboard) Rows(mode string, names Names) []Row { return rank(l.standings(mode), names) }
 
-// standings are those of the bots of a mode that have completed a match.
+// standings returns the standings of a mode's bots that have completed a match.
 func (l *Leaderboard) standings(mode string) map[string]standing {
 	standings := map[string]standing{}
 	l.mu.RLock()
@@ -168,8 +175,8 @@ func (l *Leaderboard) standings(mode string) map[string]standing {
 	return standings
 }
 
-// rank orders by displayed rating, then games played, then name, then id
-// (docs/rules.md, "Leaderboard").
+// rank orders by displayed rating, games played, name and id (docs/rules.md,
+// "Leaderboard order").
 func rank(standings map[string]standing, names Names) []Row {
 	rows := make([]Row, 0, len(standings))
 	for id, s := range standings {
@@ -179,7 +186,7 @@ func rank(standings map[string]standing, names Names) []Row {
 	}
 	slices.SortFunc(rows, func(a, b Row) int {
 		if by := cmp.Compare(b.Rating, a.Rating); by != 0 {
-			return by // few ratings tie: names are rarely compared
+			return by // the common case: ratings rarely tie
 		}
 		return cmp.Or(cmp.Compare(b.GamesPlayed, a.GamesPlayed), cmp.Compare(a.Name, b.Name), cmp.Compare(a.BotID, b.BotID))
 	})

@@ -20,8 +20,8 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-func TestOrder(t *testing.T) {
-	w := newWorld(t, 1)
+func TestRankingOrder(t *testing.T) {
+	w := newArena(t, 1)
 	for i, displayed := range []map[string]float64{
 		{"low": -3, "c": 7.04, "b2": 9, "b1": 9, "a": 1},
 		{"c": 7.04, "a": 7.01},
@@ -52,10 +52,10 @@ func TestOrder(t *testing.T) {
 	}, rows)
 }
 
-func TestNobodyRated(t *testing.T) {
-	for _, l := range []*kept{newKept(), followed(t, memory.New())} {
+func TestRankingWithoutRatedBotsIsEmpty(t *testing.T) {
+	for _, l := range []*inspected{newInspected(), followed(t, memory.New())} {
 		rows := l.Rows(ladder.Parley, itself)
-		require.NotNil(t, rows, "an empty list, not null")
+		require.NotNil(t, rows, "an empty list")
 		require.Empty(t, rows)
 		rows, err := l.RowsAt(ladder.Parley, afterAll, itself)
 		require.NoError(t, err)
@@ -63,8 +63,7 @@ func TestNobodyRated(t *testing.T) {
 	}
 }
 
-// Only rated matches count, each mode by itself.
-func TestWholeMatches(t *testing.T) {
+func TestRankingCountsRatedMatchesOfItsMode(t *testing.T) {
 	log := memory.New()
 	a := arenatest.New(t, log, 3)
 	standard := a.Register("ada", ladder.Standard, "Ann", "Bea", "Cat", "Dot", "Eve")
@@ -79,16 +78,16 @@ func TestWholeMatches(t *testing.T) {
 	g := a.Seat(ladder.Standard, standard[:4]...)[0]
 	g.Start()
 	g.PlayOut()
-	require.Empty(t, rows(ladder.Standard), "it is not rated")
+	require.Empty(t, rows(ladder.Standard), "before the match is rated")
 	g.Conclude()
-	require.Len(t, rows(ladder.Standard), 4, "one has not played")
+	require.Len(t, rows(ladder.Standard), 4, "one bot has not played")
 	require.Empty(t, rows(ladder.Parley))
 
 	void := a.Seat(ladder.Parley, parley...)[0]
 	void.Start()
 	void.Abort(match.WallClock)
 	void.Conclude()
-	require.Empty(t, rows(ladder.Parley), "an aborted match rates nobody")
+	require.Empty(t, rows(ladder.Parley), "after an aborted match")
 	a.Complete(ladder.Parley, parley...)
 	require.Len(t, rows(ladder.Parley), 3)
 
@@ -119,28 +118,28 @@ func TestWholeMatches(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeFolded(t *testing.T) {
+func TestLeaderboardStopsAtAnInvalidEvent(t *testing.T) {
 	for name, c := range map[string]struct {
-		spoil func(*world, *table)
+		spoil func(*testArena, *table)
 		want  string
 	}{
-		"ratings of a match that never started": {func(w *world, _ *table) {
+		"ratings of a match that never started": {func(w *testArena, _ *table) {
 			w.append("ladder-standard", ladder.RatingsChanged{MatchID: "x"})
 		}, "ladder-standard@2: match x is rated, and never started"},
-		"ratings of who did not play": {func(w *world, m *table) {
+		"ratings of who did not play": {func(w *testArena, m *table) {
 			w.append("ladder-standard", ladder.RatingsChanged{MatchID: m.MatchID, Seats: []ladder.RatedSeat{{BotID: "a"}, {BotID: "stranger"}}})
 		}, "bot stranger is rated, and did not play"},
-		"an end without a start": {func(w *world, _ *table) {
+		"an end without a start": {func(w *testArena, _ *table) {
 			w.append("match-x", match.GameEnded{})
 		}, "match-x@0: match x never started"},
-		"torn data": {func(w *world, _ *table) {
+		"torn data": {func(w *testArena, _ *table) {
 			e, err := eventstore.Encode(ladder.MatchVoided{}, eventstore.Metadata{})
 			require.NoError(w.t, err)
 			e.Data = []byte("{")
 			_, err = w.log.Append(w.t.Context(), "ladder-standard", eventstore.Any, e)
 			require.NoError(w.t, err)
 		}, "decode MatchVoided"},
-		"metadata of tomorrow": {func(w *world, _ *table) {
+		"metadata of tomorrow": {func(w *testArena, _ *table) {
 			e, err := eventstore.Encode(ladder.MatchVoided{}, eventstore.Metadata{})
 			require.NoError(w.t, err)
 			e.Metadata = []byte(`{"schema":9}`)
@@ -149,23 +148,22 @@ func TestWhatCannotBeFolded(t *testing.T) {
 		}, "schema version 9"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, 2)
+			w := newArena(t, 2)
 			m := w.seat(ladder.Standard, "a", "b", "c", "d")[0]
 			w.start(m)
 			w.append("ladder-standard", ladder.MatchVoided{MatchID: "that never started", Why: ladder.WhyOperator})
 			good := followed(t, w.log).dump(t)
 			c.spoil(w, m)
-			l := newKept()
+			l := newInspected()
 			require.ErrorContains(t, arenatest.Follow(t, w.log, l).Sync(t.Context()), c.want)
-			require.Equal(t, good, l.dump(t), "what was before it is there, and nothing of it")
+			require.Equal(t, good, l.dump(t), "the rows before the invalid event")
 			require.Empty(t, l.Rows(ladder.Standard, itself))
 		})
 	}
 }
 
-// Readers meet a ranking half way: a match changes all of its bots at once.
-func TestReadersInBetween(t *testing.T) {
-	w := newWorld(t, 3)
+func TestReadersSeeWholeMatches(t *testing.T) {
+	w := newArena(t, 3)
 	bots := []string{"a", "b", "c", "d"}
 	l := leaderboard.New()
 	runner := arenatest.Follow(t, w.log, l)
@@ -210,29 +208,29 @@ func TestReadersInBetween(t *testing.T) {
 	readers.Wait()
 }
 
-// Whatever happened, and however often the process ended on the way: the rows
-// are those of a rebuild, byte for byte, and so are the answers.
-func TestRebuild(t *testing.T) {
-	w := newWorld(t, logtest.Seed(t))
+// The live leaderboard restarts at random times. Its rows must equal those of a
+// rebuild byte for byte.
+func TestRebuildEqualsTheLiveLeaderboard(t *testing.T) {
+	w := newArena(t, logtest.Seed(t))
 	dir := t.TempDir()
-	live := newKept()
+	live := newInspected()
 	runner := arenatest.FollowIn(t, dir, w.log, live)
 	for range 300 {
 		w.anything()
 		switch w.rng.IntN(20) {
 		case 0: // ended, and begun again
 			require.NoError(t, runner.Close())
-			live = newKept()
+			live = newInspected()
 			runner = arenatest.FollowIn(t, dir, w.log, live)
 		case 1, 2, 3:
 			require.NoError(t, runner.Sync(t.Context()))
 		}
 	}
 	require.NoError(t, runner.Sync(t.Context()))
-	require.NoError(t, runner.Sync(t.Context()), "once more changes nothing")
+	require.NoError(t, runner.Sync(t.Context()), "a second Sync")
 	rebuilt := followed(t, w.log)
 	logtest.RequireSameText(t, rebuilt.dump(t), live.dump(t))
-	require.NoError(t, live.Load(live.rows), "what is in memory is what the rows say")
+	require.NoError(t, live.Load(live.rows), "loading from rows")
 	for _, mode := range ladder.Modes {
 		rows := rebuilt.Rows(mode, itself)
 		require.NotEmpty(t, rows)
@@ -245,11 +243,10 @@ func TestRebuild(t *testing.T) {
 	}
 }
 
-// The ranking at any time is the one that stood then, also where clocks went
-// back: what is closed later is later.
-func TestAnyTime(t *testing.T) {
-	w := newWorld(t, logtest.Seed(t))
-	l := newKept()
+// If a writer's clock goes back, a match that closes later still counts as later.
+func TestRowsAtEqualsTheRankingOfThatTime(t *testing.T) {
+	w := newArena(t, logtest.Seed(t))
+	l := newInspected()
 	runner := arenatest.Follow(t, w.log, l)
 	type moment struct {
 		at   time.Time
@@ -289,13 +286,12 @@ func TestAnyTime(t *testing.T) {
 		}
 		now, err := l.RowsAt(mode, w.now.Add(1000*time.Hour), itself)
 		require.NoError(t, err)
-		require.Equal(t, l.Rows(mode, itself), now, "the future is now")
+		require.Equal(t, l.Rows(mode, itself), now, "a time in the future")
 	}
 }
 
-// Today's names are shown for any time, and who was removed since is not.
-func TestTodaysNames(t *testing.T) {
-	w := newWorld(t, 4)
+func TestRowsAtUsesTodaysNamesAndOmitsRemovedBots(t *testing.T) {
+	w := newArena(t, 4)
 	w.complete(ladder.Standard, []string{"a", "b", "c"}, 1, 2, 3)
 	then := w.now
 	w.now = w.now.Add(time.Hour)

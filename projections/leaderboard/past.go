@@ -9,40 +9,39 @@ import (
 	"hexarena/projections"
 )
 
-// keptMoments is how many standings of the past are remembered: reading those
-// of 10,000 bots takes some ten milliseconds, and people ask for few times.
-const keptMoments = 8
+// maxPast limits the cached standings. To read the standings of 10,000 bots takes
+// about ten milliseconds, and few times are asked for.
+const maxPast = 8
 
-// past remembers standings by the match that they come after, since these never
-// change. It reads one at a time, so that whoever asks for many keeps no more
-// than one core.
+// past caches standings by the match after which they hold; these never change. It
+// reads one set at a time, so that many requests use at most one core.
 type past struct {
-	mu   sync.Mutex
-	kept []moment // the latest read first
+	mu     sync.Mutex
+	cached []pastStandings // the latest read first
 }
 
-// moment are the standings of a mode after a match.
-type moment struct {
+// pastStandings are the standings of a mode after a match.
+type pastStandings struct {
 	mode      string
 	match     int64
 	standings map[string]standing
 }
 
-func (p *past) forget() {
+func (p *past) clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.kept = nil
+	p.cached = nil
 }
 
-// RowsAt returns a mode's ranking as it was at a time, with today's names, less
-// who has been removed since.
+// RowsAt returns a mode's ranking at a time, with today's names and without bots that
+// were removed since.
 func (l *Leaderboard) RowsAt(mode string, at time.Time, names Names) ([]Row, error) {
 	standings, err := l.standingsAt(mode, at)
 	return rank(standings, names), err
 }
 
-// Spread says how sure a mode's ladder was of its bots at a time: three sigma,
-// by bot id.
+// Spread returns the uncertainty of each rating of a mode at a time: three sigma, by
+// bot id.
 func (l *Leaderboard) Spread(mode string, at time.Time) (map[string]float64, error) {
 	standings, err := l.standingsAt(mode, at)
 	spread := make(map[string]float64, len(standings))
@@ -52,7 +51,7 @@ func (l *Leaderboard) Spread(mode string, at time.Time) (map[string]float64, err
 	return spread, err
 }
 
-// standingsAt are those of a time, which are not to be changed.
+// standingsAt returns the standings at a time. Callers must not change them.
 func (l *Leaderboard) standingsAt(mode string, at time.Time) (map[string]standing, error) {
 	l.mu.RLock()
 	now, rows := !at.Before(l.closed[mode]), l.rows
@@ -60,7 +59,7 @@ func (l *Leaderboard) standingsAt(mode string, at time.Time) (map[string]standin
 	if now {
 		return l.standings(mode), nil
 	}
-	var match int64 // the last one by then
+	var match int64 // the last closed match at that time
 	err := projections.Each(rows, func(scan projections.Scan) error { return scan(&match) },
 		"SELECT id FROM matches WHERE mode = ? AND closed <= ? ORDER BY closed DESC, id DESC LIMIT 1", mode, at.UnixMilli())
 	if err != nil {
@@ -69,13 +68,13 @@ func (l *Leaderboard) standingsAt(mode string, at time.Time) (map[string]standin
 	return l.past.after(rows, mode, match)
 }
 
-// after are the standings after a match, 0 for none.
+// after returns the standings after a match; 0 means before the first match.
 func (p *past) after(rows *sql.DB, mode string, match int64) (map[string]standing, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	known := func(m moment) bool { return m.mode == mode && m.match == match }
-	if i := slices.IndexFunc(p.kept, known); i >= 0 {
-		return p.kept[i].standings, nil
+	known := func(m pastStandings) bool { return m.mode == mode && m.match == match }
+	if i := slices.IndexFunc(p.cached, known); i >= 0 {
+		return p.cached[i].standings, nil
 	}
 	standings := map[string]standing{}
 	err := projections.Each(rows, func(scan projections.Scan) error {
@@ -90,7 +89,7 @@ func (p *past) after(rows *sql.DB, mode string, match int64) (map[string]standin
 	if err != nil {
 		return nil, err
 	}
-	p.kept = slices.Insert(p.kept, 0, moment{mode, match, standings})
-	p.kept = p.kept[:min(len(p.kept), keptMoments)]
+	p.cached = slices.Insert(p.cached, 0, pastStandings{mode, match, standings})
+	p.cached = p.cached[:min(len(p.cached), maxPast)]
 	return standings, nil
 }

@@ -24,45 +24,45 @@ import (
 // clocks of their own, so the wall clock can be before their events.
 var afterAll = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// itself names every bot by its id.
+// itself is a Names that uses a bot's id as its name.
 func itself(botID string) (name, owner string, ok bool) { return botID, "owner of " + botID, true }
 
-// kept is a leaderboard of which a test has the rows.
-type kept struct {
+// inspected is a leaderboard whose rows a test can read.
+type inspected struct {
 	*leaderboard.Leaderboard
 	rows *sql.DB
 }
 
-func newKept() *kept { return &kept{Leaderboard: leaderboard.New()} }
+func newInspected() *inspected { return &inspected{Leaderboard: leaderboard.New()} }
 
-func (k *kept) Load(rows *sql.DB) error {
-	k.rows = rows
-	return k.Leaderboard.Load(rows)
+func (l *inspected) Load(rows *sql.DB) error {
+	l.rows = rows
+	return l.Leaderboard.Load(rows)
 }
 
-func (k *kept) dump(t testing.TB) string {
+func (l *inspected) dump(t testing.TB) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, projections.Dump(&b, k.rows))
+	require.NoError(t, projections.Dump(&b, l.rows))
 	return b.String()
 }
 
-// followed is a leaderboard that holds what a log does.
-func followed(t testing.TB, log eventstore.Log) *kept {
+// followed returns a leaderboard that is up to date with a log.
+func followed(t testing.TB, log eventstore.Log) *inspected {
 	t.Helper()
-	k := newKept()
-	require.NoError(t, arenatest.Follow(t, log, k).Sync(t.Context()))
-	return k
+	l := newInspected()
+	require.NoError(t, arenatest.Follow(t, log, l).Sync(t.Context()))
+	return l
 }
 
-// world writes the log of matches of which nothing but the ends is of interest.
-type world struct {
+// testArena writes the log of matches without games: seats, starts, ends and ratings.
+type testArena struct {
 	t       testing.TB
 	log     *memory.Log
 	rng     *rand.Rand
 	now     time.Time
 	ladders map[string]ladder.Ladder
-	closed  map[string]time.Time // when, at the latest, a mode's ladder closed a match that had begun
+	closed  map[string]time.Time // by mode: when the ladder last closed a started match
 	playing []*table
 }
 
@@ -73,15 +73,15 @@ type table struct {
 	ended         time.Time
 }
 
-func newWorld(t testing.TB, chance uint64) *world {
-	return &world{
+func newArena(t testing.TB, chance uint64) *testArena {
+	return &testArena{
 		t: t, log: memory.New(), rng: rand.New(rand.NewPCG(chance, 1)), now: time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC),
 		ladders: map[string]ladder.Ladder{ladder.Standard: ladder.New(ladder.Standard), ladder.Parley: ladder.New(ladder.Parley)},
 		closed:  map[string]time.Time{},
 	}
 }
 
-func (w *world) append(stream string, events ...eventstore.Typed) {
+func (w *testArena) append(stream string, events ...eventstore.Typed) {
 	w.t.Helper()
 	encoded, err := eventstore.EncodeAll(events, eventstore.Metadata{At: w.now, Correlation: stream})
 	require.NoError(w.t, err)
@@ -89,7 +89,7 @@ func (w *world) append(stream string, events ...eventstore.Typed) {
 	require.NoError(w.t, err)
 }
 
-func (w *world) evolve(mode string, events []ladder.Event, err error) {
+func (w *testArena) evolve(mode string, events []ladder.Event, err error) {
 	w.t.Helper()
 	require.NoError(w.t, err)
 	for _, e := range events {
@@ -98,8 +98,8 @@ func (w *world) evolve(mode string, events []ladder.Event, err error) {
 	}
 }
 
-// seat opens the tables that some bots of a mode fill.
-func (w *world) seat(mode string, ids ...string) []*table {
+// seat seats bots of a mode at tables.
+func (w *testArena) seat(mode string, ids ...string) []*table {
 	w.t.Helper()
 	candidates := make([]ladder.Candidate, len(ids))
 	for i, id := range ids {
@@ -121,8 +121,8 @@ func (w *world) seat(mode string, ids ...string) []*table {
 	return tables
 }
 
-// start stores who sits where.
-func (w *world) start(m *table) {
+// start appends the start of a match with random seats.
+func (w *testArena) start(m *table) {
 	w.t.Helper()
 	e := match.Started{MatchID: m.MatchID, Mode: m.Mode}
 	for _, i := range w.rng.Perm(len(m.Bots)) {
@@ -133,15 +133,15 @@ func (w *world) start(m *table) {
 	w.append(match.Stream(m.MatchID), e)
 }
 
-// end stores the end of a match, as its own stream has it.
-func (w *world) end(m *table, e match.Event) {
+// end appends the end of a match to its own stream.
+func (w *testArena) end(m *table, e match.Event) {
 	w.t.Helper()
 	m.over, m.ended = true, w.now
 	w.append(match.Stream(m.MatchID), e)
 }
 
-// rate completes a match; places are by seat.
-func (w *world) rate(m *table, places ...int) {
+// rate appends the ratings of a match. The placements are by seat.
+func (w *testArena) rate(m *table, places ...int) {
 	w.t.Helper()
 	var results []ladder.Result
 	for seat, id := range m.seats {
@@ -152,21 +152,21 @@ func (w *world) rate(m *table, places ...int) {
 	w.close(m)
 }
 
-func (w *world) void(m *table) {
+func (w *testArena) void(m *table) {
 	w.t.Helper()
 	events, err := w.ladders[m.Mode].Void(m.MatchID, ladder.WhyOperator)
 	w.evolve(m.Mode, events, err)
 	w.close(m)
 }
 
-func (w *world) close(m *table) {
+func (w *testArena) close(m *table) {
 	if m.started && w.now.After(w.closed[m.Mode]) {
 		w.closed[m.Mode] = w.now
 	}
 }
 
-// complete plays a match of some bots of a mode; places are by seat.
-func (w *world) complete(mode string, ids []string, places ...int) *table {
+// complete plays a match. The placements are by seat.
+func (w *testArena) complete(mode string, ids []string, places ...int) *table {
 	w.t.Helper()
 	m := w.seat(mode, ids...)[0]
 	w.start(m)
@@ -177,8 +177,8 @@ func (w *world) complete(mode string, ids []string, places ...int) *table {
 	return m
 }
 
-// competition are places of a competition ranking by chance.
-func (w *world) competition(n int) []int {
+// competition returns random placements in which equal seats share a place.
+func (w *testArena) competition(n int) []int {
 	points := make([]int, n)
 	for i := range points {
 		points[i] = w.rng.IntN(5)
@@ -195,10 +195,9 @@ func (w *world) competition(n int) []int {
 	return places
 }
 
-// anything has something happen, by chance: a seating, a start, an end, a
-// rating, an abort, an operator who voids what may not have started, and time,
-// which sometimes goes back.
-func (w *world) anything() {
+// anything does a random step: it seats, starts, ends, rates, aborts or voids a match.
+// It also moves the time, sometimes back.
+func (w *testArena) anything() {
 	w.t.Helper()
 	w.now = w.now.Add(time.Duration(w.rng.IntN(3000)-300) * time.Millisecond)
 	if len(w.playing) < 2 || w.rng.IntN(5) == 0 {

@@ -16,8 +16,7 @@ import (
 	"hexarena/projections/matches"
 )
 
-// What contradicts itself stops the list, and changes no answer.
-func TestWhatCannotBeFolded(t *testing.T) {
+func TestInvalidEventStopsTheListWithoutAChange(t *testing.T) {
 	recorded := func(stream string, e eventstore.Typed) eventstore.Recorded {
 		encoded, err := eventstore.Encode(e, eventstore.Metadata{})
 		require.NoError(t, err)
@@ -27,7 +26,7 @@ func TestWhatCannotBeFolded(t *testing.T) {
 		change(&r)
 		return r
 	}
-	w := newWorld(t)
+	w := newFixture(t)
 	g := w.Complete(ladder.Standard, w.bots[:4]...)
 	w.all(matches.Query{})
 	rated := ladder.RatingsChanged{MatchID: g.MatchID, Seats: []ladder.RatedSeat{{BotID: w.bots[0], Placement: 1}, {BotID: "stranger", Placement: 2}}}
@@ -35,18 +34,18 @@ func TestWhatCannotBeFolded(t *testing.T) {
 		event eventstore.Recorded
 		want  string
 	}{
-		"the start of a match that nobody seated":  {recorded("match-x", match.Started{MatchID: "x"}), "match x was never seated"},
-		"ratings of a match that nobody seated":    {recorded("ladder-standard", ladder.RatingsChanged{MatchID: "x"}), "match x was never seated"},
-		"the void of a match that nobody seated":   {recorded("ladder-standard", ladder.MatchVoided{MatchID: "x"}), "match x was never seated"},
-		"ratings of who did not play":              {recorded("ladder-standard", rated), "bot stranger is rated, and did not play"},
-		"ratings that are no JSON":                 {bad(recorded("ladder-standard", rated), func(r *eventstore.Recorded) { r.Data = []byte("{") }), "RatingsChanged"},
-		"a start that is no JSON":                  {bad(recorded("match-"+g.MatchID, match.Started{}), func(r *eventstore.Recorded) { r.Data = nil }), "MatchStarted"},
+		"the start of an unseated match":           {recorded("match-x", match.Started{MatchID: "x"}), "match x was never seated"},
+		"ratings of an unseated match":             {recorded("ladder-standard", ladder.RatingsChanged{MatchID: "x"}), "match x was never seated"},
+		"the void of an unseated match":            {recorded("ladder-standard", ladder.MatchVoided{MatchID: "x"}), "match x was never seated"},
+		"ratings of a stranger":                    {recorded("ladder-standard", rated), "bot stranger is rated, but did not play"},
+		"ratings in invalid JSON":                  {bad(recorded("ladder-standard", rated), func(r *eventstore.Recorded) { r.Data = []byte("{") }), "RatingsChanged"},
+		"a start in invalid JSON":                  {bad(recorded("match-"+g.MatchID, match.Started{}), func(r *eventstore.Recorded) { r.Data = nil }), "MatchStarted"},
 		"metadata of a later program, in a match":  {bad(recorded("match-"+g.MatchID, match.GameEnded{}), func(r *eventstore.Recorded) { r.Metadata = []byte(`{"schema":2}`) }), "schema version 2"},
 		"metadata of a later program, in a ladder": {bad(recorded("ladder-standard", rated), func(r *eventstore.Recorded) { r.Metadata = []byte(`{"schema":2}`) }), "schema version 2"},
-		"an abort that claims to be of no match":   {recorded("match-", match.Aborted{}), "never seated"},
+		"an abort without a match id":              {recorded("match-", match.Aborted{}), "never seated"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			g := w.Complete(ladder.Standard, w.bots[:4]...)
 			before := w.get(g.MatchID)
 			stored, err := w.log.Append(t.Context(), c.event.Stream, eventstore.Any, c.event.Event)
@@ -62,10 +61,9 @@ func TestWhatCannotBeFolded(t *testing.T) {
 	}
 }
 
-// A list that is folded anew has the rows of a live one, byte for byte, whose
-// readers meet it half way.
-func TestRebuild(t *testing.T) {
-	w := newWorld(t)
+// Readers use the live list while it folds. The rows must be equal byte for byte.
+func TestRebuildEqualsTheLiveList(t *testing.T) {
+	w := newFixture(t)
 	stop := make(chan struct{})
 	var readers sync.WaitGroup
 	for range 2 {

@@ -22,9 +22,9 @@ import (
 	"hexarena/projections/matches"
 )
 
-// folderOfChild has this program fold the synthetic log into a folder, until it
-// is killed. haltOfChild is the number of events after which it reads no more:
-// however late the kill is, it comes before the end of the log.
+// folderOfChild makes this program fold the synthetic log into a folder until it is
+// killed. haltOfChild is the number of events after which it stops reading, so that
+// even a late kill comes before the end of the log.
 const (
 	folderOfChild = "MATCHES_TEST_FOLDER"
 	haltOfChild   = "MATCHES_TEST_HALT"
@@ -90,11 +90,10 @@ func fold(dir string) error {
 	return r.Run(context.Background())
 }
 
-// A rebuild that is killed again and again ends with the rows of one that was
-// let alone, byte for byte.
-func TestKilledRebuild(t *testing.T) {
+// The rows must be equal byte for byte.
+func TestKilledRebuildEqualsAnUninterruptedOne(t *testing.T) {
 	if raced {
-		t.Skip("the killed process shares no memory, and takes minutes under the race detector: run it without -race")
+		t.Skip("this test takes minutes under the race detector, and its processes share no memory: run it without -race")
 	}
 	s := &synthetic{t: t, log: memory.New()}
 	s.write(killedMatches)
@@ -130,7 +129,7 @@ func TestKilledRebuild(t *testing.T) {
 		}
 		require.NoError(t, r.Close())
 	}
-	require.Positive(t, middles, "a kill came in the middle")
+	require.Positive(t, middles, "kills in the middle of a rebuild")
 	rebuilt := arenatest.FollowIn(t, dir, s.log, matches.New())
 	require.NoError(t, rebuilt.Sync(t.Context()))
 	logtest.RequireSameText(t, arenatest.Dump(t, whole), arenatest.Dump(t, rebuilt))

@@ -1,5 +1,5 @@
-// Package matches is the read model of the list of matches: who played where
-// and how it ended. A match's history is read from its own stream instead.
+// Package matches is the read model of the match list: the players, status and result
+// of each match. projections/frames reads the history of one match from its stream.
 package matches
 
 import (
@@ -19,8 +19,8 @@ import (
 	"hexarena/projections"
 )
 
-// Reachable is how many of the newest matches that a query selects its pages
-// reach (specification, "Limits").
+// Reachable is the number of newest matches that the pages of a query reach
+// (docs/protocol.md, GET /matches).
 const Reachable = 10_000
 
 // The statuses of a match.
@@ -30,16 +30,16 @@ const (
 	Aborted   = "aborted"
 )
 
-// Player is the specification's MatchPlayer.
+// Player is one player of a Summary.
 type Player struct {
 	Seat        int      `json:"seat"`
 	BotID       string   `json:"botId"`
 	BotName     string   `json:"botName"`
 	Placement   *int     `json:"placement"`
-	RatingDelta *float64 `json:"ratingDelta"` // displayed rating after minus before
+	RatingDelta *float64 `json:"ratingDelta"` // change of the displayed rating
 }
 
-// Summary is the specification's MatchSummary.
+// Summary is one entry of the match list.
 type Summary struct {
 	ID        string   `json:"id"`
 	Mode      string   `json:"mode"`
@@ -49,18 +49,18 @@ type Summary struct {
 	EndedAt   *string  `json:"endedAt"`
 }
 
-// Matches is the model; a projections.Runner folds it.
+// Matches is the model. It answers from committed rows.
 type Matches struct {
-	batch   map[string]*entry // what was changed since the last commit, by id
-	numbers map[string]int64  // of bots, as far as they were asked for
-	last    int64             // number of the match that was seated last
+	batch   map[string]*entry // by id: matches that changed since the last commit
+	numbers map[string]int64  // by bot id: its number, if it was needed before
+	last    int64             // number of the newest seated match
 	edges   edges
 
 	mu      sync.RWMutex
 	queries *queries
 }
 
-// New returns a list that has no rows to read yet.
+// New returns a match list without rows. A projections.Runner loads it.
 func New() *Matches { return &Matches{} }
 
 // Name implements projections.Model.
@@ -93,7 +93,7 @@ func (m *Matches) Load(rows *sql.DB) error {
 	return nil
 }
 
-var errUnloaded = errors.New("the list of matches has not been loaded")
+var errUnloaded = errors.New("the match list has not been loaded")
 
 func (m *Matches) ready() (*queries, error) {
 	m.mu.RLock()
@@ -152,7 +152,7 @@ func (m *Matches) seat(tx *projections.Tx, mode string, tables []ladder.Table) e
 	return nil
 }
 
-// close ends a match for its ladder, which may give up one that never started.
+// close ends a match. A ladder may void a match that never started.
 func (m *Matches) close(tx *projections.Tx, id, status string, seats []ladder.RatedSeat, at time.Time) error {
 	en, err := m.seated(tx, id)
 	if err != nil {
@@ -170,13 +170,13 @@ func (m *Matches) close(tx *projections.Tx, id, status string, seats []ladder.Ra
 	return nil
 }
 
-// rated returns players with their results.
+// rated returns the players with their results.
 func rated(players []Player, seats []ladder.RatedSeat) ([]Player, error) {
 	players = slices.Clone(players)
 	for _, s := range seats {
 		i := slices.IndexFunc(players, func(p Player) bool { return p.BotID == s.BotID })
 		if i < 0 {
-			return nil, fmt.Errorf("bot %s is rated, and did not play", s.BotID)
+			return nil, fmt.Errorf("bot %s is rated, but did not play", s.BotID)
 		}
 		placement, delta := s.Placement, rating.Delta(s.Before, s.After)
 		players[i].Placement, players[i].RatingDelta = &placement, &delta
@@ -184,7 +184,7 @@ func rated(players []Player, seats []ladder.RatedSeat) ([]Player, error) {
 	return players, nil
 }
 
-// applyMatch reads of an event only what a list shows: of an end its time.
+// applyMatch decodes only MatchStarted: from an end the list needs only the time.
 func (m *Matches) applyMatch(tx *projections.Tx, id string, r eventstore.Recorded, at time.Time) error {
 	var started match.Started
 	if r.Type == started.EventType() {
@@ -207,7 +207,7 @@ func (m *Matches) applyMatch(tx *projections.Tx, id string, r eventstore.Recorde
 	return nil
 }
 
-// seated finds a match that must have been seated.
+// seated returns a match, or an error if it was never seated.
 func (m *Matches) seated(tx *projections.Tx, id string) (*entry, error) {
 	en, err := m.find(tx, id)
 	if err == nil && en == nil {

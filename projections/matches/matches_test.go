@@ -22,28 +22,28 @@ import (
 	"hexarena/projections/matches"
 )
 
-// world is an arena and the list of its matches.
-type world struct {
+// fixture is an arena and the list of its matches.
+type fixture struct {
 	*arenatest.Arena
 	t     *testing.T
 	log   *memory.Log
 	list  *matches.Matches
 	sync  *projections.Runner
-	bots  []string // of standard
-	other []string // of parley
+	bots  []string // of mode standard
+	other []string // of mode parley
 }
 
-func newWorld(t *testing.T) *world {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	log, list := memory.New(), matches.New()
-	w := &world{arenatest.New(t, log, 7), t, log, list, arenatest.Follow(t, log, list), nil, nil}
+	w := &fixture{arenatest.New(t, log, 7), t, log, list, arenatest.Follow(t, log, list), nil, nil}
 	w.bots = w.Register("ada", ladder.Standard, "Ann", "Bea", "Cat", "Dot", "Eve", "Fay", "Gus", "Hal")
 	w.other = w.Register("bob", ladder.Parley, "Ida", "Jon", "Kim")
 	return w
 }
 
-// all lists what a query selects, on one page.
-func (w *world) all(q matches.Query) []matches.Summary {
+// all lists the matches of a query on one page.
+func (w *fixture) all(q matches.Query) []matches.Summary {
 	w.t.Helper()
 	require.NoError(w.t, w.sync.Sync(w.t.Context()))
 	q.Limit = matches.Reachable
@@ -52,7 +52,7 @@ func (w *world) all(q matches.Query) []matches.Summary {
 	return page
 }
 
-func (w *world) ids(q matches.Query) []string {
+func (w *fixture) ids(q matches.Query) []string {
 	w.t.Helper()
 	ids := []string{}
 	for _, m := range w.all(q) {
@@ -61,8 +61,8 @@ func (w *world) ids(q matches.Query) []string {
 	return ids
 }
 
-// get returns a match that is listed, the same as the list has it.
-func (w *world) get(id string) matches.Summary {
+// get returns a match, and checks that the list has the same.
+func (w *fixture) get(id string) matches.Summary {
 	w.t.Helper()
 	listed := w.all(matches.Query{})
 	m, ok, err := w.list.Get(id)
@@ -72,7 +72,7 @@ func (w *world) get(id string) matches.Summary {
 	return m
 }
 
-func (w *world) unlisted(id string) {
+func (w *fixture) unlisted(id string) {
 	w.t.Helper()
 	require.Empty(w.t, w.all(matches.Query{}))
 	_, ok, err := w.list.Get(id)
@@ -80,7 +80,7 @@ func (w *world) unlisted(id string) {
 	require.False(w.t, ok)
 }
 
-// list returns a page behind a match that is one.
+// list returns a page. Before must be the id of a started match.
 func list(t require.TestingT, l *matches.Matches, q matches.Query) (page []matches.Summary, next string) {
 	page, next, known, err := l.List(q)
 	require.NoError(t, err)
@@ -90,8 +90,8 @@ func list(t require.TestingT, l *matches.Matches, q matches.Query) (page []match
 
 const timeFormat = "2006-01-02T15:04:05.000Z"
 
-func TestLifeOfACompletedMatch(t *testing.T) {
-	w := newWorld(t)
+func TestListFollowsACompletedMatch(t *testing.T) {
+	w := newFixture(t)
 	g := w.Seat(ladder.Standard, w.bots[:4]...)[0]
 	w.unlisted(g.MatchID)
 
@@ -105,24 +105,24 @@ func TestLifeOfACompletedMatch(t *testing.T) {
 	g.Play(5)
 	require.Equal(t, want, w.get(g.MatchID))
 	g.PlayOut()
-	require.Equal(t, want, w.get(g.MatchID), "the ladder has not rated it")
+	require.Equal(t, want, w.get(g.MatchID), "before the ladder rates it")
 
 	g.Conclude()
 	completed := w.get(g.MatchID)
 	require.Equal(t, matches.Completed, completed.Status)
-	require.Equal(t, g.Times[len(g.Times)-1].Format(timeFormat), *completed.EndedAt, "when the game ended, not when it was rated")
+	require.Equal(t, g.Times[len(g.Times)-1].Format(timeFormat), *completed.EndedAt, "the time when the game ended, not when the ladder rated it")
 	require.Equal(t, want.StartedAt, completed.StartedAt)
 	for i, p := range completed.Players {
 		require.Equal(t, want.Players[i].BotID, p.BotID)
 		require.Equal(t, g.State.End.Placements[i], *p.Placement)
 		require.NotNil(t, p.RatingDelta)
 	}
-	require.Equal(t, want, running, "what a reader holds does not change")
+	require.Equal(t, want, running, "a summary that a reader holds")
 }
 
-// A first match: from 0.0 to what is displayed after it.
-func TestRatingDelta(t *testing.T) {
-	w := newWorld(t)
+// Before its first match, a bot has the rating 0.0.
+func TestRatingDeltaOfAFirstMatch(t *testing.T) {
+	w := newFixture(t)
 	g := w.Complete(ladder.Standard, w.bots[:4]...)
 	first := w.get(g.MatchID)
 	w.Complete(ladder.Standard, w.bots[:4]...)
@@ -151,41 +151,40 @@ func TestRatingDelta(t *testing.T) {
 	require.Len(t, after, 4)
 }
 
-func TestLifeOfAnAbortedMatch(t *testing.T) {
-	w := newWorld(t)
+func TestListFollowsAnAbortedMatch(t *testing.T) {
+	w := newFixture(t)
 	g := w.Seat(ladder.Parley, w.other...)[0]
 	g.Start()
 	g.Play(3)
 	running := w.get(g.MatchID)
 	g.Abort(match.WallClock)
-	require.Equal(t, running, w.get(g.MatchID), "the ladder has not voided it")
+	require.Equal(t, running, w.get(g.MatchID), "before the ladder voids it")
 	g.Conclude()
 	want := running
 	ended := g.Times[len(g.Times)-1].Format(timeFormat)
 	want.Status, want.EndedAt = matches.Aborted, &ended
-	require.Equal(t, want, w.get(g.MatchID), "no placement, no rating")
+	require.Equal(t, want, w.get(g.MatchID), "an aborted match")
 }
 
-// A table can be given up before its match starts; a referee that did not know
-// may start it still.
-func TestAMatchThatIsVoidedUnstarted(t *testing.T) {
-	w := newWorld(t)
+// A referee that does not know of the void may still start the match.
+func TestMatchThatStartsAfterItsVoid(t *testing.T) {
+	w := newFixture(t)
 	g := w.Seat(ladder.Standard, w.bots[:4]...)[0]
 	g.Void(ladder.WhyOperator)
 	w.unlisted(g.MatchID)
 	g.Start()
 	m := w.get(g.MatchID)
 	require.Equal(t, matches.Aborted, m.Status)
-	require.Equal(t, "2026-09-06T12:00:13.000Z", *m.EndedAt, "of the ladder's event: there is no other")
+	require.Equal(t, "2026-09-06T12:00:13.000Z", *m.EndedAt, "the time of the ladder's event")
 }
 
-func TestSelection(t *testing.T) {
-	w := newWorld(t)
+func TestListSelectsAndOrders(t *testing.T) {
+	w := newFixture(t)
 	old := w.Complete(ladder.Standard, w.bots[:4]...)
 	tables := w.Seat(ladder.Standard, w.bots...)
 	parley := w.Seat(ladder.Parley, w.other...)[0]
 	require.Len(t, tables, 2)
-	// Started in another order than seated.
+	// These matches start in another order than they were seated.
 	parley.Start()
 	tables[1].Start()
 	require.Equal(t, []string{parley.MatchID, tables[1].MatchID, old.MatchID}, w.ids(matches.Query{}))
@@ -215,20 +214,20 @@ func TestSelection(t *testing.T) {
 		"aborted":                      {matches.Query{Status: matches.Aborted}, id(tables[1])},
 		"a bot":                        {matches.Query{BotID: w.bots[0]}, id(ann, old)},
 		"a bot that has not played":    {matches.Query{BotID: "nobody"}, id()},
-		"all at once":                  {matches.Query{Mode: ladder.Standard, Status: matches.Completed, BotID: w.bots[0]}, id(old)},
-		"nothing fits all":             {matches.Query{Mode: ladder.Parley, BotID: w.bots[0]}, id()},
-		"behind the newest":            {matches.Query{Before: parley.MatchID}, id(tables[1], tables[0], old)},
-		"behind one of the same tick":  {matches.Query{Before: tables[1].MatchID}, id(tables[0], old)},
-		"behind one that is left out":  {matches.Query{Before: tables[1].MatchID, Status: matches.Running}, id(tables[0])},
-		"behind one of another mode":   {matches.Query{Before: parley.MatchID, Mode: ladder.Standard}, id(tables[1], tables[0], old)},
-		"behind the oldest":            {matches.Query{Before: old.MatchID}, id()},
+		"all filters":                  {matches.Query{Mode: ladder.Standard, Status: matches.Completed, BotID: w.bots[0]}, id(old)},
+		"no match":                     {matches.Query{Mode: ladder.Parley, BotID: w.bots[0]}, id()},
+		"after the newest":             {matches.Query{Before: parley.MatchID}, id(tables[1], tables[0], old)},
+		"after one of the same tick":   {matches.Query{Before: tables[1].MatchID}, id(tables[0], old)},
+		"after one that is left out":   {matches.Query{Before: tables[1].MatchID, Status: matches.Running}, id(tables[0])},
+		"after one of another mode":    {matches.Query{Before: parley.MatchID, Mode: ladder.Standard}, id(tables[1], tables[0], old)},
+		"after the oldest":             {matches.Query{Before: old.MatchID}, id()},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, w.ids(c.q)) })
 	}
 }
 
-func TestBeforeNoMatch(t *testing.T) {
-	w := newWorld(t)
+func TestListReportsAnUnknownBefore(t *testing.T) {
+	w := newFixture(t)
 	g := w.Seat(ladder.Standard, w.bots[:4]...)[0]
 	require.NoError(t, w.sync.Sync(t.Context()))
 	for name, before := range map[string]string{"no id": "x", "a bot": w.bots[0], "seated, not started": g.MatchID} {
@@ -240,8 +239,7 @@ func TestBeforeNoMatch(t *testing.T) {
 	require.Empty(t, next)
 }
 
-// Pages of any size, one after another, are the list.
-func TestPages(t *testing.T) {
+func TestPagesOfAnySizeMakeTheWholeList(t *testing.T) {
 	s := newSynthetic(t, 60)
 	rapid.Check(t, func(t *rapid.T) {
 		q := matches.Query{Mode: rapid.SampledFrom([]string{"", ladder.Standard, ladder.Parley}).Draw(t, "mode"), Limit: rapid.IntRange(1, 70).Draw(t, "limit")}
@@ -268,8 +266,8 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// pages are the ids that a caller gets who follows the pages of a selection to
-// their end; between is called before each but the first.
+// pages returns the ids of all pages of a query. It calls between before each page
+// except the first.
 func (s *synthetic) pages(q matches.Query, between func()) (ids []string) {
 	s.t.Helper()
 	for {
@@ -284,13 +282,12 @@ func (s *synthetic) pages(q matches.Query, between func()) (ids []string) {
 	}
 }
 
-// Of 12,000 completed matches the newest 10,000 are reached, each once, in
-// every selection that has so many. While matches are seated and completed
-// between two pages, those that were there come each once, without a gap, up to
-// where the reach has moved to.
-func TestReach(t *testing.T) {
+// Of 12,000 completed matches, every selection reaches its newest 10,000, each once.
+// More matches are seated and completed between two pages. The earlier matches still
+// come once each, without a gap, up to the new reach.
+func TestPagesReachTheNewestMatches(t *testing.T) {
 	if raced {
-		t.Skip("no goroutines meet here, and it takes minutes under the race detector: run it without -race")
+		t.Skip("this test takes minutes under the race detector, and has one goroutine: run it without -race")
 	}
 	const n = 12_000
 	s := newSynthetic(t, n)
@@ -306,11 +303,11 @@ func TestReach(t *testing.T) {
 
 	beyond := s.ids[n-matches.Reachable-1]
 	page, next := list(t, s.list, matches.Query{Before: beyond, Limit: 200})
-	require.Empty(t, page, "it is a match, and out of reach")
+	require.Empty(t, page, "a page after a match that is out of reach")
 	require.Empty(t, next)
 	_, ok, err := s.list.Get(beyond)
 	require.NoError(t, err)
-	require.True(t, ok, "whoever knows its id finds it")
+	require.True(t, ok, "a match out of reach, by its id")
 
 	seated := 0
 	got := s.pages(matches.Query{Limit: 200}, func() {
@@ -322,13 +319,13 @@ func TestReach(t *testing.T) {
 	sameIDs(t, newest[:matches.Reachable-seated], got)
 }
 
-// sameIDs compares lists that are too long to print whole.
+// sameIDs compares lists that are too long to print in full.
 func sameIDs(t *testing.T, want, got []string) {
 	t.Helper()
 	logtest.RequireSameText(t, strings.Join(want, "\n"), strings.Join(got, "\n"))
 }
 
-// modeOf is the mode of the i-th synthetic match.
+// modeOf returns the mode of the i-th synthetic match.
 func modeOf(i int) string {
 	if i%tablesATick == 0 {
 		return ladder.Parley
@@ -338,7 +335,7 @@ func modeOf(i int) string {
 
 const tablesATick = 5
 
-// synthetic is a log of matches that nobody played, and their list.
+// synthetic is a log of matches without games, and their list.
 type synthetic struct {
 	t      testing.TB
 	log    *memory.Log
@@ -348,7 +345,7 @@ type synthetic struct {
 	stored int      // events
 }
 
-// newSynthetic has n running matches, n a multiple of tablesATick.
+// newSynthetic returns n running matches. n must be a multiple of tablesATick.
 func newSynthetic(t testing.TB, n int) *synthetic {
 	t.Helper()
 	s := &synthetic{t: t, log: memory.New(), list: matches.New()}
@@ -366,7 +363,7 @@ func (s *synthetic) store(stream string, e eventstore.Typed) {
 		_, err = s.log.Append(context.Background(), eventstore.StreamID(stream), eventstore.Any, encoded)
 	}
 	if err != nil {
-		panic(err) // a log in memory refuses nothing
+		panic(err) // a log in memory rejects nothing here
 	}
 }
 
@@ -375,7 +372,7 @@ func (s *synthetic) sync() {
 	require.NoError(s.t, s.runner.Sync(context.Background()))
 }
 
-// write stores n matches, from their tables to their ratings.
+// write appends n matches from their tables to their ratings.
 func (s *synthetic) write(n int) {
 	first := len(s.ids)
 	s.writeSeated(n)
@@ -389,7 +386,7 @@ func (s *synthetic) seat(n int) {
 	s.sync()
 }
 
-// writeSeated starts the last one first.
+// writeSeated starts the last match first.
 func (s *synthetic) writeSeated(n int) {
 	first := len(s.ids)
 	tables := map[string]ladder.TablesSeated{}
@@ -408,7 +405,7 @@ func (s *synthetic) writeSeated(n int) {
 	}
 }
 
-// complete ends matches, and has them rated.
+// complete ends and rates matches.
 func (s *synthetic) complete(ids ...string) {
 	s.t.Helper()
 	s.writeCompleted(ids...)

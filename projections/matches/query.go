@@ -12,24 +12,23 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// columns are what a summary is read from.
+// columns are the columns of a summary; row.columns reads them.
 const columns = "m.seq, m.id, m.mode, m.status, m.started, m.ended, m.players"
 
-// Query selects matches; an empty field selects all.
+// Query selects matches. An empty field selects all.
 type Query struct {
 	Mode, Status, BotID string
-	Before              string // continue behind this match
+	Before              string // id of a match; the page continues after it
 	Limit               int    // at least 1
 }
 
-// queries are what answers are read with. The zero value, before Load, has
-// none.
+// queries are the prepared statements of the readers.
 type queries struct {
-	get, place, bot *sql.Stmt
-	pages, edges    map[int]*sql.Stmt // by how many kinds they read
+	get, seq, bot *sql.Stmt
+	pages, edges  map[int]*sql.Stmt // by the number of kinds that they read
 }
 
-// prepare makes the queries of a file.
+// prepare prepares the queries for a file.
 func prepare(rows *sql.DB) (q *queries, err error) {
 	q = &queries{pages: map[int]*sql.Stmt{}, edges: map[int]*sql.Stmt{}}
 	statement := func(text string) *sql.Stmt {
@@ -38,7 +37,7 @@ func prepare(rows *sql.DB) (q *queries, err error) {
 		return s
 	}
 	q.get = statement("SELECT " + columns + " FROM matches m WHERE id = ? AND started IS NOT NULL")
-	q.place = statement("SELECT seq FROM matches WHERE id = ? AND started IS NOT NULL")
+	q.seq = statement("SELECT seq FROM matches WHERE id = ? AND started IS NOT NULL")
 	q.bot = statement("SELECT bot FROM bots WHERE id = ?")
 	for n := 1; n <= len(ladder.Modes)*len(statuses); n++ {
 		q.pages[n] = statement("SELECT " + columns + ", (SELECT position FROM checkpoint), (SELECT max(seq) FROM matches) FROM (" +
@@ -48,9 +47,9 @@ func prepare(rows *sql.DB) (q *queries, err error) {
 	return q, err
 }
 
-// merged selects what n kinds list of a bot (?1), behind a place (?2), newest
-// first. Each range is in this order already, so that no more is read than is
-// answered.
+// merged selects a bot's (?1) matches of n kinds with numbers below ?2, newest first.
+// Each kind's range is already in this order, so SQLite merges them and reads only
+// the rows of the page.
 func merged(n int) string {
 	ranges := make([]string, n)
 	for i := range ranges {
@@ -73,9 +72,9 @@ func (m *Matches) Get(id string) (s Summary, found bool, err error) {
 	return en.Summary, err == nil, err
 }
 
-// List returns a page, newest first by seating, and the id to continue before,
-// empty where nothing older can be reached. known is false where Before is no
-// match that has started.
+// List returns a page, newest seating first, and the Before of the next page, which is
+// "" after the last page. It returns known == false if Before is not the id of a match
+// that has started.
 func (m *Matches) List(query Query) (page []Summary, next string, known bool, err error) {
 	q, err := m.ready()
 	if err != nil {
@@ -84,11 +83,11 @@ func (m *Matches) List(query Query) (page []Summary, next string, known bool, er
 	s := selection{query.BotID, query.Mode, query.Status}
 	before, err := q.before(query.Before)
 	if err != nil {
-		return nil, "", false, ignoreNone(err)
+		return nil, "", false, ignoreNoRows(err)
 	}
 	bot, err := q.number(query.BotID)
 	if err != nil {
-		return []Summary{}, "", true, ignoreNone(err)
+		return []Summary{}, "", true, ignoreNoRows(err)
 	}
 	kinds := kindsOf(query.Mode, query.Status)
 	if len(kinds) == 0 {
@@ -98,7 +97,8 @@ func (m *Matches) List(query Query) (page []Summary, next string, known bool, er
 	if err != nil || len(found) == 0 {
 		return []Summary{}, "", true, err
 	}
-	// Numbers have no gaps: so many newer ones must be seated for a match to be out of reach.
+	// Numbers have no gaps, so a match can be out of reach only if this many newer ones
+	// were seated.
 	if last-found[len(found)-1].seq >= Reachable {
 		edge, err := m.edges.of(s, at, func() (int64, int64, error) { return q.edge(bot, kinds) })
 		if err != nil {
@@ -118,15 +118,15 @@ func (m *Matches) List(query Query) (page []Summary, next string, known bool, er
 	return page, next, true, nil
 }
 
-// before is the place of a match, behind all of them where none is named.
+// before returns the number of a match, or the greatest number if id is empty.
 func (q *queries) before(id string) (seq int64, err error) {
 	if id == "" {
 		return math.MaxInt64, nil
 	}
-	return seq, q.place.QueryRowContext(context.Background(), id).Scan(&seq)
+	return seq, q.seq.QueryRowContext(context.Background(), id).Scan(&seq)
 }
 
-// number is that of a bot, 0 where none is named.
+// number returns the number of a bot, or 0 (all bots) if botID is empty.
 func (q *queries) number(botID string) (bot int64, err error) {
 	if botID == "" {
 		return 0, nil
@@ -134,8 +134,8 @@ func (q *queries) number(botID string) (bot int64, err error) {
 	return bot, q.bot.QueryRowContext(context.Background(), botID).Scan(&bot)
 }
 
-// page reads matches; with them it tells the checkpoint that they were read at,
-// and the last match's number.
+// page reads matches. It also returns the checkpoint of the rows and the number of the
+// newest seated match.
 func (q *queries) page(bot int64, kinds []any, before int64, limit int) (list []entry, at, last int64, err error) {
 	rows, err := q.pages[len(kinds)].QueryContext(context.Background(), append([]any{bot, before, limit}, kinds...)...)
 	if err != nil {
@@ -154,34 +154,34 @@ func (q *queries) page(bot int64, kinds []any, before int64, limit int) (list []
 	return list, at, last, rows.Err()
 }
 
-// edge is the number of the oldest match in reach, 0 where all are, and the
-// checkpoint that it was read at.
+// edge returns the number of the oldest match in reach, or 0 if all are in reach, and
+// the checkpoint of the rows.
 func (q *queries) edge(bot int64, kinds []any) (seq, at int64, err error) {
 	err = q.edges[len(kinds)].QueryRowContext(context.Background(), append([]any{bot, int64(math.MaxInt64), Reachable - 1}, kinds...)...).Scan(&seq, &at)
-	return seq, at, ignoreNone(err)
+	return seq, at, ignoreNoRows(err)
 }
 
-// ignoreNone passes over that there is no such row.
-func ignoreNone(err error) error {
+// ignoreNoRows returns nil for sql.ErrNoRows.
+func ignoreNoRows(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
 	return err
 }
 
-// row is where the columns of a summary are read to, again and again.
+// row receives the columns of one summary after another.
 type row struct {
 	entry
 	ended   *string
 	players []byte
 }
 
-// columns are as many as there are of that name.
+// columns returns the destinations of the columns.
 func (r *row) columns() []any {
 	return []any{&r.seq, &r.ID, &r.Mode, &r.Status, &r.StartedAt, &r.ended, &r.players}
 }
 
-// scan reads one: columns, and what may follow them.
+// scan reads one summary. The columns may include further destinations at the end.
 func (r *row) scan(from interface{ Scan(into ...any) error }, columns []any) (en entry, err error) {
 	if err := from.Scan(columns...); err != nil {
 		return entry{}, err
@@ -194,28 +194,28 @@ func (r *row) scan(from interface{ Scan(into ...any) error }, columns []any) (en
 	return en, err
 }
 
-// selection is what an edge is of.
+// selection identifies the list that an edge belongs to.
 type selection struct{ bot, mode, status string }
 
-// edges keeps where selections end, each for as long as nothing is committed.
-// To find one takes some milliseconds, and is only done for pages far back.
+// edges caches the edge of each selection until the next commit. To find an edge takes
+// some milliseconds. Only pages far back need one.
 type edges struct {
-	mu   sync.Mutex
-	kept map[selection]edge
+	mu     sync.Mutex
+	cached map[selection]edge
 }
 
 type edge struct{ seq, at int64 }
 
-// keptEdges is how many are kept.
-const keptEdges = 1000
+// maxEdges limits the cached edges.
+const maxEdges = 1000
 
-// of returns the edge of a selection as of a checkpoint, or a later one.
+// of returns the edge of a selection at a checkpoint or a later one.
 func (e *edges) of(s selection, at int64, find func() (seq, at int64, err error)) (int64, error) {
 	e.mu.Lock()
-	kept, ok := e.kept[s]
+	cached, ok := e.cached[s]
 	e.mu.Unlock()
-	if ok && kept.at == at {
-		return kept.seq, nil
+	if ok && cached.at == at {
+		return cached.seq, nil
 	}
 	seq, at, err := find()
 	if err != nil {
@@ -223,9 +223,9 @@ func (e *edges) of(s selection, at int64, find func() (seq, at int64, err error)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.kept == nil || len(e.kept) >= keptEdges {
-		e.kept = map[selection]edge{}
+	if e.cached == nil || len(e.cached) >= maxEdges {
+		e.cached = map[selection]edge{}
 	}
-	e.kept[s] = edge{seq, at}
+	e.cached[s] = edge{seq, at}
 	return seq, nil
 }

@@ -2,5 +2,5 @@
 
 package matches_test
 
-// raced says that the race detector is on, under which SQLite is slow.
+// raced reports whether the race detector is on, under which SQLite is slow.
 const raced = true

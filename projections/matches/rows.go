@@ -12,18 +12,18 @@ import (
 	"hexarena/projections"
 )
 
-// A match has a number, seq, by when it was seated: its place in every list for
-// ever. Of each match that has started, listed holds one row under bot 0, and
-// one under each of its bots; kind is that of its mode and status. A selection
-// is a few ranges of listed, each in the order of its answer.
+// A match gets a number, seq, when it is seated. The number is its position in every
+// list and never changes. The table listed has one row for each started match under
+// bot 0 (all bots), and one under each of its bots. A kind is a mode with a status. A
+// query reads a few ranges of listed, each in the order of the answer (docs/adr/0025).
 const tables = `
 CREATE TABLE matches (
 	seq INTEGER PRIMARY KEY,
 	id TEXT NOT NULL UNIQUE,
 	mode TEXT NOT NULL,
 	status TEXT NOT NULL,
-	started TEXT, -- null: not yet
-	ended TEXT,   -- of its stream; without one, of its ladder
+	started TEXT, -- null: not started
+	ended TEXT,   -- from its stream, or from its ladder if the stream has no end
 	players BLOB NOT NULL
 ) STRICT;
 CREATE TABLE bots (
@@ -38,7 +38,7 @@ CREATE TABLE listed (
 ) STRICT, WITHOUT ROWID;
 `
 
-// statuses, like ladder.Modes, numbers the kinds of rows: its order is part of
+// statuses numbers the kinds together with ladder.Modes. The order of both is part of
 // the schema.
 var statuses = []string{Running, Completed, Aborted}
 
@@ -48,7 +48,7 @@ func kindOf(mode, status string) int {
 	return slices.Index(ladder.Modes, mode)*len(statuses) + slices.Index(statuses, status)
 }
 
-// kindsOf are those of a selection.
+// kindsOf returns the kinds that a selection includes.
 func kindsOf(mode, status string) []any {
 	var kinds []any
 	for _, m := range ladder.Modes {
@@ -61,17 +61,16 @@ func kindsOf(mode, status string) []any {
 	return kinds
 }
 
-// entry is a match that was seated; it is listed once it has started.
+// entry is a seated match. Lists show it once it has started.
 type entry struct {
 	Summary
 	seq    int64
-	ended  string // its stream's end; hidden until its ladder knows
-	kind   int    // under which it is listed now
+	ended  string // the end of its stream; hidden until its ladder closes it
+	kind   int    // the kind of its rows in listed
 	stored bool
 }
 
-// find returns a match of the batch or of the rows, nil where it was never
-// seated.
+// find returns a match from the batch or the rows, or nil if it was never seated.
 func (m *Matches) find(tx *projections.Tx, id string) (*entry, error) {
 	if en, ok := m.batch[id]; ok {
 		return en, nil
@@ -96,8 +95,8 @@ func (m *Matches) find(tx *projections.Tx, id string) (*entry, error) {
 	return en, nil
 }
 
-// Flush implements projections.Model: it writes each match that was changed
-// once, in the order of their seating.
+// Flush implements projections.Model. It writes each changed match once, in the order
+// of seating.
 func (m *Matches) Flush(tx *projections.Tx) error {
 	changed := make([]*entry, 0, len(m.batch))
 	for _, en := range m.batch {
@@ -151,7 +150,7 @@ func (m *Matches) write(tx *projections.Tx, en *entry) error {
 	return nil
 }
 
-// number is that of a bot, a new one where it has none yet.
+// number returns the number of a bot, and assigns one if it has none.
 func (m *Matches) number(tx *projections.Tx, id string) (n int64, err error) {
 	if n, ok := m.numbers[id]; ok {
 		return n, nil
@@ -168,8 +167,9 @@ func (m *Matches) number(tx *projections.Tx, id string) (n int64, err error) {
 	return n, err
 }
 
-// Players are kept in few bytes that are read fast: pages are made from them.
-// Each is id, name, placement (0: none), and then the rating's change.
+// encodePlayers encodes players compactly, because each page decodes hundreds. Each
+// player has an id, a name, a placement (0 if none), and with a placement the change of
+// the rating.
 func encodePlayers(players []Player) []byte {
 	b := []byte{}
 	for _, p := range players {
@@ -187,10 +187,10 @@ func encodePlayers(players []Player) []byte {
 	return b
 }
 
-var errPlayers = errors.New("the players of a match are cut off")
+var errPlayers = errors.New("the players of a match are truncated")
 
 func decodePlayers(b []byte) ([]Player, error) {
-	text := string(b) // the names are parts of it
+	text := string(b) // one allocation for all names
 	players := make([]Player, 0, maxSeats)
 	for len(b) > 0 {
 		p := Player{Seat: len(players)}
@@ -218,7 +218,7 @@ func decodePlayers(b []byte) ([]Player, error) {
 	return players, nil
 }
 
-// maxSeats is how many play at most.
+// maxSeats is the greatest number of players.
 const maxSeats = 4
 
 func optional(text string) any {
@@ -228,10 +228,10 @@ func optional(text string) any {
 	return text
 }
 
-// knownMode refuses a mode that the lists do not have.
+// knownMode returns an error if a mode does not exist.
 func knownMode(mode string) error {
 	if !ladder.IsMode(mode) {
-		return fmt.Errorf("no mode is called %q", mode)
+		return fmt.Errorf("mode %q does not exist", mode)
 	}
 	return nil
 }

@@ -11,9 +11,9 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// BenchmarkFold folds whole matches, of random bots, anew.
+// BenchmarkFold folds whole matches from scratch.
 func BenchmarkFold(b *testing.B) {
-	w := newWorld(b)
+	w := newFixture(b)
 	const matches = 20
 	for n := range matches {
 		w.play.Complete(ladder.Standard, w.play.Register("ada", ladder.Standard, fmt.Sprint("a", n), fmt.Sprint("b", n), fmt.Sprint("c", n), fmt.Sprint("d", n))...)
@@ -26,9 +26,9 @@ func BenchmarkFold(b *testing.B) {
 	b.ReportMetric(float64(folded)/b.Elapsed().Seconds(), "matches/s")
 }
 
-// BenchmarkInclusion answers a proof, and a head.
+// BenchmarkInclusion reads a proof and a head.
 func BenchmarkInclusion(b *testing.B) {
-	w := newWorld(b)
+	w := newFixture(b)
 	g := w.stop(ladder.Standard, 0)
 	for n := range 200 {
 		w.stop(ladder.Standard, n+1)

@@ -12,18 +12,18 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// Head is what a signed head says.
+// Head is a tree head: the size and root of a mode's tree.
 type Head struct {
 	Origin string
 	Size   uint64
 	Root   []byte
 }
 
-// Origin names the log of a mode at an arena's host.
+// Origin returns the name of a mode's log at an arena's host.
 func Origin(host, mode string) string { return host + "/log/" + mode }
 
-// Sign writes a head as a signed note (C2SP tlog-checkpoint). The same head is
-// always the same note.
+// Sign returns a head as a signed note (C2SP tlog-checkpoint). The same head always
+// gives the same note.
 func Sign(h Head, key ed25519.PrivateKey) ([]byte, error) {
 	v, err := verifierOf(h.Origin, key.Public().(ed25519.PublicKey))
 	if err != nil {
@@ -33,7 +33,7 @@ func Sign(h Head, key ed25519.PrivateKey) ([]byte, error) {
 	return note.Sign(&note.Note{Text: string(text)}, signer{v, key})
 }
 
-// verifierOf checks what a key signs under an origin.
+// verifierOf returns the verifier of a key's signatures for an origin.
 func verifierOf(origin string, key ed25519.PublicKey) (note.Verifier, error) {
 	text, err := note.NewEd25519VerifierKey(origin, key)
 	if err != nil {
@@ -41,12 +41,12 @@ func verifierOf(origin string, key ed25519.PublicKey) (note.Verifier, error) {
 	}
 	v, err := note.NewVerifier(text)
 	if err != nil {
-		return nil, fmt.Errorf("%q can be no origin: %w", origin, err)
+		return nil, fmt.Errorf("invalid origin %q: %w", origin, err)
 	}
 	return v, nil
 }
 
-// signer is a note.Signer of a key that is at hand as such.
+// signer is a note.Signer for a private key.
 type signer struct {
 	note.Verifier
 	key ed25519.PrivateKey
@@ -55,10 +55,10 @@ type signer struct {
 // Sign implements note.Signer.
 func (s signer) Sign(text []byte) ([]byte, error) { return ed25519.Sign(s.key, text), nil }
 
-var errHead = errors.New("it is no head of a log")
+var errHead = errors.New("not a signed head")
 
-// Open reads a head of a mode's log and checks its signature. Its origin may
-// name any host: what tells arenas apart is the key.
+// Open reads a head of a mode's log and checks its signature. The origin may name any
+// host, because the key identifies the arena.
 func Open(signed []byte, mode string, key ed25519.PublicKey) (Head, error) {
 	origin, _, _ := strings.Cut(string(signed), "\n")
 	if !strings.HasSuffix(origin, Origin("", mode)) {
@@ -70,24 +70,24 @@ func Open(signed []byte, mode string, key ed25519.PublicKey) (Head, error) {
 	}
 	n, err := note.Open(signed, note.VerifierList(v))
 	if err != nil {
-		return Head{}, fmt.Errorf("%w that the platform key has signed: %w", errHead, err)
+		return Head{}, fmt.Errorf("%w of the platform key: %w", errHead, err)
 	}
 	var c checkpoint.Checkpoint
 	rest, err := c.Unmarshal([]byte(n.Text))
 	if err != nil || len(rest) > 0 || len(c.Hash) != rfc6962.DefaultHasher.Size() {
-		return Head{}, fmt.Errorf("%w: its text is not origin, size and root", errHead)
+		return Head{}, fmt.Errorf("%w: its text must be origin, size and root", errHead)
 	}
 	return Head{Origin: origin, Size: c.Size, Root: c.Hash}, nil
 }
 
-// RootOf is the root of the tree in which an inclusion places a leaf. An error
-// says that it places it in none.
+// RootOf returns the root of the tree in which the proof places a leaf. It fails if the
+// proof has a wrong shape.
 func (i Inclusion) RootOf(leaf []byte) ([]byte, error) {
 	return proof.RootFromInclusionProof(rfc6962.DefaultHasher, i.Index, i.Size, rfc6962.DefaultHasher.HashLeaf(leaf), i.Hashes)
 }
 
-// Continues says why the hashes do not show that a head continues another; nil
-// where they do. Every head continues an empty one.
+// Continues returns nil if the hashes prove that h continues an earlier head. Every
+// head continues an empty one.
 func (h Head) Continues(earlier Head, hashes [][]byte) error {
 	if earlier.Size == 0 {
 		return nil

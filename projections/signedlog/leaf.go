@@ -18,8 +18,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// record is what a leaf is made of: the specification's Match, with commitment
-// and proof.
+// record holds the fields of a leaf: those of an ended match in the API
+// (docs/audit.md, "The signed log").
 type record struct {
 	matches.Summary
 	Seed       *seed.Seed          `json:"seed"`
@@ -28,13 +28,13 @@ type record struct {
 	Proof      *match.Proof        `json:"proof"`
 }
 
-// fields are the names that a leaf has.
+// fields are the names of a leaf's fields.
 var fields = []string{"id", "mode", "status", "players", "startedAt", "endedAt", "seed", "replay", "commitment", "proof"}
 
-var errNoEnd = errors.New("its ladder has closed it, and its stream has no end")
+var errNoEnd = errors.New("its ladder has closed it, but its stream has no end")
 
-// recordOf is that of a match that its ladder has closed; rated are the seats of
-// one that is completed.
+// recordOf returns the record of a match that its ladder has closed. A completed match
+// has rated seats.
 func recordOf(h *frames.History, status string, rated []ladder.RatedSeat) (record, error) {
 	r := record{Seed: h.Seed, Proof: h.Proof, Commitment: h.Started.Commitment, Replay: h.Replay()}
 	if !h.Ended() || len(r.Replay) == 0 {
@@ -53,8 +53,8 @@ func recordOf(h *frames.History, status string, rated []ladder.RatedSeat) (recor
 	return r, nil
 }
 
-// leafOf makes the leaf of a ladder's event, from the stream of its match; nil
-// where the event is of no match that had started.
+// leafOf returns the leaf for a ladder's event, built from the stream of its match. It
+// returns nil if the event closes no match that had started.
 func leafOf(ctx context.Context, log eventstore.Log, r eventstore.Recorded) (id string, leaf []byte, err error) {
 	e, err := ladder.Decode(r.Type, r.Data)
 	if err != nil {
@@ -75,8 +75,8 @@ func leafOf(ctx context.Context, log eventstore.Log, r eventstore.Recorded) (id 
 	return "", nil, nil
 }
 
-// startedBefore says whether a match had started when its ladder gave it up: a
-// start that was stored later changes nothing of the tree.
+// startedBefore reports whether a match had started when its ladder voided it. A start
+// that was stored later must not change the tree.
 func startedBefore(ctx context.Context, log eventstore.Log, id string, at eventstore.Position) (bool, error) {
 	for r, err := range log.Read(ctx, eventstore.StreamID(match.Stream(id)), 0, eventstore.ReadOptions{Limit: 1}) {
 		return err == nil && r.Position < at, err
@@ -100,22 +100,22 @@ func leafFrom(ctx context.Context, log eventstore.Log, id, status string, rated 
 	return jcs.Transform(text)
 }
 
-// Leaf makes the bytes of a leaf from the JSON of a match's record as anyone
-// can read it: what a leaf does not have is dropped.
+// Leaf returns the bytes of a leaf, built from the public JSON of a match's record. It
+// drops all other fields.
 func Leaf(text []byte) ([]byte, error) {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(text, &all); err != nil {
 		return nil, err
 	}
-	kept := map[string]json.RawMessage{}
+	selected := map[string]json.RawMessage{}
 	for _, name := range fields {
 		value, ok := all[name]
 		if !ok {
 			return nil, fmt.Errorf("the record has no %s", name)
 		}
-		kept[name] = value
+		selected[name] = value
 	}
-	picked, err := json.Marshal(kept)
+	picked, err := json.Marshal(selected)
 	if err != nil {
 		return nil, err
 	}

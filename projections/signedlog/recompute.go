@@ -9,9 +9,9 @@ import (
 	"hexarena/eventstore"
 )
 
-// Recompute makes a mode's tree from the log alone, up to a size, and returns
-// its head, of fewer leaves where the log has no more. It tells of each leaf.
-func Recompute(ctx context.Context, log eventstore.Log, mode string, size uint64, tell func(leaves uint64)) (Head, error) {
+// Recompute builds a mode's tree from the log only, and returns its head. It stops at
+// size leaves, or earlier at the end of the log. It calls report after each leaf.
+func Recompute(ctx context.Context, log eventstore.Log, mode string, size uint64, report func(leaves uint64)) (Head, error) {
 	tree := factory.NewEmptyRange(0)
 	for r, err := range log.Read(ctx, eventstore.StreamID(ladder.Stream(mode)), 0, eventstore.ReadOptions{}) {
 		if err != nil {
@@ -30,7 +30,7 @@ func Recompute(ctx context.Context, log eventstore.Log, mode string, size uint64
 		if err := tree.Append(rfc6962.DefaultHasher.HashLeaf(leaf), nil); err != nil {
 			return Head{}, err
 		}
-		tell(tree.End())
+		report(tree.End())
 	}
 	h := Head{Size: tree.End(), Root: rfc6962.DefaultHasher.EmptyRoot()}
 	if h.Size == 0 {

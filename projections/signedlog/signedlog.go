@@ -1,11 +1,11 @@
-// Package signedlog is the read model of the signed log: for each mode a Merkle
-// tree (RFC 6962) with a leaf for each match that its ladder has closed, in
-// ladder order. Who kept a head of it can be shown that a match is in it, and
-// that a later head continues it, so that no match can be changed or dropped
-// unseen. docs/audit.md, "The signed log", is the definition.
+// Package signedlog is the read model of the signed log: for each mode a Merkle tree
+// (RFC 6962) with one leaf for each match that the ladder has closed, in ladder
+// order. An auditor who stored a head can check that a match is in the tree, and that
+// a later head continues the stored one. The arena therefore cannot change or drop a
+// match unnoticed. docs/audit.md, "The signed log", defines leaves and heads.
 //
-// It keeps hashes alone: a leaf is made from the match's own stream when its
-// ladder closes it. It knows no HTTP, and no key but by what signs a note.
+// The rows hold only hashes. The model builds a leaf from the match's own stream when
+// the ladder closes the match.
 package signedlog
 
 import (
@@ -24,29 +24,28 @@ import (
 	"hexarena/projections"
 )
 
-// readTime bounds the reading of one match's stream. A log that is away longer
-// is asked again by the runner.
-const readTime = 5 * time.Second
+// readTimeout bounds the reading of one match's stream. If the log is unavailable for
+// longer, the runner retries the event.
+const readTimeout = 5 * time.Second
 
-// SignedLog is the model; a projections.Runner folds it. Readers are answered
-// from what is committed.
+// SignedLog is the model. It answers from committed rows.
 type SignedLog struct {
 	log   eventstore.Log
-	trees map[string]*compact.Range // by mode; Apply's alone
+	trees map[string]*compact.Range // by mode; only the runner uses them
 
 	mu   sync.RWMutex
 	rows *sql.DB
 }
 
-// New returns a signed log of the matches of a log, without leaves yet.
+// New returns an empty signed log of the matches in log.
 func New(log eventstore.Log) *SignedLog { return &SignedLog{log: log} }
 
 // Name implements projections.Model.
 func (s *SignedLog) Name() string { return "signedlog" }
 
-// Schema implements projections.Model. Nodes are the roots of all perfect
-// subtrees: those of level 0 are the leaves, and one of level n, place p covers
-// the leaves from p·2ⁿ on. None ever changes.
+// Schema implements projections.Model. The nodes are the roots of all perfect subtrees.
+// Level 0 has the leaves. The node at place p of level n covers the leaves from p·2ⁿ.
+// A node never changes.
 func (s *SignedLog) Schema() projections.Schema {
 	return projections.Schema{Version: 1, Tables: `
 		CREATE TABLE leaves (match TEXT PRIMARY KEY, mode TEXT NOT NULL, place INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -94,9 +93,9 @@ func (s *SignedLog) Apply(tx *projections.Tx, r eventstore.Recorded) error {
 		return nil
 	}
 	if s.trees[mode] == nil {
-		return fmt.Errorf("no mode is called %q", mode)
+		return fmt.Errorf("mode %q does not exist", mode)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), readTime)
+	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()
 	id, leaf, err := leafOf(ctx, s.log, r)
 	if err != nil || leaf == nil {
@@ -108,12 +107,12 @@ func (s *SignedLog) Apply(tx *projections.Tx, r eventstore.Recorded) error {
 // add appends the leaf of a match.
 func (s *SignedLog) add(tx *projections.Tx, mode, id string, leaf []byte) error {
 	var place uint64
-	twice, err := tx.Find("SELECT place FROM leaves WHERE match = ?", []any{id}, &place)
+	closed, err := tx.Find("SELECT place FROM leaves WHERE match = ?", []any{id}, &place)
 	switch {
 	case err != nil:
 		return err
-	case twice:
-		return fmt.Errorf("match %s is closed a second time", id)
+	case closed:
+		return fmt.Errorf("match %s was closed before", id)
 	}
 	tree := s.trees[mode]
 	if err := tx.Exec("INSERT INTO leaves (match, mode, place) VALUES (?, ?, ?)", id, mode, tree.End()); err != nil {

@@ -28,8 +28,8 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// world is a log with matches, and the signed log of them.
-type world struct {
+// fixture is a log with matches and its signed log.
+type fixture struct {
 	t      testing.TB
 	log    *memory.Log
 	play   *arenatest.Arena
@@ -39,8 +39,8 @@ type world struct {
 	runner *projections.Runner
 }
 
-func newWorld(t testing.TB) *world {
-	w := &world{t: t, log: memory.New(), list: matches.New()}
+func newFixture(t testing.TB) *fixture {
+	w := &fixture{t: t, log: memory.New(), list: matches.New()}
 	w.play = arenatest.New(t, w.log, 5)
 	w.signed = signedlog.New(w.log)
 	w.runner = arenatest.Follow(t, w.log, w.signed)
@@ -48,19 +48,19 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-func (w *world) sync() {
+func (w *fixture) sync() {
 	require.NoError(w.t, w.runner.Sync(w.t.Context()))
 	require.NoError(w.t, w.listed.Sync(w.t.Context()))
 }
 
 // begin starts a match of three new bots.
-func (w *world) begin(mode string, n int) *arenatest.Game {
+func (w *fixture) begin(mode string, n int) *arenatest.Game {
 	g := w.play.Seat(mode, w.play.Register("ada", mode, fmt.Sprintf("A%d%s", n, mode), fmt.Sprintf("B%d%s", n, mode), fmt.Sprintf("C%d%s", n, mode))...)[0]
 	return g
 }
 
-// stop plays a match a little and ends it by an operator's order: it is short.
-func (w *world) stop(mode string, n int) *arenatest.Game {
+// stop plays a few turns and aborts the match, so that it is short.
+func (w *fixture) stop(mode string, n int) *arenatest.Game {
 	g := w.begin(mode, n)
 	g.Start()
 	g.Play(1)
@@ -69,8 +69,8 @@ func (w *world) stop(mode string, n int) *arenatest.Game {
 	return g
 }
 
-// record is what anyone reads of a match, made as GET /matches/{id} makes it.
-func (w *world) record(id string) []byte {
+// record returns the public record of a match, built as GET /matches/{id} does.
+func (w *fixture) record(id string) []byte {
 	m, found, err := w.list.Get(id)
 	require.NoError(w.t, err)
 	require.True(w.t, found)
@@ -88,13 +88,13 @@ func (w *world) record(id string) []byte {
 	return text
 }
 
-func (w *world) head(mode string) signedlog.Head {
+func (w *fixture) head(mode string) signedlog.Head {
 	size, root, err := w.signed.Head(w.t.Context(), mode)
 	require.NoError(w.t, err)
 	return signedlog.Head{Origin: signedlog.Origin("arena.example", mode), Size: size, Root: root}
 }
 
-// root is RFC 6962's definition of a tree's hash, written down once more.
+// root computes a tree's hash by the definition of RFC 6962, independently.
 func root(leaves [][]byte) []byte {
 	h := rfc6962.DefaultHasher
 	switch len(leaves) {
@@ -110,10 +110,10 @@ func root(leaves [][]byte) []byte {
 	return h.HashChildren(root(leaves[:k]), root(leaves[k:]))
 }
 
-// Every match that its ladder has closed is a leaf that whoever reads the match
-// computes; every head continues every earlier one.
+// Each leaf can be computed from the public record, and each head continues all
+// earlier heads.
 func TestEveryClosedMatchIsALeaf(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 
 	_, _, err := w.signed.Head(t.Context(), ladder.Standard)
 	require.NoError(t, err)
@@ -168,8 +168,7 @@ func TestEveryClosedMatchIsALeaf(t *testing.T) {
 	}
 }
 
-// A leaf has exactly what the page says, and no more.
-func TestALeafHasItsFieldsAlone(t *testing.T) {
+func TestLeafHasOnlyTheDocumentedFields(t *testing.T) {
 	record := sample.New(sample.Options{Chance: 1, Bots: 3, Abort: 1}).Tick()[0]
 	leaf, err := signedlog.Leaf(record)
 	require.NoError(t, err)
@@ -177,16 +176,15 @@ func TestALeafHasItsFieldsAlone(t *testing.T) {
 	require.NoError(t, json.Unmarshal(leaf, &fields))
 	require.Len(t, fields, 10)
 	require.NotContains(t, fields, "thinkingMs")
-	require.True(t, strings.HasPrefix(string(leaf), `{"commitment":"`), "keys are sorted")
+	require.True(t, strings.HasPrefix(string(leaf), `{"commitment":"`), "sorted keys")
 	_, err = signedlog.Leaf([]byte(`{"id":"m"}`))
 	require.ErrorContains(t, err, "has no mode")
 	_, err = signedlog.Leaf([]byte(`[]`))
 	require.Error(t, err)
 }
 
-// A tree that is folded anew, and one that goes on from its file, are the same.
-func TestTheTreeIsAFold(t *testing.T) {
-	w := newWorld(t)
+func TestRebuiltAndResumedTreesAreEqual(t *testing.T) {
+	w := newFixture(t)
 	dir := t.TempDir()
 	for n := range 3 {
 		w.stop(ladder.Standard, n)
@@ -202,10 +200,9 @@ func TestTheTreeIsAFold(t *testing.T) {
 	require.Contains(t, arenatest.Dump(t, resumed), "leaves")
 }
 
-// A match that starts after its ladder has given it up is in no tree, whenever
-// that is folded.
-func TestAStartThatCameTooLate(t *testing.T) {
-	w := newWorld(t)
+// This holds in a rebuild too, which reads the log after that start.
+func TestMatchStartedAfterItsVoidHasNoLeaf(t *testing.T) {
+	w := newFixture(t)
 	g := w.begin(ladder.Standard, 1)
 	g.Void(ladder.WhyOperator)
 	g.Start()
@@ -213,7 +210,7 @@ func TestAStartThatCameTooLate(t *testing.T) {
 	require.Zero(t, w.head(ladder.Standard).Size)
 }
 
-// away is a log of which streams cannot be read for a while.
+// away is a log whose streams cannot be read for a while.
 type away struct {
 	*memory.Log
 	reads atomic.Int32
@@ -228,11 +225,9 @@ func (a *away) Read(ctx context.Context, id eventstore.StreamID, from eventstore
 	return a.Log.Read(ctx, id, from, o)
 }
 
-// An outage in the middle of a fold is waited for; nothing is left out, nothing
-// twice.
-func TestAnOutageIsWaitedFor(t *testing.T) {
+func TestFoldContinuesAfterAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newFixture(t)
 		g := w.stop(ladder.Standard, 1)
 		w.stop(ladder.Standard, 2)
 		w.sync()
@@ -250,9 +245,8 @@ func TestAnOutageIsWaitedFor(t *testing.T) {
 	})
 }
 
-// What contradicts the log stops the model, with nothing of it written.
-func TestAMatchWithoutAnEnd(t *testing.T) {
-	w := newWorld(t)
+func TestRatedMatchWithoutAnEndStopsTheModel(t *testing.T) {
+	w := newFixture(t)
 	g := w.begin(ladder.Standard, 1)
 	g.Start()
 	g.Void(ladder.WhyOperator)
@@ -261,7 +255,7 @@ func TestAMatchWithoutAnEnd(t *testing.T) {
 	require.Zero(t, w.head(ladder.Standard).Size)
 }
 
-func TestSignedHeads(t *testing.T) {
+func TestOpenChecksSignedHeads(t *testing.T) {
 	key := ed25519.NewKeyFromSeed(make([]byte, 32))
 	public := key.Public().(ed25519.PublicKey)
 	h := signedlog.Head{Origin: signedlog.Origin("arena.example:8080", "parley"), Size: 7, Root: make([]byte, 32)}
@@ -278,7 +272,7 @@ func TestSignedHeads(t *testing.T) {
 	_, err = signedlog.Open(signed, "standard", public)
 	require.ErrorContains(t, err, "of mode standard")
 	_, err = signedlog.Open(signed, "parley", ed25519.NewKeyFromSeed([]byte(strings.Repeat("k", 32))).Public().(ed25519.PublicKey))
-	require.ErrorContains(t, err, "that the platform key has signed")
+	require.ErrorContains(t, err, "of the platform key")
 	for name, forged := range map[string]string{
 		"size":   strings.Replace(string(signed), "\n7\n", "\n8\n", 1),
 		"root":   strings.Replace(string(signed), "\nA", "\nB", 1),
@@ -290,5 +284,5 @@ func TestSignedHeads(t *testing.T) {
 		require.Error(t, err, name)
 	}
 	_, err = signedlog.Sign(signedlog.Head{Origin: "a host/log/parley", Root: make([]byte, 32)}, key)
-	require.ErrorContains(t, err, "can be no origin")
+	require.ErrorContains(t, err, "invalid origin")
 }

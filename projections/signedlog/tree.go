@@ -11,7 +11,7 @@ import (
 	"github.com/transparency-dev/merkle/rfc6962"
 )
 
-// Inclusion shows that a match is in the tree of a size.
+// Inclusion proves that a match is in the tree of a size.
 type Inclusion struct {
 	Index  uint64
 	Size   uint64
@@ -29,7 +29,7 @@ func (s *SignedLog) ready() (*sql.DB, error) {
 	return s.rows, nil
 }
 
-// Size is how many leaves a mode's tree has.
+// Size returns the number of leaves of a mode's tree.
 func (s *SignedLog) Size(ctx context.Context, mode string) (uint64, error) {
 	rows, err := s.ready()
 	if err != nil {
@@ -38,7 +38,7 @@ func (s *SignedLog) Size(ctx context.Context, mode string) (uint64, error) {
 	return sizeOf(ctx, rows, mode)
 }
 
-// Head is a mode's tree as it is: how many leaves it has, and its root.
+// Head returns the current size and root of a mode's tree.
 func (s *SignedLog) Head(ctx context.Context, mode string) (size uint64, root []byte, err error) {
 	rows, err := s.ready()
 	if err != nil {
@@ -62,8 +62,8 @@ func (s *SignedLog) Head(ctx context.Context, mode string) (size uint64, root []
 	return size, root, err
 }
 
-// Inclusion shows that a match is in a mode's tree as it is; found is false
-// where it is not.
+// Inclusion returns the proof that a match is in a mode's current tree. It returns false
+// if the match is not in it.
 func (s *SignedLog) Inclusion(ctx context.Context, mode, matchID string) (i Inclusion, found bool, err error) {
 	rows, err := s.ready()
 	if err != nil {
@@ -87,8 +87,8 @@ func (s *SignedLog) Inclusion(ctx context.Context, mode, matchID string) (i Incl
 	return i, err == nil, err
 }
 
-// Consistency shows that a mode's tree of a size continues the one of an
-// earlier size; both are up to Size.
+// Consistency returns the proof that a mode's tree of size to continues the tree of size
+// from. Neither may exceed Size.
 func (s *SignedLog) Consistency(ctx context.Context, mode string, from, to uint64) ([][]byte, error) {
 	rows, err := s.ready()
 	if err != nil {
@@ -114,7 +114,7 @@ func sizeOf(ctx context.Context, rows *sql.DB, mode string) (size uint64, err er
 	return size, err
 }
 
-// hashesOf reads nodes, of which there are some for each level of the tree.
+// hashesOf reads the hashes of nodes. A proof needs only a few for each level.
 func hashesOf(ctx context.Context, rows *sql.DB, mode string, ids []compact.NodeID) ([][]byte, error) {
 	hashes := make([][]byte, len(ids))
 	for i, id := range ids {
