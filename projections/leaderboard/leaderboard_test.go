@@ -125,10 +125,10 @@ func TestLeaderboardStopsAtAnInvalidEvent(t *testing.T) {
 	}{
 		"ratings of a match that never started": {func(w *testArena, _ *table) {
 			w.append("ladder-standard", ladder.RatingsChanged{MatchID: "x"})
-		}, "ladder-standard@2: match x is rated, and never started"},
-		"ratings of who did not play": {func(w *testArena, m *table) {
+		}, "ladder-standard@2: match x is rated, but never started"},
+		"ratings of a stranger": {func(w *testArena, m *table) {
 			w.append("ladder-standard", ladder.RatingsChanged{MatchID: m.MatchID, Seats: []ladder.RatedSeat{{BotID: "a"}, {BotID: "stranger"}}})
-		}, "bot stranger is rated, and did not play"},
+		}, "bot stranger is rated, but did not play"},
 		"an end without a start": {func(w *testArena, _ *table) {
 			w.append("match-x", match.GameEnded{})
 		}, "match-x@0: match x never started"},

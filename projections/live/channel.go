@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// maxEnds is how many ends a channel remembers for readers that are dropped to
-// the newest frames: each match that has ended is told of.
+// maxEnds limits the ends that a channel stores for readers that skip to the newest
+// frames. Such readers still get the end of each match.
 const maxEnds = 1024
 
-// channel is all matches of a mode in one stream, in the log's order.
+// channel is the stream of all matches of a mode, in the order of the log.
 type channel struct {
 	feed  feed
 	ends  []numbered    // oldest first
-	lost  uint64        // ends before this number may be forgotten
-	moved chan struct{} // closed, and replaced, when something comes
+	lost  uint64        // the channel may lack ends before this number
+	moved chan struct{} // closed and replaced with each record
 }
 
 type numbered struct {
@@ -24,7 +24,7 @@ type numbered struct {
 
 func newChannel() *channel { return &channel{feed: feed{start: 1}, moved: make(chan struct{})} }
 
-// add returns the record's number.
+// add appends a record and returns its number.
 func (c *channel) add(record []byte) uint64 {
 	at := c.feed.end()
 	c.feed.add(record)
@@ -42,9 +42,10 @@ func (c *channel) addEnd(record []byte) {
 	c.ends = append(c.ends, numbered{at, record})
 }
 
-// since returns what a reader needs that has everything before a number, but
-// nothing from there on: the ends, and the newest frame of each match that has
-// moved. It says false where ends are forgotten by now. The hub's lock is held.
+// since returns the records for a reader that has read the channel up to a number and
+// then fell behind: the ends since then, and the newest frame of each match that has
+// changed. It returns false if the channel no longer has all of these ends. Call it
+// with the hub's lock held.
 func (h *Hub) since(mode string, n uint64) ([][]byte, bool) {
 	c := h.channels[mode]
 	if n < c.lost {
@@ -54,17 +55,17 @@ func (h *Hub) since(mode string, n uint64) ([][]byte, bool) {
 	return inOrder(append(h.frames(mode, n), c.ends[i:]...)), true
 }
 
-// frames are the newest frame of each match of a mode that has moved since a
-// number. The hub's lock is held.
+// frames returns the newest frame of each match of a mode that has changed since a
+// number. Call it with the hub's lock held.
 func (h *Hub) frames(mode string, n uint64) []numbered {
 	var list []numbered
 	for _, m := range h.running {
-		at := m.at.all
+		at := m.numbers.all
 		if mode != "" {
-			at = m.at.own
+			at = m.numbers.own
 		}
-		if m.shown != nil && at >= n && (mode == "" || mode == m.summary.Mode) {
-			list = append(list, numbered{at, m.shown})
+		if m.channelRecord != nil && at >= n && (mode == "" || mode == m.summary.Mode) {
+			list = append(list, numbered{at, m.channelRecord})
 		}
 	}
 	return list

@@ -7,22 +7,23 @@ import (
 	"sync"
 )
 
-// blockSize is how many records are packed as one. A feed has the newest one
-// to two blocks at hand; its readers may be so many records behind.
+// blockSize is the number of records that are compressed together. The newest one to
+// two blocks stay uncompressed.
 const blockSize = 32
 
-// feed is a sequence of records, numbered from start. The newest are at hand;
-// older ones are packed where keepAll is set, else forgotten: frames of a match
-// resemble one another, so that packed ones take a twentieth.
+// feed is a sequence of records, numbered from start. Older records are compressed if
+// keepAll is set, and dropped otherwise. The frames of a match are similar, so
+// compression saves about 95%.
 type feed struct {
 	start   uint64 // number of the first record ever
 	keepAll bool
-	packed  [][]byte // blocks of blockSize records, from start on
-	skipped uint64   // how many were forgotten
+	packed  [][]byte // compressed blocks of blockSize records, from start
+	skipped uint64   // the number of dropped records
 	newest  [][]byte
 }
 
-// first is the number of the first record at hand, end that of the next to come.
+// first returns the number of the first uncompressed record, end that of the next
+// record.
 func (f *feed) first() uint64 { return f.start + uint64(len(f.packed))*blockSize + f.skipped }
 func (f *feed) end() uint64   { return f.first() + uint64(len(f.newest)) }
 
@@ -33,29 +34,30 @@ func (f *feed) add(record []byte) {
 		} else {
 			f.skipped += blockSize
 		}
-		// Readers may hold parts of the old array: it is left as it is.
+		// Readers may hold parts of the old array, so it must not change.
 		f.newest = append(make([][]byte, 0, 2*blockSize), f.newest[blockSize:]...)
 	}
 	f.newest = append(f.newest, record)
 }
 
-// from returns the records at hand from a number on, which is not before first.
+// from returns the uncompressed records from a number, which must not be below first.
 func (f *feed) from(n uint64) [][]byte {
 	return f.newest[n-f.first() : len(f.newest) : len(f.newest)]
 }
 
-// block returns the packed block that holds a number, which is before first.
+// block returns the compressed block of a record, and its offset in the block. The
+// number must be below first.
 func (f *feed) block(n uint64) (packed []byte, offset int) {
 	return f.packed[(n-f.start)/blockSize], int((n - f.start) % blockSize)
 }
 
 var separator = []byte("\n\n")
 
-// packers are compressors to be used again: each takes a megabyte.
+// packers are compressors for reuse, because each takes a megabyte.
 var packers = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(nil, flate.BestSpeed)
 	if err != nil {
-		panic(err) // there is such a level
+		panic(err) // the level is valid
 	}
 	return w
 }}
@@ -66,18 +68,18 @@ func pack(records [][]byte) []byte {
 	defer packers.Put(w)
 	w.Reset(&b)
 	for _, r := range records {
-		_, _ = w.Write(r) // a buffer takes all
+		_, _ = w.Write(r) // writing to a buffer does not fail
 	}
 	_ = w.Close()
 	return bytes.Clone(b.Bytes())
 }
 
-// unpack returns the records of a block; each ends with the separator, and
-// holds it nowhere else.
+// unpack returns the records of a block. Each ends with the separator and contains no
+// other one.
 func unpack(block []byte) [][]byte {
 	text, err := io.ReadAll(flate.NewReader(bytes.NewReader(block)))
 	if err != nil {
-		panic(err) // pack made it
+		panic(err) // pack wrote the block
 	}
 	records := bytes.SplitAfter(text, separator)
 	return records[:blockSize]

@@ -8,9 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A feed holds what was added to it, as numbered: all of it where it keeps all,
-// else the newest.
-func TestFeedAgainstAModel(t *testing.T) {
+// A feed holds all records if keepAll is set, and otherwise the newest.
+func TestFeedHoldsItsRecords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := feed{start: rapid.Uint64Range(1, 5).Draw(t, "start"), keepAll: rapid.Bool().Draw(t, "keep all")}
 		n := rapid.IntRange(0, 7*blockSize).Draw(t, "records")
@@ -21,11 +20,11 @@ func TestFeedAgainstAModel(t *testing.T) {
 			before := fmt.Sprint(held)
 			f.add(r)
 			all = append(all, r)
-			require.Equal(t, before, fmt.Sprint(held), "what a reader holds stays")
+			require.Equal(t, before, fmt.Sprint(held), "records that a reader holds")
 		}
 		require.Equal(t, f.start+uint64(n), f.end())
 		require.LessOrEqual(t, len(f.newest), 2*blockSize)
-		require.GreaterOrEqual(t, len(f.newest), min(n, blockSize), "the newest are at hand")
+		require.GreaterOrEqual(t, len(f.newest), min(n, blockSize), "uncompressed records")
 		for i := range all {
 			number := f.start + uint64(i)
 			switch {
@@ -41,8 +40,8 @@ func TestFeedAgainstAModel(t *testing.T) {
 	})
 }
 
-// A channel's reader that was away for more ends than are remembered is told so.
-func TestForgottenEnds(t *testing.T) {
+// The reader must then start again.
+func TestReaderThatMissedDroppedEndsIsEnded(t *testing.T) {
 	h := New(Options{})
 	c := h.channels[""]
 	for i := range 2 * maxEnds {
@@ -58,6 +57,6 @@ func TestForgottenEnds(t *testing.T) {
 
 	slow := &Reader{hub: h, begun: true, next: 1}
 	records, _, ended := slow.Take()
-	require.True(t, ended, "it is to come again")
+	require.True(t, ended, "the stream of a reader that missed ends")
 	require.Empty(t, records)
 }

@@ -15,33 +15,29 @@ import (
 	"hexarena/eventstore"
 )
 
-// How long the hub waits before it begins anew where the log, or the list of
-// matches, has failed it: at first, and longer each time up to at most.
 const (
-	retryAfter  = time.Second
-	retryAtMost = 30 * time.Second
+	firstRetry = time.Second // the pause after a failure of the log or of Running; doubles each time
+	maxRetry   = 30 * time.Second
+	maxReads   = 8 // concurrent reads of streams at the start
 )
 
-// catchUpAtOnce is how many streams are read at a time at the start.
-const catchUpAtOnce = 8
-
-// Run follows the log until ctx ends. It begins with the matches that run, and
-// begins anew, with what it has, where the log gives up a subscription.
+// Run loads the running matches and follows the log until ctx ends. If the log ends the
+// subscription, Run catches up and subscribes again; readers keep their positions.
 func (h *Hub) Run(ctx context.Context) {
 	defer h.ending.Wait()
-	wait := retryAfter
+	wait := firstRetry
 	for ctx.Err() == nil {
 		begun := time.Now()
 		err := h.follow(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		if time.Since(begun) > retryAtMost {
-			wait = retryAfter
+		if time.Since(begun) > maxRetry {
+			wait = firstRetry
 		}
-		h.Logger.Error("live boards begin anew", "error", err, "in", wait)
+		h.Logger.Error("live boards will reconnect to the log", "error", err, "in", wait)
 		timer := time.NewTimer(wait)
-		wait = min(2*wait, retryAtMost)
+		wait = min(2*wait, maxRetry)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
@@ -68,8 +64,9 @@ func (h *Hub) follow(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// catchUp reads the streams of the matches that run, and returns a position
-// after which each event is one that has been read here, or is still to come.
+// catchUp reads the streams of the running matches. It returns the position to
+// subscribe after. The subscription may repeat events that catchUp has read, but misses
+// none.
 func (h *Hub) catchUp(ctx context.Context) (eventstore.Position, error) {
 	head, err := eventstore.Head(ctx, h.Log)
 	if err != nil {
@@ -85,7 +82,7 @@ func (h *Hub) catchUp(ctx context.Context) (eventstore.Position, error) {
 	}
 	gone := slices.DeleteFunc(h.ids(), func(id string) bool { return running[id] })
 	g, reading := errgroup.WithContext(ctx)
-	g.SetLimit(catchUpAtOnce)
+	g.SetLimit(maxReads)
 	for _, id := range append(ids, gone...) {
 		g.Go(func() error { return h.read(reading, id) })
 	}
@@ -111,8 +108,8 @@ func (h *Hub) find(id string) (*running, bool) {
 	return m, ok
 }
 
-// read folds what a match's stream holds beyond what has been folded. Others see
-// a new match once all of it is there.
+// read folds the new events of a match's stream. A new match becomes visible after all
+// of its events are folded.
 func (h *Hub) read(ctx context.Context, id string) error {
 	m, known := h.find(id)
 	if !known {
@@ -125,7 +122,7 @@ func (h *Hub) read(ctx context.Context, id string) error {
 		f, err := m.fold(r)
 		switch {
 		case err != nil:
-			h.lose(m, err)
+			h.drop(m, err)
 			return nil
 		case f == nil:
 		case known:
@@ -140,8 +137,8 @@ func (h *Hub) read(ctx context.Context, id string) error {
 	return nil
 }
 
-// apply folds an event of the subscription. One that has been folded already is
-// passed over, as are those of a match that had ended before the hub began.
+// apply folds an event of the subscription. It skips events that are folded already,
+// and matches that ended before the hub started.
 func (h *Hub) apply(ctx context.Context, r eventstore.Recorded) {
 	if _, ok := ladder.ModeOf(string(r.Stream)); ok {
 		h.applyLadder(ctx, r)
@@ -161,7 +158,7 @@ func (h *Hub) apply(ctx context.Context, r eventstore.Recorded) {
 	f, err := m.fold(r)
 	switch {
 	case err != nil:
-		h.lose(m, err)
+		h.drop(m, err)
 	case !known:
 		h.enter(m)
 	case f != nil:
@@ -176,7 +173,7 @@ func (h *Hub) applyLadder(ctx context.Context, r eventstore.Recorded) {
 	}
 	e, err := ladder.Decode(r.Type, r.Data)
 	if err != nil {
-		h.Logger.Error("live boards pass over an event", "error", fmt.Errorf("%s@%d: %w", r.Stream, r.Revision, err))
+		h.Logger.Error("live boards skip an event that they cannot decode", "error", fmt.Errorf("%s@%d: %w", r.Stream, r.Revision, err))
 		return
 	}
 	switch e := e.(type) {
@@ -187,7 +184,7 @@ func (h *Hub) applyLadder(ctx context.Context, r eventstore.Recorded) {
 	}
 }
 
-// conclude ends a match, once it is known how; others go on meanwhile.
+// conclude ends a match as soon as Options.Ended returns. Other matches do not wait.
 func (h *Hub) conclude(ctx context.Context, id string, at eventstore.Position) {
 	m, ok := h.find(id)
 	if !ok {
@@ -199,59 +196,59 @@ func (h *Hub) conclude(ctx context.Context, id string, at eventstore.Position) {
 			return
 		}
 		if err != nil {
-			h.lose(m, fmt.Errorf("its end: %w", err))
+			h.drop(m, fmt.Errorf("look up its end: %w", err))
 			return
 		}
 		end, err := endRecord(summary)
 		if err != nil {
-			h.lose(m, err)
+			h.drop(m, err)
 			return
 		}
 		h.leave(m, end)
 	})
 }
 
-// lose gives up a match that cannot be followed; the others go on.
-func (h *Hub) lose(m *running, err error) {
-	h.Logger.Error("a live board is lost", "match", m.id, "error", err)
+// drop removes a match that the hub cannot follow.
+func (h *Hub) drop(m *running, err error) {
+	h.Logger.Error("a live board was dropped", "match", m.id, "error", err)
 	h.leave(m, nil)
 }
 
-// enter takes in a match; with its first frame others see it.
+// enter adds a match. It becomes visible with its first frame.
 func (h *Hub) enter(m *running) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.running[m.id] = m
 	if m.latest != nil {
 		h.announce(m)
-		h.tell()
+		h.wake()
 	}
 }
 
-// publish shows a frame of a match.
-func (h *Hub) publish(m *running, f *moment) {
+// publish shows a new frame of a match.
+func (h *Hub) publish(m *running, f *encodedFrame) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	first := m.latest == nil
 	m.show(f)
 	h.announce(m)
 	if first {
-		h.tell()
+		h.wake()
 	}
 }
 
-// tell wakes who awaits a match. The lock is held.
-func (h *Hub) tell() {
-	close(h.came)
-	h.came = make(chan struct{})
+// wake wakes the callers of Await. Call it with mu held.
+func (h *Hub) wake() {
+	close(h.added)
+	h.added = make(chan struct{})
 }
 
-// announce has the channels show a match's newest frame. The lock is held.
+// announce appends a match's newest frame to the channels. Call it with mu held.
 func (h *Hub) announce(m *running) {
-	m.at = place{own: h.channels[m.summary.Mode].add(m.shown), all: h.channels[""].add(m.shown)}
+	m.numbers = channelNumbers{own: h.channels[m.summary.Mode].add(m.channelRecord), all: h.channels[""].add(m.channelRecord)}
 }
 
-// leave takes a match away, with its last record if there is one.
+// leave removes a match. If end is not nil, readers get it as the last record.
 func (h *Hub) leave(m *running, end []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -1,12 +1,13 @@
-// Package live shows the matches that run now. One subscription feeds all
-// readers: the hub folds the public state of each running match, encodes each
-// frame once, as one record of a server-sent stream, and shares the bytes.
-// Readers fetch what has come since they last did; one that is slow is dropped
-// to the newest frame, and holds up neither a match nor the hub.
+// Package live shows the running matches. One subscription feeds all readers: the
+// hub folds the public state of each match, encodes each frame once as a server-sent
+// event, and shares the bytes. Readers fetch the records that they do not have yet. A
+// slow reader skips to the newest frame and delays neither the hub nor other readers
+// (docs/adr/0027-live-boards-share-encoded-frames.md).
 //
-// The hub folds what is public alone, so that it cannot show a hand, a deck or
-// a seed. It knows no socket and no HTTP. That a match is over it learns from
-// its ladder; how it ended, from who was plugged in for that.
+// The hub folds only public events, so it cannot show a hand, the deck or the seed. It
+// learns from the ladder that a match is over, and from Options.Ended how it ended.
+//
+// Create a Hub with New and call Run. Readers come from Watch and WatchAll.
 package live
 
 import (
@@ -21,16 +22,15 @@ import (
 	"hexarena/projections/matches"
 )
 
-// Options plug a Hub together.
+// Options configure a Hub. All fields are required.
 type Options struct {
 	Log eventstore.Log
-	// Running lists the matches that have started and that their ladders have
-	// not closed: all such of a moment that is not before the call.
+	// Running lists the matches that have started and that their ladders have not
+	// closed. The list must include all events that were stored before the call.
 	Running func(ctx context.Context) ([]string, error)
-	// Ended returns the summary of a match that its ladder has closed, with an
-	// event that stands at a position of the log. It waits until others are
-	// answered the same. The position is 0 where it is not known: the match was
-	// missing from Running.
+	// Ended returns the summary of a match that its ladder has closed with the event
+	// at a log position. It waits until the match list shows the same. The position
+	// is 0 if the hub does not know it, because the match was missing from Running.
 	Ended  func(ctx context.Context, matchID string, at eventstore.Position) (matches.Summary, error)
 	Logger *slog.Logger
 }
@@ -42,30 +42,30 @@ type Match struct {
 	Scores []int `json:"scores"` // public points, by seat
 }
 
-// Hub keeps the running matches. Run feeds it; its other methods are safe for
-// concurrent use.
+// Hub holds the running matches. Its methods are safe for concurrent use, but call
+// Run only once.
 type Hub struct {
 	Options
-	ready     chan struct{} // closed once what ran at the start is there
+	ready     chan struct{} // closed when the matches that ran at the start are loaded
 	readyOnce sync.Once
-	ending    sync.WaitGroup // matches whose end is being told
+	ending    sync.WaitGroup // calls of Options.Ended
 
 	mu       sync.RWMutex
 	running  map[string]*running
 	channels map[string]*channel // by mode; "" is all modes
-	came     chan struct{}       // closed, and replaced, when a match is seen first
+	added    chan struct{}       // closed and replaced when a match becomes visible
 }
 
-// New returns a hub that holds nothing; Run fills it.
+// New returns an empty hub. Run fills it.
 func New(o Options) *Hub {
-	h := &Hub{Options: o, ready: make(chan struct{}), running: map[string]*running{}, channels: map[string]*channel{}, came: make(chan struct{})}
+	h := &Hub{Options: o, ready: make(chan struct{}), running: map[string]*running{}, channels: map[string]*channel{}, added: make(chan struct{})}
 	for _, mode := range slices.Concat(ladder.Modes, []string{""}) {
 		h.channels[mode] = newChannel()
 	}
 	return h
 }
 
-// Ready returns once all matches that ran at the start are there.
+// Ready returns when the matches that ran at the start are loaded.
 func (h *Hub) Ready(ctx context.Context) error {
 	select {
 	case <-h.ready:
@@ -80,27 +80,26 @@ func (h *Hub) Ready(ctx context.Context) error {
 	}
 }
 
-// Await returns once a match is there, which it may be at any moment: it has
-// begun. It says false when ctx ends before that.
+// Await waits until a match is visible, for a caller that knows of its start before
+// the hub does. It returns false if ctx ends first.
 func (h *Hub) Await(ctx context.Context, matchID string) bool {
 	for {
 		h.mu.RLock()
 		_, ok := h.visible(matchID)
-		came := h.came
+		added := h.added
 		h.mu.RUnlock()
 		if ok {
 			return true
 		}
 		select {
-		case <-came:
+		case <-added:
 		case <-ctx.Done():
 			return false
 		}
 	}
 }
 
-// List returns the running matches of a mode, or of all modes for "", newest
-// first.
+// List returns the running matches of a mode ("" for all modes), newest first.
 func (h *Hub) List(mode string) []Match {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -118,8 +117,8 @@ func (h *Hub) List(mode string) []Match {
 	return list
 }
 
-// Latest returns the newest frame of a running match as JSON, which is not to
-// be modified. It says false where the match is not there.
+// Latest returns the newest frame of a running match as JSON, or false if the match
+// is not visible. Callers must not modify the frame.
 func (h *Hub) Latest(matchID string) ([]byte, bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -130,7 +129,7 @@ func (h *Hub) Latest(matchID string) ([]byte, bool) {
 	return m.latest, true
 }
 
-// visible finds a match that has a frame. The lock is held.
+// visible returns a match that has a frame. Call it with mu held.
 func (h *Hub) visible(matchID string) (*running, bool) {
 	m, ok := h.running[matchID]
 	return m, ok && m.latest != nil

@@ -20,8 +20,7 @@ import (
 	"hexarena/projections/matches"
 )
 
-// A hub that is ready says so to a caller whose time is up, too.
-func TestReadyComesFirst(t *testing.T) {
+func TestReadyIgnoresAnEndedContextIfTheHubIsReady(t *testing.T) {
 	s := newStage(t)
 	s.run()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -31,9 +30,8 @@ func TestReadyComesFirst(t *testing.T) {
 	}
 }
 
-// A reader that keeps up gets each frame once, in order, as /frames shows them,
-// and last how the match ended.
-func TestAMatchToItsEnd(t *testing.T) {
+// The frames equal those of GET /matches/{id}/frames. The last record is the end.
+func TestReaderGetsEachFrameOnceAndTheEnd(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
 		s.run()
 		g := s.seat(ladder.Standard, "Ann", "Bea", "Cat", "Dot")
@@ -52,7 +50,7 @@ func TestAMatchToItsEnd(t *testing.T) {
 			settled()
 		}
 		records, ended := take(t, r)
-		require.False(t, ended, "until its ladder knows, it runs")
+		require.False(t, ended, "before the ladder closes the match")
 		got = append(got, records...)
 		list := s.shown(g)
 		require.Len(t, got, len(list))
@@ -77,8 +75,7 @@ func TestAMatchToItsEnd(t *testing.T) {
 	})
 }
 
-// What runs is listed by mode, newest first, as it stands.
-func TestList(t *testing.T) {
+func TestListShowsRunningMatchesNewestFirst(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
 		old := s.seat(ladder.Standard, "Ann", "Bea", "Cat", "Dot")
 		old.Play(3)
@@ -112,9 +109,8 @@ func TestList(t *testing.T) {
 	})
 }
 
-// A reader that comes back gets what it has missed, however long ago that was,
-// from a hub that saw it happen and from one that began later.
-func TestResuming(t *testing.T) {
+// This holds for a hub that saw the frames, and for one that started later.
+func TestReturningReaderGetsAllMissedFrames(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
 		g := s.seat(ladder.Standard, "Ann", "Bea", "Cat", "Dot")
 		g.Play(12)
@@ -123,7 +119,7 @@ func TestResuming(t *testing.T) {
 		settled()
 		list := s.shown(g)
 		n := len(list)
-		require.Greater(t, n, 128, "some of them are packed")
+		require.Greater(t, n, 128, "frames, so that some are compressed")
 		for after := -3; after <= n+3; after++ {
 			r, ok := s.hub.Watch(g.MatchID, after)
 			require.True(t, ok)
@@ -140,9 +136,8 @@ func TestResuming(t *testing.T) {
 	})
 }
 
-// A reader that does not read is dropped to the newest frame, and learns of the
-// end; one that comes back for what it has missed is not dropped on the way.
-func TestASlowReader(t *testing.T) {
+// It also gets the end. A returning reader does not skip the frames that it asked for.
+func TestSlowReaderSkipsToTheNewestFrame(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
 		s.run()
 		g := s.seat(ladder.Standard, "Ann", "Bea", "Cat", "Dot")
@@ -155,7 +150,7 @@ func TestASlowReader(t *testing.T) {
 		due := len(s.shown(g))
 		first, _, _ := back.Take()
 		require.Equal(t, "1", parse(t, first[0]).id)
-		require.Less(t, len(first), due, "a block at a time")
+		require.Less(t, len(first), due, "records of one block")
 		g.Play(60)
 		settled()
 
@@ -179,9 +174,7 @@ func TestASlowReader(t *testing.T) {
 
 func last[T any](list []T) T { return list[len(list)-1] }
 
-// The stream of a mode begins with the newest frame of each match, and shows
-// what comes of all of them, ends too.
-func TestAMode(t *testing.T) {
+func TestStreamOfAModeShowsAllItsMatches(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
 		a := s.seat(ladder.Standard, "Ann", "Bea", "Cat", "Dot")
 		a.Play(2)
@@ -195,7 +188,7 @@ func TestAMode(t *testing.T) {
 			got, _ := take(t, readers[mode])
 			require.Len(t, got, len(want))
 			for i, g := range want {
-				require.Equal(t, s.ofChannel(g, last(s.shown(g))), got[i], "least recently moved first")
+				require.Equal(t, s.ofChannel(g, last(s.shown(g))), got[i], "least recently changed first")
 			}
 		}
 		frames := func(g *arenatest.Game) []record {
@@ -220,7 +213,7 @@ func TestAMode(t *testing.T) {
 		b.Conclude()
 		settled()
 		got, ended = take(t, readers[ladder.Standard])
-		require.False(t, ended, "the others go on")
+		require.False(t, ended, "the stream of the other matches")
 		require.Contains(t, last(got).data, `"id":"`+b.MatchID+`","mode":"","status":"aborted"`)
 		require.Equal(t, "end", last(got).event)
 		got, _ = take(t, readers[ladder.Parley])
@@ -228,16 +221,14 @@ func TestAMode(t *testing.T) {
 	})
 }
 
-// ofChannel is the record of a frame in a mode's stream.
+// ofChannel returns the record of a frame in a mode's stream.
 func (s *stage) ofChannel(g *arenatest.Game, f match.Frame) record {
 	data, err := json.Marshal(f)
 	require.NoError(s.t, err)
 	return record{"frame", "", `{"matchId":"` + g.MatchID + `",` + string(data[1:])}
 }
 
-// A slow reader of a mode gets the newest of each match that has moved, and
-// every end.
-func TestASlowReaderOfAMode(t *testing.T) {
+func TestSlowReaderOfAModeGetsTheNewestFramesAndAllEnds(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
 		a := s.seat(ladder.Standard, "Ann", "Bea", "Cat", "Dot")
 		idle := s.seat(ladder.Standard, "Hal", "Ida", "Jon")
@@ -248,12 +239,12 @@ func TestASlowReaderOfAMode(t *testing.T) {
 		require.Len(t, got, 3)
 		b.PlayOut()
 		b.Conclude()
-		settled() // an end may come after frames of others
+		settled() // an end may follow frames of other matches
 		a.Play(40)
 		settled()
 		got, ended := take(t, r)
 		require.False(t, ended)
-		require.Len(t, got, 2, "the idle one has not moved")
+		require.Len(t, got, 2, "records without the idle match")
 		require.Equal(t, "end", got[0].event)
 		require.Contains(t, got[0].data, b.MatchID)
 		require.Equal(t, s.ofChannel(a, last(s.shown(a))), got[1])
@@ -264,12 +255,11 @@ func TestASlowReaderOfAMode(t *testing.T) {
 	})
 }
 
-// failing is a log whose subscriptions break off when told so, and whose streams
-// cannot be read meanwhile.
+// failing is a log that a test can make unavailable: subscriptions end, and reads fail.
 type failing struct {
 	*memory.Log
 	mu   sync.Mutex
-	away chan struct{} // closed: the log is away
+	away chan struct{} // closed while the log is unavailable
 }
 
 func (l *failing) state() chan struct{} {
@@ -295,7 +285,7 @@ func (l *failing) gone() bool {
 	}
 }
 
-var errGone = errors.New("the subscription was given up")
+var errGone = errors.New("the subscription ended")
 
 func (l *failing) Read(ctx context.Context, id eventstore.StreamID, from eventstore.Revision, o eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
 	return func(yield func(eventstore.Recorded, error) bool) {
@@ -334,9 +324,8 @@ func (l *failing) Subscribe(ctx context.Context, after eventstore.Position, f ev
 	}
 }
 
-// Where a subscription is given up for good, the hub begins anew: its readers
-// miss nothing, also of matches that began, went on and ended meanwhile.
-func TestHealing(t *testing.T) {
+// Matches start, continue and end while the hub has no subscription.
+func TestReadersMissNothingIfTheSubscriptionEnds(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
 		wire := &failing{Log: s.log, away: make(chan struct{})}
 		s.wire = wire
@@ -358,7 +347,7 @@ func TestHealing(t *testing.T) {
 		settled()
 		require.NotContains(t, fmt.Sprint(s.hub.List("")), began.MatchID)
 		wire.heal()
-		require.True(t, s.hub.Await(t.Context(), began.MatchID), "after a while")
+		require.True(t, s.hub.Await(t.Context(), began.MatchID), "the match that started meanwhile")
 		on.Step()
 		settled()
 
@@ -381,17 +370,16 @@ func TestHealing(t *testing.T) {
 	})
 }
 
-// A match that cannot be followed is given up, with its stream and revision in
-// the log; the others go on.
-func TestAMatchThatCannotBeFollowed(t *testing.T) {
+// The log line names the stream and revision. Other matches continue.
+func TestMatchWithAnInvalidEventIsDropped(t *testing.T) {
 	for name, c := range map[string]struct {
 		event eventstore.Event
 		want  string
 	}{
-		"an unknown event":   {eventstore.Event{Type: "DiceLost", Data: []byte(`{}`), Metadata: []byte(`{"schema":1}`)}, "DiceLost"},
-		"no JSON":            {eventstore.Event{Type: "DiceRolled", Data: []byte(`{`), Metadata: []byte(`{"schema":1}`)}, "DiceRolled"},
-		"no metadata":        {eventstore.Event{Type: "DiceRolled", Data: []byte(`{}`), Metadata: []byte(`{"schema":2}`)}, "schema version 2"},
-		"a start once again": {eventstore.Event{Type: "MatchStarted", Data: []byte(`{}`), Metadata: []byte(`{"schema":1}`)}, "out of order"},
+		"an unknown event": {eventstore.Event{Type: "DiceLost", Data: []byte(`{}`), Metadata: []byte(`{"schema":1}`)}, "DiceLost"},
+		"invalid JSON":     {eventstore.Event{Type: "DiceRolled", Data: []byte(`{`), Metadata: []byte(`{"schema":1}`)}, "DiceRolled"},
+		"invalid metadata": {eventstore.Event{Type: "DiceRolled", Data: []byte(`{}`), Metadata: []byte(`{"schema":2}`)}, "schema version 2"},
+		"a second start":   {eventstore.Event{Type: "MatchStarted", Data: []byte(`{}`), Metadata: []byte(`{"schema":1}`)}, "out of order"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *stage) {
@@ -421,8 +409,7 @@ func TestAMatchThatCannotBeFollowed(t *testing.T) {
 	}
 }
 
-// Where nobody can say how a match has ended, its stream ends without a word.
-func TestAnEndThatIsNotTold(t *testing.T) {
+func TestStreamEndsWithoutARecordIfTheEndIsUnknown(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
 		s.run()
 		g := s.seat(ladder.Standard, "Ann", "Bea", "Cat", "Dot")
@@ -443,8 +430,7 @@ func TestAnEndThatIsNotTold(t *testing.T) {
 	})
 }
 
-// Await waits for a match to begin, and no longer than it may.
-func TestAwait(t *testing.T) {
+func TestAwaitEndsWithTheMatchOrTheContext(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
 		s.run()
 		ctx, cancel := context.WithCancel(t.Context())

@@ -7,21 +7,21 @@ import (
 	"hexarena/projections/matches"
 )
 
-// Reader is one reader of a stream. It is for one goroutine, and holds nothing
-// but its place: what it reads belongs to the hub.
+// Reader reads the stream of a match or of a mode. It holds only a position; the hub
+// owns the records. Only one goroutine may use it.
 type Reader struct {
 	hub   *Hub
-	match *running // nil: a channel's
-	mode  string   // of the channel
+	match *running // nil for a reader of a channel
+	mode  string   // the channel's mode
 
-	next  uint64 // number of the next record to give
-	due   uint64 // records before this one are given, however old they are
-	begun bool   // of a channel: the newest frames have been given
+	next  uint64 // number of the next record
+	due   uint64 // the reader gets all records before this one, even compressed ones
+	begun bool   // for a channel: the reader has the first frames
 }
 
-// Watch reads a running match: the frames behind a seq or, where after is below
-// zero or beyond the newest, from the newest on. It says false where the match
-// is not there.
+// Watch returns a reader of a running match that begins after the frame with seq after.
+// If after is negative or beyond the newest frame, it begins with the newest frame. It
+// returns false if the match is not visible.
 func (h *Hub) Watch(matchID string, after int) (*Reader, bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -37,13 +37,13 @@ func (h *Hub) Watch(matchID string, after int) (*Reader, bool) {
 	return r, true
 }
 
-// WatchAll reads all running matches of a mode, or of all modes for "": it
-// begins with the newest frame of each.
+// WatchAll returns a reader of all running matches of a mode ("" for all modes). It
+// begins with the newest frame of each match.
 func (h *Hub) WatchAll(mode string) *Reader { return &Reader{hub: h, mode: mode} }
 
-// Take returns what has come since it was last called, and what is closed when
-// there is more. Where ended is set, nothing more will come. It never waits. The
-// records are not to be modified.
+// Take returns the records since the last call, without waiting. The channel more is
+// closed when there are further records. If ended is set, there will be none. Callers
+// must not modify the records.
 func (r *Reader) Take() (records [][]byte, more <-chan struct{}, ended bool) {
 	if r.match == nil {
 		return r.takeAll()
@@ -55,11 +55,11 @@ func (r *Reader) Take() (records [][]byte, more <-chan struct{}, ended bool) {
 		r.hub.mu.RUnlock()
 		records = unpack(packed)[offset:]
 		r.next += uint64(len(records))
-		return records, atOnce, false
+		return records, closed, false
 	}
 	defer r.hub.mu.RUnlock()
 	if r.next < f.first() {
-		r.next = f.end() - 1 // too slow: the newest is what counts
+		r.next = f.end() - 1 // too slow: skip to the newest frame
 	}
 	records = f.from(r.next)
 	r.next = f.end()
@@ -69,7 +69,7 @@ func (r *Reader) Take() (records [][]byte, more <-chan struct{}, ended bool) {
 	return records, m.moved, m.closed
 }
 
-// takeAll is Take of a channel.
+// takeAll is Take for a channel.
 func (r *Reader) takeAll() (records [][]byte, more <-chan struct{}, ended bool) {
 	r.hub.mu.RLock()
 	defer r.hub.mu.RUnlock()
@@ -88,13 +88,14 @@ func (r *Reader) takeAll() (records [][]byte, more <-chan struct{}, ended bool) 
 	return records, c.moved, !known
 }
 
-// atOnce says that there is more already.
-var atOnce = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+// closed tells the caller of Take to call it again at once.
+var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// Ended is the stream of a match that has ended.
+// Ended reads the stream of an ended match.
 type Ended struct{ records [][]byte }
 
-// NewEnded returns it: the match's last frame, as JSON, and how it ended.
+// NewEnded returns a reader of an ended match, from its last frame as JSON and its
+// summary.
 func NewEnded(last []byte, m matches.Summary) (*Ended, error) {
 	var frame struct {
 		Seq int `json:"seq"`
@@ -106,7 +107,7 @@ func NewEnded(last []byte, m matches.Summary) (*Ended, error) {
 	return &Ended{[][]byte{record("frame", frame.Seq, last), end}}, err
 }
 
-// Take is that of a Reader.
+// Take is like Reader.Take. It returns all records at once.
 func (e *Ended) Take() (records [][]byte, more <-chan struct{}, ended bool) {
-	return e.records, atOnce, true
+	return e.records, closed, true
 }

@@ -11,45 +11,46 @@ import (
 	"hexarena/projections/matches"
 )
 
-// running is one match that runs. The first group belongs to whoever feeds the
-// hub, what follows is guarded by the hub's lock.
+// running is one running match.
 type running struct {
+	// Only the goroutine that feeds the match uses these fields.
 	id        string
-	next      eventstore.Revision // of its stream's first event that is not folded
+	next      eventstore.Revision // the first revision that is not folded
 	spectator match.Spectator
 
-	summary matches.Summary
-	began   eventstore.Position
-	frames  feed   // its records, by seq
-	latest  []byte // the newest frame
-	shown   []byte // the same as a record of a channel
-	at      place  // of shown
-	turn    int
-	scores  []int
-	end     []byte        // the last record, once it has ended
-	closed  bool          // nothing more will come
-	moved   chan struct{} // closed, and replaced, when something comes
+	// The hub's lock guards these fields.
+	summary       matches.Summary
+	began         eventstore.Position
+	frames        feed           // the match's own records, by seq
+	latest        []byte         // the newest frame as JSON
+	channelRecord []byte         // the newest frame as a record of a channel
+	numbers       channelNumbers // the numbers of channelRecord
+	turn          int
+	scores        []int
+	end           []byte        // the last record; nil until the match has ended
+	closed        bool          // there will be no further record
+	moved         chan struct{} // closed and replaced with each record
 }
 
-// place is where a record stands in the channel of its mode, and in that of
-// all.
-type place struct{ own, all uint64 }
+// channelNumbers are a record's numbers in the channel of its mode and in the channel
+// of all modes.
+type channelNumbers struct{ own, all uint64 }
 
 func newRunning(id string) *running {
 	return &running{id: id, frames: feed{start: 1, keepAll: true}, moved: make(chan struct{})}
 }
 
-// moment is a frame that has been encoded, not shown yet.
-type moment struct {
+// encodedFrame is a frame that readers do not see yet.
+type encodedFrame struct {
 	seq    int
 	frame  []byte // as JSON
 	turn   int
 	scores []int
 }
 
-// fold folds the event of a revision, and returns the frame that it makes, nil
-// where it makes none.
-func (m *running) fold(r eventstore.Recorded) (*moment, error) {
+// fold folds the next event. It returns the event's frame, or nil if the event is not
+// public.
+func (m *running) fold(r eventstore.Recorded) (*encodedFrame, error) {
 	e, err := match.Decode(r.Type, r.Data)
 	if err != nil {
 		return nil, fmt.Errorf("%s@%d: %w", r.Stream, r.Revision, err)
@@ -60,7 +61,7 @@ func (m *running) fold(r eventstore.Recorded) (*moment, error) {
 	}
 	started, ok := e.(match.Started)
 	if r.Revision != m.next || ok != (r.Revision == 0) {
-		return nil, fmt.Errorf("%s@%d is out of order: revision %d is to come", r.Type, r.Revision, m.next)
+		return nil, fmt.Errorf("%s@%d is out of order: expected revision %d", r.Type, r.Revision, m.next)
 	}
 	m.next++
 	if ok {
@@ -75,13 +76,13 @@ func (m *running) fold(r eventstore.Recorded) (*moment, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode frame %d: %w", f.Seq, err)
 	}
-	return &moment{f.Seq, encoded, f.Turn, f.Scores}, nil
+	return &encodedFrame{f.Seq, encoded, f.Turn, f.Scores}, nil
 }
 
-// begin is called before others see m.
+// begin sets the fields that follow from MatchStarted. The match is not visible yet.
 func (m *running) begin(e match.Started, at eventstore.Position, when time.Time) error {
 	if !ladder.IsMode(e.Mode) {
-		return fmt.Errorf("there is no mode %q", e.Mode)
+		return fmt.Errorf("mode %q does not exist", e.Mode)
 	}
 	m.spectator, _ = m.spectator.Fold(e)
 	m.began = at
@@ -92,11 +93,12 @@ func (m *running) begin(e match.Started, at eventstore.Position, when time.Time)
 	return nil
 }
 
-// show makes a frame the newest. The hub's lock is held, or nobody sees m yet.
-func (m *running) show(f *moment) {
+// show makes a frame the newest one. Call it with the hub's lock held, unless the match
+// is not visible yet.
+func (m *running) show(f *encodedFrame) {
 	m.frames.add(record("frame", f.seq, f.frame))
 	m.latest, m.turn, m.scores = f.frame, f.turn, f.scores
-	m.shown = record("frame", 0, named(m.id, f.frame))
+	m.channelRecord = record("frame", 0, withMatchID(m.id, f.frame))
 	m.wake()
 }
 
@@ -105,8 +107,8 @@ func (m *running) wake() {
 	m.moved = make(chan struct{})
 }
 
-// record encodes a server-sent event; without an id where that is 0. Data is
-// JSON in one line.
+// record encodes a server-sent event. It has no id if id is 0. Data must be JSON on one
+// line.
 func record(event string, id int, data []byte) []byte {
 	b := make([]byte, 0, len(data)+48)
 	b = append(append(append(b, "event: "...), event...), '\n')
@@ -124,7 +126,7 @@ func endRecord(m matches.Summary) ([]byte, error) {
 	return record("end", 0, data), nil
 }
 
-// named is a frame with the id of its match.
-func named(matchID string, frame []byte) []byte {
+// withMatchID adds the id of the match to a frame.
+func withMatchID(matchID string, frame []byte) []byte {
 	return append(fmt.Appendf(nil, `{"matchId":%q,`, matchID), frame[1:]...)
 }

@@ -24,19 +24,19 @@ import (
 	"hexarena/projections/matches"
 )
 
-// stage is a hub on the log of an arena.
+// stage is an arena's log and a hub that follows it.
 type stage struct {
 	*arenatest.Arena
 	t      *testing.T
 	log    *memory.Log
-	wire   eventstore.Log // as the hub sees the log
+	wire   eventstore.Log // the log that the hub uses
 	hub    *live.Hub
-	errors bytes.Buffer // what the hub logs; read it once the hub has ended
-	ended  error        // of Ended
+	errors bytes.Buffer // the hub's log lines; read them after the hub has ended
+	ended  error        // the error of Options.Ended
 	stop   func()
 }
 
-// newStage has written nothing, and its hub does not run yet.
+// newStage returns a stage whose log has no match and whose hub does not run.
 func newStage(t *testing.T) *stage {
 	log := memory.New()
 	s := &stage{Arena: arenatest.New(t, log, 7), t: t, log: log, wire: log}
@@ -57,7 +57,7 @@ func (s *stage) seat(mode string, names ...string) *arenatest.Game {
 	return g
 }
 
-// run runs the hub until the test ends, or stop is called.
+// run runs the hub until the test ends or calls stop.
 func (s *stage) run() {
 	s.t.Helper()
 	s.hub = live.New(live.Options{Log: s.wire, Running: s.running, Ended: s.summary, Logger: slog.New(slog.NewTextHandler(&s.errors, nil))})
@@ -69,7 +69,7 @@ func (s *stage) run() {
 	require.NoError(s.t, s.hub.Ready(s.t.Context()))
 }
 
-// running scans the log for what Options.Running is to list.
+// running implements Options.Running by reading the log.
 func (s *stage) running(ctx context.Context) ([]string, error) {
 	var ids []string
 	for id, m := range s.scan(ctx) {
@@ -83,12 +83,12 @@ func (s *stage) running(ctx context.Context) ([]string, error) {
 func (s *stage) summary(ctx context.Context, id string, _ eventstore.Position) (matches.Summary, error) {
 	m := s.scan(ctx)[id]
 	if m.Status == matches.Running {
-		return m, errors.New("the match runs")
+		return m, errors.New("the match still runs")
 	}
 	return m, s.ended
 }
 
-// scan reads all matches off the log.
+// scan reads all matches from the log.
 func (s *stage) scan(ctx context.Context) map[string]matches.Summary {
 	all := map[string]matches.Summary{}
 	for r, err := range s.log.ReadAll(ctx, 0, eventstore.ReadOptions{}) {
@@ -111,7 +111,7 @@ func (s *stage) scan(ctx context.Context) map[string]matches.Summary {
 	return all
 }
 
-// shown is what a stream of a running match shows of it: its frames.
+// shown returns the frames that the stream of a running match shows.
 func (s *stage) shown(g *arenatest.Game) []match.Frame {
 	s.t.Helper()
 	h, err := frames.Read(context.Background(), s.log, g.MatchID)
@@ -119,7 +119,7 @@ func (s *stage) shown(g *arenatest.Game) []match.Frame {
 	return h.Frames(false, frames.Window{})
 }
 
-// record is a record of a stream, taken apart.
+// record is a parsed record of a stream.
 type record struct {
 	event, id, data string
 }
@@ -146,14 +146,14 @@ func parse(t require.TestingT, raw []byte) record {
 	return r
 }
 
-// frameRecord is the record of a frame in a match's own stream.
+// frameRecord returns the record of a frame in the match's own stream.
 func frameRecord(t require.TestingT, f match.Frame) record {
 	data, err := json.Marshal(f)
 	require.NoError(t, err)
 	return record{"frame", fmt.Sprint(f.Seq), string(data)}
 }
 
-// take reads what there is now.
+// take reads all available records.
 func take(t require.TestingT, r *live.Reader) (all []record, ended bool) {
 	for {
 		raw, more, ended := r.Take()
@@ -171,10 +171,10 @@ func take(t require.TestingT, r *live.Reader) (all []record, ended bool) {
 	}
 }
 
-// settled waits until the hub has nothing to do; only in a bubble.
+// settled waits until the hub is idle. Call it only in a bubble.
 func settled() { synctest.Wait() }
 
-// bubble runs a test in a bubble, where it can be seen that nothing is done.
+// bubble runs a test in a synctest bubble, so that settled works.
 func bubble(t *testing.T, f func(t *testing.T, s *stage)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)

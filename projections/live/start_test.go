@@ -20,7 +20,8 @@ import (
 	"hexarena/projections/live"
 )
 
-// meddling is a log in which something happens whenever it is read.
+// meddling is a log that calls a function before, between and after the events of a
+// read.
 type meddling struct {
 	*memory.Log
 	happen func()
@@ -47,13 +48,13 @@ func (l meddling) between(events iter.Seq2[eventstore.Recorded, error]) iter.Seq
 	}
 }
 
-// course is a match on its way: seated, started, over, closed by its ladder.
+// course is a match that advances: seated, started, over, closed by its ladder.
 type course struct {
 	*arenatest.Game
 	closed bool
 }
 
-// step has the next thing happen: mostly decisions, at times the end.
+// step advances the match: mostly by decisions, sometimes to its end.
 func (c *course) step(rng *rand.Rand) {
 	switch {
 	case len(c.Events) == 0:
@@ -69,9 +70,9 @@ func (c *course) step(rng *rand.Rand) {
 	}
 }
 
-// A hub that begins while matches begin, go on and end has each frame once, and
-// no match that is over.
-func TestBeginningAmidPlay(t *testing.T) {
+// Matches start, continue and end while the hub starts. It must have each frame once,
+// and no match that is over.
+func TestHubThatStartsDuringPlayHasEachFrameOnce(t *testing.T) {
 	chance := logtest.Seed(t)
 	for round := range uint64(20) {
 		bubble(t, func(t *testing.T, s *stage) {
@@ -83,7 +84,7 @@ func TestBeginningAmidPlay(t *testing.T) {
 				{Game: s.Seat(ladder.Standard, arenatest.ID("Gus"), arenatest.ID("Hal"), arenatest.ID("Ida"))[0]},
 			}
 			courses[0].Play(1)
-			var mu sync.Mutex // streams are read at the same time
+			var mu sync.Mutex // the hub reads streams concurrently
 			s.wire = meddling{s.log, func() {
 				mu.Lock()
 				defer mu.Unlock()
@@ -112,9 +113,8 @@ func TestBeginningAmidPlay(t *testing.T) {
 	}
 }
 
-// Five thousand readers that come at once, while a match is on, each get it in
-// order and to its end; one that never reads holds up none of them.
-func TestFiveThousandReaders(t *testing.T) {
+// They come at once during a match. One more reader never reads and must not delay them.
+func TestFiveThousandReadersGetTheWholeMatchInOrder(t *testing.T) {
 	s := newStage(t)
 	g := s.seat(ladder.Standard, "Ann", "Bea", "Cat")
 	g.Play(2)
@@ -145,7 +145,7 @@ func TestFiveThousandReaders(t *testing.T) {
 	require.Equal(t, "end", last(records).event)
 }
 
-// follow reads a match to its end, and says what was wrong.
+// follow reads a match to its end and returns a description of the first fault.
 func follow(h *live.Hub, matchID string, after int, ready func()) string {
 	r, ok := h.Watch(matchID, after)
 	if !ok {
@@ -174,7 +174,7 @@ func follow(h *live.Hub, matchID string, after int, ready func()) string {
 	}
 }
 
-// assertions panic where they fail: they are made beside the test's goroutine.
+// assertions panic on failure, because they run outside the test's goroutine.
 type assertions struct{}
 
 func (assertions) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
