@@ -11,9 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A body that ends early is refused in so many words: whoever still listens
-// must not read an empty 200.
-func TestABodyThatEndsEarly(t *testing.T) {
+// A caller whose body ends early gets an error, never an empty 200.
+func TestTruncatedBodyIsRefused(t *testing.T) {
 	a := newArena(t)
 	for _, framing := range []string{"Content-Length: 1000\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n400\r\n{"} {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(a.url, "http://"))

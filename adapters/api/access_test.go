@@ -15,9 +15,9 @@ import (
 	"hexarena/domain/owner"
 )
 
-// Every endpoint that is described, by who calls it: with no credential, one
-// that is wrong, revoked or ended, each scope alone, and a session. One that is
-// new and not in the table fails the test.
+// TestAccess calls every described endpoint without a credential, with a wrong, a
+// revoked and an ended one, with a key of each scope, and with a session. An
+// endpoint that is not in the table fails the test.
 func TestAccess(t *testing.T) {
 	a := newArena(t)
 	ada := a.signIn("ada@example.org")
@@ -84,10 +84,10 @@ func TestAccess(t *testing.T) {
 			if e.scope == "" {
 				who = a.signIn(id + "@example.org") // it is over after that
 			}
-			require.Equal(t, e.status, who.do(e.method, e.target, e.body).status, "a session may do everything")
+			require.Equal(t, e.status, who.do(e.method, e.target, e.body).status, "a session has every scope")
 		})
 	}
-	t.Run("every other endpoint is anyone's", func(t *testing.T) {
+	t.Run("anyone may call every other endpoint", func(t *testing.T) {
 		everyone := maps.Clone(nobodies)
 		everyone["a session"], everyone["a key"] = ada, byScope[owner.BotsRead]
 		contractOf(t, a.server).Operations(func(path, method string, op apitest.Operation) {
@@ -111,7 +111,7 @@ func TestAccess(t *testing.T) {
 	})
 }
 
-func TestASignatureCoversWhatWasSent(t *testing.T) {
+func TestSignatureCoversTheRequestAsSent(t *testing.T) {
 	a := newArena(t)
 	key := a.signIn("ada@example.org").newKey()
 	signedAs := func(target, body string) *answer { // signs /bots with {}, sends something else
@@ -129,7 +129,8 @@ func TestASignatureCoversWhatWasSent(t *testing.T) {
 	signedAs("/b%6fts", "{}").is(http.StatusNotFound, "not_found")
 }
 
-// HEAD is served as GET, and signed as what it is; like GET it spends nothing.
+// HEAD is served as GET but signed as HEAD. Like GET it does not spend its
+// signature.
 func TestHeadIsSignedAsHead(t *testing.T) {
 	a := newArena(t)
 	key := a.signIn("ada@example.org").newKey()
@@ -154,14 +155,14 @@ func TestSignIn(t *testing.T) {
 	a := newArena(t)
 	anyone := a.anyone()
 
-	t.Run("known and unknown addresses look the same", func(t *testing.T) {
+	t.Run("known and unknown addresses get the same answer", func(t *testing.T) {
 		unknown := anyone.do(http.MethodPost, "/sign-in", `{"email":"ada@example.org"}`).is(http.StatusAccepted)
 		a.signIn("ada@example.org")
 		known := anyone.do(http.MethodPost, "/sign-in", `{"email":"ada@example.org"}`).is(http.StatusAccepted)
 		require.Equal(t, unknown.body, known.body)
 		require.Empty(t, known.body)
 	})
-	t.Run("the link is the configured address's, whatever the request calls it", func(t *testing.T) {
+	t.Run("the link has the configured host, not the host of the request", func(t *testing.T) {
 		a.pass(time.Millisecond)
 		anyone.do(http.MethodPost, "/sign-in", `{"email":"host@example.org"}`, func(r *http.Request) {
 			r.Host = "evil.example"
@@ -182,7 +183,7 @@ func TestSignIn(t *testing.T) {
 		require.True(t, cookie.HttpOnly)
 		require.Equal(t, http.SameSiteLaxMode, cookie.SameSite)
 	})
-	t.Run("a link that is used, unknown or missing", func(t *testing.T) {
+	t.Run("a used, unknown or missing token", func(t *testing.T) {
 		link, _ := a.lastLink()
 		for _, token := range []string{link.Query().Get("token"), "unknown", ""} {
 			anyone.do(http.MethodPost, "/sign-in/confirm", map[string]any{"token": token}).is(http.StatusUnauthorized, "link_invalid")

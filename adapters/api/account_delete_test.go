@@ -47,8 +47,8 @@ func TestDeleteMe(t *testing.T) {
 	a.signIn("ada@example.org").do(http.MethodPatch, "/me", `{"name":"ada"}`).is(http.StatusOK)
 }
 
-// A suspended account reads, signs in and out, and writes nothing.
-func TestASuspendedAccount(t *testing.T) {
+// A suspended account can read, sign in and sign out, but not write.
+func TestSuspendedAccountCannotWrite(t *testing.T) {
 	a := newArena(t)
 	ada := a.signIn("ada@example.org")
 	bot := ada.newBot("bot", "standard")
@@ -81,7 +81,7 @@ func TestASuspendedAccount(t *testing.T) {
 	require.Equal(t, "active", ada.do(http.MethodGet, "/bots/"+bot, nil).is(http.StatusOK).json["status"])
 }
 
-// store stores events of an account past the API, as an operator's process
+// store appends events to an account without the API, as an operator's process
 // would.
 func (a *arena) store(t *testing.T, ownerID string, events ...owner.Event) {
 	t.Helper()
@@ -94,9 +94,9 @@ func (a *arena) store(t *testing.T, ownerID string, events ...owner.Event) {
 	require.NoError(t, err)
 }
 
-// An account that changes its handle to and fro, from many places at once,
-// holds the one that it names in the end, and has given up the others.
-func TestHandlesToAndFro(t *testing.T) {
+// After concurrent changes of its handle, back and forth, an account holds the
+// handle that it names and has released the others.
+func TestConcurrentHandleChanges(t *testing.T) {
 	a := newArena(t)
 	ada := a.signIn("ada@example.org")
 	var all sync.WaitGroup

@@ -33,20 +33,20 @@ import (
 	"hexarena/projections/matches"
 )
 
-// benchAccounts is how many accounts call in turn.
+// benchAccounts is the number of accounts that call in turn.
 const benchAccounts = 5_000
 
-// crowd is a server with many accounts, each with a signed GET /me at hand.
+// crowd is a server with many accounts, each with a signed GET /me.
 type crowd struct {
 	server   *api.Server
 	requests []*http.Request
 	verify   []func() bool // the same signatures, alone
 }
 
-// people is the directory as the adapters need it; nobody writes here.
-type people struct{ *directory.Directory }
+// fixedDirectory is the directory of a log that does not grow.
+type fixedDirectory struct{ *directory.Directory }
 
-func (people) Wait(context.Context, eventstore.Position) error { return nil }
+func (fixedDirectory) Wait(context.Context, eventstore.Position) error { return nil }
 
 type nobody struct{}
 
@@ -76,7 +76,7 @@ func newCrowd(b *testing.B) *crowd {
 	began := time.Now()
 	c := &crowd{}
 	c.server, err = api.New(api.Options{
-		Log: log, Accounts: kept, Auth: service, ParsePublicKey: auth.ParsePublicKey, Checker: nobody{}, Directory: people{dir}, Matches: matches.New(),
+		Log: log, Accounts: kept, Auth: service, ParsePublicKey: auth.ParsePublicKey, Checker: nobody{}, Directory: fixedDirectory{dir}, Matches: matches.New(),
 		Leaderboard: nobody{}, Live: live.New(live.Options{}), PlatformKey: make([]byte, 32), BaseURL: "http://arena.example", Limits: ratelimit.Limits{All: 1 << 30, Writes: 30, MatchReads: 120, Registrations: 10},
 		Now: func() time.Time { return began }, Logger: slog.New(slog.DiscardHandler),
 	})
@@ -93,7 +93,7 @@ func newCrowd(b *testing.B) *crowd {
 	return c
 }
 
-// enter makes an account, with a few bots and a key, and its request.
+// enter creates an account with bots and a key, and its request.
 func (c *crowd) enter(b *testing.B, log eventstore.Log, id string, now time.Time) {
 	public, private, err := ed25519.GenerateKey(nil)
 	require.NoError(b, err)
@@ -120,7 +120,7 @@ func (c *crowd) enter(b *testing.B, log eventstore.Log, id string, now time.Time
 	c.verify = append(c.verify, func() bool { return ed25519.Verify(public, message, signature) })
 }
 
-// discard is a response that keeps nothing but its status.
+// discard is a response writer that stores only the status.
 type discard struct {
 	header http.Header
 	status int
@@ -130,8 +130,9 @@ func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) WriteHeader(status int)      { d.status = status }
 func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// GET /me of many accounts, signed: the signature alone, which is the limit;
-// the whole call without a socket; and over one. Run it with -cpu 1.
+// BenchmarkMe measures signed GET /me calls of many accounts: only the check of
+// the signature, which is the limit; the call without a socket; and the call over
+// one. Run it with -cpu 1.
 func BenchmarkMe(b *testing.B) {
 	c := newCrowd(b)
 	perSecond := func(b *testing.B) { b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "req/s") }

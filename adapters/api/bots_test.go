@@ -36,15 +36,15 @@ func TestDeployCheck(t *testing.T) {
 	private := ada.do(http.MethodPost, "/bots", `{"name":"x","mode":"standard","url":"https://10.0.0.1"}`).is(http.StatusUnprocessableEntity, "url_not_allowed").names("url")
 	require.Contains(t, private.json["detail"], "must be a public address")
 	ada.do(http.MethodPatch, "/bots/"+id, `{"url":"https://10.0.0.1"}`).is(http.StatusUnprocessableEntity, "url_not_allowed").names("url")
-	require.Len(t, a.tried, 3, "it is refused before any dial")
+	require.Len(t, a.tried, 3, "it is refused before any connection")
 
 	bot := ada.do(http.MethodGet, "/bots/"+id, nil).is(http.StatusOK)
-	require.Equal(t, "bot", bot.json["name"], "a change is made whole or not at all")
+	require.Equal(t, "bot", bot.json["name"], "a refused change changes nothing")
 	moved := ada.do(http.MethodPatch, "/bots/"+id, `{"name":"new","url":"https://new.example"}`).is(http.StatusOK)
 	require.Equal(t, "https://new.example", moved.json["url"])
 	require.Equal(t, "https://new.example", a.tried[len(a.tried)-1])
 	ada.do(http.MethodPatch, "/bots/"+id, `{"url":"https://new.example"}`).is(http.StatusOK)
-	require.Len(t, a.tried, 4, "the url that it has is not tried again")
+	require.Len(t, a.tried, 4, "an unchanged URL is not checked again")
 
 	a.checks["https://new.example"] = a.checks["https://down.example"]
 	checked := ada.do(http.MethodPost, "/bots/"+id+"/check", nil).is(http.StatusOK)
@@ -61,7 +61,7 @@ func TestFiveActiveBots(t *testing.T) {
 	}
 	a.tried = nil
 	ada.do(http.MethodPost, "/bots", `{"name":"f","mode":"standard","url":"https://f.example"}`).is(http.StatusConflict, "bot_limit")
-	require.Empty(t, a.tried, "the limit comes before the deploy check")
+	require.Empty(t, a.tried, "the limit is checked before the deploy check")
 	ada.newBot("f", "parley")
 	ada.do(http.MethodPatch, "/bots/"+ids[0], `{"status":"paused"}`).is(http.StatusOK)
 	ada.newBot("g", "standard")
@@ -70,7 +70,7 @@ func TestFiveActiveBots(t *testing.T) {
 	ada.do(http.MethodPatch, "/bots/"+ids[0], `{"status":"active"}`).is(http.StatusOK)
 }
 
-func TestRacedLimits(t *testing.T) {
+func TestConcurrentCallsKeepTheLimits(t *testing.T) {
 	a := newArena(t)
 	ada := a.signIn("ada@example.org")
 	statuses := func(call func() int) map[int]int {
@@ -103,8 +103,8 @@ func TestRacedLimits(t *testing.T) {
 	require.Equal(t, map[int]int{200: 25, 409: 25}, got, "one of them has the handle")
 }
 
-// What is revoked in the middle of a call is not accepted after it.
-func TestNothingIsAcceptedAfterARevocation(t *testing.T) {
+// A credential that is revoked during a call changes nothing.
+func TestRevocationDuringACall(t *testing.T) {
 	a := newArena(t)
 	ada := a.signIn("ada@example.org")
 	key := ada.newKey()
@@ -118,7 +118,7 @@ func TestNothingIsAcceptedAfterARevocation(t *testing.T) {
 	require.Empty(t, ada.do(http.MethodGet, "/bots", nil).json["bots"])
 }
 
-func TestWhileTheLogIsAway(t *testing.T) {
+func TestWritesWhileTheLogIsUnavailable(t *testing.T) {
 	a := newArena(t)
 	ada := a.signIn("ada@example.org")
 	a.log.setAway(true)
@@ -129,8 +129,8 @@ func TestWhileTheLogIsAway(t *testing.T) {
 	ada.newBot("x", "standard")
 }
 
-// A claim that its owner's account does not name is free after a minute.
-func TestAnAbandonedHandle(t *testing.T) {
+// A claim lapses after a minute if the account does not name the handle.
+func TestAbandonedHandleLapses(t *testing.T) {
 	a := newArena(t)
 	bob := a.signIn("bob@example.org")
 	stray, err := eventstore.Encode(claimedBy("gone"), eventstore.Metadata{At: a.now})
@@ -153,7 +153,7 @@ func TestEveryWriteWaitsForTheDirectory(t *testing.T) {
 	require.Less(t, a.waited[0], a.waited[1])
 }
 
-func TestEventsNameTheirRequest(t *testing.T) {
+func TestEventsHaveTheIDOfTheirRequest(t *testing.T) {
 	a := newArena(t)
 	ada := a.signIn("ada@example.org")
 	created := ada.do(http.MethodPost, "/bots", `{"name":"x","mode":"standard","url":"https://x.example"}`).is(http.StatusCreated)

@@ -11,8 +11,8 @@ import (
 	"hexarena/adapters/api/apitest"
 )
 
-// longUnderRace is how long an answer is that the race detector makes too slow
-// to judge; it is judged without.
+// longUnderRace is the size in bytes from which an answer takes too long to judge
+// under the race detector. Runs without it judge every answer.
 const longUnderRace = 16 << 10
 
 var theContract struct {
@@ -20,8 +20,8 @@ var theContract struct {
 	*apitest.Contract
 }
 
-// contractOf reads the description that a server answers with, by which every
-// answer in the tests of this package is judged; it is the same for all of them.
+// contractOf returns the contract by which every answer in the tests of this
+// package is judged. All servers have the same description.
 func contractOf(t *testing.T, server http.Handler) *apitest.Contract {
 	t.Helper()
 	theContract.once.Do(func() {

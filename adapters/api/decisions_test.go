@@ -15,8 +15,7 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// rivals are two owners with bots of theirs at one table, each with a key that
-// has every scope.
+// rivals are two owners with bots at one table. Each has a key with every scope.
 type rivals struct {
 	*arena
 	play     *arenatest.Arena
@@ -45,7 +44,7 @@ func (r *rivals) log(c *client, bot string, g *arenatest.Game, query string) *an
 	return c.do(http.MethodGet, "/bots/"+bot+"/matches/"+g.MatchID+"/decisions"+query, nil)
 }
 
-// decided are the decisions of a log.
+// decided returns the decisions of an answer.
 func (a *answer) decided() []map[string]any {
 	a.t.Helper()
 	a.is(http.StatusOK)
@@ -104,7 +103,7 @@ func TestDecisionLog(t *testing.T) {
 	require.NotZero(t, failed)
 }
 
-func TestDecisionLogByPages(t *testing.T) {
+func TestDecisionLogPages(t *testing.T) {
 	r := newRivals(t)
 	g := r.play.Complete(ladder.Standard, r.bots...)
 	r.read.sync()
@@ -126,8 +125,8 @@ func TestDecisionLogByPages(t *testing.T) {
 	r.log(r.ada, r.bots[0], g, "?seat=1").is(http.StatusUnprocessableEntity, "invalid").names("seat")
 }
 
-// Nobody but a bot's owner sees its log, and nobody learns that there is one.
-func TestAnothersDecisionLog(t *testing.T) {
+// Only a bot's owner sees its decision log. Others cannot tell whether it exists.
+func TestDecisionLogIsPrivate(t *testing.T) {
 	r := newRivals(t)
 	g := r.play.Complete(ladder.Standard, r.bots...)
 	other := r.play.Complete(ladder.Standard, r.bots[1:]...)
@@ -140,8 +139,8 @@ func TestAnothersDecisionLog(t *testing.T) {
 	r.anyone().do(http.MethodGet, "/bots/"+r.bots[0]+"/matches/"+g.MatchID+"/decisions", nil).is(http.StatusUnauthorized, "unauthenticated")
 }
 
-// While a match runs, its owner sees what has closed; what was asked is rebuilt
-// where the seed key is at hand. Nothing of the seed is shown.
+// While a match runs, an owner sees closed decisions. A process that has the seed
+// key also rebuilds the requests. The log shows nothing of the seed.
 func TestDecisionLogOfARunningMatch(t *testing.T) {
 	for name, key := range map[string]func(string) ([]byte, bool){
 		"with the seed key":                 arenatest.SeedKey,

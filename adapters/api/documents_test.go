@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// accepts says what kind of answer a caller would have.
+// accepts sets the content type that a caller asks for.
 func accepts(kinds string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("Accept", kinds) }
 }
@@ -37,13 +37,13 @@ func TestChangelog(t *testing.T) {
 	for i := 1; i < len(dates); i++ {
 		require.Less(t, dates[i], dates[i-1], "newest first")
 	}
-	require.Subset(t, dates, []string{"2026-09-06", "2026-08-23", "2026-08-22"}, "those of the specification")
+	require.Subset(t, dates, []string{"2026-09-06", "2026-08-23", "2026-08-22"}, "days that the changelog must have")
 	require.Len(t, dates, strings.Count("\n"+string(page), "\n## "))
 	require.Len(t, changes, strings.Count("\n"+string(page), "\n- "))
 }
 
-// selfContained requires that a page runs nothing, asks nothing of anyone, and
-// is shown by nobody else.
+// selfContained requires that a page runs no script, loads nothing, and cannot be
+// framed.
 func selfContained(t *testing.T, page *answer) {
 	t.Helper()
 	html := string(page.body)
@@ -59,7 +59,7 @@ func selfContained(t *testing.T, page *answer) {
 	require.NotContains(t, html, "url(")
 	require.NotContains(t, html, "@import")
 	for _, link := range regexp.MustCompile(`href="([^"]*)"`).FindAllStringSubmatch(html, -1) {
-		require.Regexp(t, `^[#/][^/]?`, link[1], "another host")
+		require.Regexp(t, `^[#/][^/]?`, link[1], "links stay on this host")
 	}
 	require.Equal(t, "nosniff", page.header.Get("X-Content-Type-Options"))
 }
@@ -85,7 +85,7 @@ func TestReference(t *testing.T) {
 	for _, schema := range []string{"GameView", "DecisionRequest", "MatchEvent", "TurnAction", "Problem"} {
 		require.True(t, anchors["schema-"+schema], schema)
 	}
-	require.NotContains(t, html, "ZgotmplZ", "what a template refuses to write")
+	require.NotContains(t, html, "ZgotmplZ", "html/template refused a value")
 }
 
 func TestLlms(t *testing.T) {
@@ -102,8 +102,8 @@ func TestLlms(t *testing.T) {
 	}
 }
 
-// What does not change is asked for again in few bytes.
-func TestDocumentsHaveTags(t *testing.T) {
+// A client that has a document gets 304.
+func TestDocumentsHaveETags(t *testing.T) {
 	a := newArena(t)
 	for _, path := range []string{"/openapi.json", "/docs/api", "/llms.txt", "/changelog"} {
 		first := a.anyone().do(http.MethodGet, path, nil).is(http.StatusOK)

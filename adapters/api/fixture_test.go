@@ -37,8 +37,8 @@ import (
 	"hexarena/projections/live"
 )
 
-// arena is a server as cmd plugs it together, on a log in memory, with a clock
-// and a deploy check that the test sets.
+// arena is a server as cmd wires it, on a log in memory, with a clock and a deploy
+// check that the test sets.
 type arena struct {
 	t        *testing.T
 	log      *faultyLog
@@ -61,7 +61,8 @@ type arena struct {
 	signed int // calls
 }
 
-// faultyLog is away when told so: for writers, or for who reads a stream.
+// faultyLog is unavailable, to writers or to readers of a stream, when the test
+// sets it so.
 type faultyLog struct {
 	*memory.Log
 	mu     sync.Mutex
@@ -143,7 +144,7 @@ func (a *arena) pass(d time.Duration) {
 	a.now = a.now.Add(d)
 }
 
-// OwnerOfKey is a look-up in what Wait has folded.
+// OwnerOfKey implements auth.Directory. It knows the keys that Wait has folded.
 func (a *arena) OwnerOfKey(keyID string) (string, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -151,7 +152,7 @@ func (a *arena) OwnerOfKey(keyID string) (string, bool) {
 	return id, ok
 }
 
-// Wait folds the log up to a position.
+// Wait implements api.Directory. It folds the log.
 func (a *arena) Wait(ctx context.Context, p eventstore.Position) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -193,7 +194,8 @@ func (a *arena) Check(_ context.Context, rawURL string) iter.Seq[rest.Step] {
 	return slices.Values(steps)
 }
 
-// client makes calls: signed if it has a key, with its cookie if it has one.
+// client makes calls. It signs them if it has a key, and sends its cookie if it
+// has one.
 type client struct {
 	*arena
 	keyID  string
@@ -203,7 +205,7 @@ type client struct {
 
 func (a *arena) anyone() *client { return &client{arena: a} }
 
-// answer is a response, read.
+// answer is a response with its body.
 type answer struct {
 	status int
 	header http.Header
@@ -212,8 +214,8 @@ type answer struct {
 	t      *testing.T
 }
 
-// do makes a request as the client; body may be nil, a string or what encodes
-// as JSON. Edit may change it before it is signed.
+// do makes a call. body may be nil, a string or a value that encodes as JSON. edit
+// may change the request before it is signed.
 func (c *client) do(method, target string, body any, edit ...func(*http.Request)) *answer {
 	c.t.Helper()
 	content := contentOf(c.t, body)
@@ -263,7 +265,7 @@ func contentOf(t *testing.T, body any) []byte {
 	}
 }
 
-// is requires a status, and that a refusal is a problem with a code.
+// is requires a status, and of a refusal a problem with a code.
 func (a *answer) is(status int, code ...string) *answer {
 	a.t.Helper()
 	require.Equal(a.t, status, a.status, string(a.body))
@@ -278,7 +280,7 @@ func (a *answer) is(status int, code ...string) *answer {
 	return a
 }
 
-// names requires that a refusal names fields as wrong.
+// names requires that a refusal lists exactly these fields.
 func (a *answer) names(fields ...string) *answer {
 	a.t.Helper()
 	var named []string
@@ -295,7 +297,7 @@ func (a *answer) cookies() []*http.Cookie { return (&http.Response{Header: a.hea
 
 var linkLine = regexp.MustCompile(`(?m)^(https://\S+)\r?$`)
 
-// lastLink is the link in the newest mail, and to whom it went.
+// lastLink returns the link in the newest mail, and the mail's recipient.
 func (a *arena) lastLink() (link *url.URL, to string) {
 	a.t.Helper()
 	names, err := filepath.Glob(filepath.Join(a.mails, "*.eml"))
@@ -312,7 +314,7 @@ func (a *arena) lastLink() (link *url.URL, to string) {
 	return link, strings.Trim(message.Header.Get("To"), "<>")
 }
 
-// signIn signs in by the mail, as a browser without a form would.
+// signIn signs in with the link of a mail.
 func (a *arena) signIn(address string) *client {
 	a.t.Helper()
 	a.pass(time.Millisecond) // mails are named by their time

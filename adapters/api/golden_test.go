@@ -28,9 +28,9 @@ func golden(t *testing.T, name string, got []byte) {
 	logtest.RequireSameText(t, string(want), string(got)) // -update rewrites the file; review the diff
 }
 
-// lines writes an object a field a line and an entry of a list a line, both as
-// they stand in the answer; of entries that are events, or frames, the first of
-// each kind.
+// lines formats an object with one line for each field and each entry of a list,
+// byte for byte as in the answer. Of events and frames it shows the first of each
+// kind.
 func lines(t *testing.T, body []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -60,7 +60,7 @@ func lines(t *testing.T, body []byte) []byte {
 
 func firstOfEachKind(t *testing.T, entries []json.RawMessage) []json.RawMessage {
 	t.Helper()
-	var kept []json.RawMessage
+	var first []json.RawMessage
 	seen := map[string]bool{}
 	for _, entry := range entries {
 		var e struct {
@@ -70,14 +70,14 @@ func firstOfEachKind(t *testing.T, entries []json.RawMessage) []json.RawMessage 
 		_ = json.Unmarshal(entry, &e) // numbers and strings have none
 		kind := e.Kind + e.Event.Kind
 		if kind == "" || !seen[kind] {
-			kept = append(kept, entry)
+			first = append(first, entry)
 		}
 		seen[kind] = true
 	}
-	return kept
+	return first
 }
 
-// Whole answers, for the eye.
+// Whole answers, for a person to review. Run with -update to rewrite them.
 func TestReadAnswers(t *testing.T) {
 	s := newSpectated(t)
 	record := func(id string) string { return "/matches/" + id }

@@ -27,14 +27,14 @@ func unrounded(v any) error {
 	return nil
 }
 
-// historyOf is the answer of /bots/{id}/history, with its points.
+// historyOf returns the answer of /bots/{id}/history and its points.
 func historyOf(points shape) shape {
 	return object(map[string]shape{
 		"botId": id, "name": text, "owner": text, "mode": mode, "abortedMatches": integer(0, 1<<20), "points": list(points),
 	})
 }
 
-// player is a bot of a match's record.
+// player is a bot in a match's record.
 func player(t *testing.T, record map[string]any, botID string) map[string]any {
 	t.Helper()
 	for _, p := range record["players"].([]any) {
@@ -46,7 +46,7 @@ func player(t *testing.T, record map[string]any, botID string) map[string]any {
 	return nil
 }
 
-// A bot's history says what the records of its matches say.
+// A bot's history agrees with the records of its matches.
 func TestHistory(t *testing.T) {
 	s := newSpectated(t)
 	bot := s.bots[0]
@@ -54,7 +54,7 @@ func TestHistory(t *testing.T) {
 	require.Equal(t, "Ann", got["name"])
 	require.Equal(t, "countess", got["owner"])
 	require.Equal(t, "standard", got["mode"])
-	require.Equal(t, 1.0, got["abortedMatches"], "one has aborted, and its ladder does not know of the other")
+	require.Equal(t, 1.0, got["abortedMatches"], "the ladder has not closed the other one")
 	points := got["points"].([]any)
 	require.Len(t, points, 1)
 	point := points[0].(map[string]any)
@@ -74,9 +74,9 @@ func TestHistory(t *testing.T) {
 	require.Equal(t, got, s.get("/bots/"+bot+"/history?aborted=false").is(http.StatusOK).json)
 }
 
-// Who is not public has no history: neither a bot that never was, nor one that
-// was registered and has never begun a match. One that plays its first has.
-func TestWhoHasAHistory(t *testing.T) {
+// A bot has a history from its first match. An unknown bot has none, nor has a
+// registered one that has not played.
+func TestBotsWithHistory(t *testing.T) {
 	s := newSpectated(t)
 	for _, id := range []string{"nobody", arenatest.ID("nobody"), s.bots[7]} {
 		s.get("/bots/"+id+"/history").is(http.StatusNotFound, "not_found")
@@ -90,11 +90,11 @@ func TestWhoHasAHistory(t *testing.T) {
 	s.play.Own("ada", botCalled(s.bots[0], "Annabel"), botGone(s.bots[0]))
 	s.read.sync()
 	before["name"] = "Annabel"
-	require.Equal(t, before, s.get("/bots/"+s.bots[0]+"/history").fits(historyOf(completedPoint)).json, "a removed bot keeps its own")
+	require.Equal(t, before, s.get("/bots/"+s.bots[0]+"/history").fits(historyOf(completedPoint)).json, "a removed bot keeps its history")
 }
 
-// The leaderboard of a time is the one that stood then, with today's names.
-func TestLeaderboardThen(t *testing.T) {
+// The leaderboard of a time is the ranking at that time, with today's names.
+func TestLeaderboardAtATime(t *testing.T) {
 	s := newSpectated(t)
 	s.unrated.Conclude()
 	s.read.sync()
@@ -119,7 +119,7 @@ func TestLeaderboardThen(t *testing.T) {
 	}
 }
 
-// What only an owner may know is in no history.
+// A history does not show data that only the owner may see.
 func TestHistoriesHoldNoURL(t *testing.T) {
 	s := newSpectated(t)
 	for _, bot := range s.bots[:7] {
@@ -129,8 +129,8 @@ func TestHistoriesHoldNoURL(t *testing.T) {
 	}
 }
 
-// A running match is in no history, nor one that its ladder has not closed.
-func TestHistoriesWait(t *testing.T) {
+// A history has no running match, and none that its ladder has not closed.
+func TestHistoryHasOnlyClosedMatches(t *testing.T) {
 	s := newSpectated(t)
 	in := func(g *arenatest.Game) bool {
 		for _, seat := range g.State.Started.Seats {

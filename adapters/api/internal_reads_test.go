@@ -9,11 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a page reads to show itself is not counted; the page is, as one call.
-func TestAPageCountsAsOneCall(t *testing.T) {
+// A page counts as one call; its internal reads do not count.
+func TestPageCountsAsOneCall(t *testing.T) {
 	a := limited(t)
 	ada := a.signIn("ada@example.org")
-	within := a.server.InternalReads()
+	internal := a.server.InternalReads()
 	read := func(method, target string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(method, target, strings.NewReader("{}"))
 		if method == http.MethodGet {
@@ -23,7 +23,7 @@ func TestAPageCountsAsOneCall(t *testing.T) {
 		r.RemoteAddr = "192.0.2.7:4711"
 		r.AddCookie(ada.cookie)
 		w := httptest.NewRecorder()
-		within.ServeHTTP(w, r)
+		internal.ServeHTTP(w, r)
 		return w
 	}
 	for range 700 {
@@ -34,7 +34,7 @@ func TestAPageCountsAsOneCall(t *testing.T) {
 	for range 30 {
 		require.Equal(t, http.StatusOK, read(http.MethodPatch, "/me").Code)
 	}
-	require.Equal(t, http.StatusTooManyRequests, read(http.MethodPatch, "/me").Code, "a write is a write, wherever it comes from")
+	require.Equal(t, http.StatusTooManyRequests, read(http.MethodPatch, "/me").Code, "a write of a form counts")
 
 	page := httptest.NewRequest(http.MethodGet, "/", nil)
 	page.RemoteAddr = "192.0.2.8:4711"

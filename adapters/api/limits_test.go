@@ -15,8 +15,8 @@ import (
 	"hexarena/adapters/rest"
 )
 
-// limited is an arena with the specification's limits, behind a proxy on this
-// machine, so that a test can call from anywhere.
+// limited returns an arena with the default limits, behind a proxy on this
+// machine, so that a test can call from any address.
 func limited(t *testing.T) *arena {
 	return newArena(t, func(o *api.Options) {
 		o.Limits = ratelimit.Defaults()
@@ -24,12 +24,12 @@ func limited(t *testing.T) *arena {
 	})
 }
 
-// from makes a call from an address.
+// from sets the address that a call comes from.
 func from(address string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("X-Forwarded-For", address) }
 }
 
-// refused requires a 429, and returns what it tells to wait.
+// refused requires a 429, and returns its Retry-After.
 func (a *answer) refused() time.Duration {
 	a.t.Helper()
 	a.is(http.StatusTooManyRequests, "rate_limited")
@@ -84,7 +84,7 @@ func TestEveryLimit(t *testing.T) {
 			}
 			if c.status == 404 && c.target == "/nothing" || c.status == 405 {
 				got := call()
-				require.Equal(t, c.status, got.status, "it is refused in any case")
+				require.Equal(t, c.status, got.status, "a call within the limits")
 				a.anyone().do("GET", "/health", nil, from("192.0.2."+strconv.Itoa(len(name)))).refused()
 				a.pass(time.Minute)
 				return
@@ -93,13 +93,13 @@ func TestEveryLimit(t *testing.T) {
 			a.pass(wait - time.Second)
 			call().refused()
 			a.pass(time.Second)
-			require.Equal(t, c.status, call().status, "after what it was told to wait")
+			require.Equal(t, c.status, call().status, "after the Retry-After")
 			a.pass(time.Minute)
 		})
 	}
 }
 
-func TestLimitsAreTold(t *testing.T) {
+func TestAnswersShowTheLimits(t *testing.T) {
 	a := limited(t)
 	first := a.anyone().do("GET", "/matches", nil).is(200)
 	require.Equal(t, `"all";q=600;w=60, "match-reads";q=120;w=60`, first.header.Get("RateLimit-Policy"))
@@ -121,13 +121,13 @@ func TestLimitsAreTold(t *testing.T) {
 	require.Contains(t, over.json["detail"], "more than 10 registrations")
 }
 
-func TestWhoIsLimited(t *testing.T) {
+func TestLimitsAreByCaller(t *testing.T) {
 	a := limited(t)
 	ada := a.signIn("ada@example.org")
 	keys := []*client{ada.newKey(), ada.newKey(), ada}
 	a.pass(time.Minute)
 
-	t.Run("an account, whatever its keys and addresses", func(t *testing.T) {
+	t.Run("an account with several keys and addresses", func(t *testing.T) {
 		for i := range 600 {
 			keys[i%3].do("GET", "/bots", nil, from(fmt.Sprintf("192.0.2.%d", i%250))).is(200)
 		}
@@ -136,7 +136,7 @@ func TestWhoIsLimited(t *testing.T) {
 		}
 		a.pass(time.Minute)
 	})
-	t.Run("an account's calls are not its address's", func(t *testing.T) {
+	t.Run("calls of an account do not count against its address", func(t *testing.T) {
 		for range 600 {
 			ada.do("GET", "/bots", nil, from("198.51.100.1")).is(200)
 		}
@@ -146,7 +146,7 @@ func TestWhoIsLimited(t *testing.T) {
 		}
 		a.pass(time.Minute)
 	})
-	t.Run("an IPv6 address with its /64", func(t *testing.T) {
+	t.Run("an IPv6 address shares the limit of its /64", func(t *testing.T) {
 		for i := range 600 {
 			a.anyone().do("GET", "/health", nil, from(fmt.Sprintf("2001:db8:0:1::%x", i+1))).is(200)
 		}
@@ -155,9 +155,9 @@ func TestWhoIsLimited(t *testing.T) {
 	})
 }
 
-// Wrong signatures under someone's key id count against the address that sends
-// them, and nothing else.
-func TestFailedAuthentication(t *testing.T) {
+// Calls with a wrong signature count only against the address that sends them, not
+// against the owner of the key id.
+func TestFailedAuthenticationCountsByAddress(t *testing.T) {
 	a := limited(t)
 	ada := a.signIn("ada@example.org")
 	key := ada.newKey()
@@ -173,9 +173,9 @@ func TestFailedAuthentication(t *testing.T) {
 	}
 }
 
-// The order of refusals: the address's limit before 401, 401 and 403 before
-// the account's.
-func TestLimitsInTheOrderOfRefusals(t *testing.T) {
+// The limit of the address is checked before 401; 401 and 403 come before the
+// limit of the account.
+func TestLimitsInTheOrderOfErrors(t *testing.T) {
 	a := limited(t)
 	ada := a.signIn("ada@example.org")
 	key, blind := ada.newKey("account.read"), ada.newKey("bots.read")

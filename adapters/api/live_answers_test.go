@@ -20,9 +20,9 @@ import (
 	"hexarena/projections/matches"
 )
 
-// What an ended match is answered with may be kept for ever; of a running one
-// nothing is.
-func TestEndedMatchesAreCached(t *testing.T) {
+// Caches may store the answers about an ended match forever, and those about a
+// running one never.
+func TestCachingOfMatches(t *testing.T) {
 	s := newSpectated(t)
 	for _, g := range []*arenatest.Game{s.four, s.aborted} {
 		record := "/matches/" + g.MatchID
@@ -59,7 +59,8 @@ func TestEndedMatchesAreCached(t *testing.T) {
 	}
 }
 
-// listed is a list of one match: SQLite's connections do not belong in a bubble.
+// listed is a list of one match. It replaces the read model, whose SQLite
+// connections cannot run in a synctest bubble.
 type listed matches.Summary
 
 // Get implements api.Matches.
@@ -72,9 +73,8 @@ func (l listed) List(matches.Query) ([]matches.Summary, string, bool, error) {
 	return []matches.Summary{matches.Summary(l)}, "", true, nil
 }
 
-// While the boards are not there yet, or a match is not among them that must be,
-// callers are told to try again.
-func TestBoardsThatAreNotReady(t *testing.T) {
+// Until the live boards are ready, or lack a running match, callers get 503.
+func TestLiveBoardsThatAreNotReady(t *testing.T) {
 	s := newSpectated(t)
 	running, found, err := s.read.list.Get(s.running.MatchID)
 	require.True(t, found)

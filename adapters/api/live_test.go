@@ -30,7 +30,7 @@ import (
 	"hexarena/projections/matches"
 )
 
-// followed is a log that notes how far its subscriber has come.
+// followed is a log that records the progress of its subscriber.
 type followed struct {
 	eventstore.Log
 	mu    sync.Mutex
@@ -38,7 +38,7 @@ type followed struct {
 	moved chan struct{}       // closed, and replaced, when at moves
 }
 
-// Subscribe notes an event once its subscriber asks for the next one.
+// Subscribe records an event when its subscriber asks for the next one.
 func (f *followed) Subscribe(ctx context.Context, after eventstore.Position, filter eventstore.Filter) iter.Seq2[eventstore.Message, error] {
 	return func(yield func(eventstore.Message, error) bool) {
 		f.reach(after)
@@ -74,8 +74,8 @@ func (f *followed) wait(p eventstore.Position) {
 	}
 }
 
-// newBoards runs live boards beside the read side of a, as cmd plugs them in.
-// They have begun before anything is stored.
+// newBoards runs live boards on the read side of a, as cmd wires them. They start
+// before the first event.
 func newBoards(a *arena) {
 	list := a.read.runners[0]
 	a.boards = &followed{Log: a.log, moved: make(chan struct{})}
@@ -107,8 +107,8 @@ func newBoards(a *arena) {
 	require.NoError(a.t, a.live.Ready(a.t.Context()))
 }
 
-// shown waits until the live boards show games as they stand, and no match that
-// the list of matches has as ended.
+// shown waits until the live boards show the current state of games, and no match
+// that the list of matches shows as ended.
 func (s *spectated) shown(games ...*arenatest.Game) {
 	s.t.Helper()
 	s.boardsFollow()
@@ -129,8 +129,8 @@ func (s *spectated) shown(games ...*arenatest.Game) {
 	}
 }
 
-// boardsFollow waits until the live boards have handled each event of the log,
-// and have let go of each match that has ended.
+// boardsFollow waits until the live boards have handled every event of the log and
+// have dropped every ended match.
 func (s *spectated) boardsFollow() {
 	s.t.Helper()
 	var newest eventstore.Position
@@ -162,7 +162,7 @@ func (s *spectated) boardsFollow() {
 // sse is one server-sent event.
 type sse struct {
 	event, data string
-	seq         int // of its id; 0: none
+	seq         int // its id; 0: none
 }
 
 func parseRecord(t require.TestingT, text string) sse {
@@ -210,7 +210,7 @@ func (a *arena) listen(target string, edit ...func(*http.Request)) *listener {
 	return l
 }
 
-// next is the next event, or io.EOF.
+// next returns the next event, or io.EOF.
 func (l *listener) next() (sse, error) {
 	var text strings.Builder
 	for {
@@ -228,7 +228,7 @@ func (l *listener) next() (sse, error) {
 	}
 }
 
-// must is the next event.
+// must returns the next event, and fails the test without one.
 func (l *listener) must() sse {
 	l.t.Helper()
 	e, err := l.next()
@@ -243,7 +243,7 @@ func (l *listener) over() {
 	require.ErrorIs(l.t, err, io.EOF)
 }
 
-// lastFrame is a match's newest one in /frames, as JSON.
+// lastFrame returns a match's last frame in /frames, as JSON.
 func (s *spectated) lastFrame(g *arenatest.Game) string {
 	s.t.Helper()
 	return string(last(s.frames(g)))
@@ -251,7 +251,7 @@ func (s *spectated) lastFrame(g *arenatest.Game) string {
 
 func last[T any](list []T) T { return list[len(list)-1] }
 
-// frames are those of /frames, as JSON.
+// frames returns the frames of /frames, as JSON.
 func (s *spectated) frames(g *arenatest.Game) []json.RawMessage {
 	s.t.Helper()
 	var page struct{ Frames []json.RawMessage }
@@ -284,8 +284,8 @@ func TestLiveList(t *testing.T) {
 	s.get("/live?status=running").is(http.StatusUnprocessableEntity, "invalid").names("status")
 }
 
-// The newest frame is the last of /frames, also after the end.
-func TestTheNewestFrame(t *testing.T) {
+// The newest frame is the last one of /frames, also after the end.
+func TestNewestFrame(t *testing.T) {
 	s := newSpectated(t)
 	s.shown(s.running, s.unrated)
 	for _, g := range []*arenatest.Game{s.running, s.unrated, s.four, s.aborted} {
@@ -297,8 +297,8 @@ func TestTheNewestFrame(t *testing.T) {
 	s.get("/live/"+s.four.MatchID+"?seat=0").is(http.StatusUnprocessableEntity, "invalid").names("seat")
 }
 
-// A stream shows the frames of /frames as they come, and how the match ended.
-func TestAStream(t *testing.T) {
+// A stream sends the frames of /frames as they appear, and the end of the match.
+func TestMatchStream(t *testing.T) {
 	s := newSpectated(t)
 	g := s.running
 	s.shown(g)
@@ -336,7 +336,7 @@ func TestAStream(t *testing.T) {
 	l.over()
 	for _, id := range []string{"", "3", "999999", "x"} {
 		again := s.listen("/live/"+g.MatchID+"/stream", lastEventID(id))
-		require.Equal(t, sse{"frame", s.lastFrame(g), g.State.Seq}, again.must(), "the last frame, whole")
+		require.Equal(t, sse{"frame", s.lastFrame(g), g.State.Seq}, again.must(), "the whole last frame")
 		require.Equal(t, e, again.must())
 		again.over()
 	}
@@ -350,8 +350,8 @@ func lastEventID(id string) func(*http.Request) {
 	}
 }
 
-// A stream goes on behind the id that its reader had last, of whatever age; what
-// is no such id begins with the newest frame.
+// A stream continues after the id that its reader had last, however old it is. With
+// any other id it begins with the newest frame.
 func TestLastEventID(t *testing.T) {
 	s := newSpectated(t)
 	g := s.running
@@ -376,11 +376,11 @@ func TestLastEventID(t *testing.T) {
 	}
 	l := s.listen("/live/"+g.MatchID+"/stream", lastEventID(fmt.Sprint(n)))
 	g.Step()
-	require.Equal(t, n+1, l.must().seq, "who has the newest waits for the next")
+	require.Equal(t, n+1, l.must().seq, "a reader that has the newest frame gets the next one")
 }
 
-// The stream of all boards begins with the newest frame of each.
-func TestAllBoards(t *testing.T) {
+// The stream of all matches begins with the newest frame of each.
+func TestStreamOfAllMatches(t *testing.T) {
 	s := newSpectated(t)
 	s.shown(s.unrated, s.unvoid, s.running)
 	named := func(g *arenatest.Game) string { return `{"matchId":"` + g.MatchID + `",` + s.lastFrame(g)[1:] }
@@ -402,9 +402,9 @@ func TestAllBoards(t *testing.T) {
 	s.get("/live/stream?mode=x").is(http.StatusUnprocessableEntity, "invalid").names("mode")
 }
 
-// A reader that stops reading holds up nobody, and comes back to the newest
-// frame.
-func TestAReaderThatStopsReading(t *testing.T) {
+// A reader that stops reading delays no other reader, and continues with the
+// newest frame.
+func TestReaderThatStopsReading(t *testing.T) {
 	s := newSpectated(t)
 	s.server.SetStreamTimes(time.Hour, time.Minute)
 	g := s.running
@@ -443,13 +443,13 @@ func TestAReaderThatStopsReading(t *testing.T) {
 		require.Greater(t, e.seq, seq)
 		n, seq = n+1, e.seq
 	}
-	require.Equal(t, g.State.Seq, seq, "the newest is among what it gets")
-	require.Less(t, n, seq-first, "and much is not")
+	require.Equal(t, g.State.Seq, seq, "it gets the newest frame")
+	require.Less(t, n, seq-first, "it misses frames")
 	idle.over()
 }
 
-// An address may have 20 streams open.
-func TestStreamsOfOneAddress(t *testing.T) {
+// An address may have 20 open streams.
+func TestStreamLimitOfAnAddress(t *testing.T) {
 	a := limited(t)
 	here, there := from("192.0.2.1"), from("192.0.2.2")
 	var open []*listener
@@ -479,7 +479,7 @@ func TestStreamsOfOneAddress(t *testing.T) {
 	a.anyone().do(http.MethodGet, "/live/stream", nil, here).refused()
 }
 
-// HEAD of a stream is its headers.
+// HEAD of a stream answers with the headers only.
 func TestHeadOfAStream(t *testing.T) {
 	s := newSpectated(t)
 	for _, path := range []string{"/live/stream", "/live/" + s.four.MatchID + "/stream"} {
@@ -493,8 +493,9 @@ func TestHeadOfAStream(t *testing.T) {
 	}
 }
 
-// A server that stops waits for no reader, not for one that does not read either.
-func TestAStopEndsStreams(t *testing.T) {
+// A server that stops does not wait for readers, not even for one that does not
+// read.
+func TestStopEndsStreams(t *testing.T) {
 	s := newSpectated(t)
 	s.server.SetStreamTimes(time.Hour, time.Minute)
 	s.shown(s.running)
@@ -521,7 +522,7 @@ func TestAStopEndsStreams(t *testing.T) {
 	l.over()
 }
 
-// sink takes what a handler writes.
+// sink passes each write of a handler to wrote.
 type sink struct {
 	header http.Header
 	wrote  func([]byte)
@@ -532,8 +533,7 @@ func (w sink) WriteHeader(int)             {}
 func (w sink) Write(p []byte) (int, error) { w.wrote(p); return len(p), nil }
 func (w sink) Flush()                      {}
 
-// Five thousand readers that come at once, while the match goes on, each get it
-// to its end.
+// Five thousand readers that connect at once during a match each get its end.
 func TestFiveThousandReaders(t *testing.T) {
 	s := newSpectated(t)
 	g := s.running

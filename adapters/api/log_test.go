@@ -28,7 +28,8 @@ type logged struct {
 	runner *projections.Runner
 }
 
-// stoppable answers nothing once its runner has stopped, as cmd plugs it in.
+// stoppable is the signed log as cmd wires it: it returns an error once its runner
+// has stopped.
 type stoppable struct {
 	*signedlog.SignedLog
 	runner *projections.Runner
@@ -66,7 +67,7 @@ func (l *logged) complete(n int) (id string) {
 	return id
 }
 
-// head opens the signed head.
+// head verifies and returns the signed head.
 func (l *logged) head() signedlog.Head {
 	a := l.get("/log/standard/head").is(http.StatusOK)
 	require.Equal(l.t, "text/plain; charset=utf-8", a.header.Get("Content-Type"))
@@ -85,9 +86,9 @@ func (l *logged) hashes(a *answer) [][]byte {
 	return all
 }
 
-// Whoever reads a match, a head and a proof computes that the match is in the
-// log; whoever kept a head computes that today's continues it.
-func TestTheSignedLog(t *testing.T) {
+// From a match, a head and a proof anyone can compute that the log has the match,
+// and from an older head that the current one continues it.
+func TestSignedLog(t *testing.T) {
 	l := newLogged(t)
 	empty := l.head()
 	require.Zero(t, empty.Size)
@@ -124,7 +125,7 @@ func TestTheSignedLog(t *testing.T) {
 	}
 }
 
-func TestRefusalsOfTheSignedLog(t *testing.T) {
+func TestSignedLogErrors(t *testing.T) {
 	l := newLogged(t)
 	id := l.complete(0)
 	for target, field := range map[string]string{

@@ -19,7 +19,7 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// fits requires that an answer has a shape.
+// fits requires an answer to have a shape.
 func (a *answer) fits(s shape) *answer {
 	a.t.Helper()
 	a.is(http.StatusOK)
@@ -27,7 +27,7 @@ func (a *answer) fits(s shape) *answer {
 	return a
 }
 
-// statuses are those that an answer shows the matches of s with.
+// statuses returns the status of each match of s in an answer.
 func (s *spectated) statuses() map[*arenatest.Game]string {
 	return map[*arenatest.Game]string{
 		s.four: "completed", s.three: "completed", s.aborted: "aborted", s.unrated: "running", s.unvoid: "running", s.running: "running",
@@ -105,7 +105,7 @@ func TestMatchListQueries(t *testing.T) {
 	}
 }
 
-// A page holds 50 where the caller does not say.
+// A page has 50 matches by default.
 func TestMatchListPages(t *testing.T) {
 	a := newArena(t)
 	p := arenatest.New(t, a.log, 1)
@@ -171,8 +171,8 @@ func anys(list []string) []any {
 	return all
 }
 
-// A match is no more than running until its ladder has the end of it.
-func TestAMatchEndsWithItsLadder(t *testing.T) {
+// A match counts as running until its ladder has closed it.
+func TestMatchEndsWithItsLadder(t *testing.T) {
 	s := newSpectated(t)
 	for g, status := range map[*arenatest.Game]string{s.unrated: "completed", s.unvoid: "aborted"} {
 		path := "/matches/" + g.MatchID
@@ -199,7 +199,7 @@ func TestFrames(t *testing.T) {
 			require.Equal(t, float64(i+1), f["seq"])
 			require.Equal(t, f["seq"], f["event"].(map[string]any)["seq"])
 		}
-		// The board beside the frames and the last frame are what a seat sees.
+		// The board and the last frame show what a seat sees.
 		written, err := json.Marshal(g.State.View(0))
 		require.NoError(t, err)
 		var view map[string]any
@@ -264,7 +264,7 @@ func TestFrameWindows(t *testing.T) {
 	}
 }
 
-func TestNoSuchMatch(t *testing.T) {
+func TestUnknownMatch(t *testing.T) {
 	s := newSpectated(t)
 	for _, id := range []string{
 		"0b1c8a3e-1111-5222-8333-444455556666", "x", "..", "%2e%2e", "%00", "a%2Fb", s.seated.MatchID, s.bots[0],
@@ -281,9 +281,9 @@ func TestNoSuchMatch(t *testing.T) {
 	s.anyone().do(http.MethodDelete, "/matches/"+s.four.MatchID, nil).is(http.StatusMethodNotAllowed, "method_not_allowed")
 }
 
-// That the list and a stream contradict each other is an error of ours, not a
-// record that is half true.
-func TestAMatchWhoseStreamHasNoEnd(t *testing.T) {
+// If the list and a stream contradict each other, the answer is an internal error,
+// not a record that is half true.
+func TestMatchWhoseStreamHasNoEnd(t *testing.T) {
 	s := newSpectated(t)
 	s.running.Void(ladder.WhyOperator)
 	s.read.sync()
@@ -319,8 +319,8 @@ func TestLongAnswersAreCompressed(t *testing.T) {
 	}
 }
 
-// What is secret in an answer must not show in its length.
-func TestAnswersForAKnownCallerAreNotCompressed(t *testing.T) {
+// The length of a compressed answer could reveal a secret in it.
+func TestPrivateAnswersAreNotCompressed(t *testing.T) {
 	a := newArena(t)
 	ada := a.signIn("ada@example.org")
 	for range 12 {
@@ -354,8 +354,8 @@ func TestLeaderboard(t *testing.T) {
 	}
 }
 
-// A removed bot leaves the leaderboard; its matches stay, with its name.
-func TestARemovedBot(t *testing.T) {
+// A removed bot leaves the leaderboard. Its matches keep its name.
+func TestRemovedBot(t *testing.T) {
 	s := newSpectated(t)
 	before := s.get("/matches/" + s.four.MatchID).is(http.StatusOK).body
 	s.play.Own("ada", botGone(s.bots[1]), botCalled(s.bots[2], "Renamed"))
@@ -370,7 +370,7 @@ func TestARemovedBot(t *testing.T) {
 	require.NotEmpty(t, got)
 }
 
-func TestReadsWhileTheLogIsAway(t *testing.T) {
+func TestReadsWhileTheLogIsUnavailable(t *testing.T) {
 	s := newSpectated(t)
 	s.log.setUnread(true)
 	for _, path := range []string{"/matches/" + s.four.MatchID, "/matches/" + s.four.MatchID + "/frames"} {

@@ -37,24 +37,24 @@ func TestMeta(t *testing.T) {
 	require.Equal(t, map[string]any{"publicKey": base64.StdEncoding.EncodeToString(a.platform)}, known.json)
 }
 
-func TestNewRefusesWhatIsMissing(t *testing.T) {
+func TestNewRequiresItsOptions(t *testing.T) {
 	_, err := api.New(api.Options{})
 	require.Error(t, err)
 }
 
-func TestAPanicIsAnInternalError(t *testing.T) {
+func TestPanicIsAnInternalError(t *testing.T) {
 	var logged strings.Builder
 	a := newArena(t, func(o *api.Options) { o.Logger = slog.New(slog.NewTextHandler(&logged, nil)) })
 	ada := a.signIn("ada@example.org")
 	a.during = func(string) { panic("the secret of the checker") }
 	broken := ada.do(http.MethodPost, "/bots", `{"name":"x","mode":"standard","url":"https://x.example"}`).is(http.StatusInternalServerError, "internal")
 	require.NotContains(t, string(broken.body), "secret")
-	require.Contains(t, logged.String(), "meta_test.go", "operators see where")
+	require.Contains(t, logged.String(), "meta_test.go", "the log shows the stack")
 	require.Contains(t, logged.String(), broken.json["requestId"])
 	ada.do(http.MethodGet, "/bots", nil).is(http.StatusOK)
 }
 
-// HEAD is GET less the body; net/http sees to the latter.
+// HEAD is answered as GET; net/http drops the body.
 func TestHeadIsAnswered(t *testing.T) {
 	a := newArena(t)
 	for target, status := range map[string]int{"/matches?limit=1": http.StatusOK, "/nowhere": http.StatusNotFound} {

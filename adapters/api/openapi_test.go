@@ -18,7 +18,7 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// fetch reads a public document without a socket.
+// fetch returns a public document, without a socket.
 func fetch(t *testing.T, server http.Handler, path string) []byte {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -27,9 +27,9 @@ func fetch(t *testing.T, server http.Handler, path string) []byte {
 	return w.Body.Bytes()
 }
 
-// Two validators that are not ours: kin-openapi, and the OpenAPI Initiative's
-// own schema of 3.1 documents by a JSON Schema validator.
-func TestTheDescriptionIsOpenAPI31(t *testing.T) {
+// Two validators of others accept the document: kin-openapi, and a JSON Schema
+// validator with the OpenAPI Initiative's own schema of 3.1 documents.
+func TestDescriptionIsOpenAPI31(t *testing.T) {
 	document := fetch(t, newArena(t).server, "/openapi.json")
 
 	t.Run("kin-openapi", func(t *testing.T) {
@@ -52,9 +52,9 @@ func TestTheDescriptionIsOpenAPI31(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, schema.Validate(tree))
 		delete(tree.(map[string]any), "info")
-		require.Error(t, schema.Validate(tree), "it does judge")
+		require.Error(t, schema.Validate(tree), "the validator finds a fault")
 	})
-	t.Run("every schema is one of JSON Schema 2020-12", func(t *testing.T) {
+	t.Run("every schema is valid JSON Schema 2020-12", func(t *testing.T) {
 		c := contractOf(t, newArena(t).server)
 		var parsed struct {
 			Components struct {
@@ -69,8 +69,7 @@ func TestTheDescriptionIsOpenAPI31(t *testing.T) {
 	})
 }
 
-// What the document must hold (decisions.md and the specification), whatever
-// made it.
+// The schemas and operations that the document must have.
 func TestDescription(t *testing.T) {
 	a := newArena(t)
 	document := a.anyone().do(http.MethodGet, "/openapi.json", nil).is(http.StatusOK).json
@@ -105,8 +104,8 @@ func TestDescription(t *testing.T) {
 	}, c.IDs())
 }
 
-// Every operation says how it is called and refused, and shows an example that
-// fits.
+// Every operation describes its credentials and errors, and has an example that
+// fits its schema.
 func TestEveryOperationIsDescribed(t *testing.T) {
 	a := newArena(t)
 	c := contractOf(t, a.server)
@@ -163,7 +162,7 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 	}
 }
 
-// The shapes of the match socket and of replays, as they are in whole matches.
+// The requests, answers and events of whole matches fit the document.
 func TestMatchesFitTheDescription(t *testing.T) {
 	s := newSpectated(t)
 	c := contractOf(t, s.server)

@@ -16,7 +16,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// again makes the very call that a client has signed once more.
+// again makes one call of a client several times, with the same signature.
 func (c *client) again(method, target, body string, times int) []int {
 	c.t.Helper()
 	header := http.Header{"Content-Type": {"application/json"}}
@@ -36,9 +36,9 @@ func (c *client) again(method, target, body string, times int) []int {
 	return statuses
 }
 
-// A signature of a write is spent once it has verified, whatever came of the
-// call: what the caller was refused for does not matter.
-func TestASignatureIsSpent(t *testing.T) {
+// A verified signature of a write is spent, even if the call is refused for another
+// reason.
+func TestSignatureIsSpent(t *testing.T) {
 	a := newArena(t, func(o *api.Options) { o.Limits = ratelimit.Limits{Registrations: 3} })
 	ada := a.signIn("ada@example.org")
 	key, blind := ada.newKey(owner.AllScopes()...), ada.newKey(owner.KeysRead)
@@ -49,8 +49,8 @@ func TestASignatureIsSpent(t *testing.T) {
 	require.Equal(t, []int{403, 401}, blind.again("POST", "/bots", good, 2), "without the scope")
 	a.pass(time.Minute)
 	require.Equal(t, []int{400, 401}, key.again("POST", "/bots", "{", 2), "malformed")
-	require.Equal(t, []int{422, 401}, key.again("PATCH", "/me", `{"x":1}`, 2), "a wrong field")
-	require.Equal(t, []int{404, 401}, key.again("DELETE", "/bots/none", "", 2), "of nothing")
+	require.Equal(t, []int{422, 401}, key.again("PATCH", "/me", `{"x":1}`, 2), "an unknown field")
+	require.Equal(t, []int{404, 401}, key.again("DELETE", "/bots/none", "", 2), "an unknown bot")
 	require.Equal(t, []int{200, 200}, key.again("GET", "/me", "", 2), "a read may be sent again")
 	a.pass(time.Minute)
 	for range 3 {
@@ -64,7 +64,7 @@ func TestASignatureIsSpent(t *testing.T) {
 	require.Equal(t, []int{429, 429}, key.again("POST", "/bots", good, 2), "over the address's limit nothing is verified")
 }
 
-// A suspended owner reads, and writes nothing; a suspended bot stays paused.
+// A suspended owner can read but not write. A suspended bot stays paused.
 func TestSuspended(t *testing.T) {
 	a := newArena(t)
 	ada := a.signIn("ada@example.org")

@@ -9,9 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The whole way of a stranger's bot, over sockets: sign up by mail, a key,
-// signed calls, and the bot's life.
-func TestTheWholePath(t *testing.T) {
+// An owner signs up by mail, registers a key, and manages a bot by signed calls.
+func TestOwnersWholePath(t *testing.T) {
 	a := newArena(t)
 	ada := a.signIn("ada@example.org")
 	me := ada.do(http.MethodGet, "/me", nil).is(http.StatusOK)
@@ -36,7 +35,7 @@ func TestTheWholePath(t *testing.T) {
 	require.Equal(t, bot, signed.do(http.MethodGet, "/bots/"+id, nil).is(http.StatusOK).json)
 	bot["status"], bot["name"] = "active", "Countess"
 	require.Equal(t, bot, signed.do(http.MethodPatch, "/bots/"+id, `{"status":"active","name":"Countess"}`).is(http.StatusOK).json)
-	require.Len(t, a.tried, 1, "neither a name nor a status is tried")
+	require.Len(t, a.tried, 1, "a change of name or status runs no deploy check")
 
 	checked := signed.do(http.MethodPost, "/bots/"+id+"/check", nil).is(http.StatusOK)
 	require.Equal(t, map[string]any{"ok": true, "steps": []any{
@@ -107,7 +106,7 @@ func TestKeys(t *testing.T) {
 	require.Equal(t, "2026-09-06T12:00:00.124Z", listed[0].(map[string]any)["revokedAt"])
 }
 
-func TestAnothersThingsAreNotThere(t *testing.T) {
+func TestOthersResourcesAreNotFound(t *testing.T) {
 	a := newArena(t)
 	ada, bob := a.signIn("ada@example.org"), a.signIn("bob@example.org")
 	id, key := ada.newBot("bot", "standard"), ada.newKey()
@@ -121,7 +120,8 @@ func TestAnothersThingsAreNotThere(t *testing.T) {
 	key.do(http.MethodGet, "/bots", nil).is(http.StatusOK)
 }
 
-// patched gives a PATCH the body that it needs to get as far as the thing.
+// patched gives a PATCH a body, so that the call gets as far as looking up the
+// resource.
 func patched(r *http.Request) {
 	if r.Method == http.MethodPatch {
 		withBody(r, "application/json", "{}")

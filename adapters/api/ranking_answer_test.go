@@ -7,9 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Who has a ranking already is told so until it changes: by a match that ends,
-// or by a name.
-func TestARankingThatTheCallerHas(t *testing.T) {
+// A caller that has a ranking gets 304 until a match ends or a name changes.
+func TestRankingHasAnETag(t *testing.T) {
 	s := newSpectated(t)
 	ask := func(tag string) *answer {
 		return s.anyone().do(http.MethodGet, "/leaderboard", nil, func(r *http.Request) { r.Header.Set("If-None-Match", tag) })

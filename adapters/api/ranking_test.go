@@ -12,7 +12,8 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-// board is a ranking of so many rows, whose first bot is called by its version.
+// board is a ranking with a number of rows. The games of the first row are its
+// version.
 type board struct {
 	Leaderboard
 	rows int
@@ -44,7 +45,7 @@ func (b *board) change() {
 	b.version++
 }
 
-// asked is the version that a caller gets.
+// asked returns the version that a caller gets.
 func asked(t *testing.T, k *rankings, b *board) uint64 {
 	t.Helper()
 	r, err := k.get(t.Context(), "standard", b)
@@ -52,11 +53,11 @@ func asked(t *testing.T, k *rankings, b *board) uint64 {
 	return r.version
 }
 
-func TestARankingIsMadeOnceForEachVersion(t *testing.T) {
+func TestRankingIsEncodedOncePerVersion(t *testing.T) {
 	k, b := &rankings{}, &board{rows: largeRanking - 1}
 	for version := range uint64(3) {
 		for range 3 {
-			require.Equal(t, version, asked(t, k, b), "a small one is up to date at once")
+			require.Equal(t, version, asked(t, k, b), "a small ranking is up to date at once")
 		}
 		b.change()
 	}
@@ -69,12 +70,12 @@ func TestARankingIsMadeOnceForEachVersion(t *testing.T) {
 
 	b.err = errors.New("it has stopped")
 	_, err = k.get(t.Context(), "standard", b)
-	require.ErrorIs(t, err, b.err, "what is out of date is not answered")
+	require.ErrorIs(t, err, b.err, "an outdated ranking is not answered")
 }
 
-// A large one is made beside the answers: those are the old one's for half a
-// second at most, and no caller waits.
-func TestALargeRankingIsMadeBesideTheAnswers(t *testing.T) {
+// A large ranking is encoded in the background. Callers get the previous one for at
+// most half a second, and do not wait.
+func TestLargeRankingIsEncodedInTheBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k, b := &rankings{}, &board{rows: largeRanking}
 		require.EqualValues(t, 0, asked(t, k, b))
@@ -84,6 +85,6 @@ func TestALargeRankingIsMadeBesideTheAnswers(t *testing.T) {
 		require.EqualValues(t, 1, asked(t, k, b))
 		b.change()
 		<-time.After(rankingStale)
-		require.EqualValues(t, 2, asked(t, k, b), "it was not known to be up to date for too long")
+		require.EqualValues(t, 2, asked(t, k, b), "the previous ranking is too old")
 	})
 }

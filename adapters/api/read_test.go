@@ -19,7 +19,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// readSide is the read models as cmd plugs them in, caught up when told so.
+// readSide is the read models as cmd wires them. They catch up when the test tells
+// them to.
 type readSide struct {
 	t       *testing.T
 	list    *matches.Matches
@@ -69,8 +70,8 @@ func (r *readSide) names(botID string) (name, owner string, ok bool) {
 	return b.Name, r.people.Handle(b.OwnerID), ok && !b.Removed
 }
 
-// spectated is an arena with a match in each state that one can be in, seated
-// in the order of the fields.
+// spectated is an arena with a match in each state, seated in the order of the
+// fields.
 type spectated struct {
 	*arena
 	play *arenatest.Arena
@@ -113,13 +114,13 @@ func newSpectated(t *testing.T) *spectated {
 	return s
 }
 
-// get makes a call that anyone may make.
+// get makes a call without credentials.
 func (s *spectated) get(target string) *answer {
 	s.t.Helper()
 	return s.anyone().do(http.MethodGet, target, nil)
 }
 
-// listed are the ids of a page, and what it says is next.
+// listed returns the ids of a page, and its next.
 func (s *spectated) listed(target string) (ids []string, next any) {
 	s.t.Helper()
 	page := s.get(target).is(http.StatusOK)

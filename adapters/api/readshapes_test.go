@@ -5,8 +5,7 @@ import (
 	"fmt"
 )
 
-// The shapes of the specification and of docs/protocol.md, written down again by
-// hand.
+// The shapes of docs/protocol.md, written again by hand.
 var (
 	many     = integer(0, 1<<31)
 	seat     = integer(0, 3)
@@ -26,7 +25,7 @@ var (
 	ports = listOf(object(map[string]shape{"vertices": listOf(integer(0, 53), 2), "rate": integer(2, 3), "resource?": resource}), 9)
 )
 
-// summary is MatchSummary, by status.
+// summary returns the shape of MatchSummary in a status.
 func summary(status string) map[string]shape {
 	placement, delta, ended := shape(null), shape(null), moment
 	switch status {
@@ -45,7 +44,7 @@ var proof = object(map[string]shape{
 	"serverSeed": hex32, "nonces": listOf(text, 3, 4), "table": listOf(id, 3, 4), "revision": many, "index": integer(0, 499), "seedKey": text,
 })
 
-// record is a Match, by status.
+// record returns the shape of Match in a status.
 func record(status string) shape {
 	if status == "running" {
 		return object(with(summary(status), map[string]shape{"seed": null, "replay": listOf(nil, 0), "commitment": hex32}))
@@ -55,7 +54,7 @@ func record(status string) shape {
 	}))
 }
 
-// actions are the shapes by kind of decision.
+// actions are the shapes of actions by kind of decision.
 var actions = map[string]shape{
 	"setup":   object(map[string]shape{"settlement": integer(0, 53), "road": integer(0, 71)}),
 	"discard": object(map[string]shape{"cards": counts}),
@@ -70,7 +69,7 @@ var turnActions = map[string]map[string]shape{
 	"end_turn": {"talk?": text},
 }
 
-// actionData judges the data of an action event, whose action is of its kind.
+// actionData checks the data of an action event.
 func actionData(v any) error {
 	data, ok := v.(map[string]any)
 	if !ok {
@@ -92,7 +91,7 @@ func actionData(v any) error {
 	return object(fields)(v)
 }
 
-// eventData are the shapes of data, by kind of event.
+// eventData are the shapes of the data of events, by kind.
 var eventData = map[string]shape{
 	"board":  object(map[string]shape{"hexes": hexes, "ports": ports, "bandit": integer(0, 18)}),
 	"roll":   object(map[string]shape{"turn": integer(1, 1000), "dice": dice}),
@@ -111,7 +110,7 @@ var eventData = map[string]shape{
 	"end":    object(map[string]shape{"reason": oneOf("win", "stalemate", "turn_cap"), "scores": bySeat, "placements": listOf(integer(1, 4), 3, 4)}),
 }
 
-// event is a MatchEvent, with its data or without.
+// event returns the shape of MatchEvent, with or without data.
 func event(whole bool) shape {
 	return func(v any) error {
 		e, ok := v.(map[string]any)
@@ -140,7 +139,7 @@ func event(whole bool) shape {
 
 var wholeEvent = event(true)
 
-// publicView is what a Frame has of GameView.
+// publicView are the fields that a Frame and a GameView share.
 var publicView = map[string]shape{
 	"seatCount": integer(3, 4), "phase": oneOf("setup", "main"), "turn": integer(0, 1000), "dice": orNull(dice),
 	"board":      object(map[string]shape{"bandit": integer(0, 18)}),
@@ -153,7 +152,7 @@ var publicView = map[string]shape{
 	"talkLog":       list(object(map[string]shape{"seat": seat, "message": text, "turn": many})),
 }
 
-// frameList is the answer of /frames; more are the fields of hands.
+// frameList returns the shape of /frames; more are the fields of hands.
 func frameList(whole bool, more map[string]shape) shape {
 	frame := with(with(publicView, map[string]shape{"seq": integer(1, 1<<20), "event": event(whole)}), more)
 	return object(map[string]shape{

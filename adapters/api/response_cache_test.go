@@ -16,7 +16,7 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// noise does not compress.
+// noise returns text that does not compress.
 func noise(rng *rand.Rand, n int) string {
 	b := make([]byte, n)
 	for i := range b {
@@ -25,9 +25,9 @@ func noise(rng *rand.Rand, n int) string {
 	return hex.EncodeToString(b)
 }
 
-// A keeper answers what was made, keeps the answers that are asked for, and no
-// more bytes than it may.
-func TestKeeper(t *testing.T) {
+// The cache returns the answers that were built, keeps those that are used, and
+// stays below its size.
+func TestResponseCache(t *testing.T) {
 	rng := logtest.Random(t)
 	k := newResponseCache(64 << 10)
 	bodies, made := map[string]string{}, map[string]int{}
@@ -58,15 +58,15 @@ func TestKeeper(t *testing.T) {
 		ask("always")
 		ask("large")
 	}
-	require.Equal(t, 1, made["always"], "what is asked for again and again is kept")
-	require.Equal(t, 200, made["large"], "what would take too much room is not")
+	require.Equal(t, 1, made["always"], "an answer in use stays")
+	require.Equal(t, 200, made["large"], "a large answer is not stored")
 	ask("0")
-	require.Equal(t, 2, made["0"], "the oldest has gone")
+	require.Equal(t, 2, made["0"], "the oldest answer is dropped")
 }
 
-// An answer is made once for all who ask at the same time, and is not lost with
-// the one who asked first; a failure is not kept.
-func TestKeeperMakesOnce(t *testing.T) {
+// Concurrent callers share one build, which continues if the first one cancels. An
+// error is not stored.
+func TestResponseCacheBuildsOnce(t *testing.T) {
 	k := newResponseCache(1 << 20)
 	var made atomic.Int64
 	begun, finish := make(chan struct{}), make(chan struct{})
@@ -96,7 +96,7 @@ func TestKeeperMakesOnce(t *testing.T) {
 	all.Wait()
 	require.EqualValues(t, 1, made.Load())
 
-	fault := errors.New("the log is away")
+	fault := errors.New("the log is unavailable")
 	_, err := k.get(t.Context(), "other", func(context.Context) (any, error) { return nil, fault })
 	require.ErrorIs(t, err, fault)
 	_, err = k.get(t.Context(), "other", func(context.Context) (any, error) { return 1, nil })

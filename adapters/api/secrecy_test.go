@@ -16,18 +16,18 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// shownFrame is a frame of a running match: GameView's public fields, and of its
-// event when and what and who.
+// shownFrame is a frame of a running match: the public fields of GameView, and the
+// time, kind and seat of its event.
 var shownFrame = object(with(publicView, map[string]shape{"seq": integer(1, 1<<20), "event": event(false)}))
 
-// secrets are texts of a running match that nobody may read.
+// secrets are texts of a running match that no public answer may contain.
 type secrets []string
 
 func secretsOf(g *arenatest.Game) secrets {
 	list := secrets{
 		"bots.example", "nonce of", "seed of the tests", // URLs, shares of the seed, the seed key
 		`"knight"`, `"victory_point"`, `"roadworks"`, `"windfall"`, `"embargo"`, // cards of hands and of the deck
-		`what?`, `gold`, strings.Repeat("x", match.MaxTalk), // refused answers, as they were sent
+		`what?`, `gold`, strings.Repeat("x", match.MaxTalk), // refused answers as they were sent
 		`"data":`, `"hand":`, `"devCards":`, `"devBoughtThisTurn":`, `"myScore":`, `"answer":`, `"action":`, `"cards":`, `"victim":`, `"proof":`, `"serverSeed":`,
 	}
 	for _, s := range []seed.Seed{g.State.Seed, g.State.ServerSeed} {
@@ -36,7 +36,7 @@ func secretsOf(g *arenatest.Game) secrets {
 	return list
 }
 
-// in says which of the secrets is in a text.
+// in returns the secrets that a text contains.
 func (s secrets) in(text string) error {
 	for _, secret := range s {
 		if at := strings.Index(text, secret); at >= 0 {
@@ -51,9 +51,9 @@ func (s secrets) nowhere(t *testing.T, where, text string) {
 	require.NoError(t, s.in(text), where)
 }
 
-// A match of which everything is known is read by anyone while it runs, at every
-// step of it and in every way: only what a GameView shows to all is there.
-func TestARunningMatchKeepsItsSecrets(t *testing.T) {
+// The test knows everything of a match. At every step it reads all that is public,
+// and finds only what a GameView shows to all.
+func TestRunningMatchKeepsItsSecrets(t *testing.T) {
 	s := newSpectated(t)
 	g := s.running
 	s.shown(g)
@@ -78,13 +78,13 @@ func TestARunningMatchKeepsItsSecrets(t *testing.T) {
 	for ; read < g.State.Seq; read++ {
 		hidden.nowhere(t, "the stream", own.must().data)
 	}
-	s.scan(g, hidden) // it is over, and its ladder does not know: it still runs
+	s.scan(g, hidden) // it is over, but its ladder has not closed it: it counts as running
 	g.Conclude()
 	s.read.sync()
 	require.Equal(t, "end", own.must().event)
 	record := string(s.get("/matches/" + g.MatchID).is(http.StatusOK).body)
-	require.Contains(t, record, g.State.Seed.String(), "now it is public")
-	require.Error(t, hidden.in(record), "the scan does find what is there")
+	require.Contains(t, record, g.State.Seed.String(), "an ended match is public")
+	require.Error(t, hidden.in(record), "the scan finds secrets")
 }
 
 // scan reads everything public of a running match.

@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// shape judges a decoded JSON value: it returns what is wrong with it, and
-// where.
+// shape checks a decoded JSON value. Its error says what is wrong, and where.
 type shape func(v any) error
 
 // object has exactly these fields; one whose name ends in ? may be absent.
@@ -40,7 +39,7 @@ func object(fields map[string]shape) shape {
 	}
 }
 
-// with adds fields to an object's.
+// with adds fields to those of an object.
 func with(fields, more map[string]shape) map[string]shape {
 	all := maps.Clone(fields)
 	maps.Copy(all, more)
@@ -62,7 +61,7 @@ func list(item shape) shape {
 	}
 }
 
-// listOf has one of some lengths.
+// listOf is a list of a shape, with one of some lengths.
 func listOf(item shape, lengths ...int) shape {
 	return func(v any) error {
 		if err := list(item)(v); err != nil {
@@ -91,7 +90,7 @@ func orNull(s shape) shape {
 	}
 }
 
-// oneDecimal is a rating as it is displayed.
+// oneDecimal is a rating as answers show it.
 func oneDecimal(v any) error {
 	f, ok := v.(float64)
 	if !ok || math.Round(f*10)/10 != f {
@@ -136,8 +135,7 @@ func matching(pattern string) shape {
 
 func oneOf(values ...string) shape { return matching(strings.Join(values, "|")) }
 
-// either has one of some shapes; what is said to be wrong is what keeps it from
-// having the last.
+// either is one of several shapes. Its error is that of the last one.
 func either(shapes ...shape) shape {
 	return func(v any) error {
 		var err error

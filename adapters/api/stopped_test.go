@@ -12,7 +12,7 @@ import (
 	"hexarena/projections/matches"
 )
 
-// stopped is read models that have met an event that they cannot fold.
+// stopped is an arena whose read models met an event that they cannot fold.
 type stopped struct{ api.Leaderboard }
 
 var errStopped = fmt.Errorf("projection matches at match-1@0: %w", projections.ErrStopped)
@@ -35,9 +35,9 @@ func (stopped) History(string) (api.BotHistory, bool, error) {
 	return api.BotHistory{}, false, errStopped
 }
 
-// What a read model that has stopped is asked for is refused, as the document
-// says of each endpoint: do holds the answers against it.
-func TestWhatHasStoppedAnswersNothing(t *testing.T) {
+// Endpoints that read a stopped read model answer 503. The contract test compares
+// that with the document.
+func TestStoppedReadModelsAnswer503(t *testing.T) {
 	a := newArena(t, func(o *api.Options) { o.Matches, o.Leaderboard = stopped{}, stopped{} })
 	for _, path := range []string{
 		"/matches", "/matches/m", "/matches/m/frames", "/live/m", "/live/m/stream",

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// script is a source whose records a test hands over.
+// script is a source whose records the test adds.
 type script struct {
 	mu      sync.Mutex
 	pending []string
@@ -49,8 +49,8 @@ func (s *script) Take() (records [][]byte, more <-chan struct{}, ended bool) {
 	return records, s.moved, s.ended
 }
 
-// socket takes what is written; while it is stuck, a write lasts until its
-// deadline, as one to a reader does who reads nothing.
+// socket stores what is written. While it is stuck, a write lasts until its
+// deadline, as with a reader that does not read.
 type socket struct {
 	http.ResponseWriter
 
@@ -91,15 +91,15 @@ func (s *socket) FlushError() error {
 	return nil
 }
 
-// text is what has reached the reader.
+// text returns what has reached the reader.
 func (s *socket) text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.took.String()[:s.flushed]
 }
 
-// streaming runs a test on a stream in a bubble. Done is closed when the stream
-// has ended.
+// streaming runs a test of a stream in a synctest bubble. done is closed when the
+// stream has ended.
 func streaming(t *testing.T, f func(t *testing.T, from *script, to *socket, stop, leave func(), done <-chan struct{})) {
 	synctest.Test(t, func(t *testing.T) {
 		from, to, done := newScript(), &socket{}, make(chan struct{})
@@ -115,7 +115,7 @@ func streaming(t *testing.T, f func(t *testing.T, from *script, to *socket, stop
 	})
 }
 
-// Each record reaches the reader at once, and when nothing comes, a comment.
+// Each record reaches the reader at once. Without records a comment does.
 func TestHeartbeats(t *testing.T) {
 	streaming(t, func(t *testing.T, from *script, to *socket, _, _ func(), done <-chan struct{}) {
 		from.add("a\n\n", "b\n\n")
@@ -131,9 +131,9 @@ func TestHeartbeats(t *testing.T) {
 	})
 }
 
-// A reader that takes nothing is cut off after a while; one that takes something
-// late is not.
-func TestAReaderThatTakesNothing(t *testing.T) {
+// A stream is cut if its reader does not read for writeTime. A slow reader keeps
+// it.
+func TestReaderThatDoesNotRead(t *testing.T) {
 	streaming(t, func(t *testing.T, from *script, to *socket, _, _ func(), done <-chan struct{}) {
 		to.mu.Lock()
 		to.stuck = true
@@ -156,7 +156,7 @@ func TestAReaderThatTakesNothing(t *testing.T) {
 	})
 }
 
-// A stream ends with its reader, and with its server.
+// A stream ends when its reader leaves, and when its server stops.
 func TestStreamsEnd(t *testing.T) {
 	for name, end := range map[string]func(stop, leave func()){
 		"the reader goes":  func(_, leave func()) { leave() },

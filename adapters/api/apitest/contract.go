@@ -1,7 +1,7 @@
-// Package apitest judges answers of the API by the API's own description: what
-// a test of any package was answered must be what /openapi.json tells. It knows
-// nothing of the types that the description was made from, nor of how an answer
-// came about.
+// Package apitest checks answers of the API against the API's own description,
+// /openapi.json, in tests of any package. Begin with New, and call Judge with each
+// answer. The package knows neither the types that the description was made from
+// nor the handlers.
 package apitest
 
 import (
@@ -21,11 +21,11 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Contract is a description of the API, by which answers are judged with a JSON
-// Schema validator. It is stricter than the description: what an answer's schema
-// does not name must not be there. It is safe for concurrent use.
+// Contract judges answers by a description of the API, with a JSON Schema
+// validator. It is stricter than the description: an answer must not have fields
+// that its schema does not name. It is safe for concurrent use.
 type Contract struct {
-	Longest int // JSON bodies of so many bytes and more are not validated; 0: all are
+	Longest int // the size in bytes from which JSON bodies are not validated; 0: all are
 
 	paths    map[string]map[string]Operation
 	compiler *jsonschema.Compiler
@@ -34,7 +34,7 @@ type Contract struct {
 	schemas map[string]*jsonschema.Schema // by pointer into the document
 }
 
-// New reads an OpenAPI document.
+// New returns the contract of an OpenAPI document.
 func New(document []byte) (*Contract, error) {
 	var parsed struct {
 		Paths map[string]map[string]Operation `json:"paths"`
@@ -52,7 +52,7 @@ func New(document []byte) (*Contract, error) {
 	for name, s := range schemas {
 		schema, ok := s.(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("the schema %s is no object", name)
+			return nil, fmt.Errorf("the schema %s is not an object", name)
 		}
 		closed(schema)
 		chosen(schema)
@@ -76,13 +76,13 @@ type Operation struct {
 	Security []map[string][]string `json:"security"`
 }
 
-// Parameter is one of an operation's path or query.
+// Parameter is a parameter of an operation's path or query.
 type Parameter struct {
 	Name string `json:"name"`
 	In   string `json:"in"`
 }
 
-// Response is what an operation may answer with one status.
+// Response is an answer that an operation may give with one status.
 type Response struct {
 	Content map[string]Media `json:"content"`
 }
@@ -94,12 +94,12 @@ type Media struct {
 	Examples map[string]Example `json:"examples"`
 }
 
-// Example is an example under a name.
+// Example is one example of a Media.
 type Example struct {
 	Value any `json:"value"`
 }
 
-// Answer is what a call was answered.
+// Answer is the answer of a call.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -122,8 +122,8 @@ func closed(schema any) {
 	closed(s["items"])
 }
 
-// chosen has a union judged by the schema that its discriminator names, which
-// is the same as by all of them, and faster.
+// chosen has a union judged only by the schema that its discriminator names. The
+// result is the same as with all of them, but faster.
 func chosen(s map[string]any) {
 	d, ok := s["discriminator"].(map[string]any)
 	if !ok {
@@ -140,7 +140,7 @@ func chosen(s map[string]any) {
 	s["properties"] = map[string]any{d["propertyName"].(string): map[string]any{"enum": names}}
 }
 
-// find returns the operation of a call, and the path it is described under.
+// find returns the operation of a call, and the path that describes it.
 func (c *Contract) find(method, path string) (template string, op Operation, ok bool) {
 	segments := strings.Split(path, "/")
 	best := -1
@@ -153,8 +153,8 @@ func (c *Contract) find(method, path string) (template string, op Operation, ok 
 	return template, op, ok
 }
 
-// fixedSegments counts those of a template that a path has literally; -1: it is
-// not one of the template's.
+// fixedSegments counts the segments of a template that a path has literally. It
+// returns -1 if the path does not match the template.
 func fixedSegments(template, path []string) int {
 	if len(template) != len(path) {
 		return -1
@@ -172,7 +172,7 @@ func fixedSegments(template, path []string) int {
 	return fixed
 }
 
-// Judge says what an answer has that the description does not tell.
+// Judge returns an error if an answer does not fit the description.
 func (c *Contract) Judge(method, target string, a Answer) error {
 	u, err := url.Parse(target)
 	if err != nil {
@@ -216,7 +216,7 @@ func (c *Contract) Judge(method, target string, a Answer) error {
 	}
 	if a.Status >= 400 {
 		if _, ok := m.Examples[problem.Code]; !ok {
-			return fmt.Errorf("%s %s does not tell of the code %q", op.ID, status, problem.Code)
+			return fmt.Errorf("%s %s does not list the code %q", op.ID, status, problem.Code)
 		}
 	}
 	if strings.HasSuffix(kind, "json") && (c.Longest == 0 || len(body) < c.Longest) {
@@ -225,8 +225,7 @@ func (c *Contract) Judge(method, target string, a Answer) error {
 	return nil
 }
 
-// plain is the body as it was before it was compressed, if the caller asked for
-// that itself.
+// plain returns the body uncompressed.
 func (a Answer) plain() ([]byte, error) {
 	if a.Header.Get("Content-Encoding") != "gzip" {
 		return a.Body, nil
@@ -238,7 +237,7 @@ func (a Answer) plain() ([]byte, error) {
 	return io.ReadAll(z)
 }
 
-// judgeStray judges what answers a call that is not described.
+// judgeStray judges the answer of a call that is not described.
 func (c *Contract) judgeStray(kind string, a Answer) error {
 	if kind == "application/problem+json" {
 		return c.Validate(Pointer("components", "schemas", "Problem"), a.Body)
@@ -249,7 +248,7 @@ func (c *Contract) judgeStray(kind string, a Answer) error {
 	return nil
 }
 
-// Pointer names a part of the document.
+// Pointer returns the reference of a part of the document.
 func Pointer(tokens ...string) string {
 	escape := strings.NewReplacer("~", "~0", "/", "~1")
 	for i, token := range tokens {
@@ -258,7 +257,7 @@ func Pointer(tokens ...string) string {
 	return "openapi.json#/" + strings.Join(tokens, "/")
 }
 
-// Validate judges a JSON text by a schema of the document.
+// Validate checks a JSON text against a schema of the document.
 func (c *Contract) Validate(at string, body []byte) error {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
 	if err != nil {
@@ -271,7 +270,7 @@ func (c *Contract) Validate(at string, body []byte) error {
 	return schema.Validate(value)
 }
 
-// Schema returns the schema that a pointer names.
+// Schema returns the schema at a pointer.
 func (c *Contract) Schema(at string) (*jsonschema.Schema, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -285,7 +284,7 @@ func (c *Contract) Schema(at string) (*jsonschema.Schema, error) {
 	return s, err
 }
 
-// Operations are all that are described, by path and method.
+// Operations calls each with every described operation.
 func (c *Contract) Operations(each func(path, method string, op Operation)) {
 	for path, methods := range c.paths {
 		for method, op := range methods {
@@ -294,7 +293,7 @@ func (c *Contract) Operations(each func(path, method string, op Operation)) {
 	}
 }
 
-// IDs are those of all operations, sorted.
+// IDs returns the ids of all operations, sorted.
 func (c *Contract) IDs() []string {
 	var ids []string
 	c.Operations(func(_, _ string, op Operation) { ids = append(ids, op.ID) })

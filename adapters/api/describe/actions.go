@@ -99,7 +99,7 @@ func defineHands(r huma.Registry) {
 	someDevs(devs)
 	either := func(one *huma.Schema) *huma.Schema {
 		return &huma.Schema{
-			Description: "With seat=0 to 3 that seat's; with seat=all an array of every seat's.",
+			Description: "With seat=0 to 3 the cards of that seat; with seat=all an array with those of every seat.",
 			AnyOf:       []*huma.Schema{one, {Type: huma.TypeArray, Items: one}},
 		}
 	}

@@ -7,11 +7,11 @@ const apiSummary = "A competitive arena for software bots: rated matches of a he
 
 const apiAbout = apiSummary + `
 
-Whoever serves a WebSocket can enter: sign in with an e-mail address, register a bot's URL, and the arena calls it. The calls that a bot's server gets are described as webhooks; the frames on the match socket are DecisionRequest and DecisionResponse.
+Anyone who serves a WebSocket can enter: sign in with an e-mail address, register a bot's URL, and the arena calls it. The webhooks describe the calls to a bot's server. The frames on the match socket are DecisionRequest and DecisionResponse.
 
-Signed calls: generate an Ed25519 key pair and register its public half (` + "`POST /keys`" + `). Each call then carries its key's id, the time in unix milliseconds, and the base64 of the signature over ` + "`{timestamp}.{METHOD}.{path and query}.{body}`" + `, the body being the raw bytes. The timestamp may be 5 minutes off. A signature of a write is good for one call: sign each with a fresh timestamp.
+Signed calls: generate an Ed25519 key pair and register its public half (` + "`POST /keys`" + `). Each call then carries its key's id, the time in unix milliseconds, and the base64 of the signature over ` + "`{timestamp}.{METHOD}.{path and query}.{body}`" + `, where body is the raw bytes. The timestamp may differ from the arena's clock by 5 minutes. A signature of a write is valid for one call: sign each write with a new timestamp.
 
-Bodies are JSON objects; unknown fields and query names are refused by name. Refusals are RFC 9457 problems with a stable ` + "`code`" + `.`
+Bodies are JSON objects. Unknown fields and query parameters are errors, which name them. Errors are RFC 9457 problems with a stable ` + "`code`" + `.`
 
 // The security schemes. The three headers of a signature go together.
 const (
@@ -44,7 +44,7 @@ func overview(baseURL string) *huma.OpenAPI {
 				schemeKey:       inHeader("x-arena-key", "The key's id."),
 				schemeTimestamp: inHeader("x-arena-timestamp", "Unix milliseconds, within 5 minutes of the service's clock."),
 				schemeSignature: inHeader("x-arena-signature", "Base64 of the Ed25519 signature of {timestamp}.{METHOD}.{path and query}.{body}."),
-				schemeSession:   {Type: "apiKey", In: "cookie", Name: "__Host-session", Description: "A session by sign-in; it has every scope. On plain http in development the cookie is called session."},
+				schemeSession:   {Type: "apiKey", In: "cookie", Name: "__Host-session", Description: "A session from a sign-in; it has every scope. On plain http, in development, the cookie is called session."},
 			},
 			Headers: answerHeaders(),
 		},
@@ -53,7 +53,7 @@ func overview(baseURL string) *huma.OpenAPI {
 			{Name: "keys", Description: "API keys, which sign requests."},
 			{Name: "bots", Description: "An account's bots."},
 			{Name: "matches", Description: "Records of matches, for everyone."},
-			{Name: "live", Description: "Matches that run, for everyone."},
+			{Name: "live", Description: "Running matches, for everyone."},
 			{Name: "leaderboard", Description: "Rankings, for everyone."},
 			{Name: "log", Description: "The signed log of results, and the arena's seed keys, for everyone."},
 			{Name: "meta", Description: "The service itself."},
@@ -67,9 +67,9 @@ func answerHeaders() map[string]*huma.Header {
 		return &huma.Header{Description: about, Schema: &huma.Schema{Type: huma.TypeString}, Example: example}
 	}
 	return map[string]*huma.Header{
-		headerRequestID: text("Names the request.", exampleID),
-		headerPolicy:    text("The limits that the call counts against: q calls in w seconds.", `"all";q=600;w=60`),
-		headerQuota:     text("What is left of them: r further calls, for t seconds.", `"all";r=599;t=60`),
+		headerRequestID: text("The id of the request.", exampleID),
+		headerPolicy:    text("The limits that apply to the call: q calls in w seconds.", `"all";q=600;w=60`),
+		headerQuota:     text("The rest of the limits: r further calls, for t seconds.", `"all";r=599;t=60`),
 		headerRetry:     {Description: "Seconds after which the same call may pass.", Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: number(1)}, Example: 12},
 	}
 }
@@ -82,13 +82,13 @@ func webhooks() map[string]*huma.PathItem {
 	return map[string]*huma.PathItem{
 		"ping": {Get: &huma.Operation{
 			OperationID: "ping", Summary: "The first part of the deploy check: GET {bot_url}/ping",
-			Responses: map[string]*huma.Response{"200": {Description: "The bot is there.", Content: map[string]*huma.MediaType{
+			Responses: map[string]*huma.Response{"200": {Description: "The bot is reachable.", Content: map[string]*huma.MediaType{
 				"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}, Example: "pong"},
 			}}},
 		}},
 		"match": {Get: &huma.Operation{
 			OperationID: "match", Summary: "The upgrade to a match's WebSocket: GET {bot_url}",
-			Description: "Each text frame from the arena is a DecisionRequest, each from the bot a DecisionResponse. The deploy check upgrades too, with `deploy-check` in place of the match's id.",
+			Description: "Each text frame from the arena is a DecisionRequest, each from the bot a DecisionResponse. The deploy check upgrades too, with `deploy-check` instead of the match's id.",
 			Parameters: []*huma.Param{
 				signed("x-arena-match", "The match's id.", exampleID),
 				signed("x-arena-timestamp", "Unix milliseconds.", "1788696000000"),

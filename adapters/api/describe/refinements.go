@@ -15,7 +15,7 @@ func boardTweaks(own map[string][]tweak) map[string][]tweak {
 		"seatCount": {between(3, 4)}, "phase": {oneOf("setup", "main")}, "turn": {atLeast(0), about("0 during setup.")},
 		"dice":       {items(between(1, 6)), orNull, about("This turn's roll; null during setup.")},
 		"handCounts": {bySeat, items(atLeast(0)), about("Cards per seat.")}, "devCounts": {bySeat, items(atLeast(0)), about("Development cards per seat.")},
-		"knightsPlayed": {bySeat, items(atLeast(0))}, "scores": {bySeat, items(atLeast(0)), about("Public points per seat; hidden ones are not in them.")},
+		"knightsPlayed": {bySeat, items(atLeast(0))}, "scores": {bySeat, items(atLeast(0)), about("Public points per seat; without hidden ones.")},
 		"deckRemaining": {between(0, 25)}, "openTrade": {orNull}, "talkLog": {sized(0, 20), about("The last 20 messages, most recent last.")},
 	}
 	maps.Copy(all, own)
@@ -32,7 +32,7 @@ var refinements = map[string]map[string][]tweak{
 	"OpenTrade": {"from": {aSeat}, "to": {aSeat, about("Absent: open to all.")}, "talk": {sized(1, match.MaxTalk)}},
 	"TableTalk": {"seat": {aSeat}, "message": {sized(1, match.MaxTalk)}, "turn": {atLeast(0)}},
 	"GameView": boardTweaks(map[string][]tweak{
-		"seat": {aSeat, about("The viewer's.")}, "hand": {about("The viewer's cards.")}, "devCards": {someDevs, about("Playable now.")},
+		"seat": {aSeat, about("The viewer's seat.")}, "hand": {about("The viewer's cards.")}, "devCards": {someDevs, about("Playable now.")},
 		"devBoughtThisTurn": {someDevs, about("Playable from the next turn.")}, "myScore": {atLeast(0), about("The viewer's true points.")},
 	}),
 	"Frame": boardTweaks(map[string][]tweak{
@@ -46,26 +46,26 @@ var refinements = map[string]map[string][]tweak{
 	"RollData":    {"turn": {atLeast(1)}, "dice": {items(between(1, 6))}},
 	"ActionData": {
 		"decision": {atLeast(1)}, "kind": {aKind}, "action": {is("Action")}, "default": {about("The engine's default, not an answer.")},
-		"elapsedMs": {atLeast(0), about("Null for a default.")}, "collected": {bySeat, items(atLeast(0)), about("Of play_embargo: the cards taken, by seat.")},
+		"elapsedMs": {atLeast(0), about("Null for a default.")}, "collected": {bySeat, items(atLeast(0)), about("For play_embargo: the cards taken, by seat.")},
 	},
 	"StealData":   {"victim": {aSeat}},
-	"TradeData":   {"from": {aSeat}, "to": {aSeat}, "give": {about("What from gave.")}},
+	"TradeData":   {"from": {aSeat}, "to": {aSeat}, "give": {about("The cards that from gave.")}},
 	"AwardData":   {"award": {oneOf("longestRoad", "largestArmy")}, "from": {aSeat, about("Null: nobody.")}, "to": {aSeat, about("Null: nobody.")}},
 	"TimeoutData": {"decision": {atLeast(1)}, "kind": {aKind}, "cause": {oneOf("deadline", "dropped", "malformed", "oversized")}, "elapsedMs": {atLeast(0)}, "answer": {about("The malformed frame.")}, "strikes": {between(1, 3)}},
 	"IllegalData": {"decision": {atLeast(1)}, "kind": {aKind}, "elapsedMs": {atLeast(0)}, "reason": {about("A stable code; docs/protocol.md lists them.")}, "answer": {about("The frame as received, cut at 4,096 bytes.")}, "strikes": {between(1, 3)}},
 	"ResignData":  {"strikes": {between(3, 3)}},
 	"EndData":     {"reason": {oneOf("win", "stalemate", "turn_cap")}, "scores": {bySeat, items(atLeast(0)), about("True points, by seat.")}, "placements": {bySeat, items(between(1, 4)), about("By seat; ties share a placement.")}},
 	"DecisionRequest": {
-		"id": {atLeast(1), about("To echo in the answer.")}, "mode": {aMode}, "seat": {aSeat}, "kind": {aKind},
+		"id": {atLeast(1), about("The answer repeats it.")}, "mode": {aMode}, "seat": {aSeat}, "kind": {aKind},
 		"deadlineMs": {atLeast(1), about("Time to answer, in milliseconds.")},
 	},
-	"DecisionResponse": {"id": {atLeast(1), about("That of the request.")}, "action": {is("Action")}},
+	"DecisionResponse": {"id": {atLeast(1), about("The id of the request.")}, "action": {is("Action")}},
 	"Decision": {
-		"id": {atLeast(1)}, "seq": {atLeast(1), about("Of the event that closed it, in the match's replay.")}, "kind": {aKind}, "at": {aTime},
-		"request": {orNull, about("As it was asked; null while the match runs on an arena that does not hold its seed key.")},
-		"answer":  {about("A refused or malformed frame as received, cut at 4,096 bytes; else the answer with the fields of its schema; null where none came.")},
+		"id": {atLeast(1)}, "seq": {atLeast(1), about("The seq, in the match's replay, of the event that closed the decision.")}, "kind": {aKind}, "at": {aTime},
+		"request": {orNull, about("The request as it was sent; null while the match runs on an arena without its seed key.")},
+		"answer":  {about("A refused or malformed frame as received, cut at 4,096 bytes; else the answer with the fields of its schema; null without an answer.")},
 		"outcome": {oneOf(frames.Played, frames.Timeout, frames.Illegal)}, "cause": {enumOrNull("deadline", "dropped", "malformed", "oversized")},
-		"elapsedMs": {atLeast(0)}, "reason": {about("Which rule refused the answer.")}, "played": {is("Action"), about("What was played: the answer's action, or the default in its place.")},
+		"elapsedMs": {atLeast(0)}, "reason": {about("Which rule refused the answer.")}, "played": {is("Action"), about("The played action: the answer's, or the default.")},
 	},
 	"MatchPlayer": {"seat": {aSeat}, "placement": {between(1, 4), about("Null while the match runs; ties share a placement.")}, "ratingDelta": {orNull, about("Displayed rating after minus before.")}},
 	"MatchSummary": {
@@ -74,7 +74,7 @@ var refinements = map[string]map[string][]tweak{
 	},
 	"LiveMatch": {
 		"mode": {aMode}, "status": {oneOf(matches.Running)}, "players": {bySeat}, "startedAt": {aTime}, "endedAt": {aTime, about("Always null.")},
-		"turn": {atLeast(0), about("0 during setup.")}, "scores": {bySeat, items(atLeast(0)), about("Public points per seat; hidden ones are not in them.")},
+		"turn": {atLeast(0), about("0 during setup.")}, "scores": {bySeat, items(atLeast(0)), about("Public points per seat; without hidden ones.")},
 	},
 	"Match": {
 		"mode": {aMode}, "status": {oneOf(matches.Running, matches.Completed, matches.Aborted)}, "players": {bySeat},
@@ -83,11 +83,11 @@ var refinements = map[string]map[string][]tweak{
 	"Proof": {"nonces": {bySeat, about("In table order.")}, "table": {bySeat, about("Bot ids in ladder order.")}, "index": {between(0, 499)}},
 	"BotHistory": {
 		"mode": {aMode}, "owner": {about("The handle, without @; empty until chosen.")}, "abortedMatches": {atLeast(0)},
-		"points": {about("In the order in which they were closed. Of aborted matches: matchId, endedAt and seat alone.")},
+		"points": {about("In the order in which the ladder closed them. Aborted matches have only matchId, endedAt and seat.")},
 	},
 	"HistoryPoint": {
 		"endedAt": {aTime}, "placement": {between(1, 4), about("Ties share one.")}, "seat": {aSeat},
-		"rating": {about("After the match, as it is displayed: mu − 3·sigma, to one decimal place.")},
+		"rating": {about("After the match, as displayed: mu − 3·sigma, to one decimal place.")},
 		"mu":     {about("After the match, unrounded.")}, "sigma": {about("After the match, unrounded.")},
 	},
 	"LeaderboardRow": {"rank": {atLeast(1)}, "gamesPlayed": {atLeast(1)}, "owner": {about("The handle, without @; empty until chosen.")}, "rating": {about("mu − 3·sigma, to one decimal place.")}},
