@@ -71,6 +71,7 @@ func newCrowd(b *testing.B) *crowd {
 	b.Cleanup(func() { cancel(); <-done })
 	service, err := auth.New(auth.Options{
 		Log: log, Accounts: kept, Directory: dir, Mailer: nobody{}, EmailKey: make([]byte, 32), BaseURL: "http://arena.example",
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(b, err)
 	began := time.Now()

@@ -118,7 +118,7 @@ func newArena(t *testing.T, edit ...func(*api.Options)) *arena {
 	require.NoError(t, err)
 	const base = "https://arena.example"
 	shared := accounts.New(a.log)
-	service, err := auth.New(auth.Options{Log: a.log, Accounts: shared, Directory: a, Mailer: mailer, EmailKey: make([]byte, 32), BaseURL: base})
+	service, err := auth.New(auth.Options{Log: a.log, Accounts: shared, Directory: a, Mailer: mailer, EmailKey: make([]byte, 32), BaseURL: base, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	options := api.Options{
 		Log: a.log, Accounts: shared, Auth: service, ParsePublicKey: auth.ParsePublicKey, Checker: a, Directory: a,

@@ -1,18 +1,19 @@
-// Package auth shows who calls: by Ed25519 signatures over requests as they
-// were received, and by sessions that a link sent to an e-mail address begins.
+// Package auth authenticates callers: by Ed25519 signatures over requests as
+// received, and by sessions that start with an e-mailed sign-in link.
 //
-// Verify (signatures, cookies), SendLink, Confirm, SignOut and Delete are its
-// calls; Mend finishes what a crash left of a Delete; ParsePublicKey reads the
-// formats of keys. A signed write runs once: Verify stores its signature before
-// it answers. What it decides on, and what it
-// leaves behind, are events of domain/owner. It knows no routes and no status
-// codes: a caller that is not who it says gets owner.ErrUnauthenticated, a link
-// that is of no use owner.ErrLinkInvalid, and any other error is a fault.
+// Verify checks signatures and session cookies. SendLink, Confirm and SignOut
+// start and end sessions. Delete ends an account, and FinishDeletions finishes
+// deletions that a crash interrupted. ParsePublicKey reads the formats of keys.
+//
+// A signed write runs once: Verify stores its signature before it returns. All
+// state is events of domain/owner. The package knows no routes and no status
+// codes: a failed authentication is owner.ErrUnauthenticated, a useless link is
+// owner.ErrLinkInvalid, and any other error is a fault of the service.
 package auth
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -20,17 +21,17 @@ import (
 	"hexarena/eventstore"
 )
 
-// Directory finds the account of an API key, revoked ones included.
+// Directory finds the account of an API key, including revoked keys.
 type Directory interface {
 	OwnerOfKey(keyID string) (ownerID string, ok bool)
 }
 
-// Accounts are the owners' accounts as the log holds them, and never older than
-// a change that this process has made.
+// Accounts reads and changes owners' accounts. An account that it returns
+// includes every earlier change by this process.
 type Accounts interface {
 	Load(ctx context.Context, ownerID string) (owner.Account, error)
-	// Change decides on an account and stores what was decided at the exact
-	// revision; decide may be called more than once.
+	// Change loads an account, calls decide, and appends the returned events at
+	// the loaded revision. It may call decide more than once.
 	Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error)
 }
 
@@ -39,19 +40,19 @@ type Mailer interface {
 	SendSignInLink(ctx context.Context, to, link string, until time.Time) error
 }
 
-// Options plug a Service together; all fields but Logger are needed.
+// Options configure a Service. All fields but Secure are required.
 type Options struct {
 	Log       eventstore.Log
 	Accounts  Accounts
 	Directory Directory
 	Mailer    Mailer
-	EmailKey  []byte // 32 bytes: addresses are hashed and links sealed under it
-	BaseURL   string // links begin with it, whatever a request calls its host
-	Secure    bool   // cookies for https alone: production
+	EmailKey  []byte // 32 bytes; hashes addresses and seals links
+	BaseURL   string // prefix of links; a request's Host header has no influence
+	Secure    bool   // restrict cookies to https, as production does
 	Logger    *slog.Logger
 }
 
-// Service shows who calls. It is safe for concurrent use.
+// Service authenticates callers. It is safe for concurrent use.
 type Service struct {
 	log       eventstore.Log
 	accounts  Accounts
@@ -69,17 +70,15 @@ var (
 	names     = eventstore.Kind[owner.Name, owner.Event]{Decode: owner.Decode, Evolve: owner.EvolveName}
 )
 
-// New returns a Service, or what is wrong with its options.
+// New returns a Service. It returns an error if the e-mail key has another
+// length than 32 bytes.
 func New(o Options) (*Service, error) {
 	if len(o.EmailKey) != 32 {
-		return nil, errors.New("the e-mail key must have 32 bytes")
+		return nil, fmt.Errorf("the e-mail key has %d bytes; it must have 32", len(o.EmailKey))
 	}
 	v, err := newVault(o.EmailKey)
 	if err != nil {
 		return nil, err
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Service{
 		log: o.Log, accounts: o.Accounts, spent: newLedger(o.Log), directory: o.Directory, mailer: o.Mailer, vault: v,

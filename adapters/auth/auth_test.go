@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -24,7 +25,8 @@ func now(after time.Duration) eventstore.Metadata {
 	return eventstore.Metadata{At: noon.Add(after), Correlation: "test"}
 }
 
-// fixture is a Service on a log in memory, whose mails and keys the test sees.
+// fixture is a Service on a log in memory. It is also the Service's fake Mailer
+// and fake Directory.
 type fixture struct {
 	*Service
 	log  *memory.Log
@@ -56,12 +58,13 @@ func fixtureOn(t *testing.T, log *memory.Log, secure bool) *fixture {
 	f.Service, err = New(Options{
 		Log: log, Accounts: plainAccounts{log}, Directory: f, Mailer: f, Secure: secure,
 		EmailKey: bytes.Repeat([]byte{3}, 32), BaseURL: "https://arena.example",
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	return f
 }
 
-// link sends a link to an address and returns its token.
+// link mails a link to an address and returns the token of the link.
 func (f *fixture) link(t *testing.T, address string, after time.Duration) string {
 	t.Helper()
 	before := len(f.sent)
@@ -96,8 +99,8 @@ func (f *fixture) store(t *testing.T, ownerID string, events ...owner.Event) {
 	require.NoError(t, err)
 }
 
-// everything is the whole log as text.
-func (f *fixture) everything(t *testing.T) string {
+// logText returns the whole log as text.
+func (f *fixture) logText(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
 	for r, err := range f.log.ReadAll(t.Context(), 0, eventstore.ReadOptions{}) {

@@ -12,18 +12,17 @@ import (
 	"hexarena/eventstore"
 )
 
-// How long giving up one account's names may take, and how often Mend looks.
 const (
-	giveUpTime = 20 * time.Second
-	mendEvery  = time.Minute
+	releaseTimeout = 20 * time.Second // for the address and the handle of one account
+	finishInterval = time.Minute      // between two passes of FinishDeletions
 )
 
-// Delete ends a caller's account for good: its bots, keys and sessions at once,
-// in one step; then its address and its handle are given up, which Mend
-// finishes where a crash or an outage keeps this call from it. It returns the
-// cookie that makes the browser forget the session, and the position of what
-// was stored. Its refusals are owner.ErrUnauthenticated and
-// owner.ErrOwnerSuspended.
+// Delete permanently ends a caller's account. One append ends its bots, keys
+// and sessions. Then Delete releases the address and the handle. If a crash or
+// an outage prevents that, FinishDeletions does it later. Delete returns the
+// cookie that makes the browser forget the session, and the position of the
+// append. It returns owner.ErrUnauthenticated or owner.ErrOwnerSuspended if the
+// caller may not delete the account.
 func (s *Service) Delete(ctx context.Context, c owner.Caller, m eventstore.Metadata) (*http.Cookie, eventstore.Position, error) {
 	account, position, err := s.accounts.Change(ctx, c.OwnerID, m, func(a owner.Account) ([]owner.Event, error) {
 		if err := a.AdmitWrite(c, m.At); err != nil {
@@ -34,27 +33,27 @@ func (s *Service) Delete(ctx context.Context, c owner.Caller, m eventstore.Metad
 	if err != nil {
 		return nil, 0, err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpTime) // who asked may be gone
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout) // finish even if the client disconnects
 	defer cancel()
-	if err := s.giveUp(ctx, account, m); err != nil {
-		s.logger.WarnContext(ctx, "a deleted account still has its address or names; that will be mended",
+	if err := s.release(ctx, account, m); err != nil {
+		s.logger.WarnContext(ctx, "the address and handle of a deleted account are not released yet; a retry follows",
 			slog.String("owner", account.ID), slog.Any("error", err), slog.String("request", m.Correlation))
 	}
 	return s.endedCookie(), position, nil
 }
 
-// Mend finishes deletions that were left half done, at once and then every
-// minute until ctx ends. Deleted lists the deleted accounts in a fixed order,
-// from the one with a number on.
-func (s *Service) Mend(ctx context.Context, deleted func(from int) []string) {
-	ticker := time.NewTicker(mendEvery)
+// FinishDeletions finishes interrupted deletions, immediately and then every
+// minute until ctx ends. deleted lists the deleted accounts in a fixed order,
+// starting at index from.
+func (s *Service) FinishDeletions(ctx context.Context, deleted func(from int) []string) {
+	ticker := time.NewTicker(finishInterval)
 	defer ticker.Stop()
 	seen := 0
 	var pending []string
 	for {
 		more := deleted(seen)
 		seen += len(more)
-		pending = s.mendAll(ctx, append(pending, more...))
+		pending = s.finishAll(ctx, append(pending, more...))
 		select {
 		case <-ctx.Done():
 			return
@@ -63,23 +62,24 @@ func (s *Service) Mend(ctx context.Context, deleted func(from int) []string) {
 	}
 }
 
-// mendAll returns those whose deletion could not be finished.
-func (s *Service) mendAll(ctx context.Context, owners []string) (left []string) {
+// finishAll returns the owners whose deletion it could not finish.
+func (s *Service) finishAll(ctx context.Context, owners []string) (left []string) {
 	for _, id := range owners {
 		if ctx.Err() != nil {
 			return append(left, id)
 		}
-		if err := s.mend(ctx, id); err != nil {
+		if err := s.finish(ctx, id); err != nil {
 			left = append(left, id)
-			s.logger.WarnContext(ctx, "a deleted account still has its address or names", slog.String("owner", id), slog.Any("error", err))
+			s.logger.WarnContext(ctx, "the address and handle of a deleted account are not released", slog.String("owner", id), slog.Any("error", err))
 		}
 	}
 	return left
 }
 
-// mend finishes one deletion. The address goes last: without it all is done.
-func (s *Service) mend(ctx context.Context, ownerID string) error {
-	ctx, cancel := context.WithTimeout(ctx, giveUpTime)
+// finish finishes one deletion. release tombstones the address stream last, so
+// a tombstone means that the deletion is complete.
+func (s *Service) finish(ctx context.Context, ownerID string) error {
+	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()
 	for _, err := range s.log.Read(ctx, addressStream(ownerID), 0, eventstore.ReadOptions{Limit: 1}) {
 		if errors.Is(err, eventstore.ErrStreamDeleted) {
@@ -90,12 +90,12 @@ func (s *Service) mend(ctx context.Context, ownerID string) error {
 	if err != nil || !account.Deleted {
 		return err
 	}
-	return s.giveUp(ctx, account, eventstore.Metadata{At: time.Now(), Correlation: "deletion of " + ownerID})
+	return s.release(ctx, account, eventstore.Metadata{At: time.Now(), Correlation: "deletion of " + ownerID})
 }
 
-// giveUp releases what a deleted account has claimed, and tombstones its
-// address. Done again it changes nothing.
-func (s *Service) giveUp(ctx context.Context, a owner.Account, m eventstore.Metadata) error {
+// release releases the mailbox and the handle of a deleted account, and then
+// tombstones its address. It is idempotent.
+func (s *Service) release(ctx context.Context, a owner.Account, m eventstore.Metadata) error {
 	_, _, err := mailboxes.Handle(ctx, s.log, eventstore.StreamID(owner.MailboxStream(a.AddressHash)), owner.Mailbox{}, m,
 		func(b owner.Mailbox) ([]owner.Event, error) { return b.Release(a.ID), nil })
 	if err != nil {

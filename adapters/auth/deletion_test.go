@@ -20,7 +20,8 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// leaver is an account with all that a deletion has to end.
+// leaver is an account with a handle, a bot, a key and a session: a deletion
+// ends all of them.
 type leaver struct {
 	*fixture
 	account owner.Account
@@ -42,9 +43,9 @@ func newLeaver(t *testing.T) leaver {
 	return l
 }
 
-// requireGone checks that nothing of the account is left to act with, and that
-// its address and its names are given up.
-func (l leaver) requireGone(t *testing.T) {
+// requireDeleted checks that no credential of the account works, and that its
+// address and its handle are released.
+func (l leaver) requireDeleted(t *testing.T) {
 	t.Helper()
 	account, err := l.accounts.Load(t.Context(), l.account.ID)
 	require.NoError(t, err)
@@ -68,7 +69,7 @@ func TestDelete(t *testing.T) {
 	cookie, position, err := l.Delete(t.Context(), l.caller, now(0))
 	require.NoError(t, err)
 	require.Equal(t, -1, cookie.MaxAge)
-	l.requireGone(t)
+	l.requireDeleted(t)
 	var deletedAt eventstore.Position
 	for r, err := range l.log.ReadAll(t.Context(), 0, eventstore.ReadOptions{}) {
 		require.NoError(t, err)
@@ -78,10 +79,10 @@ func TestDelete(t *testing.T) {
 	}
 	require.Equal(t, deletedAt, position)
 	_, _, err = l.Delete(t.Context(), l.caller, now(0))
-	require.ErrorIs(t, err, owner.ErrUnauthenticated, "again: the session has ended")
+	require.ErrorIs(t, err, owner.ErrUnauthenticated, "the session has ended")
 
 	account, _ := l.signIn(t, "Ada@example.org", time.Minute)
-	require.NotEqual(t, l.account.ID, account.ID, "the address may sign up anew")
+	require.NotEqual(t, l.account.ID, account.ID, "the address can sign up again")
 	require.Empty(t, account.Handle)
 	handle, _, err := names.Load(t.Context(), l.log, "handle-ada", owner.Name{})
 	require.NoError(t, err)
@@ -89,7 +90,7 @@ func TestDelete(t *testing.T) {
 	require.ErrorIs(t, err, owner.ErrHandleTaken, "the handle stays reserved")
 }
 
-func TestDeleteRefuses(t *testing.T) {
+func TestDeleteRejectsOtherSessionsAndSuspendedOwners(t *testing.T) {
 	l := newLeaver(t)
 	_, _, err := l.Delete(t.Context(), owner.Caller{OwnerID: l.account.ID, Session: "another"}, now(0))
 	require.ErrorIs(t, err, owner.ErrUnauthenticated)
@@ -101,8 +102,7 @@ func TestDeleteRefuses(t *testing.T) {
 	require.True(t, account.Exists())
 }
 
-// An account that is suspended signs in and out, and its callers are marked.
-func TestSuspendedCallers(t *testing.T) {
+func TestSuspendedOwnerSignsInAndOut(t *testing.T) {
 	l := newLeaver(t)
 	require.False(t, l.caller.Suspended)
 	l.store(t, l.account.ID, owner.Suspended{Reason: "abuse"})
@@ -117,9 +117,10 @@ func TestSuspendedCallers(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// broken is a log whose writes fail from the n-th on, tombstones included, as
-// if the process ended there.
-type broken struct {
+// crashingLog is a log in memory. Its first left-1 writes succeed; all later
+// appends and tombstones fail, as if the process had crashed. how decides
+// whether the first failed write is stored.
+type crashingLog struct {
 	*memory.Log
 	mu   sync.Mutex
 	left int
@@ -128,7 +129,7 @@ type broken struct {
 
 var errCrash = errors.New("crash")
 
-func (b *broken) write(do func() error) error {
+func (b *crashingLog) write(do func() error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.left--
@@ -141,68 +142,69 @@ func (b *broken) write(do func() error) error {
 	return errCrash
 }
 
-func (b *broken) Append(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected, events ...eventstore.Event) (appended eventstore.Appended, err error) {
+func (b *crashingLog) Append(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected, events ...eventstore.Event) (appended eventstore.Appended, err error) {
 	err = b.write(func() (err error) { appended, err = b.Log.Append(ctx, id, expected, events...); return err })
 	return appended, err
 }
 
-func (b *broken) Tombstone(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected) error {
+func (b *crashingLog) Tombstone(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected) error {
 	return b.write(func() error { return b.Log.Tombstone(ctx, id, expected) })
 }
 
-// crashAt deletes the account in a process that ends at its n-th write, and
-// says whether the deletion was decided.
+// crashAt deletes the account in a process that crashes at its n-th write. It
+// reports whether the log holds the deletion.
 func (l leaver) crashAt(t *testing.T, n int, how logtest.Fault) bool {
 	t.Helper()
-	dying := fixtureOn(t, l.log, false)
-	dying.log = nil
-	b := &broken{Log: l.log, left: n, how: how}
-	dying.Service.log, dying.Service.accounts = b, plainAccounts{b}
-	_, _, _ = dying.Delete(t.Context(), l.caller, now(0))
+	crashing := fixtureOn(t, l.log, false)
+	crashing.log = nil
+	b := &crashingLog{Log: l.log, left: n, how: how}
+	crashing.Service.log, crashing.Service.accounts = b, plainAccounts{b}
+	_, _, _ = crashing.Delete(t.Context(), l.caller, now(0))
 	account, err := l.accounts.Load(t.Context(), l.account.ID)
 	require.NoError(t, err)
 	return account.Deleted
 }
 
-// A deletion writes: that it is, the address's name, the handle's name, the
-// tombstone. Wherever it ends, the next start finishes it.
-func TestMendAfterACrashAnywhere(t *testing.T) {
+// A deletion makes four writes: OwnerDeleted, the release of the mailbox, the
+// release of the handle, and the tombstone. The next start finishes it after a
+// crash at any of them.
+func TestFinishDeletionsAfterCrashAtEachWrite(t *testing.T) {
 	for n := 1; n <= 5; n++ {
 		for _, how := range []logtest.Fault{logtest.NotStored, logtest.StoredAnyway} {
 			synctest.Test(t, func(t *testing.T) {
 				l := newLeaver(t)
-				decided := l.crashAt(t, n, how)
-				require.Equal(t, n > 1 || how == logtest.StoredAnyway, decided)
-				if !decided {
-					require.True(t, l.runs(t, l.signer.write(noon, "a"), "a", noon), "nothing happened")
+				deleted := l.crashAt(t, n, how)
+				require.Equal(t, n > 1 || how == logtest.StoredAnyway, deleted)
+				if !deleted {
+					require.True(t, l.runs(t, l.signer.write(noon, "a"), "a", noon), "the account still works")
 					return
 				}
-				l.mendOnce(t)
-				l.requireGone(t)
-				events := strings.Count(l.everything(t), "\n")
-				l.mendOnce(t)
-				require.Equal(t, events, strings.Count(l.everything(t), "\n"), "once is enough")
+				l.finishOnce(t)
+				l.requireDeleted(t)
+				events := strings.Count(l.logText(t), "\n")
+				l.finishOnce(t)
+				require.Equal(t, events, strings.Count(l.logText(t), "\n"), "the second pass stores no event")
 			})
 		}
 	}
 }
 
-// mendOnce runs Mend until it waits.
-func (l leaver) mendOnce(t *testing.T) {
+// finishOnce runs one pass of FinishDeletions.
+func (l leaver) finishOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		l.Mend(ctx, func(from int) []string { return []string{l.account.ID}[from:] })
+		l.FinishDeletions(ctx, func(from int) []string { return []string{l.account.ID}[from:] })
 	}()
 	synctest.Wait()
 	cancel()
 	<-done
 }
 
-// So does whoever signs in with the address: without waiting, and with an
-// account of its own.
-func TestSignInMendsADeletion(t *testing.T) {
+// A sign-in with the address of a half-deleted account also finishes the
+// deletion, and makes a new account.
+func TestSignInFinishesADeletion(t *testing.T) {
 	for n := 2; n <= 5; n++ {
 		l := newLeaver(t)
 		require.True(t, l.crashAt(t, n, logtest.NotStored))
@@ -210,18 +212,18 @@ func TestSignInMendsADeletion(t *testing.T) {
 		require.NotEqual(t, l.account.ID, account.ID)
 		_, err := l.Verify(t.Context(), withCookies(cookie), nil, now(time.Minute))
 		require.NoError(t, err)
-		if n == 2 { // later ones have given the address up by themselves
-			l.requireGone(t)
+		if n == 2 { // after later crashes the address was free already
+			l.requireDeleted(t)
 		}
 	}
 }
 
-// While the log is away Mend goes on trying, and new deletions are found.
-func TestMendGoesOn(t *testing.T) {
+// FinishDeletions retries while the log is unavailable, and finds new deletions.
+func TestFinishDeletionsRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLeaver(t)
 		require.True(t, l.crashAt(t, 2, logtest.NotStored))
-		b := &broken{Log: l.log}
+		b := &crashingLog{Log: l.log}
 		l.Service.log = b
 		deleted := []string{}
 		var mu sync.Mutex
@@ -230,26 +232,26 @@ func TestMendGoesOn(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			l.Mend(ctx, func(from int) []string { mu.Lock(); defer mu.Unlock(); return deleted[from:] })
+			l.FinishDeletions(ctx, func(from int) []string { mu.Lock(); defer mu.Unlock(); return deleted[from:] })
 		}()
 		synctest.Wait()
 		mu.Lock()
 		deleted = append(deleted, l.account.ID, "nobody")
 		mu.Unlock()
-		<-time.After(3 * mendEvery)
+		<-time.After(3 * finishInterval)
 		b.mu.Lock()
 		b.left = 100
 		b.mu.Unlock()
-		<-time.After(mendEvery)
+		<-time.After(finishInterval)
 		synctest.Wait()
-		l.requireGone(t)
+		l.requireDeleted(t)
 		cancel()
 		<-done
 	})
 }
 
-// Deletions and sign-ins race: every session is one of an account that is
-// there, and of accounts that are there one has the address.
+// When a deletion races sign-ins, every session that works belongs to an
+// existing account, and only one existing account has the address.
 func TestDeleteRacesSignIn(t *testing.T) {
 	l := newLeaver(t)
 	var tokens []string
@@ -283,11 +285,11 @@ func TestDeleteRacesSignIn(t *testing.T) {
 		ownerID, _, _ := strings.Cut(value, ".")
 		_, err := l.Verify(t.Context(), r, nil, now(time.Second))
 		if ownerID == l.account.ID {
-			require.ErrorIs(t, err, owner.ErrUnauthenticated, "it came before the deletion, and ended with it")
+			require.ErrorIs(t, err, owner.ErrUnauthenticated, "the deletion ended this earlier session")
 			continue
 		}
 		require.NoError(t, err)
 		require.Equal(t, box.OwnerID, ownerID)
 	}
-	l.requireGone(t)
+	l.requireDeleted(t)
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // sign adds the headers of a signed request to h, as an owner's client does.
-// Target is the request's path and query as they will be sent.
+// target is the path and query as sent.
 func sign(h http.Header, keyID string, key ed25519.PrivateKey, now time.Time, method, target string, body []byte) {
 	timestamp := strconv.FormatInt(now.UnixMilli(), 10)
 	h.Set(headerKey, keyID)
@@ -25,7 +25,7 @@ func encodeBase64(b []byte) string { return base64.StdEncoding.EncodeToString(b)
 
 var accounts = eventstore.Kind[owner.Account, owner.Event]{Decode: owner.Decode, Evolve: owner.Evolve}
 
-// plainAccounts fold an account's whole stream at every call.
+// plainAccounts is an Accounts without a cache: each call reads the whole stream.
 type plainAccounts struct{ log eventstore.Log }
 
 func (p plainAccounts) Load(ctx context.Context, ownerID string) (owner.Account, error) {

@@ -13,29 +13,29 @@ import (
 	"hexarena/domain/owner"
 )
 
-// maxKeyText is how long the text of a public key may be, in bytes; an OpenSSH
-// line's comment is most of it.
+// maxKeyText is the longest accepted text of a public key, in bytes. It leaves
+// room for a long comment on an OpenSSH line.
 const maxKeyText = 4096
 
 // ParsePublicKey reads an Ed25519 public key from an OpenSSH public-key line, a
-// PEM block or the base64 of its 32 bytes (specification, "Authentication").
-// Text around it is refused, white space at the ends aside. So is a key of
-// small order, under which forged signatures verify. The error is an
-// owner.InvalidError, and never holds the text.
+// PEM block or the base64 of its 32 bytes (docs/protocol.md). It ignores white
+// space at both ends and rejects other text around the key. It also rejects
+// keys of small order, because forged signatures verify under them. The error
+// is an owner.InvalidError and never contains the text.
 func ParsePublicKey(text string) (ed25519.PublicKey, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxKeyText {
 		return nil, owner.Invalid("publicKey", "is too long for an Ed25519 public key")
 	}
 	if strings.Contains(text, "PRIVATE KEY") {
-		return nil, owner.Invalid("publicKey", "is a private key: it was not stored, but make a new pair, and register its public half")
+		return nil, owner.Invalid("publicKey", "is a private key. It was not stored. Make a new key pair and register its public key.")
 	}
 	key, ok := decodeKey(text)
 	switch {
 	case !ok:
 		return nil, owner.Invalid("publicKey", "must be one Ed25519 public key: an OpenSSH line, a PEM block, or the base64 of its 32 bytes")
-	case !sound(key):
-		return nil, owner.Invalid("publicKey", "is no point of the curve that can be relied on (of small order, or not in its one encoding)")
+	case !isSafe(key):
+		return nil, owner.Invalid("publicKey", "is not a safe Ed25519 key: it is not a point of the curve, has a small order, or is not encoded canonically")
 	}
 	return key, nil
 }
@@ -85,9 +85,9 @@ func decodeRaw(text string) (ed25519.PublicKey, bool) {
 	return ed25519.PublicKey(key), ok
 }
 
-// sound says whether a key is the canonical encoding of a point that is not of
-// small order.
-func sound(key ed25519.PublicKey) bool {
+// isSafe reports whether a key is the canonical encoding of a point that is not
+// of small order.
+func isSafe(key ed25519.PublicKey) bool {
 	p, err := new(edwards25519.Point).SetBytes(key)
 	if err != nil || string(p.Bytes()) != string(key) {
 		return false
@@ -95,7 +95,8 @@ func sound(key ed25519.PublicKey) bool {
 	return new(edwards25519.Point).MultByCofactor(p).Equal(edwards25519.NewIdentityPoint()) == 0
 }
 
-// decodeBase64 reads the one padded standard base64 of size bytes.
+// decodeBase64 decodes padded standard base64 of exactly size bytes. It accepts
+// only the canonical encoding.
 func decodeBase64(text string, size int) ([]byte, bool) {
 	if len(text) != base64.StdEncoding.EncodedLen(size) {
 		return nil, false

@@ -12,27 +12,28 @@ import (
 	projected "hexarena/projections/accounts"
 )
 
-// following is a process whose accounts are kept, on another's log.
-func (f *fixture) following(t *testing.T) (*fixture, func()) {
+// cachedPeer is another process on the same log. It caches accounts. The caller
+// must call the returned function to stop it.
+func (f *fixture) cachedPeer(t *testing.T) (*fixture, func()) {
 	t.Helper()
 	p := f.peer(t)
-	kept := projected.New(f.log)
-	p.Service.accounts = kept
+	cache := projected.New(f.log)
+	p.Service.accounts = cache
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { defer close(done); kept.Run(ctx) }()
+	go func() { defer close(done); cache.Run(ctx) }()
 	synctest.Wait()
 	return p, func() { cancel(); <-done }
 }
 
-// A key that was revoked and a session that was ended are refused at once by
-// the process that was told, and by its peer within a second.
-func TestRevocationBitesInPeers(t *testing.T) {
+// The process that revokes a key or ends a session rejects it immediately. Its
+// peers reject it within a second.
+func TestRevocationReachesPeers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
-		here, stopHere := f.following(t)
+		here, stopHere := f.cachedPeer(t)
 		defer stopHere()
-		there, stopThere := f.following(t)
+		there, stopThere := f.cachedPeer(t)
 		defer stopThere()
 		account, cookie := here.signIn(t, "ada@example.org", 0)
 		s := signer{"k1", f.addKey(t, account.ID, "k1", owner.BotsWrite)}

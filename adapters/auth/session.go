@@ -9,10 +9,10 @@ import (
 	"hexarena/domain/owner"
 )
 
-// sessionRandom is how many random bytes a session's token has.
+// sessionRandom is the number of random bytes in a session's token.
 const sessionRandom = 32
 
-// maxOwnerID bounds what is looked up as an owner's id; ids are UUIDs.
+// maxOwnerID is the longest owner id that is looked up, in bytes. Ids are UUIDs.
 const maxOwnerID = 64
 
 func newSession() (token, hash string) {
@@ -21,8 +21,8 @@ func newSession() (token, hash string) {
 	return base64.RawURLEncoding.EncodeToString(random), hashOf(random)
 }
 
-// cookieName is that of a session's cookie. A browser takes a __Host- cookie
-// over https alone, from this host alone.
+// cookieName returns the name of the session cookie. Browsers accept and send a
+// __Host- cookie only over https, and only for this host.
 func (s *Service) cookieName() string {
 	if s.secure {
 		return "__Host-session"
@@ -30,7 +30,7 @@ func (s *Service) cookieName() string {
 	return "session"
 }
 
-// sessionCookie holds the owner's id and the token: `{ownerId}.{token}`.
+// sessionCookie returns a cookie with the value `{ownerId}.{token}`.
 func (s *Service) sessionCookie(ownerID, token string) *http.Cookie {
 	return &http.Cookie{
 		Name: s.cookieName(), Value: ownerID + "." + token, Path: "/", MaxAge: int(owner.SessionLength.Seconds()),
@@ -38,14 +38,14 @@ func (s *Service) sessionCookie(ownerID, token string) *http.Cookie {
 	}
 }
 
-// endedCookie makes a browser forget the session.
+// endedCookie returns a cookie that makes a browser forget the session.
 func (s *Service) endedCookie() *http.Cookie {
 	c := s.sessionCookie("", "")
 	c.Value, c.MaxAge = "", -1
 	return c
 }
 
-// parseSession reads a cookie's value; the session is not verified yet.
+// parseSession parses a cookie's value. It does not check that the session exists.
 func parseSession(value string) (ownerID, hash string, err error) {
 	ownerID, token, found := strings.Cut(value, ".")
 	if !found || ownerID == "" || len(ownerID) > maxOwnerID {

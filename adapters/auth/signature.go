@@ -4,26 +4,28 @@ import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
 	"hexarena/domain/owner"
 )
 
-// The headers of a signed request, and how far its timestamp may be from the
-// service's clock (specification, "Authentication").
+// Headers of a signed request (docs/protocol.md).
 const (
 	headerKey       = "X-Arena-Key"
 	headerTimestamp = "X-Arena-Timestamp"
 	headerSignature = "X-Arena-Signature"
-
-	maxSkew = 5 * time.Minute
 )
 
-// maxKeyID bounds what is looked up as a key id; ids are UUIDs.
+// maxSkew is the largest accepted difference between the timestamp of a request
+// and the service's clock.
+const maxSkew = 5 * time.Minute
+
+// maxKeyID is the longest key id that is looked up, in bytes. Ids are UUIDs.
 const maxKeyID = 64
 
-// signature is what a request's headers claim; it is not verified yet.
+// signature holds the parsed headers of a signed request. It is not verified yet.
 type signature struct {
 	keyID     string
 	timestamp string
@@ -31,14 +33,14 @@ type signature struct {
 	signature []byte
 }
 
-// signed says whether a request claims to be signed.
+// signed reports whether a request has any header of a signed request.
 func signed(h http.Header) bool {
 	return len(h[headerKey])+len(h[headerTimestamp])+len(h[headerSignature]) > 0
 }
 
-// parseSignature reads the three headers, each of which must be there once and
-// in its one spelling, with a timestamp that is near enough to now. All that is
-// wrong is owner.ErrUnauthenticated.
+// parseSignature reads the three headers. Each must be present once and encoded
+// canonically, and the timestamp must be within maxSkew of now. Otherwise the
+// error is owner.ErrUnauthenticated.
 func parseSignature(h http.Header, now time.Time) (signature, error) {
 	keyID, ok1 := single(h, headerKey)
 	timestamp, ok2 := single(h, headerTimestamp)
@@ -57,15 +59,16 @@ func parseSignature(h http.Header, now time.Time) (signature, error) {
 	return signature{keyID: keyID, timestamp: timestamp, at: time.UnixMilli(ms), signature: sig}, nil
 }
 
-// verifies says whether key made the signature over a request. Target is the
-// request's target as received, path and query.
+// verifies reports whether key made the signature over a request. target is the
+// path and query as received.
 func (s signature) verifies(key ed25519.PublicKey, method, target string, body []byte) bool {
 	return len(key) == ed25519.PublicKeySize &&
 		ed25519.Verify(key, signedMessage(s.timestamp, method, target, body), s.signature)
 }
 
-// hash names a signed request in the log. It covers what was signed, not the
-// signature, of which a key may make several.
+// hash returns the hash that identifies a signed request in the log. It covers
+// the signed message, not the signature: a key can make several signatures of
+// one message.
 func (s signature) hash(method, target string, body []byte) spentHash {
 	h := sha256.New()
 	h.Write([]byte(s.keyID))
@@ -74,18 +77,12 @@ func (s signature) hash(method, target string, body []byte) spentHash {
 	return spentHash(h.Sum(nil))
 }
 
-// signedMessage is `{timestamp}.{METHOD}.{path}.{body}`.
+// signedMessage returns `{timestamp}.{METHOD}.{path}.{body}`.
 func signedMessage(timestamp, method, target string, body []byte) []byte {
-	message := make([]byte, 0, len(timestamp)+len(method)+len(target)+len(body)+3)
-	message = append(message, timestamp...)
-	message = append(message, '.')
-	message = append(message, method...)
-	message = append(message, '.')
-	message = append(message, target...)
-	message = append(message, '.')
-	return append(message, body...)
+	return slices.Concat([]byte(timestamp+"."+method+"."+target+"."), body)
 }
 
+// single returns the value of a header that is present exactly once.
 func single(h http.Header, name string) (string, bool) {
 	if v := h[name]; len(v) == 1 {
 		return v[0], true
@@ -93,7 +90,7 @@ func single(h http.Header, name string) (string, bool) {
 	return "", false
 }
 
-// parseMillis reads unix milliseconds: digits alone, without leading zeros.
+// parseMillis parses positive Unix milliseconds: only digits, no leading zeros.
 func parseMillis(text string) (int64, bool) {
 	ms, err := strconv.ParseInt(text, 10, 64)
 	return ms, err == nil && ms > 0 && strconv.FormatInt(ms, 10) == text

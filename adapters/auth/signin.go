@@ -15,14 +15,14 @@ import (
 	"hexarena/eventstore"
 )
 
-// confirmPath is where a sign-in link points: a page of the arena's with a button
-// that has the token posted there.
+// confirmPath is the path of a sign-in link. The page there has a button that
+// posts the token.
 const confirmPath = "/sign-in/confirm"
 
 // SendLink mails a sign-in link to an address, whether or not an account has
-// it. Beyond the limit of links it does nothing, and a mail that cannot be sent
-// is logged alone: who asks learns nothing of either. An address that is none is
-// an owner.InvalidError.
+// it. Beyond the limit of links it does nothing. It only logs that a mail could
+// not be sent. In both cases the caller gets no error, so that callers learn
+// nothing about an address. An invalid address is an owner.InvalidError.
 func (s *Service) SendLink(ctx context.Context, address string, m eventstore.Metadata) error {
 	address, err := ParseAddress(address)
 	if err != nil {
@@ -39,15 +39,15 @@ func (s *Service) SendLink(ctx context.Context, address string, m eventstore.Met
 	}
 	link := strings.TrimSuffix(s.baseURL, "/") + confirmPath + "?token=" + url.QueryEscape(token)
 	if err := s.mailer.SendSignInLink(ctx, address, link, m.At.Add(owner.LinkLength)); err != nil {
-		s.logger.ErrorContext(ctx, "a sign-in link was not mailed", slog.Any("error", err), slog.String("request", m.Correlation))
+		s.logger.ErrorContext(ctx, "could not mail a sign-in link", slog.Any("error", err), slog.String("request", m.Correlation))
 	}
 	return nil
 }
 
-// Confirm spends a link's token for a session of the account that has claimed
-// its address, and makes that account if there is none. It returns the account
-// and the session's cookie. Of many that confirm one link at once, one does;
-// the others, like those with an unknown or old link, get owner.ErrLinkInvalid.
+// Confirm uses up a link's token and starts a session of the account that has
+// its address. It makes the account if none exists. It returns the account and
+// the session's cookie. If several calls confirm one link at once, one succeeds.
+// The others get owner.ErrLinkInvalid, as do unknown and expired links.
 func (s *Service) Confirm(ctx context.Context, token string, m eventstore.Metadata) (owner.Account, *http.Cookie, error) {
 	address, link, err := s.vault.openToken(token)
 	if err != nil {
@@ -74,19 +74,19 @@ func (s *Service) Confirm(ctx context.Context, token string, m eventstore.Metada
 	return owner.Account{}, nil, owner.ErrLinkInvalid
 }
 
-// confirmTries bounds how often Confirm meets an account that was deleted in
-// that very moment.
+// confirmTries bounds the retries of Confirm when the account that has the
+// address is deleted at the same time.
 const confirmTries = 3
 
-// reclaim gives an address that a deleted account still holds, since a crash
-// kept it from giving it up, to a new account.
-func (s *Service) reclaim(ctx context.Context, gone, address string, m eventstore.Metadata) (owner.Mailbox, error) {
-	account, err := s.accounts.Load(ctx, gone)
+// reclaim gives an address to a new account if a deleted account still has it,
+// because a crash interrupted the deletion.
+func (s *Service) reclaim(ctx context.Context, holder, address string, m eventstore.Metadata) (owner.Mailbox, error) {
+	account, err := s.accounts.Load(ctx, holder)
 	if err != nil {
 		return owner.Mailbox{}, err
 	}
 	if account.Deleted {
-		if err := s.giveUp(ctx, account, m); err != nil {
+		if err := s.release(ctx, account, m); err != nil {
 			return owner.Mailbox{}, err
 		}
 	}
@@ -96,9 +96,10 @@ func (s *Service) reclaim(ctx context.Context, gone, address string, m eventstor
 	return box, err
 }
 
-// startSession starts a session, and the account if there is none: also where
-// a crash left it claimed but not made. The address is stored before it. That
-// the account has been deleted is owner.ErrOwnerGone.
+// startSession starts a session. If the account does not exist, it stores the
+// address and then makes the account; a crash between the claim of the address
+// and the account leaves that to the next sign-in. It returns
+// owner.ErrOwnerGone if the account was deleted.
 func (s *Service) startSession(ctx context.Context, ownerID, address string, m eventstore.Metadata) (owner.Account, string, error) {
 	account, err := s.accounts.Load(ctx, ownerID)
 	if err != nil {
@@ -115,7 +116,7 @@ func (s *Service) startSession(ctx context.Context, ownerID, address string, m e
 	return account, token, err
 }
 
-// setAddress stores an account's address, unless it is stored.
+// setAddress stores an account's address if the log does not have it yet.
 func (s *Service) setAddress(ctx context.Context, ownerID, address string, m eventstore.Metadata) error {
 	stream := addressStream(ownerID)
 	err := s.log.SetMetadata(ctx, stream, eventstore.StreamMetadata{MaxCount: 1})
@@ -139,8 +140,8 @@ func (s *Service) setAddress(ctx context.Context, ownerID, address string, m eve
 	return nil
 }
 
-// SignOut ends a caller's session, and returns the cookie that makes its
-// browser forget it.
+// SignOut ends a caller's session. It returns the cookie that makes the browser
+// forget it.
 func (s *Service) SignOut(ctx context.Context, c owner.Caller, m eventstore.Metadata) (*http.Cookie, error) {
 	_, _, err := s.accounts.Change(ctx, c.OwnerID, m, func(a owner.Account) ([]owner.Event, error) { return a.SignOut(c.Session), nil })
 	return s.endedCookie(), err

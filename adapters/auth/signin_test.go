@@ -27,7 +27,7 @@ func TestFirstSignInMakesTheAccount(t *testing.T) {
 	require.Len(t, again.Sessions, 2)
 }
 
-func TestTheAddressIsStoredBeforeTheAccount(t *testing.T) {
+func TestSignInStoresAddressBeforeAccount(t *testing.T) {
 	f := newFixture(t)
 	account, _ := f.signIn(t, "ada@example.org", 0)
 	var order []string
@@ -43,19 +43,19 @@ func TestTheAddressIsStoredBeforeTheAccount(t *testing.T) {
 	}
 }
 
-func TestTheLogHoldsNoTokenAndTheAddressOnce(t *testing.T) {
+func TestLogHoldsNoTokenAndTheAddressOnce(t *testing.T) {
 	f := newFixture(t)
 	token := f.link(t, "ada@example.org", 0)
 	_, cookie, err := f.Confirm(t.Context(), token, now(0))
 	require.NoError(t, err)
-	log := f.everything(t)
+	log := f.logText(t)
 	_, session, _ := strings.Cut(cookie.Value, ".")
 	require.NotContains(t, log, token)
 	require.NotContains(t, log, session)
 	require.Equal(t, 1, strings.Count(log, "ada@example.org"))
 }
 
-func TestALinkWorksAcrossARestart(t *testing.T) {
+func TestLinkWorksAfterRestart(t *testing.T) {
 	before := newFixture(t)
 	token := before.link(t, "ada@example.org", 0)
 	after := fixtureOn(t, before.log, false)
@@ -64,7 +64,7 @@ func TestALinkWorksAcrossARestart(t *testing.T) {
 	require.True(t, account.Exists())
 }
 
-func TestLinksThatAreOfNoUse(t *testing.T) {
+func TestConfirmRejectsInvalidLinks(t *testing.T) {
 	f := newFixture(t)
 	used, old := f.link(t, "used@example.org", 0), f.link(t, "old@example.org", 0)
 	_, _, err := f.Confirm(t.Context(), used, now(0))
@@ -76,20 +76,20 @@ func TestLinksThatAreOfNoUse(t *testing.T) {
 
 	for name, token := range map[string]string{
 		"used": used, "older than 15 minutes": old, "never issued": forged, "sealed under another key": foreign,
-		"empty": "", "no base64": "!!", "cut": used[:len(used)-1], "longer": used + "A", "with a line break": used + "\n",
+		"empty": "", "invalid base64": "!!", "cut": used[:len(used)-1], "longer": used + "A", "with a line break": used + "\n",
 		"changed": "A" + used[1:], "padded": used + "=", "huge": strings.Repeat("A", 1<<20),
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := f.Confirm(t.Context(), token, now(owner.LinkLength))
 			require.ErrorIs(t, err, owner.ErrLinkInvalid)
-			require.Equal(t, owner.ErrLinkInvalid.Error(), err.Error(), "the same for all")
+			require.Equal(t, owner.ErrLinkInvalid.Error(), err.Error(), "every invalid link gets the same error")
 		})
 	}
 	_, _, err = f.Confirm(t.Context(), old, now(owner.LinkLength-time.Millisecond))
-	require.NoError(t, err, "just in time")
+	require.NoError(t, err, "one millisecond before it expires")
 }
 
-func TestOneOfManyThatRaceALinkGetsIn(t *testing.T) {
+func TestConcurrentConfirmsStartOneSession(t *testing.T) {
 	f := newFixture(t)
 	token := f.link(t, "ada@example.org", 0)
 	var wg sync.WaitGroup
@@ -113,35 +113,36 @@ func TestOneOfManyThatRaceALinkGetsIn(t *testing.T) {
 	require.Equal(t, 1, in)
 }
 
-func TestFiveMailsAnHour(t *testing.T) {
+func TestSendLinkLimitsMailsToFiveAnHour(t *testing.T) {
 	f := newFixture(t)
 	for range 9 {
-		require.NoError(t, f.SendLink(t.Context(), "ada@example.org", now(0)), "always the same answer")
+		require.NoError(t, f.SendLink(t.Context(), "ada@example.org", now(0)), "the caller does not see the limit")
 	}
 	require.Len(t, f.sent, 5)
 	require.NoError(t, f.SendLink(t.Context(), "ADA@example.org", now(0)))
-	require.Len(t, f.sent, 5, "in any case")
+	require.Len(t, f.sent, 5, "the limit ignores case")
 	require.NoError(t, f.SendLink(t.Context(), "bob@example.org", now(0)))
-	require.Len(t, f.sent, 6, "others get theirs")
+	require.Len(t, f.sent, 6, "each address has its own limit")
 	require.NoError(t, f.SendLink(t.Context(), "ada@example.org", now(time.Hour)))
 	require.Len(t, f.sent, 7)
 }
 
+// brokenMailer is a Mailer that always fails.
 type brokenMailer struct{}
 
 func (brokenMailer) SendSignInLink(context.Context, string, string, time.Time) error {
-	return errors.New("no mail today")
+	return errors.New("mail server unavailable")
 }
 
-func TestAMailThatIsNotSentTellsNothing(t *testing.T) {
+func TestSendLinkHidesMailFailures(t *testing.T) {
 	f := newFixture(t)
 	f.mailer = brokenMailer{}
 	require.NoError(t, f.SendLink(t.Context(), "ada@example.org", now(0)))
 }
 
-// A crash between the claim of the address and the account leaves a claim; the
-// next sign-in makes the claimed account.
-func TestSignInMendsAClaimWithoutAccount(t *testing.T) {
+// A crash can leave the claim of an address without its account. The next
+// sign-in makes the account.
+func TestSignInMakesAClaimedAccount(t *testing.T) {
 	f := newFixture(t)
 	_, _, err := mailboxes.Handle(t.Context(), f.log, f.mailbox("ada@example.org"), owner.Mailbox{}, now(0),
 		func(owner.Mailbox) ([]owner.Event, error) {
@@ -152,7 +153,7 @@ func TestSignInMendsAClaimWithoutAccount(t *testing.T) {
 
 	account, _ := f.signIn(t, "ada@example.org", time.Minute)
 	require.Equal(t, "o1", account.ID)
-	require.Equal(t, 1, strings.Count(f.everything(t), "AddressSet"))
+	require.Equal(t, 1, strings.Count(f.logText(t), "AddressSet"))
 }
 
 func TestSignOut(t *testing.T) {
@@ -169,12 +170,12 @@ func TestSignOut(t *testing.T) {
 	_, err = f.Verify(t.Context(), withCookies(cookie), nil, now(0))
 	require.ErrorIs(t, err, owner.ErrUnauthenticated)
 	_, err = f.SignOut(t.Context(), caller, now(0))
-	require.NoError(t, err, "again")
+	require.NoError(t, err, "the second sign-out")
 }
 
 func TestParseAddress(t *testing.T) {
 	for name, c := range map[string]struct {
-		text, want string // want empty: refused
+		text, want string // empty want: the address is invalid
 	}{
 		"plain":                  {"ada@example.org", "ada@example.org"},
 		"trimmed":                {" ada@example.org\n", "ada@example.org"},
@@ -192,7 +193,7 @@ func TestParseAddress(t *testing.T) {
 		"a line break in quotes": {"\"a\r\n\"@example.org", ""},
 		"NUL":                    {"a\x00@example.org", ""},
 		"a bidi control":         {"a\u202e@example.org", ""},
-		"no UTF-8":               {"\xff@example.org", ""},
+		"invalid UTF-8":          {"\xff@example.org", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ParseAddress(c.text)
@@ -209,6 +210,6 @@ func TestAddressHash(t *testing.T) {
 	v := newFixture(t).vault
 	require.Equal(t, v.addressHash("ada@example.org"), v.addressHash("ADA@EXAMPLE.ORG"))
 	require.NotEqual(t, v.addressHash("ada@example.org"), v.addressHash("bob@example.org"))
-	require.NotEqual(t, v.addressHash("mike@example.org"), v.addressHash("mi\u212ae@example.org"), "the Kelvin sign is no k")
+	require.NotEqual(t, v.addressHash("mike@example.org"), v.addressHash("mi\u212ae@example.org"), "the Kelvin sign is not a k")
 	require.Regexp(t, `^[0-9a-f]{64}$`, v.addressHash("ada@example.org"))
 }

@@ -15,75 +15,77 @@ import (
 	"hexarena/eventstore"
 )
 
-// spentFor is how long the log keeps a spent signature. It is of use from 5
-// minutes before its timestamp to 5 after; the rest is for clocks that differ.
+// spentFor is the time that the log keeps a spent signature. A signature is
+// accepted from 5 minutes before its timestamp to 5 minutes after. The extra
+// minute allows for clocks that differ.
 const spentFor = 2*maxSkew + time.Minute
 
-// What is kept in memory at most: accounts, signatures of one, signatures of
-// all. An account that spends more than spentMax within spentFor is refused
-// for a while; whoever keeps to the rate limit stays far below.
+// Limits of the memory of a ledger. If an account spends more than spentMax
+// signatures within spentFor, its writes are rejected for a while. Accounts that
+// stay within the rate limit stay far below.
 const (
-	ledgerOwners = 4096
-	spentMax     = 10_000
-	ledgerMax    = 1 << 18
+	ledgerOwners = 4096    // accounts
+	spentMax     = 10_000  // signatures of one account
+	ledgerMax    = 1 << 18 // signatures of all accounts
 )
 
-// spendTries bounds how often spend goes on after another process was faster.
+// spendTries bounds the retries of spend after other processes append first.
 const spendTries = 20
 
 // spentHash is the hash of a key id and a signed message.
 type spentHash [sha256.Size]byte
 
-// ledger knows which signatures have been spent: what it has stored or read is
-// kept, and what peers have stored since is found by the append's exact
-// revision. It is safe for concurrent use.
+// ledger records which signatures have been spent. It caches the signatures
+// that it stored or read. It appends at the exact revision that it knows, so a
+// write by a peer makes the append fail, and the ledger then reads that write.
+// It is safe for concurrent use.
 type ledger struct {
 	log eventstore.Log
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	windows map[string]*window
-	recent  *list.List // of *window, the most recently used first
+	recent  *list.List // *window, most recently used first
 	total   int        // signatures in all windows, as of their last release
 }
 
-// window is what one account has spent lately. The fields of the first group
-// are guarded by ledger.mu, the others belong to whoever holds busy.
+// window holds the signatures that one account spent recently. ledger.mu guards
+// the first group of fields. The goroutine that holds busy owns the others.
 type window struct {
 	ownerID string
-	at      *list.Element
-	users   int // calls that hold it; it is not dropped meanwhile
-	counted int // of total
+	element *list.Element
+	users   int // calls that use it; it is not evicted before they end
+	counted int // its share of ledger.total
 
 	busy     chan struct{}
 	loaded   bool
-	behind   bool                // others have stored more, or may have
+	behind   bool                // the stream may hold more than the window
 	expected eventstore.Expected // of the next append
 	spent    map[spentHash]bool
-	order    []spending // the same, as they were stored
-	floor    time.Time  // what was signed up to then may be forgotten, and is refused
+	order    []spending // the same signatures, in stored order
+	floor    time.Time  // signatures up to this time are rejected: their record may be dropped
 }
 
-// spending is a spent signature, and when that was: by the writer's clock, and
-// by the steady one of this process, which no jump of a clock moves.
+// spending is a spent signature.
 type spending struct {
 	hash spentHash
-	at   time.Time
-	seen time.Time
+	at   time.Time // by the wall clock of the writer
+	seen time.Time // by the monotonic clock of this process, which never jumps
 }
 
 func newLedger(log eventstore.Log) *ledger {
 	return &ledger{log: log, windows: map[string]*window{}, recent: list.New()}
 }
 
-// spend stores that a signature was spent, and returns owner.ErrUnauthenticated
-// if it was before: by this process, by one before it, or by a peer. Signed is
-// its timestamp, m.At is now. After any other error it may have been stored.
+// spend stores that a signature is spent. It returns owner.ErrUnauthenticated if
+// the signature was spent before, by any process on the same log. signed is the
+// timestamp of the signature, m.At is now. After any other error the signature
+// may have been stored.
 func (l *ledger) spend(ctx context.Context, ownerID string, hash spentHash, signed time.Time, m eventstore.Metadata) error {
 	event, err := eventstore.Encode(owner.SignatureSpent{Signature: hex.EncodeToString(hash[:])}, m)
 	if err != nil {
 		return err
 	}
-	w := l.use(ownerID)
+	w := l.acquire(ownerID)
 	defer l.release(w)
 	select {
 	case w.busy <- struct{}{}:
@@ -96,7 +98,7 @@ func (l *ledger) spend(ctx context.Context, ownerID string, hash spentHash, sign
 			return err
 		}
 		w.forget(m.At)
-		if w.refuses(hash, signed) {
+		if w.rejects(hash, signed) {
 			return owner.ErrUnauthenticated
 		}
 		appended, err := l.log.Append(ctx, w.stream(), w.expected, event)
@@ -117,8 +119,8 @@ func (l *ledger) spend(ctx context.Context, ownerID string, hash spentHash, sign
 	}
 }
 
-// refuses says whether a signature was spent, or may have been.
-func (w *window) refuses(hash spentHash, signed time.Time) bool {
+// rejects reports whether a signature was spent, or may have been.
+func (w *window) rejects(hash spentHash, signed time.Time) bool {
 	return w.spent[hash] || !signed.After(w.floor)
 }
 
@@ -130,9 +132,9 @@ func (w *window) add(hash spentHash, at time.Time) {
 	w.order = append(w.order, spending{hash: hash, at: at, seen: time.Now()})
 }
 
-// forget drops what is too old to be accepted again, by every clock, and what
-// is too many. Should a clock be set back later, floor refuses what was
-// dropped: a jump never opens the window anew.
+// forget drops signatures that both clocks consider too old, and those beyond
+// spentMax. It raises floor to reject the dropped signatures, even if the wall
+// clock is set back later.
 func (w *window) forget(now time.Time) {
 	n := max(0, len(w.order)-spentMax)
 	for n < len(w.order) && now.Sub(w.order[n].at) > spentFor && time.Since(w.order[n].seen) > spentFor {
@@ -140,13 +142,14 @@ func (w *window) forget(now time.Time) {
 	}
 	for _, s := range w.order[:n] {
 		delete(w.spent, s.hash)
-		w.raise(s.at)
+		w.raiseFloor(s.at)
 	}
 	w.order = slices.Delete(w.order, 0, n)
 }
 
-// raise refuses, from now on, all that may have been spent up to a time.
-func (w *window) raise(spentAt time.Time) {
+// raiseFloor rejects, from now on, every signature that may have been spent up to
+// a time.
+func (w *window) raiseFloor(spentAt time.Time) {
 	if latest := spentAt.Add(maxSkew); latest.After(w.floor) {
 		w.floor = latest
 	}
@@ -156,24 +159,25 @@ func (w *window) stream() eventstore.StreamID {
 	return eventstore.StreamID(owner.SignaturesStream(w.ownerID))
 }
 
-// use returns the window of an account and holds it until release.
-func (l *ledger) use(ownerID string) *window {
+// acquire returns the window of an account. The ledger does not evict it until
+// release.
+func (l *ledger) acquire(ownerID string) *window {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	w, ok := l.windows[ownerID]
 	if ok {
-		l.recent.MoveToFront(w.at)
+		l.recent.MoveToFront(w.element)
 	} else {
 		w = &window{ownerID: ownerID, busy: make(chan struct{}, 1), spent: map[spentHash]bool{}}
-		w.at = l.recent.PushFront(w)
+		w.element = l.recent.PushFront(w)
 		l.windows[ownerID] = w
 	}
 	w.users++
 	return w
 }
 
-// release lets a window go, and drops the ones that are too many: the log
-// still has what they held.
+// release ends a use of a window, and evicts the oldest unused windows beyond the
+// limits. The log still has their signatures.
 func (l *ledger) release(w *window) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -187,7 +191,7 @@ func (l *ledger) release(w *window) {
 		at = at.Prev()
 		if oldest.users == 0 {
 			delete(l.windows, oldest.ownerID)
-			l.recent.Remove(oldest.at)
+			l.recent.Remove(oldest.element)
 			l.total -= oldest.counted
 		}
 	}

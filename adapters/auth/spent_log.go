@@ -10,7 +10,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// refresh has a window hold all that its stream does, as far as is known.
+// refresh reads the stream if the window is known to be incomplete.
 func (l *ledger) refresh(ctx context.Context, w *window) error {
 	switch {
 	case !w.loaded:
@@ -21,10 +21,10 @@ func (l *ledger) refresh(ctx context.Context, w *window) error {
 	return nil
 }
 
-// load reads what the log still has of an account's spent signatures, the
-// newest first and only so many. A stream that is empty is told, before its
-// first event, for how long it keeps its events: it may be one that has expired
-// whole, which does no harm.
+// load reads the newest spentMax signatures of an account. If the stream is
+// empty, load sets the maximum age of its events, before the first append. The
+// stream may also be empty because all events expired; setting the same age
+// again does no harm.
 func (l *ledger) load(ctx context.Context, w *window) error {
 	newest := eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: spentMax}
 	var read []eventstore.Recorded
@@ -46,14 +46,14 @@ func (l *ledger) load(ctx context.Context, w *window) error {
 			return err
 		}
 		if i == 0 && len(read) == spentMax {
-			w.raise(w.order[0].at)
+			w.raiseFloor(w.order[0].at)
 		}
 	}
 	w.loaded, w.behind = true, false
 	return nil
 }
 
-// catchUp reads what was stored since.
+// catchUp reads the events after the last known revision.
 func (l *ledger) catchUp(ctx context.Context, w *window) error {
 	next := eventstore.Revision(0)
 	if w.expected >= 0 {
@@ -72,10 +72,11 @@ func (l *ledger) catchUp(ctx context.Context, w *window) error {
 	return nil
 }
 
-// conflict goes on after an append that found the stream at another revision:
-// what others have stored is read. A stream that reads as it was although it is
-// further on has expired since; one that is further back was restored from a
-// copy, and is read anew.
+// conflict updates a window after an append failed because the stream has
+// another revision. It reads the events that other processes appended. If they
+// have expired already, the read returns none, and conflict takes the stream's
+// revision. If the revision is lower than expected, the log was restored from a
+// backup, and conflict loads the stream from scratch.
 func (l *ledger) conflict(ctx context.Context, w *window, current eventstore.Expected) error {
 	if current < w.expected {
 		w.loaded = false
@@ -88,6 +89,7 @@ func (l *ledger) conflict(ctx context.Context, w *window, current eventstore.Exp
 	return nil
 }
 
+// fold adds one recorded event to the window.
 func (w *window) fold(r eventstore.Recorded) error {
 	e, err := owner.Decode(r.Type, r.Data)
 	if err != nil {
@@ -100,7 +102,7 @@ func (w *window) fold(r eventstore.Recorded) error {
 	if e, ok := e.(owner.SignatureSpent); ok {
 		hash, err := hex.DecodeString(e.Signature)
 		if err != nil || len(hash) != len(spentHash{}) {
-			return fmt.Errorf("%s@%d: %q is no hash of a signature", r.Stream, r.Revision, e.Signature)
+			return fmt.Errorf("%s@%d: %q is not the hash of a signature", r.Stream, r.Revision, e.Signature)
 		}
 		w.add(spentHash(hash), m.At)
 	}

@@ -33,7 +33,7 @@ func newSigner(t *testing.T, f *fixture) signer {
 	return signer{"k1", f.addKey(t, account.ID, "k1", owner.BotsWrite)}
 }
 
-// write makes a signed write; the same arguments make the same bytes.
+// write returns a signed write. The same arguments give the same bytes.
 func (s signer) write(at time.Time, body string) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, "/bots", strings.NewReader(body))
 	sign(r.Header, s.keyID, s.key, at, http.MethodPost, "/bots", []byte(body))
@@ -44,6 +44,7 @@ func at(now time.Time) eventstore.Metadata {
 	return eventstore.Metadata{At: now, Correlation: "test"}
 }
 
+// runs reports whether Verify accepts a request.
 func (f *fixture) runs(t require.TestingT, r *http.Request, body string, now time.Time) bool {
 	_, err := f.Verify(r.Context(), r, []byte(body), at(now))
 	if err != nil {
@@ -59,13 +60,13 @@ func (f *fixture) peer(t *testing.T) *fixture {
 	return p
 }
 
-func TestASignedWriteRunsOnce(t *testing.T) {
+func TestSignedWriteRunsOnce(t *testing.T) {
 	f := newFixture(t)
 	s := newSigner(t, f)
 	write := s.write(noon, "a")
 	require.True(t, f.runs(t, write, "a", noon))
-	require.False(t, f.runs(t, write, "a", noon), "again")
-	require.False(t, f.runs(t, write, "a", noon.Add(maxSkew)), "at its last moment")
+	require.False(t, f.runs(t, write, "a", noon), "the same request")
+	require.False(t, f.runs(t, write, "a", noon.Add(maxSkew)), "the last moment of its window")
 	require.True(t, f.runs(t, s.write(noon, "b"), "b", noon), "another body")
 	require.True(t, f.runs(t, s.write(noon.Add(time.Millisecond), "a"), "a", noon), "a fresh timestamp")
 
@@ -74,22 +75,22 @@ func TestASignedWriteRunsOnce(t *testing.T) {
 	for range 3 {
 		require.True(t, f.runs(t, read, "", noon), "a read may be repeated")
 	}
-	require.Equal(t, 3, strings.Count(f.everything(t), "SignatureSpent"))
+	require.Equal(t, 3, strings.Count(f.logText(t), "SignatureSpent"))
 }
 
-// What does not verify spends nothing: else anyone could spend another's
-// signatures.
-func TestOnlyWhatVerifiesIsSpent(t *testing.T) {
+// An invalid request spends no signature. Otherwise anyone could spend the
+// signatures of others.
+func TestInvalidRequestsSpendNothing(t *testing.T) {
 	f := newFixture(t)
 	s := newSigner(t, f)
 	write := s.write(noon, "a")
 	require.False(t, f.runs(t, write, "changed", noon))
 	require.False(t, f.runs(t, write, "a", noon.Add(maxSkew+time.Millisecond)))
-	require.Zero(t, strings.Count(f.everything(t), "SignatureSpent"))
+	require.Zero(t, strings.Count(f.logText(t), "SignatureSpent"))
 	require.True(t, f.runs(t, write, "a", noon))
 }
 
-func TestSpentAcrossARestart(t *testing.T) {
+func TestSpentSignaturesSurviveRestart(t *testing.T) {
 	f := newFixture(t)
 	s := newSigner(t, f)
 	require.True(t, f.runs(t, s.write(noon, "a"), "a", noon))
@@ -98,8 +99,7 @@ func TestSpentAcrossARestart(t *testing.T) {
 	require.True(t, restarted.runs(t, s.write(noon, "b"), "b", noon))
 }
 
-// Two processes on one log, one of which may know little of the other.
-func TestOneSignatureRacedByTwoProcesses(t *testing.T) {
+func TestTwoProcessesSpendASignatureOnce(t *testing.T) {
 	one := newFixture(t)
 	s := newSigner(t, one)
 	sides := []*fixture{one, one.peer(t)}
@@ -125,12 +125,12 @@ func TestOneSignatureRacedByTwoProcesses(t *testing.T) {
 	require.Equal(t, 1, times["a"])
 	require.Equal(t, 1, times["b"])
 	for i := range 50 {
-		require.Equal(t, 1, times[fmt.Sprint(i)], "%d is a write of its own", i)
+		require.Equal(t, 1, times[fmt.Sprint(i)], "write %d", i)
 	}
 }
 
-// An append in doubt: the call failed, and its signature may be spent.
-func TestSpentInDoubt(t *testing.T) {
+// A failed append may still have spent the signature.
+func TestSpendWithUnknownOutcome(t *testing.T) {
 	for how, runs := range map[logtest.Fault]bool{logtest.NotStored: true, logtest.StoredAnyway: false} {
 		f := newFixture(t)
 		s := newSigner(t, f)
@@ -147,7 +147,7 @@ func TestSpentInDoubt(t *testing.T) {
 	}
 }
 
-func TestAReadThatFailsRunsNothing(t *testing.T) {
+func TestFailedReadRejectsTheWrite(t *testing.T) {
 	f := newFixture(t)
 	s := newSigner(t, f)
 	require.True(t, f.runs(t, s.write(noon, "a"), "a", noon))
@@ -162,8 +162,8 @@ func TestAReadThatFailsRunsNothing(t *testing.T) {
 	}
 }
 
-// The stream empties by itself, while its revision goes on.
-func TestAStreamThatHasExpired(t *testing.T) {
+// The events of the stream expire, but its revision never goes back.
+func TestSpendAfterTheStreamExpired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		s := newSigner(t, f)
@@ -184,7 +184,7 @@ func TestAStreamThatHasExpired(t *testing.T) {
 			<-time.After(spentFor - time.Second)
 			require.Equal(t, 1, stored())
 			<-time.After(2 * time.Second)
-			require.Zero(t, stored(), "it is told to keep them for 11 minutes")
+			require.Zero(t, stored(), "the stream keeps events for 11 minutes")
 			if i%2 == 1 {
 				f = f.peer(t)
 			}
@@ -192,7 +192,7 @@ func TestAStreamThatHasExpired(t *testing.T) {
 	})
 }
 
-func TestWhatIsKeptIsBounded(t *testing.T) {
+func TestWindowDropsExpiredSignatures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		s := newSigner(t, f)
@@ -210,9 +210,9 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	})
 }
 
-// An account that spends more than is kept is refused what may be forgotten;
-// nothing runs twice.
-func TestTooManyToKeep(t *testing.T) {
+// A window beyond its limit drops signatures. It then rejects all writes that
+// may have been spent, so that none runs twice.
+func TestFullWindowRejectsOldSignatures(t *testing.T) {
 	l := newLedger(memory.New())
 	hash := func(i int) spentHash { return spentHash{byte(i), byte(i >> 8), byte(i >> 16)} }
 	spend := func(i int, signed time.Time) error { return l.spend(t.Context(), "o1", hash(i), signed, at(noon)) }
@@ -223,11 +223,11 @@ func TestTooManyToKeep(t *testing.T) {
 	}
 	require.ErrorIs(t, spend(0, noon), owner.ErrUnauthenticated)
 	require.Len(t, w.order, spentMax)
-	require.ErrorIs(t, spend(-1, noon.Add(maxSkew)), owner.ErrUnauthenticated, "refused for a while")
+	require.ErrorIs(t, spend(-1, noon.Add(maxSkew)), owner.ErrUnauthenticated, "rejected for a while")
 	require.NoError(t, spend(-1, noon.Add(maxSkew+time.Millisecond)))
 }
 
-func TestOnlySoManyWindowsAreKept(t *testing.T) {
+func TestLedgerEvictsWindows(t *testing.T) {
 	l := newLedger(memory.New())
 	spend := func(i int) error {
 		return l.spend(t.Context(), fmt.Sprint("o", i), spentHash{1}, noon, at(noon))
@@ -238,15 +238,15 @@ func TestOnlySoManyWindowsAreKept(t *testing.T) {
 	require.Len(t, l.windows, ledgerOwners)
 	require.Equal(t, ledgerOwners, l.recent.Len())
 	require.Equal(t, ledgerOwners, l.total)
-	require.ErrorIs(t, spend(0), owner.ErrUnauthenticated, "the log still knows")
+	require.ErrorIs(t, spend(0), owner.ErrUnauthenticated, "the log still has it")
 
 	l.total = ledgerMax + 3
 	require.ErrorIs(t, spend(0), owner.ErrUnauthenticated)
 	require.Len(t, l.windows, ledgerOwners-3)
 }
 
-// A log that was restored from an older copy is read anew.
-func TestALogThatWasSetBack(t *testing.T) {
+// The ledger reads a log from scratch that was restored from an older backup.
+func TestSpendAfterTheLogWasRestored(t *testing.T) {
 	f := newFixture(t)
 	s := newSigner(t, f)
 	old := f.log
@@ -266,8 +266,8 @@ func TestALogThatWasSetBack(t *testing.T) {
 	}
 }
 
-// Whatever the service's clock does, no signature runs twice; the log's clock
-// goes on by itself, and forgets.
+// No signature runs twice, however the service's clock jumps. The log has its own
+// clock, and its events expire by that clock.
 func TestClockJumpsNeverWidenTheWindow(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		seed := rapid.Uint64().Draw(r, "seed")
@@ -299,8 +299,8 @@ func TestClockJumpsNeverWidenTheWindow(t *testing.T) {
 	})
 }
 
-// A clock that jumps ahead and back leaves fresh writes alone.
-func TestAJumpThereAndBackRefusesNothingFresh(t *testing.T) {
+// A clock that jumps ahead and back does not cause the rejection of fresh writes.
+func TestClockJumpAcceptsFreshWrites(t *testing.T) {
 	f := newFixture(t)
 	s := newSigner(t, f)
 	for i, now := range []time.Time{noon, noon.Add(time.Hour), noon.Add(time.Minute), noon.Add(25 * time.Hour), noon.Add(2 * time.Minute)} {
@@ -310,9 +310,9 @@ func TestAJumpThereAndBackRefusesNothingFresh(t *testing.T) {
 	}
 }
 
-// While clocks are right, a fresh write runs and an old one does not, whatever
-// restarts and whoever forgets.
-func TestSteadyClocks(t *testing.T) {
+// With correct clocks, fresh writes run and repeated writes do not, despite
+// restarts and expired events.
+func TestSpendWithSteadyClocks(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		seed := rapid.Uint64().Draw(r, "seed")
 		synctest.Test(t, func(t *testing.T) {

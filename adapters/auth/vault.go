@@ -18,49 +18,49 @@ import (
 	"hexarena/domain/owner"
 )
 
-// vault hashes addresses and seals sign-in tokens, under keys that it derives
-// from the e-mail key: a token works as long as that key does, and no store
-// needs to hold the address that it is for.
+// vault hashes addresses and seals sign-in tokens with keys derived from the
+// e-mail key. A token contains its address in sealed form, so no store needs the
+// address before sign-in. A change of the e-mail key invalidates all tokens.
 type vault struct {
 	hashKey []byte
 	seal    cipher.AEAD
 }
 
-// tokenRandom is how many random bytes a token holds beside the address.
+// tokenRandom is the number of random bytes in a token, next to the address.
 const tokenRandom = 32
 
-// maxToken bounds the text of a token, in bytes.
+// maxToken is the longest accepted text of a token, in bytes.
 const maxToken = 1024
 
 func newVault(emailKey []byte) (vault, error) {
 	hashKey, err := hkdf.Key(sha256.New, emailKey, nil, "hexarena address hash", 32)
 	if err != nil {
-		return vault{}, fmt.Errorf("derive the address hash's key: %w", err)
+		return vault{}, fmt.Errorf("derive the key for address hashes: %w", err)
 	}
 	sealKey, err := hkdf.Key(sha256.New, emailKey, nil, "hexarena sign-in token", 32)
 	if err != nil {
-		return vault{}, fmt.Errorf("derive the tokens' key: %w", err)
+		return vault{}, fmt.Errorf("derive the key for sign-in tokens: %w", err)
 	}
 	block, err := aes.NewCipher(sealKey)
 	if err != nil {
-		return vault{}, fmt.Errorf("tokens' cipher: %w", err)
+		return vault{}, fmt.Errorf("create the cipher for sign-in tokens: %w", err)
 	}
 	seal, err := cipher.NewGCMWithRandomNonce(block)
 	if err != nil {
-		return vault{}, fmt.Errorf("tokens' cipher: %w", err)
+		return vault{}, fmt.Errorf("create the cipher for sign-in tokens: %w", err)
 	}
 	return vault{hashKey: hashKey, seal: seal}, nil
 }
 
-// addressHash names an address in the log: the same for the same address
-// without case, and of no use to who lacks the e-mail key.
+// addressHash returns the keyed hash that identifies an address in the log. It
+// ignores ASCII case. Without the e-mail key nobody can match it to an address.
 func (v vault) addressHash(address string) string {
 	mac := hmac.New(sha256.New, v.hashKey)
 	mac.Write([]byte(foldASCII(address)))
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// newToken seals random bytes and an address.
+// newToken returns a token for an address, and the hash of the token.
 func (v vault) newToken(address string) (token, hash string) {
 	plain := make([]byte, tokenRandom, tokenRandom+len(address))
 	_, _ = rand.Read(plain) // never fails
@@ -68,7 +68,8 @@ func (v vault) newToken(address string) (token, hash string) {
 	return base64.RawURLEncoding.EncodeToString(sealed), hashOf(sealed)
 }
 
-// openToken returns the address that newToken sealed, or owner.ErrLinkInvalid.
+// openToken returns the address and the hash of a token from newToken. It returns
+// owner.ErrLinkInvalid for any other token.
 func (v vault) openToken(token string) (address, hash string, err error) {
 	if len(token) > maxToken || strings.ContainsAny(token, "\r\n") {
 		return "", "", owner.ErrLinkInvalid
@@ -84,17 +85,17 @@ func (v vault) openToken(token string) (address, hash string, err error) {
 	return string(plain[tokenRandom:]), hashOf(sealed), nil
 }
 
-// hashOf is what the log holds of a token.
+// hashOf returns the hash of a token, because the log must not hold the token.
 func hashOf(token []byte) string {
 	sum := sha256.Sum256(token)
 	return hex.EncodeToString(sum[:])
 }
 
-// maxAddress is how long an address may be, in bytes (RFC 5321).
+// maxAddress is the longest accepted address, in bytes (RFC 5321).
 const maxAddress = 254
 
-// ParseAddress checks an e-mail address, white space at its ends aside: one
-// bare address, without a name, comments or line breaks. The error is an
+// ParseAddress trims white space and checks that the text is one bare e-mail
+// address, without a name, comments or line breaks. The error is an
 // owner.InvalidError.
 func ParseAddress(text string) (string, error) {
 	text = strings.TrimSpace(text)
@@ -108,8 +109,8 @@ func ParseAddress(text string) (string, error) {
 
 func unprintable(r rune) bool { return !unicode.IsPrint(r) || r == ' ' }
 
-// foldASCII lowers the letters A to Z alone: other letters fold onto one
-// another across alphabets, and two people's addresses would be one.
+// foldASCII lowers only the letters A to Z. Unicode case folding maps letters of
+// different alphabets to each other, so addresses of two people could collide.
 func foldASCII(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' {

@@ -9,13 +9,13 @@ import (
 	"hexarena/eventstore"
 )
 
-// Verify says who makes a request: whoever signed it, or whose session its
-// cookie names. Body is the request's, as received; m.At is now. A request
-// that shows nothing, something wrong or more than one thing is
-// owner.ErrUnauthenticated, always the same.
+// Verify returns the caller of a request: the owner of the key that signed it,
+// or of the session in its cookie. body is the body as received; m.At is now. A
+// request without credentials, with invalid ones or with more than one gets
+// owner.ErrUnauthenticated. The error does not reveal the reason.
 //
-// What is signed and is no read runs once: its signature is spent here, before
-// the caller is told of it, whatever becomes of the call; the same again is
+// A signed write runs once. Verify spends its signature before it returns, even
+// if the call fails later. The same signed write again is
 // owner.ErrUnauthenticated.
 func (s *Service) Verify(ctx context.Context, r *http.Request, body []byte, m eventstore.Metadata) (owner.Caller, error) {
 	cookies := r.CookiesNamed(s.cookieName())
@@ -58,15 +58,15 @@ func (s *Service) verifySignature(ctx context.Context, r *http.Request, body []b
 	return caller, nil
 }
 
-// noteUse stores that a key was used, if it is time to. A request does not fail
-// for it.
+// noteUse stores that a key was used, at most once an hour. It only logs a
+// failure: the request itself is valid.
 func (s *Service) noteUse(ctx context.Context, account owner.Account, keyID string, m eventstore.Metadata) {
 	if len(account.UseKey(keyID, m.At)) == 0 {
 		return
 	}
 	_, _, err := s.accounts.Change(ctx, account.ID, m, func(a owner.Account) ([]owner.Event, error) { return a.UseKey(keyID, m.At), nil })
 	if err != nil {
-		s.logger.WarnContext(ctx, "the use of a key was not noted", slog.String("key", keyID), slog.Any("error", err))
+		s.logger.WarnContext(ctx, "could not store the use of a key", slog.String("key", keyID), slog.Any("error", err))
 	}
 }
 

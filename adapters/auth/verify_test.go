@@ -25,7 +25,7 @@ func withCookies(cookies ...*http.Cookie) *http.Request {
 
 const botsTarget = "/bots?mode=standard&x=%2f"
 
-// signedRequest is a signed POST of body.
+// signedRequest returns a signed POST of body.
 func signedRequest(key ed25519.PrivateKey, keyID, body string) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, botsTarget, strings.NewReader(body))
 	sign(r.Header, keyID, key, noon, http.MethodPost, botsTarget, []byte(body))
@@ -39,7 +39,7 @@ func TestVerifySignature(t *testing.T) {
 	other := f.addKey(t, account.ID, "k2", owner.BotsRead)
 	revoked := f.addKey(t, account.ID, "revoked", owner.BotsRead)
 	f.store(t, account.ID, owner.APIKeyRevoked{KeyID: "revoked"})
-	f.keys["strayed"] = account.ID // the directory knows it, the account does not
+	f.keys["only-in-directory"] = account.ID // the account does not have it
 
 	const body = `{"a":1}`
 	resign := func(r *http.Request, timestamp, method, target, body string) {
@@ -95,7 +95,7 @@ func TestVerifySignature(t *testing.T) {
 		"another timestamp than signed":    {header(headerTimestamp, millis(time.Millisecond)), body, false},
 		"another key":                      {header(headerKey, "k2"), body, false},
 		"an unknown key":                   {header(headerKey, "k3"), body, false},
-		"a key that strayed":               {header(headerKey, "strayed"), body, false},
+		"a key that the account lacks":     {header(headerKey, "only-in-directory"), body, false},
 		"an empty key id":                  {header(headerKey, ""), body, false},
 		"a huge key id":                    {header(headerKey, strings.Repeat("k", 1<<16)), body, false},
 		"no key id":                        {func(r *http.Request) { r.Header.Del(headerKey) }, body, false},
@@ -108,7 +108,7 @@ func TestVerifySignature(t *testing.T) {
 		"base64 without padding":           {header(headerSignature, strings.TrimRight(signature, "=")), body, false},
 		"base64 for URLs":                  {header(headerSignature, base64.URLEncoding.EncodeToString(append([]byte{0xff, 0xff}, raw[2:]...))), body, false},
 		"base64 with white space":          {header(headerSignature, signature[:40]+"\n"+signature[40:]), body, false},
-		"base64 with loose ends":           {header(headerSignature, loosened(signature)), body, false},
+		"base64 with unused bits set":      {header(headerSignature, setUnusedBits(signature)), body, false},
 		"hex":                              {header(headerSignature, strings.Repeat("0", 128)), body, false},
 		"63 bytes":                         {header(headerSignature, encodeBase64(raw[:63])), body, false},
 		"65 bytes":                         {header(headerSignature, encodeBase64(append(raw[:64:64], 0))), body, false},
@@ -128,7 +128,7 @@ func TestVerifySignature(t *testing.T) {
 				return
 			}
 			require.ErrorIs(t, err, owner.ErrUnauthenticated)
-			require.Equal(t, owner.ErrUnauthenticated.Error(), err.Error(), "one and the same")
+			require.Equal(t, owner.ErrUnauthenticated.Error(), err.Error(), "every rejection has the same error")
 		})
 	}
 
@@ -138,8 +138,8 @@ func TestVerifySignature(t *testing.T) {
 	require.ErrorIs(t, err, owner.ErrUnauthenticated)
 }
 
-// addOrder adds the group's order to a little-endian scalar: the same signature
-// to a verifier that does not check.
+// addOrder adds the group's order to a little-endian scalar. A verifier that
+// accepts non-canonical scalars would accept the result as the same signature.
 func addOrder(s []byte) {
 	order := []byte{
 		0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58, 0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9, 0xde, 0x14,
@@ -152,11 +152,14 @@ func addOrder(s []byte) {
 	}
 }
 
-// loosened sets the last bits before the padding, which decode to nothing.
-func loosened(signature string) string {
+// setUnusedBits sets the lowest bit of the last base64 character before the
+// padding. The result is not canonical, but a lenient decoder accepts it.
+func setUnusedBits(encoded string) string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-	last := strings.IndexByte(alphabet, signature[85])
-	return signature[:85] + string(alphabet[last+1]) + "=="
+	text := strings.TrimRight(encoded, "=")
+	end := len(text) - 1
+	last := strings.IndexByte(alphabet, text[end])
+	return text[:end] + string(alphabet[last+1]) + encoded[len(text):]
 }
 
 func TestVerifySession(t *testing.T) {
@@ -172,16 +175,16 @@ func TestVerifySession(t *testing.T) {
 		ok      bool
 	}{
 		"a session":                 {withCookies(cookie), 0, true},
-		"its last moment":           {withCookies(cookie), owner.SessionLength - time.Millisecond, true},
-		"run out":                   {withCookies(cookie), owner.SessionLength, false},
+		"just before it expires":    {withCookies(cookie), owner.SessionLength - time.Millisecond, true},
+		"expired":                   {withCookies(cookie), owner.SessionLength, false},
 		"nothing":                   {withCookies(), 0, false},
-		"another's name for it":     {withCookies(&http.Cookie{Name: "__Host-session", Value: cookie.Value}), 0, false},
+		"the name of production":    {withCookies(&http.Cookie{Name: "__Host-session", Value: cookie.Value}), 0, false},
 		"twice":                     {withCookies(cookie, &ended), 0, false},
 		"another token":             {value(account.ID + "." + strings.Repeat("A", 43)), 0, false},
 		"another owner's id":        {value("o2." + token), 0, false},
 		"no id":                     {value("." + token), 0, false},
 		"no dot":                    {value(token), 0, false},
-		"no base64":                 {value(account.ID + ".!!!"), 0, false},
+		"invalid base64":            {value(account.ID + ".!!!"), 0, false},
 		"a token that is too short": {value(account.ID + "." + token[:42]), 0, false},
 		"a token and more":          {value(account.ID + "." + token + "A"), 0, false},
 		"a huge id":                 {value(strings.Repeat("o", 1<<12) + "." + token), 0, false},
@@ -219,10 +222,10 @@ func TestCookies(t *testing.T) {
 	_, err := f.Verify(t.Context(), withCookies(secure), nil, now(0))
 	require.NoError(t, err)
 	_, err = f.Verify(t.Context(), withCookies(&http.Cookie{Name: "session", Value: secure.Value}), nil, now(0))
-	require.ErrorIs(t, err, owner.ErrUnauthenticated, "production takes no other cookie")
+	require.ErrorIs(t, err, owner.ErrUnauthenticated, "production accepts only the __Host- cookie")
 }
 
-func TestUseOfAKeyIsNotedOnceAnHour(t *testing.T) {
+func TestKeyUseIsStoredOnceAnHour(t *testing.T) {
 	f := newFixture(t)
 	account, _ := f.signIn(t, "ada@example.org", 0)
 	key := f.addKey(t, account.ID, "k1", owner.BotsRead)
@@ -235,13 +238,13 @@ func TestUseOfAKeyIsNotedOnceAnHour(t *testing.T) {
 	for _, after := range []time.Duration{0, time.Minute, time.Hour - 1, time.Hour, time.Hour + time.Minute} {
 		verify(after)
 	}
-	require.Equal(t, 2, strings.Count(f.everything(t), "ApiKeyUsed"))
+	require.Equal(t, 2, strings.Count(f.logText(t), "ApiKeyUsed"))
 
 	r := httptest.NewRequest(http.MethodGet, "/bots", nil)
 	sign(r.Header, "k1", key, noon.Add(3*time.Hour), http.MethodGet, "/keys", nil)
 	_, err := f.Verify(t.Context(), r, nil, now(3*time.Hour))
 	require.Error(t, err)
-	require.Equal(t, 2, strings.Count(f.everything(t), "ApiKeyUsed"), "a failed call is no use")
+	require.Equal(t, 2, strings.Count(f.logText(t), "ApiKeyUsed"), "a rejected call is not a use")
 }
 
 func FuzzParseSignature(f *testing.F) {
@@ -255,11 +258,11 @@ func FuzzParseSignature(f *testing.F) {
 			require.ErrorIs(t, err, owner.ErrUnauthenticated)
 			return
 		}
-		require.Equal(t, signature, encodeBase64(sig.signature), "one spelling")
+		require.Equal(t, signature, encodeBase64(sig.signature), "the encoding must be canonical")
 		ms, err := strconv.ParseInt(timestamp, 10, 64)
 		require.NoError(t, err)
 		require.LessOrEqual(t, noon.Sub(time.UnixMilli(ms)).Abs(), maxSkew)
-		require.Equal(t, strconv.FormatInt(ms, 10), timestamp, "one spelling")
+		require.Equal(t, strconv.FormatInt(ms, 10), timestamp, "the encoding must be canonical")
 	})
 }
 
@@ -291,7 +294,7 @@ func FuzzOpenToken(f *testing.F) {
 			require.ErrorIs(t, err, owner.ErrLinkInvalid)
 			return
 		}
-		require.Equal(t, "ada@example.org", address, "nothing else was ever sealed")
+		require.Equal(t, "ada@example.org", address, "no other address was sealed")
 		require.Len(t, hash, 64)
 	})
 }

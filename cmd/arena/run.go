@@ -139,7 +139,7 @@ func (a *arena) playUnderLease(ctx context.Context) error {
 	var background sync.WaitGroup
 	background.Go(func() { a.tick.Run(ticking) })
 	background.Go(func() { a.notices.Run(ticking) })
-	background.Go(func() { a.auth.Mend(ticking, a.directory.Deleted) })
+	background.Go(func() { a.auth.FinishDeletions(ticking, a.directory.Deleted) })
 	var lost error
 	select {
 	case <-a.lease.Lost():
