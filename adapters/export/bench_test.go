@@ -11,8 +11,8 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// What an event costs beside its read, which memory makes cheap. Against a node:
-// arena bench export.
+// BenchmarkExport measures the cost of an event without its read from a node. The
+// command arena bench export measures both.
 func BenchmarkExport(b *testing.B) {
 	log := memory.New()
 	a := arenatest.New(b, log, 7)

@@ -13,9 +13,9 @@ import (
 	"hexarena/adapters/export"
 )
 
-// The page for analysts lists each table's columns, in their order, with their
-// types; both formats name them alike.
-func TestEveryColumnIsListed(t *testing.T) {
+// The page lists the columns in their order and with their types. Both formats use the
+// same names.
+func TestAnalystsPageListsEveryColumn(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "analysts.md"))
 	require.NoError(t, err)
 	row := regexp.MustCompile("(?m)^\\| `(\\w+)` \\| ([^|]+) \\| ([^|\n]+) \\|$")

@@ -1,11 +1,13 @@
-// Package export writes ended matches as tables: JSON lines or Parquet files
-// that grow by partitions, each table in a folder of its own. It reads the
-// ladders, which say what has ended and in which order, and the matches'
-// streams. It knows no read model, and nothing of owners but their ids.
+// Package export writes ended matches as tables of JSON lines or Parquet files. Each
+// table is a folder, and each run adds files to it. Run is the only entry point.
+// docs/analysts.md describes the tables and the files.
 //
-// Files appear whole and never change. What a run has finished is said by
-// export.json; a run that ends early, however it does, is gone on with by the
-// next, and the files are then those of a run that was never stopped.
+// The ladders determine which matches have ended and in which order. The rows come
+// from the matches' streams. Owners appear only by their ids.
+//
+// Files appear complete and never change. The file export.json records the progress.
+// If a run is interrupted at any point, the next run continues it, and the files are
+// the same as those of an uninterrupted run.
 package export
 
 import (
@@ -22,40 +24,38 @@ import (
 	"hexarena/projections"
 )
 
-// Options say what is written, and where.
+// Options configure a run. All fields except Mode and Since are required.
 type Options struct {
 	Dir     string
-	Format  string // one of Formats
-	Mode    string // of the ladder; empty: both
-	Since   eventstore.Position
-	PerFile int                      // matches to a partition
-	Tell    func(done, total uint64) // now and then, in events of ladders
+	Format  string                   // one of Formats
+	Mode    string                   // only this ladder; empty for both
+	Since   eventstore.Position      // only matches that ended after this log position
+	PerFile int                      // matches in each file
+	Report  func(done, total uint64) // progress, in events of the ladders
 }
 
-// Done is what a run has written.
+// Done counts what a run has written.
 type Done struct {
 	Matches    int
-	Events     int // of the matches' streams
+	Events     int // events of the matches' streams
 	Partitions int
-	Position   eventstore.Position // the next run begins behind it
+	Position   eventstore.Position // the next run begins after it
 }
 
-// readersAtOnce is how many matches are made rows of at once, and readAhead how
-// many wait for the one before them.
 const (
-	readersAtOnce = 4
-	readAhead     = 32
+	maxReaders = 4  // matches that are turned into rows concurrently
+	readAhead  = 32 // matches that wait for an earlier one
 )
 
-// Run writes the matches that have ended by now, behind those that Dir holds
-// already. Its errors are one line each.
+// Run adds the matches that have ended by now to those that Dir holds already. Its
+// errors have one line.
 func Run(ctx context.Context, log eventstore.Log, o Options) (done Done, err error) {
 	if err := o.check(); err != nil {
 		return Done{}, err
 	}
 	release, err := projections.Lock(o.Dir)
 	if errors.Is(err, projections.ErrInUse) {
-		return Done{}, fmt.Errorf("%s: another export is writing there", o.Dir)
+		return Done{}, fmt.Errorf("%s: another export writes there; wait for it or choose another folder", o.Dir)
 	}
 	if err != nil {
 		return Done{}, err
@@ -71,16 +71,16 @@ func Run(ctx context.Context, log eventstore.Log, o Options) (done Done, err err
 func (o Options) check() error {
 	switch {
 	case !slices.Contains(Formats, o.Format):
-		return fmt.Errorf("no format is called %q: there are %v", o.Format, Formats)
+		return fmt.Errorf("format %q does not exist: choose one of %v", o.Format, Formats)
 	case o.Mode != "" && !ladder.IsMode(o.Mode):
-		return fmt.Errorf("no mode is called %q: there are %s", o.Mode, strings.Join(ladder.Modes, " and "))
+		return fmt.Errorf("mode %q does not exist: the modes are %s", o.Mode, strings.Join(ladder.Modes, " and "))
 	case o.PerFile < 1:
-		return errors.New("a file holds one match at least")
+		return errors.New("a file needs at least one match")
 	}
 	return nil
 }
 
-// modes are those whose matches are written.
+// modes returns the modes to export.
 func (o Options) modes() []string {
 	if o.Mode != "" {
 		return []string{o.Mode}
@@ -88,24 +88,24 @@ func (o Options) modes() []string {
 	return ladder.Modes
 }
 
-// read is a match that is being read.
-type read struct {
+// job is a match whose rows a reader makes.
+type job struct {
 	ending ending
-	rows   chan *rows // gets one, nil where the match never began
+	rows   chan *rows // receives one value: nil if the match has no rows
 }
 
-// run exports behind the state, up to the end that the log has now.
+// run exports the matches after the state, up to the current end of the log.
 func (s *state) run(ctx context.Context, log eventstore.Log) (Done, error) {
 	w, err := s.openWalk(ctx, log)
 	if err != nil {
 		return Done{}, err
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	inOrder := make(chan read, readAhead)
+	inOrder := make(chan job, readAhead)
 	group.Go(func() error {
 		err := readMatches(ctx, log, w, inOrder)
 		if err == nil {
-			close(inOrder) // only then is the open partition whole
+			close(inOrder) // without an error, the last partition is complete
 		}
 		return err
 	})
@@ -120,25 +120,25 @@ func (s *state) run(ctx context.Context, log eventstore.Log) (Done, error) {
 	return done, err
 }
 
-// readMatches reads the matches of a walk, several at once, and hands them on
-// in its order.
-func readMatches(ctx context.Context, log eventstore.Log, w walk, inOrder chan<- read) error {
+// readMatches reads the matches of a walk, several at once, and passes them on in
+// order.
+func readMatches(ctx context.Context, log eventstore.Log, w walk, inOrder chan<- job) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(readersAtOnce)
+	group.SetLimit(maxReaders)
 	for e, err := range w.endings(ctx, log) {
 		if err != nil {
 			return errors.Join(err, group.Wait())
 		}
-		r := read{e, make(chan *rows, 1)}
+		j := job{e, make(chan *rows, 1)}
 		select {
-		case inOrder <- r:
+		case inOrder <- j:
 		case <-ctx.Done():
 			return errors.Join(context.Cause(ctx), group.Wait())
 		}
 		group.Go(func() error {
 			found, err := readMatch(ctx, log, e)
 			if err == nil {
-				r.rows <- found
+				j.rows <- found
 			}
 			return err
 		})
@@ -146,23 +146,23 @@ func readMatches(ctx context.Context, log eventstore.Log, w walk, inOrder chan<-
 	return group.Wait()
 }
 
-// write writes what comes into partitions.
-func (s *state) write(ctx context.Context, inOrder <-chan read) (done Done, err error) {
+// write writes the matches into partitions.
+func (s *state) write(ctx context.Context, inOrder <-chan job) (done Done, err error) {
 	var p *partition
 	defer func() {
 		if p != nil {
-			err = errors.Join(err, p.drop())
+			err = errors.Join(err, p.discard())
 		}
 	}()
 	for {
-		r, more, err := next(ctx, inOrder)
+		j, more, err := next(ctx, inOrder)
 		if err != nil {
 			return done, err
 		}
 		if !more {
 			break
 		}
-		found, err := r.wait(ctx)
+		found, err := j.wait(ctx)
 		if err != nil {
 			return done, err
 		}
@@ -178,8 +178,8 @@ func (s *state) write(ctx context.Context, inOrder <-chan read) (done Done, err 
 			done.Matches++
 			done.Events += found.stored
 		}
-		s.pass(r.ending)
-		s.options.Tell(r.ending.nth, r.ending.of)
+		s.pass(j.ending)
+		s.options.Report(j.ending.nth, j.ending.of)
 		if p != nil && p.matches == s.options.PerFile {
 			if err := s.finish(&p); err != nil {
 				return done, err
@@ -194,20 +194,20 @@ func (s *state) write(ctx context.Context, inOrder <-chan read) (done Done, err 
 	return done, s.finish(&p)
 }
 
-// next waits for a match. more is false after the last one. A run that fails
+// next waits for a match. It returns more == false after the last one. A run that fails
 // cancels ctx and leaves the channel open.
-func next(ctx context.Context, inOrder <-chan read) (r read, more bool, err error) {
+func next(ctx context.Context, inOrder <-chan job) (j job, more bool, err error) {
 	select {
-	case r, more = <-inOrder:
-		return r, more, nil
+	case j, more = <-inOrder:
+		return j, more, nil
 	case <-ctx.Done():
-		return read{}, false, context.Cause(ctx)
+		return job{}, false, context.Cause(ctx)
 	}
 }
 
-func (r read) wait(ctx context.Context) (*rows, error) {
+func (j job) wait(ctx context.Context) (*rows, error) {
 	select {
-	case found := <-r.rows:
+	case found := <-j.rows:
 		return found, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)

@@ -25,7 +25,7 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// readAll reads a table of JSON lines, strictly.
+// readAll reads a table of JSON lines.
 func readAll[R any](t *testing.T, dir, table string) (all []R) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, table, "*.jsonl"))
@@ -44,10 +44,9 @@ func readAll[R any](t *testing.T, dir, table string) (all []R) {
 
 type row = map[string]any
 
-// What is exported is what the log holds, in the ladders' order, and nothing of
-// a match that runs or never began.
-func TestTablesHoldWhatMatchesHold(t *testing.T) {
-	w := newWorld(t)
+// Running matches and matches that never started have no rows.
+func TestTablesHoldTheEndedMatchesInLadderOrder(t *testing.T) {
+	w := newFixture(t)
 	dir := t.TempDir()
 	done := run(t, t.Context(), w.log, options(dir, export.JSONL))
 	require.Equal(t, len(w.games), done.Matches)
@@ -88,14 +87,14 @@ func TestTablesHoldWhatMatchesHold(t *testing.T) {
 	require.NotEmpty(t, readAll[row](t, dir, "trades"))
 }
 
-// requireDecisions compares them with the match's own count of each outcome.
-func requireDecisions(t *testing.T, w *world, decisions []row) {
+// requireDecisions compares the decisions with each match's count of outcomes.
+func requireDecisions(t *testing.T, w *fixture, decisions []row) {
 	t.Helper()
 	got, want := map[string]int{}, map[string]int{}
 	for _, d := range decisions {
 		got[fmt.Sprint(d["match_id"], d["outcome"])]++
 		if d["outcome"] != "played" && d["kind"] != "discard" {
-			require.NotNil(t, d["action"], "the default that was played: %v", d)
+			require.NotNil(t, d["action"], "the default: %v", d)
 		}
 	}
 	for _, g := range w.games {
@@ -115,7 +114,7 @@ func requireDecisions(t *testing.T, w *world, decisions []row) {
 	require.Equal(t, want, got)
 }
 
-func requireSeats(t *testing.T, w *world, seats []row) {
+func requireSeats(t *testing.T, w *fixture, seats []row) {
 	t.Helper()
 	for _, g := range w.games {
 		for i, s := range g.State.Started.Seats {
@@ -135,9 +134,8 @@ func requireSeats(t *testing.T, w *world, seats []row) {
 	require.Empty(t, seats)
 }
 
-// Both formats hold the same rows.
 func TestParquetHoldsTheSameRows(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	lines, columns := t.TempDir(), t.TempDir()
 	run(t, t.Context(), w.log, options(lines, export.JSONL))
 	run(t, t.Context(), w.log, options(columns, export.Parquet))
@@ -169,10 +167,8 @@ func same[R any](t *testing.T, lines, columns, table string) {
 	}
 }
 
-// A run that is stopped anywhere, again and again, leaves what one does that is
-// never stopped.
-func TestAStoppedExportEqualsOneThatWasNot(t *testing.T) {
-	w := newWorld(t)
+func TestInterruptedRunsWriteTheSameFilesAsOneRun(t *testing.T) {
+	w := newFixture(t)
 	for _, format := range export.Formats {
 		whole := t.TempDir()
 		run(t, t.Context(), w.log, options(whole, format))
@@ -191,10 +187,9 @@ func TestAStoppedExportEqualsOneThatWasNot(t *testing.T) {
 	}
 }
 
-// A read that fails ends a run, and the matches before it are no whole
-// partition. A partition that ended there would give the next run other files.
-func TestAFailedReadFinishesNoPartition(t *testing.T) {
-	w := newWorld(t)
+// A partition that ended at the failure would give the next run other files.
+func TestFailedReadFinishesNoPartition(t *testing.T) {
+	w := newFixture(t)
 	for n := range 100 {
 		dir := t.TempDir()
 		o := options(dir, export.JSONL)
@@ -207,7 +202,7 @@ func TestAFailedReadFinishesNoPartition(t *testing.T) {
 	}
 }
 
-// cut is a log whose reads of all end with an error after some events.
+// cut is a log whose ReadAll fails after some events.
 type cut struct {
 	eventstore.Log
 	events int
@@ -232,14 +227,14 @@ func (c cut) ReadAll(ctx context.Context, from eventstore.Position, o eventstore
 	}
 }
 
-// What a kill between two renames leaves is removed by the next run.
-func TestLeftFilesAreReplaced(t *testing.T) {
-	w := newWorld(t)
+// A kill between two renames leaves such files.
+func TestRunReplacesUnfinishedFiles(t *testing.T) {
+	w := newFixture(t)
 	whole, broken := t.TempDir(), t.TempDir()
 	run(t, t.Context(), w.log, options(whole, export.JSONL))
 	ctx, cancel := context.WithCancel(t.Context())
 	o := options(broken, export.JSONL)
-	o.Tell = func(done, _ uint64) {
+	o.Report = func(done, _ uint64) {
 		if done > 4 {
 			cancel()
 		}
@@ -261,12 +256,12 @@ func TestLeftFilesAreReplaced(t *testing.T) {
 	logtest.RequireSameFiles(t, contents(t, whole), contents(t, broken))
 }
 
-// Nightly runs add files, and change none; together they hold what one run does.
-func TestEachRunAddsFiles(t *testing.T) {
+// Together the files hold the same rows as those of one run.
+func TestEachRunAddsFilesAndChangesNone(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 1))
-	w := newWorld(t)
+	w := newFixture(t)
 	dir := t.TempDir()
 	before := map[string]string{}
 	for range 3 {
@@ -294,9 +289,8 @@ func TestEachRunAddsFiles(t *testing.T) {
 	}
 }
 
-// Since and mode leave out what is before and what is another's.
-func TestSinceAndModeSelect(t *testing.T) {
-	w := newWorld(t)
+func TestSinceAndModeSelectMatches(t *testing.T) {
+	w := newFixture(t)
 	all := t.TempDir()
 	run(t, t.Context(), w.log, options(all, export.JSONL))
 	matches := readAll[row](t, all, "matches")
@@ -313,8 +307,8 @@ func TestSinceAndModeSelect(t *testing.T) {
 	require.Equal(t, slices.DeleteFunc(slices.Clone(matches), func(r row) bool { return r["mode"] != ladder.Parley }), readAll[row](t, o.Dir, "matches"))
 }
 
-func TestRefusesInOneLine(t *testing.T) {
-	w := newWorld(t)
+func TestRunRejectsWrongOptionsAndFoldersInOneLine(t *testing.T) {
+	w := newFixture(t)
 	dir := t.TempDir()
 	o := options(dir, export.JSONL)
 	run(t, t.Context(), w.log, o)
@@ -323,16 +317,16 @@ func TestRefusesInOneLine(t *testing.T) {
 		change func(*export.Options)
 		want   string
 	}{
-		"a format that is none": {func(o *export.Options) { o.Format = "csv" }, `no format is called "csv"`},
-		"a mode that is none":   {func(o *export.Options) { o.Mode = "blitz" }, `no mode is called "blitz"`},
-		"no match to a file":    {func(o *export.Options) { o.PerFile = 0 }, "a file holds one match at least"},
-		"another format":        {func(o *export.Options) { o.Format = export.Parquet }, "holds an export of both modes as jsonl"},
-		"another mode":          {func(o *export.Options) { o.Mode = ladder.Parley }, "holds an export of both modes as jsonl"},
-		"another beginning":     {func(o *export.Options) { o.Since = 5 }, "begins behind 0 and goes on behind"},
+		"an unknown format":  {func(o *export.Options) { o.Format = "csv" }, `format "csv" does not exist`},
+		"an unknown mode":    {func(o *export.Options) { o.Mode = "blitz" }, `mode "blitz" does not exist`},
+		"no match in a file": {func(o *export.Options) { o.PerFile = 0 }, "a file needs at least one match"},
+		"another format":     {func(o *export.Options) { o.Format = export.Parquet }, "holds an export of both modes as jsonl"},
+		"another mode":       {func(o *export.Options) { o.Mode = ladder.Parley }, "holds an export of both modes as jsonl"},
+		"another since":      {func(o *export.Options) { o.Since = 5 }, "begins after position 0 and continues after"},
 	} {
-		refused := o
-		c.change(&refused)
-		_, err := export.Run(t.Context(), w.log, refused)
+		wrong := o
+		c.change(&wrong)
+		_, err := export.Run(t.Context(), w.log, wrong)
 		require.ErrorContains(t, err, c.want, name)
 		require.NotContains(t, err.Error(), "\n", name)
 	}
@@ -342,26 +336,25 @@ func TestRefusesInOneLine(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "export.json"), []byte(`{"schema":2}`), 0o600))
 	_, err = export.Run(t.Context(), w.log, o)
-	require.ErrorContains(t, err, "schema 2")
+	require.ErrorContains(t, err, "schema version 2")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "export.json"), []byte(`{"schema":`), 0o600))
 	_, err = export.Run(t.Context(), w.log, o)
 	require.ErrorContains(t, err, "export.json")
 	require.NoError(t, os.Remove(filepath.Join(dir, "export.json")))
 	_, err = export.Run(t.Context(), w.log, o)
-	require.ErrorContains(t, err, "no export.json that says how far it is")
+	require.ErrorContains(t, err, "no export.json with its progress")
 	before = contents(t, dir)
-	require.Contains(t, before, "matches/"+fmt.Sprintf("%020d.jsonl", 0), "nothing was removed")
+	require.Contains(t, before, "matches/"+fmt.Sprintf("%020d.jsonl", 0), "the files after the rejected run")
 }
 
-// A rated match without an end is a log that is damaged.
-func TestARatedMatchMustEnd(t *testing.T) {
-	w := newWorld(t)
-	encoded, err := eventstore.Encode(ladder.RatingsChanged{MatchID: "nobody's", Seats: []ladder.RatedSeat{}}, eventstore.Metadata{At: time.Now()})
+func TestRatedMatchWithoutAnEndIsAnError(t *testing.T) {
+	w := newFixture(t)
+	encoded, err := eventstore.Encode(ladder.RatingsChanged{MatchID: "missing", Seats: []ladder.RatedSeat{}}, eventstore.Metadata{At: time.Now()})
 	require.NoError(t, err)
 	_, err = w.log.Append(t.Context(), eventstore.StreamID(ladder.Stream(ladder.Standard)), eventstore.Any, encoded)
 	require.NoError(t, err)
 	dir := t.TempDir()
 	_, err = export.Run(t.Context(), w.log, options(dir, export.JSONL))
-	require.ErrorContains(t, err, "match nobody's is rated by ladder-standard@14, and its stream does not end")
+	require.ErrorContains(t, err, "match missing is rated by ladder-standard@14, but its stream does not end")
 	require.NotErrorIs(t, err, context.Canceled)
 }

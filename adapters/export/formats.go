@@ -7,16 +7,16 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// The formats.
+// The file formats. A format is also the extension of its files.
 const (
 	JSONL   = "jsonl"
 	Parquet = "parquet"
 )
 
-// Formats are all formats, which are the endings of files too.
+// Formats lists all formats.
 var Formats = []string{JSONL, Parquet}
 
-// jsonLines writes a row a line.
+// jsonLines writes one row per line.
 type jsonLines[R any] struct {
 	pick    func(*rows) []R
 	encoder *json.Encoder
@@ -39,11 +39,11 @@ func (j *jsonLines[R]) add(r *rows) error {
 
 func (j *jsonLines[R]) close() error { return nil }
 
-// rowGroup is how many rows a group of a Parquet file has: what a reader takes
-// at a time, and what is buffered here.
+// rowGroup is the number of rows in a group of a Parquet file. Readers load a group at
+// a time, and the writer buffers one.
 const rowGroup = 100_000
 
-// parquetFile writes columns.
+// parquetFile writes the rows as columns of a Parquet file.
 type parquetFile[R any] struct {
 	pick func(*rows) []R
 	w    *parquet.GenericWriter[R]

@@ -15,34 +15,34 @@ import (
 type ending struct {
 	event   eventstore.Recorded
 	matchID string
-	rated   []ladder.RatedSeat    // nil: aborted
-	why     string                // of an abort
-	match   []eventstore.Recorded // nil: to be read
-	nth, of uint64                // of the events of the ladders that a run passes
+	rated   []ladder.RatedSeat    // nil if the match was aborted
+	why     string                // the reason of an abort
+	match   []eventstore.Recorded // nil if it must be read from its stream
+	nth, of uint64                // its number among the events of the ladders in this run
 }
 
-// walk is the stretch of the log that a run passes.
+// walk is the part of the log that a run reads.
 type walk struct {
-	first map[string]eventstore.Revision // by mode: of its ladder
+	first map[string]eventstore.Revision // by mode: the first event of its ladder
 	from  eventstore.Position
 	head  eventstore.Position
 	total uint64 // events of these ladders
 }
 
-// openWalk fixes the stretch: what comes to the log meanwhile is the next run's.
+// openWalk determines the part of the log to read. Later events belong to the next run.
 func (s *state) openWalk(ctx context.Context, log eventstore.Log) (w walk, err error) {
 	w = walk{first: map[string]eventstore.Revision{}, from: eventstore.EndPosition}
 	if w.head, err = eventstore.Head(ctx, log); err != nil {
 		return walk{}, err
 	}
 	for _, mode := range s.options.modes() {
-		b, err := behind(ctx, log, eventstore.StreamID(ladder.Stream(mode)), s.Position)
+		r, err := restAfter(ctx, log, eventstore.StreamID(ladder.Stream(mode)), s.Position)
 		if err != nil {
 			return walk{}, err
 		}
-		w.first[mode] = b.revision
-		w.total += b.left
-		w.from = min(w.from, b.position)
+		w.first[mode] = r.revision
+		w.total += r.left
+		w.from = min(w.from, r.position)
 	}
 	switch {
 	case s.Position == 0:
@@ -53,20 +53,20 @@ func (s *state) openWalk(ctx context.Context, log eventstore.Log) (w walk, err e
 	return w, ctx.Err()
 }
 
-// place is where a stream goes on behind a position of the log.
-type place struct {
+// rest is the part of a stream after a position of the log.
+type rest struct {
 	revision eventstore.Revision
-	position eventstore.Position // of the event there; EndPosition where there is none
-	left     uint64              // events from there on
+	position eventstore.Position // of the first event; EndPosition if there is none
+	left     uint64              // the number of events
 }
 
-// behind finds the first event of a stream behind a position, which need not be
-// an event's.
-func behind(ctx context.Context, log eventstore.Log, stream eventstore.StreamID, p eventstore.Position) (at place, err error) {
+// restAfter finds the first event of a stream after a position, by a binary search. The
+// position need not belong to an event.
+func restAfter(ctx context.Context, log eventstore.Log, stream eventstore.StreamID, p eventstore.Position) (at rest, err error) {
 	var count uint64
 	for r, err := range log.Read(ctx, stream, eventstore.EndRevision, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {
 		if err != nil {
-			return place{}, err
+			return rest{}, err
 		}
 		count = uint64(r.Revision) + 1
 	}
@@ -86,8 +86,8 @@ func behind(ctx context.Context, log eventstore.Log, stream eventstore.StreamID,
 	return at, err
 }
 
-// endings yields the ends of matches in the order of the log, each with its
-// match where the read has passed all of it.
+// endings yields the ends of matches in the order of the log. An ending includes its
+// match if this read has collected all of it.
 func (w walk) endings(ctx context.Context, log eventstore.Log) iter.Seq2[ending, error] {
 	return func(yield func(ending, error) bool) {
 		if w.total == 0 {
@@ -109,7 +109,7 @@ func (w walk) endings(ctx context.Context, log eventstore.Log) iter.Seq2[ending,
 			}
 			e, ok, err := endingOf(r)
 			if ok {
-				e.match = matches.Take(e.matchID) // of another's ladder too: nobody else asks for it
+				e.match = matches.Take(e.matchID) // also for other ladders, to free the memory
 			}
 			if first, ours := w.first[mode]; !ours || r.Revision < first {
 				continue
@@ -123,7 +123,7 @@ func (w walk) endings(ctx context.Context, log eventstore.Log) iter.Seq2[ending,
 	}
 }
 
-// endingOf reads a ladder's event; ok is false for one that ends no match.
+// endingOf decodes a ladder's event. It returns false if the event ends no match.
 func endingOf(r eventstore.Recorded) (e ending, ok bool, err error) {
 	decoded, err := ladder.Decode(r.Type, r.Data)
 	if err != nil {

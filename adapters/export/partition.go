@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// partition is one more file for each table, named by the position that it
-// begins behind. Till all are finished they have other names.
+// partition is one new file for each table. Its name is the log position after which it
+// begins. The files have temporary names until all are complete.
 type partition struct {
 	matches int
 	files   []*file
@@ -22,20 +22,20 @@ type partition struct {
 	stopped bool
 }
 
-// file is a table's.
+// file is one table's file of a partition.
 type file struct {
 	f       *os.File
 	buffer  *bufio.Writer
 	sheet   sheet
-	matches chan *rows // to be written
-	path    string     // once it is finished
+	matches chan *rows // waiting to be written
+	path    string     // the final name
 }
 
-// ahead is how many matches wait for a table's writer.
-const ahead = 8
+// maxQueued limits the matches that wait for a table's writer.
+const maxQueued = 8
 
-// openPartition begins a partition behind the state. Each table has a writer of
-// its own.
+// openPartition begins a partition after the state's position. Each table has its own
+// writer.
 func (s *state) openPartition(ctx context.Context) (*partition, error) {
 	p := &partition{}
 	p.group, p.failed = errgroup.WithContext(ctx)
@@ -44,9 +44,9 @@ func (s *state) openPartition(ctx context.Context) (*partition, error) {
 		dir := filepath.Join(s.options.Dir, t.name)
 		f, err := os.Create(filepath.Join(dir, "."+name+".part"))
 		if err != nil {
-			return nil, errors.Join(err, p.drop())
+			return nil, errors.Join(err, p.discard())
 		}
-		file := &file{f: f, buffer: bufio.NewWriterSize(f, 1<<18), matches: make(chan *rows, ahead), path: filepath.Join(dir, name)}
+		file := &file{f: f, buffer: bufio.NewWriterSize(f, 1<<18), matches: make(chan *rows, maxQueued), path: filepath.Join(dir, name)}
 		file.sheet = t.open(s.options.Format, file.buffer)
 		p.files = append(p.files, file)
 		p.group.Go(file.write)
@@ -54,7 +54,7 @@ func (s *state) openPartition(ctx context.Context) (*partition, error) {
 	return p, nil
 }
 
-// add adds a match to every table.
+// add adds a match to each table.
 func (p *partition) add(r *rows) error {
 	for _, f := range p.files {
 		select {
@@ -67,7 +67,7 @@ func (p *partition) add(r *rows) error {
 	return nil
 }
 
-// write writes what comes.
+// write writes the matches from the queue.
 func (f *file) write() error {
 	for r := range f.matches {
 		if err := f.sheet.add(r); err != nil {
@@ -77,7 +77,7 @@ func (f *file) write() error {
 	return nil
 }
 
-// stop waits for the writers, and says what failed.
+// stop waits for the writers and returns their first error.
 func (p *partition) stop() error {
 	if !p.stopped {
 		p.stopped = true
@@ -88,15 +88,15 @@ func (p *partition) stop() error {
 	return p.group.Wait()
 }
 
-// finish makes the files durable, and then gives them their names: that of
-// matches last, so that a match that is found there is whole in every table.
+// finish syncs the files and then renames them. It renames the file of matches last, so
+// that a match in that table is complete in every table.
 func (p *partition) finish() error {
 	if err := p.stop(); err != nil {
-		return errors.Join(err, p.drop())
+		return errors.Join(err, p.discard())
 	}
 	for _, f := range p.files {
 		if err := errors.Join(f.sheet.close(), f.buffer.Flush(), f.f.Sync()); err != nil {
-			return errors.Join(fmt.Errorf("%s: %w", f.path, err), p.drop())
+			return errors.Join(fmt.Errorf("%s: %w", f.path, err), p.discard())
 		}
 	}
 	for _, f := range p.files {
@@ -107,11 +107,11 @@ func (p *partition) finish() error {
 	return nil
 }
 
-// drop removes the files of a partition that is given up.
-func (p *partition) drop() error {
+// discard removes the files of an unfinished partition.
+func (p *partition) discard() error {
 	errs := []error{p.stop()}
 	for _, f := range p.files {
-		_ = f.f.Close() // what it holds is given up
+		_ = f.f.Close() // its content is discarded
 		if err := os.Remove(f.f.Name()); err != nil && !errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, err)
 		}
@@ -119,19 +119,19 @@ func (p *partition) drop() error {
 	return errors.Join(errs...)
 }
 
-// sheet encodes one table's rows.
+// sheet encodes the rows of one table.
 type sheet interface {
 	add(r *rows) error
 	close() error
 }
 
-// table is a kind of rows.
+// table is one kind of rows.
 type table struct {
 	name string
 	open func(format string, w io.Writer) sheet
 }
 
-// tables are all, in the order in which their files get their names.
+// tables lists all tables, in the order in which finish renames their files.
 var tables = []table{
 	tableOf("seats", func(r *rows) []Seat { return r.seats }),
 	tableOf("events", func(r *rows) []Event { return r.events }),

@@ -14,7 +14,7 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// python is the interpreter whose packages `make deps` installs.
+// python returns the interpreter whose packages `make deps` installs.
 func python(t *testing.T) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()
@@ -26,7 +26,7 @@ func python(t *testing.T) string {
 	return path
 }
 
-// standing is a line of a leaderboard, as a recipe prints it.
+// standing is one line of a leaderboard that a recipe prints.
 type standing struct {
 	Rank        int     `json:"rank"`
 	BotID       string  `json:"bot_id"`
@@ -35,11 +35,10 @@ type standing struct {
 	GamesPlayed int     `json:"games_played"`
 }
 
-// The recipes of docs read both formats with DuckDB, and with pandas and
-// pyarrow, and find the leaderboard that the arena shows.
-func TestOtherReadersFindTheLeaderboard(t *testing.T) {
+// The recipes in docs read both formats with DuckDB, and with pandas and pyarrow.
+func TestRecipesComputeTheLeaderboardOfTheArena(t *testing.T) {
 	interpreter := python(t)
-	w := newWorld(t)
+	w := newFixture(t)
 	for _, format := range export.Formats {
 		dir := t.TempDir()
 		run(t, t.Context(), w.log, options(dir, format))
@@ -61,9 +60,8 @@ func TestOtherReadersFindTheLeaderboard(t *testing.T) {
 	}
 }
 
-// The SQL that docs/analysts.md shows is run as it stands there, and each
-// statement finds something; so is the call of pandas.
-func TestStatementsOfTheDocs(t *testing.T) {
+// Each SQL statement and the pandas call of docs/analysts.md must return rows.
+func TestStatementsOfTheDocsReturnRows(t *testing.T) {
 	interpreter := python(t)
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "analysts.md"))
 	require.NoError(t, err)
@@ -71,7 +69,7 @@ func TestStatementsOfTheDocs(t *testing.T) {
 	shown, _, found := strings.Cut(shown, "```")
 	require.True(t, found)
 	dir := t.TempDir()
-	run(t, t.Context(), newWorld(t).log, options(filepath.Join(dir, "tables"), export.Parquet))
+	run(t, t.Context(), newFixture(t).log, options(filepath.Join(dir, "tables"), export.Parquet))
 	for statement := range strings.Lines(shown) {
 		cmd := exec.CommandContext(t.Context(), interpreter, "-c", "import duckdb, sys; print(len(duckdb.execute(sys.argv[1]).fetchall()))", statement)
 		cmd.Dir = dir

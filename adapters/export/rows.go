@@ -12,16 +12,11 @@ import (
 	"hexarena/eventstore"
 	"hexarena/projections/frames"
 	"hexarena/projections/matchcollector"
+	"hexarena/projections/matches"
 )
 
-// The status of a match.
-const (
-	completed = "completed"
-	aborted   = "aborted"
-)
-
-// readMatch reads an ended match. It is nil where there is nothing to tell: the
-// ladder gave up one that never began, or whose stream does not end.
+// readMatch returns the rows of an ended match. It returns nil for a match without rows:
+// the ladder voided it before it started, or before its stream ended.
 func readMatch(ctx context.Context, log eventstore.Log, e ending) (*rows, error) {
 	if e.match == nil {
 		var err error
@@ -33,7 +28,7 @@ func readMatch(ctx context.Context, log eventstore.Log, e ending) (*rows, error)
 	case e.match == nil && e.rated == nil:
 		return nil, nil
 	case e.match == nil:
-		return nil, fmt.Errorf("match %s is rated by %s@%d, and its stream does not end", e.matchID, e.event.Stream, e.event.Revision)
+		return nil, fmt.Errorf("match %s is rated by %s@%d, but its stream does not end", e.matchID, e.event.Stream, e.event.Revision)
 	}
 	h, err := frames.Decode(e.match)
 	if err != nil {
@@ -42,131 +37,131 @@ func readMatch(ctx context.Context, log eventstore.Log, e ending) (*rows, error)
 	return rowsOf(e, &h)
 }
 
-// maker makes the rows of one match, event by event.
-type maker struct {
+// builder builds the rows of one match, event by event.
+type builder struct {
 	*rows
 	match Match
-	last  [game.MaxSeats]int // the seat's latest decision: its index and one
+	last  [game.MaxSeats]int // by seat: the index of its latest decision, plus one
 }
 
 func rowsOf(e ending, h *frames.History) (*rows, error) {
-	m := &maker{rows: &rows{stored: len(h.Events) + 1}}
-	m.begin(e, h)
+	b := &builder{rows: &rows{stored: len(h.Events) + 1}}
+	b.begin(e, h)
 	for i, event := range h.Events {
-		if err := m.add(event, instantOf(h.Times[i])); err != nil {
+		if err := b.add(event, instantOf(h.Times[i])); err != nil {
 			return nil, fmt.Errorf("match %s: %w", e.matchID, err)
 		}
 	}
-	m.match.Decisions = int32(len(m.decisions))
-	m.matches = []Match{m.match}
+	b.match.Decisions = int32(len(b.decisions))
+	b.matches = []Match{b.match}
 	for i, ms := range h.ThinkingMs() {
-		m.seats[i].ThinkingMs = ms
+		b.seats[i].ThinkingMs = ms
 	}
-	m.rate(e)
-	return m.rows, nil
+	b.rate(e)
+	return b.rows, nil
 }
 
-// begin fills what the start and the end of a match tell.
-func (m *maker) begin(e ending, h *frames.History) {
+// begin sets the columns that follow from the start and the end of a match.
+func (b *builder) begin(e ending, h *frames.History) {
 	started := h.Started
-	m.match = Match{
-		MatchID: e.matchID, Mode: started.Mode, Position: int64(e.event.Position), Status: completed, Rules: int32(started.Rules), Seats: int32(len(started.Seats)),
+	b.match = Match{
+		MatchID: e.matchID, Mode: started.Mode, Position: int64(e.event.Position), Status: matches.Completed, Rules: int32(started.Rules), Seats: int32(len(started.Seats)),
 		StartedAt: instantOf(h.Times[0]), EndedAt: instantOf(h.Times[len(h.Times)-1]),
 		Commitment: started.Commitment.String(), Seed: h.Seed.String(), ServerSeed: h.Proof.ServerSeed.String(), SeedKey: started.Table.SeedKey,
 	}
 	if e.rated == nil {
-		m.match.Status, m.match.Reason = aborted, e.why
+		b.match.Status, b.match.Reason = matches.Aborted, e.why
 	}
 	for i, s := range started.Seats {
 		seat := Seat{MatchID: e.matchID, Seat: int32(i), BotID: s.BotID, BotName: s.BotName, OwnerID: s.OwnerID}
 		if at := slices.Index(started.Table.Bots, s.BotID); at >= 0 && at < len(started.Nonces) {
 			seat.Nonce = started.Nonces[at]
 		}
-		m.seats = append(m.seats, seat)
+		b.seats = append(b.seats, seat)
 	}
-	m.events, m.decisions = make([]Event, 0, len(h.Events)), make([]Decision, 0, len(h.Events))
+	b.events, b.decisions = make([]Event, 0, len(h.Events)), make([]Decision, 0, len(h.Events))
 }
 
-// rate fills what the ladder's event tells.
-func (m *maker) rate(e ending) {
+// rate sets the columns that follow from the ladder's event.
+func (b *builder) rate(e ending) {
 	for _, r := range e.rated {
-		m.ratingChanges = append(m.ratingChanges, RatingChange{
-			MatchID: e.matchID, Mode: m.match.Mode, Position: m.match.Position, EndedAt: m.match.EndedAt, BotID: r.BotID, Placement: int32(r.Placement),
+		b.ratingChanges = append(b.ratingChanges, RatingChange{
+			MatchID: e.matchID, Mode: b.match.Mode, Position: b.match.Position, EndedAt: b.match.EndedAt, BotID: r.BotID, Placement: int32(r.Placement),
 			MuBefore: r.Before.Mu, SigmaBefore: r.Before.Sigma, MuAfter: r.After.Mu, SigmaAfter: r.After.Sigma,
 			RatingBefore: r.Before.Displayed(), RatingAfter: r.After.Displayed(),
 		})
-		if i := slices.IndexFunc(m.seats, func(s Seat) bool { return s.BotID == r.BotID }); i >= 0 {
+		if i := slices.IndexFunc(b.seats, func(s Seat) bool { return s.BotID == r.BotID }); i >= 0 {
 			placement := int32(r.Placement)
-			m.seats[i].Placement, m.seats[i].Missed = &placement, &r.Missed
+			b.seats[i].Placement, b.seats[i].Missed = &placement, &r.Missed
 		}
 	}
 }
 
 // add adds the rows of an event.
-func (m *maker) add(e match.Event, at instant) error {
+func (b *builder) add(e match.Event, at instant) error {
 	if roll, ok := e.(match.DiceRolled); ok {
-		m.match.Turns = int32(roll.Turn)
+		b.match.Turns = int32(roll.Turn)
 	}
 	if kind, seat, data := match.Publish(e); kind != "" {
 		text, err := json.Marshal(data)
 		if err != nil {
 			return err
 		}
-		m.match.Events++
-		row := Event{MatchID: m.match.MatchID, Seq: m.match.Events, At: at, Turn: m.match.Turns, Kind: kind, Data: object(text)}
+		b.match.Events++
+		row := Event{MatchID: b.match.MatchID, Seq: b.match.Events, At: at, Turn: b.match.Turns, Kind: kind, Data: object(text)}
 		if seat != nil {
 			n := int32(*seat)
 			row.Seat = &n
 		}
-		m.events = append(m.events, row)
+		b.events = append(b.events, row)
 	}
 	switch e := e.(type) {
 	case match.DecisionTimedOut:
-		m.decide(e.Seat, Decision{Decision: int32(e.Decision), At: at, Kind: e.Kind, Outcome: frames.Timeout, Cause: &e.Cause, ElapsedMs: e.ElapsedMs, Answer: e.Answer, Action: "null"})
-		m.seats[e.Seat].Strikes = int32(e.Strikes)
+		b.decide(e.Seat, Decision{Decision: int32(e.Decision), At: at, Kind: e.Kind, Outcome: frames.Timeout, Cause: &e.Cause, ElapsedMs: e.ElapsedMs, Answer: e.Answer, Action: "null"})
+		b.seats[e.Seat].Strikes = int32(e.Strikes)
 	case match.AnswerRejected:
-		m.decide(e.Seat, Decision{Decision: int32(e.Decision), At: at, Kind: e.Kind, Outcome: frames.Illegal, Reason: &e.Reason, ElapsedMs: e.ElapsedMs, Answer: &e.Answer, Action: "null"})
-		m.seats[e.Seat].Strikes = int32(e.Strikes)
+		b.decide(e.Seat, Decision{Decision: int32(e.Decision), At: at, Kind: e.Kind, Outcome: frames.Illegal, Reason: &e.Reason, ElapsedMs: e.ElapsedMs, Answer: &e.Answer, Action: "null"})
+		b.seats[e.Seat].Strikes = int32(e.Strikes)
 	case match.ActionPlayed:
-		m.act(e, at)
+		b.act(e, at)
 	case match.TradeExecuted:
-		m.trade(e, at)
+		b.trade(e, at)
 	case match.SeatResigned:
-		m.seats[e.Seat].Resigned = true
+		b.seats[e.Seat].Resigned = true
 	case match.GameEnded:
-		m.match.Reason = e.Reason
+		b.match.Reason = e.Reason
 		for i, points := range e.Scores {
 			score := int32(points)
-			m.seats[i].Score = &score
+			b.seats[i].Score = &score
 		}
 	}
 	return nil
 }
 
-// decide adds a decision that the latest public event has closed.
-func (m *maker) decide(seat int, d Decision) {
-	d.MatchID, d.Seat, d.Seq, d.Turn = m.match.MatchID, int32(seat), m.match.Events, m.match.Turns
-	m.decisions = append(m.decisions, d)
-	m.last[seat] = len(m.decisions)
-	m.seats[seat].Decisions++
+// decide adds a decision that the latest public event closes.
+func (b *builder) decide(seat int, d Decision) {
+	d.MatchID, d.Seat, d.Seq, d.Turn = b.match.MatchID, int32(seat), b.match.Events, b.match.Turns
+	b.decisions = append(b.decisions, d)
+	b.last[seat] = len(b.decisions)
+	b.seats[seat].Decisions++
 }
 
-// act closes a decision by an answer, or says what was played in place of one.
-// What a seat that has resigned plays, nobody asked it for.
-func (m *maker) act(e match.ActionPlayed, at instant) {
-	if n := m.last[e.Seat]; n > 0 && m.decisions[n-1].Decision == int32(e.Decision) {
-		m.decisions[n-1].Action = object(e.Action)
+// act adds a decision with its answer, or the default to a failed decision. The actions
+// of a resigned seat belong to no decision, because the arena asked none.
+func (b *builder) act(e match.ActionPlayed, at instant) {
+	if n := b.last[e.Seat]; n > 0 && b.decisions[n-1].Decision == int32(e.Decision) {
+		b.decisions[n-1].Action = object(e.Action)
 		return
 	}
 	if e.ElapsedMs != nil {
-		m.decide(e.Seat, Decision{Decision: int32(e.Decision), At: at, Kind: e.Kind, Outcome: frames.Played, ElapsedMs: *e.ElapsedMs, Action: object(e.Action)})
+		b.decide(e.Seat, Decision{Decision: int32(e.Decision), At: at, Kind: e.Kind, Outcome: frames.Played, ElapsedMs: *e.ElapsedMs, Action: object(e.Action)})
 	}
 }
 
-func (m *maker) trade(e match.TradeExecuted, at instant) {
+func (b *builder) trade(e match.TradeExecuted, at instant) {
 	give, get := e.Give, e.Get
-	m.trades = append(m.trades, Trade{
-		MatchID: m.match.MatchID, Seq: m.match.Events, At: at, Turn: m.match.Turns, From: int32(e.From), To: int32(e.To),
+	b.trades = append(b.trades, Trade{
+		MatchID: b.match.MatchID, Seq: b.match.Events, At: at, Turn: b.match.Turns, From: int32(e.From), To: int32(e.To),
 		GiveBrick: int32(give[board.Brick]), GiveLumber: int32(give[board.Lumber]), GiveWool: int32(give[board.Wool]), GiveGrain: int32(give[board.Grain]), GiveOre: int32(give[board.Ore]),
 		GetBrick: int32(get[board.Brick]), GetLumber: int32(get[board.Lumber]), GetWool: int32(get[board.Wool]), GetGrain: int32(get[board.Grain]), GetOre: int32(get[board.Ore]),
 	})

@@ -17,39 +17,39 @@ import (
 	"hexarena/eventstore"
 )
 
-// stateFile says what of a folder is finished.
+// stateFile records the progress in a folder.
 const stateFile = "export.json"
 
-// state is how far a folder's export is, and what it is one of. It is written
-// before the first file, and after each partition.
+// state is the progress and the options of a folder's export. Runs save it before the
+// first file and after each partition.
 type state struct {
 	Schema   int                 `json:"schema"`
 	Format   string              `json:"format"`
-	Mode     string              `json:"mode"` // empty: both
+	Mode     string              `json:"mode"` // empty for both
 	Since    eventstore.Position `json:"since"`
-	Position eventstore.Position `json:"position"` // of the last ending that was passed
-	Last     *anchor             `json:"last"`     // that ending; null: none yet
+	Position eventstore.Position `json:"position"` // of the last exported ending
+	Last     *anchor             `json:"last"`     // that ending; null if there is none
 	Matches  int                 `json:"matches"`
 
 	options Options
-	passed  passed // what becomes of Position and Last once the open partition is finished
+	passed  passed // the next values of Position and Last, when the open partition is complete
 }
 
-// passed is how far endings were passed.
+// passed is the last ending in the open partition.
 type passed struct {
 	position eventstore.Position
 	last     *anchor
 }
 
-// anchor is an event that tells one log from another.
+// anchor is an event that identifies the log.
 type anchor struct {
 	Stream   eventstore.StreamID `json:"stream"`
 	Revision eventstore.Revision `json:"revision"`
 	ID       uuid.UUID           `json:"id"`
 }
 
-// begin reads how far the folder is, and makes sure that this log and these
-// options go on with it. What a run that was killed has left is removed.
+// begin loads the state and checks that the log and the options belong to it. It removes
+// the unfinished files of a killed run.
 func begin(ctx context.Context, log eventstore.Log, o Options) (*state, error) {
 	s, err := load(o)
 	if err != nil {
@@ -57,9 +57,9 @@ func begin(ctx context.Context, log eventstore.Log, o Options) (*state, error) {
 	}
 	switch {
 	case s.Format != o.Format || s.Mode != o.Mode:
-		return nil, fmt.Errorf("%s holds an export of %s as %s: name another folder, or the same again", o.Dir, named(s.Mode), s.Format)
+		return nil, fmt.Errorf("%s holds an export of %s as %s: use the same options or another folder", o.Dir, modeText(s.Mode), s.Format)
 	case o.Since != 0 && o.Since != s.Since:
-		return nil, fmt.Errorf("%s begins behind %d and goes on behind %d by itself: leave --since out, or name another folder", o.Dir, s.Since, s.Position)
+		return nil, fmt.Errorf("%s begins after position %d and continues after %d: leave out --since, or use another folder", o.Dir, s.Since, s.Position)
 	}
 	if err := s.sameLog(ctx, log); err != nil {
 		return nil, err
@@ -68,22 +68,22 @@ func begin(ctx context.Context, log eventstore.Log, o Options) (*state, error) {
 	return s, s.sweep()
 }
 
-func named(mode string) string {
+func modeText(mode string) string {
 	if mode == "" {
 		return "both modes"
 	}
 	return "mode " + mode
 }
 
-// load reads the state; a folder without one gets a new one, if it holds no
-// tables.
+// load reads the state. If the folder has neither state nor tables, load creates the
+// state.
 func load(o Options) (*state, error) {
 	path := filepath.Join(o.Dir, stateFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		for _, t := range tables {
 			if files, _ := filepath.Glob(filepath.Join(o.Dir, t.name, "*")); len(files) > 0 {
-				return nil, fmt.Errorf("%s holds files of an export, and no %s that says how far it is: name another folder", o.Dir, stateFile)
+				return nil, fmt.Errorf("%s holds files of an export, but no %s with its progress: use another folder", o.Dir, stateFile)
 			}
 		}
 		s := &state{Schema: 1, Format: o.Format, Mode: o.Mode, Since: o.Since, Position: o.Since, options: o}
@@ -99,12 +99,12 @@ func load(o Options) (*state, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if s.Schema != 1 {
-		return nil, fmt.Errorf("%s has schema %d: this program reads 1", path, s.Schema)
+		return nil, fmt.Errorf("%s has schema version %d: this program reads version 1", path, s.Schema)
 	}
 	return s, nil
 }
 
-// sameLog looks for the last event that was exported.
+// sameLog checks that the log has the last exported ending.
 func (s *state) sameLog(ctx context.Context, log eventstore.Log) error {
 	if s.Last == nil {
 		return nil
@@ -117,15 +117,15 @@ func (s *state) sameLog(ctx context.Context, log eventstore.Log) error {
 			return nil
 		}
 	}
-	return errors.Join(ctx.Err(), errors.New("the folder holds an export of another log: name another folder"))
+	return errors.Join(ctx.Err(), errors.New("the folder holds an export of another log: use another folder"))
 }
 
-// pass notes that an ending needs no more than the open partition.
+// pass records that an ending is in the open partition or has no rows.
 func (s *state) pass(e ending) {
 	s.passed = passed{e.event.Position, &anchor{e.event.Stream, e.event.Revision, e.event.ID}}
 }
 
-// finish makes a partition part of the export.
+// finish completes a partition and saves the state.
 func (s *state) finish(p **partition) error {
 	done := *p
 	*p = nil
@@ -137,7 +137,7 @@ func (s *state) finish(p **partition) error {
 	return s.save()
 }
 
-// save writes the state durably, whole or not at all.
+// save writes the state durably and atomically.
 func (s *state) save() error {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -155,7 +155,7 @@ func (s *state) save() error {
 	return errors.Join(os.Rename(path+".part", path), syncFolder(s.options.Dir))
 }
 
-// sweep removes files behind the state, which a run has left that was killed.
+// sweep removes the files after the state's position, which a killed run has left.
 func (s *state) sweep() error {
 	for _, t := range tables {
 		dir := filepath.Join(s.options.Dir, t.name)
@@ -167,7 +167,7 @@ func (s *state) sweep() error {
 			return err
 		}
 		for _, e := range entries {
-			if !s.left(e.Name()) {
+			if !s.unfinished(e.Name()) {
 				continue
 			}
 			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
@@ -178,8 +178,8 @@ func (s *state) sweep() error {
 	return nil
 }
 
-// left says whether a file is of a partition that was not finished.
-func (s *state) left(name string) bool {
+// unfinished reports whether a file belongs to a partition that was not completed.
+func (s *state) unfinished(name string) bool {
 	name = strings.TrimSuffix(strings.TrimPrefix(name, "."), ".part")
 	digits, ours := strings.CutSuffix(name, "."+s.options.Format)
 	from, err := strconv.ParseUint(digits, 10, 64)

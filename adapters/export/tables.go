@@ -7,11 +7,11 @@ import (
 	"hexarena/domain/match"
 )
 
-// The rows of the tables (docs/operations.md, "Datasets"). Columns are never
-// renamed or given another meaning; new ones are added behind the others.
-// Pointers are columns that may be null.
+// The types below are the rows of the tables (docs/analysts.md, "As tables"). New
+// columns come after the others. A column is never renamed, and its meaning never
+// changes. A pointer is a column that may be null.
 
-// Match is a row of matches: one that has ended.
+// Match is a row of matches: an ended match.
 type Match struct {
 	MatchID    string  `json:"match_id" parquet:"match_id"`
 	Mode       string  `json:"mode" parquet:"mode,dict"`
@@ -31,7 +31,7 @@ type Match struct {
 	SeedKey    string  `json:"seed_key" parquet:"seed_key,dict"`
 }
 
-// Seat is a row of seats: a bot at a match.
+// Seat is a row of seats: one bot in a match.
 type Seat struct {
 	MatchID    string `json:"match_id" parquet:"match_id,dict"`
 	Seat       int32  `json:"seat" parquet:"seat"`
@@ -59,7 +59,7 @@ type Event struct {
 	Data    object  `json:"data" parquet:"data"`
 }
 
-// Decision is a row of decisions: one that a bot was asked.
+// Decision is a row of decisions: one decision that a bot was asked.
 type Decision struct {
 	MatchID   string  `json:"match_id" parquet:"match_id,dict"`
 	Seat      int32   `json:"seat" parquet:"seat"`
@@ -76,7 +76,7 @@ type Decision struct {
 	Action    object  `json:"action" parquet:"action"`
 }
 
-// Trade is a row of trades: one that two seats made.
+// Trade is a row of trades: a trade between two seats.
 type Trade struct {
 	MatchID    string  `json:"match_id" parquet:"match_id,dict"`
 	Seq        int32   `json:"seq" parquet:"seq"`
@@ -96,7 +96,7 @@ type Trade struct {
 	GetOre     int32   `json:"get_ore" parquet:"get_ore"`
 }
 
-// RatingChange is a row of rating_changes: what a completed match did to a bot.
+// RatingChange is a row of rating_changes: the effect of a completed match on a bot.
 type RatingChange struct {
 	MatchID      string  `json:"match_id" parquet:"match_id"`
 	Mode         string  `json:"mode" parquet:"mode,dict"`
@@ -112,7 +112,7 @@ type RatingChange struct {
 	RatingAfter  float64 `json:"rating_after" parquet:"rating_after"`
 }
 
-// instant is unix milliseconds, and RFC 3339 in JSON.
+// instant is a time in unix milliseconds. In JSON it is RFC 3339.
 type instant int64
 
 func instantOf(t time.Time) instant { return instant(t.UnixMilli()) }
@@ -123,7 +123,7 @@ func (i instant) MarshalJSON() ([]byte, error) {
 	return append(time.UnixMilli(int64(i)).UTC().AppendFormat(b, match.TimeFormat), '"'), nil
 }
 
-// object is JSON: text in a Parquet file.
+// object is a JSON value. In a Parquet file it is text.
 type object string
 
 // MarshalJSON implements json.Marshaler.
@@ -131,7 +131,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return json.RawMessage(o).MarshalJSON()
 }
 
-// rows are those of one match.
+// rows holds the rows of one match.
 type rows struct {
 	matches       []Match
 	seats         []Seat
@@ -139,5 +139,5 @@ type rows struct {
 	decisions     []Decision
 	trades        []Trade
 	ratingChanges []RatingChange
-	stored        int // events of its stream
+	stored        int // the number of events of its stream
 }

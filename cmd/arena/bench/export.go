@@ -155,7 +155,7 @@ func (r *exportReport) export(ctx context.Context, log eventstore.Log, dir, form
 	var done export.Done
 	err := timed(&f.Seconds, func() (err error) {
 		done, err = export.Run(ctx, log, export.Options{
-			Dir: out, Format: format, PerFile: 1000, Tell: func(done, total uint64) { p.Show("export as "+format, done, total) },
+			Dir: out, Format: format, PerFile: 1000, Report: func(done, total uint64) { p.Show("export as "+format, done, total) },
 		})
 		return err
 	})

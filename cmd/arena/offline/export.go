@@ -33,7 +33,7 @@ func (c ExportCmd) Run(ctx context.Context, k *kong.Kong) (err error) {
 	p := progress.New(k.Stderr, "ladder events")
 	done, err := export.Run(ctx, log, export.Options{
 		Dir: c.Out, Format: c.Format, Mode: c.Mode, Since: eventstore.Position(c.Since), PerFile: c.MatchesPerFile,
-		Tell: func(done, total uint64) { p.Show("export", done, total) },
+		Report: func(done, total uint64) { p.Show("export", done, total) },
 	})
 	p.Finish()
 	if ctx.Err() != nil {

@@ -19,18 +19,18 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-// world is an arena with matches of both modes, ended in every way, and some
-// that run.
-type world struct {
+// fixture is an arena with running matches, and with matches of both modes that ended in
+// each way.
+type fixture struct {
 	arena *arenatest.Arena
 	log   eventstore.Log
-	games []*arenatest.Game // that have ended, in the ladders' order
+	games []*arenatest.Game // the ended matches in ladder order
 	bots  map[string][]string
 }
 
-func newWorld(t *testing.T) *world {
+func newFixture(t *testing.T) *fixture {
 	log := memory.New()
-	w := &world{arena: arenatest.New(t, log, 7), log: log, bots: map[string][]string{}}
+	w := &fixture{arena: arenatest.New(t, log, 7), log: log, bots: map[string][]string{}}
 	w.bots[ladder.Standard] = w.arena.Register("ada", ladder.Standard, "Ann", "Bea", "Cat", "Dot", "Eve")
 	w.bots[ladder.Parley] = w.arena.Register("bob", ladder.Parley, "Fay", "Gus", "Hal")
 	w.complete(ladder.Standard, 0, 1, 2, 3)
@@ -41,12 +41,12 @@ func newWorld(t *testing.T) *world {
 	never.Void(ladder.WhyOperator)
 	w.complete(ladder.Standard, 0, 1, 2)
 	w.complete(ladder.Standard, 0, 2, 3)
-	w.runOn(ladder.Parley, 0, 1, 2)
+	w.startOnly(ladder.Parley, 0, 1, 2)
 	w.complete(ladder.Standard, 2, 3, 4)
 	return w
 }
 
-func (w *world) chosen(mode string, numbers []int) []string {
+func (w *fixture) chosen(mode string, numbers []int) []string {
 	var ids []string
 	for _, n := range numbers {
 		ids = append(ids, w.bots[mode][n])
@@ -54,11 +54,11 @@ func (w *world) chosen(mode string, numbers []int) []string {
 	return ids
 }
 
-func (w *world) complete(mode string, bots ...int) {
+func (w *fixture) complete(mode string, bots ...int) {
 	w.games = append(w.games, w.arena.Complete(mode, w.chosen(mode, bots)...))
 }
 
-func (w *world) abort(why string, bots ...int) {
+func (w *fixture) abort(why string, bots ...int) {
 	g := w.arena.Seat(ladder.Standard, w.chosen(ladder.Standard, bots)...)[0]
 	g.Start()
 	g.Play(5)
@@ -67,15 +67,15 @@ func (w *world) abort(why string, bots ...int) {
 	w.games = append(w.games, g)
 }
 
-// runOn leaves a match in the middle.
-func (w *world) runOn(mode string, bots ...int) {
+// startOnly leaves a match running.
+func (w *fixture) startOnly(mode string, bots ...int) {
 	g := w.arena.Seat(mode, w.chosen(mode, bots)...)[0]
 	g.Start()
 	g.Play(5)
 }
 
-// leaderboard is the ranking that the arena shows.
-func (w *world) leaderboard(t *testing.T, mode string) []leaderboard.Row {
+// leaderboard returns the ranking that the arena shows.
+func (w *fixture) leaderboard(t *testing.T, mode string) []leaderboard.Row {
 	board, names := leaderboard.New(), directory.New()
 	require.NoError(t, arenatest.Follow(t, w.log, board).Sync(t.Context()))
 	require.NoError(t, arenatest.Follow(t, w.log, names).Sync(t.Context()))
@@ -88,7 +88,7 @@ func (w *world) leaderboard(t *testing.T, mode string) []leaderboard.Row {
 }
 
 func options(dir, format string) export.Options {
-	return export.Options{Dir: dir, Format: format, PerFile: 2, Tell: func(uint64, uint64) {}}
+	return export.Options{Dir: dir, Format: format, PerFile: 2, Report: func(uint64, uint64) {}}
 }
 
 func run(t *testing.T, ctx context.Context, log eventstore.Log, o export.Options) export.Done {
@@ -98,7 +98,7 @@ func run(t *testing.T, ctx context.Context, log eventstore.Log, o export.Options
 	return done
 }
 
-// contents are all files of a folder but the lock, by path.
+// contents returns the files of a folder by path, without the lock.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
