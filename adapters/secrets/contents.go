@@ -16,15 +16,15 @@ import (
 	"hexarena/domain/arena"
 )
 
-// version is the file's format.
+// version is the version of the file's format.
 const version = 1
 
-// contents is the file, as JSON.
+// contents is the JSON of the file.
 type contents struct {
 	Version      int       `json:"version"`
 	PlatformSeed secret    `json:"platformSeed"` // Ed25519, RFC 8032
 	EmailKey     secret    `json:"emailKey"`
-	SeedKeys     []seedKey `json:"seedKeys"` // as added
+	SeedKeys     []seedKey `json:"seedKeys"` // in the order of their creation
 }
 
 type seedKey struct {
@@ -36,17 +36,16 @@ type seedKey struct {
 type secret [32]byte
 
 func newSecret() (s secret) {
-	_, _ = rand.Read(s[:]) // never fails: the program ends first
+	_, _ = rand.Read(s[:]) // never fails; it would end the program
 	return s
 }
 
-// MarshalText writes lower-case hex.
+// MarshalText encodes the secret in lower-case hex.
 func (s secret) MarshalText() ([]byte, error) { return []byte(hex.EncodeToString(s[:])), nil }
 
 var errNotSecret = errors.New("a key is not 64 lower-case hex digits")
 
-// UnmarshalText reads what MarshalText writes. Its error does not show the
-// text.
+// UnmarshalText decodes the result of MarshalText. Its error does not show the text.
 func (s *secret) UnmarshalText(text []byte) error {
 	b, err := hex.DecodeString(string(text))
 	if err != nil || len(b) != len(s) || hex.EncodeToString(b) != string(text) {
@@ -65,7 +64,7 @@ func generate() contents {
 	}
 }
 
-// parse reads a file's bytes. Its errors never show a key.
+// parse decodes a file. Its errors show no key.
 func parse(data []byte) (contents, error) {
 	var c contents
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -74,14 +73,14 @@ func parse(data []byte) (contents, error) {
 		return contents{}, err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return contents{}, errors.New("there is more after the JSON object")
+		return contents{}, errors.New("text follows the JSON object")
 	}
 	return c, c.check()
 }
 
 func (c contents) check() error {
 	if c.Version != version {
-		return fmt.Errorf("version %d: this program reads %d", c.Version, version)
+		return fmt.Errorf("version %d: this program reads version %d", c.Version, version)
 	}
 	if c.PlatformSeed == (secret{}) || c.EmailKey == (secret{}) {
 		return errors.New("platformSeed or emailKey is missing")
@@ -114,7 +113,7 @@ func (c contents) seedKey(id string) ([]byte, bool) {
 	return nil, false
 }
 
-// held is what may be known of the secrets.
+// held returns the public parts and the hashes of the secrets.
 func (c contents) held() arena.Held {
 	public := ed25519.NewKeyFromSeed(c.PlatformSeed[:]).Public().(ed25519.PublicKey)
 	h := arena.Held{Platform: arena.PublicKey(public), Email: arena.HashOf(c.EmailKey[:])}

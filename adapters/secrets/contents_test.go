@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fixed is a file that says the same in every run.
+// fixed returns the same contents in every run.
 func fixed() contents {
 	return contents{
 		Version:      1,
@@ -59,7 +59,7 @@ func TestGenerateIsNewEachTime(t *testing.T) {
 	require.NotEqual(t, a.PlatformSeed, a.EmailKey)
 }
 
-func TestParseRefuses(t *testing.T) {
+func TestParseRejectsInvalidFiles(t *testing.T) {
 	changed := func(change func(*contents)) []byte {
 		c := fixed()
 		change(&c)
@@ -68,44 +68,44 @@ func TestParseRefuses(t *testing.T) {
 	good := encoded(t, fixed())
 	tests := map[string]struct {
 		data []byte
-		says string
+		want string
 	}{
-		"nothing":              {nil, "EOF"},
-		"half of it":           {good[:len(good)/2], "unexpected EOF"},
-		"another version":      {changed(func(c *contents) { c.Version = 2 }), "version 2: this program reads 1"},
-		"no platform seed":     {changed(func(c *contents) { c.PlatformSeed = secret{} }), "platformSeed"},
-		"no e-mail key":        {changed(func(c *contents) { c.EmailKey = secret{} }), "emailKey"},
-		"no seed keys":         {changed(func(c *contents) { c.SeedKeys = nil }), "seedKeys is empty"},
-		"a seed key of no id":  {changed(func(c *contents) { c.SeedKeys[1].ID = "" }), "seedKeys[1] lacks"},
-		"a seed key of zeros":  {changed(func(c *contents) { c.SeedKeys[0].Key = secret{} }), "seedKeys[0] lacks"},
-		"one id twice":         {changed(func(c *contents) { c.SeedKeys[1].ID = "a" }), "seedKeys[1] has the id"},
-		"a short key":          {bytes.Replace(good, []byte(`"020`), []byte(`"0`), 1), "64 lower-case hex digits"},
-		"a key in capitals":    {bytes.Replace(good, []byte(`"02`), []byte(`"AB`), 1), "64 lower-case hex digits"},
-		"an unknown field":     {bytes.Replace(good, []byte(`emailKey`), []byte(`mailKey`), 1), "unknown field"},
-		"text after it":        {append(bytes.Clone(good), '1'), "more after"},
-		"another object after": {append(bytes.Clone(good), '{'), "more after"},
+		"an empty file":         {nil, "EOF"},
+		"a half file":           {good[:len(good)/2], "unexpected EOF"},
+		"another version":       {changed(func(c *contents) { c.Version = 2 }), "version 2: this program reads version 1"},
+		"no platform seed":      {changed(func(c *contents) { c.PlatformSeed = secret{} }), "platformSeed"},
+		"no e-mail key":         {changed(func(c *contents) { c.EmailKey = secret{} }), "emailKey"},
+		"no seed keys":          {changed(func(c *contents) { c.SeedKeys = nil }), "seedKeys is empty"},
+		"a seed key without id": {changed(func(c *contents) { c.SeedKeys[1].ID = "" }), "seedKeys[1] lacks"},
+		"a seed key of zeros":   {changed(func(c *contents) { c.SeedKeys[0].Key = secret{} }), "seedKeys[0] lacks"},
+		"a repeated id":         {changed(func(c *contents) { c.SeedKeys[1].ID = "a" }), "seedKeys[1] has the id"},
+		"a short key":           {bytes.Replace(good, []byte(`"020`), []byte(`"0`), 1), "64 lower-case hex digits"},
+		"upper-case hex":        {bytes.Replace(good, []byte(`"02`), []byte(`"AB`), 1), "64 lower-case hex digits"},
+		"an unknown field":      {bytes.Replace(good, []byte(`emailKey`), []byte(`mailKey`), 1), "unknown field"},
+		"text after it":         {append(bytes.Clone(good), '1'), "text follows"},
+		"another object after":  {append(bytes.Clone(good), '{'), "text follows"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, err := parse(tt.data)
-			require.ErrorContains(t, err, tt.says)
+			require.ErrorContains(t, err, tt.want)
 			require.NotContains(t, err.Error(), strings.Repeat("00", 8), "no key is shown")
 		})
 	}
 }
 
-func TestSecretsDoNotShowThemselves(t *testing.T) {
-	s := Secrets{&keep{file: fixed(), current: "a"}}
+func TestSecretsCannotBePrintedOrEncoded(t *testing.T) {
+	s := Secrets{&store{file: fixed(), current: "a"}}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d", "%q"} {
 		require.Equal(t, "[secrets]", fmt.Sprintf(verb, s), verb)
 		require.Equal(t, "[secrets]", fmt.Sprintf(verb, &s), verb)
 	}
 	_, err := json.Marshal(struct{ S *Secrets }{&s})
-	require.ErrorContains(t, err, "not to be written")
+	require.ErrorContains(t, err, "cannot be encoded")
 }
 
-// FuzzParse: whatever is accepted is complete, and is written and read back as
-// itself.
+// FuzzParse checks that an accepted file is complete, and that it stays the same
+// after encoding and parsing.
 func FuzzParse(f *testing.F) {
 	good := encoded(f, fixed())
 	f.Add(good)

@@ -16,7 +16,7 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// failing is a log whose next append fails, stored or not.
+// failing is a log whose appends fail, whether they are stored or not.
 type failing struct {
 	eventstore.Log
 	stores bool
@@ -31,9 +31,9 @@ func (f failing) Append(ctx context.Context, id eventstore.StreamID, expected ev
 	return eventstore.Appended{}, eventstore.ErrUnavailable
 }
 
-func TestCrashOfAFirstStartIsMendedByTheNext(t *testing.T) {
+func TestNextStartCompletesInterruptedFirstStart(t *testing.T) {
 	crashes := map[string]func(t *testing.T, log eventstore.Log, path string){
-		"before anything": func(*testing.T, eventstore.Log, string) {},
+		"at the beginning": func(*testing.T, eventstore.Log, string) {},
 		"while the file is written": func(t *testing.T, _ eventstore.Log, path string) {
 			half := filepath.Join(filepath.Dir(path), ".secrets-1")
 			require.NoError(t, os.WriteFile(half, []byte(`{"version"`), 0o600))
@@ -43,7 +43,7 @@ func TestCrashOfAFirstStartIsMendedByTheNext(t *testing.T) {
 			require.ErrorIs(t, err, eventstore.ErrUnavailable)
 			require.FileExists(t, path)
 		},
-		"after the append, before its answer": func(t *testing.T, log eventstore.Log, path string) {
+		"after the append, before its acknowledgement": func(t *testing.T, log eventstore.Log, path string) {
 			_, err := secrets.Open(t.Context(), failing{Log: log, stores: true}, path, true)
 			require.ErrorIs(t, err, eventstore.ErrUnavailable)
 		},
@@ -61,13 +61,13 @@ func TestCrashOfAFirstStartIsMendedByTheNext(t *testing.T) {
 			if before != nil {
 				after, err := os.ReadFile(path)
 				require.NoError(t, err)
-				require.Equal(t, before, after, "the file that was there is used")
+				require.Equal(t, before, after, "the existing file is used")
 			}
 		})
 	}
 }
 
-// openAtOnce starts an arena on each of some files, and returns what each met.
+// openAtOnce opens all files at the same time.
 func openAtOnce(t *testing.T, log eventstore.Log, paths ...string) ([]*secrets.Secrets, []error) {
 	t.Helper()
 	opened, errs := make([]*secrets.Secrets, len(paths)), make([]error, len(paths))
@@ -79,7 +79,7 @@ func openAtOnce(t *testing.T, log eventstore.Log, paths ...string) ([]*secrets.S
 	return opened, errs
 }
 
-func TestFirstStartsOnOneFileAgree(t *testing.T) {
+func TestSimultaneousFirstStartsOnOneFileAgree(t *testing.T) {
 	for range 50 {
 		log, path := memory.New(), pathIn(t.TempDir())
 		opened, errs := openAtOnce(t, log, path, path, path, path)
@@ -90,11 +90,11 @@ func TestFirstStartsOnOneFileAgree(t *testing.T) {
 		}
 		_, revision := keysOf(t, log)
 		require.Equal(t, eventstore.Expected(2), revision)
-		requireAlone(t, path)
+		requireOnlyFile(t, path)
 	}
 }
 
-func TestFirstStartsOnTwoFilesHaveOneWinner(t *testing.T) {
+func TestSimultaneousFirstStartsOnTwoFilesHaveOneWinner(t *testing.T) {
 	for range 50 {
 		log := memory.New()
 		a, b := pathIn(t.TempDir()), pathIn(t.TempDir())
@@ -121,7 +121,7 @@ func (unreadable) Read(context.Context, eventstore.StreamID, eventstore.Revision
 	}
 }
 
-func TestNoFileIsMadeWhileTheLogIsAway(t *testing.T) {
+func TestNoFileIsCreatedDuringOutage(t *testing.T) {
 	path := pathIn(t.TempDir())
 	_, err := secrets.Open(t.Context(), unreadable{memory.New()}, path, true)
 	require.ErrorIs(t, err, eventstore.ErrUnavailable)

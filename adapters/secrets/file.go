@@ -9,16 +9,16 @@ import (
 	"runtime"
 )
 
-// maxFile bounds what is read, in bytes.
+// maxFile bounds the file, in bytes.
 const maxFile = 1 << 20
 
-// load reads the file at path. A file that does not exist is fs.ErrNotExist.
+// load reads the file at path. It returns fs.ErrNotExist if there is none.
 func load(path string) (contents, error) {
-	info, err := os.Stat(path) // before it is opened: a pipe would hang
+	info, err := os.Stat(path) // before opening it, because opening a pipe would block
 	if err != nil {
 		return contents{}, fmt.Errorf("secrets file: %w", err)
 	}
-	if err := acceptable(path, info); err != nil {
+	if err := checkMode(path, info); err != nil {
 		return contents{}, err
 	}
 	data, err := os.ReadFile(path)
@@ -32,9 +32,9 @@ func load(path string) (contents, error) {
 	return c, nil
 }
 
-// acceptable refuses a file that is open to others. Windows keeps that in
-// ACLs, which file modes do not show.
-func acceptable(path string, info fs.FileInfo) error {
+// checkMode refuses files that other users may open, and other kinds of files.
+// Windows uses ACLs instead, which file modes do not show.
+func checkMode(path string, info fs.FileInfo) error {
 	mode := info.Mode()
 	switch {
 	case !mode.IsRegular():
@@ -47,29 +47,28 @@ func acceptable(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// create writes a new file, whole and synced, or none; its name is durable
-// once syncFolder has run. A crash leaves at most a file of another name
-// behind, whose keys nobody uses. Where path exists already it is left alone,
-// with fs.ErrExist.
+// create writes and syncs a new file. Its name is durable after syncFolder. A crash
+// leaves at most a temporary file with unused keys. If path exists, create changes
+// nothing and returns fs.ErrExist.
 func create(path string, c contents) error {
 	data, err := c.encode()
 	if err != nil {
-		return fmt.Errorf("make the secrets file %s: %w", path, err)
+		return fmt.Errorf("create the secrets file %s: %w", path, err)
 	}
-	temp, err := written(filepath.Dir(path), data)
+	temp, err := writeTemp(filepath.Dir(path), data)
 	if err != nil {
-		return fmt.Errorf("make the secrets file %s: %w", path, err)
+		return fmt.Errorf("create the secrets file %s: %w", path, err)
 	}
-	defer os.Remove(temp) //nolint:errcheck // a name too many is harmless
-	// Unlike a rename, a link never replaces what another start has made.
+	defer os.Remove(temp) //nolint:errcheck // a leftover name is harmless
+	// Unlike a rename, a link never replaces a file of another process.
 	if err := os.Link(temp, path); err != nil {
-		return fmt.Errorf("make the secrets file %s: %w", path, err)
+		return fmt.Errorf("create the secrets file %s: %w", path, err)
 	}
 	return nil
 }
 
-// written writes a file of another name, mode 0600, and syncs it.
-func written(dir string, data []byte) (name string, err error) {
+// writeTemp writes and syncs a temporary file of mode 0600.
+func writeTemp(dir string, data []byte) (name string, err error) {
 	f, err := os.CreateTemp(dir, ".secrets-*")
 	if err != nil {
 		return "", err
@@ -83,7 +82,7 @@ func written(dir string, data []byte) (name string, err error) {
 	return f.Name(), nil
 }
 
-// syncFolder makes the names in a folder durable. Windows has no such call.
+// syncFolder makes the names in a folder durable. Windows does not need it.
 func syncFolder(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil

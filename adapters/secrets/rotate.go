@@ -14,37 +14,36 @@ import (
 	"hexarena/eventstore"
 )
 
-// Rotation is what became of the seed keys, by their ids. Retired ones stay in
-// the file: matches that were seated under them need them.
+// Rotation lists the ids of the changed seed keys. Retired keys stay in the file,
+// because unfinished matches need them.
 type Rotation struct {
 	Added   string
 	Retired []string
 }
 
-// Rotate puts a new seed key into use and retires the one before, for a reason.
-// The file has the new key, durably, before the log names it; a rotation that
-// failed between the two leaves a key that nobody uses. Whatever is seated while
-// Rotate runs may be seated under the old key, so nobody may seat meanwhile.
-// After an error the log may hold the rotation all the same: Refresh tells.
+// Rotate makes a new seed key the active one and retires the old one. The file has
+// the new key, durably, before the log names it. A crash in between leaves an
+// unused key. No table may be seated during Rotate, because it could use the old
+// key. After an error the log may still hold the rotation; Refresh reads it.
 func (s Secrets) Rotate(ctx context.Context, reason string, m eventstore.Metadata) (Rotation, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	added := seedKey{ID: uuid.NewString(), Key: newSecret()}
 	file, current := s.contents()
 	file.SeedKeys = append(slices.Clip(file.SeedKeys), added)
-	kept := false
+	saved := false
 	var rotation Rotation
 	keys, _, err := kind.Handle(ctx, s.log, arena.KeysStream, arena.Keys{}, m, func(k arena.Keys) ([]arena.Event, error) {
 		events, err := k.Rotate(arena.HeldSeed{ID: added.ID, Hash: arena.HashOf(added.Key[:])}, reason)
 		if err != nil {
 			return nil, err
 		}
-		if !kept {
+		if !saved {
 			if err := replace(s.path, file); err != nil {
 				return nil, err
 			}
 			s.set(file, current)
-			kept = true
+			saved = true
 		}
 		rotation = rotationOf(events)
 		return events, nil
@@ -52,7 +51,7 @@ func (s Secrets) Rotate(ctx context.Context, reason string, m eventstore.Metadat
 	if err != nil {
 		return Rotation{}, err
 	}
-	s.set(file, inUse(keys, file))
+	s.set(file, active(keys, file))
 	return rotation, nil
 }
 
@@ -68,8 +67,8 @@ func rotationOf(events []arena.Event) (r Rotation) {
 	return r
 }
 
-// Refresh reads from the log which seed key is in use. That it is not held is
-// an error: another arena has rotated, with secrets of its own.
+// Refresh reads the active seed key from the log. It fails if the file lacks that
+// key, because an arena with another secrets file has rotated.
 func (s Secrets) Refresh(ctx context.Context) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -78,11 +77,11 @@ func (s Secrets) Refresh(ctx context.Context) error {
 		return err
 	}
 	file, _ := s.contents()
-	s.set(file, inUse(keys, file))
+	s.set(file, active(keys, file))
 	return keys.Check(file.held(), true)
 }
 
-// replace writes the file anew, whole and durable, or leaves the old one.
+// replace replaces the file durably. If it fails, the old file stays.
 func replace(path string, c contents) error {
 	data, err := c.encode()
 	if err != nil {
@@ -91,10 +90,10 @@ func replace(path string, c contents) error {
 	if len(data) > maxFile {
 		return fmt.Errorf("the secrets file %s would be larger than %d bytes", path, maxFile)
 	}
-	if path, err = filepath.EvalSymlinks(path); err != nil { // a link stays one
+	if path, err = filepath.EvalSymlinks(path); err != nil { // replace the target, not the link
 		return fmt.Errorf("write the secrets file: %w", err)
 	}
-	temp, err := written(filepath.Dir(path), data)
+	temp, err := writeTemp(filepath.Dir(path), data)
 	if err == nil {
 		err = os.Rename(temp, path)
 	}

@@ -27,7 +27,7 @@ func rotate(t *testing.T, s *secrets.Secrets) secrets.Rotation {
 	return r
 }
 
-func TestRotate(t *testing.T) {
+func TestRotateReplacesTheActiveKey(t *testing.T) {
 	log, path := memory.New(), pathIn(t.TempDir())
 	s := open(t, log, path)
 	old, oldKey := s.CurrentSeedKey()
@@ -38,9 +38,9 @@ func TestRotate(t *testing.T) {
 	require.Equal(t, r.Added, id)
 	require.NotEqual(t, oldKey, key)
 	byID, ok := s.SeedKey(old)
-	require.True(t, ok, "matches under the old key go on")
+	require.True(t, ok, "matches under the old key can continue")
 	require.Equal(t, oldKey, byID)
-	requireAlone(t, path)
+	requireOnlyFile(t, path)
 
 	keys, _ := keysOf(t, log)
 	require.Equal(t, []arena.SeedKey{
@@ -57,8 +57,7 @@ func TestRotate(t *testing.T) {
 	require.Equal(t, s.EmailKey(), again.EmailKey())
 }
 
-// What the log holds names the request and says why; it shows no key.
-func TestRotationIsAnEventWithItsReason(t *testing.T) {
+func TestRotationStoresReasonAndRequest(t *testing.T) {
 	log := memory.New()
 	s := open(t, log, pathIn(t.TempDir()))
 	rotate(t, s)
@@ -75,9 +74,9 @@ func TestRotationIsAnEventWithItsReason(t *testing.T) {
 	require.Equal(t, "request-1", m.Correlation)
 }
 
-// Whatever fails, the key in use is one that the file holds, and the log's.
-func TestRotationThatFails(t *testing.T) {
-	for name, stored := range map[string]bool{"before the append": false, "after it": true} {
+// After a failure, the active key is the one that the log names, and the file has it.
+func TestFailedRotationKeepsFileAndLogConsistent(t *testing.T) {
+	for name, stored := range map[string]bool{"before the append": false, "after the append": true} {
 		t.Run(name, func(t *testing.T) {
 			log, path := memory.New(), pathIn(t.TempDir())
 			old, _ := open(t, log, path).CurrentSeedKey()
@@ -95,12 +94,12 @@ func TestRotationThatFails(t *testing.T) {
 
 			again := open(t, log, path)
 			rotate(t, again)
-			requireAlone(t, path)
+			requireOnlyFile(t, path)
 		})
 	}
 }
 
-func TestRotationWithoutAReasonChangesNothing(t *testing.T) {
+func TestRotationWithoutReasonChangesNothing(t *testing.T) {
 	log, path := memory.New(), pathIn(t.TempDir())
 	s := open(t, log, path)
 	before, err := os.ReadFile(path)
@@ -113,8 +112,7 @@ func TestRotationWithoutAReasonChangesNothing(t *testing.T) {
 	require.Equal(t, 3, eventsOf(t, log))
 }
 
-// A file that cannot be written: no event.
-func TestRotationWithoutItsFile(t *testing.T) {
+func TestRotationStoresNoEventIfTheFileCannotBeWritten(t *testing.T) {
 	log, path := memory.New(), pathIn(t.TempDir())
 	s := open(t, log, path)
 	require.NoError(t, os.RemoveAll(filepath.Dir(path)))
@@ -124,10 +122,9 @@ func TestRotationWithoutItsFile(t *testing.T) {
 	require.Equal(t, 3, eventsOf(t, log))
 }
 
-// A secrets file behind a link stays there.
-func TestRotationBehindALink(t *testing.T) {
+func TestRotationKeepsSymbolicLink(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("links need rights there")
+		t.Skip("creating links on Windows needs special rights")
 	}
 	log, path := memory.New(), pathIn(t.TempDir())
 	open(t, log, path)
@@ -137,12 +134,12 @@ func TestRotationBehindALink(t *testing.T) {
 	info, err := os.Lstat(link)
 	require.NoError(t, err)
 	require.NotZero(t, info.Mode()&os.ModeSymlink)
-	requireAlone(t, path)
+	requireOnlyFile(t, path)
 	open(t, log, path)
 }
 
-// Another arena has rotated, with a file of its own: nothing may be seated here.
-func TestRefreshWithoutTheKeyInUse(t *testing.T) {
+// An arena with another secrets file has rotated.
+func TestRefreshFailsWithoutTheActiveKey(t *testing.T) {
 	log, path := memory.New(), pathIn(t.TempDir())
 	s := open(t, log, path)
 	data, err := os.ReadFile(path)
@@ -157,7 +154,7 @@ func TestRefreshWithoutTheKeyInUse(t *testing.T) {
 	require.Empty(t, key)
 }
 
-func TestRotationsAtOnce(t *testing.T) {
+func TestConcurrentRotations(t *testing.T) {
 	log, path := memory.New(), pathIn(t.TempDir())
 	s := open(t, log, path)
 	var all sync.WaitGroup

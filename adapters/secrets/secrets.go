@@ -1,8 +1,9 @@
-// Package secrets keeps an arena's secrets: the Ed25519 key that signs for it,
-// the key of its e-mail streams and the seed keys of its matches. They live in
-// one file, made at the arena's first start and never again, and are checked
-// at every start against what arena-keys commits the arena to. It does not know
-// what the keys are used for.
+// Package secrets holds an arena's secrets: the Ed25519 key that signs for the
+// arena, the key of its e-mail streams, and the seed keys of its matches. They are
+// in one file. [Open] creates it at the first start on a log, and later compares it
+// with the stream arena-keys, which holds hashes of the secrets.
+//
+// It does not know what the keys are used for.
 package secrets
 
 import (
@@ -23,30 +24,30 @@ import (
 	"hexarena/eventstore"
 )
 
-// Secrets are an arena's secrets. They never show themselves when printed or
-// logged. They are safe for concurrent use.
-type Secrets struct{ *keep }
+// Secrets are an arena's secrets. Printing or logging them shows no key. They are
+// safe for concurrent use.
+type Secrets struct{ *store }
 
-// keep is where they are kept; copies of Secrets share it.
-type keep struct {
+// store holds the secrets. Copies of Secrets share it.
+type store struct {
 	log  eventstore.Log
 	path string
 
-	changing sync.Mutex // held by whoever changes what follows, from its first look at the log on
+	changing sync.Mutex // held during a change, from reading the log to setting the fields below
 
-	mu      sync.RWMutex // guards what follows; writers hold changing too
+	mu      sync.RWMutex // guards the fields below; writers hold changing too
 	file    contents
-	current string // id of the seed key in use; empty where it is not held
+	current string // id of the active seed key; empty if the file lacks it
 }
 
 var kind = eventstore.Kind[arena.Keys, arena.Event]{Decode: arena.DecodeKeys, Evolve: arena.EvolveKeys}
 
-// Open loads the secrets in the file at path, and makes them if this is the
-// log's first start. It refuses, with one line that says what to do, a file
-// that is missing, that others may read or that cannot be read, and secrets
-// that are not those of the log; player says whether the seed keys in use are
-// needed too. A crash at any point of a first start is mended by the next.
-func Open(ctx context.Context, log eventstore.Log, path string, player bool) (*Secrets, error) {
+// Open reads the secrets file at path, or creates it at the first start on a log.
+// It fails if the file is missing later, damaged or open to others, or if it does
+// not match the log. The error is one line and says what to do. plays also requires
+// the active seed key. After a crash in the first start, the next start completes
+// it.
+func Open(ctx context.Context, log eventstore.Log, path string, plays bool) (*Secrets, error) {
 	file, err := loadOrCreate(ctx, log, path)
 	if err != nil {
 		return nil, err
@@ -55,14 +56,15 @@ func Open(ctx context.Context, log eventstore.Log, path string, player bool) (*S
 	if err != nil {
 		return nil, err
 	}
-	if err := keys.Check(file.held(), player); err != nil {
-		return nil, fmt.Errorf("the secrets file %s does not belong to this log: %w: restore the file that was backed up with it", path, err)
+	if err := keys.Check(file.held(), plays); err != nil {
+		return nil, fmt.Errorf("the secrets file %s does not belong to this log: %w: restore the secrets file from the backup of this log", path, err)
 	}
-	return &Secrets{&keep{log: log, path: path, file: file, current: inUse(keys, file)}}, nil
+	return &Secrets{&store{log: log, path: path, file: file, current: active(keys, file)}}, nil
 }
 
-// loadOrCreate reads the file; only where the log names no keys yet may it be
-// made. Before the log names its keys, its name is durable.
+// loadOrCreate reads the file. It creates the file only if the log names no keys
+// yet. It makes the file durable first, so that the log never names keys that a
+// crash can lose.
 func loadOrCreate(ctx context.Context, log eventstore.Log, path string) (contents, error) {
 	keys, _, err := kind.Load(ctx, log, arena.KeysStream, arena.Keys{})
 	if err != nil {
@@ -72,7 +74,7 @@ func loadOrCreate(ctx context.Context, log eventstore.Log, path string) (content
 	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case keys.Exist() && missing:
-		return contents{}, fmt.Errorf("the secrets file %s is missing, and this log was started with one: restore it from its backup", path)
+		return contents{}, fmt.Errorf("the secrets file %s is missing, but this log was started with one: restore it from its backup", path)
 	case keys.Exist():
 		return file, err
 	case missing:
@@ -84,8 +86,7 @@ func loadOrCreate(ctx context.Context, log eventstore.Log, path string) (content
 	return file, syncFolder(filepath.Dir(path))
 }
 
-// createOrLoad makes the file unless another start is faster; then that one's
-// counts.
+// createOrLoad creates the file, or reads it if another process was faster.
 func createOrLoad(path string) (contents, error) {
 	file := generate()
 	err := create(path, file)
@@ -95,8 +96,8 @@ func createOrLoad(path string) (contents, error) {
 	return file, err
 }
 
-// commit appends the first start's events unless the log holds some already,
-// another arena's perhaps, and returns what the log names.
+// commit stores the keys of the first start, unless the log names keys already,
+// possibly those of another arena. It returns the keys that the log names.
 func commit(ctx context.Context, log eventstore.Log, held arena.Held) (arena.Keys, error) {
 	m := eventstore.Metadata{At: time.Now(), Correlation: uuid.NewString()}
 	keys, _, err := kind.Handle(ctx, log, arena.KeysStream, arena.Keys{}, m, func(k arena.Keys) ([]arena.Event, error) {
@@ -108,7 +109,8 @@ func commit(ctx context.Context, log eventstore.Log, held arena.Held) (arena.Key
 	return keys, err
 }
 
-func inUse(keys arena.Keys, file contents) string {
+// active returns the id of the active seed key, or "" if the file lacks it.
+func active(keys arena.Keys, file contents) string {
 	seed, _ := keys.CurrentSeed()
 	if _, held := file.seedKey(seed.ID); !held {
 		return ""
@@ -116,7 +118,7 @@ func inUse(keys arena.Keys, file contents) string {
 	return seed.ID
 }
 
-// contents are the secrets as they are now.
+// contents returns the current secrets.
 func (s Secrets) contents() (file contents, current string) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -129,40 +131,40 @@ func (s Secrets) set(file contents, current string) {
 	s.file, s.current = file, current
 }
 
-// Platform is the key that the arena signs with.
+// Platform returns the key that the arena signs with.
 func (s Secrets) Platform() ed25519.PrivateKey {
 	file, _ := s.contents()
 	return ed25519.NewKeyFromSeed(file.PlatformSeed[:])
 }
 
-// EmailKey is the 32 bytes that e-mail streams are named and sign-in links
-// sealed under.
+// EmailKey returns the key, of 32 bytes, for the names of e-mail streams and for
+// sign-in links.
 func (s Secrets) EmailKey() []byte {
 	file, _ := s.contents()
 	return slices.Clone(file.EmailKey[:])
 }
 
-// SeedKey is the seed key of an id, 32 bytes, retired or not.
+// SeedKey returns a seed key, of 32 bytes, by its id. It finds retired keys too.
 func (s Secrets) SeedKey(id string) ([]byte, bool) {
 	file, _ := s.contents()
 	return file.seedKey(id)
 }
 
-// CurrentSeedKey is the one to seat new tables under, as of the last Refresh or
-// Rotate. A player holds it; for an arena that only reads it may be empty and
-// nil.
+// CurrentSeedKey returns the seed key for new tables, as of the last Refresh or
+// Rotate. It is empty if the file lacks the key, which only happens in an arena
+// that does not play.
 func (s Secrets) CurrentSeedKey() (id string, key []byte) {
 	file, current := s.contents()
 	key, _ = file.seedKey(current)
 	return current, key
 }
 
-// Format writes no secret, whatever the verb.
+// Format shows no key, with any verb.
 func (Secrets) Format(s fmt.State, _ rune) {
 	_, _ = io.WriteString(s, "[secrets]")
 }
 
-// MarshalJSON refuses: secrets leave their file by their methods alone.
+// MarshalJSON always fails, so that no key reaches an answer or a log.
 func (Secrets) MarshalJSON() ([]byte, error) {
-	return nil, errors.New("secrets are not to be written")
+	return nil, errors.New("secrets cannot be encoded as JSON")
 }

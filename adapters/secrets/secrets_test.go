@@ -53,14 +53,14 @@ func record(t *testing.T, log eventstore.Log, events ...arena.Event) {
 	require.NoError(t, err)
 }
 
-// requireLine wants a refusal of one line that says something.
-func requireLine(t *testing.T, err error, says string) {
+// requireLine checks that an error is one line with a text.
+func requireLine(t *testing.T, err error, want string) {
 	t.Helper()
-	require.ErrorContains(t, err, says)
+	require.ErrorContains(t, err, want)
 	require.NotContains(t, err.Error(), "\n")
 }
 
-func TestFirstStartMakesTheSecretsThatTheLogNames(t *testing.T) {
+func TestFirstStartCreatesSecretsAndNamesThemInTheLog(t *testing.T) {
 	log, path := memory.New(), pathIn(t.TempDir())
 	s := open(t, log, path)
 
@@ -78,11 +78,11 @@ func TestFirstStartMakesTheSecretsThatTheLogNames(t *testing.T) {
 	require.Len(t, s.EmailKey(), 32)
 	_, ok = s.SeedKey("another")
 	require.False(t, ok)
-	requireAlone(t, path)
+	requireOnlyFile(t, path)
 }
 
-// requireAlone wants a private file at path, and nothing else in its folder.
-func requireAlone(t *testing.T, path string) {
+// requireOnlyFile checks that path is a private file and the only one in its folder.
+func requireOnlyFile(t *testing.T, path string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(path))
 	require.NoError(t, err)
@@ -95,7 +95,7 @@ func requireAlone(t *testing.T, path string) {
 	}
 }
 
-func TestLaterStartsReadThem(t *testing.T) {
+func TestLaterStartReadsTheFile(t *testing.T) {
 	log, path := memory.New(), pathIn(t.TempDir())
 	first := open(t, log, path)
 	before, err := os.ReadFile(path)
@@ -110,7 +110,7 @@ func TestLaterStartsReadThem(t *testing.T) {
 	require.Equal(t, eventstore.Expected(2), revision, "nothing is appended twice")
 }
 
-func TestSecretsAreCopies(t *testing.T) {
+func TestKeysAreCopies(t *testing.T) {
 	s := open(t, memory.New(), pathIn(t.TempDir()))
 	id, key := s.CurrentSeedKey()
 	clear(key)
@@ -120,14 +120,14 @@ func TestSecretsAreCopies(t *testing.T) {
 	require.NotEqual(t, make([]byte, 32), s.EmailKey())
 }
 
-func TestStartIsRefused(t *testing.T) {
+func TestOpenRejectsUnusableFile(t *testing.T) {
 	tests := map[string]struct {
-		spoil func(t *testing.T, log eventstore.Log, path string)
-		says  string
+		change func(t *testing.T, log eventstore.Log, path string)
+		want   string
 	}{
 		"the file is missing": {
 			func(t *testing.T, _ eventstore.Log, path string) { require.NoError(t, os.Remove(path)) },
-			"is missing, and this log was started with one: restore it",
+			"is missing, but this log was started with one: restore it",
 		},
 		"others may read it": {
 			func(t *testing.T, _ eventstore.Log, path string) { require.NoError(t, os.Chmod(path, 0o640)) },
@@ -167,11 +167,11 @@ func TestStartIsRefused(t *testing.T) {
 			func(t *testing.T, log eventstore.Log, _ string) { record(t, log, arena.EmailKeyAdded{}) },
 			"does not belong to this log: the e-mail key",
 		},
-		"a seed key in use is not there": {
+		"the active seed key is missing": {
 			func(t *testing.T, log eventstore.Log, _ string) { record(t, log, arena.SeedKeyAdded{ID: "new"}) },
 			`does not belong to this log: the seed key "new", which the log has in use, is missing`,
 		},
-		"the log holds what is no key's event": {
+		"the log holds another event": {
 			func(t *testing.T, log eventstore.Log, _ string) {
 				encoded, err := eventstore.Encode(arena.DrainStarted{}, eventstore.Metadata{})
 				require.NoError(t, err)
@@ -184,14 +184,14 @@ func TestStartIsRefused(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			if runtime.GOOS == "windows" && strings.HasPrefix(name, "others") {
-				t.Skip("Windows keeps who may read a file in ACLs")
+				t.Skip("Windows uses ACLs instead of file modes")
 			}
 			log, path := memory.New(), pathIn(t.TempDir())
 			open(t, log, path)
-			tt.spoil(t, log, path)
+			tt.change(t, log, path)
 			before := eventsOf(t, log)
 			_, err := secrets.Open(t.Context(), log, path, true)
-			requireLine(t, err, tt.says)
+			requireLine(t, err, tt.want)
 			require.Equal(t, before, eventsOf(t, log), "nothing is appended")
 		})
 	}
@@ -201,7 +201,7 @@ func TestFolderOfTheFileMustExist(t *testing.T) {
 	log := memory.New()
 	_, err := secrets.Open(t.Context(), log, pathIn(filepath.Join(t.TempDir(), "none")), true)
 	require.ErrorIs(t, err, os.ErrNotExist)
-	requireLine(t, err, "make the secrets file")
+	requireLine(t, err, "create the secrets file")
 	_, revision := keysOf(t, log)
 	require.Equal(t, eventstore.NoStream, revision)
 }
@@ -221,7 +221,7 @@ func TestRetiredSeedKeysServeUnfinishedMatches(t *testing.T) {
 	folder, log := t.TempDir(), memory.New()
 	old, _ := open(t, log, pathIn(folder)).CurrentSeedKey()
 	addSeedKey(t, pathIn(folder), "new")
-	s := open(t, log, pathIn(folder)) // a key that the log does not name yet is no error
+	s := open(t, log, pathIn(folder)) // a key that the log does not name yet is allowed
 	id, _ := s.CurrentSeedKey()
 	require.Equal(t, old, id)
 
@@ -234,7 +234,7 @@ func TestRetiredSeedKeysServeUnfinishedMatches(t *testing.T) {
 	require.True(t, ok)
 }
 
-// addSeedKey writes one more key into a file.
+// addSeedKey adds a key to a file.
 func addSeedKey(t *testing.T, path, id string) {
 	t.Helper()
 	data, err := os.ReadFile(path)

@@ -11,8 +11,7 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// A retired seed key is shown once its last match is over, and the one in use
-// never.
+// A retired seed key is published when no match needs it. The active key never is.
 func TestPublishRetired(t *testing.T) {
 	log := memory.New()
 	s := open(t, log, pathIn(t.TempDir()))
@@ -26,8 +25,8 @@ func TestPublishRetired(t *testing.T) {
 			return needed, nil
 		}
 	}
-	nobodyAsks := func(context.Context) (map[string]bool, error) {
-		require.Fail(t, "nothing waits to be shown")
+	neverCalled := func(context.Context) (map[string]bool, error) {
+		require.Fail(t, "no key waits to be published")
 		return nil, nil
 	}
 	publish := func(needed func(context.Context) (map[string]bool, error)) []string {
@@ -35,19 +34,19 @@ func TestPublishRetired(t *testing.T) {
 		require.NoError(t, err)
 		return ids
 	}
-	require.Empty(t, publish(nobodyAsks))
+	require.Empty(t, publish(neverCalled))
 	rotate(t, s)
-	require.Empty(t, publish(needs(old)), "a match needs it")
-	unknown := errors.New("the ladder is away")
+	require.Empty(t, publish(needs(old)), "a match needs the key")
+	unknown := errors.New("the ladder is unavailable")
 	_, err := s.PublishRetired(t.Context(), func(context.Context) (map[string]bool, error) { return nil, unknown })
 	require.ErrorIs(t, err, unknown)
 	current, _ := s.CurrentSeedKey()
 	require.Equal(t, []string{old}, publish(needs(current)))
-	require.Empty(t, publish(nobodyAsks))
+	require.Empty(t, publish(neverCalled))
 
 	keys, _ := keysOf(t, log)
-	shown := arena.RevealedKey(oldKey)
-	require.Equal(t, &shown, keys.Seeds[0].Revealed)
+	published := arena.RevealedKey(oldKey)
+	require.Equal(t, &published, keys.Seeds[0].Revealed)
 	require.Nil(t, keys.Seeds[1].Revealed)
 	require.Equal(t, keys.Seeds[0].Hash, arena.HashOf(keys.Seeds[0].Revealed[:]))
 }
