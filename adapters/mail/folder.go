@@ -11,9 +11,9 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// folder writes each mail into a file of its own, named by its time, so that
-// names sort as the mails were sent. Addresses and links are in these files:
-// only their owner may read them.
+// folder writes each mail into its own file. The names begin with the time, so they
+// sort by time. Only the owner of the process may read the files, because they
+// contain addresses and links.
 type folder struct {
 	dir string
 	now func() time.Time
@@ -26,7 +26,7 @@ func openFolder(dir string, now func() time.Time) (*folder, error) {
 	return &folder{dir: dir, now: now}, nil
 }
 
-// write writes a letter; the same one again takes the place of the first.
+// write writes a letter. A repeated letter replaces its file.
 func (f *folder) write(l letter) error {
 	m, err := l.message(gomail.NoEncoding, f.now())
 	if err != nil {
@@ -36,16 +36,16 @@ func (f *folder) write(l letter) error {
 	if err != nil {
 		return fmt.Errorf("mail folder: %w", err)
 	}
-	defer os.Remove(temp.Name()) //nolint:errcheck // it is gone once it has its name
+	defer os.Remove(temp.Name()) //nolint:errcheck // after the rename there is nothing to remove
 	_, err = m.WriteTo(temp)
 	if closed := temp.Close(); err == nil {
 		err = closed
 	}
 	if err != nil {
-		return fmt.Errorf("write a mail: %w", err)
+		return fmt.Errorf("write mail: %w", err)
 	}
 	if err := os.Rename(temp.Name(), filepath.Join(f.dir, l.fileName())); err != nil {
-		return fmt.Errorf("name a mail: %w", err)
+		return fmt.Errorf("rename mail: %w", err)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ const (
 
 var paused = BotPaused{BotID: "b1", Name: `Ada "é"`, Mode: "standard", At: noon, Page: "https://arena.example/dashboard"}
 
-// files returns the names in a folder, sorted.
+// files returns the sorted names in a folder.
 func files(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -33,7 +33,7 @@ func files(t *testing.T, dir string) []string {
 	return names
 }
 
-func TestFolder(t *testing.T) {
+func TestFolderHoldsMailAsPrivateFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "mail")
 	m, err := Open("file:"+dir, from, func() time.Time { return noon })
 	require.NoError(t, err)
@@ -45,7 +45,7 @@ func TestFolder(t *testing.T) {
 	path := filepath.Join(dir, names[0])
 	info, err := os.Stat(path)
 	require.NoError(t, err)
-	require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "it holds an address and a link")
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "the file contains an address and a link")
 
 	raw, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -59,11 +59,11 @@ func TestFolder(t *testing.T) {
 	require.True(t, noon.Equal(date))
 	require.Equal(t, "Sign in to Hex Arena", parsed.Header.Get("Subject"))
 	require.NotEmpty(t, parsed.Header.Get("Message-ID"))
-	require.Contains(t, string(raw), "\r\n"+link+"\r\n", "the link stands whole on its own line")
+	require.Contains(t, string(raw), "\r\n"+link+"\r\n", "the link is alone on its line")
 	require.Contains(t, string(raw), "2026-09-06 12:15 UTC")
 }
 
-func TestNamesSortByTime(t *testing.T) {
+func TestFileNamesSortByTime(t *testing.T) {
 	dir := t.TempDir()
 	now := noon
 	m, err := Open("file:"+dir, from, func() time.Time { return now })
@@ -83,7 +83,7 @@ func TestNamesSortByTime(t *testing.T) {
 	require.Len(t, byTime, 6)
 }
 
-func TestTwoMailsOfOneMoment(t *testing.T) {
+func TestMailsOfTheSameTimeHaveDifferentNames(t *testing.T) {
 	dir := t.TempDir()
 	m, err := Open("file:"+dir, from, func() time.Time { return noon })
 	require.NoError(t, err)
@@ -93,16 +93,15 @@ func TestTwoMailsOfOneMoment(t *testing.T) {
 	require.Len(t, files(t, dir), 20)
 }
 
-func TestNoHeaderFromAnAddress(t *testing.T) {
+func TestAddressCannotAddHeader(t *testing.T) {
 	dir := t.TempDir()
 	m, err := Open("file:"+dir, from, func() time.Time { return noon })
 	require.NoError(t, err)
 	require.Error(t, m.SendSignInLink(t.Context(), "ada@example.org\r\nBcc: eve@example.org", link, noon))
-	require.Empty(t, files(t, dir), "nothing half-written stays")
+	require.Empty(t, files(t, dir), "no partial file stays")
 }
 
-// A notice that is sent again takes the place of the first.
-func TestANoticeInTheFolder(t *testing.T) {
+func TestRepeatedMailReplacesItsFile(t *testing.T) {
 	dir := t.TempDir()
 	m, err := Open("file:"+dir, from, time.Now)
 	require.NoError(t, err)
@@ -124,34 +123,34 @@ func TestANoticeInTheFolder(t *testing.T) {
 	require.Equal(t, "Hex Arena has paused your bot", parsed.Header.Get("Subject"))
 	require.Contains(t, string(raw), "Bot: Ada \"é\" (standard)\r\nPaused: 2026-09-06 12:00 UTC\r\n")
 	require.Contains(t, string(raw), "\r\nhttps://arena.example/dashboard\r\n")
-	m.Run(t.Context(), nil) // nothing waits
+	m.Run(t.Context(), nil) // returns at once
 }
 
-func TestOpenRefuses(t *testing.T) {
+func TestOpenRejectsInvalidSettings(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	for name, setting := range map[string]string{
-		"nothing":           "",
-		"another way":       "pigeon:home",
-		"no folder":         "file:",
-		"a file's place":    "file:" + file,
-		"within a file":     "file:" + filepath.Join(file, "mail"),
-		"a folder, no kind": t.TempDir(),
+		"empty":                 "",
+		"unknown kind":          "pigeon:home",
+		"no folder":             "file:",
+		"a file":                "file:" + file,
+		"inside a file":         "file:" + filepath.Join(file, "mail"),
+		"a folder without kind": t.TempDir(),
 
-		"no server":              "smtp://",
-		"no host":                "smtps://ada:s3cret@:25",
-		"opaque":                 "smtp:mx.example",
-		"a port that is none":    "smtp://ada:s3cret@mx.example:mx",
-		"a port out of range":    "smtp://ada:s3cret@mx.example:65536",
-		"port 0":                 "smtp://ada:s3cret@mx.example:0",
-		"a path":                 "smtp://ada:s3cret@mx.example/inbox",
-		"a fragment":             "smtp://ada:s3cret@mx.example#x",
-		"a query of another use": "smtp://ada:s3cret@mx.example?tls=no",
-		"a sender that is none":  "smtp://ada:s3cret@mx.example?from=nobody",
-		"two senders":            "smtp://ada:s3cret@mx.example?from=a@x.example&from=b@x.example",
-		"a query with a fault":   "smtp://ada:s3cret@mx.example?from=%zz",
-		"a password that breaks": "smtp://ada:s3cret%zz@mx.example",
-		"a slip":                 "smpt://ada:s3cret@mx.example",
+		"no server":           "smtp://",
+		"no host":             "smtps://ada:s3cret@:25",
+		"opaque":              "smtp:mx.example",
+		"an invalid port":     "smtp://ada:s3cret@mx.example:mx",
+		"a port out of range": "smtp://ada:s3cret@mx.example:65536",
+		"port 0":              "smtp://ada:s3cret@mx.example:0",
+		"a path":              "smtp://ada:s3cret@mx.example/inbox",
+		"a fragment":          "smtp://ada:s3cret@mx.example#x",
+		"an unknown query":    "smtp://ada:s3cret@mx.example?tls=no",
+		"an invalid sender":   "smtp://ada:s3cret@mx.example?from=nobody",
+		"two senders":         "smtp://ada:s3cret@mx.example?from=a@x.example&from=b@x.example",
+		"an invalid query":    "smtp://ada:s3cret@mx.example?from=%zz",
+		"an invalid password": "smtp://ada:s3cret%zz@mx.example",
+		"a misspelled scheme": "smpt://ada:s3cret@mx.example",
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Open(setting, from, time.Now)

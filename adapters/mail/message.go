@@ -11,25 +11,25 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// letter is a mail, not yet encoded for its way.
+// letter is a mail that is not encoded yet.
 type letter struct {
-	id      string // the same for the same mail, sent again
+	id      string // stays the same if the mail is sent again
 	from    string
 	to      string
 	subject string
 	text    string
-	named   time.Time // by which a folder names it
-	until   time.Time // when it is of no more use
+	named   time.Time // in the file name in a folder
+	until   time.Time // after this time it is not sent any more
 }
 
-// writer writes letters.
+// writer composes letters.
 type writer struct {
 	from string
 	now  func() time.Time
 }
 
-// signInLink is the mail with a link. The link stands on a line of its own, so
-// that a program finds it as easily as a person.
+// signInLink returns the mail with a sign-in link. The link is alone on its line, so
+// that programs can find it.
 func (w writer) signInLink(to, link string, until time.Time) letter {
 	return letter{
 		id: rand.Text(), from: w.from, to: to, subject: "Sign in to Hex Arena",
@@ -40,16 +40,16 @@ func (w writer) signInLink(to, link string, until time.Time) letter {
 
 const shownTime = "2006-01-02 15:04 MST"
 
-const signInText = `Someone, you we hope, wants to sign in to Hex Arena with this address.
-Open this link and press the button on its page:
+const signInText = `Someone, hopefully you, asked to sign in to Hex Arena with this address.
+Open this link and press the button on the page:
 
 %s
 
-It works once, until %s. If it was not you, there is nothing to do:
-nobody gets in without the link.
+The link works once, until %s. If it was not you, ignore this mail:
+nobody can sign in without the link.
 `
 
-// botPaused is the mail about a bot that has missed its matches for a week.
+// botPaused returns the mail about a bot that has missed its matches for a week.
 func (w writer) botPaused(to string, b BotPaused) letter {
 	at := b.At.UTC()
 	return letter{
@@ -59,30 +59,30 @@ func (w writer) botPaused(to string, b BotPaused) letter {
 	}
 }
 
-const botPausedText = `Hex Arena has paused one of your bots, since for a week it has not answered
-in any of its matches:
+const botPausedText = `Hex Arena has paused one of your bots, because it has not answered in any of
+its matches for a week:
 
 Bot: %s (%s)
 Paused: %s
 
-Its rating and its matches stay. Once it runs again, set its status to
-"active", and the next tick seats it:
+It keeps its rating and its matches. When it runs again, set its status to
+"active" on this page, and it gets a table within about 30 seconds:
 
 %s
 
 Its id is %s.
 `
 
-// message encodes a letter. An address that could end its header line, or is
-// more than one, is an error.
+// message encodes a letter. It rejects an address that contains line breaks or is
+// more than one address, so that nobody can add headers or recipients.
 func (l letter) message(encoding gomail.Encoding, now time.Time) (*gomail.Msg, error) {
 	m := gomail.NewMsg(gomail.WithEncoding(encoding), gomail.WithNoDefaultUserAgent())
 	if err := m.From(l.from); err != nil {
 		return nil, fmt.Errorf("mail from %q: %w", l.from, err)
 	}
-	// What the error holds is the address.
+	// The error of the parser contains the address, so it is not wrapped.
 	if _, err := mail.ParseAddress(l.to); err != nil || strings.ContainsAny(l.to, "\r\n\x00") || m.To(l.to) != nil {
-		return nil, errors.New("mail to what is no address")
+		return nil, errors.New("the recipient is not a mail address")
 	}
 	m.Subject(l.subject)
 	m.SetDateWithValue(now)

@@ -11,35 +11,29 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// How much mail waits at most, how many mails are on their way at once, and how
-// long Run goes on after its end.
 const (
-	queueLimit = 1000
-	carriers   = 4
-	lastTime   = 5 * time.Second
-)
+	queueLimit = 1000            // letters in the queue, with those that are being sent
+	maxSending = 4               // letters that are being sent at once
+	lastTime   = 5 * time.Second // for the last tries after run's context ends
 
-// The pauses between tries: the first, and the longest; each is four times the
-// one before.
-const (
-	firstPause = time.Second
+	firstPause = time.Second // before the first retry; each later one is four times as long
 	longPause  = 4 * time.Minute
 )
 
-var errQueueFull = errors.New("too many mails wait to be sent")
+var errQueueFull = errors.New("too many mails wait to be sent; try again later")
 
-// queue holds letters until they are delivered or of no more use. What waits is
-// lost with the process: who waits for a link asks for another.
+// queue holds letters until they are delivered or useless. A crash loses them: an
+// owner who receives no link asks for another one.
 type queue struct {
 	deliver func(context.Context, letter) error
-	wake    chan struct{} // holds an element if something may be due
+	wake    chan struct{} // holds an element if a letter may be due
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	waiting []*pending
-	busy    int // letters on their way
+	sending int // number of letters that are being sent
 }
 
-// pending is a letter and when it is tried next.
+// pending is a letter with the time of its next try.
 type pending struct {
 	letter
 	due   time.Time
@@ -50,27 +44,27 @@ func newQueue(deliver func(context.Context, letter) error) *queue {
 	return &queue{deliver: deliver, wake: make(chan struct{}, 1)}
 }
 
-// add takes a letter in, to be delivered by run.
+// add queues a letter, which run delivers.
 func (q *queue) add(l letter) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.waiting)+q.busy >= queueLimit {
+	if len(q.waiting)+q.sending >= queueLimit {
 		return errQueueFull
 	}
 	q.waiting = append(q.waiting, &pending{letter: l, due: time.Now(), pause: firstPause})
-	q.stir()
+	q.wakeUp()
 	return nil
 }
 
-func (q *queue) stir() {
+func (q *queue) wakeUp() {
 	select {
 	case q.wake <- struct{}{}:
 	default:
 	}
 }
 
-// run delivers until ctx ends. Then what waits is tried once more, and what is
-// on its way has a moment to arrive.
+// run delivers letters until ctx ends. Then it tries the waiting letters once more,
+// and gives those that are being sent up to lastTime.
 func (q *queue) run(ctx context.Context, logger *slog.Logger) {
 	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -94,21 +88,22 @@ func (q *queue) run(ctx context.Context, logger *slog.Logger) {
 	all.Wait()
 }
 
-// take returns the letter that is due first, if one is and a carrier is free.
+// take removes the letter that is due first and returns it. It returns nil if no
+// letter is due or maxSending are being sent.
 func (q *queue) take(now time.Time) *pending {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	i := q.first()
-	if i < 0 || q.busy >= carriers || now.Before(q.waiting[i].due) {
+	if i < 0 || q.sending >= maxSending || now.Before(q.waiting[i].due) {
 		return nil
 	}
 	p := q.waiting[i]
 	q.waiting = slices.Delete(q.waiting, i, i+1)
-	q.busy++
+	q.sending++
 	return p
 }
 
-// first is the index of the letter that is due first, or -1.
+// first returns the index of the letter that is due first, or -1.
 func (q *queue) first() int {
 	first := -1
 	for i, p := range q.waiting {
@@ -119,38 +114,38 @@ func (q *queue) first() int {
 	return first
 }
 
-// untilDue is how long run may wait without being woken.
+// untilDue returns the time until run must look again.
 func (q *queue) untilDue(now time.Time) time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	i := q.first()
-	if i < 0 || q.busy >= carriers {
+	if i < 0 || q.sending >= maxSending {
 		return time.Hour
 	}
 	return max(0, q.waiting[i].due.Sub(now))
 }
 
-// try delivers a letter, or has it tried again while it is of use.
+// try delivers a letter. If it fails, the letter is queued again while it is useful.
 func (q *queue) try(ctx context.Context, p *pending, logger *slog.Logger) {
 	err := q.deliver(ctx, p.letter)
 	p.due = time.Now().Add(p.pause)
 	p.pause = min(4*p.pause, longPause)
 	var r *refusal
-	forGood := errors.As(err, &r) && r.forGood
-	again := err != nil && !forGood && p.due.Before(p.until)
+	permanent := errors.As(err, &r) && r.permanent
+	again := err != nil && !permanent && p.due.Before(p.until)
 	if err != nil {
-		logger.WarnContext(ctx, "a mail was not delivered", slog.Any("error", err), slog.Bool("again", again))
+		logger.WarnContext(ctx, "mail not delivered", slog.Any("error", err), slog.Bool("again", again))
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.busy--
+	q.sending--
 	if again {
 		q.waiting = append(q.waiting, p)
 	}
-	q.stir()
+	q.wakeUp()
 }
 
-// lastTry tries what waits once more, one after the other, until ctx ends.
+// lastTry tries the waiting letters once more, one after the other, until ctx ends.
 func (q *queue) lastTry(ctx context.Context, logger *slog.Logger) {
 	q.mu.Lock()
 	left := q.waiting
@@ -163,11 +158,11 @@ func (q *queue) lastTry(ctx context.Context, logger *slog.Logger) {
 		}
 	}
 	if lost > 0 {
-		logger.WarnContext(ctx, "mails were not delivered before the stop", slog.Int("mails", lost))
+		logger.WarnContext(ctx, "mails not delivered before the stop", slog.Int("mails", lost))
 	}
 }
 
-// serverMailer hands mail to a server.
+// serverMailer sends mail to a server.
 type serverMailer struct {
 	writer writer
 	server *server

@@ -14,31 +14,31 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// post is a queue among fakes, inside a bubble, and what it tried.
-type post struct {
+// fixture is a queue with a fake server, in a synctest bubble. It records the tries.
+type fixture struct {
 	*queue
 	began time.Time
 	stop  func()
 
-	mu    sync.Mutex
-	lines bytes.Buffer
-	tried []string // "id@seconds since the beginning"
-	fate  func(ctx context.Context, l letter) error
+	mu      sync.Mutex
+	lines   bytes.Buffer
+	tried   []string // "id@seconds since the start"
+	deliver func(ctx context.Context, l letter) error
 }
 
-func (p *post) Write(b []byte) (int, error) {
+func (p *fixture) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.lines.Write(b)
 }
 
-func (p *post) logged() string {
+func (p *fixture) logged() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.lines.String()
 }
 
-func (p *post) take() []string {
+func (p *fixture) take() []string {
 	synctest.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -47,13 +47,13 @@ func (p *post) take() []string {
 	return tried
 }
 
-func newPost(t *testing.T, fate func(ctx context.Context, l letter) error) *post {
-	p := &post{began: time.Now(), fate: fate}
+func newFixture(t *testing.T, deliver func(ctx context.Context, l letter) error) *fixture {
+	p := &fixture{began: time.Now(), deliver: deliver}
 	p.queue = newQueue(func(ctx context.Context, l letter) error {
 		p.mu.Lock()
 		p.tried = append(p.tried, fmt.Sprintf("%s@%g", l.id, time.Since(p.began).Seconds()))
 		p.mu.Unlock()
-		return p.fate(ctx, l)
+		return p.deliver(ctx, l)
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -62,97 +62,96 @@ func newPost(t *testing.T, fate func(ctx context.Context, l letter) error) *post
 	return p
 }
 
-func (p *post) lasting(id string, d time.Duration) letter {
+func (p *fixture) letter(id string, d time.Duration) letter {
 	return letter{id: id, until: time.Now().Add(d)}
 }
 
-var errAway = &refusal{why: "away"}
+var errDown = &refusal{why: "server is down"}
 
-func TestALetterIsDeliveredAtOnce(t *testing.T) {
+func TestLetterIsDeliveredAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPost(t, func(context.Context, letter) error { return nil })
+		p := newFixture(t, func(context.Context, letter) error { return nil })
 		defer p.stop()
 		for _, id := range []string{"a", "b"} {
-			require.NoError(t, p.add(p.lasting(id, time.Hour)))
+			require.NoError(t, p.add(p.letter(id, time.Hour)))
 			require.Equal(t, []string{id + "@0"}, p.take())
 		}
 		<-time.After(2 * time.Hour)
-		require.Empty(t, p.take(), "once")
+		require.Empty(t, p.take(), "delivered only once")
 		require.Empty(t, p.logged())
 	})
 }
 
-func TestALetterIsTriedAgainWhileItIsOfUse(t *testing.T) {
+func TestLetterIsRetriedWhileItIsUseful(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPost(t, func(context.Context, letter) error { return errAway })
+		p := newFixture(t, func(context.Context, letter) error { return errDown })
 		defer p.stop()
-		require.NoError(t, p.add(p.lasting("a", 15*time.Minute)))
+		require.NoError(t, p.add(p.letter("a", 15*time.Minute)))
 		<-time.After(time.Hour)
 		require.Equal(t, []string{"a@0", "a@1", "a@5", "a@21", "a@85", "a@325", "a@565", "a@805"}, p.take())
 		require.Empty(t, p.waiting)
 	})
 }
 
-func TestWhatIsRefusedForGoodIsNotTriedAgain(t *testing.T) {
+func TestPermanentRefusalIsNotRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPost(t, func(context.Context, letter) error { return &refusal{why: "no such box", forGood: true} })
+		p := newFixture(t, func(context.Context, letter) error { return &refusal{why: "no such mailbox", permanent: true} })
 		defer p.stop()
-		require.NoError(t, p.add(p.lasting("a", time.Hour)))
+		require.NoError(t, p.add(p.letter("a", time.Hour)))
 		<-time.After(time.Hour)
 		require.Equal(t, []string{"a@0"}, p.take())
-		require.Contains(t, p.logged(), "no such box")
+		require.Contains(t, p.logged(), "no such mailbox")
 	})
 }
 
-// A letter that nobody takes does not hold up the others.
-func TestOneThatFailsHoldsUpNone(t *testing.T) {
+func TestFailingLetterDoesNotDelayOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPost(t, func(_ context.Context, l letter) error {
+		p := newFixture(t, func(_ context.Context, l letter) error {
 			if l.id == "bad" {
-				return errAway
+				return errDown
 			}
 			return nil
 		})
 		defer p.stop()
 		for range 20 {
-			require.NoError(t, p.add(p.lasting("bad", time.Hour)))
+			require.NoError(t, p.add(p.letter("bad", time.Hour)))
 		}
 		require.Len(t, p.take(), 20)
-		require.NoError(t, p.add(p.lasting("good", time.Hour)))
+		require.NoError(t, p.add(p.letter("good", time.Hour)))
 		require.Equal(t, []string{"good@0"}, p.take())
 	})
 }
 
-func TestNoMoreThanFourAtOnce(t *testing.T) {
+func TestQueueBoundsSendingAndWaitingLetters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		p := newPost(t, func(context.Context, letter) error { <-release; return nil })
+		p := newFixture(t, func(context.Context, letter) error { <-release; return nil })
 		defer p.stop()
 		for i := range queueLimit {
-			require.NoError(t, p.add(p.lasting(fmt.Sprint(i), time.Hour)))
-			if i == carriers {
-				require.Len(t, p.take(), carriers)
+			require.NoError(t, p.add(p.letter(fmt.Sprint(i), time.Hour)))
+			if i == maxSending {
+				require.Len(t, p.take(), maxSending)
 			}
 		}
 		require.Empty(t, p.take())
-		require.ErrorIs(t, p.add(p.lasting("more", time.Hour)), errQueueFull)
+		require.ErrorIs(t, p.add(p.letter("more", time.Hour)), errQueueFull)
 		close(release)
-		require.Len(t, p.take(), queueLimit-carriers)
-		require.NoError(t, p.add(p.lasting("more", time.Hour)))
+		require.Len(t, p.take(), queueLimit-maxSending)
+		require.NoError(t, p.add(p.letter("more", time.Hour)))
 	})
 }
 
-func TestAStopTriesOnceMore(t *testing.T) {
+func TestStopTriesWaitingLettersOnceMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		up := false
-		p := newPost(t, func(context.Context, letter) error {
+		p := newFixture(t, func(context.Context, letter) error {
 			if up {
 				return nil
 			}
-			return errAway
+			return errDown
 		})
 		for _, id := range []string{"a", "b"} {
-			require.NoError(t, p.add(p.lasting(id, time.Hour)))
+			require.NoError(t, p.add(p.letter(id, time.Hour)))
 		}
 		<-time.After(2 * time.Second)
 		p.take()
@@ -163,11 +162,11 @@ func TestAStopTriesOnceMore(t *testing.T) {
 	})
 }
 
-func TestAStopWaitsForNothingLong(t *testing.T) {
+func TestStopIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPost(t, func(ctx context.Context, _ letter) error { <-ctx.Done(); return errors.New("cut") })
-		for range 2 * carriers {
-			require.NoError(t, p.add(p.lasting("a", time.Hour)))
+		p := newFixture(t, func(ctx context.Context, _ letter) error { <-ctx.Done(); return errors.New("cut") })
+		for range 2 * maxSending {
+			require.NoError(t, p.add(p.letter("a", time.Hour)))
 		}
 		p.take()
 		stopping := time.Now()

@@ -16,25 +16,24 @@ import (
 	"github.com/wneessen/go-mail/smtp"
 )
 
-// How long a mail server may take: to answer one command, and for one mail.
 const (
-	replyTime = 10 * time.Second
-	sendTime  = 30 * time.Second
+	replyTime = 10 * time.Second // for the answer to one command
+	sendTime  = 30 * time.Second // for one mail
 )
 
-// The ports of the submission of mail (RFC 8314).
+// The ports for the submission of mail (RFC 8314).
 const (
 	portSMTP  = 587
 	portSMTPS = 465
 )
 
-// server is an SMTP server that mail is handed to, a connection for each mail.
+// server sends mail to an SMTP server, over a new connection for each mail.
 type server struct {
 	host           string
 	port           int
 	user, password string
 	implicit       bool             // TLS from the start
-	policy         gomail.TLSPolicy // else
+	policy         gomail.TLSPolicy // otherwise
 	hello          string
 	tls            *tls.Config
 	now            func() time.Time
@@ -42,8 +41,8 @@ type server struct {
 	sendTime       time.Duration
 }
 
-// newServer reads the URL of a server, and who mail is from. A password goes
-// over TLS alone, or over loopback.
+// newServer parses the URL of a server, and returns the sender's address. It sends a
+// password only over TLS or to a loopback address.
 func newServer(u *url.URL, from string) (*server, string, error) {
 	s := &server{
 		host: u.Hostname(), port: portSMTP, implicit: u.Scheme == "smtps", policy: gomail.TLSOpportunistic,
@@ -53,7 +52,7 @@ func newServer(u *url.URL, from string) (*server, string, error) {
 		s.port, s.policy = portSMTPS, gomail.NoTLS
 	}
 	if s.host == "" || u.Opaque != "" || (u.Path != "" && u.Path != "/") || u.Fragment != "" {
-		return nil, "", errors.New("want smtp://user:password@host:port")
+		return nil, "", errors.New("use smtp://user:password@host:port")
 	}
 	if text := u.Port(); text != "" {
 		port, err := strconv.ParseUint(text, 10, 16)
@@ -78,22 +77,22 @@ func newServer(u *url.URL, from string) (*server, string, error) {
 	return s, from, nil
 }
 
-// sender is who mail is from, if the URL says so.
+// sender returns the sender's address: that of the URL if it has one.
 func sender(u *url.URL, from string) (string, error) {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return "", errors.New("the query cannot be read")
+		return "", errors.New("invalid query")
 	}
 	for name := range query {
 		if name != "from" || len(query[name]) > 1 {
-			return "", errors.New("the query may be from=ADDRESS alone")
+			return "", errors.New("the query may only be from=ADDRESS")
 		}
 	}
 	if query.Has("from") {
 		from = query.Get("from")
 	}
 	if _, err := mail.ParseAddress(from); err != nil {
-		return "", fmt.Errorf("%q is no sender's address", from)
+		return "", fmt.Errorf("%q is not a mail address", from)
 	}
 	return from, nil
 }
@@ -103,27 +102,27 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// refusal says why a mail was not delivered, in words that hold nothing of it.
+// refusal reports why a mail was not delivered. It contains no part of the mail.
 type refusal struct {
-	why     string
-	forGood bool // the server will not take it later either
+	why       string
+	permanent bool // whether a retry is useless
 }
 
 func (r *refusal) Error() string { return r.why }
 
-// deliver hands one letter over, within sendTime. Its error is a *refusal.
+// deliver sends one letter within sendTime. Its error is a *refusal.
 func (s *server) deliver(ctx context.Context, l letter) error {
 	ctx, cancel := context.WithTimeout(ctx, s.sendTime)
 	defer cancel()
-	release := func() {} // the client neither minds ctx once it has dialled, nor closes a line that fails early
+	release := func() {} // the client ignores ctx after the dial, and leaves a connection open if it fails early
 	defer func() { release() }()
-	client, err := s.client(func(dialling context.Context, network, address string) (net.Conn, error) {
-		line, err := s.dial(dialling, network, address)
+	client, err := s.client(func(dialing context.Context, network, address string) (net.Conn, error) {
+		conn, err := s.dial(dialing, network, address)
 		if err == nil {
-			stop := context.AfterFunc(ctx, func() { line.Close() })
-			release = func() { stop(); line.Close() }
+			stop := context.AfterFunc(ctx, func() { conn.Close() })
+			release = func() { stop(); conn.Close() }
 		}
-		return line, err
+		return conn, err
 	})
 	if err != nil {
 		return refused(err)
@@ -138,7 +137,7 @@ func (s *server) deliver(ctx context.Context, l letter) error {
 		m, err = s.send(client, l, gomail.EncodingQP, session)
 	}
 	if m != nil && m.IsDelivered() {
-		_ = session.Quit() // the mail is theirs by now
+		_ = session.Quit() // the server has the mail
 		return nil
 	}
 	return refused(err)
@@ -164,7 +163,7 @@ func (s *server) dial(ctx context.Context, network, address string) (net.Conn, e
 	return (&tls.Dialer{NetDialer: dialer, Config: s.tls}).DialContext(ctx, network, address)
 }
 
-// send encodes a letter and hands it over.
+// send encodes a letter and sends it.
 func (s *server) send(client *gomail.Client, l letter, encoding gomail.Encoding, session *smtp.Client) (*gomail.Msg, error) {
 	m, err := l.message(encoding, s.now())
 	if err != nil {
@@ -173,26 +172,26 @@ func (s *server) send(client *gomail.Client, l letter, encoding gomail.Encoding,
 	return m, client.SendWithSMTPClient(session, m)
 }
 
-// refused puts an error into words of ours: a server's own may repeat the
-// address.
+// refused describes an error in other words, because the server's own text may repeat
+// the address.
 func refused(err error) error {
 	var failed *gomail.SendError
 	var reply *textproto.Error
 	var network net.Error
 	switch {
 	case errors.As(err, &failed) && failed.ErrorCode() > 0:
-		forGood := !failed.IsTemp() && failed.ErrorCode() >= 500
-		return &refusal{fmt.Sprintf("the mail server refused it with %d", failed.ErrorCode()), forGood}
+		permanent := !failed.IsTemp() && failed.ErrorCode() >= 500
+		return &refusal{fmt.Sprintf("the mail server refused the mail with %d", failed.ErrorCode()), permanent}
 	case errors.As(err, &reply):
 		return &refusal{fmt.Sprintf("the mail server refused the connection with %d", reply.Code), false}
 	case errors.As(err, &failed):
-		return &refusal{"the mail server went away: " + failed.Reason.String(), false}
+		return &refusal{"the connection to the mail server failed: " + failed.Reason.String(), false}
 	case errors.As(err, &network) && network.Timeout(), errors.Is(err, context.DeadlineExceeded):
 		return &refusal{"the mail server did not answer in time", false}
 	case errors.As(err, &network):
 		return &refusal{"the mail server cannot be reached: " + network.Error(), false}
 	case err == nil:
-		return &refusal{"the mail server took it and did not say so", false}
+		return &refusal{"the mail server did not confirm the mail", false}
 	}
-	return &refusal{"the mail server and we do not agree: " + err.Error(), false}
+	return &refusal{"unexpected answer of the mail server: " + err.Error(), false}
 }

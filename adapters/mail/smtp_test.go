@@ -29,7 +29,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// received is a mail as a server got it.
+// received is a mail that a server received.
 type received struct {
 	from, to, user string
 	secure         bool
@@ -86,7 +86,8 @@ func (s *session) Data(r io.Reader) error {
 func (s *session) Reset()        {}
 func (s *session) Logout() error { return nil }
 
-// startServer starts a server; with implicit TLS, or with STARTTLS, if secure.
+// startServer starts a server. If secure, it has STARTTLS, or TLS from the start if
+// implicit.
 func startServer(t *testing.T, implicit, secure bool) (*mailServer, *x509.CertPool) {
 	t.Helper()
 	s := &mailServer{mails: make(chan received, 10)}
@@ -96,7 +97,7 @@ func startServer(t *testing.T, implicit, secure bool) (*mailServer, *x509.CertPo
 	require.NoError(t, err)
 	listener := tcp
 	s.port = listener.Addr().(*net.TCPAddr).Port
-	config, roots := certified(t)
+	config, roots := newCertificate(t)
 	if secure {
 		server.TLSConfig = config
 	}
@@ -113,8 +114,8 @@ func startServer(t *testing.T, implicit, secure bool) (*mailServer, *x509.CertPo
 	return s, roots
 }
 
-// certified makes a certificate for 127.0.0.1.
-func certified(t *testing.T) (*tls.Config, *x509.CertPool) {
+// newCertificate returns a certificate for 127.0.0.1.
+func newCertificate(t *testing.T) (*tls.Config, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
@@ -131,8 +132,8 @@ func certified(t *testing.T) (*tls.Config, *x509.CertPool) {
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS12}, roots
 }
 
-// openServer opens the mailer of a setting that trusts a test's certificate,
-// and runs it while the test does.
+// openServer opens the mailer of a setting, which trusts the test's certificate, and
+// runs it during the test.
 func openServer(t *testing.T, setting string, roots *x509.CertPool) *serverMailer {
 	t.Helper()
 	opened, err := Open(setting, from, time.Now)
@@ -150,21 +151,21 @@ func openServer(t *testing.T, setting string, roots *x509.CertPool) *serverMaile
 // patient lifts the limits that a busy machine could exceed.
 func (s *server) patient() { s.replyTime, s.sendTime = 2*time.Minute, 5*time.Minute }
 
-func TestDelivery(t *testing.T) {
+func TestMailIsDelivered(t *testing.T) {
 	for name, c := range map[string]struct {
 		setting          string // %d is the port
 		implicit, secure bool
 		want             received
 	}{
-		"plain":                  {"smtp://127.0.0.1:%d", false, false, received{}},
-		"with a password":        {"smtp://ada:s3cret@127.0.0.1:%d", false, false, received{user: "ada"}},
-		"STARTTLS":               {"smtp://127.0.0.1:%d", false, true, received{secure: true}},
-		"STARTTLS and password":  {"smtp://ada:s3cret@127.0.0.1:%d/", false, true, received{secure: true, user: "ada"}},
-		"TLS":                    {"smtps://127.0.0.1:%d", true, true, received{secure: true}},
-		"TLS and a password":     {"smtps://ada%%40x:s3cret@127.0.0.1:%d", true, true, received{secure: true, user: "ada@x"}},
-		"from somewhere else":    {"smtp://127.0.0.1:%d?from=Hex+%%3Chex%%40other.example%%3E", false, false, received{from: "hex@other.example"}},
-		"from a bare address":    {"smtp://127.0.0.1:%d?from=hex@other.example", false, false, received{from: "hex@other.example"}},
-		"a name in the password": {"smtp://ada:s%%33cret@127.0.0.1:%d", false, false, received{user: "ada"}},
+		"plain":                 {"smtp://127.0.0.1:%d", false, false, received{}},
+		"with a password":       {"smtp://ada:s3cret@127.0.0.1:%d", false, false, received{user: "ada"}},
+		"STARTTLS":              {"smtp://127.0.0.1:%d", false, true, received{secure: true}},
+		"STARTTLS and password": {"smtp://ada:s3cret@127.0.0.1:%d/", false, true, received{secure: true, user: "ada"}},
+		"TLS":                   {"smtps://127.0.0.1:%d", true, true, received{secure: true}},
+		"TLS and a password":    {"smtps://ada%%40x:s3cret@127.0.0.1:%d", true, true, received{secure: true, user: "ada@x"}},
+		"another sender":        {"smtp://127.0.0.1:%d?from=Hex+%%3Chex%%40other.example%%3E", false, false, received{from: "hex@other.example"}},
+		"from a bare address":   {"smtp://127.0.0.1:%d?from=hex@other.example", false, false, received{from: "hex@other.example"}},
+		"an encoded password":   {"smtp://ada:s%%33cret@127.0.0.1:%d", false, false, received{user: "ada"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, roots := startServer(t, c.implicit, c.secure)
@@ -178,7 +179,7 @@ func TestDelivery(t *testing.T) {
 			got.data = ""
 			c.want.to = "ada@example.org"
 			require.Equal(t, c.want, got)
-			require.Contains(t, data, "\r\n"+link+"\r\n", "the link stands whole on its own line")
+			require.Contains(t, data, "\r\n"+link+"\r\n", "the link is alone on its line")
 			parsed, err := mail.ReadMessage(strings.NewReader(data))
 			require.NoError(t, err)
 			require.Equal(t, "<ada@example.org>", parsed.Header.Get("To"))
@@ -187,7 +188,7 @@ func TestDelivery(t *testing.T) {
 	}
 }
 
-func TestANoticeIsDeliveredBeforeItReturns(t *testing.T) {
+func TestSendBotPausedReturnsAfterDelivery(t *testing.T) {
 	server, _ := startServer(t, false, false)
 	m := openServer(t, fmt.Sprintf("smtp://127.0.0.1:%d", server.port), nil)
 	for range 2 {
@@ -201,19 +202,19 @@ func TestANoticeIsDeliveredBeforeItReturns(t *testing.T) {
 		return parsed.Header.Get("Message-ID")
 	}
 	require.Equal(t, "<paused.b1.1788696000000@arena.example>", id(first))
-	require.Equal(t, id(first), id(second), "one mail, sent twice")
+	require.Equal(t, id(first), id(second), "the same mail, sent twice")
 }
 
-// What a server says may repeat the address, which no log line holds.
-func TestRefusals(t *testing.T) {
+// A server may repeat the address in its answer. The error must not contain it.
+func TestRefusalContainsNoAddress(t *testing.T) {
 	for name, c := range map[string]struct {
 		setting string
 		refuse  error
 		want    *refusal
 	}{
-		"no such box":    {"smtp://127.0.0.1:%d", &smtp.SMTPError{Code: 550, Message: "<ada@example.org> is not here"}, &refusal{"the mail server refused it with 550", true}},
-		"come later":     {"smtp://127.0.0.1:%d", &smtp.SMTPError{Code: 451, Message: "ada@example.org later"}, &refusal{"the mail server refused it with 451", false}},
-		"wrong password": {"smtp://ada:wrong@127.0.0.1:%d", nil, &refusal{"the mail server refused the connection with 454", false}},
+		"unknown mailbox": {"smtp://127.0.0.1:%d", &smtp.SMTPError{Code: 550, Message: "<ada@example.org> is not here"}, &refusal{"the mail server refused the mail with 550", true}},
+		"try later":       {"smtp://127.0.0.1:%d", &smtp.SMTPError{Code: 451, Message: "ada@example.org later"}, &refusal{"the mail server refused the mail with 451", false}},
+		"wrong password":  {"smtp://ada:wrong@127.0.0.1:%d", nil, &refusal{"the mail server refused the connection with 454", false}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, _ := startServer(t, false, false)
@@ -222,11 +223,11 @@ func TestRefusals(t *testing.T) {
 			require.Equal(t, c.want, m.SendBotPaused(t.Context(), "ada@example.org", paused))
 		})
 	}
-	t.Run("nobody listens", func(t *testing.T) {
+	t.Run("no server listens", func(t *testing.T) {
 		m := openServer(t, "smtp://"+closedPort(t), nil)
 		require.ErrorContains(t, m.SendBotPaused(t.Context(), "ada@example.org", paused), "cannot be reached")
 	})
-	t.Run("a certificate that nobody vouches for", func(t *testing.T) {
+	t.Run("an untrusted certificate", func(t *testing.T) {
 		server, _ := startServer(t, true, true)
 		m := openServer(t, fmt.Sprintf("smtps://127.0.0.1:%d", server.port), nil)
 		require.Error(t, m.SendBotPaused(t.Context(), "ada@example.org", paused))
@@ -257,14 +258,14 @@ func closedPort(t *testing.T) string {
 	return c.LocalAddr().String()
 }
 
-// A password is never sent in the clear beyond this machine.
+// A password is sent in plain text only to this machine.
 func TestPasswordsNeedTLS(t *testing.T) {
 	for setting, policy := range map[string]string{
 		"smtp://ada:s3cret@mx.example":  "TLSMandatory",
 		"smtp://mx.example":             "TLSOpportunistic",
 		"smtp://ada:s3cret@[::1]:25":    "TLSOpportunistic",
 		"smtp://ada:s3cret@localhost":   "TLSOpportunistic",
-		"smtps://ada:s3cret@mx.example": "NoTLS", // beyond the one that it has from the start
+		"smtps://ada:s3cret@mx.example": "NoTLS", // the connection already uses TLS
 	} {
 		u, err := url.Parse(setting)
 		require.NoError(t, err)
@@ -274,14 +275,14 @@ func TestPasswordsNeedTLS(t *testing.T) {
 	}
 }
 
-// scripted is a server that takes everything, but for what it is told.
+// scripted is a server that accepts everything, except at the named commands.
 type scripted struct {
-	greeting string // of EHLO; empty: without 8BITMIME
-	hangs    string // at this command it says nothing more; "connect" is before all
-	ends     string // at this command it hangs up
+	greeting string // answer to EHLO; empty: without 8BITMIME
+	hangs    string // it does not answer this command; "connect" is the first
+	ends     string // it closes the connection at this command
 
-	hanging chan struct{} // closed when it hangs
-	data    chan string   // what it took
+	hanging chan struct{} // closed when it stops answering
+	data    chan string   // the received data
 }
 
 // start serves one connection.
@@ -317,7 +318,7 @@ func (s *scripted) serve(c net.Conn, r *bufio.Reader) {
 		_, _ = io.WriteString(c, s.reply(command)+"\r\n")
 		if command == "data" {
 			s.data <- readData(r)
-			command = "taken"
+			command = "accepted"
 			continue
 		}
 		line, err := r.ReadString('\n')
@@ -352,8 +353,8 @@ func readData(r *bufio.Reader) string {
 	}
 }
 
-// A server without 8BITMIME gets quoted-printable, in which the link is whole.
-func TestAServerOfSevenBits(t *testing.T) {
+// A server without 8BITMIME receives quoted-printable. Decoding it gives the link.
+func TestSevenBitServerReceivesQuotedPrintable(t *testing.T) {
 	s := &scripted{}
 	m := openServer(t, s.start(t), nil)
 	require.NoError(t, m.SendSignInLink(t.Context(), "ada@example.org", link, time.Now().Add(time.Minute)))
@@ -365,8 +366,9 @@ func TestAServerOfSevenBits(t *testing.T) {
 	require.Contains(t, string(decoded), "\r\n"+link+"\r\n")
 }
 
-// Once the server has taken a mail it is not sent again, whatever comes after.
-func TestDeliveredIsDelivered(t *testing.T) {
+// If the connection fails after the server has accepted the mail, the delivery
+// succeeds, so the mail is not sent again.
+func TestFailureAfterAcceptanceIsNoError(t *testing.T) {
 	for _, command := range []string{"rset", "quit"} {
 		s := &scripted{greeting: "250-mx\r\n250 8BITMIME", ends: command}
 		m := openServer(t, s.start(t), nil)
@@ -374,10 +376,10 @@ func TestDeliveredIsDelivered(t *testing.T) {
 	}
 }
 
-// A server that hangs or hangs up at any point is left, at the latest when the
-// context ends, and the connection with it.
-func TestAServerThatGoesAway(t *testing.T) {
-	for _, command := range []string{"connect", "ehlo", "noop", "mail", "rcpt", "data", "taken"} {
+// A server may stop answering or close the connection at any command. The delivery
+// fails, at the latest when its context ends, and closes the connection.
+func TestServerFailsAtAnyCommand(t *testing.T) {
+	for _, command := range []string{"connect", "ehlo", "noop", "mail", "rcpt", "data", "accepted"} {
 		for _, s := range []*scripted{{hangs: command}, {ends: command}} {
 			t.Run(fmt.Sprintf("hangs at %q, ends at %q", s.hangs, s.ends), func(t *testing.T) {
 				s.greeting = "250-mx\r\n250 8BITMIME"
@@ -394,7 +396,7 @@ func TestAServerThatGoesAway(t *testing.T) {
 				err = server.deliver(ctx, writer{from: sender, now: time.Now}.botPaused("ada@example.org", paused))
 				var r *refusal
 				require.ErrorAs(t, err, &r)
-				require.False(t, r.forGood)
+				require.False(t, r.permanent)
 				require.NotContains(t, err.Error(), "ada@")
 			})
 		}
