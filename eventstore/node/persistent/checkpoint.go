@@ -11,18 +11,17 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// What a group writes to the log: checkpoints, parked messages, and how far
-// those were replayed.
+// A group writes checkpoints and parked messages to the log.
 const (
 	typeCheckpoint = "$SubscriptionCheckpoint"
 
 	parkAtOnce  = 256
-	reasonBytes = 4096 // of a client's reason for parking, what is kept
+	reasonBytes = 4096 // the longest reason for parking that is stored
 
 	checkpointMeta = `{"$maxCount":5}`
 )
 
-// loadCheckpoint is the place up to which the group is done with everything.
+// loadCheckpoint returns the revision or position of the stored checkpoint.
 func (g *group) loadCheckpoint() (at uint64, ok bool, err error) {
 	r, ok, err := g.lastOf(g.config.checkpointStream())
 	if err != nil || !ok {
@@ -35,11 +34,12 @@ func (g *group) loadCheckpoint() (at uint64, ok bool, err error) {
 			return at, true, nil
 		}
 	}
-	g.Logger.Warn("a checkpoint cannot be read, and counts as none", "group", g.config.key(), "data", r.Data)
+	g.Logger.Warn("ignore a malformed checkpoint; the group begins at its start", "group", g.config.key(), "data", r.Data)
 	return 0, false, nil
 }
 
-// done is how far everything is done with.
+// done returns the last event before which no message is unfinished, and the count
+// of events up to it.
 func (g *group) done() (mark, uint64) {
 	if front := g.unfinished.Front(); front != nil {
 		m := front.Value.(*message)
@@ -48,9 +48,9 @@ func (g *group) done() (mark, uint64) {
 	return g.last, g.considered
 }
 
-// checkpointDue says whether a checkpoint is to be written, and in how long:
-// when enough was done and long enough ago, at once when much was done or the
-// consumers have gone.
+// checkpointDue reports whether a checkpoint is due, and when: at once if the upper
+// bound of events is reached or the consumers have left, or after the checkpoint
+// time if the lower bound is reached.
 func (g *group) checkpointDue() (wait time.Duration, due bool) {
 	at, considered := g.done()
 	n := considered - g.checkpoint.considered
@@ -67,7 +67,7 @@ func (g *group) checkpointDue() (wait time.Duration, due bool) {
 	return max(0, time.Until(g.checkpoint.when.Add(after))), true
 }
 
-// saveCheckpoint writes a checkpoint if it is time.
+// saveCheckpoint writes a checkpoint if it is due now.
 func (g *group) saveCheckpoint() error {
 	g.mu.Lock()
 	wait, due := g.checkpointDue()
@@ -92,8 +92,8 @@ func (g *group) saveCheckpoint() error {
 	return nil
 }
 
-// load reads a message's event, as its consumers are to get it; ok is false if
-// it is not there any more.
+// load reads a message's event as consumers get it; ok is false if it does not exist
+// any more.
 func (g *group) load(m *message) (found record.Resolved, ok bool, err error) {
 	var r record.Record
 	within := g.Tail.End()

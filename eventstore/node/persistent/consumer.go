@@ -25,14 +25,14 @@ import (
 type consumer struct {
 	call    api.PersistentSubscriptions_ReadServer
 	textIDs bool
-	size    int // messages that it takes without answering
+	size    int // how many unanswered messages it accepts
 	from    string
 	name    string
-	extra   bool // its times are kept
+	extra   bool // keep response times
 
 	// The group's lock guards these.
 	inFlight map[*message]struct{}
-	queue    []turn // of those, what is not sent yet
+	queue    []turn // the ones that are not sent yet
 	total    measure
 
 	wake  chan struct{}
@@ -41,7 +41,7 @@ type consumer struct {
 	cause error
 }
 
-// turn is one handing of a message to a consumer.
+// turn is one assignment of a message to a consumer.
 type turn struct {
 	message *message
 	number  int
@@ -102,7 +102,7 @@ func newConsumer(o *api.ReadReq_Options, call api.PersistentSubscriptions_ReadSe
 		}
 	}
 	if o.GetBufferSize() <= 0 {
-		return "", "", nil, wire.Invalid("a subscriber has room for more than 0 events")
+		return "", "", nil, wire.Invalid("the buffer size of a subscriber must be more than 0")
 	}
 	c = &consumer{
 		call:     call,
@@ -128,7 +128,7 @@ func newConsumer(o *api.ReadReq_Options, call api.PersistentSubscriptions_ReadSe
 // free is how many more messages it takes.
 func (c *consumer) free() int { return c.size - len(c.inFlight) }
 
-// unanswered are its messages, in the order in which they were read.
+// unanswered returns its messages, in the order in which they were read.
 func (c *consumer) unanswered() []*message {
 	c.queue = nil
 	messages := make([]*message, 0, len(c.inFlight))
@@ -148,7 +148,7 @@ func (c *consumer) wakeUp() {
 	}
 }
 
-// end has the call end; the first cause counts.
+// end ends the call. The first cause counts.
 func (c *consumer) end(cause error) {
 	c.once.Do(func() {
 		c.cause = cause
@@ -156,8 +156,8 @@ func (c *consumer) end(cause error) {
 	})
 }
 
-// listen takes the client's answers until the call ends. A client that has
-// closed its side is still sent what there is.
+// listen receives the client's answers until the call ends. A client that has closed
+// its side still gets messages.
 func (c *consumer) listen(g *group) {
 	for {
 		m, err := c.call.Recv()
@@ -188,7 +188,7 @@ func (c *consumer) take(g *group, m *api.ReadReq) error {
 		g.nack(c, ids, content.Nack.GetAction(), content.Nack.GetReason())
 		return err
 	}
-	return wire.Invalid("a subscriber acknowledges, or does not: %T", m.GetContent())
+	return wire.Invalid("a subscriber sends acks or nacks, not %T", m.GetContent())
 }
 
 func eventIDs(all []*shared.UUID) ([]uuid.UUID, error) {
@@ -203,7 +203,7 @@ func eventIDs(all []*shared.UUID) ([]uuid.UUID, error) {
 	return ids, nil
 }
 
-// serve sends a consumer what it is given, until it leaves.
+// serve sends a consumer its messages until it leaves.
 func (g *group) serve(c *consumer) error {
 	for {
 		m, retries := g.take(c)
@@ -236,8 +236,8 @@ func (g *group) serve(c *consumer) error {
 	}
 }
 
-// take is the next message to send, nil for none now. Those that were taken
-// back meanwhile are not a consumer's any more.
+// take returns the next message to send, or nil. It skips messages that were taken
+// back from the consumer meanwhile.
 func (g *group) take(c *consumer) (*message, int32) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -8,8 +8,6 @@ import (
 	"hexarena/eventstore/node/wire"
 )
 
-// What clients of a persistent subscription are refused with.
-
 func refuseGroup(code codes.Code, name, stream, group, how string) error {
 	return wire.Refuse(code, fmt.Sprintf("Subscription group %s on stream %s %s.", group, stream, how),
 		name, "stream-name", stream, "group-name", group)
@@ -27,13 +25,13 @@ func refuseSubscriber(stream, group string) error {
 	return refuseGroup(codes.FailedPrecondition, "maximum-subscribers-reached", stream, group, "has as many subscribers as it may")
 }
 
-// refuseDropped tells a subscriber that its group was deleted, updated, or
-// loaded anew.
+// refuseDropped ends a subscriber because its group was deleted, updated or loaded
+// again.
 func refuseDropped(stream, group string) error {
 	return refuseGroup(codes.Canceled, "persistent-subscription-dropped", stream, group, "was dropped")
 }
 
-// refuseSettings is for settings that do not go together.
+// refuseSettings rejects settings that contradict each other.
 func refuseSettings(stream, group, reason string) error {
 	return wire.Refuse(codes.Internal, fmt.Sprintf("Subscription group %s on stream %s failed: '%s'", group, stream, reason),
 		"persistent-subscription-failed", "stream-name", stream, "group-name", group, "reason", reason)

@@ -14,20 +14,20 @@ import (
 	"hexarena/eventstore/node/streams"
 )
 
-// fill reads more of the source, or of what is replayed, and says whether it
-// found anything.
+// fill reads more of the source and of the replayed messages, and reports whether it
+// found any.
 func (g *group) fill() (bool, error) {
 	replayed, err := g.fillReplay()
 	if err != nil {
 		return false, err
 	}
 	g.mu.Lock()
-	next, room := g.next, g.roomToRead()
+	next, limit := g.next, g.readLimit()
 	g.mu.Unlock()
-	if room == 0 {
+	if limit == 0 {
 		return replayed, nil
 	}
-	b, err := g.read(next, room)
+	b, err := g.read(next, limit)
 	if err != nil {
 		return false, err
 	}
@@ -41,9 +41,9 @@ func (g *group) fill() (bool, error) {
 	return replayed || len(b.messages) > 0 || !b.end, nil
 }
 
-// roomToRead is how many messages may be read, 0 for none now. A group without
-// consumers reads nothing.
-func (g *group) roomToRead() int {
+// readLimit returns how many messages may be read now. A group without consumers
+// reads nothing.
+func (g *group) readLimit() int {
 	size := min(int(g.config.HistoryBufferSize), groupBuffer)
 	left, batch := size-g.buffer.Len()-g.retry.Len(), int(g.config.ReadBatchSize)
 	if len(g.consumers) == 0 || g.buffer.Len() > 0 && left <= batch {
@@ -52,7 +52,7 @@ func (g *group) roomToRead() int {
 	return min(batch, storage.PageRecords)
 }
 
-// sourceBatch is what was read of the source.
+// sourceBatch is the result of one read of the source.
 type sourceBatch struct {
 	messages   []*message
 	next       uint64
@@ -61,8 +61,7 @@ type sourceBatch struct {
 	end        bool
 }
 
-// read considers what follows in the source. Only the group's goroutine calls
-// it.
+// read reads the next part of the source. Only the group's goroutine calls it.
 func (g *group) read(next uint64, limit int) (b sourceBatch, err error) {
 	b = sourceBatch{last: g.last, considered: g.considered}
 	if !g.config.all() {
@@ -83,7 +82,7 @@ func (g *group) read(next uint64, limit int) (b sourceBatch, err error) {
 			b.next, b.end = r.Position, false
 			break
 		}
-		if streams.HiddenFromAll(r.Stream) { // else a checkpoint would bring about the next one
+		if streams.HiddenFromAll(r.Stream) { // a checkpoint must not cause the next one
 			b.last = mark{r.Position, true}
 			continue
 		}
@@ -120,7 +119,7 @@ func (g *group) readStreamInto(b *sourceBatch, next uint64, limit int) error {
 	return nil
 }
 
-// consider takes one record into a batch.
+// consider adds one record to a batch if it is selected.
 func (g *group) consider(b *sourceBatch, r *record.Record, at uint64, selected bool) (err error) {
 	b.considered++
 	if selected {
@@ -134,7 +133,8 @@ func (g *group) consider(b *sourceBatch, r *record.Record, at uint64, selected b
 	return nil
 }
 
-// push hands messages to consumers that have room, and says whether it did.
+// push assigns messages to consumers that can take more, and reports whether it
+// assigned any.
 func (g *group) push() (pushed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -172,7 +172,7 @@ func (g *group) assign(m *message, c *consumer) {
 	c.wakeUp()
 }
 
-// recall takes a message from its consumer.
+// recall takes a message back from its consumer.
 func (g *group) recall(m *message) {
 	delete(m.to.inFlight, m)
 	others := slices.DeleteFunc(g.outstanding[m.id], func(other *message) bool { return other == m })
@@ -188,7 +188,7 @@ func (g *group) recall(m *message) {
 	m.to = nil
 }
 
-// finish is done with a message.
+// finish removes a message that needs no more work.
 func (g *group) finish(m *message) {
 	if m.replayed {
 		g.replay.pending--
@@ -197,7 +197,7 @@ func (g *group) finish(m *message) {
 	g.unfinished.Remove(m.inOrder)
 }
 
-// expire takes back what was not answered in time.
+// expire takes back the messages that were not answered in time.
 func (g *group) expire(now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -211,8 +211,8 @@ func (g *group) expire(now time.Time) {
 	}
 }
 
-// retryOrPark sends a message once more, before those that come after it, or
-// parks it if that was done often enough.
+// retryOrPark queues a message for a retry, ahead of later messages, or parks it if
+// it has had all its retries.
 func (g *group) retryOrPark(m *message) {
 	if m.retries >= g.config.MaxRetryCount {
 		g.parking = append(g.parking, parking{m, fmt.Sprintf("Reached retry count of %d", g.config.MaxRetryCount)})
@@ -230,8 +230,8 @@ func (g *group) retryOrPark(m *message) {
 	g.retry.PushBack(m)
 }
 
-// pick is an outstanding message of an id: the caller's own, or, if it comes
-// late with its answer, another's.
+// pick returns an outstanding message with an id: the caller's own one, or another
+// consumer's if the caller answers late.
 func (g *group) pick(c *consumer, id uuid.UUID) *message {
 	of := g.outstanding[id]
 	if i := slices.IndexFunc(of, func(m *message) bool { return m.to == c }); i >= 0 {
@@ -243,7 +243,7 @@ func (g *group) pick(c *consumer, id uuid.UUID) *message {
 	return nil
 }
 
-// ack is done with what a consumer names. What it does not have is passed over.
+// ack finishes the messages that a consumer names. It ignores unknown ids.
 func (g *group) ack(c *consumer, ids []uuid.UUID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -259,7 +259,7 @@ func (g *group) ack(c *consumer, ids []uuid.UUID) {
 	g.wakeUp()
 }
 
-// nack does with what a consumer names as it asks for.
+// nack retries, parks or skips the messages that a consumer names.
 func (g *group) nack(c *consumer, ids []uuid.UUID, action api.ReadReq_Nack_Action, reason string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -281,7 +281,7 @@ func (g *group) nack(c *consumer, ids []uuid.UUID, action api.ReadReq_Nack_Actio
 	g.wakeUp()
 }
 
-// pass is done with a message that is not there any more.
+// pass finishes a message whose event does not exist any more.
 func (g *group) pass(m *message, c *consumer) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -15,10 +15,10 @@ import (
 	"hexarena/eventstore/node/tail"
 )
 
-// Bounds of what one group holds in memory, whatever its settings allow: only
-// places in the log, no contents.
+// Bounds of a group's memory, whatever its settings allow. A group holds positions
+// of events, not their contents.
 const (
-	groupBuffer    = 1 << 13 // messages that wait
+	groupBuffer    = 1 << 13 // waiting messages
 	groupConsumers = 1 << 10 // consumers, of all groups
 	groupRoom      = 1 << 12 // messages that one consumer has and did not answer
 
@@ -27,9 +27,19 @@ const (
 )
 
 // group is one persistent subscription: several consumers share its messages.
-// Each is sent until a consumer acknowledges it, or it is parked or passed.
-// While it has consumers one goroutine reads, expires, parks and checkpoints;
-// without them it rests, and costs the log nothing.
+//
+// A message comes from the source (fill reads it into buffer) or from the parked
+// stream (fillReplay reads it into retry). push assigns it to a consumer with free
+// capacity, which the strategy picks. It is then outstanding until the consumer
+// acknowledges it, rejects it, lets it expire, or leaves. A message that is not
+// acknowledged is retried, and parked after too many retries. A message is
+// unfinished until it is acknowledged, parked or skipped. A checkpoint is the event
+// before the first unfinished message. So after a restart a message may be sent
+// again, but none is lost.
+//
+// While the group has consumers, one goroutine reads, expires, parks and saves
+// checkpoints. Calls of consumers change the lists under mu and wake it up. Without
+// consumers the goroutine ends, and the group costs nothing.
 type group struct {
 	*Log
 	connected *atomic.Int64 // consumers of all groups
@@ -39,22 +49,22 @@ type group struct {
 	end       context.CancelFunc
 
 	mu      sync.Mutex // guards what follows
-	running bool       // the goroutine is there
-	dropped bool       // no consumer is taken any more
-	forget  bool       // and no checkpoint is to be left
+	running bool       // the goroutine runs
+	dropped bool       // the group accepts no consumers any more
+	forget  bool       // and saves no checkpoint
 	kick    chan struct{}
-	resting chan struct{} // closed when the goroutine of the last start has ended
+	resting chan struct{} // closed when the last goroutine has ended
 
-	// Where the source was read to.
-	next       uint64 // revision or position to go on from
-	last       mark   // what was looked at last
+	// How far the source was read.
+	next       uint64 // revision or position to continue from
+	last       mark   // the last event that was considered
 	considered uint64 // events, since the group was loaded
 
 	unfinished  *list.List // of *message, in the order of their reading
 	retry       *list.List // of those, to be sent first
 	buffer      *list.List // of those, to be sent then
 	outstanding map[uuid.UUID][]*message
-	expiring    *list.List // of outstanding ones, the first to expire in front
+	expiring    *list.List // of outstanding ones, the first to expire is in front
 	parking     []parking
 
 	consumers  map[*consumer]struct{}
@@ -64,25 +74,25 @@ type group struct {
 	total      measure
 }
 
-// mark is a revision, or a position of a group that reads $all, if there is one.
+// mark is a revision of the source, or a position in $all. It may be unknown.
 type mark struct {
 	at    uint64
 	known bool
 }
 
-// checkpoint is how far everything was done with.
+// checkpoint is the last event before which no message is unfinished.
 type checkpoint struct {
 	stored     bool
 	at         uint64
-	considered uint64 // the count, then
+	considered uint64 // the group's count at that time
 	when       time.Time
 }
 
-// message is one event on its way. at is its revision in the stream that it is
-// read from, or its position if that is $all.
+// message is one event on its way to a consumer. at is its revision in its source,
+// or its position if that is $all.
 type message struct {
 	at       uint64
-	before   mark // what was looked at before it
+	before   mark // the event before it
 	sequence uint64
 	id       uuid.UUID
 	revision uint64
@@ -90,8 +100,8 @@ type message struct {
 	retries  int32
 	replayed bool // it comes from the parked stream
 
-	turn    int       // how often it was given to a consumer
-	to      *consumer // outstanding: whose it is
+	turn    int       // how often it was assigned
+	to      *consumer // the consumer of an outstanding message
 	sent    time.Time
 	expires time.Time
 	inOrder *list.Element // of unfinished
@@ -103,7 +113,7 @@ type parking struct {
 	reason  string
 }
 
-// newGroup loads a group as it was left.
+// newGroup returns a group that continues after its checkpoint.
 func newGroup(log *Log, connected *atomic.Int64, config groupConfig) (*group, error) {
 	f, err := config.parse()
 	if err != nil {
@@ -163,7 +173,7 @@ func (g *group) run(rest chan struct{}) {
 	}
 }
 
-// source is the stream that is read, empty for all of them.
+// source returns the stream that the group reads, empty for $all.
 func (g *group) source() string {
 	if g.config.all() {
 		return ""
@@ -171,7 +181,7 @@ func (g *group) source() string {
 	return g.config.Stream
 }
 
-// pauseFor waits for something to do; false means that the node ends.
+// pauseFor waits until there is something to do; false means that the node closes.
 func (g *group) pauseFor(w *tail.Watcher, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -187,7 +197,7 @@ func (g *group) pauseFor(w *tail.Watcher, wait time.Duration) bool {
 	return true
 }
 
-// round does all that there is to do now.
+// round does everything that can be done now.
 func (g *group) round() error {
 	for {
 		g.expire(time.Now())
@@ -211,8 +221,8 @@ func (g *group) round() error {
 	return g.saveCheckpoint()
 }
 
-// checkpointIfDue looks up from a long reading: whether it is still wanted, and to say
-// how far it came.
+// checkpointIfDue saves a checkpoint during a long catch-up, and stops the catch-up
+// of a group that was dropped.
 func (g *group) checkpointIfDue() error {
 	if err := g.Life.Ready(); err != nil {
 		return err
@@ -226,8 +236,8 @@ func (g *group) checkpointIfDue() error {
 	return g.saveCheckpoint()
 }
 
-// settle says how long nothing is to do unless something happens, or ends the
-// goroutine: then the next consumer starts it again.
+// settle returns how long the goroutine may wait. If the group has nothing left to
+// do, it ends the goroutine; the next consumer starts a new one.
 func (g *group) settle() (wait time.Duration, over bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -246,8 +256,7 @@ func (g *group) settle() (wait time.Duration, over bool) {
 	return max(wait, 0), false
 }
 
-// giveUp ends the consumers: the log cannot be read or written any more, or not
-// now.
+// giveUp ends all consumers, because the log cannot be read or written.
 func (g *group) giveUp(err error) {
 	if !errors.Is(err, lifecycle.ErrClosed) && !errors.Is(err, lifecycle.ErrFailed) && !errors.Is(err, context.Canceled) {
 		g.Logger.Error("persistent subscription", "group", g.config.key(), "error", err)
@@ -260,7 +269,7 @@ func (g *group) giveUp(err error) {
 	}
 }
 
-// wakeUp has the goroutine look again.
+// wakeUp wakes the goroutine up.
 func (g *group) wakeUp() {
 	select {
 	case g.kick <- struct{}{}:

@@ -15,24 +15,24 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// configStream holds all persistent subscriptions, in its last event.
+// configStream holds the configuration of all groups, in its last event.
 const (
 	configStream = "$persistentSubscriptionConfig"
 	typeConfig   = "$PersistentConfig"
 	configMeta   = `{"$maxCount":2}`
 )
 
-// groups are the persistent subscriptions. They are loaded when first asked
-// for. Safe for concurrent use.
+// groups holds all persistent subscriptions. The first call loads them. Safe for
+// concurrent use.
 type groups struct {
 	*Log
-	mu     sync.Mutex // held over changes
+	mu     sync.Mutex // held during changes
 	loaded map[string]*group
 
 	consumers atomic.Int64 // of all groups
 }
 
-// load reads the configuration, unless that was done. The caller has the lock.
+// load reads the configuration if that was not done yet. The caller holds the lock.
 func (s *groups) load() error {
 	if s.loaded != nil {
 		return nil
@@ -57,7 +57,7 @@ func (s *groups) load() error {
 	return nil
 }
 
-// save stores the configuration with one group replaced, or left out.
+// save stores the configuration with one group replaced or removed.
 func (s *groups) save(changed groupConfig, keep bool) error {
 	config := groupsConfig{Version: groupsVersion, Entries: []groupConfig{}}
 	for _, g := range s.loaded {
@@ -90,7 +90,7 @@ func (s *groups) save(changed groupConfig, keep bool) error {
 	return err
 }
 
-// find is a group that there is.
+// find returns an existing group.
 func (s *groups) find(stream, name string) (*group, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +120,7 @@ func (s *groups) create(c groupConfig) error {
 	return s.put(c)
 }
 
-// put stores a group, and loads it.
+// put stores a group and loads it.
 func (s *groups) put(c groupConfig) error {
 	g, err := newGroup(s.Log, &s.consumers, c)
 	if err == nil {
@@ -131,7 +131,7 @@ func (s *groups) put(c groupConfig) error {
 	}
 	if before := s.loaded[c.key()]; before != nil {
 		before.drop(false)
-		if g, err = newGroup(s.Log, &s.consumers, c); err != nil { // with the checkpoint that it has left
+		if g, err = newGroup(s.Log, &s.consumers, c); err != nil { // with the checkpoint that the previous one saved
 			s.loaded = nil
 			return err
 		}
@@ -140,7 +140,7 @@ func (s *groups) put(c groupConfig) error {
 	return nil
 }
 
-// update changes a group's settings; its filter and what it has done stay.
+// update changes a group's settings. It keeps its filter and progress.
 func (s *groups) update(c groupConfig) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +152,7 @@ func (s *groups) update(c groupConfig) error {
 	return s.put(c)
 }
 
-// remove deletes a group and what it has left in the log.
+// remove deletes a group and its streams.
 func (s *groups) remove(ctx context.Context, stream, name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,7 +173,7 @@ func (s *groups) remove(ctx context.Context, stream, name string) error {
 	return nil
 }
 
-// restart drops every group's subscribers and loads all groups anew.
+// restart drops every group's subscribers and loads all groups again.
 func (s *groups) restart() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +184,7 @@ func (s *groups) restart() error {
 	return s.load()
 }
 
-// list is every group, or every group of a stream, in the order of their names.
+// list returns all groups, or all groups of a stream, sorted by name.
 func (s *groups) list(stream string) ([]*group, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

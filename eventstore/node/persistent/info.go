@@ -8,19 +8,18 @@ import (
 	api "github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
 )
 
-// measure counts messages, and how many came since it was last looked at.
+// measure counts messages, in total and since the last look.
 type measure struct {
 	count  int64
 	before int64
 	since  time.Time
 
-	// Times from sending to acknowledging, the last of them, where they are
-	// asked for.
+	// The last times from sending to acknowledging, if the settings ask for them.
 	taken []time.Duration
 	next  int
 }
 
-// keptTimes is how many times a consumer's statistics are about.
+// keptTimes is the number of times that a consumer's statistics cover.
 const keptTimes = 1000
 
 func (m *measure) took(d time.Duration) {
@@ -38,7 +37,7 @@ func (c *consumer) took(d time.Duration) {
 	}
 }
 
-// look is the count since the last look, and the rate.
+// look returns the count and the rate since the last look.
 func (m *measure) look() (count int64, perSecond int32) {
 	now := time.Now()
 	count = m.count - m.before
@@ -49,7 +48,7 @@ func (m *measure) look() (count int64, perSecond int32) {
 	return count, perSecond
 }
 
-// info is what clients are told of a group.
+// info describes a group to clients.
 func (g *group) info() (*api.SubscriptionInfo, error) {
 	last, isKnown, err := g.lastKnown()
 	if err != nil {
@@ -92,7 +91,7 @@ func (g *group) info() (*api.SubscriptionInfo, error) {
 	if g.checkpoint.stored {
 		info.LastCheckpointedEventPosition = atText(g.checkpoint.at, c.all())
 	}
-	if first = max(first, min(g.replay.stop, end)); end > first { // what is being replayed is not counted
+	if first = max(first, min(g.replay.stop, end)); end > first { // messages that are being replayed do not count
 		info.ParkedMessageCount = int64(end - first)
 	}
 	info.CountSinceLastMeasurement, info.AveragePerSecond = g.total.look()
@@ -104,7 +103,7 @@ func (g *group) info() (*api.SubscriptionInfo, error) {
 	return info, nil
 }
 
-// lastKnown is the source's last event, if there is one.
+// lastKnown returns the source's last event; ok is false if there is none.
 func (g *group) lastKnown() (at uint64, ok bool, err error) {
 	end := g.Tail.End()
 	if g.config.all() {
@@ -114,7 +113,7 @@ func (g *group) lastKnown() (at uint64, ok bool, err error) {
 	return uint64(max(v.Last, 0)), err == nil && v.Last >= 0 && !v.Tombstoned(), err
 }
 
-// info is what clients are told of a consumer, under the group's lock.
+// info describes a consumer to clients. The caller holds the group's lock.
 func (c *consumer) info() *api.SubscriptionInfo_ConnectionInfo {
 	info := &api.SubscriptionInfo_ConnectionInfo{
 		From:             c.from,
@@ -129,8 +128,7 @@ func (c *consumer) info() *api.SubscriptionInfo_ConnectionInfo {
 	return info
 }
 
-// observed are the times in milliseconds: the mean, the least, and below which
-// parts of them are.
+// observed returns the times in milliseconds: mean, minimum and percentiles.
 func (m *measure) observed() (all []*api.SubscriptionInfo_Measurement) {
 	if len(m.taken) == 0 {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"hexarena/eventstore/node/lifecycle"
 )
 
-// connect takes a consumer.
+// connect adds a consumer.
 func (g *group) connect(c *consumer) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -35,7 +35,7 @@ func (g *group) connect(c *consumer) error {
 	return nil
 }
 
-// leave lets a consumer go: what it did not answer counts as retried.
+// leave removes a consumer. Its unanswered messages are retried.
 func (g *group) leave(c *consumer) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -56,8 +56,8 @@ func (g *group) release(c *consumer) {
 	}
 }
 
-// drop ends the group, and waits until it does nothing any more. Unless it is
-// to be forgotten, what was done is checkpointed.
+// drop ends the group and waits for its goroutine. It saves a last checkpoint unless
+// forget is set.
 func (g *group) drop(forget bool) {
 	g.mu.Lock()
 	g.dropped, g.forget = true, forget

@@ -15,8 +15,8 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// Log is the part of the node that persistent subscriptions use: they read
-// their sources from the log, and keep their own state in it.
+// Log is the part of the node that persistent subscriptions use. They read their
+// sources from the log and keep their own state in it. All fields are required.
 type Log struct {
 	Logger  *slog.Logger
 	Now     func() time.Time
@@ -27,12 +27,12 @@ type Log struct {
 	Streams *streams.Reader
 }
 
-// write appends on the group's own account. It is false for a stream that is
+// write appends events of the group's own. It reports false if the stream is
 // tombstoned.
 func (l *Log) write(stream string, events ...writer.Proposed) (bool, error) {
 	out, err := l.Writer.Submit(context.Background(), &writer.Request{Act: writer.Append, Stream: stream, Expected: writer.Any, Events: events})
 	if err == nil && out.Verdict != writer.Stored {
-		l.Logger.Warn("a stream of a persistent subscription takes no events", "stream", stream)
+		l.Logger.Warn("cannot write the state of a persistent subscription: its stream is deleted", "stream", stream)
 	}
 	return out.Verdict == writer.Stored, err
 }
@@ -43,8 +43,8 @@ func (l *Log) writeMetaOf(stream, data string) error {
 	return err
 }
 
-// lastOf is a stream's last event that can be seen, if there is one.
-func (l *Log) lastOf(stream string) (record.Record, bool, error) {
+// lastOf returns a stream's last visible event; ok is false if there is none.
+func (l *Log) lastOf(stream string) (r record.Record, ok bool, err error) {
 	within := l.Tail.End()
 	v, err := l.Store.View(stream, within, record.Ticks(l.Now()))
 	if err != nil || v.Tombstoned() || v.Last < v.First || v.Last < 0 {

@@ -11,14 +11,14 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// parkedMetadata is what a parked message's link says of it.
+// parkedMetadata is the metadata of a parked message's link.
 type parkedMetadata struct {
 	Added  time.Time `json:"added"`
 	Reason string    `json:"reason"`
 	Number uint64    `json:"subscriptionEventNumber,omitempty"`
 }
 
-// park writes what is to be parked. It is done with then.
+// park writes the messages in parking to the parked stream and finishes them.
 func (g *group) park() error {
 	for {
 		g.mu.Lock()
@@ -51,7 +51,8 @@ func (g *group) park() error {
 	}
 }
 
-// parked is the link to a message; ok is false if the message is gone.
+// parked returns the link to a message; ok is false if its event does not exist any
+// more.
 func (g *group) parked(p parking) (e writer.Proposed, ok bool, err error) {
 	found, ok, err := g.load(p.message)
 	if err != nil || !ok {
@@ -70,7 +71,7 @@ func (g *group) parked(p parking) (e writer.Proposed, ok bool, err error) {
 	return writer.Proposed{ID: uuid.New(), Type: record.TypeLink, Data: link, Metadata: string(metadata)}, true, nil
 }
 
-// shortened is the beginning of a long text.
+// shortened returns the beginning of a long text.
 func shortened(text string) string {
 	if len(text) > reasonBytes {
 		text = text[:reasonBytes]

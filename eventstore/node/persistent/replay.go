@@ -7,8 +7,8 @@ import (
 	"hexarena/eventstore/node/storage"
 )
 
-// replay is the parked messages that are being sent again: their revisions
-// from next on, below stop. They stay parked until all have been answered.
+// replay is a replay of parked messages: their revisions from next up to stop,
+// exclusive. They stay in the parked stream until all of them are answered.
 type replay struct {
 	next, stop uint64
 	pending    int
@@ -16,10 +16,10 @@ type replay struct {
 
 func (r *replay) active() bool { return r.next < r.stop || r.pending > 0 || r.stop > 0 }
 
-// over says that all of them were answered.
+// over reports whether all of them were answered.
 func (r *replay) over() bool { return r.stop > 0 && r.next >= r.stop && r.pending == 0 }
 
-// parkedSpan are the revisions that are parked: from first on, below end.
+// parkedSpan returns the parked revisions, from first up to end, exclusive.
 func (g *group) parkedSpan() (first, end uint64, err error) {
 	v, err := g.Store.View(g.config.parkedStream(), g.Tail.End(), record.Ticks(g.Now()))
 	if err != nil || v.Tombstoned() || v.Last < 0 || v.Meta.SoftDeleted() {
@@ -28,8 +28,8 @@ func (g *group) parkedSpan() (first, end uint64, err error) {
 	return uint64(max(v.First, 0)), uint64(v.Last + 1), nil
 }
 
-// startReplay has the messages that are parked now sent again, those with a
-// revision below stop.
+// startReplay sends the messages that are parked now and have a revision below stop
+// again.
 func (g *group) startReplay(stop uint64) error {
 	first, end, err := g.parkedSpan()
 	if err != nil {
@@ -48,7 +48,7 @@ func (g *group) startReplay(stop uint64) error {
 	return nil
 }
 
-// fillReplay reads some of what is replayed.
+// fillReplay reads some of the replayed messages.
 func (g *group) fillReplay() (bool, error) {
 	g.mu.Lock()
 	next, stop := g.replay.next, g.replay.stop
@@ -94,7 +94,7 @@ func (g *group) addReplayed(p storage.Page, stop uint64) error {
 	return nil
 }
 
-// endReplay truncates what was replayed, once all of it was answered.
+// endReplay truncates the parked stream once all replayed messages are answered.
 func (g *group) endReplay() error {
 	g.mu.Lock()
 	over, stop := g.replay.over(), g.replay.stop

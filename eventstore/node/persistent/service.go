@@ -26,7 +26,7 @@ func New(o Log) Service {
 	return Service{Log: &o, groups: &groups{Log: &o}}
 }
 
-// unary ends a call that has one answer.
+// unary returns the answer of a call with one answer.
 func unary[M any](ctx context.Context, p Service, m *M, err error) (*M, error) {
 	if err != nil {
 		return nil, wire.UnaryStatus(ctx, p.Logger, err)
@@ -112,7 +112,7 @@ func (p Service) update(ctx context.Context, o *api.UpdateReq_Options) (err erro
 	return p.groups.update(c)
 }
 
-// ends are how both kinds of request name the ends.
+// ends are the starts that requests of both kinds can name.
 type ends interface {
 	GetStart() *shared.Empty
 	GetEnd() *shared.Empty
@@ -141,13 +141,13 @@ func positionStart(o ends, at interface{ GetCommitPosition() uint64 }) wire.Star
 	return wire.ExactStart(at.GetCommitPosition(), 0)
 }
 
-// begin fixes where a group begins: the end is where the source ends now.
+// begin sets the start of a group. The end means the source's end now.
 func (p Service) begin(ctx context.Context, c *groupConfig, from wire.Start) error {
 	if err := groupName(c.Stream, c.Group); err != nil {
 		return err
 	}
 	if from.Kind == wire.FromExactly && from.At > math.MaxInt64 {
-		return wire.Invalid("nothing begins at %d", from.At)
+		return wire.Invalid("no event has revision or position %d", from.At)
 	}
 	c.StartPosition, c.From = startText(from, c.all()), from.At
 	end := p.Tail.End()
@@ -171,7 +171,7 @@ func (p Service) begin(ctx context.Context, c *groupConfig, from wire.Start) err
 	return nil
 }
 
-// sourceName is the stream that a request names.
+// sourceName returns the stream that a request names, or sourceAll.
 func sourceName(id *shared.StreamIdentifier, all *shared.Empty) (string, error) {
 	if all != nil {
 		return sourceAll, nil
@@ -218,7 +218,7 @@ func (p Service) ReplayParked(ctx context.Context, m *api.ReplayParkedReq) (*api
 	return unary(ctx, p, &api.ReplayParkedResp{}, err)
 }
 
-// group is the group that a request names.
+// group returns the group that a request names.
 func (p Service) group(id *shared.StreamIdentifier, all *shared.Empty, name string) (*group, error) {
 	stream, err := sourceName(id, all)
 	if err == nil {

@@ -15,16 +15,16 @@ import (
 	"hexarena/eventstore/node/wire"
 )
 
-// sourceAll is the name of the whole log where a stream could be named.
+// sourceAll stands for the whole log in place of a stream's name.
 const sourceAll = "$all"
 
-// groupConfig is what is stored of one persistent subscription.
+// groupConfig is the stored configuration of a group.
 type groupConfig struct {
 	Stream string `json:"stream"` // or sourceAll
 	Group  string `json:"group"`
 
-	// The beginning as it was asked for, and what it meant then: the first
-	// revision, or the lowest position, that the group is to have.
+	// The start as the client gave it, and its meaning at that time: the first
+	// revision, or the lowest position, of the group.
 	StartPosition string       `json:"startPosition"`
 	From          uint64       `json:"from"`
 	Filter        *groupFilter `json:"filter,omitempty"`
@@ -68,8 +68,7 @@ func (c *groupConfig) checkpointStream() string {
 
 func (c *groupConfig) parkedStream() string { return "$persistentsubscription-" + c.key() + "-parked" }
 
-// wireSettings is what settings have in common on the wire, for a new group and
-// for an update.
+// wireSettings are the settings of a request to create or to update a group.
 type wireSettings interface {
 	GetResolveLinks() bool
 	GetExtraStatistics() bool
@@ -108,12 +107,12 @@ func newSettings(m wireSettings, strategy string) (groupSettings, error) {
 		}
 	}
 	if s.ReadBatchSize <= 0 {
-		return s, wire.Invalid("a persistent subscription reads more than 0 events at once")
+		return s, wire.Invalid("the read batch size of a persistent subscription must be more than 0")
 	}
 	return s, nil
 }
 
-// milliseconds takes a time as older clients tell it, too.
+// milliseconds reads a time. Older clients send it in ticks.
 func milliseconds(ms int32, ticks int64) int32 {
 	if ms == 0 {
 		return int32(min(ticks/(record.TicksPerSecond/1000), math.MaxInt32))
@@ -121,7 +120,7 @@ func milliseconds(ms int32, ticks int64) int32 {
 	return ms
 }
 
-// check says what is wrong with settings that do not go together.
+// check rejects settings that contradict each other.
 func (c *groupConfig) check() error {
 	switch {
 	case newStrategy(c.Strategy) == nil:
@@ -142,7 +141,7 @@ func groupName(stream, group string) error {
 	return err
 }
 
-// startText writes a beginning as clients are told it.
+// startText formats a start for clients.
 func startText(s wire.Start, all bool) string {
 	switch {
 	case s.Kind == wire.FromEnd && all:
@@ -153,7 +152,7 @@ func startText(s wire.Start, all bool) string {
 	return atText(s.At, all)
 }
 
-// atText writes a revision, or a position.
+// atText formats a revision or a position.
 func atText(at uint64, all bool) string {
 	text := strconv.FormatUint(at, 10)
 	if all {
@@ -162,7 +161,7 @@ func atText(at uint64, all bool) string {
 	return text
 }
 
-// parseAt reads what atText wrote.
+// parseAt parses the text of atText.
 func parseAt(text string, all bool) (uint64, error) {
 	if all {
 		commit, _, ok := strings.Cut(strings.TrimPrefix(text, "C:"), "/P:")
@@ -202,8 +201,7 @@ func (f *groupFilter) compile() (*streams.Filter, error) {
 	return compiled, nil
 }
 
-// groupsConfig is the data of the event that holds all persistent
-// subscriptions.
+// groupsConfig is the data of the event that holds all groups.
 type groupsConfig struct {
 	Version string        `json:"version"`
 	Entries []groupConfig `json:"entries"`

@@ -9,20 +9,20 @@ import (
 	"hexarena/eventstore/node/streams"
 )
 
-// strategy chooses who is sent a message. It belongs to its group, under the
-// group's lock.
+// strategy chooses the consumer of a message. The group's lock guards it.
 type strategy interface {
 	add(*consumer)
 	remove(*consumer)
 
-	// pick is a consumer with room for a message of a pin, nil for none.
+	// pick returns a consumer that can take a message with a pin, or nil.
 	pick(pin uint32) *consumer
 
-	// pin is what messages have in common that should go to one consumer.
+	// pin returns a number that is equal for messages that should go to the same
+	// consumer.
 	pin(*streams.Reader, *record.Record) (uint32, error)
 
-	// pinned says whether another message may find a consumer where one
-	// does not.
+	// pinned reports whether a message may find a consumer although the one before
+	// it did not.
 	pinned() bool
 }
 
@@ -34,7 +34,7 @@ const (
 	pinnedByCorrelation = "PinnedByCorrelation"
 )
 
-// newStrategy returns nil if there is none of that name.
+// newStrategy returns nil for an unknown name.
 func newStrategy(name string) strategy {
 	switch name {
 	case roundRobin:
@@ -49,8 +49,8 @@ func newStrategy(name string) strategy {
 	return nil
 }
 
-// turns sends to one consumer after the other, or to one as long as it has
-// room.
+// turns sends to one consumer after the other, or to one as long as it can take
+// more.
 type turns struct {
 	fair  bool
 	queue []*consumer
@@ -80,11 +80,11 @@ func (t *turns) pick(uint32) *consumer {
 	return nil
 }
 
-// bucketCount is how many buckets streams fall into, as on EventStoreDB.
+// bucketCount is the number of buckets, as in EventStoreDB.
 const bucketCount = 1024
 
-// buckets sends what falls into one bucket to one consumer, as long as it
-// stays. A newcomer gets buckets of those who have most.
+// buckets sends all messages of a bucket to one consumer until that leaves. A new
+// consumer gets buckets from those that have the most.
 type buckets struct {
 	of    func(*streams.Reader, *record.Record) (string, error)
 	owner [bucketCount]*consumer
@@ -137,7 +137,7 @@ func (b *buckets) remove(c *consumer) {
 	}
 }
 
-// least is the consumer that has the fewest buckets.
+// least returns the consumer with the fewest buckets.
 func (b *buckets) least() (least *consumer) {
 	for c, count := range b.count {
 		if least == nil || count < b.count[least] {
@@ -154,7 +154,7 @@ func (b *buckets) pick(pin uint32) *consumer {
 	return nil
 }
 
-// sourceOf is the stream that an event was written to, of a link its target's.
+// sourceOf returns an event's stream, for a link its target's.
 func sourceOf(_ *streams.Reader, r *record.Record) (string, error) {
 	if r.Type == record.TypeLink {
 		if stream, _, ok := record.ParseLink(r.Data); ok {
@@ -164,8 +164,8 @@ func sourceOf(_ *streams.Reader, r *record.Record) (string, error) {
 	return r.Stream, nil
 }
 
-// correlationOf is the correlation id in an event's metadata, of a link in its
-// target's; without one it is the stream.
+// correlationOf returns the correlation id in an event's metadata, or the stream if
+// it has none. For a link it looks at the target.
 func correlationOf(s *streams.Reader, r *record.Record) (string, error) {
 	found, err := s.NewLinkTargets().Resolve(r)
 	if err != nil {
