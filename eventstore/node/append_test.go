@@ -17,7 +17,6 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// Row: Append, "Expected revision: any, no_stream, stream_exists, or exact".
 func TestAppendExpectedRevisions(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -71,8 +70,8 @@ func (f *fixture) in(t *testing.T) *fixture {
 	return &g
 }
 
-// Row: Append, "Wrong version is a response message with both the current and
-// the 20_6_0 fields".
+// A wrong version is a response message, with the current fields and those of
+// version 20.6.0.
 func TestWrongVersionNamesBothGenerationsOfFields(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(3)...)
@@ -117,7 +116,6 @@ func TestWrongVersionNamesBothGenerationsOfFields(t *testing.T) {
 	})
 }
 
-// Row: Append, "One call is atomic".
 func TestAppendIsAtomic(t *testing.T) {
 	f := serve(t)
 	bad := fresh(3)
@@ -126,7 +124,7 @@ func TestAppendIsAtomic(t *testing.T) {
 	require.NotNil(t, f.read(ofStream("s")).messages[0].GetStreamNotFound())
 }
 
-// Row: Append, "An empty append checks the version and answers with it".
+// An empty append checks the revision and returns the current one.
 func TestEmptyAppend(t *testing.T) {
 	f := serve(t)
 	success := f.must("none", writer.Any)
@@ -149,7 +147,7 @@ func TestEmptyAppend(t *testing.T) {
 	require.Nil(t, f.read(ofStream("s")).messages)
 }
 
-// Row: Append, "At most 1 MiB per call, data + metadata + 2 × type length".
+// An append may hold 1 MiB: data, metadata, and twice the length of the types.
 func TestAppendSize(t *testing.T) {
 	f := serve(t)
 	sized := func(data, meta int, kind string) *api.AppendReq_ProposedMessage {
@@ -189,9 +187,8 @@ func TestAppendSize(t *testing.T) {
 	})
 }
 
-// Rows: Append, "Missing type or content-type", "Empty type or an empty, nil
-// or bad id", and calls that make no sense.
-func TestAppendRefusesBadEvents(t *testing.T) {
+// An event needs a type, a content type and an id.
+func TestAppendRejectsBadEvents(t *testing.T) {
 	f := serve(t)
 	without := func(key string) *api.AppendReq_ProposedMessage {
 		e := fresh(1)[0]
@@ -233,7 +230,7 @@ func TestAppendRefusesBadEvents(t *testing.T) {
 	}
 }
 
-func TestAppendRefusesBadCalls(t *testing.T) {
+func TestAppendRejectsBadCalls(t *testing.T) {
 	f := serve(t)
 	event := &api.AppendReq{Content: &api.AppendReq_ProposedMessage_{ProposedMessage: fresh(1)[0]}}
 	options := func(stream string, expected int64) *api.AppendReq {

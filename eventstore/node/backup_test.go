@@ -26,7 +26,7 @@ import (
 
 // A backup made while events are appended holds all that was acknowledged
 // before it, and is a whole log.
-func TestBackupBesideAppends(t *testing.T) {
+func TestBackupDuringAppends(t *testing.T) {
 	dir := t.TempDir()
 	n, err := Open(Options{Dir: filepath.Join(dir, "log"), Logger: quiet})
 	require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestBackupBesideAppends(t *testing.T) {
 	t.Logf("5 backups beside appends, %d events acknowledged before them, 0 missing", events)
 }
 
-func TestBackupRefuses(t *testing.T) {
+func TestBackupRejects(t *testing.T) {
 	dir := t.TempDir()
 	n, err := Open(Options{Dir: filepath.Join(dir, "log"), Logger: quiet})
 	require.NoError(t, err)
@@ -175,7 +175,7 @@ func TestAdminBacksUpAndScavenges(t *testing.T) {
 }
 
 // What a browser sends for another site is refused, and so is what is no order.
-func TestAdminRefuses(t *testing.T) {
+func TestAdminRejects(t *testing.T) {
 	f := serve(t)
 	for name, c := range map[string]struct {
 		change func(*http.Request)

@@ -94,8 +94,8 @@ func refusedWith[M proto.Message](t *testing.T, m *api.BatchAppendResp, code cod
 	return detail.(M)
 }
 
-// Row: "Batch append: the same versions and idempotence. Errors are per message
-// and the call goes on".
+// A batch append has the same versions and retries as an append. An error is
+// the answer to one append, and the call continues.
 func TestBatchAppend(t *testing.T) {
 	f := serve(t)
 	s := f.batches()
@@ -134,7 +134,7 @@ func TestBatchAppend(t *testing.T) {
 	require.Equal(t, uint64(7), s.one(batchOptions("s", 6), fresh(1)...).GetSuccess().GetCurrentRevision(), "the call has gone on")
 }
 
-func TestBatchAppendRefuses(t *testing.T) {
+func TestBatchAppendRejects(t *testing.T) {
 	f := serve(t)
 	s := f.batches()
 	large := wireEvent("Large", uuid.New(), strings.Repeat("x", wire.MaxAppend/2))

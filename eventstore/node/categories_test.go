@@ -32,7 +32,6 @@ func (f *fixture) links(stream string, asked ...asking) []string {
 	return links
 }
 
-// Row: Categories.
 func TestCategories(t *testing.T) {
 	f := serve(t)
 	of := func(kind string) *api.AppendReq_ProposedMessage { return wireEvent(kind, uuid.New(), "{}") }
@@ -71,7 +70,7 @@ func TestCategories(t *testing.T) {
 }
 
 // A stream of links has metadata of its own, and is written by nobody.
-func TestCategoriesAreTheNodesOwn(t *testing.T) {
+func TestClientsCannotWriteCategories(t *testing.T) {
 	f := serve(t)
 	for range 4 {
 		f.must("x-1", writer.Any, fresh(1)...)
@@ -84,8 +83,8 @@ func TestCategoriesAreTheNodesOwn(t *testing.T) {
 	}
 }
 
-// Row: "readable and subscribable", with one's own writes; through the
-// official client, with a persistent subscription too.
+// A reader of a category sees its own writes. The official client can
+// subscribe, also with a persistent subscription.
 func TestCategorySubscriptions(t *testing.T) {
 	f := serve(t)
 	f.must("x-1", writer.Any, fresh(1)...)

@@ -135,7 +135,7 @@ func TestCheckNamesDamage(t *testing.T) {
 }
 
 // After a scavenge, what is missing behind the place where it ended is damage.
-func TestCheckKnowsWhatWasScavenged(t *testing.T) {
+func TestCheckAcceptsOnlyGapsOfAScavenge(t *testing.T) {
 	fs := vfs.NewMem()
 	someLog(t, fs)
 	n := openOn(t, fs)
@@ -196,7 +196,7 @@ func TestCheckFindsChangedFiles(t *testing.T) {
 	require.ErrorContains(t, err, "009999.log was not in log when it was closed")
 }
 
-func TestCheckRefuses(t *testing.T) {
+func TestCheckRejects(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))

@@ -17,9 +17,9 @@ import (
 // jumps are how far a clock is set forth and back.
 var jumps = []time.Duration{time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour}
 
-// Row: "clock jumps ± 1 h, ± 1 day", as far as it is the node's: events are
-// never older than those before them, over reopenings too, and $maxAge hides
-// a run of the oldest: what the clock, and no younger event, says is too old.
+// The clock jumps by an hour or a day. Creation times never decrease, not even
+// after the node opens again. $maxAge hides only events that the clock says are
+// too old.
 func TestClockJumps(t *testing.T) {
 	rng := logtest.Random(t)
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -65,7 +65,7 @@ func TestClockJumps(t *testing.T) {
 
 // A clock that was ahead has dated events ahead: they stay for so much longer,
 // and are scavenged no earlier.
-func TestEventsFromAheadStayLonger(t *testing.T) {
+func TestEventsDatedAheadStayVisibleLonger(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	var offset atomic.Int64
 	f := serve(t, Options{Now: func() time.Time { return start.Add(time.Duration(offset.Load())) }})

@@ -29,7 +29,7 @@ func requireWrongVersion(t *testing.T, r reply, stream, expected, actual string)
 	require.Equal(t, []string{actual}, r.trailers.Get("actual-version"))
 }
 
-// Row: "Soft delete writes {"$tb": …} to $$s, in place of all that was there".
+// A soft delete replaces the metadata by one that hides all events.
 func TestSoftDelete(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(3)...)
@@ -67,8 +67,8 @@ func TestSoftDeleteExpectations(t *testing.T) {
 	require.Equal(t, codes.InvalidArgument, f.delete("", writer.Any).code)
 }
 
-// Row: "the next append goes on numbering and sets $tb to its first revision,
-// in one more $$s event that keeps the rest".
+// The next append continues the revisions and sets $tb to its first one. It
+// keeps the rest of the metadata.
 func TestAppendUndeletes(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(3)...)
@@ -87,7 +87,7 @@ func TestAppendUndeletes(t *testing.T) {
 	require.Equal(t, []uint64{3, 4, 5}, f.revisions(ofStream("s")), "only the first append undeletes")
 }
 
-// Row: "writing $$s undeletes too".
+// New metadata undeletes a stream too.
 func TestMetadataUndeletes(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(2)...)
@@ -99,9 +99,8 @@ func TestMetadataUndeletes(t *testing.T) {
 	require.Equal(t, []uint64{2}, f.revisions(ofStream("s")))
 }
 
-// Rows: "Tombstone: $streamDeleted at revision int64 max, allowed on a missing
-// stream with any or no_stream", "Tombstoned, whatever is expected →
-// FAILED_PRECONDITION, exception=stream-deleted with stream-name".
+// A tombstone has the highest revision. It may be written to a missing stream.
+// After that, every call for the stream is rejected.
 func TestTombstone(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(2)...)
@@ -157,7 +156,6 @@ func TestTombstone(t *testing.T) {
 	})
 }
 
-// Row: "Trailer values are printable ASCII".
 func TestTrailersArePrintable(t *testing.T) {
 	f := serve(t)
 	f.tombstone("straße\n100%", writer.Any)

@@ -34,10 +34,9 @@ func isChange(op errorfs.Op) bool {
 	return op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Kind != errorfs.OpFileClose && op.Kind != errorfs.OpFilePreallocate
 }
 
-// Rows: "disk full, n-th write fails (all n): nothing is acknowledged after the
-// failure; reads stay up or the process stops cleanly; recovers without repair"
-// and "fsync error: the process stops at the first, no retry; consistent after
-// restart".
+// TestFailingDisk lets the n-th change or sync fail, for every n, once or from
+// then on. After that the node must acknowledge nothing and must not sync
+// again, but may serve reads. The log must open again without repair.
 func TestFailingDisk(t *testing.T) {
 	if apart(t) {
 		return

@@ -10,8 +10,8 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// Rows: Metadata, "$$s keeps one event", "They hide events from stream reads,
-// not from $all".
+// A metadata stream shows one event. Metadata hides events from stream reads,
+// not from $all.
 func TestMetadataHides(t *testing.T) {
 	tests := []struct {
 		meta string
@@ -51,7 +51,6 @@ func TestMetadataHides(t *testing.T) {
 	})
 }
 
-// Row: Metadata, "$maxAge (seconds)".
 func TestMaxAgeHides(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	clock := make(chan time.Time, 1)

@@ -16,8 +16,8 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// Row: "torn write, flipped bit: every byte of a small log mutated: detected or
-// harmless: never a wrong event".
+// TestMutatedBytes changes every byte of a small log. The node must detect the
+// damage, or return the same events. It must never return a wrong event.
 func TestMutatedBytes(t *testing.T) { mutateAll(t, 12) }
 
 func TestSoakMutatedBytes(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 )
 
 // A folder that is refused is as it was, and one line says why.
-func TestRefusedFoldersAreNotHarmed(t *testing.T) {
+func TestRejectedFoldersStayUnchanged(t *testing.T) {
 	tests := []struct {
 		name string
 		make func(t *testing.T, fs vfs.FS)
@@ -60,7 +60,7 @@ func TestRefusedFoldersAreNotHarmed(t *testing.T) {
 
 // A disk that is full, or a folder that may not be read, at the start: one line,
 // and once that is mended the log is as it was.
-func TestOpeningWhatCannotBeUsed(t *testing.T) {
+func TestOpenOnFullOrForbiddenFolder(t *testing.T) {
 	for name, c := range map[string]struct {
 		err   error
 		kinds func(errorfs.Op) bool
@@ -91,7 +91,7 @@ func TestOpeningWhatCannotBeUsed(t *testing.T) {
 }
 
 // The making of a log may end anywhere: the next start makes it.
-func TestAnInterruptedMakingIsTakenUp(t *testing.T) {
+func TestOpenAfterInterruptedCreation(t *testing.T) {
 	states := 0
 	for _, kept := range []int{0, 20, 40, 50, 60, 80, 100} {
 		disk := crashable()
@@ -119,7 +119,7 @@ func TestAnInterruptedMakingIsTakenUp(t *testing.T) {
 
 // A power loss may keep what was created later and lose what was earlier: no
 // marker may be on the disk whose manifest is not.
-func TestAManifestIsInItsFolderBeforeItsMarker(t *testing.T) {
+func TestManifestIsSyncedBeforeItsMarker(t *testing.T) {
 	var mu sync.Mutex
 	var unsynced bool
 	var markers int

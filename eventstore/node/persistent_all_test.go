@@ -15,8 +15,8 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// Row: "persistent subscriptions … to $all", with a filter, which an update
-// keeps; "$all … hides checkpoint and parked streams".
+// A group over $all has a filter, which an update keeps. $all hides the
+// checkpoint and parked streams of such groups.
 func TestPersistentSubscriptionToAll(t *testing.T) {
 	f := serve(t)
 	team := &team{fixture: f, client: f.official(), stream: "$all", group: "g"}
@@ -74,8 +74,7 @@ func (t *team) untilDone(e *esdb.ResolvedEvent) {
 	})
 }
 
-// Row: resolved links; "an unresolvable target has link set and event nil"; one
-// that cannot be resolved is parked as it is.
+// An unresolvable link has a link and no event. It is parked as it is.
 func TestPersistentLinks(t *testing.T) {
 	f := serve(t)
 	f.must("t", writer.Any, fresh(1)...)
@@ -116,7 +115,7 @@ func TestPersistentSameIDs(t *testing.T) {
 	team.untilDone(b)
 }
 
-// Row: positions of infos, and statistics where they are asked for.
+// GetInfo reports positions, and response times if the settings ask for them.
 func TestPersistentInfo(t *testing.T) {
 	f := serve(t)
 	team := f.team("s", settings(checkpointing, func(s *esdb.PersistentSubscriptionSettings) { s.ExtraStatistics = true }))

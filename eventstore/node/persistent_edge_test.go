@@ -34,7 +34,7 @@ func TestPersistentHalfClose(t *testing.T) {
 }
 
 // What is wrong with a subscriber's messages ends its call.
-func TestPersistentReadRefuses(t *testing.T) {
+func TestPersistentReadRejects(t *testing.T) {
 	f := serve(t)
 	f.team("s", nil)
 	nobody := &persistent.ReadReq{Content: &persistent.ReadReq_Ack_{Ack: &persistent.ReadReq_Ack{Ids: []*shared.UUID{{}}}}}
@@ -135,7 +135,7 @@ func TestPersistentLateAnswer(t *testing.T) {
 }
 
 // What is not in the stream any more is passed over, tombstones too.
-func TestPersistentOfWhatIsGone(t *testing.T) {
+func TestPersistentSkipsHiddenEvents(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(3)...)
 	f.setMeta("s", `{"$tb":2}`)

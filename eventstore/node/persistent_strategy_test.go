@@ -18,7 +18,6 @@ func strategyOf(name esdb.ConsumerStrategy) *esdb.PersistentSubscriptionSettings
 	return settings(func(s *esdb.PersistentSubscriptionSettings) { s.ConsumerStrategyName = name })
 }
 
-// Row: consumer strategies.
 func TestPersistentStrategies(t *testing.T) {
 	t.Run("round robin", func(t *testing.T) {
 		f := serve(t)

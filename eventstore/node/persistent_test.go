@@ -184,8 +184,8 @@ func (t *team) checkpoint() string {
 	return "$persistentsubscription-" + t.stream + "::" + t.group + "-checkpoint"
 }
 
-// Row: Persistent subscriptions, through the official client: order, room,
-// acknowledging, what is new.
+// The official client gets events in order, up to its buffer size, and new ones
+// after it acknowledges.
 func TestPersistentSubscription(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(3)...)
@@ -204,7 +204,7 @@ func TestPersistentSubscription(t *testing.T) {
 	require.EqualValues(t, 2, team.info().Connections[0].InFlightMessages)
 }
 
-// Row: "Start positions are inclusive".
+// The start of a group is inclusive, unlike that of a subscription.
 func TestPersistentStart(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(1)...)
@@ -250,8 +250,8 @@ func (f *fixture) infoOf(stream, group string) *persistent.SubscriptionInfo {
 	return resp.GetSubscriptionInfo()
 }
 
-// Row: "nack Unknown = retry, Park = parked, Skip = passed, Stop = passed and
-// not redelivered, the connection stays"; "Parked: $> to the target N@stream".
+// Unknown and Retry retry a message, Park parks it as a link, Skip and Stop
+// skip it. The connection stays open.
 func TestPersistentNack(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(5)...)
@@ -278,8 +278,8 @@ func TestPersistentNack(t *testing.T) {
 	team.untilData(team.checkpoint(), `"3"`)
 }
 
-// Row: "Retry past maxRetryCount parks, and a disconnect or a timeout counts
-// as a retry". Package persistent tests timeouts.
+// A nack and a disconnect count as retries; after the last one the message is
+// parked. Package persistent tests timeouts.
 func TestPersistentRetriesEnd(t *testing.T) {
 	once := func(s *esdb.PersistentSubscriptionSettings) { s.MaxRetryCount = 1 }
 	t.Run("nack", func(t *testing.T) {
@@ -308,9 +308,9 @@ func TestPersistentRetriesEnd(t *testing.T) {
 	})
 }
 
-// Row: "Replaying parked sends resolved links with the link's position,
-// acknowledged by the link's id, then sets $tb; stop_at N replays revisions <
-// N".
+// A replay sends the parked links with their targets. The client acknowledges
+// by the link's id. Then the node truncates the parked stream. stop_at N
+// replays revisions below N.
 func TestPersistentReplay(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(3)...)
@@ -342,8 +342,7 @@ func TestPersistentReplay(t *testing.T) {
 	require.EqualValues(t, 1, team.info().Stats.ParkedMessagesCount)
 }
 
-// Row: "Checkpoint ($SubscriptionCheckpoint, a JSON string)"; a group goes on
-// where it was when the node is opened again.
+// A group continues after its checkpoint when the node is opened again.
 func TestPersistentSubscriptionOutlivesTheNode(t *testing.T) {
 	fs := vfs.NewMem()
 	t.Run("before", func(t *testing.T) {
@@ -379,7 +378,6 @@ func TestPersistentSubscriptionOutlivesTheNode(t *testing.T) {
 	})
 }
 
-// Row: errors, with their trailers.
 func TestPersistentErrors(t *testing.T) {
 	f := serve(t)
 	team := f.team("s", settings(func(s *esdb.PersistentSubscriptionSettings) { s.MaxSubscriberCount = 1 }))
@@ -463,7 +461,7 @@ func readGroup(stream, group string, size int32) *persistent.ReadReq {
 	}}}
 }
 
-// Row: "Subscription id <stream>::<group>"; ids as text.
+// The subscription id is <stream>::<group>, and ids may be text.
 func TestPersistentWire(t *testing.T) {
 	f := serve(t)
 	id := uuid.New()
@@ -484,9 +482,8 @@ func TestPersistentWire(t *testing.T) {
 	require.Equal(t, codes.InvalidArgument, status.Code(err), "options come once")
 }
 
-// Row: "Deleted, updated or restarted while connected → CANCELLED,
-// persistent-subscription-dropped. Delete also soft-deletes the group's
-// checkpoint and parked streams".
+// A group that is deleted, updated or restarted ends its subscribers with
+// Canceled. Deleting it also soft-deletes its checkpoint and parked streams.
 func TestPersistentDropped(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(4)...)

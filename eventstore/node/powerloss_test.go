@@ -29,9 +29,8 @@ func soak(t *testing.T) {
 	}
 }
 
-// Row: "power loss: the node's storage on a crashable file system, a clone at
-// every sync boundary with 0–100 % of the unsynced data kept: no acknowledged
-// event lost".
+// TestPowerLoss cuts the power between any two changes to the disk and keeps 0
+// to 100 % of the unsynced data. No acknowledged event may be lost.
 func TestPowerLoss(t *testing.T) { losePower(t, 12) }
 
 func TestSoakPowerLoss(t *testing.T) {

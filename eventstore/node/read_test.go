@@ -19,9 +19,8 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// Rows: Positions and reads, "commit = prepare = log position, strictly
-// increasing, > 0; stream reads carry it too", "Recorded metadata is exactly",
-// "uuid_option".
+// Commit and prepare position are equal, positive and increasing, in stream
+// reads too. Metadata and ids are as written.
 func TestRecordedEventsAreAsWritten(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 890_123_400, time.UTC)
 	f := serve(t, Options{Now: func() time.Time { return at }})
@@ -82,8 +81,8 @@ func (f *fixture) positions(asked ...asking) []uint64 {
 	return positions
 }
 
-// Rows: "Stream reads are inclusive both ways", "Backwards from beyond the end
-// of a stream starts at the last event; forwards beyond the end is empty".
+// Stream reads are inclusive in both directions. Backwards from beyond the end
+// starts at the last event; forwards from there is empty.
 func TestStreamReads(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(5)...)
@@ -119,8 +118,8 @@ func TestStreamReads(t *testing.T) {
 	})
 }
 
-// Rows: "$all forwards includes P, backwards excludes it", "A $all position
-// inside the log that is no record's", "Beyond the end".
+// Reads of $all include the position forwards and exclude it backwards. A
+// position inside the log must be a record's.
 func TestReadsOfAll(t *testing.T) {
 	f := serve(t)
 	for i := range 3 {
@@ -173,9 +172,7 @@ func TestReadsOfAll(t *testing.T) {
 	})
 }
 
-// Rows: "uuid_option … absent is INVALID_ARGUMENT", "count 0 is
-// INVALID_ARGUMENT", "Every impossible combination of options".
-func TestReadsRefuseImpossibleOptions(t *testing.T) {
+func TestReadsRejectImpossibleOptions(t *testing.T) {
 	f := serve(t)
 	noFilter := func(o *api.ReadReq_Options) { o.FilterOption = nil }
 	noIDs := func(o *api.ReadReq_Options) { o.UuidOption = nil }
@@ -230,9 +227,9 @@ func TestReadsRefuseImpossibleOptions(t *testing.T) {
 	})
 }
 
-// Row: "Only where control_option.compatibility ≥ 1: last_stream_position …
-// first_stream_position …".
-func TestStreamPositionsForClientsThatKnowThem(t *testing.T) {
+// Clients with compatibility 1 or more get the last stream position, and the
+// first one if it is beyond the first page.
+func TestFirstAndLastStreamPositions(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(50)...)
 	shape := func(t *testing.T, asked ...asking) (first, last *uint64, events int) {
@@ -293,7 +290,7 @@ func TestStreamPositionsForClientsThatKnowThem(t *testing.T) {
 	})
 }
 
-// Row: "No limit on count": a read of many pages, both ways.
+// A count has no limit: a read of many pages, in both directions.
 func TestReadsAcrossPages(t *testing.T) {
 	f := serve(t)
 	const n = 3*storage.PageRecords + 7
@@ -313,9 +310,9 @@ func TestReadsAcrossPages(t *testing.T) {
 	require.Empty(t, f.events(ofAll, byStream(1, "none")))
 }
 
-// Row: "$all holds system and metadata events; it hides checkpoint and parked
-// streams of persistent subscriptions to $all".
-func TestWhatAllHolds(t *testing.T) {
+// $all holds system and metadata events. It hides the checkpoint and parked
+// streams of persistent subscriptions to $all.
+func TestAllHoldsSystemEvents(t *testing.T) {
 	f := serve(t)
 	shown := []string{"s", "$$s", "$system", "$persistentsubscription-s::g-parked", "$persistentsubscription-$all::g"}
 	for _, stream := range shown {
@@ -332,7 +329,6 @@ func TestWhatAllHolds(t *testing.T) {
 	require.Equal(t, shown, got)
 }
 
-// Row: Links.
 func TestLinks(t *testing.T) {
 	f := serve(t)
 	f.must("target", writer.NoStream, fresh(3)...)

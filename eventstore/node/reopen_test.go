@@ -33,7 +33,7 @@ var quiet = slog.New(slog.DiscardHandler)
 
 // Nothing that was acknowledged is lost by closing, nor by a crash, whatever
 // part of the unsynced data it leaves.
-func TestReopeningLosesNothing(t *testing.T) {
+func TestReopenedLogReadsTheSame(t *testing.T) {
 	fs := crashable()
 	f := serve(t, Options{FS: fs})
 	f.must("s", writer.NoStream, fresh(3)...)
@@ -148,7 +148,7 @@ func requireStored(t *testing.T, fs vfs.FS, want map[string]int) {
 	}
 }
 
-func TestOpenRefuses(t *testing.T) {
+func TestOpenRejects(t *testing.T) {
 	t.Run("a folder that is in use", func(t *testing.T) {
 		dir := t.TempDir()
 		n, err := Open(Options{Dir: dir, Logger: quiet})
@@ -221,7 +221,7 @@ func TestDamageIsDetected(t *testing.T) {
 	}
 }
 
-func TestSecondCloseIsHarmless(t *testing.T) {
+func TestSecondCloseDoesNothing(t *testing.T) {
 	n, err := Open(Options{Dir: "log", FS: vfs.NewMem(), Logger: quiet})
 	require.NoError(t, err)
 	require.NoError(t, n.Close())

@@ -9,8 +9,8 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// Row: Append, "Idempotence. expected < current: the call's ids are compared
-// with those from expected+1 on".
+// If the expected revision is below the current one, the ids are compared with
+// the stored ones after it.
 func TestRetriesAtExactRevisions(t *testing.T) {
 	f := serve(t)
 	stored := fresh(5)
@@ -54,8 +54,8 @@ func TestRetriesAtExactRevisions(t *testing.T) {
 	})
 }
 
-// Row: Append, "any and stream_exists: a bounded cache of recent ids; the
-// first id decides".
+// For any and stream_exists, a bounded cache of recent ids decides, by the
+// first id.
 func TestRetriesAtAnyRevision(t *testing.T) {
 	for name, expected := range map[string]int64{"any": writer.Any, "stream_exists": writer.StreamExists} {
 		t.Run(name, func(t *testing.T) {
@@ -90,8 +90,9 @@ func TestRetriesAreKnownAfterReopening(t *testing.T) {
 	require.Len(t, again.events(ofStream("s")), 2)
 }
 
-// Row: Append, "no_stream with new ids on a soft-deleted stream appends; known
-// ids are answered as a retry, and it stays deleted".
+// TestRetriesOnSoftDeletedStreams no_stream with new ids appends to a soft-
+// deleted stream. Known ids get the answer of a retry, and the stream stays
+// deleted.
 func TestRetriesOnSoftDeletedStreams(t *testing.T) {
 	f := serve(t)
 	stored := fresh(2)

@@ -215,7 +215,7 @@ func TestScavengeOfTheLogsEnd(t *testing.T) {
 
 // Readers and subscribers of $all go on from positions of events that are
 // gone; others that were never any are still refused.
-func TestPositionsOfWhatIsGone(t *testing.T) {
+func TestReadsFromScavengedPositions(t *testing.T) {
 	f := serve(t)
 	f.must("kept", writer.NoStream, fresh(1)...)
 	f.must("s", writer.NoStream, fresh(3)...)
@@ -242,7 +242,7 @@ func TestPositionsOfWhatIsGone(t *testing.T) {
 
 // Appends, reads and subscriptions go on while the log is scavenged over and
 // over: nobody sees a gap but where events are hidden.
-func TestScavengeBesideAppendsAndReads(t *testing.T) {
+func TestScavengeDuringAppendsAndReads(t *testing.T) {
 	const events = 400
 	fs := vfs.NewMem()
 	f := serve(t, Options{FS: fs})

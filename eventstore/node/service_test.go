@@ -29,7 +29,6 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// Row: Services, "ServerFeatures/GetSupportedMethods".
 func TestSupportedMethods(t *testing.T) {
 	f := serve(t)
 	methods, err := serverfeatures.NewServerFeaturesClient(f.conn).GetSupportedMethods(f.ctx, &shared.Empty{})
@@ -48,7 +47,6 @@ func TestSupportedMethods(t *testing.T) {
 	require.Equal(t, []string{"deadline_duration"}, got["event_store.client.streams.streams/batchappend"])
 }
 
-// Row: Services, "Gossip/Read".
 func TestGossip(t *testing.T) {
 	f := serve(t)
 	info, err := gossip.NewGossipClient(f.conn).Read(f.ctx, &shared.Empty{})
@@ -70,8 +68,8 @@ func TestGossip(t *testing.T) {
 	require.NoError(t, err, "discovered through gossip")
 }
 
-// Row: "What it does not do, it refuses with Unimplemented, trailers only".
-func TestWhatIsNotThereIsUnimplemented(t *testing.T) {
+// The answer to an unsupported call has only trailers.
+func TestUnsupportedCallsAreUnimplemented(t *testing.T) {
 	f := serve(t)
 	trailersOnly := func(t *testing.T, err error, header metadata.MD) {
 		require.Equal(t, codes.Unimplemented, status.Code(err))
@@ -88,7 +86,7 @@ func TestWhatIsNotThereIsUnimplemented(t *testing.T) {
 	})
 }
 
-// Row: "4 MiB elsewhere; over it RESOURCE_EXHAUSTED".
+// Services other than Streams receive at most 4 MiB.
 func TestReceiveLimitOfOtherServices(t *testing.T) {
 	f := serve(t)
 	padded := func(n int) *shared.Empty {
@@ -105,8 +103,7 @@ func TestReceiveLimitOfOtherServices(t *testing.T) {
 	require.Equal(t, codes.ResourceExhausted, status.Code(err))
 }
 
-// Row: "authorization, requires-leader and connection-name headers are
-// accepted".
+// Clients may send authorization, requires-leader and connection-name.
 func TestHeadersAreAccepted(t *testing.T) {
 	f := serve(t)
 	f.ctx = metadata.AppendToOutgoingContext(f.ctx, "authorization", "Basic YWRtaW46Y2hhbmdlaXQ=", "requires-leader", "true", "connection-name", "x")
@@ -114,7 +111,7 @@ func TestHeadersAreAccepted(t *testing.T) {
 	require.Len(t, f.events(ofStream("s")), 1)
 }
 
-// Row: "HTTP on the same port (h2c and HTTP/1.1)".
+// Plain HTTP works on the same port, over HTTP/1.1 and over HTTP/2 without TLS.
 func TestHTTP(t *testing.T) {
 	f := serve(t)
 	h2c := &http.Transport{Protocols: new(http.Protocols)}
@@ -206,7 +203,7 @@ func TestGRPCBehindAPlainRequest(t *testing.T) {
 
 // A client that speaks HTTP/2 and waits to be answered is served gRPC; one that
 // says nothing, or nonsense, harms nobody.
-func TestOddConnections(t *testing.T) {
+func TestIncompleteConnections(t *testing.T) {
 	f := serve(t)
 	dial := func(t *testing.T) net.Conn {
 		conn, err := (&net.Dialer{}).DialContext(f.ctx, "tcp", f.addr)
@@ -243,7 +240,7 @@ func TestOddConnections(t *testing.T) {
 	f.must("s", writer.Any, fresh(1)...)
 }
 
-// Row: "Client pings at any rate are answered".
+// A client may ping at any rate.
 func TestPingsAreAnswered(t *testing.T) {
 	const pings = 300
 	f := serve(t)

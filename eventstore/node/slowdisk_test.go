@@ -22,8 +22,8 @@ import (
 	"hexarena/eventstore/node/storage"
 )
 
-// Row: "slow disk, 10 ms to 30 s: back-pressure; bounded memory". Each sync of
-// the write-ahead log takes so long, in the time of the bubble.
+// Each sync of the write-ahead log takes 10 ms to 30 s of the test's fake time.
+// Appends must slow down, and memory must stay bounded.
 func TestSlowDisk(t *testing.T) {
 	for _, delay := range []time.Duration{10 * time.Millisecond, time.Second, 30 * time.Second} {
 		t.Run(delay.String(), func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// Row: Subscriptions, "Confirmation first. from is exclusive; start includes
-// event 0; end means only new ones".
+// The confirmation comes first. The start revision is exclusive, the start
+// includes event 0, and the end means only new events.
 func TestStreamSubscriptions(t *testing.T) {
 	tests := []struct {
 		name string
@@ -47,8 +47,8 @@ func TestStreamSubscriptions(t *testing.T) {
 	}
 }
 
-// Row: "a missing or soft-deleted stream: confirmation and CaughtUp".
-func TestSubscriptionsToStreamsThatAreNotThere(t *testing.T) {
+// A missing or soft-deleted stream is confirmed and caught up.
+func TestSubscriptionsToMissingStreams(t *testing.T) {
 	f := serve(t)
 	s := f.subscribe(ofStream("s")).confirmed().caughtUp()
 	f.must("s", writer.NoStream, fresh(1)...)
@@ -61,8 +61,7 @@ func TestSubscriptionsToStreamsThatAreNotThere(t *testing.T) {
 	require.EqualValues(t, 1, again.event().GetStreamRevision())
 }
 
-// Row: "At a tombstone the $streamDeleted event comes, then FAILED_PRECONDITION
-// stream-deleted".
+// The $streamDeleted event comes, and then the error.
 func TestSubscriptionsEndAtATombstone(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(1)...)
@@ -76,8 +75,7 @@ func TestSubscriptionsEndAtATombstone(t *testing.T) {
 	requireDeleted(t, "s", s.dropped(), s.trailers)
 }
 
-// Row: Metadata hides events from stream subscriptions.
-func TestSubscriptionsSkipWhatIsHidden(t *testing.T) {
+func TestSubscriptionsSkipHiddenEvents(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(5)...)
 	f.setMeta("s", `{"$tb":3}`)
@@ -99,9 +97,9 @@ func TestSubscriptionsResolveLinks(t *testing.T) {
 	require.Equal(t, "links", string(got.GetLink().GetStreamIdentifier().GetStreamName()))
 }
 
-// Rows: "$all … from is exclusive", "from (P, 0) includes the event at P",
-// "Beyond the end: … a subscription is confirmed and caught up", "(… a position
-// that is no record's) subscriptions get it after the confirmation".
+// The start is exclusive, but (P, 0) includes the event at P. Beyond the end a
+// subscription waits for new events. An error for a position without an event
+// comes after the confirmation.
 func TestSubscriptionsToAll(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(4)...)
@@ -145,8 +143,9 @@ func TestSubscriptionsToAll(t *testing.T) {
 	})
 }
 
-// Row: "Checkpoints every multiplier × window considered events, while
-// catching up and while live, and one when catch-up ends".
+// A filtered subscription gets a checkpoint after every multiplier × window
+// events, both while it catches up and when live, and one when it has caught
+// up.
 func TestCheckpoints(t *testing.T) {
 	f := serve(t)
 	for range 3 {
@@ -204,8 +203,8 @@ func TestCheckpoints(t *testing.T) {
 	})
 }
 
-// Row: "$all filters: prefix or regular expression (unanchored,
-// case-sensitive) on stream or type".
+// A filter of $all is a prefix or an unanchored, case-sensitive regular
+// expression, on the stream or the type.
 func TestFilters(t *testing.T) {
 	f := serve(t)
 	for _, stream := range []string{"match-1", "Match-2", "ladder-match", "owner-1"} {

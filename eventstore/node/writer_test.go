@@ -160,7 +160,7 @@ func put(t *testing.T, n *Node, stream string, expected int64) (position uint64)
 
 // Also where Pebble gives up by itself, in the background, nothing more is
 // acknowledged.
-func TestPebbleGivingUpStopsTheNode(t *testing.T) {
+func TestPebbleFailureStopsTheNode(t *testing.T) {
 	n, err := Open(Options{Dir: "log", FS: vfs.NewMem(), Logger: quiet})
 	require.NoError(t, err)
 	put(t, n, "s", writer.NoStream)

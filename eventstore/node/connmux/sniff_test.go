@@ -55,7 +55,7 @@ func (tooSlow) Error() string   { return "too slow" }
 func (tooSlow) Timeout() bool   { return true }
 func (tooSlow) Temporary() bool { return true }
 
-func TestConnectionsAreToldApart(t *testing.T) {
+func TestGRPCAndHTTPConnectionsAreRecognized(t *testing.T) {
 	priority := http2.PriorityParam{Weight: 7}
 	tests := []struct {
 		name   string

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestRecentForgetsTheOldest(t *testing.T) {
+func TestMapForgetsTheOldest(t *testing.T) {
 	c := New[int, string](2)
 	c.Put(1, "a")
 	c.Put(2, "b")

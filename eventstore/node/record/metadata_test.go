@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Row: "Metadata in which one value is of the wrong kind counts as empty,
-// whole; an integer that is senseless is passed over alone".
+// A value of the wrong type makes the whole metadata empty. An integer below 1
+// is ignored.
 func TestParseMeta(t *testing.T) {
 	empty := Metadata{Exists: true}
 	counted := Metadata{Exists: true, maxCount: 7}

@@ -11,7 +11,7 @@ import (
 
 // The tail never skips: it gives what follows a position, or says that it does
 // not reach back so far.
-func TestTailReachesBackAsFarAsItSays(t *testing.T) {
+func TestAfterNeverSkipsRecords(t *testing.T) {
 	tail := New(100)
 	_, _, ok := tail.After(99, 10)
 	require.False(t, ok)

@@ -39,7 +39,7 @@ func openWriter(t *testing.T, fs vfs.FS) (*Writer, *storage.Store) {
 
 // What is appended by any means in one burst is decided as if one after
 // another, also where a request depends on the one before.
-func TestRequestsOfOneGroup(t *testing.T) {
+func TestRequestsOfOneGroupDependOnEachOther(t *testing.T) {
 	w, s := openWriter(t, vfs.NewMem())
 	id := uuid.New()
 	event := Proposed{ID: id, Type: "T"}
@@ -74,7 +74,7 @@ func TestRequestsOfOneGroup(t *testing.T) {
 }
 
 // A record is not shown before it is synced, nor is an answer that rests on it.
-func TestNothingIsShownBeforeItsSync(t *testing.T) {
+func TestEventsAreVisibleOnlyAfterSync(t *testing.T) {
 	hold, held := make(chan struct{}), make(chan struct{}, 16)
 	var holding atomic.Bool
 	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
