@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 
 	"hexarena/adapters/client"
+	"hexarena/adapters/rest"
 	"hexarena/cmd/arena/remote"
 )
 
@@ -51,17 +52,17 @@ func houseOwner(ctx context.Context, a Arena) (*Owner, error) {
 // SignUp opens an account with the link from a mail, chooses its handle and
 // registers a key. Later calls are signed with the key.
 func (o *Owner) SignUp(ctx context.Context, mailDir, address, handle string) error {
-	if err := o.Call(ctx, http.MethodPost, "/sign-in", map[string]string{"email": address}, nil); err != nil {
+	if err := o.Call(ctx, http.MethodPost, "/sign-in", rest.SignIn{Email: address}, nil); err != nil {
 		return err
 	}
 	token, err := remote.MailedToken(mailDir, address)
 	if err != nil {
 		return err
 	}
-	if err := o.Call(ctx, http.MethodPost, "/sign-in/confirm", map[string]string{"token": token}, nil); err != nil {
+	if err := o.Call(ctx, http.MethodPost, "/sign-in/confirm", rest.SignInConfirmation{Token: token}, nil); err != nil {
 		return err
 	}
-	if err := o.Call(ctx, http.MethodPatch, "/me", map[string]string{"name": handle}, nil); err != nil {
+	if err := o.Call(ctx, http.MethodPatch, "/me", rest.AccountPatch{Name: &handle}, nil); err != nil {
 		return err
 	}
 	public, private, err := ed25519.GenerateKey(nil)
@@ -69,7 +70,7 @@ func (o *Owner) SignUp(ctx context.Context, mailDir, address, handle string) err
 		return err
 	}
 	var key struct{ ID string }
-	if err := o.Call(ctx, http.MethodPost, "/keys", map[string]string{"name": handle, "publicKey": base64.StdEncoding.EncodeToString(public)}, &key); err != nil {
+	if err := o.Call(ctx, http.MethodPost, "/keys", rest.NewKey{Name: handle, PublicKey: base64.StdEncoding.EncodeToString(public)}, &key); err != nil {
 		return err
 	}
 	if err := o.Call(ctx, http.MethodPost, "/sign-out", nil, nil); err != nil {
@@ -81,18 +82,16 @@ func (o *Owner) SignUp(ctx context.Context, mailDir, address, handle string) err
 
 // Register adds a bot to the ladder, or moves the one with that name to the URL.
 func (o *Owner) Register(ctx context.Context, name, mode, botURL string) error {
-	var list struct {
-		Bots []struct{ ID, Name, Mode string }
-	}
+	var list rest.Bots
 	if err := o.Call(ctx, http.MethodGet, "/bots?mode="+mode, nil, &list); err != nil {
 		return err
 	}
 	for _, b := range list.Bots {
 		if b.Name == name {
-			return o.Call(ctx, http.MethodPatch, "/bots/"+b.ID, map[string]string{"url": botURL}, nil)
+			return o.Call(ctx, http.MethodPatch, "/bots/"+b.ID, rest.BotPatch{URL: &botURL}, nil)
 		}
 	}
-	return o.Call(ctx, http.MethodPost, "/bots", map[string]string{"name": name, "mode": mode, "url": botURL}, nil)
+	return o.Call(ctx, http.MethodPost, "/bots", rest.NewBot{Name: name, Mode: mode, URL: botURL}, nil)
 }
 
 // Call makes a call, signed once there is a key, and decodes the answer unless

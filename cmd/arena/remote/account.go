@@ -14,12 +14,10 @@ import (
 	"github.com/alecthomas/kong"
 
 	"hexarena/adapters/client"
+	"hexarena/adapters/rest"
 )
 
-// accountAnswer is an account in an answer.
-type accountAnswer struct{ ID, Name, Email string }
-
-func (a accountAnswer) handle() string {
+func handleOf(a rest.Account) string {
 	if a.Name == "" {
 		return "no handle yet: arena me --handle NAME"
 	}
@@ -41,7 +39,7 @@ func (c signInCmd) Run(ctx context.Context, k *kong.Kong) error {
 	}
 	link := c.Link
 	if link == "" {
-		if _, err := s.call(ctx, http.MethodPost, "/sign-in", map[string]string{"email": c.Email}); err != nil {
+		if _, err := s.call(ctx, http.MethodPost, "/sign-in", rest.SignIn{Email: c.Email}); err != nil {
 			return err
 		}
 		if link, err = c.mailedLink(k.Stderr); err != nil {
@@ -52,7 +50,7 @@ func (c signInCmd) Run(ctx context.Context, k *kong.Kong) error {
 	if err != nil {
 		return err
 	}
-	answer, err := s.call(ctx, http.MethodPost, "/sign-in/confirm", map[string]string{"token": token})
+	answer, err := s.call(ctx, http.MethodPost, "/sign-in/confirm", rest.SignInConfirmation{Token: token})
 	if err != nil {
 		return err
 	}
@@ -65,8 +63,8 @@ func (c signInCmd) Run(ctx context.Context, k *kong.Kong) error {
 	if err := s.profile.save(); err != nil {
 		return fmt.Errorf("save the session: %w", err)
 	}
-	return show(s, answer, func(w io.Writer, a accountAnswer) {
-		fmt.Fprintf(w, "signed in at %s as %s (%s)\n", s.base, client.OneLine(a.Email), a.handle())
+	return show(s, answer, func(w io.Writer, a rest.Account) {
+		fmt.Fprintf(w, "signed in at %s as %s (%s)\n", s.base, client.OneLine(a.Email), handleOf(a))
 	})
 }
 
@@ -122,14 +120,14 @@ func (c meCmd) Run(ctx context.Context, k *kong.Kong) error {
 	}
 	var answer client.Answer
 	if c.Handle != "" {
-		answer, err = s.call(ctx, "account.write", http.MethodPatch, "/me", map[string]string{"name": c.Handle})
+		answer, err = s.call(ctx, "account.write", http.MethodPatch, "/me", rest.AccountPatch{Name: &c.Handle})
 	} else {
 		answer, err = s.call(ctx, "account.read", http.MethodGet, "/me", nil)
 	}
 	if err != nil {
 		return err
 	}
-	return show(s.session, answer, func(w io.Writer, a accountAnswer) {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", a.handle(), client.OneLine(a.Email), a.ID)
+	return show(s.session, answer, func(w io.Writer, a rest.Account) {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", handleOf(a), client.OneLine(a.Email), a.ID)
 	})
 }

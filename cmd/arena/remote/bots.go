@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"hexarena/adapters/client"
+	"hexarena/adapters/rest"
 )
 
 type botsCmd struct {
@@ -27,10 +28,7 @@ type botsCmd struct {
 	Remove  botsRemove  `cmd:"" help:"Remove a bot for good; its matches stay."`
 }
 
-// botAnswer is a bot in an answer.
-type botAnswer struct{ ID, Name, Mode, URL, Status string }
-
-func (b botAnswer) print(w io.Writer) {
+func printBot(w io.Writer, b rest.Bot) {
 	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", client.OneLine(b.Name), b.Mode, b.Status, client.OneLine(b.URL), b.ID)
 }
 
@@ -54,9 +52,9 @@ func (c botsList) Run(ctx context.Context, k *kong.Kong) error {
 	if c.Mode != "" {
 		path += "?mode=" + c.Mode
 	}
-	return list(ctx, s, botsRead, path, func(w io.Writer, list struct{ Bots []botAnswer }) {
+	return list(ctx, s, botsRead, path, func(w io.Writer, list rest.Bots) {
 		for _, b := range list.Bots {
-			b.print(w)
+			printBot(w, b)
 		}
 	})
 }
@@ -74,11 +72,11 @@ func (c botsAdd) Run(ctx context.Context, k *kong.Kong) error {
 	if err != nil {
 		return err
 	}
-	answer, err := s.call(ctx, botsWrite, http.MethodPost, "/bots", map[string]string{"name": c.Name, "mode": c.Mode, "url": c.URL})
+	answer, err := s.call(ctx, botsWrite, http.MethodPost, "/bots", rest.NewBot{Name: c.Name, Mode: c.Mode, URL: c.URL})
 	if err != nil {
 		return err
 	}
-	return show(s.session, answer, func(w io.Writer, b botAnswer) { b.print(w) })
+	return show(s.session, answer, printBot)
 }
 
 // namedBot is the argument of commands about one bot.
@@ -144,9 +142,9 @@ func (c namedBot) callAndShow(ctx context.Context, k *kong.Kong, scope, method s
 	if err != nil {
 		return err
 	}
-	return show(s.session, answer, func(w io.Writer, b botAnswer) {
+	return show(s.session, answer, func(w io.Writer, b rest.Bot) {
 		if b.ID != "" {
-			b.print(w)
+			printBot(w, b)
 		}
 	})
 }
@@ -175,16 +173,11 @@ func (c botsCheck) Run(ctx context.Context, k *kong.Kong) error {
 	if err != nil {
 		return err
 	}
-	var check struct{ OK bool }
+	var check rest.Check
 	if err := decode(answer, &check); err != nil {
 		return err
 	}
-	type step struct {
-		Name, Detail string
-		OK           bool
-		ElapsedMs    int64
-	}
-	err = show(s.session, answer, func(w io.Writer, check struct{ Steps []step }) {
+	err = show(s.session, answer, func(w io.Writer, check rest.Check) {
 		for _, step := range check.Steps {
 			result := "ok"
 			if !step.OK {
@@ -208,7 +201,7 @@ func (s *ownerSession) botID(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var list struct{ Bots []botAnswer }
+	var list rest.Bots
 	if err := decode(answer, &list); err != nil {
 		return "", err
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/google/uuid"
 
 	"hexarena/adapters/client"
+	"hexarena/adapters/rest"
+	"hexarena/domain/owner"
 )
 
 type keysCmd struct {
@@ -23,14 +25,7 @@ type keysCmd struct {
 	Revoke keysRevoke `cmd:"" help:"Revoke an API key for good."`
 }
 
-// keyAnswer is an API key in an answer.
-type keyAnswer struct {
-	ID, Name, CreatedAt   string
-	Scopes                []string
-	LastUsedAt, RevokedAt *string
-}
-
-func (k keyAnswer) print(w io.Writer) {
+func printKey(w io.Writer, k rest.Key) {
 	state := "never used"
 	switch {
 	case k.RevokedAt != nil:
@@ -38,7 +33,15 @@ func (k keyAnswer) print(w io.Writer) {
 	case k.LastUsedAt != nil:
 		state = "used " + *k.LastUsedAt
 	}
-	fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", client.OneLine(k.Name), k.ID, strings.Join(k.Scopes, ","), state)
+	fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", client.OneLine(k.Name), k.ID, strings.Join(names(k.Scopes), ","), state)
+}
+
+func names(scopes []owner.Scope) []string {
+	var list []string
+	for _, s := range scopes {
+		list = append(list, string(s))
+	}
+	return list
 }
 
 const (
@@ -54,9 +57,9 @@ func (c keysList) Run(ctx context.Context, k *kong.Kong) error {
 	if err != nil {
 		return err
 	}
-	return list(ctx, s, keysRead, "/keys", func(w io.Writer, list struct{ Keys []keyAnswer }) {
+	return list(ctx, s, keysRead, "/keys", func(w io.Writer, list rest.Keys) {
 		for _, key := range list.Keys {
-			key.print(w)
+			printKey(w, key)
 		}
 	})
 }
@@ -88,24 +91,20 @@ func (c keysAdd) Run(ctx context.Context, k *kong.Kong) error {
 	if err != nil {
 		return err
 	}
-	body := map[string]any{"name": c.Name, "publicKey": line}
-	if len(c.Scopes) > 0 {
-		body["scopes"] = c.Scopes
-	}
-	answer, err := s.call(ctx, keysWrite, http.MethodPost, "/keys", body)
+	answer, err := s.call(ctx, keysWrite, http.MethodPost, "/keys", rest.NewKey{Name: c.Name, PublicKey: line, Scopes: c.Scopes})
 	if err != nil {
 		return err
 	}
 	if own {
-		var key keyAnswer
+		var key rest.Key
 		if err := decode(answer, &key); err != nil {
 			return err
 		}
-		if err := s.remember(key.ID, file, key.Scopes); err != nil {
+		if err := s.remember(key.ID, file, names(key.Scopes)); err != nil {
 			return err
 		}
 	}
-	return show(s.session, answer, func(w io.Writer, key keyAnswer) { key.print(w) })
+	return show(s.session, answer, printKey)
 }
 
 // publicKey reads a public key from a file, or from standard input.
@@ -213,7 +212,7 @@ func (s *ownerSession) keyID(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var list struct{ Keys []keyAnswer }
+	var list rest.Keys
 	if err := decode(answer, &list); err != nil {
 		return "", err
 	}

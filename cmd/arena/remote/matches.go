@@ -14,7 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"hexarena/adapters/client"
-	"hexarena/projections/leaderboard"
+	"hexarena/adapters/rest"
 	"hexarena/projections/matches"
 )
 
@@ -29,8 +29,6 @@ type matchesCmd struct {
 
 // pollInterval is the time between two calls of `arena matches --wait`.
 const pollInterval = 2 * time.Second
-
-type matchList struct{ Matches []matches.Summary }
 
 // Run runs `arena matches`.
 func (c matchesCmd) Run(ctx context.Context, k *kong.Kong) error {
@@ -50,7 +48,7 @@ func (c matchesCmd) Run(ctx context.Context, k *kong.Kong) error {
 		if err != nil {
 			return err
 		}
-		var list matchList
+		var list rest.Matches
 		if err := decode(answer, &list); err != nil {
 			return err
 		}
@@ -82,7 +80,7 @@ func (c matchesCmd) path(ctx context.Context, s *ownerSession) (string, error) {
 	return "/matches?" + query.Encode(), nil
 }
 
-func printMatches(w io.Writer, list matchList) {
+func printMatches(w io.Writer, list rest.Matches) {
 	for _, m := range list.Matches {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.ID, m.Status, m.Mode, PlayersLine(m))
 	}
@@ -120,7 +118,7 @@ func (c leaderboardCmd) Run(ctx context.Context, k *kong.Kong) error {
 	if err != nil {
 		return err
 	}
-	return show(s, answer, func(w io.Writer, board struct{ Rows []leaderboard.Row }) {
+	return show(s, answer, func(w io.Writer, board rest.Leaderboard) {
 		for _, r := range board.Rows {
 			owner := ""
 			if r.Owner != "" {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"hexarena/adapters/rest"
 	"hexarena/cmd/arena/progress"
 	domain "hexarena/domain/arena"
 	"hexarena/domain/audit"
@@ -125,16 +126,6 @@ func FoldLadder(ctx context.Context, log eventstore.Log, errOut io.Writer, mode,
 	return l, nil
 }
 
-// logRecord has the shape of the answer of GET /matches/{id}.
-type logRecord struct {
-	matches.Summary
-	Seed       *seed.Seed          `json:"seed"`
-	Replay     []match.PublicEvent `json:"replay"`
-	Commitment seed.Seed           `json:"commitment"`
-	Proof      *match.Proof        `json:"proof,omitempty"`
-	ThinkingMs []int64             `json:"thinkingMs,omitempty"`
-}
-
 // recordOf makes the record of a match from its stream and its ladder.
 func recordOf(ctx context.Context, log eventstore.Log, id string, l *audit.Ladder) ([]byte, error) {
 	h, err := frames.Read(ctx, log, id)
@@ -146,9 +137,9 @@ func recordOf(ctx context.Context, log eventstore.Log, id string, l *audit.Ladde
 		return nil, errRunning(id)
 	}
 	ended := h.Times[len(h.Times)-1].UTC().Format(match.TimeFormat)
-	r := logRecord{
-		Summary: matches.Summary{ID: id, Mode: h.Started.Mode, Status: status, EndedAt: &ended},
-		Seed:    h.Seed, Proof: h.Proof, Commitment: h.Started.Commitment, Replay: h.Replay(), ThinkingMs: h.ThinkingMs(),
+	r := rest.Match{
+		MatchSummary: matches.Summary{ID: id, Mode: h.Started.Mode, Status: status, EndedAt: &ended},
+		Seed:         h.Seed, Proof: h.Proof, Commitment: h.Started.Commitment, Replay: h.Replay(), ThinkingMs: h.ThinkingMs(),
 	}
 	if len(r.Replay) == 0 {
 		return nil, errors.New("the match's stream holds no board")

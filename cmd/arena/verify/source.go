@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"hexarena/adapters/client"
+	"hexarena/adapters/rest"
 	"hexarena/cmd/arena/logs"
 	"hexarena/cmd/arena/remote"
 	"hexarena/domain/audit"
@@ -154,9 +155,7 @@ func platformKey(ctx context.Context, arena *client.Client) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the platform key: %w", err)
 	}
-	var body struct {
-		PublicKey string `json:"publicKey"`
-	}
+	var body rest.Arena
 	if err := json.Unmarshal(a.Body, &body); err != nil || body.PublicKey == "" {
 		return "", errors.New("read the platform key: the arena's answer holds none")
 	}
