@@ -16,7 +16,7 @@ import (
 func TestLeaseIsLostIfItCannotBeRenewed(t *testing.T) {
 	faults := map[string]func(*faulty, bool){
 		"the log is unavailable": func(f *faulty, on bool) { f.away.Store(on) },
-		"the log hangs": func(f *faulty, on bool) { f.hung.Store(on) },
+		"the log hangs":          func(f *faulty, on bool) { f.hung.Store(on) },
 		"no append is acknowledged": func(f *faulty, on bool) {
 			f.lostAcks.Store(0)
 			if on {
