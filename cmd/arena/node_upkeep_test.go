@@ -109,7 +109,7 @@ func TestAnArenaServesItsNodesUpkeep(t *testing.T) {
 		a.adminHandler().ServeHTTP(answer, r)
 		return answer
 	}
-	inside := &arena{config: config{AdminListen: "127.0.0.1:8081"}, log: log, node: n}
+	inside := &arena{config: config{AdminListen: "127.0.0.1:8081"}, logger: slog.New(slog.DiscardHandler), log: log, node: n}
 	answer := call(inside, "none")
 	require.Equal(t, http.StatusOK, answer.Code)
 	var told node.ScavengeLine
@@ -117,8 +117,8 @@ func TestAnArenaServesItsNodesUpkeep(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-1]), &told))
 	require.NotNil(t, told.Done)
 	require.Equal(t, http.StatusForbidden, call(inside, "cross-site").Code)
-	outside := &arena{config: config{AdminListen: "0.0.0.0:8081"}, log: log, node: n}
+	outside := &arena{config: config{AdminListen: "0.0.0.0:8081"}, logger: slog.New(slog.DiscardHandler), log: log, node: n}
 	require.Equal(t, http.StatusNotFound, call(outside, "none").Code)
-	cluster := &arena{config: config{AdminListen: "127.0.0.1:8081"}, log: log}
+	cluster := &arena{config: config{AdminListen: "127.0.0.1:8081"}, logger: slog.New(slog.DiscardHandler), log: log}
 	require.Equal(t, http.StatusNotFound, call(cluster, "none").Code, "a cluster is looked after by its own tools")
 }
