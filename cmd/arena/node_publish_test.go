@@ -27,7 +27,7 @@ func analysts(t testing.TB) (read, feed string) {
 	return p.await(`event store on (esdb://\S+),`)[1], p.await(`fed on (esdb://\S+)`)[1]
 }
 
-const upToDate = `up to date: (\d+) matches and (\d+) events published`
+const upToDate = `up to date: this run published (\d+) matches and (\d+) events`
 
 // An analysts' node is fed while an arena plays. The feeding is killed again and
 // again, and at last the arena, in the middle of matches: the node then holds
@@ -195,7 +195,7 @@ func TestPublishingRefusesInOneLine(t *testing.T) {
 	for to, want := range map[string]string{
 		source:                           "--from and --to are the same log",
 		"esdb://127.0.0.1:1?tls=false":   "--to does not answer",
-		foreign:                          "the target: it holds something else than what this source publishes: owner-1@0 (MatchVoided)",
+		foreign:                          "the target: it holds events that are not a replica of this source; choose an empty log or the source's own replica: owner-1@0 (MatchVoided)",
 		"http://127.0.0.1:2113":          "--to: event store address: must begin with esdb://",
 		"esdb://127.0.0.1:1?tls=perhaps": "--to: event store address",
 	} {
