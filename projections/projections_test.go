@@ -36,7 +36,6 @@ type list struct {
 	rows      *sql.DB
 	unflushed []string
 	memory    string // all types, committed or not
-	loads     int
 }
 
 func (l *list) Name() string { return "list" }

@@ -69,10 +69,10 @@ func Feed(ctx context.Context, from, to eventstore.Log, report func(Progress)) e
 
 // unlessDone drops the errors that follow from the end of ctx.
 func unlessDone(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil
 }
 
 // resume returns the position in the source after which to continue.

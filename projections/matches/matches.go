@@ -136,8 +136,8 @@ func (m *Matches) applyLadder(tx *projections.Tx, mode string, r eventstore.Reco
 }
 
 func (m *Matches) seat(tx *projections.Tx, mode string, tables []ladder.Table) error {
-	if err := knownMode(mode); err != nil {
-		return err
+	if !ladder.IsMode(mode) {
+		return fmt.Errorf("mode %q does not exist", mode)
 	}
 	for _, t := range tables {
 		known, err := m.find(tx, t.MatchID)

@@ -3,11 +3,11 @@ package matches
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"hexarena/domain/game"
 	"hexarena/domain/ladder"
 	"hexarena/projections"
 )
@@ -191,7 +191,7 @@ var errPlayers = errors.New("the players of a match are truncated")
 
 func decodePlayers(b []byte) ([]Player, error) {
 	text := string(b) // one allocation for all names
-	players := make([]Player, 0, maxSeats)
+	players := make([]Player, 0, game.MaxSeats)
 	for len(b) > 0 {
 		p := Player{Seat: len(players)}
 		for _, field := range []*string{&p.BotID, &p.BotName} {
@@ -218,20 +218,9 @@ func decodePlayers(b []byte) ([]Player, error) {
 	return players, nil
 }
 
-// maxSeats is the greatest number of players.
-const maxSeats = 4
-
 func optional(text string) any {
 	if text == "" {
 		return nil
 	}
 	return text
-}
-
-// knownMode returns an error if a mode does not exist.
-func knownMode(mode string) error {
-	if !ladder.IsMode(mode) {
-		return fmt.Errorf("mode %q does not exist", mode)
-	}
-	return nil
 }
