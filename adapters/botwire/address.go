@@ -11,16 +11,15 @@ import (
 // maxURL is the longest URL of a bot, in bytes.
 const maxURL = 2048
 
-// Allowed says whether a bot may have this URL, as far as the text of it tells
-// (Resources, Bot; docs/protocol.md, "Bot URLs"). It sends nothing and looks no
-// name up: the addresses behind a name are judged by Check, and again by every
-// dial. The error is a sentence for the owner and says NotAllowed.
+// Allowed checks the text of a bot's URL (docs/protocol.md, "Bot URLs"). It sends
+// no packet and resolves no name: Check and each dial check the addresses of a
+// name. The error is a sentence for the owner, and its NotAllowed is true.
 func (d *Dialer) Allowed(rawURL string) error {
 	_, err := d.guard.parse(rawURL)
 	return err
 }
 
-// parse reads a bot's URL under all the rules.
+// parse parses a bot's URL and applies all rules to its text.
 func (g *guard) parse(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	switch {
@@ -35,15 +34,15 @@ func (g *guard) parse(raw string) (*url.URL, error) {
 	case strings.Contains(raw, "#"):
 		return nil, refusedURL("the URL must not have a fragment")
 	}
-	return u, g.judgeHost(u)
+	return u, g.checkHost(u)
 }
 
-// judgeHost refuses a host that is no proper name, or that names an address
-// that may not be dialled.
-func (g *guard) judgeHost(u *url.URL) error {
+// checkHost rejects a host that is not a valid name, and a host that is an
+// address that the arena must not dial.
+func (g *guard) checkHost(u *url.URL) error {
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	port, ok := portOf(u)
-	if !ok || !properHost(host) {
+	if !ok || !isPlainHost(host) {
 		return refusedURL("the URL's host or port is not valid; write an international name in its ASCII form")
 	}
 	local := host == "localhost" || strings.HasSuffix(host, ".localhost")
@@ -57,7 +56,7 @@ func (g *guard) judgeHost(u *url.URL) error {
 	return nil
 }
 
-// portOf returns the port that a URL would be dialled at.
+// portOf returns the port of a URL, or the default port of its scheme.
 func portOf(u *url.URL) (uint16, bool) {
 	switch {
 	case u.Port() != "":
@@ -70,9 +69,9 @@ func portOf(u *url.URL) (uint16, bool) {
 	}
 }
 
-// properHost says whether a host is written in plain ASCII, without a zone.
-// Anything else could be mapped onto an address on its way to the resolver.
-func properHost(host string) bool {
+// isPlainHost reports whether a host has only plain ASCII characters and no zone.
+// A resolver could map other characters to those of an address.
+func isPlainHost(host string) bool {
 	for i := range len(host) {
 		c := host[i]
 		plain := c >= 'a' && c <= 'z' || c >= '0' && c <= '9'
@@ -83,10 +82,10 @@ func properHost(host string) bool {
 	return host != ""
 }
 
-// literalAddr reads a host that is an address and not a name, in any spelling
-// that some resolver understands: dotted, shortened, decimal, octal,
-// hexadecimal, IPv6. A host whose last label is a number is an address or
-// nothing (WHATWG URL, "ends in a number").
+// literalAddr parses a host that is an address, in any form that some resolver
+// understands: dotted, shortened, decimal, octal, hexadecimal or IPv6. A host
+// whose last label is a number is an address or invalid (WHATWG URL, "ends in a
+// number"). literal is false for a name; ok is false for an invalid address.
 func literalAddr(host string) (addr netip.Addr, literal, ok bool) {
 	if strings.Contains(host, ":") {
 		addr, err := netip.ParseAddr(host)
@@ -100,8 +99,8 @@ func literalAddr(host string) (addr netip.Addr, literal, ok bool) {
 	return addr, true, ok
 }
 
-// looseIPv4 reads one to four numbers the way inet_aton does: the last one
-// fills all the bytes that are left.
+// looseIPv4 parses one to four numbers like inet_aton: the last number fills all
+// remaining bytes.
 func looseIPv4(labels []string) (netip.Addr, bool) {
 	if len(labels) > 4 {
 		return netip.Addr{}, false
@@ -125,7 +124,7 @@ func looseIPv4(labels []string) (netip.Addr, bool) {
 	return netip.AddrFrom4([4]byte{byte(value >> 24), byte(value >> 16), byte(value >> 8), byte(value)}), true
 }
 
-// isNumber says whether a label is digits, or 0x and hexadecimal digits.
+// isNumber reports whether a label is digits, or 0x and hexadecimal digits.
 func isNumber(label string) bool {
 	if hex, ok := strings.CutPrefix(label, "0x"); ok {
 		return strings.Trim(hex, "0123456789abcdef") == ""
@@ -133,7 +132,7 @@ func isNumber(label string) bool {
 	return label != "" && strings.Trim(label, "0123456789") == ""
 }
 
-// decimalOrPrefixed makes a bare 0x the zero that resolvers take it for.
+// decimalOrPrefixed returns 0 for a bare 0x, as resolvers do.
 func decimalOrPrefixed(label string) string {
 	if label == "0x" {
 		return "0"

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// notAllowed says whether an error tells a caller not to try again.
+// notAllowed reports whether an error tells the caller not to retry.
 func notAllowed(err error) bool {
 	n, ok := err.(interface{ NotAllowed() bool })
 	return ok && n.NotAllowed()
@@ -174,8 +174,8 @@ func TestOwnAddresses(t *testing.T) {
 	}
 }
 
-// FuzzAllowed: what production allows is an https URL without user or fragment,
-// and never an address that a packet may not be sent to.
+// FuzzAllowed checks that production allows only https URLs without a user and a
+// fragment, and no address that the guard rejects.
 func FuzzAllowed(f *testing.F) {
 	for _, seed := range []string{
 		"https://bot.example:9001/a?b", "http://bot.example", "https://0x7f.1/", "https://[::ffff:127.0.0.1]/",

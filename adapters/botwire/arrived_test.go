@@ -4,5 +4,5 @@ package botwire
 
 import "testing"
 
-// arrived trusts that loopback delivers as it writes.
+// arrived does nothing: it assumes that loopback delivers writes immediately.
 func arrived(testing.TB, *peerConn) {}

@@ -13,41 +13,41 @@ import (
 
 const (
 	userAgent   = "hexarena"
-	headerLimit = 16 << 10 // bytes of an answer's headers
+	headerLimit = 16 << 10 // bytes of a response's headers
 )
 
-// stage is how far an attempt came.
+// stage is the progress of an attempt.
 type stage int32
 
 const (
 	stageDialling stage = iota
 	stageHandshake
-	stageReady    // connected; TLS is up, where there is any
-	stageUpgraded // a 101 came
+	stageReady    // connected, and the TLS handshake is done if the URL is https
+	stageUpgraded // the response is a 101
 )
 
 func (s stage) failure() *failure {
 	return [...]*failure{errConnect, errTLS, errAnswer, errUpgrade}[s]
 }
 
-// attempt is one request on a connection of its own: no redirect, no proxy, no
-// reuse. It is the http.RoundTripper of that one request.
+// attempt is one request on a new connection: no redirect, no proxy, no reuse. It
+// is the http.RoundTripper of that request.
 type attempt struct {
 	dialer *Dialer
-	ctx    context.Context // of the attempt; its end cuts the connection unless kept
+	ctx    context.Context // its end cuts the connection, unless keep was called before
 	stage  atomic.Int32
 
-	// Written by the transport's dial; to be read once it has answered.
+	// The transport's dial sets these. Read them only after RoundTrip.
 	conn *conn
 	keep func() bool
 
-	status int    // of an answer that was not the wanted one
-	wire   *wire  // of a connection that was upgraded
-	nonce  string // of the bot, if it gave a proper one
+	status int    // of an unexpected response
+	wire   *wire  // of an upgraded connection
+	nonce  string // of the bot, if it sent a valid one
 }
 
-// transport returns the attempt's own transport: http/1.1 over a guarded dial.
-// The attempt's context is its only clock.
+// transport returns a transport for this attempt only: HTTP/1.1 over a guarded
+// dial. Only the attempt's context limits its time.
 func (a *attempt) transport() *http.Transport {
 	return &http.Transport{
 		Proxy:                  nil,
@@ -59,15 +59,15 @@ func (a *attempt) transport() *http.Transport {
 	}
 }
 
-// dialPlain and dialTLS are bound to the attempt's context, since the
-// transport's own would outlive the request.
+// dialPlain and dialTLS use the attempt's context. The transport would pass a
+// context that does not end with the request.
 func (a *attempt) dialPlain(_ context.Context, network, address string) (net.Conn, error) {
 	c, err := a.dial(network, address)
 	if err != nil {
 		return nil, err
 	}
 	a.stage.Store(int32(stageReady))
-	return newFirstWord(c), nil
+	return newWriteFirst(c), nil
 }
 
 func (a *attempt) dialTLS(_ context.Context, network, address string) (net.Conn, error) {
@@ -87,7 +87,7 @@ func (a *attempt) dialTLS(_ context.Context, network, address string) (net.Conn,
 		return nil, errors.Join(errTLS, c.Close())
 	}
 	a.stage.Store(int32(stageReady))
-	return newFirstWord(secure), nil
+	return newWriteFirst(secure), nil
 }
 
 func (a *attempt) dial(network, address string) (*conn, error) {
@@ -107,9 +107,9 @@ func (a *attempt) dial(network, address string) (*conn, error) {
 	return c, nil
 }
 
-// RoundTrip sends the upgrade. What it returns to the WebSocket library is
-// either a 101 whose body is the guarded wire, or an answer without a body:
-// the library would wait for one.
+// RoundTrip sends the upgrade. It returns either a 101 whose body is the guarded
+// wire, or a response without a body, because the WebSocket library would wait
+// for the body.
 func (a *attempt) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := a.transport().RoundTrip(req)
 	if err != nil {
@@ -119,7 +119,7 @@ func (a *attempt) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch {
 	case resp.StatusCode != http.StatusSwitchingProtocols:
 		a.status = resp.StatusCode
-	case writable && properUpgrade(resp.Header):
+	case writable && isValidUpgrade(resp.Header):
 		a.stage.Store(int32(stageUpgraded))
 		a.wire, a.nonce = newWire(stream, a.conn), nonceOf(resp.Header)
 		resp.Body = a.wire
@@ -133,7 +133,7 @@ func (a *attempt) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// failure names what went wrong with an attempt that ended in err.
+// failure returns the error for the owner of an attempt that ended with err.
 func (a *attempt) failure(err error) error {
 	if a.status != 0 {
 		return badStatus(a.status, http.StatusSwitchingProtocols)
@@ -141,29 +141,31 @@ func (a *attempt) failure(err error) error {
 	return classify(err, stage(a.stage.Load()))
 }
 
-// firstWord is a connection on which we speak first: what a peer says before
-// our request is not read before it. The transport would log it.
-type firstWord struct {
+// writeFirst is a connection whose reads wait for the first write. The transport
+// would log bytes that a peer sends before the request.
+type writeFirst struct {
 	net.Conn
-	once   sync.Once
-	spoken chan struct{}
+	once    sync.Once
+	started chan struct{}
 }
 
-func newFirstWord(c net.Conn) *firstWord { return &firstWord{Conn: c, spoken: make(chan struct{})} }
+func newWriteFirst(c net.Conn) *writeFirst {
+	return &writeFirst{Conn: c, started: make(chan struct{})}
+}
 
-func (f *firstWord) speak() { f.once.Do(func() { close(f.spoken) }) }
+func (f *writeFirst) start() { f.once.Do(func() { close(f.started) }) }
 
-func (f *firstWord) Read(p []byte) (int, error) {
-	<-f.spoken
+func (f *writeFirst) Read(p []byte) (int, error) {
+	<-f.started
 	return f.Conn.Read(p)
 }
 
-func (f *firstWord) Write(p []byte) (int, error) {
-	f.speak()
+func (f *writeFirst) Write(p []byte) (int, error) {
+	f.start()
 	return f.Conn.Write(p)
 }
 
-func (f *firstWord) Close() error {
-	f.speak()
+func (f *writeFirst) Close() error {
+	f.start()
 	return f.Conn.Close()
 }

@@ -1,13 +1,13 @@
-// Package botwire is the wire to a bot: the rules for its URL, a dial that
-// reaches no address it should not, the signed upgrade, text frames both ways,
-// and the deploy check.
+// Package botwire connects to bots. It has the rules for their URLs, a dial that
+// reaches only allowed addresses, the signed upgrade, text frames in both
+// directions, and the deploy check.
 //
-// It does not know what a frame says, what a decision is or when one is due:
-// it hands on what arrives and says when the line is gone. Everything that a
-// peer may do to a line is bounded here, in bytes, pings, memory and time.
+// It does not know the content of frames, decisions or deadlines. It passes
+// received frames to a callback and reports the end of a line. It bounds
+// everything that a peer can do to a line, in bytes, pings, memory and time.
 //
-// Begin with [New]; [Dialer.Dial] opens a match's socket, [Dialer.Check] probes
-// a bot, [Dialer.Allowed] judges a URL without sending a packet.
+// Start with [New]. [Dialer.Dial] opens the socket of a match, [Dialer.Check]
+// probes a bot, and [Dialer.Allowed] checks a URL without sending a packet.
 package botwire
 
 import (
@@ -19,35 +19,35 @@ import (
 	"time"
 )
 
-// FrameLimit is the most bytes that a message of a bot may have, counted when
-// its fragments are put together (Limits, decision frame size).
+// FrameLimit is the largest message of a bot, in bytes, after its fragments are
+// joined (docs/protocol.md, "Size and floods").
 const FrameLimit = 65_536
 
-// handshakeTime bounds all of a dial: resolve, connect, TLS and the answer to
-// the upgrade; and all of a ping.
+// handshakeTime bounds a whole dial (resolve, connect, TLS and the response to
+// the upgrade) and a whole ping.
 const handshakeTime = 5 * time.Second
 
-// Options say who dials, and what may be dialled.
+// Options configure a Dialer. Key and Logger are required.
 type Options struct {
 	// Key is the platform key, which signs every upgrade.
 	Key ed25519.PrivateKey
 
-	// Production allows https and public addresses alone.
+	// Production allows only https URLs and public addresses.
 	Production bool
 
-	// Own are the arena's own listen addresses, and OwnHosts the names, as
-	// host or host:port, under which it is reached: no bot lives there.
+	// Own are the arena's listen addresses. OwnHosts are its public names, as
+	// host or host:port. The Dialer rejects both, so that no bot URL can reach
+	// the arena itself.
 	Own      []netip.AddrPort
 	OwnHosts []string
 
-	// Now is the clock of the signed timestamps; nil is time.Now.
+	// Now is the clock for signed timestamps. The default is time.Now.
 	Now func() time.Time
 
-	// Logger hears of lines that were cut, by match and never by URL; nil is
-	// silence.
+	// Logger logs cut lines, by match and never by URL.
 	Logger *slog.Logger
 
-	// Resolver and RootCAs replace the system's; nil keeps them.
+	// Resolver and RootCAs replace those of the system.
 	Resolver *net.Resolver
 	RootCAs  *x509.CertPool
 }
@@ -69,9 +69,6 @@ type Dialer struct {
 func New(o Options) *Dialer {
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Resolver == nil {
 		o.Resolver = net.DefaultResolver

@@ -12,22 +12,22 @@ import (
 	"time"
 )
 
-// pongLimit is the longest body of a ping, in bytes; the read stops after it.
+// pongLimit is the longest accepted response to a ping, in bytes.
 const pongLimit = 16
 
 // Step is one step of the deploy check.
 type Step struct {
 	Name       string // resolve, ping or upgrade
 	OK         bool
-	Detail     string // a coarse sentence for the owner
+	Detail     string // a sentence for the owner, without addresses or text of the peer
 	Elapsed    time.Duration
-	NotAllowed bool // the URL or an address behind it is refused for good
+	NotAllowed bool // the URL or an address of its host is not allowed; do not retry
 }
 
-// Check probes a bot as a match would (Endpoints on the bot's own server): its
-// name resolves, to addresses that are all allowed; GET …/ping answers pong;
-// and it accepts a signed upgrade. Each step is yielded as it is done, and ends
-// within 5 s; the first that fails is the last one.
+// Check probes a bot as a match would (docs/protocol.md, "The deploy check"). Its
+// name must resolve only to allowed addresses, GET …/ping must answer pong, and
+// it must accept a signed upgrade. Check yields each step when it is done. A step
+// takes at most 5 s. The first failed step is the last.
 func (d *Dialer) Check(ctx context.Context, rawURL string) iter.Seq[Step] {
 	probes := []struct {
 		name, fine string
@@ -54,7 +54,7 @@ func (d *Dialer) Check(ctx context.Context, rawURL string) iter.Seq[Step] {
 	}
 }
 
-// resolve judges the URL, and then every address behind its name.
+// resolve checks the URL, and then each address of its host.
 func (d *Dialer) resolve(ctx context.Context, rawURL string) error {
 	u, err := d.guard.parse(rawURL)
 	if err != nil {
@@ -75,7 +75,7 @@ func (d *Dialer) resolve(ctx context.Context, rawURL string) error {
 	return nil
 }
 
-// ping asks for /ping, without a signature.
+// ping sends an unsigned GET …/ping.
 func (d *Dialer) ping(ctx context.Context, rawURL string) error {
 	u, err := d.guard.parse(rawURL)
 	if err != nil {
@@ -94,10 +94,10 @@ func (d *Dialer) ping(ctx context.Context, rawURL string) error {
 		return a.failure(err)
 	}
 	defer resp.Body.Close()
-	return isPong(resp)
+	return requirePong(resp)
 }
 
-// pingURL appends /ping to the path, with one slash; the query stays.
+// pingURL appends /ping to the path, with one slash. It keeps the query.
 func pingURL(u *url.URL) string {
 	p := *u
 	escaped := strings.TrimRight(u.EscapedPath(), "/") + "/ping"
@@ -106,8 +106,8 @@ func pingURL(u *url.URL) string {
 	return p.String()
 }
 
-// isPong says whether an answer to a ping is the text pong.
-func isPong(resp *http.Response) error {
+// requirePong returns an error unless the response is the text pong.
+func requirePong(resp *http.Response) error {
 	if resp.StatusCode != http.StatusOK {
 		return badStatus(resp.StatusCode, http.StatusOK)
 	}
@@ -118,7 +118,7 @@ func isPong(resp *http.Response) error {
 	return nil
 }
 
-// probe opens a signed socket, and closes it.
+// probe opens a signed socket and closes it.
 func (d *Dialer) probe(ctx context.Context, rawURL string) error {
 	line, _, err := d.Dial(ctx, rawURL, deployCheck, "", func([]byte, string) {})
 	if err != nil {

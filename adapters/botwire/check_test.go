@@ -14,7 +14,7 @@ import (
 	"nhooyr.io/websocket"
 )
 
-// bot is a proper bot behind a path and a query, as an owner would write it.
+// bot is a valid bot behind a path and a query.
 func bot(t *testing.T, seen chan<- *http.Request) http.Handler {
 	var calls sync.WaitGroup // a server does not wait for the handlers of its WebSockets
 	t.Cleanup(calls.Wait)
@@ -33,8 +33,8 @@ func bot(t *testing.T, seen chan<- *http.Request) http.Handler {
 	})
 }
 
-// TestCheckOfAGoodBot: all steps are fine; only the upgrade is signed.
-func TestCheckOfAGoodBot(t *testing.T) {
+// All steps pass. Only the upgrade is signed.
+func TestCheckPasses(t *testing.T) {
 	seen := make(chan *http.Request, 2)
 	srv := httptest.NewServer(bot(t, seen))
 	defer srv.Close()
@@ -69,7 +69,7 @@ func TestCheckStopsAtTheFirstFailure(t *testing.T) {
 	}{
 		"a URL that is not allowed": {"ftp://x", "resolve", "the URL must be an http or https URL", true},
 		"an address that is not":    {"http://169.254.169.254/", "resolve", errAddress.words, true},
-		"nobody there":              {"http://" + closedPort(t), "ping", errConnect.words, false},
+		"a closed port":             {"http://" + closedPort(t), "ping", errConnect.words, false},
 		"no ping":                   {unknown.URL, "ping", "the server answered with status 404 instead of 200", false},
 		"no WebSocket":              {pingOnly.URL, "upgrade", "the server answered with status 200 instead of 101", false},
 	}

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// conn is the TCP connection below a line. It knows whether its reader waits
-// with nothing left to read, and can be cut without regard to anyone.
+// conn is the TCP connection below a line. It knows whether its reader waits with
+// nothing left to read, and it can be cut while calls are blocked on it.
 type conn struct {
 	net.Conn
 	tcp  *net.TCPConn
@@ -20,20 +20,20 @@ func newConn(tcp *net.TCPConn) (*conn, error) {
 	return &conn{Conn: tcp, tcp: tcp, raw: raw}, err
 }
 
-// cut ends the connection at once: nothing that is unsent is sent, in the
-// kernel either, and every call that is blocked on it returns.
+// cut closes the connection immediately. It discards unsent bytes, including
+// those in the kernel, and blocked calls return.
 func (c *conn) cut() {
 	_ = c.tcp.SetLinger(0)
 	_ = c.tcp.Close()
 }
 
-// idle is whether a reader is waiting for its connection. The reader leaves it
-// before it takes a byte from the kernel; so a reader seen waiting, together
-// with an empty kernel buffer, has handed on all that came before.
+// idle records whether the reader of a connection is waiting. The reader leaves
+// the idle state before it takes a byte from the kernel. So if the reader waits
+// and the kernel's buffer is empty, the reader has passed on every earlier byte.
 type idle struct {
 	mu      sync.Mutex
 	waiting bool
-	next    chan struct{} // if anyone asked: closed when the reader comes to wait
+	next    chan struct{} // closed when the reader waits again; nil if no caller needs it
 }
 
 func (i *idle) enter() {
@@ -52,8 +52,8 @@ func (i *idle) leave() {
 	i.waiting = false
 }
 
-// drained says whether the reader waits while empty holds; if not, next is
-// closed when it comes to wait again.
+// drained reports whether the reader waits and empty returns true. next is closed
+// when the reader waits again.
 func (i *idle) drained(empty func() bool) (ok bool, next <-chan struct{}) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -4,18 +4,18 @@ package botwire
 
 import "syscall"
 
-// Read waits until there is something to read, and only then reads: between
-// the two, the connection's bytes are in the kernel and its reader is idle.
+// Read waits until there is something to read, and then reads. While it waits, new
+// bytes stay in the kernel and the reader is idle.
 func (c *conn) Read(p []byte) (int, error) {
 	c.idle.enter()
-	// An error here (closed, past a deadline) is one of Read's too.
+	// If this fails (closed, past a deadline), the Read below fails too.
 	_ = c.raw.Read(func(fd uintptr) bool { return !nothingToRead(fd) })
 	c.idle.leave()
 	return c.Conn.Read(p)
 }
 
-// drained says whether all that the socket has received was handed on; if not,
-// next is closed when it is worth asking again.
+// drained reports whether the reader has passed on every byte that the socket
+// received. If not, call it again when next is closed.
 func (c *conn) drained() (ok bool, next <-chan struct{}) {
 	return c.idle.drained(func() bool {
 		empty := true
@@ -24,7 +24,8 @@ func (c *conn) drained() (ok bool, next <-chan struct{}) {
 	})
 }
 
-// nothingToRead peeks: an end or an error of the stream is something to read.
+// nothingToRead peeks at the socket. The end of the stream and an error count as
+// something to read.
 func nothingToRead(fd uintptr) bool {
 	var b [1]byte
 	for {

@@ -22,9 +22,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTheSignedUpgrade: Given the platform's public key, a bot can verify the
-// upgrade; a match has a commitment, a probe has none.
-func TestTheSignedUpgrade(t *testing.T) {
+// A bot can verify the upgrade with the platform's public key. The upgrade of a
+// match has a commitment; that of a deploy check has none.
+func TestSignedUpgrade(t *testing.T) {
 	now := time.UnixMilli(1_757_000_000_123)
 	for match, commitment := range map[string]string{"4d0bd6e5-match": strings.Repeat("ab", 32), deployCheck: ""} {
 		p := newPeer(t, (*peerConn).untilEnd)
@@ -50,7 +50,7 @@ func TestTheSignedUpgrade(t *testing.T) {
 	}
 }
 
-func TestNonces(t *testing.T) {
+func TestDialReturnsNonce(t *testing.T) {
 	cases := map[string]struct {
 		given []string
 		want  string
@@ -78,7 +78,7 @@ func TestNonces(t *testing.T) {
 	}
 }
 
-// FuzzNonce: what comes out is empty, or what came in, within the rules.
+// FuzzNonce checks that nonceOf returns either the given valid nonce or nothing.
 func FuzzNonce(f *testing.F) {
 	for _, seed := range []string{"", "a", "a b", "é", strings.Repeat("~", 64), strings.Repeat("!", 65), "\x00", "\x7f"} {
 		f.Add(seed)
@@ -95,9 +95,8 @@ func FuzzNonce(f *testing.F) {
 	})
 }
 
-// TestUpgradesThatAreNone: Given a 101 that is not what was asked for, Then
-// there is no line; nobody waits for more of the answer.
-func TestUpgradesThatAreNone(t *testing.T) {
+// Dial rejects an invalid 101 without waiting for its body.
+func TestDialRejectsInvalidUpgrades(t *testing.T) {
 	cases := map[string]http.Header{
 		"the wrong accept key":      {"Sec-WebSocket-Accept": {"AAAAAAAAAAAAAAAAAAAAAAAAAAA="}},
 		"two accept keys":           {"X": {"y\r\nSec-WebSocket-Accept: another"}},
@@ -117,13 +116,13 @@ func TestUpgradesThatAreNone(t *testing.T) {
 	}
 }
 
-// raw answers whatever connects with these bytes, and says no more.
+// raw starts a server that answers each connection with these bytes.
 func raw(t *testing.T, answer string) string {
 	url, _ := rawAsked(t, answer)
 	return url
 }
 
-// rawAsked is raw; asked is closed when the first bytes of a call have come.
+// rawAsked is raw. asked is closed when the first bytes of a request arrive.
 func rawAsked(t *testing.T, answer string) (url string, asked <-chan struct{}) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -162,8 +161,7 @@ func (d *Dialer) outwaited(call func() error, want string) error {
 	}
 }
 
-// TestAnswersThatAreRefused: each failure has its own coarse words.
-func TestAnswersThatAreRefused(t *testing.T) {
+func TestDialFailureTexts(t *testing.T) {
 	head := "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
 	waits := map[string]bool{"headers that drip": true, "nothing": true}
 	cases := map[string]struct{ answer, want string }{
@@ -196,9 +194,9 @@ func TestAnswersThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestWhoSpeaksFirst: what a peer says before our request is an answer to it,
-// and never gets into our log by itself.
-func TestWhoSpeaksFirst(t *testing.T) {
+// Bytes that a peer sends before our request count as its response. The
+// transport must not log them.
+func TestBytesBeforeTheRequestAreNotLogged(t *testing.T) {
 	var logged strings.Builder
 	slog.SetDefault(slog.New(slog.NewTextHandler(&logged, nil))) // the transport's log ends here too
 	defer slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, nil)))
@@ -222,12 +220,12 @@ func TestWhoSpeaksFirst(t *testing.T) {
 	require.Empty(t, logged.String())
 }
 
-func TestHandshakesHaveFiveSeconds(t *testing.T) {
+func TestHandshakeTimeIsFiveSeconds(t *testing.T) {
 	require.Equal(t, 5*time.Second, New(Options{}).patience)
 }
 
-// TestSlowTLS: a server that accepts and never speaks TLS is given up.
-func TestSlowTLS(t *testing.T) {
+// The server accepts connections but never starts TLS.
+func TestDialGivesUpOnSlowTLS(t *testing.T) {
 	d := patient(Options{Key: platformKey})
 	url := strings.Replace(raw(t, ""), "http:", "https:", 1)
 	dial := func() error {
@@ -239,16 +237,15 @@ func TestSlowTLS(t *testing.T) {
 	require.EqualError(t, d.outwaited(ping, errTLS.words), errTLS.words)
 }
 
-// TestAStrangersCertificate is none.
-func TestAStrangersCertificate(t *testing.T) {
+func TestDialRejectsUntrustedCertificate(t *testing.T) {
 	p := newTLSPeer(t, (*peerConn).deaf)
 	_, _, err := patient(Options{Key: platformKey}).Dial(t.Context(), p.url, "m", "", quiet)
 	require.EqualError(t, err, errTLS.words)
 	require.Empty(t, p.requests)
 }
 
-// TestClosedAndFilteredPorts read the same.
-func TestClosedAndFilteredPorts(t *testing.T) {
+// Different errors would let an owner scan networks through the arena.
+func TestClosedAndFilteredPortsGiveOneError(t *testing.T) {
 	closed := "http://" + closedPort(t)
 	d := patient(Options{Key: platformKey})
 	_, _, err := d.Dial(t.Context(), closed, "m", "", quiet)
@@ -263,7 +260,7 @@ func TestClosedAndFilteredPorts(t *testing.T) {
 	require.EqualError(t, err, errConnect.words)
 }
 
-// TestRedirectsAreNotFollowed: neither the signature nor a ping goes elsewhere.
+// A redirect must not move the signature or a ping to another server.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	var hits atomic.Int32
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
@@ -277,7 +274,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	require.Zero(t, hits.Load())
 }
 
-// TestProxyVariablesAreIgnored: what stands in our environment is not asked.
+// A proxy from the environment would bypass the guard.
 func TestProxyVariablesAreIgnored(t *testing.T) {
 	var hits atomic.Int32
 	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
@@ -285,15 +282,15 @@ func TestProxyVariablesAreIgnored(t *testing.T) {
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
 		t.Setenv(name, proxy.URL)
 	}
-	d := New(Options{Key: platformKey})
+	d := New(Options{Key: platformKey, Logger: slog.New(slog.DiscardHandler)})
 	a := &attempt{dialer: d, ctx: t.Context()}
 	require.Nil(t, a.transport().Proxy)
 	newPeer(t, (*peerConn).untilEnd).dial(t, quiet)
 	require.Zero(t, hits.Load())
 }
 
-// TestADialEndsWithItsContext: and leaves nothing behind.
-func TestADialEndsWithItsContext(t *testing.T) {
+// TestMain checks that no goroutine is left.
+func TestDialEndsWithItsContext(t *testing.T) {
 	url, asked := rawAsked(t, "")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -308,8 +305,7 @@ func TestADialEndsWithItsContext(t *testing.T) {
 	require.EqualError(t, err, errAnswer.words)
 }
 
-// TestTheArenaItself is no bot.
-func TestTheArenaItself(t *testing.T) {
+func TestDialRejectsTheArenaItself(t *testing.T) {
 	var hits atomic.Int32
 	arena := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
 	defer arena.Close()
@@ -326,8 +322,7 @@ func TestTheArenaItself(t *testing.T) {
 	require.Zero(t, hits.Load())
 }
 
-// TestErrorsAndLogsHoldNoURL: what a failed dial or a cut line says could be
-// anyone's.
+// URLs may hold secrets of their owners.
 func TestErrorsAndLogsHoldNoURL(t *testing.T) {
 	var logged strings.Builder
 	d := patient(Options{Key: platformKey, Logger: slog.New(slog.NewTextHandler(&logged, nil))})

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDrain: Given frames that the socket has received while our reader was
-// held up, When Drain returns, Then all of them were handed on.
+// The socket has received frames while our reader was blocked. When Drain
+// returns, receive has got all of them.
 func TestDrain(t *testing.T) {
 	for name, start := range map[string]func(testing.TB, script) *peer{"plain": newPeer, "TLS": newTLSPeer} {
 		t.Run(name, func(t *testing.T) {
@@ -32,7 +32,7 @@ func TestDrain(t *testing.T) {
 				return func(frame []byte, cause string) { once(); ears.receive(frame, cause) }
 			}())
 			<-written
-			require.Empty(t, ears, "the reader is held up")
+			require.Empty(t, ears, "the reader is blocked")
 			drained := make(chan struct{})
 			go func() { defer close(drained); line.Drain(context.Background()) }()
 			close(release)
@@ -42,9 +42,9 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestDrainAgainAndAgain: no frame that had arrived is missed, at any moment of
-// the reader's way from the kernel to receive.
-func TestDrainAgainAndAgain(t *testing.T) {
+// Drain runs at many points of the reader's path from the kernel to receive. It
+// never misses a frame that had arrived.
+func TestDrainMissesNoFrame(t *testing.T) {
 	ask, there := make(chan struct{}), make(chan struct{})
 	ears := newEars()
 	line := newPeer(t, func(c *peerConn) {
@@ -64,8 +64,8 @@ func TestDrainAgainAndAgain(t *testing.T) {
 	}
 }
 
-// TestDrainOfALineWithoutNews returns at once: idle, half a frame, gone.
-func TestDrainOfALineWithoutNews(t *testing.T) {
+// The line is idle, holds half a frame, or is closed.
+func TestDrainReturnsImmediatelyWithoutFrames(t *testing.T) {
 	written := make(chan struct{})
 	line := newPeer(t, func(c *peerConn) {
 		c.write(text("whole")[:3])
@@ -79,8 +79,8 @@ func TestDrainOfALineWithoutNews(t *testing.T) {
 	finishes(t, "Drain of a closed line", func() { line.Drain(t.Context()) })
 }
 
-// TestDrainIsBounded: a receive that is held up holds Drain only so long, and
-// shorter once its context has ended.
+// A blocked receive delays Drain only for a limited time, and for less time after
+// the context has ended.
 func TestDrainIsBounded(t *testing.T) {
 	held, release := make(chan struct{}), make(chan struct{})
 	p := newPeer(t, func(c *peerConn) { c.write(text("x")); c.untilEnd() })

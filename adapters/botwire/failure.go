@@ -6,12 +6,12 @@ import (
 	"net"
 )
 
-// ErrGone is what Send returns once the line is cut or closed.
-var ErrGone = errors.New("the line is gone")
+// ErrGone is the error of Send after the line was cut or closed.
+var ErrGone = errors.New("the connection to the bot is closed")
 
-// failure is an error in words that tell an owner enough and a scanner
-// nothing: no address, no text of the peer, and the same words for a closed
-// and a filtered port.
+// failure is an error for an owner. It must not help anyone to scan a network:
+// it holds no address and no text of the peer, and a closed port has the same
+// text as a filtered port.
 type failure struct {
 	words   string
 	refused bool
@@ -30,8 +30,8 @@ var (
 // Error implements error.
 func (f *failure) Error() string { return f.words }
 
-// NotAllowed says whether the URL or its address is refused for good: nothing
-// was sent, and trying again is useless.
+// NotAllowed reports whether the URL or its address is not allowed. The arena sent
+// nothing, and a retry is useless.
 func (f *failure) NotAllowed() bool { return f.refused }
 
 func refusedURL(words string) error { return &failure{words: words, refused: true} }
@@ -40,8 +40,8 @@ func badStatus(status, want int) error {
 	return &failure{words: fmt.Sprintf("the server answered with status %d instead of %d", status, want)}
 }
 
-// classify turns what a transport said into a failure: by its own kind where
-// it has one, else by how far the attempt came.
+// classify returns the failure for an error of the transport. If the error has no
+// known kind, the stage of the attempt decides.
 func classify(err error, reached stage) error {
 	var known *failure
 	var dns *net.DNSError

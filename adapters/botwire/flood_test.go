@@ -12,19 +12,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFloodsAreCut: Given a peer that writes one thing for ever, as fast as the
-// machine can, Then the line is cut. How soon is printed.
+// A peer writes the same bytes forever, as fast as it can, until the line is cut.
+// The test prints the time that this takes.
 func TestFloodsAreCut(t *testing.T) {
 	cases := map[string][]byte{
 		"pings":                     frame(fin|0x9, nil),
 		"pings with a payload":      frame(fin|0x9, make([]byte, 125)),
-		"unasked pongs":             frame(fin|0xA, nil),
+		"unsolicited pongs":         frame(fin|0xA, nil),
 		"empty fragments":           frame(0x0, nil),
 		"empty messages":            text(""),
 		"messages of one byte":      text("x"),
 		"messages of 40 bytes":      text(strings.Repeat("x", 40)),
 		"messages of 64 KiB":        text(strings.Repeat("x", FrameLimit)),
-		"answers nobody asked":      text(`{"id":1,"action":{"type":"end_turn"}}`),
+		"answers without a request": text(`{"id":1,"action":{"type":"end_turn"}}`),
 		"binary messages of a byte": frame(fin|0x2, []byte{0xFF}),
 	}
 	for name, one := range cases {
@@ -57,8 +57,8 @@ func TestFloodsAreCut(t *testing.T) {
 	}
 }
 
-// TestOneByteFragmentsAreCutAtTheLimit: an endless message ends at its limit.
-func TestOneByteFragmentsAreCutAtTheLimit(t *testing.T) {
+// The message consists of fragments of one byte and never ends.
+func TestEndlessMessageIsCutAtTheLimit(t *testing.T) {
 	ears := newEars()
 	newPeer(t, func(c *peerConn) {
 		chunk := bytes.Repeat(frame(0x0, []byte("x")), 4096)
@@ -73,8 +73,8 @@ func TestOneByteFragmentsAreCutAtTheLimit(t *testing.T) {
 	require.Equal(t, dropped, ears.next(t))
 }
 
-// TestTheBudgetIsAMebibyte: a bot may send 15 messages of 64 KiB at once.
-func TestTheBudgetIsAMebibyte(t *testing.T) {
+// A bot may send 15 messages of 64 KiB at once.
+func TestBudgetIsOneMebibyte(t *testing.T) {
 	ears := newEars()
 	newPeer(t, func(c *peerConn) {
 		for range 15 {
@@ -94,15 +94,15 @@ func TestBucket(t *testing.T) {
 	at := func(ms int64) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 	b := newBucket(100, 100, start)
 	require.True(t, b.take(100, at(0)), "a full bucket")
-	require.False(t, b.take(1, at(0)), "an empty one")
-	require.False(t, b.take(1, at(10)), "what was refused was taken all the same")
+	require.False(t, b.take(1, at(0)), "an empty bucket")
+	require.False(t, b.take(1, at(10)), "rejected tokens count as taken")
 	require.True(t, b.take(1, at(30)))
-	require.True(t, b.take(100, at(60_000)), "it does not fill above its size")
+	require.True(t, b.take(100, at(60_000)), "a long pause fills it only to its size")
 	require.False(t, b.take(1, at(60_000)))
 }
 
-// TestHeapPerSocket prints what a line holds, idle and in the middle of the
-// largest message.
+// TestHeapPerSocket prints the heap use of a line when idle and in the middle of
+// the largest message.
 func TestHeapPerSocket(t *testing.T) {
 	const lines = 100
 	for name, start := range map[string]func(testing.TB, script) *peer{"plain": newPeer, "TLS": newTLSPeer} {

@@ -13,11 +13,11 @@ import (
 var (
 	dropped   = heard{cause: "dropped"}
 	oversized = heard{cause: "oversized"}
-	// after shows that a line goes on: what a peer writes last in a case.
+	// after is the last frame of the peer; it shows that the line still works.
 	after = heard{frame: "after"}
 )
 
-// fragments cuts a text message into frames of n bytes.
+// fragments splits a text message into frames of n bytes.
 func fragments(message string, n int) (frames [][]byte) {
 	op := byte(0x1)
 	for len(message) > n {
@@ -29,20 +29,19 @@ func fragments(message string, n int) (frames [][]byte) {
 
 func join(frames [][]byte) []byte { return bytes.Join(frames, nil) }
 
-// masked builds a frame the way only a client may.
+// masked builds a masked frame. Only clients may mask frames.
 func masked(payload string) []byte {
 	f := append([]byte{fin | 0x1, 0x80 | byte(len(payload)), 0, 0, 0, 0}, payload...)
 	return f
 }
 
-// announce is the header of a text frame alone.
+// announce builds only the header of a text frame.
 func announce(length uint64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{fin | 0x1, 127}, length)
 }
 
-// TestWhatAPeerMaySend: Given a line, When a peer writes these bytes, Then this
-// is heard, in this order, and nothing else.
-func TestWhatAPeerMaySend(t *testing.T) {
+// A peer writes the bytes; receive gets exactly the wanted calls, in order.
+func TestReceiveFrames(t *testing.T) {
 	full, over := strings.Repeat("x", FrameLimit), strings.Repeat("x", FrameLimit+1)
 	cases := map[string]struct {
 		bytes []byte
@@ -110,9 +109,8 @@ func says(b []byte) script {
 	}
 }
 
-// TestFragmentsInWritesOfTheirOwn: 65,536 fragments of one byte are legal also
-// when each comes in a packet of its own.
-func TestFragmentsInWritesOfTheirOwn(t *testing.T) {
+// 65,536 fragments of one byte are legal even if each arrives in a separate packet.
+func TestReceiveFragmentsInSeparateWrites(t *testing.T) {
 	full := strings.Repeat("x", FrameLimit)
 	ears := newEars()
 	newPeer(t, func(c *peerConn) {
@@ -124,8 +122,8 @@ func TestFragmentsInWritesOfTheirOwn(t *testing.T) {
 	require.Equal(t, brief(heard{frame: full}), brief(ears.next(t)))
 }
 
-// TestBytesOneByOne: a frame that drips in is a frame.
-func TestBytesOneByOne(t *testing.T) {
+// The bytes of the frames arrive one by one.
+func TestReceiveSlowBytes(t *testing.T) {
 	ears := newEars()
 	newPeer(t, func(c *peerConn) {
 		for _, b := range join([][]byte{text("slow"), frame(fin|0x9, []byte("p")), text("slower")}) {
@@ -137,8 +135,8 @@ func TestBytesOneByOne(t *testing.T) {
 	require.Equal(t, heard{frame: "slower"}, ears.next(t))
 }
 
-// TestTheLineEnds: however a peer ends the connection, the line is gone, once.
-func TestTheLineEnds(t *testing.T) {
+// However a peer ends the connection, receive gets CauseDropped exactly once.
+func TestLineEndsOnce(t *testing.T) {
 	cases := map[string]script{
 		"closed at once":                func(*peerConn) {},
 		"closed in a header":            func(c *peerConn) { c.write([]byte{fin | 0x1}) },
@@ -161,8 +159,8 @@ func TestTheLineEnds(t *testing.T) {
 	}
 }
 
-// TestCutLinesSayWhy: a peer that listens is told why it was cut.
-func TestCutLinesSayWhy(t *testing.T) {
+// The close frame holds the reason of the cut.
+func TestCutLineSendsCloseCode(t *testing.T) {
 	cases := map[string]struct {
 		bytes []byte
 		code  uint16
@@ -190,7 +188,7 @@ func TestCutLinesSayWhy(t *testing.T) {
 	}
 }
 
-// TestPingsAreAnswered: up to a hundred at once, in order.
+// The line answers up to a hundred pings at once, in order.
 func TestPingsAreAnswered(t *testing.T) {
 	pongs := make(chan string, pingRate)
 	ears := newEars()

@@ -9,8 +9,8 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// metadata are the addresses at which clouds serve credentials to whoever
-// asks from inside; none is ever dialled.
+// metadata are the addresses at which clouds serve credentials to their machines.
+// The arena never dials them, in development either.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("168.63.129.16"),
 	netip.MustParseAddr("169.254.169.254"),
@@ -24,7 +24,7 @@ type guard struct {
 	production bool
 	public     *ssrf.Guardian
 	own        []netip.AddrPort
-	hosts      map[string]bool // the arena's own names, host:port in lower case
+	hosts      map[string]bool // the arena's names, host:port in lower case
 }
 
 func newGuard(production bool, own []netip.AddrPort, hosts []string) *guard {
@@ -41,8 +41,9 @@ func newGuard(production bool, own []netip.AddrPort, hosts []string) *guard {
 	return g
 }
 
-// control is the net.Dialer's last word before a packet leaves: it sees the
-// address that is really dialled, whatever the name resolved to before.
+// control is the Control function of the net.Dialer. It runs after the name is
+// resolved and before a packet is sent, so a name that changes its address
+// between a check and a dial cannot bypass it.
 func (g *guard) control(network, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil || !strings.HasPrefix(network, "tcp") || !g.allows(to) {
@@ -51,7 +52,7 @@ func (g *guard) control(network, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// allows says whether a packet may be sent to an address.
+// allows reports whether the arena may send a packet to an address.
 func (g *guard) allows(to netip.AddrPort) bool {
 	addr := to.Addr().Unmap()
 	for _, m := range metadata {
@@ -65,9 +66,9 @@ func (g *guard) allows(to netip.AddrPort) bool {
 	return !g.production || g.public.SafeAddr(addr) == nil
 }
 
-// isOwn says whether one of the arena's own listeners would answer there. A
-// dial to the unspecified address reaches this machine, and a listener on it
-// answers at each of the machine's addresses.
+// isOwn reports whether one of the arena's listeners would answer at an address.
+// A dial to the unspecified address reaches this machine. A listener on the
+// unspecified address answers at all addresses of the machine.
 func (g *guard) isOwn(to netip.AddrPort) bool {
 	for _, own := range g.own {
 		if own.Port() != to.Port() {
@@ -86,7 +87,8 @@ func (g *guard) isOwn(to netip.AddrPort) bool {
 	return false
 }
 
-// isLocal says whether an address is one of this machine's.
+// isLocal reports whether an address belongs to this machine. If the machine's
+// addresses cannot be listed, it returns true to be safe.
 func isLocal(addr netip.Addr) bool {
 	if addr.IsLoopback() || addr.IsUnspecified() {
 		return true

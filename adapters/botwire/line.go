@@ -16,20 +16,21 @@ import (
 )
 
 const (
-	sendGrace  = 250 * time.Millisecond // of a write, after its context's end
-	goodbye    = 500 * time.Millisecond // of the closing handshake
-	drainTime  = time.Second            // of a drain
-	drainGrace = 100 * time.Millisecond // of a drain, after its context's end
+	sendGrace  = 250 * time.Millisecond // for a write, after its context ends
+	goodbye    = 500 * time.Millisecond // for the closing handshake
+	drainTime  = time.Second            // for a drain
+	drainGrace = 100 * time.Millisecond // for a drain, after its context ends
 )
 
-// Receive hears what a line brings: a text frame with cause "", one that
-// cannot be text with match.CauseMalformed, nil and match.CauseOversized for
-// one over FrameLimit, and last, once, nil and match.CauseDropped. Calls come
-// one at a time, from the line's reader; the frame is the receiver's to keep.
-// It must not block, and must not call Close or Drain.
+// Receive is the callback for the frames of a line. cause is "" for a text frame,
+// match.CauseMalformed for a frame that is not valid text, and
+// match.CauseOversized, with a nil frame, for a frame over FrameLimit. The last
+// call, exactly one, has a nil frame and match.CauseDropped. The line's reader
+// makes the calls one at a time, and the callback may keep the frame. It must not
+// block, and must not call Close or Drain.
 type Receive = func(frame []byte, cause string)
 
-// Line is an open socket to a bot. Its methods may be called at the same time.
+// Line is an open socket to a bot. Its methods are safe for concurrent use.
 type Line struct {
 	ws      *websocket.Conn
 	wire    *wire
@@ -39,15 +40,16 @@ type Line struct {
 	drain   time.Duration // the limit of a Drain
 
 	closing atomic.Bool
-	gone    chan struct{} // closed when receive has heard the last
+	gone    chan struct{} // closed after the last call of receive
 	done    chan struct{} // closed when the reader has ended
 }
 
-// Dial opens the socket of a match and reads from it until it ends; receive
-// may be called before Dial returns. ctx and 5 s bound the dial, not the line.
+// Dial opens the socket of a match and reads from it until it ends. It may call
+// receive before it returns. ctx and a limit of 5 s bound the dial, not the line.
 //
-// nonce is the bot's x-arena-nonce, empty if missing or wrong. The error says
-// NotAllowed if the address is refused, and holds neither URL nor address.
+// nonce is the bot's x-arena-nonce, empty if missing or invalid. NotAllowed of
+// the error is true if the address is not allowed. The error holds neither the
+// URL nor an address.
 func (d *Dialer) Dial(ctx context.Context, url, matchID, commitment string, receive Receive) (
 	line *Line, nonce string, err error,
 ) {
@@ -60,7 +62,7 @@ func (d *Dialer) Dial(ctx context.Context, url, matchID, commitment string, rece
 	return line, nonce, nil
 }
 
-// open makes the signed upgrade; nobody reads from its line yet.
+// open makes the signed upgrade. The caller must start the reader of the line.
 func (d *Dialer) open(ctx context.Context, url, matchID, commitment string) (*Line, string, error) {
 	if err := d.Allowed(url); err != nil {
 		return nil, "", err
@@ -87,8 +89,8 @@ func (d *Dialer) open(ctx context.Context, url, matchID, commitment string) (*Li
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// Send writes a text frame. A peer that does not read holds it until shortly
-// after ctx ends; then the line, with half a frame on it, is cut.
+// Send writes a text frame. If the peer does not read, Send blocks until shortly
+// after ctx ends. Then it cuts the line, because half a frame may be written.
 func (l *Line) Send(ctx context.Context, frame []byte) error {
 	select {
 	case <-ctx.Done():
@@ -99,8 +101,8 @@ func (l *Line) Send(ctx context.Context, frame []byte) error {
 	}
 	written := make(chan struct{})
 	defer close(written)
-	// The library would cut the line as ctx ends, even for a delay of ours
-	// during which nobody tried to write: it gets no deadline.
+	// The library gets no deadline. It would cut the line when ctx ends, even if
+	// the delay is ours and the peer has not refused any write.
 	stop := context.AfterFunc(ctx, func() { l.cutUnless(written, sendGrace) })
 	defer stop()
 	if err := l.ws.Write(context.Background(), websocket.MessageText, frame); err != nil {
@@ -109,7 +111,7 @@ func (l *Line) Send(ctx context.Context, frame []byte) error {
 	return nil
 }
 
-// cutUnless cuts the line unless done is closed within the time.
+// cutUnless cuts the line unless done is closed within the given time.
 func (l *Line) cutUnless(done <-chan struct{}, within time.Duration) {
 	t := time.NewTimer(within)
 	defer t.Stop()
@@ -120,11 +122,10 @@ func (l *Line) cutUnless(done <-chan struct{}, within time.Duration) {
 	}
 }
 
-// Drain returns when all that the socket had received before the call has been
-// handed to receive, so that a deadline that fires late can still find an
-// answer that was in time. It returns at once on an idle line, and in any case
-// after 1 s, or 100 ms after ctx ends: a peer that never stops sending is not
-// waited for.
+// Drain returns after receive got every frame that the socket had received before
+// the call. So a deadline timer that fires late still finds an answer that arrived
+// in time. Drain returns immediately on an idle line. It returns at the latest
+// after 1 s, or 100 ms after ctx ends, in case the peer never stops sending.
 func (l *Line) Drain(ctx context.Context) {
 	t := time.NewTimer(l.drain)
 	defer t.Stop()
@@ -147,17 +148,17 @@ func (l *Line) Drain(ctx context.Context) {
 	}
 }
 
-// Close says goodbye with a close frame, waits half a second for the peer's,
-// and frees the line and its reader within 1 s whatever the peer does. Once
-// Close is called no further call of receive begins, CauseDropped included;
-// one under way has ended when Close returns. Closing again waits as well.
+// Close sends a close frame and waits up to half a second for the peer's. It frees
+// the line and its reader within 1 s, whatever the peer does. After the call of
+// Close no new call of receive starts, not even with CauseDropped, and any
+// running call has ended when Close returns. A second Close waits as well.
 func (l *Line) Close() {
 	l.closing.Store(true)
 	l.hangUp(websocket.StatusNormalClosure, "")
 	<-l.done
 }
 
-// run reads until the line is gone.
+// run reads until the line ends.
 func (l *Line) run() {
 	defer close(l.done)
 	for l.next() {
@@ -168,10 +169,10 @@ func (l *Line) run() {
 	}
 	l.deliver(nil, match.CauseDropped)
 	close(l.gone)
-	l.farewell(v)
+	l.finish(v)
 }
 
-// next reads one message and hands it on.
+// next reads one message and delivers it. It returns false at the end of the line.
 func (l *Line) next() bool {
 	kind, r, err := l.ws.Reader(context.Background())
 	if err != nil {
@@ -195,26 +196,26 @@ func (l *Line) deliver(frame []byte, cause string) {
 	}
 }
 
-// farewell frees the line after its reader's end, and tells the peer why it
-// was cut, as far as it listens.
-func (l *Line) farewell(v verdict) {
+// finish frees the line after its reader has ended. It sends the reason in the
+// close frame if the line was cut.
+func (l *Line) finish(v verdict) {
 	switch v {
 	case vOversized:
-		l.log.Info("cut a line: a frame over the limit")
-		l.hangUp(websocket.StatusMessageTooBig, "a frame may have 65536 bytes")
+		l.log.Info("cut the connection to a bot: its frame exceeds the size limit")
+		l.hangUp(websocket.StatusMessageTooBig, "a frame may have at most 65536 bytes")
 	case vProtocol:
-		l.log.Info("cut a line: the WebSocket protocol was broken")
+		l.log.Info("cut the connection to a bot: it violated the WebSocket protocol")
 		l.hangUp(websocket.StatusProtocolError, "")
 	case vFlood:
-		l.log.Info("cut a line: over its budget")
-		l.hangUp(websocket.StatusPolicyViolation, "too much was sent")
+		l.log.Info("cut the connection to a bot: it exceeded its budget of bytes or pings")
+		l.hangUp(websocket.StatusPolicyViolation, "budget of bytes or pings exceeded")
 	default:
 		l.hangUp(websocket.StatusNormalClosure, "")
 	}
 }
 
-// hangUp makes the closing handshake, in bounded time: the library's own Close
-// waits for a peer that drips, and for every lock that a blocked call holds.
+// hangUp makes the closing handshake in bounded time. The library's Close has no
+// such bound: it waits for slow peers, and for locks that blocked calls hold.
 func (l *Line) hangUp(code websocket.StatusCode, reason string) {
 	cut := time.AfterFunc(goodbye, l.conn.cut)
 	defer cut.Stop()

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSend: frames arrive whole, masked, in order, as text.
+// Frames arrive complete, in order, as text.
 func TestSend(t *testing.T) {
 	got := make(chan string, 2)
 	p := newTLSPeer(t, func(c *peerConn) {
@@ -29,9 +29,8 @@ func TestSend(t *testing.T) {
 	require.Equal(t, big, <-got)
 }
 
-// TestSendAfterItsTime: a Send that comes too late writes nothing, and leaves
-// the line as it was.
-func TestSendAfterItsTime(t *testing.T) {
+// Send with an ended context writes nothing, and the line stays usable.
+func TestSendWithEndedContext(t *testing.T) {
 	got := make(chan string, 1)
 	line := newPeer(t, func(c *peerConn) {
 		_, payload, _ := c.readFrame()
@@ -44,8 +43,8 @@ func TestSendAfterItsTime(t *testing.T) {
 	require.Equal(t, "in time", <-got)
 }
 
-// TestSendToAPeerThatDoesNotRead: Given a peer that never reads, When its
-// buffers are full and the context ends, Then Send returns and the line is cut.
+// When the buffers of the peer are full and the context ends, Send returns and
+// cuts the line.
 func TestSendToAPeerThatDoesNotRead(t *testing.T) {
 	for name, start := range map[string]func(testing.TB, script) *peer{"plain": newPeer, "TLS": newTLSPeer} {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +53,7 @@ func TestSendToAPeerThatDoesNotRead(t *testing.T) {
 			defer close(stop)
 			ears := newEars()
 			line := p.dial(t, ears.receive)
-			ctx, frame := within(t, 300*time.Millisecond), make([]byte, 1<<20)
+			ctx, frame := timeout(t, 300*time.Millisecond), make([]byte, 1<<20)
 			var err error
 			took := finishes(t, "Send", func() {
 				for err == nil {
@@ -68,8 +67,8 @@ func TestSendToAPeerThatDoesNotRead(t *testing.T) {
 	}
 }
 
-// TestCloseNeverHangs: whatever a peer does or leaves undone, Close returns,
-// the reader has ended, and nothing is heard any more.
+// Whatever a peer does, Close returns, the reader has ended, and receive gets no
+// more calls.
 func TestCloseNeverHangs(t *testing.T) {
 	drip := func(c *peerConn, b byte) {
 		for {
@@ -119,7 +118,7 @@ func TestCloseNeverHangs(t *testing.T) {
 	}
 }
 
-// TestCloseWhileSendIsBlocked: Close frees a Send that has no deadline.
+// Close unblocks a Send that has no deadline.
 func TestCloseWhileSendIsBlocked(t *testing.T) {
 	stop := make(chan struct{})
 	p := newPeer(t, func(*peerConn) { <-stop })
@@ -137,9 +136,8 @@ func TestCloseWhileSendIsBlocked(t *testing.T) {
 	finishes(t, "Send", func() { require.ErrorIs(t, <-sent, ErrGone) })
 }
 
-// TestNothingIsHeardAfterClose: frames that come in as we say goodbye, and the
-// end of the line itself, are not heard.
-func TestNothingIsHeardAfterClose(t *testing.T) {
+// After Close, receive gets neither frames that still arrive nor CauseDropped.
+func TestNoReceiveAfterClose(t *testing.T) {
 	const frames = 5000 // within the budget, so that the line is not cut before Close
 	ears, closing := newEars(), make(chan struct{})
 	line := newPeer(t, func(c *peerConn) {
@@ -159,8 +157,8 @@ func TestNothingIsHeardAfterClose(t *testing.T) {
 	require.Empty(t, ears)
 }
 
-// TestALateAnswerLeavesTheLineUsable: no deadline of a Send touches the reads.
-func TestALateAnswerLeavesTheLineUsable(t *testing.T) {
+// The context of a Send does not affect reads.
+func TestReceiveAfterSendContextEnds(t *testing.T) {
 	ears := newEars()
 	line := newPeer(t, func(c *peerConn) {
 		_, _, _ = c.readFrame()
@@ -175,8 +173,7 @@ func TestALateAnswerLeavesTheLineUsable(t *testing.T) {
 	require.Equal(t, heard{frame: "late"}, ears.next(t))
 }
 
-// TestDialsOfOneMatch: lines are apart; one that is cut leaves its neighbour.
-func TestDialsOfOneMatch(t *testing.T) {
+func TestCutLineLeavesOtherLines(t *testing.T) {
 	calm, loud := newEars(), newEars()
 	stay := newPeer(t, func(c *peerConn) { _, _, _ = c.readFrame(); c.write(text("here")); c.untilEnd() })
 	line := stay.dial(t, calm.receive)

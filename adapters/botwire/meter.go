@@ -2,15 +2,15 @@ package botwire
 
 import "time"
 
-// What a socket may send (docs/protocol.md, "Size and floods").
+// The budget of a socket (docs/protocol.md, "Size and floods").
 const (
 	byteBurst = 1 << 20  // bytes
 	byteRate  = 64 << 10 // bytes a second
 	pingRate  = 100      // pings a second, and at once
 )
 
-// bucket holds tokens up to a size and refills at a steady rate. It starts
-// full. It is for one goroutine.
+// bucket is a token bucket: it starts full and refills at a steady rate. It is not
+// safe for concurrent use.
 type bucket struct {
 	size, rate, tokens float64
 	at                 time.Time
@@ -20,8 +20,8 @@ func newBucket(size, rate float64, now time.Time) bucket {
 	return bucket{size: size, rate: rate, tokens: size, at: now}
 }
 
-// take takes n tokens at a time that never goes back, and says whether there
-// were that many.
+// take takes n tokens and reports whether the bucket held as many. now must not go
+// back between calls.
 func (b *bucket) take(n int, now time.Time) bool {
 	b.tokens = min(b.size, b.tokens+b.rate*now.Sub(b.at).Seconds())
 	b.at = now
@@ -29,7 +29,7 @@ func (b *bucket) take(n int, now time.Time) bool {
 	return b.tokens >= 0
 }
 
-// meter is what a socket has left to send.
+// meter holds the remaining budget of a socket.
 type meter struct {
 	bytes, pings bucket
 }
@@ -41,7 +41,7 @@ func newMeter(now time.Time) meter {
 	}
 }
 
-// take charges one read and says whether the socket is within its budget.
+// take charges one read and reports whether the socket is within its budget.
 func (m *meter) take(t toll, now time.Time) bool {
 	withinBytes := m.bytes.take(max(t.cost, readCost), now)
 	return m.pings.take(t.pings, now) && withinBytes

@@ -12,6 +12,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -25,11 +26,11 @@ import (
 // hangGuard ends a test that hangs; nothing is measured against it.
 const hangGuard = 2 * time.Minute
 
-// platformKey signs in all tests.
+// platformKey is the platform key of all tests.
 var platformKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
 
-// peer is a hand-written WebSocket server on raw TCP: it answers the upgrade
-// properly and then does with the connection whatever its script says.
+// peer is a hand-written WebSocket server on raw TCP. It answers the upgrade and
+// then runs its script on the connection.
 type peer struct {
 	url   string
 	roots *x509.CertPool
@@ -40,11 +41,10 @@ type peer struct {
 	open     []net.Conn
 }
 
-// script is what a peer does after the upgrade; the connection is closed when
-// it returns.
+// script runs after the upgrade. The peer closes the connection when it returns.
 type script func(c *peerConn)
 
-// peerConn is a connection as a peer's script sees it.
+// peerConn is the connection that a script gets.
 type peerConn struct {
 	net.Conn
 	in *bufio.Reader
@@ -54,7 +54,7 @@ func (c *peerConn) write(frames ...[]byte) {
 	_, _ = c.Write(bytes.Join(frames, nil))
 }
 
-// untilEnd reads and forgets until the other side says goodbye or is gone.
+// untilEnd discards frames until the other side closes.
 func (c *peerConn) untilEnd() {
 	for {
 		if op, _, err := c.readFrame(); err != nil || op == opClose {
@@ -63,7 +63,7 @@ func (c *peerConn) untilEnd() {
 	}
 }
 
-// deaf reads and forgets, goodbyes too.
+// deaf discards all bytes and does not answer close frames.
 func (c *peerConn) deaf() { _, _ = io.Copy(io.Discard, c.in) }
 
 // readFrame reads one frame of a client, unmasked.
@@ -107,7 +107,7 @@ func newTLSPeer(t testing.TB, s script) *peer {
 	return p
 }
 
-// certificate returns one for 127.0.0.1, and who signed it.
+// certificate returns a certificate for 127.0.0.1 and the pool that trusts it.
 func certificate(t testing.TB) (tls.Certificate, *x509.CertPool) {
 	srv := httptest.NewTLSServer(http.NotFoundHandler())
 	defer srv.Close()
@@ -116,7 +116,7 @@ func certificate(t testing.TB) (tls.Certificate, *x509.CertPool) {
 	return srv.TLS.Certificates[0], roots
 }
 
-// startPeer starts a peer whose answer to the upgrade has more headers.
+// startPeer starts a peer that adds headers to its response to the upgrade.
 func startPeer(t testing.TB, secure *tls.Config, more http.Header, s script) *peer {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -183,8 +183,12 @@ func acceptKey(req *http.Request) string {
 
 func (p *peer) dialer() *Dialer { return patient(Options{Key: platformKey, RootCAs: p.roots}) }
 
-// patient returns a Dialer whose limits do not end a test on a busy machine.
+// patient returns a Dialer with time limits that a busy machine cannot reach. It
+// discards logs unless o has a Logger.
 func patient(o Options) *Dialer {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
 	d := New(o)
 	d.patience, d.draining = hangGuard, hangGuard
 	return d
@@ -232,7 +236,7 @@ func text(s string) []byte { return frame(fin|0x1, []byte(s)) }
 // heard is one call of receive.
 type heard struct{ frame, cause string }
 
-// ears collects what a line brings.
+// ears collects the calls of receive.
 type ears chan heard
 
 func newEars() ears { return make(ears, 1<<17) }
@@ -246,12 +250,12 @@ func (e ears) next(t testing.TB) heard {
 	case h := <-e:
 		return h
 	case <-time.After(hangGuard):
-		require.FailNow(t, "nothing was heard")
+		require.FailNow(t, "receive was not called")
 		return heard{}
 	}
 }
 
-// last skips to the end of the line, and says how many calls came before.
+// last waits for the end of the line and returns the number of earlier calls.
 func (e ears) last(t testing.TB) (before int) {
 	t.Helper()
 	for {
@@ -275,15 +279,14 @@ func finishes(t testing.TB, what string, f func()) time.Duration {
 	return time.Since(began)
 }
 
-// within is a context for a test's call that ends soon.
-func within(t testing.TB, d time.Duration) context.Context {
+// timeout returns a context that ends after d.
+func timeout(t testing.TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// brief keeps the report of a failure readable: of a long frame its length and
-// hash.
+// brief replaces a long frame by its length and hash, to keep failures readable.
 func brief(h heard) heard {
 	if len(h.frame) > 100 {
 		h.frame = fmt.Sprintf("%d bytes, hash %x", len(h.frame), sha1.Sum([]byte(h.frame)))

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// nameServer is a DNS server whose answers change as a test wants.
+// nameServer is a fake DNS server. The test can change its answers.
 type nameServer struct {
 	conn net.PacketConn
 	done chan struct{}
@@ -80,9 +80,8 @@ func (s *nameServer) answer(query []byte) ([]byte, error) {
 	return m.Pack()
 }
 
-// TestRebinding: Given a name that was public when it was checked, When it
-// points inside later, Then the dial is refused by the address that would be
-// dialled, and no packet is sent.
+// A name resolves to a public address at its check and to a private address later.
+// The dial checks the resolved address, rejects it, and sends no packet.
 func TestRebinding(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -119,21 +118,21 @@ func TestRebinding(t *testing.T) {
 	}
 
 	names.points("8.8.8.8", "10.0.0.1")
-	require.True(t, notAllowed(d.resolve(t.Context(), url)), "one address of two is inside")
+	require.True(t, notAllowed(d.resolve(t.Context(), url)), "one of two addresses is private")
 
 	names.points()
 	require.EqualError(t, d.resolve(t.Context(), url), errResolve.words)
 	_, _, err = d.Dial(t.Context(), url, "m", "", quiet)
 	require.EqualError(t, err, errResolve.words)
-	require.False(t, notAllowed(err), "a name may come back")
+	require.False(t, notAllowed(err), "a retry may succeed when the name resolves again")
 
 	require.NoError(t, ln.Close())
 	_, open := <-accepted
-	require.False(t, open, "something was dialled")
+	require.False(t, open, "the arena dialled a private address")
 }
 
-// TestCheckOfAnInsideName: the deploy check refuses before it dials.
-func TestCheckOfAnInsideName(t *testing.T) {
+// The deploy check rejects the address before it dials.
+func TestCheckRejectsPrivateAddress(t *testing.T) {
 	names := newNameServer(t)
 	names.points("192.168.1.1")
 	d := patient(Options{Key: platformKey, Production: true, Resolver: names.resolver()})

@@ -2,9 +2,10 @@ package botwire
 
 import "encoding/binary"
 
-// What a read, a frame and a message cost at least, in bytes of the budget, so
-// that a flood of tiny ones is cut before it costs us what it costs the peer
-// nothing. A message in fragments of one byte each still fits into the budget.
+// The minimum cost of a read, a frame and a message, in bytes of the budget. Tiny
+// ones are cheap for the peer but cost us processing time, so a flood of them
+// must exhaust the budget early. A message of the full size in fragments of one
+// byte still fits into the budget.
 const (
 	readCost    = 12
 	frameCost   = 12
@@ -12,17 +13,17 @@ const (
 	emptyCost   = 1 << 10 // of a data frame that carries nothing
 )
 
-// verdict is why a line is cut.
+// verdict is the reason to cut a line.
 type verdict int32
 
 const (
 	vFine      verdict = iota
 	vOversized         // a message of more than FrameLimit bytes
-	vProtocol          // a frame that RFC 6455 forbids a server
+	vProtocol          // a frame that RFC 6455 does not allow from a server
 	vFlood             // over the budget
 )
 
-// Frame opcodes that the scanner tells apart.
+// Frame opcodes that the scanner distinguishes.
 const (
 	opContinuation = 0x0
 	opBinary       = 0x2
@@ -31,24 +32,24 @@ const (
 	opPong         = 0xA
 )
 
-// toll is what a stretch of the stream costs its sender.
+// toll is the cost of a part of the stream.
 type toll struct {
-	cost  int // bytes, or more for what is tiny
-	pings int // pings and pongs: no pong was asked for
+	cost  int // bytes, with the minimum costs applied
+	pings int // pings and pongs; the arena sends no pings, so all pongs are unsolicited
 }
 
-// scanner follows the frames of a server's byte stream, whatever pieces it
-// comes in, and judges what the WebSocket library lets pass: masked frames,
-// and the size of a message as soon as it is announced. It keeps no payload.
+// scanner parses the frame headers of a peer's byte stream, in pieces of any size.
+// It rejects what the WebSocket library would accept: masked frames, and messages
+// that announce a size over the limit. It keeps no payload.
 type scanner struct {
 	head    [10]byte
-	have    int    // bytes of head that are there
+	have    int    // bytes in head
 	payload uint64 // bytes of the frame's payload still to come
 	message uint64 // payload bytes announced so far for the open message
 }
 
-// feed reads on. Of p, the first pass bytes may be handed on; if they are not
-// all, v says what is wrong with the frame that follows them.
+// feed scans the next piece of the stream. The caller may pass on the first pass
+// bytes of p. If these are not all of p, v is the reason to reject the next frame.
 func (s *scanner) feed(p []byte) (pass int, t toll, v verdict) {
 	t.cost = len(p)
 	for at := 0; at < len(p); {
@@ -74,8 +75,8 @@ func (s *scanner) feed(p []byte) (pass int, t toll, v verdict) {
 	return len(p), t, vFine
 }
 
-// headLen returns how long the header is, as far as one can tell; a masked one
-// is refused before that matters.
+// headLen returns the length of the header, as far as its first bytes show. It
+// ignores masks, because judge rejects masked frames earlier.
 func (s *scanner) headLen() int {
 	switch {
 	case s.have < 2:
@@ -89,7 +90,7 @@ func (s *scanner) headLen() int {
 	}
 }
 
-// announced returns the payload's length, once the header is whole.
+// announced returns the payload's length. The header must be complete.
 func (s *scanner) announced() uint64 {
 	switch s.headLen() {
 	case 4:
@@ -105,7 +106,7 @@ func (s *scanner) opcode() byte    { return s.head[0] & 0x0F }
 func (s *scanner) isControl() bool { return s.head[0]&0x08 != 0 }
 func (s *scanner) isFinal() bool   { return s.head[0]&0x80 != 0 }
 
-// judge refuses a header, as soon as it can be told.
+// judge rejects an invalid header as early as its bytes show it.
 func (s *scanner) judge() verdict {
 	if s.have < 2 {
 		return vFine
@@ -124,7 +125,7 @@ func (s *scanner) judge() verdict {
 	return vFine
 }
 
-// before returns the payload bytes of the message that came before this frame.
+// before returns the payload bytes of earlier frames of the same message.
 func (s *scanner) before() uint64 {
 	if s.opcode() == opContinuation {
 		return s.message
@@ -132,7 +133,7 @@ func (s *scanner) before() uint64 {
 	return 0
 }
 
-// open takes note of a frame whose header is whole.
+// open starts a frame whose header is complete, and adds its cost to t.
 func (s *scanner) open(t *toll) {
 	length := s.announced()
 	size := s.have + int(length)

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzScanner: however a stream is cut into pieces, as much of it passes, at
-// the same cost and with the same verdict.
+// FuzzScanner checks that the split of a stream into pieces changes neither the
+// passed bytes nor the cost nor the verdict.
 func FuzzScanner(f *testing.F) {
 	for _, seed := range [][]byte{
 		text("hello"), masked("x"), announce(1 << 40), frame(fin|0x9, []byte("ping")),

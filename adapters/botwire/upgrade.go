@@ -7,8 +7,7 @@ import (
 	"strconv"
 )
 
-// Headers of the upgrade (Authentication 7; architecture.md, "Chance that
-// anyone can check").
+// Headers of the upgrade (docs/protocol.md, "The upgrade").
 const (
 	headerMatch      = "x-arena-match"
 	headerTimestamp  = "x-arena-timestamp"
@@ -17,11 +16,11 @@ const (
 	headerNonce      = "x-arena-nonce"
 )
 
-// deployCheck stands where the match id does in a probe.
+// deployCheck replaces the match id in the upgrade of a deploy check.
 const deployCheck = "deploy-check"
 
-// signed returns the headers of an upgrade for a match. A probe has no
-// commitment.
+// signed returns the headers of an upgrade for a match. commitment is empty for a
+// deploy check.
 func (d *Dialer) signed(matchID, commitment string) http.Header {
 	timestamp := strconv.FormatInt(d.now().UnixMilli(), 10)
 	signature := ed25519.Sign(d.key, []byte(timestamp+"."+matchID))
@@ -36,8 +35,8 @@ func (d *Dialer) signed(matchID, commitment string) http.Header {
 	return h
 }
 
-// nonceOf returns the nonce of an upgrade's answer: 1 to 64 characters of
-// 0x21–0x7E, given once; else the empty string.
+// nonceOf returns the nonce in the response to an upgrade: 1 to 64 characters of
+// 0x21–0x7E, present once. Otherwise it returns the empty string.
 func nonceOf(h http.Header) string {
 	given := h.Values(headerNonce)
 	if len(given) != 1 || len(given[0]) > 64 {
@@ -51,9 +50,9 @@ func nonceOf(h http.Header) string {
 	return given[0]
 }
 
-// properUpgrade says whether a 101 offers nothing that was not asked for, and
-// one accept key. Whether the key is right is the library's check.
-func properUpgrade(h http.Header) bool {
+// isValidUpgrade reports whether a 101 has one accept key and selects no
+// subprotocol or extension, since none was offered. The library checks the key.
+func isValidUpgrade(h http.Header) bool {
 	return len(h.Values("Sec-WebSocket-Accept")) == 1 &&
 		len(h.Values("Sec-WebSocket-Protocol")) == 0 &&
 		len(h.Values("Sec-WebSocket-Extensions")) == 0

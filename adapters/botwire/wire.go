@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// tlsGoodbye bounds what a TLS connection may take to say goodbye.
+// tlsGoodbye bounds the time to send the closing alert of TLS.
 const tlsGoodbye = 100 * time.Millisecond
 
 var (
-	errCut   = errors.New("the line was cut")
-	errEnded = errors.New("the stream ended")
+	errCut   = errors.New("the connection to the bot was cut")
+	errEnded = errors.New("the bot closed the connection")
 )
 
-// wire is the byte stream between the connection, TLS undone, and the
-// WebSocket library: it lets pass what a bot may send and ends at the first
-// frame that it may not. Reads are for one goroutine at a time.
+// wire is the byte stream between the connection (after TLS) and the WebSocket
+// library. It passes on valid frames within the budget, and ends at the first
+// frame that is not allowed. Only one goroutine at a time may read.
 type wire struct {
 	stream io.ReadWriteCloser
 	conn   *conn
 	scan   scanner
 	meter  meter
 
-	open   atomic.Bool  // before that a read ends at once: the upgrade is not done
+	open   atomic.Bool  // false until the upgrade is complete; reads return io.EOF before
 	judged atomic.Int32 // a verdict
 }
 
@@ -52,8 +52,8 @@ func (w *wire) Read(p []byte) (int, error) {
 		return 0, errCut
 	}
 	if err != nil {
-		// Never io.EOF: the library takes that, after a fragment, for the end of
-		// the message, and a cut line would have answered.
+		// Never io.EOF: after a fragment the library would take it for the end of
+		// the message, and a partial frame would count as an answer.
 		err = errEnded
 	}
 	return pass, err
@@ -62,7 +62,7 @@ func (w *wire) Read(p []byte) (int, error) {
 // Write implements io.Writer.
 func (w *wire) Write(p []byte) (int, error) { return w.stream.Write(p) }
 
-// Close implements io.Closer. A peer that does not read cannot hold it up.
+// Close implements io.Closer. A peer that does not read cannot block it.
 func (w *wire) Close() error {
 	cut := time.AfterFunc(tlsGoodbye, w.conn.cut)
 	defer cut.Stop()

@@ -2,7 +2,7 @@ package housebot
 
 import "hexarena/domain/match"
 
-// The actions of the specification, as a bot sends them.
+// The actions that a bot sends (docs/protocol.md, "Actions").
 type (
 	setupAction struct {
 		Settlement uint8 `json:"settlement"`
@@ -39,7 +39,8 @@ type (
 
 func endTurn(talk string) turnAction { return turnAction{Type: "end_turn", Talk: talk} }
 
-// thisTurn is what a view does not tell of the turn: what the bot did in it.
+// thisTurn records the bot's own actions in a turn, because a view does not have
+// them.
 type thisTurn struct {
 	turn   int
 	played bool // a dev card
@@ -47,14 +48,14 @@ type thisTurn struct {
 	talked bool
 }
 
-// at starts afresh when the turn is another.
+// at resets the record when a new turn starts.
 func (t *thisTurn) at(turn int) {
 	if t.turn != turn {
 		*t = thisTurn{turn: turn}
 	}
 }
 
-// talk returns a message the first time in a turn, and nothing after.
+// talk returns message the first time in a turn, and "" afterwards.
 func (t *thisTurn) talk(message string) string {
 	if t.talked || message == "" {
 		return ""

@@ -33,8 +33,8 @@ func (b *greedy) answer(r *match.Request) any {
 	}
 }
 
-// setup takes the vertex that pays most, new resources counting more, and the
-// road towards the next best one.
+// setup takes the vertex with the most pips, with a bonus for new resources, and
+// the road towards the next best vertex.
 func (b *greedy) setup(t *table) any {
 	var have [board.Resources]int
 	for v, town := range t.towns {
@@ -76,7 +76,8 @@ func (b *greedy) towards(t *table, from uint8, edges []uint8) uint8 {
 	return choice
 }
 
-// prospect is the best pips among the open vertices at v and one step on.
+// prospect returns the most pips of an open vertex, among v (with a bonus of 3) and
+// its neighbours.
 func (b *greedy) prospect(t *table, v uint8) int {
 	best := 0
 	if !t.blocked.Has(v) {
@@ -119,7 +120,7 @@ func (b *greedy) farewell(t *table) string {
 	return ""
 }
 
-// goal is what to save for now, and how to build it.
+// goal returns the cost of the next purchase, and the action that makes it.
 func (b *greedy) goal(t *table) (match.Counts, func() turnAction) {
 	if spots := t.settlementSpots(false); len(spots) > 0 {
 		v := b.richest(t, spots)
@@ -168,7 +169,7 @@ func (b *greedy) bestRoad(t *table, spots []uint8) uint8 {
 	return choice
 }
 
-// missing is what the hand lacks of a cost, and spare what it has beyond.
+// missing returns the cards that the hand lacks for a cost, and its spare cards.
 func missing(hand, cost match.Counts) (lack, spare match.Counts) {
 	for r := range hand {
 		if cost[r] > hand[r] {
@@ -180,7 +181,7 @@ func missing(hand, cost match.Counts) (lack, spare match.Counts) {
 	return lack, spare
 }
 
-// first returns the resource that there is most of, if any.
+// first returns the most frequent resource. It returns false if c is empty.
 func first(c match.Counts) (board.Resource, bool) {
 	best := board.Resource(0)
 	for r := range c {
@@ -247,7 +248,8 @@ func (b *greedy) offer(t *table, goal match.Counts) (turnAction, bool) {
 	}, true
 }
 
-// respond accepts what helps the goal, not from one who is about to win.
+// respond accepts offers that help the goal, unless the other player is about to
+// win.
 func (b *greedy) respond(t *table) any {
 	o := t.OpenTrade
 	goal, _ := b.goal(t)
@@ -260,7 +262,7 @@ func (b *greedy) respond(t *table) any {
 	return tradeAction{Accept: helps && pays && t.Scores[o.From] < game.PointsToWin-2}
 }
 
-// discard keeps what the goal needs for last.
+// discard drops spare cards first, and cards that the goal needs last.
 func (b *greedy) discard(t *table) (drop match.Counts) {
 	goal, _ := b.goal(t)
 	hand := t.Hand

@@ -1,6 +1,7 @@
-// Package housebot serves the arena's own bots: HTTP servers that answer /ping
-// and play over a WebSocket, as an owner's bot would. They know what a bot is
-// told, the rules and the board, and nothing of the arena's insides.
+// Package housebot serves the arena's own bots: HTTP servers that answer /ping and
+// play over a WebSocket, like the bots of owners. They know the requests that any
+// bot gets, the rules and the board, but nothing else of the arena. Start with
+// Handler.
 package housebot
 
 import (
@@ -33,22 +34,22 @@ var strategies = map[string]func(*rand.Rand) strategy{
 	"greedy": func(rng *rand.Rand) strategy { return &greedy{rng: rng} },
 }
 
-// Names lists the bots that there are.
+// Names lists the house bots.
 func Names() []string { return slices.Sorted(maps.Keys(strategies)) }
 
-// Options make a bot.
+// Options configure a bot.
 type Options struct {
 	Name      string            // one of Names
-	PublicKey ed25519.PublicKey // of the arena; nil: upgrades are not verified
-	Think     time.Duration     // how long it waits before each answer
-	Seed      uint64            // of its chance; matches differ by their ids
+	PublicKey ed25519.PublicKey // of the arena; nil accepts unsigned upgrades
+	Think     time.Duration     // delay before each answer
+	Seed      uint64            // of its random choices, together with the match id
 	Logger    *slog.Logger
 }
 
-// Handler returns the bot's server, for every path.
+// Handler returns the bot's server. It serves all paths.
 func Handler(o Options) (http.Handler, error) {
 	if strategies[o.Name] == nil {
-		return nil, fmt.Errorf("no house bot is called %q: there are %s", o.Name, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("unknown house bot %q; choose one of %s", o.Name, strings.Join(Names(), ", "))
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -70,8 +71,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// maxSkew is how far an upgrade's timestamp may be from our clock
-// (specification, "Authentication" 7).
+// maxSkew is the largest accepted difference between an upgrade's timestamp and
+// our clock (docs/protocol.md, "The upgrade").
 const maxSkew = 30 * time.Second
 
 func (s *server) verified(h http.Header) bool {
@@ -84,7 +85,7 @@ func (s *server) verified(h http.Header) bool {
 	return err == nil && ed25519.Verify(s.PublicKey, []byte(timestamp+"."+h.Get("x-arena-match")), signature)
 }
 
-// maxRequest is the most that a decision request may be long.
+// maxRequest is the longest accepted decision request, in bytes.
 const maxRequest = 1 << 20
 
 func (s *server) play(w http.ResponseWriter, r *http.Request) {
@@ -102,7 +103,7 @@ func (s *server) play(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if err := s.reply(r.Context(), conn, strategy, frame); err != nil {
-			s.Logger.Warn("decision not answered", "match", id, "error", err)
+			s.Logger.Warn("could not answer a decision", "match", id, "error", err)
 			return
 		}
 	}
@@ -111,7 +112,7 @@ func (s *server) play(w http.ResponseWriter, r *http.Request) {
 func (s *server) reply(ctx context.Context, conn *websocket.Conn, strategy strategy, frame []byte) error {
 	var req match.Request
 	if err := json.Unmarshal(frame, &req); err != nil {
-		return fmt.Errorf("request: %w", err)
+		return fmt.Errorf("decode the request: %w", err)
 	}
 	think := time.NewTimer(min(s.Think, time.Duration(req.DeadlineMs)*time.Millisecond/2))
 	defer think.Stop()
@@ -131,7 +132,7 @@ func (s *server) reply(ctx context.Context, conn *websocket.Conn, strategy strat
 	return conn.Write(ctx, websocket.MessageText, answer)
 }
 
-// hash is FNV-1a.
+// hash returns the 64-bit FNV-1a hash of s.
 func hash(s string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(s) {

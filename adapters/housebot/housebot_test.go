@@ -22,8 +22,8 @@ import (
 	"hexarena/domain/seed"
 )
 
-// House bots know the rules: not one of their answers is refused. Between
-// them they trade, talk and play every card.
+// The arena rejects no answer of the house bots. Together they trade, talk and
+// play every card.
 func TestHouseBotsPlayByTheRules(t *testing.T) {
 	played := map[string]int{}
 	wins := map[string]int{}
@@ -72,7 +72,7 @@ func TestHouseBotsPlayByTheRules(t *testing.T) {
 	require.Greater(t, wins["greedy"], wins["random"])
 }
 
-// ask sends a request through JSON, as over a socket.
+// ask encodes and decodes the request and the answer as JSON, like a socket.
 func ask(t *testing.T, bot strategy, m match.Match, d match.Decision) []byte {
 	t.Helper()
 	r := m.Request(d)

@@ -120,8 +120,8 @@ func (b *random) discard(t *table) (drop match.Counts) {
 	return drop
 }
 
-// devAction plays a card if it is held and can be: two resources say what a
-// windfall takes, the first what an embargo names.
+// devAction plays a card if the viewer holds it and can play it. A windfall takes
+// one and two; an embargo names one.
 func devAction(t *table, card game.DevCard, one, two board.Resource) (turnAction, bool) {
 	if !t.holds(card) {
 		return turnAction{}, false

@@ -2,13 +2,14 @@ package housebot
 
 import (
 	"math"
+	"slices"
 
 	"hexarena/domain/board"
 	"hexarena/domain/game"
 	"hexarena/domain/match"
 )
 
-// The prices of "Costs, build limits and dev deck", by resource.
+// The costs by resource (docs/rules.md).
 var (
 	roadCost       = match.Counts{1, 1, 0, 0, 0}
 	settlementCost = match.Counts{1, 1, 1, 1, 0}
@@ -16,7 +17,7 @@ var (
 	devCost        = match.Counts{0, 0, 1, 1, 1}
 )
 
-// table is a view, indexed.
+// table is a view with indexes of its towns and roads.
 type table struct {
 	*match.View
 	towns   [board.Vertices]*match.Town
@@ -47,7 +48,7 @@ func read(v *match.View) *table {
 	return t
 }
 
-// touches says whether one of the viewer's roads ends at a vertex.
+// touches reports whether one of the viewer's roads ends at a vertex.
 func (t *table) touches(v uint8) bool {
 	for _, e := range board.VertexEdges[v] {
 		if e != board.None && t.roads[e] != nil && t.roads[e].Seat == t.Seat {
@@ -57,7 +58,8 @@ func (t *table) touches(v uint8) bool {
 	return false
 }
 
-// settlementSpots lists where the viewer may build; in setup, anywhere open.
+// settlementSpots lists the vertices for a new settlement. In setup, all open
+// vertices are allowed.
 func (t *table) settlementSpots(setup bool) []uint8 {
 	var spots []uint8
 	if !setup && t.mine.settlements >= game.MaxSettlements {
@@ -71,7 +73,7 @@ func (t *table) settlementSpots(setup bool) []uint8 {
 	return spots
 }
 
-// citySpots lists the viewer's settlements, while a city is left.
+// citySpots lists the viewer's settlements, if the viewer has a city left.
 func (t *table) citySpots() []uint8 {
 	var spots []uint8
 	for v, town := range t.towns {
@@ -96,7 +98,7 @@ func (t *table) roadSpots() []uint8 {
 	return spots
 }
 
-// reaches says whether the viewer may build a road away from a vertex.
+// reaches reports whether the viewer may build a road away from a vertex.
 func (t *table) reaches(v uint8) bool {
 	if town := t.towns[v]; town != nil {
 		return town.Seat == t.Seat
@@ -104,7 +106,7 @@ func (t *table) reaches(v uint8) bool {
 	return t.touches(v)
 }
 
-// pips is how many of 36 rolls pay at a vertex, counted by resource.
+// pips returns how many of 36 rolls pay at a vertex, in total and by resource.
 func (t *table) pips(v uint8) (total int, by [board.Resources]int) {
 	for _, h := range board.VertexHexes[v] {
 		if h == board.None || t.Board.Hexes[h].Token == nil {
@@ -118,7 +120,7 @@ func (t *table) pips(v uint8) (total int, by [board.Resources]int) {
 	return total, by
 }
 
-// rate is what the bank asks of the viewer for one card.
+// rate returns the number of cards that the viewer pays the bank for one card.
 func (t *table) rate(r board.Resource) int {
 	rate := 4
 	for _, p := range t.Board.Ports {
@@ -136,18 +138,12 @@ func (t *table) rate(r board.Resource) int {
 
 func (t *table) affords(cost match.Counts) bool { return game.Cards(t.Hand).Covers(game.Cards(cost)) }
 
-// holds says whether the viewer may play a dev card by its age.
+// holds reports whether the view lists a dev card as playable.
 func (t *table) holds(card game.DevCard) bool {
-	for _, c := range t.DevCards {
-		if c == card.String() {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(t.DevCards, card.String())
 }
 
-// banditMove picks the hex that hurts the strongest rival most, and whom to
-// rob there.
+// banditMove picks the hex with the highest harm, and the victim there.
 func (t *table) banditMove() (hex int, victim *int) {
 	best := math.MinInt
 	for h := range board.Hexes {
@@ -162,8 +158,8 @@ func (t *table) banditMove() (hex int, victim *int) {
 	return hex, victim
 }
 
-// harm is how much the bandit on a hex hurts rivals; negative where it hurts
-// the viewer.
+// harm scores the bandit on a hex: positive for harm to rivals, negative for harm
+// to the viewer. victim is the rival there with the most cards.
 func (t *table) harm(h int) (score int, victim *int) {
 	token := t.Board.Hexes[h].Token
 	if token == nil {
