@@ -115,7 +115,7 @@ func TestPing(t *testing.T) {
 			d := patient(Options{Key: platformKey})
 			url := raw(t, c.answer)
 			ping := func() error { return d.ping(t.Context(), url) }
-			err := error(nil)
+			var err error
 			if name == "a body that never comes" {
 				err = d.outwaited(ping, c.want)
 			} else {

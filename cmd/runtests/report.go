@@ -144,7 +144,7 @@ func (r *report) addPackage(c conditions, e event) {
 	if e.Action == "fail" {
 		mark = "FAIL"
 		if !r.failedIn(c, e.Package, "") {
-			output := append(r.output[test{pkg: e.FailedBuild}], r.output[test{pkg: e.Package}]...)
+			output := append(r.output[test{pkg: e.FailedBuild}], r.unfinished(e.Package)...)
 			r.failures = append(r.failures, failure{test{pkg: e.Package}, c, output})
 		}
 	}
@@ -162,6 +162,17 @@ func (r *report) addPackage(c conditions, e event) {
 			fmt.Fprint(r.progress, f)
 		}
 	}
+}
+
+// unfinished returns what a package printed outside its tests and in the tests
+// that have not ended. A panic in another goroutine ends no test.
+func (r *report) unfinished(pkg string) (output []string) {
+	for key, lines := range r.output {
+		if key.pkg == pkg && key.name != "" {
+			output = append(output, lines...)
+		}
+	}
+	return append(output, r.output[test{pkg: pkg}]...)
 }
 
 // counts says how many tests ran.

@@ -60,6 +60,14 @@ func TestReportShowsABrokenBuild(t *testing.T) {
 	require.Contains(t, progress.String(), "repeat: go test -count=1 ./a\n")
 }
 
+func TestReportShowsAPanicOutsideItsTest(t *testing.T) {
+	_, progress := reported(t, conditions{}, `{"Action":"output","Package":"hexarena/a","Test":"TestOne","Output":"panic: closed\n"}
+{"Action":"output","Package":"hexarena/a","Output":"FAIL\thexarena/a\t0.01s\n"}
+{"Action":"fail","Package":"hexarena/a","Elapsed":0.01}
+`)
+	require.Contains(t, progress.String(), "panic: closed\n")
+}
+
 func TestRoundsSeeEveryCombination(t *testing.T) {
 	for _, load := range []string{"none", "busy", "both"} {
 		seen := map[conditions]bool{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,6 +33,7 @@ type fixture struct {
 	t   *testing.T
 	ctx context.Context
 	Service
+	calls sync.WaitGroup // of subscribers; they end before the store closes
 }
 
 func open(t *testing.T) *fixture {
@@ -46,16 +48,18 @@ func open(t *testing.T) *fixture {
 	w, err := writer.New(writer.Options{Store: store, Tail: tail, Life: life, Now: time.Now, End: end})
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	reader := &streams.Reader{Store: store, Tail: tail, Now: time.Now}
+	f := &fixture{t: t, ctx: ctx, Service: New(Log{Logger: logger, Now: time.Now, Life: life, Store: store, Tail: tail, Writer: w, Streams: reader})}
 	t.Cleanup(func() {
 		cancel()
 		life.Close()
+		f.calls.Wait()
 		life.Wait()
 		w.Stop()
 		w.Wait()
 		require.NoError(t, store.Close())
 	})
-	reader := &streams.Reader{Store: store, Tail: tail, Now: time.Now}
-	return &fixture{t, ctx, New(Log{Logger: logger, Now: time.Now, Life: life, Store: store, Tail: tail, Writer: w, Streams: reader})}
+	return f
 }
 
 // append stores one event and returns its id and position.
@@ -104,7 +108,7 @@ func (f *fixture) join(stream string, size int32) *subscriber {
 		options.StreamOption = &api.ReadReq_Options_StreamIdentifier{StreamIdentifier: &shared.StreamIdentifier{StreamName: []byte(stream)}}
 	}
 	s.requests <- &api.ReadReq{Content: &api.ReadReq_Options_{Options: options}}
-	go func() { s.ended <- s.Read(s) }()
+	f.calls.Go(func() { s.ended <- s.Read(s) })
 	return s
 }
 
