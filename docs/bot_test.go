@@ -65,7 +65,7 @@ func plays(t *testing.T, url string, seats int) string {
 	return m.End.Reason
 }
 
-// Whoever looks in without a WebSocket is told so, and does it no harm.
+// A caller without a WebSocket gets an error, and does the bot no harm.
 func TestTheExampleBotTellsThatItWantsAWebSocket(t *testing.T) {
 	url := exampleBot(t)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

@@ -77,7 +77,7 @@ func TestSuspendedAccountCannotWrite(t *testing.T) {
 	ada = a.signIn("ada@example.org")
 	ada.do(http.MethodPatch, "/bots/"+bot, `{"status":"active"}`).is(http.StatusConflict, "suspended")
 	require.Equal(t, "paused", ada.do(http.MethodPatch, "/bots/"+bot, `{"name":"tob"}`).is(http.StatusOK).json["status"])
-	a.store(t, id, owner.BotUnpaused{BotID: bot, By: owner.ByOperator, Reason: "mended"})
+	a.store(t, id, owner.BotUnpaused{BotID: bot, By: owner.ByOperator, Reason: "fixed"})
 	require.Equal(t, "active", ada.do(http.MethodGet, "/bots/"+bot, nil).is(http.StatusOK).json["status"])
 }
 

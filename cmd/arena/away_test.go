@@ -82,7 +82,7 @@ func playThrough(t *testing.T, away time.Duration) {
 	require.NotEmpty(t, c.order)
 }
 
-// resumed returns the moment at which the arena goes on; false if it has ended.
+// resumed returns the time at which the arena continues; false if it has ended.
 func (s *testArena) resumed(back <-chan time.Time) (at time.Time, goesOn bool) {
 	s.t.Helper()
 	timer := time.NewTimer(patience)
@@ -92,7 +92,7 @@ func (s *testArena) resumed(back <-chan time.Time) (at time.Time, goesOn bool) {
 		return at, true
 	case <-s.arena.exited:
 	case <-timer.C:
-		require.FailNow(s.t, "the arena neither goes on nor ends")
+		require.FailNow(s.t, "the arena neither continues nor ends")
 	}
 	return time.Time{}, false
 }

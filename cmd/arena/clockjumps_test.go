@@ -75,7 +75,7 @@ func TestClockJumpsCostNobodyAStrike(t *testing.T) {
 // runs it.
 func TestSoakClockJumps(t *testing.T) {
 	if os.Getenv("ARENA_SOAK") == "" {
-		t.Skip("builds the standard library anew, which takes minutes: run make soak")
+		t.Skip("it rebuilds the standard library, which takes minutes: make soak runs it (ARENA_SOAK=1)")
 	}
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "jumps.test")

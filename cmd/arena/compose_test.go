@@ -109,7 +109,7 @@ func TestComposeServices(t *testing.T) {
 	}
 }
 
-// Only the arena's API may be published further than this machine, by whoever
+// Only the arena's API may be published beyond this machine, by an operator who
 // puts a proxy before it.
 func TestComposePublishesOnLoopbackAlone(t *testing.T) {
 	for name, s := range composed(t).Services {

@@ -65,7 +65,7 @@ func marked(t *testing.T, variable string) (pids []string) {
 	return pids
 }
 
-// On a folder that a demo has used before, it goes on: the same account, the
+// On a folder that a demo has used before, it continues: the same account, the
 // same bots, no second registration.
 func TestADemoGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()

@@ -61,9 +61,9 @@ func TestAMatchThatEndedIsOnTheLeaderboard(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, again.Close()) }()
 	require.NoError(t, again.Sync(t.Context()))
-	var live, anew bytes.Buffer
-	require.NoError(t, errors.Join(runner.Dump(&live), again.Dump(&anew)))
-	require.Equal(t, live.String(), anew.String())
+	var live, fromScratch bytes.Buffer
+	require.NoError(t, errors.Join(runner.Dump(&live), again.Dump(&fromScratch)))
+	require.Equal(t, live.String(), fromScratch.String())
 }
 
 // endOf is the position of a log's last event.

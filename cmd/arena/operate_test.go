@@ -143,7 +143,7 @@ func TestOperators(t *testing.T) {
 	t.Parallel()
 	s := newOperatedArena(t)
 
-	// Drained, the arena lets what is on go on.
+	// A drained arena lets running matches continue.
 	held := s.seated()
 	require.Equal(t, "draining: no bot is seated any more, matches play to their end\n", s.admin("drain", "--reason", "a new release"))
 	require.Equal(t, "it is draining already\n", s.admin("drain", "--reason", "once more"))
@@ -216,7 +216,7 @@ func TestOperators(t *testing.T) {
 }
 
 // suspendAndRestore keeps a bot and then its owner out of the ladder. Its own
-// reads and running matches go on.
+// reads and running matches continue.
 func suspendAndRestore(s *operatedArena) {
 	t := s.t
 	t.Helper()

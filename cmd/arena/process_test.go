@@ -105,7 +105,7 @@ func (p *process) end(s syscall.Signal) {
 	require.Equal(p.t, 0, p.cmd.ProcessState.ExitCode(), "exit status; it said: %s", last(p.err.String(), 2000))
 }
 
-// killAfter kills at once or, in a while, beside what its caller goes on to do.
+// killAfter kills at once, or after a delay while its caller continues.
 func (p *process) killAfter(d time.Duration) {
 	if d == 0 {
 		p.signal(syscall.SIGKILL)

@@ -18,7 +18,7 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// A stopped service's read models are folded anew by their names, to the rows
+// A stopped service's read models are rebuilt by their names, to the rows
 // that a start would make.
 func TestProjectionsCommands(t *testing.T) {
 	dir := t.TempDir()

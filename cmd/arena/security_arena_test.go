@@ -282,7 +282,7 @@ func (c *caller) sign(h http.Header, timestamp, method, target string, body []by
 	h.Set("X-Arena-Signature", base64.StdEncoding.EncodeToString(ed25519.Sign(c.key, []byte(message))))
 }
 
-// resigned signs a call anew under a timestamp of the test's.
+// resigned signs a call again, under a timestamp that the test chooses.
 func (c *caller) resigned(timestamp, method, target, body string) func(*http.Request) {
 	return func(r *http.Request) { c.sign(r.Header, timestamp, method, target, []byte(body)) }
 }

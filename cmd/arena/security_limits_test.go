@@ -205,7 +205,7 @@ func (f *securityArena) endlessBodies(t *testing.T) {
 	for range senders {
 		o := <-done
 		total += o.sent
-		require.Less(t, o.sent, 64<<20, "somebody goes on taking it")
+		require.Less(t, o.sent, 64<<20, "somebody continues to read it")
 		if o.answer != "" { // else the reset was faster
 			require.Contains(t, o.answer, "413")
 		}

@@ -23,7 +23,7 @@ for await (const { event } of client.readStream(stream, { fromRevision: START })
 let inCategory = 0;
 for await (const { event } of client.readStream("$ce-" + category, { resolveLinkTos: true })) inCategory += event ? 1 : 0;
 
-// A catch-up subscription goes on with what comes; here ten events are enough.
+// A catch-up subscription continues with new events; here ten events are enough.
 let subscribed = 0;
 const all = client.subscribeToAll({ fromPosition: START, filter: streamNameFilter({ prefixes: [stream] }) });
 for await (const _ of all) if (++subscribed === 10) break;

@@ -22,7 +22,7 @@ read = [json.loads(e.data)["n"] for e in client.get_stream(stream)]
 assert read == list(range(10))
 in_category = client.get_stream("$ce-" + category, resolve_links=True)
 
-# A catch-up subscription goes on with what comes; here ten events are enough.
+# A catch-up subscription continues with new events; here ten events are enough.
 subscribed = 0
 with client.subscribe_to_all(filter_include=[stream], filter_by_stream_name=True) as subscription:
     for event in subscription:

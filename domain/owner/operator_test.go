@@ -45,13 +45,13 @@ func TestSuspendAndRestore(t *testing.T) {
 		"a bot that is none":     {active(), func(a Account) ([]Event, error) { return a.SuspendBot("none", "floods") }, nil, ErrBotUnknown},
 		"restore a bot": {
 			append(active(), given(BotPaused{BotID: suspect, By: ByOperator})...),
-			func(a Account) ([]Event, error) { return a.RestoreBot(suspect, "mended") }, []Event{BotUnpaused{BotID: suspect, By: ByOperator, Reason: "mended"}}, nil,
+			func(a Account) ([]Event, error) { return a.RestoreBot(suspect, "fixed") }, []Event{BotUnpaused{BotID: suspect, By: ByOperator, Reason: "fixed"}}, nil,
 		},
 		"restore a bot that is only paused": {
 			append(active(), given(BotPaused{BotID: suspect, By: ByOwner})...),
-			func(a Account) ([]Event, error) { return a.RestoreBot(suspect, "mended") }, nil, nil,
+			func(a Account) ([]Event, error) { return a.RestoreBot(suspect, "fixed") }, nil, nil,
 		},
-		"restore an unknown bot": {active(), func(a Account) ([]Event, error) { return a.RestoreBot("none", "mended") }, nil, ErrBotUnknown},
+		"restore an unknown bot": {active(), func(a Account) ([]Event, error) { return a.RestoreBot("none", "fixed") }, nil, ErrBotUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			events, err := c.order(account(c.given))

@@ -107,7 +107,7 @@ func TestBackupRejects(t *testing.T) {
 	require.NoError(t, n.Close())
 }
 
-// A backup whose disk is full leaves nothing, and the node goes on.
+// A backup whose disk is full leaves nothing, and the node continues.
 func TestBackupOnAFullDisk(t *testing.T) {
 	for nth := int64(1); ; nth++ {
 		mem := vfs.NewMem()
@@ -129,7 +129,7 @@ func TestBackupOnAFullDisk(t *testing.T) {
 		require.NoError(t, n.Close())
 		if seen.Load() < nth {
 			require.NoError(t, err)
-			t.Logf("%d failures tried, the node went on after each", nth-1)
+			t.Logf("%d failures tried, the node continued after each", nth-1)
 			return
 		}
 	}

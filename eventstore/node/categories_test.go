@@ -108,7 +108,7 @@ func TestCategorySubscriptions(t *testing.T) {
 	require.EqualValues(t, 2, *team.info().Stats.LastKnownEventRevision)
 }
 
-// The index is kept over restarts, caught up where it is behind, and begun anew
+// The index is kept over restarts, caught up where it is behind, and rebuilt
 // where it is another log's or damaged; without being asked for it is not there.
 func TestCategoriesIndex(t *testing.T) {
 	fs := vfs.NewMem()
@@ -165,7 +165,7 @@ func TestCategoriesIndex(t *testing.T) {
 			a := serve(t, Options{FS: fs}).read(ofStream("$ce-x"))
 			require.Equal(t, codes.DataLoss, a.code)
 		})
-		t.Run("and begun anew", func(t *testing.T) {
+		t.Run("and rebuilt", func(t *testing.T) {
 			require.Len(t, serve(t, Options{FS: fs}).links("$ce-x"), 1201)
 		})
 	})

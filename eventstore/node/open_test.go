@@ -59,7 +59,7 @@ func TestRejectedFoldersStayUnchanged(t *testing.T) {
 }
 
 // A disk that is full, or a folder that may not be read, at the start: one line,
-// and once that is mended the log is as it was.
+// and once that is fixed the log is as it was.
 func TestOpenOnFullOrForbiddenFolder(t *testing.T) {
 	for name, c := range map[string]struct {
 		err   error

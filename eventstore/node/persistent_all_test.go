@@ -152,7 +152,7 @@ func TestPersistentInfo(t *testing.T) {
 }
 
 // A configuration that cannot be read stops the subscriptions alone, until it
-// is written anew.
+// is rewritten.
 func TestPersistentConfigThatCannotBeRead(t *testing.T) {
 	f := serve(t)
 	f.must("$persistentSubscriptionConfig", writer.Any, wireEvent("$PersistentConfig", uuid.New(), `{"version":"9"}`))

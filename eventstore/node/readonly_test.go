@@ -33,7 +33,7 @@ func (f *fixture) readOnly() *fixture {
 	return &fixture{t: f.t, ctx: f.ctx, node: f.node, addr: l.Addr().String(), l: l, conn: conn, streams: api.NewStreamsClient(conn)}
 }
 
-// Reads and subscriptions go on, persistent ones too; every other write is
+// Reads and subscriptions continue, persistent ones too; every other write is
 // refused in the client's own words, however much it sends.
 func TestReadOnly(t *testing.T) {
 	f := serve(t)

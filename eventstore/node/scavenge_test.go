@@ -73,7 +73,7 @@ func mustCheck(t *testing.T, fs vfs.FS) storage.Checked {
 }
 
 // What metadata and tombstones hide is in no file once it was scavenged; what
-// they do not hide stays where it is, and numbers go on.
+// they do not hide stays where it is, and numbers continue.
 func TestScavengeRemovesWhatIsHidden(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var clock atomic.Int64 // seconds since now
@@ -130,7 +130,7 @@ func TestScavengeRemovesWhatIsHidden(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 3+4+5+5+5+5+30+1, done.Events) // and the first $$whole
 	require.EqualValues(t, 8, done.Streams)
-	require.Equal(t, []string{"removing events", "writing files anew"}, slices.Compact(steps))
+	require.Equal(t, []string{"removing events", "rewriting files"}, slices.Compact(steps))
 
 	gone := 0
 	requireGone := func(f *fixture) {
@@ -213,7 +213,7 @@ func TestScavengeOfTheLogsEnd(t *testing.T) {
 	mustCheck(t, fs)
 }
 
-// Readers and subscribers of $all go on from positions of events that are
+// Readers and subscribers of $all continue from positions of events that are
 // gone; others that were never any are still refused.
 func TestReadsFromScavengedPositions(t *testing.T) {
 	f := serve(t)
@@ -240,7 +240,7 @@ func TestReadsFromScavengedPositions(t *testing.T) {
 	}
 }
 
-// Appends, reads and subscriptions go on while the log is scavenged over and
+// Appends, reads and subscriptions continue while the log is scavenged over and
 // over: nobody sees a gap but where events are hidden.
 func TestScavengeDuringAppendsAndReads(t *testing.T) {
 	const events = 400
@@ -298,7 +298,7 @@ func TestScavengeDuringAppendsAndReads(t *testing.T) {
 }
 
 // Power fails at any sync of a scavenge: what is left is whole, and scavenging
-// goes on there.
+// continues there.
 func TestScavengeAndPowerLoss(t *testing.T) {
 	disk := crashable()
 	n := openOn(t, disk)

@@ -150,7 +150,7 @@ func growthEvents() []eventstore.Event {
 	return events
 }
 
-// reopen opens the log anew, and reads where it begins and where it ends.
+// reopen opens the log again, and reads its first and last events.
 func (r *growthReport) reopen(ctx context.Context, dir string, p *progress.Display) (err error) {
 	size, err := folderSize(filepath.Join(dir, "node"))
 	if err != nil {

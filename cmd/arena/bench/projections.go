@@ -21,7 +21,7 @@ import (
 )
 
 // projectionsCmd is `arena bench projections`: how fast read models are folded
-// anew, from a node on loopback and from memory.
+// from scratch, from a node on loopback and from memory.
 type projectionsCmd struct {
 	Matches int    `default:"300" help:"how many matches the node's log holds"`
 	Events  int    `default:"667" help:"how many events each has beside its start and its end"`
@@ -134,7 +134,7 @@ func (r *projectionsReport) fromMemory(ctx context.Context, dir string, flags pr
 	return nil
 }
 
-// rebuildFrom folds a model anew, and says how many events were selected.
+// rebuildFrom rebuilds a model, and returns how many events were selected.
 func rebuildFrom(ctx context.Context, log eventstore.Log, dir string, m projections.Model) (took time.Duration, folded int, err error) {
 	if err := projections.Remove(dir, m.Name()); err != nil {
 		return 0, 0, err

@@ -165,7 +165,7 @@ func (b *readsBench) step(ctx context.Context, all []*readCaller, s readStep) (r
 	}, nil
 }
 
-// targets are chosen before matches go on.
+// targets are chosen before matches continue.
 func (b *readsBench) targets(s readStep) []string {
 	rng := rand.New(rand.NewPCG(7, 7))
 	list := make([]string, max(1, int(s.rate*b.flags.Seconds)))

@@ -181,7 +181,7 @@ func TestVerifyFindsWhatTheSignedLogHides(t *testing.T) {
 		"a match that was dropped": {leaves: [][]byte{leaves[0], leaves[2], leaves[3]}, says: "nothing of this match"},
 		"another that was changed": {leaves: another, head: kept, says: "the earlier head is of 5"},
 		"a log that was cut":       {leaves: leaves[:4], head: kept, says: "the log only grows"},
-		"a log written anew":       {leaves: append(another[:5:5], []byte("more")), head: kept, says: "the earlier head is of 5"},
+		"a log that was rewritten": {leaves: append(another[:5:5], []byte("more")), head: kept, says: "the earlier head is of 5"},
 		"a head's size": {lie: func(path string, answer []byte) []byte {
 			return bytes.Replace(answer, []byte("\n5\n"), []byte("\n6\n"), 1)
 		}, says: "the platform key has signed"},

@@ -78,7 +78,7 @@ func count(events *esdb.ReadStream, err error) (n int, _ error) {
 	return n, nil
 }
 
-// subscribe takes what is stored, and would go on with what comes.
+// subscribe reads the stored events. It would continue with new ones.
 func subscribe(ctx context.Context, client *esdb.Client, stream string) (n int, err error) {
 	subscription, err := client.SubscribeToAll(ctx, esdb.SubscribeToAllOptions{
 		From: esdb.Start{}, Filter: &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: []string{stream}},

@@ -52,7 +52,7 @@ func (l *connListener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close ends Accept; connections that were accepted go on.
+// Close ends Accept; accepted connections continue.
 func (l *connListener) Close() error {
 	l.end()
 	return nil

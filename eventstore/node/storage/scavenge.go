@@ -30,7 +30,7 @@ func (p Progress) report(step string, done, total uint64) {
 // The steps of a scavenge.
 const (
 	stepRemove  = "removing events"
-	stepCompact = "writing files anew"
+	stepCompact = "rewriting files"
 )
 
 // Scavenge removes hidden events within a position from the log, as seen at a
