@@ -174,7 +174,7 @@ func TestInterruptedRunsWriteTheSameFilesAsOneRun(t *testing.T) {
 		run(t, t.Context(), w.log, options(whole, format))
 		broken := t.TempDir()
 		stops := 0
-		for events := 300; ; events += 300 {
+		for events := 150; ; events += 150 {
 			_, err := export.Run(t.Context(), cut{w.log, events}, options(broken, format))
 			if err == nil {
 				break
@@ -182,6 +182,7 @@ func TestInterruptedRunsWriteTheSameFilesAsOneRun(t *testing.T) {
 			require.ErrorIs(t, err, logtest.ErrInjected)
 			stops++
 		}
+		t.Logf("%d stops", stops)
 		require.Greater(t, stops, 5)
 		logtest.RequireSameFiles(t, contents(t, whole), contents(t, broken))
 	}
