@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"time"
 )
@@ -62,14 +63,24 @@ func conditionsOf(round int, load string) conditions {
 	return c
 }
 
-// hunt runs the suite several times and lists the tests that failed.
+// hunt runs the suite several times and lists the tests that failed. It builds
+// the test binaries once: go test would link all of them again in each round.
 func (s *suite) hunt(ctx context.Context, rounds int, load string) (failed bool, err error) {
+	folder, err := os.MkdirTemp("", "runtests")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(folder)
+	built, err := s.build(ctx, folder)
+	if err != nil {
+		return false, err
+	}
 	var failures []failure
 	for round := range rounds {
 		c := conditionsOf(round, load)
 		begun := time.Now()
 		r := newReport(nil, len(s.all))
-		if err = r.round(ctx, c, s); err != nil {
+		if err = r.round(ctx, c, s, built); err != nil {
 			break
 		}
 		fmt.Printf("round %d of %d (%s): %s, %s\n", round+1, rounds, c, r.counts(), time.Since(begun).Round(time.Second))
@@ -91,7 +102,7 @@ func (s *suite) hunt(ctx context.Context, rounds int, load string) (failed bool,
 
 // round runs the whole suite once. With the race detector, that is the packages
 // that run under it, and the others without it.
-func (r *report) round(ctx context.Context, c conditions, s *suite) error {
+func (r *report) round(ctx context.Context, c conditions, s *suite, built binaries) error {
 	if c.busy {
 		busy, stop := context.WithCancel(ctx)
 		defer stop()
@@ -100,13 +111,13 @@ func (r *report) round(ctx context.Context, c conditions, s *suite) error {
 		}
 	}
 	if !c.race {
-		return r.run(ctx, c, s.all)
+		return r.runBuilt(ctx, c, built, s.all)
 	}
-	if err := r.run(ctx, c, s.race); err != nil {
+	if err := r.runBuilt(ctx, c, built, s.race); err != nil {
 		return err
 	}
 	c.race = false
-	return r.run(ctx, c, s.plain())
+	return r.runBuilt(ctx, c, built, s.plain())
 }
 
 // spin keeps a core busy.

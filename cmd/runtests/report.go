@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -21,6 +22,9 @@ const (
 	shownLines = 60
 	lineBytes  = 400
 )
+
+// testTimeout ends the tests of a package.
+const testTimeout = "20m"
 
 // event is a line of go test -json (go doc test2json).
 type event struct {
@@ -38,6 +42,7 @@ type test struct{ pkg, name string }
 
 // report counts the events of go test.
 type report struct {
+	mu       sync.Mutex
 	progress io.Writer // a line for each package; nil: none
 	packages int       // to be run
 	done     int       // packages
@@ -59,12 +64,17 @@ func newReport(progress io.Writer, packages int) *report {
 	return &report{progress: progress, packages: packages, skips: map[string]int{}, output: map[test][]string{}}
 }
 
-// run runs the tests of packages. It returns an error only if go test itself
-// does not run; tests that fail are in the report.
+// run runs the tests of packages with go test. It returns an error only if go
+// test itself does not run; tests that fail are in the report.
 func (r *report) run(ctx context.Context, c conditions, packages []string) error {
-	arguments := []string{"test", "-json", "-timeout", "20m", "-p", fmt.Sprint(runtime.NumCPU())}
+	arguments := []string{"test", "-json", "-timeout", testTimeout, "-p", fmt.Sprint(runtime.NumCPU())}
 	cmd := exec.CommandContext(ctx, "go", append(append(arguments, c.arguments()...), packages...)...)
 	cmd.Env = append(cmd.Environ(), c.environment()...)
+	return r.read(ctx, c, cmd)
+}
+
+// read starts a command that prints events of go test, and counts them.
+func (r *report) read(ctx context.Context, c conditions, cmd *exec.Cmd) error {
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
@@ -74,7 +84,7 @@ func (r *report) run(ctx context.Context, c conditions, packages []string) error
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	failures := len(r.failures)
+	failures := false
 	lines := bufio.NewReader(out) // a line may be of any length
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -83,21 +93,24 @@ func (r *report) run(ctx context.Context, c conditions, packages []string) error
 		}
 		var e event
 		if json.Unmarshal(line, &e) == nil {
+			failures = failures || e.Action == "fail"
 			r.add(c, e)
 		}
 	}
 	err = cmd.Wait()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && ctx.Err() == nil && len(r.failures) > failures {
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && ctx.Err() == nil && failures {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("go test: %w\n%s", errors.Join(ctx.Err(), err), stderr.String())
+		return fmt.Errorf("%s: %w\n%s", cmd, errors.Join(ctx.Err(), err), stderr.String())
 	}
 	return nil
 }
 
-// add counts an event.
+// add counts an event. Several goroutines may call it.
 func (r *report) add(c conditions, e event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	key := test{e.Package, e.Test}
 	switch e.Action {
 	case "build-output":

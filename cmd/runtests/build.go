@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// target is a package that is tested with or without the race detector.
+type target struct {
+	pkg  string
+	race bool
+}
+
+// binaries are built tests.
+type binaries struct {
+	test2json string // path of the tool that turns output into events
+	tests     map[target]binary
+}
+
+type binary struct {
+	path   string
+	folder string // of the package; its tests run there
+}
+
+// build builds the test binaries of the suite into a folder.
+func (s *suite) build(ctx context.Context, folder string) (built binaries, err error) {
+	built.tests = map[target]binary{}
+	if built.test2json, err = goOutput(ctx, "tool", "-n", "test2json"); err != nil {
+		return built, err
+	}
+	for race, packages := range map[bool][]string{false: s.all, true: s.race} {
+		for _, pkg := range packages {
+			b := binary{path: filepath.Join(folder, fmt.Sprint(len(built.tests)))}
+			if b.folder, err = goOutput(ctx, "list", "-f", "{{.Dir}}", pkg); err != nil {
+				return built, err
+			}
+			if _, err = goOutput(ctx, "test", "-c", fmt.Sprintf("-race=%t", race), "-o", b.path, pkg); err != nil {
+				return built, err
+			}
+			built.tests[target{pkg, race}] = b
+		}
+	}
+	return built, nil
+}
+
+// goOutput returns what the go command prints.
+func goOutput(ctx context.Context, arguments ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", arguments...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w\n%s", cmd, err, stderr.String())
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// runBuilt runs the tests of packages as run does, from their binaries.
+func (r *report) runBuilt(ctx context.Context, c conditions, built binaries, packages []string) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.NumCPU())
+	for _, pkg := range packages {
+		b := built.tests[target{pkg, c.race}]
+		cmd := exec.CommandContext(ctx, built.test2json, "-t", "-p", pkg,
+			b.path, "-test.v=test2json", "-test.paniconexit0", "-test.timeout="+testTimeout, fmt.Sprintf("-test.shuffle=%d", c.shuffle))
+		cmd.Dir = b.folder
+		cmd.Env = append(cmd.Environ(), c.environment()...)
+		group.Go(func() error { return r.read(ctx, c, cmd) })
+	}
+	return group.Wait()
+}
