@@ -97,7 +97,7 @@ func exampleBot(t *testing.T) string {
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		require.Empty(t, os.Getenv("CI"), "CI installs python3: make deps")
-		t.Skip("this machine lacks python3, which runs the example bot: make deps installs it")
+		t.Skip("needs python3: run make deps")
 	}
 	bot := exec.CommandContext(t.Context(), python, "example_bot.py", "0")
 	out, err := bot.StdoutPipe()

@@ -48,7 +48,7 @@ func TestTheQuickStartsTypeScriptPlays(t *testing.T) {
 	installed, _ := os.ReadFile(filepath.Join(filepath.Dir(modules), "modules"))
 	if require.Len(t, want, 1); err != nil || strings.TrimSpace(string(installed)) != want[0] {
 		require.Empty(t, os.Getenv("CI"), "CI installs node and npm's tsx and ws: make deps")
-		t.Skip("this machine lacks node, or npm's tsx and ws in the versions of the Makefile: make deps installs them")
+		t.Skip("needs node, and tsx and ws of npm: run make deps")
 	}
 	dir := t.TempDir()
 	require.NoError(t, os.Symlink(modules, filepath.Join(dir, "node_modules")))

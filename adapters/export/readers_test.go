@@ -21,7 +21,7 @@ func python(t *testing.T) string {
 	require.NoError(t, err)
 	path := filepath.Join(cache, "hexarena", "python", "bin", "python")
 	if out, err := exec.CommandContext(t.Context(), path, "-c", "import duckdb, pandas, pyarrow").CombinedOutput(); err != nil {
-		t.Skipf("this machine lacks duckdb, pandas or pyarrow of the Python Package Index (make deps installs them): %v %s", err, out)
+		t.Skipf("needs duckdb, pandas and pyarrow of PyPI: run make deps (%v %s)", err, out)
 	}
 	return path
 }

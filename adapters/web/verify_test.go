@@ -103,7 +103,7 @@ func loggedMatch(t *testing.T) []byte {
 func TestCheckerModules(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Skip("this test of the checker modules needs Node.js. On Debian: apt-get install nodejs")
+		t.Skip("needs node: run make deps")
 	}
 	hash := sample.SeedKeyHash()
 	chance := logtest.Seed(t)

@@ -56,7 +56,7 @@ func TestModuleGeometry(t *testing.T) {
 func TestModules(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Skip("this test of the pages' modules needs Node.js. On Debian: apt-get install nodejs")
+		t.Skip("needs node: run make deps")
 	}
 	s := newStage(t)
 	var matches []map[string]any

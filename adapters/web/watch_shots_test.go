@@ -14,7 +14,7 @@ import (
 func TestScreenshotsOfMatches(t *testing.T) {
 	dir := os.Getenv("ARENA_SCREENSHOTS")
 	if dir == "" {
-		t.Skip("set ARENA_SCREENSHOTS to a folder to write screenshots")
+		t.Skip("writes pictures: run make screenshots")
 	}
 	s := newStage(t)
 	ended := s.ended("Ann", "Bea", "Cat", "Dot")

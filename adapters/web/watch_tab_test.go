@@ -43,7 +43,7 @@ func chromium(t *testing.T) string {
 			return path
 		}
 	}
-	t.Skip("this test of pages needs Chromium. On Debian: apt-get install chromium")
+	t.Skip("needs chromium: run make deps")
 	return ""
 }
 

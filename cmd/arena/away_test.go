@@ -27,7 +27,7 @@ func TestAnEventStoreThatGoesAwayCostsNobodyAStrike(t *testing.T) {
 // again, as whatever supervises it would.
 func TestSoakAnEventStoreThatGoesAway(t *testing.T) {
 	if os.Getenv("ARENA_SOAK") == "" {
-		t.Skip("outages of minutes: run make soak")
+		t.Skip("takes minutes: run make soak")
 	}
 	for _, away := range []time.Duration{25 * time.Second, 3 * time.Minute} {
 		t.Run(away.String(), func(t *testing.T) {

@@ -48,7 +48,7 @@ func jump(mono int64) (seconds int64) {
 // TestSoakClockJumps, which runs it.
 func TestClockJumpsCostNobodyAStrike(t *testing.T) {
 	if os.Getenv(jumpsAfter) == "" {
-		t.Skip("needs a package time whose clock jumps: run TestSoakClockJumps")
+		t.Skip("takes minutes: run make soak (TestSoakClockJumps runs it)")
 	}
 	f := &eventTrigger{}
 	s := newTestArena(t, "--tick", "250ms", "--rest-standard", "0s", "--decision-standard", "2s")
@@ -75,7 +75,7 @@ func TestClockJumpsCostNobodyAStrike(t *testing.T) {
 // runs it.
 func TestSoakClockJumps(t *testing.T) {
 	if os.Getenv("ARENA_SOAK") == "" {
-		t.Skip("it rebuilds the standard library, which takes minutes: make soak runs it (ARENA_SOAK=1)")
+		t.Skip("takes minutes: run make soak")
 	}
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "jumps.test")

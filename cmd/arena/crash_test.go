@@ -26,7 +26,7 @@ func TestKill9LosesNothing(t *testing.T) {
 
 func TestSoakKill9LosesNothing(t *testing.T) {
 	if os.Getenv("ARENA_SOAK") == "" {
-		t.Skip("the 50 kills are part of make soak")
+		t.Skip("takes minutes: run make soak")
 	}
 	killAgainAndAgain(t, 50)
 }

@@ -27,7 +27,7 @@ func TestTheLogIsLinearizable(t *testing.T) {
 
 func TestSoakTheLogIsLinearizable(t *testing.T) {
 	if os.Getenv("ARENA_SOAK") == "" {
-		t.Skip("100 kills take minutes: run make soak")
+		t.Skip("takes minutes: run make soak")
 	}
 	contend(t, 100, 600)
 }

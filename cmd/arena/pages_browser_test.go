@@ -45,7 +45,7 @@ func newTab(t testing.TB) *tab {
 	}
 	if program == "" {
 		require.Empty(t, os.Getenv("CI"), "CI installs chromium: make deps")
-		t.Skip("pages are tried in a browser, and there is no chromium here: make deps")
+		t.Skip("needs chromium: run make deps")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox)
 	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
@@ -184,7 +184,7 @@ func axe(t testing.TB) string {
 	script, err := os.ReadFile(filepath.Join(cache, "hexarena", "npm", "node_modules", "axe-core", "axe.min.js"))
 	if err != nil {
 		require.Empty(t, os.Getenv("CI"), "CI installs axe-core: make deps")
-		t.Skip("whether everyone can use the pages is judged by axe-core, which is not here: make deps, with npm")
+		t.Skip("needs axe-core of npm: run make deps")
 	}
 	return string(script)
 }

@@ -24,7 +24,7 @@ func TestAThirdPartyBotPlays(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
 		require.Empty(t, os.Getenv("CI"), "CI installs node: make deps")
-		t.Skip("the third-party bot needs node, from the Debian package nodejs: make deps")
+		t.Skip("needs node: run make deps")
 	}
 	s := newTestArena(t, "--tick", "500ms", "--rest-standard", "1s")
 	s.start()

@@ -75,7 +75,7 @@ func TestGo(t *testing.T) {
 func TestNodeJS(t *testing.T) {
 	modules := cached(t, "npm", "node_modules")
 	if _, err := exec.LookPath("node"); err != nil {
-		t.Skip("this machine lacks node: on Debian, apt-get install nodejs")
+		t.Skip("needs node: run make deps")
 	}
 	makefile, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
 	require.NoError(t, err)
@@ -83,7 +83,7 @@ func TestNodeJS(t *testing.T) {
 	require.NotNil(t, want)
 	// make deps writes this list after it has installed all modules.
 	if installed, _ := os.ReadFile(cached(t, "npm", "modules")); !bytes.Equal(bytes.TrimSpace(installed), want[1]) {
-		t.Skip("this machine lacks @eventstore/db-client of npm in the version of the Makefile: make deps installs it if npm can be reached")
+		t.Skip("needs @eventstore/db-client of npm: run make deps")
 	}
 	require10(t, 5*time.Minute, []string{"NODE_MODULES=" + modules}, "", "node", []string{"client.mjs", serve(t)}, everyWay...)
 }
@@ -91,7 +91,7 @@ func TestNodeJS(t *testing.T) {
 func TestPython(t *testing.T) {
 	python := cached(t, "python", "bin", "python")
 	if out, err := exec.CommandContext(t.Context(), python, "-c", "import esdbclient").CombinedOutput(); err != nil {
-		t.Skipf("this machine lacks esdbclient of the Python Package Index: make deps installs it, where that can be reached: %v %s", err, out)
+		t.Skipf("needs esdbclient of PyPI: run make deps (%v %s)", err, out)
 	}
 	require10(t, 5*time.Minute, nil, "", python, []string{"client.py", serve(t)}, everyWay...)
 }
@@ -100,10 +100,10 @@ func TestPython(t *testing.T) {
 func requireClients(t *testing.T, tool, install string) {
 	t.Helper()
 	if os.Getenv("ARENA_CLIENTS") == "" {
-		t.Skip("it builds a client for minutes: make clients runs it (ARENA_CLIENTS=1)")
+		t.Skip("builds a client for minutes: run make clients")
 	}
 	if _, err := exec.LookPath(tool); err != nil {
-		t.Skipf("this machine lacks %s: %s", tool, install)
+		t.Skipf("needs %s: %s", tool, install)
 	}
 }
 

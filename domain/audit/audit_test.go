@@ -46,7 +46,7 @@ func TestMatchesVerify(t *testing.T) {
 
 func TestSoakAThousandMatchesVerify(t *testing.T) {
 	if os.Getenv("ARENA_SOAK") == "" {
-		t.Skip("it is long: make soak runs it (ARENA_SOAK=1)")
+		t.Skip("takes minutes: run make soak")
 	}
 	testMatches(t, 1000)
 }

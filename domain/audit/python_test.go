@@ -26,7 +26,7 @@ func python(t testing.TB, args ...string) (out string, status int) {
 	t.Helper()
 	if _, err := exec.LookPath("python3"); err != nil {
 		require.Empty(t, os.Getenv("CI"), "CI installs python3: make deps")
-		t.Skip("this machine lacks python3, which runs the checker in Python: make deps installs it")
+		t.Skip("needs python3: run make deps")
 	}
 	c := exec.CommandContext(t.Context(), "python3", append([]string{filepath.Join("..", "..", "docs", "audit", "verify.py")}, args...)...)
 	var stderr bytes.Buffer
@@ -60,7 +60,7 @@ func TestPythonAgreesOnFreshMatches(t *testing.T) { agree(t, 12) }
 
 func TestSoakPythonAgreesOnFreshMatches(t *testing.T) {
 	if os.Getenv("ARENA_SOAK") == "" {
-		t.Skip("it takes half a minute: make soak runs it (ARENA_SOAK=1)")
+		t.Skip("takes minutes: run make soak")
 	}
 	agree(t, 1000)
 }
@@ -112,7 +112,7 @@ func TestPythonAgreesOnBrokenRecords(t *testing.T) { agreeOnBroken(t, 40) }
 
 func TestSoakPythonAgreesOnBrokenRecords(t *testing.T) {
 	if os.Getenv("ARENA_SOAK") == "" {
-		t.Skip("it takes half a minute: make soak runs it (ARENA_SOAK=1)")
+		t.Skip("takes minutes: run make soak")
 	}
 	agreeOnBroken(t, 1000)
 }

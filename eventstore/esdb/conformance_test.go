@@ -23,7 +23,7 @@ func TestConformance(t *testing.T) {
 func TestConformanceOfServer(t *testing.T) {
 	address := os.Getenv("ARENA_TEST_EVENTSTORE")
 	if address == "" {
-		t.Skip("no server to test: set ARENA_TEST_EVENTSTORE to its connection string, esdb://…")
+		t.Skip("needs a server: set ARENA_TEST_EVENTSTORE to its connection string (esdb://…)")
 	}
 	log, err := Open(address, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)

@@ -44,7 +44,7 @@ func TestSlowDisk(t *testing.T) {
 func TestSoakSlowDisk(t *testing.T) {
 	t.Parallel()
 	if !soaking() {
-		t.Skip("takes minutes, with syncs of 30 s: run make soak")
+		t.Skip("takes minutes: run make soak")
 	}
 	waitForDisk(t, defaultPace, 30*time.Second)
 }

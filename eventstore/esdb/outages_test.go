@@ -54,7 +54,7 @@ func TestOutages(t *testing.T) {
 func TestSoakOutages(t *testing.T) {
 	t.Parallel()
 	if !soaking() {
-		t.Skip("takes minutes of outages: run make soak")
+		t.Skip("takes minutes: run make soak")
 	}
 	runOutages(t, 10*time.Second, time.Minute, 3*time.Minute)
 }

@@ -25,7 +25,7 @@ import (
 func soak(t *testing.T) {
 	t.Helper()
 	if os.Getenv("ARENA_SOAK") == "" {
-		t.Skip("a long test: make soak runs it (ARENA_SOAK=1)")
+		t.Skip("takes minutes: run make soak")
 	}
 }
 

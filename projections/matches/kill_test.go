@@ -93,7 +93,7 @@ func fold(dir string) error {
 // The rows must be equal byte for byte.
 func TestKilledRebuildEqualsAnUninterruptedOne(t *testing.T) {
 	if raced {
-		t.Skip("this test takes minutes under the race detector, and its processes share no memory: run it without -race")
+		t.Skip("takes minutes under the race detector: run it without -race")
 	}
 	s := &synthetic{t: t, log: memory.New()}
 	s.write(killedMatches)

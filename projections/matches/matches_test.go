@@ -287,7 +287,7 @@ func (s *synthetic) pages(q matches.Query, between func()) (ids []string) {
 // come once each, without a gap, up to the new reach.
 func TestPagesReachTheNewestMatches(t *testing.T) {
 	if raced {
-		t.Skip("this test takes minutes under the race detector, and has one goroutine: run it without -race")
+		t.Skip("takes minutes under the race detector: run it without -race")
 	}
 	const n = 12_000
 	s := newSynthetic(t, n)
