@@ -2,77 +2,50 @@ package audit
 
 import (
 	"math"
+	"reflect"
 
 	"hexarena/domain/board"
-	"hexarena/domain/game"
 	"hexarena/domain/match"
 	"hexarena/domain/strictjson"
 )
 
-// nobody stands for an absent seat, or for an award without a holder.
+// nobody stands for the seat of an event that names none.
 const nobody = -1
 
-// event is one event of a replay. Its data is one of the types below, by kind.
+// event is one event of a replay. Its data is the match.Event that it was made
+// from, or a *played.
 type event struct {
 	seq  int
 	at   string
 	kind string
 	seat int    // nobody: absent
 	raw  string // its JSON text
-	data any
+	data match.Event
 }
 
-type (
-	// laid is the data of a board event.
-	laid struct {
-		layout board.Layout
-		ports  []match.Port
-		bandit int
+// is reports whether e is the expected event.
+func (e *event) is(want match.Event) bool {
+	switch want := want.(type) {
+	case match.DiceRolled, match.CardStolen, match.SeatResigned: // frequent, and they contain the seat
+		return e.data == want
+	case match.ActionPlayed:
+		p, ok := e.data.(*played)
+		return ok && p.isDefault(want)
 	}
-	// played is the data of an action event, with its action read.
-	played struct {
-		decision  int
-		kind      string
-		isDefault bool
-		elapsed   int // nobody: null
-		collected []int
-		answer    match.Answer
-		err       error // why the action could not be read
-		whole     bool  // the action has only the fields of its schema
+	_, seat, _ := match.Publish(want)
+	return e.seat == seatOrNobody(seat) && reflect.DeepEqual(e.data, want)
+}
+
+func seatOrNobody(seat *int) int {
+	if seat == nil {
+		return nobody
 	}
-	// failed is the data of a timeout.
-	failed struct {
-		decision int
-		kind     string
-		cause    string
-		elapsed  int
-		answered bool
-		strikes  int
-	}
-	// refused is the data of an illegal event.
-	refused struct {
-		decision int
-		kind     string
-		reason   string
-		answer   string
-		elapsed  int
-		strikes  int
-	}
-	stolen   struct{ victim int }
-	resigned struct{ strikes int }
-	moved    struct {
-		award    string
-		from, to int
-	}
-	ended struct {
-		reason             string
-		scores, placements []int
-	}
-)
+	return *seat
+}
 
 // readEvent reads an event of a replay. Unknown fields are errors: everything in
-// an event must follow from what comes before it. before is the time of the
-// event before it, which is known to be valid, or empty.
+// an event must follow from the events before it. before is the time of the event
+// before it, which is known to be valid, or empty.
 func readEvent(r *strictjson.Reader, before string) event {
 	e := event{seat: nobody}
 	var data string
@@ -85,7 +58,7 @@ func readEvent(r *strictjson.Reader, before string) event {
 		r.Fail("at is %q, not a time as %s", e.at, match.TimeFormat)
 	}
 	d := strictjson.Part(data)
-	e.data = readData(d, e.kind)
+	e.data = readData(d, e.kind, e.seat)
 	if d.Err() != nil {
 		r.Fail("data: %w", d.Err())
 	}
@@ -96,52 +69,85 @@ func need(name string, into any) strictjson.Field { return strictjson.Need(name,
 
 func may(name string, into any) strictjson.Field { return strictjson.May(name, into) }
 
-func readData(r *strictjson.Reader, kind string) any {
+func readData(r *strictjson.Reader, kind string, seat int) match.Event {
 	switch kind {
 	case "board":
 		return readBoard(r)
 	case "roll":
-		return readRoll(r)
+		e := match.DiceRolled{Seat: seat}
+		r.Object(need("turn", &e.Turn), need("dice", func() { e.Dice = readPair(r) }))
+		return e
 	case "action":
-		return readAction(r)
+		return readAction(r, seat)
 	case "steal":
-		var d stolen
-		r.Object(need("victim", &d.victim))
-		return d
+		e := match.CardStolen{Seat: seat}
+		r.Object(need("victim", &e.Victim))
+		return e
 	case "trade":
-		return readTrade(r)
+		var e match.TradeExecuted
+		r.Object(need("from", &e.From), need("to", &e.To),
+			need("give", func() { e.Give = readCounts(r) }), need("get", func() { e.Get = readCounts(r) }))
+		return e
 	case "award":
-		return readAward(r)
+		var e match.AwardMoved
+		r.Object(need("award", &e.Award), need("from", func() { e.From = readPointer(r) }).OrNull(),
+			need("to", func() { e.To = readPointer(r) }).OrNull())
+		return e
 	case "timeout":
-		return readTimeout(r)
+		return readTimeout(r, seat)
 	case "illegal":
-		return readIllegal(r)
+		e := match.AnswerRejected{Seat: seat}
+		r.Object(need("decision", &e.Decision), need("kind", &e.Kind), need("reason", &e.Reason), need("message", &e.Message),
+			need("answer", &e.Answer), need("elapsedMs", &e.ElapsedMs), need("strikes", &e.Strikes))
+		return e
 	case "resign":
-		var d resigned
-		r.Object(need("strikes", &d.strikes))
-		return d
+		e := match.SeatResigned{Seat: seat}
+		r.Object(need("strikes", &e.Strikes))
+		return e
 	case "end":
-		var d ended
-		r.Object(need("reason", &d.reason), need("scores", &d.scores), need("placements", &d.placements))
-		return d
+		var e match.GameEnded
+		r.Object(need("reason", &e.Reason), need("scores", &e.Scores), need("placements", &e.Placements))
+		return e
 	default:
 		r.Fail("there is no kind %q", kind)
 		return nil
 	}
 }
 
-func readRoll(r *strictjson.Reader) (d match.RollData) {
-	var dice []int
-	r.Object(need("turn", &d.Turn), need("dice", &dice))
-	r.Want(len(dice) == len(d.Dice), "one of two dice")
-	copy(d.Dice[:], dice)
-	return d
+func readBoard(r *strictjson.Reader) (e match.BoardLaid) {
+	r.Object(need("hexes", func() { e.Hexes = strictjson.List(r, func() match.Hex { return readHex(r) }) }),
+		need("ports", func() { e.Ports = strictjson.List(r, func() match.Port { return readPort(r) }) }), need("bandit", &e.Bandit))
+	return e
 }
 
-func readTrade(r *strictjson.Reader) (d match.TradeData) {
-	r.Object(need("from", &d.From), need("to", &d.To),
-		need("give", func() { d.Give = readCounts(r) }), need("get", func() { d.Get = readCounts(r) }))
-	return d
+func readHex(r *strictjson.Reader) (h match.Hex) {
+	r.Object(need("id", &h.ID), need("resource", &h.Resource), need("token", func() { h.Token = readPointer(r) }).OrNull())
+	return h
+}
+
+func readPort(r *strictjson.Reader) (p match.Port) {
+	r.Object(need("vertices", func() { p.Vertices = readPair(r) }), need("rate", &p.Rate), may("resource", func() {
+		p.Resource = r.Text()
+		r.Want(p.Resource != "", "a port's resource")
+	}))
+	return p
+}
+
+func readPair(r *strictjson.Reader) (pair [2]int) {
+	n := 0
+	r.Array(func() {
+		pair[n%len(pair)] = r.Integer()
+		n++
+	})
+	if n != len(pair) {
+		r.Fail("there are %d numbers, not %d", n, len(pair))
+	}
+	return pair
+}
+
+func readPointer(r *strictjson.Reader) *int {
+	n := r.Integer()
+	return &n
 }
 
 func readCounts(r *strictjson.Reader) (c match.Counts) {
@@ -161,39 +167,12 @@ func readCounts(r *strictjson.Reader) (c match.Counts) {
 	return c
 }
 
-// seatOrNobody reads a seat or null.
-func seatOrNobody(r *strictjson.Reader) int {
-	if r.Null() {
-		return nobody
-	}
-	return r.Integer()
-}
-
-func readAward(r *strictjson.Reader) (d moved) {
-	r.Object(need("award", &d.award),
-		need("from", func() { d.from = seatOrNobody(r) }), need("to", func() { d.to = seatOrNobody(r) }))
-	return d
-}
-
-func readTimeout(r *strictjson.Reader) (d failed) {
-	r.Object(need("decision", &d.decision), need("kind", &d.kind), need("cause", &d.cause),
-		need("elapsedMs", &d.elapsed), may("answer", func() { _, d.answered = r.Text(), true }), need("strikes", &d.strikes))
-	return d
-}
-
-func readIllegal(r *strictjson.Reader) (d refused) {
-	var message string
-	r.Object(need("decision", &d.decision), need("kind", &d.kind), need("reason", &d.reason), need("message", &message),
-		need("answer", &d.answer), need("elapsedMs", &d.elapsed), need("strikes", &d.strikes))
-	return d
-}
-
-// kindNamed returns the kind of decision with a name.
-func kindNamed(name string) (game.Kind, bool) {
-	for k := game.KindSetup; k <= game.KindTrade; k++ {
-		if k.String() == name {
-			return k, true
-		}
-	}
-	return 0, false
+func readTimeout(r *strictjson.Reader, seat int) match.DecisionTimedOut {
+	e := match.DecisionTimedOut{Seat: seat}
+	r.Object(need("decision", &e.Decision), need("kind", &e.Kind), need("cause", &e.Cause), need("elapsedMs", &e.ElapsedMs),
+		may("answer", func() {
+			answer := r.Text()
+			e.Answer = &answer
+		}), need("strikes", &e.Strikes))
+	return e
 }

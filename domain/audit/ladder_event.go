@@ -46,10 +46,9 @@ func readTable(r *strictjson.Reader) (t ladder.Table) {
 	return t
 }
 
-func readRated(r *strictjson.Reader) ladder.RatingsChanged {
-	e := ladder.RatingsChanged{Seats: make([]ladder.RatedSeat, 0, 4)}
+func readRated(r *strictjson.Reader) (e ladder.RatingsChanged) {
 	r.OpenObject(need("match", &e.MatchID), need("seats", func() {
-		r.Array(func() { e.Seats = append(e.Seats, readRatedSeat(r)) })
+		e.Seats = strictjson.List(r, func() ladder.RatedSeat { return readRatedSeat(r) })
 	}))
 	return e
 }

@@ -22,7 +22,7 @@ func (a *audit) rating() {
 		return
 	}
 	m := a.evidence.Ladder.watched[r.ID]
-	if m == nil || a.evidence.Ladder.mode != r.Mode {
+	if m == nil || a.evidence.Ladder.state.Mode() != r.Mode {
 		a.differs(CheckRating, 0, "a match of mode "+r.Mode, "no such match: its ladder never seated it")
 		return
 	}
@@ -31,21 +31,9 @@ func (a *audit) rating() {
 	a.compare(CheckRating, "the table "+strings.Join(p.Table, ", "), "the table "+strings.Join(m.Bots, ", "))
 	a.compare(CheckRating, "the commitment "+r.commitment.String(), "the commitment "+m.Commitment.String())
 	a.compare(CheckRating, "the seed key "+p.SeedKey, "the seed key "+m.seedKey)
-	a.compare(CheckRating, r.Status, m.status())
+	a.compare(CheckRating, r.Status, m.status)
 	for _, s := range m.rated {
 		a.ratedSeat(s)
-	}
-}
-
-// status returns the status of a match on its ladder.
-func (m *entry) status() string {
-	switch {
-	case m.voided != "":
-		return aborted
-	case m.done:
-		return completed
-	default:
-		return running
 	}
 }
 

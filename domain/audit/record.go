@@ -80,34 +80,15 @@ func (r *Record) consistent() error {
 func (r *Record) read(in *strictjson.Reader) {
 	in.OpenObject(
 		need("id", &r.ID), need("mode", &r.Mode), need("status", &r.Status),
-		need("players", func() { in.Array(func() { r.players = append(r.players, readPlayer(in)) }) }),
-		need("startedAt", &r.startedAt),
-		may("endedAt", func() {
-			if !in.Null() {
-				r.endedAt = in.Text()
-			}
-		}),
-		need("seed", func() {
-			if !in.Null() {
-				r.seed, r.seeded = readSeed(in), true
-			}
-		}),
+		need("players", func() { r.players = strictjson.List(in, func() player { return readPlayer(in) }) }),
+		need("startedAt", &r.startedAt), may("endedAt", &r.endedAt).OrNull(),
+		need("seed", func() { r.seed, r.seeded = readSeed(in), true }).OrNull(),
 		may("commitment", func() {
-			if !in.Null() {
-				c := readSeed(in)
-				r.commitment = &c
-			}
-		}),
-		may("proof", func() {
-			if !in.Null() {
-				r.proof = readProof(in)
-			}
-		}),
-		may("thinkingMs", func() {
-			if !in.Null() {
-				r.thinking = strictjson.List(in, in.Integer)
-			}
-		}),
+			c := readSeed(in)
+			r.commitment = &c
+		}).OrNull(),
+		may("proof", func() { r.proof = readProof(in) }).OrNull(),
+		may("thinkingMs", &r.thinking).OrNull(),
 		need("replay", func() { r.readReplay(in) }),
 	)
 }
@@ -121,25 +102,18 @@ func readSeed(r *strictjson.Reader) seed.Seed {
 }
 
 func readPlayer(r *strictjson.Reader) (p player) {
-	r.OpenObject(need("seat", &p.seat), need("botId", &p.botID), may("botName", &p.botName),
-		may("placement", func() {
-			if !r.Null() {
-				p.placement = r.Integer()
-			}
-		}),
+	r.OpenObject(need("seat", &p.seat), need("botId", &p.botID), may("botName", &p.botName), may("placement", &p.placement).OrNull(),
 		may("ratingDelta", func() {
-			if !r.Null() {
-				delta := r.Number()
-				p.delta = &delta
-			}
-		}))
+			delta := r.Number()
+			p.delta = &delta
+		}).OrNull())
 	return p
 }
 
 func readProof(r *strictjson.Reader) *match.Proof {
 	p := new(match.Proof)
 	r.OpenObject(need("serverSeed", func() { p.ServerSeed = readSeed(r) }), need("nonces", &p.Nonces), need("table", &p.Table),
-		need("revision", func() { p.Revision = uint64(r.Integer()) }), need("index", &p.Index), need("seedKey", &p.SeedKey))
+		need("revision", &p.Revision), need("index", &p.Index), need("seedKey", &p.SeedKey))
 	return p
 }
 

@@ -2,27 +2,9 @@ package audit
 
 import (
 	"fmt"
-	"slices"
 
-	"hexarena/domain/game"
 	"hexarena/domain/match"
 )
-
-// end expects the end of the match: reason, true scores, placements.
-func (w *walk) end(c game.Consequence) bool {
-	over := w.game
-	over.Apply(c)
-	want := match.EndData{Reason: c.Reason.String()}
-	placements := over.Placements()
-	for seat := range over.Seats {
-		want.Scores = append(want.Scores, over.TrueScore(seat))
-		want.Placements = append(want.Placements, int(placements[seat]))
-	}
-	return w.expect(nEnd, "end", nobody, func(data any) bool {
-		d, ok := data.(ended)
-		return ok && d.reason == want.Reason && slices.Equal(d.scores, want.Scores) && slices.Equal(d.placements, want.Placements)
-	}, want)
-}
 
 // thinkingTimes compares the record's sums with the times of its events.
 func (w *walk) thinkingTimes() {
@@ -52,11 +34,11 @@ func (a *audit) totals() {
 
 // placements compares the placements of the players with those of the end.
 func (a *audit) placements(last event) {
-	end, _ := last.data.(ended)
+	end, _ := last.data.(match.GameEnded)
 	for i, p := range a.record.players {
 		want := 0 // null: an aborted match has none
-		if i < len(end.placements) {
-			want = end.placements[i]
+		if i < len(end.Placements) {
+			want = end.Placements[i]
 		}
 		a.compare(CheckPlacements, fmt.Sprintf("placement %d of seat %d", p.placement, i), fmt.Sprintf("placement %d of seat %d", want, i))
 		if a.record.Status == aborted && p.delta != nil {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/bits"
 
-	"hexarena/domain/board"
 	"hexarena/domain/game"
 	"hexarena/domain/match"
 )
@@ -22,36 +21,18 @@ type walk struct {
 	at       string
 	inAppend bool // at is the time of the current append
 	cut      int  // refused answers that the log cut
-	thinking [game.MaxSeats]int
-	count    [checks]int
-}
-
-// The indices of a walk's counts, one for each check of the replay.
-const (
-	nBoard = iota
-	nDice
-	nAnswers
-	nRefusals
-	nDefaults
-	nStrikes
-	nSteals
-	nTrades
-	nAwards
-	nEnd
-	checks
-)
-
-var counted = [checks]string{
-	CheckBoard, CheckDice, CheckAnswers, CheckRefusals, CheckDefaults, CheckStrikes, CheckSteals, CheckTrades, CheckAwards, CheckEnd,
+	thinking [game.MaxSeats]int64
 }
 
 // replay walks through the whole replay.
 func (a *audit) replay() {
+	for _, check := range []string{
+		CheckBoard, CheckDice, CheckAnswers, CheckRefusals, CheckDefaults, CheckStrikes, CheckSteals, CheckTrades, CheckAwards, CheckEnd,
+	} {
+		a.made(check, 0)
+	}
 	w := walk{audit: a, game: game.New(a.record.seed, len(a.record.players)), id: 1}
 	w.run()
-	for i, n := range w.count {
-		a.made(counted[i], n)
-	}
 	a.made(CheckRecord, w.next)
 	if w.cut > 0 {
 		a.skipped(CheckRefusals, fmt.Sprintf("%d of them are longer than the log keeps, and were not read again", w.cut))
@@ -62,8 +43,7 @@ func (a *audit) replay() {
 // run reads append by append. All events of an append share their time, and the
 // append ends at the next decision of a seat that still plays.
 func (w *walk) run() {
-	w.inAppend = false
-	w.board()
+	w.expect(CheckBoard, match.BoardLaid{BoardData: match.Board(&w.game.Public)})
 	for w.difference == nil && !w.game.Over && (w.next < len(w.record.events) || w.record.flaw != nil) {
 		w.inAppend = false
 		for more := true; more && w.difference == nil; {
@@ -83,7 +63,7 @@ func (w *walk) finish() {
 	case w.record.flaw != nil:
 		w.audit.difference = w.record.flaw
 	case w.next < len(w.record.events):
-		w.unexpected(counted[nEnd], "nothing: the match is over")
+		w.unexpected(CheckEnd, "nothing: the match is over")
 	case over && w.record.Status != completed:
 		w.differs(CheckEnd, len(w.record.events), "a match that is "+w.record.Status, "a match that is completed: it has ended")
 	case !over && w.record.Status == completed:
@@ -146,56 +126,28 @@ func (w *walk) unexpected(check, follows string) {
 	w.differs(check, w.next+1, tell(e.raw), follows)
 }
 
-// expect takes the next event if it has the kind and the seat and fits accepts its
-// data. follows is the expected data, for the difference.
-func (w *walk) expect(n int, kind string, seat int, fits func(data any) bool, follows any) bool {
-	say := func() string { return sayEvent(kind, seat, follows) }
-	e := w.peek(counted[n], say)
+// expect takes the next event if it is the expected one.
+func (w *walk) expect(check string, want match.Event) bool {
+	follows := func() string { return describeEvent(want) }
+	e := w.peek(check, follows)
 	if e == nil {
 		return false
 	}
-	if e.kind != kind || e.seat != seat || !fits(e.data) {
-		w.unexpected(counted[n], say())
+	if !e.is(want) {
+		w.unexpected(check, follows())
 		return false
 	}
 	w.take(e)
-	w.count[n]++
+	w.made(check, 1)
 	return w.difference == nil
 }
 
-func sayEvent(kind string, seat int, data any) string {
-	if data == nil {
-		return fmt.Sprintf("%s of seat %d", kind, seat)
-	}
-	if seat == nobody {
+func describeEvent(e match.Event) string {
+	kind, seat, data := match.Publish(e)
+	if seat == nil {
 		return fmt.Sprintf("%s %s", kind, inJSON(data))
 	}
-	return fmt.Sprintf("%s, seat %d, %s", kind, seat, inJSON(data))
-}
-
-// board expects the board that the seed gives.
-func (w *walk) board() {
-	p := &w.game.Public
-	w.expect(nBoard, "board", nobody, func(data any) bool {
-		d, ok := data.(*laid)
-		return ok && d.layout == p.Layout && d.bandit == int(p.Bandit) && samePorts(d.ports)
-	}, match.Board(p))
-}
-
-func samePorts(ports []match.Port) bool {
-	if len(ports) != len(board.Ports) {
-		return false
-	}
-	for i, p := range board.Ports {
-		want := match.Port{Vertices: [2]int{int(p.Vertices[0]), int(p.Vertices[1])}, Rate: int(p.Rate)}
-		if p.Resource != board.Desert {
-			want.Resource = p.Resource.String()
-		}
-		if ports[i] != want {
-			return false
-		}
-	}
-	return true
+	return fmt.Sprintf("%s, seat %d, %s", kind, *seat, inJSON(data))
 }
 
 // batch reads how the owed decisions closed, and the consequences.
@@ -221,43 +173,14 @@ func (w *walk) batch() {
 
 // consequence expects the event of a consequence.
 func (w *walk) consequence(c game.Consequence) {
-	ok := false
-	switch c.Kind {
-	case game.Rolled:
-		want := match.RollData{Turn: int(c.Turn), Dice: [2]int{int(c.Dice[0]), int(c.Dice[1])}}
-		ok = w.expect(nDice, "roll", int(c.Seat), equal(want), want)
-		w.talked = 0
-	case game.Stole:
-		want := stolen{int(c.To)}
-		ok = w.expect(nSteals, "steal", int(c.Seat), equal(want), match.StealData{Victim: want.victim})
-	case game.Traded:
-		want := match.TradeData{From: int(c.From), To: int(c.To), Give: match.Counts(c.Give), Get: match.Counts(c.Get)}
-		ok = w.expect(nTrades, "trade", int(c.From), equal(want), want)
-	case game.AwardMoved:
-		want := moved{c.Award.String(), holder(c.From), holder(c.To)}
-		ok = w.expect(nAwards, "award", want.to, equal(want), match.AwardData{Award: want.award, From: pointer(want.from), To: pointer(want.to)})
-	case game.Ended:
-		ok = w.end(c)
-	}
-	if ok {
+	if w.expect(checkOf[c.Kind], match.Follows(&w.game, c)) {
 		w.game.Apply(c)
 	}
-}
-
-func equal[T comparable](want T) func(any) bool {
-	return func(data any) bool { got, ok := data.(T); return ok && got == want }
-}
-
-func holder(seat uint8) int {
-	if seat == board.None {
-		return nobody
+	if c.Kind == game.Rolled {
+		w.talked = 0
 	}
-	return int(seat)
 }
 
-func pointer(seat int) *int {
-	if seat == nobody {
-		return nil
-	}
-	return &seat
+var checkOf = [...]string{
+	game.Stole: CheckSteals, game.Traded: CheckTrades, game.AwardMoved: CheckAwards, game.Ended: CheckEnd, game.Rolled: CheckDice,
 }

@@ -31,9 +31,9 @@ func (w *walk) close(d decision) {
 	case *played:
 		w.answer(d, e, data)
 		return
-	case failed:
+	case match.DecisionTimedOut:
 		w.timeout(d, e, data, strikes)
-	case refused:
+	case match.AnswerRejected:
 		w.refusal(d, e, data, strikes)
 	default:
 		w.unexpected(CheckAnswers, d.String())
@@ -42,11 +42,10 @@ func (w *walk) close(d decision) {
 		return
 	}
 	w.strikes[d.seat] = strikes
-	w.count[nStrikes]++
+	w.made(CheckStrikes, 1)
 	w.playDefault(d)
 	if strikes == match.MaxStrikes {
-		want := resigned{strikes}
-		w.expect(nStrikes, "resign", d.seat, equal(want), match.ResignData{Strikes: strikes})
+		w.expect(CheckStrikes, match.SeatResigned{Seat: d.seat, ResignData: match.ResignData{Strikes: strikes}})
 		w.resigned[d.seat] = true
 	}
 }
@@ -57,11 +56,11 @@ func (d decision) owed(e *event, id int, kind string) bool {
 }
 
 func (w *walk) answer(d decision, e *event, p *played) {
-	if !d.owed(e, p.decision, p.kind) {
+	if !d.owed(e, p.Decision, p.Kind) {
 		w.unexpected(CheckAnswers, d.String())
 		return
 	}
-	if p.isDefault {
+	if p.Default {
 		w.unexpected(CheckDefaults, "an answer, a timeout or an illegal: a default follows a strike")
 		return
 	}
@@ -69,75 +68,51 @@ func (w *walk) answer(d decision, e *event, p *played) {
 		w.unexpected(CheckAnswers, "a refusal of it: "+err.Error())
 		return
 	}
-	collected := w.collected(d.seat, p.answer.Action)
+	collected := match.Collected(&w.game, d.seat, p.answer.Action)
 	switch {
 	case !p.whole:
 		w.unexpected(CheckAnswers, "only the fields of the schema: "+string(p.answer.Sent))
-	case p.elapsed == nobody:
+	case p.ElapsedMs == nil:
 		w.unexpected(CheckAnswers, "an elapsedMs, as every answer has")
-	case !slices.Equal(p.collected, collected):
+	case !slices.Equal(p.Collected, collected):
 		w.unexpected(CheckAnswers, "collected "+inJSON(collected))
 	}
 	if w.difference != nil {
 		return
 	}
 	w.take(e)
-	w.count[nAnswers]++
+	w.made(CheckAnswers, 1)
 	w.heard[d.seat] = true
-	w.thinking[d.seat] += p.elapsed
+	w.thinking[d.seat] += *p.ElapsedMs
 	w.game.Act(uint8(d.seat), p.answer.Action)
 	if p.answer.Talk != "" {
 		w.talked |= 1 << d.seat
 	}
 }
 
-// errTalkTwice means that a seat has talked this turn.
-var errTalkTwice = &game.Illegal{Reason: game.ReasonTalkTwice, Message: "the seat has talked this turn"}
-
 // judge returns why an answer is not legal: an ErrMalformed or a *game.Illegal.
 func (w *walk) judge(d decision, a match.Answer, err error) error {
 	if err != nil {
 		return err
 	}
-	if err := w.game.Check(uint8(d.seat), a.Action); err != nil {
-		return err
-	}
-	if a.Talk != "" && w.talked>>d.seat&1 != 0 {
-		return errTalkTwice
-	}
-	return nil
+	return a.Check(&w.game, d.seat, w.talked)
 }
 
-// collected returns the cards that an embargo takes, by seat; nil for other
-// actions.
-func (w *walk) collected(seat int, a game.Action) []int {
-	if a.Type != game.PlayEmbargo {
-		return nil
-	}
-	list := make([]int, w.game.Seats)
-	for s := range list {
-		if s != seat {
-			list[s] = int(w.game.Hands[s][a.Get])
-		}
-	}
-	return list
-}
-
-func (w *walk) timeout(d decision, e *event, f failed, strikes int) {
+func (w *walk) timeout(d decision, e *event, f match.DecisionTimedOut, strikes int) {
 	causes := []string{match.CauseDeadline, match.CauseDropped, match.CauseMalformed, match.CauseOversized}
 	switch {
-	case !d.owed(e, f.decision, f.kind):
+	case !d.owed(e, f.Decision, f.Kind):
 		w.unexpected(CheckAnswers, d.String())
-	case f.strikes != strikes:
+	case f.Strikes != strikes:
 		w.unexpected(CheckStrikes, fmt.Sprintf("strike %d of seat %d", strikes, d.seat))
-	case !slices.Contains(causes, f.cause):
+	case !slices.Contains(causes, f.Cause):
 		w.unexpected(CheckStrikes, fmt.Sprintf("a cause that is one of %v", causes))
-	case f.answered != (f.cause == match.CauseMalformed):
+	case (f.Answer != nil) != (f.Cause == match.CauseMalformed):
 		w.unexpected(CheckStrikes, "an answer if it was malformed, else none")
 	default:
 		w.take(e)
-		w.thinking[d.seat] += f.elapsed
-		w.heard[d.seat] = w.heard[d.seat] || f.cause == match.CauseMalformed || f.cause == match.CauseOversized
+		w.thinking[d.seat] += f.ElapsedMs
+		w.heard[d.seat] = w.heard[d.seat] || f.Cause == match.CauseMalformed || f.Cause == match.CauseOversized
 	}
 }
 
@@ -145,26 +120,26 @@ func (w *walk) timeout(d decision, e *event, f failed, strikes int) {
 // may have cut a longer one.
 const keptWhole = 4092
 
-func (w *walk) refusal(d decision, e *event, r refused, strikes int) {
+func (w *walk) refusal(d decision, e *event, r match.AnswerRejected, strikes int) {
 	switch {
-	case !d.owed(e, r.decision, r.kind):
+	case !d.owed(e, r.Decision, r.Kind):
 		w.unexpected(CheckAnswers, d.String())
 		return
-	case r.strikes != strikes:
+	case r.Strikes != strikes:
 		w.unexpected(CheckStrikes, fmt.Sprintf("strike %d of seat %d", strikes, d.seat))
 		return
 	}
-	id, a, err := match.ReadFrame(d.kind, []byte(r.answer))
-	if errors.Is(err, match.ErrMalformed) && len(r.answer) > keptWhole {
+	id, a, err := match.ReadFrame(d.kind, []byte(r.Answer))
+	if errors.Is(err, match.ErrMalformed) && len(r.Answer) > keptWhole {
 		w.cut++
-	} else if follows := w.refusedFor(d, id, a, err); follows != r.reason {
+	} else if follows := w.refusedFor(d, id, a, err); follows != r.Reason {
 		w.unexpected(CheckRefusals, follows)
 		return
 	} else {
-		w.count[nRefusals]++
+		w.made(CheckRefusals, 1)
 	}
 	w.take(e)
-	w.thinking[d.seat] += r.elapsed
+	w.thinking[d.seat] += r.ElapsedMs
 	w.heard[d.seat] = true
 }
 
@@ -191,33 +166,8 @@ func (w *walk) playDefault(d decision) {
 		return
 	}
 	action := w.game.Default(uint8(d.seat))
-	text := match.ActionJSON(action)
-	ok := w.expect(nDefaults, "action", d.seat, func(data any) bool {
-		p, ok := data.(*played)
-		return ok && p.isDefault && p.decision == d.id && p.kind == d.kind.String() && p.elapsed == nobody && p.collected == nil &&
-			p.whole && len(p.answer.Sent) == len(text) && sameDefault(p.answer.Action, action)
-	}, match.ActionData{Decision: d.id, Kind: d.kind.String(), Action: text, Default: true})
-	if ok {
+	data := match.ActionData{Decision: d.id, Kind: d.kind.String(), Action: match.ActionJSON(action), Default: true}
+	if w.expect(CheckDefaults, match.ActionPlayed{Seat: d.seat, ActionData: data}) {
 		w.game.Act(uint8(d.seat), action)
-	}
-}
-
-// sameDefault compares the fields that count for a default's type. Its caller
-// compares the length, so that an extra field, such as a talk, does not pass.
-func sameDefault(a, want game.Action) bool {
-	if a.Type != want.Type {
-		return false
-	}
-	switch a.Type {
-	case game.Setup:
-		return a.Vertex == want.Vertex && a.Edges[0] == want.Edges[0]
-	case game.Discard:
-		return a.Giving == want.Giving
-	case game.MoveBandit:
-		return a.Hex == want.Hex && a.Victim == want.Victim
-	case game.Respond:
-		return a.Accept == want.Accept
-	default:
-		return true
 	}
 }

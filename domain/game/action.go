@@ -22,6 +22,9 @@ var kindNames = [...]string{"setup", "turn", "discard", "bandit", "trade"}
 // String returns the kind's name on the wire.
 func (k Kind) String() string { return nameOf(kindNames[:], uint8(k)) }
 
+// ParseKind returns the kind of decision with a name.
+func ParseKind(name string) (Kind, bool) { return parse[Kind](kindNames[:], name) }
+
 // Type is what an action does.
 type Type uint8
 
@@ -55,12 +58,8 @@ func (t Type) String() string { return nameOf(typeNames[:], uint8(t)) }
 
 // ParseTurnType returns the type of a turn action by its name on the wire.
 func ParseTurnType(name string) (Type, bool) {
-	for t := BuildRoad; t <= EndTurn; t++ {
-		if typeNames[t] == name {
-			return t, true
-		}
-	}
-	return 0, false
+	t, ok := parse[Type](typeNames[:EndTurn+1], name)
+	return t, ok && t >= BuildRoad
 }
 
 // Kind returns the kind of decision that a type answers.

@@ -1,5 +1,7 @@
 package game
 
+import "slices"
+
 // Award is one of the two awards, worth 2 points each.
 type Award uint8
 
@@ -13,6 +15,9 @@ var awardNames = [...]string{"longestRoad", "largestArmy"}
 
 // String returns the award's name on the wire.
 func (a Award) String() string { return nameOf(awardNames[:], uint8(a)) }
+
+// ParseAward returns the award with a name.
+func ParseAward(name string) (Award, bool) { return parse[Award](awardNames[:], name) }
 
 // EndReason is the reason why a game ended.
 type EndReason uint8
@@ -28,6 +33,9 @@ var reasonNames = [...]string{"win", "stalemate", "turn_cap"}
 
 // String returns the reason's name on the wire.
 func (r EndReason) String() string { return nameOf(reasonNames[:], uint8(r)) }
+
+// ParseEndReason returns the reason with a name.
+func ParseEndReason(name string) (EndReason, bool) { return parse[EndReason](reasonNames[:], name) }
 
 // ConsequenceKind is the kind of a Consequence.
 type ConsequenceKind uint8
@@ -62,4 +70,10 @@ func nameOf(names []string, i uint8) string {
 		return "unknown"
 	}
 	return names[i]
+}
+
+// parse returns the index of a name, and 0 for an unknown name.
+func parse[T ~uint8](names []string, name string) (T, bool) {
+	i := slices.Index(names, name)
+	return T(max(i, 0)), i >= 0
 }

@@ -25,8 +25,8 @@ func Evolve(l Ladder, e Event, at time.Time) Ladder {
 func (l Ladder) seated(e TablesSeated, at time.Time) {
 	for index, table := range e.Tables {
 		l.open[table.MatchID] = match{
-			bots: table.Bots, revision: l.version, index: index,
-			seedKey: e.SeedKey, commitment: table.Commitment, seated: at,
+			Bots: table.Bots, Revision: l.version, Index: index,
+			SeedKey: e.SeedKey, Commitment: table.Commitment, Seated: at,
 		}
 		for _, id := range table.Bots {
 			b := l.Bot(id)
@@ -52,7 +52,7 @@ func (l Ladder) closeMatch(id string, at time.Time) {
 	if !ok {
 		return
 	}
-	for _, botID := range m.bots {
+	for _, botID := range m.Bots {
 		b := l.Bot(botID)
 		if b.Match == id {
 			b.Match = ""

@@ -3,6 +3,7 @@ package ladder
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"hexarena/domain/rating"
 )
@@ -31,7 +32,7 @@ func (l Ladder) Finish(matchID string, results []Result) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	ordered, err := inTableOrder(m.bots, results)
+	ordered, err := inTableOrder(m.Bots, results)
 	if err != nil {
 		return nil, fmt.Errorf("match %s: %w", matchID, err)
 	}
@@ -87,25 +88,17 @@ func inTableOrder(bots []string, results []Result) ([]Result, error) {
 	}
 	ordered := make([]Result, 0, len(bots))
 	for _, bot := range bots {
-		r, ok := resultOf(bot, results)
-		if !ok {
+		i := slices.IndexFunc(results, func(r Result) bool { return r.BotID == bot })
+		if i < 0 {
 			return nil, fmt.Errorf("%w: none for bot %s", ErrBadResults, bot)
 		}
+		r := results[i]
 		if want := placementOf(r, results); r.Placement != want {
 			return nil, fmt.Errorf("%w: bot %s is placed %d, not %d", ErrBadResults, bot, r.Placement, want)
 		}
 		ordered = append(ordered, r)
 	}
 	return ordered, nil
-}
-
-func resultOf(bot string, results []Result) (Result, bool) {
-	for _, r := range results {
-		if r.BotID == bot {
-			return r, true
-		}
-	}
-	return Result{}, false
 }
 
 // placementOf returns one more than the number of results with a better placement

@@ -54,27 +54,26 @@ type Ladder struct {
 // New returns a mode's ladder before its first event.
 func New(mode string) Ladder { return Ladder{mode: mode} }
 
-// Bot is the ladder's state of one bot.
+// Bot is the ladder's state of one bot, in the shape of a snapshot.
 type Bot struct {
-	Rating rating.Rating
-	Games  int       // rated matches, which are the completed ones
-	Match  string    // its unfinished match, or empty
-	Ended  time.Time // end of its latest match, even an aborted one; its rest begins here
+	Rating rating.Rating `json:"rating"`
+	Games  int           `json:"games,omitempty"` // rated matches, which are the completed ones
+	Match  string        `json:"match,omitempty"` // its unfinished match, or empty
+	Ended  time.Time     `json:"ended,omitzero"`  // end of its latest match, even an aborted one; its rest begins here
 
-	Misses      int       // consecutive matches missed, up to the latest that was rated
-	MissedSince time.Time // end of the first of them
-
-	missed []time.Time // ends of the latest of them, at most keptMisses
+	Misses      int         `json:"misses,omitempty"`     // consecutive matches missed, up to the latest that was rated
+	MissedSince time.Time   `json:"missedSince,omitzero"` // end of the first of them
+	MissedAt    []time.Time `json:"missed,omitempty"`     // ends of the latest of them, at most keptMisses
 }
 
-// match is an unfinished match, as it was seated.
+// match is an unfinished match as it was seated, in the shape of a snapshot.
 type match struct {
-	bots       []string // in ladder order
-	revision   uint64
-	index      int
-	seedKey    string
-	commitment seed.Seed
-	seated     time.Time
+	Bots       []string  `json:"bots"` // in ladder order
+	Revision   uint64    `json:"revision"`
+	Index      int       `json:"index"`
+	SeedKey    string    `json:"seedKey"`
+	Commitment seed.Seed `json:"commitment"`
+	Seated     time.Time `json:"seated"`
 }
 
 // Seating is an unfinished match with everything that starts it.
@@ -101,6 +100,9 @@ func (l Ladder) Mode() string { return l.mode }
 // Version returns the number of folded events, which is the revision of the next
 // event.
 func (l Ladder) Version() uint64 { return l.version }
+
+// Bots returns how many bots were ever seated.
+func (l Ladder) Bots() int { return len(l.bots) }
 
 // Bot returns the state of a bot. One that was never seated has a new rating.
 func (l Ladder) Bot(id string) Bot {
@@ -135,11 +137,11 @@ func (l Ladder) Unfinished() []Seating {
 // other match can change them while this one is unfinished.
 func (l Ladder) seating(id string, m match) Seating {
 	s := Seating{
-		MatchID: id, Mode: l.mode,
-		Revision: m.revision, Index: m.index,
-		SeedKey: m.seedKey, Commitment: m.commitment, SeatedAt: m.seated,
+		MatchID: id, Mode: l.mode, Bots: make([]Entrant, 0, len(m.Bots)),
+		Revision: m.Revision, Index: m.Index,
+		SeedKey: m.SeedKey, Commitment: m.Commitment, SeatedAt: m.Seated,
 	}
-	for _, bot := range m.bots {
+	for _, bot := range m.Bots {
 		s.Bots = append(s.Bots, Entrant{BotID: bot, Rating: l.Bot(bot).Rating})
 	}
 	return s

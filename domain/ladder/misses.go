@@ -26,16 +26,16 @@ type Streak struct {
 // does not break a streak.
 func (b Bot) played(missed bool, at time.Time) Bot {
 	if !missed {
-		b.Misses, b.MissedSince, b.missed = 0, time.Time{}, nil
+		b.Misses, b.MissedSince, b.MissedAt = 0, time.Time{}, nil
 		return b
 	}
 	if b.Misses == 0 {
 		b.MissedSince = at
 	}
 	b.Misses++
-	b.missed = append(slices.Clone(b.missed), at)
-	if n := len(b.missed) - keptMisses; n > 0 {
-		b.missed = b.missed[n:]
+	b.MissedAt = append(slices.Clone(b.MissedAt), at)
+	if n := len(b.MissedAt) - keptMisses; n > 0 {
+		b.MissedAt = b.MissedAt[n:]
 	}
 	return b
 }
@@ -49,11 +49,11 @@ func (b Bot) Streak(statusChanged time.Time) Streak {
 	case statusChanged.Before(b.MissedSince):
 		return Streak{Misses: b.Misses, Since: b.MissedSince}
 	}
-	first := slices.IndexFunc(b.missed, statusChanged.Before)
+	first := slices.IndexFunc(b.MissedAt, statusChanged.Before)
 	if first < 0 {
 		return Streak{}
 	}
-	return Streak{Misses: len(b.missed) - first, Since: b.missed[first]}
+	return Streak{Misses: len(b.MissedAt) - first, Since: b.MissedAt[first]}
 }
 
 // rest returns how long a bot rests after a match. usual is its mode's rest.

@@ -9,10 +9,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
-
-	"hexarena/domain/rating"
-	"hexarena/domain/seed"
 )
 
 // SnapshotPrefix begins the name of every stream of snapshots.
@@ -64,46 +60,25 @@ type State struct {
 
 // BotState is a Bot in a State.
 type BotState struct {
-	ID          string        `json:"id"`
-	Rating      rating.Rating `json:"rating"`
-	Games       int           `json:"games,omitempty"`
-	Match       string        `json:"match,omitempty"`
-	Ended       time.Time     `json:"ended,omitzero"`
-	Misses      int           `json:"misses,omitempty"`
-	MissedSince time.Time     `json:"missedSince,omitzero"`
-	Missed      []time.Time   `json:"missed,omitempty"`
+	ID string `json:"id"`
+	Bot
 }
 
 // MatchState is an unfinished match in a State.
 type MatchState struct {
-	ID         string    `json:"id"`
-	Bots       []string  `json:"bots"` // in ladder order
-	Revision   uint64    `json:"revision"`
-	Index      int       `json:"index"`
-	SeedKey    string    `json:"seedKey"`
-	Commitment seed.Seed `json:"commitment"`
-	Seated     time.Time `json:"seated"`
+	ID string `json:"id"`
+	match
 }
 
 // State copies l, in no order, so that the caller may evolve l meanwhile.
 func (l Ladder) State() State {
-	s := State{
-		Bots: make([]BotState, 0, len(l.bots)),
-		Open: make([]MatchState, 0, len(l.open)),
-	}
+	s := State{Bots: make([]BotState, 0, len(l.bots)), Open: make([]MatchState, 0, len(l.open)), Closed: l.closed.list()}
 	for id, b := range l.bots {
-		s.Bots = append(s.Bots, BotState{
-			ID: id, Rating: b.Rating, Games: b.Games, Match: b.Match, Ended: b.Ended,
-			Misses: b.Misses, MissedSince: b.MissedSince, Missed: b.missed,
-		})
+		s.Bots = append(s.Bots, BotState{id, b})
 	}
 	for id, m := range l.open {
-		s.Open = append(s.Open, MatchState{
-			ID: id, Bots: m.bots, Revision: m.revision, Index: m.index,
-			SeedKey: m.seedKey, Commitment: m.commitment, Seated: m.seated,
-		})
+		s.Open = append(s.Open, MatchState{id, m})
 	}
-	s.Closed = l.closed.list()
 	return s
 }
 
@@ -168,16 +143,10 @@ func (s State) ladder(mode string, version uint64) Ladder {
 		bots: make(map[string]Bot, len(s.Bots)), open: make(map[string]match, len(s.Open)),
 	}
 	for _, b := range s.Bots {
-		l.bots[b.ID] = Bot{
-			Rating: b.Rating, Games: b.Games, Match: b.Match, Ended: b.Ended,
-			Misses: b.Misses, MissedSince: b.MissedSince, missed: b.Missed,
-		}
+		l.bots[b.ID] = b.Bot
 	}
 	for _, m := range s.Open {
-		l.open[m.ID] = match{
-			bots: m.Bots, revision: m.Revision, index: m.Index,
-			seedKey: m.SeedKey, commitment: m.Commitment, seated: m.Seated,
-		}
+		l.open[m.ID] = m.match
 	}
 	for _, id := range s.Closed {
 		l.closed.add(id)

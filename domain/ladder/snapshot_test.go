@@ -23,17 +23,17 @@ const goldenSnapshot = "testdata/snapshot.golden"
 func sampleState() State {
 	return State{
 		Bots: []BotState{
-			{
-				ID: "a", Rating: rating.Rating{Mu: 24.5, Sigma: 8.1}, Games: 3, Match: "m3", Ended: noon,
-				Misses: 2, MissedSince: noon.Add(-time.Hour), Missed: []time.Time{noon.Add(-time.Hour), noon.Add(123 * time.Millisecond)},
-			},
-			{ID: "b", Rating: rating.New(), Match: "m3"},
-			{ID: "c", Rating: rating.New(), Match: "m3"},
+			{ID: "a", Bot: Bot{
+				Rating: rating.Rating{Mu: 24.5, Sigma: 8.1}, Games: 3, Match: "m3", Ended: noon,
+				Misses: 2, MissedSince: noon.Add(-time.Hour), MissedAt: []time.Time{noon.Add(-time.Hour), noon.Add(123 * time.Millisecond)},
+			}},
+			{ID: "b", Bot: Bot{Rating: rating.New(), Match: "m3"}},
+			{ID: "c", Bot: Bot{Rating: rating.New(), Match: "m3"}},
 		},
-		Open: []MatchState{{
-			ID: "m3", Bots: []string{"a", "b", "c"}, Revision: 4, Index: 1,
+		Open: []MatchState{{ID: "m3", match: match{
+			Bots: []string{"a", "b", "c"}, Revision: 4, Index: 1,
 			SeedKey: "k1", Commitment: seed.Commitment(seed.Seed{1}), Seated: noon,
-		}},
+		}}},
 		Closed: []string{"m2", "m1"},
 	}
 }
@@ -52,8 +52,8 @@ func throughTheLog(t require.TestingT, e LadderSnapshotTaken) LadderSnapshotTake
 	return back.(LadderSnapshotTaken)
 }
 
-// A shape that changes needs another version, since snapshots of this one are
-// stored: the golden file has the shape, and a snapshot as it was stored once.
+// Snapshots of this shape are stored, so a changed shape needs another version.
+// The golden file has the shape, and a snapshot as it was stored once.
 func TestSnapshotShape(t *testing.T) {
 	state := inJSON(t, sampleState())
 	if *update {

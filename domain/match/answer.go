@@ -35,6 +35,19 @@ type Answer struct {
 	Sent   json.RawMessage // the fields of the schema only, as the bot sent them
 }
 
+// Check returns nil if a seat may give the answer now, else the *game.Illegal with
+// the first rule that it breaks. talked has a bit for each seat that has talked
+// this turn.
+func (a Answer) Check(g *game.State, seat int, talked uint8) error {
+	if err := g.Check(uint8(seat), a.Action); err != nil {
+		return err
+	}
+	if a.Talk != "" && talked>>seat&1 != 0 {
+		return &game.Illegal{Reason: game.ReasonTalkTwice, Message: "the seat has talked this turn; one message a turn is allowed"}
+	}
+	return nil
+}
+
 // ReadFrame reads a raw frame as the answer to a decision of a kind: its id,
 // and what ReadAction reads.
 func ReadFrame(kind game.Kind, frame []byte) (id int, a Answer, err error) {
@@ -95,7 +108,7 @@ func parseAction(kind game.Kind, v strictjson.Value) (Answer, error) {
 	if v.Kind() != '{' {
 		return Answer{}, malformed("action is not an object")
 	}
-	r := fieldReader{object: v}
+	r := fieldReader{object: v, known: make([]string, 0, 5)} // no action has more fields
 	a := game.Action{Vertex: board.None, Edges: [2]uint8{board.None, board.None}, Hex: board.None, Victim: board.None, To: board.None}
 	switch kind {
 	case game.KindSetup:

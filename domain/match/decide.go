@@ -143,7 +143,7 @@ func (d *decider) close(dec Decision, o Outcome) {
 	a, err := d.read(dec, o)
 	if err == nil {
 		d.emit(ActionPlayed{dec.Seat, ActionData{
-			Decision: dec.ID, Kind: dec.Kind.String(), Action: a.Sent, ElapsedMs: &o.ElapsedMs, Collected: d.collected(dec.Seat, a.Action),
+			Decision: dec.ID, Kind: dec.Kind.String(), Action: a.Sent, ElapsedMs: &o.ElapsedMs, Collected: Collected(&d.m.Game, dec.Seat, a.Action),
 		}})
 		return
 	}
@@ -194,13 +194,7 @@ func (d *decider) read(dec Decision, o Outcome) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	if err := d.m.Game.Check(uint8(dec.Seat), a.Action); err != nil {
-		return Answer{}, err
-	}
-	if a.Talk != "" && d.m.talked>>dec.Seat&1 != 0 {
-		return Answer{}, &game.Illegal{Reason: game.ReasonTalkTwice, Message: "the seat has talked this turn; one message a turn is allowed"}
-	}
-	return a, nil
+	return a, a.Check(&d.m.Game, dec.Seat, d.m.talked)
 }
 
 // playDefault emits the default of an open decision.
@@ -209,23 +203,34 @@ func (d *decider) playDefault(dec Decision) {
 	d.emit(ActionPlayed{dec.Seat, ActionData{Decision: dec.ID, Kind: dec.Kind.String(), Action: ActionJSON(action), Default: true}})
 }
 
-// collected returns the cards that an embargo takes, by seat; nil for other
+// Collected returns the cards that an embargo takes, by seat; nil for other
 // actions.
-func (d *decider) collected(seat int, a game.Action) []int {
+func Collected(g *game.State, seat int, a game.Action) []int {
 	if a.Type != game.PlayEmbargo {
 		return nil
 	}
-	list := make([]int, d.m.Game.Seats)
+	list := make([]int, g.Seats)
 	for s := range list {
 		if s != seat {
-			list[s] = int(d.m.Game.Hands[s][a.Get])
+			list[s] = int(g.Hands[s][a.Get])
 		}
 	}
 	return list
 }
 
-// event turns a consequence into an event.
+// event turns a consequence into an event. The end publishes the seed.
 func (d *decider) event(c game.Consequence) Event {
+	e := Follows(&d.m.Game, c)
+	if end, ok := e.(GameEnded); ok {
+		end.Seed, end.Proof = d.m.Seed, d.m.Proof()
+		return end
+	}
+	return e
+}
+
+// Follows returns the event of a consequence that is next in a game. It leaves out
+// the seed and the proof of an end.
+func Follows(g *game.State, c game.Consequence) Event {
 	switch c.Kind {
 	case game.Rolled:
 		return DiceRolled{int(c.Seat), RollData{Turn: int(c.Turn), Dice: [2]int{int(c.Dice[0]), int(c.Dice[1])}}}
@@ -236,17 +241,16 @@ func (d *decider) event(c game.Consequence) Event {
 	case game.AwardMoved:
 		return AwardMoved{AwardData{Award: c.Award.String(), From: seatOrNil(c.From), To: seatOrNil(c.To)}}
 	default:
-		return d.ended(c)
+		return ended(*g, c)
 	}
 }
 
-func (d *decider) ended(c game.Consequence) GameEnded {
-	over := d.m.Game
+func ended(over game.State, c game.Consequence) GameEnded {
 	over.Apply(c)
-	e := GameEnded{EndData: EndData{Reason: c.Reason.String()}, Seed: d.m.Seed, Proof: d.m.Proof()}
+	e := GameEnded{EndData: EndData{Reason: c.Reason.String()}}
 	placements := over.Placements()
-	for s := range int(over.Seats) {
-		e.Scores = append(e.Scores, over.TrueScore(uint8(s)))
+	for s := range over.Seats {
+		e.Scores = append(e.Scores, over.TrueScore(s))
 		e.Placements = append(e.Placements, int(placements[s]))
 	}
 	return e

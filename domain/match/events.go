@@ -34,7 +34,10 @@ type Deadlines struct {
 	WallMs     int64 `json:"wallMs"`
 }
 
-// RulesVersion is the number that MatchStarted stores for the current rules.
+// RulesVersion is the number that MatchStarted stores for the current rules. Raise
+// it with every change of the rules. Today only the export reads it: all programs
+// play and check every match by the rules that they know (docs/CONTRIBUTING.md,
+// "Add or change a rule").
 const RulesVersion = 1
 
 // Started opens a match. Its seats follow from the seed behind the commitment.

@@ -239,13 +239,11 @@ func consequence(e Event) game.Consequence {
 	case TradeExecuted:
 		return game.Consequence{Kind: game.Traded, From: uint8(e.From), To: uint8(e.To), Give: game.Cards(e.Give), Get: game.Cards(e.Get)}
 	case AwardMoved:
-		award := game.LongestRoad
-		if e.Award == game.LargestArmy.String() {
-			award = game.LargestArmy
-		}
+		award, _ := game.ParseAward(e.Award)
 		return game.Consequence{Kind: game.AwardMoved, Award: award, From: seatOf(e.From), To: seatOf(e.To)}
 	case GameEnded:
-		return game.Consequence{Kind: game.Ended, Reason: endReason(e.Reason)}
+		reason, _ := game.ParseEndReason(e.Reason)
+		return game.Consequence{Kind: game.Ended, Reason: reason}
 	default:
 		panic("no consequence: " + e.EventType())
 	}
@@ -258,29 +256,12 @@ func seatOf(seat *int) uint8 {
 	return uint8(*seat)
 }
 
-func endReason(name string) game.EndReason {
-	for _, r := range []game.EndReason{game.Win, game.Stalemate} {
-		if r.String() == name {
-			return r
-		}
-	}
-	return game.TurnCap
-}
-
 // playedAction reads the action of a stored event back. It was checked before it
 // was stored.
 func playedAction(d ActionData) (game.Action, string) {
-	a, _ := ReadAction(kindOf(d.Kind), d.Action)
+	kind, _ := game.ParseKind(d.Kind)
+	a, _ := ReadAction(kind, d.Action)
 	return a.Action, a.Talk
-}
-
-func kindOf(name string) game.Kind {
-	for k := game.KindSetup; k < game.KindTrade; k++ {
-		if k.String() == name {
-			return k
-		}
-	}
-	return game.KindTrade
 }
 
 // StreamPrefix begins the name of every match's stream.

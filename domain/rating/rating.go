@@ -59,7 +59,7 @@ type model struct {
 }
 
 func newModel(before []Rating, placements []int) model {
-	m := model{placements: placements}
+	m := model{mu: make([]float64, 0, len(before)), variance: make([]float64, 0, len(before)), placements: placements}
 	total := 0.0
 	for _, r := range before {
 		variance := float64(r.Sigma*r.Sigma) + float64(tau*tau)

@@ -62,15 +62,22 @@ func (r *Reader) next() byte {
 // value. A func() reads the value itself.
 type Field struct {
 	name     string
-	optional bool
 	into     any
+	optional bool
+	nullable bool
 }
 
 // Need is a field that must be there.
-func Need(name string, into any) Field { return Field{name, false, into} }
+func Need(name string, into any) Field { return Field{name: name, into: into} }
 
 // May is a field that may be absent.
-func May(name string, into any) Field { return Field{name, true, into} }
+func May(name string, into any) Field { return Field{name: name, into: into, optional: true} }
+
+// OrNull returns f as a field that may be null, which leaves its variable as it is.
+func (f Field) OrNull() Field {
+	f.nullable = true
+	return f
+}
 
 // Object reads an object that has no fields but these.
 func (r *Reader) Object(fields ...Field) { r.object(false, fields) }
@@ -139,6 +146,9 @@ func find(fields []Field, name string, likely int) int {
 
 // read reads a field's value.
 func (r *Reader) read(f Field) {
+	if f.nullable && r.null() {
+		return
+	}
 	switch into := f.into.(type) {
 	case func():
 		into()
@@ -146,6 +156,10 @@ func (r *Reader) read(f Field) {
 		*into = r.Text()
 	case *int:
 		*into = r.Integer()
+	case *int64:
+		*into = int64(r.Integer())
+	case *uint64:
+		*into = uint64(r.Integer())
 	case *bool:
 		*into = r.Bool()
 	case *float64:
@@ -174,7 +188,7 @@ func (r *Reader) Array(item func()) {
 
 // List reads an array of values of one type. It is never nil.
 func List[T any](r *Reader, item func() T) []T {
-	list := []T{}
+	list := make([]T, 0, 4) // most lists have an entry for each seat
 	r.Array(func() { list = append(list, item()) })
 	return list
 }
@@ -221,8 +235,8 @@ func (r *Reader) skipNested() {
 	}
 }
 
-// Null reads a null, if it is next.
-func (r *Reader) Null() bool {
+// null reads a null, if it is next.
+func (r *Reader) null() bool {
 	if r.next() != 'n' {
 		return false
 	}
