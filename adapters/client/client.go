@@ -41,7 +41,6 @@ type Client struct {
 
 // Answer is the answer to a successful call.
 type Answer struct {
-	Status  int
 	Header  http.Header
 	Body    []byte         // unchanged
 	Cookies []*http.Cookie // from Set-Cookie
@@ -119,7 +118,7 @@ func (c *Client) send(request *http.Request) (Answer, error) {
 	case response.StatusCode < 200 || response.StatusCode > 299:
 		return Answer{}, refusalOf(response, body)
 	}
-	return Answer{Status: response.StatusCode, Header: response.Header, Body: body, Cookies: response.Cookies()}, nil
+	return Answer{Header: response.Header, Body: body, Cookies: response.Cookies()}, nil
 }
 
 // unreachable removes the URL from an error, because its path may hold a secret.

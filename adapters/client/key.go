@@ -35,16 +35,13 @@ func NewPrivate() (ed25519.PrivateKey, error) {
 	return private, err
 }
 
-// pemType is the PEM type of PKCS#8.
-const pemType = "PRIVATE KEY"
-
 // EncodePrivate encodes a private key as PKCS#8 in PEM, which OpenSSL reads too.
 func EncodePrivate(key ed25519.PrivateKey) ([]byte, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		return nil, err
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: pemType, Bytes: der}), nil
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
 
 // ErrNoPrivateKey reports a text without an Ed25519 private key. It does not show
@@ -53,16 +50,9 @@ var ErrNoPrivateKey = errors.New("not an Ed25519 private key in PEM (PKCS#8)")
 
 // ParsePrivate decodes the result of EncodePrivate.
 func ParsePrivate(text []byte) (ed25519.PrivateKey, error) {
-	block, _ := pem.Decode(text)
-	if block == nil || block.Type != pemType {
-		return nil, ErrNoPrivateKey
-	}
-	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	if err != nil {
-		return nil, ErrNoPrivateKey
-	}
+	parsed, err := ssh.ParseRawPrivateKey(text)
 	key, ok := parsed.(ed25519.PrivateKey)
-	if !ok {
+	if err != nil || !ok {
 		return nil, ErrNoPrivateKey
 	}
 	return key, nil
