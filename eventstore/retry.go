@@ -29,10 +29,18 @@ func Retry(ctx context.Context, call func() error, final ...error) error {
 			slices.ContainsFunc(final, func(f error) bool { return errors.Is(err, f) }) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(ctx.Err(), err)
-		case <-time.After(pause/2 + rand.N(pause)): // at random, so that callers do not retry in step
+		if ended := Sleep(ctx, pause/2+rand.N(pause)); ended != nil { // at random, so that callers do not retry in step
+			return errors.Join(ended, err)
 		}
+	}
+}
+
+// Sleep waits for d. If ctx ends first, it returns the error of ctx.
+func Sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
 	}
 }

@@ -25,7 +25,7 @@ func (l *Lease) acquire(ctx context.Context) error {
 	}
 	for now := first; ; {
 		watched := time.Since(first.at) >= Length
-		events, refused := now.player.Claim(l.folder.id, l.host, watched && now.revision == first.revision)
+		events, refused := now.player.Claim(l.holder, l.host, watched && now.revision == first.revision)
 		if refused == nil {
 			if err := l.claim(ctx, now, events); !eventstore.IsWrongVersion(err) {
 				return err
@@ -33,7 +33,7 @@ func (l *Lease) acquire(ctx context.Context) error {
 		} else if watched {
 			return refused
 		}
-		if err := sleep(ctx, min(retryAfter, max(0, Length-time.Since(first.at)))); err != nil {
+		if err := eventstore.Sleep(ctx, min(retryAfter, max(0, Length-time.Since(first.at)))); err != nil {
 			return err
 		}
 		switch next, err := l.observe(ctx); {
@@ -70,13 +70,4 @@ func (l *Lease) claim(ctx context.Context, seen observation, events []arena.Even
 	l.renewed = start
 	l.generation = seen.player.Generation + 1
 	return nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }

@@ -19,35 +19,28 @@ const (
 	idName   = "player.id"
 )
 
-// folder is a data folder. Only this process plays from it.
-type folder struct {
-	id   string // the same at every start
-	lock io.Closer
-}
-
-// openFolder locks an existing data folder and reads its id. The first call for a
+// openFolder locks an existing data folder, so that only this process plays from
+// it, and reads its id, which is the same at every start. The first call for a
 // folder creates the id. The operating system frees the lock if the process ends.
-func openFolder(path string) (*folder, error) {
-	path, err := filepath.Abs(path)
+func openFolder(path string) (id string, lock io.Closer, err error) {
+	path, err = filepath.Abs(path)
 	if err != nil {
-		return nil, fmt.Errorf("data folder: %w", err)
+		return "", nil, fmt.Errorf("data folder: %w", err)
 	}
-	lock, err := vfs.Default.Lock(filepath.Join(path, lockName))
+	lock, err = vfs.Default.Lock(filepath.Join(path, lockName))
 	var unusable *fs.PathError
 	switch {
 	case errors.As(err, &unusable):
-		return nil, fmt.Errorf("data folder: %w", err)
+		return "", nil, fmt.Errorf("data folder: %w", err)
 	case err != nil:
-		return nil, fmt.Errorf("another arena plays from the data folder %s (%w); stop it or choose another --data", path, err)
+		return "", nil, fmt.Errorf("another arena plays from the data folder %s (%w); stop it or choose another --data", path, err)
 	}
-	id, err := readOrCreateID(filepath.Join(path, idName))
+	id, err = readOrCreateID(filepath.Join(path, idName))
 	if err != nil {
-		return nil, errors.Join(err, lock.Close())
+		return "", nil, errors.Join(err, lock.Close())
 	}
-	return &folder{id: id, lock: lock}, nil
+	return id, lock, nil
 }
-
-func (f *folder) close() error { return f.lock.Close() }
 
 // readOrCreateID returns the id in a file. It replaces an empty or torn id, which
 // a crash can leave. The new id only makes this start wait for the lease.

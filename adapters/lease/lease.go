@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -49,16 +50,17 @@ var kind = eventstore.Kind[arena.Player, arena.Event]{Decode: arena.DecodePlayer
 // fail.
 type Lease struct {
 	log        eventstore.Log
-	folder     *folder
+	holder     string    // the id of the data folder
+	folder     io.Closer // unlocks the data folder
 	host       string
 	generation uint64 // of this claim; set once by Acquire
 
 	renewed time.Time // start of the last stored write; owned by renewLoop after Acquire
 
 	stop    context.CancelFunc // ends renewLoop
-	stopped chan struct{}      // closed when renewLoop has ended
-	lost    chan struct{}
-	reason  error // written before lost is closed
+	loop    sync.WaitGroup     // of renewLoop
+	held    context.Context    // ends when the lease is lost
+	lose    context.CancelCauseFunc
 	release sync.Once
 }
 
@@ -71,7 +73,7 @@ type Lease struct {
 // *arena.HeldError. It fails at once if another process uses the folder. ctx
 // bounds only Acquire, not the lease.
 func Acquire(ctx context.Context, log eventstore.Log, dataFolder string) (*Lease, error) {
-	folder, err := openFolder(dataFolder)
+	id, folder, err := openFolder(dataFolder)
 	if err != nil {
 		return nil, err
 	}
@@ -79,37 +81,29 @@ func Acquire(ctx context.Context, log eventstore.Log, dataFolder string) (*Lease
 	if err != nil {
 		host = "an unnamed host"
 	}
-	l := &Lease{log: log, folder: folder, host: host, stopped: make(chan struct{}), lost: make(chan struct{})}
+	l := &Lease{log: log, holder: id, folder: folder, host: host}
 	if err := l.acquire(ctx); err != nil {
-		return nil, errors.Join(err, folder.close())
+		return nil, errors.Join(err, folder.Close())
 	}
-	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	unbounded := context.WithoutCancel(ctx)
+	l.held, l.lose = context.WithCancelCause(unbounded)
+	renewing, stop := context.WithCancel(unbounded)
 	l.stop = stop
-	go l.renewLoop(renewing)
+	l.loop.Go(func() { l.renewLoop(renewing) })
 	return l, nil
 }
 
 // Holder returns the id of the data folder, which names the holder in events.
-func (l *Lease) Holder() string { return l.folder.id }
-
-// Generation returns the number of this claim, counted over the whole log from 1.
-func (l *Lease) Generation() uint64 { return l.generation }
+func (l *Lease) Holder() string { return l.holder }
 
 // Lost is closed when another process has taken the lease, or when the lease
 // could not be renewed for Length. The process must then stop playing at once.
 // Release does not close it.
-func (l *Lease) Lost() <-chan struct{} { return l.lost }
+func (l *Lease) Lost() <-chan struct{} { return l.held.Done() }
 
 // Err returns nil until Lost is closed. Then it returns the reason:
 // arena.ErrNotPlaying or ErrUnrenewed.
-func (l *Lease) Err() error {
-	select {
-	case <-l.lost:
-		return l.reason
-	default:
-		return nil
-	}
-}
+func (l *Lease) Err() error { return context.Cause(l.held) }
 
 // Release gives up the lease, so that another process may play at once, and
 // unlocks the data folder. Everything that plays must have stopped before. After
@@ -120,30 +114,31 @@ func (l *Lease) Release(ctx context.Context) error {
 	var err error
 	l.release.Do(func() {
 		l.stop()
-		<-l.stopped
+		l.loop.Wait()
 		if l.Err() == nil {
 			err = l.giveUp(ctx)
 		}
-		err = errors.Join(err, l.folder.close())
+		err = errors.Join(err, l.folder.Close())
 	})
 	return err
 }
 
 func (l *Lease) giveUp(ctx context.Context) error {
-	err := l.handle(ctx, func(p arena.Player) ([]arena.Event, error) {
-		return p.Release(l.folder.id, l.generation)
-	})
+	err := l.handle(ctx, arena.Player.Release)
 	if err != nil {
 		return fmt.Errorf("release the lease: %w", err)
 	}
 	return nil
 }
 
-func (l *Lease) handle(ctx context.Context, decide func(arena.Player) ([]arena.Event, error)) error {
-	_, _, err := kind.Handle(ctx, l.log, arena.PlayerStream, arena.Player{}, l.metadata(), decide)
+// handle appends what decide orders for this claim.
+func (l *Lease) handle(ctx context.Context, decide func(p arena.Player, holder string, generation uint64) ([]arena.Event, error)) error {
+	_, _, err := kind.Handle(ctx, l.log, arena.PlayerStream, arena.Player{}, l.metadata(), func(p arena.Player) ([]arena.Event, error) {
+		return decide(p, l.holder, l.generation)
+	})
 	return err
 }
 
 func (l *Lease) metadata() eventstore.Metadata {
-	return eventstore.Metadata{At: time.Now(), Correlation: l.folder.id}
+	return eventstore.Metadata{At: time.Now(), Correlation: l.holder}
 }

@@ -11,7 +11,6 @@ import (
 
 // renewLoop renews the lease until ctx ends or the lease is lost.
 func (l *Lease) renewLoop(ctx context.Context) {
-	defer close(l.stopped)
 	timer := time.NewTimer(time.Until(l.renewed.Add(renewEvery)))
 	defer timer.Stop()
 	var last error // of the newest renewal
@@ -49,9 +48,7 @@ func (l *Lease) renew(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := l.handle(ctx, func(p arena.Player) ([]arena.Event, error) {
-		return p.Renew(l.folder.id, l.generation)
-	})
+	err := l.handle(ctx, arena.Player.Renew)
 	if err == nil {
 		l.renewed = start
 	}
@@ -60,8 +57,3 @@ func (l *Lease) renew(ctx context.Context) error {
 
 // left returns the time until the lease runs out.
 func (l *Lease) left() time.Duration { return time.Until(l.renewed.Add(Length)) }
-
-func (l *Lease) lose(reason error) {
-	l.reason = reason
-	close(l.lost)
-}

@@ -34,13 +34,13 @@ func (c *Cmd) verifyLadder(ctx context.Context, out, errOut io.Writer) error {
 		return err
 	}
 	defer func() { _ = log.Close() }() // nothing was written
-	keys, err := arenaKeys(ctx, log)
+	platform, _, err := arenaKeys(ctx, log)
 	if err != nil {
 		return err
 	}
 	begun := time.Now()
-	l, err := FoldLadder(ctx, log, errOut, c.Ladder, keys.platform)
-	r := ladderReport{Mode: c.Ladder, IDs: keys.platform != ""}
+	l, err := FoldLadder(ctx, log, errOut, c.Ladder, platform)
+	r := ladderReport{Mode: c.Ladder, IDs: platform != ""}
 	if err != nil && !errors.As(err, &r.Difference) {
 		return err
 	}
@@ -52,7 +52,7 @@ func (c *Cmd) verifyLadder(ctx context.Context, out, errOut io.Writer) error {
 		return fmt.Errorf("the log holds no ladder of mode %s", c.Ladder)
 	}
 	if err == nil && c.Head != "" {
-		err = c.recomputeHead(ctx, log, errOut, keys.platform, &r)
+		err = c.recomputeHead(ctx, log, errOut, platform, &r)
 		if err != nil && r.Difference == nil {
 			return err
 		}

@@ -24,77 +24,45 @@ import (
 // gatherFromLog adds the arena's keys and the ladder to the evidence. It
 // recomputes the ladder's whole history on the way. If neither a file nor an
 // arena shows the match, it makes the record from the log too.
-func (s *matchSource) gatherFromLog(ctx context.Context, errOut io.Writer, e *audit.Evidence) error {
-	keys, err := arenaKeys(ctx, s.log)
+func (s *matchSource) gatherFromLog(ctx context.Context, errOut io.Writer, e *audit.Evidence) (err error) {
+	if e.PlatformKey, e.SeedKeys, err = arenaKeys(ctx, s.log); err != nil {
+		return err
+	}
+	if s.file != "" || s.arena != nil {
+		e.Ladder, err = FoldLadder(ctx, s.log, errOut, s.mode, e.PlatformKey, s.ids...)
+		return err
+	}
+	h, err := frames.Read(ctx, s.log, s.id)
 	if err != nil {
+		return fmt.Errorf("match %s: %w", s.id, err)
+	}
+	if e.Ladder, err = FoldLadder(ctx, s.log, errOut, h.Started.Mode, e.PlatformKey, s.id); err != nil {
 		return err
 	}
-	e.PlatformKey = keys.platform
-	e.SeedKeys = keys.seeds
-	mode, err := s.mode(ctx)
-	if err != nil {
-		return err
-	}
-	if e.Ladder, err = FoldLadder(ctx, s.log, errOut, mode, keys.platform, s.ids...); err != nil {
-		return err
-	}
-	if s.fromLog() {
-		s.made, err = recordOf(ctx, s.log, s.id, e.Ladder)
-	}
+	s.text, err = recordOf(s.id, h, e.Ladder)
 	return err
 }
 
-// keys are the keys of the stream arena-keys.
-type keys struct {
-	platform string // base64
-	seeds    map[string]audit.SeedKey
-}
-
-func arenaKeys(ctx context.Context, log eventstore.Log) (keys, error) {
+// arenaKeys reads the stream arena-keys. The platform key is in base64, and empty if
+// the stream does not exist.
+func arenaKeys(ctx context.Context, log eventstore.Log) (platform string, seeds map[string]audit.SeedKey, err error) {
 	kind := eventstore.Kind[domain.Keys, domain.Event]{Decode: domain.DecodeKeys, Evolve: domain.EvolveKeys}
 	named, _, err := kind.Load(ctx, log, domain.KeysStream, domain.Keys{})
 	if err != nil {
-		return keys{}, err
+		return "", nil, err
 	}
-	k := keys{seeds: map[string]audit.SeedKey{}}
 	if named.Exist() {
-		k.platform = named.Platform.String()
+		platform = named.Platform.String()
 	}
+	seeds = map[string]audit.SeedKey{}
 	for _, s := range named.Seeds {
 		known := audit.SeedKey{Hash: seed.Seed(s.Hash)}
 		if s.Revealed != nil {
 			known.Key = s.Revealed[:]
 		}
-		k.seeds[s.ID] = known
+		seeds[s.ID] = known
 	}
-	return k, nil
-}
-
-// mode is the mode of all matches of the source. They must share one, because
-// one ladder is recomputed for them.
-func (s *matchSource) mode(ctx context.Context) (string, error) {
-	if s.fromLog() {
-		h, err := frames.Read(ctx, s.log, s.id)
-		if err != nil {
-			return "", fmt.Errorf("match %s: %w", s.id, err)
-		}
-		return h.Started.Mode, nil
-	}
-	mode := ""
-	for text, err := range s.records(ctx) {
-		if err != nil {
-			return "", err
-		}
-		r, err := audit.Parse(text)
-		switch {
-		case err != nil:
-			return "", err
-		case mode != "" && r.Mode != mode:
-			return "", fmt.Errorf("%s mixes matches of two modes; verify each mode separately", s.file)
-		}
-		mode = r.Mode
-	}
-	return mode, nil
+	return platform, seeds, nil
 }
 
 // FoldLadder recomputes a ladder from its first event, and watches the matches
@@ -126,12 +94,8 @@ func FoldLadder(ctx context.Context, log eventstore.Log, errOut io.Writer, mode,
 	return l, nil
 }
 
-// recordOf makes the record of a match from its stream and its ladder.
-func recordOf(ctx context.Context, log eventstore.Log, id string, l *audit.Ladder) ([]byte, error) {
-	h, err := frames.Read(ctx, log, id)
-	if err != nil {
-		return nil, fmt.Errorf("match %s: %w", id, err)
-	}
+// recordOf makes the record of a match from its history and its ladder.
+func recordOf(id string, h frames.History, l *audit.Ladder) ([]byte, error) {
 	status, rated := l.Outcome(id)
 	if status == matches.Running || !h.Ended() {
 		return nil, errRunning(id)

@@ -17,6 +17,7 @@ import (
 	"hexarena/adapters/client"
 	"hexarena/domain/audit"
 	"hexarena/domain/ladder"
+	"hexarena/eventstore"
 	"hexarena/projections/signedlog"
 )
 
@@ -129,8 +130,7 @@ func (l *signedLogs) included(ctx context.Context, text []byte, id, mode string)
 	if err != nil {
 		return signedDifference("a record that cannot be a leaf: "+err.Error(), "a leaf for every match of an arena"), nil
 	}
-	var p signedlog.Inclusion
-	found, err := l.inclusion(ctx, id, mode, &p)
+	p, found, err := l.inclusion(ctx, id, mode)
 	if err != nil {
 		return nil, err
 	}
@@ -155,8 +155,8 @@ func (l *signedLogs) included(ctx context.Context, text []byte, id, mode string)
 
 // advance asks for today's head, which must continue the newest known head.
 func (l *signedLogs) advance(ctx context.Context, mode string) (*audit.Difference, error) {
-	var text []byte
-	if _, err := l.get(ctx, "/log/"+mode+"/head", &text); err != nil {
+	text, err := l.get(ctx, "/log/"+mode+"/head")
+	if err != nil {
 		return nil, err
 	}
 	h, err := signedlog.Open(text, mode, l.key)
@@ -182,7 +182,7 @@ func (l *signedLogs) continues(ctx context.Context, mode string, before, head si
 		return signedDifference(fmt.Sprintf("a head of %d results", head.Size), fmt.Sprintf("at least %d: the log only grows", before.Size)), nil
 	case before.Size < head.Size && before.Size > 0:
 		var shown struct{ Hashes [][]byte }
-		if _, err := l.get(ctx, fmt.Sprintf("/log/%s/consistency?from=%d&to=%d", mode, before.Size, head.Size), &shown); err != nil {
+		if _, err := l.getJSON(ctx, fmt.Sprintf("/log/%s/consistency?from=%d&to=%d", mode, before.Size, head.Size), &shown); err != nil {
 			return nil, err
 		}
 		hashes = shown.Hashes
@@ -194,57 +194,44 @@ func (l *signedLogs) continues(ctx context.Context, mode string, before, head si
 }
 
 // inclusion asks for a match's proof of inclusion.
-func (l *signedLogs) inclusion(ctx context.Context, id, mode string, p *signedlog.Inclusion) (found bool, err error) {
+func (l *signedLogs) inclusion(ctx context.Context, id, mode string) (p signedlog.Inclusion, found bool, err error) {
 	for try := 1; ; try++ {
-		found, err = l.get(ctx, "/log/"+mode+"/inclusion?match="+url.QueryEscape(id), p)
+		found, err = l.getJSON(ctx, "/log/"+mode+"/inclusion?match="+url.QueryEscape(id), &p)
 		if found || err != nil || try == signedTries {
-			return found, err
+			return p, found, err
 		}
-		if err := sleep(ctx, signedWait); err != nil {
-			return false, err
+		if err := eventstore.Sleep(ctx, signedWait); err != nil {
+			return p, false, err
 		}
 	}
 }
 
-// get decodes an answer as JSON, or copies it if into is a *[]byte. It reports
-// false for 404, and waits and tries again after 429.
-func (l *signedLogs) get(ctx context.Context, path string, into any) (found bool, err error) {
+// getJSON decodes an answer. It reports false for 404.
+func (l *signedLogs) getJSON(ctx context.Context, path string, into any) (found bool, err error) {
+	body, err := l.get(ctx, path)
+	if err != nil || body == nil {
+		return false, err
+	}
+	return true, json.Unmarshal(body, into)
+}
+
+// get returns the body of an answer, or nil for 404. It waits and tries again
+// after 429.
+func (l *signedLogs) get(ctx context.Context, path string) ([]byte, error) {
 	for {
 		a, err := l.arena.Call(ctx, http.MethodGet, path, nil)
 		var refused *client.Refusal
 		switch {
-		case errors.As(err, &refused) && refused.Status == http.StatusTooManyRequests:
-			if err := sleep(ctx, retryAfter(refused)); err != nil {
-				return false, err
-			}
-			continue
-		case errors.As(err, &refused) && refused.Status == http.StatusNotFound:
-			return false, nil
-		case err != nil:
-			return false, err
+		case !errors.As(err, &refused):
+			return a.Body, err
+		case refused.Status == http.StatusNotFound:
+			return nil, nil
+		case refused.Status != http.StatusTooManyRequests:
+			return nil, err
 		}
-		if text, ok := into.(*[]byte); ok {
-			*text = a.Body
-			return true, nil
+		seconds, _ := strconv.Atoi(refused.RetryAfter) // a missing value counts as 1
+		if err := eventstore.Sleep(ctx, time.Duration(max(1, seconds))*time.Second); err != nil {
+			return nil, err
 		}
-		return true, json.Unmarshal(a.Body, into)
-	}
-}
-
-func retryAfter(r *client.Refusal) time.Duration {
-	seconds, err := strconv.Atoi(r.RetryAfter)
-	if err != nil || seconds < 1 {
-		seconds = 1
-	}
-	return time.Duration(seconds) * time.Second
-}
-
-// sleep returns ctx's error if ctx ends first.
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }

@@ -18,20 +18,20 @@ import (
 	"hexarena/cmd/arena/logs"
 	"hexarena/cmd/arena/remote"
 	"hexarena/domain/audit"
-	"hexarena/eventstore"
+	"hexarena/eventstore/esdb"
 )
 
 // matchSource yields the records to verify. They come from a file; else from an
 // arena; else from the log.
 type matchSource struct {
-	file     string
-	id       string         // of the one match, unless there is a file
-	arena    *client.Client // nil: no arena is named
-	log      eventstore.Log // nil: no log is named
-	closeLog func() error
-	total    int      // number of records
-	ids      []string // of the records; those of a file only if there is a log
-	made     []byte   // the record that was made from the log
+	file  string
+	id    string         // of the one match, unless there is a file
+	arena *client.Client // nil: no arena is named
+	log   *esdb.Log      // nil: no log is named
+	total int            // number of records
+	ids   []string       // of the records; those of a file only if there is a log
+	mode  string         // of the records, once one was read; that of a file only if there is a log
+	text  []byte         // the one record, unless there is a file
 }
 
 var (
@@ -82,26 +82,22 @@ func (s *matchSource) openArena(base string) error {
 	return nil
 }
 
-func (s *matchSource) openLog(ctx context.Context, connection string) error {
-	if connection == "" {
-		return nil
+func (s *matchSource) openLog(ctx context.Context, connection string) (err error) {
+	if connection != "" {
+		s.log, err = logs.Open(ctx, "--eventstore", connection, slog.New(slog.DiscardHandler))
 	}
-	log, err := logs.Open(ctx, "--eventstore", connection, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return err
-	}
-	s.log, s.closeLog = log, log.Close
-	return nil
+	return err
 }
 
 func (s *matchSource) close() {
-	if s.closeLog != nil {
-		_ = s.closeLog() // nothing was written
+	if s.log != nil {
+		_ = s.log.Close() // nothing was written
 	}
 }
 
 // openFile counts the records of the file. With a log, it also collects their
-// ids, which the ladder must watch.
+// ids, which the ladder must watch. Then they must share one mode, because one
+// ladder is recomputed for them.
 func (s *matchSource) openFile(withIDs bool) error {
 	if s.file == "" {
 		return nil
@@ -112,13 +108,17 @@ func (s *matchSource) openFile(withIDs bool) error {
 			return err
 		}
 		s.total++
-		if withIDs {
-			r, err := audit.Parse(text)
-			if err != nil {
-				return fmt.Errorf("%s, record %d: %w", s.file, s.total, err)
-			}
-			s.ids = append(s.ids, r.ID)
+		if !withIDs {
+			continue
 		}
+		r, err := audit.Parse(text)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s, record %d: %w", s.file, s.total, err)
+		case s.mode != "" && r.Mode != s.mode:
+			return fmt.Errorf("%s mixes matches of two modes; verify each mode separately", s.file)
+		}
+		s.mode, s.ids = r.Mode, append(s.ids, r.ID)
 	}
 	if s.total == 0 {
 		return fmt.Errorf("%s holds no match", s.file)
@@ -126,27 +126,26 @@ func (s *matchSource) openFile(withIDs bool) error {
 	return nil
 }
 
-// fromLog reports whether the log is the only source of the record.
-func (s *matchSource) fromLog() bool { return s.file == "" && s.arena == nil }
-
 // records yields the text of each record.
-func (s *matchSource) records(ctx context.Context) iter.Seq2[[]byte, error] {
-	switch {
-	case s.file != "":
+func (s *matchSource) records() iter.Seq2[[]byte, error] {
+	if s.file != "" {
 		return Records(s.file)
-	case s.arena != nil:
-		return func(yield func([]byte, error) bool) { yield(s.fetch(ctx)) }
-	default:
-		return func(yield func([]byte, error) bool) { yield(s.made, nil) }
 	}
+	return func(yield func([]byte, error) bool) { yield(s.text, nil) }
 }
 
-func (s *matchSource) fetch(ctx context.Context) ([]byte, error) {
+// fetch asks the arena for the record.
+func (s *matchSource) fetch(ctx context.Context) error {
 	a, err := s.arena.Call(ctx, http.MethodGet, "/matches/"+s.id, nil)
 	if err != nil {
-		return nil, fmt.Errorf("match %s: %w", s.id, err)
+		return fmt.Errorf("match %s: %w", s.id, err)
 	}
-	return a.Body, nil
+	r, err := audit.Parse(a.Body)
+	if err != nil {
+		return err
+	}
+	s.text, s.mode = a.Body, r.Mode
+	return nil
 }
 
 // platformKey asks an arena for its public key, in base64.

@@ -109,7 +109,7 @@ func (c *Cmd) verifyMatches(ctx context.Context, out, errOut io.Writer) error {
 func verifyAll(ctx context.Context, errOut io.Writer, source *matchSource, evidence audit.Evidence, signed *signedLogs) (total tally, err error) {
 	p := progress.New(errOut, "matches")
 	defer p.Finish()
-	for text, err := range source.records(ctx) {
+	for text, err := range source.records() {
 		if err != nil {
 			return total, err
 		}
@@ -162,6 +162,11 @@ func (c *Cmd) gather(ctx context.Context, errOut io.Writer, source *matchSource)
 		var err error
 		if e.PlatformKey, err = platformKey(ctx, source.arena); err != nil {
 			return e, err
+		}
+		if source.file == "" {
+			if err := source.fetch(ctx); err != nil {
+				return e, err
+			}
 		}
 	}
 	if source.log == nil {
