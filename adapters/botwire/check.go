@@ -2,7 +2,6 @@ package botwire
 
 import (
 	"context"
-	"errors"
 	"io"
 	"iter"
 	"net/http"
@@ -10,25 +9,19 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"hexarena/adapters/rest"
 )
 
 // pongLimit is the longest accepted response to a ping, in bytes.
 const pongLimit = 16
 
-// Step is one step of the deploy check.
-type Step struct {
-	Name       string // resolve, ping or upgrade
-	OK         bool
-	Detail     string // a sentence for the owner, without addresses or text of the peer
-	Elapsed    time.Duration
-	NotAllowed bool // the URL or an address of its host is not allowed; do not retry
-}
-
 // Check probes a bot as a match would (docs/protocol.md, "The deploy check"). Its
 // name must resolve only to allowed addresses, GET …/ping must answer pong, and
 // it must accept a signed upgrade. Check yields each step when it is done. A step
-// takes at most 5 s. The first failed step is the last.
-func (d *Dialer) Check(ctx context.Context, rawURL string) iter.Seq[Step] {
+// takes at most 5 s. The first failed step is the last. The details of the steps
+// show no addresses and no text of the peer.
+func (d *Dialer) Check(ctx context.Context, rawURL string) iter.Seq[rest.Step] {
 	probes := []struct {
 		name, fine string
 		run        func(context.Context, string) error
@@ -37,15 +30,13 @@ func (d *Dialer) Check(ctx context.Context, rawURL string) iter.Seq[Step] {
 		{"ping", "GET /ping answered pong", d.ping},
 		{"upgrade", "the signed upgrade was accepted", d.probe},
 	}
-	return func(yield func(Step) bool) {
+	return func(yield func(rest.Step) bool) {
 		for _, p := range probes {
 			began := time.Now()
 			err := p.run(ctx, rawURL)
-			step := Step{Name: p.name, OK: err == nil, Detail: p.fine, Elapsed: time.Since(began)}
+			step := rest.Step{Name: p.name, OK: err == nil, Detail: p.fine, ElapsedMs: time.Since(began).Milliseconds()}
 			if err != nil {
 				step.Detail = err.Error()
-				var f *failure
-				step.NotAllowed = errors.As(err, &f) && f.NotAllowed()
 			}
 			if !yield(step) || !step.OK {
 				return

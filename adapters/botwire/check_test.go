@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"nhooyr.io/websocket"
+
+	"hexarena/adapters/rest"
 )
 
 // bot is a valid bot behind a path and a query.
@@ -44,7 +46,6 @@ func TestCheckPasses(t *testing.T) {
 		require.Equal(t, name, steps[i].Name)
 		require.True(t, steps[i].OK, steps[i].Detail)
 		require.NotEmpty(t, steps[i].Detail)
-		require.False(t, steps[i].NotAllowed)
 	}
 	ping, upgrade := <-seen, <-seen
 	require.Equal(t, "/my/bot/ping?token=a%2Fb", ping.RequestURI)
@@ -65,13 +66,12 @@ func TestCheckStopsAtTheFirstFailure(t *testing.T) {
 	defer unknown.Close()
 	cases := map[string]struct {
 		url, step, detail string
-		refused           bool
 	}{
-		"a URL that is not allowed": {"ftp://x", "resolve", "the URL must be an http or https URL", true},
-		"an address that is not":    {"http://169.254.169.254/", "resolve", errAddress.words, true},
-		"a closed port":             {"http://" + closedPort(t), "ping", errConnect.words, false},
-		"no ping":                   {unknown.URL, "ping", "the server answered with status 404 instead of 200", false},
-		"no WebSocket":              {pingOnly.URL, "upgrade", "the server answered with status 200 instead of 101", false},
+		"a URL that is not allowed": {"ftp://x", "resolve", "the URL must be an http or https URL"},
+		"an address that is not":    {"http://169.254.169.254/", "resolve", errAddress.words},
+		"a closed port":             {"http://" + closedPort(t), "ping", errConnect.words},
+		"no ping":                   {unknown.URL, "ping", "the server answered with status 404 instead of 200"},
+		"no WebSocket":              {pingOnly.URL, "upgrade", "the server answered with status 200 instead of 101"},
 	}
 	for name, c := range cases {
 		steps := slices.Collect(patient(Options{Key: platformKey}).Check(t.Context(), c.url))
@@ -79,7 +79,7 @@ func TestCheckStopsAtTheFirstFailure(t *testing.T) {
 		for _, s := range steps[:len(steps)-1] {
 			require.True(t, s.OK, name)
 		}
-		require.Equal(t, Step{Name: c.step, Detail: c.detail, NotAllowed: c.refused, Elapsed: last.Elapsed}, last, name)
+		require.Equal(t, rest.Step{Name: c.step, Detail: c.detail, ElapsedMs: last.ElapsedMs}, last, name)
 	}
 }
 

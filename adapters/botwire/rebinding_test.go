@@ -140,6 +140,6 @@ func TestCheckRejectsPrivateAddress(t *testing.T) {
 	require.Len(t, steps, 1)
 	require.Equal(t, "resolve", steps[0].Name)
 	require.False(t, steps[0].OK)
-	require.True(t, steps[0].NotAllowed)
+	require.Equal(t, errAddress.words, steps[0].Detail)
 	require.NotContains(t, steps[0].Detail, "192.168")
 }

@@ -16,7 +16,7 @@ import (
 // orders rejects calls that a browser makes for another site.
 func (a *arena) adminHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", a.metrics())
+	mux.Handle("GET /metrics", listen.Metrics(a.log.Collector(), projections.Collector(a.runners...)))
 	mux.HandleFunc("GET /ready", a.ready)
 	if listen.IsLoopback(a.AdminListen) {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
@@ -28,12 +28,6 @@ func (a *arena) adminHandler() http.Handler {
 		}
 	}
 	return mux
-}
-
-// metrics serves the measurements of the process, the log's client and the read
-// models.
-func (a *arena) metrics() http.Handler {
-	return listen.Metrics(a.log.Collector(), projections.Collector(a.runners...))
 }
 
 // ready answers 200 while every read model works, and 503 with the event that

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"hexarena/adapters/admin"
@@ -14,47 +15,47 @@ import (
 	"hexarena/eventstore"
 )
 
-// What operators order, fitted to what seats and plays here.
+// Adapters for operators' orders.
 
-// operators is the arena's part that takes orders.
+// operators returns the arena's part that takes orders.
 func (a *arena) operators() *admin.Server {
 	return admin.New(admin.Options{
 		Log: a.log, Accounts: a.accounts, Directory: a.directory, Player: adminPlayer{a}, Logger: a.logger,
 	})
 }
 
-// seated is what seats and plays under one lease.
-type seated struct {
+// player seats and plays under one lease.
+type player struct {
 	referee *referee.Referee
 	tick    *matchmaker.Matchmaker
 	ladders []*matchmaker.Ladder
 }
 
-// operated implements admin.Player.
+// adminPlayer implements admin.Player.
 type adminPlayer struct{ *arena }
 
 func (o adminPlayer) Running() (int, bool) {
-	s := o.seated.Load()
-	if s == nil {
+	p := o.playing.Load()
+	if p == nil {
 		return 0, false
 	}
-	return s.referee.Running(), true
+	return p.referee.Running(), true
 }
 
 func (o adminPlayer) WithSeatingPaused(f func()) {
-	if s := o.seated.Load(); s != nil {
-		s.tick.WithSeatingPaused(f)
+	if p := o.playing.Load(); p != nil {
+		p.tick.WithSeatingPaused(f)
 		return
 	}
 	f()
 }
 
 func (o adminPlayer) Abort(ctx context.Context, matchID, reason, request string) error {
-	s := o.seated.Load()
-	if s == nil {
+	p := o.playing.Load()
+	if p == nil {
 		return admin.ErrNotPlaying
 	}
-	seating, err := s.unfinished(ctx, matchID)
+	seating, err := p.unfinished(ctx, matchID)
 	_, known, listErr := o.matches.Get(matchID)
 	switch err = cmp.Or(err, listErr); {
 	case err != nil:
@@ -64,7 +65,7 @@ func (o adminPlayer) Abort(ctx context.Context, matchID, reason, request string)
 	case seating.MatchID == "":
 		return admin.ErrMatchUnknown
 	}
-	err = s.referee.Abort(ctx, seating, referee.Order{Reason: reason, Request: request})
+	err = p.referee.Abort(ctx, seating, referee.Order{Reason: reason, Request: request})
 	switch {
 	case errors.Is(err, referee.ErrOver):
 		return admin.ErrMatchOver
@@ -74,24 +75,23 @@ func (o adminPlayer) Abort(ctx context.Context, matchID, reason, request string)
 	return err
 }
 
-// unfinished is the seating of an unfinished match, zero if it is none.
-func (s *seated) unfinished(ctx context.Context, matchID string) (ladder.Seating, error) {
-	for _, l := range s.ladders {
+// unfinished returns the seating of an unfinished match, or the zero value if
+// there is no such match.
+func (p *player) unfinished(ctx context.Context, matchID string) (ladder.Seating, error) {
+	for _, l := range p.ladders {
 		all, err := l.Unfinished(ctx)
 		if err != nil {
 			return ladder.Seating{}, err
 		}
-		for _, seating := range all {
-			if seating.MatchID == matchID {
-				return seating, nil
-			}
+		if i := slices.IndexFunc(all, func(s ladder.Seating) bool { return s.MatchID == matchID }); i >= 0 {
+			return all[i], nil
 		}
 	}
 	return ladder.Seating{}, nil
 }
 
 func (o adminPlayer) Rotate(ctx context.Context, reason string, m eventstore.Metadata) (admin.Rotation, error) {
-	if o.seated.Load() == nil {
+	if o.playing.Load() == nil {
 		return admin.Rotation{}, admin.ErrNotPlaying
 	}
 	r, err := o.secrets.Rotate(ctx, reason, m)

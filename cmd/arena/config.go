@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"hexarena/cmd/arena/listen"
-	"hexarena/domain/ladder"
 )
 
 // pace are the flags whose defaults differ between `arena serve` and `arena
@@ -36,37 +35,27 @@ type demoPace struct {
 // config are the flags of `arena serve` and `arena demo`.
 type config struct {
 	pace             pace
-	Listen           string        `default:"127.0.0.1:8080" help:"Address of the API and the pages."`
-	AdminListen      string        `default:"127.0.0.1:8081" help:"Address of the operators' endpoints."`
-	BaseURL          string        `name:"base-url" help:"The arena's public URL (default: http://<listen>)."`
-	EventStore       string        `name:"eventstore" env:"ARENA_EVENTSTORE" help:"esdb:// connection string of the log (default: the embedded node)."`
-	NodeListen       string        `default:"127.0.0.1:2113" help:"Address of the embedded node."`
-	DecisionStandard time.Duration `default:"5s" help:"Time for one decision in standard."`
-	DecisionParley   time.Duration `default:"60s" help:"Time for one decision in parley."`
-	WallStandard     time.Duration `default:"10m" help:"Playing time after which a standard match is aborted."`
-	WallParley       time.Duration `default:"180m" help:"Playing time after which a parley match is aborted."`
-	Mail             string        `help:"Where mail goes: file:DIR, smtp://user:password@host:port or smtps://… (default: file:<data>/mail)."`
-	Secrets          string        `help:"The secrets file (default: <data>/secrets.json)."`
-	Play             bool          `default:"true" negatable:"" help:"Seat and play matches; with --no-play, only serve pages and the API."`
-	TrustedProxies   []string      `name:"trusted-proxies" help:"CIDRs of proxies whose X-Forwarded-For the arena trusts."`
-	SecurityContact  string        `help:"Where to report vulnerabilities, in /.well-known/security.txt: a mail address, or an https or mailto URI (default: security@ the host of the base URL)."`
-	InsecureNode     bool          `help:"Allow --node-listen outside loopback."`
-	Production       bool          `help:"Accept only https URLs at public addresses for bots; needs an https --base-url."`
+	trustedProxies   []netip.Prefix // parsed from TrustedProxies
+	Listen           string         `default:"127.0.0.1:8080" help:"Address of the API and the pages."`
+	AdminListen      string         `default:"127.0.0.1:8081" help:"Address of the operators' endpoints."`
+	BaseURL          string         `name:"base-url" help:"The arena's public URL (default: http://<listen>)."`
+	EventStore       string         `name:"eventstore" env:"ARENA_EVENTSTORE" help:"esdb:// connection string of the log (default: the embedded node)."`
+	NodeListen       string         `default:"127.0.0.1:2113" help:"Address of the embedded node."`
+	DecisionStandard time.Duration  `default:"5s" help:"Time for one decision in standard."`
+	DecisionParley   time.Duration  `default:"60s" help:"Time for one decision in parley."`
+	WallStandard     time.Duration  `default:"10m" help:"Playing time after which a standard match is aborted."`
+	WallParley       time.Duration  `default:"180m" help:"Playing time after which a parley match is aborted."`
+	Mail             string         `help:"Where mail goes: file:DIR, smtp://user:password@host:port or smtps://… (default: file:<data>/mail)."`
+	Secrets          string         `help:"The secrets file (default: <data>/secrets.json)."`
+	Play             bool           `default:"true" negatable:"" help:"Seat and play matches; with --no-play, only serve pages and the API."`
+	TrustedProxies   []string       `name:"trusted-proxies" help:"CIDRs of proxies whose X-Forwarded-For the arena trusts."`
+	SecurityContact  string         `help:"Where to report vulnerabilities, in /.well-known/security.txt: a mail address, or an https or mailto URI (default: security@ the host of the base URL)."`
+	InsecureNode     bool           `help:"Allow --node-listen outside loopback."`
+	Production       bool           `help:"Accept only https URLs at public addresses for bots; needs an https --base-url."`
 }
 
-// modeConfig is one mode's clocks.
-type modeConfig struct {
-	rest, decision, wall time.Duration
-}
-
-func (c *config) modes() map[string]modeConfig {
-	return map[string]modeConfig{
-		ladder.Standard: {c.pace.RestStandard, c.DecisionStandard, c.WallStandard},
-		ladder.Parley:   {c.pace.RestParley, c.DecisionParley, c.WallParley},
-	}
-}
-
-// validate returns an error of one line that names the wrong flag.
+// validate returns an error of one line that names the wrong flag. It replaces
+// URLs by their normal form.
 func (c *config) validate() error {
 	for name, d := range map[string]time.Duration{
 		"--tick": c.pace.Tick, "--decision-standard": c.DecisionStandard, "--decision-parley": c.DecisionParley,
@@ -85,31 +74,30 @@ func (c *config) validate() error {
 		}
 	}
 	for _, cidr := range c.TrustedProxies {
-		if _, err := netip.ParsePrefix(cidr); err != nil {
+		network, err := netip.ParsePrefix(cidr)
+		if err != nil {
 			return fmt.Errorf("--trusted-proxies %q: want CIDRs such as 10.0.0.0/8", cidr)
 		}
+		c.trustedProxies = append(c.trustedProxies, network)
 	}
 	if c.EventStore == "" && !c.InsecureNode && !listen.IsLoopback(c.NodeListen) {
 		return fmt.Errorf("--node-listen %s: anyone on the network could write the log; listen on loopback, or add --insecure-node", c.NodeListen)
 	}
-	if c.SecurityContact != "" {
-		if _, err := contactURI(c.SecurityContact); err != nil {
-			return err
-		}
-	}
-	return c.validateBaseURL()
+	return cmp.Or(c.validateContact(), c.validateBaseURL())
 }
 
-// contactURI turns --security-contact into a URI, as RFC 9116 requires.
-func contactURI(contact string) (string, error) {
+// validateContact turns --security-contact into a URI, as RFC 9116 requires.
+func (c *config) validateContact() error {
+	contact := c.SecurityContact
 	if address, err := mail.ParseAddress(contact); err == nil && address.Address == contact {
-		return "mailto:" + contact, nil
+		c.SecurityContact = "mailto:" + contact
+		return nil
 	}
 	u, err := url.Parse(contact)
-	if err == nil && (u.Scheme == "https" && u.Host != "" || u.Scheme == "mailto" && u.Opaque != "") && !strings.ContainsAny(contact, " \t") {
-		return contact, nil
+	if contact == "" || err == nil && (u.Scheme == "https" && u.Host != "" || u.Scheme == "mailto" && u.Opaque != "") && !strings.ContainsAny(contact, " \t") {
+		return nil
 	}
-	return "", fmt.Errorf("--security-contact %q: want a mail address, or an https or mailto URI", contact)
+	return fmt.Errorf("--security-contact %q: want a mail address, or an https or mailto URI", contact)
 }
 
 func (c *config) validateBaseURL() error {
@@ -128,15 +116,6 @@ func (c *config) validateBaseURL() error {
 	}
 	c.BaseURL = u.Scheme + "://" + u.Host
 	return nil
-}
-
-// trustedProxies are the networks whose X-Forwarded-For the arena trusts.
-func (c *config) trustedProxies() []netip.Prefix {
-	var list []netip.Prefix
-	for _, cidr := range c.TrustedProxies {
-		list = append(list, netip.MustParsePrefix(cidr)) // validate has parsed it
-	}
-	return list
 }
 
 func (c *config) mail() string {

@@ -134,10 +134,10 @@ func (a *arena) playUnderLease(ctx context.Context) error {
 	}
 	ticking, cancel := context.WithCancel(ctx)
 	defer cancel()
-	a.seated.Store(&seated{a.referee, a.tick, a.ladders})
-	defer a.seated.Store(nil)
+	a.playing.Store(a.player)
+	defer a.playing.Store(nil)
 	var background sync.WaitGroup
-	background.Go(func() { a.tick.Run(ticking) })
+	background.Go(func() { a.player.tick.Run(ticking) })
 	background.Go(func() { a.notices.Run(ticking) })
 	background.Go(func() { a.auth.FinishDeletions(ticking, a.directory.Deleted) })
 	var lost error
@@ -145,12 +145,12 @@ func (a *arena) playUnderLease(ctx context.Context) error {
 	case <-a.lease.Lost():
 		lost = fmt.Errorf("the player's lease is lost: %w", a.lease.Err())
 	case <-ctx.Done():
-		a.tick.Drain()
+		a.player.tick.Drain()
 	}
 	cancel()
 	stop, cancelStop := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancelStop()
-	stopped := a.referee.Stop(stop)
+	stopped := a.player.referee.Stop(stop)
 	background.Wait()
 	if stopped != nil {
 		return fmt.Errorf("matches did not stop in time: %w", errors.Join(stopped, lost))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"encoding/base64"
@@ -12,6 +13,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -31,6 +34,7 @@ import (
 	"hexarena/cmd/arena/listen"
 	"hexarena/cmd/arena/offline"
 	domain "hexarena/domain/arena"
+	"hexarena/domain/ladder"
 	"hexarena/eventstore/esdb"
 	"hexarena/eventstore/node"
 	"hexarena/projections"
@@ -69,6 +73,7 @@ func (c *serveCmd) Run(ctx context.Context, k *kong.Kong) error {
 type arena struct {
 	config
 	baseURL   string
+	host      string // of the base URL, with the port if it names one
 	logger    *slog.Logger
 	log       *esdb.Log
 	secrets   *secrets.Secrets
@@ -83,16 +88,13 @@ type arena struct {
 	board     rankings
 	signedLog signedLogReader
 	live      *live.Hub
-	upToDate  chan struct{} // closed once the read models hold what the log held at the start
-	referee   *referee.Referee
-	tick      *matchmaker.Matchmaker
-	ladders   []*matchmaker.Ladder
-	seated    atomic.Pointer[seated] // the parts that play now; nil while none do
+	upToDate  chan struct{}          // closed once the read models hold what the log held at the start
+	player    *player                // plays under the lease; nil with --no-play
+	playing   atomic.Pointer[player] // the player while it plays, else nil
 	runners   []*projections.Runner
 	server    *http.Server
 	admin     *http.Server
 	listeners struct{ public, admin, node net.Listener } // node is nil without the embedded node
-	listening []net.Listener                             // all of them
 	node      *node.Node                                 // the embedded one; nil without
 	nodeEnded chan error                                 // the embedded node's error; nil without one
 	closers   []func() error                             // in the order of opening
@@ -115,8 +117,8 @@ func (a *arena) onClose(f func() error) { a.closers = append(a.closers, f) }
 // close undoes open, in reverse order.
 func (a *arena) close() error {
 	var errs []error
-	for i := len(a.closers) - 1; i >= 0; i-- {
-		errs = append(errs, a.closers[i]())
+	for _, f := range slices.Backward(a.closers) {
+		errs = append(errs, f())
 	}
 	a.closers = nil
 	return errors.Join(errs...)
@@ -133,10 +135,8 @@ func (a *arena) openPorts(ctx context.Context) error {
 	if a.listeners.admin, err = a.listen(ctx, "--admin-listen", a.AdminListen); err != nil {
 		return err
 	}
-	a.baseURL = a.BaseURL
-	if a.baseURL == "" {
-		a.baseURL = "http://" + a.listeners.public.Addr().String()
-	}
+	a.baseURL = cmp.Or(a.BaseURL, "http://"+a.listeners.public.Addr().String())
+	_, a.host, _ = strings.Cut(a.baseURL, "://")
 	return nil
 }
 
@@ -145,7 +145,6 @@ func (a *arena) listen(ctx context.Context, flag, address string) (net.Listener,
 	if err != nil {
 		return nil, err
 	}
-	a.listening = append(a.listening, l)
 	a.onClose(func() error {
 		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
 			return err
@@ -216,8 +215,10 @@ func (a *arena) openSecrets(ctx context.Context) error {
 	return nil
 }
 
+// openModels opens the read models with their runners, which run starts.
 func (a *arena) openModels(context.Context) error {
-	release, err := projections.Lock(offline.ProjectionsDir(a.pace.Data))
+	dir := offline.ProjectionsDir(a.pace.Data)
+	release, err := projections.Lock(dir)
 	if errors.Is(err, projections.ErrInUse) {
 		return fmt.Errorf("another arena uses the data folder %s; give each arena its own --data", a.pace.Data)
 	}
@@ -227,9 +228,13 @@ func (a *arena) openModels(context.Context) error {
 	a.onClose(release)
 	models, runners := readmodels.New(a.log), map[projections.Model]*projections.Runner{}
 	for _, m := range models.All() {
-		if runners[m], err = a.follow(m); err != nil {
+		r, err := projections.Open(dir, a.log, m, a.logger)
+		if err != nil {
 			return err
 		}
+		a.onClose(r.Close)
+		a.runners = append(a.runners, r)
+		runners[m] = r
 	}
 	a.directory = directoryAdapter{models.Directory, runners[models.Directory]}
 	a.matches = list{models.Matches, runners[models.Matches]}
@@ -241,17 +246,6 @@ func (a *arena) openModels(context.Context) error {
 		Accounts: a.accounts, Directory: a.directory, Mailer: notifier{a.mailer}, BaseURL: a.baseURL, Logger: a.logger,
 	})
 	return nil
-}
-
-// follow opens a runner for a read model; run starts it.
-func (a *arena) follow(m projections.Model) (*projections.Runner, error) {
-	r, err := projections.Open(offline.ProjectionsDir(a.pace.Data), a.log, m, a.logger)
-	if err != nil {
-		return nil, err
-	}
-	a.onClose(r.Close)
-	a.runners = append(a.runners, r)
-	return r, nil
 }
 
 // openPlay takes the player's lease, unless the arena does not play.
@@ -281,41 +275,42 @@ func (a *arena) takeLease(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.lease = acquired
-	var ladders []*matchmaker.Ladder
+	a.lease, a.player = acquired, new(player)
 	modes := map[string]referee.Mode{}
-	for name, m := range a.modes() {
+	for _, m := range []struct {
+		mode                 string
+		rest, decision, wall time.Duration
+	}{
+		{ladder.Standard, a.pace.RestStandard, a.DecisionStandard, a.WallStandard},
+		{ladder.Parley, a.pace.RestParley, a.DecisionParley, a.WallParley},
+	} {
 		l := matchmaker.NewLadder(a.log, matchmaker.LadderOptions{
-			Mode: name, Rest: m.rest, PlatformKey: base64.StdEncoding.EncodeToString(a.public), SeedKeys: a.secrets,
+			Mode: m.mode, Rest: m.rest, PlatformKey: base64.StdEncoding.EncodeToString(a.public), SeedKeys: a.secrets,
 			Logger: a.logger,
 		})
-		ladders = append(ladders, l)
-		modes[name] = referee.Mode{Decision: m.decision, Wall: m.wall, Ladder: l}
+		a.player.ladders = append(a.player.ladders, l)
+		modes[m.mode] = referee.Mode{Decision: m.decision, Wall: m.wall, Ladder: l}
 	}
-	a.referee = referee.New(referee.Options{
-		Log: a.log, Dial: a.dialer().dial, Modes: modes, Player: a.lease.Holder(), Logger: a.logger,
+	a.player.referee = referee.New(referee.Options{
+		Log: a.log, Dial: dial(a.dialer()), Modes: modes, Player: a.lease.Holder(), Logger: a.logger,
 		Bots: a.directory.player, SeedKey: a.secrets.SeedKey,
 	})
-	a.ladders = ladders
-	a.tick = matchmaker.New(matchmaker.Options{
-		Ladders: ladders, Directory: a.directory, Referee: a.referee, Pauser: a.notices, Tick: a.pace.Tick, Logger: a.logger,
-		Orders: orders{a.log, a.secrets}, Retired: a.secrets,
+	a.player.tick = matchmaker.New(matchmaker.Options{
+		Ladders: a.player.ladders, Directory: a.directory, Referee: a.player.referee, Pauser: a.notices, Tick: a.pace.Tick,
+		Logger: a.logger, Orders: orders{a.log, a.secrets}, Retired: a.secrets,
 	})
 	return nil
 }
 
 // dialer connects to bots, and never to the arena itself.
-func (a *arena) dialer() wire {
-	o := botwire.Options{Key: a.secrets.Platform(), Production: a.Production, Logger: a.logger}
-	for _, l := range a.listening {
-		if at, ok := l.Addr().(*net.TCPAddr); ok {
-			o.Own = append(o.Own, at.AddrPort())
+func (a *arena) dialer() *botwire.Dialer {
+	o := botwire.Options{Key: a.secrets.Platform(), Production: a.Production, Logger: a.logger, OwnHosts: []string{a.host}}
+	for _, l := range []net.Listener{a.listeners.public, a.listeners.admin, a.listeners.node} {
+		if l != nil {
+			o.Own = append(o.Own, l.Addr().(*net.TCPAddr).AddrPort())
 		}
 	}
-	if u, err := url.Parse(a.baseURL); err == nil {
-		o.OwnHosts = []string{u.Host}
-	}
-	return wire{botwire.New(o)}
+	return botwire.New(o)
 }
 
 func (a *arena) openServers(context.Context) error {
@@ -327,12 +322,11 @@ func (a *arena) openServers(context.Context) error {
 	if err != nil {
 		return err
 	}
-	contact, _ := contactURI(a.SecurityContact) // validate has parsed it; empty is the default
 	handler, err := api.New(api.Options{
 		Log: a.log, Auth: a.auth, ParsePublicKey: auth.ParsePublicKey, Checker: a.dialer(), Directory: a.directory,
 		Accounts: a.accounts, Matches: a.matches, Leaderboard: a.board, Live: a.live, SeedKey: a.secrets.SeedKey,
 		SignedLog: a.signedLog, SignHead: a.signHead,
-		PlatformKey: a.public, BaseURL: a.baseURL, SecurityContact: contact, Limits: ratelimit.Defaults(), TrustedProxies: a.trustedProxies(),
+		PlatformKey: a.public, BaseURL: a.baseURL, SecurityContact: a.SecurityContact, Limits: ratelimit.Defaults(), TrustedProxies: a.trustedProxies,
 		Now: time.Now, Logger: a.logger,
 	})
 	if err != nil {
@@ -352,8 +346,8 @@ func (a *arena) openServers(context.Context) error {
 // sender is the address that mail comes from: at the base URL's host, unless that
 // is an IP address.
 func (a *arena) sender() string {
-	u, err := url.Parse(a.baseURL)
-	if err != nil || net.ParseIP(u.Hostname()) != nil {
+	u := url.URL{Host: a.host}
+	if net.ParseIP(u.Hostname()) != nil {
 		return "arena@localhost"
 	}
 	return "arena@" + u.Hostname()

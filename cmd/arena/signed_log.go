@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"net/url"
 
 	"hexarena/projections"
 	"hexarena/projections/signedlog"
@@ -69,9 +68,5 @@ func (r signedLogReader) Inclusion(ctx context.Context, mode, matchID string) (i
 
 // signHead signs a head under the arena's address.
 func (a *arena) signHead(mode string, size uint64, root []byte) ([]byte, error) {
-	u, err := url.Parse(a.baseURL)
-	if err != nil {
-		return nil, err
-	}
-	return signedlog.Sign(signedlog.Head{Origin: signedlog.Origin(u.Host, mode), Size: size, Root: root}, a.secrets.Platform())
+	return signedlog.Sign(signedlog.Head{Origin: signedlog.Origin(a.host, mode), Size: size, Root: root}, a.secrets.Platform())
 }

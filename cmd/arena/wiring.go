@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"iter"
 	"time"
 
 	"hexarena/adapters/api"
@@ -11,7 +10,6 @@ import (
 	"hexarena/adapters/mail"
 	"hexarena/adapters/pausemail"
 	"hexarena/adapters/referee"
-	"hexarena/adapters/rest"
 	"hexarena/domain/ladder"
 	"hexarena/eventstore"
 	"hexarena/projections"
@@ -75,18 +73,14 @@ type list struct {
 
 // Get implements api.Matches.
 func (l list) Get(id string) (matches.Summary, bool, error) {
-	if err := l.runner.Err(); err != nil {
-		return matches.Summary{}, false, err
-	}
-	return l.Matches.Get(id)
+	m, found, err := l.Matches.Get(id)
+	return m, found, cmp.Or(l.runner.Err(), err)
 }
 
 // List implements api.Matches.
 func (l list) List(q matches.Query) (page []matches.Summary, next string, known bool, err error) {
-	if err := l.runner.Err(); err != nil {
-		return nil, "", false, err
-	}
-	return l.Matches.List(q)
+	page, next, known, err = l.Matches.List(q)
+	return page, next, known, cmp.Or(l.runner.Err(), err)
 }
 
 // rankings is the leaderboard with the directory's names. Once one of the two
@@ -101,10 +95,7 @@ func (r rankings) err() error { return cmp.Or(r.runner.Err(), r.directory.runner
 
 // Rows implements api.Leaderboard.
 func (r rankings) Rows(mode string) ([]leaderboard.Row, error) {
-	if err := r.err(); err != nil {
-		return nil, err
-	}
-	return r.Leaderboard.Rows(mode, r.directory.names), nil
+	return r.Leaderboard.Rows(mode, r.directory.names), r.err()
 }
 
 // Version implements api.Leaderboard.
@@ -114,20 +105,15 @@ func (r rankings) Version() (uint64, error) {
 
 // RowsAt implements api.Leaderboard.
 func (r rankings) RowsAt(mode string, at time.Time) ([]leaderboard.Row, error) {
-	if err := r.err(); err != nil {
-		return nil, err
-	}
-	return r.Leaderboard.RowsAt(mode, at, r.directory.names)
+	rows, err := r.Leaderboard.RowsAt(mode, at, r.directory.names)
+	return rows, cmp.Or(r.err(), err)
 }
 
 // History implements api.Leaderboard.
 func (r rankings) History(botID string) (api.BotHistory, bool, error) {
-	if err := r.err(); err != nil {
-		return api.BotHistory{}, false, err
-	}
 	h, ok, err := r.Leaderboard.History(botID)
 	b, _ := r.directory.Bot(botID)
-	return api.BotHistory{History: h, Name: b.Name, Owner: r.directory.Handle(b.OwnerID)}, ok, err
+	return api.BotHistory{History: h, Name: b.Name, Owner: r.directory.Handle(b.OwnerID)}, ok, cmp.Or(r.err(), err)
 }
 
 // spread implements web.Options.Spread. Pages leave out an unknown spread.
@@ -149,25 +135,13 @@ func (d directoryAdapter) names(botID string) (name, owner string, ok bool) {
 	return b.Name, d.Handle(b.OwnerID), ok && !b.Removed
 }
 
-// wire is botwire's dialer, with the interfaces of the referee and the API.
-type wire struct{ *botwire.Dialer }
-
-// dial implements referee.Dial.
-func (w wire) dial(ctx context.Context, url, matchID, commitment string, receive func([]byte, string)) (referee.Line, string, error) {
-	line, nonce, err := w.Dial(ctx, url, matchID, commitment, receive)
-	if err != nil {
-		return nil, "", err
-	}
-	return line, nonce, nil
-}
-
-// Check implements api.Checker.
-func (w wire) Check(ctx context.Context, url string) iter.Seq[rest.Step] {
-	return func(yield func(rest.Step) bool) {
-		for s := range w.Dialer.Check(ctx, url) {
-			if !yield(rest.Step{Name: s.Name, OK: s.OK, Detail: s.Detail, ElapsedMs: s.Elapsed.Milliseconds()}) {
-				return
-			}
+// dial returns a dialer of botwire as the referee's.
+func dial(d *botwire.Dialer) referee.Dial {
+	return func(ctx context.Context, url, matchID, commitment string, receive func([]byte, string)) (referee.Line, string, error) {
+		line, nonce, err := d.Dial(ctx, url, matchID, commitment, receive)
+		if err != nil {
+			return nil, "", err // not a nil pointer in the interface
 		}
+		return line, nonce, nil
 	}
 }
