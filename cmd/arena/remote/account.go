@@ -15,6 +15,7 @@ import (
 
 	"hexarena/adapters/client"
 	"hexarena/adapters/rest"
+	"hexarena/domain/owner"
 )
 
 func handleOf(a rest.Account) string {
@@ -32,16 +33,13 @@ type signInCmd struct {
 }
 
 // Run signs in with a link: the given one, or one from a new mail.
-func (c signInCmd) Run(ctx context.Context, k *kong.Kong) error {
-	s, err := c.session(k)
-	if err != nil {
-		return err
-	}
+func (c signInCmd) Run(ctx context.Context, s *session, k *kong.Kong) error {
 	link := c.Link
 	if link == "" {
-		if _, err := s.call(ctx, http.MethodPost, "/sign-in", rest.SignIn{Email: c.Email}); err != nil {
+		if _, err := s.call(ctx, post("", "/sign-in", rest.SignIn{Email: c.Email})); err != nil {
 			return err
 		}
+		var err error
 		if link, err = c.mailedLink(k.Stderr); err != nil {
 			return err
 		}
@@ -50,20 +48,20 @@ func (c signInCmd) Run(ctx context.Context, k *kong.Kong) error {
 	if err != nil {
 		return err
 	}
-	answer, err := s.call(ctx, http.MethodPost, "/sign-in/confirm", rest.SignInConfirmation{Token: token})
+	account, err := ask[rest.Account](ctx, s, post("", "/sign-in/confirm", rest.SignInConfirmation{Token: token}))
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(answer.Cookies, func(c *http.Cookie) bool { return strings.HasSuffix(c.Name, "session") })
+	i := slices.IndexFunc(account.Cookies, func(c *http.Cookie) bool { return strings.HasSuffix(c.Name, "session") })
 	if i < 0 {
 		return fmt.Errorf("%s accepted the link, but set no session cookie", s.base)
 	}
-	cookie := answer.Cookies[i]
+	cookie := account.Cookies[i]
 	s.mine.Session, s.profile.Arena = cookie.Name+"="+cookie.Value, s.base
 	if err := s.profile.save(); err != nil {
 		return fmt.Errorf("save the session: %w", err)
 	}
-	return show(s, answer, func(w io.Writer, a rest.Account) {
+	return show(s, account, func(w io.Writer, a rest.Account) {
 		fmt.Fprintf(w, "signed in at %s as %s (%s)\n", s.base, client.OneLine(a.Email), handleOf(a))
 	})
 }
@@ -86,11 +84,7 @@ type signOutCmd struct{ target }
 
 // Run ends the session at the arena. The profile forgets it even if the arena
 // does not answer.
-func (c signOutCmd) Run(ctx context.Context, k *kong.Kong) error {
-	s, err := c.session(k)
-	if err != nil {
-		return err
-	}
+func (signOutCmd) Run(ctx context.Context, s *session) error {
 	cookie := s.mine.Session
 	if cookie == "" {
 		return fmt.Errorf("not signed in at %s", s.base)
@@ -99,7 +93,7 @@ func (c signOutCmd) Run(ctx context.Context, k *kong.Kong) error {
 	if err := s.profile.save(); err != nil {
 		return err
 	}
-	_, err = s.callAs(ctx, client.Options{Session: cookie}, http.MethodPost, "/sign-out", nil)
+	_, err := s.callAs(ctx, client.Options{Session: cookie}, post("", "/sign-out", nil))
 	var refusal *client.Refusal
 	if errors.As(err, &refusal) && refusal.Status == http.StatusUnauthorized {
 		return nil // the session had ended before
@@ -113,21 +107,12 @@ type meCmd struct {
 }
 
 // Run shows the account, and sets its handle first if one is given.
-func (c meCmd) Run(ctx context.Context, k *kong.Kong) error {
-	s, err := c.session(k)
-	if err != nil {
-		return err
-	}
-	var answer client.Answer
+func (c meCmd) Run(ctx context.Context, s *session) error {
+	r := get(owner.AccountRead, "/me")
 	if c.Handle != "" {
-		answer, err = s.call(ctx, "account.write", http.MethodPatch, "/me", rest.AccountPatch{Name: &c.Handle})
-	} else {
-		answer, err = s.call(ctx, "account.read", http.MethodGet, "/me", nil)
+		r = request{owner.AccountWrite, http.MethodPatch, "/me", rest.AccountPatch{Name: &c.Handle}}
 	}
-	if err != nil {
-		return err
-	}
-	return show(s.session, answer, func(w io.Writer, a rest.Account) {
+	return askAndShow(ctx, s, r, func(w io.Writer, a rest.Account) {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", handleOf(a), client.OneLine(a.Email), a.ID)
 	})
 }

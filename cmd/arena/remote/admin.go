@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -15,18 +14,27 @@ import (
 
 // AdminCmds are an operator's orders, given on the arena's own machine.
 type AdminCmds struct {
-	Status        adminStatus  `cmd:"" help:"Show whether the arena plays, drains, and which seed key it uses."`
-	Drain         adminDrain   `cmd:"" help:"Stop seating bots; running matches play to their end."`
-	Undrain       adminUndrain `cmd:"" help:"Seat bots again."`
-	Suspend       adminSuspend `cmd:"" help:"Keep a bot, or all bots of an owner, out of matchmaking."`
-	Restore       adminRestore `cmd:"" help:"End a suspension."`
-	Abort         adminAbort   `cmd:"" help:"End a running match without placements."`
-	RotateSeedKey adminRotate  `cmd:"" help:"Seat matches under a new seed key from now on."`
+	Status        adminStatus `cmd:"" help:"Show whether the arena plays, drains, and which seed key it uses."`
+	Drain         adminOrder  `cmd:"" help:"Stop seating bots; running matches play to their end."`
+	Undrain       adminOrder  `cmd:"" help:"Seat bots again."`
+	Suspend       adminTarget `cmd:"" help:"Keep a bot, or all bots of an owner, out of matchmaking."`
+	Restore       adminTarget `cmd:"" help:"End a suspension."`
+	Abort         adminAbort  `cmd:"" help:"End a running match without placements."`
+	RotateSeedKey adminRotate `cmd:"" help:"Seat matches under a new seed key from now on."`
 }
 
 type adminFlags struct {
 	Admin string `default:"http://127.0.0.1:8081" placeholder:"URL" help:"The operators' endpoints of the arena."`
 	JSON  bool   `name:"json" help:"Print the arena's own answer, in JSON."`
+}
+
+// ProvideSession makes the argument of Run. The flag parser calls it.
+func (f adminFlags) ProvideSession(k *kong.Kong) (*session, error) {
+	base, err := client.Base(f.Admin)
+	if err != nil {
+		return nil, fmt.Errorf("--admin %w", err)
+	}
+	return &session{base: base, json: f.JSON, out: k.Stdout}, nil
 }
 
 // adminOrder are the flags of every order.
@@ -35,66 +43,44 @@ type adminOrder struct {
 	Reason string `required:"" help:"Why; the arena stores it with the order."`
 }
 
-// callAdmin calls an operators' endpoint, and prints the answer as text formats
-// it.
-func callAdmin[T any](ctx context.Context, k *kong.Kong, f adminFlags, method, path string, body any, text func(io.Writer, T)) error {
-	base, err := client.Base(f.Admin)
-	if err != nil {
-		return fmt.Errorf("--admin %w", err)
-	}
-	s := &session{base: base, json: f.JSON, out: k.Stdout}
-	answer, err := s.call(ctx, method, admin.Prefix+path, body)
-	if err != nil {
-		return err
-	}
-	return show(s, answer, text)
+// outcomes are the lines that the orders print: if an order changed something, and
+// if it did not.
+var outcomes = map[string]struct{ changed, unchanged string }{
+	"drain":   {"draining: no bot is seated any more, matches play to their end", "it is draining already"},
+	"undrain": {"bots are seated again", "it is not draining"},
+	"suspend": {"suspended", "it is suspended already"},
+	"restore": {"restored", "it is not suspended"},
+	"abort":   {"aborted: no placements, no ratings", ""},
 }
 
-// give gives an order. It prints done if the order changed something, else
-// unchanged.
-func (o adminOrder) give(ctx context.Context, k *kong.Kong, path string, body map[string]string, done, unchanged string) error {
+// give gives the order that the command is named after.
+func (o adminOrder) give(ctx context.Context, s *session, call *kong.Context, body map[string]string) error {
+	order := call.Selected().Name
 	body["reason"] = o.Reason
-	return callAdmin(ctx, k, o.adminFlags, http.MethodPost, path, body, func(w io.Writer, d admin.Done) {
+	return askAndShow(ctx, s, post("", admin.Prefix+order, body), func(w io.Writer, d admin.Done) {
+		line := outcomes[order].changed
 		if !d.Changed {
-			done = unchanged
+			line = outcomes[order].unchanged
 		}
-		fmt.Fprintln(w, done)
+		fmt.Fprintln(w, line)
 	})
 }
 
-type adminDrain struct{ adminOrder }
-
-// Run runs `arena admin drain`.
-func (c adminDrain) Run(ctx context.Context, k *kong.Kong) error {
-	return c.give(ctx, k, "drain", map[string]string{}, "draining: no bot is seated any more, matches play to their end", "it is draining already")
+// Run runs `arena admin drain` and `arena admin undrain`.
+func (o adminOrder) Run(ctx context.Context, s *session, call *kong.Context) error {
+	return o.give(ctx, s, call, map[string]string{})
 }
 
-type adminUndrain struct{ adminOrder }
-
-// Run runs `arena admin undrain`.
-func (c adminUndrain) Run(ctx context.Context, k *kong.Kong) error {
-	return c.give(ctx, k, "undrain", map[string]string{}, "bots are seated again", "it is not draining")
-}
-
-// adminTarget names an owner or a bot.
+// adminTarget is an order about an owner or a bot.
 type adminTarget struct {
 	adminOrder
 	What string `arg:"" enum:"owner,bot" help:"owner or bot."`
 	ID   string `arg:"" help:"Its id."`
 }
 
-type adminSuspend struct{ adminTarget }
-
-// Run runs `arena admin suspend`.
-func (c adminSuspend) Run(ctx context.Context, k *kong.Kong) error {
-	return c.give(ctx, k, "suspend", map[string]string{c.What: c.ID}, "suspended", "it is suspended already")
-}
-
-type adminRestore struct{ adminTarget }
-
-// Run runs `arena admin restore`.
-func (c adminRestore) Run(ctx context.Context, k *kong.Kong) error {
-	return c.give(ctx, k, "restore", map[string]string{c.What: c.ID}, "restored", "it is not suspended")
+// Run runs `arena admin suspend` and `arena admin restore`.
+func (t adminTarget) Run(ctx context.Context, s *session, call *kong.Context) error {
+	return t.give(ctx, s, call, map[string]string{t.What: t.ID})
 }
 
 type adminAbort struct {
@@ -103,29 +89,29 @@ type adminAbort struct {
 }
 
 // Run runs `arena admin abort`.
-func (c adminAbort) Run(ctx context.Context, k *kong.Kong) error {
-	return c.give(ctx, k, "abort", map[string]string{"match": c.Match}, "aborted: no placements, no ratings", "")
+func (a adminAbort) Run(ctx context.Context, s *session, call *kong.Context) error {
+	return a.give(ctx, s, call, map[string]string{"match": a.Match})
 }
 
 type adminRotate struct{ adminOrder }
 
 // Run runs `arena admin rotate-seed-key`.
-func (c adminRotate) Run(ctx context.Context, k *kong.Kong) error {
-	return callAdmin(ctx, k, c.adminFlags, http.MethodPost, "rotate-seed-key", map[string]string{"reason": c.Reason},
-		func(w io.Writer, r admin.Rotation) {
-			fmt.Fprintf(w, "new tables are seated under the key %s: back up the secrets file\n", r.Added)
-			for _, id := range r.Retired {
-				fmt.Fprintf(w, "retired: %s\n", id)
-			}
-		})
+func (c adminRotate) Run(ctx context.Context, s *session) error {
+	order := post("", admin.Prefix+"rotate-seed-key", map[string]string{"reason": c.Reason})
+	return askAndShow(ctx, s, order, func(w io.Writer, r admin.Rotation) {
+		fmt.Fprintf(w, "new tables are seated under the key %s: back up the secrets file\n", r.Added)
+		for _, id := range r.Retired {
+			fmt.Fprintf(w, "retired: %s\n", id)
+		}
+	})
 }
 
 type adminStatus struct{ adminFlags }
 
 // Run runs `arena admin status`.
-func (c adminStatus) Run(ctx context.Context, k *kong.Kong) error {
+func (adminStatus) Run(ctx context.Context, s *session) error {
 	yesNo := map[bool]string{true: "yes", false: "no"}
-	return callAdmin(ctx, k, c.adminFlags, http.MethodGet, "status", nil, func(w io.Writer, st admin.Status) {
+	return askAndShow(ctx, s, get("", admin.Prefix+"status"), func(w io.Writer, st admin.Status) {
 		draining := yesNo[st.Draining]
 		if st.Since != nil {
 			draining += fmt.Sprintf(", since %s: %s", st.Since.Format(time.RFC3339), client.OneLine(st.Reason))

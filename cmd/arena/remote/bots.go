@@ -6,14 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
-	"strings"
-
-	"github.com/alecthomas/kong"
-	"github.com/google/uuid"
 
 	"hexarena/adapters/client"
 	"hexarena/adapters/rest"
+	"hexarena/domain/owner"
 )
 
 type botsCmd struct {
@@ -32,27 +28,18 @@ func printBot(w io.Writer, b rest.Bot) {
 	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", client.OneLine(b.Name), b.Mode, b.Status, client.OneLine(b.URL), b.ID)
 }
 
-const (
-	botsRead  = "bots.read"
-	botsWrite = "bots.write"
-)
-
 type botsList struct {
 	signed
 	Mode string `placeholder:"MODE" enum:"standard,parley," default:"" help:"Only bots of this mode: standard or parley."`
 }
 
 // Run runs `arena bots list`.
-func (c botsList) Run(ctx context.Context, k *kong.Kong) error {
-	s, err := c.session(k)
-	if err != nil {
-		return err
-	}
+func (c botsList) Run(ctx context.Context, s *session) error {
 	path := "/bots"
 	if c.Mode != "" {
 		path += "?mode=" + c.Mode
 	}
-	return list(ctx, s, botsRead, path, func(w io.Writer, list rest.Bots) {
+	return askAndShow(ctx, s, get(owner.BotsRead, path), func(w io.Writer, list rest.Bots) {
 		for _, b := range list.Bots {
 			printBot(w, b)
 		}
@@ -67,16 +54,8 @@ type botsAdd struct {
 }
 
 // Run runs `arena bots add`.
-func (c botsAdd) Run(ctx context.Context, k *kong.Kong) error {
-	s, err := c.session(k)
-	if err != nil {
-		return err
-	}
-	answer, err := s.call(ctx, botsWrite, http.MethodPost, "/bots", rest.NewBot{Name: c.Name, Mode: c.Mode, URL: c.URL})
-	if err != nil {
-		return err
-	}
-	return show(s.session, answer, printBot)
+func (c botsAdd) Run(ctx context.Context, s *session) error {
+	return askAndShow(ctx, s, post(owner.BotsWrite, "/bots", rest.NewBot{Name: c.Name, Mode: c.Mode, URL: c.URL}), printBot)
 }
 
 // namedBot is the argument of commands about one bot.
@@ -85,11 +64,30 @@ type namedBot struct {
 	Bot string `arg:"" help:"The bot, by its id or its name."`
 }
 
+// botID finds one of the caller's bots by its id or its name.
+func (s *session) botID(ctx context.Context, name string) (string, error) {
+	return s.idOf(ctx, "bot", name, get(owner.BotsRead, "/bots"))
+}
+
+// callAndShow makes one call about the bot, and prints the bot if the answer
+// holds it.
+func (c namedBot) callAndShow(ctx context.Context, s *session, scope owner.Scope, method string, body any) error {
+	id, err := s.botID(ctx, c.Bot)
+	if err != nil {
+		return err
+	}
+	return askAndShow(ctx, s, request{scope, method, "/bots/" + id, body}, printBot)
+}
+
+func (c namedBot) change(ctx context.Context, s *session, patch rest.BotPatch) error {
+	return c.callAndShow(ctx, s, owner.BotsWrite, http.MethodPatch, patch)
+}
+
 type botsShow struct{ namedBot }
 
 // Run runs `arena bots show`.
-func (c botsShow) Run(ctx context.Context, k *kong.Kong) error {
-	return c.callAndShow(ctx, k, botsRead, http.MethodGet, nil)
+func (c botsShow) Run(ctx context.Context, s *session) error {
+	return c.callAndShow(ctx, s, owner.BotsRead, http.MethodGet, nil)
 }
 
 type botsRename struct {
@@ -98,8 +96,8 @@ type botsRename struct {
 }
 
 // Run runs `arena bots rename`.
-func (c botsRename) Run(ctx context.Context, k *kong.Kong) error {
-	return c.change(ctx, k, "name", c.Name)
+func (c botsRename) Run(ctx context.Context, s *session) error {
+	return c.change(ctx, s, rest.BotPatch{Name: &c.Name})
 }
 
 type botsMove struct {
@@ -108,58 +106,29 @@ type botsMove struct {
 }
 
 // Run runs `arena bots move`.
-func (c botsMove) Run(ctx context.Context, k *kong.Kong) error { return c.change(ctx, k, "url", c.URL) }
+func (c botsMove) Run(ctx context.Context, s *session) error {
+	return c.change(ctx, s, rest.BotPatch{URL: &c.URL})
+}
 
 type botsPause struct{ namedBot }
 
 // Run runs `arena bots pause`.
-func (c botsPause) Run(ctx context.Context, k *kong.Kong) error {
-	return c.change(ctx, k, "status", "paused")
+func (c botsPause) Run(ctx context.Context, s *session) error {
+	return c.change(ctx, s, rest.BotPatch{Status: new("paused")})
 }
 
 type botsUnpause struct{ namedBot }
 
 // Run runs `arena bots unpause`.
-func (c botsUnpause) Run(ctx context.Context, k *kong.Kong) error {
-	return c.change(ctx, k, "status", "active")
+func (c botsUnpause) Run(ctx context.Context, s *session) error {
+	return c.change(ctx, s, rest.BotPatch{Status: new("active")})
 }
 
 type botsRemove struct{ namedBot }
 
 // Run runs `arena bots remove`.
-func (c botsRemove) Run(ctx context.Context, k *kong.Kong) error {
-	return c.callAndShow(ctx, k, botsWrite, http.MethodDelete, nil)
-}
-
-func (c namedBot) change(ctx context.Context, k *kong.Kong, field, value string) error {
-	return c.callAndShow(ctx, k, botsWrite, http.MethodPatch, map[string]string{field: value})
-}
-
-// callAndShow makes one call about the bot, and prints the bot if the answer
-// holds it.
-func (c namedBot) callAndShow(ctx context.Context, k *kong.Kong, scope, method string, body any) error {
-	s, answer, err := c.call(ctx, k, scope, method, "", body)
-	if err != nil {
-		return err
-	}
-	return show(s.session, answer, func(w io.Writer, b rest.Bot) {
-		if b.ID != "" {
-			printBot(w, b)
-		}
-	})
-}
-
-func (c namedBot) call(ctx context.Context, k *kong.Kong, scope, method, suffix string, body any) (*ownerSession, client.Answer, error) {
-	s, err := c.session(k)
-	if err != nil {
-		return nil, client.Answer{}, err
-	}
-	id, err := s.botID(ctx, c.Bot)
-	if err != nil {
-		return nil, client.Answer{}, err
-	}
-	answer, err := s.call(ctx, scope, method, "/bots/"+id+suffix, body)
-	return s, answer, err
+func (c botsRemove) Run(ctx context.Context, s *session) error {
+	return c.callAndShow(ctx, s, owner.BotsWrite, http.MethodDelete, nil)
 }
 
 type botsCheck struct{ namedBot }
@@ -168,16 +137,16 @@ type botsCheck struct{ namedBot }
 var errCheckFailed = errors.New("the bot does not pass the deploy check")
 
 // Run runs `arena bots check`.
-func (c botsCheck) Run(ctx context.Context, k *kong.Kong) error {
-	s, answer, err := c.call(ctx, k, botsWrite, http.MethodPost, "/check", nil)
+func (c botsCheck) Run(ctx context.Context, s *session) error {
+	id, err := s.botID(ctx, c.Bot)
 	if err != nil {
 		return err
 	}
-	var check rest.Check
-	if err := decode(answer, &check); err != nil {
+	check, err := ask[rest.Check](ctx, s, post(owner.BotsWrite, "/bots/"+id+"/check", nil))
+	if err != nil {
 		return err
 	}
-	err = show(s.session, answer, func(w io.Writer, check rest.Check) {
+	err = show(s, check, func(w io.Writer, check rest.Check) {
 		for _, step := range check.Steps {
 			result := "ok"
 			if !step.OK {
@@ -186,41 +155,8 @@ func (c botsCheck) Run(ctx context.Context, k *kong.Kong) error {
 			fmt.Fprintf(w, "%s\t%s\t%d ms\t%s\n", step.Name, result, step.ElapsedMs, client.OneLine(step.Detail))
 		}
 	})
-	if err == nil && !check.OK {
+	if err == nil && !check.value.OK {
 		err = errCheckFailed
 	}
 	return err
-}
-
-// botID finds one of the caller's bots by its id or its name.
-func (s *ownerSession) botID(ctx context.Context, name string) (string, error) {
-	if uuid.Validate(name) == nil {
-		return name, nil
-	}
-	answer, err := s.call(ctx, botsRead, http.MethodGet, "/bots", nil)
-	if err != nil {
-		return "", err
-	}
-	var list rest.Bots
-	if err := decode(answer, &list); err != nil {
-		return "", err
-	}
-	var ids []string
-	for _, b := range list.Bots {
-		if b.Name == name {
-			ids = append(ids, b.ID)
-		}
-	}
-	return onlyID("bot", name, ids)
-}
-
-// onlyID returns the id of the only thing with a name.
-func onlyID(what, name string, ids []string) (string, error) {
-	switch len(ids) {
-	case 0:
-		return "", fmt.Errorf("you have no %s named %q", what, name)
-	case 1:
-		return url.PathEscape(ids[0]), nil
-	}
-	return "", fmt.Errorf("you have more than one %s named %q; use its id: %s", what, name, strings.Join(ids, ", "))
 }

@@ -10,9 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/alecthomas/kong"
-	"github.com/google/uuid"
-
 	"hexarena/adapters/client"
 	"hexarena/adapters/rest"
 	"hexarena/domain/owner"
@@ -33,31 +30,18 @@ func printKey(w io.Writer, k rest.Key) {
 	case k.LastUsedAt != nil:
 		state = "used " + *k.LastUsedAt
 	}
-	fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", client.OneLine(k.Name), k.ID, strings.Join(names(k.Scopes), ","), state)
-}
-
-func names(scopes []owner.Scope) []string {
-	var list []string
-	for _, s := range scopes {
-		list = append(list, string(s))
+	var scopes []string
+	for _, s := range k.Scopes {
+		scopes = append(scopes, string(s))
 	}
-	return list
+	fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", client.OneLine(k.Name), k.ID, strings.Join(scopes, ","), state)
 }
-
-const (
-	keysRead  = "keys.read"
-	keysWrite = "keys.write"
-)
 
 type keysList struct{ signed }
 
 // Run runs `arena keys list`.
-func (c keysList) Run(ctx context.Context, k *kong.Kong) error {
-	s, err := c.session(k)
-	if err != nil {
-		return err
-	}
-	return list(ctx, s, keysRead, "/keys", func(w io.Writer, list rest.Keys) {
+func (keysList) Run(ctx context.Context, s *session) error {
+	return askAndShow(ctx, s, get(owner.KeysRead, "/keys"), func(w io.Writer, list rest.Keys) {
 		for _, key := range list.Keys {
 			printKey(w, key)
 		}
@@ -72,39 +56,31 @@ type keysAdd struct {
 }
 
 // Run registers a key. Commands sign with the caller's own key from then on.
-func (c keysAdd) Run(ctx context.Context, k *kong.Kong) error {
+func (c keysAdd) Run(ctx context.Context, s *session) error {
 	own := c.Public == ""
-	file := c.Key
 	if own && c.KeyID == "" {
-		c.Key = "" // it is the key to register, not the key to sign with
+		s.keyFile = "" // --key names the key to register, not the key to sign with
 	}
-	s, err := c.session(k)
-	if err != nil {
-		return err
-	}
-	var line string
+	var file, line string
+	var err error
 	if own {
-		file, line, err = publicHalf(file)
+		file, line, err = publicHalf(c.Key)
 	} else {
 		line, err = publicKey(c.Public)
 	}
 	if err != nil {
 		return err
 	}
-	answer, err := s.call(ctx, keysWrite, http.MethodPost, "/keys", rest.NewKey{Name: c.Name, PublicKey: line, Scopes: c.Scopes})
+	key, err := ask[rest.Key](ctx, s, post(owner.KeysWrite, "/keys", rest.NewKey{Name: c.Name, PublicKey: line, Scopes: c.Scopes}))
 	if err != nil {
 		return err
 	}
 	if own {
-		var key rest.Key
-		if err := decode(answer, &key); err != nil {
-			return err
-		}
-		if err := s.remember(key.ID, file, names(key.Scopes)); err != nil {
+		if err := s.remember(key.value.ID, file, key.value.Scopes); err != nil {
 			return err
 		}
 	}
-	return show(s.session, answer, printKey)
+	return show(s, key, printKey)
 }
 
 // publicKey reads a public key from a file, or from standard input.
@@ -150,7 +126,7 @@ func publicHalf(file string) (path, line string, err error) {
 }
 
 // remember makes later commands sign with a key.
-func (s *session) remember(id, file string, scopes []string) error {
+func (s *session) remember(id, file string, scopes []owner.Scope) error {
 	s.mine.KeyID, s.mine.KeyFile, s.mine.Scopes = id, file, scopes
 	s.profile.Arena = s.base
 	if err := s.profile.save(); err != nil {
@@ -166,11 +142,7 @@ type keysUse struct {
 }
 
 // Run remembers a key that was registered elsewhere.
-func (c keysUse) Run(k *kong.Kong) error {
-	s, err := c.session(k)
-	if err != nil {
-		return err
-	}
+func (c keysUse) Run(s *session) error {
 	file, _, err := publicHalf(c.Key)
 	if err != nil {
 		return err
@@ -184,43 +156,16 @@ type keysRevoke struct {
 }
 
 // Run revokes a key. The profile forgets it if it signed with that key.
-func (c keysRevoke) Run(ctx context.Context, k *kong.Kong) error {
-	s, err := c.session(k)
+func (c keysRevoke) Run(ctx context.Context, s *session) error {
+	id, err := s.idOf(ctx, "key", c.Name, get(owner.KeysRead, "/keys"))
 	if err != nil {
 		return err
 	}
-	id, err := s.keyID(ctx, c.Name)
-	if err != nil {
-		return err
-	}
-	if _, err := s.call(ctx, keysWrite, http.MethodDelete, "/keys/"+id, nil); err != nil {
+	if _, err := s.call(ctx, request{owner.KeysWrite, http.MethodDelete, "/keys/" + id, nil}); err != nil {
 		return err
 	}
 	if s.mine.KeyID == id {
 		return s.remember("", "", nil)
 	}
 	return nil
-}
-
-// keyID finds one of the caller's keys by its id, or by its name among the keys
-// that are not revoked.
-func (s *ownerSession) keyID(ctx context.Context, name string) (string, error) {
-	if uuid.Validate(name) == nil {
-		return name, nil
-	}
-	answer, err := s.call(ctx, keysRead, http.MethodGet, "/keys", nil)
-	if err != nil {
-		return "", err
-	}
-	var list rest.Keys
-	if err := decode(answer, &list); err != nil {
-		return "", err
-	}
-	var ids []string
-	for _, key := range list.Keys {
-		if key.Name == name && key.RevokedAt == nil {
-			ids = append(ids, key.ID)
-		}
-	}
-	return onlyID("key", name, ids)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -31,11 +30,7 @@ type matchesCmd struct {
 const pollInterval = 2 * time.Second
 
 // Run runs `arena matches`.
-func (c matchesCmd) Run(ctx context.Context, k *kong.Kong) error {
-	s, err := c.session(k)
-	if err != nil {
-		return err
-	}
+func (c matchesCmd) Run(ctx context.Context, s *session, k *kong.Kong) error {
 	path, err := c.path(ctx, s)
 	if err != nil {
 		return err
@@ -44,16 +39,12 @@ func (c matchesCmd) Run(ctx context.Context, k *kong.Kong) error {
 		fmt.Fprintln(k.Stderr, "waiting for a match to end")
 	}
 	for {
-		answer, err := s.session.call(ctx, http.MethodGet, path, nil)
+		list, err := ask[rest.Matches](ctx, s, get("", path))
 		if err != nil {
 			return err
 		}
-		var list rest.Matches
-		if err := decode(answer, &list); err != nil {
-			return err
-		}
-		if !c.Wait || slices.ContainsFunc(list.Matches, func(m matches.Summary) bool { return m.Status != matches.Running }) {
-			return show(s.session, answer, printMatches)
+		if !c.Wait || slices.ContainsFunc(list.value.Matches, func(m matches.Summary) bool { return m.Status != matches.Running }) {
+			return show(s, list, printMatches)
 		}
 		select {
 		case <-time.After(pollInterval):
@@ -63,7 +54,7 @@ func (c matchesCmd) Run(ctx context.Context, k *kong.Kong) error {
 	}
 }
 
-func (c matchesCmd) path(ctx context.Context, s *ownerSession) (string, error) {
+func (c matchesCmd) path(ctx context.Context, s *session) (string, error) {
 	query := url.Values{"limit": {strconv.Itoa(c.Limit)}}
 	for name, value := range map[string]string{"mode": c.Mode, "status": c.Status} {
 		if value != "" {
@@ -109,16 +100,8 @@ type leaderboardCmd struct {
 }
 
 // Run runs `arena leaderboard`.
-func (c leaderboardCmd) Run(ctx context.Context, k *kong.Kong) error {
-	s, err := c.session(k)
-	if err != nil {
-		return err
-	}
-	answer, err := s.call(ctx, http.MethodGet, "/leaderboard?mode="+c.Mode, nil)
-	if err != nil {
-		return err
-	}
-	return show(s, answer, func(w io.Writer, board rest.Leaderboard) {
+func (c leaderboardCmd) Run(ctx context.Context, s *session) error {
+	return askAndShow(ctx, s, get("", "/leaderboard?mode="+c.Mode), func(w io.Writer, board rest.Leaderboard) {
 		for _, r := range board.Rows {
 			owner := ""
 			if r.Owner != "" {

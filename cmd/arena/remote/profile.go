@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"hexarena/domain/owner"
 )
 
 // profile is what the commands remember: the arena of the last sign-in, and the
@@ -22,14 +24,14 @@ type profile struct {
 
 // credentials are for one arena.
 type credentials struct {
-	Session string   `json:"session,omitempty"` // the cookie, name=value
-	KeyID   string   `json:"keyId,omitempty"`
-	KeyFile string   `json:"keyFile,omitempty"` // absolute path of the private key
-	Scopes  []string `json:"scopes,omitempty"`  // the key's; empty: unknown
+	Session string        `json:"session,omitempty"` // the cookie, name=value
+	KeyID   string        `json:"keyId,omitempty"`
+	KeyFile string        `json:"keyFile,omitempty"` // absolute path of the private key
+	Scopes  []owner.Scope `json:"scopes,omitempty"`  // the key's; empty: unknown
 }
 
 // hasScope reports whether there is a key that may have the scope.
-func (c *credentials) hasScope(scope string) bool {
+func (c *credentials) hasScope(scope owner.Scope) bool {
 	return c.KeyID != "" && (len(c.Scopes) == 0 || slices.Contains(c.Scopes, scope))
 }
 

@@ -8,12 +8,17 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"path/filepath"
+	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/alecthomas/kong"
+	"github.com/google/uuid"
 
 	"hexarena/adapters/client"
+	"hexarena/domain/owner"
 )
 
 // target are the flags of every command that calls an arena.
@@ -29,16 +34,18 @@ type signed struct {
 	KeyID string `placeholder:"ID" help:"Its id at the arena (default: the remembered one)."`
 }
 
-// session is what one command needs to call an arena.
+// session makes the calls of one command.
 type session struct {
-	base    string // the arena's URL
-	json    bool
-	out     io.Writer
-	profile *profile
-	mine    *credentials // the profile's, for this arena
+	base           string // the arena's URL
+	json           bool
+	out            io.Writer
+	profile        *profile
+	mine           *credentials // the profile's, for this arena
+	keyFile, keyID string       // from the flags
 }
 
-func (f target) session(k *kong.Kong) (*session, error) {
+// ProvideSession makes the argument of Run. The flag parser calls it.
+func (f target) ProvideSession(k *kong.Kong) (*session, error) {
 	p, err := loadProfile()
 	if err != nil {
 		return nil, err
@@ -50,18 +57,87 @@ func (f target) session(k *kong.Kong) (*session, error) {
 	return &session{base: base, json: f.JSON, out: k.Stdout, profile: p, mine: p.at(base)}, nil
 }
 
-// call makes a call without credentials.
-func (s *session) call(ctx context.Context, method, path string, body any) (client.Answer, error) {
-	return s.callAs(ctx, client.Options{}, method, path, body)
+// ProvideSession makes the argument of Run. The flag parser calls it.
+func (f signed) ProvideSession(k *kong.Kong) (*session, error) {
+	s, err := f.target.ProvideSession(k)
+	if err == nil {
+		s.keyFile, s.keyID = f.Key, f.KeyID
+	}
+	return s, err
 }
 
-func (s *session) callAs(ctx context.Context, credentials client.Options, method, path string, body any) (client.Answer, error) {
+// request is one call of an arena.
+type request struct {
+	scope        owner.Scope // that a key needs; empty: the call has no credentials
+	method, path string
+	body         any
+}
+
+func get(scope owner.Scope, path string) request {
+	return request{scope: scope, method: http.MethodGet, path: path}
+}
+
+func post(scope owner.Scope, path string, body any) request {
+	return request{scope, http.MethodPost, path, body}
+}
+
+// answer is an arena's answer: its text, and the value that the text encodes.
+type answer[T any] struct {
+	client.Answer
+	value T
+}
+
+// ask makes a call and decodes the answer. An empty answer has the zero value.
+func ask[T any](ctx context.Context, s *session, r request) (a answer[T], err error) {
+	if a.Answer, err = s.call(ctx, r); err != nil || len(a.Body) == 0 {
+		return a, err
+	}
+	if err := json.Unmarshal(a.Body, &a.value); err != nil {
+		return a, fmt.Errorf("this program cannot read the arena's answer: %w", err)
+	}
+	return a, nil
+}
+
+// show prints an answer: as it came with --json, else as text formats it. Of an
+// empty answer it prints nothing.
+func show[T any](s *session, a answer[T], text func(io.Writer, T)) error {
+	switch {
+	case len(a.Body) == 0:
+		return nil
+	case s.json:
+		fmt.Fprintf(s.out, "%s\n", a.Body)
+		return nil
+	}
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	text(w, a.value)
+	return w.Flush()
+}
+
+// askAndShow makes a call and prints the answer.
+func askAndShow[T any](ctx context.Context, s *session, r request, text func(io.Writer, T)) error {
+	a, err := ask[T](ctx, s, r)
+	if err != nil {
+		return err
+	}
+	return show(s, a, text)
+}
+
+// call makes a call with credentials for its scope.
+func (s *session) call(ctx context.Context, r request) (client.Answer, error) {
+	credentials, err := s.credentials(r.scope)
+	if err != nil {
+		return client.Answer{}, err
+	}
+	return s.callAs(ctx, credentials, r)
+}
+
+func (s *session) callAs(ctx context.Context, credentials client.Options, r request) (client.Answer, error) {
 	credentials.Base = s.base
 	c, err := client.New(credentials)
 	if err != nil {
 		return client.Answer{}, err
 	}
-	answer, err := c.Call(ctx, method, path, body)
+	answer, err := c.Call(ctx, r.method, r.path, r.body)
 	var refusal *client.Refusal
 	if !errors.As(err, &refusal) {
 		return answer, err
@@ -75,67 +151,13 @@ func (s *session) callAs(ctx context.Context, credentials client.Options, method
 	return answer, err
 }
 
-// show prints an answer: as it came with --json, else as text formats it.
-func show[T any](s *session, a client.Answer, text func(io.Writer, T)) error {
-	if s.json {
-		if len(a.Body) > 0 {
-			fmt.Fprintf(s.out, "%s\n", a.Body)
-		}
-		return nil
-	}
-	var decoded T
-	if len(a.Body) > 0 {
-		if err := decode(a, &decoded); err != nil {
-			return err
-		}
-	}
-	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	text(w, decoded)
-	return w.Flush()
-}
-
-func decode(a client.Answer, into any) error {
-	if err := json.Unmarshal(a.Body, into); err != nil {
-		return fmt.Errorf("this program cannot read the arena's answer: %w", err)
-	}
-	return nil
-}
-
-// ownerSession signs its calls with a key, or makes them with the owner's
-// session.
-type ownerSession struct {
-	*session
-	flags signed
-}
-
-func (f signed) session(k *kong.Kong) (*ownerSession, error) {
-	s, err := f.target.session(k)
-	return &ownerSession{s, f}, err
-}
-
-// call makes a call that needs a scope.
-func (s *ownerSession) call(ctx context.Context, scope, method, path string, body any) (client.Answer, error) {
-	credentials, err := s.credentials(scope)
-	if err != nil {
-		return client.Answer{}, err
-	}
-	return s.callAs(ctx, credentials, method, path, body)
-}
-
-// list makes a call that reads, and prints the answer.
-func list[T any](ctx context.Context, s *ownerSession, scope, path string, text func(io.Writer, T)) error {
-	answer, err := s.call(ctx, scope, http.MethodGet, path, nil)
-	if err != nil {
-		return err
-	}
-	return show(s.session, answer, text)
-}
-
 // credentials chooses what to call with: the key that the flags name; else the
 // remembered key, if it has the scope; else the session, which has every scope.
-func (s *ownerSession) credentials(scope string) (client.Options, error) {
-	named := s.flags.Key != "" || s.flags.KeyID != ""
+func (s *session) credentials(scope owner.Scope) (client.Options, error) {
+	named := s.keyFile != "" || s.keyID != ""
 	switch {
+	case scope == "":
+		return client.Options{}, nil
 	case named || s.mine.hasScope(scope):
 		key, err := s.key()
 		return client.Options{Key: key}, err
@@ -149,8 +171,8 @@ func (s *ownerSession) credentials(scope string) (client.Options, error) {
 
 // key is the key that the flags name. The profile and the default file fill in
 // the half that they do not name.
-func (s *ownerSession) key() (*client.Key, error) {
-	file, id := s.flags.Key, s.flags.KeyID
+func (s *session) key() (*client.Key, error) {
+	file, id := s.keyFile, s.keyID
 	if file == "" && (id == "" || id == s.mine.KeyID) {
 		file = s.mine.KeyFile
 	}
@@ -171,4 +193,35 @@ func (s *ownerSession) key() (*client.Key, error) {
 		return nil, err
 	}
 	return &client.Key{ID: id, Private: private}, nil
+}
+
+// entry is what the lists of bots and of keys hold about each.
+type entry struct {
+	ID, Name  string
+	RevokedAt *string // only keys
+}
+
+// idOf finds one of the caller's bots or keys by its id or its name. It finds a
+// revoked key only by its id.
+func (s *session) idOf(ctx context.Context, what, name string, list request) (string, error) {
+	if uuid.Validate(name) == nil {
+		return name, nil
+	}
+	listed, err := ask[struct{ Bots, Keys []entry }](ctx, s, list) // an answer holds one of the two
+	if err != nil {
+		return "", err
+	}
+	var ids []string
+	for _, e := range slices.Concat(listed.value.Bots, listed.value.Keys) {
+		if e.Name == name && e.RevokedAt == nil {
+			ids = append(ids, e.ID)
+		}
+	}
+	switch len(ids) {
+	case 0:
+		return "", fmt.Errorf("you have no %s named %q", what, name)
+	case 1:
+		return url.PathEscape(ids[0]), nil
+	}
+	return "", fmt.Errorf("you have more than one %s named %q; use its id: %s", what, name, strings.Join(ids, ", "))
 }
