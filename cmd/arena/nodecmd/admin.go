@@ -1,7 +1,6 @@
 package nodecmd
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -9,24 +8,6 @@ import (
 	"hexarena/cmd/arena/listen"
 	"hexarena/eventstore/node"
 )
-
-// serveAdmin starts to answer operators, and returns a function that stops it
-// and waits for calls that are being answered.
-func (l listeners) serveAdmin(n *node.Node) (stop func() error) {
-	if l.admin == nil {
-		return func() error { return nil }
-	}
-	server, ended := listen.NewServer(adminHandler(n, l.admin.Addr().String())), make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = listen.Serve(server, l.admin) // the node works without it
-	}()
-	return func() error {
-		err := listen.Shutdown(context.Background(), server)
-		<-ended
-		return err
-	}
-}
 
 // adminHandler serves the operators' endpoints. Outside loopback it serves only
 // /metrics and /ready, because it does not ask who calls.

@@ -9,6 +9,7 @@ import (
 	"net"
 
 	"github.com/alecthomas/kong"
+	"golang.org/x/sync/errgroup"
 
 	"hexarena/cmd/arena/listen"
 	"hexarena/eventstore/node"
@@ -40,18 +41,37 @@ func (c serveCmd) serve(ctx context.Context, out io.Writer, logger *slog.Logger)
 	if err != nil {
 		return errors.Join(fmt.Errorf("--data: %w", err), l.close())
 	}
-	stopAdmin := l.serveAdmin(n)
 	fmt.Fprintf(out, "event store on esdb://%s?tls=false, log in %s\n%s", l.clients.Addr(), c.Data, l.more())
-	stopped := make(chan error, 1)
-	cancelStop := context.AfterFunc(ctx, func() { stopped <- errors.Join(stopAdmin(), n.Close()) })
-	err = l.serve(n, c.ReadOnly)
-	if !cancelStop() {
-		return errors.Join(err, <-stopped)
+	g, ctx := errgroup.WithContext(ctx)
+	serve := n.Serve
+	if c.ReadOnly {
+		serve = n.ServeReadOnly
 	}
+	g.Go(func() error { return stopped(serve(l.clients)) })
+	if l.feed != nil {
+		g.Go(func() error { return stopped(n.Serve(l.feed)) })
+	}
+	admin := listen.NewServer(nil)
+	if l.admin != nil {
+		admin.Handler = adminHandler(n, l.admin.Addr().String())
+		g.Go(func() error {
+			_ = listen.Serve(admin, l.admin) // the node works without it
+			return nil
+		})
+	}
+	g.Go(func() error {
+		<-ctx.Done()
+		return errors.Join(listen.Shutdown(context.WithoutCancel(ctx), admin), n.Close())
+	})
+	return g.Wait()
+}
+
+// stopped wraps the error of a node that stopped by itself.
+func stopped(err error) error {
 	if err != nil {
 		err = fmt.Errorf("the node stopped: %w", err)
 	}
-	return errors.Join(err, stopAdmin(), n.Close())
+	return err
 }
 
 // listeners are where a node listens: for clients, for those that append to a
@@ -116,22 +136,4 @@ func (l listeners) more() (text string) {
 		text += fmt.Sprintf("operators' endpoints on http://%s\n", l.admin.Addr())
 	}
 	return text
-}
-
-// serve answers clients until the node is closed or fails.
-func (l listeners) serve(n *node.Node, readOnly bool) error {
-	if !readOnly {
-		return n.Serve(l.clients)
-	}
-	fed := make(chan error, 1)
-	if l.feed == nil {
-		fed <- nil
-	} else {
-		go func() { fed <- n.Serve(l.feed) }()
-	}
-	err := n.ServeReadOnly(l.clients)
-	if l.feed != nil && err != nil {
-		_ = l.feed.Close() // the first error matters
-	}
-	return errors.Join(err, <-fed)
 }
