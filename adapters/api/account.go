@@ -1,49 +1,26 @@
 package api
 
 import (
-	"net/http"
-
 	"hexarena/adapters/rest"
 	"hexarena/domain/owner"
 )
 
-type patchMe struct{ Body rest.AccountPatch }
-
-func (s *Server) registerAccount() {
-	register(s, endpoint[nothing, rest.Account]{
-		id: "get-me", method: http.MethodGet, path: "/me", tag: "account", summary: "The calling account",
-		scope: owner.AccountRead, run: s.getMe,
-	})
-	register(s, endpoint[patchMe, rest.Account]{
-		id: "patch-me", method: http.MethodPatch, path: "/me", tag: "account", summary: "Choose the public handle",
-		scope: owner.AccountWrite, run: s.patchMe,
-	})
-	register(s, endpoint[nothing, nothing]{
-		id: "delete-me", method: http.MethodDelete, path: "/me", tag: "account", summary: "Delete the account for good",
-		session: true, run: s.deleteMe,
-	})
+type patchMe struct {
+	myAccount
+	Body rest.AccountPatch
 }
 
-func (s *Server) getMe(c *call, _ *nothing) (rest.Account, error) {
-	account, err := c.mine()
-	if err != nil {
-		return rest.Account{}, err
-	}
-	return c.accountBody(account)
-}
+func (s *Server) getMe(c *call, _ *myAccount) (rest.Account, error) { return c.accountBody(c.account) }
 
 func (s *Server) patchMe(c *call, in *patchMe) (rest.Account, error) {
-	account, err := c.mine()
-	if err != nil {
-		return rest.Account{}, err
-	}
 	if in.Body.Name == nil {
-		return c.accountBody(account)
+		return c.accountBody(c.account)
 	}
 	handle, err := owner.ParseHandle(*in.Body.Name)
 	if err != nil {
 		return rest.Account{}, err
 	}
+	account := c.account
 	if handle != account.Handle {
 		if account, err = c.chooseHandle(handle); err != nil {
 			return rest.Account{}, err

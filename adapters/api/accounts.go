@@ -22,8 +22,14 @@ type Accounts interface {
 	Address(ctx context.Context, ownerID string) (string, error)
 }
 
-// mine returns the caller's account.
-func (c *call) mine() (owner.Account, error) { return c.server.Accounts.Load(c.ctx, c.caller.OwnerID) }
+// myAccount is the input of an endpoint that needs the caller's account. find
+// stores it in the call.
+type myAccount struct{}
+
+func (*myAccount) find(c *call) (err error) {
+	c.account, err = c.server.Accounts.Load(c.ctx, c.caller.OwnerID)
+	return err
+}
 
 // change decides on the caller's account, stores the decision, and waits until
 // the directory has it. The caller's credential must be valid at the revision

@@ -1,8 +1,8 @@
 // Package api is the arena's REST interface: it routes calls, checks who makes
 // them, and answers them.
 //
-// Each route is an endpoint (endpoint.go), registered by a register… method next
-// to its handlers. Package rest declares the shapes of requests and answers,
+// routes.go lists the endpoints (endpoint.go). Each has a handler in the file of
+// its topic. Package rest declares the shapes of requests and answers,
 // binding reads requests, problem maps errors to answers, ratelimit counts
 // calls, and describe makes the OpenAPI document. docs/protocol.md states the
 // order in which a call is refused.
@@ -98,7 +98,7 @@ type Server struct {
 	limiter     *ratelimit.Limiter
 	streams     *streams
 	responses   *responseCache
-	documents   documents
+	documents   map[string]*response
 	rankings    rankings
 }
 
@@ -123,12 +123,7 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("api: %w", err)
 	}
 	s.echo = s.newRouter()
-	for _, register := range []func(){
-		s.registerMeta, s.registerSignIn, s.registerAccount, s.registerKeys, s.registerBots, s.registerDecisions, s.registerMatches,
-		s.registerLive, s.registerLeaderboard, s.registerHistory, s.registerLog, s.registerSecurityText, s.registerDocuments,
-	} {
-		register()
-	}
+	s.registerEndpoints()
 	return s, s.makeDocuments()
 }
 

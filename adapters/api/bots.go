@@ -2,7 +2,6 @@ package api
 
 import (
 	"encoding/json"
-	"net/http"
 
 	"github.com/google/uuid"
 
@@ -11,12 +10,25 @@ import (
 )
 
 type botPath struct {
+	myAccount
 	ID string `path:"id"`
 }
 
-func (p *botPath) botID() string { return p.ID }
+// find refuses a bot that the caller does not own.
+func (p *botPath) find(c *call) error {
+	if err := p.myAccount.find(c); err != nil {
+		return err
+	}
+	if _, ok := c.account.Bot(p.ID); !ok {
+		return owner.ErrBotUnknown
+	}
+	return nil
+}
 
-type newBot struct{ Body rest.NewBot }
+type newBot struct {
+	myAccount
+	Body rest.NewBot
+}
 
 type patchBot struct {
 	botPath
@@ -24,34 +36,8 @@ type patchBot struct {
 }
 
 type botsQuery struct {
+	myAccount
 	Mode string `query:"mode" enum:"standard,parley"`
-}
-
-func (s *Server) registerBots() {
-	register(s, endpoint[newBot, rest.Bot]{
-		id: "register-bot", method: http.MethodPost, path: "/bots", tag: "bots", summary: "Register a bot; it must pass the deploy check",
-		status: http.StatusCreated, scope: owner.BotsWrite, dials: always, run: s.registerBot,
-	})
-	register(s, endpoint[botsQuery, rest.Bots]{
-		id: "list-bots", method: http.MethodGet, path: "/bots", tag: "bots", summary: "The account's bots",
-		scope: owner.BotsRead, run: s.listBots,
-	})
-	register(s, endpoint[botPath, rest.Bot]{
-		id: "get-bot", method: http.MethodGet, path: "/bots/{id}", tag: "bots", summary: "One of the account's bots",
-		scope: owner.BotsRead, find: findBot[*botPath], run: s.getBot,
-	})
-	register(s, endpoint[patchBot, rest.Bot]{
-		id: "change-bot", method: http.MethodPatch, path: "/bots/{id}", tag: "bots", summary: "Rename, move, pause or unpause a bot",
-		scope: owner.BotsWrite, dials: movesBot, find: findBot[*patchBot], run: s.changeBot,
-	})
-	register(s, endpoint[botPath, nothing]{
-		id: "remove-bot", method: http.MethodDelete, path: "/bots/{id}", tag: "bots", summary: "Remove a bot for good",
-		scope: owner.BotsWrite, find: findBot[*botPath], run: s.removeBot,
-	})
-	register(s, endpoint[botPath, rest.Check]{
-		id: "check-bot", method: http.MethodPost, path: "/bots/{id}/check", tag: "bots", summary: "Run the deploy check",
-		scope: owner.BotsWrite, dials: always, find: findBot[*botPath], run: s.checkBot,
-	})
 }
 
 // movesBot reports whether a change has a URL.
@@ -62,20 +48,6 @@ func movesBot(c *call) bool {
 	return json.Unmarshal(c.body, &named) == nil && named.URL != nil
 }
 
-// findBot refuses a bot that the caller does not own, and stores the account in
-// the call.
-func findBot[In interface{ botID() string }](c *call, in In) error {
-	account, err := c.mine()
-	if err != nil {
-		return err
-	}
-	if _, ok := account.Bot(in.botID()); !ok {
-		return owner.ErrBotUnknown
-	}
-	c.account = account
-	return nil
-}
-
 func (s *Server) registerBot(c *call, in *newBot) (rest.Bot, error) {
 	bot, err := owner.ParseBot(in.Body.Name, in.Body.Mode, in.Body.URL)
 	if err != nil {
@@ -84,18 +56,14 @@ func (s *Server) registerBot(c *call, in *newBot) (rest.Bot, error) {
 	if err := s.allowed(bot.URL); err != nil {
 		return rest.Bot{}, err
 	}
-	account, err := c.mine()
-	if err != nil {
-		return rest.Bot{}, err
-	}
 	id := uuid.NewString()
-	if _, err := account.RegisterBot(id, bot); err != nil {
+	if _, err := c.account.RegisterBot(id, bot); err != nil {
 		return rest.Bot{}, err
 	}
 	if err := c.mustPass(bot.URL); err != nil {
 		return rest.Bot{}, err
 	}
-	account, err = c.change(func(a owner.Account) ([]owner.Event, error) { return a.RegisterBot(id, bot) })
+	account, err := c.change(func(a owner.Account) ([]owner.Event, error) { return a.RegisterBot(id, bot) })
 	if err != nil {
 		return rest.Bot{}, err
 	}
@@ -103,14 +71,10 @@ func (s *Server) registerBot(c *call, in *newBot) (rest.Bot, error) {
 }
 
 func (s *Server) listBots(c *call, in *botsQuery) (rest.Bots, error) {
-	account, err := c.mine()
-	if err != nil {
-		return rest.Bots{}, err
-	}
 	out := rest.Bots{Bots: []rest.Bot{}}
-	for _, b := range account.Bots {
+	for _, b := range c.account.Bots {
 		if in.Mode == "" || b.Mode == in.Mode {
-			out.Bots = append(out.Bots, botOf(account, b))
+			out.Bots = append(out.Bots, botOf(c.account, b))
 		}
 	}
 	return out, nil

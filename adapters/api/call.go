@@ -41,6 +41,8 @@ type call struct {
 
 	caller  owner.Caller  // set unless the endpoint is for everyone
 	account owner.Account // the caller's, if find loaded it
+
+	closeStream func() // set if the answer is a stream
 }
 
 func (s *Server) newCall(c echo.Context) *call {
@@ -48,6 +50,14 @@ func (s *Server) newCall(c echo.Context) *call {
 	return &call{
 		server: s, echo: c, request: c.Request(), ctx: ctx, cancel: cancel,
 		meta: eventstore.Metadata{At: s.Now(), Correlation: c.Response().Header().Get(headerRequestID)},
+	}
+}
+
+// end releases what the call holds.
+func (c *call) end() {
+	c.cancel()
+	if c.closeStream != nil {
+		c.closeStream()
 	}
 }
 

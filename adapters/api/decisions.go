@@ -1,12 +1,10 @@
 package api
 
 import (
-	"net/http"
 	"slices"
 
 	"hexarena/adapters/api/problem"
 	"hexarena/adapters/rest"
-	"hexarena/domain/owner"
 	"hexarena/domain/seed"
 	"hexarena/projections/frames"
 )
@@ -18,25 +16,17 @@ type decisionsQuery struct {
 	Limit   int    `query:"limit" minimum:"1" doc:"The maximum number of decisions."`
 }
 
-func (s *Server) registerDecisions() {
-	register(s, endpoint[decisionsQuery, rest.Decisions]{
-		id: "get-decisions", method: http.MethodGet, path: "/bots/{id}/matches/{matchId}/decisions", tag: "bots",
-		summary: "A bot's decisions in a match, with its answers and their outcomes; only for its owner",
-		scope:   owner.BotsRead, find: findDecisions, run: s.getDecisions,
-	})
-}
-
-// findDecisions refuses a bot that the caller does not own, and a match that the
-// bot does not play.
-func findDecisions(c *call, in *decisionsQuery) error {
-	if err := findBot(c, in); err != nil {
+// find refuses a bot that the caller does not own, and a match that the bot does
+// not play.
+func (q *decisionsQuery) find(c *call) error {
+	if err := q.botPath.find(c); err != nil {
 		return err
 	}
-	m, err := c.server.summary(in.MatchID)
+	m, err := c.server.summary(q.MatchID)
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(m.Players, func(p rest.MatchPlayer) bool { return p.BotID == in.ID }) {
+	if !slices.ContainsFunc(m.Players, func(p rest.MatchPlayer) bool { return p.BotID == q.ID }) {
 		return problem.ErrNotFound
 	}
 	return nil

@@ -15,57 +15,62 @@ import (
 	"hexarena/domain/owner"
 )
 
-// endpoint is one route. In is a struct: its fields tagged `path` and `query`
-// are the request's parameters (see binding.Binding), and its field Body, if it
-// has one, is the JSON object that the request must have. Out is encoded as
-// JSON, unless it is an answer.
-type endpoint[In, Out any] struct {
-	id, method, path string // the path as OpenAPI writes it: /bots/{id}
-	tag, summary     string
-	status           int              // of the answer; 0: 200, or 204 for nothing
-	scope            owner.Scope      // that the caller needs; empty: anyone may call
-	session          bool             // the caller needs a session
-	forms            bool             // described as taking HTML forms as well as JSON: the pages turn them into calls
-	hidden           bool             // left out of the description
-	stream           bool             // the answer does not end; the number of them for each address is limited
-	etag             bool             // some answers have an ETag
-	dials            func(*call) bool // whether a call makes the arena connect to a bot; nil: never
+// endpoint is one route.
+type endpoint struct {
+	id      string
+	route   string           // method and path, as OpenAPI writes the path: GET /bots/{id}
+	status  int              // of the answer; 0: 200, or 204 without a body
+	scope   owner.Scope      // that the caller needs; empty: anyone may call
+	session bool             // the caller needs a session
+	forms   bool             // described as taking HTML forms as well as JSON: the pages turn them into calls
+	hidden  bool             // left out of the description
+	etag    bool             // some answers have an ETag
+	text    string           // the content type of an answer that is text
+	dials   func(*call) bool // whether a call makes the arena connect to a bot; nil: never
 
-	// find returns an error if a resource of the path does not exist (404). It
-	// runs before invalid fields are refused (422). It may be nil.
-	find func(*call, *In) error
-	run  func(*call, *In) (Out, error)
-
-	media []describe.Media // of an answer that is not encoded from Out
+	// register sets the fields below.
+	method, path string
+	stream       bool // the answer does not end; the number of them for each address is limited
 }
 
-// register adds a route and its description.
-func register[In, Out any](s *Server, e endpoint[In, Out]) {
+// finder is an input that names a resource of the path. find returns an error if
+// the resource does not exist (404). It runs before invalid fields are refused
+// (422).
+type finder interface{ find(c *call) error }
+
+// register adds a route and its description. In is a struct: its fields tagged
+// `path` and `query` are the request's parameters (see binding.Binding), and its
+// field Body, if it has one, is the JSON object that the request must have. Out is
+// encoded as JSON, unless it is an answer.
+func register[In, Out any](s *Server, e endpoint, run func(*call, *In) (Out, error)) {
+	e.method, e.path, _ = strings.Cut(e.route, " ")
 	b := binding.Of(reflect.TypeFor[In]())
 	var out Out
+	_, e.stream = any(out).(stream)
 	shape := reflect.TypeFor[Out]()
-	switch out := any(out).(type) {
-	case interface{ shape() reflect.Type }:
-		shape = out.shape()
-	case answer:
+	if shaped, ok := any(out).(interface{ shape() reflect.Type }); ok {
+		shape = shaped.shape()
+	}
+	if shape.Implements(reflect.TypeFor[answer]()) {
 		shape = nil
 	}
-	if e.status == 0 {
+	switch {
+	case e.status != 0:
+	case shape == nil && e.text == "":
+		e.status = http.StatusNoContent
+	default:
 		e.status = http.StatusOK
-		if shape == nil && e.media == nil {
-			e.status = http.StatusNoContent
-		}
 	}
 	if !e.hidden {
 		s.description.Add(describe.Operation{
-			ID: e.id, Method: e.method, Path: e.path, Tag: e.tag, Summary: e.summary, Status: e.status,
-			Request: b, Answer: shape, Media: e.media, Scope: e.scope, Session: e.session, Forms: e.forms, ETag: e.etag,
+			ID: e.id, Method: e.method, Path: e.path, Status: e.status, Request: b, Answer: shape, Text: e.text,
+			Scope: e.scope, Session: e.session, Forms: e.forms, ETag: e.etag,
 		})
 	}
 	s.echo.Add(e.method, strings.NewReplacer("{", ":", "}", "").Replace(e.path), func(ec echo.Context) error {
 		c := s.newCall(ec)
-		defer c.cancel()
-		if err := e.serve(c, b); err != nil {
+		defer c.end()
+		if err := serve(c, &e, b, run); err != nil {
 			s.refuse(ec, err)
 		}
 		return nil
@@ -74,7 +79,33 @@ func register[In, Out any](s *Server, e endpoint[In, Out]) {
 
 // serve answers a call. If several errors apply, docs/protocol.md, "Order of
 // errors", decides which one it returns.
-func (e *endpoint[In, Out]) serve(c *call, b binding.Binding) error {
+func serve[In, Out any](c *call, e *endpoint, b binding.Binding, run func(*call, *In) (Out, error)) error {
+	if err := e.admit(c); err != nil {
+		return err
+	}
+	fields, err := c.bodyObject(b.BodyField != nil)
+	if err != nil {
+		return err
+	}
+	var in In
+	invalid := b.Bind(reflect.ValueOf(&in).Elem(), c.echo.Param, c.request.URL.RawQuery, fields)
+	if f, ok := any(&in).(finder); ok {
+		if err := f.find(c); err != nil {
+			return err
+		}
+	}
+	if invalid != nil {
+		return invalid
+	}
+	out, err := run(c, &in)
+	if err != nil {
+		return err
+	}
+	return c.answer(e.status, out)
+}
+
+// admit reads the body, counts the call, and checks who makes it.
+func (e *endpoint) admit(c *call) error {
 	early := c.server.crossSite.Check(c.request)
 	if early != nil {
 		early = problem.ErrCrossSite
@@ -84,40 +115,16 @@ func (e *endpoint[In, Out]) serve(c *call, b binding.Binding) error {
 	c.class = e.class(c)
 	counted, limited := c.countAddress()
 	if e.stream && early == nil && limited == nil {
-		var closed func()
-		if closed, limited = c.server.limiter.OpenStream(c.request); limited == nil {
-			defer closed()
-		}
+		c.closeStream, limited = c.server.limiter.OpenStream(c.request)
 	}
 	if err := cmp.Or(early, limited); err != nil {
 		return err
 	}
-	if err := e.authorize(c, counted); err != nil {
-		return err
-	}
-	fields, err := c.bodyObject(b.BodyField != nil)
-	if err != nil {
-		return err
-	}
-	var in In
-	invalid := b.Bind(reflect.ValueOf(&in).Elem(), c.echo.Param, c.request.URL.RawQuery, fields)
-	if e.find != nil {
-		if err := e.find(c, &in); err != nil {
-			return err
-		}
-	}
-	if invalid != nil {
-		return invalid
-	}
-	out, err := e.run(c, &in)
-	if err != nil {
-		return err
-	}
-	return c.answer(e.status, out)
+	return e.authorize(c, counted)
 }
 
 // class returns the limits that a call counts against.
-func (e *endpoint[In, Out]) class(c *call) ratelimit.Class {
+func (e *endpoint) class(c *call) ratelimit.Class {
 	class := ratelimit.AnyCall
 	if e.method != http.MethodGet {
 		class |= ratelimit.Write
@@ -131,7 +138,7 @@ func (e *endpoint[In, Out]) class(c *call) ratelimit.Class {
 	return class
 }
 
-func (e *endpoint[In, Out]) readsMatches() bool {
+func (e *endpoint) readsMatches() bool {
 	return strings.HasPrefix(e.path, "/matches") || strings.HasPrefix(e.path, "/live") ||
 		strings.HasSuffix(e.path, "/history") || strings.HasSuffix(e.path, "/decisions")
 }
@@ -142,7 +149,7 @@ func always(*call) bool { return true }
 // authorize identifies the caller, if the endpoint is not for everyone, and
 // checks what the caller may do. An identified call counts against the account,
 // no longer against the address.
-func (e *endpoint[In, Out]) authorize(c *call, atAddress ratelimit.Counted) error {
+func (e *endpoint) authorize(c *call, atAddress ratelimit.Counted) error {
 	if e.scope == "" && !e.session {
 		return nil
 	}

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"net/http"
-
 	"hexarena/adapters/api/problem"
 	"hexarena/adapters/rest"
 	"hexarena/projections/leaderboard"
@@ -20,28 +18,21 @@ type historyQuery struct {
 	ID      string `path:"id"`
 	Aborted string `query:"aborted" enum:"true,false" doc:"true: the aborted matches instead of the completed ones."`
 
-	history BotHistory // set by findHistory
+	history BotHistory // set by find
 }
 
-func (s *Server) registerHistory() {
-	register(s, endpoint[historyQuery, rest.BotHistory]{
-		id: "get-bot-history", method: http.MethodGet, path: "/bots/{id}/history", tag: "leaderboard", summary: "A bot's rating after each of its matches",
-		find: s.findHistory, run: getHistory,
-	})
-}
-
-// findHistory finds bots that have begun a match, removed ones too. Other bots
-// are visible only to their owners.
-func (s *Server) findHistory(_ *call, in *historyQuery) (err error) {
+// find finds bots that have begun a match, removed ones too. Other bots are
+// visible only to their owners.
+func (q *historyQuery) find(c *call) (err error) {
 	var ok bool
-	in.history, ok, err = s.Leaderboard.History(in.ID)
+	q.history, ok, err = c.server.Leaderboard.History(q.ID)
 	if err == nil && !ok {
 		err = problem.ErrNotFound
 	}
 	return err
 }
 
-func getHistory(_ *call, in *historyQuery) (rest.BotHistory, error) {
+func (s *Server) getHistory(_ *call, in *historyQuery) (rest.BotHistory, error) {
 	h := in.history
 	out := rest.BotHistory{
 		BotID: in.ID, Name: h.Name, Owner: h.Owner, Mode: h.Mode, AbortedMatches: len(h.Aborted), Points: []rest.HistoryPoint{},

@@ -2,7 +2,6 @@ package api
 
 import (
 	"encoding/base64"
-	"net/http"
 
 	"github.com/google/uuid"
 
@@ -11,45 +10,29 @@ import (
 )
 
 type keyPath struct {
+	myAccount
 	ID string `path:"id"`
 }
 
 type newKey struct{ Body rest.NewKey }
 
-func (s *Server) registerKeys() {
-	register(s, endpoint[nothing, rest.Keys]{
-		id: "list-keys", method: http.MethodGet, path: "/keys", tag: "keys", summary: "The account's API keys, revoked ones too",
-		scope: owner.KeysRead, run: s.listKeys,
-	})
-	register(s, endpoint[newKey, rest.Key]{
-		id: "register-key", method: http.MethodPost, path: "/keys", tag: "keys", summary: "Register an API key",
-		status: http.StatusCreated, scope: owner.KeysWrite, run: s.registerKey,
-	})
-	register(s, endpoint[keyPath, nothing]{
-		id: "revoke-key", method: http.MethodDelete, path: "/keys/{id}", tag: "keys", summary: "Revoke an API key for good",
-		scope: owner.KeysWrite, find: findKey, run: s.revokeKey,
-	})
-}
-
-// findKey refuses a key that the caller does not own.
-func findKey(c *call, in *keyPath) error {
-	account, err := c.mine()
-	if err != nil {
+// find refuses a key that the caller does not own.
+func (p *keyPath) find(c *call) error {
+	if err := p.myAccount.find(c); err != nil {
 		return err
 	}
-	if _, ok := account.Key(in.ID); !ok {
+	if _, ok := c.account.Key(p.ID); !ok {
 		return owner.ErrKeyUnknown
 	}
 	return nil
 }
 
-func (s *Server) listKeys(c *call, _ *nothing) (rest.Keys, error) {
-	account, err := c.mine()
+func (s *Server) listKeys(c *call, _ *myAccount) (rest.Keys, error) {
 	out := rest.Keys{Keys: []rest.Key{}}
-	for _, k := range account.Keys {
+	for _, k := range c.account.Keys {
 		out.Keys = append(out.Keys, keyBody(k))
 	}
-	return out, err
+	return out, nil
 }
 
 func (s *Server) registerKey(c *call, in *newKey) (rest.Key, error) {

@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"net/http"
 	"regexp"
 	"time"
 
@@ -27,13 +26,6 @@ type Leaderboard interface {
 type leaderboardQuery struct {
 	Mode string `query:"mode" enum:"standard,parley" doc:"standard by default."`
 	At   string `query:"at" minLength:"1" format:"date-time" doc:"A time (RFC 3339): the ranking at that time, with today's names. A future time means now."`
-}
-
-func (s *Server) registerLeaderboard() {
-	register(s, endpoint[leaderboardQuery, maybeEncoded[rest.Leaderboard]]{
-		id: "get-leaderboard", method: http.MethodGet, path: "/leaderboard", tag: "leaderboard", summary: "The ranking of a mode",
-		etag: true, run: s.getLeaderboard,
-	})
 }
 
 // rfc3339 matches a time in RFC 3339. time.Parse accepts others too.

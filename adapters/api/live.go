@@ -3,10 +3,8 @@ package api
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"time"
 
-	"hexarena/adapters/api/describe"
 	"hexarena/adapters/rest"
 	"hexarena/domain/match"
 	"hexarena/eventstore"
@@ -37,24 +35,17 @@ type liveQuery struct {
 	Mode string `query:"mode" enum:"standard,parley" doc:"All modes by default."`
 }
 
-func (s *Server) registerLive() {
-	events := []describe.Media{{Type: eventStream}}
-	register(s, endpoint[liveQuery, rest.LiveMatches]{
-		id: "list-live", method: http.MethodGet, path: "/live", tag: "live", summary: "The running matches, newest first",
-		run: s.listLive,
-	})
-	register(s, endpoint[matchPath, maybeEncoded[match.Frame]]{
-		id: "get-live", method: http.MethodGet, path: "/live/{id}", tag: "live", summary: "The newest frame of a match; the last one after its end",
-		find: s.findLive, run: s.getLive,
-	})
-	register(s, endpoint[liveQuery, stream]{
-		id: "stream-live", method: http.MethodGet, path: "/live/stream", tag: "live", summary: "A stream of the frames of all running matches",
-		stream: true, media: events, run: s.streamLive,
-	})
-	register(s, endpoint[matchPath, stream]{
-		id: "stream-match", method: http.MethodGet, path: "/live/{id}/stream", tag: "live", summary: "A stream of a match's frames, up to its end",
-		stream: true, media: events, find: s.findLive, run: s.streamMatch,
-	})
+// liveMatch names a match that has started.
+type liveMatch struct {
+	ID string `path:"id"`
+}
+
+func (p *liveMatch) find(c *call) error {
+	if _, ok := c.server.Live.Latest(p.ID); ok {
+		return nil
+	}
+	_, err := c.server.summary(p.ID)
+	return err
 }
 
 func (s *Server) listLive(c *call, in *liveQuery) (out rest.LiveMatches, err error) {
@@ -65,16 +56,7 @@ func (s *Server) listLive(c *call, in *liveQuery) (out rest.LiveMatches, err err
 	return out, nil
 }
 
-// findLive refuses an id without a match that has started.
-func (s *Server) findLive(_ *call, in *matchPath) error {
-	if _, ok := s.Live.Latest(in.ID); ok {
-		return nil
-	}
-	_, err := s.summary(in.ID)
-	return err
-}
-
-func (s *Server) getLive(c *call, in *matchPath) (out maybeEncoded[match.Frame], err error) {
+func (s *Server) getLive(c *call, in *liveMatch) (out maybeEncoded[match.Frame], err error) {
 	frame, err := whileLive(c.ctx, s, in.ID,
 		func(m matches.Summary) ([]byte, error) { return s.lastFrame(c.ctx, m) },
 		func() ([]byte, bool) { return s.Live.Latest(in.ID) })
@@ -89,7 +71,7 @@ func (s *Server) streamLive(c *call, in *liveQuery) (out stream, err error) {
 	return stream{s.Live.WatchAll(in.Mode)}, nil
 }
 
-func (s *Server) streamMatch(c *call, in *matchPath) (stream, error) {
+func (s *Server) streamMatch(c *call, in *liveMatch) (stream, error) {
 	reader, err := whileLive(c.ctx, s, in.ID,
 		func(m matches.Summary) (source, error) {
 			last, err := s.lastFrame(c.ctx, m)

@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
-	"net/http"
 
-	"hexarena/adapters/api/describe"
 	"hexarena/adapters/api/problem"
 	"hexarena/adapters/rest"
 	"hexarena/domain/arena"
@@ -38,27 +36,9 @@ type consistencyQuery struct {
 	To   int `query:"to" required:"true" minimum:"1" doc:"The size of the later head."`
 }
 
-func (s *Server) registerLog() {
-	register(s, endpoint[logPath, *response]{
-		id: "get-log-head", method: http.MethodGet, path: "/log/{mode}/head", tag: "log", summary: "The signed head of a mode's log of results",
-		find: s.findLog, run: s.getLogHead, etag: true, media: []describe.Media{{Type: "text/plain"}},
-	})
-	register(s, endpoint[inclusionQuery, maybeEncoded[rest.Inclusion]]{
-		id: "get-log-inclusion", method: http.MethodGet, path: "/log/{mode}/inclusion", tag: "log", summary: "The proof that a match is in the log",
-		find: func(c *call, in *inclusionQuery) error { return s.findLog(c, &in.logPath) }, etag: true, run: s.getLogInclusion,
-	})
-	register(s, endpoint[consistencyQuery, maybeEncoded[rest.Consistency]]{
-		id: "get-log-consistency", method: http.MethodGet, path: "/log/{mode}/consistency", tag: "log", summary: "The proof that the log has only grown",
-		find: func(c *call, in *consistencyQuery) error { return s.findLog(c, &in.logPath) }, etag: true, run: s.getLogConsistency,
-	})
-	register(s, endpoint[nothing, maybeEncoded[rest.SeedKeys]]{
-		id: "get-seed-keys", method: http.MethodGet, path: "/log/keys", tag: "log", summary: "The keys that server seeds are derived from",
-		etag: true, run: s.getSeedKeys,
-	})
-}
-
-func (s *Server) findLog(_ *call, in *logPath) error {
-	if s.SignedLog == nil || !ladder.IsMode(in.Mode) {
+// find refuses modes without a signed log.
+func (p *logPath) find(c *call) error {
+	if c.server.SignedLog == nil || !ladder.IsMode(p.Mode) {
 		return problem.ErrNotFound
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
 
 	"hexarena/adapters/api/problem"
@@ -33,6 +32,11 @@ type matchPath struct {
 	ID string `path:"id"`
 }
 
+func (p *matchPath) find(c *call) error {
+	_, err := c.server.summary(p.ID)
+	return err
+}
+
 type framesQuery struct {
 	matchPath
 	After int    `query:"after" minimum:"0" doc:"Only frames after this seq."`
@@ -42,23 +46,6 @@ type framesQuery struct {
 
 // defaultPage is the number of matches on a page if the caller names none.
 const defaultPage = 50
-
-func (s *Server) registerMatches() {
-	register(s, endpoint[matchesQuery, rest.Matches]{
-		id: "list-matches", method: http.MethodGet, path: "/matches", tag: "matches", summary: "Matches, newest first",
-		run: s.listMatches,
-	})
-	register(s, endpoint[matchPath, maybeEncoded[rest.Match]]{
-		id: "get-match", method: http.MethodGet, path: "/matches/{id}", tag: "matches", summary: "The record of a match; its seed and replay once it has ended",
-		find: func(_ *call, in *matchPath) error { _, err := s.summary(in.ID); return err },
-		etag: true, run: s.getMatch,
-	})
-	register(s, endpoint[framesQuery, maybeEncoded[rest.Frames]]{
-		id: "get-frames", method: http.MethodGet, path: "/matches/{id}/frames", tag: "matches", summary: "The public board after every event",
-		find: func(_ *call, in *framesQuery) error { _, err := s.summary(in.ID); return err },
-		etag: true, run: s.getFrames,
-	})
-}
 
 func (s *Server) listMatches(_ *call, in *matchesQuery) (out rest.Matches, err error) {
 	page, next, known, err := s.Matches.List(matches.Query{

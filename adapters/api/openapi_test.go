@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -102,6 +103,19 @@ func TestDescription(t *testing.T) {
 		"get-leaderboard", "get-live", "get-llms", "get-log-consistency", "get-log-head", "get-log-inclusion", "get-match", "get-me", "get-openapi", "get-security-txt", "get-seed-keys", "list-bots", "list-keys", "list-live", "list-matches", "patch-me",
 		"register-bot", "register-key", "remove-bot", "revoke-key", "send-sign-in-link", "sign-out", "stream-live", "stream-match",
 	}, c.IDs())
+	page, err := os.ReadFile("describe/operations.yaml")
+	require.NoError(t, err)
+	var described []string
+	for _, id := range regexp.MustCompile("(?m)^([a-z-]+):$").FindAllStringSubmatch(string(page), -1) {
+		described = append(described, id[1])
+	}
+	require.ElementsMatch(t, c.IDs(), described, "operations.yaml describes every operation")
+	for _, talk := range []any{
+		schemas["EndTurn"].(map[string]any)["properties"].(map[string]any)["talk"],
+		schemas["TableTalk"].(map[string]any)["properties"].(map[string]any)["message"],
+	} {
+		require.EqualValues(t, match.MaxTalk, talk.(map[string]any)["maxLength"])
+	}
 }
 
 // Every operation describes its credentials and errors, and has an example that

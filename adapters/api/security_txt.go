@@ -3,28 +3,19 @@ package api
 import (
 	"cmp"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
-
-	"hexarena/adapters/api/describe"
 )
 
 // securityTextLife is how long a copy of security.txt is valid. RFC 9116, 2.5.5,
 // recommends less than a year.
 const securityTextLife = 364 * 24 * time.Hour
 
-// registerSecurityText serves the address for reports of vulnerabilities, in the
+// getSecurityText answers with the address for reports of vulnerabilities, in the
 // format of RFC 9116.
-func (s *Server) registerSecurityText() {
-	register(s, endpoint[nothing, *response]{
-		id: "get-security-txt", method: http.MethodGet, path: "/.well-known/security.txt", tag: "meta", summary: "Where to report a vulnerability (RFC 9116)",
-		etag: true, media: []describe.Media{{Type: "text/plain"}},
-		run: func(*call, *nothing) (*response, error) {
-			return newResponse("text/plain; charset=utf-8", revalidated, s.securityText()), nil
-		},
-	})
+func (s *Server) getSecurityText(*call, *nothing) (*response, error) {
+	return newResponse("text/plain; charset=utf-8", revalidated, s.securityText()), nil
 }
 
 // securityText expires at midnight, so that its entity tag changes once a day.

@@ -1,29 +1,10 @@
 package api
 
-import (
-	"net/http"
-
-	"hexarena/adapters/rest"
-)
+import "hexarena/adapters/rest"
 
 type signIn struct{ Body rest.SignIn }
 
 type confirmSignIn struct{ Body rest.SignInConfirmation }
-
-func (s *Server) registerSignIn() {
-	register(s, endpoint[signIn, nothing]{
-		id: "send-sign-in-link", method: http.MethodPost, path: "/sign-in", tag: "account", summary: "Mail a sign-in link",
-		status: http.StatusAccepted, forms: true, run: s.sendLink,
-	})
-	register(s, endpoint[confirmSignIn, rest.Account]{
-		id: "confirm-sign-in", method: http.MethodPost, path: "/sign-in/confirm", tag: "account", summary: "Spend a sign-in link for a session",
-		forms: true, run: s.confirm,
-	})
-	register(s, endpoint[nothing, nothing]{
-		id: "sign-out", method: http.MethodPost, path: "/sign-out", tag: "account", summary: "End the session",
-		session: true, run: s.signOut,
-	})
-}
 
 func (s *Server) sendLink(c *call, in *signIn) (out nothing, err error) {
 	return out, s.Auth.SendLink(c.ctx, in.Body.Email, c.meta)

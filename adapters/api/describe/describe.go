@@ -3,13 +3,16 @@
 //
 // [New] begins a document, [Document.Add] adds each endpoint, and
 // [Document.Finish] returns the texts. huma makes the schemas from the types
-// that are encoded; the package adds what a Go type cannot express
-// (refinements.go) and what an operation means (operation_docs.go). It handles
-// no requests.
+// that are encoded. The package adds the rest from files: openapi.yaml describes
+// the API as a whole, operations.yaml each operation, and schemas.yaml what a Go
+// type cannot express. It handles no requests.
 package describe
 
 import (
+	"bytes"
+	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -17,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+	"go.yaml.in/yaml/v3"
 
 	"hexarena/adapters/api/binding"
 	"hexarena/domain/owner"
@@ -25,21 +29,14 @@ import (
 // Operation is one endpoint.
 type Operation struct {
 	ID, Method, Path string // the path as OpenAPI writes it: /bots/{id}
-	Tag, Summary     string
-	Status           int // of the answer that is not a refusal
+	Status           int    // of the answer that is not a refusal
 	Request          binding.Binding
-	Answer           reflect.Type // encoded as JSON; nil: Media applies, or the answer has no body
-	Media            []Media      // the content types of an answer that is not encoded from a type
+	Answer           reflect.Type // encoded as JSON; nil: none
+	Text             string       // the content type of an answer that is text; empty: none
 	Scope            owner.Scope  // that the caller needs; empty: none
 	Session          bool         // the caller needs a session
 	Forms            bool         // browsers may send forms instead of JSON
 	ETag             bool         // some answers have an ETag
-}
-
-// Media is one content type of an answer. Without a Schema it is text.
-type Media struct {
-	Type   string
-	Schema reflect.Type
 }
 
 // Texts are the texts that describe the API.
@@ -57,18 +54,45 @@ type Document struct {
 	docs map[string]operationDocs // by operation
 }
 
+// operationDocs is an entry of operations.yaml.
+type operationDocs struct {
+	Tag, Summary, About   string
+	Request, Answer, Text any
+}
+
+//go:embed *.yaml llms.md reference.html
+var files embed.FS
+
+// decode decodes an embedded YAML file.
+func decode(name string, into any) error {
+	text, err := files.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("decode %s: %w", name, err)
+	}
+	return nil
+}
+
 // New returns a Document without endpoints. baseURL is the arena's own address.
 func New(baseURL string) (*Document, error) {
-	docs, err := allOperationDocs()
-	if err != nil {
-		return nil, fmt.Errorf("make the examples: %w", err)
+	d := &Document{api: &huma.OpenAPI{}}
+	if err := errors.Join(decode("openapi.yaml", d.api), decode("operations.yaml", &d.docs)); err != nil {
+		return nil, err
 	}
-	return &Document{api: overview(baseURL), docs: docs}, nil
+	d.api.Servers = []*huma.Server{{URL: baseURL}}
+	d.api.Components.Schemas = newRegistry()
+	return d, nil
 }
 
 // Finish returns the texts. Every endpoint must have been added.
 func (d *Document) Finish() (Texts, error) {
-	d.finishSchemas()
+	if err := d.finishSchemas(); err != nil {
+		return Texts{}, err
+	}
 	openAPI, err := json.Marshal(d.api)
 	if err != nil {
 		return Texts{}, fmt.Errorf("encode the OpenAPI document: %w", err)
@@ -81,8 +105,13 @@ func (d *Document) Finish() (Texts, error) {
 	if err != nil {
 		return Texts{}, fmt.Errorf("render the reference: %w", err)
 	}
+	llms, err := files.ReadFile("llms.md")
+	if err != nil {
+		return Texts{}, err
+	}
+	base := strings.TrimSuffix(d.api.Servers[0].URL, "/")
 	return Texts{
-		OpenAPI: openAPI, Changelog: changes, LLMs: llmsText(d.api.Servers[0].URL),
+		OpenAPI: openAPI, Changelog: changes, LLMs: bytes.ReplaceAll(llms, []byte("](/"), []byte("]("+base+"/")),
 		Reference: reference, ReferencePolicy: stylePolicy(),
 	}, nil
 }
@@ -91,8 +120,8 @@ func (d *Document) Finish() (Texts, error) {
 func (d *Document) Add(o Operation) {
 	docs := d.docs[o.ID]
 	op := &huma.Operation{
-		OperationID: o.ID, Method: o.Method, Path: o.Path, Tags: []string{o.Tag}, Summary: o.Summary, DefaultStatus: o.Status,
-		Description: docs.about, Security: o.security(), Responses: d.refusals(o),
+		OperationID: o.ID, Method: o.Method, Path: o.Path, Tags: []string{docs.Tag}, Summary: docs.Summary, DefaultStatus: o.Status,
+		Description: docs.About, Security: o.security(), Responses: d.refusals(o),
 	}
 	for _, p := range o.Request.Path {
 		op.Parameters = append(op.Parameters, d.parameter("path", p))
@@ -116,38 +145,25 @@ func (d *Document) Add(o Operation) {
 	d.api.AddOperation(op)
 }
 
+const jsonType = "application/json"
+
 func (d *Document) requestBody(o Operation, docs operationDocs) *huma.RequestBody {
-	m := &huma.MediaType{Schema: huma.SchemaFromField(d.schemas(), *o.Request.BodyField, "")}
-	body := map[string]*huma.MediaType{jsonType: m}
+	schema := huma.SchemaFromField(d.schemas(), *o.Request.BodyField, "")
+	body := map[string]*huma.MediaType{jsonType: {Schema: schema, Example: docs.Request}}
 	if o.Forms {
-		body["application/x-www-form-urlencoded"] = &huma.MediaType{Schema: m.Schema}
-	}
-	if docs.request != nil {
-		m.Example = asJSON(docs.request)
+		body["application/x-www-form-urlencoded"] = &huma.MediaType{Schema: schema}
 	}
 	return &huma.RequestBody{Required: true, Content: body}
 }
 
 // response describes the answer that is not a refusal.
 func (d *Document) response(o Operation, docs operationDocs) *huma.Response {
-	r := &huma.Response{Description: http.StatusText(o.Status), Headers: headers()}
+	r := &huma.Response{Description: http.StatusText(o.Status), Headers: headers(), Content: map[string]*huma.MediaType{}}
 	if o.Answer != nil {
-		r.Content = content(jsonType, d.schemas().Schema(o.Answer, true, ""))
-	} else if o.Media != nil {
-		r.Content = map[string]*huma.MediaType{}
+		r.Content[jsonType] = &huma.MediaType{Schema: d.schemas().Schema(o.Answer, true, ""), Example: docs.Answer}
 	}
-	for _, m := range o.Media {
-		schema := &huma.Schema{Type: huma.TypeString}
-		if m.Schema != nil {
-			schema = d.schemas().Schema(m.Schema, true, "")
-		}
-		r.Content[m.Type] = &huma.MediaType{Schema: schema}
-	}
-	if docs.text != "" {
-		r.Content[o.Media[0].Type].Example = docs.text
-	}
-	if docs.answer != nil {
-		r.Content[jsonType].Example = asJSON(docs.answer)
+	if o.Text != "" {
+		r.Content[o.Text] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}, Example: docs.Text}
 	}
 	return r
 }
@@ -155,12 +171,12 @@ func (d *Document) response(o Operation, docs operationDocs) *huma.Response {
 // security lists the credentials that the endpoint takes: a session, or the
 // three headers of a signature, whose scope is named.
 func (o Operation) security() []map[string][]string {
-	session := map[string][]string{schemeSession: {}}
+	session := map[string][]string{"session": {}}
 	switch {
 	case o.Session:
 		return []map[string][]string{session}
 	case o.Scope != "":
-		return []map[string][]string{{schemeKey: {string(o.Scope)}, schemeTimestamp: {}, schemeSignature: {}}, session}
+		return []map[string][]string{{"key": {string(o.Scope)}, "timestamp": {}, "signature": {}}, session}
 	}
 	return nil
 }
@@ -181,31 +197,11 @@ func (d *Document) parameter(in string, p binding.Parameter) *huma.Param {
 
 func (d *Document) schemas() huma.Registry { return d.api.Components.Schemas }
 
-const jsonType = "application/json"
-
-func content(kind string, schema *huma.Schema) map[string]*huma.MediaType {
-	return map[string]*huma.MediaType{kind: {Schema: schema}}
-}
-
-// headers are those of every answer, and more.
+// headers are those of every answer, and more. openapi.yaml describes them.
 func headers(more ...string) map[string]*huma.Param {
 	all := map[string]*huma.Param{}
-	for _, name := range append(more, headerRequestID, headerPolicy, headerQuota) {
+	for _, name := range append(more, "X-Request-Id", "RateLimit-Policy", "RateLimit") {
 		all[name] = &huma.Param{Ref: "#/components/headers/" + name}
 	}
 	return all
-}
-
-// asJSON returns an example as a JSON decoder sees it. It panics if the example
-// has no JSON: every start of the program makes all examples.
-func asJSON(example any) any {
-	encoded, err := json.Marshal(example)
-	if err != nil {
-		panic(err)
-	}
-	var decoded any
-	if err := json.Unmarshal(encoded, &decoded); err != nil {
-		panic(err)
-	}
-	return decoded
 }

@@ -27,14 +27,14 @@ func (eventSchema) Schema(r huma.Registry) *huma.Schema {
 		s := &huma.Schema{
 			Type: huma.TypeObject, Description: k.About, Required: []string{"seq", "at", "kind"},
 			Properties: map[string]*huma.Schema{
-				"seq":  {Type: huma.TypeInteger, Minimum: number(1), Description: "1, 2, 3, … over the match's events."},
+				"seq":  {Type: huma.TypeInteger, Minimum: new(1.0), Description: "1, 2, 3, … over the match's events."},
 				"at":   {Type: huma.TypeString, Format: "date-time"},
 				"kind": {Type: huma.TypeString, Enum: []any{k.Kind}},
 				"data": r.Schema(reflect.TypeOf(k.Data), true, ""),
 			},
 		}
 		if k.Seat != match.NoSeat {
-			s.Properties["seat"] = &huma.Schema{Type: huma.TypeInteger, Minimum: number(0), Maximum: number(3)}
+			s.Properties["seat"] = &huma.Schema{Type: huma.TypeInteger, Minimum: new(0.0), Maximum: new(3.0)}
 		}
 		if k.Seat == match.OneSeat {
 			s.Required = append(s.Required, "seat")

@@ -13,11 +13,42 @@ import (
 	"hexarena/adapters/rest"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
+	"hexarena/projections"
 )
+
+// exampleID is the id of the match and of the requests in examples.
+const exampleID = "73f4345f-3dbd-40fb-9dc5-459eaec013d9"
+
+// ownErrors lists the errors of each endpoint in addition to those of every
+// endpoint like it.
+var ownErrors = map[string][]error{
+	"patch-me":            {owner.ErrHandleTaken},
+	"delete-me":           {owner.ErrOwnerSuspended, problem.ExampleConflict},
+	"send-sign-in-link":   {eventstore.ErrUnavailable, problem.ExampleConflict},
+	"confirm-sign-in":     {owner.ErrLinkInvalid, eventstore.ErrUnavailable, problem.ExampleConflict},
+	"sign-out":            {problem.ExampleConflict},
+	"register-key":        {owner.ErrKeyLimit, owner.ErrKeyExists, owner.ErrScopeMissing},
+	"register-bot":        {problem.ExampleDeniedURL, owner.ErrBotLimit, problem.ExampleFailedCheck},
+	"change-bot":          {problem.ExampleDeniedURL, owner.ErrBotLimit, owner.ErrBotSuspended, problem.ExampleFailedCheck},
+	"list-matches":        {projections.ErrStopped},
+	"get-match":           {projections.ErrStopped, eventstore.ErrUnavailable},
+	"get-frames":          {projections.ErrStopped, eventstore.ErrUnavailable},
+	"get-decisions":       {projections.ErrStopped},
+	"get-leaderboard":     {projections.ErrStopped},
+	"get-bot-history":     {projections.ErrStopped},
+	"list-live":           {eventstore.ErrUnavailable},
+	"stream-live":         {eventstore.ErrUnavailable},
+	"get-live":            {projections.ErrStopped, eventstore.ErrUnavailable},
+	"stream-match":        {projections.ErrStopped, eventstore.ErrUnavailable},
+	"get-log-head":        {projections.ErrStopped, eventstore.ErrUnavailable},
+	"get-log-inclusion":   {projections.ErrStopped, eventstore.ErrUnavailable},
+	"get-log-consistency": {projections.ErrStopped, eventstore.ErrUnavailable},
+	"get-seed-keys":       {eventstore.ErrUnavailable},
+}
 
 // errorsOf lists the errors that an endpoint may answer with: those of every
 // endpoint like it, and its own.
-func (d *Document) errorsOf(o Operation) []error {
+func errorsOf(o Operation) []error {
 	list := []error{problem.ErrBodyTooLarge, problem.ExampleRateLimited, problem.ExampleInvalidQuery, problem.ErrUnknown}
 	if o.Method == http.MethodGet || o.Method == http.MethodDelete {
 		list = append(list, problem.ErrUnexpectedBody)
@@ -45,7 +76,7 @@ func (d *Document) errorsOf(o Operation) []error {
 	if o.Session {
 		list = append(list, problem.ErrSessionNeeded)
 	}
-	return append(list, d.docs[o.ID].refuses...)
+	return append(list, ownErrors[o.ID]...)
 }
 
 // refusals describes the problems of an endpoint by status, with an example of
@@ -54,14 +85,15 @@ func (d *Document) refusals(o Operation) map[string]*huma.Response {
 	schema := d.schemas().Schema(reflect.TypeFor[rest.Problem](), true, "")
 	responses := map[string]*huma.Response{}
 	codes := map[string][]string{}
-	for _, err := range d.errorsOf(o) {
+	for _, err := range errorsOf(o) {
 		p := problem.Of(err)
 		p.Title, p.RequestID = http.StatusText(p.Status), exampleID
 		status := strconv.Itoa(p.Status)
 		r := responses[status]
 		if r == nil {
-			r = &huma.Response{Headers: headers(retryHeader(p.Status)...), Content: content(rest.ProblemType, schema)}
-			r.Content[rest.ProblemType].Examples = map[string]*huma.Example{}
+			r = &huma.Response{Headers: headers(retryHeader(p.Status)...), Content: map[string]*huma.MediaType{
+				rest.ProblemType: {Schema: schema, Examples: map[string]*huma.Example{}},
+			}}
 			responses[status] = r
 		}
 		r.Content[rest.ProblemType].Examples[p.Code] = &huma.Example{Summary: p.Detail, Value: p}
@@ -76,7 +108,7 @@ func (d *Document) refusals(o Operation) map[string]*huma.Response {
 
 func retryHeader(status int) []string {
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
-		return []string{headerRetry}
+		return []string{"Retry-After"}
 	}
 	return nil
 }

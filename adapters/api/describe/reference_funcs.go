@@ -26,7 +26,7 @@ func typeOf(s *huma.Schema) template.HTML {
 		return ""
 	case s.Ref != "":
 		name := strings.TrimPrefix(s.Ref, schemaPrefix)
-		return template.HTML(fmt.Sprintf(`<a href="#%s">%s</a>`, anchor("schema", name), capital.ReplaceAllString(template.HTMLEscapeString(name), "$1<wbr>$2")))
+		return template.HTML(fmt.Sprintf(`<a href="#schema-%s">%s</a>`, name, capital.ReplaceAllString(template.HTMLEscapeString(name), "$1<wbr>$2")))
 	case s.OneOf != nil || s.AnyOf != nil:
 		var parts []string
 		for _, part := range append(s.OneOf, s.AnyOf...) {
@@ -99,9 +99,6 @@ func rangeOf[N int | float64](unit string, low, high *N) []string {
 	}
 	return nil
 }
-
-// anchor returns the id of a part of the page.
-func anchor(kind, name string) string { return kind + "-" + name }
 
 // prose formats a sentence with code in backticks.
 func prose(text string) template.HTML {

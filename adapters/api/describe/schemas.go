@@ -1,11 +1,14 @@
 package describe
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+	"go.yaml.in/yaml/v3"
 
 	"hexarena/adapters/api/problem"
 	"hexarena/adapters/rest"
@@ -15,8 +18,8 @@ import (
 )
 
 // huma makes the schemas of the document from the types that are encoded.
-// refinements.go adds what a Go type cannot express: a range, a closed set of
-// names, null. Tests validate every answer against the schemas.
+// schemas.yaml adds what a Go type cannot express: a range, a closed set of names,
+// null. Tests validate every answer against the schemas.
 
 const schemaPrefix = "#/components/schemas/"
 
@@ -75,14 +78,6 @@ func newRegistry() huma.Registry {
 // ref refers to a named schema.
 func ref(name string) *huma.Schema { return &huma.Schema{Ref: schemaPrefix + name} }
 
-// define adds a named schema, unless it exists, and refers to it.
-func define(r huma.Registry, name string, schema func() *huma.Schema) *huma.Schema {
-	if _, ok := r.Map()[name]; !ok {
-		r.Map()[name] = schema()
-	}
-	return ref(name)
-}
-
 type (
 	// AnyObject is described as a JSON object of any shape.
 	AnyObject struct{}
@@ -95,21 +90,8 @@ type (
 // Schema implements huma.SchemaProvider.
 func (AnyObject) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: huma.TypeObject} }
 
-var resources = []any{"brick", "lumber", "wool", "grain", "ore"}
-
 // Schema implements huma.SchemaProvider.
-func (countsSchema) Schema(r huma.Registry) *huma.Schema {
-	return define(r, "ResourceCounts", func() *huma.Schema {
-		s := &huma.Schema{
-			Type: huma.TypeObject, Properties: map[string]*huma.Schema{}, AdditionalProperties: false,
-			Description: "How many of each resource; a missing key means zero.",
-		}
-		for _, name := range resources {
-			s.Properties[name.(string)] = &huma.Schema{Type: huma.TypeInteger, Minimum: number(0)}
-		}
-		return s
-	})
-}
+func (countsSchema) Schema(huma.Registry) *huma.Schema { return ref("ResourceCounts") }
 
 // Schema implements huma.SchemaProvider.
 func (hexSchema) Schema(huma.Registry) *huma.Schema {
@@ -125,24 +107,29 @@ func (scopeSchema) Schema(huma.Registry) *huma.Schema {
 	return s
 }
 
-// finishSchemas defines the schemas of the match socket, which no answer has,
-// lets answers have further fields in the future, and applies the refinements.
-func (d *Document) finishSchemas() {
+// schemaFile is the content of schemas.yaml.
+type schemaFile struct {
+	Define map[string]*huma.Schema
+	Refine map[string]map[string]yaml.Node // by schema and property
+}
+
+// finishSchemas adds the schemas that no answer has, lets answers have further
+// fields in the future, and applies schemas.yaml.
+func (d *Document) finishSchemas() error {
+	var file schemaFile
+	if err := decode("schemas.yaml", &file); err != nil {
+		return err
+	}
 	r := d.schemas()
 	r.Schema(reflect.TypeFor[match.Response](), true, "")
-	defineActions(r)
-	defineHands(r)
+	maps.Copy(r.Map(), file.Define)
 	for name, schema := range r.Map() {
 		plain(schema, isRequest(name))
 	}
-	for name, properties := range refinements {
-		for property, tweaks := range properties {
-			schema := r.Map()[name]
-			if schema == nil || schema.Properties[property] == nil {
-				panic(fmt.Sprintf("the document has no %s.%s", name, property)) // every start of the program runs this
-			}
-			for _, t := range tweaks {
-				t(schema.Properties[property])
+	for name, properties := range file.Refine {
+		for property, keywords := range properties {
+			if err := refine(r.Map()[name], property, keywords); err != nil {
+				return fmt.Errorf("refine the schema %s.%s: %w", name, property, err)
 			}
 		}
 	}
@@ -150,6 +137,36 @@ func (d *Document) finishSchemas() {
 	for _, name := range problem.Codes() {
 		code.Enum = append(code.Enum, name)
 	}
+	return nil
+}
+
+// refinement is the keywords of a property in schemas.yaml.
+type refinement struct {
+	huma.Schema `yaml:",inline"`
+	Nullable    bool `yaml:"nullable"` // the field of huma.Schema is hidden from YAML
+}
+
+// refine adds keywords to the schema of a property, or replaces it.
+func refine(s *huma.Schema, property string, keywords yaml.Node) error {
+	if s == nil || s.Properties[property] == nil {
+		return errors.New("no type has this property")
+	}
+	var given refinement
+	if err := keywords.Decode(&given); err != nil {
+		return err
+	}
+	schema := s.Properties[property]
+	if given.Ref != "" || given.OneOf != nil {
+		*schema = given.Schema
+		return nil
+	}
+	refined := refinement{Schema: *schema, Nullable: schema.Nullable}
+	if err := keywords.Decode(&refined); err != nil {
+		return err
+	}
+	*schema = refined.Schema
+	schema.Nullable = refined.Nullable
+	return nil
 }
 
 // isRequest reports whether a schema is that of a request's body, in which an
