@@ -3,6 +3,11 @@
 // rule.
 package board
 
+import (
+	"cmp"
+	"slices"
+)
+
 // How many of each there are. Ids run from 0.
 const (
 	Hexes    = 19
@@ -42,12 +47,8 @@ func (r Resource) String() string {
 
 // ParseResource returns the resource with a name. The desert is not one.
 func ParseResource(name string) (Resource, bool) {
-	for r := Brick; r < Desert; r++ {
-		if resourceNames[r] == name {
-			return r, true
-		}
-	}
-	return 0, false
+	i := slices.Index(resourceNames[:Desert], name)
+	return Resource(max(i, 0)), i >= 0
 }
 
 // Layout is the board that each match shuffles: a resource and a token for each
@@ -59,10 +60,8 @@ type Layout struct {
 
 // Desert returns the hex that the bandit starts on.
 func (l *Layout) Desert() uint8 {
-	for h, r := range l.Resources {
-		if r == Desert {
-			return uint8(h)
-		}
+	if h := slices.Index(l.Resources[:], Desert); h >= 0 {
+		return uint8(h)
 	}
 	return None
 }
@@ -88,8 +87,14 @@ var Ports = [9]Port{
 	{[2]uint8{1, 5}, 2, Ore},
 }
 
+// Point is a point of the lattice on which docs/rules.md puts the board.
+type Point struct{ X, Y int }
+
 // Geometry, derived once from the lattice of hexes. Lists are padded with None.
 var (
+	HexPoints    [Hexes]Point    // centers, row by row
+	VertexPoints [Vertices]Point // ascending by Y, then X
+
 	HexVertices    [Hexes][6]uint8    // corners, clockwise from the top
 	EdgeVertices   [Edges][2]uint8    // low vertex, high vertex
 	VertexHexes    [Vertices][3]uint8 // hexes that meet here, ascending
@@ -106,39 +111,37 @@ var (
 )
 
 func init() {
-	layRows()
+	for v := range Vertices {
+		none := [3]uint8{None, None, None}
+		VertexHexes[v], VertexEdges[v], VertexVertices[v] = none, none, none
+	}
+	layHexes()
 	layEdges()
 	for _, p := range Ports {
 		PortVertexSet[p.Resource] = PortVertexSet[p.Resource].With(p.Vertices[0]).With(p.Vertices[1])
 	}
 }
 
-type point struct{ x, y int }
-
-// layRows numbers the corners of all hexes by (y, x).
-func layRows() {
-	corner := [6]point{{0, -2}, {1, -1}, {1, 1}, {0, 2}, {-1, 1}, {-1, -1}}
-	rows, indent := [5]int{3, 4, 5, 4, 3}, [5]int{2, 1, 0, 1, 2}
-	var corners [Hexes][6]point
-	distinct := map[point]bool{}
-	hex := 0
-	for r, n := range rows {
-		for c := range n {
-			for i, d := range corner {
-				p := point{2*c + indent[r] + d.x, 3*r + d.y}
-				corners[hex][i] = p
-				distinct[p] = true
+// layHexes numbers the hexes row by row, and their corners by (Y, X).
+func layHexes() {
+	corners := [6]Point{{0, -2}, {1, -1}, {1, 1}, {0, 2}, {-1, 1}, {-1, -1}}
+	var centers, vertices []Point
+	for row, width := range [5]int{3, 4, 5, 4, 3} {
+		for column := range width {
+			center := Point{2*column + 5 - width, 3 * row}
+			centers = append(centers, center)
+			for _, c := range corners {
+				vertices = append(vertices, Point{center.X + c.X, center.Y + c.Y})
 			}
-			hex++
 		}
 	}
-	number := numberPoints(distinct)
-	for v := range VertexHexes {
-		VertexHexes[v] = [3]uint8{None, None, None}
-	}
-	for h := range corners {
-		for i, p := range corners[h] {
-			v := number[p]
+	copy(HexPoints[:], centers)
+	slices.SortFunc(vertices, comparePoints)
+	copy(VertexPoints[:], slices.Compact(vertices))
+	for h, center := range HexPoints {
+		for i, c := range corners {
+			found, _ := slices.BinarySearchFunc(VertexPoints[:], Point{center.X + c.X, center.Y + c.Y}, comparePoints)
+			v := uint8(found)
 			HexVertices[h][i] = v
 			HexVertexSet[h] = HexVertexSet[h].With(v)
 			put(&VertexHexes[v], uint8(h))
@@ -146,17 +149,7 @@ func layRows() {
 	}
 }
 
-func numberPoints(points map[point]bool) map[point]uint8 {
-	number := make(map[point]uint8, len(points))
-	for y := -2; y <= 14; y++ {
-		for x := -1; x <= 11; x++ {
-			if p := (point{x, y}); points[p] {
-				number[p] = uint8(len(number))
-			}
-		}
-	}
-	return number
-}
+func comparePoints(a, b Point) int { return cmp.Or(cmp.Compare(a.Y, b.Y), cmp.Compare(a.X, b.X)) }
 
 // layEdges numbers the sides of all hexes by (low, high).
 func layEdges() {
@@ -166,10 +159,6 @@ func layEdges() {
 			w := vs[(i+1)%6]
 			side[min(v, w)][max(v, w)] = true
 		}
-	}
-	for v := range VertexEdges {
-		VertexEdges[v] = [3]uint8{None, None, None}
-		VertexVertices[v] = [3]uint8{None, None, None}
 	}
 	edge := uint8(0)
 	for low := range uint8(Vertices) {
@@ -189,11 +178,5 @@ func layEdges() {
 	}
 }
 
-func put(list *[3]uint8, id uint8) {
-	for i := range list {
-		if list[i] == None {
-			list[i] = id
-			return
-		}
-	}
-}
+// put replaces the first None of a list.
+func put(list *[3]uint8, id uint8) { list[slices.Index(list[:], None)] = id }

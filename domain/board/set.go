@@ -32,9 +32,6 @@ type EdgeSet struct {
 	High uint8
 }
 
-// AllEdges holds every edge.
-var AllEdges = EdgeSet{^uint64(0), ^uint8(0)}
-
 // Has reports whether e is in s.
 func (s EdgeSet) Has(e uint8) bool {
 	if e < 64 {
