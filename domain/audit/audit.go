@@ -55,11 +55,11 @@ type Check struct {
 	Because string `json:"because,omitempty"` // why the check, or a part of it, was not made
 }
 
-// Difference is the place where the log does not fit what follows from the seed.
+// Difference is the place where the log differs from what follows from the seed.
 type Difference struct {
 	Check   string `json:"check"`
 	Seq     int    `json:"seq"`     // of the event; 0: the record itself, not its replay
-	Log     string `json:"log"`     // what the log says
+	Log     string `json:"log"`     // what the log has
 	Follows string `json:"follows"` // what follows from the seed and from the log before it
 }
 
@@ -69,7 +69,7 @@ func (d *Difference) Error() string {
 	if d.Seq > 0 {
 		where = fmt.Sprintf("seq %d", d.Seq)
 	}
-	return fmt.Sprintf("%s, %s: the log says %s; what follows is %s", where, d.Check, d.Log, d.Follows)
+	return fmt.Sprintf("%s, %s: the log has %s; expected %s", where, d.Check, d.Log, d.Follows)
 }
 
 // Report is the result of an audited match.

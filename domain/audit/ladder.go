@@ -56,7 +56,7 @@ func (d *LadderDifference) Error() string {
 	if d.Match != "" {
 		where += ", match " + d.Match
 	}
-	return fmt.Sprintf("%s: the log says %s; what follows is %s", where, d.Log, d.Follows)
+	return fmt.Sprintf("%s: the log has %s; expected %s", where, d.Log, d.Follows)
 }
 
 // NewLadder returns a mode's ladder before its first event. It remembers the

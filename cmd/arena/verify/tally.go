@@ -89,7 +89,7 @@ func (t *tally) print(w io.Writer) {
 		if t.Difference.Seq > 0 {
 			at = fmt.Sprintf("at seq %d", t.Difference.Seq)
 		}
-		fmt.Fprintf(w, "%-12s DIFFERS %s\n  the log says  %s\n  expected      %s\n", t.Difference.Check, at, t.Difference.Log, t.Difference.Follows)
+		fmt.Fprintf(w, "%-12s DIFFERS %s\n  the log has  %s\n  expected     %s\n", t.Difference.Check, at, t.Difference.Log, t.Difference.Follows)
 	case t.Matches == 1:
 		fmt.Fprintf(w, "match %s follows from its seed and its answers: %d events\n", t.Match, t.Events)
 	default:

@@ -75,7 +75,7 @@ func TestVerifyFiles(t *testing.T) {
 	out, errOut, status = call(samples(t, records[0], forged))
 	require.Equal(t, 1, status)
 	require.Contains(t, out, "DIFFERS at seq ")
-	require.Regexp(t, `^arena: match \S+: seq \d+, record: the log says .* what follows is `, errOut)
+	require.Regexp(t, `^arena: match \S+: seq \d+, record: the log has .*; expected `, errOut)
 	out, _, status = call("--json", samples(t, forged))
 	require.Equal(t, 1, status)
 	require.NoError(t, json.Unmarshal([]byte(out), &printed))
