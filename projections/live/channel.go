@@ -9,12 +9,14 @@ import (
 // frames. Such readers still get the end of each match.
 const maxEnds = 1024
 
-// channel is the stream of all matches of a mode, in the order of the log.
+// channel is the stream of all matches of a mode, or of all modes, in the order of the
+// log. The hub's lock guards it.
 type channel struct {
-	feed  feed
-	ends  []numbered    // oldest first
-	lost  uint64        // the channel may lack ends before this number
-	moved chan struct{} // closed and replaced with each record
+	feed   feed
+	newest map[string]numbered // the newest frame of each running match, by match id
+	ends   []numbered          // oldest first
+	lost   uint64              // the channel may lack ends before this number
+	moved  chan struct{}       // closed and replaced with each record
 }
 
 type numbered struct {
@@ -22,50 +24,51 @@ type numbered struct {
 	record []byte
 }
 
-func newChannel() *channel { return &channel{feed: feed{start: 1}, moved: make(chan struct{})} }
+func newChannel() *channel {
+	return &channel{newest: map[string]numbered{}, moved: make(chan struct{})}
+}
 
-// add appends a record and returns its number.
-func (c *channel) add(record []byte) uint64 {
+func (c *channel) add(record []byte) numbered {
 	at := c.feed.end()
 	c.feed.add(record)
 	close(c.moved)
 	c.moved = make(chan struct{})
-	return at
+	return numbered{at, record}
 }
 
-func (c *channel) addEnd(record []byte) {
-	at := c.add(record)
+func (c *channel) addFrame(matchID string, record []byte) { c.newest[matchID] = c.add(record) }
+
+// addEnd removes a match. If record is not nil, readers get it as the match's last one.
+func (c *channel) addEnd(matchID string, record []byte) {
+	delete(c.newest, matchID)
+	if record == nil {
+		return
+	}
+	end := c.add(record)
 	if len(c.ends) == maxEnds {
 		c.lost = c.ends[maxEnds/2-1].at + 1
 		c.ends = append(make([]numbered, 0, maxEnds), c.ends[maxEnds/2:]...)
 	}
-	c.ends = append(c.ends, numbered{at, record})
+	c.ends = append(c.ends, end)
 }
 
 // since returns the records for a reader that has read the channel up to a number and
 // then fell behind: the ends since then, and the newest frame of each match that has
-// changed. It returns false if the channel no longer has all of these ends. Call it
-// with the hub's lock held.
-func (h *Hub) since(mode string, n uint64) ([][]byte, bool) {
-	c := h.channels[mode]
+// changed. It returns false if the channel no longer has all of these ends.
+func (c *channel) since(n uint64) ([][]byte, bool) {
 	if n < c.lost {
 		return nil, false
 	}
 	i, _ := slices.BinarySearchFunc(c.ends, n, func(e numbered, n uint64) int { return cmp.Compare(e.at, n) })
-	return inOrder(append(h.frames(mode, n), c.ends[i:]...)), true
+	return inOrder(append(c.frames(n), c.ends[i:]...)), true
 }
 
-// frames returns the newest frame of each match of a mode that has changed since a
-// number. Call it with the hub's lock held.
-func (h *Hub) frames(mode string, n uint64) []numbered {
+// frames returns the newest frame of each match that has changed since a number.
+func (c *channel) frames(n uint64) []numbered {
 	var list []numbered
-	for _, m := range h.running {
-		at := m.numbers.all
-		if mode != "" {
-			at = m.numbers.own
-		}
-		if m.channelRecord != nil && at >= n && (mode == "" || mode == m.summary.Mode) {
-			list = append(list, numbered{at, m.channelRecord})
+	for _, f := range c.newest {
+		if f.at >= n {
+			list = append(list, f)
 		}
 	}
 	return list

@@ -11,29 +11,27 @@ import (
 // two blocks stay uncompressed.
 const blockSize = 32
 
-// feed is a sequence of records, numbered from start. Older records are compressed if
+// feed is a sequence of records, numbered from 1. Older records are compressed if
 // keepAll is set, and dropped otherwise. The frames of a match are similar, so
 // compression saves about 95%.
 type feed struct {
-	start   uint64 // number of the first record ever
 	keepAll bool
-	packed  [][]byte // compressed blocks of blockSize records, from start
-	skipped uint64   // the number of dropped records
+	packed  [][]byte // compressed blocks of blockSize records, from the first on
+	older   uint64   // the number of compressed or dropped records
 	newest  [][]byte
 }
 
 // first returns the number of the first uncompressed record, end that of the next
 // record.
-func (f *feed) first() uint64 { return f.start + uint64(len(f.packed))*blockSize + f.skipped }
+func (f *feed) first() uint64 { return 1 + f.older }
 func (f *feed) end() uint64   { return f.first() + uint64(len(f.newest)) }
 
 func (f *feed) add(record []byte) {
 	if len(f.newest) == 2*blockSize {
 		if f.keepAll {
 			f.packed = append(f.packed, pack(f.newest[:blockSize]))
-		} else {
-			f.skipped += blockSize
 		}
+		f.older += blockSize
 		// Readers may hold parts of the old array, so it must not change.
 		f.newest = append(make([][]byte, 0, 2*blockSize), f.newest[blockSize:]...)
 	}
@@ -48,7 +46,7 @@ func (f *feed) from(n uint64) [][]byte {
 // block returns the compressed block of a record, and its offset in the block. The
 // number must be below first.
 func (f *feed) block(n uint64) (packed []byte, offset int) {
-	return f.packed[(n-f.start)/blockSize], int((n - f.start) % blockSize)
+	return f.packed[(n-1)/blockSize], int((n - 1) % blockSize)
 }
 
 var separator = []byte("\n\n")

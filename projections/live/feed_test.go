@@ -11,7 +11,7 @@ import (
 // A feed holds all records if keepAll is set, and otherwise the newest.
 func TestFeedHoldsItsRecords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		f := feed{start: rapid.Uint64Range(1, 5).Draw(t, "start"), keepAll: rapid.Bool().Draw(t, "keep all")}
+		f := feed{keepAll: rapid.Bool().Draw(t, "keep all")}
 		n := rapid.IntRange(0, 7*blockSize).Draw(t, "records")
 		var all [][]byte
 		for i := range n {
@@ -22,11 +22,11 @@ func TestFeedHoldsItsRecords(t *testing.T) {
 			all = append(all, r)
 			require.Equal(t, before, fmt.Sprint(held), "records that a reader holds")
 		}
-		require.Equal(t, f.start+uint64(n), f.end())
+		require.Equal(t, 1+uint64(n), f.end())
 		require.LessOrEqual(t, len(f.newest), 2*blockSize)
 		require.GreaterOrEqual(t, len(f.newest), min(n, blockSize), "uncompressed records")
 		for i := range all {
-			number := f.start + uint64(i)
+			number := 1 + uint64(i)
 			switch {
 			case number >= f.first():
 				require.Equal(t, all[i:], f.from(number))
@@ -45,17 +45,17 @@ func TestReaderThatMissedDroppedEndsIsEnded(t *testing.T) {
 	h := New(Options{})
 	c := h.channels[""]
 	for i := range 2 * maxEnds {
-		c.addEnd(fmt.Append(nil, i))
+		c.addEnd("", fmt.Append(nil, i))
 	}
 	require.LessOrEqual(t, len(c.ends), maxEnds)
-	_, known := h.since("", c.lost-1)
+	_, known := c.since(c.lost - 1)
 	require.False(t, known)
-	records, known := h.since("", c.lost)
+	records, known := c.since(c.lost)
 	require.True(t, known)
 	require.Len(t, records, len(c.ends))
 	require.Equal(t, fmt.Append(nil, 2*maxEnds-1), records[len(records)-1])
 
-	slow := &Reader{hub: h, begun: true, next: 1}
+	slow := &Reader{hub: h, channel: c, begun: true, next: 1}
 	records, _, ended := slow.Take()
 	require.True(t, ended, "the stream of a reader that missed ends")
 	require.Empty(t, records)

@@ -25,8 +25,7 @@ const (
 // subscription, Run catches up and subscribes again; readers keep their positions.
 func (h *Hub) Run(ctx context.Context) {
 	defer h.ending.Wait()
-	wait := firstRetry
-	for ctx.Err() == nil {
+	for wait := firstRetry; ; wait = min(2*wait, maxRetry) {
 		begun := time.Now()
 		err := h.follow(ctx)
 		if ctx.Err() != nil {
@@ -36,12 +35,10 @@ func (h *Hub) Run(ctx context.Context) {
 			wait = firstRetry
 		}
 		h.Logger.Error("live boards will reconnect to the log", "error", err, "in", wait)
-		timer := time.NewTimer(wait)
-		wait = min(2*wait, maxRetry)
 		select {
-		case <-timer.C:
+		case <-time.After(wait):
 		case <-ctx.Done():
-			timer.Stop()
+			return
 		}
 	}
 }
@@ -76,11 +73,7 @@ func (h *Hub) catchUp(ctx context.Context) (eventstore.Position, error) {
 	if err != nil {
 		return 0, fmt.Errorf("list running matches: %w", err)
 	}
-	running := map[string]bool{}
-	for _, id := range ids {
-		running[id] = true
-	}
-	gone := slices.DeleteFunc(h.ids(), func(id string) bool { return running[id] })
+	gone := slices.DeleteFunc(h.ids(), func(id string) bool { return slices.Contains(ids, id) })
 	g, reading := errgroup.WithContext(ctx)
 	g.SetLimit(maxReads)
 	for _, id := range append(ids, gone...) {
@@ -119,16 +112,8 @@ func (h *Hub) read(ctx context.Context, id string) error {
 		if err != nil {
 			return fmt.Errorf("read match %s: %w", id, err)
 		}
-		f, err := m.fold(r)
-		switch {
-		case err != nil:
-			h.drop(m, err)
+		if !h.fold(m, r, known) {
 			return nil
-		case f == nil:
-		case known:
-			h.publish(m, f)
-		default:
-			m.show(f)
 		}
 	}
 	if !known && m.next > 0 {
@@ -152,18 +137,26 @@ func (h *Hub) apply(ctx context.Context, r eventstore.Recorded) {
 		}
 		m = newRunning(id)
 	}
-	if r.Revision < m.next {
-		return
+	if r.Revision >= m.next && h.fold(m, r, known) && !known {
+		h.enter(m)
 	}
+}
+
+// fold folds an event of a match and shows its frame. It drops the match and returns
+// false if the event is invalid.
+func (h *Hub) fold(m *running, r eventstore.Recorded, known bool) bool {
 	f, err := m.fold(r)
 	switch {
 	case err != nil:
 		h.drop(m, err)
-	case !known:
-		h.enter(m)
-	case f != nil:
+		return false
+	case f == nil:
+	case known:
 		h.publish(m, f)
+	default:
+		m.show(f)
 	}
+	return true
 }
 
 // applyLadder ends the match that a ladder closes.
@@ -245,7 +238,9 @@ func (h *Hub) wake() {
 
 // announce appends a match's newest frame to the channels. Call it with mu held.
 func (h *Hub) announce(m *running) {
-	m.numbers = channelNumbers{own: h.channels[m.summary.Mode].add(m.channelRecord), all: h.channels[""].add(m.channelRecord)}
+	frame := record("frame", 0, withMatchID(m.id, m.latest.json))
+	h.channels[m.summary.Mode].addFrame(m.id, frame)
+	h.channels[""].addFrame(m.id, frame)
 }
 
 // leave removes a match. If end is not nil, readers get it as the last record.
@@ -258,8 +253,6 @@ func (h *Hub) leave(m *running, end []byte) {
 	delete(h.running, m.id)
 	m.end, m.closed = end, true
 	m.wake()
-	if end != nil {
-		h.channels[m.summary.Mode].addEnd(end)
-		h.channels[""].addEnd(end)
-	}
+	h.channels[m.summary.Mode].addEnd(m.id, end)
+	h.channels[""].addEnd(m.id, end)
 }

@@ -112,7 +112,7 @@ func (h *Hub) List(mode string) []Match {
 	slices.SortFunc(chosen, func(a, b *running) int { return cmp.Compare(b.began, a.began) })
 	list := make([]Match, len(chosen))
 	for i, m := range chosen {
-		list[i] = Match{m.summary, m.turn, m.scores}
+		list[i] = Match{m.summary, m.latest.turn, m.latest.scores}
 	}
 	return list
 }
@@ -126,7 +126,7 @@ func (h *Hub) Latest(matchID string) ([]byte, bool) {
 	if !ok {
 		return nil, false
 	}
-	return m.latest, true
+	return m.latest.json, true
 }
 
 // visible returns a match that has a frame. Call it with mu held.

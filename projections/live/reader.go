@@ -10,12 +10,12 @@ import (
 // Reader reads the stream of a match or of a mode. It holds only a position; the hub
 // owns the records. Only one goroutine may use it.
 type Reader struct {
-	hub   *Hub
-	match *running // nil for a reader of a channel
-	mode  string   // the channel's mode
+	hub     *Hub
+	match   *running // nil for a reader of a channel
+	channel *channel // nil for a reader of a match
 
 	next  uint64 // number of the next record
-	due   uint64 // the reader gets all records before this one, even compressed ones
+	due   uint64 // for a match: the reader gets all records before this one, even compressed ones
 	begun bool   // for a channel: the reader has the first frames
 }
 
@@ -39,7 +39,7 @@ func (h *Hub) Watch(matchID string, after int) (*Reader, bool) {
 
 // WatchAll returns a reader of all running matches of a mode ("" for all modes). It
 // begins with the newest frame of each match.
-func (h *Hub) WatchAll(mode string) *Reader { return &Reader{hub: h, mode: mode} }
+func (h *Hub) WatchAll(mode string) *Reader { return &Reader{hub: h, channel: h.channels[mode]} }
 
 // Take returns the records since the last call, without waiting. The channel more is
 // closed when there are further records. If ended is set, there will be none. Callers
@@ -73,14 +73,14 @@ func (r *Reader) Take() (records [][]byte, more <-chan struct{}, ended bool) {
 func (r *Reader) takeAll() (records [][]byte, more <-chan struct{}, ended bool) {
 	r.hub.mu.RLock()
 	defer r.hub.mu.RUnlock()
-	c := r.hub.channels[r.mode]
+	c := r.channel
 	known := true
 	switch {
 	case !r.begun:
 		r.begun, r.next = true, c.feed.end()
-		records = inOrder(r.hub.frames(r.mode, 0))
+		records = inOrder(c.frames(0))
 	case r.next < c.feed.first():
-		records, known = r.hub.since(r.mode, r.next)
+		records, known = c.since(r.next)
 	default:
 		records = c.feed.from(r.next)
 	}

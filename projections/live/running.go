@@ -19,31 +19,22 @@ type running struct {
 	spectator match.Spectator
 
 	// The hub's lock guards these fields.
-	summary       matches.Summary
-	began         eventstore.Position
-	frames        feed           // the match's own records, by seq
-	latest        []byte         // the newest frame as JSON
-	channelRecord []byte         // the newest frame as a record of a channel
-	numbers       channelNumbers // the numbers of channelRecord
-	turn          int
-	scores        []int
-	end           []byte        // the last record; nil until the match has ended
-	closed        bool          // there will be no further record
-	moved         chan struct{} // closed and replaced with each record
+	summary matches.Summary
+	began   eventstore.Position
+	frames  feed          // the match's own records, by seq
+	latest  *encodedFrame // nil before the first frame
+	end     []byte        // the last record; nil until the match has ended
+	closed  bool          // there will be no further record
+	moved   chan struct{} // closed and replaced with each record
 }
-
-// channelNumbers are a record's numbers in the channel of its mode and in the channel
-// of all modes.
-type channelNumbers struct{ own, all uint64 }
 
 func newRunning(id string) *running {
-	return &running{id: id, frames: feed{start: 1, keepAll: true}, moved: make(chan struct{})}
+	return &running{id: id, frames: feed{keepAll: true}, moved: make(chan struct{})}
 }
 
-// encodedFrame is a frame that readers do not see yet.
 type encodedFrame struct {
 	seq    int
-	frame  []byte // as JSON
+	json   []byte
 	turn   int
 	scores []int
 }
@@ -96,9 +87,8 @@ func (m *running) begin(e match.Started, at eventstore.Position, when time.Time)
 // show makes a frame the newest one. Call it with the hub's lock held, unless the match
 // is not visible yet.
 func (m *running) show(f *encodedFrame) {
-	m.frames.add(record("frame", f.seq, f.frame))
-	m.latest, m.turn, m.scores = f.frame, f.turn, f.scores
-	m.channelRecord = record("frame", 0, withMatchID(m.id, f.frame))
+	m.frames.add(record("frame", f.seq, f.json))
+	m.latest = f
 	m.wake()
 }
 
