@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"net/url"
 
 	"hexarena/adapters/rest"
 )
@@ -12,43 +13,30 @@ type accountData struct {
 	Form    form
 }
 
-func (p *pageRequest) account() error {
-	return p.showAccount(http.StatusOK, accountData{Done: p.r.URL.Query().Get("done")})
-}
+func (p *pageRequest) account() error { return p.showAccount(http.StatusOK, form{}) }
 
-func (p *pageRequest) showAccount(status int, d accountData) error {
-	p.private = true
-	if err := p.get("/me", &d.Account); err != nil {
-		return err
-	}
+func (p *pageRequest) showAccount(status int, f form) error {
+	d := accountData{Done: p.r.URL.Query().Get("done"), Form: f}
+	p.read("/me", &d.Account)
 	return p.render(status, "account.html", d)
 }
 
 // changeAccount runs the command of the pressed button.
-func (p *pageRequest) changeAccount() error {
-	f, err := p.form()
-	if err != nil {
-		return err
-	}
-	next := "/dashboard/account?done=handle"
-	do := f.Get("do")
+func (p *pageRequest) changeAccount(sent url.Values) (err error) {
+	do, next := sent.Get("do"), "/"
 	switch do {
 	case "handle":
-		err = p.send(http.MethodPatch, "/me", map[string]string{"name": f.Get("name")}, nil)
+		next = "/dashboard/account?done=handle"
+		err = p.send(http.MethodPatch, "/me", map[string]string{"name": sent.Get("name")}, nil)
 	case "sign-out":
-		next, err = "/", p.send(http.MethodPost, "/sign-out", nil, nil)
+		err = p.send(http.MethodPost, "/sign-out", nil, nil)
 	case "delete":
-		next, err = "/", unconfirmed()
-		if f.Get("sure") != "" {
-			err = p.send(http.MethodDelete, "/me", nil, nil)
-		}
+		err = p.deleteIfSure("/me", sent)
 	default:
 		err = unknownCommand()
 	}
 	if err != nil {
-		return p.showRefused(err, do, f, func(status int, f form) error {
-			return p.showAccount(status, accountData{Form: f})
-		})
+		return p.showRefused(err, do, sent, p.showAccount)
 	}
 	return p.seeOther(next)
 }

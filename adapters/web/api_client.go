@@ -81,8 +81,8 @@ func (p *pageRequest) call(api http.Handler, method, path string, body, into any
 		r.Header.Set("Content-Type", "application/json")
 	}
 	a := &answer{header: http.Header{}, status: http.StatusOK}
-	if p.onStep != nil {
-		api.ServeHTTP(followingAnswer{a, p.onStep}, r)
+	if p.line != nil {
+		api.ServeHTTP(followedAnswer{a, p.line}, r)
 	} else {
 		api.ServeHTTP(a, r)
 	}

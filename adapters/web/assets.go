@@ -90,20 +90,6 @@ func (a *assets) path(name string) (string, error) {
 	return "/assets/" + a.version + "/" + name, nil
 }
 
-func (s *Server) registerAssets() {
-	s.mux.HandleFunc("/assets/{version}/{name}", func(w http.ResponseWriter, r *http.Request) {
-		s.serveAsset(w, r, r.PathValue("name"), r.PathValue("version") == s.assets.version)
-	})
-	for _, name := range []string{"favicon.svg", "robots.txt"} {
-		s.mux.HandleFunc("/"+name, func(w http.ResponseWriter, r *http.Request) { s.serveAsset(w, r, name, false) })
-	}
-	s.handle("/favicon.ico", page{get: func(p *pageRequest) error {
-		p.w.Header().Set("Location", "/favicon.svg")
-		p.w.WriteHeader(http.StatusMovedPermanently)
-		return nil
-	}})
-}
-
 // policy returns the Content-Security-Policy of a file: scripts may run as workers,
 // and a browser may show an image without a page.
 func (f asset) policy() string {
@@ -144,11 +130,11 @@ func (s *Server) serveAsset(w http.ResponseWriter, r *http.Request, name string,
 	_, _ = w.Write(content) // fails only if the client left
 }
 
-// templates holds the pages by file name, each with the layout.
+// templates holds the pages by file name, each with templates/shared.
 type templates map[string]*template.Template
 
 func parseTemplates(a *assets) (templates, error) {
-	shared, err := template.New("").Funcs(funcs(a)).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html")
+	shared, err := template.New("").Funcs(boardFuncs).Funcs(funcs(a)).ParseFS(templateFiles, "templates/shared/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("web: templates: %w", err)
 	}
@@ -158,10 +144,6 @@ func parseTemplates(a *assets) (templates, error) {
 	}
 	all := templates{}
 	for _, file := range files {
-		name := path.Base(file)
-		if name == "layout.html" || name == "parts.html" {
-			continue
-		}
 		t, err := shared.Clone()
 		if err == nil {
 			_, err = t.ParseFS(templateFiles, file)
@@ -169,7 +151,7 @@ func parseTemplates(a *assets) (templates, error) {
 		if err != nil {
 			return nil, fmt.Errorf("web: templates: %w", err)
 		}
-		all[name] = t
+		all[path.Base(file)] = t
 	}
 	return all, nil
 }

@@ -36,23 +36,28 @@ func refusalOf(err error) (*Refusal, bool) {
 }
 
 // showRefused answers a rejected form with its page. It returns any other error, and
-// that of an ended session, which leads to the sign-in page.
+// that of an ended session, which leads to the sign-in page. An answer line by line
+// has no page, so it also returns the refusal then.
 func (p *pageRequest) showRefused(err error, name string, sent url.Values, show func(status int, f form) error) error {
-	if r, ok := refusalOf(err); ok && r.Status != http.StatusUnauthorized {
+	if r, ok := refusalOf(err); ok && r.Status != http.StatusUnauthorized && p.line == nil {
 		return show(r.Status, form{name, sent, r})
 	}
 	return err
 }
 
-// unconfirmed rejects a form that deletes something without a confirmation.
-func unconfirmed() *Refusal {
-	r := refused(http.StatusUnprocessableEntity, "Tick the box to confirm. This cannot be undone.")
-	r.Errors = []rest.FieldError{{In: "body", Field: "sure", Message: "must be ticked: this cannot be undone"}}
-	return r
+// deleteIfSure makes the call for a form that deletes something. It rejects a form
+// without a confirmation.
+func (p *pageRequest) deleteIfSure(path string, sent url.Values) error {
+	if sent.Get("sure") == "" {
+		r := refused(http.StatusUnprocessableEntity, "Tick the box to confirm. This cannot be undone.")
+		r.Errors = []rest.FieldError{{In: "body", Field: "sure", Message: "must be ticked: this cannot be undone"}}
+		return r
+	}
+	return p.send(http.MethodDelete, path, nil, nil)
 }
 
 // unknownCommand rejects a form whose button is unknown.
-func unknownCommand() *Refusal {
+func unknownCommand() error {
 	return refused(http.StatusUnprocessableEntity, "The form has no known command.")
 }
 

@@ -31,14 +31,6 @@ var siteLinks = map[string]string{
 	"audit/verify.py": "/docs/audit/verify.py", "audit/vectors.json": "/docs/audit/vectors.json",
 }
 
-func (s *Server) registerGuides() {
-	s.handle("/docs/{name}", page{get: (*pageRequest).guide})
-	s.handle("/docs/api", page{get: (*pageRequest).apiReference, shared: true})
-	s.handle("/docs/audit/{file}", page{get: (*pageRequest).auditFile})
-	s.handle("/changelog", page{get: func(p *pageRequest) error { return p.showGuide("changelog") }, shared: true, jsonGet: true})
-	s.handle("/docs", page{get: func(p *pageRequest) error { return p.seeOther("/docs/quickstart") }})
-}
-
 type guideData struct {
 	*guide
 	Nav []navItem

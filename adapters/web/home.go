@@ -2,15 +2,9 @@ package web
 
 import (
 	"net/http"
-	"net/url"
 
 	"hexarena/domain/ladder"
 )
-
-func (s *Server) registerHome() {
-	s.handle("/{$}", page{get: (*pageRequest).home})
-	s.handle("/theme", page{post: (*pageRequest).chooseTheme})
-}
 
 const (
 	homeRunning = "12" // running matches, at most
@@ -31,20 +25,12 @@ type ladderTop struct {
 }
 
 func (p *pageRequest) home() error {
-	running, err := p.matches(url.Values{"status": {"running"}, "limit": {homeRunning}})
-	if err != nil {
-		return err
+	d := homeData{
+		Running: p.matches(query{"status": "running", "limit": homeRunning}).Matches,
+		Latest:  p.matches(query{"status": "completed", "limit": homeLatest}).Matches,
 	}
-	latest, err := p.matches(url.Values{"status": {"completed"}, "limit": {homeLatest}})
-	if err != nil {
-		return err
-	}
-	d := homeData{Running: running.Matches, Latest: latest.Matches}
 	for _, mode := range ladder.Modes {
-		rows, err := p.leaderboard(mode, "")
-		if err != nil {
-			return err
-		}
+		rows := p.leaderboard(mode, "")
 		d.Ladders = append(d.Ladders, ladderTop{mode, rows[:min(homeRows, len(rows))], len(rows)})
 	}
 	return p.render(http.StatusOK, "home.html", d)

@@ -39,15 +39,10 @@ func (d keysData) Grants(scope string) bool {
 func (p *pageRequest) keys() error { return p.showKeys(http.StatusOK, form{}) }
 
 func (p *pageRequest) showKeys(status int, f form) error {
-	p.private = true
 	d := keysData{Scopes: scopes, New: p.r.URL.Query().Get("new"), Form: f}
-	if err := p.get("/me", &d.Account); err != nil {
-		return err
-	}
+	p.read("/me", &d.Account)
 	var list rest.Keys
-	if err := p.get("/keys", &list); err != nil {
-		return err
-	}
+	p.read("/keys", &list)
 	for _, k := range list.Keys {
 		if k.RevokedAt == nil {
 			d.Keys = append(d.Keys, k)
@@ -58,30 +53,23 @@ func (p *pageRequest) showKeys(status int, f form) error {
 	return p.render(status, "keys.html", d)
 }
 
-func (p *pageRequest) registerKey() error {
-	f, err := p.form()
-	if err != nil {
-		return err
-	}
+func (p *pageRequest) registerKey(sent url.Values) error {
 	var registered rest.Key
-	chosen := f["scopes"]
+	chosen := sent["scopes"]
 	if chosen == nil {
 		chosen = []string{} // the API rejects an empty list, but gives a default for null
 	}
-	err = p.send(http.MethodPost, "/keys", map[string]any{"name": f.Get("name"), "publicKey": f.Get("publicKey"), "scopes": chosen}, &registered)
-	if err != nil {
-		if strings.Contains(strings.ToUpper(f.Get("publicKey")), "PRIVATE KEY") {
-			f.Del("publicKey") // do not send a secret back in the page
+	body := map[string]any{"name": sent.Get("name"), "publicKey": sent.Get("publicKey"), "scopes": chosen}
+	if err := p.send(http.MethodPost, "/keys", body, &registered); err != nil {
+		if strings.Contains(strings.ToUpper(sent.Get("publicKey")), "PRIVATE KEY") {
+			sent.Del("publicKey") // do not send a secret back in the page
 		}
-		return p.showRefused(err, "register", f, p.showKeys)
+		return p.showRefused(err, "register", sent, p.showKeys)
 	}
 	return p.seeOther("/dashboard/keys?new=" + registered.ID)
 }
 
-func (p *pageRequest) revokeKey() error {
-	if _, err := p.form(); err != nil {
-		return err
-	}
+func (p *pageRequest) revokeKey(url.Values) error {
 	if err := p.send(http.MethodDelete, "/keys/"+url.PathEscape(p.r.PathValue("id")), nil, nil); err != nil {
 		return err
 	}

@@ -2,19 +2,14 @@ package web
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"hexarena/adapters/rest"
 	"hexarena/domain/ladder"
 )
-
-func (s *Server) registerLadder() {
-	s.handle("/ladder/{mode}", page{get: (*pageRequest).ladder})
-	s.handle("/ladder", page{get: func(p *pageRequest) error { return p.seeOther("/ladder/standard") }})
-}
 
 const (
 	ladderPage = 100                // rows
@@ -39,19 +34,11 @@ type ladderRow struct {
 
 // Link returns the address of another page of the same ladder, with the same filter.
 func (d ladderData) Link(page int) string {
-	q := url.Values{}
-	for name, value := range map[string]string{"q": d.Filter, "day": d.Day} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
+	q := query{"q": d.Filter, "day": d.Day}
 	if page > 1 {
-		q.Set("page", strconv.Itoa(page))
+		q["page"] = strconv.Itoa(page)
 	}
-	if len(q) == 0 {
-		return "/ladder/" + d.Mode
-	}
-	return "/ladder/" + d.Mode + "?" + q.Encode()
+	return q.after("/ladder/" + d.Mode)
 }
 
 func (p *pageRequest) ladder() error {
@@ -64,10 +51,7 @@ func (p *pageRequest) ladder() error {
 	if err != nil {
 		return err
 	}
-	rows, err := p.leaderboard(d.Mode, at)
-	if err != nil {
-		return err
-	}
+	rows := p.leaderboard(d.Mode, at)
 	d.Bots = len(rows)
 	if n, err := strconv.Atoi(q.Get("page")); err == nil {
 		d.Page = n
@@ -77,14 +61,9 @@ func (p *pageRequest) ladder() error {
 	d.Pages = max(1, (len(rows)+ladderPage-1)/ladderPage)
 	d.Page = min(max(1, d.Page), d.Pages)
 	rows = rows[(d.Page-1)*ladderPage : min(d.Page*ladderPage, len(rows))]
-	if d.Rows, err = p.withTrend(d.Mode, at, rows); err != nil {
-		return err
-	}
+	d.Rows = p.withTrend(d.Mode, at, rows)
 	return p.render(http.StatusOK, "ladder.html", d)
 }
-
-// apiTime is the API's format of times.
-const apiTime = "2006-01-02T15:04:05.000Z"
 
 // endOfDay returns the last millisecond of a day (2006-01-02) in the API's format,
 // or "" for no day.
@@ -96,7 +75,7 @@ func endOfDay(day string) (string, error) {
 	if err != nil {
 		return "", refused(http.StatusUnprocessableEntity, "Write the day as 2026-09-06.")
 	}
-	return t.Add(24*time.Hour - time.Millisecond).Format(apiTime), nil
+	return rest.FormatTime(t.Add(24*time.Hour - time.Millisecond)), nil
 }
 
 // matchesFilter reports whether the name of a bot or of its owner contains a text.
@@ -106,25 +85,22 @@ func matchesFilter(r row, filter string) bool {
 }
 
 // withTrend adds the change over a week and the ladder's uncertainty to rows.
-func (p *pageRequest) withTrend(mode, at string, rows []row) ([]ladderRow, error) {
+func (p *pageRequest) withTrend(mode, at string, rows []row) []ladderRow {
 	now := parseTime(at)
 	if at == "" {
 		now = time.Now()
 	}
-	before, err := p.leaderboard(mode, now.Add(-trendTime).UTC().Format(apiTime))
-	_, unknown := refusalOf(err) // the API keeps no ratings of that time
-	if err != nil && !unknown {
-		return nil, err
-	}
+	var before rest.Leaderboard
+	known := p.find(leaderboardPath(mode, rest.FormatTime(now.Add(-trendTime))), &before)
 	then := map[string]float64{}
-	for _, r := range before {
+	for _, r := range before.Rows {
 		then[r.BotID] = r.Rating
 	}
 	spread := p.server.Spread(mode, at)
 	all := make([]ladderRow, len(rows))
 	for i, r := range rows {
-		all[i] = ladderRow{row: r, Spread: spread[r.BotID], Trend: r.Rating - then[r.BotID], NoTrend: unknown}
+		all[i] = ladderRow{row: r, Spread: spread[r.BotID], Trend: r.Rating - then[r.BotID], NoTrend: !known}
 		all[i].Mu = r.Rating + all[i].Spread
 	}
-	return all, nil
+	return all
 }

@@ -156,6 +156,9 @@ var (
 	anyCode       = regexp.MustCompile(`(<pre>)?<code>([^<]*)</code>`)
 )
 
+// figures are the templates of the figures.
+var figures = template.Must(template.New("").Funcs(boardFuncs).ParseFS(templateFiles, "templates/shared/board.html"))
+
 // longCode is the length in bytes above which code may break at any screen width.
 // Shorter code breaks only on narrow screens.
 const longCode = 44
@@ -165,11 +168,11 @@ const longCode = 44
 func finish(page string) string {
 	page = figureComment.ReplaceAllStringFunc(page, func(comment string) string {
 		name := figureComment.FindStringSubmatch(comment)[1]
-		draw, ok := figures[name]
-		if !ok {
+		var figure strings.Builder
+		if err := figures.ExecuteTemplate(&figure, "figure "+name, nil); err != nil {
 			return comment
 		}
-		return `<figure>` + string(draw()) + `<figcaption>The ` + name + `</figcaption></figure>`
+		return `<figure>` + figure.String() + `<figcaption>The ` + name + `</figcaption></figure>`
 	})
 	page = deadLink.ReplaceAllString(page, "$1")
 	page = wideTable.ReplaceAllString(page, `<div class="scroll" tabindex="0" role="region" aria-label="Table">$0</div>`)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"hexarena/adapters/rest"
 	"hexarena/adapters/rest/httpgzip"
 )
 
@@ -19,7 +18,8 @@ type pageRequest struct {
 	w      http.ResponseWriter
 	r      *http.Request
 
-	onStep func(rest.Step) // gets each step of the deploy check that a form starts; nil: none
+	err  error           // the first error of read and find, for render
+	line func(checkLine) // writes a line of an answer line by line; nil: the answer is a page
 
 	// private marks a page with the reader's own data. It is never compressed: the
 	// length of a compressed page can reveal secrets in it (BREACH).
@@ -32,11 +32,10 @@ const (
 	maxForm  = 64 << 10         // bytes
 )
 
-// servePage runs a handler and shows its error as a page.
-func (s *Server) servePage(w http.ResponseWriter, r *http.Request, h handler) {
-	p := &pageRequest{server: s, w: w, r: r}
+// serve runs a handler and shows its error as a page.
+func (p *pageRequest) serve(h handler) {
 	// The writers of some tests have no deadlines.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(callTime + pageTime))
+	_ = http.NewResponseController(p.w).SetWriteDeadline(time.Now().Add(callTime + pageTime))
 	defer func() {
 		if reason := recover(); reason != nil {
 			if err, ok := reason.(error); ok && errors.Is(err, http.ErrAbortHandler) {
@@ -45,7 +44,7 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, h handler) {
 			p.fail(fmt.Errorf("panic: %v", reason))
 		}
 	}()
-	if wait := s.Count(w.Header(), r); wait > 0 {
+	if wait := p.server.Count(p.w.Header(), p.r); wait > 0 {
 		refusal := refused(http.StatusTooManyRequests, fmt.Sprintf("Your address sent too many requests within a minute. Try again in %d s.", wait))
 		refusal.Title, refusal.after = "Too many calls", strconv.Itoa(wait)
 		p.fail(refusal)
@@ -56,20 +55,25 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, h handler) {
 	}
 }
 
-// fail shows an error as a page.
+// fail shows an error as a page, or as the last line of an answer line by line.
 func (p *pageRequest) fail(err error) {
 	var refusal *Refusal
 	if !errors.As(err, &refusal) {
 		p.server.Logger.Error("page failed", "path", p.r.URL.Path, "error", err)
 		refusal = refused(http.StatusInternalServerError, "Something went wrong on our side, and we logged it. Try again in a moment.")
 	}
-	if refusal.Code == "unauthenticated" {
+	switch {
+	case p.line != nil:
+		p.line(checkLine{Refusal: &refusal.Problem})
+		return
+	case refusal.Code == "unauthenticated":
 		_ = p.seeOther("/sign-in")
 		return
 	}
 	if refusal.after != "" {
 		p.w.Header().Set("Retry-After", refusal.after)
 	}
+	p.err = nil
 	if err := p.render(refusal.Status, "error.html", refusal); err != nil {
 		p.server.Logger.Error("error page failed", "error", err)
 		http.Error(p.w, "internal error", http.StatusInternalServerError)
@@ -85,8 +89,12 @@ type Page struct {
 }
 
 // render answers with a page of templates/. It renders the whole page before it
-// sends the first byte, so that a failing template still gives an error page.
+// sends the first byte, so that a failing template still gives an error page. It
+// returns the error of an earlier read.
 func (p *pageRequest) render(status int, name string, data any) error {
+	if p.err != nil {
+		return p.err
+	}
 	t, ok := p.server.templates[name]
 	if !ok {
 		return fmt.Errorf("template %q does not exist", name)
@@ -114,22 +122,25 @@ func (p *pageRequest) write(status int, kind string, content []byte) {
 	if h.Get("Cache-Control") == "" {
 		h.Set("Cache-Control", "no-store")
 	}
-	if p.private || len(content) < httpgzip.MinSize {
-		p.w.WriteHeader(status)
-		_, _ = p.w.Write(content) // fails only if the client left
+	compressible := !p.private && len(content) >= httpgzip.MinSize
+	if compressible {
+		h.Add("Vary", "Accept-Encoding")
+	}
+	if compressible && httpgzip.Accepted(p.r.Header) {
+		httpgzip.Answer(p.w, status, content)
 		return
 	}
-	h.Add("Vary", "Accept-Encoding")
-	if !httpgzip.Accepted(p.r.Header) {
-		p.w.WriteHeader(status)
-		_, _ = p.w.Write(content)
-		return
-	}
-	httpgzip.Answer(p.w, status, content)
+	p.w.WriteHeader(status)
+	_, _ = p.w.Write(content) // fails only if the client left
 }
 
-// seeOther redirects the browser to a page, for example after a form.
+// seeOther redirects the browser to a page, for example after a form. An answer line
+// by line ends with the path of that page.
 func (p *pageRequest) seeOther(path string) error {
+	if p.line != nil {
+		p.line(checkLine{Location: path})
+		return nil
+	}
 	p.w.Header().Set("Cache-Control", "no-store")
 	p.w.Header().Set("Location", path)
 	p.w.WriteHeader(http.StatusSeeOther)

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"sync"
 
+	"hexarena/adapters/rest"
 	"hexarena/domain/match"
 )
 
@@ -27,7 +28,8 @@ const (
 const maxPreviews = 64
 
 // previewCache holds the latest previews of ended matches. It is safe for concurrent
-// use. It draws one picture at a time, so that requests cannot take all processors.
+// use, and the zero value is empty. It draws one picture at a time, so that requests
+// cannot take all processors.
 type previewCache struct {
 	mu     sync.Mutex
 	images map[string][]byte // by match
@@ -49,37 +51,20 @@ func (p *previewCache) get(id string, ended bool, draw func() ([]byte, error)) (
 		delete(p.images, p.order[0])
 		p.order = p.order[1:]
 	}
+	if p.images == nil {
+		p.images = map[string][]byte{}
+	}
 	p.images[id] = image
 	p.order = append(p.order, id)
 	return image, nil
 }
 
-// previewBoard is the board of a match after its latest event.
-type previewBoard struct {
-	Hexes  []match.Hex  `json:"hexes"`
-	Ports  []match.Port `json:"ports"`
-	Roads  []match.Road `json:"-"`
-	Towns  []match.Town `json:"-"`
-	Bandit int          `json:"-"`
-}
-
-func (p *pageRequest) preview(cache *previewCache) error {
-	m, err := p.matchRecord()
-	if err != nil {
-		return err
+func (p *pageRequest) preview() error {
+	m := p.matchRecord()
+	if p.err != nil {
+		return p.err
 	}
-	image, err := cache.get(m.ID, !m.Running(), func() ([]byte, error) {
-		board, err := p.latestBoard(m.ID)
-		if err != nil {
-			return nil, err
-		}
-		var b bytes.Buffer
-		encoder := png.Encoder{CompressionLevel: png.BestCompression}
-		if err := encoder.Encode(&b, drawPreview(m, board)); err != nil {
-			return nil, fmt.Errorf("preview of %s: %w", m.ID, err)
-		}
-		return b.Bytes(), nil
-	})
+	image, err := p.server.previews.get(m.ID, !m.Running(), func() ([]byte, error) { return p.newPreview(m) })
 	if err != nil {
 		return err
 	}
@@ -91,25 +76,19 @@ func (p *pageRequest) preview(cache *previewCache) error {
 	return nil
 }
 
-// latestBoard reads the board of a match and its latest frame.
-func (p *pageRequest) latestBoard(id string) (previewBoard, error) {
-	var layout struct {
-		Board previewBoard `json:"board"`
+// newPreview reads the board of a match and its latest frame, and draws them.
+func (p *pageRequest) newPreview(m matchRecord) ([]byte, error) {
+	var first rest.Frames
+	var latest match.Frame
+	p.read("/matches/"+url.PathEscape(m.ID)+"/frames?limit=1", &first)
+	p.read("/live/"+url.PathEscape(m.ID), &latest)
+	if p.err != nil {
+		return nil, p.err
 	}
-	var frame struct {
-		Roads []match.Road `json:"roads"`
-		Towns []match.Town `json:"towns"`
-		Board struct {
-			Bandit int `json:"bandit"`
-		} `json:"board"`
+	var b bytes.Buffer
+	encoder := png.Encoder{CompressionLevel: png.BestCompression}
+	if err := encoder.Encode(&b, drawPreview(m, first.Board, latest)); err != nil {
+		return nil, fmt.Errorf("preview of %s: %w", m.ID, err)
 	}
-	if err := p.get("/matches/"+url.PathEscape(id)+"/frames?limit=1", &layout); err != nil {
-		return previewBoard{}, err
-	}
-	if err := p.get("/live/"+url.PathEscape(id), &frame); err != nil {
-		return previewBoard{}, err
-	}
-	b := layout.Board
-	b.Roads, b.Towns, b.Bandit = frame.Roads, frame.Towns, frame.Board.Bandit
-	return b, nil
+	return b.Bytes(), nil
 }

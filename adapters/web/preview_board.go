@@ -6,7 +6,9 @@ import (
 	"math"
 	"strconv"
 
+	"hexarena/adapters/rest"
 	"hexarena/domain/board"
+	"hexarena/domain/match"
 )
 
 // The colors of a preview are those of the light board in board.css.
@@ -31,21 +33,19 @@ var islandMiddle = spot{320, 315}
 
 const side = 57.0 // of a hex
 
-func (p spot) plus(dx, dy float64) spot { return spot{p.x + dx, p.y + dy} }
-
-// scaled converts a point of the SVG board (board_svg.go) to a point of a preview.
-func scaled(p spot) spot {
+// previewSpot returns the place of a point of the lattice, whose middle is (4, 6).
+func previewSpot(p board.Point) spot {
 	const scale = side / (2 * islandY)
-	return islandMiddle.plus((p.x-islandPad-5*islandX)*scale, (p.y-islandPad-8*islandY)*scale)
+	return islandMiddle.Plus(float64(p.X-4)*islandX*scale, float64(p.Y-6)*islandY*scale)
 }
 
-func hexAt(hex int) spot { return scaled(centre(hex)) }
+func hexAt(hex int) spot { return previewSpot(board.HexPoints[hex]) }
 
-func cornerAt(vertex int) spot { return scaled(vertexSpots[vertex]) }
+func cornerAt(vertex int) spot { return previewSpot(board.VertexPoints[vertex]) }
 
 // drawPreview draws the island and the names of the bots. It does not reveal the result
 // of the match.
-func drawPreview(m matchRecord, b previewBoard) *image.RGBA {
+func drawPreview(m matchRecord, b rest.BoardLayout, f match.Frame) *image.RGBA {
 	c := newDrawing(previewWidth, previewHeight, pageColour)
 	c.disc(islandMiddle, 306, seaColour)
 	for _, hex := range b.Hexes {
@@ -60,13 +60,13 @@ func drawPreview(m matchRecord, b previewBoard) *image.RGBA {
 			c.token(hexAt(hex.ID), *hex.Token)
 		}
 	}
-	for _, r := range b.Roads {
+	for _, r := range f.Roads {
 		c.road(r.Edge, seatColours[r.Seat])
 	}
-	for _, t := range b.Towns {
+	for _, t := range f.Towns {
 		c.town(cornerAt(t.Vertex), t.City, t.Seat)
 	}
-	c.bandit(hexAt(b.Bandit))
+	c.bandit(hexAt(f.Board.Bandit))
 	c.legend(m)
 	return c.picture
 }
@@ -75,7 +75,7 @@ func hexagon(id int, size float64) []spot {
 	points := make([]spot, 6)
 	for i := range points {
 		sin, cos := math.Sincos(math.Pi/3*float64(i) - math.Pi/2)
-		points[i] = hexAt(id).plus(size*cos, size*sin)
+		points[i] = hexAt(id).Plus(size*cos, size*sin)
 	}
 	return points
 }
@@ -83,10 +83,10 @@ func hexagon(id int, size float64) []spot {
 func (c *drawing) token(at spot, n int) {
 	c.disc(at, 24, tokenColour)
 	ink := inkColour
-	if n == 6 || n == 8 {
+	if often(n) {
 		ink = oftenColour
 	}
-	c.centred(at.plus(0, 10), 29, strconv.Itoa(n), ink)
+	c.centred(at.Plus(0, 10), 29, strconv.Itoa(n), ink)
 }
 
 func (c *drawing) port(vertices [2]int, rate int, resource string) {
@@ -96,7 +96,7 @@ func (c *drawing) port(vertices [2]int, rate int, resource string) {
 	if dx*(middle.x-islandMiddle.x)+dy*(middle.y-islandMiddle.y) < 0 {
 		dx, dy = -dx, -dy
 	}
-	at := middle.plus(dx*35, dy*35)
+	at := middle.Plus(dx*35, dy*35)
 	c.line(v, at, 4, beachColour)
 	c.line(w, at, 4, beachColour)
 	fill := tokenColour
@@ -105,13 +105,13 @@ func (c *drawing) port(vertices [2]int, rate int, resource string) {
 	}
 	c.disc(at, 19, caseColour)
 	c.disc(at, 17, fill)
-	c.centred(at.plus(0, 5), 15, strconv.Itoa(rate)+":1", inkColour)
+	c.centred(at.Plus(0, 5), 15, strconv.Itoa(rate)+":1", inkColour)
 }
 
 func (c *drawing) road(edge int, colour color.RGBA) {
 	ends := board.EdgeVertices[edge]
 	v, w := cornerAt(int(ends[0])), cornerAt(int(ends[1]))
-	a, b := v.plus((w.x-v.x)*.17, (w.y-v.y)*.17), w.plus((v.x-w.x)*.17, (v.y-w.y)*.17)
+	a, b := v.Plus((w.x-v.x)*.17, (w.y-v.y)*.17), w.Plus((v.x-w.x)*.17, (v.y-w.y)*.17)
 	c.line(a, b, 13, caseColour)
 	c.line(a, b, 8, colour)
 }
@@ -128,7 +128,7 @@ func (c *drawing) town(at spot, city bool, seat int) {
 		c.line(p, walls[(i+1)%len(walls)], 6, caseColour)
 	}
 	c.polygon(seatColours[seat], walls...)
-	at = at.plus(0, 3)
+	at = at.Plus(0, 3)
 	switch seat {
 	case 0:
 		c.disc(at, 5, caseColour)
@@ -144,17 +144,17 @@ func (c *drawing) town(at spot, city bool, seat int) {
 func moved(shape []spot, by spot) []spot {
 	at := make([]spot, len(shape))
 	for i, p := range shape {
-		at[i] = by.plus(p.x, p.y)
+		at[i] = by.Plus(p.x, p.y)
 	}
 	return at
 }
 
 func (c *drawing) bandit(at spot) {
-	at = at.plus(33, 0)
-	c.disc(at.plus(0, -10), 11, caseColour)
-	c.polygon(caseColour, at.plus(-14, 21), at.plus(-7, -6), at.plus(7, -6), at.plus(14, 21))
-	c.disc(at.plus(0, -10), 8, inkColour)
-	c.polygon(inkColour, at.plus(-11, 18), at.plus(-5, -6), at.plus(5, -6), at.plus(11, 18))
+	at = at.Plus(33, 0)
+	c.disc(at.Plus(0, -10), 11, caseColour)
+	c.polygon(caseColour, at.Plus(-14, 21), at.Plus(-7, -6), at.Plus(7, -6), at.Plus(14, 21))
+	c.disc(at.Plus(0, -10), 8, inkColour)
+	c.polygon(inkColour, at.Plus(-11, 18), at.Plus(-5, -6), at.Plus(5, -6), at.Plus(11, 18))
 }
 
 // legend writes the mode and the bots.

@@ -56,7 +56,7 @@ func (c *drawing) disc(at spot, radius float64, fill color.RGBA) {
 	points := make([]spot, corners)
 	for i := range points {
 		sin, cos := math.Sincos(2 * math.Pi * float64(i) / corners)
-		points[i] = at.plus(radius*cos, radius*sin)
+		points[i] = at.Plus(radius*cos, radius*sin)
 	}
 	c.polygon(fill, points...)
 }
@@ -65,7 +65,7 @@ func (c *drawing) disc(at spot, radius float64, fill color.RGBA) {
 func (c *drawing) line(a, b spot, width float64, fill color.RGBA) {
 	length := math.Hypot(b.x-a.x, b.y-a.y)
 	dx, dy := -(b.y-a.y)/length*width/2, (b.x-a.x)/length*width/2
-	c.polygon(fill, a.plus(dx, dy), b.plus(dx, dy), b.plus(-dx, -dy), a.plus(-dx, -dy))
+	c.polygon(fill, a.Plus(dx, dy), b.Plus(dx, dy), b.Plus(-dx, -dy), a.Plus(-dx, -dy))
 	c.disc(a, width/2, fill)
 	c.disc(b, width/2, fill)
 }
@@ -101,7 +101,7 @@ func (c *drawing) text(at spot, size float64, line string, ink color.RGBA, right
 func (c *drawing) centred(at spot, size float64, line string, ink color.RGBA) {
 	f := face(size)
 	d := font.Drawer{Dst: c.picture, Src: image.NewUniform(ink), Face: f}
-	d.Dot = dot(at.plus(-float64(d.MeasureString(line))/128, 0))
+	d.Dot = dot(at.Plus(-float64(d.MeasureString(line))/128, 0))
 	d.DrawString(line)
 }
 

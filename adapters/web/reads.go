@@ -8,77 +8,95 @@ import (
 	"hexarena/adapters/rest"
 )
 
-// These types hold the parts of the API's answers that pages show.
-
 type (
-	row    = rest.LeaderboardRow
-	player = rest.MatchPlayer
+	row     = rest.LeaderboardRow
+	player  = rest.MatchPlayer
+	summary = rest.MatchSummary
 )
 
-type summary struct{ rest.MatchSummary }
+// history is a bot's completed matches, so its points have all fields.
+type history struct {
+	rest.BotHistory
+	Points []point `json:"points"`
+}
 
-// Of returns a bot's player in the match; its seat is -1 if the bot did not play.
-func (m summary) Of(botID string) player {
+// point is a bot's rating after one match.
+type point struct {
+	EndedAt   string
+	Rating    float64 // as shown on the leaderboard: mu - 3 sigma
+	Mu, Sigma float64
+}
+
+// query holds the parameters of a call or of a link to a page.
+type query map[string]string
+
+// after returns a path with the parameters that have a value.
+func (q query) after(path string) string {
+	values := url.Values{}
+	for name, value := range q {
+		if value != "" {
+			values.Set(name, value)
+		}
+	}
+	if len(values) == 0 {
+		return path
+	}
+	return path + "?" + values.Encode()
+}
+
+// read is get for data that a page needs. After an error it does nothing, and render
+// returns the error. So only a handler that cannot continue without the data checks
+// pageRequest.err itself.
+func (p *pageRequest) read(path string, into any) {
+	if p.err == nil {
+		p.err = p.get(path, into)
+	}
+}
+
+// find is read for data that may not exist. It reports whether the API has the data
+// and shows it to this reader.
+func (p *pageRequest) find(path string, into any) bool {
+	if p.err != nil {
+		return false
+	}
+	err := p.get(path, into)
+	if r, ok := refusalOf(err); ok && r.Status < http.StatusInternalServerError {
+		return false
+	}
+	p.err = err
+	return err == nil
+}
+
+// leaderboard reads a mode's ranking at a time (RFC 3339; empty means now).
+func (p *pageRequest) leaderboard(mode, at string) []row {
+	var board rest.Leaderboard
+	p.read(leaderboardPath(mode, at), &board)
+	return board.Rows
+}
+
+func leaderboardPath(mode, at string) string {
+	return query{"mode": mode, "at": at}.after("/leaderboard")
+}
+
+func (p *pageRequest) matches(q query) rest.Matches {
+	var page rest.Matches
+	p.read(q.after("/matches"), &page)
+	return page
+}
+
+// runningMatch reads the match that a bot plays now, if any.
+func (p *pageRequest) runningMatch(botID string) []summary {
+	return p.matches(query{"bot": botID, "status": "running", "limit": "1"}).Matches
+}
+
+// playerOf returns a bot's player in a match; its seat is -1 if the bot did not play.
+func playerOf(m summary, botID string) player {
 	for _, p := range m.Players {
 		if p.BotID == botID {
 			return p
 		}
 	}
 	return player{Seat: -1}
-}
-
-type matchPage struct {
-	Matches []summary `json:"matches"`
-	Next    *string   `json:"next"`
-}
-
-// point is a bot's rating after one match.
-type point struct {
-	MatchID   string  `json:"matchId"`
-	EndedAt   string  `json:"endedAt"`
-	Placement int     `json:"placement"`
-	Seat      int     `json:"seat"`
-	Rating    float64 `json:"rating"` // as shown on the leaderboard: mu - 3 sigma
-	Mu        float64 `json:"mu"`
-	Sigma     float64 `json:"sigma"`
-}
-
-type history struct {
-	BotID          string  `json:"botId"`
-	Name           string  `json:"name"`
-	Owner          string  `json:"owner"`
-	Mode           string  `json:"mode"`
-	AbortedMatches int     `json:"abortedMatches"`
-	Points         []point `json:"points"`
-}
-
-// leaderboard returns a mode's ranking at a time (RFC 3339; empty means now).
-func (p *pageRequest) leaderboard(mode, at string) ([]row, error) {
-	q := url.Values{"mode": {mode}}
-	if at != "" {
-		q.Set("at", at)
-	}
-	var board rest.Leaderboard
-	err := p.get("/leaderboard?"+q.Encode(), &board)
-	return board.Rows, err
-}
-
-func (p *pageRequest) matches(q url.Values) (matchPage, error) {
-	var page matchPage
-	err := p.get("/matches?"+q.Encode(), &page)
-	return page, err
-}
-
-// runningMatch returns the match that a bot plays now, if any.
-func (p *pageRequest) runningMatch(botID string) ([]summary, error) {
-	page, err := p.matches(url.Values{"bot": {botID}, "status": {"running"}, "limit": {"1"}})
-	return page.Matches, err
-}
-
-// isNotFound reports whether the API answered 404.
-func isNotFound(err error) bool {
-	r, ok := refusalOf(err)
-	return ok && r.Status == http.StatusNotFound
 }
 
 // parseTime parses a time of the API. It returns the zero time for any other text.

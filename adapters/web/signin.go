@@ -1,11 +1,9 @@
 package web
 
-import "net/http"
-
-func (s *Server) registerSignIn() {
-	s.handle("/sign-in", page{get: (*pageRequest).signInPage, post: (*pageRequest).signIn, shared: true})
-	s.handle("/sign-in/confirm", page{get: (*pageRequest).confirmPage, post: (*pageRequest).confirm, shared: true})
-}
+import (
+	"net/http"
+	"net/url"
+)
 
 type signInData struct {
 	Sent bool
@@ -16,11 +14,7 @@ func (p *pageRequest) signInPage() error {
 	return p.render(http.StatusOK, "sign-in.html", signInData{Sent: p.r.URL.Query().Get("sent") == "1"})
 }
 
-func (p *pageRequest) signIn() error {
-	sent, err := p.form()
-	if err != nil {
-		return err
-	}
+func (p *pageRequest) signIn(sent url.Values) error {
 	if err := p.send(http.MethodPost, "/sign-in", map[string]string{"email": sent.Get("email")}, nil); err != nil {
 		return p.showRefused(err, "sign-in", sent, func(status int, f form) error {
 			return p.render(status, "sign-in.html", signInData{Form: f})
@@ -32,7 +26,6 @@ func (p *pageRequest) signIn() error {
 // confirmPage does not spend the token: mail scanners follow links, but do not press
 // buttons.
 func (p *pageRequest) confirmPage() error {
-	p.private = true
 	p.w.Header().Set("Referrer-Policy", "no-referrer") // the address contains the token
 	token := p.r.URL.Query().Get("token")
 	if token == "" {
@@ -41,12 +34,7 @@ func (p *pageRequest) confirmPage() error {
 	return p.render(http.StatusOK, "confirm.html", token)
 }
 
-func (p *pageRequest) confirm() error {
-	p.private = true
-	sent, err := p.form()
-	if err != nil {
-		return err
-	}
+func (p *pageRequest) confirm(sent url.Values) error {
 	if err := p.send(http.MethodPost, "/sign-in/confirm", map[string]string{"token": sent.Get("token")}, nil); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"math"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 	"unicode"
@@ -12,11 +13,7 @@ import (
 
 // chooseTheme stores the reader's theme in a cookie and leads back to the page with
 // the form.
-func (p *pageRequest) chooseTheme() error {
-	sent, err := p.form()
-	if err != nil {
-		return err
-	}
+func (p *pageRequest) chooseTheme(sent url.Values) error {
 	chosen := sent.Get("theme")
 	if chosen != "light" && chosen != "dark" {
 		return refused(http.StatusUnprocessableEntity, "Choose the theme light or dark.")
@@ -55,12 +52,15 @@ func funcs(a *assets) template.FuncMap {
 			}
 			return fmt.Sprintf("%d ms", ms)
 		},
-		"delta": delta,
-		"place": place,
-		"title": func(mode string) string { return strings.ToUpper(mode[:1]) + mode[1:] },
-		"field": func(f form, name string) fieldView { return fieldView{f, name} },
-		"add":   func(a, b int) int { return a + b },
-		"today": func() string { return time.Now().UTC().Format(time.DateOnly) },
+		"delta":     delta,
+		"place":     place,
+		"playerOf":  playerOf,
+		"meanPlace": meanPlace,
+		"why":       why,
+		"title":     func(mode string) string { return strings.ToUpper(mode[:1]) + mode[1:] },
+		"field":     func(f form, name string) fieldView { return fieldView{f, name} },
+		"add":       func(a, b int) int { return a + b },
+		"today":     func() string { return time.Now().UTC().Format(time.DateOnly) },
 	}
 }
 
@@ -126,13 +126,5 @@ func place(n *int) string {
 	if n == nil {
 		return "–"
 	}
-	switch *n {
-	case 1:
-		return "1st"
-	case 2:
-		return "2nd"
-	case 3:
-		return "3rd"
-	}
-	return fmt.Sprintf("%dth", *n)
+	return [...]string{"1st", "2nd", "3rd", "4th"}[*n-1] // a table has at most four seats
 }

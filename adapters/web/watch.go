@@ -8,12 +8,6 @@ import (
 	"strings"
 )
 
-func (s *Server) registerWatch() {
-	s.handle("/watch/{id}", page{get: (*pageRequest).watch})
-	cache := &previewCache{images: map[string][]byte{}}
-	s.handle("/watch/{id}/preview.png", page{get: func(p *pageRequest) error { return p.preview(cache) }})
-}
-
 // matchRecord holds the parts of a match's record that its page shows without a
 // script.
 type matchRecord struct {
@@ -51,19 +45,15 @@ type watchPage struct {
 }
 
 func (p *pageRequest) watch() error {
-	m, err := p.matchRecord()
-	if err != nil {
-		return err
-	}
-	p.embeddable = p.r.URL.Query().Get("embed") == "1"
+	m := p.matchRecord()
+	p.embeddable = p.err == nil && p.r.URL.Query().Get("embed") == "1"
 	return p.render(http.StatusOK, "watch.html", watchPage{m, p.embeddable, previewWidth, previewHeight})
 }
 
 // matchRecord reads the record of the match in the path.
-func (p *pageRequest) matchRecord() (matchRecord, error) {
-	var m matchRecord
-	err := p.get("/matches/"+url.PathEscape(p.r.PathValue("id")), &m)
-	return m, err
+func (p *pageRequest) matchRecord() (m matchRecord) {
+	p.read("/matches/"+url.PathEscape(p.r.PathValue("id")), &m)
+	return m
 }
 
 // joinNames writes names as "Ann, Bea and Cid".

@@ -8,8 +8,7 @@
 // Tallies are public figures that no call returns. So this package does not know
 // the log, sessions, rate limits or permissions.
 //
-// Start with New. Each page is registered in the file that holds its handler; see
-// Server.register.
+// Start with New. Server.register lists the pages.
 package web
 
 import (
@@ -60,6 +59,7 @@ type Server struct {
 	assets    *assets
 	templates templates
 	guides    map[string]*guide
+	previews  previewCache
 }
 
 // Assets and guides depend only on embedded files, so that all servers of a process
@@ -96,28 +96,69 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// register adds the pages, file by file.
+// register adds the pages and the files that they load.
 func (s *Server) register() {
-	s.registerAssets()
-	s.registerHome()
-	s.registerLadder()
-	s.registerBotPage()
-	s.registerWatch()
-	s.registerSignIn()
-	s.registerDashboard()
-	s.registerGuides()
+	s.handle("/{$}", page{get: (*pageRequest).home})
+	s.handle("/theme", page{post: (*pageRequest).chooseTheme})
+	s.handle("/ladder", page{get: func(p *pageRequest) error { return p.seeOther("/ladder/standard") }})
+	s.handle("/ladder/{mode}", page{get: (*pageRequest).ladder})
+	s.handle("/bot/{id}", page{get: (*pageRequest).bot})
+	s.handle("/bot/{id}/log/{match}", page{get: (*pageRequest).decisionLog, private: true})
+	s.handle("/watch/{id}", page{get: (*pageRequest).watch})
+	s.handle("/watch/{id}/preview.png", page{get: (*pageRequest).preview})
+
+	s.handle("/sign-in", page{get: (*pageRequest).signInPage, post: (*pageRequest).signIn, shared: true})
+	s.handle("/sign-in/confirm", page{get: (*pageRequest).confirmPage, post: (*pageRequest).confirm, shared: true, private: true})
+	s.handle("/dashboard", page{get: (*pageRequest).dashboard, private: true})
+	s.handle("/dashboard/bots", page{post: (*pageRequest).registerBot, private: true})
+	s.handle("/dashboard/bots/{id}", page{get: (*pageRequest).managedBot, post: (*pageRequest).changeBot, private: true})
+	s.handle("/dashboard/keys", page{get: (*pageRequest).keys, post: (*pageRequest).registerKey, private: true})
+	s.handle("/dashboard/keys/{id}", page{post: (*pageRequest).revokeKey, private: true})
+	s.handle("/dashboard/account", page{get: (*pageRequest).account, post: (*pageRequest).changeAccount, private: true})
+
+	s.handle("/docs", page{get: func(p *pageRequest) error { return p.seeOther("/docs/quickstart") }})
+	s.handle("/docs/{name}", page{get: (*pageRequest).guide})
+	s.handle("/docs/api", page{get: (*pageRequest).apiReference, shared: true})
+	s.handle("/docs/audit/{file}", page{get: (*pageRequest).auditFile})
+	s.handle("/changelog", page{get: func(p *pageRequest) error { return p.showGuide("changelog") }, shared: true, jsonGet: true})
+
+	s.handle("/favicon.ico", page{get: func(p *pageRequest) error {
+		p.w.Header().Set("Location", "/favicon.svg")
+		p.w.WriteHeader(http.StatusMovedPermanently)
+		return nil
+	}})
+	s.mux.HandleFunc("/assets/{version}/{name}", func(w http.ResponseWriter, r *http.Request) {
+		s.serveAsset(w, r, r.PathValue("name"), r.PathValue("version") == s.assets.version)
+	})
+	for _, name := range []string{"favicon.svg", "robots.txt"} {
+		s.mux.HandleFunc("/"+name, func(w http.ResponseWriter, r *http.Request) { s.serveAsset(w, r, name, false) })
+	}
 }
 
 // handler shows a page or takes a form. A *Refusal that it returns is shown as a
 // page with its status, any other error as a page with status 500.
 type handler func(*pageRequest) error
 
+// formHandler takes a form that another site did not send.
+type formHandler func(p *pageRequest, sent url.Values) error
+
+// handle reads the form.
+func (f formHandler) handle(p *pageRequest) error {
+	sent, err := p.form()
+	if err != nil {
+		return err
+	}
+	return f(p, sent)
+}
+
 // page holds the handlers of one path. If get or post is nil, the API serves that
 // method of a shared path; another path answers 405.
 type page struct {
-	get, post handler
-	shared    bool // the API serves other methods of this path, and POST of JSON
-	jsonGet   bool // the API serves GET, unless the client prefers HTML
+	get     handler
+	post    formHandler
+	shared  bool // the API serves other methods of this path, and POST of JSON
+	jsonGet bool // the API serves GET, unless the client prefers HTML
+	private bool // see pageRequest
 }
 
 // ServeHTTP implements http.Handler.
@@ -135,37 +176,35 @@ func (s *Server) handle(path string, p page) {
 		if p.jsonGet {
 			w.Header().Add("Vary", "Accept")
 		}
-		h, shared := p.pick(r)
+		request := &pageRequest{server: s, w: w, r: r, private: p.private}
+		h := p.pick(r)
 		switch {
 		case h != nil:
-			s.servePage(w, r, h)
-		case shared:
+			request.serve(h)
+		case p.shared:
 			s.API.ServeHTTP(w, r)
 		default:
 			w.Header().Set("Allow", p.allows())
-			s.servePage(w, r, func(*pageRequest) error {
+			request.serve(func(*pageRequest) error {
 				return refused(http.StatusMethodNotAllowed, "This page does not support that method.")
 			})
 		}
 	})
 }
 
-// pick returns the handler of a request. If it is nil, shared tells whether the
-// API serves the request.
-func (p page) pick(r *http.Request) (h handler, shared bool) {
+// pick returns the handler of a request, or nil if the API serves it or nobody.
+func (p page) pick(r *http.Request) handler {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
-		h = p.get
-		if p.jsonGet && !prefersHTML(r.Header) {
-			h = nil
+		if !p.jsonGet || prefersHTML(r.Header) {
+			return p.get
 		}
 	case http.MethodPost:
-		h = p.post
-		if p.shared && !sendsForm(r.Header) {
-			h = nil
+		if p.post != nil && (!p.shared || sendsForm(r.Header)) {
+			return p.post.handle
 		}
 	}
-	return h, p.shared
+	return nil
 }
 
 func (p page) allows() string {
