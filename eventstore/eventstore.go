@@ -5,7 +5,7 @@
 //
 // The package memory implements the port for tests and simulation. The package
 // esdb implements it with the official client, for an EventStoreDB cluster or
-// the embedded node. Both pass the suite in logtest. This package does not know
+// the embedded node. Both pass the suite in conformance. This package does not know
 // any domain.
 package eventstore
 

@@ -27,10 +27,6 @@ func read(t *testing.T, log eventstore.Log) (n int, err error) {
 	return n, nil
 }
 
-func TestFaultyWithoutFaultsConforms(t *testing.T) {
-	logtest.Run(t, func(*testing.T) eventstore.Log { return logtest.NewFaulty(memory.New()) })
-}
-
 func TestFaultyAppends(t *testing.T) {
 	log := logtest.NewFaulty(memory.New())
 	log.FailAppend(2, logtest.NotStored)

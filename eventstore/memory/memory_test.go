@@ -17,16 +17,6 @@ import (
 
 func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 
-func TestConformance(t *testing.T) {
-	logtest.Run(t, func(*testing.T) eventstore.Log { return memory.New() })
-}
-
-// Two logs in memory agree. So a disagreement of another log with this one is not
-// an error of logtest.Agree.
-func TestTwoMemoryLogsAgree(t *testing.T) {
-	logtest.Agree(t, memory.New(), memory.New())
-}
-
 func events(n int) []eventstore.Event {
 	all := make([]eventstore.Event, n)
 	for i := range all {

@@ -1,4 +1,4 @@
-package logtest
+package conformance_test
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"hexarena/eventstore"
 )
 
-var appendCases = []Case{
+var appendCases = []conformanceCase{
 	{"append/expected revisions", "Append: expected revision any, no_stream, stream_exists or exact", expectedRevisions},
 	{"append/wrong versions", "Append: wrong version is a response with the current revision", wrongVersions},
 	{"append/one call is atomic", "Append: one call stores all events or none", atomic},

@@ -1,4 +1,4 @@
-package logtest
+package conformance_test
 
 import (
 	"context"
@@ -12,12 +12,12 @@ import (
 	"hexarena/eventstore"
 )
 
-var contextCases = []Case{
+var contextCases = []conformanceCase{
 	{"context/cancelled", "port: every method returns when its context ends", cancelled},
 	{"context/past its deadline", "port: every method returns by the deadline of its context", pastDeadline},
 }
 
-var contentionCases = []Case{
+var contentionCases = []conformanceCase{
 	{"contention/exact revisions", "Append: expected revision, many writers of one stream", contended},
 	{"contention/any", "Append: any, many writers of one stream", contendedAny},
 	{"contention/no stream", "Append: no_stream, only one of many writers creates the stream", contendedStart},

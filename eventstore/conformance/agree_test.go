@@ -1,4 +1,4 @@
-package logtest
+package conformance_test
 
 import (
 	"context"
@@ -11,12 +11,23 @@ import (
 	"pgregory.net/rapid"
 
 	"hexarena/eventstore"
+	"hexarena/eventstore/memory"
 )
 
-// Agree tests that two logs give the same answers. It draws a sequence of calls at
+func TestMemoryAgreesWithEmbeddedNode(t *testing.T) {
+	agree(t, memory.New(), openNode(t))
+}
+
+// Two logs in memory agree. So a disagreement of another log with this one is not an
+// error of the test.
+func TestMemoryAgreesWithMemory(t *testing.T) {
+	agree(t, memory.New(), memory.New())
+}
+
+// agree tests that two logs give the same answers. It draws a sequence of calls at
 // random and makes it on both logs. There are few streams and few ids, so that calls
 // conflict. If the logs disagree, the failure shows the shortest sequence found.
-func Agree(t *testing.T, one, other eventstore.Log) {
+func agree(t *testing.T, one, other eventstore.Log) {
 	rapid.Check(t, func(rt *rapid.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()

@@ -1,4 +1,4 @@
-package logtest
+package conformance_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"hexarena/eventstore"
 )
 
-var subscribeCases = []Case{
+var subscribeCases = []conformanceCase{
 	{"subscribe/catch up, then live", "Subscriptions: from is exclusive; CaughtUp at every change to live", catchUpThenLive},
 	{"subscribe/from the end", "Subscriptions: end means only new ones", fromTheEnd},
 	{"subscribe/all", "Subscriptions: start includes event 0", subscribeAll},

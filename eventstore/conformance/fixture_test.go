@@ -1,4 +1,4 @@
-package logtest
+package conformance_test
 
 import (
 	"context"

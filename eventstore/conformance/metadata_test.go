@@ -1,4 +1,4 @@
-package logtest
+package conformance_test
 
 import (
 	"time"
@@ -8,7 +8,7 @@ import (
 	"hexarena/eventstore"
 )
 
-var metadataCases = []Case{
+var metadataCases = []conformanceCase{
 	{"metadata/max count", "Metadata: $maxCount hides events from stream reads, not from $all", maxCount},
 	{"metadata/max age", "Metadata: $maxAge; everything expired reads as empty", maxAge},
 	{"metadata/replaced", "Metadata: $$s keeps one event, which replaces what was set", metadataReplaced},

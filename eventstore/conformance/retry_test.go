@@ -1,4 +1,4 @@
-package logtest
+package conformance_test
 
 import (
 	"github.com/stretchr/testify/require"
@@ -6,7 +6,7 @@ import (
 	"hexarena/eventstore"
 )
 
-var retryCases = []Case{
+var retryCases = []conformanceCase{
 	{"retry/exact revision", "Append, idempotence: expected < current, all ids equal: the original answer", retryExact},
 	{"retry/a prefix of the stored events", "Append, idempotence: a prefix of the stored events", retryPrefix},
 	{"retry/ids that differ", "Append, idempotence: otherwise wrong version", retryDiffers},

@@ -1,4 +1,4 @@
-package logtest
+package conformance_test
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 	"hexarena/eventstore"
 )
 
-var readCases = []Case{
+var readCases = []conformanceCase{
 	{"read/forwards", "Positions and reads: stream reads are inclusive, forwards beyond the end is empty", readForwards},
 	{"read/backwards", "Positions and reads: inclusive, backwards from beyond the end starts at the last event", readBackwards},
 	{"read/no stream", "Positions and reads: a stream that does not exist is empty", readNoStream},
@@ -16,7 +16,7 @@ var readCases = []Case{
 	{"read/stopped early", "Positions and reads: a reader may stop early", readStopped},
 }
 
-var readAllCases = []Case{
+var readAllCases = []conformanceCase{
 	{"read all/forwards", "Positions and reads: $all forwards includes P", readAllForwards},
 	{"read all/backwards", "Positions and reads: $all backwards excludes P, MaxUint64 is the end", readAllBackwards},
 	{"read all/limits", "Positions and reads: count, system events not counted", readAllLimits},

@@ -1,4 +1,4 @@
-package logtest
+package conformance_test
 
 import (
 	"github.com/stretchr/testify/require"
@@ -6,7 +6,7 @@ import (
 	"hexarena/eventstore"
 )
 
-var tombstoneCases = []Case{
+var tombstoneCases = []conformanceCase{
 	{"tombstone/forever", "Append: tombstoned, whatever is expected; reading and writing $$s too", tombstoned},
 	{"tombstone/wrong version", "Append: wrong version of a Tombstone, FAILED_PRECONDITION", tombstoneWrongVersion},
 	{"tombstone/no stream", "Deletes: allowed on a missing stream with any or no_stream", tombstoneMissing},
