@@ -56,7 +56,7 @@ func playThrough(t *testing.T, away time.Duration) {
 		})
 	}
 	faults = append(faults, func() { // answers are lost for good
-		n.proxy.Set(outage.Deaf)
+		n.proxy.Set(outage.OneWay)
 		pause(away)
 		n.proxy.Cut()
 	})

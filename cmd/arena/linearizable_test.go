@@ -18,8 +18,8 @@ import (
 	"hexarena/eventstore/logtest/outage"
 )
 
-// A node that is killed with -9, and answers that are lost, are no excuse:
-// what contending clients asked and were told has one order.
+// The calls and answers of contending clients have one order, even if the node is
+// killed with SIGKILL and answers are lost.
 func TestTheLogIsLinearizable(t *testing.T) {
 	t.Parallel()
 	contend(t, 6, 150)
@@ -32,9 +32,9 @@ func TestSoakTheLogIsLinearizable(t *testing.T) {
 	contend(t, 100, 600)
 }
 
-// contend has clients compete for the same streams, in rounds with streams of
-// their own, since a history takes the longer to judge the longer it is. In each
-// round the node is killed once and answers are lost twice.
+// contend makes clients compete for the same streams. Each round has its own streams
+// and its own history, because the time of a check grows fast with the length of a
+// history. In each round the node is killed once and answers are lost twice.
 func contend(t *testing.T, rounds, steps int) {
 	rng := logtest.Random(t)
 	n := newNodeProcess(t)
@@ -42,28 +42,28 @@ func contend(t *testing.T, rounds, steps int) {
 	for i := range logs {
 		logs[i] = n.connect()
 	}
-	var sum logtest.Verdict
+	var sum verdict
 	checking := time.Duration(0)
 	for round := range rounds {
 		h := n.round(round, steps, logs, rng)
 		began := time.Now()
-		v := h.Check(2 * time.Minute)
+		v := h.check(2 * time.Minute)
 		checking += time.Since(began)
-		require.False(t, v.Undecided, "round %d: %+v", round, v)
-		require.True(t, v.Linearizable, "round %d: %+v", round, v)
-		sum.Operations += v.Operations
-		sum.Reads += v.Reads
-		sum.Conflicts += v.Conflicts
-		sum.Unknown += v.Unknown
+		require.False(t, v.undecided, "round %d: %+v", round, v)
+		require.True(t, v.linearizable, "round %d: %+v", round, v)
+		sum.operations += v.operations
+		sum.reads += v.reads
+		sum.conflicts += v.conflicts
+		sum.unknown += v.unknown
 	}
-	t.Logf("%d operations of 8 clients over 4 connections, %d of them reads, %d conflicts, %d appends whose outcome was never told; "+
-		"%d kills with -9, answers lost %d times: linearizable (judged in %v)",
-		sum.Operations, sum.Reads, sum.Conflicts, sum.Unknown, rounds, 2*rounds, checking.Round(time.Millisecond))
-	require.Positive(t, sum.Conflicts)
-	require.Positive(t, sum.Unknown)
+	t.Logf("%d operations of 8 clients over 4 connections, %d of them reads, %d conflicts, %d appends with an unknown outcome; "+
+		"%d kills, answers lost %d times: linearizable (checked in %v)",
+		sum.operations, sum.reads, sum.conflicts, sum.unknown, rounds, 2*rounds, checking.Round(time.Millisecond))
+	require.Positive(t, sum.conflicts)
+	require.Positive(t, sum.unknown)
 }
 
-// nodeProcess is an `arena node` in a process of its own, behind a proxy.
+// nodeProcess is an `arena node` in its own process, behind a proxy.
 type nodeProcess struct {
 	t       *testing.T
 	data    string
@@ -93,7 +93,7 @@ func (n *nodeProcess) restart() {
 	n.proxy.SetTarget(n.start())
 }
 
-// connection is the connection string of the node, through the proxy.
+// connection returns the connection string of the node, through the proxy.
 func (n *nodeProcess) connection() string { return "esdb://" + n.proxy.Address() + "?tls=false" }
 
 func (n *nodeProcess) connect() eventstore.Log {
@@ -104,10 +104,10 @@ func (n *nodeProcess) connect() eventstore.Log {
 	return log
 }
 
-// round lets eight clients take their steps while faults come at random.
-func (n *nodeProcess) round(round, steps int, logs []eventstore.Log, rng *rand.Rand) *logtest.History {
+// round lets eight clients take their steps and causes faults at random.
+func (n *nodeProcess) round(round, steps int, logs []eventstore.Log, rng *rand.Rand) *history {
 	const clients = 8
-	h := logtest.NewHistory()
+	h := newHistory()
 	streams := make([]eventstore.StreamID, 3)
 	for i := range streams {
 		streams[i] = eventstore.StreamID(fmt.Sprintf("contended-%d-%d", round, i))
@@ -117,13 +117,13 @@ func (n *nodeProcess) round(round, steps int, logs []eventstore.Log, rng *rand.R
 	taken := make(chan struct{}, clients*steps)
 	var wg sync.WaitGroup
 	for client := range clients {
-		c := logtest.Contender{
-			Client: client, Log: logs[client%len(logs)], History: h, Chance: rand.New(rand.NewPCG(rng.Uint64(), 0)),
-			Streams: streams, Patience: 2 * time.Second,
+		c := contender{
+			client: client, log: logs[client%len(logs)], history: h, chance: rand.New(rand.NewPCG(rng.Uint64(), 0)),
+			streams: streams, patience: 2 * time.Second,
 		}
 		wg.Go(func() {
 			for range steps {
-				if err := c.Step(ctx); err != nil {
+				if err := c.step(ctx); err != nil {
 					n.t.Errorf("client %d: %v", client, err)
 				}
 				taken <- struct{}{}
@@ -142,9 +142,9 @@ func (n *nodeProcess) round(round, steps int, logs []eventstore.Log, rng *rand.R
 	return h
 }
 
-// loseAnswers lets what is sent arrive, and drops what is answered.
+// loseAnswers passes requests to the node and drops its answers.
 func (n *nodeProcess) loseAnswers() {
-	n.proxy.Set(outage.Deaf)
+	n.proxy.Set(outage.OneWay)
 	pause(20 * time.Millisecond)
 	n.proxy.Cut()
 	n.proxy.Set(outage.None)

@@ -70,7 +70,7 @@ func runOutages(t *testing.T, durations ...time.Duration) {
 			o.finish(k.String(), durations)
 		})
 	}
-	for _, k := range []outage.Kind{outage.Hung, outage.Deaf} {
+	for _, k := range []outage.Kind{outage.Hung, outage.OneWay} {
 		t.Run(k.String()+", then cut", func(t *testing.T) {
 			t.Parallel()
 			o := newOutageTest(t)

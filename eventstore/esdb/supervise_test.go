@@ -127,7 +127,7 @@ func last(events iter.Seq2[eventstore.Recorded, error]) error {
 // Each call returns by its deadline in every kind of outage: from the start, or after
 // a first connection.
 func TestCallsReturnByTheirDeadline(t *testing.T) {
-	for _, o := range []outage.Kind{outage.Refused, outage.Reset, outage.Hung, outage.Deaf, outage.BlackHoled} {
+	for _, o := range []outage.Kind{outage.Refused, outage.Reset, outage.Hung, outage.OneWay, outage.BlackHoled} {
 		for _, known := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, connected before: %t", o, known), func(t *testing.T) {
 				t.Parallel()
@@ -247,7 +247,7 @@ func TestOutagesLoseAndDoubleNothing(t *testing.T) {
 			t.Errorf("subscriber %d did not see the end", s)
 		})
 	}
-	outages := []outage.Kind{outage.Refused, outage.Reset, outage.Hung, outage.Deaf, outage.Hung, outage.Deaf}
+	outages := []outage.Kind{outage.Refused, outage.Reset, outage.Hung, outage.OneWay, outage.Hung, outage.OneWay}
 	for i, o := range outages {
 		for range 10 {
 			select {
@@ -304,7 +304,7 @@ func TestLostAcknowledgementStoresOnce(t *testing.T) {
 			_, err := log.Append(t.Context(), id, eventstore.NoStream, events(1)...)
 			require.NoError(t, err)
 			stored := storedBehind(t, p, id)
-			p.Set(outage.Deaf)
+			p.Set(outage.OneWay)
 			go func() {
 				<-stored
 				p.Cut()
@@ -445,7 +445,7 @@ func TestClientBehavesAsTheSupervisionExpects(t *testing.T) {
 	}
 
 	stored := storedBehind(t, p, "asking-1")
-	p.Set(outage.Deaf)
+	p.Set(outage.OneWay)
 	go func() { <-stored; p.Cut() }()
 	ended := make(chan error, 1)
 	_, err = call(t.Context(), log, g, func(ctx context.Context, c *es.Client) (struct{}, error) {

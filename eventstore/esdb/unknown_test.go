@@ -52,7 +52,7 @@ func appendUnknown(t *testing.T, log *Log, p *outage.Proxy, id eventstore.Stream
 	stored := storedBehind(t, p, id)
 	ctx, end := context.WithTimeout(t.Context(), testPatience)
 	defer end()
-	p.Set(outage.Deaf)
+	p.Set(outage.OneWay)
 	dropped := make(chan struct{})
 	go func() {
 		defer close(dropped)

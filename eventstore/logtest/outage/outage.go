@@ -21,16 +21,16 @@ const (
 	Refused         // connections are closed; new ones are refused
 	Reset           // connections are reset, and new ones too, as soon as they are made
 	Hung            // connections stay open and new ones are accepted, but no data passes until the end
-	Deaf            // data of the client passes; answers of the server wait until the end
+	OneWay          // an asymmetric partition: data of the client passes, answers of the server wait until the end
 	BlackHoled      // data is lost forever; the kernel ignores new connections
 	Slow            // each chunk of data waits in both directions; see SetDelay
 )
 
 // Kinds lists all kinds of outages.
-var Kinds = []Kind{Refused, Reset, Hung, Deaf, BlackHoled, Slow}
+var Kinds = []Kind{Refused, Reset, Hung, OneWay, BlackHoled, Slow}
 
 func (k Kind) String() string {
-	return [...]string{"none", "refused", "reset", "hung", "answers lost", "black-holed", "slow"}[k]
+	return [...]string{"none", "refused", "reset", "hung", "one-way", "black-holed", "slow"}[k]
 }
 
 // Proxy stands between clients and a server.
@@ -103,7 +103,7 @@ func (p *Proxy) SetDelay(d time.Duration) {
 	p.delay = d
 }
 
-// Set begins an outage, or ends it with None. After Hung and Deaf, the waiting data
+// Set begins an outage, or ends it with None. After Hung and OneWay, the waiting data
 // passes. After the other kinds, data in transit is lost.
 func (p *Proxy) Set(k Kind) {
 	p.mu.Lock()

@@ -78,7 +78,7 @@ func TestOutages(t *testing.T) {
 				_, err := exchange(before, "lost", patience)
 				require.Error(t, err)
 				require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
-			case outage.Hung, outage.Deaf, outage.BlackHoled:
+			case outage.Hung, outage.OneWay, outage.BlackHoled:
 				_, err := exchange(before, "held", short)
 				require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 			case outage.Slow:
@@ -104,7 +104,7 @@ func TestOutages(t *testing.T) {
 			p.Set(outage.None)
 			requirePasses(t, dial(t, p))
 			switch k {
-			case outage.Hung, outage.Deaf:
+			case outage.Hung, outage.OneWay:
 				_ = before.SetReadDeadline(time.Now().Add(patience))
 				held := make([]byte, 4)
 				_, err := io.ReadFull(before, held)
@@ -121,7 +121,7 @@ func TestOutages(t *testing.T) {
 func TestCutLosesDataInTransit(t *testing.T) {
 	p := outage.New(t, echo(t))
 	c := dial(t, p)
-	p.Set(outage.Deaf)
+	p.Set(outage.OneWay)
 	_, err := exchange(c, "said", short)
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	p.Cut()

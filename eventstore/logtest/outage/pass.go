@@ -100,7 +100,7 @@ func (p *Proxy) pass(l *link, answer bool) (passes, alive bool) {
 			return false, false
 		case lost:
 			return false, true
-		case kind == Hung, kind == Deaf && answer:
+		case kind == Hung, kind == OneWay && answer:
 			select {
 			case <-changed:
 			case <-l.gone:

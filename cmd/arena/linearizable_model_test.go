@@ -1,4 +1,4 @@
-package logtest
+package main
 
 import (
 	"encoding/binary"
@@ -9,14 +9,14 @@ import (
 	"hexarena/eventstore"
 )
 
-// number stands for the id of an event. The state of a stream in the model is the
+// eventNumber stands for the id of an event. The state of a stream in the model is the
 // string of its events' numbers.
-type number [numberSize]byte
+type eventNumber [eventNumberSize]byte
 
-const numberSize = 4
+const eventNumberSize = 4
 
-func newNumber(n int) number {
-	var b number
+func newEventNumber(n int) eventNumber {
+	var b eventNumber
 	binary.BigEndian.PutUint32(b[:], uint32(n))
 	return b
 }
@@ -26,7 +26,7 @@ var sequentialLog = porcupine.Model{
 	Partition: byStream,
 	Init:      func() any { return "" },
 	Step: func(state, input, output any) (bool, any) {
-		req, ans := input.(request), output.(answer)
+		req, ans := input.(logRequest), output.(logAnswer)
 		if req.ids == "" {
 			return isRead(state.(string), req, ans), state
 		}
@@ -42,7 +42,7 @@ func byStream(history []porcupine.Operation) [][]porcupine.Operation {
 	of := map[eventstore.StreamID]int{}
 	var parts [][]porcupine.Operation
 	for _, op := range history {
-		id := op.Input.(request).stream
+		id := op.Input.(logRequest).stream
 		i, known := of[id]
 		if !known {
 			i = len(parts)
@@ -54,24 +54,24 @@ func byStream(history []porcupine.Operation) [][]porcupine.Operation {
 }
 
 // isRead reports whether an answer is right for a read of a stream.
-func isRead(stream string, req request, ans answer) bool {
+func isRead(stream string, req logRequest, ans logAnswer) bool {
 	if ans.revision != revisionOf(stream) {
 		return false
 	}
 	if req.head && stream != "" {
-		stream = stream[len(stream)-numberSize:]
+		stream = stream[len(stream)-eventNumberSize:]
 	}
 	return ans.ids == stream
 }
 
 // appendTo returns a stream after an append, and the answer. It assumes that no id was
 // stored twice.
-func appendTo(stream string, req request) (string, answer) {
-	last, n := revisionOf(stream), eventstore.Expected(len(req.ids)/numberSize)
-	conflict := answer{conflict: true, revision: last}
+func appendTo(stream string, req logRequest) (string, logAnswer) {
+	last, n := revisionOf(stream), eventstore.Expected(len(req.ids)/eventNumberSize)
+	conflict := logAnswer{conflict: true, revision: last}
 	switch expected := req.expected; {
 	case expected == eventstore.Any, expected == eventstore.Exists && last >= 0:
-		if at := index(stream, req.ids[:numberSize]); at >= 0 {
+		if at := indexOfEvent(stream, req.ids[:eventNumberSize]); at >= 0 {
 			return stream, retried(stream, at, req.ids, conflict)
 		}
 	case expected == eventstore.Exists, expected > last:
@@ -79,27 +79,27 @@ func appendTo(stream string, req request) (string, answer) {
 	case expected < last:
 		return stream, retried(stream, int(expected)+1, req.ids, conflict)
 	}
-	return stream + req.ids, answer{revision: last + n}
+	return stream + req.ids, logAnswer{revision: last + n}
 }
 
 // retried returns the answer to a retry of the events that a stream holds from a
 // revision on.
-func retried(stream string, at int, ids string, conflict answer) answer {
-	if !strings.HasPrefix(stream[at*numberSize:], ids) {
+func retried(stream string, at int, ids string, conflict logAnswer) logAnswer {
+	if !strings.HasPrefix(stream[at*eventNumberSize:], ids) {
 		return conflict
 	}
-	return answer{revision: eventstore.Expected(at + len(ids)/numberSize - 1)}
+	return logAnswer{revision: eventstore.Expected(at + len(ids)/eventNumberSize - 1)}
 }
 
 func revisionOf(stream string) eventstore.Expected {
-	return eventstore.Expected(len(stream)/numberSize) - 1
+	return eventstore.Expected(len(stream)/eventNumberSize) - 1
 }
 
-// index returns the revision of an event, and -1 if the stream does not have it.
-func index(stream, id string) int {
-	for i := 0; i < len(stream); i += numberSize {
-		if stream[i:i+numberSize] == id {
-			return i / numberSize
+// indexOfEvent returns the revision of an event, and -1 if the stream does not have it.
+func indexOfEvent(stream, id string) int {
+	for i := 0; i < len(stream); i += eventNumberSize {
+		if stream[i:i+eventNumberSize] == id {
+			return i / eventNumberSize
 		}
 	}
 	return -1

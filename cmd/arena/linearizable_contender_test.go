@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hexarena/eventstore"
+)
+
+// contender is a client that competes with others for the same streams. It records its
+// calls in a history. Only one goroutine may use it.
+type contender struct {
+	client   int
+	log      eventstore.Log
+	history  *history
+	chance   *rand.Rand
+	streams  []eventstore.StreamID
+	patience time.Duration // the longest deadline of a call
+
+	heads map[eventstore.StreamID]eventstore.Expected // the last known revisions
+}
+
+// step makes one call at random: a read, or an append. The append expects the last
+// known revision, an older one, NoStream or Any. If the outcome is unknown, the
+// contender sends the same append again in half of the cases. step returns only
+// errors that no client should get.
+func (c *contender) step(ctx context.Context) error {
+	if c.heads == nil {
+		c.heads = make(map[eventstore.StreamID]eventstore.Expected)
+	}
+	id := c.streams[c.chance.IntN(len(c.streams))]
+	call, cancel, _ := c.deadline(ctx)
+	defer cancel()
+	switch n := c.chance.IntN(10); {
+	case n < 6:
+		return c.append(ctx, call, id)
+	default:
+		at, err := c.history.read(call, c.client, c.log, id, n < 8)
+		if err == nil {
+			c.heads[id] = at
+		}
+		return unexpected(err)
+	}
+}
+
+func (c *contender) append(ctx, call context.Context, id eventstore.StreamID) error {
+	events := make([]eventstore.Event, 1+c.chance.IntN(3))
+	for i := range events {
+		events[i] = eventstore.Event{ID: uuid.New(), Type: "Contended", Data: fmt.Appendf(nil, `{"client":%d}`, c.client)}
+	}
+	again := func() (context.Context, context.CancelFunc, bool) {
+		if ctx.Err() != nil || c.chance.IntN(2) == 0 {
+			return nil, nil, false
+		}
+		return c.deadline(ctx)
+	}
+	appended, err := c.history.append(call, c.client, c.log, again, id, c.expected(id), events...)
+	if err == nil {
+		c.heads[id] = eventstore.At(appended.Revision)
+	}
+	return unexpected(err)
+}
+
+func (c *contender) expected(id eventstore.StreamID) eventstore.Expected {
+	head, known := c.heads[id]
+	if !known {
+		head = eventstore.NoStream
+	}
+	switch c.chance.IntN(10) {
+	case 0:
+		return eventstore.NoStream
+	case 1, 2:
+		return eventstore.Any
+	case 3:
+		return max(eventstore.NoStream, head-1)
+	}
+	return head
+}
+
+// deadline draws the deadline of the next call. Some deadlines are about as long as a
+// call takes, so that calls end in the middle.
+func (c *contender) deadline(ctx context.Context) (context.Context, context.CancelFunc, bool) {
+	longest := c.patience
+	if c.chance.IntN(4) == 0 {
+		longest /= 200
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(1+c.chance.Int64N(int64(longest))))
+	return ctx, cancel, true
+}
+
+// unexpected returns nil for the errors that a contender must expect.
+func unexpected(err error) error {
+	if outcomeUnknown(err) || eventstore.IsWrongVersion(err) {
+		return nil
+	}
+	return err
+}
