@@ -1,10 +1,6 @@
 package memory
 
-import (
-	"github.com/google/uuid"
-
-	"hexarena/eventstore"
-)
+import "hexarena/eventstore"
 
 // outcome is the outcome of an append.
 type outcome int
@@ -39,13 +35,13 @@ func (s *stream) fits(expected eventstore.Expected) bool {
 // append is a retry if the same ids follow that revision in the stream. With Any
 // or Exists, the first id decides: if the stream has it, the append is a retry, and
 // the stream must have the other ids in the same order.
-func (s *stream) check(expected eventstore.Expected, events []eventstore.Event, idAt func(int) uuid.UUID) (int, outcome) {
+func (s *stream) check(expected eventstore.Expected, events []eventstore.Event) (int, outcome) {
 	if expected == eventstore.Any || expected == eventstore.Exists {
 		if _, known := s.ids[events[0].ID]; known {
 			return s.checkKnown(events)
 		}
 	} else if expected < s.current() {
-		return s.checkBehind(int(expected), events, idAt)
+		return s.checkBehind(int(expected), events)
 	}
 	if !s.fits(expected) {
 		return 0, conflict
@@ -54,13 +50,13 @@ func (s *stream) check(expected eventstore.Expected, events []eventstore.Event, 
 }
 
 // checkBehind checks an append that expects a revision below the current one.
-func (s *stream) checkBehind(before int, events []eventstore.Event, idAt func(int) uuid.UUID) (int, outcome) {
+func (s *stream) checkBehind(before int, events []eventstore.Event) (int, outcome) {
 	last := before + len(events)
 	if last >= len(s.events) {
 		return 0, conflict
 	}
 	for i, e := range events {
-		if idAt(s.events[before+1+i]) != e.ID {
+		if s.events[before+1+i].ID != e.ID {
 			return 0, conflict
 		}
 	}

@@ -6,10 +6,11 @@
 package memory
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
-	"sort"
 	"sync"
 	"time"
 
@@ -31,8 +32,8 @@ var _ eventstore.Log = (*Log)(nil)
 
 // stream is the state of one stream.
 type stream struct {
-	events    []int // indices into Log.events; the revision is the index here
-	ids       map[uuid.UUID]int
+	events    []eventstore.Recorded // by revision
+	ids       map[uuid.UUID]int     // revisions by event id
 	metadata  *eventstore.StreamMetadata
 	tombstone bool
 }
@@ -50,24 +51,21 @@ func (l *Log) Append(ctx context.Context, id eventstore.StreamID, expected event
 	if err := eventstore.CheckAppend(id, expected, events); err != nil {
 		return eventstore.Appended{}, err
 	}
-	if err := ctx.Err(); err != nil {
-		return eventstore.Appended{}, fmt.Errorf("append to %s: %w", id, err)
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := l.stream(id)
-	if s.tombstone {
-		return eventstore.Appended{}, fmt.Errorf("append to %s: %w", id, eventstore.ErrStreamDeleted)
+	s, err := l.writable(ctx, "append to", id)
+	if err != nil {
+		return eventstore.Appended{}, err
 	}
-	last, outcome := s.check(expected, events, l.idAt)
+	last, outcome := s.check(expected, events)
 	switch outcome {
 	case conflict:
 		return eventstore.Appended{}, &eventstore.WrongVersionError{Stream: id, Expected: expected, Current: s.current()}
-	case alreadyStored:
-		return l.appended(s, last), nil
+	case toStore:
+		l.store(id, s, events)
+		last = len(s.events) - 1
 	}
-	l.store(id, s, events)
-	return l.appended(s, len(s.events)-1), nil
+	return eventstore.Appended{Revision: eventstore.Revision(last), Position: s.events[last].Position}, nil
 }
 
 // store appends to the log and wakes the subscribers. The caller holds l.mu.
@@ -76,15 +74,16 @@ func (l *Log) store(id eventstore.StreamID, s *stream, events []eventstore.Event
 	for _, e := range events {
 		e.Data, e.Metadata = slices.Clone(e.Data), slices.Clone(e.Metadata)
 		revision := len(s.events)
-		s.ids[e.ID] = revision
-		s.events = append(s.events, len(l.events))
-		l.events = append(l.events, eventstore.Recorded{
+		stored := eventstore.Recorded{
 			Event:    e,
 			Stream:   id,
 			Revision: eventstore.Revision(revision),
 			Position: l.advance(eventstore.AppendBytes([]eventstore.Event{e})),
 			Created:  now,
-		})
+		}
+		s.ids[e.ID] = revision
+		s.events = append(s.events, stored)
+		l.events = append(l.events, stored)
 	}
 	close(l.grown)
 	l.grown = make(chan struct{})
@@ -102,20 +101,14 @@ func (l *Log) advance(n int) eventstore.Position {
 
 // SetMetadata replaces a stream's metadata. See eventstore.Log.
 func (l *Log) SetMetadata(ctx context.Context, id eventstore.StreamID, m eventstore.StreamMetadata) error {
-	if err := eventstore.CheckStream(id, eventstore.Any); err != nil {
+	if err := errors.Join(eventstore.CheckStream(id, eventstore.Any), m.Check()); err != nil {
 		return err
-	}
-	if err := m.Check(); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("set metadata of %s: %w", id, err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := l.stream(id)
-	if s.tombstone {
-		return fmt.Errorf("set metadata of %s: %w", id, eventstore.ErrStreamDeleted)
+	s, err := l.writable(ctx, "set metadata of", id)
+	if err != nil {
+		return err
 	}
 	s.metadata = &m
 	l.advance(0)
@@ -127,14 +120,11 @@ func (l *Log) Tombstone(ctx context.Context, id eventstore.StreamID, expected ev
 	if err := eventstore.CheckStream(id, expected); err != nil {
 		return err
 	}
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("tombstone %s: %w", id, err)
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := l.stream(id)
-	if s.tombstone {
-		return fmt.Errorf("tombstone %s: %w", id, eventstore.ErrStreamDeleted)
+	s, err := l.writable(ctx, "tombstone", id)
+	if err != nil {
+		return err
 	}
 	if !s.fits(expected) {
 		return &eventstore.WrongVersionError{Stream: id, Expected: expected, Current: s.current()}
@@ -144,28 +134,34 @@ func (l *Log) Tombstone(ctx context.Context, id eventstore.StreamID, expected ev
 	return nil
 }
 
-// stream returns a stream and creates it if it does not exist. The caller holds
-// l.mu.
-func (l *Log) stream(id eventstore.StreamID) *stream {
+// writable returns a stream that is not tombstoned. It creates the stream if it does
+// not exist. The caller holds l.mu.
+func (l *Log) writable(ctx context.Context, what string, id eventstore.StreamID) (*stream, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("%s %s: %w", what, id, err)
+	}
 	s := l.streams[id]
 	if s == nil {
 		s = &stream{ids: make(map[uuid.UUID]int)}
 		l.streams[id] = s
 	}
-	return s
-}
-
-func (l *Log) idAt(index int) uuid.UUID { return l.events[index].ID }
-
-func (l *Log) appended(s *stream, revision int) eventstore.Appended {
-	return eventstore.Appended{
-		Revision: eventstore.Revision(revision),
-		Position: l.events[s.events[revision]].Position,
+	if s.tombstone {
+		return nil, fmt.Errorf("%s %s: %w", what, id, eventstore.ErrStreamDeleted)
 	}
+	return s, nil
 }
 
-// after returns the index of the first event after a position. The caller holds
-// l.mu.
-func (l *Log) after(p eventstore.Position) int {
-	return sort.Search(len(l.events), func(i int) bool { return l.events[i].Position > p })
+// after returns the index of the first event after a position. A position inside the
+// log without an event is an error. The caller holds l.mu.
+func (l *Log) after(p eventstore.Position) (int, error) {
+	i, found := slices.BinarySearchFunc(l.events, p, func(r eventstore.Recorded, p eventstore.Position) int {
+		return cmp.Compare(r.Position, p)
+	})
+	switch {
+	case found:
+		return i + 1, nil
+	case p == 0 || p > l.head:
+		return i, nil
+	}
+	return 0, fmt.Errorf("no event is at position %d", p)
 }

@@ -13,7 +13,7 @@ import (
 // eventstore.Log.
 func (l *Log) Read(ctx context.Context, id eventstore.StreamID, from eventstore.Revision, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
 	return func(yield func(eventstore.Recorded, error) bool) {
-		events, err := l.page(id, from, opt)
+		events, err := l.page(id, from, opt.Direction)
 		if err != nil {
 			yield(eventstore.Recorded{}, err)
 			return
@@ -22,9 +22,10 @@ func (l *Log) Read(ctx context.Context, id eventstore.StreamID, from eventstore.
 	}
 }
 
-// page returns copies of the events that a read of a stream yields, in ascending
-// order.
-func (l *Log) page(id eventstore.StreamID, from eventstore.Revision, opt eventstore.ReadOptions) ([]eventstore.Recorded, error) {
+// page returns the events that a read of a stream yields, in ascending order and
+// without its limit. Stored events never change, so the caller may read them without
+// the lock.
+func (l *Log) page(id eventstore.StreamID, from eventstore.Revision, d eventstore.Direction) ([]eventstore.Recorded, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.streams[id]
@@ -34,29 +35,18 @@ func (l *Log) page(id eventstore.StreamID, from eventstore.Revision, opt eventst
 	if s.tombstone {
 		return nil, fmt.Errorf("read %s: %w", id, eventstore.ErrStreamDeleted)
 	}
-	first, end := l.oldest(s), len(s.events)
-	if opt.Direction == eventstore.Forwards {
+	first, end := s.oldest(), len(s.events)
+	if d == eventstore.Forwards {
 		first = max(first, int(min(from, eventstore.Revision(end))))
 	} else if from < eventstore.Revision(end) {
 		end = int(from) + 1
 	}
-	if n := end - first; opt.Limit > 0 && n > opt.Limit {
-		if opt.Direction == eventstore.Forwards {
-			end = first + opt.Limit
-		} else {
-			first = end - opt.Limit
-		}
-	}
-	events := make([]eventstore.Recorded, 0, max(0, end-first))
-	for revision := first; revision < end; revision++ {
-		events = append(events, l.events[s.events[revision]])
-	}
-	return events, nil
+	return s.events[min(first, end):end], nil
 }
 
-// oldest returns the first revision that the stream's metadata does not hide.
-// The caller holds l.mu.
-func (l *Log) oldest(s *stream) int {
+// oldest returns the first revision that the stream's metadata does not hide. The
+// caller holds the lock of the log.
+func (s *stream) oldest() int {
 	m := s.metadata
 	if m == nil {
 		return 0
@@ -67,7 +57,7 @@ func (l *Log) oldest(s *stream) int {
 	}
 	if m.MaxAge > 0 {
 		since := time.Now().Add(-m.MaxAge)
-		for first < len(s.events) && l.events[s.events[first]].Created.Before(since) {
+		for first < len(s.events) && s.events[first].Created.Before(since) {
 			first++
 		}
 	}
@@ -78,9 +68,7 @@ func (l *Log) oldest(s *stream) int {
 // eventstore.Log.
 func (l *Log) ReadAll(ctx context.Context, from eventstore.Position, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
 	return func(yield func(eventstore.Recorded, error) bool) {
-		l.mu.Lock()
 		events, err := l.from(from, opt.Direction)
-		l.mu.Unlock()
 		if err != nil {
 			yield(eventstore.Recorded{}, err)
 			return
@@ -90,29 +78,21 @@ func (l *Log) ReadAll(ctx context.Context, from eventstore.Position, opt eventst
 }
 
 // from returns the events that a read from a position yields: inclusive forwards,
-// exclusive backwards. The caller holds l.mu. Stored events never change, so it may
-// read the slice after it releases the lock.
+// exclusive backwards.
 func (l *Log) from(p eventstore.Position, d eventstore.Direction) ([]eventstore.Recorded, error) {
-	if p > l.head {
-		if d == eventstore.Forwards {
-			return nil, nil
-		}
-		return l.events, nil
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i, err := l.after(p)
+	if err != nil {
+		return nil, fmt.Errorf("read $all: %w", err)
 	}
-	i := l.after(p)
-	if p == 0 {
-		if d == eventstore.Forwards {
-			return l.events, nil
-		}
-		return nil, nil
-	}
-	if i == 0 || l.events[i-1].Position != p {
-		return nil, fmt.Errorf("read $all: no event is at position %d", p)
+	if i > 0 && l.events[i-1].Position == p {
+		i--
 	}
 	if d == eventstore.Forwards {
-		return l.events[i-1:], nil
+		return l.events[i:], nil
 	}
-	return l.events[:i-1], nil
+	return l.events[:i], nil
 }
 
 // deliver yields events in the direction and up to the limit of opt. If the context

@@ -17,25 +17,26 @@ const checkpointEvery = 32
 // itself.
 func (l *Log) Subscribe(ctx context.Context, after eventstore.Position, filter eventstore.Filter) iter.Seq2[eventstore.Message, error] {
 	return func(yield func(eventstore.Message, error) bool) {
-		start, err := l.start(after)
+		next, err := l.start(after)
 		if err != nil {
 			yield(eventstore.Message{}, err)
 			return
 		}
-		sub := subscription{filter: filter, after: start, yield: yield}
+		sub := subscription{filter: filter, yield: yield}
 		for caughtUp := false; ; {
-			events, grown := l.beyond(sub.after)
+			events, grown := l.since(next)
+			next += len(events)
 			if !sub.deliver(ctx, events) {
 				return
 			}
-			if len(events) == 0 && !caughtUp {
+			if len(events) > 0 {
+				continue
+			}
+			if !caughtUp {
 				caughtUp = true
 				if !sub.checkpoint() || !yield(eventstore.Message{CaughtUp: true}, nil) {
 					return
 				}
-			}
-			if len(events) > 0 {
-				continue
 			}
 			select {
 			case <-grown:
@@ -46,32 +47,31 @@ func (l *Log) Subscribe(ctx context.Context, after eventstore.Position, filter e
 	}
 }
 
-// start returns the position to begin after: the head if p is beyond it. A position
-// inside the log without an event is an error.
-func (l *Log) start(p eventstore.Position) (eventstore.Position, error) {
+// start returns the index of the first event to examine.
+func (l *Log) start(after eventstore.Position) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	i := l.after(p)
-	if p == 0 || p > l.head || i > 0 && l.events[i-1].Position == p {
-		return min(p, l.head), nil
+	i, err := l.after(after)
+	if err != nil {
+		return 0, fmt.Errorf("subscribe to $all: %w", err)
 	}
-	return 0, fmt.Errorf("subscribe to $all: no event is at position %d", p)
+	return i, nil
 }
 
-// beyond returns the events after a position, and a channel that closes when the
-// log grows.
-func (l *Log) beyond(p eventstore.Position) ([]eventstore.Recorded, <-chan struct{}) {
+// since returns the events from an index on, and a channel that closes when the log
+// grows.
+func (l *Log) since(index int) ([]eventstore.Recorded, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.events[l.after(p):], l.grown
+	return l.events[index:], l.grown
 }
 
 // subscription is the progress of one subscriber.
 type subscription struct {
-	filter  eventstore.Filter
-	after   eventstore.Position // the subscription has examined all events up to here
-	skipped int                 // events that the filter left out since the last message
-	yield   func(eventstore.Message, error) bool
+	filter   eventstore.Filter
+	examined eventstore.Position // the subscription has examined all events up to here
+	skipped  int                 // events that the filter left out since the last message
+	yield    func(eventstore.Message, error) bool
 }
 
 // deliver yields the events that the filter selects. It reports whether the
@@ -81,7 +81,7 @@ func (s *subscription) deliver(ctx context.Context, events []eventstore.Recorded
 		if ctx.Err() != nil {
 			return false
 		}
-		s.after = events[i].Position
+		s.examined = events[i].Position
 		if s.filter.Selects(events[i].Stream, events[i].Type) {
 			s.skipped = 0
 			event := events[i]
@@ -104,5 +104,5 @@ func (s *subscription) checkpoint() bool {
 		return true
 	}
 	s.skipped = 0
-	return s.yield(eventstore.Message{Checkpoint: s.after}, nil)
+	return s.yield(eventstore.Message{Checkpoint: s.examined}, nil)
 }
