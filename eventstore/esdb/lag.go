@@ -4,6 +4,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"hexarena/eventstore"
 )
 
@@ -31,6 +33,29 @@ func (m *metrics) follow(filter eventstore.Filter) (s *lag, leave func()) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		delete(m.subscriptions, s)
+	}
+}
+
+// lagCollector exports the subscriptions by their filters.
+type lagCollector struct{ *metrics }
+
+var (
+	subscriptionsDesc = prometheus.NewDesc("arena_log_subscriptions", "Open subscriptions by their filter: prefixes of streams and event types.", []string{"filter"}, nil)
+	lagDesc           = prometheus.NewDesc("arena_log_subscription_lag_seconds", "How long the slowest subscription with this filter has been behind: 0 if it has taken all messages.", []string{"filter"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (c lagCollector) Describe(to chan<- *prometheus.Desc) {
+	to <- subscriptionsDesc
+	to <- lagDesc
+}
+
+// Collect implements prometheus.Collector.
+func (c lagCollector) Collect(to chan<- prometheus.Metric) {
+	open, behind := c.lags()
+	for filter, n := range open {
+		to <- prometheus.MustNewConstMetric(subscriptionsDesc, prometheus.GaugeValue, float64(n), filter)
+		to <- prometheus.MustNewConstMetric(lagDesc, prometheus.GaugeValue, behind[filter].Seconds(), filter)
 	}
 }
 

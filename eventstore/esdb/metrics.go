@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"hexarena/eventstore"
 )
@@ -15,6 +16,7 @@ import (
 // metrics are the metrics of a Log. A goroutine takes their lock after all other
 // locks and holds it briefly.
 type metrics struct {
+	registry                                       *prometheus.Registry
 	appends, reads, events                         *prometheus.CounterVec
 	conflicts, retries, reconnects, failedConnects prometheus.Counter
 	appendTime, readTime                           prometheus.Histogram
@@ -47,28 +49,24 @@ const (
 // seconds are the upper bounds of the buckets of the histograms.
 var seconds = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 
-var (
-	availableDesc     = prometheus.NewDesc("arena_log_available", "1 while the event store answers, 0 while it is unavailable.", nil, nil)
-	outagesDesc       = prometheus.NewDesc("arena_log_unavailable_seconds_total", "Total time of outages of the event store, including the current one.", nil, nil)
-	subscriptionsDesc = prometheus.NewDesc("arena_log_subscriptions", "Open subscriptions by their filter: prefixes of streams and event types.", []string{"filter"}, nil)
-	lagDesc           = prometheus.NewDesc("arena_log_subscription_lag_seconds", "How long the slowest subscription with this filter has been behind: 0 if it has taken all messages.", []string{"filter"}, nil)
-)
-
 func newMetrics() *metrics {
+	registry := prometheus.NewRegistry()
+	auto := promauto.With(registry)
 	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+		return auto.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
 	vector := func(name, help, label string, values ...string) *prometheus.CounterVec {
-		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
+		v := auto.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
 		for _, value := range values {
 			v.WithLabelValues(value) // so that it is exported before the first call
 		}
 		return v
 	}
 	histogram := func(name, help string) prometheus.Histogram {
-		return prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: seconds})
+		return auto.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: seconds})
 	}
-	return &metrics{
+	m := &metrics{
+		registry:       registry,
 		appends:        vector("arena_log_appends_total", "Appends, tombstones and changes of metadata by result.", "result", results...),
 		reads:          vector("arena_log_reads_total", "Reads of streams and of $all by result.", "result", resultDone, resultRefused, resultUnavailable, resultCancelled),
 		events:         vector("arena_log_events_total", "Events that were appended, read, or delivered to subscribers.", "how", eventsAppended, eventsRead, eventsSubscribed),
@@ -80,39 +78,14 @@ func newMetrics() *metrics {
 		readTime:       histogram("arena_log_read_seconds", "Time until the first event of a read, or its end."),
 		subscriptions:  make(map[*lag]struct{}),
 	}
+	auto.NewGaugeFunc(prometheus.GaugeOpts{Name: "arena_log_available", Help: "1 while the event store answers, 0 while it is unavailable."}, m.available)
+	auto.NewCounterFunc(prometheus.CounterOpts{Name: "arena_log_unavailable_seconds_total", Help: "Total time of outages of the event store, including the current one."}, m.outageSeconds)
+	registry.MustRegister(lagCollector{m})
+	return m
 }
 
 // Collector returns the metrics of the log, named arena_log_…. Register it once.
-func (l *Log) Collector() prometheus.Collector { return l.metrics }
-
-func (m *metrics) parts() []prometheus.Collector {
-	return []prometheus.Collector{m.appends, m.reads, m.events, m.conflicts, m.retries, m.reconnects, m.failedConnects, m.appendTime, m.readTime}
-}
-
-// Describe implements prometheus.Collector.
-func (m *metrics) Describe(to chan<- *prometheus.Desc) {
-	for _, part := range m.parts() {
-		part.Describe(to)
-	}
-	for _, d := range []*prometheus.Desc{availableDesc, outagesDesc, subscriptionsDesc, lagDesc} {
-		to <- d
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (m *metrics) Collect(to chan<- prometheus.Metric) {
-	for _, part := range m.parts() {
-		part.Collect(to)
-	}
-	available, outages := m.availability()
-	to <- prometheus.MustNewConstMetric(availableDesc, prometheus.GaugeValue, available)
-	to <- prometheus.MustNewConstMetric(outagesDesc, prometheus.CounterValue, outages.Seconds())
-	open, behind := m.lags()
-	for filter, n := range open {
-		to <- prometheus.MustNewConstMetric(subscriptionsDesc, prometheus.GaugeValue, float64(n), filter)
-		to <- prometheus.MustNewConstMetric(lagDesc, prometheus.GaugeValue, behind[filter].Seconds(), filter)
-	}
-}
+func (l *Log) Collector() prometheus.Collector { return l.metrics.registry }
 
 // connect counts an attempt to connect.
 func (m *metrics) connect(err error) {
@@ -143,16 +116,24 @@ func (m *metrics) setUnavailable(unavailable bool) {
 	}
 }
 
-func (m *metrics) availability() (available float64, outages time.Duration) {
+// available returns 1 or 0.
+func (m *metrics) available() float64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.connected && m.outageSince.IsZero() {
+		return 1
+	}
+	return 0
+}
+
+func (m *metrics) outageSeconds() float64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	total := m.outages
 	if !m.outageSince.IsZero() {
-		return 0, m.outages + time.Since(m.outageSince)
+		total += time.Since(m.outageSince)
 	}
-	if m.connected {
-		available = 1
-	}
-	return available, m.outages
+	return total.Seconds()
 }
 
 // wrote counts a write of n events that began at a time.
