@@ -155,14 +155,14 @@ func (s *state) write(ctx context.Context, inOrder <-chan job) (done Done, err e
 		}
 	}()
 	for {
-		j, more, err := next(ctx, inOrder)
+		j, more, err := receive(ctx, inOrder)
 		if err != nil {
 			return done, err
 		}
 		if !more {
 			break
 		}
-		found, err := j.wait(ctx)
+		found, _, err := receive(ctx, j.rows)
 		if err != nil {
 			return done, err
 		}
@@ -194,22 +194,13 @@ func (s *state) write(ctx context.Context, inOrder <-chan job) (done Done, err e
 	return done, s.finish(&p)
 }
 
-// next waits for a match. It returns more == false after the last one. A run that fails
-// cancels ctx and leaves the channel open.
-func next(ctx context.Context, inOrder <-chan job) (j job, more bool, err error) {
+// receive returns the next value of a channel, and false after the last one. A run that
+// fails cancels ctx and leaves its channels open.
+func receive[T any](ctx context.Context, from <-chan T) (value T, more bool, err error) {
 	select {
-	case j, more = <-inOrder:
-		return j, more, nil
+	case value, more = <-from:
+		return value, more, nil
 	case <-ctx.Done():
-		return job{}, false, context.Cause(ctx)
-	}
-}
-
-func (j job) wait(ctx context.Context) (*rows, error) {
-	select {
-	case found := <-j.rows:
-		return found, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return value, false, context.Cause(ctx)
 	}
 }

@@ -16,46 +16,37 @@ const (
 // Formats lists all formats.
 var Formats = []string{JSONL, Parquet}
 
+// sheet encodes the rows of one table.
+type sheet struct {
+	add   func(*rows) error
+	close func() error
+}
+
 // jsonLines writes one row per line.
-type jsonLines[R any] struct {
-	pick    func(*rows) []R
-	encoder *json.Encoder
-}
-
-func newJSONLines[R any](w io.Writer, pick func(*rows) []R) *jsonLines[R] {
-	j := &jsonLines[R]{pick, json.NewEncoder(w)}
-	j.encoder.SetEscapeHTML(false)
-	return j
-}
-
-func (j *jsonLines[R]) add(r *rows) error {
-	for _, row := range j.pick(r) {
-		if err := j.encoder.Encode(row); err != nil {
-			return err
+func jsonLines[R any](w io.Writer, pick func(*rows) []R) sheet {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	add := func(r *rows) error {
+		for _, row := range pick(r) {
+			if err := encoder.Encode(row); err != nil {
+				return err
+			}
 		}
+		return nil
 	}
-	return nil
+	return sheet{add: add, close: func() error { return nil }}
 }
-
-func (j *jsonLines[R]) close() error { return nil }
 
 // rowGroup is the number of rows in a group of a Parquet file. Readers load a group at
 // a time, and the writer buffers one.
 const rowGroup = 100_000
 
 // parquetFile writes the rows as columns of a Parquet file.
-type parquetFile[R any] struct {
-	pick func(*rows) []R
-	w    *parquet.GenericWriter[R]
+func parquetFile[R any](w io.Writer, pick func(*rows) []R) sheet {
+	writer := parquet.NewGenericWriter[R](w, parquet.Compression(&parquet.Snappy), parquet.MaxRowsPerRowGroup(rowGroup))
+	add := func(r *rows) error {
+		_, err := writer.Write(pick(r))
+		return err
+	}
+	return sheet{add: add, close: writer.Close}
 }
-
-func newParquet[R any](w io.Writer, pick func(*rows) []R) *parquetFile[R] {
-	return &parquetFile[R]{pick, parquet.NewGenericWriter[R](w, parquet.Compression(&parquet.Snappy), parquet.MaxRowsPerRowGroup(rowGroup))}
-}
-
-func (p *parquetFile[R]) add(r *rows) error {
-	_, err := p.w.Write(p.pick(r))
-	return err
-}
-
-func (p *parquetFile[R]) close() error { return p.w.Close() }

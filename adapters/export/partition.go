@@ -119,12 +119,6 @@ func (p *partition) discard() error {
 	return errors.Join(errs...)
 }
 
-// sheet encodes the rows of one table.
-type sheet interface {
-	add(r *rows) error
-	close() error
-}
-
 // table is one kind of rows.
 type table struct {
 	name string
@@ -144,8 +138,8 @@ var tables = []table{
 func tableOf[R any](name string, pick func(*rows) []R) table {
 	return table{name, func(format string, w io.Writer) sheet {
 		if format == JSONL {
-			return newJSONLines(w, pick)
+			return jsonLines(w, pick)
 		}
-		return newParquet(w, pick)
+		return parquetFile(w, pick)
 	}}
 }

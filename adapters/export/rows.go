@@ -91,8 +91,7 @@ func (b *builder) rate(e ending) {
 			RatingBefore: r.Before.Displayed(), RatingAfter: r.After.Displayed(),
 		})
 		if i := slices.IndexFunc(b.seats, func(s Seat) bool { return s.BotID == r.BotID }); i >= 0 {
-			placement := int32(r.Placement)
-			b.seats[i].Placement, b.seats[i].Missed = &placement, &r.Missed
+			b.seats[i].Placement, b.seats[i].Missed = new(int32(r.Placement)), &r.Missed
 		}
 	}
 }
@@ -110,8 +109,7 @@ func (b *builder) add(e match.Event, at instant) error {
 		b.match.Events++
 		row := Event{MatchID: b.match.MatchID, Seq: b.match.Events, At: at, Turn: b.match.Turns, Kind: kind, Data: object(text)}
 		if seat != nil {
-			n := int32(*seat)
-			row.Seat = &n
+			row.Seat = new(int32(*seat))
 		}
 		b.events = append(b.events, row)
 	}
@@ -131,8 +129,7 @@ func (b *builder) add(e match.Event, at instant) error {
 	case match.GameEnded:
 		b.match.Reason = e.Reason
 		for i, points := range e.Scores {
-			score := int32(points)
-			b.seats[i].Score = &score
+			b.seats[i].Score = new(int32(points))
 		}
 	}
 	return nil

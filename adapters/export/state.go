@@ -23,22 +23,21 @@ const stateFile = "export.json"
 // state is the progress and the options of a folder's export. Runs save it before the
 // first file and after each partition.
 type state struct {
-	Schema   int                 `json:"schema"`
-	Format   string              `json:"format"`
-	Mode     string              `json:"mode"` // empty for both
-	Since    eventstore.Position `json:"since"`
-	Position eventstore.Position `json:"position"` // of the last exported ending
-	Last     *anchor             `json:"last"`     // that ending; null if there is none
-	Matches  int                 `json:"matches"`
+	Schema int                 `json:"schema"`
+	Format string              `json:"format"`
+	Mode   string              `json:"mode"` // empty for both
+	Since  eventstore.Position `json:"since"`
+	progress
+	Matches int `json:"matches"`
 
 	options Options
-	passed  passed // the next values of Position and Last, when the open partition is complete
+	next    progress // when the open partition is complete
 }
 
-// passed is the last ending in the open partition.
-type passed struct {
-	position eventstore.Position
-	last     *anchor
+// progress is how far an export has come.
+type progress struct {
+	Position eventstore.Position `json:"position"` // of the last exported ending
+	Last     *anchor             `json:"last"`     // that ending; null if there is none
 }
 
 // anchor is an event that identifies the log.
@@ -64,7 +63,7 @@ func begin(ctx context.Context, log eventstore.Log, o Options) (*state, error) {
 	if err := s.sameLog(ctx, log); err != nil {
 		return nil, err
 	}
-	s.options, s.passed = o, passed{s.Position, s.Last}
+	s.options, s.next = o, s.progress
 	return s, s.sweep()
 }
 
@@ -86,7 +85,7 @@ func load(o Options) (*state, error) {
 				return nil, fmt.Errorf("%s holds files of an export, but no %s with its progress: use another folder", o.Dir, stateFile)
 			}
 		}
-		s := &state{Schema: 1, Format: o.Format, Mode: o.Mode, Since: o.Since, Position: o.Since, options: o}
+		s := &state{Schema: 1, Format: o.Format, Mode: o.Mode, Since: o.Since, progress: progress{Position: o.Since}, options: o}
 		return s, s.save()
 	}
 	if err != nil {
@@ -122,7 +121,7 @@ func (s *state) sameLog(ctx context.Context, log eventstore.Log) error {
 
 // pass records that an ending is in the open partition or has no rows.
 func (s *state) pass(e ending) {
-	s.passed = passed{e.event.Position, &anchor{e.event.Stream, e.event.Revision, e.event.ID}}
+	s.next = progress{e.event.Position, &anchor{e.event.Stream, e.event.Revision, e.event.ID}}
 }
 
 // finish completes a partition and saves the state.
@@ -132,7 +131,7 @@ func (s *state) finish(p **partition) error {
 	if err := done.finish(); err != nil {
 		return err
 	}
-	s.Position, s.Last = s.passed.position, s.passed.last
+	s.progress = s.next
 	s.Matches += done.matches
 	return s.save()
 }
@@ -167,11 +166,10 @@ func (s *state) sweep() error {
 			return err
 		}
 		for _, e := range entries {
-			if !s.unfinished(e.Name()) {
-				continue
-			}
-			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
-				return err
+			if s.unfinished(e.Name()) {
+				if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+					return err
+				}
 			}
 		}
 	}
