@@ -3,10 +3,8 @@ package api_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -14,19 +12,6 @@ import (
 
 	"hexarena/eventstore/logtest"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		require.NoError(t, os.WriteFile(path, got, 0o600))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	logtest.RequireSameText(t, string(want), string(got)) // -update rewrites the file; review the diff
-}
 
 // lines formats an object with one line for each field and each entry of a list,
 // byte for byte as in the answer. Of events and frames it shows the first of each
@@ -95,7 +80,7 @@ func TestReadAnswers(t *testing.T) {
 		"history-aborted":      "/bots/" + s.bots[0] + "/history?aborted=true",
 	} {
 		t.Run(name, func(t *testing.T) {
-			golden(t, name+".golden", lines(t, s.get(path).is(http.StatusOK).body))
+			logtest.RequireGolden(t, filepath.Join("testdata", name+".golden"), lines(t, s.get(path).is(http.StatusOK).body))
 		})
 	}
 }

@@ -2,7 +2,6 @@ package web_test
 
 import (
 	"encoding/json"
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,10 +11,9 @@ import (
 
 	"hexarena/domain/board"
 	"hexarena/domain/match"
+	"hexarena/eventstore/logtest"
 	"hexarena/projections/frames"
 )
-
-var update = flag.Bool("update", false, "write golden files")
 
 // lists removes the padding of the board's tables.
 func lists[T any, A interface{ ~[]T }](of A, ids func(T) []uint8) [][]int {
@@ -43,13 +41,7 @@ func TestModuleGeometry(t *testing.T) {
 		"ports":        lists(board.Ports[:], func(p board.Port) []uint8 { return p.Vertices[:] }),
 	}, "", " ")
 	require.NoError(t, err)
-	file := filepath.Join("testdata", "watch", "geometry.json")
-	if *update {
-		require.NoError(t, os.WriteFile(file, geometry, 0o600))
-	}
-	golden, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.JSONEq(t, string(golden), string(geometry))
+	logtest.RequireGolden(t, filepath.Join("testdata", "watch", "geometry.json"), geometry)
 }
 
 // Node.js tests the modules that need no page, with whole matches of four and three seats.

@@ -1,7 +1,6 @@
 package game
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,12 +11,9 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-var update = flag.Bool("update", false, "rewrite the transcripts under testdata")
-
-// TestTranscripts plays the scripts of testdata, one per group of rules, and
-// compares what they print. In a script a line at the margin is a command or a
-// comment, and the indented lines below it are what it printed; -update
-// rewrites those.
+// TestTranscripts plays the scripts of testdata, one for each group of rules, and
+// compares their output. In a script, a line at the margin is a command or a comment,
+// and the indented lines below it are the output. -update rewrites the output.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	require.NoError(t, err)
@@ -26,17 +22,12 @@ func TestTranscripts(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			text, err := os.ReadFile(file)
 			require.NoError(t, err)
-			got := replay(t, string(text))
-			if *update {
-				require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
-				return
-			}
-			logtest.RequireSameText(t, string(text), got)
+			logtest.RequireGolden(t, file, []byte(replay(t, string(text))))
 		})
 	}
 }
 
-// replay runs the commands of a script and returns it with what they print.
+// replay runs the commands of a script and returns the script with their output.
 func replay(t *testing.T, text string) string {
 	t.Helper()
 	var out strings.Builder

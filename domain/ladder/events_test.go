@@ -3,7 +3,6 @@ package ladder
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"strings"
 	"testing"
@@ -16,11 +15,9 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
 const golden = "testdata/events.golden"
 
-// samples holds one event of each type, every field filled.
+// samples holds one event of each type, with every field set.
 func samples() []Event {
 	return []Event{
 		TablesSeated{
@@ -42,8 +39,8 @@ func samples() []Event {
 	}
 }
 
-// What is stored is forever: a line of the golden file that changes is a log
-// that can no longer be read.
+// A stored shape never changes. If a line of the golden file changes, old logs can no
+// longer be read.
 func TestStoredShapes(t *testing.T) {
 	var b bytes.Buffer
 	for _, e := range samples() {
@@ -51,12 +48,7 @@ func TestStoredShapes(t *testing.T) {
 		require.NoError(t, err)
 		b.WriteString(e.EventType() + " " + string(data) + "\n")
 	}
-	if *update {
-		require.NoError(t, os.WriteFile(golden, b.Bytes(), 0o644))
-	}
-	want, err := os.ReadFile(golden)
-	require.NoError(t, err)
-	logtest.RequireSameText(t, string(want), b.String())
+	logtest.RequireGolden(t, golden, b.Bytes())
 }
 
 func TestDecodeReadsStoredEvents(t *testing.T) {

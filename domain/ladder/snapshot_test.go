@@ -15,11 +15,12 @@ import (
 
 	"hexarena/domain/rating"
 	"hexarena/domain/seed"
+	"hexarena/eventstore/logtest"
 )
 
 const goldenSnapshot = "testdata/snapshot.golden"
 
-// sampleState has every field filled.
+// sampleState returns a state with every field set.
 func sampleState() State {
 	return State{
 		Bots: []BotState{
@@ -44,7 +45,7 @@ func inJSON(t require.TestingT, v any) string {
 	return string(data)
 }
 
-// throughTheLog is a snapshot as it is read back.
+// throughTheLog encodes a snapshot and decodes it again.
 func throughTheLog(t require.TestingT, e LadderSnapshotTaken) LadderSnapshotTaken {
 	back, err := DecodeSnapshot(e.EventType(), []byte(inJSON(t, e)))
 	require.NoError(t, err)
@@ -52,11 +53,11 @@ func throughTheLog(t require.TestingT, e LadderSnapshotTaken) LadderSnapshotTake
 	return back.(LadderSnapshotTaken)
 }
 
-// Snapshots of this shape are stored, so a changed shape needs another version.
-// The golden file has the shape, and a snapshot as it was stored once.
+// If the shape changes, it needs a new version, because snapshots of this version are
+// stored. The golden file holds the shape and a snapshot as it was once stored.
 func TestSnapshotShape(t *testing.T) {
 	state := inJSON(t, sampleState())
-	if *update {
+	if logtest.Updating() {
 		taken, err := sampleState().Snapshot(Standard, 5, "6f1c1c62-0e63-5ac3-9b3f-6d5c1b7a8e90")
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(goldenSnapshot, []byte(state+"\n"+inJSON(t, taken)+"\n"), 0o644))

@@ -3,11 +3,8 @@ package match
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,22 +13,6 @@ import (
 	"hexarena/domain/seed"
 	"hexarena/eventstore/logtest"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		require.NoError(t, os.WriteFile(path, got, 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	if !bytes.Equal(want, got) {
-		t.Log("rewrite with -update and review the diff")
-	}
-	logtest.RequireSameText(t, string(want), string(got))
-}
 
 // examples holds one event of each type, with every field set.
 var examples = []Event{
@@ -71,7 +52,7 @@ func TestStoredShapes(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, e, back)
 	}
-	golden(t, "stored_shapes.golden", b.Bytes())
+	logtest.RequireGolden(t, "testdata/stored_shapes.golden", b.Bytes())
 	_, err := Decode("DiceLost", []byte("{}"))
 	require.ErrorContains(t, err, "DiceLost")
 }
@@ -95,7 +76,7 @@ func TestTranscript(t *testing.T) {
 		fmt.Fprintf(&b, "%3d %-7s %1s %s\n", e.Seq, e.Kind, seat, data)
 	}
 	require.NotNil(t, m.End)
-	golden(t, "transcript.golden", b.Bytes())
+	logtest.RequireGolden(t, "testdata/transcript.golden", b.Bytes())
 }
 
 // Between them, seeded matches show every public kind.

@@ -3,7 +3,6 @@ package owner
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"strings"
 	"testing"
@@ -14,11 +13,9 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
 const golden = "testdata/events.golden"
 
-// samples holds one event of each type, every field filled.
+// samples holds one event of each type, with every field set.
 func samples() []Event {
 	return []Event{
 		SignedUp{OwnerID: "o1", AddressHash: "ab12"},
@@ -49,8 +46,8 @@ func samples() []Event {
 	}
 }
 
-// What is stored is forever: a line of the golden file that changes is a log
-// that can no longer be read.
+// A stored shape never changes. If a line of the golden file changes, old logs can no
+// longer be read.
 func TestStoredShapes(t *testing.T) {
 	var b bytes.Buffer
 	for _, e := range samples() {
@@ -58,12 +55,7 @@ func TestStoredShapes(t *testing.T) {
 		require.NoError(t, err)
 		b.WriteString(e.EventType() + " " + string(data) + "\n")
 	}
-	if *update {
-		require.NoError(t, os.WriteFile(golden, b.Bytes(), 0o644))
-	}
-	want, err := os.ReadFile(golden)
-	require.NoError(t, err)
-	logtest.RequireSameText(t, string(want), b.String())
+	logtest.RequireGolden(t, golden, b.Bytes())
 }
 
 func TestDecodeReadsStoredEvents(t *testing.T) {
