@@ -107,11 +107,11 @@ func (a *admin) backup(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	done, err := a.Backup(ctx, order.Target)
 	if err != nil {
-		a.logger.Warn("backup", "target", order.Target, "error", err)
+		a.log.Logger.Warn("backup", "target", order.Target, "error", err)
 		http.Error(w, storage.OneLine(err), statusOf(err))
 		return
 	}
-	a.logger.Info("backed up", "target", done.Target, "position", done.Position, "bytes", done.Bytes)
+	a.log.Logger.Info("backed up", "target", done.Target, "position", done.Position, "bytes", done.Bytes)
 	w.Header().Set("Content-Type", wire.ContentJSON)
 	_ = json.NewEncoder(w).Encode(done) // fails only if the caller has left
 }
@@ -134,9 +134,7 @@ func (a *admin) scavenge(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	lines := &lineWriter{encoder: json.NewEncoder(w), flush: http.NewResponseController(w)}
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	stop := lines.start()
-	done, err := a.Scavenge(ctx, lines.note)
-	stop()
+	done, err := a.Scavenge(ctx, lines.report)
 	if errors.Is(err, ErrBusy) {
 		http.Error(w, storage.OneLine(err), statusOf(err))
 		return
@@ -144,59 +142,31 @@ func (a *admin) scavenge(w http.ResponseWriter, r *http.Request) {
 	last := ScavengeLine{Done: &done}
 	if err != nil {
 		last = ScavengeLine{Error: storage.OneLine(err)}
-		a.logger.Warn("scavenge", "error", err)
+		a.log.Logger.Warn("scavenge", "error", err)
 	} else {
-		a.logger.Info("scavenged", "streams", done.Streams, "events", done.Events, "bytes", done.Bytes)
+		a.log.Logger.Info("scavenged", "streams", done.Streams, "events", done.Events, "bytes", done.Bytes)
 	}
 	lines.write(last)
 }
 
-// lineWriter writes the latest progress from time to time. Safe for concurrent use.
+// lineWriter writes a line when a step begins, and from time to time while it runs.
 type lineWriter struct {
-	mu      sync.Mutex
 	encoder *json.Encoder
 	flush   *http.ResponseController
-	latest  ScavengeLine
-	written ScavengeLine
+	step    string    // of the last line
+	written time.Time // when that was
 }
 
-func (t *lineWriter) note(step string, at, of uint64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.latest = ScavengeLine{Step: step, At: at, Of: of}
-}
-
-// start writes the latest line at each interval until stop is called.
-func (t *lineWriter) start() (stop func()) {
-	ended, gone := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(gone)
-		ticker := time.NewTicker(lineInterval)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-				t.write(t.current())
-			case <-ended:
-				return
-			}
-		}
-	}()
-	return func() { close(ended); <-gone }
-}
-
-func (t *lineWriter) current() ScavengeLine {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.latest
+func (l *lineWriter) report(step string, at, of uint64) {
+	if step == l.step && time.Since(l.written) < lineInterval {
+		return
+	}
+	l.step, l.written = step, time.Now()
+	l.write(ScavengeLine{Step: step, At: at, Of: of})
 }
 
 // write writes a line. If the caller has left, its context ends the work.
-func (t *lineWriter) write(line ScavengeLine) {
-	if line == t.written {
-		return
-	}
-	t.written = line
-	_ = t.encoder.Encode(line)
-	_ = t.flush.Flush()
+func (l *lineWriter) write(line ScavengeLine) {
+	_ = l.encoder.Encode(line)
+	_ = l.flush.Flush()
 }

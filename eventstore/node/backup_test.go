@@ -68,7 +68,7 @@ func TestBackupDuringAppends(t *testing.T) {
 		require.True(t, found.Sealed)
 		copied, err := Open(Options{Dir: target, Logger: quiet})
 		require.NoError(t, err)
-		require.GreaterOrEqual(t, copied.tail.End(), done.Position)
+		require.GreaterOrEqual(t, copied.log.Tail.End(), done.Position)
 		requireWhole(t, copied, acknowledged, 1)
 		require.NoError(t, copied.Close())
 	}
@@ -155,7 +155,7 @@ func TestAdminBacksUpAndScavenges(t *testing.T) {
 	require.Equal(t, http.StatusOK, answer.Code, answer.Body)
 	var done BackedUp
 	require.NoError(t, json.Unmarshal(answer.Body.Bytes(), &done))
-	require.Equal(t, f.node.tail.End(), done.Position)
+	require.Equal(t, f.node.log.Tail.End(), done.Position)
 	require.NotZero(t, done.Bytes)
 	answer = f.admin(order(BackupPath, `{"target":"copy"}`))
 	require.Equal(t, http.StatusUnprocessableEntity, answer.Code)

@@ -42,7 +42,7 @@ func TestClockJumps(t *testing.T) {
 			f = serve(t, Options{FS: fs, Now: now})
 		}
 		f.must("s", int64(i)-1, wireEvent("T", uuid.New(), "{}"))
-		r, ok, err := f.node.store.Find("s", uint64(i), f.node.tail.End())
+		r, ok, err := f.node.log.Store.Find("s", uint64(i), f.node.log.Tail.End())
 		require.NoError(t, err)
 		require.True(t, ok)
 		if i > 0 {

@@ -184,9 +184,9 @@ func (b breakage) stopped(t *testing.T, nth int64, n *Node, disk *faultyDisk, ac
 	if !errors.Is(err, lifecycle.ErrFailed) {
 		t.Errorf("%d: %v", nth, err)
 	}
-	<-n.life.Failed()
-	if !strings.Contains(n.life.Cause().Error(), b.err.Error()) {
-		t.Errorf("%d: it stopped for %v", nth, n.life.Cause())
+	<-n.log.Life.Failed()
+	if !strings.Contains(n.log.Life.Cause().Error(), b.err.Error()) {
+		t.Errorf("%d: it stopped for %v", nth, n.log.Life.Cause())
 	}
 	if out, err := n.writer.Submit(t.Context(), appendAt(1, "later", 0)); err == nil {
 		t.Errorf("%d: acknowledged after the failure: %v", nth, out)
@@ -196,7 +196,7 @@ func (b breakage) stopped(t *testing.T, nth int64, n *Node, disk *faultyDisk, ac
 	}
 	read, p := 0, storage.Page{}
 	for err = nil; err == nil && !p.End; read += len(p.Records) {
-		p, err = n.store.LogForwards(p.Next, n.tail.End(), storage.PageRecords)
+		p, err = n.log.Store.LogPage(storage.Range{From: p.Next, Within: n.log.Tail.End(), Limit: storage.PageRecords})
 	}
 	if err != nil || read < acknowledged {
 		t.Errorf("%d: %d events can be read of %d: %v", nth, read, acknowledged, err)
@@ -211,7 +211,7 @@ func (b breakage) recovered(t *testing.T, nth int64, fs *vfs.MemFS, acknowledged
 		return
 	}
 	for i := range acknowledged {
-		r, ok, err := n.store.Find(fmt.Sprintf("s-%d", i%2), uint64(i/2), n.tail.End())
+		r, ok, err := n.log.Store.Find(fmt.Sprintf("s-%d", i%2), uint64(i/2), n.log.Tail.End())
 		if err != nil || !ok || r.ID != idAt(0, r.Stream, i/2) {
 			t.Errorf("%d: event %d is lost: %v, %v", nth, i, r, err)
 		}

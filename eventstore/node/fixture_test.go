@@ -102,7 +102,7 @@ func serve(t *testing.T, options ...Options) *fixture {
 		cancel()
 		require.NoError(t, conn.Close())
 		require.NoError(t, n.Close())
-		if !n.life.HasFailed() {
+		if !n.log.Life.HasFailed() {
 			require.NoError(t, <-served)
 		}
 	})

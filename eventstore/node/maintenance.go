@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"hexarena/eventstore/node/lifecycle"
 	"hexarena/eventstore/node/record"
 	"hexarena/eventstore/node/storage"
 )
@@ -32,10 +31,10 @@ func (n *Node) Scavenge(ctx context.Context, progress storage.Progress) (done st
 		return storage.Scavenged{}, err
 	}
 	defer leave()
-	done, err = n.store.Scavenge(ctx, n.tail.End(), record.Ticks(n.now()), progress)
-	n.tail.Forget()
+	done, err = n.log.Store.Scavenge(ctx, n.log.Tail.End(), record.Ticks(n.log.Now()), progress)
+	n.log.Tail.Forget()
 	if err == nil {
-		err = n.store.Purge(ctx, progress)
+		err = n.log.Store.Purge(ctx, progress)
 	}
 	if err != nil {
 		err = fmt.Errorf("scavenge: %w", err)
@@ -48,21 +47,13 @@ func (n *Node) maintain(ctx context.Context) (_ context.Context, leave func(), e
 	if !n.maintenance.TryLock() {
 		return nil, nil, ErrBusy
 	}
-	if err := n.life.Ready(); err != nil {
+	if err := n.Ready(); err != nil {
 		n.maintenance.Unlock()
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	go func() {
-		select {
-		case <-n.life.Closing():
-			cancel(lifecycle.ErrClosed)
-		case <-n.life.Failed():
-			cancel(lifecycle.ErrFailed)
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() { cancel(nil); n.maintenance.Unlock() }, nil
+	stop := context.AfterFunc(n.log.Life.Open(), func() { cancel(n.Ready()) })
+	return ctx, func() { stop(); cancel(nil); n.maintenance.Unlock() }, nil
 }
 
 // Backup copies the log into a folder, which must be empty or not exist. The copy
@@ -75,8 +66,8 @@ func (n *Node) Backup(ctx context.Context, target string) (BackedUp, error) {
 		return BackedUp{}, err
 	}
 	defer leave()
-	done := BackedUp{Target: target, Position: n.tail.End()}
-	if done.Bytes, err = n.store.CopyTo(ctx, target); err != nil {
+	done := BackedUp{Target: target, Position: n.log.Tail.End()}
+	if done.Bytes, err = n.log.Store.CopyTo(ctx, target); err != nil {
 		return BackedUp{}, err
 	}
 	return done, nil

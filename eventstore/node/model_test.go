@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/storage"
 	"hexarena/eventstore/node/writer"
 )
 
@@ -288,9 +289,9 @@ func (m *modelRun) submit(t *rapid.T, r *writer.Request, want writer.Outcome) {
 }
 
 func (m *modelRun) check(t *rapid.T) {
-	within := m.node.tail.End()
+	within := m.node.log.Tail.End()
 	for name, s := range m.streams {
-		v, err := m.node.store.View(name, within, 0)
+		v, err := m.node.log.Store.View(name, within, 0)
 		require.NoError(t, err)
 		require.Equal(t, s.tombstoned, v.Tombstoned())
 		if s.tombstoned {
@@ -298,7 +299,7 @@ func (m *modelRun) check(t *rapid.T) {
 		}
 		require.Equal(t, s.last(), v.Last)
 		require.Equal(t, s.soft(), v.Meta.SoftDeleted())
-		p, err := m.node.store.Forwards(name, v, 0, within, math.MaxInt)
+		p, err := m.node.log.Store.Page(name, v, storage.Range{Within: within, Limit: math.MaxInt})
 		require.NoError(t, err)
 		got := []uint64{}
 		for _, r := range p.Records {

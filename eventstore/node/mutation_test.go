@@ -74,7 +74,7 @@ func smallLogs(t *testing.T) (closed, crashed folder) {
 		}})
 		require.NoError(t, err)
 		if i == 7 || i == 15 {
-			require.NoError(t, n.store.Flush())
+			require.NoError(t, n.log.Store.DB.Flush())
 		}
 	}
 	crashed = contents(t, powerLoss(disk, 0))
@@ -126,7 +126,7 @@ func readAllOf(f folder) (events []string, how string, err error) {
 	}
 	defer func() { _ = n.Close() }()
 	for p := (storage.Page{}); !p.End; {
-		if p, err = n.store.LogForwards(p.Next, n.tail.End(), storage.PageRecords); err != nil {
+		if p, err = n.log.Store.LogPage(storage.Range{From: p.Next, Within: n.log.Tail.End(), Limit: storage.PageRecords}); err != nil {
 			return nil, "found when read", err
 		}
 		for _, r := range p.Records {
@@ -146,11 +146,11 @@ func readAllOf(f folder) (events []string, how string, err error) {
 func readStreamsOf(n *Node) (events []string, err error) {
 	for i := range 3 {
 		stream := fmt.Sprintf("s-%d", i)
-		v, err := n.store.View(stream, n.tail.End(), 0)
+		v, err := n.log.Store.View(stream, n.log.Tail.End(), 0)
 		if err != nil {
 			return nil, err
 		}
-		p, err := n.store.Forwards(stream, v, 0, n.tail.End(), storage.PageRecords)
+		p, err := n.log.Store.Page(stream, v, storage.Range{Within: n.log.Tail.End(), Limit: storage.PageRecords})
 		if err != nil {
 			return nil, err
 		}

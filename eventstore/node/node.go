@@ -9,8 +9,8 @@
 // more, and Serve returns the cause. docs/durability.md explains this in full.
 //
 // This package only wires the parts and owns their lifecycle. Read the packages
-// below it from the bottom: record and disk, storage, then writer (the write
-// path) and tail, then streams and categories, and the services reads, writes and
+// below it from the bottom: record and disk, storage and openlog, then writer (the
+// write path), streams and categories, and the services reads, writes and
 // persistent. The node does not know what events mean.
 package node
 
@@ -27,12 +27,11 @@ import (
 	"github.com/google/uuid"
 
 	"hexarena/eventstore/node/categories"
-	"hexarena/eventstore/node/lifecycle"
+	"hexarena/eventstore/node/openlog"
 	"hexarena/eventstore/node/persistent"
 	"hexarena/eventstore/node/reads"
 	"hexarena/eventstore/node/storage"
 	"hexarena/eventstore/node/streams"
-	"hexarena/eventstore/node/tail"
 	"hexarena/eventstore/node/writer"
 	"hexarena/eventstore/node/writes"
 )
@@ -47,20 +46,13 @@ type Options struct {
 
 // Node is an open log and the servers of it. Safe for concurrent use.
 type Node struct {
-	logger   *slog.Logger
-	now      func() time.Time
-	instance uuid.UUID // names the node in its cluster of one
-	life     *lifecycle.Lifecycle
-
-	store      *storage.Store
-	tail       *tail.Tail
+	log        *openlog.Log
+	instance   uuid.UUID // names the node in its cluster of one
 	writer     *writer.Writer
 	categories *categories.Categories
 
-	writes     writes.Writes
-	reads      reads.Reads
-	persistent persistent.Service
-
+	calls           streamsService
+	subscriptions   persistent.Service
 	whole, readOnly *serverPair
 
 	maintenance sync.Mutex // held during a scavenge or a backup
@@ -77,46 +69,28 @@ func Open(o Options) (*Node, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	n := &Node{logger: o.Logger, now: o.Now, instance: uuid.New(), life: lifecycle.New(o.Logger)}
-	var err error
-	if n.store, err = storage.Open(o.Dir, o.FS, o.Logger, n.life.Fail); err != nil {
+	log, err := openlog.Open(o.Dir, o.FS, o.Logger, o.Now)
+	if err != nil {
 		return nil, lined{err}
 	}
-	if err := n.start(o); err != nil {
-		return nil, lined{errors.Join(fmt.Errorf("open the log in %s: %w", o.Dir, err), n.store.Close())}
-	}
-	return n, nil
-}
-
-// start connects the parts of the node.
-func (n *Node) start(o Options) error {
-	end, err := n.store.End()
+	w, err := writer.New(log)
 	if err != nil {
-		return err
+		return nil, lined{errors.Join(fmt.Errorf("open the log in %s: %w", o.Dir, err), log.Store.Close())}
 	}
-	n.tail = tail.New(end.Position)
-	n.writer, err = writer.New(writer.Options{Store: n.store, Tail: n.tail, Life: n.life, Now: n.now, End: end})
-	if err != nil {
-		return err
-	}
-	n.categories = categories.New(categories.Options{
-		Logger: n.logger, Life: n.life, FS: o.FS, Dir: o.FS.PathJoin(o.Dir, categoriesFolder), Store: n.store, Tail: n.tail,
-	})
-	streams := &streams.Reader{Store: n.store, Tail: n.tail, Categories: n.categories, Now: n.now}
-	n.writes = writes.New(writes.Options{Logger: n.logger, Now: n.now, Life: n.life, Writer: n.writer})
-	n.reads = reads.Reads{Logger: n.logger, Life: n.life, Store: n.store, Tail: n.tail, Streams: streams}
-	n.persistent = persistent.New(persistent.Log{
-		Logger: n.logger, Now: n.now, Life: n.life, Store: n.store, Tail: n.tail, Writer: n.writer, Streams: streams,
-	})
+	n := &Node{log: log, instance: uuid.New(), writer: w}
+	n.categories = categories.New(log, o.FS, o.FS.PathJoin(o.Dir, categoriesFolder))
+	reader := &streams.Reader{Log: log, Categories: n.categories}
+	n.calls = streamsService{Writes: writes.New(w), Reads: reads.Reads{Reader: reader}}
+	n.subscriptions = persistent.New(reader, w)
 	n.whole, n.readOnly = n.newServerPair(false), n.newServerPair(true)
-	return nil
+	return n, nil
 }
 
 // categoriesFolder is the folder of the index of categories, inside the log's.
 const categoriesFolder = "categories"
 
 // Ready returns nil while calls are answered, otherwise the reason.
-func (n *Node) Ready() error { return n.life.Ready() }
+func (n *Node) Ready() error { return n.log.Life.Ready() }
 
 // Serve answers clients on a listener, gRPC and HTTP alike, until Close; then
 // it returns nil. It returns the cause when the log fails. It closes the
@@ -138,21 +112,21 @@ func (n *Node) Close() (err error) {
 }
 
 func (n *Node) close() error {
-	n.life.Close()
+	n.log.Life.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
 	defer cancel()
 	serveErr := errors.Join(n.whole.close(ctx), n.readOnly.close(ctx))
-	n.life.Wait()
+	n.log.Life.Wait()
 	if err := n.categories.Close(); err != nil {
-		n.logger.Warn("close the index of categories; the next start builds it from scratch", "error", err)
+		n.log.Logger.Warn("close the index of categories; the next start builds it from scratch", "error", err)
 	}
 	n.writer.Stop()
 	select {
 	case <-n.quiet():
-		if !n.life.HasFailed() {
-			return errors.Join(serveErr, n.store.Close())
+		if !n.log.Life.HasFailed() {
+			return errors.Join(serveErr, n.log.Store.Close())
 		}
-	case <-n.life.Failed():
+	case <-n.log.Life.Failed():
 	}
 	return errors.Join(serveErr, n.abandon())
 }
@@ -183,7 +157,7 @@ func (n *Node) abandon() error {
 		}
 	}
 	defer n.maintenance.Unlock()
-	return n.store.Abandon()
+	return n.log.Store.Abandon()
 }
 
 // Stats are counts since Open.
@@ -194,7 +168,7 @@ type Stats struct {
 
 // Stats returns the counts so far. Not to be called after Close.
 func (n *Node) Stats() Stats {
-	return Stats{Events: n.writer.Events(), Syncs: n.store.Syncs()}
+	return Stats{Events: n.writer.Events(), Syncs: n.log.Store.Syncs()}
 }
 
 // lined is an error whose text is one line.

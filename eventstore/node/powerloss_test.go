@@ -152,7 +152,7 @@ func (l *load) flush(n *Node) {
 	for last := int64(0); !l.stop.Load(); {
 		if now := l.progress.Load(); now-last > 100 {
 			last = now
-			_ = n.store.Flush() // a failure stops the node
+			_ = n.log.Store.DB.Flush() // a failure stops the node
 		}
 		<-time.After(time.Millisecond)
 	}
@@ -205,7 +205,7 @@ func requireSurvived(t *testing.T, c crashState, seed uint64) survey {
 	requireWhole(t, n, c.acknowledged, seed)
 	for w := range powerWriters {
 		stream := fmt.Sprintf("s-%d", w)
-		last, _, err := n.store.Last(stream, n.tail.End())
+		last, _, err := n.log.Store.Last(stream, n.log.Tail.End())
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, int(last)+1, c.acknowledged[stream], "acknowledged events of %s are lost", stream)
 		revision, retried := 0, 0
@@ -239,7 +239,7 @@ func requireWhole(t *testing.T, n *Node, acknowledged map[string]int, seed uint6
 	p := storage.Page{}
 	for !p.End {
 		var err error
-		p, err = n.store.LogForwards(p.Next, n.tail.End(), storage.PageRecords)
+		p, err = n.log.Store.LogPage(storage.Range{From: p.Next, Within: n.log.Tail.End(), Limit: storage.PageRecords})
 		require.NoError(t, err)
 		for _, r := range p.Records {
 			require.EqualValues(t, next[r.Stream], r.Revision)

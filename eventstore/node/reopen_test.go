@@ -137,11 +137,11 @@ func requireStored(t *testing.T, fs vfs.FS, want map[string]int) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, n.Close()) }()
 	for stream, count := range want {
-		v, err := n.store.View(stream, n.tail.End(), 0)
+		v, err := n.log.Store.View(stream, n.log.Tail.End(), 0)
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, v.Last+1, int64(count), stream)
 		for revision := range v.Last + 1 {
-			_, ok, err := n.store.Find(stream, uint64(revision), n.tail.End())
+			_, ok, err := n.log.Store.Find(stream, uint64(revision), n.log.Tail.End())
 			require.NoError(t, err)
 			require.True(t, ok, "%s@%d", stream, revision)
 		}

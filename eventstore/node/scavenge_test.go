@@ -106,12 +106,12 @@ func TestScavengeRemovesWhatIsHidden(t *testing.T) {
 		test.hide(f)
 	}
 	f.setMeta("pad", `{"$tb":30}`)
-	require.NoError(t, f.node.store.Flush())
+	require.NoError(t, f.node.log.Store.DB.Flush())
 	oldName, oldMeta := addressed(200)
 	f.setMeta("whole", oldMeta)
 	newName, newMeta := addressed(201)
 	f.setMeta("whole", newMeta)
-	last, err := f.node.store.End()
+	last, err := f.node.log.Store.End()
 	require.NoError(t, err)
 	clock.Store(3600)
 	before := map[string][]uint64{}
@@ -202,7 +202,7 @@ func TestScavengeOfTheLogsEnd(t *testing.T) {
 			f = serve(t, Options{FS: fs})
 		}
 		require.Equal(t, all[:3], f.positions())
-		require.Equal(t, all[5], f.node.tail.End())
+		require.Equal(t, all[5], f.node.log.Tail.End())
 		require.Empty(t, f.events(ofAll, atPosition(all[5], all[5])), "a position that was there is one")
 		s := f.subscribe(ofAll, atPosition(all[4], all[4])).confirmed()
 		s.caughtUp()
@@ -335,9 +335,9 @@ func TestScavengeAndPowerLoss(t *testing.T) {
 
 	for i, fs := range states[begun:ended] {
 		n := openOn(t, fs)
-		v, err := n.store.View("kept", n.tail.End(), 0)
+		v, err := n.log.Store.View("kept", n.log.Tail.End(), 0)
 		require.NoError(t, err)
-		p, err := n.store.Forwards("kept", v, 0, n.tail.End(), math.MaxInt)
+		p, err := n.log.Store.Page("kept", v, storage.Range{Within: n.log.Tail.End(), Limit: math.MaxInt})
 		require.NoError(t, err)
 		require.Len(t, p.Records, 50, "state %d", i)
 		_, err = n.Scavenge(t.Context(), nil)

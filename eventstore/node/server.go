@@ -2,7 +2,10 @@ package node
 
 import (
 	"context"
+	"encoding/json"
+	"log/slog"
 	"net"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -20,7 +23,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"hexarena/eventstore/node/lifecycle"
+	"hexarena/eventstore/node/connmux"
+	"hexarena/eventstore/node/openlog"
 	"hexarena/eventstore/node/reads"
 	"hexarena/eventstore/node/record"
 	"hexarena/eventstore/node/wire"
@@ -44,6 +48,33 @@ const (
 	workers      = 64
 )
 
+// serverPair answers clients with the same rights.
+type serverPair struct {
+	mux   connmux.Mux
+	mixed *grpc.Server // gRPC calls on connections that began with another request
+}
+
+func (n *Node) newServerPair(readOnly bool) *serverPair {
+	mixed := n.newServer(readOnly)
+	return &serverPair{
+		mux:   connmux.Mux{Logger: n.log.Logger, Life: n.log.Life, GRPC: n.newServer(readOnly), HTTP: n.newHTTP(mixed)},
+		mixed: mixed,
+	}
+}
+
+// close lets calls that are being answered finish, until ctx ends.
+func (p *serverPair) close(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, p.mux.GRPC.Stop)
+	p.mux.GRPC.GracefulStop()
+	stop()
+	err := p.mux.HTTP.Shutdown(ctx)
+	if err != nil {
+		err = p.mux.HTTP.Close()
+	}
+	p.mixed.Stop()
+	return err
+}
+
 func (n *Node) newServer(readOnly bool) *grpc.Server {
 	s := grpc.NewServer(
 		grpc.ForceServerCodecV2(wire.NewCodec()),
@@ -51,29 +82,47 @@ func (n *Node) newServer(readOnly bool) *grpc.Server {
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: pingTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 1, PermitWithoutStream: true}),
-		grpc.UnaryInterceptor(limitUnary),
+		grpc.UnaryInterceptor(n.answer),
+		grpc.StreamInterceptor(n.answerStream),
 		grpc.StaticStreamWindowSize(streamWindow),
 		grpc.StaticConnWindowSize(connWindow),
 		grpc.NumStreamWorkers(workers),
 		grpc.WaitForHandlers(true),
 	)
-	writes := n.writes
-	writes.ReadOnly = readOnly
-	api.RegisterStreamsServer(s, streamsService{Writes: writes, Reads: n.reads})
+	calls := n.calls
+	calls.ReadOnly = readOnly
+	api.RegisterStreamsServer(s, calls)
 	serverfeatures.RegisterServerFeaturesServer(s, features{})
-	gossip.RegisterGossipServer(s, members{life: n.life, now: n.now, instance: n.instance})
-	persistentapi.RegisterPersistentSubscriptionsServer(s, n.persistent)
+	gossip.RegisterGossipServer(s, members{log: n.log, instance: n.instance})
+	persistentapi.RegisterPersistentSubscriptionsServer(s, n.subscriptions)
 	return s
 }
 
-// limitUnary applies the receive limit of the services other than Streams.
-func limitUnary(ctx context.Context, m any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+// answer handles a call with one request and one answer. It applies the receive
+// limit of the services other than Streams, and converts errors to statuses. A node
+// that is not ready still lists its methods.
+func (n *Node) answer(ctx context.Context, m any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (answer any, err error) {
 	if !strings.HasPrefix(info.FullMethod, "/"+api.Streams_ServiceDesc.ServiceName+"/") {
 		if size := proto.Size(m.(proto.Message)); size > wire.MaxMessage {
 			return nil, status.Errorf(codes.ResourceExhausted, "received message larger than max (%d vs. %d)", size, wire.MaxMessage)
 		}
 	}
-	return handle(ctx, m)
+	if _, ok := info.Server.(features); !ok {
+		err = n.Ready()
+	}
+	if err == nil {
+		answer, err = handle(ctx, m)
+	}
+	return answer, wire.Status(ctx, n.log.Logger, err)
+}
+
+// answerStream handles any other call.
+func (n *Node) answerStream(service any, call grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+	err := n.Ready()
+	if err == nil {
+		err = handle(service, call)
+	}
+	return wire.Status(call.Context(), n.log.Logger, err)
 }
 
 // streamsService is the Streams service.
@@ -116,18 +165,14 @@ func (f features) GetSupportedMethods(context.Context, *shared.Empty) (*serverfe
 // members is the Gossip service: the node is a cluster of one.
 type members struct {
 	gossip.UnimplementedGossipServer
-	life     *lifecycle.Lifecycle
-	now      func() time.Time
+	log      *openlog.Log
 	instance uuid.UUID
 }
 
 func (m members) Read(ctx context.Context, _ *shared.Empty) (*gossip.ClusterInfo, error) {
-	if err := m.life.Ready(); err != nil {
-		return nil, status.Error(codes.Unavailable, err.Error())
-	}
 	return &gossip.ClusterInfo{Members: []*gossip.MemberInfo{{
 		InstanceId:   wire.StructuredUUID(m.instance),
-		TimeStamp:    record.Ticks(m.now()),
+		TimeStamp:    record.Ticks(m.log.Now()),
 		State:        gossip.MemberInfo_Leader,
 		IsAlive:      true,
 		HttpEndPoint: endPoint(ctx),
@@ -149,4 +194,51 @@ func endPoint(ctx context.Context) *gossip.EndPoint {
 		number = 0
 	}
 	return &gossip.EndPoint{Address: host, Port: uint32(number)}
+}
+
+// newHTTP returns the server of plain HTTP requests, over HTTP/1.1 and over HTTP/2
+// without TLS. On an HTTP/2 connection, gRPC calls may follow; calls handles them.
+func (n *Node) newHTTP(calls http.Handler) *http.Server {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /info", n.info)
+	mux.HandleFunc("GET /health/live", n.live)
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	return &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.ProtoMajor == 2 && strings.HasPrefix(r.Header.Get("Content-Type"), connmux.GRPCContent) {
+				calls.ServeHTTP(w, r)
+				return
+			}
+			mux.ServeHTTP(w, r)
+		}),
+		Protocols:         protocols,
+		ReadHeaderTimeout: connmux.HeaderTimeout,
+		IdleTimeout:       time.Minute,
+		ErrorLog:          slog.NewLogLogger(n.log.Logger.Handler(), slog.LevelDebug),
+	}
+}
+
+func (n *Node) info(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", wire.ContentJSON)
+	_ = json.NewEncoder(w).Encode(map[string]any{ // fails only if the caller has left
+		"esVersion":      Version,
+		"state":          "leader",
+		"features":       map[string]bool{"projections": false, "userManagement": false, "atomPub": false},
+		"authentication": map[string]any{"type": "insecure", "properties": []string{}},
+	})
+}
+
+// live answers 204, or the status in the parameter liveCode, while the node is
+// ready.
+func (n *Node) live(w http.ResponseWriter, r *http.Request) {
+	code := http.StatusNoContent
+	if asked, err := strconv.Atoi(r.URL.Query().Get("liveCode")); err == nil && asked >= 200 && asked <= 599 {
+		code = asked
+	}
+	if n.Ready() != nil {
+		code = http.StatusServiceUnavailable
+	}
+	w.WriteHeader(code)
 }

@@ -154,13 +154,13 @@ func TestHTTP(t *testing.T) {
 		})
 	}
 	t.Run("not live any more", func(t *testing.T) {
-		f.node.life.Fail(errors.New("made to"))
+		f.node.log.Life.Fail(errors.New("made to"))
 		recorder := &statusOnly{header: http.Header{}}
 		request, err := http.NewRequestWithContext(f.ctx, http.MethodGet, "/health/live", nil)
 		require.NoError(t, err)
 		f.node.live(recorder, request)
 		require.Equal(t, http.StatusServiceUnavailable, recorder.code)
-		require.Equal(t, codes.Unavailable, status.Code(wire.Status(quiet, f.node.Ready(), nil)))
+		require.Equal(t, codes.Unavailable, status.Code(wire.Status(f.ctx, quiet, f.node.Ready())))
 	})
 }
 

@@ -17,7 +17,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/metadata"
 
 	"hexarena/eventstore/node/storage"
 )
@@ -60,7 +59,7 @@ func slowDown(t *testing.T, delay time.Duration) {
 		running.Go(func() {
 			for round := range slowRounds {
 				call := &slowCall{ctx: t.Context(), stream: fmt.Sprintf("s-%d", i), revision: round, size: size, inside: &inside, most: &most}
-				if err := n.writes.Append(call); err != nil {
+				if err := n.calls.Append(call); err != nil {
 					t.Errorf("append %d: %v", i, err)
 				}
 				if call.answered.GetSuccess().GetCurrentRevision() != uint64(round) {
@@ -80,7 +79,7 @@ func slowDown(t *testing.T, delay time.Duration) {
 	order := map[string]uint64{}
 	for p := (storage.Page{}); !p.End; {
 		var err error
-		p, err = n.store.LogForwards(p.Next, n.tail.End(), storage.PageRecords)
+		p, err = n.log.Store.LogPage(storage.Range{From: p.Next, Within: n.log.Tail.End(), Limit: storage.PageRecords})
 		require.NoError(t, err)
 		for _, r := range p.Records {
 			require.Equal(t, order[r.Stream], r.Revision)
@@ -106,7 +105,6 @@ type slowCall struct {
 }
 
 func (c *slowCall) Context() context.Context { return c.ctx }
-func (c *slowCall) SetTrailer(metadata.MD)   {}
 
 func (c *slowCall) Recv() (*api.AppendReq, error) {
 	c.sent++

@@ -1,7 +1,6 @@
 // Package categories derives the streams of links, $ce-<category> and
 // $et-<type>, from the log. They hold a link to each event of a category or of a
-// type. Await starts and waits for the index behind them; Forwards and Backwards
-// read links.
+// type. Await starts and waits for the index behind them; Page reads links.
 package categories
 
 import (
@@ -9,17 +8,16 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"hexarena/eventstore/node/lifecycle"
+	"hexarena/eventstore/node/openlog"
 	"hexarena/eventstore/node/recent"
 	"hexarena/eventstore/node/record"
 	"hexarena/eventstore/node/storage"
-	"hexarena/eventstore/node/tail"
 )
 
 // Categories is the index behind the streams of links: it maps each revision of a
@@ -29,37 +27,30 @@ import (
 // derived from the log again, so it is never synced. If it is damaged, or belongs
 // to another log, it is built from scratch. Safe for concurrent use.
 type Categories struct {
-	Options
+	*openlog.Log
+	fs   vfs.FS
+	dir  string
 	open sync.Mutex // held while the index is opened
 
 	mu       sync.Mutex    // guards what follows
-	links    *linkIndex    // nil before it is opened
+	links    storage.Index // without a DB before it is opened
 	at       uint64        // the index is complete up to this position
 	advanced chan struct{} // closed when at grows, or cause is set
 	cause    error         // why the index cannot be kept up or read
 	stuck    bool          // it cannot be closed either
-	watchers map[*tail.Watcher]struct{}
+	watchers map[*openlog.Watcher]struct{}
 
 	last *recent.Map[string, int64] // revisions; the building goroutine's
 }
 
-// Options are the parts that the index needs. dir is its folder.
-type Options struct {
-	Logger *slog.Logger
-	Life   *lifecycle.Lifecycle
-	FS     vfs.FS
-	Dir    string
-	Store  *storage.Store
-	Tail   *tail.Tail
-}
-
-// New returns the index. Await opens it.
-func New(o Options) *Categories {
+// New returns the index of a log, in a folder of its own. Await opens it.
+func New(log *openlog.Log, fs vfs.FS, dir string) *Categories {
 	return &Categories{
-		Options: o,
-
+		Log:      log,
+		fs:       fs,
+		dir:      dir,
 		advanced: make(chan struct{}),
-		watchers: map[*tail.Watcher]struct{}{},
+		watchers: map[*openlog.Watcher]struct{}{},
 		last:     recent.New[string, int64](knownLinks),
 	}
 }
@@ -83,26 +74,24 @@ func (c *Categories) Await(ctx context.Context, position uint64) error {
 		case <-advanced:
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-c.Life.Closing():
-			return lifecycle.ErrClosed
-		case <-c.Life.Failed():
-			return lifecycle.ErrFailed
+		case <-c.Life.Open().Done():
+			return c.Life.Ready()
 		}
 	}
 }
 
-// opened returns the index, or nil before the first Await.
-func (c *Categories) opened() *linkIndex {
+// opened returns the index; ok is false before the first Await.
+func (c *Categories) opened() (links storage.Index, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.links
+	return c.links, c.links.DB != nil
 }
 
 // start opens the index and starts its goroutine, once.
 func (c *Categories) start() error {
 	c.open.Lock()
 	defer c.open.Unlock()
-	if c.opened() != nil {
+	if _, ok := c.opened(); ok {
 		return nil
 	}
 	if !c.Life.Enter() {
@@ -157,9 +146,7 @@ func (c *Categories) build() {
 		}
 		select {
 		case <-w.Wake():
-		case <-c.Life.Closing():
-			return
-		case <-c.Life.Failed():
+		case <-c.Life.Open().Done():
 			return
 		}
 	}
@@ -171,7 +158,7 @@ func (c *Categories) advance() (more bool, err error) {
 	end := c.Tail.End()
 	records, _, ok := c.Tail.After(c.at, storage.PageRecords)
 	if !ok {
-		p, err := c.Store.LogForwards(c.at+1, end, storage.PageRecords)
+		p, err := c.Store.LogPage(storage.Range{From: c.at + 1, Within: end, Limit: storage.PageRecords})
 		if err != nil {
 			return false, err
 		}
@@ -199,7 +186,7 @@ func (c *Categories) reached(at uint64) {
 
 // add indexes records in one batch.
 func (c *Categories) add(records []record.Record) (err error) {
-	b := c.links.db.NewBatch()
+	b := c.links.DB.NewBatch()
 	defer func() { err = errors.Join(err, b.Close()) }()
 	for i := range records {
 		r := &records[i]
@@ -239,8 +226,8 @@ func (c *Categories) following(name string) (int64, error) {
 
 // Watch returns a watcher that wakes when there may be new links. The caller calls
 // stop once.
-func (c *Categories) Watch() (w *tail.Watcher, stop func()) {
-	w = tail.NewWatcher()
+func (c *Categories) Watch() (w *openlog.Watcher, stop func()) {
+	w = openlog.NewWatcher()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.watchers[w] = struct{}{}

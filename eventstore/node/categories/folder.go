@@ -26,14 +26,8 @@ const (
 	builtLen     = 1 + 8 + 16
 )
 
-// linkIndex is the open index in its folder.
-type linkIndex struct {
-	storage.Index
-	db *pebble.DB
-}
-
 // openIndex opens the index that was built before, or begins a new one.
-func (c *Categories) openIndex() (*linkIndex, uint64, error) {
+func (c *Categories) openIndex() (storage.Index, uint64, error) {
 	index, err := c.openFolder()
 	if err == nil {
 		at, err := c.builtTo(index)
@@ -41,12 +35,12 @@ func (c *Categories) openIndex() (*linkIndex, uint64, error) {
 			return index, at, nil
 		}
 		c.Logger.Info("the index of categories is built from scratch", "reason", err)
-		if err := index.db.Close(); err != nil {
-			return nil, 0, err
+		if err := index.DB.Close(); err != nil {
+			return storage.Index{}, 0, err
 		}
 	}
-	if err := c.FS.RemoveAll(c.Dir); err != nil {
-		return nil, 0, err
+	if err := c.fs.RemoveAll(c.dir); err != nil {
+		return storage.Index{}, 0, err
 	}
 	c.mu.Lock()
 	c.cause = nil // it belonged to the removed index
@@ -55,46 +49,18 @@ func (c *Categories) openIndex() (*linkIndex, uint64, error) {
 	return index, 0, err
 }
 
-func (c *Categories) openFolder() (_ *linkIndex, err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = fmt.Errorf("%v", cause)
-		}
-	}()
-	log := &indexLog{storage.PebbleLog{Logger: c.Logger, Fatal: c.halted}}
-	db, err := pebble.Open(c.Dir, &pebble.Options{
-		FS:                 c.FS,
-		Logger:             log,
-		EventListener:      &pebble.EventListener{BackgroundError: log.Background, DataCorruption: func(info pebble.DataCorruptionInfo) { c.broken(fmt.Errorf("%w: %w", record.ErrDamaged, info.Details)) }},
-		FormatMajorVersion: pebble.FormatNewest,
-		MemTableSize:       categoriesMemory,
-		CacheSize:          categoriesMemory,
-		DisableWAL:         true,
-	})
-	if err != nil {
-		return nil, err
-	}
-	log.Opened.Store(true)
-	return &linkIndex{storage.NewIndex(db), db}, nil
-}
-
-// indexLog ends the goroutine that cannot continue, and not the log.
-type indexLog struct{ storage.PebbleLog }
-
-// Fatalf does not return.
-func (l *indexLog) Fatalf(format string, args ...any) {
-	err := fmt.Errorf(format, args...)
-	if !l.Opened.Load() {
-		panic(err)
-	}
-	l.Fatal(err)
-	runtime.Goexit()
+// openFolder opens the Pebble store. If that cannot continue later, it ends the
+// goroutine, and not the log.
+func (c *Categories) openFolder() (storage.Index, error) {
+	o := &pebble.Options{FS: c.fs, MemTableSize: categoriesMemory, CacheSize: categoriesMemory, DisableWAL: true}
+	damage := func(info pebble.DataCorruptionInfo) { c.broken(fmt.Errorf("%w: %w", record.ErrDamaged, info.Details)) }
+	return storage.OpenPebble(c.dir, o, &storage.PebbleLog{Logger: c.Logger, Fatal: c.halted, Stop: runtime.Goexit, Damage: damage})
 }
 
 var errOtherLog = errors.New("the index was built for another log")
 
 // builtTo returns the position up to which an index was built for this log.
-func (c *Categories) builtTo(index *linkIndex) (uint64, error) {
+func (c *Categories) builtTo(index storage.Index) (uint64, error) {
 	value, err := index.Value(builtKey)
 	if err != nil || value == nil {
 		return 0, err
@@ -128,8 +94,8 @@ func (c *Categories) halted(err error) {
 
 // Close keeps the index, or removes one that failed. Nobody reads it any more.
 func (c *Categories) Close() error {
-	index := c.opened()
-	if index == nil {
+	index, ok := c.opened()
+	if !ok {
 		return nil
 	}
 	c.mu.Lock()
@@ -137,13 +103,13 @@ func (c *Categories) Close() error {
 	c.mu.Unlock()
 	var err error
 	if !broken {
-		err = index.db.Flush()
+		err = index.DB.Flush()
 	}
 	if !stuck {
-		err = errors.Join(err, index.db.Close())
+		err = errors.Join(err, index.DB.Close())
 	}
 	if broken {
-		err = errors.Join(err, c.FS.RemoveAll(c.Dir))
+		err = errors.Join(err, c.fs.RemoveAll(c.dir))
 	}
 	return err
 }

@@ -47,59 +47,27 @@ func linkedIn(r *record.Record) (in [2]string) {
 // Last returns the last revision of a stream of links, with the position of
 // its record, up to the position within.
 func (c *Categories) Last(stream string, within uint64) (revision int64, position uint64, err error) {
-	links := c.opened()
-	if links == nil {
+	links, ok := c.opened()
+	if !ok {
 		return -1, 0, nil
 	}
 	return links.LastEntry(stream, within)
 }
 
-// Forwards reads visible links from a revision up, as store.forwards reads
-// events.
-func (c *Categories) Forwards(stream string, v storage.View, from, within uint64, limit int) (storage.Page, error) {
-	return c.page(stream, v, max(from, uint64(max(v.First, 0))), uint64(max(v.Last, 0)), within, limit, (*storage.Entries).First, (*storage.Entries).Next)
-}
-
-// Backwards reads visible links from a revision down.
-func (c *Categories) Backwards(stream string, v storage.View, from, within uint64, limit int) (storage.Page, error) {
-	return c.page(stream, v, uint64(max(v.First, 0)), min(from, uint64(max(v.Last, 0))), within, limit, (*storage.Entries).Last, (*storage.Entries).Prev)
-}
-
-// page reads links of some revisions, starting at one end. A link whose record
-// was scavenged does not exist any more.
-func (c *Categories) page(stream string, v storage.View, lowest, highest, within uint64, limit int, begin, next func(*storage.Entries) bool) (p storage.Page, err error) {
-	links := c.opened()
-	if links == nil || v.Last < 0 || lowest > highest {
+// Page reads a page of links. A link whose record was scavenged does not exist any
+// more.
+func (c *Categories) Page(stream string, v storage.View, r storage.Range) (storage.Page, error) {
+	links, ok := c.opened()
+	if !ok {
 		return storage.Page{End: true}, nil
 	}
-	entries, err := links.Entries(stream, lowest, highest, within)
-	if err != nil {
-		return storage.Page{}, err
-	}
-	defer entries.CloseInto(&err)
-	for ok := begin(entries); ok; ok = next(entries) {
-		revision, position := entries.Entry()
-		if p.Full(limit) {
-			p.Next = revision
-			return p, nil
-		}
+	return links.ReadPage(stream, v, r, func(revision, position uint64) (link record.Record, ok bool, err error) {
 		target, ok, err := c.Store.At(position)
-		if err != nil {
-			return storage.Page{}, err
+		if err == nil && ok {
+			link, err = newLink(stream, revision, &target)
 		}
-		if !ok {
-			continue
-		}
-		link, err := newLink(stream, revision, &target)
-		if err != nil {
-			return storage.Page{}, err
-		}
-		if !v.Hides(&link) {
-			p.Add(link)
-		}
-	}
-	p.End = true
-	return p, nil
+		return link, ok, err
+	})
 }
 
 // linkMetadata describes the target of a link.

@@ -4,6 +4,7 @@ package connmux
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"net"
@@ -46,20 +47,16 @@ func (m *Mux) Serve(l net.Listener) error {
 	go func() { accepted <- m.accept(l, grpcConns, httpConns) }()
 	select {
 	case <-m.Life.Closing():
-		return ignoreClosed(errors.Join(l.Close(), <-accepted))
+		if err := errors.Join(l.Close(), <-accepted); !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil
 	case <-m.Life.Failed():
 		_ = errors.Join(l.Close(), <-accepted) // the cause matters more
 		return m.Life.Cause()
 	case err := <-accepted:
 		return err
 	}
-}
-
-func ignoreClosed(err error) error {
-	if errors.Is(err, net.ErrClosed) {
-		return nil
-	}
-	return err
 }
 
 // accept passes each connection to the gRPC server or to the HTTP server, depending
@@ -89,14 +86,13 @@ func (m *Mux) pause() {
 }
 
 // route reads the beginning of a connection and passes the connection on. The
-// server reads the same bytes again.
+// server reads the same bytes again. A silent connection ends with the node.
 func (m *Mux) route(conn net.Conn, grpcConns, httpConns *connListener) {
-	sniffed := make(chan struct{})
-	defer close(sniffed)
-	m.Life.Go(func() { m.hurry(conn, sniffed) })
-	s := &sniffer{conn: conn}
+	stop := context.AfterFunc(m.Life.Open(), func() { _ = conn.Close() })
+	defer stop()
+	var seen bytes.Buffer
 	_ = conn.SetReadDeadline(time.Now().Add(HeaderTimeout))
-	isGRPC, err := s.isGRPC()
+	isGRPC, err := sniff(conn, &seen)
 	if err != nil {
 		_ = conn.Close()
 		return
@@ -106,14 +102,62 @@ func (m *Mux) route(conn net.Conn, grpcConns, httpConns *connListener) {
 	if isGRPC {
 		to = grpcConns
 	}
-	to.pass(&replayed{Conn: conn, start: bytes.NewReader(s.seen.Bytes())})
+	to.pass(&replayed{Conn: conn, start: &seen})
 }
 
-// hurry closes a silent connection when the node closes.
-func (m *Mux) hurry(conn net.Conn, sniffed <-chan struct{}) {
+// replayed is a connection whose beginning was read already.
+type replayed struct {
+	net.Conn
+	start *bytes.Buffer // nil once it was read
+}
+
+func (c *replayed) Read(p []byte) (int, error) {
+	if c.start != nil {
+		if c.start.Len() > 0 {
+			return c.start.Read(p)
+		}
+		c.start = nil
+	}
+	return c.Conn.Read(p)
+}
+
+// connListener is a listener whose connections were accepted by another.
+type connListener struct {
+	addr  net.Addr
+	conns chan net.Conn
+	open  context.Context
+	end   context.CancelFunc
+}
+
+func newConnListener(addr net.Addr) *connListener {
+	l := &connListener{addr: addr, conns: make(chan net.Conn)}
+	l.open, l.end = context.WithCancel(context.Background())
+	return l
+}
+
+func (l *connListener) pass(conn net.Conn) {
 	select {
-	case <-sniffed:
-	case <-m.Life.Closing():
+	case l.conns <- conn:
+	case <-l.open.Done():
 		_ = conn.Close()
 	}
 }
+
+// Accept returns the next connection that was passed on.
+func (l *connListener) Accept() (net.Conn, error) {
+	select {
+	case conn := <-l.conns:
+		return conn, nil
+	case <-l.open.Done():
+		return nil, net.ErrClosed
+	}
+}
+
+// Close ends Accept; accepted connections continue.
+func (l *connListener) Close() error {
+	l.end()
+	return nil
+}
+
+// Addr is the address of the listener that accepts.
+func (l *connListener) Addr() net.Addr { return l.addr }

@@ -2,8 +2,6 @@ package connmux
 
 import (
 	"bytes"
-	"encoding/binary"
-	"errors"
 	"io"
 	"net"
 	"strings"
@@ -20,85 +18,35 @@ const (
 	HeaderTimeout = 10 * time.Second
 	sniffGrace    = 100 * time.Millisecond
 	sniffBytes    = 64 << 10
-	frameHeader   = 9
 )
 
-// sniffer remembers what it reads.
-type sniffer struct {
-	conn net.Conn
-	seen bytes.Buffer
-}
-
-// need reads until it has n bytes.
-func (s *sniffer) need(n int) error {
-	if missing := n - s.seen.Len(); missing > 0 {
-		_, err := io.CopyN(&s.seen, s.conn, int64(missing))
-		return err
-	}
-	return nil
-}
-
-// isGRPC reads up to the first request's headers and reports whether it is a gRPC
-// call.
-func (s *sniffer) isGRPC() (bool, error) {
-	for n := 1; n <= len(http2.ClientPreface); n++ {
-		if err := s.need(n); err != nil {
+// sniff reads up to the headers of the first request and reports whether it is a
+// gRPC call. It copies what it reads into seen. After the preface of HTTP/2 there are
+// no errors: the gRPC server waits for a slow client and rejects a wrong one.
+func sniff(conn net.Conn, seen *bytes.Buffer) (isGRPC bool, err error) {
+	from := io.TeeReader(conn, seen)
+	for i := range len(http2.ClientPreface) {
+		var next [1]byte
+		if _, err := io.ReadFull(from, next[:]); err != nil {
 			return false, err
 		}
-		if s.seen.Bytes()[n-1] != http2.ClientPreface[n-1] {
+		if next[0] != http2.ClientPreface[i] {
 			return false, nil
 		}
 	}
-	_ = s.conn.SetReadDeadline(time.Now().Add(sniffGrace))
-	at := len(http2.ClientPreface)
-	for at < sniffBytes {
-		headers, next, err := s.frame(at)
-		var slow net.Error
-		switch {
-		case errors.As(err, &slow) && slow.Timeout():
-			return true, nil
-		case err != nil:
-			return false, err
-		case headers != nil:
-			return hasGRPCContent(headers), nil
+	_ = conn.SetReadDeadline(time.Now().Add(sniffGrace))
+	framer := http2.NewFramer(nil, from)
+	for seen.Len() < sniffBytes {
+		framer.SetMaxReadFrameSize(uint32(sniffBytes - seen.Len()))
+		frame, err := framer.ReadFrame()
+		if err != nil {
+			return true, nil //nolint:nilerr // the gRPC server finds the same error
 		}
-		at = next
+		if headers, ok := frame.(*http2.HeadersFrame); ok {
+			return hasGRPCContent(headers.HeaderBlockFragment()), nil
+		}
 	}
 	return true, nil
-}
-
-// frame reads the frame at an offset. For a HEADERS frame it returns the header
-// block.
-func (s *sniffer) frame(at int) (headers []byte, next int, err error) {
-	if err := s.need(at + frameHeader); err != nil {
-		return nil, 0, err
-	}
-	head := s.seen.Bytes()[at : at+frameHeader]
-	size := int(binary.BigEndian.Uint32(head) >> 8)
-	kind, flags := http2.FrameType(head[3]), http2.Flags(head[4])
-	next = at + frameHeader + size
-	if next > sniffBytes {
-		return nil, next, nil
-	}
-	if err := s.need(next); err != nil {
-		return nil, 0, err
-	}
-	if kind != http2.FrameHeaders {
-		return nil, next, nil
-	}
-	return headerBlock(s.seen.Bytes()[at+frameHeader:next], flags), next, nil
-}
-
-// headerBlock returns a HEADERS frame's payload without padding and priority.
-func headerBlock(payload []byte, flags http2.Flags) []byte {
-	if flags.Has(http2.FlagHeadersPadded) && len(payload) > 0 {
-		padding := int(payload[0])
-		payload = payload[1:max(1, len(payload)-padding)]
-	}
-	if flags.Has(http2.FlagHeadersPriority) {
-		payload = payload[min(5, len(payload)):]
-	}
-	return append([]byte{}, payload...)
 }
 
 // hasGRPCContent reports whether a header block belongs to a gRPC call. The gRPC

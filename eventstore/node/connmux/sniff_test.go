@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// opening is what a client of HTTP/2 sends first: settings, and a request.
+// opening returns the first bytes of an HTTP/2 client: settings, and a request.
 func opening(t testing.TB, contentType string, p http2.HeadersFrameParam) []byte {
 	t.Helper()
 	var headers, wire bytes.Buffer
@@ -31,7 +31,7 @@ func opening(t testing.TB, contentType string, p http2.HeadersFrameParam) []byte
 	return wire.Bytes()
 }
 
-// scripted is a connection on which these bytes come, and then nothing.
+// scripted is a connection that delivers these bytes, and then an error.
 type scripted struct {
 	net.Conn
 	script io.Reader
@@ -76,29 +76,30 @@ func TestGRPCAndHTTPConnectionsAreRecognized(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := &sniffer{conn: &scripted{script: bytes.NewReader(test.sent), then: tooSlow{}}}
-			isGRPC, err := s.isGRPC()
+			var seen bytes.Buffer
+			isGRPC, err := sniff(&scripted{script: bytes.NewReader(test.sent), then: tooSlow{}}, &seen)
 			require.NoError(t, err)
 			require.Equal(t, test.isGRPC, isGRPC)
 
-			rest := bytes.NewReader(test.sent[s.seen.Len():])
-			replay := &replayed{Conn: &scripted{script: rest, then: io.EOF}, start: bytes.NewReader(s.seen.Bytes())}
+			rest := bytes.NewReader(test.sent[seen.Len():])
+			replay := &replayed{Conn: &scripted{script: rest, then: io.EOF}, start: &seen}
 			all, err := io.ReadAll(replay)
 			require.NoError(t, err)
 			require.Equal(t, test.sent, all, "nothing is lost")
 		})
 	}
 	t.Run("gone in the middle of the preface", func(t *testing.T) {
-		s := &sniffer{conn: &scripted{script: bytes.NewReader([]byte("PRI *")), then: io.EOF}}
-		_, err := s.isGRPC()
+		_, err := sniff(&scripted{script: bytes.NewReader([]byte("PRI *")), then: io.EOF}, new(bytes.Buffer))
 		require.Error(t, err)
 	})
 	t.Run("silent in the middle of the preface", func(t *testing.T) {
-		s := &sniffer{conn: &scripted{script: bytes.NewReader([]byte("PRI *")), then: tooSlow{}}}
-		_, err := s.isGRPC()
+		_, err := sniff(&scripted{script: bytes.NewReader([]byte("PRI *")), then: tooSlow{}}, new(bytes.Buffer))
 		require.Error(t, err)
 	})
 }
+
+// frameHeader is the length of the header of a frame.
+const frameHeader = 9
 
 func FuzzSniff(f *testing.F) {
 	f.Add(opening(f, "application/grpc", http2.HeadersFrameParam{}))
@@ -107,9 +108,9 @@ func FuzzSniff(f *testing.F) {
 	f.Add([]byte(http2.ClientPreface + "\x00\x00\x01\x01\x08\x00\x00\x00\x01\xff"))
 	f.Add([]byte(http2.ClientPreface + "\xff\xff\xff\x01\x00\x00\x00\x00\x01"))
 	f.Fuzz(func(t *testing.T, sent []byte) {
-		s := &sniffer{conn: &scripted{script: bytes.NewReader(sent), then: tooSlow{}}}
-		_, _ = s.isGRPC()
-		require.True(t, bytes.HasPrefix(sent, s.seen.Bytes()))
-		require.LessOrEqual(t, s.seen.Len(), sniffBytes+frameHeader)
+		var seen bytes.Buffer
+		_, _ = sniff(&scripted{script: bytes.NewReader(sent), then: tooSlow{}}, &seen)
+		require.True(t, bytes.HasPrefix(sent, seen.Bytes()))
+		require.LessOrEqual(t, seen.Len(), sniffBytes+frameHeader)
 	})
 }

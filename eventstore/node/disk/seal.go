@@ -90,9 +90,6 @@ func IsLogFile(name string) bool {
 // manifest of a Pebble store: every store has one.
 func IsManifestMarker(name string) bool { return strings.HasPrefix(name, markerPrefix+"manifest.") }
 
-// IsWAL reports whether a name is that of a write-ahead log.
-func IsWAL(name string) bool { return strings.HasSuffix(name, walSuffix) }
-
 func inventoryLine(fs vfs.FS, dir, name string) (string, error) {
 	f, err := fs.Open(fs.PathJoin(dir, name))
 	if err != nil {

@@ -38,13 +38,9 @@ const (
 // crash may have torn. Pebble rejects the others if it cannot read them to their
 // ends.
 func CheckLastWAL(fs vfs.FS, dir string) error {
-	names, err := fs.List(dir)
-	if err != nil {
-		return fmt.Errorf("data folder: %w", err)
-	}
-	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasSuffix(name, walSuffix) })
-	if len(names) == 0 {
-		return nil
+	names, err := WALs(fs, dir)
+	if err != nil || len(names) == 0 {
+		return err
 	}
 	last := slices.MaxFunc(names, func(a, b string) int { return cmp.Compare(walNumberOf(a), walNumberOf(b)) })
 	text, err := readFile(fs, fs.PathJoin(dir, last))
@@ -56,6 +52,15 @@ func CheckLastWAL(fs vfs.FS, dir string) error {
 		return fmt.Errorf("%w: %s is not as it was written, at %d", record.ErrDamaged, last, end)
 	}
 	return nil
+}
+
+// WALs returns the names of the write-ahead logs in a folder.
+func WALs(fs vfs.FS, dir string) ([]string, error) {
+	names, err := fs.List(dir)
+	if err != nil {
+		return nil, fmt.Errorf("data folder: %w", err)
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasSuffix(name, walSuffix) }), nil
 }
 
 func walNumberOf(name string) uint64 {

@@ -3,6 +3,7 @@
 package lifecycle
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"sync"
@@ -22,80 +23,71 @@ type Lifecycle struct {
 	logger *slog.Logger
 
 	failOnce sync.Once
-	failedCh chan struct{} // closed once err is set
-	err      error
+	failed   context.Context // its cause is that of the failure
+	fail     context.CancelCauseFunc
 
-	mu        sync.Mutex
-	closingCh chan struct{}  // closed under mu
-	running   sync.WaitGroup // grows only under mu while closingCh is open
+	mu       sync.Mutex
+	closing  context.Context // ends under mu
+	announce context.CancelFunc
+	running  sync.WaitGroup // grows only under mu while the node is not closing
+
+	open context.Context // ends with the first of both, with ErrFailed or ErrClosed
+	end  context.CancelCauseFunc
 }
 
 // New returns the lifecycle of an open node.
 func New(logger *slog.Logger) *Lifecycle {
-	return &Lifecycle{logger: logger, failedCh: make(chan struct{}), closingCh: make(chan struct{})}
+	l := &Lifecycle{logger: logger}
+	l.failed, l.fail = context.WithCancelCause(context.Background())
+	l.closing, l.announce = context.WithCancel(context.Background())
+	l.open, l.end = context.WithCancelCause(context.Background())
+	return l
 }
 
 // Fail records that the log cannot be written any more. Only the first cause
 // counts.
 func (l *Lifecycle) Fail(cause error) {
 	l.failOnce.Do(func() {
-		l.err = cause
 		l.logger.Error("the log failed: the node acknowledges nothing any more", "error", cause)
-		close(l.failedCh)
+		l.end(ErrFailed)
+		l.fail(cause)
 	})
 }
 
-// Failed returns a channel that is closed after fail.
-func (l *Lifecycle) Failed() <-chan struct{} { return l.failedCh }
+// Failed returns a channel that is closed after Fail.
+func (l *Lifecycle) Failed() <-chan struct{} { return l.failed.Done() }
 
-// Cause returns the error that fail was called with. It is set once failed is
-// closed.
-func (l *Lifecycle) Cause() error { return l.err }
+// HasFailed reports whether Fail was called.
+func (l *Lifecycle) HasFailed() bool { return l.failed.Err() != nil }
+
+// Cause returns the error that Fail was called with, or nil.
+func (l *Lifecycle) Cause() error { return context.Cause(l.failed) }
 
 // Closing returns a channel that is closed when the node closes.
-func (l *Lifecycle) Closing() <-chan struct{} { return l.closingCh }
+func (l *Lifecycle) Closing() <-chan struct{} { return l.closing.Done() }
 
-// HasFailed reports whether fail was called.
-func (l *Lifecycle) HasFailed() bool {
-	select {
-	case <-l.failedCh:
-		return true
-	default:
-		return false
-	}
-}
+// Open returns a context that ends when the node closes or the log fails.
+func (l *Lifecycle) Open() context.Context { return l.open }
 
-// Ready returns nil while calls are answered, otherwise the reason.
-func (l *Lifecycle) Ready() error {
-	if l.HasFailed() {
-		return ErrFailed
-	}
-	select {
-	case <-l.closingCh:
-		return ErrClosed
-	default:
-		return nil
-	}
-}
+// Ready returns nil while calls are answered, otherwise ErrClosed or ErrFailed.
+func (l *Lifecycle) Ready() error { return context.Cause(l.open) }
 
-// Enter adds one to the count that wait waits for, and reports whether the node
-// is open. If it is, the caller calls leave once.
+// Enter adds one to the count that Wait waits for, and reports whether the node
+// is open. If it is, the caller calls Leave once.
 func (l *Lifecycle) Enter() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	select {
-	case <-l.closingCh:
+	if l.closing.Err() != nil {
 		return false
-	default:
-		l.running.Add(1)
-		return true
 	}
+	l.running.Add(1)
+	return true
 }
 
 // Leave takes back one Enter.
 func (l *Lifecycle) Leave() { l.running.Done() }
 
-// Go starts a goroutine that wait waits for. The caller has entered and not
+// Go starts a goroutine that Wait waits for. The caller has entered and not
 // left.
 func (l *Lifecycle) Go(f func()) { l.running.Go(f) }
 
@@ -103,7 +95,8 @@ func (l *Lifecycle) Go(f func()) { l.running.Go(f) }
 func (l *Lifecycle) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	close(l.closingCh)
+	l.announce()
+	l.end(ErrClosed)
 }
 
 // Wait waits until everything that has entered has left.

@@ -103,13 +103,13 @@ func (g *group) load(m *message) (found record.Resolved, ok bool, err error) {
 	case g.config.all():
 		r, ok, err = g.Store.At(m.at)
 	default:
-		r, ok, err = g.Streams.Find(g.config.Stream, m.at, within)
+		r, ok, err = g.Find(g.config.Stream, m.at, within)
 	}
 	switch {
 	case err != nil || !ok:
 		return record.Resolved{}, false, err
 	case m.replayed || g.config.ResolveLinks:
-		found, err = g.Streams.NewLinkTargets().Resolve(&r)
+		found, err = g.NewLinkTargets().Resolve(&r)
 		return found, err == nil, err
 	}
 	return record.Resolved{Event: &r}, true, nil

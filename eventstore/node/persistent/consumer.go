@@ -17,7 +17,6 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"hexarena/eventstore/node/lifecycle"
 	"hexarena/eventstore/node/wire"
 )
 
@@ -49,14 +48,6 @@ type turn struct {
 
 // Read implements the service.
 func (p Service) Read(call api.PersistentSubscriptions_ReadServer) error {
-	err := p.Life.Ready()
-	if err == nil {
-		err = p.read(call)
-	}
-	return wire.Status(p.Logger, err, call.SetTrailer)
-}
-
-func (p Service) read(call api.PersistentSubscriptions_ReadServer) error {
 	m, err := call.Recv()
 	if errors.Is(err, io.EOF) {
 		return wire.Invalid("a persistent subscription begins with its options")
@@ -89,23 +80,15 @@ func newConsumer(o *api.ReadReq_Options, call api.PersistentSubscriptions_ReadSe
 	if o == nil {
 		return "", "", nil, wire.Invalid("a persistent subscription begins with its options")
 	}
-	var id *shared.StreamIdentifier
-	switch source := o.GetStreamOption().(type) {
-	case *api.ReadReq_Options_StreamIdentifier:
-		id = source.StreamIdentifier
-	case *api.ReadReq_Options_All:
-		stream = sourceAll
-	}
-	if stream == "" {
-		if stream, err = wire.StreamName(id); err != nil {
-			return "", "", nil, err
-		}
+	if stream, err = sourceName(o.GetStreamIdentifier(), o.GetAll()); err != nil {
+		return "", "", nil, err
 	}
 	if o.GetBufferSize() <= 0 {
 		return "", "", nil, wire.Invalid("the buffer size of a subscriber must be more than 0")
 	}
 	c = &consumer{
 		call:     call,
+		textIDs:  o.GetUuidOption().GetString_() != nil,
 		size:     min(int(o.GetBufferSize()), groupRoom),
 		name:     "<unknown>",
 		inFlight: map[*message]struct{}{},
@@ -113,7 +96,6 @@ func newConsumer(o *api.ReadReq_Options, call api.PersistentSubscriptions_ReadSe
 		ended:    make(chan struct{}),
 		total:    measure{since: time.Now()},
 	}
-	_, c.textIDs = o.GetUuidOption().GetContent().(*api.ReadReq_Options_UUIDOption_String_)
 	if md, ok := metadata.FromIncomingContext(call.Context()); ok {
 		if names := md.Get("connection-name"); len(names) > 0 {
 			c.name = names[0]
@@ -215,10 +197,8 @@ func (g *group) serve(c *consumer) error {
 				return c.cause
 			case <-c.call.Context().Done():
 				return c.call.Context().Err()
-			case <-g.Life.Closing():
-				return lifecycle.ErrClosed
-			case <-g.Life.Failed():
-				return lifecycle.ErrFailed
+			case <-g.Life.Open().Done():
+				return g.Life.Ready()
 			}
 		}
 		found, ok, err := g.load(m)

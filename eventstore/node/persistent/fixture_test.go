@@ -14,13 +14,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
-	"hexarena/eventstore/node/lifecycle"
-	"hexarena/eventstore/node/storage"
+	"hexarena/eventstore/node/openlog"
 	"hexarena/eventstore/node/streams"
-	"hexarena/eventstore/node/tail"
 	"hexarena/eventstore/node/wire"
 	"hexarena/eventstore/node/writer"
 )
@@ -38,26 +35,20 @@ type fixture struct {
 
 func open(t *testing.T) *fixture {
 	t.Helper()
-	logger := slog.New(slog.DiscardHandler)
-	life := lifecycle.New(logger)
-	store, err := storage.Open("log", vfs.NewMem(), logger, life.Fail)
+	log, err := openlog.Open("log", vfs.NewMem(), slog.New(slog.DiscardHandler), time.Now)
 	require.NoError(t, err)
-	end, err := store.End()
-	require.NoError(t, err)
-	tail := tail.New(end.Position)
-	w, err := writer.New(writer.Options{Store: store, Tail: tail, Life: life, Now: time.Now, End: end})
+	w, err := writer.New(log)
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	reader := &streams.Reader{Store: store, Tail: tail, Now: time.Now}
-	f := &fixture{t: t, ctx: ctx, Service: New(Log{Logger: logger, Now: time.Now, Life: life, Store: store, Tail: tail, Writer: w, Streams: reader})}
+	f := &fixture{t: t, ctx: ctx, Service: New(&streams.Reader{Log: log}, w)}
 	t.Cleanup(func() {
 		cancel()
-		life.Close()
+		log.Life.Close()
 		f.calls.Wait()
-		life.Wait()
+		log.Life.Wait()
 		w.Stop()
 		w.Wait()
-		require.NoError(t, store.Close())
+		require.NoError(t, log.Store.Close())
 	})
 	return f
 }
@@ -66,7 +57,7 @@ func open(t *testing.T) *fixture {
 func (f *fixture) append(stream string) (id uuid.UUID, position uint64) {
 	f.t.Helper()
 	id = uuid.New()
-	out, err := f.Writer.Submit(f.ctx, &writer.Request{Stream: stream, Expected: writer.Any, Events: []writer.Proposed{{ID: id, Type: "T"}}})
+	out, err := f.writer.Submit(f.ctx, &writer.Request{Stream: stream, Expected: writer.Any, Events: []writer.Proposed{{ID: id, Type: "T"}}})
 	require.NoError(f.t, err)
 	return id, out.Position
 }
@@ -113,7 +104,6 @@ func (f *fixture) join(stream string, size int32) *subscriber {
 }
 
 func (s *subscriber) Context() context.Context { return s.ctx }
-func (s *subscriber) SetTrailer(metadata.MD)   {}
 
 func (s *subscriber) Recv() (*api.ReadReq, error) {
 	select {

@@ -68,7 +68,7 @@ func (g *group) read(next uint64, limit int) (b sourceBatch, err error) {
 		return b, g.readStreamInto(&b, next, limit)
 	}
 	end := g.Tail.End()
-	p, err := g.Store.LogForwards(next, end, storage.PageRecords)
+	p, err := g.Store.LogPage(storage.Range{From: next, Within: end, Limit: storage.PageRecords})
 	if err != nil {
 		return b, err
 	}
@@ -86,7 +86,7 @@ func (g *group) read(next uint64, limit int) (b sourceBatch, err error) {
 			b.last = mark{r.Position, true}
 			continue
 		}
-		if err := g.consider(&b, r, r.Position, g.filter.Matches(r)); err != nil {
+		if err := g.consider(&b, r, r.Position, g.config.Filter.Matches(r)); err != nil {
 			return b, err
 		}
 	}
@@ -96,14 +96,14 @@ func (g *group) read(next uint64, limit int) (b sourceBatch, err error) {
 func (g *group) readStreamInto(b *sourceBatch, next uint64, limit int) error {
 	b.next, b.end = next, true
 	within := g.Tail.End()
-	if err := g.Streams.Await(g.ctx, g.config.Stream, within); err != nil {
+	if err := g.Await(g.ctx, g.config.Stream, within); err != nil {
 		return err
 	}
-	v, err := g.Streams.View(g.config.Stream, within)
+	v, err := g.View(g.config.Stream, within)
 	if err != nil || v.Tombstoned() || v.Last < 0 {
 		return err
 	}
-	p, err := g.Streams.Forwards(g.config.Stream, v, next, within, limit)
+	p, err := g.Page(g.config.Stream, v, storage.Range{From: next, Within: within, Limit: limit})
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (g *group) consider(b *sourceBatch, r *record.Record, at uint64, selected b
 	b.considered++
 	if selected {
 		m := &message{at: at, before: b.last, sequence: b.considered, id: r.ID, revision: r.Revision}
-		if m.pin, err = g.strategy.pin(g.Streams, r); err != nil {
+		if m.pin, err = g.strategy.pin(g.Reader, r); err != nil {
 			return err
 		}
 		b.messages = append(b.messages, m)

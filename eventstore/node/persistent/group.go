@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"hexarena/eventstore/node/lifecycle"
-	"hexarena/eventstore/node/streams"
-	"hexarena/eventstore/node/tail"
+	"hexarena/eventstore/node/openlog"
 )
 
 // Bounds of a group's memory, whatever its settings allow. A group holds positions
@@ -44,7 +45,6 @@ type group struct {
 	*Log
 	connected *atomic.Int64 // consumers of all groups
 	config    groupConfig
-	filter    *streams.Filter // of $all; nil for none
 	ctx       context.Context // ends when the group is dropped
 	end       context.CancelFunc
 
@@ -115,15 +115,13 @@ type parking struct {
 
 // newGroup returns a group that continues after its checkpoint.
 func newGroup(log *Log, connected *atomic.Int64, config groupConfig) (*group, error) {
-	f, err := config.parse()
-	if err != nil {
+	if err := config.check(); err != nil {
 		return nil, err
 	}
 	g := &group{
 		Log:         log,
 		connected:   connected,
 		config:      config,
-		filter:      f,
 		kick:        make(chan struct{}, 1),
 		next:        config.From,
 		unfinished:  list.New(),
@@ -149,7 +147,7 @@ func newGroup(log *Log, connected *atomic.Int64, config groupConfig) (*group, er
 func (g *group) run(rest chan struct{}) {
 	defer g.Life.Leave()
 	defer close(rest)
-	w, stop := g.Streams.Watch(g.source())
+	w, stop := g.Watch(g.source())
 	defer stop()
 	for {
 		err := g.round()
@@ -182,16 +180,14 @@ func (g *group) source() string {
 }
 
 // pauseFor waits until there is something to do; false means that the node closes.
-func (g *group) pauseFor(w *tail.Watcher, wait time.Duration) bool {
+func (g *group) pauseFor(w *openlog.Watcher, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-w.Wake():
 	case <-g.kick:
 	case <-timer.C:
-	case <-g.Life.Closing():
-		return false
-	case <-g.Life.Failed():
+	case <-g.Life.Open().Done():
 		return false
 	}
 	return true
@@ -274,5 +270,72 @@ func (g *group) wakeUp() {
 	select {
 	case g.kick <- struct{}{}:
 	default:
+	}
+}
+
+// connect adds a consumer.
+func (g *group) connect(c *consumer) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	limit := int(g.config.MaxSubscribers)
+	switch {
+	case g.dropped:
+		return refuseMissing(g.config.Stream, g.config.Group)
+	case g.connected.Load() >= groupConsumers:
+		return status.Errorf(codes.ResourceExhausted, "%d subscribers of persistent subscriptions are connected already", groupConsumers)
+	case limit > 0 && len(g.consumers) >= limit:
+		return refuseSubscriber(g.config.Stream, g.config.Group)
+	}
+	if !g.running {
+		if !g.Life.Enter() {
+			return lifecycle.ErrClosed
+		}
+		g.running, g.resting = true, make(chan struct{})
+		go g.run(g.resting)
+	}
+	c.extra = g.config.ExtraStatistics
+	g.consumers[c] = struct{}{}
+	g.connected.Add(1)
+	g.strategy.add(c)
+	g.wakeUp()
+	return nil
+}
+
+// leave removes a consumer. Its unanswered messages are retried.
+func (g *group) leave(c *consumer) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.release(c)
+	g.wakeUp()
+}
+
+func (g *group) release(c *consumer) {
+	if _, ok := g.consumers[c]; !ok {
+		return
+	}
+	delete(g.consumers, c)
+	g.connected.Add(-1)
+	g.strategy.remove(c)
+	for _, m := range c.unanswered() {
+		g.recall(m)
+		g.retryOrPark(m)
+	}
+}
+
+// drop ends the group and waits for its goroutine. It saves a last checkpoint unless
+// forget is set.
+func (g *group) drop(forget bool) {
+	g.mu.Lock()
+	g.dropped, g.forget = true, forget
+	for c := range g.consumers {
+		c.end(refuseDropped(g.config.Stream, g.config.Group))
+		g.release(c)
+	}
+	resting := g.resting
+	g.mu.Unlock()
+	g.end()
+	g.wakeUp()
+	if resting != nil {
+		<-resting
 	}
 }

@@ -166,7 +166,7 @@ func (s *groups) remove(ctx context.Context, stream, name string) error {
 	delete(s.loaded, g.config.key())
 	g.drop(true)
 	for _, left := range []string{g.config.checkpointStream(), g.config.parkedStream()} {
-		if _, err := s.Writer.Submit(ctx, &writer.Request{Act: writer.Delete, Stream: left, Expected: writer.Any}); err != nil {
+		if _, err := s.writer.Submit(ctx, &writer.Request{Act: writer.Delete, Stream: left, Expected: writer.Any}); err != nil {
 			return err
 		}
 	}

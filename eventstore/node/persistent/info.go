@@ -109,7 +109,7 @@ func (g *group) lastKnown() (at uint64, ok bool, err error) {
 	if g.config.all() {
 		return end, end > 0, nil
 	}
-	v, err := g.Streams.View(g.config.Stream, end)
+	v, err := g.View(g.config.Stream, end)
 	return uint64(max(v.Last, 0)), err == nil && v.Last >= 0 && !v.Tombstoned(), err
 }
 

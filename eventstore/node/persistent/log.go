@@ -2,35 +2,25 @@ package persistent
 
 import (
 	"context"
-	"log/slog"
-	"time"
 
 	"github.com/google/uuid"
 
-	"hexarena/eventstore/node/lifecycle"
 	"hexarena/eventstore/node/record"
-	"hexarena/eventstore/node/storage"
 	"hexarena/eventstore/node/streams"
-	"hexarena/eventstore/node/tail"
 	"hexarena/eventstore/node/writer"
 )
 
 // Log is the part of the node that persistent subscriptions use. They read their
-// sources from the log and keep their own state in it. All fields are required.
+// sources from the log and keep their own state in it.
 type Log struct {
-	Logger  *slog.Logger
-	Now     func() time.Time
-	Life    *lifecycle.Lifecycle
-	Store   *storage.Store
-	Tail    *tail.Tail
-	Writer  *writer.Writer
-	Streams *streams.Reader
+	*streams.Reader
+	writer *writer.Writer
 }
 
 // write appends events of the group's own. It reports false if the stream is
 // tombstoned.
 func (l *Log) write(stream string, events ...writer.Proposed) (bool, error) {
-	out, err := l.Writer.Submit(context.Background(), &writer.Request{Act: writer.Append, Stream: stream, Expected: writer.Any, Events: events})
+	out, err := l.writer.Submit(context.Background(), &writer.Request{Act: writer.Append, Stream: stream, Expected: writer.Any, Events: events})
 	if err == nil && out.Verdict != writer.Stored {
 		l.Logger.Warn("cannot write the state of a persistent subscription: its stream is deleted", "stream", stream)
 	}

@@ -1,17 +1,22 @@
 // Package persistent implements persistent subscriptions: several consumers share
 // the events of a stream or of $all, acknowledge each of them, and the group keeps
-// its progress in the log. New returns the gRPC service. The comment of group explains how a
-// message travels.
+// its progress in the log. New returns the gRPC service. The comment of group
+// explains how a message travels.
 package persistent
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	api "github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
 
+	"hexarena/eventstore/node/streams"
 	"hexarena/eventstore/node/wire"
+	"hexarena/eventstore/node/writer"
 )
 
 // Service is the PersistentSubscriptions service.
@@ -22,127 +27,75 @@ type Service struct {
 }
 
 // New returns the service. Groups are loaded by the first call.
-func New(o Log) Service {
-	return Service{Log: &o, groups: &groups{Log: &o}}
-}
-
-// unary returns the answer of a call with one answer.
-func unary[M any](ctx context.Context, p Service, m *M, err error) (*M, error) {
-	if err != nil {
-		return nil, wire.UnaryStatus(ctx, p.Logger, err)
-	}
-	return m, nil
+func New(r *streams.Reader, w *writer.Writer) Service {
+	log := &Log{Reader: r, writer: w}
+	return Service{Log: log, groups: &groups{Log: log}}
 }
 
 // Create implements the service.
 func (p Service) Create(ctx context.Context, m *api.CreateReq) (*api.CreateResp, error) {
-	err := p.Life.Ready()
+	c, from, err := readConfig(m.GetOptions())
 	if err == nil {
-		err = p.create(ctx, m.GetOptions())
+		err = p.setStart(ctx, &c, from)
 	}
-	return unary(ctx, p, &api.CreateResp{}, err)
+	if err == nil {
+		err = p.groups.create(c)
+	}
+	return &api.CreateResp{}, err
 }
 
-func (p Service) create(ctx context.Context, o *api.CreateReq_Options) (err error) {
+// Update implements the service. An UpdateReq has the fields of a CreateReq, except
+// for the filter and the name of the strategy.
+func (p Service) Update(ctx context.Context, m *api.UpdateReq) (*api.UpdateResp, error) {
+	o := &api.CreateReq_Options{}
+	encoded, err := proto.Marshal(m.GetOptions())
+	if err == nil {
+		err = proto.Unmarshal(encoded, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, from, err := readConfig(o)
+	if err == nil {
+		_, err = p.groups.find(c.Stream, c.Group)
+	}
+	if err == nil {
+		err = p.setStart(ctx, &c, from)
+	}
+	if err == nil {
+		err = p.groups.update(c)
+	}
+	return &api.UpdateResp{}, err
+}
+
+// readConfig reads a group's settings and its start.
+func readConfig(o *api.CreateReq_Options) (c groupConfig, from wire.Start, err error) {
 	strategy := o.GetSettings().GetConsumerStrategy()
 	if strategy == "" {
 		strategy = o.GetSettings().GetNamedConsumerStrategy().String() //nolint:staticcheck // older clients have nothing else
 	}
-	c := groupConfig{Group: o.GetGroupName()}
+	c.Group = o.GetGroupName()
 	if c.groupSettings, err = newSettings(o.GetSettings(), strategy); err != nil {
-		return err
+		return c, from, err
 	}
-	var from wire.Start
 	switch source := o.GetStreamOption().(type) {
 	case *api.CreateReq_Options_Stream:
 		c.Stream, err = wire.StreamName(source.Stream.GetStreamIdentifier())
-		from = revisionStart(source.Stream)
+		from = wire.ReadStart(source.Stream, source.Stream.GetRevision(), 0)
 	case *api.CreateReq_Options_All:
-		c.Stream, from = sourceAll, positionStart(source.All, source.All.GetPosition())
+		c.Stream, from = sourceAll, wire.ReadStart(source.All, source.All.GetPosition().GetCommitPosition(), 0)
 		if f := source.All.GetFilter(); f != nil {
-			c.Filter, err = newGroupFilter(f)
+			c.Filter, err = wire.ReadFilter(f.GetStreamIdentifier(), f.GetEventType())
 		}
 	default: // as clients before 21.10 have it
 		c.Stream, err = wire.StreamName(o.GetStreamIdentifier()) //nolint:staticcheck // older clients have nothing else
 		from = wire.ExactStart(o.GetSettings().GetRevision(), 0) //nolint:staticcheck // older clients have nothing else
 	}
-	if err == nil {
-		err = p.begin(ctx, &c, from)
-	}
-	if err != nil {
-		return err
-	}
-	return p.groups.create(c)
+	return c, from, err
 }
 
-// Update implements the service.
-func (p Service) Update(ctx context.Context, m *api.UpdateReq) (*api.UpdateResp, error) {
-	err := p.Life.Ready()
-	if err == nil {
-		err = p.update(ctx, m.GetOptions())
-	}
-	return unary(ctx, p, &api.UpdateResp{}, err)
-}
-
-func (p Service) update(ctx context.Context, o *api.UpdateReq_Options) (err error) {
-	c := groupConfig{Group: o.GetGroupName()}
-	if c.groupSettings, err = newSettings(o.GetSettings(), o.GetSettings().GetNamedConsumerStrategy().String()); err != nil {
-		return err
-	}
-	var from wire.Start
-	switch source := o.GetStreamOption().(type) {
-	case *api.UpdateReq_Options_Stream:
-		c.Stream, err = wire.StreamName(source.Stream.GetStreamIdentifier())
-		from = revisionStart(source.Stream)
-	case *api.UpdateReq_Options_All:
-		c.Stream, from = sourceAll, positionStart(source.All, source.All.GetPosition())
-	default:
-		c.Stream, err = wire.StreamName(o.GetStreamIdentifier()) //nolint:staticcheck // older clients have nothing else
-		from = wire.ExactStart(o.GetSettings().GetRevision(), 0) //nolint:staticcheck // older clients have nothing else
-	}
-	if err == nil {
-		_, err = p.groups.find(c.Stream, c.Group)
-	}
-	if err == nil {
-		err = p.begin(ctx, &c, from)
-	}
-	if err != nil {
-		return err
-	}
-	return p.groups.update(c)
-}
-
-// ends are the starts that requests of both kinds can name.
-type ends interface {
-	GetStart() *shared.Empty
-	GetEnd() *shared.Empty
-}
-
-func revisionStart(o interface {
-	ends
-	GetRevision() uint64
-}) wire.Start {
-	switch {
-	case o.GetStart() != nil:
-		return wire.Start{Kind: wire.FromStart}
-	case o.GetEnd() != nil:
-		return wire.Start{Kind: wire.FromEnd}
-	}
-	return wire.ExactStart(o.GetRevision(), 0)
-}
-
-func positionStart(o ends, at interface{ GetCommitPosition() uint64 }) wire.Start {
-	switch {
-	case o.GetStart() != nil:
-		return wire.Start{Kind: wire.FromStart}
-	case o.GetEnd() != nil:
-		return wire.Start{Kind: wire.FromEnd}
-	}
-	return wire.ExactStart(at.GetCommitPosition(), 0)
-}
-
-// begin sets the start of a group. The end means the source's end now.
-func (p Service) begin(ctx context.Context, c *groupConfig, from wire.Start) error {
+// setStart sets the start of a group. The end means the source's end now.
+func (p Service) setStart(ctx context.Context, c *groupConfig, from wire.Start) error {
 	if err := groupName(c.Stream, c.Group); err != nil {
 		return err
 	}
@@ -157,10 +110,10 @@ func (p Service) begin(ctx context.Context, c *groupConfig, from wire.Start) err
 	case c.all() && from.At > end:
 		return refuseSettings(c.Stream, c.Group, "the start is beyond the end of the log")
 	case from.Kind == wire.FromEnd:
-		if err := p.Streams.Await(ctx, c.Stream, end); err != nil {
+		if err := p.Await(ctx, c.Stream, end); err != nil {
 			return err
 		}
-		v, err := p.Streams.View(c.Stream, end)
+		v, err := p.View(c.Stream, end)
 		if err != nil {
 			return err
 		}
@@ -171,6 +124,41 @@ func (p Service) begin(ctx context.Context, c *groupConfig, from wire.Start) err
 	return nil
 }
 
+// Delete implements the service.
+func (p Service) Delete(ctx context.Context, m *api.DeleteReq) (*api.DeleteResp, error) {
+	stream, err := sourceName(m.GetOptions().GetStreamIdentifier(), m.GetOptions().GetAll())
+	if err == nil {
+		err = p.groups.remove(ctx, stream, m.GetOptions().GetGroupName())
+	}
+	return &api.DeleteResp{}, err
+}
+
+// GetInfo implements the service.
+func (p Service) GetInfo(_ context.Context, m *api.GetInfoReq) (*api.GetInfoResp, error) {
+	g, err := p.group(m.GetOptions())
+	if err != nil {
+		return nil, err
+	}
+	info, err := g.info()
+	return &api.GetInfoResp{SubscriptionInfo: info}, err
+}
+
+// ReplayParked implements the service.
+func (p Service) ReplayParked(_ context.Context, m *api.ReplayParkedReq) (*api.ReplayParkedResp, error) {
+	o, stop := m.GetOptions(), int64(math.MaxInt64)
+	if at, ok := o.GetStopAtOption().(*api.ReplayParkedReq_Options_StopAt); ok {
+		stop = at.StopAt
+	}
+	g, err := p.group(o)
+	if err == nil && stop < 0 {
+		err = wire.Invalid("parked messages are replayed up to a revision")
+	}
+	if err == nil {
+		err = g.startReplay(uint64(stop))
+	}
+	return &api.ReplayParkedResp{}, err
+}
+
 // sourceName returns the stream that a request names, or sourceAll.
 func sourceName(id *shared.StreamIdentifier, all *shared.Empty) (string, error) {
 	if all != nil {
@@ -179,90 +167,69 @@ func sourceName(id *shared.StreamIdentifier, all *shared.Empty) (string, error) 
 	return wire.StreamName(id)
 }
 
-// Delete implements the service.
-func (p Service) Delete(ctx context.Context, m *api.DeleteReq) (*api.DeleteResp, error) {
-	stream, err := sourceName(m.GetOptions().GetStreamIdentifier(), m.GetOptions().GetAll())
-	if err == nil {
-		err = p.Life.Ready()
-	}
-	if err == nil {
-		err = p.groups.remove(ctx, stream, m.GetOptions().GetGroupName())
-	}
-	return unary(ctx, p, &api.DeleteResp{}, err)
-}
-
-// GetInfo implements the service.
-func (p Service) GetInfo(ctx context.Context, m *api.GetInfoReq) (*api.GetInfoResp, error) {
-	resp := &api.GetInfoResp{}
-	g, err := p.group(m.GetOptions().GetStreamIdentifier(), m.GetOptions().GetAll(), m.GetOptions().GetGroupName())
-	if err == nil {
-		resp.SubscriptionInfo, err = g.info()
-	}
-	return unary(ctx, p, resp, err)
-}
-
-// ReplayParked implements the service.
-func (p Service) ReplayParked(ctx context.Context, m *api.ReplayParkedReq) (*api.ReplayParkedResp, error) {
-	o, stop := m.GetOptions(), int64(math.MaxInt64)
-	if at, ok := o.GetStopAtOption().(*api.ReplayParkedReq_Options_StopAt); ok {
-		stop = at.StopAt
-	}
-	g, err := p.group(o.GetStreamIdentifier(), o.GetAll(), o.GetGroupName())
-	switch {
-	case err != nil:
-	case stop < 0:
-		err = wire.Invalid("parked messages are replayed up to a revision")
-	default:
-		err = g.startReplay(uint64(stop))
-	}
-	return unary(ctx, p, &api.ReplayParkedResp{}, err)
-}
-
-// group returns the group that a request names.
-func (p Service) group(id *shared.StreamIdentifier, all *shared.Empty, name string) (*group, error) {
-	stream, err := sourceName(id, all)
-	if err == nil {
-		err = p.Life.Ready()
-	}
+// group returns the group that the options of a request name.
+func (p Service) group(o interface {
+	GetStreamIdentifier() *shared.StreamIdentifier
+	GetAll() *shared.Empty
+	GetGroupName() string
+}) (*group, error) {
+	stream, err := sourceName(o.GetStreamIdentifier(), o.GetAll())
 	if err != nil {
 		return nil, err
 	}
-	return p.groups.find(stream, name)
+	return p.groups.find(stream, o.GetGroupName())
 }
 
 // List implements the service.
-func (p Service) List(ctx context.Context, m *api.ListReq) (*api.ListResp, error) {
-	resp := &api.ListResp{}
-	err := p.Life.Ready()
-	if err == nil {
-		err = p.list(m.GetOptions(), resp)
-	}
-	return unary(ctx, p, resp, err)
-}
-
-func (p Service) list(o *api.ListReq_Options, resp *api.ListResp) (err error) {
-	stream := ""
-	if of := o.GetListForStream(); of != nil {
+func (p Service) List(_ context.Context, m *api.ListReq) (*api.ListResp, error) {
+	stream, resp := "", &api.ListResp{}
+	if of := m.GetOptions().GetListForStream(); of != nil {
+		var err error
 		if stream, err = sourceName(of.GetStream(), of.GetAll()); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	found, err := p.groups.list(stream)
 	for _, g := range found {
 		info, err := g.info()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		resp.Subscriptions = append(resp.Subscriptions, info)
 	}
-	return err
+	return resp, err
 }
 
 // RestartSubsystem implements the service.
-func (p Service) RestartSubsystem(ctx context.Context, _ *shared.Empty) (*shared.Empty, error) {
-	err := p.Life.Ready()
-	if err == nil {
-		err = p.groups.restart()
-	}
-	return unary(ctx, p, &shared.Empty{}, err)
+func (p Service) RestartSubsystem(context.Context, *shared.Empty) (*shared.Empty, error) {
+	return &shared.Empty{}, p.groups.restart()
+}
+
+func refuseGroup(code codes.Code, name, stream, group, how string) error {
+	return wire.Refuse(code, fmt.Sprintf("Subscription group %s on stream %s %s.", group, stream, how),
+		name, "stream-name", stream, "group-name", group)
+}
+
+func refuseExisting(stream, group string) error {
+	return refuseGroup(codes.AlreadyExists, "persistent-subscription-exists", stream, group, "exists")
+}
+
+func refuseMissing(stream, group string) error {
+	return refuseGroup(codes.NotFound, "persistent-subscription-does-not-exist", stream, group, "does not exist")
+}
+
+func refuseSubscriber(stream, group string) error {
+	return refuseGroup(codes.FailedPrecondition, "maximum-subscribers-reached", stream, group, "has as many subscribers as it may")
+}
+
+// refuseDropped ends a subscriber because its group was deleted, updated or loaded
+// again.
+func refuseDropped(stream, group string) error {
+	return refuseGroup(codes.Canceled, "persistent-subscription-dropped", stream, group, "was dropped")
+}
+
+// refuseSettings rejects settings that contradict each other.
+func refuseSettings(stream, group, reason string) error {
+	return wire.Refuse(codes.Internal, fmt.Sprintf("Subscription group %s on stream %s failed: '%s'", group, stream, reason),
+		"persistent-subscription-failed", "stream-name", stream, "group-name", group, "reason", reason)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 
 	"hexarena/eventstore/node/record"
-	"hexarena/eventstore/node/streams"
 	"hexarena/eventstore/node/wire"
 )
 
@@ -27,7 +26,7 @@ type groupConfig struct {
 	// revision, or the lowest position, of the group.
 	StartPosition string       `json:"startPosition"`
 	From          uint64       `json:"from"`
-	Filter        *groupFilter `json:"filter,omitempty"`
+	Filter        *wire.Filter `json:"filter,omitempty"`
 
 	groupSettings
 }
@@ -49,13 +48,6 @@ type groupSettings struct {
 	Strategy          string `json:"namedConsumerStrategy"`
 }
 
-// groupFilter is a filter as it is stored.
-type groupFilter struct {
-	ByType   bool     `json:"byType,omitempty"`
-	Regex    string   `json:"regex,omitempty"`
-	Prefixes []string `json:"prefixes,omitempty"`
-}
-
 func (c *groupConfig) key() string { return groupKey(c.Stream, c.Group) }
 
 func groupKey(stream, group string) string { return stream + "::" + group }
@@ -68,25 +60,8 @@ func (c *groupConfig) checkpointStream() string {
 
 func (c *groupConfig) parkedStream() string { return "$persistentsubscription-" + c.key() + "-parked" }
 
-// wireSettings are the settings of a request to create or to update a group.
-type wireSettings interface {
-	GetResolveLinks() bool
-	GetExtraStatistics() bool
-	GetMaxRetryCount() int32
-	GetMinCheckpointCount() int32
-	GetMaxCheckpointCount() int32
-	GetMaxSubscriberCount() int32
-	GetLiveBufferSize() int32
-	GetReadBatchSize() int32
-	GetHistoryBufferSize() int32
-	GetMessageTimeoutTicks() int64
-	GetMessageTimeoutMs() int32
-	GetCheckpointAfterTicks() int64
-	GetCheckpointAfterMs() int32
-}
-
 // newSettings reads settings; every number is 0 or more.
-func newSettings(m wireSettings, strategy string) (groupSettings, error) {
+func newSettings(m *api.CreateReq_Settings, strategy string) (groupSettings, error) {
 	s := groupSettings{
 		ResolveLinks:      m.GetResolveLinks(),
 		ExtraStatistics:   m.GetExtraStatistics(),
@@ -128,7 +103,7 @@ func (c *groupConfig) check() error {
 	case c.ReadBatchSize >= c.HistoryBufferSize:
 		return refuseSettings(c.Stream, c.Group, fmt.Sprintf("the read batch of %d is not smaller than the history buffer of %d", c.ReadBatchSize, c.HistoryBufferSize))
 	}
-	return nil
+	return c.Filter.Compile()
 }
 
 // groupName checks a group's name.
@@ -173,34 +148,6 @@ func parseAt(text string, all bool) (uint64, error) {
 	return strconv.ParseUint(text, 10, 63)
 }
 
-// newGroupFilter reads a filter and checks it.
-func newGroupFilter(m *api.CreateReq_AllOptions_FilterOptions) (*groupFilter, error) {
-	f := &groupFilter{}
-	var e *api.CreateReq_AllOptions_FilterOptions_Expression
-	switch by := m.GetFilter().(type) {
-	case *api.CreateReq_AllOptions_FilterOptions_StreamIdentifier:
-		e = by.StreamIdentifier
-	case *api.CreateReq_AllOptions_FilterOptions_EventType:
-		e, f.ByType = by.EventType, true
-	default:
-		return nil, wire.Invalid("a filter is by stream or by type")
-	}
-	f.Regex, f.Prefixes = e.GetRegex(), e.GetPrefix()
-	_, err := f.compile()
-	return f, err
-}
-
-func (f *groupFilter) compile() (*streams.Filter, error) {
-	if f == nil {
-		return nil, nil
-	}
-	compiled, err := streams.NewFilter(f.ByType, f.Regex, f.Prefixes)
-	if err != nil {
-		return nil, wire.Invalid("%v", err)
-	}
-	return compiled, nil
-}
-
 // groupsConfig is the data of the event that holds all groups.
 type groupsConfig struct {
 	Version string        `json:"version"`
@@ -208,13 +155,6 @@ type groupsConfig struct {
 }
 
 const groupsVersion = "2"
-
-func (c *groupConfig) parse() (*streams.Filter, error) {
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	return c.Filter.compile()
-}
 
 func parseGroups(data string) (groupsConfig, error) {
 	var c groupsConfig

@@ -6,8 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Buckets are shared evenly, and those of who leaves go to who stays.
-func TestBuckets(t *testing.T) {
+// Consumers share the buckets evenly. The buckets of a consumer that leaves go to the
+// others.
+func TestConsumersShareBucketsEvenly(t *testing.T) {
 	b := newStrategy(pinnedByStream).(*buckets)
 	workers := []*consumer{{size: 1}, {size: 1}, {size: 1}}
 	for i, c := range workers {

@@ -3,22 +3,16 @@
 package reads
 
 import (
-	"log/slog"
-
 	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/uuid"
 
-	"hexarena/eventstore/node/lifecycle"
 	"hexarena/eventstore/node/record"
-	"hexarena/eventstore/node/storage"
 	"hexarena/eventstore/node/streams"
-	"hexarena/eventstore/node/tail"
 	"hexarena/eventstore/node/wire"
 )
 
-// firstPage is the number of revisions that EventStoreDB reads first. A client gets
-// the first stream position if no visible event is among them.
-const firstPage = 32
+// Reads answers Read: reads and subscriptions, of streams and of $all.
+type Reads struct{ *streams.Reader }
 
 // reading is a checked request to read or to subscribe.
 type reading struct {
@@ -28,19 +22,10 @@ type reading struct {
 	count      uint64
 	links      bool // resolve links
 	textIDs    bool
-	compatible bool            // the client knows first and last stream positions
-	filter     *streams.Filter // nil for none
-	interval   uint64          // events between checkpoints of a filtered subscription; 0 for a read
+	compatible bool         // the client knows first and last stream positions
+	filter     *wire.Filter // nil for none
+	interval   uint64       // events between checkpoints of a filtered subscription; 0 for a read
 	from       wire.Start
-}
-
-// Reads answers Read: reads and subscriptions, of streams and of $all.
-type Reads struct {
-	Logger  *slog.Logger
-	Life    *lifecycle.Lifecycle
-	Store   *storage.Store
-	Tail    *tail.Tail
-	Streams *streams.Reader
 }
 
 // reader sends the answers to one reading.
@@ -53,19 +38,10 @@ type reader struct {
 
 // Read answers a read or a subscription.
 func (s Reads) Read(m *api.ReadReq, call api.Streams_ReadServer) error {
-	err := s.Life.Ready()
-	if err == nil {
-		err = s.read(m, call)
-	}
-	return wire.Status(s.Logger, err, call.SetTrailer)
-}
-
-func (s Reads) read(m *api.ReadReq, call api.Streams_ReadServer) error {
-	asked, err := newReading(m.GetOptions())
-	if err != nil {
+	r := &reader{Reads: s, call: call, within: s.Tail.End()}
+	if err := r.readOptions(m.GetOptions()); err != nil {
 		return err
 	}
-	r := &reader{Reads: s, reading: asked, call: call, within: s.Tail.End()}
 	switch {
 	case r.subscribes && r.stream == "":
 		return r.subscribeAll()
@@ -78,64 +54,38 @@ func (s Reads) read(m *api.ReadReq, call api.Streams_ReadServer) error {
 	}
 }
 
-func newReading(o *api.ReadReq_Options) (reading, error) {
-	r := reading{
-		backwards:  o.GetReadDirection() == api.ReadReq_Options_Backwards,
-		links:      o.GetResolveLinks(),
-		compatible: o.GetControlOption().GetCompatibility() >= 1,
-	}
-	for _, check := range []func(*api.ReadReq_Options) error{r.readSource, r.readCount, r.readFilter, r.readIDs} {
-		if err := check(o); err != nil {
-			return reading{}, err
+// readOptions reads and checks the options of a request.
+func (r *reading) readOptions(o *api.ReadReq_Options) error {
+	r.backwards = o.GetReadDirection() == api.ReadReq_Options_Backwards
+	r.links = o.GetResolveLinks()
+	r.compatible = o.GetControlOption().GetCompatibility() >= 1
+	for _, read := range []func(*api.ReadReq_Options) error{r.readSource, r.readCount, r.readFilter, r.readIDs} {
+		if err := read(o); err != nil {
+			return err
 		}
 	}
-	return r, nil
+	return nil
 }
 
 func (r *reading) readSource(o *api.ReadReq_Options) (err error) {
 	if o.GetReadDirection() != api.ReadReq_Options_Forwards && !r.backwards {
 		return wire.Invalid("reads go forwards or backwards")
 	}
-	switch source := o.GetStreamOption().(type) {
-	case *api.ReadReq_Options_Stream:
-		r.stream, err = wire.StreamName(source.Stream.GetStreamIdentifier())
-		if err == nil {
-			err = r.readRevision(source.Stream)
+	switch stream, all := o.GetStream(), o.GetAll(); {
+	case stream != nil:
+		r.from = wire.ReadStart(stream, stream.GetRevision(), stream.GetRevision())
+		if r.stream, err = wire.StreamName(stream.GetStreamIdentifier()); err == nil && stream.GetRevisionOption() == nil {
+			err = wire.Invalid("a read of a stream needs a start")
 		}
-	case *api.ReadReq_Options_All:
-		err = r.readPosition(source.All)
+	case all != nil:
+		r.from = wire.ReadStart(all, all.GetPosition().GetCommitPosition(), all.GetPosition().GetPreparePosition())
+		if all.GetAllOption() == nil {
+			err = wire.Invalid("a read of all needs a start")
+		}
 	default:
 		err = wire.Invalid("a read needs a stream, or all")
 	}
 	return err
-}
-
-func (r *reading) readRevision(o *api.ReadReq_Options_StreamOptions) error {
-	switch from := o.GetRevisionOption().(type) {
-	case *api.ReadReq_Options_StreamOptions_Start:
-		r.from = wire.Start{Kind: wire.FromStart}
-	case *api.ReadReq_Options_StreamOptions_End:
-		r.from = wire.Start{Kind: wire.FromEnd}
-	case *api.ReadReq_Options_StreamOptions_Revision:
-		r.from = wire.ExactStart(from.Revision, from.Revision)
-	default:
-		return wire.Invalid("a read of a stream needs a start")
-	}
-	return nil
-}
-
-func (r *reading) readPosition(o *api.ReadReq_Options_AllOptions) error {
-	switch from := o.GetAllOption().(type) {
-	case *api.ReadReq_Options_AllOptions_Start:
-		r.from = wire.Start{Kind: wire.FromStart}
-	case *api.ReadReq_Options_AllOptions_End:
-		r.from = wire.Start{Kind: wire.FromEnd}
-	case *api.ReadReq_Options_AllOptions_Position:
-		r.from = wire.ExactStart(from.Position.GetCommitPosition(), from.Position.GetPreparePosition())
-	default:
-		return wire.Invalid("a read of all needs a start")
-	}
-	return nil
 }
 
 func (r *reading) readCount(o *api.ReadReq_Options) error {
@@ -159,28 +109,39 @@ func (r *reading) readCount(o *api.ReadReq_Options) error {
 	return nil
 }
 
+// defaultWindow is the search window of a client that asks for none.
+const defaultWindow = 32
+
 func (r *reading) readFilter(o *api.ReadReq_Options) (err error) {
-	switch f := o.GetFilterOption().(type) {
-	case *api.ReadReq_Options_NoFilter:
-	case *api.ReadReq_Options_Filter:
-		if r.stream != "" {
-			return wire.Invalid("only reads of $all can have a filter")
-		}
-		if r.filter, r.interval, err = newFilter(f.Filter); err == nil && r.subscribes && r.interval == 0 {
-			err = wire.Invalid("a filter's window and its checkpoint interval must be more than 0")
-		}
-	default:
+	f := o.GetFilter()
+	switch {
+	case o.GetNoFilter() != nil:
+		return nil
+	case f == nil:
 		return wire.Invalid("the filter option is missing")
+	case r.stream != "":
+		return wire.Invalid("only reads of $all can have a filter")
 	}
-	return err
+	if r.filter, err = wire.ReadFilter(f.GetStreamIdentifier(), f.GetEventType()); err != nil {
+		return err
+	}
+	window := uint64(f.GetMax())
+	switch f.GetWindow().(type) {
+	case nil:
+		return wire.Invalid("a filter needs a window")
+	case *api.ReadReq_Options_FilterOptions_Count:
+		window = defaultWindow
+	}
+	r.interval = window * uint64(f.GetCheckpointIntervalMultiplier())
+	if r.subscribes && r.interval == 0 {
+		return wire.Invalid("a filter's window and its checkpoint interval must be more than 0")
+	}
+	return nil
 }
 
 func (r *reading) readIDs(o *api.ReadReq_Options) error {
-	switch o.GetUuidOption().GetContent().(type) {
-	case *api.ReadReq_Options_UUIDOption_Structured:
-	case *api.ReadReq_Options_UUIDOption_String_:
-		r.textIDs = true
-	default:
+	r.textIDs = o.GetUuidOption().GetString_() != nil
+	if o.GetUuidOption().GetContent() == nil {
 		return wire.Invalid("the uuid option is missing")
 	}
 	return nil
@@ -188,21 +149,23 @@ func (r *reading) readIDs(o *api.ReadReq_Options) error {
 
 // sendEvents sends records as events.
 func (r *reader) sendEvents(records []record.Record) error {
-	buf, seen := make([]byte, 0, encodedSize(records)), (*streams.LinkTargets)(nil)
+	var targets *streams.LinkTargets
 	if r.links {
-		seen = r.Streams.NewLinkTargets()
+		targets = r.NewLinkTargets()
 	}
+	var f wire.Frame // SendMsg does not keep it
+	buf := make([]byte, 0, encodedSize(records))
 	for i := range records {
 		event := record.Resolved{Event: &records[i]}
 		if r.links {
 			var err error
-			if event, err = seen.Resolve(&records[i]); err != nil {
+			if event, err = targets.Resolve(&records[i]); err != nil {
 				return err
 			}
 		}
 		start := len(buf)
 		buf = wire.AppendReadEvent(buf, event, r.textIDs)
-		f := wire.Frame(buf[start:len(buf):len(buf)])
+		f = buf[start:len(buf):len(buf)]
 		if err := r.call.SendMsg(&f); err != nil {
 			return err
 		}

@@ -4,9 +4,9 @@ import (
 	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 
 	"hexarena/eventstore/node/lifecycle"
+	"hexarena/eventstore/node/openlog"
 	"hexarena/eventstore/node/record"
 	"hexarena/eventstore/node/storage"
-	"hexarena/eventstore/node/tail"
 	"hexarena/eventstore/node/wire"
 )
 
@@ -15,7 +15,7 @@ import (
 const fallBehind = 4096
 
 // awaitNews waits until the watcher is woken or the subscription ends.
-func (r *reader) awaitNews(w *tail.Watcher) error {
+func (r *reader) awaitNews(w *openlog.Watcher) error {
 	select {
 	case <-w.Wake():
 		return nil
@@ -29,8 +29,9 @@ func (r *reader) awaitNews(w *tail.Watcher) error {
 // subscribeStream sends a stream's events, stored and then new, until the
 // caller leaves or the stream is tombstoned.
 func (r *reader) subscribeStream() error {
-	w, stop := r.Streams.Watch(r.stream)
+	w, stop := r.Watch(r.stream)
 	defer stop()
+	r.within = r.Tail.End()
 	v, err := r.look()
 	if err != nil {
 		return err
@@ -49,19 +50,11 @@ func (r *reader) subscribeStream() error {
 		if err = r.awaitNews(w); err != nil {
 			return err
 		}
+		r.within = r.Tail.End()
 		if v, err = r.look(); err != nil {
 			return err
 		}
 	}
-}
-
-// look returns the stream as it is now.
-func (r *reader) look() (storage.View, error) {
-	r.within = r.Tail.End()
-	if err := r.Streams.Await(r.call.Context(), r.stream, r.within); err != nil {
-		return storage.View{}, err
-	}
-	return r.Streams.View(r.stream, r.within)
 }
 
 // firstAfter returns the first revision that the subscriber does not have.
@@ -85,7 +78,7 @@ func (r *reader) follow(v storage.View, next uint64, live *bool) (uint64, error)
 		return 0, err
 	}
 	for from, end := next, v.Last < 0; !end; {
-		p, err := r.Streams.Forwards(r.stream, v, from, r.within, storage.PageRecords)
+		p, err := r.Page(r.stream, v, r.pageAt(from, storage.PageRecords))
 		if err == nil {
 			err = r.sendEvents(p.Records)
 		}
@@ -185,11 +178,11 @@ func (c *cursor) catchUp() error {
 	}
 }
 
-// older reads records from before the tail. If a scavenge removed all of them, it
+// older reads records from before the openlog. If a scavenge removed all of them, it
 // moves the cursor to the end.
 func (c *cursor) older() ([]record.Record, error) {
 	end := c.Tail.End()
-	p, err := c.Store.LogForwards(c.at+1, end, storage.PageRecords)
+	p, err := c.Store.LogPage(storage.Range{From: c.at + 1, Within: end, Limit: storage.PageRecords})
 	if err == nil && len(p.Records) == 0 {
 		if !c.Store.IsScavenged() {
 			return nil, record.Damaged(c.at, "nothing follows it")

@@ -82,17 +82,10 @@ func (s *Store) copyInto(target string) (size uint64, err error) {
 	return size, nil
 }
 
-// checkpoint makes the copy. Pebble panics if a folder cannot be synced.
+// checkpoint makes the copy.
 func (s *Store) checkpoint(target string) (err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = fmt.Errorf("%v", cause)
-			if failed, ok := cause.(error); ok {
-				err = failed
-			}
-		}
-	}()
-	return s.db.Checkpoint(target, pebble.WithFlushedWAL())
+	defer recoverInto(&err, "copy the files")
+	return s.DB.Checkpoint(target, pebble.WithFlushedWAL())
 }
 
 func sizeOf(fs vfs.FS, dir string) (size uint64, err error) {

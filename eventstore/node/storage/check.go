@@ -102,7 +102,7 @@ func checkFolder(ctx context.Context, dir string, fs vfs.FS, progress Progress) 
 	found.Format = s.format()
 	seeds := [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 	c := &checker{Checked: &found, ctx: ctx, store: s, progress: progress, log: tally{seeds: seeds}, index: tally{seeds: seeds}}
-	return found, errors.Join(c.run(), s.db.Close())
+	return found, errors.Join(c.run(), s.DB.Close())
 }
 
 // checker checks an open log.

@@ -2,9 +2,9 @@ package storage
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
+	"math"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -85,7 +85,7 @@ func (e LogEnd) put(b *pebble.Batch) error {
 
 // End returns the end of the log.
 func (s *Store) End() (LogEnd, error) {
-	last, err := s.lastRecord()
+	last, err := s.lastRecord(math.MaxUint64)
 	if err != nil {
 		return LogEnd{}, err
 	}
@@ -123,20 +123,12 @@ func (s *Store) keptEnd() (end LogEnd, ok bool, err error) {
 
 // WasScavenged reports whether a position lies in a gap that a scavenge left. No
 // record need have begun exactly there.
-func (s *Store) WasScavenged(position uint64) (was bool, err error) {
+func (s *Store) WasScavenged(position uint64) (bool, error) {
 	if !s.scavenged.Load() {
 		return false, nil
 	}
-	it, err := s.log(0, position)
-	if err != nil {
-		return false, fmt.Errorf("read the log: %w", err)
-	}
-	defer func() { err = errors.Join(err, it.Close()) }()
-	if !it.Last() {
-		return true, it.Error()
-	}
-	r, err := recordUnder(it)
-	return err == nil && r.Position+uint64(r.Size()) <= position, err
+	r, err := s.lastRecord(position)
+	return err == nil && (r.Position == 0 || r.Position+uint64(r.Size()) <= position), err
 }
 
 // missing returns an error for an index entry without a record, or nil if the entry

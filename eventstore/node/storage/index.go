@@ -10,17 +10,84 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
+// The key space. Integers are big-endian, so that keys sort like numbers.
+//
+//	0x00 "format"                             → the format version, in decimal
+//	0x01 position(8)                          → a record
+//	0x02 length(2) stream name revision(8)    → the record's position(8)
+//
+// A scavenged log also has
+//
+//	0x00 "end"                                → a LogEnd
+//	0x03 length(2) stream name                → a cut
+const (
+	logPrefix    = 0x01
+	streamPrefix = 0x02
+	cutPrefix    = 0x03
+	indexLen     = 8
+)
+
+var (
+	formatKey = []byte("\x00format")
+	endKey    = []byte("\x00end")
+)
+
+func logKey(position uint64) []byte {
+	key := make([]byte, 0, 1+indexLen)
+	key = append(key, logPrefix)
+	return binary.BigEndian.AppendUint64(key, position)
+}
+
+// Upper bounds: of the records, of the index, and of all keys.
+var (
+	afterLog     = []byte{logPrefix + 1}
+	afterStreams = []byte{streamPrefix + 1}
+	afterAll     = []byte{cutPrefix + 1}
+)
+
+func positionOfKey(key []byte) uint64 { return binary.BigEndian.Uint64(key[1:]) }
+
+// StreamKey returns the key of an index entry.
+func StreamKey(stream string, revision uint64) []byte {
+	key := make([]byte, 0, nameAt+len(stream)+indexLen)
+	return binary.BigEndian.AppendUint64(appendName(key, streamPrefix, stream), revision)
+}
+
+func cutKey(stream string) []byte {
+	return appendName(make([]byte, 0, nameAt+len(stream)), cutPrefix, stream)
+}
+
+// nameAt is the offset of the stream's name in a key.
+const nameAt = 3
+
+func appendName(key []byte, prefix byte, stream string) []byte {
+	key = append(key, prefix)
+	key = binary.BigEndian.AppendUint16(key, uint16(len(stream)))
+	return append(key, stream...)
+}
+
+// streamOfKey returns the stream of an index entry's key; ok is false for any other
+// key.
+func streamOfKey(key []byte) (stream []byte, ok bool) {
+	if len(key) < nameAt+indexLen || key[0] != streamPrefix {
+		return nil, false
+	}
+	stream = key[nameAt : len(key)-indexLen]
+	return stream, int(binary.BigEndian.Uint16(key[1:])) == len(stream)
+}
+
+func revisionOfKey(key []byte) uint64 {
+	return binary.BigEndian.Uint64(key[len(key)-indexLen:])
+}
+
 // Index maps the revisions of streams to positions in the log. The log has one
 // for its own streams, and the node derives another one for $ce- and $et-
 // streams.
-type Index struct{ db *pebble.DB }
-
-// NewIndex returns the index in a Pebble store.
-func NewIndex(db *pebble.DB) Index { return Index{db} }
+type Index struct{ DB *pebble.DB }
 
 // Value returns a copy of the value of a key, or nil if the key does not exist.
 func (x Index) Value(key []byte) ([]byte, error) {
-	value, closer, err := x.db.Get(key)
+	value, closer, err := x.DB.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, nil
 	}
@@ -47,12 +114,46 @@ func (x Index) LastEntry(stream string, limit uint64) (revision int64, position 
 
 // Entries iterates over a stream's entries from one revision to another, both
 // inclusive, up to the position limit.
-func (x Index) Entries(stream string, from, to, limit uint64) (*Entries, error) {
-	it, err := x.db.NewIter(&pebble.IterOptions{LowerBound: StreamKey(stream, from), UpperBound: StreamKey(stream, to+1)})
+func (x Index) Entries(stream string, from, to, limit uint64) (Entries, error) {
+	it, err := x.DB.NewIter(&pebble.IterOptions{LowerBound: StreamKey(stream, from), UpperBound: StreamKey(stream, to+1)})
 	if err != nil {
-		return nil, fmt.Errorf("index of %s: %w", stream, err)
+		return Entries{}, fmt.Errorf("index of %s: %w", stream, err)
 	}
-	return &Entries{it: it, limit: limit}, nil
+	return Entries{it: it, limit: limit}, nil
+}
+
+// ReadPage reads a page of a stream with a view. read returns the event of an
+// entry; ok is false if it does not exist any more.
+func (x Index) ReadPage(stream string, v View, r Range, read func(revision, position uint64) (e record.Record, ok bool, err error)) (p Page, err error) {
+	low, high := r.bounds(v)
+	if v.Last < 0 || low > high {
+		return Page{End: true}, nil
+	}
+	entries, err := x.Entries(stream, low, high, r.Within)
+	if err != nil {
+		return Page{}, err
+	}
+	defer entries.CloseInto(&err)
+	begin, next := (*Entries).First, (*Entries).Next
+	if r.Backwards {
+		begin, next = (*Entries).Last, (*Entries).Prev
+	}
+	for ok := begin(&entries); ok; ok = next(&entries) {
+		revision, position := entries.Entry()
+		if p.full(r.Limit) {
+			p.Next = revision
+			return p, nil
+		}
+		e, ok, err := read(revision, position)
+		if err != nil {
+			return Page{}, err
+		}
+		if ok && !v.Hides(&e) {
+			p.add(e)
+		}
+	}
+	p.End = true
+	return p, nil
 }
 
 // Entries is an iterator over a stream's revisions and positions. Positions

@@ -112,21 +112,19 @@ func (s *Store) probe(logger *slog.Logger) error {
 	case err != nil:
 		return err
 	}
-	return probed.db.Close()
+	return probed.DB.Close()
 }
 
 // readStore opens a log for reading only. The caller has locked its folder, and
-// closes db.
+// closes DB.
 func readStore(dir string, fs vfs.FS, logger *slog.Logger) (*Store, error) {
 	ignored := func(error) {} // nothing is written
 	s := &Store{dir: dir, fs: disk.New(disk.ReadOnly(fs), dir, ignored)}
-	options := s.options(logger, ignored)
-	options.ReadOnly = true
-	if err := s.openPebble(options); err != nil {
+	if err := s.openPebble(&pebble.Options{ReadOnly: true}, logger, ignored); err != nil {
 		return nil, err
 	}
 	if err := s.checkFormat(); err != nil {
-		return nil, errors.Join(err, s.db.Close())
+		return nil, errors.Join(err, s.DB.Close())
 	}
 	return s, nil
 }
@@ -136,48 +134,32 @@ func (s *Store) open(logger *slog.Logger, fatal func(error)) error {
 	if err := disk.BreakSeal(s.fs, s.dir); err != nil {
 		return err
 	}
-	if err := s.openPebble(s.options(logger, fatal)); err != nil {
+	if err := s.openPebble(&pebble.Options{Lock: s.lock}, logger, fatal); err != nil {
 		return err
 	}
 	err := s.checkFormat()
 	if errors.Is(err, errNoFormat) {
-		err = s.db.Set(formatKey, []byte(formatWhole), pebble.Sync)
+		err = s.DB.Set(formatKey, []byte(formatWhole), pebble.Sync)
 	}
 	if err != nil {
-		return errors.Join(err, s.db.Close())
+		return errors.Join(err, s.DB.Close())
 	}
 	s.fs.SetGuard(true)
 	return nil
 }
 
-func (s *Store) options(logger *slog.Logger, fatal func(error)) *pebble.Options {
-	log := &PebbleLog{Logger: logger, Fatal: fatal}
-	return &pebble.Options{
-		FS:                 s.fs,
-		Logger:             log,
-		EventListener:      &pebble.EventListener{BackgroundError: log.Background, DataCorruption: log.damage},
-		FormatMajorVersion: pebble.FormatNewest,
-		MemTableSize:       32 << 20,
-		CacheSize:          64 << 20,
+// openPebble opens the Pebble store of the log. If that cannot continue later, it
+// blocks the caller's goroutine with all its locks, while the node stops
+// acknowledging and Serve returns.
+func (s *Store) openPebble(o *pebble.Options, logger *slog.Logger, fatal func(error)) (err error) {
+	o.FS, o.MemTableSize, o.CacheSize = s.fs, 32<<20, 64<<20
+	damage := func(info pebble.DataCorruptionInfo) {
+		logger.Error("a table is damaged", "file", info.Path, "error", info.Details, "from", "pebble")
 	}
-}
-
-// openPebble opens Pebble, which panics if it cannot continue.
-func (s *Store) openPebble(o *pebble.Options) (err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = fmt.Errorf("open the log in %s: %v", s.dir, cause)
-		}
-	}()
-	if lock, ok := s.lock.(*pebble.Lock); ok {
-		o.Lock = lock
-	}
-	db, err := pebble.Open(s.dir, o)
-	if err != nil {
+	log := &PebbleLog{Logger: logger, Fatal: fatal, Stop: func() { select {} }, Damage: damage}
+	if s.Index, err = OpenPebble(s.dir, o, log); err != nil {
 		return fmt.Errorf("open the log in %s: %w", s.dir, err)
 	}
-	s.Index = NewIndex(db)
-	o.Logger.(*PebbleLog).Opened.Store(true)
 	return nil
 }
 
@@ -215,7 +197,7 @@ func (s *Store) readable(format string) error {
 // without classifies a Pebble store without a format version: an empty one is a log
 // whose creation was interrupted, any other one belongs to another program.
 func (s *Store) without() error {
-	it, err := s.db.NewIter(nil)
+	it, err := s.DB.NewIter(nil)
 	if err != nil {
 		return fmt.Errorf("open the log in %s: %w", s.dir, err)
 	}
@@ -234,7 +216,7 @@ func (s *Store) without() error {
 func (s *Store) Close() error {
 	s.fs.SetGuard(false)
 	format, err := s.Value(formatKey)
-	if err = errors.Join(err, s.db.Close()); err == nil {
+	if err = errors.Join(err, s.DB.Close()); err == nil {
 		err = disk.Seal(s.fs, s.dir, string(format))
 	}
 	return errors.Join(err, s.lock.Close())
@@ -253,12 +235,10 @@ func (s *Store) Abandon() error {
 	s.fs.Release()
 	closed := make(chan error, 1)
 	go func() {
-		defer func() {
-			if cause := recover(); cause != nil {
-				closed <- fmt.Errorf("close the failed log: %v", cause)
-			}
-		}()
-		closed <- errors.Join(s.db.Close(), s.lock.Close())
+		var err error
+		defer func() { closed <- err }()
+		defer recoverInto(&err, "close the failed log")
+		err = errors.Join(s.DB.Close(), s.lock.Close())
 	}()
 	select {
 	case err := <-closed:

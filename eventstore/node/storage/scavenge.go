@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"hexarena/eventstore/node/disk"
 	"hexarena/eventstore/node/record"
 )
 
@@ -62,7 +65,7 @@ func (s *scavenger) begin() error {
 	if err != nil {
 		return err
 	}
-	b := s.store.db.NewBatch()
+	b := s.store.DB.NewBatch()
 	defer func() { _ = b.Close() }()
 	if err := b.Set(formatKey, []byte(formatScavenged), nil); err != nil {
 		return err
@@ -96,7 +99,7 @@ func (s *scavenger) run(ctx context.Context) error {
 
 // streamFrom returns the stream of the first index key that is not below from.
 func (s *Store) streamFrom(from []byte) (stream string, ok bool, err error) {
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: afterStreams})
+	it, err := s.DB.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: afterStreams})
 	if err != nil {
 		return "", false, fmt.Errorf("read the index: %w", err)
 	}
@@ -143,7 +146,7 @@ const removedAtOnce = 4096
 // removeSome removes some events of a stream below a revision, oldest first, and
 // reports whether there may be more.
 func (s *scavenger) removeSome(stream string, below uint64) (more bool, err error) {
-	b := s.store.db.NewBatch()
+	b := s.store.DB.NewBatch()
 	defer func() { _ = b.Close() }()
 	entries, err := s.store.Entries(stream, 0, below-1, s.within)
 	if err != nil {
@@ -180,4 +183,75 @@ func (s *scavenger) remove(b *pebble.Batch, stream string, at cut) error {
 		return err
 	}
 	return b.Delete(StreamKey(stream, at.revision), nil)
+}
+
+// Purge polls until old files are gone. To replace the write-ahead logs it switches
+// to a new one some times in a row, and then once per poll.
+const (
+	purgePoll    = 10 * time.Millisecond
+	purgeAtOnce  = 8
+	purgeChanges = 100
+)
+
+// Purge rewrites the files of the log, so that no file holds removed events.
+func (s *Store) Purge(ctx context.Context, progress Progress) error {
+	progress.report(stepCompact, 0, 0)
+	if err := s.renewLogs(ctx); err != nil {
+		return err
+	}
+	if err := s.DB.Compact(ctx, []byte{0}, afterAll, true); err != nil {
+		return err
+	}
+	for {
+		if m := s.DB.Metrics(); m.Table.ObsoleteCount == 0 && m.Table.ZombieCount == 0 {
+			return nil
+		}
+		if err := pause(ctx, purgePoll); err != nil {
+			return err
+		}
+	}
+}
+
+// renewLogs replaces every write-ahead log, in use or kept for reuse, by a new file.
+func (s *Store) renewLogs(ctx context.Context) error {
+	old, err := disk.WALs(s.fs, s.dir)
+	if err != nil {
+		return err
+	}
+	s.fs.SetRecreate(true)
+	defer s.fs.SetRecreate(false)
+	for change := range purgeChanges {
+		if err := s.DB.Set(formatKey, []byte(s.format()), pebble.Sync); err != nil {
+			return err
+		}
+		if err := s.DB.Flush(); err != nil {
+			return err
+		}
+		now, err := disk.WALs(s.fs, s.dir)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(now, func(name string) bool { return slices.Contains(old, name) }) {
+			return nil
+		}
+		if change < purgeAtOnce {
+			continue
+		}
+		if err := pause(ctx, purgePoll); err != nil {
+			return err
+		}
+	}
+	return errors.New("the write-ahead log is still in its old files")
+}
+
+// pause waits for a while, or for ctx to end.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }

@@ -5,15 +5,14 @@
 // for damage in the log of a stopped node.
 //
 // The package does not decide what is appended, and does not know which records
-// are synced: package writer decides, and package tail knows the synced end, which
-// callers pass as a limit.
+// are synced: package writer decides, and package openlog knows the synced end,
+// which callers pass as a limit.
 package storage
 
 import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -31,13 +30,13 @@ type Store struct {
 	Index
 	dir       string
 	fs        *disk.Disk
-	lock      io.Closer   // of the folder; nil if the caller holds it
-	scavenged atomic.Bool // ever
+	lock      *pebble.Lock // of the folder; nil if the caller holds it
+	scavenged atomic.Bool  // ever
 }
 
 // At reads the record at a position; ok is false if there is none.
 func (s *Store) At(position uint64) (r record.Record, ok bool, err error) {
-	value, closer, err := s.db.Get(logKey(position))
+	value, closer, err := s.DB.Get(logKey(position))
 	if errors.Is(err, pebble.ErrNotFound) {
 		return record.Record{}, false, nil
 	}
@@ -95,12 +94,12 @@ func (s *Store) Last(stream string, limit uint64) (revision int64, position uint
 	return int64(c.revision), c.position, nil
 }
 
-// lastRecord returns the log's last record, or one at position 0 if the log is
-// empty.
-func (s *Store) lastRecord() (r record.Record, err error) {
-	it, err := s.log(0, ^uint64(0))
+// lastRecord returns the log's last record up to a position, or one at position 0
+// if there is none.
+func (s *Store) lastRecord(limit uint64) (r record.Record, err error) {
+	it, err := s.log(0, limit)
 	if err != nil {
-		return record.Record{}, err
+		return record.Record{}, fmt.Errorf("read the log: %w", err)
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
 	if !it.Last() {
@@ -127,13 +126,48 @@ func (s *Store) Latest(n int) (latest []record.Record, err error) {
 	return latest, nil
 }
 
+// LogPage reads a page of the log. Backwards, the record at From is not part of it.
+func (s *Store) LogPage(r Range) (p Page, err error) {
+	low, high := r.From, r.Within
+	begin, next, step := (*pebble.Iterator).First, (*pebble.Iterator).Next, uint64(0)
+	if r.Backwards {
+		low, high = 0, min(r.From-1, r.Within)
+		begin, next, step = (*pebble.Iterator).Last, (*pebble.Iterator).Prev, 1
+	}
+	if low > high || r.Backwards && r.From == 0 {
+		return Page{End: true, Next: r.From}, nil
+	}
+	it, err := s.log(low, high)
+	if err != nil {
+		return Page{}, fmt.Errorf("read the log: %w", err)
+	}
+	defer func() {
+		if failed := it.Close(); err == nil {
+			err = failed
+		}
+	}()
+	for ok := begin(it); ok; ok = next(it) {
+		if p.full(r.Limit) {
+			p.Next = positionOfKey(it.Key()) + step
+			return p, nil
+		}
+		found, err := recordUnder(it)
+		if err != nil {
+			return Page{}, err
+		}
+		p.add(found)
+	}
+	p.End = true
+	return p, nil
+}
+
 // log iterates over the records from one position to another, both inclusive.
 func (s *Store) log(from, to uint64) (*pebble.Iterator, error) {
 	upper := afterLog
 	if to < ^uint64(0) {
 		upper = logKey(to + 1)
 	}
-	return s.db.NewIter(&pebble.IterOptions{LowerBound: logKey(from), UpperBound: upper})
+	return s.DB.NewIter(&pebble.IterOptions{LowerBound: logKey(from), UpperBound: upper})
 }
 
 func recordUnder(it *pebble.Iterator) (record.Record, error) {
@@ -148,8 +182,61 @@ func recordUnder(it *pebble.Iterator) (record.Record, error) {
 // It is not called after close.
 func (s *Store) Syncs() uint64 {
 	var latency dto.Metric
-	if s.db.Metrics().LogWriter.FsyncLatency.Write(&latency) != nil {
+	if s.DB.Metrics().LogWriter.FsyncLatency.Write(&latency) != nil {
 		return 0 // never: the metric writes itself
 	}
 	return latency.GetHistogram().GetSampleCount()
 }
+
+// Batch gathers records that are written together.
+type Batch struct{ batch *pebble.Batch }
+
+// NewBatch returns an empty batch.
+func (s *Store) NewBatch() Batch { return Batch{s.DB.NewBatch()} }
+
+// Put adds a record and its index entry.
+func (b Batch) Put(r *record.Record) error {
+	op := b.batch.SetDeferred(1+indexLen, r.Size())
+	copy(op.Key, logKey(r.Position))
+	r.Append(op.Value[:0])
+	if err := op.Finish(); err != nil {
+		return fmt.Errorf("write record at %d: %w", r.Position, err)
+	}
+	var position [indexLen]byte
+	binary.BigEndian.PutUint64(position[:], r.Position)
+	if err := b.batch.Set(StreamKey(r.Stream, r.Revision), position[:], nil); err != nil {
+		return fmt.Errorf("index record at %d: %w", r.Position, err)
+	}
+	return nil
+}
+
+// Size is the size of the batch in bytes.
+func (b Batch) Size() int { return b.batch.Len() }
+
+// Empty reports whether the batch holds no records.
+func (b Batch) Empty() bool { return b.batch.Empty() }
+
+// Apply writes the batch without waiting for its sync.
+func (s *Store) Apply(b Batch) (err error) {
+	defer recoverInto(&err, "write the log")
+	return s.DB.ApplyNoSyncWait(b.batch, pebble.Sync)
+}
+
+// WaitForSync waits until an applied batch is on disk.
+func (b Batch) WaitForSync() error {
+	if err := b.batch.SyncWait(); err != nil {
+		return fmt.Errorf("sync the log: %w", err)
+	}
+	return nil
+}
+
+// Close frees a batch that was applied and synced, or is empty.
+func (b Batch) Close() { _ = b.batch.Close() } // it has nothing left that can fail
+
+// IsDamage reports whether an error means that stored bytes have changed.
+func IsDamage(err error) bool {
+	return errors.Is(err, record.ErrDamaged) || pebble.IsCorruptionError(err)
+}
+
+// OneLine returns an error's text in one line. Pebble's errors may have several.
+func OneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

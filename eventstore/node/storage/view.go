@@ -56,6 +56,75 @@ type View struct {
 	Oldest int64 // events that were created earlier are hidden
 }
 
+// Range selects a page of a stream: at most Limit events from the revision From up,
+// or down, that are not beyond the position Within. In the log, From is a position.
+type Range struct {
+	From, Within uint64
+	Limit        int
+	Backwards    bool
+}
+
+// bounds returns the lowest and the highest revision that a page may hold.
+func (r Range) bounds(v View) (low, high uint64) {
+	low, high = uint64(max(v.First, 0)), uint64(max(v.Last, 0))
+	if r.Backwards {
+		return low, min(r.From, high)
+	}
+	return max(r.From, low), high
+}
+
+// Bounds of a page. No iterator stays open while a page is sent.
+const (
+	PageRecords = 512
+	pageBytes   = 512 << 10
+)
+
+// Page is a run of records, and the start of the next page.
+type Page struct {
+	Records []record.Record
+	bytes   int
+	Next    uint64 // revision or position to continue from
+	End     bool   // there is no next page
+}
+
+func (p *Page) add(r record.Record) {
+	p.Records = append(p.Records, r)
+	p.bytes += len(r.Data) + len(r.Metadata)
+}
+
+// full reports whether the page holds limit records, or as much as a page may.
+func (p *Page) full(limit int) bool {
+	return len(p.Records) >= min(limit, PageRecords) || p.bytes >= pageBytes
+}
+
+// Page reads a page of a stream. Revisions have no gaps; only a scavenged beginning
+// may be missing.
+func (s *Store) Page(stream string, v View, r Range) (Page, error) {
+	low, high := r.bounds(v)
+	next, step := low, uint64(1)
+	if r.Backwards {
+		next, step = high, ^uint64(0) // -1
+	}
+	p, err := s.ReadPage(stream, v, r, func(revision, position uint64) (record.Record, bool, error) {
+		if revision != next {
+			found := revision
+			if r.Backwards { // lower revisions exist, so a scavenge did not leave this gap
+				found = math.MaxUint64
+			}
+			if err := s.skipped(stream, next, found); err != nil {
+				return record.Record{}, false, err
+			}
+		}
+		next = revision + step
+		return s.event(stream, revision, position)
+	})
+	lowestSeen := next + 1
+	if err == nil && r.Backwards && p.End && next != high && lowestSeen > low { // the rest must have been scavenged
+		err = s.skipped(stream, next, lowestSeen)
+	}
+	return p, err
+}
+
 // NewView returns the view of a stream at a time, in ticks.
 func NewView(h Head, now int64) View {
 	return View{Head: h, First: h.Meta.First(h.Last), Oldest: h.Meta.Oldest(now)}

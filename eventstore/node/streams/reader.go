@@ -4,21 +4,19 @@ package streams
 
 import (
 	"context"
-	"time"
+	"strings"
 
 	"hexarena/eventstore/node/categories"
+	"hexarena/eventstore/node/openlog"
 	"hexarena/eventstore/node/record"
 	"hexarena/eventstore/node/storage"
-	"hexarena/eventstore/node/tail"
 )
 
 // Reader reads streams of both kinds: stored streams, and streams of links
 // ($ce- and $et-), of which the node keeps only an index.
 type Reader struct {
-	Store      *storage.Store
-	Tail       *tail.Tail
+	*openlog.Log
 	Categories *categories.Categories
-	Now        func() time.Time
 }
 
 // Await waits until a stream is complete up to a position. Only streams of
@@ -54,35 +52,81 @@ func (s *Reader) Find(stream string, revision, within uint64) (r record.Record, 
 	if err != nil || int64(revision) > v.Last {
 		return record.Record{}, false, err
 	}
-	p, err := s.Categories.Forwards(stream, storage.View{Head: v.Head, Oldest: v.Oldest}, revision, within, 1)
+	p, err := s.Categories.Page(stream, storage.View{Head: v.Head, Oldest: v.Oldest}, storage.Range{From: revision, Within: within, Limit: 1})
 	if err != nil || len(p.Records) == 0 || p.Records[0].Revision != revision {
 		return record.Record{}, false, err
 	}
 	return p.Records[0], true, nil
 }
 
-// Forwards reads at most limit visible events of a stream from a revision up.
-func (s *Reader) Forwards(stream string, v storage.View, from, within uint64, limit int) (storage.Page, error) {
+// Page reads a page of a stream.
+func (s *Reader) Page(stream string, v storage.View, r storage.Range) (storage.Page, error) {
 	if categories.IsDerived(stream) {
-		return s.Categories.Forwards(stream, v, from, within, limit)
+		return s.Categories.Page(stream, v, r)
 	}
-	return s.Store.Forwards(stream, v, from, within, limit)
-}
-
-// Backwards reads at most limit visible events of a stream from a revision
-// down.
-func (s *Reader) Backwards(stream string, v storage.View, from, within uint64, limit int) (storage.Page, error) {
-	if categories.IsDerived(stream) {
-		return s.Categories.Backwards(stream, v, from, within, limit)
-	}
-	return s.Store.Backwards(stream, v, from, within, limit)
+	return s.Store.Page(stream, v, r)
 }
 
 // Watch returns a watcher that wakes when the stream may have new events. The
 // caller calls stop once.
-func (s *Reader) Watch(stream string) (w *tail.Watcher, stop func()) {
+func (s *Reader) Watch(stream string) (w *openlog.Watcher, stop func()) {
 	if categories.IsDerived(stream) {
 		return s.Categories.Watch()
 	}
 	return s.Tail.Watch(stream)
+}
+
+// LinkTargets resolves links. It looks at each stream that a link leads to once,
+// so that all links of one answer agree.
+type LinkTargets struct {
+	streams *Reader
+	within  uint64
+	known   map[string]storage.View
+}
+
+// NewLinkTargets returns the targets as they are now.
+func (s *Reader) NewLinkTargets() *LinkTargets {
+	return &LinkTargets{streams: s, within: s.Tail.End(), known: map[string]storage.View{}}
+}
+
+// Resolve follows a record if it is a link. A record that cannot be read as a
+// link is a plain event.
+func (l *LinkTargets) Resolve(found *record.Record) (record.Resolved, error) {
+	plain := record.Resolved{Event: found}
+	if found.Type != record.TypeLink {
+		return plain, nil
+	}
+	stream, revision, ok := record.ParseLink(found.Data)
+	if !ok {
+		return plain, nil
+	}
+	target, ok, err := l.find(stream, uint64(revision))
+	if err != nil || !ok {
+		return record.Resolved{Link: found}, err
+	}
+	return record.Resolved{Event: &target, Link: found}, nil
+}
+
+// find returns the event that a link leads to, if it is visible.
+func (l *LinkTargets) find(stream string, revision uint64) (target record.Record, ok bool, err error) {
+	v, known := l.known[stream]
+	if !known {
+		if v, err = l.streams.View(stream, l.within); err != nil {
+			return record.Record{}, false, err
+		}
+		l.known[stream] = v
+	}
+	if v.Tombstoned() || v.Meta.SoftDeleted() {
+		return record.Record{}, false, nil
+	}
+	target, ok, err = l.streams.Find(stream, revision, l.within)
+	return target, ok && !v.Hides(&target), err
+}
+
+// HiddenFromAll reports whether $all leaves a stream out. It leaves out the state
+// of persistent subscriptions to $all: each checkpoint would otherwise be a new
+// event for the subscription that wrote it.
+func HiddenFromAll(stream string) bool {
+	return strings.HasPrefix(stream, "$persistentsubscription-$all::") &&
+		(strings.HasSuffix(stream, "-checkpoint") || strings.HasSuffix(stream, "-parked"))
 }

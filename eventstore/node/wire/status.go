@@ -100,16 +100,16 @@ func printable(text string) string {
 	return b.String()
 }
 
-// Status converts any error to the status that the client gets; set receives the
-// trailers. An error that the client did not cause is logged.
-func Status(logger *slog.Logger, err error, set func(metadata.MD)) error {
+// Status converts any error to the status that the client of a call gets, and sets
+// the call's trailers. It logs an error that the client did not cause.
+func Status(ctx context.Context, logger *slog.Logger, err error) error {
 	var r *Refusal
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &r):
 		if r.trailers != nil {
-			set(r.trailers)
+			_ = grpc.SetTrailer(ctx, r.trailers) // fails only outside of a call
 		}
 		return status.Error(r.Code, r.Message)
 	case errors.Is(err, lifecycle.ErrClosed), errors.Is(err, lifecycle.ErrFailed):
@@ -125,9 +125,4 @@ func Status(logger *slog.Logger, err error, set func(metadata.MD)) error {
 		return status.Error(codes.DataLoss, storage.OneLine(err))
 	}
 	return status.Error(codes.Internal, "the log cannot be read")
-}
-
-// UnaryStatus is Status for a call with one answer.
-func UnaryStatus(ctx context.Context, logger *slog.Logger, err error) error {
-	return Status(logger, err, func(md metadata.MD) { _ = grpc.SetTrailer(ctx, md) })
 }

@@ -39,18 +39,16 @@ func NewAdmission(life *lifecycle.Lifecycle) *Admission {
 	return a
 }
 
-// Slot is the admission of one call. It belongs to one goroutine at a time.
+// Slot is the admission of one call. It belongs to one goroutine at a time. The
+// node's own appends have the zero Slot.
 type Slot struct {
 	admission *Admission
 	tier      int
 }
 
 // Enter waits for a slot of the lowest tier.
-func (a *Admission) Enter(ctx context.Context) (*Slot, error) {
-	if err := a.wait(ctx, 0); err != nil {
-		return nil, err
-	}
-	return &Slot{admission: a}, nil
+func (a *Admission) Enter(ctx context.Context) (Slot, error) {
+	return Slot{admission: a}, a.wait(ctx, 0)
 }
 
 // Fit waits until the slot has a tier for a call of this size.
@@ -65,10 +63,9 @@ func (s *Slot) Fit(ctx context.Context, events, bytes int) error {
 	return nil
 }
 
-// Leave frees the slot. It is called once. The node's own appends have a nil
-// slot, for which leave does nothing.
+// Leave frees the slot. It is called once.
 func (s *Slot) Leave() {
-	if s != nil {
+	if s.admission != nil {
 		<-s.admission.slots[s.tier]
 	}
 }
@@ -84,9 +81,7 @@ func (a *Admission) wait(ctx context.Context, tier int) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-a.life.Failed():
-		return lifecycle.ErrFailed
-	case <-a.life.Closing():
-		return lifecycle.ErrClosed
+	case <-a.life.Open().Done():
+		return a.life.Ready()
 	}
 }

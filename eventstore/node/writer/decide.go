@@ -101,13 +101,13 @@ func (w *Writer) compareStored(r *Request, h storage.Head) (retry *Outcome, err 
 	var last record.Record
 	for i, e := range r.Events {
 		var ok bool
-		last, ok, err = w.store.Find(r.Stream, uint64(r.Expected+1+int64(i)), math.MaxUint64)
+		last, ok, err = w.Store.Find(r.Stream, uint64(r.Expected+1+int64(i)), math.MaxUint64)
 		if err != nil || !ok || last.ID != e.ID {
 			return nil, err
 		}
 	}
 	out := Outcome{Current: int64(last.Revision), Position: last.Position}
-	if v := storage.NewView(h, record.Ticks(w.now())); v.Hides(&last) {
+	if v := storage.NewView(h, record.Ticks(w.Now())); v.Hides(&last) {
 		out.Position = 0
 	}
 	return &out, nil
@@ -137,7 +137,7 @@ func (w *Writer) undelete(stream string, first int64) error {
 		return err
 	}
 	data := record.DeletedMetadata
-	if stored, ok, err := w.store.Find(record.MetadataPrefix+stream, uint64(meta.Last), math.MaxUint64); err != nil {
+	if stored, ok, err := w.Store.Find(record.MetadataPrefix+stream, uint64(meta.Last), math.MaxUint64); err != nil {
 		return err
 	} else if ok {
 		data = stored.Data
@@ -217,7 +217,7 @@ func (w *Writer) head(stream string) (storage.Head, error) {
 	if h, ok := w.heads.Get(stream); ok {
 		return h, nil
 	}
-	h, err := w.store.Head(stream, math.MaxUint64)
+	h, err := w.Store.Head(stream, math.MaxUint64)
 	if err == nil {
 		w.heads.Put(stream, h)
 	}

@@ -16,7 +16,7 @@ type Request struct {
 	Stream   string
 	Expected int64
 	Events   []Proposed
-	Slot     *Slot // nil for the node's own requests
+	Slot     Slot
 	done     chan Outcome
 }
 

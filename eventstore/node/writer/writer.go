@@ -7,15 +7,14 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/google/uuid"
 
 	"hexarena/eventstore/node/lifecycle"
+	"hexarena/eventstore/node/openlog"
 	"hexarena/eventstore/node/recent"
 	"hexarena/eventstore/node/record"
 	"hexarena/eventstore/node/storage"
-	"hexarena/eventstore/node/tail"
 )
 
 // Bounds of the writer.
@@ -36,10 +35,10 @@ const (
 // Admission. A caller takes a slot before it receives events from its client,
 // so appends that are not answered yet hold a bounded amount of memory. The
 // slot travels with the request. The writer frees it just before it answers.
-// If submit returns an error because its context ended, the writer still owns
+// If Submit returns an error because its context ended, the writer still owns
 // the slot and frees it when the request's group is done.
 //
-// Decide. begin adds the request to an unbounded queue (admission bounds it).
+// Decide. Begin adds the request to an unbounded queue (admission bounds it).
 // The first goroutine takes the whole queue and decides its requests one after
 // another, in the order of their arrival. A decision compares the expected
 // revision with the stream's head, recognizes retries by event id, and adds
@@ -56,8 +55,8 @@ const (
 // stream that the group has written commits the group first. commit hands the
 // batch to Pebble, which appends it to its write-ahead log, and does not wait
 // for the sync. It then passes the group to the second goroutine. While that
-// one waits for the disk, the first one decides the next group. One sync of
-// the disk so covers all requests that arrived during the sync before it. At
+// one waits for the disk, the first one decides the next group. So one
+// sync of the disk covers all requests that arrived during the previous one. At
 // most unsyncedGroups groups wait; then deciding waits too.
 //
 // Sync and acknowledgment. The second goroutine handles groups in the order of
@@ -73,20 +72,17 @@ const (
 //   - A caller that stops waiting (its context ends) does not know the outcome:
 //     the request may still be stored. The caller retries with the same event
 //     ids, and the retry is answered as the first attempt was.
-//   - The first failure to read, write or sync the log is final. lifecycle.fail
+//   - The first failure to read, write or sync the log is final. Lifecycle.Fail
 //     records it, no matter whether the writer, Pebble in the background, or the
 //     disk guard met it. After that the writer acknowledges and publishes
 //     nothing, even if later syncs succeed: the kernel may have dropped the
 //     pages of a failed sync, so a retried sync proves nothing. All waiting
-//     callers get errFailed with an unknown outcome. Serve returns the cause,
+//     callers get ErrFailed with an unknown outcome. Serve returns the cause,
 //     the process exits, and the next Open reads what is really on disk.
 //
 // docs/durability.md states what this guarantees to clients.
 type Writer struct {
-	store *storage.Store
-	tail  *tail.Tail
-	life  *lifecycle.Lifecycle
-	now   func() time.Time
+	*openlog.Log
 
 	mu     sync.Mutex // guards queue and closed
 	queue  []*Request
@@ -110,7 +106,7 @@ type Writer struct {
 type group struct {
 	batch   storage.Batch
 	records []record.Record
-	touched map[string]struct{} // streams that the group writes, by originalOf
+	touched map[string]struct{} // streams that the group writes, by OriginalOf
 	answers []answer
 }
 
@@ -119,29 +115,24 @@ type answer struct {
 	outcome Outcome
 }
 
-// Options are the parts that a writer needs. end is where the log ends.
-type Options struct {
-	Store *storage.Store
-	Tail  *tail.Tail
-	Life  *lifecycle.Lifecycle
-	Now   func() time.Time
-	End   storage.LogEnd
-}
-
-// New starts a writer. stop ends it.
-func New(o Options) (*Writer, error) {
+// New starts the writer of a log. Stop ends it.
+func New(log *openlog.Log) (*Writer, error) {
+	end, err := log.Store.End()
+	if err != nil {
+		return nil, err
+	}
+	known, err := log.Store.Latest(warmIDs)
+	if err != nil {
+		return nil, err
+	}
 	w := &Writer{
-		store: o.Store, tail: o.Tail, life: o.Life, now: o.Now,
+		Log:     log,
 		wake:    make(chan struct{}, 1),
-		next:    o.End.Next,
-		created: o.End.Created,
+		next:    end.Next,
+		created: end.Created,
 		heads:   recent.New[string, storage.Head](knownHeads),
 		ids:     recent.New[eventKey, eventAt](knownIDs),
 		groups:  make(chan *group, unsyncedGroups),
-	}
-	known, err := o.Store.Latest(warmIDs)
-	if err != nil {
-		return nil, err
 	}
 	for _, r := range known {
 		w.ids.Put(eventKey{r.ID, r.Stream}, eventAt{r.Revision, r.Position})
@@ -161,7 +152,7 @@ func (w *Writer) Submit(ctx context.Context, r *Request) (Outcome, error) {
 }
 
 // Begin queues a request behind all that were begun before. From here on the
-// writer owns its slot, even if begin returns an error.
+// writer owns its slot, even if Begin returns an error.
 func (w *Writer) Begin(r *Request) error {
 	r.done = make(chan Outcome, 1)
 	if !w.enqueue(r) {
@@ -179,7 +170,7 @@ func (w *Writer) Await(ctx context.Context, r *Request) (Outcome, error) {
 		return out, nil
 	case <-ctx.Done():
 		return Outcome{}, ctx.Err()
-	case <-w.life.Failed():
+	case <-w.Life.Failed():
 		return Outcome{}, lifecycle.ErrFailed
 	}
 }
@@ -248,19 +239,19 @@ func (w *Writer) handle(r *Request) {
 	if _, ok := w.group.touched[record.OriginalOf(r.Stream)]; ok || w.group.batch.Size() > groupBytes {
 		w.commit()
 	}
-	if w.life.HasFailed() {
+	if w.Life.HasFailed() {
 		return
 	}
 	out, err := w.decide(r)
 	if err != nil {
-		w.life.Fail(err)
+		w.Life.Fail(err)
 		return
 	}
 	w.group.answers = append(w.group.answers, answer{r, out})
 }
 
 func (w *Writer) newGroup() *group {
-	return &group{batch: w.store.NewBatch(), touched: make(map[string]struct{})}
+	return &group{batch: w.Store.NewBatch(), touched: make(map[string]struct{})}
 }
 
 // commit hands the current group to Pebble and to the syncing goroutine.
@@ -271,7 +262,7 @@ func (w *Writer) commit() {
 	}
 	w.group = w.newGroup()
 	if err := w.apply(g.batch); err != nil {
-		w.life.Fail(err)
+		w.Life.Fail(err)
 	}
 	w.groups <- g
 }
@@ -279,10 +270,10 @@ func (w *Writer) commit() {
 func (w *Writer) apply(b storage.Batch) error {
 	w.applying.Store(true)
 	defer w.applying.Store(false)
-	if b.Empty() || w.life.HasFailed() {
+	if b.Empty() || w.Life.HasFailed() {
 		return nil
 	}
-	return w.store.Apply(b)
+	return w.Store.Apply(b)
 }
 
 func (w *Writer) syncAll() {
@@ -292,18 +283,18 @@ func (w *Writer) syncAll() {
 }
 
 // finish waits for a group's sync, then publishes its records and answers its
-// requests. If the log has failed, await answers them instead.
+// requests. If the log has failed, Await answers them instead.
 func (w *Writer) finish(g *group) {
-	if w.life.HasFailed() {
+	if w.Life.HasFailed() {
 		return
 	}
 	if !g.batch.Empty() {
 		if err := g.batch.WaitForSync(); err != nil {
-			w.life.Fail(err)
+			w.Life.Fail(err)
 			return
 		}
 	}
-	w.tail.Publish(g.records)
+	w.Tail.Publish(g.records)
 	w.stored.Add(uint64(len(g.records)))
 	g.batch.Close()
 	for _, a := range g.answers {
@@ -332,7 +323,7 @@ func (w *Writer) add(stream string, h *storage.Head, events []Proposed) (positio
 }
 
 func (w *Writer) record(stream string, revision int64, e *Proposed) record.Record {
-	w.created = max(w.created, record.Ticks(w.now()))
+	w.created = max(w.created, record.Ticks(w.Now()))
 	return record.Record{
 		Position: w.next,
 		Revision: uint64(revision),

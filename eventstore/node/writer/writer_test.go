@@ -12,33 +12,28 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"hexarena/eventstore/node/lifecycle"
+	"hexarena/eventstore/node/openlog"
 	"hexarena/eventstore/node/record"
 	"hexarena/eventstore/node/storage"
-	"hexarena/eventstore/node/tail"
 )
 
 // openWriter opens a log with a writer and nothing else.
 func openWriter(t *testing.T, fs vfs.FS) (*Writer, *storage.Store) {
 	t.Helper()
-	logger := slog.New(slog.DiscardHandler)
-	life := lifecycle.New(logger)
-	s, err := storage.Open("log", fs, logger, life.Fail)
+	log, err := openlog.Open("log", fs, slog.New(slog.DiscardHandler), time.Now)
 	require.NoError(t, err)
-	end, err := s.End()
-	require.NoError(t, err)
-	w, err := New(Options{Store: s, Tail: tail.New(end.Position), Life: life, Now: time.Now, End: end})
+	w, err := New(log)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		w.Stop()
 		w.Wait()
-		require.NoError(t, s.Close())
+		require.NoError(t, log.Store.Close())
 	})
-	return w, s
+	return w, log.Store
 }
 
-// What is appended by any means in one burst is decided as if one after
-// another, also where a request depends on the one before.
+// The writer decides the requests of one group in order, even if one depends on
+// another that is not committed yet.
 func TestRequestsOfOneGroupDependOnEachOther(t *testing.T) {
 	w, s := openWriter(t, vfs.NewMem())
 	id := uuid.New()
@@ -73,7 +68,8 @@ func TestRequestsOfOneGroupDependOnEachOther(t *testing.T) {
 	require.EqualValues(t, 2, meta.TruncateBefore)
 }
 
-// A record is not shown before it is synced, nor is an answer that rests on it.
+// The writer shows no record before it is synced, and sends no answer that depends
+// on it.
 func TestEventsAreVisibleOnlyAfterSync(t *testing.T) {
 	hold, held := make(chan struct{}), make(chan struct{}, 16)
 	var holding atomic.Bool
@@ -95,8 +91,8 @@ func TestEventsAreVisibleOnlyAfterSync(t *testing.T) {
 	<-held
 	second := &Request{Stream: "s", Expected: 0, Events: []Proposed{{ID: uuid.New(), Type: "T"}}, done: make(chan Outcome, 1)}
 	require.True(t, w.enqueue(second))
-	require.Equal(t, end, w.tail.End())
-	v, err := s.View("s", w.tail.End(), 0)
+	require.Equal(t, end, w.Tail.End())
+	v, err := s.View("s", w.Tail.End(), 0)
 	require.NoError(t, err)
 	require.Zero(t, v.Last)
 	require.Empty(t, first.done)
@@ -106,5 +102,5 @@ func TestEventsAreVisibleOnlyAfterSync(t *testing.T) {
 	close(hold)
 	require.Equal(t, Stored, (<-first.done).Verdict)
 	require.Equal(t, WrongVersion, (<-second.done).Verdict)
-	require.Greater(t, w.tail.End(), end)
+	require.Greater(t, w.Tail.End(), end)
 }

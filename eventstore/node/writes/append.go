@@ -5,15 +5,12 @@ package writes
 import (
 	"errors"
 	"io"
-	"log/slog"
 	"math"
-	"time"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 
 	"hexarena/eventstore/node/categories"
-	"hexarena/eventstore/node/lifecycle"
 	"hexarena/eventstore/node/wire"
 	"hexarena/eventstore/node/writer"
 )
@@ -24,59 +21,48 @@ const discarded = 32 << 20
 
 // Writes answers Append, BatchAppend, Delete and Tombstone.
 type Writes struct {
-	Options
+	*writer.Writer
+	ReadOnly   bool // all of them are rejected
 	admission  *writer.Admission
 	batchCalls chan struct{} // one for each call of BatchAppend
-	ReadOnly   bool          // all of them are rejected
-}
-
-// Options are the parts that the calls use. All are required.
-type Options struct {
-	Logger *slog.Logger
-	Now    func() time.Time
-	Life   *lifecycle.Lifecycle
-	Writer *writer.Writer
 }
 
 // New returns the calls of a node that accepts them.
-func New(o Options) Writes {
-	return Writes{Options: o, admission: writer.NewAdmission(o.Life), batchCalls: make(chan struct{}, batchCalls)}
+func New(w *writer.Writer) Writes {
+	return Writes{Writer: w, admission: writer.NewAdmission(w.Life), batchCalls: make(chan struct{}, batchCalls)}
 }
 
 // Append receives events and appends them to a stream.
 func (s Writes) Append(call api.Streams_AppendServer) error {
-	if err := s.Life.Ready(); err != nil {
-		return wire.Status(s.Logger, err, call.SetTrailer)
+	r := &writer.Request{Act: writer.Append}
+	var err error
+	if r.Slot, err = s.admission.Enter(call.Context()); err != nil {
+		return err
 	}
-	slot, err := s.admission.Enter(call.Context())
+	if err := s.receiveAppend(call, r); err != nil {
+		r.Slot.Leave()
+		return err
+	}
+	out, err := s.Submit(call.Context(), r)
+	if err == nil && out.Verdict == writer.StreamDeleted {
+		err = wire.RefuseDeleted(r.Stream)
+	}
 	if err != nil {
-		return wire.Status(s.Logger, err, call.SetTrailer)
-	}
-	r, err := s.receiveAppend(call, slot)
-	if err != nil {
-		slot.Leave()
-		return wire.Status(s.Logger, err, call.SetTrailer)
-	}
-	out, err := s.Writer.Submit(call.Context(), r)
-	switch {
-	case err != nil:
-		return wire.Status(s.Logger, err, call.SetTrailer)
-	case out.Verdict == writer.StreamDeleted:
-		return wire.Status(s.Logger, wire.RefuseDeleted(r.Stream), call.SetTrailer)
+		return err
 	}
 	return call.SendAndClose(appendResponse(r, out))
 }
 
-// receiveAppend receives a whole call. The request takes the slot with it.
-func (s Writes) receiveAppend(call api.Streams_AppendServer, slot *writer.Slot) (*writer.Request, error) {
+// receiveAppend receives a whole call into a request.
+func (s Writes) receiveAppend(call api.Streams_AppendServer, r *writer.Request) error {
 	first, err := call.Recv()
 	if errors.Is(err, io.EOF) {
-		return nil, wire.Invalid("an append begins with its options")
+		return errNoOptions
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r, refused := newAppend(first, slot)
+	refused := readOptions(r, first.GetOptions())
 	if s.ReadOnly {
 		refused = wire.RefuseAccess()
 	}
@@ -85,9 +71,9 @@ func (s Writes) receiveAppend(call api.Streams_AppendServer, slot *writer.Slot) 
 		message, err := call.Recv()
 		switch {
 		case errors.Is(err, io.EOF):
-			return r, refused
+			return refused
 		case err != nil:
-			return nil, err
+			return err
 		}
 		event := message.GetProposedMessage()
 		size += eventSize(event)
@@ -95,25 +81,24 @@ func (s Writes) receiveAppend(call api.Streams_AppendServer, slot *writer.Slot) 
 			refused = propose(r, message, event, size)
 		}
 		if refused == nil {
-			refused = slot.Fit(call.Context(), len(r.Events), size)
+			refused = r.Slot.Fit(call.Context(), len(r.Events), size)
 		}
 		if refused != nil && size > discarded {
-			return nil, refused
+			return refused
 		}
 	}
 }
 
-func newAppend(first *api.AppendReq, slot *writer.Slot) (*writer.Request, error) {
-	options := first.GetOptions()
-	if options == nil {
-		return nil, wire.Invalid("an append begins with its options")
+var errNoOptions = wire.Invalid("an append begins with its options")
+
+func readOptions(r *writer.Request, o *api.AppendReq_Options) (err error) {
+	if o == nil {
+		return errNoOptions
 	}
-	expected, err := expectation(options, options.GetExpectedStreamRevision() != nil)
-	if err != nil {
-		return nil, err
+	if r.Expected, err = expectation(o, o.GetExpectedStreamRevision() != nil); err == nil {
+		r.Stream, err = writableName(o.GetStreamIdentifier())
 	}
-	stream, err := writableName(options.GetStreamIdentifier())
-	return &writer.Request{Act: writer.Append, Stream: stream, Expected: expected, Slot: slot}, err
+	return err
 }
 
 // propose adds one event to a request; size is that of all so far.
@@ -129,7 +114,15 @@ func propose(r *writer.Request, message *api.AppendReq, event *api.AppendReq_Pro
 	return err
 }
 
-func newProposed(m *api.AppendReq_ProposedMessage) (writer.Proposed, error) {
+// proposed is an event in a message of either kind of append.
+type proposed interface {
+	GetId() *shared.UUID
+	GetMetadata() map[string]string
+	GetCustomMetadata() []byte
+	GetData() []byte
+}
+
+func newProposed(m proposed) (writer.Proposed, error) {
 	kind, hasKind := m.GetMetadata()[wire.MetaType]
 	content, hasContent := m.GetMetadata()[wire.MetaContentType]
 	if !hasKind || !hasContent {
@@ -148,7 +141,7 @@ func newProposed(m *api.AppendReq_ProposedMessage) (writer.Proposed, error) {
 	}, err
 }
 
-func eventSize(m *api.AppendReq_ProposedMessage) int {
+func eventSize(m proposed) int {
 	return len(m.GetData()) + len(m.GetCustomMetadata()) + 2*utf16Len(m.GetMetadata()[wire.MetaType])
 }
 

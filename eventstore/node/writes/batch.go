@@ -57,14 +57,6 @@ type batch struct {
 
 // BatchAppend receives appends until the client closes its side.
 func (s Writes) BatchAppend(call api.Streams_BatchAppendServer) error {
-	err := s.Life.Ready()
-	if err == nil {
-		err = s.batchAppend(call)
-	}
-	return wire.Status(s.Logger, err, call.SetTrailer)
-}
-
-func (s Writes) batchAppend(call api.Streams_BatchAppendServer) error {
 	select {
 	case s.batchCalls <- struct{}{}:
 		defer func() { <-s.batchCalls }()
@@ -118,7 +110,7 @@ func (b *batches) begin(m *api.BatchAppendReq) *batch {
 	o := m.GetOptions()
 	one := &batch{began: time.Now(), within: batchDeadline, answer: &api.BatchAppendResp{CorrelationId: m.GetCorrelationId()}}
 	if o == nil {
-		one.refused = wire.Invalid("an append begins with its options")
+		one.refused = errNoOptions
 		return one
 	}
 	one.answer.StreamIdentifier = o.GetStreamIdentifier()
@@ -171,16 +163,14 @@ func (b *batches) propose(one *batch, events []*api.BatchAppendReq_ProposedMessa
 		if one.refused != nil {
 			return
 		}
-		size := len(e.GetData()) + len(e.GetCustomMetadata()) + 2*utf16Len(e.GetMetadata()[wire.MetaType])
+		size := eventSize(e)
 		if one.size += size; one.size > wire.MaxAppend {
 			b.bytes -= one.size - size
 			one.size, one.Events, one.refused = 0, nil, wire.RefuseSize()
 			return
 		}
 		b.bytes += size
-		p, err := newProposed(&api.AppendReq_ProposedMessage{
-			Id: e.GetId(), Metadata: e.GetMetadata(), CustomMetadata: e.GetCustomMetadata(), Data: e.GetData(),
-		})
+		p, err := newProposed(e)
 		one.Events, one.refused = append(one.Events, p), err
 	}
 }
@@ -188,27 +178,26 @@ func (b *batches) propose(one *batch, events []*api.BatchAppendReq_ProposedMessa
 // submit waits for admission, hands an append to the writer, and answers it later.
 func (b *batches) submit(one *batch) error {
 	ctx := b.call.Context()
-	slot, err := b.admission.Enter(ctx)
-	if err != nil {
+	var err error
+	if one.Slot, err = b.admission.Enter(ctx); err != nil {
 		return err
 	}
-	if err := slot.Fit(ctx, len(one.Events), one.size); err != nil {
-		slot.Leave()
+	if err := one.Slot.Fit(ctx, len(one.Events), one.size); err != nil {
+		one.Slot.Leave()
 		return err
 	}
 	left := one.within - time.Since(one.began)
 	if left <= 0 {
-		slot.Leave()
+		one.Slot.Leave()
 		return b.refuse(one, context.DeadlineExceeded)
 	}
-	one.Slot = slot
-	if err := b.Writer.Begin(&one.Request); err != nil {
+	if err := b.Begin(&one.Request); err != nil {
 		return err
 	}
 	b.begun.Go(func() error {
 		ctx, cancel := context.WithTimeout(ctx, left)
 		defer cancel()
-		out, err := b.Writer.Await(ctx, &one.Request)
+		out, err := b.Await(ctx, &one.Request)
 		if err != nil {
 			return b.refuse(one, err)
 		}

@@ -16,24 +16,18 @@ import (
 func (s Writes) Delete(ctx context.Context, m *api.DeleteReq) (*api.DeleteResp, error) {
 	o := m.GetOptions()
 	position, err := s.remove(ctx, writer.Delete, o.GetStreamIdentifier(), o, o.GetExpectedStreamRevision() != nil)
-	if err != nil {
-		return nil, wire.UnaryStatus(ctx, s.Logger, err)
-	}
 	return &api.DeleteResp{PositionOption: &api.DeleteResp_Position_{
 		Position: &api.DeleteResp_Position{CommitPosition: position, PreparePosition: position},
-	}}, nil
+	}}, err
 }
 
 // Tombstone deletes a stream forever.
 func (s Writes) Tombstone(ctx context.Context, m *api.TombstoneReq) (*api.TombstoneResp, error) {
 	o := m.GetOptions()
 	position, err := s.remove(ctx, writer.Tombstone, o.GetStreamIdentifier(), o, o.GetExpectedStreamRevision() != nil)
-	if err != nil {
-		return nil, wire.UnaryStatus(ctx, s.Logger, err)
-	}
 	return &api.TombstoneResp{PositionOption: &api.TombstoneResp_Position_{
 		Position: &api.TombstoneResp_Position{CommitPosition: position, PreparePosition: position},
-	}}, nil
+	}}, err
 }
 
 var operations = map[writer.Act]string{writer.Delete: "Delete", writer.Tombstone: "Tombstone"}
@@ -42,9 +36,6 @@ var operations = map[writer.Act]string{writer.Delete: "Delete", writer.Tombstone
 func (s Writes) remove(ctx context.Context, act writer.Act, id *shared.StreamIdentifier, o expecting, set bool) (position uint64, err error) {
 	expected, err := expectation(o, set)
 	if err != nil {
-		return 0, err
-	}
-	if err := s.Life.Ready(); err != nil {
 		return 0, err
 	}
 	if s.ReadOnly {
@@ -57,7 +48,7 @@ func (s Writes) remove(ctx context.Context, act writer.Act, id *shared.StreamIde
 	if record.IsMetadataStream(stream) {
 		return 0, wire.Invalid("a metadata stream cannot be deleted: %s", stream)
 	}
-	out, err := s.Writer.Submit(ctx, &writer.Request{Act: act, Stream: stream, Expected: expected})
+	out, err := s.Submit(ctx, &writer.Request{Act: act, Stream: stream, Expected: expected})
 	switch {
 	case err != nil:
 		return 0, err

@@ -1,7 +1,4 @@
-// Package tail holds the end of the log: how far it is synced, the latest records,
-// and the watchers that wait for more. The writer publishes into it. Readers never
-// look beyond Tail.End.
-package tail
+package openlog
 
 import (
 	"sort"
@@ -38,8 +35,8 @@ func NewWatcher() *Watcher { return &Watcher{wakeCh: make(chan struct{}, 1)} }
 // Wake returns the channel on which the watcher is woken.
 func (w *Watcher) Wake() <-chan struct{} { return w.wakeCh }
 
-// New returns the tail of a log that is synced up to a position.
-func New(synced uint64) *Tail {
+// NewTail returns the tail of a log that is synced up to a position.
+func NewTail(synced uint64) *Tail {
 	return &Tail{
 		synced:   synced,
 		previous: synced,

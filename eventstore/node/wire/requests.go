@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/binary"
+	"math"
 	"unicode/utf8"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
@@ -52,4 +53,45 @@ func StreamName(m *shared.StreamIdentifier) (string, error) {
 		return "", Invalid("$all is not a stream; use the calls for all streams")
 	}
 	return name, nil
+}
+
+// Start is the start of a read or a subscription. At is a revision or a position,
+// for FromExactly. Prepare is the prepare position of a start in $all; only
+// subscriptions use it.
+type Start struct {
+	Kind        startKind
+	At, Prepare uint64
+}
+
+type startKind int
+
+// The kinds of starts.
+const (
+	FromStart startKind = iota
+	FromEnd
+	FromExactly
+)
+
+// ReadStart reads the start that options name: the start, the end, or else the
+// number at.
+func ReadStart(options interface {
+	GetStart() *shared.Empty
+	GetEnd() *shared.Empty
+}, at, prepare uint64) Start {
+	switch {
+	case options.GetStart() != nil:
+		return Start{Kind: FromStart}
+	case options.GetEnd() != nil:
+		return Start{Kind: FromEnd}
+	}
+	return ExactStart(at, prepare)
+}
+
+// ExactStart returns the start at a number. Some clients write the end as the
+// highest number.
+func ExactStart(at, prepare uint64) Start {
+	if at == math.MaxUint64 {
+		return Start{Kind: FromEnd}
+	}
+	return Start{Kind: FromExactly, At: at, Prepare: prepare}
 }

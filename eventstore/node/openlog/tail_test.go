@@ -1,4 +1,4 @@
-package tail
+package openlog
 
 import (
 	"strings"
@@ -9,10 +9,10 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// The tail never skips: it gives what follows a position, or says that it does
-// not reach back so far.
-func TestAfterNeverSkipsRecords(t *testing.T) {
-	tail := New(100)
+// After returns the records after a position without a gap, or reports that the
+// tail does not reach back so far.
+func TestAfterSkipsNoRecords(t *testing.T) {
+	tail := NewTail(100)
 	_, _, ok := tail.After(99, 10)
 	require.False(t, ok)
 	records, _, ok := tail.After(100, 10)

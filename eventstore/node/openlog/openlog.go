@@ -1,0 +1,39 @@
+// Package openlog is the open log that the parts of a node share: the store, the
+// end up to which it is synced, the clock, and the lifecycle. The writer publishes
+// into Tail. Readers never look beyond Tail.End.
+package openlog
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"hexarena/eventstore/node/lifecycle"
+	"hexarena/eventstore/node/storage"
+)
+
+// Log is an open log. Safe for concurrent use.
+type Log struct {
+	Logger *slog.Logger
+	Now    func() time.Time // the clock that dates events
+	Life   *lifecycle.Lifecycle
+	Store  *storage.Store
+	Tail   *Tail
+}
+
+// Open opens the log in a folder, or creates it. The caller closes Store.
+func Open(dir string, fs vfs.FS, logger *slog.Logger, now func() time.Time) (*Log, error) {
+	life := lifecycle.New(logger)
+	store, err := storage.Open(dir, fs, logger, life.Fail)
+	if err != nil {
+		return nil, err
+	}
+	end, err := store.End()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the log in %s: %w", dir, err), store.Close())
+	}
+	return &Log{Logger: logger, Now: now, Life: life, Store: store, Tail: NewTail(end.Position)}, nil
+}
