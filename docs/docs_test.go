@@ -18,7 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"hexarena/adapters/api/problem"
+	"hexarena/adapters/rest/problem"
 )
 
 func read(t *testing.T, path ...string) string {

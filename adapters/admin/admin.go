@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"time"
 
+	"hexarena/adapters/rest/problem"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
 )
@@ -86,6 +87,6 @@ func (s *Server) Handler() http.Handler {
 	mux.Handle("GET "+Prefix+"status", s.answer(func(c *call) (any, error) { return s.status(c.ctx) }))
 	mux.Handle(Prefix, s.answer(func(*call) (any, error) { return nil, errUnknownPath }))
 	crossSite := http.NewCrossOriginProtection()
-	crossSite.SetDenyHandler(s.answer(func(*call) (any, error) { return nil, errCrossSite }))
+	crossSite.SetDenyHandler(s.answer(func(*call) (any, error) { return nil, problem.ErrCrossSite }))
 	return crossSite.Handler(s.onlyByAddress(mux))
 }

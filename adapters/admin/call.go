@@ -1,32 +1,27 @@
 package admin
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
-	"mime"
 	"net"
 	"net/http"
 	"net/netip"
+	"reflect"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"hexarena/adapters/rest"
+	"hexarena/adapters/rest/binding"
+	"hexarena/adapters/rest/problem"
 	"hexarena/eventstore"
 )
-
-// maxBody bounds the body of an order, in bytes.
-const maxBody = 64 << 10
-
-// headerRequestID holds the id of the request, which is also in logs and events.
-const headerRequestID = "X-Request-Id"
 
 // call is one request.
 type call struct {
 	ctx     context.Context
+	answer  http.ResponseWriter
 	request *http.Request
 	id      string
 	meta    eventstore.Metadata // of the events that the call stores
@@ -37,13 +32,13 @@ func (s *Server) answer(f func(*call) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), callTime)
 		defer cancel()
-		c := &call{ctx: ctx, request: r, id: uuid.NewString()}
+		c := &call{ctx: ctx, answer: w, request: r, id: uuid.NewString()}
 		c.meta = eventstore.Metadata{At: time.Now(), Correlation: c.id}
-		w.Header().Set(headerRequestID, c.id)
+		w.Header().Set(rest.HeaderRequestID, c.id)
 		w.Header().Set("Cache-Control", "no-store")
 		result, err := f(c)
 		if err != nil {
-			s.refuse(w, c, err)
+			s.refuse(c, err)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
@@ -53,53 +48,29 @@ func (s *Server) answer(f func(*call) (any, error)) http.Handler {
 
 // takeOrder serves an order. Unknown fields of its body are errors.
 func takeOrder[In interface{ check() error }](s *Server, f func(*call, In) (any, error)) http.Handler {
+	type input struct{ Body In }
+	b := binding.Of(reflect.TypeFor[input]())
 	return s.answer(func(c *call) (any, error) {
-		var in In
-		if err := c.read(&in); err != nil {
+		body, err := binding.ReadBody(c.answer, c.request)
+		if err != nil {
 			return nil, err
 		}
-		if err := in.check(); err != nil {
+		fields, err := binding.ParseBody(c.request.Header, body)
+		if err == nil && fields == nil {
+			err = problem.WithDetail(problem.ErrMalformed, "the body is not a JSON object")
+		}
+		if err != nil {
 			return nil, err
 		}
-		return f(c, in)
+		var in input
+		if err := b.Bind(reflect.ValueOf(&in).Elem(), nil, "", fields); err != nil {
+			return nil, err
+		}
+		if err := in.Body.check(); err != nil {
+			return nil, err
+		}
+		return f(c, in.Body)
 	})
-}
-
-func (c *call) read(into any) error {
-	if kind, _, err := mime.ParseMediaType(c.request.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return errMediaType
-	}
-	body, err := io.ReadAll(io.LimitReader(c.request.Body, maxBody+1))
-	switch {
-	case err != nil:
-		return errMalformed
-	case len(body) > maxBody:
-		return errBodyTooLarge
-	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	err = d.Decode(into)
-	field, unknown := strings.CutPrefix(errorText(err), "json: unknown field ")
-	var wrong *json.UnmarshalTypeError
-	switch {
-	case unknown:
-		return &fieldError{strings.Trim(field, `"`), "is unknown"}
-	case errors.As(err, &wrong) && wrong.Field != "":
-		return &fieldError{wrong.Field, "must be a string"}
-	case err != nil:
-		return errMalformed
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errMalformed
-	}
-	return nil
-}
-
-func errorText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }
 
 // onlyByAddress refuses calls by a host name other than localhost. Any site can

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"hexarena/adapters/rest/problem"
 	"hexarena/domain/arena"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
@@ -16,9 +17,9 @@ import (
 // maxReason bounds a reason, in code points.
 const maxReason = 500
 
-// order is the common part of all orders.
+// order is the common part of all orders. check reports a field that is missing.
 type order struct {
-	Reason string `json:"reason"`
+	Reason string `json:"reason,omitempty"`
 }
 
 func (o order) text() string { return strings.TrimSpace(o.Reason) }
@@ -27,11 +28,11 @@ func (o order) check() error {
 	text := o.text()
 	switch {
 	case text == "":
-		return &fieldError{"reason", "is missing: state why you give the order"}
+		return problem.InvalidField("reason", "is missing: state why you give the order")
 	case utf8.RuneCountInString(text) > maxReason:
-		return &fieldError{"reason", "must have at most 500 characters"}
+		return problem.InvalidField("reason", "must have at most 500 characters")
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return &fieldError{"reason", "must be one line of text"}
+		return problem.InvalidField("reason", "must be one line of text")
 	}
 	return nil
 }
@@ -39,25 +40,25 @@ func (o order) check() error {
 // accountOrder names an account or a bot by its id.
 type accountOrder struct {
 	order
-	Owner string `json:"owner"`
-	Bot   string `json:"bot"`
+	Owner string `json:"owner,omitempty"`
+	Bot   string `json:"bot,omitempty"`
 }
 
 func (a accountOrder) check() error {
 	if (a.Owner == "") == (a.Bot == "") {
-		return &fieldError{"owner", "or bot must be named, by its id, and not both"}
+		return problem.InvalidField("owner", "or bot must be named, by its id, and not both")
 	}
 	return a.order.check()
 }
 
 type matchOrder struct {
 	order
-	Match string `json:"match"`
+	Match string `json:"match,omitempty"`
 }
 
 func (m matchOrder) check() error {
 	if m.Match == "" {
-		return &fieldError{"match", "is missing"}
+		return problem.InvalidField("match", "is missing")
 	}
 	return m.order.check()
 }

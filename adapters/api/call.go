@@ -2,25 +2,20 @@ package api
 
 import (
 	"context"
-	"errors"
-	"io"
-	"mime"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
-	"hexarena/adapters/api/binding"
-	"hexarena/adapters/api/problem"
 	"hexarena/adapters/api/ratelimit"
+	"hexarena/adapters/rest"
+	"hexarena/adapters/rest/binding"
+	"hexarena/adapters/rest/problem"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
 )
 
 const (
-	// maxBody is the greatest size of a body, in bytes.
-	maxBody = 64 << 10
 	// A request has bodyTime for its body to arrive, callTime for the work on its
 	// answer, and readTime for the client to read the answer.
 	bodyTime = 10 * time.Second
@@ -49,7 +44,7 @@ func (s *Server) newCall(c echo.Context) *call {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), callTime)
 	return &call{
 		server: s, echo: c, request: c.Request(), ctx: ctx, cancel: cancel,
-		meta: eventstore.Metadata{At: s.Now(), Correlation: c.Response().Header().Get(headerRequestID)},
+		meta: eventstore.Metadata{At: s.Now(), Correlation: c.Response().Header().Get(rest.HeaderRequestID)},
 	}
 }
 
@@ -97,17 +92,10 @@ func (c *call) countAccount(atAddress ratelimit.Counted) error {
 // prepare) only after a whole body: net/http still reads the rest of a refused
 // one, before and after the answer.
 func (c *call) readBody() error {
-	if c.request.ContentLength > maxBody {
-		return problem.ErrBodyTooLarge
-	}
 	w := c.echo.Response().Writer
-	body, err := io.ReadAll(http.MaxBytesReader(w, c.request.Body, maxBody))
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		return problem.ErrBodyTooLarge
-	case err != nil:
-		return problem.WithDetail(problem.ErrMalformed, "the body could not be read to its end")
+	body, err := binding.ReadBody(w, c.request)
+	if err != nil {
+		return err
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // the writers of some tests have no deadlines
 	c.body = body
@@ -126,27 +114,5 @@ func (c *call) bodyObject(required bool) (binding.Object, error) {
 	if len(c.body) == 0 && !required {
 		return binding.Object{}, nil
 	}
-	if message := notJSON(c.request.Header); message != "" {
-		return nil, problem.WithDetail(problem.ErrMediaType, message)
-	}
-	return binding.ParseObject(c.body)
-}
-
-// notJSON returns a message if the headers of a request do not announce a body
-// of uncompressed JSON in UTF-8.
-func notJSON(h http.Header) string {
-	if e := h.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return "bodies must not be compressed"
-	}
-	kind, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
-	if err != nil || len(h.Values("Content-Type")) > 1 {
-		return "the content type is missing or malformed"
-	}
-	if charset := parameters["charset"]; charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return "the character set must be UTF-8"
-	}
-	if kind != "application/json" {
-		return "the content type must be application/json"
-	}
-	return ""
+	return binding.ParseBody(c.request.Header, c.body)
 }

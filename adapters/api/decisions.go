@@ -3,8 +3,8 @@ package api
 import (
 	"slices"
 
-	"hexarena/adapters/api/problem"
 	"hexarena/adapters/rest"
+	"hexarena/adapters/rest/problem"
 	"hexarena/domain/seed"
 	"hexarena/projections/frames"
 )

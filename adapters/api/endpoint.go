@@ -8,10 +8,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"hexarena/adapters/api/binding"
 	"hexarena/adapters/api/describe"
-	"hexarena/adapters/api/problem"
 	"hexarena/adapters/api/ratelimit"
+	"hexarena/adapters/rest/binding"
+	"hexarena/adapters/rest/problem"
 	"hexarena/domain/owner"
 )
 

@@ -1,8 +1,8 @@
 package api
 
 import (
-	"hexarena/adapters/api/problem"
 	"hexarena/adapters/rest"
+	"hexarena/adapters/rest/problem"
 	"hexarena/projections/leaderboard"
 )
 

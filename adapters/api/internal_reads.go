@@ -5,8 +5,8 @@ import (
 	"errors"
 	"net/http"
 
-	"hexarena/adapters/api/problem"
 	"hexarena/adapters/api/ratelimit"
+	"hexarena/adapters/rest/problem"
 )
 
 // A page of the arena counts as one call of its reader, however many reads of

@@ -5,8 +5,8 @@ import (
 	"regexp"
 	"time"
 
-	"hexarena/adapters/api/problem"
 	"hexarena/adapters/rest"
+	"hexarena/adapters/rest/problem"
 	"hexarena/domain/ladder"
 	"hexarena/projections/leaderboard"
 )

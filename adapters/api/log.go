@@ -5,8 +5,8 @@ import (
 	"encoding/hex"
 	"fmt"
 
-	"hexarena/adapters/api/problem"
 	"hexarena/adapters/rest"
+	"hexarena/adapters/rest/problem"
 	"hexarena/domain/arena"
 	"hexarena/domain/ladder"
 	"hexarena/eventstore"

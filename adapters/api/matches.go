@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"hexarena/adapters/api/problem"
 	"hexarena/adapters/rest"
+	"hexarena/adapters/rest/problem"
 	"hexarena/domain/match"
 	"hexarena/projections/frames"
 	"hexarena/projections/matches"
@@ -66,11 +66,17 @@ func (s *Server) getMatch(c *call, in *matchPath) (out maybeEncoded[rest.Match],
 	if err != nil {
 		return out, err
 	}
-	if summary.Status == matches.Running {
-		out.value, err = s.matchBody(c.ctx, summary)
+	return answerMatch(c, summary, "match "+in.ID, func(ctx context.Context) (rest.Match, error) { return s.matchBody(ctx, summary) })
+}
+
+// answerMatch answers with the result of build. After the match has ended the
+// result never changes, and the cache stores it under key.
+func answerMatch[T any](c *call, m matches.Summary, key string, build func(context.Context) (T, error)) (out maybeEncoded[T], err error) {
+	if m.Status == matches.Running {
+		out.value, err = build(c.ctx)
 		return out, err
 	}
-	out.encoded, err = s.responses.get(c.ctx, "match "+in.ID, func(ctx context.Context) (any, error) { return s.matchBody(ctx, summary) })
+	out.encoded, err = c.server.responses.get(c.ctx, key, func(ctx context.Context) (any, error) { return build(ctx) })
 	return out, err
 }
 
@@ -95,20 +101,14 @@ func (s *Server) getFrames(c *call, in *framesQuery) (out maybeEncoded[rest.Fram
 	if err != nil {
 		return out, err
 	}
-	running := summary.Status == matches.Running
-	if in.Seat != "" && running {
+	if in.Seat != "" && summary.Status == matches.Running {
 		return out, problem.InvalidQuery("seat", "hands are shown once the match has ended")
 	}
 	if n, err := strconv.Atoi(in.Seat); err == nil && n >= len(summary.Players) {
 		return out, problem.InvalidQuery("seat", "nobody plays at that seat")
 	}
-	if running {
-		out.value, err = s.framesBody(c.ctx, summary, in)
-		return out, err
-	}
 	key := fmt.Sprintf("frames %s %d %d %s", in.ID, in.After, in.Limit, in.Seat)
-	out.encoded, err = s.responses.get(c.ctx, key, func(ctx context.Context) (any, error) { return s.framesBody(ctx, summary, in) })
-	return out, err
+	return answerMatch(c, summary, key, func(ctx context.Context) (rest.Frames, error) { return s.framesBody(ctx, summary, in) })
 }
 
 func (s *Server) framesBody(ctx context.Context, summary matches.Summary, q *framesQuery) (rest.Frames, error) {

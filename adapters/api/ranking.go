@@ -50,17 +50,10 @@ func (k *rankings) get(ctx context.Context, mode string, board Leaderboard) (*ra
 		if state == rankingUsable {
 			return stored, nil
 		}
-		select {
-		case r := <-result:
-			if r.Err != nil {
-				return nil, r.Err
-			}
-			if made := r.Val.(*ranking); made.version >= version {
-				return made, nil
-			} // it was begun before this call; the next one is not
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+		made, err := await[*ranking](ctx, result)
+		if err != nil || made.version >= version {
+			return made, err
+		} // it was begun before this call; the next one is not
 	}
 }
 

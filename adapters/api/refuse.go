@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -9,8 +8,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"hexarena/adapters/api/problem"
 	"hexarena/adapters/rest"
+	"hexarena/adapters/rest/problem"
 )
 
 // refuse answers with the problem of an error.
@@ -24,8 +23,6 @@ func (s *Server) refuse(c echo.Context, err error) {
 		return
 	}
 	h := c.Response().Header()
-	p.Title = http.StatusText(p.Status)
-	p.RequestID = h.Get(headerRequestID)
 	h.Set("Cache-Control", "no-store")
 	var limited *problem.RateLimited
 	switch {
@@ -33,16 +30,8 @@ func (s *Server) refuse(c echo.Context, err error) {
 		h.Set("Retry-After", strconv.Itoa(limited.After))
 	case p.Status == http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", "Arena-Signature")
-	case p.Status == http.StatusServiceUnavailable:
-		h.Set("Retry-After", "1")
 	}
-	body, err := json.Marshal(p)
-	if err != nil {
-		panic(err) // strings and integers always encode
-	}
-	h.Set("Content-Type", rest.ProblemType)
-	c.Response().WriteHeader(p.Status)
-	_, _ = c.Response().Write(body) // a client that left needs no answer
+	problem.Write(c.Response(), p)
 }
 
 func (s *Server) logRefusal(c echo.Context, status int, err error) {
@@ -51,7 +40,7 @@ func (s *Server) logRefusal(c echo.Context, status int, err error) {
 		level = slog.LevelError
 	}
 	s.Logger.LogAttrs(c.Request().Context(), level, "request refused",
-		slog.String("request", c.Response().Header().Get(headerRequestID)),
+		slog.String("request", c.Response().Header().Get(rest.HeaderRequestID)),
 		slog.String("method", c.Request().Method),
 		slog.String("route", c.Path()),
 		slog.Int("status", status),

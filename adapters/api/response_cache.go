@@ -55,14 +55,19 @@ func (k *responseCache) get(ctx context.Context, key string, build func(context.
 		}
 		return r, err
 	})
+	return await[*response](ctx, result)
+}
+
+// await returns the result of a call that others may have begun.
+func await[T any](ctx context.Context, result <-chan singleflight.Result) (value T, err error) {
 	select {
 	case r := <-result:
 		if r.Err != nil {
-			return nil, r.Err
+			return value, r.Err
 		}
-		return r.Val.(*response), nil
+		return r.Val.(T), nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return value, ctx.Err()
 	}
 }
 

@@ -13,13 +13,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
-	"hexarena/adapters/api/problem"
 	"hexarena/adapters/api/ratelimit"
+	"hexarena/adapters/rest"
+	"hexarena/adapters/rest/problem"
 )
-
-// headerRequestID is the header with the id of a request. Logs and events have
-// the same id.
-const headerRequestID = "X-Request-Id"
 
 func (s *Server) newRouter() *echo.Echo {
 	e := echo.New()
@@ -41,7 +38,7 @@ func (s *Server) prepare(next echo.HandlerFunc) echo.HandlerFunc {
 		_ = deadlines.SetReadDeadline(time.Now().Add(bodyTime))
 		_ = deadlines.SetWriteDeadline(time.Now().Add(callTime + readTime))
 		h := c.Response().Header()
-		h.Set(headerRequestID, uuid.NewString())
+		h.Set(rest.HeaderRequestID, uuid.NewString())
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cache-Control", "no-store")
@@ -59,7 +56,7 @@ func (s *Server) panicked(c echo.Context, p any) {
 		panic(p)
 	}
 	s.Logger.ErrorContext(c.Request().Context(), "a handler panicked",
-		slog.String("request", c.Response().Header().Get(headerRequestID)), slog.String("stack", string(debug.Stack())))
+		slog.String("request", c.Response().Header().Get(rest.HeaderRequestID)), slog.String("stack", string(debug.Stack())))
 	s.refuse(c, fmt.Errorf("panic: %v", p))
 }
 

@@ -1,5 +1,9 @@
 package rest
 
+// HeaderRequestID holds the id of a request in every answer. Logs and events have
+// the same id.
+const HeaderRequestID = "X-Request-Id"
+
 // ProblemType is the content type of a Problem.
 const ProblemType = "application/problem+json"
 

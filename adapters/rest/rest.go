@@ -5,7 +5,7 @@
 //
 // A shape that is also a row of a read model is declared there, and named here:
 // [MatchSummary], [LeaderboardRow]. The struct tags are those by which huma
-// describes a field and adapters/api/binding reads it. The package knows no
+// describes a field and adapters/rest/binding reads it. The package knows no
 // HTTP and no rules.
 package rest
 

@@ -28,6 +28,7 @@ type Contract struct {
 	Longest int // the size in bytes from which JSON bodies are not validated; 0: all are
 
 	paths    map[string]map[string]Operation
+	routes   *http.ServeMux // finds the path of a call
 	compiler *jsonschema.Compiler
 
 	mu      sync.Mutex
@@ -62,7 +63,11 @@ func New(document []byte) (*Contract, error) {
 	if err := compiler.AddResource("openapi.json", tree); err != nil {
 		return nil, err
 	}
-	return &Contract{paths: parsed.Paths, compiler: compiler, schemas: map[string]*jsonschema.Schema{}}, nil
+	c := &Contract{paths: parsed.Paths, routes: http.NewServeMux(), compiler: compiler, schemas: map[string]*jsonschema.Schema{}}
+	c.Operations(func(path, method string, _ Operation) {
+		c.routes.Handle(strings.ToUpper(method)+" "+path, http.NotFoundHandler())
+	})
+	return c, nil
 }
 
 // Operation is a described endpoint.
@@ -141,35 +146,11 @@ func chosen(s map[string]any) {
 }
 
 // find returns the operation of a call, and the path that describes it.
-func (c *Contract) find(method, path string) (template string, op Operation, ok bool) {
-	segments := strings.Split(path, "/")
-	best := -1
-	for candidate, operations := range c.paths {
-		found, described := operations[strings.ToLower(method)]
-		if n := fixedSegments(strings.Split(candidate, "/"), segments); described && n > best {
-			best, template, op, ok = n, candidate, found, true
-		}
-	}
+func (c *Contract) find(method string, u *url.URL) (template string, op Operation, ok bool) {
+	_, pattern := c.routes.Handler(&http.Request{Method: method, URL: u})
+	_, template, _ = strings.Cut(pattern, " ")
+	op, ok = c.paths[template][strings.ToLower(method)]
 	return template, op, ok
-}
-
-// fixedSegments counts the segments of a template that a path has literally. It
-// returns -1 if the path does not match the template.
-func fixedSegments(template, path []string) int {
-	if len(template) != len(path) {
-		return -1
-	}
-	fixed := 0
-	for i, segment := range template {
-		switch {
-		case strings.HasPrefix(segment, "{") && path[i] != "":
-		case segment == path[i]:
-			fixed++
-		default:
-			return -1
-		}
-	}
-	return fixed
 }
 
 // Judge returns an error if an answer does not fit the description.
@@ -192,7 +173,7 @@ func (c *Contract) Judge(method, target string, a Answer) error {
 			return err
 		}
 	}
-	template, op, ok := c.find(method, u.EscapedPath())
+	template, op, ok := c.find(method, u)
 	if !ok || a.Status == http.StatusMethodNotAllowed || a.Status == http.StatusNotFound && problem.Detail == "there is nothing at this path" {
 		return c.judgeStray(kind, a)
 	}

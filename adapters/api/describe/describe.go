@@ -22,7 +22,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"go.yaml.in/yaml/v3"
 
-	"hexarena/adapters/api/binding"
+	"hexarena/adapters/rest/binding"
 	"hexarena/domain/owner"
 )
 

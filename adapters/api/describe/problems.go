@@ -9,8 +9,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"hexarena/adapters/api/problem"
 	"hexarena/adapters/rest"
+	"hexarena/adapters/rest/problem"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
 	"hexarena/projections"

@@ -10,8 +10,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"go.yaml.in/yaml/v3"
 
-	"hexarena/adapters/api/problem"
 	"hexarena/adapters/rest"
+	"hexarena/adapters/rest/problem"
 	"hexarena/domain/match"
 	"hexarena/domain/owner"
 	"hexarena/domain/seed"

@@ -16,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"hexarena/adapters/api/problem"
+	"hexarena/adapters/rest/problem"
 )
 
 // Limits are the calls that a caller may make within any 60 s; 0 is no limit. A

@@ -1,13 +1,14 @@
-// Package problem turns errors into the problems (RFC 9457) that the API
-// answers with. Its table is the only place that maps an error to a status and
-// a code; docs/errors.md lists the codes for callers.
+// Package problem answers refused calls with problems (RFC 9457), for the API and
+// for the operators' endpoints. A [Table] maps errors to statuses and codes. The
+// API's own is behind [Of]; docs/errors.md lists its codes for callers.
 //
-// Call [Of] with any error. An error that is not in the table becomes
-// "internal error": the cause is for the log only.
+// An error that is not in the table becomes "internal error": the cause is for
+// the log only.
 package problem
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -35,13 +36,19 @@ var (
 	ErrRateLimited      = errors.New("too many calls")
 )
 
-// table maps errors to answers. The first row that matches decides. A code
-// never changes.
-var table = []struct {
-	err    error
-	status int
-	code   string
-}{
+// Table maps errors to statuses and codes. The first row that matches decides. A
+// code never changes.
+type Table []Row
+
+// Row is the answer to one error.
+type Row struct {
+	Err    error
+	Status int
+	Code   string
+}
+
+// table has the errors of the API.
+var table = Table{
 	{ErrPathUnknown, http.StatusNotFound, "not_found"},
 	{ErrMethodNotAllowed, http.StatusMethodNotAllowed, "method_not_allowed"},
 	{ErrCrossSite, http.StatusForbidden, "cross_site"},
@@ -82,6 +89,11 @@ func (e *InvalidInput) Error() string {
 		}
 	}
 	return strings.Join(messages, "; ")
+}
+
+// InvalidField returns an error about one field of the body.
+func InvalidField(name, message string) *InvalidInput {
+	return &InvalidInput{[]rest.FieldError{{In: "body", Field: name, Message: message}}}
 }
 
 // InvalidQuery returns an error about one query parameter.
@@ -130,35 +142,57 @@ func (e *RateLimited) Error() string {
 // Unwrap makes the error match ErrRateLimited.
 func (e *RateLimited) Unwrap() error { return ErrRateLimited }
 
-// Of returns the problem that an error is answered with, without a title and a
-// request id.
+// Of returns the problem that the API answers an error with, without a title and
+// a request id.
 func Of(err error) rest.Problem {
-	var input *InvalidInput
 	var invalid *owner.InvalidError
 	var failed *CheckFailed
 	switch {
-	case errors.As(err, &input):
-		return invalidInput(owner.CodeInvalid, input)
 	case errors.As(err, &invalid):
-		input = new(InvalidInput)
+		var input InvalidInput
 		for _, f := range invalid.Faults {
 			input.Fields = append(input.Fields, rest.FieldError{In: "body", Field: f.Field, Message: f.Message})
 		}
-		return invalidInput(invalid.Code, input)
+		return invalidInput(invalid.Code, &input)
 	case errors.As(err, &failed):
-		p := invalidInput("deploy_check_failed", &InvalidInput{[]rest.FieldError{{In: "body", Field: "url", Message: failed.Error()}}})
+		p := invalidInput("deploy_check_failed", InvalidField("url", failed.Error()))
 		p.Detail, p.Steps = failed.Error(), failed.Steps
 		return p
-	}
-	for _, row := range table {
-		if errors.Is(err, row.err) {
-			return rest.Problem{Status: row.status, Code: row.code, Detail: detailOf(err, row.err)}
-		}
-	}
-	if eventstore.IsWrongVersion(err) {
+	case eventstore.IsWrongVersion(err):
 		return rest.Problem{Status: http.StatusServiceUnavailable, Code: "busy", Detail: "others write at the same time: try again"}
 	}
+	return table.Of(err)
+}
+
+// Of returns the problem of an error, without a title and a request id.
+func (t Table) Of(err error) rest.Problem {
+	var input *InvalidInput
+	if errors.As(err, &input) {
+		return invalidInput(owner.CodeInvalid, input)
+	}
+	for _, row := range t {
+		if errors.Is(err, row.Err) {
+			return rest.Problem{Status: row.Status, Code: row.Code, Detail: detailOf(err, row.Err)}
+		}
+	}
 	return rest.Problem{Status: http.StatusInternalServerError, Code: "internal", Detail: "internal error"}
+}
+
+// Write answers with a problem. It adds the title, and the request id that the
+// header of the answer has.
+func Write(w http.ResponseWriter, p rest.Problem) {
+	h := w.Header()
+	p.Title, p.RequestID = http.StatusText(p.Status), h.Get(rest.HeaderRequestID)
+	if p.Status == http.StatusServiceUnavailable {
+		h.Set("Retry-After", "1")
+	}
+	body, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // strings and integers always encode
+	}
+	h.Set("Content-Type", rest.ProblemType)
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(body) // a client that left needs no answer
 }
 
 func invalidInput(code string, e *InvalidInput) rest.Problem {
@@ -183,7 +217,7 @@ func detailOf(err, kind error) string {
 
 // One error of each kind, for the API's description and for tests.
 var (
-	ExampleInvalidField = &InvalidInput{[]rest.FieldError{{In: "body", Field: "name", Message: "is missing"}}}
+	ExampleInvalidField = InvalidField("name", "is missing")
 	ExampleInvalidQuery = &InvalidInput{[]rest.FieldError{{In: "query", Field: "modus", Message: "is not known here"}}}
 	ExampleFailedCheck  = &CheckFailed{[]rest.Step{{Name: "ping", Detail: "the connection was refused"}}}
 	ExampleDeniedURL    = owner.InvalidURL("is refused: the address is not allowed")
@@ -199,7 +233,7 @@ func Codes() []string {
 		codes = append(codes, Of(err).Code)
 	}
 	for _, row := range table {
-		codes = append(codes, row.code)
+		codes = append(codes, row.Code)
 	}
 	slices.Sort(codes)
 	return slices.Compact(codes)

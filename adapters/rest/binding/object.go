@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 
-	"hexarena/adapters/api/problem"
+	"hexarena/adapters/rest/problem"
 	"hexarena/domain/strictjson"
 )
 

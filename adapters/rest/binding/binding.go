@@ -17,8 +17,8 @@ import (
 	"strconv"
 	"strings"
 
-	"hexarena/adapters/api/problem"
 	"hexarena/adapters/rest"
+	"hexarena/adapters/rest/problem"
 )
 
 // Binding describes how a request fills a struct:
@@ -64,6 +64,9 @@ func Of(in reflect.Type) Binding {
 	b.BodyField = &body
 	for _, f := range reflect.VisibleFields(body.Type) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous {
+			continue // its fields follow
+		}
 		b.Body = append(b.Body, Parameter{Name: name, Field: f, Required: !strings.Contains(options, "omitempty")})
 	}
 	return b

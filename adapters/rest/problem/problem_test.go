@@ -25,7 +25,7 @@ func TestErrorsPageListsEveryCode(t *testing.T) {
 		answered[code][status] = true
 	}
 	for _, row := range table {
-		note(row.code, row.status)
+		note(row.Code, row.Status)
 	}
 	for _, err := range []error{ExampleInvalidField, ExampleDeniedURL, ExampleFailedCheck, ExampleRateLimited, ExampleConflict, ErrUnknown} {
 		p := Of(err)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"hexarena/adapters/api/problem"
+	"hexarena/adapters/rest/problem"
 )
 
 func TestParseObject(t *testing.T) {
