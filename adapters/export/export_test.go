@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -259,9 +258,7 @@ func TestRunReplacesUnfinishedFiles(t *testing.T) {
 
 // Together the files hold the same rows as those of one run.
 func TestEachRunAddsFilesAndChangesNone(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 1))
+	rng := logtest.Random(t)
 	w := newFixture(t)
 	dir := t.TempDir()
 	before := map[string]string{}

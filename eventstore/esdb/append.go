@@ -28,10 +28,9 @@ func (l *Log) Append(ctx context.Context, id eventstore.StreamID, expected event
 	if err := eventstore.CheckAppend(id, expected, events); err != nil {
 		return eventstore.Appended{}, err
 	}
-	what := fmt.Sprintf("append to %s", id)
-	result, err := l.write(ctx, what, string(id), expected, proposed(events))
+	result, err := l.write(ctx, fmt.Sprintf("append to %s", id), id, string(id), expected, proposed(events))
 	if err != nil {
-		return eventstore.Appended{}, l.writeError(ctx, what, id, expected, err)
+		return eventstore.Appended{}, err
 	}
 	return eventstore.Appended{
 		Revision: eventstore.Revision(result.NextExpectedVersion),
@@ -49,12 +48,9 @@ func (l *Log) SetMetadata(ctx context.Context, id eventstore.StreamID, m eventst
 	if err != nil {
 		return fmt.Errorf("set metadata of %s: %w", id, err)
 	}
-	what := fmt.Sprintf("set metadata of %s", id)
 	e := es.EventData{EventID: uuid.New(), EventType: "$metadata", ContentType: es.ContentTypeJson, Data: data}
-	if _, err := l.write(ctx, what, "$$"+string(id), eventstore.Any, []es.EventData{e}); err != nil {
-		return l.writeError(ctx, what, id, eventstore.Any, err)
-	}
-	return nil
+	_, err = l.write(ctx, fmt.Sprintf("set metadata of %s", id), id, metaPrefix+string(id), eventstore.Any, []es.EventData{e})
+	return err
 }
 
 // Tombstone deletes a stream forever. See eventstore.Log. If a retry finds the stream
@@ -75,11 +71,16 @@ func (l *Log) Tombstone(ctx context.Context, id eventstore.StreamID, expected ev
 	return l.writeError(ctx, what, id, expected, err)
 }
 
-func (l *Log) write(ctx context.Context, what, name string, expected eventstore.Expected, events []es.EventData) (*es.WriteResult, error) {
+// write appends to the stream name. Its errors name the stream id.
+func (l *Log) write(ctx context.Context, what string, id eventstore.StreamID, name string, expected eventstore.Expected, events []es.EventData) (*es.WriteResult, error) {
 	opts := es.AppendToStreamOptions{ExpectedRevision: revision(expected), Deadline: &unbounded}
-	return attempt(ctx, l, what, func(ctx context.Context, c *es.Client) (*es.WriteResult, error) {
+	result, err := attempt(ctx, l, what, func(ctx context.Context, c *es.Client) (*es.WriteResult, error) {
 		return c.AppendToStream(ctx, name, opts, events...)
 	})
+	if err != nil {
+		return nil, l.writeError(ctx, what, id, expected, err)
+	}
+	return result, nil
 }
 
 // writeError translates the error of a write.

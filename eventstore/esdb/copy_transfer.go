@@ -227,9 +227,8 @@ func (c *copier) flush(ctx context.Context) error {
 
 func (c *copier) append(ctx context.Context, stream string, expected eventstore.Expected, events []es.EventData) error {
 	defer c.alive()
-	what := fmt.Sprintf("append to %s", stream)
-	if _, err := c.to.write(ctx, what, stream, expected, events); err != nil {
-		return fmt.Errorf("the target: %w", c.to.writeError(ctx, what, eventstore.StreamID(stream), expected, err))
+	if _, err := c.to.write(ctx, fmt.Sprintf("append to %s", stream), eventstore.StreamID(stream), stream, expected, events); err != nil {
+		return fmt.Errorf("the target: %w", err)
 	}
 	return nil
 }
