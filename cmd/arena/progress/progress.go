@@ -1,43 +1,49 @@
-// Package progress tells how far a long work is. It knows nothing of the work
-// but the names of its steps.
+// Package progress shows how far long work has got. It knows only the names of the
+// steps.
 package progress
 
 import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/mattn/go-isatty"
 	"github.com/schollz/progressbar/v3"
 )
 
-// Display shows how far the steps of a long work are: on a terminal by a bar
-// each, with the rate and the time left, else by a line now and then. It is for
-// one goroutine at a time.
+// Display shows the progress of each step: on a terminal as a bar with the rate and
+// the remaining time, and elsewhere as a line from time to time. It is safe for
+// concurrent use.
 type Display struct {
 	w        io.Writer
 	unit     string
 	terminal bool
-	step     string
-	bar      *progressbar.ProgressBar
-	next     time.Time // of a line
+
+	mu   sync.Mutex // guards the fields below
+	step string     // empty: no step has begun
+	bar  *progressbar.ProgressBar
+	next time.Time // of a line
 }
 
-// lineEvery is how often a line is written where there is no terminal.
+// lineEvery is the time between two lines if the output is not a terminal.
 const lineEvery = 30 * time.Second
 
-// New shows on w how many of a unit are done; nothing yet.
+// New returns a Display that writes to w and counts in a unit. It shows nothing
+// before the first step.
 func New(w io.Writer, unit string) *Display {
 	file, isFile := w.(*os.File)
 	return &Display{w: w, unit: unit, terminal: isFile && isatty.IsTerminal(file.Fd())}
 }
 
-// Show tells that a step has done so many of a total, which is 0 where it is
-// not known. The last step is ended by Finish.
+// Show shows that a step has done a part of a total, which is 0 if it is not known.
+// A new step ends the one before; Finish ends the last one.
 func (d *Display) Show(step string, done, total uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if step != d.step {
-		d.Finish()
+		d.finish()
 		d.step, d.next = step, time.Now().Add(lineEvery)
 		if d.terminal {
 			d.bar = d.newBar(total)
@@ -62,7 +68,7 @@ func (d *Display) count(done, total uint64) string {
 func (d *Display) newBar(total uint64) *progressbar.ProgressBar {
 	most := int64(total)
 	if total == 0 {
-		most = -1 // not known
+		most = -1 // the library's value for an unknown total
 	}
 	return progressbar.NewOptions64(most,
 		progressbar.OptionSetWriter(d.w),
@@ -74,12 +80,19 @@ func (d *Display) newBar(total uint64) *progressbar.ProgressBar {
 		progressbar.OptionSetElapsedTime(true),
 		progressbar.OptionSetPredictTime(true),
 		progressbar.OptionThrottle(100*time.Millisecond),
-		progressbar.OptionSetSpinnerChangeInterval(0), // nothing turns while nothing happens
+		progressbar.OptionSetSpinnerChangeInterval(0), // redraw only on Show
 	)
 }
 
-// Finish ends the line of the bar, wherever it stands.
+// Finish ends the step. Later calls of Show begin a new one.
 func (d *Display) Finish() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.finish()
+}
+
+func (d *Display) finish() {
+	d.step = ""
 	if d.bar != nil {
 		_ = d.bar.Exit()
 		fmt.Fprintln(d.w)

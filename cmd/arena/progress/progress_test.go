@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Where there is no terminal a line is written now and then, not a bar.
-func TestInALogFile(t *testing.T) {
+// In a log file, a step writes lines and no bar.
+func TestLogFileGetsLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		d := New(&out, "events")
@@ -27,7 +27,7 @@ func TestInALogFile(t *testing.T) {
 	})
 }
 
-func TestOnATerminal(t *testing.T) {
+func TestTerminalGetsBars(t *testing.T) {
 	var out bytes.Buffer
 	d := New(&out, "events")
 	d.terminal = true
