@@ -6,5 +6,9 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// printingTo is a command line whose figures go to out.
+// printingTo returns a command line that prints figures to out.
 func printingTo(out io.Writer) *kong.Kong { return &kong.Kong{Stdout: out, Stderr: io.Discard} }
+
+// asText and asJSON return commands that print for people, and one JSON object.
+func asText[M measurement](m M) command[M] { return command[M]{Flags: m} }
+func asJSON[M measurement](m M) command[M] { return command[M]{Flags: m, JSON: true} }

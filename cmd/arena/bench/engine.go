@@ -1,7 +1,7 @@
 package bench
 
 import (
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,21 +9,21 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kong"
-
+	"hexarena/cmd/arena/progress"
 	"hexarena/domain/game"
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
 	"hexarena/domain/seed"
+	"hexarena/eventstore/memory"
 )
 
-// engineCmd is `arena bench engine`: random play-outs of the rules on one
-// core, 4 seats, every legal action but offers to other seats.
+// engineCmd is `arena bench engine`: random play-outs of the rules on one core,
+// with 4 seats and every legal action except offers to other seats.
 type engineCmd struct {
 	Seconds float64 `default:"3" help:"how long to play"`
 	Games   int     `help:"play this many games instead"`
-	JSON    bool    `name:"json" help:"print one JSON object"`
 }
 
-// engineReport is what a run measured.
 type engineReport struct {
 	Games            int            `json:"games"`
 	GamesPerSecond   float64        `json:"gamesPerSecond"`
@@ -32,32 +32,23 @@ type engineReport struct {
 	StepsPerGame     float64        `json:"stepsPerGame"` // actions taken: answers to decisions
 	EndReasons       map[string]int `json:"endReasons"`   // games, by reason
 	AllocsPerAction  float64        `json:"allocsPerAction"`
-	ViewMicros       *float64       `json:"viewMicros"` // null where it was not measured
+	ViewMicros       float64        `json:"viewMicros"`
 }
 
-// Run plays as the flags say and prints what it measured.
-func (c engineCmd) Run(k *kong.Kong) error { return c.play(k.Stdout, viewMicros) }
+func (c engineCmd) setup() setup { return setup{"engine", "", ""} }
 
-// play is Run. viewMicros measures the view path, apart from the play-outs: the
-// microseconds that building and encoding one mid-game view takes; it may be
-// nil.
-func (c engineCmd) play(w io.Writer, viewMicros func() float64) error {
+func (c engineCmd) measure(ctx context.Context, _ string, _ *progress.Display) (report, error) {
 	if c.Games < 0 || c.Games == 0 && c.Seconds <= 0 {
-		return errors.New("bench engine: --games or --seconds must be above zero")
+		return nil, errors.New("--games or --seconds must be above zero")
 	}
-	report := playRandomly(c.Games, time.Duration(c.Seconds*float64(time.Second)))
-	if viewMicros != nil {
-		micros := viewMicros()
-		report.ViewMicros = &micros
-	}
-	if c.JSON {
-		return json.NewEncoder(w).Encode(report)
-	}
-	return report.print(w)
+	r := playRandomly(c.Games, time.Duration(c.Seconds*float64(time.Second)))
+	var err error
+	r.ViewMicros, err = viewMicros(ctx)
+	return r, err
 }
 
-// playRandomly plays that many games, or, for none, as many as begin within
-// limit. The games are the same in every run.
+// playRandomly plays a number of games. If it is 0, it plays as many as begin
+// within limit. The games are the same in every run.
 func playRandomly(games int, limit time.Duration) engineReport {
 	var actions, turns int
 	var ends [game.TurnCap + 1]int
@@ -72,17 +63,21 @@ func playRandomly(games int, limit time.Duration) engineReport {
 		ends[s.Ending()]++
 		played++
 	}
-	seconds := time.Since(start).Seconds()
+	took := time.Since(start)
 	runtime.ReadMemStats(&after)
-	return engineReport{
+	r := engineReport{
 		Games:            played,
-		GamesPerSecond:   float64(played) / seconds,
-		ActionsPerSecond: float64(actions) / seconds,
+		GamesPerSecond:   perSecond(played, took),
+		ActionsPerSecond: perSecond(actions, took),
 		TurnsPerGame:     float64(turns) / float64(played),
 		StepsPerGame:     float64(actions) / float64(played),
-		EndReasons:       endReasons(ends),
+		EndReasons:       map[string]int{},
 		AllocsPerAction:  float64(after.Mallocs-before.Mallocs) / float64(actions),
 	}
+	for reason, n := range ends {
+		r.EndReasons[game.EndReason(reason).String()] = n
+	}
+	return r
 }
 
 func randomSeed(rng *game.Rand) (s seed.Seed) {
@@ -92,34 +87,39 @@ func randomSeed(rng *game.Rand) (s seed.Seed) {
 	return s
 }
 
-func endReasons(ends [game.TurnCap + 1]int) map[string]int {
-	reasons := make(map[string]int, len(ends))
-	for reason, n := range ends {
-		reasons[game.EndReason(reason).String()] = n
+// viewMicros returns the time to build and encode one mid-game request, in
+// microseconds. It is the arena's share of a decision in addition to the append.
+func viewMicros(ctx context.Context) (float64, error) {
+	matches, err := newSimulation(memory.New(), ladder.Standard, 1).seat(ctx, time.Unix(0, 0))
+	if err != nil {
+		return 0, err
 	}
-	return reasons
+	m := matches[0]
+	if err := m.start(40); err != nil {
+		return 0, err
+	}
+	const rounds = 20_000
+	var frame []byte
+	began := time.Now()
+	for i := range rounds {
+		r := m.state.Request(match.Decision{ID: i, Seat: i % 4})
+		frame = r.AppendJSON(frame[:0])
+	}
+	return float64(time.Since(began).Microseconds()) / rounds, nil
 }
 
-// ends lists how games ended, in per cent.
-func (r engineReport) ends() string {
-	var list []string
+func (r engineReport) print(w io.Writer) {
+	var ends []string
 	for reason := game.Win; reason <= game.TurnCap; reason++ {
-		list = append(list, fmt.Sprintf("%s %.1f %%", reason, 100*float64(r.EndReasons[reason.String()])/float64(r.Games)))
+		ends = append(ends, fmt.Sprintf("%s %.1f %%", reason, 100*float64(r.EndReasons[reason.String()])/float64(r.Games)))
 	}
-	return strings.Join(list, ", ")
-}
-
-func (r engineReport) print(w io.Writer) error {
-	_, err := fmt.Fprintf(w, `random play-outs, 4 seats, one core, %d games
+	fmt.Fprintf(w, `random play-outs, 4 seats, one core, %d games
 games/s       %12.0f
 actions/s     %12.0f
 turns/game    %12.1f
 steps/game    %12.1f
 ends          %s
 allocs/action %12.6f
-`, r.Games, r.GamesPerSecond, r.ActionsPerSecond, r.TurnsPerGame, r.StepsPerGame, r.ends(), r.AllocsPerAction)
-	if err == nil && r.ViewMicros != nil {
-		_, err = fmt.Fprintf(w, "view          %12.2f µs to build and encode\n", *r.ViewMicros)
-	}
-	return err
+view          %12.2f µs to build and encode
+`, r.Games, r.GamesPerSecond, r.ActionsPerSecond, r.TurnsPerGame, r.StepsPerGame, strings.Join(ends, ", "), r.AllocsPerAction, r.ViewMicros)
 }

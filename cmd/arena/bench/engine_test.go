@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,7 +11,7 @@ import (
 
 func TestEnginePrintsOneObject(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, engineCmd{Games: 50, JSON: true}.play(&out, func() float64 { return 4.5 }))
+	require.NoError(t, asJSON(engineCmd{Games: 50}).Run(t.Context(), printingTo(&out)))
 
 	var report map[string]any
 	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
@@ -20,17 +21,17 @@ func TestEnginePrintsOneObject(t *testing.T) {
 		require.Contains(t, report, key)
 	}
 	require.InDelta(t, 50, report["games"], 0)
-	require.InDelta(t, 4.5, report["viewMicros"], 0)
+	require.Positive(t, report["viewMicros"])
 }
 
 func TestEnginePrintsForPeople(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, engineCmd{Games: 5}.play(&out, nil))
+	require.NoError(t, asText(engineCmd{Games: 5}).Run(t.Context(), printingTo(&out)))
 	require.Contains(t, out.String(), "games/s")
-	require.NotContains(t, out.String(), "view")
+	require.Contains(t, out.String(), "to build and encode")
 }
 
-func TestEngineRefusesNothingToPlay(t *testing.T) {
-	require.Error(t, engineCmd{}.play(&bytes.Buffer{}, nil))
-	require.Error(t, engineCmd{Games: -1, Seconds: 1}.play(&bytes.Buffer{}, nil))
+func TestEngineRejectsNothingToPlay(t *testing.T) {
+	require.Error(t, asText(engineCmd{}).Run(t.Context(), printingTo(io.Discard)))
+	require.Error(t, asText(engineCmd{Games: -1, Seconds: 1}).Run(t.Context(), printingTo(io.Discard)))
 }

@@ -3,48 +3,45 @@ package bench
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
 
-	"github.com/alecthomas/kong"
 	"github.com/google/uuid"
-	"golang.org/x/sync/errgroup"
 
+	"hexarena/cmd/arena/logs"
 	"hexarena/cmd/arena/progress"
 	"hexarena/eventstore"
 	"hexarena/eventstore/node/storage"
 )
 
-// growthCmd is `arena bench growth`: how an embedded node does that holds
-// very much.
+// growthCmd is `arena bench growth`: how an embedded node with many events
+// performs.
 type growthCmd struct {
 	Events int    `default:"10000000" help:"how many events to put into the log, of about 300 bytes"`
 	Dir    string `help:"folder for the log; default: a temporary one"`
-	JSON   bool   `name:"json" help:"print one JSON object"`
 }
 
-// Events come in streams of as many as a long match has, and a few streams at a
-// time.
+// Each stream has as many events as a long match, and a few streams are written at
+// a time.
 const (
 	growthPerStream = 1000
 	growthWriters   = 4
 )
 
-// growthReport is what a run measured.
 type growthReport struct {
 	Events         int     `json:"events"`
 	Streams        int     `json:"streams"`
 	FillPerSecond  float64 `json:"fillPerSecond"`
 	BytesPerEvent  float64 `json:"bytesPerEvent"` // on the disk
-	OpenMs         float64 `json:"openMs"`
-	OpenedMB       float64 `json:"openedMB"` // resident, of the whole process
+	OpenMs         float64 `json:"openMs"`        // until the log answers
+	OpenedMB       float64 `json:"openedMB"`      // resident, of the whole process
 	FirstStreamMs  float64 `json:"firstStreamMs"`
 	LastStreamMs   float64 `json:"lastStreamMs"`
 	HeadOfAllMs    float64 `json:"headOfAllMs"` // of 1000 events
@@ -58,85 +55,46 @@ type growthReport struct {
 	CheckedDamages uint64  `json:"checkedDamages"`
 }
 
-// Run fills a log as the flags say and prints how it does then.
-func (c growthCmd) Run(ctx context.Context, k *kong.Kong) error {
+func (c growthCmd) setup() setup { return setup{"growth", c.Dir, "events"} }
+
+func (c growthCmd) measure(ctx context.Context, dir string, p *progress.Display) (report, error) {
 	if c.Events < growthPerStream {
-		return fmt.Errorf("bench growth: --events must be at least %d", growthPerStream)
+		return nil, fmt.Errorf("--events must be at least %d", growthPerStream)
 	}
-	report, err := measureGrowth(ctx, k.Stderr, c)
-	if err != nil {
-		return fmt.Errorf("bench growth: %w", err)
-	}
-	if c.JSON {
-		return json.NewEncoder(k.Stdout).Encode(report)
-	}
-	return report.print(k.Stdout)
-}
-
-func measureGrowth(ctx context.Context, told io.Writer, flags growthCmd) (r growthReport, err error) {
-	dir := flags.Dir
-	if dir == "" {
-		if dir, err = os.MkdirTemp("", "arena-bench-"); err != nil {
-			return r, err
-		}
-		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	}
-	p := progress.New(told, "events")
-	defer p.Finish()
-	if err := r.fill(ctx, dir, flags.Events, p); err != nil {
-		return r, err
-	}
-	debug.FreeOSMemory()
-	if err := r.reopen(ctx, dir, p); err != nil {
-		return r, err
-	}
-	begun := time.Now()
-	found, err := storage.Check(ctx, filepath.Join(dir, "node"), nil, p.Show)
-	r.CheckSeconds, r.CheckedDamages = time.Since(begun).Seconds(), found.Damages
-	return r, err
-}
-
-// fill appends a stream's events in one call, to a new log.
-func (r *growthReport) fill(ctx context.Context, dir string, events int, p *progress.Display) (err error) {
-	b := &logBench{dir: dir, served: make(chan error, 1)}
-	defer func() { err = errors.Join(err, b.close()) }()
-	if err := b.openNode(ctx); err != nil {
-		return err
-	}
-	r.Streams = events / growthPerStream
+	dir = filepath.Join(dir, "node")
+	r := &growthReport{Streams: c.Events / growthPerStream}
 	r.Events = r.Streams * growthPerStream
-	var next, done atomic.Int64
+	return r, inOrder(
+		func() error {
+			return withNode(ctx, dir, func(n *logs.Embedded) error { return r.fill(ctx, n.Log, p) })
+		},
+		func() error { return r.reopen(ctx, dir, p) },
+		timed(&r.CheckSeconds, time.Second, func() error {
+			found, err := storage.Check(ctx, dir, nil, p.Show)
+			r.CheckedDamages = found.Damages
+			return err
+		}),
+	)
+}
+
+// fill appends each stream in one call.
+func (r *growthReport) fill(ctx context.Context, log eventstore.Log, p *progress.Display) error {
+	var done atomic.Int64
 	begun := time.Now()
-	group, filling := errgroup.WithContext(ctx)
-	for range growthWriters {
-		group.Go(func() error {
-			for i := next.Add(1) - 1; i < int64(r.Streams); i = next.Add(1) - 1 {
-				if _, err := b.log.Append(filling, growthStream(int(i)), eventstore.NoStream, growthEvents()...); err != nil {
-					return err
-				}
-				done.Add(growthPerStream)
-			}
-			return nil
-		})
-	}
-	filled := make(chan error, 1)
-	go func() { filled <- group.Wait() }()
-	ticker := time.NewTicker(100 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-			p.Show("filling the log", uint64(done.Load()), uint64(r.Events))
-		case err := <-filled:
-			r.FillPerSecond = float64(r.Events) / time.Since(begun).Seconds()
+	err := inParallel(ctx, growthWriters, r.Streams, func(ctx context.Context, i int) error {
+		if _, err := log.Append(ctx, growthStream(i), eventstore.NoStream, growthEvents()...); err != nil {
 			return err
 		}
-	}
+		p.Show("filling the log", uint64(done.Add(growthPerStream)), uint64(r.Events))
+		return nil
+	})
+	r.FillPerSecond = perSecond(r.Events, time.Since(begun))
+	return err
 }
 
 func growthStream(i int) eventstore.StreamID { return eventstore.StreamID(fmt.Sprintf("growth-%d", i)) }
 
-// growthEvents are events of a size like those of a match. They do not compress
+// growthEvents returns events of about the size of a match's. They do not compress
 // better than those.
 func growthEvents() []eventstore.Event {
 	events := make([]eventstore.Event, growthPerStream)
@@ -150,62 +108,74 @@ func growthEvents() []eventstore.Event {
 	return events
 }
 
-// reopen opens the log again, and reads its first and last events.
-func (r *growthReport) reopen(ctx context.Context, dir string, p *progress.Display) (err error) {
-	size, err := folderSize(filepath.Join(dir, "node"))
+// reopen opens the log again, and measures reads, an append and a scavenge.
+func (r *growthReport) reopen(ctx context.Context, dir string, p *progress.Display) error {
+	debug.FreeOSMemory()
+	size, err := folderMB(dir)
 	if err != nil {
 		return err
 	}
-	r.BytesPerEvent = float64(size) / float64(r.Events)
-	b := &logBench{dir: dir, served: make(chan error, 1)}
-	defer func() { err = errors.Join(err, b.close()) }()
-	if r.OpenMs, err = milliseconds(func() error { return b.openNode(ctx) }); err != nil {
-		return err
-	}
-	if r.OpenedMB, err = residentMB(); err != nil {
-		return err
-	}
-	if err := b.log.Ping(ctx); err != nil { // so that no step has to connect
-		return err
-	}
-	for _, step := range []struct {
-		took *float64
-		run  func() error
-	}{
-		{&r.FirstStreamMs, func() error { return b.readStream(ctx, growthStream(0)) }},
-		{&r.LastStreamMs, func() error { return b.readStream(ctx, growthStream(r.Streams-1)) }},
-		{&r.HeadOfAllMs, func() error { return b.readSome(ctx, 0, eventstore.Forwards) }},
-		{&r.EndOfAllMs, func() error { return b.readSome(ctx, eventstore.EndPosition, eventstore.Backwards) }},
-		{&r.AppendMs, func() error { return b.append(ctx, "growth-new", 0, uuid.New()) }},
-	} {
-		if *step.took, err = milliseconds(step.run); err != nil {
-			return err
-		}
-	}
-	if r.ReadAllPerSec, err = b.readEverything(ctx, r.Events+1, p); err != nil {
-		return err
-	}
-	if r.ReadMB, err = residentMB(); err != nil {
-		return err
-	}
-	return r.scavenge(ctx, b, p)
-}
-
-// scavenge has nine in ten events of every tenth stream removed from the disk.
-func (r *growthReport) scavenge(ctx context.Context, b *logBench, p *progress.Display) error {
-	for i := 0; i < r.Streams; i += 10 {
-		if err := b.log.SetMetadata(ctx, growthStream(i), eventstore.StreamMetadata{MaxCount: growthPerStream / 10}); err != nil {
-			return err
-		}
-	}
+	r.BytesPerEvent = size * (1 << 20) / float64(r.Events)
 	begun := time.Now()
-	done, err := b.node.Scavenge(ctx, p.Show)
-	r.Scavenged, r.ScavengeSecs = done.Events, time.Since(begun).Seconds()
-	return err
+	return withNode(ctx, dir, func(n *logs.Embedded) error {
+		r.OpenMs = float64(time.Since(begun)) / float64(time.Millisecond)
+		return inOrder(
+			into(&r.OpenedMB, ownMB),
+			timed(&r.FirstStreamMs, time.Millisecond, read(n.Log.Read(ctx, growthStream(0), 0, eventstore.ReadOptions{}))),
+			timed(&r.LastStreamMs, time.Millisecond, read(n.Log.Read(ctx, growthStream(r.Streams-1), 0, eventstore.ReadOptions{}))),
+			timed(&r.HeadOfAllMs, time.Millisecond, read(n.Log.ReadAll(ctx, 0, eventstore.ReadOptions{Limit: growthPerStream}))),
+			timed(&r.EndOfAllMs, time.Millisecond, read(n.Log.ReadAll(ctx, eventstore.EndPosition, eventstore.ReadOptions{Limit: growthPerStream, Direction: eventstore.Backwards}))),
+			timed(&r.AppendMs, time.Millisecond, func() error { return appendOne(ctx, n.Log, "growth-new", 0, uuid.New()) }),
+			func() error { return r.readAll(ctx, n.Log, p) },
+			into(&r.ReadMB, ownMB),
+			func() error { return r.scavenge(ctx, n, p) },
+		)
+	})
 }
 
-func (r growthReport) print(w io.Writer) error {
-	_, err := fmt.Fprintf(w, `%d events in %d streams, put in at %.0f events/s, %.0f bytes/event on the disk
+// ownMB returns the resident memory of this process.
+func ownMB() (float64, error) {
+	debug.FreeOSMemory()
+	return residentMB(os.Getpid())
+}
+
+// read returns a step that reads as many events as a stream has.
+func read(events iter.Seq2[eventstore.Recorded, error]) func() error {
+	return func() error {
+		n, err := count(events, nil)
+		return errors.Join(err, unlessEqual(n, growthPerStream, "events were read"))
+	}
+}
+
+// readAll reads the log from its start, once.
+func (r *growthReport) readAll(ctx context.Context, log eventstore.Log, p *progress.Display) error {
+	want := r.Events + 1 // with the appended one
+	begun := time.Now()
+	n, err := count(log.ReadAll(ctx, 0, eventstore.ReadOptions{}), func(n int) {
+		if n%growthPerStream == 0 {
+			p.Show("reading the log", uint64(n), uint64(want))
+		}
+	})
+	r.ReadAllPerSec = perSecond(n, time.Since(begun))
+	return errors.Join(err, unlessEqual(n, want, "events were read"))
+}
+
+// scavenge removes nine in ten events of every tenth stream from the disk.
+func (r *growthReport) scavenge(ctx context.Context, n *logs.Embedded, p *progress.Display) error {
+	for i := 0; i < r.Streams; i += 10 {
+		if err := n.Log.SetMetadata(ctx, growthStream(i), eventstore.StreamMetadata{MaxCount: growthPerStream / 10}); err != nil {
+			return err
+		}
+	}
+	return timed(&r.ScavengeSecs, time.Second, func() error {
+		done, err := n.Node.Scavenge(ctx, p.Show)
+		r.Scavenged = done.Events
+		return err
+	})()
+}
+
+func (r *growthReport) print(w io.Writer) {
+	fmt.Fprintf(w, `%d events in %d streams, put in at %.0f events/s, %.0f bytes/event on the disk
 open              %8.1f ms, then %.0f MB of memory
 first stream      %8.1f ms for %d events
 last stream       %8.1f ms
@@ -217,5 +187,4 @@ scavenge          %8.1f s, %d events
 check             %8.1f s, %d damages
 `, r.Events, r.Streams, r.FillPerSecond, r.BytesPerEvent, r.OpenMs, r.OpenedMB, r.FirstStreamMs, growthPerStream, r.LastStreamMs,
 		r.HeadOfAllMs, r.EndOfAllMs, r.AppendMs, r.ReadAllPerSec, r.ReadMB, r.ScavengeSecs, r.Scavenged, r.CheckSeconds, r.CheckedDamages)
-	return err
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"golang.org/x/sync/errgroup"
 
+	"hexarena/cmd/arena/progress"
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/domain/owner"
@@ -16,47 +16,43 @@ import (
 	"hexarena/eventstore"
 )
 
-// history writes what an arena has lived through, as far as lists and
-// rankings tell: accounts with their bots, and matches that nobody played,
-// seated, begun, ended and rated. It is for one goroutine.
+// history writes the past of an arena, as far as lists and rankings show it:
+// accounts with their bots, and matches without games that were seated, started,
+// ended and rated. It is for one goroutine.
 type history struct {
 	log     eventstore.Log
-	between int // events of a match beside its start and its end
+	between int // events of a match in addition to its start and its end
 	rng     *rand.Rand
 	bots    []match.Seat
 	ids     []string // of matches, in the order of their seating
 	at      time.Time
-	events  int
 }
 
-// historyTables is how many matches are seated at a time, and historyWriters
-// how many of them are written at once.
+// historyTables is how many matches are seated at a time, and historyWriters how
+// many of them are written at once.
 const (
 	historyTables  = ladder.MaxTables
 	historyWriters = 64
 )
 
-// newHistory registers so many bots, five to an owner.
+// newHistory registers bots, five to an owner.
 func newHistory(ctx context.Context, log eventstore.Log, bots, between int) (*history, error) {
-	h := &history{log: log, between: between, rng: rand.New(rand.NewPCG(1, 2)), at: time.Now()}
-	for i := range bots {
-		ownerID := fmt.Sprintf("owner %d", i/owner.BotLimit)
-		h.bots = append(h.bots, match.Seat{
-			BotID: uuid.NewSHA1(uuid.NameSpaceURL, fmt.Append(nil, "bot ", i)).String(), BotName: fmt.Sprintf("Bot number %d", i), OwnerID: uuid.NewSHA1(uuid.NameSpaceURL, []byte(ownerID)).String(),
-		})
-	}
+	h := &history{log: log, between: between, rng: rand.New(rand.NewPCG(1, 2)), bots: roster(bots), at: time.Now()}
 	return h, inParallel(ctx, historyWriters, (bots+owner.BotLimit-1)/owner.BotLimit, func(ctx context.Context, i int) error {
-		mine := h.bots[i*owner.BotLimit : min(len(h.bots), (i+1)*owner.BotLimit)]
-		events := []owner.Event{owner.SignedUp{OwnerID: mine[0].OwnerID}, owner.HandleChosen{Handle: fmt.Sprintf("owner-%d", i)}, owner.APIKeyRegistered{KeyID: uuid.NewString(), PublicKey: make([]byte, 32)}}
+		mine := h.bots[i*owner.BotLimit : min(bots, (i+1)*owner.BotLimit)]
+		events := []owner.Event{
+			owner.SignedUp{OwnerID: mine[0].OwnerID}, owner.HandleChosen{Handle: fmt.Sprintf("owner-%d", i)},
+			owner.APIKeyRegistered{KeyID: uuid.NewString(), PublicKey: make([]byte, 32)},
+		}
 		for _, b := range mine {
 			events = append(events, owner.BotRegistered{BotID: b.BotID, Name: b.BotName, Mode: ladder.Standard, URL: "https://bots.example/" + b.BotID})
 		}
-		return appendEvents(ctx, log, owner.AccountStream(mine[0].OwnerID), h.at, events)
+		return appendEvents(ctx, log, owner.AccountStream(mine[0].OwnerID), h.at, events...)
 	})
 }
 
-// appendEvents stores events that share their time.
-func appendEvents[E eventstore.Typed](ctx context.Context, log eventstore.Log, stream string, at time.Time, events []E) error {
+// appendEvents appends events of the same time.
+func appendEvents[E eventstore.Typed](ctx context.Context, log eventstore.Log, stream string, at time.Time, events ...E) error {
 	encoded, err := eventstore.EncodeAll(events, eventstore.Metadata{At: at, Correlation: stream})
 	if err != nil {
 		return err
@@ -65,61 +61,57 @@ func appendEvents[E eventstore.Typed](ctx context.Context, log eventstore.Log, s
 	return err
 }
 
-// inParallel calls f for each number below n, so many at a time.
-func inParallel(ctx context.Context, atOnce, n int, f func(ctx context.Context, i int) error) error {
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(atOnce)
-	for i := range n {
-		g.Go(func() error { return f(ctx, i) })
-	}
-	return g.Wait()
-}
-
-// live writes n more matches, and tells of how many there are.
-func (h *history) live(ctx context.Context, n int, tell func(matches int)) error {
-	for left := n; left > 0; left -= historyTables {
-		if err := h.tick(ctx, min(left, historyTables)); err != nil {
+// grow writes matches until there are n.
+func (h *history) grow(ctx context.Context, n int, p *progress.Display) error {
+	defer p.Finish()
+	for len(h.ids) < n {
+		if err := h.tick(ctx, min(n-len(h.ids), historyTables)); err != nil {
 			return err
 		}
-		tell(len(h.ids))
+		p.Show("filling the log", uint64(len(h.ids)), uint64(n))
 	}
 	return nil
 }
 
-// tick writes matches from their tables to their ratings.
+// tick writes n matches from their tables to their ratings.
 func (h *history) tick(ctx context.Context, n int) error {
 	h.at = h.at.Add(time.Second)
 	seated := ladder.TablesSeated{Tick: h.at, SeedKey: "bench"}
 	started := make([]match.Started, n)
 	rated := make([]ladder.Event, n)
 	for i := range n {
-		s := match.Started{MatchID: ladder.MatchID("history", ladder.Standard, uint64(len(h.ids)), 0), Mode: ladder.Standard, Rules: match.RulesVersion, Nonces: make([]string, 4)}
-		changed := ladder.RatingsChanged{MatchID: s.MatchID}
-		first := h.rng.IntN(len(h.bots))
-		for seat := range 4 {
-			b := h.bots[(first+seat)%len(h.bots)]
-			before := rating.Rating{Mu: 20 + 10*h.rng.Float64(), Sigma: 1 + h.rng.Float64()}
-			after := rating.Rating{Mu: before.Mu + h.rng.Float64() - 0.5, Sigma: before.Sigma}
-			b.Mu, b.Sigma = before.Mu, before.Sigma
-			s.Seats, s.Table.Bots = append(s.Seats, b), append(s.Table.Bots, b.BotID)
-			changed.Seats = append(changed.Seats, ladder.RatedSeat{BotID: b.BotID, Placement: seat + 1, Before: before, After: after})
-		}
-		h.ids = append(h.ids, s.MatchID)
-		seated.Tables = append(seated.Tables, ladder.Table{MatchID: s.MatchID, Bots: s.Table.Bots})
-		started[i], rated[i] = s, changed
+		started[i], rated[i] = h.draw()
+		seated.Tables = append(seated.Tables, ladder.Table{MatchID: started[i].MatchID, Bots: started[i].Table.Bots})
 	}
-	if err := appendEvents(ctx, h.log, ladder.Stream(ladder.Standard), h.at, []ladder.Event{seated}); err != nil {
-		return err
-	}
-	if err := inParallel(ctx, historyWriters, n, func(ctx context.Context, i int) error { return h.play(ctx, started[i]) }); err != nil {
-		return err
-	}
-	h.events += 1 + n*(3+h.between)
-	return appendEvents(ctx, h.log, ladder.Stream(ladder.Standard), h.at.Add(500*time.Millisecond), rated)
+	stream := ladder.Stream(ladder.Standard)
+	return inOrder(
+		func() error { return appendEvents(ctx, h.log, stream, h.at, seated) },
+		func() error {
+			return inParallel(ctx, historyWriters, n, func(ctx context.Context, i int) error { return h.play(ctx, started[i]) })
+		},
+		func() error { return appendEvents(ctx, h.log, stream, h.at.Add(500*time.Millisecond), rated...) },
+	)
 }
 
-// play writes a match's stream: what is between start and end is as long as
-// that of matches is, and no game.
+// draw draws a match's bots and their ratings.
+func (h *history) draw() (match.Started, ladder.RatingsChanged) {
+	s := match.Started{MatchID: ladder.MatchID("history", ladder.Standard, uint64(len(h.ids)), 0), Mode: ladder.Standard, Rules: match.RulesVersion, Nonces: make([]string, 4)}
+	h.ids = append(h.ids, s.MatchID)
+	changed := ladder.RatingsChanged{MatchID: s.MatchID}
+	first := h.rng.IntN(len(h.bots))
+	for seat := range 4 {
+		b := h.bots[(first+seat)%len(h.bots)]
+		before := rating.Rating{Mu: 20 + 10*h.rng.Float64(), Sigma: 1 + h.rng.Float64()}
+		after := rating.Rating{Mu: before.Mu + h.rng.Float64() - 0.5, Sigma: before.Sigma}
+		b.Mu, b.Sigma = before.Mu, before.Sigma
+		s.Seats, s.Table.Bots = append(s.Seats, b), append(s.Table.Bots, b.BotID)
+		changed.Seats = append(changed.Seats, ladder.RatedSeat{BotID: b.BotID, Placement: seat + 1, Before: before, After: after})
+	}
+	return s, changed
+}
+
+// play writes a match's stream. The events between start and end are as long as
+// those of real matches, but they are no game.
 func (h *history) play(ctx context.Context, s match.Started) error {
 	events := []match.Event{s}
 	elapsed := int64(12)
@@ -127,5 +119,5 @@ func (h *history) play(ctx context.Context, s match.Started) error {
 		events = append(events, match.ActionPlayed{Seat: i % 4, ActionData: match.ActionData{Decision: i + 1, Kind: "turn", Action: []byte(`{"type":"end_turn"}`), ElapsedMs: &elapsed}})
 	}
 	events = append(events, match.GameEnded{EndData: match.EndData{Reason: "win", Scores: []int{10, 7, 6, 5}, Placements: []int{1, 2, 3, 4}}, Proof: match.Proof{Nonces: s.Nonces, Table: s.Table.Bots}})
-	return appendEvents(ctx, h.log, match.Stream(s.MatchID), h.at, events)
+	return appendEvents(ctx, h.log, match.Stream(s.MatchID), h.at, events...)
 }

@@ -1,129 +1,189 @@
 package bench
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"slices"
+	"net/http"
+	"strconv"
+	"sync"
 	"time"
 
-	"github.com/alecthomas/kong"
 	"golang.org/x/sync/errgroup"
+
+	"hexarena/cmd/arena/progress"
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
+	"hexarena/eventstore"
 )
 
-// liveCmd is `arena bench live`: an arena in a process of its own, matches
-// that are played into its log, and readers of their streams over real sockets,
-// from as many addresses as the limit of streams asks for.
+// liveCmd is `arena bench live`: an arena in a process of its own, matches that are
+// played into its log, and readers of their streams over real sockets. The readers
+// have as many addresses as the limit of streams per address requires.
 type liveCmd struct {
-	Readers int     `default:"5000" help:"how many read at once"`
-	Matches int     `default:"50" help:"how many matches are on; each has as many readers"`
-	Rate    float64 `default:"4" help:"events a second of each match"`
-	Seconds float64 `default:"15" help:"how long it is measured"`
-	JSON    bool    `name:"json" help:"print one JSON object"`
+	Readers int     `default:"5000" help:"how many readers there are"`
+	Matches int     `default:"50" help:"how many matches run; the readers are spread over them"`
+	Rate    float64 `default:"4" help:"events per second of each match"`
+	Seconds float64 `default:"15" help:"how long to measure"`
 }
 
-// liveReport is what a run measured. Latencies are from just before an event's
-// append to its reader's having read it off the socket.
+// liveReport holds the figures of a run. The latency is the time from just before an
+// event's append until a reader has read it from its socket.
 type liveReport struct {
-	Readers           int     `json:"readers"`
-	Matches           int     `json:"matches"`
-	ConnectMs         float64 `json:"connectMs"` // until all had their first frame
-	Events            int     `json:"events"`
-	EventsPerSecond   float64 `json:"eventsPerSecond"`
-	Frames            int     `json:"frames"` // that were read
-	FramesPerSecond   float64 `json:"framesPerSecond"`
-	AppendP99Ms       float64 `json:"appendP99Ms"` // the append alone, until it was acknowledged
-	P50Ms             float64 `json:"p50Ms"`
-	P99Ms             float64 `json:"p99Ms"`
-	MaxMs             float64 `json:"maxMs"`
+	Readers         int     `json:"readers"`
+	Matches         int     `json:"matches"`
+	ConnectMs       float64 `json:"connectMs"` // until all had their first frame
+	Events          int     `json:"events"`
+	EventsPerSecond float64 `json:"eventsPerSecond"`
+	Frames          int     `json:"frames"` // that were read
+	FramesPerSecond float64 `json:"framesPerSecond"`
+	AppendP99Ms     float64 `json:"appendP99Ms"` // only the append, until its acknowledgment
+	latency
 	Missed            int     `json:"missed"` // frames that slow readers did not get
-	Ends              int     `json:"ends"`   // readers that were told of their match's end
+	Ends              int     `json:"ends"`   // readers that received the end of their match
 	MemoryMB          float64 `json:"memoryMB"`
 	MemoryPerReaderKB float64 `json:"memoryPerReaderKB"` // resident, of the arena's process
 }
 
-// Run measures as the flags say and prints what it found.
-func (c liveCmd) Run(ctx context.Context, k *kong.Kong) error {
+func (c liveCmd) setup() setup { return setup{"live", "", ""} }
+
+func (c liveCmd) measure(ctx context.Context, dir string, _ *progress.Display) (report, error) {
 	if c.Readers < 1 || c.Matches < 1 || c.Rate <= 0 || c.Seconds <= 0 {
-		return errors.New("bench live: every number must be above zero")
+		return nil, errors.New("all numbers must be above zero")
 	}
-	report, err := measureLive(ctx, c)
-	if err != nil {
-		return fmt.Errorf("bench live: %w", err)
-	}
-	if c.JSON {
-		return json.NewEncoder(k.Stdout).Encode(report)
-	}
-	return report.print(k.Stdout)
+	r := &liveReport{Readers: c.Readers, Matches: c.Matches}
+	return r, withArena(ctx, dir, func(a *arena) error {
+		s := newSimulation(a.log, ladder.Standard, c.Matches)
+		matches, err := startMatches(ctx, s)
+		if err != nil {
+			return err
+		}
+		if err := a.await(ctx, "/live", func(body []byte) bool {
+			var list struct{ Matches []json.RawMessage }
+			return json.Unmarshal(body, &list) == nil && len(list.Matches) == c.Matches
+		}); err != nil {
+			return err
+		}
+		return r.measure(ctx, a, c, s, matches)
+	})
 }
 
-func measureLive(ctx context.Context, flags liveCmd) (r liveReport, err error) {
-	dir, err := os.MkdirTemp("", "arena-bench-")
+// turnsBefore is how many turns a match has before it is measured, so that its
+// frames are as long as those of most.
+const turnsBefore = 20
+
+// startMatches seats matches and plays their first turns.
+func startMatches(ctx context.Context, s *simulation) ([]*simulatedMatch, error) {
+	matches, err := s.seat(ctx, time.Now())
 	if err != nil {
-		return r, err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	a, err := startArena(ctx, dir)
+	for _, m := range matches {
+		m.clock = time.Now
+		if err := m.start(turnsBefore); err != nil {
+			return nil, err
+		}
+		if err := m.store(ctx, s.log); err != nil {
+			return nil, err
+		}
+	}
+	return matches, nil
+}
+
+// measure connects the readers, plays while they read, and ends the matches.
+func (r *liveReport) measure(ctx context.Context, a *arena, c liveCmd, s *simulation, matches []*simulatedMatch) error {
+	before, err := residentMB(a.pid)
 	if err != nil {
-		return r, err
+		return err
 	}
-	defer func() { err = errors.Join(err, a.stop()) }()
-	games, err := seatGames(ctx, a.log, flags.Matches)
-	if err != nil {
-		return r, err
+	streams, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var readers []*liveReader
+	if err := timed(&r.ConnectMs, time.Millisecond, func() (err error) {
+		readers, err = connect(streams, a, matches, c.Readers)
+		return err
+	})(); err != nil {
+		return err
 	}
-	if err := a.shows(ctx, flags.Matches); err != nil {
-		return r, err
+	var reading errgroup.Group
+	for _, reader := range readers {
+		reading.Go(func() error { return reader.read(func() bool { return false }) })
 	}
-	r.Readers, r.Matches = flags.Readers, flags.Matches
-	alone, err := a.residentMB()
-	if err != nil {
-		return r, err
-	}
-	crowd := newCrowd(a.url, games, flags.Readers)
-	begun := time.Now()
-	if err := crowd.connect(ctx); err != nil {
-		return r, err
-	}
-	defer crowd.close()
-	r.ConnectMs = float64(time.Since(begun)) / float64(time.Millisecond)
 	began := time.Now()
-	if err := playGames(ctx, a.log, games, flags); err != nil {
-		return r, err
+	if err := r.play(ctx, c, s.log, matches); err != nil {
+		return err
 	}
-	r.count(games)
-	r.EventsPerSecond = float64(r.Events) / time.Since(began).Seconds()
-	if r.MemoryMB, err = a.residentMB(); err != nil {
-		return r, err
+	if r.MemoryMB, err = residentMB(a.pid); err != nil {
+		return err
 	}
-	r.MemoryPerReaderKB = (r.MemoryMB - alone) * 1024 / float64(flags.Readers)
-	if err := endGames(ctx, a.log, games); err != nil {
-		return r, err
+	r.MemoryPerReaderKB = (r.MemoryMB - before) * 1024 / float64(c.Readers)
+	if err := endMatches(ctx, s, matches); err != nil {
+		return err
 	}
-	return r, r.judge(crowd, time.Since(began))
+	took := time.Since(began)
+	if err := reading.Wait(); err != nil {
+		return err
+	}
+	return r.judge(readers, took)
 }
 
-// count adds up what was appended.
-func (r *liveReport) count(games []*loggedGame) {
+// play continues the matches at the rate, for as long as is measured.
+func (r *liveReport) play(ctx context.Context, c liveCmd, log eventstore.Log, matches []*simulatedMatch) error {
+	var mu sync.Mutex // guards r.Events and appends
 	var appends []time.Duration
-	for _, g := range games {
-		r.Events += g.events
-		appends = append(appends, g.appends...)
+	began, each := time.Now(), time.Duration(float64(time.Second)/c.Rate)
+	until := began.Add(time.Duration(c.Seconds * float64(time.Second)))
+	err := inParallel(ctx, len(matches), len(matches), func(ctx context.Context, i int) error {
+		m := matches[i]
+		next := began.Add(each * time.Duration(i) / time.Duration(len(matches)))
+		for !m.state.Over() && next.Before(until) {
+			if err := sleepUntil(ctx, next); err != nil {
+				return err
+			}
+			if err := m.decide(); err != nil {
+				return err
+			}
+			events, begun := len(m.unstored), time.Now()
+			if err := m.store(ctx, log); err != nil {
+				return err
+			}
+			mu.Lock()
+			r.Events, appends = r.Events+events, append(appends, time.Since(begun))
+			mu.Unlock()
+			next = next.Add(each * time.Duration(events))
+		}
+		return nil
+	})
+	r.EventsPerSecond = perSecond(r.Events, time.Since(began))
+	r.AppendP99Ms = latencyOf(appends).P99Ms
+	return err
+}
+
+// endMatches cancels the matches that are not over, and voids all of them.
+func endMatches(ctx context.Context, s *simulation, matches []*simulatedMatch) error {
+	var voided []ladder.Event
+	for _, m := range matches {
+		if !m.state.Over() {
+			if err := m.add(m.state.Cancel(match.Operator)); err != nil {
+				return err
+			}
+			if err := m.store(ctx, s.log); err != nil {
+				return err
+			}
+		}
+		voided = append(voided, ladder.MatchVoided{MatchID: m.id(), Why: match.Operator})
 	}
-	slices.Sort(appends)
-	r.AppendP99Ms = quantileMs(appends, 0.99)
+	return s.store(ctx, time.Now(), voided...)
 }
 
 // judge adds up what the readers have read.
-func (r *liveReport) judge(c *crowd, took time.Duration) error {
-	if err := c.wait(); err != nil {
-		return err
-	}
+func (r *liveReport) judge(readers []*liveReader, took time.Duration) error {
 	var all []time.Duration
-	for _, reader := range c.readers {
+	for _, reader := range readers {
 		all = append(all, reader.latencies...)
 		r.Missed += reader.missed
 		if reader.ended {
@@ -133,27 +193,99 @@ func (r *liveReport) judge(c *crowd, took time.Duration) error {
 	if len(all) == 0 {
 		return errors.New("no frame was read")
 	}
-	slices.Sort(all)
-	r.Frames, r.FramesPerSecond = len(all), float64(len(all))/took.Seconds()
-	r.P50Ms, r.P99Ms, r.MaxMs = quantileMs(all, 0.5), quantileMs(all, 0.99), quantileMs(all, 1)
+	r.Frames, r.FramesPerSecond, r.latency = len(all), perSecond(len(all), took), latencyOf(all)
 	return nil
 }
 
-func (r liveReport) print(w io.Writer) error {
-	_, err := fmt.Fprintf(w, `%d readers of %d matches: all connected, each with its first frame, in %.0f ms
+func (r *liveReport) print(w io.Writer) {
+	fmt.Fprintf(w, `%d readers of %d matches: all connected, each with its first frame, in %.0f ms
 %d events at %.0f/s, %d frames read at %.0f/s, %d missed; %d readers were told of the end
 append → reader's socket  p50 %.1f ms  p99 %.1f ms  max %.1f ms  (append alone p99 %.1f ms)
 memory of the arena %.0f MB, %.1f KB a reader
 `, r.Readers, r.Matches, r.ConnectMs, r.Events, r.EventsPerSecond, r.Frames, r.FramesPerSecond, r.Missed, r.Ends, r.P50Ms, r.P99Ms, r.MaxMs, r.AppendP99Ms, r.MemoryMB, r.MemoryPerReaderKB)
-	return err
 }
 
-// atOnce runs f for each of a list, at most n at a time.
-func atOnce[T any](ctx context.Context, n int, list []T, f func(ctx context.Context, i int, of T) error) error {
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(n)
-	for i, of := range list {
-		g.Go(func() error { return f(ctx, i, of) })
+// streamsPerAddress is how many streams an arena allows.
+const streamsPerAddress = 20
+
+// connectAtOnce is how many readers connect at a time: as many as a system's queue
+// of connections holds.
+const connectAtOnce = 1000
+
+// liveReader reads the stream of one match.
+type liveReader struct {
+	lines *bufio.Scanner
+
+	latencies []time.Duration
+	seq       int
+	missed    int
+	ended     bool
+}
+
+// connect starts n readers, spread over matches and addresses. It returns once each
+// has its first frame. The streams end with ctx.
+func connect(ctx context.Context, a *arena, matches []*simulatedMatch, n int) ([]*liveReader, error) {
+	readers := make([]*liveReader, n)
+	return readers, inParallel(ctx, connectAtOnce, n, func(_ context.Context, i int) (err error) {
+		address := i / streamsPerAddress
+		caller := newCaller(77, byte(address>>8), byte(address))
+		readers[i], err = openStream(ctx, caller, a.url+"/live/"+matches[i%len(matches)].id()+"/stream")
+		return err
+	})
+}
+
+func openStream(ctx context.Context, caller *http.Client, url string) (*liveReader, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
 	}
-	return g.Wait()
+	response, err := caller.Do(request) //nolint:bodyclose // the stream ends with its context
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("GET %s: %s", url, response.Status)
+	}
+	r := &liveReader{lines: bufio.NewScanner(response.Body)}
+	r.lines.Buffer(make([]byte, 8<<10), 1<<20)
+	if err := r.read(func() bool { return len(r.latencies) > 0 }); err != nil {
+		return nil, err
+	}
+	r.latencies = r.latencies[:0] // the first frame is of an old event
+	return r, nil
+}
+
+// read reads until enough, or to the end of the stream.
+func (r *liveReader) read(enough func() bool) error {
+	for !enough() && r.lines.Scan() {
+		if err := r.line(r.lines.Bytes()); err != nil {
+			return err
+		}
+	}
+	return r.lines.Err()
+}
+
+// line looks only at the beginning of a frame.
+func (r *liveReader) line(line []byte) error {
+	frame, ok := bytes.CutPrefix(line, []byte(`data: {"seq":`))
+	if !ok {
+		r.ended = r.ended || bytes.HasPrefix(line, []byte("event: end"))
+		return nil
+	}
+	now := time.Now()
+	number, frame, _ := bytes.Cut(frame, []byte(","))
+	seq, err := strconv.Atoi(string(number))
+	if err != nil {
+		return err
+	}
+	_, at, _ := bytes.Cut(frame, []byte(`"at":"`))
+	if len(at) < len(match.TimeFormat) {
+		return fmt.Errorf("a frame without a time: %.100s", line)
+	}
+	occurred, err := time.Parse(match.TimeFormat, string(at[:len(match.TimeFormat)]))
+	if r.seq > 0 {
+		r.missed += seq - r.seq - 1
+	}
+	r.seq, r.latencies = seq, append(r.latencies, now.Sub(occurred))
+	return err
 }

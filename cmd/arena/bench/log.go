@@ -1,31 +1,41 @@
 package bench
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
 	"time"
 
-	"github.com/alecthomas/kong"
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/google/uuid"
+
+	"hexarena/cmd/arena/logs"
+	"hexarena/cmd/arena/progress"
+	"hexarena/eventstore"
+	"hexarena/eventstore/node/storage"
 )
 
-// logCmd is `arena bench log`: appends and reads through the official client
-// to an embedded node on loopback, beside Pebble alone on the same disk.
+// logCmd is `arena bench log`: appends and reads through the official client to
+// an embedded node on loopback, compared with only Pebble on the same disk.
 type logCmd struct {
 	Seconds float64 `default:"3" help:"how long each step runs"`
-	Dir     string  `help:"folder for the logs that are measured; default: a temporary one"`
-	JSON    bool    `name:"json" help:"print one JSON object"`
+	Dir     string  `help:"folder for the measured logs; default: a temporary one"`
 }
 
 // writersAtOnce are the numbers of streams, and of Pebble's writers.
 var writersAtOnce = []int{1, 16, 64}
 
-// eventBytes is the size of an event: its data, and as metadata the rest.
+// eventBytes is the size of an event: its data and its metadata.
 const eventBytes = 300
 
-// logReport is what a run measured.
 type logReport struct {
 	Streams          []streamsReport `json:"streams"`
 	Pebble           []pebbleReport  `json:"pebble"`
@@ -46,56 +56,164 @@ type pebbleReport struct {
 	WritesPerSecond float64 `json:"writesPerSecond"`
 }
 
-// Run measures as the flags say and prints what it found.
-func (c logCmd) Run(ctx context.Context, k *kong.Kong) error {
+func (c logCmd) setup() setup { return setup{"log", c.Dir, ""} }
+
+func (c logCmd) measure(ctx context.Context, dir string, _ *progress.Display) (_ report, err error) {
 	if c.Seconds <= 0 {
-		return errors.New("bench log: --seconds must be above zero")
+		return nil, errors.New("--seconds must be above zero")
 	}
-	report, err := measureLog(ctx, c.Dir, time.Duration(c.Seconds*float64(time.Second)))
+	quiet := &storage.PebbleLog{Logger: slog.New(slog.DiscardHandler)}
+	db, err := pebble.Open(filepath.Join(dir, "pebble"), &pebble.Options{Logger: quiet, MemTableSize: 32 << 20})
 	if err != nil {
-		return fmt.Errorf("bench log: %w", err)
+		return nil, err
 	}
-	if c.JSON {
-		return json.NewEncoder(k.Stdout).Encode(report)
-	}
-	return report.print(k.Stdout)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	r := &logReport{}
+	return r, withNode(ctx, filepath.Join(dir, "node"), func(n *logs.Embedded) error {
+		b := &logBench{Embedded: n, pebble: db, step: time.Duration(c.Seconds * float64(time.Second))}
+		return b.measure(ctx, r)
+	})
 }
 
-// measureLog runs every step for step long. Each number of streams is measured
-// next to Pebble with as many writers, so that both meet the same machine.
-func measureLog(ctx context.Context, dir string, step time.Duration) (report logReport, err error) {
-	b, err := newLogBench(ctx, dir, step)
-	if err != nil {
-		return logReport{}, err
-	}
-	defer func() { err = errors.Join(err, b.close()) }()
+// logBench measures a node and, for comparison, a Pebble database. Each
+// measurement takes one step.
+type logBench struct {
+	*logs.Embedded
+	pebble  *pebble.DB
+	step    time.Duration
+	streams int // names taken so far
+}
+
+// measure runs Pebble with as many writers right before each number of streams, so
+// that both run under the same load of the machine.
+func (b *logBench) measure(ctx context.Context, r *logReport) (err error) {
 	for _, n := range writersAtOnce {
-		alone, err := b.pebbleAlone(n)
-		if err != nil {
-			return logReport{}, err
-		}
-		streams, err := b.appendAll(ctx, n)
-		if err != nil {
-			return logReport{}, err
-		}
-		report.Pebble, report.Streams = append(report.Pebble, alone), append(report.Streams, streams)
-	}
-	if report.SubscribeP99Ms, err = b.subscribe(ctx); err != nil {
-		return logReport{}, err
-	}
-	report.ReadAllPerSecond, err = b.readAll(ctx)
-	return report, err
-}
-
-func (r logReport) print(w io.Writer) error {
-	for i, s := range r.Streams {
-		alone := r.Pebble[i].WritesPerSecond
-		_, err := fmt.Fprintf(w, "%2d streams   %8.0f appends/s  p50 %6.2f ms  p99 %6.2f ms  %5.1f appends/sync   Pebble alone %8.0f writes/s, %.1f times as many\n",
-			s.N, s.AppendsPerSecond, s.P50Ms, s.P99Ms, s.AppendsPerSync, alone, alone/s.AppendsPerSecond)
+		alone, err := b.writePebble(ctx, n)
 		if err != nil {
 			return err
 		}
+		streams, err := b.appendAll(ctx, n)
+		if err != nil {
+			return err
+		}
+		r.Pebble, r.Streams = append(r.Pebble, alone), append(r.Streams, streams)
 	}
-	_, err := fmt.Fprintf(w, "$all read    %8.0f events/s\nappend → live subscriber p99 %.2f ms\n", r.ReadAllPerSecond, r.SubscribeP99Ms)
+	if r.SubscribeP99Ms, err = b.subscribe(ctx); err != nil {
+		return err
+	}
+	r.ReadAllPerSecond, err = b.readAll(ctx)
 	return err
+}
+
+// repeat runs n writers for one step and returns how long their calls took. Each
+// writer calls write at least once, even if a busy machine starts it late.
+func (b *logBench) repeat(ctx context.Context, n int, write func(ctx context.Context, writer, turn int) error) ([]time.Duration, error) {
+	took := make([][]time.Duration, n)
+	until := time.Now().Add(b.step)
+	err := inParallel(ctx, n, n, func(ctx context.Context, writer int) error {
+		for turn := 0; turn == 0 || time.Now().Before(until); turn++ {
+			begun := time.Now()
+			if err := write(ctx, writer, turn); err != nil {
+				return err
+			}
+			took[writer] = append(took[writer], time.Since(begun))
+		}
+		return nil
+	})
+	return slices.Concat(took...), err
+}
+
+// writePebble measures the disk and Pebble without a node: each of n writers makes
+// one synced write at a time.
+func (b *logBench) writePebble(ctx context.Context, n int) (pebbleReport, error) {
+	value, serial := make([]byte, eventBytes), atomic.Uint64{}
+	took, err := b.repeat(ctx, n, func(context.Context, int, int) error {
+		return b.pebble.Set(binary.BigEndian.AppendUint64(nil, serial.Add(1)), value, pebble.Sync)
+	})
+	return pebbleReport{N: n, WritesPerSecond: perSecond(len(took), b.step)}, err
+}
+
+// appendAll appends to n new streams at once, one event at a time to each, at
+// exact revisions.
+func (b *logBench) appendAll(ctx context.Context, n int) (streamsReport, error) {
+	before, base := b.Node.Stats(), b.streams
+	b.streams += n
+	took, err := b.repeat(ctx, n, func(ctx context.Context, writer, turn int) error {
+		return appendOne(ctx, b.Log, fmt.Sprintf("bench-%d", base+writer), turn, uuid.New())
+	})
+	after, calls := b.Node.Stats(), latencyOf(took)
+	return streamsReport{
+		N:                n,
+		AppendsPerSecond: perSecond(len(took), b.step),
+		P50Ms:            calls.P50Ms,
+		P99Ms:            calls.P99Ms,
+		AppendsPerSync:   float64(after.Events-before.Events) / float64(max(1, after.Syncs-before.Syncs)),
+	}, err
+}
+
+// appendOne appends an event at a revision of a stream.
+func appendOne(ctx context.Context, log eventstore.Log, stream string, revision int, id uuid.UUID) error {
+	_, err := log.Append(ctx, eventstore.StreamID(stream), eventstore.Expected(revision-1), eventstore.Event{
+		ID: id, Type: "ActionPlayed", Data: eventData, Metadata: eventMetadata,
+	})
+	return err
+}
+
+var (
+	eventMetadata = []byte(`{"schema":1,"at":"2026-01-01T00:00:00.000Z","$correlationId":"00000000-0000-0000-0000-000000000000"}`)
+	eventData     = bytes.Join([][]byte{[]byte(`{"pad":"`), bytes.Repeat([]byte{'x'}, eventBytes-len(eventMetadata)-10), []byte(`"}`)}, nil)
+)
+
+// subscribe returns the 99th percentile of the time from the call that appends an
+// event until a live subscriber of $all has it.
+func (b *logBench) subscribe(ctx context.Context) (p99Ms float64, err error) {
+	next, stop := iter.Pull2(b.Log.Subscribe(ctx, eventstore.EndPosition, eventstore.Filter{StreamPrefixes: []string{"bench-"}}))
+	defer stop()
+	for live := false; !live; {
+		message, err, _ := next()
+		if err != nil {
+			return 0, err
+		}
+		live = message.CaughtUp
+	}
+	took, err := b.repeat(ctx, 1, func(ctx context.Context, _, turn int) error {
+		id := uuid.New()
+		if err := appendOne(ctx, b.Log, fmt.Sprintf("bench-%d", b.streams), turn, id); err != nil {
+			return err
+		}
+		for {
+			message, err, _ := next()
+			switch {
+			case err != nil:
+				return err
+			case message.Event != nil && message.Event.ID != id:
+				return fmt.Errorf("the subscriber got event %s, not %s", message.Event.ID, id)
+			case message.Event != nil:
+				return nil
+			}
+		}
+	})
+	return latencyOf(took).P99Ms, err
+}
+
+// readAll reads the log from its start, again and again for one step.
+func (b *logBench) readAll(ctx context.Context) (rate float64, err error) {
+	events, begun := 0, time.Now()
+	for time.Since(begun) < b.step {
+		n, err := count(b.Log.ReadAll(ctx, 0, eventstore.ReadOptions{}), nil)
+		if err != nil {
+			return 0, err
+		}
+		events += n
+	}
+	return perSecond(events, time.Since(begun)), nil
+}
+
+func (r *logReport) print(w io.Writer) {
+	for i, s := range r.Streams {
+		alone := r.Pebble[i].WritesPerSecond
+		fmt.Fprintf(w, "%2d streams   %8.0f appends/s  p50 %6.2f ms  p99 %6.2f ms  %5.1f appends/sync   Pebble alone %8.0f writes/s, %.1f times as many\n",
+			s.N, s.AppendsPerSecond, s.P50Ms, s.P99Ms, s.AppendsPerSync, alone, alone/s.AppendsPerSecond)
+	}
+	fmt.Fprintf(w, "$all read    %8.0f events/s\nappend → live subscriber p99 %.2f ms\n", r.ReadAllPerSecond, r.SubscribeP99Ms)
 }

@@ -11,7 +11,7 @@ import (
 
 func TestLogPrintsOneObject(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, logCmd{Seconds: 0.05, Dir: t.TempDir(), JSON: true}.Run(t.Context(), printingTo(&out)))
+	require.NoError(t, asJSON(logCmd{Seconds: 0.05, Dir: t.TempDir()}).Run(t.Context(), printingTo(&out)))
 	var report struct {
 		Streams []map[string]float64 `json:"streams"`
 		Pebble  []map[string]float64 `json:"pebble"`
@@ -35,15 +35,15 @@ func TestLogPrintsOneObject(t *testing.T) {
 
 func TestLogPrintsForPeople(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, logCmd{Seconds: 0.02, Dir: t.TempDir()}.Run(t.Context(), printingTo(&out)))
+	require.NoError(t, asText(logCmd{Seconds: 0.02, Dir: t.TempDir()}).Run(t.Context(), printingTo(&out)))
 	require.Contains(t, out.String(), "64 streams")
 }
 
-func TestLogRefusesNoTime(t *testing.T) {
-	require.Error(t, logCmd{}.Run(t.Context(), printingTo(io.Discard)))
+func TestLogRejectsZeroSeconds(t *testing.T) {
+	require.Error(t, asText(logCmd{}).Run(t.Context(), printingTo(io.Discard)))
 }
 
-func TestEventsAreAboutTheirSize(t *testing.T) {
+func TestEventsHaveTheirSize(t *testing.T) {
 	require.Equal(t, eventBytes, len(eventData)+len(eventMetadata))
 	require.True(t, json.Valid(eventData))
 }

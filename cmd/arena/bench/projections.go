@@ -2,18 +2,15 @@ package bench
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
-	"github.com/alecthomas/kong"
-
+	"hexarena/cmd/arena/logs"
+	"hexarena/cmd/arena/progress"
 	"hexarena/eventstore"
 	"hexarena/eventstore/memory"
 	"hexarena/projections"
@@ -24,21 +21,19 @@ import (
 // from scratch, from a node on loopback and from memory.
 type projectionsCmd struct {
 	Matches int    `default:"300" help:"how many matches the node's log holds"`
-	Events  int    `default:"667" help:"how many events each has beside its start and its end"`
-	Folded  int    `default:"30000" help:"how many matches are folded from memory, of their starts and ends alone"`
+	Events  int    `default:"667" help:"how many events each match has in addition to its start and end"`
+	Folded  int    `default:"30000" help:"how many matches with only a start and an end are folded from memory"`
 	Bots    int    `default:"1000" help:"how many bots play"`
 	Dir     string `help:"folder for the log and the rows; default: a temporary one"`
-	JSON    bool   `name:"json" help:"print one JSON object"`
 }
 
-// projectionsReport is what a run measured.
 type projectionsReport struct {
 	Events           int             `json:"events"` // in the node's log
 	ReadAllPerSecond float64         `json:"readAllPerSecond"`
 	Models           []rebuildReport `json:"models"`
 }
 
-// rebuildReport is one model's.
+// rebuildReport holds the figures of one model.
 type rebuildReport struct {
 	Name             string  `json:"name"`
 	RebuildPerSecond float64 `json:"rebuildPerSecond"` // events of the log that a rebuild has passed
@@ -48,116 +43,77 @@ type rebuildReport struct {
 	FoldPerSecond    float64 `json:"foldPerSecond"` // of those, rows and commits included
 }
 
-// Run measures as the flags say and prints what it found.
-func (c projectionsCmd) Run(ctx context.Context, k *kong.Kong) error {
+func (c projectionsCmd) setup() setup { return setup{"projections", c.Dir, "matches"} }
+
+func (c projectionsCmd) measure(ctx context.Context, dir string, p *progress.Display) (report, error) {
 	if c.Matches < 1 || c.Events < 0 || c.Folded < 1 || c.Bots < 4 {
-		return errors.New("bench projections: there must be a match at least, and four bots")
+		return nil, errors.New("--matches and --folded must be above zero, --events not below zero, and --bots at least 4")
 	}
-	report, err := measureProjections(ctx, c)
-	if err != nil {
-		return fmt.Errorf("bench projections: %w", err)
-	}
-	if c.JSON {
-		return json.NewEncoder(k.Stdout).Encode(report)
-	}
-	return report.print(k.Stdout)
-}
-
-func measureProjections(ctx context.Context, flags projectionsCmd) (r projectionsReport, err error) {
-	b := &logBench{dir: flags.Dir, served: make(chan error, 1)}
-	if b.dir == "" {
-		if b.dir, err = os.MkdirTemp("", "arena-bench-"); err != nil {
-			return r, err
-		}
-		b.made = true
-	}
-	defer func() { err = errors.Join(err, b.close()) }()
-	if err := b.openNode(ctx); err != nil {
-		return r, err
-	}
-	h, err := newHistory(ctx, b.log, flags.Bots, flags.Events)
-	if err == nil {
-		err = h.live(ctx, flags.Matches, func(int) {})
-	}
-	if err != nil {
-		return r, err
-	}
-	begun := time.Now()
-	for _, err := range b.log.ReadAll(ctx, 0, eventstore.ReadOptions{}) {
-		if err != nil {
-			return r, err
-		}
-		r.Events++
-	}
-	r.ReadAllPerSecond = float64(r.Events) / time.Since(begun).Seconds()
-	for _, m := range readmodels.New(b.log).All() {
-		took, _, err := rebuildFrom(ctx, b.log, filepath.Join(b.dir, "from node"), m)
-		if err != nil {
-			return r, err
-		}
-		rate := float64(r.Events) / took.Seconds()
-		r.Models = append(r.Models, rebuildReport{Name: m.Name(), RebuildPerSecond: rate, OfReadAll: rate / r.ReadAllPerSecond})
-	}
-	return r, r.fromMemory(ctx, filepath.Join(b.dir, "from memory"), flags)
-}
-
-// fromMemory folds a log like that of the node, and then one that holds what
-// models select alone.
-func (r *projectionsReport) fromMemory(ctx context.Context, dir string, flags projectionsCmd) error {
-	for _, step := range []struct {
-		matches, between int
-		note             func(m *rebuildReport, events, folded int, took time.Duration)
-	}{
-		{flags.Matches, flags.Events, func(m *rebuildReport, events, _ int, took time.Duration) {
-			m.FromMemory = float64(events) / took.Seconds()
-		}},
-		{flags.Folded, 0, func(m *rebuildReport, _, folded int, took time.Duration) {
-			m.Folded, m.FoldPerSecond = folded, float64(folded)/took.Seconds()
-		}},
-	} {
-		log := memory.New()
-		h, err := newHistory(ctx, log, flags.Bots, step.between)
-		if err == nil {
-			err = h.live(ctx, step.matches, func(int) {})
-		}
-		if err != nil {
-			return err
-		}
-		for i, m := range readmodels.New(log).All() {
-			took, folded, err := rebuildFrom(ctx, log, dir, m)
-			if err != nil {
+	r := &projectionsReport{}
+	var fromNode, fromMemory, selected []rebuilt
+	rows := filepath.Join(dir, "rows")
+	err := inOrder(
+		func() error {
+			return withNode(ctx, filepath.Join(dir, "node"), func(n *logs.Embedded) (err error) {
+				if fromNode, err = c.rebuild(ctx, n.Log, rows, c.Matches, c.Events, p); err != nil {
+					return err
+				}
+				begun := time.Now()
+				r.Events, err = count(n.Log.ReadAll(ctx, 0, eventstore.ReadOptions{}), nil)
+				r.ReadAllPerSecond = perSecond(r.Events, time.Since(begun))
 				return err
-			}
-			step.note(&r.Models[i], h.events, folded, took)
-		}
+			})
+		},
+		into(&fromMemory, func() ([]rebuilt, error) { return c.rebuild(ctx, memory.New(), rows, c.Matches, c.Events, p) }),
+		into(&selected, func() ([]rebuilt, error) { return c.rebuild(ctx, memory.New(), rows, c.Folded, 0, p) }),
+	)
+	for i := range selected {
+		rate := perSecond(r.Events, fromNode[i].took)
+		r.Models = append(r.Models, rebuildReport{
+			Name: fromNode[i].name, RebuildPerSecond: rate, OfReadAll: rate / r.ReadAllPerSecond, FromMemory: perSecond(r.Events, fromMemory[i].took),
+			Folded: selected[i].folded, FoldPerSecond: perSecond(selected[i].folded, selected[i].took),
+		})
 	}
-	return nil
+	return r, err
 }
 
-// rebuildFrom rebuilds a model, and returns how many events were selected.
-func rebuildFrom(ctx context.Context, log eventstore.Log, dir string, m projections.Model) (took time.Duration, folded int, err error) {
-	if err := projections.Remove(dir, m.Name()); err != nil {
-		return 0, 0, err
-	}
-	begun := time.Now()
-	runner, err := projections.Open(dir, log, m, slog.New(slog.DiscardHandler))
+// rebuilt is a model that was rebuilt.
+type rebuilt struct {
+	name   string
+	took   time.Duration
+	folded int // the events that it selected
+}
+
+// rebuild writes matches to a log, and rebuilds all models from it.
+func (c projectionsCmd) rebuild(ctx context.Context, log eventstore.Log, rows string, matches, between int, p *progress.Display) (all []rebuilt, err error) {
+	h, err := newHistory(ctx, log, c.Bots, between)
 	if err != nil {
-		return 0, 0, err
+		return nil, err
 	}
-	err = errors.Join(runner.Sync(ctx), runner.Close())
-	return time.Since(begun), int(runner.Folded()), err
+	if err := h.grow(ctx, matches, p); err != nil {
+		return nil, err
+	}
+	for _, m := range readmodels.New(log).All() {
+		if err := projections.Remove(rows, m.Name()); err != nil {
+			return nil, err
+		}
+		begun := time.Now()
+		runner, err := projections.Open(rows, log, m, slog.New(slog.DiscardHandler))
+		if err != nil {
+			return nil, err
+		}
+		if err := errors.Join(runner.Sync(ctx), runner.Close()); err != nil {
+			return nil, err
+		}
+		all = append(all, rebuilt{m.Name(), time.Since(begun), int(runner.Folded())})
+	}
+	return all, nil
 }
 
-func (r projectionsReport) print(w io.Writer) error {
-	var errs []error
-	line := func(format string, args ...any) {
-		_, err := fmt.Fprintf(w, format, args...)
-		errs = append(errs, err)
-	}
-	line("a log of %d events, $all read at %.0f events/s\n", r.Events, r.ReadAllPerSecond)
+func (r *projectionsReport) print(w io.Writer) {
+	fmt.Fprintf(w, "a log of %d events, $all read at %.0f events/s\n", r.Events, r.ReadAllPerSecond)
 	for _, m := range r.Models {
-		line("%-12s rebuilt at %8.0f events/s of the log, %5.2f times $all;  from memory %8.0f;  where all are selected, %6d events, %7.0f\n",
+		fmt.Fprintf(w, "%-12s rebuilt at %8.0f events/s of the log, %5.2f times $all;  from memory %8.0f;  where all are selected, %6d events, %7.0f\n",
 			m.Name, m.RebuildPerSecond, m.OfReadAll, m.FromMemory, m.Folded, m.FoldPerSecond)
 	}
-	return errors.Join(slices.DeleteFunc(errs, func(err error) bool { return err == nil })...)
 }

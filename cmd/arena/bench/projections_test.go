@@ -10,7 +10,7 @@ import (
 
 func TestProjections(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, projectionsCmd{Matches: 5, Events: 10, Folded: 20, Bots: 20}.Run(t.Context(), printingTo(&out)))
+	require.NoError(t, asText(projectionsCmd{Matches: 5, Events: 10, Folded: 20, Bots: 20}).Run(t.Context(), printingTo(&out)))
 	require.Equal(t, 5, strings.Count(out.String(), "\n"), out.String())
-	require.ErrorContains(t, projectionsCmd{}.Run(t.Context(), printingTo(&out)), "there must be a match")
+	require.ErrorContains(t, asText(projectionsCmd{}).Run(t.Context(), printingTo(&out)), "must be above zero")
 }

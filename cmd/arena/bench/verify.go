@@ -1,8 +1,8 @@
 package bench
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"hexarena/cmd/arena/logs"
+	"hexarena/cmd/arena/progress"
 	"hexarena/cmd/arena/verify"
 	"hexarena/domain/audit"
 	"hexarena/domain/audit/sample"
@@ -26,12 +27,10 @@ import (
 // mischievous bots on one core, from a file as `arena verify` reads it and from
 // parsed records, and a ladder's ratings from its stored events.
 type verifyCmd struct {
-	Matches int  `default:"600" help:"how many matches to verify"`
-	Changes int  `default:"200000" help:"how many rating changes to recompute, at least"`
-	JSON    bool `name:"json" help:"print one JSON object"`
+	Matches int `default:"600" help:"how many matches to verify"`
+	Changes int `default:"200000" help:"how many rating changes to recompute, at least"`
 }
 
-// verifyReport holds the figures of a run.
 type verifyReport struct {
 	Matches            int     `json:"matches"`
 	EventsPerMatch     float64 `json:"eventsPerMatch"`
@@ -44,65 +43,43 @@ type verifyReport struct {
 	NodeChangesPerSecond float64 `json:"nodeChangesPerSecond"`
 }
 
-// Run measures and prints the figures.
-func (c verifyCmd) Run(ctx context.Context, k *kong.Kong) error {
+func (c verifyCmd) setup() setup { return setup{"verify", "", ""} }
+
+func (c verifyCmd) measure(ctx context.Context, dir string, _ *progress.Display) (report, error) {
 	if c.Matches <= 0 || c.Changes <= 0 {
-		return errors.New("bench verify: --matches and --changes must be above zero")
+		return nil, errors.New("--matches and --changes must be above zero")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	var r verifyReport
-	if err := errors.Join(r.measureMatches(ctx, c.Matches), r.measureLadder(ctx, c.Changes)); err != nil {
-		return err
-	}
-	if c.JSON {
-		return json.NewEncoder(k.Stdout).Encode(r)
-	}
-	return r.print(k.Stdout)
+	r := &verifyReport{Matches: c.Matches}
+	return r, inOrder(
+		func() error { return r.measureMatches(ctx, filepath.Join(dir, "matches.jsonl")) },
+		func() error { return r.measureLadder(ctx, filepath.Join(dir, "node"), c.Changes) },
+	)
 }
 
 // measureMatches writes matches to a file, and verifies first the file, then its
 // parsed records.
-func (r *verifyReport) measureMatches(ctx context.Context, matches int) error {
-	dir, err := os.MkdirTemp("", "arena-bench-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	file := filepath.Join(dir, "matches.jsonl")
-	if err := writeSamples(file, matches, r); err != nil {
+func (r *verifyReport) measureMatches(ctx context.Context, file string) error {
+	if err := r.writeSamples(file); err != nil {
 		return err
 	}
 	begun := time.Now()
 	if err := (&verify.Cmd{What: file}).Run(ctx, &kong.Kong{Stdout: io.Discard, Stderr: io.Discard}); err != nil {
 		return err
 	}
-	r.MatchesPerSecond = float64(r.Matches) / time.Since(begun).Seconds()
+	r.MatchesPerSecond = perSecond(r.Matches, time.Since(begun))
 	return r.measureRecomputing(file)
 }
 
-func writeSamples(file string, matches int, r *verifyReport) error {
-	f, err := os.Create(file)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }() // after an error; otherwise it is closed below
+func (r *verifyReport) writeSamples(file string) error {
 	a := sample.New(sample.Options{Chance: 1, Bots: 160, Mischief: 2, Build: true, Abort: 50})
-	bytes := 0
-	for r.Matches < matches {
-		for _, text := range a.Tick() {
-			if r.Matches == matches {
-				break
-			}
-			r.Matches++
-			n, err := f.Write(append(text, '\n'))
-			if err != nil {
-				return err
-			}
-			bytes += n
-		}
+	var records [][]byte
+	for len(records) < r.Matches {
+		records = append(records, a.Tick()...)
 	}
-	r.BytesPerMatch = float64(bytes) / float64(matches)
-	return f.Close()
+	text := bytes.Join(records[:r.Matches], []byte("\n"))
+	r.BytesPerMatch = float64(len(text)) / float64(r.Matches)
+	return os.WriteFile(file, text, 0o600)
 }
 
 // measureRecomputing parses the records before the clock starts, and recomputes
@@ -114,7 +91,7 @@ func (r *verifyReport) measureRecomputing(file string) error {
 		if err != nil {
 			return err
 		}
-		one, err := audit.Parse(append([]byte(nil), text...))
+		one, err := audit.Parse(bytes.Clone(text))
 		if err != nil {
 			return err
 		}
@@ -132,33 +109,30 @@ func (r *verifyReport) measureRecomputing(file string) error {
 			}
 		}
 	}
-	r.RecomputePerSecond = float64(times*len(records)) / time.Since(begun).Seconds()
+	r.RecomputePerSecond = perSecond(times*len(records), time.Since(begun))
 	return nil
 }
 
 // measureLadder recomputes a ladder as `arena verify --ladder` does: from a log
 // in memory, and from an embedded node, which then works on the same core.
-func (r *verifyReport) measureLadder(ctx context.Context, changes int) (err error) {
+func (r *verifyReport) measureLadder(ctx context.Context, dir string, changes int) (err error) {
 	if r.Changes, r.ChangesPerSecond, err = recomputeLadder(ctx, memory.New(), changes); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "arena-bench-")
-	if err != nil {
+	return withNode(ctx, dir, func(n *logs.Embedded) error {
+		_, r.NodeChangesPerSecond, err = recomputeLadder(ctx, n.Log, changes)
 		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	embedded, err := logs.OpenEmbedded(ctx, filepath.Join(dir, "node"))
-	if err != nil {
-		return err
-	}
-	_, r.NodeChangesPerSecond, err = recomputeLadder(ctx, embedded.Log, changes)
-	return errors.Join(err, embedded.Close())
+	})
 }
 
-// recomputeLadder stores a ladder in a log, and recomputes it.
-func recomputeLadder(ctx context.Context, log eventstore.Log, least int) (changes int, perSecond float64, err error) {
-	if err := storeLadder(ctx, log, least); err != nil {
-		return 0, 0, err
+// recomputeLadder stores at least a number of rating changes of a thousand bots,
+// and recomputes them. The placements are random: no game is played.
+func recomputeLadder(ctx context.Context, log eventstore.Log, least int) (changes int, rate float64, err error) {
+	a := sample.NewLadder(1000)
+	for stored := 0; stored < least; stored += 1000 {
+		if err := appendEvents(ctx, log, ladder.Stream(ladder.Standard), time.Unix(0, 0), a.Tick()...); err != nil {
+			return 0, 0, err
+		}
 	}
 	runtime.GC()
 	begun := time.Now()
@@ -166,27 +140,14 @@ func recomputeLadder(ctx context.Context, log eventstore.Log, least int) (change
 	if err != nil {
 		return 0, 0, err
 	}
-	return l.Totals.Changes, float64(l.Totals.Changes) / time.Since(begun).Seconds(), nil
+	return l.Totals.Changes, perSecond(l.Totals.Changes, time.Since(begun)), nil
 }
 
-// storeLadder stores tables and ratings of a thousand bots. Their placements are
-// random: no game is played.
-func storeLadder(ctx context.Context, log eventstore.Log, changes int) error {
-	a := sample.NewLadder(1000)
-	for stored := 0; stored < changes; stored += 1000 {
-		if err := appendEvents(ctx, log, ladder.Stream(ladder.Standard), time.Unix(0, 0), a.Tick()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (r verifyReport) print(w io.Writer) error {
-	_, err := fmt.Fprintf(w, `verify on one core: %d matches of %.0f events and %.0f KB, %d rating changes
+func (r *verifyReport) print(w io.Writer) {
+	fmt.Fprintf(w, `verify on one core: %d matches of %.0f events and %.0f KB, %d rating changes
 matches/s, from a file  %.0f
 matches/s, recomputing  %.0f
 rating changes/s        %.0f
   read from a node      %.0f, which also works on that core
 `, r.Matches, r.EventsPerMatch, r.BytesPerMatch/1000, r.Changes, r.MatchesPerSecond, r.RecomputePerSecond, r.ChangesPerSecond, r.NodeChangesPerSecond)
-	return err
 }

@@ -10,7 +10,7 @@ import (
 
 func TestBenchVerifyPrintsOneObject(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, verifyCmd{Matches: 3, Changes: 100, JSON: true}.Run(t.Context(), printingTo(&out)))
+	require.NoError(t, asJSON(verifyCmd{Matches: 3, Changes: 100}).Run(t.Context(), printingTo(&out)))
 	var r verifyReport
 	require.NoError(t, json.Unmarshal(out.Bytes(), &r))
 	require.Equal(t, 3, r.Matches)
@@ -19,5 +19,5 @@ func TestBenchVerifyPrintsOneObject(t *testing.T) {
 	require.Positive(t, r.RecomputePerSecond)
 	require.Positive(t, r.ChangesPerSecond)
 	require.Positive(t, r.NodeChangesPerSecond)
-	require.Error(t, verifyCmd{}.Run(t.Context(), printingTo(&out)))
+	require.Error(t, asText(verifyCmd{}).Run(t.Context(), printingTo(&out)))
 }
