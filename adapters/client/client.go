@@ -60,7 +60,6 @@ func New(o Options) (*Client, error) {
 		o.Now = time.Now
 	}
 	return &Client{options: o, http: &http.Client{
-		Timeout: callTime,
 		// A redirect could send the signature or the session to another server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
@@ -76,20 +75,34 @@ func Base(text string) (string, error) {
 	return u.Scheme + "://" + strings.ToLower(u.Host), nil
 }
 
-// Call sends a request to a path with its query. It sends body as JSON unless it is
-// nil. If the arena refuses the call, the error is a *Refusal. Other errors mean
-// that no answer arrived.
+// Call sends a request to a path with its query, and reads the answer. It sends body
+// as JSON unless it is nil. If the arena refuses the call, the error is a *Refusal.
+// Other errors mean that no answer arrived.
 func (c *Client) Call(ctx context.Context, method, path string, body any) (Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	response, err := c.Open(ctx, method, path, body)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer response.Body.Close()
+	text, err := c.read(response)
+	return Answer{Header: response.Header, Body: text, Cookies: response.Cookies()}, err
+}
+
+// Open is Call without a time limit, for answers that the caller reads as they
+// arrive. The caller closes the body.
+func (c *Client) Open(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	var raw []byte
 	if body != nil {
 		var err error
 		if raw, err = json.Marshal(body); err != nil {
-			return Answer{}, err
+			return nil, err
 		}
 	}
 	request, err := http.NewRequestWithContext(ctx, method, c.options.Base+path, bytes.NewReader(raw))
 	if err != nil {
-		return Answer{}, err
+		return nil, err
 	}
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
@@ -100,25 +113,30 @@ func (c *Client) Call(ctx context.Context, method, path string, body any) (Answe
 	case c.options.Session != "":
 		request.Header.Set("Cookie", c.options.Session)
 	}
-	return c.send(request)
-}
-
-func (c *Client) send(request *http.Request) (Answer, error) {
 	response, err := c.http.Do(request)
 	if err != nil {
-		return Answer{}, unreachable(c.options.Base, err)
+		return nil, unreachable(c.options.Base, err)
+	}
+	if response.StatusCode >= 200 && response.StatusCode < 300 {
+		return response, nil
 	}
 	defer response.Body.Close()
+	text, err := c.read(response)
+	if err != nil {
+		return nil, err
+	}
+	return nil, refusalOf(response, text)
+}
+
+func (c *Client) read(response *http.Response) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return Answer{}, unreachable(c.options.Base, err)
+		return nil, unreachable(c.options.Base, err)
 	case len(body) > maxAnswer:
-		return Answer{}, fmt.Errorf("%s answers more than %d bytes", c.options.Base, maxAnswer)
-	case response.StatusCode < 200 || response.StatusCode > 299:
-		return Answer{}, refusalOf(response, body)
+		return nil, fmt.Errorf("%s answers more than %d bytes", c.options.Base, maxAnswer)
 	}
-	return Answer{Header: response.Header, Body: body, Cookies: response.Cookies()}, nil
+	return body, nil
 }
 
 // unreachable removes the URL from an error, because its path may hold a secret.

@@ -56,7 +56,7 @@ func refusalOf(response *http.Response, body []byte) error {
 }
 
 // maxShown bounds the part of another program's text that is shown, in bytes.
-const maxShown = 200
+const maxShown = 1 << 10
 
 // foreignAnswer describes an answer that is not a problem.
 func foreignAnswer(response *http.Response, body []byte) string {

@@ -1,19 +1,17 @@
 package nodecmd
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"path/filepath"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
+	"hexarena/adapters/client"
 	"hexarena/cmd/arena/progress"
 	"hexarena/eventstore/node"
 	"hexarena/eventstore/node/storage"
@@ -36,11 +34,7 @@ func (c backupCmd) Run(ctx context.Context, k *kong.Kong) error {
 	if err != nil {
 		return err
 	}
-	order, err := json.Marshal(node.BackupOrder{Target: target})
-	if err != nil {
-		return err
-	}
-	answer, err := c.post(ctx, node.BackupPath, order)
+	answer, err := c.post(ctx, node.BackupPath, node.BackupOrder{Target: target})
 	if err != nil {
 		return err
 	}
@@ -92,32 +86,15 @@ func followScavenge(lines *json.Decoder, show storage.Progress) (storage.Scaveng
 	}
 }
 
-// maxRefusal bounds how much of a refusal is printed, in bytes.
-const maxRefusal = 4 << 10
-
-// post calls an operators' endpoint. An answer other than 200 is an error.
-func (r runningNode) post(ctx context.Context, path string, body []byte) (io.ReadCloser, error) {
-	u, err := url.Parse(r.Admin)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("--admin %q: want http://host:port", r.Admin)
+// post calls an operators' endpoint. The caller closes the answer.
+func (r runningNode) post(ctx context.Context, path string, order any) (io.ReadCloser, error) {
+	c, err := client.New(client.Options{Base: r.Admin})
+	if err != nil {
+		return nil, fmt.Errorf("--admin %w", err)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, u.JoinPath(path).String(), bytes.NewReader(body))
+	answer, err := c.Open(ctx, http.MethodPost, path, order)
 	if err != nil {
 		return nil, fmt.Errorf("--admin: %w", err)
 	}
-	request.Header.Set("Content-Type", "application/json")
-	client := &http.Client{
-		Transport:     &http.Transport{DisableKeepAlives: true}, // no proxy
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	answer, err := client.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("--admin: %w", err)
-	}
-	if answer.StatusCode == http.StatusOK {
-		return answer.Body, nil
-	}
-	defer answer.Body.Close()
-	why, _ := io.ReadAll(io.LimitReader(answer.Body, maxRefusal)) // part of the reason is enough
-	return nil, fmt.Errorf("--admin: %s: %s", answer.Status, strings.Join(strings.Fields(string(why)), " "))
+	return answer.Body, nil
 }
