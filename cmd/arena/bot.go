@@ -48,10 +48,15 @@ func (c *botCmd) Run(ctx context.Context, k *kong.Kong) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(k.Stdout, "http://%s\n", reachable(l.Addr()))
+	at := *l.Addr().(*net.TCPAddr)
+	everywhere := at.IP.IsUnspecified()
+	if everywhere {
+		at.IP = net.IPv4(127, 0, 0, 1) // programs on this machine dial this address
+	}
+	fmt.Fprintf(k.Stdout, "http://%s\n", &at)
 	fmt.Fprintf(k.Stderr, "%s serves with --seed %d\n", c.Name, c.Seed)
-	if tcp, ok := l.Addr().(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
-		fmt.Fprintf(k.Stderr, "it listens on all interfaces: an arena on this machine reaches it at the address above, another one at this machine's address; with --listen 127.0.0.1:%d only this machine reaches it\n", tcp.Port)
+	if everywhere {
+		fmt.Fprintf(k.Stderr, "it listens on all interfaces: an arena on this machine reaches it at the address above, another one at this machine's address; with --listen 127.0.0.1:%d only this machine reaches it\n", at.Port)
 	}
 	if c.UntilEOF {
 		var cancel func()
@@ -65,12 +70,4 @@ func (c *botCmd) Run(ctx context.Context, k *kong.Kong) error {
 	stopped := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stopped()
 	return listen.Serve(server, l)
-}
-
-// reachable is the address that programs on this machine dial.
-func reachable(a net.Addr) string {
-	if tcp, ok := a.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
-		return fmt.Sprintf("127.0.0.1:%d", tcp.Port)
-	}
-	return a.String()
 }

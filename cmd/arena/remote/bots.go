@@ -7,21 +7,23 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/alecthomas/kong"
+
 	"hexarena/adapters/client"
 	"hexarena/adapters/rest"
 	"hexarena/domain/owner"
 )
 
 type botsCmd struct {
-	List    botsList    `cmd:"" help:"List your bots."`
-	Add     botsAdd     `cmd:"" help:"Register a bot, which must pass the deploy check."`
-	Show    botsShow    `cmd:"" help:"Show a bot."`
-	Check   botsCheck   `cmd:"" help:"Run the deploy check."`
-	Rename  botsRename  `cmd:"" help:"Give a bot another name."`
-	Move    botsMove    `cmd:"" help:"Give a bot another URL, which must pass the deploy check."`
-	Pause   botsPause   `cmd:"" help:"Keep a bot out of matchmaking."`
-	Unpause botsUnpause `cmd:"" help:"Let a paused bot play again."`
-	Remove  botsRemove  `cmd:"" help:"Remove a bot for good; its matches stay."`
+	List    botsList   `cmd:"" help:"List your bots."`
+	Add     botsAdd    `cmd:"" help:"Register a bot, which must pass the deploy check."`
+	Show    namedBot   `cmd:"" help:"Show a bot."`
+	Check   botsCheck  `cmd:"" help:"Run the deploy check."`
+	Rename  botsRename `cmd:"" help:"Give a bot another name."`
+	Move    botsMove   `cmd:"" help:"Give a bot another URL, which must pass the deploy check."`
+	Pause   namedBot   `cmd:"" help:"Keep a bot out of matchmaking."`
+	Unpause namedBot   `cmd:"" help:"Let a paused bot play again."`
+	Remove  namedBot   `cmd:"" help:"Remove a bot for good; its matches stay."`
 }
 
 func printBot(w io.Writer, b rest.Bot) {
@@ -64,6 +66,19 @@ type namedBot struct {
 	Bot string `arg:"" help:"The bot, by its id or its name."`
 }
 
+// botCalls are the calls of the commands that take only a bot.
+var botCalls = map[string]request{
+	"show":    {scope: owner.BotsRead, method: http.MethodGet},
+	"pause":   {scope: owner.BotsWrite, method: http.MethodPatch, body: rest.BotPatch{Status: new("paused")}},
+	"unpause": {scope: owner.BotsWrite, method: http.MethodPatch, body: rest.BotPatch{Status: new("active")}},
+	"remove":  {scope: owner.BotsWrite, method: http.MethodDelete},
+}
+
+// Run runs a command of botCalls.
+func (c namedBot) Run(ctx context.Context, s *session, call *kong.Context) error {
+	return c.callAndShow(ctx, s, botCalls[call.Selected().Name])
+}
+
 // botID finds one of the caller's bots by its id or its name.
 func (s *session) botID(ctx context.Context, name string) (string, error) {
 	return s.idOf(ctx, "bot", name, get(owner.BotsRead, "/bots"))
@@ -71,23 +86,17 @@ func (s *session) botID(ctx context.Context, name string) (string, error) {
 
 // callAndShow makes one call about the bot, and prints the bot if the answer
 // holds it.
-func (c namedBot) callAndShow(ctx context.Context, s *session, scope owner.Scope, method string, body any) error {
+func (c namedBot) callAndShow(ctx context.Context, s *session, r request) error {
 	id, err := s.botID(ctx, c.Bot)
 	if err != nil {
 		return err
 	}
-	return askAndShow(ctx, s, request{scope, method, "/bots/" + id, body}, printBot)
+	r.path = "/bots/" + id
+	return askAndShow(ctx, s, r, printBot)
 }
 
 func (c namedBot) change(ctx context.Context, s *session, patch rest.BotPatch) error {
-	return c.callAndShow(ctx, s, owner.BotsWrite, http.MethodPatch, patch)
-}
-
-type botsShow struct{ namedBot }
-
-// Run runs `arena bots show`.
-func (c botsShow) Run(ctx context.Context, s *session) error {
-	return c.callAndShow(ctx, s, owner.BotsRead, http.MethodGet, nil)
+	return c.callAndShow(ctx, s, request{scope: owner.BotsWrite, method: http.MethodPatch, body: patch})
 }
 
 type botsRename struct {
@@ -108,27 +117,6 @@ type botsMove struct {
 // Run runs `arena bots move`.
 func (c botsMove) Run(ctx context.Context, s *session) error {
 	return c.change(ctx, s, rest.BotPatch{URL: &c.URL})
-}
-
-type botsPause struct{ namedBot }
-
-// Run runs `arena bots pause`.
-func (c botsPause) Run(ctx context.Context, s *session) error {
-	return c.change(ctx, s, rest.BotPatch{Status: new("paused")})
-}
-
-type botsUnpause struct{ namedBot }
-
-// Run runs `arena bots unpause`.
-func (c botsUnpause) Run(ctx context.Context, s *session) error {
-	return c.change(ctx, s, rest.BotPatch{Status: new("active")})
-}
-
-type botsRemove struct{ namedBot }
-
-// Run runs `arena bots remove`.
-func (c botsRemove) Run(ctx context.Context, s *session) error {
-	return c.callAndShow(ctx, s, owner.BotsWrite, http.MethodDelete, nil)
 }
 
 type botsCheck struct{ namedBot }

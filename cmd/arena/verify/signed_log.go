@@ -43,18 +43,14 @@ type signedLogs struct {
 
 // newSignedLogs reads the saved head if a file is named. It returns nil if there
 // is no arena to ask.
-func newSignedLogs(ctx context.Context, arena *client.Client, headFile string) (*signedLogs, error) {
+func newSignedLogs(arena *client.Client, platformKey, headFile string) (*signedLogs, error) {
 	if arena == nil {
 		if headFile != "" {
 			return nil, errors.New("--head needs --arena, or the match's address")
 		}
 		return nil, nil //nolint:nilnil // verifying without an arena is no error
 	}
-	text, err := platformKey(ctx, arena)
-	if err != nil {
-		return nil, err
-	}
-	key, err := ed25519Key(text)
+	key, err := ed25519Key(platformKey)
 	if err != nil {
 		return nil, err
 	}

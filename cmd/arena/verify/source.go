@@ -24,14 +24,15 @@ import (
 // matchSource yields the records to verify. They come from a file; else from an
 // arena; else from the log.
 type matchSource struct {
-	file  string
-	id    string         // of the one match, unless there is a file
-	arena *client.Client // nil: no arena is named
-	log   *esdb.Log      // nil: no log is named
-	total int            // number of records
-	ids   []string       // of the records; those of a file only if there is a log
-	mode  string         // of the records, once one was read; that of a file only if there is a log
-	text  []byte         // the one record, unless there is a file
+	file        string
+	id          string         // of the one match, unless there is a file
+	arena       *client.Client // nil: no arena is named
+	platformKey string         // of the arena, in base64
+	log         *esdb.Log      // nil: no log is named
+	total       int            // number of records
+	ids         []string       // of the records; those of a file only if there is a log
+	mode        string         // of the records, once one was read; that of a file only if there is a log
+	text        []byte         // the one record, unless there is a file
 }
 
 var (
@@ -134,8 +135,12 @@ func (s *matchSource) records() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) { yield(s.text, nil) }
 }
 
-// fetch asks the arena for the record.
-func (s *matchSource) fetch(ctx context.Context) error {
+// fetch asks the arena for its platform key, and for the record unless there is a
+// file.
+func (s *matchSource) fetch(ctx context.Context) (err error) {
+	if s.platformKey, err = platformKey(ctx, s.arena); err != nil || s.file != "" {
+		return err
+	}
 	a, err := s.arena.Call(ctx, http.MethodGet, "/matches/"+s.id, nil)
 	if err != nil {
 		return fmt.Errorf("match %s: %w", s.id, err)

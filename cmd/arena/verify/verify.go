@@ -92,7 +92,7 @@ func (c *Cmd) verifyMatches(ctx context.Context, out, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
-	signed, err := newSignedLogs(ctx, source.arena, c.Head)
+	signed, err := newSignedLogs(source.arena, source.platformKey, c.Head)
 	if err != nil {
 		return err
 	}
@@ -159,15 +159,10 @@ func (c *Cmd) gather(ctx context.Context, errOut io.Writer, source *matchSource)
 		}
 	}
 	if source.arena != nil {
-		var err error
-		if e.PlatformKey, err = platformKey(ctx, source.arena); err != nil {
+		if err := source.fetch(ctx); err != nil {
 			return e, err
 		}
-		if source.file == "" {
-			if err := source.fetch(ctx); err != nil {
-				return e, err
-			}
-		}
+		e.PlatformKey = source.platformKey
 	}
 	if source.log == nil {
 		return e, nil
