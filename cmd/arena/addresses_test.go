@@ -8,12 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// With port 0 and a base URL, the start still prints each address it listens on.
+// With port 0 and a base URL, the start still prints each address that it listens
+// on.
 func TestServePrintsItsAddresses(t *testing.T) {
 	t.Parallel()
 	s := newTestArena(t, "--base-url", "https://arena.example", "--no-play")
 	ports := map[string]bool{}
-	for range 2 { // a restart prints its own
+	for range 2 { // a restart prints its addresses, too
 		s.launch()
 		printed := s.arena.await(`^Hex Arena is at https://arena\.example\nAPI on http://(\S+)\noperators' endpoints on http://(\S+)\nevent store on esdb://(\S+)\?tls=false\n`)
 		for _, address := range printed[1:] {

@@ -11,8 +11,8 @@ import (
 	"hexarena/domain/seed"
 )
 
-// public are the public events of a match, each as JSON after its type, without
-// times; and how often the match was claimed.
+// public returns the public events of a match, each as its type and its JSON
+// without times. claims is how often the match was claimed.
 func public(t testing.TB, events []match.Event) (list []string, claims int) {
 	t.Helper()
 	for _, e := range events {
@@ -35,9 +35,9 @@ func public(t testing.TB, events []match.Event) (list []string, claims int) {
 	return list, claims
 }
 
-// rehearsal plays a match again as if nothing had ever happened to the arena:
-// from its start and its server seed, with the answers of fresh brains. It
-// returns the events, and every request by decision id.
+// rehearsal plays a match again without faults: from its start and its server
+// seed, with the answers of new bots. It returns the events, and every request by
+// decision id.
 func rehearsal(t testing.TB, started match.Started, server seed.Seed) ([]match.Event, map[int]string) {
 	t.Helper()
 	m := match.New(server)
@@ -68,7 +68,7 @@ func rehearsal(t testing.TB, started match.Started, server seed.Seed) ([]match.E
 	return events, requests
 }
 
-// seating is what a match was started from.
+// seating is the start of a match.
 func seating(t testing.TB, started match.Started) match.Seating {
 	t.Helper()
 	s := match.Seating{
@@ -83,8 +83,8 @@ func seating(t testing.TB, started match.Started) match.Seating {
 	return s
 }
 
-// audit demands of every match of good players that nothing was lost, doubled
-// or charged, whatever happened to the arena, and returns what it compared.
+// audit requires that no event of a match between good players was lost, stored
+// twice or charged as a strike. It returns the number of events that it compared.
 func (c *matchHistory) audit(t testing.TB, players []*testBot) (compared, claimed int) {
 	t.Helper()
 	require.Empty(t, c.unfinished)
@@ -120,9 +120,9 @@ func (c *matchHistory) audit(t testing.TB, players []*testBot) (compared, claime
 	return compared, claimed
 }
 
-// auditMemory compares what a player has seen of a match with the log: the
-// same decision is always the same request, no socket goes back behind what
-// was seen, and every answer whose consequence was seen is stored as given.
+// auditMemory compares a bot's memory of a match with the log. A decision always
+// has the same request, no socket shows an older state than an earlier one, and
+// each answer that had an effect is stored as the bot gave it.
 func auditMemory(t testing.TB, s *botMatch, seat int, events []match.Event, requests map[int]string) {
 	t.Helper()
 	stored := map[int]match.ActionPlayed{}

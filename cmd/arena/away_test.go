@@ -16,16 +16,16 @@ import (
 	"hexarena/eventstore/logtest/outage"
 )
 
-// The event store goes away in the middle of matches, for longer than a
-// decision takes: no bot is charged for it, no match is forked, all end.
-func TestAnEventStoreThatGoesAwayCostsNobodyAStrike(t *testing.T) {
+// The event store is unavailable in the middle of matches, for longer than the
+// time for a decision. No bot gets a strike, no match forks, and all matches end.
+func TestEventStoreOutageCausesNoStrikes(t *testing.T) {
 	t.Parallel()
 	playThrough(t, 7*time.Second)
 }
 
-// Longer than the player's lease, too: then the arena may end, and is started
-// again, as whatever supervises it would.
-func TestSoakAnEventStoreThatGoesAway(t *testing.T) {
+// The outages are longer than the player's lease, too. Then the arena may exit,
+// and the test starts it again as a supervisor would.
+func TestSoakEventStoreOutage(t *testing.T) {
 	if os.Getenv("ARENA_SOAK") == "" {
 		t.Skip("takes minutes: run make soak")
 	}
@@ -55,7 +55,7 @@ func playThrough(t *testing.T, away time.Duration) {
 			pause(away)
 		})
 	}
-	faults = append(faults, func() { // answers are lost for good
+	faults = append(faults, func() { // all answers are lost
 		n.proxy.Set(outage.OneWay)
 		pause(away)
 		n.proxy.Cut()
@@ -77,12 +77,13 @@ func playThrough(t *testing.T, away time.Duration) {
 	}
 	c := n.settle(s)
 	compared, claims := c.audit(t, s.players)
-	t.Logf("%d faults, the outages among them of %v, with %v a decision: from the end of each to the next request %v, the arena was started again %d times; %d matches rated, %d claims, "+
+	t.Logf("%d faults, with outages of %v and %v for a decision: from the end of each outage to the next request %v; %d more starts of the arena; %d matches rated, %d claims, "+
 		"%d public events equal to those of runs without an outage, no strike", len(faults), away, decision, resumes, restarts, len(c.order), claims, compared)
 	require.NotEmpty(t, c.order)
 }
 
-// resumed returns the time at which the arena continues; false if it has ended.
+// resumed returns the time at which the arena continues, or false if it has
+// exited.
 func (s *testArena) resumed(back <-chan time.Time) (at time.Time, goesOn bool) {
 	s.t.Helper()
 	timer := time.NewTimer(patience)
@@ -97,7 +98,8 @@ func (s *testArena) resumed(back <-chan time.Time) (at time.Time, goesOn bool) {
 	return time.Time{}, false
 }
 
-// settle has all matches end, stops the arena and the node, and reads the log.
+// settle waits until all matches have ended, stops the arena and the node, and
+// reads the log.
 func (n *nodeProcess) settle(s *testArena) *matchHistory {
 	n.t.Helper()
 	s.retire()
@@ -113,12 +115,12 @@ func (n *nodeProcess) settle(s *testArena) *matchHistory {
 	}
 }
 
-// What the log's client measures is where an operator looks for it.
+// The metrics of the log's client are on the operators' endpoints.
 func TestMetricsShowTheLog(t *testing.T) {
 	n := newNodeProcess(t)
 	a := &arena{log: n.connect().(*esdb.Log)}
 	require.NoError(t, a.log.Ping(t.Context()))
-	for range 2 { // it may be asked for twice
+	for range 2 { // two calls must work
 		answer := httptest.NewRecorder()
 		a.adminHandler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 		require.Equal(t, http.StatusOK, answer.Code)

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every reader sees every event of its match, and its end; the figures of many
-// readers are in docs/operations.md. The arena is this executable again.
+// Every reader sees every event of its match, and its end. docs/operations.md has
+// the figures for many readers. The arena is the test binary.
 func TestBenchLive(t *testing.T) {
 	t.Setenv(asArena, "plain")
 	var out, errOut bytes.Buffer
@@ -30,7 +30,7 @@ func TestBenchLive(t *testing.T) {
 	t.Logf("%s", out.String())
 }
 
-// The rows are put away and back again, and each step gets its answers.
+// The benchmark moves the rows away and back, and each step gets its answers.
 func TestBenchReads(t *testing.T) {
 	t.Setenv(asArena, "plain")
 	var out, errOut bytes.Buffer

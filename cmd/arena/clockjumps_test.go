@@ -12,13 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// jumpsAfter names the milliseconds after which a process's time of day begins
-// to jump, if it was built for that.
+// jumpsAfter is an environment variable: the milliseconds after which the time of
+// day begins to jump in a process that was built for it.
 const jumpsAfter = "HEXARENA_TEST_CLOCK_JUMPS_AFTER"
 
-// jumping is added to the package time: while a process is between jumpsAfter
-// and half a minute more of age, its time of day is an hour or a day off,
-// another way every 0.7 s. Its monotonic clock is sound.
+// jumping is added to the package time. From jumpsAfter until half a minute later,
+// the time of day of a process is off by an hour or a day, in another way every
+// 0.7 s. Its monotonic clock is correct.
 const jumping = `package time
 
 import (
@@ -43,10 +43,9 @@ func jump(mono int64) (seconds int64) {
 }
 `
 
-// Row: "clock jumps". The arena's whole process, with a time of day that jumps
-// by an hour and by a day while matches are played. What it needs is built by
-// TestSoakClockJumps, which runs it.
-func TestClockJumpsCostNobodyAStrike(t *testing.T) {
+// Row: "clock jumps". The time of day of the arena's process jumps by an hour and
+// by a day while matches are played. TestSoakClockJumps builds and runs this test.
+func TestClockJumpsCauseNoStrikes(t *testing.T) {
 	if os.Getenv(jumpsAfter) == "" {
 		t.Skip("takes minutes: run make soak (TestSoakClockJumps runs it)")
 	}
@@ -55,7 +54,7 @@ func TestClockJumpsCostNobodyAStrike(t *testing.T) {
 	s.start()
 	began := time.Now()
 	s.join(goodPlayers(t, 8, f)...)
-	for time.Since(began) < 50*time.Second { // when the jumps are over, an owner can sign again
+	for time.Since(began) < 50*time.Second { // owners can sign again after the jumps
 		back := f.next()
 		timer := time.NewTimer(time.Second)
 		select {
@@ -82,15 +81,15 @@ func TestSoakClockJumps(t *testing.T) {
 	build := exec.Command("go", "test", "-c", "-overlay", overlay(t, dir), "-o", binary, ".")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	run := exec.Command(binary, "-test.run", "^TestClockJumpsCostNobodyAStrike$", "-test.v")
+	run := exec.Command(binary, "-test.run", "^TestClockJumpsCauseNoStrikes$", "-test.v")
 	run.Env = append(os.Environ(), jumpsAfter+"=15000")
 	out, err = run.CombinedOutput()
 	t.Logf("%s", out)
 	require.NoError(t, err)
-	require.Contains(t, string(out), "--- PASS: TestClockJumpsCostNobodyAStrike")
+	require.Contains(t, string(out), "--- PASS: TestClockJumpsCauseNoStrikes")
 }
 
-// overlay puts the jumps into time.Now, and returns the file that tells the go
+// overlay adds the jumps to time.Now, and returns the overlay file for the go
 // command.
 func overlay(t *testing.T, dir string) string {
 	t.Helper()

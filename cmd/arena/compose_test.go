@@ -29,12 +29,12 @@ import (
 	"hexarena/eventstore/esdb"
 )
 
-// compose.yaml cannot be run where no container engine is. What follows holds
-// it against its schema, against itself, and against this program.
+// These tests cannot run compose.yaml, because they have no container engine. They
+// check it against its schema, against itself and against this program.
 
 const root = "../.."
 
-// chosen is what an operator's .env file sets.
+// chosen are the settings of an operator's .env file.
 var chosen = types.Mapping{
 	"EVENTSTORE_ADMIN_PASSWORD": "Admin1",
 	"EVENTSTORE_OPS_PASSWORD":   "Ops1",
@@ -47,7 +47,7 @@ func loadCompose(t *testing.T, environment types.Mapping) (*types.Project, error
 	return loader.LoadWithContext(t.Context(), types.ConfigDetails{
 		WorkingDir:  root,
 		ConfigFiles: []types.ConfigFile{{Filename: filepath.Join(root, "compose.yaml")}},
-		Environment: maps.Clone(environment), // the loader adds to it
+		Environment: maps.Clone(environment), // the loader changes it
 	}, func(o *loader.Options) { o.SetProjectName("hexarena", true) })
 }
 
@@ -110,8 +110,8 @@ func TestComposeServices(t *testing.T) {
 }
 
 // Only the arena's API may be published beyond this machine, by an operator who
-// puts a proxy before it.
-func TestComposePublishesOnLoopbackAlone(t *testing.T) {
+// puts a proxy in front of it.
+func TestComposePublishesOnlyOnLoopback(t *testing.T) {
 	for name, s := range composed(t).Services {
 		require.NotEqual(t, "host", s.NetworkMode, name)
 		for _, port := range s.Ports {
@@ -158,7 +158,7 @@ func TestComposeCluster(t *testing.T) {
 	require.Len(t, published, 3)
 }
 
-// volumeOf is the volume that a service has a path on.
+// volumeOf returns the volume that holds a path of a service.
 func volumeOf(s types.ServiceConfig, path string) string {
 	for _, v := range s.Volumes {
 		if v.Type == types.VolumeTypeVolume && (path == v.Target || strings.HasPrefix(path, v.Target+"/")) {
@@ -168,7 +168,8 @@ func volumeOf(s types.ServiceConfig, path string) string {
 	return ""
 }
 
-// What is secret is on volumes apart from the log, and where it is needed only.
+// Secrets are on other volumes than the log, and only services that need them
+// mount these volumes.
 func TestComposeKeepsSecretsApart(t *testing.T) {
 	p := composed(t)
 	users := map[string][]string{}
@@ -181,8 +182,8 @@ func TestComposeKeepsSecretsApart(t *testing.T) {
 			}
 		}
 	}
-	require.Len(t, users, len(p.Volumes), "no volume is left over")
-	require.Equal(t, []string{"certificates"}, users["authority"], "who can make certificates")
+	require.Len(t, users, len(p.Volumes), "every volume is used")
+	require.Equal(t, []string{"certificates"}, users["authority"], "services that can make certificates")
 	require.Equal(t, []string{"arena"}, users["arena-secrets"])
 	require.NotContains(t, users["certificates"], "arena")
 	arena := p.Services["arena"]
@@ -194,7 +195,7 @@ func TestComposeKeepsSecretsApart(t *testing.T) {
 	require.NotContains(t, string(text), "changeit")
 }
 
-// Every ARENA_… variable is a flag of `arena serve`, with a value that it takes.
+// Every ARENA_… variable is a flag of `arena serve`, with a valid value.
 func TestComposeStartsTheArena(t *testing.T) {
 	var c cli
 	parser, err := kong.New(&c, kong.Name("arena"), kong.DefaultEnvars("ARENA"))
@@ -263,7 +264,7 @@ func TestComposeConnectsByTLS(t *testing.T) {
 	require.Contains(t, strings.Join(p.Services["rights"].Command, ""), `"loginName\":\"arena\"`)
 }
 
-// certificate makes a file that holds one.
+// certificate writes a certificate to a file.
 func certificate(t *testing.T) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -276,8 +277,8 @@ func certificate(t *testing.T) string {
 	return path
 }
 
-// The image is built of every folder that holds code.
-func TestComposeBuildsAllOfTheArena(t *testing.T) {
+// The image contains every folder that holds code.
+func TestComposeBuildsTheWholeArena(t *testing.T) {
 	folders, err := os.ReadDir(root)
 	require.NoError(t, err)
 	build := composed(t).Services["arena"].Build

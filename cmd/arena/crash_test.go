@@ -15,8 +15,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// quick has matches on all the time. The time for a decision is long, so that
-// a busy machine is no reason for a strike.
+// quick are flags that start matches without pause. The time for a decision is
+// long, so that a busy machine causes no strikes.
 var quick = []string{"--tick", "250ms", "--rest-standard", "0s", "--decision-standard", "30s"}
 
 func TestKill9LosesNothing(t *testing.T) {
@@ -31,8 +31,8 @@ func TestSoakKill9LosesNothing(t *testing.T) {
 	killAgainAndAgain(t, 50)
 }
 
-// killAgainAndAgain kills the arena at random points of running matches, starts
-// it again on the same folder, and demands that it shows nowhere.
+// killAgainAndAgain kills the arena at random points of running matches, starts it
+// again on the same folder, and requires that the matches do not show it.
 func killAgainAndAgain(t *testing.T, kills int) {
 	rng := logtest.Random(t)
 	eventTrigger := &eventTrigger{}
@@ -40,7 +40,7 @@ func killAgainAndAgain(t *testing.T, kills int) {
 	s.start()
 	s.join(goodPlayers(t, 8, eventTrigger)...)
 	var resumes []time.Duration
-	starts := 0 // that were killed too
+	starts := 0 // kills during a start
 	for range kills {
 		after := 1 + rng.IntN(600)
 		delay := time.Duration(max(0, rng.IntN(6000)-3000)) * time.Microsecond
@@ -66,8 +66,8 @@ func killAgainAndAgain(t *testing.T, kills int) {
 	auditRecords(t, s, c)
 }
 
-// auditRecords serves once more and demands of every record that its replay
-// counts 1, 2, 3, … and is that of the log.
+// auditRecords starts the arena once more. It requires that the replay of every
+// record counts 1, 2, 3, … and equals the log.
 func auditRecords(t testing.TB, s *testArena, c *matchHistory) {
 	t.Helper()
 	s.start("--no-play")
@@ -89,7 +89,7 @@ func auditRecords(t testing.TB, s *testArena, c *matchHistory) {
 	s.stop()
 }
 
-// goodPlayers are players that report their moments to a fuse.
+// goodPlayers are bots without faults that report their events to a trigger.
 func goodPlayers(t testing.TB, n int, f *eventTrigger) (list []*testBot) {
 	t.Helper()
 	for i := range n {

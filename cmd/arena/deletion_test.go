@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Once the log is scavenged, the address of a deleted account is in no file of
-// the arena, read models included; the folder of mails is the operator's.
-func TestADeletedAccountIsInNoFile(t *testing.T) {
+// After the log is scavenged, no file of the arena holds the address of a deleted
+// account, read models included. The folder of mails belongs to the operator.
+func TestNoFileHoldsADeletedAccount(t *testing.T) {
 	t.Parallel()
 	const address = "ada.lovelace@example.org"
 	s := newTestArena(t, "--no-play")
@@ -37,7 +37,7 @@ func TestADeletedAccountIsInNoFile(t *testing.T) {
 	require.Empty(t, keepers(t, s.data, address))
 }
 
-// keepers are the files of a data folder that hold a text, mails aside.
+// keepers returns the files of a data folder that hold a text, without the mails.
 func keepers(t *testing.T, data, text string) (files []string) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
@@ -45,7 +45,7 @@ func keepers(t *testing.T, data, text string) (files []string) {
 			return fs.SkipDir
 		}
 		if err != nil || d.IsDir() {
-			return nil //nolint:nilerr // it may just have been removed
+			return nil //nolint:nilerr // the file may have been removed meanwhile
 		}
 		content, err := os.ReadFile(path)
 		if bytes.Contains(content, []byte(text)) {

@@ -16,12 +16,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// `make run` is this: house bots in processes of their own, and a completed,
-// rated match soon. The test prints how soon: a busy machine takes longer.
-func TestTheDemoHasARatedMatchSoon(t *testing.T) {
+// `make run` starts house bots in processes of their own, and soon shows a
+// completed, rated match. The test prints how long that took: a busy machine takes
+// longer.
+func TestDemoSoonHasARatedMatch(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	mark := "HEXARENA_TEST_RUN=" + uuid.NewString() // its children have it too
+	mark := "HEXARENA_TEST_RUN=" + uuid.NewString() // child processes inherit it
 	began := time.Now()
 	p := launchIn(t, processOptions{env: []string{mark, "TMPDIR=" + folder}},
 		"demo", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--node-listen", "127.0.0.1:0")
@@ -38,7 +39,7 @@ func TestTheDemoHasARatedMatchSoon(t *testing.T) {
 		require.Len(t, running, 1+houseBots)
 	}
 	p.end(syscall.SIGINT)
-	require.Empty(t, marked(t, mark), "processes are left behind")
+	require.Empty(t, marked(t, mark), "processes still run")
 }
 
 const houseBots = 7
@@ -50,8 +51,8 @@ func awaitHouseBots(p *process) {
 	}
 }
 
-// marked lists the processes that have a variable in their environment, where
-// the system tells.
+// marked lists the processes that have a variable in their environment. It lists
+// none on systems that do not show it.
 func marked(t *testing.T, variable string) (pids []string) {
 	t.Helper()
 	folders, err := filepath.Glob("/proc/[0-9]*/environ")
@@ -65,9 +66,9 @@ func marked(t *testing.T, variable string) (pids []string) {
 	return pids
 }
 
-// On a folder that a demo has used before, it continues: the same account, the
-// same bots, no second registration.
-func TestADemoGoesOnWhereItWas(t *testing.T) {
+// A demo on the folder of an earlier demo continues it with the same account and
+// the same bots, and registers nothing twice.
+func TestDemoContinuesOnItsFolder(t *testing.T) {
 	t.Parallel()
 	args := []string{"demo", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--node-listen", "127.0.0.1:0"}
 	for range 2 {

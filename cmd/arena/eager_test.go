@@ -11,13 +11,13 @@ import (
 
 type action = map[string]any
 
-// eager plays well enough for matches to end, and uses all there is: every dev
-// card, trades, talk. Its answer to a decision follows from the requests up to
-// that one alone, so that a decision asked twice is answered alike, and a match
-// can be played again without the arena.
+// eager plays well enough for matches to end, and uses everything: every dev card,
+// trades, talk. Its answer depends only on the requests up to the decision. So it
+// answers a repeated decision in the same way, and a match can be played again
+// without the arena.
 type eager struct{ deeds map[int]deed } // by decision id
 
-// deed is what the view does not tell of the turn.
+// deed is the part of a turn that the view does not show.
 type deed struct {
 	turn               int
 	dev, offer, talked bool
@@ -25,7 +25,7 @@ type deed struct {
 
 func newEager() *eager { return &eager{deeds: map[int]deed{}} }
 
-// today is what was done this turn before a decision.
+// today returns what the bot did this turn before a decision.
 func (e *eager) today(r *match.Request) (dev, talked bool, offers int) {
 	for id, d := range e.deeds {
 		if id < r.ID && d.turn == r.View.Turn {
@@ -97,7 +97,7 @@ func (s *survey) processOptions(rng *rand.Rand) action {
 	return action{"settlement": best, "road": one(rng, around(best))}
 }
 
-// drop gives up one card of the largest pile after the other.
+// drop discards cards one by one, each from the largest pile.
 func (s *survey) drop() match.Counts {
 	hand, drop := s.hand, match.Counts{}
 	for range hand.Total() / 2 {
@@ -125,7 +125,7 @@ func (s *survey) move(rng *rand.Rand) action {
 	return a
 }
 
-// build is the best thing that can be paid for, nil if nothing can.
+// build returns the best thing that the seat can pay for, or nil.
 func (s *survey) build(rng *rand.Rand) action {
 	if at := s.cities(); len(at) > 0 {
 		return action{"type": "build_city", "vertex": one(rng, at)}
@@ -168,7 +168,7 @@ func (s *survey) playCard(rng *rand.Rand) action {
 	return nil
 }
 
-// swap gives the bank what there is too much of.
+// swap trades surplus cards with the bank.
 func (s *survey) swap() action {
 	most, least := 0, 0
 	for r := range s.hand {

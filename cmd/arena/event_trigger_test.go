@@ -8,9 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// eventTrigger counts events of running matches: an upgrade, a request that came
-// in, an answer that was written. The bot that reports the last event of the
-// count calls fire.
+// eventTrigger counts events of running matches: upgrades, received requests and
+// written answers. The bot that reports the last counted event calls fire.
 type eventTrigger struct {
 	mu   sync.Mutex
 	left int
@@ -58,7 +57,7 @@ func awaitEvent(t testing.TB, event <-chan time.Time) time.Time {
 	case at := <-event:
 		return at
 	case <-timer.C:
-		require.FailNow(t, "no bot is asked")
+		require.FailNow(t, "no bot receives a request")
 		return time.Time{}
 	}
 }

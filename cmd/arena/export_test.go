@@ -20,7 +20,7 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// playedLog writes a number of matches into a folder's log, and serves it.
+// playedLog writes a number of matches into the log of a folder, and serves it.
 func playedLog(t testing.TB, folder string, n int) (p *process, connection string) {
 	t.Helper()
 	made := memory.New()
@@ -53,9 +53,10 @@ func playedLog(t testing.TB, folder string, n int) (p *process, connection strin
 	return p, connection
 }
 
-// An export that is killed anywhere, again and again, leaves the files of one
-// that was not, whether the log is served or a stopped arena's own.
-func TestAKilledExportEqualsOneThatWasNot(t *testing.T) {
+// An export that is killed again and again at random points writes the same files
+// as one that was not. This holds for a log that a node serves and for the log of
+// a stopped arena.
+func TestKilledExportWritesTheSameFiles(t *testing.T) {
 	t.Parallel()
 	rng := logtest.Random(t)
 	data := t.TempDir()
@@ -88,7 +89,7 @@ func TestAKilledExportEqualsOneThatWasNot(t *testing.T) {
 	require.Zero(t, p.cmd.ProcessState.ExitCode())
 }
 
-// exported are the files of an export but its lock, and what they hold.
+// exported returns the files of an export, without its lock.
 func exported(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -105,7 +106,7 @@ func exported(t testing.TB, dir string) map[string]string {
 	return files
 }
 
-func TestExportRefusesInOneLine(t *testing.T) {
+func TestExportErrorsHaveOneLine(t *testing.T) {
 	t.Parallel()
 	data, out := t.TempDir(), t.TempDir()
 	serveNode(t, filepath.Join(data, "node"))

@@ -12,8 +12,8 @@ import (
 	"hexarena/domain/match"
 )
 
-// fault is a bot that does not play as it should, and what the specification
-// says comes of it ("Errors", "Missed games").
+// fault is a bot that breaks the protocol, with the penalty that the specification
+// names ("Errors", "Missed games").
 type fault struct {
 	name           string
 	conduct        conduct
@@ -22,14 +22,14 @@ type fault struct {
 	want    func(kind string) penalty // by the kind of the decision
 	strikes int
 	missed  bool
-	sockets int // that it accepted; 0: not counted
+	sockets int // accepted; 0: not counted
 }
 
-// penalty is a strike's event.
+// penalty is the event of a strike.
 type penalty struct {
 	kind   string // timeout or illegal
 	why    string // the cause, or the reason
-	answer string // the raw frame, where that is one and the same
+	answer string // the raw frame, if it is always the same
 }
 
 func timeout(cause, answer string) func(string) penalty {
@@ -107,7 +107,7 @@ func allFaults() []fault {
 	}
 }
 
-// contradicted is what comes of misplaced and contrary.
+// contradicted is the penalty of misplaced and contrary.
 func contradicted(kind string) penalty {
 	switch kind {
 	case "setup":
@@ -129,7 +129,7 @@ func says(typ websocket.MessageType, what func(decision) []byte) conduct {
 	}
 }
 
-// oneBehind answers each decision when the next is asked.
+// oneBehind answers each decision only when it receives the next one.
 func oneBehind() conduct {
 	var owed []byte
 	return func(ctx context.Context, conn *websocket.Conn, d decision) error {

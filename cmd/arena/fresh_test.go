@@ -18,10 +18,10 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-// On a node, through the client: the leaderboard moves with the event that rates
-// a match, whatever comes after it or does not. Nothing is asked again and again
-// meanwhile; how long it took is printed.
-func TestAMatchThatEndedIsOnTheLeaderboard(t *testing.T) {
+// With a node and the official client, the leaderboard changes with the event that
+// rates a match, whether or not events follow. The test does not poll. It prints
+// how long the change took.
+func TestLeaderboardShowsAnEndedMatch(t *testing.T) {
 	embedded, err := logs.OpenEmbedded(t.Context(), t.TempDir())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, embedded.Close()) }()
@@ -66,7 +66,7 @@ func TestAMatchThatEndedIsOnTheLeaderboard(t *testing.T) {
 	require.Equal(t, live.String(), fromScratch.String())
 }
 
-// endOf is the position of a log's last event.
+// endOf returns the position of a log's last event.
 func endOf(t *testing.T, log eventstore.Log) eventstore.Position {
 	t.Helper()
 	for r, err := range log.ReadAll(t.Context(), eventstore.EndPosition, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {

@@ -20,12 +20,12 @@ import (
 
 // The calls and answers of contending clients have one order, even if the node is
 // killed with SIGKILL and answers are lost.
-func TestTheLogIsLinearizable(t *testing.T) {
+func TestLogIsLinearizable(t *testing.T) {
 	t.Parallel()
 	contend(t, 6, 150)
 }
 
-func TestSoakTheLogIsLinearizable(t *testing.T) {
+func TestSoakLogIsLinearizable(t *testing.T) {
 	if os.Getenv("ARENA_SOAK") == "" {
 		t.Skip("takes minutes: run make soak")
 	}

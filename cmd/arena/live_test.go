@@ -16,14 +16,14 @@ import (
 	"hexarena/projections/matches"
 )
 
-// viewer watches a match, and comes back with the id that it had last.
+// viewer watches a match, and reconnects with the last id that it received.
 type viewer struct {
 	frames []json.RawMessage
 	ids    []int
 	end    string
 }
 
-// watch reads until the stream ends, and returns how.
+// watch reads until the stream ends, and returns the reason.
 func (v *viewer) watch(ctx context.Context, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -64,10 +64,10 @@ func (v *viewer) watch(ctx context.Context, url string) error {
 	}
 }
 
-// Who watches a match through kills and a deploy, and comes back with the id
-// that it had last, sees every frame once, as /frames shows it in the end, and
-// how the match ended.
-func TestWatchingThroughKills(t *testing.T) {
+// A viewer that watches a match through kills and a deploy, and reconnects with
+// its last id, sees every frame once, as /frames shows it at the end, and then the
+// end of the match.
+func TestViewerSeesEveryFrameThroughKills(t *testing.T) {
 	t.Parallel()
 	f := &eventTrigger{}
 	s := newTestArena(t, quick...)
@@ -96,7 +96,7 @@ func TestWatchingThroughKills(t *testing.T) {
 		interrupt()
 		err := <-ended
 		if s.arena.cmd.ProcessState.Success() {
-			require.ErrorIs(t, err, io.EOF, "a stop ends streams as they should end")
+			require.ErrorIs(t, err, io.EOF, "a stop ends streams properly")
 		}
 		s.start()
 	}

@@ -23,11 +23,11 @@ type mailServer struct {
 
 	mu    sync.Mutex
 	mails map[string][]receivedMail // by address
-	held  <-chan struct{}           // if not nil, mail is taken once it is closed
-	grown chan struct{}             // closed as a mail comes
+	held  <-chan struct{}           // if not nil, mail is accepted once it is closed
+	grown chan struct{}             // closed when a mail arrives
 }
 
-// receivedMail is a mail as the server got it.
+// receivedMail is a mail as the server received it.
 type receivedMail struct {
 	header mail.Header
 	text   string
@@ -47,8 +47,7 @@ func newMailServer(t *testing.T) *mailServer {
 	return p
 }
 
-// hold keeps mails waiting at the server's door until the returned function is
-// called.
+// hold delays the delivery of mails until the returned function is called.
 func (p *mailServer) hold() (release func()) {
 	held := make(chan struct{})
 	p.mu.Lock()
@@ -106,14 +105,14 @@ func (d *delivery) Data(r io.Reader) error {
 func (d *delivery) Reset()        {}
 func (d *delivery) Logout() error { return nil }
 
-// to returns the mails that an address got so far.
+// to returns the mails that an address has received.
 func (p *mailServer) to(address string) []receivedMail {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.mails[address])
 }
 
-// await returns the nth mail to an address, once it is there.
+// await waits for the nth mail to an address, and returns it.
 func (p *mailServer) await(t *testing.T, address string, n int) receivedMail {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -133,7 +132,7 @@ func (p *mailServer) await(t *testing.T, address string, n int) receivedMail {
 	}
 }
 
-// link is the sign-in link in a mail.
+// link returns the sign-in link of a mail.
 func (l receivedMail) link(t *testing.T) *url.URL {
 	t.Helper()
 	found := signInLink.FindString(l.text)

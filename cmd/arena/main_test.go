@@ -17,9 +17,9 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// asArena makes the test binary be the program, so that the system tests need
-// no build of their own: with "watched" it ends when its standard input does,
-// that is with the test; its children are "plain".
+// asArena makes the test binary run as the program, so that the system tests need
+// no build. With "watched", the program ends when its standard input ends, and
+// thus with the test. Its children are "plain".
 const asArena = "HEXARENA_TEST_AS_ARENA"
 
 func TestMain(m *testing.M) {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	case "plain":
 		beArena()
 	default:
-		// These tests wait more than they compute; -parallel is stronger.
+		// These tests wait more than they compute. -parallel takes precedence.
 		if err := flag.Set("test.parallel", "4"); err != nil {
 			panic(err)
 		}
@@ -42,9 +42,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// tests runs the tests of this package without the settings of a developer. The
-// programs that scripts start keep theirs: they come through TestMain too, and
-// never call Run.
+// tests runs the tests of this package without a developer's settings. Programs
+// that scripts start keep theirs: they run TestMain too, but never call Run.
 type tests struct{ *testing.M }
 
 func (t tests) Run() int {
@@ -52,8 +51,8 @@ func (t tests) Run() int {
 	return t.M.Run()
 }
 
-// forgetSettings removes the settings of an arena that a developer has set, as
-// ARENA_ARENA. Tests that call the program in this process would obey them.
+// forgetSettings removes a developer's settings of an arena, such as ARENA_ARENA.
+// Tests that call the program in this process would use them.
 func forgetSettings() {
 	ofTests := []string{logtest.SeedVariable, "ARENA_SOAK", "ARENA_SCREENSHOTS"}
 	for _, e := range os.Environ() {
@@ -67,8 +66,8 @@ func forgetSettings() {
 	}
 }
 
-// roaming calls from another loopback address each time, as the many people
-// would that a test stands for: the arena limits each address.
+// roaming calls from another loopback address each time, as if many people called:
+// the arena limits each address.
 func roaming() http.RoundTripper {
 	return &http.Transport{
 		DisableKeepAlives: true,

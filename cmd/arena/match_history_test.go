@@ -14,17 +14,18 @@ import (
 	"hexarena/eventstore"
 )
 
-// matchHistory is what the log of a stopped arena holds, read through the
-// official client.
+// matchHistory is the content of a stopped arena's log, read with the official
+// client.
 type matchHistory struct {
 	matches    map[string][]match.Event
-	order      []string // match ids, by seating
+	order      []string // match ids, in the order of seating
 	rated      map[string]ladder.RatingsChanged
 	unfinished []string
 }
 
-// readHistory reads it, and demands what a ladder always keeps: no bot is in
-// two matches, each match is rated once, and on the ratings before it.
+// readHistory reads the log and requires what every ladder guarantees: no bot is
+// in two matches at once, and each match is rated once, based on the ratings
+// before it.
 func readHistory(t testing.TB, data string) *matchHistory {
 	t.Helper()
 	log, closeLog := openLog(t, data)

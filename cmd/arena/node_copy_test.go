@@ -12,10 +12,10 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// An arena that is stopped in the middle of its matches moves to another log
-// and plays on there, as if it had never been away. The copying is killed on
-// its way, again and again.
-func TestAMoveToAnotherLogLosesNothing(t *testing.T) {
+// An arena that stops in the middle of its matches moves to another log and
+// continues there as if it had never stopped. The copying is killed again and
+// again.
+func TestMoveToAnotherLogLosesNothing(t *testing.T) {
 	t.Parallel()
 	rng := logtest.Random(t)
 	f := &eventTrigger{}
@@ -27,7 +27,7 @@ func TestAMoveToAnotherLogLosesNothing(t *testing.T) {
 	before := shown(s)
 
 	source, from := serveNode(t, filepath.Join(s.data, "node"))
-	folder := t.TempDir() // of the other log, as a data folder holds one
+	folder := t.TempDir() // of the other log, in the form of a data folder
 	target, to := serveNode(t, filepath.Join(folder, "node"))
 	kills := 0
 	for delay := 100 * time.Millisecond; ; delay += time.Duration(rng.IntN(400)) * time.Millisecond {
@@ -56,14 +56,15 @@ func TestAMoveToAnotherLogLosesNothing(t *testing.T) {
 	require.Positive(t, claims)
 }
 
-// serveNode serves a log by itself.
+// serveNode serves a log in a process of its own.
 func serveNode(t testing.TB, folder string) (p *process, connection string) {
 	t.Helper()
 	p = launch(t, "node", "--data", folder, "--listen", "127.0.0.1:0")
 	return p, p.await(`event store on (esdb://\S+),`)[1]
 }
 
-// shown is what an arena shows of its ladder and its matches before it plays on.
+// shown is the ladder and the matches that an arena shows before it continues to
+// play.
 func shown(s *testArena) (page struct{ Rows, Matches []any }) {
 	s.t.Helper()
 	s.start("--no-play")
@@ -74,7 +75,7 @@ func shown(s *testArena) (page struct{ Rows, Matches []any }) {
 	return page
 }
 
-// settleOn is stand.settle where the log is another process's.
+// settleOn is testArena.settle for a log in another process.
 func settleOn(s *testArena, node *process, folder string) *matchHistory {
 	s.t.Helper()
 	for {
@@ -92,14 +93,14 @@ func settleOn(s *testArena, node *process, folder string) *matchHistory {
 	}
 }
 
-func TestCopyRefusesInOneLine(t *testing.T) {
+func TestCopyErrorsHaveOneLine(t *testing.T) {
 	t.Parallel()
 	_, one := serveNode(t, t.TempDir())
 	_, other := serveNode(t, t.TempDir())
 	s := newTestArena(t)
 	s.flags = []string{"--eventstore", other, "--no-play"}
 	s.start()
-	s.stop() // which has left the arena's keys there
+	s.stop() // the arena has stored its keys there
 	for _, c := range []struct {
 		name string
 		args []string

@@ -20,7 +20,7 @@ import (
 	"hexarena/projections/matches"
 )
 
-// analysts is a node that all may read and that is fed from loopback.
+// analysts is a node that everyone may read and that only loopback may feed.
 func analysts(t testing.TB) (read, feed string) {
 	t.Helper()
 	p := launch(t, "node", "--data", filepath.Join(t.TempDir(), "node"), "--read-only", "--listen", "127.0.0.1:0", "--feed-listen", "127.0.0.1:0")
@@ -29,11 +29,11 @@ func analysts(t testing.TB) (read, feed string) {
 
 const upToDate = `up to date: this run published (\d+) matches and (\d+) events`
 
-// An analysts' node is fed while an arena plays. The feeding is killed again and
-// again, and at last the arena, in the middle of matches: the node then holds
-// the same as one that was fed at once, and of running matches, and of owners,
-// it holds nothing.
-func TestAnAnalystsNodeIsFed(t *testing.T) {
+// A feed fills an analysts' node while an arena plays. The test kills the feed
+// again and again, and at last the arena in the middle of matches. Then the node
+// holds the same as one that was fed in one run, and nothing about running matches
+// or owners.
+func TestAnalystsNodeHoldsOnlyPublicData(t *testing.T) {
 	t.Parallel()
 	rng := logtest.Random(t)
 	f := &eventTrigger{}
@@ -63,7 +63,7 @@ func TestAnAnalystsNodeIsFed(t *testing.T) {
 	held := allOf(t, read)
 	require.Equal(t, allOf(t, readOnce), held)
 	secrets, running := keptBack(t, source)
-	t.Logf("%d kills of the feeding, %d events published, %d running matches, %d secrets looked for", kills, len(held), len(running), len(secrets))
+	t.Logf("%d kills of the feed, %d events published, %d running matches, %d secrets looked for", kills, len(held), len(running), len(secrets))
 	require.NotEmpty(t, running)
 	require.Greater(t, len(secrets), 20)
 	for _, e := range held {
@@ -82,8 +82,7 @@ func TestAnAnalystsNodeIsFed(t *testing.T) {
 // heldEvent is an event as any client sees it.
 type heldEvent struct{ stream, kind, id, data, metadata string }
 
-// allOf reads all that a node holds, system events too, with the official
-// client.
+// allOf reads all events of a node with the official client, system events too.
 func allOf(t testing.TB, connection string) (all []heldEvent) {
 	t.Helper()
 	config, err := es.ParseConnectionString(connection)
@@ -106,9 +105,9 @@ func allOf(t testing.TB, connection string) (all []heldEvent) {
 	return all
 }
 
-// keptBack are the words of all streams that are nobody's to see, but for those
-// that matches show: ids and names of bots and their owners. With them come the
-// ids of the matches that run.
+// keptBack returns all strings of the private streams, except those that matches
+// show: ids and names of bots and their owners. It adds the ids of the running
+// matches.
 func keptBack(t testing.TB, source string) (secrets, running []string) {
 	t.Helper()
 	log, err := esdb.Open(source, slog.New(slog.DiscardHandler))
@@ -142,7 +141,7 @@ func keptBack(t testing.TB, source string) (secrets, running []string) {
 	return secrets, running
 }
 
-// noteEnd folds which matches run.
+// noteEnd updates which matches are running.
 func noteEnd(t testing.TB, r eventstore.Recorded, open map[string]bool) {
 	e, err := ladder.Decode(r.Type, r.Data)
 	require.NoError(t, err)
@@ -181,7 +180,7 @@ func words(t testing.TB, data []byte, f func(field, word string)) {
 	walk("", value)
 }
 
-func TestPublishingRefusesInOneLine(t *testing.T) {
+func TestPublishErrorsHaveOneLine(t *testing.T) {
 	t.Parallel()
 	_, source := serveNode(t, t.TempDir())
 	_, foreign := serveNode(t, t.TempDir())

@@ -21,11 +21,11 @@ import (
 	"hexarena/eventstore/node"
 )
 
-// An owner's address is in the log of a running node. Its stream is tombstoned
-// and the log scavenged: then it is in no file, in that of no other stream's
-// events either, and a backup made after that has it no more; one made before
-// has.
-func TestADeletedAddressIsGoneFromTheDisk(t *testing.T) {
+// The log of a running node holds an owner's address. After its stream is
+// tombstoned and the log is scavenged, no file holds it, not even a file with
+// events of other streams. A backup made after that does not hold it either. An
+// earlier backup does.
+func TestScavengeRemovesADeletedAddressFromTheDisk(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "log")
 	p := launch(t, "node", "--data", data, "--listen", "127.0.0.1:0")
@@ -48,7 +48,7 @@ func TestADeletedAddressIsGoneFromTheDisk(t *testing.T) {
 	before, after := filepath.Join(dir, "before"), filepath.Join(dir, "after")
 	command(t, "node", "backup", "--admin", said[2], before)
 	require.NoError(t, log.Tombstone(t.Context(), "address-ada", eventstore.Any))
-	require.NotEmpty(t, filesWith(t, data, address), "a tombstone hides, no more")
+	require.NotEmpty(t, filesWith(t, data, address), "a tombstone only hides")
 
 	require.Contains(t, command(t, "node", "scavenge", "--admin", said[2]), "removed 1 events")
 	require.Empty(t, filesWith(t, data, address))
@@ -68,14 +68,14 @@ func TestADeletedAddressIsGoneFromTheDisk(t *testing.T) {
 	}
 }
 
-// filesWith names the files of a folder that hold a text.
+// filesWith returns the files of a folder that hold a text.
 func filesWith(t *testing.T, dir, text string) (files []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	for _, e := range entries {
 		content, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if !os.IsNotExist(err) { // it may just have been removed
+		if !os.IsNotExist(err) { // the file may have been removed meanwhile
 			require.NoError(t, err)
 		}
 		if bytes.Contains(content, []byte(text)) {
@@ -85,7 +85,7 @@ func filesWith(t *testing.T, dir, text string) (files []string) {
 	return files
 }
 
-// command runs one that must end well, and returns what it prints.
+// command runs a command that must succeed, and returns what it prints.
 func command(t *testing.T, args ...string) string {
 	t.Helper()
 	p := launch(t, args...)
@@ -94,8 +94,8 @@ func command(t *testing.T, args ...string) string {
 	return p.out.String()
 }
 
-// The operators' endpoints of an arena have those of its node, on loopback.
-func TestAnArenaServesItsNodesUpkeep(t *testing.T) {
+// On loopback, the operators' endpoints of an arena include those of its node.
+func TestArenaServesTheUpkeepOfItsNode(t *testing.T) {
 	n, err := node.Open(node.Options{Dir: filepath.Join(t.TempDir(), "log"), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	defer n.Close()
@@ -120,5 +120,5 @@ func TestAnArenaServesItsNodesUpkeep(t *testing.T) {
 	outside := &arena{config: config{AdminListen: "0.0.0.0:8081"}, logger: slog.New(slog.DiscardHandler), log: log, node: n}
 	require.Equal(t, http.StatusNotFound, call(outside, "none").Code)
 	cluster := &arena{config: config{AdminListen: "127.0.0.1:8081"}, logger: slog.New(slog.DiscardHandler), log: log}
-	require.Equal(t, http.StatusNotFound, call(cluster, "none").Code, "a cluster is looked after by its own tools")
+	require.Equal(t, http.StatusNotFound, call(cluster, "none").Code, "a cluster has its own tools")
 }

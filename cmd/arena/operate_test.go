@@ -25,8 +25,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// operatedArena is an arena whose operator calls `arena admin`, among bots that
-// answer once a gate is open.
+// operatedArena is an arena whose operator calls `arena admin`. Its bots answer
+// once a gate is open.
 type operatedArena struct {
 	*testArena
 	gate func() // opens it
@@ -48,7 +48,7 @@ func newOperatedArena(t *testing.T) *operatedArena {
 	return s
 }
 
-// admin calls `arena admin`, and returns what it prints.
+// admin calls `arena admin` and returns what it prints.
 func (s *operatedArena) admin(args ...string) string {
 	s.t.Helper()
 	at := s.arena.await(`operators' endpoints on (http://\S+)`)[1]
@@ -58,7 +58,7 @@ func (s *operatedArena) admin(args ...string) string {
 	return p.out.String()
 }
 
-// refuses calls `arena admin`, which prints one line and exits with status 1.
+// refuses calls `arena admin`, which must print one line and exit with status 1.
 func (s *operatedArena) refuses(line string, args ...string) {
 	s.t.Helper()
 	at := s.arena.await(`operators' endpoints on (http://\S+)`)[1]
@@ -68,8 +68,7 @@ func (s *operatedArena) refuses(line string, args ...string) {
 	require.Equal(s.t, "arena: "+line+"\n", p.err.String())
 }
 
-// ready is the answer of /ready, once the log has told it in time whether a
-// drain is on.
+// ready returns the first answer of /ready that reports whether the arena drains.
 func (s *operatedArena) ready() (answer map[string]any) {
 	s.t.Helper()
 	eventually(s.t, "the log answers", func() bool {
@@ -117,12 +116,8 @@ func (s *operatedArena) bots() (bots []botAnswer) {
 	return list.Bots
 }
 
-// An operator's day on a real process: it is drained, and stays so over a
-// restart; a match is aborted while its bots think; a bot and its owner are
-// suspended and restored; the seed key is rotated under a match. What the log
-// holds of it says why, and for which request.
-// refusesOtherSites requires that an order which another site has a browser send
-// is refused as every order is.
+// refusesOtherSites requires that the arena refuses an order that another site
+// makes a browser send.
 func (s *operatedArena) refusesOtherSites() {
 	s.t.Helper()
 	at := s.arena.await(`operators' endpoints on (http://\S+)`)[1]
@@ -139,6 +134,10 @@ func (s *operatedArena) refusesOtherSites() {
 	require.Equal(s.t, "cross_site", refusal.Code)
 }
 
+// An operator gives every order to a real process: it drains, also after a
+// restart; it aborts a match while the bots think; it suspends and restores a bot
+// and its owner; it rotates the seed key during a match. The log shows why, and
+// for which request.
 func TestOperators(t *testing.T) {
 	t.Parallel()
 	s := newOperatedArena(t)
@@ -152,7 +151,7 @@ func TestOperators(t *testing.T) {
 
 	s.refusesOtherSites()
 
-	// An abort does not wait for who thinks, and strikes nobody.
+	// An abort does not wait for bots that think, and causes no strikes.
 	require.Equal(t, "aborted: no placements, no ratings\n", s.admin("abort", held, "--reason", "a fault of ours"))
 	var aborted struct {
 		Status string
@@ -170,14 +169,15 @@ func TestOperators(t *testing.T) {
 	s.refuses("refused (409 match_over): the match is over", "abort", held, "--reason", "again")
 	s.refuses("refused (404 not_found): no such match", "abort", "nobody", "--reason", "again")
 
-	// A restart drains on.
+	// The arena still drains after a restart.
 	s.stop()
 	s.start()
 	require.Regexp(t, `matches running +0\ndraining +yes`, s.admin("status"))
 	require.Equal(t, "bots are seated again\n", s.admin("undrain", "--reason", "released"))
 	require.Equal(t, map[string]any{"ready": true, "draining": false}, s.ready())
 
-	// A rotation: the match that is on keeps its key, the next has the new one.
+	// After a rotation, the running match keeps its key, and the next one has the new
+	// key.
 	underOld := s.seated()
 	var rotation struct {
 		SeedKey string
@@ -195,8 +195,8 @@ func TestOperators(t *testing.T) {
 
 	suspendAndRestore(s)
 
-	// The same secrets serve the next start, and a key's rotation is no excuse
-	// for other ones.
+	// The next start works with the same secrets, and not with others, although the
+	// key was rotated.
 	secretKeys := s.seedKeys()
 	require.Len(t, secretKeys, 2)
 	logged := s.arena.err.String()
@@ -215,8 +215,8 @@ func TestOperators(t *testing.T) {
 	requireOrdersInTheLog(s, logged, held, rotation.SeedKey)
 }
 
-// suspendAndRestore keeps a bot and then its owner out of the ladder. Its own
-// reads and running matches continue.
+// suspendAndRestore suspends a bot and then its owner. Their reads and running
+// matches continue.
 func suspendAndRestore(s *operatedArena) {
 	t := s.t
 	t.Helper()
@@ -243,7 +243,7 @@ func suspendAndRestore(s *operatedArena) {
 	s.refuses("refused (404 not_found): no such account", "suspend", "owner", "nobody", "--reason", "abuse")
 }
 
-// seedKeys are the seed keys of the secrets file, in hex.
+// seedKeys returns the seed keys of the secrets file, in hex.
 func (s *operatedArena) seedKeys() (keys []string) {
 	s.t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.data, "secrets.json"))
@@ -258,7 +258,7 @@ func (s *operatedArena) seedKeys() (keys []string) {
 	return keys
 }
 
-// filed is an event of the log, with what is beside it.
+// filed is an event of the log with its metadata.
 type filed struct {
 	eventstore.Recorded
 	data, correlation string
@@ -275,9 +275,9 @@ func (s *operatedArena) file(log eventstore.Log, stream string) (all []filed) {
 	return all
 }
 
-// requireOrdersInTheLog demands that each order is an event that says why, and
-// whose correlation is the id of a request that the process has logged; that
-// nobody was seated in a drain, nor under a key that is retired.
+// requireOrdersInTheLog requires that each order is an event with a reason, and
+// with the id of a logged request as its correlation. No bot is seated while the
+// arena drains, or under a retired key.
 func requireOrdersInTheLog(s *operatedArena, logged, held, newKey string) {
 	t := s.t
 	t.Helper()
@@ -349,7 +349,7 @@ func requireSuspensions(s *operatedArena, log eventstore.Log, ids []string) {
 	}, orders)
 }
 
-// ownerID is the only owner of the log, by its matches.
+// ownerID returns the only owner in the log's matches.
 func (s *operatedArena) ownerID(log eventstore.Log) string {
 	s.t.Helper()
 	tables := readStream(s.t, log, ladder.Stream(ladder.Standard), ladder.Decode)
@@ -357,8 +357,8 @@ func (s *operatedArena) ownerID(log eventstore.Log) string {
 	return started[0].(match.Started).Seats[0].OwnerID
 }
 
-// What a call over REST stores names the request, as its answer does.
-func TestAWriteIsCorrelatedWithItsRequest(t *testing.T) {
+// The events of a REST call name its request, as the answer does.
+func TestEventsNameTheirRequest(t *testing.T) {
 	t.Parallel()
 	s := newOperatedArena(t)
 	answer, err := s.as(http.MethodPatch, "/bots/"+s.bots()[0].ID, map[string]string{"name": "Lovelace"})
@@ -380,8 +380,8 @@ func TestAWriteIsCorrelatedWithItsRequest(t *testing.T) {
 	}
 }
 
-// Outside loopback nobody takes orders.
-func TestOrdersAreTakenOnLoopbackAlone(t *testing.T) {
+// Outside loopback the arena takes no orders.
+func TestOrdersAreTakenOnlyOnLoopback(t *testing.T) {
 	t.Parallel()
 	s := newTestArena(t)
 	s.launch("--admin-listen", "0.0.0.0:0")

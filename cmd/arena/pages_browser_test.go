@@ -20,8 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tab is a page of a headless browser that visits one arena. It keeps what the
-// page complains of, and every request that leaves the arena.
+// tab is a page of a headless browser at one arena. It collects the page's errors
+// and all requests to other hosts.
 type tab struct {
 	t    testing.TB
 	ctx  context.Context
@@ -32,8 +32,7 @@ type tab struct {
 	weight float64 // bytes over the wire since the last open
 }
 
-// newTab starts a browser. Where there is none, the test is skipped with the
-// name of what is missing.
+// newTab starts a browser, or skips the test and names what is missing.
 func newTab(t testing.TB) *tab {
 	t.Helper()
 	var program string
@@ -54,7 +53,7 @@ func newTab(t testing.TB) *tab {
 	t.Cleanup(cancel)
 	b := &tab{t: t, ctx: ctx}
 	require.NoError(t, chromedp.Listen(ctx, b.hear))
-	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error { // every visit is weighed as a first one
+	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error { // count the bytes of each visit as those of a first one
 		_, err := cdp.Call(ctx, t, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true})
 		return err
 	}))
@@ -68,7 +67,7 @@ func (b *tab) visit(base string) {
 	b.base = base
 }
 
-// hear runs in the browser's own loop.
+// hear runs in the browser's event loop.
 func (b *tab) hear(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -92,7 +91,7 @@ func (b *tab) hear(event any) {
 	}
 }
 
-// do demands that a series of steps works.
+// do requires that a series of steps succeeds.
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -100,7 +99,7 @@ func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	require.NoError(b.t, chromedp.Do(ctx, steps...))
 }
 
-// open goes to a page of the arena, whole as a first visit is.
+// open loads a page of the arena without a cache, as on a first visit.
 func (b *tab) open(path string) {
 	b.t.Helper()
 	b.mu.Lock()
@@ -109,7 +108,7 @@ func (b *tab) open(path string) {
 	b.do(chromedp.Navigate(b.base+path), chromedp.WaitReady(chromedp.CSS("main")))
 }
 
-// submit presses a button that leads to another page, and waits for that.
+// submit presses a button that leads to another page, and waits for that page.
 func (b *tab) submit(button string) {
 	b.t.Helper()
 	b.do(chromedp.Evaluate[chromedp.Void](`void (document.documentElement.dataset.left = "yes")`))
@@ -122,7 +121,7 @@ func (b *tab) fill(field, value string) {
 	b.do(chromedp.SetValue(chromedp.CSS(field), value))
 }
 
-// path is where the browser is.
+// path returns the path of the current page.
 func (b *tab) path() string {
 	b.t.Helper()
 	at, err := chromedp.Run(b.ctx, chromedp.Location())
@@ -130,7 +129,7 @@ func (b *tab) path() string {
 	return strings.TrimPrefix(at, b.base)
 }
 
-// text is what an element reads.
+// text returns the text of an element.
 func (b *tab) text(selector string) string {
 	b.t.Helper()
 	b.do(chromedp.WaitReady(chromedp.CSS(selector)))
@@ -150,8 +149,8 @@ func (b *tab) as(width int64, theme string) {
 	}))
 }
 
-// complaints are what the browser has complained of since it was last asked,
-// less those that the test has caused.
+// complaints returns the browser's errors since the last call, without those that
+// the test expects.
 func (b *tab) complaints(caused ...string) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -169,14 +168,15 @@ func (b *tab) complaints(caused ...string) []string {
 	return list
 }
 
-// bytes are what came over the wire since the page was opened.
+// bytes returns the number of bytes received since the page was opened.
 func (b *tab) bytes() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return int(b.weight)
 }
 
-// axe returns the script that looks for what keeps people out, or skips.
+// axe returns the script of axe-core, which finds accessibility problems, or skips
+// the test.
 func axe(t testing.TB) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()

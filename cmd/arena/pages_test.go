@@ -18,10 +18,11 @@ import (
 	"hexarena/projections/matches"
 )
 
-// maxWeight is how many bytes a page may bring over the wire.
+// maxWeight bounds the bytes that a page transfers.
 const maxWeight = 150 << 10
 
-// hostile is the longest name that a bot may have, of what pages stumble over.
+// hostile is a bot's name of the greatest length, made of text that often breaks
+// pages.
 var hostile = "<b>Rudi</b>" + strings.Repeat("🏝", 14) + strings.Repeat("W", 15)
 
 // played is an arena with three house bots that have a rated match.
@@ -38,7 +39,7 @@ func played(t *testing.T) *testArena {
 	return s
 }
 
-// signIn signs in as a person does: by the link in the mail.
+// signIn signs in as a person does, with the link in the mail.
 func (b *tab) signIn(s *testArena, address string) {
 	b.t.Helper()
 	b.open("/sign-in")
@@ -50,7 +51,7 @@ func (b *tab) signIn(s *testArena, address string) {
 	require.Equal(b.t, "/dashboard", b.path())
 }
 
-// lastLink is the link of the newest mail to an address.
+// lastLink returns the link of the newest mail to an address.
 func lastLink(t testing.TB, s *testArena, address string) string {
 	t.Helper()
 	mails, err := filepath.Glob(filepath.Join(s.data, "mail", "*.eml"))
@@ -71,9 +72,9 @@ func lastLink(t testing.TB, s *testArena, address string) string {
 	return ""
 }
 
-// A person signs in from the mail, registers a bot, watches it play to the end
-// and looks back, removes it, registers and revokes a key, and leaves.
-func TestAPersonRunsABotFromTheDashboard(t *testing.T) {
+// A person signs in by mail, registers a bot, watches a match to its end and its
+// replay, removes the bot, registers and revokes a key, and signs out.
+func TestPersonRunsABotFromTheDashboard(t *testing.T) {
 	t.Parallel()
 	b := newTab(t)
 	s := played(t)
@@ -162,8 +163,8 @@ func plays(m matches.Summary, botID string) bool {
 	return false
 }
 
-// pagesOf are all pages, by the name of their screenshot; the person's bot has
-// played.
+// pagesOf returns all pages by the names of their screenshots. The person's bot
+// has played.
 func pagesOf(s *testArena, botID string) []struct{ name, path string } {
 	var seen matches.Summary
 	eventually(s.t, "the bot has a rated match", func() bool {
@@ -185,9 +186,10 @@ func pagesOf(s *testArena, botID string) []struct{ name, path string } {
 	}
 }
 
-// Every page, in both themes: quiet in the console, nothing from elsewhere,
-// light over the wire, and open to everyone as far as axe-core can tell. With
-// ARENA_SCREENSHOTS it leaves a picture of each at three widths in that folder.
+// In both themes, no page prints errors, loads anything from other hosts,
+// transfers too many bytes, or has accessibility problems that axe-core finds.
+// With ARENA_SCREENSHOTS, the test writes a picture of each page at three widths
+// to that folder.
 func TestEveryPageIsSoundInABrowser(t *testing.T) {
 	t.Parallel()
 	b, judge := newTab(t), axe(t)
@@ -207,7 +209,7 @@ func TestEveryPageIsSoundInABrowser(t *testing.T) {
 		require.NoError(t, err)
 		require.LessOrEqual(t, over, 0, "%s is wider than a phone", p.path)
 		b.as(820, "dark")
-		b.judge(p.path+", dark", `["color-contrast"]`) // all else is the same
+		b.judge(p.path+", dark", `["color-contrast"]`) // the rest is the same in both themes
 		b.shoot(p.name)
 		require.Empty(t, b.complaints("404"), p.path)
 	}
@@ -215,7 +217,7 @@ func TestEveryPageIsSoundInABrowser(t *testing.T) {
 	s.stop()
 }
 
-// firstPaint is the median of ten visits, in milliseconds.
+// firstPaint returns the median of ten visits, in milliseconds.
 func (b *tab) firstPaint(path string) float64 {
 	b.t.Helper()
 	b.as(1440, "light")
@@ -232,8 +234,8 @@ func (b *tab) firstPaint(path string) float64 {
 	return (all[4] + all[5]) / 2
 }
 
-// judge demands that axe-core, which the page holds by now, finds nothing
-// serious by its rules, or those that are named.
+// judge requires that axe-core, which the page has loaded, finds nothing serious
+// by its rules, or by the named ones.
 func (b *tab) judge(what, rules string) {
 	b.t.Helper()
 	found, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string](fmt.Sprintf(serious, rules), chromedp.EvalAwaitPromise))
@@ -241,13 +243,13 @@ func (b *tab) judge(what, rules string) {
 	require.Empty(b.t, found, what)
 }
 
-// serious asks axe-core for what keeps people out.
+// serious returns the serious problems that axe-core finds.
 const serious = `axe.run(document, {resultTypes: ["violations"], runOnly: %s}).then((r) => r.violations
 	.filter((v) => v.impact === "serious" || v.impact === "critical")
 	.map((v) => v.id + ": " + v.nodes.map((n) => n.target.join(" ") + " (" + n.failureSummary.replaceAll("\n", " ") + ")").slice(0, 3).join("; ")))`
 
-// settleDashboard gives the person a handle, a bot, whose id it returns, and a
-// key to be seen.
+// settleDashboard gives the person a handle, a bot and a key, and returns the
+// bot's id.
 func (s *testArena) settleDashboard(b *tab) string {
 	b.t.Helper()
 	url := launch(b.t, "bot", "greedy", "--listen", "127.0.0.1:0", "--think", "5ms").await(`(http://\S+)\n`)[1]
@@ -268,7 +270,7 @@ func (s *testArena) settleDashboard(b *tab) string {
 	return botID
 }
 
-// shoot leaves pictures of the page where they are asked for.
+// shoot writes pictures of the page if ARENA_SCREENSHOTS is set.
 func (b *tab) shoot(name string) {
 	b.t.Helper()
 	dir := os.Getenv("ARENA_SCREENSHOTS")

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// patience is how long anything may take that a test waits for. It is no
-// measurement: a machine that is busy needs more.
+// patience limits every wait of a test. It is generous because a busy machine is
+// slow.
 const patience = 120 * time.Second
 
 // process is a running arena.
@@ -24,17 +24,17 @@ type process struct {
 	t        testing.TB
 	cmd      *exec.Cmd
 	out, err transcript
-	exited   chan struct{} // closed once it has been waited for
+	exited   chan struct{} // closed once Wait has returned
 }
 
-// processOptions is where a process runs.
+// processOptions are the folder and the environment of a process.
 type processOptions struct {
 	dir string
-	env []string // beside the environment of the test, settings of an arena aside
+	env []string // in addition to the environment of the test without settings of an arena
 }
 
-// launch starts `arena` with arguments. It ends with the test at the latest,
-// which then fails if the process has reported a race or a panic.
+// launch starts `arena` with arguments. It ends with the test at the latest. The
+// test fails if the process has reported a race or a panic.
 func launch(t testing.TB, args ...string) *process {
 	t.Helper()
 	return launchIn(t, processOptions{}, args...)
@@ -48,19 +48,19 @@ func launchIn(t testing.TB, at processOptions, args ...string) *process {
 	p.cmd.Dir, p.cmd.Env = at.dir, append(append(environment(), at.env...), asArena+"=watched")
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.err
 	p.cmd.WaitDelay = 5 * time.Second
-	_, err = p.cmd.StdinPipe() // held until the process is waited for
+	_, err = p.cmd.StdinPipe() // open until Wait returns
 	require.NoError(t, err)
 	require.NoError(t, p.cmd.Start())
 	go func() {
-		_ = p.cmd.Wait() // how it ended, its state tells
+		_ = p.cmd.Wait() // the state tells how it ended
 		close(p.exited)
 	}()
 	t.Cleanup(p.judge)
 	return p
 }
 
-// environment is this process's without settings of an arena, but for a port of
-// its own for each node's operators.
+// environment is this process's environment without settings of an arena, and with
+// a free port for each node's operators.
 func environment() []string {
 	env := []string{"ARENA_ADMIN_LISTEN=127.0.0.1:0"}
 	for _, e := range os.Environ() {
@@ -71,7 +71,7 @@ func environment() []string {
 	return env
 }
 
-// judge ends the process and reads what it has complained of.
+// judge ends the process and checks its error output.
 func (p *process) judge() {
 	p.kill()
 	said := p.err.String()
@@ -90,14 +90,14 @@ func last(s string, n int) string { return s[max(0, len(s)-n):] }
 
 func (p *process) signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) }
 
-// kill is kill -9. It returns when the process is gone.
+// kill sends SIGKILL and waits until the process has ended.
 func (p *process) kill() {
 	p.signal(syscall.SIGKILL)
 	<-p.exited
 }
 
-// end sends a signal that asks for a graceful stop, waits for it, and demands
-// that it went well.
+// end sends a signal that asks for a graceful stop, waits for it, and requires
+// exit status 0.
 func (p *process) end(s syscall.Signal) {
 	p.t.Helper()
 	p.signal(s)
@@ -105,7 +105,7 @@ func (p *process) end(s syscall.Signal) {
 	require.Equal(p.t, 0, p.cmd.ProcessState.ExitCode(), "exit status; it said: %s", last(p.err.String(), 2000))
 }
 
-// killAfter kills at once, or after a delay while its caller continues.
+// killAfter kills at once, or in the background after a delay.
 func (p *process) killAfter(d time.Duration) {
 	if d == 0 {
 		p.signal(syscall.SIGKILL)
@@ -125,8 +125,8 @@ func (p *process) awaitExit() {
 	}
 }
 
-// await returns the first match of a pattern, and its groups, in what the
-// process prints.
+// await waits until the output of the process matches a pattern, and returns the
+// match with its groups.
 func (p *process) await(pattern string) []string {
 	p.t.Helper()
 	find := regexp.MustCompile(pattern)
@@ -141,7 +141,7 @@ func (p *process) await(pattern string) []string {
 		case <-grown:
 		case <-p.exited:
 			if found := find.FindStringSubmatch(p.out.String()); found != nil {
-				return found // it was printed after the look above
+				return found // it was printed after the check above
 			}
 			require.FailNow(p.t, "the process ended", "it said: %s", last(p.err.String(), 2000))
 		case <-ctx.Done():
@@ -150,7 +150,7 @@ func (p *process) await(pattern string) []string {
 	}
 }
 
-// transcript keeps what is written to it, and tells who waits for more.
+// transcript keeps all output, and signals new output.
 type transcript struct {
 	mu    sync.Mutex
 	text  bytes.Buffer
@@ -182,8 +182,8 @@ func (t *transcript) String() string {
 	return t.text.String()
 }
 
-// eventually polls until a condition holds. Reads of matches are limited to
-// 120 a minute, so it does not ask often.
+// eventually polls until a condition holds. It does not poll often, because the
+// arena limits reads of matches to 120 a minute.
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -18,8 +18,8 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// A stopped service's read models are rebuilt by their names, to the rows
-// that a start would make.
+// `arena projections rebuild` rebuilds read models of a stopped service by name.
+// The rows equal those that a start would make.
 func TestProjectionsCommands(t *testing.T) {
 	dir := t.TempDir()
 	call := func(args ...string) (status int, out, errOut string) {
@@ -58,7 +58,7 @@ func TestProjectionsCommands(t *testing.T) {
 	require.NotContains(t, out, "directory")
 	after, err := os.ReadFile(filepath.Join(dir, "projections", "directory.db"))
 	require.NoError(t, err)
-	require.Equal(t, before, after, "others are left alone")
+	require.Equal(t, before, after, "other read models are unchanged")
 
 	status, _, errOut = call("rebuild", "matchs")
 	require.Equal(t, 1, status)

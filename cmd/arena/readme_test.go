@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What the tutorial's script calls is what README.md has a newcomer call, in
-// the same order. Where the script has a free port, README has one of its own.
-func TestTheTutorialIsREADMEs(t *testing.T) {
+// The tutorial's script and README.md have the same commands in the same order.
+// README.md has a fixed port in place of the script's free one.
+func TestTutorialHasTheCommandsOfREADME(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
 	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
@@ -28,8 +28,8 @@ func TestTheTutorialIsREADMEs(t *testing.T) {
 	require.Regexp(t, `(?m)^run: build .*\n\t@\./bin/arena demo$`, string(makefile), "make run is arena demo")
 }
 
-// toldBy are the commands of the fenced blocks of "Enter a bot", without what
-// sets variables.
+// toldBy returns the commands in the fenced blocks of "Enter a bot", without those
+// that set variables.
 func toldBy(t *testing.T, readme string) (commands []string) {
 	t.Helper()
 	_, section, found := strings.Cut(readme, "\n## Enter a bot\n")
@@ -47,7 +47,7 @@ func toldBy(t *testing.T, readme string) (commands []string) {
 	return commands
 }
 
-// calledBy are the commands of the script's tutorial as README would have them.
+// calledBy returns the commands of the script's tutorial in the form of README.md.
 func calledBy(script string) (commands []string) {
 	tutorial, _, _ := strings.Cut(script, "# What is not in the tutorial")
 	asTold := strings.NewReplacer("$BOT", "http://127.0.0.1:9001", "127.0.0.1:0", "127.0.0.1:9001")

@@ -13,7 +13,7 @@ import (
 	"hexarena/projections/matches"
 )
 
-// record is a match as anyone reads it over REST, once it has ended.
+// record is the record of an ended match over REST.
 type record struct {
 	matches.Summary
 	Seed   string
@@ -31,7 +31,7 @@ type event struct {
 	Data data
 }
 
-// data holds the fields that several kinds' data have.
+// data holds the fields of several kinds of events.
 type data struct {
 	Decision  int
 	Kind      string
@@ -70,10 +70,10 @@ func (r *record) seatOf(name string) int {
 	return slices.IndexFunc(r.Players, func(p matches.Player) bool { return p.BotName == name })
 }
 
-// requireWhole demands what every replay has: it counts from 1, begins with
-// the board and ends with the end; each refused or missing answer is followed
-// by the default, and the third by the resignation, after which that seat has
-// nothing but defaults. No seat but those of the faulty ones has any.
+// requireWhole requires what every replay has. It counts from 1, begins with the
+// board and ends with the end. A default follows each refused or missing answer. A
+// resignation follows the third, and then the seat has only defaults. Only the
+// faulty seats have refused or missing answers.
 func (r *record) requireWhole(t testing.TB, faulty ...int) {
 	t.Helper()
 	require.Equal(t, "board", r.Replay[0].Kind)
@@ -104,8 +104,8 @@ func (r *record) requireWhole(t testing.TB, faulty ...int) {
 	}
 }
 
-// requireDefault demands that event i is the default of the decision that e
-// was a strike for.
+// requireDefault requires that event i is the default for the decision of the
+// strike e.
 func (r *record) requireDefault(t testing.TB, i int, e event) {
 	t.Helper()
 	played := r.Replay[i]
@@ -116,8 +116,8 @@ func (r *record) requireDefault(t testing.TB, i int, e event) {
 	require.True(t, played.Data.Default)
 }
 
-// defaultAction is what the specification plays for the decision of event i
-// ("Defaults when a decision fails"), by the frame before it.
+// defaultAction returns the default that the specification names for the decision
+// of event i ("Defaults when a decision fails"), based on the frame before it.
 func (r *record) defaultAction(t testing.TB, i int) string {
 	t.Helper()
 	e, before := r.Replay[i], r.frames[i-1]

@@ -12,9 +12,9 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// A backup is the log of a stopped arena and, kept apart, the secrets. What is
-// restored from it elsewhere shows the same ladder and plays on; with other
-// secrets than the log's it does not start.
+// A backup is the log of a stopped arena and, in another place, the secrets. An
+// arena restored from it shows the same ladder and continues to play. It does not
+// start with the secrets of another log.
 func TestARestoredBackupPlaysOn(t *testing.T) {
 	t.Parallel()
 	rng := logtest.Random(t)
@@ -51,7 +51,7 @@ func TestARestoredBackupPlaysOn(t *testing.T) {
 	})
 }
 
-// restore puts a backup into a folder of its own, for the same owners and bots.
+// restore copies a backup into a folder of its own, for the same owners and bots.
 func restore(t *testing.T, from *testArena, log, secrets string) *testArena {
 	t.Helper()
 	s := newTestArena(t, from.flags...)
@@ -70,7 +70,8 @@ func copyFile(t *testing.T, from, to string) {
 	require.NoError(t, os.WriteFile(to, data, 0o600))
 }
 
-// requireRefused demands that an arena does not start, and says why in one line.
+// requireRefused requires that an arena does not start and prints the reason in
+// one line.
 func requireRefused(t *testing.T, s *testArena, why string) {
 	t.Helper()
 	s.launch()

@@ -14,20 +14,18 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// The scripts of testdata/script call the program as a person does. Beside the
-// usual commands they have:
+// The scripts of testdata/script call the program as a person does. In addition
+// to the usual commands they have:
 //
-//	refused STATUS PATTERN ARG...   arena ARG... prints one line, to stderr, and exits so
-//	up NAMES PATTERN ARG...         starts arena ARG...; $NAME is the group that PATTERN finds in its output; of
-//	                                NAME,NAME each is one
-//	down NAME                       asks it to stop, by SIGTERM, and waits
-//	mode OCTAL PATH                 demands a file's permissions
+//	refused STATUS PATTERN ARG...   arena ARG... prints one line to stderr and exits with STATUS
+//	up NAME,... PATTERN ARG...      starts arena ARG...; each $NAME is a group of PATTERN in its output
+//	down NAME                       sends SIGTERM to it and waits
+//	mode OCTAL PATH                 requires the permissions of a file
 //	occupy NAME                     listens on a free port; $NAME is its address
 //	closed NAME                     $NAME is an address that refuses connections until the script ends
 //
-// A command that should have ended and runs is cut shortly before the test's
-// own deadline: one from the start of all scripts on would count how long each
-// waits for its turn.
+// Commands that do not end are killed shortly before the deadline of the test. A
+// deadline for each script would include the time that it waits for its turn.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{

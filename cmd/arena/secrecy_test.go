@@ -13,21 +13,21 @@ import (
 	"hexarena/projections/matches"
 )
 
-// spies keep what anyone could read while a match was running.
+// spies keep all public answers during a match.
 type spies struct {
 	matchID string
 	pages   map[string]string // bodies and headers, by path
 	streams map[string]*overheard
 }
 
-// overheard is all that a stream tells, from where it is opened to the match's
-// end.
+// overheard is the content of a stream from the first read to the end of the
+// match.
 type overheard struct {
 	text string
 	done chan struct{}
 }
 
-// spyOn reads every public page while a bot's match runs.
+// spyOn reads every public page while a bot plays a match.
 func spyOn(s *testArena, bot string) *spies {
 	s.t.Helper()
 	sp := &spies{pages: map[string]string{}, streams: map[string]*overheard{}}
@@ -59,8 +59,8 @@ func spyOn(s *testArena, bot string) *spies {
 	return sp
 }
 
-// overhear listens to a stream, from the match's first frame on where it has
-// ids.
+// overhear reads a stream. If the stream has ids, it starts at the match's first
+// frame.
 func overhear(s *testArena, path, matchID string) *overheard {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.base()+path, nil)
@@ -78,7 +78,7 @@ func overhear(s *testArena, path, matchID string) *overheard {
 		for lines, end := bufio.NewReader(res.Body), false; ; {
 			line, err := lines.ReadString('\n')
 			if err != nil || end && strings.Contains(line, matchID) {
-				break // the arena may be killed before
+				break // the arena may be killed before the end
 			}
 			end = line == "event: end\n"
 			text.WriteString(line)
@@ -88,7 +88,7 @@ func overhear(s *testArena, path, matchID string) *overheard {
 	return o
 }
 
-// answers is the status of what an address answers.
+// answers returns the status of a GET.
 func answers(s *testArena, path string) int {
 	s.t.Helper()
 	res, err := http.Get(s.base() + path)
@@ -97,7 +97,7 @@ func answers(s *testArena, path string) int {
 	return res.StatusCode
 }
 
-// page is what an address answers, headers too.
+// page returns the headers and the body of a GET.
 func page(s *testArena, path string, status int) string {
 	s.t.Helper()
 	res, err := http.Get(s.base() + path)
@@ -111,8 +111,8 @@ func page(s *testArena, path string, status int) string {
 	return text.String() + string(body)
 }
 
-// requireSecrecy demands that nothing that became public with a match's end
-// was to be read before, and no bot's address ever.
+// requireSecrecy requires that no data that a match's end made public was public
+// before, and that no bot's URL ever was.
 func (sp *spies) requireSecrecy(t testing.TB, s *testArena, r record) {
 	t.Helper()
 	if r.ID != sp.matchID {

@@ -27,24 +27,24 @@ import (
 	"hexarena/eventstore/esdb"
 )
 
-// The tests TestSecurity… are the rows of docs/security.md that a process can
-// show: each starts `arena serve`, calls it over sockets, and reads its mail at
-// a mail server. Limits are per address, so each caller has one of its own.
+// The tests TestSecurity… check the rows of docs/security.md that need a process.
+// Each starts `arena serve`, calls it over sockets, and reads its mail at a mail
+// server. Each caller has its own address, because limits are per address.
 
-// securityArena is an arena that strangers call.
+// securityArena is an arena with callers that are strangers to each other.
 type securityArena struct {
 	*testArena
 	t     *testing.T
 	mails *mailServer
 }
 
-// newSecurityArena starts an arena that sends its mail to a server of the test. It seats
-// nobody for as long as a test takes, unless the flags say otherwise.
+// newSecurityArena starts an arena that sends its mail to a server of the test. It
+// seats no bots during a test, unless the flags say otherwise.
 func newSecurityArena(t *testing.T, flags ...string) *securityArena {
 	return newSecurityArenaIn(t, nil, flags...)
 }
 
-// newSecurityArenaIn starts one with more in its environment.
+// newSecurityArenaIn starts an arena with additional environment variables.
 func newSecurityArenaIn(t *testing.T, env []string, flags ...string) *securityArena {
 	t.Helper()
 	f := &securityArena{t: t, mails: newMailServer(t)}
@@ -68,7 +68,7 @@ func closedPort(t testing.TB) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(bound.(*syscall.SockaddrInet4).Port))
 }
 
-// each runs the rows of a test on one arena, beside one another.
+// each runs the rows of a test in parallel on one arena.
 func (f *securityArena) each(t *testing.T, rows map[string]func(*testing.T)) {
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
@@ -84,13 +84,13 @@ func (f *securityArena) address() string { return f.arena.address() }
 func (f *securityArena) admin() string   { return f.arena.admin() }
 func (f *securityArena) node() string    { return f.arena.await(`event store on esdb://(\S+)\?`)[1] }
 
-// address is where callers of an arena's process connect to.
+// address returns the address of a process's API.
 func (p *process) address() string { return p.await(`API on http://(\S+)\n`)[1] }
 
-// admin is where the operators of a process connect to.
+// admin returns the address of a process's operators' endpoints.
 func (p *process) admin() string { return p.await(`operators' endpoints on http://(\S+)\n`)[1] }
 
-// events are all of the log, as text.
+// events returns all events of the log as text.
 func (f *securityArena) events(t *testing.T) string {
 	t.Helper()
 	log, err := esdb.Open(fmt.Sprintf("esdb://%s?tls=false", f.node()), slog.New(slog.DiscardHandler))
@@ -104,8 +104,8 @@ func (f *securityArena) events(t *testing.T) string {
 	return text.String()
 }
 
-// visitor calls an arena from an address of its own: signed if it has a key,
-// with its cookie if it has one.
+// visitor calls an arena from its own address. It signs calls if it has a key, and
+// sends its cookie if it has one.
 type caller struct {
 	t      *testing.T
 	at     string // the arena's address
@@ -135,15 +135,15 @@ func anonymousAt(t *testing.T, at string) *caller {
 	}}
 }
 
-// elsewhere is the same visitor, credentials too, from another address or at
-// another process.
+// elsewhere is the visitor with its credentials, at another address or another
+// process.
 func (c *caller) elsewhere(at string) *caller {
 	o := anonymousAt(c.t, at)
 	o.cookie, o.keyID, o.key = c.cookie, c.keyID, c.key
 	return o
 }
 
-// member signs up another owner, by the link in the mail.
+// member signs up another owner with the link in the mail.
 func (f *securityArena) member(t *testing.T) *caller {
 	t.Helper()
 	c := f.anonymous(t)
@@ -151,7 +151,7 @@ func (f *securityArena) member(t *testing.T) *caller {
 	return c
 }
 
-// signIn begins a session of the owner of an address.
+// signIn starts a session for the owner of an address.
 func (c *caller) signIn(mails *mailServer, address string) *reply {
 	c.t.Helper()
 	c.cookie = nil
@@ -161,7 +161,7 @@ func (c *caller) signIn(mails *mailServer, address string) *reply {
 	return confirmed
 }
 
-// token asks for a link and takes the token out of the mail.
+// token requests a link and returns the token of the mail.
 func (c *caller) token(mails *mailServer, address string) string {
 	c.t.Helper()
 	before := len(mails.to(address))
@@ -169,7 +169,7 @@ func (c *caller) token(mails *mailServer, address string) string {
 	return mails.await(c.t, address, before+1).link(c.t).Query().Get("token")
 }
 
-// newKey registers a key with scopes, the default ones if none are named.
+// newKey registers a key with scopes, or with the default scopes.
 func (c *caller) newKey(scopes ...string) *caller {
 	c.t.Helper()
 	public, private, err := ed25519.GenerateKey(nil)
@@ -188,18 +188,18 @@ func everyScope() []string {
 	return []string{"bots.read", "bots.write", "keys.read", "keys.write", "account.read", "account.write"}
 }
 
-// reply is an answer, read; unless it is a page, it fits the arena's own
-// description.
+// reply is an answer with its body. Unless it is a page, it matches the arena's
+// own OpenAPI description.
 type reply struct {
 	t      *testing.T
 	status int
 	header http.Header
 	body   []byte
-	json   map[string]any // nil where the body is no object
+	json   map[string]any // nil if the body is not an object
 }
 
-// do calls. Body may be nil, a string or what encodes as JSON; it is signed
-// last, and edit changes what goes out after that.
+// do makes a call. The body may be nil, a string, or a value to encode as JSON.
+// The call is signed last, and edit changes it after that.
 func (c *caller) do(method, target string, body any, edit ...func(*http.Request)) *reply {
 	c.t.Helper()
 	r, err := c.try(c.t.Context(), method, target, body, edit...)
@@ -207,7 +207,7 @@ func (c *caller) do(method, target string, body any, edit ...func(*http.Request)
 	return r
 }
 
-// try is do for other goroutines than the test's.
+// try is do for goroutines other than the test's.
 func (c *caller) try(ctx context.Context, method, target string, body any, edit ...func(*http.Request)) (*reply, error) {
 	req, err := c.request(ctx, method, target, body)
 	if err != nil {
@@ -227,7 +227,7 @@ func (c *caller) try(ctx context.Context, method, target string, body any, edit 
 	}
 	_ = json.Unmarshal(a.body, &a.json)
 	if strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
-		return a, nil // a page; the description is of the API
+		return a, nil // a page, which is not in the description
 	}
 	contract, err := contractOf(ctx, c.client, "http://"+c.at)
 	if err != nil {
@@ -239,8 +239,8 @@ func (c *caller) try(ctx context.Context, method, target string, body any, edit 
 	return a, nil
 }
 
-// request makes a call, signed as the specification says. The target goes out
-// as it is given.
+// request makes a call, signed as the specification says. It sends the target
+// unchanged.
 func (c *caller) request(ctx context.Context, method, target string, body any) (*http.Request, error) {
 	raw, err := rawBody(body)
 	if err != nil {
@@ -282,14 +282,14 @@ func (c *caller) sign(h http.Header, timestamp, method, target string, body []by
 	h.Set("X-Arena-Signature", base64.StdEncoding.EncodeToString(ed25519.Sign(c.key, []byte(message))))
 }
 
-// resigned signs a call again, under a timestamp that the test chooses.
+// resigned signs a call again, with a timestamp that the test chooses.
 func (c *caller) resigned(timestamp, method, target, body string) func(*http.Request) {
 	return func(r *http.Request) { c.sign(r.Header, timestamp, method, target, []byte(body)) }
 }
 
 var lastStamp atomic.Int64
 
-// fresh is a timestamp that no call had before: now, or a little later.
+// fresh returns a timestamp that no call had before: now, or a little later.
 func fresh() string {
 	for {
 		last := lastStamp.Load()
@@ -307,9 +307,9 @@ var description struct {
 	*apitest.Contract
 }
 
-// contractOf is what every answer is judged by: the description that the first
-// arena serves. All are the same program. Long answers are judged where they are
-// made (adapters/api).
+// contractOf returns the description that answers must match: that of the first
+// arena, since all run the same program. The tests of adapters/api check long
+// answers.
 func contractOf(ctx context.Context, client *http.Client, base string) (*apitest.Contract, error) {
 	description.Lock()
 	defer description.Unlock()
@@ -338,7 +338,7 @@ func contractOf(ctx context.Context, client *http.Client, base string) (*apitest
 	return c, nil
 }
 
-// is requires a status, and of a refusal its code.
+// is requires a status, and for a refusal its code.
 func (r *reply) is(status int, code ...string) *reply {
 	r.t.Helper()
 	require.Equal(r.t, status, r.status, "%s", r.body)
@@ -348,7 +348,7 @@ func (r *reply) is(status int, code ...string) *reply {
 	return r
 }
 
-// names requires that a refusal names a field as wrong.
+// names requires that a refusal names a field as invalid.
 func (r *reply) names(field string) *reply {
 	r.t.Helper()
 	require.Contains(r.t, string(r.body), `"field":"`+field+`"`)
@@ -357,7 +357,7 @@ func (r *reply) names(field string) *reply {
 
 func (r *reply) cookies() []*http.Cookie { return (&http.Response{Header: r.header}).Cookies() }
 
-// seen is all of an answer but what is another each time.
+// seen is an answer without the parts that differ each time.
 func (r *reply) seen() string {
 	h := r.header.Clone()
 	for _, each := range []string{"X-Request-Id", "Date", "Ratelimit"} {

@@ -16,10 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What the arena does when owners tell it where to call. Public addresses are
-// out of a test's reach, and so is a name that changes its mind: that the
-// address which is really dialled is judged, at every dial, is shown with a name
-// server of the test's (adapters/botwire, TestRebinding).
+// Owners choose the URLs that the arena calls. The test cannot reach public
+// addresses, or a name that changes its address. TestRebinding of adapters/botwire
+// shows with its own name server that the arena checks the dialed address at each
+// dial.
 func TestSecurityDials(t *testing.T) {
 	t.Parallel()
 	proxy := newTrap(t)
@@ -44,7 +44,7 @@ func TestSecurityDials(t *testing.T) {
 	t.Run("a bot that was let in before is judged at each dial", judgedAtEachDial)
 }
 
-// trap counts the connections that anybody makes to it.
+// trap counts the connections that anyone opens to it.
 type trap struct {
 	at  string
 	hit atomic.Int32
@@ -76,8 +76,8 @@ func (p *trap) port() string {
 	return port
 }
 
-// requireSilence demands that nobody has connected. A dial that the trap has
-// not accepted yet would come before the one that is made here.
+// requireSilence requires that nobody has connected. A dial that the trap has not
+// accepted yet would come before the one that is made here.
 func (p *trap) requireSilence(t *testing.T) {
 	t.Helper()
 	before := p.hit.Load()
@@ -86,17 +86,17 @@ func (p *trap) requireSilence(t *testing.T) {
 	defer c.Close()
 	_, err = c.Read(make([]byte, 1)) // the trap has hung up
 	require.ErrorIs(t, err, io.EOF)
-	require.Zero(t, before, "somebody was called")
+	require.Zero(t, before, "the arena connected")
 	require.EqualValues(t, 1, p.hit.Swap(0))
 }
 
-// register asks for a bot at a URL; ten times a minute an account may.
+// register registers a bot at a URL. An account may do this ten times a minute.
 func (c *caller) register(botURL string) *reply {
 	c.t.Helper()
 	return c.do("POST", "/bots", map[string]string{"name": "bot", "mode": "standard", "url": botURL})
 }
 
-// registerEach asks for bots at URLs, as many accounts as that takes.
+// registerEach registers bots at URLs, with as many accounts as needed.
 func (f *securityArena) registerEach(t *testing.T, urls []string, judge func(url string, got *reply)) {
 	t.Helper()
 	var who *caller
@@ -108,7 +108,7 @@ func (f *securityArena) registerEach(t *testing.T, urls []string, judge func(url
 	}
 }
 
-// refusedUntried demands that a URL was refused for what it says.
+// refusedUntried requires that the arena refused a URL without a dial.
 func refusedUntried(t *testing.T) func(string, *reply) {
 	return func(url string, got *reply) {
 		t.Helper()
@@ -139,14 +139,14 @@ func (f *securityArena) publicAddresses(t *testing.T) {
 		"192.0.2.1", "198.18.0.1", "224.0.0.1", "255.255.255.255", "localhost", "LOCALHOST", "localhost.", "bot.localhost", "arena.example",
 	} {
 		if urls = append(urls, "https://"+host+":"+trap.port()); host == "arena.example" {
-			urls[len(urls)-1] = "https://" + host // its own base URL
+			urls[len(urls)-1] = "https://" + host // the arena's base URL
 		}
 	}
 	f.registerEach(t, urls, refusedUntried(t))
 	trap.requireSilence(t)
 }
 
-// Most machines have a name of their own that leads inside.
+// Most machines have a name of their own that resolves to a private address.
 func (f *securityArena) whatANameStandsFor(t *testing.T) {
 	trap := newTrap(t)
 	inside := 0
@@ -158,10 +158,10 @@ func (f *securityArena) whatANameStandsFor(t *testing.T) {
 	}
 	who.register("https://nobody.invalid/").is(422, "deploy_check_failed")
 	trap.requireSilence(t)
-	t.Logf("%d names of this machine lead inside", inside)
+	t.Logf("%d names resolve to private addresses on this machine", inside)
 }
 
-// insideNames are names that resolve here, to addresses that are not public.
+// insideNames returns names that resolve to private addresses on this machine.
 func insideNames(t *testing.T) (names []string) {
 	t.Helper()
 	host, err := os.Hostname()
@@ -201,8 +201,8 @@ func (f *securityArena) redirectsAreNotFollowed(t *testing.T) {
 	trap.requireSilence(t)
 }
 
-// noProxies: a proxy would be asked for every host but loopback's, and 0.0.0.0
-// is another to those who ask.
+// noProxies: a proxy would get all hosts except loopback, and 0.0.0.0 is not
+// loopback for that rule.
 func (f *securityArena) noProxies(t *testing.T, proxy *trap) {
 	bot := newTestBot(t, "direct")
 	f.member(t).register(strings.Replace(bot.url, "127.0.0.1", "0.0.0.0", 1)).is(201)
@@ -225,9 +225,9 @@ func (f *securityArena) theArenaIsNoBot(t *testing.T) {
 	require.Contains(t, string(got.body), "the address is not allowed")
 }
 
-// coarseWords: a port that is closed, one that takes connections and hangs up,
-// and one behind which nobody answers, are told from one another no more than
-// any stranger could; of what a server says, nothing is told.
+// coarseWords: the arena describes a closed port, one that hangs up and one that
+// does not answer no more precisely than any stranger could find out. It repeats
+// nothing that a server says.
 func (f *securityArena) coarseWords(t *testing.T) {
 	const secret = "ERR-internal-secret"
 	who := f.member(t)
@@ -258,8 +258,8 @@ func (f *securityArena) coarseWords(t *testing.T) {
 	require.NotContains(t, f.arena.err.String(), secret)
 }
 
-// filteredPort is a listener whose queue is full, so that a handshake gets no
-// answer; empty where the machine does not do that.
+// filteredPort is a listener with a full queue, so that a handshake gets no
+// answer. It is empty on systems that do not do that.
 func filteredPort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -282,7 +282,7 @@ func filteredPort(t *testing.T) string {
 	return ""
 }
 
-// tarpit takes connections and has them served; served is told how it ended.
+// tarpit accepts connections and serves each one. served receives how it ended.
 func tarpit(t *testing.T, serve func(net.Conn) string) (at string, ended <-chan string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -304,7 +304,7 @@ func tarpit(t *testing.T, serve func(net.Conn) string) (at string, ended <-chan 
 	return l.Addr().String(), told
 }
 
-// slowTLS: the hello is read, and nothing is said.
+// slowTLS reads the hello and sends nothing.
 func (f *securityArena) slowTLS(t *testing.T) {
 	at, ended := tarpit(t, func(c net.Conn) string {
 		_, err := io.Copy(io.Discard, c) // until the arena hangs up
@@ -315,8 +315,8 @@ func (f *securityArena) slowTLS(t *testing.T) {
 	require.NotContains(t, <-ended, "timeout", "the arena has hung up")
 }
 
-// sending writes a head, and then the same again until the arena hangs up, 64
-// MiB at the most.
+// sending writes a head and then repeats a text until the arena hangs up, at most
+// 64 MiB.
 func sending(head, again string) func(net.Conn) string {
 	return func(c net.Conn) string {
 		_, _ = c.Read(make([]byte, 4096)) // the request
@@ -370,9 +370,9 @@ func (f *securityArena) noPortScanner(t *testing.T) {
 	trap.requireSilence(t)
 }
 
-// Bots that were registered while private addresses were allowed are dialled no
-// more once they are not: not by a check, and not for a match, in which each
-// decision costs a strike.
+// An arena no longer dials the private addresses of registered bots once they are
+// forbidden: neither for a check nor for a match, in which each decision costs a
+// strike.
 func judgedAtEachDial(t *testing.T) {
 	f := newSecurityArena(t)
 	ada := f.member(t)
@@ -396,11 +396,11 @@ func judgedAtEachDial(t *testing.T) {
 	matches := late.do("GET", "/matches?status=completed", nil).is(200).json["matches"].([]any)
 	record := string(late.do("GET", "/matches/"+matches[0].(map[string]any)["id"].(string), nil).is(200).body)
 	require.Equal(t, 4, strings.Count(record, `"kind":"resign"`))
-	require.GreaterOrEqual(t, strings.Count(record, `"cause":"dropped"`), 12, "a strike each, three a seat")
-	require.Zero(t, dialled.Load(), "no bot was called")
+	require.GreaterOrEqual(t, strings.Count(record, `"cause":"dropped"`), 12, "three strikes for each seat")
+	require.Zero(t, dialled.Load(), "the arena called no bot")
 }
 
-// public reads a page until it holds something.
+// public reads a page until it holds a text.
 func (f *securityArena) public(t *testing.T, path string, holds func(page string) bool) {
 	t.Helper()
 	eventually(t, path, func() bool { return holds(string(f.anonymous(t).do("GET", path, nil).is(200).body)) })

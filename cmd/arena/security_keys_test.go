@@ -18,7 +18,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Keys: which are taken, what they may do, and what is whose.
+// Tests of keys: which formats the arena accepts, what a key may do, and who owns
+// what.
 func TestSecurityKeys(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t)
@@ -121,7 +122,7 @@ func (f *securityArena) noScopeThatItLacks(t *testing.T) {
 	key.do("POST", "/keys", map[string]any{"name": "the default scopes", "publicKey": public}).is(403, "scope_exceeded")
 }
 
-// Every scope against every endpoint is in adapters/api, TestAccess.
+// TestAccess of adapters/api checks every scope against every endpoint.
 func (f *securityArena) aKeyWithoutTheScope(t *testing.T) {
 	ada := f.member(t)
 	blind, seeing := ada.newKey("bots.write", "keys.write", "account.write"), ada.newKey("bots.read", "keys.read", "account.read")
@@ -160,8 +161,8 @@ func (f *securityArena) anothersThings(t *testing.T) {
 	require.Equal(t, "active", ada.do("GET", "/bots/"+hers, nil).is(200).json["status"])
 }
 
-// Who makes fifty calls at once is limited to thirty writes a minute as well,
-// so some surplus is told that.
+// An address may write thirty times a minute, so that limit refuses some of the
+// fifty calls.
 func (f *securityArena) twentyKeys(t *testing.T) {
 	ada := f.member(t)
 	statuses := race(t, 50, func() (*reply, error) {
@@ -176,7 +177,7 @@ func (f *securityArena) twentyKeys(t *testing.T) {
 	require.Len(t, ada.do("GET", "/keys", nil).is(200).json["keys"], 20)
 }
 
-// Registrations are limited to ten a minute, too. Unpausing is a way in as well.
+// An account may register ten bots a minute. Unpausing a bot also makes it active.
 func (f *securityArena) fiveActiveBots(t *testing.T) {
 	ada := f.member(t)
 	bot := newTestBot(t, "bot").url
@@ -205,12 +206,12 @@ func (f *securityArena) fiveActiveBots(t *testing.T) {
 	require.Equal(t, 5, strings.Count(string(eve.do("GET", "/bots", nil).is(200).body), `"status":"active"`))
 }
 
-// mostBefore is how many calls of a flood may pass before the credential ends.
-// The rest of the 600 a minute is left for the call that ends it.
+// mostBefore is how many calls of a flood may pass before the credential ends. The
+// rest of the 600 a minute is for the call that ends it.
 const mostBefore = 300
 
-// flood calls as fast as it can, until stopped. It returns how many calls that
-// began after the end of its credential was answered were let in.
+// flood calls as fast as it can until it is stopped. It returns how many calls
+// succeeded that began before the end of the credential was answered, and after.
 func flood(t *testing.T, who *caller, end func()) (before, after int64) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -261,19 +262,19 @@ func (f *securityArena) aRevocationInAFlood(t *testing.T) {
 	ada := f.member(t)
 	key := ada.newKey("account.read")
 	before, after := flood(t, key, func() { ada.do("DELETE", "/keys/"+key.keyID, nil).is(204) })
-	t.Logf("%d calls were let in before the revocation had answered, %d after", before, after)
+	t.Logf("%d calls succeeded before the answer to the revocation, %d after it", before, after)
 	require.Zero(t, after)
 }
 
 func (f *securityArena) aSignOutInAFlood(t *testing.T) {
 	ada := f.member(t)
 	before, after := flood(t, ada, func() { ada.elsewhere(ada.at).do("POST", "/sign-out", nil).is(204) })
-	t.Logf("%d calls were let in before the sign-out had answered, %d after", before, after)
+	t.Logf("%d calls succeeded before the answer to the sign-out, %d after it", before, after)
 	require.Zero(t, after)
 }
 
-// Wrong signatures count against the address that they come from, and never
-// against the key's owner.
+// Wrong signatures count against the caller's address, never against the key's
+// owner.
 func (f *securityArena) underAnothersKeyID(t *testing.T) {
 	ada := f.member(t)
 	key := ada.newKey(everyScope()...)

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// How much of the arena one caller may have: calls, bytes, time.
+// Tests of what one caller may use: calls, bytes and time.
 func TestSecurityLimits(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t)
@@ -47,8 +47,8 @@ func (f *securityArena) the601stCall(t *testing.T) {
 	f.anonymous(t).do("GET", "/health", nil).is(200)
 }
 
-// requireRetryAfter demands whole seconds, no more than the window has. That
-// they are enough is shown where a test has the clock (adapters/api).
+// requireRetryAfter requires whole seconds, at most the length of the window.
+// Tests of adapters/api, which control the clock, show that they suffice.
 func requireRetryAfter(t *testing.T, r *reply) {
 	t.Helper()
 	seconds, err := strconv.Atoi(r.header.Get("Retry-After"))
@@ -76,7 +76,7 @@ func (f *securityArena) theOtherLimits(t *testing.T) {
 	reader.do("GET", "/leaderboard", nil).is(200)
 }
 
-// from says where a call pretends to come from.
+// from sets the address that a call claims to come from.
 func from(addresses string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("X-Forwarded-For", addresses) }
 }
@@ -94,13 +94,13 @@ func (f *securityArena) aForgedForward(t *testing.T) {
 	}
 }
 
-// The arena listens on one loopback address of IPv4 here, so the networks are
-// told to it by a proxy that it trusts.
+// The arena listens on one IPv4 loopback address here, so a trusted proxy names
+// the networks.
 func (f *securityArena) aNetworkIsOneCaller(t *testing.T) {
 	proxy := f.anonymous(t)
 	call := func(address string) *reply { return proxy.do("POST", "/sign-in", "{}", from(address)) }
 	for i := range 30 {
-		call(fmt.Sprintf("192.0.2.%d, 2001:db8:0:1:%x::%x", i, i, i+1)).is(422) // what stands before it is its caller's word
+		call(fmt.Sprintf("192.0.2.%d, 2001:db8:0:1:%x::%x", i, i, i+1)).is(422) // the entries before it are the caller's claim
 	}
 	call("2001:db8:0:1:ffff:ffff:ffff:ffff").is(429, "rate_limited")
 	call("2001:db8:0:2::1").is(422)
@@ -119,11 +119,11 @@ func (f *securityArena) aBodyOverTheLimit(t *testing.T) {
 	key.do("PATCH", "/me", fitting+" ").is(413, "body_too_large")
 	f.anonymous(t).do("PATCH", "/me", fitting+" ").is(413, "body_too_large")
 	key.do("PATCH", "/me", fitting+" ", func(r *http.Request) { r.ContentLength = -1 }).is(413, "body_too_large")
-	require.Equal(t, 413, ada.raw("POST /keys HTTP/1.1\r\nHost: arena\r\nContent-Length: 9000000000000\r\n\r\n"), "by what it says of itself")
+	require.Equal(t, 413, ada.raw("POST /keys HTTP/1.1\r\nHost: arena\r\nContent-Length: 9000000000000\r\n\r\n"), "by its declared length")
 }
 
-// The header says that a body comes, and it does not, or not all of it. Ten
-// seconds are what it has, whatever comes of the call.
+// The header announces a body that does not arrive, or not completely. The arena
+// waits ten seconds for it, whatever the result of the call.
 func (f *securityArena) aBodyThatDrips(t *testing.T) {
 	for what, c := range map[string]struct {
 		head   string
@@ -141,8 +141,8 @@ func (f *securityArena) aBodyThatDrips(t *testing.T) {
 	}
 }
 
-// pour writes until nobody takes it any more, 64 MiB at the most, and returns
-// how much went out and what was answered.
+// pour writes until the peer stops reading, at most 64 MiB. It returns the number
+// of bytes written and the answer.
 func pour(ctx context.Context, at, head, chunk string) (int, string) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", at)
 	if err != nil {
@@ -151,7 +151,7 @@ func pour(ctx context.Context, at, head, chunk string) (int, string) {
 	defer conn.Close()
 	answered := make(chan string, 1)
 	go func() {
-		b, _ := bufio.NewReader(conn).ReadString('\n') // empty where it was reset
+		b, _ := bufio.NewReader(conn).ReadString('\n') // empty if the connection was reset
 		answered <- b
 	}()
 	sent, err := io.WriteString(conn, head)
@@ -169,7 +169,7 @@ func pour(ctx context.Context, at, head, chunk string) (int, string) {
 func (f *securityArena) headersThatDoNotEnd(t *testing.T) {
 	sent, answer := pour(t.Context(), f.address(), "GET /health HTTP/1.1\r\nHost: arena\r\n", "X-Padding: "+strings.Repeat("x", 1<<16)+"\r\n")
 	require.Less(t, sent, 10<<20)
-	t.Logf("%d bytes of headers were taken off our hands, most of them by the kernel's buffers: %s", sent, strings.TrimSpace(answer))
+	t.Logf("%d bytes of headers were sent, most of them into the kernel's buffers: %s", sent, strings.TrimSpace(answer))
 	long := f.anonymous(t).raw("GET /health HTTP/1.1\r\nHost: arena\r\nX-Padding: " + strings.Repeat("x", 40<<10) + "\r\n\r\n")
 	require.Equal(t, http.StatusRequestHeaderFieldsTooLarge, long)
 	t.Run("they have ten seconds", func(t *testing.T) {
@@ -185,7 +185,7 @@ func (f *securityArena) headersThatDoNotEnd(t *testing.T) {
 	})
 }
 
-// endlessBodies: 64 callers who each send more than there is room for.
+// endlessBodies: 64 callers each send more than the arena can store.
 func (f *securityArena) endlessBodies(t *testing.T) {
 	before := f.heap(t)
 	const senders = 64
@@ -205,19 +205,19 @@ func (f *securityArena) endlessBodies(t *testing.T) {
 	for range senders {
 		o := <-done
 		total += o.sent
-		require.Less(t, o.sent, 64<<20, "somebody continues to read it")
-		if o.answer != "" { // else the reset was faster
+		require.Less(t, o.sent, 64<<20, "the arena continues to read it")
+		if o.answer != "" { // otherwise the reset was faster
 			require.Contains(t, o.answer, "413")
 		}
 	}
 	after := f.heap(t)
-	t.Logf("%d MiB poured in; heap in use before %d KiB, after %d KiB", total>>20, before>>10, after>>10)
+	t.Logf("%d MiB sent; heap in use before %d KiB, after %d KiB", total>>20, before>>10, after>>10)
 	require.Less(t, after, before+64<<20)
 }
 
 var heapInUse = regexp.MustCompile(`(?m)^go_memstats_heap_inuse_bytes (\S+)$`)
 
-// heap is what the arena says of its memory.
+// heap returns the arena's heap in use.
 func (f *securityArena) heap(t *testing.T) int64 {
 	t.Helper()
 	res, err := http.Get("http://" + f.admin() + "/metrics")
@@ -272,8 +272,8 @@ func (f *securityArena) lineBreaksInFields(t *testing.T) {
 	require.Empty(t, f.mails.to("eve@example.org"))
 }
 
-// A name may hold markup. Answers are JSON, and say so; the pages of the
-// sign-in escape what they are given, under a policy that runs nothing.
+// A name may hold markup. Answers are JSON and declare it. The sign-in pages
+// escape their input, under a policy that runs no scripts.
 func (f *securityArena) markupIsInert(t *testing.T) {
 	const script = `<script>alert(1)</script>`
 	ada := f.member(t)

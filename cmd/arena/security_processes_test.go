@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two arenas on one log, the second of which does not play: what one has
-// refused, spent or ended, the other has.
+// Two arenas use one log, and the second does not play. What one process refuses,
+// spends or ends holds for the other.
 func TestSecurityAcrossProcesses(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t)
@@ -75,10 +75,10 @@ func TestSecurityAcrossProcesses(t *testing.T) {
 			defer again.Stop()
 			for c.there.do("GET", "/me", nil).status != 401 {
 				let++
-				require.Less(t, time.Since(ended), patience, "let in by the peer")
+				require.Less(t, time.Since(ended), patience, "accepted by the other process")
 				<-again.C
 			}
-			t.Logf("the peer let %d calls in for %s", let, time.Since(ended).Round(100*time.Microsecond))
+			t.Logf("the other process accepted %d calls for %s", let, time.Since(ended).Round(100*time.Microsecond))
 			for range 20 {
 				c.there.do("GET", "/me", nil).is(401, "unauthenticated")
 			}
@@ -86,14 +86,14 @@ func TestSecurityAcrossProcesses(t *testing.T) {
 	})
 }
 
-// knows waits until a process knows of a caller.
+// knows waits until a process accepts a caller's credentials.
 func (c *caller) knows(t *testing.T) {
 	t.Helper()
 	eventually(t, "the peer knows the caller", func() bool { return c.do("GET", "/me", nil).status == 200 })
 }
 
-// What was spent, revoked and ended stays so when the process is killed and
-// another takes its place.
+// Spent, revoked and ended credentials stay so when the process is killed and
+// another one starts.
 func TestSecurityAcrossARestart(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t)

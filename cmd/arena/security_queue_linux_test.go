@@ -2,7 +2,7 @@ package main
 
 import "syscall"
 
-// shortQueue has a listener queue no connections beyond the first.
+// shortQueue makes a listener queue only one connection.
 func shortQueue(c syscall.RawConn) bool {
 	var failed error
 	err := c.Control(func(fd uintptr) { failed = syscall.Listen(int(fd), 0) })

@@ -25,9 +25,9 @@ import (
 // mark is in the URL of each bot of the test, and in no other text.
 const mark = "a-path-that-only-its-owner-knows"
 
-// A match that stands still in its middle is read by everybody in every way,
-// and read again when it has ended: what became public with the end was to be
-// found nowhere before, and what never does is nowhere.
+// Anyone reads a paused match in every way, and again after its end. Data that
+// became public with the end was nowhere before, and data that never becomes
+// public is nowhere.
 func TestSecuritySecrecy(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t, "--rest-standard", "1h", "--decision-standard", "5m")
@@ -46,7 +46,7 @@ func TestSecuritySecrecy(t *testing.T) {
 		key.do("POST", "/bots", map[string]string{"name": p.name, "mode": "standard", "url": p.url}).is(201)
 	}
 	f.stop()
-	f.start("--tick", "250ms") // so that all four are at one table
+	f.start("--tick", "250ms") // all four sit at one table
 	key = key.elsewhere(f.address())
 	<-held
 	seated := f.list(matches.Running)[0]
@@ -63,7 +63,7 @@ func TestSecuritySecrecy(t *testing.T) {
 		require.Contains(t, running["GET /matches/"+id], `"seed":null`)
 		require.Contains(t, running["GET /matches/"+id], `"replay":[]`)
 		commitment := seed.Commitment(r.Proof.ServerSeed).String()
-		require.Contains(t, running["GET /matches/"+id], commitment, "its commitment is there from the start")
+		require.Contains(t, running["GET /matches/"+id], commitment, "the commitment is public from the start")
 		require.Contains(t, log, commitment)
 		for _, hidden := range []string{r.Seed, r.Proof.ServerSeed.String()} {
 			raw, err := hex.DecodeString(hidden)
@@ -86,7 +86,7 @@ func TestSecuritySecrecy(t *testing.T) {
 		require.Contains(t, frames, `"handCounts":`)
 		for _, hidden := range []string{`"data":`, `"hand":`, `"devCards":`, `"devBoughtThisTurn":`, `"myScore":`, `"answer":`} {
 			for what, page := range running {
-				if !strings.HasPrefix(what, "GET /openapi.json") { // which tells of ended ones
+				if !strings.HasPrefix(what, "GET /openapi.json") { // its examples are of ended matches
 					require.NotContains(t, page, hidden, what)
 				}
 			}
@@ -105,7 +105,7 @@ func TestSecuritySecrecy(t *testing.T) {
 			kind, rest, _ := strings.Cut(rest, " ")
 			switch {
 			case kind == "CardStolen":
-				require.Regexp(t, `^\{"seat":\d,"victim":\d\} `, rest, "who, and of whom; no more")
+				require.Regexp(t, `^\{"seat":\d,"victim":\d\} `, rest, "only the two seats")
 			case strings.HasPrefix(stream, "match-") && kind != "ActionPlayed":
 				require.NotContains(t, rest, "deck")
 				require.NotContains(t, rest, "victory_point")
@@ -113,7 +113,7 @@ func TestSecuritySecrecy(t *testing.T) {
 		}
 	})
 	t.Run("somebody else's bot URL", func(t *testing.T) {
-		require.Contains(t, string(key.do("GET", "/bots", nil).is(200).body), mark, "its owner sees it")
+		require.Contains(t, string(key.do("GET", "/bots", nil).is(200).body), mark, "the owner sees it")
 		requireNowhere(t, running, mark)
 		requireNowhere(t, ended, mark)
 		eve := f.member(t)
@@ -133,7 +133,7 @@ func TestSecuritySecrecy(t *testing.T) {
 	})
 }
 
-// stopAt holds a bot's nth answer, once, until released.
+// stopAt delays a bot's nth answer, once, until it is released.
 func stopAt(n int, held, release chan struct{}) func(*match.Request) {
 	asked := 0
 	return func(*match.Request) {
@@ -151,9 +151,8 @@ func requireNowhere(t *testing.T, pages map[string]string, text string) {
 	}
 }
 
-// everything is what anyone can read of the API, status and headers too: every
-// GET that the description has and that takes no credential, with its ids
-// filled in, for what there is and for what there is not.
+// everything returns all public data of the API, with status and headers: each GET
+// of the description that takes no credentials, with existing and unknown ids.
 func (f *securityArena) everything(t *testing.T, matchID, botID string) map[string]string {
 	t.Helper()
 	who := f.anonymous(t)
@@ -178,7 +177,7 @@ func (f *securityArena) everything(t *testing.T, matchID, botID string) map[stri
 	return pages
 }
 
-// publicReads are the paths of the description that anyone may GET.
+// publicReads returns the paths of the description that anyone may GET.
 func publicReads(t *testing.T, who *caller) []string {
 	t.Helper()
 	var document struct {
@@ -197,7 +196,7 @@ func publicReads(t *testing.T, who *caller) []string {
 	return paths
 }
 
-// glance reads an answer, or of one that does not end what comes first.
+// glance reads an answer, or the beginning of one that does not end.
 func (c *caller) glance(target string) string {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
@@ -208,7 +207,7 @@ func (c *caller) glance(target string) string {
 	require.NoError(c.t, err)
 	defer res.Body.Close()
 	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
-		time.AfterFunc(300*time.Millisecond, cancel) // a match that stands still sends no more
+		time.AfterFunc(300*time.Millisecond, cancel) // a paused match sends nothing more
 	}
 	body, err := io.ReadAll(res.Body)
 	if !errors.Is(err, context.Canceled) {
@@ -219,7 +218,7 @@ func (c *caller) glance(target string) string {
 	return res.Status + "\n" + text.String() + string(body)
 }
 
-// metrics are what the operators' endpoint tells.
+// metrics returns the answers of the operators' endpoints.
 func (f *securityArena) metrics(t *testing.T) string {
 	t.Helper()
 	res, err := http.Get("http://" + f.admin() + "/metrics")

@@ -19,8 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a signature is good for: one request, as it was signed, once, for five
-// minutes.
+// A signature is valid for one request as it was signed, once, for five minutes.
 func TestSecuritySignatures(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t)
@@ -36,8 +35,8 @@ func TestSecuritySignatures(t *testing.T) {
 	})
 }
 
-// Clocks of tests are coarse; the edge itself is tried with a clock of its own
-// (adapters/auth).
+// Clocks of tests are coarse. Tests of adapters/auth, which control the clock,
+// check the limit itself.
 func (f *securityArena) fiveMinutesOfSkew(t *testing.T) {
 	key := f.member(t).newKey("account.read")
 	for _, c := range []struct {
@@ -59,7 +58,7 @@ func (f *securityArena) oneSpellingOfATimestamp(t *testing.T) {
 	} {
 		key.do("GET", "/me", nil, key.resigned(wrong, "GET", "/me", "")).is(401, "unauthenticated")
 	}
-	// White space around a header is no part of it, so it is not what was signed.
+	// White space around a header is not part of its value, so it is not signed.
 	key.do("GET", "/me", nil, key.resigned(" "+ms, "GET", "/me", "")).is(401, "unauthenticated")
 }
 
@@ -84,7 +83,7 @@ func (f *securityArena) aSignedWriteRunsOnce(t *testing.T) {
 	})
 }
 
-// race makes calls at once, and counts their statuses.
+// race makes calls at the same time, and counts their statuses.
 func race(t *testing.T, n int, call func() (*reply, error)) map[int]int {
 	t.Helper()
 	type outcome struct {
@@ -113,8 +112,7 @@ func race(t *testing.T, n int, call func() (*reply, error)) map[int]int {
 	return statuses
 }
 
-// raw sends a request byte by byte as it is written, and returns the answer's
-// status.
+// raw sends the exact bytes of a request, and returns the answer's status.
 func (c *caller) raw(request string) int {
 	c.t.Helper()
 	conn, err := net.Dial("tcp", c.at)
@@ -141,7 +139,7 @@ func (f *securityArena) theBytesAsReceived(t *testing.T) {
 		return key.raw(fmt.Sprintf("%s %s HTTP/1.1\r\nHost: arena\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n%s",
 			method, target, len(sent), head.String(), sent))
 	}
-	require.Equal(t, 422, send("POST", "/bots?mode=standard&a=1", body), "as it was signed, it is judged")
+	require.Equal(t, 422, send("POST", "/bots?mode=standard&a=1", body), "sent as it was signed")
 	for _, c := range []struct {
 		what, method, target, body string
 		status                     int
@@ -169,8 +167,9 @@ func (f *securityArena) theBytesAsReceived(t *testing.T) {
 	require.Empty(t, key.do("GET", "/bots", nil).is(200).json["bots"])
 }
 
-// `t.POST./bots?a=1.x.y` is POST /bots?a=1 with the body x.y, POST /bots?a=1.x
-// with the body y, and so on: what splits otherwise does nothing.
+// The message `t.POST./bots?a=1.x.y` can be POST /bots?a=1 with the body x.y,
+// POST /bots?a=1.x with the body y, and so on. The first call spends the
+// signature, and the others do nothing.
 func (f *securityArena) dotsSplitInOneWay(t *testing.T) {
 	key := f.member(t).newKey(everyScope()...)
 	stamp := fresh()
@@ -182,7 +181,7 @@ func (f *securityArena) dotsSplitInOneWay(t *testing.T) {
 		})
 	}
 	split("POST", "/bots?a=1", "x.y").is(400, "malformed")
-	split("POST", "/bots?a=1.x", "y").is(401) // one message, and spent
+	split("POST", "/bots?a=1.x", "y").is(401) // the same message, whose signature is spent
 	split("POST", "/bots?a=1.x.y", "").is(401)
 
 	stamp = fresh()
@@ -234,15 +233,16 @@ func (f *securityArena) oneSpellingOfASignature(t *testing.T) {
 	}
 }
 
-// leftOver sets the bits that the last character of 64 bytes' base64 has too
-// many: most decoders read the same bytes.
+// leftOver sets unused bits of the last character in the base64 of 64 bytes. Most
+// decoders return the same bytes.
 func leftOver(encoded string) string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	at := len(encoded) - 3
 	return encoded[:at] + string(alphabet[strings.IndexByte(alphabet, encoded[at])|1]) + encoded[at+1:]
 }
 
-// plusOrder adds the group's order to S: another text of the same signature.
+// plusOrder adds the group's order to S, which gives another encoding of the same
+// signature.
 func plusOrder(signature []byte) []byte {
 	order, _ := new(big.Int).SetString("7237005577332262213973186563042994240857116359379907606001950938285454250989", 10)
 	s := slices.Clone(signature[32:])

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Signing in by mail: what a link and a session are good for.
+// Tests of sign-in by mail: what a link and a session allow.
 func TestSecuritySignIn(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t)
@@ -54,19 +54,18 @@ func (f *securityArena) fiveMailsAnHour(t *testing.T) {
 		f.anonymous(t).do("POST", "/sign-in", signInTo("Victim@Example.ORG")).is(202)
 	}
 	f.mails.await(t, victim, 5)
-	f.member(t) // whose mail came behind them all
+	f.member(t) // its mail arrives after all the others
 	require.Len(t, append(f.mails.to(victim), f.mails.to("Victim@Example.ORG")...), 5)
 }
 
-// The mail server is not waited for, so it tells nothing by the time that it
-// takes.
+// The answer does not wait for the mail server, so its duration reveals nothing.
 func (f *securityArena) aMailServerThatHangs(t *testing.T) {
 	const known, unknown = "known@example.org", "unknown@example.org"
 	who := f.anonymous(t)
 	who.signIn(f.mails, known)
 	release := f.mails.hold()
 	defer release()
-	for i := range 12 { // more than are delivered at once
+	for i := range 12 { // more than the arena delivers at once
 		who.do("POST", "/sign-in", signInTo(fmt.Sprintf("crowd-%d@example.org", i))).is(202)
 	}
 	require.Equal(t, who.do("POST", "/sign-in", signInTo(known)).is(202).seen(), who.do("POST", "/sign-in", signInTo(unknown)).is(202).seen())
@@ -106,8 +105,8 @@ func (f *securityArena) aLinkIsUsedOnce(t *testing.T) {
 	f.anonymous(t).do("POST", "/sign-in/confirm", map[string]string{"token": token}).is(401, "link_invalid")
 }
 
-// Used, unknown and made up are one and the same; older than 15 minutes is too,
-// where a test has the clock (adapters/auth).
+// Used, unknown and invented links get the same answer. Tests of adapters/auth,
+// which control the clock, show this for links older than 15 minutes.
 func (f *securityArena) linksThatAreNone(t *testing.T) {
 	used := f.anonymous(t).token(f.mails, "used@example.org")
 	confirm := func(token string) *reply {
@@ -139,9 +138,9 @@ func (f *securityArena) theTokenIsNowhere(t *testing.T) {
 		require.NotContains(t, string(confirmed.body), secret)
 	}
 	hash := sha256.Sum256(raw)
-	require.Contains(t, stored, hex.EncodeToString(hash[:]), "its hash is")
+	require.Contains(t, stored, hex.EncodeToString(hash[:]), "the log holds its hash")
 	require.NotContains(t, logged, "secret@example.org")
-	require.Equal(t, 1, strings.Count(stored, "secret@example.org"), "the address is in its own stream alone")
+	require.Equal(t, 1, strings.Count(stored, "secret@example.org"), "only its own stream holds the address")
 }
 
 func (f *securityArena) aHostHeader(t *testing.T) {
@@ -159,7 +158,7 @@ func (f *securityArena) aHostHeader(t *testing.T) {
 func (f *securityArena) aSessionIsOurChoice(t *testing.T) {
 	eve := f.anonymous(t)
 	eve.signIn(f.mails, "eve@example.org")
-	// The victim's browser was given a cookie by somebody else, and signs in.
+	// Someone else set a cookie in the victim's browser, which then signs in.
 	victim := f.anonymous(t)
 	token := victim.token(f.mails, "victim-too@example.org")
 	confirmed := victim.do("POST", "/sign-in/confirm", map[string]string{"token": token}, func(r *http.Request) { r.AddCookie(eve.cookie) }).is(200)
@@ -169,10 +168,10 @@ func (f *securityArena) aSessionIsOurChoice(t *testing.T) {
 	require.Equal(t, "eve@example.org", eve.do("GET", "/me", nil).is(200).json["email"])
 	again := victim.elsewhere(victim.at)
 	again.signIn(f.mails, "victim-too@example.org")
-	require.NotEqual(t, victim.cookie.Value, again.cookie.Value, "each session is another")
+	require.NotEqual(t, victim.cookie.Value, again.cookie.Value, "each sign-in starts a new session")
 	require.True(t, again.cookie.HttpOnly)
 	require.Equal(t, http.SameSiteLaxMode, again.cookie.SameSite)
-	// One owner's id before another's token is nobody.
+	// One owner's id with another's token identifies nobody.
 	mine, _, _ := strings.Cut(victim.cookie.Value, ".")
 	_, hers, _ := strings.Cut(eve.cookie.Value, ".")
 	eve.cookie.Value = mine + "." + hers

@@ -12,9 +12,9 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// A head of fewer results than the log holds would look like one of a log that
-// was cut: until the fold is whole there is none.
-func TestNoHeadBeforeTheSignedLogIsWhole(t *testing.T) {
+// A head of fewer results than the log holds would look as if the log had been
+// cut. So there is no head until the fold is complete.
+func TestNoHeadBeforeTheSignedLogIsComplete(t *testing.T) {
 	log := memory.New()
 	play := arenatest.New(t, log, 1)
 	g := play.Complete(ladder.Standard, play.Register("ada", ladder.Standard, "Ann", "Bea", "Cat")...)

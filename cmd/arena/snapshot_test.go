@@ -36,14 +36,14 @@ func (c *countedReads) Read(ctx context.Context, id eventstore.StreamID, from ev
 	}
 }
 
-// On a node, through the client: a start that had a long ladder to fold stores a
-// snapshot, and the next begins with it, and is at the same place.
-func TestAStartFromASnapshot(t *testing.T) {
+// With a node and the official client, a start that folds a long ladder stores a
+// snapshot. The next start begins with it and reaches the same state.
+func TestStartFromASnapshot(t *testing.T) {
 	embedded, err := logs.OpenEmbedded(t.Context(), t.TempDir())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, embedded.Close()) }()
 	log := embedded.Log
-	const stream, matches = "ladder-standard", 5001 // two events each, but for the last
+	const stream, matches = "ladder-standard", 5001 // two events each, except for the last
 	storeMatches(t, log, stream, matches)
 
 	begin := func() (*matchmaker.Ladder, int) {
@@ -72,13 +72,13 @@ func TestAStartFromASnapshot(t *testing.T) {
 	begun := time.Now()
 	l, read = begin()
 	t.Logf("a start from the snapshot took %s", time.Since(begun))
-	require.Equal(t, 1, read, "the last event that is in it")
+	require.Equal(t, 1, read, "only the last event of the snapshot")
 	require.NoError(t, l.Void(t.Context(), fmt.Sprint("match-", matches-1), ladder.WhyOperator))
 	require.ErrorIs(t, l.Void(t.Context(), "match-7", ladder.WhyOperator), ladder.ErrAlreadyFinished)
 }
 
-// storeMatches stores a ladder of matches that were seated and voided, one after
-// the other, but for the last, which is open.
+// storeMatches stores a ladder of matches that were seated and voided one after
+// the other. The last one is open.
 func storeMatches(t *testing.T, log eventstore.Log, stream eventstore.StreamID, matches int) {
 	t.Helper()
 	var events []ladder.Event

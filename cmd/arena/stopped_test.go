@@ -18,9 +18,9 @@ import (
 	"hexarena/eventstore"
 )
 
-// An event that read models cannot fold stops those alone: /ready says which
-// event, what is asked of them is refused, and the rest is served.
-func TestAReadModelThatStops(t *testing.T) {
+// An event that read models cannot fold stops only these read models. /ready names
+// the event, requests that need them are refused, and the arena serves the rest.
+func TestStoppedReadModelOnlyStopsItsReaders(t *testing.T) {
 	t.Parallel()
 	s := newTestArena(t)
 	require.NoError(t, os.Mkdir(filepath.Join(s.data, "node"), 0o700))
@@ -33,7 +33,7 @@ func TestAReadModelThatStops(t *testing.T) {
 	require.NoError(t, closeLog())
 
 	s.start("--no-play")
-	s.owner() // signs up, chooses a handle and registers a key, each of which is read back
+	s.owner() // signs up, chooses a handle and registers a key, and reads each back
 	operators := s.arena.await(`operators' endpoints on (http://\S+)`)[1]
 	status, body := fetch(t, operators+"/ready")
 	require.Equal(t, http.StatusServiceUnavailable, status)

@@ -18,9 +18,9 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// A machine that stands still, here by SIGSTOP, is no bot's fault: what its
-// socket had received counts, however late the arena reads it.
-func TestStandingStillCostsNobodyAStrike(t *testing.T) {
+// If the machine pauses, here by SIGSTOP, bots get no strikes: data that the
+// socket had received in time counts, however late the arena reads it.
+func TestPausedMachineCausesNoStrikes(t *testing.T) {
 	t.Parallel()
 	const decision, still = 5 * time.Second, 6 * time.Second // a busy machine needs some of the first
 	rng := logtest.Random(t)
@@ -30,7 +30,7 @@ func TestStandingStillCostsNobodyAStrike(t *testing.T) {
 	var answered atomic.Int64
 	players := goodPlayers(t, 8, &eventTrigger{})
 	for _, p := range players {
-		p.hold = func(*match.Request) { f.count() } // so it stops before an answer is written
+		p.hold = func(*match.Request) { f.count() } // so the arena stops before an answer is written
 		p.answered = func() { answered.Add(1) }
 	}
 	s.join(players...)
@@ -47,14 +47,14 @@ func TestStandingStillCostsNobodyAStrike(t *testing.T) {
 	}
 	c := s.settle()
 	compared, _ := c.audit(t, s.players)
-	t.Logf("3 stops of %v with %v a decision; %d answers written into sockets meanwhile; %d matches, %d events, no strike",
+	t.Logf("3 stops of %v with %v a decision; %d answers written to sockets meanwhile; %d matches, %d events, no strike",
 		still, decision, waiting, len(c.order), compared)
 	require.GreaterOrEqual(t, waiting, int64(3))
 }
 
-// A deploy costs nobody a strike: SIGTERM leaves running matches in the log as
-// they stand, and the next arena plays on at once.
-func TestAGracefulStopLosesNothing(t *testing.T) {
+// A deploy causes no strikes. SIGTERM leaves running matches in the log, and the
+// next arena continues them at once.
+func TestGracefulStopLosesNothing(t *testing.T) {
 	t.Parallel()
 	rng := logtest.Random(t)
 	f := &eventTrigger{}
@@ -73,9 +73,9 @@ func TestAGracefulStopLosesNothing(t *testing.T) {
 	require.Positive(t, claims)
 }
 
-// A call that is being answered when the arena is told to stop is answered, and
-// what it wrote is there after the restart. A caller that dawdles is cut off.
-func TestAStopAnswersWhoIsWaiting(t *testing.T) {
+// An arena that stops answers the calls that it has received, and their writes are
+// there after the restart. It cuts off slow callers.
+func TestStopAnswersReceivedCalls(t *testing.T) {
 	t.Parallel()
 	s := newTestArena(t)
 	s.start()
@@ -84,7 +84,7 @@ func TestAStopAnswersWhoIsWaiting(t *testing.T) {
 	bot := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/ping") {
 			pinged <- struct{}{}
-			<-time.After(500 * time.Millisecond) // the stop comes meanwhile
+			<-time.After(500 * time.Millisecond) // the stop happens meanwhile
 			_, _ = io.WriteString(w, "pong")
 			return
 		}

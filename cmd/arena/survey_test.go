@@ -14,7 +14,7 @@ var (
 	devPrice        = game.Cards{0, 0, 1, 1, 1}
 )
 
-// survey is what a seat can do, read off its view.
+// survey is what a seat can do, derived from its view.
 type survey struct {
 	*match.View
 	hand    game.Cards
@@ -46,8 +46,7 @@ func surveyOf(v *match.View) *survey {
 	return s
 }
 
-// open lists the vertices where a settlement may stand, as far as the distance
-// rule goes.
+// open lists the vertices that the distance rule leaves for a settlement.
 func (s *survey) open() (list []int) {
 	for free := board.AllVertices &^ s.blocked; free != 0; free = free.Rest() {
 		list = append(list, int(free.First()))
@@ -79,7 +78,7 @@ func (s *survey) cities() (list []int) {
 	return list
 }
 
-// edges lists where a road may be built, whatever it costs.
+// edges lists the edges where a road may be built, whatever it costs.
 func (s *survey) edges() (list []int) {
 	if s.mine.roads == game.MaxRoads {
 		return nil
@@ -108,7 +107,7 @@ func (s *survey) reaches(v int) bool {
 	return s.touches(v)
 }
 
-// rate is what the bank asks for one card.
+// rate is the number of cards that the bank takes for one card.
 func (s *survey) rate(r board.Resource) uint16 {
 	rate := 4
 	for _, p := range s.Board.Ports {
@@ -131,7 +130,7 @@ func (s *survey) victims(hex int) (list []int) {
 	return list
 }
 
-// yield is how many of 36 rolls pay at a vertex.
+// yield is the number of the 36 rolls that pay at a vertex.
 func (s *survey) yield(v int) (pips int) {
 	for _, h := range board.VertexHexes[v] {
 		if h != board.None && s.Board.Hexes[h].Token != nil {

@@ -15,13 +15,13 @@ import (
 )
 
 // faultyDecision is the time for one decision at the tables of the faulty bots.
-// A busy machine needs some of it for the good ones, and a silent bot's match
-// lasts three times as long for the spies.
+// The good bots need some of it on a busy machine. For the spies, a silent bot's
+// match lasts three times as long.
 const faultyDecision = 6 * time.Second
 
-// One arena plays a table for every fault there is, the faulty bot among good
+// One arena plays a table for every fault, each with one faulty bot among good
 // ones, and a table of three, all at once over real sockets.
-func TestFaultyBotsHarmThemselvesAlone(t *testing.T) {
+func TestFaultyBotsHarmOnlyThemselves(t *testing.T) {
 	t.Parallel()
 	s := newTestArena(t, "--tick", "1h", "--rest-standard", "1h", "--decision-standard", faultyDecision.String())
 	s.start("--no-play")
@@ -88,7 +88,7 @@ func TestFaultyBotsHarmThemselvesAlone(t *testing.T) {
 	})
 }
 
-// requirePenalties demands every strike of the faulty seat, and its kind.
+// requirePenalties requires every strike of the faulty seat, with its kind.
 func (f *fault) requirePenalties(t *testing.T, r record) {
 	t.Helper()
 	strikes := 0
@@ -112,8 +112,8 @@ func (f *fault) requirePenalties(t *testing.T, r record) {
 	require.Equal(t, f.strikes, strikes)
 }
 
-// requireEverything demands that the matches show every public kind, every
-// type of action, talk and each answer to an offer.
+// requireEverything requires that the matches show every public kind of event,
+// every type of action, talk, and each answer to an offer.
 func requireEverything(t *testing.T, records []record) {
 	t.Helper()
 	seen := map[string]int{}
@@ -152,7 +152,7 @@ func requireEverything(t *testing.T, records []record) {
 	}
 }
 
-// requirePlaced demands placements and rating changes that fit one another.
+// requirePlaced requires consistent placements and rating changes.
 func (r *record) requirePlaced(t *testing.T) {
 	t.Helper()
 	places := map[int]int{}

@@ -17,8 +17,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// testArena is an arena on a data folder of its own, with players whose owners do
-// all over REST. Its processes come and go, its folder stays.
+// testArena is an arena on its own data folder, with bots whose owners do
+// everything over REST. Processes start and stop; the folder stays.
 type testArena struct {
 	t       testing.TB
 	data    string
@@ -33,7 +33,7 @@ func newTestArena(t testing.TB, flags ...string) *testArena {
 	return &testArena{t: t, data: t.TempDir(), flags: flags}
 }
 
-// start serves, with more flags if any are given.
+// start starts the arena, with additional flags if there are any.
 func (s *testArena) start(flags ...string) {
 	s.t.Helper()
 	s.launch(flags...)
@@ -43,7 +43,7 @@ func (s *testArena) start(flags ...string) {
 	}
 }
 
-// launch is a start that waits for nothing.
+// launch starts the arena without waiting for it.
 func (s *testArena) launch(flags ...string) {
 	args := []string{"serve", "--data", s.data, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--node-listen", "127.0.0.1:0"}
 	s.arena = launchIn(s.t, processOptions{env: s.env}, append(append(args, s.flags...), flags...)...)
@@ -69,8 +69,7 @@ func (s *testArena) owner() *demo.Owner {
 	return o
 }
 
-// join registers players on the ladder of standard in their order, five to an
-// owner.
+// join registers bots on the standard ladder in their order, five for each owner.
 func (s *testArena) join(players ...*testBot) {
 	s.t.Helper()
 	for _, p := range players {
@@ -100,7 +99,8 @@ func (s *testArena) must(err error) {
 	require.NoError(s.t, err)
 }
 
-// get reads what anyone may; the answer fits the arena's own description.
+// get reads a public resource. The answer matches the arena's own OpenAPI
+// description.
 func (s *testArena) get(path string, answer any) {
 	s.t.Helper()
 	res, err := http.Get(s.base() + path)
@@ -115,7 +115,7 @@ func (s *testArena) get(path string, answer any) {
 	s.must(json.Unmarshal(body, answer))
 }
 
-// list lists the matches of a status, or all.
+// list returns the matches with a status, or all matches.
 func (s *testArena) list(status string) []matches.Summary {
 	s.t.Helper()
 	var list struct{ Matches []matches.Summary }
@@ -131,8 +131,9 @@ func (s *testArena) finish(rated int) {
 	})
 }
 
-// settle has all matches end: it retires the bots, waits, and stops the arena.
-// A tick may seat as the last bot is paused; then the next arena plays on.
+// settle pauses the bots, waits until all matches have ended, and stops the arena.
+// A tick may seat a table while the last bot is paused. Then the next arena plays
+// it.
 func (s *testArena) settle() *matchHistory {
 	s.t.Helper()
 	s.retire()

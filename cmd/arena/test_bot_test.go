@@ -15,27 +15,26 @@ import (
 	"hexarena/domain/match"
 )
 
-// testBot is a bot of a test: a real server in the test's own process. It
-// plays eagerly, unless it was given another conduct, and remembers what it was
-// asked.
+// testBot is a bot of a test: a real server in the test's process. It plays as
+// eager does, unless it has another conduct, and remembers its requests.
 type testBot struct {
 	name    string
 	url     string
-	conduct conduct // nil: it answers as it should
+	conduct conduct // nil: it gives the good answer
 	refuses bool    // a match's upgrade, with 401
 	hangs   bool    // at a match's upgrade
 
 	upgrade  func(http.Header)      // called for a match's upgrade
-	asked    func(r *match.Request) // called as a request comes in
-	hold     func(r *match.Request) // called before it is answered
-	answered func()                 // called once it is
+	asked    func(r *match.Request) // called when a request arrives
+	hold     func(r *match.Request) // called before the answer
+	answered func()                 // called after the answer
 
 	mu    sync.Mutex
 	games map[string]*botMatch // by match
 }
 
-// conduct answers a decision, whose good answer is given, over a socket. The
-// bot's decisions of a match are counted from 1.
+// conduct answers a decision over a socket. It receives the good answer, and the
+// number of the decision in the match, from 1.
 type conduct func(ctx context.Context, conn *websocket.Conn, d decision) error
 
 type decision struct {
@@ -44,7 +43,7 @@ type decision struct {
 	answer []byte // the good one
 }
 
-// botMatch is what a player remembers of one match.
+// botMatch is a bot's memory of one match.
 type botMatch struct {
 	brain    *eager
 	sockets  int
@@ -52,7 +51,7 @@ type botMatch struct {
 	answers  map[int]json.RawMessage // the actions, by decision id
 }
 
-// request is one decision request as it came in, its deadline struck out.
+// request is one decision request as it was received, without its deadline.
 type request struct {
 	socket int // counted from 1
 	id     int
@@ -158,13 +157,13 @@ func (p *testBot) decide(socket int, r *match.Request) (decision, error) {
 	return decision{r, len(s.answers), answer}, err
 }
 
-// timeless writes a request without its deadline.
+// timeless encodes a request without its deadline.
 func timeless(r match.Request) string {
 	r.DeadlineMs = 0
 	return string(r.AppendJSON(nil))
 }
 
-// memory is what was remembered of a match, nil if it did not play there.
+// memory returns the memory of a match, or nil if the bot did not play in it.
 func (p *testBot) memory(id string) *botMatch {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -16,10 +16,10 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// A bot in another language, written only from the documents of the interface,
-// signs in by mail, registers itself with a signed request, and
-// plays among house bots to a clean replay.
-func TestAThirdPartyBotPlays(t *testing.T) {
+// A bot in another language, written only from the public documents, signs in by
+// mail, registers itself with a signed request, and plays among house bots. Its
+// replay has no strikes.
+func TestThirdPartyBotPlays(t *testing.T) {
 	t.Parallel()
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -38,7 +38,7 @@ func TestAThirdPartyBotPlays(t *testing.T) {
 	var out, errOut transcript
 	cmd := exec.CommandContext(t.Context(), node, "testdata/thirdparty/bot.mjs", //nolint:gosec // a file of this repository
 		"--base", s.base(), "--mail", filepath.Join(s.data, "mail"), "--email", "stranger@example.org", "--timeout", fmt.Sprint(patience.Seconds()))
-	cmd.Env = append(os.Environ(), "NODE_NO_WARNINGS=1") // standard error is for the bot's own complaints
+	cmd.Env = append(os.Environ(), "NODE_NO_WARNINGS=1") // keep warnings of node out of standard error
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	require.NoError(t, cmd.Run(), "%s%s", &out, &errOut)
 	require.Empty(t, errOut.String())
@@ -66,6 +66,6 @@ func TestAThirdPartyBotPlays(t *testing.T) {
 	r.requireWhole(t)
 	r.requirePlaced(t)
 	require.GreaterOrEqual(t, slices.IndexFunc(r.Players, playedBy(registered.BotID)), 0)
-	t.Logf("from its start to its checked replay: %v; %d public events", time.Since(began).Round(time.Millisecond), len(r.Replay))
+	t.Logf("from the start to the checked replay: %v; %d public events", time.Since(began).Round(time.Millisecond), len(r.Replay))
 	s.stop()
 }

@@ -25,7 +25,7 @@ func call(args ...string) (out, errOut string, status int) {
 	return o.String(), e.String(), status
 }
 
-// samples writes records to a file, a line each.
+// samples writes records to a file, one per line.
 func samples(t testing.TB, records ...[]byte) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "matches.jsonl")
@@ -33,10 +33,11 @@ func samples(t testing.TB, records ...[]byte) string {
 	return name
 }
 
-// An auditor verifies an arena's matches: over its API, from files, from a copy
-// of its log, and its whole ladder. Once a seed key is retired and its matches
-// are over, the next start publishes it, and the server seeds follow from it.
-func TestAnAuditorVerifiesAnArena(t *testing.T) {
+// An auditor verifies an arena's matches: over its API, from files, from a copy of
+// its log, and its whole ladder. After a seed key is retired and its matches are
+// over, the next start publishes it. Then the auditor derives the server seeds
+// from it.
+func TestAuditorVerifiesAnArena(t *testing.T) {
 	t.Parallel()
 	s := newTestArena(t, quick...)
 	s.start()
@@ -86,7 +87,7 @@ func TestAnAuditorVerifiesAnArena(t *testing.T) {
 	require.Regexp(t, `(?m)^seed key +\d+ correct$`, out)
 }
 
-// rotateAndStart retires the seed key in use, and starts and stops an arena that
+// rotateAndStart retires the current seed key, and starts and stops an arena that
 // publishes it.
 func rotateAndStart(t *testing.T, s *testArena) {
 	t.Helper()
