@@ -54,7 +54,7 @@ func TestEveryEventIsListed(t *testing.T) {
 	headings := firsts("(?m)^### `(\\w+)`$", page)
 	var inCode []string
 	for _, d := range decoders {
-		types := firsts(`(?m)^\tcase "(\w+)":\n\t\treturn decode\[`, read(t, "..", "domain", filepath.FromSlash(d.file)))
+		types := firsts(`(?m)^\tcase "(\w+)":\n\t\treturn event\.Decode\[`, read(t, "..", "domain", filepath.FromSlash(d.file)))
 		require.NotEmpty(t, types, d.file)
 		for _, eventType := range types {
 			require.Contains(t, headings, eventType)

@@ -4,11 +4,6 @@
 // file nor the clock.
 package arena
 
-import (
-	"encoding/json"
-	"fmt"
-)
-
 // The streams of an arena. They are singletons: one log, one arena.
 const (
 	KeysStream       = "arena-keys"
@@ -19,15 +14,3 @@ const (
 // Event is a fact of one of these streams. The names that EventType returns
 // are what the log stores forever.
 type Event interface{ EventType() string }
-
-func decode[E Event](data []byte) (Event, error) {
-	var e E
-	if err := json.Unmarshal(data, &e); err != nil {
-		return nil, fmt.Errorf("decode %s: %w", e.EventType(), err)
-	}
-	return e, nil
-}
-
-func unknownType(eventType, stream string) error {
-	return fmt.Errorf("unknown event type %q in %s", eventType, stream)
-}

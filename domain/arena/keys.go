@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"hexarena/domain/event"
 )
 
 // PlatformKeyPublished shows the Ed25519 key that signs the arena's upgrade
@@ -59,17 +61,17 @@ func (SeedKeyPublished) EventType() string { return "SeedKeyPublished" }
 func DecodeKeys(eventType string, data []byte) (Event, error) {
 	switch eventType {
 	case "PlatformKeyPublished":
-		return decode[PlatformKeyPublished](data)
+		return event.Decode[PlatformKeyPublished](data)
 	case "EmailKeyAdded":
-		return decode[EmailKeyAdded](data)
+		return event.Decode[EmailKeyAdded](data)
 	case "SeedKeyAdded":
-		return decode[SeedKeyAdded](data)
+		return event.Decode[SeedKeyAdded](data)
 	case "SeedKeyRetired":
-		return decode[SeedKeyRetired](data)
+		return event.Decode[SeedKeyRetired](data)
 	case "SeedKeyPublished":
-		return decode[SeedKeyPublished](data)
+		return event.Decode[SeedKeyPublished](data)
 	default:
-		return nil, unknownType(eventType, KeysStream)
+		return nil, event.UnknownType(eventType, KeysStream)
 	}
 }
 

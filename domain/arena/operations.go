@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"time"
+
+	"hexarena/domain/event"
 )
 
 // DrainStarted stops the seating of tables. Running matches play to their end.
@@ -27,11 +29,11 @@ func (DrainEnded) EventType() string { return "DrainEnded" }
 func DecodeOperations(eventType string, data []byte) (Event, error) {
 	switch eventType {
 	case "DrainStarted":
-		return decode[DrainStarted](data)
+		return event.Decode[DrainStarted](data)
 	case "DrainEnded":
-		return decode[DrainEnded](data)
+		return event.Decode[DrainEnded](data)
 	default:
-		return nil, unknownType(eventType, OperationsStream)
+		return nil, event.UnknownType(eventType, OperationsStream)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"hexarena/domain/event"
 )
 
 // The stream arena-player keeps only its last event ($maxCount 1), so each event
@@ -18,18 +20,10 @@ type PlayerClaimed struct {
 }
 
 // PlayerRenewed records that the player is alive.
-type PlayerRenewed struct {
-	Holder     string `json:"holder"`
-	Generation uint64 `json:"generation"`
-	Host       string `json:"host"`
-}
+type PlayerRenewed PlayerClaimed
 
 // PlayerReleased records that the player stopped in order.
-type PlayerReleased struct {
-	Holder     string `json:"holder"`
-	Generation uint64 `json:"generation"`
-	Host       string `json:"host"`
-}
+type PlayerReleased PlayerClaimed
 
 // EventType implements Event.
 func (PlayerClaimed) EventType() string { return "PlayerClaimed" }
@@ -45,13 +39,13 @@ func (PlayerReleased) EventType() string { return "PlayerReleased" }
 func DecodePlayer(eventType string, data []byte) (Event, error) {
 	switch eventType {
 	case "PlayerClaimed":
-		return decode[PlayerClaimed](data)
+		return event.Decode[PlayerClaimed](data)
 	case "PlayerRenewed":
-		return decode[PlayerRenewed](data)
+		return event.Decode[PlayerRenewed](data)
 	case "PlayerReleased":
-		return decode[PlayerReleased](data)
+		return event.Decode[PlayerReleased](data)
 	default:
-		return nil, unknownType(eventType, PlayerStream)
+		return nil, event.UnknownType(eventType, PlayerStream)
 	}
 }
 

@@ -1,14 +1,10 @@
 package arena
 
+import "slices"
+
 // Unpublished returns the retired seed keys that the log does not show yet.
 func (k Keys) Unpublished() []SeedKey {
-	var list []SeedKey
-	for _, s := range k.Seeds {
-		if s.Retired && s.Revealed == nil {
-			list = append(list, s)
-		}
-	}
-	return list
+	return slices.DeleteFunc(slices.Clone(k.Seeds), func(s SeedKey) bool { return !s.Retired || s.Revealed != nil })
 }
 
 // Publish shows the retired seed keys that the secrets hold and that no match

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
 
@@ -92,7 +93,7 @@ func (a *audit) seedKey(p *match.Proof) {
 	case key.Key == nil:
 		a.skipped(CheckSeedKey, "the key is in use, or has unfinished matches, and is not published yet")
 	default:
-		a.compare(CheckSeedKey, "a published seed key with the hash "+key.Hash.String(), "a published seed key with the hash "+hashOf(key.Key).String())
+		a.compare(CheckSeedKey, "a published seed key with the hash "+key.Hash.String(), "a published seed key with the hash "+seed.Seed(sha256.Sum256(key.Key)).String())
 		a.compare(CheckSeedKey, p.ServerSeed.String(), seed.Server(key.Key, a.record.ID).String())
 	}
 }

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -84,5 +83,3 @@ func (a *audit) note(n Note) {
 		a.compare(CheckNonces, shown+a.record.commitment.String(), shown+n.Commitment.String())
 	}
 }
-
-func hashOf(key []byte) seed.Seed { return sha256.Sum256(key) }

@@ -48,11 +48,7 @@ func (a *audit) ratedSeat(s ladder.RatedSeat) {
 	a.compare(CheckRating, fmt.Sprintf("bot %s in place %d", s.BotID, p.placement), fmt.Sprintf("bot %s in place %d", s.BotID, s.Placement))
 	delta := rating.Delta(s.Before, s.After)
 	if p.delta == nil || *p.delta != delta {
-		log := "null"
-		if p.delta != nil {
-			log = fmt.Sprint(*p.delta)
-		}
-		a.differs(CheckRating, 0, fmt.Sprintf("ratingDelta %s of bot %s", log, s.BotID), fmt.Sprint(delta))
+		a.differs(CheckRating, 0, fmt.Sprintf("ratingDelta %s of bot %s", inJSON(p.delta), s.BotID), inJSON(delta))
 	}
 	if s.Missed && a.heard[seat] {
 		a.differs(CheckRating, 0, fmt.Sprintf("that bot %s missed the match", s.BotID), "that it did not: the replay has an answer of it")

@@ -15,7 +15,7 @@ type walk struct {
 	game     game.State
 	next     int // index of the next event
 	strikes  [game.MaxSeats]int
-	resigned [game.MaxSeats]bool
+	resigned uint8 // seats, a bit each
 	talked   uint8 // seats that have talked this turn, a bit each
 	id       int   // of the next decision
 	at       string
@@ -73,12 +73,7 @@ func (w *walk) finish() {
 
 func (w *walk) someoneIsAsked() bool {
 	_, seats := w.game.Owed()
-	for seat, gone := range w.resigned {
-		if gone {
-			seats &^= 1 << seat
-		}
-	}
-	return seats != 0
+	return seats&^w.resigned != 0
 }
 
 // peek returns the next event. If there is none it returns nil and records a
@@ -154,9 +149,9 @@ func describeEvent(e match.Event) string {
 func (w *walk) batch() {
 	kind, seats := w.game.Owed()
 	for ; seats != 0 && w.difference == nil; seats &= seats - 1 {
-		d := decision{w.id, bits.TrailingZeros8(seats), kind}
+		d := match.Decision{ID: w.id, Seat: bits.TrailingZeros8(seats), Kind: kind}
 		w.id++
-		if w.resigned[d.seat] {
+		if w.resigned>>d.Seat&1 != 0 {
 			w.playDefault(d)
 		} else {
 			w.close(d)

@@ -9,24 +9,18 @@ import (
 	"hexarena/domain/match"
 )
 
-// decision is one answer that a seat owes.
-type decision struct {
-	id, seat int
-	kind     game.Kind
-}
-
-func (d decision) String() string {
-	return fmt.Sprintf("the close of decision %d (%v) of seat %d", d.id, d.kind, d.seat)
+func describeClose(d match.Decision) string {
+	return fmt.Sprintf("the close of decision %d (%v) of seat %d", d.ID, d.Kind, d.Seat)
 }
 
 // close reads how a decision of a seat that still plays closed: its answer, or its
 // failure, the default, and the resignation on the third strike.
-func (w *walk) close(d decision) {
-	e := w.peek(CheckAnswers, d.String)
+func (w *walk) close(d match.Decision) {
+	e := w.peek(CheckAnswers, func() string { return describeClose(d) })
 	if e == nil {
 		return
 	}
-	strikes := w.strikes[d.seat] + 1
+	strikes := w.strikes[d.Seat] + 1
 	switch data := e.data.(type) {
 	case *played:
 		w.answer(d, e, data)
@@ -36,28 +30,28 @@ func (w *walk) close(d decision) {
 	case match.AnswerRejected:
 		w.refusal(d, e, data, strikes)
 	default:
-		w.unexpected(CheckAnswers, d.String())
+		w.unexpected(CheckAnswers, describeClose(d))
 	}
 	if w.difference != nil {
 		return
 	}
-	w.strikes[d.seat] = strikes
+	w.strikes[d.Seat] = strikes
 	w.made(CheckStrikes, 1)
 	w.playDefault(d)
 	if strikes == match.MaxStrikes {
-		w.expect(CheckStrikes, match.SeatResigned{Seat: d.seat, ResignData: match.ResignData{Strikes: strikes}})
-		w.resigned[d.seat] = true
+		w.expect(CheckStrikes, match.SeatResigned{Seat: d.Seat, ResignData: match.ResignData{Strikes: strikes}})
+		w.resigned |= 1 << d.Seat
 	}
 }
 
-// owed reports whether an event closes that decision.
-func (d decision) owed(e *event, id int, kind string) bool {
-	return e.seat == d.seat && id == d.id && kind == d.kind.String()
+// closes reports whether an event closes that decision.
+func closes(d match.Decision, e *event, id int, kind string) bool {
+	return e.seat == d.Seat && id == d.ID && kind == d.Kind.String()
 }
 
-func (w *walk) answer(d decision, e *event, p *played) {
-	if !d.owed(e, p.Decision, p.Kind) {
-		w.unexpected(CheckAnswers, d.String())
+func (w *walk) answer(d match.Decision, e *event, p *played) {
+	if !closes(d, e, p.Decision, p.Kind) {
+		w.unexpected(CheckAnswers, describeClose(d))
 		return
 	}
 	if p.Default {
@@ -68,7 +62,7 @@ func (w *walk) answer(d decision, e *event, p *played) {
 		w.unexpected(CheckAnswers, "a refusal of it: "+err.Error())
 		return
 	}
-	collected := match.Collected(&w.game, d.seat, p.answer.Action)
+	collected := match.Collected(&w.game, d.Seat, p.answer.Action)
 	switch {
 	case !p.whole:
 		w.unexpected(CheckAnswers, "only the fields of the schema: "+string(p.answer.Sent))
@@ -82,37 +76,37 @@ func (w *walk) answer(d decision, e *event, p *played) {
 	}
 	w.take(e)
 	w.made(CheckAnswers, 1)
-	w.heard[d.seat] = true
-	w.thinking[d.seat] += *p.ElapsedMs
-	w.game.Act(uint8(d.seat), p.answer.Action)
+	w.heard[d.Seat] = true
+	w.thinking[d.Seat] += *p.ElapsedMs
+	w.game.Act(uint8(d.Seat), p.answer.Action)
 	if p.answer.Talk != "" {
-		w.talked |= 1 << d.seat
+		w.talked |= 1 << d.Seat
 	}
 }
 
 // judge returns why an answer is not legal: an ErrMalformed or a *game.Illegal.
-func (w *walk) judge(d decision, a match.Answer, err error) error {
+func (w *walk) judge(d match.Decision, a match.Answer, err error) error {
 	if err != nil {
 		return err
 	}
-	return a.Check(&w.game, d.seat, w.talked)
+	return a.Check(&w.game, d.Seat, w.talked)
 }
 
-func (w *walk) timeout(d decision, e *event, f match.DecisionTimedOut, strikes int) {
+func (w *walk) timeout(d match.Decision, e *event, f match.DecisionTimedOut, strikes int) {
 	causes := []string{match.CauseDeadline, match.CauseDropped, match.CauseMalformed, match.CauseOversized}
 	switch {
-	case !d.owed(e, f.Decision, f.Kind):
-		w.unexpected(CheckAnswers, d.String())
+	case !closes(d, e, f.Decision, f.Kind):
+		w.unexpected(CheckAnswers, describeClose(d))
 	case f.Strikes != strikes:
-		w.unexpected(CheckStrikes, fmt.Sprintf("strike %d of seat %d", strikes, d.seat))
+		w.unexpected(CheckStrikes, fmt.Sprintf("strike %d of seat %d", strikes, d.Seat))
 	case !slices.Contains(causes, f.Cause):
 		w.unexpected(CheckStrikes, fmt.Sprintf("a cause that is one of %v", causes))
 	case (f.Answer != nil) != (f.Cause == match.CauseMalformed):
 		w.unexpected(CheckStrikes, "an answer if it was malformed, else none")
 	default:
 		w.take(e)
-		w.thinking[d.seat] += f.ElapsedMs
-		w.heard[d.seat] = w.heard[d.seat] || f.Cause == match.CauseMalformed || f.Cause == match.CauseOversized
+		w.thinking[d.Seat] += f.ElapsedMs
+		w.heard[d.Seat] = w.heard[d.Seat] || f.Cause == match.CauseMalformed || f.Cause == match.CauseOversized
 	}
 }
 
@@ -120,16 +114,16 @@ func (w *walk) timeout(d decision, e *event, f match.DecisionTimedOut, strikes i
 // may have cut a longer one.
 const keptWhole = 4092
 
-func (w *walk) refusal(d decision, e *event, r match.AnswerRejected, strikes int) {
+func (w *walk) refusal(d match.Decision, e *event, r match.AnswerRejected, strikes int) {
 	switch {
-	case !d.owed(e, r.Decision, r.Kind):
-		w.unexpected(CheckAnswers, d.String())
+	case !closes(d, e, r.Decision, r.Kind):
+		w.unexpected(CheckAnswers, describeClose(d))
 		return
 	case r.Strikes != strikes:
-		w.unexpected(CheckStrikes, fmt.Sprintf("strike %d of seat %d", strikes, d.seat))
+		w.unexpected(CheckStrikes, fmt.Sprintf("strike %d of seat %d", strikes, d.Seat))
 		return
 	}
-	id, a, err := match.ReadFrame(d.kind, []byte(r.Answer))
+	id, a, err := match.ReadFrame(d.Kind, []byte(r.Answer))
 	if errors.Is(err, match.ErrMalformed) && len(r.Answer) > keptWhole {
 		w.cut++
 	} else if follows := w.refusedFor(d, id, a, err); follows != r.Reason {
@@ -139,18 +133,18 @@ func (w *walk) refusal(d decision, e *event, r match.AnswerRejected, strikes int
 		w.made(CheckRefusals, 1)
 	}
 	w.take(e)
-	w.thinking[d.seat] += r.ElapsedMs
-	w.heard[d.seat] = true
+	w.thinking[d.Seat] += r.ElapsedMs
+	w.heard[d.Seat] = true
 }
 
 // refusedFor returns the reason for which the rules refuse an answer, or a text
 // that explains why they do not.
-func (w *walk) refusedFor(d decision, id int, a match.Answer, err error) string {
+func (w *walk) refusedFor(d match.Decision, id int, a match.Answer, err error) string {
 	if errors.Is(err, match.ErrMalformed) {
 		return "a timeout: " + err.Error()
 	}
-	if id != d.id {
-		return fmt.Sprintf("a timeout: the answer is to decision %d, not %d", id, d.id)
+	if id != d.ID {
+		return fmt.Sprintf("a timeout: the answer is to decision %d, not %d", id, d.ID)
 	}
 	err = w.judge(d, a, err)
 	var illegal *game.Illegal
@@ -161,13 +155,13 @@ func (w *walk) refusedFor(d decision, id int, a match.Answer, err error) string 
 }
 
 // playDefault expects the default of a decision.
-func (w *walk) playDefault(d decision) {
+func (w *walk) playDefault(d match.Decision) {
 	if w.difference != nil {
 		return
 	}
-	action := w.game.Default(uint8(d.seat))
-	data := match.ActionData{Decision: d.id, Kind: d.kind.String(), Action: match.ActionJSON(action), Default: true}
-	if w.expect(CheckDefaults, match.ActionPlayed{Seat: d.seat, ActionData: data}) {
-		w.game.Act(uint8(d.seat), action)
+	action := w.game.Default(uint8(d.Seat))
+	data := match.ActionData{Decision: d.ID, Kind: d.Kind.String(), Action: match.ActionJSON(action), Default: true}
+	if w.expect(CheckDefaults, match.ActionPlayed{Seat: d.Seat, ActionData: data}) {
+		w.game.Act(uint8(d.Seat), action)
 	}
 }

@@ -1,14 +1,15 @@
 package game
 
-import "hexarena/domain/board"
+import (
+	"cmp"
+
+	"hexarena/domain/board"
+)
 
 // checkSetup does not check that the edge is free. In setup each road touches a
 // town, so no road touches a vertex that the distance rule leaves open.
 func (s *State) checkSetup(a Action) *Illegal {
-	if broken := checkID("vertex", a.Vertex, board.Vertices); broken != nil {
-		return broken
-	}
-	if broken := checkID("edge", a.Edges[0], board.Edges); broken != nil {
+	if broken := cmp.Or(checkID("vertex", a.Vertex, board.Vertices), checkID("edge", a.Edges[0], board.Edges)); broken != nil {
 		return broken
 	}
 	if !s.openVertices().Has(a.Vertex) {
@@ -68,11 +69,8 @@ func (s *State) checkRoad(seat, e uint8) *Illegal {
 	if broken := checkID("edge", e, board.Edges); broken != nil {
 		return broken
 	}
-	if broken := s.checkRoadsLeft(seat, 1); broken != nil {
+	if broken := s.checkFree(seat, e); broken != nil {
 		return broken
-	}
-	if !s.roadSpots(seat).Has(e) {
-		return s.unreachable(seat, e)
 	}
 	return s.checkHand(seat, "a road", roadCost)
 }
@@ -131,6 +129,7 @@ func (s *State) checkRoadworks(seat uint8, edges [2]uint8) *Illegal {
 	return nil
 }
 
+// checkFree checks everything about a road except its cost.
 func (s *State) checkFree(seat, e uint8) *Illegal {
 	if broken := s.checkRoadsLeft(seat, 1); broken != nil {
 		return broken

@@ -1,12 +1,13 @@
 package game
 
-import "hexarena/domain/board"
+import (
+	"cmp"
+
+	"hexarena/domain/board"
+)
 
 func (s *State) checkBankTrade(seat uint8, give, get board.Resource) *Illegal {
-	if broken := checkResource(give); broken != nil {
-		return broken
-	}
-	if broken := checkResource(get); broken != nil {
+	if broken := cmp.Or(checkResource(give), checkResource(get)); broken != nil {
 		return broken
 	}
 	if give == get {

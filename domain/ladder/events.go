@@ -1,10 +1,9 @@
 package ladder
 
 import (
-	"encoding/json"
-	"fmt"
 	"time"
 
+	"hexarena/domain/event"
 	"hexarena/domain/rating"
 	"hexarena/domain/seed"
 )
@@ -73,20 +72,12 @@ func (MatchVoided) EventType() string { return "MatchVoided" }
 func Decode(eventType string, data []byte) (Event, error) {
 	switch eventType {
 	case "TablesSeated":
-		return decode[TablesSeated](data)
+		return event.Decode[TablesSeated](data)
 	case "RatingsChanged":
-		return decode[RatingsChanged](data)
+		return event.Decode[RatingsChanged](data)
 	case "MatchVoided":
-		return decode[MatchVoided](data)
+		return event.Decode[MatchVoided](data)
 	default:
-		return nil, fmt.Errorf("unknown event type %q in a ladder stream", eventType)
+		return nil, event.UnknownType(eventType, "a ladder stream")
 	}
-}
-
-func decode[E Event](data []byte) (Event, error) {
-	var e E
-	if err := json.Unmarshal(data, &e); err != nil {
-		return nil, fmt.Errorf("decode %s: %w", e.EventType(), err)
-	}
-	return e, nil
 }

@@ -8,7 +8,7 @@ import "time"
 // is.
 func Evolve(l Ladder, e Event, at time.Time) Ladder {
 	if l.version == 0 {
-		l.bots, l.open, l.closed = map[string]Bot{}, map[string]match{}, newRecent()
+		l.bots, l.open, l.closed = map[string]Bot{}, map[string]match{}, &recent{known: map[string]bool{}}
 	}
 	switch e := e.(type) {
 	case TablesSeated:

@@ -48,7 +48,7 @@ type Ladder struct {
 	version uint64 // events folded
 	bots    map[string]Bot
 	open    map[string]match // unfinished, by match id
-	closed  recent
+	closed  *recent
 }
 
 // New returns a mode's ladder before its first event.

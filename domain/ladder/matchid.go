@@ -2,7 +2,6 @@ package ladder
 
 import (
 	"crypto/sha1"
-	"encoding/hex"
 	"fmt"
 )
 
@@ -22,7 +21,5 @@ func uuidV5(name string) string {
 	id := sum[:16]
 	id[6] = id[6]&0x0f | 0x50 // version 5
 	id[8] = id[8]&0x3f | 0x80 // variant of the RFC
-	return fmt.Sprintf("%s-%s-%s-%s-%s",
-		hex.EncodeToString(id[:4]), hex.EncodeToString(id[4:6]), hex.EncodeToString(id[6:8]),
-		hex.EncodeToString(id[8:10]), hex.EncodeToString(id[10:]))
+	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }

@@ -8,38 +8,27 @@ const recentMatches = 10_000
 // the memory of a ladder must not grow with its age.
 type recent struct {
 	known map[string]bool
-	order *ring
+	ids   []string // the oldest first
 }
 
-type ring struct {
-	ids  []string
-	next int // once full: the oldest, which is replaced next
-}
+func (r *recent) has(id string) bool { return r != nil && r.known[id] }
 
-func newRecent() recent { return recent{known: map[string]bool{}, order: &ring{}} }
-
-func (r recent) has(id string) bool { return r.known[id] }
-
-func (r recent) add(id string) {
+func (r *recent) add(id string) {
 	if r.known[id] {
 		return
 	}
 	r.known[id] = true
-	if len(r.order.ids) < recentMatches {
-		r.order.ids = append(r.order.ids, id)
-		return
+	r.ids = append(r.ids, id)
+	if len(r.ids) > recentMatches {
+		delete(r.known, r.ids[0])
+		r.ids = r.ids[1:]
 	}
-	delete(r.known, r.order.ids[r.order.next])
-	r.order.ids[r.order.next] = id
-	r.order.next = (r.order.next + 1) % recentMatches
 }
 
 // list copies the ids, the oldest first.
-func (r recent) list() []string {
-	if r.order == nil {
+func (r *recent) list() []string {
+	if r == nil {
 		return nil
 	}
-	ids := make([]string, 0, len(r.order.ids))
-	ids = append(ids, r.order.ids[r.order.next:]...)
-	return append(ids, r.order.ids[:r.order.next]...)
+	return append([]string{}, r.ids...)
 }

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"hexarena/domain/event"
 )
 
 // SnapshotPrefix begins the name of every stream of snapshots.
@@ -44,9 +46,9 @@ func (LadderSnapshotTaken) EventType() string { return "LadderSnapshotTaken" }
 func DecodeSnapshot(eventType string, data []byte) (Event, error) {
 	switch eventType {
 	case "LadderSnapshotTaken":
-		return decode[LadderSnapshotTaken](data)
+		return event.Decode[LadderSnapshotTaken](data)
 	default:
-		return nil, fmt.Errorf("unknown event type %q in a stream of snapshots", eventType)
+		return nil, event.UnknownType(eventType, "a stream of snapshots")
 	}
 }
 
@@ -139,7 +141,7 @@ func (e LadderSnapshotTaken) unpack() (State, error) {
 
 func (s State) ladder(mode string, version uint64) Ladder {
 	l := Ladder{
-		mode: mode, version: version, closed: newRecent(),
+		mode: mode, version: version, closed: &recent{known: map[string]bool{}},
 		bots: make(map[string]Bot, len(s.Bots)), open: make(map[string]match, len(s.Open)),
 	}
 	for _, b := range s.Bots {

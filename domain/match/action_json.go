@@ -15,36 +15,18 @@ func ActionJSON(a game.Action) json.RawMessage {
 			fields[name] = v
 		}
 	}
+	if a.Type.Kind() == game.KindTurn {
+		fields["type"] = a.Type.String()
+	}
 	switch a.Type {
 	case game.Setup:
 		id("settlement", a.Vertex)
 		id("road", a.Edges[0])
-	case game.Discard:
-		fields["cards"] = Counts(a.Giving)
-	case game.MoveBandit:
-		id("hex", a.Hex)
-		id("victim", a.Victim)
-	case game.Respond:
-		fields["accept"] = a.Accept
-	default:
-		turnJSON(a, fields, id)
-	}
-	b, err := json.Marshal(fields)
-	if err != nil {
-		panic(err) // maps of numbers and strings always encode
-	}
-	return b
-}
-
-// turnJSON adds the fields of a turn's action.
-func turnJSON(a game.Action, fields map[string]any, id func(string, uint8)) {
-	fields["type"] = a.Type.String()
-	switch a.Type {
 	case game.BuildRoad:
 		id("edge", a.Edges[0])
 	case game.BuildSettlement, game.BuildCity:
 		id("vertex", a.Vertex)
-	case game.PlayKnight:
+	case game.PlayKnight, game.MoveBandit:
 		id("hex", a.Hex)
 		id("victim", a.Victim)
 	case game.PlayRoadworks:
@@ -62,5 +44,14 @@ func turnJSON(a game.Action, fields map[string]any, id func(string, uint8)) {
 	case game.OfferTrade:
 		fields["give"], fields["get"] = Counts(a.Giving), Counts(a.Taking)
 		id("to", a.To)
+	case game.Discard:
+		fields["cards"] = Counts(a.Giving)
+	case game.Respond:
+		fields["accept"] = a.Accept
 	}
+	b, err := json.Marshal(fields)
+	if err != nil {
+		panic(err) // maps of numbers and strings always encode
+	}
+	return b
 }

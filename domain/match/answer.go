@@ -108,32 +108,24 @@ func parseAction(kind game.Kind, v strictjson.Value) (Answer, error) {
 	if v.Kind() != '{' {
 		return Answer{}, malformed("action is not an object")
 	}
-	r := fieldReader{object: v, known: make([]string, 0, 5)} // no action has more fields
-	a := game.Action{Vertex: board.None, Edges: [2]uint8{board.None, board.None}, Hex: board.None, Victim: board.None, To: board.None}
-	switch kind {
-	case game.KindSetup:
-		a.Type = game.Setup
-		a.Vertex = r.id("settlement", board.Vertices)
-		a.Edges[0] = r.id("road", board.Edges)
-	case game.KindTurn:
+	r := fieldReader{object: v, known: make([]string, 0, 3)} // most actions have no more fields
+	a := game.Action{Type: onlyType[kind], Vertex: board.None, Edges: [2]uint8{board.None, board.None}, Hex: board.None, Victim: board.None, To: board.None}
+	if kind == game.KindTurn {
 		a.Type = r.turnType()
-		r.turnFields(&a)
-	case game.KindDiscard:
-		a.Type = game.Discard
-		a.Giving = r.cards("cards")
-	case game.KindBandit:
-		a.Type = game.MoveBandit
-		a.Hex = r.id("hex", board.Hexes)
-		a.Victim = r.optionalID("victim", game.MaxSeats)
-	case game.KindTrade:
-		a.Type = game.Respond
-		a.Accept = r.boolean("accept")
+	}
+	if r.err() == nil {
+		r.fields(&a)
 	}
 	talk := r.talk(a.Type)
 	if err := r.err(); err != nil {
 		return Answer{}, err
 	}
 	return Answer{a, talk, r.asSent()}, nil
+}
+
+// onlyType is the type of the actions of each kind of decision except a turn.
+var onlyType = [...]game.Type{
+	game.KindSetup: game.Setup, game.KindDiscard: game.Discard, game.KindBandit: game.MoveBandit, game.KindTrade: game.Respond,
 }
 
 // MayTalk reports whether an action carries table talk.

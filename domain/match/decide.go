@@ -1,6 +1,7 @@
 package match
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -88,12 +89,7 @@ func (m Match) Settle(outcomes []Outcome) ([]Event, error) {
 }
 
 // Cancel returns the event that aborts a running match.
-func (m Match) Cancel(why string) ([]Event, error) {
-	if m.Over() || m.Started.MatchID == "" {
-		return nil, errors.New("the match is not running")
-	}
-	return []Event{Aborted{Why: why, Seed: m.Seed, Proof: m.Proof()}}, nil
-}
+func (m Match) Cancel(why string) ([]Event, error) { return m.cancel(why, "") }
 
 // CancelByOrder is Cancel by an operator, who must give a reason.
 func (m Match) CancelByOrder(reason string) ([]Event, error) {
@@ -101,10 +97,14 @@ func (m Match) CancelByOrder(reason string) ([]Event, error) {
 	if reason == "" {
 		return nil, ErrNoReason
 	}
+	return m.cancel(Operator, reason)
+}
+
+func (m Match) cancel(why, reason string) ([]Event, error) {
 	if m.Over() || m.Started.MatchID == "" {
 		return nil, errors.New("the match is not running")
 	}
-	return []Event{Aborted{Why: Operator, Reason: reason, Seed: m.Seed, Proof: m.Proof()}}, nil
+	return []Event{Aborted{Why: why, Reason: reason, Seed: m.Seed, Proof: m.Proof()}}, nil
 }
 
 // decider collects events while it folds them.
@@ -165,11 +165,8 @@ func (d *decider) close(dec Decision, o Outcome) {
 
 func timedOut(dec Decision, o Outcome, strikes int) DecisionTimedOut {
 	e := DecisionTimedOut{Seat: dec.Seat, Heard: o.Heard, TimeoutData: TimeoutData{
-		Decision: dec.ID, Kind: dec.Kind.String(), Cause: o.Cause, ElapsedMs: o.ElapsedMs, Strikes: strikes,
+		Decision: dec.ID, Kind: dec.Kind.String(), Cause: cmp.Or(o.Cause, CauseMalformed), ElapsedMs: o.ElapsedMs, Strikes: strikes,
 	}}
-	if e.Cause == "" {
-		e.Cause = CauseMalformed
-	}
 	if e.Cause == CauseMalformed {
 		text := stored(o.Frame)
 		e.Answer = &text

@@ -14,17 +14,12 @@ import (
 // AppendJSON appends the request as JSON, the same bytes that encoding/json
 // writes.
 func (r *Request) AppendJSON(b []byte) []byte {
-	b = append(b, `{"id":`...)
-	b = strconv.AppendInt(b, int64(r.ID), 10)
-	b = append(b, `,"matchId":`...)
-	b = appendString(b, r.MatchID)
-	b = append(b, `,"mode":`...)
-	b = appendString(b, r.Mode)
+	b = appendInt(b, `{"id":`, r.ID)
+	b = appendText(b, `,"matchId":`, r.MatchID)
+	b = appendText(b, `,"mode":`, r.Mode)
 	b = appendInt(b, `,"seat":`, r.Seat)
-	b = append(b, `,"kind":`...)
-	b = appendString(b, r.Kind)
-	b = append(b, `,"deadlineMs":`...)
-	b = strconv.AppendInt(b, r.DeadlineMs, 10)
+	b = appendText(b, `,"kind":`, r.Kind)
+	b = appendInt(b, `,"deadlineMs":`, int(r.DeadlineMs))
 	b = append(b, `,"view":`...)
 	b = r.View.AppendJSON(b)
 	return append(b, '}')
@@ -35,17 +30,12 @@ func (r *Request) AppendJSON(b []byte) []byte {
 func (v *View) AppendJSON(b []byte) []byte {
 	b = appendInt(b, `{"seat":`, v.Seat)
 	b = v.Common.appendFields(b)
-	b = append(b, `,"board":{"hexes":`...)
-	b = appendList(b, v.Board.Hexes, appendHex)
-	b = append(b, `,"ports":`...)
-	b = appendList(b, v.Board.Ports, appendPort)
+	b = appendList(b, `,"board":{"hexes":`, v.Board.Hexes, appendHex)
+	b = appendList(b, `,"ports":`, v.Board.Ports, appendPort)
 	b = appendInt(b, `,"bandit":`, v.Board.Bandit)
-	b = append(b, `},"hand":`...)
-	b = v.Hand.appendJSON(b)
-	b = append(b, `,"devCards":`...)
-	b = appendList(b, v.DevCards, appendString)
-	b = append(b, `,"devBoughtThisTurn":`...)
-	b = appendList(b, v.DevBoughtThisTurn, appendString)
+	b = appendCounts(b, `},"hand":`, v.Hand)
+	b = appendList(b, `,"devCards":`, v.DevCards, appendString)
+	b = appendList(b, `,"devBoughtThisTurn":`, v.DevBoughtThisTurn, appendString)
 	b = appendInt(b, `,"myScore":`, v.MyScore)
 	return append(b, '}')
 }
@@ -53,36 +43,24 @@ func (v *View) AppendJSON(b []byte) []byte {
 // appendFields appends the fields of c, each after a comma.
 func (c *Common) appendFields(b []byte) []byte {
 	b = appendInt(b, `,"seatCount":`, c.SeatCount)
-	b = append(b, `,"phase":`...)
-	b = appendString(b, c.Phase)
+	b = appendText(b, `,"phase":`, c.Phase)
 	b = appendInt(b, `,"turn":`, c.Turn)
-	b = append(b, `,"dice":`...)
 	if c.Dice == nil {
-		b = append(b, "null"...)
+		b = append(b, `,"dice":null`...)
 	} else {
-		b = appendList(b, c.Dice[:], appendNumber)
+		b = appendList(b, `,"dice":`, c.Dice[:], appendNumber)
 	}
-	b = append(b, `,"roads":`...)
-	b = appendList(b, c.Roads, appendRoad)
-	b = append(b, `,"towns":`...)
-	b = appendList(b, c.Towns, appendTown)
-	b = append(b, `,"handCounts":`...)
-	b = appendList(b, c.HandCounts, appendNumber)
-	b = append(b, `,"devCounts":`...)
-	b = appendList(b, c.DevCounts, appendNumber)
-	b = append(b, `,"knightsPlayed":`...)
-	b = appendList(b, c.KnightsPlayed, appendNumber)
-	b = append(b, `,"scores":`...)
-	b = appendList(b, c.Scores, appendNumber)
-	b = append(b, `,"awards":{"largestArmy":`...)
-	b = appendSeat(b, c.Awards.LargestArmy)
-	b = append(b, `,"longestRoad":`...)
-	b = appendSeat(b, c.Awards.LongestRoad)
+	b = appendList(b, `,"roads":`, c.Roads, appendRoad)
+	b = appendList(b, `,"towns":`, c.Towns, appendTown)
+	b = appendList(b, `,"handCounts":`, c.HandCounts, appendNumber)
+	b = appendList(b, `,"devCounts":`, c.DevCounts, appendNumber)
+	b = appendList(b, `,"knightsPlayed":`, c.KnightsPlayed, appendNumber)
+	b = appendList(b, `,"scores":`, c.Scores, appendNumber)
+	b = appendOptional(b, `,"awards":{"largestArmy":`, c.Awards.LargestArmy)
+	b = appendOptional(b, `,"longestRoad":`, c.Awards.LongestRoad)
 	b = appendInt(b, `},"deckRemaining":`, c.DeckRemaining)
-	b = append(b, `,"openTrade":`...)
-	b = c.OpenTrade.appendJSON(b)
-	b = append(b, `,"talkLog":`...)
-	return appendList(b, c.TalkLog, appendTalk)
+	b = c.OpenTrade.appendJSON(append(b, `,"openTrade":`...))
+	return appendList(b, `,"talkLog":`, c.TalkLog, appendTalk)
 }
 
 func (o *OpenTrade) appendJSON(b []byte) []byte {
@@ -90,16 +68,13 @@ func (o *OpenTrade) appendJSON(b []byte) []byte {
 		return append(b, "null"...)
 	}
 	b = appendInt(b, `{"from":`, o.From)
-	b = append(b, `,"give":`...)
-	b = o.Give.appendJSON(b)
-	b = append(b, `,"get":`...)
-	b = o.Get.appendJSON(b)
+	b = appendCounts(b, `,"give":`, o.Give)
+	b = appendCounts(b, `,"get":`, o.Get)
 	if o.To != nil {
 		b = appendInt(b, `,"to":`, *o.To)
 	}
 	if o.Talk != "" {
-		b = append(b, `,"talk":`...)
-		b = appendString(b, o.Talk)
+		b = appendText(b, `,"talk":`, o.Talk)
 	}
 	return append(b, '}')
 }
@@ -124,20 +99,16 @@ func (c Counts) appendJSON(b []byte) []byte {
 
 func appendHex(b []byte, h Hex) []byte {
 	b = appendInt(b, `{"id":`, h.ID)
-	b = append(b, `,"resource":`...)
-	b = appendString(b, h.Resource)
-	b = append(b, `,"token":`...)
-	b = appendSeat(b, h.Token)
+	b = appendText(b, `,"resource":`, h.Resource)
+	b = appendOptional(b, `,"token":`, h.Token)
 	return append(b, '}')
 }
 
 func appendPort(b []byte, p Port) []byte {
-	b = append(b, `{"vertices":`...)
-	b = appendList(b, p.Vertices[:], appendNumber)
+	b = appendList(b, `{"vertices":`, p.Vertices[:], appendNumber)
 	b = appendInt(b, `,"rate":`, p.Rate)
 	if p.Resource != "" {
-		b = append(b, `,"resource":`...)
-		b = appendString(b, p.Resource)
+		b = appendText(b, `,"resource":`, p.Resource)
 	}
 	return append(b, '}')
 }
@@ -158,26 +129,40 @@ func appendTown(b []byte, t Town) []byte {
 
 func appendTalk(b []byte, t TableTalk) []byte {
 	b = appendInt(b, `{"seat":`, t.Seat)
-	b = append(b, `,"message":`...)
-	b = appendString(b, t.Message)
+	b = appendText(b, `,"message":`, t.Message)
 	b = appendInt(b, `,"turn":`, t.Turn)
 	return append(b, '}')
 }
 
-func appendInt(b []byte, key string, n int) []byte {
+// The functions with a key append it first. It includes the characters around it.
+
+func appendInt(b []byte, key string, n int) []byte { return appendNumber(append(b, key...), n) }
+
+func appendText(b []byte, key, s string) []byte { return appendString(append(b, key...), s) }
+
+func appendCounts(b []byte, key string, c Counts) []byte { return c.appendJSON(append(b, key...)) }
+
+func appendOptional(b []byte, key string, n *int) []byte {
 	b = append(b, key...)
-	return strconv.AppendInt(b, int64(n), 10)
-}
-
-func appendNumber(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }
-
-// appendSeat appends an optional number.
-func appendSeat(b []byte, n *int) []byte {
 	if n == nil {
 		return append(b, "null"...)
 	}
-	return strconv.AppendInt(b, int64(*n), 10)
+	return appendNumber(b, *n)
 }
+
+func appendList[T any](b []byte, key string, list []T, item func([]byte, T) []byte) []byte {
+	b = append(b, key...)
+	b = append(b, '[')
+	for i, v := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = item(b, v)
+	}
+	return append(b, ']')
+}
+
+func appendNumber(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }
 
 // appendString appends a JSON string as encoding/json escapes it.
 func appendString(b []byte, s string) []byte {
@@ -193,15 +178,4 @@ func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	b = append(b, s...)
 	return append(b, '"')
-}
-
-func appendList[T any](b []byte, list []T, item func([]byte, T) []byte) []byte {
-	b = append(b, '[')
-	for i, v := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = item(b, v)
-	}
-	return append(b, ']')
 }

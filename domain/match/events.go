@@ -1,9 +1,7 @@
 package match
 
 import (
-	"encoding/json"
-	"fmt"
-
+	"hexarena/domain/event"
 	"hexarena/domain/seed"
 )
 
@@ -180,40 +178,32 @@ func (Aborted) EventType() string { return "MatchAborted" }
 func Decode(eventType string, data []byte) (Event, error) {
 	switch eventType {
 	case "MatchStarted":
-		return decode[Started](data)
+		return event.Decode[Started](data)
 	case "MatchClaimed":
-		return decode[Claimed](data)
+		return event.Decode[Claimed](data)
 	case "BoardLaid":
-		return decode[BoardLaid](data)
+		return event.Decode[BoardLaid](data)
 	case "DiceRolled":
-		return decode[DiceRolled](data)
+		return event.Decode[DiceRolled](data)
 	case "ActionPlayed":
-		return decode[ActionPlayed](data)
+		return event.Decode[ActionPlayed](data)
 	case "CardStolen":
-		return decode[CardStolen](data)
+		return event.Decode[CardStolen](data)
 	case "TradeExecuted":
-		return decode[TradeExecuted](data)
+		return event.Decode[TradeExecuted](data)
 	case "AwardMoved":
-		return decode[AwardMoved](data)
+		return event.Decode[AwardMoved](data)
 	case "DecisionTimedOut":
-		return decode[DecisionTimedOut](data)
+		return event.Decode[DecisionTimedOut](data)
 	case "AnswerRejected":
-		return decode[AnswerRejected](data)
+		return event.Decode[AnswerRejected](data)
 	case "SeatResigned":
-		return decode[SeatResigned](data)
+		return event.Decode[SeatResigned](data)
 	case "GameEnded":
-		return decode[GameEnded](data)
+		return event.Decode[GameEnded](data)
 	case "MatchAborted":
-		return decode[Aborted](data)
+		return event.Decode[Aborted](data)
 	default:
-		return nil, fmt.Errorf("unknown event type %q in a match stream", eventType)
+		return nil, event.UnknownType(eventType, "a match stream")
 	}
-}
-
-func decode[E Event](data []byte) (Event, error) {
-	var e E
-	if err := json.Unmarshal(data, &e); err != nil {
-		return nil, fmt.Errorf("decode %s: %w", e.EventType(), err)
-	}
-	return e, nil
 }

@@ -174,23 +174,26 @@ func (r *fieldReader) counts(name string, v strictjson.Value) game.Cards {
 func (r *fieldReader) turnType() game.Type {
 	name, ok := r.text("type", true)
 	if !ok {
-		return game.EndTurn
+		return 0
 	}
 	t, ok := game.ParseTurnType(name)
 	if !ok {
 		r.refuse(game.ReasonUnknownType, "%s is no turn action", strconv.Quote(clip(name)))
-		return game.Setup // has no fields here
 	}
 	return t
 }
 
-func (r *fieldReader) turnFields(a *game.Action) {
+// fields reads the fields of an action of a's type, except its talk.
+func (r *fieldReader) fields(a *game.Action) {
 	switch a.Type {
+	case game.Setup:
+		a.Vertex = r.id("settlement", board.Vertices)
+		a.Edges[0] = r.id("road", board.Edges)
 	case game.BuildRoad:
 		a.Edges[0] = r.id("edge", board.Edges)
 	case game.BuildSettlement, game.BuildCity:
 		a.Vertex = r.id("vertex", board.Vertices)
-	case game.PlayKnight:
+	case game.PlayKnight, game.MoveBandit:
 		a.Hex = r.id("hex", board.Hexes)
 		a.Victim = r.optionalID("victim", game.MaxSeats)
 	case game.PlayRoadworks:
@@ -206,6 +209,10 @@ func (r *fieldReader) turnFields(a *game.Action) {
 		a.Giving = r.cards("give")
 		a.Taking = r.cards("get")
 		a.To = r.optionalID("to", game.MaxSeats)
+	case game.Discard:
+		a.Giving = r.cards("cards")
+	case game.Respond:
+		a.Accept = r.boolean("accept")
 	}
 }
 

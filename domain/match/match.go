@@ -11,6 +11,7 @@ package match
 import (
 	"errors"
 	"math/bits"
+	"slices"
 
 	"hexarena/domain/board"
 	"hexarena/domain/game"
@@ -98,13 +99,7 @@ func (m *Match) Asks() []Decision {
 	if m.Over() {
 		return nil
 	}
-	var asks []Decision
-	for _, d := range m.open {
-		if !m.Resigned[d.Seat] {
-			asks = append(asks, d)
-		}
-	}
-	return asks
+	return slices.DeleteFunc(slices.Clone(m.open), func(d Decision) bool { return m.Resigned[d.Seat] })
 }
 
 // Request returns the request of an open decision, without its deadline.

@@ -1,9 +1,6 @@
 package owner
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // Account is the fold of an owner's stream. The zero value is an account that
 // nobody has signed up for. It is a value: Evolve returns a changed copy.
@@ -99,9 +96,5 @@ func (a Account) AdmitWrite(c Caller, now time.Time) error {
 }
 
 func (a Account) session(hash string) (Session, bool) {
-	i := slices.IndexFunc(a.Sessions, func(s Session) bool { return s.Hash == hash })
-	if i < 0 {
-		return Session{}, false
-	}
-	return a.Sessions[i], true
+	return find(a.Sessions, func(s Session) bool { return s.Hash == hash })
 }

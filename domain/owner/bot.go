@@ -1,7 +1,6 @@
 package owner
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -53,11 +52,7 @@ func (b Bot) settled(accountSuspended bool, at time.Time) Bot {
 
 // Bot returns one of the account's bots that have not been removed.
 func (a Account) Bot(id string) (Bot, bool) {
-	i := slices.IndexFunc(a.Bots, func(b Bot) bool { return b.ID == id })
-	if i < 0 {
-		return Bot{}, false
-	}
-	return a.Bots[i], true
+	return find(a.Bots, func(b Bot) bool { return b.ID == id })
 }
 
 // NewBot is a bot to register, its fields checked.
@@ -187,11 +182,5 @@ func (a Account) RemoveBot(id string) ([]Event, error) {
 // activeBots counts the bots that their owner wants to play. A suspended bot
 // counts too.
 func (a Account) activeBots(mode string) int {
-	n := 0
-	for _, b := range a.Bots {
-		if b.Mode == mode && b.PausedBy == "" {
-			n++
-		}
-	}
-	return n
+	return count(a.Bots, func(b Bot) bool { return b.Mode == mode && b.PausedBy == "" })
 }

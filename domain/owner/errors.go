@@ -56,13 +56,11 @@ type InvalidError struct {
 }
 
 func (e *InvalidError) Error() string {
-	var b strings.Builder
-	b.WriteString(e.Code)
+	faults := make([]string, len(e.Faults))
 	for i, f := range e.Faults {
-		b.WriteString([]string{": ", "; "}[min(i, 1)])
-		b.WriteString(f.Field + " " + f.Message)
+		faults[i] = f.Field + " " + f.Message
 	}
-	return b.String()
+	return e.Code + ": " + strings.Join(faults, "; ")
 }
 
 // Invalid makes an InvalidError of one field, with CodeInvalid.

@@ -1,9 +1,9 @@
 package owner
 
 import (
-	"encoding/json"
-	"fmt"
 	"time"
+
+	"hexarena/domain/event"
 )
 
 // Event is a fact of one of this package's streams. The names that EventType
@@ -229,60 +229,52 @@ func (NameReleased) EventType() string { return "NameReleased" }
 func Decode(eventType string, data []byte) (Event, error) {
 	switch eventType {
 	case "OwnerSignedUp":
-		return decode[SignedUp](data)
+		return event.Decode[SignedUp](data)
 	case "HandleChosen":
-		return decode[HandleChosen](data)
+		return event.Decode[HandleChosen](data)
 	case "SessionStarted":
-		return decode[SessionStarted](data)
+		return event.Decode[SessionStarted](data)
 	case "SessionEnded":
-		return decode[SessionEnded](data)
+		return event.Decode[SessionEnded](data)
 	case "ApiKeyRegistered":
-		return decode[APIKeyRegistered](data)
+		return event.Decode[APIKeyRegistered](data)
 	case "ApiKeyUsed":
-		return decode[APIKeyUsed](data)
+		return event.Decode[APIKeyUsed](data)
 	case "ApiKeyRevoked":
-		return decode[APIKeyRevoked](data)
+		return event.Decode[APIKeyRevoked](data)
 	case "BotRegistered":
-		return decode[BotRegistered](data)
+		return event.Decode[BotRegistered](data)
 	case "BotRenamed":
-		return decode[BotRenamed](data)
+		return event.Decode[BotRenamed](data)
 	case "BotUrlChanged":
-		return decode[BotURLChanged](data)
+		return event.Decode[BotURLChanged](data)
 	case "BotPaused":
-		return decode[BotPaused](data)
+		return event.Decode[BotPaused](data)
 	case "BotUnpaused":
-		return decode[BotUnpaused](data)
+		return event.Decode[BotUnpaused](data)
 	case "BotRemoved":
-		return decode[BotRemoved](data)
+		return event.Decode[BotRemoved](data)
 	case "OwnerNotified":
-		return decode[Notified](data)
+		return event.Decode[Notified](data)
 	case "OwnerSuspended":
-		return decode[Suspended](data)
+		return event.Decode[Suspended](data)
 	case "OwnerRestored":
-		return decode[Restored](data)
+		return event.Decode[Restored](data)
 	case "OwnerDeleted":
-		return decode[Deleted](data)
+		return event.Decode[Deleted](data)
 	case "SignatureSpent":
-		return decode[SignatureSpent](data)
+		return event.Decode[SignatureSpent](data)
 	case "AddressSet":
-		return decode[AddressSet](data)
+		return event.Decode[AddressSet](data)
 	case "SignInLinkIssued":
-		return decode[SignInLinkIssued](data)
+		return event.Decode[SignInLinkIssued](data)
 	case "SignInLinkUsed":
-		return decode[SignInLinkUsed](data)
+		return event.Decode[SignInLinkUsed](data)
 	case "NameClaimed":
-		return decode[NameClaimed](data)
+		return event.Decode[NameClaimed](data)
 	case "NameReleased":
-		return decode[NameReleased](data)
+		return event.Decode[NameReleased](data)
 	default:
-		return nil, fmt.Errorf("unknown event type %q in an owner's stream", eventType)
+		return nil, event.UnknownType(eventType, "an owner's stream")
 	}
-}
-
-func decode[E Event](data []byte) (Event, error) {
-	var e E
-	if err := json.Unmarshal(data, &e); err != nil {
-		return nil, fmt.Errorf("decode %s: %w", e.EventType(), err)
-	}
-	return e, nil
 }

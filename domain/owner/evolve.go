@@ -85,11 +85,7 @@ func (b *Bot) unpause(by string) {
 
 // settled returns all bots with their status computed again.
 func (a Account) settled(at time.Time) []Bot {
-	bots := slices.Clone(a.Bots)
-	for i := range bots {
-		bots[i] = bots[i].settled(a.Suspended, at)
-	}
-	return bots
+	return changed(a.Bots, func(Bot) bool { return true }, func(b *Bot) { *b = b.settled(a.Suspended, at) })
 }
 
 // running returns the sessions that have not expired.
@@ -97,27 +93,10 @@ func running(sessions []Session, at time.Time) []Session {
 	return without(sessions, func(s Session) bool { return !at.Before(s.Until) })
 }
 
-// without returns a copy of items that leaves out those that match.
-func without[T any](items []T, match func(T) bool) []T {
-	return slices.DeleteFunc(slices.Clone(items), match)
-}
-
 func changeKey(keys []Key, id string, change func(*Key)) []Key {
-	keys = slices.Clone(keys)
-	for i := range keys {
-		if keys[i].ID == id {
-			change(&keys[i])
-		}
-	}
-	return keys
+	return changed(keys, func(k Key) bool { return k.ID == id }, change)
 }
 
 func changeBot(bots []Bot, id string, change func(*Bot)) []Bot {
-	bots = slices.Clone(bots)
-	for i := range bots {
-		if bots[i].ID == id {
-			change(&bots[i])
-		}
-	}
-	return bots
+	return changed(bots, func(b Bot) bool { return b.ID == id }, change)
 }

@@ -28,11 +28,7 @@ func (k Key) Revoked() bool { return !k.RevokedAt.IsZero() }
 
 // Key returns one of the account's keys, revoked or not.
 func (a Account) Key(id string) (Key, bool) {
-	i := slices.IndexFunc(a.Keys, func(k Key) bool { return k.ID == id })
-	if i < 0 {
-		return Key{}, false
-	}
-	return a.Keys[i], true
+	return find(a.Keys, func(k Key) bool { return k.ID == id })
 }
 
 // NewKey is a key to register, its fields checked.

@@ -27,13 +27,7 @@ type Link struct {
 
 // IssueLink issues a link. Its refusal is ErrLinkLimit.
 func (m Mailbox) IssueLink(hash string, now time.Time) ([]Event, error) {
-	recent := 0
-	for _, l := range m.Links {
-		if now.Sub(l.Issued) < LinkWindow {
-			recent++
-		}
-	}
-	if recent >= LinkLimit {
+	if count(m.Links, func(l Link) bool { return now.Sub(l.Issued) < LinkWindow }) >= LinkLimit {
 		return nil, ErrLinkLimit
 	}
 	return []Event{SignInLinkIssued{Link: hash, Until: now.Add(LinkLength).UTC().Truncate(time.Millisecond)}}, nil
@@ -42,16 +36,11 @@ func (m Mailbox) IssueLink(hash string, now time.Time) ([]Event, error) {
 // UseLink spends a link. If nobody has claimed the address, it claims it for
 // newOwner in the same step. Its refusal is ErrLinkInvalid.
 func (m Mailbox) UseLink(hash, newOwner string, now time.Time) ([]Event, error) {
-	for _, l := range m.Links {
-		if l.Hash != hash {
-			continue
-		}
-		if l.Used || !now.Before(l.Until) {
-			return nil, ErrLinkInvalid
-		}
-		return append([]Event{SignInLinkUsed{Link: hash}}, m.Claim(newOwner)...), nil
+	l, ok := find(m.Links, func(l Link) bool { return l.Hash == hash })
+	if !ok || l.Used || !now.Before(l.Until) {
+		return nil, ErrLinkInvalid
 	}
-	return nil, ErrLinkInvalid
+	return append([]Event{SignInLinkUsed{Link: hash}}, m.Claim(newOwner)...), nil
 }
 
 // Claim gives the address to an account, unless an account has it.
@@ -79,10 +68,7 @@ func EvolveMailbox(m Mailbox, e Event, at time.Time) Mailbox {
 			return at.Sub(l.Issued) >= LinkWindow && !at.Before(l.Until)
 		}), Link{Hash: e.Link, Issued: at, Until: e.Until})
 	case SignInLinkUsed:
-		m.Links = without(m.Links, func(Link) bool { return false })
-		for i := range m.Links {
-			m.Links[i].Used = m.Links[i].Used || m.Links[i].Hash == e.Link
-		}
+		m.Links = changed(m.Links, func(l Link) bool { return l.Hash == e.Link }, func(l *Link) { l.Used = true })
 	case NameClaimed:
 		m.OwnerID = e.OwnerID
 	case NameReleased:

@@ -11,13 +11,7 @@ const (
 
 // MayNotify returns ErrNoticeLimit if the owner must not get another notice now.
 func (a Account) MayNotify(now time.Time) error {
-	recent := 0
-	for _, at := range a.notices {
-		if now.Sub(at) < NoticeWindow {
-			recent++
-		}
-	}
-	if recent >= NoticeLimit {
+	if count(a.notices, func(at time.Time) bool { return now.Sub(at) < NoticeWindow }) >= NoticeLimit {
 		return ErrNoticeLimit
 	}
 	return nil

@@ -41,13 +41,7 @@ func ParseScopes(names []string) ([]Scope, error) {
 			return nil, Invalid("scopes", "holds a name that is no scope; the scopes are "+scopeList())
 		}
 	}
-	var scopes []Scope
-	for _, s := range allScopes {
-		if slices.Contains(names, string(s)) {
-			scopes = append(scopes, s)
-		}
-	}
-	return scopes, nil
+	return without(allScopes, func(s Scope) bool { return !slices.Contains(names, string(s)) }), nil
 }
 
 func scopeList() string { return strings.Trim(fmt.Sprint(allScopes), "[]") }

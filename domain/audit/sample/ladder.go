@@ -1,6 +1,7 @@
 package sample
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -8,49 +9,63 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// Ladder is a ladder without games: it draws the placements. Make one with
-// NewLadder.
+// Ladder is a mode's ladder without games: it draws the placements. All of its bots
+// are always ready to play. Make one with NewLadder.
 type Ladder struct {
-	rng        game.Rand
-	state      ladder.Ladder
-	candidates []ladder.Candidate
-	now        time.Time
+	Events []ladder.Event // of ladder-standard, from revision 0
+
+	rng         game.Rand
+	platformKey string
+	state       ladder.Ladder
+	candidates  []ladder.Candidate
+	now         time.Time
 }
 
 // NewLadder returns a ladder with a number of bots before its first event.
-func NewLadder(bots int) *Ladder {
-	l := &Ladder{rng: game.NewRand(1), state: ladder.New(ladder.Standard), now: time.Date(2026, 9, 6, 12, 0, 0, 0, time.UTC)}
+func NewLadder(bots int) *Ladder { return newLadder(bots, 1, PlatformKey) }
+
+func newLadder(bots int, chance uint64, platformKey string) *Ladder {
+	l := &Ladder{
+		rng: game.NewRand(chance), platformKey: cmp.Or(platformKey, PlatformKey), state: ladder.New(ladder.Standard),
+		now: time.Date(2026, 9, 6, 12, 0, 0, 0, time.UTC),
+	}
 	for i := range bots {
 		l.candidates = append(l.candidates, ladder.Candidate{BotID: fmt.Sprintf("00000000-0000-4000-8000-%012d", i), Registered: l.now})
 	}
 	return l
 }
 
-// Tick seats every bot, rates every table, and returns the events.
+// Tick seats every bot, rates every table, and returns the new events.
 func (l *Ladder) Tick() []ladder.Event {
-	l.now = l.now.Add(time.Minute)
-	all, err := l.state.Seat(l.candidates, ladder.Tick{Now: l.now, PlatformKey: PlatformKey, SeedKeyID: SeedKeyID, SeedKey: SeedKey})
-	must(err)
-	l.fold(all)
+	before := len(l.Events)
+	l.seat()
 	for _, s := range l.state.Unfinished() {
-		events, err := l.state.Finish(s.MatchID, l.results(s))
-		must(err)
-		l.fold(events)
-		all = append(all, events...)
+		l.store(l.state.Finish(s.MatchID, l.results(s)))
 	}
-	return all
+	return l.Events[before:]
 }
 
-func (l *Ladder) fold(events []ladder.Event) {
+func (l *Ladder) seat() {
+	l.now = l.now.Add(time.Minute)
+	l.store(l.state.Seat(l.candidates, ladder.Tick{Now: l.now, PlatformKey: l.platformKey, SeedKeyID: SeedKeyID, SeedKey: SeedKey}))
+}
+
+// store folds the events of one append, and returns them.
+func (l *Ladder) store(events []ladder.Event, err error) []ladder.Event {
+	must(err)
 	for _, e := range events {
 		l.state = ladder.Evolve(l.state, e, l.now)
 	}
+	l.Events = append(l.Events, events...)
+	return events
 }
+
+func (l *Ladder) below(n int) int { return int(l.rng.Uint64() >> 1 % uint64(n)) }
 
 // results draws the winner. The others share the second place, or follow in order.
 func (l *Ladder) results(s ladder.Seating) []ladder.Result {
 	results := make([]ladder.Result, len(s.Bots))
-	first, shared := int(l.rng.Uint64()>>1%uint64(len(s.Bots))), l.rng.Uint64()%4 == 0
+	first, shared := l.below(len(s.Bots)), l.rng.Uint64()%4 == 0
 	place := 2
 	for i, b := range s.Bots {
 		results[i] = ladder.Result{BotID: b.BotID, Placement: 2}

@@ -6,7 +6,6 @@
 package sample
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -42,45 +41,26 @@ type Options struct {
 
 // Arena plays one mode's ladder. Make one with New.
 type Arena struct {
-	Events []ladder.Event // of ladder-standard, from revision 0
+	*Ladder
 
 	options Options
-	rng     game.Rand
-	state   ladder.Ladder
-	now     time.Time
 	played  int
 }
 
 // New returns an arena that has played nothing.
 func New(o Options) *Arena {
-	return &Arena{options: o, rng: game.NewRand(o.Chance), state: ladder.New(ladder.Standard), now: time.Date(2026, 9, 6, 12, 0, 0, 0, time.UTC)}
+	return &Arena{Ladder: newLadder(o.Bots, o.Chance, o.PlatformKey), options: o}
 }
-
-func (a *Arena) below(n int) int { return int(a.rng.Uint64() >> 1 % uint64(n)) }
 
 // Tick seats every bot, plays all tables to their end, and returns the records
 // of their matches.
 func (a *Arena) Tick() [][]byte {
-	candidates := make([]ladder.Candidate, a.options.Bots)
-	for i := range candidates {
-		candidates[i] = ladder.Candidate{BotID: fmt.Sprintf("00000000-0000-4000-8000-%012d", i), Registered: a.now}
-	}
-	a.now = a.now.Add(time.Minute)
-	events, err := a.state.Seat(candidates, ladder.Tick{Now: a.now, PlatformKey: cmp.Or(a.options.PlatformKey, PlatformKey), SeedKeyID: SeedKeyID, SeedKey: SeedKey})
-	must(err)
-	a.store(events)
+	a.seat()
 	var records [][]byte
 	for _, s := range a.state.Unfinished() {
 		records = append(records, a.play(s))
 	}
 	return records
-}
-
-func (a *Arena) store(events []ladder.Event) {
-	for _, e := range events {
-		a.state = ladder.Evolve(a.state, e, a.now)
-	}
-	a.Events = append(a.Events, events...)
 }
 
 // play plays a match from its table to its ladder's event.
@@ -103,18 +83,14 @@ func (a *Arena) play(s ladder.Seating) []byte {
 // conclude stores the result of the match on its ladder, and writes its record.
 func (a *Arena) conclude(g *table) []byte {
 	if g.state.Abort != nil {
-		events, err := a.state.Void(g.state.Started.MatchID, g.state.Abort.Why)
-		must(err)
-		a.store(events)
+		a.store(a.state.Void(g.state.Started.MatchID, g.state.Abort.Why))
 		return g.record(nil)
 	}
 	var results []ladder.Result
 	for seat, s := range g.state.Started.Seats {
 		results = append(results, ladder.Result{BotID: s.BotID, Placement: g.state.End.Placements[seat], Missed: g.state.Missed(seat)})
 	}
-	events, err := a.state.Finish(g.state.Started.MatchID, results)
-	must(err)
-	a.store(events)
+	events := a.store(a.state.Finish(g.state.Started.MatchID, results))
 	return g.record(events[0].(ladder.RatingsChanged).Seats)
 }
 

@@ -1,0 +1,27 @@
+// Package event reads stored events. It knows no kind of stream: each domain
+// package lists its events in a Decode of its own.
+package event
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Event is a fact of a stream. The names that EventType returns are what the log
+// stores forever.
+type Event interface{ EventType() string }
+
+// Decode reads the JSON of a stored event of type E.
+func Decode[E Event](data []byte) (Event, error) {
+	var e E
+	if err := json.Unmarshal(data, &e); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", e.EventType(), err)
+	}
+	return e, nil
+}
+
+// UnknownType is the error for a type that a stream does not have. stream is a
+// phrase such as "a match stream".
+func UnknownType(eventType, stream string) error {
+	return fmt.Errorf("unknown event type %q in %s", eventType, stream)
+}
