@@ -9,12 +9,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"hexarena/adapters/rest"
 	"hexarena/cmd/arena/progress"
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
@@ -63,8 +65,10 @@ func (c liveCmd) measure(ctx context.Context, dir string, _ *progress.Display) (
 			return err
 		}
 		if err := a.await(ctx, "/live", func(body []byte) bool {
-			var list struct{ Matches []json.RawMessage }
-			return json.Unmarshal(body, &list) == nil && len(list.Matches) == c.Matches
+			var list rest.LiveMatches
+			err := json.Unmarshal(body, &list)
+			behind := slices.ContainsFunc(list.Matches, func(m rest.LiveMatch) bool { return m.Turn < turnsBefore })
+			return err == nil && len(list.Matches) == c.Matches && !behind
 		}); err != nil {
 			return err
 		}
@@ -73,7 +77,8 @@ func (c liveCmd) measure(ctx context.Context, dir string, _ *progress.Display) (
 }
 
 // turnsBefore is how many turns a match has before it is measured, so that its
-// frames are as long as those of most.
+// frames are as long as those of most. The arena must show them before readers
+// connect: a reader skips frames that it is too slow for.
 const turnsBefore = 20
 
 // startMatches seats matches and plays their first turns.
