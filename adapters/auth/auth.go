@@ -54,15 +54,9 @@ type Options struct {
 
 // Service authenticates callers. It is safe for concurrent use.
 type Service struct {
-	log       eventstore.Log
-	accounts  Accounts
-	spent     *ledger
-	directory Directory
-	mailer    Mailer
-	vault     vault
-	baseURL   string
-	secure    bool
-	logger    *slog.Logger
+	options Options
+	spent   *ledger
+	vault   vault
 }
 
 var (
@@ -80,8 +74,5 @@ func New(o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Service{
-		log: o.Log, accounts: o.Accounts, spent: newLedger(o.Log), directory: o.Directory, mailer: o.Mailer, vault: v,
-		baseURL: o.BaseURL, secure: o.Secure, logger: o.Logger,
-	}, nil
+	return &Service{options: o, spent: newLedger(o.Log), vault: v}, nil
 }

@@ -24,7 +24,7 @@ const (
 // append. It returns owner.ErrUnauthenticated or owner.ErrOwnerSuspended if the
 // caller may not delete the account.
 func (s *Service) Delete(ctx context.Context, c owner.Caller, m eventstore.Metadata) (*http.Cookie, eventstore.Position, error) {
-	account, position, err := s.accounts.Change(ctx, c.OwnerID, m, func(a owner.Account) ([]owner.Event, error) {
+	account, position, err := s.options.Accounts.Change(ctx, c.OwnerID, m, func(a owner.Account) ([]owner.Event, error) {
 		if err := a.AdmitWrite(c, m.At); err != nil {
 			return nil, err
 		}
@@ -36,7 +36,7 @@ func (s *Service) Delete(ctx context.Context, c owner.Caller, m eventstore.Metad
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout) // finish even if the client disconnects
 	defer cancel()
 	if err := s.release(ctx, account, m); err != nil {
-		s.logger.WarnContext(ctx, "the address and handle of a deleted account are not released yet; a retry follows",
+		s.options.Logger.WarnContext(ctx, "the address and handle of a deleted account are not released yet; a retry follows",
 			slog.String("owner", account.ID), slog.Any("error", err), slog.String("request", m.Correlation))
 	}
 	return s.endedCookie(), position, nil
@@ -70,7 +70,7 @@ func (s *Service) finishAll(ctx context.Context, owners []string) (left []string
 		}
 		if err := s.finish(ctx, id); err != nil {
 			left = append(left, id)
-			s.logger.WarnContext(ctx, "the address and handle of a deleted account are not released", slog.String("owner", id), slog.Any("error", err))
+			s.options.Logger.WarnContext(ctx, "the address and handle of a deleted account are not released", slog.String("owner", id), slog.Any("error", err))
 		}
 	}
 	return left
@@ -81,12 +81,12 @@ func (s *Service) finishAll(ctx context.Context, owners []string) (left []string
 func (s *Service) finish(ctx context.Context, ownerID string) error {
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()
-	for _, err := range s.log.Read(ctx, addressStream(ownerID), 0, eventstore.ReadOptions{Limit: 1}) {
+	for _, err := range s.options.Log.Read(ctx, addressStream(ownerID), 0, eventstore.ReadOptions{Limit: 1}) {
 		if errors.Is(err, eventstore.ErrStreamDeleted) {
 			return nil
 		}
 	}
-	account, err := s.accounts.Load(ctx, ownerID)
+	account, err := s.options.Accounts.Load(ctx, ownerID)
 	if err != nil || !account.Deleted {
 		return err
 	}
@@ -96,20 +96,20 @@ func (s *Service) finish(ctx context.Context, ownerID string) error {
 // release releases the mailbox and the handle of a deleted account, and then
 // tombstones its address. It is idempotent.
 func (s *Service) release(ctx context.Context, a owner.Account, m eventstore.Metadata) error {
-	_, _, err := mailboxes.Handle(ctx, s.log, eventstore.StreamID(owner.MailboxStream(a.AddressHash)), owner.Mailbox{}, m,
+	_, _, err := mailboxes.Handle(ctx, s.options.Log, eventstore.StreamID(owner.MailboxStream(a.AddressHash)), owner.Mailbox{}, m,
 		func(b owner.Mailbox) ([]owner.Event, error) { return b.Release(a.ID), nil })
 	if err != nil {
 		return err
 	}
 	if a.Handle != "" {
-		_, _, err := names.Handle(ctx, s.log, eventstore.StreamID(owner.HandleStream(a.Handle)), owner.Name{}, m,
+		_, _, err := names.Handle(ctx, s.options.Log, eventstore.StreamID(owner.HandleStream(a.Handle)), owner.Name{}, m,
 			func(n owner.Name) ([]owner.Event, error) { return n.Release(a.ID), nil })
 		if err != nil {
 			return err
 		}
 	}
 	stream := addressStream(a.ID)
-	if err := s.log.Tombstone(ctx, stream, eventstore.Any); err != nil && !errors.Is(err, eventstore.ErrStreamDeleted) {
+	if err := s.options.Log.Tombstone(ctx, stream, eventstore.Any); err != nil && !errors.Is(err, eventstore.ErrStreamDeleted) {
 		return fmt.Errorf("tombstone %s: %w", stream, err)
 	}
 	return nil

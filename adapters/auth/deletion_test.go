@@ -47,7 +47,7 @@ func newLeaver(t *testing.T) leaver {
 // address and its handle are released.
 func (l leaver) requireDeleted(t *testing.T) {
 	t.Helper()
-	account, err := l.accounts.Load(t.Context(), l.account.ID)
+	account, err := l.options.Accounts.Load(t.Context(), l.account.ID)
 	require.NoError(t, err)
 	require.True(t, account.Deleted)
 	require.Empty(t, account.Bots)
@@ -97,7 +97,7 @@ func TestDeleteRejectsOtherSessionsAndSuspendedOwners(t *testing.T) {
 	l.store(t, l.account.ID, owner.Suspended{Reason: "abuse"})
 	_, _, err = l.Delete(t.Context(), l.caller, now(0))
 	require.ErrorIs(t, err, owner.ErrOwnerSuspended)
-	account, err := l.accounts.Load(t.Context(), l.account.ID)
+	account, err := l.options.Accounts.Load(t.Context(), l.account.ID)
 	require.NoError(t, err)
 	require.True(t, account.Exists())
 }
@@ -158,9 +158,9 @@ func (l leaver) crashAt(t *testing.T, n int, how logtest.Fault) bool {
 	crashing := fixtureOn(t, l.log, false)
 	crashing.log = nil
 	b := &crashingLog{Log: l.log, left: n, how: how}
-	crashing.Service.log, crashing.Service.accounts = b, plainAccounts{b}
+	crashing.options.Log, crashing.options.Accounts = b, plainAccounts{b}
 	_, _, _ = crashing.Delete(t.Context(), l.caller, now(0))
-	account, err := l.accounts.Load(t.Context(), l.account.ID)
+	account, err := l.options.Accounts.Load(t.Context(), l.account.ID)
 	require.NoError(t, err)
 	return account.Deleted
 }
@@ -224,7 +224,7 @@ func TestFinishDeletionsRetries(t *testing.T) {
 		l := newLeaver(t)
 		require.True(t, l.crashAt(t, 2, logtest.NotStored))
 		b := &crashingLog{Log: l.log}
-		l.Service.log = b
+		l.options.Log = b
 		deleted := []string{}
 		var mu sync.Mutex
 		ctx, cancel := context.WithCancel(t.Context())

@@ -18,7 +18,7 @@ func (f *fixture) cachedPeer(t *testing.T) (*fixture, func()) {
 	t.Helper()
 	p := f.peer(t)
 	cache := projected.New(f.log)
-	p.Service.accounts = cache
+	p.options.Accounts = cache
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); cache.Run(ctx) }()
@@ -51,7 +51,7 @@ func TestRevocationReachesPeers(t *testing.T) {
 		caller := owner.Caller{OwnerID: account.ID, Session: account.Sessions[0].Hash}
 		_, err := here.SignOut(t.Context(), caller, at(clock()))
 		require.NoError(t, err)
-		_, _, err = here.accounts.Change(t.Context(), account.ID, at(clock()), func(a owner.Account) ([]owner.Event, error) { return a.RevokeKey("k1") })
+		_, _, err = here.options.Accounts.Change(t.Context(), account.ID, at(clock()), func(a owner.Account) ([]owner.Event, error) { return a.RevokeKey("k1") })
 		require.NoError(t, err)
 		require.False(t, inSession(here))
 		require.False(t, signed(here))

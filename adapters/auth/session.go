@@ -24,7 +24,7 @@ func newSession() (token, hash string) {
 // cookieName returns the name of the session cookie. Browsers accept and send a
 // __Host- cookie only over https, and only for this host.
 func (s *Service) cookieName() string {
-	if s.secure {
+	if s.options.Secure {
 		return "__Host-session"
 	}
 	return "session"
@@ -34,7 +34,7 @@ func (s *Service) cookieName() string {
 func (s *Service) sessionCookie(ownerID, token string) *http.Cookie {
 	return &http.Cookie{
 		Name: s.cookieName(), Value: ownerID + "." + token, Path: "/", MaxAge: int(owner.SessionLength.Seconds()),
-		HttpOnly: true, Secure: s.secure, SameSite: http.SameSiteLaxMode,
+		HttpOnly: true, Secure: s.options.Secure, SameSite: http.SameSiteLaxMode,
 	}
 }
 

@@ -29,7 +29,7 @@ func (s *Service) SendLink(ctx context.Context, address string, m eventstore.Met
 		return err
 	}
 	token, hash := s.vault.newToken(address)
-	_, _, err = mailboxes.Handle(ctx, s.log, s.mailbox(address), owner.Mailbox{}, m,
+	_, _, err = mailboxes.Handle(ctx, s.options.Log, s.mailbox(address), owner.Mailbox{}, m,
 		func(b owner.Mailbox) ([]owner.Event, error) { return b.IssueLink(hash, m.At) })
 	if errors.Is(err, owner.ErrLinkLimit) {
 		return nil
@@ -37,9 +37,9 @@ func (s *Service) SendLink(ctx context.Context, address string, m eventstore.Met
 	if err != nil {
 		return err
 	}
-	link := strings.TrimSuffix(s.baseURL, "/") + confirmPath + "?token=" + url.QueryEscape(token)
-	if err := s.mailer.SendSignInLink(ctx, address, link, m.At.Add(owner.LinkLength)); err != nil {
-		s.logger.ErrorContext(ctx, "could not mail a sign-in link", slog.Any("error", err), slog.String("request", m.Correlation))
+	link := strings.TrimSuffix(s.options.BaseURL, "/") + confirmPath + "?token=" + url.QueryEscape(token)
+	if err := s.options.Mailer.SendSignInLink(ctx, address, link, m.At.Add(owner.LinkLength)); err != nil {
+		s.options.Logger.ErrorContext(ctx, "could not mail a sign-in link", slog.Any("error", err), slog.String("request", m.Correlation))
 	}
 	return nil
 }
@@ -54,7 +54,7 @@ func (s *Service) Confirm(ctx context.Context, token string, m eventstore.Metada
 		return owner.Account{}, nil, err
 	}
 	newOwner := uuid.NewString()
-	box, _, err := mailboxes.Handle(ctx, s.log, s.mailbox(address), owner.Mailbox{}, m,
+	box, _, err := mailboxes.Handle(ctx, s.options.Log, s.mailbox(address), owner.Mailbox{}, m,
 		func(b owner.Mailbox) ([]owner.Event, error) { return b.UseLink(link, newOwner, m.At) })
 	if err != nil {
 		return owner.Account{}, nil, err
@@ -81,7 +81,7 @@ const confirmTries = 3
 // reclaim gives an address to a new account if a deleted account still has it,
 // because a crash interrupted the deletion.
 func (s *Service) reclaim(ctx context.Context, holder, address string, m eventstore.Metadata) (owner.Mailbox, error) {
-	account, err := s.accounts.Load(ctx, holder)
+	account, err := s.options.Accounts.Load(ctx, holder)
 	if err != nil {
 		return owner.Mailbox{}, err
 	}
@@ -91,7 +91,7 @@ func (s *Service) reclaim(ctx context.Context, holder, address string, m eventst
 		}
 	}
 	newOwner := uuid.NewString()
-	box, _, err := mailboxes.Handle(ctx, s.log, s.mailbox(address), owner.Mailbox{}, m,
+	box, _, err := mailboxes.Handle(ctx, s.options.Log, s.mailbox(address), owner.Mailbox{}, m,
 		func(b owner.Mailbox) ([]owner.Event, error) { return b.Claim(newOwner), nil })
 	return box, err
 }
@@ -101,7 +101,7 @@ func (s *Service) reclaim(ctx context.Context, holder, address string, m eventst
 // and the account leaves that to the next sign-in. It returns
 // owner.ErrOwnerGone if the account was deleted.
 func (s *Service) startSession(ctx context.Context, ownerID, address string, m eventstore.Metadata) (owner.Account, string, error) {
-	account, err := s.accounts.Load(ctx, ownerID)
+	account, err := s.options.Accounts.Load(ctx, ownerID)
 	if err != nil {
 		return owner.Account{}, "", err
 	}
@@ -112,14 +112,14 @@ func (s *Service) startSession(ctx context.Context, ownerID, address string, m e
 	}
 	token, hash := newSession()
 	signIn := owner.SignIn{OwnerID: ownerID, AddressHash: s.vault.addressHash(address), Session: hash, At: m.At}
-	account, _, err = s.accounts.Change(ctx, ownerID, m, func(a owner.Account) ([]owner.Event, error) { return a.SignIn(signIn) })
+	account, _, err = s.options.Accounts.Change(ctx, ownerID, m, func(a owner.Account) ([]owner.Event, error) { return a.SignIn(signIn) })
 	return account, token, err
 }
 
 // setAddress stores an account's address if the log does not have it yet.
 func (s *Service) setAddress(ctx context.Context, ownerID, address string, m eventstore.Metadata) error {
 	stream := addressStream(ownerID)
-	err := s.log.SetMetadata(ctx, stream, eventstore.StreamMetadata{MaxCount: 1})
+	err := s.options.Log.SetMetadata(ctx, stream, eventstore.StreamMetadata{MaxCount: 1})
 	if errors.Is(err, eventstore.ErrStreamDeleted) {
 		return owner.ErrOwnerGone
 	}
@@ -130,7 +130,7 @@ func (s *Service) setAddress(ctx context.Context, ownerID, address string, m eve
 	if err != nil {
 		return err
 	}
-	_, err = s.log.Append(ctx, stream, eventstore.NoStream, event)
+	_, err = s.options.Log.Append(ctx, stream, eventstore.NoStream, event)
 	switch {
 	case errors.Is(err, eventstore.ErrStreamDeleted):
 		return owner.ErrOwnerGone
@@ -143,7 +143,7 @@ func (s *Service) setAddress(ctx context.Context, ownerID, address string, m eve
 // SignOut ends a caller's session. It returns the cookie that makes the browser
 // forget it.
 func (s *Service) SignOut(ctx context.Context, c owner.Caller, m eventstore.Metadata) (*http.Cookie, error) {
-	_, _, err := s.accounts.Change(ctx, c.OwnerID, m, func(a owner.Account) ([]owner.Event, error) { return a.SignOut(c.Session), nil })
+	_, _, err := s.options.Accounts.Change(ctx, c.OwnerID, m, func(a owner.Account) ([]owner.Event, error) { return a.SignOut(c.Session), nil })
 	return s.endedCookie(), err
 }
 

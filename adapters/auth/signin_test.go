@@ -136,7 +136,7 @@ func (brokenMailer) SendSignInLink(context.Context, string, string, time.Time) e
 
 func TestSendLinkHidesMailFailures(t *testing.T) {
 	f := newFixture(t)
-	f.mailer = brokenMailer{}
+	f.options.Mailer = brokenMailer{}
 	require.NoError(t, f.SendLink(t.Context(), "ada@example.org", now(0)))
 }
 

@@ -1,15 +1,15 @@
 package auth
 
 import (
-	"container/list"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
@@ -24,9 +24,9 @@ const spentFor = 2*maxSkew + time.Minute
 // signatures within spentFor, its writes are rejected for a while. Accounts that
 // stay within the rate limit stay far below.
 const (
-	ledgerOwners = 4096    // accounts
 	spentMax     = 10_000  // signatures of one account
 	ledgerMax    = 1 << 18 // signatures of all accounts
+	windowWeight = 64      // of one account, in signatures
 )
 
 // spendTries bounds the retries of spend after other processes append first.
@@ -40,23 +40,16 @@ type spentHash [sha256.Size]byte
 // write by a peer makes the append fail, and the ledger then reads that write.
 // It is safe for concurrent use.
 type ledger struct {
-	log eventstore.Log
-
-	mu      sync.Mutex // guards the fields below
-	windows map[string]*window
-	recent  *list.List // *window, most recently used first
-	total   int        // signatures in all windows, as of their last release
+	log     eventstore.Log
+	windows *eventstore.Cache[window]
 }
 
-// window holds the signatures that one account spent recently. ledger.mu guards
-// the first group of fields. The goroutine that holds busy owns the others.
+// window holds the signatures that one account spent recently. The goroutine that
+// has acquired busy owns the fields below it.
 type window struct {
-	ownerID string
-	element *list.Element
-	users   int // calls that use it; it is not evicted before they end
-	counted int // its share of ledger.total
+	stream eventstore.StreamID
+	busy   *semaphore.Weighted
 
-	busy     chan struct{}
 	loaded   bool
 	behind   bool                // the stream may hold more than the window
 	expected eventstore.Expected // of the next append
@@ -73,8 +66,14 @@ type spending struct {
 }
 
 func newLedger(log eventstore.Log) *ledger {
-	return &ledger{log: log, windows: map[string]*window{}, recent: list.New()}
+	return &ledger{log: log, windows: eventstore.NewCache(ledgerMax, newWindow, (*window).weight)}
 }
+
+func newWindow(stream eventstore.StreamID) *window {
+	return &window{stream: stream, busy: semaphore.NewWeighted(1), spent: map[spentHash]bool{}}
+}
+
+func (w *window) weight() int { return windowWeight + len(w.order) }
 
 // spend stores that a signature is spent. It returns owner.ErrUnauthenticated if
 // the signature was spent before, by any process on the same log. signed is the
@@ -85,14 +84,12 @@ func (l *ledger) spend(ctx context.Context, ownerID string, hash spentHash, sign
 	if err != nil {
 		return err
 	}
-	w := l.acquire(ownerID)
-	defer l.release(w)
-	select {
-	case w.busy <- struct{}{}:
-		defer func() { <-w.busy }()
-	case <-ctx.Done():
-		return fmt.Errorf("wait for %s: %w", w.stream(), ctx.Err())
+	w, release := l.windows.Use(eventstore.StreamID(owner.SignaturesStream(ownerID)))
+	defer release()
+	if err := w.busy.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("wait for %s: %w", w.stream, err)
 	}
+	defer w.busy.Release(1)
 	for try := 1; ; try++ {
 		if err := l.refresh(ctx, w); err != nil {
 			return err
@@ -101,7 +98,7 @@ func (l *ledger) spend(ctx context.Context, ownerID string, hash spentHash, sign
 		if w.rejects(hash, signed) {
 			return owner.ErrUnauthenticated
 		}
-		appended, err := l.log.Append(ctx, w.stream(), w.expected, event)
+		appended, err := l.log.Append(ctx, w.stream, w.expected, event)
 		var wrong *eventstore.WrongVersionError
 		switch {
 		case err == nil:
@@ -114,7 +111,7 @@ func (l *ledger) spend(ctx context.Context, ownerID string, hash spentHash, sign
 			}
 		default:
 			w.behind = true
-			return fmt.Errorf("append to %s: %w", w.stream(), err)
+			return fmt.Errorf("append to %s: %w", w.stream, err)
 		}
 	}
 }
@@ -152,47 +149,5 @@ func (w *window) forget(now time.Time) {
 func (w *window) raiseFloor(spentAt time.Time) {
 	if latest := spentAt.Add(maxSkew); latest.After(w.floor) {
 		w.floor = latest
-	}
-}
-
-func (w *window) stream() eventstore.StreamID {
-	return eventstore.StreamID(owner.SignaturesStream(w.ownerID))
-}
-
-// acquire returns the window of an account. The ledger does not evict it until
-// release.
-func (l *ledger) acquire(ownerID string) *window {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	w, ok := l.windows[ownerID]
-	if ok {
-		l.recent.MoveToFront(w.element)
-	} else {
-		w = &window{ownerID: ownerID, busy: make(chan struct{}, 1), spent: map[spentHash]bool{}}
-		w.element = l.recent.PushFront(w)
-		l.windows[ownerID] = w
-	}
-	w.users++
-	return w
-}
-
-// release ends a use of a window, and evicts the oldest unused windows beyond the
-// limits. The log still has their signatures.
-func (l *ledger) release(w *window) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	w.users--
-	if w.users == 0 {
-		l.total += len(w.order) - w.counted
-		w.counted = len(w.order)
-	}
-	for at := l.recent.Back(); at != nil && (len(l.windows) > ledgerOwners || l.total > ledgerMax); {
-		oldest := at.Value.(*window)
-		at = at.Prev()
-		if oldest.users == 0 {
-			delete(l.windows, oldest.ownerID)
-			l.recent.Remove(oldest.element)
-			l.total -= oldest.counted
-		}
 	}
 }

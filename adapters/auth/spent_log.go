@@ -28,15 +28,15 @@ func (l *ledger) refresh(ctx context.Context, w *window) error {
 func (l *ledger) load(ctx context.Context, w *window) error {
 	newest := eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: spentMax}
 	var read []eventstore.Recorded
-	for r, err := range l.log.Read(ctx, w.stream(), eventstore.EndRevision, newest) {
+	for r, err := range l.log.Read(ctx, w.stream, eventstore.EndRevision, newest) {
 		if err != nil {
-			return fmt.Errorf("read %s: %w", w.stream(), err)
+			return fmt.Errorf("read %s: %w", w.stream, err)
 		}
 		read = append(read, r)
 	}
 	if len(read) == 0 {
-		if err := l.log.SetMetadata(ctx, w.stream(), eventstore.StreamMetadata{MaxAge: spentFor}); err != nil {
-			return fmt.Errorf("set the metadata of %s: %w", w.stream(), err)
+		if err := l.log.SetMetadata(ctx, w.stream, eventstore.StreamMetadata{MaxAge: spentFor}); err != nil {
+			return fmt.Errorf("set the metadata of %s: %w", w.stream, err)
 		}
 		w.expected = eventstore.NoStream
 	}
@@ -59,10 +59,10 @@ func (l *ledger) catchUp(ctx context.Context, w *window) error {
 	if w.expected >= 0 {
 		next = eventstore.Revision(w.expected) + 1
 	}
-	for r, err := range l.log.Read(ctx, w.stream(), next, eventstore.ReadOptions{}) {
+	for r, err := range l.log.Read(ctx, w.stream, next, eventstore.ReadOptions{}) {
 		if err != nil {
 			w.behind = true
-			return fmt.Errorf("read %s: %w", w.stream(), err)
+			return fmt.Errorf("read %s: %w", w.stream, err)
 		}
 		if err := w.fold(r); err != nil {
 			return err

@@ -33,11 +33,11 @@ func (s *Service) verifySignature(ctx context.Context, r *http.Request, body []b
 	if err != nil {
 		return owner.Caller{}, err
 	}
-	ownerID, ok := s.directory.OwnerOfKey(sig.keyID)
+	ownerID, ok := s.options.Directory.OwnerOfKey(sig.keyID)
 	if !ok {
 		return owner.Caller{}, owner.ErrUnauthenticated
 	}
-	account, err := s.accounts.Load(ctx, ownerID)
+	account, err := s.options.Accounts.Load(ctx, ownerID)
 	if err != nil {
 		return owner.Caller{}, err
 	}
@@ -64,9 +64,9 @@ func (s *Service) noteUse(ctx context.Context, account owner.Account, keyID stri
 	if len(account.UseKey(keyID, m.At)) == 0 {
 		return
 	}
-	_, _, err := s.accounts.Change(ctx, account.ID, m, func(a owner.Account) ([]owner.Event, error) { return a.UseKey(keyID, m.At), nil })
+	_, _, err := s.options.Accounts.Change(ctx, account.ID, m, func(a owner.Account) ([]owner.Event, error) { return a.UseKey(keyID, m.At), nil })
 	if err != nil {
-		s.logger.WarnContext(ctx, "could not store the use of a key", slog.String("key", keyID), slog.Any("error", err))
+		s.options.Logger.WarnContext(ctx, "could not store the use of a key", slog.String("key", keyID), slog.Any("error", err))
 	}
 }
 
@@ -75,7 +75,7 @@ func (s *Service) verifySession(ctx context.Context, cookie string, m eventstore
 	if err != nil {
 		return owner.Caller{}, err
 	}
-	account, err := s.accounts.Load(ctx, ownerID)
+	account, err := s.options.Accounts.Load(ctx, ownerID)
 	if err != nil {
 		return owner.Caller{}, err
 	}

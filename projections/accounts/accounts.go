@@ -11,12 +11,13 @@
 package accounts
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
@@ -34,12 +35,10 @@ var kind = eventstore.Kind[owner.Account, owner.Event]{Decode: owner.Decode, Evo
 
 // Accounts caches the most recently used accounts. It is safe for concurrent use.
 type Accounts struct {
-	log      eventstore.Log
-	capacity int
+	log    eventstore.Log
+	cached *eventstore.Cache[entry]
 
-	mu       sync.Mutex
-	cached   map[string]*entry // by owner
-	recent   *list.List        // of *entry, the most recently used first
+	mu       sync.Mutex // guards the fields below, and those of entries
 	followed span
 }
 
@@ -48,13 +47,11 @@ type span struct{ from, until time.Time }
 
 // entry is one cached account.
 type entry struct {
-	ownerID string
-	at      *list.Element
-	writing lock // for Change: concurrent ones would only make each other retry
-	reading lock // for catchUp: others wait and use its result
+	stream  eventstore.StreamID
+	writing *semaphore.Weighted // for Change: concurrent ones would only make each other retry
+	reading *semaphore.Weighted // for catchUp: others wait and use its result
 
 	// Accounts.mu guards the fields below.
-	users   int // calls that use the entry; it stays in the cache meanwhile
 	account owner.Account
 	next    eventstore.Revision // the first revision that is not folded
 	stored  eventstore.Revision // the first revision after the last event that Run has seen
@@ -63,15 +60,31 @@ type entry struct {
 }
 
 // New returns Accounts with an empty cache.
-func New(log eventstore.Log) *Accounts {
-	return &Accounts{log: log, capacity: maxCached, cached: map[string]*entry{}, recent: list.New()}
+func New(log eventstore.Log) *Accounts { return newAccounts(log, maxCached) }
+
+func newAccounts(log eventstore.Log, capacity int) *Accounts {
+	a := &Accounts{log: log}
+	a.cached = eventstore.NewCache(capacity, newEntry, a.weigh)
+	return a
+}
+
+func newEntry(stream eventstore.StreamID) *entry {
+	return &entry{stream: stream, writing: semaphore.NewWeighted(1), reading: semaphore.NewWeighted(1)}
+}
+
+// weigh counts the accounts that exist. Callers can name any id, so the cache does
+// not keep the others.
+func (a *Accounts) weigh(e *entry) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return int(min(e.next, 1))
 }
 
 // Load returns an owner's account, or the zero Account if it does not exist.
 func (a *Accounts) Load(ctx context.Context, ownerID string) (owner.Account, error) {
 	now := time.Now()
-	e := a.use(ownerID)
-	defer a.release(e)
+	e, release := a.cached.Use(streamOf(ownerID))
+	defer release()
 	if account, ok := a.fresh(e, now); ok {
 		return account, nil
 	}
@@ -82,8 +95,8 @@ func (a *Accounts) Load(ctx context.Context, ownerID string) (owner.Account, err
 // Reload returns an owner's account as the log holds it now. Unlike Load, it always
 // reads the log.
 func (a *Accounts) Reload(ctx context.Context, ownerID string) (owner.Account, error) {
-	e := a.use(ownerID)
-	defer a.release(e)
+	e, release := a.cached.Use(streamOf(ownerID))
+	defer release()
 	account, _, err := a.catchUp(ctx, e, time.Now())
 	return account, err
 }
@@ -94,12 +107,12 @@ func (a *Accounts) Reload(ctx context.Context, ownerID string) (owner.Account, e
 // error of decide unchanged, and only if decide saw the account as the log holds it
 // now.
 func (a *Accounts) Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error) {
-	e := a.use(ownerID)
-	defer a.release(e)
-	if err := e.writing.acquire(ctx); err != nil {
-		return owner.Account{}, 0, fmt.Errorf("change %s: %w", streamOf(ownerID), err)
+	e, release := a.cached.Use(streamOf(ownerID))
+	defer release()
+	if err := e.writing.Acquire(ctx, 1); err != nil {
+		return owner.Account{}, 0, fmt.Errorf("change %s: %w", e.stream, err)
 	}
-	defer e.writing.release()
+	defer e.writing.Release(1)
 	account, next := a.state(e)
 	read := false // a refusal counts only if this call has read the log
 	for try := 1; ; try++ {
@@ -132,7 +145,7 @@ func (a *Accounts) append(ctx context.Context, e *entry, account owner.Account, 
 		expected = eventstore.At(next - 1)
 	}
 	began := time.Now()
-	account, appended, err := kind.Append(ctx, a.log, streamOf(e.ownerID), expected, m, account, events)
+	account, appended, err := kind.Append(ctx, a.log, e.stream, expected, m, account, events)
 	if err != nil {
 		a.invalidate(e, err)
 		return account, 0, err
@@ -144,8 +157,8 @@ func (a *Accounts) append(ctx context.Context, e *entry, account owner.Account, 
 // Address returns the e-mail address of an account. It caches the address, which
 // never changes while the account exists. It fails if there is no address.
 func (a *Accounts) Address(ctx context.Context, ownerID string) (string, error) {
-	e := a.use(ownerID)
-	defer a.release(e)
+	e, release := a.cached.Use(streamOf(ownerID))
+	defer release()
 	a.mu.Lock()
 	address := e.address
 	a.mu.Unlock()
@@ -153,13 +166,10 @@ func (a *Accounts) Address(ctx context.Context, ownerID string) (string, error) 
 		return address, nil
 	}
 	address, err := a.readAddress(ctx, ownerID)
-	if err != nil {
-		return "", err
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	e.address = address
-	return address, nil
+	return address, err
 }
 
 func (a *Accounts) readAddress(ctx context.Context, ownerID string) (string, error) {
@@ -186,10 +196,10 @@ var errGap = errors.New("the stream does not continue after the last folded even
 // catchUp folds the events that were stored since the last fold. If another call
 // has done this with a read that began after since, catchUp uses its result.
 func (a *Accounts) catchUp(ctx context.Context, e *entry, since time.Time) (owner.Account, eventstore.Revision, error) {
-	if err := e.reading.acquire(ctx); err != nil {
-		return owner.Account{}, 0, fmt.Errorf("read %s: %w", streamOf(e.ownerID), err)
+	if err := e.reading.Acquire(ctx, 1); err != nil {
+		return owner.Account{}, 0, fmt.Errorf("read %s: %w", e.stream, err)
 	}
-	defer e.reading.release()
+	defer e.reading.Release(1)
 	a.mu.Lock()
 	account, next, done := e.account, e.next, e.current.After(since)
 	a.mu.Unlock()
@@ -197,9 +207,9 @@ func (a *Accounts) catchUp(ctx context.Context, e *entry, since time.Time) (owne
 		return account, next, nil
 	}
 	began := time.Now()
-	account, next, err := a.read(ctx, e.ownerID, account, next)
+	account, next, err := a.read(ctx, e.stream, account, next)
 	if errors.Is(err, errGap) {
-		account, next, err = a.read(ctx, e.ownerID, owner.Account{}, 0)
+		account, next, err = a.read(ctx, e.stream, owner.Account{}, 0)
 	}
 	if err != nil {
 		return owner.Account{}, 0, err
@@ -209,8 +219,7 @@ func (a *Accounts) catchUp(ctx context.Context, e *entry, since time.Time) (owne
 }
 
 // read folds the events from revision next.
-func (a *Accounts) read(ctx context.Context, ownerID string, account owner.Account, next eventstore.Revision) (owner.Account, eventstore.Revision, error) {
-	id := streamOf(ownerID)
+func (a *Accounts) read(ctx context.Context, id eventstore.StreamID, account owner.Account, next eventstore.Revision) (owner.Account, eventstore.Revision, error) {
 	for r, err := range a.log.Read(ctx, id, next, eventstore.ReadOptions{}) {
 		if err != nil {
 			return account, next, fmt.Errorf("read %s: %w", id, err)
@@ -267,6 +276,15 @@ func (a *Accounts) invalidate(e *entry, err error) {
 	if errors.As(err, &wrong) && wrong.Current < eventstore.Expected(e.next)-1 {
 		e.set(owner.Account{}, 0)
 		e.stored = 0
+	}
+}
+
+// set replaces the account, and drops the address if the account no longer exists.
+// Call it with Accounts.mu held.
+func (e *entry) set(account owner.Account, next eventstore.Revision) {
+	e.account, e.next = account, next
+	if !account.Exists() {
+		e.address = ""
 	}
 }
 

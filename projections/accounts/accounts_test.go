@@ -233,7 +233,7 @@ func TestChange(t *testing.T) {
 		})
 		require.Equal(t, refusal, err)
 		require.Zero(t, at)
-		require.Empty(t, a.cached, "cached accounts")
+		require.Zero(t, a.cached.Len(), "cached accounts")
 	})
 	signUp(t, a, "ada")
 	t.Run("a refusal is about the current account", func(t *testing.T) {
@@ -298,32 +298,32 @@ func TestRacingProcessesKeepTheBotLimit(t *testing.T) {
 
 func TestCacheEvictsLeastRecentlyUsed(t *testing.T) {
 	log := newLog()
-	a := New(log)
-	a.capacity = 3
+	a := newAccounts(log, 3)
 	for i := range 10 {
 		signUp(t, a, fmt.Sprint(i))
 		load(t, a, "0")
 	}
-	require.Len(t, a.cached, 3)
-	require.Equal(t, 3, a.recent.Len())
-	require.Contains(t, a.cached, "0", "a recently used account")
-	require.Contains(t, a.cached, "9")
+	require.Equal(t, 3, a.cached.Len())
+	for _, id := range []string{"0", "9"} {
+		_, ok := a.cached.Find(streamOf(id))
+		require.True(t, ok, "a recently used account")
+	}
 	require.Equal(t, "5", load(t, a, "5").ID)
 }
 
 // A second entry for the account would not know of the running Change.
 func TestEntryInUseIsNotEvicted(t *testing.T) {
 	log := newLog()
-	a := New(log)
-	a.capacity = 1
+	a := newAccounts(log, 1)
 	signUp(t, a, "ada")
 	_, _, err := a.Change(t.Context(), "ada", now(), func(owner.Account) ([]owner.Event, error) {
 		signUp(t, a, "bob")
-		require.Contains(t, a.cached, "ada")
+		_, ok := a.cached.Find(streamOf("ada"))
+		require.True(t, ok)
 		return []owner.Event{owner.HandleChosen{Handle: "countess"}}, nil
 	})
 	require.NoError(t, err)
-	require.Len(t, a.cached, 1)
+	require.Equal(t, 1, a.cached.Len())
 }
 
 func TestAddressIsReadOnce(t *testing.T) {
@@ -365,8 +365,7 @@ func TestFreshness(t *testing.T) {
 		owners := rapid.SliceOfN(rapid.IntRange(0, 2), len(steps), len(steps)).Draw(r, "owners")
 		synctest.Test(t, func(t *testing.T) {
 			log := newLog()
-			a, peer := New(log), New(log)
-			a.capacity = 2
+			a, peer := newAccounts(log, 2), New(log)
 			running(t, a)
 			changed := map[string]time.Time{} // when a peer last changed an account
 			for i, step := range steps {

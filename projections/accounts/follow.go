@@ -45,8 +45,8 @@ func (a *Accounts) begin(ctx context.Context) (eventstore.Position, error) {
 	head, err := eventstore.Head(ctx, a.log)
 	if err == nil {
 		a.mu.Lock()
-		a.followed.from = time.Now()
-		a.followed.until = a.followed.from
+		now := time.Now()
+		a.followed = span{now, now}
 		a.mu.Unlock()
 	}
 	return head, err
@@ -60,8 +60,12 @@ func (a *Accounts) probe(ctx context.Context, after eventstore.Position) (events
 	defer cancel()
 	began := time.Now()
 	next, err := eventstore.Head(ctx, a.log)
-	if err != nil || next == after {
-		return next, a.reached(began, err)
+	if err != nil {
+		return next, err
+	}
+	if next == after {
+		a.reached(began)
+		return next, nil
 	}
 	caughtUp := false
 	for m, err := range a.log.Subscribe(ctx, after, eventstore.Filter{StreamPrefixes: []string{owner.AccountPrefix}}) {
@@ -82,41 +86,33 @@ func (a *Accounts) probe(ctx context.Context, after eventstore.Position) (events
 	if !caughtUp {
 		return after, fmt.Errorf("did not reach the log's end: %w", context.Cause(ctx))
 	}
-	return next, a.reached(began, nil)
+	a.reached(began)
+	return next, nil
 }
 
-// reached records that Run has missed no event up to a time, unless err is set.
-func (a *Accounts) reached(at time.Time, err error) error {
-	if err != nil {
-		return err
-	}
+// reached records that Run has missed no event up to a time.
+func (a *Accounts) reached(at time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.followed.until = at
-	return nil
 }
 
 // apply folds an event onto its cached account. If earlier events are missing, the
 // next Load reads them.
 func (a *Accounts) apply(r eventstore.Recorded) error {
-	ownerID, ok := owner.ParseAccountStream(string(r.Stream))
+	e, ok := a.cached.Find(r.Stream)
 	if !ok {
 		return nil
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	e, ok := a.cached[ownerID]
-	if !ok {
-		return nil
-	}
 	e.stored = max(e.stored, r.Revision+1)
 	if r.Revision != e.next {
 		return nil
 	}
 	account, err := kind.Fold(e.account, r)
-	if err != nil {
-		return err
+	if err == nil {
+		e.set(account, r.Revision+1)
 	}
-	e.set(account, r.Revision+1)
-	return nil
+	return err
 }
