@@ -2,6 +2,7 @@ package housebot
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"hexarena/domain/board"
 	"hexarena/domain/game"
@@ -15,19 +16,19 @@ type greedy struct {
 	now thisTurn
 }
 
-func (b *greedy) answer(r *match.Request) any {
+func (b *greedy) answer(r *match.Request) (a game.Action, talk string) {
 	t := read(&r.View)
 	b.now.at(t.Turn)
 	switch r.Kind {
 	case "setup":
-		return b.setup(t)
+		return b.setup(t), ""
 	case "discard":
-		return discardAction{b.discard(t)}
+		return game.Action{Type: game.Discard, Giving: b.discard(t)}, ""
 	case "bandit":
 		hex, victim := t.banditMove()
-		return banditAction{hex, victim, b.now.talk("Nothing personal.")}
+		return game.Action{Type: game.MoveBandit, Hex: hex, Victim: victim}, b.now.talk("Nothing personal.")
 	case "trade":
-		return b.respond(t)
+		return game.Action{Type: game.Respond, Accept: b.accepts(t)}, ""
 	default:
 		return b.turn(t)
 	}
@@ -35,7 +36,7 @@ func (b *greedy) answer(r *match.Request) any {
 
 // setup takes the vertex with the most pips, with a bonus for new resources, and
 // the road towards the next best vertex.
-func (b *greedy) setup(t *table) any {
+func (b *greedy) setup(t *table) game.Action {
 	var have [board.Resources]int
 	for v, town := range t.towns {
 		if town != nil && town.Seat == t.Seat {
@@ -45,132 +46,70 @@ func (b *greedy) setup(t *table) any {
 			}
 		}
 	}
-	best, where := -1, uint8(0)
-	for _, v := range t.settlementSpots(true) {
+	vertex := highest(t.settlementSpots(true), func(v uint8) int {
 		score, by := t.pips(v)
 		for r, n := range by {
 			if n > 0 && have[r] == 0 {
 				score += 2
 			}
 		}
-		if score > best {
-			best, where = score, v
+		return score
+	})
+	edge := highest(around(vertex), func(e uint8) int {
+		ends := board.EdgeVertices[e]
+		if ends[0] == vertex {
+			return t.prospect(ends[1])
 		}
-	}
-	return setupAction{where, b.towards(t, where, around(where))}
+		return t.prospect(ends[0])
+	})
+	return game.Action{Type: game.Setup, Vertex: vertex, Edges: [2]uint8{edge}}
 }
 
-// towards picks the edge whose far side leads to the best open vertex.
-func (b *greedy) towards(t *table, from uint8, edges []uint8) uint8 {
-	best, choice := -1, edges[0]
-	for _, e := range edges {
-		for _, v := range board.EdgeVertices[e] {
-			if v == from {
-				continue
-			}
-			if score := b.prospect(t, v); score > best {
-				best, choice = score, e
-			}
-		}
+func (b *greedy) turn(t *table) (a game.Action, talk string) {
+	goal, found := b.goal(t)
+	if found && t.affords(goal.Type) {
+		return goal, ""
 	}
-	return choice
-}
-
-// prospect returns the most pips of an open vertex, among v (with a bonus of 3) and
-// its neighbours.
-func (b *greedy) prospect(t *table, v uint8) int {
-	best := 0
-	if !t.blocked.Has(v) {
-		best, _ = t.pips(v)
-		best += 3
+	cost := costs[goal.Type]
+	if a, ok := b.playCard(t, cost); ok {
+		return a, ""
 	}
-	for _, w := range board.VertexVertices[v] {
-		if w != board.None && !t.blocked.Has(w) {
-			n, _ := t.pips(w)
-			best = max(best, n)
-		}
+	if a, ok := b.bankTrade(t, cost); ok {
+		return a, ""
 	}
-	return best
-}
-
-func (b *greedy) turn(t *table) any {
-	goal, act := b.goal(t)
-	if t.affords(goal) && act != nil {
-		return act()
+	if t.affords(game.BuyDev) && t.DeckRemaining > 0 && game.Cards(t.Hand).Total() > 5 {
+		return game.Action{Type: game.BuyDev}, ""
 	}
-	if a, ok := b.dev(t, goal); ok {
-		return a
+	if a, ok := b.offer(t, cost); ok {
+		return a, b.now.talk("I need " + mostFrequent(a.Taking).String() + ".")
 	}
-	if a, ok := b.trade(t, goal); ok {
-		return a
-	}
-	if t.affords(devCost) && t.DeckRemaining > 0 && game.Cards(t.Hand).Total() > 5 {
-		return turnAction{Type: "buy_dev"}
-	}
-	if a, ok := b.offer(t, goal); ok {
-		return a
-	}
-	return endTurn(b.farewell(t))
-}
-
-func (b *greedy) farewell(t *table) string {
 	if t.MyScore >= game.PointsToWin-2 && b.rng.IntN(2) == 0 {
-		return b.now.talk("Nearly there.")
+		talk = b.now.talk("Nearly there.")
 	}
-	return ""
+	return game.Action{Type: game.EndTurn}, talk
 }
 
-// goal returns the cost of the next purchase, and the action that makes it.
-func (b *greedy) goal(t *table) (match.Counts, func() turnAction) {
-	if spots := t.settlementSpots(false); len(spots) > 0 {
-		v := b.richest(t, spots)
-		return settlementCost, func() turnAction { return turnAction{Type: "build_settlement", Vertex: &v} }
+// goal returns the next purchase. If nothing is left to buy, it returns false, and
+// an action without a cost.
+func (b *greedy) goal(t *table) (game.Action, bool) {
+	settlements, cities, roads := t.settlementSpots(false), t.citySpots(), t.roadSpots()
+	pips := func(v uint8) int { n, _ := t.pips(v); return n }
+	expands := len(roads) > 0 && t.mine.settlements < game.MaxSettlements
+	switch {
+	case len(settlements) > 0:
+		return game.Action{Type: game.BuildSettlement, Vertex: highest(settlements, pips)}, true
+	case len(cities) > 0 && (t.mine.settlements+t.mine.cities >= 3 || !expands):
+		return game.Action{Type: game.BuildCity, Vertex: highest(cities, pips)}, true
+	case expands:
+		return game.Action{Type: game.BuildRoad, Edges: [2]uint8{highest(roads, t.roadProspect)}}, true
+	case t.DeckRemaining > 0:
+		return game.Action{Type: game.BuyDev}, true
 	}
-	if spots := t.citySpots(); len(spots) > 0 && t.mine.settlements+t.mine.cities >= 3 {
-		v := b.richest(t, spots)
-		return cityCost, func() turnAction { return turnAction{Type: "build_city", Vertex: &v} }
-	}
-	if spots := t.roadSpots(); len(spots) > 0 && t.mine.settlements < game.MaxSettlements {
-		e := b.bestRoad(t, spots)
-		return roadCost, func() turnAction { return turnAction{Type: "build_road", Edge: &e} }
-	}
-	if spots := t.citySpots(); len(spots) > 0 {
-		v := b.richest(t, spots)
-		return cityCost, func() turnAction { return turnAction{Type: "build_city", Vertex: &v} }
-	}
-	if t.DeckRemaining > 0 {
-		return devCost, func() turnAction { return turnAction{Type: "buy_dev"} }
-	}
-	return match.Counts{}, nil
-}
-
-func (b *greedy) richest(t *table, spots []uint8) uint8 {
-	best, where := -1, spots[0]
-	for _, v := range spots {
-		if n, _ := t.pips(v); n > best {
-			best, where = n, v
-		}
-	}
-	return where
-}
-
-func (b *greedy) bestRoad(t *table, spots []uint8) uint8 {
-	best, choice := -1, spots[0]
-	for _, e := range spots {
-		for _, v := range board.EdgeVertices[e] {
-			if t.reaches(v) {
-				continue
-			}
-			if n := b.prospect(t, v); n > best {
-				best, choice = n, e
-			}
-		}
-	}
-	return choice
+	return game.Action{}, false
 }
 
 // missing returns the cards that the hand lacks for a cost, and its spare cards.
-func missing(hand, cost match.Counts) (lack, spare match.Counts) {
+func missing(hand, cost game.Cards) (lack, spare game.Cards) {
 	for r := range hand {
 		if cost[r] > hand[r] {
 			lack[r] = cost[r] - hand[r]
@@ -181,97 +120,81 @@ func missing(hand, cost match.Counts) (lack, spare match.Counts) {
 	return lack, spare
 }
 
-// first returns the most frequent resource. It returns false if c is empty.
-func first(c match.Counts) (board.Resource, bool) {
-	best := board.Resource(0)
-	for r := range c {
-		if c[r] > c[best] {
-			best = board.Resource(r)
-		}
-	}
-	return best, c[best] > 0
+// mostFrequent returns the first of the most frequent resources.
+func mostFrequent(c game.Cards) board.Resource {
+	return board.Resource(slices.Index(c[:], slices.Max(c[:])))
 }
 
-// dev plays a card, at most one a turn.
-func (b *greedy) dev(t *table, goal match.Counts) (turnAction, bool) {
+// playCard plays a card, at most one a turn. It plays a windfall or an embargo
+// only for cards that are missing.
+func (b *greedy) playCard(t *table, cost game.Cards) (game.Action, bool) {
 	if b.now.played {
-		return turnAction{}, false
+		return game.Action{}, false
 	}
-	lack, _ := missing(t.Hand, goal)
-	one, wanting := first(lack)
-	if wanting {
-		lack[one]--
-	}
-	two, more := first(lack)
-	if !more {
-		two = one
-	}
-	for _, card := range []game.DevCard{game.Knight, game.Roadworks, game.Windfall, game.Embargo} {
-		if !wanting && (card == game.Windfall || card == game.Embargo) {
-			continue
+	playable := []game.DevCard{game.Knight, game.Roadworks}
+	lack, _ := missing(game.Cards(t.Hand), cost)
+	one := mostFrequent(lack)
+	two := one
+	if lack[one] > 0 {
+		playable = append(playable, game.Windfall, game.Embargo)
+		if lack[one]--; lack.Total() > 0 {
+			two = mostFrequent(lack)
 		}
-		if a, ok := devAction(t, card, one, two); ok {
+	}
+	for _, card := range playable {
+		if a, ok := t.play(card, one, two); ok {
 			b.now.played = true
 			return a, true
 		}
 	}
-	return turnAction{}, false
+	return game.Action{}, false
 }
 
-// trade swaps spare cards with the bank for one that is missing.
-func (b *greedy) trade(t *table, goal match.Counts) (turnAction, bool) {
-	lack, spare := missing(t.Hand, goal)
-	get, wanting := first(lack)
-	if !wanting {
-		return turnAction{}, false
-	}
+// bankTrade swaps spare cards with the bank for one that is missing.
+func (b *greedy) bankTrade(t *table, cost game.Cards) (game.Action, bool) {
+	lack, spare := missing(game.Cards(t.Hand), cost)
+	get := mostFrequent(lack)
 	for r := board.Brick; r < board.Desert; r++ {
-		if r != get && int(spare[r]) >= t.rate(r) {
-			return turnAction{Type: "bank_trade", Give: r.String(), Get: get.String()}, true
+		if lack[get] > 0 && r != get && int(spare[r]) >= t.rate(r) {
+			return game.Action{Type: game.BankTrade, Give: r, Get: get}, true
 		}
 	}
-	return turnAction{}, false
+	return game.Action{}, false
 }
 
 // offer asks the table for a missing card, twice a turn at most.
-func (b *greedy) offer(t *table, goal match.Counts) (turnAction, bool) {
-	lack, spare := missing(t.Hand, goal)
-	get, wanting := first(lack)
-	give, having := first(spare)
-	if !wanting || !having || b.now.offers >= 2 {
-		return turnAction{}, false
+func (b *greedy) offer(t *table, cost game.Cards) (game.Action, bool) {
+	lack, spare := missing(game.Cards(t.Hand), cost)
+	if lack.Total() == 0 || spare.Total() == 0 || b.now.offers >= 2 {
+		return game.Action{}, false
 	}
 	b.now.offers++
-	return turnAction{
-		Type: "offer_trade", Give: counts{give.String(): 1}, Get: counts{get.String(): 1},
-		Talk: b.now.talk("I need " + get.String() + "."),
-	}, true
+	return offerTrade(mostFrequent(spare), mostFrequent(lack)), true
 }
 
-// respond accepts offers that help the goal, unless the other player is about to
-// win.
-func (b *greedy) respond(t *table) any {
+// accepts accepts an offer that helps the goal, unless the other player is about
+// to win.
+func (b *greedy) accepts(t *table) bool {
 	o := t.OpenTrade
 	goal, _ := b.goal(t)
-	lack, spare := missing(t.Hand, goal)
-	helps, pays := false, true
-	for r := range o.Give {
-		helps = helps || o.Give[r] > 0 && lack[r] > 0
-		pays = pays && o.Get[r] <= spare[r]
+	lack, spare := missing(game.Cards(t.Hand), costs[goal.Type])
+	helps := false
+	for r, n := range o.Give {
+		helps = helps || n > 0 && lack[r] > 0
 	}
-	return tradeAction{Accept: helps && pays && t.Scores[o.From] < game.PointsToWin-2}
+	return helps && spare.Covers(game.Cards(o.Get)) && t.Scores[o.From] < game.PointsToWin-2
 }
 
 // discard drops spare cards first, and cards that the goal needs last.
-func (b *greedy) discard(t *table) (drop match.Counts) {
+func (b *greedy) discard(t *table) (drop game.Cards) {
 	goal, _ := b.goal(t)
-	hand := t.Hand
+	hand := game.Cards(t.Hand)
 	for range t.HandCounts[t.Seat] / 2 {
-		_, spare := missing(hand, goal)
-		r, ok := first(spare)
-		if !ok {
-			r, _ = first(hand)
+		_, spare := missing(hand, costs[goal.Type])
+		if spare.Total() == 0 {
+			spare = hand
 		}
+		r := mostFrequent(spare)
 		hand[r]--
 		drop[r]++
 	}

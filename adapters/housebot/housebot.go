@@ -10,6 +10,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"log/slog"
 	"maps"
 	"math/rand/v2"
@@ -21,12 +23,13 @@ import (
 
 	"nhooyr.io/websocket"
 
+	"hexarena/domain/game"
 	"hexarena/domain/match"
 )
 
-// strategy answers decisions of one match. The action is encoded as JSON.
+// strategy answers decisions of one match. Without talk the answer has none.
 type strategy interface {
-	answer(r *match.Request) any
+	answer(r *match.Request) (a game.Action, talk string)
 }
 
 var strategies = map[string]func(*rand.Rand) strategy{
@@ -40,7 +43,7 @@ func Names() []string { return slices.Sorted(maps.Keys(strategies)) }
 // Options configure a bot.
 type Options struct {
 	Name      string            // one of Names
-	PublicKey ed25519.PublicKey // of the arena; nil accepts unsigned upgrades
+	PublicKey ed25519.PublicKey // of the arena; optional: nil accepts unsigned upgrades
 	Think     time.Duration     // delay before each answer
 	Seed      uint64            // of its random choices, together with the match id
 	Logger    *slog.Logger
@@ -50,9 +53,6 @@ type Options struct {
 func Handler(o Options) (http.Handler, error) {
 	if strategies[o.Name] == nil {
 		return nil, fmt.Errorf("unknown house bot %q; choose one of %s", o.Name, strings.Join(Names(), ", "))
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &server{o}, nil
 }
@@ -96,7 +96,9 @@ func (s *server) play(w http.ResponseWriter, r *http.Request) {
 	defer conn.CloseNow()
 	conn.SetReadLimit(maxRequest)
 	id := r.Header.Get("x-arena-match")
-	strategy := strategies[s.Name](rand.New(rand.NewPCG(s.Seed, hash(id))))
+	hash := fnv.New64a()
+	_, _ = io.WriteString(hash, id) // never fails
+	strategy := strategies[s.Name](rand.New(rand.NewPCG(s.Seed, hash.Sum64())))
 	for {
 		_, frame, err := conn.Read(r.Context())
 		if err != nil {
@@ -116,11 +118,7 @@ func (s *server) reply(ctx context.Context, conn *websocket.Conn, strategy strat
 	}
 	think := time.NewTimer(min(s.Think, time.Duration(req.DeadlineMs)*time.Millisecond/2))
 	defer think.Stop()
-	action, err := json.Marshal(strategy.answer(&req))
-	if err != nil {
-		return err
-	}
-	answer, err := json.Marshal(match.Response{ID: req.ID, Action: action})
+	answer, err := json.Marshal(respond(strategy, &req))
 	if err != nil {
 		return err
 	}
@@ -132,11 +130,12 @@ func (s *server) reply(ctx context.Context, conn *websocket.Conn, strategy strat
 	return conn.Write(ctx, websocket.MessageText, answer)
 }
 
-// hash returns the 64-bit FNV-1a hash of s.
-func hash(s string) uint64 {
-	h := uint64(14695981039346656037)
-	for i := range len(s) {
-		h = (h ^ uint64(s[i])) * 1099511628211
+// respond returns the answer of a strategy as the bot sends it.
+func respond(s strategy, r *match.Request) match.Response {
+	a, talk := s.answer(r)
+	action := match.ActionJSON(a)
+	if talk != "" {
+		action = match.WithTalk(action, talk)
 	}
-	return h
+	return match.Response{ID: r.ID, Action: action}
 }

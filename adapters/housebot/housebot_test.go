@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -78,9 +79,7 @@ func ask(t *testing.T, bot strategy, m match.Match, d match.Decision) []byte {
 	r := m.Request(d)
 	var got match.Request
 	require.NoError(t, json.Unmarshal(r.AppendJSON(nil), &got))
-	action, err := json.Marshal(bot.answer(&got))
-	require.NoError(t, err)
-	frame, err := json.Marshal(match.Response{ID: got.ID, Action: action})
+	frame, err := json.Marshal(respond(bot, &got))
 	require.NoError(t, err)
 	return frame
 }
@@ -88,7 +87,7 @@ func ask(t *testing.T, bot strategy, m match.Match, d match.Decision) []byte {
 func TestServer(t *testing.T) {
 	public, private, err := ed25519.GenerateKey(nil)
 	require.NoError(t, err)
-	h, err := Handler(Options{Name: "greedy", PublicKey: public})
+	h, err := Handler(Options{Name: "greedy", PublicKey: public, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	srv := httptest.NewServer(h)
 	defer srv.Close()

@@ -14,22 +14,22 @@ type random struct {
 	now thisTurn
 }
 
-func (b *random) answer(r *match.Request) any {
+func (b *random) answer(r *match.Request) (a game.Action, talk string) {
 	t := read(&r.View)
 	b.now.at(t.Turn)
 	switch r.Kind {
 	case "setup":
 		v := pick(b.rng, t.settlementSpots(true))
-		return setupAction{v, pick(b.rng, around(v))}
+		return game.Action{Type: game.Setup, Vertex: v, Edges: [2]uint8{pick(b.rng, around(v))}}, ""
 	case "discard":
-		return discardAction{b.discard(t)}
+		return game.Action{Type: game.Discard, Giving: b.discard(t)}, ""
 	case "bandit":
-		hex := (t.Board.Bandit + 1 + b.rng.IntN(board.Hexes-1)) % board.Hexes
+		hex := uint8((t.Board.Bandit + 1 + b.rng.IntN(board.Hexes-1)) % board.Hexes)
 		_, victim := t.harm(hex)
-		return banditAction{hex, victim, b.chat("Boo.")}
+		return game.Action{Type: game.MoveBandit, Hex: hex, Victim: victim}, b.chat("Boo.")
 	case "trade":
 		able := game.Cards(t.Hand).Covers(game.Cards(t.OpenTrade.Get))
-		return tradeAction{able && b.rng.IntN(2) == 0, b.chat("Hm.")}
+		return game.Action{Type: game.Respond, Accept: able && b.rng.IntN(2) == 0}, b.chat("Hm.")
 	default:
 		return b.turn(t)
 	}
@@ -42,55 +42,56 @@ func (b *random) chat(message string) string {
 	return b.now.talk(message)
 }
 
-func (b *random) turn(t *table) any {
-	options := append(b.builds(t), b.devs(t)...)
+func (b *random) turn(t *table) (a game.Action, talk string) {
+	options := append(b.builds(t), b.cards(t)...)
 	for r := board.Brick; r < board.Desert; r++ {
 		if int(t.Hand[r]) >= t.rate(r) {
 			get := (r + 1 + board.Resource(b.rng.IntN(board.Resources-1))) % board.Resources
-			options = append(options, turnAction{Type: "bank_trade", Give: r.String(), Get: get.String()})
+			options = append(options, game.Action{Type: game.BankTrade, Give: r, Get: get})
 		}
 	}
 	if len(options) == 0 || b.rng.IntN(8) == 0 {
 		if offer, ok := b.offer(t); ok {
-			return offer
+			return offer, b.now.talk("Anyone?")
 		}
 	}
 	if len(options) == 0 || b.rng.IntN(10) == 0 {
-		return endTurn(b.chat("Your turn."))
+		return game.Action{Type: game.EndTurn}, b.chat("Your turn.")
 	}
-	return pick(b.rng, options)
+	return pick(b.rng, options), ""
 }
 
-func (b *random) builds(t *table) (options []turnAction) {
-	if t.affords(cityCost) {
+func (b *random) builds(t *table) (options []game.Action) {
+	if t.affords(game.BuildCity) {
 		for _, v := range t.citySpots() {
-			options = append(options, turnAction{Type: "build_city", Vertex: &v})
+			options = append(options, game.Action{Type: game.BuildCity, Vertex: v})
 		}
 	}
-	if t.affords(settlementCost) {
+	if t.affords(game.BuildSettlement) {
 		for _, v := range t.settlementSpots(false) {
-			options = append(options, turnAction{Type: "build_settlement", Vertex: &v})
+			options = append(options, game.Action{Type: game.BuildSettlement, Vertex: v})
 		}
 	}
-	if t.affords(roadCost) {
+	if t.affords(game.BuildRoad) {
 		for _, e := range t.roadSpots() {
-			options = append(options, turnAction{Type: "build_road", Edge: &e})
+			options = append(options, game.Action{Type: game.BuildRoad, Edges: [2]uint8{e}})
 		}
 	}
-	if t.affords(devCost) && t.DeckRemaining > 0 {
-		options = append(options, turnAction{Type: "buy_dev"})
+	if t.affords(game.BuyDev) && t.DeckRemaining > 0 {
+		options = append(options, game.Action{Type: game.BuyDev})
 	}
 	return options
 }
 
-func (b *random) devs(t *table) []turnAction {
+// cards returns at most one action, which plays a dev card.
+func (b *random) cards(t *table) []game.Action {
 	if b.now.played || b.rng.IntN(2) == 0 {
 		return nil
 	}
 	for _, card := range []game.DevCard{game.Knight, game.Roadworks, game.Windfall, game.Embargo} {
-		if a, ok := devAction(t, card, anyResource(b.rng), anyResource(b.rng)); ok {
+		if a, ok := t.play(card, anyResource(b.rng), anyResource(b.rng)); ok {
 			b.now.played = true
-			return []turnAction{a}
+			return []game.Action{a}
 		}
 	}
 	return nil
@@ -98,19 +99,16 @@ func (b *random) devs(t *table) []turnAction {
 
 func anyResource(rng *rand.Rand) board.Resource { return board.Resource(rng.IntN(board.Resources)) }
 
-func (b *random) offer(t *table) (turnAction, bool) {
+func (b *random) offer(t *table) (game.Action, bool) {
 	give := anyResource(b.rng)
 	if t.Hand[give] == 0 || b.now.offers == game.MaxOffers {
-		return turnAction{}, false
+		return game.Action{}, false
 	}
 	b.now.offers++
-	return turnAction{
-		Type: "offer_trade", Give: counts{give.String(): 1}, Get: counts{anyResource(b.rng).String(): 1},
-		Talk: b.now.talk("Anyone?"),
-	}, true
+	return offerTrade(give, anyResource(b.rng)), true
 }
 
-func (b *random) discard(t *table) (drop match.Counts) {
+func (b *random) discard(t *table) (drop game.Cards) {
 	for left := t.HandCounts[t.Seat] / 2; left > 0; {
 		if r := anyResource(b.rng); drop[r] < t.Hand[r] {
 			drop[r]++
@@ -120,40 +118,4 @@ func (b *random) discard(t *table) (drop match.Counts) {
 	return drop
 }
 
-// devAction plays a card if the viewer holds it and can play it. A windfall takes
-// one and two; an embargo names one.
-func devAction(t *table, card game.DevCard, one, two board.Resource) (turnAction, bool) {
-	if !t.holds(card) {
-		return turnAction{}, false
-	}
-	switch card {
-	case game.Knight:
-		hex, victim := t.banditMove()
-		return turnAction{Type: "play_knight", Hex: &hex, Victim: victim}, true
-	case game.Roadworks:
-		spots := t.roadSpots()
-		if len(spots) == 0 {
-			return turnAction{}, false
-		}
-		return turnAction{Type: "play_roadworks", Edges: []int{int(spots[0])}}, true
-	case game.Windfall:
-		take := counts{one.String(): 1}
-		take[two.String()]++
-		return turnAction{Type: "play_windfall", Take: take}, true
-	default:
-		return turnAction{Type: "play_embargo", Resource: one.String()}, true
-	}
-}
-
 func pick[T any](rng *rand.Rand, options []T) T { return options[rng.IntN(len(options))] }
-
-// around lists the edges that end at a vertex.
-func around(v uint8) []uint8 {
-	var edges []uint8
-	for _, e := range board.VertexEdges[v] {
-		if e != board.None {
-			edges = append(edges, e)
-		}
-	}
-	return edges
-}

@@ -1,7 +1,7 @@
 package housebot
 
 import (
-	"math"
+	"cmp"
 	"slices"
 
 	"hexarena/domain/board"
@@ -9,13 +9,13 @@ import (
 	"hexarena/domain/match"
 )
 
-// The costs by resource (docs/rules.md).
-var (
-	roadCost       = match.Counts{1, 1, 0, 0, 0}
-	settlementCost = match.Counts{1, 1, 1, 1, 0}
-	cityCost       = match.Counts{0, 0, 0, 2, 3}
-	devCost        = match.Counts{0, 0, 1, 1, 1}
-)
+// costs are the costs of the purchases (docs/rules.md).
+var costs = map[game.Type]game.Cards{
+	game.BuildRoad:       {board.Brick: 1, board.Lumber: 1},
+	game.BuildSettlement: {board.Brick: 1, board.Lumber: 1, board.Wool: 1, board.Grain: 1},
+	game.BuildCity:       {board.Grain: 2, board.Ore: 3},
+	game.BuyDev:          {board.Wool: 1, board.Grain: 1, board.Ore: 1},
+}
 
 // table is a view with indexes of its towns and roads.
 type table struct {
@@ -136,36 +136,61 @@ func (t *table) rate(r board.Resource) int {
 	return rate
 }
 
-func (t *table) affords(cost match.Counts) bool { return game.Cards(t.Hand).Covers(game.Cards(cost)) }
+// affords reports whether the hand covers the cost of a purchase.
+func (t *table) affords(purchase game.Type) bool {
+	return game.Cards(t.Hand).Covers(costs[purchase])
+}
 
-// holds reports whether the view lists a dev card as playable.
-func (t *table) holds(card game.DevCard) bool {
-	return slices.Contains(t.DevCards, card.String())
+// prospect returns the most pips of an open vertex, among v (with a bonus of 3) and
+// its neighbours.
+func (t *table) prospect(v uint8) int {
+	best := 0
+	if !t.blocked.Has(v) {
+		best, _ = t.pips(v)
+		best += 3
+	}
+	for _, w := range board.VertexVertices[v] {
+		if w != board.None && !t.blocked.Has(w) {
+			n, _ := t.pips(w)
+			best = max(best, n)
+		}
+	}
+	return best
+}
+
+// roadProspect returns the best prospect of the vertices that a road makes
+// reachable, or -1 if it makes none reachable.
+func (t *table) roadProspect(edge uint8) int {
+	best := -1
+	for _, v := range board.EdgeVertices[edge] {
+		if !t.reaches(v) {
+			best = max(best, t.prospect(v))
+		}
+	}
+	return best
 }
 
 // banditMove picks the hex with the highest harm, and the victim there.
-func (t *table) banditMove() (hex int, victim *int) {
-	best := math.MinInt
-	for h := range board.Hexes {
-		if h == t.Board.Bandit {
-			continue
-		}
-		score, who := t.harm(h)
-		if score > best {
-			best, hex, victim = score, h, who
+func (t *table) banditMove() (hex, victim uint8) {
+	var others []uint8
+	for h := range uint8(board.Hexes) {
+		if int(h) != t.Board.Bandit {
+			others = append(others, h)
 		}
 	}
+	hex = highest(others, func(h uint8) int { score, _ := t.harm(h); return score })
+	_, victim = t.harm(hex)
 	return hex, victim
 }
 
 // harm scores the bandit on a hex: positive for harm to rivals, negative for harm
-// to the viewer. victim is the rival there with the most cards.
-func (t *table) harm(h int) (score int, victim *int) {
+// to the viewer. victim is the rival there with the most cards, or board.None.
+func (t *table) harm(h uint8) (score int, victim uint8) {
 	token := t.Board.Hexes[h].Token
 	if token == nil {
-		return 0, nil
+		return 0, board.None
 	}
-	most := -1
+	most, victim := -1, board.None
 	for _, v := range board.HexVertices[h] {
 		town := t.towns[v]
 		switch {
@@ -175,11 +200,54 @@ func (t *table) harm(h int) (score int, victim *int) {
 		default:
 			score += (6 - abs(7-*token)) * (1 + t.Scores[town.Seat])
 			if cards := t.HandCounts[town.Seat]; cards > most {
-				most, victim = cards, &town.Seat
+				most, victim = cards, uint8(town.Seat)
 			}
 		}
 	}
 	return score, victim
+}
+
+// play returns the action that plays a dev card, if the viewer holds the card and
+// can play it. A windfall takes one and two; an embargo names one.
+func (t *table) play(card game.DevCard, one, two board.Resource) (a game.Action, ok bool) {
+	if !slices.Contains(t.DevCards, card.String()) {
+		return game.Action{}, false
+	}
+	switch card {
+	case game.Knight:
+		a.Type = game.PlayKnight
+		a.Hex, a.Victim = t.banditMove()
+	case game.Roadworks:
+		spots := t.roadSpots()
+		if len(spots) == 0 {
+			return game.Action{}, false
+		}
+		a.Type, a.Edges = game.PlayRoadworks, [2]uint8{spots[0], board.None}
+	case game.Windfall:
+		a.Type = game.PlayWindfall
+		a.Taking[one]++
+		a.Taking[two]++
+	default:
+		a.Type, a.Get = game.PlayEmbargo, one
+	}
+	return a, true
+}
+
+// offerTrade offers one card for another one to all seats.
+func offerTrade(give, get board.Resource) game.Action {
+	a := game.Action{Type: game.OfferTrade, To: board.None}
+	a.Giving[give], a.Taking[get] = 1, 1
+	return a
+}
+
+// around lists the edges that end at a vertex.
+func around(v uint8) []uint8 {
+	return slices.DeleteFunc(slices.Clone(board.VertexEdges[v][:]), func(e uint8) bool { return e == board.None })
+}
+
+// highest returns the option with the highest score. The first one wins a tie.
+func highest(options []uint8, score func(uint8) int) uint8 {
+	return slices.MaxFunc(options, func(a, b uint8) int { return cmp.Compare(score(a), score(b)) })
 }
 
 func abs(n int) int { return max(n, -n) }

@@ -55,3 +55,17 @@ func ActionJSON(a game.Action) json.RawMessage {
 	}
 	return b
 }
+
+// WithTalk adds talk to an action that ActionJSON wrote.
+func WithTalk(action json.RawMessage, talk string) json.RawMessage {
+	fields := map[string]any{}
+	if err := json.Unmarshal(action, &fields); err != nil {
+		panic(err) // ActionJSON wrote it
+	}
+	fields["talk"] = talk
+	b, err := json.Marshal(fields)
+	if err != nil {
+		panic(err) // numbers and strings always encode
+	}
+	return b
+}

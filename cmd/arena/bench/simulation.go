@@ -229,7 +229,7 @@ func (m *simulatedMatch) trade(seat uint8, kind game.Kind) (action []byte, ok bo
 	}
 	action = match.ActionJSON(a)
 	if kind == game.KindTurn {
-		action = matchtest.WithTalk(action, fmt.Sprintf("turn %d: who trades?", m.state.Game.Turn))
+		action = match.WithTalk(action, fmt.Sprintf("turn %d: who trades?", m.state.Game.Turn))
 	}
 	return action, true
 }

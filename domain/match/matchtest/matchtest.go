@@ -5,7 +5,6 @@
 package matchtest
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"hexarena/domain/board"
@@ -52,7 +51,7 @@ func (p *Player) Answer(m *match.Match, d match.Decision) match.Outcome {
 	action := match.ActionJSON(a)
 	if match.MayTalk(a.Type) && p.talked <= m.Game.Turn && p.Below(6) == 0 {
 		p.talked = m.Game.Turn + 1
-		action = WithTalk(action, fmt.Sprintf("I'm seat %d & <glad>, ünïcode \u2028 too", d.Seat))
+		action = match.WithTalk(action, fmt.Sprintf("I'm seat %d & <glad>, ünïcode \u2028 too", d.Seat))
 	}
 	return match.Outcome{Decision: d.ID, Frame: Frame(d.ID, action), ElapsedMs: int64(p.Below(300))}
 }
@@ -87,18 +86,4 @@ func (p *Player) offer(g *game.State, d match.Decision) (a game.Action, ok bool)
 		a.To = uint8((d.Seat + 1) % int(g.Seats))
 	}
 	return a, g.Check(uint8(d.Seat), a) == nil
-}
-
-// WithTalk adds talk to an action.
-func WithTalk(action []byte, talk string) []byte {
-	fields := map[string]any{}
-	if err := json.Unmarshal(action, &fields); err != nil {
-		panic(err) // ActionJSON wrote it
-	}
-	fields["talk"] = talk
-	b, err := json.Marshal(fields)
-	if err != nil {
-		panic(err) // numbers and strings always encode
-	}
-	return b
 }
