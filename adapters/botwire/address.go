@@ -42,7 +42,7 @@ func (g *guard) parse(raw string) (*url.URL, error) {
 func (g *guard) checkHost(u *url.URL) error {
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	port, ok := portOf(u)
-	if !ok || !isPlainHost(host) {
+	if !ok || host == "" || strings.Trim(host, plainHost) != "" {
 		return refusedURL("the URL's host or port is not valid; write an international name in its ASCII form")
 	}
 	local := host == "localhost" || strings.HasSuffix(host, ".localhost")
@@ -69,18 +69,9 @@ func portOf(u *url.URL) (uint16, bool) {
 	}
 }
 
-// isPlainHost reports whether a host has only plain ASCII characters and no zone.
-// A resolver could map other characters to those of an address.
-func isPlainHost(host string) bool {
-	for i := range len(host) {
-		c := host[i]
-		plain := c >= 'a' && c <= 'z' || c >= '0' && c <= '9'
-		if !plain && !strings.ContainsRune("-._:", rune(c)) {
-			return false
-		}
-	}
-	return host != ""
-}
+// plainHost are the characters of a host: plain ASCII, and no zone. A resolver could
+// map other characters to those of an address.
+const plainHost = "abcdefghijklmnopqrstuvwxyz0123456789-._:"
 
 // literalAddr parses a host that is an address, in any form that some resolver
 // understands: dotted, shortened, decimal, octal, hexadecimal or IPv6. A host
@@ -102,26 +93,29 @@ func literalAddr(host string) (addr netip.Addr, literal, ok bool) {
 // looseIPv4 parses one to four numbers like inet_aton: the last number fills all
 // remaining bytes.
 func looseIPv4(labels []string) (netip.Addr, bool) {
-	if len(labels) > 4 {
+	var ip [4]byte
+	last := len(labels) - 1
+	if last >= len(ip) {
 		return netip.Addr{}, false
 	}
-	var value uint64
 	for i, label := range labels {
-		n, err := strconv.ParseUint(decimalOrPrefixed(label), 0, 32)
-		last := i == len(labels)-1
-		if err != nil || !isNumber(label) || !last && n > 255 {
+		bits := 8
+		if i == last {
+			bits = 8 * (len(ip) - last)
+		}
+		if label == "0x" { // which resolvers take for 0
+			label = "0"
+		}
+		n, err := strconv.ParseUint(label, 0, bits)
+		if err != nil || !isNumber(label) {
 			return netip.Addr{}, false
 		}
-		if !last {
-			value |= n << (8 * (3 - i))
-			continue
+		for at := i; bits > 0; at++ {
+			bits -= 8
+			ip[at] = byte(n >> bits)
 		}
-		if n >= 1<<(8*(4-i)) {
-			return netip.Addr{}, false
-		}
-		value |= n
 	}
-	return netip.AddrFrom4([4]byte{byte(value >> 24), byte(value >> 16), byte(value >> 8), byte(value)}), true
+	return netip.AddrFrom4(ip), true
 }
 
 // isNumber reports whether a label is digits, or 0x and hexadecimal digits.
@@ -130,12 +124,4 @@ func isNumber(label string) bool {
 		return strings.Trim(hex, "0123456789abcdef") == ""
 	}
 	return label != "" && strings.Trim(label, "0123456789") == ""
-}
-
-// decimalOrPrefixed returns 0 for a bare 0x, as resolvers do.
-func decimalOrPrefixed(label string) string {
-	if label == "0x" {
-		return "0"
-	}
-	return label
 }

@@ -27,7 +27,7 @@ const FrameLimit = 65_536
 // the upgrade) and a whole ping.
 const handshakeTime = 5 * time.Second
 
-// Options configure a Dialer. Key and Logger are required.
+// Options configure a Dialer. Key, Now and Logger are required.
 type Options struct {
 	// Key is the platform key, which signs every upgrade.
 	Key ed25519.PrivateKey
@@ -41,25 +41,22 @@ type Options struct {
 	Own      []netip.AddrPort
 	OwnHosts []string
 
-	// Now is the clock for signed timestamps. The default is time.Now.
+	// Now is the clock for signed timestamps.
 	Now func() time.Time
 
 	// Logger logs cut lines, by match and never by URL.
 	Logger *slog.Logger
 
-	// Resolver and RootCAs replace those of the system.
+	// Resolver and RootCAs replace those of the system, which nil selects.
 	Resolver *net.Resolver
 	RootCAs  *x509.CertPool
 }
 
 // Dialer makes all calls to bots. It is safe for concurrent use.
 type Dialer struct {
-	key   ed25519.PrivateKey
-	now   func() time.Time
-	log   *slog.Logger
-	roots *x509.CertPool
-	guard *guard
-	net   net.Dialer
+	options Options
+	guard   *guard
+	net     net.Dialer
 
 	patience time.Duration // handshakeTime
 	draining time.Duration // drainTime
@@ -67,16 +64,9 @@ type Dialer struct {
 
 // New returns a Dialer for o.
 func New(o Options) *Dialer {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Resolver == nil {
-		o.Resolver = net.DefaultResolver
-	}
 	g := newGuard(o.Production, o.Own, o.OwnHosts)
 	return &Dialer{
-		key: o.Key, now: o.Now, log: o.Logger, roots: o.RootCAs, guard: g,
-		net:      net.Dialer{Control: g.control, Resolver: o.Resolver},
+		options: o, guard: g, net: net.Dialer{Control: g.control, Resolver: o.Resolver},
 		patience: handshakeTime, draining: drainTime,
 	}
 }

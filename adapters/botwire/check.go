@@ -24,7 +24,7 @@ const pongLimit = 16
 func (d *Dialer) Check(ctx context.Context, rawURL string) iter.Seq[rest.Step] {
 	probes := []struct {
 		name, fine string
-		run        func(context.Context, string) error
+		run        func(context.Context, *url.URL) error
 	}{
 		{"resolve", "the host has a usable address", d.resolve},
 		{"ping", "GET /ping answered pong", d.ping},
@@ -33,7 +33,7 @@ func (d *Dialer) Check(ctx context.Context, rawURL string) iter.Seq[rest.Step] {
 	return func(yield func(rest.Step) bool) {
 		for _, p := range probes {
 			began := time.Now()
-			err := p.run(ctx, rawURL)
+			err := d.run(ctx, rawURL, p.run)
 			step := rest.Step{Name: p.name, OK: err == nil, Detail: p.fine, ElapsedMs: time.Since(began).Milliseconds()}
 			if err != nil {
 				step.Detail = err.Error()
@@ -45,14 +45,19 @@ func (d *Dialer) Check(ctx context.Context, rawURL string) iter.Seq[rest.Step] {
 	}
 }
 
-// resolve checks the URL, and then each address of its host.
-func (d *Dialer) resolve(ctx context.Context, rawURL string) error {
+// run checks the URL and runs one probe of it.
+func (d *Dialer) run(ctx context.Context, rawURL string, probe func(context.Context, *url.URL) error) error {
 	u, err := d.guard.parse(rawURL)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.patience)
 	defer cancel()
+	return probe(ctx, u)
+}
+
+// resolve checks each address of the host.
+func (d *Dialer) resolve(ctx context.Context, u *url.URL) error {
 	addrs, err := d.net.Resolver.LookupNetIP(ctx, "ip", u.Hostname())
 	if err != nil || len(addrs) == 0 {
 		return errResolve
@@ -67,22 +72,16 @@ func (d *Dialer) resolve(ctx context.Context, rawURL string) error {
 }
 
 // ping sends an unsigned GET …/ping.
-func (d *Dialer) ping(ctx context.Context, rawURL string) error {
-	u, err := d.guard.parse(rawURL)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, d.patience)
-	defer cancel()
+func (d *Dialer) ping(ctx context.Context, u *url.URL) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, pingURL(u), nil)
 	if err != nil {
 		return errAnswer
 	}
 	req.Header.Set("User-Agent", userAgent)
-	a := &attempt{dialer: d, ctx: ctx}
-	resp, err := a.transport().RoundTrip(req)
+	req.Close = true
+	resp, err := (&attempt{dialer: d, ctx: ctx}).exchange(req)
 	if err != nil {
-		return a.failure(err)
+		return err
 	}
 	defer resp.Body.Close()
 	return requirePong(resp)
@@ -110,8 +109,8 @@ func requirePong(resp *http.Response) error {
 }
 
 // probe opens a signed socket and closes it.
-func (d *Dialer) probe(ctx context.Context, rawURL string) error {
-	line, _, err := d.Dial(ctx, rawURL, deployCheck, "", func([]byte, string) {})
+func (d *Dialer) probe(ctx context.Context, u *url.URL) error {
+	line, _, err := d.Dial(ctx, u.String(), deployCheck, "", func([]byte, string) {})
 	if err != nil {
 		return err
 	}

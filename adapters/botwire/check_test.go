@@ -67,11 +67,11 @@ func TestCheckStopsAtTheFirstFailure(t *testing.T) {
 	cases := map[string]struct {
 		url, step, detail string
 	}{
-		"a URL that is not allowed": {"ftp://x", "resolve", "the URL must be an http or https URL"},
-		"an address that is not":    {"http://169.254.169.254/", "resolve", errAddress.words},
-		"a closed port":             {"http://" + closedPort(t), "ping", errConnect.words},
-		"no ping":                   {unknown.URL, "ping", "the server answered with status 404 instead of 200"},
-		"no WebSocket":              {pingOnly.URL, "upgrade", "the server answered with status 200 instead of 101"},
+		"a URL that is not allowed":      {"ftp://x", "resolve", "the URL must be an http or https URL"},
+		"an address that is not allowed": {"http://169.254.169.254/", "resolve", errAddress.words},
+		"a closed port":                  {"http://" + closedPort(t), "ping", errConnect.words},
+		"ping is not found":              {unknown.URL, "ping", "the server answered with status 404 instead of 200"},
+		"no WebSocket":                   {pingOnly.URL, "upgrade", "the server answered with status 200 instead of 101"},
 	}
 	for name, c := range cases {
 		steps := slices.Collect(patient(Options{Key: platformKey}).Check(t.Context(), c.url))
@@ -91,32 +91,32 @@ func TestPing(t *testing.T) {
 		return "HTTP/1.1 200 OK\r\nContent-Length: " + length + "\r\n\r\n" + body
 	}
 	cases := map[string]struct{ answer, want string }{
-		"pong":                     {sized("pong", "4"), ""},
-		"with white space":         {sized(" \tpong\r\n", "8"), ""},
-		"in chunks":                {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\npo\r\n2\r\nng\r\n0\r\n\r\n", ""},
-		"of 16 bytes":              {sized("pong            ", "16"), ""},
-		"of 17 bytes":              {sized("pong             ", "17"), errPong.words},
-		"Pong":                     {sized("Pong", "4"), errPong.words},
-		"pong!":                    {sized("pong!", "5"), errPong.words},
-		"in quotes":                {sized(`"pong"`, "6"), errPong.words},
-		"nothing":                  {sized("", "0"), errPong.words},
-		"201":                      {answer("201 Created", "pong"), "the server answered with status 201 instead of 200"},
-		"500":                      {answer("500 Oops", "pong"), "the server answered with status 500 instead of 200"},
-		"switching protocols":      {"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\npong", "the server answered with status 101 instead of 200"},
-		"an endless body":          {answer("200 OK", strings.Repeat("pong", 1<<20)), errPong.words},
-		"a body that never comes":  {sized("po", "4"), errPong.words},
-		"a zipped body":            {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\npong", ""},
-		"10 MB of headers":         {"HTTP/1.1 200 OK\r\n" + strings.Repeat("X: "+strings.Repeat("x", 1000)+"\r\n", 10_000), errAnswer.words},
-		"another protocol's words": {"220 smtp.example\r\n", errAnswer.words},
+		"pong":                    {sized("pong", "4"), ""},
+		"pong with white space":   {sized(" \tpong\r\n", "8"), ""},
+		"pong in chunks":          {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\npo\r\n2\r\nng\r\n0\r\n\r\n", ""},
+		"pong padded to 16 bytes": {sized("pong            ", "16"), ""},
+		"pong padded to 17 bytes": {sized("pong             ", "17"), errPong.words},
+		"upper-case Pong":         {sized("Pong", "4"), errPong.words},
+		"pong!":                   {sized("pong!", "5"), errPong.words},
+		"pong in quotes":          {sized(`"pong"`, "6"), errPong.words},
+		"an empty body":           {sized("", "0"), errPong.words},
+		"status 201":              {answer("201 Created", "pong"), "the server answered with status 201 instead of 200"},
+		"status 500":              {answer("500 Oops", "pong"), "the server answered with status 500 instead of 200"},
+		"status 101":              {"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\npong", "the server answered with status 101 instead of 200"},
+		"an endless body":         {answer("200 OK", strings.Repeat("pong", 1<<20)), errPong.words},
+		"a body that never ends":  {sized("po", "4"), errPong.words},
+		"a gzip header":           {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\npong", ""},
+		"10 MB of headers":        {"HTTP/1.1 200 OK\r\n" + strings.Repeat("X: "+strings.Repeat("x", 1000)+"\r\n", 10_000), errAnswer.words},
+		"not HTTP":                {"220 smtp.example\r\n", errAnswer.words},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := patient(Options{Key: platformKey})
 			url := raw(t, c.answer)
-			ping := func() error { return d.ping(t.Context(), url) }
+			ping := func() error { return d.run(t.Context(), url, d.ping) }
 			var err error
-			if name == "a body that never comes" {
+			if name == "a body that never ends" {
 				err = d.outwaited(ping, c.want)
 			} else {
 				err = ping()

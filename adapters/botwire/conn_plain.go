@@ -15,28 +15,19 @@ func (c *conn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// drained reports whether the reader is idle and stays idle for settle.
+// drained reports whether the reader is idle and stays idle for settle. If not,
+// call it again when next is closed.
 func (c *conn) drained() (ok bool, next <-chan struct{}) {
-	ok, next = c.idle.drained(func() bool { return true })
+	idle := func() bool { return true }
+	ok, next = c.idle.drained(idle)
 	if !ok {
 		return false, next
 	}
 	select {
-	case <-next:
-		return false, c.nextIdle()
+	case <-next: // the reader has read since
+		return false, next
 	case <-time.After(settle):
-		return c.drainedNow(next)
+		ok, again := c.idle.drained(idle)
+		return ok && again == next, again
 	}
-}
-
-// drainedNow reports whether the reader has been waiting since before was made.
-func (c *conn) drainedNow(before <-chan struct{}) (ok bool, next <-chan struct{}) {
-	ok, next = c.idle.drained(func() bool { return true })
-	return ok && next == before, next
-}
-
-// nextIdle returns a channel that is closed when the reader waits again.
-func (c *conn) nextIdle() <-chan struct{} {
-	_, next := c.idle.drained(func() bool { return true })
-	return next
 }

@@ -55,17 +55,17 @@ func TestDialReturnsNonce(t *testing.T) {
 		given []string
 		want  string
 	}{
-		"one":                   {[]string{"a"}, "a"},
-		"every character":       {[]string{"!~azAZ09+/="}, "!~azAZ09+/="},
-		"64":                    {[]string{strings.Repeat("n", 64)}, strings.Repeat("n", 64)},
-		"65":                    {[]string{strings.Repeat("n", 65)}, ""},
-		"missing":               {nil, ""},
-		"empty":                 {[]string{""}, ""},
-		"a space within":        {[]string{"a b"}, ""},
-		"a tab within":          {[]string{"a\tb"}, ""},
-		"not ASCII":             {[]string{"é"}, ""},
-		"twice":                 {[]string{"a", "b"}, ""},
-		"white space around it": {[]string{" a "}, "a"},
+		"one character":                 {[]string{"a"}, "a"},
+		"every kind of valid character": {[]string{"!~azAZ09+/="}, "!~azAZ09+/="},
+		"64 characters":                 {[]string{strings.Repeat("n", 64)}, strings.Repeat("n", 64)},
+		"65 characters":                 {[]string{strings.Repeat("n", 65)}, ""},
+		"missing":                       {nil, ""},
+		"empty":                         {[]string{""}, ""},
+		"a space inside":                {[]string{"a b"}, ""},
+		"a tab inside":                  {[]string{"a\tb"}, ""},
+		"a non-ASCII character":         {[]string{"é"}, ""},
+		"two headers":                   {[]string{"a", "b"}, ""},
+		"white space around the value":  {[]string{" a "}, "a"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -98,13 +98,13 @@ func FuzzNonce(f *testing.F) {
 // Dial rejects an invalid 101 without waiting for its body.
 func TestDialRejectsInvalidUpgrades(t *testing.T) {
 	cases := map[string]http.Header{
-		"the wrong accept key":      {"Sec-WebSocket-Accept": {"AAAAAAAAAAAAAAAAAAAAAAAAAAA="}},
-		"two accept keys":           {"X": {"y\r\nSec-WebSocket-Accept: another"}},
-		"a subprotocol":             {"Sec-WebSocket-Protocol": {"chat"}},
-		"a second, hidden one":      {"Sec-WebSocket-Protocol": {"", "chat"}},
-		"an extension":              {"Sec-WebSocket-Extensions": {"permessage-deflate"}},
-		"an extension of another":   {"Sec-WebSocket-Extensions": {"x-webkit-deflate-frame"}},
-		"an empty extension header": {"Sec-WebSocket-Extensions": {""}},
+		"the wrong accept key":                     {"Sec-WebSocket-Accept": {"AAAAAAAAAAAAAAAAAAAAAAAAAAA="}},
+		"two accept keys":                          {"X": {"y\r\nSec-WebSocket-Accept: another"}},
+		"a subprotocol":                            {"Sec-WebSocket-Protocol": {"chat"}},
+		"a second subprotocol behind an empty one": {"Sec-WebSocket-Protocol": {"", "chat"}},
+		"an extension":                             {"Sec-WebSocket-Extensions": {"permessage-deflate"}},
+		"an old extension name":                    {"Sec-WebSocket-Extensions": {"x-webkit-deflate-frame"}},
+		"an empty extension header":                {"Sec-WebSocket-Extensions": {""}},
 	}
 	for name, more := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -163,18 +163,18 @@ func (d *Dialer) outwaited(call func() error, want string) error {
 
 func TestDialFailureTexts(t *testing.T) {
 	head := "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-	waits := map[string]bool{"headers that drip": true, "nothing": true}
+	waits := map[string]bool{"headers without an end": true, "no answer": true}
 	cases := map[string]struct{ answer, want string }{
-		"200":                {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "the server answered with status 200 instead of 101"},
-		"401":                {"HTTP/1.1 401 Unauthorized\r\n\r\n", "the server answered with status 401 instead of 101"},
-		"a body without end": {"HTTP/1.1 404 Not Found\r\nContent-Length: 9999\r\n\r\nx", "the server answered with status 404 instead of 101"},
-		"a redirect":         {"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n\r\n", "the server answered with status 302 instead of 101"},
-		"no HTTP":            {"220 smtp.example ESMTP\r\n", errAnswer.words},
-		"10 MB of headers":   {head + strings.Repeat("X-Fill: "+strings.Repeat("x", 1000)+"\r\n", 10_000), errAnswer.words},
-		"17 KiB of headers":  {head + "X: " + strings.Repeat("x", 17<<10) + "\r\n\r\n", errAnswer.words},
-		"headers that drip":  {head, errAnswer.words},
-		"nothing":            {"", errAnswer.words},
-		"endless hints":      {strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n", 10_000), errAnswer.words},
+		"200":                    {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "the server answered with status 200 instead of 101"},
+		"401":                    {"HTTP/1.1 401 Unauthorized\r\n\r\n", "the server answered with status 401 instead of 101"},
+		"an incomplete body":     {"HTTP/1.1 404 Not Found\r\nContent-Length: 9999\r\n\r\nx", "the server answered with status 404 instead of 101"},
+		"a redirect":             {"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n\r\n", "the server answered with status 302 instead of 101"},
+		"not HTTP":               {"220 smtp.example ESMTP\r\n", errAnswer.words},
+		"10 MB of headers":       {head + strings.Repeat("X-Fill: "+strings.Repeat("x", 1000)+"\r\n", 10_000), errAnswer.words},
+		"17 KiB of headers":      {head + "X: " + strings.Repeat("x", 17<<10) + "\r\n\r\n", errAnswer.words},
+		"headers without an end": {head, errAnswer.words},
+		"no answer":              {"", errAnswer.words},
+		"many interim responses": {strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n", 10_000), errAnswer.words},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -194,11 +194,11 @@ func TestDialFailureTexts(t *testing.T) {
 	}
 }
 
-// Bytes that a peer sends before our request count as its response. The
-// transport must not log them.
+// Bytes that a peer sends before our request count as its response. Nothing may
+// log them.
 func TestBytesBeforeTheRequestAreNotLogged(t *testing.T) {
 	var logged strings.Builder
-	slog.SetDefault(slog.New(slog.NewTextHandler(&logged, nil))) // the transport's log ends here too
+	slog.SetDefault(slog.New(slog.NewTextHandler(&logged, nil))) // the log of net/http ends here too
 	defer slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	early := make(chan struct{})
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -233,7 +233,7 @@ func TestDialGivesUpOnSlowTLS(t *testing.T) {
 		return err
 	}
 	require.EqualError(t, d.outwaited(dial, errTLS.words), errTLS.words)
-	ping := func() error { return d.ping(t.Context(), url) }
+	ping := func() error { return d.run(t.Context(), url, d.ping) }
 	require.EqualError(t, d.outwaited(ping, errTLS.words), errTLS.words)
 }
 
@@ -270,7 +270,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	d := patient(Options{Key: platformKey})
 	_, _, err := d.Dial(t.Context(), bot.URL, "m", "", quiet)
 	require.EqualError(t, err, "the server answered with status 307 instead of 101")
-	require.EqualError(t, d.ping(t.Context(), bot.URL), "the server answered with status 307 instead of 200")
+	require.EqualError(t, d.run(t.Context(), bot.URL, d.ping), "the server answered with status 307 instead of 200")
 	require.Zero(t, hits.Load())
 }
 
@@ -282,9 +282,6 @@ func TestProxyVariablesAreIgnored(t *testing.T) {
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
 		t.Setenv(name, proxy.URL)
 	}
-	d := New(Options{Key: platformKey, Logger: slog.New(slog.DiscardHandler)})
-	a := &attempt{dialer: d, ctx: t.Context()}
-	require.Nil(t, a.transport().Proxy)
 	newPeer(t, (*peerConn).untilEnd).dial(t, quiet)
 	require.Zero(t, hits.Load())
 }

@@ -40,9 +40,8 @@ func badStatus(status, want int) error {
 	return &failure{words: fmt.Sprintf("the server answered with status %d instead of %d", status, want)}
 }
 
-// classify returns the failure for an error of the transport. If the error has no
-// known kind, the stage of the attempt decides.
-func classify(err error, reached stage) error {
+// dialFailure returns the failure for an error of a dial.
+func dialFailure(err error) error {
 	var known *failure
 	var dns *net.DNSError
 	switch {
@@ -51,5 +50,5 @@ func classify(err error, reached stage) error {
 	case errors.As(err, &dns):
 		return errResolve
 	}
-	return reached.failure()
+	return errConnect
 }

@@ -3,6 +3,7 @@ package botwire
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -57,7 +58,7 @@ func (d *Dialer) Dial(ctx context.Context, url, matchID, commitment string, rece
 	if err != nil {
 		return nil, "", err
 	}
-	line.receive, line.log, line.drain = receive, d.log.With("match", matchID), d.draining
+	line.receive, line.log, line.drain = receive, d.options.Logger.With("match", matchID), d.draining
 	go line.run()
 	return line, nonce, nil
 }
@@ -75,7 +76,11 @@ func (d *Dialer) open(ctx context.Context, url, matchID, commitment string) (*Li
 		HTTPHeader: d.signed(matchID, commitment),
 	})
 	if err != nil {
-		return nil, "", a.failure(err)
+		var known *failure
+		if !errors.As(err, &known) {
+			known = errUpgrade // the library rejected the 101
+		}
+		return nil, "", known
 	}
 	if !a.keep() {
 		_ = ws.CloseNow()
@@ -196,22 +201,27 @@ func (l *Line) deliver(frame []byte, cause string) {
 	}
 }
 
+// cuts describes the reasons to cut a line, for the log and for the close frame.
+var cuts = map[verdict]struct {
+	logged string
+	code   websocket.StatusCode
+	reason string
+}{
+	vOversized: {"its frame exceeds the size limit", websocket.StatusMessageTooBig, "a frame may have at most 65536 bytes"},
+	vProtocol:  {"it violated the WebSocket protocol", websocket.StatusProtocolError, ""},
+	vFlood:     {"it exceeded its budget of bytes or pings", websocket.StatusPolicyViolation, "budget of bytes or pings exceeded"},
+}
+
 // finish frees the line after its reader has ended. It sends the reason in the
 // close frame if the line was cut.
 func (l *Line) finish(v verdict) {
-	switch v {
-	case vOversized:
-		l.log.Info("cut the connection to a bot: its frame exceeds the size limit")
-		l.hangUp(websocket.StatusMessageTooBig, "a frame may have at most 65536 bytes")
-	case vProtocol:
-		l.log.Info("cut the connection to a bot: it violated the WebSocket protocol")
-		l.hangUp(websocket.StatusProtocolError, "")
-	case vFlood:
-		l.log.Info("cut the connection to a bot: it exceeded its budget of bytes or pings")
-		l.hangUp(websocket.StatusPolicyViolation, "budget of bytes or pings exceeded")
-	default:
+	cut, ok := cuts[v]
+	if !ok {
 		l.hangUp(websocket.StatusNormalClosure, "")
+		return
 	}
+	l.log.Info("cut the connection to a bot: " + cut.logged)
+	l.hangUp(cut.code, cut.reason)
 }
 
 // hangUp makes the closing handshake in bounded time. The library's Close has no

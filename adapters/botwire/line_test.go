@@ -78,20 +78,20 @@ func TestCloseNeverHangs(t *testing.T) {
 		}
 	}
 	cases := map[string]script{
-		"answers the goodbye": func(c *peerConn) {
+		"answers the close frame": func(c *peerConn) {
 			if op, payload, err := c.readFrame(); err == nil && op == opClose {
 				c.write(frame(fin|0x8, payload))
 			}
 			c.deaf()
 		},
-		"reads and never answers":  func(c *peerConn) { c.deaf() },
+		"reads but never answers":  func(c *peerConn) { c.deaf() },
 		"neither reads nor writes": nil, // below: blocked until the test ends
-		"announces a frame and drips it": func(c *peerConn) {
+		"announces a frame and sends it byte by byte": func(c *peerConn) {
 			c.write(announce(FrameLimit))
 			drip(c, 'x')
 		},
-		"announces a ping and drips it": func(c *peerConn) { c.write([]byte{fin | 0x9, 125}) },
-		"floods":                        func(c *peerConn) { drip(c, 0x80) },
+		"announces a ping and never completes it": func(c *peerConn) { c.write([]byte{fin | 0x9, 125}) },
+		"floods": func(c *peerConn) { drip(c, 0x80) },
 	}
 	for name, s := range cases {
 		for kind, start := range map[string]func(testing.TB, script) *peer{"plain": newPeer, "TLS": newTLSPeer} {

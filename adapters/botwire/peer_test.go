@@ -189,6 +189,9 @@ func patient(o Options) *Dialer {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	d := New(o)
 	d.patience, d.draining = hangGuard, hangGuard
 	return d

@@ -138,8 +138,9 @@ func (s *scanner) open(t *toll) {
 	length := s.announced()
 	size := s.have + int(length)
 	switch {
+	case s.opcode() == opClose:
 	case s.isControl():
-		t.pings += b2i(s.opcode() != opClose)
+		t.pings++
 	case length == 0:
 		t.cost += emptyCost
 	case s.isFinal() && s.before() == 0:
@@ -151,11 +152,4 @@ func (s *scanner) open(t *toll) {
 		s.message = s.before() + length
 	}
 	s.payload, s.have = length, 0
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

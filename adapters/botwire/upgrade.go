@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"net/http"
 	"strconv"
+	"strings"
 )
 
 // Headers of the upgrade (docs/protocol.md, "The upgrade").
@@ -22,8 +23,8 @@ const deployCheck = "deploy-check"
 // signed returns the headers of an upgrade for a match. commitment is empty for a
 // deploy check.
 func (d *Dialer) signed(matchID, commitment string) http.Header {
-	timestamp := strconv.FormatInt(d.now().UnixMilli(), 10)
-	signature := ed25519.Sign(d.key, []byte(timestamp+"."+matchID))
+	timestamp := strconv.FormatInt(d.options.Now().UnixMilli(), 10)
+	signature := ed25519.Sign(d.options.Key, []byte(timestamp+"."+matchID))
 	h := http.Header{}
 	h.Set("User-Agent", userAgent)
 	h.Set(headerMatch, matchID)
@@ -39,13 +40,9 @@ func (d *Dialer) signed(matchID, commitment string) http.Header {
 // 0x21–0x7E, present once. Otherwise it returns the empty string.
 func nonceOf(h http.Header) string {
 	given := h.Values(headerNonce)
-	if len(given) != 1 || len(given[0]) > 64 {
+	invalid := func(r rune) bool { return r < 0x21 || r > 0x7E }
+	if len(given) != 1 || len(given[0]) > 64 || strings.ContainsFunc(given[0], invalid) {
 		return ""
-	}
-	for i := range len(given[0]) {
-		if c := given[0][i]; c < 0x21 || c > 0x7E {
-			return ""
-		}
 	}
 	return given[0]
 }

@@ -304,7 +304,7 @@ func (a *arena) takeLease(ctx context.Context) error {
 
 // dialer connects to bots, and never to the arena itself.
 func (a *arena) dialer() *botwire.Dialer {
-	o := botwire.Options{Key: a.secrets.Platform(), Production: a.Production, Logger: a.logger, OwnHosts: []string{a.host}}
+	o := botwire.Options{Key: a.secrets.Platform(), Production: a.Production, Now: time.Now, Logger: a.logger, OwnHosts: []string{a.host}}
 	for _, l := range []net.Listener{a.listeners.public, a.listeners.admin, a.listeners.node} {
 		if l != nil {
 			o.Own = append(o.Own, l.Addr().(*net.TCPAddr).AddrPort())
