@@ -1,8 +1,10 @@
 package mail
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,7 +29,7 @@ func openFolder(dir string, now func() time.Time) (*folder, error) {
 }
 
 // write writes a letter. A repeated letter replaces its file.
-func (f *folder) write(l letter) error {
+func (f *folder) write(_ context.Context, l letter) error {
 	m, err := l.message(gomail.NoEncoding, f.now())
 	if err != nil {
 		return err
@@ -38,10 +40,7 @@ func (f *folder) write(l letter) error {
 	}
 	defer os.Remove(temp.Name()) //nolint:errcheck // after the rename there is nothing to remove
 	_, err = m.WriteTo(temp)
-	if closed := temp.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
+	if err := errors.Join(err, temp.Close()); err != nil {
 		return fmt.Errorf("write mail: %w", err)
 	}
 	if err := os.Rename(temp.Name(), filepath.Join(f.dir, l.fileName())); err != nil {

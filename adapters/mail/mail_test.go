@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/owner"
 )
 
 var noon = time.Date(2026, 9, 6, 12, 0, 0, 0, time.UTC)
@@ -19,7 +21,9 @@ const (
 	link = "https://arena.example/sign-in/confirm?token=AbC-_0123456789AbC-_0123456789AbC-_0123456789AbC-_0123456789AbC-_0123456789"
 )
 
-var paused = BotPaused{BotID: "b1", Name: `Ada "é"`, Mode: "standard", At: noon, Page: "https://arena.example/dashboard"}
+var paused = owner.Bot{ID: "b1", Name: `Ada "é"`, Mode: "standard", StatusSince: noon}
+
+const page = "https://arena.example/dashboard"
 
 // files returns the sorted names in a folder.
 func files(t *testing.T, dir string) []string {
@@ -106,11 +110,11 @@ func TestRepeatedMailReplacesItsFile(t *testing.T) {
 	m, err := Open("file:"+dir, from, time.Now)
 	require.NoError(t, err)
 	for range 3 {
-		require.NoError(t, m.SendBotPaused(t.Context(), "ada@example.org", paused))
+		require.NoError(t, m.SendBotPaused(t.Context(), "ada@example.org", paused, page))
 	}
 	other := paused
-	other.BotID = "b2"
-	require.NoError(t, m.SendBotPaused(t.Context(), "ada@example.org", other))
+	other.ID = "b2"
+	require.NoError(t, m.SendBotPaused(t.Context(), "ada@example.org", other, page))
 	names := files(t, dir)
 	require.Len(t, names, 2)
 	for _, name := range names {

@@ -2,6 +2,7 @@ package mail
 
 import (
 	"crypto/rand"
+	_ "embed" // the texts
 	"errors"
 	"fmt"
 	"net/mail"
@@ -9,6 +10,16 @@ import (
 	"time"
 
 	gomail "github.com/wneessen/go-mail"
+
+	"hexarena/domain/owner"
+)
+
+// The texts of the mails. Their verbs take the arguments of signInLink and botPaused.
+var (
+	//go:embed sign_in.txt
+	signInText string
+	//go:embed bot_paused.txt
+	botPausedText string
 )
 
 // letter is a mail that is not encoded yet.
@@ -40,38 +51,15 @@ func (w writer) signInLink(to, link string, until time.Time) letter {
 
 const shownTime = "2006-01-02 15:04 MST"
 
-const signInText = `Someone, hopefully you, asked to sign in to Hex Arena with this address.
-Open this link and press the button on the page:
-
-%s
-
-The link works once, until %s. If it was not you, ignore this mail:
-nobody can sign in without the link.
-`
-
 // botPaused returns the mail about a bot that has missed its matches for a week.
-func (w writer) botPaused(to string, b BotPaused) letter {
-	at := b.At.UTC()
+func (w writer) botPaused(to string, b owner.Bot, page string) letter {
+	at := b.StatusSince.UTC()
 	return letter{
-		id: fmt.Sprintf("paused.%s.%d", b.BotID, at.UnixMilli()), from: w.from, to: to, subject: "Hex Arena has paused your bot",
-		text:  fmt.Sprintf(botPausedText, b.Name, b.Mode, at.Format(shownTime), b.Page, b.BotID),
+		id: fmt.Sprintf("paused.%s.%d", b.ID, at.UnixMilli()), from: w.from, to: to, subject: "Hex Arena has paused your bot",
+		text:  fmt.Sprintf(botPausedText, b.Name, b.Mode, at.Format(shownTime), page, b.ID),
 		named: at,
 	}
 }
-
-const botPausedText = `Hex Arena has paused one of your bots, because it has not answered in any of
-its matches for a week:
-
-Bot: %s (%s)
-Paused: %s
-
-It keeps its rating and its matches. When it runs again, set its status to
-"active" on this page, and it gets a table within about 30 seconds:
-
-%s
-
-Its id is %s.
-`
 
 // message encodes a letter. It rejects an address that contains line breaks or is
 // more than one address, so that nobody can add headers or recipients.

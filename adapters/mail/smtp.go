@@ -13,7 +13,6 @@ import (
 	"time"
 
 	gomail "github.com/wneessen/go-mail"
-	"github.com/wneessen/go-mail/smtp"
 )
 
 const (
@@ -80,16 +79,13 @@ func newServer(u *url.URL, from string) (*server, string, error) {
 // sender returns the sender's address: that of the URL if it has one.
 func sender(u *url.URL, from string) (string, error) {
 	query, err := url.ParseQuery(u.RawQuery)
-	if err != nil {
+	switch {
+	case err != nil:
 		return "", errors.New("invalid query")
-	}
-	for name := range query {
-		if name != "from" || len(query[name]) > 1 {
-			return "", errors.New("the query may only be from=ADDRESS")
-		}
-	}
-	if query.Has("from") {
+	case len(query["from"]) == 1 && len(query) == 1:
 		from = query.Get("from")
+	case len(query) > 0:
+		return "", errors.New("the query may only be from=ADDRESS")
 	}
 	if _, err := mail.ParseAddress(from); err != nil {
 		return "", fmt.Errorf("%q is not a mail address", from)
@@ -131,16 +127,19 @@ func (s *server) deliver(ctx context.Context, l letter) error {
 	if err != nil {
 		return refused(err)
 	}
-	m, err := s.send(client, l, gomail.NoEncoding, session)
-	var failed *gomail.SendError
-	if errors.As(err, &failed) && failed.Reason == gomail.ErrNoUnencoded {
-		m, err = s.send(client, l, gomail.EncodingQP, session)
+	encoding := gomail.EncodingQP
+	if ok, _ := session.Extension("8BITMIME"); ok {
+		encoding = gomail.NoEncoding
 	}
-	if m != nil && m.IsDelivered() {
-		_ = session.Quit() // the server has the mail
-		return nil
+	m, err := l.message(encoding, s.now())
+	if err != nil {
+		return refused(err)
 	}
-	return refused(err)
+	if err = client.SendWithSMTPClient(session, m); !m.IsDelivered() {
+		return refused(err)
+	}
+	_ = session.Quit() // the server has the mail
+	return nil
 }
 
 func (s *server) client(dial gomail.DialContextFunc) (*gomail.Client, error) {
@@ -161,15 +160,6 @@ func (s *server) dial(ctx context.Context, network, address string) (net.Conn, e
 		return dialer.DialContext(ctx, network, address)
 	}
 	return (&tls.Dialer{NetDialer: dialer, Config: s.tls}).DialContext(ctx, network, address)
-}
-
-// send encodes a letter and sends it.
-func (s *server) send(client *gomail.Client, l letter, encoding gomail.Encoding, session *smtp.Client) (*gomail.Msg, error) {
-	m, err := l.message(encoding, s.now())
-	if err != nil {
-		return nil, err
-	}
-	return m, client.SendWithSMTPClient(session, m)
 }
 
 // refused describes an error in other words, because the server's own text may repeat

@@ -134,13 +134,15 @@ func newCertificate(t *testing.T) (*tls.Config, *x509.CertPool) {
 
 // openServer opens the mailer of a setting, which trusts the test's certificate, and
 // runs it during the test.
-func openServer(t *testing.T, setting string, roots *x509.CertPool) *serverMailer {
+func openServer(t *testing.T, setting string, roots *x509.CertPool) *Mailer {
 	t.Helper()
-	opened, err := Open(setting, from, time.Now)
+	u, err := url.Parse(setting)
 	require.NoError(t, err)
-	m := opened.(*serverMailer)
-	m.server.tls.RootCAs = roots
-	m.server.patient()
+	s, sender, err := newServer(u, from)
+	require.NoError(t, err)
+	s.tls.RootCAs = roots
+	s.patient()
+	m := newServerMailer(s, writer{from: sender, now: time.Now})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); m.Run(ctx, slog.New(slog.DiscardHandler)) }()
@@ -192,7 +194,7 @@ func TestSendBotPausedReturnsAfterDelivery(t *testing.T) {
 	server, _ := startServer(t, false, false)
 	m := openServer(t, fmt.Sprintf("smtp://127.0.0.1:%d", server.port), nil)
 	for range 2 {
-		require.NoError(t, m.SendBotPaused(t.Context(), "ada@example.org", paused))
+		require.NoError(t, m.SendBotPaused(t.Context(), "ada@example.org", paused, page))
 	}
 	first, second := <-server.mails, <-server.mails
 	require.Contains(t, first.data, "Bot: Ada \"é\" (standard)\r\n")
@@ -220,17 +222,17 @@ func TestRefusalContainsNoAddress(t *testing.T) {
 			server, _ := startServer(t, false, false)
 			server.refuse = c.refuse
 			m := openServer(t, fmt.Sprintf(c.setting, server.port), nil)
-			require.Equal(t, c.want, m.SendBotPaused(t.Context(), "ada@example.org", paused))
+			require.Equal(t, c.want, m.SendBotPaused(t.Context(), "ada@example.org", paused, page))
 		})
 	}
 	t.Run("no server listens", func(t *testing.T) {
 		m := openServer(t, "smtp://"+closedPort(t), nil)
-		require.ErrorContains(t, m.SendBotPaused(t.Context(), "ada@example.org", paused), "cannot be reached")
+		require.ErrorContains(t, m.SendBotPaused(t.Context(), "ada@example.org", paused, page), "cannot be reached")
 	})
 	t.Run("an untrusted certificate", func(t *testing.T) {
 		server, _ := startServer(t, true, true)
 		m := openServer(t, fmt.Sprintf("smtps://127.0.0.1:%d", server.port), nil)
-		require.Error(t, m.SendBotPaused(t.Context(), "ada@example.org", paused))
+		require.Error(t, m.SendBotPaused(t.Context(), "ada@example.org", paused, page))
 		require.Empty(t, server.mails)
 	})
 	t.Run("a header in an address", func(t *testing.T) {
@@ -238,7 +240,7 @@ func TestRefusalContainsNoAddress(t *testing.T) {
 		m := openServer(t, fmt.Sprintf("smtp://127.0.0.1:%d", server.port), nil)
 		evil := "ada@example.org\r\nBcc: eve@example.org"
 		require.Error(t, m.SendSignInLink(t.Context(), evil, link, time.Now().Add(time.Minute)))
-		err := m.SendBotPaused(t.Context(), evil, paused)
+		err := m.SendBotPaused(t.Context(), evil, paused, page)
 		require.Error(t, err)
 		require.NotContains(t, err.Error(), "eve")
 		require.Empty(t, server.mails)
@@ -372,7 +374,7 @@ func TestFailureAfterAcceptanceIsNoError(t *testing.T) {
 	for _, command := range []string{"rset", "quit"} {
 		s := &scripted{greeting: "250-mx\r\n250 8BITMIME", ends: command}
 		m := openServer(t, s.start(t), nil)
-		require.NoError(t, m.SendBotPaused(t.Context(), "ada@example.org", paused))
+		require.NoError(t, m.SendBotPaused(t.Context(), "ada@example.org", paused, page))
 	}
 }
 
@@ -393,7 +395,7 @@ func TestServerFailsAtAnyCommand(t *testing.T) {
 				if s.hangs != "" {
 					go func() { <-s.hanging; cancel() }()
 				}
-				err = server.deliver(ctx, writer{from: sender, now: time.Now}.botPaused("ada@example.org", paused))
+				err = server.deliver(ctx, writer{from: sender, now: time.Now}.botPaused("ada@example.org", paused, page))
 				var r *refusal
 				require.ErrorAs(t, err, &r)
 				require.False(t, r.permanent)

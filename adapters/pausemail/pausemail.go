@@ -14,7 +14,6 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
-	"sync"
 	"time"
 
 	"hexarena/domain/owner"
@@ -37,19 +36,11 @@ type Directory interface {
 	NoticesOwed() []directory.Bot
 }
 
-// Mail is the content of one mail: a bot that the arena has paused.
-type Mail struct {
-	BotID string
-	Name  string
-	Mode  string
-	At    time.Time // of the pause
-	Page  string    // URL of the page on which the owner unpauses the bot
-}
-
 // Mailer sends mails.
 type Mailer interface {
-	// SendBotPaused returns when a mail server or a folder has the mail.
-	SendBotPaused(ctx context.Context, to string, m Mail) error
+	// SendBotPaused returns when a mail server or a folder has the mail. page is the
+	// URL of the page on which the owner unpauses the bot.
+	SendBotPaused(ctx context.Context, to string, b owner.Bot, page string) error
 }
 
 // Options configure a Pauser. All fields are required.
@@ -74,10 +65,6 @@ const (
 type Pauser struct {
 	o    Options
 	page string
-	wake chan struct{} // holds an element after a pause
-
-	mu     sync.Mutex
-	recent map[string]string // bot id → owner id, paused by this process; guarded by mu
 
 	// These fields belong to Run.
 	sent    map[string]time.Time // bot id → the pause whose mail was sent, but not recorded yet
@@ -92,8 +79,8 @@ type retry struct {
 // New returns a Pauser. Run sends its mails.
 func New(o Options) *Pauser {
 	return &Pauser{
-		o: o, page: strings.TrimSuffix(o.BaseURL, "/") + "/dashboard", wake: make(chan struct{}, 1),
-		recent: map[string]string{}, sent: map[string]time.Time{}, retries: map[string]retry{},
+		o: o, page: strings.TrimSuffix(o.BaseURL, "/") + "/dashboard",
+		sent: map[string]time.Time{}, retries: map[string]retry{},
 	}
 }
 
@@ -104,23 +91,13 @@ func (p *Pauser) PauseForMisses(ctx context.Context, botID string, since time.Ti
 	if !ok {
 		return owner.ErrBotUnknown
 	}
-	_, position, err := p.o.Accounts.Change(ctx, b.OwnerID, metadata(botID), func(a owner.Account) ([]owner.Event, error) {
+	_, _, err := p.o.Accounts.Change(ctx, b.OwnerID, metadata(botID), func(a owner.Account) ([]owner.Event, error) {
 		return a.PauseForMisses(botID, since)
 	})
-	if errors.Is(err, owner.ErrBotUnknown) || (err == nil && position == 0) {
+	if errors.Is(err, owner.ErrBotUnknown) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	p.mu.Lock()
-	p.recent[botID] = b.OwnerID
-	p.mu.Unlock()
-	select {
-	case p.wake <- struct{}{}:
-	default:
-	}
-	return nil
+	return err
 }
 
 func metadata(botID string) eventstore.Metadata {

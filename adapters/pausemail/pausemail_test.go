@@ -64,9 +64,9 @@ func TestBotThatMissesForAWeekIsPausedWithOneMail(t *testing.T) {
 				require.Empty(t, f.seatTimes(), "a paused bot is not seated")
 				mails := f.mailed()
 				require.Len(t, mails, 1)
-				require.Equal(t, "bot-ada", mails[0].BotID)
-				require.Equal(t, "https://arena.example/dashboard", mails[0].Page)
-				require.True(t, paused.StatusSince.Equal(mails[0].At))
+				require.Equal(t, "bot-ada", mails[0].ID)
+				require.Equal(t, []string{"https://arena.example/dashboard"}, f.pages)
+				require.True(t, paused.StatusSince.Equal(mails[0].StatusSince))
 				require.Equal(t, 1, f.stored("ada", "BotPaused"))
 				require.Equal(t, 1, f.stored("ada", "OwnerNotified"))
 				for _, id := range []string{"bob", "eve", "mia"} {

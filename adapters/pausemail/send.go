@@ -1,14 +1,15 @@
 package pausemail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"slices"
 	"time"
 
 	"hexarena/domain/owner"
+	"hexarena/projections/directory"
 )
 
 // Run sends the mails until ctx ends. It begins with those that an earlier
@@ -22,38 +23,27 @@ func (p *Pauser) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-		case <-p.wake:
 		}
 	}
 }
 
 func (p *Pauser) sendAll(ctx context.Context) {
-	unsent := p.unsent()
-	for _, botID := range slices.Sorted(maps.Keys(unsent)) {
+	owed := p.o.Directory.NoticesOwed()
+	slices.SortFunc(owed, func(a, b directory.Bot) int { return cmp.Compare(a.ID, b.ID) })
+	for _, b := range owed {
 		if ctx.Err() != nil {
 			return
 		}
-		if time.Now().Before(p.retries[botID].at) {
+		if time.Now().Before(p.retries[b.ID].at) {
 			continue
 		}
-		if err := p.send(ctx, unsent[botID], botID); err != nil {
-			p.retryLater(ctx, botID, err)
+		if err := p.send(ctx, b.OwnerID, b.ID); err != nil {
+			p.retryLater(ctx, b.ID, err)
 			continue
 		}
-		p.forget(botID)
+		delete(p.sent, b.ID)
+		delete(p.retries, b.ID)
 	}
-}
-
-// unsent returns the owner of each bot that may need a mail. The directory may
-// not show the newest pauses yet, so it adds those of this process.
-func (p *Pauser) unsent() map[string]string {
-	p.mu.Lock()
-	unsent := maps.Clone(p.recent)
-	p.mu.Unlock()
-	for _, b := range p.o.Directory.NoticesOwed() {
-		unsent[b.ID] = b.OwnerID
-	}
-	return unsent
 }
 
 // errLater delays a mail because its owner has had enough mails within the hour.
@@ -78,7 +68,11 @@ func (p *Pauser) send(ctx context.Context, ownerID, botID string) error {
 		if account.MayNotify(now) != nil {
 			return errLater
 		}
-		if err := p.mail(ctx, ownerID, b); err != nil {
+		address, err := p.o.Accounts.Address(ctx, ownerID)
+		if err != nil {
+			return err
+		}
+		if err := p.o.Mailer.SendBotPaused(ctx, address, b, p.page); err != nil {
 			return err
 		}
 		p.sent[botID] = b.StatusSince
@@ -89,27 +83,10 @@ func (p *Pauser) send(ctx context.Context, ownerID, botID string) error {
 	return err
 }
 
-func (p *Pauser) mail(ctx context.Context, ownerID string, b owner.Bot) error {
-	address, err := p.o.Accounts.Address(ctx, ownerID)
-	if err != nil {
-		return err
-	}
-	return p.o.Mailer.SendBotPaused(ctx, address, Mail{BotID: b.ID, Name: b.Name, Mode: b.Mode, At: b.StatusSince, Page: p.page})
-}
-
 func (p *Pauser) retryLater(ctx context.Context, botID string, err error) {
 	wait := min(max(2*p.retries[botID].wait, firstWait), longWait)
 	p.retries[botID] = retry{at: time.Now().Add(wait), wait: wait}
 	if !errors.Is(err, errLater) && ctx.Err() == nil {
 		p.o.Logger.WarnContext(ctx, "mail about a paused bot not sent; retrying", slog.String("bot", botID), slog.Duration("in", wait), slog.Any("error", err))
 	}
-}
-
-// forget drops a bot that needs no mail any more.
-func (p *Pauser) forget(botID string) {
-	delete(p.sent, botID)
-	delete(p.retries, botID)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.recent, botID)
 }

@@ -45,9 +45,10 @@ type fixture struct {
 	lines     bytes.Buffer
 	down      map[string]bool // these bots answer nothing
 	seats     []time.Time     // the times at which ada's bot was seated
-	mails     []pausemail.Mail
-	mailFails bool // sending mail fails
-	logFails  bool // changing accounts fails
+	mails     []owner.Bot
+	pages     []string // of the mails
+	mailFails bool     // sending mail fails
+	logFails  bool     // changing accounts fails
 
 	*process
 }
@@ -149,14 +150,14 @@ func (f *fixture) Play(s ladder.Seating) {
 
 var errNoMail = errors.New("the mail server is down")
 
-func (f *fixture) SendBotPaused(_ context.Context, to string, m pausemail.Mail) error {
+func (f *fixture) SendBotPaused(_ context.Context, to string, b owner.Bot, page string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.mailFails {
 		return errNoMail
 	}
-	f.mails = append(f.mails, m)
-	require.Equal(f.t, fmt.Sprintf("%s@example.org", m.Name), to)
+	f.mails, f.pages = append(f.mails, b), append(f.pages, page)
+	require.Equal(f.t, fmt.Sprintf("%s@example.org", b.Name), to)
 	return nil
 }
 
@@ -192,7 +193,7 @@ func (f *fixture) seatTimes() []time.Time {
 	return seats
 }
 
-func (f *fixture) mailed() []pausemail.Mail {
+func (f *fixture) mailed() []owner.Bot {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.mails

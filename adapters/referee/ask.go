@@ -119,7 +119,9 @@ func (p *run) connect(ctx context.Context, s *seat, o *openDecision) *connection
 			return nil
 		}
 		o.dialed = true
-		err := s.dialWithin(ctx, left)
+		dialing, cancel := context.WithTimeout(ctx, left)
+		_, err := s.dial(dialing)
+		cancel()
 		switch {
 		case err == nil:
 			continue
@@ -130,13 +132,6 @@ func (p *run) connect(ctx context.Context, s *seat, o *openDecision) *connection
 		p.clock.wait(ctx, min(o.until, p.clock.now()+redialPause), o.done)
 	}
 	return nil
-}
-
-func (s *seat) dialWithin(ctx context.Context, left time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, left)
-	defer cancel()
-	_, err := s.dial(ctx)
-	return err
 }
 
 // notAllowed reports whether dialing again is useless.

@@ -16,6 +16,7 @@ import (
 	"hexarena/domain/rating"
 	"hexarena/domain/seed"
 	"hexarena/eventstore/memory"
+	"hexarena/projections/directory"
 )
 
 // BenchmarkMatches plays matches at once on a log in memory. The bots have prepared
@@ -50,7 +51,7 @@ func benchReferee(scripts map[string]map[int][]byte) *Referee {
 		Log: memory.New(), Player: "bench", Logger: slog.New(slog.DiscardHandler),
 		Modes:   map[string]Mode{testMode: {Decision: time.Minute, Wall: time.Hour, Ladder: noLadder{}}},
 		SeedKey: func(string) ([]byte, bool) { return testKey, true },
-		Bots:    func(id string) (Bot, bool) { return Bot{Name: id}, true },
+		Bots:    func(id string) (directory.Bot, bool) { return directory.Bot{Name: id}, true },
 		Dial: func(_ context.Context, _, matchID, _ string, receive func([]byte, string)) (Line, string, error) {
 			return &scriptedLine{scripts[matchID], receive}, "", nil
 		},

@@ -16,6 +16,7 @@ import (
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/eventstore"
+	"hexarena/projections/directory"
 )
 
 // Line is an open socket to a bot. Its methods are safe for concurrent use.
@@ -41,13 +42,6 @@ type Line interface {
 // the end with match.CauseDropped.
 type Dial func(ctx context.Context, url, matchID, commitment string, receive func(frame []byte, cause string)) (line Line, nonce string, err error)
 
-// Bot is a bot as the directory knows it now.
-type Bot struct {
-	Name    string
-	OwnerID string
-	URL     string
-}
-
 // Ladder stores how matches ended. It retries an unavailable log until ctx ends.
 // It returns ladder.ErrAlreadyFinished if the match was rated or voided before.
 type Ladder interface {
@@ -71,7 +65,7 @@ type Options struct {
 	Logger *slog.Logger
 
 	// Bots finds a bot, also a removed one. Each dial calls it again.
-	Bots func(botID string) (Bot, bool)
+	Bots func(botID string) (directory.Bot, bool)
 	// SeedKey finds a seed key by its id.
 	SeedKey func(id string) ([]byte, bool)
 }

@@ -46,7 +46,7 @@ type run struct {
 	played   time.Duration       // the time played, up to the last append
 	request  string              // id of the operator's request to abort the match
 
-	seats   []*seat // in the order of play once the match has started
+	seats   []*seat // in table order, and in the order of play once the match has started
 	closing sync.WaitGroup
 }
 
@@ -70,6 +70,9 @@ func (r *Referee) play(ctx context.Context, s ladder.Seating, order abortOrder) 
 		stream:   eventstore.StreamID(match.Stream(s.MatchID)),
 		state:    match.New(server),
 		expected: eventstore.NoStream,
+	}
+	for _, e := range s.Bots {
+		p.seats = append(p.seats, p.newSeat(e.BotID))
 	}
 	defer p.closing.Wait()
 	defer p.closeLines()
@@ -98,7 +101,7 @@ func (p *run) startOrResume(ctx context.Context) error {
 	if err := p.append(ctx, []match.Event{match.Claimed{Player: p.options.Player}}); err != nil {
 		return err
 	}
-	p.orderSeats(nil)
+	p.orderSeats()
 	p.dialAll(ctx)
 	p.log().Info("match resumed", "turn", p.state.Game.Turn, "played", p.played)
 	return nil

@@ -21,6 +21,7 @@ import (
 	"hexarena/eventstore"
 	"hexarena/eventstore/logtest"
 	"hexarena/eventstore/memory"
+	"hexarena/projections/directory"
 )
 
 func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
@@ -71,9 +72,9 @@ func (f *fixture) referee(player string) *Referee {
 	r := New(Options{
 		Log: f.log, Modes: map[string]Mode{testMode: f.mode}, Player: player, Logger: slog.New(slog.DiscardHandler),
 		SeedKey: func(id string) ([]byte, bool) { return testKey, id == "k1" },
-		Bots: func(id string) (Bot, bool) {
+		Bots: func(id string) (directory.Bot, bool) {
 			b := f.bot(id)
-			return Bot{Name: "Bot " + id, OwnerID: "owner", URL: "ws://" + id}, b != nil && !b.unknown.Load()
+			return directory.Bot{Name: "Bot " + id, OwnerID: "owner", URL: "ws://" + id}, b != nil && !b.unknown.Load()
 		},
 		Dial: func(ctx context.Context, url, matchID, commitment string, receive func([]byte, string)) (Line, string, error) {
 			require.Equal(f.t, testMatch, matchID)

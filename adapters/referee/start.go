@@ -3,6 +3,7 @@ package referee
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,11 +23,6 @@ const (
 // match. It does not wait for bots that do not answer in time.
 func (p *run) start(ctx context.Context) error {
 	bots := p.entrants()
-	seats := make([]*seat, len(bots))
-	for i := range bots {
-		seats[i] = p.newSeat(bots[i].BotID)
-	}
-	p.seats = seats
 	nonces := p.dialAll(ctx)
 	if ctx.Err() != nil {
 		return errStopped
@@ -46,7 +42,7 @@ func (p *run) start(ctx context.Context) error {
 	if err := p.append(ctx, events); err != nil {
 		return err
 	}
-	p.orderSeats(seats)
+	p.orderSeats()
 	p.log().Info("match started", "seats", len(p.seats))
 	return nil
 }
@@ -56,7 +52,7 @@ func (p *run) start(ctx context.Context) error {
 func (p *run) awaitDirectory(ctx context.Context) error {
 	until := p.clock.now() + directoryTime
 	for _, e := range p.seating.Bots {
-		for !p.knows(e.BotID) {
+		for _, ok := p.options.Bots(e.BotID); !ok; _, ok = p.options.Bots(e.BotID) {
 			if p.clock.now() >= until {
 				return fmt.Errorf("bot %s is not in the directory", e.BotID)
 			}
@@ -67,11 +63,6 @@ func (p *run) awaitDirectory(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func (p *run) knows(botID string) bool {
-	_, ok := p.options.Bots(botID)
-	return ok
 }
 
 // entrants returns the bots in table order.
@@ -106,19 +97,10 @@ func (p *run) dialAll(ctx context.Context) []string {
 	return nonces
 }
 
-// orderSeats sets the seats in the order of play, which the seed decides. It uses
-// the seats of table if there are any, and new ones otherwise.
-func (p *run) orderSeats(table []*seat) {
-	byBot := make(map[string]*seat, len(table))
-	for _, s := range table {
-		byBot[s.bot] = s
+// orderSeats sorts the seats into the order of play, which the seed decides.
+func (p *run) orderSeats() {
+	place := func(s *seat) int {
+		return slices.IndexFunc(p.state.Started.Seats, func(at match.Seat) bool { return at.BotID == s.bot })
 	}
-	p.seats = make([]*seat, len(p.state.Started.Seats))
-	for i, at := range p.state.Started.Seats {
-		s := byBot[at.BotID]
-		if s == nil {
-			s = p.newSeat(at.BotID)
-		}
-		p.seats[i] = s
-	}
+	slices.SortFunc(p.seats, func(a, b *seat) int { return place(a) - place(b) })
 }

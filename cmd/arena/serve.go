@@ -80,7 +80,7 @@ type arena struct {
 	public    ed25519.PublicKey
 	lease     *lease.Lease // nil with --no-play
 	directory directoryAdapter
-	mailer    mail.Mailer
+	mailer    *mail.Mailer
 	auth      *auth.Service
 	notices   *pausemail.Pauser
 	accounts  *accounts.Accounts
@@ -243,7 +243,7 @@ func (a *arena) openModels(context.Context) error {
 	a.accounts = accounts.New(a.log)
 	a.openLive(a.matches.runner)
 	a.notices = pausemail.New(pausemail.Options{
-		Accounts: a.accounts, Directory: a.directory, Mailer: notifier{a.mailer}, BaseURL: a.baseURL, Logger: a.logger,
+		Accounts: a.accounts, Directory: a.directory, Mailer: a.mailer, BaseURL: a.baseURL, Logger: a.logger,
 	})
 	return nil
 }
@@ -293,7 +293,7 @@ func (a *arena) takeLease(ctx context.Context) error {
 	}
 	a.player.referee = referee.New(referee.Options{
 		Log: a.log, Dial: dial(a.dialer()), Modes: modes, Player: a.lease.Holder(), Logger: a.logger,
-		Bots: a.directory.player, SeedKey: a.secrets.SeedKey,
+		Bots: a.directory.Bot, SeedKey: a.secrets.SeedKey,
 	})
 	a.player.tick = matchmaker.New(matchmaker.Options{
 		Ladders: a.player.ladders, Directory: a.directory, Referee: a.player.referee, Pauser: a.notices, Tick: a.pace.Tick,

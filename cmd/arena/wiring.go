@@ -7,8 +7,6 @@ import (
 
 	"hexarena/adapters/api"
 	"hexarena/adapters/botwire"
-	"hexarena/adapters/mail"
-	"hexarena/adapters/pausemail"
 	"hexarena/adapters/referee"
 	"hexarena/domain/ladder"
 	"hexarena/eventstore"
@@ -48,20 +46,6 @@ func (d directoryAdapter) Candidates(_ context.Context, mode string) ([]ladder.C
 func (d directoryAdapter) OwnerOfBot(botID string) (ownerID string, ok bool) {
 	b, ok := d.Bot(botID)
 	return b.OwnerID, ok
-}
-
-// player returns what the referee needs to know about a bot.
-func (d directoryAdapter) player(botID string) (referee.Bot, bool) {
-	b, ok := d.Bot(botID)
-	return referee.Bot{Name: b.Name, OwnerID: b.OwnerID, URL: b.URL}, ok
-}
-
-// notifier sends notices by mail.
-type notifier struct{ mail.Mailer }
-
-// SendBotPaused implements pausemail.Mailer.
-func (n notifier) SendBotPaused(ctx context.Context, to string, m pausemail.Mail) error {
-	return n.Mailer.SendBotPaused(ctx, to, mail.BotPaused(m))
 }
 
 // list is the list of matches. Once its runner has stopped, it returns errors,
