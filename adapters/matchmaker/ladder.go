@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/sync/semaphore"
 
 	"hexarena/domain/ladder"
 	"hexarena/domain/rating"
@@ -42,8 +43,8 @@ type Ladder struct {
 	stream  eventstore.StreamID
 	options LadderOptions
 
-	writing chan struct{} // a lock for deciding, appending and folding; waiting for it ends with a context
-	mu      sync.RWMutex  // guards state; its writers hold writing too
+	writing *semaphore.Weighted // a lock for deciding, appending and folding; waiting for it ends with a context
+	mu      sync.RWMutex        // guards state; its writers hold writing too
 	state   ladder.Ladder
 
 	snapshots snapshots
@@ -58,7 +59,7 @@ func NewLadder(log eventstore.Log, o LadderOptions) *Ladder {
 		log:       log,
 		stream:    eventstore.StreamID(ladder.Stream(o.Mode)),
 		options:   o,
-		writing:   make(chan struct{}, 1),
+		writing:   semaphore.NewWeighted(1),
 		state:     ladder.New(o.Mode),
 		snapshots: newSnapshots(),
 	}
@@ -122,11 +123,10 @@ func (l *Ladder) Rating(botID string) rating.Rating {
 
 // read calls f with the state as the log has it now.
 func (l *Ladder) read(ctx context.Context, f func(ladder.Ladder)) error {
-	release, err := l.acquire(ctx)
-	if err != nil {
+	if err := l.lock(ctx); err != nil {
 		return err
 	}
-	defer release()
+	defer l.writing.Release(1)
 	if _, err := l.catchUp(ctx, uuid.Nil); err != nil {
 		return err
 	}
@@ -134,13 +134,11 @@ func (l *Ladder) read(ctx context.Context, f func(ladder.Ladder)) error {
 	return nil
 }
 
-func (l *Ladder) acquire(ctx context.Context) (release func(), err error) {
-	select {
-	case l.writing <- struct{}{}:
-		return func() { <-l.writing }, nil
-	case <-ctx.Done():
-		return nil, fmt.Errorf("wait for %s: %w", l.stream, ctx.Err())
+func (l *Ladder) lock(ctx context.Context) error {
+	if err := l.writing.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("wait for %s: %w", l.stream, err)
 	}
+	return nil
 }
 
 // errConflict reports that another writer was faster.
@@ -148,11 +146,10 @@ var errConflict = errors.New("another writer was faster")
 
 // write decides until no other writer is faster, and returns the stored events.
 func (l *Ladder) write(ctx context.Context, correlation string, decide func(ladder.Ladder) ([]ladder.Event, error)) ([]ladder.Event, error) {
-	release, err := l.acquire(ctx)
-	if err != nil {
+	if err := l.lock(ctx); err != nil {
 		return nil, err
 	}
-	defer release()
+	defer l.writing.Release(1)
 	m := eventstore.Metadata{At: time.Now(), Correlation: correlation}
 	var stored []ladder.Event
 	for {

@@ -17,6 +17,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"hexarena/domain/ladder"
 )
 
@@ -74,14 +76,13 @@ type Matchmaker struct {
 	options Options
 	// seating has a slot for each ladder. A tick holds one slot while it seats, so
 	// all slots together exclude seating.
-	seating   chan struct{}
-	exclusive chan struct{} // held while all slots are collected, so that two callers do not deadlock
-	drained   bool          // written with all slots held, read with one
+	seating *semaphore.Weighted
+	drained bool // written with all slots held, read with one
 }
 
 // New returns a Matchmaker. Run starts its ticks.
 func New(o Options) *Matchmaker {
-	return &Matchmaker{options: o, seating: make(chan struct{}, len(o.Ladders)), exclusive: make(chan struct{}, 1)}
+	return &Matchmaker{options: o, seating: semaphore.NewWeighted(int64(len(o.Ladders)))}
 }
 
 // Run ticks at once and then at every Tick until ctx ends, each mode
@@ -109,12 +110,9 @@ func (m *Matchmaker) Drain() { m.WithSeatingPaused(func() { m.drained = true }) 
 // for ticks that are seating, and later ticks wait for f. They honor all events
 // that f has stored.
 func (m *Matchmaker) WithSeatingPaused(f func()) {
-	m.exclusive <- struct{}{}
-	defer func() { <-m.exclusive }()
-	for range cap(m.seating) {
-		m.seating <- struct{}{}
-		defer func() { <-m.seating }()
-	}
+	all := int64(len(m.options.Ladders))
+	_ = m.seating.Acquire(context.Background(), all) // fails only if its context ends
+	defer m.seating.Release(all)
 	f()
 }
 
@@ -161,12 +159,10 @@ func (m *Matchmaker) handOver(ctx context.Context, l *Ladder) {
 
 // seat seats all bots that may play, and returns the number of tables.
 func (m *Matchmaker) seat(ctx context.Context, l *Ladder) int {
-	select {
-	case m.seating <- struct{}{}:
-		defer func() { <-m.seating }()
-	case <-ctx.Done():
+	if m.seating.Acquire(ctx, 1) != nil {
 		return 0
 	}
+	defer m.seating.Release(1)
 	if m.drained || !m.maySeat(ctx, l) {
 		return 0
 	}

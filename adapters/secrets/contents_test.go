@@ -95,7 +95,8 @@ func TestParseRejectsInvalidFiles(t *testing.T) {
 }
 
 func TestSecretsCannotBePrintedOrEncoded(t *testing.T) {
-	s := Secrets{&store{file: fixed(), current: "a"}}
+	s := Secrets{&store{}}
+	s.current.Store(&current{fixed(), "a"})
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d", "%q"} {
 		require.Equal(t, "[secrets]", fmt.Sprintf(verb, s), verb)
 		require.Equal(t, "[secrets]", fmt.Sprintf(verb, &s), verb)

@@ -47,39 +47,50 @@ func checkMode(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// create writes and syncs a new file. Its name is durable after syncFolder. A crash
-// leaves at most a temporary file with unused keys. If path exists, create changes
-// nothing and returns fs.ErrExist.
-func create(path string, c contents) error {
-	data, err := c.encode()
+// create writes a new file. If path exists, create changes nothing and returns
+// fs.ErrExist: unlike a rename, a link never replaces a file of another process.
+func create(path string, c contents) error { return write(path, c, os.Link) }
+
+// replace replaces the file. If it fails, the old file stays.
+func replace(path string, c contents) error {
+	path, err := filepath.EvalSymlinks(path) // replace the target, not the link
 	if err != nil {
-		return fmt.Errorf("create the secrets file %s: %w", path, err)
+		return fmt.Errorf("write the secrets file: %w", err)
 	}
-	temp, err := writeTemp(filepath.Dir(path), data)
-	if err != nil {
-		return fmt.Errorf("create the secrets file %s: %w", path, err)
-	}
-	defer os.Remove(temp) //nolint:errcheck // a leftover name is harmless
-	// Unlike a rename, a link never replaces a file of another process.
-	if err := os.Link(temp, path); err != nil {
-		return fmt.Errorf("create the secrets file %s: %w", path, err)
-	}
-	return nil
+	return write(path, c, os.Rename)
 }
 
-// writeTemp writes and syncs a temporary file of mode 0600.
-func writeTemp(dir string, data []byte) (name string, err error) {
+// write writes a file durably: place moves the complete file to its path. A crash
+// leaves at most a temporary file with unused keys.
+func write(path string, c contents, place func(temp, path string) error) error {
+	data, err := c.encode()
+	if err == nil && len(data) > maxFile {
+		return fmt.Errorf("the secrets file %s would be larger than %d bytes", path, maxFile)
+	}
+	if err == nil {
+		err = writeTemp(filepath.Dir(path), data, func(temp string) error { return place(temp, path) })
+	}
+	if err != nil {
+		return fmt.Errorf("write the secrets file %s: %w", path, err)
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+// writeTemp writes and syncs a temporary file of mode 0600, calls use with its name,
+// and removes the name.
+func writeTemp(dir string, data []byte, use func(name string) error) error {
 	f, err := os.CreateTemp(dir, ".secrets-*")
 	if err != nil {
-		return "", err
+		return err
 	}
+	defer os.Remove(f.Name()) //nolint:errcheck // a leftover name is harmless, and a rename leaves none
 	if _, err = f.Write(data); err == nil {
 		err = f.Sync()
 	}
 	if err := errors.Join(err, f.Close()); err != nil {
-		return "", errors.Join(err, os.Remove(f.Name()))
+		return err
 	}
-	return f.Name(), nil
+	return use(f.Name())
 }
 
 // syncFolder makes the names in a folder durable. Windows does not need it.
@@ -88,10 +99,10 @@ func syncFolder(path string) error {
 		return nil
 	}
 	d, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("sync %s: %w", path, err)
+	if err == nil {
+		err = errors.Join(d.Sync(), d.Close())
 	}
-	if err := errors.Join(d.Sync(), d.Close()); err != nil {
+	if err != nil {
 		return fmt.Errorf("sync %s: %w", path, err)
 	}
 	return nil

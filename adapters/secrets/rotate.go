@@ -2,10 +2,6 @@ package secrets
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/google/uuid"
@@ -29,7 +25,8 @@ func (s Secrets) Rotate(ctx context.Context, reason string, m eventstore.Metadat
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	added := seedKey{ID: uuid.NewString(), Key: newSecret()}
-	file, current := s.contents()
+	before := s.current.Load()
+	file := before.file
 	file.SeedKeys = append(slices.Clip(file.SeedKeys), added)
 	saved := false
 	var rotation Rotation
@@ -42,7 +39,7 @@ func (s Secrets) Rotate(ctx context.Context, reason string, m eventstore.Metadat
 			if err := replace(s.path, file); err != nil {
 				return nil, err
 			}
-			s.set(file, current)
+			s.current.Store(&current{file, before.seed})
 			saved = true
 		}
 		rotation = rotationOf(events)
@@ -51,7 +48,7 @@ func (s Secrets) Rotate(ctx context.Context, reason string, m eventstore.Metadat
 	if err != nil {
 		return Rotation{}, err
 	}
-	s.set(file, active(keys, file))
+	s.current.Store(&current{file, active(keys, file)})
 	return rotation, nil
 }
 
@@ -76,36 +73,7 @@ func (s Secrets) Refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	file, _ := s.contents()
-	s.set(file, active(keys, file))
+	file := s.current.Load().file
+	s.current.Store(&current{file, active(keys, file)})
 	return keys.Check(file.held(), true)
-}
-
-// replace replaces the file durably. If it fails, the old file stays.
-func replace(path string, c contents) error {
-	data, err := c.encode()
-	if err != nil {
-		return fmt.Errorf("write the secrets file %s: %w", path, err)
-	}
-	if len(data) > maxFile {
-		return fmt.Errorf("the secrets file %s would be larger than %d bytes", path, maxFile)
-	}
-	if path, err = filepath.EvalSymlinks(path); err != nil { // replace the target, not the link
-		return fmt.Errorf("write the secrets file: %w", err)
-	}
-	temp, err := writeTemp(filepath.Dir(path), data)
-	if err == nil {
-		err = os.Rename(temp, path)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("write the secrets file %s: %w", path, err), discard(temp))
-	}
-	return syncFolder(filepath.Dir(path))
-}
-
-func discard(temp string) error {
-	if temp == "" {
-		return nil
-	}
-	return os.Remove(temp)
 }

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -33,11 +34,14 @@ type store struct {
 	log  eventstore.Log
 	path string
 
-	changing sync.Mutex // held during a change, from reading the log to setting the fields below
+	changing sync.Mutex // held during a change, from reading the log to storing current
+	current  atomic.Pointer[current]
+}
 
-	mu      sync.RWMutex // guards the fields below; writers hold changing too
-	file    contents
-	current string // id of the active seed key; empty if the file lacks it
+// current is the contents of the file with the active seed key.
+type current struct {
+	file contents
+	seed string // id of the active seed key; empty if the file lacks it
 }
 
 var kind = eventstore.Kind[arena.Keys, arena.Event]{Decode: arena.DecodeKeys, Evolve: arena.EvolveKeys}
@@ -59,7 +63,9 @@ func Open(ctx context.Context, log eventstore.Log, path string, plays bool) (*Se
 	if err := keys.Check(file.held(), plays); err != nil {
 		return nil, fmt.Errorf("the secrets file %s does not belong to this log: %w: restore the secrets file from the backup of this log", path, err)
 	}
-	return &Secrets{&store{log: log, path: path, file: file, current: active(keys, file)}}, nil
+	s := &store{log: log, path: path}
+	s.current.Store(&current{file, active(keys, file)})
+	return &Secrets{s}, nil
 }
 
 // loadOrCreate reads the file. It creates the file only if the log names no keys
@@ -118,45 +124,29 @@ func active(keys arena.Keys, file contents) string {
 	return seed.ID
 }
 
-// contents returns the current secrets.
-func (s Secrets) contents() (file contents, current string) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.file, s.current
-}
-
-func (s Secrets) set(file contents, current string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.file, s.current = file, current
-}
-
 // Platform returns the key that the arena signs with.
 func (s Secrets) Platform() ed25519.PrivateKey {
-	file, _ := s.contents()
-	return ed25519.NewKeyFromSeed(file.PlatformSeed[:])
+	return ed25519.NewKeyFromSeed(s.current.Load().file.PlatformSeed[:])
 }
 
 // EmailKey returns the key, of 32 bytes, for the names of e-mail streams and for
 // sign-in links.
 func (s Secrets) EmailKey() []byte {
-	file, _ := s.contents()
-	return slices.Clone(file.EmailKey[:])
+	return slices.Clone(s.current.Load().file.EmailKey[:])
 }
 
 // SeedKey returns a seed key, of 32 bytes, by its id. It finds retired keys too.
 func (s Secrets) SeedKey(id string) ([]byte, bool) {
-	file, _ := s.contents()
-	return file.seedKey(id)
+	return s.current.Load().file.seedKey(id)
 }
 
 // CurrentSeedKey returns the seed key for new tables, as of the last Refresh or
 // Rotate. It is empty if the file lacks the key, which only happens in an arena
 // that does not play.
 func (s Secrets) CurrentSeedKey() (id string, key []byte) {
-	file, current := s.contents()
-	key, _ = file.seedKey(current)
-	return current, key
+	now := s.current.Load()
+	key, _ = now.file.seedKey(now.seed)
+	return now.seed, key
 }
 
 // Format shows no key, with any verb.

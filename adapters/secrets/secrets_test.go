@@ -201,7 +201,7 @@ func TestFolderOfTheFileMustExist(t *testing.T) {
 	log := memory.New()
 	_, err := secrets.Open(t.Context(), log, pathIn(filepath.Join(t.TempDir(), "none")), true)
 	require.ErrorIs(t, err, os.ErrNotExist)
-	requireLine(t, err, "create the secrets file")
+	requireLine(t, err, "write the secrets file")
 	_, revision := keysOf(t, log)
 	require.Equal(t, eventstore.NoStream, revision)
 }
