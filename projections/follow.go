@@ -233,7 +233,8 @@ func (r *Runner) commitBatch() error {
 		if err != nil {
 			return r.stopOnFileError(b.tx, err)
 		}
-		r.meter.addCommit(b.events)
+		r.meter.events.Add(uint64(b.events))
+		r.meter.commits.Add(1)
 	}
 	r.setCommitted(r.applied)
 	return nil

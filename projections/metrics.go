@@ -1,51 +1,35 @@
 package projections
 
 import (
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// meter counts what the metrics of a runner show. Its lock is taken last.
+// meter counts what the metrics of a runner show.
 type meter struct {
-	mu      sync.Mutex
-	events  uint64
-	commits uint64
-	behind  time.Time // when the oldest uncommitted event arrived; zero if all are committed
+	events  atomic.Uint64
+	commits atomic.Uint64
+	behind  atomic.Pointer[time.Time] // when the oldest uncommitted event arrived; nil if all are committed
 }
 
 // markBehind records that there is an event to fold.
 func (m *meter) markBehind() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.behind.IsZero() {
-		m.behind = time.Now()
+	if m.behind.Load() == nil {
+		now := time.Now()
+		m.behind.Store(&now)
 	}
 }
 
 // markCaughtUp records that all events are committed.
-func (m *meter) markCaughtUp() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.behind = time.Time{}
-}
+func (m *meter) markCaughtUp() { m.behind.Store(nil) }
 
-// addCommit counts a commit of some events.
-func (m *meter) addCommit(events int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.events += uint64(events)
-	m.commits++
-}
-
-func (m *meter) read() (events, commits uint64, lag time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.behind.IsZero() {
-		lag = time.Since(m.behind)
+func (m *meter) lag() time.Duration {
+	if behind := m.behind.Load(); behind != nil {
+		return time.Since(*behind)
 	}
-	return m.events, m.commits, lag
+	return 0
 }
 
 var (
@@ -63,25 +47,20 @@ func Collector(runners ...*Runner) prometheus.Collector { return collector(runne
 type collector []*Runner
 
 // Describe implements prometheus.Collector.
-func (c collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{positionDesc, lagDesc, eventsDesc, commitsDesc, stoppedDesc} {
-		to <- d
-	}
-}
+func (c collector) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, to) }
 
 // Collect implements prometheus.Collector.
 func (c collector) Collect(to chan<- prometheus.Metric) {
 	for _, r := range c {
-		events, commits, lag := r.meter.read()
 		stopped := 0.0
 		if r.Err() != nil {
 			stopped = 1
 		}
 		name := r.Name()
 		to <- prometheus.MustNewConstMetric(positionDesc, prometheus.GaugeValue, float64(r.Position()), name)
-		to <- prometheus.MustNewConstMetric(lagDesc, prometheus.GaugeValue, lag.Seconds(), name)
-		to <- prometheus.MustNewConstMetric(eventsDesc, prometheus.CounterValue, float64(events), name)
-		to <- prometheus.MustNewConstMetric(commitsDesc, prometheus.CounterValue, float64(commits), name)
+		to <- prometheus.MustNewConstMetric(lagDesc, prometheus.GaugeValue, r.meter.lag().Seconds(), name)
+		to <- prometheus.MustNewConstMetric(eventsDesc, prometheus.CounterValue, float64(r.meter.events.Load()), name)
+		to <- prometheus.MustNewConstMetric(commitsDesc, prometheus.CounterValue, float64(r.meter.commits.Load()), name)
 		to <- prometheus.MustNewConstMetric(stoppedDesc, prometheus.GaugeValue, stopped, name)
 	}
 }

@@ -154,10 +154,7 @@ func (r *Runner) Position() eventstore.Position {
 }
 
 // Folded returns how many events this runner has folded and committed.
-func (r *Runner) Folded() uint64 {
-	events, _, _ := r.meter.read()
-	return events
-}
+func (r *Runner) Folded() uint64 { return r.meter.events.Load() }
 
 // Name returns the model's name.
 func (r *Runner) Name() string { return r.model.Name() }

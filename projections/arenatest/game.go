@@ -1,6 +1,7 @@
 package arenatest
 
 import (
+	"math"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -70,9 +71,7 @@ func (g *Game) Play(turn uint16) {
 // PlayOut steps until the match is over. It does not append to the ladder.
 func (g *Game) PlayOut() {
 	g.arena.t.Helper()
-	for !g.State.Over() {
-		g.Step()
-	}
+	g.Play(math.MaxUint16)
 }
 
 // Claim appends that another referee took over the match. This event is not public.

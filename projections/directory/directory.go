@@ -129,7 +129,8 @@ func (d *Directory) foldBots(ownerID string, e owner.Event, at time.Time) {
 // show updates what the directory shows of a bot.
 func (d *Directory) show(ownerID string, b owner.Bot) {
 	d.bots[b.ID] = Bot{
-		ID: b.ID, OwnerID: ownerID, Name: b.Name, Mode: b.Mode, URL: b.URL, Active: b.Status == owner.Active,
+		ID: b.ID, OwnerID: ownerID, Name: b.Name, Mode: b.Mode, URL: b.URL,
+		Active: b.Status == owner.Active, Removed: b.Status == removed,
 		RegisteredAt: b.CreatedAt, StatusChanged: b.StatusSince, NoticeOwed: b.NoticeOwed(),
 	}
 	if b.NoticeOwed() {

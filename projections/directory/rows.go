@@ -2,6 +2,7 @@ package directory
 
 import (
 	"database/sql"
+	_ "embed" // the schema
 	"maps"
 	"slices"
 	"time"
@@ -10,34 +11,11 @@ import (
 	"hexarena/projections"
 )
 
-// Times are unix milliseconds.
-const tables = `
-CREATE TABLE owners (
-	id TEXT PRIMARY KEY,
-	handle TEXT,
-	suspended INTEGER NOT NULL,
-	deleted INTEGER -- the number of the deletion, from 1; null: not deleted
-) STRICT, WITHOUT ROWID;
-CREATE TABLE bots (
-	id TEXT PRIMARY KEY,
-	owner TEXT NOT NULL,
-	name TEXT NOT NULL,
-	mode TEXT NOT NULL,
-	url TEXT NOT NULL,
-	status TEXT NOT NULL, -- active, paused or removed
-	registered INTEGER NOT NULL,
-	changed INTEGER NOT NULL, -- when the status last changed; a removal does not count
-	paused_by TEXT NOT NULL,
-	suspended INTEGER NOT NULL,
-	notified INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE TABLE keys (
-	id TEXT PRIMARY KEY,
-	owner TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-`
+//go:embed schema.sql
+var tables string
 
-const removed = "removed"
+// removed is the status of a removed bot in its row. An account has no such bots.
+const removed owner.Status = "removed"
 
 // changed holds the ids whose rows are out of date.
 type changed struct{ owners, bots, keys map[string]bool }
@@ -83,12 +61,11 @@ func (d *Directory) writeOwner(tx *projections.Tx, id string) error {
 func (d *Directory) writeBot(tx *projections.Tx, id string) error {
 	shown := d.bots[id]
 	b, ok := d.accounts[shown.OwnerID].Bot(id)
-	status := string(b.Status)
 	if !ok {
-		status = removed
+		b.Status = removed
 	}
 	return tx.Exec("INSERT OR REPLACE INTO bots VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		id, shown.OwnerID, shown.Name, shown.Mode, shown.URL, status,
+		id, shown.OwnerID, shown.Name, shown.Mode, shown.URL, string(b.Status),
 		shown.RegisteredAt.UnixMilli(), shown.StatusChanged.UnixMilli(), b.PausedBy, b.Suspended, b.Notified)
 }
 
@@ -134,23 +111,18 @@ func (d *Directory) readOwner(scan projections.Scan) error {
 
 func (d *Directory) readBot(scan projections.Scan) error {
 	var b owner.Bot
-	var ownerID, status string
+	var ownerID string
 	var registered, changed int64
-	if err := scan(&b.ID, &ownerID, &b.Name, &b.Mode, &b.URL, &status, &registered, &changed, &b.PausedBy, &b.Suspended, &b.Notified); err != nil {
+	if err := scan(&b.ID, &ownerID, &b.Name, &b.Mode, &b.URL, &b.Status, &registered, &changed, &b.PausedBy, &b.Suspended, &b.Notified); err != nil {
 		return err
 	}
-	b.Status, b.CreatedAt, b.StatusSince = owner.Status(status), time.UnixMilli(registered).UTC(), time.UnixMilli(changed).UTC()
-	if status == removed {
-		d.bots[b.ID] = Bot{
-			ID: b.ID, OwnerID: ownerID, Name: b.Name, Mode: b.Mode, URL: b.URL, Removed: true,
-			RegisteredAt: b.CreatedAt, StatusChanged: b.StatusSince,
-		}
-		return nil
-	}
-	account := d.accounts[ownerID]
-	account.Bots = append(account.Bots, b)
-	d.accounts[ownerID] = account
+	b.CreatedAt, b.StatusSince = time.UnixMilli(registered).UTC(), time.UnixMilli(changed).UTC()
 	d.show(ownerID, b)
+	if b.Status != removed {
+		account := d.accounts[ownerID]
+		account.Bots = append(account.Bots, b)
+		d.accounts[ownerID] = account
+	}
 	return nil
 }
 

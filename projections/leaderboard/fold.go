@@ -9,7 +9,6 @@ import (
 
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
-	"hexarena/domain/rating"
 	"hexarena/eventstore"
 	"hexarena/projections"
 )
@@ -97,7 +96,9 @@ func (l *Leaderboard) rate(tx *projections.Tx, mode string, e ladder.RatingsChan
 		b := l.bots[s.BotID]
 		b.standing = standing{s.After, b.games + 1}
 		l.bots[s.BotID] = b
-		if err := l.seat(tx, b.id, slices.Index(p.seats, s.BotID), s.Placement, b.rating, b.games); err != nil {
+		err := tx.Exec("INSERT INTO seats (bot, match, seat, placement, mu, sigma, games) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			b.id, l.matches, slices.Index(p.seats, s.BotID), s.Placement, b.rating.Mu, b.rating.Sigma, b.games)
+		if err != nil {
 			return err
 		}
 	}
@@ -121,12 +122,6 @@ func (l *Leaderboard) void(tx *projections.Tx, mode, id string, at time.Time) er
 		}
 	}
 	return nil
-}
-
-// seat writes a bot's result in the latest match.
-func (l *Leaderboard) seat(tx *projections.Tx, bot int64, seat, placement int, after rating.Rating, games int) error {
-	return tx.Exec("INSERT INTO seats (bot, match, seat, placement, mu, sigma, games) VALUES (?, ?, ?, ?, ?, ?, ?)",
-		bot, l.matches, seat, placement, after.Mu, after.Sigma, games)
 }
 
 // close makes a started match the latest closed one.

@@ -5,11 +5,10 @@ package matches
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"hexarena/domain/ladder"
@@ -55,12 +54,11 @@ type Matches struct {
 	numbers map[string]int64  // by bot id: its number, if it was needed before
 	last    int64             // number of the newest seated match
 	edges   edges
-
-	mu      sync.RWMutex
-	queries *queries
+	queries atomic.Pointer[queries]
 }
 
-// New returns a match list without rows. A projections.Runner loads it.
+// New returns a match list without rows. A projections.Runner loads it; the queries
+// need that.
 func New() *Matches { return &Matches{} }
 
 // Name implements projections.Model.
@@ -87,21 +85,8 @@ func (m *Matches) Load(rows *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.queries = q
+	m.queries.Store(q)
 	return nil
-}
-
-var errUnloaded = errors.New("the match list has not been loaded")
-
-func (m *Matches) ready() (*queries, error) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	if m.queries == nil {
-		return nil, errUnloaded
-	}
-	return m.queries, nil
 }
 
 // Apply implements projections.Model.

@@ -60,12 +60,8 @@ func merged(n int) string {
 
 // Get returns a match that has started.
 func (m *Matches) Get(id string) (s Summary, found bool, err error) {
-	q, err := m.ready()
-	if err != nil {
-		return Summary{}, false, err
-	}
 	var r row
-	en, err := r.scan(q.get.QueryRowContext(context.Background(), id), r.columns())
+	en, err := r.scan(m.queries.Load().get.QueryRowContext(context.Background(), id), r.columns())
 	if errors.Is(err, sql.ErrNoRows) {
 		return Summary{}, false, nil
 	}
@@ -76,10 +72,7 @@ func (m *Matches) Get(id string) (s Summary, found bool, err error) {
 // "" after the last page. It returns known == false if Before is not the id of a match
 // that has started.
 func (m *Matches) List(query Query) (page []Summary, next string, known bool, err error) {
-	q, err := m.ready()
-	if err != nil {
-		return nil, "", false, err
-	}
+	q := m.queries.Load()
 	s := selection{query.BotID, query.Mode, query.Status}
 	before, err := q.before(query.Before)
 	if err != nil {

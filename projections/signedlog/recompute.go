@@ -2,6 +2,7 @@ package signedlog
 
 import (
 	"context"
+	"errors"
 
 	"github.com/transparency-dev/merkle/rfc6962"
 
@@ -32,11 +33,6 @@ func Recompute(ctx context.Context, log eventstore.Log, mode string, size uint64
 		}
 		report(tree.End())
 	}
-	h := Head{Size: tree.End(), Root: rfc6962.DefaultHasher.EmptyRoot()}
-	if h.Size == 0 {
-		return h, ctx.Err()
-	}
-	var err error
-	h.Root, err = tree.GetRootHash(nil)
-	return h, err
+	root, err := rootOf(tree)
+	return Head{Size: tree.End(), Root: root}, errors.Join(err, ctx.Err())
 }

@@ -13,7 +13,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/transparency-dev/merkle/compact"
@@ -32,12 +32,11 @@ const readTimeout = 5 * time.Second
 type SignedLog struct {
 	log   eventstore.Log
 	trees map[string]*compact.Range // by mode; only the runner uses them
-
-	mu   sync.RWMutex
-	rows *sql.DB
+	rows  atomic.Pointer[sql.DB]
 }
 
-// New returns an empty signed log of the matches in log.
+// New returns an empty signed log of the matches in log. A projections.Runner loads
+// it; the queries need that.
 func New(log eventstore.Log) *SignedLog { return &SignedLog{log: log} }
 
 // Name implements projections.Model.
@@ -61,28 +60,17 @@ func (s *SignedLog) Filter() eventstore.Filter {
 	return eventstore.Filter{Types: []string{ladder.RatingsChanged{}.EventType(), ladder.MatchVoided{}.EventType()}}
 }
 
-var factory = compact.RangeFactory{Hash: rfc6962.DefaultHasher.HashChildren}
-
 // Load implements projections.Model.
 func (s *SignedLog) Load(rows *sql.DB) error {
 	trees := map[string]*compact.Range{}
 	for _, mode := range ladder.Modes {
-		size, err := sizeOf(context.Background(), rows, mode)
-		if err != nil {
-			return err
-		}
-		hashes, err := hashesOf(context.Background(), rows, mode, compact.RangeNodes(0, size, nil))
-		if err != nil {
-			return err
-		}
-		if trees[mode], err = factory.NewRange(0, size, hashes); err != nil {
+		var err error
+		if trees[mode], err = readTree(context.Background(), rows, mode); err != nil {
 			return err
 		}
 	}
 	s.trees = trees
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.rows = rows
+	s.rows.Store(rows)
 	return nil
 }
 

@@ -18,57 +18,46 @@ type Inclusion struct {
 	Hashes [][]byte // from the leaf's sibling up
 }
 
-var errUnloaded = errors.New("the signed log has not been loaded")
-
-func (s *SignedLog) ready() (*sql.DB, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.rows == nil {
-		return nil, errUnloaded
-	}
-	return s.rows, nil
-}
+var factory = compact.RangeFactory{Hash: rfc6962.DefaultHasher.HashChildren}
 
 // Size returns the number of leaves of a mode's tree.
 func (s *SignedLog) Size(ctx context.Context, mode string) (uint64, error) {
-	rows, err := s.ready()
-	if err != nil {
-		return 0, err
-	}
-	return sizeOf(ctx, rows, mode)
+	return sizeOf(ctx, s.rows.Load(), mode)
 }
 
 // Head returns the current size and root of a mode's tree.
 func (s *SignedLog) Head(ctx context.Context, mode string) (size uint64, root []byte, err error) {
-	rows, err := s.ready()
+	tree, err := readTree(ctx, s.rows.Load(), mode)
 	if err != nil {
 		return 0, nil, err
 	}
-	if size, err = sizeOf(ctx, rows, mode); err != nil {
-		return 0, nil, err
-	}
-	if size == 0 {
-		return 0, rfc6962.DefaultHasher.EmptyRoot(), nil
+	root, err = rootOf(tree)
+	return tree.End(), root, err
+}
+
+func readTree(ctx context.Context, rows *sql.DB, mode string) (*compact.Range, error) {
+	size, err := sizeOf(ctx, rows, mode)
+	if err != nil {
+		return nil, err
 	}
 	hashes, err := hashesOf(ctx, rows, mode, compact.RangeNodes(0, size, nil))
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
-	tree, err := factory.NewRange(0, size, hashes)
-	if err != nil {
-		return 0, nil, err
+	return factory.NewRange(0, size, hashes)
+}
+
+func rootOf(tree *compact.Range) ([]byte, error) {
+	if tree.End() == 0 {
+		return rfc6962.DefaultHasher.EmptyRoot(), nil
 	}
-	root, err = tree.GetRootHash(nil)
-	return size, root, err
+	return tree.GetRootHash(nil)
 }
 
 // Inclusion returns the proof that a match is in a mode's current tree. It returns false
 // if the match is not in it.
 func (s *SignedLog) Inclusion(ctx context.Context, mode, matchID string) (i Inclusion, found bool, err error) {
-	rows, err := s.ready()
-	if err != nil {
-		return i, false, err
-	}
+	rows := s.rows.Load()
 	err = rows.QueryRowContext(ctx, "SELECT place FROM leaves WHERE match = ? AND mode = ?", matchID, mode).Scan(&i.Index)
 	if errors.Is(err, sql.ErrNoRows) {
 		return i, false, nil
@@ -90,15 +79,11 @@ func (s *SignedLog) Inclusion(ctx context.Context, mode, matchID string) (i Incl
 // Consistency returns the proof that a mode's tree of size to continues the tree of size
 // from. Neither may exceed Size.
 func (s *SignedLog) Consistency(ctx context.Context, mode string, from, to uint64) ([][]byte, error) {
-	rows, err := s.ready()
-	if err != nil {
-		return nil, err
-	}
 	nodes, err := proof.Consistency(from, to)
 	if err != nil {
 		return nil, err
 	}
-	return rehashed(ctx, rows, mode, nodes)
+	return rehashed(ctx, s.rows.Load(), mode, nodes)
 }
 
 func rehashed(ctx context.Context, rows *sql.DB, mode string, nodes proof.Nodes) ([][]byte, error) {

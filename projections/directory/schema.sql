@@ -1,0 +1,25 @@
+-- Times are unix milliseconds.
+
+CREATE TABLE owners (
+	id TEXT PRIMARY KEY,
+	handle TEXT,
+	suspended INTEGER NOT NULL,
+	deleted INTEGER -- the number of the deletion, from 1; null: not deleted
+) STRICT, WITHOUT ROWID;
+CREATE TABLE bots (
+	id TEXT PRIMARY KEY,
+	owner TEXT NOT NULL,
+	name TEXT NOT NULL,
+	mode TEXT NOT NULL,
+	url TEXT NOT NULL,
+	status TEXT NOT NULL, -- active, paused or removed
+	registered INTEGER NOT NULL,
+	changed INTEGER NOT NULL, -- when the status last changed; a removal does not count
+	paused_by TEXT NOT NULL,
+	suspended INTEGER NOT NULL,
+	notified INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE keys (
+	id TEXT PRIMARY KEY,
+	owner TEXT NOT NULL
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,16 @@
+-- The id of a match counts the closed matches. Within a mode, closed never decreases,
+-- even if a writer's clock went back. A time therefore selects a range of ids. Times
+-- are unix milliseconds. The columns placement, mu, sigma and games (the bot's number
+-- of games by then) are null if the match was aborted.
+
+CREATE TABLE bots (id INTEGER PRIMARY KEY, bot TEXT NOT NULL, mode TEXT NOT NULL) STRICT;
+CREATE TABLE matches (
+    id INTEGER PRIMARY KEY, match TEXT NOT NULL, mode TEXT NOT NULL, closed INTEGER NOT NULL, ended INTEGER NOT NULL
+) STRICT;
+CREATE INDEX matches_by_time ON matches (mode, closed);
+CREATE TABLE seats (
+    bot INTEGER NOT NULL, match INTEGER NOT NULL, seat INTEGER NOT NULL,
+    placement INTEGER, mu REAL, sigma REAL, games INTEGER, PRIMARY KEY (bot, match)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX seats_by_match ON seats (match, placement);
+CREATE TABLE playing (match TEXT PRIMARY KEY, seats TEXT NOT NULL, ended INTEGER) STRICT, WITHOUT ROWID;
