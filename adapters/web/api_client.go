@@ -81,11 +81,11 @@ func (p *pageRequest) call(api http.Handler, method, path string, body, into any
 		r.Header.Set("Content-Type", "application/json")
 	}
 	a := &answer{header: http.Header{}, status: http.StatusOK}
+	var w http.ResponseWriter = a
 	if p.line != nil {
-		api.ServeHTTP(followedAnswer{a, p.line}, r)
-	} else {
-		api.ServeHTTP(a, r)
+		w = followedAnswer{a, p.line}
 	}
+	api.ServeHTTP(w, r)
 	for _, cookie := range a.header.Values("Set-Cookie") {
 		p.w.Header().Add("Set-Cookie", cookie)
 	}
@@ -130,21 +130,18 @@ func (s *Server) passToAPI(w http.ResponseWriter, r *http.Request) {
 	}
 	i := &interceptor{ResponseWriter: w}
 	s.API.ServeHTTP(i, r)
-	if !i.held {
+	if i.problem == nil {
 		return
 	}
-	a := answer{header: w.Header(), status: i.status, body: i.body}
 	w.Header().Del("Content-Encoding")
 	p := &pageRequest{server: s, w: w, r: r}
-	p.fail(a.read(r.URL.Path, nil))
+	p.fail(i.problem.read(r.URL.Path, nil))
 }
 
 // interceptor passes an answer on, except for a problem, which it holds back.
 type interceptor struct {
 	http.ResponseWriter
-	held   bool
-	status int
-	body   bytes.Buffer
+	problem *answer // nil: the answer is passed on
 }
 
 // Unwrap is for http.ResponseController: the API sets deadlines.
@@ -152,22 +149,22 @@ func (i *interceptor) Unwrap() http.ResponseWriter { return i.ResponseWriter }
 
 func (i *interceptor) WriteHeader(status int) {
 	if status >= http.StatusBadRequest && strings.HasPrefix(i.Header().Get("Content-Type"), "application/problem+json") {
-		i.held, i.status = true, status
+		i.problem = &answer{header: i.Header(), status: status}
 		return
 	}
 	i.ResponseWriter.WriteHeader(status)
 }
 
 func (i *interceptor) Write(b []byte) (int, error) {
-	if i.held {
-		return i.body.Write(b)
+	if i.problem != nil {
+		return i.problem.Write(b)
 	}
 	return i.ResponseWriter.Write(b)
 }
 
 // Flush implements http.Flusher: the API streams to browsers.
 func (i *interceptor) Flush() {
-	if f, ok := i.ResponseWriter.(http.Flusher); ok && !i.held {
+	if f, ok := i.ResponseWriter.(http.Flusher); ok && i.problem == nil {
 		f.Flush()
 	}
 }

@@ -44,25 +44,22 @@ var kinds = map[string]string{
 func newAssets() (*assets, error) {
 	a := &assets{files: map[string]asset{}}
 	sum := sha256.New()
-	err := fs.WalkDir(staticFiles, "static", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
+	names, err := fs.Glob(staticFiles, "static/*")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
 		content, err := staticFiles.ReadFile(name)
 		if err != nil {
-			return err
+			return nil, fmt.Errorf("web: assets: %w", err)
 		}
 		kind, ok := kinds[path.Ext(name)]
 		if !ok {
-			return fmt.Errorf("%s: add the content type of %s files", name, path.Ext(name))
+			return nil, fmt.Errorf("web: assets: %s: add the content type of %s files", name, path.Ext(name))
 		}
 		a.files[path.Base(name)] = asset{kind: kind, plain: content, gzipped: compressed(content)}
 		fmt.Fprintf(sum, "%s\x00%d\x00", name, len(content))
 		sum.Write(content)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("web: assets: %w", err)
 	}
 	a.version = hex.EncodeToString(sum.Sum(nil)[:8])
 	return a, nil
@@ -70,16 +67,21 @@ func newAssets() (*assets, error) {
 
 func compressed(content []byte) []byte {
 	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		panic(err) // the level is valid
-	}
+	z := must(gzip.NewWriterLevel(&b, gzip.BestCompression))
 	_, _ = z.Write(content) // a write to a buffer cannot fail
 	_ = z.Close()
 	if b.Len() >= len(content) {
 		return nil
 	}
 	return b.Bytes()
+}
+
+// must is for calls whose arguments are parts of the program.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }
 
 // path returns the address of a file. Templates call it.

@@ -8,6 +8,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -107,16 +108,15 @@ func plain(n ast.Node, source []byte) []byte {
 // anchorOf returns the id of a heading as GitHub builds it: letters, digits, - and _ in
 // lower case, with - for each space.
 func anchorOf(heading string) string {
-	var b strings.Builder
-	for _, r := range strings.ToLower(heading) {
+	return strings.Map(func(r rune) rune {
 		switch {
 		case r == ' ':
-			b.WriteByte('-')
-		case r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r > 127 && strings.ToUpper(string(r)) != strings.ToLower(string(r)):
-			b.WriteRune(r)
+			return '-'
+		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+			return r
 		}
-	}
-	return b.String()
+		return -1 // drop it
+	}, strings.ToLower(heading))
 }
 
 // labelOf returns the title of a guide for links whose text is its file name.

@@ -2,8 +2,10 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -161,14 +163,9 @@ func policy(embeddable bool) string {
 func prefersHTML(h http.Header) bool {
 	html, json := 0.0, 0.0
 	for item := range strings.SplitSeq(strings.Join(h.Values("Accept"), ","), ",") {
-		kind, parameters, _ := strings.Cut(item, ";")
-		q := 1.0
-		for p := range strings.SplitSeq(parameters, ";") {
-			if value, ok := strings.CutPrefix(strings.TrimSpace(p), "q="); ok {
-				q, _ = strconv.ParseFloat(value, 64)
-			}
-		}
-		switch strings.ToLower(strings.TrimSpace(kind)) {
+		kind, parameters, _ := mime.ParseMediaType(item)
+		q, _ := strconv.ParseFloat(cmp.Or(parameters["q"], "1"), 64)
+		switch kind {
 		case "text/html":
 			html = q
 		case "application/json":
@@ -180,8 +177,8 @@ func prefersHTML(h http.Header) bool {
 
 // sendsForm reports whether a request holds an HTML form.
 func sendsForm(h http.Header) bool {
-	kind, _, _ := strings.Cut(h.Get("Content-Type"), ";")
-	return strings.EqualFold(strings.TrimSpace(kind), "application/x-www-form-urlencoded")
+	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	return kind == "application/x-www-form-urlencoded"
 }
 
 // hasSession reports whether a request has a session cookie. The session may have

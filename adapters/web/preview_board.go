@@ -3,7 +3,6 @@ package web
 import (
 	"image"
 	"image/color"
-	"math"
 	"strconv"
 
 	"hexarena/adapters/rest"
@@ -49,13 +48,13 @@ func drawPreview(m matchRecord, b rest.BoardLayout, f match.Frame) *image.RGBA {
 	c := newDrawing(previewWidth, previewHeight, pageColour)
 	c.disc(islandMiddle, 306, seaColour)
 	for _, hex := range b.Hexes {
-		c.polygon(beachColour, hexagon(hex.ID, side*1.12)...)
+		c.polygon(beachColour, ring(hexAt(hex.ID), side*1.12, 6)...)
 	}
 	for _, p := range b.Ports {
 		c.port(p.Vertices, p.Rate, p.Resource)
 	}
 	for _, hex := range b.Hexes {
-		c.polygon(hexColours[hex.Resource], hexagon(hex.ID, side*0.96)...)
+		c.polygon(hexColours[hex.Resource], ring(hexAt(hex.ID), side*0.96, 6)...)
 		if hex.Token != nil {
 			c.token(hexAt(hex.ID), *hex.Token)
 		}
@@ -69,15 +68,6 @@ func drawPreview(m matchRecord, b rest.BoardLayout, f match.Frame) *image.RGBA {
 	c.bandit(hexAt(f.Board.Bandit))
 	c.legend(m)
 	return c.picture
-}
-
-func hexagon(id int, size float64) []spot {
-	points := make([]spot, 6)
-	for i := range points {
-		sin, cos := math.Sincos(math.Pi/3*float64(i) - math.Pi/2)
-		points[i] = hexAt(id).Plus(size*cos, size*sin)
-	}
-	return points
 }
 
 func (c *drawing) token(at spot, n int) {

@@ -52,13 +52,17 @@ func (c *drawing) polygon(fill color.RGBA, points ...spot) {
 }
 
 func (c *drawing) disc(at spot, radius float64, fill color.RGBA) {
-	const corners = 96
+	c.polygon(fill, ring(at, radius, 96)...)
+}
+
+// ring returns the corners of a regular polygon, from the top.
+func ring(at spot, radius float64, corners int) []spot {
 	points := make([]spot, corners)
 	for i := range points {
-		sin, cos := math.Sincos(2 * math.Pi * float64(i) / corners)
+		sin, cos := math.Sincos(2*math.Pi*float64(i)/float64(corners) - math.Pi/2)
 		points[i] = at.Plus(radius*cos, radius*sin)
 	}
-	c.polygon(fill, points...)
+	return points
 }
 
 // line draws a stroke with round ends.
@@ -70,23 +74,11 @@ func (c *drawing) line(a, b spot, width float64, fill color.RGBA) {
 	c.disc(b, width/2, fill)
 }
 
-var typeface = parseTypeface()
-
-func parseTypeface() *sfnt.Font {
-	f, err := opentype.Parse(gomedium.TTF)
-	if err != nil {
-		panic(err) // the font is part of the program
-	}
-	return f
-}
+var typeface = must(opentype.Parse(gomedium.TTF))
 
 // face returns the typeface at a size in pixels, for one goroutine.
 func face(size float64) font.Face {
-	f, err := opentype.NewFace(typeface, &opentype.FaceOptions{Size: size, DPI: 72, Hinting: font.HintingNone})
-	if err != nil {
-		panic(err) // the options are constant
-	}
-	return f
+	return must(opentype.NewFace(typeface, &opentype.FaceOptions{Size: size, DPI: 72, Hinting: font.HintingNone}))
 }
 
 // text writes a line from a point on its baseline, and cuts it at right.

@@ -76,7 +76,7 @@ type decisionLog struct {
 }
 
 func (f *decisionLog) add(e match.Event, at time.Time) {
-	if isPublic(e) {
+	if kind, _, _ := match.Publish(e); kind != "" {
 		f.seq++
 	}
 	if d, ok := f.closed(e); ok {

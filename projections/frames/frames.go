@@ -157,22 +157,18 @@ func (h *History) Frames(whole bool, w Window) []match.Frame {
 
 // Last returns the newest frame. It returns false if the match has none yet.
 func (h *History) Last(whole bool) (last match.Frame, ok bool) {
-	seq := 0
-	for _, e := range h.Events {
-		if isPublic(e) {
-			seq++
+	s, _ := match.Spectator{}.Fold(h.Started)
+	newest := -1
+	for i, e := range h.Events {
+		var public bool
+		if s, public = s.Fold(e); public {
+			newest = i
 		}
 	}
-	list := h.Frames(whole, Window{After: seq - 1})
-	if len(list) == 0 {
+	if newest < 0 {
 		return match.Frame{}, false
 	}
-	return list[0], true
-}
-
-func isPublic(e match.Event) bool {
-	kind, _, _ := match.Publish(e)
-	return kind != ""
+	return s.Frame(h.Events[newest], h.Times[newest], whole), true
 }
 
 // OpenFrames returns the frames of an ended match with the cards that hands
@@ -182,7 +178,7 @@ func (h *History) OpenFrames(hands match.HandsOf, w Window) []match.Frame {
 	m := match.Evolve(match.New(h.Proof.ServerSeed), h.Started)
 	for i, e := range h.Events {
 		m = match.Evolve(m, e)
-		if isPublic(e) && w.contains(m.Seq) {
+		if kind, _, _ := match.Publish(e); kind != "" && w.contains(m.Seq) {
 			list = append(list, m.Frame(e, h.Times[i], hands))
 		}
 		if w.endsBefore(m.Seq) {

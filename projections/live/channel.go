@@ -16,7 +16,7 @@ type channel struct {
 	newest map[string]numbered // the newest frame of each running match, by match id
 	ends   []numbered          // oldest first
 	lost   uint64              // the channel may lack ends before this number
-	moved  chan struct{}       // closed and replaced with each record
+	moved  signal              // of each record
 }
 
 type numbered struct {
@@ -25,14 +25,13 @@ type numbered struct {
 }
 
 func newChannel() *channel {
-	return &channel{newest: map[string]numbered{}, moved: make(chan struct{})}
+	return &channel{newest: map[string]numbered{}, moved: signal{make(chan struct{})}}
 }
 
 func (c *channel) add(record []byte) numbered {
 	at := c.feed.end()
 	c.feed.add(record)
-	close(c.moved)
-	c.moved = make(chan struct{})
+	c.moved.wake()
 	return numbered{at, record}
 }
 

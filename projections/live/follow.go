@@ -35,9 +35,7 @@ func (h *Hub) Run(ctx context.Context) {
 			wait = firstRetry
 		}
 		h.Logger.Error("live boards will reconnect to the log", "error", err, "in", wait)
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
+		if eventstore.Sleep(ctx, wait) != nil {
 			return
 		}
 	}
@@ -214,7 +212,7 @@ func (h *Hub) enter(m *running) {
 	h.running[m.id] = m
 	if m.latest != nil {
 		h.announce(m)
-		h.wake()
+		h.added.wake()
 	}
 }
 
@@ -226,14 +224,8 @@ func (h *Hub) publish(m *running, f *encodedFrame) {
 	m.show(f)
 	h.announce(m)
 	if first {
-		h.wake()
+		h.added.wake()
 	}
-}
-
-// wake wakes the callers of Await. Call it with mu held.
-func (h *Hub) wake() {
-	close(h.added)
-	h.added = make(chan struct{})
 }
 
 // announce appends a match's newest frame to the channels. Call it with mu held.
@@ -252,7 +244,7 @@ func (h *Hub) leave(m *running, end []byte) {
 	}
 	delete(h.running, m.id)
 	m.end, m.closed = end, true
-	m.wake()
+	m.moved.wake()
 	h.channels[m.summary.Mode].addEnd(m.id, end)
 	h.channels[""].addEnd(m.id, end)
 }

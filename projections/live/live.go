@@ -53,12 +53,12 @@ type Hub struct {
 	mu       sync.RWMutex
 	running  map[string]*running
 	channels map[string]*channel // by mode; "" is all modes
-	added    chan struct{}       // closed and replaced when a match becomes visible
+	added    signal              // of each match that becomes visible, for Await
 }
 
 // New returns an empty hub. Run fills it.
 func New(o Options) *Hub {
-	h := &Hub{Options: o, ready: make(chan struct{}), running: map[string]*running{}, channels: map[string]*channel{}, added: make(chan struct{})}
+	h := &Hub{Options: o, ready: make(chan struct{}), running: map[string]*running{}, channels: map[string]*channel{}, added: signal{make(chan struct{})}}
 	for _, mode := range slices.Concat(ladder.Modes, []string{""}) {
 		h.channels[mode] = newChannel()
 	}
@@ -86,7 +86,7 @@ func (h *Hub) Await(ctx context.Context, matchID string) bool {
 	for {
 		h.mu.RLock()
 		_, ok := h.visible(matchID)
-		added := h.added
+		added := h.added.next
 		h.mu.RUnlock()
 		if ok {
 			return true

@@ -66,7 +66,7 @@ func (r *Reader) Take() (records [][]byte, more <-chan struct{}, ended bool) {
 	if m.end != nil {
 		records = append(records, m.end)
 	}
-	return records, m.moved, m.closed
+	return records, m.moved.next, m.closed
 }
 
 // takeAll is Take for a channel.
@@ -85,7 +85,7 @@ func (r *Reader) takeAll() (records [][]byte, more <-chan struct{}, ended bool) 
 		records = c.feed.from(r.next)
 	}
 	r.next = c.feed.end()
-	return records, c.moved, !known
+	return records, c.moved.next, !known
 }
 
 // closed tells the caller of Take to call it again at once.

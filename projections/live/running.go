@@ -25,11 +25,19 @@ type running struct {
 	latest  *encodedFrame // nil before the first frame
 	end     []byte        // the last record; nil until the match has ended
 	closed  bool          // there will be no further record
-	moved   chan struct{} // closed and replaced with each record
+	moved   signal        // of each record and of the end
+}
+
+// signal wakes the readers that wait for a change. A lock guards it.
+type signal struct{ next chan struct{} }
+
+func (s *signal) wake() {
+	close(s.next)
+	s.next = make(chan struct{})
 }
 
 func newRunning(id string) *running {
-	return &running{id: id, frames: feed{keepAll: true}, moved: make(chan struct{})}
+	return &running{id: id, frames: feed{keepAll: true}, moved: signal{make(chan struct{})}}
 }
 
 type encodedFrame struct {
@@ -89,12 +97,7 @@ func (m *running) begin(e match.Started, at eventstore.Position, when time.Time)
 func (m *running) show(f *encodedFrame) {
 	m.frames.add(record("frame", f.seq, f.json))
 	m.latest = f
-	m.wake()
-}
-
-func (m *running) wake() {
-	close(m.moved)
-	m.moved = make(chan struct{})
+	m.moved.wake()
 }
 
 // record encodes a server-sent event. It has no id if id is 0. Data must be JSON on one
