@@ -63,7 +63,7 @@ func TestAppendExpectedRevisions(t *testing.T) {
 	}
 }
 
-// in is the fixture for a subtest.
+// in returns the fixture for a subtest.
 func (f *fixture) in(t *testing.T) *fixture {
 	g := *f
 	g.t = t
@@ -214,7 +214,7 @@ func TestAppendRejectsBadEvents(t *testing.T) {
 		{"an empty text", withID(text("")), ""},
 		{"the nil id", withID(wire.StructuredUUID(uuid.Nil)), ""},
 		{"the nil id as text", withID(text(uuid.Nil.String())), ""},
-		{"an id that is none", withID(text("not-a-uuid")), ""},
+		{"an id that is not a UUID", withID(text("not-a-uuid")), ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -24,8 +24,8 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// A backup made while events are appended holds all that was acknowledged
-// before it, and is a whole log.
+// A backup during appends holds every event that was acknowledged before it, and is a
+// complete log.
 func TestBackupDuringAppends(t *testing.T) {
 	dir := t.TempDir()
 	n, err := Open(Options{Dir: filepath.Join(dir, "log"), Logger: quiet})
@@ -75,7 +75,7 @@ func TestBackupDuringAppends(t *testing.T) {
 	t.Logf("5 backups beside appends, %d events acknowledged before them, 0 missing", events)
 }
 
-func TestBackupRejects(t *testing.T) {
+func TestBackupRejectsUnusableTargets(t *testing.T) {
 	dir := t.TempDir()
 	n, err := Open(Options{Dir: filepath.Join(dir, "log"), Logger: quiet})
 	require.NoError(t, err)
@@ -107,7 +107,7 @@ func TestBackupRejects(t *testing.T) {
 	require.NoError(t, n.Close())
 }
 
-// A backup whose disk is full leaves nothing, and the node continues.
+// A backup to a full disk leaves nothing behind, and the node continues.
 func TestBackupOnAFullDisk(t *testing.T) {
 	for nth := int64(1); ; nth++ {
 		mem := vfs.NewMem()
@@ -174,8 +174,8 @@ func TestAdminBacksUpAndScavenges(t *testing.T) {
 	f.node.maintenance.Unlock()
 }
 
-// What a browser sends for another site is refused, and so is what is no order.
-func TestAdminRejects(t *testing.T) {
+// The node rejects requests that a browser sends for another site, and malformed orders.
+func TestAdminRejectsForeignAndMalformedRequests(t *testing.T) {
 	f := serve(t)
 	for name, c := range map[string]struct {
 		change func(*http.Request)
@@ -205,7 +205,7 @@ func TestAdminRejects(t *testing.T) {
 	}
 }
 
-// A scavenge ends with its caller, and with its server.
+// A scavenge ends when its caller leaves or its server shuts down.
 func TestAdminEndsWithItsServer(t *testing.T) {
 	f := serve(t)
 	a := &admin{Node: f.node}

@@ -82,7 +82,7 @@ func (s *sender) one(o *api.BatchAppendReq_Options, events ...*api.AppendReq_Pro
 	return m
 }
 
-// refusedWith demands an error of a code, and returns its detail.
+// refusedWith requires an error with a code, and returns its detail.
 func refusedWith[M proto.Message](t *testing.T, m *api.BatchAppendResp, code codes.Code, kind string) M {
 	t.Helper()
 	require.Equal(t, code, codes.Code(m.GetError().GetCode()), m)
@@ -131,7 +131,7 @@ func TestBatchAppend(t *testing.T) {
 	require.NoError(t, err)
 	deleted := refusedWith[*shared.StreamDeleted](t, s.one(batchOptions("gone", writer.Any), fresh(1)...), codes.NotFound, "StreamDeleted")
 	require.Equal(t, "gone", string(deleted.GetStreamIdentifier().GetStreamName()))
-	require.Equal(t, uint64(7), s.one(batchOptions("s", 6), fresh(1)...).GetSuccess().GetCurrentRevision(), "the call has gone on")
+	require.Equal(t, uint64(7), s.one(batchOptions("s", 6), fresh(1)...).GetSuccess().GetCurrentRevision(), "the call continues")
 }
 
 func TestBatchAppendRejects(t *testing.T) {
@@ -159,11 +159,11 @@ func TestBatchAppendRejects(t *testing.T) {
 	refusedWith[*shared.Timeout](t, s.one(past, fresh(1)...), codes.DeadlineExceeded, "Timeout")
 	require.NoError(t, s.call.Send(&api.BatchAppendReq{Options: batchOptions("s", writer.Any), IsFinal: true}))
 	bad(s.receive(), "correlation id")
-	require.Equal(t, uint64(0), s.one(batchOptions("s", writer.NoStream), fresh(1)...).GetSuccess().GetCurrentRevision(), "nothing of all that was stored")
+	require.Equal(t, uint64(0), s.one(batchOptions("s", writer.NoStream), fresh(1)...).GetSuccess().GetCurrentRevision(), "nothing was stored before")
 }
 
-// Appends may be sent in parts, mixed with others; they are decided in the
-// order in which they end. After a half close every pending answer comes.
+// A client may send appends in parts, mixed with others. The node decides them in the
+// order in which they end. After a half close it sends every pending answer.
 func TestBatchAppendInParts(t *testing.T) {
 	f := serve(t)
 	s := f.batches()
@@ -192,7 +192,7 @@ func TestBatchAppendInParts(t *testing.T) {
 	require.True(t, revisions[1] && revisions[4] && revisions[4+more])
 }
 
-// What a call has begun and not ended is bounded.
+// The incomplete appends of a call are bounded.
 func TestBatchAppendIsBounded(t *testing.T) {
 	f := serve(t)
 	s := f.batches()

@@ -20,7 +20,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// links are what a stream of links holds.
+// links returns the data of the links in a stream.
 func (f *fixture) links(stream string, asked ...asking) []string {
 	f.t.Helper()
 	links := []string{}
@@ -69,7 +69,7 @@ func TestCategories(t *testing.T) {
 	}
 }
 
-// A stream of links has metadata of its own, and is written by nobody.
+// A stream of links has its own metadata. Clients cannot write it.
 func TestClientsCannotWriteCategories(t *testing.T) {
 	f := serve(t)
 	for range 4 {
@@ -108,8 +108,8 @@ func TestCategorySubscriptions(t *testing.T) {
 	require.EqualValues(t, 2, *team.info().Stats.LastKnownEventRevision)
 }
 
-// The index is kept over restarts, caught up where it is behind, and rebuilt
-// where it is another log's or damaged; without being asked for it is not there.
+// A restart keeps the index and continues it. The node builds it from scratch if it is
+// damaged or belongs to another log, and only when a client first reads a category.
 func TestCategoriesIndex(t *testing.T) {
 	fs := vfs.NewMem()
 	run := func(name string, do func(f *fixture)) {
@@ -174,7 +174,7 @@ func TestCategoriesIndex(t *testing.T) {
 	require.Zero(t, found.Damages, found.Named)
 }
 
-// A link to what was scavenged is gone; the others keep their revisions.
+// A link to a scavenged event is gone. The others keep their revisions.
 func TestCategoriesAfterAScavenge(t *testing.T) {
 	f := serve(t)
 	f.must("x-1", writer.Any, fresh(2)...)

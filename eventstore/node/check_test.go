@@ -20,7 +20,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// someLog is a log with streams of every kind.
+// someLog creates a log with streams of every kind.
 func someLog(t *testing.T, fs vfs.FS) {
 	t.Helper()
 	f := serve(t, Options{FS: fs})
@@ -33,7 +33,7 @@ func someLog(t *testing.T, fs vfs.FS) {
 	require.NoError(t, f.node.Close())
 }
 
-func TestCheckFindsNothing(t *testing.T) {
+func TestCheckAcceptsAnUndamagedLog(t *testing.T) {
 	fs := vfs.NewMem()
 	someLog(t, fs)
 	before := contents(t, fs)
@@ -47,8 +47,8 @@ func TestCheckFindsNothing(t *testing.T) {
 	logtest.RequireSameFiles(t, before, contents(t, fs)) // nothing is written
 }
 
-// What a node leaves that crashed is as good.
-func TestCheckAfterACrash(t *testing.T) {
+// The log of a crashed node has no damage.
+func TestCheckAcceptsACrashedLog(t *testing.T) {
 	disk := crashable()
 	n := openOn(t, disk)
 	for i := range 10 {
@@ -63,7 +63,7 @@ func TestCheckAfterACrash(t *testing.T) {
 	logtest.RequireSameFiles(t, before, contents(t, crashed))
 }
 
-// Each kind of damage is named.
+// The check names each kind of damage.
 func TestCheckNamesDamage(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -78,12 +78,12 @@ func TestCheckNamesDamage(t *testing.T) {
 		}, []string{"records are missing from %d to ", "record at %d: s@1 is missing"}},
 		{"an index entry that is gone", func(l rawLog) {
 			l.delete(keyOfEntry("s", 1))
-		}, []string{"s begins with, or goes on with, revision 2 instead of 1", "record at %d is s@1, which the index does not have"}},
+		}, []string{"s begins or continues with revision 2 instead of 1", "record at %d is s@1, which the index does not have"}},
 		{"an event that is gone", func(l rawLog) {
 			position := l.position("s", 1)
 			l.delete(keyOfRecord(position))
 			l.delete(keyOfEntry("s", 1))
-		}, []string{"records are missing from ", "s begins with, or goes on with, revision 2 instead of 1"}},
+		}, []string{"records are missing from ", "s begins or continues with revision 2 instead of 1"}},
 		{"an index entry that leads elsewhere", func(l rawLog) {
 			other := l.position("s", 2)
 			l.change(keyOfEntry("s", 1), func([]byte) []byte { return keyOfRecord(other)[1:] })
@@ -134,7 +134,7 @@ func TestCheckNamesDamage(t *testing.T) {
 	}
 }
 
-// After a scavenge, what is missing behind the place where it ended is damage.
+// After a scavenge, records that are missing beyond its end are damage.
 func TestCheckAcceptsOnlyGapsOfAScavenge(t *testing.T) {
 	fs := vfs.NewMem()
 	someLog(t, fs)
@@ -161,7 +161,7 @@ func TestCheckAcceptsOnlyGapsOfAScavenge(t *testing.T) {
 	require.Contains(t, fmt.Sprint(found.Named), "what is known of scavenging does not match its checksum")
 }
 
-// A file that changed since the node was closed is found by the seal.
+// The seal reveals a file that changed after the node was closed.
 func TestCheckFindsChangedFiles(t *testing.T) {
 	fs := vfs.NewMem()
 	someLog(t, fs)
@@ -196,7 +196,7 @@ func TestCheckFindsChangedFiles(t *testing.T) {
 	require.ErrorContains(t, err, "009999.log was not in log when it was closed")
 }
 
-func TestCheckRejects(t *testing.T) {
+func TestCheckRejectsUnusableFolders(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))

@@ -14,7 +14,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// jumps are how far a clock is set forth and back.
+// jumps are the changes of a clock, forwards and backwards.
 var jumps = []time.Duration{time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour}
 
 // The clock jumps by an hour or a day. Creation times never decrease, not even
@@ -63,8 +63,8 @@ func TestClockJumps(t *testing.T) {
 	t.Logf("%d jumps in 400 appends: time never went back, $maxAge hid %d times what was too old and showed %d times what was not", jumped, hidden, shown)
 }
 
-// A clock that was ahead has dated events ahead: they stay for so much longer,
-// and are scavenged no earlier.
+// A clock that ran ahead dated events ahead. They stay visible for that much longer, and
+// a scavenge does not remove them earlier.
 func TestEventsDatedAheadStayVisibleLonger(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	var offset atomic.Int64

@@ -29,7 +29,7 @@ func requireWrongVersion(t *testing.T, r reply, stream, expected, actual string)
 	require.Equal(t, []string{actual}, r.trailers.Get("actual-version"))
 }
 
-// A soft delete replaces the metadata by one that hides all events.
+// A soft delete replaces the metadata with one that hides all events.
 func TestSoftDelete(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(3)...)

@@ -51,7 +51,7 @@ func TestFailingDisk(t *testing.T) {
 	}
 }
 
-// tryAll lets the n-th operation fail, for all n that there are.
+// tryAll fails the n-th operation, for every n.
 func (b breakage) tryAll(t *testing.T) {
 	total := b.count(t)
 	var mu sync.Mutex
@@ -82,7 +82,7 @@ func (f *faults) add(other faults) {
 	f.acknowledged += other.acknowledged
 }
 
-// count is how many operations there are to fail while events are appended.
+// count returns how many operations on the disk the appends need.
 func (b breakage) count(t *testing.T) int {
 	disk := &faultyDisk{breakage: b, MemFS: crashable()}
 	n := openOn(t, disk.fs())
@@ -126,15 +126,15 @@ func (d *faultyDisk) fs() vfs.FS {
 	}))
 }
 
-// What is appended is so much that the write-ahead log changes its file, and
-// tables are written, a few times.
+// These appends are large enough to change the file of the write-ahead log, and to
+// write tables, a few times.
 const someAppends = 16
 
 var padding = strings.Repeat("0123456789abcdef", 4<<10)
 
-// appendSome appends to two streams, in turn. It stops at the first failure. A
-// disk that is to fail and has not failed by then gets more: what is written in
-// the background comes sooner in one run and later in another.
+// appendSome appends to two streams in turn, and stops at the first failure. It
+// continues if the disk has not failed yet, because the time of background writes
+// varies.
 func appendSome(t *testing.T, n *Node, disk *faultyDisk) (acknowledged int, err error) {
 	late := func() bool { return disk.nth > 0 && !disk.failed.Load() }
 	for i := 0; i < someAppends || i < 4*someAppends && late(); i++ {
@@ -153,7 +153,7 @@ func appendSome(t *testing.T, n *Node, disk *faultyDisk) (acknowledged int, err 
 	return acknowledged, nil
 }
 
-// try has one operation fail.
+// try fails one operation.
 func (b breakage) try(t *testing.T, nth int64) faults {
 	disk := &faultyDisk{breakage: b, MemFS: crashable(), nth: nth}
 	n, err := Open(Options{Dir: "log", FS: disk.fs(), Logger: quiet})
@@ -178,8 +178,8 @@ func (b breakage) try(t *testing.T, nth int64) faults {
 	return f
 }
 
-// stopped checks a node that has met a failure: it acknowledges nothing, and
-// shows what it has acknowledged.
+// stopped checks a node that has failed: it acknowledges nothing, and shows the
+// acknowledged events.
 func (b breakage) stopped(t *testing.T, nth int64, n *Node, disk *faultyDisk, acknowledged int, err error) {
 	if !errors.Is(err, lifecycle.ErrFailed) {
 		t.Errorf("%d: %v", nth, err)
@@ -203,7 +203,7 @@ func (b breakage) stopped(t *testing.T, nth int64, n *Node, disk *faultyDisk, ac
 	}
 }
 
-// recovered opens what is left on a disk that works again.
+// recovered opens the log on a disk that works again.
 func (b breakage) recovered(t *testing.T, nth int64, fs *vfs.MemFS, acknowledged int) {
 	n, err := Open(Options{Dir: "log", FS: fs, Logger: quiet})
 	if err != nil {

@@ -30,14 +30,14 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// patience bounds every wait of a test; nothing is measured by it.
+// patience bounds every wait of a test. It measures nothing.
 const patience = 3 * time.Minute
 
-// apartVariable says that this process runs one test for another.
+// apartVariable marks a process that runs one test for another process.
 const apartVariable = "HEXARENA_NODE_TEST_APART"
 
-// Pebble leaves its scheduler behind when it fails to open; of a log that was
-// left open goleak finds more than that.
+// Pebble leaves its scheduler behind when it fails to open. goleak still finds a log that
+// was left open, by its other goroutines.
 func TestMain(m *testing.M) {
 	if os.Getenv(apartVariable) != "" {
 		os.Exit(m.Run())
@@ -45,8 +45,8 @@ func TestMain(m *testing.M) {
 	logtest.VerifyNoLeaks(m, goleak.IgnoreTopFunction("github.com/cockroachdb/pebble/v2.(*ConcurrencyLimitScheduler).periodicGranter"))
 }
 
-// apart runs the test in a process of its own, where what it breaks may stay
-// stuck, and says whether it did: in that process it did not.
+// apart runs the test in a process of its own, because the test may leave goroutines
+// stuck. It returns false in that process.
 func apart(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(apartVariable) != "" {
@@ -73,8 +73,7 @@ type fixture struct {
 	streams api.StreamsClient
 }
 
-// serve opens a node, in memory unless told otherwise, and serves it until the
-// test ends.
+// serve opens a node, by default in memory, and serves it until the test ends.
 func serve(t *testing.T, options ...Options) *fixture {
 	t.Helper()
 	o := Options{}
@@ -109,7 +108,7 @@ func serve(t *testing.T, options ...Options) *fixture {
 	return f
 }
 
-// official is the official client of the node.
+// official returns an official client of the node.
 func (f *fixture) official() *esdb.Client {
 	f.t.Helper()
 	config, err := esdb.ParseConnectionString("esdb://" + f.addr + "?tls=false")
@@ -121,7 +120,7 @@ func (f *fixture) official() *esdb.Client {
 	return client
 }
 
-// wireEvent is an event as a client proposes it.
+// wireEvent returns an event as a client sends it.
 func wireEvent(kind string, id uuid.UUID, data string) *api.AppendReq_ProposedMessage {
 	return &api.AppendReq_ProposedMessage{
 		Id:             wire.StructuredUUID(id),
@@ -131,7 +130,7 @@ func wireEvent(kind string, id uuid.UUID, data string) *api.AppendReq_ProposedMe
 	}
 }
 
-// fresh are n events with new ids.
+// fresh returns n events with new ids.
 func fresh(n int) []*api.AppendReq_ProposedMessage {
 	events := make([]*api.AppendReq_ProposedMessage, n)
 	for i := range events {
@@ -144,7 +143,7 @@ func named(stream string) *shared.StreamIdentifier {
 	return &shared.StreamIdentifier{StreamName: []byte(stream)}
 }
 
-// appendOptions are the options of an append at an expectation.
+// appendOptions returns the options of an append with an expected revision.
 func appendOptions(stream string, expected int64) *api.AppendReq_Options {
 	o := &api.AppendReq_Options{StreamIdentifier: named(stream)}
 	switch expected {
@@ -160,7 +159,7 @@ func appendOptions(stream string, expected int64) *api.AppendReq_Options {
 	return o
 }
 
-// reply is what a call was answered: an error's status and trailers, or else.
+// reply is the answer to a call: a message, or the status and trailers of an error.
 type reply struct {
 	response *api.AppendResp
 	position uint64 // of a delete
@@ -198,7 +197,7 @@ func appendMessages(o *api.AppendReq_Options, events []*api.AppendReq_ProposedMe
 	return messages
 }
 
-// must is an append that succeeds.
+// must appends events and requires success.
 func (f *fixture) must(stream string, expected int64, events ...*api.AppendReq_ProposedMessage) *api.AppendResp_Success {
 	f.t.Helper()
 	r := f.append(stream, expected, events...)
@@ -207,7 +206,7 @@ func (f *fixture) must(stream string, expected int64, events ...*api.AppendReq_P
 	return r.response.GetSuccess()
 }
 
-// refused is an append that meets a wrong version, which tells the current one.
+// refused appends events and requires a wrong version.
 func (f *fixture) refused(stream string, expected int64, events ...*api.AppendReq_ProposedMessage) *api.AppendResp_WrongExpectedVersion {
 	f.t.Helper()
 	r := f.append(stream, expected, events...)
@@ -257,7 +256,7 @@ func (f *fixture) tombstone(stream string, expected int64) (r reply) {
 	return r
 }
 
-// asking is a read's options, which a test changes before it sends them.
+// asking changes the options of a read.
 type asking func(*api.ReadReq_Options)
 
 func readOptions(asked ...asking) *api.ReadReq {
@@ -335,7 +334,7 @@ func filtering(f *api.ReadReq_Options_FilterOptions) asking {
 	return func(o *api.ReadReq_Options) { o.FilterOption = &api.ReadReq_Options_Filter{Filter: f} }
 }
 
-// answered is a whole read.
+// answered is the answer to a read.
 type answered struct {
 	messages []*api.ReadResp
 	code     codes.Code
@@ -359,7 +358,7 @@ func (f *fixture) read(asked ...asking) (a answered) {
 	}
 }
 
-// events are the events of a read that succeeds.
+// events returns the events of a read that succeeds.
 func (f *fixture) events(asked ...asking) []*api.ReadResp_ReadEvent {
 	f.t.Helper()
 	a := f.read(asked...)
@@ -373,7 +372,7 @@ func (f *fixture) events(asked ...asking) []*api.ReadResp_ReadEvent {
 	return events
 }
 
-// revisions are the revisions of a stream read that succeeds.
+// revisions returns the revisions of a stream read that succeeds.
 func (f *fixture) revisions(asked ...asking) []uint64 {
 	f.t.Helper()
 	revisions := []uint64{}
@@ -401,7 +400,7 @@ func (f *fixture) subscribe(asked ...asking) *subscription {
 	return s
 }
 
-// next is the next message, which there must be.
+// next returns the next message.
 func (s *subscription) next() *api.ReadResp {
 	s.t.Helper()
 	m, err := s.call.Recv()
@@ -437,7 +436,7 @@ func (s *subscription) event() *api.ReadResp_ReadEvent_RecordedEvent {
 	return m.GetEvent().GetEvent()
 }
 
-// dropped is how the subscription ends, right here.
+// dropped requires that the subscription ends now, and returns its status.
 func (s *subscription) dropped() codes.Code {
 	s.t.Helper()
 	_, err := s.call.Recv()

@@ -12,7 +12,7 @@ import (
 
 // A metadata stream shows one event. Metadata hides events from stream reads,
 // not from $all.
-func TestMetadataHides(t *testing.T) {
+func TestMetadataHidesEvents(t *testing.T) {
 	tests := []struct {
 		meta string
 		want []uint64
@@ -42,7 +42,7 @@ func TestMetadataHides(t *testing.T) {
 			require.Len(t, f.events(ofAll, byStream(1, stream)), 5)
 		})
 	}
-	t.Run("a metadata stream keeps one, whatever its own metadata says", func(t *testing.T) {
+	t.Run("a metadata stream shows one event, despite its own metadata", func(t *testing.T) {
 		f := f.in(t)
 		f.setMeta("m", `{}`)
 		f.setMeta("m", `{}`)
@@ -51,7 +51,7 @@ func TestMetadataHides(t *testing.T) {
 	})
 }
 
-func TestMaxAgeHides(t *testing.T) {
+func TestMaxAgeHidesOldEvents(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	clock := make(chan time.Time, 1)
 	clock <- now

@@ -17,7 +17,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// modelStream is a stream as the contract describes it, in the plainest terms.
+// modelStream is a stream as the protocol describes it, in the simplest form.
 type modelStream struct {
 	ids        []uuid.UUID
 	gone       int                    // of ids, how many were scavenged: they are compared with no more
@@ -40,7 +40,7 @@ func (m *modelStream) visible() []uint64 {
 	return seen
 }
 
-// append is what an append is answered, but for its position.
+// append returns the answer to an append, without its position.
 func (m *modelStream) append(expected int64, ids []uuid.UUID) writer.Outcome {
 	if m.tombstoned || expected == writer.StreamExists && m.soft() {
 		return writer.Outcome{Verdict: writer.StreamDeleted}
@@ -84,7 +84,7 @@ func (m *modelStream) knows(id uuid.UUID) bool {
 	return slices.Contains(m.ids, id) && !unknown
 }
 
-// scavenge takes note that what is hidden is gone.
+// scavenge marks the hidden events as removed.
 func (m *modelStream) scavenge() {
 	seen := m.visible()
 	m.gone = len(m.ids)
@@ -93,7 +93,7 @@ func (m *modelStream) scavenge() {
 	}
 }
 
-// reopen takes note that what is gone is not remembered either.
+// reopen forgets the ids of removed events.
 func (m *modelStream) reopen() {
 	for _, id := range m.ids[:m.gone] {
 		m.unknown[id] = struct{}{}
@@ -133,8 +133,8 @@ func (m *modelStream) tombstone(expected int64) writer.Outcome {
 	return writer.Outcome{Current: record.TombstoneRevision}
 }
 
-// Any writes, in any order, with closing and power failures between them, are
-// answered as the model answers, and leave what it leaves.
+// The node answers random writes like the model, and holds the same events, also after
+// restarts and power failures.
 func TestNodeAgreesWithTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &modelRun{disk: crashable(), streams: map[string]*modelStream{}}
@@ -200,8 +200,8 @@ func drawExpected(t *rapid.T, m *modelStream) int64 {
 	return rapid.OneOf(rapid.SampledFrom([]int64{writer.Any, writer.NoStream, writer.StreamExists, max(m.last(), 0)}), rapid.Int64Range(-1, 6)).Draw(t, "expected")
 }
 
-// drawIDs are ids of which some were used before: in a row of a stream, as a
-// retry would have them, or anyhow.
+// drawIDs returns ids, some of which were used before: in stored order, like a retry, or
+// in any order.
 func (m *modelRun) drawIDs(t *rapid.T, s *modelStream) (ids []uuid.UUID) {
 	if n := len(s.ids); n > 0 && rapid.Bool().Draw(t, "retry") {
 		from := rapid.IntRange(0, n-1).Draw(t, "from")
@@ -218,8 +218,8 @@ func (m *modelRun) drawIDs(t *rapid.T, s *modelStream) (ids []uuid.UUID) {
 	return ids
 }
 
-// unique keeps ids apart within a stream: what a cache and a list say of an id
-// that is there twice may differ.
+// unique removes repeated ids. For an id that is in a stream twice, the node may differ
+// from the model.
 func unique(s *modelStream, expected int64, ids []uuid.UUID) bool {
 	seen := map[uuid.UUID]bool{}
 	for _, id := range ids {

@@ -25,11 +25,11 @@ func TestSoakMutatedBytes(t *testing.T) {
 	mutateAll(t, 1)
 }
 
-// folder is what a log's folder holds, by name.
+// folder holds the files of a log's folder, by name.
 type folder map[string]string
 
-// mutateAll mutates every n-th byte of the folders of a node that was closed
-// and of one that crashed, and cuts their files off there.
+// mutateAll changes every n-th byte in the folders of a closed node and of a crashed
+// node, and truncates their files there.
 func mutateAll(t *testing.T, nth int) {
 	seed := logtest.Seed(t)
 	closed, crashed := smallLogs(t)
@@ -55,15 +55,15 @@ func mutateAll(t *testing.T, nth int) {
 	}
 }
 
-// with is text with bits of one byte flipped.
+// with returns text with some bits of one byte flipped.
 func with(text string, at int, bits byte) string {
 	b := []byte(text)
 	b[at] ^= bits
 	return string(b)
 }
 
-// smallLogs are the folders of a node that was closed and of one that crashed,
-// with the same events, some of them in tables and some in the write-ahead log.
+// smallLogs returns the folders of a closed node and of a crashed node. Both hold the
+// same events, some in tables and some in the write-ahead log.
 func smallLogs(t *testing.T) (closed, crashed folder) {
 	disk := crashable()
 	n := openOn(t, disk)
@@ -113,8 +113,8 @@ func (f folder) disk() (vfs.FS, error) {
 	return fs, err
 }
 
-// readAllOf opens a folder and reads all of it, by the log and by streams. An
-// error comes with how the damage was found.
+// readAllOf opens a folder and reads all of it, by the log and by streams. It names the
+// step that found an error.
 func readAllOf(f folder) (events []string, how string, err error) {
 	fs, err := f.disk()
 	if err != nil {
@@ -161,16 +161,16 @@ func readStreamsOf(n *Node) (events []string, err error) {
 	return events, nil
 }
 
-// mutations counts how they ended.
+// mutations counts the outcomes.
 type mutations struct {
 	want   []string
 	tried  int
 	counts map[string]int
 }
 
-// try puts other contents into one file. The log must then be refused, found to
-// be damaged, or be as it was. After a crash it may also end earlier, like one
-// whose last write was torn: by no more than that, but where the file was cut.
+// try changes one file. The node must reject the log, report damage, or return the same
+// events. The log of a crashed node may also end earlier, as after a torn write: by one
+// write at most, unless the file was truncated.
 func (m *mutations) try(t *testing.T, f folder, file, kind string, at int, content string) {
 	mutated := maps.Clone(f)
 	mutated[file] = content

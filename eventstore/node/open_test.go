@@ -19,7 +19,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// A folder that is refused is as it was, and one line says why.
+// A rejected folder stays unchanged, and the error is one line.
 func TestRejectedFoldersStayUnchanged(t *testing.T) {
 	tests := []struct {
 		name string
@@ -58,8 +58,8 @@ func TestRejectedFoldersStayUnchanged(t *testing.T) {
 	}
 }
 
-// A disk that is full, or a folder that may not be read, at the start: one line,
-// and once that is fixed the log is as it was.
+// If the disk is full or the folder cannot be read, Open returns one line. Once that is
+// fixed, the log is as before.
 func TestOpenOnFullOrForbiddenFolder(t *testing.T) {
 	for name, c := range map[string]struct {
 		err   error
@@ -90,7 +90,7 @@ func TestOpenOnFullOrForbiddenFolder(t *testing.T) {
 	}
 }
 
-// The making of a log may end anywhere: the next start makes it.
+// The creation of a log may stop at any point. The next Open completes it.
 func TestOpenAfterInterruptedCreation(t *testing.T) {
 	states := 0
 	for _, kept := range []int{0, 20, 40, 50, 60, 80, 100} {
@@ -117,8 +117,8 @@ func TestOpenAfterInterruptedCreation(t *testing.T) {
 	t.Logf("%d crash states of a log's making tried", states)
 }
 
-// A power loss may keep what was created later and lose what was earlier: no
-// marker may be on the disk whose manifest is not.
+// A power loss may keep later files and lose earlier ones. A marker must not be on the
+// disk without its manifest.
 func TestManifestIsSyncedBeforeItsMarker(t *testing.T) {
 	var mu sync.Mutex
 	var unsynced bool

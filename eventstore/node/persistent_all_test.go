@@ -62,8 +62,8 @@ func TestPersistentSubscriptionToAll(t *testing.T) {
 	require.Equal(t, codes.InvalidArgument, status.Code(unwrapped(t, err)))
 }
 
-// untilDone waits for a checkpoint at an event, or at what was passed over
-// behind it.
+// untilDone waits for a checkpoint at an event, or at the events after it that the
+// filter skips.
 func (t *team) untilDone(e *esdb.ResolvedEvent) {
 	t.t.Helper()
 	t.untilIs(t.checkpoint(), func(c *esdb.RecordedEvent) bool {
@@ -74,7 +74,7 @@ func (t *team) untilDone(e *esdb.ResolvedEvent) {
 	})
 }
 
-// An unresolvable link has a link and no event. It is parked as it is.
+// An unresolvable link has a link and no event. It is parked unchanged.
 func TestPersistentLinks(t *testing.T) {
 	f := serve(t)
 	f.must("t", writer.Any, fresh(1)...)
@@ -102,7 +102,7 @@ func TestPersistentLinks(t *testing.T) {
 }
 
 // One event id may be in several streams.
-func TestPersistentSameIDs(t *testing.T) {
+func TestPersistentEventsWithEqualIDs(t *testing.T) {
 	f := serve(t)
 	id := uuid.New()
 	f.must("a", writer.Any, wireEvent("T", id, "{}"))
@@ -151,9 +151,9 @@ func TestPersistentInfo(t *testing.T) {
 	require.Equal(t, codes.InvalidArgument, status.Code(err))
 }
 
-// A configuration that cannot be read stops the subscriptions alone, until it
-// is rewritten.
-func TestPersistentConfigThatCannotBeRead(t *testing.T) {
+// A damaged configuration stops only the persistent subscriptions, until it is
+// rewritten.
+func TestPersistentConfigDamaged(t *testing.T) {
 	f := serve(t)
 	f.must("$persistentSubscriptionConfig", writer.Any, wireEvent("$PersistentConfig", uuid.New(), `{"version":"9"}`))
 	team := &team{fixture: f, client: f.official(), stream: "s", group: "g"}

@@ -16,7 +16,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// A client that has closed its side is sent what comes.
+// A client that has closed its side still gets messages.
 func TestPersistentHalfClose(t *testing.T) {
 	f := serve(t)
 	f.team("s", nil)
@@ -33,7 +33,7 @@ func TestPersistentHalfClose(t *testing.T) {
 	require.NotNil(t, m.GetEvent())
 }
 
-// What is wrong with a subscriber's messages ends its call.
+// A wrong message from a subscriber ends its call.
 func TestPersistentReadRejects(t *testing.T) {
 	f := serve(t)
 	f.team("s", nil)
@@ -62,8 +62,8 @@ func TestPersistentReadRejects(t *testing.T) {
 	}
 }
 
-// Settings: fewer events than the least make no checkpoint, the least do after
-// a while, the most at once.
+// The lower bound of events makes a checkpoint after a while, and the upper bound makes
+// one at once. Fewer events make none.
 func TestPersistentCheckpointSettings(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(9)...)
@@ -88,7 +88,7 @@ func TestPersistentCheckpointSettings(t *testing.T) {
 	require.Equal(t, `"3"`, string(never.until(never.checkpoint(), 1).Data))
 }
 
-// What is being replayed is parked until it was answered.
+// Replayed messages stay parked until they are answered.
 func TestPersistentReplayOutlivesTheNode(t *testing.T) {
 	fs := vfs.NewMem()
 	t.Run("before", func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestPersistentReplayOutlivesTheNode(t *testing.T) {
 	})
 }
 
-// An answer that comes late still counts: here of one who has the message again.
+// A late answer counts, even if another consumer has the message now.
 func TestPersistentLateAnswer(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(1)...)
@@ -134,7 +134,7 @@ func TestPersistentLateAnswer(t *testing.T) {
 	team.untilData(team.checkpoint(), `"0"`)
 }
 
-// What is not in the stream any more is passed over, tombstones too.
+// A group skips events that are not in the stream any more, and tombstones.
 func TestPersistentSkipsHiddenEvents(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(3)...)
@@ -152,9 +152,9 @@ func TestPersistentSkipsHiddenEvents(t *testing.T) {
 	require.EqualValues(t, 2, gone.join(1).revision(0))
 }
 
-// A group of $all that selects next to nothing still says how far it came, and
-// lets the node end.
-func TestPersistentRareEvents(t *testing.T) {
+// A group of $all whose filter selects almost nothing still saves checkpoints, and lets
+// the node close.
+func TestPersistentFilterSelectsFewEvents(t *testing.T) {
 	f := serve(t)
 	for range 8 {
 		f.must("much", writer.Any, fresh(500)...)
@@ -171,8 +171,7 @@ func TestPersistentRareEvents(t *testing.T) {
 	team.untilDone(e)
 }
 
-// A request as clients before 21.10 send it, in ticks and with the deprecated
-// stream and revision.
+// Clients before 21.10 send times in ticks, and the deprecated stream and revision.
 func TestPersistentOlderClients(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(3)...)
@@ -198,8 +197,8 @@ func TestPersistentOlderClients(t *testing.T) {
 	require.Equal(t, codes.InvalidArgument, status.Code(err))
 }
 
-// Many workers share a stream: each event is done with once, whatever fails on
-// the way, and nothing is left.
+// Many workers share a stream. Each event is finished once, despite failures, and none
+// is left.
 func TestPersistentManyWorkers(t *testing.T) {
 	f := serve(t)
 	const n = 400

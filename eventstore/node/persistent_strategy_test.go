@@ -70,8 +70,8 @@ func TestPersistentStrategies(t *testing.T) {
 	})
 }
 
-// pinnedTo takes n messages and checks that what has one key went to one worker,
-// and not everything did.
+// pinnedTo takes n messages. It requires that messages with the same key go to the same
+// worker, and that not all go to one.
 func pinnedTo(t *testing.T, f *fixture, team *team, workers []*worker, n int, key func(*esdb.ResolvedEvent) string) {
 	t.Helper()
 	type taken struct {

@@ -22,7 +22,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// team is one persistent subscription seen through the official client.
+// team is one persistent subscription of the official client.
 type team struct {
 	*fixture
 	client *esdb.Client
@@ -30,9 +30,8 @@ type team struct {
 	group  string
 }
 
-// settings are the client's own, changed. A message does not time out unless a
-// test asks for it: on a loaded machine a test may take longer than the client's
-// 30 seconds.
+// settings are the client's defaults with changes. Messages do not time out, because on
+// a loaded machine a test may take longer than the client's 30 seconds.
 func settings(change ...func(*esdb.PersistentSubscriptionSettings)) *esdb.PersistentSubscriptionSettings {
 	s := esdb.SubscriptionSettingsDefault()
 	s.MessageTimeout = 0
@@ -42,12 +41,12 @@ func settings(change ...func(*esdb.PersistentSubscriptionSettings)) *esdb.Persis
 	return &s
 }
 
-// checkpointing has a checkpoint follow every answer.
+// checkpointing saves a checkpoint after every answer.
 func checkpointing(s *esdb.PersistentSubscriptionSettings) {
 	s.CheckpointLowerBound, s.CheckpointUpperBound = 1, 1
 }
 
-// team makes a group that begins at the start.
+// team creates a group that begins at the start.
 func (f *fixture) team(stream string, s *esdb.PersistentSubscriptionSettings) *team {
 	f.t.Helper()
 	if s == nil {
@@ -92,8 +91,7 @@ func (t *team) join(size uint32) *worker {
 	return &worker{t.t, s}
 }
 
-// next is the next event, which there must be, sent for the so-many-th time
-// again.
+// next requires the next event with a number of retries.
 func (w *worker) next(retries int) *esdb.ResolvedEvent {
 	w.t.Helper()
 	e := w.Recv()
@@ -102,7 +100,7 @@ func (w *worker) next(retries int) *esdb.ResolvedEvent {
 	return e.EventAppeared.Event
 }
 
-// revision is the next event's.
+// revision returns the revision of the next event.
 func (w *worker) revision(retries int) uint64 {
 	w.t.Helper()
 	return w.next(retries).OriginalEvent().EventNumber
@@ -138,8 +136,8 @@ func (t *team) info() *esdb.PersistentSubscriptionInfo {
 	return info
 }
 
-// untilInfo waits for the group's info to be as wanted: a checkpoint is in its
-// stream a moment before the group knows that it was written.
+// untilInfo waits until the group's info meets a condition. A checkpoint is in its
+// stream a moment before the group reports it.
 func (t *team) untilInfo(wanted func(*esdb.PersistentSubscriptionStats) bool) {
 	t.t.Helper()
 	for !wanted(t.info().Stats) {
@@ -148,14 +146,13 @@ func (t *team) untilInfo(wanted func(*esdb.PersistentSubscriptionStats) bool) {
 	}
 }
 
-// until waits for a stream to have so many events that can be seen, and returns
-// the last.
+// until waits until a stream has n visible events, and returns the last one.
 func (t *team) until(stream string, n int) *esdb.RecordedEvent {
 	t.t.Helper()
 	return t.untilIs(stream, func(*esdb.RecordedEvent) bool { n--; return n == 0 })
 }
 
-// untilData waits for a stream to have an event of some data.
+// untilData waits until a stream has an event with some data.
 func (t *team) untilData(stream, data string) {
 	t.t.Helper()
 	t.untilIs(stream, func(e *esdb.RecordedEvent) bool { return string(e.Data) == data })
@@ -238,7 +235,7 @@ func unwrapped(t *testing.T, err error) error {
 	return e.Err()
 }
 
-// infoOf is a group's info as it is on the wire; an empty stream is $all.
+// infoOf returns a group's info from the protocol. An empty stream is $all.
 func (f *fixture) infoOf(stream, group string) *persistent.SubscriptionInfo {
 	f.t.Helper()
 	o := &persistent.GetInfoReq_Options{GroupName: group, StreamOption: &persistent.GetInfoReq_Options_StreamIdentifier{StreamIdentifier: named(stream)}}

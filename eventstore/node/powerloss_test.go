@@ -55,8 +55,8 @@ const (
 	powerStates  = 40
 )
 
-// losePowerOften has writers append until so many crash states were tried: of
-// every n-th change to the disk, the state that a crash just before it leaves.
+// losePowerOften lets writers append until it has tried enough crash states. Each is the
+// disk just before one of every n-th change.
 func losePowerOften(t *testing.T, seed uint64, nth int64) (seen survey) {
 	disk := crashable()
 	load := newLoad()
@@ -97,7 +97,7 @@ func losePowerOften(t *testing.T, seed uint64, nth int64) (seen survey) {
 	return seen
 }
 
-// load is what writers have done so far. Safe for concurrent use.
+// load records the work of the writers. Safe for concurrent use.
 type load struct {
 	stop         atomic.Bool
 	mu           sync.Mutex
@@ -113,14 +113,13 @@ func newLoad() *load {
 	return &load{acknowledged: make(map[string]int), failed: make(chan struct{})}
 }
 
-// idAt is the id of an event: it follows from its place, so that a retry after
-// a crash is made of the same events.
+// idAt returns the id of an event. It depends only on the event's place, so a retry
+// after a crash has the same ids.
 func idAt(seed uint64, stream string, revision int) uuid.UUID {
 	return uuid.NewSHA1(uuid.Nil, fmt.Appendf(binary.BigEndian.AppendUint64(nil, seed), "%s@%d", stream, revision))
 }
 
-// appendAt is the append that begins with a revision. It has one event, or up
-// to three.
+// appendAt returns the append that begins at a revision. It has one to three events.
 func appendAt(seed uint64, stream string, revision int) *writer.Request {
 	r := &writer.Request{Stream: stream, Expected: int64(revision) - 1}
 	for i := range 1 + int(idAt(seed, stream, revision)[0])%3 {
@@ -147,7 +146,7 @@ func (l *load) write(t *testing.T, n *Node, stream string, seed uint64) {
 	}
 }
 
-// flush has tables written and compacted all along.
+// flush writes and compacts tables all the time.
 func (l *load) flush(n *Node) {
 	for last := int64(0); !l.stop.Load(); {
 		if now := l.progress.Load(); now-last > 100 {
@@ -167,7 +166,7 @@ func (l *load) total() (events int) {
 	return events
 }
 
-// crashState is a disk after a crash, and what had been acknowledged before it.
+// crashState is a disk after a crash, with the events that were acknowledged before.
 type crashState struct {
 	fs           *vfs.MemFS
 	acknowledged map[string]int
@@ -185,7 +184,7 @@ func (l *load) crash(disk *vfs.MemFS, seed uint64, to chan<- crashState) {
 	to <- c
 }
 
-// survey counts what was tried after crashes.
+// survey counts the crash states.
 type survey struct{ states, acknowledged, retries, underway int }
 
 func (s *survey) add(other survey) {
@@ -195,9 +194,9 @@ func (s *survey) add(other survey) {
 	s.underway += other.underway
 }
 
-// requireSurvived opens what a crash has left: each stream holds a run of whole
-// appends, at least those that were acknowledged; a retry of the last is
-// recognised, and the next, which may have been under way, is stored once.
+// requireSurvived opens a log after a crash. Each stream holds complete appends without
+// gaps, at least the acknowledged ones. The node recognizes a retry of the last append,
+// and stores the next one once.
 func requireSurvived(t *testing.T, c crashState, seed uint64) survey {
 	s := survey{states: 1}
 	n, err := Open(Options{Dir: "log", FS: c.fs, Logger: quiet})
@@ -233,7 +232,7 @@ func requireSurvived(t *testing.T, c crashState, seed uint64) survey {
 	return s
 }
 
-// requireWhole reads the whole log: every event is where it was appended, once.
+// requireWhole reads the whole log. Every event must be there once, in its place.
 func requireWhole(t *testing.T, n *Node, acknowledged map[string]int, seed uint64) {
 	next := map[string]int{}
 	p := storage.Page{}

@@ -12,15 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rawLog is the Pebble store of a closed log. Its keys are written here a second
-// time: they are the format on disk.
+// rawLog is the Pebble store of a closed log. It repeats the keys of the format on disk.
 type rawLog struct {
 	t  *testing.T
 	db *pebble.DB
 }
 
-// editLog changes a closed log as no node would, and leaves it as a crashed node
-// does, without a seal.
+// editLog changes a closed log in ways that no node would, and leaves it without a
+// seal, like a crashed node.
 func editLog(t *testing.T, fs vfs.FS, edit func(rawLog)) {
 	t.Helper()
 	db, err := pebble.Open("log", &pebble.Options{FS: fs, Logger: silent{t}, FormatMajorVersion: pebble.FormatNewest})
@@ -30,7 +29,7 @@ func editLog(t *testing.T, fs vfs.FS, edit func(rawLog)) {
 	require.NoError(t, fs.Remove("log/SEAL"))
 }
 
-// silent is a logger of Pebble that reports only what ends the test.
+// silent is a logger for Pebble that reports only fatal errors.
 type silent struct{ testing.TB }
 
 func (silent) Infof(string, ...any)  {}

@@ -19,9 +19,9 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// Commit and prepare position are equal, positive and increasing, in stream
-// reads too. Metadata and ids are as written.
-func TestRecordedEventsAreAsWritten(t *testing.T) {
+// Commit and prepare position are equal, positive and increasing, in stream reads too.
+// Metadata and ids equal those of the append.
+func TestReadReturnsTheAppendedEvents(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 890_123_400, time.UTC)
 	f := serve(t, Options{Now: func() time.Time { return at }})
 	id := uuid.MustParse("F0E1D2C3-B4A5-9687-7869-5A4B3C2D1E0F")
@@ -71,7 +71,7 @@ func TestRecordedEventsAreAsWritten(t *testing.T) {
 	})
 }
 
-// positions are those of all events.
+// positions returns the positions of all events.
 func (f *fixture) positions(asked ...asking) []uint64 {
 	f.t.Helper()
 	positions := []uint64{}
@@ -197,7 +197,7 @@ func TestReadsRejectImpossibleOptions(t *testing.T) {
 		"an empty uuid option":             {ofAll, emptyIDs},
 		"no filter option":                 {ofAll, noFilter},
 		"a filter on a stream":             {ofStream("s"), byStream(1, "s")},
-		"a direction that is none":         {ofAll, sideways},
+		"an unknown direction":             {ofAll, sideways},
 		"a subscription backwards":         {ofAll, down, subscribing},
 		"a subscription to a stream back":  {ofStream("s"), down, subscribing},
 		"prepare behind commit":            {ofAll, atPosition(1, 2), subscribing},
@@ -290,7 +290,7 @@ func TestFirstAndLastStreamPositions(t *testing.T) {
 	})
 }
 
-// A count has no limit: a read of many pages, in both directions.
+// A count has no limit: a read of many pages works in both directions.
 func TestReadsAcrossPages(t *testing.T) {
 	f := serve(t)
 	const n = 3*storage.PageRecords + 7

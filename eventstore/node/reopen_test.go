@@ -23,17 +23,17 @@ import (
 
 func crashable() *vfs.MemFS { return vfs.NewCrashableMem() }
 
-// powerLoss is the disk as a crash leaves it now: what was synced, and so much
-// of the rest, in percent.
+// powerLoss returns the disk as a crash leaves it now: the synced data, and a part of
+// the rest, in percent.
 func powerLoss(fs *vfs.MemFS, kept int) *vfs.MemFS {
 	return fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: kept, RNG: rand.New(rand.NewPCG(uint64(kept), 1))})
 }
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// Nothing that was acknowledged is lost by closing, nor by a crash, whatever
-// part of the unsynced data it leaves.
-func TestReopenedLogReadsTheSame(t *testing.T) {
+// Neither a close nor a crash loses an acknowledged event, no matter how much of the
+// unsynced data the crash keeps.
+func TestReopenedLogHoldsTheSameEvents(t *testing.T) {
 	fs := crashable()
 	f := serve(t, Options{FS: fs})
 	f.must("s", writer.NoStream, fresh(3)...)
@@ -65,7 +65,7 @@ func TestReopenedLogReadsTheSame(t *testing.T) {
 	}
 }
 
-// lines prints messages, one a line.
+// lines formats messages, one per line.
 func lines(messages []*api.ReadResp) string {
 	var text strings.Builder
 	for _, m := range messages {
@@ -74,8 +74,8 @@ func lines(messages []*api.ReadResp) string {
 	return text.String()
 }
 
-// Writers append while the power fails again and again: each event that was
-// acknowledged before a crash is there after it, and revisions have no gap.
+// The power fails again and again during appends. After each crash all acknowledged
+// events are there, and revisions have no gaps.
 func TestCrashesUnderLoad(t *testing.T) {
 	const writers, crashes = 8, 12
 	fs := crashable()
@@ -188,8 +188,8 @@ func TestOpenRejects(t *testing.T) {
 	})
 }
 
-// A record that is damaged, missing or in another's place is an error, never a
-// wrong event or a shorter history.
+// A record that is damaged, missing or in the wrong place is an error, never a wrong
+// event or a shorter history.
 func TestDamageIsDetected(t *testing.T) {
 	damages := map[string]func(l rawLog){
 		"a flipped bit": func(l rawLog) {

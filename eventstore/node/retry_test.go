@@ -23,7 +23,7 @@ func TestRetriesAtExactRevisions(t *testing.T) {
 		require.Equal(t, second.String(), f.must("s", 1, stored[2:]...).String())
 		require.Len(t, f.events(ofStream("s")), 5)
 	})
-	t.Run("a prefix of what is there is a retry", func(t *testing.T) {
+	t.Run("a prefix of the stored events is a retry", func(t *testing.T) {
 		success := f.in(t).must("s", 1, stored[2:4]...)
 		require.EqualValues(t, 3, success.GetCurrentRevision())
 		require.Less(t, success.GetPosition().GetCommitPosition(), second.GetPosition().GetCommitPosition())
@@ -90,9 +90,8 @@ func TestRetriesAreKnownAfterReopening(t *testing.T) {
 	require.Len(t, again.events(ofStream("s")), 2)
 }
 
-// TestRetriesOnSoftDeletedStreams no_stream with new ids appends to a soft-
-// deleted stream. Known ids get the answer of a retry, and the stream stays
-// deleted.
+// An append at no_stream with new ids works on a soft-deleted stream. Known ids get the
+// answer of a retry, and the stream stays deleted.
 func TestRetriesOnSoftDeletedStreams(t *testing.T) {
 	f := serve(t)
 	stored := fresh(2)

@@ -25,7 +25,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// holding names the files of a folder in which a text is found.
+// holding returns the files of a folder that hold a text.
 func holding(t *testing.T, fs vfs.FS, dir, text string) (files []string) {
 	t.Helper()
 	names, err := fs.List(dir)
@@ -43,16 +43,16 @@ func holding(t *testing.T, fs vfs.FS, dir, text string) (files []string) {
 	return files
 }
 
-// addressed is an event that holds an e-mail address of its own. The name in it
-// does not compress, so that it is found wherever it is.
+// addressed returns an event with its own e-mail address. The name in it cannot be
+// compressed, so a search finds it in any file.
 func addressed(i int) (name, data string) {
 	sum := sha256.Sum256([]byte{byte(i)})
 	name = string(sum[:])
 	return name, name + "@example.org"
 }
 
-// padding makes the write-ahead log change its file a few times, so that some
-// are kept for reuse.
+// padding changes the file of the write-ahead log a few times, so that Pebble keeps
+// some for reuse.
 func (f *fixture) padding(stream string) {
 	f.t.Helper()
 	for range 6 {
@@ -72,9 +72,9 @@ func mustCheck(t *testing.T, fs vfs.FS) storage.Checked {
 	return found
 }
 
-// What metadata and tombstones hide is in no file once it was scavenged; what
-// they do not hide stays where it is, and numbers continue.
-func TestScavengeRemovesWhatIsHidden(t *testing.T) {
+// After a scavenge no file holds the events that metadata and tombstones hid. The other
+// events keep their numbers, and new ones continue them.
+func TestScavengeRemovesHiddenEvents(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var clock atomic.Int64 // seconds since now
 	tests := []struct {
@@ -184,8 +184,9 @@ func TestScavengeRemovesWhatIsHidden(t *testing.T) {
 	t.Logf("%d events were scavenged; of %d addresses in them none is in any file, twice looked for", done.Events, gone/2)
 }
 
-// The last records of the log may go too: the next is written behind them.
-func TestScavengeOfTheLogsEnd(t *testing.T) {
+// A scavenge may remove the last records of the log. The next append continues after
+// them.
+func TestScavengeRemovesTheEndOfTheLog(t *testing.T) {
 	fs := vfs.NewMem()
 	f := serve(t, Options{FS: fs})
 	f.must("kept", writer.NoStream, fresh(2)...)
@@ -213,8 +214,8 @@ func TestScavengeOfTheLogsEnd(t *testing.T) {
 	mustCheck(t, fs)
 }
 
-// Readers and subscribers of $all continue from positions of events that are
-// gone; others that were never any are still refused.
+// Readers and subscribers of $all continue from positions of removed events. The node
+// still rejects positions at which no event ever was.
 func TestReadsFromScavengedPositions(t *testing.T) {
 	f := serve(t)
 	f.must("kept", writer.NoStream, fresh(1)...)
@@ -240,8 +241,8 @@ func TestReadsFromScavengedPositions(t *testing.T) {
 	}
 }
 
-// Appends, reads and subscriptions continue while the log is scavenged over and
-// over: nobody sees a gap but where events are hidden.
+// Appends, reads and subscriptions continue during many scavenges. Readers see gaps only
+// where events are hidden.
 func TestScavengeDuringAppendsAndReads(t *testing.T) {
 	const events = 400
 	fs := vfs.NewMem()
@@ -297,8 +298,8 @@ func TestScavengeDuringAppendsAndReads(t *testing.T) {
 	mustCheck(t, fs)
 }
 
-// Power fails at any sync of a scavenge: what is left is whole, and scavenging
-// continues there.
+// The power fails at any sync of a scavenge. The log has no damage, and the next scavenge
+// continues.
 func TestScavengeAndPowerLoss(t *testing.T) {
 	disk := crashable()
 	n := openOn(t, disk)
@@ -355,8 +356,8 @@ func openOn(t *testing.T, fs vfs.FS) *Node {
 	return n
 }
 
-// One scavenge or backup at a time; an end of the caller or of the node ends it.
-func TestScavengeEnds(t *testing.T) {
+// Only one scavenge or backup runs at a time. It ends with its caller or with the node.
+func TestScavengeEndsWithCallerOrNode(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(3)...)
 	f.setMeta("s", `{"$tb":2}`)
@@ -376,7 +377,7 @@ func TestScavengeEnds(t *testing.T) {
 	require.ErrorIs(t, err, lifecycle.ErrClosed)
 }
 
-// An index entry that leads to another's record removes nothing.
+// A scavenge removes nothing if an index entry leads to another stream's record.
 func TestScavengeStopsAtDamage(t *testing.T) {
 	fs := vfs.NewMem()
 	f := serve(t, Options{FS: fs})

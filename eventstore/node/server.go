@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -185,15 +185,11 @@ func endPoint(ctx context.Context) *gossip.EndPoint {
 	if !ok || caller.LocalAddr == nil {
 		return &gossip.EndPoint{}
 	}
-	host, port, err := net.SplitHostPort(caller.LocalAddr.String())
+	at, err := netip.ParseAddrPort(caller.LocalAddr.String())
 	if err != nil {
 		return &gossip.EndPoint{Address: caller.LocalAddr.String()}
 	}
-	number, err := strconv.ParseUint(port, 10, 16)
-	if err != nil {
-		number = 0
-	}
-	return &gossip.EndPoint{Address: host, Port: uint32(number)}
+	return &gossip.EndPoint{Address: at.Addr().String(), Port: uint32(at.Port())}
 }
 
 // newHTTP returns the server of plain HTTP requests, over HTTP/1.1 and over HTTP/2

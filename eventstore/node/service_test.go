@@ -154,7 +154,7 @@ func TestHTTP(t *testing.T) {
 		})
 	}
 	t.Run("not live any more", func(t *testing.T) {
-		f.node.log.Life.Fail(errors.New("made to"))
+		f.node.log.Life.Fail(errors.New("the test failed it"))
 		recorder := &statusOnly{header: http.Header{}}
 		request, err := http.NewRequestWithContext(f.ctx, http.MethodGet, "/health/live", nil)
 		require.NoError(t, err)
@@ -201,8 +201,8 @@ func TestGRPCBehindAPlainRequest(t *testing.T) {
 	require.Len(t, info.GetMembers(), 1)
 }
 
-// A client that speaks HTTP/2 and waits to be answered is served gRPC; one that
-// says nothing, or nonsense, harms nobody.
+// The node serves gRPC to an HTTP/2 client that waits for the server. A client that sends
+// nothing, or nonsense, does no harm.
 func TestIncompleteConnections(t *testing.T) {
 	f := serve(t)
 	dial := func(t *testing.T) net.Conn {
@@ -211,7 +211,7 @@ func TestIncompleteConnections(t *testing.T) {
 		t.Cleanup(func() { _ = conn.Close() })
 		return conn
 	}
-	t.Run("the preface alone", func(t *testing.T) {
+	t.Run("only the preface", func(t *testing.T) {
 		conn := dial(t)
 		_, err := conn.Write([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"))
 		require.NoError(t, err)

@@ -31,7 +31,7 @@ func TestSlowDisk(t *testing.T) {
 	}
 }
 
-// More clients append at once than there is room for, some of them much.
+// More clients append at once than admission allows, some with large events.
 const (
 	slowSmall  = 3000
 	slowLarge  = 100
@@ -91,8 +91,8 @@ func slowDown(t *testing.T, delay time.Duration) {
 		acknowledged.Load(), slowSmall+slowLarge, slowRounds*(slowLarge*largeData+slowSmall*300)>>20, took.Round(delay), most.Load()>>20, bound>>20)
 }
 
-// slowCall is an append as gRPC hands it to the service. It notes how much has
-// been received of all calls that are not answered.
+// slowCall is an append as gRPC passes it to the service. It counts the received bytes
+// of all calls that are not answered.
 type slowCall struct {
 	grpc.ServerStream
 	ctx          context.Context

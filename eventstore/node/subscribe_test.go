@@ -47,7 +47,7 @@ func TestStreamSubscriptions(t *testing.T) {
 	}
 }
 
-// A missing or soft-deleted stream is confirmed and caught up.
+// A subscription to a missing or soft-deleted stream is confirmed and caught up.
 func TestSubscriptionsToMissingStreams(t *testing.T) {
 	f := serve(t)
 	s := f.subscribe(ofStream("s")).confirmed().caughtUp()
@@ -61,7 +61,7 @@ func TestSubscriptionsToMissingStreams(t *testing.T) {
 	require.EqualValues(t, 1, again.event().GetStreamRevision())
 }
 
-// The $streamDeleted event comes, and then the error.
+// A subscriber gets the $streamDeleted event and then the error.
 func TestSubscriptionsEndAtATombstone(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(1)...)
@@ -132,7 +132,7 @@ func TestSubscriptionsToAll(t *testing.T) {
 		s := f.in(t).subscribe(ofAll, atPosition(p[1]+1, p[1]+1)).confirmed()
 		require.Equal(t, codes.InvalidArgument, s.dropped())
 	})
-	t.Run("what comes is live", func(t *testing.T) {
+	t.Run("new events are live", func(t *testing.T) {
 		f := f.in(t)
 		s := f.subscribe(ofAll, theEnd).confirmed().caughtUp()
 		for i := range 3 {
@@ -153,7 +153,7 @@ func TestCheckpoints(t *testing.T) {
 		f.must("b", writer.Any, fresh(1)...)
 	}
 	p := f.positions() // a b a b a b
-	t.Run("an empty log has none", func(t *testing.T) {
+	t.Run("an empty log has no checkpoint", func(t *testing.T) {
 		serve(t).subscribe(ofAll, byStream(1, "a")).confirmed().caughtUp()
 	})
 	t.Run("catching up, then live", func(t *testing.T) {
@@ -183,7 +183,7 @@ func TestCheckpoints(t *testing.T) {
 		require.Equal(t, all[len(all)-1], s.checkpoint())
 		s.caughtUp()
 	})
-	t.Run("from beyond the end: none", func(t *testing.T) {
+	t.Run("beyond the end there is no checkpoint", func(t *testing.T) {
 		f := f.in(t)
 		all := f.positions()
 		f.subscribe(ofAll, atPosition(all[len(all)-1]+5, 0), byStream(1, "none")).confirmed().caughtUp()
@@ -250,8 +250,8 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// A subscriber that reads slowly is sent everything, once and in order, from
-// beyond the records that are kept in memory too.
+// A slow subscriber gets every event once and in order, also those that are not in
+// memory any more.
 func TestSlowSubscribersMissNothing(t *testing.T) {
 	f := serve(t)
 	live := f.subscribe(ofAll).confirmed().caughtUp()

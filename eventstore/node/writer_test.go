@@ -24,8 +24,8 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// Many writers at exact revisions, each on its own connection: every revision
-// is taken once, and what one sees acknowledged all see.
+// Many writers append at exact revisions, each on its own connection. Each revision is
+// stored once, and every reader sees the acknowledged events.
 func TestConcurrentAppendsToOneStream(t *testing.T) {
 	const writers, each = 8, 20
 	f := serve(t)
@@ -66,8 +66,8 @@ func TestConcurrentAppendsToOneStream(t *testing.T) {
 	t.Logf("%d appends were refused for their version", lost.Load())
 }
 
-// Appends to many streams at once, with a live subscriber: it gets each once,
-// in the order of the log, and each stream's in theirs.
+// A live subscriber gets concurrent appends to many streams once each, in the order of
+// the log and of each stream.
 func TestConcurrentAppendsReachSubscribersInOrder(t *testing.T) {
 	const streams, each = 16, 25
 	f := serve(t)
@@ -94,8 +94,7 @@ func TestConcurrentAppendsReachSubscribersInOrder(t *testing.T) {
 
 var errDisk = errors.New("the disk is broken")
 
-// failing is a disk on which, once told to, one kind of operation on the
-// write-ahead log fails.
+// failing is a disk that can fail one kind of operation on the write-ahead log.
 func failing(fs vfs.FS, kinds ...errorfs.OpKind) (vfs.FS, *atomic.Bool) {
 	on := &atomic.Bool{}
 	return errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -111,8 +110,8 @@ func failing(fs vfs.FS, kinds ...errorfs.OpKind) (vfs.FS, *atomic.Bool) {
 	})), on
 }
 
-// After the first write or sync that fails nothing is acknowledged any more,
-// Serve says why, and nothing that was acknowledged is lost.
+// After the first failed write or sync the node acknowledges nothing more, Serve returns
+// the cause, and no acknowledged event is lost.
 func TestFirstFailureStopsTheNode(t *testing.T) {
 	for name, kinds := range map[string][]errorfs.OpKind{
 		"sync":  {errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo},
@@ -158,8 +157,7 @@ func put(t *testing.T, n *Node, stream string, expected int64) (position uint64)
 	return out.Position
 }
 
-// Also where Pebble gives up by itself, in the background, nothing more is
-// acknowledged.
+// If Pebble fails in the background, the node acknowledges nothing more.
 func TestPebbleFailureStopsTheNode(t *testing.T) {
 	n, err := Open(Options{Dir: "log", FS: vfs.NewMem(), Logger: quiet})
 	require.NoError(t, err)
@@ -170,7 +168,7 @@ func TestPebbleFailureStopsTheNode(t *testing.T) {
 	require.NoError(t, n.Close(), "this one is still able to close")
 }
 
-// A disk that fails while the log is opened is an error of Open.
+// Open returns an error if the disk fails during it.
 func TestOpenOnAFailingDisk(t *testing.T) {
 	for at := range int32(40) {
 		fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(errorfs.OnIndex(at).MaybeError))
@@ -183,8 +181,8 @@ func TestOpenOnAFailingDisk(t *testing.T) {
 	}
 }
 
-// A caller that gives up leaves the outcome open; a closed node takes nothing.
-func TestSubmitEnds(t *testing.T) {
+// If a caller gives up, the outcome is unknown. A closed node accepts no request.
+func TestSubmitEndsWithCallerOrNode(t *testing.T) {
 	n, err := Open(Options{Dir: "log", FS: vfs.NewMem(), Logger: quiet})
 	require.NoError(t, err)
 	require.NoError(t, n.Close())

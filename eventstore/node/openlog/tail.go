@@ -19,14 +19,14 @@ type Tail struct {
 	mu       sync.RWMutex
 	records  []record.Record // the latest ones, ascending
 	bytes    int
-	synced   uint64 // position of the last synced record
-	previous uint64 // position of the last record before records
-	all      map[*Watcher]struct{}
-	streams  map[string]map[*Watcher]struct{}
+	synced   uint64                           // position of the last synced record
+	previous uint64                           // position of the last record before records
+	watchers map[string]map[*Watcher]struct{} // by stream; those of all streams by ""
 }
 
-// Watcher is woken after appends to the stream that it watches. One signal may
-// stand for several appends, and may come for events that the reader has seen.
+// Watcher wakes a goroutine. Tail.Watch returns one that is signaled after appends
+// to a stream. One signal may stand for several appends, and may come for events that
+// the reader has seen.
 type Watcher struct{ wakeCh chan struct{} }
 
 // NewWatcher returns a watcher that only Signal wakes.
@@ -35,13 +35,20 @@ func NewWatcher() *Watcher { return &Watcher{wakeCh: make(chan struct{}, 1)} }
 // Wake returns the channel on which the watcher is woken.
 func (w *Watcher) Wake() <-chan struct{} { return w.wakeCh }
 
+// Signal wakes the watcher.
+func (w *Watcher) Signal() {
+	select {
+	case w.wakeCh <- struct{}{}:
+	default:
+	}
+}
+
 // NewTail returns the tail of a log that is synced up to a position.
 func NewTail(synced uint64) *Tail {
 	return &Tail{
 		synced:   synced,
 		previous: synced,
-		all:      make(map[*Watcher]struct{}),
-		streams:  make(map[string]map[*Watcher]struct{}),
+		watchers: make(map[string]map[*Watcher]struct{}),
 	}
 }
 
@@ -65,11 +72,11 @@ func (t *Tail) Publish(records []record.Record) {
 	}
 	t.synced = records[len(records)-1].Position
 	t.trim()
-	for w := range t.all {
+	for w := range t.watchers[""] {
 		w.Signal()
 	}
 	for i := range records {
-		for w := range t.streams[records[i].Stream] {
+		for w := range t.watchers[records[i].Stream] {
 			w.Signal()
 		}
 	}
@@ -116,31 +123,18 @@ func (t *Tail) Watch(stream string) (w *Watcher, stop func()) {
 	w = NewWatcher()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if stream == "" {
-		t.all[w] = struct{}{}
-	} else {
-		if t.streams[stream] == nil {
-			t.streams[stream] = make(map[*Watcher]struct{})
-		}
-		t.streams[stream][w] = struct{}{}
+	if t.watchers[stream] == nil {
+		t.watchers[stream] = make(map[*Watcher]struct{})
 	}
+	t.watchers[stream][w] = struct{}{}
 	return w, func() { t.unwatch(stream, w) }
 }
 
 func (t *Tail) unwatch(stream string, w *Watcher) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.all, w)
-	delete(t.streams[stream], w)
-	if len(t.streams[stream]) == 0 {
-		delete(t.streams, stream)
-	}
-}
-
-// Signal wakes the watcher.
-func (w *Watcher) Signal() {
-	select {
-	case w.wakeCh <- struct{}{}:
-	default:
+	delete(t.watchers[stream], w)
+	if len(t.watchers[stream]) == 0 {
+		delete(t.watchers, stream)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"hexarena/eventstore/node/openlog"
 	"hexarena/eventstore/node/wire"
 )
 
@@ -27,14 +28,13 @@ type consumer struct {
 	size    int // how many unanswered messages it accepts
 	from    string
 	name    string
-	extra   bool // keep response times
 
 	// The group's lock guards these.
 	inFlight map[*message]struct{}
 	queue    []turn // the ones that are not sent yet
 	total    measure
 
-	wake  chan struct{}
+	wake  *openlog.Watcher // there is a message to send
 	once  sync.Once
 	ended chan struct{} // closed once cause is set
 	cause error
@@ -49,26 +49,27 @@ type turn struct {
 // Read implements the service.
 func (p Service) Read(call api.PersistentSubscriptions_ReadServer) error {
 	m, err := call.Recv()
-	if errors.Is(err, io.EOF) {
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	o := m.GetOptions()
+	switch {
+	case o == nil:
 		return wire.Invalid("a persistent subscription begins with its options")
+	case o.GetBufferSize() <= 0:
+		return wire.Invalid("the buffer size of a subscriber must be more than 0")
 	}
+	g, err := p.group(o)
 	if err != nil {
 		return err
 	}
-	stream, group, c, err := newConsumer(m.GetOptions(), call)
-	if err != nil {
-		return err
-	}
-	g, err := p.groups.find(stream, group)
-	if err != nil {
-		return err
-	}
+	c := newConsumer(o, call)
 	if err := g.connect(c); err != nil {
 		return err
 	}
 	defer g.leave(c)
 	if err := call.Send(&api.ReadResp{Content: &api.ReadResp_SubscriptionConfirmation_{
-		SubscriptionConfirmation: &api.ReadResp_SubscriptionConfirmation{SubscriptionId: groupKey(stream, group)},
+		SubscriptionConfirmation: &api.ReadResp_SubscriptionConfirmation{SubscriptionId: g.config.key()},
 	}}); err != nil {
 		return err
 	}
@@ -76,23 +77,14 @@ func (p Service) Read(call api.PersistentSubscriptions_ReadServer) error {
 	return g.serve(c)
 }
 
-func newConsumer(o *api.ReadReq_Options, call api.PersistentSubscriptions_ReadServer) (stream, group string, c *consumer, err error) {
-	if o == nil {
-		return "", "", nil, wire.Invalid("a persistent subscription begins with its options")
-	}
-	if stream, err = sourceName(o.GetStreamIdentifier(), o.GetAll()); err != nil {
-		return "", "", nil, err
-	}
-	if o.GetBufferSize() <= 0 {
-		return "", "", nil, wire.Invalid("the buffer size of a subscriber must be more than 0")
-	}
-	c = &consumer{
+func newConsumer(o *api.ReadReq_Options, call api.PersistentSubscriptions_ReadServer) *consumer {
+	c := &consumer{
 		call:     call,
 		textIDs:  o.GetUuidOption().GetString_() != nil,
 		size:     min(int(o.GetBufferSize()), groupRoom),
 		name:     "<unknown>",
 		inFlight: map[*message]struct{}{},
-		wake:     make(chan struct{}, 1),
+		wake:     openlog.NewWatcher(),
 		ended:    make(chan struct{}),
 		total:    measure{since: time.Now()},
 	}
@@ -104,7 +96,7 @@ func newConsumer(o *api.ReadReq_Options, call api.PersistentSubscriptions_ReadSe
 	if caller, ok := peer.FromContext(call.Context()); ok {
 		c.from = caller.Addr.String()
 	}
-	return stream, o.GetGroupName(), c, nil
+	return c
 }
 
 // free is how many more messages it takes.
@@ -121,13 +113,6 @@ func (c *consumer) unanswered() []*message {
 		return cmp.Or(cmp.Compare(a.sequence, b.sequence), cmp.Compare(a.at, b.at))
 	})
 	return messages
-}
-
-func (c *consumer) wakeUp() {
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
 }
 
 // end ends the call. The first cause counts.
@@ -191,7 +176,7 @@ func (g *group) serve(c *consumer) error {
 		m, retries := g.take(c)
 		if m == nil {
 			select {
-			case <-c.wake:
+			case <-c.wake.Wake():
 				continue
 			case <-c.ended:
 				return c.cause

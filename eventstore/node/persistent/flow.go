@@ -62,61 +62,51 @@ type sourceBatch struct {
 }
 
 // read reads the next part of the source. Only the group's goroutine calls it.
-func (g *group) read(next uint64, limit int) (b sourceBatch, err error) {
-	b = sourceBatch{last: g.last, considered: g.considered}
-	if !g.config.all() {
-		return b, g.readStreamInto(&b, next, limit)
-	}
-	end := g.Tail.End()
-	p, err := g.Store.LogPage(storage.Range{From: next, Within: end, Limit: storage.PageRecords})
-	if err != nil {
-		return b, err
-	}
-	b.next, b.end = p.Next, p.End
+func (g *group) read(next uint64, limit int) (sourceBatch, error) {
+	p, end, err := g.page(next, limit)
+	b := sourceBatch{next: p.Next, end: p.End, last: g.last, considered: g.considered}
 	if p.End {
-		b.next = max(next, end+1)
+		b.next = max(next, end)
 	}
 	for i := range p.Records {
 		r := &p.Records[i]
+		at, selected := r.Revision, true
+		if g.config.all() {
+			at, selected = r.Position, g.config.Filter.Matches(r)
+		}
 		if len(b.messages) >= limit {
-			b.next, b.end = r.Position, false
+			b.next, b.end = at, false
 			break
 		}
-		if streams.HiddenFromAll(r.Stream) { // a checkpoint must not cause the next one
-			b.last = mark{r.Position, true}
+		if g.config.all() && streams.HiddenFromAll(r.Stream) { // a checkpoint must not cause the next one
+			b.last = mark{at, true}
 			continue
 		}
-		if err := g.consider(&b, r, r.Position, g.config.Filter.Matches(r)); err != nil {
+		if err := g.consider(&b, r, at, selected); err != nil {
 			return b, err
 		}
 	}
-	return b, nil
+	return b, err
 }
 
-func (g *group) readStreamInto(b *sourceBatch, next uint64, limit int) error {
-	b.next, b.end = next, true
+// page reads a page of the source, and returns the first revision or position
+// beyond it. Of the log it may return more than limit records, because a filter may
+// select few of them.
+func (g *group) page(next uint64, limit int) (p storage.Page, end uint64, err error) {
 	within := g.Tail.End()
+	if g.config.all() {
+		p, err = g.Store.LogPage(storage.Range{From: next, Within: within, Limit: storage.PageRecords})
+		return p, within + 1, err
+	}
 	if err := g.Await(g.ctx, g.config.Stream, within); err != nil {
-		return err
+		return p, 0, err
 	}
 	v, err := g.View(g.config.Stream, within)
-	if err != nil || v.Tombstoned() || v.Last < 0 {
-		return err
+	if err != nil || v.Tombstoned() {
+		return storage.Page{End: true}, 0, err
 	}
-	p, err := g.Page(g.config.Stream, v, storage.Range{From: next, Within: within, Limit: limit})
-	if err != nil {
-		return err
-	}
-	b.next, b.end = p.Next, p.End
-	if p.End {
-		b.next = max(next, uint64(v.Last+1))
-	}
-	for i := range p.Records {
-		if err := g.consider(b, &p.Records[i], p.Records[i].Revision, true); err != nil {
-			return err
-		}
-	}
-	return nil
+	p, err = g.Page(g.config.Stream, v, storage.Range{From: next, Within: within, Limit: limit})
+	return p, uint64(v.Last + 1), err
 }
 
 // consider adds one record to a batch if it is selected.
@@ -169,7 +159,7 @@ func (g *group) assign(m *message, c *consumer) {
 		m.expires = m.sent.Add(time.Duration(g.config.MessageTimeout) * time.Millisecond)
 		m.inTime = g.expiring.PushBack(m)
 	}
-	c.wakeUp()
+	c.wake.Signal()
 }
 
 // recall takes a message back from its consumer.
@@ -249,14 +239,14 @@ func (g *group) ack(c *consumer, ids []uuid.UUID) {
 	defer g.mu.Unlock()
 	for _, id := range ids {
 		if m := g.pick(c, id); m != nil {
-			if m.to == c {
-				c.took(time.Since(m.sent))
+			if m.to == c && g.config.ExtraStatistics {
+				c.total.took(time.Since(m.sent))
 			}
 			g.recall(m)
 			g.finish(m)
 		}
 	}
-	g.wakeUp()
+	g.kick.Signal()
 }
 
 // nack retries, parks or skips the messages that a consumer names.
@@ -278,7 +268,7 @@ func (g *group) nack(c *consumer, ids []uuid.UUID, action api.ReadReq_Nack_Actio
 			g.finish(m)
 		}
 	}
-	g.wakeUp()
+	g.kick.Signal()
 }
 
 // pass finishes a message whose event does not exist any more.
@@ -288,6 +278,6 @@ func (g *group) pass(m *message, c *consumer) {
 	if m.to == c {
 		g.recall(m)
 		g.finish(m)
-		g.wakeUp()
+		g.kick.Signal()
 	}
 }

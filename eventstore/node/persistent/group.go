@@ -48,12 +48,12 @@ type group struct {
 	ctx       context.Context // ends when the group is dropped
 	end       context.CancelFunc
 
-	mu      sync.Mutex // guards what follows
-	running bool       // the goroutine runs
-	dropped bool       // the group accepts no consumers any more
-	forget  bool       // and saves no checkpoint
-	kick    chan struct{}
-	resting chan struct{} // closed when the last goroutine has ended
+	mu      sync.Mutex       // guards what follows
+	running bool             // the goroutine runs
+	dropped bool             // the group accepts no consumers any more
+	forget  bool             // and saves no checkpoint
+	kick    *openlog.Watcher // wakes the goroutine
+	resting chan struct{}    // closed when the last goroutine has ended
 
 	// How far the source was read.
 	next       uint64 // revision or position to continue from
@@ -122,7 +122,7 @@ func newGroup(log *Log, connected *atomic.Int64, config groupConfig) (*group, er
 		Log:         log,
 		connected:   connected,
 		config:      config,
-		kick:        make(chan struct{}, 1),
+		kick:        openlog.NewWatcher(),
 		next:        config.From,
 		unfinished:  list.New(),
 		retry:       list.New(),
@@ -185,7 +185,7 @@ func (g *group) pauseFor(w *openlog.Watcher, wait time.Duration) bool {
 	defer timer.Stop()
 	select {
 	case <-w.Wake():
-	case <-g.kick:
+	case <-g.kick.Wake():
 	case <-timer.C:
 	case <-g.Life.Open().Done():
 		return false
@@ -265,14 +265,6 @@ func (g *group) giveUp(err error) {
 	}
 }
 
-// wakeUp wakes the goroutine up.
-func (g *group) wakeUp() {
-	select {
-	case g.kick <- struct{}{}:
-	default:
-	}
-}
-
 // connect adds a consumer.
 func (g *group) connect(c *consumer) error {
 	g.mu.Lock()
@@ -293,11 +285,10 @@ func (g *group) connect(c *consumer) error {
 		g.running, g.resting = true, make(chan struct{})
 		go g.run(g.resting)
 	}
-	c.extra = g.config.ExtraStatistics
 	g.consumers[c] = struct{}{}
 	g.connected.Add(1)
 	g.strategy.add(c)
-	g.wakeUp()
+	g.kick.Signal()
 	return nil
 }
 
@@ -306,7 +297,7 @@ func (g *group) leave(c *consumer) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.release(c)
-	g.wakeUp()
+	g.kick.Signal()
 }
 
 func (g *group) release(c *consumer) {
@@ -334,7 +325,7 @@ func (g *group) drop(forget bool) {
 	resting := g.resting
 	g.mu.Unlock()
 	g.end()
-	g.wakeUp()
+	g.kick.Signal()
 	if resting != nil {
 		<-resting
 	}

@@ -97,7 +97,7 @@ func TestGroupRetriesAfterTimeouts(t *testing.T) {
 		require.Equal(t, want.revision, e.GetEvent().GetStreamRevision())
 		require.Equal(t, want.retries, e.GetRetryCount())
 		g.expire(time.Now().Add(2 * time.Hour))
-		g.wakeUp()
+		g.kick.Signal()
 	}
 	for {
 		if _, end, err := g.parkedSpan(); err != nil || end == 1 {

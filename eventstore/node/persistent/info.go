@@ -31,12 +31,6 @@ func (m *measure) took(d time.Duration) {
 	m.next = (m.next + 1) % keptTimes
 }
 
-func (c *consumer) took(d time.Duration) {
-	if c.extra {
-		c.total.took(d)
-	}
-}
-
 // look returns the count and the rate since the last look.
 func (m *measure) look() (count int64, perSecond int32) {
 	now := time.Now()
@@ -103,7 +97,7 @@ func (g *group) info() (*api.SubscriptionInfo, error) {
 	return info, nil
 }
 
-// lastKnown returns the source's last event; ok is false if there is none.
+// lastKnown returns the source's last event; ok is false if it is empty.
 func (g *group) lastKnown() (at uint64, ok bool, err error) {
 	end := g.Tail.End()
 	if g.config.all() {

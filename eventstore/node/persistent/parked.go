@@ -118,7 +118,7 @@ func (g *group) startReplay(stop uint64) error {
 	if end > g.replay.next && end > g.replay.stop {
 		g.replay.stop = end
 	}
-	g.wakeUp()
+	g.kick.Signal()
 	return nil
 }
 

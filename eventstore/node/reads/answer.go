@@ -43,8 +43,9 @@ func (r *reader) readStream() error {
 	return r.send(&api.ReadResp{Content: &api.ReadResp_LastStreamPosition{LastStreamPosition: uint64(v.Last)}})
 }
 
-// look returns the stream as it is at the position within.
+// look returns the stream as it is now.
 func (r *reader) look() (storage.View, error) {
+	r.within = r.Tail.End()
 	if err := r.Await(r.call.Context(), r.stream, r.within); err != nil {
 		return storage.View{}, err
 	}

@@ -31,7 +31,6 @@ func (r *reader) awaitNews(w *openlog.Watcher) error {
 func (r *reader) subscribeStream() error {
 	w, stop := r.Watch(r.stream)
 	defer stop()
-	r.within = r.Tail.End()
 	v, err := r.look()
 	if err != nil {
 		return err
@@ -50,7 +49,6 @@ func (r *reader) subscribeStream() error {
 		if err = r.awaitNews(w); err != nil {
 			return err
 		}
-		r.within = r.Tail.End()
 		if v, err = r.look(); err != nil {
 			return err
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestMapForgetsTheOldest(t *testing.T) {
+func TestMapForgetsUnusedEntries(t *testing.T) {
 	c := New[int, string](2)
 	c.Put(1, "a")
 	c.Put(2, "b")

@@ -9,7 +9,7 @@ import (
 
 // A value of the wrong type makes the whole metadata empty. An integer below 1
 // is ignored.
-func TestParseMeta(t *testing.T) {
+func TestParseMetadata(t *testing.T) {
 	empty := Metadata{Exists: true}
 	counted := Metadata{Exists: true, maxCount: 7}
 	tests := []struct {

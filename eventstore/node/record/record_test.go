@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Records of any shape survive encoding; any bytes that decode are a record
-// that encodes to just these bytes.
+// Every record can be decoded after it was encoded. If bytes decode to a record, the
+// record encodes to the same bytes.
 func TestRecordsRoundTrip(t *testing.T) {
 	for _, r := range sampleRecords() {
 		encoded := r.Append(nil)

@@ -48,7 +48,7 @@ const (
 // and revisions with only the gaps of a scavenge, and whether log and index agree.
 // It writes nothing. Damage is part of the result. An error means that the folder
 // cannot be read or is in use.
-func Check(ctx context.Context, dir string, fs vfs.FS, progress Progress) (Checked, error) {
+func Check(ctx context.Context, dir string, fs vfs.FS, progress Progress) (found Checked, err error) {
 	if fs == nil {
 		fs = vfs.Default
 	}
@@ -62,24 +62,14 @@ func Check(ctx context.Context, dir string, fs vfs.FS, progress Progress) (Check
 	} else if !made {
 		return Checked{}, fmt.Errorf("%w: %s holds none", ErrWrongFormat, dir)
 	}
-	release, err := lockExisting(fs, dir)
-	if err != nil {
-		return Checked{}, err
+	if _, missing := fs.Stat(fs.PathJoin(dir, "LOCK")); missing == nil { // a copy has none
+		lock, failed := lockFolder(fs, dir)
+		if failed != nil {
+			return Checked{}, failed
+		}
+		defer func() { err = errors.Join(err, lock.Close()) }()
 	}
-	found, err := checkFolder(ctx, dir, fs, progress)
-	return found, errors.Join(err, release())
-}
-
-// lockExisting locks a folder if it has a lock file. A node would create one.
-func lockExisting(fs vfs.FS, dir string) (release func() error, err error) {
-	if _, err := fs.Stat(fs.PathJoin(dir, "LOCK")); err != nil {
-		return func() error { return nil }, nil //nolint:nilerr // a copy has none
-	}
-	lock, err := lockFolder(fs, dir)
-	if err != nil {
-		return nil, err
-	}
-	return lock.Close, nil
+	return checkFolder(ctx, dir, fs, progress)
 }
 
 func checkFolder(ctx context.Context, dir string, fs vfs.FS, progress Progress) (found Checked, err error) {

@@ -172,7 +172,7 @@ func (x *indexReader) follows(stream []byte, revision uint64) {
 	if revision == record.TombstoneRevision {
 		x.Tombstones++
 	} else if revision != x.next {
-		x.damage("%s begins with, or goes on with, revision %d instead of %d", stream, revision, x.next)
+		x.damage("%s begins or continues with revision %d instead of %d", stream, revision, x.next)
 	}
 	x.next = revision + 1
 }

@@ -164,7 +164,7 @@ type Entries struct {
 	err   error
 }
 
-// First moves to the first entry; false means that there is none within the limit.
+// First moves to the first entry; false means that no entry is within the limit.
 func (e *Entries) First() bool { return e.it.First() && e.inLimit() }
 
 // Next moves to the next entry.

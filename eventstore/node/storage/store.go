@@ -34,7 +34,7 @@ type Store struct {
 	scavenged atomic.Bool  // ever
 }
 
-// At reads the record at a position; ok is false if there is none.
+// At reads the record at a position; ok is false if it does not exist.
 func (s *Store) At(position uint64) (r record.Record, ok bool, err error) {
 	value, closer, err := s.DB.Get(logKey(position))
 	if errors.Is(err, pebble.ErrNotFound) {

@@ -87,7 +87,7 @@ type Writer struct {
 	mu     sync.Mutex // guards queue and closed
 	queue  []*Request
 	closed bool
-	wake   chan struct{}
+	wake   *openlog.Watcher // of the deciding goroutine
 
 	// The deciding goroutine owns these.
 	next    uint64 // the next record's position
@@ -127,7 +127,7 @@ func New(log *openlog.Log) (*Writer, error) {
 	}
 	w := &Writer{
 		Log:     log,
-		wake:    make(chan struct{}, 1),
+		wake:    openlog.NewWatcher(),
 		next:    end.Next,
 		created: end.Created,
 		heads:   recent.New[string, storage.Head](knownHeads),
@@ -182,15 +182,8 @@ func (w *Writer) enqueue(requests ...*Request) bool {
 		return false
 	}
 	w.queue = append(w.queue, requests...)
-	w.signal()
+	w.wake.Signal()
 	return true
-}
-
-func (w *Writer) signal() {
-	select {
-	case w.wake <- struct{}{}:
-	default:
-	}
 }
 
 // Stop lets the writer finish the queued requests and rejects later ones. The
@@ -200,7 +193,7 @@ func (w *Writer) Stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closed = true
-	w.signal()
+	w.wake.Signal()
 }
 
 // Wait waits until the writer has ended.
@@ -222,7 +215,7 @@ func (w *Writer) take() (queue []*Request, closed bool) {
 
 func (w *Writer) decideAll() {
 	defer close(w.groups)
-	for range w.wake {
+	for range w.wake.Wake() {
 		queue, closed := w.take()
 		for _, r := range queue {
 			w.handle(r)

@@ -56,10 +56,7 @@ func (s Writes) Append(call api.Streams_AppendServer) error {
 // receiveAppend receives a whole call into a request.
 func (s Writes) receiveAppend(call api.Streams_AppendServer, r *writer.Request) error {
 	first, err := call.Recv()
-	if errors.Is(err, io.EOF) {
-		return errNoOptions
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	refused := readOptions(r, first.GetOptions())
