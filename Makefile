@@ -4,7 +4,8 @@ SHELL := bash
 GO ?= go
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # RACE holds the concurrent packages. QUICK_RACE holds those of them whose tests
-# start no process, server or browser.
+# start no process, server or browser, and the conformance suite, which also runs
+# against an embedded node.
 RACE := ./adapters/... ./eventstore/... ./projections/... ./cmd/...
 QUICK_RACE := $(patsubst %,./%/...,$(filter-out adapters/web,$(wildcard adapters/*))) ./eventstore ./eventstore/conformance ./eventstore/memory ./eventstore/logtest/... ./projections/...
 
