@@ -94,7 +94,9 @@ var fieldRow = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| ([^|]+) \\| ([^|\n]+) 
 func TestEveryFieldIsListed(t *testing.T) {
 	page := read(t, "events.md")
 	for _, d := range decoders {
-		for _, eventType := range firsts(`(?m)^\tcase "(\w+)":\n\t\treturn decode\[`, read(t, "..", "domain", filepath.FromSlash(d.file))) {
+		eventTypes := firsts(`(?m)^\tcase "(\w+)":\n\t\treturn event\.Decode\[`, read(t, "..", "domain", filepath.FromSlash(d.file)))
+		require.NotEmpty(t, eventTypes, d.file)
+		for _, eventType := range eventTypes {
 			e, err := d.decode(eventType, []byte("{}"))
 			require.NoError(t, err)
 			var onPage []field

@@ -29,19 +29,19 @@ func TestSecurityDials(t *testing.T) {
 	}
 	f, strict := newSecurityArena(t), newSecurityArena(t, "--production", "--base-url", "https://arena.example")
 	f.each(t, map[string]func(*testing.T){
-		"production wants https and nothing beside":          strict.httpsAndNothingBeside,
-		"production wants public addresses, however spelled": strict.publicAddresses,
-		"production judges what a name stands for":           strict.whatANameStandsFor,
-		"redirects are not followed":                         f.redirectsAreNotFollowed,
-		"the arena is no bot":                                f.theArenaIsNoBot,
-		"failures are told in coarse words":                  f.coarseWords,
-		"slow TLS":                                           f.slowTLS,
-		"headers without an end":                             f.headersWithoutEnd,
-		"a ping without an end":                              f.aPingWithoutEnd,
-		"registrations are no port scanner":                  f.noPortScanner,
+		"production accepts only https":                             strict.httpsAndNothingBeside,
+		"production accepts only public addresses, in any spelling": strict.publicAddresses,
+		"production checks the addresses of a name":                 strict.whatANameStandsFor,
+		"redirects are not followed":                                f.redirectsAreNotFollowed,
+		"the arena is not a bot":                                    f.theArenaIsNoBot,
+		"errors are general":                                        f.coarseWords,
+		"slow TLS":                                                  f.slowTLS,
+		"endless headers":                                           f.headersWithoutEnd,
+		"a ping without an end":                                     f.aPingWithoutEnd,
+		"registrations cannot scan ports":                           f.noPortScanner,
 	})
-	t.Run("proxies of the environment are not asked", func(t *testing.T) { newSecurityArenaIn(t, variables).noProxies(t, proxy) })
-	t.Run("a bot that was let in before is judged at each dial", judgedAtEachDial)
+	t.Run("proxy variables are ignored", func(t *testing.T) { newSecurityArenaIn(t, variables).noProxies(t, proxy) })
+	t.Run("an accepted bot is checked at each dial", judgedAtEachDial)
 }
 
 // trap counts the connections that anyone opens to it.

@@ -24,16 +24,16 @@ func TestSecurityKeys(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t)
 	f.each(t, map[string]func(*testing.T){
-		"keys that are none":                      f.keysThatAreNone,
-		"a private key pasted by mistake":         f.aPrivateKeyPasted,
-		"a key gives no scope that it lacks":      f.noScopeThatItLacks,
-		"a key without the scope":                 f.aKeyWithoutTheScope,
-		"another's things are not there":          f.anothersThings,
-		"twenty keys, raced":                      f.twentyKeys,
-		"five active bots, raced":                 f.fiveActiveBots,
-		"a revocation in the middle of a flood":   f.aRevocationInAFlood,
-		"a sign-out in the middle of a flood":     f.aSignOutInAFlood,
-		"a stranger signs under another's key id": f.underAnothersKeyID,
+		"invalid keys":                                 f.keysThatAreNone,
+		"a private key pasted by mistake":              f.aPrivateKeyPasted,
+		"a key cannot give a scope that it lacks":      f.noScopeThatItLacks,
+		"a key without the scope":                      f.aKeyWithoutTheScope,
+		"another owner's bots and keys return 404":     f.anothersThings,
+		"twenty keys, raced":                           f.twentyKeys,
+		"five active bots, raced":                      f.fiveActiveBots,
+		"a revocation in the middle of a flood":        f.aRevocationInAFlood,
+		"a sign-out in the middle of a flood":          f.aSignOutInAFlood,
+		"a stranger signs with another owner's key id": f.underAnothersKeyID,
 	})
 }
 

@@ -26,9 +26,9 @@ func TestSecurityLimits(t *testing.T) {
 		"a forged X-Forwarded-For":             f.aForgedForward,
 		"a /64 is one caller":                  trusting.aNetworkIsOneCaller,
 		"a body over the limit":                f.aBodyOverTheLimit,
-		"a body that drips":                    f.aBodyThatDrips,
-		"headers that do not end":              f.headersThatDoNotEnd,
-		"endless bodies, beside one another":   f.endlessBodies,
+		"a slow body":                          f.aBodyThatDrips,
+		"endless headers":                      f.headersThatDoNotEnd,
+		"endless bodies at the same time":      f.endlessBodies,
 		"a cross-site call, whatever it sends": f.aCrossSiteCall,
 		"CR LF and NUL in fields":              f.lineBreaksInFields,
 		"markup is inert":                      f.markupIsInert,
@@ -172,7 +172,7 @@ func (f *securityArena) headersThatDoNotEnd(t *testing.T) {
 	t.Logf("%d bytes of headers were sent, most of them into the kernel's buffers: %s", sent, strings.TrimSpace(answer))
 	long := f.anonymous(t).raw("GET /health HTTP/1.1\r\nHost: arena\r\nX-Padding: " + strings.Repeat("x", 40<<10) + "\r\n\r\n")
 	require.Equal(t, http.StatusRequestHeaderFieldsTooLarge, long)
-	t.Run("they have ten seconds", func(t *testing.T) {
+	t.Run("a body has ten seconds", func(t *testing.T) {
 		t.Parallel()
 		conn, err := net.Dial("tcp", f.address())
 		require.NoError(t, err)

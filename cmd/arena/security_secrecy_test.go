@@ -112,7 +112,7 @@ func TestSecuritySecrecy(t *testing.T) {
 			}
 		}
 	})
-	t.Run("somebody else's bot URL", func(t *testing.T) {
+	t.Run("another owner's bot URL", func(t *testing.T) {
 		require.Contains(t, string(key.do("GET", "/bots", nil).is(200).body), mark, "the owner sees it")
 		requireNowhere(t, running, mark)
 		requireNowhere(t, ended, mark)

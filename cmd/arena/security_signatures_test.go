@@ -24,14 +24,14 @@ func TestSecuritySignatures(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t)
 	f.each(t, map[string]func(*testing.T){
-		"five minutes of skew":             f.fiveMinutesOfSkew,
-		"one spelling of a timestamp":      f.oneSpellingOfATimestamp,
-		"a signed write runs once":         f.aSignedWriteRunsOnce,
-		"the bytes as received are signed": f.theBytesAsReceived,
-		"dots split a message in one way":  f.dotsSplitInOneWay,
-		"one credential at a time":         f.oneCredentialAtATime,
-		"one spelling of a signature":      f.oneSpellingOfASignature,
-		"a refusal tells not why":          f.aRefusalTellsNotWhy,
+		"five minutes of skew":                       f.fiveMinutesOfSkew,
+		"one spelling of a timestamp":                f.oneSpellingOfATimestamp,
+		"a signed write runs once":                   f.aSignedWriteRunsOnce,
+		"the signature covers the bytes as received": f.theBytesAsReceived,
+		"dots split a message in one way":            f.dotsSplitInOneWay,
+		"one credential at a time":                   f.oneCredentialAtATime,
+		"one spelling of a signature":                f.oneSpellingOfASignature,
+		"refusals give no reason":                    f.aRefusalTellsNotWhy,
 	})
 }
 

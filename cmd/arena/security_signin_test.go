@@ -23,13 +23,13 @@ func TestSecuritySignIn(t *testing.T) {
 		"a known and an unknown address":         f.knownAndUnknown,
 		"a scanner consumes nothing":             f.aScannerConsumesNothing,
 		"a link is used once, raced by 50":       f.aLinkIsUsedOnce,
-		"links that are none":                    f.linksThatAreNone,
+		"invalid links":                          f.linksThatAreNone,
 		"the token is in no log and no store":    f.theTokenIsNowhere,
 		"a Host header does not poison the link": f.aHostHeader,
-		"a session is never the caller's choice": f.aSessionIsOurChoice,
+		"callers cannot choose a session id":     f.aSessionIsOurChoice,
 		"a cookie after the sign-out":            f.aCookieAfterTheSignOut,
 	})
-	t.Run("a mail server that hangs holds nobody up", newSecurityArena(t).aMailServerThatHangs)
+	t.Run("a hanging mail server delays nobody", newSecurityArena(t).aMailServerThatHangs)
 }
 
 func signInTo(address string) map[string]string { return map[string]string{"email": address} }
