@@ -61,13 +61,6 @@ func (c *Cache[F]) Find(id StreamID) (*F, bool) {
 	return at.Value.(*cached[F]).fold, true
 }
 
-// Len returns the number of cached folds.
-func (c *Cache[F]) Len() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.byID)
-}
-
 func (c *Cache[F]) release(at *list.Element) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -43,13 +43,13 @@ func TestCacheEvictsLeastRecentlyUsed(t *testing.T) {
 	use(c, "c", 7)
 	require.Equal(t, []StreamID{"c"}, cachedIDs(c, "a", "b", "c"), "a heavier fold evicts others")
 	use(c, "d", 11)
-	require.Zero(t, c.Len(), "a fold over the limit is not kept")
+	require.Empty(t, c.byID, "a fold over the limit is not kept")
 }
 
 func TestCacheDropsFoldWithoutWeight(t *testing.T) {
 	c := newWeighedCache(10)
 	first := use(c, "a", 0)
-	require.Zero(t, c.Len())
+	require.Empty(t, c.byID)
 	require.NotSame(t, first, use(c, "a", 1))
 }
 

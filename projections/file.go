@@ -19,6 +19,17 @@ import (
 // maxReaders limits the concurrent queries of a file's readers.
 const maxReaders = 4
 
+// A commit survives a crash of the process. A crash of the machine may undo the last
+// commits, because synchronous=NORMAL syncs later; the model then folds those events
+// again.
+var (
+	writerPragmas = []string{
+		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(NORMAL)", "cache_size(-65536)",
+		"wal_autocheckpoint(4000)", "journal_size_limit(67108864)",
+	}
+	readerPragmas = []string{"busy_timeout(10000)", "query_only(1)", "cache_size(-16384)"}
+)
+
 // file is a model's SQLite file. One connection writes, others read.
 type file struct {
 	dir, model    string
@@ -121,13 +132,13 @@ func (f *file) open() (err error) {
 		return err
 	}
 	name := path(f.dir, f.model)
-	if f.db, err = sql.Open("sqlite", dsn(name, false)); err != nil {
+	if f.db, err = sql.Open("sqlite", dsn(name, writerPragmas...)); err != nil {
 		return err
 	}
 	if f.writer, err = f.db.Conn(context.Background()); err != nil {
 		return err
 	}
-	if f.rows, err = sql.Open("sqlite", dsn(name, true)); err != nil {
+	if f.rows, err = sql.Open("sqlite", dsn(name, readerPragmas...)); err != nil {
 		return err
 	}
 	f.rows.SetMaxOpenConns(maxReaders)
@@ -135,18 +146,11 @@ func (f *file) open() (err error) {
 	return nil
 }
 
-// dsn returns SQLite's name for a file and its settings. A commit survives a crash
-// of the process. A crash of the machine may undo the last commits, because
-// synchronous=NORMAL syncs later; the model then folds those events again.
-func dsn(name string, readOnly bool) string {
-	q := url.Values{"_pragma": {"busy_timeout(10000)"}}
-	add := func(pragmas ...string) { q["_pragma"] = append(q["_pragma"], pragmas...) }
-	if readOnly {
-		add("query_only(1)", "cache_size(-16384)")
-	} else {
-		add("journal_mode(WAL)", "synchronous(NORMAL)", "cache_size(-65536)", "wal_autocheckpoint(4000)", "journal_size_limit(67108864)")
-	}
-	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(name)}).EscapedPath(), RawQuery: q.Encode()}).String()
+// dsn returns SQLite's name for a file and its settings.
+func dsn(name string, pragmas ...string) string {
+	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(name)}).EscapedPath()}
+	u.RawQuery = url.Values{"_pragma": pragmas}.Encode()
+	return u.String()
 }
 
 // prepare creates the tables of a new file, or checks that an existing file can

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 
@@ -22,8 +21,7 @@ func Lock(dir string) (release func() error, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	name := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(filepath.Join(dir, "lock"))}).EscapedPath()}
-	db, err := sql.Open("sqlite", name.String())
+	db, err := sql.Open("sqlite", dsn(filepath.Join(dir, "lock")))
 	if err != nil {
 		return nil, err
 	}

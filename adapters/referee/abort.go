@@ -15,6 +15,9 @@ type Order struct {
 	Request string // id of the request; it correlates the stored events
 }
 
+// Error makes an order the cause with which contexts end.
+func (Order) Error() string { return "an operator aborts the match" }
+
 // Reasons why Abort does not abort a match.
 var (
 	// ErrOver reports that the match ended before the order.
@@ -22,9 +25,6 @@ var (
 	// ErrNotPlaying reports that this process does not play any more.
 	ErrNotPlaying = errors.New("this arena does not play")
 )
-
-// errOrdered ends the open decisions of a match that an operator aborts.
-var errOrdered = errors.New("an operator aborts the match")
 
 // Abort aborts an unfinished match, and returns when the ladder has stored it as
 // void. If ctx ends first, for example during an outage of the log, the order
@@ -37,7 +37,7 @@ func (r *Referee) Abort(ctx context.Context, s ladder.Seating, o Order) error {
 	if t == nil {
 		return ErrNotPlaying
 	}
-	t.order.give(o)
+	t.giveOrder(o)
 	select {
 	case <-t.done:
 	case <-ctx.Done():
@@ -53,36 +53,6 @@ func (r *Referee) Abort(ctx context.Context, s ladder.Seating, o Order) error {
 	}
 	return nil
 }
-
-// abortOrder passes an operator's order to the goroutine that plays a match. Its
-// context ends when the order is given, with the order as the cause.
-type abortOrder struct {
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-}
-
-func newAbortOrder() abortOrder {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	return abortOrder{ctx, cancel}
-}
-
-// orderedError is an order as the cause of a context's end.
-type orderedError struct{ Order }
-
-func (orderedError) Error() string { return errOrdered.Error() }
-
-// give gives an order. Only the first one counts.
-func (a abortOrder) give(o Order) { a.cancel(orderedError{o}) }
-
-// given returns the order, if there is one.
-func (a abortOrder) given() (Order, bool) {
-	var o orderedError
-	ok := errors.As(context.Cause(a.ctx), &o)
-	return o.Order, ok
-}
-
-// close frees the context.
-func (a abortOrder) close() { a.cancel(nil) }
 
 // abortBy returns the events of an abort by an operator.
 func (p *run) abortBy(o Order) ([]match.Event, error) {

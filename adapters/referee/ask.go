@@ -18,7 +18,7 @@ const (
 var errWall = errors.New("the wall clock has run out")
 
 // ask asks all open decisions at once, and returns their outcomes in the same
-// order. It returns errWall if the clock reaches wall first, errOrdered if an
+// order. It returns errWall if the clock reaches wall first, an Order if an
 // operator aborts the match, and errStopped if ctx ends.
 func (p *run) ask(ctx context.Context, wall time.Duration) ([]match.Outcome, error) {
 	ctx, stop := p.withLimits(ctx, wall)
@@ -40,10 +40,10 @@ func (p *run) ask(ctx context.Context, wall time.Duration) ([]match.Outcome, err
 }
 
 // withLimits returns a context that ends with errWall when the clock reaches wall,
-// and with errOrdered when an operator aborts the match.
+// and with an Order when an operator aborts the match.
 func (p *run) withLimits(ctx context.Context, wall time.Duration) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	forget := context.AfterFunc(p.order.ctx, func() { cancel(errOrdered) })
+	forget := context.AfterFunc(p.ordered, func() { cancel(context.Cause(p.ordered)) })
 	if wall-p.clock.now() <= p.decisionTime() {
 		go func() {
 			p.clock.wait(ctx, wall, nil)

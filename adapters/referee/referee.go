@@ -84,11 +84,11 @@ type Referee struct {
 
 // task is a match that a goroutine plays.
 type task struct {
-	stop  func()
-	order abortOrder
-	done  chan struct{} // closed when the goroutine ends; then the fields below may be read
-	err   error         // why it ended before the match did
-	abort *match.Aborted
+	stop      func()
+	giveOrder context.CancelCauseFunc // aborts the match; only the first Order counts
+	done      chan struct{}           // closed when the goroutine ends; then the fields below may be read
+	err       error                   // why it ended before the match did
+	abort     *match.Aborted
 }
 
 // New returns a Referee that plays no match yet.
@@ -117,11 +117,12 @@ func (r *Referee) begin(s ladder.Seating) *task {
 		r.stopBeat = r.clock.beat()
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
-	t := &task{stop: func() { cancel(errStopped) }, order: newAbortOrder(), done: make(chan struct{})}
+	ordered, giveOrder := context.WithCancelCause(context.Background())
+	t := &task{stop: func() { cancel(errStopped) }, giveOrder: giveOrder, done: make(chan struct{})}
 	r.running[s.MatchID] = t
 	go func() {
 		defer r.end(s.MatchID, t)
-		t.abort, t.err = r.play(ctx, s, t.order)
+		t.abort, t.err = r.play(ctx, s, ordered)
 		r.report(s, t.err)
 	}()
 	return t
@@ -129,7 +130,7 @@ func (r *Referee) begin(s ladder.Seating) *task {
 
 func (r *Referee) end(matchID string, t *task) {
 	t.stop()
-	t.order.close()
+	t.giveOrder(nil) // frees its context
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	close(t.done)

@@ -37,7 +37,7 @@ type run struct {
 	clock   *clock
 	seating ladder.Seating
 	mode    Mode
-	order   abortOrder
+	ordered context.Context // ends with an Order as its cause when an operator aborts the match
 	stream  eventstore.StreamID
 
 	state    match.Match
@@ -52,7 +52,7 @@ type run struct {
 
 // play plays one match until it is over and the ladder has stored the result. If
 // the match was aborted, now or before, play returns that event.
-func (r *Referee) play(ctx context.Context, s ladder.Seating, order abortOrder) (*match.Aborted, error) {
+func (r *Referee) play(ctx context.Context, s ladder.Seating, ordered context.Context) (*match.Aborted, error) {
 	mode, ok := r.options.Modes[s.Mode]
 	if !ok {
 		return nil, fmt.Errorf("mode %q is unknown", s.Mode)
@@ -66,7 +66,7 @@ func (r *Referee) play(ctx context.Context, s ladder.Seating, order abortOrder) 
 		return nil, fmt.Errorf("seed key %s does not match the commitment of the table", s.SeedKey)
 	}
 	p := &run{
-		options: &r.options, clock: r.clock, seating: s, mode: mode, order: order,
+		options: &r.options, clock: r.clock, seating: s, mode: mode, ordered: ordered,
 		stream:   eventstore.StreamID(match.Stream(s.MatchID)),
 		state:    match.New(server),
 		expected: eventstore.NoStream,
@@ -126,8 +126,9 @@ func (p *run) playBatches(ctx context.Context) error {
 // returns the abort of the match if an operator ordered it, or if the wall clock
 // has no time left.
 func (p *run) nextEvents(ctx context.Context, left time.Duration) ([]match.Event, error) {
-	if o, ok := p.order.given(); ok {
-		return p.abortBy(o)
+	var order Order
+	if errors.As(context.Cause(p.ordered), &order) {
+		return p.abortBy(order)
 	}
 	if left <= 0 {
 		return p.state.Cancel(match.WallClock)
@@ -138,8 +139,8 @@ func (p *run) nextEvents(ctx context.Context, left time.Duration) ([]match.Event
 	switch {
 	case errors.Is(err, errWall):
 		return p.state.Cancel(match.WallClock)
-	case errors.Is(err, errOrdered):
-		return p.nextEvents(ctx, left)
+	case errors.As(err, &order):
+		return p.abortBy(order)
 	case err != nil:
 		return nil, err
 	}
