@@ -71,7 +71,7 @@ func TestModules(t *testing.T) {
 	require.NotEmpty(t, files)
 	run := exec.CommandContext(t.Context(), node, append([]string{"--test", "--test-reporter=tap"}, files...)...)
 	run.Env = append(os.Environ(), "WATCHED="+watched)
-	told, err := run.CombinedOutput()
-	require.NoError(t, err, string(told))
-	require.NotContains(t, string(told), "# tests 0")
+	output, err := run.CombinedOutput()
+	require.NoError(t, err, string(output))
+	require.NotContains(t, string(output), "# tests 0")
 }

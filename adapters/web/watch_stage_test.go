@@ -90,9 +90,9 @@ func newStage(t testing.TB) *stage {
 	return s
 }
 
-// followLog runs the live boards, and the list of matches for them, as cmd plugs
-// them in. They have begun before anything is stored. A match has ended for the
-// live boards once it is in the signed log: pages look for it there then.
+// followLog runs the live boards, and the list of matches for them, as cmd wires
+// them. They start before anything is stored. A match ends for the live boards once
+// it is in the signed log, because pages then look for it there.
 func (s *stage) followLog() {
 	s.live = live.New(live.Options{
 		Log: s.log, Logger: slog.New(slog.DiscardHandler),

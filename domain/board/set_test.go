@@ -9,7 +9,7 @@ import (
 	"hexarena/domain/board"
 )
 
-// TestEdgeSetIsASet holds EdgeSet against a map, over both of its words.
+// TestEdgeSetIsASet compares EdgeSet with a map, in both of its words.
 func TestEdgeSetIsASet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ids := rapid.SliceOf(rapid.Uint8Range(0, board.Edges-1))
@@ -74,7 +74,7 @@ func edgeSet(ids []uint8) (s board.EdgeSet, in map[uint8]bool) {
 	return s, in
 }
 
-// requireAscending says that next yields each id of in once, in ascending
+// requireAscending requires that next yields each id of in once, in ascending
 // order.
 func requireAscending(t *rapid.T, in map[uint8]bool, next func() (uint8, bool)) {
 	last, n := -1, 0
