@@ -1,7 +1,6 @@
 package web
 
 import (
-	"net/http"
 	"net/url"
 	"time"
 
@@ -53,14 +52,14 @@ func (p *pageRequest) read(path string, into any) {
 	}
 }
 
-// find is read for data that may not exist. It reports whether the API has the data
-// and shows it to this reader.
+// find is read for data that a page can do without. It reports whether the API
+// answers with the data; the API may lack it, hide it from this reader or fail.
 func (p *pageRequest) find(path string, into any) bool {
 	if p.err != nil {
 		return false
 	}
 	err := p.get(path, into)
-	if r, ok := refusalOf(err); ok && r.Status < http.StatusInternalServerError {
+	if _, refused := refusalOf(err); refused {
 		return false
 	}
 	p.err = err
