@@ -1,5 +1,5 @@
-// Package domain_test holds every shape that an event was ever stored in
-// against the programs of today: old logs read forever.
+// Package domain_test checks that this program reads every shape in which an event
+// was ever stored.
 package domain_test
 
 import (
@@ -26,15 +26,15 @@ import (
 
 var update = flag.Bool("update", false, "append the shapes that are new; those of old stay as they are")
 
-// stored is what any event is.
+// stored is an event of any stream.
 type stored interface{ EventType() string }
 
 func any1[E stored](decode func(string, []byte) (E, error)) func(string, []byte) (stored, error) {
 	return func(name string, data []byte) (stored, error) { return decode(name, data) }
 }
 
-// decoders are those of every kind of stream, by package; a type is one's of
-// them.
+// decoders lists the Decode functions of each package. Each event type belongs to
+// exactly one of them.
 var decoders = map[string][]func(string, []byte) (stored, error){
 	"match":  {any1(match.Decode)},
 	"ladder": {any1(ladder.Decode), any1(ladder.DecodeSnapshot)},
@@ -52,8 +52,8 @@ func decode(kind, name string, data []byte) (e stored, err error) {
 	return nil, err
 }
 
-// shape is a line of the golden file: an event as it was stored, and, where it
-// was stored otherwise than it is today, what it reads as.
+// shape is a line of the golden file: a stored event. If today's shape differs,
+// reads has the same event in today's shape.
 type shape struct{ kind, name, data, reads string }
 
 const golden = "testdata/shapes.golden"
@@ -72,7 +72,7 @@ func goldenShapes(t *testing.T) []shape {
 	return list
 }
 
-// Every shape ever written reads, as what the golden file says.
+// Every line of the golden file decodes to the event that it names.
 func TestEveryStoredShapeCanBeRead(t *testing.T) {
 	for _, s := range goldenShapes(t) {
 		e, err := decode(s.kind, s.name, []byte(s.data))
@@ -87,8 +87,8 @@ func TestEveryStoredShapeCanBeRead(t *testing.T) {
 	}
 }
 
-// A shape that changes is appended to the golden file as a new one, never
-// silently, and the one before it can still be read.
+// A changed shape fails this test until the golden file has it as a new line. The
+// older lines can still be read.
 func TestNoShapeChangesSilently(t *testing.T) {
 	latest := map[string]string{}
 	for _, s := range goldenShapes(t) {
@@ -128,7 +128,7 @@ func TestNoShapeChangesSilently(t *testing.T) {
 
 var eventType = regexp.MustCompile(`EventType\(\) string +\{ return "(\w+)" \}`)
 
-// typesOf are the types of events that a package stores.
+// typesOf returns the types of the events that a package stores.
 func typesOf(t *testing.T, kind string) (names []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(kind, "*.go"))
@@ -147,7 +147,7 @@ func typesOf(t *testing.T, kind string) (names []string) {
 	return names
 }
 
-// fill sets every field to something that is stored.
+// fill sets every field to a value that is stored.
 func fill(t *testing.T, v reflect.Value) {
 	t.Helper()
 	switch x := v.Addr().Interface().(type) {

@@ -1,11 +1,11 @@
-// Package audit recomputes an ended match from public data: the record of
+// Package audit recomputes an ended match from public data. This is the record of
 // GET /matches/{id} and, if the caller has them, the ladder, the arena's keys and
-// an owner's own notes. It follows docs/audit.md, from which the checkers in other
-// languages are written too. It trusts nothing that it reads. It knows no log, no
-// file and no network: callers pass the text.
+// an owner's notes. The package follows docs/audit.md, as the checkers in other
+// languages do. It trusts nothing that it reads. It does no I/O: callers pass the
+// text.
 //
-// Parse reads a record, and Match recomputes it up to the first difference. Ladder
-// recomputes a whole ladder.
+// Parse reads a record. Match recomputes the record up to the first difference.
+// Ladder recomputes a whole ladder.
 package audit
 
 import (
@@ -21,25 +21,25 @@ import (
 // evidence.
 const (
 	CheckRecord     = "record"     // the shape of the record and of every event, times and numbers
-	CheckID         = "id"         // the match's id follows from where it was seated
-	CheckCommitment = "commitment" // it hides the server seed
+	CheckID         = "id"         // the id follows from the position of the match's table on the ladder
+	CheckCommitment = "commitment" // the commitment is the hash of the server seed
 	CheckSeedKey    = "seed key"   // the server seed follows from the published key
-	CheckSeed       = "seed"       // it follows from server seed and nonces
-	CheckSeats      = "seats"      // who sits where
+	CheckSeed       = "seed"       // the seed follows from the server seed and the nonces
+	CheckSeats      = "seats"      // the seat of each bot follows from the seed
 	CheckBoard      = "board"      // hexes, tokens, ports, bandit
-	CheckDice       = "dice"       // every roll, and who rolls
-	CheckAnswers    = "answers"    // every answer is legal; a development card is one that the deck gave
-	CheckRefusals   = "refusals"   // every refused answer breaks the rule that it was refused for
-	CheckDefaults   = "defaults"   // every default is the one that the rules give
+	CheckDice       = "dice"       // every roll, and the seat that rolls
+	CheckAnswers    = "answers"    // every answer is legal; each development card came from the deck
+	CheckRefusals   = "refusals"   // every refused answer breaks the rule that the log names
+	CheckDefaults   = "defaults"   // every default follows from the rules
 	CheckStrikes    = "strikes"    // every strike, and every resignation
 	CheckSteals     = "steals"     // every robbery
 	CheckTrades     = "trades"     // every trade between seats
 	CheckAwards     = "awards"     // every move of an award
-	CheckEnd        = "end"        // how the match ended: reason, scores, placements
+	CheckEnd        = "end"        // the end of the match: reason, scores, placements
 	CheckPlacements = "placements" // the placements of the record
 	CheckThinking   = "thinking"   // the thinking times of the record
-	CheckNonces     = "nonces"     // an owner's own nonces and commitments
-	CheckRating     = "rating"     // the match's place in its ladder, and the rating change
+	CheckNonces     = "nonces"     // the nonces and commitments in an owner's notes
+	CheckRating     = "rating"     // the position of the match on its ladder, and the rating changes
 )
 
 var order = []string{
@@ -51,16 +51,16 @@ var order = []string{
 type Check struct {
 	Name    string `json:"name"`
 	Made    bool   `json:"made"`
-	Count   int    `json:"count"`             // of compared things: rolls, answers, …
-	Because string `json:"because,omitempty"` // why the check, or a part of it, was not made
+	Count   int    `json:"count"`             // number of compared values: rolls, answers, …
+	Because string `json:"because,omitempty"` // the reason if the check, or a part of it, was skipped
 }
 
-// Difference is the place where the log differs from what follows from the seed.
+// Difference is the first place where the log differs from the recomputed match.
 type Difference struct {
 	Check   string `json:"check"`
 	Seq     int    `json:"seq"`     // of the event; 0: the record itself, not its replay
-	Log     string `json:"log"`     // what the log has
-	Follows string `json:"follows"` // what follows from the seed and from the log before it
+	Log     string `json:"log"`     // the value in the log
+	Follows string `json:"follows"` // the value that follows from the seed and the earlier events
 }
 
 // Error describes the difference in one line.
@@ -79,26 +79,26 @@ type Report struct {
 	Status     string      `json:"status"`
 	Events     int         `json:"events"`
 	Checks     []Check     `json:"checks"`
-	Difference *Difference `json:"difference,omitempty"` // the first; nil: none
+	Difference *Difference `json:"difference,omitempty"` // nil: everything matches
 }
 
 // Evidence is the data that the caller has in addition to the record. The zero
-// value is none.
+// value holds no evidence.
 type Evidence struct {
 	PlatformKey string             // base64; empty: unknown
 	SeedKeys    map[string]SeedKey // by id; nil: unknown
-	Ladder      *Ladder            // which watched the match; nil: unknown
-	Notes       map[string][]Note  // an owner's, by match; nil: none
+	Ladder      *Ladder            // must watch the match; nil: unknown
+	Notes       map[string][]Note  // an owner's notes, by match; nil: unknown
 	Required    bool               // the record comes from an arena, so it must have a proof
 }
 
-// SeedKey is a seed key as arena-keys shows it.
+// SeedKey is a seed key in the shape of the stream arena-keys.
 type SeedKey struct {
 	Hash seed.Seed // SHA-256 of the key
 	Key  []byte    // nil until it is published
 }
 
-// Match recomputes a match that has ended, up to the first difference.
+// Match recomputes an ended match up to the first difference.
 func Match(r *Record, e Evidence) Report {
 	a := &audit{record: r, evidence: e, checks: map[string]*Check{}}
 	for _, step := range []func(){a.chance, a.replay, a.totals, a.notes, a.rating} {
@@ -109,13 +109,13 @@ func Match(r *Record, e Evidence) Report {
 	return a.report()
 }
 
-// audit is one match being recomputed.
+// audit is the recomputation of one match.
 type audit struct {
 	record     *Record
 	evidence   Evidence
 	checks     map[string]*Check
 	difference *Difference
-	heard      [game.MaxSeats]bool // the replay has an answer of the seat, even nonsense
+	heard      [game.MaxSeats]bool // the replay has an answer from the seat, even nonsense
 }
 
 func (a *audit) check(name string) *Check {
@@ -125,7 +125,7 @@ func (a *audit) check(name string) *Check {
 	return a.checks[name]
 }
 
-// made counts things that were compared and fit.
+// made counts compared values that match.
 func (a *audit) made(name string, n int) {
 	c := a.check(name)
 	c.Made = true
@@ -141,7 +141,7 @@ func (a *audit) differs(check string, seq int, log, follows string) {
 	}
 }
 
-// compare makes one check of the record itself.
+// compare compares one value of the record itself.
 func (a *audit) compare(check, log, follows string) {
 	if a.difference != nil {
 		return
@@ -164,8 +164,8 @@ func (a *audit) report() Report {
 	return rep
 }
 
-// tell shortens JSON for a line of text.
-func tell(raw string) string {
+// shorten cuts JSON to fit a message.
+func shorten(raw string) string {
 	const most = 600
 	if len(raw) <= most {
 		return raw
@@ -173,7 +173,7 @@ func tell(raw string) string {
 	return strings.ToValidUTF8(raw[:most], "") + "…"
 }
 
-// inJSON writes the expected value in the shape of the log.
+// inJSON writes an expected value in the format of the log.
 func inJSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -159,7 +159,7 @@ func (l *Ladder) rate(e ladder.RatingsChanged) *LadderDifference {
 	}
 	events, err := l.state.Finish(e.MatchID, results)
 	if err != nil {
-		return differ(e.MatchID, "placements that are not a ranking", err.Error())
+		return differ(e.MatchID, "placements that are not a ranking", "a ranking: "+err.Error())
 	}
 	for i, want := range events[0].(ladder.RatingsChanged).Seats {
 		if s := e.Seats[i]; !same(s.After, want.After) {

@@ -9,9 +9,8 @@ import (
 	"hexarena/domain/strictjson"
 )
 
-// decodeLadder reads a stored event strictly, so that no two readers of one log
-// can take it for two things. Nothing determines the time of a tick, so only its
-// format is checked.
+// decodeLadder reads a stored event strictly, so that all readers of a log read the
+// same values. Nothing determines the time of a tick, so it checks only the format.
 func decodeLadder(eventType string, data []byte) (ladder.Event, error) {
 	r := strictjson.New(data)
 	var e ladder.Event

@@ -17,8 +17,8 @@ const (
 	running   = "running"
 )
 
-// Record is a match as GET /matches/{id} answers it, read strictly. Its parts have
-// the shapes of docs/audit.md. Match checks whether they are true.
+// Record is a match in the shape of GET /matches/{id}. Parse checks only its shape,
+// and Match checks its contents.
 type Record struct {
 	ID, Mode, Status string
 
@@ -117,8 +117,8 @@ func readProof(r *strictjson.Reader) *match.Proof {
 	return p
 }
 
-// readReplay reads events up to the first that cannot be read, which is the
-// flaw, and passes over the rest.
+// readReplay reads the events up to the first invalid one. It describes that one in
+// flaw, and skips the rest.
 func (r *Record) readReplay(in *strictjson.Reader) {
 	in.Array(func() {
 		raw := in.Raw()
@@ -133,7 +133,7 @@ func (r *Record) readReplay(in *strictjson.Reader) {
 		e := readEvent(one, before)
 		e.raw = raw
 		if one.Err() != nil {
-			r.flaw = &Difference{Check: CheckRecord, Seq: len(r.events) + 1, Log: tell(raw), Follows: "an event as docs/audit.md defines it: " + one.Err().Error()}
+			r.flaw = &Difference{Check: CheckRecord, Seq: len(r.events) + 1, Log: shorten(raw), Follows: "an event as docs/audit.md defines it: " + one.Err().Error()}
 			return
 		}
 		r.events = append(r.events, e)

@@ -8,8 +8,8 @@ import (
 	"hexarena/domain/match"
 )
 
-// walk goes through a replay and plays the game that follows from its seed and
-// answers. Each consequence of the rules must be the next event.
+// walk reads a replay and plays the game that follows from its seed and answers.
+// Each consequence of the rules must be the next event.
 type walk struct {
 	*audit
 	game     game.State
@@ -20,11 +20,11 @@ type walk struct {
 	id       int   // of the next decision
 	at       string
 	inAppend bool // at is the time of the current append
-	cut      int  // refused answers that the log cut
+	cut      int  // number of refused answers that the log cut
 	thinking [game.MaxSeats]int64
 }
 
-// replay walks through the whole replay.
+// replay recomputes the whole replay.
 func (a *audit) replay() {
 	for _, check := range []string{
 		CheckBoard, CheckDice, CheckAnswers, CheckRefusals, CheckDefaults, CheckStrikes, CheckSteals, CheckTrades, CheckAwards, CheckEnd,
@@ -35,7 +35,7 @@ func (a *audit) replay() {
 	w.run()
 	a.made(CheckRecord, w.next)
 	if w.cut > 0 {
-		a.skipped(CheckRefusals, fmt.Sprintf("%d of them are longer than the log keeps, and were not read again", w.cut))
+		a.skipped(CheckRefusals, fmt.Sprintf("%d of them are longer than the log keeps, and were not checked", w.cut))
 	}
 	w.thinkingTimes()
 }
@@ -118,7 +118,7 @@ func (w *walk) take(e *event) {
 // unexpected records that the next event is not the expected one.
 func (w *walk) unexpected(check, follows string) {
 	e := &w.record.events[w.next]
-	w.differs(check, w.next+1, tell(e.raw), follows)
+	w.differs(check, w.next+1, shorten(e.raw), follows)
 }
 
 // expect takes the next event if it is the expected one.
@@ -145,7 +145,7 @@ func describeEvent(e match.Event) string {
 	return fmt.Sprintf("%s, seat %d, %s", kind, *seat, inJSON(data))
 }
 
-// batch reads how the owed decisions closed, and the consequences.
+// batch reads the events that close the owed decisions, and the consequences.
 func (w *walk) batch() {
 	kind, seats := w.game.Owed()
 	for ; seats != 0 && w.difference == nil; seats &= seats - 1 {

@@ -13,8 +13,8 @@ func describeClose(d match.Decision) string {
 	return fmt.Sprintf("the close of decision %d (%v) of seat %d", d.ID, d.Kind, d.Seat)
 }
 
-// close reads how a decision of a seat that still plays closed: its answer, or its
-// failure, the default, and the resignation on the third strike.
+// close reads the events that close a decision of a seat that still plays. They are
+// its answer; or its failure, the default, and a resignation on the third strike.
 func (w *walk) close(d match.Decision) {
 	e := w.peek(CheckAnswers, func() string { return describeClose(d) })
 	if e == nil {
