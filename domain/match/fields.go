@@ -101,36 +101,49 @@ func clip(raw string) string {
 	return raw
 }
 
-func (r *fieldReader) text(name string, required bool) (string, bool) {
+// typed returns a field if the first byte of its value is one of kinds. otherwise
+// names the fault of other values.
+func (r *fieldReader) typed(name string, required bool, kinds, otherwise string) (strictjson.Value, bool) {
 	v, ok := r.field(name, required)
-	if !ok {
-		return "", false
+	if ok && strings.IndexByte(kinds, v.Kind()) < 0 {
+		r.fail("%s is %s", name, otherwise)
+		return v, false
 	}
-	if v.Kind() != '"' {
-		r.fail("%s is not a string", name)
+	return v, ok
+}
+
+func (r *fieldReader) text(name string, required bool) (string, bool) {
+	v, ok := r.typed(name, required, `"`, "not a string")
+	if !ok {
 		return "", false
 	}
 	return strictjson.Unquote(v.Raw), true
 }
 
 func (r *fieldReader) boolean(name string) bool {
-	v, ok := r.field(name, true)
-	if ok && v.Kind() != 't' && v.Kind() != 'f' {
-		r.fail("%s is neither true nor false", name)
-	}
+	v, ok := r.typed(name, true, "tf", "neither true nor false")
 	return ok && v.Kind() == 't'
 }
 
 func (r *fieldReader) resource(name string) board.Resource {
-	s, ok := r.text(name, true)
+	return named(r, name, board.ParseResource, game.ReasonUnknownResource, "resource")
+}
+
+func (r *fieldReader) turnType() game.Type {
+	return named(r, "type", game.ParseTurnType, game.ReasonUnknownType, "turn action")
+}
+
+// named reads a text that names something, such as a resource. It refuses other
+// texts for the given reason.
+func named[T any](r *fieldReader, field string, parse func(string) (T, bool), reason, what string) (v T) {
+	s, ok := r.text(field, true)
 	if !ok {
-		return 0
+		return v
 	}
-	res, ok := board.ParseResource(s)
-	if !ok {
-		r.refuse(game.ReasonUnknownResource, "%s is no resource", strconv.Quote(clip(s)))
+	if v, ok = parse(s); !ok {
+		r.refuse(reason, "%s is no %s", strconv.Quote(clip(s)), what)
 	}
-	return res
+	return v
 }
 
 func (r *fieldReader) cards(name string) game.Cards {
@@ -171,18 +184,6 @@ func (r *fieldReader) counts(name string, v strictjson.Value) game.Cards {
 	return cards
 }
 
-func (r *fieldReader) turnType() game.Type {
-	name, ok := r.text("type", true)
-	if !ok {
-		return 0
-	}
-	t, ok := game.ParseTurnType(name)
-	if !ok {
-		r.refuse(game.ReasonUnknownType, "%s is no turn action", strconv.Quote(clip(name)))
-	}
-	return t
-}
-
 // fields reads the fields of an action of a's type, except its talk.
 func (r *fieldReader) fields(a *game.Action) {
 	switch a.Type {
@@ -219,12 +220,8 @@ func (r *fieldReader) fields(a *game.Action) {
 // edges reads an array of one or two edges.
 func (r *fieldReader) edges(name string) [2]uint8 {
 	edges := [2]uint8{board.None, board.None}
-	v, ok := r.field(name, true)
+	v, ok := r.typed(name, true, "[", "not an array")
 	if !ok {
-		return edges
-	}
-	if v.Kind() != '[' {
-		r.fail("%s is not an array", name)
 		return edges
 	}
 	if len(v.Items) < 1 || len(v.Items) > 2 {

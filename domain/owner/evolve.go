@@ -15,7 +15,7 @@ func Evolve(a Account, e Event, at time.Time) Account {
 	case HandleChosen:
 		a = a.renamed(e.Handle, at)
 	case SessionStarted:
-		a.Sessions = append(running(a.Sessions, at), Session{Hash: e.Session, Until: e.Until})
+		a.Sessions = append(without(a.Sessions, func(s Session) bool { return !at.Before(s.Until) }), Session{Hash: e.Session, Until: e.Until})
 	case SessionEnded:
 		a.Sessions = without(a.Sessions, func(s Session) bool { return s.Hash == e.Session })
 	case APIKeyRegistered:
@@ -86,11 +86,6 @@ func (b *Bot) unpause(by string) {
 // settled returns all bots with their status computed again.
 func (a Account) settled(at time.Time) []Bot {
 	return changed(a.Bots, func(Bot) bool { return true }, func(b *Bot) { *b = b.settled(a.Suspended, at) })
-}
-
-// running returns the sessions that have not expired.
-func running(sessions []Session, at time.Time) []Session {
-	return without(sessions, func(s Session) bool { return !at.Before(s.Until) })
 }
 
 func changeKey(keys []Key, id string, change func(*Key)) []Key {

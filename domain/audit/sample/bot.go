@@ -23,10 +23,6 @@ func (b *bot) answer(m *match.Match, d match.Decision) match.Outcome {
 	return b.Answer(m, d)
 }
 
-func (b *bot) frame(d match.Decision, action string) match.Outcome {
-	return match.Outcome{Frame: matchtest.Frame(d.ID, []byte(action)), ElapsedMs: int64(b.Below(300))}
-}
-
 // misbehave fails in one way: silence, noise, or an action of the right kind with
 // random numbers.
 func (b *bot) misbehave(d match.Decision) match.Outcome {
@@ -38,7 +34,7 @@ func (b *bot) misbehave(d match.Decision) match.Outcome {
 		text := strings.ReplaceAll(noise[b.Below(len(noise))], "%d", fmt.Sprint(d.ID))
 		return match.Outcome{Frame: []byte(text), ElapsedMs: 1}
 	default:
-		return b.frame(d, b.any(d.Kind))
+		return match.Outcome{Frame: matchtest.Frame(d.ID, []byte(b.any(d.Kind))), ElapsedMs: int64(b.Below(300))}
 	}
 }
 
