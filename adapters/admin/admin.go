@@ -1,11 +1,12 @@
 // Package admin takes an operator's orders over HTTP: drain, suspend, abort, rotate
-// the seed key. Each order has a reason. It becomes an event that holds the reason
-// and the id of the request. Repeating an order changes nothing. Create a [Server]
-// and serve [Server.Handler].
+// the seed key. Each order has a reason. The order becomes an event that holds the
+// reason and the id of the request. Repeating an order changes nothing. Create a
+// [Server] and serve [Server.Handler].
 //
-// It has no passwords. It must listen on loopback only, and it refuses requests
-// that another site makes a browser send. It decides nothing (domain/owner,
-// domain/arena and domain/match do), and does not know sockets or ladders.
+// The server has no passwords. It must listen only on loopback, and it refuses
+// requests that another site makes a browser send. It makes no decisions
+// (domain/owner, domain/arena and domain/match do), and knows nothing about sockets
+// or ladders.
 package admin
 
 import (
@@ -27,8 +28,8 @@ const callTime = 30 * time.Second
 
 // Accounts changes the owners' accounts.
 type Accounts interface {
-	// Change calls decide with an account and stores the events at the exact
-	// revision. It may call decide more than once.
+	// Change calls decide with an account and stores the events at the revision
+	// that decide saw. It may call decide more than once.
 	Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error)
 }
 
@@ -42,7 +43,8 @@ type Directory interface {
 // Player seats tables and plays matches in this process. If this process does not
 // play, Abort and Rotate fail with ErrNotPlaying.
 type Player interface {
-	// Running reports the number of matches, and whether this process plays.
+	// Running returns the number of running matches, and whether this process
+	// plays.
 	Running() (matches int, plays bool)
 	// WithSeatingPaused calls f while this process seats no tables. Later seatings
 	// honor the events that f has stored.

@@ -312,7 +312,7 @@ func TestOrdersWithoutPlayer(t *testing.T) {
 		a := f.call(http.MethodPost, path, string(encoded))
 		require.Equal(t, http.StatusConflict, a.Code)
 		require.Equal(t, "not_playing", a.body["code"])
-		require.Equal(t, "this arena does not play: send the order to the arena that plays", a.body["detail"])
+		require.Equal(t, "this arena does not play matches: send the order to the arena that does", a.body["detail"])
 	}
 	f.order("/admin/drain", `{"reason":"a"}`)
 	f.order("/admin/suspend", `{"owner":"owner-ada","reason":"a"}`)

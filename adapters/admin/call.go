@@ -42,7 +42,7 @@ func (s *Server) answer(f func(*call) (any, error)) http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(result) // a client that left needs no answer
+		_ = json.NewEncoder(w).Encode(result) // the client may be gone
 	})
 }
 
@@ -73,8 +73,8 @@ func takeOrder[In interface{ check() error }](s *Server, f func(*call, In) (any,
 	})
 }
 
-// onlyByAddress refuses calls by a host name other than localhost. Any site can
-// make its name resolve to this machine.
+// onlyByAddress refuses calls that use a host name other than localhost,
+// because any site can make its name resolve to this machine.
 func (s *Server) onlyByAddress(h http.Handler) http.Handler {
 	refuse := s.answer(func(*call) (any, error) { return nil, errByName })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -63,8 +63,8 @@ func (m matchOrder) check() error {
 	return m.order.check()
 }
 
-// Done is the answer to an order. Changed is false if the order had been carried
-// out before.
+// Done is the answer to an order. Changed is false if the order had already been
+// carried out.
 type Done struct {
 	Changed bool   `json:"changed"`
 	Owner   string `json:"owner,omitempty"`
@@ -82,8 +82,8 @@ func (s *Server) undrain(c *call, in order) (any, error) {
 
 var operations = eventstore.Kind[arena.Operations, arena.Event]{Decode: arena.DecodeOperations, Evolve: arena.EvolveOperations}
 
-// changeOperations stores an order while this process seats no tables. So no table
-// is seated after a drain was answered.
+// changeOperations stores an order while this process seats no tables. As a
+// result, no table is seated after a drain has been answered.
 func (s *Server) changeOperations(c *call, name string, in order, decide func(arena.Operations) ([]arena.Event, error)) (any, error) {
 	var done Done
 	var err error
@@ -97,7 +97,7 @@ func (s *Server) changeOperations(c *call, name string, in order, decide func(ar
 	return done, nil
 }
 
-// recording returns decide and also records whether it returned events.
+// recording wraps decide and records whether it returned events.
 func recording[S, E any](done *Done, decide func(S) ([]E, error)) func(S) ([]E, error) {
 	return func(state S) ([]E, error) {
 		events, err := decide(state)
@@ -175,7 +175,7 @@ type Status struct {
 	Running  int        `json:"running"`          // number of its matches
 	Draining bool       `json:"draining"`         // whether no process on the log seats tables
 	Reason   string     `json:"reason,omitempty"` // of the last drain or undrain
-	Since    *time.Time `json:"since,omitempty"`  // of that order
+	Since    *time.Time `json:"since,omitempty"`  // the time of that order
 	SeedKey  string     `json:"seedKey"`          // id of the seed key for new tables
 }
 

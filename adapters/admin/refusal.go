@@ -13,13 +13,13 @@ import (
 
 // Errors of a Player.
 var (
-	ErrNotPlaying   = errors.New("this arena does not play: send the order to the arena that plays")
+	ErrNotPlaying   = errors.New("this arena does not play matches: send the order to the arena that does")
 	ErrMatchUnknown = errors.New("no such match")
 	ErrMatchOver    = errors.New("the match is over")
 )
 
 var (
-	errUnknownPath = errors.New("there is nothing at this path for this method")
+	errUnknownPath = errors.New("nothing at this path accepts this method")
 	errByName      = errors.New("call this endpoint by its IP address, or as localhost")
 	errNoOwner     = errors.New("no such account")
 )

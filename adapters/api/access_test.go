@@ -15,9 +15,9 @@ import (
 	"hexarena/domain/owner"
 )
 
-// TestAccess calls every described endpoint without a credential, with a wrong, a
-// revoked and an ended one, with a key of each scope, and with a session. An
-// endpoint that is not in the table fails the test.
+// TestAccess calls every described endpoint with no credential, with wrong,
+// revoked and signed-out credentials, with a key of each scope, and with a
+// session. An endpoint that is not in the table fails the test.
 func TestAccess(t *testing.T) {
 	a := newArena(t)
 	ada := a.signIn("ada@example.org")
@@ -44,7 +44,7 @@ func TestAccess(t *testing.T) {
 	managed := map[string]struct {
 		method, target string
 		body           any
-		scope          owner.Scope // empty: a session alone will do
+		scope          owner.Scope // empty: the endpoint accepts only a session
 		status         int
 	}{
 		"get-me":        {"GET", "/me", nil, owner.AccountRead, 200},
@@ -66,7 +66,7 @@ func TestAccess(t *testing.T) {
 		t.Run(id, func(t *testing.T) {
 			for name, who := range nobodies {
 				got := who.do(e.method, e.target, e.body).is(http.StatusUnauthorized, "unauthenticated")
-				require.Equal(t, "not authenticated", got.json["detail"], "%s: one and the same", name)
+				require.Equal(t, "not authenticated", got.json["detail"], "%s: the detail is always the same", name)
 				require.NotEmpty(t, got.header.Get("WWW-Authenticate"), name)
 			}
 			for scope, who := range byScope {
@@ -82,7 +82,7 @@ func TestAccess(t *testing.T) {
 			}
 			who := ada
 			if e.scope == "" {
-				who = a.signIn(id + "@example.org") // it is over after that
+				who = a.signIn(id + "@example.org") // the call ends this session
 			}
 			require.Equal(t, e.status, who.do(e.method, e.target, e.body).status, "a session has every scope")
 		})
@@ -95,10 +95,10 @@ func TestAccess(t *testing.T) {
 				require.NotEmpty(t, op.Security, op.ID)
 				return
 			}
-			require.Empty(t, op.Security, "%s wants a credential, and is not in the table", op.ID)
+			require.Empty(t, op.Security, "%s needs a credential but is not in the table", op.ID)
 			method, target, body := strings.ToUpper(method), strings.ReplaceAll(path, "{id}", "none"), any(nil)
 			if method == http.MethodGet {
-				target += "?unknown=1" // refused after any credential would be
+				target += "?unknown=1" // refused only after the check of credentials
 			} else {
 				body = "{}"
 			}
@@ -114,7 +114,7 @@ func TestAccess(t *testing.T) {
 func TestSignatureCoversTheRequestAsSent(t *testing.T) {
 	a := newArena(t)
 	key := a.signIn("ada@example.org").newKey()
-	signedAs := func(target, body string) *answer { // signs /bots with {}, sends something else
+	signedAs := func(target, body string) *answer { // signs /bots with the body {}, but sends this target and body
 		return key.do(http.MethodPost, "/bots", "{}", func(r *http.Request) {
 			parsed, err := r.URL.Parse(target)
 			require.NoError(t, err)
@@ -129,8 +129,8 @@ func TestSignatureCoversTheRequestAsSent(t *testing.T) {
 	signedAs("/b%6fts", "{}").is(http.StatusNotFound, "not_found")
 }
 
-// HEAD is served as GET but signed as HEAD. Like GET it does not spend its
-// signature.
+// A HEAD request is served as GET but signed as HEAD. As with GET, its
+// signature may be used again.
 func TestHeadIsSignedAsHead(t *testing.T) {
 	a := newArena(t)
 	key := a.signIn("ada@example.org").newKey()
@@ -172,7 +172,7 @@ func TestSignIn(t *testing.T) {
 		require.Equal(t, "arena.example", link.Host)
 		require.Equal(t, "host@example.org", to)
 	})
-	t.Run("a link's token is spent for a session", func(t *testing.T) {
+	t.Run("a link's token is exchanged for a session", func(t *testing.T) {
 		a.pass(time.Millisecond)
 		anyone.do(http.MethodPost, "/sign-in", `{"email":"scan@example.org"}`).is(http.StatusAccepted)
 		link, _ := a.lastLink()

@@ -29,7 +29,7 @@ func (s *Server) patchMe(c *call, in *patchMe) (rest.Account, error) {
 	return c.accountBody(account)
 }
 
-// deleteMe answers once the directory finds neither the account's bots nor its
+// deleteMe returns once the directory no longer finds the account's bots or its
 // handle.
 func (s *Server) deleteMe(c *call, _ *nothing) (out nothing, err error) {
 	cookie, at, err := s.Auth.Delete(c.ctx, c.caller, c.meta)

@@ -94,8 +94,8 @@ func (a *arena) store(t *testing.T, ownerID string, events ...owner.Event) {
 	require.NoError(t, err)
 }
 
-// After concurrent changes of its handle, back and forth, an account holds the
-// handle that it names and has released the others.
+// After concurrent calls change an account's handle back and forth, the account
+// holds the handle that it names and has released the others.
 func TestConcurrentHandleChanges(t *testing.T) {
 	a := newArena(t)
 	ada := a.signIn("ada@example.org")

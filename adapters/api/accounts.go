@@ -10,20 +10,20 @@ import (
 
 // Accounts are the owners' accounts; see projections/accounts.
 type Accounts interface {
-	// Load returns an account that is never older than the last Change of this
-	// process.
+	// Load returns an account that includes every Change that this process has
+	// made.
 	Load(ctx context.Context, ownerID string) (owner.Account, error)
-	// Reload returns the account as the log holds it now.
+	// Reload reads the current state of the account from the log.
 	Reload(ctx context.Context, ownerID string) (owner.Account, error)
-	// Change decides on an account and stores the decision at the exact revision.
-	// It may call decide more than once.
+	// Change calls decide with an account and stores the events at the revision
+	// that decide saw. It may call decide more than once.
 	Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error)
 	// Address returns an account's e-mail address.
 	Address(ctx context.Context, ownerID string) (string, error)
 }
 
 // myAccount is the input of an endpoint that needs the caller's account. find
-// stores it in the call.
+// stores the account in the call.
 type myAccount struct{}
 
 func (*myAccount) find(c *call) (err error) {
@@ -31,9 +31,9 @@ func (*myAccount) find(c *call) (err error) {
 	return err
 }
 
-// change decides on the caller's account, stores the decision, and waits until
-// the directory has it. The caller's credential must be valid at the revision
-// that is decided on, so that a revoked one changes nothing.
+// change calls decide with the caller's account, stores the events, and waits
+// until the directory has them. The caller's credential must be valid at the
+// revision that decide sees, so that a revoked credential changes nothing.
 func (c *call) change(decide func(owner.Account) ([]owner.Event, error)) (owner.Account, error) {
 	account, at, err := c.server.Accounts.Change(c.ctx, c.caller.OwnerID, c.meta,
 		func(a owner.Account) ([]owner.Event, error) {
@@ -49,9 +49,9 @@ func (c *call) change(decide func(owner.Account) ([]owner.Event, error)) (owner.
 	return account, nil
 }
 
-// await waits until the directory has the events up to a position. They are
-// stored in any case: a directory that lags delays an answer, but does not
-// change it.
+// await waits until the directory has the events up to a position. The events
+// are already stored: a directory that lags behind delays the answer, but does
+// not change it.
 func (c *call) await(at eventstore.Position) {
 	if at == 0 {
 		return

@@ -8,18 +8,18 @@ import (
 	"hexarena/adapters/rest/httpgzip"
 )
 
-// answer is a result of an endpoint that writes itself. Other results are
+// answer is an endpoint's result that writes its own response. Other results are
 // encoded as JSON.
 type answer interface {
 	write(c *call, status int)
 }
 
-// nothing is the answer without a body, and the input without fields.
+// nothing is an answer without a body, or an input without fields.
 type nothing struct{}
 
 func (nothing) write(c *call, status int) { c.echo.Response().WriteHeader(status) }
 
-// maybeEncoded is an answer of type T that may be encoded already.
+// maybeEncoded is an answer of type T that may already be encoded.
 type maybeEncoded[T any] struct {
 	encoded answer // nil: value is the answer
 	value   T
@@ -35,7 +35,8 @@ func (m maybeEncoded[T]) result() any {
 	return m.value
 }
 
-// encodedJSON is an answer that is encoded already, and may differ next time.
+// encodedJSON is an answer that is already encoded. A later call may get a
+// different one.
 type encodedJSON []byte
 
 func (e encodedJSON) write(c *call, status int) {
@@ -46,7 +47,7 @@ func (e encodedJSON) write(c *call, status int) {
 		return
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(e) // a client that left needs no answer
+	_, _ = w.Write(e) // the client may be gone
 }
 
 // answer writes the result of an endpoint.
@@ -66,8 +67,9 @@ func (c *call) answer(status int, out any) error {
 	return nil
 }
 
-// compresses reports whether an answer of size bytes is compressed. An answer to
-// an identified caller never is: its length would tell about its secrets.
+// compresses reports whether an answer of size bytes is compressed. Answers to
+// identified callers are never compressed, because the compressed length could
+// reveal their secrets.
 func (c *call) compresses(size int) bool {
 	if c.caller.OwnerID != "" || size < httpgzip.MinSize {
 		return false

@@ -2,13 +2,13 @@
 // them, and answers them.
 //
 // routes.go lists the endpoints (endpoint.go). Each has a handler in the file of
-// its topic. Package rest declares the shapes of requests and answers,
-// binding reads requests, problem maps errors to answers, ratelimit counts
-// calls, and describe makes the OpenAPI document. docs/protocol.md states the
-// order in which a call is refused.
+// its topic. Package rest declares the shapes of requests and answers, binding
+// reads requests, problem maps errors to answers, ratelimit counts calls, and
+// describe makes the OpenAPI document. docs/protocol.md lists the reasons for
+// refusing a call in the order of the checks.
 //
-// The package knows no signatures, cookies, mail, sockets or storage: Options
-// has interfaces to them.
+// The package knows nothing about signatures, cookies, mail, sockets or storage.
+// It uses them through the interfaces in Options.
 package api
 
 import (
@@ -32,29 +32,30 @@ import (
 	"hexarena/eventstore"
 )
 
-// Authenticator identifies callers. In each call m.At is the current time. Its
-// errors for callers are owner.ErrUnauthenticated and owner.ErrLinkInvalid.
+// Authenticator identifies callers. In each call, m.At is the current time.
+// Callers may see its errors owner.ErrUnauthenticated and owner.ErrLinkInvalid.
 type Authenticator interface {
-	// Verify returns the caller who makes a request with this body.
+	// Verify returns the caller who sent the request with this body.
 	Verify(ctx context.Context, r *http.Request, body []byte, m eventstore.Metadata) (owner.Caller, error)
 	// SendLink mails a sign-in link. Its result does not depend on whether the
 	// address has an account.
 	SendLink(ctx context.Context, address string, m eventstore.Metadata) error
-	// Confirm spends a link's token for a session.
+	// Confirm exchanges a link's token for a session.
 	Confirm(ctx context.Context, token string, m eventstore.Metadata) (owner.Account, *http.Cookie, error)
 	// SignOut ends a caller's session.
 	SignOut(ctx context.Context, c owner.Caller, m eventstore.Metadata) (*http.Cookie, error)
-	// Delete deletes a caller's account and releases what it has claimed.
+	// Delete deletes a caller's account and releases its address and handle.
 	Delete(ctx context.Context, c owner.Caller, m eventstore.Metadata) (*http.Cookie, eventstore.Position, error)
 }
 
-// Checker checks the URLs of bots.
+// Checker checks bot URLs.
 type Checker interface {
-	// Allowed returns an error, a sentence for the owner, if the arena may not
-	// connect to the URL. It connects to nothing.
+	// Allowed returns an error if the arena may not connect to the URL. The
+	// error's text is a sentence for the owner. Allowed does not connect to
+	// anything.
 	Allowed(url string) error
-	// Check runs the deploy check. It yields each step when the step is done, and
-	// ends after the first one that fails.
+	// Check runs the deploy check. It yields each step as soon as the step is
+	// done, and stops after the first step that fails.
 	Check(ctx context.Context, url string) iter.Seq[rest.Step]
 }
 
@@ -65,8 +66,8 @@ type Directory interface {
 	Wait(ctx context.Context, p eventstore.Position) error
 }
 
-// Options are the parts that a Server needs. Only SeedKey, SignedLog with
-// SignHead, SecurityContact, Limits and TrustedProxies may be left out.
+// Options holds the parts that a Server needs. All are required except SeedKey,
+// SignedLog with SignHead, SecurityContact, Limits and TrustedProxies.
 type Options struct {
 	Log             eventstore.Log
 	Accounts        Accounts
@@ -82,9 +83,9 @@ type Options struct {
 	PlatformKey     ed25519.PublicKey
 	SeedKey         func(id string) ([]byte, bool) // nil: the decision log does not show the requests of running matches
 	BaseURL         string                         // the arena's own address, as browsers see it
-	SecurityContact string                         // URI for reports of vulnerabilities; empty: security@ the host of BaseURL
-	Limits          ratelimit.Limits               // the zero value: none
-	TrustedProxies  []netip.Prefix                 // whose X-Forwarded-For is believed
+	SecurityContact string                         // URI for vulnerability reports; empty: mail to security@ at the host of BaseURL
+	Limits          ratelimit.Limits               // the zero value: no limits
+	TrustedProxies  []netip.Prefix                 // whose X-Forwarded-For header is trusted
 	Now             func() time.Time
 	Logger          *slog.Logger
 }
@@ -102,7 +103,7 @@ type Server struct {
 	rankings    rankings
 }
 
-// New returns a Server, or an error about its options.
+// New returns a Server, or an error if the options are invalid.
 func New(o Options) (*Server, error) {
 	if o.Log == nil || o.Accounts == nil || o.Auth == nil || o.ParsePublicKey == nil || o.Checker == nil || o.Directory == nil ||
 		o.Matches == nil || o.Leaderboard == nil || o.Live == nil || o.Now == nil || o.Logger == nil {
@@ -127,7 +128,8 @@ func New(o Options) (*Server, error) {
 	return s, s.makeDocuments()
 }
 
-// ServeHTTP implements http.Handler. It answers HEAD as GET without the body.
+// ServeHTTP implements http.Handler. It serves a HEAD request as a GET without
+// the body.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead {
 		r = r.Clone(context.WithValue(r.Context(), headKey{}, true))
@@ -136,7 +138,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.echo.ServeHTTP(w, r)
 }
 
-// headKey marks, in a request's context, a HEAD that is served as GET.
+// headKey is the context key that marks a HEAD request served as GET.
 type headKey struct{}
 
 func isHead(ctx context.Context) bool {
@@ -144,7 +146,7 @@ func isHead(ctx context.Context) bool {
 	return is
 }
 
-// trustOrigin lets the arena's own pages call it, also through a proxy that
+// trustOrigin lets the arena's own pages call the API, even through a proxy that
 // changes the Host header.
 func (s *Server) trustOrigin() error {
 	u, err := url.Parse(s.BaseURL)

@@ -33,14 +33,14 @@ import (
 	"hexarena/projections/matches"
 )
 
-// benchAccounts is the number of accounts that call in turn.
+// benchAccounts is the number of accounts that take turns to call.
 const benchAccounts = 5_000
 
 // crowd is a server with many accounts, each with a signed GET /me.
 type crowd struct {
 	server   *api.Server
 	requests []*http.Request
-	verify   []func() bool // the same signatures, alone
+	verify   []func() bool // only check the same signatures
 }
 
 // fixedDirectory is the directory of a log that does not grow.
@@ -131,9 +131,9 @@ func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) WriteHeader(status int)      { d.status = status }
 func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// BenchmarkMe measures signed GET /me calls of many accounts: only the check of
-// the signature, which is the limit; the call without a socket; and the call over
-// one. Run it with -cpu 1.
+// BenchmarkMe measures signed GET /me calls by many accounts in three ways: only
+// the signature check, which is the limiting factor; the whole call without a
+// socket; and the whole call over a socket. Run it with -cpu 1.
 func BenchmarkMe(b *testing.B) {
 	c := newCrowd(b)
 	perSecond := func(b *testing.B) { b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "req/s") }

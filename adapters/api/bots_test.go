@@ -100,7 +100,7 @@ func TestConcurrentCallsKeepTheLimits(t *testing.T) {
 		turn <- b2
 	}
 	got := statuses(func() int { return (<-turn).do(http.MethodPatch, "/me", `{"name":"bee"}`).status })
-	require.Equal(t, map[int]int{200: 25, 409: 25}, got, "one of them has the handle")
+	require.Equal(t, map[int]int{200: 25, 409: 25}, got, "one account gets the handle, and its later calls change nothing")
 }
 
 // A credential that is revoked during a call changes nothing.

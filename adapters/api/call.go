@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// A request has bodyTime for its body to arrive, callTime for the work on its
-	// answer, and readTime for the client to read the answer.
+	// A request's body must arrive within bodyTime. The work on the answer may
+	// take callTime, and the client has readTime to read the answer.
 	bodyTime = 10 * time.Second
 	callTime = 30 * time.Second
 	readTime = 30 * time.Second
 )
 
-// call is one request that is being answered.
+// call is one request in progress.
 type call struct {
 	server  *Server
 	echo    echo.Context
@@ -34,7 +34,7 @@ type call struct {
 	body    []byte
 	class   ratelimit.Class // the limits that the call counts against
 
-	caller  owner.Caller  // set unless the endpoint is for everyone
+	caller  owner.Caller  // not set if anyone may call the endpoint
 	account owner.Account // the caller's, if find loaded it
 
 	closeStream func() // set if the answer is a stream
@@ -48,7 +48,7 @@ func (s *Server) newCall(c echo.Context) *call {
 	}
 }
 
-// end releases what the call holds.
+// end releases the call's resources.
 func (c *call) end() {
 	c.cancel()
 	if c.closeStream != nil {
@@ -56,8 +56,8 @@ func (c *call) end() {
 	}
 }
 
-// received returns the request with the method that the caller sent and signed:
-// a HEAD is served as GET.
+// received returns the request with the method that the caller sent and signed.
+// The method differs if the request is a HEAD, which is served as GET.
 func (c *call) received() *http.Request {
 	if !isHead(c.request.Context()) {
 		return c.request
@@ -70,8 +70,8 @@ func (c *call) received() *http.Request {
 // header returns the header of the answer.
 func (c *call) header() http.Header { return c.echo.Response().Header() }
 
-// countAddress counts the call against its address, before anything of it is
-// verified.
+// countAddress counts the call against its address, before any part of the call
+// is verified.
 func (c *call) countAddress() (ratelimit.Counted, error) {
 	if c.isInternalRead() {
 		return ratelimit.Counted{}, nil
@@ -88,22 +88,22 @@ func (c *call) countAccount(atAddress ratelimit.Counted) error {
 	return c.server.limiter.CountAccount(c.header(), c.caller.OwnerID, c.class, atAddress)
 }
 
-// readBody reads the body as it was received. It clears the read deadline (see
-// prepare) only after a whole body: net/http still reads the rest of a refused
-// one, before and after the answer.
+// readBody returns the body exactly as received. It clears the read deadline
+// (see prepare) only after it has read the whole body. If it refuses a body,
+// net/http still reads the rest, before and after the answer.
 func (c *call) readBody() error {
 	w := c.echo.Response().Writer
 	body, err := binding.ReadBody(w, c.request)
 	if err != nil {
 		return err
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // the writers of some tests have no deadlines
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // some writers in tests do not support deadlines
 	c.body = body
 	return nil
 }
 
-// bodyObject parses the body. GET and DELETE take none. A POST or PATCH whose
-// endpoint has no use for a body may leave it out.
+// bodyObject parses the body. GET and DELETE accept no body. A POST or PATCH
+// may leave the body out if the endpoint does not need one.
 func (c *call) bodyObject(required bool) (binding.Object, error) {
 	if method := c.request.Method; method == http.MethodGet || method == http.MethodDelete {
 		if len(c.body) > 0 {

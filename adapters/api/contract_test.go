@@ -11,8 +11,9 @@ import (
 	"hexarena/adapters/api/apitest"
 )
 
-// longUnderRace is the size in bytes from which an answer takes too long to judge
-// under the race detector. Runs without it judge every answer.
+// longUnderRace is the size, in bytes, from which an answer takes too long to
+// validate under the race detector. Runs without the race detector validate every
+// answer.
 const longUnderRace = 16 << 10
 
 var theContract struct {
@@ -20,8 +21,8 @@ var theContract struct {
 	*apitest.Contract
 }
 
-// contractOf returns the contract by which every answer in the tests of this
-// package is judged. All servers have the same description.
+// contractOf returns the contract that every answer in this package's tests must
+// satisfy. All servers have the same description.
 func contractOf(t *testing.T, server http.Handler) *apitest.Contract {
 	t.Helper()
 	theContract.once.Do(func() {
@@ -32,6 +33,6 @@ func contractOf(t *testing.T, server http.Handler) *apitest.Contract {
 		}
 		theContract.Contract = c
 	})
-	require.NotNil(t, theContract.Contract, "the description was not read")
+	require.NotNil(t, theContract.Contract, "the API description was not loaded")
 	return theContract.Contract
 }

@@ -17,7 +17,7 @@ type decisionsQuery struct {
 }
 
 // find refuses a bot that the caller does not own, and a match that the bot does
-// not play.
+// not play in.
 func (q *decisionsQuery) find(c *call) error {
 	if err := q.botPath.find(c); err != nil {
 		return err
@@ -53,8 +53,8 @@ func (s *Server) getDecisions(c *call, in *decisionsQuery) (out rest.Decisions, 
 	return out, nil
 }
 
-// serverSeed returns the arena's share of the seed of a match that may be
-// running, or nil if this process does not have the seed key.
+// serverSeed returns the arena's share of a match's seed, even while the match
+// is running. It returns nil if this process does not have the seed key.
 func (s *Server) serverSeed(h *frames.History) *seed.Seed {
 	if s.SeedKey == nil {
 		return nil

@@ -15,12 +15,13 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// rivals are two owners with bots at one table. Each has a key with every scope.
+// rivals is an arena where two owners have bots at one table. Each has a key with
+// every scope.
 type rivals struct {
 	*arena
 	play     *arenatest.Arena
 	ada, bob *client
-	bots     []string // ada's first, then three of bob's
+	bots     []string // one of ada's, then three of bob's
 }
 
 func newRivals(t *testing.T, edit ...func(*api.Options)) *rivals {
@@ -44,7 +45,7 @@ func (r *rivals) log(c *client, bot string, g *arenatest.Game, query string) *an
 	return c.do(http.MethodGet, "/bots/"+bot+"/matches/"+g.MatchID+"/decisions"+query, nil)
 }
 
-// decided returns the decisions of an answer.
+// decided returns the decisions in an answer.
 func (a *answer) decided() []map[string]any {
 	a.t.Helper()
 	a.is(http.StatusOK)
@@ -139,13 +140,14 @@ func TestDecisionLogIsPrivate(t *testing.T) {
 	r.anyone().do(http.MethodGet, "/bots/"+r.bots[0]+"/matches/"+g.MatchID+"/decisions", nil).is(http.StatusUnauthorized, "unauthenticated")
 }
 
-// While a match runs, an owner sees closed decisions. A process that has the seed
-// key also rebuilds the requests. The log shows nothing of the seed.
+// While a match is running, an owner sees closed decisions. A process that has
+// the seed key also rebuilds the requests. The decision log never reveals the
+// seed.
 func TestDecisionLogOfARunningMatch(t *testing.T) {
 	for name, key := range map[string]func(string) ([]byte, bool){
-		"with the seed key":                 arenatest.SeedKey,
-		"without":                           nil,
-		"where the seed key is not at hand": func(string) ([]byte, bool) { return nil, false },
+		"with the seed key":     arenatest.SeedKey,
+		"without a seed key":    nil,
+		"with another seed key": func(string) ([]byte, bool) { return nil, false },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRivals(t, func(o *api.Options) { o.SeedKey = key })

@@ -3,15 +3,15 @@ package api
 import "fmt"
 
 // document serves one of the texts that describe the API. T is the shape of a
-// document in JSON, nothing for other texts.
+// JSON document, or nothing for other texts.
 func document[T any](s *Server, name string) func(*call, *nothing) (maybeEncoded[T], error) {
 	return func(*call, *nothing) (maybeEncoded[T], error) {
 		return maybeEncoded[T]{encoded: s.documents[name]}, nil
 	}
 }
 
-// makeDocuments makes the documents. They stay the same while the program runs.
-// Every endpoint must be registered.
+// makeDocuments builds the documents, which stay the same while the program
+// runs. Call it after registering every endpoint.
 func (s *Server) makeDocuments() error {
 	texts, err := s.description.Finish()
 	if err != nil {

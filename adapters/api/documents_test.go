@@ -72,11 +72,11 @@ func TestReference(t *testing.T) {
 	html := string(page.body)
 	anchors := map[string]bool{}
 	for _, id := range regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(html, -1) {
-		require.False(t, anchors[id[1]], "the anchor %s is there twice", id[1])
+		require.False(t, anchors[id[1]], "the anchor %s occurs twice", id[1])
 		anchors[id[1]] = true
 	}
 	for _, link := range regexp.MustCompile(`href="#([^"]+)"`).FindAllStringSubmatch(html, -1) {
-		require.True(t, anchors[link[1]], "a link to #%s leads nowhere", link[1])
+		require.True(t, anchors[link[1]], "the link to #%s has no target", link[1])
 	}
 	c := contractOf(t, a.server)
 	for _, id := range c.IDs() {
@@ -102,7 +102,7 @@ func TestLlms(t *testing.T) {
 	}
 }
 
-// A client that has a document gets 304.
+// A client that already has the current document gets 304.
 func TestDocumentsHaveETags(t *testing.T) {
 	a := newArena(t)
 	for _, path := range []string{"/openapi.json", "/docs/api", "/llms.txt", "/changelog"} {

@@ -20,9 +20,9 @@ type endpoint struct {
 	id      string
 	route   string           // method and path, as OpenAPI writes the path: GET /bots/{id}
 	status  int              // of the answer; 0: 200, or 204 without a body
-	scope   owner.Scope      // that the caller needs; empty: anyone may call
+	scope   owner.Scope      // the scope that the caller needs; empty: anyone may call
 	session bool             // the caller needs a session
-	forms   bool             // described as taking HTML forms as well as JSON: the pages turn them into calls
+	forms   bool             // the description also lists HTML forms: the pages turn them into calls
 	hidden  bool             // left out of the description
 	etag    bool             // some answers have an ETag
 	text    string           // the content type of an answer that is text
@@ -30,11 +30,11 @@ type endpoint struct {
 
 	// register sets the fields below.
 	method, path string
-	stream       bool // the answer does not end; the number of them for each address is limited
+	stream       bool // the answer does not end; the number of open streams for each address is limited
 }
 
-// finder is an input that names a resource of the path. find returns an error if
-// the resource does not exist (404). It runs before invalid fields are refused
+// finder is an input that names a resource in the path. find returns an error if
+// the resource does not exist (404). It runs before the check for invalid fields
 // (422).
 type finder interface{ find(c *call) error }
 
@@ -143,12 +143,13 @@ func (e *endpoint) readsMatches() bool {
 		strings.HasSuffix(e.path, "/history") || strings.HasSuffix(e.path, "/decisions")
 }
 
-// always is for an endpoint whose every call makes the arena connect to a bot.
+// always returns true: every call of the endpoint makes the arena connect to a
+// bot.
 func always(*call) bool { return true }
 
-// authorize identifies the caller, if the endpoint is not for everyone, and
-// checks what the caller may do. An identified call counts against the account,
-// no longer against the address.
+// authorize identifies the caller and checks the caller's permissions, unless
+// anyone may call the endpoint. Once the caller is identified, the call counts
+// against the account instead of the address.
 func (e *endpoint) authorize(c *call, atAddress ratelimit.Counted) error {
 	if e.scope == "" && !e.session {
 		return nil

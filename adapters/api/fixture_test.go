@@ -37,8 +37,8 @@ import (
 	"hexarena/projections/live"
 )
 
-// arena is a server as cmd wires it, on a log in memory, with a clock and a deploy
-// check that the test sets.
+// arena is a server wired as in cmd, on a log in memory. The test controls its
+// clock and its deploy check.
 type arena struct {
 	t        *testing.T
 	log      *faultyLog
@@ -53,16 +53,16 @@ type arena struct {
 	mu     sync.Mutex
 	now    time.Time
 	owners map[string]string      // key id → owner id
-	urls   map[string]error       // that are not allowed
-	checks map[string][]rest.Step // by url; else a passing one
-	tried  []string               // urls checked
+	urls   map[string]error       // URLs that are not allowed
+	checks map[string][]rest.Step // by URL; other URLs pass
+	tried  []string               // URLs checked
 	during func(url string)       // runs in the middle of a check
 	waited []eventstore.Position
 	signed int // calls
 }
 
-// faultyLog is unavailable, to writers or to readers of a stream, when the test
-// sets it so.
+// faultyLog is a log that a test can make unavailable to writers, or to readers of
+// a stream.
 type faultyLog struct {
 	*memory.Log
 	mu     sync.Mutex
@@ -144,7 +144,8 @@ func (a *arena) pass(d time.Duration) {
 	a.now = a.now.Add(d)
 }
 
-// OwnerOfKey implements auth.Directory. It knows the keys that Wait has folded.
+// OwnerOfKey implements auth.Directory. It finds the keys in the events that Wait
+// has folded.
 func (a *arena) OwnerOfKey(keyID string) (string, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -210,7 +211,7 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
-	json   map[string]any // nil if the body is no object
+	json   map[string]any // nil if the body is not an object
 	t      *testing.T
 }
 
@@ -232,7 +233,7 @@ func (c *client) do(method, target string, body any, edit ...func(*http.Request)
 	}
 	if c.key != nil {
 		c.mu.Lock()
-		c.signed++ // a signature is good for one write
+		c.signed++ // a signature is valid for one write
 		now := c.now.Add(time.Duration(c.signed) * time.Millisecond)
 		c.mu.Unlock()
 		remote.Key{ID: c.keyID, Private: c.key}.Sign(r.Header, now, method, target, content)
@@ -265,7 +266,8 @@ func contentOf(t *testing.T, body any) []byte {
 	}
 }
 
-// is requires a status, and of a refusal a problem with a code.
+// is requires a status. If a code is given, it also requires a problem with that
+// code.
 func (a *answer) is(status int, code ...string) *answer {
 	a.t.Helper()
 	require.Equal(a.t, status, a.status, string(a.body))
@@ -314,7 +316,7 @@ func (a *arena) lastLink() (link *url.URL, to string) {
 	return link, strings.Trim(message.Header.Get("To"), "<>")
 }
 
-// signIn signs in with the link of a mail.
+// signIn signs in with the link from a mail.
 func (a *arena) signIn(address string) *client {
 	a.t.Helper()
 	a.pass(time.Millisecond) // mails are named by their time

@@ -13,9 +13,9 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// lines formats an object with one line for each field and each entry of a list,
-// byte for byte as in the answer. Of events and frames it shows the first of each
-// kind.
+// lines formats an object with one line for each field and each list entry. The
+// values are byte for byte those of the answer. Of events and frames, lines shows
+// only the first of each kind.
 func lines(t *testing.T, body []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -52,7 +52,7 @@ func firstOfEachKind(t *testing.T, entries []json.RawMessage) []json.RawMessage 
 			Kind  string
 			Event struct{ Kind string }
 		}
-		_ = json.Unmarshal(entry, &e) // numbers and strings have none
+		_ = json.Unmarshal(entry, &e) // numbers and strings have no kind
 		kind := e.Kind + e.Event.Kind
 		if kind == "" || !seen[kind] {
 			first = append(first, entry)
@@ -62,7 +62,8 @@ func firstOfEachKind(t *testing.T, entries []json.RawMessage) []json.RawMessage 
 	return first
 }
 
-// Whole answers, for a person to review. Run with -update to rewrite them.
+// TestReadAnswers compares whole answers with golden files, which a person
+// reviews. Run it with -update to rewrite the files.
 func TestReadAnswers(t *testing.T) {
 	s := newSpectated(t)
 	record := func(id string) string { return "/matches/" + id }

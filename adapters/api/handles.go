@@ -9,13 +9,13 @@ import (
 // handle of the same account.
 const handleTries = 5
 
-// handles loads and changes the streams of handles.
+// handles loads and changes handle streams.
 var handles = eventstore.Kind[owner.Name, owner.Event]{Decode: owner.Decode, Evolve: owner.EvolveName}
 
 // chooseHandle claims a handle, names it in the account, and releases the
-// previous one. A claim that a crash leaves behind lapses by itself. If other
-// calls change the account's handle back and forth at the same time, one of them
-// may have released the claim; then chooseHandle tries again.
+// previous one. A claim that a crash leaves behind lapses automatically. If
+// other calls change the account's handle back and forth at the same time, one
+// of them may release the claim. In that case, chooseHandle tries again.
 func (c *call) chooseHandle(handle string) (owner.Account, error) {
 	for try := 1; ; try++ {
 		if err := c.claimHandle(handle); err != nil {
@@ -67,8 +67,8 @@ func (c *call) releaseHandle(handle string) error {
 	return err
 }
 
-// claimSettled reports whether the caller holds a handle, or its account has
-// another one by now.
+// claimSettled reports whether the caller holds the handle, or the account has a
+// different one by now.
 func (c *call) claimSettled(handle string) (bool, error) {
 	n, _, err := handles.Load(c.ctx, c.server.Log, handleStream(handle), owner.Name{})
 	if err != nil || n.OwnerID == c.caller.OwnerID && n.Released.IsZero() {

@@ -6,8 +6,8 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-// BotHistory is a bot's history, with the bot's name and its owner's handle of
-// today.
+// BotHistory is a bot's history, with the current name of the bot and the
+// current handle of its owner.
 type BotHistory struct {
 	leaderboard.History
 	Name  string
@@ -16,13 +16,13 @@ type BotHistory struct {
 
 type historyQuery struct {
 	ID      string `path:"id"`
-	Aborted string `query:"aborted" enum:"true,false" doc:"true: the aborted matches instead of the completed ones."`
+	Aborted string `query:"aborted" enum:"true,false" doc:"If true, list the aborted matches instead of the completed ones."`
 
 	history BotHistory // set by find
 }
 
-// find finds bots that have begun a match, removed ones too. Other bots are
-// visible only to their owners.
+// find finds every bot that has begun a match, even if the bot was removed.
+// Other bots are visible only to their owners.
 func (q *historyQuery) find(c *call) (err error) {
 	var ok bool
 	q.history, ok, err = c.server.Leaderboard.History(q.ID)

@@ -22,7 +22,7 @@ var (
 
 func unrounded(v any) error {
 	if _, ok := v.(float64); !ok {
-		return fmt.Errorf(" is %v, no number", v)
+		return fmt.Errorf(" is %v, not a number", v)
 	}
 	return nil
 }
@@ -34,7 +34,7 @@ func historyOf(points shape) shape {
 	})
 }
 
-// player is a bot in a match's record.
+// player returns a bot's entry in a match's record.
 func player(t *testing.T, record map[string]any, botID string) map[string]any {
 	t.Helper()
 	for _, p := range record["players"].([]any) {
@@ -42,7 +42,7 @@ func player(t *testing.T, record map[string]any, botID string) map[string]any {
 			return p
 		}
 	}
-	require.Fail(t, "it did not play", botID)
+	require.Fail(t, "the bot did not play", botID)
 	return nil
 }
 
@@ -54,7 +54,7 @@ func TestHistory(t *testing.T) {
 	require.Equal(t, "Ann", got["name"])
 	require.Equal(t, "countess", got["owner"])
 	require.Equal(t, "standard", got["mode"])
-	require.Equal(t, 1.0, got["abortedMatches"], "the ladder has not closed the other one")
+	require.Equal(t, 1.0, got["abortedMatches"], "the ladder has not closed the other aborted match")
 	points := got["points"].([]any)
 	require.Len(t, points, 1)
 	point := points[0].(map[string]any)
@@ -62,7 +62,7 @@ func TestHistory(t *testing.T) {
 	mine := player(t, record, bot)
 	require.Equal(t, map[string]any{
 		"matchId": s.four.MatchID, "endedAt": record["endedAt"], "placement": mine["placement"], "seat": mine["seat"],
-		"rating": mine["ratingDelta"], "mu": point["mu"], "sigma": point["sigma"], // a new bot displays 0
+		"rating": mine["ratingDelta"], "mu": point["mu"], "sigma": point["sigma"], // a new bot's displayed rating is 0
 	}, point)
 
 	aborted := s.get("/bots/" + bot + "/history?aborted=true").fits(historyOf(abortedPoint)).json
@@ -74,8 +74,8 @@ func TestHistory(t *testing.T) {
 	require.Equal(t, got, s.get("/bots/"+bot+"/history?aborted=false").is(http.StatusOK).json)
 }
 
-// A bot has a history from its first match. An unknown bot has none, nor has a
-// registered one that has not played.
+// A bot has a history from its first match on. Unknown bots, and registered
+// bots that have not played, have no history.
 func TestBotsWithHistory(t *testing.T) {
 	s := newSpectated(t)
 	for _, id := range []string{"nobody", arenatest.ID("nobody"), s.bots[7]} {
@@ -93,7 +93,8 @@ func TestBotsWithHistory(t *testing.T) {
 	require.Equal(t, before, s.get("/bots/"+s.bots[0]+"/history").fits(historyOf(completedPoint)).json, "a removed bot keeps its history")
 }
 
-// The leaderboard of a time is the ranking at that time, with today's names.
+// The leaderboard at a past time shows the ranking at that time, with today's
+// names.
 func TestLeaderboardAtATime(t *testing.T) {
 	s := newSpectated(t)
 	s.unrated.Conclude()
@@ -129,7 +130,8 @@ func TestHistoriesHoldNoURL(t *testing.T) {
 	}
 }
 
-// A history has no running match, and none that its ladder has not closed.
+// A history leaves out running matches, and matches that the ladder has not
+// closed yet.
 func TestHistoryHasOnlyClosedMatches(t *testing.T) {
 	s := newSpectated(t)
 	in := func(g *arenatest.Game) bool {

@@ -9,15 +9,16 @@ import (
 	"hexarena/adapters/rest/problem"
 )
 
-// A page of the arena counts as one call of its reader, however many reads of
-// the API it makes (docs/adr/0028-a-page-calls-the-api.md). CountPage counts the
-// page; its reads go through InternalReads and are not counted. The changes that
-// its forms make are counted as calls like any other.
+// A page of the arena counts as one call by its reader, no matter how often it
+// reads from the API (docs/adr/0028-a-page-calls-the-api.md). CountPage counts
+// the page. The page's reads go through InternalReads, which does not count
+// them. The changes that its forms make count like any other call.
 
 // internalReadKey marks a request of InternalReads in its context.
 type internalReadKey struct{}
 
-// InternalReads returns a handler for the reads of pages: it does not count GET.
+// InternalReads returns the handler that pages read from. It does not count GET
+// calls.
 func (s *Server) InternalReads() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), internalReadKey{}, true)))
@@ -30,8 +31,8 @@ func (c *call) isInternalRead() bool {
 }
 
 // CountPage counts a page against its reader's address, and writes what is left
-// of the limit to h. It returns the seconds that a reader over the limit has to
-// wait, else 0.
+// of the limit to h. If the reader is over the limit, it returns the number of
+// seconds to wait, otherwise 0.
 func (s *Server) CountPage(h http.Header, r *http.Request) int {
 	_, err := s.limiter.CountAddress(h, r, ratelimit.AnyCall)
 	var limited *problem.RateLimited

@@ -16,19 +16,21 @@ type Leaderboard interface {
 	Rows(mode string) ([]leaderboard.Row, error)
 	// Version grows whenever Rows changes.
 	Version() (uint64, error)
-	// RowsAt returns the ranking at a time; that of a future time is today's.
+	// RowsAt returns the ranking at a given time. For a future time, it returns
+	// the current ranking.
 	RowsAt(mode string, at time.Time) ([]leaderboard.Row, error)
-	// History returns the history of a bot, removed ones included. ok is false if
-	// the bot has never begun a match.
+	// History returns the history of a bot, even if the bot was removed. ok is
+	// false if the bot has never begun a match.
 	History(botID string) (h BotHistory, ok bool, err error)
 }
 
 type leaderboardQuery struct {
-	Mode string `query:"mode" enum:"standard,parley" doc:"standard by default."`
-	At   string `query:"at" minLength:"1" format:"date-time" doc:"A time (RFC 3339): the ranking at that time, with today's names. A future time means now."`
+	Mode string `query:"mode" enum:"standard,parley" doc:"Default: standard."`
+	At   string `query:"at" minLength:"1" format:"date-time" doc:"Return the ranking at this time (RFC 3339), with today's names. A future time means now."`
 }
 
-// rfc3339 matches a time in RFC 3339. time.Parse accepts others too.
+// rfc3339 matches a time in the format of RFC 3339. time.Parse also accepts
+// other formats.
 var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
 func (s *Server) getLeaderboard(c *call, in *leaderboardQuery) (out maybeEncoded[rest.Leaderboard], err error) {
@@ -39,7 +41,7 @@ func (s *Server) getLeaderboard(c *call, in *leaderboardQuery) (out maybeEncoded
 	}
 	at, err := time.Parse(time.RFC3339, in.At)
 	if err != nil || !rfc3339.MatchString(in.At) {
-		return out, problem.InvalidQuery("at", "must be a time as RFC 3339 writes it, such as 2026-09-06T12:00:00.000Z")
+		return out, problem.InvalidQuery("at", "must be a time in RFC 3339 format, such as 2026-09-06T12:00:00.000Z")
 	}
 	rows, err := s.Leaderboard.RowsAt(mode, at)
 	out.value = rest.Leaderboard{Mode: mode, Rows: rows}

@@ -14,7 +14,8 @@ import (
 
 // Live is the projection of the running matches.
 type Live interface {
-	// Ready returns once it has every match that ran when the service started.
+	// Ready returns once the projection has every match that was running when the
+	// service started.
 	Ready(ctx context.Context) error
 	// Await waits for a match that is about to appear, and reports whether it did.
 	Await(ctx context.Context, matchID string) bool
@@ -28,11 +29,12 @@ type Live interface {
 // list of matches.
 const liveTime = 5 * time.Second
 
-// liveTries bounds the looks for a match that ends in between.
+// liveTries bounds how often whileLive looks again for a match that ended in the
+// meantime.
 const liveTries = 3
 
 type liveQuery struct {
-	Mode string `query:"mode" enum:"standard,parley" doc:"All modes by default."`
+	Mode string `query:"mode" enum:"standard,parley" doc:"Default: all modes."`
 }
 
 // liveMatch names a match that has started.
@@ -84,8 +86,8 @@ func (s *Server) streamMatch(c *call, in *liveMatch) (stream, error) {
 	return stream{reader}, err
 }
 
-// whileLive returns the result of ended for a match that has ended, else that of
-// running. It looks again if the match ends after the first look.
+// whileLive returns the result of ended if the match has ended, and otherwise the
+// result of running. It looks again if the match ends after the first look.
 func whileLive[T any](ctx context.Context, s *Server, id string, ended func(matches.Summary) (T, error), running func() (T, bool)) (out T, err error) {
 	for range liveTries {
 		m, err := s.endedOrLive(ctx, id)
@@ -102,9 +104,9 @@ func whileLive[T any](ctx context.Context, s *Server, id string, ended func(matc
 	return out, eventstore.ErrUnavailable
 }
 
-// endedOrLive returns the summary of a match that has ended, or nil for one that
-// the live boards show. The live boards may show a running match a moment later
-// than the list of matches: the two follow the log separately.
+// endedOrLive returns the summary of a match that has ended, or nil for a match
+// that the live boards show. The live boards may show a running match a moment
+// later than the list of matches, because the two follow the log separately.
 func (s *Server) endedOrLive(ctx context.Context, id string) (*matches.Summary, error) {
 	ctx, cancel := context.WithTimeout(ctx, liveTime)
 	defer cancel()

@@ -20,8 +20,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// Caches may store the answers about an ended match forever, and those about a
-// running one never.
+// Caches may store the answers about an ended match forever, but must not store
+// those about a running match.
 func TestCachingOfMatches(t *testing.T) {
 	s := newSpectated(t)
 	for _, g := range []*arenatest.Game{s.four, s.aborted} {
@@ -32,7 +32,7 @@ func TestCachingOfMatches(t *testing.T) {
 			whole := s.get(target).is(http.StatusOK)
 			require.Equal(t, "public, max-age=31536000, immutable", whole.header.Get("Cache-Control"), target)
 			tag := whole.header.Get("ETag")
-			require.False(t, seen[tag], "each has its own: %s", target)
+			require.False(t, seen[tag], "each answer has its own ETag: %s", target)
 			seen[tag] = true
 			again := s.get(target).is(http.StatusOK)
 			require.Equal(t, tag, again.header.Get("ETag"))
@@ -73,7 +73,8 @@ func (l listed) List(matches.Query) ([]matches.Summary, string, bool, error) {
 	return []matches.Summary{matches.Summary(l)}, "", true, nil
 }
 
-// Until the live boards are ready, or lack a running match, callers get 503.
+// Callers get 503 while the live boards are not ready, or while they lack a
+// running match.
 func TestLiveBoardsThatAreNotReady(t *testing.T) {
 	s := newSpectated(t)
 	running, found, err := s.read.list.Get(s.running.MatchID)

@@ -38,7 +38,8 @@ type followed struct {
 	moved chan struct{}       // closed, and replaced, when at moves
 }
 
-// Subscribe records an event when its subscriber asks for the next one.
+// Subscribe records that an event was handled when its subscriber asks for the next
+// one.
 func (f *followed) Subscribe(ctx context.Context, after eventstore.Position, filter eventstore.Filter) iter.Seq2[eventstore.Message, error] {
 	return func(yield func(eventstore.Message, error) bool) {
 		f.reach(after)
@@ -74,7 +75,7 @@ func (f *followed) wait(p eventstore.Position) {
 	}
 }
 
-// newBoards runs live boards on the read side of a, as cmd wires them. They start
+// newBoards runs live boards on the read side of a, wired as in cmd. They start
 // before the first event.
 func newBoards(a *arena) {
 	list := a.read.runners[0]
@@ -107,8 +108,8 @@ func newBoards(a *arena) {
 	require.NoError(a.t, a.live.Ready(a.t.Context()))
 }
 
-// shown waits until the live boards show the current state of games, and no match
-// that the list of matches shows as ended.
+// shown waits until the live boards show the current state of the games, and no
+// longer show any match that has ended in the list of matches.
 func (s *spectated) shown(games ...*arenatest.Game) {
 	s.t.Helper()
 	s.boardsFollow()
@@ -228,7 +229,7 @@ func (l *listener) next() (sse, error) {
 	}
 }
 
-// must returns the next event, and fails the test without one.
+// must returns the next event, and fails the test if the stream has ended.
 func (l *listener) must() sse {
 	l.t.Helper()
 	e, err := l.next()
@@ -251,7 +252,7 @@ func (s *spectated) lastFrame(g *arenatest.Game) string {
 
 func last[T any](list []T) T { return list[len(list)-1] }
 
-// frames returns the frames of /frames, as JSON.
+// frames returns all frames in /frames, as JSON.
 func (s *spectated) frames(g *arenatest.Game) []json.RawMessage {
 	s.t.Helper()
 	var page struct{ Frames []json.RawMessage }
@@ -350,8 +351,8 @@ func lastEventID(id string) func(*http.Request) {
 	}
 }
 
-// A stream continues after the id that its reader had last, however old it is. With
-// any other id it begins with the newest frame.
+// A stream continues after the last id that its reader received, no matter how old
+// it is. With any other id, the stream begins with the newest frame.
 func TestLastEventID(t *testing.T) {
 	s := newSpectated(t)
 	g := s.running
@@ -424,7 +425,7 @@ func TestReaderThatStopsReading(t *testing.T) {
 	for g.State.Game.Turn < 250 && !g.State.Over() {
 		g.Step()
 		for ; seq < g.State.Seq; seq++ {
-			require.Equal(t, seq+1, other.must().seq, "the others miss nothing")
+			require.Equal(t, seq+1, other.must().seq, "the other reader misses nothing")
 		}
 	}
 	if !g.State.Over() {
@@ -466,20 +467,20 @@ func TestStreamLimitOfAnAddress(t *testing.T) {
 	a.anyone().do(http.MethodGet, "/live", nil, here).is(http.StatusOK)
 	open[7].stop()
 	for {
-		a.pass(time.Minute) // for the limit of reads
+		a.pass(time.Minute) // so that the limit on reads has room
 		l := a.listen("/live/stream", here)
 		if l.StatusCode == http.StatusOK {
 			break
 		}
 		require.Equal(t, http.StatusTooManyRequests, l.StatusCode)
-		_, err := io.Copy(io.Discard, l.Body) // the connection serves the next call
+		_, err := io.Copy(io.Discard, l.Body) // so that the connection can serve the next call
 		require.NoError(t, err)
 	}
 	a.pass(time.Minute)
 	a.anyone().do(http.MethodGet, "/live/stream", nil, here).refused()
 }
 
-// HEAD of a stream answers with the headers only.
+// A HEAD request for a stream returns only the headers.
 func TestHeadOfAStream(t *testing.T) {
 	s := newSpectated(t)
 	for _, path := range []string{"/live/stream", "/live/" + s.four.MatchID + "/stream"} {
@@ -533,7 +534,8 @@ func (w sink) WriteHeader(int)             {}
 func (w sink) Write(p []byte) (int, error) { w.wrote(p); return len(p), nil }
 func (w sink) Flush()                      {}
 
-// Five thousand readers that connect at once during a match each get its end.
+// Five thousand readers that connect at the same time during a match all receive
+// its end.
 func TestFiveThousandReaders(t *testing.T) {
 	s := newSpectated(t)
 	g := s.running
@@ -549,7 +551,7 @@ func TestFiveThousandReaders(t *testing.T) {
 			s.server.ServeHTTP(sink{http.Header{}, func(p []byte) { end = p; first.Do(here.Done) }}, r)
 			first.Do(here.Done)
 			if !bytes.HasPrefix(end, []byte("event: end\n")) {
-				faults <- fmt.Errorf("the last that was written: %s", end)
+				faults <- fmt.Errorf("the last write was %s", end)
 			}
 		})
 	}

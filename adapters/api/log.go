@@ -59,7 +59,7 @@ func (s *Server) getLogHead(c *call, in *logPath) (*response, error) {
 func (s *Server) getLogInclusion(c *call, in *inclusionQuery) (out maybeEncoded[rest.Inclusion], err error) {
 	p, found, err := s.SignedLog.Inclusion(c.ctx, in.Mode, in.Match)
 	if err == nil && !found {
-		err = problem.WithDetail(problem.ErrNotFound, "the log of "+in.Mode+" does not have this match: it becomes a leaf once its ladder has closed it")
+		err = problem.WithDetail(problem.ErrNotFound, "the log of "+in.Mode+" does not have this match; a match is added once its ladder has closed it")
 	}
 	if err != nil {
 		return out, err

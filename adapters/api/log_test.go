@@ -86,8 +86,8 @@ func (l *logged) hashes(a *answer) [][]byte {
 	return all
 }
 
-// From a match, a head and a proof anyone can compute that the log has the match,
-// and from an older head that the current one continues it.
+// With a match, a head and a proof, anyone can verify that the log has the match.
+// With an older head, anyone can verify that the current head continues it.
 func TestSignedLog(t *testing.T) {
 	l := newLogged(t)
 	empty := l.head()
@@ -149,7 +149,7 @@ func TestSignedLogErrors(t *testing.T) {
 	}
 	g := l.play.Seat(ladder.Standard, l.play.Register("ada", ladder.Standard, "x", "y", "z")...)[0]
 	g.Start()
-	g.Void(ladder.WhyOperator) // and its stream has no end
+	g.Void(ladder.WhyOperator) // so its stream has no end event
 	require.Error(t, l.runner.Sync(t.Context()))
 	l.get("/log/standard/head").is(http.StatusServiceUnavailable, "out_of_date")
 	newArena(t).anyone().do(http.MethodGet, "/log/standard/head", nil).is(http.StatusNotFound, "not_found")

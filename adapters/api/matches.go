@@ -24,8 +24,8 @@ type matchesQuery struct {
 	Mode   string `query:"mode" enum:"standard,parley"`
 	Status string `query:"status" enum:"running,completed,aborted"`
 	Bot    string `query:"bot" minLength:"1" doc:"Only matches of this bot."`
-	Before string `query:"before" minLength:"1" doc:"Continue after this match, with older ones."`
-	Limit  int    `query:"limit" minimum:"1" maximum:"200" doc:"50 by default."`
+	Before string `query:"before" minLength:"1" doc:"Return only matches older than the match with this id."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" doc:"The maximum number of matches. Default: 50."`
 }
 
 type matchPath struct {
@@ -41,10 +41,10 @@ type framesQuery struct {
 	matchPath
 	After int    `query:"after" minimum:"0" doc:"Only frames after this seq."`
 	Limit int    `query:"limit" minimum:"1" doc:"The maximum number of frames."`
-	Seat  string `query:"seat" enum:"0,1,2,3,all" doc:"Of an ended match: also the cards of this seat, or of all."`
+	Seat  string `query:"seat" enum:"0,1,2,3,all" doc:"For an ended match, also include the cards of this seat, or of all seats."`
 }
 
-// defaultPage is the number of matches on a page if the caller names none.
+// defaultPage is the number of matches on a page if the caller sets no limit.
 const defaultPage = 50
 
 func (s *Server) listMatches(_ *call, in *matchesQuery) (out rest.Matches, err error) {
@@ -69,8 +69,8 @@ func (s *Server) getMatch(c *call, in *matchPath) (out maybeEncoded[rest.Match],
 	return answerMatch(c, summary, "match "+in.ID, func(ctx context.Context) (rest.Match, error) { return s.matchBody(ctx, summary) })
 }
 
-// answerMatch answers with the result of build. After the match has ended the
-// result never changes, and the cache stores it under key.
+// answerMatch returns the result of build. After the match has ended, the
+// result never changes, so the cache stores it under key.
 func answerMatch[T any](c *call, m matches.Summary, key string, build func(context.Context) (T, error)) (out maybeEncoded[T], err error) {
 	if m.Status == matches.Running {
 		out.value, err = build(c.ctx)
@@ -80,9 +80,9 @@ func answerMatch[T any](c *call, m matches.Summary, key string, build func(conte
 	return out, err
 }
 
-// matchBody returns the record of a match. After the match has ended the record
-// never changes: it follows from stored events, and its names are those of the
-// start.
+// matchBody returns the record of a match. After the match has ended, the
+// record never changes: it depends only on stored events, and shows the names
+// that the bots had at the start.
 func (s *Server) matchBody(ctx context.Context, summary matches.Summary) (rest.Match, error) {
 	h, err := s.matchHistory(ctx, summary)
 	if err != nil {
@@ -102,10 +102,10 @@ func (s *Server) getFrames(c *call, in *framesQuery) (out maybeEncoded[rest.Fram
 		return out, err
 	}
 	if in.Seat != "" && summary.Status == matches.Running {
-		return out, problem.InvalidQuery("seat", "hands are shown once the match has ended")
+		return out, problem.InvalidQuery("seat", "is accepted only after the match has ended")
 	}
 	if n, err := strconv.Atoi(in.Seat); err == nil && n >= len(summary.Players) {
-		return out, problem.InvalidQuery("seat", "nobody plays at that seat")
+		return out, problem.InvalidQuery("seat", "is a seat where nobody plays")
 	}
 	key := fmt.Sprintf("frames %s %d %d %s", in.ID, in.After, in.Limit, in.Seat)
 	return answerMatch(c, summary, key, func(ctx context.Context) (rest.Frames, error) { return s.framesBody(ctx, summary, in) })
@@ -145,8 +145,8 @@ func (s *Server) summary(id string) (matches.Summary, error) {
 	return m, err
 }
 
-// matchHistory reads a match's stream. A contradiction between the list of
-// matches and the stream is an internal error.
+// matchHistory reads a match's stream. It returns an internal error if the
+// stream contradicts the list of matches.
 func (s *Server) matchHistory(ctx context.Context, m matches.Summary) (frames.History, error) {
 	h, err := frames.Read(ctx, s.Log, m.ID)
 	switch {

@@ -19,7 +19,7 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// fits requires an answer to have a shape.
+// fits requires that an answer has a shape.
 func (a *answer) fits(s shape) *answer {
 	a.t.Helper()
 	a.is(http.StatusOK)
@@ -94,7 +94,7 @@ func TestMatchListQueries(t *testing.T) {
 	require.Equal(t, s.aborted.MatchID, next)
 	got, next = s.listed("/matches?limit=2&before=" + s.aborted.MatchID)
 	require.Equal(t, ids(s.three, s.four), got)
-	require.Nil(t, next, "nothing older is left")
+	require.Nil(t, next, "no older matches are left")
 
 	for query, field := range map[string]string{
 		"limit=0": "limit", "limit=201": "limit", "limit=-1": "limit", "limit=ten": "limit", "limit=": "limit", "limit=1.0": "limit",
@@ -253,7 +253,7 @@ func TestFrameWindows(t *testing.T) {
 		} {
 			got := s.get(path + window).is(http.StatusOK)
 			require.Equal(t, want, got.json["frames"], window)
-			require.Equal(t, all.json["board"], got.json["board"], "the board stands beside any window")
+			require.Equal(t, all.json["board"], got.json["board"], "every window comes with the board")
 		}
 	}
 	for query, field := range map[string]string{
@@ -282,7 +282,7 @@ func TestUnknownMatch(t *testing.T) {
 }
 
 // If the list and a stream contradict each other, the answer is an internal error,
-// not a record that is half true.
+// not a record that is partly wrong.
 func TestMatchWhoseStreamHasNoEnd(t *testing.T) {
 	s := newSpectated(t)
 	s.running.Void(ladder.WhyOperator)

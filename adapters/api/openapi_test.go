@@ -28,8 +28,8 @@ func fetch(t *testing.T, server http.Handler, path string) []byte {
 	return w.Body.Bytes()
 }
 
-// Two validators of others accept the document: kin-openapi, and a JSON Schema
-// validator with the OpenAPI Initiative's own schema of 3.1 documents.
+// Two third-party validators accept the document: kin-openapi, and a JSON
+// Schema validator with the OpenAPI Initiative's own schema for 3.1 documents.
 func TestDescriptionIsOpenAPI31(t *testing.T) {
 	document := fetch(t, newArena(t).server, "/openapi.json")
 
@@ -53,7 +53,7 @@ func TestDescriptionIsOpenAPI31(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, schema.Validate(tree))
 		delete(tree.(map[string]any), "info")
-		require.Error(t, schema.Validate(tree), "the validator finds a fault")
+		require.Error(t, schema.Validate(tree), "the validator finds the error")
 	})
 	t.Run("every schema is valid JSON Schema 2020-12", func(t *testing.T) {
 		c := contractOf(t, newArena(t).server)
@@ -70,7 +70,7 @@ func TestDescriptionIsOpenAPI31(t *testing.T) {
 	})
 }
 
-// The schemas and operations that the document must have.
+// The document has the required schemas and operations.
 func TestDescription(t *testing.T) {
 	a := newArena(t)
 	document := a.anyone().do(http.MethodGet, "/openapi.json", nil).is(http.StatusOK).json
@@ -205,7 +205,7 @@ func TestMatchesFitTheDescription(t *testing.T) {
 		}
 	}
 	require.Len(t, actions, 5)
-	require.GreaterOrEqual(t, len(kinds), len(match.PublicKinds)-1, "all but a rare one")
+	require.GreaterOrEqual(t, len(kinds), len(match.PublicKinds)-1, "all kinds except a rare one")
 	for _, wrong := range []string{`{"type":"build_road"}`, `{"type":"build_road","edge":72}`, `{"type":"fly"}`, `{"edge":1}`, `{"type":"end_turn","talk":1}`} {
 		require.Error(t, c.Validate(apitest.Pointer("components", "schemas", "TurnAction"), []byte(wrong)), wrong)
 	}

@@ -36,8 +36,8 @@ func (c *client) again(method, target, body string, times int) []int {
 	return statuses
 }
 
-// A verified signature of a write is spent, even if the call is refused for another
-// reason.
+// Once the signature of a write is verified, it cannot be used again, even if the
+// call is refused for another reason.
 func TestSignatureIsSpent(t *testing.T) {
 	a := newArena(t, func(o *api.Options) { o.Limits = ratelimit.Limits{Registrations: 3} })
 	ada := a.signIn("ada@example.org")
@@ -61,7 +61,7 @@ func TestSignatureIsSpent(t *testing.T) {
 	for range 3 {
 		a.anyone().do("POST", "/bots", "{}").is(401)
 	}
-	require.Equal(t, []int{429, 429}, key.again("POST", "/bots", good, 2), "over the address's limit nothing is verified")
+	require.Equal(t, []int{429, 429}, key.again("POST", "/bots", good, 2), "nothing is verified once the address is over its limit")
 }
 
 // A suspended owner can read but not write. A suspended bot stays paused.

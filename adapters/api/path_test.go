@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An owner signs up by mail, registers a key, and manages a bot by signed calls.
+// An owner signs up by mail, registers a key, and manages a bot with signed
+// calls.
 func TestOwnersWholePath(t *testing.T) {
 	a := newArena(t)
 	ada := a.signIn("ada@example.org")

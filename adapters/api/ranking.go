@@ -10,9 +10,9 @@ import (
 	"hexarena/adapters/rest"
 )
 
-// Encoding a ranking of largeRanking rows takes about ten milliseconds. A larger
-// one is encoded in the background. Until that is done callers get the previous
-// one, if it was up to date within rankingStale.
+// Encoding a ranking of largeRanking rows takes about ten milliseconds. Larger
+// rankings are encoded in the background. Until the encoding is done, callers
+// get the previous ranking if it was up to date less than rankingStale ago.
 const (
 	largeRanking = 1000
 	rankingStale = 500 * time.Millisecond
@@ -27,7 +27,7 @@ type rankings struct {
 	byMode map[string]*ranking
 }
 
-// ranking is an answer that is up to date until its version changes.
+// ranking is an encoded ranking. It is up to date until the version changes.
 type ranking struct {
 	*response
 	version uint64
@@ -53,7 +53,7 @@ func (k *rankings) get(ctx context.Context, mode string, board Leaderboard) (*ra
 		made, err := await[*ranking](ctx, result)
 		if err != nil || made.version >= version {
 			return made, err
-		} // it was begun before this call; the next one is not
+		} // this build began before the call; the next one begins after it
 	}
 }
 

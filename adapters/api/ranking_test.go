@@ -12,8 +12,8 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-// board is a ranking with a number of rows. The games of the first row are its
-// version.
+// board is a ranking with a given number of rows. The first row's number of games
+// is its version.
 type board struct {
 	Leaderboard
 	rows int
@@ -70,7 +70,7 @@ func TestRankingIsEncodedOncePerVersion(t *testing.T) {
 
 	b.err = errors.New("it has stopped")
 	_, err = k.get(t.Context(), "standard", b)
-	require.ErrorIs(t, err, b.err, "an outdated ranking is not answered")
+	require.ErrorIs(t, err, b.err, "an outdated ranking is not returned")
 }
 
 // A large ranking is encoded in the background. Callers get the previous one for at

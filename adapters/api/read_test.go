@@ -19,8 +19,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// readSide is the read models as cmd wires them. They catch up when the test tells
-// them to.
+// readSide holds the read models, wired as in cmd. They catch up when the test
+// tells them to.
 type readSide struct {
 	t       *testing.T
 	list    *matches.Matches
@@ -75,11 +75,11 @@ func (r *readSide) names(botID string) (name, owner string, ok bool) {
 type spectated struct {
 	*arena
 	play *arenatest.Arena
-	bots []string // of standard, ten of them
+	bots []string // ten bots of the standard mode
 
 	four, three     *arenatest.Game // completed
 	aborted         *arenatest.Game
-	unrated, unvoid *arenatest.Game // over, and the ladder does not know
+	unrated, unvoid *arenatest.Game // ended, but not closed by the ladder
 	running         *arenatest.Game // in its 12th turn
 	seated          *arenatest.Game // not started
 }
@@ -120,7 +120,7 @@ func (s *spectated) get(target string) *answer {
 	return s.anyone().do(http.MethodGet, target, nil)
 }
 
-// listed returns the ids of a page, and its next.
+// listed returns the ids of the matches on a page, and its next field.
 func (s *spectated) listed(target string) (ids []string, next any) {
 	s.t.Helper()
 	page := s.get(target).is(http.StatusOK)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// The shapes of docs/protocol.md, written again by hand.
+// These are the shapes in docs/protocol.md, written a second time by hand.
 var (
 	many     = integer(0, 1<<31)
 	seat     = integer(0, 3)
@@ -25,7 +25,7 @@ var (
 	ports = listOf(object(map[string]shape{"vertices": listOf(integer(0, 53), 2), "rate": integer(2, 3), "resource?": resource}), 9)
 )
 
-// summary returns the shape of MatchSummary in a status.
+// summary returns the shape of a MatchSummary with a given status.
 func summary(status string) map[string]shape {
 	placement, delta, ended := shape(null), shape(null), moment
 	switch status {
@@ -44,7 +44,7 @@ var proof = object(map[string]shape{
 	"serverSeed": hex32, "nonces": listOf(text, 3, 4), "table": listOf(id, 3, 4), "revision": many, "index": integer(0, 499), "seedKey": text,
 })
 
-// record returns the shape of Match in a status.
+// record returns the shape of a Match with a given status.
 func record(status string) shape {
 	if status == "running" {
 		return object(with(summary(status), map[string]shape{"seed": null, "replay": listOf(nil, 0), "commitment": hex32}))
@@ -54,7 +54,7 @@ func record(status string) shape {
 	}))
 }
 
-// actions are the shapes of actions by kind of decision.
+// actions holds the shape of the action for each kind of decision.
 var actions = map[string]shape{
 	"setup":   object(map[string]shape{"settlement": integer(0, 53), "road": integer(0, 71)}),
 	"discard": object(map[string]shape{"cards": counts}),
@@ -73,7 +73,7 @@ var turnActions = map[string]map[string]shape{
 func actionData(v any) error {
 	data, ok := v.(map[string]any)
 	if !ok {
-		return errors.New(" is no object")
+		return errors.New(" is not an object")
 	}
 	action := actions[fmt.Sprint(data["kind"])]
 	fields := map[string]shape{"decision": many, "kind": kind, "default": boolean, "elapsedMs": many}
@@ -91,7 +91,7 @@ func actionData(v any) error {
 	return object(fields)(v)
 }
 
-// eventData are the shapes of the data of events, by kind.
+// eventData holds the shape of the data for each kind of event.
 var eventData = map[string]shape{
 	"board":  object(map[string]shape{"hexes": hexes, "ports": ports, "bandit": integer(0, 18)}),
 	"roll":   object(map[string]shape{"turn": integer(1, 1000), "dice": dice}),
@@ -115,14 +115,14 @@ func event(whole bool) shape {
 	return func(v any) error {
 		e, ok := v.(map[string]any)
 		if !ok {
-			return errors.New(" is no object")
+			return errors.New(" is not an object")
 		}
 		name, _ := e["kind"].(string)
 		fields := map[string]shape{"seq": integer(1, 1<<20), "at": moment, "kind": oneOf(name), "seat": seat}
 		switch name {
 		case "board", "end":
 			delete(fields, "seat")
-		case "award": // nobody's, where it went to nobody
+		case "award": // has no seat if nobody holds the award any more
 			delete(fields, "seat")
 			fields["seat?"] = seat
 		}
@@ -139,7 +139,7 @@ func event(whole bool) shape {
 
 var wholeEvent = event(true)
 
-// publicView are the fields that a Frame and a GameView share.
+// publicView holds the fields that a Frame and a GameView share.
 var publicView = map[string]shape{
 	"seatCount": integer(3, 4), "phase": oneOf("setup", "main"), "turn": integer(0, 1000), "dice": orNull(dice),
 	"board":      object(map[string]shape{"bandit": integer(0, 18)}),
@@ -152,7 +152,7 @@ var publicView = map[string]shape{
 	"talkLog":       list(object(map[string]shape{"seat": seat, "message": text, "turn": many})),
 }
 
-// frameList returns the shape of /frames; more are the fields of hands.
+// frameList returns the shape of /frames; more holds the fields of hands.
 func frameList(whole bool, more map[string]shape) shape {
 	frame := with(with(publicView, map[string]shape{"seq": integer(1, 1<<20), "event": event(whole)}), more)
 	return object(map[string]shape{

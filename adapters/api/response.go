@@ -18,7 +18,8 @@ import (
 const (
 	// immutable lets caches store an answer that never changes.
 	immutable = "public, max-age=31536000, immutable"
-	// revalidated lets caches store an answer, but not use it without asking.
+	// revalidated lets caches store an answer, but they must ask the arena
+	// before they use it.
 	revalidated = "no-cache"
 )
 
@@ -68,7 +69,7 @@ func (r *response) write(c *call, status int) {
 		h.Set("Content-Encoding", "gzip")
 		h.Set("Content-Length", strconv.Itoa(len(r.compressed)))
 		w.WriteHeader(status)
-		_, _ = w.Write(r.compressed) // a client that left needs no answer
+		_, _ = w.Write(r.compressed) // the client may be gone
 		return
 	}
 	h.Set("Content-Length", strconv.Itoa(r.size))
@@ -93,14 +94,15 @@ func (r *response) expand(w io.Writer) error {
 	return err
 }
 
-// etagOf returns the weak entity tag of a content: the same for each coding.
+// etagOf returns the weak entity tag of the content. It is the same for every
+// content coding.
 func etagOf(content []byte) string {
 	sum := sha256.Sum256(content)
 	return `W/"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`
 }
 
-// hasETag reports whether a caller has the content of an entity tag (RFC 9110,
-// 13.1.2).
+// hasETag reports whether the caller already has the content with this entity
+// tag (RFC 9110, 13.1.2).
 func hasETag(request http.Header, etag string) bool {
 	for tag := range strings.SplitSeq(strings.Join(request.Values("If-None-Match"), ","), ",") {
 		if tag = strings.TrimSpace(tag); tag == "*" || strings.TrimPrefix(tag, "W/") == strings.TrimPrefix(etag, "W/") {

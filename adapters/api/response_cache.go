@@ -8,18 +8,18 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// maxCached is the size of the cache of immutable answers, compressed, in bytes.
-// It does not store an answer larger than an eighth of that.
+// maxCached bounds the total compressed size of the cached immutable answers, in
+// bytes. The cache does not store an answer larger than an eighth of maxCached.
 const maxCached = 64 << 20
 
-// responseCache stores the immutable answers that were used last. It is safe for
+// responseCache stores the most recently used immutable answers. It is safe for
 // concurrent use.
 type responseCache struct {
 	making singleflight.Group
 
 	mu    sync.Mutex
 	byKey map[string]*list.Element
-	order *list.List // of *cached, the one that was used last first
+	order *list.List // of *cached, most recently used first
 	bytes int
 	max   int // bytes
 }
@@ -33,15 +33,15 @@ func newResponseCache(limit int) *responseCache {
 	return &responseCache{byKey: map[string]*list.Element{}, order: list.New(), max: limit}
 }
 
-// get returns an answer, and builds it if the cache does not have it: once for
-// all who call at the same time. The build continues if the caller cancels.
+// get returns an answer. If the cache does not have the answer, get builds it,
+// once for all concurrent callers. The build continues if the caller cancels.
 func (k *responseCache) get(ctx context.Context, key string, build func(context.Context) (any, error)) (*response, error) {
 	if r := k.find(key); r != nil {
 		return r, nil
 	}
 	result := k.making.DoChan(key, func() (any, error) {
 		if r := k.find(key); r != nil {
-			return r, nil // built after the look above
+			return r, nil // built after the lookup above
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
 		defer cancel()
@@ -58,7 +58,7 @@ func (k *responseCache) get(ctx context.Context, key string, build func(context.
 	return await[*response](ctx, result)
 }
 
-// await returns the result of a call that others may have begun.
+// await waits for the result of a call that another caller may have begun.
 func await[T any](ctx context.Context, result <-chan singleflight.Result) (value T, err error) {
 	select {
 	case r := <-result:

@@ -25,8 +25,8 @@ func noise(rng *rand.Rand, n int) string {
 	return hex.EncodeToString(b)
 }
 
-// The cache returns the answers that were built, keeps those that are used, and
-// stays below its size.
+// The cache returns the answers that were built, keeps those in use, and stays
+// below its maximum size.
 func TestResponseCache(t *testing.T) {
 	rng := logtest.Random(t)
 	k := newResponseCache(64 << 10)

@@ -21,7 +21,8 @@ import (
 func (s *Server) newRouter() *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = func(err error, c echo.Context) {
-		// A call without an endpoint is refused in any case, but counts.
+		// A call that matches no endpoint is refused anyway, but it still
+		// counts.
 		_, _ = s.limiter.CountAddress(c.Response().Header(), c.Request(), ratelimit.AnyCall)
 		s.refuse(c, routingError(err))
 	}
@@ -33,7 +34,7 @@ func (s *Server) newRouter() *echo.Echo {
 // It answers 500 if a handler panics.
 func (s *Server) prepare(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		// The writers of some tests have no deadlines.
+		// Some writers in tests do not support deadlines.
 		deadlines := http.NewResponseController(c.Response().Writer)
 		_ = deadlines.SetReadDeadline(time.Now().Add(bodyTime))
 		_ = deadlines.SetWriteDeadline(time.Now().Add(callTime + readTime))
@@ -71,8 +72,8 @@ func exactPath(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// knownMethod refuses every method that a path does not take. This includes
-// OPTIONS, which the router would answer by itself, without counting it.
+// knownMethod refuses every method that a path does not accept. This includes
+// OPTIONS, which the router would otherwise answer without counting it.
 func knownMethod(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		allowed, refused := c.Get(echo.ContextKeyHeaderAllow).(string)

@@ -36,11 +36,11 @@ func secretsOf(g *arenatest.Game) secrets {
 	return list
 }
 
-// in returns the secrets that a text contains.
+// in returns an error if a text contains a secret.
 func (s secrets) in(text string) error {
 	for _, secret := range s {
 		if at := strings.Index(text, secret); at >= 0 {
-			return fmt.Errorf("%q is in it: %.200s", secret, text[max(0, at-60):])
+			return fmt.Errorf("the text contains %q: %.200s", secret, text[max(0, at-60):])
 		}
 	}
 	return nil
@@ -51,8 +51,8 @@ func (s secrets) nowhere(t *testing.T, where, text string) {
 	require.NoError(t, s.in(text), where)
 }
 
-// The test knows everything of a match. At every step it reads all that is public,
-// and finds only what a GameView shows to all.
+// The test knows everything about a match. After every step, it reads all public
+// data and finds only the fields of a GameView that everyone may see.
 func TestRunningMatchKeepsItsSecrets(t *testing.T) {
 	s := newSpectated(t)
 	g := s.running
@@ -74,11 +74,11 @@ func TestRunningMatchKeepsItsSecrets(t *testing.T) {
 		}
 		g.Step()
 	}
-	require.GreaterOrEqual(t, len(kinds), 7, "much happened: %v", kinds)
+	require.GreaterOrEqual(t, len(kinds), 7, "enough kinds of events occurred: %v", kinds)
 	for ; read < g.State.Seq; read++ {
 		hidden.nowhere(t, "the stream", own.must().data)
 	}
-	s.scan(g, hidden) // it is over, but its ladder has not closed it: it counts as running
+	s.scan(g, hidden) // the match is over, but it counts as running until its ladder closes it
 	g.Conclude()
 	s.read.sync()
 	require.Equal(t, "end", own.must().event)
@@ -87,7 +87,7 @@ func TestRunningMatchKeepsItsSecrets(t *testing.T) {
 	require.Error(t, hidden.in(record), "the scan finds secrets")
 }
 
-// scan reads everything public of a running match.
+// scan reads all public data about a running match.
 func (s *spectated) scan(g *arenatest.Game, hidden secrets) {
 	s.t.Helper()
 	s.shown(g)
@@ -100,7 +100,7 @@ func (s *spectated) scan(g *arenatest.Game, hidden secrets) {
 	}
 	s.get(record+"/frames?seat=all").is(http.StatusUnprocessableEntity, "invalid")
 	all := s.listen("/live/stream")
-	for range 3 { // of three matches that run
+	for range 3 { // one frame for each of the three running matches
 		hidden.nowhere(s.t, "the stream of all", all.must().data)
 	}
 	all.stop()

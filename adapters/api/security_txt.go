@@ -12,8 +12,8 @@ import (
 // recommends less than a year.
 const securityTextLife = 364 * 24 * time.Hour
 
-// getSecurityText answers with the address for reports of vulnerabilities, in the
-// format of RFC 9116.
+// getSecurityText returns the address for vulnerability reports, in the format of
+// RFC 9116.
 func (s *Server) getSecurityText(*call, *nothing) (*response, error) {
 	return newResponse("text/plain; charset=utf-8", revalidated, s.securityText()), nil
 }
@@ -30,7 +30,8 @@ Policy: %[3]s/docs/security
 `, cmp.Or(s.SecurityContact, defaultContact(base)), expires.Format(time.RFC3339), base)
 }
 
-// defaultContact is the mailbox that RFC 2142 reserves for security at a host.
+// defaultContact returns the mailbox that RFC 2142 reserves for security reports
+// at the arena's host.
 func defaultContact(baseURL string) string {
 	u, err := url.Parse(baseURL)
 	if err != nil {

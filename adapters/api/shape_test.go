@@ -12,7 +12,8 @@ import (
 // shape checks a decoded JSON value. Its error says what is wrong, and where.
 type shape func(v any) error
 
-// object has exactly these fields; one whose name ends in ? may be absent.
+// object requires exactly these fields. A field whose name ends in ? may be
+// absent.
 func object(fields map[string]shape) shape {
 	return func(v any) error {
 		m, ok := v.(map[string]any)
@@ -61,7 +62,7 @@ func list(item shape) shape {
 	}
 }
 
-// listOf is a list of a shape, with one of some lengths.
+// listOf requires a list of items with a shape, with one of the given lengths.
 func listOf(item shape, lengths ...int) shape {
 	return func(v any) error {
 		if err := list(item)(v); err != nil {
@@ -90,7 +91,7 @@ func orNull(s shape) shape {
 	}
 }
 
-// oneDecimal is a rating as answers show it.
+// oneDecimal requires a rating in the format that answers use.
 func oneDecimal(v any) error {
 	f, ok := v.(float64)
 	if !ok || math.Round(f*10)/10 != f {
@@ -135,7 +136,8 @@ func matching(pattern string) shape {
 
 func oneOf(values ...string) shape { return matching(strings.Join(values, "|")) }
 
-// either is one of several shapes. Its error is that of the last one.
+// either requires one of several shapes. Its error is the error of the last
+// shape.
 func either(shapes ...shape) shape {
 	return func(v any) error {
 		var err error

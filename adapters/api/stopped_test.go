@@ -12,7 +12,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// stopped is an arena whose read models met an event that they cannot fold.
+// stopped is an arena whose read models have reached an event that they cannot
+// fold.
 type stopped struct{ api.Leaderboard }
 
 var errStopped = fmt.Errorf("projection matches at match-1@0: %w", projections.ErrStopped)
@@ -36,7 +37,7 @@ func (stopped) History(string) (api.BotHistory, bool, error) {
 }
 
 // Endpoints that read a stopped read model answer 503. The contract test compares
-// that with the document.
+// these answers with the document.
 func TestStoppedReadModelsAnswer503(t *testing.T) {
 	a := newArena(t, func(o *api.Options) { o.Matches, o.Leaderboard = stopped{}, stopped{} })
 	for _, path := range []string{

@@ -15,15 +15,16 @@ const (
 	// heartbeatEvery is how often a stream sends a comment that keeps the
 	// connection alive.
 	heartbeatEvery = 15 * time.Second
-	// writeTime is how long a write may wait for a reader that does not read. Then
-	// the stream is cut; the reader may connect again.
+	// writeTime is how long a write may wait for a reader that does not read.
+	// After that, the stream is closed; the reader may connect again.
 	writeTime = 10 * time.Second
-	// stopTime is how long a write may take after the server began to stop.
+	// stopTime is how long a write may take once the server has begun to stop.
 	stopTime = time.Second
 	// lastTime is how long the write of the end of a stream may take.
 	lastTime = time.Second
-	// streamBuffer is how many bytes the system may hold for a reader. If more are
-	// waiting, the reader is slow, and skips to the newest frame.
+	// streamBuffer is how many bytes the operating system may buffer for a reader.
+	// If more bytes are waiting, the reader is slow, and its stream skips to the
+	// newest frame.
 	streamBuffer = 64 << 10
 )
 
@@ -50,8 +51,8 @@ func newStreams() *streams {
 	return s
 }
 
-// EndStreams ends all streams, also those that begin later, so that a server
-// that stops does not wait for their readers.
+// EndStreams ends all streams, including those that begin later, so that a
+// stopping server does not wait for their readers.
 func (s *Server) EndStreams() { s.streams.stop() }
 
 // write implements answer. It sends records until the source ends, the reader
@@ -72,7 +73,7 @@ func (s stream) write(c *call, status int) {
 	streams := c.server.streams
 	out := streamWriter{control: http.NewResponseController(w.Writer), w: w.Writer, stopping: streams.stopping.Done(), writeTime: streams.writeTime}
 	// A write that waits for its reader delays a stop by at most stopTime. A write
-	// to a reader that reads has that time to complete.
+	// to a reader that keeps reading has this time to complete.
 	cut := make(chan struct{})
 	unhook := context.AfterFunc(streams.stopping, func() {
 		defer close(cut)
@@ -118,7 +119,7 @@ func (s *streamWriter) follow(ctx context.Context, from source) {
 
 // send reports whether the reader received the records.
 func (s *streamWriter) send(records ...[]byte) bool {
-	_ = s.control.SetWriteDeadline(time.Now().Add(s.writeTime)) // the writers of some tests have no deadlines
+	_ = s.control.SetWriteDeadline(time.Now().Add(s.writeTime)) // some writers in tests do not support deadlines
 	select {
 	case <-s.stopping: // checked after the deadline is set, because a stop shortens it
 		return false
@@ -132,8 +133,8 @@ func (s *streamWriter) send(records ...[]byte) bool {
 	return s.control.Flush() == nil
 }
 
-// lastEventID returns the seq after which a reader continues, or -1 if the
-// reader names none.
+// lastEventID returns the seq after which a reader continues, or -1 if the header
+// names none.
 func lastEventID(h http.Header) int {
 	n, err := strconv.ParseUint(h.Get("Last-Event-ID"), 10, 31)
 	if err != nil {
@@ -142,11 +143,12 @@ func lastEventID(h http.Header) int {
 	return int(n)
 }
 
-// connKey holds, in a request's context, the connection that it came over.
+// connKey is the context key of the connection that a request came over.
 type connKey struct{}
 
-// ConnContext is for http.Server.ConnContext of the server that serves the API.
-// It lets streams bound the bytes that the system holds for their readers.
+// ConnContext belongs in the ConnContext field of the http.Server that serves the
+// API. It lets streams limit the bytes that the operating system buffers for their
+// readers.
 func ConnContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }

@@ -49,8 +49,8 @@ func (s *script) Take() (records [][]byte, more <-chan struct{}, ended bool) {
 	return records, s.moved, s.ended
 }
 
-// socket stores what is written. While it is stuck, a write lasts until its
-// deadline, as with a reader that does not read.
+// socket stores everything written to it. While it is stuck, a write blocks until
+// its deadline, as with a reader that does not read.
 type socket struct {
 	http.ResponseWriter
 
@@ -115,7 +115,8 @@ func streaming(t *testing.T, f func(t *testing.T, from *script, to *socket, stop
 	})
 }
 
-// Each record reaches the reader at once. Without records a comment does.
+// Each record reaches the reader immediately. If there are no records, the stream
+// sends comments.
 func TestHeartbeats(t *testing.T) {
 	streaming(t, func(t *testing.T, from *script, to *socket, _, _ func(), done <-chan struct{}) {
 		from.add("a\n\n", "b\n\n")
@@ -131,8 +132,8 @@ func TestHeartbeats(t *testing.T) {
 	})
 }
 
-// A stream is cut if its reader does not read for writeTime. A slow reader keeps
-// it.
+// A stream is closed if its reader does not read for writeTime. A slow reader
+// keeps its stream.
 func TestReaderThatDoesNotRead(t *testing.T) {
 	streaming(t, func(t *testing.T, from *script, to *socket, _, _ func(), done <-chan struct{}) {
 		to.mu.Lock()

@@ -34,7 +34,7 @@ func TestStrictness(t *testing.T) {
 		"a segment after the last parameter": {"DELETE", "/keys/a/b", "", "", 404, "not_found", nil},
 		"the same, with another method":      {"GET", "/keys/a/b", "", "", 404, "not_found", nil},
 		"a slash at the end":                 {"GET", "/bots/", "", "", 404, "not_found", nil},
-		"another case of the path":           {"GET", "/Bots", "", "", 404, "not_found", nil},
+		"the path in a different case":       {"GET", "/Bots", "", "", 404, "not_found", nil},
 		"another method":                     {"PUT", "/bots", "", "", 405, "method_not_allowed", nil},
 		"the method in lower case":           {"get", "/bots", "", "", 405, "method_not_allowed", nil},
 

@@ -1,6 +1,6 @@
 // Package client calls an arena over HTTP as its owners and operators do. It signs
-// calls with an Ed25519 key or sends a session, and turns refusals into errors of
-// one line. Create a [Client] and use [Client.Call].
+// calls with an Ed25519 key or sends a session, and turns refusals into one-line
+// errors. Create a [Client] and use [Client.Call].
 //
 // It does not know the endpoints: callers pass paths and bodies. It stores nothing.
 package client
@@ -76,8 +76,8 @@ func Base(text string) (string, error) {
 }
 
 // Call sends a request to a path with its query, and reads the answer. It sends body
-// as JSON unless it is nil. If the arena refuses the call, the error is a *Refusal.
-// Other errors mean that no answer arrived.
+// as JSON unless body is nil. If the arena refuses the call, the error is a
+// *Refusal. Other errors mean that no answer arrived.
 func (c *Client) Call(ctx context.Context, method, path string, body any) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -134,7 +134,7 @@ func (c *Client) read(response *http.Response) ([]byte, error) {
 	case err != nil:
 		return nil, unreachable(c.options.Base, err)
 	case len(body) > maxAnswer:
-		return nil, fmt.Errorf("%s answers more than %d bytes", c.options.Base, maxAnswer)
+		return nil, fmt.Errorf("%s sent an answer of more than %d bytes", c.options.Base, maxAnswer)
 	}
 	return body, nil
 }

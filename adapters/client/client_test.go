@@ -125,8 +125,8 @@ func TestRefusalIsOneLine(t *testing.T) {
 	}{
 		"a field": {422, problem, `{"code":"invalid","detail":"name is missing","errors":[{"in":"body","field":"name","message":"is missing"}]}`, nil,
 			"refused (422 invalid): name is missing", "invalid", ""},
-		"fields that the detail does not name": {422, problem, `{"code":"invalid","detail":"two fields are wrong","errors":[{"field":"name","message":"is missing"},{"field":"url","message":"is no URL"}]}`, nil,
-			"refused (422 invalid): two fields are wrong; name is missing; url is no URL", "invalid", ""},
+		"fields that the detail does not name": {422, problem, `{"code":"invalid","detail":"two fields are wrong","errors":[{"field":"name","message":"is missing"},{"field":"url","message":"is not a URL"}]}`, nil,
+			"refused (422 invalid): two fields are wrong; name is missing; url is not a URL", "invalid", ""},
 		"a limit": {429, problem, `{"code":"rate_limited","detail":"too many calls"}`, map[string]string{"Retry-After": "12"},
 			"refused (429 rate_limited): too many calls; try again in 12 s", "rate_limited", ""},
 		"an internal error": {500, problem, `{"code":"internal","detail":"internal error","requestId":"r-1"}`, nil,
@@ -207,5 +207,5 @@ func TestTooLongAnswerIsAnError(t *testing.T) {
 		}
 	})
 	_, err := c.Call(t.Context(), http.MethodGet, "/", nil)
-	require.ErrorContains(t, err, "answers more than 67108864 bytes")
+	require.ErrorContains(t, err, "sent an answer of more than 67108864 bytes")
 }

@@ -44,8 +44,8 @@ func EncodePrivate(key ed25519.PrivateKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
 
-// ErrNoPrivateKey reports a text without an Ed25519 private key. It does not show
-// the text.
+// ErrNoPrivateKey reports a text without an Ed25519 private key. Its message does
+// not show the text.
 var ErrNoPrivateKey = errors.New("not an Ed25519 private key in PEM (PKCS#8)")
 
 // ParsePrivate decodes the result of EncodePrivate.

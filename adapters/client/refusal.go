@@ -55,7 +55,7 @@ func refusalOf(response *http.Response, body []byte) error {
 	return &Refusal{Problem: p, RetryAfter: response.Header.Get("Retry-After"), Body: body}
 }
 
-// maxShown bounds the part of another program's text that is shown, in bytes.
+// maxShown bounds how much of another program's text is shown, in bytes.
 const maxShown = 1 << 10
 
 // foreignAnswer describes an answer that is not a problem.
@@ -68,8 +68,8 @@ func foreignAnswer(response *http.Response, body []byte) string {
 	return status + ": this is not an arena's answer"
 }
 
-// OneLine replaces line breaks and control characters by spaces. It makes text that
-// others chose, such as names of bots, safe to show on a terminal.
+// OneLine replaces line breaks and control characters with spaces. It makes text
+// that others chose, such as bot names, safe to show on a terminal.
 func OneLine(text string) string {
 	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

@@ -19,23 +19,23 @@ type SignIn struct {
 	Email string `json:"email" format:"email"`
 }
 
-// SignInConfirmation spends the token of a sign-in link.
+// SignInConfirmation exchanges the token of a sign-in link for a session.
 type SignInConfirmation struct {
 	Token string `json:"token"`
 }
 
 // Key is an API key without its private half, which the arena never sees.
 type Key struct {
-	ID         string        `json:"id" doc:"The value of x-arena-key."`
+	ID         string        `json:"id" doc:"The key's id, which signed calls send as x-arena-key."`
 	Name       string        `json:"name"`
-	PublicKey  string        `json:"publicKey" doc:"Base64 of the 32 bytes."`
+	PublicKey  string        `json:"publicKey" doc:"The base64 encoding of the key's 32 bytes."`
 	Scopes     []owner.Scope `json:"scopes" nullable:"false"`
 	CreatedAt  string        `json:"createdAt" format:"date-time"`
-	LastUsedAt *string       `json:"lastUsedAt" format:"date-time" doc:"To the hour."`
+	LastUsedAt *string       `json:"lastUsedAt" format:"date-time" doc:"Accurate to the hour."`
 	RevokedAt  *string       `json:"revokedAt" format:"date-time"`
 }
 
-// Keys lists an account's API keys, revoked ones too.
+// Keys lists an account's API keys, including revoked ones.
 type Keys struct {
 	Keys []Key `json:"keys" nullable:"false"`
 }
@@ -43,6 +43,6 @@ type Keys struct {
 // NewKey registers an API key.
 type NewKey struct {
 	Name      string   `json:"name" minLength:"1" maxLength:"40"`
-	PublicKey string   `json:"publicKey" doc:"An OpenSSH public-key line, a PEM block, or the base64 of the 32 bytes."`
+	PublicKey string   `json:"publicKey" doc:"An OpenSSH public-key line, a PEM block, or the base64 encoding of the key's 32 bytes."`
 	Scopes    []string `json:"scopes,omitempty" nullable:"false" enum:"bots.read,bots.write,keys.read,keys.write,account.read,account.write"`
 }

@@ -44,9 +44,10 @@ type Step struct {
 	ElapsedMs int64  `json:"elapsedMs"`
 }
 
-// StepWriter is implemented by an http.ResponseWriter inside the process that
-// follows a deploy check: the API passes it each step when the step is done,
-// before it writes the answer. As with http.Flusher, the API tests for it.
+// StepWriter is an optional interface of an http.ResponseWriter, like
+// http.Flusher. Inside the process, a caller implements it to follow a deploy
+// check. The API passes it each step as soon as the step is done, before it
+// writes the answer.
 type StepWriter interface {
 	WriteStep(Step)
 }

@@ -8,21 +8,21 @@ import (
 // Matches is a page of the list of matches, newest first.
 type Matches struct {
 	Matches []MatchSummary `json:"matches" nullable:"false"`
-	Next    *string        `json:"next" doc:"The match to continue before; null when nothing older can be reached."`
+	Next    *string        `json:"next" doc:"Pass this as before to get the next (older) page; null on the last page."`
 }
 
 // Match is the record of a match: its summary, and the data that an auditor
 // needs (docs/audit.md).
 type Match struct {
 	MatchSummary
-	Seed       *seed.Seed          `json:"seed" doc:"Null while the match runs."`
-	Replay     []match.PublicEvent `json:"replay" nullable:"false" doc:"Empty while the match runs."`
+	Seed       *seed.Seed          `json:"seed" doc:"Null while the match is running."`
+	Replay     []match.PublicEvent `json:"replay" nullable:"false" doc:"Empty while the match is running."`
 	Commitment seed.Seed           `json:"commitment"`
 	Proof      *match.Proof        `json:"proof,omitempty"`
-	ThinkingMs []int64             `json:"thinkingMs,omitempty" doc:"Thinking time used, by seat, once the match has ended."`
+	ThinkingMs []int64             `json:"thinkingMs,omitempty" doc:"The thinking time that each seat used; present once the match has ended."`
 }
 
-// Frames are the board of a match and its frames.
+// Frames holds the board and the frames of a match.
 type Frames struct {
 	MatchID string        `json:"matchId"`
 	Board   BoardLayout   `json:"board"`
@@ -57,7 +57,7 @@ type BotHistory struct {
 }
 
 // HistoryPoint is one match of a bot. A completed match has every field; an
-// aborted one lacks the pointers.
+// aborted match lacks the pointer fields.
 type HistoryPoint struct {
 	MatchID   string   `json:"matchId"`
 	EndedAt   string   `json:"endedAt"`

@@ -1,7 +1,7 @@
 package rest
 
-// HeaderRequestID holds the id of a request in every answer. Logs and events have
-// the same id.
+// HeaderRequestID is the header that gives the id of the request in every answer.
+// Logs and events have the same id.
 const HeaderRequestID = "X-Request-Id"
 
 // ProblemType is the content type of a Problem.
@@ -11,16 +11,16 @@ const ProblemType = "application/problem+json"
 type Problem struct {
 	Title     string       `json:"title" doc:"The status in words."`
 	Status    int          `json:"status" minimum:"400" maximum:"599"`
-	Code      string       `json:"code" doc:"A stable code to act on."`
-	Detail    string       `json:"detail" doc:"A sentence for a person."`
-	RequestID string       `json:"requestId" doc:"Identifies this request when you ask about it."`
+	Code      string       `json:"code" doc:"A stable code that a program can act on."`
+	Detail    string       `json:"detail" doc:"An explanation for people."`
+	RequestID string       `json:"requestId" doc:"Quote this id when you ask about the request."`
 	Errors    []FieldError `json:"errors,omitempty" doc:"The invalid fields."`
-	Steps     []Step       `json:"steps,omitempty" doc:"The steps of the deploy check that failed."`
+	Steps     []Step       `json:"steps,omitempty" doc:"The steps of the failed deploy check."`
 }
 
 // FieldError describes one invalid field.
 type FieldError struct {
 	In      string `json:"in" enum:"body,query,path"`
-	Field   string `json:"field" doc:"The field's name in the request; empty for the whole."`
-	Message string `json:"message" doc:"A sentence for a person."`
+	Field   string `json:"field" doc:"The field's name in the request; empty if the error concerns the whole request."`
+	Message string `json:"message" doc:"An explanation for people."`
 }

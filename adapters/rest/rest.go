@@ -3,10 +3,10 @@
 // the pages and the command line decode them, so that each shape is declared
 // once.
 //
-// A shape that is also a row of a read model is declared there, and named here:
-// [MatchSummary], [LeaderboardRow]. The struct tags are those by which huma
-// describes a field and adapters/rest/binding reads it. The package knows no
-// HTTP and no rules.
+// A shape that is also a row of a read model is declared in the read model and
+// has an alias here, such as [MatchSummary] and [LeaderboardRow]. huma uses the
+// struct tags to describe a field, and adapters/rest/binding uses them to read
+// it. The package knows nothing about HTTP or the rules.
 package rest
 
 import (
@@ -48,12 +48,12 @@ func FormatTimeOrNull(t time.Time) *string {
 	return &text
 }
 
-// Health is the answer of GET /health.
+// Health is the answer to GET /health.
 type Health struct {
 	Status string `json:"status" enum:"ok"`
 }
 
-// Arena is the answer of GET /.well-known/arena.json.
+// Arena is the answer to GET /.well-known/arena.json.
 type Arena struct {
 	PublicKey string `json:"publicKey" doc:"Base64 of the raw 32 bytes of the platform's Ed25519 public key."`
 }
@@ -66,5 +66,5 @@ type Changelog struct {
 // ChangelogEntry lists the changes of one day.
 type ChangelogEntry struct {
 	Date    string   `json:"date" format:"date"`
-	Changes []string `json:"changes" doc:"Sentences."`
+	Changes []string `json:"changes" doc:"One text for each change."`
 }

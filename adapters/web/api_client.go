@@ -17,8 +17,8 @@ const (
 	formTime = 10 * time.Second // for a form to arrive
 )
 
-// Refusal is the error of a rejected call or form: the fields of an RFC 9457
-// problem as the API writes it.
+// Refusal is the error for a rejected call or form. It has the fields of the API's
+// problem (RFC 9457).
 type Refusal struct {
 	rest.Problem
 	after string // Retry-After
@@ -39,20 +39,20 @@ func (e *Refusal) For(field string) string {
 	return ""
 }
 
-// refused returns a Refusal by a page itself.
+// refused returns a Refusal that comes from a page, not from the API.
 func refused(status int, detail string) *Refusal {
 	return &Refusal{Problem: rest.Problem{Status: status, Title: http.StatusText(status), Detail: detail}}
 }
 
 // get reads data for a page from the API, with the reader's cookie, but without
-// counting against the reader's rate limits. The error of a rejected call is a
+// counting against the reader's rate limits. The error for a rejected call is a
 // *Refusal.
 func (p *pageRequest) get(path string, into any) error {
 	return p.call(p.server.Reads, http.MethodGet, path, nil, into)
 }
 
 // send makes the call for a form; body and into may be nil. It counts against the
-// reader's rate limits. The error of a rejected call is a *Refusal.
+// reader's rate limits. The error for a rejected call is a *Refusal.
 func (p *pageRequest) send(method, path string, body, into any) error {
 	return p.call(p.server.API, method, path, body, into)
 }
@@ -144,7 +144,7 @@ type interceptor struct {
 	problem *answer // nil: the answer is passed on
 }
 
-// Unwrap is for http.ResponseController: the API sets deadlines.
+// Unwrap lets the API set deadlines through http.ResponseController.
 func (i *interceptor) Unwrap() http.ResponseWriter { return i.ResponseWriter }
 
 func (i *interceptor) WriteHeader(status int) {
@@ -162,7 +162,7 @@ func (i *interceptor) Write(b []byte) (int, error) {
 	return i.ResponseWriter.Write(b)
 }
 
-// Flush implements http.Flusher: the API streams to browsers.
+// Flush implements http.Flusher, so that the API can stream to browsers.
 func (i *interceptor) Flush() {
 	if f, ok := i.ResponseWriter.(http.Flusher); ok && i.problem == nil {
 		f.Flush()

@@ -23,7 +23,7 @@ var staticFiles embed.FS
 var templateFiles embed.FS
 
 // assets are the files that pages load, at /assets/<version>/<name>. The version is a
-// hash of all files. So browsers can cache each file forever, and modules can import
+// hash of all files, so browsers can cache each file forever, and modules can import
 // one another by relative names.
 type assets struct {
 	version string
@@ -76,7 +76,8 @@ func compressed(content []byte) []byte {
 	return b.Bytes()
 }
 
-// must is for calls whose arguments are parts of the program.
+// must panics on an error. It is only for calls whose arguments are embedded in the
+// program.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -93,7 +94,7 @@ func (a *assets) path(name string) (string, error) {
 }
 
 // policy returns the Content-Security-Policy of a file: scripts may run as workers,
-// and a browser may show an image without a page.
+// and a browser may show an image outside a page.
 func (f asset) policy() string {
 	if strings.HasPrefix(f.kind, "text/javascript") {
 		return "default-src 'none'; script-src 'self'; connect-src 'self'"
@@ -101,8 +102,8 @@ func (f asset) policy() string {
 	return "default-src 'none'; style-src 'unsafe-inline'"
 }
 
-// serveAsset answers with a file. A page that another version of the program served
-// gets the current file, but must not cache it.
+// serveAsset sends a file. A page from another version of the program gets the current
+// file, but must not cache it.
 func (s *Server) serveAsset(w http.ResponseWriter, r *http.Request, name string, current bool) {
 	f, ok := s.assets.files[name]
 	if !ok || r.Method != http.MethodGet && r.Method != http.MethodHead {

@@ -57,10 +57,11 @@ func outline(hex int) string {
 	return "M" + path[len(" L"):] + "Z"
 }
 
-// often reports whether a token belongs to the most frequent rolls besides 7.
+// often reports whether a token's number is one of the most frequent rolls
+// besides 7.
 func often(token int) bool { return token == 6 || token == 8 }
 
-// portView is a port with the place of its label, next to its edge.
+// portView is a port with the position of its label, next to the port's edge.
 type portView struct {
 	Ends   [2]spot
 	At     spot
@@ -88,7 +89,7 @@ func ports() []portView {
 	return views
 }
 
-// boardFuncs are the functions of templates/shared/board.html.
+// boardFuncs holds the functions for templates/shared/board.html.
 var boardFuncs = template.FuncMap{
 	"hexes":      func() int { return board.Hexes },
 	"vertices":   func() int { return board.Vertices },

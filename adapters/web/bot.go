@@ -13,7 +13,7 @@ import (
 const (
 	botMatches   = "25" // matches on a page of the list
 	maxRivals    = 20
-	timedMatches = "3" // the thinking times are those of so many matches
+	timedMatches = "3" // the number of matches that thinking times come from
 )
 
 type botData struct {
@@ -24,11 +24,11 @@ type botData struct {
 	Curve                 template.HTML
 	Seats                 []leaderboard.SeatTally
 	Rivals                []rival
-	Met                   int // how many bots it has played with; Rivals holds the most frequent
+	Met                   int // how many bots it has played against; Rivals holds the most frequent
 	Thinking              *thinking
 	Running               []summary
 	Matches               []summary
-	Status, Before        string // the filter of Matches, and the match that they follow
+	Status, Before        string // Matches have this status, and are older than the match Before
 	Next                  *string
 }
 

@@ -9,11 +9,11 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// The pages of the dashboard need a session. Each form becomes a call of the API. The
-// answer redirects to a page that shows the result, or is the form's page with the
-// reason for the rejection.
+// The pages of the dashboard need a session. Each form becomes an API call. The answer
+// redirects to a page that shows the result, or shows the form again with the reason
+// for the rejection.
 
-// bot is one of the reader's own.
+// bot is one of the reader's own bots.
 type bot struct {
 	rest.Bot
 	Row     *row      // on the leaderboard; nil before its first match
@@ -54,8 +54,8 @@ func (p *pageRequest) bots() []bot {
 	return list.Bots
 }
 
-// registerBot registers a bot. It leads to the bot's page, or shows the failed steps
-// of the deploy check.
+// registerBot registers a bot. It redirects to the bot's page, or shows the failed
+// steps of the deploy check.
 func (p *pageRequest) registerBot(sent url.Values) error {
 	var registered rest.Bot
 	body := rest.NewBot{Name: sent.Get("name"), Mode: sent.Get("mode"), URL: sent.Get("url")}

@@ -20,8 +20,8 @@ type form struct {
 // Value returns the sent value of a field.
 func (f form) Value(field string) string { return f.Values.Get(field) }
 
-// Of returns f if it has that name, else a form that was not sent. A page with several
-// forms shows each one its own values and errors.
+// Of returns f if it has the given name, and otherwise a form that was not sent. A
+// page with several forms shows each one its own values and errors.
 func (f form) Of(name string) form {
 	if f.Name == name {
 		return f
@@ -29,15 +29,16 @@ func (f form) Of(name string) form {
 	return form{Name: name}
 }
 
-// refusalOf returns the refusal that err is; false for any other error.
+// refusalOf returns err as a *Refusal. It returns false for any other error.
 func refusalOf(err error) (*Refusal, bool) {
 	r, ok := err.(*Refusal) //nolint:errorlint // calls return it unwrapped
 	return r, ok
 }
 
-// showRefused answers a rejected form with its page. It returns any other error, and
-// that of an ended session, which leads to the sign-in page. An answer line by line
-// has no page, so it also returns the refusal then.
+// showRefused shows the page of a rejected form again. It returns any other error,
+// and the error for an ended session, which leads to the sign-in page. A
+// line-by-line answer has no page to show, so showRefused also returns the refusal
+// in that case.
 func (p *pageRequest) showRefused(err error, name string, sent url.Values, show func(status int, f form) error) error {
 	if r, ok := refusalOf(err); ok && r.Status != http.StatusUnauthorized && p.line == nil {
 		return show(r.Status, form{name, sent, r})
@@ -67,7 +68,7 @@ func (p *pageRequest) form() (url.Values, error) {
 		return nil, &Refusal{Problem: rest.Problem{Status: http.StatusForbidden, Title: "Forbidden", Code: "cross_site", Detail: "Another site sent this form."}}
 	}
 	deadline := http.NewResponseController(p.w)
-	_ = deadline.SetReadDeadline(time.Now().Add(formTime)) // the writers of some tests have none
+	_ = deadline.SetReadDeadline(time.Now().Add(formTime)) // some writers in tests do not support deadlines
 	body, err := io.ReadAll(http.MaxBytesReader(p.w, p.r.Body, maxForm))
 	_ = deadline.SetReadDeadline(time.Time{})
 	if err == nil && sendsForm(p.r.Header) {

@@ -118,7 +118,7 @@ func TestDeployCheckStepsAreShown(t *testing.T) {
 	s.is(s.post("/dashboard/bots/"+botID, "do=check"), http.StatusOK, "does not pass", "no address")
 }
 
-// The module of a page receives each step when it is done, and last the next page.
+// A page's module receives each step as soon as it is done, and finally the next page.
 func TestDeployCheckStepsAreStreamed(t *testing.T) {
 	follow := func(r *http.Request) { r.Header.Set("Accept", "application/x-ndjson") }
 	s := newSite(t)
@@ -170,7 +170,7 @@ func TestFormsAfterSessionEndLeadToSignIn(t *testing.T) {
 	}
 }
 
-// Malformed and huge forms are rejected, and a form has a deadline for its arrival.
+// Malformed and huge forms are rejected, and each form must arrive before a deadline.
 func TestInvalidFormsAreRejected(t *testing.T) {
 	s := newSite(t)
 	s.is(s.post("/dashboard/keys", "name="+strings.Repeat("x", 70000)), http.StatusBadRequest, "invalid or incomplete")

@@ -51,7 +51,7 @@ func (p *pageRequest) showGuide(name string) error {
 	return p.render(http.StatusOK, "guide.html", guideData{g, p.server.guideNav(name)})
 }
 
-// auditFile answers with a file that docs/audit.md links to.
+// auditFile serves a file that docs/audit.md links to.
 func (p *pageRequest) auditFile() error {
 	file := p.r.PathValue("file")
 	content, err := docs.Audit.ReadFile("audit/" + file)

@@ -28,7 +28,7 @@ type ladderData struct {
 type ladderRow struct {
 	row
 	Mu, Spread float64 // the estimate of the bot's skill, ± three sigma; an unknown Spread is 0
-	Trend      float64 // change of the rating over trendTime; a younger bot began at 0
+	Trend      float64 // change of the rating over trendTime; for a younger bot, the change from 0
 	NoTrend    bool    // the rating before trendTime is unknown
 }
 

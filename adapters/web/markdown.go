@@ -57,8 +57,8 @@ func renderGuide(name string, source []byte) (*guide, error) {
 	return g, nil
 }
 
-// Transform implements parser.ASTTransformer. It gives headings their ids and makes
-// links lead to pages of the arena.
+// Transform implements parser.ASTTransformer. It gives headings their ids and turns
+// links to files into links to the arena's pages.
 func (g *guide) Transform(doc *ast.Document, reader text.Reader, _ parser.Context) {
 	source := reader.Source()
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {

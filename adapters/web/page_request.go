@@ -21,7 +21,7 @@ type pageRequest struct {
 	r      *http.Request
 
 	err  error           // the first error of read and find, for render
-	line func(checkLine) // writes a line of an answer line by line; nil: the answer is a page
+	line func(checkLine) // writes one line of a line-by-line answer; nil: the answer is a page
 
 	// private marks a page with the reader's own data. It is never compressed: the
 	// length of a compressed page can reveal secrets in it (BREACH).
@@ -36,7 +36,7 @@ const (
 
 // serve runs a handler and shows its error as a page.
 func (p *pageRequest) serve(h handler) {
-	// The writers of some tests have no deadlines.
+	// Some writers in tests do not support deadlines.
 	_ = http.NewResponseController(p.w).SetWriteDeadline(time.Now().Add(callTime + pageTime))
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -57,7 +57,7 @@ func (p *pageRequest) serve(h handler) {
 	}
 }
 
-// fail shows an error as a page, or as the last line of an answer line by line.
+// fail shows an error as a page, or as the last line of a line-by-line answer.
 func (p *pageRequest) fail(err error) {
 	var refusal *Refusal
 	if !errors.As(err, &refusal) {
@@ -90,9 +90,9 @@ type Page struct {
 	Data                any // of this page
 }
 
-// render answers with a page of templates/. It renders the whole page before it
-// sends the first byte, so that a failing template still gives an error page. It
-// returns the error of an earlier read.
+// render sends a page from templates/. It renders the whole page before it sends the
+// first byte, so that it can still send an error page if the template fails. If an
+// earlier read failed, render returns that error.
 func (p *pageRequest) render(status int, name string, data any) error {
 	if p.err != nil {
 		return p.err
@@ -110,7 +110,7 @@ func (p *pageRequest) render(status int, name string, data any) error {
 	return nil
 }
 
-// write answers with content and with the headers that all pages share.
+// write sends content with the headers that all pages share.
 func (p *pageRequest) write(status int, kind string, content []byte) {
 	h := p.w.Header()
 	h.Set("Content-Type", kind)
@@ -136,8 +136,8 @@ func (p *pageRequest) write(status int, kind string, content []byte) {
 	_, _ = p.w.Write(content) // fails only if the client left
 }
 
-// seeOther redirects the browser to a page, for example after a form. An answer line
-// by line ends with the path of that page.
+// seeOther redirects the browser to a page, for example after a form. A line-by-line
+// answer ends with the path of that page.
 func (p *pageRequest) seeOther(path string) error {
 	if p.line != nil {
 		p.line(checkLine{Location: path})
@@ -149,8 +149,8 @@ func (p *pageRequest) seeOther(path string) error {
 	return nil
 }
 
-// policy returns the Content-Security-Policy of a page: it may load files of the
-// arena only, and holds no inline script or style.
+// policy returns the Content-Security-Policy of a page: it may load only files from
+// the arena, and may not have inline scripts or styles.
 func policy(embeddable bool) string {
 	ancestors := "'none'"
 	if embeddable {

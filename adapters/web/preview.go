@@ -18,7 +18,8 @@ const (
 	previewHeight = 630
 )
 
-// Cache-Control of a preview. That of an ended match does not change.
+// These are the Cache-Control headers of previews. The preview of an ended match
+// never changes.
 const (
 	keepEnded   = "public, max-age=86400"
 	keepRunning = "public, max-age=15"

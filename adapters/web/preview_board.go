@@ -32,7 +32,8 @@ var islandMiddle = spot{320, 315}
 
 const side = 57.0 // of a hex
 
-// previewSpot returns the place of a point of the lattice, whose middle is (4, 6).
+// previewSpot returns the position of a lattice point in the picture. The middle of the
+// lattice is (4, 6).
 func previewSpot(p board.Point) spot {
 	const scale = side / (2 * islandY)
 	return islandMiddle.Plus(float64(p.X-4)*islandX*scale, float64(p.Y-6)*islandY*scale)

@@ -81,7 +81,7 @@ func face(size float64) font.Face {
 	return must(opentype.NewFace(typeface, &opentype.FaceOptions{Size: size, DPI: 72, Hinting: font.HintingNone}))
 }
 
-// text writes a line from a point on its baseline, and cuts it at right.
+// text writes a line from a point on its baseline, and cuts it off at right.
 func (c *drawing) text(at spot, size float64, line string, ink color.RGBA, right float64) {
 	f := face(size)
 	line = fitted(f, legible(line), fixed.Int26_6((right-at.x)*64))

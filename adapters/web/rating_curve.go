@@ -13,7 +13,7 @@ import (
 const (
 	curveW, curveH         = 720, 240
 	curveLeft, curveBottom = 36, 22
-	curvePoints            = 240 // at most; of a longer history, a sample is drawn
+	curvePoints            = 240 // at most; for a longer history, only a sample is drawn
 )
 
 // ratingCurve draws a bot's rating after each match, and the band mu ± 3 sigma in which
@@ -65,7 +65,7 @@ func ratingCurve(points []point) template.HTML {
 	return template.HTML(b.String()) // safe: it contains only numbers and dates
 }
 
-// sample returns at most curvePoints points, the first and the last included.
+// sample returns at most curvePoints points, including the first and the last.
 func sample(points []point) []point {
 	if len(points) <= curvePoints {
 		return points

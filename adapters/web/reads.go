@@ -43,17 +43,18 @@ func (q query) after(path string) string {
 	return path + "?" + values.Encode()
 }
 
-// read is get for data that a page needs. After an error it does nothing, and render
-// returns the error. So only a handler that cannot continue without the data checks
-// pageRequest.err itself.
+// read is like get, for data that a page needs. After an error, later reads do
+// nothing, and render returns the error. Only a handler that cannot continue without
+// the data has to check pageRequest.err itself.
 func (p *pageRequest) read(path string, into any) {
 	if p.err == nil {
 		p.err = p.get(path, into)
 	}
 }
 
-// find is read for data that a page can do without. It reports whether the API
-// answers with the data; the API may lack it, hide it from this reader or fail.
+// find is like read, for data that a page can do without. It reports whether the API
+// returned the data. The API may not have the data, may hide it from this reader, or
+// may fail.
 func (p *pageRequest) find(path string, into any) bool {
 	if p.err != nil {
 		return false
@@ -83,7 +84,7 @@ func (p *pageRequest) matches(q query) rest.Matches {
 	return page
 }
 
-// runningMatch reads the match that a bot plays now, if any.
+// runningMatch reads the match that a bot is playing, if any.
 func (p *pageRequest) runningMatch(botID string) []summary {
 	return p.matches(query{"bot": botID, "status": "running", "limit": "1"}).Matches
 }

@@ -23,8 +23,8 @@ func (p *pageRequest) signIn(sent url.Values) error {
 	return p.seeOther("/sign-in?sent=1")
 }
 
-// confirmPage does not spend the token: mail scanners follow links, but do not press
-// buttons.
+// confirmPage does not use up the token, because mail scanners follow links. They do
+// not press the button that does.
 func (p *pageRequest) confirmPage() error {
 	p.w.Header().Set("Referrer-Policy", "no-referrer") // the address contains the token
 	token := p.r.URL.Query().Get("token")

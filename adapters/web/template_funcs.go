@@ -11,7 +11,7 @@ import (
 	"unicode"
 )
 
-// chooseTheme stores the reader's theme in a cookie and leads back to the page with
+// chooseTheme stores the reader's theme in a cookie and redirects back to the page with
 // the form.
 func (p *pageRequest) chooseTheme(sent url.Values) error {
 	chosen := sent.Get("theme")
@@ -30,7 +30,7 @@ func localPath(path string) string {
 	return path
 }
 
-// funcs are the functions of templates.
+// funcs returns the functions for templates.
 func funcs(a *assets) template.FuncMap {
 	return template.FuncMap{
 		"asset":     a.path,
@@ -74,8 +74,8 @@ type fieldView struct {
 func (f fieldView) Fault() string { return f.Form.Refusal.For(f.Name) }
 
 // clean replaces control characters, and characters that reverse the surrounding text,
-// by U+FFFD. Registration rejects names with such characters, but old events in the log
-// and texts from bots can contain them.
+// with U+FFFD. Registration rejects names with such characters, but old events in the
+// log and texts from bots can contain them.
 func clean(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar {

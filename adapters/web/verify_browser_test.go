@@ -23,8 +23,8 @@ func signHead(mode string, size uint64, root []byte) ([]byte, error) {
 	return signedlog.Sign(signedlog.Head{Origin: signedlog.Origin("arena.example", mode), Size: size, Root: root}, headKey)
 }
 
-// newHonestStage returns a stage whose matches verify completely: ids follow from the
-// published key, and nonces are valid.
+// newHonestStage returns a stage whose matches verify completely: the match ids are
+// derived from the published key, and the nonces are valid.
 func newHonestStage(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t)

@@ -20,7 +20,7 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// fresh is a match for the checker modules, and forgeries of it.
+// fresh holds a match for the checker modules, and forgeries of the match.
 type fresh struct {
 	Record      string    `json:"record"`
 	PlatformKey string    `json:"platformKey"`
@@ -37,10 +37,11 @@ type seedKey struct {
 type forgery struct {
 	Name   string `json:"name"`
 	Forged string `json:"forged"`
-	Seq    int    `json:"seq"` // where arena verify finds it
+	Seq    int    `json:"seq"` // the event at which arena verify finds the forgery
 }
 
-// tampered holds replacements in the text of a record. Each replaces the first match.
+// tampered holds replacements in the text of a record. Each entry replaces the first
+// occurrence.
 var tampered = map[string][2]string{
 	"a die":         {`"dice":[`, `"dice":[9`},
 	"a seat":        {`"kind":"action","seat":0`, `"kind":"action","seat":1`},

@@ -53,8 +53,8 @@ func TestWatchMatchToItsEnd(t *testing.T) {
 	require.Contains(t, p.text("[data-part=now]"), "The board is laid")
 }
 
-// The replay of an ended match: bar, keys, turns, seats, the link to an event,
-// and the result that is hidden until it is asked for.
+// The page of an ended match replays it. The bar, the keys, the turns, the seats and the
+// link to an event work. The result stays hidden until the reader opens it.
 func TestReplayMatch(t *testing.T) {
 	s := newStage(t)
 	g := s.ended("Ann", "Bea", "Cat", "Dot")
@@ -64,7 +64,7 @@ func TestReplayMatch(t *testing.T) {
 	place := func() string { return p.text("[data-place]") }
 	all := g.State.Seq
 	require.Equal(t, fmt.Sprintf("1 / %d", all), place())
-	require.Equal(t, 1, eval[int](p, `performance.getEntriesByType('resource').filter((r) => r.name.includes('/frames')).length`), "a move reads the rest")
+	require.Equal(t, 1, eval[int](p, `performance.getEntriesByType('resource').filter((r) => r.name.includes('/frames')).length`), "the first move reads the rest of the frames")
 	require.False(t, eval[bool](p, `document.querySelector('[data-part=result]').open`), "the result is closed at first")
 
 	p.do(chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight))

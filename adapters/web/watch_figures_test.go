@@ -22,11 +22,11 @@ import (
 type traced struct {
 	Name, Ph string
 	Ts, Dur  float64
-	TDur     float64 // of Dur, what the thread had a processor
+	TDur     float64 // the part of Dur in which the thread had a processor
 	Pid, Tid int
 }
 
-// trace returns the browser's own trace of the time in which meanwhile runs.
+// trace runs meanwhile, and returns the browser's own trace of that time.
 func (p *tab) trace(meanwhile func()) []traced {
 	p.t.Helper()
 	var mu sync.Mutex
@@ -150,7 +150,7 @@ func TestFiguresOfTheWatchPage(t *testing.T) {
 }
 
 // One stream feeds twenty live boards, about ten times faster than real matches. Then two
-// matches end at once and the others are aborted.
+// matches end at the same time, and the others are aborted.
 func TestFiguresOfTwentyLiveBoards(t *testing.T) {
 	s := newStage(t)
 	var games []*arenatest.Game

@@ -31,8 +31,7 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// stage is a server of pages with the real API, over matches that the test plays step by
-// step.
+// stage is a page server with the real API. The test plays its matches step by step.
 type stage struct {
 	t      testing.TB
 	url    string
@@ -48,7 +47,7 @@ type stage struct {
 	mu      sync.Mutex
 	talk    string // replaces the talk of all bots, unless empty
 	streams int    // opened streams of /live/stream
-	drop    int    // the streams skip so many of the next frames
+	drop    int    // how many of the next frames the streams skip
 	hold    func() // runs once, before the next answer with frames after a seq
 }
 
@@ -90,9 +89,9 @@ func newStage(t testing.TB) *stage {
 	return s
 }
 
-// followLog runs the live boards, and the list of matches for them, as cmd wires
-// them. They start before anything is stored. A match ends for the live boards once
-// it is in the signed log, because pages then look for it there.
+// followLog runs the live boards and their list of matches, wired as in cmd. They start
+// before anything is stored. A match ends for the live boards once it is in the signed
+// log, because pages then look for it there.
 func (s *stage) followLog() {
 	s.live = live.New(live.Options{
 		Log: s.log, Logger: slog.New(slog.DiscardHandler),
@@ -192,7 +191,7 @@ func (l *leaky) Write(p []byte) (int, error) {
 	return l.ResponseWriter.Write(p)
 }
 
-// seat starts a match of new bots, and waits until the live boards show it.
+// seat starts a match between new bots, and waits until the live boards show it.
 func (s *stage) seat(names ...string) *arenatest.Game {
 	s.t.Helper()
 	g := s.play.Seat(ladder.Standard, s.play.Register("ada", ladder.Standard, names...)...)[0]
@@ -208,7 +207,7 @@ func (s *stage) settle() {
 	require.NoError(s.t, s.listed.Sync(context.Background()))
 }
 
-// ended plays a match of new bots to its end and its ratings.
+// ended plays a match between new bots to its end, and has it rated.
 func (s *stage) ended(names ...string) *arenatest.Game {
 	s.t.Helper()
 	g := s.seat(names...)

@@ -29,10 +29,10 @@ type tab struct {
 	mu       sync.Mutex
 	wrong    []string
 	received float64            // bytes over the wire
-	bytes    map[string]float64 // of them, by path
+	bytes    map[string]float64 // the same bytes, by path
 	paths    map[network.RequestID]string
 	streamed string        // id of the newest server-sent event
-	came     chan struct{} // closed, and replaced, when an event comes
+	came     chan struct{} // closed, and replaced, when an event arrives
 }
 
 // chromium returns the path of the browser, or skips the test.
@@ -47,8 +47,8 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-// tabTime bounds the time of a test with a tab. Only a page that hangs takes so long, on
-// any machine.
+// tabTime bounds the time of a test with a tab. Even on a slow machine, only a page that
+// hangs takes this long.
 const tabTime = 5 * time.Minute
 
 func openTab(t *testing.T, base string) *tab {
@@ -74,7 +74,7 @@ func openTab(t *testing.T, base string) *tab {
 	return p
 }
 
-// hear records events of the browser.
+// hear records the browser's events.
 func (p *tab) hear(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -120,7 +120,7 @@ func TestPreview(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, status)
 }
 
-// Every name gives a valid preview.
+// Any bot name gives a valid preview.
 func TestPreviewOfHostileNames(t *testing.T) {
 	s := newStage(t)
 	for what, name := range hostile {

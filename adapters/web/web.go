@@ -1,12 +1,12 @@
 // Package web serves the pages that people see. The server renders them with
-// html/template; one style sheet and small ES modules add to them. Each page works
-// without scripts. All files are in the binary. No page loads anything from another
-// host: the Content-Security-Policy forbids it.
+// html/template. One style sheet and small ES modules enhance them, but each page
+// works without scripts. All files are in the binary. No page loads anything from
+// another host: the Content-Security-Policy forbids it.
 //
 // A page gets its data from the arena's REST interface, inside the process
-// (api_client.go). A form becomes the call that a program would make. Spread and
-// Tallies are public figures that no call returns. So this package does not know
-// the log, sessions, rate limits or permissions.
+// (api_client.go). A form becomes the call that a program would make. Only Spread
+// and Tallies, which are public figures that no call returns, come from elsewhere.
+// This package knows nothing about the log, sessions, rate limits or permissions.
 //
 // Start with New. Server.register lists the pages.
 package web
@@ -30,8 +30,9 @@ type Options struct {
 	// Reads serves the data that pages show. It does not count these calls against
 	// the reader's rate limits.
 	Reads http.Handler
-	// Count counts a page against its reader's rate limits and sets headers in h.
-	// It returns the seconds to wait for a reader who is over a limit, else 0.
+	// Count counts a page against its reader's rate limits and sets headers in h. If
+	// the reader is over a limit, it returns the number of seconds to wait,
+	// otherwise 0.
 	Count func(h http.Header, r *http.Request) int
 	// Spread returns three sigma of each bot's skill, by bot id, as a mode's ladder
 	// estimated it at a time (RFC 3339; empty means now). Bots without a known
@@ -45,7 +46,8 @@ type Options struct {
 // Tallies sums up a bot's rated matches.
 type Tallies interface {
 	BySeat(botID string) ([]leaderboard.SeatTally, error)
-	// HeadToHead lists the bots that a bot has played with, the most frequent first.
+	// HeadToHead lists the bots that a bot has played against, the most frequent
+	// first.
 	HeadToHead(botID string) ([]leaderboard.Rival, error)
 }
 
@@ -135,8 +137,8 @@ func (s *Server) register() {
 	}
 }
 
-// handler shows a page or takes a form. A *Refusal that it returns is shown as a
-// page with its status, any other error as a page with status 500.
+// handler shows a page or takes a form. If it returns a *Refusal, the server shows a
+// page with that status. Any other error becomes a page with status 500.
 type handler func(*pageRequest) error
 
 // formHandler takes a form that another site did not send.
@@ -152,7 +154,7 @@ func (f formHandler) handle(p *pageRequest) error {
 }
 
 // page holds the handlers of one path. If get or post is nil, the API serves that
-// method of a shared path; another path answers 405.
+// method if the path is shared. Otherwise the answer is 405.
 type page struct {
 	get     handler
 	post    formHandler
@@ -192,7 +194,8 @@ func (s *Server) handle(path string, p page) {
 	})
 }
 
-// pick returns the handler of a request, or nil if the API serves it or nobody.
+// pick returns the page's handler for a request, or nil if the page does not serve
+// the request.
 func (p page) pick(r *http.Request) handler {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:

@@ -207,8 +207,8 @@ func TestOperators(t *testing.T) {
 		require.NotContains(t, logged, secret)
 	}
 	s.start("--no-play")
-	s.refuses("refused (409 not_playing): this arena does not play: send the order to the arena that plays", "abort", held, "--reason", "again")
-	s.refuses("refused (409 not_playing): this arena does not play: send the order to the arena that plays", "rotate-seed-key", "--reason", "again")
+	s.refuses("refused (409 not_playing): this arena does not play matches: send the order to the arena that does", "abort", held, "--reason", "again")
+	s.refuses("refused (409 not_playing): this arena does not play matches: send the order to the arena that does", "rotate-seed-key", "--reason", "again")
 	require.Regexp(t, `plays +no\n`, s.admin("status"))
 	s.stop()
 

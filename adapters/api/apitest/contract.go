@@ -1,5 +1,5 @@
-// Package apitest checks answers of the API against the API's own description,
-// /openapi.json, in tests of any package. Begin with New, and call Judge with each
+// Package apitest lets tests of any package check the API's answers against the
+// API's own description, /openapi.json. Begin with New, and call Judge with each
 // answer. The package knows neither the types that the description was made from
 // nor the handlers.
 package apitest
@@ -21,11 +21,11 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Contract judges answers by a description of the API, with a JSON Schema
+// Contract checks answers against a description of the API, with a JSON Schema
 // validator. It is stricter than the description: an answer must not have fields
 // that its schema does not name. It is safe for concurrent use.
 type Contract struct {
-	Longest int // the size in bytes from which JSON bodies are not validated; 0: all are
+	Longest int // the size in bytes from which JSON bodies are not validated; 0: all are validated
 
 	paths    map[string]map[string]Operation
 	routes   *http.ServeMux // finds the path of a call
@@ -104,7 +104,7 @@ type Example struct {
 	Value any `json:"value"`
 }
 
-// Answer is the answer of a call.
+// Answer is the answer to a call.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -127,8 +127,9 @@ func closed(schema any) {
 	closed(s["items"])
 }
 
-// chosen has a union judged only by the schema that its discriminator names. The
-// result is the same as with all of them, but faster.
+// chosen makes the validator check a union against only the schema that its
+// discriminator names. This is faster than checking against all its schemas, and
+// gives the same result.
 func chosen(s map[string]any) {
 	d, ok := s["discriminator"].(map[string]any)
 	if !ok {
@@ -218,7 +219,7 @@ func (a Answer) plain() ([]byte, error) {
 	return io.ReadAll(z)
 }
 
-// judgeStray judges the answer of a call that is not described.
+// judgeStray checks the answer to a call that is not described.
 func (c *Contract) judgeStray(kind string, a Answer) error {
 	if kind == "application/problem+json" {
 		return c.Validate(Pointer("components", "schemas", "Problem"), a.Body)

@@ -2,10 +2,10 @@
 // the reference page, the changelog and llms.txt.
 //
 // [New] begins a document, [Document.Add] adds each endpoint, and
-// [Document.Finish] returns the texts. huma makes the schemas from the types
-// that are encoded. The package adds the rest from files: openapi.yaml describes
-// the API as a whole, operations.yaml each operation, and schemas.yaml what a Go
-// type cannot express. It handles no requests.
+// [Document.Finish] returns the texts. huma makes the schemas from the Go types
+// that the API encodes. The package adds the rest from files: openapi.yaml
+// describes the API as a whole, operations.yaml each operation, and schemas.yaml
+// what a Go type cannot express. It handles no requests.
 package describe
 
 import (
@@ -29,7 +29,7 @@ import (
 // Operation is one endpoint.
 type Operation struct {
 	ID, Method, Path string // the path as OpenAPI writes it: /bots/{id}
-	Status           int    // of the answer that is not a refusal
+	Status           int    // of a successful answer
 	Request          binding.Binding
 	Answer           reflect.Type // encoded as JSON; nil: none
 	Text             string       // the content type of an answer that is text; empty: none
@@ -48,7 +48,7 @@ type Texts struct {
 	ReferencePolicy string // the Content-Security-Policy of Reference
 }
 
-// Document is a description in the making.
+// Document is a description under construction.
 type Document struct {
 	api  *huma.OpenAPI
 	docs map[string]operationDocs // by operation
@@ -88,7 +88,7 @@ func New(baseURL string) (*Document, error) {
 	return d, nil
 }
 
-// Finish returns the texts. Every endpoint must have been added.
+// Finish returns the texts. Call it after adding every endpoint.
 func (d *Document) Finish() (Texts, error) {
 	if err := d.finishSchemas(); err != nil {
 		return Texts{}, err
@@ -156,7 +156,7 @@ func (d *Document) requestBody(o Operation, docs operationDocs) *huma.RequestBod
 	return &huma.RequestBody{Required: true, Content: body}
 }
 
-// response describes the answer that is not a refusal.
+// response describes the successful answer.
 func (d *Document) response(o Operation, docs operationDocs) *huma.Response {
 	r := &huma.Response{Description: http.StatusText(o.Status), Headers: headers(), Content: map[string]*huma.MediaType{}}
 	if o.Answer != nil {
@@ -168,8 +168,8 @@ func (d *Document) response(o Operation, docs operationDocs) *huma.Response {
 	return r
 }
 
-// security lists the credentials that the endpoint takes: a session, or the
-// three headers of a signature, whose scope is named.
+// security lists the credentials that the endpoint accepts: a session, or the
+// three headers of a signature with the required scope.
 func (o Operation) security() []map[string][]string {
 	session := map[string][]string{"session": {}}
 	switch {
@@ -197,7 +197,8 @@ func (d *Document) parameter(in string, p binding.Parameter) *huma.Param {
 
 func (d *Document) schemas() huma.Registry { return d.api.Components.Schemas }
 
-// headers are those of every answer, and more. openapi.yaml describes them.
+// headers returns the headers of every answer, and the additional ones given.
+// openapi.yaml describes them.
 func headers(more ...string) map[string]*huma.Param {
 	all := map[string]*huma.Param{}
 	for _, name := range append(more, "X-Request-Id", "RateLimit-Policy", "RateLimit") {

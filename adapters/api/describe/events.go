@@ -9,7 +9,8 @@ import (
 	"hexarena/domain/match"
 )
 
-// eventSchema replaces match.PublicEvent: each kind of event has a schema.
+// eventSchema replaces match.PublicEvent, so that each kind of event has its
+// own schema.
 type eventSchema struct{}
 
 // Schema implements huma.SchemaProvider.
@@ -18,7 +19,7 @@ func (eventSchema) Schema(r huma.Registry) *huma.Schema {
 		return ref("MatchEvent")
 	}
 	union := &huma.Schema{
-		Description:   "An event of a match. The data is left out while the match runs.",
+		Description:   "An event of a match. The data is left out while the match is running.",
 		Discriminator: &huma.Discriminator{PropertyName: "kind", Mapping: map[string]string{}},
 	}
 	r.Map()["MatchEvent"] = union
@@ -27,7 +28,7 @@ func (eventSchema) Schema(r huma.Registry) *huma.Schema {
 		s := &huma.Schema{
 			Type: huma.TypeObject, Description: k.About, Required: []string{"seq", "at", "kind"},
 			Properties: map[string]*huma.Schema{
-				"seq":  {Type: huma.TypeInteger, Minimum: new(1.0), Description: "1, 2, 3, … over the match's events."},
+				"seq":  {Type: huma.TypeInteger, Minimum: new(1.0), Description: "The event's number in the match: 1, 2, 3, …"},
 				"at":   {Type: huma.TypeString, Format: "date-time"},
 				"kind": {Type: huma.TypeString, Enum: []any{k.Kind}},
 				"data": r.Schema(reflect.TypeOf(k.Data), true, ""),

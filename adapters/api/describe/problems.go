@@ -19,8 +19,8 @@ import (
 // exampleID is the id of the match and of the requests in examples.
 const exampleID = "73f4345f-3dbd-40fb-9dc5-459eaec013d9"
 
-// ownErrors lists the errors of each endpoint in addition to those of every
-// endpoint like it.
+// ownErrors lists the errors that are specific to an endpoint. errorsOf adds
+// those that all similar endpoints share.
 var ownErrors = map[string][]error{
 	"patch-me":            {owner.ErrHandleTaken},
 	"delete-me":           {owner.ErrOwnerSuspended, problem.ExampleConflict},
@@ -46,8 +46,8 @@ var ownErrors = map[string][]error{
 	"get-seed-keys":       {eventstore.ErrUnavailable},
 }
 
-// errorsOf lists the errors that an endpoint may answer with: those of every
-// endpoint like it, and its own.
+// errorsOf lists the errors that an endpoint may return: those that all similar
+// endpoints share, and its own.
 func errorsOf(o Operation) []error {
 	list := []error{problem.ErrBodyTooLarge, problem.ExampleRateLimited, problem.ExampleInvalidQuery, problem.ErrUnknown}
 	if o.Method == http.MethodGet || o.Method == http.MethodDelete {

@@ -11,7 +11,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// capital finds the words of a name, between which a line may break.
+// capital finds the boundaries between the words of a name, where a line may
+// break.
 var capital = regexp.MustCompile(`([a-z])([A-Z])`)
 
 // breakablePath lets a line break before each part of a path.
@@ -83,7 +84,7 @@ func enumNames(values []any) []string {
 	return names
 }
 
-// rangeOf formats a range of values; nil is no bound.
+// rangeOf formats a range of values; nil means no bound.
 func rangeOf[N int | float64](unit string, low, high *N) []string {
 	switch {
 	case low != nil && high != nil && *low == *high && unit == "":

@@ -17,13 +17,13 @@ import (
 	"hexarena/domain/seed"
 )
 
-// huma makes the schemas of the document from the types that are encoded.
+// huma makes the schemas of the document from the Go types that the API encodes.
 // schemas.yaml adds what a Go type cannot express: a range, a closed set of names,
 // null. Tests validate every answer against the schemas.
 
 const schemaPrefix = "#/components/schemas/"
 
-// schemaNames names the schemas of types whose own names would not do in the
+// schemaNames holds schema names for types whose own names do not suit the
 // document.
 var schemaNames = map[reflect.Type]string{
 	reflect.TypeFor[rest.AccountPatch]():       "PatchMeInput",
@@ -113,7 +113,7 @@ type schemaFile struct {
 	Refine map[string]map[string]yaml.Node // by schema and property
 }
 
-// finishSchemas adds the schemas that no answer has, lets answers have further
+// finishSchemas adds the schemas that no answer uses, lets answers get additional
 // fields in the future, and applies schemas.yaml.
 func (d *Document) finishSchemas() error {
 	var file schemaFile
@@ -140,7 +140,7 @@ func (d *Document) finishSchemas() error {
 	return nil
 }
 
-// refinement is the keywords of a property in schemas.yaml.
+// refinement holds the keywords of a property in schemas.yaml.
 type refinement struct {
 	huma.Schema `yaml:",inline"`
 	Nullable    bool `yaml:"nullable"` // the field of huma.Schema is hidden from YAML
@@ -169,12 +169,12 @@ func refine(s *huma.Schema, property string, keywords yaml.Node) error {
 	return nil
 }
 
-// isRequest reports whether a schema is that of a request's body, in which an
+// isRequest reports whether a schema describes the body of a request, in which an
 // unknown field is an error.
 func isRequest(name string) bool { return strings.HasSuffix(name, "Input") || name == "ResourceCounts" }
 
-// plain removes what huma adds to every type: that an array may be null, and
-// that an object has no further fields. Requests keep the latter.
+// plain removes two rules that huma adds to every type: an array may be null, and
+// an object has no other fields. Requests keep the second rule.
 func plain(s *huma.Schema, strict bool) {
 	if s == nil {
 		return

@@ -26,7 +26,7 @@ func keyOf(a netip.Addr) addressKey {
 }
 
 // network returns the key that an address shares with others when there are too
-// many callers: that of its /16 in IPv4, of its /32 in IPv6.
+// many callers: the key of its /16 in IPv4, or of its /32 in IPv6.
 func (k addressKey) network() addressKey {
 	if netip.AddrFrom16(k).Is4In6() {
 		return addressKey{0xff, 4, k[12], k[13]}
@@ -34,9 +34,10 @@ func (k addressKey) network() addressKey {
 	return addressKey{0xff, 6, k[0], k[1], k[2], k[3]}
 }
 
-// clientAddress returns the address that a request comes from. That is the
-// direct peer, or behind a trusted proxy the last entry of X-Forwarded-For that
-// is not one. Anyone can claim the entries before it.
+// clientAddress returns the address that a request comes from. This is the
+// direct peer. Behind a trusted proxy, it is the last entry of X-Forwarded-For
+// that is not itself a trusted proxy. Clients can forge the entries before that
+// one.
 func clientAddress(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	peer, _ := netip.ParseAddrPort(r.RemoteAddr)
 	address := peer.Addr().Unmap()

@@ -1,7 +1,7 @@
 // Package ratelimit counts the calls of addresses and of accounts, and refuses
-// those over a limit. docs/protocol.md, "Rate limits", states them.
+// those over a limit. docs/protocol.md, "Rate limits", lists the limits.
 //
-// [Limiter.CountAddress] counts a call before anything of it is verified. Once
+// [Limiter.CountAddress] counts a call before any part of it is verified. Once
 // the caller is known, [Limiter.CountAccount] counts it against the account
 // instead. Both write the RateLimit headers of the answer.
 package ratelimit
@@ -19,11 +19,12 @@ import (
 	"hexarena/adapters/rest/problem"
 )
 
-// Limits are the calls that a caller may make within any 60 s; 0 is no limit. A
-// caller is an account once it is verified, else an address.
+// Limits holds the number of calls that a caller may make within any 60 s; 0
+// means no limit. A verified caller is an account. Any other caller is an
+// address.
 type Limits struct {
-	Registrations int // of bots; also changes of a bot's URL, and deploy checks
-	Writes        int // every method but GET
+	Registrations int // of bots; includes changes to a bot's URL, and deploy checks
+	Writes        int // every method except GET
 	MatchReads    int
 	All           int
 	Streams       int // open at the same time, for each address
@@ -42,8 +43,8 @@ const (
 	Registration
 )
 
-// policies name the limits in headers and in refusals, in the order of the
-// classes.
+// policies holds the names of the limits in headers and in refusals, in the
+// order of the classes.
 var policies = [classes]struct{ name, calls string }{
 	{"all", "calls"}, {"match-reads", "reads of matches"}, {"writes", "writes"}, {"registrations", "registrations, changes of a bot's URL or deploy checks"},
 }
@@ -65,8 +66,8 @@ type Limiter struct {
 	streams    map[addressKey]int
 }
 
-// New returns a Limiter. It believes the X-Forwarded-For header of the trusted
-// proxies.
+// New returns a Limiter. It trusts the X-Forwarded-For header only if a trusted
+// proxy sent the request.
 func New(l Limits, trusted []netip.Prefix, now func() time.Time) *Limiter {
 	return &Limiter{
 		now: now, began: now(), trusted: trusted,
@@ -76,8 +77,8 @@ func New(l Limits, trusted []netip.Prefix, now func() time.Time) *Limiter {
 	}
 }
 
-// sinceStart returns the time as the windows count it. It begins at one span,
-// so that a span before it is not negative.
+// sinceStart returns the time as the windows count it. It starts at one span,
+// so that the time minus one span is never negative.
 func (l *Limiter) sinceStart() time.Duration { return max(0, l.now().Sub(l.began)) + span }
 
 var poolSeed = maphash.MakeSeed()
@@ -93,8 +94,8 @@ type Counted struct {
 	stamp   stamp
 }
 
-// CountAddress counts a call against the address that it comes from. The error,
-// a *problem.RateLimited, says that the call is over a limit.
+// CountAddress counts a call against the address that it comes from. If the
+// call is over a limit, the error is a *problem.RateLimited.
 func (l *Limiter) CountAddress(h http.Header, r *http.Request, c Class) (Counted, error) {
 	address := keyOf(clientAddress(r, l.trusted))
 	t := l.addresses.take(address, c, l.sinceStart())
@@ -150,9 +151,9 @@ func (t taken) report(h http.Header) error {
 	return e
 }
 
-// setQuotas writes the fields of draft-ietf-httpapi-ratelimit-headers: the
-// policies that a call falls under, and for each how many further calls it
-// leaves for how many seconds.
+// setQuotas writes the header fields of draft-ietf-httpapi-ratelimit-headers:
+// the policies that apply to a call, and for each policy the number of calls
+// left and for how many seconds that number holds.
 func setQuotas(h http.Header, quotas [classes]quota) {
 	var policy, left []byte
 	for b, q := range quotas {

@@ -9,8 +9,8 @@ import (
 // span is how long a call counts.
 const span = time.Minute
 
-// maxKeys is how many callers a window tells apart within two spans, in about
-// 100 MB. Further new callers share the key of their pool.
+// maxKeys is how many callers a window tells apart within two spans, using about
+// 100 MB. Any further new callers share the key of their pool.
 const maxKeys = 1 << 20
 
 // Class is a set of the limits that a call counts against, one bit each.
@@ -29,22 +29,23 @@ func newStamp(at int64, c Class) stamp { return stamp(at)<<classes | stamp(c) }
 func (s stamp) at() int64      { return int64(s >> classes) }
 func (s stamp) has(b int) bool { return Class(s).has(b) }
 
-// window holds the calls of each caller over the last span. It holds the time of
-// each call, not a count that is estimated across the edges of fixed windows, so
-// that the limits are exact (docs/adr/0015-an-exact-window-for-rate-limits.md).
+// window holds each caller's calls during the last span. It stores the time of
+// each call instead of estimating a count across the edges of fixed windows, so
+// the limits are exact (docs/adr/0015-an-exact-window-for-rate-limits.md).
 //
 // Its memory is bounded: a caller has at most as many stamps as its limits allow
-// calls, and beyond maxKeys new callers share keys. It never forgets a caller
-// that called within the span. It drops the others a whole map at a time.
+// calls, and once there are maxKeys callers, new callers share keys. It never
+// forgets a caller that called within the span. It drops the other callers a
+// whole map at a time.
 type window[K comparable] struct {
 	limits [classes]int // calls in a span; 0: no limit
 	keys   int          // maxKeys, except in tests
-	pool   func(K) K    // returns the key that a new caller shares if there are too many
+	pool   func(K) K    // returns the key that a new caller shares if there are too many callers
 	last   K            // the key that all new callers share if there are too many pools
 
 	mu     sync.Mutex
 	now    int64 // never decreases
-	turned int64 // when young was new
+	turned int64 // when young was created
 	young  map[K][]stamp
 	old    map[K][]stamp // callers that made no call since turned
 }
@@ -55,12 +56,12 @@ func newWindow[K comparable](limits [classes]int, pool func(K) K, last K) *windo
 
 // taken is the result of counting a call.
 type taken struct {
-	stamp  stamp // as the call counts; 0: it does not
+	stamp  stamp // of the call, with the classes it counts as; 0: the call does not count
 	over   Class // the limits that refuse the call
 	quotas [classes]quota
 }
 
-// quota is the rest of one limit.
+// quota is what is left of one limit.
 type quota struct {
 	limit int           // 0: no limit
 	left  int           // further calls
@@ -146,8 +147,8 @@ func (w *window[K]) store(key K, log []stamp) {
 	w.young[key] = log
 }
 
-// storageKey returns the key that a caller's calls are stored under: its own,
-// unless the caller is new and there are too many.
+// storageKey returns the key that a caller's calls are stored under: its own
+// key, unless the caller is new and there are too many callers.
 func (w *window[K]) storageKey(key K) K {
 	n := len(w.young) + len(w.old)
 	if w.known(key) || n < w.keys {

@@ -17,8 +17,8 @@ import (
 
 func self(k int) int { return k }
 
-// N calls pass, wherever a minute begins. The next call is refused until the
-// reported wait is over, and then it passes.
+// N calls pass in any minute, no matter when it begins. The next call is
+// refused until the reported wait is over, and then it passes.
 func TestWindow(t *testing.T) {
 	for _, begin := range []time.Duration{span, span + 59*time.Second, 1234567 * time.Millisecond} {
 		t.Run(begin.String(), func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestWindowConcurrentCalls(t *testing.T) {
 	require.Len(t, w.young, 1)
 }
 
-// The window decides as a model that never forgets a call.
+// The window makes the same decisions as a model that never forgets a call.
 func TestWindowAgainstAModel(t *testing.T) {
 	limits := [classes]int{8, 5, 3, 2}
 	rapid.Check(t, func(t *rapid.T) {
@@ -148,8 +148,8 @@ func TestWindowAgainstAModel(t *testing.T) {
 	})
 }
 
-// With a million callers within a minute the memory is bounded, and a caller
-// that was limited before them is limited after them.
+// Memory stays bounded with a million callers in a minute, and a caller that
+// was over its limit before them is still over it after them.
 func TestAMillionCallers(t *testing.T) {
 	l := New(Defaults(), nil, func() time.Time { return time.Unix(0, 0) })
 	active := keyOf(netip.MustParseAddr("192.0.2.1"))
@@ -158,7 +158,7 @@ func TestAMillionCallers(t *testing.T) {
 	}
 	heap := func() int64 {
 		runtime.GC()
-		runtime.GC() // the second empties the pools that earlier tests filled
+		runtime.GC() // the second run empties the pools that earlier tests filled
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)
@@ -169,7 +169,7 @@ func TestAMillionCallers(t *testing.T) {
 	}
 	callers := 1_000_000
 	if raceEnabled {
-		callers = 50_000 // the detector needs memory of its own, and many times the time
+		callers = 50_000 // the race detector needs extra memory and is many times slower
 	}
 	for i := range callers {
 		l.addresses.take(key(i), AnyCall|MatchRead, span+time.Duration(i)*50*time.Microsecond)

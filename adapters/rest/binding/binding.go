@@ -1,10 +1,10 @@
 // Package binding fills the input of an endpoint from a request, strictly: it
 // reports every field that is unknown, missing or of the wrong type.
 //
-// [Of] reads a struct type once; [Binding.Bind] fills values of it. The struct
-// tags that it reads are those by which huma describes the same input (see
-// docs/adr/0010-huma-describes-the-api-our-binding-parses.md). Errors are of package
-// problem.
+// [Of] reads a struct type once; [Binding.Bind] fills values of it. huma describes
+// the same input from the same struct tags (see
+// docs/adr/0010-huma-describes-the-api-our-binding-parses.md). Errors come from
+// package problem.
 package binding
 
 import (
@@ -28,7 +28,7 @@ import (
 //     if absence matters; the tags `required:"true"`, `enum:"a,b"`,
 //     `minLength:"1"`, `minimum` and `maximum` bound them;
 //   - the fields of Body are named by their `json` tags; those without
-//     `omitempty` are required, and null is not a value of any.
+//     `omitempty` are required, and none accepts null.
 type Binding struct {
 	Path, Query []Parameter
 	Body        []Parameter

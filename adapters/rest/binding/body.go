@@ -10,10 +10,10 @@ import (
 	"hexarena/adapters/rest/problem"
 )
 
-// maxBody is the greatest size of a body, in bytes.
+// maxBody is the maximum size of a body, in bytes.
 const maxBody = 64 << 10
 
-// ReadBody reads a body as it was received. An error matches
+// ReadBody returns a body exactly as received. An error matches
 // problem.ErrBodyTooLarge or problem.ErrMalformed.
 func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.ContentLength > maxBody {
@@ -25,13 +25,13 @@ func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	case errors.As(err, &tooLarge):
 		return nil, problem.ErrBodyTooLarge
 	case err != nil:
-		return nil, problem.WithDetail(problem.ErrMalformed, "the body could not be read to its end")
+		return nil, problem.WithDetail(problem.ErrMalformed, "the body ended too early or could not be read")
 	}
 	return body, nil
 }
 
-// ParseBody parses a body as ParseObject does. The headers of the request must
-// announce JSON; else the error matches problem.ErrMediaType.
+// ParseBody parses a body as ParseObject does. If the headers of the request do
+// not announce JSON, the error matches problem.ErrMediaType.
 func ParseBody(h http.Header, body []byte) (Object, error) {
 	if message := notJSON(h); message != "" {
 		return nil, problem.WithDetail(problem.ErrMediaType, message)

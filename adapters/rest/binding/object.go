@@ -8,7 +8,7 @@ import (
 	"hexarena/domain/strictjson"
 )
 
-// maxDepth is how deep the JSON of a body may nest.
+// maxDepth is the maximum nesting depth of a body's JSON.
 const maxDepth = 16
 
 // Object is a JSON object whose values are not decoded yet. nil stands for a

@@ -11,8 +11,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// MinSize is the size in bytes from which an answer is worth compressing: a
-// smaller one fits a packet anyway.
+// MinSize is the size, in bytes, from which an answer is worth compressing. A
+// smaller answer fits in one packet anyway.
 const MinSize = 1400
 
 // Accepted reports whether the client of a request accepts gzip (RFC 9110,
@@ -46,8 +46,9 @@ func weight(parameter string) float64 {
 	return q
 }
 
-// writers are reused, since each takes a megabyte. They are not those of the
-// standard library, which take twice as long: half the time of a long answer.
+// writers are reused, because each takes a megabyte. The standard library's
+// writers are not used, because they take twice as long: half the total time of
+// a long answer.
 var writers = sync.Pool{New: func() any {
 	z, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 	if err != nil {
@@ -56,8 +57,8 @@ var writers = sync.Pool{New: func() any {
 	return z
 }}
 
-// Compress writes body to w as gzip. It ignores errors of w: a client that left
-// needs no answer.
+// Compress writes body to w as gzip. It ignores write errors, because the
+// client may be gone.
 func Compress(w io.Writer, body []byte) {
 	z := writers.Get().(*gzip.Writer)
 	defer writers.Put(z)

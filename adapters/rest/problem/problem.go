@@ -1,9 +1,10 @@
-// Package problem answers refused calls with problems (RFC 9457), for the API and
-// for the operators' endpoints. A [Table] maps errors to statuses and codes. The
-// API's own is behind [Of]; docs/errors.md lists its codes for callers.
+// Package problem turns errors of refused calls into problems (RFC 9457), for the
+// API and for the operators' endpoints. A [Table] maps errors to statuses and
+// codes. [Of] uses the API's own table; docs/errors.md lists its codes for
+// callers.
 //
-// An error that is not in the table becomes "internal error": the cause is for
-// the log only.
+// An error that is not in the table becomes "internal error": only the log shows
+// the cause.
 package problem
 
 import (
@@ -24,15 +25,15 @@ import (
 // The errors of the API itself.
 var (
 	ErrPathUnknown      = errors.New("there is nothing at this path")
-	ErrMethodNotAllowed = errors.New("this path does not take this method; the Allow header lists those that it takes")
+	ErrMethodNotAllowed = errors.New("this path does not accept this method; the Allow header lists the methods that it accepts")
 	ErrCrossSite        = errors.New("the request comes from another site")
 	ErrBodyTooLarge     = errors.New("a body may have at most 65,536 bytes")
 	ErrScopeMissing     = errors.New("the key lacks the scope")
-	ErrSessionNeeded    = errors.New("this needs a session, not a signature")
-	ErrMediaType        = errors.New("the content type is not one that this path takes")
+	ErrSessionNeeded    = errors.New("this call needs a session, not a signature")
+	ErrMediaType        = errors.New("this path does not accept this content type")
 	ErrMalformed        = errors.New("the body is malformed")
 	ErrUnexpectedBody   = errors.New("this method takes no body")
-	ErrNotFound         = errors.New("no such thing")
+	ErrNotFound         = errors.New("the requested resource does not exist")
 	ErrRateLimited      = errors.New("too many calls")
 )
 
@@ -47,7 +48,7 @@ type Row struct {
 	Code   string
 }
 
-// table has the errors of the API.
+// table maps the API's errors.
 var table = Table{
 	{ErrPathUnknown, http.StatusNotFound, "not_found"},
 	{ErrMethodNotAllowed, http.StatusMethodNotAllowed, "method_not_allowed"},
@@ -101,8 +102,8 @@ func InvalidQuery(name, message string) error {
 	return &InvalidInput{[]rest.FieldError{{In: "query", Field: name, Message: message}}}
 }
 
-// WithDetail returns an error that is answered as kind, an error of the table,
-// but with a detail of its own.
+// WithDetail returns an error with the status and code of kind, an error in the
+// table, but with its own detail.
 func WithDetail(kind error, detail string) error { return &detailed{kind, detail} }
 
 type detailed struct {
@@ -113,7 +114,7 @@ type detailed struct {
 func (e *detailed) Error() string { return e.detail }
 func (e *detailed) Unwrap() error { return e.kind }
 
-// CheckFailed is the error of a bot that does not pass the deploy check.
+// CheckFailed is the error for a bot that does not pass the deploy check.
 type CheckFailed struct{ Steps []rest.Step }
 
 func (e *CheckFailed) Error() string {
@@ -125,7 +126,7 @@ func (e *CheckFailed) Error() string {
 	return "the deploy check did not run"
 }
 
-// RateLimited is the error of a call that is over a limit.
+// RateLimited is the error for a call that is over a limit.
 type RateLimited struct {
 	Limits  []string // the limits that the call is over, such as "600 calls"
 	Streams int      // the limit of open streams, if the call is over that one
@@ -142,8 +143,7 @@ func (e *RateLimited) Error() string {
 // Unwrap makes the error match ErrRateLimited.
 func (e *RateLimited) Unwrap() error { return ErrRateLimited }
 
-// Of returns the problem that the API answers an error with, without a title and
-// a request id.
+// Of returns the API's problem for an error, without a title or a request id.
 func Of(err error) rest.Problem {
 	var invalid *owner.InvalidError
 	var failed *CheckFailed
@@ -159,12 +159,12 @@ func Of(err error) rest.Problem {
 		p.Detail, p.Steps = failed.Error(), failed.Steps
 		return p
 	case eventstore.IsWrongVersion(err):
-		return rest.Problem{Status: http.StatusServiceUnavailable, Code: "busy", Detail: "others write at the same time: try again"}
+		return rest.Problem{Status: http.StatusServiceUnavailable, Code: "busy", Detail: "too many writes at the same time: try again"}
 	}
 	return table.Of(err)
 }
 
-// Of returns the problem of an error, without a title and a request id.
+// Of returns the problem for an error, without a title or a request id.
 func (t Table) Of(err error) rest.Problem {
 	var input *InvalidInput
 	if errors.As(err, &input) {
@@ -178,8 +178,8 @@ func (t Table) Of(err error) rest.Problem {
 	return rest.Problem{Status: http.StatusInternalServerError, Code: "internal", Detail: "internal error"}
 }
 
-// Write answers with a problem. It adds the title, and the request id that the
-// header of the answer has.
+// Write answers with a problem. It adds the title, and the request id from the
+// answer's header.
 func Write(w http.ResponseWriter, p rest.Problem) {
 	h := w.Header()
 	p.Title, p.RequestID = http.StatusText(p.Status), h.Get(rest.HeaderRequestID)
@@ -192,15 +192,15 @@ func Write(w http.ResponseWriter, p rest.Problem) {
 	}
 	h.Set("Content-Type", rest.ProblemType)
 	w.WriteHeader(p.Status)
-	_, _ = w.Write(body) // a client that left needs no answer
+	_, _ = w.Write(body) // the client may be gone
 }
 
 func invalidInput(code string, e *InvalidInput) rest.Problem {
 	return rest.Problem{Status: http.StatusUnprocessableEntity, Code: code, Detail: e.Error(), Errors: e.Fields}
 }
 
-// detailOf returns the error's own sentence if it has one, else that of its
-// kind. Errors that wrap it add text for the log only.
+// detailOf returns the error's own sentence if it has one, and otherwise the
+// sentence of its kind. Text that wrapping errors add is only for the log.
 func detailOf(err, kind error) string {
 	var d *detailed
 	var l *RateLimited
@@ -215,7 +215,7 @@ func detailOf(err, kind error) string {
 	return kind.Error()
 }
 
-// One error of each kind, for the API's description and for tests.
+// These are example errors of each kind, for the API's description and for tests.
 var (
 	ExampleInvalidField = InvalidField("name", "is missing")
 	ExampleInvalidQuery = &InvalidInput{[]rest.FieldError{{In: "query", Field: "modus", Message: "is not known here"}}}

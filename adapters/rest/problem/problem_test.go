@@ -51,7 +51,7 @@ func TestErrorsPageListsEveryCode(t *testing.T) {
 	require.Equal(t, answered, listed)
 }
 
-// An answer shows nothing of an unknown error, nor of the text that wraps an
+// An answer never shows the text of an unknown error, or text that wraps a known
 // error.
 func TestOf(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -64,7 +64,7 @@ func TestOf(t *testing.T) {
 		"a wrapped error":       {fmt.Errorf("owner-1@2: %w", owner.ErrKeyLimit), 409, "key_limit", owner.ErrKeyLimit.Error()},
 		"an unavailable log":    {fmt.Errorf("read owner-1: %w", eventstore.ErrUnavailable), 503, "log_unavailable", "the log is unavailable"},
 		"a model stopped":       {fmt.Errorf("matches: %w", projections.ErrStopped), 503, "out_of_date", "a read model has stopped"},
-		"a conflict":            {fmt.Errorf("append: %w", ExampleConflict), 503, "busy", "others write at the same time: try again"},
+		"a conflict":            {fmt.Errorf("append: %w", ExampleConflict), 503, "busy", "too many writes at the same time: try again"},
 		"a suspended owner":     {owner.ErrOwnerSuspended, 403, "suspended", owner.ErrOwnerSuspended.Error()},
 		"a suspended bot":       {owner.ErrBotSuspended, 409, "suspended", owner.ErrBotSuspended.Error()},
 		"a limit":               {ExampleRateLimited, 429, "rate_limited", "more than 600 calls within 60 s: try again in 12 s"},

@@ -1,5 +1,6 @@
-// The symbols and patterns of a board, once per document, and the parts of a board that
-// never change. Colors come from board.css. Each color also has a shape or a letter.
+// Draws the symbols and patterns of boards, once per document, and the parts of a board
+// that never change. Colors come from board.css. Each color also has a shape or a
+// letter.
 import { coast, hexVertices, hexes, outline, portPlace, smallViewBox, vertices, viewBox } from './board-geometry.mjs';
 
 const space = 'http://www.w3.org/2000/svg';

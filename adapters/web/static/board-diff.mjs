@@ -1,4 +1,4 @@
-// The pieces on a board as numbers that are cheap to compare.
+// Represents the pieces on a board as numbers that are cheap to compare.
 import { edges, vertices } from './board-geometry.mjs';
 
 export const none = 255;

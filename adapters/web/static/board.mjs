@@ -11,7 +11,7 @@ const robber = 'M-9 15c0-9 4-11 5-13a7.500 7.500 0 1 1 8 0c1 2 5 4 5 13z';
 let count = 0;
 
 // createBoard paints {hexes, ports}. A small board leaves out details that 160 pixels
-// cannot show. names are the bots in seat order, for the text for screen readers.
+// cannot show. names lists the bots in seat order, for the screen-reader text.
 export function createBoard(layout, { small = false, names = [] } = {}) {
   paint();
   return new Board(layout, small, names);
@@ -138,7 +138,7 @@ function hide(element) {
   element?.setAttribute('visibility', 'hidden');
 }
 
-// show sets the class only if it differs: most hidden pieces return unchanged.
+// show sets the class only if it differs: most hidden pieces come back unchanged.
 function show(element, className) {
   if (element.getAttribute('class') !== className) element.setAttribute('class', className);
   element.setAttribute('visibility', 'visible');

@@ -1,5 +1,5 @@
-// Charts: a line for each seat over the events of a match, and the dice against their
-// expectation.
+// Charts: a line for each seat over the events of a match, and the actual dice rolls next
+// to the expected ones.
 import { svg } from './board-art.mjs';
 import { expected } from './watch-model.mjs';
 

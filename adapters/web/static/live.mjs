@@ -14,8 +14,9 @@ const retryDelay = 10_000; // ms before the next request for a board
 
 const budget = 2; // ms of work in one animation frame
 
-// workQueue returns a function that queues work. It runs a little of it in each animation
-// frame, because layout and painting of the changes take longer than the work itself.
+// workQueue returns a function that queues work. Each animation frame runs only a little
+// of the queue, because layout and painting of the changes take longer than the work
+// itself.
 function workQueue() {
   const queue = [];
   let busy = false;

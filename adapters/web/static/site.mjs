@@ -1,7 +1,7 @@
 // The script of every page. Pages also work without it.
 import { element } from './dom.mjs';
 
-// Change the theme at once. Without this script, the form reloads the page.
+// Change the theme immediately. Without this script, the form reloads the page.
 const toggle = document.querySelector("[data-theme-toggle]");
 toggle?.addEventListener("submit", (event) => {
   event.preventDefault();
@@ -12,8 +12,8 @@ toggle?.addEventListener("submit", (event) => {
   toggle.querySelector("button").value = dark ? "dark" : "light";
 });
 
-// A deploy check takes seconds, so show each step when it is done. Without this script,
-// the form leads to a page after the check.
+// A deploy check takes seconds, so show each step as soon as it is done. Without this
+// script, the form leads to a page after the check.
 const steps = ["resolve", "ping", "upgrade"];
 
 // progress adds a list of pending steps below a form.

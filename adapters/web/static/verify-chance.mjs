@@ -1,4 +1,5 @@
-// The chance of a match (docs/audit.md): commitment, seed, draws and shuffles.
+// The randomness of a match (docs/audit.md): commitment, seed, draws and
+// shuffles.
 
 const encoder = new TextEncoder();
 
@@ -22,7 +23,7 @@ export async function serverSeed(key, id) {
   return new Uint8Array(await globalThis.crypto.subtle.sign('HMAC', k, bytesOf(id)));
 }
 
-// joint combines a server seed and the bots' nonces to the seed.
+// joint combines a server seed and the bots' nonces into the match's seed.
 export const joint = (server, nonces) => sha256(joined(server, ...nonces.map((n) => joined([0], bytesOf(n)))));
 
 // matchID returns the UUIDv5 for the event and the table that seated a match.

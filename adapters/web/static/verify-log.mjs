@@ -45,8 +45,8 @@ export function readHead(note, mode) {
   return { text, origin, size: Number(size), root: unbase64(root), signature: unbase64(lines[0].slice(origin.length + 3)) };
 }
 
-// signed reports whether the platform key signed a head, or null if this browser has no
-// Ed25519.
+// signed reports whether the platform key signed a head, or null if this browser does
+// not support Ed25519.
 export async function signed(head, platformKey) {
   const key = unbase64(platformKey);
   const name = await sha256(joined(bytesOf(`${head.origin}\n`), [1], key));

@@ -88,7 +88,7 @@ export class Match {
     this.equal(r.players.map((x) => x.botId ?? null), order.map((i) => p.table[i]), 0, 'seats');
   }
 
-  // peek returns the next event after it checked the shape of the event.
+  // peek checks the shape of the next event, and returns the event.
   peek(follows) {
     const seq = this.next + 1;
     if (this.next >= this.r.replay.length) throw new Differs(seq, 'nothing: the replay ends', follows);

@@ -1,5 +1,5 @@
 // A worker that checks a match, so that the page stays responsive. It receives a match's
-// id, and answers {found}, or {why} if it cannot check the match.
+// id and replies with {found}, or with {why} if it cannot check the match.
 import { verifyAt } from './verify.mjs';
 
 globalThis.onmessage = async ({ data: id }) => {

@@ -36,7 +36,7 @@ export class Bar {
     actions[name]?.();
   }
 
-  // key leaves a key to the focused control if the control uses it itself.
+  // key ignores a key that the focused control uses itself.
   key(e) {
     if (e.ctrlKey || e.metaKey || e.altKey || this.help?.open) return;
     const tag = e.target.tagName;

@@ -1,6 +1,6 @@
 // The list of events. It holds only a window of events around the current one, so that
 // long matches cost no more than short ones. Single steps move the window by one event.
-// After a far jump it is built again, when stepping pauses.
+// After a far jump, the window is rebuilt once stepping pauses.
 import { element } from './dom.mjs';
 import { sentence } from './watch-log.mjs';
 

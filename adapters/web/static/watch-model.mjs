@@ -5,7 +5,7 @@ import { changes, empty, isCity, piecesOf } from './board-diff.mjs';
 import { vertexHexes } from './board-geometry.mjs';
 import { talkOf } from './watch-log.mjs';
 
-// expected[sum] is the chance of a sum of two dice.
+// expected[sum] is the probability of a sum of two dice.
 export const expected = Array.from({ length: 13 }, (_, sum) => (sum < 2 ? 0 : (6 - Math.abs(7 - sum)) / 36));
 
 // turnOf returns the seat whose turn it is. In the setup, the seats take turns upwards

@@ -56,7 +56,7 @@ class Watch {
   }
 
   // open reads the first frames of an ended match. complete reads the rest when the
-  // reader reaches for the bar or moves.
+  // reader touches the bar or moves to another event.
   async open() {
     const first = await this.source.first();
     this.line = new Timeline(first.board, first.frames[0].seatCount);
@@ -64,7 +64,8 @@ class Watch {
     return first;
   }
 
-  // complete reads the rest, then goes to the frame that the reader asked for meanwhile.
+  // complete reads the rest, then goes to the frame that the reader has requested in the
+  // meantime.
   complete() {
     if (this.running || this.line.length >= this.total) return;
     this.loading ??= this.read().finally(() => {
@@ -228,7 +229,7 @@ class Watch {
     if (this.timer) this.play(true);
   }
 
-  // look chooses whose cards are shown. The API hides those of a running match.
+  // look chooses whose cards are shown. The API hides the cards of a running match.
   async look(name) {
     this.view = name;
     if (name !== '' && !this.hands) {
@@ -343,7 +344,7 @@ class Watch {
     this.conclude(summary);
   }
 
-  // conclude writes the result as the page of an ended match holds it.
+  // conclude writes the result in the same form as the page of an ended match.
   conclude(summary) {
     write(this.parts.connection, summary.status === 'completed' ? 'The match has ended' : 'The match was aborted');
     this.parts.status.textContent = summary.status;
