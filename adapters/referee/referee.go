@@ -122,7 +122,7 @@ func (r *Referee) begin(s ladder.Seating) *task {
 	r.running[s.MatchID] = t
 	go func() {
 		defer r.end(s.MatchID, t)
-		t.abort, t.err = r.play(ctx, s, ordered)
+		t.abort, t.err = r.play(ctx, ordered, s)
 		r.report(s, t.err)
 	}()
 	return t

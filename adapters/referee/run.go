@@ -52,7 +52,7 @@ type run struct {
 
 // play plays one match until it is over and the ladder has stored the result. If
 // the match was aborted, now or before, play returns that event.
-func (r *Referee) play(ctx context.Context, s ladder.Seating, ordered context.Context) (*match.Aborted, error) {
+func (r *Referee) play(ctx, ordered context.Context, s ladder.Seating) (*match.Aborted, error) {
 	mode, ok := r.options.Modes[s.Mode]
 	if !ok {
 		return nil, fmt.Errorf("mode %q is unknown", s.Mode)

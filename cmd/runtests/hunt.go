@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -70,7 +71,7 @@ func (s *suite) hunt(ctx context.Context, rounds int, load string) (failed bool,
 	if err != nil {
 		return false, err
 	}
-	defer os.RemoveAll(folder)
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	built, err := s.build(ctx, folder)
 	if err != nil {
 		return false, err
