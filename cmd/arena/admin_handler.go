@@ -12,8 +12,9 @@ import (
 )
 
 // adminHandler serves the operators' endpoints. Outside loopback it serves only
-// /metrics and /ready, because the others do not ask who calls. The handler of
-// orders rejects calls that a browser makes for another site.
+// /metrics and /ready, because the other endpoints do not authenticate their
+// callers. The handler of orders rejects calls that a browser makes for another
+// site.
 func (a *arena) adminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", listen.Metrics(a.log.Collector(), projections.Collector(a.runners...)))
@@ -30,8 +31,9 @@ func (a *arena) adminHandler() http.Handler {
 	return mux
 }
 
-// ready answers 200 while every read model works, and 503 with the event that
-// stopped one. It also reports whether the arena drains, if the log answers.
+// ready answers 200 while every read model works. If a read model has stopped,
+// it answers 503 and names the event that stopped it. It also reports whether
+// the arena is draining, if the log answers.
 func (a *arena) ready(w http.ResponseWriter, r *http.Request) {
 	status, answer := http.StatusOK, map[string]any{"ready": true}
 	if draining, known := a.draining(r.Context()); known {

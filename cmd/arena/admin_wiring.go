@@ -17,14 +17,14 @@ import (
 
 // Adapters for operators' orders.
 
-// operators returns the arena's part that takes orders.
+// operators returns the part of the arena that carries out operators' orders.
 func (a *arena) operators() *admin.Server {
 	return admin.New(admin.Options{
 		Log: a.log, Accounts: a.accounts, Directory: a.directory, Player: adminPlayer{a}, Logger: a.logger,
 	})
 }
 
-// player seats and plays under one lease.
+// player seats bots and plays matches under one lease.
 type player struct {
 	referee *referee.Referee
 	tick    *matchmaker.Matchmaker
@@ -104,7 +104,8 @@ type orders struct {
 	secrets *secrets.Secrets
 }
 
-// MaySeat also has tables seated under the seed key that the log names now.
+// MaySeat returns false while the arena is draining. It also reloads the seed
+// key from the log, so that tables are seated under the current key.
 func (o orders) MaySeat(ctx context.Context) (bool, error) {
 	ordered, err := admin.Operations(ctx, o.log)
 	if err != nil || ordered.Draining {
@@ -116,7 +117,8 @@ func (o orders) MaySeat(ctx context.Context) (bool, error) {
 // readyTime bounds how long readiness waits for the log.
 const readyTime = time.Second
 
-// draining says whether a drain is on; unknown while the log is away.
+// draining reports whether the arena is draining. known is false if the log
+// does not answer.
 func (a *arena) draining(ctx context.Context) (draining, known bool) {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()

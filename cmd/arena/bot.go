@@ -54,9 +54,9 @@ func (c *botCmd) Run(ctx context.Context, k *kong.Kong) error {
 		at.IP = net.IPv4(127, 0, 0, 1) // programs on this machine dial this address
 	}
 	fmt.Fprintf(k.Stdout, "http://%s\n", &at)
-	fmt.Fprintf(k.Stderr, "%s serves with --seed %d\n", c.Name, c.Seed)
+	fmt.Fprintf(k.Stderr, "%s uses --seed %d\n", c.Name, c.Seed)
 	if everywhere {
-		fmt.Fprintf(k.Stderr, "it listens on all interfaces: an arena on this machine reaches it at the address above, another one at this machine's address; with --listen 127.0.0.1:%d only this machine reaches it\n", at.Port)
+		fmt.Fprintf(k.Stderr, "it listens on all interfaces: an arena on this machine uses the address above, and an arena on another machine uses this machine's address; to accept only local connections, use --listen 127.0.0.1:%d\n", at.Port)
 	}
 	if c.UntilEOF {
 		var cancel func()

@@ -15,24 +15,24 @@ import (
 	"hexarena/cmd/arena/listen"
 )
 
-// pace are the flags whose defaults differ between `arena serve` and `arena
+// pace holds the flags whose defaults differ between `arena serve` and `arena
 // demo`.
 type pace struct {
 	Data         string        `default:"./data" help:"Folder of the arena's data."`
 	Tick         time.Duration `default:"30s" help:"Time between two ticks of matchmaking."`
-	RestStandard time.Duration `default:"5m" help:"Rest between a bot's matches in standard."`
-	RestParley   time.Duration `default:"60m" help:"Rest between a bot's matches in parley."`
+	RestStandard time.Duration `default:"5m" help:"Rest between a bot's standard matches."`
+	RestParley   time.Duration `default:"60m" help:"Rest between a bot's parley matches."`
 }
 
 // demoPace starts matches within seconds.
 type demoPace struct {
 	Data         string        `help:"Folder of the arena's data (default: a new one)."`
 	Tick         time.Duration `default:"2s" help:"Time between two ticks of matchmaking."`
-	RestStandard time.Duration `default:"3s" help:"Rest between a bot's matches in standard."`
-	RestParley   time.Duration `default:"3s" help:"Rest between a bot's matches in parley."`
+	RestStandard time.Duration `default:"3s" help:"Rest between a bot's standard matches."`
+	RestParley   time.Duration `default:"3s" help:"Rest between a bot's parley matches."`
 }
 
-// config are the flags of `arena serve` and `arena demo`.
+// config holds the flags of `arena serve` and `arena demo`.
 type config struct {
 	pace             pace
 	trustedProxies   []netip.Prefix // parsed from TrustedProxies
@@ -41,8 +41,8 @@ type config struct {
 	BaseURL          string         `name:"base-url" help:"The arena's public URL (default: http://<listen>)."`
 	EventStore       string         `name:"eventstore" env:"ARENA_EVENTSTORE" help:"esdb:// connection string of the log (default: the embedded node)."`
 	NodeListen       string         `default:"127.0.0.1:2113" help:"Address of the embedded node."`
-	DecisionStandard time.Duration  `default:"5s" help:"Time for one decision in standard."`
-	DecisionParley   time.Duration  `default:"60s" help:"Time for one decision in parley."`
+	DecisionStandard time.Duration  `default:"5s" help:"Time for one decision in a standard match."`
+	DecisionParley   time.Duration  `default:"60s" help:"Time for one decision in a parley match."`
 	WallStandard     time.Duration  `default:"10m" help:"Playing time after which a standard match is aborted."`
 	WallParley       time.Duration  `default:"180m" help:"Playing time after which a parley match is aborted."`
 	Mail             string         `help:"Where mail goes: file:DIR, smtp://user:password@host:port or smtps://… (default: file:<data>/mail)."`
@@ -54,8 +54,8 @@ type config struct {
 	Production       bool           `help:"Accept only https URLs at public addresses for bots; needs an https --base-url."`
 }
 
-// validate returns an error of one line that names the wrong flag. It replaces
-// URLs by their normal form.
+// validate returns a one-line error that names the wrong flag. It replaces URLs
+// with their normal form.
 func (c *config) validate() error {
 	for name, d := range map[string]time.Duration{
 		"--tick": c.pace.Tick, "--decision-standard": c.DecisionStandard, "--decision-parley": c.DecisionParley,
@@ -81,7 +81,7 @@ func (c *config) validate() error {
 		c.trustedProxies = append(c.trustedProxies, network)
 	}
 	if c.EventStore == "" && !c.InsecureNode && !listen.IsLoopback(c.NodeListen) {
-		return fmt.Errorf("--node-listen %s: anyone on the network could write the log; listen on loopback, or add --insecure-node", c.NodeListen)
+		return fmt.Errorf("--node-listen %s: anyone on the network could write to the log; listen on loopback, or add --insecure-node", c.NodeListen)
 	}
 	return cmp.Or(c.validateContact(), c.validateBaseURL())
 }

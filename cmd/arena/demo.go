@@ -14,7 +14,8 @@ import (
 	"hexarena/cmd/arena/demo"
 )
 
-// demoCmd is `serve` with other defaults, house bots, and lines about matches.
+// demoCmd runs `serve` with different defaults. It also starts house bots and
+// prints lines about matches.
 type demoCmd struct {
 	config
 	Pace demoPace `embed:""`
@@ -57,8 +58,8 @@ func (c *demoCmd) Run(ctx context.Context, k *kong.Kong) error {
 	return g.Wait()
 }
 
-// openFolder makes the demo's folder, a fresh one unless --data names one. It
-// opens the log file in it for appending.
+// openFolder creates the demo's folder: a new one unless --data names one. It
+// opens the log file in that folder for appending.
 func (c *demoCmd) openFolder() (logFile *os.File, err error) {
 	if c.pace.Data == "" {
 		c.pace.Data, err = os.MkdirTemp("", "hexarena-demo-")

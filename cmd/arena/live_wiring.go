@@ -10,16 +10,17 @@ import (
 	"hexarena/projections/matches"
 )
 
-// openLive makes the live boards. The list of matches, which the runner listed
-// keeps up to date, tells them which matches run at the start, and how matches
-// end. So a reader that sees a match end finds the same end in the list.
+// openLive makes the live boards. They learn from the list of matches which
+// matches are running at the start, and how matches end. The runner listed
+// keeps that list up to date, so a reader that sees a match end finds the same
+// end in the list.
 func (a *arena) openLive(listed *projections.Runner) {
 	a.upToDate = make(chan struct{})
 	a.live = live.New(live.Options{
 		Log: a.log, Logger: a.logger,
 		Running: func(ctx context.Context) ([]string, error) {
 			select {
-			case <-a.upToDate: // wait for the start, so that the list reads the log once, not twice
+			case <-a.upToDate: // wait until the first catch-up is over, so that the list does not read the log twice
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			}

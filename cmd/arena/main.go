@@ -1,11 +1,11 @@
 // Command arena is all of Hex Arena in one binary: the service, the embedded
 // event store, house bots, and the tools around them.
 //
-// This package holds the flags and the wiring of `arena serve`: open (serve.go)
-// makes the parts and connects them, run (run.go) runs and stops them. Adapters
-// do not import one another; the small types in *wiring.go fit the interface that
-// one declares to what another offers. Other commands have packages of their own
-// below this folder.
+// This package holds the flags and the wiring of `arena serve`. open (serve.go)
+// makes the parts and connects them. run (run.go) runs and stops them. Adapters
+// do not import one another, so the small types in *wiring.go adapt one adapter
+// to the interface that another declares. Other commands have their own
+// packages below this folder.
 package main
 
 import (
@@ -31,21 +31,22 @@ import (
 
 type cli struct {
 	Serve            serveCmd      `cmd:"" group:"Run an arena:" help:"Run the service."`
-	Demo             demoCmd       `cmd:"" group:"Run an arena:" help:"Run the service in a new folder, with house bots that play at once."`
+	Demo             demoCmd       `cmd:"" group:"Run an arena:" help:"Run the service in a new folder, with house bots that start to play immediately."`
 	Bot              botCmd        `cmd:"" group:"Run an arena:" help:"Serve a house bot."`
 	Node             nodecmd.Cmds  `cmd:"" group:"Run an arena:" help:"Run only the embedded EventStoreDB node, or work on logs."`
 	Verify           verify.Cmd    `cmd:"" group:"Play on an arena:" help:"Recompute a match, or a whole ladder, and print the first difference."`
 	Bench            bench.Cmds    `cmd:"" group:"Measure:" help:"Measure the engine, the log, read models, answers and live boards."`
 	Key              remote.KeyCmd `cmd:"" group:"Play on an arena:" help:"Make API keys."`
 	remote.OwnerCmds `group:"Play on an arena:"`
-	Admin            remote.AdminCmds `cmd:"" group:"Run an arena:" help:"Give an operator's orders, on the arena's own machine."`
+	Admin            remote.AdminCmds `cmd:"" group:"Run an arena:" help:"Give orders as the operator, on the arena's own machine."`
 	toolCmds
 	Export      offline.ExportCmd       `cmd:"" group:"Run an arena:" help:"Write ended matches as tables: JSON lines or Parquet files."`
 	Projections offline.ProjectionsCmds `cmd:"" group:"Run an arena:" help:"Inspect or rebuild the read models of a stopped service."`
 }
 
-// gcPercent spends memory, of which an arena needs little, to make the garbage
-// collector's part of each append smaller. GOGC overrides it.
+// gcPercent lets the heap grow, because an arena needs little memory. In
+// return, the garbage collector takes less of the time of each append. GOGC
+// overrides it.
 const gcPercent = 400
 
 func main() {
@@ -55,8 +56,9 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run returns the exit status: 0, 1 if the command failed, 2 if it was called
-// wrongly. An error may have a status of its own. A failure prints one line.
+// run returns the exit status: 0 on success, 1 if the command failed, 2 if its
+// arguments are wrong. An error may define its own status. A failure prints one
+// line.
 func run(args []string, out, errOut io.Writer) int {
 	var c cli
 	exit := -1

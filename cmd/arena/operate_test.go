@@ -68,7 +68,8 @@ func (s *operatedArena) refuses(line string, args ...string) {
 	require.Equal(s.t, "arena: "+line+"\n", p.err.String())
 }
 
-// ready returns the first answer of /ready that reports whether the arena drains.
+// ready returns the first answer of /ready that reports whether the arena is
+// draining.
 func (s *operatedArena) ready() (answer map[string]any) {
 	s.t.Helper()
 	eventually(s.t, "the log answers", func() bool {
@@ -116,8 +117,8 @@ func (s *operatedArena) bots() (bots []botAnswer) {
 	return list.Bots
 }
 
-// refusesOtherSites requires that the arena refuses an order that another site
-// makes a browser send.
+// refusesOtherSites requires that the arena refuses an order that a browser
+// sends for another site.
 func (s *operatedArena) refusesOtherSites() {
 	s.t.Helper()
 	at := s.arena.await(`operators' endpoints on (http://\S+)`)[1]
@@ -134,10 +135,10 @@ func (s *operatedArena) refusesOtherSites() {
 	require.Equal(s.t, "cross_site", refusal.Code)
 }
 
-// An operator gives every order to a real process: it drains, also after a
-// restart; it aborts a match while the bots think; it suspends and restores a bot
-// and its owner; it rotates the seed key during a match. The log shows why, and
-// for which request.
+// An operator gives every order to a real process. The arena drains, even after
+// a restart. It aborts a match while the bots are thinking. It suspends and
+// restores a bot and its owner. It rotates the seed key during a match. The log
+// shows the reason and the request of each order.
 func TestOperators(t *testing.T) {
 	t.Parallel()
 	s := newOperatedArena(t)
@@ -145,13 +146,13 @@ func TestOperators(t *testing.T) {
 	// A drained arena lets running matches continue.
 	held := s.seated()
 	require.Equal(t, "draining: no bot is seated any more, matches play to their end\n", s.admin("drain", "--reason", "a new release"))
-	require.Equal(t, "it is draining already\n", s.admin("drain", "--reason", "once more"))
+	require.Equal(t, "it is already draining\n", s.admin("drain", "--reason", "once more"))
 	require.Regexp(t, `(?s)plays +yes\nmatches running +1\ndraining +yes, since \S+: a new release\nseed key +\S+\n`, s.admin("status"))
 	require.Equal(t, map[string]any{"ready": true, "draining": true}, s.ready())
 
 	s.refusesOtherSites()
 
-	// An abort does not wait for bots that think, and causes no strikes.
+	// An abort does not wait for thinking bots, and causes no strikes.
 	require.Equal(t, "aborted: no placements, no ratings\n", s.admin("abort", held, "--reason", "a fault of ours"))
 	var aborted struct {
 		Status string
@@ -195,8 +196,8 @@ func TestOperators(t *testing.T) {
 
 	suspendAndRestore(s)
 
-	// The next start works with the same secrets, and not with others, although the
-	// key was rotated.
+	// After the rotation, the next start works with the same secrets, but not
+	// with others.
 	secretKeys := s.seedKeys()
 	require.Len(t, secretKeys, 2)
 	logged := s.arena.err.String()
@@ -215,14 +216,14 @@ func TestOperators(t *testing.T) {
 	requireOrdersInTheLog(s, logged, held, rotation.SeedKey)
 }
 
-// suspendAndRestore suspends a bot and then its owner. Their reads and running
-// matches continue.
+// suspendAndRestore suspends a bot and then its owner. They can still read, and
+// their running matches continue.
 func suspendAndRestore(s *operatedArena) {
 	t := s.t
 	t.Helper()
 	bot := s.bots()[0]
 	require.Equal(t, "suspended\n", s.admin("suspend", "bot", bot.ID, "--reason", "floods"))
-	require.Equal(t, "it is suspended already\n", s.admin("suspend", "bot", bot.ID, "--reason", "floods"))
+	require.Equal(t, "it is already suspended\n", s.admin("suspend", "bot", bot.ID, "--reason", "floods"))
 	require.Equal(t, "paused", s.bots()[0].Status)
 	_, err := s.as(http.MethodPatch, "/bots/"+bot.ID, map[string]string{"status": "active"})
 	require.ErrorContains(t, err, "refused (409 suspended): ")
@@ -307,7 +308,7 @@ func requireOrdersInTheLog(s *operatedArena, logged, held, newKey string) {
 		if e.Type != "TablesSeated" {
 			continue
 		}
-		require.False(t, e.Position > operations[0].Position && e.Position < operations[1].Position, "seated in a drain")
+		require.False(t, e.Position > operations[0].Position && e.Position < operations[1].Position, "seated during a drain")
 		require.Equal(t, e.Position > retired.Position, strings.Contains(e.data, newKey), "seated under the key in use")
 		if e.Position < operations[0].Position {
 			drained++

@@ -18,10 +18,11 @@ import (
 // stopTime is how long matches may take to stop.
 const stopTime = 10 * time.Second
 
-// run serves and plays until ctx ends or a part fails. Then it stops in an order
-// that loses nothing. First, no new tables are seated, and matches stop; the log
-// holds their state. Then the lease is released, and calls are answered. Read
-// models stop last, because a call waits until its own write can be read.
+// run serves and plays until ctx ends or a part fails. Then it stops in an
+// order that loses nothing. First it seats no new tables and stops the matches;
+// the log holds their state. Then it releases the lease and answers the pending
+// calls. Read models stop last, because a call waits until it can read its own
+// write.
 func (a *arena) run(ctx context.Context) error {
 	defer func() {
 		if err := a.close(); err != nil {
@@ -67,13 +68,13 @@ func (a *arena) watchNode(ctx context.Context) error {
 	}
 }
 
-// serveUpToDate serves the API once the read models hold all events that the log
-// held at the start. So nothing is missing after a restart. Callers wait
-// meanwhile.
+// serveUpToDate serves the API once the read models hold all events that were
+// in the log at the start, so nothing is missing after a restart. Until then,
+// callers wait.
 func (a *arena) serveUpToDate(ctx context.Context) error {
 	for _, r := range a.runners {
 		if r == a.signedLog.runner {
-			continue // it reads every match, and answers 503 until it is done
+			continue // this runner reads every match; the signed log answers 503 until that is done
 		}
 		if err := unlessItStopped(r, r.Sync(ctx)); err != nil {
 			return unlessStopped(ctx, err)
@@ -93,16 +94,16 @@ func unlessItStopped(r *projections.Runner, err error) error {
 }
 
 // shutDown lets the API answer the calls that it has received. A slow caller
-// cannot delay the stop: listen.Shutdown cuts it off.
+// cannot delay the stop, because listen.Shutdown cuts off its call.
 func (a *arena) shutDown(ctx context.Context) {
 	if err := listen.Shutdown(ctx, a.server, a.admin); err != nil {
-		a.logger.Warn("the stop cuts off calls", "error", err)
+		a.logger.Warn("calls were cut off at shutdown", "error", err)
 	}
 }
 
-// play plays until ctx ends. If the log was away for too long to renew the lease,
-// it takes the lease again when the log is back, unless another process plays by
-// then.
+// play plays until ctx ends. If the log was unavailable for so long that the
+// lease expired, play takes the lease again when the log is back, unless
+// another process is playing by then.
 func (a *arena) play(ctx context.Context) error {
 	for {
 		err := a.playUnderLease(ctx)
@@ -120,14 +121,14 @@ func (a *arena) play(ctx context.Context) error {
 	}
 }
 
-// playUnderLease ticks until ctx ends or the lease is lost. After a loss another
-// process may play, so this one must stop. It begins with an up-to-date
-// directory, so that the referee dials the current URLs of bots. It releases the
-// lease as soon as no match plays any more.
+// playUnderLease ticks until ctx ends or the lease is lost. Once the lease is
+// lost, another process may play, so this one must stop. playUnderLease first
+// brings the directory up to date, so that the referee dials the bots' current
+// URLs. It releases the lease as soon as no match is running.
 func (a *arena) playUnderLease(ctx context.Context) error {
 	if err := a.directory.CatchUp(ctx); err != nil {
 		if a.directory.runner.Err() != nil {
-			a.logger.Error("nothing is seated or played", "error", err)
+			a.logger.Error("the arena seats no bots and plays no matches", "error", err)
 			return nil
 		}
 		return unlessStopped(ctx, err)
@@ -158,8 +159,8 @@ func (a *arena) playUnderLease(ctx context.Context) error {
 	return errors.Join(lost, a.lease.Release(stop))
 }
 
-// unlessStopped returns nil once ctx has ended: a failure after that is its
-// consequence.
+// unlessStopped returns nil once ctx has ended, because a later failure is a
+// consequence of the stop.
 func unlessStopped(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err

@@ -88,15 +88,15 @@ type arena struct {
 	board     rankings
 	signedLog signedLogReader
 	live      *live.Hub
-	upToDate  chan struct{}          // closed once the read models hold what the log held at the start
+	upToDate  chan struct{}          // closed once the read models hold all events that were in the log at the start
 	player    *player                // plays under the lease; nil with --no-play
 	playing   atomic.Pointer[player] // the player while it plays, else nil
 	runners   []*projections.Runner
 	server    *http.Server
 	admin     *http.Server
 	listeners struct{ public, admin, node net.Listener } // node is nil without the embedded node
-	node      *node.Node                                 // the embedded one; nil without
-	nodeEnded chan error                                 // the embedded node's error; nil without one
+	node      *node.Node                                 // the embedded node, or nil
+	nodeEnded chan error                                 // receives the embedded node's error; nil without that node
 	closers   []func() error                             // in the order of opening
 }
 
@@ -154,8 +154,9 @@ func (a *arena) listen(ctx context.Context, flag, address string) (net.Listener,
 	return l, nil
 }
 
-// addresses reports each address that the arena listens on, one a line. With
-// port 0 in a flag, nothing else names the port. The base URL may be a proxy's.
+// addresses returns the addresses that the arena listens on, one per line. If a
+// flag sets port 0, only these lines name the port, because the base URL may
+// belong to a proxy.
 func (a *arena) addresses() string {
 	text := fmt.Sprintf("API on http://%s\noperators' endpoints on http://%s\n", a.listeners.public.Addr(), a.listeners.admin.Addr())
 	if a.listeners.node != nil {
@@ -172,8 +173,9 @@ func (a *arena) openMail(context.Context) error {
 	return nil
 }
 
-// openLog connects to the log. Unless a flag names one, it starts the embedded
-// node, and connects to it with the same client as to a cluster.
+// openLog connects to the log. Unless a flag names a log, it starts the
+// embedded node and connects to it with the same client that it uses for a
+// cluster.
 func (a *arena) openLog(ctx context.Context) error {
 	connection := a.EventStore
 	if connection == "" {
@@ -215,7 +217,8 @@ func (a *arena) openSecrets(ctx context.Context) error {
 	return nil
 }
 
-// openModels opens the read models with their runners, which run starts.
+// openModels opens the read models and their runners, which the function run
+// starts.
 func (a *arena) openModels(context.Context) error {
 	dir := offline.ProjectionsDir(a.pace.Data)
 	release, err := projections.Lock(dir)
@@ -264,8 +267,8 @@ func (a *arena) openPlay(ctx context.Context) error {
 	return nil
 }
 
-// takeLease takes the player's lease, and makes the referee and the tick that
-// play under it.
+// takeLease takes the player's lease. Then it makes the referee and the tick,
+// which work under that lease.
 func (a *arena) takeLease(ctx context.Context) error {
 	acquired, err := lease.Acquire(ctx, a.log, a.pace.Data)
 	var held *domain.HeldError
@@ -302,7 +305,7 @@ func (a *arena) takeLease(ctx context.Context) error {
 	return nil
 }
 
-// dialer connects to bots, and never to the arena itself.
+// dialer returns a dialer that connects to bots, but never to the arena itself.
 func (a *arena) dialer() *botwire.Dialer {
 	o := botwire.Options{Key: a.secrets.Platform(), Production: a.Production, Now: time.Now, Logger: a.logger, OwnHosts: []string{a.host}}
 	for _, l := range []net.Listener{a.listeners.public, a.listeners.admin, a.listeners.node} {
@@ -343,8 +346,8 @@ func (a *arena) openServers(context.Context) error {
 	return nil
 }
 
-// sender is the address that mail comes from: at the base URL's host, unless that
-// is an IP address.
+// sender returns the address that mail comes from. It is at the base URL's
+// host, unless that host is an IP address.
 func (a *arena) sender() string {
 	u := url.URL{Host: a.host}
 	if net.ParseIP(u.Hostname()) != nil {

@@ -7,21 +7,21 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// signedLogReader is the signed log as the API reads it. It returns errors until
-// it holds all results that the log held at the start: a head of fewer results
-// would look as if the log had been cut. It also returns errors once its runner
-// has stopped.
+// signedLogReader gives the API access to the signed log. It returns errors
+// until it holds all results that were in the log at the start, because a head
+// with fewer results would look as if the log had been truncated. It also
+// returns errors once its runner has stopped.
 type signedLogReader struct {
 	*signedlog.SignedLog
 	runner *projections.Runner
-	whole  chan struct{} // closed once it holds those results
+	whole  chan struct{} // closed once it holds all results that were in the log at the start
 }
 
 func newSignedLogReader(log *signedlog.SignedLog, runner *projections.Runner) signedLogReader {
 	return signedLogReader{SignedLog: log, runner: runner, whole: make(chan struct{})}
 }
 
-// catchUp folds the results that the log holds.
+// catchUp folds the results that are in the log.
 func (r signedLogReader) catchUp(ctx context.Context) error {
 	if err := r.runner.Sync(ctx); err != nil {
 		return unlessItStopped(r.runner, err)
@@ -66,7 +66,7 @@ func (r signedLogReader) Inclusion(ctx context.Context, mode, matchID string) (i
 	return r.SignedLog.Inclusion(ctx, mode, matchID)
 }
 
-// signHead signs a head under the arena's address.
+// signHead signs a head. The head's origin contains the arena's host.
 func (a *arena) signHead(mode string, size uint64, root []byte) ([]byte, error) {
 	return signedlog.Sign(signedlog.Head{Origin: signedlog.Origin(a.host, mode), Size: size, Root: root}, a.secrets.Platform())
 }

@@ -13,7 +13,7 @@ import (
 
 // toolCmds are commands about the program itself.
 type toolCmds struct {
-	Completion kongcompletion.Completion `cmd:"" help:"Print how to set up completion in a shell."`
+	Completion kongcompletion.Completion `cmd:"" help:"Print how to set up shell completion."`
 	Man        manCmd                    `cmd:"" help:"Print the manual page for man."`
 	Version    kong.VersionFlag          `env:"-" help:"Print the version."`
 }
@@ -26,7 +26,7 @@ func (manCmd) Run(call *kong.Context) error {
 	return err
 }
 
-// version names the build of this program.
+// version returns the program's version and the Go version that built it.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -69,7 +69,7 @@ func TestAuditorVerifiesAnArena(t *testing.T) {
 	}
 	out, errOut, status := call("verify", "--ladder", "standard", "--eventstore", log, "--head", head)
 	require.Zero(t, status, errOut)
-	require.Contains(t, out, "results is that of the matches in this log")
+	require.Contains(t, out, "results follows from the matches in this log")
 	require.Contains(t, out, "the same to the last bit")
 	require.Contains(t, out, "every match id follows")
 	_, errOut, status = call("verify", "--ladder", "parley", "--eventstore", log)

@@ -19,7 +19,8 @@ import (
 // Adapters do not import one another. The types in this file adapt them to each
 // other's interfaces.
 
-// directoryAdapter is the directory, with the interfaces that adapters declare.
+// directoryAdapter adapts the directory to the interfaces that adapters
+// declare.
 type directoryAdapter struct {
 	*directory.Directory
 	runner *projections.Runner
@@ -113,13 +114,13 @@ func (r rankings) spread(mode, at string) map[string]float64 {
 	return spread
 }
 
-// names returns what the leaderboard shows of a bot.
+// names returns the names that the leaderboard shows for a bot.
 func (d directoryAdapter) names(botID string) (name, owner string, ok bool) {
 	b, ok := d.Bot(botID)
 	return b.Name, d.Handle(b.OwnerID), ok && !b.Removed
 }
 
-// dial returns a dialer of botwire as the referee's.
+// dial adapts a botwire dialer to the referee's interface.
 func dial(d *botwire.Dialer) referee.Dial {
 	return func(ctx context.Context, url, matchID, commitment string, receive func([]byte, string)) (referee.Line, string, error) {
 		line, nonce, err := d.Dial(ctx, url, matchID, commitment, receive)

@@ -25,7 +25,7 @@ type binaries struct {
 
 type binary struct {
 	path   string
-	folder string // of the package; its tests run there
+	folder string // folder of the package, in which its tests run
 }
 
 // build builds the test binaries of the suite into a folder.
@@ -61,7 +61,7 @@ func goOutput(ctx context.Context, arguments ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// runBuilt runs the tests of packages as run does, from their binaries.
+// runBuilt runs the tests of packages like run, but from the built binaries.
 func (r *report) runBuilt(ctx context.Context, c conditions, built binaries, packages []string) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.NumCPU())

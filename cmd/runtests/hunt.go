@@ -13,9 +13,9 @@ import (
 // conditions are what a run of tests varies. The zero value is a plain run.
 type conditions struct {
 	race    bool
-	procs   int    // GOMAXPROCS of the tests; 0: as it is
-	shuffle uint32 // seed of the order; 0: the order of the files
-	busy    bool   // beside two busy loops
+	procs   int    // GOMAXPROCS of the tests; 0: unchanged
+	shuffle uint32 // seed of the order; 0: in the order of the files
+	busy    bool   // run beside two busy loops
 }
 
 func (c conditions) String() string {
@@ -32,7 +32,7 @@ func (c conditions) String() string {
 	return strings.Join(words, ", ")
 }
 
-// arguments are the arguments of go test for these conditions.
+// arguments returns the arguments of go test for these conditions.
 func (c conditions) arguments() (arguments []string) {
 	if c.race {
 		arguments = append(arguments, "-race")
@@ -43,7 +43,8 @@ func (c conditions) arguments() (arguments []string) {
 	return arguments
 }
 
-// environment is what these conditions add to the environment.
+// environment returns the variables that these conditions add to the
+// environment.
 func (c conditions) environment() (variables []string) {
 	if c.procs > 0 {
 		variables = append(variables, fmt.Sprintf("GOMAXPROCS=%d", c.procs))
@@ -51,8 +52,9 @@ func (c conditions) environment() (variables []string) {
 	return variables
 }
 
-// conditionsOf a round: six rounds see each combination of the race detector
-// and GOMAXPROCS. With load both, rounds are quiet and busy in turn.
+// conditionsOf returns the conditions of a round. Six rounds cover each
+// combination of the race detector and GOMAXPROCS. If load is "both", quiet and
+// busy rounds alternate.
 func conditionsOf(round int, load string) conditions {
 	c := conditions{busy: load == "busy", shuffle: 1 + rand.Uint32N(1<<31)}
 	if load == "both" {
@@ -101,8 +103,8 @@ func (s *suite) hunt(ctx context.Context, rounds int, load string) (failed bool,
 	return true, err
 }
 
-// round runs the whole suite once. With the race detector, that is the packages
-// that run under it, and the others without it.
+// round runs the whole suite once. In a round with the race detector, only the
+// packages that it covers run under it.
 func (r *report) round(ctx context.Context, c conditions, s *suite, built binaries) error {
 	if c.busy {
 		busy, stop := context.WithCancel(ctx)

@@ -2,9 +2,9 @@
 //
 // Without -rounds it runs every package once, and then the packages named by
 // -race again under the race detector: that is `make test`. With -rounds it
-// hunts flaky tests: each round runs the whole suite in another order and under
-// other conditions, and each failure comes with the command that repeats it.
-// That is `make flakes`.
+// hunts flaky tests. Each round runs the whole suite in a different order and
+// under different conditions. Each failure is printed with the command that
+// repeats it. That is `make flakes`.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 func main() {
 	race := flag.String("race", "", "packages to run under the race detector, separated by spaces")
 	rounds := flag.Int("rounds", 0, "run the suite this many times under changing conditions; 0: once, as make test does")
-	load := flag.String("load", "both", "load beside the rounds: none, busy (two busy loops) or both in turn")
+	load := flag.String("load", "both", "load on the machine during the rounds: none, busy (two busy loops) or both in turn")
 	flag.Parse()
 	if flag.NArg() > 0 || *rounds < 0 || !slices.Contains([]string{"none", "busy", "both"}, *load) {
 		fmt.Fprintln(os.Stderr, "runtests: -rounds takes a number from 0, -load takes none, busy or both, and there are no other arguments")
@@ -49,7 +49,7 @@ func main() {
 	}
 }
 
-// suite is the packages that have tests.
+// suite lists the packages that have tests.
 type suite struct {
 	all, race []string // import paths; race is part of all
 }

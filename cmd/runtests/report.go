@@ -43,14 +43,14 @@ type test struct{ pkg, name string }
 // report counts the events of go test.
 type report struct {
 	mu       sync.Mutex
-	progress io.Writer // a line for each package; nil: none
+	progress io.Writer // gets a line for each package, unless it is nil
 	packages int       // to be run
 	done     int       // packages
 
 	passed, failed, skipped int
-	skips                   map[string]int // how many tests for each reason
+	skips                   map[string]int // number of skipped tests by reason
 	failures                []failure
-	output                  map[test][]string // of tests that run now
+	output                  map[test][]string // of tests that are running
 }
 
 // failure is a test that failed, or a package that failed outside its tests.
@@ -137,7 +137,7 @@ func (r *report) addTest(c conditions, key test, action string) {
 		r.skips[reason(r.output[key])]++
 	case "fail":
 		r.failed++
-		if !r.failedIn(c, key.pkg, key.name+"/") { // a failed subtest stands for its parents
+		if !r.failedIn(c, key.pkg, key.name+"/") { // a failed subtest is reported instead of its parents
 			r.failures = append(r.failures, failure{key, c, r.output[key]})
 		}
 	}
@@ -177,8 +177,8 @@ func (r *report) addPackage(c conditions, e event) {
 	}
 }
 
-// unfinished returns what a package printed outside its tests and in the tests
-// that have not ended. A panic in another goroutine ends no test.
+// unfinished returns what a package printed outside its tests, and what its
+// unfinished tests printed. A panic in another goroutine does not end any test.
 func (r *report) unfinished(pkg string) (output []string) {
 	for key, lines := range r.output {
 		if key.pkg == pkg && key.name != "" {
@@ -188,7 +188,7 @@ func (r *report) unfinished(pkg string) (output []string) {
 	return append(output, r.output[test{pkg: pkg}]...)
 }
 
-// counts says how many tests ran.
+// counts describes how many tests ran.
 func (r *report) counts() string {
 	text := fmt.Sprintf("%d tests run, %d failed, %d skipped", r.passed+r.failed, r.failed, r.skipped)
 	outside := 0
@@ -203,7 +203,7 @@ func (r *report) counts() string {
 	return text
 }
 
-// summary is counts and why tests were skipped, on one line.
+// summary returns counts and the reasons for skipped tests, on one line.
 func (r *report) summary() string {
 	var reasons []string
 	for _, why := range slices.Sorted(maps.Keys(r.skips)) {
@@ -217,7 +217,7 @@ func (r *report) summary() string {
 
 var skipLine = regexp.MustCompile(`^\s*\w+\.go:\d+: (.*)`)
 
-// reason is what a test said when it was skipped.
+// reason returns the text that a test gave when it was skipped.
 func reason(output []string) string {
 	for _, line := range slices.Backward(output) {
 		if found := skipLine.FindStringSubmatch(line); found != nil {
@@ -231,7 +231,8 @@ func short(pkg string) string { return strings.TrimPrefix(pkg, "hexarena/") }
 
 var seedLine = regexp.MustCompile(`ARENA_TEST_SEED=\d+|-rapid\.seed=\d+`)
 
-// command repeats the failure: the test alone, or its package.
+// command returns the command that repeats the failure. It runs only the test,
+// or the test's package.
 func (f failure) command() string {
 	words := f.environment()
 	rapid := ""

@@ -18,17 +18,17 @@ import (
 	"hexarena/eventstore/esdb"
 )
 
-// arena is an arena in a process of its own that seats no bots. This process writes
+// arena is an arena in its own process. It seats no bots: this process writes
 // its log.
 type arena struct {
 	url          string
 	log          *esdb.Log
 	pid          int
-	startSeconds float64 // until it answered
+	startSeconds float64 // time until it answered
 }
 
-// withArena starts an arena on a folder, with more flags if given. It calls f once
-// the arena answers, and then stops the arena.
+// withArena starts an arena on a folder, with the additional flags. It calls f
+// once the arena answers, and then stops the arena.
 func withArena(ctx context.Context, dir string, f func(a *arena) error, more ...string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -86,7 +86,7 @@ func readAddresses(out io.Reader) (url, node string, err error) {
 	return url, node, nil
 }
 
-// newCaller returns a client with an address of its own in 127.0.0.0/8.
+// newCaller returns a client with its own address in 127.0.0.0/8.
 func newCaller(address ...byte) *http.Client {
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: append(net.IP{127}, address...)}}
 	return &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, DisableCompression: true, MaxIdleConnsPerHost: 1}}
@@ -114,12 +114,13 @@ func get(ctx context.Context, caller *http.Client, url string, header http.Heade
 	return answer{response.StatusCode, response.Header.Get("ETag"), body}, err
 }
 
-// catchUpTime is how long an arena may take until it answers a call: the signed log
-// first folds the whole log, which uses much of a core.
+// catchUpTime limits how long an arena may take to answer a call. The signed
+// log must first fold the whole log, which uses much of a core.
 const catchUpTime = time.Hour
 
-// await calls the arena each second until the answer is 200 and accept, which may be
-// nil, accepts its body. A part of the arena that is still catching up answers 503.
+// await calls the arena every second until it answers 200 and accept accepts
+// the body. A nil accept accepts every body. A part of the arena that is still
+// catching up answers 503.
 func (a *arena) await(ctx context.Context, path string, accept func(body []byte) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()

@@ -1,9 +1,9 @@
-// Package bench is `arena bench`: each command measures one part of the arena.
-// Together they measure the rules, `arena verify`, the log, read models, answers
-// to spectators and callers, and a day of play. A command makes what it needs: a
-// node on loopback in this process, or an arena in a process of its own that runs
-// this executable. The package knows the arena's flags and the addresses that it
-// prints, but not its wiring.
+// Package bench implements `arena bench`. Each command measures one part of the
+// arena. Together they measure the rules, `arena verify`, the log, read models,
+// answers to spectators and callers, and a day of play. A command starts what
+// it needs: a node on loopback in this process, or an arena in its own process
+// that runs this executable. The package depends on the arena's flags and on
+// the addresses that the arena prints, but not on its wiring.
 //
 // A command prints its figures to kong's Stdout and its progress to Stderr.
 package bench
@@ -24,14 +24,14 @@ import (
 
 // Cmds are the commands of `arena bench`.
 type Cmds struct {
-	Verify      command[verifyCmd]      `cmd:"" help:"Matches and ladders recomputed on one core."`
-	Engine      command[engineCmd]      `cmd:"" help:"Random games on one core."`
-	Log         command[logCmd]         `cmd:"" help:"Appends, reads and subscriptions through the client, compared with the storage engine."`
-	Growth      command[growthCmd]      `cmd:"" help:"Ten million events in one node: opening it, memory, reads at both ends."`
-	Live        command[liveCmd]        `cmd:"" help:"Readers of running matches over real sockets: the time from an event's append to each reader."`
-	Projections command[projectionsCmd] `cmd:"" help:"Read models rebuilt, from a node and from memory."`
-	Export      command[exportCmd]      `cmd:"" help:"A simulated day of tables: the log's size, and the time to subscribe to, export and publish it."`
-	Reads       command[readsCmd]       `cmd:"" help:"Lists, rankings and records over real sockets, with many matches."`
+	Verify      command[verifyCmd]      `cmd:"" help:"Recompute matches and ladders on one core."`
+	Engine      command[engineCmd]      `cmd:"" help:"Play random games on one core."`
+	Log         command[logCmd]         `cmd:"" help:"Append, read and subscribe through the client, and compare that with the storage engine."`
+	Growth      command[growthCmd]      `cmd:"" help:"Put ten million events into one node, and measure how it opens, its memory, and reads at both ends."`
+	Live        command[liveCmd]        `cmd:"" help:"Measure the time from an event's append until each reader of a running match has it, over real sockets."`
+	Projections command[projectionsCmd] `cmd:"" help:"Rebuild read models, from a node and from memory."`
+	Export      command[exportCmd]      `cmd:"" help:"Simulate a day of tables, and measure the log's size and the time to subscribe to, export and publish it."`
+	Reads       command[readsCmd]       `cmd:"" help:"Read lists, rankings and records over real sockets, with many matches in the log."`
 }
 
 // command runs a measurement and prints its report.
@@ -40,22 +40,23 @@ type command[M measurement] struct {
 	JSON  bool `name:"json" help:"print one JSON object"`
 }
 
-// measurement is the part of a command that differs from the others: its flags and
-// what it measures.
+// measurement is the part in which the commands differ: their flags, and what
+// they measure.
 type measurement interface {
 	setup() setup
-	// measure may write to the folder dir, and shows its progress.
+	// measure runs the measurement. It may write to the folder dir, and it
+	// shows its progress.
 	measure(ctx context.Context, dir string, p *progress.Display) (report, error)
 }
 
 type setup struct {
-	name string // of the command
-	dir  string // the folder for its data; empty: a temporary one
-	unit string // of its progress
+	name string // the command's name
+	dir  string // folder for its data; if empty, a temporary folder
+	unit string // what its progress counts
 }
 
-// report holds the figures of a run. With --json its fields are printed; print
-// writes them for people.
+// report holds the figures of a run. With --json its fields are printed as
+// JSON; otherwise print writes them for people.
 type report interface{ print(w io.Writer) }
 
 // Run measures and prints the figures.

@@ -17,7 +17,7 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// engineCmd is `arena bench engine`: random play-outs of the rules on one core,
+// engineCmd implements `arena bench engine`. It plays random games on one core,
 // with 4 seats and every legal action except offers to other seats.
 type engineCmd struct {
 	Seconds float64 `default:"3" help:"how long to play"`
@@ -29,8 +29,8 @@ type engineReport struct {
 	GamesPerSecond   float64        `json:"gamesPerSecond"`
 	ActionsPerSecond float64        `json:"actionsPerSecond"`
 	TurnsPerGame     float64        `json:"turnsPerGame"`
-	StepsPerGame     float64        `json:"stepsPerGame"` // actions taken: answers to decisions
-	EndReasons       map[string]int `json:"endReasons"`   // games, by reason
+	StepsPerGame     float64        `json:"stepsPerGame"` // actions that answered decisions
+	EndReasons       map[string]int `json:"endReasons"`   // number of games by end reason
 	AllocsPerAction  float64        `json:"allocsPerAction"`
 	ViewMicros       float64        `json:"viewMicros"`
 }
@@ -47,8 +47,8 @@ func (c engineCmd) measure(ctx context.Context, _ string, _ *progress.Display) (
 	return r, err
 }
 
-// playRandomly plays a number of games. If it is 0, it plays as many as begin
-// within limit. The games are the same in every run.
+// playRandomly plays the given number of games. If that is 0, it plays all
+// games that it can begin within limit. The games are the same in every run.
 func playRandomly(games int, limit time.Duration) engineReport {
 	var actions, turns int
 	var ends [game.TurnCap + 1]int
@@ -88,7 +88,8 @@ func randomSeed(rng *game.Rand) (s seed.Seed) {
 }
 
 // viewMicros returns the time to build and encode one mid-game request, in
-// microseconds. It is the arena's share of a decision in addition to the append.
+// microseconds. For each decision, the arena spends this time and the time of
+// the append.
 func viewMicros(ctx context.Context) (float64, error) {
 	matches, err := newSimulation(memory.New(), ladder.Standard, 1).seat(ctx, time.Unix(0, 0))
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 	"hexarena/eventstore"
 )
 
-// exportCmd is `arena bench export`: what a day of play costs people who store and
-// study it. For a day of a thousand tables: --tables 1000 --mode parley
-// --matches 24.
+// exportCmd implements `arena bench export`. It measures what a day of play
+// costs people who store and study it. To simulate a day of a thousand tables,
+// use --tables 1000 --mode parley --matches 24.
 type exportCmd struct {
 	Tables  int    `default:"20" help:"how many tables play at once"`
-	Matches int    `default:"10" help:"how many matches each table plays; a day at the default pace has up to 24 of parley or 254 of standard"`
+	Matches int    `default:"10" help:"how many matches each table plays; a day at the default pace has up to 24 parley or 254 standard matches"`
 	Mode    string `default:"standard" enum:"standard,parley" help:"the mode of the tables"`
 	Dir     string `help:"folder for the logs and the tables; default: a temporary one"`
 }
@@ -30,7 +30,7 @@ type exportCmd struct {
 type exportReport struct {
 	Tables        int     `json:"tables"`
 	Matches       int     `json:"matches"`
-	Events        int     `json:"events"` // of the whole log
+	Events        int     `json:"events"` // in the whole log
 	PlaySeconds   float64 `json:"playSeconds"`
 	LogMB         float64 `json:"logMB"`
 	ReadAllSecs   float64 `json:"readAllSeconds"`
@@ -40,15 +40,15 @@ type exportReport struct {
 
 	PublishSecs float64 `json:"publishSeconds"`
 	PublishedMB float64 `json:"publishedMB"`
-	MemoryMB    float64 `json:"memoryMB"` // resident at the end, of the whole process
+	MemoryMB    float64 `json:"memoryMB"` // resident memory of the whole process at the end
 }
 
 // formatReport holds the figures of an export in one format.
 type formatReport struct {
 	Format    string  `json:"format"`
 	Seconds   float64 `json:"seconds"`
-	PerSecond float64 `json:"perSecond"` // events of matches
-	OfReadAll float64 `json:"ofReadAll"` // times the rate at which $all was read
+	PerSecond float64 `json:"perSecond"` // match events
+	OfReadAll float64 `json:"ofReadAll"` // as a multiple of the rate at which $all was read
 	MB        float64 `json:"mb"`
 }
 
@@ -73,16 +73,16 @@ func (c exportCmd) measure(ctx context.Context, dir string, p *progress.Display)
 	})
 }
 
-// playAtOnce is how many tables play side by side at most.
+// playAtOnce is the maximum number of tables that play at the same time.
 const playAtOnce = 250
 
-// pace is the least time from one match of a table to its next: a rest, and for
-// standard also half a minute for the tick and the match itself, whose bots answer
-// at once.
+// pace is the minimum time between the starts of two matches at a table. It is
+// the rest and, for standard, half a minute for the tick and the match itself,
+// whose bots answer immediately.
 var pace = map[string]time.Duration{ladder.Standard: 340 * time.Second, ladder.Parley: time.Hour}
 
-// play plays whole matches, the same number at each table, and rates them. As in an
-// arena, the log has events of other matches between those of one match.
+// play plays whole matches, the same number at each table, and rates them. As
+// in an arena, events of different matches are interleaved in the log.
 func (r *exportReport) play(ctx context.Context, log eventstore.Log, mode string, p *progress.Display) error {
 	s := newSimulation(log, mode, r.Tables)
 	now := time.Date(2026, 9, 6, 0, 0, 0, 0, time.UTC)
@@ -119,7 +119,7 @@ func (r *exportReport) subscribe(ctx context.Context, log eventstore.Log) error 
 			break
 		}
 	}
-	return unlessEqual(n, r.Events, "events were subscribed")
+	return unlessEqual(n, r.Events, "events were received")
 }
 
 func (r *exportReport) export(ctx context.Context, log eventstore.Log, dir, format string, p *progress.Display) error {

@@ -21,15 +21,15 @@ import (
 	"hexarena/eventstore/node/storage"
 )
 
-// growthCmd is `arena bench growth`: how an embedded node with many events
-// performs.
+// growthCmd implements `arena bench growth`. It measures how an embedded node
+// with many events performs.
 type growthCmd struct {
-	Events int    `default:"10000000" help:"how many events to put into the log, of about 300 bytes"`
+	Events int    `default:"10000000" help:"how many events of about 300 bytes to put into the log"`
 	Dir    string `help:"folder for the log; default: a temporary one"`
 }
 
-// Each stream has as many events as a long match, and a few streams are written at
-// a time.
+// Each stream has as many events as a long match. Only a few streams are
+// written at a time.
 const (
 	growthPerStream = 1000
 	growthWriters   = 4
@@ -41,14 +41,14 @@ type growthReport struct {
 	FillPerSecond  float64 `json:"fillPerSecond"`
 	BytesPerEvent  float64 `json:"bytesPerEvent"` // on the disk
 	OpenMs         float64 `json:"openMs"`        // until the log answers
-	OpenedMB       float64 `json:"openedMB"`      // resident, of the whole process
+	OpenedMB       float64 `json:"openedMB"`      // resident memory of the whole process
 	FirstStreamMs  float64 `json:"firstStreamMs"`
 	LastStreamMs   float64 `json:"lastStreamMs"`
 	HeadOfAllMs    float64 `json:"headOfAllMs"` // of 1000 events
 	EndOfAllMs     float64 `json:"endOfAllMs"`
 	AppendMs       float64 `json:"appendMs"`
 	ReadAllPerSec  float64 `json:"readAllPerSecond"`
-	ReadMB         float64 `json:"readMB"`    // resident, after reading all
+	ReadMB         float64 `json:"readMB"`    // resident memory after all events were read
 	Scavenged      uint64  `json:"scavenged"` // events
 	ScavengeSecs   float64 `json:"scavengeSeconds"`
 	CheckSeconds   float64 `json:"checkSeconds"`
@@ -94,8 +94,8 @@ func (r *growthReport) fill(ctx context.Context, log eventstore.Log, p *progress
 
 func growthStream(i int) eventstore.StreamID { return eventstore.StreamID(fmt.Sprintf("growth-%d", i)) }
 
-// growthEvents returns events of about the size of a match's. They do not compress
-// better than those.
+// growthEvents returns events of about the same size as a match's events. They
+// do not compress better than real ones.
 func growthEvents() []eventstore.Event {
 	events := make([]eventstore.Event, growthPerStream)
 	for i := range events {
@@ -139,7 +139,7 @@ func ownMB() (float64, error) {
 	return residentMB(os.Getpid())
 }
 
-// read returns a step that reads as many events as a stream has.
+// read returns a step that reads as many events as one stream has.
 func read(events iter.Seq2[eventstore.Recorded, error]) func() error {
 	return func() error {
 		n, err := count(events, nil)
@@ -149,7 +149,7 @@ func read(events iter.Seq2[eventstore.Recorded, error]) func() error {
 
 // readAll reads the log from its start, once.
 func (r *growthReport) readAll(ctx context.Context, log eventstore.Log, p *progress.Display) error {
-	want := r.Events + 1 // with the appended one
+	want := r.Events + 1 // including the appended event
 	begun := time.Now()
 	n, err := count(log.ReadAll(ctx, 0, eventstore.ReadOptions{}), func(n int) {
 		if n%growthPerStream == 0 {

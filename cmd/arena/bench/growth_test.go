@@ -20,8 +20,8 @@ func TestSoakGrowth(t *testing.T) {
 	grow(t, 10_000_000)
 }
 
-// grow measures a log with a number of events. All of them are read, by a process
-// whose memory does not grow with the log.
+// grow measures a log with the given number of events. It requires that the
+// process reads all of them, and that its memory does not grow with the log.
 func grow(t *testing.T, events int) {
 	t.Helper()
 	var out bytes.Buffer

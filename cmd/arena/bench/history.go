@@ -16,15 +16,15 @@ import (
 	"hexarena/eventstore"
 )
 
-// history writes the past of an arena, as far as lists and rankings show it:
-// accounts with their bots, and matches without games that were seated, started,
-// ended and rated. It is for one goroutine.
+// history writes an arena's past as far as lists and rankings show it: accounts
+// with their bots, and matches that were seated, started, ended and rated. The
+// matches contain no games. Only one goroutine may use it.
 type history struct {
 	log     eventstore.Log
-	between int // events of a match in addition to its start and its end
+	between int // number of events in a match between its start and its end
 	rng     *rand.Rand
 	bots    []match.Seat
-	ids     []string // of matches, in the order of their seating
+	ids     []string // match ids, in the order of seating
 	at      time.Time
 }
 
@@ -51,7 +51,7 @@ func newHistory(ctx context.Context, log eventstore.Log, bots, between int) (*hi
 	})
 }
 
-// appendEvents appends events of the same time.
+// appendEvents appends events that all have the same timestamp.
 func appendEvents[E eventstore.Typed](ctx context.Context, log eventstore.Log, stream string, at time.Time, events ...E) error {
 	encoded, err := eventstore.EncodeAll(events, eventstore.Metadata{At: at, Correlation: stream})
 	if err != nil {
@@ -93,7 +93,7 @@ func (h *history) tick(ctx context.Context, n int) error {
 	)
 }
 
-// draw draws a match's bots and their ratings.
+// draw picks a match's bots and their ratings at random.
 func (h *history) draw() (match.Started, ladder.RatingsChanged) {
 	s := match.Started{MatchID: ladder.MatchID("history", ladder.Standard, uint64(len(h.ids)), 0), Mode: ladder.Standard, Rules: match.RulesVersion, Nonces: make([]string, 4)}
 	h.ids = append(h.ids, s.MatchID)
@@ -110,8 +110,8 @@ func (h *history) draw() (match.Started, ladder.RatingsChanged) {
 	return s, changed
 }
 
-// play writes a match's stream. The events between start and end are as long as
-// those of real matches, but they are no game.
+// play writes a match's stream. The events between its start and its end are as
+// long as those of real matches, but they do not form a game.
 func (h *history) play(ctx context.Context, s match.Started) error {
 	events := []match.Event{s}
 	elapsed := int64(12)

@@ -23,12 +23,13 @@ import (
 	"hexarena/eventstore"
 )
 
-// liveCmd is `arena bench live`: an arena in a process of its own, matches that are
-// played into its log, and readers of their streams over real sockets. The readers
-// have as many addresses as the limit of streams per address requires.
+// liveCmd implements `arena bench live`. It starts an arena in its own process,
+// plays matches into that arena's log, and reads their streams over real
+// sockets. The readers use as many addresses as the limit of streams per
+// address requires.
 type liveCmd struct {
-	Readers int     `default:"5000" help:"how many readers there are"`
-	Matches int     `default:"50" help:"how many matches run; the readers are spread over them"`
+	Readers int     `default:"5000" help:"number of readers"`
+	Matches int     `default:"50" help:"number of running matches; the readers are spread over them"`
 	Rate    float64 `default:"4" help:"events per second of each match"`
 	Seconds float64 `default:"15" help:"how long to measure"`
 }
@@ -38,17 +39,17 @@ type liveCmd struct {
 type liveReport struct {
 	Readers         int     `json:"readers"`
 	Matches         int     `json:"matches"`
-	ConnectMs       float64 `json:"connectMs"` // until all had their first frame
+	ConnectMs       float64 `json:"connectMs"` // until all readers had their first frame
 	Events          int     `json:"events"`
 	EventsPerSecond float64 `json:"eventsPerSecond"`
-	Frames          int     `json:"frames"` // that were read
+	Frames          int     `json:"frames"` // frames that were read
 	FramesPerSecond float64 `json:"framesPerSecond"`
-	AppendP99Ms     float64 `json:"appendP99Ms"` // only the append, until its acknowledgment
+	AppendP99Ms     float64 `json:"appendP99Ms"` // only from an append to its acknowledgment
 	latency
 	Missed            int     `json:"missed"` // frames that slow readers did not get
 	Ends              int     `json:"ends"`   // readers that received the end of their match
 	MemoryMB          float64 `json:"memoryMB"`
-	MemoryPerReaderKB float64 `json:"memoryPerReaderKB"` // resident, of the arena's process
+	MemoryPerReaderKB float64 `json:"memoryPerReaderKB"` // resident memory of the arena's process
 }
 
 func (c liveCmd) setup() setup { return setup{"live", "", ""} }
@@ -76,9 +77,9 @@ func (c liveCmd) measure(ctx context.Context, dir string, _ *progress.Display) (
 	})
 }
 
-// turnsBefore is how many turns a match has before it is measured, so that its
-// frames are as long as those of most. The arena must show them before readers
-// connect: a reader skips frames that it is too slow for.
+// turnsBefore is how many turns of a match are played before the measurement,
+// so that its frames have a typical length. The arena must show these turns
+// before readers connect, because a slow reader skips frames.
 const turnsBefore = 20
 
 // startMatches seats matches and plays their first turns.
@@ -136,7 +137,7 @@ func (r *liveReport) measure(ctx context.Context, a *arena, c liveCmd, s *simula
 	return r.judge(readers, took)
 }
 
-// play continues the matches at the rate, for as long as is measured.
+// play continues the matches at the given rate until the measurement ends.
 func (r *liveReport) play(ctx context.Context, c liveCmd, log eventstore.Log, matches []*simulatedMatch) error {
 	var mu sync.Mutex // guards r.Events and appends
 	var appends []time.Duration
@@ -168,7 +169,7 @@ func (r *liveReport) play(ctx context.Context, c liveCmd, log eventstore.Log, ma
 	return err
 }
 
-// endMatches cancels the matches that are not over, and voids all of them.
+// endMatches cancels the matches that are still running, and voids all matches.
 func endMatches(ctx context.Context, s *simulation, matches []*simulatedMatch) error {
 	var voided []ladder.Event
 	for _, m := range matches {
@@ -185,7 +186,7 @@ func endMatches(ctx context.Context, s *simulation, matches []*simulatedMatch) e
 	return s.store(ctx, time.Now(), voided...)
 }
 
-// judge adds up what the readers have read.
+// judge adds up the readers' figures.
 func (r *liveReport) judge(readers []*liveReader, took time.Duration) error {
 	var all []time.Duration
 	for _, reader := range readers {
@@ -210,11 +211,11 @@ memory of the arena %.0f MB, %.1f KB a reader
 `, r.Readers, r.Matches, r.ConnectMs, r.Events, r.EventsPerSecond, r.Frames, r.FramesPerSecond, r.Missed, r.Ends, r.P50Ms, r.P99Ms, r.MaxMs, r.AppendP99Ms, r.MemoryMB, r.MemoryPerReaderKB)
 }
 
-// streamsPerAddress is how many streams an arena allows.
+// streamsPerAddress is how many streams an arena allows per address.
 const streamsPerAddress = 20
 
-// connectAtOnce is how many readers connect at a time: as many as a system's queue
-// of connections holds.
+// connectAtOnce is how many readers connect at the same time: as many as the
+// operating system's listen queue holds.
 const connectAtOnce = 1000
 
 // liveReader reads the stream of one match.
@@ -256,11 +257,11 @@ func openStream(ctx context.Context, caller *http.Client, url string) (*liveRead
 	if err := r.read(func() bool { return len(r.latencies) > 0 }); err != nil {
 		return nil, err
 	}
-	r.latencies = r.latencies[:0] // the first frame is of an old event
+	r.latencies = r.latencies[:0] // the first frame shows an old event
 	return r, nil
 }
 
-// read reads until enough, or to the end of the stream.
+// read reads until enough returns true or the stream ends.
 func (r *liveReader) read(enough func() bool) error {
 	for !enough() && r.lines.Scan() {
 		if err := r.line(r.lines.Bytes()); err != nil {
@@ -270,7 +271,7 @@ func (r *liveReader) read(enough func() bool) error {
 	return r.lines.Err()
 }
 
-// line looks only at the beginning of a frame.
+// line handles one line of the stream. It reads only the beginning of a frame.
 func (r *liveReader) line(line []byte) error {
 	frame, ok := bytes.CutPrefix(line, []byte(`data: {"seq":`))
 	if !ok {

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A test of cmd/arena runs the command: it needs the arena's executable.
+// A test in cmd/arena runs the command, because it needs the arena's
+// executable.
 func TestLivePrintsForPeople(t *testing.T) {
 	var out bytes.Buffer
 	report := liveReport{

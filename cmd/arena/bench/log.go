@@ -23,14 +23,16 @@ import (
 	"hexarena/eventstore/node/storage"
 )
 
-// logCmd is `arena bench log`: appends and reads through the official client to
-// an embedded node on loopback, compared with only Pebble on the same disk.
+// logCmd implements `arena bench log`. It measures appends and reads through
+// the official client, to an embedded node on loopback. It compares them with
+// Pebble on the same disk, without a node.
 type logCmd struct {
 	Seconds float64 `default:"3" help:"how long each step runs"`
 	Dir     string  `help:"folder for the measured logs; default: a temporary one"`
 }
 
-// writersAtOnce are the numbers of streams, and of Pebble's writers.
+// writersAtOnce lists how many streams, and how many Pebble writers, are
+// measured at the same time.
 var writersAtOnce = []int{1, 16, 64}
 
 // eventBytes is the size of an event: its data and its metadata.
@@ -81,11 +83,11 @@ type logBench struct {
 	*logs.Embedded
 	pebble  *pebble.DB
 	step    time.Duration
-	streams int // names taken so far
+	streams int // number of stream names used so far
 }
 
-// measure runs Pebble with as many writers right before each number of streams, so
-// that both run under the same load of the machine.
+// measure tries each number of streams. Right before, it runs Pebble with the
+// same number of writers, so that both run under the same load.
 func (b *logBench) measure(ctx context.Context, r *logReport) (err error) {
 	for _, n := range writersAtOnce {
 		alone, err := b.writePebble(ctx, n)
@@ -133,8 +135,8 @@ func (b *logBench) writePebble(ctx context.Context, n int) (pebbleReport, error)
 	return pebbleReport{N: n, WritesPerSecond: perSecond(len(took), b.step)}, err
 }
 
-// appendAll appends to n new streams at once, one event at a time to each, at
-// exact revisions.
+// appendAll appends to n new streams in parallel. It appends one event at a
+// time to each stream, at an exact revision.
 func (b *logBench) appendAll(ctx context.Context, n int) (streamsReport, error) {
 	before, base := b.Node.Stats(), b.streams
 	b.streams += n
@@ -151,7 +153,7 @@ func (b *logBench) appendAll(ctx context.Context, n int) (streamsReport, error) 
 	}, err
 }
 
-// appendOne appends an event at a revision of a stream.
+// appendOne appends an event to a stream at an exact revision.
 func appendOne(ctx context.Context, log eventstore.Log, stream string, revision int, id uuid.UUID) error {
 	_, err := log.Append(ctx, eventstore.StreamID(stream), eventstore.Expected(revision-1), eventstore.Event{
 		ID: id, Type: "ActionPlayed", Data: eventData, Metadata: eventMetadata,

@@ -67,7 +67,7 @@ func timed(took *float64, unit time.Duration, f func() error) func() error {
 	}
 }
 
-// sleepUntil returns an error if ctx ends first.
+// sleepUntil waits until t. It returns an error if ctx ends first.
 func sleepUntil(ctx context.Context, t time.Time) error {
 	select {
 	case <-time.After(time.Until(t)):
@@ -77,8 +77,8 @@ func sleepUntil(ctx context.Context, t time.Time) error {
 	}
 }
 
-// count reads events to their end. It calls each with every number, unless each
-// is nil.
+// count reads and counts all events. After each event it calls each with the
+// count so far, unless each is nil.
 func count(events iter.Seq2[eventstore.Recorded, error], each func(n int)) (n int, err error) {
 	for _, err := range events {
 		if err != nil {
@@ -91,8 +91,8 @@ func count(events iter.Seq2[eventstore.Recorded, error], each func(n int)) (n in
 	return n, nil
 }
 
-// unlessEqual returns an error if a step handled another number of things than it
-// should.
+// unlessEqual returns an error if a step did not handle the expected number of
+// items.
 func unlessEqual(got, want int, what string) error {
 	if got != want {
 		return fmt.Errorf("%d %s instead of %d", got, what, want)
@@ -121,8 +121,8 @@ func latencyOf(took []time.Duration) latency {
 	return latency{quantile(0.5), quantile(0.99), quantile(1)}
 }
 
-// folderMB returns the size of the files in a folder and below. It leaves out files
-// that are deleted meanwhile.
+// folderMB returns the total size of the files below a folder. It ignores files
+// that are deleted while it runs.
 func folderMB(dir string) (mb float64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -136,8 +136,8 @@ func folderMB(dir string) (mb float64, err error) {
 	return mb, err
 }
 
-// residentMB returns the resident memory of a process. It is 0 on systems that do
-// not report it as Linux does.
+// residentMB returns the resident memory of a process. It returns 0 on systems
+// that do not report it as Linux does.
 func residentMB(pid int) (float64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -17,11 +17,11 @@ import (
 	"hexarena/projections/readmodels"
 )
 
-// projectionsCmd is `arena bench projections`: how fast read models are folded
-// from scratch, from a node on loopback and from memory.
+// projectionsCmd implements `arena bench projections`. It measures how fast
+// read models are rebuilt, from a node on loopback and from memory.
 type projectionsCmd struct {
 	Matches int    `default:"300" help:"how many matches the node's log holds"`
-	Events  int    `default:"667" help:"how many events each match has in addition to its start and end"`
+	Events  int    `default:"667" help:"how many events each match has besides its start and end"`
 	Folded  int    `default:"30000" help:"how many matches with only a start and an end are folded from memory"`
 	Bots    int    `default:"1000" help:"how many bots play"`
 	Dir     string `help:"folder for the log and the rows; default: a temporary one"`
@@ -36,11 +36,11 @@ type projectionsReport struct {
 // rebuildReport holds the figures of one model.
 type rebuildReport struct {
 	Name             string  `json:"name"`
-	RebuildPerSecond float64 `json:"rebuildPerSecond"` // events of the log that a rebuild has passed
+	RebuildPerSecond float64 `json:"rebuildPerSecond"` // events of the log, whether or not the model selects them
 	OfReadAll        float64 `json:"ofReadAll"`
-	FromMemory       float64 `json:"fromMemory"`    // the same, from the same log in memory
-	Folded           int     `json:"folded"`        // events of a log in memory that were all selected
-	FoldPerSecond    float64 `json:"foldPerSecond"` // of those, rows and commits included
+	FromMemory       float64 `json:"fromMemory"`    // the same rate, with the same log in memory
+	Folded           int     `json:"folded"`        // number of events that the model selected from another log, in memory
+	FoldPerSecond    float64 `json:"foldPerSecond"` // for that log, including the time for rows and commits
 }
 
 func (c projectionsCmd) setup() setup { return setup{"projections", c.Dir, "matches"} }
@@ -81,7 +81,7 @@ func (c projectionsCmd) measure(ctx context.Context, dir string, p *progress.Dis
 type rebuilt struct {
 	name   string
 	took   time.Duration
-	folded int // the events that it selected
+	folded int // number of events that it selected
 }
 
 // rebuild writes matches to a log, and rebuilds all models from it.
@@ -113,7 +113,7 @@ func (c projectionsCmd) rebuild(ctx context.Context, log eventstore.Log, rows st
 func (r *projectionsReport) print(w io.Writer) {
 	fmt.Fprintf(w, "a log of %d events, $all read at %.0f events/s\n", r.Events, r.ReadAllPerSecond)
 	for _, m := range r.Models {
-		fmt.Fprintf(w, "%-12s rebuilt at %8.0f events/s of the log, %5.2f times $all;  from memory %8.0f;  where all are selected, %6d events, %7.0f\n",
+		fmt.Fprintf(w, "%-12s rebuilt at %8.0f events/s of the log, %5.2f times $all;  from memory %8.0f;  if all are selected, %6d events, %7.0f\n",
 			m.Name, m.RebuildPerSecond, m.OfReadAll, m.FromMemory, m.Folded, m.FoldPerSecond)
 	}
 }

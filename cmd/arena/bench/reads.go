@@ -14,12 +14,12 @@ import (
 	"hexarena/eventstore"
 )
 
-// readsCmd is `arena bench reads`: an arena in a process of its own whose log holds
-// many matches, and callers of its public answers over real sockets. The callers
-// have many addresses in 127.0.0.0/8, and call at a rate that does not wait for
-// answers.
+// readsCmd implements `arena bench reads`. It starts an arena in its own
+// process, with many matches in its log, and reads its public data over real
+// sockets. The callers use many addresses in 127.0.0.0/8. They call at a fixed
+// rate and do not wait for answers.
 type readsCmd struct {
-	Matches []int   `default:"10000" help:"how many matches the log holds; several rising numbers are measured one after another"`
+	Matches []int   `default:"10000" help:"how many matches the log holds; to measure several sizes one after another, give rising numbers"`
 	Bots    int     `default:"10000" help:"how many bots are on the leaderboard"`
 	Ending  float64 `default:"2" help:"matches per second that are seated, played and rated during the measurement"`
 	Seconds float64 `default:"10" help:"how long each step is measured"`
@@ -30,14 +30,14 @@ type readsReport struct {
 	Sizes []sizeReport `json:"sizes"`
 }
 
-// sizeReport holds the figures of one number of matches.
+// sizeReport holds the figures for one number of matches.
 type sizeReport struct {
 	Matches   int          `json:"matches"`
 	LogMB     float64      `json:"logMB"`
 	RowsMB    float64      `json:"rowsMB"`
-	RebuildS  float64      `json:"rebuildSeconds"` // of a start without rows, until it answers
-	StartS    float64      `json:"startSeconds"`   // of one with them
-	MemoryMB  float64      `json:"memoryMB"`       // resident, after the measurement
+	RebuildS  float64      `json:"rebuildSeconds"` // from a start without rows until the arena answers
+	StartS    float64      `json:"startSeconds"`   // from a start with rows until the arena answers
+	MemoryMB  float64      `json:"memoryMB"`       // resident memory after the measurement
 	LongMatch int          `json:"longMatchEvents"`
 	Steps     []readReport `json:"steps"`
 }
@@ -48,8 +48,8 @@ type readReport struct {
 	What      string  `json:"what"`
 	PerSecond float64 `json:"perSecond"`
 	latency
-	Bytes int     `json:"bytes"` // of an answer on average
-	Fresh float64 `json:"fresh"` // the share that was not 304
+	Bytes int     `json:"bytes"` // average size of an answer
+	Fresh float64 `json:"fresh"` // the share of answers other than 304
 }
 
 func (c readsCmd) setup() setup { return setup{"reads", c.Dir, "matches"} }
@@ -114,7 +114,8 @@ func (b *readsBench) size(ctx context.Context, n int) (r sizeReport, err error) 
 	return r, err
 }
 
-// without returns f as a step that runs without a folder, which it then restores.
+// without returns a step that moves a folder away, runs f, and then restores
+// the folder.
 func without(dir string, f func() error) func() error {
 	return func() (err error) {
 		kept := dir + ".kept"
@@ -140,7 +141,8 @@ func (b *readsBench) grow(ctx context.Context, a *arena, n int) (err error) {
 	return b.history.grow(ctx, n, b.progress)
 }
 
-// longGames is how many games are played. Callers ask for the longest.
+// longGames is how many games are played in full. Callers request the longest
+// one.
 const longGames = 8
 
 func playLong(ctx context.Context, log eventstore.Log) (longest *simulatedMatch, err error) {

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// callers is how many addresses call, each over one connection. So few calls come
-// from each that no rate limit refuses them.
+// callers is the number of calling addresses, each with one connection. Each
+// address makes so few calls that no rate limit rejects them.
 const callers = 600
 
-// readStep is a kind of calls, and how often they are made.
+// readStep is one kind of call, and how often it is made.
 type readStep struct {
 	what string
 	rate float64
@@ -33,8 +33,9 @@ func (b *readsBench) steps() []readStep {
 	}
 }
 
-// somePage draws a page as people and programs ask for it. Two in ten are the first
-// page. The others select a mode, a status or a bot, or start at a recent match.
+// somePage picks a random page of the list, as people and programs request it.
+// Two in ten are the first page. The others select a mode, a status or a bot,
+// or start at a recent match.
 func (b *readsBench) somePage(rng *rand.Rand) string {
 	ids := b.history.ids
 	before := ids[len(ids)-1-rng.IntN(min(len(ids), 10_000))]
@@ -51,7 +52,8 @@ func (b *readsBench) measure(ctx context.Context, a *arena, r *sizeReport) (err 
 	r.StartS, r.LongMatch = a.startSeconds, b.long.state.Seq
 	all := make([]*http.Client, callers)
 	for i := range all {
-		// Limits count the networks of many addresses together, so these are spread.
+		// The limits count all addresses of a large network together, so the
+		// callers are spread over many networks.
 		all[i] = newCaller(byte(1+i%250), byte(i/250), 7)
 		defer all[i].CloseIdleConnections()
 	}

@@ -36,12 +36,12 @@ func roster(n int) []match.Seat {
 	return bots
 }
 
-// simulation seats the bots of one ladder, and rates their matches. It is for one
-// goroutine.
+// simulation seats the bots of one ladder, and rates their matches. Only one
+// goroutine may use it.
 type simulation struct {
 	log      eventstore.Log
 	ladder   ladder.Ladder
-	expected eventstore.Expected // of the ladder's stream
+	expected eventstore.Expected // expected revision of the ladder's stream
 	bots     []match.Seat
 }
 
@@ -58,7 +58,7 @@ func (s *simulation) store(ctx context.Context, at time.Time, events ...ladder.E
 	return err
 }
 
-// seat seats every bot, and returns the matches before their first event.
+// seat seats every bot. It returns the matches, which have no events yet.
 func (s *simulation) seat(ctx context.Context, now time.Time) ([]*simulatedMatch, error) {
 	candidates := make([]ladder.Candidate, len(s.bots))
 	bots := map[string]match.Seat{}
@@ -92,20 +92,21 @@ func (s *simulation) finish(ctx context.Context, at time.Time, m *simulatedMatch
 	return s.store(ctx, at, rated...)
 }
 
-// simulatedMatch is a match of bots that build if they can, offer trades, and
-// accept some. The same table gives the same match. It is for one goroutine.
+// simulatedMatch is a match between bots that build if they can, offer trades,
+// and accept some offers. The same table always gives the same match. Only one
+// goroutine may use it.
 type simulatedMatch struct {
 	seating  match.Seating
 	state    match.Match
 	rng      *rand.Rand
 	began    time.Time
-	last     time.Time // of its events
+	last     time.Time // time of the last event
 	clock    func() time.Time
 	unstored []eventstore.Event
 	expected eventstore.Expected
 }
 
-// simulatedDeadlines are the modes' clocks.
+// simulatedDeadlines holds the deadlines of each mode.
 var simulatedDeadlines = map[string]match.Deadlines{
 	ladder.Standard: {DecisionMs: 5000, WallMs: 600_000},
 	ladder.Parley:   {DecisionMs: 60_000, WallMs: 10_800_000},
@@ -134,7 +135,8 @@ func newSimulatedMatch(s ladder.Seating, bots map[string]match.Seat, began time.
 
 func (m *simulatedMatch) id() string { return m.seating.MatchID }
 
-// tick is the clock of a match that does not play in real time.
+// tick returns the time of the next event, in a match that is not played in
+// real time.
 func (m *simulatedMatch) tick() time.Time {
 	return m.last.Add(time.Duration(20+m.rng.IntN(40)) * time.Millisecond)
 }
@@ -148,7 +150,7 @@ func (m *simulatedMatch) start(turn uint16) error {
 	return err
 }
 
-// decide settles the owed decisions.
+// decide answers all pending decisions.
 func (m *simulatedMatch) decide() error {
 	var outcomes []match.Outcome
 	for _, d := range m.state.Asks() {
@@ -157,8 +159,8 @@ func (m *simulatedMatch) decide() error {
 	return m.add(m.state.Settle(outcomes))
 }
 
-// add folds events, and encodes them for store. It takes the results of a decision
-// of the match.
+// add folds events, and encodes them for store. Its parameters are the results
+// of the match's decision functions.
 func (m *simulatedMatch) add(events []match.Event, err error) error {
 	if err != nil {
 		return err
@@ -178,8 +180,8 @@ func (m *simulatedMatch) store(ctx context.Context, log eventstore.Log) error {
 	return err
 }
 
-// eventsPerAppend is how many events a match that is played out stores at a time:
-// some turns.
+// eventsPerAppend is how many events playOut stores in one append: those of a
+// few turns.
 const eventsPerAppend = 16
 
 // playOut starts the match, plays it to its end, and stores it.
@@ -196,7 +198,8 @@ func (m *simulatedMatch) playOut(ctx context.Context, log eventstore.Log) error 
 	return err
 }
 
-// answer trades, else builds if the seat can, else takes the default.
+// answer returns a trade if it makes one, else a random legal build, else the
+// default.
 func (m *simulatedMatch) answer(d match.Decision) []byte {
 	seat := uint8(d.Seat)
 	if action, ok := m.trade(seat, d.Kind); ok {
@@ -211,8 +214,8 @@ func (m *simulatedMatch) answer(d match.Decision) []byte {
 	return match.ActionJSON(builds[m.rng.IntN(len(builds))])
 }
 
-// trade offers one card for another now and then, and accepts every second offer
-// that it can pay for.
+// trade occasionally offers one card for another, and accepts every second
+// offer that the seat can pay for.
 func (m *simulatedMatch) trade(seat uint8, kind game.Kind) (action []byte, ok bool) {
 	a := game.Action{Type: game.OfferTrade, To: board.None}
 	switch {

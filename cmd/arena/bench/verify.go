@@ -23,21 +23,22 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// verifyCmd is `arena bench verify`: it recomputes matches of random and
-// mischievous bots on one core, from a file as `arena verify` reads it and from
-// parsed records, and a ladder's ratings from its stored events.
+// verifyCmd implements `arena bench verify`. On one core, it recomputes matches
+// between random and mischievous bots, both from a file, as `arena verify`
+// reads it, and from parsed records. It also recomputes a ladder's ratings from
+// its stored events.
 type verifyCmd struct {
 	Matches int `default:"600" help:"how many matches to verify"`
-	Changes int `default:"200000" help:"how many rating changes to recompute, at least"`
+	Changes int `default:"200000" help:"minimum number of rating changes to recompute"`
 }
 
 type verifyReport struct {
 	Matches            int     `json:"matches"`
 	EventsPerMatch     float64 `json:"eventsPerMatch"`
 	BytesPerMatch      float64 `json:"bytesPerMatch"`
-	MatchesPerSecond   float64 `json:"matchesPerSecond"`   // from a file, JSON included
-	RecomputePerSecond float64 `json:"recomputePerSecond"` // matches, only the recomputation
-	Changes            int     `json:"changes"`            // of ratings, one for each seat
+	MatchesPerSecond   float64 `json:"matchesPerSecond"`   // from a file, including the JSON decoding
+	RecomputePerSecond float64 `json:"recomputePerSecond"` // only the recomputation
+	Changes            int     `json:"changes"`            // rating changes, one for each seat
 	ChangesPerSecond   float64 `json:"changesPerSecond"`   // from stored events in memory
 	// From an embedded node through the client, both on the same core.
 	NodeChangesPerSecond float64 `json:"nodeChangesPerSecond"`
@@ -57,8 +58,8 @@ func (c verifyCmd) measure(ctx context.Context, dir string, _ *progress.Display)
 	)
 }
 
-// measureMatches writes matches to a file, and verifies first the file, then its
-// parsed records.
+// measureMatches writes matches to a file. It verifies first the file and then
+// the parsed records.
 func (r *verifyReport) measureMatches(ctx context.Context, file string) error {
 	if err := r.writeSamples(file); err != nil {
 		return err
@@ -114,7 +115,7 @@ func (r *verifyReport) measureRecomputing(file string) error {
 }
 
 // measureLadder recomputes a ladder as `arena verify --ladder` does: from a log
-// in memory, and from an embedded node, which then works on the same core.
+// in memory, and from an embedded node on the same core.
 func (r *verifyReport) measureLadder(ctx context.Context, dir string, changes int) (err error) {
 	if r.Changes, r.ChangesPerSecond, err = recomputeLadder(ctx, memory.New(), changes); err != nil {
 		return err
@@ -125,8 +126,9 @@ func (r *verifyReport) measureLadder(ctx context.Context, dir string, changes in
 	})
 }
 
-// recomputeLadder stores at least a number of rating changes of a thousand bots,
-// and recomputes them. The placements are random: no game is played.
+// recomputeLadder stores at least the given number of rating changes for a
+// thousand bots, and recomputes them. The placements are random; no games are
+// played.
 func recomputeLadder(ctx context.Context, log eventstore.Log, least int) (changes int, rate float64, err error) {
 	a := sample.NewLadder(1000)
 	for stored := 0; stored < least; stored += 1000 {

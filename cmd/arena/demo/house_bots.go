@@ -1,6 +1,6 @@
-// Package demo is what `arena demo` adds to a running arena: house bots in
-// processes of their own, which an owner registers over REST like any other bot,
-// and lines about the matches for people at the terminal.
+// Package demo holds what `arena demo` adds to a running arena. It starts house
+// bots in their own processes and registers them over REST, like any other
+// bots. It also prints lines about the matches for people at the terminal.
 package demo
 
 import (
@@ -30,9 +30,9 @@ type Arena struct {
 	PublicKey ed25519.PublicKey
 }
 
-// houseBot is one of the demo's bots. They wait before they answer, so that
-// people can watch. The standard ladder has three, so that a newcomer is always
-// the fourth at their table.
+// houseBot is one of the demo's bots. The bots wait before they answer, so that
+// people can watch. The standard ladder has three house bots, so that a
+// newcomer is always the fourth player at their table.
 type houseBot struct {
 	name, strategy, mode string
 	think                time.Duration
@@ -48,10 +48,10 @@ var houseBots = []houseBot{
 	{"Ralf", "random", ladder.Parley, 200 * time.Millisecond},
 }
 
-// RunHouseBots starts the house bots and registers them: an account with a link
-// from a mail, a key, signed requests. If the folder has been used before, it
-// updates the URLs of the registered bots instead. It prints to out which bots
-// join; the bots log to botLog. It returns when ctx ends.
+// RunHouseBots starts the house bots and registers them: it signs up with a
+// link from a mail, registers a key, and signs its requests. If the folder was
+// used before, it only updates the URLs of the registered bots. It prints to
+// out which bots join; the bots log to botLog. It returns when ctx ends.
 func RunHouseBots(ctx context.Context, a Arena, out, botLog io.Writer) error {
 	owner, err := houseOwner(ctx, a)
 	if err != nil {

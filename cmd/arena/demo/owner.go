@@ -17,7 +17,7 @@ import (
 	"hexarena/cmd/arena/remote"
 )
 
-// Owner is an owner of bots who uses only the arena's REST interface.
+// Owner is a bot owner who uses only the arena's REST interface.
 type Owner struct {
 	Base    string             `json:"-"` // the arena's URL
 	session string             // the cookie, during SignUp
@@ -80,7 +80,8 @@ func (o *Owner) SignUp(ctx context.Context, mailDir, address, handle string) err
 	return nil
 }
 
-// Register adds a bot to the ladder, or moves the one with that name to the URL.
+// Register adds a bot to the ladder. If the owner has a bot with that name,
+// Register moves that bot to the URL instead.
 func (o *Owner) Register(ctx context.Context, name, mode, botURL string) error {
 	var list rest.Bots
 	if err := o.Call(ctx, http.MethodGet, "/bots?mode="+mode, nil, &list); err != nil {

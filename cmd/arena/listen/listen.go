@@ -27,8 +27,9 @@ func TCP(ctx context.Context, flag, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// IsLoopback reports whether only this machine reaches an address (host:port).
-// The host must be an IP address or "localhost": other names may change.
+// IsLoopback reports whether only this machine can reach an address
+// (host:port). The host must be an IP address or "localhost", because other
+// names may change.
 func IsLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -39,7 +40,7 @@ func IsLoopback(address string) bool {
 }
 
 // NewServer bounds how long a caller may take to send its headers. It sets no
-// ReadTimeout, which would end long answers; bodies have a deadline of their own.
+// ReadTimeout, which would end long answers; bodies have their own deadline.
 func NewServer(h http.Handler) *http.Server {
 	return &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10}
 }
@@ -66,8 +67,8 @@ func Shutdown(ctx context.Context, servers ...*http.Server) error {
 	return errors.Join(errs...)
 }
 
-// Metrics serves the measurements of the process and the Go runtime, and those
-// of more collectors.
+// Metrics serves the metrics of the process and the Go runtime, and those of
+// the given collectors.
 func Metrics(more ...prometheus.Collector) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

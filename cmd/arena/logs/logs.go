@@ -67,7 +67,8 @@ func (e *Embedded) Close() error { return errors.Join(e.Log.Close(), e.stopNode(
 
 func (e *Embedded) stopNode() error { return errors.Join(e.Node.Close(), <-e.served) }
 
-// Stopped are the flags of commands that work on the data of a stopped service.
+// Stopped holds the flags of commands that work on the data of a stopped
+// service.
 type Stopped struct {
 	Data       string `default:"./data" help:"Folder of the service's data."`
 	EventStore string `name:"eventstore" env:"ARENA_EVENTSTORE" help:"esdb:// connection string of the log (default: the embedded node's, in the folder)."`

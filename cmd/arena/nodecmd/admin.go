@@ -10,7 +10,7 @@ import (
 )
 
 // adminHandler serves the operators' endpoints. Outside loopback it serves only
-// /metrics and /ready, because it does not ask who calls.
+// /metrics and /ready, because it does not authenticate callers.
 func adminHandler(n *node.Node, address string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics(n))

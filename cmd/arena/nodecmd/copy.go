@@ -23,7 +23,7 @@ type copyCmd struct {
 	From string `required:"" placeholder:"ESDB://…" help:"The log to copy. Stop its writers first, or copy once more after they have stopped."`
 	To   string `required:"" placeholder:"ESDB://…" help:"The log to copy to: an empty one, or one that holds the start of an earlier copy."`
 
-	Public bool `help:"Feed an analysts' node until the command is stopped, only with public data: ladders, keys, and matches that have ended."`
+	Public bool `help:"Feed an analysts' node until the command is stopped. Copy only public data: ladders, keys, and matches that have ended."`
 }
 
 // Run runs `arena node copy`.

@@ -1,5 +1,6 @@
-// Package nodecmd is `arena node`: it serves the embedded event store without an
-// arena, copies logs, and checks, backs up and scavenges a node's log.
+// Package nodecmd implements `arena node`. It serves the embedded event store
+// without an arena, copies logs, and checks, backs up and scavenges a node's
+// log.
 package nodecmd
 
 // Cmds are the commands of `arena node`.
@@ -8,5 +9,5 @@ type Cmds struct {
 	Copy     copyCmd     `cmd:"" help:"Copy a log into an empty one, or continue a copy that was interrupted."`
 	Check    checkCmd    `cmd:"" help:"Read the whole folder of a stopped node, and report damage."`
 	Backup   backupCmd   `cmd:"" help:"Copy a running node's log into a folder."`
-	Scavenge scavengeCmd `cmd:"" help:"Remove events that metadata and tombstones hide from a running node's disk."`
+	Scavenge scavengeCmd `cmd:"" help:"Delete from a running node's disk the events that metadata and tombstones hide."`
 }

@@ -31,7 +31,8 @@ func (c serveCmd) Run(ctx context.Context, k *kong.Kong) error {
 	return c.serve(ctx, k.Stdout, slog.New(slog.NewTextHandler(k.Stderr, nil)))
 }
 
-// serve answers until ctx ends, then stops gracefully. Its errors have one line.
+// serve answers until ctx ends, then stops gracefully. Its errors are one line
+// long.
 func (c serveCmd) serve(ctx context.Context, out io.Writer, logger *slog.Logger) error {
 	l, err := c.listen(ctx)
 	if err != nil {
@@ -66,7 +67,7 @@ func (c serveCmd) serve(ctx context.Context, out io.Writer, logger *slog.Logger)
 	return g.Wait()
 }
 
-// stopped wraps the error of a node that stopped by itself.
+// stopped wraps the error of a node that stopped unexpectedly.
 func stopped(err error) error {
 	if err != nil {
 		err = fmt.Errorf("the node stopped: %w", err)
@@ -74,7 +75,7 @@ func stopped(err error) error {
 	return err
 }
 
-// listeners are where a node listens: for clients, for those that append to a
+// listeners holds a node's listeners: for clients, for clients that append to a
 // read-only node, and for operators. The last two may be nil.
 type listeners struct{ clients, feed, admin net.Listener }
 
@@ -127,7 +128,7 @@ func (l listeners) close() (err error) {
 	return err
 }
 
-// more is a line about each of the other listeners.
+// more returns one line about each of the other listeners.
 func (l listeners) more() (text string) {
 	if l.feed != nil {
 		text = fmt.Sprintf("fed on esdb://%s?tls=false\n", l.feed.Addr())

@@ -65,7 +65,8 @@ func logOfVersion(t *testing.T, version string) string {
 	return dir
 }
 
-// A stop while a client is subscribed ends at once and keeps what was written.
+// A stop ends at once even while a client is subscribed, and keeps all written
+// events.
 func TestNodeStopsGracefully(t *testing.T) {
 	dir := t.TempDir()
 	for round := range 2 {
@@ -93,7 +94,8 @@ func TestNodeStopsGracefully(t *testing.T) {
 	}
 }
 
-// What is fed is read by everyone, who is refused to write.
+// Everyone can read the events that the feed appends, but only the feed can
+// write.
 func TestNodeReadOnly(t *testing.T) {
 	out, printed := newLinePipe()
 	ctx, stop := context.WithCancel(t.Context())
@@ -134,7 +136,7 @@ func TestNodeReadOnly(t *testing.T) {
 	require.NoError(t, errors.Join(live.Close(), public.Close(), feed.Close()))
 }
 
-// linePipe hands on each write.
+// linePipe passes on each write.
 type linePipe chan string
 
 func newLinePipe() (<-chan string, linePipe) {

@@ -23,7 +23,7 @@ import (
 
 // ProjectionsCmds are the commands of `arena projections`.
 type ProjectionsCmds struct {
-	Status  statusCmd  `cmd:"" help:"Show how far the read models of a stopped service are."`
+	Status  statusCmd  `cmd:"" help:"Show the state of a stopped service's read models."`
 	Rebuild rebuildCmd `cmd:"" help:"Rebuild read models of a stopped service from the log."`
 }
 
@@ -56,7 +56,7 @@ func (c statusCmd) Run(ctx context.Context, k *kong.Kong) error {
 	})
 }
 
-// describe says how far a read model is.
+// describe describes the state of a read model.
 func describe(s projections.State, head eventstore.Position) string {
 	rows := fmt.Sprintf("up to %d, %.1f MB", s.Position, float64(s.Bytes)/(1<<20))
 	switch {
@@ -88,7 +88,7 @@ func (c rebuildCmd) Run(ctx context.Context, k *kong.Kong) error {
 	})
 }
 
-// models are the ones that the arguments name.
+// models returns the read models that the arguments name.
 func (c rebuildCmd) models(log eventstore.Log) ([]projections.Model, error) {
 	all := readmodels.New(log).All()
 	if len(c.Name) == 0 {

@@ -24,7 +24,7 @@ type Display struct {
 	mu   sync.Mutex // guards the fields below
 	step string     // empty: no step has begun
 	bar  *progressbar.ProgressBar
-	next time.Time // of a line
+	next time.Time // time of the next line
 }
 
 // lineEvery is the time between two lines if the output is not a terminal.
@@ -37,8 +37,8 @@ func New(w io.Writer, unit string) *Display {
 	return &Display{w: w, unit: unit, terminal: isFile && isatty.IsTerminal(file.Fd())}
 }
 
-// Show shows that a step has done a part of a total, which is 0 if it is not known.
-// A new step ends the one before; Finish ends the last one.
+// Show shows how much of a total a step has done. A total of 0 means that it is
+// not known. A new step ends the previous one; Finish ends the last one.
 func (d *Display) Show(step string, done, total uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -28,8 +28,8 @@ func handleOf(a rest.Account) string {
 type signInCmd struct {
 	target
 	Email   string `arg:"" help:"Your email address."`
-	Link    string `arg:"" optional:"" help:"The link of a mail that you have, or its token. Without it, the arena mails a link, and this command asks for it."`
-	MailDir string `placeholder:"DIR" help:"Take the link from the arena's folder of mails: for development."`
+	Link    string `arg:"" optional:"" help:"A sign-in link from an email, or its token. Without it, the arena mails you a link, and this command asks for it."`
+	MailDir string `placeholder:"DIR" help:"For development: take the link from the arena's mail folder."`
 }
 
 // Run signs in with a link: the given one, or one from a new mail.
@@ -103,7 +103,7 @@ func (signOutCmd) Run(ctx context.Context, s *session) error {
 
 type meCmd struct {
 	signed
-	Handle string `placeholder:"NAME" help:"Choose this public handle: 3 to 20 of a–z, 0–9, - and _."`
+	Handle string `placeholder:"NAME" help:"Choose this public handle: 3 to 20 characters from a–z, 0–9, - and _."`
 }
 
 // Run shows the account, and sets its handle first if one is given.

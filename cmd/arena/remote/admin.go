@@ -12,9 +12,10 @@ import (
 	"hexarena/adapters/client"
 )
 
-// AdminCmds are an operator's orders, given on the arena's own machine.
+// AdminCmds holds an operator's orders. They are given on the arena's own
+// machine.
 type AdminCmds struct {
-	Status        adminStatus `cmd:"" help:"Show whether the arena plays, drains, and which seed key it uses."`
+	Status        adminStatus `cmd:"" help:"Show whether the arena is playing or draining, and which seed key it uses."`
 	Drain         adminOrder  `cmd:"" help:"Stop seating bots; running matches play to their end."`
 	Undrain       adminOrder  `cmd:"" help:"Seat bots again."`
 	Suspend       adminTarget `cmd:"" help:"Keep a bot, or all bots of an owner, out of matchmaking."`
@@ -25,10 +26,10 @@ type AdminCmds struct {
 
 type adminFlags struct {
 	Admin string `default:"http://127.0.0.1:8081" placeholder:"URL" help:"The operators' endpoints of the arena."`
-	JSON  bool   `name:"json" help:"Print the arena's own answer, in JSON."`
+	JSON  bool   `name:"json" help:"Print the arena's answer as JSON."`
 }
 
-// ProvideSession makes the argument of Run. The flag parser calls it.
+// ProvideSession makes the session that Run receives. The flag parser calls it.
 func (f adminFlags) ProvideSession(k *kong.Kong) (*session, error) {
 	base, err := client.Base(f.Admin)
 	if err != nil {
@@ -37,18 +38,18 @@ func (f adminFlags) ProvideSession(k *kong.Kong) (*session, error) {
 	return &session{base: base, json: f.JSON, out: k.Stdout}, nil
 }
 
-// adminOrder are the flags of every order.
+// adminOrder holds the flags of every order.
 type adminOrder struct {
 	adminFlags
-	Reason string `required:"" help:"Why; the arena stores it with the order."`
+	Reason string `required:"" help:"The reason, which the arena stores with the order."`
 }
 
-// outcomes are the lines that the orders print: if an order changed something, and
-// if it did not.
+// outcomes holds two lines for each order: one to print if the order changed
+// something, and one if it did not.
 var outcomes = map[string]struct{ changed, unchanged string }{
-	"drain":   {"draining: no bot is seated any more, matches play to their end", "it is draining already"},
+	"drain":   {"draining: no bot is seated any more, matches play to their end", "it is already draining"},
 	"undrain": {"bots are seated again", "it is not draining"},
-	"suspend": {"suspended", "it is suspended already"},
+	"suspend": {"suspended", "it is already suspended"},
 	"restore": {"restored", "it is not suspended"},
 	"abort":   {"aborted: no placements, no ratings", ""},
 }

@@ -19,8 +19,8 @@ type botsCmd struct {
 	Add     botsAdd    `cmd:"" help:"Register a bot, which must pass the deploy check."`
 	Show    namedBot   `cmd:"" help:"Show a bot."`
 	Check   botsCheck  `cmd:"" help:"Run the deploy check."`
-	Rename  botsRename `cmd:"" help:"Give a bot another name."`
-	Move    botsMove   `cmd:"" help:"Give a bot another URL, which must pass the deploy check."`
+	Rename  botsRename `cmd:"" help:"Rename a bot."`
+	Move    botsMove   `cmd:"" help:"Move a bot to another URL, where it must pass the deploy check."`
 	Pause   namedBot   `cmd:"" help:"Keep a bot out of matchmaking."`
 	Unpause namedBot   `cmd:"" help:"Let a paused bot play again."`
 	Remove  namedBot   `cmd:"" help:"Remove a bot for good; its matches stay."`
@@ -66,7 +66,7 @@ type namedBot struct {
 	Bot string `arg:"" help:"The bot, by its id or its name."`
 }
 
-// botCalls are the calls of the commands that take only a bot.
+// botCalls holds the calls of the commands whose only argument is a bot.
 var botCalls = map[string]request{
 	"show":    {scope: owner.BotsRead, method: http.MethodGet},
 	"pause":   {scope: owner.BotsWrite, method: http.MethodPatch, body: rest.BotPatch{Status: new("paused")}},
@@ -85,7 +85,7 @@ func (s *session) botID(ctx context.Context, name string) (string, error) {
 }
 
 // callAndShow makes one call about the bot, and prints the bot if the answer
-// holds it.
+// contains it.
 func (c namedBot) callAndShow(ctx context.Context, s *session, r request) error {
 	id, err := s.botID(ctx, c.Bot)
 	if err != nil {

@@ -59,7 +59,7 @@ func (c keyNew) Run(k *kong.Kong) error {
 func writeNew(path string, text []byte) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s exists already: name another file with --out", path)
+		return fmt.Errorf("%s already exists: name another file with --out", path)
 	}
 	if err != nil {
 		return err

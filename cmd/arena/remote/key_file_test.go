@@ -13,8 +13,8 @@ import (
 	"hexarena/adapters/auth"
 )
 
-// The printed line, as the arena registers it, verifies what the private key
-// signs.
+// The printed line, in the form that the arena stores, verifies signatures of
+// the private key.
 func TestKeyNewMakesAMatchingPair(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key.pem")
 	var out, errOut bytes.Buffer

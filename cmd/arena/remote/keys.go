@@ -50,7 +50,7 @@ func (keysList) Run(ctx context.Context, s *session) error {
 
 type keysAdd struct {
 	signed
-	Name   string   `arg:"" help:"Name of the key, for you."`
+	Name   string   `arg:"" help:"A name that helps you recognize the key."`
 	Public string   `arg:"" optional:"" help:"File with a public key: an OpenSSH line, PEM or base64; - for standard input (default: the public half of --key, or of \"arena key new\")."`
 	Scopes []string `placeholder:"SCOPE,..." help:"Calls that the key may make (default: bots.read,bots.write). The scopes are bots.read, bots.write, keys.read, keys.write, account.read and account.write."`
 }
@@ -138,7 +138,7 @@ func (s *session) remember(id, file string, scopes []owner.Scope) error {
 type keysUse struct {
 	target
 	ID  string `arg:"" help:"The key's id at the arena."`
-	Key string `placeholder:"FILE" help:"Its private key, in PEM (default: the one of \"arena key new\")."`
+	Key string `placeholder:"FILE" help:"Its private key, in PEM (default: the key that \"arena key new\" made)."`
 }
 
 // Run remembers a key that was registered elsewhere.
@@ -155,7 +155,7 @@ type keysRevoke struct {
 	Name string `arg:"" name:"key" help:"The key, by its id or its name."`
 }
 
-// Run revokes a key. The profile forgets it if it signed with that key.
+// Run revokes a key. If the profile signs with that key, it forgets the key.
 func (c keysRevoke) Run(ctx context.Context, s *session) error {
 	id, err := s.idOf(ctx, "key", c.Name, get(owner.KeysRead, "/keys"))
 	if err != nil {

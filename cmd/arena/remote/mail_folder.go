@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// tokenOf returns the token of a sign-in link. Anything that is not a URL is
-// taken for a token.
+// tokenOf returns the token of a sign-in link. Text that is not a URL counts as
+// a token.
 func tokenOf(link string) (string, error) {
 	link = strings.TrimSpace(link)
 	if !strings.Contains(link, "://") {
@@ -47,7 +47,7 @@ func MailedToken(folder, address string) (string, error) {
 			return url.QueryUnescape(string(link[1]))
 		}
 	}
-	return "", fmt.Errorf("no sign-in mail to %s is in %s", address, folder)
+	return "", fmt.Errorf("there is no sign-in mail to %s in %s", address, folder)
 }
 
 func isTo(mail []byte, address string) bool {

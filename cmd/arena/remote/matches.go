@@ -77,8 +77,8 @@ func printMatches(w io.Writer, list rest.Matches) {
 	}
 }
 
-// PlayersLine lists the players of a match. Once it is rated, each has its place
-// and its rating change, and the winner comes first.
+// PlayersLine lists the players of a match on one line. For a rated match, it
+// adds each player's place and rating change, and puts the winner first.
 func PlayersLine(m matches.Summary) string {
 	var players []string
 	for _, p := range m.Players {

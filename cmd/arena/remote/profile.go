@@ -13,9 +13,9 @@ import (
 	"hexarena/domain/owner"
 )
 
-// profile is what the commands remember: the arena of the last sign-in, and the
-// credentials for each arena. Only its user can read the file, because it holds
-// sessions.
+// profile holds what the commands remember: the arena that the user last signed
+// in to, and the credentials for each arena. Only the user can read its file,
+// because it holds sessions.
 type profile struct {
 	path   string
 	Arena  string                  `json:"arena,omitempty"` // used when no flag names one
@@ -27,7 +27,7 @@ type credentials struct {
 	Session string        `json:"session,omitempty"` // the cookie, name=value
 	KeyID   string        `json:"keyId,omitempty"`
 	KeyFile string        `json:"keyFile,omitempty"` // absolute path of the private key
-	Scopes  []owner.Scope `json:"scopes,omitempty"`  // the key's; empty: unknown
+	Scopes  []owner.Scope `json:"scopes,omitempty"`  // the key's scopes; empty if unknown
 }
 
 // hasScope reports whether there is a key that may have the scope.
@@ -35,7 +35,8 @@ func (c *credentials) hasScope(scope owner.Scope) bool {
 	return c.KeyID != "" && (len(c.Scopes) == 0 || slices.Contains(c.Scopes, scope))
 }
 
-// LastArena is the URL of the arena of the last sign-in, else the default one.
+// LastArena returns the URL of the arena that the user last signed in to, or of
+// the default arena.
 func LastArena() (string, error) {
 	p, err := loadProfile()
 	if err != nil {
@@ -44,7 +45,7 @@ func LastArena() (string, error) {
 	return cmp.Or(p.Arena, defaultArena), nil
 }
 
-// configFolder is the program's folder in the user's configuration folder.
+// configFolder returns the program's folder in the user's configuration folder.
 func configFolder() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -81,8 +82,8 @@ func (p *profile) at(base string) *credentials {
 	return p.Arenas[base]
 }
 
-// save replaces the file in one step, so that a crash leaves the old one or the
-// new one.
+// save replaces the file in one step, so that a crash leaves either the old
+// file or the new one.
 func (p *profile) save() error {
 	text, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {

@@ -7,7 +7,7 @@ package remote
 
 // OwnerCmds are the commands of an owner, for any arena.
 type OwnerCmds struct {
-	SignIn      signInCmd      `cmd:"" help:"Sign in with a link from a mail, and remember the session."`
+	SignIn      signInCmd      `cmd:"" help:"Sign in with a link from an email, and remember the session."`
 	SignOut     signOutCmd     `cmd:"" help:"End the session, and forget it."`
 	Me          meCmd          `cmd:"" help:"Show the account, or choose its handle."`
 	Bots        botsCmd        `cmd:"" help:"Manage bots."`

@@ -21,17 +21,17 @@ import (
 	"hexarena/domain/owner"
 )
 
-// target are the flags of every command that calls an arena.
+// target holds the flags of every command that calls an arena.
 type target struct {
-	Arena string `placeholder:"URL" help:"The arena (default: the one of the last sign-in, else http://127.0.0.1:8080)."`
-	JSON  bool   `name:"json" help:"Print the arena's own answer, in JSON."`
+	Arena string `placeholder:"URL" help:"The arena (default: the one you last signed in to, else http://127.0.0.1:8080)."`
+	JSON  bool   `name:"json" help:"Print the arena's answer as JSON."`
 }
 
-// signed are the flags of commands that make signed calls.
+// signed holds the flags of commands that make signed calls.
 type signed struct {
 	target
-	Key   string `placeholder:"FILE" help:"Private key to sign with, in PEM (default: the one of \"keys add\")."`
-	KeyID string `placeholder:"ID" help:"Its id at the arena (default: the remembered one)."`
+	Key   string `placeholder:"FILE" help:"Private key to sign with, in PEM (default: the key of the last \"keys add\")."`
+	KeyID string `placeholder:"ID" help:"The key's id at the arena (default: the remembered one)."`
 }
 
 // session makes the calls of one command.
@@ -44,7 +44,7 @@ type session struct {
 	keyFile, keyID string       // from the flags
 }
 
-// ProvideSession makes the argument of Run. The flag parser calls it.
+// ProvideSession makes the session that Run receives. The flag parser calls it.
 func (f target) ProvideSession(k *kong.Kong) (*session, error) {
 	p, err := loadProfile()
 	if err != nil {
@@ -57,7 +57,7 @@ func (f target) ProvideSession(k *kong.Kong) (*session, error) {
 	return &session{base: base, json: f.JSON, out: k.Stdout, profile: p, mine: p.at(base)}, nil
 }
 
-// ProvideSession makes the argument of Run. The flag parser calls it.
+// ProvideSession makes the session that Run receives. The flag parser calls it.
 func (f signed) ProvideSession(k *kong.Kong) (*session, error) {
 	s, err := f.target.ProvideSession(k)
 	if err == nil {
@@ -68,7 +68,7 @@ func (f signed) ProvideSession(k *kong.Kong) (*session, error) {
 
 // request is one call of an arena.
 type request struct {
-	scope        owner.Scope // that a key needs; empty: the call has no credentials
+	scope        owner.Scope // the scope that a key needs; if empty, the call has no credentials
 	method, path string
 	body         any
 }
@@ -81,13 +81,15 @@ func post(scope owner.Scope, path string, body any) request {
 	return request{scope, http.MethodPost, path, body}
 }
 
-// answer is an arena's answer: its text, and the value that the text encodes.
+// answer holds an arena's answer: its text, and the value decoded from the
+// text.
 type answer[T any] struct {
 	client.Answer
 	value T
 }
 
-// ask makes a call and decodes the answer. An empty answer has the zero value.
+// ask makes a call and decodes the answer. An empty answer gives the zero
+// value.
 func ask[T any](ctx context.Context, s *session, r request) (a answer[T], err error) {
 	if a.Answer, err = s.call(ctx, r); err != nil || len(a.Body) == 0 {
 		return a, err
@@ -98,8 +100,8 @@ func ask[T any](ctx context.Context, s *session, r request) (a answer[T], err er
 	return a, nil
 }
 
-// show prints an answer: as it came with --json, else as text formats it. Of an
-// empty answer it prints nothing.
+// show prints an answer: unchanged with --json, otherwise as text formats it.
+// It prints nothing for an empty answer.
 func show[T any](s *session, a answer[T], text func(io.Writer, T)) error {
 	switch {
 	case len(a.Body) == 0:
@@ -151,8 +153,9 @@ func (s *session) callAs(ctx context.Context, credentials client.Options, r requ
 	return answer, err
 }
 
-// credentials chooses what to call with: the key that the flags name; else the
-// remembered key, if it has the scope; else the session, which has every scope.
+// credentials chooses the credentials for a call. It prefers the key that the
+// flags name, then the remembered key if that has the scope, then the session,
+// which has every scope.
 func (s *session) credentials(scope owner.Scope) (client.Options, error) {
 	named := s.keyFile != "" || s.keyID != ""
 	switch {
@@ -169,8 +172,8 @@ func (s *session) credentials(scope owner.Scope) (client.Options, error) {
 	return client.Options{}, fmt.Errorf("not signed in at %s: run arena sign-in EMAIL, or name a key with --key and --key-id", s.base)
 }
 
-// key is the key that the flags name. The profile and the default file fill in
-// the half that they do not name.
+// key returns the key that the flags name. If they name only its file or only
+// its id, the profile and the default file supply the other.
 func (s *session) key() (*client.Key, error) {
 	file, id := s.keyFile, s.keyID
 	if file == "" && (id == "" || id == s.mine.KeyID) {
@@ -195,10 +198,10 @@ func (s *session) key() (*client.Key, error) {
 	return &client.Key{ID: id, Private: private}, nil
 }
 
-// entry is what the lists of bots and of keys hold about each.
+// entry is one bot or key in a list.
 type entry struct {
 	ID, Name  string
-	RevokedAt *string // only keys
+	RevokedAt *string // set only for keys
 }
 
 // idOf finds one of the caller's bots or keys by its id or its name. It finds a

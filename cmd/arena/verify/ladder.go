@@ -23,7 +23,7 @@ type ladderReport struct {
 	audit.LadderTotals
 	IDs              bool                    `json:"ids"` // match ids were recomputed too
 	ChangesPerSecond float64                 `json:"changesPerSecond"`
-	Head             uint64                  `json:"head,omitempty"` // number of results of the head that was recomputed
+	Head             uint64                  `json:"head,omitempty"` // number of results in the recomputed head
 	Difference       *audit.LadderDifference `json:"difference,omitempty"`
 }
 
@@ -66,7 +66,7 @@ func (c *Cmd) verifyLadder(ctx context.Context, out, errOut io.Writer) error {
 	return err
 }
 
-// recomputeHead makes the signed log's tree from the matches of the log, and
+// recomputeHead builds the signed log's tree from the matches in the log, and
 // compares it with the head that --head names.
 func (c *Cmd) recomputeHead(ctx context.Context, log eventstore.Log, errOut io.Writer, platform string, r *ladderReport) error {
 	key, err := ed25519Key(platform)
@@ -75,7 +75,7 @@ func (c *Cmd) recomputeHead(ctx context.Context, log eventstore.Log, errOut io.W
 	}
 	saved, mode, err := savedHead(c.Head, key)
 	if err == nil && mode != c.Ladder {
-		err = fmt.Errorf("--head is of the log of %s", mode)
+		err = fmt.Errorf("the head that --head names belongs to the %s log", mode)
 	}
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (c *Cmd) recomputeHead(ctx context.Context, log eventstore.Log, errOut io.W
 	if h.Size != saved.Size || !bytes.Equal(h.Root, saved.Root) {
 		r.Difference = &audit.LadderDifference{
 			Mode: mode, Revision: uint64(r.Events),
-			Log: "a signed head, of " + describe(saved), Follows: "the head of its matches, of " + describe(h),
+			Log: "a signed head of " + describe(saved), Follows: "for the matches in this log, a head of " + describe(h),
 		}
 		return r.Difference
 	}
@@ -107,6 +107,6 @@ func (r ladderReport) print(out io.Writer) {
 		fmt.Fprintln(out, "match ids were not checked: the log has no arena-keys")
 	}
 	if r.Head > 0 {
-		fmt.Fprintf(out, "the signed head of %d results is that of the matches in this log\n", r.Head)
+		fmt.Fprintf(out, "the signed head of %d results follows from the matches in this log\n", r.Head)
 	}
 }

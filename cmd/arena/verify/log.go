@@ -21,9 +21,9 @@ import (
 	"hexarena/projections/matches"
 )
 
-// gatherFromLog adds the arena's keys and the ladder to the evidence. It
-// recomputes the ladder's whole history on the way. If neither a file nor an
-// arena shows the match, it makes the record from the log too.
+// gatherFromLog adds the arena's keys and the ladder to the evidence. To do so,
+// it recomputes the ladder's whole history. If neither a file nor an arena
+// supplies the match's record, it also builds the record from the log.
 func (s *matchSource) gatherFromLog(ctx context.Context, errOut io.Writer, e *audit.Evidence) (err error) {
 	if e.PlatformKey, e.SeedKeys, err = arenaKeys(ctx, s.log); err != nil {
 		return err
@@ -43,8 +43,8 @@ func (s *matchSource) gatherFromLog(ctx context.Context, errOut io.Writer, e *au
 	return err
 }
 
-// arenaKeys reads the stream arena-keys. The platform key is in base64, and empty if
-// the stream does not exist.
+// arenaKeys reads the stream arena-keys. The platform key is in base64. It is
+// empty if the stream does not exist.
 func arenaKeys(ctx context.Context, log eventstore.Log) (platform string, seeds map[string]audit.SeedKey, err error) {
 	kind := eventstore.Kind[domain.Keys, domain.Event]{Decode: domain.DecodeKeys, Evolve: domain.EvolveKeys}
 	named, _, err := kind.Load(ctx, log, domain.KeysStream, domain.Keys{})
@@ -66,8 +66,8 @@ func arenaKeys(ctx context.Context, log eventstore.Log) (platform string, seeds 
 }
 
 // FoldLadder recomputes a ladder from its first event, and watches the matches
-// with the given ids. It shows its progress on errOut. A ladder that differs is
-// an *audit.LadderDifference.
+// with the given ids. It shows its progress on errOut. If the ladder differs,
+// the error is an *audit.LadderDifference.
 func FoldLadder(ctx context.Context, log eventstore.Log, errOut io.Writer, mode, platformKey string, watch ...string) (*audit.Ladder, error) {
 	stream := eventstore.StreamID(ladder.Stream(mode))
 	total := uint64(0)

@@ -21,7 +21,7 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// checkSigned is the check that a match is in the arena's signed log.
+// checkSigned names the check that a match is in the arena's signed log.
 const checkSigned = "signed log"
 
 // A match enters the signed log a moment after it ends, so a check asks up to
@@ -37,8 +37,8 @@ const (
 type signedLogs struct {
 	arena     *client.Client
 	key       ed25519.PublicKey
-	unmatched string                    // mode of the saved head until it has been compared
-	heads     map[string]signedlog.Head // by mode, the newest
+	unmatched string                    // mode of the saved head; empty once it has been compared
+	heads     map[string]signedlog.Head // the newest head of each mode
 }
 
 // newSignedLogs reads the saved head if a file is named. It returns nil if there
@@ -87,13 +87,13 @@ func savedHead(file string, key ed25519.PublicKey) (h signedlog.Head, mode strin
 	return h, "", fmt.Errorf("--head %s: this arena's platform key has not signed it as a head of a log", file)
 }
 
-// describe says which tree a head signs.
+// describe describes the tree that a head signs.
 func describe(h signedlog.Head) string {
 	return fmt.Sprintf("%d results with the root %s", h.Size, base64.StdEncoding.EncodeToString(h.Root))
 }
 
 // check requires that the record is a leaf of its mode's signed log, and adds
-// the check to the report. An error means that the arena could not be asked.
+// the check to the report. An error means that the arena gave no usable answer.
 func (l *signedLogs) check(ctx context.Context, text []byte, r *audit.Report) error {
 	c := audit.Check{Name: checkSigned}
 	if l == nil {
@@ -114,7 +114,7 @@ func (l *signedLogs) unused() error {
 	if l == nil || l.unmatched == "" {
 		return nil
 	}
-	return fmt.Errorf("--head is of the log of %s, but none of the matches is of that mode", l.unmatched)
+	return fmt.Errorf("the head that --head names belongs to the %s log, but no match has that mode", l.unmatched)
 }
 
 func signedDifference(log, follows string) *audit.Difference {
@@ -131,7 +131,7 @@ func (l *signedLogs) included(ctx context.Context, text []byte, id, mode string)
 		return nil, err
 	}
 	if !found {
-		return signedDifference("nothing of this match", "a leaf for every match that its ladder has closed"), nil
+		return signedDifference("no leaf for this match", "a leaf for every match that its ladder has closed"), nil
 	}
 	root, err := p.RootOf(leaf)
 	if err != nil {
@@ -146,10 +146,10 @@ func (l *signedLogs) included(ctx context.Context, text []byte, id, mode string)
 		}
 		head = l.heads[mode]
 	}
-	return l.continues(ctx, mode, tree, head, "the proof of inclusion leads to a tree of")
+	return l.continues(ctx, mode, tree, head, "the proof of inclusion gives a tree of")
 }
 
-// advance asks for today's head, which must continue the newest known head.
+// advance asks for the current head, which must continue the newest known head.
 func (l *signedLogs) advance(ctx context.Context, mode string) (*audit.Difference, error) {
 	text, err := l.get(ctx, "/log/"+mode+"/head")
 	if err != nil {
@@ -167,7 +167,7 @@ func (l *signedLogs) advance(ctx context.Context, mode string) (*audit.Differenc
 	if !known {
 		return nil, nil //nolint:nilnil // no difference, and no error
 	}
-	return l.continues(ctx, mode, before, h, "the earlier head is of")
+	return l.continues(ctx, mode, before, h, "the earlier head has")
 }
 
 // continues requires that a head continues an earlier tree.

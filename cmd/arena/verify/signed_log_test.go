@@ -27,12 +27,12 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// fakeArena is an arena that shows records and a signed log of them, and may lie.
+// fakeArena serves records and a signed log of them. It can be made to lie.
 type fakeArena struct {
 	*httptest.Server
 	key     ed25519.PrivateKey
 	records [][]byte
-	leaves  [][]byte // of the tree, which begins as that of the records
+	leaves  [][]byte // leaves of the tree; at first, those of the records
 	lie     func(path string, answer []byte) []byte
 	busy    int // calls that are refused before one is answered
 }
@@ -163,7 +163,7 @@ func TestVerifyChecksTheSignedLog(t *testing.T) {
 	require.Regexp(t, `(?m)^signed log +not checked: no arena is named$`, out)
 }
 
-// A leaf, a head, a proof: whatever is changed or dropped is found.
+// The check finds every leaf, head or proof that was changed or dropped.
 func TestVerifyFindsWhatTheSignedLogHides(t *testing.T) {
 	t.Parallel()
 	s := newFakeArena(t, 5)
@@ -178,17 +178,17 @@ func TestVerifyFindsWhatTheSignedLogHides(t *testing.T) {
 		says   string
 	}{
 		"a leaf that was changed":  {leaves: [][]byte{leaves[0], bytes.Replace(leaves[1], []byte("Bot 00"), []byte("Bot 01"), 1), leaves[2]}, says: "a head that continues"},
-		"a match that was dropped": {leaves: [][]byte{leaves[0], leaves[2], leaves[3]}, says: "nothing of this match"},
-		"another that was changed": {leaves: another, head: kept, says: "the earlier head is of 5"},
+		"a match that was dropped": {leaves: [][]byte{leaves[0], leaves[2], leaves[3]}, says: "no leaf for this match"},
+		"another that was changed": {leaves: another, head: kept, says: "the earlier head has 5"},
 		"a log that was cut":       {leaves: leaves[:4], head: kept, says: "the log only grows"},
-		"a log that was rewritten": {leaves: append(another[:5:5], []byte("more")), head: kept, says: "the earlier head is of 5"},
+		"a log that was rewritten": {leaves: append(another[:5:5], []byte("more")), head: kept, says: "the earlier head has 5"},
 		"a head's size": {lie: func(path string, answer []byte) []byte {
 			return bytes.Replace(answer, []byte("\n5\n"), []byte("\n6\n"), 1)
 		}, says: "the platform key has signed"},
 		"a proof": {lie: func(path string, answer []byte) []byte {
 			return bytes.Replace(answer, []byte(`"index":1`), []byte(`"index":2`), 1)
 		}, says: "a head that continues"},
-		"a proof of none": {lie: func(path string, answer []byte) []byte {
+		"a proof for a missing leaf": {lie: func(path string, answer []byte) []byte {
 			return bytes.Replace(answer, []byte(`"index":1`), []byte(`"index":7`), 1)
 		}, says: "a proof of inclusion"},
 		"the name of a bot": {lie: func(path string, answer []byte) []byte {
@@ -220,8 +220,8 @@ func TestVerifyFindsWhatTheSignedLogHides(t *testing.T) {
 	}
 }
 
-// The tree is a fold of the log: a head that was kept is recomputed from the
-// matches, and one of another log is a difference.
+// The tree is a fold of the log. So a saved head can be recomputed from the
+// matches, and a head of another log is a difference.
 func TestVerifyRecomputesAHead(t *testing.T) {
 	t.Parallel()
 	log := memory.New()
@@ -251,6 +251,6 @@ func TestVerifyRecomputesAHead(t *testing.T) {
 			require.ErrorAs(t, err, &differs)
 		}
 		_, err = recompute(ladder.Parley, h)
-		require.ErrorContains(t, err, "is of the log of standard")
+		require.ErrorContains(t, err, "belongs to the standard log")
 	}
 }

@@ -25,14 +25,14 @@ import (
 // arena; else from the log.
 type matchSource struct {
 	file        string
-	id          string         // of the one match, unless there is a file
+	id          string         // id of the one match, unless there is a file
 	arena       *client.Client // nil: no arena is named
 	platformKey string         // of the arena, in base64
 	log         *esdb.Log      // nil: no log is named
 	total       int            // number of records
-	ids         []string       // of the records; those of a file only if there is a log
-	mode        string         // of the records, once one was read; that of a file only if there is a log
-	text        []byte         // the one record, unless there is a file
+	ids         []string       // ids of the records; for a file, only if there is a log
+	mode        string         // mode of the records, once one was read; for a file, only if there is a log
+	text        []byte         // text of the one record, unless there is a file
 }
 
 var (
@@ -40,8 +40,8 @@ var (
 	matchPath = regexp.MustCompile(`^/(?:matches|watch)/([0-9a-fA-F-]{36})(?:/frames)?/?$`)
 )
 
-// openSource finds out what the argument names, and opens all that the flags
-// name.
+// openSource decides whether the argument is a file, an address or an id. It
+// opens everything that the flags name.
 func (c *Cmd) openSource(ctx context.Context) (*matchSource, error) {
 	s := &matchSource{total: 1}
 	base := c.Arena
@@ -161,7 +161,7 @@ func platformKey(ctx context.Context, arena *client.Client) (string, error) {
 	}
 	var body rest.Arena
 	if err := json.Unmarshal(a.Body, &body); err != nil || body.PublicKey == "" {
-		return "", errors.New("read the platform key: the arena's answer holds none")
+		return "", errors.New("read the platform key: the arena's answer contains no key")
 	}
 	return body.PublicKey, nil
 }

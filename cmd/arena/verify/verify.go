@@ -1,8 +1,9 @@
-// Package verify is `arena verify`: it recomputes matches, or a whole ladder, and
-// reports the first difference. It reads the records of matches from a file, an
-// arena or a log, and compares them with more evidence if there is any: the
+// Package verify implements `arena verify`. It recomputes matches, or a whole
+// ladder, and reports the first difference. It reads match records from a file,
+// an arena or a log. It compares them with more evidence if there is any: the
 // ladder, the arena's keys, an owner's notes, and the signed log of results.
-// The recomputing itself is domain/audit's. docs/audit.md defines the checks.
+// Package domain/audit does the recomputation. docs/audit.md defines the
+// checks.
 package verify
 
 import (
@@ -20,11 +21,11 @@ import (
 
 // Cmd is the command and its flags.
 type Cmd struct {
-	What       string `arg:"" optional:"" placeholder:"ID|URL|FILE" help:"A match: its id, its address at an arena, or a file with one record, or with many, one per line."`
-	Arena      string `placeholder:"URL" help:"The arena to ask for the platform key, and for a match that is named by id (default: without --eventstore, the arena of the last sign-in, else http://127.0.0.1:8080)."`
+	What       string `arg:"" optional:"" placeholder:"ID|URL|FILE" help:"A match's id, its URL at an arena, or a file of records: one record for the whole file, or one per line."`
+	Arena      string `placeholder:"URL" help:"The arena to ask for the platform key, and for a match that you name by its id (default: without --eventstore, the arena you last signed in to, else http://127.0.0.1:8080)."`
 	EventStore string `name:"eventstore" placeholder:"ESDB://…" help:"A log that holds the ladder: also recompute the rating change."`
 	Nonces     string `placeholder:"FILE" help:"An owner's notes of nonces and commitments; docs/audit.md defines the format."`
-	Head       string `placeholder:"FILE" help:"A head of the arena's signed log that you saved: today's head must continue it. With --ladder, the matches of the log must give this head."`
+	Head       string `placeholder:"FILE" help:"A saved head of the arena's signed log: the current head must continue it. With --ladder, the matches in the log must give this head."`
 	Ladder     string `enum:"standard,parley," default:"" placeholder:"MODE" help:"Recompute a whole ladder instead, from its first match; needs --eventstore."`
 	JSON       bool   `name:"json" help:"Print one JSON object."`
 }
@@ -33,7 +34,7 @@ type Cmd struct {
 func (c *Cmd) Validate() error {
 	switch {
 	case c.Ladder != "" && (c.What != "" || c.EventStore == "" || c.Nonces != ""):
-		return errors.New("--ladder takes --eventstore, and no match")
+		return errors.New("--ladder needs --eventstore, and takes no match")
 	case c.Ladder == "" && c.What == "":
 		return errors.New("verify wants a match (an id, an address or a file) or --ladder")
 	}
@@ -44,7 +45,7 @@ func (c *Cmd) Validate() error {
 // cannot be read.
 type notVerified struct{ error }
 
-// ExitCode differs from that of a difference.
+// ExitCode returns 2. A difference has another exit code.
 func (notVerified) ExitCode() int { return 2 }
 
 func (e notVerified) Unwrap() error { return e.error }
@@ -143,7 +144,7 @@ func recompute(text []byte, e audit.Evidence) (audit.Report, error) {
 }
 
 func errRunning(id string) error {
-	return fmt.Errorf("match %s is running: its seed and its replay are public once it has ended", id)
+	return fmt.Errorf("match %s is running: its seed and its replay become public when it ends", id)
 }
 
 // gather collects the evidence that the flags name.

@@ -44,7 +44,7 @@ func call(args ...string) (out, errOut string, status int) {
 	return o.String(), e.String(), 1
 }
 
-// samples writes records to a file, a line each.
+// samples writes records to a file, one per line.
 func samples(t testing.TB, records ...[]byte) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "matches.jsonl")
@@ -82,7 +82,7 @@ func TestVerifyFiles(t *testing.T) {
 	require.NotNil(t, printed.Difference)
 }
 
-// An owner's notes are compared, a wrong one is a difference.
+// An owner's notes are compared with the record. A wrong note is a difference.
 func TestVerifyNotes(t *testing.T) {
 	t.Parallel()
 	record := sample.New(sample.Options{Chance: 1, Bots: 4}).Tick()[0]
@@ -107,7 +107,8 @@ type namedRecord struct {
 	Proof struct{ Table, Nonces []string }
 }
 
-// Whatever cannot be verified is no difference: status 2, and one line.
+// Input that cannot be verified is not a difference: the exit status is 2, and
+// one line says why.
 func TestVerifyMisuse(t *testing.T) {
 	t.Parallel()
 	empty := filepath.Join(t.TempDir(), "empty")
@@ -121,7 +122,7 @@ func TestVerifyMisuse(t *testing.T) {
 		"is running":                 {running},
 		"not the address of a match": {"http://127.0.0.1:1/bots"},
 		"does not answer":            {"http://127.0.0.1:1/matches/4c31cec2-74ae-5613-8a75-de38fcafde6c"},
-		"takes --eventstore":         {"--ladder", "standard"},
+		"needs --eventstore":         {"--ladder", "standard"},
 		"must be one of":             {"--ladder", "chess", "--eventstore", "esdb://127.0.0.1:1"},
 		"--nonces":                   {"--nonces", "/nowhere/at/all", running},
 		"line 1":                     {"--nonces", running, running},
