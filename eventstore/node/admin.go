@@ -217,7 +217,11 @@ func (n *Node) maintain(ctx context.Context) (_ context.Context, leave func(), e
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(n.log.Life.Open(), func() { cancel(n.Ready()) })
-	return ctx, func() { stop(); cancel(nil); n.maintenance.Unlock() }, nil
+	return ctx, func() {
+		stop()
+		cancel(nil)
+		n.maintenance.Unlock()
+	}, nil
 }
 
 // Backup copies the log into a folder, which must be empty or not exist. The copy

@@ -176,7 +176,7 @@ func (c *cursor) catchUp() error {
 	}
 }
 
-// older reads records from before the openlog. If a scavenge removed all of them, it
+// older reads records from before the tail. If a scavenge removed all of them, it
 // moves the cursor to the end.
 func (c *cursor) older() ([]record.Record, error) {
 	end := c.Tail.End()
