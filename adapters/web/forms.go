@@ -59,7 +59,7 @@ func (p *pageRequest) deleteIfSure(path string, sent url.Values) error {
 
 // unknownCommand rejects a form whose button is unknown.
 func unknownCommand() error {
-	return refused(http.StatusUnprocessableEntity, "The form has no known command.")
+	return refused(http.StatusUnprocessableEntity, "The form has an unknown command.")
 }
 
 // form reads a form. It rejects one that a page of another site sent.

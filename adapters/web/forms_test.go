@@ -100,11 +100,11 @@ func TestRejectedFormsShowTheReason(t *testing.T) {
 	for _, name := range []string{"register", "unpause", "handle", "register key", "sign out", "delete"} {
 		s, f := newSite(t), forms[name]
 		s.refuse(f.method+" "+f.call, http.StatusConflict, "a_limit", nil)
-		s.is(s.post(f.path, f.form), http.StatusConflict, `role="alert"`, "a_limit in a sentence")
+		s.is(s.post(f.path, f.form), http.StatusConflict, `role="alert"`, "A sentence about a_limit.")
 	}
 	s := newSite(t)
 	s.refuse("POST /sign-in/confirm", http.StatusUnauthorized, "link_invalid", nil)
-	s.is(s.post("/sign-in/confirm", "token=old"), http.StatusUnauthorized, "link_invalid in a sentence")
+	s.is(s.post("/sign-in/confirm", "token=old"), http.StatusUnauthorized, "A sentence about link_invalid.")
 }
 
 func TestDeployCheckStepsAreShown(t *testing.T) {

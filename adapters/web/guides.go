@@ -46,7 +46,7 @@ func (p *pageRequest) guide() error { return p.showGuide(p.r.PathValue("name")) 
 func (p *pageRequest) showGuide(name string) error {
 	g, ok := p.server.guides[name]
 	if !ok {
-		return refused(http.StatusNotFound, "The documentation has no such page.")
+		return refused(http.StatusNotFound, "This page of the documentation does not exist.")
 	}
 	return p.render(http.StatusOK, "guide.html", guideData{g, p.server.guideNav(name)})
 }
@@ -56,7 +56,7 @@ func (p *pageRequest) auditFile() error {
 	file := p.r.PathValue("file")
 	content, err := docs.Audit.ReadFile("audit/" + file)
 	if err != nil {
-		return refused(http.StatusNotFound, "The documentation has no such file.")
+		return refused(http.StatusNotFound, "This file of the documentation does not exist.")
 	}
 	kind := "text/plain; charset=utf-8"
 	if path.Ext(file) == ".json" {

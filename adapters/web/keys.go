@@ -15,7 +15,7 @@ var scopes = []struct{ Name, Allows string }{
 	{"bots.write", "register, change, pause and remove bots"},
 	{"keys.read", "list keys"},
 	{"keys.write", "register and revoke keys"},
-	{"account.read", "read the account, with its e-mail address"},
+	{"account.read", "read the account, including its email address"},
 	{"account.write", "change the handle"},
 }
 

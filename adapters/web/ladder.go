@@ -45,7 +45,7 @@ func (p *pageRequest) ladder() error {
 	q := p.r.URL.Query()
 	d := ladderData{Mode: p.r.PathValue("mode"), Modes: ladder.Modes, Filter: strings.TrimSpace(q.Get("q")), Day: q.Get("day"), Page: 1}
 	if !ladder.IsMode(d.Mode) {
-		return refused(http.StatusNotFound, "No such ladder. There are two: standard and parley.")
+		return refused(http.StatusNotFound, "This ladder does not exist. The two ladders are standard and parley.")
 	}
 	at, err := endOfDay(d.Day)
 	if err != nil {
@@ -73,7 +73,7 @@ func endOfDay(day string) (string, error) {
 	}
 	t, err := time.Parse(time.DateOnly, day)
 	if err != nil {
-		return "", refused(http.StatusUnprocessableEntity, "Write the day as 2026-09-06.")
+		return "", refused(http.StatusUnprocessableEntity, "Write the day in the form 2026-09-06.")
 	}
 	return rest.FormatTime(t.Add(24*time.Hour - time.Millisecond)), nil
 }

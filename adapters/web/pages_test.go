@@ -138,7 +138,7 @@ func TestInternalErrorsRevealNothing(t *testing.T) {
 	s.is(page, http.StatusInternalServerError, "Something went wrong on our side")
 	require.NotContains(t, page.text, "unmarshal")
 	s.refuse("GET /leaderboard", http.StatusServiceUnavailable, "log_unavailable", nil)
-	s.is(s.get("/ladder/standard"), http.StatusServiceUnavailable, "log_unavailable in a sentence", "r-1")
+	s.is(s.get("/ladder/standard"), http.StatusServiceUnavailable, "A sentence about log_unavailable.", "r-1")
 }
 
 func TestReadersOverLimitMustWait(t *testing.T) {

@@ -107,7 +107,7 @@ func (s *site) say(target, body string) { s.answers[target] = json.RawMessage(bo
 
 // refuse makes the API reject a call.
 func (s *site) refuse(target string, status int, code string, more refusal) {
-	r := refusal{"status": status, "title": http.StatusText(status), "code": code, "detail": code + " in a sentence", "requestId": "r-1"}
+	r := refusal{"status": status, "title": http.StatusText(status), "code": code, "detail": "a sentence about " + code, "requestId": "r-1"}
 	for name, value := range more {
 		r[name] = value
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // chooseTheme stores the reader's theme in a cookie and redirects back to the page with
@@ -85,9 +86,13 @@ func clean(name string) string {
 	}, name)
 }
 
-// sentence adds a full stop to the detail of a refusal: those of the API have none.
+// sentence gives the detail of a refusal a capital letter and a full stop, which those
+// of the API lack.
 func sentence(detail string) string {
 	detail = clean(detail)
+	if first, size := utf8.DecodeRuneInString(detail); size > 0 {
+		detail = string(unicode.ToUpper(first)) + detail[size:]
+	}
 	if detail == "" || strings.ContainsAny(detail[len(detail)-1:], ".!?:") {
 		return detail
 	}

@@ -50,7 +50,7 @@ func TestWatchMatchToItsEnd(t *testing.T) {
 	require.Equal(t, fmt.Sprint(g.State.End.Placements[0]), p.text(`[data-result="0"] [data-slot=placement]`))
 	require.False(t, eval[bool](p, `document.querySelector('[data-view]').disabled`))
 	p.do(chromedp.KeyEvent(kb.Home))
-	require.Contains(t, p.text("[data-part=now]"), "The board is laid")
+	require.Contains(t, p.text("[data-part=now]"), "The board is set up")
 }
 
 // The page of an ended match replays it. The bar, the keys, the turns, the seats and the
@@ -123,7 +123,7 @@ func TestWatchPageWithScreenReaderAndReducedMotion(t *testing.T) {
 	p.open("/watch/" + g.MatchID + "#100")
 	p.until(ready)
 	p.until(`document.querySelector('.island-land desc').textContent.includes('The bandit is on hex ')`)
-	require.Regexp(t, `^Row 1: .* Ports: .* The bandit is on hex \d+, .*Ann: \d+ points, `, p.text(".island-land desc"))
+	require.Regexp(t, `^Row 1: .* Ports: .* The bandit is on hex \d+, .*Ann: \d+ points?, `, p.text(".island-land desc"))
 	for range 20 {
 		p.do(chromedp.KeyEvent(kb.ArrowRight))
 		require.Zero(t, eval[int](p, `document.getAnimations().length`))

@@ -140,7 +140,7 @@ func (d *Document) Add(o Operation) {
 		op.Responses[strconv.Itoa(http.StatusNotModified)] = &huma.Response{Description: "The caller has the current version, as If-None-Match shows.", Headers: headers()}
 	}
 	if o.Forms {
-		op.Responses[strconv.Itoa(http.StatusSeeOther)] = &huma.Response{Description: "The same for a browser that sent a form: Location names the next page.", Headers: headers()}
+		op.Responses[strconv.Itoa(http.StatusSeeOther)] = &huma.Response{Description: "The same answer for a browser that sent a form: Location names the next page.", Headers: headers()}
 	}
 	d.api.AddOperation(op)
 }

@@ -17,7 +17,7 @@ export function describePieces(frame, layout, names) {
   const seats = Array.from({ length: frame.seatCount }, (_, seat) => {
     const towns = frame.towns.filter((t) => t.seat === seat).map((t) => `${t.city ? 'city' : 'settlement'} on ${t.vertex} (${vertexHexes[t.vertex].map((h) => hexText(layout.hexes[h])).join(', ')})`);
     const roads = frame.roads.filter((r) => r.seat === seat).length;
-    return `${names[seat] ?? `Seat ${seat}`}: ${frame.scores[seat]} points, ${plural(roads, 'road')}${towns.length ? ', ' : ''}${towns.join(', ')}.`;
+    return `${names[seat] ?? `Seat ${seat}`}: ${plural(frame.scores[seat], 'point')}, ${plural(roads, 'road')}${towns.length ? ', ' : ''}${towns.join(', ')}.`;
   });
   const bandit = layout.hexes[frame.board.bandit];
   return `The bandit is on hex ${bandit.id}, ${hexText(bandit)}. ${seats.join(' ')}`;

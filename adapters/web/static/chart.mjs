@@ -90,7 +90,7 @@ export class DiceChart {
     const columns = Array.from({ length: 11 }, (_, i) => this.column(i + 2));
     this.element = svg('svg', { viewBox: '-4 -24 452 220', class: 'chart dice-chart', role: 'img' }, svg('title'), svg('desc'), ...columns);
     [this.title, this.text] = this.element.children;
-    this.title.textContent = 'Dice against expectation';
+    this.title.textContent = 'Dice rolls, actual and expected';
   }
 
   column(sum) {

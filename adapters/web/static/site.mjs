@@ -32,6 +32,9 @@ function progress(form) {
   return list;
 }
 
+// sentence gives the detail of a refusal a capital letter and a full stop.
+const sentence = (detail) => detail.charAt(0).toUpperCase() + detail.slice(1) + (/[.!?:]$|^$/.test(detail) ? "" : ".");
+
 function finishStep(list, { name, ok, detail, elapsedMs }) {
   const item = list.children[steps.indexOf(name)];
   if (!item) return;
@@ -65,7 +68,7 @@ function finish(form, { location: next, refusal }) {
   const good = !refusal && !form.querySelector(".steps .failed");
   const note = element("div", `notice ${good ? "good" : "bad"}`);
   note.setAttribute("role", refusal ? "alert" : "status");
-  note.append(element("p", "", refusal ? refusal.detail : good ? "The bot passes the deploy check." : "The bot does not pass the deploy check."));
+  note.append(element("p", "", refusal ? sentence(refusal.detail) : good ? "The bot passes the deploy check." : "The bot does not pass the deploy check."));
   if (refusal && !refusal.steps) form.querySelector(".steps")?.remove();
   form.append(note);
   for (const { field, message } of refusal?.errors ?? []) {

@@ -75,7 +75,7 @@ export function parse(text, deepest = 1000) {
     list('}', () => {
       skip();
       const key = readString();
-      if (key in result) fail('a key stands twice');
+      if (key in result) fail('a duplicate key');
       if (skip() !== ':') fail('no colon');
       at += 1;
       keys.push(key);

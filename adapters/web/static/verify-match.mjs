@@ -145,7 +145,7 @@ export class Match {
     const seq = this.next + 1;
     if (!['action', 'timeout', 'illegal'].includes(e.kind) || !same([e.seat ?? null, d.decision, d.kind], [seat, decision, kind])) throw new Differs(seq, e, follows);
     if (e.kind === 'action') { this.answer(e, kind, seat); return; }
-    if (!isNatural(d.elapsedMs)) throw new Differs(seq, e, 'an elapsedMs');
+    if (!isNatural(d.elapsedMs)) throw new Differs(seq, e, 'a valid elapsedMs');
     this.equal(d.strikes, this.strikes[seat] + 1, seq);
     if (e.kind === 'illegal') this.refusal(e, kind, seat);
     else if (!['deadline', 'dropped', 'malformed', 'oversized'].includes(d.cause) || 'answer' in d !== (d.cause === 'malformed')) throw new Differs(seq, e, 'a cause, and an answer if it was malformed');

@@ -26,9 +26,9 @@ export async function verify(text, { platformKey = '', seedKeys = [], log = null
     result.difference = error;
   }
   result.checks = [...names, 'signed log'].filter((name) => match.checked[name]).map((name) => [name, match.checked[name]]);
-  if (!match.checked['seed key'] && !result.difference) result.unchecked.push(['seed key', 'the arena publishes it after its last match']);
+  if (!match.checked['seed key'] && !result.difference) result.unchecked.push(['seed key', 'the arena publishes the key after the last match under it']);
   if (!log) result.unchecked.push(['signed log', 'no proof was given']);
-  result.unchecked.push(['rating', 'recompute the ladder with `arena verify --eventstore`']);
+  result.unchecked.push(['rating', 'to check it, recompute the ladder with `arena verify --eventstore`']);
   return result;
 }
 
@@ -37,8 +37,8 @@ async function inLog(record, { inclusion, head }, platformKey, match, result) {
   const leaf = await leafHash(leafOf(record));
   const h = readHead(head, record.mode);
   const valid = await signed(h, platformKey);
-  if (valid === false) throw new Differs(0, head.trim(), 'a head with a signature of the platform key');
-  if (valid === null) result.unchecked.push(['signature of the log', 'this browser has no Ed25519']);
+  if (valid === false) throw new Differs(0, head.trim(), 'a head that the platform key signed');
+  if (valid === null) result.unchecked.push(['signature of the log', 'this browser does not support Ed25519']);
   const root = await rootOf(leaf, inclusion.index, inclusion.size, inclusion.hashes.map(unbase64));
   if (inclusion.size !== h.size || root === null || hex(root) !== hex(h.root)) {
     throw new Differs(0, `a signed head of ${h.size} results with the root ${base64(h.root)}`, `the root ${root ? base64(root) : 'of no tree'}, for the proof of inclusion`);
@@ -67,7 +67,7 @@ async function logOf(id, mode, get, pause) {
       if (readHead(log.head, mode).size === log.inclusion.size) return log;
     }
   }
-  if (log === null) throw new Error('the signed log does not hold this match');
+  if (log === null) throw new Error('the signed log does not contain this match');
   return log;
 }
 

@@ -6,7 +6,7 @@ import { resources } from './board-geometry.mjs';
 
 const awardNames = { longestRoad: 'the longest road', largestArmy: 'the largest army' };
 const causes = { deadline: 'ran out of time', dropped: 'lost the connection', malformed: 'sent a malformed answer', oversized: 'sent an oversized answer' };
-const reasons = { win: 'a win', stalemate: 'stalemate: 60 turns changed no points', turn_cap: 'the cap of 1,000 turns' };
+const reasons = { win: 'a win', stalemate: 'stalemate, because 60 turns changed no points', turn_cap: 'the limit of 1,000 turns is reached' };
 
 // cards formats counts as "1 brick, 2 ore".
 export function cards(counts = {}) {
@@ -30,7 +30,7 @@ export function talkOf(before, frame) {
 }
 
 const describe = {
-  board: () => ['The board is laid'],
+  board: () => ['The board is set up'],
   roll: (_, f, seat) => [{ seat }, ` rolls ${f.dice[0] + f.dice[1]}`, ` (${f.dice[0]} and ${f.dice[1]})`],
   action: (before, f, seat, data) => {
     const how = data?.default ? ' (default)' : '';

@@ -144,7 +144,7 @@ test('a match that differs from the signed log is found', async () => {
     assert.ok(found.difference instanceof Differs, `${name}: ${found.difference}`);
     assert.equal(found.difference.seq, 0, name);
   }
-  await assert.rejects(() => verifyAt(logged.id, arena((path, answer) => (path.includes('inclusion') ? null : answer)), () => {}), /does not hold this match/);
+  await assert.rejects(() => verifyAt(logged.id, arena((path, answer) => (path.includes('inclusion') ? null : answer)), () => {}), /does not contain this match/);
 });
 
 test('a browser without Ed25519 reports the unchecked signature', async (t) => {
