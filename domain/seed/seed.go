@@ -1,6 +1,6 @@
 // Package seed turns one match's 32 bytes into all of its chance: board,
 // seating, dice, deck and steals, each from a stream of draws of its own
-// ("Chance that anyone can check" in docs/architecture.md). It knows the
+// ("Randomness that anyone can check" in docs/architecture.md). It knows the
 // commitment and the proof that let anyone recompute it, and no rule of play.
 package seed
 
