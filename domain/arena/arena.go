@@ -1,10 +1,11 @@
-// Package arena decides the events of one arena's own streams: the keys that it
-// signs and seeds with, which process plays on its log, and when it drains. It
-// holds only public keys and hashes, never a secret. It knows neither the secrets
-// file nor the clock.
+// Package arena decides the events of an arena's own streams. They record the
+// keys that sign for the arena and seed its matches, the process that plays on
+// its log, and its drains. The package holds only public keys and hashes, never
+// a secret. It knows neither the secrets file nor the clock.
 package arena
 
-// The streams of an arena. They are singletons: one log, one arena.
+// The streams of an arena. A log has one of each, because it belongs to one
+// arena.
 const (
 	KeysStream       = "arena-keys"
 	PlayerStream     = "arena-player"

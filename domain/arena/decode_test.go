@@ -10,7 +10,7 @@ import (
 	"hexarena/domain/arena"
 )
 
-// stored is the shape of every event as it lies in the log, forever.
+// stored lists every event in the shape that the log stores forever.
 var stored = []struct {
 	decode func(string, []byte) (arena.Event, error)
 	event  arena.Event
@@ -55,12 +55,12 @@ func TestDecodeRefuses(t *testing.T) {
 		"a player's event as a key's":  {arena.DecodeKeys, "PlayerClaimed", `{}`},
 		"a key's event as a player's":  {arena.DecodePlayer, "SeedKeyAdded", `{}`},
 		"a key's event as an order":    {arena.DecodeOperations, "SeedKeyAdded", `{}`},
-		"no JSON":                      {arena.DecodePlayer, "PlayerClaimed", `{`},
+		"invalid JSON":                 {arena.DecodePlayer, "PlayerClaimed", `{`},
 		"a short hash":                 {arena.DecodeKeys, "EmailKeyAdded", `{"hash":"01"}`},
 		"a hash in capitals":           {arena.DecodeKeys, "EmailKeyAdded", `{"hash":"AB` + zeros + `"}`},
 		"a short public key":           {arena.DecodeKeys, "PlatformKeyPublished", `{"publicKey":"AQID"}`},
 		"a public key in URL encoding": {arena.DecodeKeys, "PlatformKeyPublished", `{"publicKey":"_QIDAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="}`},
-		"a revealed key of no hex":     {arena.DecodeKeys, "SeedKeyPublished", `{"id":"a","key":"zz` + zeros + `"}`},
+		"a revealed key not in hex":    {arena.DecodeKeys, "SeedKeyPublished", `{"id":"a","key":"zz` + zeros + `"}`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +70,8 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// FuzzDecode: whatever decodes is written and read back as itself.
+// FuzzDecode checks that every event that decodes survives a round trip through
+// JSON.
 func FuzzDecode(f *testing.F) {
 	for _, s := range stored {
 		f.Add(s.name, []byte(s.data))

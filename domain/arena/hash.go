@@ -9,7 +9,7 @@ import (
 // Hash is the SHA-256 of a key. It is written as 64 lower-case hex digits.
 type Hash [sha256.Size]byte
 
-// HashOf returns the hash by which the log names a key.
+// HashOf returns the hash that identifies a key in the log.
 func HashOf(key []byte) Hash { return sha256.Sum256(key) }
 
 // String returns the hash in lower-case hex.
@@ -21,8 +21,8 @@ func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 // UnmarshalText reads 64 lower-case hex digits.
 func (h *Hash) UnmarshalText(text []byte) error { return readHex((*[32]byte)(h), text) }
 
-// RevealedKey is a seed key after its last match, when it is no longer secret.
-// It is written as 64 lower-case hex digits.
+// RevealedKey is a seed key that is no longer secret, because its last match
+// has ended. It is written as 64 lower-case hex digits.
 type RevealedKey [32]byte
 
 // MarshalText writes the key in lower-case hex.

@@ -10,20 +10,20 @@ import (
 	"hexarena/domain/event"
 )
 
-// PlatformKeyPublished shows the Ed25519 key that signs the arena's upgrade
-// requests and that match ids follow from.
+// PlatformKeyPublished publishes the Ed25519 key that signs the arena's upgrade
+// requests. Match ids are derived from it.
 type PlatformKeyPublished struct {
 	PublicKey PublicKey `json:"publicKey"`
 }
 
-// EmailKeyAdded commits the arena to the key that its e-mail streams are named
-// and its sign-in links sealed under.
+// EmailKeyAdded commits the arena to the key that names its e-mail streams and
+// seals its sign-in links.
 type EmailKeyAdded struct {
 	Hash Hash `json:"hash"`
 }
 
 // SeedKeyAdded commits the arena to a key that server seeds are derived from.
-// The tables seated from here on name it by its id.
+// Tables seated after this event refer to the key by its id.
 type SeedKeyAdded struct {
 	ID   string `json:"id"`
 	Hash Hash   `json:"hash"`
@@ -32,10 +32,10 @@ type SeedKeyAdded struct {
 // SeedKeyRetired records that no more tables are seated under a seed key.
 type SeedKeyRetired struct {
 	ID     string `json:"id"`
-	Reason string `json:"reason,omitempty"` // the operator's
+	Reason string `json:"reason,omitempty"` // from the operator
 }
 
-// SeedKeyPublished shows a retired seed key after its last match, so that
+// SeedKeyPublished publishes a retired seed key after its last match, so that
 // anyone can recompute the server seeds derived from it.
 type SeedKeyPublished struct {
 	ID  string      `json:"id"`
@@ -117,11 +117,11 @@ func changed(seeds []SeedKey, id string, change func(*SeedKey)) []SeedKey {
 	return seeds
 }
 
-// Exist reports whether the arena has had its first start.
+// Exist reports whether the arena has ever started.
 func (k Keys) Exist() bool { return k.Platform != PublicKey{} }
 
-// CurrentSeed returns the newest seed key that is not retired. New tables are
-// seated under it.
+// CurrentSeed returns the newest seed key that is not retired. New tables use
+// it.
 func (k Keys) CurrentSeed() (SeedKey, bool) {
 	for _, s := range slices.Backward(k.Seeds) {
 		if !s.Retired {
@@ -131,14 +131,14 @@ func (k Keys) CurrentSeed() (SeedKey, bool) {
 	return SeedKey{}, false
 }
 
-// Held describes an arena's secrets without showing them.
+// Held describes an arena's secrets without revealing them.
 type Held struct {
 	Platform PublicKey
 	Email    Hash
 	Seeds    []HeldSeed // in order of addition
 }
 
-// HeldSeed is a seed key that the secrets hold.
+// HeldSeed describes a seed key in the secrets.
 type HeldSeed struct {
 	ID   string
 	Hash Hash
@@ -171,8 +171,8 @@ func (k Keys) FirstStart(h Held) ([]Event, error) {
 // ErrKeyKnown rejects a rotation to a key that arena-keys already names.
 var ErrKeyKnown = errors.New("arena-keys names the seed key already")
 
-// Rotate puts a new seed key into use and retires the others. From here on tables
-// are seated only under the new one.
+// Rotate puts a new seed key into use and retires the others. From then on, new
+// tables use only the new key.
 func (k Keys) Rotate(to HeldSeed, reason string) ([]Event, error) {
 	reason = strings.TrimSpace(reason)
 	if reason == "" {
@@ -190,10 +190,10 @@ func (k Keys) Rotate(to HeldSeed, reason string) ([]Event, error) {
 	return events, nil
 }
 
-// Check returns why an arena with the secrets h must not start on this log, in one
-// line. The log may have another platform or e-mail key. A player also needs every
-// seed key in use. Keys that the log does not name yet are fine, because a
-// rotation writes the secrets first.
+// Check returns an error of one line if an arena with the secrets h must not
+// start on this log. The platform key and the e-mail key must be the log's. A
+// player also needs every seed key in use. Keys that the log does not name yet
+// are fine, because a rotation writes the secrets first.
 func (k Keys) Check(h Held, player bool) error {
 	if h.Platform != k.Platform {
 		return fmt.Errorf("the platform key %s is not the log's, %s", h.Platform, k.Platform)

@@ -73,7 +73,7 @@ func TestCheck(t *testing.T) {
 	tests := map[string]struct {
 		given  events
 		when   arena.Held
-		reader string // why one that only reads is refused; empty: it is not
+		reader string // the error for a process that only reads; empty if it may start
 		player string
 	}{
 		"the keys of the first start": {started, held(heldA), "", ""},
@@ -115,12 +115,12 @@ func TestCurrentSeed(t *testing.T) {
 		given events
 		then  string // empty: none
 	}{
-		"none before the first start":  {nil, ""},
-		"the only one":                 {events{added}, "a"},
-		"the newest":                   {events{added, addedNext}, "b"},
-		"the newest that is in use":    {events{added, addedNext, arena.SeedKeyRetired{ID: "b"}}, "a"},
-		"none when all are retired":    {events{added, retired}, ""},
-		"a retirement of none is idle": {events{added, arena.SeedKeyRetired{ID: "z"}}, "a"},
+		"none before the first start":             {nil, ""},
+		"the only one":                            {events{added}, "a"},
+		"the newest":                              {events{added, addedNext}, "b"},
+		"the newest that is in use":               {events{added, addedNext, arena.SeedKeyRetired{ID: "b"}}, "a"},
+		"none when all are retired":               {events{added, retired}, ""},
+		"retiring an unknown key changes nothing": {events{added, arena.SeedKeyRetired{ID: "z"}}, "a"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestRotate(t *testing.T) {
 	}{
 		"retires the one in use":           {started, heldB, " once a year\n", events{addedNext, retiredFor}, nil},
 		"retires all in use":               {append(started[:3:3], arena.SeedKeyAdded{ID: "c"}), heldB, "once a year", events{addedNext, retiredFor, arena.SeedKeyRetired{ID: "c", Reason: "once a year"}}, nil},
-		"leaves what is retired":           {append(started[:3:3], retired), heldB, "once a year", events{addedNext}, nil},
+		"leaves retired keys retired":      {append(started[:3:3], retired), heldB, "once a year", events{addedNext}, nil},
 		"needs a reason":                   {started, heldB, " ", nil, arena.ErrNoReason},
 		"needs a new key":                  {started, arena.HeldSeed{ID: "b", Hash: seedHash}, "once a year", nil, arena.ErrKeyKnown},
 		"needs a new id":                   {started, arena.HeldSeed{ID: "a", Hash: nextHash}, "once a year", nil, arena.ErrKeyKnown},
@@ -173,7 +173,7 @@ func TestEvolveKeys(t *testing.T) {
 		{ID: "a", Hash: seedHash, Retired: true, Revealed: &revealed},
 		{ID: "b", Hash: nextHash},
 	}, after.Seeds)
-	require.Equal(t, foldKeys(events{published, email, added, addedNext}), before, "the state before is left as it was")
+	require.Equal(t, foldKeys(events{published, email, added, addedNext}), before, "the earlier state does not change")
 	require.True(t, after.Exist())
 	require.Equal(t, after, arena.EvolveKeys(after, arena.DrainStarted{}, time.Time{}), "another stream's event changes nothing")
 }

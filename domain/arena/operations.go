@@ -63,7 +63,7 @@ func (o Operations) StartDrain(reason string) ([]Event, error) {
 	return order(o.Draining, reason, DrainStarted{Reason: reason})
 }
 
-// EndDrain ends a drain. It returns no event if there is no drain.
+// EndDrain ends a drain. It returns no event if no drain is in progress.
 func (o Operations) EndDrain(reason string) ([]Event, error) {
 	return order(!o.Draining, reason, DrainEnded{Reason: reason})
 }

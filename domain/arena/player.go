@@ -14,7 +14,7 @@ import (
 // PlayerClaimed records that a process began to play: it seats tables and
 // referees matches.
 type PlayerClaimed struct {
-	Holder     string `json:"holder"`     // the id of its data folder
+	Holder     string `json:"holder"`     // the id of the process's data folder
 	Generation uint64 `json:"generation"` // counts the claims, from 1
 	Host       string `json:"host"`       // for people
 }
@@ -22,7 +22,7 @@ type PlayerClaimed struct {
 // PlayerRenewed records that the player is alive.
 type PlayerRenewed PlayerClaimed
 
-// PlayerReleased records that the player stopped in order.
+// PlayerReleased records that the player shut down cleanly.
 type PlayerReleased PlayerClaimed
 
 // EventType implements Event.
@@ -49,8 +49,8 @@ func DecodePlayer(eventType string, data []byte) (Event, error) {
 	}
 }
 
-// Player is the process that plays on a log. The zero value is a log on which none
-// ever played.
+// Player is the process that plays on a log. The zero value means that no
+// process has played on it yet.
 type Player struct {
 	Holder     string
 	Generation uint64
@@ -72,17 +72,17 @@ func EvolvePlayer(p Player, e Event, at time.Time) Player {
 	return p
 }
 
-// HeldError rejects a second player.
+// HeldError rejects a claim because another process is playing.
 type HeldError struct{ By Player }
 
 func (e *HeldError) Error() string {
 	return fmt.Sprintf("another arena plays on this log: %s on %s", e.By.Holder, e.By.Host)
 }
 
-// Claim makes holder the player. While another plays it fails with *HeldError,
-// unless that lease has expired: ranOut means that the caller saw no renewal for
-// the length of the lease on its own clock. A holder may claim its own lease again
-// at any time.
+// Claim makes holder the player. While another process is playing, it fails
+// with *HeldError, unless that process's lease has expired. ranOut says that it
+// has: by its own clock, the caller has seen no renewal for the length of the
+// lease. A holder may claim its own lease again at any time.
 func (p Player) Claim(holder, host string, ranOut bool) ([]Event, error) {
 	if p.Playing && p.Holder != holder && !ranOut {
 		return nil, &HeldError{By: p}
@@ -93,8 +93,8 @@ func (p Player) Claim(holder, host string, ranOut bool) ([]Event, error) {
 // ErrNotPlaying means that another claim has replaced the lease.
 var ErrNotPlaying = errors.New("the lease was taken over")
 
-// Renew extends the lease of a claim. It fails with ErrNotPlaying if that claim is
-// no longer the last.
+// Renew extends the lease of a claim. It fails with ErrNotPlaying if a later
+// claim has replaced it.
 func (p Player) Renew(holder string, generation uint64) ([]Event, error) {
 	if !p.is(holder, generation) {
 		return nil, ErrNotPlaying
@@ -102,8 +102,8 @@ func (p Player) Renew(holder string, generation uint64) ([]Event, error) {
 	return []Event{PlayerRenewed{Holder: p.Holder, Generation: p.Generation, Host: p.Host}}, nil
 }
 
-// Release ends the lease of a claim. It returns no event if that claim is no
-// longer the last.
+// Release ends the lease of a claim. It returns no event if a later claim has
+// replaced it.
 func (p Player) Release(holder string, generation uint64) ([]Event, error) {
 	if !p.is(holder, generation) {
 		return nil, nil

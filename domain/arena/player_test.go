@@ -11,7 +11,8 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// lastOf folds what $maxCount 1 leaves of a history: its last event.
+// lastOf folds only the last event of a history, which is all that $maxCount 1
+// keeps.
 func lastOf(given events) arena.Player {
 	var p arena.Player
 	for _, e := range given[max(0, len(given)-1):] {
@@ -47,16 +48,16 @@ func TestPlayer(t *testing.T) {
 		"a claim while another plays":           {events{claimed}, claim("other", "h2", false), nil, heldByMe},
 		"a claim while another renews":          {events{claimed, renewed}, claim("other", "h2", false), nil, heldByMe},
 		"a claim when the lease has run out":    {events{claimed, renewed}, claim("other", "h2", true), events{taken}, nil},
-		"a claim of what was released":          {events{claimed, released}, claim("other", "h2", false), events{taken}, nil},
-		"a holder takes its own back":           {events{claimed, renewed}, claim("mine", "h3", false), events{arena.PlayerClaimed{Holder: "mine", Generation: 2, Host: "h3"}}, nil},
-		"a renewal of one's claim":              {events{claimed}, renew("mine", 1), events{renewed}, nil},
+		"a claim after a release":               {events{claimed, released}, claim("other", "h2", false), events{taken}, nil},
+		"a holder claims its own lease again":   {events{claimed, renewed}, claim("mine", "h3", false), events{arena.PlayerClaimed{Holder: "mine", Generation: 2, Host: "h3"}}, nil},
+		"a renewal of one's own claim":          {events{claimed}, renew("mine", 1), events{renewed}, nil},
 		"a renewal of a renewal":                {events{claimed, renewed}, renew("mine", 1), events{renewed}, nil},
-		"a renewal of what nobody claimed":      {nil, renew("mine", 1), nil, arena.ErrNotPlaying},
+		"a renewal without a claim":             {nil, renew("mine", 1), nil, arena.ErrNotPlaying},
 		"a renewal after another took over":     {events{claimed, taken}, renew("mine", 1), nil, arena.ErrNotPlaying},
 		"a renewal of an older claim of mine":   {events{arena.PlayerClaimed{Holder: "mine", Generation: 2}}, renew("mine", 1), nil, arena.ErrNotPlaying},
-		"a renewal of what was released":        {events{claimed, released}, renew("mine", 1), nil, arena.ErrNotPlaying},
+		"a renewal after a release":             {events{claimed, released}, renew("mine", 1), nil, arena.ErrNotPlaying},
 		"a release":                             {events{claimed, renewed}, release("mine", 1), events{released}, nil},
-		"a release of what another took":        {events{claimed, taken}, release("mine", 1), nil, nil},
+		"a release after another took over":     {events{claimed, taken}, release("mine", 1), nil, nil},
 		"a second release":                      {events{claimed, released}, release("mine", 1), nil, nil},
 		"a release of a later claim of my own":  {events{arena.PlayerClaimed{Holder: "mine", Generation: 2}}, release("mine", 1), nil, nil},
 		"another stream's event makes no claim": {events{arena.DrainStarted{}}, renew("mine", 1), nil, arena.ErrNotPlaying},

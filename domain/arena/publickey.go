@@ -8,7 +8,7 @@ import (
 // PublicKey is an Ed25519 public key. It is written in padded standard base64.
 type PublicKey [32]byte
 
-// String returns the key in base64. Match ids follow from this form.
+// String returns the key in base64. Match ids are derived from this form.
 func (k PublicKey) String() string { return base64.StdEncoding.EncodeToString(k[:]) }
 
 // MarshalText writes what String returns.

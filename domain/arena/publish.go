@@ -2,13 +2,13 @@ package arena
 
 import "slices"
 
-// Unpublished returns the retired seed keys that the log does not show yet.
+// Unpublished returns the retired seed keys that have not been published yet.
 func (k Keys) Unpublished() []SeedKey {
 	return slices.DeleteFunc(slices.Clone(k.Seeds), func(s SeedKey) bool { return !s.Retired || s.Revealed != nil })
 }
 
-// Publish shows the retired seed keys that the secrets hold and that no match
-// needs any more. needed has the ids of the keys of unfinished matches.
+// Publish publishes the retired seed keys that are in the secrets and that no
+// match needs any more. needed holds the ids of the keys of unfinished matches.
 func (k Keys) Publish(held func(id string) ([]byte, bool), needed map[string]bool) []Event {
 	var events []Event
 	for _, s := range k.Unpublished() {

@@ -24,8 +24,8 @@ func TestPublish(t *testing.T) {
 		return arena.SeedKeyPublished{ID: id, Key: arena.RevealedKey(secret(id))}
 	}
 	require.Len(t, keys.Unpublished(), 4)
-	require.Equal(t, []arena.Event{shown("a"), shown("b")}, keys.Publish(held, nil), "neither one in use, nor one that is not held, nor another key")
-	require.Equal(t, []arena.Event{shown("b")}, keys.Publish(held, map[string]bool{"a": true}), "a match needs the other")
-	require.Equal(t, []arena.Event{shown("b")}, foldKeys(append(given, shown("a"))).Publish(held, nil), "once each")
+	require.Equal(t, []arena.Event{shown("a"), shown("b")}, keys.Publish(held, nil), "publishes no key that is in use, missing from the secrets or different from the log's")
+	require.Equal(t, []arena.Event{shown("b")}, keys.Publish(held, map[string]bool{"a": true}), "a match still needs key a")
+	require.Equal(t, []arena.Event{shown("b")}, foldKeys(append(given, shown("a"))).Publish(held, nil), "publishes each key only once")
 	require.Empty(t, keys.Publish(held, map[string]bool{"a": true, "b": true}))
 }

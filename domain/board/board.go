@@ -1,6 +1,6 @@
 // Package board holds the geometry that never changes: hexes, vertices, edges
-// and ports, numbered as in docs/rules.md. It knows no match, no chance and no
-// rule.
+// and ports, numbered as in docs/rules.md. It knows nothing about matches,
+// randomness or rules.
 package board
 
 import (
@@ -8,21 +8,21 @@ import (
 	"slices"
 )
 
-// How many of each there are. Ids run from 0.
+// The number of each. Ids start at 0.
 const (
 	Hexes    = 19
 	Vertices = 54
 	Edges    = 72
 )
 
-// None is the absent id of a vertex, edge, hex or seat.
+// None stands for the absence of a vertex, edge, hex or seat.
 const None = 0xff
 
 // Resource names what a hex yields.
 type Resource uint8
 
 // The resources in their canonical order, which shuffles, defaults and steals
-// follow. Desert yields nothing.
+// follow. The desert yields nothing.
 const (
 	Brick Resource = iota
 	Lumber
@@ -45,14 +45,15 @@ func (r Resource) String() string {
 	return resourceNames[r]
 }
 
-// ParseResource returns the resource with a name. The desert is not one.
+// ParseResource returns the resource with a name. It does not accept the
+// desert.
 func ParseResource(name string) (Resource, bool) {
 	i := slices.Index(resourceNames[:Desert], name)
 	return Resource(max(i, 0)), i >= 0
 }
 
-// Layout is the board that each match shuffles: a resource and a token for each
-// hex. The desert's token is 0.
+// Layout is the part of the board that each match shuffles: a resource and a
+// token for each hex. The desert's token is 0.
 type Layout struct {
 	Resources [Hexes]Resource
 	Tokens    [Hexes]uint8
@@ -66,8 +67,8 @@ func (l *Layout) Desert() uint8 {
 	return None
 }
 
-// Port lets the owner of a town on either vertex trade with the bank at Rate
-// to 1: any resource if Rate is 3, only Resource if it is 2.
+// Port lets the owner of a town on either vertex trade with the bank at Rate to
+// 1. The port takes any resource if Rate is 3, and only Resource if Rate is 2.
 type Port struct {
 	Vertices [2]uint8
 	Rate     uint8
@@ -87,10 +88,11 @@ var Ports = [9]Port{
 	{[2]uint8{1, 5}, 2, Ore},
 }
 
-// Point is a point of the lattice on which docs/rules.md puts the board.
+// Point is a point of the lattice that docs/rules.md uses for the board.
 type Point struct{ X, Y int }
 
-// Geometry, derived once from the lattice of hexes. Lists are padded with None.
+// The geometry is derived once from the lattice of hexes. Lists are padded with
+// None.
 var (
 	HexPoints    [Hexes]Point    // centers, row by row
 	VertexPoints [Vertices]Point // ascending by Y, then X
@@ -105,8 +107,8 @@ var (
 	NeighbourSet  [Vertices]VertexSet // adjacent vertices, without the vertex itself
 	VertexEdgeSet [Vertices]EdgeSet
 
-	// PortVertexSet holds the vertices of the 2:1 port of each resource, and,
-	// at Desert, those of all generic ports.
+	// PortVertexSet holds the vertices of the 2:1 port of each resource. Index
+	// Desert holds those of all generic ports.
 	PortVertexSet [Resources + 1]VertexSet
 )
 
@@ -122,7 +124,8 @@ func init() {
 	}
 }
 
-// layHexes numbers the hexes row by row, and their corners by (Y, X).
+// layHexes numbers the hexes row by row and their corners in the order of (Y,
+// X).
 func layHexes() {
 	corners := [6]Point{{0, -2}, {1, -1}, {1, 1}, {0, 2}, {-1, 1}, {-1, -1}}
 	var centers, vertices []Point
@@ -151,7 +154,7 @@ func layHexes() {
 
 func comparePoints(a, b Point) int { return cmp.Or(cmp.Compare(a.Y, b.Y), cmp.Compare(a.X, b.X)) }
 
-// layEdges numbers the sides of all hexes by (low, high).
+// layEdges numbers the sides of all hexes in the order of (low, high).
 func layEdges() {
 	var side [Vertices][Vertices]bool
 	for _, vs := range HexVertices {

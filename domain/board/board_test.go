@@ -8,7 +8,7 @@ import (
 	"hexarena/domain/board"
 )
 
-// hexTable is the table of "Board constants" 5.
+// hexTable is the table in item 5 of "Board constants" in docs/rules.md.
 var hexTable = [board.Hexes][6]uint8{
 	{0, 4, 8, 12, 7, 3}, {1, 5, 9, 13, 8, 4}, {2, 6, 10, 14, 9, 5},
 	{7, 12, 17, 22, 16, 11}, {8, 13, 18, 23, 17, 12}, {9, 14, 19, 24, 18, 13}, {10, 15, 20, 25, 19, 14},
@@ -76,7 +76,8 @@ func padded(ids []uint8) [3]uint8 {
 	return list
 }
 
-// TestPortsAreOnTheCoast walks the coast as "Board constants" 6 says.
+// TestPortsAreOnTheCoast walks the coast as item 6 of "Board constants"
+// describes.
 func TestPortsAreOnTheCoast(t *testing.T) {
 	ring := coast(t)
 	require.Len(t, ring, 30)
@@ -85,8 +86,8 @@ func TestPortsAreOnTheCoast(t *testing.T) {
 	}
 }
 
-// coast returns the edges that belong to one hex, from the lowest toward its
-// higher vertex, as (low, high).
+// coast returns the edges that belong to only one hex, as (low, high). It
+// starts at the lowest one and walks toward its higher vertex.
 func coast(t *testing.T) (ring [][2]uint8) {
 	t.Helper()
 	coastal := map[[2]uint8]int{}

@@ -1,5 +1,5 @@
-// Package event reads stored events. It knows no kind of stream: each domain
-// package lists its events in a Decode of its own.
+// Package event reads stored events. It knows nothing about any particular
+// stream: each domain package lists its own events in its Decode function.
 package event
 
 import (
@@ -20,8 +20,8 @@ func Decode[E Event](data []byte) (Event, error) {
 	return e, nil
 }
 
-// UnknownType is the error for a type that a stream does not have. stream is a
-// phrase such as "a match stream".
+// UnknownType returns the error for an event type that a stream does not have.
+// stream is a phrase such as "a match stream".
 func UnknownType(eventType, stream string) error {
 	return fmt.Errorf("unknown event type %q in %s", eventType, stream)
 }

@@ -6,8 +6,8 @@ import (
 )
 
 // Act plays an action that Check allows, and returns how many cards each seat
-// handed over to a PlayEmbargo. If several seats owe a decision at once, they act
-// one by one in seat order, after all have answered.
+// handed over to a PlayEmbargo. If several seats owe a decision at the same
+// time, call Act for each in seat order, once all have answered.
 func (s *State) Act(seat uint8, a Action) (collected [MaxSeats]uint16) {
 	hand := &s.Hands[seat]
 	switch a.Type {
@@ -78,7 +78,7 @@ func (s *State) spend(seat uint8, card DevCard) {
 	s.devPlayed = true
 }
 
-// rob makes a robbery due if there is a victim that has a card.
+// rob makes a robbery due if there is a victim with a card.
 func (s *State) rob(thief, victim uint8) {
 	if victim != board.None && s.HandCounts[victim] > 0 {
 		s.due, s.isDue = Consequence{Kind: Stole, Seat: thief, To: victim}, true
@@ -124,7 +124,7 @@ func (s *State) respond(seat uint8, accept bool) {
 	}
 }
 
-// Next returns the next consequence, if there is one. It does not change s.
+// Next returns the next consequence, if any. It does not change s.
 func (s *State) Next() (c Consequence, more bool) {
 	switch {
 	case s.Over:
@@ -157,7 +157,7 @@ func (s *State) nextAward() Consequence {
 	return Consequence{Kind: AwardMoved, Award: a, From: s.Holders[a], To: s.rightful(a)}
 }
 
-// contest checks if an award must move.
+// contest checks whether an award must move.
 func (s *State) contest() {
 	s.contested = s.rightful(LongestRoad) != s.Holders[LongestRoad] ||
 		s.rightful(LargestArmy) != s.Holders[LargestArmy]

@@ -2,7 +2,7 @@ package game
 
 import "hexarena/domain/board"
 
-// MaxSeats is the size of a full table. A table of three plays too.
+// MaxSeats is the size of a full table. A table may also have three seats.
 const MaxSeats = 4
 
 // Kind is the kind of a decision. It selects the shape of the action.
@@ -53,7 +53,8 @@ var typeNames = [...]string{
 	"play_windfall", "play_embargo", "bank_trade", "offer_trade", "end_turn", "discard", "bandit", "trade",
 }
 
-// String returns the type's name on the wire, or its decision's.
+// String returns the type's name on the wire. A type without one returns the
+// name of its decision.
 func (t Type) String() string { return nameOf(typeNames[:], uint8(t)) }
 
 // ParseTurnType returns the type of a turn action by its name on the wire.
@@ -78,12 +79,13 @@ func (t Type) Kind() Kind {
 	}
 }
 
-// Action is one answer without its table talk. It is a value without pointers.
-// Type decides which fields count. An absent optional field is board.None.
+// Action is the answer to one decision, without table talk. It is a value
+// without pointers. Type decides which fields count. An absent optional field
+// holds board.None.
 type Action struct {
 	Type   Type
 	Vertex uint8          // Setup, BuildSettlement, BuildCity
-	Edges  [2]uint8       // Setup and BuildRoad: the first; PlayRoadworks: one or two
+	Edges  [2]uint8       // Setup and BuildRoad use the first; PlayRoadworks uses one or both
 	Hex    uint8          // PlayKnight, MoveBandit
 	Victim uint8          // PlayKnight, MoveBandit: optional
 	To     uint8          // OfferTrade: optional

@@ -6,7 +6,7 @@ import (
 	"hexarena/domain/board"
 )
 
-// broken describes what is wrong with a state, or returns "".
+// broken describes what is wrong with a state. It returns "" if nothing is.
 func broken(s *State) string {
 	devs := int(s.Deck)
 	for seat := range uint8(MaxSeats) {
@@ -25,7 +25,7 @@ func broken(s *State) string {
 	case s.Turn > MaxTurns || s.offers > MaxOffers:
 		return "a counter is past its limit"
 	case s.Turn > s.scored+StalemateTurns:
-		return "the stalemate was missed"
+		return "the game should have ended in a stalemate"
 	}
 	return brokenPieces(s)
 }
@@ -47,15 +47,15 @@ func brokenSeat(s *State, seat uint8) string {
 	case s.Roads[seat].Len() > MaxRoads || s.Settlements[seat].Len() > MaxSettlements || s.Cities[seat].Len() > MaxCities:
 		return "too many pieces"
 	case seat >= s.Seats && (s.Roads[seat].Len() > 0 || s.Towns(seat) != 0 || s.HandCounts[seat] > 0 || s.DevCounts[seat] > 0):
-		return "has something and does not play"
+		return "has pieces or cards but does not play"
 	case seat != s.Seat && s.Bought[seat].Total() > 0:
-		return "holds cards bought this turn off turn"
+		return "holds cards bought this turn, but it is not its turn"
 	}
 	return ""
 }
 
-// brokenPieces looks for pieces that share a place and for towns too near to
-// one another.
+// brokenPieces looks for pieces that share a place and for towns that are too
+// close together.
 func brokenPieces(s *State) string {
 	var edges board.EdgeSet
 	var towns board.VertexSet
@@ -135,7 +135,8 @@ func recountRates(towns board.VertexSet) (rates [board.Resources]uint8) {
 	return rates
 }
 
-// walk plays a game and checks each step against a second statement of the rules.
+// walk plays a game and checks each step against a second implementation of the
+// rules.
 type walk struct {
 	State
 	spectator Public // folded from public facts only
@@ -143,7 +144,8 @@ type walk struct {
 
 func newWalk(s State) *walk { return &walk{State: s, spectator: s.Public} }
 
-// act takes a legal action and what follows from it, and says what went wrong.
+// act plays a legal action and its consequences. It returns a description of
+// what went wrong, or "".
 func (w *walk) act(seat uint8, a Action) string {
 	before := w.State
 	collected := w.Act(seat, a)
@@ -163,7 +165,7 @@ func (w *walk) follow() string {
 		c, more := w.Next()
 		again, _ := w.Next()
 		if w.State != before || c != again {
-			return "Next changes the state or its mind"
+			return "Next changed the state or returned something else the second time"
 		}
 		if !more {
 			return ""
@@ -199,7 +201,8 @@ func (w *walk) audit(before *State) string {
 	return broken(&w.State)
 }
 
-// flow is by how much each resource became more in all hands together.
+// flow returns how many more cards of each resource all hands hold together
+// than before.
 func (w *walk) flow(before *State) (flow [board.Resources]int) {
 	for seat := range MaxSeats {
 		for r := range flow {
@@ -209,7 +212,8 @@ func (w *walk) flow(before *State) (flow [board.Resources]int) {
 	return flow
 }
 
-// actionFlow is what the bank gives and takes for an action.
+// actionFlow returns the cards that the bank should give (or take, if negative)
+// for an action.
 func actionFlow(s *State, seat uint8, a Action) (flow [board.Resources]int) {
 	switch a.Type {
 	case Setup:
@@ -245,7 +249,7 @@ func actionFlow(s *State, seat uint8, a Action) (flow [board.Resources]int) {
 	return flow
 }
 
-// consequenceFlow is what the bank pays for a roll.
+// consequenceFlow returns the cards that the bank should pay for a roll.
 func consequenceFlow(s *State, c Consequence) (flow [board.Resources]int) {
 	if c.Kind != Rolled {
 		return flow

@@ -20,7 +20,7 @@ var (
 	devCost        = Cards{board.Wool: 1, board.Grain: 1, board.Ore: 1}
 )
 
-// Total is how many cards c holds.
+// Total returns how many cards c holds.
 func (c Cards) Total() int {
 	return int(c[0]) + int(c[1]) + int(c[2]) + int(c[3]) + int(c[4])
 }
@@ -46,7 +46,7 @@ func (c Cards) Minus(d Cards) Cards {
 	return c
 }
 
-// with returns c with n cards of a resource more.
+// with returns c with n more cards of a resource.
 func (c Cards) with(r board.Resource, n uint16) Cards {
 	c[r] += n
 	return c

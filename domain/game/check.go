@@ -2,8 +2,9 @@ package game
 
 import "hexarena/domain/board"
 
-// Check returns nil if seat may take the action now, else an *Illegal with the
-// first rule that it breaks. It accepts any Action, even with ids out of range.
+// Check returns nil if seat may take the action now. Otherwise it returns an
+// *Illegal with the first rule that the action breaks. It accepts any Action,
+// even with ids out of range.
 func (s *State) Check(seat uint8, a Action) error {
 	if broken := s.check(seat, a); broken != nil {
 		return broken
@@ -47,7 +48,7 @@ func (s *State) check(seat uint8, a Action) *Illegal {
 	}
 }
 
-// checkID checks that an id is one of 0 to n-1. what names the thing.
+// checkID checks that an id is in 0..n-1. what says what the id stands for.
 func checkID(what string, id uint8, n int) *Illegal {
 	if int(id) < n {
 		return nil
@@ -62,7 +63,7 @@ func checkResource(r board.Resource) *Illegal {
 	if r < board.Desert {
 		return nil
 	}
-	return illegal(ReasonUnknownResource, "%v is none of brick, lumber, wool, grain and ore", r)
+	return illegal(ReasonUnknownResource, "%v is not one of brick, lumber, wool, grain and ore", r)
 }
 
 // checkHand checks that a seat's hand covers a cost.

@@ -23,7 +23,7 @@ func (s *State) checkSetup(a Action) *Illegal {
 	return nil
 }
 
-// crowded returns why a vertex is not open.
+// crowded returns the rule that keeps a vertex closed.
 func (p *Public) crowded(v uint8) *Illegal {
 	if owner := p.townAt(v); owner != board.None {
 		return illegal(ReasonVertexTaken, "a town of seat %d stands on vertex %d", owner, v)
@@ -84,7 +84,7 @@ func (p *Public) checkRoadsLeft(seat uint8, n int) *Illegal {
 	return nil
 }
 
-// unreachable returns why a seat may not build a road on an edge.
+// unreachable returns the rule that forbids a seat to build a road on an edge.
 func (p *Public) unreachable(seat, e uint8) *Illegal {
 	if owner := p.roadAt(e); owner != board.None {
 		return illegal(ReasonEdgeTaken, "a road of seat %d lies on edge %d", owner, e)
@@ -97,7 +97,8 @@ func (p *Public) unreachable(seat, e uint8) *Illegal {
 	return illegal(ReasonRoadNotConnected, "edge %d touches no road or town of seat %d", e, seat)
 }
 
-// checkRoadworks checks the edges in order: the second may start at the first.
+// checkRoadworks checks the edges in order, because the second may continue the
+// first.
 func (s *State) checkRoadworks(seat uint8, edges [2]uint8) *Illegal {
 	first, second := edges[0], edges[1]
 	if first == board.None {

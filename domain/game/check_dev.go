@@ -1,6 +1,6 @@
 package game
 
-// card returns the development card that a type of action plays.
+// card returns the development card that an action of this type plays.
 func (t Type) card() DevCard {
 	switch t {
 	case PlayKnight:
@@ -14,8 +14,8 @@ func (t Type) card() DevCard {
 	}
 }
 
-// checkPlay checks what holds for every development card, then the card's own
-// rules.
+// checkPlay checks the rules that apply to every development card, then the
+// card's own rules.
 func (s *State) checkPlay(seat uint8, a Action) *Illegal {
 	card := a.Type.card()
 	if broken := s.checkHolds(seat, card); broken != nil {

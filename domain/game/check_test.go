@@ -12,8 +12,8 @@ import (
 	"hexarena/domain/board"
 )
 
-// rich is the turn of seat 0 in the middle of a game of four, in which it can
-// do nearly everything.
+// rich is a game of four on seat 0's turn, in which seat 0 can do nearly
+// everything.
 //
 // Seat 0 has a settlement on 18 with roads 18-13-8 and 18-24, and a city on
 // 47, which is a lumber port; seat 1 has settlements on 30 and 20 with roads
@@ -68,8 +68,8 @@ var (
 	threeRich = func() State { s := rich; s.Seats = 3; return s }()
 )
 
-// ruleCase breaks only one rule: legal is legal in given but for the one change
-// that but makes, to the state or to the action.
+// ruleCase breaks exactly one rule. The action legal is legal in the state
+// given. The change but, to the state or to the action, makes it illegal.
 type ruleCase struct {
 	name   string
 	given  State
@@ -92,13 +92,13 @@ func action(f func(*Action)) change { return change{action: f} }
 
 var edge84, edge1823 = edgeBetween(8, 4), edgeBetween(18, 23)
 
-// ruleCases has a case forevery legality check.
+// ruleCases has a case for every legality check.
 var ruleCases = []ruleCase{
-	{"a type that there is not", rich, 0, Action{Type: EndTurn}, action(func(a *Action) { a.Type = Respond + 1 }), ReasonUnknownType},
-	{"an answer to another kind", rich, 0, Action{Type: EndTurn}, action(func(a *Action) { a.Type = Respond }), ReasonNotOwed},
+	{"an unknown type", rich, 0, Action{Type: EndTurn}, action(func(a *Action) { a.Type = Respond + 1 }), ReasonUnknownType},
+	{"an answer to a decision of another kind", rich, 0, Action{Type: EndTurn}, action(func(a *Action) { a.Type = Respond }), ReasonNotOwed},
 	{"another's turn", rich, 0, Action{Type: EndTurn}, state(onTurn(1, 9)), ReasonNotOwed},
 	{"a game that is over", rich, 0, Action{Type: EndTurn}, state(func(s *State) { s.Over = true }), ReasonNotOwed},
-	{"what follows comes first", rich, 0, Action{Type: EndTurn}, state(roads(3, 0, 3, 7, 11, 16, 21)), ReasonNotOwed},
+	{"a consequence comes first", rich, 0, Action{Type: EndTurn}, state(roads(3, 0, 3, 7, 11, 16, 21)), ReasonNotOwed},
 
 	{"setup off the board", setup, 1, aSetup, action(func(a *Action) { a.Vertex = 54 }), ReasonOutOfRange},
 	{"setup without a vertex", setup, 1, aSetup, action(func(a *Action) { a.Vertex = none }), ReasonOutOfRange},
@@ -130,21 +130,21 @@ var ruleCases = []ruleCase{
 	{"a fifth city", rich, 0, Action{Type: BuildCity, Vertex: 18}, state(noDev(VictoryPoint), cities(0, 0, 11, 33)), ReasonNoCitiesLeft},
 	{"a city with two ore", rich, 0, Action{Type: BuildCity, Vertex: 18}, state(hand(0, Cards{4, 4, 4, 4, 2})), ReasonNotEnoughCards},
 
-	{"a card of an empty deck", rich, 0, Action{Type: BuyDev}, state(func(s *State) { s.Deck = 0 }), ReasonDeckEmpty},
+	{"a card from an empty deck", rich, 0, Action{Type: BuyDev}, state(func(s *State) { s.Deck = 0 }), ReasonDeckEmpty},
 	{"a card without grain", rich, 0, Action{Type: BuyDev}, state(hand(0, Cards{4, 4, 4, 0, 4})), ReasonNotEnoughCards},
 
-	{"a knight that one does not hold", rich, 0, knight(8, none), state(noDev(Knight)), ReasonNoDevCard},
-	{"a knight of this turn", rich, 0, knight(8, none), state(noDev(Knight), bought(0, DevCards{Knight: 1})), ReasonDevBoughtThisTurn},
+	{"a knight that the seat does not hold", rich, 0, knight(8, none), state(noDev(Knight)), ReasonNoDevCard},
+	{"a knight bought this turn", rich, 0, knight(8, none), state(noDev(Knight), bought(0, DevCards{Knight: 1})), ReasonDevBoughtThisTurn},
 	{"a knight as a second card", rich, 0, knight(8, none), state(acted(0, Action{Type: PlayWindfall, Taking: Cards{2}})), ReasonDevAlreadyPlayed},
 	{"a knight off the board", rich, 0, knight(8, none), action(func(a *Action) { a.Hex = 19 }), ReasonOutOfRange},
-	{"a knight that stays", rich, 0, knight(8, none), state(bandit(8)), ReasonBanditMustMove},
+	{"a knight that leaves the bandit on its hex", rich, 0, knight(8, none), state(bandit(8)), ReasonBanditMustMove},
 	{"a knight that robs beyond the seats", rich, 0, knight(8, none), action(func(a *Action) { a.Victim = 4 }), ReasonOutOfRange},
 	{"a knight that robs itself", rich, 0, knight(8, none), action(func(a *Action) { a.Victim = 0 }), ReasonVictimSelf},
 	{"a knight that robs from afar", rich, 0, knight(14, 1), action(func(a *Action) { a.Hex = 0 }), ReasonVictimNotOnHex},
-	{"a knight that robs where nobody plays", threeRich, 0, knight(8, none), action(func(a *Action) { a.Victim = 3 }), ReasonVictimNotPlaying},
+	{"a knight that robs a seat that does not play", threeRich, 0, knight(8, none), action(func(a *Action) { a.Victim = 3 }), ReasonVictimNotPlaying},
 
-	{"roadworks that one does not hold", rich, 0, roadworks(edge84), state(noDev(Roadworks)), ReasonNoDevCard},
-	{"roadworks of this turn", rich, 0, roadworks(edge84), state(noDev(Roadworks), bought(0, DevCards{Roadworks: 1})), ReasonDevBoughtThisTurn},
+	{"roadworks that the seat does not hold", rich, 0, roadworks(edge84), state(noDev(Roadworks)), ReasonNoDevCard},
+	{"roadworks bought this turn", rich, 0, roadworks(edge84), state(noDev(Roadworks), bought(0, DevCards{Roadworks: 1})), ReasonDevBoughtThisTurn},
 	{"roadworks as a second card", rich, 0, roadworks(edge84), state(acted(0, Action{Type: PlayWindfall, Taking: Cards{2}})), ReasonDevAlreadyPlayed},
 	{"roadworks without an edge", rich, 0, roadworks(edge84), action(func(a *Action) { a.Edges[0] = none }), ReasonEdgeCount},
 	{"roadworks off the board", rich, 0, roadworks(edge84), action(func(a *Action) { a.Edges[0] = 72 }), ReasonOutOfRange},
@@ -160,20 +160,20 @@ var ruleCases = []ruleCase{
 	{"roadworks with no road left", rich, 0, roadworks(edge84), state(roads(0, 21, 27, 33, 38, 43, 47, 51, 48, 52, 49, 53), roads(0, 50, 46), roads(0, 46, 42), noAward), ReasonNoRoadsLeft},
 	{"two roadworks with one road left", rich, 0, roadworks(edge84, edge1823), state(roads(0, 21, 27, 33, 38, 43, 47, 51, 48, 52, 49, 53), roads(0, 50, 46), noAward), ReasonNoRoadsLeft},
 
-	{"a windfall that one does not hold", rich, 0, windfall(Cards{1, 0, 1}), state(noDev(Windfall)), ReasonNoDevCard},
-	{"a windfall of this turn", rich, 0, windfall(Cards{1, 0, 1}), state(noDev(Windfall), bought(0, DevCards{Windfall: 1})), ReasonDevBoughtThisTurn},
+	{"a windfall that the seat does not hold", rich, 0, windfall(Cards{1, 0, 1}), state(noDev(Windfall)), ReasonNoDevCard},
+	{"a windfall bought this turn", rich, 0, windfall(Cards{1, 0, 1}), state(noDev(Windfall), bought(0, DevCards{Windfall: 1})), ReasonDevBoughtThisTurn},
 	{"a windfall as a second card", rich, 0, windfall(Cards{1, 0, 1}), state(acted(0, knight(8, none))), ReasonDevAlreadyPlayed},
 	{"a windfall of one card", rich, 0, windfall(Cards{1, 0, 1}), action(func(a *Action) { a.Taking = Cards{1} }), ReasonWindfallCount},
 	{"a windfall of three cards", rich, 0, windfall(Cards{1, 0, 1}), action(func(a *Action) { a.Taking = Cards{3} }), ReasonWindfallCount},
 
-	{"an embargo that one does not hold", rich, 0, embargo(board.Wool), state(noDev(Embargo)), ReasonNoDevCard},
-	{"an embargo of this turn", rich, 0, embargo(board.Wool), state(noDev(Embargo), bought(0, DevCards{Embargo: 1})), ReasonDevBoughtThisTurn},
+	{"an embargo that the seat does not hold", rich, 0, embargo(board.Wool), state(noDev(Embargo)), ReasonNoDevCard},
+	{"an embargo bought this turn", rich, 0, embargo(board.Wool), state(noDev(Embargo), bought(0, DevCards{Embargo: 1})), ReasonDevBoughtThisTurn},
 	{"an embargo as a second card", rich, 0, embargo(board.Wool), state(acted(0, knight(8, none))), ReasonDevAlreadyPlayed},
 	{"an embargo on the desert", rich, 0, embargo(board.Wool), action(func(a *Action) { a.Get = board.Desert }), ReasonUnknownResource},
 
-	{"a bank trade of nothing known", rich, 0, bankTrade(board.Brick, board.Ore), action(func(a *Action) { a.Give = board.Desert }), ReasonUnknownResource},
-	{"a bank trade for nothing known", rich, 0, bankTrade(board.Brick, board.Ore), action(func(a *Action) { a.Get = 9 }), ReasonUnknownResource},
-	{"a bank trade for itself", rich, 0, bankTrade(board.Brick, board.Ore), action(func(a *Action) { a.Get = board.Brick }), ReasonSameResource},
+	{"a bank trade that gives an unknown resource", rich, 0, bankTrade(board.Brick, board.Ore), action(func(a *Action) { a.Give = board.Desert }), ReasonUnknownResource},
+	{"a bank trade that gets an unknown resource", rich, 0, bankTrade(board.Brick, board.Ore), action(func(a *Action) { a.Get = 9 }), ReasonUnknownResource},
+	{"a bank trade of a resource for itself", rich, 0, bankTrade(board.Brick, board.Ore), action(func(a *Action) { a.Get = board.Brick }), ReasonSameResource},
 	{"a bank trade of three cards", rich, 0, bankTrade(board.Brick, board.Ore), state(hand(0, Cards{3, 4, 4, 4, 4})), ReasonNotEnoughCards},
 	{"a bank trade of one card at 2:1", rich, 0, bankTrade(board.Lumber, board.Ore), state(hand(0, Cards{4, 1, 4, 4, 4})), ReasonNotEnoughCards},
 
@@ -182,17 +182,17 @@ var ruleCases = []ruleCase{
 	{"an offer that gets nothing", rich, 0, anOffer, action(func(a *Action) { a.Taking = Cards{} }), ReasonEmptySide},
 	{"an offer to oneself", rich, 0, anOffer, action(func(a *Action) { a.To = 0 }), ReasonOfferToSelf},
 	{"an offer beyond the seats", rich, 0, anOffer, action(func(a *Action) { a.To = 4 }), ReasonOutOfRange},
-	{"an offer to where nobody plays", threeRich, 0, anOffer, action(func(a *Action) { a.To = 3 }), ReasonToNotPlaying},
-	{"an offer of what one does not hold", rich, 0, anOffer, action(func(a *Action) { a.Giving = Cards{5} }), ReasonNotEnoughCards},
+	{"an offer to a seat that does not play", threeRich, 0, anOffer, action(func(a *Action) { a.To = 3 }), ReasonToNotPlaying},
+	{"an offer of cards that the seat does not hold", rich, 0, anOffer, action(func(a *Action) { a.Giving = Cards{5} }), ReasonNotEnoughCards},
 	{"a turn while an offer is open", rich, 0, Action{Type: EndTurn}, state(acted(0, anOffer)), ReasonNotOwed},
 
 	{"accepting without the cards", asked, 1, Action{Type: Respond, Accept: true}, state(hand(1, Cards{9, 9, 9, 9, 0})), ReasonNotEnoughCards},
 	{"answering twice", asked, 1, Action{Type: Respond}, state(acted(1, Action{Type: Respond})), ReasonNotOwed},
-	{"answering what one was not asked", asked, 1, Action{Type: Respond}, state(func(s *State) { s.Offer.Asked = 0b1100 }), ReasonNotOwed},
+	{"answering without having been asked", asked, 1, Action{Type: Respond}, state(func(s *State) { s.Offer.Asked = 0b1100 }), ReasonNotOwed},
 
 	{"a discard of too few", seven, 0, aDiscard, action(func(a *Action) { a.Giving = Cards{0, 0, 2, 0, 1} }), ReasonDiscardCount},
 	{"a discard of too many", seven, 0, aDiscard, action(func(a *Action) { a.Giving = Cards{0, 0, 2, 0, 3} }), ReasonDiscardCount},
-	{"a discard of what one does not hold", seven, 0, aDiscard, action(func(a *Action) { a.Giving = Cards{0, 0, 4, 0, 0} }), ReasonNotEnoughCards},
+	{"a discard of cards that the seat does not hold", seven, 0, aDiscard, action(func(a *Action) { a.Giving = Cards{0, 0, 4, 0, 0} }), ReasonNotEnoughCards},
 	{"a discard twice", seven, 0, aDiscard, state(acted(0, aDiscard)), ReasonNotOwed},
 	{"the bandit before the discards", robbing, 0, Action{Type: MoveBandit, Hex: 3, Victim: none}, state(func(s *State) { *s = seven }), ReasonNotOwed},
 
@@ -206,7 +206,7 @@ var ruleCases = []ruleCase{
 func TestEachRuleIsChecked(t *testing.T) {
 	for _, c := range ruleCases {
 		t.Run(c.name, func(t *testing.T) {
-			require.NoError(t, c.given.Check(c.seat, c.legal), "without the change")
+			require.NoError(t, c.given.Check(c.seat, c.legal), "without the change the action is legal")
 			s, a := c.given, c.legal
 			if c.but.state != nil {
 				c.but.state(&s)
@@ -216,15 +216,15 @@ func TestEachRuleIsChecked(t *testing.T) {
 			before := s
 			err := s.Check(c.seat, a)
 			var broken *Illegal
-			require.ErrorAs(t, err, &broken, "legal with the change")
+			require.ErrorAs(t, err, &broken, "the action is still legal with the change")
 			require.Equal(t, c.reason, broken.Reason, broken.Message)
 			require.Equal(t, before, s, "Check changes nothing")
 		})
 	}
 }
 
-// TestEveryReasonHasACase reads the reasons from their source. What a decoder
-// finds has its cases there.
+// TestEveryReasonHasACase reads the reasons from their source file. The
+// decoder's own tests cover the reasons that a decoder finds.
 func TestEveryReasonHasACase(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "reasons.go", nil, 0)
 	require.NoError(t, err)
@@ -240,7 +240,7 @@ func TestEveryReasonHasACase(t *testing.T) {
 		}
 		reason, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
 		require.NoError(t, err)
-		require.False(t, reasons[reason], "%s stands for two rules", reason)
+		require.False(t, reasons[reason], "two rules use %s", reason)
 		require.True(t, covered[reason], "%s has no case", reason)
 		reasons[reason] = true
 		return true
@@ -248,8 +248,8 @@ func TestEveryReasonHasACase(t *testing.T) {
 	require.Len(t, reasons, len(covered))
 }
 
-// noAward leaves the longest road where it is, so that nothing follows by
-// itself.
+// noAward keeps the longest road award where it is, so that no consequence
+// follows.
 func noAward(s *State) {
 	s.Holders[LongestRoad] = s.rightful(LongestRoad)
 	s.contest()
@@ -276,7 +276,8 @@ func bankTrade(give, get board.Resource) Action {
 	return Action{Type: BankTrade, Give: give, Get: get}
 }
 
-// TestActionsThatLookIllegalAreLegal has what looks illegal and is not.
+// TestActionsThatLookIllegalAreLegal covers actions that look illegal but are
+// legal.
 func TestActionsThatLookIllegalAreLegal(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -284,11 +285,11 @@ func TestActionsThatLookIllegalAreLegal(t *testing.T) {
 		seat   uint8
 		action Action
 	}{
-		{"a knight without a victim where there are towns", rich, 0, knight(14, none)},
+		{"a knight without a victim on a hex with towns", rich, 0, knight(14, none)},
 		{"a knight that robs a seat without cards", after(rich, hand(1, Cards{})), 0, knight(14, 1)},
 		{"a bandit to the desert", after(robbing, bandit(3)), 0, moveBandit(18, none)},
-		{"one roadworks where two were possible", rich, 0, roadworks(edgeBetween(8, 4))},
-		{"the second roadworks goes on from the first", rich, 0, roadworks(edgeBetween(8, 4), edgeBetween(4, 0))},
+		{"one road of roadworks although two were possible", rich, 0, roadworks(edgeBetween(8, 4))},
+		{"the second road of roadworks continues the first", rich, 0, roadworks(edgeBetween(8, 4), edgeBetween(4, 0))},
 		{"an embargo on what nobody holds", after(rich, hand(1, Cards{}), hand(2, Cards{})), 0, embargo(board.Brick)},
 		{"a windfall of two alike", rich, 0, windfall(Cards{2})},
 		{"an offer of brick for brick", rich, 0, offer(Cards{2}, Cards{1}, none)},
@@ -296,8 +297,8 @@ func TestActionsThatLookIllegalAreLegal(t *testing.T) {
 		{"an offer to one seat", rich, 0, offer(someBrick, someOre, 3)},
 		{"a road that ends at a rival's town", rich, 0, road(24, 30)},
 		{"a bank trade at 2:1", after(rich, hand(0, Cards{0, 2})), 0, bankTrade(board.Lumber, board.Ore)},
-		{"a card bought though one was played", after(rich, acted(0, windfall(Cards{2}))), 0, Action{Type: BuyDev}},
-		{"a settlement at once after a city gave one back", after(rich, settlements(0, 0, 16, 33, 53), acted(0, Action{Type: BuildCity, Vertex: 18})), 0, Action{Type: BuildSettlement, Vertex: 8}},
+		{"a card bought after one was played", after(rich, acted(0, windfall(Cards{2}))), 0, Action{Type: BuyDev}},
+		{"a settlement right after a city gave one back", after(rich, settlements(0, 0, 16, 33, 53), acted(0, Action{Type: BuildCity, Vertex: 18})), 0, Action{Type: BuildSettlement, Vertex: 8}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			require.NoError(t, c.given.Check(c.seat, c.action))

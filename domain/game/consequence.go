@@ -5,7 +5,7 @@ import "slices"
 // Award is one of the two awards, worth 2 points each.
 type Award uint8
 
-// The awards, in the order in which they move.
+// The awards, in the order in which they are reassigned.
 const (
 	LongestRoad Award = iota
 	LargestArmy
@@ -50,12 +50,12 @@ const (
 	Rolled
 )
 
-// Consequence is a fact that follows from the state without an answer. Kind
-// decides which fields count.
+// Consequence is a fact that follows from the state without a decision by a
+// seat. Kind determines which fields count.
 type Consequence struct {
 	Kind   ConsequenceKind
 	Seat   uint8    // Stole: the thief; Rolled: the roller
-	From   uint8    // Traded: the offerer; AwardMoved: the holder so far, or board.None
+	From   uint8    // Traded: the offerer; AwardMoved: the previous holder, or board.None
 	To     uint8    // Traded: the accepter; AwardMoved: the new holder, or board.None; Stole: the victim
 	Give   Cards    // Traded: what From gives
 	Get    Cards    // Traded: what From gets
@@ -72,7 +72,7 @@ func nameOf(names []string, i uint8) string {
 	return names[i]
 }
 
-// parse returns the index of a name, and 0 for an unknown name.
+// parse returns the index of a name, or 0 if the name is unknown.
 func parse[T ~uint8](names []string, name string) (T, bool) {
 	i := slices.Index(names, name)
 	return T(max(i, 0)), i >= 0

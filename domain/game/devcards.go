@@ -12,14 +12,14 @@ const (
 	Embargo
 )
 
-// DevKinds is the number of kinds of development cards, DeckSize the number of
-// cards.
+// DevKinds is the number of kinds of development cards. DeckSize is the number
+// of cards.
 const (
 	DevKinds = 5
 	DeckSize = 25
 )
 
-// deckCounts is an unshuffled deck.
+// deckCounts counts the cards of a full deck.
 var deckCounts = DevCards{Knight: 14, VictoryPoint: 5, Roadworks: 2, Windfall: 2, Embargo: 2}
 
 var devNames = [...]string{"knight", "victory_point", "roadworks", "windfall", "embargo"}
@@ -30,12 +30,12 @@ func (d DevCard) String() string { return nameOf(devNames[:], uint8(d)) }
 // DevCards counts development cards by kind.
 type DevCards [DevKinds]uint8
 
-// Total is how many cards d holds.
+// Total returns how many cards d holds.
 func (d DevCards) Total() int {
 	return int(d[0]) + int(d[1]) + int(d[2]) + int(d[3]) + int(d[4])
 }
 
-// plus returns d and e.
+// plus returns the sum of d and e.
 func (d DevCards) plus(e DevCards) DevCards {
 	for k := range d {
 		d[k] += e[k]

@@ -2,8 +2,9 @@ package game
 
 import "hexarena/domain/board"
 
-// Act folds an action that a seat took. collected is how many cards each seat
-// handed over to a PlayEmbargo; other actions ignore it. Act never rejects.
+// Act folds an action that a seat took. collected holds how many cards each
+// seat handed over to a PlayEmbargo; other actions ignore it. Act never rejects
+// an action.
 func (p *Public) Act(seat uint8, a Action, collected [MaxSeats]uint16) {
 	switch a.Type {
 	case Setup:
@@ -48,7 +49,7 @@ func (p *Public) Act(seat uint8, a Action, collected [MaxSeats]uint16) {
 	}
 }
 
-// Apply folds a consequence. It never rejects.
+// Apply folds a consequence. It never rejects one.
 func (p *Public) Apply(c Consequence) {
 	switch c.Kind {
 	case Stole:
@@ -69,8 +70,8 @@ func (p *Public) Apply(c Consequence) {
 
 func (p *Public) pay(seat uint8, cost Cards) { p.HandCounts[seat] -= uint16(cost.Total()) }
 
-// place folds a placement of setup. A seat's second placement pays at once, and
-// the last placement ends the phase.
+// place folds a placement during setup. A seat's second placement pays cards at
+// once, and the last placement ends setup.
 func (p *Public) place(seat, vertex, edge uint8) {
 	if p.Settlements[seat] != 0 {
 		p.HandCounts[seat] += uint16(p.firstYield(vertex).Total())
@@ -139,8 +140,8 @@ func (p *Public) answer(seat uint8, accept bool) {
 	}
 }
 
-// roll begins a turn and pays out. It pays into the hands too unless they are
-// nil: spectators do not know them.
+// roll begins a turn and pays out cards. hands is nil for a spectator, who does
+// not know the hands; otherwise roll also pays into them.
 func (p *Public) roll(c Consequence, hands *[MaxSeats]Cards) {
 	p.Phase, p.Turn, p.Seat, p.Dice = PhaseMain, c.Turn, c.Seat, c.Dice
 	paying := p.net.paying[c.Dice[0]+c.Dice[1]]

@@ -6,8 +6,8 @@ import (
 	"hexarena/domain/board"
 )
 
-// Legal appends to dst every action that seat may take now, each once, except
-// offers to other seats.
+// Legal appends to dst every action that seat may take now, without duplicates.
+// It leaves out trade offers to other seats.
 func (s *State) Legal(dst []Action, seat uint8) []Action {
 	kind, seats := s.Owed()
 	if seats>>seat&1 == 0 {
@@ -31,8 +31,8 @@ func (s *State) Legal(dst []Action, seat uint8) []Action {
 	return dst
 }
 
-// appendDiscards appends a with each way to drop n cards of the r-th resource and
-// those after it.
+// appendDiscards appends a copy of a for each way to drop n cards of the r-th
+// resource and the resources after it.
 func appendDiscards(dst []Action, a Action, hand Cards, n, r int) []Action {
 	if r == board.Resources-1 {
 		if n <= int(hand[r]) {
@@ -48,17 +48,17 @@ func appendDiscards(dst []Action, a Action, hand Cards, n, r int) []Action {
 	return dst
 }
 
-// menu counts the actions that one seat may take in a setup, bandit or turn
-// decision. It numbers them from 0 to total-1, type by type, so that RandomLegal
-// can pick one without a list.
+// menu counts the actions that a seat may take in a setup, bandit or turn
+// decision. It numbers them from 0 to total-1, type by type, so that
+// RandomLegal can pick one without a list.
 type menu struct {
 	seat  uint8
 	total int
-	count [EndTurn + 1]uint16 // by type; a bandit's moves count as PlayKnight
+	count [EndTurn + 1]uint16 // by type; moves of the bandit count as PlayKnight
 
 	settlements board.VertexSet
 	robbable    [MaxSeats]hexSet // hexes on which a seat may be robbed
-	giving      uint8            // resources that can be traded with the bank, a bit each
+	giving      uint8            // one bit for each resource that the seat can trade with the bank
 }
 
 // list fills an empty menu.
@@ -70,7 +70,7 @@ func (s *State) list(m *menu, kind Kind, seat uint8) {
 	case KindBandit:
 		s.listRobberies(m)
 	case KindTurn:
-		if s.HandCounts[seat] >= 2 { // with fewer cards the seat can pay nothing
+		if s.HandCounts[seat] >= 2 { // with fewer cards, the seat cannot pay for anything
 			s.listBuilding(m)
 			s.listBankTrades(m)
 		}
@@ -86,7 +86,7 @@ func (m *menu) add(t Type, n int) {
 	m.total += n
 }
 
-// coastal holds the vertices at which two edges meet instead of three.
+// coastal holds the vertices at which only two edges meet.
 var coastal = func() (set board.VertexSet) {
 	for v := range uint8(board.Vertices) {
 		if board.VertexEdges[v][2] == board.None {

@@ -8,8 +8,8 @@ import (
 	"hexarena/domain/board"
 )
 
-// TestLegalIsExactlyWhatCheckAllows asks about every action that there is, in
-// states all along random games.
+// TestLegalIsExactlyWhatCheckAllows compares Legal with Check for every
+// possible action, in many states of random games.
 func TestLegalIsExactlyWhatCheckAllows(t *testing.T) {
 	candidates := everyAction()
 	seen := map[Type]int{}
@@ -54,8 +54,8 @@ func requireSameAsCheck(t *testing.T, s *State, seat uint8, candidates []Action,
 	}
 }
 
-// everyAction lists all actions but offers and discards, with the fields that
-// do not count absent.
+// everyAction lists all actions except offers and discards. Fields that do not
+// count are absent.
 func everyAction() (all []Action) {
 	add := func(t Type, fill func(*Action)) {
 		a := Action{Type: t, Vertex: none, Edges: [2]uint8{none, none}, Hex: none, Victim: none, To: none}
@@ -112,8 +112,9 @@ func cardsUpTo(most Cards) (all []Cards) {
 	return all
 }
 
-// discardsAround lists every way to drop up to one card more of each resource
-// than a hand holds, where the hand is not too large for that.
+// discardsAround lists every way to drop cards from a hand, with up to one more
+// card of each resource than the hand holds. It skips hands that are too large
+// for that.
 func discardsAround(s *State, seat uint8) (all []Action) {
 	if s.step != stepDiscard || s.HandCounts[seat] > 16 {
 		return nil
@@ -124,8 +125,8 @@ func discardsAround(s *State, seat uint8) (all []Action) {
 	return all
 }
 
-// TestRandomLegalPicksAll draws until each legal action has come about as
-// often as any other.
+// TestRandomLegalPicksAll checks that RandomLegal returns all legal actions
+// about equally often.
 func TestRandomLegalPicksAll(t *testing.T) {
 	for name, s := range map[string]State{
 		"turn":    after(rich, hand(0, Cards{4, 4, 1, 1, 0})),
@@ -160,7 +161,8 @@ func TestLegalOfASeatThatOwesNothing(t *testing.T) {
 	require.Empty(t, rich.Legal(nil, 1))
 }
 
-// TestLegalTrade lists an answer that accepts only where the hand covers it.
+// TestLegalTrade checks that Legal lists accepting a trade only if the hand
+// covers it.
 func TestLegalTrade(t *testing.T) {
 	require.Len(t, asked.Legal(nil, 1), 2)
 	poor := after(asked, hand(1, Cards{}))

@@ -16,8 +16,8 @@ func (s hexSet) len() int         { return bits.OnesCount32(uint32(s)) }
 func (s hexSet) first() uint8     { return uint8(bits.TrailingZeros32(uint32(s))) }
 func (s hexSet) rest() hexSet     { return s & (s - 1) }
 
-// network caches what follows from the pieces on the board. Every step needs it,
-// so each new piece updates it instead of a recount.
+// network caches facts derived from the pieces on the board. Every step needs
+// them, so each new piece updates the cache and nothing is recounted.
 type network struct {
 	paying  [13]hexSet                // hexes by token
 	closed  board.VertexSet           // towns and the vertices next to them: no settlement may stand there
@@ -27,7 +27,7 @@ type network struct {
 	hexes   [MaxSeats]hexSet          // hexes with a town of the seat
 	trails  [MaxSeats]uint8           // length of the seat's longest road
 
-	rates [MaxSeats][board.Resources]uint8 // cards for one of the bank's
+	rates [MaxSeats][board.Resources]uint8 // how many cards buy one from the bank
 }
 
 func newNetwork(layout *board.Layout) network {
@@ -48,8 +48,8 @@ func (p *Public) roadSpots(seat uint8) board.EdgeSet {
 	return p.net.reach[seat].Minus(p.net.taken)
 }
 
-// roadSpotsAfter returns the edges on which a seat's network would allow a
-// road once it had one on edge e.
+// roadSpotsAfter returns the edges on which a seat's network would allow a road
+// if the seat also had a road on edge e.
 func (p *Public) roadSpotsAfter(seat, e uint8) board.EdgeSet {
 	spots, rivals := p.net.reach[seat], p.rivals(seat)
 	for _, v := range board.EdgeVertices[e] {
@@ -60,8 +60,8 @@ func (p *Public) roadSpotsAfter(seat, e uint8) board.EdgeSet {
 	return spots.Minus(p.net.taken).Without(e)
 }
 
-// settlementSpots returns the vertices on which a seat may settle in the main
-// phase: at one of its roads, and away from every town.
+// settlementSpots returns the vertices on which a seat may build a settlement
+// in the main phase: at one of its roads, and not on or next to a town.
 func (p *Public) settlementSpots(seat uint8) board.VertexSet {
 	return p.net.touched[seat] &^ p.net.closed
 }
@@ -115,7 +115,8 @@ func (p *Public) usePorts(seat, v uint8) {
 	}
 }
 
-// sever recounts a seat's network after a rival settled at one of its roads.
+// sever recomputes a seat's network after a rival built a settlement at one of
+// its roads.
 func (p *Public) sever(seat uint8) {
 	rivals := p.rivals(seat)
 	var reach board.EdgeSet

@@ -2,12 +2,12 @@ package game
 
 import "math/bits"
 
-// Rand chooses among legal actions in a play-out: xorshift64*. It is a value, and
-// a copy continues the same sequence. A match's own chance never uses it: that
-// comes from the match's seed.
+// Rand chooses among legal actions in a play-out: xorshift64*. It is a value,
+// and a copy continues the same sequence. It is not used for the dice, deck and
+// steals of a match, which come from the match's seed.
 type Rand struct{ state uint64 }
 
-// NewRand returns a Rand. Each number, even 0, gives another sequence.
+// NewRand returns a Rand. Every number, even 0, gives a different sequence.
 func NewRand(n uint64) Rand {
 	n += 0x9e3779b97f4a7c15
 	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
@@ -26,14 +26,15 @@ func (r *Rand) Uint64() uint64 {
 	return r.state * 0x2545f4914f6cdd1d
 }
 
-// below returns a number in 0..n-1, n above zero.
+// below returns a number in 0..n-1. n must be above zero.
 func (r *Rand) below(n int) int {
 	high, _ := bits.Mul64(r.Uint64(), uint64(n))
 	return int(high)
 }
 
 // RandomLegal picks one of the actions that Legal lists for the first seat that
-// owes a decision, all equally likely. A seat must owe one.
+// owes a decision. All are equally likely. At least one seat must owe a
+// decision.
 func (s *State) RandomLegal(rng *Rand) (seat uint8, a Action) {
 	kind, seats := s.owed()
 	seat = uint8(bits.TrailingZeros8(seats))
@@ -48,10 +49,10 @@ func (s *State) RandomLegal(rng *Rand) (seat uint8, a Action) {
 	return seat, s.pick(&m, rng.below(m.total))
 }
 
-// randomDiscard draws n cards to drop, all ways equally likely. It draws a count
-// for each resource except the most frequent one, which makes up the rest, and
-// repeats until the rest is possible. With n half the hand that takes two tries
-// on average.
+// randomDiscard draws n cards to drop. All ways are equally likely. It draws a
+// count for each resource except the most frequent one, which supplies the
+// remaining cards, and repeats until that is possible. If n is half the hand,
+// this takes two tries on average.
 func randomDiscard(rng *Rand, hand Cards, n int) Cards {
 	top := 0
 	for r := range hand {
@@ -74,7 +75,7 @@ func randomDiscard(rng *Rand, hand Cards, n int) Cards {
 	}
 }
 
-// Playout plays s to its end by random legal actions, without offers to other
+// Playout plays s to its end with random legal actions, without offers to other
 // seats, and returns the number of actions. It allocates nothing.
 func Playout(s *State, rng *Rand) (actions int) {
 	for {

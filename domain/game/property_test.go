@@ -12,7 +12,7 @@ import (
 )
 
 // TestAnyGameKeepsTheInvariants plays whole games of random legal actions,
-// offers included, with nonsense asked about in between.
+// including offers. Between the actions, it checks random invalid ones.
 func TestAnyGameKeepsTheInvariants(t *testing.T) {
 	ends := map[EndReason]int{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -37,11 +37,11 @@ func TestAnyGameKeepsTheInvariants(t *testing.T) {
 		requirePlacements(t, &w.State)
 	})
 	t.Logf("ends: %v", ends)
-	require.Len(t, ends, 2, "wins and stalemates alike")
+	require.Len(t, ends, 2, "both wins and stalemates")
 }
 
-// someAction is a random legal action, on one turn in four an offer where one
-// can be made, now and then the default.
+// someAction returns a random legal action. On one turn in four it tries a
+// trade offer, and occasionally it returns the default.
 func someAction(s *State, rng *Rand, kind Kind, seat uint8) Action {
 	if rng.below(10) == 0 {
 		return s.Default(seat)
@@ -60,7 +60,8 @@ func someAction(s *State, rng *Rand, kind Kind, seat uint8) Action {
 		if at, a := fork.RandomLegal(rng); at == seat {
 			return a
 		}
-		// RandomLegal picks for the first seat that owes: skip those before.
+		// RandomLegal picks for the first seat that owes a decision: skip the
+		// seats before this one.
 		fork.discarding &= fork.discarding - 1
 		fork.Offer.Asked &= fork.Offer.Asked - 1
 	}
@@ -80,7 +81,7 @@ func randomSeed(rng *Rand) (s seed.Seed) {
 	return s
 }
 
-// askNonsense checks an action whose fields hold anything at all.
+// askNonsense checks an action with arbitrary values in its fields.
 func askNonsense(t require.TestingT, s *State, rng *Rand) {
 	var raw [actionBytes]byte
 	for i := range raw {
@@ -92,8 +93,8 @@ func askNonsense(t require.TestingT, s *State, rng *Rand) {
 	requireTotal(t, s, uint8(rng.below(6)), actionFrom(raw[:]))
 }
 
-// requireTotal asks about an action: the answer is nil or an *Illegal with a
-// reason and a message, and nothing changes.
+// requireTotal requires that Check returns nil or an *Illegal with a reason and
+// a message, and changes nothing.
 func requireTotal(t require.TestingT, s *State, seat uint8, a Action) (legal bool) {
 	before := *s
 	err := s.Check(seat, a)
@@ -110,7 +111,7 @@ func requireTotal(t require.TestingT, s *State, seat uint8, a Action) (legal boo
 	return false
 }
 
-// requirePlacements holds the placing of a game that is over against the rule.
+// requirePlacements compares the placements of a finished game with the rule.
 func requirePlacements(t require.TestingT, s *State) {
 	places := s.Placements()
 	winner := uint8(board.None)
@@ -135,7 +136,7 @@ func requirePlacements(t require.TestingT, s *State) {
 
 const actionBytes = 31
 
-// actionFrom reads an action from bytes, whatever they hold.
+// actionFrom makes an action from arbitrary bytes.
 func actionFrom(raw []byte) Action {
 	a := Action{
 		Type: Type(raw[0]), Vertex: raw[1], Edges: [2]uint8{raw[2], raw[3]}, Hex: raw[4], Victim: raw[5], To: raw[6],
@@ -148,8 +149,8 @@ func actionFrom(raw []byte) Action {
 	return a
 }
 
-// FuzzCheck asks about arbitrary actions in the course of a game; those that
-// are legal are taken and must keep the invariants.
+// FuzzCheck checks arbitrary actions during a game. It plays the legal ones,
+// which must keep the invariants.
 func FuzzCheck(f *testing.F) {
 	for n := range 8 {
 		rng := NewRand(uint64(n))

@@ -1,22 +1,23 @@
-// Package game holds the rules: who must answer, which actions are legal, what
-// follows from them, and how a game ends. It is a pure core: it has no clock, no
-// I/O and no table talk, and its chance comes from the seed in the state.
+// Package game holds the rules: which seats must answer, which actions are
+// legal, what follows from them, and how a game ends. It is a pure core without
+// a clock, I/O or table talk. All randomness comes from the seed in the state.
 //
 // Public is everything that a spectator sees. It folds from public facts only.
-// State embeds it and adds hands, deck and chance. These calls play a game:
+// State embeds it and adds hands, the deck and the random draws. These calls
+// play a game:
 //
 //	for c, more := s.Next(); more; c, more = s.Next() { s.Apply(c) }
 //	kind, seats := s.Owed()       // no more consequences: these seats must answer
 //	err := s.Check(seat, action)  // nil, or the rule that it breaks
 //	s.Act(seat, action)
 //
-// The same calls fold a recorded game. Both types are values: an assignment is a
-// fork, == compares two games, and Playout plays one to its end.
+// The same calls fold a recorded game. Both types are values: an assignment
+// forks a game, and == compares two games. Playout plays a game to its end.
 package game
 
 import "hexarena/domain/board"
 
-// Phase of a game.
+// Phase is a phase of a game.
 type Phase uint8
 
 // The phases.
@@ -32,8 +33,8 @@ const (
 	MaxCities      = 4
 )
 
-// Public is what everyone sees of a game. It is a value without pointers.
-// NewPublic makes one.
+// Public is the part of a game that everyone sees. It is a value without
+// pointers. NewPublic makes one.
 type Public struct {
 	Layout board.Layout
 	Seats  uint8 // 3 or 4
@@ -59,13 +60,14 @@ type Public struct {
 	net network
 }
 
-// Offer is a trade offer that awaits responses. Open is false if there is none.
+// Offer is a trade offer that awaits responses. Open is false if no offer is
+// open.
 type Offer struct {
 	Open      bool
 	From      uint8
 	To        uint8 // board.None: to all
 	Give, Get Cards
-	Asked     uint8 // seats asked, a bit each
+	Asked     uint8 // one bit for each seat asked
 	Answered  uint8 // seats that have answered
 	Accepted  uint8 // seats that have accepted
 }
@@ -82,7 +84,8 @@ func NewPublic(seats int, layout board.Layout) Public {
 	}
 }
 
-// Score returns a seat's public points: 1 a settlement, 2 a city, 2 an award.
+// Score returns a seat's public points: 1 for each settlement, 2 for each city
+// and 2 for each award.
 func (p *Public) Score(seat uint8) int {
 	score := p.Settlements[seat].Len() + 2*p.Cities[seat].Len()
 	for _, holder := range p.Holders {
@@ -103,7 +106,7 @@ func (p *Public) Rate(seat uint8, give board.Resource) uint16 {
 	return uint16(p.net.rates[seat][give])
 }
 
-// rivals returns the vertices of the towns of every seat but one.
+// rivals returns the vertices of the towns of all other seats.
 func (p *Public) rivals(seat uint8) board.VertexSet {
 	var towns board.VertexSet
 	for other := range p.Seats {
@@ -114,7 +117,7 @@ func (p *Public) rivals(seat uint8) board.VertexSet {
 	return towns
 }
 
-// townAt returns who has a town on a vertex, or board.None.
+// townAt returns the seat that has a town on a vertex, or board.None.
 func (p *Public) townAt(v uint8) uint8 {
 	for seat := range p.Seats {
 		if p.Towns(seat).Has(v) {
@@ -124,7 +127,7 @@ func (p *Public) townAt(v uint8) uint8 {
 	return board.None
 }
 
-// roadAt returns whose road lies on an edge, or board.None.
+// roadAt returns the seat whose road lies on an edge, or board.None.
 func (p *Public) roadAt(e uint8) uint8 {
 	for seat := range p.Seats {
 		if p.Roads[seat].Has(e) {

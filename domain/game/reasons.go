@@ -2,7 +2,8 @@ package game
 
 import "fmt"
 
-// Illegal is the rule that an answer broke. It costs the seat a strike.
+// Illegal is the error for an answer that broke a rule. It costs the seat a
+// strike.
 type Illegal struct {
 	Reason  string // a stable snake_case code, listed in docs/protocol.md
 	Message string // a sentence that helps the owner
@@ -33,45 +34,45 @@ const ReasonNotOwed = "not_owed"
 // action costs, gives, discards or accepts.
 const ReasonNotEnoughCards = "not_enough_cards"
 
-// Reasons of placing and building.
+// Reasons for placing and building.
 const (
 	ReasonVertexTaken            = "vertex_taken"             // a town stands on the vertex
 	ReasonDistanceRule           = "distance_rule"            // a town stands next to the vertex
 	ReasonRoadNotAtSettlement    = "road_not_at_settlement"   // setup: the road does not touch the new settlement
-	ReasonSettlementNotConnected = "settlement_not_connected" // no road of the seat's touches the vertex
+	ReasonSettlementNotConnected = "settlement_not_connected" // no road of the seat touches the vertex
 	ReasonNoSettlementsLeft      = "no_settlements_left"      // five stand on the board
-	ReasonNotYourSettlement      = "not_your_settlement"      // a city needs a settlement of the seat's own
+	ReasonNotYourSettlement      = "not_your_settlement"      // a city must replace a settlement of the same seat
 	ReasonNoCitiesLeft           = "no_cities_left"           // four stand on the board
 	ReasonEdgeTaken              = "edge_taken"               // a road lies on the edge
 	ReasonRoadBlocked            = "road_blocked"             // only a rival's town connects the edge to the seat's roads
-	ReasonRoadNotConnected       = "road_not_connected"       // nothing of the seat's touches the edge
+	ReasonRoadNotConnected       = "road_not_connected"       // no road or town of the seat touches the edge
 	ReasonNoRoadsLeft            = "no_roads_left"            // fifteen lie on the board
 )
 
-// Reasons of development cards.
+// Reasons for development cards.
 const (
 	ReasonDeckEmpty         = "deck_empty"           // no card is left to buy
 	ReasonNoDevCard         = "no_dev_card"          // the seat does not hold the card
-	ReasonDevBoughtThisTurn = "dev_bought_this_turn" // the seat holds it since this turn only
+	ReasonDevBoughtThisTurn = "dev_bought_this_turn" // the seat bought the card this turn
 	ReasonDevAlreadyPlayed  = "dev_already_played"   // a second card in one turn
 	ReasonDuplicateEdge     = "duplicate_edge"       // play_roadworks names one edge twice
-	ReasonWindfallCount     = "windfall_count"       // play_windfall takes other than two cards
+	ReasonWindfallCount     = "windfall_count"       // play_windfall does not take exactly two cards
 )
 
-// Reasons of moving the bandit.
+// Reasons for moving the bandit.
 const (
-	ReasonBanditMustMove   = "bandit_must_move"   // the bandit is on that hex
+	ReasonBanditMustMove   = "bandit_must_move"   // the bandit is already on that hex
 	ReasonVictimSelf       = "victim_self"        // the victim is the seat itself
 	ReasonVictimNotPlaying = "victim_not_playing" // nobody plays at the victim's seat
 	ReasonVictimNotOnHex   = "victim_not_on_hex"  // the victim has no town on the hex
 )
 
-// Reasons of discarding and trading.
+// Reasons for discarding and trading.
 const (
-	ReasonDiscardCount  = "discard_count"   // other than half the hand, rounded down
+	ReasonDiscardCount  = "discard_count"   // the discard is not half the hand, rounded down
 	ReasonSameResource  = "same_resource"   // bank_trade of a resource for itself
 	ReasonTooManyOffers = "too_many_offers" // a sixth offer in one turn
-	ReasonEmptySide     = "empty_side"      // a side of the offer moves no card
+	ReasonEmptySide     = "empty_side"      // one side of the offer has no cards
 	ReasonOfferToSelf   = "offer_to_self"   // the offer is to the seat itself
 	ReasonToNotPlaying  = "to_not_playing"  // nobody plays at the seat offered to
 )

@@ -2,16 +2,16 @@ package game
 
 import "hexarena/domain/board"
 
-// minRoad is the length of road, and minArmy the number of knights, that an award
-// needs.
+// minRoad is the road length that the longest road award needs. minArmy is the
+// number of knights that the largest army award needs.
 const (
 	minRoad = 5
 	minArmy = 3
 )
 
 // longestRoad returns the length of the longest trail over roads. A trail uses
-// each edge once and may visit a vertex many times. It may end at a vertex of
-// stops, but not pass through it.
+// each edge at most once and may visit a vertex many times. It may end at a
+// vertex in stops, but not pass through one.
 func longestRoad(roads board.EdgeSet, stops board.VertexSet) uint8 {
 	longest := uint8(0)
 	var laid board.EdgeSet
@@ -29,8 +29,8 @@ func longestThrough(roads board.EdgeSet, stops board.VertexSet, e uint8) uint8 {
 	return 1 + bothWays(roads.Without(e), stops, ends[0], ends[1])
 }
 
-// bothWays returns by how many edges of roads a trail from head to tail can grow
-// at its two ends.
+// bothWays returns how many edges from roads can be added to a trail from head
+// to tail, counting both ends.
 func bothWays(roads board.EdgeSet, stops board.VertexSet, head, tail uint8) uint8 {
 	longest := oneWay(roads, stops, tail)
 	if stops.Has(head) {
@@ -58,8 +58,9 @@ func oneWay(roads board.EdgeSet, stops board.VertexSet, from uint8) uint8 {
 	return longest
 }
 
-// rightful returns the seat that should hold an award, or board.None. It depends
-// on the current holder, and returns the same seat again once that seat holds it.
+// rightful returns the seat that should hold an award, or board.None. The
+// result depends on the current holder. Once the returned seat holds the award,
+// rightful returns that seat again.
 func (p *Public) rightful(a Award) uint8 {
 	if a == LargestArmy {
 		return strongest(&p.Knights, minArmy, p.Holders[a])
@@ -67,8 +68,9 @@ func (p *Public) rightful(a Award) uint8 {
 	return strongest(&p.net.trails, minRoad, p.Holders[a])
 }
 
-// strongest returns the holder if no seat exceeds it, else the only seat with the
-// most, or board.None on a tie. A seat with less than least never wins.
+// strongest returns the holder if no seat exceeds it. Otherwise it returns the
+// only seat with the most, or board.None on a tie. A seat with less than least
+// never wins.
 func strongest(strength *[MaxSeats]uint8, least, holder uint8) uint8 {
 	most, first, tied := uint8(0), uint8(board.None), false
 	for seat, n := range strength {

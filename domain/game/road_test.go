@@ -10,8 +10,8 @@ import (
 	"hexarena/domain/board"
 )
 
-// TestLongestRoadAgainstAnOracle compares the search with a count of subsets,
-// over random road graphs with random rival towns.
+// TestLongestRoadAgainstAnOracle compares the search with one that tries all
+// subsets of edges, on random road graphs with random rival towns.
 func TestLongestRoadAgainstAnOracle(t *testing.T) {
 	rng := NewRand(20)
 	for i := range 2000 {
@@ -21,7 +21,8 @@ func TestLongestRoadAgainstAnOracle(t *testing.T) {
 	}
 }
 
-// TestLongestRoadInAnyOrder lays the same roads in other orders, one by one.
+// TestLongestRoadInAnyOrder builds the same roads one by one in different
+// orders.
 func TestLongestRoadInAnyOrder(t *testing.T) {
 	rng := NewRand(21)
 	for range 200 {
@@ -50,11 +51,11 @@ func TestLongestRoadOfKnownShapes(t *testing.T) {
 		{"one", edgesAlong(0, 3), nil, 1},
 		{"a line", edgesAlong(0, 3, 7, 11, 16, 21), nil, 5},
 		{"a fork counts its longer arm", edgesAlong(0, 3, 7, 11).Union(edgesAlong(7, 12)), nil, 3},
-		{"a ring counts whole", ring, nil, 6},
+		{"a ring counts completely", ring, nil, 6},
 		{"a ring with a tail", ring.Union(edgesAlong(8, 4, 0)), nil, 8},
 		{"a ring with two tails at one vertex is entered once", ring.Union(edgesAlong(8, 4)).Union(edgesAlong(13, 9)), nil, 7},
 		{"two rings that share an edge", ring.Union(edgesAlong(13, 9, 14, 19, 24, 18)), nil, 11},
-		{"two lines apart", edgesAlong(0, 3, 7).Union(edgesAlong(50, 53, 49, 52)), nil, 3},
+		{"two separate lines", edgesAlong(0, 3, 7).Union(edgesAlong(50, 53, 49, 52)), nil, 3},
 		{"a rival's town in the middle", edgesAlong(0, 3, 7, 11, 16, 21), []uint8{7}, 3},
 		{"a rival's town at the end", edgesAlong(0, 3, 7, 11, 16, 21), []uint8{21}, 5},
 		{"a ring from a rival's town back to it", ring, []uint8{8}, 6},
@@ -81,15 +82,15 @@ func TestWhoHoldsAnAward(t *testing.T) {
 		want     uint8
 	}{
 		{"nobody has enough", [4]uint8{4, 4, 0, 0}, nobody, nobody},
-		{"the first to have enough", [4]uint8{4, 5, 0, 0}, nobody, 1},
-		{"two at once take nothing", [4]uint8{5, 5, 0, 0}, nobody, nobody},
+		{"the first with enough", [4]uint8{4, 5, 0, 0}, nobody, 1},
+		{"two reach it at once and get nothing", [4]uint8{5, 5, 0, 0}, nobody, nobody},
 		{"a holder that is equalled keeps it", [4]uint8{5, 5, 0, 0}, 1, 1},
 		{"a holder that is exceeded loses it", [4]uint8{6, 5, 0, 0}, 1, 0},
 		{"a holder that two exceed loses it to nobody", [4]uint8{6, 5, 6, 0}, 1, nobody},
 		{"a severed holder that still leads keeps it", [4]uint8{4, 5, 0, 0}, 1, 1},
-		{"a severed holder loses it to the sole next", [4]uint8{5, 4, 0, 0}, 1, 0},
-		{"a severed holder loses it to nobody among equals", [4]uint8{5, 4, 0, 5}, 1, nobody},
-		{"a severed holder loses it to nobody with enough", [4]uint8{4, 3, 0, 0}, 1, nobody},
+		{"a severed holder loses it to the only seat with more", [4]uint8{5, 4, 0, 0}, 1, 0},
+		{"a severed holder loses it to nobody if others tie", [4]uint8{5, 4, 0, 5}, 1, nobody},
+		{"a severed holder loses it to nobody if nobody has enough", [4]uint8{4, 3, 0, 0}, 1, nobody},
 		{"of three, the longest", [4]uint8{5, 6, 7, 0}, nobody, 2},
 		{"seat 3 holds it like any other", [4]uint8{5, 5, 5, 5}, 3, 3},
 	} {
@@ -103,9 +104,10 @@ func TestWhoHoldsAnAward(t *testing.T) {
 	}
 }
 
-// longestByEuler is the oracle. A set of edges is a trail if it is connected
-// and at most two vertices have an odd degree (Euler). A rival's town falls
-// into as many vertices as edges end there, since no trail may pass it.
+// longestByEuler is the oracle. By Euler's theorem, a set of edges is a trail
+// if it is connected and at most two vertices have an odd degree. A rival's
+// town is split into one vertex for each edge that ends there, since no trail
+// may pass through it.
 func longestByEuler(roads board.EdgeSet, towns board.VertexSet) int {
 	edges := edgesOf(roads)
 	ends := make([][2]int, len(edges))
@@ -154,8 +156,8 @@ func isTrail(ends [][2]int, subset int) bool {
 	return roots == 1 && odd <= 2
 }
 
-// randomRoads grows n edges, mostly from each other, so that rings and forks
-// are frequent.
+// randomRoads adds n edges, mostly next to earlier ones, so that rings and
+// forks are frequent.
 func randomRoads(rng *Rand, n int) (roads board.EdgeSet) {
 	for roads.Len() < n {
 		e := uint8(rng.below(board.Edges))

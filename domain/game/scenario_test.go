@@ -25,8 +25,8 @@ func newPlain(seats int) State {
 	return s
 }
 
-// The functions below put a game where a test wants it, whatever the rules
-// say of the way there.
+// The functions below put a game directly into the state that a test needs,
+// even if the rules would not allow the steps.
 
 // given is a change to a state.
 type given func(*State)
@@ -80,7 +80,7 @@ func hand(seat uint8, cards Cards) given {
 	}
 }
 
-// devs gives a seat playable cards, taking as many off the deck.
+// devs gives a seat playable development cards.
 func devs(seat uint8, cards DevCards) given {
 	return func(s *State) {
 		s.Devs[seat] = s.Devs[seat].plus(cards)
@@ -97,7 +97,7 @@ func bought(seat uint8, cards DevCards) given {
 
 func bandit(hex uint8) given { return func(s *State) { s.Bandit = hex } }
 
-// rolled opens a seat's turn with a roll, as far as nothing is answered.
+// rolled begins a seat's turn with a roll. It plays no decision.
 func rolled(seat uint8, turn uint16, one, two uint8) given {
 	return func(s *State) {
 		s.Phase, s.scored = PhaseMain, turn
@@ -105,7 +105,7 @@ func rolled(seat uint8, turn uint16, one, two uint8) given {
 	}
 }
 
-// acted takes an action, and what follows.
+// acted plays an action and its consequences.
 func acted(seat uint8, a Action) given {
 	return func(s *State) {
 		s.Act(seat, a)

@@ -10,13 +10,14 @@ import (
 	"hexarena/domain/seed"
 )
 
-// script is a game that commands are given to. Commands that arrange a game:
+// script is a game that a transcript's commands control. These commands set up
+// a game:
 //
 //	new SEATS              the plain board, before the first placement
 //	seeded SEATS BYTE      the board of a seed of that byte, 32 times
 //	turn SEAT N            the middle of turn N
 //	settlement|city SEAT VERTEX…
-//	road SEAT VERTEX…      along a walk
+//	road SEAT VERTEX…      along a path of vertices
 //	hand SEAT CARDS…       brick=2 ore=1
 //	devs|bought SEAT CARDS…
 //	knights SEAT N         played so far
@@ -29,10 +30,10 @@ import (
 // and that play or show it (a road is named by its ends; "setup V W" is the
 // road from V to W, "setup V A B" another):
 //
-//	SEAT ACTION…           checks, acts and prints what changed, what followed
-//	                       and what is owed
+//	SEAT ACTION…           check and play the action; print the changes, the
+//	                       consequences and the decisions owed
 //	SEAT default
-//	follow                 what follows from what was arranged
+//	follow                 play the consequences of the state set up
 //	show
 type script struct{ State }
 
@@ -102,7 +103,7 @@ func (p *script) arrange(command string, args []string) error {
 	return nil
 }
 
-// arguments sorts words into numbers and counts of cards.
+// arguments sorts words into numbers and card counts.
 func arguments(words []string) (n []int, cards Cards, err error) {
 	for _, word := range words {
 		name, count, counted := strings.Cut(word, "=")
@@ -161,7 +162,8 @@ func (p *script) play(seat uint8, words []string) ([]string, error) {
 	return p.follow(out), nil
 }
 
-// follow appends what follows by itself, and what is owed then.
+// follow plays the consequences. It appends them and the decisions owed after
+// them to out.
 func (p *script) follow(out []string) []string {
 	for c, more := p.Next(); more; c, more = p.Next() {
 		before := p.State
@@ -172,7 +174,7 @@ func (p *script) follow(out []string) []string {
 	return append(out, p.wait())
 }
 
-// action reads an action as a person would write it.
+// action parses an action as people write it in a script.
 func (p *script) action(seat uint8, words []string) (Action, error) {
 	a := Action{Vertex: none, Edges: [2]uint8{none, none}, Hex: none, Victim: none, To: none}
 	numbers, cards, err := arguments(words[1:])

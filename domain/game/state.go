@@ -11,10 +11,10 @@ const (
 	MaxOffers      = 5    // in one turn
 	HandLimit      = 7    // cards that a seat may keep on a roll of 7
 	StalemateTurns = 60   // turns begun without a change of any true score
-	MaxTurns       = 1000 // after this one the game ends
+	MaxTurns       = 1000 // the game ends after this turn
 )
 
-// step is what the game waits for when no consequence follows. An open offer
+// step says what the game waits for when no consequence is due. An open offer
 // interrupts a turn without changing its step.
 type step uint8
 
@@ -26,22 +26,22 @@ const (
 	stepTurn
 )
 
-// State is a whole game, with hands, deck and chance. It is a value without
-// pointers. New makes one.
+// State is a whole game, with hands, the deck and the random draws. It is a
+// value without pointers. New makes one.
 type State struct {
 	Public
 	Hands        [MaxSeats]Cards
-	Devs, Bought [MaxSeats]DevCards // playable by age; bought this turn
+	Devs, Bought [MaxSeats]DevCards // Devs were bought in earlier turns, Bought this turn
 
 	step       step
-	discarding uint8       // seats that owe a discard, a bit each
-	devPlayed  bool        // whether the seat on turn has played one this turn
+	discarding uint8       // one bit for each seat that owes a discard
+	devPlayed  bool        // whether the seat on turn has played a development card this turn
 	offers     uint8       // made this turn
 	due        Consequence // a robbery or a trade that Apply carries out next
 	isDue      bool
 	contested  bool      // whether an award must move
 	scored     uint16    // the turn of the last change of any true score
-	reason     EndReason // once over
+	reason     EndReason // set once the game is over
 
 	seed   seed.Seed
 	deck   [DeckSize]uint8
@@ -50,8 +50,8 @@ type State struct {
 	steals seed.Stream
 }
 
-// New returns a game of 3 or 4 seats before its first placement. All of its
-// chance follows from the seed.
+// New returns a game of 3 or 4 seats before its first placement. The seed
+// determines all of its randomness.
 func New(s seed.Seed, seats int) State {
 	state := State{Public: NewPublic(seats, s.Layout()), seed: s}
 	i := 0
@@ -72,8 +72,9 @@ func (s *State) rollAhead() {
 	}
 }
 
-// Owed returns the kind of the owed decisions and the seats that owe them, a bit
-// each. No seat owes one while Next has a consequence, or when the game is over.
+// Owed returns the kind of the decisions owed, and one bit for each seat that
+// owes one. No seat owes a decision while Next has a consequence, or when the
+// game is over.
 func (s *State) Owed() (kind Kind, seats uint8) {
 	if _, more := s.Next(); more || s.Over {
 		return 0, 0
@@ -96,14 +97,15 @@ func (s *State) owed() (Kind, uint8) {
 	}
 }
 
-// TrueScore returns a seat's points, hidden ones included.
+// TrueScore returns a seat's points, including hidden ones.
 func (s *State) TrueScore(seat uint8) int {
 	return s.Score(seat) + int(s.Devs[seat][VictoryPoint]+s.Bought[seat][VictoryPoint])
 }
 
 // Placements returns the final position of each seat of a game that is over: 1
-// is the best, ties share one and leave out the next, as in 1, 2, 2, 4. A seat
-// that does not play has 0. The winner is first even if another has more points.
+// is the best. Tied seats share a place, and the places after it are skipped,
+// as in 1, 2, 2, 4. A seat that does not play has 0. The winner is first even
+// if another has more points.
 func (s *State) Placements() [MaxSeats]uint8 {
 	var rank [MaxSeats]int
 	for seat := range s.Seats {
@@ -124,7 +126,7 @@ func (s *State) Placements() [MaxSeats]uint8 {
 	return places
 }
 
-// Default returns the action that the engine plays for a seat's failed decision
+// Default returns the action that the engine plays when a seat fails to decide
 // (docs/rules.md).
 func (s *State) Default(seat uint8) Action {
 	switch kind, _ := s.owed(); kind {
@@ -149,8 +151,8 @@ func (s *State) Default(seat uint8) Action {
 // surplus returns how many cards a seat must discard.
 func (s *State) surplus(seat uint8) int { return int(s.HandCounts[seat]) / 2 }
 
-// largest takes n cards from a hand, one by one from the largest pile that is
-// left. Among equal piles it takes the first in the resources' order.
+// largest takes n cards from a hand, each from the pile that is largest at that
+// moment. Among equal piles it takes the first in the order of resources.
 func (s *State) largest(seat uint8, n int) Cards {
 	hand, taken := s.Hands[seat], Cards{}
 	for range n {

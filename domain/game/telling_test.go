@@ -7,7 +7,7 @@ import (
 	"hexarena/domain/board"
 )
 
-// changes tells what of the seats and of the table differs.
+// changes describes what changed for the seats and on the table.
 func changes(before, now *State) (out []string) {
 	for seat := range now.Seats {
 		was, is := facts(before, seat), facts(now, seat)
@@ -111,7 +111,7 @@ func describe(a Action) string {
 	}
 }
 
-// wait says what is owed.
+// wait describes which decisions are owed.
 func (p *script) wait() string {
 	if p.Over {
 		return "over"

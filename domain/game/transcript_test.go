@@ -11,9 +11,10 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// TestTranscripts plays the scripts of testdata, one for each group of rules, and
-// compares their output. In a script, a line at the margin is a command or a comment,
-// and the indented lines below it are the output. -update rewrites the output.
+// TestTranscripts runs the scripts in testdata, one for each group of rules,
+// and compares their output. In a script, an unindented line is a command or a
+// comment, and the indented lines below it are the output. The flag -update
+// rewrites the output.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	require.NoError(t, err)

@@ -15,17 +15,18 @@ type Event interface{ EventType() string }
 // MaxTables is the largest number of tables in one TablesSeated.
 const MaxTables = 500
 
-// Table is a table that was seated. Its match id and commitment follow from
-// the revision of its event, its index there, and the seed key.
+// Table is a table that was seated. Its match id and commitment are derived
+// from the revision of its event, its index in that event and the seed key.
 type Table struct {
 	MatchID    string    `json:"matchId"`
 	Bots       []string  `json:"bots"` // 3 or 4, in ladder order
 	Commitment seed.Seed `json:"commitment"`
 }
 
-// TablesSeated opens matches. Their bots are in them from here on.
+// TablesSeated opens matches. From this event on, the bots are in those
+// matches.
 type TablesSeated struct {
-	Tick    time.Time `json:"tick"` // the time that rest was measured to; UTC, milliseconds
+	Tick    time.Time `json:"tick"` // the time at which rest was checked; UTC, milliseconds
 	SeedKey string    `json:"seedKey"`
 	Tables  []Table   `json:"tables"`
 }
@@ -33,15 +34,15 @@ type TablesSeated struct {
 // RatedSeat is the result of a match for one of its bots.
 type RatedSeat struct {
 	BotID     string        `json:"botId"`
-	Placement int           `json:"placement"` // 1 the best; ties share one
+	Placement int           `json:"placement"` // 1 is the best; ties share a placement
 	Before    rating.Rating `json:"before"`
 	After     rating.Rating `json:"after"`
-	Missed    bool          `json:"missed"` // it answered nothing in the whole match
+	Missed    bool          `json:"missed"` // it did not answer at all during the match
 }
 
 // RatingsChanged completes a match. Its seats are in the table order of the
-// TablesSeated, not in the order of the match's seats. rating.Rate gives the same
-// bits again only in this order.
+// TablesSeated event, not in the order of the match's seats. rating.Rate
+// reproduces the same bits only in this order.
 type RatingsChanged struct {
 	MatchID string      `json:"match"`
 	Seats   []RatedSeat `json:"seats"`

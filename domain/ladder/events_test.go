@@ -68,7 +68,7 @@ func TestDecodeRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ eventType, data string }{
 		"an unknown type":     {"BotRegistered", `{}`},
 		"no type":             {"", `{}`},
-		"no JSON":             {"TablesSeated", `{`},
+		"invalid JSON":        {"TablesSeated", `{`},
 		"an array":            {"RatingsChanged", `[]`},
 		"a wrong field":       {"MatchVoided", `{"match":1}`},
 		"a short commitment":  {"TablesSeated", `{"tables":[{"commitment":"00"}]}`},
@@ -83,7 +83,8 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// FuzzDecode: whatever decodes has one stored form, and folds.
+// FuzzDecode checks that every event that decodes has exactly one stored form
+// and can be folded.
 func FuzzDecode(f *testing.F) {
 	for _, e := range samples() {
 		data, err := json.Marshal(e)

@@ -2,10 +2,10 @@ package ladder
 
 import "time"
 
-// Evolve returns l after e, which occurred at the given time. It never rejects: e
-// already happened. It changes the maps of l in place, so callers must use only
-// the result from then on. The value that New returns has no maps and stays as it
-// is.
+// Evolve returns l after e, which occurred at the given time. It never rejects
+// an event, because e already happened. It changes the maps of l in place, so
+// afterwards callers must use only the result. A value that New returned has no
+// maps and does not change.
 func Evolve(l Ladder, e Event, at time.Time) Ladder {
 	if l.version == 0 {
 		l.bots, l.open, l.closed = map[string]Bot{}, map[string]match{}, &recent{known: map[string]bool{}}
@@ -46,7 +46,7 @@ func (l Ladder) rated(e RatingsChanged, at time.Time) {
 	}
 }
 
-// closeMatch frees the bots of a match. Their rest begins.
+// closeMatch frees the bots of a match and begins their rest.
 func (l Ladder) closeMatch(id string, at time.Time) {
 	m, ok := l.open[id]
 	if !ok {

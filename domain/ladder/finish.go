@@ -8,11 +8,11 @@ import (
 	"hexarena/domain/rating"
 )
 
-// The reasons why a match cannot be finished or voided.
+// The errors of Finish and Void.
 var (
-	// ErrAlreadyFinished means that the match was rated or voided before. A
-	// process that resumes after a crash then has nothing left to do. A ladder
-	// remembers the latest 10,000 matches; older ones are ErrUnknownMatch.
+	// ErrAlreadyFinished means that the match is already rated or voided. For a
+	// process that resumes after a crash, nothing is left to do. A ladder
+	// remembers the latest 10,000 matches; older ones give ErrUnknownMatch.
 	ErrAlreadyFinished = errors.New("match is already rated or voided")
 	ErrUnknownMatch    = errors.New("match was not seated on this ladder")
 	ErrBadResults      = errors.New("results do not fit the table")
@@ -22,11 +22,11 @@ var (
 // Result is how a match ended for one of its bots.
 type Result struct {
 	BotID     string
-	Placement int // 1 the best, competition ranking: 1, 2, 2, 4
+	Placement int // 1 is the best; competition ranking: 1, 2, 2, 4
 	Missed    bool
 }
 
-// Finish rates a match by the results of its bots, in any order.
+// Finish rates a match. results holds one result for each bot, in any order.
 func (l Ladder) Finish(matchID string, results []Result) ([]Event, error) {
 	m, err := l.unfinished(matchID)
 	if err != nil {

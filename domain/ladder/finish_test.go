@@ -53,19 +53,19 @@ func TestFinishRefuses(t *testing.T) {
 		results []Result
 		want    error
 	}{
-		"a match that never was": {open, "x", results(fine), ErrUnknownMatch},
-		"on a new ladder":        {nil, "m", results(fine), ErrUnknownMatch},
-		"one that is rated":      {append(open, rated("m", "a", "b", "c")), "m", results(fine), ErrAlreadyFinished},
-		"one that is void":       {append(open, MatchVoided{"m", WhyOperator}), "m", results(fine), ErrAlreadyFinished},
-		"no results":             {open, "m", nil, ErrBadResults},
-		"one too few":            {open, "m", results(map[string]int{"a": 1, "b": 2}), ErrBadResults},
-		"one too many":           {open, "m", results(map[string]int{"a": 1, "b": 2, "c": 3, "d": 4}), ErrBadResults},
-		"a stranger":             {open, "m", results(map[string]int{"a": 1, "b": 2, "x": 3}), ErrBadResults},
-		"one twice":              {open, "m", []Result{{"a", 1, false}, {"b", 2, false}, {"a", 3, false}}, ErrBadResults},
-		"nobody first":           {open, "m", results(map[string]int{"a": 2, "b": 3, "c": 4}), ErrBadResults},
-		"no gap after a tie":     {open, "m", results(map[string]int{"a": 1, "b": 1, "c": 2}), ErrBadResults},
-		"a gap without a tie":    {open, "m", results(map[string]int{"a": 1, "b": 2, "c": 4}), ErrBadResults},
-		"counted from zero":      {open, "m", results(map[string]int{"a": 0, "b": 1, "c": 2}), ErrBadResults},
+		"a match that does not exist": {open, "x", results(fine), ErrUnknownMatch},
+		"on a new ladder":             {nil, "m", results(fine), ErrUnknownMatch},
+		"a rated match":               {append(open, rated("m", "a", "b", "c")), "m", results(fine), ErrAlreadyFinished},
+		"a voided match":              {append(open, MatchVoided{"m", WhyOperator}), "m", results(fine), ErrAlreadyFinished},
+		"no results":                  {open, "m", nil, ErrBadResults},
+		"one result too few":          {open, "m", results(map[string]int{"a": 1, "b": 2}), ErrBadResults},
+		"one result too many":         {open, "m", results(map[string]int{"a": 1, "b": 2, "c": 3, "d": 4}), ErrBadResults},
+		"a bot from another match":    {open, "m", results(map[string]int{"a": 1, "b": 2, "x": 3}), ErrBadResults},
+		"one bot twice":               {open, "m", []Result{{"a", 1, false}, {"b", 2, false}, {"a", 3, false}}, ErrBadResults},
+		"nobody first":                {open, "m", results(map[string]int{"a": 2, "b": 3, "c": 4}), ErrBadResults},
+		"no gap after a tie":          {open, "m", results(map[string]int{"a": 1, "b": 1, "c": 2}), ErrBadResults},
+		"a gap without a tie":         {open, "m", results(map[string]int{"a": 1, "b": 2, "c": 4}), ErrBadResults},
+		"counted from zero":           {open, "m", results(map[string]int{"a": 0, "b": 1, "c": 2}), ErrBadResults},
 	} {
 		t.Run(name, func(t *testing.T) {
 			events, err := given(c.given...).Finish(c.match, c.results)
@@ -87,11 +87,11 @@ func TestVoid(t *testing.T) {
 		match, why string
 		want       error
 	}{
-		"a match that never was": {open, "x", WhyOperator, ErrUnknownMatch},
-		"one that is rated":      {append(open, rated("m", "a", "b", "c")), "m", WhyOperator, ErrAlreadyFinished},
-		"one that is void":       {append(open, MatchVoided{"m", WhyOperator}), "m", WhyOperator, ErrAlreadyFinished},
-		"no reason":              {open, "m", "", ErrBadReason},
-		"another reason":         {open, "m", "boredom", ErrBadReason},
+		"a match that does not exist": {open, "x", WhyOperator, ErrUnknownMatch},
+		"a rated match":               {append(open, rated("m", "a", "b", "c")), "m", WhyOperator, ErrAlreadyFinished},
+		"a voided match":              {append(open, MatchVoided{"m", WhyOperator}), "m", WhyOperator, ErrAlreadyFinished},
+		"no reason":                   {open, "m", "", ErrBadReason},
+		"an unknown reason":           {open, "m", "boredom", ErrBadReason},
 	} {
 		t.Run(name, func(t *testing.T) {
 			events, err := given(c.given...).Void(c.match, c.why)

@@ -1,8 +1,10 @@
-// Package ladder is one mode's ladder, the stream ladder-<mode>: who is seated
-// with whom, which matches are unfinished, and the rating of every bot. This
-// stream, by appends at exact revisions, ensures two things: a bot is in one match
-// at a time, and each match is rated once. The package knows no play, no owner and
-// no clock. Callers tell it which bots are active, how a match ended and the time.
+// Package ladder holds the state and the rules of one mode's ladder, whose
+// stream is ladder-<mode>: the tables that were seated, the unfinished matches,
+// and the rating of every bot. Because events are appended at exact revisions,
+// the stream ensures two things: a bot is in only one match at a time, and each
+// match is rated once. The package knows nothing about play, owners or the
+// clock. Callers tell it which bots are active, how a match ended and what time
+// it is.
 package ladder
 
 import (
@@ -21,14 +23,14 @@ const (
 	Parley   = "parley"
 )
 
-// Modes lists every mode. Stored tables index this list, so a new mode goes to
-// the end. Callers must not change it.
+// Modes lists every mode. Stored tables refer to modes by their index in this
+// list, so add a new mode at the end. Callers must not change it.
 var Modes = []string{Standard, Parley}
 
 // IsMode reports whether mode is one of Modes.
 func IsMode(mode string) bool { return slices.Contains(Modes, mode) }
 
-// StreamPrefix begins the name of every ladder's stream.
+// The name of every ladder's stream begins with StreamPrefix.
 const StreamPrefix = "ladder-"
 
 // Stream names the stream of a mode's ladder.
@@ -40,33 +42,33 @@ func ModeOf(stream string) (mode string, ok bool) {
 	return mode, ok && mode != ""
 }
 
-// Ladder is the state of one ladder. The value that New returns holds no map, so
-// that many folds may begin from it. Later copies share their maps: they are safe
-// for concurrent reads, but not during an Evolve.
+// Ladder is the state of one ladder. The value that New returns holds no maps,
+// so it can start any number of folds. Later copies share their maps: they are
+// safe for concurrent reads, but not during a call to Evolve.
 type Ladder struct {
 	mode    string
 	version uint64 // events folded
 	bots    map[string]Bot
-	open    map[string]match // unfinished, by match id
+	open    map[string]match // unfinished matches, by match id
 	closed  *recent
 }
 
 // New returns a mode's ladder before its first event.
 func New(mode string) Ladder { return Ladder{mode: mode} }
 
-// Bot is the ladder's state of one bot, in the shape of a snapshot.
+// Bot is the ladder's state of one bot. Snapshots store this shape.
 type Bot struct {
 	Rating rating.Rating `json:"rating"`
-	Games  int           `json:"games,omitempty"` // rated matches, which are the completed ones
+	Games  int           `json:"games,omitempty"` // completed matches, which are the rated ones
 	Match  string        `json:"match,omitempty"` // its unfinished match, or empty
-	Ended  time.Time     `json:"ended,omitzero"`  // end of its latest match, even an aborted one; its rest begins here
+	Ended  time.Time     `json:"ended,omitzero"`  // end of its latest match, even an aborted one; its rest begins then
 
 	Misses      int         `json:"misses,omitempty"`     // consecutive matches missed, up to the latest that was rated
-	MissedSince time.Time   `json:"missedSince,omitzero"` // end of the first of them
-	MissedAt    []time.Time `json:"missed,omitempty"`     // ends of the latest of them, at most keptMisses
+	MissedSince time.Time   `json:"missedSince,omitzero"` // end of the first of these matches
+	MissedAt    []time.Time `json:"missed,omitempty"`     // ends of the latest of these matches, at most keptMisses
 }
 
-// match is an unfinished match as it was seated, in the shape of a snapshot.
+// match is an unfinished match as it was seated. Snapshots store this shape.
 type match struct {
 	Bots       []string  `json:"bots"` // in ladder order
 	Revision   uint64    `json:"revision"`
@@ -76,19 +78,19 @@ type match struct {
 	Seated     time.Time `json:"seated"`
 }
 
-// Seating is an unfinished match with everything that starts it.
+// Seating is an unfinished match with everything needed to start it.
 type Seating struct {
 	MatchID    string
 	Mode       string
 	Bots       []Entrant // in ladder order
 	Revision   uint64    // of its TablesSeated
-	Index      int       // of its table there
+	Index      int       // of its table in that event
 	SeedKey    string    // id of the seed key
 	Commitment seed.Seed
 	SeatedAt   time.Time
 }
 
-// Entrant is a bot of a table with its rating at the seating.
+// Entrant is a bot at a table, with its rating when the table was seated.
 type Entrant struct {
 	BotID string
 	rating.Rating
@@ -101,10 +103,10 @@ func (l Ladder) Mode() string { return l.mode }
 // event.
 func (l Ladder) Version() uint64 { return l.version }
 
-// Bots returns how many bots were ever seated.
+// Bots returns how many bots have ever been seated.
 func (l Ladder) Bots() int { return len(l.bots) }
 
-// Bot returns the state of a bot. One that was never seated has a new rating.
+// Bot returns the state of a bot. A bot that was never seated has a new rating.
 func (l Ladder) Bot(id string) Bot {
 	if b, ok := l.bots[id]; ok {
 		return b
@@ -112,7 +114,8 @@ func (l Ladder) Bot(id string) Bot {
 	return Bot{Rating: rating.New()}
 }
 
-// Seating returns the unfinished match with an id. ok is false if there is none.
+// Seating returns the unfinished match with an id. ok is false if no unfinished
+// match has that id.
 func (l Ladder) Seating(matchID string) (s Seating, ok bool) {
 	m, ok := l.open[matchID]
 	if !ok {
@@ -133,8 +136,8 @@ func (l Ladder) Unfinished() []Seating {
 	return all
 }
 
-// seating reads the current ratings. They are those at the seating, because no
-// other match can change them while this one is unfinished.
+// seating reads the current ratings. They have not changed since the table was
+// seated, because no other match can change them while this one is unfinished.
 func (l Ladder) seating(id string, m match) Seating {
 	s := Seating{
 		MatchID: id, Mode: l.mode, Bots: make([]Entrant, 0, len(m.Bots)),

@@ -12,7 +12,7 @@ import (
 
 const restOfTests = 5 * time.Minute
 
-// noon is when the stories of these tests begin.
+// noon is the time at which these tests begin.
 var noon = time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
 
 // given folds events onto a new ladder, one a minute from noon.
@@ -28,7 +28,8 @@ func tick(now time.Time) Tick {
 	return Tick{Now: now, Rest: restOfTests, PlatformKey: "cGxhdGZvcm0=", SeedKeyID: "k1", SeedKey: []byte("seed key of tests")}
 }
 
-// registered makes candidates, each registered a second after the one before.
+// registered makes candidates, each registered one second after the previous
+// one.
 func registered(ids ...string) []Candidate {
 	all := make([]Candidate, len(ids))
 	for i, id := range ids {
@@ -49,7 +50,7 @@ func seated(id string, bots ...string) TablesSeated {
 	return TablesSeated{Tick: noon, SeedKey: "k1", Tables: []Table{{MatchID: id, Bots: bots}}}
 }
 
-// rated rates bots in a match, the first the best.
+// rated returns the event that rates the bots of a match, best first.
 func rated(id string, bots ...string) RatingsChanged {
 	e := RatingsChanged{MatchID: id}
 	for i, bot := range bots {
@@ -131,7 +132,7 @@ func TestUnfinishedIsInTheOrderOfSeating(t *testing.T) {
 	require.Equal(t, []string{"z", "y", "x"}, ids)
 }
 
-// Handle-like writers fold from one zero again and again.
+// Writers fold repeatedly from the same new ladder.
 func TestFoldsFromOneNewLadderAreIndependent(t *testing.T) {
 	zero := New(Standard)
 	one := Evolve(zero, seated("m", "a", "b", "c"), noon)
@@ -183,12 +184,12 @@ func TestMissStreaks(t *testing.T) {
 		count int
 		since time.Duration // after noon
 	}{
-		"none":                   {[][]Event{play("1")}, 0, 0},
-		"one":                    {[][]Event{miss("1")}, 1, time.Minute},
-		"two":                    {[][]Event{miss("1"), miss("2")}, 2, time.Minute},
-		"a match ends it":        {[][]Event{miss("1"), play("2")}, 0, 0},
-		"the next begins again":  {[][]Event{miss("1"), play("2"), miss("3")}, 1, 5 * time.Minute},
-		"a void match goes past": {[][]Event{miss("1"), void("2"), miss("3")}, 2, time.Minute},
+		"none":                              {[][]Event{play("1")}, 0, 0},
+		"one":                               {[][]Event{miss("1")}, 1, time.Minute},
+		"two":                               {[][]Event{miss("1"), miss("2")}, 2, time.Minute},
+		"a match ends the streak":           {[][]Event{miss("1"), play("2")}, 0, 0},
+		"the next miss begins a new streak": {[][]Event{miss("1"), play("2"), miss("3")}, 1, 5 * time.Minute},
+		"a voided match does not count":     {[][]Event{miss("1"), void("2"), miss("3")}, 2, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var events []Event

@@ -8,9 +8,9 @@ import (
 // namespaceURL is the namespace of URLs for name-based UUIDs (RFC 9562, 6.6).
 const namespaceURL = "\x6b\xa7\xb8\x11\x9d\xad\x11\xd1\x80\xb4\x00\xc0\x4f\xd4\x30\xc8"
 
-// MatchID returns the id of the match at a table: the UUIDv5 of its mode, revision
-// and index, so that nobody can choose it (docs/audit.md). platformKey is the
-// platform's public key in base64.
+// MatchID returns the id of the match at a table. It is the UUIDv5 of the
+// table's mode, revision and index, so nobody can choose it (docs/audit.md).
+// platformKey is the platform's public key in base64.
 func MatchID(platformKey, mode string, revision uint64, index int) string {
 	return uuidV5(fmt.Sprintf("hexarena:%s:%s:%d:%d", platformKey, mode, revision, index))
 }
@@ -20,6 +20,6 @@ func uuidV5(name string) string {
 	sum := sha1.Sum([]byte(namespaceURL + name))
 	id := sum[:16]
 	id[6] = id[6]&0x0f | 0x50 // version 5
-	id[8] = id[8]&0x3f | 0x80 // variant of the RFC
+	id[8] = id[8]&0x3f | 0x80 // variant of RFC 9562
 	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }

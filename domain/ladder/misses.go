@@ -9,17 +9,17 @@ import (
 const (
 	manyMisses   = 10                 // misses in a row that make the rest longer
 	missedRest   = 3 * time.Hour      // the longer rest
-	missedTooOld = 7 * 24 * time.Hour // the age at which a streak pauses the bot
+	missedTooOld = 7 * 24 * time.Hour // the streak's age at which the arena pauses the bot
 )
 
-// keptMisses is how many misses of each streak a ladder remembers. A streak that
-// runs for a week has fewer than 70.
+// keptMisses is how many misses of each streak a ladder remembers. A streak of
+// a week has fewer than 70.
 const keptMisses = 128
 
 // Streak is a bot's misses in a row.
 type Streak struct {
 	Misses int
-	Since  time.Time // end of the first missed match; zero without a miss
+	Since  time.Time // end of the first missed match; zero if none was missed
 }
 
 // played returns b after one more rated match. A voided match is not a miss and
@@ -40,8 +40,8 @@ func (b Bot) played(missed bool, at time.Time) Bot {
 	return b
 }
 
-// Streak returns b's misses in a row since its latest change of status, which
-// resets the count. A match counts if it was rated after the change.
+// Streak returns b's misses in a row since its latest change of status. A match
+// counts only if it was rated after the change.
 func (b Bot) Streak(statusChanged time.Time) Streak {
 	switch {
 	case b.Misses == 0:
@@ -56,7 +56,8 @@ func (b Bot) Streak(statusChanged time.Time) Streak {
 	return Streak{Misses: len(b.MissedAt) - first, Since: b.MissedAt[first]}
 }
 
-// rest returns how long a bot rests after a match. usual is its mode's rest.
+// rest returns how long a bot rests after a match. usual is the mode's normal
+// rest.
 func (s Streak) rest(usual time.Duration) time.Duration {
 	if s.Misses >= manyMisses {
 		return max(usual, missedRest)
@@ -70,9 +71,9 @@ type Absentee struct {
 	Since time.Time // end of the first match that it missed
 }
 
-// Absentees lists, in order, the candidates that the arena should pause: their
-// streak of misses is a week old. It leaves out bots in a match, because they may
-// still answer.
+// Absentees lists, in order, the candidates that the arena should pause because
+// their streak of misses is a week old. It leaves out bots that are in a match,
+// because they may still answer.
 func (l Ladder) Absentees(candidates []Candidate, now time.Time) []Absentee {
 	var absent []Absentee
 	for _, c := range candidates {

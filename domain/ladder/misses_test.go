@@ -9,9 +9,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// career is one bot's life on a ladder in steps: m a match that it
-// misses, p one that it plays, v one that is voided. Each is seated and ends
-// one step after the one before.
+// career returns a ladder after a bot's matches: m for a match that the bot
+// misses, p for one that it plays, v for one that is voided. Each match is
+// seated and ends one step after the previous one.
 func career(steps string, step time.Duration) Ladder {
 	l := New(Standard)
 	for i, s := range steps {
@@ -33,25 +33,25 @@ func TestStreak(t *testing.T) {
 	const step = time.Hour
 	for name, c := range map[string]struct {
 		steps   string
-		changed time.Duration // of the status, after noon; 0: never
+		changed time.Duration // time of the status change, after noon; 0 for none
 		misses  int
 		since   int // which step is the first miss
 	}{
-		"nothing":                    {"", 0, 0, 0},
-		"a match":                    {"p", 0, 0, 0},
-		"a miss":                     {"m", 0, 1, 1},
-		"three":                      {"mmm", 0, 3, 1},
-		"a match ends it":            {"mmmp", 0, 0, 0},
-		"and the next begins again":  {"mmmpm", 0, 1, 5},
-		"a void one counts for none": {"mvm", 0, 2, 1},
-		"and ends none":              {"mv", 0, 1, 1},
-		"changed before it":          {"mmm", step / 2, 3, 1},
-		"changed within it":          {"mmm", 3 * step / 2, 2, 2},
-		"changed as one ended":       {"mmm", step, 2, 2},
-		"changed as the last ended":  {"mmm", 3 * step, 0, 0},
-		"changed after it":           {"mmm", 4 * step, 0, 0},
-		"changed, and missed again":  {"mmmm", 7 * step / 2, 1, 4},
-		"changed before a match":     {"mmpm", step, 1, 4},
+		"nothing":                              {"", 0, 0, 0},
+		"a match":                              {"p", 0, 0, 0},
+		"a miss":                               {"m", 0, 1, 1},
+		"three":                                {"mmm", 0, 3, 1},
+		"a match ends the streak":              {"mmmp", 0, 0, 0},
+		"the next miss begins a new streak":    {"mmmpm", 0, 1, 5},
+		"a voided match is not a miss":         {"mvm", 0, 2, 1},
+		"a voided match does not end a streak": {"mv", 0, 1, 1},
+		"changed before the streak":            {"mmm", step / 2, 3, 1},
+		"changed during the streak":            {"mmm", 3 * step / 2, 2, 2},
+		"changed when one ended":               {"mmm", step, 2, 2},
+		"changed when the last ended":          {"mmm", 3 * step, 0, 0},
+		"changed after the streak":             {"mmm", 4 * step, 0, 0},
+		"changed, and missed again":            {"mmmm", 7 * step / 2, 1, 4},
+		"changed before a match":               {"mmpm", step, 1, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var changed time.Time
@@ -69,7 +69,7 @@ func TestStreak(t *testing.T) {
 	}
 }
 
-// What a bot rests after misses, around the tenth.
+// The rest becomes longer with the tenth miss in a row.
 func TestRestAfterMisses(t *testing.T) {
 	const step = time.Minute
 	others := registered("b", "c", "d")
@@ -79,16 +79,16 @@ func TestRestAfterMisses(t *testing.T) {
 		usual   time.Duration
 		rest    time.Duration
 	}{
-		"nine":                          {"mmmmmmmmm", 0, restOfTests, restOfTests},
-		"ten":                           {"mmmmmmmmmm", 0, restOfTests, 3 * time.Hour},
-		"thirteen":                      {"mmmmmmmmmmmmm", 0, restOfTests, 3 * time.Hour},
-		"ten, then a match":             {"mmmmmmmmmmp", 0, restOfTests, restOfTests},
-		"ten, then a void one":          {"mmmmmmmmmmv", 0, restOfTests, 3 * time.Hour},
-		"ten, the status changed":       {"mmmmmmmmmm", 11 * step, restOfTests, restOfTests},
-		"ten, one of them before":       {"mmmmmmmmmm", 3 * step / 2, restOfTests, restOfTests},
-		"ten after the status changed":  {"mmmmmmmmmmmm", 2 * step, restOfTests, 3 * time.Hour},
-		"where the usual rest is long":  {"mmmmmmmmmm", 0, 5 * time.Hour, 5 * time.Hour},
-		"where there is none otherwise": {"mmmmmmmmmm", 0, 0, 3 * time.Hour},
+		"nine":                         {"mmmmmmmmm", 0, restOfTests, restOfTests},
+		"ten":                          {"mmmmmmmmmm", 0, restOfTests, 3 * time.Hour},
+		"thirteen":                     {"mmmmmmmmmmmmm", 0, restOfTests, 3 * time.Hour},
+		"ten, then a match":            {"mmmmmmmmmmp", 0, restOfTests, restOfTests},
+		"ten, then a voided match":     {"mmmmmmmmmmv", 0, restOfTests, 3 * time.Hour},
+		"ten, the status changed":      {"mmmmmmmmmm", 11 * step, restOfTests, restOfTests},
+		"ten, one of them before":      {"mmmmmmmmmm", 3 * step / 2, restOfTests, restOfTests},
+		"ten after the status changed": {"mmmmmmmmmmmm", 2 * step, restOfTests, 3 * time.Hour},
+		"if the usual rest is longer":  {"mmmmmmmmmm", 0, 5 * time.Hour, 5 * time.Hour},
+		"if there is usually no rest":  {"mmmmmmmmmm", 0, 0, 3 * time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := career(c.steps, step)
@@ -120,17 +120,17 @@ func TestAbsentees(t *testing.T) {
 		now     time.Duration
 		absent  bool
 	}{
-		"a week to the instant":      {"mm", 0, time.Hour + week, true},
-		"a millisecond less":         {"mm", 0, time.Hour + week - time.Millisecond, false},
-		"one miss is a streak":       {"m", 0, time.Hour + week, true},
-		"no miss":                    {"ppp", 0, 10 * week, false},
-		"never played":               {"", 0, 10 * week, false},
-		"answered since":             {"mmp", 0, 10 * week, false},
-		"missed again since":         {"mpm", 0, time.Hour + week, false},
-		"the status changed within":  {"mmm", 3 * time.Hour / 2, time.Hour + week, false},
-		"a week after that":          {"mmm", 3 * time.Hour / 2, 2*time.Hour + week, true},
-		"the status changed since":   {"mmm", 100 * time.Hour, 10 * week, false},
-		"a void one holds up nobody": {"mv", 0, time.Hour + week, true},
+		"exactly a week":                       {"mm", 0, time.Hour + week, true},
+		"a millisecond less":                   {"mm", 0, time.Hour + week - time.Millisecond, false},
+		"one miss is a streak":                 {"m", 0, time.Hour + week, true},
+		"no miss":                              {"ppp", 0, 10 * week, false},
+		"never played":                         {"", 0, 10 * week, false},
+		"answered since":                       {"mmp", 0, 10 * week, false},
+		"missed again since":                   {"mpm", 0, time.Hour + week, false},
+		"the status changed during the streak": {"mmm", 3 * time.Hour / 2, time.Hour + week, false},
+		"a week after that":                    {"mmm", 3 * time.Hour / 2, 2*time.Hour + week, true},
+		"the status changed since":             {"mmm", 100 * time.Hour, 10 * week, false},
+		"a voided match does not help":         {"mv", 0, time.Hour + week, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := career(c.steps, time.Hour)
@@ -149,7 +149,7 @@ func TestAbsentees(t *testing.T) {
 	}
 }
 
-// One that is in a match may answer in it.
+// A bot that is in a match may still answer.
 func TestABotInAMatchIsNotAbsent(t *testing.T) {
 	l := Evolve(career("mm", time.Hour), seated("last", "a", "b", "c"), noon.Add(1000*time.Hour))
 	require.Empty(t, l.Absentees(registered("a"), noon.Add(1001*time.Hour)))
@@ -157,13 +157,13 @@ func TestABotInAMatchIsNotAbsent(t *testing.T) {
 	require.Len(t, l.Absentees(registered("a"), noon.Add(1002*time.Hour)), 1)
 }
 
-// lived is the history of one bot as a simple list.
+// lived is one step in the history of a bot.
 type lived struct {
 	at     time.Time
 	played rune // m, p or v as in career; s: its status changed
 }
 
-// plainly counts the streak from the whole story.
+// plainly counts the streak from the whole history.
 func plainly(story []lived) Streak {
 	var s Streak
 	for _, l := range story {
@@ -179,8 +179,8 @@ func plainly(story []lived) Streak {
 	return s
 }
 
-// Whatever happens to a bot and to its status, the ladder and the directory
-// together count as one list of all its events does.
+// For any history of a bot and its status, the ladder and the directory
+// together count the same misses as a simple list of all its events.
 func TestStreaksMatchASimpleCount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l, now := New(Standard), noon
@@ -216,7 +216,8 @@ func TestStreaksMatchASimpleCount(t *testing.T) {
 	})
 }
 
-// A fold leaves what an earlier state holds, and its memory is bounded.
+// A fold does not change an earlier state, and the memory for misses is
+// bounded.
 func TestMissesAreKeptApart(t *testing.T) {
 	before := career("mm", time.Hour).Bot("a")
 	one := before.played(true, noon.Add(3*time.Hour))

@@ -11,7 +11,7 @@ import (
 	"hexarena/domain/rating"
 )
 
-// history is a ladder that anything happens to, and its log.
+// history is a ladder that receives random events, with its log.
 type history struct {
 	ladder Ladder
 	log    []stored
@@ -34,7 +34,7 @@ func (h *history) append(t *rapid.T, events []Event) {
 	}
 }
 
-// seatSome seats any of 14 bots, some perhaps named twice.
+// seatSome seats any of 14 bots. Some may be named twice.
 func (h *history) seatSome(t *rapid.T) {
 	chosen := rapid.SliceOfN(rapid.SampledFrom(registered(numbered(14)...)), 0, 20).Draw(t, "candidates")
 	before := h.ladder.Unfinished()
@@ -56,15 +56,15 @@ func (h *history) checkSeating(t *rapid.T, events []Event, chosen []Candidate) {
 		require.Contains(t, []int{3, 4}, len(table))
 		require.True(t, len(table) == 4 || i == len(tables)-1, "only the last table is small")
 		for _, bot := range table {
-			require.False(t, seen[bot], "%s sits twice in one tick", bot)
-			require.True(t, asked[bot], "%s did not ask", bot)
+			require.False(t, seen[bot], "%s is seated twice in one tick", bot)
+			require.True(t, asked[bot], "%s was not a candidate", bot)
 			b := h.ladder.Bot(bot)
 			require.Empty(t, b.Match)
 			require.True(t, b.Ended.IsZero() || h.now.Sub(b.Ended) >= restOfTests, "%s has not rested", bot)
 			seen[bot] = true
 		}
 	}
-	require.Less(t, h.waiting(asked, seen), 3, "three could still sit")
+	require.Less(t, h.waiting(asked, seen), 3, "three more bots could be seated")
 }
 
 func (h *history) waiting(asked, seated map[string]bool) int {
@@ -78,7 +78,7 @@ func (h *history) waiting(asked, seated map[string]bool) int {
 	return n
 }
 
-// endOne finishes or voids a match, or tries to once more.
+// endOne finishes or voids a match, or tries to end one that has already ended.
 func (h *history) endOne(t *rapid.T) {
 	open := h.ladder.Unfinished()
 	if len(open) == 0 {
@@ -130,7 +130,7 @@ func (h *history) check(t *rapid.T) {
 	}
 }
 
-// recompute rates the whole log again from its placements.
+// recompute computes all ratings again from the placements in the log.
 func (h *history) recompute(t *rapid.T) map[string]rating.Rating {
 	ratings, matches := map[string]rating.Rating{}, map[string]bool{}
 	for _, s := range h.log {
@@ -178,7 +178,7 @@ func TestAnyLadderKeepsTheInvariants(t *testing.T) {
 	})
 }
 
-// checkRefold folds the log again, which must give the same ladder.
+// checkRefold checks that folding the log again gives the same ladder.
 func (h *history) checkRefold(t *rapid.T) {
 	again := New(Standard)
 	for _, s := range h.log {
@@ -191,8 +191,8 @@ func (h *history) checkRefold(t *rapid.T) {
 	h.checkSnapshots(t)
 }
 
-// checkSnapshots: a snapshot after any event, and the rest of the log, give the
-// same ladder again, and taking it changes nothing.
+// checkSnapshots checks that a snapshot after any event, followed by the rest
+// of the log, gives the same ladder, and that taking it changes nothing.
 func (h *history) checkSnapshots(t *rapid.T) {
 	whole := New(Standard)
 	for i, s := range h.log {

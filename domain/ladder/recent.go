@@ -3,12 +3,12 @@ package ladder
 // recentMatches is how many finished matches a ladder remembers by id.
 const recentMatches = 10_000
 
-// recent remembers the latest finished matches, so that a ladder can tell apart a
-// match that already finished and one that it never seated. It is bounded, because
-// the memory of a ladder must not grow with its age.
+// recent remembers the latest finished matches, so that a ladder can tell a
+// match that has already finished from one that it never seated. It is bounded,
+// because a ladder's memory must not grow with its age.
 type recent struct {
 	known map[string]bool
-	ids   []string // the oldest first
+	ids   []string // oldest first
 }
 
 func (r *recent) has(id string) bool { return r != nil && r.known[id] }
@@ -25,7 +25,7 @@ func (r *recent) add(id string) {
 	}
 }
 
-// list copies the ids, the oldest first.
+// list returns a copy of the ids, oldest first.
 func (r *recent) list() []string {
 	if r == nil {
 		return nil

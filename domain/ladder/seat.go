@@ -15,8 +15,8 @@ const (
 	smallTable = 3
 )
 
-// ErrNoKeys means that the keys are missing from which match ids and commitments
-// follow.
+// ErrNoKeys means that a key is missing that match ids or commitments are
+// derived from.
 var ErrNoKeys = errors.New("seating needs the platform key and a seed key")
 
 // Candidate is an active bot.
@@ -26,20 +26,21 @@ type Candidate struct {
 	StatusChanged time.Time // time of its latest change of status; earlier misses do not count
 }
 
-// Tick has the inputs of a seating other than the candidates.
+// Tick holds the inputs of Seat other than the candidates.
 type Tick struct {
 	Now         time.Time
-	Rest        time.Duration // from the end of a bot's match to its next seating, usually
+	Rest        time.Duration // the usual rest from the end of a bot's match to its next seating
 	PlatformKey string        // the public key, in base64
 	SeedKeyID   string
 	SeedKey     []byte
 }
 
-// Seat returns the tables of one tick, in as many TablesSeated as they fill. It
-// sorts the candidates that are in no match and have rested: by mu − 3·sigma
-// downwards, then the older registration, then the id. It fills tables of 4 from
-// the top. If 3 are left over they are a table too; fewer wait. A duplicate
-// candidate counts once. If it seats nobody it returns no event.
+// Seat returns the tables of one tick, in as many TablesSeated events as
+// needed. It takes the candidates that are in no match and have rested. It
+// sorts them by mu − 3·sigma (highest first), then by registration (oldest
+// first), then by id. It fills tables of 4 from the top. If 3 candidates are
+// left over, they form a table too; fewer wait. A duplicate candidate counts
+// once. Seat returns no event if it seats nobody.
 func (l Ladder) Seat(candidates []Candidate, t Tick) ([]Event, error) {
 	if t.PlatformKey == "" || t.SeedKeyID == "" || len(t.SeedKey) == 0 {
 		return nil, ErrNoKeys
@@ -66,7 +67,7 @@ func (l Ladder) seat(tables [][]string, revision uint64, t Tick) TablesSeated {
 	return e
 }
 
-// ranked returns the ids of the bots that can be seated, the best first.
+// ranked returns the ids of the bots that can be seated, best first.
 func (l Ladder) ranked(candidates []Candidate, t Tick) []string {
 	type entry struct {
 		Candidate
@@ -96,8 +97,8 @@ func (l Ladder) ranked(candidates []Candidate, t Tick) []string {
 	return ids
 }
 
-// rested reports whether the rest since b's latest match is over. It is longer
-// after many misses. A bot that has not played needs no rest.
+// rested reports whether b's rest after its latest match is over. The rest is
+// longer after many misses. A bot that has not played needs no rest.
 func (b Bot) rested(c Candidate, t Tick) bool {
 	return b.Ended.IsZero() || !t.Now.Before(b.Ended.Add(b.Streak(c.StatusChanged).rest(t.Rest)))
 }

@@ -26,7 +26,7 @@ func tablesIn(events []Event) [][]string {
 	return tables
 }
 
-// aged makes candidates of ids and when each was registered.
+// aged makes candidates from ids and their registration times.
 func aged(pairs ...any) []Candidate {
 	var all []Candidate
 	for i := 0; i < len(pairs); i += 2 {
@@ -43,24 +43,24 @@ func TestSeatFillsTablesFromTheTop(t *testing.T) {
 		tick       Tick
 		want       [][]string
 	}{
-		"nobody":                 {nil, nil, later, nil},
-		"two wait":               {nil, registered("a", "b"), later, nil},
-		"three are a table":      {nil, registered("a", "b", "c"), later, [][]string{{"a", "b", "c"}}},
-		"four are a table":       {nil, registered("a", "b", "c", "d"), later, [][]string{{"a", "b", "c", "d"}}},
-		"of five one waits":      {nil, registered("a", "b", "c", "d", "e"), later, [][]string{{"a", "b", "c", "d"}}},
-		"of six two wait":        {nil, registered("a", "b", "c", "d", "e", "f"), later, [][]string{{"a", "b", "c", "d"}}},
-		"of seven none":          {nil, registered("a", "b", "c", "d", "e", "f", "g"), later, [][]string{{"a", "b", "c", "d"}, {"e", "f", "g"}}},
-		"by rating, best first":  {[]Event{seated("m", "a", "b", "c"), rated("m", "c", "a", "b")}, registered("b", "a", "n", "c"), later, [][]string{{"c", "a", "b", "n"}}},
-		"by age among equals":    {nil, aged("a", noon, "b", noon.Add(-time.Second), "c", noon.Add(time.Second)), later, [][]string{{"b", "a", "c"}}},
-		"by id at the same age":  {nil, aged("c", noon, "a", noon, "b", noon), later, [][]string{{"a", "b", "c"}}},
-		"named twice":            {nil, append(registered("a", "b", "c"), registered("a", "b")...), later, [][]string{{"a", "b", "c"}}},
-		"named twice, two ages":  {nil, aged("a", noon, "b", noon.Add(time.Second), "a", noon.Add(time.Minute)), later, nil},
-		"who plays is left out":  {[]Event{seated("m", "a", "b", "c")}, registered("a", "b", "c", "d", "e"), later, nil},
-		"one short of its rest":  {[]Event{seated("m", "a", "b", "c"), rated("m", "a", "b", "c")}, registered("a", "b", "c"), tick(noon.Add(time.Minute + restOfTests - time.Millisecond)), nil},
-		"rested to the instant":  {[]Event{seated("m", "a", "b", "c"), rated("m", "a", "b", "c")}, registered("a", "b", "c"), tick(noon.Add(time.Minute + restOfTests)), [][]string{{"a", "b", "c"}}},
-		"rest after a void one":  {[]Event{seated("m", "a", "b", "c"), MatchVoided{"m", WhyOperator}}, registered("a", "b", "c"), tick(noon.Add(2 * time.Minute)), nil},
-		"new bots need no rest":  {nil, registered("a", "b", "c"), tick(noon), [][]string{{"a", "b", "c"}}},
-		"of one owner, together": {nil, registered("own-1", "own-2", "own-3"), later, [][]string{{"own-1", "own-2", "own-3"}}},
+		"nobody":                            {nil, nil, later, nil},
+		"two wait":                          {nil, registered("a", "b"), later, nil},
+		"three are a table":                 {nil, registered("a", "b", "c"), later, [][]string{{"a", "b", "c"}}},
+		"four are a table":                  {nil, registered("a", "b", "c", "d"), later, [][]string{{"a", "b", "c", "d"}}},
+		"five, and one waits":               {nil, registered("a", "b", "c", "d", "e"), later, [][]string{{"a", "b", "c", "d"}}},
+		"six, and two wait":                 {nil, registered("a", "b", "c", "d", "e", "f"), later, [][]string{{"a", "b", "c", "d"}}},
+		"seven, and nobody waits":           {nil, registered("a", "b", "c", "d", "e", "f", "g"), later, [][]string{{"a", "b", "c", "d"}, {"e", "f", "g"}}},
+		"by rating, best first":             {[]Event{seated("m", "a", "b", "c"), rated("m", "c", "a", "b")}, registered("b", "a", "n", "c"), later, [][]string{{"c", "a", "b", "n"}}},
+		"by age among equals":               {nil, aged("a", noon, "b", noon.Add(-time.Second), "c", noon.Add(time.Second)), later, [][]string{{"b", "a", "c"}}},
+		"by id at the same age":             {nil, aged("c", noon, "a", noon, "b", noon), later, [][]string{{"a", "b", "c"}}},
+		"named twice":                       {nil, append(registered("a", "b", "c"), registered("a", "b")...), later, [][]string{{"a", "b", "c"}}},
+		"named twice, two ages":             {nil, aged("a", noon, "b", noon.Add(time.Second), "a", noon.Add(time.Minute)), later, nil},
+		"bots in a match are left out":      {[]Event{seated("m", "a", "b", "c")}, registered("a", "b", "c", "d", "e"), later, nil},
+		"one millisecond short of the rest": {[]Event{seated("m", "a", "b", "c"), rated("m", "a", "b", "c")}, registered("a", "b", "c"), tick(noon.Add(time.Minute + restOfTests - time.Millisecond)), nil},
+		"rested exactly long enough":        {[]Event{seated("m", "a", "b", "c"), rated("m", "a", "b", "c")}, registered("a", "b", "c"), tick(noon.Add(time.Minute + restOfTests)), [][]string{{"a", "b", "c"}}},
+		"rest after a voided match":         {[]Event{seated("m", "a", "b", "c"), MatchVoided{"m", WhyOperator}}, registered("a", "b", "c"), tick(noon.Add(2 * time.Minute)), nil},
+		"new bots need no rest":             {nil, registered("a", "b", "c"), tick(noon), [][]string{{"a", "b", "c"}}},
+		"bots of one owner together":        {nil, registered("own-1", "own-2", "own-3"), later, [][]string{{"own-1", "own-2", "own-3"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			events, err := given(c.given...).Seat(c.candidates, c.tick)
@@ -110,8 +110,8 @@ func TestSeatNeedsItsKeys(t *testing.T) {
 	}
 }
 
-// The id, the server seed and the commitment, worked out once more by other
-// code from what the architecture page says.
+// This test computes the id, the server seed and the commitment independently,
+// as the architecture page describes them.
 func TestSeatDerivesIdsAndCommitments(t *testing.T) {
 	l := given(seated("m", "x", "y", "z"))
 	now := tick(noon.Add(time.Hour + 123_456*time.Microsecond))

@@ -13,28 +13,29 @@ import (
 	"hexarena/domain/event"
 )
 
-// SnapshotPrefix begins the name of every stream of snapshots.
+// The name of every snapshot stream begins with SnapshotPrefix.
 const SnapshotPrefix = "snapshot-"
 
-// SnapshotStream names the stream of the snapshots of a mode's ladder. It keeps
-// only its last event. Deleting it costs only time.
+// SnapshotStream names the stream that holds the snapshots of a mode's ladder.
+// The stream keeps only its last event. If it is deleted, the next start only
+// takes longer.
 func SnapshotStream(mode string) string { return SnapshotPrefix + mode }
 
 // snapshotSchema is the version of State's shape and of the fold that made it.
-// Raise it whenever Evolve changes: then the arena ignores older snapshots.
+// Raise it whenever Evolve changes, so that the arena ignores older snapshots.
 const snapshotSchema = 1
 
 // ErrNoUse means that a snapshot cannot replace the events of its ladder. The
 // caller must fold the ladder from zero.
-var ErrNoUse = errors.New("the snapshot is of no use")
+var ErrNoUse = errors.New("the snapshot cannot be used")
 
-// LadderSnapshotTaken holds a ladder after one of its events, so that a start
-// continues to read from there.
+// LadderSnapshotTaken holds a ladder's state after one of its events, so that a
+// starting arena has to read only the later events.
 type LadderSnapshotTaken struct {
 	Schema   int    `json:"schema"`
 	Mode     string `json:"mode"`
 	Revision uint64 `json:"revision"` // of the last event that it includes
-	EventID  string `json:"eventId"`  // the id of that event; the snapshot fits only a ladder with this event there
+	EventID  string `json:"eventId"`  // the id of that event; the snapshot is valid only if the ladder has this event at that revision
 	State    []byte `json:"state"`    // gzip of a State in JSON
 }
 
@@ -52,12 +53,12 @@ func DecodeSnapshot(eventType string, data []byte) (Event, error) {
 	}
 }
 
-// State is everything that a ladder holds. Equal ladders have equal sorted States,
-// with or without snapshots in their past.
+// State is everything that a ladder holds. Equal ladders have equal sorted
+// States, even if one of them was restored from a snapshot.
 type State struct {
 	Bots   []BotState   `json:"bots"`   // sorted: by id
 	Open   []MatchState `json:"open"`   // sorted: by seating
-	Closed []string     `json:"closed"` // ids of the matches that ended last, in that order
+	Closed []string     `json:"closed"` // ids of the latest finished matches, oldest first
 }
 
 // BotState is a Bot in a State.
@@ -72,7 +73,7 @@ type MatchState struct {
 	match
 }
 
-// State copies l, in no order, so that the caller may evolve l meanwhile.
+// State returns an unsorted copy of l. The caller may continue to evolve l.
 func (l Ladder) State() State {
 	s := State{Bots: make([]BotState, 0, len(l.bots)), Open: make([]MatchState, 0, len(l.open)), Closed: l.closed.list()}
 	for id, b := range l.bots {
@@ -92,8 +93,8 @@ func (s State) Sort() {
 	})
 }
 
-// Snapshot sorts s and packs it into a snapshot. s is the State of a mode's ladder
-// after the event with the given revision and id.
+// Snapshot sorts s and packs it into a snapshot. s is the State of the mode's
+// ladder after the event with the given revision and id.
 func (s State) Snapshot(mode string, revision uint64, eventID string) (LadderSnapshotTaken, error) {
 	s.Sort()
 	var packed bytes.Buffer
@@ -106,9 +107,9 @@ func (s State) Snapshot(mode string, revision uint64, eventID string) (LadderSna
 	}, nil
 }
 
-// Restore returns the ladder of a mode at the time of the snapshot. Its errors are
-// ErrNoUse. The caller must check that the ladder's stream has the event with e's
-// id at e's revision.
+// Restore returns the ladder of a mode at the time of the snapshot. Every error
+// wraps ErrNoUse. The caller must check that the event at e's revision in the
+// ladder's stream has e's id.
 func (e LadderSnapshotTaken) Restore(mode string) (Ladder, error) {
 	switch {
 	case e.Schema != snapshotSchema:
@@ -125,7 +126,8 @@ func (e LadderSnapshotTaken) Restore(mode string) (Ladder, error) {
 	return s.ladder(mode, e.Revision+1), nil
 }
 
-// unpack reads the packed state to its end, where the checksum is.
+// unpack reads the packed state to its end, so that the checksum there is
+// verified.
 func (e LadderSnapshotTaken) unpack() (State, error) {
 	r, err := gzip.NewReader(bytes.NewReader(e.State))
 	if err != nil {

@@ -53,8 +53,8 @@ func throughTheLog(t require.TestingT, e LadderSnapshotTaken) LadderSnapshotTake
 	return back.(LadderSnapshotTaken)
 }
 
-// If the shape changes, it needs a new version, because snapshots of this version are
-// stored. The golden file holds the shape and a snapshot as it was once stored.
+// A changed shape needs a new version, because logs hold snapshots of this
+// version. The golden file holds the shape and a snapshot that was once stored.
 func TestSnapshotShape(t *testing.T) {
 	state := inJSON(t, sampleState())
 	if logtest.Updating() {
@@ -92,7 +92,8 @@ func TestASnapshotIsACopy(t *testing.T) {
 	require.Equal(t, was, state)
 }
 
-// More matches have ended than a ladder remembers: the same ones are forgotten.
+// More matches have ended than a ladder remembers. The restored ladder must
+// have forgotten the same ones.
 func TestASnapshotRestoresTheSameLadder(t *testing.T) {
 	l := given()
 	for i := range recentMatches + 2 {
@@ -113,14 +114,14 @@ func TestASnapshotRestoresTheSameLadder(t *testing.T) {
 			_, err = l.Void(id, WhyOperator)
 			require.ErrorIs(t, err, want)
 		}
-		require.True(t, slices.Equal(l.State().Closed, again.State().Closed), "oldest first, wherever the ring begins")
+		require.True(t, slices.Equal(l.State().Closed, again.State().Closed), "oldest first, wherever the ring buffer begins")
 		for _, further := range []string{"x", "y", "z"} {
 			l, again = over(l, further), over(again, further)
 		}
 	}
 }
 
-// over is a ladder after one more match, which was voided.
+// over returns a ladder after one more match, which is voided.
 func over(l Ladder, id string) Ladder {
 	return Evolve(Evolve(l, seated(id, "a", "b", "c"), noon), MatchVoided{MatchID: id, Why: WhyOperator}, noon)
 }
@@ -131,13 +132,13 @@ func TestUnusableSnapshotsAreRejected(t *testing.T) {
 	_, err = good.Restore(Standard)
 	require.NoError(t, err)
 	for name, spoil := range map[string]func(*LadderSnapshotTaken){
-		"another version": func(e *LadderSnapshotTaken) { e.Schema++ },
-		"no version":      func(e *LadderSnapshotTaken) { e.Schema = 0 },
-		"another mode":    func(e *LadderSnapshotTaken) { e.Mode = Parley },
-		"no such place":   func(e *LadderSnapshotTaken) { e.Revision = math.MaxUint64 },
-		"no state":        func(e *LadderSnapshotTaken) { e.State = nil },
-		"a state cut":     func(e *LadderSnapshotTaken) { e.State = e.State[:len(e.State)-1] },
-		"no gzip":         func(e *LadderSnapshotTaken) { e.State = []byte(inJSON(t, sampleState())) },
+		"another version":   func(e *LadderSnapshotTaken) { e.Schema++ },
+		"no version":        func(e *LadderSnapshotTaken) { e.Schema = 0 },
+		"another mode":      func(e *LadderSnapshotTaken) { e.Mode = Parley },
+		"no such revision":  func(e *LadderSnapshotTaken) { e.Revision = math.MaxUint64 },
+		"no state":          func(e *LadderSnapshotTaken) { e.State = nil },
+		"a truncated state": func(e *LadderSnapshotTaken) { e.State = e.State[:len(e.State)-1] },
+		"no gzip":           func(e *LadderSnapshotTaken) { e.State = []byte(inJSON(t, sampleState())) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			bad := good
@@ -148,8 +149,8 @@ func TestUnusableSnapshotsAreRejected(t *testing.T) {
 	}
 }
 
-// Whatever bit of a stored snapshot flips, it is refused, or it is the same
-// ladder, or it says of itself that it is good for another place in the log.
+// If any bit of a stored snapshot flips, Restore must reject the snapshot or
+// return the same ladder, or the snapshot must name a different event.
 func TestEveryFlippedBitIsFoundOrHarmless(t *testing.T) {
 	e, err := sampleState().Snapshot(Standard, 5, "6f1c1c62-0e63-5ac3-9b3f-6d5c1b7a8e90")
 	require.NoError(t, err)
@@ -182,10 +183,10 @@ func TestEveryFlippedBitIsFoundOrHarmless(t *testing.T) {
 
 func TestDecodeSnapshotRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ eventType, data string }{
-		"an unknown type":     {"LadderSnapshotMoved", `{}`},
-		"a ladder's event":    {"MatchVoided", `{"match":"m","why":"operator"}`},
-		"no JSON":             {"LadderSnapshotTaken", `{`},
-		"a state that is not": {"LadderSnapshotTaken", `{"state":"?"}`},
+		"an unknown type":       {"LadderSnapshotMoved", `{}`},
+		"a ladder's event":      {"MatchVoided", `{"match":"m","why":"operator"}`},
+		"invalid JSON":          {"LadderSnapshotTaken", `{`},
+		"a state not in base64": {"LadderSnapshotTaken", `{"state":"?"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := DecodeSnapshot(c.eventType, []byte(c.data))
@@ -194,7 +195,8 @@ func TestDecodeSnapshotRefuses(t *testing.T) {
 	}
 }
 
-// FuzzRestore: whatever a snapshot holds, it is refused or a ladder that works.
+// FuzzRestore checks that Restore rejects any snapshot or returns a ladder that
+// works.
 func FuzzRestore(f *testing.F) {
 	whole, err := sampleState().Snapshot(Standard, 5, "id")
 	require.NoError(f, err)
@@ -226,8 +228,8 @@ func FuzzRestore(f *testing.F) {
 	})
 }
 
-// BenchmarkState is what a snapshot costs its ladder: the copy. The rest is
-// nobody's time but its own.
+// BenchmarkState measures the copy, the only part of a snapshot for which the
+// ladder must wait.
 func BenchmarkState(b *testing.B) {
 	l := big(10_000)
 	for b.Loop() {
@@ -256,7 +258,8 @@ func BenchmarkRestore(b *testing.B) {
 	}
 }
 
-// big is a ladder that so many bots have played on, a third of them now.
+// big returns a ladder on which the given number of bots have played. A third
+// of them are in a match.
 func big(bots int) Ladder {
 	ids := make([]string, bots)
 	for i := range ids {

@@ -7,7 +7,8 @@ import (
 	"hexarena/domain/game"
 )
 
-// ActionJSON writes an action in the shape of its kind, as a bot would.
+// ActionJSON writes an action in the JSON shape that a bot uses for its kind of
+// decision.
 func ActionJSON(a game.Action) json.RawMessage {
 	fields := map[string]any{}
 	id := func(name string, v uint8) {
@@ -51,7 +52,7 @@ func ActionJSON(a game.Action) json.RawMessage {
 	}
 	b, err := json.Marshal(fields)
 	if err != nil {
-		panic(err) // maps of numbers and strings always encode
+		panic(err) // maps of numbers and strings can always be encoded
 	}
 	return b
 }
@@ -65,7 +66,7 @@ func WithTalk(action json.RawMessage, talk string) json.RawMessage {
 	fields["talk"] = talk
 	b, err := json.Marshal(fields)
 	if err != nil {
-		panic(err) // numbers and strings always encode
+		panic(err) // numbers and strings can always be encoded
 	}
 	return b
 }

@@ -13,43 +13,43 @@ import (
 
 // Talk limits (docs/rules.md).
 const (
-	MaxTalk    = 240 // code points of one message
+	MaxTalk    = 240 // code points in one message
 	TalkLogLen = 20  // entries that a view keeps
 )
 
 // maxDepth bounds the nesting of JSON from a bot.
 const maxDepth = 64
 
-// ErrMalformed says that a frame does not have the shape of an answer: the
-// seat times out with that cause.
+// ErrMalformed means that a frame does not have the shape of an answer. The
+// seat times out, with CauseMalformed.
 var ErrMalformed = errors.New("malformed answer")
 
 func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
 }
 
-// Answer is what a frame answers to a decision.
+// Answer is the answer to a decision, as read from a frame.
 type Answer struct {
 	Action game.Action
 	Talk   string
-	Sent   json.RawMessage // the fields of the schema only, as the bot sent them
+	Sent   json.RawMessage // only the fields of the schema, as the bot sent them
 }
 
-// Check returns nil if a seat may give the answer now, else the *game.Illegal with
-// the first rule that it breaks. talked has a bit for each seat that has talked
-// this turn.
+// Check returns nil if a seat may give the answer now. Otherwise it returns a
+// *game.Illegal with the first rule that the answer breaks. talked has one bit
+// for each seat that has talked this turn.
 func (a Answer) Check(g *game.State, seat int, talked uint8) error {
 	if err := g.Check(uint8(seat), a.Action); err != nil {
 		return err
 	}
 	if a.Talk != "" && talked>>seat&1 != 0 {
-		return &game.Illegal{Reason: game.ReasonTalkTwice, Message: "the seat has talked this turn; one message a turn is allowed"}
+		return &game.Illegal{Reason: game.ReasonTalkTwice, Message: "the seat has already talked this turn; only one message per turn is allowed"}
 	}
 	return nil
 }
 
-// ReadFrame reads a raw frame as the answer to a decision of a kind: its id,
-// and what ReadAction reads.
+// ReadFrame reads a raw frame as the answer to a decision of the given kind. It
+// returns the decision's id and the result of ReadAction.
 func ReadFrame(kind game.Kind, frame []byte) (id int, a Answer, err error) {
 	id, action, err := envelope(frame)
 	if err != nil {
@@ -59,9 +59,9 @@ func ReadFrame(kind game.Kind, frame []byte) (id int, a Answer, err error) {
 	return id, a, err
 }
 
-// ReadAction reads an action of a kind. The error is an ErrMalformed, or the
-// *game.Illegal that the action's own fields break. It does not check the
-// action against a game.
+// ReadAction reads an action that answers a decision of the given kind. The
+// error is an ErrMalformed, or a *game.Illegal if a field of the action breaks
+// a rule. ReadAction does not check the action against a game.
 func ReadAction(kind game.Kind, action []byte) (Answer, error) {
 	v, err := parseJSON(action)
 	if err != nil {
@@ -74,8 +74,8 @@ func parseJSON(text []byte) (strictjson.Value, error) {
 	return strictjson.Parse(text, strictjson.Options{MaxDepth: maxDepth})
 }
 
-// envelope reads a frame as a DecisionResponse: its id and its action, which
-// it does not read. Every error is an ErrMalformed.
+// envelope reads a frame as a DecisionResponse. It returns the id and the
+// action, which it does not interpret. Every error is an ErrMalformed.
 func envelope(frame []byte) (id int, action strictjson.Value, err error) {
 	v, err := parseJSON(frame)
 	if err != nil {
@@ -102,13 +102,14 @@ func envelope(frame []byte) (id int, action strictjson.Value, err error) {
 	return id, action, nil
 }
 
-// parseAction reads an action of a kind. The error is an ErrMalformed or a
-// *game.Illegal; malformed wins if both apply.
+// parseAction reads an action that answers a decision of the given kind. The
+// error is an ErrMalformed or a *game.Illegal; if both apply, it is
+// ErrMalformed.
 func parseAction(kind game.Kind, v strictjson.Value) (Answer, error) {
 	if v.Kind() != '{' {
 		return Answer{}, malformed("action is not an object")
 	}
-	r := fieldReader{object: v, known: make([]string, 0, 3)} // most actions have no more fields
+	r := fieldReader{object: v, known: make([]string, 0, 3)} // enough for most actions
 	a := game.Action{Type: onlyType[kind], Vertex: board.None, Edges: [2]uint8{board.None, board.None}, Hex: board.None, Victim: board.None, To: board.None}
 	if kind == game.KindTurn {
 		a.Type = r.turnType()
@@ -123,12 +124,12 @@ func parseAction(kind game.Kind, v strictjson.Value) (Answer, error) {
 	return Answer{a, talk, r.asSent()}, nil
 }
 
-// onlyType is the type of the actions of each kind of decision except a turn.
+// onlyType holds the only action type of each kind of decision except a turn.
 var onlyType = [...]game.Type{
 	game.KindSetup: game.Setup, game.KindDiscard: game.Discard, game.KindBandit: game.MoveBandit, game.KindTrade: game.Respond,
 }
 
-// MayTalk reports whether an action carries table talk.
+// MayTalk reports whether an action may carry table talk.
 func MayTalk(t game.Type) bool {
 	return t == game.OfferTrade || t == game.EndTurn || t == game.MoveBandit || t == game.Respond
 }

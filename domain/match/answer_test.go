@@ -11,14 +11,14 @@ import (
 	"hexarena/domain/game"
 )
 
-// What is malformed is a timeout, what breaks the schema's values is illegal
-// (docs/protocol.md, "timeout or illegal").
+// A malformed answer is a timeout. An answer with values that the schema
+// forbids is illegal (docs/protocol.md, "timeout or illegal").
 func TestReadingAnswers(t *testing.T) {
 	deep := strings.Repeat("[", 65) + strings.Repeat("]", 65)
 	cases := []struct {
 		name, frame string
 		kind        game.Kind
-		want        string // "" played, "malformed", or the reason
+		want        string // "" if the action is played, "malformed", or the reason
 	}{
 		{"whole", `{"id":7,"action":{"settlement":3,"road":4}}`, game.KindSetup, ""},
 		{"unknown fields are ignored", `{"id":7,"x":{"a":[1e999]},"action":{"settlement":3,"road":4,"talk":5,"y":null}}`, game.KindSetup, ""},
@@ -27,12 +27,12 @@ func TestReadingAnswers(t *testing.T) {
 		{"empty", ``, game.KindSetup, "malformed"},
 		{"text after it", `{"id":7,"action":{"settlement":3,"road":4}} x`, game.KindSetup, "malformed"},
 		{"two values", `{"id":7,"action":{"settlement":3,"road":4}}{}`, game.KindSetup, "malformed"},
-		{"no object", `7`, game.KindSetup, "malformed"},
+		{"not an object", `7`, game.KindSetup, "malformed"},
 		{"duplicate key", `{"id":7,"id":7,"action":{"settlement":3,"road":4}}`, game.KindSetup, "malformed"},
 		{"duplicate key, escaped", `{"id":7,"action":{"settlement":3,"road":4,"ro\u0061d":4}}`, game.KindSetup, "malformed"},
 		{"id missing", `{"action":{"settlement":3,"road":4}}`, game.KindSetup, "malformed"},
 		{"id never asked", `{"id":8,"action":{"settlement":3,"road":4}}`, game.KindSetup, "malformed"},
-		{"id beyond all", `{"id":99999999999999999999999,"action":{"settlement":3,"road":4}}`, game.KindSetup, "malformed"},
+		{"id too large", `{"id":99999999999999999999999,"action":{"settlement":3,"road":4}}`, game.KindSetup, "malformed"},
 		{"id as string", `{"id":"7","action":{"settlement":3,"road":4}}`, game.KindSetup, "malformed"},
 		{"id as fraction", `{"id":7.0,"action":{"settlement":3,"road":4}}`, game.KindSetup, "malformed"},
 		{"action missing", `{"id":7}`, game.KindSetup, "malformed"},
@@ -58,20 +58,20 @@ func TestReadingAnswers(t *testing.T) {
 		{"malformed wins", `{"id":7,"action":{"settlement":54,"road":"4"}}`, game.KindSetup, "malformed"},
 
 		{"type missing", `{"id":7,"action":{}}`, game.KindTurn, "malformed"},
-		{"type no string", `{"id":7,"action":{"type":1}}`, game.KindTurn, "malformed"},
+		{"type not a string", `{"id":7,"action":{"type":1}}`, game.KindTurn, "malformed"},
 		{"type unknown", `{"id":7,"action":{"type":"build_castle"}}`, game.KindTurn, game.ReasonUnknownType},
 		{"type of another decision", `{"id":7,"action":{"type":"setup"}}`, game.KindTurn, game.ReasonUnknownType},
 		{"talk null is absent", `{"id":7,"action":{"type":"end_turn","talk":null}}`, game.KindTurn, ""},
 		{"talk of 240", `{"id":7,"action":{"type":"end_turn","talk":"` + strings.Repeat("é", 240) + `"}}`, game.KindTurn, ""},
 		{"talk of 241", `{"id":7,"action":{"type":"end_turn","talk":"` + strings.Repeat("é", 241) + `"}}`, game.KindTurn, game.ReasonTalkTooLong},
-		{"talk no string", `{"id":7,"action":{"type":"end_turn","talk":["x"]}}`, game.KindTurn, "malformed"},
-		{"talk where there is none", `{"id":7,"action":{"type":"buy_dev","talk":["x"]}}`, game.KindTurn, ""},
+		{"talk not a string", `{"id":7,"action":{"type":"end_turn","talk":["x"]}}`, game.KindTurn, "malformed"},
+		{"talk on an action that takes none", `{"id":7,"action":{"type":"buy_dev","talk":["x"]}}`, game.KindTurn, ""},
 		{"victim null is absent", `{"id":7,"action":{"type":"play_knight","hex":4,"victim":null}}`, game.KindTurn, ""},
-		{"victim no seat", `{"id":7,"action":{"type":"play_knight","hex":4,"victim":4}}`, game.KindTurn, game.ReasonOutOfRange},
+		{"victim not a seat", `{"id":7,"action":{"type":"play_knight","hex":4,"victim":4}}`, game.KindTurn, game.ReasonOutOfRange},
 		{"no edges", `{"id":7,"action":{"type":"play_roadworks","edges":[]}}`, game.KindTurn, game.ReasonEdgeCount},
 		{"three edges", `{"id":7,"action":{"type":"play_roadworks","edges":[1,2,3]}}`, game.KindTurn, game.ReasonEdgeCount},
 		{"three edges, one a string", `{"id":7,"action":{"type":"play_roadworks","edges":[1,2,"3"]}}`, game.KindTurn, "malformed"},
-		{"edges no array", `{"id":7,"action":{"type":"play_roadworks","edges":1}}`, game.KindTurn, "malformed"},
+		{"edges not an array", `{"id":7,"action":{"type":"play_roadworks","edges":1}}`, game.KindTurn, "malformed"},
 		{"edges with null", `{"id":7,"action":{"type":"play_roadworks","edges":[1,null]}}`, game.KindTurn, "malformed"},
 		{"resource unknown", `{"id":7,"action":{"type":"play_embargo","resource":"gold"}}`, game.KindTurn, game.ReasonUnknownResource},
 		{"resource desert", `{"id":7,"action":{"type":"play_embargo","resource":"desert"}}`, game.KindTurn, game.ReasonUnknownResource},
@@ -114,7 +114,7 @@ func outcomeOf(err error) string {
 	}
 }
 
-// The log keeps the schema's fields as the bot sent them.
+// The log stores the schema's fields as the bot sent them.
 func TestActionsAreStoredAsSent(t *testing.T) {
 	_, a, err := ReadFrame(game.KindTurn, []byte(`{"id":1,"action":{"talk": "hé\u0021", "x":1, "get":{ "ore": 1,"wool":0 },"give":{"brick":2},"to":null,"type":"offer_trade"}}`))
 	require.NoError(t, err)
@@ -125,7 +125,7 @@ func TestActionsAreStoredAsSent(t *testing.T) {
 func TestStoredAnswersAreCut(t *testing.T) {
 	require.Equal(t, "a\uFFFDb", stored([]byte("a\xffb")))
 	long := stored([]byte("a" + strings.Repeat("é", 4000)))
-	require.Len(t, long, 4095, "cut on a code point")
+	require.Len(t, long, 4095, "cut off between two code points")
 	require.Len(t, stored([]byte(strings.Repeat("x", 70000))), 4096)
 }
 
@@ -142,7 +142,7 @@ func FuzzReadAnswer(f *testing.F) {
 		kind := game.Kind(k % 5)
 		_, a, err := ReadFrame(kind, frame)
 		if err != nil {
-			require.NotContains(t, outcomeOf(err), "unexpected", "malformed or illegal")
+			require.NotContains(t, outcomeOf(err), "unexpected", "the error is malformed or illegal")
 			return
 		}
 		again, err := ReadAction(kind, a.Sent)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkView builds and encodes a mid-game view: what each decision costs
-// beside its durable append.
+// BenchmarkView builds and encodes a mid-game view. This is the cost of each
+// decision besides its durable append.
 func BenchmarkView(b *testing.B) {
 	m := midGame(b)
 	var buf []byte

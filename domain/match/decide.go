@@ -11,8 +11,8 @@ import (
 	"hexarena/domain/seed"
 )
 
-// Seating is the start of a match: a table of the ladder, and the nonces that its
-// bots sent.
+// Seating holds the inputs that start a match: a table of the ladder, and the
+// nonces that its bots sent.
 type Seating struct {
 	MatchID    string
 	Mode       string
@@ -23,17 +23,17 @@ type Seating struct {
 	Deadlines  Deadlines
 }
 
-// Start returns the events that open a match. The seats follow from the joint
-// seed.
+// Start returns the events that open a match. The joint seed determines the
+// seats.
 func (m Match) Start(s Seating) ([]Event, error) {
 	if m.Started.MatchID != "" {
-		return nil, errors.New("the match has started before")
+		return nil, errors.New("the match has already started")
 	}
 	if len(s.Bots) < 3 || len(s.Bots) > game.MaxSeats || len(s.Bots) != len(s.Nonces) || len(s.Bots) != len(s.Table.Bots) {
 		return nil, fmt.Errorf("a table of %d bots with %d nonces", len(s.Bots), len(s.Nonces))
 	}
 	if seed.Commitment(m.ServerSeed) != s.Commitment {
-		return nil, errors.New("the commitment does not fit the seed key")
+		return nil, errors.New("the commitment does not match the seed key")
 	}
 	joint := seed.Joint(m.ServerSeed, s.Nonces)
 	seats := make([]Seat, len(s.Bots))
@@ -50,22 +50,22 @@ func (m Match) Start(s Seating) ([]Event, error) {
 	return d.events, nil
 }
 
-// Outcome is how an open decision closed: with a frame, or with the cause of its
-// failure.
+// Outcome says how an open decision was closed: with a frame, or with the cause
+// of its failure.
 type Outcome struct {
 	Decision  int
-	Frame     []byte // the raw answer; with a Cause only if that is CauseMalformed
+	Frame     []byte // the raw answer; empty if there is a Cause other than CauseMalformed
 	Cause     string // "" if Frame is an answer
-	Heard     bool   // a complete but stale frame came meanwhile
+	Heard     bool   // a complete but stale frame arrived while the decision was open
 	ElapsedMs int64
 }
 
 // Settle returns the events that the outcomes of all open decisions cause, in
-// the order of one append (docs/protocol.md, "Batches"). For each seat in order
-// these are a timeout or illegal if it failed, its action, and a resign on the
-// third strike. Then come the consequences, through the turns of resigned seats,
-// up to the next decision of a seat that still plays. Settle needs one outcome for
-// each of Asks.
+// the order of one append (docs/protocol.md, "Batches"). For each seat in
+// order, these are a timeout or illegal event if the seat failed, its action,
+// and a resign event on the third strike. The consequences follow, including
+// the turns of resigned seats, up to the next decision of a seat that still
+// plays. Settle needs one outcome for each decision that Asks returns.
 func (m Match) Settle(outcomes []Outcome) ([]Event, error) {
 	asks := m.Asks()
 	if len(asks) == 0 || len(asks) != len(outcomes) {
@@ -88,10 +88,12 @@ func (m Match) Settle(outcomes []Outcome) ([]Event, error) {
 	return d.events, nil
 }
 
-// Cancel returns the event that aborts a running match.
+// Cancel returns the event that aborts a running match. why is WallClock or
+// Operator.
 func (m Match) Cancel(why string) ([]Event, error) { return m.cancel(why, "") }
 
-// CancelByOrder is Cancel by an operator, who must give a reason.
+// CancelByOrder returns the event that aborts a running match by an operator's
+// order. The operator must give a reason.
 func (m Match) CancelByOrder(reason string) ([]Event, error) {
 	reason = strings.TrimSpace(reason)
 	if reason == "" {
@@ -174,8 +176,8 @@ func timedOut(dec Decision, o Outcome, strikes int) DecisionTimedOut {
 	return e
 }
 
-// read returns the answer of an outcome, or an ErrMalformed, or the *game.Illegal
-// with the rule that the answer breaks.
+// read returns the answer in an outcome. The error is an ErrMalformed, or a
+// *game.Illegal with the rule that the answer breaks.
 func (d *decider) read(dec Decision, o Outcome) (Answer, error) {
 	if o.Cause != "" {
 		return Answer{}, malformed("%s", o.Cause)
@@ -185,7 +187,7 @@ func (d *decider) read(dec Decision, o Outcome) (Answer, error) {
 		return Answer{}, err
 	}
 	if id != dec.ID {
-		return Answer{}, malformed("id %d was never asked", id)
+		return Answer{}, malformed("no decision with id %d was sent", id)
 	}
 	a, err := parseAction(dec.Kind, action)
 	if err != nil {
@@ -194,14 +196,14 @@ func (d *decider) read(dec Decision, o Outcome) (Answer, error) {
 	return a, a.Check(&d.m.Game, dec.Seat, d.m.talked)
 }
 
-// playDefault emits the default of an open decision.
+// playDefault emits the default action for an open decision.
 func (d *decider) playDefault(dec Decision) {
 	action := d.m.Game.Default(uint8(dec.Seat))
 	d.emit(ActionPlayed{dec.Seat, ActionData{Decision: dec.ID, Kind: dec.Kind.String(), Action: ActionJSON(action), Default: true}})
 }
 
-// Collected returns the cards that an embargo takes, by seat; nil for other
-// actions.
+// Collected returns the number of cards that an embargo takes from each seat.
+// It returns nil for other actions.
 func Collected(g *game.State, seat int, a game.Action) []int {
 	if a.Type != game.PlayEmbargo {
 		return nil
@@ -225,8 +227,8 @@ func (d *decider) event(c game.Consequence) Event {
 	return e
 }
 
-// Follows returns the event of a consequence that is next in a game. It leaves out
-// the seed and the proof of an end.
+// Follows returns the event for the next consequence in a game. For the end of
+// a game, it leaves out the seed and the proof.
 func Follows(g *game.State, c game.Consequence) Event {
 	switch c.Kind {
 	case game.Rolled:
@@ -256,8 +258,8 @@ func ended(over game.State, c game.Consequence) GameEnded {
 // maxStoredAnswer is how many bytes of a raw answer the log stores.
 const maxStoredAnswer = 4096
 
-// stored returns a raw frame as the log stores it: valid UTF-8, cut between two
-// code points.
+// stored returns a raw frame as the log stores it: valid UTF-8, cut off between
+// two code points if it is too long.
 func stored(frame []byte) string {
 	text := strings.ToValidUTF8(string(frame[:min(len(frame), maxStoredAnswer+utf8.UTFMax)]), "\uFFFD")
 	if len(text) <= maxStoredAnswer {

@@ -7,12 +7,12 @@ import (
 	"hexarena/domain/board"
 )
 
-// This file encodes the view of every decision by hand. It is the hottest path of
-// the arena, and reflection would take most of its time. A test compares it with
-// encoding/json byte for byte.
+// This file encodes the view of every decision by hand. This is the hottest
+// path of the arena, and with reflection the encoding would take most of the
+// time. A test compares the result with encoding/json byte for byte.
 
-// AppendJSON appends the request as JSON, the same bytes that encoding/json
-// writes.
+// AppendJSON appends the request as JSON. It writes the same bytes as
+// encoding/json.
 func (r *Request) AppendJSON(b []byte) []byte {
 	b = appendInt(b, `{"id":`, r.ID)
 	b = appendText(b, `,"matchId":`, r.MatchID)
@@ -25,8 +25,8 @@ func (r *Request) AppendJSON(b []byte) []byte {
 	return append(b, '}')
 }
 
-// AppendJSON appends the view as JSON, the same bytes that encoding/json
-// writes.
+// AppendJSON appends the view as JSON. It writes the same bytes as
+// encoding/json.
 func (v *View) AppendJSON(b []byte) []byte {
 	b = appendInt(b, `{"seat":`, v.Seat)
 	b = v.Common.appendFields(b)
@@ -134,7 +134,8 @@ func appendTalk(b []byte, t TableTalk) []byte {
 	return append(b, '}')
 }
 
-// The functions with a key append it first. It includes the characters around it.
+// The functions below that take a key append it first. The key includes its
+// surrounding punctuation.
 
 func appendInt(b []byte, key string, n int) []byte { return appendNumber(append(b, key...), n) }
 
@@ -170,7 +171,7 @@ func appendString(b []byte, s string) []byte {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
 			quoted, err := json.Marshal(s)
 			if err != nil {
-				panic(err) // strings always encode
+				panic(err) // strings can always be encoded
 			}
 			return append(b, quoted...)
 		}

@@ -9,7 +9,7 @@ import (
 // what the log stores forever.
 type Event interface{ EventType() string }
 
-// Seat is who sits at one seat, as the match began.
+// Seat describes the bot at one seat, as of the start of the match.
 type Seat struct {
 	BotID   string  `json:"botId"`
 	BotName string  `json:"botName"`
@@ -18,27 +18,28 @@ type Seat struct {
 	Sigma   float64 `json:"sigma"`
 }
 
-// Table is where a match was seated. Its id and its seed follow from it.
+// Table identifies the table at which a match was seated. The match's id and
+// seed are derived from it.
 type Table struct {
 	Bots     []string `json:"bots"`     // bot ids in ladder order
 	Revision uint64   `json:"revision"` // of its TablesSeated
-	Index    int      `json:"index"`    // of its table there
+	Index    int      `json:"index"`    // of its table in that event
 	SeedKey  string   `json:"seedKey"`  // id of the seed key
 }
 
-// Deadlines are the clocks of a match, in milliseconds.
+// Deadlines holds the time limits of a match, in milliseconds.
 type Deadlines struct {
 	DecisionMs int64 `json:"decisionMs"`
 	WallMs     int64 `json:"wallMs"`
 }
 
-// RulesVersion is the number that MatchStarted stores for the current rules. Raise
-// it with every change of the rules. Today only the export reads it: all programs
-// play and check every match by the rules that they know (docs/CONTRIBUTING.md,
-// "Add or change a rule").
+// RulesVersion is the number that MatchStarted stores for the current rules.
+// Raise it with every change to the rules. Today only the export reads it:
+// every program plays and checks all matches by the rules that it was built
+// with (docs/CONTRIBUTING.md, "Add or change a rule").
 const RulesVersion = 1
 
-// Started opens a match. Its seats follow from the seed behind the commitment.
+// Started opens a match. The seed determines its seats.
 type Started struct {
 	MatchID    string    `json:"matchId"`
 	Mode       string    `json:"mode"`
@@ -50,42 +51,43 @@ type Started struct {
 	Deadlines  Deadlines `json:"deadlines"`
 }
 
-// Claimed records that a referee took the match over. An older referee can append
-// nothing after it.
+// Claimed records that a referee took over the match. After this event, an
+// earlier referee cannot append to the stream.
 type Claimed struct {
 	Player string `json:"player"`
 }
 
-// BoardLaid shows the board.
+// BoardLaid publishes the board.
 type BoardLaid struct{ BoardData }
 
-// DiceRolled is the roll that opened a turn.
+// DiceRolled records the roll that opened a turn.
 type DiceRolled struct {
 	Seat int `json:"seat"`
 	RollData
 }
 
-// ActionPlayed is an action that was applied: a seat's answer, or the default.
+// ActionPlayed records an action that was played: a seat's answer, or the
+// default.
 type ActionPlayed struct {
 	Seat int `json:"seat"`
 	ActionData
 }
 
-// CardStolen records who was robbed. It does not record the card.
+// CardStolen records which seat was robbed, but not the card.
 type CardStolen struct {
 	Seat int `json:"seat"`
 	StealData
 }
 
-// TradeExecuted is a trade between two seats.
+// TradeExecuted records a trade between two seats.
 type TradeExecuted struct{ TradeData }
 
 // AwardMoved records that an award changed hands.
 type AwardMoved struct{ AwardData }
 
-// DecisionTimedOut records that no usable answer came. Heard is not public. It
-// means that a complete but stale frame came while the decision was open, so that
-// the match does not count as missed.
+// DecisionTimedOut records that no usable answer arrived. Heard is not public.
+// It means that a complete but stale frame arrived while the decision was open.
+// The match then does not count as missed.
 type DecisionTimedOut struct {
 	Seat int `json:"seat"`
 	TimeoutData
@@ -98,7 +100,7 @@ type AnswerRejected struct {
 	IllegalData
 }
 
-// SeatResigned records that a seat had its third strike.
+// SeatResigned records that a seat received its third strike and resigned.
 type SeatResigned struct {
 	Seat int `json:"seat"`
 	ResignData
@@ -121,7 +123,7 @@ type GameEnded struct {
 	Proof Proof     `json:"proof"`
 }
 
-// Reasons of an abort.
+// Reasons for an abort.
 const (
 	WallClock = "wall_clock"
 	Operator  = "operator"
@@ -130,7 +132,7 @@ const (
 // Aborted ends a match without placements, and publishes its seed.
 type Aborted struct {
 	Why    string    `json:"why"`              // WallClock or Operator
-	Reason string    `json:"reason,omitempty"` // the operator's; empty for WallClock
+	Reason string    `json:"reason,omitempty"` // from the operator; empty for WallClock
 	Seed   seed.Seed `json:"seed"`
 	Proof  Proof     `json:"proof"`
 }

@@ -15,10 +15,10 @@ import (
 )
 
 // fieldReader reads the fields of one object. It continues after an illegal
-// field, because a malformed one after it takes precedence.
+// field, because a later malformed field takes precedence.
 type fieldReader struct {
 	object    strictjson.Value
-	known     []string // fields of the schema, in the order asked for
+	known     []string // fields of the schema, in the order in which they were read
 	malformed error
 	illegal   *game.Illegal
 }
@@ -74,7 +74,7 @@ func (r *fieldReader) optionalID(name string, n int) uint8 {
 	return r.bounded(name, v, n)
 }
 
-// bounded reads an integer of 0..n-1.
+// bounded reads an integer in 0..n-1.
 func (r *fieldReader) bounded(name string, v strictjson.Value, n int) uint8 {
 	if !isInteger(v) {
 		r.fail("%s is not an integer", name)
@@ -88,7 +88,7 @@ func (r *fieldReader) bounded(name string, v strictjson.Value, n int) uint8 {
 	return uint8(i)
 }
 
-// isInteger reports whether v is a number without fraction and exponent.
+// isInteger reports whether v is a number without a fraction or exponent.
 func isInteger(v strictjson.Value) bool {
 	return (v.Kind() == '-' || v.Kind() >= '0' && v.Kind() <= '9') && !strings.ContainsAny(v.Raw, ".eE")
 }
@@ -101,8 +101,8 @@ func clip(raw string) string {
 	return raw
 }
 
-// typed returns a field if the first byte of its value is one of kinds. otherwise
-// names the fault of other values.
+// typed returns a field if the first byte of its value is one of kinds. For
+// other values, it fails with the message in otherwise.
 func (r *fieldReader) typed(name string, required bool, kinds, otherwise string) (strictjson.Value, bool) {
 	v, ok := r.field(name, required)
 	if ok && strings.IndexByte(kinds, v.Kind()) < 0 {
@@ -133,8 +133,8 @@ func (r *fieldReader) turnType() game.Type {
 	return named(r, "type", game.ParseTurnType, game.ReasonUnknownType, "turn action")
 }
 
-// named reads a text that names something, such as a resource. It refuses other
-// texts for the given reason.
+// named reads a string that names something, such as a resource. It rejects
+// unknown names with the given reason.
 func named[T any](r *fieldReader, field string, parse func(string) (T, bool), reason, what string) (v T) {
 	s, ok := r.text(field, true)
 	if !ok {
@@ -154,7 +154,7 @@ func (r *fieldReader) cards(name string) game.Cards {
 	return r.counts(name, v)
 }
 
-// maxCount is the largest count that is accepted. Nobody ever holds so many.
+// maxCount is the largest count accepted. No hand ever holds that many cards.
 const maxCount = 50_000
 
 func (r *fieldReader) counts(name string, v strictjson.Value) game.Cards {
@@ -184,7 +184,7 @@ func (r *fieldReader) counts(name string, v strictjson.Value) game.Cards {
 	return cards
 }
 
-// fields reads the fields of an action of a's type, except its talk.
+// fields reads the fields of an action of a's type, except for talk.
 func (r *fieldReader) fields(a *game.Action) {
 	switch a.Type {
 	case game.Setup:
@@ -247,8 +247,8 @@ func (r *fieldReader) talk(t game.Type) string {
 	return s
 }
 
-// asSent returns the object with the fields of the schema only, as they were in
-// the frame. Absent and null fields are left out.
+// asSent returns the object with only the fields of the schema, as they were in
+// the frame. It leaves out absent and null fields.
 func (r *fieldReader) asSent() json.RawMessage {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -259,7 +259,7 @@ func (r *fieldReader) asSent() json.RawMessage {
 		if b.Len() > 1 {
 			b.WriteByte(',')
 		}
-		b.WriteString(strconv.Quote(m.Key)) // a name of the schema: nothing to escape
+		b.WriteString(strconv.Quote(m.Key)) // the schema's names need no escaping
 		b.WriteByte(':')
 		_ = json.Compact(&b, []byte(m.Raw)) // it is valid: Parse read it
 	}

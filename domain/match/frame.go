@@ -19,13 +19,14 @@ type Frame struct {
 	Common
 	Board FrameBoard `json:"board"`
 
-	// Only of an ended match, on request: a seat's cards, or every seat's.
+	// The cards of one seat or of every seat, only for an ended match and on
+	// request.
 	Hand              any `json:"hand,omitempty"`
 	DevCards          any `json:"devCards,omitempty"`
 	DevBoughtThisTurn any `json:"devBoughtThisTurn,omitempty"`
 }
 
-// Spectator folds a match from public facts only, so that it cannot show hidden
+// Spectator folds a match from public facts only, so it cannot reveal hidden
 // ones.
 type Spectator struct {
 	Public game.Public
@@ -34,8 +35,8 @@ type Spectator struct {
 	seats int
 }
 
-// Fold returns s after e. ok reports whether e is public, so that it makes a
-// frame.
+// Fold returns s after e. ok reports whether e is public and therefore produces
+// a frame.
 func (s Spectator) Fold(e Event) (after Spectator, ok bool) {
 	if started, is := e.(Started); is {
 		s.seats = len(started.Seats)
@@ -63,8 +64,9 @@ func (s Spectator) Fold(e Event) (after Spectator, ok bool) {
 	return s, true
 }
 
-// Frame returns the frame after e, which Fold just folded. The event shows its
-// data if whole is true, which callers set only for an ended match.
+// Frame returns the frame after e, the event that Fold folded last. If whole is
+// true, the frame's event includes its data. Callers set whole only for an
+// ended match.
 func (s *Spectator) Frame(e Event, at time.Time, whole bool) Frame {
 	return frame(&s.Public, &s.table, publicEvent(e, s.Seq, at, whole))
 }
@@ -72,14 +74,15 @@ func (s *Spectator) Frame(e Event, at time.Time, whole bool) Frame {
 // HandsOf selects the seat whose cards the frames of an ended match show.
 type HandsOf int
 
-// AllHands shows every seat's cards, NoHands nobody's; 0..3 are seats.
+// AllHands shows every seat's cards and NoHands shows none. The values 0..3 are
+// seats.
 const (
 	AllHands HandsOf = -1
 	NoHands  HandsOf = -2
 )
 
-// Frame returns the frame after e, which Evolve just folded, with the cards
-// that the reader of an ended match asked for.
+// Frame returns the frame after e, the event that Evolve folded last, with the
+// cards that the reader of an ended match asked for.
 func (m *Match) Frame(e Event, at time.Time, hands HandsOf) Frame {
 	f := frame(&m.Game.Public, &m.table, publicEvent(e, m.Seq, at, true))
 	switch hands {
@@ -101,7 +104,7 @@ func frame(p *game.Public, t *table, e PublicEvent) Frame {
 	return Frame{Seq: e.Seq, Event: e, Common: common(p, t), Board: FrameBoard{int(p.Bandit)}}
 }
 
-// TimeFormat is how every time is written: RFC 3339, UTC, milliseconds.
+// TimeFormat is the format of every time: RFC 3339 in UTC, with milliseconds.
 const TimeFormat = "2006-01-02T15:04:05.000Z"
 
 func publicEvent(e Event, seq int, at time.Time, whole bool) PublicEvent {

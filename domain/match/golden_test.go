@@ -41,7 +41,7 @@ var examples = []Event{
 	Aborted{Why: Operator, Reason: "a fault of ours", Seed: seed.Seed{2}, Proof: Proof{ServerSeed: seed.Seed{3}, Nonces: []string{""}, Table: []string{"b"}, Revision: 4, Index: 2, SeedKey: "k"}},
 }
 
-// A stored shape never changes: old logs must read forever.
+// A stored shape never changes: old logs must remain readable forever.
 func TestStoredShapes(t *testing.T) {
 	var b bytes.Buffer
 	for _, e := range examples {
@@ -57,7 +57,8 @@ func TestStoredShapes(t *testing.T) {
 	require.ErrorContains(t, err, "DiceLost")
 }
 
-// A whole match of three, with strikes, as its record shows it.
+// The transcript is a whole match of three seats, with strikes, as its record
+// shows it.
 func TestTranscript(t *testing.T) {
 	rng := rand.New(rand.NewPCG(20, 26))
 	m, stored := playOut(t, seed.Seed{20, 26}, 3, wild(rng, 2))
@@ -79,7 +80,7 @@ func TestTranscript(t *testing.T) {
 	logtest.RequireGolden(t, "testdata/transcript.golden", b.Bytes())
 }
 
-// Between them, seeded matches show every public kind.
+// Together, the seeded matches contain every public kind.
 func TestEveryKindOccurs(t *testing.T) {
 	seen := map[string]bool{}
 	turns := map[string]bool{}

@@ -1,7 +1,8 @@
-// Package match is the match aggregate: who sits where, which decisions are
-// owed, what an answer or a failure causes, strikes, resignation, abort and
-// placements. It also shows the match to its seats and to spectators. Package game
-// has the rules of play. Callers have the sockets, the clocks and the log.
+// Package match holds the state and the rules of one match: its seats, the
+// decisions owed, the effects of an answer or a failure, strikes, resignation,
+// abort and placements. It also makes the views for seats and spectators.
+// Package game has the rules of play. Callers handle the sockets, the clocks
+// and the log.
 //
 // A match is decided in whole batches: Asks returns the open decisions, Settle
 // turns their outcomes into the events of one append, and Evolve folds them. The
@@ -18,10 +19,10 @@ import (
 	"hexarena/domain/seed"
 )
 
-// MaxStrikes is how many strikes resign a seat.
+// MaxStrikes is the number of strikes after which a seat resigns.
 const MaxStrikes = 3
 
-// ErrStaleDecision means that the outcomes do not fit the decisions owed now.
+// ErrStaleDecision means that the outcomes do not match the decisions owed now.
 var ErrStaleDecision = errors.New("outcomes do not answer the decisions that are owed")
 
 // ErrNoReason rejects an operator's order without a reason.
@@ -34,8 +35,8 @@ type Decision struct {
 	Kind game.Kind
 }
 
-// Match is the state of one match. Evolve returns a new one and leaves the old
-// one valid, so that a copy is a fork.
+// Match is the state of one match. Evolve returns a new state and the old one
+// stays valid, so copying a Match forks it.
 type Match struct {
 	ServerSeed seed.Seed // from the seed key; never in the log while the match runs
 	Seed       seed.Seed // joint; zero until Started
@@ -50,19 +51,19 @@ type Match struct {
 
 	table
 	board  BoardData            // shared by all views; Game has the bandit
-	open   []Decision           // owed, resigned seats included, in seat order
+	open   []Decision           // decisions owed, including those of resigned seats, in seat order
 	nextID int                  // the id of the next decision
-	asked  [game.MaxSeats]idSet // closed decisions that the seat was asked
+	asked  [game.MaxSeats]idSet // closed decisions that the seat had been asked
 }
 
-// table is the talk of a table. The rules do not know it.
+// table holds the table talk, which the rules of play do not know about.
 type table struct {
 	talk      []TableTalk
 	offerTalk string
-	talked    uint8 // seats that have talked this turn, a bit each
+	talked    uint8 // one bit for each seat that has talked this turn
 }
 
-// idSet is a set of decision ids, shared between copies: With copies it.
+// idSet is a set of decision ids. Copies share it, so With returns a new one.
 type idSet []uint64
 
 func (s idSet) has(id int) bool {
@@ -76,8 +77,9 @@ func (s idSet) with(id int) idSet {
 	return t
 }
 
-// New returns a match before its first event. A caller that folds an ended match
-// may pass a zero server seed: GameEnded and Aborted carry it.
+// New returns a match before its first event. A caller that folds an ended
+// match may pass a zero server seed, because GameEnded and Aborted contain the
+// seed.
 func New(serverSeed seed.Seed) Match { return Match{ServerSeed: serverSeed, nextID: 1} }
 
 // Over reports whether the match has ended.
@@ -89,11 +91,11 @@ func (m *Match) Proof() Proof {
 	return Proof{ServerSeed: m.ServerSeed, Nonces: m.Started.Nonces, Table: t.Bots, Revision: t.Revision, Index: t.Index, SeedKey: t.SeedKey}
 }
 
-// Missed reports whether a seat missed the match: it was asked, and never
-// answered anything.
+// Missed reports whether a seat missed the match: it was asked at least once
+// but never answered.
 func (m *Match) Missed(seat int) bool { return !m.Heard[seat] }
 
-// Asks returns the decisions that seats which still play owe, in seat order. It
+// Asks returns the decisions owed by seats that still play, in seat order. It
 // returns none once the match is over.
 func (m *Match) Asks() []Decision {
 	if m.Over() {
@@ -114,15 +116,16 @@ func (m *Match) Request(d Decision) Request {
 	}
 }
 
-// AnswersOpenDecision reports whether a frame counts as the answer to the seat's
-// open decision. Every frame does, even nonsense, except a late answer to a
-// decision that the seat was asked before.
+// AnswersOpenDecision reports whether a frame counts as the answer to the
+// seat's open decision. Every frame does, even nonsense, except a late answer
+// to an earlier decision of the seat.
 func (m *Match) AnswersOpenDecision(seat int, frame []byte) bool {
 	id, _, err := envelope(frame)
 	return err != nil || !m.asked[seat].has(id)
 }
 
-// Evolve returns m as it is after e. It never rejects: e already happened.
+// Evolve returns m after e. It never rejects an event, because e already
+// happened.
 func Evolve(m Match, e Event) Match {
 	if kind, _, _ := Publish(e); kind != "" {
 		m.Seq++
@@ -185,8 +188,8 @@ func (m *Match) act(e ActionPlayed) {
 	m.nextID = max(m.nextID, e.Decision+1)
 }
 
-// openNext opens the decisions that the game owes, once the ones before are
-// closed and have no more consequences.
+// openNext opens the next decisions that the game needs, once the previous ones
+// are closed and no consequence is due.
 func (m *Match) openNext() {
 	if len(m.open) > 0 || m.Started.MatchID == "" || m.Over() {
 		return
@@ -203,7 +206,7 @@ func (m *Match) openNext() {
 	m.nextID += len(open)
 }
 
-// follow folds a consequence: a roll lets every seat talk again.
+// follow folds a consequence. After a roll, every seat may talk again.
 func (t *table) follow(e Event) {
 	if _, ok := e.(DiceRolled); ok {
 		t.talked = 0
@@ -224,7 +227,7 @@ func (t *table) act(seat int, typ game.Type, talk string, turn uint16) {
 	t.talk = log[max(0, len(log)-TalkLogLen):]
 }
 
-// consequence translates an event into the rules' terms.
+// consequence converts an event to the consequence that package game uses.
 func consequence(e Event) game.Consequence {
 	switch e := e.(type) {
 	case DiceRolled:
@@ -251,15 +254,15 @@ func seatOf(seat *int) uint8 {
 	return uint8(*seat)
 }
 
-// playedAction reads the action of a stored event back. It was checked before it
-// was stored.
+// playedAction reads the action of a stored event. The action was checked
+// before it was stored.
 func playedAction(d ActionData) (game.Action, string) {
 	kind, _ := game.ParseKind(d.Kind)
 	a, _ := ReadAction(kind, d.Action)
 	return a.Action, a.Talk
 }
 
-// StreamPrefix begins the name of every match's stream.
+// The name of every match's stream begins with StreamPrefix.
 const StreamPrefix = "match-"
 
 // Stream names the stream of a match.

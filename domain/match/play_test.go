@@ -11,16 +11,16 @@ import (
 	"hexarena/domain/seed"
 )
 
-// tester is what testing.T and rapid.T share.
+// tester has the methods that testing.T and rapid.T share.
 type tester interface {
 	require.TestingT
 	Helper()
 }
 
-// bot answers one decision in a test: with a frame, or with a cause.
+// bot answers one decision in a test, with a frame or with a cause of failure.
 type bot func(m *Match, d Decision) Outcome
 
-// seating is a table of n bots.
+// seating returns a seating of n bots.
 func seating(server seed.Seed, n int) Seating {
 	s := Seating{
 		MatchID: "5b1c0e0a-8f0e-5e0f-9d5b-0a0b0c0d0e0f", Mode: "standard", Commitment: seed.Commitment(server),
@@ -45,7 +45,7 @@ func begin(t tester, server seed.Seed, n int) (Match, []Event) {
 	return EvolveAll(m, events), events
 }
 
-// step settles the decisions that are owed now by what the bots answer.
+// step settles the decisions owed now with the bots' answers.
 func step(t tester, m Match, bots bot) (Match, []Event) {
 	t.Helper()
 	var outcomes []Outcome
@@ -59,7 +59,7 @@ func step(t tester, m Match, bots bot) (Match, []Event) {
 	return EvolveAll(m, events), events
 }
 
-// answerWith frames an action as the answer of a decision.
+// answerWith returns a frame with an action as the answer to a decision.
 func answerWith(d Decision, a game.Action, talk string) Outcome {
 	action := ActionJSON(a)
 	if talk != "" {
@@ -77,7 +77,7 @@ func answerJSON(d Decision, action string) Outcome {
 
 func missed(cause string) Outcome { return Outcome{Cause: cause, ElapsedMs: 5000} }
 
-// lawful answers with any legal action, and now and then with an offer or talk.
+// lawful answers with any legal action, and occasionally with an offer or talk.
 func lawful(rng *rand.Rand) bot {
 	var actions []game.Action
 	return func(m *Match, d Decision) Outcome {
@@ -112,7 +112,8 @@ func someOffer(m *Match, d Decision, rng *rand.Rand) (Outcome, bool) {
 	return answerWith(d, a, ""), true
 }
 
-// wild answers with anything: legal actions, illegal ones, noise, silence.
+// wild answers at random: with legal or illegal actions, with noise, or not at
+// all.
 func wild(rng *rand.Rand, madness int) bot {
 	calm := lawful(rng)
 	noise := []string{

@@ -14,7 +14,8 @@ import (
 
 var at = time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC)
 
-// Whatever bots answer, the match ends, and its events keep what they promise.
+// For any answers of the bots, the match ends and its events keep their
+// invariants.
 func TestAnyAnswersKeepTheInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
@@ -33,9 +34,9 @@ func TestAnyAnswersKeepTheInvariants(t *testing.T) {
 	})
 }
 
-// checkHistory holds what was stored against itself: it decodes to the same
-// events, folds to the same match, and a spectator who sees public events
-// only sees the same board.
+// checkHistory checks that the stored events decode to the same events and fold
+// to the same match, and that a spectator who sees only public events has the
+// same public state.
 func checkHistory(t *rapid.T, m Match, stored []Event) {
 	again, spectator := New(m.ServerSeed), Spectator{}
 	seq := 0
@@ -62,8 +63,9 @@ func checkHistory(t *rapid.T, m Match, stored []Event) {
 	}
 }
 
-// checkViews proves that a view is the specification's, encoded by hand as by
-// encoding/json, and that it does not change with what the viewer cannot see.
+// checkViews checks that a view follows the specification, that the
+// hand-written encoder and encoding/json give the same bytes, and that the view
+// does not depend on anything hidden from the viewer.
 func checkViews(t *rapid.T, m *Match) {
 	for seat := range int(m.Game.Seats) {
 		v := m.View(seat)
@@ -93,8 +95,8 @@ func checkViews(t *rapid.T, m *Match) {
 
 func ptr[T any](v T) *T { return &v }
 
-// Settling is a function of the match and the outcomes: called twice, it
-// returns the same, and does not change the match.
+// Settle depends only on the match and the outcomes. A second call returns the
+// same events, and neither call changes the match.
 func TestSettleChangesNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	m, _ := begin(t, randomSeed(rng), 4)

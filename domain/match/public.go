@@ -2,8 +2,9 @@ package match
 
 import "encoding/json"
 
-// The shapes of MatchEvent.data, one per public kind (docs/events.md). The
-// stored events embed them, so that the two cannot differ.
+// The types below are the shapes of MatchEvent.data, one for each public kind
+// (docs/events.md). The stored events embed them, so the stored and the public
+// shapes cannot differ.
 
 // BoardData is the data of a board event.
 type BoardData struct {
@@ -33,7 +34,7 @@ type StealData struct {
 	Victim int `json:"victim"`
 }
 
-// TradeData is the data of a trade event: Give is what From gave.
+// TradeData is the data of a trade event. Give holds the cards that From gave.
 type TradeData struct {
 	From int    `json:"from"`
 	To   int    `json:"to"`
@@ -41,14 +42,14 @@ type TradeData struct {
 	Get  Counts `json:"get"`
 }
 
-// AwardData is the data of an award event; null is nobody.
+// AwardData is the data of an award event. A null seat means nobody.
 type AwardData struct {
 	Award string `json:"award"` // longestRoad or largestArmy
 	From  *int   `json:"from"`
 	To    *int   `json:"to"`
 }
 
-// Causes of a timeout.
+// The causes of a timeout.
 const (
 	CauseDeadline  = "deadline"
 	CauseDropped   = "dropped"
@@ -63,7 +64,7 @@ type TimeoutData struct {
 	Cause     string  `json:"cause"`
 	ElapsedMs int64   `json:"elapsedMs"`
 	Answer    *string `json:"answer,omitempty"` // the malformed frame
-	Strikes   int     `json:"strikes"`          // with this one
+	Strikes   int     `json:"strikes"`          // including this one
 }
 
 // IllegalData is the data of an illegal event.
@@ -74,7 +75,7 @@ type IllegalData struct {
 	Message   string `json:"message"`
 	Answer    string `json:"answer"` // the raw frame
 	ElapsedMs int64  `json:"elapsedMs"`
-	Strikes   int    `json:"strikes"` // with this one
+	Strikes   int    `json:"strikes"` // including this one
 }
 
 // ResignData is the data of a resign event.
@@ -89,7 +90,7 @@ type EndData struct {
 	Placements []int  `json:"placements"` // by seat
 }
 
-// PublicEvent is a MatchEvent. Data is left out of a running match's frames.
+// PublicEvent is a MatchEvent. The frames of a running match leave out Data.
 type PublicEvent struct {
 	Seq  int    `json:"seq"` // 1, 2, 3, … over a match's public events
 	At   string `json:"at"`  // RFC 3339, UTC, milliseconds
@@ -98,10 +99,10 @@ type PublicEvent struct {
 	Data any    `json:"data,omitempty"`
 }
 
-// HasSeat tells if the events of a public kind name a seat.
+// HasSeat says whether the events of a public kind name a seat.
 type HasSeat int
 
-// An award names its new holder, if it has one.
+// An award event names the new holder, if any.
 const (
 	NoSeat HasSeat = iota
 	MaySeat
@@ -116,11 +117,12 @@ type PublicKind struct {
 	Seat  HasSeat
 }
 
-// PublicKinds lists the kinds that Publish returns. Schemas and tests follow it.
+// PublicKinds lists the kinds that Publish returns. Schemas and tests are built
+// from it.
 var PublicKinds = []PublicKind{
 	{"board", "The board of the match.", BoardData{}, NoSeat},
 	{"roll", "A dice roll.", RollData{}, OneSeat},
-	{"action", "An action exactly as answered, table talk included, or the default that was played.", ActionData{}, OneSeat},
+	{"action", "An action exactly as the bot sent it, including table talk, or the default that was played.", ActionData{}, OneSeat},
 	{"steal", "The seat robbed the victim; the card is not recorded.", StealData{}, OneSeat},
 	{"trade", "An executed trade between seats.", TradeData{}, OneSeat},
 	{"award", "An award changed hands; the seat is the new holder.", AwardData{}, MaySeat},

@@ -24,7 +24,7 @@ func kinds(events []Event) []string {
 	return list
 }
 
-// find plays matches of legal actions until one fits.
+// find plays matches with legal actions until it finds a suitable one.
 func find(t tester, rng *rand.Rand, seats int, want func(Match) bool) Match {
 	t.Helper()
 	for range 1000 {
@@ -36,7 +36,7 @@ func find(t tester, rng *rand.Rand, seats int, want func(Match) bool) Match {
 			m, _ = step(t, m, lawful(rng))
 		}
 	}
-	require.FailNow(t, "no match fitted")
+	require.FailNow(t, "found no suitable match")
 	return Match{}
 }
 
@@ -61,7 +61,7 @@ func TestStartSeatsByTheJointSeed(t *testing.T) {
 	require.Equal(t, []Decision{{ID: 1, Seat: 0, Kind: game.KindSetup}}, m.Asks())
 
 	_, err = m.Start(s)
-	require.Error(t, err, "a match starts once")
+	require.Error(t, err, "a match can start only once")
 	s.Commitment = seed.Seed{}
 	_, err = New(server).Start(s)
 	require.Error(t, err, "the commitment must be kept")
@@ -124,8 +124,8 @@ func TestSettleRejectsOtherOutcomes(t *testing.T) {
 	}
 }
 
-// A seat that strikes out resigns after the default of its third strike, and
-// its defaults play on without asking.
+// After its third strike and the default action for it, a seat resigns. From
+// then on its defaults are played without asking.
 func TestThirdStrikeResigns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	m := find(t, rng, 4, func(m Match) bool {
@@ -151,7 +151,7 @@ func TestThirdStrikeResigns(t *testing.T) {
 	}
 }
 
-// When all have resigned, the defaults run to the end at once.
+// When all seats have resigned, the defaults play the match to its end at once.
 func TestAllResigned(t *testing.T) {
 	m, events := playOut(t, seed.Seed{5}, 3, func(*Match, Decision) Outcome { return missed(CauseDropped) })
 	require.NotNil(t, m.End)
@@ -163,8 +163,9 @@ func TestAllResigned(t *testing.T) {
 	require.Equal(t, "end", kinds(events[len(events)-1:])[0])
 }
 
-// Discards are asked at once, hidden until all have settled, and applied in
-// seat order; a batch is: for each seat its failure, its action, its resign.
+// All seats are asked for their discards at the same time. The discards stay
+// hidden until all are settled, and are applied in seat order. For each seat, a
+// batch holds its failure, its action and its resignation.
 func TestBatchOfDiscards(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	m := find(t, rng, 4, owes(game.KindDiscard, 3))
@@ -185,8 +186,9 @@ func TestBatchOfDiscards(t *testing.T) {
 	require.Equal(t, asks[1].ID+1, asks[2].ID)
 }
 
-// An open offer is asked of every opponent; the first accepter in seat order
-// from the offerer on trades, and answers' talk is logged in seat order.
+// Every opponent is asked about an open offer. The first seat after the offerer
+// that accepts gets the trade, and the talk in the answers is logged in seat
+// order.
 func TestOpenOffer(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 7))
 	m := find(t, rng, 4, func(m Match) bool {
@@ -223,7 +225,8 @@ func messages(log []TableTalk) []string {
 	return list
 }
 
-// Accepting without the cards is illegal, a strike, and a rejection.
+// Accepting without the cards is illegal. It costs a strike and counts as a
+// rejection.
 func TestAcceptingWithoutTheCards(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 7))
 	m := find(t, rng, 4, func(m Match) bool {
@@ -240,7 +243,8 @@ func TestAcceptingWithoutTheCards(t *testing.T) {
 	require.Nil(t, m.View(0).OpenTrade)
 }
 
-// Ids that a seat was asked and that are closed are ignored; others are not.
+// An answer to a closed decision of the same seat is ignored. All other answers
+// count.
 func TestStaleIdsAreIgnored(t *testing.T) {
 	m, _ := begin(t, seed.Seed{9}, 3)
 	seat := m.Asks()[0].Seat

@@ -7,8 +7,8 @@ import (
 	"hexarena/domain/game"
 )
 
-// Counts is ResourceCounts: on the wire an object from resource names to counts.
-// A missing key means zero.
+// Counts is the ResourceCounts of the protocol. On the wire it is an object
+// that maps resource names to counts. A missing key means zero.
 type Counts game.Cards
 
 // MarshalJSON writes the counts above zero, in the canonical order.
@@ -37,7 +37,7 @@ type Hex struct {
 type Port struct {
 	Vertices [2]int `json:"vertices"`
 	Rate     int    `json:"rate"`
-	Resource string `json:"resource,omitempty"` // absent: any
+	Resource string `json:"resource,omitempty"` // absent if the port takes any resource
 }
 
 // Road is a placed road.
@@ -53,7 +53,8 @@ type Town struct {
 	City   bool `json:"city"`
 }
 
-// Awards has the holders' seats. A seat is null while nobody holds the award.
+// Awards holds the seats of the award holders. A seat is null while nobody
+// holds the award.
 type Awards struct {
 	LargestArmy *int `json:"largestArmy"`
 	LongestRoad *int `json:"longestRoad"`
@@ -68,7 +69,7 @@ type OpenTrade struct {
 	Talk string `json:"talk,omitempty"`
 }
 
-// TableTalk is one message of the table.
+// TableTalk is one message of the table talk.
 type TableTalk struct {
 	Seat    int    `json:"seat"`
 	Message string `json:"message"`
@@ -90,10 +91,11 @@ type Common struct {
 	Awards        Awards      `json:"awards"`
 	DeckRemaining int         `json:"deckRemaining"`
 	OpenTrade     *OpenTrade  `json:"openTrade"`
-	TalkLog       []TableTalk `json:"talkLog"` // the last 20, most recent last
+	TalkLog       []TableTalk `json:"talkLog"` // the last 20 messages, most recent last
 }
 
-// View is the GameView of docs/protocol.md: the game as one seat sees it.
+// View is the GameView of docs/protocol.md. It shows the game as one seat sees
+// it.
 type View struct {
 	Seat int `json:"seat"`
 	Common
@@ -156,7 +158,7 @@ func common(p *game.Public, t *table) Common {
 	return c
 }
 
-// seatOrNil returns the seat as a pointer, nil for board.None.
+// seatOrNil returns a pointer to the seat, or nil for board.None.
 func seatOrNil(seat uint8) *int {
 	if seat == board.None {
 		return nil

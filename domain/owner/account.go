@@ -2,20 +2,21 @@ package owner
 
 import "time"
 
-// Account is the fold of an owner's stream. The zero value is an account that
-// nobody has signed up for. It is a value: Evolve returns a changed copy.
+// Account is the state folded from an owner's stream. The zero value is an
+// account that nobody has signed up for. It is a value: Evolve returns a
+// changed copy.
 type Account struct {
 	ID          string
 	AddressHash string
 	Handle      string // empty until chosen
-	Keys        []Key  // in order of registration, revoked ones too
-	Bots        []Bot  // in order of registration, removed ones left out
+	Keys        []Key  // in order of registration, including revoked ones
+	Bots        []Bot  // in order of registration, without removed ones
 	Sessions    []Session
 	Suspended   bool
-	Deleted     bool // only ID, AddressHash and Handle are left then, until they are released
+	Deleted     bool // if set, only ID, AddressHash and Handle remain, until they are released
 
 	former  []formerHandle
-	notices []time.Time // of the last NoticeWindow
+	notices []time.Time // sent within the last NoticeWindow
 }
 
 // Session is a sign-in that has not ended.
@@ -38,8 +39,9 @@ type SignIn struct {
 	At          time.Time
 }
 
-// SignIn starts a session, and the account if it does not exist yet. Its refusal
-// is ErrOwnerGone: then someone must claim the address again.
+// SignIn starts a session. It creates the account if it does not exist yet. It
+// fails with ErrOwnerGone if the account was deleted: the address must then be
+// claimed again.
 func (a Account) SignIn(s SignIn) ([]Event, error) {
 	if a.Deleted {
 		return nil, ErrOwnerGone
@@ -67,9 +69,10 @@ func (a Account) Delete() []Event {
 	return []Event{Deleted{}}
 }
 
-// Admit returns ErrUnauthenticated unless a caller's credential is valid: its key
-// is not revoked, or its session has not ended. A write calls it at the revision
-// at which it appends, so that nothing is accepted after a revocation.
+// Admit returns ErrUnauthenticated unless a caller's credential is valid: its
+// key is not revoked, or its session has not ended. A write calls it at the
+// revision at which it appends, so that no write is accepted after a
+// revocation.
 func (a Account) Admit(c Caller, now time.Time) error {
 	if c.KeyID != "" {
 		if k, ok := a.Key(c.KeyID); ok && !k.Revoked() && a.ID == c.OwnerID {

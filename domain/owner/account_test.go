@@ -18,10 +18,10 @@ func TestSignIn(t *testing.T) {
 		then    []Event
 		refusal error
 	}{
-		"the first time makes the account": {nil, []Event{SignedUp{OwnerID: "o1", AddressHash: "ab"}, started}, nil},
-		"later there is one":               {given(SignedUp{OwnerID: "o1"}), []Event{started}, nil},
-		"while suspended, to read":         {given(SignedUp{OwnerID: "o1"}, Suspended{}), []Event{started}, nil},
-		"once deleted":                     {given(SignedUp{OwnerID: "o1"}, Deleted{}), nil, ErrOwnerGone},
+		"the first sign-in creates the account": {nil, []Event{SignedUp{OwnerID: "o1", AddressHash: "ab"}, started}, nil},
+		"a later sign-in finds the account":     {given(SignedUp{OwnerID: "o1"}), []Event{started}, nil},
+		"a suspended owner may still sign in":   {given(SignedUp{OwnerID: "o1"}, Suspended{}), []Event{started}, nil},
+		"once deleted":                          {given(SignedUp{OwnerID: "o1"}, Deleted{}), nil, ErrOwnerGone},
 	} {
 		t.Run(name, func(t *testing.T) {
 			events, err := account(c.given).SignIn(signIn)
@@ -33,7 +33,7 @@ func TestSignIn(t *testing.T) {
 func TestSignOut(t *testing.T) {
 	a := account(given(SignedUp{OwnerID: "o1"}, SessionStarted{Session: "s1", Until: noon.Add(time.Hour)}))
 	require.Equal(t, []Event{SessionEnded{Session: "s1"}}, a.SignOut("s1"))
-	require.Empty(t, a.SignOut("s2"), "one that is unknown")
+	require.Empty(t, a.SignOut("s2"), "an unknown session")
 	require.Empty(t, account(given(SignedUp{OwnerID: "o1"}, SessionStarted{Session: "s1"}, SessionEnded{Session: "s1"})).SignOut("s1"))
 }
 
@@ -62,7 +62,7 @@ func TestAdmit(t *testing.T) {
 		"a key under another owner":         {Caller{OwnerID: "o2", KeyID: "k1"}, 0, false},
 		"a session":                         {Caller{OwnerID: "o1", Session: "s1"}, 0, true},
 		"a session, just before it is over": {Caller{OwnerID: "o1", Session: "s1"}, time.Hour - 1, true},
-		"a session as it is over":           {Caller{OwnerID: "o1", Session: "s1"}, time.Hour, false},
+		"a session when it is over":         {Caller{OwnerID: "o1", Session: "s1"}, time.Hour, false},
 		"a session that ended":              {Caller{OwnerID: "o1", Session: "ended"}, 0, false},
 		"an unknown session":                {Caller{OwnerID: "o1", Session: "s2"}, 0, false},
 		"nobody":                            {Caller{OwnerID: "o1"}, 0, false},
@@ -94,7 +94,7 @@ func TestDelete(t *testing.T) {
 	require.True(t, a.Exists())
 	require.Equal(t, []Event{Deleted{}}, a.Delete())
 	gone := Evolve(a, Deleted{}, noon)
-	require.Equal(t, Account{ID: "o1", AddressHash: "ab", Handle: "ada", Deleted: true}, gone, "what is to be given up stays known")
+	require.Equal(t, Account{ID: "o1", AddressHash: "ab", Handle: "ada", Deleted: true}, gone, "the address and the handle stay known until they are released")
 	require.False(t, gone.Exists())
 	require.Empty(t, gone.Delete(), "again")
 	require.Empty(t, Account{}.Delete(), "nobody's")

@@ -25,11 +25,11 @@ type Bot struct {
 	Name      string
 	Mode      string
 	URL       string
-	Status    Status // as readers see it: Paused if the bot or account is suspended
+	Status    Status // as readers see it: also Paused if the bot or account is suspended
 	CreatedAt time.Time
 
 	StatusSince time.Time // time of the latest change of Status
-	PausedBy    string    // ByOwner or ByMisses, even during a suspension; empty: not paused
+	PausedBy    string    // ByOwner or ByMisses, even during a suspension; empty if not paused
 	Suspended   bool      // by the operator, this bot only
 	Notified    bool      // its owner got the mail about the latest pause by misses
 }
@@ -38,7 +38,7 @@ type Bot struct {
 // owner.
 func (b Bot) NoticeOwed() bool { return b.PausedBy == ByMisses && !b.Notified }
 
-// settled returns b with the status that follows from its pauses and suspensions.
+// settled returns b with the status that its pauses and suspensions imply.
 func (b Bot) settled(accountSuspended bool, at time.Time) Bot {
 	status := Active
 	if b.PausedBy != "" || b.Suspended || accountSuspended {
@@ -55,7 +55,7 @@ func (a Account) Bot(id string) (Bot, bool) {
 	return find(a.Bots, func(b Bot) bool { return b.ID == id })
 }
 
-// NewBot is a bot to register, its fields checked.
+// NewBot is a bot to register. Its fields have been checked.
 type NewBot struct{ Name, Mode, URL string }
 
 // ParseBot checks the fields of a bot to register. Its error names each wrong
@@ -73,7 +73,7 @@ func ParseBot(name, mode, url string) (NewBot, error) {
 	return NewBot{Name: name, Mode: mode, URL: url}, nil
 }
 
-// RegisterBot adds an active bot under a new id. Its refusal is ErrBotLimit.
+// RegisterBot adds an active bot under a new id. It may fail with ErrBotLimit.
 func (a Account) RegisterBot(id string, b NewBot) ([]Event, error) {
 	if a.activeBots(b.Mode) >= BotLimit {
 		return nil, ErrBotLimit
@@ -81,14 +81,16 @@ func (a Account) RegisterBot(id string, b NewBot) ([]Event, error) {
 	return []Event{BotRegistered{BotID: id, Name: b.Name, Mode: b.Mode, URL: b.URL}}, nil
 }
 
-// BotChange is a change of a bot, its fields checked. A nil field stays as it is.
+// BotChange is a change to a bot. Its fields have been checked. A nil field
+// leaves the bot's value unchanged.
 type BotChange struct {
 	Name   *string
 	URL    *string
 	Status *Status
 }
 
-// ParseBotChange checks the fields of a change. Its error names each wrong field.
+// ParseBotChange checks the fields of a change to a bot. Its error names each
+// wrong field.
 func ParseBotChange(name, url, status *string) (BotChange, error) {
 	var c BotChange
 	var errs [3]error
@@ -114,9 +116,9 @@ func ParseBotChange(name, url, status *string) (BotChange, error) {
 	return c, nil
 }
 
-// ChangeBot changes a bot for its owner. A field that already has the wanted value
-// causes no event. Its refusals are ErrBotUnknown and, for a bot to become active,
-// ErrBotSuspended and ErrBotLimit.
+// ChangeBot changes a bot for its owner. A field that already has the wanted
+// value causes no event. It may fail with ErrBotUnknown. A change to active may
+// also fail with ErrBotSuspended or ErrBotLimit.
 func (a Account) ChangeBot(id string, c BotChange) ([]Event, error) {
 	b, ok := a.Bot(id)
 	if !ok {
@@ -139,8 +141,8 @@ func (a Account) ChangeBot(id string, c BotChange) ([]Event, error) {
 	return append(events, change...), nil
 }
 
-// changeStatus pauses and unpauses for the owner. A pause by the owner outlasts a
-// suspension.
+// changeStatus pauses and unpauses for the owner. A pause by the owner remains
+// when a suspension ends.
 func (a Account) changeStatus(b Bot, wanted Status) ([]Event, error) {
 	switch {
 	case wanted == Paused && b.PausedBy != "":
@@ -157,9 +159,9 @@ func (a Account) changeStatus(b Bot, wanted Status) ([]Event, error) {
 	return []Event{BotUnpaused{BotID: b.ID}}, nil
 }
 
-// PauseForMisses pauses a bot that has missed its matches for a week, since a
-// time. It returns no event if the bot is paused or its status has changed since
-// then. Its refusal is ErrBotUnknown.
+// PauseForMisses pauses a bot that has missed its matches for a week. The week
+// began at since. It returns no event if the bot is paused or its status has
+// changed since then. It may fail with ErrBotUnknown.
 func (a Account) PauseForMisses(id string, since time.Time) ([]Event, error) {
 	b, ok := a.Bot(id)
 	switch {
@@ -171,7 +173,7 @@ func (a Account) PauseForMisses(id string, since time.Time) ([]Event, error) {
 	return []Event{BotPaused{BotID: id, By: ByMisses}}, nil
 }
 
-// RemoveBot removes a bot for good. Its refusal is ErrBotUnknown.
+// RemoveBot removes a bot for good. It may fail with ErrBotUnknown.
 func (a Account) RemoveBot(id string) ([]Event, error) {
 	if _, ok := a.Bot(id); !ok {
 		return nil, ErrBotUnknown
@@ -179,8 +181,8 @@ func (a Account) RemoveBot(id string) ([]Event, error) {
 	return []Event{BotRemoved{BotID: id}}, nil
 }
 
-// activeBots counts the bots that their owner wants to play. A suspended bot
-// counts too.
+// activeBots counts the bots that their owner wants to play, including
+// suspended ones.
 func (a Account) activeBots(mode string) int {
 	return count(a.Bots, func(b Bot) bool { return b.Mode == mode && b.PausedBy == "" })
 }

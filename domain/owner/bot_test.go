@@ -28,13 +28,13 @@ func TestRegisterBot(t *testing.T) {
 		then    []Event
 		refusal error
 	}{
-		"the first":                      {nil, registered, nil},
-		"the fifth":                      {bots(ladder.Standard, 4), registered, nil},
-		"the sixth":                      {bots(ladder.Standard, 5), nil, ErrBotLimit},
-		"beside five of the other mode":  {bots(ladder.Parley, 5), registered, nil},
-		"the sixth, with one paused":     {append(bots(ladder.Standard, 5), given(BotPaused{BotID: "standard0", By: ByOwner})...), registered, nil},
-		"the sixth, with one removed":    {append(bots(ladder.Standard, 5), given(BotRemoved{BotID: "standard0"})...), registered, nil},
-		"the sixth, one paused and back": {append(bots(ladder.Standard, 5), given(BotPaused{BotID: "standard0"}, BotUnpaused{BotID: "standard0"})...), nil, ErrBotLimit},
+		"the first":                               {nil, registered, nil},
+		"the fifth":                               {bots(ladder.Standard, 4), registered, nil},
+		"the sixth":                               {bots(ladder.Standard, 5), nil, ErrBotLimit},
+		"with five bots in the other mode":        {bots(ladder.Parley, 5), registered, nil},
+		"the sixth, with one paused":              {append(bots(ladder.Standard, 5), given(BotPaused{BotID: "standard0", By: ByOwner})...), registered, nil},
+		"the sixth, with one removed":             {append(bots(ladder.Standard, 5), given(BotRemoved{BotID: "standard0"})...), registered, nil},
+		"the sixth, with one paused and unpaused": {append(bots(ladder.Standard, 5), given(BotPaused{BotID: "standard0"}, BotUnpaused{BotID: "standard0"})...), nil, ErrBotLimit},
 	} {
 		t.Run(name, func(t *testing.T) {
 			events, err := account(c.given).RegisterBot("new", bot)
@@ -54,22 +54,22 @@ func TestChangeBot(t *testing.T) {
 		then    []Event
 		refusal error
 	}{
-		"nothing":                              {one, BotChange{}, nil, nil},
-		"rename":                               {one, BotChange{Name: pointer("ada")}, []Event{BotRenamed{BotID: id, Name: "ada"}}, nil},
-		"the same name":                        {one, BotChange{Name: pointer("bot")}, nil, nil},
-		"move":                                 {one, BotChange{URL: pointer("https://b.example")}, []Event{BotURLChanged{BotID: id, URL: "https://b.example"}}, nil},
-		"the same url":                         {one, BotChange{URL: pointer("https://a.example")}, nil, nil},
-		"pause":                                {one, BotChange{Status: pointer(Paused)}, []Event{BotPaused{BotID: id, By: ByOwner}}, nil},
-		"pause, paused":                        {paused, BotChange{Status: pointer(Paused)}, nil, nil},
-		"unpause":                              {paused, BotChange{Status: pointer(Active)}, []Event{BotUnpaused{BotID: id}}, nil},
-		"unpause, active":                      {one, BotChange{Status: pointer(Active)}, nil, nil},
-		"unpause, beside five that are active": {full, BotChange{Status: pointer(Active)}, nil, ErrBotLimit},
-		"rename and unpause beside five":       {full, BotChange{Name: pointer("ada"), Status: pointer(Active)}, nil, ErrBotLimit},
+		"nothing":                        {one, BotChange{}, nil, nil},
+		"rename":                         {one, BotChange{Name: pointer("ada")}, []Event{BotRenamed{BotID: id, Name: "ada"}}, nil},
+		"the same name":                  {one, BotChange{Name: pointer("bot")}, nil, nil},
+		"move":                           {one, BotChange{URL: pointer("https://b.example")}, []Event{BotURLChanged{BotID: id, URL: "https://b.example"}}, nil},
+		"the same url":                   {one, BotChange{URL: pointer("https://a.example")}, nil, nil},
+		"pause":                          {one, BotChange{Status: pointer(Paused)}, []Event{BotPaused{BotID: id, By: ByOwner}}, nil},
+		"pause, paused":                  {paused, BotChange{Status: pointer(Paused)}, nil, nil},
+		"unpause":                        {paused, BotChange{Status: pointer(Active)}, []Event{BotUnpaused{BotID: id}}, nil},
+		"unpause, active":                {one, BotChange{Status: pointer(Active)}, nil, nil},
+		"unpause, with five active bots": {full, BotChange{Status: pointer(Active)}, nil, ErrBotLimit},
+		"rename and unpause with five active bots": {full, BotChange{Name: pointer("ada"), Status: pointer(Active)}, nil, ErrBotLimit},
 		"all at once": {
 			paused, BotChange{Name: pointer("ada"), URL: pointer("https://b.example"), Status: pointer(Active)},
 			[]Event{BotRenamed{BotID: id, Name: "ada"}, BotURLChanged{BotID: id, URL: "https://b.example"}, BotUnpaused{BotID: id}}, nil,
 		},
-		"a bot that is none":     {nil, BotChange{}, nil, ErrBotUnknown},
+		"an unknown bot":         {nil, BotChange{}, nil, ErrBotUnknown},
 		"a bot that was removed": {append(bots(ladder.Standard, 1), given(BotRemoved{BotID: id})...), BotChange{}, nil, ErrBotUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,16 +97,16 @@ func TestPauseForMisses(t *testing.T) {
 		then    []Event
 		refusal error
 	}{
-		"active":                               {one, time.Hour, paused, nil},
-		"paused already":                       {append(one, given(BotPaused{BotID: id, By: ByOwner})...), time.Hour, nil, nil},
-		"suspended":                            {append(one, given(BotPaused{BotID: id, By: ByOperator})...), time.Hour, nil, nil},
-		"of a suspended account":               {append(one, given(Suspended{})...), time.Hour, nil, nil},
-		"paused and back before it":            {append(one, at(time.Minute, BotPaused{BotID: id}, BotUnpaused{BotID: id})...), time.Hour, paused, nil},
-		"paused and back since":                {append(one, at(2*time.Hour, BotPaused{BotID: id}, BotUnpaused{BotID: id})...), time.Hour, nil, nil},
-		"paused and back at that very instant": {append(one, at(time.Hour, BotPaused{BotID: id}, BotUnpaused{BotID: id})...), time.Hour, nil, nil},
-		"suspended and restored since":         {append(one, at(2*time.Hour, Suspended{}, Restored{})...), time.Hour, nil, nil},
-		"renamed since":                        {append(one, at(2*time.Hour, BotRenamed{BotID: id, Name: "x"})...), time.Hour, paused, nil},
-		"unknown":                              {nil, 0, nil, ErrBotUnknown},
+		"active":                              {one, time.Hour, paused, nil},
+		"paused already":                      {append(one, given(BotPaused{BotID: id, By: ByOwner})...), time.Hour, nil, nil},
+		"suspended":                           {append(one, given(BotPaused{BotID: id, By: ByOperator})...), time.Hour, nil, nil},
+		"of a suspended account":              {append(one, given(Suspended{})...), time.Hour, nil, nil},
+		"paused and unpaused earlier":         {append(one, at(time.Minute, BotPaused{BotID: id}, BotUnpaused{BotID: id})...), time.Hour, paused, nil},
+		"paused and unpaused since":           {append(one, at(2*time.Hour, BotPaused{BotID: id}, BotUnpaused{BotID: id})...), time.Hour, nil, nil},
+		"paused and unpaused at that instant": {append(one, at(time.Hour, BotPaused{BotID: id}, BotUnpaused{BotID: id})...), time.Hour, nil, nil},
+		"suspended and restored since":        {append(one, at(2*time.Hour, Suspended{}, Restored{})...), time.Hour, nil, nil},
+		"renamed since":                       {append(one, at(2*time.Hour, BotRenamed{BotID: id, Name: "x"})...), time.Hour, paused, nil},
+		"unknown":                             {nil, 0, nil, ErrBotUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			events, err := account(c.given).PauseForMisses(id, noon.Add(c.since))
@@ -146,8 +146,8 @@ func TestParseBotChange(t *testing.T) {
 	require.Len(t, invalid.Faults, 3)
 }
 
-// Whatever an owner does, the limits hold, and no decision or fold changes the
-// state that it was given.
+// The limits hold after any sequence of an owner's calls, and no decision or
+// fold changes the state passed to it.
 func TestLimitsHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := Account{}
@@ -158,7 +158,7 @@ func TestLimitsHold(t *testing.T) {
 			for _, e := range events {
 				next = Evolve(next, e, noon)
 			}
-			require.Equal(t, before, fmt.Sprint(a), "folding leaves the state as it was")
+			require.Equal(t, before, fmt.Sprint(a), "folding does not change the earlier state")
 			a = next
 			require.LessOrEqual(t, a.activeBots(ladder.Standard), BotLimit)
 			require.LessOrEqual(t, a.activeBots(ladder.Parley), BotLimit)
@@ -168,7 +168,8 @@ func TestLimitsHold(t *testing.T) {
 	})
 }
 
-// requireStatuses: a bot reads active if nobody keeps it out, and not otherwise.
+// requireStatuses requires that a bot's status is active exactly if nobody has
+// paused or suspended it.
 func requireStatuses(t *rapid.T, a Account) {
 	playing := map[string]int{}
 	for _, b := range a.Bots {
@@ -187,7 +188,7 @@ func anyDecision(t *rapid.T, a Account) ([]Event, error) {
 	switch rapid.IntRange(0, 11).Draw(t, "decision") {
 	case 0:
 		if _, ok := a.Bot(id); ok {
-			return nil, nil // ids are new ones
+			return nil, nil // ids are always new
 		}
 		mode := rapid.SampledFrom(ladder.Modes).Draw(t, "mode")
 		return a.RegisterBot(id, NewBot{Name: id, Mode: mode, URL: "https://a.example"})

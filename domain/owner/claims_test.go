@@ -17,13 +17,13 @@ func TestIssueLink(t *testing.T) {
 		after   time.Duration
 		refusal error
 	}{
-		"the first":                       {nil, 0, nil},
-		"the fifth":                       {five[:4], 0, nil},
-		"the sixth":                       {five, 0, ErrLinkLimit},
-		"the sixth, just within the hour": {five, time.Hour - 1, ErrLinkLimit},
-		"the sixth, an hour later":        {five, time.Hour, nil},
-		"used ones count as well":         {append(five, given(SignInLinkUsed{Link: "1"})...), 0, ErrLinkLimit},
-		"the window slides, link by link": {append(five[:4:4], at(30*time.Minute, issued("5"))...), time.Hour, nil},
+		"the first":                           {nil, 0, nil},
+		"the fifth":                           {five[:4], 0, nil},
+		"the sixth":                           {five, 0, ErrLinkLimit},
+		"the sixth, just within the hour":     {five, time.Hour - 1, ErrLinkLimit},
+		"the sixth, an hour later":            {five, time.Hour, nil},
+		"used ones count as well":             {append(five, given(SignInLinkUsed{Link: "1"})...), 0, ErrLinkLimit},
+		"the window slides as each link ages": {append(five[:4:4], at(30*time.Minute, issued("5"))...), time.Hour, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := noon.Add(c.after)
@@ -42,7 +42,7 @@ func TestUseLink(t *testing.T) {
 		then    []Event
 		refusal error
 	}{
-		"an address that is new":       {given(issued("1")), "1", 0, []Event{used, claimed}, nil},
+		"a new address":                {given(issued("1")), "1", 0, []Event{used, claimed}, nil},
 		"an address that someone has":  {given(issued("1"), NameClaimed{OwnerID: "o1"}), "1", 0, []Event{used}, nil},
 		"an address that was given up": {given(NameClaimed{OwnerID: "o1"}, NameReleased{OwnerID: "o1"}, issued("1")), "1", 0, []Event{used, claimed}, nil},
 		"just in time":                 {given(issued("1")), "1", LinkLength - 1, []Event{used, claimed}, nil},
@@ -104,8 +104,8 @@ func TestContested(t *testing.T) {
 	claimed := fold(EvolveName, given(NameClaimed{OwnerID: "o1"}))
 	require.False(t, claimed.Contested("o2", noon.Add(ClaimGrace-1)), "the claim is valid within the grace")
 	require.True(t, claimed.Contested("o2", noon.Add(ClaimGrace)))
-	require.False(t, claimed.Contested("o1", noon.Add(ClaimGrace)), "one's own")
-	require.False(t, Name{}.Contested("o2", noon), "nobody's")
+	require.False(t, claimed.Contested("o1", noon.Add(ClaimGrace)), "the owner's own claim")
+	require.False(t, Name{}.Contested("o2", noon), "a handle that nobody claimed")
 	released := EvolveName(claimed, NameReleased{OwnerID: "o1"}, noon)
 	require.False(t, released.Contested("o2", noon.Add(ClaimGrace)), "given up")
 }
@@ -115,7 +115,7 @@ func TestReleaseHandle(t *testing.T) {
 	require.Equal(t, []Event{NameReleased{OwnerID: "o1"}}, held.Release("o1"))
 	require.Empty(t, held.Release("o2"), "another's")
 	require.Empty(t, EvolveName(held, NameReleased{OwnerID: "o1"}, noon).Release("o1"), "given up")
-	require.Empty(t, Name{}.Release("o1"), "nobody's")
+	require.Empty(t, Name{}.Release("o1"), "a handle that nobody claimed")
 }
 
 func TestChooseHandle(t *testing.T) {
@@ -125,8 +125,8 @@ func TestChooseHandle(t *testing.T) {
 	require.Equal(t, "ada", a.Handle)
 }
 
-// A handle that was given up is reserved also where a crash came between its
-// account's change and the handle's own release.
+// A handle that was given up stays reserved even if a crash came between the
+// account's change and the release of the handle.
 func TestKeeps(t *testing.T) {
 	a := account(given(HandleChosen{Handle: "ada"}, HandleChosen{Handle: "bob"}), at(time.Hour, HandleChosen{Handle: "eve"}))
 	for name, c := range map[string]struct {
@@ -146,7 +146,7 @@ func TestKeeps(t *testing.T) {
 			require.Equal(t, c.keeps, a.Keeps(c.handle, noon.Add(c.after)))
 		})
 	}
-	require.True(t, Evolve(a, Deleted{}, noon).Keeps("eve", noon.Add(time.Hour)), "until the deletion has given it up")
+	require.True(t, Evolve(a, Deleted{}, noon).Keeps("eve", noon.Add(time.Hour)), "until the deletion releases it")
 }
 
 func TestAnAccountForgetsOldHandles(t *testing.T) {
@@ -158,7 +158,7 @@ func TestAnAccountForgetsOldHandles(t *testing.T) {
 	require.Len(t, a.former, formerMax)
 	require.True(t, a.Keeps(fmt.Sprint("h", 10*formerMax-2), noon.Add(time.Hour)))
 	back := account(given(HandleChosen{Handle: "ada"}, HandleChosen{Handle: "bob"}, HandleChosen{Handle: "ada"}))
-	require.Equal(t, []formerHandle{{"bob", noon}}, back.former, "what it has again is not given up")
+	require.Equal(t, []formerHandle{{"bob", noon}}, back.former, "a handle that the account has taken back is not a former one")
 }
 
 func TestClaimAndReleaseAddress(t *testing.T) {
@@ -168,7 +168,7 @@ func TestClaimAndReleaseAddress(t *testing.T) {
 	require.Empty(t, held.Claim("o2"), "another's")
 	require.Equal(t, []Event{released}, held.Release("o1"))
 	require.Empty(t, held.Release("o2"), "another's")
-	require.Empty(t, Mailbox{}.Release(""), "nobody's")
+	require.Empty(t, Mailbox{}.Release(""), "an address that nobody claimed")
 	require.Empty(t, EvolveMailbox(held, released, noon).Release("o1"), "given up")
 }
 
@@ -178,7 +178,7 @@ func TestTogether(t *testing.T) {
 	require.Equal(t,
 		&InvalidError{Code: CodeInvalid, Faults: []Fault{{"a", "b"}, {"url", "c"}}},
 		Together(Invalid("a", "b"), InvalidURL("c")))
-	require.ErrorIs(t, Together(Invalid("a", "b"), ErrBotLimit), ErrBotLimit, "what is no fault of a field wins")
+	require.ErrorIs(t, Together(Invalid("a", "b"), ErrBotLimit), ErrBotLimit, "an error that is not about a field takes precedence")
 	require.Equal(t, "invalid: a b; url c", Together(Invalid("a", "b"), InvalidURL("c")).Error())
 }
 

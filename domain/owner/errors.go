@@ -5,27 +5,29 @@ import (
 	"strings"
 )
 
-// The refusals that callers handle. A refusal changes nothing.
+// The errors that callers handle. A decision that fails changes nothing.
 var (
-	// ErrUnauthenticated means that the credential is missing, wrong or no longer
-	// valid. It does not tell which, so that nobody can probe credentials.
+	// ErrUnauthenticated means that the credential is missing, wrong or no
+	// longer valid. It does not say which, so that nobody can probe
+	// credentials.
 	ErrUnauthenticated = errors.New("not authenticated")
-	// ErrLinkInvalid means that a sign-in link is unknown, used or too old. It does
-	// not tell which.
+	// ErrLinkInvalid means that a sign-in link is unknown, used or too old. It
+	// does not say which.
 	ErrLinkInvalid = errors.New("the sign-in link is unknown, used or older than 15 minutes")
-	// ErrLinkLimit means that an address already got its links for this hour.
+	// ErrLinkLimit means that the address has already received all its links
+	// for this hour.
 	ErrLinkLimit = errors.New("too many sign-in links for this address within an hour")
 
 	// ErrOwnerGone means that the account was deleted. Its owner may make a new one.
 	ErrOwnerGone = errors.New("the account is deleted")
-	// ErrOwnerSuspended means that an account may only read, ErrBotSuspended that a
-	// bot stays paused, until an operator restores it.
-	ErrOwnerSuspended = errors.New("the account is suspended: it may read, and write nothing")
+	// Until an operator restores it, ErrOwnerSuspended means that an account
+	// may only read, and ErrBotSuspended means that a bot stays paused.
+	ErrOwnerSuspended = errors.New("the account is suspended: it may only read")
 	ErrBotSuspended   = errors.New("the bot is suspended: it stays paused until it is restored")
 	// ErrNoReason rejects an operator's order without a reason.
 	ErrNoReason = errors.New("an order needs a reason")
-	// ErrNoticeLimit means that an owner already got its notices for this hour. The
-	// next one waits.
+	// ErrNoticeLimit means that the owner has already received all its notices
+	// for this hour. The next notice waits.
 	ErrNoticeLimit = errors.New("too many notices to this owner within an hour")
 
 	ErrHandleTaken  = errors.New("the handle is taken")
@@ -68,9 +70,9 @@ func Invalid(field, message string) error {
 	return &InvalidError{Code: CodeInvalid, Faults: []Fault{{field, message}}}
 }
 
-// Together joins the InvalidErrors among errs into one with every fault. If their
-// codes differ it has CodeInvalid. If errs holds another error, Together returns
-// that one.
+// Together joins the InvalidErrors in errs into one error with every fault. If
+// their codes differ, its code is CodeInvalid. If errs holds an error of a
+// different type, Together returns that error.
 func Together(errs ...error) error {
 	var all *InvalidError
 	for _, err := range errs {

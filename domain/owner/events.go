@@ -13,7 +13,7 @@ type Event interface{ EventType() string }
 // SignedUp opens an account.
 type SignedUp struct {
 	OwnerID     string `json:"ownerId"`
-	AddressHash string `json:"addressHash"` // names the mailbox that the account claimed
+	AddressHash string `json:"addressHash"` // names the mailbox that the account has claimed
 }
 
 // HandleChosen gives the account its public handle.
@@ -65,7 +65,7 @@ type BotRenamed struct {
 	Name  string `json:"name"`
 }
 
-// BotURLChanged changes where matches dial a bot.
+// BotURLChanged changes the URL at which matches dial a bot.
 type BotURLChanged struct {
 	BotID string `json:"botId"`
 	URL   string `json:"url"`
@@ -78,20 +78,20 @@ const (
 	ByMisses   = "misses"
 )
 
-// BotPaused keeps a bot out of matchmaking. If By is ByOperator it suspends the
-// bot: only an operator can restore it.
+// BotPaused keeps a bot out of matchmaking. If By is ByOperator, the bot is
+// suspended, and only an operator can restore it.
 type BotPaused struct {
 	BotID  string `json:"botId"`
 	By     string `json:"by"`
-	Reason string `json:"reason,omitempty"` // the operator's
+	Reason string `json:"reason,omitempty"` // from the operator
 }
 
-// BotUnpaused lets a bot back in. If By is ByOperator it restores the bot to the
-// status that its owner wants.
+// BotUnpaused returns a bot to matchmaking. If By is ByOperator, it restores
+// the bot to the status that its owner wants.
 type BotUnpaused struct {
 	BotID  string `json:"botId"`
-	By     string `json:"by,omitempty"`     // absent: its owner
-	Reason string `json:"reason,omitempty"` // the operator's
+	By     string `json:"by,omitempty"`     // absent if by the bot's owner
+	Reason string `json:"reason,omitempty"` // from the operator
 }
 
 // BotRemoved takes a bot off the ladder for good.
@@ -99,8 +99,8 @@ type BotRemoved struct {
 	BotID string `json:"botId"`
 }
 
-// AboutMisses is the topic of a notice: the arena paused a bot that had missed its
-// matches for a week.
+// AboutMisses is the topic of a notice that the arena paused a bot because it
+// had missed its matches for a week.
 const AboutMisses = "misses"
 
 // Notified records that a mail about a bot went to its owner.
@@ -120,8 +120,8 @@ type Restored struct {
 	Reason string `json:"reason"`
 }
 
-// Deleted ends an account for good, with its bots, keys and sessions. Its address
-// and its handles are released after it.
+// Deleted ends an account for good, with its bots, keys and sessions. The
+// address and the handles are released afterwards.
 type Deleted struct{}
 
 // SignatureSpent records that a signed write ran, or was about to run.
@@ -140,7 +140,7 @@ type SignInLinkIssued struct {
 	Until time.Time `json:"until"`
 }
 
-// SignInLinkUsed spends a link.
+// SignInLinkUsed marks a sign-in link as used.
 type SignInLinkUsed struct {
 	Link string `json:"link"`
 }

@@ -37,7 +37,7 @@ func samples() []Event {
 		NameClaimed{OwnerID: "o1"},
 		NameReleased{OwnerID: "o1"},
 		BotPaused{BotID: "b1", By: ByOperator, Reason: "floods its neighbours"},
-		BotUnpaused{BotID: "b1", By: ByOperator, Reason: "mended"},
+		BotUnpaused{BotID: "b1", By: ByOperator, Reason: "fixed"},
 		Notified{BotID: "b1", About: AboutMisses},
 		Suspended{Reason: "abuse"},
 		Restored{Reason: "a mistake"},
@@ -73,11 +73,11 @@ func TestDecodeReadsStoredEvents(t *testing.T) {
 
 func TestDecodeRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ eventType, data string }{
-		"an unknown type":         {"OwnerPromoted", `{}`},
-		"another case":            {"apiKeyUsed", `{}`},
-		"no JSON":                 {"BotRemoved", `{`},
-		"a field of another kind": {"BotRemoved", `{"botId":7}`},
-		"a time that is none":     {"SessionStarted", `{"until":"noon"}`},
+		"an unknown type":           {"OwnerPromoted", `{}`},
+		"another case":              {"apiKeyUsed", `{}`},
+		"invalid JSON":              {"BotRemoved", `{`},
+		"a field of the wrong type": {"BotRemoved", `{"botId":7}`},
+		"an invalid time":           {"SessionStarted", `{"until":"noon"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Decode(c.eventType, []byte(c.data))

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Evolve returns a after e, which occurred at a time. It never rejects, and does
-// not change a or anything that it points to.
+// Evolve returns a after e, which occurred at the given time. It never rejects
+// an event, and does not change a or anything that a points to.
 func Evolve(a Account, e Event, at time.Time) Account {
 	switch e := e.(type) {
 	case SignedUp:
@@ -83,7 +83,7 @@ func (b *Bot) unpause(by string) {
 	b.PausedBy, b.Notified = "", false
 }
 
-// settled returns all bots with their status computed again.
+// settled returns all bots with recomputed statuses.
 func (a Account) settled(at time.Time) []Bot {
 	return changed(a.Bots, func(Bot) bool { return true }, func(b *Bot) { *b = b.settled(a.Suspended, at) })
 }

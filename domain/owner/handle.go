@@ -30,9 +30,9 @@ func (a Account) ChooseHandle(handle string) []Event {
 	return []Event{HandleChosen{Handle: handle}}
 }
 
-// Keeps reports whether a handle that the account has claimed still belongs to it:
-// it is the account's handle, or was within HandleReserved. Otherwise the claim is
-// abandoned: the account never named the handle.
+// Keeps reports whether a handle that the account has claimed still belongs to
+// it: the handle is the account's current one, or was within HandleReserved.
+// Otherwise the claim is abandoned.
 func (a Account) Keeps(handle string, now time.Time) bool {
 	return a.Handle == handle || slices.ContainsFunc(a.former, func(f formerHandle) bool {
 		return f.handle == handle && now.Sub(f.at) < HandleReserved
@@ -54,24 +54,24 @@ func (a Account) renamed(handle string, at time.Time) Account {
 	return a
 }
 
-// Name is the fold of a handle's stream. The zero value is a handle that nobody
-// has claimed.
+// Name is the state folded from a handle's stream. The zero value is a handle
+// that nobody has claimed.
 type Name struct {
-	OwnerID  string // the last claimant; empty: nobody
+	OwnerID  string // the last claimant; empty if nobody claimed it
 	Since    time.Time
-	Released time.Time // zero: not
+	Released time.Time // zero if not released
 }
 
-// Contested reports whether another owner's claim is past its grace, so that it
-// counts only if that owner's account names the handle.
+// Contested reports whether another owner's claim is past its grace period.
+// Such a claim counts only if that owner's account names the handle.
 func (n Name) Contested(ownerID string, now time.Time) bool {
 	return n.OwnerID != "" && n.OwnerID != ownerID && n.Released.IsZero() && now.Sub(n.Since) >= ClaimGrace
 }
 
-// Claim gives the handle to an account that does not name it yet. If the account
-// has claimed it before, the grace begins again. abandoned means that the claim is
-// contested and that its owner's account does not keep the handle. The refusal is
-// ErrHandleTaken.
+// Claim gives the handle to an account that does not name it yet. If the
+// account has claimed it before, the grace period begins again. abandoned means
+// that the existing claim is contested and that its owner's account does not
+// keep the handle. Claim may fail with ErrHandleTaken.
 func (n Name) Claim(ownerID string, now time.Time, abandoned bool) ([]Event, error) {
 	others := n.OwnerID != "" && n.OwnerID != ownerID
 	switch held := n.Released.IsZero(); {
@@ -91,7 +91,8 @@ func (n Name) Release(ownerID string) []Event {
 	return []Event{NameReleased{OwnerID: ownerID}}
 }
 
-// EvolveName returns n after e, which occurred at a time. It never rejects.
+// EvolveName returns n after e, which occurred at the given time. It never
+// rejects an event.
 func EvolveName(n Name, e Event, at time.Time) Name {
 	switch e := e.(type) {
 	case NameClaimed:

@@ -31,15 +31,16 @@ func (a Account) Key(id string) (Key, bool) {
 	return find(a.Keys, func(k Key) bool { return k.ID == id })
 }
 
-// NewKey is a key to register, its fields checked.
+// NewKey is a key to register. Its fields have been checked.
 type NewKey struct {
 	Name      string
 	PublicKey []byte
 	Scopes    []Scope
 }
 
-// RegisterKey adds a key under a new id. Its refusals are ErrScopeMissing, if the
-// caller does not have one of the key's scopes, ErrKeyExists and ErrKeyLimit.
+// RegisterKey adds a key under a new id. It may fail with ErrKeyExists or
+// ErrKeyLimit, or with ErrScopeMissing if the caller lacks one of the key's
+// scopes.
 func (a Account) RegisterKey(id string, k NewKey, by Caller) ([]Event, error) {
 	for _, s := range k.Scopes {
 		if !by.May(s) {
@@ -56,8 +57,8 @@ func (a Account) RegisterKey(id string, k NewKey, by Caller) ([]Event, error) {
 	return []Event{APIKeyRegistered{KeyID: id, Name: k.Name, PublicKey: k.PublicKey, Scopes: k.Scopes}}, nil
 }
 
-// UseKey records that a key signed a request, unless the log has a use within the
-// hour. It returns no event for a revoked or unknown key.
+// UseKey records that a key signed a request, unless the log already holds a
+// use within the last hour. It returns no event for a revoked or unknown key.
 func (a Account) UseKey(id string, now time.Time) []Event {
 	k, ok := a.Key(id)
 	if !ok || k.Revoked() || (!k.LastUsedAt.IsZero() && now.Sub(k.LastUsedAt) < keyUseEvery) {
@@ -66,8 +67,8 @@ func (a Account) UseKey(id string, now time.Time) []Event {
 	return []Event{APIKeyUsed{KeyID: id}}
 }
 
-// RevokeKey ends a key. It returns no event if the key is revoked. Its refusal is
-// ErrKeyUnknown.
+// RevokeKey revokes a key. It returns no event if the key is already revoked.
+// It may fail with ErrKeyUnknown.
 func (a Account) RevokeKey(id string) ([]Event, error) {
 	k, ok := a.Key(id)
 	if !ok {

@@ -29,13 +29,13 @@ func TestRegisterKey(t *testing.T) {
 		then    []Event
 		refusal error
 	}{
-		"the first":                     {nil, key, session, registered, nil},
-		"the 20th":                      {keys(19), key, session, registered, nil},
-		"the 21st":                      {keys(20), key, session, nil, ErrKeyLimit},
-		"the 21st, with one revoked":    {append(keys(20), given(APIKeyRevoked{KeyID: "k3"})...), key, session, registered, nil},
-		"a public key that is there":    {keys(3), NewKey{PublicKey: publicKey(2)}, session, nil, ErrKeyExists},
-		"a public key that was revoked": {append(keys(3), given(APIKeyRevoked{KeyID: "k2"})...), NewKey{PublicKey: publicKey(2)}, session, []Event{APIKeyRegistered{KeyID: "new", PublicKey: publicKey(2)}}, nil},
-		"by a key, scopes it lacks":     {nil, key, keysAlone, nil, ErrScopeMissing},
+		"the first":                         {nil, key, session, registered, nil},
+		"the 20th":                          {keys(19), key, session, registered, nil},
+		"the 21st":                          {keys(20), key, session, nil, ErrKeyLimit},
+		"the 21st, with one revoked":        {append(keys(20), given(APIKeyRevoked{KeyID: "k3"})...), key, session, registered, nil},
+		"a public key that the account has": {keys(3), NewKey{PublicKey: publicKey(2)}, session, nil, ErrKeyExists},
+		"a public key that was revoked":     {append(keys(3), given(APIKeyRevoked{KeyID: "k2"})...), NewKey{PublicKey: publicKey(2)}, session, []Event{APIKeyRegistered{KeyID: "new", PublicKey: publicKey(2)}}, nil},
+		"by a key, scopes it lacks":         {nil, key, keysAlone, nil, ErrScopeMissing},
 		"by a key, its own scope": {
 			nil, NewKey{PublicKey: publicKey(9), Scopes: []Scope{KeysWrite}}, keysAlone,
 			[]Event{APIKeyRegistered{KeyID: "new", PublicKey: publicKey(9), Scopes: []Scope{KeysWrite}}}, nil,
@@ -54,9 +54,9 @@ func TestRevokeKey(t *testing.T) {
 		then    []Event
 		refusal error
 	}{
-		"one that stands":  {keys(1), []Event{APIKeyRevoked{KeyID: "k0"}}, nil},
-		"one that is":      {append(keys(1), given(APIKeyRevoked{KeyID: "k0"})...), nil, nil},
-		"one that is none": {nil, nil, ErrKeyUnknown},
+		"a valid key":    {keys(1), []Event{APIKeyRevoked{KeyID: "k0"}}, nil},
+		"a revoked key":  {append(keys(1), given(APIKeyRevoked{KeyID: "k0"})...), nil, nil},
+		"an unknown key": {nil, nil, ErrKeyUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			events, err := account(c.given).RevokeKey("k0")

@@ -21,12 +21,12 @@ func count[T any](items []T, match func(T) bool) int {
 	return n
 }
 
-// without returns a copy of items that leaves out those that match.
+// without returns a copy of items without those that match.
 func without[T any](items []T, match func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(items), match)
 }
 
-// changed returns a copy of items with a change of those that match.
+// changed returns a copy of items in which those that match are changed.
 func changed[T any](items []T, match func(T) bool, change func(*T)) []T {
 	items = slices.Clone(items)
 	for i := range items {

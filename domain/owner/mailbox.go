@@ -2,19 +2,20 @@ package owner
 
 import "time"
 
-// LinkLength is how long a sign-in link is valid. LinkLimit is how many links an
-// address gets within LinkWindow.
+// LinkLength is how long a sign-in link is valid. LinkLimit is how many links
+// an address can get within LinkWindow.
 const (
 	LinkLength = 15 * time.Minute
 	LinkLimit  = 5
 	LinkWindow = time.Hour
 )
 
-// Mailbox is the fold of an e-mail address's stream: who claimed it, and its
-// recent sign-in links. The zero value is an address that nobody has used.
+// Mailbox is the state folded from the stream of an e-mail address: who claimed
+// it, and its recent sign-in links. The zero value is an address that nobody
+// has used.
 type Mailbox struct {
-	OwnerID string // empty: unclaimed
-	Links   []Link // issued within the window, or not expired
+	OwnerID string // empty if unclaimed
+	Links   []Link // issued within LinkWindow, or not expired yet
 }
 
 // Link is a sign-in link.
@@ -25,7 +26,7 @@ type Link struct {
 	Used   bool
 }
 
-// IssueLink issues a link. Its refusal is ErrLinkLimit.
+// IssueLink issues a link. It may fail with ErrLinkLimit.
 func (m Mailbox) IssueLink(hash string, now time.Time) ([]Event, error) {
 	if count(m.Links, func(l Link) bool { return now.Sub(l.Issued) < LinkWindow }) >= LinkLimit {
 		return nil, ErrLinkLimit
@@ -33,8 +34,8 @@ func (m Mailbox) IssueLink(hash string, now time.Time) ([]Event, error) {
 	return []Event{SignInLinkIssued{Link: hash, Until: now.Add(LinkLength).UTC().Truncate(time.Millisecond)}}, nil
 }
 
-// UseLink spends a link. If nobody has claimed the address, it claims it for
-// newOwner in the same step. Its refusal is ErrLinkInvalid.
+// UseLink uses up a link. If nobody has claimed the address, UseLink also
+// claims it for newOwner. It may fail with ErrLinkInvalid.
 func (m Mailbox) UseLink(hash, newOwner string, now time.Time) ([]Event, error) {
 	l, ok := find(m.Links, func(l Link) bool { return l.Hash == hash })
 	if !ok || l.Used || !now.Before(l.Until) {
@@ -43,7 +44,7 @@ func (m Mailbox) UseLink(hash, newOwner string, now time.Time) ([]Event, error) 
 	return append([]Event{SignInLinkUsed{Link: hash}}, m.Claim(newOwner)...), nil
 }
 
-// Claim gives the address to an account, unless an account has it.
+// Claim gives the address to an account unless one already has it.
 func (m Mailbox) Claim(ownerID string) []Event {
 	if m.OwnerID != "" {
 		return nil
@@ -59,8 +60,8 @@ func (m Mailbox) Release(ownerID string) []Event {
 	return []Event{NameReleased{OwnerID: ownerID}}
 }
 
-// EvolveMailbox returns m after e, which occurred at a time. It never rejects, and
-// does not change anything that m points to.
+// EvolveMailbox returns m after e, which occurred at the given time. It never
+// rejects an event, and does not change anything that m points to.
 func EvolveMailbox(m Mailbox, e Event, at time.Time) Mailbox {
 	switch e := e.(type) {
 	case SignInLinkIssued:

@@ -38,7 +38,7 @@ func unseen(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 }
 
-// ParseHandle checks a handle: 3 to 20 of a–z, 0–9, "-" and "_".
+// ParseHandle checks a handle: 3 to 20 characters from a–z, 0–9, "-" and "_".
 func ParseHandle(handle string) (string, error) {
 	if n := utf8.RuneCountInString(handle); n < HandleMin || n > HandleMax {
 		return "", Invalid("name", fmt.Sprintf("must have %d to %d characters", HandleMin, HandleMax))
@@ -52,7 +52,8 @@ func ParseHandle(handle string) (string, error) {
 }
 
 // ParseURL checks the form of a bot's URL: http or https, with a host, without
-// userinfo and fragment. It does not check that the address may be dialed.
+// userinfo and fragment. It does not check whether the arena may dial the
+// address.
 func ParseURL(raw string) (string, error) {
 	u, err := url.Parse(raw)
 	switch {

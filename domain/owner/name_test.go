@@ -10,26 +10,26 @@ import (
 
 func TestParseName(t *testing.T) {
 	for name, c := range map[string]struct {
-		raw, want string // want empty: refused
+		raw, want string // want is empty if raw is rejected
 	}{
-		"plain":                      {"Ada", "Ada"},
-		"trimmed":                    {" \tAda L. \n", "Ada L."},
-		"one letter":                 {"ß", "ß"},
-		"40 code points":             {strings.Repeat("é", 40), strings.Repeat("é", 40)},
-		"41 code points":             {strings.Repeat("é", 41), ""},
-		"empty":                      {"", ""},
-		"spaces":                     {" \u2003 ", ""},
-		"NUL":                        {"a\x00b", ""},
-		"a line break":               {"a\nb", ""},
-		"a right-to-left override":   {"a\u202eb", ""},
-		"a right-to-left mark":       {"a\u200fb", ""},
-		"a zero-width joiner":        {"a\u200db", ""},
-		"a line separator":           {"a\u2028b", ""},
-		"a soft hyphen":              {"a\u00adb", ""},
-		"a control character beyond": {"a\u0085b", ""},
-		"no UTF-8":                   {"a\xffb", ""},
-		"HTML is only text":          {"<b>", "<b>"},
-		"an emoji":                   {"🐝", "🐝"},
+		"plain":                            {"Ada", "Ada"},
+		"trimmed":                          {" \tAda L. \n", "Ada L."},
+		"one letter":                       {"ß", "ß"},
+		"40 code points":                   {strings.Repeat("é", 40), strings.Repeat("é", 40)},
+		"41 code points":                   {strings.Repeat("é", 41), ""},
+		"empty":                            {"", ""},
+		"spaces":                           {" \u2003 ", ""},
+		"NUL":                              {"a\x00b", ""},
+		"a line break":                     {"a\nb", ""},
+		"a right-to-left override":         {"a\u202eb", ""},
+		"a right-to-left mark":             {"a\u200fb", ""},
+		"a zero-width joiner":              {"a\u200db", ""},
+		"a line separator":                 {"a\u2028b", ""},
+		"a soft hyphen":                    {"a\u00adb", ""},
+		"a control character beyond ASCII": {"a\u0085b", ""},
+		"invalid UTF-8":                    {"a\xffb", ""},
+		"HTML is only text":                {"<b>", "<b>"},
+		"an emoji":                         {"🐝", "🐝"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ParseName(c.raw)
@@ -44,19 +44,19 @@ func TestParseHandle(t *testing.T) {
 		handle string
 		ok     bool
 	}{
-		"three":          {"ada", true},
-		"twenty":         {strings.Repeat("a", 20), true},
-		"two":            {"ad", false},
-		"twenty-one":     {strings.Repeat("a", 21), false},
-		"all characters": {"az09-_", true},
-		"a capital":      {"Ada", false},
-		"a space":        {"ada l", false},
-		"around it":      {" ada", false},
-		"an @":           {"@ada", false},
-		"a line break":   {"ada\n", false},
-		"CR LF":          {"ada\r\nx", false},
-		"another script": {"аda", false},
-		"empty":          {"", false},
+		"three":             {"ada", true},
+		"twenty":            {strings.Repeat("a", 20), true},
+		"two":               {"ad", false},
+		"twenty-one":        {strings.Repeat("a", 21), false},
+		"all characters":    {"az09-_", true},
+		"a capital":         {"Ada", false},
+		"a space":           {"ada l", false},
+		"a space before it": {" ada", false},
+		"an @":              {"@ada", false},
+		"a line break":      {"ada\n", false},
+		"CR LF":             {"ada\r\nx", false},
+		"another script":    {"аda", false},
+		"empty":             {"", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ParseHandle(c.handle)
@@ -75,7 +75,7 @@ func TestParseURL(t *testing.T) {
 		"a capital scheme":     {"HTTPS://bots.example", true},
 		"IPv4":                 {"http://127.0.0.1:9001", true},
 		"IPv6":                 {"http://[::1]:9001/", true},
-		"as long as it may be": {"http://a.example/" + strings.Repeat("x", URLMax-17), true},
+		"as long as allowed":   {"http://a.example/" + strings.Repeat("x", URLMax-17), true},
 		"longer":               {"http://a.example/" + strings.Repeat("x", URLMax-16), false},
 		"empty":                {"", false},
 		"no scheme":            {"bots.example/a", false},
@@ -93,7 +93,7 @@ func TestParseURL(t *testing.T) {
 		"an empty fragment":    {"http://bots.example/#", false},
 		"white space":          {" http://bots.example", false},
 		"a line break":         {"http://bots.example/\r\nx", false},
-		"no UTF-8":             {"http://bots.example/\xff", false},
+		"invalid UTF-8":        {"http://bots.example/\xff", false},
 		"a bad port":           {"http://bots.example:port", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -124,7 +124,7 @@ func FuzzParseName(f *testing.F) {
 		require.True(t, n >= 1 && n <= NameMax)
 		again, err := ParseName(name)
 		require.NoError(t, err)
-		require.Equal(t, name, again, "a name that was accepted stays as it is")
+		require.Equal(t, name, again, "parsing an accepted name again does not change it")
 	})
 }
 

@@ -9,7 +9,8 @@ const (
 	NoticeWindow = time.Hour
 )
 
-// MayNotify returns ErrNoticeLimit if the owner must not get another notice now.
+// MayNotify returns ErrNoticeLimit if the owner must not receive another notice
+// yet.
 func (a Account) MayNotify(now time.Time) error {
 	if count(a.notices, func(at time.Time) bool { return now.Sub(at) < NoticeWindow }) >= NoticeLimit {
 		return ErrNoticeLimit
@@ -17,8 +18,8 @@ func (a Account) MayNotify(now time.Time) error {
 	return nil
 }
 
-// NotifyOfMisses records that the owner got the mail about a bot's pause by
-// misses. It returns no event if the owner is not owed that mail.
+// NotifyOfMisses records that the owner received the mail that a bot was paused
+// for misses. It returns no event if no such mail is due.
 func (a Account) NotifyOfMisses(botID string) []Event {
 	b, ok := a.Bot(botID)
 	if !ok || !b.NoticeOwed() {

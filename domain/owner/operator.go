@@ -2,12 +2,12 @@ package owner
 
 import "strings"
 
-// An operator's order takes effect at once, and has a reason. Running matches
+// An operator's order takes effect at once and needs a reason. Running matches
 // continue.
 
-// Suspend keeps all of the account's bots out of matchmaking and the account from
-// writing. It returns no event if the account is suspended. Its refusals are
-// ErrNoReason and ErrOwnerGone.
+// Suspend keeps all of the account's bots out of matchmaking and the account
+// from writing. It returns no event if the account is already suspended. It may
+// fail with ErrNoReason or ErrOwnerGone.
 func (a Account) Suspend(reason string) ([]Event, error) {
 	reason, err := a.ordered(reason)
 	if err != nil || a.Suspended {
@@ -16,8 +16,8 @@ func (a Account) Suspend(reason string) ([]Event, error) {
 	return []Event{Suspended{Reason: reason}}, nil
 }
 
-// Restore ends a suspension: bots have their earlier status again. Its refusals
-// are those of Suspend.
+// Restore ends a suspension and gives the bots their earlier status back. It
+// may fail with the same errors as Suspend.
 func (a Account) Restore(reason string) ([]Event, error) {
 	reason, err := a.ordered(reason)
 	if err != nil || !a.Suspended {
@@ -26,9 +26,9 @@ func (a Account) Restore(reason string) ([]Event, error) {
 	return []Event{Restored{Reason: reason}}, nil
 }
 
-// SuspendBot keeps one bot out of matchmaking, even if its owner unpauses it. It
-// returns no event if the bot is suspended. Its refusals are ErrNoReason,
-// ErrOwnerGone and ErrBotUnknown.
+// SuspendBot keeps one bot out of matchmaking, even if its owner unpauses it.
+// It returns no event if the bot is already suspended. It may fail with
+// ErrNoReason, ErrOwnerGone or ErrBotUnknown.
 func (a Account) SuspendBot(id, reason string) ([]Event, error) {
 	b, reason, err := a.orderedBot(id, reason)
 	if err != nil || b.Suspended {
@@ -37,8 +37,8 @@ func (a Account) SuspendBot(id, reason string) ([]Event, error) {
 	return []Event{BotPaused{BotID: id, By: ByOperator, Reason: reason}}, nil
 }
 
-// RestoreBot ends a bot's suspension: it has the status that its owner wants. Its
-// refusals are those of SuspendBot.
+// RestoreBot ends a bot's suspension and gives it the status that its owner
+// wants. It may fail with the same errors as SuspendBot.
 func (a Account) RestoreBot(id, reason string) ([]Event, error) {
 	b, reason, err := a.orderedBot(id, reason)
 	if err != nil || !b.Suspended {

@@ -24,16 +24,16 @@ func TestSuspendAndRestore(t *testing.T) {
 		then    []Event
 		refusal error
 	}{
-		"suspend":                  {active(), func(a Account) ([]Event, error) { return a.Suspend(" abuse\n") }, []Event{Suspended{Reason: "abuse"}}, nil},
-		"suspend, suspended":       {suspended, func(a Account) ([]Event, error) { return a.Suspend("more") }, nil, nil},
-		"suspend without a reason": {active(), func(a Account) ([]Event, error) { return a.Suspend(" ") }, nil, ErrNoReason},
-		"suspend nobody":           {nil, func(a Account) ([]Event, error) { return a.Suspend("abuse") }, nil, ErrOwnerGone},
-		"suspend who has left":     {append(active(), given(Deleted{})...), func(a Account) ([]Event, error) { return a.Suspend("abuse") }, nil, ErrOwnerGone},
-		"restore":                  {suspended, func(a Account) ([]Event, error) { return a.Restore("fine") }, []Event{Restored{Reason: "fine"}}, nil},
-		"restore, not suspended":   {active(), func(a Account) ([]Event, error) { return a.Restore("fine") }, nil, nil},
-		"restore without a reason": {suspended, func(a Account) ([]Event, error) { return a.Restore("") }, nil, ErrNoReason},
-		"a bot":                    {active(), func(a Account) ([]Event, error) { return a.SuspendBot(suspect, "floods") }, []Event{BotPaused{BotID: suspect, By: ByOperator, Reason: "floods"}}, nil},
-		"a bot, suspended": {
+		"suspend":                                {active(), func(a Account) ([]Event, error) { return a.Suspend(" abuse\n") }, []Event{Suspended{Reason: "abuse"}}, nil},
+		"suspend a suspended account":            {suspended, func(a Account) ([]Event, error) { return a.Suspend("more") }, nil, nil},
+		"suspend without a reason":               {active(), func(a Account) ([]Event, error) { return a.Suspend(" ") }, nil, ErrNoReason},
+		"suspend an account that does not exist": {nil, func(a Account) ([]Event, error) { return a.Suspend("abuse") }, nil, ErrOwnerGone},
+		"suspend a deleted account":              {append(active(), given(Deleted{})...), func(a Account) ([]Event, error) { return a.Suspend("abuse") }, nil, ErrOwnerGone},
+		"restore":                                {suspended, func(a Account) ([]Event, error) { return a.Restore("fine") }, []Event{Restored{Reason: "fine"}}, nil},
+		"restore, not suspended":                 {active(), func(a Account) ([]Event, error) { return a.Restore("fine") }, nil, nil},
+		"restore without a reason":               {suspended, func(a Account) ([]Event, error) { return a.Restore("") }, nil, ErrNoReason},
+		"a bot":                                  {active(), func(a Account) ([]Event, error) { return a.SuspendBot(suspect, "floods") }, []Event{BotPaused{BotID: suspect, By: ByOperator, Reason: "floods"}}, nil},
+		"a suspended bot": {
 			append(active(), given(BotPaused{BotID: suspect, By: ByOperator})...),
 			func(a Account) ([]Event, error) { return a.SuspendBot(suspect, "more") }, nil, nil,
 		},
@@ -42,7 +42,7 @@ func TestSuspendAndRestore(t *testing.T) {
 			func(a Account) ([]Event, error) { return a.SuspendBot(suspect, "floods") }, []Event{BotPaused{BotID: suspect, By: ByOperator, Reason: "floods"}}, nil,
 		},
 		"a bot without a reason": {active(), func(a Account) ([]Event, error) { return a.SuspendBot(suspect, "") }, nil, ErrNoReason},
-		"a bot that is none":     {active(), func(a Account) ([]Event, error) { return a.SuspendBot("none", "floods") }, nil, ErrBotUnknown},
+		"an unknown bot":         {active(), func(a Account) ([]Event, error) { return a.SuspendBot("none", "floods") }, nil, ErrBotUnknown},
 		"restore a bot": {
 			append(active(), given(BotPaused{BotID: suspect, By: ByOperator})...),
 			func(a Account) ([]Event, error) { return a.RestoreBot(suspect, "fixed") }, []Event{BotUnpaused{BotID: suspect, By: ByOperator, Reason: "fixed"}}, nil,
@@ -60,32 +60,32 @@ func TestSuspendAndRestore(t *testing.T) {
 	}
 }
 
-// What a bot reads, and what its owner may have it be, while it or its account
-// is suspended and after.
+// This test checks a bot's status, and whether its owner may change it, during
+// and after a suspension of the bot or its account.
 func TestStatusDuringASuspension(t *testing.T) {
 	suspend, restore := Event(BotPaused{BotID: suspect, By: ByOperator}), Event(BotUnpaused{BotID: suspect, By: ByOperator})
 	pause, unpause := Event(BotPaused{BotID: suspect, By: ByOwner}), Event(BotUnpaused{BotID: suspect})
 	for name, c := range map[string]struct {
 		given  []Event
 		status Status
-		since  int   // which of the given changed it; 0: its registration
-		active error // of a wish that it be active
+		since  int   // number of the event that last changed the status; 0 is the registration
+		active error // the error if the owner makes it active
 	}{
-		"not suspended":                    {nil, Active, 0, nil},
-		"paused":                           {[]Event{pause}, Paused, 1, nil},
-		"suspended":                        {[]Event{suspend}, Paused, 1, ErrBotSuspended},
-		"restored":                         {[]Event{suspend, restore}, Active, 2, nil},
-		"paused, then suspended":           {[]Event{pause, suspend}, Paused, 1, ErrBotSuspended},
-		"paused, suspended, restored":      {[]Event{pause, suspend, restore}, Paused, 1, nil},
-		"suspended, then paused, restored": {[]Event{suspend, pause, restore}, Paused, 1, nil},
-		"paused, suspended, its pause off": {[]Event{pause, suspend, unpause, restore}, Active, 4, nil},
-		"its account is":                   {[]Event{Suspended{}}, Paused, 1, ErrBotSuspended},
-		"its account was":                  {[]Event{Suspended{}, Restored{}}, Active, 2, nil},
-		"both":                             {[]Event{Suspended{}, suspend}, Paused, 1, ErrBotSuspended},
-		"both, its account restored":       {[]Event{Suspended{}, suspend, Restored{}}, Paused, 1, ErrBotSuspended},
-		"both, itself restored":            {[]Event{Suspended{}, suspend, restore}, Paused, 1, ErrBotSuspended},
-		"both restored":                    {[]Event{Suspended{}, suspend, restore, Restored{}}, Active, 4, nil},
-		"paused by misses, and restored":   {[]Event{BotPaused{BotID: suspect, By: ByMisses}, suspend, restore}, Paused, 1, nil},
+		"not suspended":                          {nil, Active, 0, nil},
+		"paused":                                 {[]Event{pause}, Paused, 1, nil},
+		"suspended":                              {[]Event{suspend}, Paused, 1, ErrBotSuspended},
+		"restored":                               {[]Event{suspend, restore}, Active, 2, nil},
+		"paused, then suspended":                 {[]Event{pause, suspend}, Paused, 1, ErrBotSuspended},
+		"paused, suspended, restored":            {[]Event{pause, suspend, restore}, Paused, 1, nil},
+		"suspended, then paused, restored":       {[]Event{suspend, pause, restore}, Paused, 1, nil},
+		"paused, suspended, unpaused, restored":  {[]Event{pause, suspend, unpause, restore}, Active, 4, nil},
+		"its account is suspended":               {[]Event{Suspended{}}, Paused, 1, ErrBotSuspended},
+		"its account was suspended and restored": {[]Event{Suspended{}, Restored{}}, Active, 2, nil},
+		"both":                                   {[]Event{Suspended{}, suspend}, Paused, 1, ErrBotSuspended},
+		"both suspended, its account restored":   {[]Event{Suspended{}, suspend, Restored{}}, Paused, 1, ErrBotSuspended},
+		"both suspended, the bot restored":       {[]Event{Suspended{}, suspend, restore}, Paused, 1, ErrBotSuspended},
+		"both restored":                          {[]Event{Suspended{}, suspend, restore, Restored{}}, Active, 4, nil},
+		"paused by misses, and restored":         {[]Event{BotPaused{BotID: suspect, By: ByMisses}, suspend, restore}, Paused, 1, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			history := active()
@@ -100,7 +100,7 @@ func TestStatusDuringASuspension(t *testing.T) {
 			_, err := a.ChangeBot(suspect, BotChange{Status: pointer(Active)})
 			require.ErrorIs(t, err, c.active)
 			_, err = a.ChangeBot(suspect, BotChange{Name: pointer("x"), Status: pointer(Paused)})
-			require.NoError(t, err, "it may always be paused")
+			require.NoError(t, err, "the owner may always pause it")
 		})
 	}
 }

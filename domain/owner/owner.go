@@ -7,10 +7,10 @@
 // address-<ownerId> holds AddressSet, the only event with an address in it. The
 // stream signatures-<ownerId> holds the SignatureSpent of the last minutes.
 //
-// Decisions are methods that return events, or an error that explains the refusal.
-// Callers pass the time and new ids.
+// Decisions are methods that return events, or an error that explains why they
+// were refused. Callers pass the time and new ids.
 //
-// It knows no HTTP, no signature, no mail and no log.
+// It knows nothing about HTTP, signatures, mail or the log.
 package owner
 
 import "strings"
@@ -27,8 +27,8 @@ const (
 // AccountStream names the stream of an account.
 func AccountStream(ownerID string) string { return AccountPrefix + ownerID }
 
-// AddressStream names the stream that holds an account's address. It keeps one
-// event.
+// AddressStream names the stream that holds an account's address. The stream
+// keeps one event.
 func AddressStream(ownerID string) string { return AddressPrefix + ownerID }
 
 // MailboxStream names the stream of an address by its keyed hash.
@@ -37,8 +37,8 @@ func MailboxStream(addressHash string) string { return MailboxPrefix + addressHa
 // HandleStream names the stream of a handle.
 func HandleStream(handle string) string { return HandlePrefix + handle }
 
-// SignaturesStream names the stream of the signatures that an account's writes
-// have spent. Its events expire.
+// SignaturesStream names the stream that records the signatures of an account's
+// writes. Its events expire.
 func SignaturesStream(ownerID string) string { return SignaturesPrefix + ownerID }
 
 // ParseAccountStream returns the owner of an account's stream. ok is false for

@@ -27,8 +27,9 @@ func AllScopes() []Scope { return slices.Clone(allScopes) }
 // DefaultScopes returns the scopes of a key that was registered without scopes.
 func DefaultScopes() []Scope { return []Scope{BotsRead, BotsWrite} }
 
-// ParseScopes reads scopes by name, without duplicates and in a fixed order. Nil
-// gives the default set. An empty list and an unknown name are invalid.
+// ParseScopes reads scopes by name, without duplicates and in a fixed order.
+// Nil stands for the default scopes. An empty list and an unknown name are
+// invalid.
 func ParseScopes(names []string) ([]Scope, error) {
 	if names == nil {
 		return DefaultScopes(), nil
@@ -52,7 +53,7 @@ type Caller struct {
 	OwnerID string
 	KeyID   string  // the key that signed
 	Session string  // hash of the session's token
-	Scopes  []Scope // a session has all
+	Scopes  []Scope // a session has all scopes
 
 	Suspended bool // the account is suspended: it may only read
 }

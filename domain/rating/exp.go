@@ -2,20 +2,20 @@ package rating
 
 import "math"
 
-// ln2 in two parts: ln2High has so few bits that its product with a small
-// integer is exact.
+// ln2 is split in two parts. ln2High has few enough bits that its product with
+// a small integer is exact.
 const (
 	ln2High = 0x1.62e42feep-1
 	ln2Low  = 0x1.a39ef35793c76p-33
 )
 
-// expTerms is the degree at which the series of exp ends. For an argument within
-// ±ln2/2 the rest is below half a unit in the last place.
+// expTerms is the degree at which the series for exp ends. For an argument
+// within ±ln2/2, the remainder is below half a unit in the last place.
 const expTerms = 13
 
 // exp returns e to the power of x, within two units in the last place. math.Exp
 // has an assembly version that fuses operations on some processors, so its bits
-// differ between machines. This one gives the same bits on all.
+// differ between machines. This function returns the same bits on all machines.
 func exp(x float64) float64 {
 	switch {
 	case math.IsNaN(x):

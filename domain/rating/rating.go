@@ -1,8 +1,8 @@
-// Package rating rates bots by their placements. It follows Weng and Lin ("A
-// Bayesian Approximation Method for Online Ranking", JMLR 12, 2011), Plackett–Luce
-// with draws, Algorithm 4. Its results are the same to the last bit on every
-// machine, so that anyone can recompute a ladder. It knows no bot, no match and no
-// time.
+// Package rating rates bots by their placements. It implements Algorithm 4
+// (Plackett–Luce, with draws) of Weng and Lin, "A Bayesian Approximation Method
+// for Online Ranking", JMLR 12, 2011. Its results are the same to the last bit
+// on every machine, so that anyone can recompute a ladder. It knows nothing
+// about bots, matches or time.
 package rating
 
 import "math"
@@ -11,9 +11,9 @@ import "math"
 const (
 	initialMu    = 25.0
 	initialSigma = initialMu / 3
-	beta         = initialMu / 6   // how much one performance varies
+	beta         = initialMu / 6   // how much performance varies from match to match
 	tau          = initialMu / 300 // how much uncertainty grows before each match
-	kappa        = 0.0001          // the smallest share of a variance that one match leaves
+	kappa        = 0.0001          // the smallest share of the variance that can remain after a match
 )
 
 // Rating is an estimate of a bot's skill: its mean and its standard deviation.
@@ -33,9 +33,10 @@ func (r Rating) Displayed() float64 {
 	return math.Round(float64(r.Ordinal()*10))/10 + 0 // + 0: never a negative zero
 }
 
-// Rate returns the ratings after a match, in the order of before. placements[i] is
-// the placement of before[i]: 1 is the best, and equal ones are a draw. Only their
-// order counts. Both slices must have the same length. Rate does not change before.
+// Rate returns the ratings after a match, in the order of before. placements[i]
+// is the placement of before[i]: 1 is the best, and equal placements are a
+// draw. Only their order counts. Both slices must have the same length. Rate
+// does not change before.
 func Rate(before []Rating, placements []int) []Rating {
 	if len(before) != len(placements) {
 		panic("rating: as many placements as ratings are needed")
@@ -48,12 +49,12 @@ func Rate(before []Rating, placements []int) []Rating {
 	return after
 }
 
-// model is one match. The code converts every product to float64 before it adds
-// it: the Go specification names this as the way to forbid fused multiply-adds,
-// which would give other bits on some machines.
+// model holds the figures of one match. The code converts every product to
+// float64 before adding it. According to the Go specification, this prevents
+// fused multiply-adds, which would give different bits on some machines.
 type model struct {
 	mu         []float64
-	variance   []float64 // with tau in it
+	variance   []float64 // includes tau
 	placements []int
 	c          float64
 }
@@ -71,8 +72,8 @@ func newModel(before []Rating, placements []int) model {
 	return m
 }
 
-// rate returns the new rating of i. For each q placed no worse than i, it compares
-// i with those that were left when q was placed.
+// rate returns the new rating of i. For each q placed no worse than i, it
+// compares i with the bots placed no better than q.
 func (m model) rate(i int) Rating {
 	omega, delta := 0.0, 0.0
 	for q, placed := range m.placements {
@@ -109,7 +110,7 @@ func (m model) chance(i, q int) float64 {
 	return 1 / sum
 }
 
-// drawn returns how many share q's placement.
+// drawn returns how many bots share q's placement.
 func (m model) drawn(q int) float64 {
 	n := 0.0
 	for _, placed := range m.placements {

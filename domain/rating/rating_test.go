@@ -40,8 +40,8 @@ func TestRateAgreesWithTheVectors(t *testing.T) {
 	t.Logf("largest difference: %.2g", worst)
 }
 
-// The bits are pinned: a compiler, a processor or a change that moves the last
-// one would break every ladder that is recomputed.
+// This test pins every bit. If a compiler, a processor or a change altered the
+// last one, recomputed ladders would no longer match.
 func TestRateIsTheSameToTheLastBit(t *testing.T) {
 	after := Rate([]Rating{{31.5, 2.25}, {28, 4}, New(), {22.75, 7.5}}, []int{2, 1, 2, 4})
 	var bits [][2]uint64
@@ -99,15 +99,15 @@ func TestRateProperties(t *testing.T) {
 		kept := append([]Rating(nil), before...)
 		after := Rate(before, placements)
 		require.Equal(t, kept, before, "the input does not change")
-		require.Equal(t, after, Rate(before, placements), "the same again")
+		require.Equal(t, after, Rate(before, placements), "a second call returns the same")
 		for i, r := range after {
 			require.False(t, math.IsNaN(r.Mu) || math.IsInf(r.Mu, 0), "mu %v", r.Mu)
 			require.Greater(t, r.Sigma, 0.0)
 			grown := math.Sqrt(before[i].Sigma*before[i].Sigma + tau*tau)
-			require.LessOrEqual(t, r.Sigma, grown*(1+1e-12), "a match teaches, it does not confuse")
+			require.LessOrEqual(t, r.Sigma, grown*(1+1e-12), "a match does not increase the uncertainty by more than tau")
 			for j, other := range after {
 				if before[i] == before[j] && placements[i] < placements[j] {
-					require.GreaterOrEqual(t, r.Mu, other.Mu, "of equals the better placed is ahead")
+					require.GreaterOrEqual(t, r.Mu, other.Mu, "of two equal bots, the better placed gets the higher rating")
 				}
 			}
 		}
@@ -125,8 +125,8 @@ func TestOnlyTheOrderOfPlacementsCounts(t *testing.T) {
 	})
 }
 
-// Everyone's swap of places gives the same ratings but for the order in which
-// sums are rounded.
+// Reordering the bots does not change their ratings, except for the order in
+// which sums are rounded.
 func TestRateDoesNotDependOnTheOrderOfBots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, placements := drawMatch(t)

@@ -1,7 +1,8 @@
-// Package seed turns one match's 32 bytes into all of its chance: board,
-// seating, dice, deck and steals, each from a stream of draws of its own
-// ("Randomness that anyone can check" in docs/architecture.md). It knows the
-// commitment and the proof that let anyone recompute it, and no rule of play.
+// Package seed derives everything random in a match from its 32-byte seed:
+// board, seating, dice, deck and steals, each from its own stream of draws
+// ("Randomness that anyone can check" in docs/architecture.md). It also derives
+// the server seed, its commitment and the joint seed, so that anyone can
+// recompute them. It knows nothing about the rules of play.
 package seed
 
 import (
@@ -15,7 +16,7 @@ import (
 	"hexarena/domain/board"
 )
 
-// Seed fixes everything hidden in one match.
+// Seed determines everything random in one match.
 type Seed [32]byte
 
 // String returns the seed in lower-case hex.
@@ -46,14 +47,14 @@ func Parse(text string) (Seed, error) {
 	return s, nil
 }
 
-// Server derives the arena's share of a match's seed from its seed key.
+// Server derives the arena's part of a match's seed from the arena's seed key.
 func Server(seedKey []byte, matchID string) Seed {
 	mac := hmac.New(sha256.New, seedKey)
 	mac.Write([]byte(matchID))
 	return Seed(mac.Sum(nil))
 }
 
-// Commitment returns the SHA-256 of the server seed. It is public before any
+// Commitment returns the SHA-256 of the server seed. It is published before any
 // socket opens.
 func Commitment(serverSeed Seed) Seed { return sha256.Sum256(serverSeed[:]) }
 
@@ -68,10 +69,10 @@ func Joint(serverSeed Seed, nonces []string) Seed {
 	return Seed(h.Sum(nil))
 }
 
-// Purpose names a stream of draws.
+// Purpose names one stream of draws of a seed.
 type Purpose string
 
-// The purposes that one seed serves.
+// The purposes for which a seed is used.
 const (
 	BoardResources Purpose = "board/resources"
 	BoardTokens    Purpose = "board/tokens"
@@ -88,11 +89,11 @@ type Stream struct {
 	block [sha256.Size]byte
 }
 
-// drawsPerBlock is how many uint32 one SHA-256 holds.
+// drawsPerBlock is the number of uint32 values in one SHA-256 hash.
 const drawsPerBlock = sha256.Size / 4
 
-// Uniform returns the next number in 0..n-1, all equally likely. n is above zero.
-// Callers use a stream with one seed and one purpose only.
+// Uniform returns the next number in 0..n-1, all equally likely. n must be
+// above zero. A caller must always use a stream with the same seed and purpose.
 func (st *Stream) Uniform(s *Seed, p Purpose, n uint32) uint32 {
 	limit := -(-n % n) // 2³² − (2³² mod n), modulo 2³²: 0 if n divides 2³²
 	for {
@@ -103,7 +104,8 @@ func (st *Stream) Uniform(s *Seed, p Purpose, n uint32) uint32 {
 	}
 }
 
-// Draw returns the next 32 bits of the stream, uniform or not.
+// Draw returns the next 32 bits of the stream. Unlike Uniform, it skips no
+// draw.
 func (st *Stream) Draw(s *Seed, p Purpose) uint32 {
 	i := st.next % drawsPerBlock
 	if i == 0 {
@@ -124,7 +126,7 @@ func blockOf(s *Seed, p Purpose, block uint64) [sha256.Size]byte {
 	return sha256.Sum256(b)
 }
 
-// shuffle is Fisher–Yates over n things, from the last index down.
+// shuffle applies a Fisher–Yates shuffle to n items, from the last index down.
 func shuffle(s *Seed, p Purpose, n int, swap func(i, j int)) {
 	var st Stream
 	for i := n - 1; i > 0; i-- {
@@ -132,8 +134,8 @@ func shuffle(s *Seed, p Purpose, n int, swap func(i, j int)) {
 	}
 }
 
-// Layout shuffles resources onto the hexes, then tokens onto the hexes other
-// than the desert, in ascending order.
+// Layout shuffles the resources onto the hexes, then the tokens onto all hexes
+// except the desert, in ascending order.
 func (s Seed) Layout() board.Layout {
 	l := board.Layout{Resources: [board.Hexes]board.Resource{
 		board.Brick, board.Brick, board.Brick,
@@ -158,7 +160,7 @@ func (s Seed) Layout() board.Layout {
 	return l
 }
 
-// Seating returns, for each seat, the index of its bot in the table.
+// Seating returns for each seat the index of its bot at the table.
 func (s Seed) Seating(seats int) []int {
 	order := make([]int, seats)
 	for i := range order {

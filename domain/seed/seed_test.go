@@ -11,7 +11,7 @@ import (
 	"hexarena/domain/seed"
 )
 
-// vectors come from another program, which was written from docs/audit.md only.
+// vectors come from an independent program, written only from docs/audit.md.
 var vectors = []struct {
 	seed      string
 	resources [board.Hexes]board.Resource
@@ -74,7 +74,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestUniformRejects uses an n under which three draws in ten are too high.
+// TestUniformRejects uses an n for which three draws in ten are too high.
 func TestUniformRejects(t *testing.T) {
 	s, err := seed.Parse(vectors[1].seed)
 	require.NoError(t, err)
@@ -110,7 +110,7 @@ func TestParse(t *testing.T) {
 		"odd":        strings.Repeat("0", 63),
 		"long":       strings.Repeat("0", 66),
 		"upper case": strings.Repeat("AB", 32),
-		"no hex":     strings.Repeat("g", 64),
+		"not hex":    strings.Repeat("g", 64),
 		"empty":      "",
 	} {
 		_, err := seed.Parse(text)

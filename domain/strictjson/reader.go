@@ -7,17 +7,18 @@ import (
 	"strings"
 )
 
-// Reader reads values in order: objects whose keys and types it knows, integers
-// without fraction or exponent, no null where a value belongs. The first error
-// sticks, and every read after it returns the zero value. It passes over values
-// of unknown fields without looking into them, so their depth does not matter.
+// Reader reads values in order: objects with known keys and types, and integers
+// without fraction or exponent. It rejects null in place of a value. The first
+// error sticks, and every later read returns the zero value. Reader skips the
+// values of unknown fields without looking into them, so their depth does not
+// matter.
 type Reader struct {
-	text string // valid JSON; strings and raw values that are read share it
+	text string // valid JSON; the strings and raw values returned share its memory
 	at   int
 	err  error
 }
 
-// New returns a Reader of a text of one value.
+// New returns a Reader of a text that holds one value.
 func New(text []byte) *Reader { return &Reader{text: string(text), err: check(text)} }
 
 // Part returns a Reader of a value that Raw returned.
@@ -26,22 +27,22 @@ func Part(raw string) *Reader { return &Reader{text: raw} }
 // Err returns the first error.
 func (r *Reader) Err() error { return r.err }
 
-// Fail makes an error the first, unless one came before.
+// Fail records an error unless an earlier one is recorded.
 func (r *Reader) Fail(format string, args ...any) {
 	if r.err == nil {
 		r.err = fmt.Errorf(format, args...)
 	}
 }
 
-// Want fails if a condition does not hold: what was wanted and is missing.
+// Want fails if a condition does not hold. what names the missing thing.
 func (r *Reader) Want(ok bool, what string) {
 	if !ok {
 		r.Fail("%s is missing", what)
 	}
 }
 
-// next returns the byte that begins the next value or ends a list, 0 after an
-// error. The text is valid JSON, so the separators need no check.
+// next returns the byte that begins the next value or ends a list, or 0 after
+// an error. The text is valid JSON, so the separators need no check.
 func (r *Reader) next() byte {
 	if r.err != nil {
 		return 0
@@ -54,7 +55,7 @@ func (r *Reader) next() byte {
 			return c
 		}
 	}
-	r.Fail("it ends too early")
+	r.Fail("the text ends too early")
 	return 0
 }
 
@@ -73,20 +74,21 @@ func Need(name string, into any) Field { return Field{name: name, into: into} }
 // May is a field that may be absent.
 func May(name string, into any) Field { return Field{name: name, into: into, optional: true} }
 
-// OrNull returns f as a field that may be null, which leaves its variable as it is.
+// OrNull returns f as a field that may be null. A null leaves its variable
+// unchanged.
 func (f Field) OrNull() Field {
 	f.nullable = true
 	return f
 }
 
-// Object reads an object that has no fields but these.
+// Object reads an object that may have only these fields.
 func (r *Reader) Object(fields ...Field) { r.object(false, fields) }
 
-// OpenObject reads an object that may have more fields than these.
+// OpenObject reads an object that may also have other fields.
 func (r *Reader) OpenObject(fields ...Field) { r.object(true, fields) }
 
-// maxUnknown bounds the unknown keys of an object, so that a list finds
-// duplicates.
+// maxUnknown bounds the unknown keys of an object, so that scanning a list is
+// enough to find duplicates.
 const maxUnknown = 24
 
 func (r *Reader) object(open bool, fields []Field) {
@@ -123,15 +125,15 @@ func (r *Reader) object(open bool, fields []Field) {
 	}
 }
 
-// once fails if an object has had a key before.
+// once fails if the object already had this key.
 func (r *Reader) once(key string, before bool) {
 	if before && r.err == nil {
 		r.err = DuplicateKeyError(key)
 	}
 }
 
-// find returns the index of a name, -1 if there is none. It looks at a likely
-// index first: most objects have their fields in order.
+// find returns the index of a name, or -1 if it is missing. It looks at a
+// likely index first: most objects have their fields in order.
 func find(fields []Field, name string, likely int) int {
 	if likely < len(fields) && fields[likely].name == name {
 		return likely
@@ -193,7 +195,7 @@ func List[T any](r *Reader, item func() T) []T {
 	return list
 }
 
-// Raw returns the next value as it stands in the text.
+// Raw returns the next value exactly as written in the text.
 func (r *Reader) Raw() string {
 	if r.next() == 0 {
 		return ""
@@ -203,8 +205,8 @@ func (r *Reader) Raw() string {
 	return r.text[from:min(r.at, len(r.text))]
 }
 
-// skip passes over a value. It does not look for duplicate keys in it: nobody
-// reads it.
+// skip skips a value. It does not look for duplicate keys in it, because nobody
+// reads the value.
 func (r *Reader) skip() {
 	switch r.next() {
 	case 0:
@@ -235,7 +237,7 @@ func (r *Reader) skipNested() {
 	}
 }
 
-// null reads a null, if it is next.
+// null reads a null if the next value is one.
 func (r *Reader) null() bool {
 	if r.next() != 'n' {
 		return false
@@ -257,7 +259,7 @@ func (r *Reader) Text() string {
 	return Unquote(raw)
 }
 
-// quoted passes over a string and returns it, quotes included.
+// quoted reads a string and returns it with its quotes.
 func (r *Reader) quoted(halfPairs bool) string {
 	raw := r.text[r.at : r.at+quotedLen(r.text[r.at:])]
 	r.at += len(raw)
@@ -267,7 +269,7 @@ func (r *Reader) quoted(halfPairs bool) string {
 	return raw
 }
 
-// maxInt bounds integers: programs in other languages round beyond it.
+// maxInt bounds integers: programs in other languages round larger ones.
 const maxInt = 1 << 53
 
 // Integer reads a number of 0 to 2⁵³.

@@ -1,6 +1,7 @@
-// Package strictjson reads JSON so that no two readers can take one text for
-// two things: one value in valid UTF-8, and no object with a duplicate key. The
-// standard library accepts duplicate keys and replaces invalid text.
+// Package strictjson reads JSON so strictly that no two readers can understand
+// a text differently. It requires one value in valid UTF-8, without duplicate
+// keys in any object. The standard library accepts duplicate keys and replaces
+// invalid text.
 //
 // Parse returns a tree of values. A Reader, which New makes, reads values in
 // order into the caller's variables without building a tree.
@@ -16,15 +17,15 @@ import (
 	"unicode/utf8"
 )
 
-// The errors of a text that is not JSON.
+// The errors for a text that is not JSON.
 var (
 	ErrEmpty   = errors.New("empty")
 	ErrNotUTF8 = errors.New("not valid UTF-8")
 	ErrSyntax  = errors.New("not valid JSON")
 )
 
-// errSurrogate rejects an escape such as \ud800 without its second half: it is
-// not a character, just as invalid UTF-8 is not.
+// errSurrogate rejects an escape such as \ud800 without its second half. Like
+// invalid UTF-8, it does not stand for a character.
 var errSurrogate = errors.New("half of a surrogate pair in a string")
 
 // DuplicateKeyError names a key that an object has twice.
@@ -32,7 +33,7 @@ type DuplicateKeyError string
 
 func (e DuplicateKeyError) Error() string { return fmt.Sprintf("the key %q is given twice", string(e)) }
 
-// check returns why text is not exactly one JSON value.
+// check returns an error if text is not exactly one JSON value.
 func check(text []byte) error {
 	switch {
 	case !utf8.Valid(text):

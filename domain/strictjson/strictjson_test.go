@@ -46,7 +46,7 @@ func TestParse(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// An object of many keys is read in time that grows linearly.
+// The time to read an object grows linearly with its number of keys.
 func TestDuplicatesAmongManyKeys(t *testing.T) {
 	var b strings.Builder
 	for i := range 9000 {
@@ -60,7 +60,7 @@ func TestDuplicatesAmongManyKeys(t *testing.T) {
 	}
 }
 
-// read reads an object of every kind of field.
+// read reads an object that has fields of every kind.
 func read(text string, open bool) (err error) {
 	r := strictjson.New([]byte(text))
 	var (

@@ -4,7 +4,7 @@ import "slices"
 
 // Value is one JSON value.
 type Value struct {
-	Raw     string   // as it stands in the text
+	Raw     string   // exactly as written in the text
 	Members []Member // of an object, in the order of the text
 	Items   []Value  // of an array
 }
@@ -15,7 +15,7 @@ type Member struct {
 	Value
 }
 
-// Kind returns the first byte of the value: { [ " t f n - or a digit.
+// Kind returns the first byte of the value: one of { [ " t f n - or a digit.
 func (v Value) Kind() byte { return v.Raw[0] }
 
 // Get returns the member with a key.
@@ -70,7 +70,7 @@ func (p *parser) value(depth int) (v Value) {
 	return v
 }
 
-// enter passes the bracket that opens an object or array.
+// enter consumes the bracket that opens an object or array.
 func (p *parser) enter(depth int) {
 	if depth > p.options.MaxDepth {
 		p.Fail("nested deeper than %d", p.options.MaxDepth)
@@ -101,13 +101,13 @@ func (p *parser) items(depth int) (list []Value) {
 	return list
 }
 
-// keys finds duplicate keys: in a short list by a scan, in a long one, such as
-// a hostile text may hold, by a map.
+// keys finds duplicate keys. It scans a short list. For a long one, which a
+// hostile text may contain, it uses a map.
 type keys map[string]bool
 
 const fewKeys = 16
 
-// add reports whether list, or an earlier call, has the key.
+// add reports whether the key is in list or was added by an earlier call.
 func (k *keys) add(key string, list []Member) bool {
 	if len(list) < fewKeys {
 		return slices.ContainsFunc(list, func(m Member) bool { return m.Key == key })

@@ -1,7 +1,6 @@
-// Package matchtest plays matches for tests, benchmarks and samples: a Player
-// makes legal moves, and Start begins a match without an arena around it. It
-// draws all chance from its caller, so that the same numbers give the same
-// match.
+// Package matchtest plays matches for tests, benchmarks and samples. A Player
+// makes legal moves, and Start begins a match without an arena. All random
+// numbers come from the caller, so the same numbers give the same match.
 package matchtest
 
 import (
@@ -36,11 +35,11 @@ func Frame(id int, action []byte) []byte {
 	return fmt.Appendf(nil, `{"id":%d,"action":%s}`, id, action)
 }
 
-// Player answers the decisions of one seat with legal actions. Now and then it
-// offers a trade, and talks.
+// Player answers the decisions of one seat with legal actions. Occasionally it
+// offers a trade or talks.
 type Player struct {
-	Below func(n int) int // draws a number of 0 to n-1
-	Build bool            // prefers actions that make points
+	Below func(n int) int // draws a number from 0 to n-1
+	Build bool            // prefers actions that score points
 
 	talked uint16 // the turn after which it last talked
 }
@@ -73,8 +72,8 @@ func (p *Player) Choose(g *game.State, d match.Decision) game.Action {
 	return a
 }
 
-// offer offers one card or two for another, to one seat or to all. It is not ok
-// on most turns, and if the seat does not have the cards.
+// offer returns an offer of one or two cards for another card, to one seat or
+// to all. ok is false on most turns, and if the seat does not have the cards.
 func (p *Player) offer(g *game.State, d match.Decision) (a game.Action, ok bool) {
 	if d.Kind != game.KindTurn || p.Below(6) > 0 {
 		return game.Action{}, false
