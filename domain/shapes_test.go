@@ -24,7 +24,7 @@ import (
 	"hexarena/domain/owner"
 )
 
-var update = flag.Bool("update", false, "append the shapes that are new; those of old stay as they are")
+var update = flag.Bool("update", false, "append new shapes; existing shapes do not change")
 
 // stored is an event of any stream.
 type stored interface{ EventType() string }

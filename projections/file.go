@@ -30,7 +30,7 @@ var (
 	readerPragmas = []string{"busy_timeout(10000)", "query_only(1)", "cache_size(-16384)"}
 )
 
-// file is a model's SQLite file. One connection writes, others read.
+// file is a model's SQLite file. One connection writes; the others read.
 type file struct {
 	dir, model    string
 	db            *sql.DB              // holds only the writer's connection
@@ -41,7 +41,7 @@ type file struct {
 	removeOnClose bool                 // the file is damaged
 }
 
-// checkpoint is the position up to which a model's rows are folded.
+// checkpoint is the position up to which a model's rows include all events.
 type checkpoint struct {
 	position eventstore.Position
 	anchor   anchor // at the position or after it

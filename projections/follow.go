@@ -20,7 +20,7 @@ const (
 
 const (
 	idleInterval = 10 * time.Second // between checkpoints that no selected event caused
-	idleTimeout  = 2 * time.Second  // for the log's answer then
+	idleTimeout  = 2 * time.Second  // how long that checkpoint waits for the log
 	retryDelay   = time.Second      // before an event is folded again after an outage
 	queueSize    = 1024             // messages that wait for a model
 )

@@ -12,7 +12,7 @@ import (
 
 // State describes a model's file.
 type State struct {
-	Position eventstore.Position // the rows are folded up to here; 0 if there are none
+	Position eventstore.Position // the rows include all events up to here; 0 if there are no rows
 	Rebuild  string              // why the next start folds the rows from scratch; empty if it continues them
 	Bytes    int64
 }

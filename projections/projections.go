@@ -1,6 +1,7 @@
 // Package projections runs the read models. Each model folds the events of some
-// streams into rows of its own SQLite file, and answers from them. The models are
-// the packages below this one, which does not know them.
+// streams into rows of its own SQLite file, and answers queries from these
+// rows. The models are in the packages below this one, which does not depend on
+// them.
 //
 // Open returns a Runner for a model, and Run keeps the model up to date. Only one
 // process may use a folder of files: call Lock first.
@@ -106,8 +107,9 @@ func (r *Runner) Run(ctx context.Context) error {
 	return err
 }
 
-// Sync returns after all events are committed that the log held at the call. It
-// has its own subscription, so it works without Run and does not wait for it.
+// Sync returns once all events that the log held at the time of the call are
+// committed. It has its own subscription, so it works without Run and does not
+// wait for it.
 func (r *Runner) Sync(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -121,7 +123,7 @@ func (r *Runner) Sync(ctx context.Context) error {
 	return nil
 }
 
-// Wait returns after the selected event at a position can be read.
+// Wait returns once the selected event at a position can be read.
 func (r *Runner) Wait(ctx context.Context, p eventstore.Position) error {
 	for {
 		r.mu.Lock()

@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 
-// list is a model that keeps the types of what it was given.
+// list is a model that stores the types of the events that it receives.
 type list struct {
 	version int
 	bad     string // the type of an event that the model rejects
@@ -184,8 +184,8 @@ func TestRunnerStopsAtAnEventThatItCannotFold(t *testing.T) {
 	})
 }
 
-// A failed write drops all uncommitted events, in memory too. In the bubble no time
-// passes, so no old batch is committed.
+// A failed write drops all uncommitted events, in memory too. No time passes in
+// the synctest bubble, so no batch becomes old enough to be committed.
 func TestRunnerStopsWhenItsFileFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, model := memory.New(), &list{broken: "bad"}

@@ -21,11 +21,11 @@ import (
 // evidence.
 const (
 	CheckRecord     = "record"     // the shape of the record and of every event, times and numbers
-	CheckID         = "id"         // the id follows from the position of the match's table on the ladder
+	CheckID         = "id"         // the id is derived from the position of the match's table on the ladder
 	CheckCommitment = "commitment" // the commitment is the hash of the server seed
-	CheckSeedKey    = "seed key"   // the server seed follows from the published key
-	CheckSeed       = "seed"       // the seed follows from the server seed and the nonces
-	CheckSeats      = "seats"      // the seat of each bot follows from the seed
+	CheckSeedKey    = "seed key"   // the server seed is derived from the published key
+	CheckSeed       = "seed"       // the seed is derived from the server seed and the nonces
+	CheckSeats      = "seats"      // the seed determines the seat of each bot
 	CheckBoard      = "board"      // hexes, tokens, ports, bandit
 	CheckDice       = "dice"       // every roll, and the seat that rolls
 	CheckAnswers    = "answers"    // every answer is legal; each development card came from the deck
@@ -58,7 +58,7 @@ type Check struct {
 // Difference is the first place where the log differs from the recomputed match.
 type Difference struct {
 	Check   string `json:"check"`
-	Seq     int    `json:"seq"`     // of the event; 0: the record itself, not its replay
+	Seq     int    `json:"seq"`     // of the event; 0 for the record itself, not its replay
 	Log     string `json:"log"`     // the value in the log
 	Follows string `json:"follows"` // the value that follows from the seed and the earlier events
 }
@@ -79,16 +79,16 @@ type Report struct {
 	Status     string      `json:"status"`
 	Events     int         `json:"events"`
 	Checks     []Check     `json:"checks"`
-	Difference *Difference `json:"difference,omitempty"` // nil: everything matches
+	Difference *Difference `json:"difference,omitempty"` // nil if everything matches
 }
 
 // Evidence is the data that the caller has in addition to the record. The zero
 // value holds no evidence.
 type Evidence struct {
-	PlatformKey string             // base64; empty: unknown
-	SeedKeys    map[string]SeedKey // by id; nil: unknown
-	Ladder      *Ladder            // must watch the match; nil: unknown
-	Notes       map[string][]Note  // an owner's notes, by match; nil: unknown
+	PlatformKey string             // base64; empty if unknown
+	SeedKeys    map[string]SeedKey // by id; nil if unknown
+	Ladder      *Ladder            // must watch the match; nil if unknown
+	Notes       map[string][]Note  // an owner's notes, by match; nil if unknown
 	Required    bool               // the record comes from an arena, so it must have a proof
 }
 
@@ -125,7 +125,7 @@ func (a *audit) check(name string) *Check {
 	return a.checks[name]
 }
 
-// made counts compared values that match.
+// made counts the compared values that match.
 func (a *audit) made(name string, n int) {
 	c := a.check(name)
 	c.Made = true
@@ -134,7 +134,7 @@ func (a *audit) made(name string, n int) {
 
 func (a *audit) skipped(name, because string) { a.check(name).Because = because }
 
-// differs keeps the first difference.
+// differs records a difference unless there is an earlier one.
 func (a *audit) differs(check string, seq int, log, follows string) {
 	if a.difference == nil {
 		a.difference = &Difference{check, seq, log, follows}

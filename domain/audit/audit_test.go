@@ -11,7 +11,7 @@ import (
 	"hexarena/domain/audit/sample"
 )
 
-// verify recomputes a record with all that its sample arena has.
+// verify recomputes a record with all the evidence of its sample arena.
 func verify(t testing.TB, record []byte, e audit.Evidence) audit.Report {
 	t.Helper()
 	r, err := audit.Parse(record)
@@ -19,7 +19,7 @@ func verify(t testing.TB, record []byte, e audit.Evidence) audit.Report {
 	return audit.Match(r, e)
 }
 
-// ladderOf folds an arena's ladder, watching matches.
+// ladderOf folds an arena's ladder and watches the given matches.
 func ladderOf(t testing.TB, a *sample.Arena, watch ...string) *audit.Ladder {
 	t.Helper()
 	l := audit.NewLadder("standard", sample.PlatformKey, watch...)
@@ -38,8 +38,8 @@ func idOf(t testing.TB, record []byte) string {
 	return r.ID
 }
 
-// Matches of random and mischievous bots verify, in every check. The whole
-// thousand is for the soak.
+// Matches of random and mischievous bots pass every check. Only the soak test
+// plays all thousand.
 func TestMatchesVerify(t *testing.T) {
 	testMatches(t, 60)
 }

@@ -30,7 +30,7 @@ func (a *audit) chance() {
 	}
 }
 
-// withoutProof handles a match that no arena seated: someone chose its seed.
+// withoutProof handles a match that no arena seated, so someone chose its seed.
 func (a *audit) withoutProof() {
 	if a.evidence.Required {
 		a.differs(CheckCommitment, 0, "neither commitment nor proof", "both, of every match of an arena")
@@ -61,7 +61,7 @@ func (a *audit) proofFits() bool {
 	return a.difference == nil
 }
 
-// maxNonce is how long a nonce may be.
+// maxNonce is the greatest length of a nonce.
 const maxNonce = 64
 
 func validNonce(nonce string) bool {

@@ -9,7 +9,7 @@ import (
 	"hexarena/domain/strictjson"
 )
 
-// nobody stands for the seat of an event that names none.
+// nobody is the seat of an event that names no seat.
 const nobody = -1
 
 // event is one event of a replay. Its data is the match.Event that it was made
@@ -43,9 +43,9 @@ func seatOrNobody(seat *int) int {
 	return *seat
 }
 
-// readEvent reads an event of a replay. Unknown fields are errors: everything in
-// an event must follow from the events before it. before is the time of the event
-// before it, which is known to be valid, or empty.
+// readEvent reads an event of a replay. Unknown fields are errors: everything
+// in an event must follow from the events before it. before is the time of the
+// previous event, which is known to be valid. It is empty for the first event.
 func readEvent(r *strictjson.Reader, before string) event {
 	e := event{seat: nobody}
 	var data string

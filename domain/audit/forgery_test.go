@@ -16,7 +16,7 @@ import (
 
 type object = map[string]any
 
-// forged is a record that is being changed.
+// forged is a record that a test changes.
 type forged struct{ object }
 
 func open(t testing.TB, record []byte) forged {
@@ -45,14 +45,15 @@ func (f forged) find(kind string, fits func(d object) bool) int {
 	})
 }
 
-// action finds the first answer of a type of turn action, or kind of decision.
+// action finds the first answer with a type of turn action, or to a kind of
+// decision.
 func (f forged) action(name string) int {
 	return f.find("action", func(d object) bool {
 		return d["default"] == false && (d["kind"] == name || d["action"].(object)["type"] == name)
 	})
 }
 
-// set replaces the replay and numbers it again.
+// set replaces the replay and renumbers its events.
 func (f forged) set(replay []any) {
 	for i, e := range replay {
 		e.(object)["seq"] = i + 1
@@ -70,7 +71,7 @@ func (f forged) double(i int) {
 	f.set(slices.Insert(slices.Clone(f.replay()), i+1, any(again)))
 }
 
-// otherHex is a valid value that differs.
+// otherHex returns a different valid value.
 func otherHex(v any) string {
 	s := v.(string)
 	if s[0] == '0' {
@@ -85,16 +86,17 @@ func number(v any) int {
 	return n
 }
 
-// forgery is one kind of tampering. It changes a record where it can, and says
-// at which seq that shows: 0 is the record itself, -1 that it does not apply.
+// forgery is one kind of tampering. It changes a record if it can, and returns
+// the seq at which the change shows: 0 for the record itself, or -1 if the
+// forgery does not apply.
 type forgery struct {
 	name   string
 	forge  func(f forged) int
 	check  string // the check that finds it
-	inside bool   // the record shows it without other evidence
+	inside bool   // the record shows the forgery without other evidence
 }
 
-// on is a forgery of the first event that there is.
+// on forges the event at i if it exists.
 func on(i int, forge func()) int {
 	if i < 0 {
 		return -1
@@ -103,7 +105,7 @@ func on(i int, forge func()) int {
 	return i + 1
 }
 
-// behind is on, where it shows so many events later.
+// behind is like on for a forgery that shows the given number of events later.
 func behind(n, i int, forge func()) int {
 	if i < 0 {
 		return -1
@@ -187,7 +189,7 @@ var forgeries = []forgery{
 		i := f.action("setup")
 		return on(i, func() { f.data(i)["action"].(object)["settlement"] = 54 })
 	}, audit.CheckAnswers, true},
-	{"an answer that is none", func(f forged) int {
+	{"an answer that is not an object", func(f forged) int {
 		i := f.action("end_turn")
 		return on(i, func() { f.data(i)["action"] = []any{} })
 	}, audit.CheckAnswers, true},
@@ -303,7 +305,7 @@ var forgeries = []forgery{
 	{"the end dropped", func(f forged) int { i := f.find("end", nil); return on(i, func() { f.drop(i) }) }, audit.CheckEnd, true},
 	{"an event behind the end", func(f forged) int { i := f.find("end", nil); return behind(1, i, func() { f.double(i) }) }, audit.CheckEnd, true},
 	{"an ended match called aborted", func(f forged) int { f.object["status"] = "aborted"; return len(f.replay()) }, audit.CheckEnd, true},
-	// The order of events, and what stands beside them.
+	// The order of events, and the other fields of the record.
 	{"an event dropped", func(f forged) int { i := f.find("roll", nil); return on(i, func() { f.drop(i) }) }, audit.CheckDice, true},
 	{"an event doubled", func(f forged) int { i := f.find("roll", nil); return behind(1, i, func() { f.double(i) }) }, audit.CheckAnswers, true},
 	{"an event dropped, its number too", func(f forged) int {
@@ -322,7 +324,7 @@ var forgeries = []forgery{
 		i := f.find("roll", nil)
 		return on(i, func() { f.event(i)["at"] = "2026-09-06T12:00:00.000Z" })
 	}, audit.CheckRecord, true},
-	{"an event that says more", func(f forged) int { i := f.find("roll", nil); return on(i, func() { f.data(i)["card"] = "ore" }) }, audit.CheckRecord, true},
+	{"an event with an extra field", func(f forged) int { i := f.find("roll", nil); return on(i, func() { f.data(i)["card"] = "ore" }) }, audit.CheckRecord, true},
 	{"an unknown kind", func(f forged) int { i := f.find("roll", nil); return on(i, func() { f.event(i)["kind"] = "rain" }) }, audit.CheckRecord, true},
 	{"a placement", func(f forged) int { f.player(0)["placement"] = number(f.player(0)["placement"])%4 + 1; return 0 }, audit.CheckPlacements, true},
 	{"a rating change", func(f forged) int { f.player(0)["ratingDelta"] = 9.9; return 0 }, audit.CheckRating, false},
@@ -333,7 +335,8 @@ var forgeries = []forgery{
 	{"the mode", func(f forged) int { f.object["mode"] = "parley"; return 0 }, audit.CheckID, false},
 }
 
-// pool is matches in which everything happens, and what their arena has.
+// pool holds matches in which everything happens, and the evidence of their
+// arena.
 func pool(t testing.TB) ([][]byte, audit.Evidence) {
 	t.Helper()
 	a := sample.New(sample.Options{Chance: 11, Bots: 16, Mischief: 3, Build: true})
@@ -366,7 +369,7 @@ func apply(t testing.TB, f forgery, records [][]byte) (text []byte, seq int) {
 	return nil, 0
 }
 
-// Each kind of tampering is found, where it was done.
+// The audit finds each kind of tampering at its place.
 func TestForgeriesAreFound(t *testing.T) {
 	records, evidence := pool(t)
 	require.Greater(t, len(forgeries), 25)

@@ -16,9 +16,9 @@ import (
 type Ladder struct {
 	Totals LadderTotals
 
-	platformKey string // base64; empty: ids are not recomputed
+	platformKey string // base64; if empty, ids are not recomputed
 	state       ladder.Ladder
-	watched     map[string]*entry // by match; nil: not seated yet
+	watched     map[string]*entry // by match; nil if not seated yet
 }
 
 // LadderTotals counts what a ladder contains.
@@ -93,7 +93,7 @@ func (l *Ladder) Add(revision uint64, eventType string, data []byte) error {
 		d.Mode, d.Revision = mode, revision
 		return d
 	}
-	l.state = ladder.Evolve(l.state, e, time.Time{}) // times decide only who rests
+	l.state = ladder.Evolve(l.state, e, time.Time{}) // the times only determine which bots rest
 	l.Totals.Events++
 	l.Totals.Bots = l.state.Bots()
 	return nil
@@ -188,7 +188,7 @@ func (l *Ladder) close(matchID, status string, rated []ladder.RatedSeat) {
 	}
 }
 
-// same compares to the last bit.
+// same compares two ratings to the last bit.
 func same(a, b rating.Rating) bool {
 	return math.Float64bits(a.Mu) == math.Float64bits(b.Mu) && math.Float64bits(a.Sigma) == math.Float64bits(b.Sigma)
 }

@@ -35,7 +35,7 @@ func storedLadder(t testing.TB) []stored {
 	return list
 }
 
-// fold recomputes stored events, up to the first that differs.
+// fold recomputes stored events up to the first one that differs.
 func fold(t testing.TB, list []stored) (*audit.Ladder, error) {
 	t.Helper()
 	l := audit.NewLadder(ladder.Standard, sample.PlatformKey)
@@ -63,13 +63,13 @@ func TestALadderIsRecomputed(t *testing.T) {
 func seats(e stored) []any  { return e.data["seats"].([]any) }
 func tables(e stored) []any { return e.data["tables"].([]any) }
 
-// up is the next number that a float64 can hold: one bit more.
+// up returns the next larger float64.
 func up(v any) any {
 	f, _ := v.(json.Number).Float64()
 	return math.Nextafter(f, 100)
 }
 
-// Each kind of tampering with a ladder is found at its revision.
+// The audit finds each kind of tampering with a ladder at its revision.
 func TestForgedLaddersAreFound(t *testing.T) {
 	list := storedLadder(t)
 	of := func(name string, after int) int {
@@ -77,7 +77,7 @@ func TestForgedLaddersAreFound(t *testing.T) {
 	}
 	rated, void, second := of("RatingsChanged", 0), of("MatchVoided", 0), of("TablesSeated", 1)
 	forgeries := map[string]struct {
-		at    int // where it shows
+		at    int // the revision at which it shows
 		forge func(list []stored) []stored
 	}{
 		"the last bit of a mu after": {rated, func(l []stored) []stored {
@@ -143,7 +143,7 @@ func TestALadderNeedsItsFirstEvents(t *testing.T) {
 	require.ErrorContains(t, l.Add(4, "MatchVoided", []byte(`{"match":"x","why":"operator"}`)), "revision 0")
 }
 
-// What a record says and its ladder does not is found.
+// The audit finds contradictions between a record and its ladder.
 func TestARecordIsComparedWithItsLadder(t *testing.T) {
 	a := sample.New(sample.Options{Chance: 4, Bots: 4})
 	record := a.Tick()[0]

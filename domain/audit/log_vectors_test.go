@@ -17,7 +17,7 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// logVectors are those of the signed log.
+// logVectors holds the test vectors of the signed log.
 type logVectors struct {
 	Leaves        []leafVector        `json:"leaves"`
 	Heads         []headVector        `json:"heads"`
@@ -28,7 +28,7 @@ type logVectors struct {
 type (
 	leafVector struct {
 		Match int    `json:"match"`
-		Leaf  string `json:"leaf,omitempty"` // where it is short
+		Leaf  string `json:"leaf,omitempty"` // only if it is short
 		Hash  string `json:"hash"`
 	}
 	headVector struct {
@@ -50,7 +50,7 @@ type (
 	}
 )
 
-// tree keeps every node of a log that grows.
+// tree keeps every node of a growing log.
 type tree struct {
 	t testing.TB
 	*compact.Range
@@ -116,7 +116,7 @@ func (v *logVectors) addLog(t testing.TB, matches []json.RawMessage) {
 	}
 }
 
-// The vectors of the log are what an arena shows.
+// The vectors of the log match what an arena publishes.
 func TestVectorsOfTheLog(t *testing.T) {
 	v := makeVectors(t)
 	for _, i := range v.Inclusions {
@@ -139,8 +139,8 @@ func TestVectorsOfTheLog(t *testing.T) {
 	}
 }
 
-// The checker in Python places a record in the tree of a head, and finds what
-// was changed in it where nothing else shows it.
+// The Python checker finds a record's place in the tree of a head. It also
+// finds changes to the record that only the tree shows.
 func TestPythonChecksInclusion(t *testing.T) {
 	v := makeVectors(t)
 	var at inclusionVector

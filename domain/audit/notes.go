@@ -18,7 +18,8 @@ type Note struct {
 	Commitment *seed.Seed
 }
 
-// ParseNotes reads an owner's notes, a JSON object a line, by match.
+// ParseNotes reads an owner's notes, one JSON object per line, and groups them
+// by match.
 func ParseNotes(text []byte) (map[string][]Note, error) {
 	notes := map[string][]Note{}
 	number := 0

@@ -11,7 +11,8 @@ import (
 	"hexarena/domain/seed"
 )
 
-// An owner's notes agree with a match, or show what was not as its bot saw it.
+// An owner's notes either agree with a match or show how it differs from what
+// the bot saw.
 func TestNotes(t *testing.T) {
 	record := sample.New(sample.Options{Chance: 2, Bots: 4}).Tick()[0]
 	f := open(t, record)
@@ -58,5 +59,5 @@ func TestNotesAreReadStrictly(t *testing.T) {
 	}
 	notes, err := audit.ParseNotes(nil)
 	require.NoError(t, err)
-	require.NotNil(t, notes, "an empty file is notes of nothing")
+	require.NotNil(t, notes, "an empty file has no notes, but it is valid")
 }

@@ -54,8 +54,7 @@ func TestPythonAgreesOnTheVectors(t *testing.T) {
 	require.Contains(t, out, "11 forgeries")
 }
 
-// On fresh matches, other ones in every version of the rules' chance, both
-// checkers say the same.
+// On fresh matches with random seeds, both checkers report the same.
 func TestPythonAgreesOnFreshMatches(t *testing.T) { agree(t, 12) }
 
 func TestSoakPythonAgreesOnFreshMatches(t *testing.T) {
@@ -84,7 +83,7 @@ func agree(t *testing.T, matches int) {
 	}
 }
 
-// What the one finds, the other finds, at the same place.
+// Both checkers find the same forgeries at the same places.
 func TestPythonFindsForgeries(t *testing.T) {
 	records, _ := pool(t)
 	var texts [][]byte
@@ -106,8 +105,8 @@ func TestPythonFindsForgeries(t *testing.T) {
 	t.Logf("%d forgeries", len(want))
 }
 
-// Whatever one value of a replay is changed to, both checkers find it at the
-// same place, or both find nothing.
+// If one value of a replay changes, both checkers find the change at the same
+// place, or neither finds anything.
 func TestPythonAgreesOnBrokenRecords(t *testing.T) { agreeOnBroken(t, 40) }
 
 func TestSoakPythonAgreesOnBrokenRecords(t *testing.T) {

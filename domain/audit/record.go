@@ -17,18 +17,18 @@ const (
 	running   = "running"
 )
 
-// Record is a match in the shape of GET /matches/{id}. Parse checks only its shape,
-// and Match checks its contents.
+// Record is a match in the shape of GET /matches/{id}. Parse checks only the
+// shape. Match checks the contents.
 type Record struct {
 	ID, Mode, Status string
 
 	players    []player
 	startedAt  string
-	endedAt    string // empty: null
+	endedAt    string // empty if null
 	seed       seed.Seed
 	seeded     bool // the seed is published
 	commitment *seed.Seed
-	proof      *match.Proof // nil, as the commitment, if no arena seated the match
+	proof      *match.Proof // nil, like the commitment, if no arena seated the match
 	thinking   []int        // nil if the record does not have it
 	events     []event
 	flaw       *Difference // the part of the replay that could not be read
@@ -39,19 +39,20 @@ type player struct {
 	seat      int
 	botID     string
 	botName   string
-	placement int // 0: null
+	placement int // 0 if null
 	delta     *float64
 }
 
-// Running reports whether the match is still running, so that its seed is not
-// public yet.
+// Running reports whether the match is still running. The seed of a running
+// match is not public.
 func (r *Record) Running() bool { return r.Status == running }
 
 // Events returns the length of the replay.
 func (r *Record) Events() int { return len(r.events) }
 
 // Parse reads a record. An error says that the text is not a record of a match.
-// A replay that cannot be read is no error here: Match reports where it stops.
+// A replay that cannot be read is not an error here: Match reports where the
+// readable part ends.
 func Parse(text []byte) (*Record, error) {
 	rec := new(Record)
 	r := strictjson.New(text)
@@ -142,7 +143,7 @@ func (r *Record) readReplay(in *strictjson.Reader) {
 
 // validTime reports whether a time has the one format of all times.
 func validTime(text string) bool {
-	if len(text) != len(match.TimeFormat) || text[19] != '.' { // Parse takes an hour of one digit, and a comma
+	if len(text) != len(match.TimeFormat) || text[19] != '.' { // time.Parse accepts an hour of one digit, and a comma
 		return false
 	}
 	_, err := time.Parse(match.TimeFormat, text)

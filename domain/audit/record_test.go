@@ -27,7 +27,7 @@ func TestParseRejectsOtherTexts(t *testing.T) {
 	record := string(small(t))
 	for name, text := range map[string]string{
 		"nothing":                      "",
-		"no JSON":                      "{",
+		"invalid JSON":                 "{",
 		"two values":                   record + record,
 		"an array":                     "[]",
 		"not UTF-8":                    strings.Replace(record, `"standard"`, "\"\xff\"", 1),
@@ -51,7 +51,7 @@ func TestParseRejectsOtherTexts(t *testing.T) {
 		})
 	}
 	_, err := audit.Parse([]byte(strings.Replace(record, `{`, `{"later":{"a":[1,{"b":"}"}]},`, 1)))
-	require.NoError(t, err, "a record may say more one day")
+	require.NoError(t, err, "a later version may add fields to a record")
 }
 
 func TestARunningMatchIsReported(t *testing.T) {
@@ -62,7 +62,7 @@ func TestARunningMatchIsReported(t *testing.T) {
 	require.NotPanics(t, func() { audit.Match(r, audit.Evidence{}) })
 }
 
-// Pretty-printed, it is the same record.
+// Pretty-printing does not change a record.
 func TestWhiteSpaceDoesNotMatter(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, json.Indent(&b, small(t), "", "  "))
@@ -80,7 +80,8 @@ func TestAMatchWithoutAProof(t *testing.T) {
 	require.NotNil(t, verify(t, text, audit.Evidence{Required: true}).Difference)
 }
 
-// FuzzMatch: no text makes a checker panic, and it finds the same again.
+// FuzzMatch checks that no text makes the audit panic, and that a second audit
+// has the same result.
 func FuzzMatch(f *testing.F) {
 	record := small(f)
 	f.Add(record)
@@ -97,7 +98,7 @@ func FuzzMatch(f *testing.F) {
 	})
 }
 
-// FuzzLadder: no event makes a ladder panic.
+// FuzzLadder checks that no event makes a ladder panic.
 func FuzzLadder(f *testing.F) {
 	for _, e := range storedLadder(f)[:8] {
 		data, err := json.Marshal(e.data)

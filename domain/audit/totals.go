@@ -36,7 +36,7 @@ func (a *audit) totals() {
 func (a *audit) placements(last event) {
 	end, _ := last.data.(match.GameEnded)
 	for i, p := range a.record.players {
-		want := 0 // null: an aborted match has none
+		want := 0 // 0 stands for null: an aborted match has no placements
 		if i < len(end.Placements) {
 			want = end.Placements[i]
 		}

@@ -19,7 +19,8 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// vectors is docs/audit/vectors.json, as docs/audit.md describes it.
+// vectors has the shape of docs/audit/vectors.json, which docs/audit.md
+// describes.
 type vectors struct {
 	Draws       []drawsVector     `json:"draws"`
 	Uniform     []uniformVector   `json:"uniform"`
@@ -169,8 +170,9 @@ func (v *vectors) addChance(s seed.Seed) {
 	v.Dice = append(v.Dice, d)
 }
 
-// addMatches adds small matches: won, played to a stalemate by defaults,
-// aborted; and forgeries of the first.
+// addMatches adds three small matches: one that was won, one that defaults
+// played to a stalemate, and one that was aborted. It also adds forgeries of
+// the first.
 func (v *vectors) addMatches(t testing.TB) {
 	t.Helper()
 	fits := []struct {
@@ -209,7 +211,7 @@ func (v *vectors) addMatches(t testing.TB) {
 	add("a score", i+1, []int{9, 9, 9}, "replay", i, "data", "scores")
 }
 
-// aHex is one that has a token other than 12.
+// aHex returns a hex whose token is not 12.
 func aHex(f forged) int {
 	for i, h := range f.data(0)["hexes"].([]any) {
 		if token := h.(object)["token"]; token != nil && number(token) != 12 {
@@ -219,7 +221,7 @@ func aHex(f forged) int {
 	return -1
 }
 
-// smallest is the first match that holds all words and is short.
+// smallest returns the first short match that contains all the words.
 func smallest(t testing.TB, o sample.Options, most int, words []string) []byte {
 	t.Helper()
 	for o.Chance = 1; o.Chance < 3000; o.Chance++ {
@@ -238,7 +240,8 @@ func smallest(t testing.TB, o sample.Options, most int, words []string) []byte {
 
 var vectorsFile = filepath.Join("..", "..", "docs", "audit", "vectors.json")
 
-// The page shows the vectors that this code makes. Published vectors must never change.
+// The published vectors equal those that this code makes. They must never
+// change.
 func TestVectors(t *testing.T) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

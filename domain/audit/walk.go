@@ -8,19 +8,19 @@ import (
 	"hexarena/domain/match"
 )
 
-// walk reads a replay and plays the game that follows from its seed and answers.
+// walk reads a replay and plays the game with the replay's seed and answers.
 // Each consequence of the rules must be the next event.
 type walk struct {
 	*audit
 	game     game.State
 	next     int // index of the next event
 	strikes  [game.MaxSeats]int
-	resigned uint8 // seats, a bit each
-	talked   uint8 // seats that have talked this turn, a bit each
+	resigned uint8 // one bit for each resigned seat
+	talked   uint8 // one bit for each seat that has talked this turn
 	id       int   // of the next decision
 	at       string
 	inAppend bool // at is the time of the current append
-	cut      int  // number of refused answers that the log cut
+	cut      int  // number of refused answers that the log cut off
 	thinking [game.MaxSeats]int64
 }
 
@@ -76,8 +76,8 @@ func (w *walk) someoneIsAsked() bool {
 	return seats&^w.resigned != 0
 }
 
-// peek returns the next event. If there is none it returns nil and records a
-// difference with the expected event.
+// peek returns the next event. If the replay has ended, it returns nil and
+// records a difference that names the expected event.
 func (w *walk) peek(check string, follows func() string) *event {
 	if w.difference != nil {
 		return nil

@@ -13,8 +13,9 @@ func describeClose(d match.Decision) string {
 	return fmt.Sprintf("the close of decision %d (%v) of seat %d", d.ID, d.Kind, d.Seat)
 }
 
-// close reads the events that close a decision of a seat that still plays. They are
-// its answer; or its failure, the default, and a resignation on the third strike.
+// close reads the events that close a decision of a seat that still plays.
+// These are the seat's answer, or its failure, the default and, on the third
+// strike, a resignation.
 func (w *walk) close(d match.Decision) {
 	e := w.peek(CheckAnswers, func() string { return describeClose(d) })
 	if e == nil {
@@ -44,7 +45,7 @@ func (w *walk) close(d match.Decision) {
 	}
 }
 
-// closes reports whether an event closes that decision.
+// closes reports whether an event closes the given decision.
 func closes(d match.Decision, e *event, id int, kind string) bool {
 	return e.seat == d.Seat && id == d.ID && kind == d.Kind.String()
 }
@@ -84,7 +85,8 @@ func (w *walk) answer(d match.Decision, e *event, p *played) {
 	}
 }
 
-// judge returns why an answer is not legal: an ErrMalformed or a *game.Illegal.
+// judge returns nil if an answer is legal. Otherwise it returns an ErrMalformed
+// or a *game.Illegal.
 func (w *walk) judge(d match.Decision, a match.Answer, err error) error {
 	if err != nil {
 		return err
@@ -110,8 +112,8 @@ func (w *walk) timeout(d match.Decision, e *event, f match.DecisionTimedOut, str
 	}
 }
 
-// keptWhole is the length up to which the log certainly holds a whole answer. It
-// may have cut a longer one.
+// keptWhole is the length up to which the log certainly holds a whole answer.
+// Longer answers may be cut off.
 const keptWhole = 4092
 
 func (w *walk) refusal(d match.Decision, e *event, r match.AnswerRejected, strikes int) {

@@ -1,6 +1,6 @@
-// Package accounts loads and changes owners' accounts. To fold an account's whole
-// stream for each request would cost more than the request itself. The package
-// therefore caches folded accounts and reads only later events.
+// Package accounts loads and changes owners' accounts. Folding an account's
+// whole stream for each request would cost more than the request itself. The
+// package therefore caches folded accounts and reads only later events.
 //
 // Load returns an account that is at most [Stale] old and includes every Change
 // that has returned in this process. Without Run, each Load reads the log once.
@@ -102,10 +102,10 @@ func (a *Accounts) Reload(ctx context.Context, ownerID string) (owner.Account, e
 }
 
 // Change calls decide with an owner's account and appends the events that it
-// returns. It returns the new account and the position of the last event, which is
-// 0 if there are no events. Change may call decide more than once. It returns an
-// error of decide unchanged, and only if decide saw the account as the log holds it
-// now.
+// returns. It returns the new account and the position of the last event, which
+// is 0 if there are no events. Change may call decide more than once. It
+// returns an error of decide unchanged, but only if decide saw the account's
+// current state in the log.
 func (a *Accounts) Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error) {
 	e, release := a.cached.Use(streamOf(ownerID))
 	defer release()
@@ -114,7 +114,7 @@ func (a *Accounts) Change(ctx context.Context, ownerID string, m eventstore.Meta
 	}
 	defer e.writing.Release(1)
 	account, next := a.state(e)
-	read := false // a refusal counts only if this call has read the log
+	read := false // an error of decide counts only if this call has read the log
 	for try := 1; ; try++ {
 		if next == 0 && !read || try > 1 {
 			var err error

@@ -236,7 +236,7 @@ func TestChange(t *testing.T) {
 		require.Empty(t, cached(a, "eve"))
 	})
 	signUp(t, a, "ada")
-	t.Run("a refusal is about the current account", func(t *testing.T) {
+	t.Run("an error concerns the current account", func(t *testing.T) {
 		change(t, peer, "ada", owner.HandleChosen{Handle: "countess"})
 		seen := []string{}
 		account, at, err := a.Change(t.Context(), "ada", now(), func(account owner.Account) ([]owner.Event, error) {
@@ -251,7 +251,7 @@ func TestChange(t *testing.T) {
 		require.Equal(t, "countess", account.Handle)
 		require.Equal(t, []string{"", "countess"}, seen)
 	})
-	t.Run("a peer that was faster causes another decision", func(t *testing.T) {
+	t.Run("if a peer was faster, Change decides again", func(t *testing.T) {
 		change(t, peer, "ada", owner.BotRegistered{BotID: "1", Name: "n", Mode: ladder.Standard, URL: "u"})
 		account := change(t, a, "ada", owner.HandleChosen{Handle: "ada"})
 		require.Len(t, account.Bots, 1)
@@ -296,7 +296,7 @@ func TestRacingProcessesKeepTheBotLimit(t *testing.T) {
 	require.Len(t, folded(t, log, "ada").Bots, owner.BotLimit)
 }
 
-// cached returns those of the accounts that the cache holds.
+// cached returns which of the given accounts are in the cache.
 func cached(a *Accounts, ids ...string) (found []string) {
 	for _, id := range ids {
 		if _, ok := a.cached.Find(streamOf(id)); ok {

@@ -38,7 +38,7 @@ func (a *Accounts) Run(ctx context.Context) {
 	}
 }
 
-// begin returns the end of the log. From there on, Run misses no event.
+// begin returns the end of the log. After that position, Run misses no event.
 func (a *Accounts) begin(ctx context.Context) (eventstore.Position, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

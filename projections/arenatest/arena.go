@@ -46,8 +46,8 @@ type Arena struct {
 	games   map[string]*Game
 }
 
-// New returns an arena that has written nothing. Its bots play by random numbers
-// from the seed chance.
+// New returns an arena that has not written any event. Its bots play at random,
+// with chance as the seed.
 func New(t testing.TB, log eventstore.Log, chance uint64) *Arena {
 	return &Arena{
 		PlatformKey: platformKey, Nonce: func(s match.Seat) string { return "nonce of " + s.BotName },

@@ -17,7 +17,7 @@ func Follow(t testing.TB, log eventstore.Log, model projections.Model) *projecti
 	return FollowIn(t, t.TempDir(), log, model)
 }
 
-// FollowIn is Follow with the file in dir.
+// FollowIn is like Follow, but its file is in dir.
 func FollowIn(t testing.TB, dir string, log eventstore.Log, model projections.Model) *projections.Runner {
 	t.Helper()
 	r, err := projections.Open(dir, log, model, slog.New(slog.DiscardHandler))

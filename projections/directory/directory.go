@@ -1,8 +1,8 @@
-// Package directory is the read model that finds accounts by what they own: the
-// owner of a key, a bot's name, URL and status, an owner's handle. Each request
-// and each tick looks things up here, so all of it is in memory. The rows only
-// restore the memory at the next start. Pages on which owners manage their account
-// use projections/accounts instead.
+// Package directory is the read model that looks up accounts by what they own.
+// It knows the owner of a key, a bot's name, URL and status, and an owner's
+// handle. Every request and every tick uses it, so all its data is in memory.
+// The rows only restore the memory at the next start. Pages on which owners
+// manage their account use projections/accounts instead.
 package directory
 
 import (
@@ -30,7 +30,7 @@ type Bot struct {
 	NoticeOwed    bool      // the arena paused it for misses and has not yet mailed its owner
 }
 
-// Directory is the model; a projections.Runner folds it.
+// Directory is the model. A projections.Runner folds it.
 type Directory struct {
 	changed changed
 
@@ -215,8 +215,8 @@ func (d *Directory) NoticesOwed() []Bot {
 	return list
 }
 
-// Deleted returns the ids of the deleted accounts in the order of their deletion,
-// without the first from ids.
+// Deleted returns the ids of the deleted accounts in the order of their
+// deletion. It skips the first from ids.
 func (d *Directory) Deleted(from int) []string {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

@@ -271,7 +271,7 @@ func TestRestartedDirectoryEqualsOneThatNeverStopped(t *testing.T) {
 	}
 }
 
-// same requires that two directories answer the same.
+// same requires that two directories give the same answers.
 func (w *followed) same(other *directory.Directory) {
 	w.t.Helper()
 	answers := func(d *directory.Directory) []any {

@@ -30,7 +30,7 @@ type Decision struct {
 	Cause     *string         `json:"cause"`   // the cause of a timeout
 	Reason    *string         `json:"reason"`  // why the rules rejected the answer
 	Message   *string         `json:"message"` // the reason as a sentence
-	Played    json.RawMessage `json:"played"`  // the played action: the answer's, or the default
+	Played    json.RawMessage `json:"played"`  // the action that was played: from the answer, or the default
 }
 
 // SeatOf returns the seat of a bot.
@@ -43,7 +43,7 @@ func (h *History) SeatOf(botID string) (seat int, ok bool) {
 	return 0, false
 }
 
-// Decisions returns a seat's closed decisions, in their order. Decisions of an open
+// Decisions returns a seat's closed decisions in order. Decisions of an open
 // batch are not in the stream.
 //
 // Decisions rebuilds the requests by folding the match with its server seed. The
@@ -70,7 +70,7 @@ type decisionLog struct {
 	seat     int
 	deadline int64
 	match    *match.Match   // nil without a server seed
-	asked    *match.Request // the seat's latest
+	asked    *match.Request // the latest request to the seat
 	seq      int
 	list     []Decision
 }

@@ -21,7 +21,7 @@ var ErrNoMatch = errors.New("no such match")
 // History is a match's stream, decoded.
 type History struct {
 	Started match.Started
-	Events  []match.Event // all except Started
+	Events  []match.Event // all events except Started
 	Times   []time.Time   // when each of Events occurred
 	Seed    *seed.Seed    // nil until the match has ended
 	Proof   *match.Proof  // nil until the match has ended
@@ -59,7 +59,8 @@ func Decode(events []eventstore.Recorded) (History, error) {
 	return d.History, nil
 }
 
-// decoder decodes shared metadata once: the events of one append have the same.
+// decoder decodes the metadata once per append, because all events of an append
+// share it.
 type decoder struct {
 	History
 	metadata []byte
@@ -91,8 +92,8 @@ func (d *decoder) add(r eventstore.Recorded) error {
 	return nil
 }
 
-// Replay returns the public events with their data. Only an ended match may show
-// them.
+// Replay returns the public events with their data. Callers may show the data
+// only for an ended match.
 func (h *History) Replay() []match.PublicEvent {
 	r := match.Replay{Events: []match.PublicEvent{}}
 	for i, e := range h.Events {
@@ -138,8 +139,9 @@ func (w Window) contains(seq int) bool { return seq > w.After && !w.endsBefore(s
 // endsBefore reports whether a frame is after the last selected one.
 func (w Window) endsBefore(seq int) bool { return w.Limit > 0 && seq-w.Limit > w.After }
 
-// Frames returns the public state after each public event of a window. If whole is
-// set, frames include the events' data. Only an ended match may show that.
+// Frames returns the public state after each public event of a window. If whole
+// is set, frames include the events' data. Callers may set it only for an ended
+// match.
 func (h *History) Frames(whole bool, w Window) []match.Frame {
 	list := []match.Frame{}
 	s, _ := match.Spectator{}.Fold(h.Started)
@@ -172,7 +174,7 @@ func (h *History) Last(whole bool) (last match.Frame, ok bool) {
 }
 
 // OpenFrames returns the frames of an ended match with the cards that hands
-// selects: those of one seat, or of all.
+// selects: those of one seat or of all seats.
 func (h *History) OpenFrames(hands match.HandsOf, w Window) []match.Frame {
 	list := []match.Frame{}
 	m := match.Evolve(match.New(h.Proof.ServerSeed), h.Started)

@@ -38,7 +38,8 @@ func read(t *testing.T, log eventstore.Log, g *arenatest.Game) frames.History {
 	return h
 }
 
-// whole returns an ended match that another referee claimed on the way.
+// whole returns an ended match that another referee claimed while it was
+// running.
 func whole(t *testing.T, names ...string) (*arenatest.Game, frames.History) {
 	t.Helper()
 	g, log := started(t, names...)
@@ -128,8 +129,8 @@ func TestFramesOfARunningMatchHideTheDataOfEvents(t *testing.T) {
 	}
 }
 
-// The frames are the same with other discarded cards, other rejected answers and
-// another seed.
+// The frames are the same with different discarded cards, rejected answers and
+// seeds.
 func TestFramesOfARunningMatchDoNotDependOnHiddenState(t *testing.T) {
 	changed := map[string]int{}
 	for chance := range uint64(6) {
@@ -167,7 +168,8 @@ func TestFramesOfARunningMatchDoNotDependOnHiddenState(t *testing.T) {
 	require.Len(t, changed, 5, "kinds of events with hidden data")
 }
 
-// disguised returns an event with the same public part and other hidden data.
+// disguised returns an event with the same public part but different hidden
+// data.
 func disguised(t *testing.T, e match.Event) match.Event {
 	t.Helper()
 	switch e := e.(type) {
@@ -196,7 +198,7 @@ func disguised(t *testing.T, e match.Event) match.Event {
 	return e
 }
 
-// turned returns as many cards of other resources.
+// turned returns the same number of cards of different resources.
 func turned(cards map[string]any) map[string]any {
 	names := []string{"brick", "lumber", "wool", "grain", "ore", "brick"}
 	other := map[string]any{}
@@ -330,7 +332,7 @@ func TestReadReturnsErrorsOfTheLogAndOfEvents(t *testing.T) {
 		want  string
 	}{
 		"an unknown event":            {eventstore.Event{Type: "DiceLost", Data: []byte("{}"), Metadata: []byte(`{"schema":1}`)}, "DiceLost"},
-		"no JSON":                     {eventstore.Event{Type: "DiceRolled", Data: []byte("{"), Metadata: []byte(`{"schema":1}`)}, "DiceRolled"},
+		"invalid JSON":                {eventstore.Event{Type: "DiceRolled", Data: []byte("{"), Metadata: []byte(`{"schema":1}`)}, "DiceRolled"},
 		"metadata of a later program": {eventstore.Event{Type: "DiceRolled", Data: []byte("{}"), Metadata: []byte(`{"schema":2}`)}, "schema version 2"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,8 +20,8 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-// afterAll is later than every event of these tests. The logs of the tests have
-// clocks of their own, so the wall clock can be before their events.
+// afterAll is later than every event of these tests. The test logs have their
+// own clocks, so the wall clock can be earlier than their events.
 var afterAll = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // itself is a Names that uses a bot's id as its name.
@@ -55,7 +55,8 @@ func followed(t testing.TB, log eventstore.Log) *inspected {
 	return l
 }
 
-// testArena writes the log of matches without games: seats, starts, ends and ratings.
+// testArena writes a log of matches without games: seatings, starts, ends and
+// ratings.
 type testArena struct {
 	t       testing.TB
 	log     *memory.Log
@@ -195,8 +196,8 @@ func (w *testArena) competition(n int) []int {
 	return places
 }
 
-// anything does a random step: it seats, starts, ends, rates, aborts or voids a match.
-// It also moves the time, sometimes back.
+// anything takes a random step: it seats, starts, ends, rates, aborts or voids
+// a match. It also changes the time, sometimes backwards.
 func (w *testArena) anything() {
 	w.t.Helper()
 	w.now = w.now.Add(time.Duration(w.rng.IntN(3000)-300) * time.Millisecond)

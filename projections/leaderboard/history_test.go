@@ -64,7 +64,7 @@ func TestHistoryListsCompletedAndAbortedMatches(t *testing.T) {
 	}
 }
 
-// Its own stream has no end, so the time of the ladder's event counts.
+// The match's own stream has no end, so the time of the ladder's event counts.
 func TestVoidedMatchEndsWhenItsLadderClosesIt(t *testing.T) {
 	w := newArena(t, 6)
 	m := w.seat(ladder.Standard, "a", "b", "c")[0]

@@ -1,7 +1,7 @@
-// Package leaderboard is the read model of rated matches. For each mode it has the
-// ranking now and at any earlier time. For each bot it has the rating after each
-// match, the placements by seat, and the results against each other bot. Callers
-// pass names and owners, which the directory holds.
+// Package leaderboard is the read model of rated matches. For each mode it has
+// the ranking for now and for any earlier time. For each bot it has the rating
+// after each match, the placements by seat, and the results against each other
+// bot. Callers pass names and owners, which the directory holds.
 package leaderboard
 
 import (

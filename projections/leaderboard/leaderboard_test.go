@@ -45,7 +45,7 @@ func TestRankingOrder(t *testing.T) {
 	require.Equal(t, []leaderboard.Row{
 		{Rank: 1, BotID: "b1", Name: "Same", Rating: 9, GamesPlayed: 1}, // by id
 		{Rank: 2, BotID: "b2", Name: "Same", Rating: 9, GamesPlayed: 1},
-		{Rank: 3, BotID: "c", Name: "Cee", Rating: 7, GamesPlayed: 3}, // by name: what is displayed counts, 7.04 is no more than 7.01
+		{Rank: 3, BotID: "c", Name: "Cee", Rating: 7, GamesPlayed: 3}, // by name: displayed ratings count, and 7.04 and 7.01 both display as 7.0
 		{Rank: 4, BotID: "a", Name: "Same", Rating: 7, GamesPlayed: 3},
 		{Rank: 5, BotID: "d", Name: "Aaa", Rating: 7, GamesPlayed: 1}, // by games, before names
 		{Rank: 6, BotID: "low", Name: "Low", Rating: -3, GamesPlayed: 1},
@@ -126,7 +126,7 @@ func TestLeaderboardStopsAtAnInvalidEvent(t *testing.T) {
 		"ratings of a match that never started": {func(w *testArena, _ *table) {
 			w.append("ladder-standard", ladder.RatingsChanged{MatchID: "x"})
 		}, "ladder-standard@2: match x is rated, but never started"},
-		"ratings of a stranger": {func(w *testArena, m *table) {
+		"ratings of a bot that did not play": {func(w *testArena, m *table) {
 			w.append("ladder-standard", ladder.RatingsChanged{MatchID: m.MatchID, Seats: []ladder.RatedSeat{{BotID: "a"}, {BotID: "stranger"}}})
 		}, "bot stranger is rated, but did not play"},
 		"an end without a start": {func(w *testArena, _ *table) {
@@ -139,7 +139,7 @@ func TestLeaderboardStopsAtAnInvalidEvent(t *testing.T) {
 			_, err = w.log.Append(w.t.Context(), "ladder-standard", eventstore.Any, e)
 			require.NoError(w.t, err)
 		}, "decode MatchVoided"},
-		"metadata of tomorrow": {func(w *testArena, _ *table) {
+		"metadata of a later version": {func(w *testArena, _ *table) {
 			e, err := eventstore.Encode(ladder.MatchVoided{}, eventstore.Metadata{})
 			require.NoError(w.t, err)
 			e.Metadata = []byte(`{"schema":9}`)
@@ -218,7 +218,7 @@ func TestRebuildEqualsTheLiveLeaderboard(t *testing.T) {
 	for range 300 {
 		w.anything()
 		switch w.rng.IntN(20) {
-		case 0: // ended, and begun again
+		case 0: // the live leaderboard restarts
 			require.NoError(t, runner.Close())
 			live = newInspected()
 			runner = arenatest.FollowIn(t, dir, w.log, live)

@@ -9,12 +9,14 @@ import (
 	"hexarena/projections"
 )
 
-// maxPast limits the cached standings. To read the standings of 10,000 bots takes
-// about ten milliseconds, and few times are asked for.
+// maxPast limits the cached standings. Reading the standings of 10,000 bots
+// takes about ten milliseconds, and requests ask for only a few different
+// times.
 const maxPast = 8
 
-// past caches standings by the match after which they hold; these never change. It
-// reads one set at a time, so that many requests use at most one core.
+// past caches standings by the match after which they apply. Such standings
+// never change. It reads one set at a time, so that many requests use at most
+// one core.
 type past struct {
 	mu     sync.Mutex
 	cached []pastStandings // the latest read first

@@ -16,7 +16,7 @@ type channel struct {
 	newest map[string]numbered // the newest frame of each running match, by match id
 	ends   []numbered          // oldest first
 	lost   uint64              // the channel may lack ends before this number
-	moved  signal              // of each record
+	moved  signal              // signals each record
 }
 
 type numbered struct {
@@ -37,7 +37,8 @@ func (c *channel) add(record []byte) numbered {
 
 func (c *channel) addFrame(matchID string, record []byte) { c.newest[matchID] = c.add(record) }
 
-// addEnd removes a match. If record is not nil, readers get it as the match's last one.
+// addEnd removes a match. If record is not nil, readers get it as the match's
+// last record.
 func (c *channel) addEnd(matchID string, record []byte) {
 	delete(c.newest, matchID)
 	if record == nil {

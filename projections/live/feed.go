@@ -21,8 +21,8 @@ type feed struct {
 	newest  [][]byte
 }
 
-// first returns the number of the first uncompressed record, end that of the next
-// record.
+// first returns the number of the first uncompressed record. end returns the
+// number of the next record.
 func (f *feed) first() uint64 { return 1 + f.older }
 func (f *feed) end() uint64   { return f.first() + uint64(len(f.newest)) }
 
@@ -38,7 +38,8 @@ func (f *feed) add(record []byte) {
 	f.newest = append(f.newest, record)
 }
 
-// from returns the uncompressed records from a number, which must not be below first.
+// from returns the uncompressed records starting at a number, which must not be
+// below first.
 func (f *feed) from(n uint64) [][]byte {
 	return f.newest[n-f.first() : len(f.newest) : len(f.newest)]
 }
@@ -51,7 +52,7 @@ func (f *feed) block(n uint64) (packed []byte, offset int) {
 
 var separator = []byte("\n\n")
 
-// packers are compressors for reuse, because each takes a megabyte.
+// packers holds compressors for reuse, because each takes a megabyte.
 var packers = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(nil, flate.BestSpeed)
 	if err != nil {
@@ -72,8 +73,8 @@ func pack(records [][]byte) []byte {
 	return bytes.Clone(b.Bytes())
 }
 
-// unpack returns the records of a block. Each ends with the separator and contains no
-// other one.
+// unpack returns the records of a block. Each record ends with the separator
+// and contains no other separator.
 func unpack(block []byte) [][]byte {
 	text, err := io.ReadAll(flate.NewReader(bytes.NewReader(block)))
 	if err != nil {

@@ -40,7 +40,7 @@ func TestFeedHoldsItsRecords(t *testing.T) {
 	})
 }
 
-// The reader must then start again.
+// A reader that missed dropped ends must start again.
 func TestReaderThatMissedDroppedEndsIsEnded(t *testing.T) {
 	h := New(Options{})
 	c := h.channels[""]
@@ -57,6 +57,6 @@ func TestReaderThatMissedDroppedEndsIsEnded(t *testing.T) {
 
 	slow := &Reader{hub: h, channel: c, begun: true, next: 1}
 	records, _, ended := slow.Take()
-	require.True(t, ended, "the stream of a reader that missed ends")
+	require.True(t, ended, "the stream ends for a reader that missed ends")
 	require.Empty(t, records)
 }

@@ -28,9 +28,10 @@ type Options struct {
 	// Running lists the matches that have started and that their ladders have not
 	// closed. The list must include all events that were stored before the call.
 	Running func(ctx context.Context) ([]string, error)
-	// Ended returns the summary of a match that its ladder has closed with the event
-	// at a log position. It waits until the match list shows the same. The position
-	// is 0 if the hub does not know it, because the match was missing from Running.
+	// Ended returns the summary of a match that its ladder has closed with the
+	// event at a log position. It waits until the match list also shows the
+	// match as closed. The position is 0 if the hub does not know it, because
+	// the match was missing from Running.
 	Ended  func(ctx context.Context, matchID string, at eventstore.Position) (matches.Summary, error)
 	Logger *slog.Logger
 }
@@ -53,7 +54,7 @@ type Hub struct {
 	mu       sync.RWMutex
 	running  map[string]*running
 	channels map[string]*channel // by mode; "" is all modes
-	added    signal              // of each match that becomes visible, for Await
+	added    signal              // signals each match that becomes visible, for Await
 }
 
 // New returns an empty hub. Run fills it.

@@ -136,7 +136,8 @@ func TestReturningReaderGetsAllMissedFrames(t *testing.T) {
 	})
 }
 
-// It also gets the end. A returning reader does not skip the frames that it asked for.
+// A slow reader also gets the end. A returning reader does not skip the frames
+// that it asked for.
 func TestSlowReaderSkipsToTheNewestFrame(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
 		s.run()

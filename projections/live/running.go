@@ -25,7 +25,7 @@ type running struct {
 	latest  *encodedFrame // nil before the first frame
 	end     []byte        // the last record; nil until the match has ended
 	closed  bool          // there will be no further record
-	moved   signal        // of each record and of the end
+	moved   signal        // signals each record and the end
 }
 
 // signal wakes the readers that wait for a change. A lock guards it.
@@ -78,7 +78,8 @@ func (m *running) fold(r eventstore.Recorded) (*encodedFrame, error) {
 	return &encodedFrame{f.Seq, encoded, f.Turn, f.Scores}, nil
 }
 
-// begin sets the fields that follow from MatchStarted. The match is not visible yet.
+// begin sets the fields that MatchStarted determines. The match is not visible
+// yet.
 func (m *running) begin(e match.Started, at eventstore.Position, when time.Time) error {
 	if !ladder.IsMode(e.Mode) {
 		return fmt.Errorf("mode %q does not exist", e.Mode)

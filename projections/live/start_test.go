@@ -70,8 +70,8 @@ func (c *course) step(rng *rand.Rand) {
 	}
 }
 
-// Matches start, continue and end while the hub starts. It must have each frame once,
-// and no match that is over.
+// Matches start, continue and end while the hub starts. The hub must have each
+// frame once, and no match that is over.
 func TestHubThatStartsDuringPlayHasEachFrameOnce(t *testing.T) {
 	chance := logtest.Seed(t)
 	for round := range uint64(20) {
@@ -113,7 +113,8 @@ func TestHubThatStartsDuringPlayHasEachFrameOnce(t *testing.T) {
 	}
 }
 
-// They come at once during a match. One more reader never reads and must not delay them.
+// The readers connect at the same time during a match. One more reader never
+// reads; it must not delay the others.
 func TestFiveThousandReadersGetTheWholeMatchInOrder(t *testing.T) {
 	s := newStage(t)
 	g := s.seat(ladder.Standard, "Ann", "Bea", "Cat")
@@ -150,7 +151,7 @@ func follow(h *live.Hub, matchID string, after int, ready func()) string {
 	r, ok := h.Watch(matchID, after)
 	if !ok {
 		ready()
-		return "the match is not there"
+		return "the match is not visible"
 	}
 	seq, first := 0, true
 	for {

@@ -37,7 +37,7 @@ func TestInvalidEventStopsTheListWithoutAChange(t *testing.T) {
 		"the start of an unseated match":           {recorded("match-x", match.Started{MatchID: "x"}), "match x was never seated"},
 		"ratings of an unseated match":             {recorded("ladder-standard", ladder.RatingsChanged{MatchID: "x"}), "match x was never seated"},
 		"the void of an unseated match":            {recorded("ladder-standard", ladder.MatchVoided{MatchID: "x"}), "match x was never seated"},
-		"ratings of a stranger":                    {recorded("ladder-standard", rated), "bot stranger is rated, but did not play"},
+		"ratings of a bot that did not play":       {recorded("ladder-standard", rated), "bot stranger is rated, but did not play"},
 		"ratings in invalid JSON":                  {bad(recorded("ladder-standard", rated), func(r *eventstore.Recorded) { r.Data = []byte("{") }), "RatingsChanged"},
 		"a start in invalid JSON":                  {bad(recorded("match-"+g.MatchID, match.Started{}), func(r *eventstore.Recorded) { r.Data = nil }), "MatchStarted"},
 		"metadata of a later program, in a match":  {bad(recorded("match-"+g.MatchID, match.GameEnded{}), func(r *eventstore.Recorded) { r.Metadata = []byte(`{"schema":2}`) }), "schema version 2"},

@@ -43,9 +43,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// haltingLog prints the number of events that a run has read. Now and then it
+// haltingLog prints the number of events that a run has read. Occasionally it
 // sends CaughtUp, so that the rows are committed. At halt it waits until the
-// parent closes its standard input, or has ended.
+// parent closes its standard input or exits.
 type haltingLog struct {
 	*memory.Log
 	halt int

@@ -18,7 +18,7 @@ import (
 	"hexarena/projections"
 )
 
-// Reachable is the number of newest matches that the pages of a query reach
+// Reachable is how many of the newest matches the pages of a query can reach
 // (docs/protocol.md, GET /matches).
 const Reachable = 10_000
 
@@ -51,14 +51,14 @@ type Summary struct {
 // Matches is the model. It answers from committed rows.
 type Matches struct {
 	batch   map[string]*entry // by id: matches that changed since the last commit
-	numbers map[string]int64  // by bot id: its number, if it was needed before
+	numbers map[string]int64  // by bot id: the bot's number, cached once it has been needed
 	last    int64             // number of the newest seated match
 	edges   edges
 	queries atomic.Pointer[queries]
 }
 
-// New returns a match list without rows. A projections.Runner loads it; the queries
-// need that.
+// New returns a match list without rows. A projections.Runner must load it
+// before the first query.
 func New() *Matches { return &Matches{} }
 
 // Name implements projections.Model.
@@ -169,7 +169,8 @@ func rated(players []Player, seats []ladder.RatedSeat) ([]Player, error) {
 	return players, nil
 }
 
-// applyMatch decodes only MatchStarted: from an end the list needs only the time.
+// applyMatch decodes only MatchStarted. Of the events that end a match, the
+// list needs only the time.
 func (m *Matches) applyMatch(tx *projections.Tx, id string, r eventstore.Recorded, at time.Time) error {
 	var started match.Started
 	if r.Type == started.EventType() {

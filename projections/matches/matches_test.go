@@ -61,7 +61,7 @@ func (w *fixture) ids(q matches.Query) []string {
 	return ids
 }
 
-// get returns a match, and checks that the list has the same.
+// get returns a match, and checks that the list shows the same match.
 func (w *fixture) get(id string) matches.Summary {
 	w.t.Helper()
 	listed := w.all(matches.Query{})
@@ -166,7 +166,7 @@ func TestListFollowsAnAbortedMatch(t *testing.T) {
 	require.Equal(t, want, w.get(g.MatchID), "an aborted match")
 }
 
-// A referee that does not know of the void may still start the match.
+// A referee that has not seen the void may still start the match.
 func TestMatchThatStartsAfterItsVoid(t *testing.T) {
 	w := newFixture(t)
 	g := w.Seat(ladder.Standard, w.bots[:4]...)[0]
@@ -184,7 +184,7 @@ func TestListSelectsAndOrders(t *testing.T) {
 	tables := w.Seat(ladder.Standard, w.bots...)
 	parley := w.Seat(ladder.Parley, w.other...)[0]
 	require.Len(t, tables, 2)
-	// These matches start in another order than they were seated.
+	// These matches start in a different order than they were seated.
 	parley.Start()
 	tables[1].Start()
 	require.Equal(t, []string{parley.MatchID, tables[1].MatchID, old.MatchID}, w.ids(matches.Query{}))

@@ -147,8 +147,8 @@ func (q *queries) page(bot int64, kinds []any, before int64, limit int) (list []
 	return list, at, last, rows.Err()
 }
 
-// edge returns the number of the oldest match in reach, or 0 if all are in reach, and
-// the checkpoint of the rows.
+// edge returns the number of the oldest match in reach, or 0 if all are in
+// reach. It also returns the checkpoint of the rows.
 func (q *queries) edge(bot int64, kinds []any) (seq, at int64, err error) {
 	err = q.edges[len(kinds)].QueryRowContext(context.Background(), append([]any{bot, int64(math.MaxInt64), Reachable - 1}, kinds...)...).Scan(&seq, &at)
 	return seq, at, ignoreNoRows(err)
@@ -190,8 +190,8 @@ func (r *row) scan(from interface{ Scan(into ...any) error }, columns []any) (en
 // selection identifies the list that an edge belongs to.
 type selection struct{ bot, mode, status string }
 
-// edges caches the edge of each selection until the next commit. To find an edge takes
-// some milliseconds. Only pages far back need one.
+// edges caches the edge of each selection until the next commit. Finding an
+// edge takes a few milliseconds, and only pages of much older matches need one.
 type edges struct {
 	mu     sync.Mutex
 	cached map[selection]edge
@@ -202,7 +202,7 @@ type edge struct{ seq, at int64 }
 // maxEdges limits the cached edges.
 const maxEdges = 1000
 
-// of returns the edge of a selection at a checkpoint or a later one.
+// of returns the edge of a selection as of the given checkpoint or a later one.
 func (e *edges) of(s selection, at int64, find func() (seq, at int64, err error)) (int64, error) {
 	e.mu.Lock()
 	cached, ok := e.cached[s]

@@ -2,5 +2,5 @@
 
 package matches_test
 
-// raced reports whether the race detector is on, under which SQLite is slow.
+// raced reports whether the race detector is on. SQLite is slow under it.
 const raced = true

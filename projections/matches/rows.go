@@ -48,7 +48,8 @@ type entry struct {
 	stored bool
 }
 
-// find returns a match from the batch or the rows, or nil if it was never seated.
+// find returns a match from the batch or the rows. It returns nil if the match
+// was never seated.
 func (m *Matches) find(tx *projections.Tx, id string) (*entry, error) {
 	if en, ok := m.batch[id]; ok {
 		return en, nil
@@ -145,9 +146,9 @@ func (m *Matches) number(tx *projections.Tx, id string) (n int64, err error) {
 	return n, err
 }
 
-// encodePlayers encodes players compactly, because each page decodes hundreds. Each
-// player has an id, a name, a placement (0 if none), and with a placement the change of
-// the rating.
+// encodePlayers encodes players compactly, because each page decodes hundreds.
+// Each player has an id, a name and a placement (0 if none). A player with a
+// placement also has a rating change.
 func encodePlayers(players []Player) []byte {
 	b := []byte{}
 	for _, p := range players {

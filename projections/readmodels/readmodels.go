@@ -1,5 +1,6 @@
-// Package readmodels is the one list of read models. The service answers from
-// the fields of a Set. Commands that treat all models alike use All.
+// Package readmodels holds the only list of read models. The service answers
+// from the fields of a Set. Commands that treat all models the same way use
+// All.
 package readmodels
 
 import (
@@ -19,7 +20,7 @@ type Set struct {
 	SignedLog   *signedlog.SignedLog
 }
 
-// New returns empty read models of a log.
+// New returns empty read models for a log.
 func New(log eventstore.Log) Set {
 	return Set{directory.New(), matches.New(), leaderboard.New(), signedlog.New(log)}
 }

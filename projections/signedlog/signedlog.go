@@ -24,8 +24,8 @@ import (
 	"hexarena/projections"
 )
 
-// readTimeout bounds the reading of one match's stream. If the log is unavailable for
-// longer, the runner retries the event.
+// readTimeout bounds how long reading one match's stream may take. If the log
+// is unavailable for longer, the runner retries the event.
 const readTimeout = 5 * time.Second
 
 // SignedLog is the model. It answers from committed rows.
@@ -35,16 +35,16 @@ type SignedLog struct {
 	rows  atomic.Pointer[sql.DB]
 }
 
-// New returns an empty signed log of the matches in log. A projections.Runner loads
-// it; the queries need that.
+// New returns an empty signed log of the matches in log. A projections.Runner
+// must load it before the first query.
 func New(log eventstore.Log) *SignedLog { return &SignedLog{log: log} }
 
 // Name implements projections.Model.
 func (s *SignedLog) Name() string { return "signedlog" }
 
-// Schema implements projections.Model. The nodes are the roots of all perfect subtrees.
-// Level 0 has the leaves. The node at place p of level n covers the leaves from p·2ⁿ.
-// A node never changes.
+// Schema implements projections.Model. The nodes are the roots of all perfect
+// subtrees. Level 0 holds the leaves. The node at place p of level n covers the
+// leaves from p·2ⁿ. A node never changes.
 func (s *SignedLog) Schema() projections.Schema {
 	return projections.Schema{Version: 1, Tables: `
 		CREATE TABLE leaves (match TEXT PRIMARY KEY, mode TEXT NOT NULL, place INTEGER NOT NULL) STRICT, WITHOUT ROWID;

@@ -200,7 +200,7 @@ func TestRebuiltAndResumedTreesAreEqual(t *testing.T) {
 	require.Contains(t, arenatest.Dump(t, resumed), "leaves")
 }
 
-// This holds in a rebuild too, which reads the log after that start.
+// This is also true in a rebuild, which reads the log after that start.
 func TestMatchStartedAfterItsVoidHasNoLeaf(t *testing.T) {
 	w := newFixture(t)
 	g := w.begin(ladder.Standard, 1)

@@ -11,7 +11,7 @@ import (
 	"github.com/transparency-dev/merkle/rfc6962"
 )
 
-// Inclusion proves that a match is in the tree of a size.
+// Inclusion proves that a match is in the tree of the given size.
 type Inclusion struct {
 	Index  uint64
 	Size   uint64

@@ -9,11 +9,11 @@ import (
 	"hexarena/domain/match/matchtest"
 )
 
-// bot is a player that, if it is mischievous, now and then answers with anything
-// at all.
+// bot is a player. If it is mischievous, it occasionally gives an arbitrary
+// answer.
 type bot struct {
 	matchtest.Player
-	mischief int // of a hundred answers
+	mischief int // how many of a hundred answers are arbitrary
 }
 
 func (b *bot) answer(m *match.Match, d match.Decision) match.Outcome {
@@ -38,7 +38,8 @@ func (b *bot) misbehave(d match.Decision) match.Outcome {
 	}
 }
 
-// any returns an action of a kind, with the right shape and random values.
+// any returns an action for a kind of decision, with the right shape and random
+// values.
 func (b *bot) any(kind game.Kind) string {
 	n := func(most int) int { return b.Below(most+2) - b.Below(10)/9 }
 	counts := func() string {

@@ -9,8 +9,8 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// Ladder is a mode's ladder without games: it draws the placements. All of its bots
-// are always ready to play. Make one with NewLadder.
+// Ladder is a mode's ladder without games: it draws the placements at random.
+// All its bots are always ready to play. Make one with NewLadder.
 type Ladder struct {
 	Events []ladder.Event // of ladder-standard, from revision 0
 

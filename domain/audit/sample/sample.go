@@ -1,8 +1,9 @@
-// Package sample plays whole arenas in memory, the same ones every time. It gives
-// the ladder's events and the record of every match, as an arena would show them.
-// The audit is tested and measured on them, and the vectors of docs/audit come
-// from them. Its bots are random, and some are mischievous. It knows no socket, no
-// log and no clock: it makes up its time.
+// Package sample plays whole arenas in memory. The same options always give the
+// same arena. It provides the ladder's events and the record of every match, as
+// an arena would publish them. Tests and benchmarks of the audit use them, and
+// the vectors of docs/audit come from them. The bots play at random, and some
+// are mischievous. The package needs no sockets, log or clock: it makes up its
+// own times.
 package sample
 
 import (
@@ -30,13 +31,13 @@ var SeedKey = []byte("the seed key of the samples 32 b")
 
 // Options describe an arena.
 type Options struct {
-	Chance   uint64 // the seed of its bots' choices
+	Chance   uint64 // the seed of the bots' choices
 	Bots     int
 	Mischief int  // how many of a hundred answers fail, for every second bot
 	Build    bool // bots build if they can, so that games end with a win
-	Abort    int  // one of this many matches is aborted; 0: none
+	Abort    int  // one of this many matches is aborted; 0 for none
 
-	PlatformKey string // base64; empty: PlatformKey
+	PlatformKey string // base64; PlatformKey if empty
 }
 
 // Arena plays one mode's ladder. Make one with New.
@@ -47,7 +48,7 @@ type Arena struct {
 	played  int
 }
 
-// New returns an arena that has played nothing.
+// New returns an arena that has not played any match.
 func New(o Options) *Arena {
 	return &Arena{Ladder: newLadder(o.Bots, o.Chance, o.PlatformKey), options: o}
 }
@@ -63,7 +64,7 @@ func (a *Arena) Tick() [][]byte {
 	return records
 }
 
-// play plays a match from its table to its ladder's event.
+// play plays a match from its table to the ladder's event that closes it.
 func (a *Arena) play(s ladder.Seating) []byte {
 	g := a.begin(s)
 	aborts := 0
@@ -101,7 +102,7 @@ func must(err error) {
 	}
 }
 
-// table is a match in play.
+// table is a match in progress.
 type table struct {
 	arena  *Arena
 	state  match.Match
@@ -184,7 +185,7 @@ type record struct {
 	ThinkingMs []int64             `json:"thinkingMs"`
 }
 
-// record writes the match as GET /matches/{id} answers it.
+// record writes the match as GET /matches/{id} returns it.
 func (g *table) record(rated []ladder.RatedSeat) []byte {
 	s := g.state.Started
 	r := record{
@@ -210,5 +211,5 @@ func (g *table) record(rated []ladder.RatedSeat) []byte {
 	return b
 }
 
-// SeedKeyHash returns the hash by which arena-keys names the seed key.
+// SeedKeyHash returns the hash that identifies the seed key in arena-keys.
 func SeedKeyHash() seed.Seed { return sha256.Sum256(SeedKey) }
