@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every flag of `arena verify` stands in its table.
+// Every flag of `arena verify` is in the table of audit.md.
 func TestEveryFlagOfVerifyIsListed(t *testing.T) {
 	inCode := flagsOf(t, filepath.Join("..", "cmd", "arena", "verify", "verify.go"), "Cmd")
 	delete(inCode, "what") // the match itself
@@ -21,7 +21,7 @@ func TestEveryFlagOfVerifyIsListed(t *testing.T) {
 	}
 }
 
-// The page names the lists that the file of vectors holds.
+// audit.md names the lists that vectors.json holds.
 func TestEveryListOfVectorsIsNamed(t *testing.T) {
 	lists := firsts("(?m)^\\| `([a-zA-Z]+)` \\|", section(t, read(t, "audit.md"), "## Vectors"))
 	var inFile map[string][]any

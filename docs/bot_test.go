@@ -19,8 +19,8 @@ import (
 	"hexarena/domain/seed"
 )
 
-// The example bot sits at every seat of a table and plays whole matches, in
-// which nothing that it says is refused.
+// The example bot plays whole matches in every seat of a table, and none of its
+// answers is refused.
 func TestTheExampleBotPlays(t *testing.T) {
 	url := exampleBot(t)
 	for seats := 3; seats <= 4; seats++ {
@@ -28,8 +28,8 @@ func TestTheExampleBotPlays(t *testing.T) {
 	}
 }
 
-// plays has a bot sit at every seat of a table, and returns how its match ends.
-// Nothing that it says is refused.
+// plays lets a bot play in every seat of a table, and returns how its match
+// ends. It requires that no answer is refused.
 func plays(t *testing.T, url string, seats int) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -65,7 +65,8 @@ func plays(t *testing.T, url string, seats int) string {
 	return m.End.Reason
 }
 
-// A caller without a WebSocket gets an error, and does the bot no harm.
+// A caller that does not use WebSocket gets an error, and does not harm the
+// bot.
 func TestTheExampleBotTellsThatItWantsAWebSocket(t *testing.T) {
 	url := exampleBot(t)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// field is a row of an event's table: a path, as `seats[].mu`, and what JSON
-// holds there.
+// field is a row of an event's table: a path, such as `seats[].mu`, and its
+// JSON type.
 type field struct{ path, kind string }
 
 var (
@@ -49,13 +49,13 @@ func fieldsOf(t reflect.Type, prefix string) (all []field) {
 	return all
 }
 
-// encodes says whether a type says itself how it is written.
+// encodes reports whether a type defines its own JSON encoding.
 func encodes(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(marshaler) || p.Implements(textMarshaler)
 }
 
-// kindOf names what JSON holds for a type.
+// kindOf returns the JSON type that encodes a Go type.
 func kindOf(t reflect.Type) string {
 	switch {
 	case t.Kind() == reflect.Pointer:
@@ -89,8 +89,8 @@ func kindOf(t reflect.Type) string {
 
 var fieldRow = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| ([^|]+) \\| ([^|\n]+) \\|$")
 
-// The table below each event's heading lists its fields as they are stored, with
-// their types, and says of each what it holds.
+// The table below each event's heading lists the event's stored fields. It
+// gives the type and a description of each field.
 func TestEveryFieldIsListed(t *testing.T) {
 	page := read(t, "events.md")
 	for _, d := range decoders {
@@ -109,7 +109,7 @@ func TestEveryFieldIsListed(t *testing.T) {
 	}
 }
 
-// Every stream that the code names stands in the table of streams.
+// Every stream that the code names is in the table of streams.
 func TestEveryStreamIsListed(t *testing.T) {
 	var inCode []string
 	for _, folder := range []string{"match", "ladder", "owner", "arena"} {

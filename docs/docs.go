@@ -1,4 +1,4 @@
-// Package docs is the documentation as the program carries it.
+// Package docs embeds the documentation in the program.
 package docs
 
 import "embed"
@@ -8,7 +8,8 @@ import "embed"
 //go:embed *.md
 var Pages embed.FS
 
-// Audit is the checker that audit.md describes, and what one is tested with.
+// Audit holds the checker that audit.md describes, and the vectors that test a
+// checker.
 //
 //go:embed audit/verify.py audit/vectors.json
 var Audit embed.FS

@@ -1,5 +1,5 @@
-// Package docs_test holds the pages of this folder against the code: what they
-// list must be there, and what is there must be listed.
+// Package docs_test compares the pages of this folder with the code. Everything
+// that they list must exist, and everything that exists must be listed.
 package docs_test
 
 import (
@@ -28,8 +28,8 @@ func read(t *testing.T, path ...string) string {
 	return string(b)
 }
 
-// section is what stands under a heading of a page, down to the next of its
-// level or above.
+// section returns the text under a heading, down to the next heading of the
+// same or a higher level.
 func section(t *testing.T, page, heading string) string {
 	t.Helper()
 	_, rest, found := strings.Cut(page, heading+"\n")
@@ -63,7 +63,7 @@ func TestEveryErrorCodeIsListed(t *testing.T) {
 	require.Equal(t, problem.Codes(), slices.Compact(onPage))
 }
 
-// Flags are the fields of the structs that the flag parser is given.
+// The flags are the fields of the structs that the flag parser reads.
 func TestEveryFlagIsListed(t *testing.T) {
 	inCode := flagsOf(t, filepath.Join("..", "cmd", "arena", "config.go"), "pace", "config")
 	onPage := map[string]string{}
@@ -81,11 +81,11 @@ func TestEveryFlagIsListed(t *testing.T) {
 		}
 	}
 	for name := range onPage {
-		require.Contains(t, inCode, name, "--%s is no flag", name)
+		require.Contains(t, inCode, name, "--%s is not a flag", name)
 	}
 }
 
-// flagsOf returns the defaults by flag of some structs of a file.
+// flagsOf returns the default of each flag in the named structs of a file.
 func flagsOf(t *testing.T, file string, structs ...string) map[string]string {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
@@ -109,7 +109,8 @@ func flagsOf(t *testing.T, file string, structs ...string) map[string]string {
 	return flags
 }
 
-// dashed names a flag as the parser does: NodeListen is node-listen.
+// dashed returns a flag's name as the parser writes it: NodeListen becomes
+// node-listen.
 func dashed(field string) string {
 	var b strings.Builder
 	for i, r := range field {
@@ -128,8 +129,8 @@ func TestEveryMakeTargetIsListed(t *testing.T) {
 	require.ElementsMatch(t, targets, onPage)
 }
 
-// The changelog is dated entries of changes, newest first, and nothing else
-// after its introduction.
+// After its introduction, the changelog holds only dated entries of changes,
+// newest first.
 func TestChangelogIsWellFormed(t *testing.T) {
 	_, entries, found := strings.Cut("\n"+read(t, "CHANGELOG.md"), "\n## ")
 	require.True(t, found)
@@ -146,7 +147,7 @@ func TestChangelogIsWellFormed(t *testing.T) {
 	}
 }
 
-// Links lead to files and headings that are there.
+// Links point to files and headings that exist.
 func TestLinksLead(t *testing.T) {
 	pages, err := filepath.Glob("*.md")
 	require.NoError(t, err)
@@ -172,7 +173,7 @@ func TestLinksLead(t *testing.T) {
 	}
 }
 
-// anchors are the headings of a page as links name them.
+// anchors returns the anchors of a page's headings, as links write them.
 func anchors(page string) []string {
 	var all []string
 	for _, heading := range firsts(`(?m)^#+ (.+)$`, page) {

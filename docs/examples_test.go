@@ -21,7 +21,7 @@ import (
 	"hexarena/domain/owner"
 )
 
-// jsonBlocks are the fenced JSON examples of a page or a part of it.
+// jsonBlocks returns the fenced JSON examples of a page or of a part of it.
 func jsonBlocks(page string) []string {
 	return firsts("(?s)```json\n(.*?)\n```", page)
 }
@@ -33,7 +33,7 @@ func decoderOf[E any](decode func(string, []byte) (E, error)) decoder {
 	return func(eventType string, data []byte) (any, error) { return decode(eventType, data) }
 }
 
-// decoders are those of the files in which a switch decodes stored events.
+// decoders lists the files in which a switch decodes stored events.
 var decoders = []struct {
 	file   string
 	decode decoder
@@ -47,8 +47,8 @@ var decoders = []struct {
 	{"arena/operations.go", decoderOf(arena.DecodeOperations)},
 }
 
-// Every event type has a heading in events.md, with examples that its Decode
-// reads and that hold all of its fields and no other.
+// Every event type has a heading in events.md, with examples. Its Decode reads
+// them, and they hold all of its fields and no others.
 func TestEveryEventIsListed(t *testing.T) {
 	page := read(t, "events.md")
 	headings := firsts("(?m)^### `(\\w+)`$", page)
@@ -98,7 +98,7 @@ func TestEveryPublicKindIsListed(t *testing.T) {
 	require.Equal(t, inCode, onPage)
 }
 
-// The request in protocol.md is one that the arena writes, field for field.
+// The request in protocol.md has exactly the fields that the arena writes.
 func TestTheRequestIsReal(t *testing.T) {
 	examples := jsonBlocks(section(t, read(t, "protocol.md"), "### The request"))
 	require.Len(t, examples, 1)
@@ -141,7 +141,7 @@ func TestTheBoardIsListed(t *testing.T) {
 	}
 }
 
-// All other examples are JSON at least.
+// All other examples are at least valid JSON.
 func TestExamplesAreJSON(t *testing.T) {
 	for _, page := range []string{"protocol.md", "errors.md", "events.md"} {
 		for _, example := range jsonBlocks(read(t, page)) {

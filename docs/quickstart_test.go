@@ -13,7 +13,7 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// block is the one fenced block of a language in quickstart.md.
+// block returns the only fenced block of a language in quickstart.md.
 func block(t *testing.T, language string) string {
 	t.Helper()
 	blocks := firsts("(?s)```"+language+"\n(.*?)\n```", read(t, "quickstart.md"))
@@ -21,7 +21,7 @@ func block(t *testing.T, language string) string {
 	return blocks[0] + "\n"
 }
 
-// The bot in Python is the file that bot_test.go tries.
+// The Python bot is the file that bot_test.go tests.
 func TestTheQuickStartsPythonIsTheExampleBot(t *testing.T) {
 	logtest.RequireSameText(t, read(t, "example_bot.py"), block(t, "python"))
 }
@@ -59,7 +59,7 @@ func TestTheQuickStartsTypeScriptPlays(t *testing.T) {
 	playsWell(t, bot)
 }
 
-// playsWell starts a bot that listens on a free port, and has it play.
+// playsWell starts a bot that listens on a free port, and lets it play.
 func playsWell(t *testing.T, bot *exec.Cmd) {
 	t.Helper()
 	bot.Stderr = os.Stderr

@@ -15,8 +15,8 @@ import (
 
 var namedTest = regexp.MustCompile("`([a-z/]+): (Test\\w+)(?:/([^`]+))?`")
 
-// Every row of the tables of attacks names its tests, these are there, and every
-// row of a test of the process is on the page.
+// Every row in the tables of attacks names its tests, and these tests exist.
+// The page names every part of the TestSecurity tests.
 func TestEveryAttackHasItsTest(t *testing.T) {
 	page := read(t, "security.md")
 	named := map[string]bool{}
@@ -52,8 +52,8 @@ func TestEveryAttackHasItsTest(t *testing.T) {
 	}
 }
 
-// testsOf are a package's tests, each with the names of its parts: the keys of
-// its tables of functions, and what it gives to t.Run.
+// testsOf returns a package's tests, each with the names of its parts: the keys
+// of its tables of functions, and the names that it passes to t.Run.
 func testsOf(t *testing.T, dir string) map[string][]string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))

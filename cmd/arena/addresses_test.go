@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// With port 0 and a base URL, the start still prints each address that it listens
-// on.
+// Even with port 0 and a base URL, the arena prints each address that it
+// listens on.
 func TestServePrintsItsAddresses(t *testing.T) {
 	t.Parallel()
 	s := newTestArena(t, "--base-url", "https://arena.example", "--no-play")

@@ -68,7 +68,7 @@ func rehearsal(t testing.TB, started match.Started, server seed.Seed) ([]match.E
 	return events, requests
 }
 
-// seating is the start of a match.
+// seating returns the seating from which a match was started.
 func seating(t testing.TB, started match.Started) match.Seating {
 	t.Helper()
 	s := match.Seating{
@@ -102,7 +102,7 @@ func (c *matchHistory) audit(t testing.TB, players []*testBot) (compared, claime
 			switch e.(type) {
 			case match.DecisionTimedOut, match.AnswerRejected, match.SeatResigned:
 				b, _ := json.Marshal(e)
-				require.Fail(t, "a strike that nobody deserved", "match %s: %s %s", id, e.EventType(), b)
+				require.Fail(t, "an undeserved strike", "match %s: %s %s", id, e.EventType(), b)
 			}
 		}
 		stored, claims := public(t, events)
@@ -120,9 +120,9 @@ func (c *matchHistory) audit(t testing.TB, players []*testBot) (compared, claime
 	return compared, claimed
 }
 
-// auditMemory compares a bot's memory of a match with the log. A decision always
-// has the same request, no socket shows an older state than an earlier one, and
-// each answer that had an effect is stored as the bot gave it.
+// auditMemory compares a bot's memory of a match with the log. A decision
+// always has the same request. No socket shows an older state than an earlier
+// socket did. Each answer that had an effect is stored as the bot gave it.
 func auditMemory(t testing.TB, s *botMatch, seat int, events []match.Event, requests map[int]string) {
 	t.Helper()
 	stored := map[int]match.ActionPlayed{}

@@ -23,8 +23,8 @@ func TestEventStoreOutageCausesNoStrikes(t *testing.T) {
 	playThrough(t, 7*time.Second)
 }
 
-// The outages are longer than the player's lease, too. Then the arena may exit,
-// and the test starts it again as a supervisor would.
+// The outages also last longer than the player's lease. So the arena may exit.
+// The test then starts it again, as a supervisor would.
 func TestSoakEventStoreOutage(t *testing.T) {
 	if os.Getenv("ARENA_SOAK") == "" {
 		t.Skip("takes minutes: run make soak")
@@ -38,7 +38,7 @@ func TestSoakEventStoreOutage(t *testing.T) {
 }
 
 func playThrough(t *testing.T, away time.Duration) {
-	const decision = 5 * time.Second // less than an outage, and enough for a busy machine
+	const decision = 5 * time.Second // shorter than an outage, but long enough for a busy machine
 	rng := logtest.Random(t)
 	f := &eventTrigger{}
 	s := newTestArena(t, "--tick", "250ms", "--rest-standard", "0s", "--decision-standard", decision.String())

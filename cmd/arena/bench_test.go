@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every reader sees every event of its match, and its end. docs/operations.md has
-// the figures for many readers. The arena is the test binary.
+// Every reader sees every event of its match, and its end. docs/operations.md
+// has the figures for many readers. The test binary serves as the arena.
 func TestBenchLive(t *testing.T) {
 	t.Setenv(asArena, "plain")
 	var out, errOut bytes.Buffer

@@ -12,13 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// jumpsAfter is an environment variable: the milliseconds after which the time of
-// day begins to jump in a process that was built for it.
+// jumpsAfter is an environment variable. It holds the number of milliseconds
+// after which the time of day begins to jump, in a process that was built for
+// this.
 const jumpsAfter = "HEXARENA_TEST_CLOCK_JUMPS_AFTER"
 
-// jumping is added to the package time. From jumpsAfter until half a minute later,
-// the time of day of a process is off by an hour or a day, in another way every
-// 0.7 s. Its monotonic clock is correct.
+// jumping is code that the test adds to the package time. For half a minute
+// from jumpsAfter, the time of day of the process is wrong by an hour or a day.
+// The error changes every 0.7 s. The monotonic clock stays correct.
 const jumping = `package time
 
 import (
@@ -70,8 +71,8 @@ func TestClockJumpsCauseNoStrikes(t *testing.T) {
 	require.NotEmpty(t, c.order)
 }
 
-// TestSoakClockJumps builds this test with a package time whose clock jumps, and
-// runs it.
+// TestSoakClockJumps builds and runs this test with a package time whose clock
+// jumps.
 func TestSoakClockJumps(t *testing.T) {
 	if os.Getenv("ARENA_SOAK") == "" {
 		t.Skip("takes minutes: run make soak")
@@ -99,7 +100,7 @@ func overlay(t *testing.T, dir string) string {
 	source, err := os.ReadFile(filepath.Join(std, "time.go"))
 	require.NoError(t, err)
 	const now = "func Now() Time {\n\tsec, nsec, mono := runtimeNow()\n"
-	require.Equal(t, 1, strings.Count(string(source), now), "time.Now is another now")
+	require.Equal(t, 1, strings.Count(string(source), now), "time.Now has changed")
 	patched := strings.Replace(string(source), now, now+"\tsec += jump(mono)\n", 1)
 	files := map[string]string{"time.go": patched, "jump.go": jumping}
 	replace := map[string]string{}

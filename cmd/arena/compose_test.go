@@ -34,7 +34,7 @@ import (
 
 const root = "../.."
 
-// chosen are the settings of an operator's .env file.
+// chosen holds the settings of an operator's .env file.
 var chosen = types.Mapping{
 	"EVENTSTORE_ADMIN_PASSWORD": "Admin1",
 	"EVENTSTORE_OPS_PASSWORD":   "Ops1",
@@ -109,8 +109,8 @@ func TestComposeServices(t *testing.T) {
 	}
 }
 
-// Only the arena's API may be published beyond this machine, by an operator who
-// puts a proxy in front of it.
+// Only the arena's API may be published beyond this machine, and only by an
+// operator who puts a proxy in front of it.
 func TestComposePublishesOnlyOnLoopback(t *testing.T) {
 	for name, s := range composed(t).Services {
 		require.NotEqual(t, "host", s.NetworkMode, name)
@@ -168,8 +168,8 @@ func volumeOf(s types.ServiceConfig, path string) string {
 	return ""
 }
 
-// Secrets are on other volumes than the log, and only services that need them
-// mount these volumes.
+// Secrets are not on the log's volumes, and only services that need them mount
+// their volumes.
 func TestComposeKeepsSecretsApart(t *testing.T) {
 	p := composed(t)
 	users := map[string][]string{}

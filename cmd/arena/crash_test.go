@@ -31,8 +31,9 @@ func TestSoakKill9LosesNothing(t *testing.T) {
 	killAgainAndAgain(t, 50)
 }
 
-// killAgainAndAgain kills the arena at random points of running matches, starts it
-// again on the same folder, and requires that the matches do not show it.
+// killAgainAndAgain kills the arena at random points of running matches and
+// starts it again on the same folder. It requires that the matches show no
+// trace of the kills.
 func killAgainAndAgain(t *testing.T, kills int) {
 	rng := logtest.Random(t)
 	eventTrigger := &eventTrigger{}
@@ -40,7 +41,7 @@ func killAgainAndAgain(t *testing.T, kills int) {
 	s.start()
 	s.join(goodPlayers(t, 8, eventTrigger)...)
 	var resumes []time.Duration
-	starts := 0 // kills during a start
+	starts := 0 // kills during startup
 	for range kills {
 		after := 1 + rng.IntN(600)
 		delay := time.Duration(max(0, rng.IntN(6000)-3000)) * time.Microsecond
@@ -67,7 +68,7 @@ func killAgainAndAgain(t *testing.T, kills int) {
 }
 
 // auditRecords starts the arena once more. It requires that the replay of every
-// record counts 1, 2, 3, … and equals the log.
+// record is numbered 1, 2, 3, … and equals the log.
 func auditRecords(t testing.TB, s *testArena, c *matchHistory) {
 	t.Helper()
 	s.start("--no-play")
@@ -89,7 +90,8 @@ func auditRecords(t testing.TB, s *testArena, c *matchHistory) {
 	s.stop()
 }
 
-// goodPlayers are bots without faults that report their events to a trigger.
+// goodPlayers returns bots without faults that report their events to a
+// trigger.
 func goodPlayers(t testing.TB, n int, f *eventTrigger) (list []*testBot) {
 	t.Helper()
 	for i := range n {

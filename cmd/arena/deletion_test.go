@@ -15,8 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// After the log is scavenged, no file of the arena holds the address of a deleted
-// account, read models included. The folder of mails belongs to the operator.
+// After the log is scavenged, no file of the arena holds the address of a
+// deleted account. This includes the read models, but not the folder of mails,
+// which belongs to the operator.
 func TestNoFileHoldsADeletedAccount(t *testing.T) {
 	t.Parallel()
 	const address = "ada.lovelace@example.org"
@@ -37,7 +38,8 @@ func TestNoFileHoldsADeletedAccount(t *testing.T) {
 	require.Empty(t, keepers(t, s.data, address))
 }
 
-// keepers returns the files of a data folder that hold a text, without the mails.
+// keepers returns the files of a data folder that hold a text, except the
+// mails.
 func keepers(t *testing.T, data, text string) (files []string) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {

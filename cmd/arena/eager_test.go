@@ -11,10 +11,10 @@ import (
 
 type action = map[string]any
 
-// eager plays well enough for matches to end, and uses everything: every dev card,
-// trades, talk. Its answer depends only on the requests up to the decision. So it
-// answers a repeated decision in the same way, and a match can be played again
-// without the arena.
+// eager plays well enough for matches to end, and uses every feature: every dev
+// card, trades, talk. Its answer depends only on the requests up to the
+// decision. So it answers a repeated decision in the same way, and a match can
+// be played again without the arena.
 type eager struct{ deeds map[int]deed } // by decision id
 
 // deed is the part of a turn that the view does not show.
@@ -78,7 +78,7 @@ func (e *eager) answer(r *match.Request) action {
 	return a
 }
 
-// chance is the randomness of one decision.
+// chance returns the random source of one decision.
 func chance(r *match.Request) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(r.MatchID))
@@ -142,7 +142,7 @@ func (s *survey) build(rng *rand.Rand) action {
 	return nil
 }
 
-// playCard plays the first card that can be played, the rarer ones first.
+// playCard plays a card. It tries the rarer cards first.
 func (s *survey) playCard(rng *rand.Rand) action {
 	has := map[string]bool{}
 	for _, card := range s.DevCards {

@@ -17,7 +17,8 @@ type eventTrigger struct {
 	wait chan time.Time
 }
 
-// fireAfter calls fire after a number of events, and then returns.
+// fireAfter arranges that fire is called after the given number of events, and
+// waits for that call.
 func (f *eventTrigger) fireAfter(t testing.TB, events int, fire func()) {
 	t.Helper()
 	fired := make(chan time.Time, 1)
@@ -62,7 +63,7 @@ func awaitEvent(t testing.TB, event <-chan time.Time) time.Time {
 	}
 }
 
-// pause lets real time pass, for tests of real time.
+// pause lets real time pass, for tests that depend on real time.
 func pause(d time.Duration) {
 	timer := time.NewTimer(d)
 	<-timer.C

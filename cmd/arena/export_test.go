@@ -20,7 +20,8 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// playedLog writes a number of matches into the log of a folder, and serves it.
+// playedLog writes the given number of matches into the log of a folder, and
+// serves that log.
 func playedLog(t testing.TB, folder string, n int) (p *process, connection string) {
 	t.Helper()
 	made := memory.New()
@@ -116,14 +117,14 @@ func TestExportErrorsHaveOneLine(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no format":             {[]string{"--out", out}, "missing flags: --format"},
-		"a format that is none": {[]string{"--out", out, "--format", "csv"}, `--format must be one of "jsonl","parquet" but got "csv"`},
-		"no folder":             {[]string{"--format", "jsonl"}, "missing flags: --out"},
-		"a mode that is none":   {[]string{"--out", out, "--format", "jsonl", "--mode", "blitz"}, "--mode must be one of"},
-		"no position":           {[]string{"--out", out, "--format", "jsonl", "--since", "noon"}, "--since: expected a valid 64 bit uint"},
-		"a log that is in use":  {[]string{"--out", out, "--format", "jsonl", "--data", data}, ""},
-		"no log":                {[]string{"--out", out, "--format", "jsonl", "--data", t.TempDir()}, "--data holds no log"},
-		"a log that is away":    {[]string{"--out", out, "--format", "jsonl", "--eventstore", "esdb://127.0.0.1:1?tls=false"}, "--eventstore does not answer"},
+		"no format":            {[]string{"--out", out}, "missing flags: --format"},
+		"an unknown format":    {[]string{"--out", out, "--format", "csv"}, `--format must be one of "jsonl","parquet" but got "csv"`},
+		"no folder":            {[]string{"--format", "jsonl"}, "missing flags: --out"},
+		"an unknown mode":      {[]string{"--out", out, "--format", "jsonl", "--mode", "blitz"}, "--mode must be one of"},
+		"an invalid position":  {[]string{"--out", out, "--format", "jsonl", "--since", "noon"}, "--since: expected a valid 64 bit uint"},
+		"a log that is in use": {[]string{"--out", out, "--format", "jsonl", "--data", data}, ""},
+		"no log":               {[]string{"--out", out, "--format", "jsonl", "--data", t.TempDir()}, "--data holds no log"},
+		"an unreachable log":   {[]string{"--out", out, "--format", "jsonl", "--eventstore", "esdb://127.0.0.1:1?tls=false"}, "--eventstore does not answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

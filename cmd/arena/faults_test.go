@@ -107,7 +107,7 @@ func allFaults() []fault {
 	}
 }
 
-// contradicted is the penalty of misplaced and contrary.
+// contradicted returns the penalty for the faults misplaced and contrary.
 func contradicted(kind string) penalty {
 	switch kind {
 	case "setup":
@@ -146,7 +146,8 @@ func padded(answer []byte, size int) []byte {
 	return append(answer, bytes.Repeat([]byte(" "), size-len(answer))...)
 }
 
-// misplaced answers a setup with a road that is far from its settlement.
+// misplaced answers a setup decision with a road that is far from its
+// settlement.
 func misplaced(d decision) []byte {
 	var a struct {
 		Action struct{ Settlement, Road int }
@@ -157,7 +158,7 @@ func misplaced(d decision) []byte {
 	return fmt.Appendf(nil, `{"id":%d,"action":{"settlement":%d,"road":%d}}`, d.ID, a.Action.Settlement, (a.Action.Road+36)%72)
 }
 
-// contrary breaks a rule of each kind of decision but setup.
+// contrary breaks a rule in every kind of decision except setup.
 func contrary(d decision) []byte {
 	switch d.Kind {
 	case "turn":

@@ -119,7 +119,7 @@ func TestHistoryFindsImpossibleAnswers(t *testing.T) {
 	}
 }
 
-// Many clients use a log in memory at sentOnce, and some answers are lost.
+// Many clients use a log in memory at the same time, and some answers are lost.
 func TestMemoryIsLinearizable(t *testing.T) {
 	seed := logtest.Seed(t)
 	h, log := newHistory(), logtest.NewFaulty(memory.New())

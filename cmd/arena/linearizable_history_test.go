@@ -52,7 +52,7 @@ type logRequest struct {
 type logAnswer struct {
 	unknown  bool
 	conflict bool
-	revision eventstore.Expected // of an append: that of its last event; of a conflict: that of the stream
+	revision eventstore.Expected // after an append, that of its last event; after a conflict, that of the stream
 	ids      string              // of a read
 }
 

@@ -104,7 +104,7 @@ func (n *nodeProcess) connect() eventstore.Log {
 	return log
 }
 
-// round lets eight clients take their steps and causes faults at random.
+// round lets eight clients take their steps and causes faults at random times.
 func (n *nodeProcess) round(round, steps int, logs []eventstore.Log, rng *rand.Rand) *history {
 	const clients = 8
 	h := newHistory()

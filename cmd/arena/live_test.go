@@ -64,9 +64,9 @@ func (v *viewer) watch(ctx context.Context, url string) error {
 	}
 }
 
-// A viewer that watches a match through kills and a deploy, and reconnects with
-// its last id, sees every frame once, as /frames shows it at the end, and then the
-// end of the match.
+// A viewer watches a match through kills and a deploy, and reconnects with its
+// last id. It sees every frame once, as /frames shows it at the end, and then
+// the end of the match.
 func TestViewerSeesEveryFrameThroughKills(t *testing.T) {
 	t.Parallel()
 	f := &eventTrigger{}
@@ -74,7 +74,7 @@ func TestViewerSeesEveryFrameThroughKills(t *testing.T) {
 	s.start()
 	s.join(goodPlayers(t, 4, f)...)
 	var id string
-	eventually(t, "a match is on", func() bool {
+	eventually(t, "a match is running", func() bool {
 		for _, m := range s.list(matches.Running) {
 			id = m.ID
 		}

@@ -17,13 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mailServer is a mail server.
+// mailServer is an SMTP server for tests.
 type mailServer struct {
-	setting string // of --mail
+	setting string // the value for --mail
 
 	mu    sync.Mutex
 	mails map[string][]receivedMail // by address
-	held  <-chan struct{}           // if not nil, mail is accepted once it is closed
+	held  <-chan struct{}           // if not nil, the server accepts mail only after held is closed
 	grown chan struct{}             // closed when a mail arrives
 }
 

@@ -39,7 +39,7 @@ func readHistory(t testing.TB, data string) *matchHistory {
 		case ladder.TablesSeated:
 			for _, table := range e.Tables {
 				for _, bot := range table.Bots {
-					require.Empty(t, playing[bot], "bot %s is seated in %s while it plays", bot, table.MatchID)
+					require.Empty(t, playing[bot], "bot %s is seated in %s while it is playing", bot, table.MatchID)
 					playing[bot] = table.MatchID
 				}
 				seated[table.MatchID] = table.Bots

@@ -12,7 +12,7 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// An arena that stops in the middle of its matches moves to another log and
+// An arena that stops in the middle of its matches moves to another log. It
 // continues there as if it had never stopped. The copying is killed again and
 // again.
 func TestMoveToAnotherLogLosesNothing(t *testing.T) {
@@ -27,7 +27,7 @@ func TestMoveToAnotherLogLosesNothing(t *testing.T) {
 	before := shown(s)
 
 	source, from := serveNode(t, filepath.Join(s.data, "node"))
-	folder := t.TempDir() // of the other log, in the form of a data folder
+	folder := t.TempDir() // a data folder for the other log
 	target, to := serveNode(t, filepath.Join(folder, "node"))
 	kills := 0
 	for delay := 100 * time.Millisecond; ; delay += time.Duration(rng.IntN(400)) * time.Millisecond {
@@ -56,15 +56,15 @@ func TestMoveToAnotherLogLosesNothing(t *testing.T) {
 	require.Positive(t, claims)
 }
 
-// serveNode serves a log in a process of its own.
+// serveNode serves a log in its own process.
 func serveNode(t testing.TB, folder string) (p *process, connection string) {
 	t.Helper()
 	p = launch(t, "node", "--data", folder, "--listen", "127.0.0.1:0")
 	return p, p.await(`event store on (esdb://\S+),`)[1]
 }
 
-// shown is the ladder and the matches that an arena shows before it continues to
-// play.
+// shown returns the ladder and the matches that an arena shows before it
+// continues to play.
 func shown(s *testArena) (page struct{ Rows, Matches []any }) {
 	s.t.Helper()
 	s.start("--no-play")
@@ -75,7 +75,7 @@ func shown(s *testArena) (page struct{ Rows, Matches []any }) {
 	return page
 }
 
-// settleOn is testArena.settle for a log in another process.
+// settleOn is like testArena.settle, but for a log in another process.
 func settleOn(s *testArena, node *process, folder string) *matchHistory {
 	s.t.Helper()
 	for {
@@ -110,7 +110,7 @@ func TestCopyErrorsHaveOneLine(t *testing.T) {
 		{"the same log", []string{"--from", one, "--to", one}, "--from and --to are the same log"},
 		{"a wrong address", []string{"--from", "http://localhost", "--to", one}, "--from: event store address: must begin with esdb://"},
 		{"a wrong target", []string{"--from", one, "--to", "esdb://localhost?tsl=false"}, `--to: event store address: unknown setting "tsl"`},
-		{"a source that is away", []string{"--from", "esdb://127.0.0.1:1?tls=false", "--to", one}, "--from does not answer"},
+		{"an unreachable source", []string{"--from", "esdb://127.0.0.1:1?tls=false", "--to", one}, "--from does not answer"},
 		{"a target that holds something else", []string{"--from", one, "--to", other}, "the target: it holds something else than a copy of this source: arena-keys@0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -30,9 +30,9 @@ func analysts(t testing.TB) (read, feed string) {
 const upToDate = `up to date: this run published (\d+) matches and (\d+) events`
 
 // A feed fills an analysts' node while an arena plays. The test kills the feed
-// again and again, and at last the arena in the middle of matches. Then the node
-// holds the same as one that was fed in one run, and nothing about running matches
-// or owners.
+// again and again. At last it kills the arena, in the middle of matches. Then
+// the node holds the same events as a node that was fed in one run, and nothing
+// about running matches or owners.
 func TestAnalystsNodeHoldsOnlyPublicData(t *testing.T) {
 	t.Parallel()
 	rng := logtest.Random(t)
@@ -63,7 +63,7 @@ func TestAnalystsNodeHoldsOnlyPublicData(t *testing.T) {
 	held := allOf(t, read)
 	require.Equal(t, allOf(t, readOnce), held)
 	secrets, running := keptBack(t, source)
-	t.Logf("%d kills of the feed, %d events published, %d running matches, %d secrets looked for", kills, len(held), len(running), len(secrets))
+	t.Logf("%d kills of the feed, %d events published, %d running matches, %d secrets searched for", kills, len(held), len(running), len(secrets))
 	require.NotEmpty(t, running)
 	require.Greater(t, len(secrets), 20)
 	for _, e := range held {

@@ -21,9 +21,9 @@ import (
 	"hexarena/eventstore/node"
 )
 
-// The log of a running node holds an owner's address. After its stream is
-// tombstoned and the log is scavenged, no file holds it, not even a file with
-// events of other streams. A backup made after that does not hold it either. An
+// The log of a running node holds an owner's address. After the owner's stream
+// is tombstoned and the log is scavenged, no file holds the address, not even a
+// file with events of other streams. A later backup does not hold it either. An
 // earlier backup does.
 func TestScavengeRemovesADeletedAddressFromTheDisk(t *testing.T) {
 	dir := t.TempDir()
@@ -48,7 +48,7 @@ func TestScavengeRemovesADeletedAddressFromTheDisk(t *testing.T) {
 	before, after := filepath.Join(dir, "before"), filepath.Join(dir, "after")
 	command(t, "node", "backup", "--admin", said[2], before)
 	require.NoError(t, log.Tombstone(t.Context(), "address-ada", eventstore.Any))
-	require.NotEmpty(t, filesWith(t, data, address), "a tombstone only hides")
+	require.NotEmpty(t, filesWith(t, data, address), "a tombstone only hides events")
 
 	require.Contains(t, command(t, "node", "scavenge", "--admin", said[2]), "removed 1 events")
 	require.Empty(t, filesWith(t, data, address))

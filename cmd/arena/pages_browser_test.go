@@ -53,21 +53,21 @@ func newTab(t testing.TB) *tab {
 	t.Cleanup(cancel)
 	b := &tab{t: t, ctx: ctx}
 	require.NoError(t, chromedp.Listen(ctx, b.hear))
-	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error { // count the bytes of each visit as those of a first one
+	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error { // without a cache, each visit transfers as many bytes as a first visit
 		_, err := cdp.Call(ctx, t, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true})
 		return err
 	}))
 	return b
 }
 
-// visit names the arena.
+// visit sets the arena that the tab calls.
 func (b *tab) visit(base string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.base = base
 }
 
-// hear runs in the browser's event loop.
+// hear handles an event. It runs in the browser's event loop.
 func (b *tab) hear(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 // maxWeight bounds the bytes that a page transfers.
 const maxWeight = 150 << 10
 
-// hostile is a bot's name of the greatest length, made of text that often breaks
+// hostile is a bot name of the maximum length, made of text that often breaks
 // pages.
 var hostile = "<b>Rudi</b>" + strings.Repeat("🏝", 14) + strings.Repeat("W", 15)
 

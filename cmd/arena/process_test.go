@@ -30,11 +30,11 @@ type process struct {
 // processOptions are the folder and the environment of a process.
 type processOptions struct {
 	dir string
-	env []string // in addition to the environment of the test without settings of an arena
+	env []string // added to the test's environment without arena settings
 }
 
-// launch starts `arena` with arguments. It ends with the test at the latest. The
-// test fails if the process has reported a race or a panic.
+// launch starts `arena` with arguments. The process ends with the test at the
+// latest. The test fails if the process has reported a race or a panic.
 func launch(t testing.TB, args ...string) *process {
 	t.Helper()
 	return launchIn(t, processOptions{}, args...)
@@ -59,8 +59,8 @@ func launchIn(t testing.TB, at processOptions, args ...string) *process {
 	return p
 }
 
-// environment is this process's environment without settings of an arena, and with
-// a free port for each node's operators.
+// environment returns this process's environment without arena settings. It
+// gives each node's operators' endpoints a free port.
 func environment() []string {
 	env := []string{"ARENA_ADMIN_LISTEN=127.0.0.1:0"}
 	for _, e := range os.Environ() {
@@ -102,7 +102,7 @@ func (p *process) end(s syscall.Signal) {
 	p.t.Helper()
 	p.signal(s)
 	p.awaitExit()
-	require.Equal(p.t, 0, p.cmd.ProcessState.ExitCode(), "exit status; it said: %s", last(p.err.String(), 2000))
+	require.Equal(p.t, 0, p.cmd.ProcessState.ExitCode(), "exit status; it printed: %s", last(p.err.String(), 2000))
 }
 
 // killAfter kills at once, or in the background after a delay.
@@ -143,9 +143,9 @@ func (p *process) await(pattern string) []string {
 			if found := find.FindStringSubmatch(p.out.String()); found != nil {
 				return found // it was printed after the check above
 			}
-			require.FailNow(p.t, "the process ended", "it said: %s", last(p.err.String(), 2000))
+			require.FailNow(p.t, "the process ended", "it printed: %s", last(p.err.String(), 2000))
 		case <-ctx.Done():
-			require.FailNow(p.t, "the process does not print "+pattern, "it said: %s", text)
+			require.FailNow(p.t, "the process does not print "+pattern, "it printed: %s", text)
 		}
 	}
 }

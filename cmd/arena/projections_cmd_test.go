@@ -75,7 +75,8 @@ func TestProjectionsCommands(t *testing.T) {
 	require.NoError(t, release())
 }
 
-// liveThrough writes four owners and five tables of their bots, played and rated.
+// liveThrough writes a history: four owners, and five tables of their bots that
+// were played and rated.
 func liveThrough(t *testing.T, log eventstore.Log) {
 	t.Helper()
 	a := arenatest.New(t, log, 1)

@@ -70,10 +70,11 @@ func (r *record) seatOf(name string) int {
 	return slices.IndexFunc(r.Players, func(p matches.Player) bool { return p.BotName == name })
 }
 
-// requireWhole requires what every replay has. It counts from 1, begins with the
-// board and ends with the end. A default follows each refused or missing answer. A
-// resignation follows the third, and then the seat has only defaults. Only the
-// faulty seats have refused or missing answers.
+// requireWhole requires what every replay has. Its events are numbered from 1.
+// It begins with the board and ends with the end of the match. A default
+// follows each refused or missing answer. A resignation follows the third such
+// answer, and after it the seat has only defaults. Only the faulty seats have
+// refused or missing answers.
 func (r *record) requireWhole(t testing.TB, faulty ...int) {
 	t.Helper()
 	require.Equal(t, "board", r.Replay[0].Kind)
@@ -83,7 +84,7 @@ func (r *record) requireWhole(t testing.TB, faulty ...int) {
 		require.Equal(t, i+1, e.Seq)
 		switch e.Kind {
 		case "timeout", "illegal":
-			require.Contains(t, faulty, *e.Seat, "a strike that nobody deserved: %+v", e.Data)
+			require.Contains(t, faulty, *e.Seat, "an undeserved strike: %+v", e.Data)
 			require.False(t, resigned[*e.Seat], "a strike after the resignation")
 			r.requireDefault(t, i+1, e)
 			if e.Data.Strikes == match.MaxStrikes {

@@ -12,9 +12,9 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// A backup is the log of a stopped arena and, in another place, the secrets. An
-// arena restored from it shows the same ladder and continues to play. It does not
-// start with the secrets of another log.
+// A backup consists of the log of a stopped arena and, stored elsewhere, its
+// secrets. An arena restored from it shows the same ladder and continues to
+// play. It does not start with the secrets of another log.
 func TestARestoredBackupPlaysOn(t *testing.T) {
 	t.Parallel()
 	rng := logtest.Random(t)
@@ -51,7 +51,7 @@ func TestARestoredBackupPlaysOn(t *testing.T) {
 	})
 }
 
-// restore copies a backup into a folder of its own, for the same owners and bots.
+// restore copies a backup into a new folder, for the same owners and bots.
 func restore(t *testing.T, from *testArena, log, secrets string) *testArena {
 	t.Helper()
 	s := newTestArena(t, from.flags...)

@@ -13,7 +13,7 @@ import (
 	"hexarena/projections/matches"
 )
 
-// spies keep all public answers during a match.
+// spies collects all public answers during a match.
 type spies struct {
 	matchID string
 	pages   map[string]string // bodies and headers, by path
@@ -111,8 +111,8 @@ func page(s *testArena, path string, status int) string {
 	return text.String() + string(body)
 }
 
-// requireSecrecy requires that no data that a match's end made public was public
-// before, and that no bot's URL ever was.
+// requireSecrecy requires that data that became public at a match's end was not
+// public before. No bot's URL may ever have been public.
 func (sp *spies) requireSecrecy(t testing.TB, s *testArena, r record) {
 	t.Helper()
 	if r.ID != sp.matchID {

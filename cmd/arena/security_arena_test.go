@@ -78,8 +78,9 @@ func (f *securityArena) each(t *testing.T, rows map[string]func(*testing.T)) {
 	}
 }
 
-// The addresses that the running arena listens on: its base URL may be another.
-// A restart changes the ports, so tests ask again after each one.
+// These are the addresses that the running arena listens on. Its base URL may
+// differ. A restart changes the ports, so tests look them up again after each
+// restart.
 func (f *securityArena) address() string { return f.arena.address() }
 func (f *securityArena) admin() string   { return f.arena.admin() }
 func (f *securityArena) node() string    { return f.arena.await(`event store on esdb://(\S+)\?`)[1] }
@@ -135,8 +136,8 @@ func anonymousAt(t *testing.T, at string) *caller {
 	}}
 }
 
-// elsewhere is the visitor with its credentials, at another address or another
-// process.
+// elsewhere returns the visitor with the same credentials, but with another
+// address or at another process.
 func (c *caller) elsewhere(at string) *caller {
 	o := anonymousAt(c.t, at)
 	o.cookie, o.keyID, o.key = c.cookie, c.keyID, c.key
@@ -207,7 +208,7 @@ func (c *caller) do(method, target string, body any, edit ...func(*http.Request)
 	return r
 }
 
-// try is do for goroutines other than the test's.
+// try is like do, but for goroutines other than the test's.
 func (c *caller) try(ctx context.Context, method, target string, body any, edit ...func(*http.Request)) (*reply, error) {
 	req, err := c.request(ctx, method, target, body)
 	if err != nil {
@@ -307,9 +308,9 @@ var description struct {
 	*apitest.Contract
 }
 
-// contractOf returns the description that answers must match: that of the first
-// arena, since all run the same program. The tests of adapters/api check long
-// answers.
+// contractOf returns the OpenAPI description that answers must match. It is the
+// first arena's description, since all arenas run the same program. The tests
+// of adapters/api check long answers.
 func contractOf(ctx context.Context, client *http.Client, base string) (*apitest.Contract, error) {
 	description.Lock()
 	defer description.Unlock()
@@ -338,7 +339,7 @@ func contractOf(ctx context.Context, client *http.Client, base string) (*apitest
 	return c, nil
 }
 
-// is requires a status, and for a refusal its code.
+// is requires a status and, for a refusal, its code.
 func (r *reply) is(status int, code ...string) *reply {
 	r.t.Helper()
 	require.Equal(r.t, status, r.status, "%s", r.body)

@@ -17,9 +17,9 @@ import (
 )
 
 // Owners choose the URLs that the arena calls. The test cannot reach public
-// addresses, or a name that changes its address. TestRebinding of adapters/botwire
-// shows with its own name server that the arena checks the dialed address at each
-// dial.
+// addresses, and it has no name whose address changes. TestRebinding in
+// adapters/botwire uses its own name server to show that the arena checks the
+// dialed address at each dial.
 func TestSecurityDials(t *testing.T) {
 	t.Parallel()
 	proxy := newTrap(t)
@@ -76,8 +76,8 @@ func (p *trap) port() string {
 	return port
 }
 
-// requireSilence requires that nobody has connected. A dial that the trap has not
-// accepted yet would come before the one that is made here.
+// requireSilence requires that nobody has connected. It then connects to the
+// trap itself: the trap would have accepted any earlier connection first.
 func (p *trap) requireSilence(t *testing.T) {
 	t.Helper()
 	before := p.hit.Load()
@@ -108,7 +108,7 @@ func (f *securityArena) registerEach(t *testing.T, urls []string, judge func(url
 	}
 }
 
-// refusedUntried requires that the arena refused a URL without a dial.
+// refusedUntried requires that the arena refused a URL without dialing it.
 func refusedUntried(t *testing.T) func(string, *reply) {
 	return func(url string, got *reply) {
 		t.Helper()
@@ -201,8 +201,8 @@ func (f *securityArena) redirectsAreNotFollowed(t *testing.T) {
 	trap.requireSilence(t)
 }
 
-// noProxies: a proxy would get all hosts except loopback, and 0.0.0.0 is not
-// loopback for that rule.
+// noProxies registers a bot at 0.0.0.0. Go does not use proxies for loopback
+// addresses, but 0.0.0.0 does not count as loopback.
 func (f *securityArena) noProxies(t *testing.T, proxy *trap) {
 	bot := newTestBot(t, "direct")
 	f.member(t).register(strings.Replace(bot.url, "127.0.0.1", "0.0.0.0", 1)).is(201)
@@ -225,9 +225,9 @@ func (f *securityArena) theArenaIsNoBot(t *testing.T) {
 	require.Contains(t, string(got.body), "the address is not allowed")
 }
 
-// coarseWords: the arena describes a closed port, one that hangs up and one that
-// does not answer no more precisely than any stranger could find out. It repeats
-// nothing that a server says.
+// coarseWords checks three ports: a closed one, one that hangs up, and one that
+// does not answer. The arena describes them no more precisely than any stranger
+// could find out. It repeats nothing that a server says.
 func (f *securityArena) coarseWords(t *testing.T) {
 	const secret = "ERR-internal-secret"
 	who := f.member(t)
@@ -258,8 +258,8 @@ func (f *securityArena) coarseWords(t *testing.T) {
 	require.NotContains(t, f.arena.err.String(), secret)
 }
 
-// filteredPort is a listener with a full queue, so that a handshake gets no
-// answer. It is empty on systems that do not do that.
+// filteredPort returns the address of a listener with a full queue, so that a
+// handshake gets no answer. It returns "" on systems that answer nevertheless.
 func filteredPort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -282,7 +282,8 @@ func filteredPort(t *testing.T) string {
 	return ""
 }
 
-// tarpit accepts connections and serves each one. served receives how it ended.
+// tarpit accepts connections and serves each one. ended receives the result of
+// each serve.
 func tarpit(t *testing.T, serve func(net.Conn) string) (at string, ended <-chan string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -327,7 +328,7 @@ func sending(head, again string) func(net.Conn) string {
 			sent += n
 		}
 		if err == nil {
-			return "all was taken"
+			return "the arena read everything"
 		}
 		return "cut"
 	}
@@ -370,9 +371,9 @@ func (f *securityArena) noPortScanner(t *testing.T) {
 	trap.requireSilence(t)
 }
 
-// An arena no longer dials the private addresses of registered bots once they are
-// forbidden: neither for a check nor for a match, in which each decision costs a
-// strike.
+// Once private addresses are forbidden, an arena no longer dials registered
+// bots at such addresses, neither for a check nor for a match. In a match, each
+// decision then costs a strike.
 func judgedAtEachDial(t *testing.T) {
 	f := newSecurityArena(t)
 	ada := f.member(t)

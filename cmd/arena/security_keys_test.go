@@ -206,12 +206,13 @@ func (f *securityArena) fiveActiveBots(t *testing.T) {
 	require.Equal(t, 5, strings.Count(string(eve.do("GET", "/bots", nil).is(200).body), `"status":"active"`))
 }
 
-// mostBefore is how many calls of a flood may pass before the credential ends. The
-// rest of the 600 a minute is for the call that ends it.
+// mostBefore is how many calls of a flood may pass before the credential ends.
+// What is left of the limit of 600 calls a minute is for the call that ends it.
 const mostBefore = 300
 
-// flood calls as fast as it can until it is stopped. It returns how many calls
-// succeeded that began before the end of the credential was answered, and after.
+// flood makes calls as fast as it can until it is stopped. It counts the
+// successful calls that began before the call that ends the credential was
+// answered, and those that began later.
 func flood(t *testing.T, who *caller, end func()) (before, after int64) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

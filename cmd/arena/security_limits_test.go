@@ -48,7 +48,8 @@ func (f *securityArena) the601stCall(t *testing.T) {
 }
 
 // requireRetryAfter requires whole seconds, at most the length of the window.
-// Tests of adapters/api, which control the clock, show that they suffice.
+// Tests of adapters/api, which control the clock, show that waiting that long
+// suffices.
 func requireRetryAfter(t *testing.T, r *reply) {
 	t.Helper()
 	seconds, err := strconv.Atoi(r.header.Get("Retry-After"))
@@ -122,8 +123,8 @@ func (f *securityArena) aBodyOverTheLimit(t *testing.T) {
 	require.Equal(t, 413, ada.raw("POST /keys HTTP/1.1\r\nHost: arena\r\nContent-Length: 9000000000000\r\n\r\n"), "by its declared length")
 }
 
-// The header announces a body that does not arrive, or not completely. The arena
-// waits ten seconds for it, whatever the result of the call.
+// The header announces a body that arrives only in part, or not at all. The
+// arena waits ten seconds for it, whatever the result of the call.
 func (f *securityArena) aBodyThatDrips(t *testing.T) {
 	for what, c := range map[string]struct {
 		head   string

@@ -25,9 +25,9 @@ import (
 // mark is in the URL of each bot of the test, and in no other text.
 const mark = "a-path-that-only-its-owner-knows"
 
-// Anyone reads a paused match in every way, and again after its end. Data that
-// became public with the end was nowhere before, and data that never becomes
-// public is nowhere.
+// The test reads a paused match in every public way, and again after its end.
+// Data that became public at the end did not appear anywhere before. Data that
+// never becomes public does not appear anywhere.
 func TestSecuritySecrecy(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t, "--rest-standard", "1h", "--decision-standard", "5m")
@@ -86,7 +86,7 @@ func TestSecuritySecrecy(t *testing.T) {
 		require.Contains(t, frames, `"handCounts":`)
 		for _, hidden := range []string{`"data":`, `"hand":`, `"devCards":`, `"devBoughtThisTurn":`, `"myScore":`, `"answer":`} {
 			for what, page := range running {
-				if !strings.HasPrefix(what, "GET /openapi.json") { // its examples are of ended matches
+				if !strings.HasPrefix(what, "GET /openapi.json") { // its examples show ended matches
 					require.NotContains(t, page, hidden, what)
 				}
 			}

@@ -19,7 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A signature is valid for one request as it was signed, once, for five minutes.
+// A signature is valid only once, for five minutes, and for the exact request
+// that was signed.
 func TestSecuritySignatures(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t)
@@ -35,8 +36,8 @@ func TestSecuritySignatures(t *testing.T) {
 	})
 }
 
-// Clocks of tests are coarse. Tests of adapters/auth, which control the clock,
-// check the limit itself.
+// The timing of these tests is coarse. Tests of adapters/auth, which control
+// the clock, check the limit itself.
 func (f *securityArena) fiveMinutesOfSkew(t *testing.T) {
 	key := f.member(t).newKey("account.read")
 	for _, c := range []struct {
@@ -145,14 +146,14 @@ func (f *securityArena) theBytesAsReceived(t *testing.T) {
 		status                     int
 	}{
 		{"another body", "POST", "/bots?mode=standard&a=1", `{"name":"y"}`, 401},
-		{"the same body, spelled otherwise", "POST", "/bots?mode=standard&a=1", `{"name": "x"}`, 401},
+		{"the same body in another spelling", "POST", "/bots?mode=standard&a=1", `{"name": "x"}`, 401},
 		{"no body", "POST", "/bots?mode=standard&a=1", "", 401},
-		{"another order of the query", "POST", "/bots?a=1&mode=standard", body, 401},
+		{"the query in a different order", "POST", "/bots?a=1&mode=standard", body, 401},
 		{"the query escaped", "POST", "/bots?mode=%73tandard&a=1", body, 401},
 		{"no query", "POST", "/bots", body, 401},
 		{"the path escaped", "POST", "/%62ots?mode=standard&a=1", body, 404},
 		{"capitals in the path", "POST", "/Bots?mode=standard&a=1", body, 404},
-		{"a slash more", "POST", "/bots/?mode=standard&a=1", body, 404},
+		{"an extra slash", "POST", "/bots/?mode=standard&a=1", body, 404},
 		{"two slashes", "POST", "//bots?mode=standard&a=1", body, 404},
 		{"a dot segment", "POST", "/x/../bots?mode=standard&a=1", body, 404},
 		{"the whole URL", "POST", "http://arena/bots?mode=standard&a=1", body, 401},

@@ -12,8 +12,8 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// A head of fewer results than the log holds would look as if the log had been
-// cut. So there is no head until the fold is complete.
+// A head with fewer results than the log holds would look as if the log had
+// been truncated. So there is no head until the fold is complete.
 func TestNoHeadBeforeTheSignedLogIsComplete(t *testing.T) {
 	log := memory.New()
 	play := arenatest.New(t, log, 1)

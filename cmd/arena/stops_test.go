@@ -18,11 +18,12 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// If the machine pauses, here by SIGSTOP, bots get no strikes: data that the
-// socket had received in time counts, however late the arena reads it.
+// If the machine pauses (here because of SIGSTOP), bots get no strikes. Data
+// that reached the socket in time counts, no matter how late the arena reads
+// it.
 func TestPausedMachineCausesNoStrikes(t *testing.T) {
 	t.Parallel()
-	const decision, still = 5 * time.Second, 6 * time.Second // a busy machine needs some of the first
+	const decision, still = 5 * time.Second, 6 * time.Second // a busy machine needs part of the decision time
 	rng := logtest.Random(t)
 	f := &eventTrigger{}
 	s := newTestArena(t, "--tick", "250ms", "--rest-standard", "0s", "--decision-standard", decision.String())
@@ -73,8 +74,8 @@ func TestGracefulStopLosesNothing(t *testing.T) {
 	require.Positive(t, claims)
 }
 
-// An arena that stops answers the calls that it has received, and their writes are
-// there after the restart. It cuts off slow callers.
+// When an arena stops, it first answers the calls that it has received. Their
+// writes are there after the restart. It cuts off slow callers.
 func TestStopAnswersReceivedCalls(t *testing.T) {
 	t.Parallel()
 	s := newTestArena(t)

@@ -107,7 +107,7 @@ func (s *survey) reaches(v int) bool {
 	return s.touches(v)
 }
 
-// rate is the number of cards that the bank takes for one card.
+// rate returns the number of cards that the bank takes for one card.
 func (s *survey) rate(r board.Resource) uint16 {
 	rate := 4
 	for _, p := range s.Board.Ports {
@@ -130,7 +130,7 @@ func (s *survey) victims(hex int) (list []int) {
 	return list
 }
 
-// yield is the number of the 36 rolls that pay at a vertex.
+// yield returns how many of the 36 rolls pay at a vertex.
 func (s *survey) yield(v int) (pips int) {
 	for _, h := range board.VertexHexes[v] {
 		if h != board.None && s.Board.Hexes[h].Token != nil {

@@ -15,12 +15,13 @@ import (
 )
 
 // faultyDecision is the time for one decision at the tables of the faulty bots.
-// The good bots need some of it on a busy machine. For the spies, a silent bot's
-// match lasts three times as long.
+// It is long enough for the good bots on a busy machine. A silent bot's match
+// lasts three times as long, which gives the spies enough time.
 const faultyDecision = 6 * time.Second
 
-// One arena plays a table for every fault, each with one faulty bot among good
-// ones, and a table of three, all at once over real sockets.
+// One arena plays a table for every fault, and a table of three good bots. Each
+// fault's table has one faulty bot among good ones. All tables play at the same
+// time, over real sockets.
 func TestFaultyBotsHarmOnlyThemselves(t *testing.T) {
 	t.Parallel()
 	s := newTestArena(t, "--tick", "1h", "--rest-standard", "1h", "--decision-standard", faultyDecision.String())

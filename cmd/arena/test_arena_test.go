@@ -131,9 +131,9 @@ func (s *testArena) finish(rated int) {
 	})
 }
 
-// settle pauses the bots, waits until all matches have ended, and stops the arena.
-// A tick may seat a table while the last bot is paused. Then the next arena plays
-// it.
+// settle pauses the bots, waits until all matches have ended, and stops the
+// arena. A tick may seat a table while the last bot is being paused. In that
+// case, the next arena plays that table.
 func (s *testArena) settle() *matchHistory {
 	s.t.Helper()
 	s.retire()

@@ -15,14 +15,14 @@ import (
 	"hexarena/domain/match"
 )
 
-// testBot is a bot of a test: a real server in the test's process. It plays as
-// eager does, unless it has another conduct, and remembers its requests.
+// testBot is a bot for tests: a real server in the test's process. It plays
+// like eager unless it has a conduct, and it remembers its requests.
 type testBot struct {
 	name    string
 	url     string
 	conduct conduct // nil: it gives the good answer
-	refuses bool    // a match's upgrade, with 401
-	hangs   bool    // at a match's upgrade
+	refuses bool    // refuses a match's upgrade with 401
+	hangs   bool    // never answers a match's upgrade
 
 	upgrade  func(http.Header)      // called for a match's upgrade
 	asked    func(r *match.Request) // called when a request arrives

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks matches of Hex Arena as docs/audit.md defines. Needs Python 3.9 and no package.
+"""Checks matches of Hex Arena as docs/audit.md defines. Needs only Python 3.9.
 
     verify.py [--platform-key KEY] [--all] FILE...   check records: one per file, or one per line
     verify.py --inclusion PROOF --head HEAD FILE     also check that the record is in the signed log
@@ -98,7 +98,7 @@ def is_int(value):
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-# --- chance ---
+# --- randomness ---
 
 class Draws:
     """The sequence of draws for one purpose."""
@@ -312,7 +312,7 @@ class Game:
         return min(rates)
 
     def owed(self):
-        """Returns the kind of the owed decisions and the seats that owe them."""
+        """Returns the kind of the pending decisions and the seats that must make them."""
         if self.setup:
             return "setup", [self.setup[0]]
         if self.offer:
@@ -666,7 +666,7 @@ def is_time(value):
 
 
 class Match:
-    """The check of one record."""
+    """Checks one record."""
 
     def __init__(self, record, platform_key=None):
         self.r, self.platform_key = record, platform_key

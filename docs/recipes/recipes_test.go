@@ -37,7 +37,7 @@ func serve(t *testing.T) string {
 	return "esdb://" + l.Addr().String() + "?tls=false"
 }
 
-// cached is a path in the folder that `make deps` and `make clients` fill.
+// cached returns a path in the folder that `make deps` and `make clients` fill.
 func cached(t *testing.T, path ...string) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()
@@ -45,7 +45,8 @@ func cached(t *testing.T, path ...string) string {
 	return filepath.Join(append([]string{cache, "hexarena"}, path...)...)
 }
 
-// require10 runs a recipe, which counts ten events in each of some ways.
+// require10 runs a recipe. It requires that the recipe counts ten events in
+// each of the given ways.
 func require10(t *testing.T, patience time.Duration, env []string, dir, name string, args []string, ways ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -96,11 +97,12 @@ func TestPython(t *testing.T) {
 	require10(t, 5*time.Minute, nil, "", python, []string{"client.py", serve(t)}, everyWay...)
 }
 
-// requireClients skips where nobody asked for what takes minutes to build.
+// requireClients skips a test that takes minutes to build a client, unless the
+// caller asked for it.
 func requireClients(t *testing.T, tool, install string) {
 	t.Helper()
 	if os.Getenv("ARENA_CLIENTS") == "" {
-		t.Skip("builds a client for minutes: run make clients")
+		t.Skip("takes minutes to build a client: run make clients")
 	}
 	if _, err := exec.LookPath(tool); err != nil {
 		t.Skipf("needs %s: %s", tool, install)

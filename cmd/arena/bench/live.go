@@ -205,8 +205,8 @@ func (r *liveReport) judge(readers []*liveReader, took time.Duration) error {
 
 func (r *liveReport) print(w io.Writer) {
 	fmt.Fprintf(w, `%d readers of %d matches: all connected, each with its first frame, in %.0f ms
-%d events at %.0f/s, %d frames read at %.0f/s, %d missed; %d readers were told of the end
-append → reader's socket  p50 %.1f ms  p99 %.1f ms  max %.1f ms  (append alone p99 %.1f ms)
+%d events at %.0f/s, %d frames read at %.0f/s, %d missed; %d readers received the end
+append → reader's socket  p50 %.1f ms  p99 %.1f ms  max %.1f ms  (append only: p99 %.1f ms)
 memory of the arena %.0f MB, %.1f KB a reader
 `, r.Readers, r.Matches, r.ConnectMs, r.Events, r.EventsPerSecond, r.Frames, r.FramesPerSecond, r.Missed, r.Ends, r.P50Ms, r.P99Ms, r.MaxMs, r.AppendP99Ms, r.MemoryMB, r.MemoryPerReaderKB)
 }

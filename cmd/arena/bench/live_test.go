@@ -18,8 +18,8 @@ func TestLivePrintsForPeople(t *testing.T) {
 	}
 	report.print(&out)
 	require.Equal(t, `60 readers of 3 matches: all connected, each with its first frame, in 42 ms
-50 events at 50/s, 1000 frames read at 994/s, 2 missed; 60 readers were told of the end
-append → reader's socket  p50 1.5 ms  p99 4.2 ms  max 7.0 ms  (append alone p99 2.0 ms)
+50 events at 50/s, 1000 frames read at 994/s, 2 missed; 60 readers received the end
+append → reader's socket  p50 1.5 ms  p99 4.2 ms  max 7.0 ms  (append only: p99 2.0 ms)
 memory of the arena 80 MB, 12.3 KB a reader
 `, out.String())
 }

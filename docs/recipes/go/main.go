@@ -98,7 +98,7 @@ func subscribe(ctx context.Context, client *esdb.Client, stream string) (n int, 
 	return n, nil
 }
 
-// share has two workers share a persistent subscription.
+// share lets two workers share a persistent subscription.
 func share(ctx context.Context, client *esdb.Client, stream string) (n int, err error) {
 	err = client.CreatePersistentSubscription(ctx, stream, "workers", esdb.PersistentStreamSubscriptionOptions{StartFrom: esdb.Start{}})
 	if err != nil {

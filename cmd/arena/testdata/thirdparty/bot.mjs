@@ -1,7 +1,7 @@
-// A bot for the arena, written by someone who has read its interface and
-// nothing else. It needs Node 18 and no package: it serves its own WebSocket,
-// signs in by mail, registers itself with a signed request, plays, and reads
-// the replay of each of its matches for mistakes of its own.
+// A bot for the arena. Its author has read only the public description of the
+// arena's interface. It needs Node 18 and no packages. It serves its own
+// WebSocket, signs in by mail, registers itself with a signed request, and
+// plays. Then it checks the replay of each match for its own mistakes.
 //
 //   node bot.mjs --base http://127.0.0.1:8080 --mail DIR --email me@example.org
 //     [--name Stranger] [--matches 1] [--timeout 120]
@@ -78,7 +78,7 @@ class Position {
   roomy = (v) => ![v, ...board.vertices[v].next].some((w) => this.towns.has(w))
 
   // Our network reaches v: a town of ours, or a road that no opponent's town
-  // cuts off there. planned: edges to be built before.
+  // cuts off there. planned: edges to build first.
   reaches(v, planned = []) {
     return !this.blocked(v) &&
       (this.towns.has(v) || board.vertices[v].edges.some((e) => this.ours(e) || planned.includes(e)))
@@ -89,7 +89,7 @@ class Position {
     return [...board.vertices.keys()].filter((v) => this.roomy(v) && board.vertices[v].edges.some(this.ours))
   }
 
-  worth = (v) => { // of a settlement there: yield, variety, a port
+  worth = (v) => { // the value of a settlement there: yield, variety, a port
     const resource = (h) => this.hexes[h].resource
     const has = new Set(['desert', ...this.own.flatMap((t) => board.vertices[t.vertex].hexes.map(resource))])
     const near = board.vertices[v].hexes
@@ -162,7 +162,7 @@ class Position {
 
 // ---- Decisions ----
 
-// What the view does not tell, kept by match and forgotten as the turn changes.
+// Facts that the view does not show, kept per match and forgotten when the turn changes.
 const memos = new Map()
 
 function memoOf({ matchId, view }) {
@@ -207,7 +207,7 @@ function turn(at, memo) {
     return dev
   }
   const goal = at.goal()
-  const crowded = at.total > 7 // too many cards to sit on through a seven
+  const crowded = at.total > 7 // too many cards to keep if a seven is rolled
   const can = (kind) => at.missing(COST[kind]).length === 0
   const spot = most(at.spots(), at.worth)
   const [edge] = at.freeRoads(1)
@@ -260,7 +260,7 @@ function makeOffer(at, goal, memo) {
   if (!get || !spare(at, goal, give) || !partners.length) return null
   const offer = { type: 'offer_trade', give: { [give]: 1 }, get: { [get]: 1 } }
   if (!memo.offers) return { ...offer, ...talk(memo, `One ${give} for one ${get}, anyone?`) }
-  // The second offer of a turn is better, and for one seat alone.
+  // The second offer of a turn is better, and goes to only one seat.
   return { ...offer, give: { [give]: Math.min(2, spare(at, goal, give)) }, to: most(partners, (s) => at.view.handCounts[s]) }
 }
 
@@ -297,7 +297,7 @@ function frame(opcode, payload) {
   return Buffer.concat([head, payload])
 }
 
-function takeFrame(data) { // the first frame of data, or null while it is not whole
+function takeFrame(data) { // the first frame of data, or null while it is incomplete
   if (data.length < 2) return null
   const fin = data[0] >= 0x80
   const opcode = data[0] & 0x0f
@@ -318,7 +318,7 @@ function takeFrame(data) { // the first frame of data, or null while it is not w
 
 function speak(socket, head, onText, onClose) {
   let pending = Buffer.alloc(0)
-  let parts = null // of a text in several frames
+  let parts = null // the parts of a text message in several frames
   let closing = false
   const close = (payload) => {
     closing = true
@@ -513,11 +513,11 @@ async function main() {
   let bot, key
   const onMatchOver = async (matchId) => {
     say('match-over', { matchId })
-    if (over.has(matchId)) return // the socket had been opened anew
+    if (over.has(matchId)) return // the socket was opened again
     over.add(matchId)
     const last = over.size >= Number(opts.matches)
     try {
-      // Step aside first, so that no further table waits for us in vain.
+      // Pause the bot first, so that no other table waits for it in vain.
       if (last) await call('PATCH', `/bots/${bot.id}`, { key, body: { status: 'paused' } })
       doing = `waiting for the result of match ${matchId}`
       results.push(await finish(matchId, bot.id))
