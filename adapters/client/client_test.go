@@ -135,7 +135,7 @@ func TestRefusalIsOneLine(t *testing.T) {
 		"control characters": {409, problem, `{"code":"x","detail":"a\u001b[31m\nb\u202ec"}`, nil,
 			"refused (409 x): a [31m b c", "x", ""},
 		"a proxy's page": {502, "text/html", `<h1>Bad Gateway</h1>`, nil, "refused (502): Bad Gateway: this is not an arena's answer", "", ""},
-		"plain text":     {403, "text/plain; charset=utf-8", "call this by its address\n", nil, "refused (403): Forbidden: call this by its address", "", ""},
+		"plain text":     {403, "text/plain; charset=utf-8", "use an IP address or localhost as the host name\n", nil, "refused (403): Forbidden: use an IP address or localhost as the host name", "", ""},
 		"invalid JSON":   {400, problem, `{`, nil, "refused (400): Bad Request: this is not an arena's answer", "", ""},
 		"a redirect":     {302, "text/html", "", map[string]string{"Location": "http://127.0.0.1:1/"}, "refused (302): Found: this is not an arena's answer", "", ""},
 	} {

@@ -20,8 +20,8 @@ import (
 	"hexarena/eventstore/node/wire"
 )
 
-// The operator's routes. A scavenge answers with lines of JSON, one ScavengeLine
-// each, while it runs. The last line has Done or Error.
+// The operator's routes. The response to a scavenge is a stream of JSON lines,
+// each a ScavengeLine. Only the last line has Done or Error set.
 const (
 	AdminPrefix  = "/admin/node/"
 	BackupPath   = AdminPrefix + "backup"   // POST BackupOrder → BackedUp
@@ -33,7 +33,7 @@ type BackupOrder struct {
 	Target string `json:"target"`
 }
 
-// ScavengeLine is a line of the answer to a scavenge.
+// ScavengeLine is one line of the response to a scavenge.
 type ScavengeLine struct {
 	Step  string             `json:"step,omitempty"`
 	At    uint64             `json:"at,omitempty"`
@@ -42,15 +42,15 @@ type ScavengeLine struct {
 	Error string             `json:"error,omitempty"`
 }
 
-// lineInterval is the time between two lines about one step.
+// lineInterval is the minimum time between two lines about the same step.
 const lineInterval = 500 * time.Millisecond
 
-// maxOrder is the longest order, in bytes.
+// maxOrder is the maximum size of an order, in bytes.
 const maxOrder = 64 << 10
 
-// Admin serves the operator's routes. It checks no passwords: it is for an address
-// on loopback, and rejects requests that a browser sends for another site. Running
-// work ends when its server shuts down.
+// Admin serves the operator's routes. It does not authenticate callers, so serve
+// it only on a loopback address. It rejects requests that a browser sends for
+// another site. When the server shuts down, a running scavenge or backup stops.
 func (n *Node) Admin() http.Handler {
 	a := &admin{Node: n}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
@@ -67,7 +67,8 @@ type admin struct {
 	cancel context.CancelFunc
 }
 
-// while returns a context that ends when the caller leaves or the server shuts down.
+// while returns a context that ends when the caller disconnects or the server shuts
+// down.
 func (a *admin) while(r *http.Request) (context.Context, func()) {
 	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok {
 		a.once.Do(func() { server.RegisterOnShutdown(a.cancel) })
@@ -77,8 +78,8 @@ func (a *admin) while(r *http.Request) (context.Context, func()) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// onlyByAddress rejects calls to a name other than localhost: another site's name
-// may resolve to this address.
+// onlyByAddress rejects requests to any host name except localhost, because the
+// name of another site may resolve to this address.
 func onlyByAddress(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host
@@ -86,7 +87,7 @@ func onlyByAddress(h http.Handler) http.Handler {
 			host = name
 		}
 		if _, err := netip.ParseAddr(strings.Trim(host, "[]")); err != nil && host != "localhost" {
-			http.Error(w, "call this by its address", http.StatusForbidden)
+			http.Error(w, "use an IP address or localhost as the host name", http.StatusForbidden)
 			return
 		}
 		h.ServeHTTP(w, r)
@@ -115,7 +116,7 @@ func (a *admin) backup(w http.ResponseWriter, r *http.Request) {
 	}
 	a.log.Logger.Info("backed up", "target", done.Target, "position", done.Position, "bytes", done.Bytes)
 	w.Header().Set("Content-Type", wire.ContentJSON)
-	_ = json.NewEncoder(w).Encode(done) // fails only if the caller has left
+	_ = json.NewEncoder(w).Encode(done) // fails only if the caller has disconnected
 }
 
 func statusOf(err error) int {
@@ -155,8 +156,8 @@ func (a *admin) scavenge(w http.ResponseWriter, r *http.Request) {
 type lineWriter struct {
 	encoder *json.Encoder
 	flush   *http.ResponseController
-	step    string    // of the last line
-	written time.Time // when that was
+	step    string    // the step of the last line
+	written time.Time // when the last line was written
 }
 
 func (l *lineWriter) report(step string, at, of uint64) {
@@ -167,28 +168,29 @@ func (l *lineWriter) report(step string, at, of uint64) {
 	l.write(ScavengeLine{Step: step, At: at, Of: of})
 }
 
-// write writes a line. If the caller has left, its context ends the work.
+// write writes a line and ignores errors. If the caller has disconnected, the
+// request's context stops the work.
 func (l *lineWriter) write(line ScavengeLine) {
 	_ = l.encoder.Encode(line)
 	_ = l.flush.Flush()
 }
 
-// ErrBusy is returned by a second scavenge or backup at a time.
-var ErrBusy = errors.New("a scavenge or a backup is in progress")
+// ErrBusy is returned while another scavenge or backup is running.
+var ErrBusy = errors.New("another scavenge or backup is in progress")
 
 // BackedUp describes a backup.
 type BackedUp struct {
 	Target   string `json:"target"`
-	Position uint64 `json:"position"` // of the last event that it surely holds
-	Bytes    uint64 `json:"bytes"`    // of its files
+	Position uint64 `json:"position"` // of the last event that it is certain to hold
+	Bytes    uint64 `json:"bytes"`    // total size of its files
 }
 
-// Scavenge removes the events that metadata and tombstones hide, from the log and
-// then from every file of its folder. The other events keep their revisions and
-// positions. A stream without events keeps its next revision. A tombstoned stream
-// keeps its tombstone. Appends and reads continue meanwhile. Scavenge needs as much
-// free disk space as the log takes. If it ends early, by ctx, by Close or by a
-// crash, the next scavenge continues.
+// Scavenge removes the events that metadata and tombstones hide, first from the log
+// and then from every file in its folder. The other events keep their revisions and
+// positions. A stream that loses all its events keeps its next revision. A
+// tombstoned stream keeps its tombstone. Appends and reads continue meanwhile.
+// Scavenge needs as much free disk space as the log takes. If ctx, Close or a crash
+// stops it early, the next scavenge continues the work.
 func (n *Node) Scavenge(ctx context.Context, progress storage.Progress) (done storage.Scavenged, err error) {
 	ctx, leave, err := n.maintain(ctx)
 	if err != nil {
@@ -206,7 +208,8 @@ func (n *Node) Scavenge(ctx context.Context, progress storage.Progress) (done st
 	return done, err
 }
 
-// maintain admits one scavenge or backup at a time. Its context ends with the node.
+// maintain admits one scavenge or backup at a time. The returned context ends when
+// the node closes or its log fails.
 func (n *Node) maintain(ctx context.Context) (_ context.Context, leave func(), err error) {
 	if !n.maintenance.TryLock() {
 		return nil, nil, ErrBusy
@@ -225,9 +228,10 @@ func (n *Node) maintain(ctx context.Context) (_ context.Context, leave func(), e
 }
 
 // Backup copies the log into a folder, which must be empty or not exist. The copy
-// holds every event that was acknowledged before. Files that do not change any more
-// are linked if the file system can. Appends and reads continue meanwhile. A node
-// can open the copy. A backup that fails leaves no copy.
+// holds every event that was acknowledged before the call. Files that no longer
+// change are linked instead of copied if the file system supports it. Appends and
+// reads continue meanwhile. A node can open the copy. A failed backup leaves no
+// copy behind.
 func (n *Node) Backup(ctx context.Context, target string) (BackedUp, error) {
 	ctx, leave, err := n.maintain(ctx)
 	if err != nil {

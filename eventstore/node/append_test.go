@@ -31,7 +31,7 @@ func TestAppendExpectedRevisions(t *testing.T) {
 		{"no_stream, a stream", 1, "", writer.NoStream, false},
 		{"stream_exists, no stream", 0, "", writer.StreamExists, false},
 		{"stream_exists, a stream", 1, "", writer.StreamExists, true},
-		{"stream_exists, nothing but metadata", 0, `{"$maxCount":3}`, writer.StreamExists, true},
+		{"stream_exists, only metadata", 0, `{"$maxCount":3}`, writer.StreamExists, true},
 		{"exact", 2, "", 1, true},
 		{"exact, behind", 3, "", 1, false},
 		{"exact, ahead", 2, "", 2, false},
@@ -70,8 +70,8 @@ func (f *fixture) in(t *testing.T) *fixture {
 	return &g
 }
 
-// A wrong version is a response message, with the current fields and those of
-// version 20.6.0.
+// A wrong expected version is reported in a response message, with the current
+// fields and those of version 20.6.0.
 func TestWrongVersionNamesBothGenerationsOfFields(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(3)...)
@@ -107,7 +107,7 @@ func TestWrongVersionNamesBothGenerationsOfFields(t *testing.T) {
 			require.True(t, proto.Equal(test.want, got), "%v", got)
 		})
 	}
-	t.Run("any", func(t *testing.T) { // by ids of which one is known
+	t.Run("any", func(t *testing.T) { // one of the ids is known
 		f, events := f.in(t), fresh(2)
 		f.must("any", writer.Any, events[0])
 		got := f.refused("any", writer.Any, events...)
@@ -141,9 +141,9 @@ func TestEmptyAppend(t *testing.T) {
 
 	require.Equal(t, codes.OK, f.delete("s", writer.Any).code)
 	f.refused("s", 1)
-	require.NotNil(t, f.read(ofStream("s")).messages[0].GetStreamNotFound(), "a version that does not fit undeletes nothing")
+	require.NotNil(t, f.read(ofStream("s")).messages[0].GetStreamNotFound(), "a wrong expected version undeletes nothing")
 	f.must("s", 2)
-	require.Empty(t, f.events(ofStream("s")), "undeleted, its events stay hidden")
+	require.Empty(t, f.events(ofStream("s")), "its old events stay hidden after undeletion")
 	require.Nil(t, f.read(ofStream("s")).messages)
 }
 
@@ -160,13 +160,13 @@ func TestAppendSize(t *testing.T) {
 		require.Equal(t, []string{"maximum-append-size-exceeded"}, r.trailers.Get("exception"))
 		require.Equal(t, []string{"1048576"}, r.trailers.Get("maximum-append-size"))
 	}
-	t.Run("1 MiB is taken", func(t *testing.T) {
+	t.Run("1 MiB is accepted", func(t *testing.T) {
 		f.in(t).must("s", writer.Any, sized(wire.MaxAppend-100-2*4, 100, "Type"))
 	})
-	t.Run("a byte of data more is not", func(t *testing.T) {
+	t.Run("one more byte of data is rejected", func(t *testing.T) {
 		refused(t, f.in(t).append("s", writer.Any, sized(wire.MaxAppend-100-2*4+1, 100, "Type")))
 	})
-	t.Run("nor of metadata, or of a type", func(t *testing.T) {
+	t.Run("one more byte of metadata or type is rejected", func(t *testing.T) {
 		refused(t, f.in(t).append("s", writer.Any, sized(wire.MaxAppend-100-2*4, 101, "Type")))
 		refused(t, f.in(t).append("s", writer.Any, sized(wire.MaxAppend-100-2*4, 100, "Types")))
 	})
@@ -179,7 +179,7 @@ func TestAppendSize(t *testing.T) {
 		f.in(t).must("t", writer.Any, sized(half, 0, "Type"), sized(half, 0, "Type"))
 		refused(t, f.in(t).append("t", writer.Any, sized(half, 0, "Type"), sized(half, 1, "Type")))
 	})
-	t.Run("a client that sends much more hears why", func(t *testing.T) {
+	t.Run("a client that sends much more gets the error", func(t *testing.T) {
 		refused(t, f.in(t).append("s", writer.Any, sized(wire.MaxAppend, 0, "T"), sized(8<<20, 0, "T"), sized(8<<20, 0, "T")))
 	})
 	t.Run("a message over the receive limit", func(t *testing.T) {
@@ -211,7 +211,7 @@ func TestAppendRejectsBadEvents(t *testing.T) {
 		{"an empty type", wireEvent("", uuid.New(), ""), ""},
 		{"no id", withID(nil), ""},
 		{"an empty id", withID(&shared.UUID{}), ""},
-		{"an empty text", withID(text("")), ""},
+		{"an empty text as id", withID(text("")), ""},
 		{"the nil id", withID(wire.StructuredUUID(uuid.Nil)), ""},
 		{"the nil id as text", withID(text(uuid.Nil.String())), ""},
 		{"an id that is not a UUID", withID(text("not-a-uuid")), ""},
@@ -243,12 +243,12 @@ func TestAppendRejectsBadCalls(t *testing.T) {
 		"an empty message":            {options("s", writer.Any), {}},
 		"no stream":                   {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{ExpectedStreamRevision: &api.AppendReq_Options_Any{}}}}},
 		"an empty name":               {options("", writer.Any), event},
-		"the metadata of nothing":     {options("$$", writer.Any), event},
+		"metadata without a stream":   {options("$$", writer.Any), event},
 		"$all":                        {options("$all", writer.Any), event},
 		"a name that is not UTF-8":    {options("\xff", writer.Any), event},
-		"a name beyond all reason":    {options(strings.Repeat("x", record.MaxStreamName+1), writer.Any), event},
-		"no expectation":              {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{StreamIdentifier: named("s")}}}, event},
-		"a revision that cannot be":   {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{StreamIdentifier: named("s"), ExpectedStreamRevision: &api.AppendReq_Options_Revision{Revision: 1 << 63}}}}, event},
+		"a name that is too long":     {options(strings.Repeat("x", record.MaxStreamName+1), writer.Any), event},
+		"no expected revision":        {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{StreamIdentifier: named("s")}}}, event},
+		"an impossible revision":      {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{StreamIdentifier: named("s"), ExpectedStreamRevision: &api.AppendReq_Options_Revision{Revision: 1 << 63}}}}, event},
 		"the highest revision of all": {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{StreamIdentifier: named("s"), ExpectedStreamRevision: &api.AppendReq_Options_Revision{Revision: math.MaxUint64}}}}, event},
 	}
 	for name, messages := range tests {

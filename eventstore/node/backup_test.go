@@ -72,7 +72,7 @@ func TestBackupDuringAppends(t *testing.T) {
 		requireWhole(t, copied, acknowledged, 1)
 		require.NoError(t, copied.Close())
 	}
-	t.Logf("5 backups beside appends, %d events acknowledged before them, 0 missing", events)
+	t.Logf("5 backups during appends, %d events acknowledged before them, 0 missing", events)
 }
 
 func TestBackupRejectsUnusableTargets(t *testing.T) {
@@ -103,7 +103,7 @@ func TestBackupRejectsUnusableTargets(t *testing.T) {
 	empty := filepath.Join(dir, "empty")
 	require.NoError(t, os.Mkdir(empty, 0o700))
 	_, err = n.Backup(t.Context(), empty)
-	require.NoError(t, err, "an empty folder will do")
+	require.NoError(t, err, "an empty folder is accepted")
 	require.NoError(t, n.Close())
 }
 
@@ -123,13 +123,13 @@ func TestBackupOnAFullDisk(t *testing.T) {
 		if err != nil {
 			require.ErrorIs(t, err, syscall.ENOSPC)
 			names, listed := mem.List("target")
-			require.True(t, listed != nil || len(names) == 0, "%d left %v", nth, names)
+			require.True(t, listed != nil || len(names) == 0, "failure %d left %v behind", nth, names)
 		}
 		put(t, n, "s", 0)
 		require.NoError(t, n.Close())
 		if seen.Load() < nth {
 			require.NoError(t, err)
-			t.Logf("%d failures tried, the node continued after each", nth-1)
+			t.Logf("%d failures tried; the node continued after each", nth-1)
 			return
 		}
 	}
@@ -183,14 +183,14 @@ func TestAdminRejectsForeignAndMalformedRequests(t *testing.T) {
 		path   string
 		want   int
 	}{
-		"another method":       {func(r *http.Request) { r.Method = http.MethodGet }, "", ScavengePath, http.StatusMethodNotAllowed},
-		"another site":         {func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }, "", ScavengePath, http.StatusForbidden},
-		"another origin":       {func(r *http.Request) { r.Header.Set("Origin", "http://example.org") }, "", ScavengePath, http.StatusForbidden},
-		"a name that leads us": {func(r *http.Request) { r.Host = "example.org:8082" }, "", ScavengePath, http.StatusForbidden},
-		"a form":               {func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, `{"target":"copy"}`, BackupPath, http.StatusUnsupportedMediaType},
-		"no order":             {func(*http.Request) {}, "copy", BackupPath, http.StatusBadRequest},
-		"another order":        {func(*http.Request) {}, `{"goal":"copy"}`, BackupPath, http.StatusBadRequest},
-		"another path":         {func(*http.Request) {}, "", AdminPrefix + "burn", http.StatusNotFound},
+		"a wrong method":      {func(r *http.Request) { r.Method = http.MethodGet }, "", ScavengePath, http.StatusMethodNotAllowed},
+		"another site":        {func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }, "", ScavengePath, http.StatusForbidden},
+		"another origin":      {func(r *http.Request) { r.Header.Set("Origin", "http://example.org") }, "", ScavengePath, http.StatusForbidden},
+		"a foreign host name": {func(r *http.Request) { r.Host = "example.org:8082" }, "", ScavengePath, http.StatusForbidden},
+		"a form":              {func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, `{"target":"copy"}`, BackupPath, http.StatusUnsupportedMediaType},
+		"a malformed order":   {func(*http.Request) {}, "copy", BackupPath, http.StatusBadRequest},
+		"an unknown field":    {func(*http.Request) {}, `{"goal":"copy"}`, BackupPath, http.StatusBadRequest},
+		"an unknown path":     {func(*http.Request) {}, "", AdminPrefix + "burn", http.StatusNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := order(c.path, c.body)
@@ -205,7 +205,7 @@ func TestAdminRejectsForeignAndMalformedRequests(t *testing.T) {
 	}
 }
 
-// A scavenge ends when its caller leaves or its server shuts down.
+// A scavenge ends when its caller disconnects or its server shuts down.
 func TestAdminEndsWithItsServer(t *testing.T) {
 	f := serve(t)
 	a := &admin{Node: f.node}

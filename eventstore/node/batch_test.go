@@ -22,7 +22,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// sender is a call of BatchAppend.
+// sender is a BatchAppend call.
 type sender struct {
 	*fixture
 	call api.Streams_BatchAppendClient
@@ -94,8 +94,8 @@ func refusedWith[M proto.Message](t *testing.T, m *api.BatchAppendResp, code cod
 	return detail.(M)
 }
 
-// A batch append has the same versions and retries as an append. An error is
-// the answer to one append, and the call continues.
+// A batch append checks versions and recognizes retries like an append. An
+// error answers only one append, and the call continues.
 func TestBatchAppend(t *testing.T) {
 	f := serve(t)
 	s := f.batches()
@@ -110,7 +110,7 @@ func TestBatchAppend(t *testing.T) {
 	require.Equal(t, position.GetCommitPosition(), position.GetPreparePosition())
 
 	again := s.one(batchOptions("s", writer.NoStream), events...)
-	require.True(t, proto.Equal(stored.GetSuccess(), again.GetSuccess()), "a retry is answered as the original")
+	require.True(t, proto.Equal(stored.GetSuccess(), again.GetSuccess()), "a retry gets the answer of the original")
 	require.Equal(t, uint64(4), s.one(batchOptions("s", 2), fresh(2)...).GetSuccess().GetCurrentRevision())
 	require.Equal(t, uint64(5), s.one(batchOptions("s", writer.Any), fresh(1)...).GetSuccess().GetCurrentRevision())
 	require.Equal(t, uint64(6), s.one(batchOptions("s", writer.StreamExists), fresh(1)...).GetSuccess().GetCurrentRevision())
@@ -152,18 +152,19 @@ func TestBatchAppendRejects(t *testing.T) {
 	exceeded := refusedWith[*shared.MaximumAppendSizeExceeded](t, s.one(batchOptions("s", writer.Any), large, another), codes.InvalidArgument, "MaximumAppendSizeExceeded")
 	require.Equal(t, uint32(wire.MaxAppend), exceeded.GetMaxAppendSize())
 	bad(s.one(batchOptions("s", writer.Any), untyped), "type is empty")
-	bad(s.one(nil, fresh(1)...), "begins with its options")
+	bad(s.one(nil, fresh(1)...), "must begin with its options")
 	bad(s.one(batchOptions("", writer.Any), fresh(1)...), "name is empty")
 	bad(s.one(&api.BatchAppendReq_Options{StreamIdentifier: named("s")}, fresh(1)...), "expected revision")
 	refusedWith[*shared.Timeout](t, s.one(late, fresh(1)...), codes.DeadlineExceeded, "Timeout")
 	refusedWith[*shared.Timeout](t, s.one(past, fresh(1)...), codes.DeadlineExceeded, "Timeout")
 	require.NoError(t, s.call.Send(&api.BatchAppendReq{Options: batchOptions("s", writer.Any), IsFinal: true}))
 	bad(s.receive(), "correlation id")
-	require.Equal(t, uint64(0), s.one(batchOptions("s", writer.NoStream), fresh(1)...).GetSuccess().GetCurrentRevision(), "nothing was stored before")
+	require.Equal(t, uint64(0), s.one(batchOptions("s", writer.NoStream), fresh(1)...).GetSuccess().GetCurrentRevision(), "the rejected appends stored nothing")
 }
 
 // A client may send appends in parts, mixed with others. The node decides them in the
-// order in which they end. After a half close it sends every pending answer.
+// order in which they are completed. After the client closes its sending side, the
+// node sends every pending answer.
 func TestBatchAppendInParts(t *testing.T) {
 	f := serve(t)
 	s := f.batches()
@@ -177,7 +178,7 @@ func TestBatchAppendInParts(t *testing.T) {
 	for range more {
 		s.send(uuid.New(), batchOptions("s", writer.Any), true, fresh(1)...)
 	}
-	s.send(uuid.New(), batchOptions("s", writer.Any), false, fresh(1)...) // never ended
+	s.send(uuid.New(), batchOptions("s", writer.Any), false, fresh(1)...) // never completed
 	require.NoError(t, s.call.CloseSend())
 	revisions := map[uint64]bool{}
 	for {
@@ -192,7 +193,7 @@ func TestBatchAppendInParts(t *testing.T) {
 	require.True(t, revisions[1] && revisions[4] && revisions[4+more])
 }
 
-// The incomplete appends of a call are bounded.
+// A call may hold only a limited number of incomplete appends.
 func TestBatchAppendIsBounded(t *testing.T) {
 	f := serve(t)
 	s := f.batches()

@@ -69,7 +69,7 @@ func TestCategories(t *testing.T) {
 	}
 }
 
-// A stream of links has its own metadata. Clients cannot write it.
+// A link stream has its own metadata. Clients cannot write to the stream.
 func TestClientsCannotWriteCategories(t *testing.T) {
 	f := serve(t)
 	for range 4 {
@@ -83,8 +83,8 @@ func TestClientsCannotWriteCategories(t *testing.T) {
 	}
 }
 
-// A reader of a category sees its own writes. The official client can
-// subscribe, also with a persistent subscription.
+// A reader of a category sees its own writes. The official client can subscribe
+// to it, also with a persistent subscription.
 func TestCategorySubscriptions(t *testing.T) {
 	f := serve(t)
 	f.must("x-1", writer.Any, fresh(1)...)
@@ -108,28 +108,29 @@ func TestCategorySubscriptions(t *testing.T) {
 	require.EqualValues(t, 2, *team.info().Stats.LastKnownEventRevision)
 }
 
-// A restart keeps the index and continues it. The node builds it from scratch if it is
-// damaged or belongs to another log, and only when a client first reads a category.
+// A restart keeps the index and continues it. The node builds the index when a client
+// first reads a category. It rebuilds the index from scratch if the index is damaged
+// or belongs to another log.
 func TestCategoriesIndex(t *testing.T) {
 	fs := vfs.NewMem()
 	run := func(name string, do func(f *fixture)) {
 		t.Run(name, func(t *testing.T) { do(serve(t, Options{FS: fs})) })
 	}
 	path := fs.PathJoin("log", categoriesFolder)
-	run("not asked for", func(f *fixture) {
-		f.must("x-1", writer.Any, fresh(1200)...) // of several pages
+	run("not built before the first read", func(f *fixture) {
+		f.must("x-1", writer.Any, fresh(1200)...) // several pages
 		_, err := fs.Stat(path)
 		require.Error(f.t, err)
 	})
-	run("made", func(f *fixture) { require.Len(f.t, f.links("$ce-x"), 1200) })
-	run("written without being asked", func(f *fixture) { f.must("x-2", writer.Any, fresh(1)...) })
+	run("built", func(f *fixture) { require.Len(f.t, f.links("$ce-x"), 1200) })
+	run("appended without a read", func(f *fixture) { f.must("x-2", writer.Any, fresh(1)...) })
 	run("caught up", func(f *fixture) {
 		links := f.links("$ce-x")
 		require.Len(f.t, links, 1201)
 		require.Equal(f.t, "0@x-2", links[1200])
 	})
 	other := vfs.NewMem()
-	t.Run("another log's", func(t *testing.T) {
+	t.Run("built for another log", func(t *testing.T) {
 		n, err := Open(Options{Dir: "log", FS: other, Logger: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)
 		require.NoError(t, n.Close())
@@ -140,7 +141,7 @@ func TestCategoriesIndex(t *testing.T) {
 		f.must("x-7", writer.Any, fresh(1)...)
 		require.Equal(t, []string{"0@x-7"}, f.links("$ce-x"))
 	})
-	t.Run("damaged", func(t *testing.T) {
+	t.Run("damaged manifest", func(t *testing.T) {
 		names, err := fs.List(path)
 		require.NoError(t, err)
 		for _, name := range names {
@@ -150,7 +151,7 @@ func TestCategoriesIndex(t *testing.T) {
 		}
 		require.Len(t, serve(t, Options{FS: fs}).links("$ce-x"), 1201)
 	})
-	t.Run("damaged within", func(t *testing.T) {
+	t.Run("damaged tables", func(t *testing.T) {
 		names, err := fs.List(path)
 		require.NoError(t, err)
 		for _, name := range names {
@@ -174,7 +175,8 @@ func TestCategoriesIndex(t *testing.T) {
 	require.Zero(t, found.Damages, found.Named)
 }
 
-// A link to a scavenged event is gone. The others keep their revisions.
+// A category no longer shows links to scavenged events. The other links keep their
+// revisions.
 func TestCategoriesAfterAScavenge(t *testing.T) {
 	f := serve(t)
 	f.must("x-1", writer.Any, fresh(2)...)

@@ -44,7 +44,7 @@ func TestCheckAcceptsAnUndamagedLog(t *testing.T) {
 	found.Bytes = 0
 	require.Equal(t, storage.Checked{Format: "1", Sealed: true, Events: 11, Streams: 3, Tombstones: 1, Unread: 1}, found)
 	require.Equal(t, []string{"looking at files", "reading records", "reading the index"}, slices.Compact(steps))
-	logtest.RequireSameFiles(t, before, contents(t, fs)) // nothing is written
+	logtest.RequireSameFiles(t, before, contents(t, fs)) // the check writes nothing
 }
 
 // The log of a crashed node has no damage.
@@ -63,49 +63,49 @@ func TestCheckAcceptsACrashedLog(t *testing.T) {
 	logtest.RequireSameFiles(t, before, contents(t, crashed))
 }
 
-// The check names each kind of damage.
+// The check describes each kind of damage.
 func TestCheckNamesDamage(t *testing.T) {
 	tests := []struct {
 		name   string
 		damage func(l rawLog)
 		want   []string
 	}{
-		{"a record's bit", func(l rawLog) {
+		{"a flipped bit in a record", func(l rawLog) {
 			l.change(keyOfRecord(l.position("s", 1)), func(v []byte) []byte { v[20] ^= 4; return v })
 		}, []string{"record at %d: its checksum does not match"}},
-		{"a record that is gone", func(l rawLog) {
+		{"a missing record", func(l rawLog) {
 			l.delete(keyOfRecord(l.position("s", 1)))
 		}, []string{"records are missing from %d to ", "record at %d: s@1 is missing"}},
-		{"an index entry that is gone", func(l rawLog) {
+		{"a missing index entry", func(l rawLog) {
 			l.delete(keyOfEntry("s", 1))
 		}, []string{"s begins or continues with revision 2 instead of 1", "record at %d is s@1, which the index does not have"}},
-		{"an event that is gone", func(l rawLog) {
+		{"a missing event", func(l rawLog) {
 			position := l.position("s", 1)
 			l.delete(keyOfRecord(position))
 			l.delete(keyOfEntry("s", 1))
 		}, []string{"records are missing from ", "s begins or continues with revision 2 instead of 1"}},
-		{"an index entry that leads elsewhere", func(l rawLog) {
+		{"an index entry with a wrong position", func(l rawLog) {
 			other := l.position("s", 2)
 			l.change(keyOfEntry("s", 1), func([]byte) []byte { return keyOfRecord(other)[1:] })
 		}, []string{"record at %d is s@1, for which the index has ", "it is not s@1"}},
-		{"an index entry cut short", func(l rawLog) {
+		{"a truncated index entry", func(l rawLog) {
 			l.change(keyOfEntry("s", 1), func(v []byte) []byte { return v[:3] })
 		}, []string{"s@1: the log is damaged: an index entry has 3 bytes"}},
-		{"a record out of its place", func(l rawLog) {
+		{"a record at a wrong position", func(l rawLog) {
 			l.set(keyOfRecord(1<<40), l.value(keyOfRecord(l.position("s", 1))))
 		}, []string{"record at 1099511627776: its checksum does not match"}},
-		{"a stream's name of another length", func(l rawLog) {
+		{"a stream name of the wrong length", func(l rawLog) {
 			l.set([]byte{2, 0, 9, 's', 0, 0, 0, 0, 0, 0, 0, 0}, nil)
-		}, []string{"the index has the key 020009730000000000000000"}},
-		{"a key of another length", func(l rawLog) {
+		}, []string{"the index has the malformed key 020009730000000000000000"}},
+		{"a key of the wrong length", func(l rawLog) {
 			l.set([]byte{1, 1}, nil)
-		}, []string{"the log has the key 0101"}},
-		{"a key of something else", func(l rawLog) {
+		}, []string{"the log has the malformed key 0101"}},
+		{"a key that does not belong to the log", func(l rawLog) {
 			l.set([]byte("zz"), nil)
-		}, []string{"the log holds the key 7a7a, which is not its own"}},
-		{"a cut that nobody made", func(l rawLog) {
+		}, []string{"the store holds the key 7a7a, which does not belong to the log"}},
+		{"a cut without a scavenge", func(l rawLog) {
 			l.set(keyOfCut("s"), summed(keyOfCut("s"), 0, 1))
-		}, []string{"was scavenged up to 1, which is behind the scavenge"}},
+		}, []string{"was scavenged up to 1, which is beyond the last scavenge"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -134,7 +134,8 @@ func TestCheckNamesDamage(t *testing.T) {
 	}
 }
 
-// After a scavenge, records that are missing beyond its end are damage.
+// After a scavenge, missing records count as damage only if they are beyond the
+// scavenge's end.
 func TestCheckAcceptsOnlyGapsOfAScavenge(t *testing.T) {
 	fs := vfs.NewMem()
 	someLog(t, fs)
@@ -158,7 +159,7 @@ func TestCheckAcceptsOnlyGapsOfAScavenge(t *testing.T) {
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, found.Damages, uint64(3))
 	require.Contains(t, fmt.Sprint(found.Named), fmt.Sprintf("records are missing from %d to", position))
-	require.Contains(t, fmt.Sprint(found.Named), "what is known of scavenging does not match its checksum")
+	require.Contains(t, fmt.Sprint(found.Named), "the stored result of a scavenge does not match its checksum")
 }
 
 // The seal reveals a file that changed after the node was closed.
@@ -167,8 +168,8 @@ func TestCheckFindsChangedFiles(t *testing.T) {
 	someLog(t, fs)
 	whole := contents(t, fs)
 	changes := map[string]func(f folder, name string){
-		"is not as it was written": func(f folder, name string) { f[name] += "x" },
-		"is missing in log":        func(f folder, name string) { delete(f, name) },
+		"has changed since the log was closed": func(f folder, name string) { f[name] += "x" },
+		"is missing from log":                  func(f folder, name string) { delete(f, name) },
 	}
 	for want, change := range changes {
 		for name := range whole {
@@ -193,7 +194,7 @@ func TestCheckFindsChangedFiles(t *testing.T) {
 	fs2, err := f.disk()
 	require.NoError(t, err)
 	_, err = Open(Options{Dir: "log", FS: fs2, Logger: quiet})
-	require.ErrorContains(t, err, "009999.log was not in log when it was closed")
+	require.ErrorContains(t, err, "009999.log was not in log when the log was closed")
 }
 
 func TestCheckRejectsUnusableFolders(t *testing.T) {
@@ -217,7 +218,7 @@ func TestCheckRejectsUnusableFolders(t *testing.T) {
 		{filepath.Join(dir, "nowhere"), "no such file"},
 		{file, "is not a folder"},
 		{foreign, "holds something else"},
-		{t.TempDir(), "holds none"},
+		{t.TempDir(), "holds no log"},
 		{used, "in use by another process"},
 		{other, "format version 99"},
 	} {

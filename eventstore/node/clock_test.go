@@ -14,12 +14,12 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// jumps are the changes of a clock, forwards and backwards.
+// jumps holds the changes to the clock, forwards and backwards.
 var jumps = []time.Duration{time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour}
 
-// The clock jumps by an hour or a day. Creation times never decrease, not even
-// after the node opens again. $maxAge hides only events that the clock says are
-// too old.
+// The clock jumps by an hour or a day. Creation times never decrease, even
+// across a restart of the node. $maxAge hides only events that are too old by
+// the current clock.
 func TestClockJumps(t *testing.T) {
 	rng := logtest.Random(t)
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -46,7 +46,7 @@ func TestClockJumps(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, ok)
 		if i > 0 {
-			require.GreaterOrEqual(t, r.Created, created[i-1], "time goes back")
+			require.GreaterOrEqual(t, r.Created, created[i-1], "creation times never decrease")
 		}
 		created = append(created, r.Created)
 
@@ -57,14 +57,14 @@ func TestClockJumps(t *testing.T) {
 			}
 		}
 		require.Equal(t, want, f.revisions(ofStream("s")))
-		require.Contains(t, want, uint64(i), "what was just appended is seen")
+		require.Contains(t, want, uint64(i), "the latest event is visible")
 		hidden, shown = hidden+i+1-len(want), shown+len(want)
 	}
-	t.Logf("%d jumps in 400 appends: time never went back, $maxAge hid %d times what was too old and showed %d times what was not", jumped, hidden, shown)
+	t.Logf("%d jumps in 400 appends: creation times never decreased; reads hid %d events that $maxAge makes too old and showed %d others", jumped, hidden, shown)
 }
 
-// A clock that ran ahead dated events ahead. They stay visible for that much longer, and
-// a scavenge does not remove them earlier.
+// If the clock ran ahead, events got creation times in the future. They stay visible
+// for that much longer, and a scavenge does not remove them earlier.
 func TestEventsDatedAheadStayVisibleLonger(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	var offset atomic.Int64

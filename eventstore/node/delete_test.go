@@ -53,7 +53,7 @@ func TestSoftDeleteExpectations(t *testing.T) {
 	requireWrongVersion(t, f.delete("s", 0), "s", "0", "1")
 	requireWrongVersion(t, f.delete("s", writer.NoStream), "s", "-1", "1")
 	require.Equal(t, codes.OK, f.delete("s", writer.StreamExists).code)
-	t.Run("a second one", func(t *testing.T) {
+	t.Run("a second delete", func(t *testing.T) {
 		f := f.in(t)
 		for _, expected := range []int64{writer.Any, writer.NoStream, 1} {
 			require.Equal(t, codes.OK, f.delete("s", expected).code, "%d", expected)
@@ -67,8 +67,8 @@ func TestSoftDeleteExpectations(t *testing.T) {
 	require.Equal(t, codes.InvalidArgument, f.delete("", writer.Any).code)
 }
 
-// The next append continues the revisions and sets $tb to its first one. It
-// keeps the rest of the metadata.
+// The next append continues the revisions and sets $tb to its own first
+// revision. It keeps the rest of the metadata.
 func TestAppendUndeletes(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(3)...)
@@ -93,7 +93,7 @@ func TestMetadataUndeletes(t *testing.T) {
 	f.must("s", writer.NoStream, fresh(2)...)
 	f.delete("s", writer.Any)
 	f.setMeta("s", `{"mine":1}`)
-	require.Empty(t, f.read(ofStream("s")).messages, "found, and empty")
+	require.Empty(t, f.read(ofStream("s")).messages, "the stream exists and is empty")
 	require.JSONEq(t, `{"mine":1,"$tb":2}`, string(f.events(ofStream("$$s"))[0].GetEvent().GetData()))
 	f.must("s", 1, fresh(1)...)
 	require.Equal(t, []uint64{2}, f.revisions(ofStream("s")))
@@ -111,7 +111,7 @@ func TestTombstone(t *testing.T) {
 	done := f.tombstone("s", 1)
 	require.Equal(t, codes.OK, done.code, done.message)
 
-	t.Run("it is in $all", func(t *testing.T) {
+	t.Run("the tombstone is in $all", func(t *testing.T) {
 		all := f.in(t).events(ofAll)
 		last := all[len(all)-1].GetEvent()
 		require.Equal(t, done.position, last.GetCommitPosition())
@@ -119,7 +119,7 @@ func TestTombstone(t *testing.T) {
 		require.EqualValues(t, math.MaxInt64, last.GetStreamRevision())
 		require.Empty(t, last.GetData())
 	})
-	t.Run("nothing is appended, read, or deleted any more", func(t *testing.T) {
+	t.Run("appends, reads and deletes are rejected", func(t *testing.T) {
 		f := f.in(t)
 		for _, expected := range []int64{writer.Any, writer.NoStream, writer.StreamExists, 0, 1, math.MaxInt64} {
 			for _, stream := range []string{"s", "$$s"} {

@@ -18,7 +18,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// breakage is a disk that fails in one way.
+// breakage is one way in which a disk fails.
 type breakage struct {
 	name  string
 	err   error
@@ -56,7 +56,7 @@ func (b breakage) tryAll(t *testing.T) {
 	total := b.count(t)
 	var mu sync.Mutex
 	var all faults
-	limit := make(chan struct{}, 48) // one that hangs is waited for
+	limit := make(chan struct{}, 48) // many at once, because a run that hangs takes long
 	var running sync.WaitGroup
 	for nth := range total {
 		limit <- struct{}{}
@@ -70,7 +70,7 @@ func (b breakage) tryAll(t *testing.T) {
 	}
 	running.Wait()
 	require.Equal(t, total, all.failures)
-	t.Logf("%d failures tried: %d stopped the node, of %d no append failed; %d events acknowledged, 0 after the failure stopped it, 0 lost",
+	t.Logf("%d failures tried: %d stopped the node, in %d no append failed; %d events acknowledged, 0 after the failure stopped it, 0 lost",
 		all.failures, all.stopped, all.failures-all.stopped, all.acknowledged)
 }
 
@@ -104,7 +104,7 @@ type faultyDisk struct {
 	seen   atomic.Int64
 	failed atomic.Bool
 	path   atomic.Value // of the file that failed first
-	after  atomic.Int64 // syncs of that file after it
+	after  atomic.Int64 // syncs of that file after the failure
 }
 
 func (d *faultyDisk) fs() vfs.FS {
@@ -126,15 +126,15 @@ func (d *faultyDisk) fs() vfs.FS {
 	}))
 }
 
-// These appends are large enough to change the file of the write-ahead log, and to
+// This many appends are enough to switch to a new write-ahead log file, and to
 // write tables, a few times.
 const someAppends = 16
 
 var padding = strings.Repeat("0123456789abcdef", 4<<10)
 
-// appendSome appends to two streams in turn, and stops at the first failure. It
-// continues if the disk has not failed yet, because the time of background writes
-// varies.
+// appendSome appends to two streams in turn, and stops at the first failure.
+// Background writes happen at varying times. So if the disk has not failed yet,
+// appendSome continues for longer.
 func appendSome(t *testing.T, n *Node, disk *faultyDisk) (acknowledged int, err error) {
 	late := func() bool { return disk.nth > 0 && !disk.failed.Load() }
 	for i := 0; i < someAppends || i < 4*someAppends && late(); i++ {
@@ -173,7 +173,7 @@ func (b breakage) try(t *testing.T, nth int64) faults {
 	}
 	disk.on.Store(false)
 	b.recovered(t, nth, powerLoss(disk.MemFS, int(nth)%3*50), f.acknowledged)
-	_ = n.Close() // of a broken log it may fail; what it leaves is looked at next
+	_ = n.Close() // may fail for a broken log; recovered checks what it leaves behind
 	b.recovered(t, nth, powerLoss(disk.MemFS, 100), f.acknowledged)
 	return f
 }
@@ -186,7 +186,7 @@ func (b breakage) stopped(t *testing.T, nth int64, n *Node, disk *faultyDisk, ac
 	}
 	<-n.log.Life.Failed()
 	if !strings.Contains(n.log.Life.Cause().Error(), b.err.Error()) {
-		t.Errorf("%d: it stopped for %v", nth, n.log.Life.Cause())
+		t.Errorf("%d: the node stopped because of %v", nth, n.log.Life.Cause())
 	}
 	if out, err := n.writer.Submit(t.Context(), appendAt(1, "later", 0)); err == nil {
 		t.Errorf("%d: acknowledged after the failure: %v", nth, out)
@@ -199,7 +199,7 @@ func (b breakage) stopped(t *testing.T, nth int64, n *Node, disk *faultyDisk, ac
 		p, err = n.log.Store.LogPage(storage.Range{From: p.Next, Within: n.log.Tail.End(), Limit: storage.PageRecords})
 	}
 	if err != nil || read < acknowledged {
-		t.Errorf("%d: %d events can be read of %d: %v", nth, read, acknowledged, err)
+		t.Errorf("%d: can read %d events of %d acknowledged: %v", nth, read, acknowledged, err)
 	}
 }
 

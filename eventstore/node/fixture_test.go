@@ -30,14 +30,14 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// patience bounds every wait of a test. It measures nothing.
+// patience limits how long a test waits. No test measures anything with it.
 const patience = 3 * time.Minute
 
 // apartVariable marks a process that runs one test for another process.
 const apartVariable = "HEXARENA_NODE_TEST_APART"
 
-// Pebble leaves its scheduler behind when it fails to open. goleak still finds a log that
-// was left open, by its other goroutines.
+// If Pebble fails to open, its scheduler goroutine remains, so goleak ignores that one.
+// It still notices a log that was left open, because other goroutines remain too.
 func TestMain(m *testing.M) {
 	if os.Getenv(apartVariable) != "" {
 		os.Exit(m.Run())
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 }
 
 // apart runs the test in a process of its own, because the test may leave goroutines
-// stuck. It returns false in that process.
+// stuck. In that process, apart returns false.
 func apart(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(apartVariable) != "" {
@@ -159,10 +159,10 @@ func appendOptions(stream string, expected int64) *api.AppendReq_Options {
 	return o
 }
 
-// reply is the answer to a call: a message, or the status and trailers of an error.
+// reply is the answer to a call: a message, or an error's status and trailers.
 type reply struct {
 	response *api.AppendResp
-	position uint64 // of a delete
+	position uint64 // the position that a delete returns
 	code     codes.Code
 	message  string
 	trailers metadata.MD
@@ -206,7 +206,7 @@ func (f *fixture) must(stream string, expected int64, events ...*api.AppendReq_P
 	return r.response.GetSuccess()
 }
 
-// refused appends events and requires a wrong version.
+// refused appends events and requires that the node rejects the expected version.
 func (f *fixture) refused(stream string, expected int64, events ...*api.AppendReq_ProposedMessage) *api.AppendResp_WrongExpectedVersion {
 	f.t.Helper()
 	r := f.append(stream, expected, events...)

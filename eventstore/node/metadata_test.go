@@ -63,7 +63,7 @@ func TestMaxAgeHidesOldEvents(t *testing.T) {
 		f.must("s", int64(i)-1, fresh(1)...)
 	}
 	f.setMeta("s", `{"$maxAge":120}`)
-	require.Equal(t, []uint64{2, 3, 4}, f.revisions(ofStream("s")), "what is exactly as old is still shown")
+	require.Equal(t, []uint64{2, 3, 4}, f.revisions(ofStream("s")), "an event of exactly the maximum age is still visible")
 	require.Equal(t, []uint64{4, 3, 2}, f.revisions(ofStream("s"), down, theEnd))
 	set(now.Add(4*time.Minute + time.Second))
 	require.Equal(t, []uint64{3, 4}, f.revisions(ofStream("s")))
@@ -72,7 +72,7 @@ func TestMaxAgeHidesOldEvents(t *testing.T) {
 	require.Empty(t, f.read(ofStream("s"), down, theEnd).messages)
 	require.Len(t, f.events(ofAll), 6)
 
-	set(now) // the clock went back: events never do
+	set(now) // the clock goes back, but creation times never do
 	f.must("s", 4, fresh(1)...)
 	events := f.events(ofAll)
 	require.GreaterOrEqual(t, events[6].GetEvent().GetMetadata()["created"], events[5].GetEvent().GetMetadata()["created"])

@@ -20,8 +20,8 @@ import (
 // modelStream is a stream as the protocol describes it, in the simplest form.
 type modelStream struct {
 	ids        []uuid.UUID
-	gone       int                    // of ids, how many were scavenged: they are compared with no more
-	unknown    map[uuid.UUID]struct{} // of those, the ones that were forgotten with a reopening
+	gone       int                    // how many of the ids were scavenged: retries do not match them any more
+	unknown    map[uuid.UUID]struct{} // scavenged ids that the node forgot when it was reopened
 	tombstoned bool
 	described  bool // has metadata
 	tb, count  int64
@@ -133,7 +133,7 @@ func (m *modelStream) tombstone(expected int64) writer.Outcome {
 	return writer.Outcome{Current: record.TombstoneRevision}
 }
 
-// The node answers random writes like the model, and holds the same events, also after
+// The node answers random writes like the model and holds the same events, even after
 // restarts and power failures.
 func TestNodeAgreesWithTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -175,7 +175,7 @@ func (m *modelRun) open(t *rapid.T) {
 
 func (m *modelRun) scavenge(t *rapid.T) {
 	if rapid.IntRange(0, 3).Draw(t, "seldom") > 0 {
-		t.Skip("it takes long")
+		t.Skip("a scavenge takes long")
 	}
 	_, err := m.node.Scavenge(context.Background(), nil)
 	require.NoError(t, err)
@@ -218,8 +218,8 @@ func (m *modelRun) drawIDs(t *rapid.T, s *modelStream) (ids []uuid.UUID) {
 	return ids
 }
 
-// unique removes repeated ids. For an id that is in a stream twice, the node may differ
-// from the model.
+// unique reports whether the append would leave each id in the stream only once. The
+// node may differ from the model for an id that is in a stream twice.
 func unique(s *modelStream, expected int64, ids []uuid.UUID) bool {
 	seen := map[uuid.UUID]bool{}
 	for _, id := range ids {
@@ -239,7 +239,7 @@ func (m *modelRun) append(t *rapid.T) {
 	name, s := m.stream(t)
 	expected, ids := drawExpected(t, s), m.drawIDs(t, s)
 	if !unique(s, expected, ids) {
-		t.Skip("an id twice in a stream")
+		t.Skip("an id would be in the stream twice")
 	}
 	r := &writer.Request{Stream: name, Expected: expected}
 	for _, id := range ids {
@@ -274,7 +274,7 @@ func (m *modelRun) delete(t *rapid.T) {
 
 func (m *modelRun) tombstone(t *rapid.T) {
 	if rapid.IntRange(0, 9).Draw(t, "seldom") > 0 {
-		t.Skip("a tombstone ends a stream's story")
+		t.Skip("a tombstone ends all other writes to a stream")
 	}
 	name, s := m.stream(t)
 	expected := drawExpected(t, s)

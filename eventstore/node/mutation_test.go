@@ -29,7 +29,7 @@ func TestSoakMutatedBytes(t *testing.T) {
 type folder map[string]string
 
 // mutateAll changes every n-th byte in the folders of a closed node and of a crashed
-// node, and truncates their files there.
+// node, and also truncates each file at that byte.
 func mutateAll(t *testing.T, nth int) {
 	seed := logtest.Seed(t)
 	closed, crashed := smallLogs(t)
@@ -48,7 +48,7 @@ func mutateAll(t *testing.T, nth int) {
 				}
 			}
 			if name == "closed" {
-				require.Equal(t, m.tried, m.counts["refused"]+m.counts["found when read"]+m.counts["harmless"], "what was closed lacks nothing unnoticed")
+				require.Equal(t, m.tried, m.counts["refused"]+m.counts["found when read"]+m.counts["harmless"], "no loss in a closed log goes unnoticed")
 			}
 			t.Logf("%d mutations of %d bytes tried, 0 wrong events: %v", m.tried, sizeOfAll(f), m.counts)
 		})
@@ -113,8 +113,8 @@ func (f folder) disk() (vfs.FS, error) {
 	return fs, err
 }
 
-// readAllOf opens a folder and reads all of it, by the log and by streams. It names the
-// step that found an error.
+// readAllOf opens a folder and reads all its events, first from the log and then from
+// each stream. If it returns an error, how names the step that found it.
 func readAllOf(f folder) (events []string, how string, err error) {
 	fs, err := f.disk()
 	if err != nil {
@@ -161,7 +161,7 @@ func readStreamsOf(n *Node) (events []string, err error) {
 	return events, nil
 }
 
-// mutations counts the outcomes.
+// mutations counts the outcomes of the mutations.
 type mutations struct {
 	want   []string
 	tried  int
@@ -169,8 +169,8 @@ type mutations struct {
 }
 
 // try changes one file. The node must reject the log, report damage, or return the same
-// events. The log of a crashed node may also end earlier, as after a torn write: by one
-// write at most, unless the file was truncated.
+// events. The log of a crashed node may also lack its last write, as after a torn
+// write. If the file was truncated, the log may lack several writes.
 func (m *mutations) try(t *testing.T, f folder, file, kind string, at int, content string) {
 	mutated := maps.Clone(f)
 	mutated[file] = content
@@ -184,7 +184,7 @@ func (m *mutations) try(t *testing.T, f folder, file, kind string, at int, conte
 	case len(got) < len(m.want) && slices.Equal(got, m.want[:len(got)]):
 		m.counts["shortened by a "+kind]++
 		if kind != "cut" {
-			require.Len(t, got, len(m.want)-1, "what was written after it shows that it was synced: %s at %d", file, at)
+			require.Len(t, got, len(m.want)-1, "a later write proves that this one was synced: %s at %d", file, at)
 		}
 	default:
 		require.Fail(t, "a wrong event", "%s at %d: %v", file, at, got)

@@ -1,17 +1,18 @@
 // Package node is the embedded event store. It speaks EventStoreDB's gRPC
-// protocol, like an insecure single node, over a log in Pebble. Any official
-// client can read and write it. Calls that it does not support return
-// Unimplemented. Open opens a log in a folder, or creates it. Serve answers
+// protocol, like an insecure single node, and keeps its log in Pebble. Any
+// official client can read from it and write to it. Unsupported calls return
+// Unimplemented. Open opens the log in a folder, or creates it. Serve answers
 // clients until Close.
 //
-// The node acknowledges an append after it is synced, and shows no event to
-// anyone before that. After the first write that fails it acknowledges nothing
-// more, and Serve returns the cause. docs/durability.md explains this in full.
+// The node acknowledges an append only after it has synced the append, and
+// shows its events to nobody before that. After the first failed write it
+// acknowledges nothing more, and Serve returns the cause. docs/durability.md
+// explains this in full.
 //
 // This package only wires the parts and owns their lifecycle. Read the packages
 // below it from the bottom: record and disk, storage and openlog, then writer (the
 // write path), streams and categories, and the services reads, writes and
-// persistent. The node does not know what events mean.
+// persistent. The node knows nothing about the meaning of events.
 package node
 
 import (
@@ -38,16 +39,16 @@ import (
 
 // Options configure a node. Dir and Logger are required.
 type Options struct {
-	Dir    string // the folder of the log; Open creates it
+	Dir    string // the log's folder; Open creates it if it is missing
 	Logger *slog.Logger
-	FS     vfs.FS           // default: the machine's; tests use one that fails
-	Now    func() time.Time // the clock that dates events; default: time.Now
+	FS     vfs.FS           // default: the machine's; tests use one that can fail
+	Now    func() time.Time // the clock for creation times; default: time.Now
 }
 
-// Node is an open log and the servers of it. Safe for concurrent use.
+// Node is an open log and the servers for it. Safe for concurrent use.
 type Node struct {
 	log        *openlog.Log
-	instance   uuid.UUID // names the node in its cluster of one
+	instance   uuid.UUID // identifies the node, the only one in its cluster
 	writer     *writer.Writer
 	categories *categories.Categories
 
@@ -86,26 +87,27 @@ func Open(o Options) (*Node, error) {
 	return n, nil
 }
 
-// categoriesFolder is the folder of the index of categories, inside the log's.
+// categoriesFolder is the folder of the category index, inside the log's folder.
 const categoriesFolder = "categories"
 
-// Ready returns nil while calls are answered, otherwise the reason.
+// Ready returns nil while the node answers calls, otherwise the reason why it does
+// not.
 func (n *Node) Ready() error { return n.log.Life.Ready() }
 
-// Serve answers clients on a listener, gRPC and HTTP alike, until Close; then
-// it returns nil. It returns the cause when the log fails. It closes the
-// listener. It may be called for several listeners.
+// Serve answers gRPC and HTTP clients on a listener until Close, and then
+// returns nil. If the log fails, it returns the cause. It closes the listener.
+// It may be called for several listeners.
 func (n *Node) Serve(l net.Listener) error { return n.whole.mux.Serve(l) }
 
-// ServeReadOnly is Serve for clients that may read and subscribe, also to
-// persistent subscriptions, but not append or delete.
+// ServeReadOnly is like Serve, but rejects appends and deletes. Clients may
+// read and subscribe, and may also use persistent subscriptions.
 func (n *Node) ServeReadOnly(l net.Listener) error { return n.readOnly.mux.Serve(l) }
 
-// shutdownTime is how long Close waits for calls that are being answered.
+// shutdownTime is how long Close waits for calls in progress.
 const shutdownTime = 5 * time.Second
 
-// Close ends subscriptions, lets the calls that are being answered finish,
-// and closes the log. It may be called more than once.
+// Close ends subscriptions, lets calls in progress finish, and closes the log.
+// It may be called more than once.
 func (n *Node) Close() (err error) {
 	n.closeOnce.Do(func() { err = n.close() })
 	return err
@@ -118,7 +120,7 @@ func (n *Node) close() error {
 	serveErr := errors.Join(n.whole.close(ctx), n.readOnly.close(ctx))
 	n.log.Life.Wait()
 	if err := n.categories.Close(); err != nil {
-		n.log.Logger.Warn("close the index of categories; the next start builds it from scratch", "error", err)
+		n.log.Logger.Warn("close the category index; the next start rebuilds it from scratch", "error", err)
 	}
 	n.writer.Stop()
 	select {
@@ -131,7 +133,7 @@ func (n *Node) close() error {
 	return errors.Join(serveErr, n.abandon())
 }
 
-// quiet is closed once nobody writes to the log any more.
+// quiet returns a channel that is closed once nobody writes to the log any more.
 func (n *Node) quiet() <-chan struct{} {
 	quiet := make(chan struct{})
 	go func() {
@@ -143,10 +145,10 @@ func (n *Node) quiet() <-chan struct{} {
 	return quiet
 }
 
-// abandonPoll is how often abandon looks whether writing has ended.
+// abandonPoll is how often abandon checks whether writing has ended.
 const abandonPoll = 5 * time.Millisecond
 
-// abandon closes a log that failed, unless a goroutine is stuck writing to it.
+// abandon closes a failed log, unless a goroutine is stuck writing to it.
 func (n *Node) abandon() error {
 	timeout := time.After(storage.AbandonAfter)
 	for n.writer.IsApplying() || !n.maintenance.TryLock() {
@@ -160,13 +162,13 @@ func (n *Node) abandon() error {
 	return n.log.Store.Abandon()
 }
 
-// Stats are counts since Open.
+// Stats holds counts since Open.
 type Stats struct {
 	Events uint64 // stored
 	Syncs  uint64 // of the write-ahead log
 }
 
-// Stats returns the counts so far. Not to be called after Close.
+// Stats returns the counts so far. Do not call it after Close.
 func (n *Node) Stats() Stats {
 	return Stats{Events: n.writer.Events(), Syncs: n.log.Store.Syncs()}
 }

@@ -36,14 +36,14 @@ func TestRejectedFoldersStayUnchanged(t *testing.T) {
 			require.NoError(t, db.Set([]byte("k"), []byte("v"), pebble.Sync))
 			require.NoError(t, db.Close())
 		}, "log holds something else"},
-		{"a folder of letters", func(t *testing.T, fs vfs.FS) {
+		{"a folder with other files", func(t *testing.T, fs vfs.FS) {
 			require.NoError(t, fs.MkdirAll("log", 0o700))
 			require.NoError(t, saveFile(fs, "log/letter.txt", "dear Ada"))
 		}, "log holds something else"},
 		{"a damaged file of a closed log", func(t *testing.T, fs vfs.FS) {
 			someLog(t, fs)
 			require.NoError(t, saveFile(fs, "log/MANIFEST-000001", "x"))
-		}, "MANIFEST-000001 in log is not as it was written"},
+		}, "MANIFEST-000001 in log has changed since the log was closed"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -58,8 +58,8 @@ func TestRejectedFoldersStayUnchanged(t *testing.T) {
 	}
 }
 
-// If the disk is full or the folder cannot be read, Open returns one line. Once that is
-// fixed, the log is as before.
+// If the disk is full or the folder cannot be read, Open returns a one-line error. Once
+// the problem is fixed, the log is unchanged.
 func TestOpenOnFullOrForbiddenFolder(t *testing.T) {
 	for name, c := range map[string]struct {
 		err   error
@@ -114,7 +114,7 @@ func TestOpenAfterInterruptedCreation(t *testing.T) {
 			states++
 		}
 	}
-	t.Logf("%d crash states of a log's making tried", states)
+	t.Logf("%d crash states tried while a log was created", states)
 }
 
 // A power loss may keep later files and lose earlier ones. A marker must not be on the

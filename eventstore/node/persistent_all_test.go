@@ -74,7 +74,8 @@ func (t *team) untilDone(e *esdb.ResolvedEvent) {
 	})
 }
 
-// An unresolvable link has a link and no event. It is parked unchanged.
+// The message for an unresolvable link has a link but no event. The group parks the
+// link unchanged.
 func TestPersistentLinks(t *testing.T) {
 	f := serve(t)
 	f.must("t", writer.Any, fresh(1)...)
@@ -101,7 +102,7 @@ func TestPersistentLinks(t *testing.T) {
 	require.Equal(t, "0@t", string(f.events(ofStream(team.parked()))[0].GetEvent().GetData()))
 }
 
-// One event id may be in several streams.
+// Several streams may hold events with the same id.
 func TestPersistentEventsWithEqualIDs(t *testing.T) {
 	f := serve(t)
 	id := uuid.New()

@@ -16,7 +16,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// A client that has closed its side still gets messages.
+// A client that has closed its sending side still gets messages.
 func TestPersistentHalfClose(t *testing.T) {
 	f := serve(t)
 	f.team("s", nil)
@@ -33,7 +33,7 @@ func TestPersistentHalfClose(t *testing.T) {
 	require.NotNil(t, m.GetEvent())
 }
 
-// A wrong message from a subscriber ends its call.
+// An invalid message from a subscriber ends its call.
 func TestPersistentReadRejects(t *testing.T) {
 	f := serve(t)
 	f.team("s", nil)
@@ -41,11 +41,11 @@ func TestPersistentReadRejects(t *testing.T) {
 	unnamed := readGroup("", "g", 1)
 	unnamed.GetOptions().StreamOption = nil
 	tests := map[string][]*persistent.ReadReq{
-		"answers first": {nobody},
-		"no stream":     {unnamed},
-		"no room":       {readGroup("s", "g", 0)},
-		"no id":         {readGroup("s", "g", 1), nobody},
-		"nothing":       {readGroup("s", "g", 1), {}},
+		"an ack first":     {nobody},
+		"no stream":        {unnamed},
+		"a buffer of 0":    {readGroup("s", "g", 0)},
+		"no id":            {readGroup("s", "g", 1), nobody},
+		"an empty message": {readGroup("s", "g", 1), {}},
 	}
 	for name, messages := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -62,8 +62,8 @@ func TestPersistentReadRejects(t *testing.T) {
 	}
 }
 
-// The lower bound of events makes a checkpoint after a while, and the upper bound makes
-// one at once. Fewer events make none.
+// At the lower bound of events, the group saves a checkpoint after a while. At the
+// upper bound, it saves one at once. With fewer events it saves none.
 func TestPersistentCheckpointSettings(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(9)...)
@@ -107,7 +107,7 @@ func TestPersistentReplayOutlivesTheNode(t *testing.T) {
 		team := &team{fixture: f, client: f.official(), stream: "s", group: "g"}
 		require.EqualValues(t, 1, team.info().Stats.ParkedMessagesCount)
 		require.NoError(t, team.client.ReplayParkedMessages(f.ctx, "s", "g", esdb.ReplayParkedMessagesOptions{}))
-		w := team.join(1) // who comes after the order is sent it, too
+		w := team.join(1) // a subscriber that joins after the request also gets the message
 		w.ack(w.next(0))
 		team.untilData(record.MetadataPrefix+team.parked(), `{"$tb":1}`)
 		require.Zero(t, team.info().Stats.ParkedMessagesCount)
@@ -134,7 +134,7 @@ func TestPersistentLateAnswer(t *testing.T) {
 	team.untilData(team.checkpoint(), `"0"`)
 }
 
-// A group skips events that are not in the stream any more, and tombstones.
+// A group skips tombstones and events that are no longer in the stream.
 func TestPersistentSkipsHiddenEvents(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(3)...)
@@ -171,7 +171,8 @@ func TestPersistentFilterSelectsFewEvents(t *testing.T) {
 	team.untilDone(e)
 }
 
-// Clients before 21.10 send times in ticks, and the deprecated stream and revision.
+// Clients before 21.10 send times in ticks, and use the deprecated fields for the
+// stream and the revision.
 func TestPersistentOlderClients(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(3)...)
@@ -197,8 +198,8 @@ func TestPersistentOlderClients(t *testing.T) {
 	require.Equal(t, codes.InvalidArgument, status.Code(err))
 }
 
-// Many workers share a stream. Each event is finished once, despite failures, and none
-// is left.
+// Many workers share a stream. Each event is finished once, despite failures, and no
+// event is left over.
 func TestPersistentManyWorkers(t *testing.T) {
 	f := serve(t)
 	const n = 400
@@ -231,7 +232,7 @@ func TestPersistentManyWorkers(t *testing.T) {
 			require.False(t, seen[id])
 			seen[id] = true
 		case <-f.ctx.Done():
-			t.Fatalf("%d of %d", len(seen), n)
+			t.Fatalf("%d of %d events", len(seen), n)
 		}
 	}
 	team.untilData(team.checkpoint(), `"399"`)

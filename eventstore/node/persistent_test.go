@@ -30,8 +30,8 @@ type team struct {
 	group  string
 }
 
-// settings are the client's defaults with changes. Messages do not time out, because on
-// a loaded machine a test may take longer than the client's 30 seconds.
+// settings returns the client's defaults with changes. Messages do not time out,
+// because on a loaded machine a test may take longer than the client's 30 seconds.
 func settings(change ...func(*esdb.PersistentSubscriptionSettings)) *esdb.PersistentSubscriptionSettings {
 	s := esdb.SubscriptionSettingsDefault()
 	s.MessageTimeout = 0
@@ -41,7 +41,7 @@ func settings(change ...func(*esdb.PersistentSubscriptionSettings)) *esdb.Persis
 	return &s
 }
 
-// checkpointing saves a checkpoint after every answer.
+// checkpointing makes a group save a checkpoint after every answer.
 func checkpointing(s *esdb.PersistentSubscriptionSettings) {
 	s.CheckpointLowerBound, s.CheckpointUpperBound = 1, 1
 }
@@ -136,12 +136,12 @@ func (t *team) info() *esdb.PersistentSubscriptionInfo {
 	return info
 }
 
-// untilInfo waits until the group's info meets a condition. A checkpoint is in its
-// stream a moment before the group reports it.
+// untilInfo waits until the group's info meets a condition. A new checkpoint
+// appears in its stream a moment before the group reports it.
 func (t *team) untilInfo(wanted func(*esdb.PersistentSubscriptionStats) bool) {
 	t.t.Helper()
 	for !wanted(t.info().Stats) {
-		require.NoError(t.t, t.ctx.Err(), "the info stays as it is")
+		require.NoError(t.t, t.ctx.Err(), "the info never met the condition")
 		runtime.Gosched()
 	}
 }
@@ -192,7 +192,7 @@ func TestPersistentSubscription(t *testing.T) {
 	require.EqualValues(t, 0, first.OriginalEvent().EventNumber)
 	require.Equal(t, first.Event.Position.Commit, *first.Commit)
 	second := w.next(0)
-	w.ack(first) // there is room for two
+	w.ack(first) // the buffer has room for two messages
 	require.EqualValues(t, 2, w.revision(0))
 	w.ack(second)
 	f.must("s", writer.Any, fresh(1)...)
@@ -247,8 +247,8 @@ func (f *fixture) infoOf(stream, group string) *persistent.SubscriptionInfo {
 	return resp.GetSubscriptionInfo()
 }
 
-// Unknown and Retry retry a message, Park parks it as a link, Skip and Stop
-// skip it. The connection stays open.
+// A nack with Unknown or Retry retries a message, Park parks it as a link, and
+// Skip or Stop skips it. The connection stays open.
 func TestPersistentNack(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(5)...)
@@ -275,8 +275,8 @@ func TestPersistentNack(t *testing.T) {
 	team.untilData(team.checkpoint(), `"3"`)
 }
 
-// A nack and a disconnect count as retries; after the last one the message is
-// parked. Package persistent tests timeouts.
+// A nack and a disconnect count as retries; after the last retry the message is
+// parked. The tests of package persistent cover timeouts.
 func TestPersistentRetriesEnd(t *testing.T) {
 	once := func(s *esdb.PersistentSubscriptionSettings) { s.MaxRetryCount = 1 }
 	t.Run("nack", func(t *testing.T) {
@@ -306,8 +306,8 @@ func TestPersistentRetriesEnd(t *testing.T) {
 }
 
 // A replay sends the parked links with their targets. The client acknowledges
-// by the link's id. Then the node truncates the parked stream. stop_at N
-// replays revisions below N.
+// them by the ids of the links. Then the node truncates the parked stream.
+// stop_at N replays revisions below N.
 func TestPersistentReplay(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(3)...)
@@ -339,7 +339,7 @@ func TestPersistentReplay(t *testing.T) {
 	require.EqualValues(t, 1, team.info().Stats.ParkedMessagesCount)
 }
 
-// A group continues after its checkpoint when the node is opened again.
+// A group continues after its checkpoint when the node is reopened.
 func TestPersistentSubscriptionOutlivesTheNode(t *testing.T) {
 	fs := vfs.NewMem()
 	t.Run("before", func(t *testing.T) {
@@ -351,7 +351,7 @@ func TestPersistentSubscriptionOutlivesTheNode(t *testing.T) {
 		e := []*esdb.ResolvedEvent{w.next(0), w.next(0), w.next(0), w.next(0)}
 		w.ack(e[3])
 		w.ack(e[0])
-		w.ack(e[1]) // 2 is left, 3 comes after it
+		w.ack(e[1]) // 2 is not acknowledged, but 3 is
 		team.untilData(team.checkpoint(), `"1"`)
 		require.Equal(t, "$SubscriptionCheckpoint", f.events(ofStream(team.checkpoint()))[0].GetEvent().GetMetadata()[wire.MetaType])
 		first := a.next(0)
@@ -476,7 +476,7 @@ func TestPersistentWire(t *testing.T) {
 	require.IsType(t, &persistent.ReadResp_ReadEvent_RetryCount{}, m.GetEvent().GetCount())
 	require.NoError(t, call.Send(readGroup("s", "g", 1)))
 	_, err = call.Recv()
-	require.Equal(t, codes.InvalidArgument, status.Code(err), "options come once")
+	require.Equal(t, codes.InvalidArgument, status.Code(err), "options may come only once")
 }
 
 // A group that is deleted, updated or restarted ends its subscribers with
@@ -495,7 +495,7 @@ func TestPersistentDropped(t *testing.T) {
 	require.EqualValues(t, 3, team.info().Settings.MaxRetryCount)
 	w = team.join(1)
 	e := w.next(0)
-	require.EqualValues(t, 1, e.OriginalEvent().EventNumber, "the checkpoint counts")
+	require.EqualValues(t, 1, e.OriginalEvent().EventNumber, "the group continues after its checkpoint")
 	w.nack(esdb.NackActionPark, e)
 	require.EqualValues(t, 2, w.revision(0))
 	require.NoError(t, team.client.RestartPersistentSubscriptionSubsystem(f.ctx, esdb.RestartPersistentSubscriptionSubsystemOptions{}))
@@ -512,5 +512,5 @@ func TestPersistentDropped(t *testing.T) {
 	config := f.events(ofStream("$persistentSubscriptionConfig"), theEnd, down)[0].GetEvent()
 	require.Equal(t, "$PersistentConfig", config.GetMetadata()[wire.MetaType])
 	team.create(esdb.Start{}, nil)
-	require.EqualValues(t, 0, team.join(1).revision(0), "nothing is left of the former")
+	require.EqualValues(t, 0, team.join(1).revision(0), "nothing is left of the deleted group")
 }

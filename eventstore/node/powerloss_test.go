@@ -21,7 +21,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// soak skips a long test but where `make soak` runs it.
+// soak skips a long test unless `make soak` runs it.
 func soak(t *testing.T) {
 	t.Helper()
 	if os.Getenv("ARENA_SOAK") == "" {
@@ -38,25 +38,25 @@ func TestSoakPowerLoss(t *testing.T) {
 	losePower(t, 250)
 }
 
-// losePower tries the crash states of some logs.
+// losePower tries crash states of several logs.
 func losePower(t *testing.T, logs int) {
 	seed := logtest.Seed(t)
 	var seen survey
 	for i := range logs {
 		seen.add(losePowerOften(t, seed+uint64(i), int64(1+i%3)))
 	}
-	t.Logf("%d crash states tried, %d events acknowledged, 0 lost, 0 doubled; %d retries after the crash recognised, %d appends that were under way were stored, once",
+	t.Logf("%d crash states tried, %d events acknowledged, 0 lost, 0 stored twice; %d retries after a crash recognized, %d appends in progress at the crash stored once",
 		seen.states, seen.acknowledged, seen.retries, seen.underway)
 }
 
-// The size of one log's trial.
+// The number of writers and of crash states for each log.
 const (
 	powerWriters = 8
 	powerStates  = 40
 )
 
-// losePowerOften lets writers append until it has tried enough crash states. Each is the
-// disk just before one of every n-th change.
+// losePowerOften lets writers append until it has tried enough crash states. Each state
+// is the disk just before every n-th change.
 func losePowerOften(t *testing.T, seed uint64, nth int64) (seen survey) {
 	disk := crashable()
 	load := newLoad()
@@ -78,7 +78,7 @@ func losePowerOften(t *testing.T, seed uint64, nth int64) (seen survey) {
 	defer func() {
 		load.stop.Store(true)
 		go func() {
-			for range crashed { // those that are waiting to be heard
+			for range crashed { // let pending crash states through
 			}
 		}()
 		running.Wait()
@@ -146,7 +146,7 @@ func (l *load) write(t *testing.T, n *Node, stream string, seed uint64) {
 	}
 }
 
-// flush writes and compacts tables all the time.
+// flush keeps writing and compacting tables.
 func (l *load) flush(n *Node) {
 	for last := int64(0); !l.stop.Load(); {
 		if now := l.progress.Load(); now-last > 100 {
@@ -194,9 +194,9 @@ func (s *survey) add(other survey) {
 	s.underway += other.underway
 }
 
-// requireSurvived opens a log after a crash. Each stream holds complete appends without
-// gaps, at least the acknowledged ones. The node recognizes a retry of the last append,
-// and stores the next one once.
+// requireSurvived opens a log after a crash. Each stream must hold complete appends
+// without gaps, and at least the acknowledged ones. The node must recognize a retry of
+// the last append, and store the next append once.
 func requireSurvived(t *testing.T, c crashState, seed uint64) survey {
 	s := survey{states: 1}
 	n, err := Open(Options{Dir: "log", FS: c.fs, Logger: quiet})
@@ -211,7 +211,7 @@ func requireSurvived(t *testing.T, c crashState, seed uint64) survey {
 		for revision <= int(last) {
 			retried, revision = revision, revision+len(appendAt(seed, stream, revision).Events)
 		}
-		require.Equal(t, int(last)+1, revision, "an append of %s was torn", stream)
+		require.Equal(t, int(last)+1, revision, "an append to %s was torn", stream)
 		for _, from := range []int{retried, revision, revision} {
 			r := appendAt(seed, stream, from)
 			if from == retried && from%2 == 0 {
@@ -220,7 +220,7 @@ func requireSurvived(t *testing.T, c crashState, seed uint64) survey {
 			out, err := n.writer.Submit(t.Context(), r)
 			require.NoError(t, err)
 			require.Equal(t, writer.Stored, out.Verdict)
-			require.EqualValues(t, from+len(r.Events)-1, out.Current, "%s is stored once", stream)
+			require.EqualValues(t, from+len(r.Events)-1, out.Current, "the append to %s must be stored once", stream)
 		}
 		s.retries++
 		if revision > c.acknowledged[stream] {

@@ -12,14 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rawLog is the Pebble store of a closed log. It repeats the keys of the format on disk.
+// rawLog is the Pebble store of a closed log. Its code repeats the key layout of
+// the on-disk format.
 type rawLog struct {
 	t  *testing.T
 	db *pebble.DB
 }
 
 // editLog changes a closed log in ways that no node would, and leaves it without a
-// seal, like a crashed node.
+// seal, as a crashed node does.
 func editLog(t *testing.T, fs vfs.FS, edit func(rawLog)) {
 	t.Helper()
 	db, err := pebble.Open("log", &pebble.Options{FS: fs, Logger: silent{t}, FormatMajorVersion: pebble.FormatNewest})

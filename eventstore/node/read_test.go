@@ -82,11 +82,11 @@ func (f *fixture) positions(asked ...asking) []uint64 {
 }
 
 // Stream reads are inclusive in both directions. Backwards from beyond the end
-// starts at the last event; forwards from there is empty.
+// starts at the last event; a forward read from there returns nothing.
 func TestStreamReads(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(5)...)
-	f.must("s2", writer.NoStream, fresh(2)...) // a neighbour in the index
+	f.must("s2", writer.NoStream, fresh(2)...) // the neighboring stream in the index
 	tests := []struct {
 		name string
 		read []asking
@@ -94,10 +94,10 @@ func TestStreamReads(t *testing.T) {
 	}{
 		{"all of it", nil, []uint64{0, 1, 2, 3, 4}},
 		{"from a revision, inclusive", []asking{fromRevision(3)}, []uint64{3, 4}},
-		{"at most so many", []asking{fromRevision(1), counting(2)}, []uint64{1, 2}},
+		{"with a count", []asking{fromRevision(1), counting(2)}, []uint64{1, 2}},
 		{"forwards from the end", []asking{theEnd}, []uint64{}},
 		{"forwards beyond the end", []asking{fromRevision(5)}, []uint64{}},
-		{"forwards from far beyond", []asking{fromRevision(math.MaxUint64 - 1)}, []uint64{}},
+		{"forwards from far beyond the end", []asking{fromRevision(math.MaxUint64 - 1)}, []uint64{}},
 		{"backwards from the end", []asking{down, theEnd}, []uint64{4, 3, 2, 1, 0}},
 		{"backwards from a revision, inclusive", []asking{down, fromRevision(2)}, []uint64{2, 1, 0}},
 		{"backwards from beyond the end", []asking{down, fromRevision(99), counting(2)}, []uint64{4, 3}},
@@ -119,7 +119,7 @@ func TestStreamReads(t *testing.T) {
 }
 
 // Reads of $all include the position forwards and exclude it backwards. A
-// position inside the log must be a record's.
+// position inside the log must be the position of a record.
 func TestReadsOfAll(t *testing.T) {
 	f := serve(t)
 	for i := range 3 {
@@ -135,18 +135,18 @@ func TestReadsOfAll(t *testing.T) {
 	}{
 		{"from the start", nil, p},
 		{"from a position, inclusive", []asking{atPosition(p[2], p[2])}, p[2:]},
-		{"from a commit position alone", []asking{atPosition(p[2], 0)}, p[2:]},
+		{"from only a commit position", []asking{atPosition(p[2], 0)}, p[2:]},
 		{"from 0", []asking{atPosition(0, 0)}, p},
-		{"at most so many", []asking{atPosition(p[1], 0), counting(2)}, p[1:3]},
+		{"with a count", []asking{atPosition(p[1], 0), counting(2)}, p[1:3]},
 		{"from the end", []asking{theEnd}, []uint64{}},
 		{"from beyond the end", []asking{atPosition(p[5]+1, 0)}, []uint64{}},
 		{"backwards from the end", []asking{down, theEnd}, reversed},
 		{"backwards from MaxUint64", []asking{down, atPosition(math.MaxUint64, math.MaxUint64)}, reversed},
 		{"backwards from a position, exclusive", []asking{down, atPosition(p[2], p[2])}, reversed[4:]},
-		{"backwards, at most so many", []asking{down, theEnd, counting(2)}, reversed[:2]},
+		{"backwards, with a count", []asking{down, theEnd, counting(2)}, reversed[:2]},
 		{"backwards from the start", []asking{down}, []uint64{}},
 		{"filtered", []asking{byStream(1, "s-1", "s-2")}, p[2:]},
-		{"filtered, at most so many", []asking{byStream(1, "s-2"), counting(1)}, p[4:5]},
+		{"filtered, with a count", []asking{byStream(1, "s-2"), counting(1)}, p[4:5]},
 		{"filtered, backwards", []asking{down, theEnd, byStream(1, "s-0")}, reversed[4:]},
 	}
 	for _, test := range tests {
@@ -160,7 +160,7 @@ func TestReadsOfAll(t *testing.T) {
 	}
 	for _, way := range [][]asking{{}, {down}} {
 		a := f.read(append([]asking{ofAll, atPosition(p[1]+1, p[1]+1)}, way...)...)
-		require.Equal(t, codes.InvalidArgument, a.code, "no record's position")
+		require.Equal(t, codes.InvalidArgument, a.code, "no record begins there")
 	}
 	t.Run("an empty log", func(t *testing.T) {
 		f := serve(t)
@@ -186,28 +186,28 @@ func TestReadsRejectImpossibleOptions(t *testing.T) {
 	}
 	window := &api.ReadReq_Options_FilterOptions_Max{Max: 32}
 	tests := map[string][]asking{
-		"neither stream nor all":           {},
-		"no name":                          {ofStream("")},
-		"no revision":                      {ofStream("s"), noRevision},
-		"no position":                      {ofAll, noPosition},
-		"no count":                         {ofAll, noCount},
-		"count 0":                          {ofAll, counting(0)},
-		"count 0 of a stream":              {ofStream("s"), counting(0)},
-		"no uuid option":                   {ofAll, noIDs},
-		"an empty uuid option":             {ofAll, emptyIDs},
-		"no filter option":                 {ofAll, noFilter},
-		"a filter on a stream":             {ofStream("s"), byStream(1, "s")},
-		"an unknown direction":             {ofAll, sideways},
-		"a subscription backwards":         {ofAll, down, subscribing},
-		"a subscription to a stream back":  {ofStream("s"), down, subscribing},
-		"prepare behind commit":            {ofAll, atPosition(1, 2), subscribing},
-		"a filter by nothing":              {ofAll, filtering(&api.ReadReq_Options_FilterOptions{Window: window, CheckpointIntervalMultiplier: 1})},
-		"a filter without expression":      {ofAll, filtering(&api.ReadReq_Options_FilterOptions{Filter: expression(""), Window: window, CheckpointIntervalMultiplier: 1})},
-		"a bad expression":                 {ofAll, filtering(&api.ReadReq_Options_FilterOptions{Filter: expression("("), Window: window, CheckpointIntervalMultiplier: 1})},
-		"no window":                        {ofAll, filtering(&api.ReadReq_Options_FilterOptions{Filter: expression("", "s"), CheckpointIntervalMultiplier: 1})},
-		"window 0 of a subscription":       {ofAll, subscribing, filtering(&api.ReadReq_Options_FilterOptions{Filter: expression("", "s"), Window: &api.ReadReq_Options_FilterOptions_Max{}, CheckpointIntervalMultiplier: 1})},
-		"multiplier 0 of a subscription":   {ofAll, subscribing, byStream(0, "s")},
-		"a bad expression, a subscription": {ofAll, subscribing, filtering(&api.ReadReq_Options_FilterOptions{Filter: expression("["), Window: window, CheckpointIntervalMultiplier: 1})},
+		"neither stream nor all":              {},
+		"no name":                             {ofStream("")},
+		"no revision":                         {ofStream("s"), noRevision},
+		"no position":                         {ofAll, noPosition},
+		"no count":                            {ofAll, noCount},
+		"count 0":                             {ofAll, counting(0)},
+		"count 0 of a stream":                 {ofStream("s"), counting(0)},
+		"no uuid option":                      {ofAll, noIDs},
+		"an empty uuid option":                {ofAll, emptyIDs},
+		"no filter option":                    {ofAll, noFilter},
+		"a filter on a stream":                {ofStream("s"), byStream(1, "s")},
+		"an unknown direction":                {ofAll, sideways},
+		"a subscription backwards":            {ofAll, down, subscribing},
+		"a stream subscription backwards":     {ofStream("s"), down, subscribing},
+		"prepare beyond commit":               {ofAll, atPosition(1, 2), subscribing},
+		"a filter by neither stream nor type": {ofAll, filtering(&api.ReadReq_Options_FilterOptions{Window: window, CheckpointIntervalMultiplier: 1})},
+		"a filter without an expression":      {ofAll, filtering(&api.ReadReq_Options_FilterOptions{Filter: expression(""), Window: window, CheckpointIntervalMultiplier: 1})},
+		"a bad expression":                    {ofAll, filtering(&api.ReadReq_Options_FilterOptions{Filter: expression("("), Window: window, CheckpointIntervalMultiplier: 1})},
+		"no window":                           {ofAll, filtering(&api.ReadReq_Options_FilterOptions{Filter: expression("", "s"), CheckpointIntervalMultiplier: 1})},
+		"window 0 of a subscription":          {ofAll, subscribing, filtering(&api.ReadReq_Options_FilterOptions{Filter: expression("", "s"), Window: &api.ReadReq_Options_FilterOptions_Max{}, CheckpointIntervalMultiplier: 1})},
+		"multiplier 0 of a subscription":      {ofAll, subscribing, byStream(0, "s")},
+		"a bad expression in a subscription":  {ofAll, subscribing, filtering(&api.ReadReq_Options_FilterOptions{Filter: expression("["), Window: window, CheckpointIntervalMultiplier: 1})},
 	}
 	for name, asked := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -237,10 +237,10 @@ func TestFirstAndLastStreamPositions(t *testing.T) {
 		for i, m := range messages {
 			switch c := m.GetContent().(type) {
 			case *api.ReadResp_FirstStreamPosition:
-				require.Zero(t, i, "it comes first")
+				require.Zero(t, i, "the first position comes first")
 				first = &c.FirstStreamPosition
 			case *api.ReadResp_LastStreamPosition:
-				require.Equal(t, len(messages)-1, i, "it ends the read")
+				require.Equal(t, len(messages)-1, i, "the last position ends the read")
 				last = &c.LastStreamPosition
 			default:
 				events++
@@ -341,7 +341,7 @@ func TestLinks(t *testing.T) {
 	tests := []struct {
 		data   string
 		target uint64
-		leads  bool // somewhere
+		leads  bool // whether a read with resolved links returns an event
 		link   bool
 	}{
 		{"2@target", 2, true, true},
@@ -366,7 +366,7 @@ func TestLinks(t *testing.T) {
 			got := resolved[i]
 			require.Nil(t, plain[i].GetLink())
 			require.Equal(t, test.data, string(plain[i].GetEvent().GetData()))
-			require.Equal(t, plain[i].GetCommitPosition(), got.GetCommitPosition(), "the link's")
+			require.Equal(t, plain[i].GetCommitPosition(), got.GetCommitPosition(), "the position of the link")
 			switch {
 			case !test.link:
 				require.Nil(t, got.GetLink())

@@ -16,7 +16,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// readOnly returns the same node behind a listener that takes no writes.
+// readOnly returns the same node behind a listener that rejects writes.
 func (f *fixture) readOnly() *fixture {
 	f.t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -33,8 +33,8 @@ func (f *fixture) readOnly() *fixture {
 	return &fixture{t: f.t, ctx: f.ctx, node: f.node, addr: l.Addr().String(), l: l, conn: conn, streams: api.NewStreamsClient(conn)}
 }
 
-// Reads and subscriptions work, also persistent ones. The node rejects every write with
-// the error that clients expect, however much the client sends.
+// Reads and subscriptions work, including persistent subscriptions. The node rejects
+// every write with the error that clients expect, however much the client sends.
 func TestReadOnly(t *testing.T) {
 	f := serve(t)
 	public := f.readOnly()
@@ -74,7 +74,7 @@ func TestReadOnly(t *testing.T) {
 	require.Len(t, public.events(ofStream("s")), 3)
 }
 
-// Both listeners of a node end with it.
+// Both listeners of a node close when the node closes.
 func TestReadOnlyEndsWithTheNode(t *testing.T) {
 	f := serve(t)
 	public := f.readOnly()

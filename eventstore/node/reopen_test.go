@@ -23,8 +23,8 @@ import (
 
 func crashable() *vfs.MemFS { return vfs.NewCrashableMem() }
 
-// powerLoss returns the disk as a crash leaves it now: the synced data, and a part of
-// the rest, in percent.
+// powerLoss returns the disk as a crash would leave it now. It holds the synced data
+// and kept percent of the unsynced data.
 func powerLoss(fs *vfs.MemFS, kept int) *vfs.MemFS {
 	return fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: kept, RNG: rand.New(rand.NewPCG(uint64(kept), 1))})
 }
@@ -75,7 +75,7 @@ func lines(messages []*api.ReadResp) string {
 }
 
 // The power fails again and again during appends. After each crash all acknowledged
-// events are there, and revisions have no gaps.
+// events still exist, and revisions have no gaps.
 func TestCrashesUnderLoad(t *testing.T) {
 	const writers, crashes = 8, 12
 	fs := crashable()
@@ -105,7 +105,7 @@ func TestCrashesUnderLoad(t *testing.T) {
 				mu.Unlock()
 				select {
 				case progress <- struct{}{}:
-				default: // nobody waits, and the writers continue
+				default: // nobody is waiting for progress
 				}
 			}
 		})
@@ -170,7 +170,7 @@ func TestOpenRejects(t *testing.T) {
 		require.ErrorContains(t, err, "version 99")
 		require.NotContains(t, err.Error(), "\n")
 	})
-	t.Run("something else's folder", func(t *testing.T) {
+	t.Run("a folder of another program", func(t *testing.T) {
 		fs := vfs.NewMem()
 		db, err := pebble.Open("log", &pebble.Options{FS: fs, Logger: silent{t}})
 		require.NoError(t, err)
@@ -195,14 +195,14 @@ func TestDamageIsDetected(t *testing.T) {
 		"a flipped bit": func(l rawLog) {
 			l.change(keyOfRecord(l.position("s", 0)), func(v []byte) []byte { v[len(v)/2] ^= 1; return v })
 		},
-		"another record's place": func(l rawLog) {
+		"a record in the place of another": func(l rawLog) {
 			l.set(keyOfRecord(l.position("s", 0)), l.value(keyOfRecord(l.position("s", 1))))
 		},
-		"an index entry that leads elsewhere": func(l rawLog) {
+		"an index entry with a wrong position": func(l rawLog) {
 			l.set(keyOfEntry("s", 0), l.value(keyOfEntry("s", 1)))
 		},
-		"a record that is gone":    func(l rawLog) { l.delete(keyOfRecord(l.position("s", 0))) },
-		"an index entry cut short": func(l rawLog) { l.set(keyOfEntry("s", 0), []byte{1}) },
+		"a missing record":        func(l rawLog) { l.delete(keyOfRecord(l.position("s", 0))) },
+		"a truncated index entry": func(l rawLog) { l.set(keyOfEntry("s", 0), []byte{1}) },
 	}
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {

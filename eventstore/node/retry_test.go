@@ -9,15 +9,15 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// If the expected revision is below the current one, the ids are compared with
-// the stored ones after it.
+// If the expected revision is below the current one, the node compares the ids
+// with those stored after the expected revision.
 func TestRetriesAtExactRevisions(t *testing.T) {
 	f := serve(t)
 	stored := fresh(5)
 	first := f.must("s", writer.NoStream, stored[:2]...)
 	second := f.must("s", 1, stored[2:]...)
 
-	t.Run("a retry stores once and is answered as the first time", func(t *testing.T) {
+	t.Run("a retry stores nothing new and gets the first answer", func(t *testing.T) {
 		f := f.in(t)
 		require.Equal(t, first.String(), f.must("s", writer.NoStream, stored[:2]...).String())
 		require.Equal(t, second.String(), f.must("s", 1, stored[2:]...).String())
@@ -28,14 +28,14 @@ func TestRetriesAtExactRevisions(t *testing.T) {
 		require.EqualValues(t, 3, success.GetCurrentRevision())
 		require.Less(t, success.GetPosition().GetCommitPosition(), second.GetPosition().GetCommitPosition())
 	})
-	t.Run("a retry over two calls' events", func(t *testing.T) {
+	t.Run("a retry of the events of two calls", func(t *testing.T) {
 		require.EqualValues(t, 4, f.in(t).must("s", 0, stored[1:]...).GetCurrentRevision())
 	})
 	for name, events := range map[string][]*api.AppendReq_ProposedMessage{
-		"beyond the end":    append(append([]*api.AppendReq_ProposedMessage{}, stored[2:]...), fresh(1)...),
-		"another id":        {stored[2], fresh(1)[0]},
-		"another order":     {stored[3], stored[2]},
-		"from another spot": stored[3:],
+		"beyond the end":        append(append([]*api.AppendReq_ProposedMessage{}, stored[2:]...), fresh(1)...),
+		"another id":            {stored[2], fresh(1)[0]},
+		"a different order":     {stored[3], stored[2]},
+		"from another revision": stored[3:],
 	} {
 		t.Run(name+" is a wrong version", func(t *testing.T) {
 			require.EqualValues(t, 4, f.in(t).refused("s", 1, events...).GetCurrentRevision())
@@ -54,8 +54,8 @@ func TestRetriesAtExactRevisions(t *testing.T) {
 	})
 }
 
-// For any and stream_exists, a bounded cache of recent ids decides, by the
-// first id.
+// For any and stream_exists, the node looks up the first id in a bounded cache
+// of recent ids.
 func TestRetriesAtAnyRevision(t *testing.T) {
 	for name, expected := range map[string]int64{"any": writer.Any, "stream_exists": writer.StreamExists} {
 		t.Run(name, func(t *testing.T) {
@@ -66,16 +66,16 @@ func TestRetriesAtAnyRevision(t *testing.T) {
 
 			require.Equal(t, original.String(), f.must("s", expected, stored...).String())
 			require.EqualValues(t, 2, f.must("s", expected, stored[0], stored[1]).GetCurrentRevision())
-			require.EqualValues(t, 3, f.must("s", expected, stored[0], stored[2]).GetCurrentRevision(), "the original of the last")
+			require.EqualValues(t, 3, f.must("s", expected, stored[0], stored[2]).GetCurrentRevision(), "the revision of the last event")
 			f.refused("s", expected, stored[2], stored[0])
 			f.refused("s", expected, stored[0], stored[0])
 			require.Len(t, f.events(ofStream("s")), 4)
 
 			f.refused("s", expected, stored[0], fresh(1)[0])
-			require.EqualValues(t, 5, f.must("s", expected, fresh(1)[0], stored[0]).GetCurrentRevision(), "the first is unknown: all is appended")
+			require.EqualValues(t, 5, f.must("s", expected, fresh(1)[0], stored[0]).GetCurrentRevision(), "the first id is unknown, so both are appended")
 
 			f.must("other", writer.NoStream, fresh(1)...)
-			require.EqualValues(t, 1, f.must("other", expected, stored[1]).GetCurrentRevision(), "known from another stream only: new")
+			require.EqualValues(t, 1, f.must("other", expected, stored[1]).GetCurrentRevision(), "known only from another stream, so new")
 		})
 	}
 }
@@ -101,7 +101,7 @@ func TestRetriesOnSoftDeletedStreams(t *testing.T) {
 	for _, expected := range []int64{writer.NoStream, writer.Any} {
 		success := f.must("s", expected, stored...)
 		require.EqualValues(t, 1, success.GetCurrentRevision())
-		require.NotNil(t, f.read(ofStream("s")).messages[0].GetStreamNotFound(), "it stays deleted")
+		require.NotNil(t, f.read(ofStream("s")).messages[0].GetStreamNotFound(), "the stream stays deleted")
 	}
 	require.EqualValues(t, 2, f.must("s", writer.NoStream, fresh(1)...).GetCurrentRevision())
 	require.Equal(t, []uint64{2}, f.revisions(ofStream("s")))

@@ -25,7 +25,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// holding returns the files of a folder that hold a text.
+// holding returns the files in a folder that contain a text.
 func holding(t *testing.T, fs vfs.FS, dir, text string) (files []string) {
 	t.Helper()
 	names, err := fs.List(dir)
@@ -51,8 +51,8 @@ func addressed(i int) (name, data string) {
 	return name, name + "@example.org"
 }
 
-// padding changes the file of the write-ahead log a few times, so that Pebble keeps
-// some for reuse.
+// padding makes the write-ahead log switch files a few times, so that Pebble keeps
+// some of them for reuse.
 func (f *fixture) padding(stream string) {
 	f.t.Helper()
 	for range 6 {
@@ -80,7 +80,7 @@ func TestScavengeRemovesHiddenEvents(t *testing.T) {
 	tests := []struct {
 		stream string
 		hide   func(f *fixture)
-		left   []uint64 // revisions, of 5 events; nil: none are read
+		left   []uint64 // remaining revisions of 5 events; nil if the stream cannot be read
 	}{
 		{"whole", func(*fixture) {}, []uint64{0, 1, 2, 3, 4}},
 		{"counted", func(f *fixture) { f.setMeta("counted", `{"$maxCount":2}`) }, []uint64{3, 4}},
@@ -117,7 +117,7 @@ func TestScavengeRemovesHiddenEvents(t *testing.T) {
 	before := map[string][]uint64{}
 	for _, test := range tests {
 		for _, address := range addresses[test.stream] {
-			require.NotEmpty(t, holding(t, fs, "log", address), "what is looked for can be found")
+			require.NotEmpty(t, holding(t, fs, "log", address), "the search finds every address before the scavenge")
 		}
 		if test.left != nil {
 			before[test.stream] = f.revisions(ofStream(test.stream))
@@ -181,7 +181,7 @@ func TestScavengeRemovesHiddenEvents(t *testing.T) {
 	require.Equal(t, []uint64{5}, f.revisions(ofStream("soft")))
 	require.NoError(t, f.node.Close())
 	mustCheck(t, fs)
-	t.Logf("%d events were scavenged; of %d addresses in them none is in any file, twice looked for", done.Events, gone/2)
+	t.Logf("%d events were scavenged; none of the %d addresses in them is in any file after two searches", done.Events, gone/2)
 }
 
 // A scavenge may remove the last records of the log. The next append continues after
@@ -193,7 +193,7 @@ func TestScavengeRemovesTheEndOfTheLog(t *testing.T) {
 	f.setMeta("s", `{"$tb":9}`)
 	f.must("s", writer.NoStream, fresh(3)...)
 	all := f.positions()
-	for round := range 3 { // in one process, and over a reopening
+	for round := range 3 { // in one process, and after a reopening
 		done, err := f.node.Scavenge(t.Context(), nil)
 		require.NoError(t, err)
 		require.EqualValues(t, []int{3, 0, 0}[round], done.Events)
@@ -204,7 +204,7 @@ func TestScavengeRemovesTheEndOfTheLog(t *testing.T) {
 		}
 		require.Equal(t, all[:3], f.positions())
 		require.Equal(t, all[5], f.node.log.Tail.End())
-		require.Empty(t, f.events(ofAll, atPosition(all[5], all[5])), "a position that was there is one")
+		require.Empty(t, f.events(ofAll, atPosition(all[5], all[5])), "the position of a removed event is still valid")
 		s := f.subscribe(ofAll, atPosition(all[4], all[4])).confirmed()
 		s.caughtUp()
 	}
@@ -215,7 +215,7 @@ func TestScavengeRemovesTheEndOfTheLog(t *testing.T) {
 }
 
 // Readers and subscribers of $all continue from positions of removed events. The node
-// still rejects positions at which no event ever was.
+// still rejects positions that never belonged to an event.
 func TestReadsFromScavengedPositions(t *testing.T) {
 	f := serve(t)
 	f.must("kept", writer.NoStream, fresh(1)...)
@@ -293,13 +293,13 @@ func TestScavengeDuringAppendsAndReads(t *testing.T) {
 	stop()
 	require.Equal(t, []uint64{events - 3, events - 2, events - 1}, f.revisions(ofStream("short")))
 	require.Len(t, f.revisions(ofStream("kept")), events)
-	t.Logf("%d events scavenged beside %d appends and %d rounds of reads", (<-scavenged).Events, 2*events, <-reading)
+	t.Logf("%d events scavenged during %d appends and %d rounds of reads", (<-scavenged).Events, 2*events, <-reading)
 	require.NoError(t, f.node.Close())
 	mustCheck(t, fs)
 }
 
-// The power fails at any sync of a scavenge. The log has no damage, and the next scavenge
-// continues.
+// The power may fail at any sync of a scavenge. Then the log has no damage, and the
+// next scavenge continues.
 func TestScavengeAndPowerLoss(t *testing.T) {
 	disk := crashable()
 	n := openOn(t, disk)
@@ -356,7 +356,8 @@ func openOn(t *testing.T, fs vfs.FS) *Node {
 	return n
 }
 
-// Only one scavenge or backup runs at a time. It ends with its caller or with the node.
+// Only one scavenge or backup runs at a time. It ends when its caller gives up or
+// the node closes.
 func TestScavengeEndsWithCallerOrNode(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(3)...)

@@ -39,7 +39,7 @@ const (
 	receiveStreams = 16<<20 - 10_000
 	pingAfter      = 10 * time.Second
 	pingTimeout    = 10 * time.Second
-	maxStreams     = 4096 // calls at once on one connection
+	maxStreams     = 4096 // concurrent calls on one connection
 
 	// With fixed windows gRPC sends no pings to measure the bandwidth. Workers avoid
 	// growing a new stack for each call.
@@ -48,7 +48,7 @@ const (
 	workers      = 64
 )
 
-// serverPair answers clients with the same rights.
+// serverPair holds the gRPC and HTTP servers for clients with the same rights.
 type serverPair struct {
 	mux   connmux.Mux
 	mixed *grpc.Server // gRPC calls on connections that began with another request
@@ -62,7 +62,7 @@ func (n *Node) newServerPair(readOnly bool) *serverPair {
 	}
 }
 
-// close lets calls that are being answered finish, until ctx ends.
+// close lets calls in progress finish, until ctx ends.
 func (p *serverPair) close(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, p.mux.GRPC.Stop)
 	p.mux.GRPC.GracefulStop()
@@ -98,8 +98,8 @@ func (n *Node) newServer(readOnly bool) *grpc.Server {
 	return s
 }
 
-// answer handles a call with one request and one answer. It applies the receive
-// limit of the services other than Streams, and converts errors to statuses. A node
+// answer handles a call with one request and one response. It applies the receive
+// limit for all services except Streams, and converts errors to statuses. A node
 // that is not ready still lists its methods.
 func (n *Node) answer(ctx context.Context, m any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (answer any, err error) {
 	if !strings.HasPrefix(info.FullMethod, "/"+api.Streams_ServiceDesc.ServiceName+"/") {
@@ -162,7 +162,7 @@ func (f features) GetSupportedMethods(context.Context, *shared.Empty) (*serverfe
 	return methods, nil
 }
 
-// members is the Gossip service: the node is a cluster of one.
+// members is the Gossip service. The node is the only member of its cluster.
 type members struct {
 	gossip.UnimplementedGossipServer
 	log      *openlog.Log
@@ -193,7 +193,8 @@ func endPoint(ctx context.Context) *gossip.EndPoint {
 }
 
 // newHTTP returns the server of plain HTTP requests, over HTTP/1.1 and over HTTP/2
-// without TLS. On an HTTP/2 connection, gRPC calls may follow; calls handles them.
+// without TLS. On an HTTP/2 connection, gRPC calls may follow. The handler calls
+// answers those.
 func (n *Node) newHTTP(calls http.Handler) *http.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /info", n.info)
@@ -218,7 +219,7 @@ func (n *Node) newHTTP(calls http.Handler) *http.Server {
 
 func (n *Node) info(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", wire.ContentJSON)
-	_ = json.NewEncoder(w).Encode(map[string]any{ // fails only if the caller has left
+	_ = json.NewEncoder(w).Encode(map[string]any{ // fails only if the caller has disconnected
 		"esVersion":      Version,
 		"state":          "leader",
 		"features":       map[string]bool{"projections": false, "userManagement": false, "atomPub": false},

@@ -65,7 +65,7 @@ func TestGossip(t *testing.T) {
 	require.NoError(t, err)
 	defer client.Close()
 	_, err = client.AppendToStream(f.ctx, "s", esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}}, esdb.EventData{EventType: "T"})
-	require.NoError(t, err, "discovered through gossip")
+	require.NoError(t, err, "the client must discover the node through gossip")
 }
 
 // The answer to an unsupported call has only trailers.
@@ -80,7 +80,7 @@ func TestUnsupportedCallsAreUnimplemented(t *testing.T) {
 		_, err := projections.NewProjectionsClient(f.conn).Create(f.ctx, &projections.CreateReq{}, grpc.Header(&header))
 		trailersOnly(t, err, header)
 	})
-	t.Run("a method that never was", func(t *testing.T) {
+	t.Run("a method that does not exist", func(t *testing.T) {
 		err := f.conn.Invoke(f.ctx, "/event_store.client.streams.Streams/Nothing", &shared.Empty{}, &shared.Empty{})
 		trailersOnly(t, err, nil)
 	})
@@ -103,7 +103,7 @@ func TestReceiveLimitOfOtherServices(t *testing.T) {
 	require.Equal(t, codes.ResourceExhausted, status.Code(err))
 }
 
-// Clients may send authorization, requires-leader and connection-name.
+// Clients may send the headers authorization, requires-leader and connection-name.
 func TestHeadersAreAccepted(t *testing.T) {
 	f := serve(t)
 	f.ctx = metadata.AppendToOutgoingContext(f.ctx, "authorization", "Basic YWRtaW46Y2hhbmdlaXQ=", "requires-leader", "true", "connection-name", "x")
@@ -153,8 +153,8 @@ func TestHTTP(t *testing.T) {
 			require.Equal(t, http.StatusMethodNotAllowed, code)
 		})
 	}
-	t.Run("not live any more", func(t *testing.T) {
-		f.node.log.Life.Fail(errors.New("the test failed it"))
+	t.Run("no longer live", func(t *testing.T) {
+		f.node.log.Life.Fail(errors.New("failed by the test"))
 		recorder := &statusOnly{header: http.Header{}}
 		request, err := http.NewRequestWithContext(f.ctx, http.MethodGet, "/health/live", nil)
 		require.NoError(t, err)
@@ -173,7 +173,7 @@ func (s *statusOnly) Header() http.Header         { return s.header }
 func (s *statusOnly) Write(b []byte) (int, error) { return len(b), nil }
 func (s *statusOnly) WriteHeader(code int)        { s.code = code }
 
-// One HTTP/2 connection may carry a plain request first and gRPC calls after.
+// One HTTP/2 connection may carry a plain request first and gRPC calls after it.
 func TestGRPCBehindAPlainRequest(t *testing.T) {
 	f := serve(t)
 	h2c := &http.Transport{Protocols: new(http.Protocols)}
@@ -236,7 +236,7 @@ func TestIncompleteConnections(t *testing.T) {
 		f.must("s", writer.Any, fresh(1)...)
 		require.NoError(t, f.node.Close())
 	})
-	t.Run("silence, then gone", func(t *testing.T) { require.NoError(t, dial(t).Close()) })
+	t.Run("silence, then a disconnect", func(t *testing.T) { require.NoError(t, dial(t).Close()) })
 	f.must("s", writer.Any, fresh(1)...)
 }
 

@@ -74,7 +74,7 @@ func slowDown(t *testing.T, delay time.Duration) {
 	slow.Store(false)
 
 	const bound = 2048*16<<10 + 32*2<<20 // the calls of the lower tiers, times their size
-	require.LessOrEqual(t, most.Load(), int64(bound), "bytes received and not answered")
+	require.LessOrEqual(t, most.Load(), int64(bound), "bytes received but not answered")
 	require.EqualValues(t, slowRounds*(slowSmall+slowLarge), acknowledged.Load())
 	order := map[string]uint64{}
 	for p := (storage.Page{}); !p.End; {
@@ -87,7 +87,7 @@ func slowDown(t *testing.T, delay time.Duration) {
 		}
 	}
 	require.NoError(t, n.Close())
-	t.Logf("%d appends of %d clients at once, %d MB in all, took %v of the bubble's time; at most %d MB of them were received and not yet answered, of %d MB allowed; none failed, in order",
+	t.Logf("%d appends from %d concurrent clients, %d MB in total, took %v of fake time; at most %d MB were received but not yet answered, within the limit of %d MB; none failed, all in order",
 		acknowledged.Load(), slowSmall+slowLarge, slowRounds*(slowLarge*largeData+slowSmall*300)>>20, took.Round(delay), most.Load()>>20, bound>>20)
 }
 

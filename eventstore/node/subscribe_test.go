@@ -14,18 +14,18 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// The confirmation comes first. The start revision is exclusive, the start
-// includes event 0, and the end means only new events.
+// The confirmation comes first. A start revision is exclusive. A subscription
+// from the start includes event 0, and one from the end gets only new events.
 func TestStreamSubscriptions(t *testing.T) {
 	tests := []struct {
 		name string
 		from []asking
-		want []uint64 // of 3 that are there and 2 that come
+		want []uint64 // of 3 stored and 2 new events
 	}{
 		{"from the start", nil, []uint64{0, 1, 2, 3, 4}},
 		{"from a revision, exclusive", []asking{fromRevision(1)}, []uint64{2, 3, 4}},
 		{"from revision 0", []asking{fromRevision(0)}, []uint64{1, 2, 3, 4}},
-		{"from the last", []asking{fromRevision(2)}, []uint64{3, 4}},
+		{"from the last event", []asking{fromRevision(2)}, []uint64{3, 4}},
 		{"from the end", []asking{theEnd}, []uint64{3, 4}},
 		{"from the highest revision", []asking{fromRevision(math.MaxUint64)}, []uint64{3, 4}},
 		{"from beyond the end", []asking{fromRevision(3)}, []uint64{4}},
@@ -47,7 +47,8 @@ func TestStreamSubscriptions(t *testing.T) {
 	}
 }
 
-// A subscription to a missing or soft-deleted stream is confirmed and caught up.
+// A subscription to a missing or soft-deleted stream is confirmed and reports that
+// it has caught up.
 func TestSubscriptionsToMissingStreams(t *testing.T) {
 	f := serve(t)
 	s := f.subscribe(ofStream("s")).confirmed().caughtUp()
@@ -97,9 +98,9 @@ func TestSubscriptionsResolveLinks(t *testing.T) {
 	require.Equal(t, "links", string(got.GetLink().GetStreamIdentifier().GetStreamName()))
 }
 
-// The start is exclusive, but (P, 0) includes the event at P. Beyond the end a
-// subscription waits for new events. An error for a position without an event
-// comes after the confirmation.
+// The start is exclusive, but (P, 0) includes the event at P. A subscription
+// from beyond the end waits for new events. An error for a position without an
+// event comes after the confirmation.
 func TestSubscriptionsToAll(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(4)...)
@@ -113,7 +114,7 @@ func TestSubscriptionsToAll(t *testing.T) {
 		{"from 0", atPosition(0, 0), p},
 		{"from a position, exclusive", atPosition(p[1], p[1]), p[2:]},
 		{"from (P, 0), inclusive", atPosition(p[1], 0), p[1:]},
-		{"from the last", atPosition(p[3], p[3]), nil},
+		{"from the last event", atPosition(p[3], p[3]), nil},
 		{"from the end", theEnd, nil},
 		{"from MaxUint64", atPosition(math.MaxUint64, math.MaxUint64), nil},
 		{"from beyond the end", atPosition(p[3]+1, p[3]+1), nil},
@@ -128,7 +129,7 @@ func TestSubscriptionsToAll(t *testing.T) {
 			s.caughtUp()
 		})
 	}
-	t.Run("a position that is no record's", func(t *testing.T) {
+	t.Run("a position that belongs to no record", func(t *testing.T) {
 		s := f.in(t).subscribe(ofAll, atPosition(p[1]+1, p[1]+1)).confirmed()
 		require.Equal(t, codes.InvalidArgument, s.dropped())
 	})
@@ -144,8 +145,8 @@ func TestSubscriptionsToAll(t *testing.T) {
 }
 
 // A filtered subscription gets a checkpoint after every multiplier × window
-// events, both while it catches up and when live, and one when it has caught
-// up.
+// events, both while it catches up and when live, and one more when it has
+// caught up.
 func TestCheckpoints(t *testing.T) {
 	f := serve(t)
 	for range 3 {
@@ -163,13 +164,13 @@ func TestCheckpoints(t *testing.T) {
 		require.Equal(t, p[3], s.event().GetCommitPosition())
 		require.Equal(t, p[3], s.checkpoint(), "4 considered")
 		require.Equal(t, p[5], s.event().GetCommitPosition())
-		require.Equal(t, p[5], s.checkpoint(), "catch-up ends")
+		require.Equal(t, p[5], s.checkpoint(), "the checkpoint at the end of the catch-up")
 		s.caughtUp()
 		f.must("a", writer.Any, fresh(4)...)
 		all := f.positions()
 		require.Equal(t, all[9], s.checkpoint(), "4 considered, none selected")
 	})
-	t.Run("nothing selected: one where catch-up ends", func(t *testing.T) {
+	t.Run("nothing selected: one checkpoint at the end of the catch-up", func(t *testing.T) {
 		f := f.in(t)
 		all := f.positions()
 		s := f.subscribe(ofAll, byStream(1000, "none")).confirmed()
@@ -188,7 +189,7 @@ func TestCheckpoints(t *testing.T) {
 		all := f.positions()
 		f.subscribe(ofAll, atPosition(all[len(all)-1]+5, 0), byStream(1, "none")).confirmed().caughtUp()
 	})
-	t.Run("without a window: 32", func(t *testing.T) {
+	t.Run("the default window is 32", func(t *testing.T) {
 		f := f.in(t)
 		f.must("c", writer.Any, fresh(40)...)
 		all := f.positions()
@@ -203,7 +204,7 @@ func TestCheckpoints(t *testing.T) {
 	})
 }
 
-// A filter of $all is a prefix or an unanchored, case-sensitive regular
+// A filter on $all is a prefix or an unanchored, case-sensitive regular
 // expression, on the stream or the type.
 func TestFilters(t *testing.T) {
 	f := serve(t)
@@ -250,8 +251,8 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// A slow subscriber gets every event once and in order, also those that are not in
-// memory any more.
+// A slow subscriber gets every event once and in order, even those that are no
+// longer in memory.
 func TestSlowSubscribersMissNothing(t *testing.T) {
 	f := serve(t)
 	live := f.subscribe(ofAll).confirmed().caughtUp()

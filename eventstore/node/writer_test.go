@@ -63,11 +63,11 @@ func TestConcurrentAppendsToOneStream(t *testing.T) {
 	for i, revision := range revisions {
 		require.EqualValues(t, i, revision)
 	}
-	t.Logf("%d appends were refused for their version", lost.Load())
+	t.Logf("%d appends were rejected because of their expected version", lost.Load())
 }
 
-// A live subscriber gets concurrent appends to many streams once each, in the order of
-// the log and of each stream.
+// A live subscriber gets each concurrent append to many streams once. Events arrive in
+// the order of the log and of each stream.
 func TestConcurrentAppendsReachSubscribersInOrder(t *testing.T) {
 	const streams, each = 16, 25
 	f := serve(t)
@@ -94,7 +94,8 @@ func TestConcurrentAppendsReachSubscribersInOrder(t *testing.T) {
 
 var errDisk = errors.New("the disk is broken")
 
-// failing is a disk that can fail one kind of operation on the write-ahead log.
+// failing returns a disk that can fail some kinds of operations on the write-ahead
+// log, and the switch that makes them fail.
 func failing(fs vfs.FS, kinds ...errorfs.OpKind) (vfs.FS, *atomic.Bool) {
 	on := &atomic.Bool{}
 	return errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -135,8 +136,8 @@ func TestFirstFailureStopsTheNode(t *testing.T) {
 			require.ErrorIs(t, <-served, errDisk)
 			broken.Store(false)
 			_, err = n.writer.Submit(t.Context(), &writer.Request{Stream: "t", Expected: writer.Any, Events: []writer.Proposed{{ID: uuid.New(), Type: "T"}}})
-			require.ErrorIs(t, err, lifecycle.ErrFailed, "it does not try again")
-			require.Equal(t, kept, n.log.Tail.End(), "nothing more is shown")
+			require.ErrorIs(t, err, lifecycle.ErrFailed, "the node does not try again")
+			require.Equal(t, kept, n.log.Tail.End(), "readers see nothing more")
 			after := powerLoss(disk, 0)
 			_ = n.Close()
 
@@ -165,10 +166,10 @@ func TestPebbleFailureStopsTheNode(t *testing.T) {
 	n.log.Life.Fail(errDisk)
 	_, err = n.writer.Submit(t.Context(), &writer.Request{Stream: "s", Expected: 0, Events: []writer.Proposed{{ID: uuid.New(), Type: "T"}}})
 	require.ErrorIs(t, err, lifecycle.ErrFailed)
-	require.NoError(t, n.Close(), "this one is still able to close")
+	require.NoError(t, n.Close(), "this log can still be closed")
 }
 
-// Open returns an error if the disk fails during it.
+// Open returns an error if the disk fails while the log is being opened.
 func TestOpenOnAFailingDisk(t *testing.T) {
 	for at := range int32(40) {
 		fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(errorfs.OnIndex(at).MaybeError))
@@ -181,7 +182,8 @@ func TestOpenOnAFailingDisk(t *testing.T) {
 	}
 }
 
-// If a caller gives up, the outcome is unknown. A closed node accepts no request.
+// If a caller gives up, the outcome is unknown. A closed node rejects every
+// request.
 func TestSubmitEndsWithCallerOrNode(t *testing.T) {
 	n, err := Open(Options{Dir: "log", FS: vfs.NewMem(), Logger: quiet})
 	require.NoError(t, err)

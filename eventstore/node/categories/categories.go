@@ -1,6 +1,7 @@
-// Package categories derives the streams of links, $ce-<category> and
-// $et-<type>, from the log. They hold a link to each event of a category or of a
-// type. Await starts and waits for the index behind them; Page reads links.
+// Package categories derives the link streams $ce-<category> and $et-<type> from
+// the log. They hold a link to each event of a category or of a type. Await
+// starts the index behind them and waits until it has caught up. Page reads
+// links.
 package categories
 
 import (
@@ -20,30 +21,32 @@ import (
 	"hexarena/eventstore/node/storage"
 )
 
-// Categories is the index behind the streams of links: it maps each revision of a
-// link to the position of its event. The first read of such a stream opens the
-// index, and a goroutine keeps it up to date from then on. A node that never
-// serves such a stream pays nothing. The index has a folder of its own. It can be
-// derived from the log again, so it is never synced. If it is damaged, or belongs
-// to another log, it is built from scratch. Safe for concurrent use.
+// Categories is the index behind the link streams. It maps each revision of a
+// link stream to the position of the linked event. The first read of such a
+// stream opens the index, and a goroutine keeps it up to date from then on. A
+// node that never serves such a stream pays nothing. The index has its own
+// folder. It is never synced, because it can be rebuilt from the log. If it is
+// damaged or belongs to another log, it is rebuilt from scratch. Safe for
+// concurrent use.
 type Categories struct {
 	*openlog.Log
 	fs   vfs.FS
 	dir  string
-	open sync.Mutex // held while the index is opened
+	open sync.Mutex // held while the index is being opened
 
-	mu       sync.Mutex    // guards what follows
-	links    storage.Index // without a DB before it is opened
+	mu       sync.Mutex    // guards the fields below
+	links    storage.Index // has no DB until it is opened
 	at       uint64        // the index is complete up to this position
 	advanced chan struct{} // closed when at grows, or cause is set
-	cause    error         // why the index cannot be kept up or read
-	stuck    bool          // it cannot be closed either
+	cause    error         // why the index can no longer be updated or read
+	stuck    bool          // the index cannot even be closed
 	watchers map[*openlog.Watcher]struct{}
 
-	last *recent.Map[string, int64] // revisions; the building goroutine's
+	last *recent.Map[string, int64] // last revisions; only the building goroutine uses it
 }
 
-// New returns the index of a log, in a folder of its own. Await opens it.
+// New returns the index of a log. It keeps the index in the folder dir. Await opens
+// it.
 func New(log *openlog.Log, fs vfs.FS, dir string) *Categories {
 	return &Categories{
 		Log:      log,
@@ -55,7 +58,7 @@ func New(log *openlog.Log, fs vfs.FS, dir string) *Categories {
 	}
 }
 
-// Await waits until the streams of links hold everything up to a position.
+// Await waits until the link streams hold everything up to a position.
 func (c *Categories) Await(ctx context.Context, position uint64) error {
 	if err := c.start(); err != nil {
 		return err
@@ -100,7 +103,7 @@ func (c *Categories) start() error {
 	links, at, err := c.openIndex()
 	if err != nil {
 		c.Life.Leave()
-		return fmt.Errorf("the index of categories: %w", err)
+		return fmt.Errorf("category index: %w", err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,14 +112,14 @@ func (c *Categories) start() error {
 	return nil
 }
 
-// broken records that the index cannot be read or kept up any more. The log itself
+// broken records that the index can no longer be read or updated. The log itself
 // is not affected.
 func (c *Categories) broken(err error) {
-	c.Logger.Error("the index of categories failed; restart the node to build it again", "error", err)
+	c.Logger.Error("the category index failed; restart the node to rebuild it", "error", err)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.cause == nil {
-		c.cause = fmt.Errorf("the index of categories: %w", err)
+		c.cause = fmt.Errorf("category index: %w", err)
 		c.notify()
 	}
 }
@@ -152,8 +155,7 @@ func (c *Categories) build() {
 	}
 }
 
-// advance indexes some of the following records, and reports whether there may be
-// more.
+// advance indexes the next records, and reports whether there may be more.
 func (c *Categories) advance() (more bool, err error) {
 	end := c.Tail.End()
 	records, _, ok := c.Tail.After(c.at, storage.PageRecords)
@@ -165,7 +167,7 @@ func (c *Categories) advance() (more bool, err error) {
 		records = p.Records
 	}
 	if len(records) == 0 {
-		if end > c.at { // the rest was scavenged
+		if end > c.at { // the records up to end were scavenged
 			c.reached(end)
 		}
 		return false, nil
@@ -211,7 +213,7 @@ func (c *Categories) add(records []record.Record) (err error) {
 	return b.Commit(pebble.NoSync)
 }
 
-// following returns the next revision of a stream of links.
+// following returns the next revision of a link stream.
 func (c *Categories) following(name string) (int64, error) {
 	last, ok := c.last.Get(name)
 	if !ok {

@@ -14,7 +14,7 @@ import (
 
 const (
 	categoriesMemory = 8 << 20
-	knownLinks       = 1 << 14 // streams of links whose end is remembered
+	knownLinks       = 1 << 14 // link streams whose last revision is remembered
 )
 
 // builtKey holds the version of the index, and the position and id of the last
@@ -26,7 +26,7 @@ const (
 	builtLen     = 1 + 8 + 16
 )
 
-// openIndex opens the index that was built before, or begins a new one.
+// openIndex opens the existing index. If that cannot be used, it creates a new one.
 func (c *Categories) openIndex() (storage.Index, uint64, error) {
 	index, err := c.openFolder()
 	if err == nil {
@@ -34,7 +34,7 @@ func (c *Categories) openIndex() (storage.Index, uint64, error) {
 		if err == nil {
 			return index, at, nil
 		}
-		c.Logger.Info("the index of categories is built from scratch", "reason", err)
+		c.Logger.Info("building the category index from scratch", "reason", err)
 		if err := index.DB.Close(); err != nil {
 			return storage.Index{}, 0, err
 		}
@@ -43,14 +43,14 @@ func (c *Categories) openIndex() (storage.Index, uint64, error) {
 		return storage.Index{}, 0, err
 	}
 	c.mu.Lock()
-	c.cause = nil // it belonged to the removed index
+	c.cause = nil // it concerned the removed index
 	c.mu.Unlock()
 	index, err = c.openFolder()
 	return index, 0, err
 }
 
-// openFolder opens the Pebble store. If that cannot continue later, it ends the
-// goroutine, and not the log.
+// openFolder opens the Pebble store. If the store fails later, only the
+// goroutine that uses it ends, and the log continues.
 func (c *Categories) openFolder() (storage.Index, error) {
 	o := &pebble.Options{FS: c.fs, MemTableSize: categoriesMemory, CacheSize: categoriesMemory, DisableWAL: true}
 	damage := func(info pebble.DataCorruptionInfo) { c.broken(fmt.Errorf("%w: %w", record.ErrDamaged, info.Details)) }
@@ -92,7 +92,8 @@ func (c *Categories) halted(err error) {
 	c.broken(err)
 }
 
-// Close keeps the index, or removes one that failed. Nobody reads it any more.
+// Close closes the index and keeps its folder, or removes the folder if the index
+// failed. Call it only when nobody reads the index any more.
 func (c *Categories) Close() error {
 	index, ok := c.opened()
 	if !ok {

@@ -10,20 +10,20 @@ import (
 	"hexarena/eventstore/node/storage"
 )
 
-// The streams of links.
+// Parts of the names of link streams.
 const (
 	categoryPrefix = "$ce-"
 	typePrefix     = "$et-"
-	typeDeleted    = "$deleted" // stands for both kinds of deletes
+	typeDeleted    = "$deleted" // the event type for both kinds of deletes
 )
 
-// IsDerived reports whether a stream is one of links.
+// IsDerived reports whether a stream is a link stream.
 func IsDerived(stream string) bool {
 	return strings.HasPrefix(stream, categoryPrefix) || strings.HasPrefix(stream, typePrefix)
 }
 
-// linkedIn returns the streams of links that link to a record; a name may be empty.
-// A soft delete counts as an event of the stream that it deletes.
+// linkedIn returns the names of the streams that get a link to a record. An empty
+// name means none. A soft delete counts as an event of the stream that it deletes.
 func linkedIn(r *record.Record) (in [2]string) {
 	stream, kind := r.Stream, r.Type
 	if record.IsMetadataStream(stream) {
@@ -44,8 +44,8 @@ func linkedIn(r *record.Record) (in [2]string) {
 	return in
 }
 
-// Last returns the last revision of a stream of links, with the position of
-// its record, up to the position within.
+// Last returns the last revision of a link stream up to the position within,
+// and the position of the linked record.
 func (c *Categories) Last(stream string, within uint64) (revision int64, position uint64, err error) {
 	links, ok := c.opened()
 	if !ok {
@@ -54,8 +54,7 @@ func (c *Categories) Last(stream string, within uint64) (revision int64, positio
 	return links.LastEntry(stream, within)
 }
 
-// Page reads a page of links. A link whose record was scavenged does not exist any
-// more.
+// Page reads a page of links. It leaves out links to scavenged records.
 func (c *Categories) Page(stream string, v storage.View, r storage.Range) (storage.Page, error) {
 	links, ok := c.opened()
 	if !ok {
@@ -78,8 +77,9 @@ type linkMetadata struct {
 	Cause   uuid.UUID `json:"$causedBy"`
 }
 
-// newLink returns a link to a record. The link has the record's position and a
-// derived id, so it is the same each time. A link to a link has that link's target.
+// newLink returns a link to a record. The link has the record's position, and its
+// id is derived from the record's id, so the link is the same each time. If the
+// record is a link itself, the new link points to the same target.
 func newLink(stream string, revision uint64, target *record.Record) (record.Record, error) {
 	data := record.LinkTo(target)
 	if target.Type == record.TypeLink {

@@ -1,5 +1,5 @@
 // Package connmux serves gRPC and plain HTTP on the same port. It reads the
-// beginning of each connection and passes the connection to the server for it.
+// first bytes of each connection and passes the connection to the right server.
 package connmux
 
 import (
@@ -28,8 +28,8 @@ type Mux struct {
 	HTTP   *http.Server // other connections
 }
 
-// Serve answers the connections of a listener until the node closes; then it
-// returns nil. If the log fails it returns the cause. It closes the listener.
+// Serve serves the connections of a listener until the node closes, and then
+// returns nil. If the log fails, it returns the cause. It closes the listener.
 func (m *Mux) Serve(l net.Listener) error {
 	if !m.Life.Enter() {
 		return l.Close()
@@ -60,7 +60,7 @@ func (m *Mux) Serve(l net.Listener) error {
 }
 
 // accept passes each connection to the gRPC server or to the HTTP server, depending
-// on its first bytes. It ends with the listener.
+// on its first bytes. It returns when the listener is closed.
 func (m *Mux) accept(l net.Listener, grpcConns, httpConns *connListener) error {
 	for {
 		conn, err := l.Accept()
@@ -85,8 +85,9 @@ func (m *Mux) pause() {
 	}
 }
 
-// route reads the beginning of a connection and passes the connection on. The
-// server reads the same bytes again. A silent connection ends with the node.
+// route reads the first bytes of a connection and passes the connection to a
+// server, which reads the same bytes again. It closes a connection that is
+// still silent when the node closes.
 func (m *Mux) route(conn net.Conn, grpcConns, httpConns *connListener) {
 	stop := context.AfterFunc(m.Life.Open(), func() { _ = conn.Close() })
 	defer stop()
@@ -105,10 +106,10 @@ func (m *Mux) route(conn net.Conn, grpcConns, httpConns *connListener) {
 	to.pass(&replayed{Conn: conn, start: &seen})
 }
 
-// replayed is a connection whose beginning was read already.
+// replayed is a connection whose first bytes were already read.
 type replayed struct {
 	net.Conn
-	start *bytes.Buffer // nil once it was read
+	start *bytes.Buffer // nil once it was read again
 }
 
 func (c *replayed) Read(p []byte) (int, error) {
@@ -121,7 +122,7 @@ func (c *replayed) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// connListener is a listener whose connections were accepted by another.
+// connListener is a listener whose connections were accepted by another listener.
 type connListener struct {
 	addr  net.Addr
 	conns chan net.Conn
@@ -159,5 +160,5 @@ func (l *connListener) Close() error {
 	return nil
 }
 
-// Addr is the address of the listener that accepts.
+// Addr returns the address of the listener that accepted the connections.
 func (l *connListener) Addr() net.Addr { return l.addr }

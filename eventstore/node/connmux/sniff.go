@@ -12,17 +12,18 @@ import (
 )
 
 // HeaderTimeout is how long a connection may take to send its first request. A
-// client that sends the HTTP/2 preface and then nothing for sniffGrace is taken for
-// a gRPC client that waits for the server.
+// client that sends the HTTP/2 preface and then nothing for sniffGrace is treated
+// as a gRPC client that is waiting for the server.
 const (
 	HeaderTimeout = 10 * time.Second
 	sniffGrace    = 100 * time.Millisecond
 	sniffBytes    = 64 << 10
 )
 
-// sniff reads up to the headers of the first request and reports whether it is a
-// gRPC call. It copies what it reads into seen. After the preface of HTTP/2 there are
-// no errors: the gRPC server waits for a slow client and rejects a wrong one.
+// sniff reads until it has the headers of the first request and reports whether the
+// request is a gRPC call. It copies the bytes that it reads into seen. After the
+// HTTP/2 preface it returns no errors: the gRPC server waits for slow clients and
+// rejects invalid requests.
 func sniff(conn net.Conn, seen *bytes.Buffer) (isGRPC bool, err error) {
 	from := io.TeeReader(conn, seen)
 	for i := range len(http2.ClientPreface) {
@@ -40,7 +41,7 @@ func sniff(conn net.Conn, seen *bytes.Buffer) (isGRPC bool, err error) {
 		framer.SetMaxReadFrameSize(uint32(sniffBytes - seen.Len()))
 		frame, err := framer.ReadFrame()
 		if err != nil {
-			return true, nil //nolint:nilerr // the gRPC server finds the same error
+			return true, nil //nolint:nilerr // the gRPC server will find the same error
 		}
 		if headers, ok := frame.(*http2.HeadersFrame); ok {
 			return hasGRPCContent(headers.HeaderBlockFragment()), nil

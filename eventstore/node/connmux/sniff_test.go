@@ -31,7 +31,7 @@ func opening(t testing.TB, contentType string, p http2.HeadersFrameParam) []byte
 	return wire.Bytes()
 }
 
-// scripted is a connection that delivers these bytes, and then an error.
+// scripted is a connection that delivers the given bytes and then an error.
 type scripted struct {
 	net.Conn
 	script io.Reader
@@ -66,11 +66,11 @@ func TestGRPCAndHTTPConnectionsAreRecognized(t *testing.T) {
 		{"gRPC, with a subtype", opening(t, "application/grpc+proto", http2.HeadersFrameParam{}), true},
 		{"gRPC, padded", opening(t, "application/grpc", http2.HeadersFrameParam{PadLength: 9}), true},
 		{"gRPC, with priority", opening(t, "application/grpc", http2.HeadersFrameParam{Priority: priority}), true},
-		{"gRPC, with both", opening(t, "application/grpc", http2.HeadersFrameParam{Priority: priority, PadLength: 9}), true},
-		{"another type", opening(t, "application/json", http2.HeadersFrameParam{}), false},
-		{"no type", opening(t, "", http2.HeadersFrameParam{PadLength: 3}), false},
+		{"gRPC, with priority and padding", opening(t, "application/grpc", http2.HeadersFrameParam{Priority: priority, PadLength: 9}), true},
+		{"another content type", opening(t, "application/json", http2.HeadersFrameParam{}), false},
+		{"no content type", opening(t, "", http2.HeadersFrameParam{PadLength: 3}), false},
 		{"HTTP/1.1", []byte("GET /info HTTP/1.1\r\n\r\n"), false},
-		{"HTTP/1.1 that begins alike", []byte("PROPFIND / HTTP/1.1\r\n\r\n"), false},
+		{"HTTP/1.1 that begins like the preface", []byte("PROPFIND / HTTP/1.1\r\n\r\n"), false},
 		{"the preface, then nothing", []byte(http2.ClientPreface), true},
 		{"settings, then nothing", opening(t, "", http2.HeadersFrameParam{})[:len(http2.ClientPreface)+frameHeader+6], true},
 	}
@@ -88,7 +88,7 @@ func TestGRPCAndHTTPConnectionsAreRecognized(t *testing.T) {
 			require.Equal(t, test.sent, all, "nothing is lost")
 		})
 	}
-	t.Run("gone in the middle of the preface", func(t *testing.T) {
+	t.Run("disconnected in the middle of the preface", func(t *testing.T) {
 		_, err := sniff(&scripted{script: bytes.NewReader([]byte("PRI *")), then: io.EOF}, new(bytes.Buffer))
 		require.Error(t, err)
 	})

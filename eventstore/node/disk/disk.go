@@ -1,7 +1,7 @@
 // Package disk guards the files of a log under Pebble: it stops the log at the
 // first write that fails, seals the folder of a closed log, and finds damage that
-// Pebble would take for the traces of a crash. It knows Pebble's files and not
-// what is in the log.
+// Pebble would mistake for the effects of a crash. It knows Pebble's files but
+// nothing about the contents of the log.
 package disk
 
 import (
@@ -15,50 +15,54 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Disk is the file system under Pebble. It changes three things.
+// Disk is the file system under Pebble. It differs from a plain file system in
+// three ways.
 //
-// Failures are final. While the guard is on, the first failed change of a
-// write-ahead log or of the folder calls fatal, and the call does not return.
-// Otherwise Pebble would panic in a goroutine of its own, where nothing can
-// recover. Reads continue. Release lets the stopped calls return.
+// Failures are final. While the guard is on, the first failed change to a
+// write-ahead log or to the folder calls fatal, and the failed call does not
+// return. Otherwise Pebble would panic in one of its own goroutines, where
+// nothing can recover from the panic. Reads continue. Release lets the blocked
+// calls return.
 //
 // Write-ahead logs are reused. Overwriting a used file syncs faster than a new
-// file. But behind its new content the file keeps old records, so a scavenge
+// file. But old records remain in the file after the new ones, so a scavenge
 // turns reuse off with SetRecreate.
 //
 // Markers come last. A marker names another file, so Create syncs the folder
-// before it creates one. A power loss can then not leave a marker for a file that
-// does not exist.
+// before it creates a marker. Then a power loss cannot leave a marker for a file
+// that does not exist.
 type Disk struct {
 	vfs.FS
-	dir      string // of the log
+	dir      string // the log's folder
 	recreate atomic.Bool
 	fatal    func(error)
 	guarded  atomic.Bool
 	over     chan struct{} // closed by Release
 }
 
-// New returns the guarded file system of a log's folder. fatal is called from any
-// goroutine.
+// New returns the guarded file system of a log's folder. fatal may be called from
+// any goroutine.
 func New(fs vfs.FS, dir string, fatal func(error)) *Disk {
 	return &Disk{FS: fs, dir: dir, fatal: fatal, over: make(chan struct{})}
 }
 
-// SetGuard starts or stops treating the first failed change as the end of the log.
+// SetGuard turns the guard on or off. While it is on, the first failed change ends
+// the log.
 func (d *Disk) SetGuard(on bool) { d.guarded.Store(on) }
 
 // Release ends the guard of a log that has failed, and lets the goroutines that
-// it has stopped return their errors.
+// it has blocked return their errors.
 func (d *Disk) Release() {
 	d.guarded.Store(false)
 	close(d.over)
 }
 
-// SetRecreate decides whether used write-ahead logs are removed instead of
-// written over.
+// SetRecreate sets whether used write-ahead logs are removed instead of
+// overwritten.
 func (d *Disk) SetRecreate(on bool) { d.recreate.Store(on) }
 
-// halt returns the result of a change, or stops the caller if it failed.
+// halt returns err, the result of a change. While the guard is on, it first reports
+// an error to fatal and blocks the caller until Release.
 func (d *Disk) halt(err error) error {
 	if err != nil && d.guarded.Load() {
 		d.fatal(fmt.Errorf("write the log: %w", err))
@@ -140,10 +144,10 @@ func (f *guarded) Stat() (vfs.FileInfo, error) {
 // ReadOnly returns a view of a file system that rejects every change.
 func ReadOnly(fs vfs.FS) vfs.FS { return readFS{fs} }
 
-// readFS rejects every change. Its user holds the lock of the folder.
+// readFS rejects every change. The caller already holds the folder's lock.
 type readFS struct{ vfs.FS }
 
-// Lock locks nothing.
+// Lock does nothing: the caller already holds the lock.
 func (readFS) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
 
 var errReadOnly = errors.New("the log is open for reading only")

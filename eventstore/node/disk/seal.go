@@ -16,11 +16,11 @@ import (
 
 // The seal is a file in the folder of a closed log or of a backup. It lists the
 // other files, their sizes, and checksums of the files whose damage Pebble could
-// take for the traces of a crash. Opening the log removes the seal, so the folder
-// of a crashed node has none.
+// mistake for the effects of a crash. Opening the log removes the seal, so the
+// folder of a crashed node has no seal.
 //
 //	log sealed, format 1
-//	name size checksum      for each file; - for a table, which has its own checksums
+//	name size checksum      for each file; tables have their own checksums, so theirs is -
 //	checksum                of the lines above
 const (
 	sealName     = "SEAL"
@@ -32,7 +32,7 @@ const (
 	newSuffix    = ".new"
 )
 
-// Seal seals the folder of a log that is closed.
+// Seal seals the folder of a closed log.
 func Seal(fs vfs.FS, dir, format string) error {
 	lines, err := inventory(fs, dir)
 	if err != nil {
@@ -46,7 +46,7 @@ func Seal(fs vfs.FS, dir, format string) error {
 	return nil
 }
 
-// writeSeal writes the whole seal or, if it is interrupted, none.
+// writeSeal writes the seal. If it is interrupted, the folder has no seal.
 func writeSeal(fs vfs.FS, dir, text string) error {
 	path := fs.PathJoin(dir, sealName)
 	if err := writeFile(fs, path+newSuffix, text); err != nil {
@@ -79,15 +79,16 @@ func inventory(fs vfs.FS, dir string) ([]string, error) {
 	return lines, nil
 }
 
-// IsLogFile reports whether a name is that of a file of Pebble's that outlives a
-// process. The seal ignores other files.
+// IsLogFile reports whether a file name is that of a Pebble file that outlives
+// the process. The seal ignores other files.
 func IsLogFile(name string) bool {
 	return strings.HasSuffix(name, tableSuffix) || strings.HasSuffix(name, walSuffix) || strings.HasPrefix(name, "MANIFEST-") ||
 		strings.HasPrefix(name, "OPTIONS-") || strings.HasPrefix(name, markerPrefix)
 }
 
-// IsManifestMarker reports whether a name is that of the file that names the
-// manifest of a Pebble store: every store has one.
+// IsManifestMarker reports whether a file name is that of a manifest marker.
+// Every Pebble store has a manifest marker, which names the store's current
+// manifest.
 func IsManifestMarker(name string) bool { return strings.HasPrefix(name, markerPrefix+"manifest.") }
 
 func inventoryLine(fs vfs.FS, dir, name string) (string, error) {
@@ -114,22 +115,23 @@ func inventoryLine(fs vfs.FS, dir, name string) (string, error) {
 func sumText(sum uint32) string { return fmt.Sprintf("%08x", sum) }
 
 // CheckSeal compares a folder with its seal and returns the log's format version.
-// found is false if the folder has no seal: its node was not closed.
+// found is false if the folder has no seal because its node was not closed
+// properly.
 func CheckSeal(fs vfs.FS, dir string) (found bool, format string, err error) {
 	text, err := readFile(fs, fs.PathJoin(dir, sealName))
 	if errors.Is(err, os.ErrNotExist) {
 		return false, "", nil
 	}
 	if err != nil {
-		return false, "", fmt.Errorf("the seal of %s: %w", dir, err)
+		return false, "", fmt.Errorf("seal of %s: %w", dir, err)
 	}
 	format, want, ok := readSeal(text)
 	if !ok {
-		return true, "", fmt.Errorf("%w: the seal of %s is not as it was written", record.ErrDamaged, dir)
+		return true, "", fmt.Errorf("%w: the seal of %s has changed since it was written", record.ErrDamaged, dir)
 	}
 	got, err := inventory(fs, dir)
 	if err != nil {
-		return true, "", fmt.Errorf("the seal of %s: %w", dir, err)
+		return true, "", fmt.Errorf("seal of %s: %w", dir, err)
 	}
 	return true, format, compareInventories(dir, want, got)
 }
@@ -145,7 +147,7 @@ func readSeal(text string) (format string, lines []string, ok bool) {
 	return format, lines[1:n], ok && lines[n] == sumText(crc32.Checksum([]byte(body), record.Castagnoli))
 }
 
-// compareInventories returns an error for the first file that differs.
+// compareInventories returns an error for the first difference.
 func compareInventories(dir string, want, got []string) error {
 	for i := range max(len(want), len(got)) {
 		w, g := lineAt(want, i), lineAt(got, i)
@@ -154,11 +156,11 @@ func compareInventories(dir string, want, got []string) error {
 		}
 		name, _, _ := strings.Cut(w, " ")
 		if found, _, _ := strings.Cut(g, " "); name == "" || g != "" && found < name {
-			return fmt.Errorf("%w: %s was not in %s when it was closed", record.ErrDamaged, found, dir)
+			return fmt.Errorf("%w: %s was not in %s when the log was closed", record.ErrDamaged, found, dir)
 		} else if found != name {
-			return fmt.Errorf("%w: %s is missing in %s", record.ErrDamaged, name, dir)
+			return fmt.Errorf("%w: %s is missing from %s", record.ErrDamaged, name, dir)
 		}
-		return fmt.Errorf("%w: %s in %s is not as it was written", record.ErrDamaged, name, dir)
+		return fmt.Errorf("%w: %s in %s has changed since the log was closed", record.ErrDamaged, name, dir)
 	}
 	return nil
 }

@@ -15,15 +15,15 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// A write-ahead log of Pebble consists of chunks in blocks of 32 KiB:
+// A Pebble write-ahead log consists of chunks in blocks of 32 KiB:
 //
 //	checksum(4) length(2) kind(1) log number(4) synced up to(8) payload
 //
 // All numbers are little-endian. The checksum covers everything after the length.
-// A crash may tear the last chunks. Pebble takes any unreadable rest of a block
-// for that, and continues without it. But a later chunk may say that this part
-// was synced. Then it was damaged, not torn, and Pebble would lose acknowledged
-// events without notice.
+// A crash may tear the last chunks. If the rest of a block is unreadable, Pebble
+// assumes that a crash tore it, and continues without it. But a later chunk may
+// say that this part was synced. Then the part was damaged, not torn, and Pebble
+// would silently lose acknowledged events.
 const (
 	walBlock   = 32 << 10
 	walHeader  = 19
@@ -35,8 +35,8 @@ const (
 )
 
 // CheckLastWAL looks for damage in the last write-ahead log, the only one that a
-// crash may have torn. Pebble rejects the others if it cannot read them to their
-// ends.
+// crash may have torn. Pebble rejects any earlier log that it cannot read to its
+// end.
 func CheckLastWAL(fs vfs.FS, dir string) error {
 	names, err := WALs(fs, dir)
 	if err != nil || len(names) == 0 {
@@ -49,7 +49,7 @@ func CheckLastWAL(fs vfs.FS, dir string) error {
 	}
 	w := wal{text: []byte(text), number: uint32(walNumberOf(last))}
 	if end := w.end(); w.syncedBehind(end) {
-		return fmt.Errorf("%w: %s is not as it was written, at %d", record.ErrDamaged, last, end)
+		return fmt.Errorf("%w: %s has changed since it was written, at offset %d", record.ErrDamaged, last, end)
 	}
 	return nil
 }
@@ -66,7 +66,7 @@ func WALs(fs vfs.FS, dir string) ([]string, error) {
 func walNumberOf(name string) uint64 {
 	n, err := strconv.ParseUint(strings.TrimSuffix(name, walSuffix), 10, 64)
 	if err != nil {
-		return 0 // not one of Pebble's
+		return 0 // not a Pebble file
 	}
 	return n
 }

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// Reasons for answering no call. A client gets Unavailable for both: the
-// outcome of an append that it waits for is unknown.
+// Reasons why a node rejects all calls. Clients get Unavailable for both: the
+// outcome of their pending appends is unknown.
 var (
 	ErrClosed = errors.New("the node is shutting down")
 	ErrFailed = errors.New("the log failed")
@@ -23,15 +23,15 @@ type Lifecycle struct {
 	logger *slog.Logger
 
 	failOnce sync.Once
-	failed   context.Context // its cause is that of the failure
+	failed   context.Context // ends when the log fails, with the cause of the failure
 	fail     context.CancelCauseFunc
 
 	mu       sync.Mutex
-	closing  context.Context // ends under mu
+	closing  context.Context // canceled only while mu is held
 	announce context.CancelFunc
-	running  sync.WaitGroup // grows only under mu while the node is not closing
+	running  sync.WaitGroup // only grows while mu is held and the node is not closing
 
-	open context.Context // ends with the first of both, with ErrFailed or ErrClosed
+	open context.Context // ends when the first of the two does, with ErrFailed or ErrClosed
 	end  context.CancelCauseFunc
 }
 
@@ -44,11 +44,11 @@ func New(logger *slog.Logger) *Lifecycle {
 	return l
 }
 
-// Fail records that the log cannot be written any more. Only the first cause
-// counts.
+// Fail records that the log can no longer be written. Only the first cause is
+// kept.
 func (l *Lifecycle) Fail(cause error) {
 	l.failOnce.Do(func() {
-		l.logger.Error("the log failed: the node acknowledges nothing any more", "error", cause)
+		l.logger.Error("the log failed: the node acknowledges nothing more", "error", cause)
 		l.end(ErrFailed)
 		l.fail(cause)
 	})
@@ -69,11 +69,11 @@ func (l *Lifecycle) Closing() <-chan struct{} { return l.closing.Done() }
 // Open returns a context that ends when the node closes or the log fails.
 func (l *Lifecycle) Open() context.Context { return l.open }
 
-// Ready returns nil while calls are answered, otherwise ErrClosed or ErrFailed.
+// Ready returns nil while the node answers calls, otherwise ErrClosed or ErrFailed.
 func (l *Lifecycle) Ready() error { return context.Cause(l.open) }
 
-// Enter adds one to the count that Wait waits for, and reports whether the node
-// is open. If it is, the caller calls Leave once.
+// Enter reports whether the node is not closing. If it returns true, Wait waits
+// until the caller calls Leave, which it must do once.
 func (l *Lifecycle) Enter() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,14 +84,14 @@ func (l *Lifecycle) Enter() bool {
 	return true
 }
 
-// Leave takes back one Enter.
+// Leave ends what one successful Enter began.
 func (l *Lifecycle) Leave() { l.running.Done() }
 
-// Go starts a goroutine that Wait waits for. The caller has entered and not
-// left.
+// Go starts a goroutine that Wait waits for. Call it only between Enter and
+// Leave.
 func (l *Lifecycle) Go(f func()) { l.running.Go(f) }
 
-// Close announces that the node closes. It is called once.
+// Close announces that the node is closing. Call it only once.
 func (l *Lifecycle) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,5 +99,6 @@ func (l *Lifecycle) Close() {
 	l.end(ErrClosed)
 }
 
-// Wait waits until everything that has entered has left.
+// Wait waits until every caller of Enter has left and every goroutine of Go has
+// ended.
 func (l *Lifecycle) Wait() { l.running.Wait() }

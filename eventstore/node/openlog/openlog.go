@@ -1,6 +1,6 @@
-// Package openlog is the open log that the parts of a node share: the store, the
-// end up to which it is synced, the clock, and the lifecycle. The writer publishes
-// into Tail. Readers never look beyond Tail.End.
+// Package openlog holds the open log that the parts of a node share: the store,
+// its synced end, the clock, and the lifecycle. The writer publishes into Tail.
+// Readers never look beyond Tail.End.
 package openlog
 
 import (
@@ -18,13 +18,13 @@ import (
 // Log is an open log. Safe for concurrent use.
 type Log struct {
 	Logger *slog.Logger
-	Now    func() time.Time // the clock that dates events
+	Now    func() time.Time // the clock for creation times
 	Life   *lifecycle.Lifecycle
 	Store  *storage.Store
 	Tail   *Tail
 }
 
-// Open opens the log in a folder, or creates it. The caller closes Store.
+// Open opens the log in a folder, or creates it. The caller must close Store.
 func Open(dir string, fs vfs.FS, logger *slog.Logger, now func() time.Time) (*Log, error) {
 	life := lifecycle.New(logger)
 	store, err := storage.Open(dir, fs, logger, life.Fail)

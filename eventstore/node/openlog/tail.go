@@ -7,26 +7,27 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// Bounds of the records in memory.
+// Limits on the records kept in memory.
 const (
 	tailRecords = 8192
 	tailBytes   = 16 << 20
 )
 
 // Tail is the synced end of the log. Readers see the log up to End. The tail keeps
-// the latest records for live subscribers and wakes them. Safe for concurrent use.
+// the latest records for live subscribers and wakes these subscribers. Safe for
+// concurrent use.
 type Tail struct {
 	mu       sync.RWMutex
-	records  []record.Record // the latest ones, ascending
+	records  []record.Record // the latest records, ascending
 	bytes    int
 	synced   uint64                           // position of the last synced record
 	previous uint64                           // position of the last record before records
-	watchers map[string]map[*Watcher]struct{} // by stream; those of all streams by ""
+	watchers map[string]map[*Watcher]struct{} // by stream; "" means all streams
 }
 
-// Watcher wakes a goroutine. Tail.Watch returns one that is signaled after appends
-// to a stream. One signal may stand for several appends, and may come for events that
-// the reader has seen.
+// Watcher wakes a goroutine. Tail.Watch returns a watcher that is signaled after
+// appends to a stream. One signal may cover several appends, or events that the
+// reader has already seen.
 type Watcher struct{ wakeCh chan struct{} }
 
 // NewWatcher returns a watcher that only Signal wakes.
@@ -59,7 +60,8 @@ func (t *Tail) End() uint64 {
 	return t.synced
 }
 
-// Publish shows records to readers. They are synced, and follow the earlier ones.
+// Publish makes records visible to readers. The records must be synced and must
+// follow those published earlier.
 func (t *Tail) Publish(records []record.Record) {
 	if len(records) == 0 {
 		return
@@ -82,8 +84,8 @@ func (t *Tail) Publish(records []record.Record) {
 	}
 }
 
-// trim drops the oldest records beyond the bounds. The slices that After returned
-// stay valid: trim never overwrites their elements.
+// trim drops the oldest records until the rest is within the limits. Slices
+// returned by After stay valid, because trim never overwrites their elements.
 func (t *Tail) trim() {
 	drop := 0
 	for len(t.records)-drop > tailRecords || t.bytes > tailBytes {
@@ -104,8 +106,9 @@ func (t *Tail) Forget() {
 	t.records, t.bytes, t.previous = nil, 0, t.synced
 }
 
-// After returns at most limit of the records after a position, and the number of
-// all of them. ok is false if the tail does not reach back to the position.
+// After returns at most limit records after a position. behind is the total
+// number of records after it. ok is false if the tail does not reach back that
+// far.
 func (t *Tail) After(position uint64, limit int) (records []record.Record, behind int, ok bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

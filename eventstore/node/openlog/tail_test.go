@@ -10,7 +10,7 @@ import (
 )
 
 // After returns the records after a position without a gap, or reports that the
-// tail does not reach back so far.
+// tail does not reach back that far.
 func TestAfterSkipsNoRecords(t *testing.T) {
 	tail := NewTail(100)
 	_, _, ok := tail.After(99, 10)
@@ -32,6 +32,6 @@ func TestAfterSkipsNoRecords(t *testing.T) {
 
 	tail.Publish([]record.Record{{Position: 1 << 30, Data: strings.Repeat("x", tailBytes)}})
 	_, _, ok = tail.After(1<<29, 1)
-	require.False(t, ok, "bounded by bytes too")
+	require.False(t, ok, "the number of bytes is limited too")
 	require.EqualValues(t, 1<<30, tail.End())
 }

@@ -16,7 +16,7 @@ const (
 	typeCheckpoint = "$SubscriptionCheckpoint"
 
 	parkAtOnce  = 256
-	reasonBytes = 4096 // the longest reason for parking that is stored
+	reasonBytes = 4096 // longer reasons for parking are cut off
 
 	checkpointMeta = `{"$maxCount":5}`
 )
@@ -34,12 +34,12 @@ func (g *group) loadCheckpoint() (at uint64, ok bool, err error) {
 			return at, true, nil
 		}
 	}
-	g.Logger.Warn("ignore a malformed checkpoint; the group begins at its start", "group", g.config.key(), "data", r.Data)
+	g.Logger.Warn("ignoring a malformed checkpoint; the group begins at its configured start", "group", g.config.key(), "data", r.Data)
 	return 0, false, nil
 }
 
-// done returns the last event before which no message is unfinished, and the count
-// of events up to it.
+// done returns the event before the first unfinished message, or the last event if
+// all messages are finished. It also returns the number of events up to that one.
 func (g *group) done() (mark, uint64) {
 	if front := g.unfinished.Front(); front != nil {
 		m := front.Value.(*message)
@@ -48,9 +48,9 @@ func (g *group) done() (mark, uint64) {
 	return g.last, g.considered
 }
 
-// checkpointDue reports whether a checkpoint is due, and when: at once if the upper
-// bound of events is reached or the consumers have left, or after the checkpoint
-// time if the lower bound is reached.
+// checkpointDue reports whether a checkpoint is due, and how long to wait before
+// saving it. At the upper bound of events there is no wait. At the lower bound the
+// group waits for the checkpoint time, unless all consumers have left.
 func (g *group) checkpointDue() (wait time.Duration, due bool) {
 	at, considered := g.done()
 	n := considered - g.checkpoint.considered
@@ -92,8 +92,8 @@ func (g *group) saveCheckpoint() error {
 	return nil
 }
 
-// load reads a message's event as consumers get it; ok is false if it does not exist
-// any more.
+// load reads a message's event as consumers get it; ok is false if the event no
+// longer exists.
 func (g *group) load(m *message) (found record.Resolved, ok bool, err error) {
 	var r record.Record
 	within := g.Tail.End()

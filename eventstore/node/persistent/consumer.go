@@ -29,12 +29,12 @@ type consumer struct {
 	from    string
 	name    string
 
-	// The group's lock guards these.
+	// The group's lock guards these three.
 	inFlight map[*message]struct{}
-	queue    []turn // the ones that are not sent yet
+	queue    []turn // messages to send
 	total    measure
 
-	wake  *openlog.Watcher // there is a message to send
+	wake  *openlog.Watcher // signaled when there is a message to send
 	once  sync.Once
 	ended chan struct{} // closed once cause is set
 	cause error
@@ -55,7 +55,7 @@ func (p Service) Read(call api.PersistentSubscriptions_ReadServer) error {
 	o := m.GetOptions()
 	switch {
 	case o == nil:
-		return wire.Invalid("a persistent subscription begins with its options")
+		return wire.Invalid("a persistent subscription must begin with its options")
 	case o.GetBufferSize() <= 0:
 		return wire.Invalid("the buffer size of a subscriber must be more than 0")
 	}
@@ -99,10 +99,11 @@ func newConsumer(o *api.ReadReq_Options, call api.PersistentSubscriptions_ReadSe
 	return c
 }
 
-// free is how many more messages it takes.
+// free returns how many more messages the consumer accepts.
 func (c *consumer) free() int { return c.size - len(c.inFlight) }
 
-// unanswered returns its messages, in the order in which they were read.
+// unanswered returns the consumer's messages, in the order in which the group read
+// them.
 func (c *consumer) unanswered() []*message {
 	c.queue = nil
 	messages := make([]*message, 0, len(c.inFlight))
@@ -115,7 +116,7 @@ func (c *consumer) unanswered() []*message {
 	return messages
 }
 
-// end ends the call. The first cause counts.
+// end ends the call. Only the first cause is kept.
 func (c *consumer) end(cause error) {
 	c.once.Do(func() {
 		c.cause = cause
@@ -124,7 +125,7 @@ func (c *consumer) end(cause error) {
 }
 
 // listen receives the client's answers until the call ends. A client that has closed
-// its side still gets messages.
+// its sending side still gets messages.
 func (c *consumer) listen(g *group) {
 	for {
 		m, err := c.call.Recv()
@@ -201,8 +202,8 @@ func (g *group) serve(c *consumer) error {
 	}
 }
 
-// take returns the next message to send, or nil. It skips messages that were taken
-// back from the consumer meanwhile.
+// take returns the next message to send, or nil. It skips messages that the group
+// has taken back in the meantime.
 func (g *group) take(c *consumer) (*message, int32) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

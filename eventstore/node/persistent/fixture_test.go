@@ -22,7 +22,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// patience bounds every wait of a test; nothing is measured by it.
+// patience limits how long a test waits. No test measures anything with it.
 const patience = 3 * time.Minute
 
 // fixture is the service over a log in memory, called without a network.
@@ -30,7 +30,7 @@ type fixture struct {
 	t   *testing.T
 	ctx context.Context
 	Service
-	calls sync.WaitGroup // of subscribers; they end before the store closes
+	calls sync.WaitGroup // subscribers' calls; they end before the store closes
 }
 
 func open(t *testing.T) *fixture {

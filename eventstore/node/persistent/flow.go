@@ -14,8 +14,8 @@ import (
 	"hexarena/eventstore/node/streams"
 )
 
-// fill reads more of the source and of the replayed messages, and reports whether it
-// found any.
+// fill reads more messages from the source and from the replay. It reports whether
+// it found any or the source holds more.
 func (g *group) fill() (bool, error) {
 	replayed, err := g.fillReplay()
 	if err != nil {
@@ -89,9 +89,9 @@ func (g *group) read(next uint64, limit int) (sourceBatch, error) {
 	return b, err
 }
 
-// page reads a page of the source, and returns the first revision or position
-// beyond it. Of the log it may return more than limit records, because a filter may
-// select few of them.
+// page reads a page of the source. end is the first revision or position beyond the
+// source's end. If the source is the log, page may return more than limit records,
+// because a filter may select only a few of them.
 func (g *group) page(next uint64, limit int) (p storage.Page, end uint64, err error) {
 	within := g.Tail.End()
 	if g.config.all() {
@@ -123,7 +123,7 @@ func (g *group) consider(b *sourceBatch, r *record.Record, at uint64, selected b
 	return nil
 }
 
-// push assigns messages to consumers that can take more, and reports whether it
+// push assigns messages to consumers with free capacity, and reports whether it
 // assigned any.
 func (g *group) push() (pushed bool) {
 	g.mu.Lock()
@@ -220,8 +220,9 @@ func (g *group) retryOrPark(m *message) {
 	g.retry.PushBack(m)
 }
 
-// pick returns an outstanding message with an id: the caller's own one, or another
-// consumer's if the caller answers late.
+// pick returns the outstanding message with an id. It prefers the caller's own
+// message. If the caller answers late, another consumer may have the message by
+// now.
 func (g *group) pick(c *consumer, id uuid.UUID) *message {
 	of := g.outstanding[id]
 	if i := slices.IndexFunc(of, func(m *message) bool { return m.to == c }); i >= 0 {
@@ -264,14 +265,14 @@ func (g *group) nack(c *consumer, ids []uuid.UUID, action api.ReadReq_Nack_Actio
 			g.retryOrPark(m)
 		case api.ReadReq_Nack_Park:
 			g.parking = append(g.parking, parking{m, "Client explicitly NAK'ed message.\n" + shortened(reason)})
-		default: // passed
+		default: // skipped
 			g.finish(m)
 		}
 	}
 	g.kick.Signal()
 }
 
-// pass finishes a message whose event does not exist any more.
+// pass finishes a message whose event no longer exists.
 func (g *group) pass(m *message, c *consumer) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -16,14 +16,14 @@ import (
 	"hexarena/eventstore/node/openlog"
 )
 
-// Bounds of a group's memory, whatever its settings allow. A group holds positions
-// of events, not their contents.
+// Limits on a group's memory, whatever its settings allow. A group holds the
+// positions of events, not their contents.
 const (
 	groupBuffer    = 1 << 13 // waiting messages
-	groupConsumers = 1 << 10 // consumers, of all groups
-	groupRoom      = 1 << 12 // messages that one consumer has and did not answer
+	groupConsumers = 1 << 10 // consumers of all groups together
+	groupRoom      = 1 << 12 // unanswered messages of one consumer
 
-	// scanTime is the time between checkpoints while much is passed over.
+	// scanTime is the time between checkpoints while the group skips many events.
 	scanTime = time.Second
 )
 
@@ -36,11 +36,11 @@ const (
 // acknowledged is retried, and parked after too many retries. A message is
 // unfinished until it is acknowledged, parked or skipped. A checkpoint is the event
 // before the first unfinished message. So after a restart a message may be sent
-// again, but none is lost.
+// again, but no message is lost.
 //
 // While the group has consumers, one goroutine reads, expires, parks and saves
-// checkpoints. Calls of consumers change the lists under mu and wake it up. Without
-// consumers the goroutine ends, and the group costs nothing.
+// checkpoints. Consumers' calls change the lists under mu and wake the goroutine.
+// Without consumers the goroutine ends, and the group costs nothing.
 type group struct {
 	*Log
 	connected *atomic.Int64 // consumers of all groups
@@ -48,23 +48,23 @@ type group struct {
 	ctx       context.Context // ends when the group is dropped
 	end       context.CancelFunc
 
-	mu      sync.Mutex       // guards what follows
+	mu      sync.Mutex       // guards the fields below
 	running bool             // the goroutine runs
-	dropped bool             // the group accepts no consumers any more
-	forget  bool             // and saves no checkpoint
+	dropped bool             // the group accepts no more consumers
+	forget  bool             // a dropped group saves no last checkpoint
 	kick    *openlog.Watcher // wakes the goroutine
 	resting chan struct{}    // closed when the last goroutine has ended
 
-	// How far the source was read.
+	// How far the group has read its source.
 	next       uint64 // revision or position to continue from
 	last       mark   // the last event that was considered
-	considered uint64 // events, since the group was loaded
+	considered uint64 // events considered since the group was loaded
 
-	unfinished  *list.List // of *message, in the order of their reading
-	retry       *list.List // of those, to be sent first
-	buffer      *list.List // of those, to be sent then
+	unfinished  *list.List // of *message, in the order in which they were read
+	retry       *list.List // unfinished messages to send first
+	buffer      *list.List // unfinished messages to send after those in retry
 	outstanding map[uuid.UUID][]*message
-	expiring    *list.List // of outstanding ones, the first to expire is in front
+	expiring    *list.List // outstanding messages; the first to expire is in front
 	parking     []parking
 
 	consumers  map[*consumer]struct{}
@@ -80,16 +80,16 @@ type mark struct {
 	known bool
 }
 
-// checkpoint is the last event before which no message is unfinished.
+// checkpoint is the event before the first unfinished message, as last saved.
 type checkpoint struct {
 	stored     bool
 	at         uint64
-	considered uint64 // the group's count at that time
+	considered uint64 // the value of the group's considered at that time
 	when       time.Time
 }
 
-// message is one event on its way to a consumer. at is its revision in its source,
-// or its position if that is $all.
+// message is one event on its way to a consumer. at is the event's revision in the
+// source, or its position if the source is $all.
 type message struct {
 	at       uint64
 	before   mark // the event before it
@@ -98,14 +98,14 @@ type message struct {
 	revision uint64
 	pin      uint32
 	retries  int32
-	replayed bool // it comes from the parked stream
+	replayed bool // the message comes from the parked stream
 
-	turn    int       // how often it was assigned
+	turn    int       // how often the message was assigned
 	to      *consumer // the consumer of an outstanding message
 	sent    time.Time
 	expires time.Time
-	inOrder *list.Element // of unfinished
-	inTime  *list.Element // of expiring
+	inOrder *list.Element // its element in unfinished
+	inTime  *list.Element // its element in expiring
 }
 
 type parking struct {
@@ -179,7 +179,8 @@ func (g *group) source() string {
 	return g.config.Stream
 }
 
-// pauseFor waits until there is something to do; false means that the node closes.
+// pauseFor waits until there is something to do. It returns false if the node is
+// closing.
 func (g *group) pauseFor(w *openlog.Watcher, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -252,10 +253,11 @@ func (g *group) settle() (wait time.Duration, over bool) {
 	return max(wait, 0), false
 }
 
-// giveUp ends all consumers, because the log cannot be read or written.
+// giveUp ends the calls of all consumers, because the log cannot be read or
+// written.
 func (g *group) giveUp(err error) {
 	if !errors.Is(err, lifecycle.ErrClosed) && !errors.Is(err, lifecycle.ErrFailed) && !errors.Is(err, context.Canceled) {
-		g.Logger.Error("persistent subscription", "group", g.config.key(), "error", err)
+		g.Logger.Error("persistent subscription failed", "group", g.config.key(), "error", err)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -274,7 +276,7 @@ func (g *group) connect(c *consumer) error {
 	case g.dropped:
 		return refuseMissing(g.config.Stream, g.config.Group)
 	case g.connected.Load() >= groupConsumers:
-		return status.Errorf(codes.ResourceExhausted, "%d subscribers of persistent subscriptions are connected already", groupConsumers)
+		return status.Errorf(codes.ResourceExhausted, "persistent subscriptions already have %d subscribers, the maximum", groupConsumers)
 	case limit > 0 && len(g.consumers) >= limit:
 		return refuseSubscriber(g.config.Stream, g.config.Group)
 	}

@@ -13,8 +13,8 @@ import (
 	"hexarena/eventstore/node/streams"
 )
 
-// A group over the whole log without a filter must not take its own checkpoints
-// for events that need another checkpoint.
+// A group over the whole log without a filter must not treat its own
+// checkpoints as events that need another checkpoint.
 func TestGroupOverAllDoesNotFeedOnItself(t *testing.T) {
 	f := open(t)
 	for range 3 {
@@ -40,8 +40,9 @@ func TestGroupOverAllDoesNotFeedOnItself(t *testing.T) {
 	require.False(t, due)
 }
 
-// interrupted is a strategy. During its second pin, while the group reads its
-// source, the first message is acknowledged and the groups are loaded again.
+// interrupted is a strategy that interrupts the group while it reads its
+// source. During the second call of pin, it acknowledges the first message and
+// reloads all groups.
 type interrupted struct {
 	strategy
 	group    *group
@@ -81,8 +82,9 @@ func TestGroupDroppedDuringAReadSavesItsCheckpoint(t *testing.T) {
 	require.EqualValues(t, 1, f.join("s", 1).next().GetEvent().GetStreamRevision(), "the group continues after the checkpoint")
 }
 
-// A timeout counts as a retry; the last one parks the message. The test lets
-// time pass by itself: a short timeout could end before a message is sent.
+// A timeout counts as a retry; the last one parks the message. The test uses a
+// long timeout and expires messages itself: a short timeout could end before a
+// message is sent.
 func TestGroupRetriesAfterTimeouts(t *testing.T) {
 	f := open(t)
 	f.append("s")

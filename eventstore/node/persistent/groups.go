@@ -34,7 +34,8 @@ type groups struct {
 	consumers atomic.Int64 // of all groups
 }
 
-// load reads the configuration if that was not done yet. The caller holds the lock.
+// load reads the configuration unless it is already loaded. The caller holds the
+// lock.
 func (s *groups) load() error {
 	if s.loaded != nil {
 		return nil
@@ -133,7 +134,7 @@ func (s *groups) put(c groupConfig) error {
 	}
 	if before := s.loaded[c.key()]; before != nil {
 		before.drop(false)
-		if g, err = newGroup(s.Log, &s.consumers, c); err != nil { // with the checkpoint that the previous one saved
+		if g, err = newGroup(s.Log, &s.consumers, c); err != nil { // continues at the checkpoint that the previous group saved
 			s.loaded = nil
 			return err
 		}
@@ -142,7 +143,7 @@ func (s *groups) put(c groupConfig) error {
 	return nil
 }
 
-// update changes a group's settings. It keeps its filter and progress.
+// update changes a group's settings. The group keeps its filter and progress.
 func (s *groups) update(c groupConfig) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,8 +214,8 @@ type Log struct {
 	writer *writer.Writer
 }
 
-// write appends events of the group's own. It reports false if the stream is
-// tombstoned.
+// write appends events that belong to a group. It reports false if the stream
+// is tombstoned.
 func (l *Log) write(stream string, events ...writer.Proposed) (bool, error) {
 	out, err := l.writer.Submit(context.Background(), &writer.Request{Act: writer.Append, Stream: stream, Expected: writer.Any, Events: events})
 	if err == nil && out.Verdict != writer.Stored {

@@ -14,7 +14,8 @@ type measure struct {
 	before int64
 	since  time.Time
 
-	// The last times from sending to acknowledging, if the settings ask for them.
+	// The latest times between sending and acknowledgment, if the settings ask for
+	// statistics.
 	taken []time.Duration
 	next  int
 }

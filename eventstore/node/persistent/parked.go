@@ -53,8 +53,7 @@ func (g *group) park() error {
 	}
 }
 
-// parked returns the link to a message; ok is false if its event does not exist any
-// more.
+// parked returns the link to a message; ok is false if its event no longer exists.
 func (g *group) parked(p parking) (e writer.Proposed, ok bool, err error) {
 	found, ok, err := g.load(p.message)
 	if err != nil || !ok {
@@ -73,7 +72,7 @@ func (g *group) parked(p parking) (e writer.Proposed, ok bool, err error) {
 	return writer.Proposed{ID: uuid.New(), Type: record.TypeLink, Data: link, Metadata: string(metadata)}, true, nil
 }
 
-// shortened returns the beginning of a long text.
+// shortened cuts off a text that is too long to store.
 func shortened(text string) string {
 	if len(text) > reasonBytes {
 		text = text[:reasonBytes]
@@ -81,8 +80,9 @@ func shortened(text string) string {
 	return strings.ToValidUTF8(text, "")
 }
 
-// replay is a replay of parked messages: their revisions from next up to stop,
-// exclusive. They stay in the parked stream until all of them are answered.
+// replay is the state of a replay of parked messages. next up to stop,
+// exclusive, are the revisions that are still to be read. The messages stay in
+// the parked stream until all of them are answered.
 type replay struct {
 	next, stop uint64
 	pending    int
@@ -90,7 +90,7 @@ type replay struct {
 
 func (r *replay) active() bool { return r.next < r.stop || r.pending > 0 || r.stop > 0 }
 
-// over reports whether all of them were answered.
+// over reports whether all replayed messages were answered.
 func (r *replay) over() bool { return r.stop > 0 && r.next >= r.stop && r.pending == 0 }
 
 // parkedSpan returns the parked revisions, from first up to end, exclusive.
@@ -102,8 +102,8 @@ func (g *group) parkedSpan() (first, end uint64, err error) {
 	return uint64(max(v.First, 0)), uint64(v.Last + 1), nil
 }
 
-// startReplay sends the messages that are parked now and have a revision below stop
-// again.
+// startReplay starts to resend the messages that are parked now with a revision
+// below stop.
 func (g *group) startReplay(stop uint64) error {
 	first, end, err := g.parkedSpan()
 	if err != nil {

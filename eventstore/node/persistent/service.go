@@ -1,7 +1,7 @@
-// Package persistent implements persistent subscriptions: several consumers share
-// the events of a stream or of $all, acknowledge each of them, and the group keeps
-// its progress in the log. New returns the gRPC service. The comment of group
-// explains how a message travels.
+// Package persistent implements persistent subscriptions. The consumers of a group
+// share the events of a stream or of $all and acknowledge each event. The group
+// keeps its progress in the log. New returns the gRPC service. The comment on
+// group explains how a message travels.
 package persistent
 
 import (
@@ -26,7 +26,7 @@ type Service struct {
 	groups *groups
 }
 
-// New returns the service. Groups are loaded by the first call.
+// New returns the service. The first call loads the groups.
 func New(r *streams.Reader, w *writer.Writer) Service {
 	log := &Log{Reader: r, writer: w}
 	return Service{Log: log, groups: &groups{Log: log}}
@@ -45,7 +45,7 @@ func (p Service) Create(ctx context.Context, m *api.CreateReq) (*api.CreateResp,
 }
 
 // Update implements the service. An UpdateReq has the fields of a CreateReq, except
-// for the filter and the name of the strategy.
+// for the filter and the strategy name.
 func (p Service) Update(ctx context.Context, m *api.UpdateReq) (*api.UpdateResp, error) {
 	o := &api.CreateReq_Options{}
 	encoded, err := proto.Marshal(m.GetOptions())
@@ -72,7 +72,7 @@ func (p Service) Update(ctx context.Context, m *api.UpdateReq) (*api.UpdateResp,
 func readConfig(o *api.CreateReq_Options) (c groupConfig, from wire.Start, err error) {
 	strategy := o.GetSettings().GetConsumerStrategy()
 	if strategy == "" {
-		strategy = o.GetSettings().GetNamedConsumerStrategy().String() //nolint:staticcheck // older clients have nothing else
+		strategy = o.GetSettings().GetNamedConsumerStrategy().String() //nolint:staticcheck // older clients send only this
 	}
 	c.Group = o.GetGroupName()
 	if c.groupSettings, err = newSettings(o.GetSettings(), strategy); err != nil {
@@ -87,14 +87,15 @@ func readConfig(o *api.CreateReq_Options) (c groupConfig, from wire.Start, err e
 		if f := source.All.GetFilter(); f != nil {
 			c.Filter, err = wire.ReadFilter(f.GetStreamIdentifier(), f.GetEventType())
 		}
-	default: // as clients before 21.10 have it
-		c.Stream, err = wire.StreamName(o.GetStreamIdentifier()) //nolint:staticcheck // older clients have nothing else
-		from = wire.ExactStart(o.GetSettings().GetRevision(), 0) //nolint:staticcheck // older clients have nothing else
+	default: // as clients before 21.10 send it
+		c.Stream, err = wire.StreamName(o.GetStreamIdentifier()) //nolint:staticcheck // older clients send only this
+		from = wire.ExactStart(o.GetSettings().GetRevision(), 0) //nolint:staticcheck // older clients send only this
 	}
 	return c, from, err
 }
 
-// setStart sets the start of a group. The end means the source's end now.
+// setStart sets the start of a group. A start at the end means the end that the
+// source has now.
 func (p Service) setStart(ctx context.Context, c *groupConfig, from wire.Start) error {
 	if err := groupName(c.Stream, c.Group); err != nil {
 		return err
@@ -151,7 +152,7 @@ func (p Service) ReplayParked(_ context.Context, m *api.ReplayParkedReq) (*api.R
 	}
 	g, err := p.group(o)
 	if err == nil && stop < 0 {
-		err = wire.Invalid("parked messages are replayed up to a revision")
+		err = wire.Invalid("the revision at which a replay stops must not be negative")
 	}
 	if err == nil {
 		err = g.startReplay(uint64(stop))
@@ -219,11 +220,11 @@ func refuseMissing(stream, group string) error {
 }
 
 func refuseSubscriber(stream, group string) error {
-	return refuseGroup(codes.FailedPrecondition, "maximum-subscribers-reached", stream, group, "has as many subscribers as it may")
+	return refuseGroup(codes.FailedPrecondition, "maximum-subscribers-reached", stream, group, "already has the maximum number of subscribers")
 }
 
-// refuseDropped ends a subscriber because its group was deleted, updated or loaded
-// again.
+// refuseDropped ends a subscriber because its group was deleted, updated or
+// reloaded.
 func refuseDropped(stream, group string) error {
 	return refuseGroup(codes.Canceled, "persistent-subscription-dropped", stream, group, "was dropped")
 }

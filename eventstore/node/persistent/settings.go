@@ -22,8 +22,8 @@ type groupConfig struct {
 	Stream string `json:"stream"` // or sourceAll
 	Group  string `json:"group"`
 
-	// The start as the client gave it, and its meaning at that time: the first
-	// revision, or the lowest position, of the group.
+	// StartPosition is the start as the client gave it. From is what it meant
+	// at that time: the group's first revision or lowest position.
 	StartPosition string       `json:"startPosition"`
 	From          uint64       `json:"from"`
 	Filter        *wire.Filter `json:"filter,omitempty"`
@@ -31,8 +31,8 @@ type groupConfig struct {
 	groupSettings
 }
 
-// groupSettings are a persistent subscription's settings. Times are in
-// milliseconds, 0 for never.
+// groupSettings holds the settings of a persistent subscription. Times are in
+// milliseconds; 0 means never.
 type groupSettings struct {
 	ResolveLinks      bool   `json:"resolveLinkTos"`
 	ExtraStatistics   bool   `json:"extraStatistics"`
@@ -60,7 +60,7 @@ func (c *groupConfig) checkpointStream() string {
 
 func (c *groupConfig) parkedStream() string { return "$persistentsubscription-" + c.key() + "-parked" }
 
-// newSettings reads settings; every number is 0 or more.
+// newSettings reads settings. It rejects negative numbers.
 func newSettings(m *api.CreateReq_Settings, strategy string) (groupSettings, error) {
 	s := groupSettings{
 		ResolveLinks:      m.GetResolveLinks(),
@@ -141,7 +141,7 @@ func parseAt(text string, all bool) (uint64, error) {
 	if all {
 		commit, _, ok := strings.Cut(strings.TrimPrefix(text, "C:"), "/P:")
 		if !ok {
-			return 0, fmt.Errorf("no position: %q", text)
+			return 0, fmt.Errorf("not a position: %q", text)
 		}
 		text = commit
 	}

@@ -14,15 +14,15 @@ type strategy interface {
 	add(*consumer)
 	remove(*consumer)
 
-	// pick returns a consumer that can take a message with a pin, or nil.
+	// pick returns a consumer that can take a message with this pin, or nil.
 	pick(pin uint32) *consumer
 
 	// pin returns a number that is equal for messages that should go to the same
 	// consumer.
 	pin(*streams.Reader, *record.Record) (uint32, error)
 
-	// pinned reports whether a message may find a consumer although the one before
-	// it did not.
+	// pinned reports whether a message may find a consumer even if the previous
+	// message found none.
 	pinned() bool
 }
 
@@ -49,8 +49,8 @@ func newStrategy(name string) strategy {
 	return nil
 }
 
-// turns sends to one consumer after the other, or to one as long as it can take
-// more.
+// turns sends each message to the next consumer if fair is set. Otherwise it
+// sends to one consumer until that consumer has no free capacity.
 type turns struct {
 	fair  bool
 	queue []*consumer
@@ -83,8 +83,8 @@ func (t *turns) pick(uint32) *consumer {
 // bucketCount is the number of buckets, as in EventStoreDB.
 const bucketCount = 1024
 
-// buckets sends all messages of a bucket to one consumer until that leaves. A new
-// consumer gets buckets from those that have the most.
+// buckets sends all messages of a bucket to one consumer until that consumer
+// leaves. A new consumer gets buckets from the consumers that have the most.
 type buckets struct {
 	of    func(*streams.Reader, *record.Record) (string, error)
 	owner [bucketCount]*consumer
@@ -154,7 +154,7 @@ func (b *buckets) pick(pin uint32) *consumer {
 	return nil
 }
 
-// sourceOf returns an event's stream, for a link its target's.
+// sourceOf returns an event's stream. For a link it returns the target's stream.
 func sourceOf(_ *streams.Reader, r *record.Record) (string, error) {
 	if r.Type == record.TypeLink {
 		if stream, _, ok := record.ParseLink(r.Data); ok {

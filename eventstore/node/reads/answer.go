@@ -59,7 +59,7 @@ func (r *reader) readAll() error {
 	}
 	return r.sendPages(r.begin(), func(from uint64) (storage.Page, error) {
 		limit := r.left()
-		if r.filter != nil { // it may select few of them
+		if r.filter != nil { // the filter may select only a few records
 			limit = storage.PageRecords
 		}
 		p, err := r.Store.LogPage(r.pageAt(from, limit))
@@ -95,7 +95,8 @@ func (r *reader) selects(found *record.Record) bool {
 	return !streams.HiddenFromAll(found.Stream) && r.filter.Matches(found)
 }
 
-// begin returns the revision or position to begin at, the highest one for the end.
+// begin returns the revision or position to begin at. For the end, that is the
+// highest number.
 func (r *reader) begin() uint64 {
 	if r.from.Kind == wire.FromEnd {
 		return math.MaxUint64
@@ -127,7 +128,8 @@ func (r *reader) sendPages(from uint64, page func(from uint64) (storage.Page, er
 }
 
 // sendFirstPosition sends the revision of the first visible event if it is beyond
-// the first page. If there is no event, it sends the next event's revision.
+// the first page. If no event is visible, it sends the revision that the next
+// event will get.
 func (r *reader) sendFirstPosition(v storage.View, from uint64, p storage.Page) error {
 	first := uint64(v.Last) + 1
 	if len(p.Records) > 0 {

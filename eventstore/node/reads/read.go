@@ -1,5 +1,5 @@
-// Package reads answers Read: reads and subscriptions, of streams and of the whole
-// log, called $all.
+// Package reads answers Read calls. They read from, or subscribe to, a stream or
+// the whole log, which is called $all.
 package reads
 
 import (
@@ -11,10 +11,10 @@ import (
 	"hexarena/eventstore/node/wire"
 )
 
-// Reads answers Read: reads and subscriptions, of streams and of $all.
+// Reads answers Read calls, which are reads and subscriptions.
 type Reads struct{ *streams.Reader }
 
-// reading is a checked request to read or to subscribe.
+// reading is a valid request to read or to subscribe.
 type reading struct {
 	stream     string // empty: $all
 	backwards  bool
@@ -22,13 +22,13 @@ type reading struct {
 	count      uint64
 	links      bool // resolve links
 	textIDs    bool
-	compatible bool         // the client knows first and last stream positions
+	compatible bool         // the client understands first and last stream positions
 	filter     *wire.Filter // nil for none
 	interval   uint64       // events between checkpoints of a filtered subscription; 0 for a read
 	from       wire.Start
 }
 
-// reader sends the answers to one reading.
+// reader sends the responses to one request.
 type reader struct {
 	Reads
 	reading
@@ -69,7 +69,7 @@ func (r *reading) readOptions(o *api.ReadReq_Options) error {
 
 func (r *reading) readSource(o *api.ReadReq_Options) (err error) {
 	if o.GetReadDirection() != api.ReadReq_Options_Forwards && !r.backwards {
-		return wire.Invalid("reads go forwards or backwards")
+		return wire.Invalid("a read must go forwards or backwards")
 	}
 	switch stream, all := o.GetStream(), o.GetAll(); {
 	case stream != nil:
@@ -80,10 +80,10 @@ func (r *reading) readSource(o *api.ReadReq_Options) (err error) {
 	case all != nil:
 		r.from = wire.ReadStart(all, all.GetPosition().GetCommitPosition(), all.GetPosition().GetPreparePosition())
 		if all.GetAllOption() == nil {
-			err = wire.Invalid("a read of all needs a start")
+			err = wire.Invalid("a read of $all needs a start")
 		}
 	default:
-		err = wire.Invalid("a read needs a stream, or all")
+		err = wire.Invalid("a read needs a stream or $all")
 	}
 	return err
 }
@@ -93,15 +93,15 @@ func (r *reading) readCount(o *api.ReadReq_Options) error {
 	case *api.ReadReq_Options_Count:
 		r.count = count.Count
 		if r.count == 0 {
-			return wire.Invalid("a read of 0 events")
+			return wire.Invalid("the count of a read must be more than 0")
 		}
 	case *api.ReadReq_Options_Subscription:
 		r.subscribes = true
 		if r.backwards {
-			return wire.Invalid("subscriptions go forwards")
+			return wire.Invalid("a subscription must go forwards")
 		}
 		if r.stream == "" && r.from.Kind == wire.FromExactly && r.from.Prepare > r.from.At {
-			return wire.Invalid("the prepare position %d is behind the commit position %d", r.from.Prepare, r.from.At)
+			return wire.Invalid("the prepare position %d is greater than the commit position %d", r.from.Prepare, r.from.At)
 		}
 	default:
 		return wire.Invalid("a read needs a count or a subscription")
@@ -109,7 +109,7 @@ func (r *reading) readCount(o *api.ReadReq_Options) error {
 	return nil
 }
 
-// defaultWindow is the search window of a client that asks for none.
+// defaultWindow is the search window for a client that does not set one.
 const defaultWindow = 32
 
 func (r *reading) readFilter(o *api.ReadReq_Options) (err error) {
@@ -153,7 +153,7 @@ func (r *reader) sendEvents(records []record.Record) error {
 	if r.links {
 		targets = r.NewLinkTargets()
 	}
-	var f wire.Frame // SendMsg does not keep it
+	var f wire.Frame // SendMsg does not retain it
 	buf := make([]byte, 0, encodedSize(records))
 	for i := range records {
 		event := record.Resolved{Event: &records[i]}
@@ -181,7 +181,7 @@ func encodedSize(records []record.Record) (n int) {
 	return n
 }
 
-// eventOverhead is about the size of an encoded event without its record.
+// eventOverhead is the approximate size of an encoded event without its record.
 const eventOverhead = 140
 
 func (r *reader) send(m *api.ReadResp) error { return r.call.SendMsg(m) }

@@ -10,8 +10,9 @@ import (
 	"hexarena/eventstore/node/wire"
 )
 
-// fallBehind is the number of events by which a live subscriber may lag. Beyond it,
-// the subscriber is told that it fell behind, and catches up again.
+// fallBehind is the number of events by which a live subscriber may lag. A
+// subscriber that lags further gets a message that it fell behind, and catches up
+// again.
 const fallBehind = 4096
 
 // awaitNews waits until the watcher is woken or the subscription ends.
@@ -26,8 +27,8 @@ func (r *reader) awaitNews(w *openlog.Watcher) error {
 	}
 }
 
-// subscribeStream sends a stream's events, stored and then new, until the
-// caller leaves or the stream is tombstoned.
+// subscribeStream sends a stream's stored events and then its new ones, until
+// the caller disconnects or the stream is tombstoned.
 func (r *reader) subscribeStream() error {
 	w, stop := r.Watch(r.stream)
 	defer stop()
@@ -67,8 +68,8 @@ func (r *reader) firstAfter(v storage.View) uint64 {
 	}
 }
 
-// follow sends the events of a view from a revision on, and returns the next
-// revision.
+// follow sends the events of a view, starting at the revision next, and returns
+// the revision to continue from.
 func (r *reader) follow(v storage.View, next uint64, live *bool) (uint64, error) {
 	if v.Tombstoned() { // a subscriber still gets the events before the tombstone
 		v.First = v.Meta.TruncateBefore
@@ -106,8 +107,8 @@ func (r *reader) noteLag(v storage.View, next uint64, live *bool) error {
 	return r.fellBehind()
 }
 
-// subscribeAll sends the log's events, stored and then new, until the caller
-// leaves.
+// subscribeAll sends the log's stored events and then its new ones, until the
+// caller disconnects.
 func (r *reader) subscribeAll() error {
 	w, stop := r.Tail.Watch("")
 	defer stop()
@@ -129,8 +130,9 @@ func (r *reader) subscribeAll() error {
 	}
 }
 
-// lastSeen returns the position of the last event that the subscriber has. A commit
-// position with a lower prepare position means just before the event.
+// lastSeen returns the position of the last event that the subscriber has. If the
+// prepare position is lower than the commit position, the subscriber does not have
+// the event at the commit position yet.
 func (r *reader) lastSeen() uint64 {
 	switch {
 	case r.from.Kind == wire.FromEnd:
@@ -145,13 +147,13 @@ func (r *reader) lastSeen() uint64 {
 // cursor is the state of a subscription to $all.
 type cursor struct {
 	*reader
-	at         uint64 // everything up to here was considered
+	at         uint64 // all records up to this position were considered
 	live       bool
-	considered uint64 // since the last checkpoint
+	considered uint64 // records since the last checkpoint
 	reported   uint64 // position of the last checkpoint
 }
 
-// catchUp considers all that is synced.
+// catchUp considers all synced records.
 func (c *cursor) catchUp() error {
 	for {
 		records, behind, ok := c.Tail.After(c.at, storage.PageRecords)
@@ -176,8 +178,8 @@ func (c *cursor) catchUp() error {
 	}
 }
 
-// older reads records from before the tail. If a scavenge removed all of them, it
-// moves the cursor to the end.
+// older reads records that the tail no longer holds. If a scavenge removed all of
+// them, it moves the cursor to the end.
 func (c *cursor) older() ([]record.Record, error) {
 	end := c.Tail.End()
 	p, err := c.Store.LogPage(storage.Range{From: c.at + 1, Within: end, Limit: storage.PageRecords})
@@ -218,8 +220,8 @@ func (c *cursor) consider(records []record.Record) error {
 	return c.sendMatching(records[sent:])
 }
 
-// sendMatching sends the selected records. It must not change the slice, which is
-// the tail's.
+// sendMatching sends the selected records. It must not change the slice, which
+// belongs to the tail.
 func (c *cursor) sendMatching(records []record.Record) error {
 	for len(records) > 0 {
 		n := 0
@@ -243,8 +245,8 @@ func (c *cursor) checkpoint(position uint64) error {
 	}})
 }
 
-// goLive reports once that the subscriber has caught up. A subscriber with a filter
-// gets a checkpoint first.
+// goLive tells the subscriber, once, that it has caught up. A subscriber with a
+// filter gets a checkpoint first.
 func (c *cursor) goLive() error {
 	if c.live {
 		return nil

@@ -1,11 +1,12 @@
-// Package recent provides a bounded map that forgets the entries that were not
-// used lately.
+// Package recent provides a bounded map that forgets entries that were not used
+// recently.
 package recent
 
 // Map is a bounded map. Entries are put into a young generation. When that is
 // full it becomes the old generation, and the previous old one is dropped. Get
-// moves an entry to the young generation. So the map forgets the entries that
-// were not used lately, and holds at most 2·limit. Not safe for concurrent use.
+// moves an entry to the young generation. So the map forgets entries that were
+// not used recently, and holds at most 2·limit entries. Not safe for concurrent
+// use.
 type Map[K comparable, V any] struct {
 	limit      int
 	young, old map[K]V

@@ -11,7 +11,7 @@ func TestMapForgetsUnusedEntries(t *testing.T) {
 	c.Put(1, "a")
 	c.Put(2, "b")
 	c.Put(3, "c")
-	_, known := c.Get(1) // used: it stays
+	_, known := c.Get(1) // this use keeps it
 	require.True(t, known)
 	c.Put(4, "d")
 	c.Put(5, "e")

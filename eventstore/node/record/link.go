@@ -7,7 +7,7 @@ import (
 
 // Resolved is an event as a reader gets it: directly, or through a link.
 type Resolved struct {
-	Event *Record // nil: the link leads to no visible event
+	Event *Record // nil if the link does not lead to a visible event
 	Link  *Record
 }
 

@@ -25,7 +25,7 @@ const DeletedMetadata = `{"$tb":9223372036854775807}`
 func (m Metadata) SoftDeleted() bool { return m.TruncateBefore == math.MaxInt64 }
 
 // First returns the first revision that is not hidden by count or truncation, in
-// a stream that ends at the revision last.
+// a stream whose last revision is last.
 func (m Metadata) First(last int64) int64 {
 	first := m.TruncateBefore
 	if m.maxCount > 0 && last-m.maxCount+1 > first {
@@ -49,16 +49,16 @@ const TicksPerSecond = int64(time.Second / 100)
 // Ticks returns a time in ticks since the Unix epoch, as records store it.
 func Ticks(t time.Time) int64 { return t.UnixNano() / 100 }
 
-// MetadataPrefix begins the name of a metadata stream; the name of its stream
-// follows. A metadata stream shows only its last event. It has no metadata of its
-// own.
+// MetadataPrefix begins the name of a metadata stream. The name of the described
+// stream follows it. A metadata stream shows only its last event. It has no
+// metadata of its own.
 const MetadataPrefix = "$$"
 
 // IsMetadataStream reports whether a name is that of a metadata stream.
 func IsMetadataStream(stream string) bool { return strings.HasPrefix(stream, MetadataPrefix) }
 
-// OriginalOf returns the stream that a metadata stream describes, or any other
-// stream's own name.
+// OriginalOf returns the stream that a metadata stream describes. For any other
+// stream, it returns the same name.
 func OriginalOf(stream string) string { return strings.TrimPrefix(stream, MetadataPrefix) }
 
 var metaOfMetaStreams = Metadata{Exists: true, maxCount: 1}
@@ -72,7 +72,8 @@ func MetadataOf(stream, data string) Metadata {
 }
 
 // ParseMetadata parses a metadata event's data. If a value has the wrong type,
-// the result is empty. An integer below 1 is ignored, and the other values count.
+// the result is empty. An integer below 1 is ignored, but the other values still
+// count.
 func ParseMetadata(data string) Metadata {
 	m, ok := readMeta(data)
 	if !ok {
@@ -103,8 +104,8 @@ func readMeta(data string) (m Metadata, ok bool) {
 	return m, !there || isACL(acl)
 }
 
-// readPositive sets to if raw is a positive integer. It reports whether raw is an
-// integer or missing.
+// readPositive sets *to if raw is a positive integer. It reports whether raw is
+// an integer or missing.
 func readPositive(raw json.RawMessage, to *int64) bool {
 	if raw == nil {
 		return true

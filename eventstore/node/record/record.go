@@ -1,6 +1,6 @@
 // Package record defines an event as the log stores it: its encoding, the names
-// of streams that have a meaning, the metadata of streams, and links. It does no
-// I/O. Decode and Record.Append are the two ends of the encoding.
+// of special streams, the metadata of streams, and links. It does no I/O.
+// Record.Append encodes a record, and Decode decodes it.
 package record
 
 import (
@@ -16,17 +16,17 @@ import (
 // TombstoneRevision is the revision of a stream's $streamDeleted event.
 const TombstoneRevision = math.MaxInt64
 
-// MaxStreamName is the longest name of a stream, in bytes.
+// MaxStreamName is the maximum length of a stream name, in bytes.
 const MaxStreamName = 1<<16 - 1
 
-// The types of events that the node writes itself, or reads the data of.
+// The types of events that the node writes itself, or whose data it reads.
 const (
 	TypeStreamDeleted = "$streamDeleted"
 	TypeMetadata      = "$metadata"
 	TypeLink          = "$>"
 )
 
-// Record is one event as stored. Its texts share one allocation.
+// Record is one event as stored. Its strings share one allocation.
 type Record struct {
 	Position uint64
 	Revision uint64
@@ -42,11 +42,11 @@ type Record struct {
 // A stored record is
 //
 //	version(1) flags(1) created(8) id(16) revision(8)
-//	and, each after its length as a uvarint: stream, type, data, metadata
+//	stream, type, data and metadata, each after its length as a uvarint
 //	crc32c(4) over the position(8) and all of the above
 //
-// The checksum covers the position. So a damaged record, or one at a position
-// where it was not written, is never taken for an event.
+// The checksum covers the position. So a damaged record, or a record at the
+// wrong position, never counts as an event.
 const (
 	recordVersion = 1
 	flagJSON      = 1
@@ -54,10 +54,10 @@ const (
 	recordSum     = 4
 )
 
-// ErrDamaged means that stored bytes are not as they were written.
+// ErrDamaged means that stored bytes have changed since they were written.
 var ErrDamaged = errors.New("the log is damaged")
 
-// Castagnoli is the table of all checksums in the log.
+// Castagnoli is the CRC table for all checksums in the log.
 var Castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Size is the number of bytes that the record takes in the log. The next record's
@@ -91,7 +91,7 @@ func (r *Record) Append(buf []byte) []byte {
 // Decode decodes the record at a position.
 func Decode(position uint64, value []byte) (Record, error) {
 	if len(value) < recordHead+recordSum {
-		return Record{}, Damaged(position, "it is cut short")
+		return Record{}, Damaged(position, "it is truncated")
 	}
 	body, sum := value[:len(value)-recordSum], value[len(value)-recordSum:]
 	if recordChecksum(position, body) != binary.BigEndian.Uint32(sum) {
@@ -110,7 +110,7 @@ func Decode(position uint64, value []byte) (Record, error) {
 	return r, r.texts(body[recordHead:])
 }
 
-// texts decodes the four texts. They share one copy of the bytes.
+// texts decodes the four strings. They share one copy of the bytes.
 func (r *Record) texts(tail []byte) error {
 	rest := string(tail)
 	for _, text := range [...]*string{&r.Stream, &r.Type, &r.Data, &r.Metadata} {
@@ -122,7 +122,7 @@ func (r *Record) texts(tail []byte) error {
 		*text, rest, tail = rest[width:end], rest[end:], tail[end:]
 	}
 	if len(tail) > 0 {
-		return Damaged(r.Position, "bytes are left over")
+		return Damaged(r.Position, "it has extra bytes at the end")
 	}
 	return nil
 }

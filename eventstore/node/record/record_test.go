@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every record can be decoded after it was encoded. If bytes decode to a record, the
+// An encoded record decodes to the same record. If bytes decode to a record, that
 // record encodes to the same bytes.
 func TestRecordsRoundTrip(t *testing.T) {
 	for _, r := range sampleRecords() {
@@ -53,7 +53,7 @@ func FuzzDecodeRecord(f *testing.F) {
 		if _, err := Decode(position, value); err != nil {
 			require.ErrorIs(t, err, ErrDamaged)
 		}
-		// With a checksum that fits, the lengths are what is left to check.
+		// If the checksum is right, the decoder only has to check the lengths.
 		if len(value) < recordSum {
 			return
 		}

@@ -14,12 +14,13 @@ import (
 	"hexarena/eventstore/node/disk"
 )
 
-// ErrTarget means that the target of a backup is not an empty folder outside of the
-// log's.
-var ErrTarget = errors.New("not a folder for a backup")
+// ErrTarget means that the target of a backup is not an empty folder outside the
+// log's folder.
+var ErrTarget = errors.New("unusable backup folder")
 
 // CopyTo copies the log into a folder and returns the size of the copy. It
-// returns ErrTarget if the folder is not empty, or lies within the log's.
+// returns ErrTarget if the folder is not empty, or lies within the log's
+// folder.
 func (s *Store) CopyTo(ctx context.Context, target string) (size uint64, err error) {
 	if err := s.checkTarget(target); err != nil {
 		return 0, err

@@ -15,19 +15,19 @@ import (
 
 // Checked is the result of a check.
 type Checked struct {
-	Format     string // of the log
+	Format     string // the log's format version
 	Sealed     bool   // its node was closed, or it is a backup
 	Events     uint64
-	Bytes      uint64 // of their records
+	Bytes      uint64 // total size of the records
 	Streams    uint64 // streams with events; metadata streams do not count
 	Tombstones uint64
 	Scavenged  uint64 // streams that lost events to a scavenge
-	Unread     uint64 // malformed metadata, which counts as empty
+	Unread     uint64 // metadata events that are malformed and count as empty
 	Damages    uint64
-	Named      []string // the first of them
+	Named      []string // descriptions of the first damages
 }
 
-// namedDamages is how many damages a check names.
+// namedDamages is the maximum number of damages that a check describes.
 const namedDamages = 10
 
 func (c *Checked) damage(format string, args ...any) {
@@ -41,13 +41,13 @@ const (
 	stepFiles   = "looking at files"
 	stepRecords = "reading records"
 	stepIndex   = "reading the index"
-	stepCompare = "comparing both"
+	stepCompare = "comparing records with the index"
 )
 
-// Check reads the whole log of a stopped node: every record, the order of positions
-// and revisions with only the gaps of a scavenge, and whether log and index agree.
-// It writes nothing. Damage is part of the result. An error means that the folder
-// cannot be read or is in use.
+// Check reads the whole log of a stopped node. It checks every record, the order of
+// positions and revisions, and whether the log and the index agree. Only a scavenge
+// may have left gaps. Check writes nothing. It reports damage in the result. An
+// error means that the folder cannot be read or is in use.
 func Check(ctx context.Context, dir string, fs vfs.FS, progress Progress) (found Checked, err error) {
 	if fs == nil {
 		fs = vfs.Default
@@ -60,9 +60,9 @@ func Check(ctx context.Context, dir string, fs vfs.FS, progress Progress) (found
 	if made, err := holdsLog(fs, dir); err != nil {
 		return Checked{}, err
 	} else if !made {
-		return Checked{}, fmt.Errorf("%w: %s holds none", ErrWrongFormat, dir)
+		return Checked{}, fmt.Errorf("%w: %s holds no log", ErrWrongFormat, dir)
 	}
-	if _, missing := fs.Stat(fs.PathJoin(dir, "LOCK")); missing == nil { // a copy has none
+	if _, missing := fs.Stat(fs.PathJoin(dir, "LOCK")); missing == nil { // a copied folder has no lock file
 		lock, failed := lockFolder(fs, dir)
 		if failed != nil {
 			return Checked{}, failed
@@ -106,7 +106,7 @@ type checker struct {
 	index    tally
 }
 
-// run takes every step, even after one that failed.
+// run takes every step, even if an earlier step failed.
 func (c *checker) run() error {
 	var err error
 	if c.kept, _, err = c.store.keptEnd(); err != nil {

@@ -34,11 +34,11 @@ func (t *tally) add(stream []byte, revision, position uint64) {
 	}
 }
 
-// reportEvery is the number of keys between two reports of progress and checks of
-// ctx.
+// reportEvery is the number of keys between two progress reports. ctx is checked
+// as often.
 const reportEvery = 1024
 
-// each visits the keys from one up to another, exclusive.
+// each visits the keys from one key up to another, exclusive.
 func (c *checker) each(step string, from, to []byte, total uint64, visit func(it *pebble.Iterator) (done uint64)) (err error) {
 	it, err := c.store.DB.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
 	if err != nil {
@@ -81,8 +81,9 @@ func (c *checker) lastPosition() (position uint64, err error) {
 	return position, it.Error()
 }
 
-// logReader is the state of reading the log: the next record begins at next, or
-// anywhere if that is 0, and was not created before created.
+// logReader is the state of reading the log. The next record must begin at
+// next, or may begin anywhere if next is 0. Its creation time must not be
+// before created.
 type logReader struct {
 	*checker
 	next    uint64
@@ -91,7 +92,7 @@ type logReader struct {
 
 func (l *logReader) visit(it *pebble.Iterator) uint64 {
 	if len(it.Key()) != 1+indexLen {
-		l.damage("the log has the key %x", it.Key())
+		l.damage("the log has the malformed key %x", it.Key())
 		return 0
 	}
 	position := positionOfKey(it.Key())
@@ -117,12 +118,12 @@ func (l *logReader) follows(r *record.Record) {
 	switch {
 	case r.Position == l.next, l.next == 0:
 	case r.Position < l.next:
-		l.damage("record at %d begins before the one before it ends, at %d", r.Position, l.next)
+		l.damage("record at %d begins before the previous record ends at %d", r.Position, l.next)
 	case r.Position > l.kept.Next:
 		l.damage("records are missing from %d to %d", l.next, r.Position)
 	}
 	if r.Created < l.created {
-		l.damage("record at %d is older than the one before it", r.Position)
+		l.damage("record at %d is older than the previous record", r.Position)
 	}
 	l.next, l.created = r.Position+uint64(r.Size()), max(l.created, r.Created)
 }
@@ -146,7 +147,7 @@ type indexReader struct {
 func (x *indexReader) visit(it *pebble.Iterator) uint64 {
 	stream, ok := streamOfKey(it.Key())
 	if !ok {
-		x.damage("the index has the key %x", it.Key())
+		x.damage("the index has the malformed key %x", it.Key())
 		return 0
 	}
 	value, err := it.ValueAndErr()
@@ -201,7 +202,7 @@ func (c *checker) readCuts() error {
 			err = checkedNumbers(it.Key(), value, &at.revision, &at.position)
 		}
 		if err == nil && (at.position > c.kept.Position || c.Format == formatWhole) {
-			err = fmt.Errorf("%w: it was scavenged up to %d, which is behind the scavenge", record.ErrDamaged, at.position)
+			err = fmt.Errorf("%w: it was scavenged up to %d, which is beyond the last scavenge", record.ErrDamaged, at.position)
 		}
 		if err != nil {
 			c.damage("%q: %v", it.Key()[min(nameAt, len(it.Key())):], err)
@@ -250,11 +251,11 @@ func (c *checker) seekRecord(it *pebble.Iterator) {
 	}
 }
 
-// readRest looks for keys that are not the log's.
+// readRest looks for keys that do not belong to the log.
 func (c *checker) readRest() error {
 	foreign := func(it *pebble.Iterator) uint64 {
 		if key := string(it.Key()); key != string(formatKey) && key != string(endKey) {
-			c.damage("the log holds the key %x, which is not its own", it.Key())
+			c.damage("the store holds the key %x, which does not belong to the log", it.Key())
 		}
 		return 0
 	}

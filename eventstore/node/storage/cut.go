@@ -11,24 +11,24 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// cut is the last event that a scavenge removed from a stream. All earlier ones are
-// removed too.
+// cut is the last event that a scavenge removed from a stream. All earlier events
+// are removed too.
 type cut struct {
 	revision uint64
 	position uint64
 }
 
-// first is the lowest revision that may still exist.
+// first returns the lowest revision that may still exist.
 func (c cut) first() uint64 { return c.revision + 1 }
 
-// LogEnd is the end of the log: the position of its last record, even if that was
-// scavenged, the position of the next record, and the last one's creation time.
+// LogEnd is the end of the log: the position and creation time of its last
+// record, even if that was scavenged, and the position of the next record.
 type LogEnd struct {
 	Position, Next uint64
 	Created        int64
 }
 
-var errBadSum = fmt.Errorf("%w: what is known of scavenging does not match its checksum", record.ErrDamaged)
+var errBadSum = fmt.Errorf("%w: the stored result of a scavenge does not match its checksum", record.ErrDamaged)
 
 // sumLen is the length of a checksum.
 const sumLen = 4
@@ -115,14 +115,14 @@ func (s *Store) keptEnd() (end LogEnd, ok bool, err error) {
 	}
 	var created uint64
 	if err := checkedNumbers(endKey, value, &end.Position, &end.Next, &created); err != nil {
-		return LogEnd{}, false, fmt.Errorf("the log's end: %w", err)
+		return LogEnd{}, false, fmt.Errorf("end of the log: %w", err)
 	}
 	end.Created = int64(created)
 	return end, true, nil
 }
 
-// WasScavenged reports whether a position lies in a gap that a scavenge left. No
-// record need have begun exactly there.
+// WasScavenged reports whether a position lies in a gap that a scavenge left.
+// The position need not be one at which a record began.
 func (s *Store) WasScavenged(position uint64) (bool, error) {
 	if !s.scavenged.Load() {
 		return false, nil
@@ -142,7 +142,7 @@ func (s *Store) missing(stream string, revision, position uint64) error {
 }
 
 // skipped returns an error for the gap between the expected revision next and the
-// found one, or nil if a scavenge left the gap.
+// revision found, or nil if a scavenge left the gap.
 func (s *Store) skipped(stream string, next, found uint64) error {
 	c, ok, err := s.cut(stream)
 	if err == nil && (!ok || found > c.first()) && found != record.TombstoneRevision {

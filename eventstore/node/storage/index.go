@@ -38,7 +38,7 @@ func logKey(position uint64) []byte {
 	return binary.BigEndian.AppendUint64(key, position)
 }
 
-// Upper bounds: of the records, of the index, and of all keys.
+// Upper bounds of the record keys, of the index keys, and of all keys.
 var (
 	afterLog     = []byte{logPrefix + 1}
 	afterStreams = []byte{streamPrefix + 1}
@@ -123,7 +123,7 @@ func (x Index) Entries(stream string, from, to, limit uint64) (Entries, error) {
 }
 
 // ReadPage reads a page of a stream with a view. read returns the event of an
-// entry; ok is false if it does not exist any more.
+// entry; ok is false if the event no longer exists.
 func (x Index) ReadPage(stream string, v View, r Range, read func(revision, position uint64) (e record.Record, ok bool, err error)) (p Page, err error) {
 	low, high := r.bounds(v)
 	if v.Last < 0 || low > high {

@@ -30,8 +30,8 @@ var (
 )
 
 // Open opens the log in a folder, or creates it. If it returns an error, it has
-// changed nothing in the folder but the lock file. fatal is called, from any
-// goroutine, when the log cannot be written any more.
+// changed nothing in the folder but the lock file. fatal is called when the log
+// can no longer be written. The call may come from any goroutine.
 func Open(dir string, fs vfs.FS, logger *slog.Logger, fatal func(error)) (*Store, error) {
 	if err := fs.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
@@ -57,8 +57,8 @@ func Open(dir string, fs vfs.FS, logger *slog.Logger, fatal func(error)) (*Store
 	return s, nil
 }
 
-// holdsLog reports whether a folder holds a log. If it does not, it must be empty,
-// except for files of a creation that was interrupted.
+// holdsLog reports whether a folder holds a log. If it does not, the folder must
+// be empty, except for files that an interrupted creation left behind.
 func holdsLog(fs vfs.FS, dir string) (bool, error) {
 	names, err := fs.List(dir)
 	if err != nil {
@@ -73,7 +73,7 @@ func holdsLog(fs vfs.FS, dir string) (bool, error) {
 	return false, nil
 }
 
-// harmless are files that may exist in a folder without a log.
+// harmless lists the files that may exist in a folder without a log.
 var harmless = []string{"LOCK", "lost+found"}
 
 func holdsSomethingElse(dir string) error {
@@ -92,8 +92,9 @@ func lockFolder(fs vfs.FS, dir string) (*pebble.Lock, error) {
 	}
 }
 
-// probe checks a log without changing it: its seal, or the write-ahead log that a
-// crash may have torn, and the format version.
+// probe checks a log without changing it. It checks the seal and the format
+// version. If there is no seal, it checks the write-ahead log that a crash may
+// have torn.
 func (s *Store) probe(logger *slog.Logger) error {
 	sealed, format, err := disk.CheckSeal(s.fs, s.dir)
 	switch {
@@ -115,8 +116,8 @@ func (s *Store) probe(logger *slog.Logger) error {
 	return probed.DB.Close()
 }
 
-// readStore opens a log for reading only. The caller has locked its folder, and
-// closes DB.
+// readStore opens a log for reading only. The caller has locked the folder, and
+// must close DB.
 func readStore(dir string, fs vfs.FS, logger *slog.Logger) (*Store, error) {
 	ignored := func(error) {} // nothing is written
 	s := &Store{dir: dir, fs: disk.New(disk.ReadOnly(fs), dir, ignored)}
@@ -148,8 +149,8 @@ func (s *Store) open(logger *slog.Logger, fatal func(error)) error {
 	return nil
 }
 
-// openPebble opens the Pebble store of the log. If that cannot continue later, it
-// blocks the caller's goroutine with all its locks, while the node stops
+// openPebble opens the Pebble store of the log. If Pebble later fails, it blocks
+// the goroutine that called it, which keeps its locks. Meanwhile the node stops
 // acknowledging and Serve returns.
 func (s *Store) openPebble(o *pebble.Options, logger *slog.Logger, fatal func(error)) (err error) {
 	o.FS, o.MemTableSize, o.CacheSize = s.fs, 32<<20, 64<<20
@@ -194,8 +195,8 @@ func (s *Store) readable(format string) error {
 		ErrWrongFormat, s.dir, strings.Trim(strconv.Quote(format), `"`), formatWhole, formatScavenged)
 }
 
-// without classifies a Pebble store without a format version: an empty one is a log
-// whose creation was interrupted, any other one belongs to another program.
+// without classifies a Pebble store without a format version. An empty store is a
+// log whose creation was interrupted. Any other store belongs to another program.
 func (s *Store) without() error {
 	it, err := s.DB.NewIter(nil)
 	if err != nil {
@@ -211,8 +212,8 @@ func (s *Store) without() error {
 	return errNoFormat
 }
 
-// Close closes the log and seals its folder. If it cannot be sealed, the next Open
-// treats it as after a crash.
+// Close closes the log and seals its folder. If the folder cannot be sealed, the
+// next Open treats the log as after a crash.
 func (s *Store) Close() error {
 	s.fs.SetGuard(false)
 	format, err := s.Value(formatKey)
@@ -222,15 +223,15 @@ func (s *Store) Close() error {
 	return errors.Join(err, s.lock.Close())
 }
 
-// AbandonAfter is how long a failed log may take until nobody writes to it, and
-// again how long it may take to close.
+// AbandonAfter is how long Close waits until nobody writes to a failed log. It
+// is also how long the log may then take to close.
 const AbandonAfter = time.Second
 
 // ErrAbandoned means that Pebble still blocks a write of a failed log.
-var ErrAbandoned = errors.New("the failed log does not close: the folder is locked until the process ends")
+var ErrAbandoned = errors.New("the failed log does not close: the folder stays locked until the process ends")
 
-// Abandon closes a log that failed, if Pebble still can. Nobody writes to it any
-// more.
+// Abandon closes a failed log, if Pebble still can. Call it only when nobody
+// writes to the log any more.
 func (s *Store) Abandon() error {
 	s.fs.Release()
 	closed := make(chan error, 1)

@@ -12,9 +12,9 @@ import (
 // functions.
 type PebbleLog struct {
 	Logger *slog.Logger
-	Fatal  func(error)                     // it cannot continue
+	Fatal  func(error)                     // receives the failure after which Pebble cannot continue
 	Stop   func()                          // ends or blocks the goroutine that cannot continue
-	Damage func(pebble.DataCorruptionInfo) // a table is damaged; its readers get an error too
+	Damage func(pebble.DataCorruptionInfo) // receives the details of a damaged table; its readers get an error too
 
 	opened atomic.Bool
 }
@@ -29,15 +29,16 @@ func (l *PebbleLog) Errorf(format string, args ...any) {
 	l.Logger.Error(fmt.Sprintf(format, args...), "from", "pebble")
 }
 
-// background receives errors of writing a table: the disk is full or broken. Pebble
-// would retry forever. Readers of a damaged table get the error themselves.
+// background receives Pebble's background errors. If a table cannot be written, the
+// disk is full or broken, and Pebble would retry forever. Damage is not fatal:
+// readers of the damaged table get the error.
 func (l *PebbleLog) background(err error) {
 	if !pebble.IsCorruptionError(err) {
 		l.Fatal(fmt.Errorf("write a table: %w", err))
 	}
 }
 
-// Fatalf does not return. While Pebble is opened it panics.
+// Fatalf does not return. While Pebble is being opened, it panics.
 func (l *PebbleLog) Fatalf(format string, args ...any) {
 	err := fmt.Errorf(format, args...)
 	if !l.opened.Load() {

@@ -15,9 +15,9 @@ import (
 
 // Scavenged counts what a scavenge has removed.
 type Scavenged struct {
-	Streams uint64 `json:"streams"` // that lost events
+	Streams uint64 `json:"streams"` // streams that lost events
 	Events  uint64 `json:"events"`
-	Bytes   uint64 `json:"bytes"` // of their records
+	Bytes   uint64 `json:"bytes"` // total size of the removed records
 }
 
 // Progress receives the progress of a long operation, step by step. total is 0 if
@@ -36,15 +36,15 @@ const (
 	stepCompact = "rewriting files"
 )
 
-// Scavenge removes hidden events within a position from the log, as seen at a
-// time. purge then removes them from the files.
+// Scavenge removes the events up to the position within that are hidden at the
+// time now, in ticks. Purge then removes them from the files.
 func (s *Store) Scavenge(ctx context.Context, within uint64, now int64, progress Progress) (Scavenged, error) {
 	run := &scavenger{store: s, within: within, now: now, progress: progress}
 	err := run.run(ctx)
 	return run.done, err
 }
 
-// scavenger removes the events up to a position that are hidden at one time.
+// scavenger removes the events up to a position that are hidden at a given time.
 type scavenger struct {
 	store    *Store
 	within   uint64
@@ -55,7 +55,7 @@ type scavenger struct {
 }
 
 // begin runs before the first event is removed. It marks the log as scavenged and
-// stores where it ends, so that no position is used twice.
+// stores the end of the log, so that no position is used twice.
 func (s *scavenger) begin() error {
 	if s.begun {
 		return nil
@@ -73,7 +73,7 @@ func (s *scavenger) begin() error {
 	if !ok && !s.store.scavenged.Load() {
 		return record.Damaged(s.within, "it is missing")
 	}
-	if ok { // else the last record was scavenged, and its end is kept
+	if ok { // otherwise the last record was scavenged, and its end is already stored
 		if err := (LogEnd{s.within, s.within + uint64(r.Size()), r.Created}).put(b); err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func (s *Store) streamFrom(from []byte) (stream string, ok bool, err error) {
 	}
 	name, ok := streamOfKey(it.Key())
 	if !ok {
-		return "", false, fmt.Errorf("%w: the index has the key %x", record.ErrDamaged, it.Key())
+		return "", false, fmt.Errorf("%w: the index has the malformed key %x", record.ErrDamaged, it.Key())
 	}
 	return string(name), true, nil
 }
@@ -185,8 +185,8 @@ func (s *scavenger) remove(b *pebble.Batch, stream string, at cut) error {
 	return b.Delete(StreamKey(stream, at.revision), nil)
 }
 
-// Purge polls until old files are gone. To replace the write-ahead logs it switches
-// to a new one some times in a row, and then once per poll.
+// Purge polls until the old files are gone. To replace the write-ahead logs, it
+// switches to a new log a few times in a row, and then once per poll.
 const (
 	purgePoll    = 10 * time.Millisecond
 	purgeAtOnce  = 8
@@ -241,7 +241,7 @@ func (s *Store) renewLogs(ctx context.Context) error {
 			return err
 		}
 	}
-	return errors.New("the write-ahead log is still in its old files")
+	return errors.New("the write-ahead log still uses old files")
 }
 
 // pause waits for a while, or for ctx to end.

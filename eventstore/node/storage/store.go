@@ -1,5 +1,5 @@
-// Package storage keeps the log in a folder, in Pebble: records by position, and an
-// index of the records of each stream. Open opens a log or creates it. Store reads
+// Package storage keeps the log in a Pebble store: the records by position, and an
+// index of each stream's records. Open opens a log or creates it. Store reads
 // records, streams and pages of the log, and applies batches of new records.
 // Scavenge and Purge remove hidden events, CopyTo makes a backup, and Check looks
 // for damage in the log of a stopped node.
@@ -30,8 +30,8 @@ type Store struct {
 	Index
 	dir       string
 	fs        *disk.Disk
-	lock      *pebble.Lock // of the folder; nil if the caller holds it
-	scavenged atomic.Bool  // ever
+	lock      *pebble.Lock // on the folder; nil if the caller holds it
+	scavenged atomic.Bool  // whether the log was ever scavenged
 }
 
 // At reads the record at a position; ok is false if it does not exist.
@@ -94,7 +94,7 @@ func (s *Store) Last(stream string, limit uint64) (revision int64, position uint
 	return int64(c.revision), c.position, nil
 }
 
-// lastRecord returns the log's last record up to a position, or one at position 0
+// lastRecord returns the log's last record up to a position, or the zero Record
 // if there is none.
 func (s *Store) lastRecord(limit uint64) (r record.Record, err error) {
 	it, err := s.log(0, limit)
@@ -126,7 +126,8 @@ func (s *Store) Latest(n int) (latest []record.Record, err error) {
 	return latest, nil
 }
 
-// LogPage reads a page of the log. Backwards, the record at From is not part of it.
+// LogPage reads a page of the log. If the page goes backwards, it does not include
+// the record at From.
 func (s *Store) LogPage(r Range) (p Page, err error) {
 	low, high := r.From, r.Within
 	begin, next, step := (*pebble.Iterator).First, (*pebble.Iterator).Next, uint64(0)
@@ -179,11 +180,11 @@ func recordUnder(it *pebble.Iterator) (record.Record, error) {
 }
 
 // Syncs returns how often the write-ahead log was synced since it was opened.
-// It is not called after close.
+// Do not call it after Close.
 func (s *Store) Syncs() uint64 {
 	var latency dto.Metric
 	if s.DB.Metrics().LogWriter.FsyncLatency.Write(&latency) != nil {
-		return 0 // never: the metric writes itself
+		return 0 // cannot happen: the metric writes itself
 	}
 	return latency.GetHistogram().GetSampleCount()
 }
@@ -231,12 +232,13 @@ func (b Batch) WaitForSync() error {
 }
 
 // Close frees a batch that was applied and synced, or is empty.
-func (b Batch) Close() { _ = b.batch.Close() } // it has nothing left that can fail
+func (b Batch) Close() { _ = b.batch.Close() } // nothing is left that can fail
 
 // IsDamage reports whether an error means that stored bytes have changed.
 func IsDamage(err error) bool {
 	return errors.Is(err, record.ErrDamaged) || pebble.IsCorruptionError(err)
 }
 
-// OneLine returns an error's text in one line. Pebble's errors may have several.
+// OneLine returns an error's text as one line. Pebble's errors may have several
+// lines.
 func OneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

@@ -27,8 +27,8 @@ func (s *Store) Head(stream string, limit uint64) (Head, error) {
 }
 
 // Meta returns a stream's metadata up to the position limit. A scavenge may remove
-// the metadata event between the two lookups. Then there is a later one, or the
-// stream is tombstoned and its metadata does not matter.
+// the metadata event between the two lookups. Then a later metadata event exists,
+// or the stream is tombstoned and its metadata does not matter.
 func (s *Store) Meta(stream string, limit uint64) (record.Metadata, error) {
 	if record.IsMetadataStream(stream) {
 		return record.MetadataOf(stream, ""), nil
@@ -56,8 +56,9 @@ type View struct {
 	Oldest int64 // events that were created earlier are hidden
 }
 
-// Range selects a page of a stream: at most Limit events from the revision From up,
-// or down, that are not beyond the position Within. In the log, From is a position.
+// Range selects a page of a stream: at most Limit events, from the revision From
+// upwards or backwards, up to the position Within. In a read of the log, From is a
+// position.
 type Range struct {
 	From, Within uint64
 	Limit        int
@@ -73,7 +74,7 @@ func (r Range) bounds(v View) (low, high uint64) {
 	return max(r.From, low), high
 }
 
-// Bounds of a page. No iterator stays open while a page is sent.
+// Limits of a page. No iterator stays open while a page is sent.
 const (
 	PageRecords = 512
 	pageBytes   = 512 << 10
@@ -92,7 +93,8 @@ func (p *Page) add(r record.Record) {
 	p.bytes += len(r.Data) + len(r.Metadata)
 }
 
-// full reports whether the page holds limit records, or as much as a page may.
+// full reports whether the page holds limit records, or is as large as a page may
+// be.
 func (p *Page) full(limit int) bool {
 	return len(p.Records) >= min(limit, PageRecords) || p.bytes >= pageBytes
 }
@@ -156,7 +158,7 @@ func (s *Store) View(stream string, limit uint64, now int64) (View, error) {
 }
 
 // skipExpired raises First to the first event that is not too old. Creation times
-// never decrease along the log, so it can search by halving.
+// never decrease along the log, so it uses a binary search.
 func (s *Store) skipExpired(stream string, v *View, limit uint64) error {
 	if v.Oldest == math.MinInt64 || v.Tombstoned() {
 		return nil

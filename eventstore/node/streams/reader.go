@@ -1,5 +1,5 @@
-// Package streams reads streams of both kinds, stored ones and derived streams of
-// links, through one Reader. It also resolves links.
+// Package streams reads both kinds of streams, stored streams and derived link
+// streams, through one Reader. It also resolves links.
 package streams
 
 import (
@@ -12,15 +12,15 @@ import (
 	"hexarena/eventstore/node/storage"
 )
 
-// Reader reads streams of both kinds: stored streams, and streams of links
-// ($ce- and $et-), of which the node keeps only an index.
+// Reader reads both kinds of streams. The node keeps only an index of the link
+// streams ($ce- and $et-).
 type Reader struct {
 	*openlog.Log
 	Categories *categories.Categories
 }
 
-// Await waits until a stream is complete up to a position. Only streams of
-// links may have to catch up.
+// Await waits until a stream is complete up to a position. Only link streams
+// may have to catch up.
 func (s *Reader) Await(ctx context.Context, stream string, within uint64) error {
 	if !categories.IsDerived(stream) {
 		return nil
@@ -76,21 +76,21 @@ func (s *Reader) Watch(stream string) (w *openlog.Watcher, stop func()) {
 	return s.Tail.Watch(stream)
 }
 
-// LinkTargets resolves links. It looks at each stream that a link leads to once,
-// so that all links of one answer agree.
+// LinkTargets resolves links. It looks up each target stream only once, so that
+// all links in one response show the same state.
 type LinkTargets struct {
 	streams *Reader
 	within  uint64
 	known   map[string]storage.View
 }
 
-// NewLinkTargets returns the targets as they are now.
+// NewLinkTargets returns a LinkTargets for one response.
 func (s *Reader) NewLinkTargets() *LinkTargets {
 	return &LinkTargets{streams: s, within: s.Tail.End(), known: map[string]storage.View{}}
 }
 
-// Resolve follows a record if it is a link. A record that cannot be read as a
-// link is a plain event.
+// Resolve follows a record if it is a link. A record that cannot be parsed as a
+// link counts as a plain event.
 func (l *LinkTargets) Resolve(found *record.Record) (record.Resolved, error) {
 	plain := record.Resolved{Event: found}
 	if found.Type != record.TypeLink {

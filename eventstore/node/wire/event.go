@@ -20,7 +20,7 @@ import (
 // encodes them by hand, without message objects.
 type Frame []byte
 
-// codec is gRPC's own for protobuf, and passes frames through.
+// codec is gRPC's own protobuf codec, but passes frames through unchanged.
 type codec struct{ encoding.CodecV2 }
 
 // NewCodec returns the codec of the node's servers.
@@ -33,7 +33,7 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	return c.CodecV2.Marshal(v)
 }
 
-// Field numbers of ReadResp and what it holds.
+// Field numbers of ReadResp and of the messages in it.
 const (
 	fieldRespEvent = 1
 
@@ -41,7 +41,7 @@ const (
 	fieldEventLink   = 2
 	fieldEventCommit = 3
 
-	fieldEventRetries = 5 // of a persistent subscription's
+	fieldEventRetries = 5 // only in a persistent subscription
 
 	fieldRecordedID       = 1
 	fieldRecordedStream   = 2
@@ -62,13 +62,13 @@ func AppendReadEvent(buf []byte, r record.Resolved, textIDs bool) []byte {
 	return appendEvent(buf, r, textIDs, nil)
 }
 
-// AppendRetriedEvent encodes a message of a persistent subscription. It has the same
-// fields as a ReadResp, and the number of retries.
+// AppendRetriedEvent encodes a message of a persistent subscription. It has the
+// fields of a ReadResp and also the number of retries.
 func AppendRetriedEvent(buf []byte, r record.Resolved, textIDs bool, retries int32) []byte {
 	return appendEvent(buf, r, textIDs, appendVarint(nil, fieldEventRetries, uint64(retries)))
 }
 
-// appendEvent encodes an event, and appends more fields to it.
+// appendEvent encodes an event, followed by the encoded fields in more.
 func appendEvent(buf []byte, r record.Resolved, textIDs bool, more []byte) []byte {
 	position := r.Original().Position
 	size := len(more) + protowire.SizeTag(fieldEventCommit) + protowire.SizeVarint(position)

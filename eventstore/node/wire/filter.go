@@ -10,7 +10,7 @@ import (
 
 // Filter selects events of $all by the name of their stream or by their type. It
 // looks at records as they are stored: at a link, not at its target. Persistent
-// subscriptions store it as JSON.
+// subscriptions store their filters as JSON.
 type Filter struct {
 	ByType   bool           `json:"byType,omitempty"`
 	Regex    string         `json:"regex,omitempty"` // instead of Prefixes
@@ -18,7 +18,7 @@ type Filter struct {
 	compiled *regexp.Regexp // of Regex
 }
 
-// ReadFilter reads a filter from its two options in a request, of which one is set.
+// ReadFilter reads a filter from a request, which sets one of the two options.
 func ReadFilter[E interface {
 	comparable
 	GetRegex() string
@@ -30,13 +30,13 @@ func ReadFilter[E interface {
 	case byType != unset:
 		f.ByType, expression = true, byType
 	case byStream == unset:
-		return nil, Invalid("a filter is by stream or by type")
+		return nil, Invalid("a filter must select by stream or by type")
 	}
 	f.Regex, f.Prefixes = expression.GetRegex(), expression.GetPrefix()
 	return f, f.Compile()
 }
 
-// Compile checks a filter and prepares it for Matches. A nil filter needs nothing.
+// Compile checks a filter and prepares it for Matches. A nil filter is valid.
 func (f *Filter) Compile() (err error) {
 	switch {
 	case f == nil || f.compiled != nil:
@@ -51,7 +51,8 @@ func (f *Filter) Compile() (err error) {
 	return nil
 }
 
-// Matches reports whether the filter selects a record. A nil filter selects all.
+// Matches reports whether the filter selects a record. A nil filter selects all
+// records.
 func (f *Filter) Matches(r *record.Record) bool {
 	if f == nil {
 		return true

@@ -21,7 +21,7 @@ func EventID(m *shared.UUID) (uuid.UUID, error) {
 	case *shared.UUID_String_:
 		parsed, err := uuid.Parse(value.String_)
 		if err != nil {
-			return uuid.Nil, Invalid("an event's id is no UUID: %q", value.String_)
+			return uuid.Nil, Invalid("an event's id is not a UUID: %q", value.String_)
 		}
 		id = parsed
 	}
@@ -31,7 +31,7 @@ func EventID(m *shared.UUID) (uuid.UUID, error) {
 	return id, nil
 }
 
-// StructuredUUID returns an id as the protocol carries it in two integers.
+// StructuredUUID returns an id in the protocol's form of two integers.
 func StructuredUUID(id uuid.UUID) *shared.UUID {
 	most, least := UUIDBits(id)
 	return &shared.UUID{Value: &shared.UUID_Structured_{Structured: &shared.UUID_Structured{
@@ -50,14 +50,14 @@ func StreamName(m *shared.StreamIdentifier) (string, error) {
 	case !utf8.ValidString(name):
 		return "", Invalid("the stream's name is not UTF-8: %q", name)
 	case name == "$all":
-		return "", Invalid("$all is not a stream; use the calls for all streams")
+		return "", Invalid("$all is not a stream; use the calls for $all")
 	}
 	return name, nil
 }
 
-// Start is the start of a read or a subscription. At is a revision or a position,
-// for FromExactly. Prepare is the prepare position of a start in $all; only
-// subscriptions use it.
+// Start is the start of a read or a subscription. At is the revision or position
+// of a FromExactly start. Prepare is the prepare position of a start in $all;
+// only subscriptions use it.
 type Start struct {
 	Kind        startKind
 	At, Prepare uint64
@@ -72,7 +72,7 @@ const (
 	FromExactly
 )
 
-// ReadStart reads the start that options name: the start, the end, or else the
+// ReadStart reads a start from options: the start, the end, or otherwise the
 // number at.
 func ReadStart(options interface {
 	GetStart() *shared.Empty
@@ -87,8 +87,8 @@ func ReadStart(options interface {
 	return ExactStart(at, prepare)
 }
 
-// ExactStart returns the start at a number. Some clients write the end as the
-// highest number.
+// ExactStart returns a start at the number at. Some clients send the highest
+// number for the end.
 func ExactStart(at, prepare uint64) Start {
 	if at == math.MaxUint64 {
 		return Start{Kind: FromEnd}

@@ -19,12 +19,12 @@ import (
 
 // Limits that clients see.
 const (
-	// MaxAppend is how many bytes one call may append: data and metadata once,
-	// and types twice.
+	// MaxAppend is how many bytes one call may append. Data and metadata count
+	// once, types twice.
 	MaxAppend = 1 << 20
 
-	// MaxMessage is the largest message of the services other than Streams, in
-	// bytes.
+	// MaxMessage is the maximum size of a message to a service other than
+	// Streams, in bytes.
 	MaxMessage = 4 << 20
 )
 
@@ -81,7 +81,7 @@ func RefuseMissingMetadata() error {
 		"missing-required-metadata-property", "required-metadata-properties", MetaType+","+MetaContentType)
 }
 
-// RefuseAccess rejects a change of a stream that clients may not change.
+// RefuseAccess rejects a change to a stream that clients may not change.
 func RefuseAccess() error { return Refuse(codes.PermissionDenied, "Access Denied", "access-denied") }
 
 // printable escapes the bytes that a trailer cannot carry as %XX.
@@ -117,7 +117,7 @@ func Status(ctx context.Context, logger *slog.Logger, err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return status.FromContextError(err).Err()
 	}
-	if s, ok := status.FromError(err); ok { // gRPC's own, of a broken connection
+	if s, ok := status.FromError(err); ok { // gRPC's own error for a broken connection
 		return s.Err()
 	}
 	logger.Error("read the log", "error", err)

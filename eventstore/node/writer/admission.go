@@ -6,24 +6,24 @@ import (
 	"hexarena/eventstore/node/lifecycle"
 )
 
-// tiers bound the memory that appends hold before they are answered, over all
-// connections: each tier admits a number of calls of a size each. While the
-// admitted events are being written they take that memory once more. A call
-// that waits for admission is not read from, so that the wait reaches its
-// client.
+// tiers limits the memory that unanswered appends hold, over all connections.
+// Each tier admits a number of calls of up to a certain size. While the
+// admitted events are being written, they take the same amount of memory again.
+// The node does not read from a call that waits for admission, so its client
+// has to wait too.
 var tiers = [...]struct{ calls, bytes int }{
 	{2048, 16 << 10},
 	{32, 2 << 20},
 	{1, 64 << 20}, // more than the largest append, even one of very small events
 }
 
-// eventCost is the memory of an event in addition to its texts, in bytes.
+// eventCost is the memory that an event takes besides its texts, in bytes.
 const eventCost = 128
 
 // Admission bounds the appends that are in progress. A call takes a slot before
-// it receives its events, and a slot of a higher tier when it outgrows the
-// first. A call keeps its slot while it waits for a larger one. A call in the
-// highest tier waits only for its own client and the disk. So slots always
+// it receives its events, and a slot of a higher tier when it outgrows its
+// current one. A call keeps its slot while it waits for a larger one. A call in
+// the highest tier waits only for its own client and the disk. So slots always
 // become free. Safe for concurrent use.
 type Admission struct {
 	slots [len(tiers)]chan struct{}
@@ -40,7 +40,7 @@ func NewAdmission(life *lifecycle.Lifecycle) *Admission {
 }
 
 // Slot is the admission of one call. It belongs to one goroutine at a time. The
-// node's own appends have the zero Slot.
+// node's own appends use the zero Slot.
 type Slot struct {
 	admission *Admission
 	tier      int
@@ -51,7 +51,7 @@ func (a *Admission) Enter(ctx context.Context) (Slot, error) {
 	return Slot{admission: a}, a.wait(ctx, 0)
 }
 
-// Fit waits until the slot has a tier for a call of this size.
+// Fit waits until the slot is in a tier that admits a call of this size.
 func (s *Slot) Fit(ctx context.Context, events, bytes int) error {
 	for bytes+events*eventCost > tiers[s.tier].bytes && s.tier+1 < len(tiers) {
 		if err := s.admission.wait(ctx, s.tier+1); err != nil {
@@ -63,7 +63,7 @@ func (s *Slot) Fit(ctx context.Context, events, bytes int) error {
 	return nil
 }
 
-// Leave frees the slot. It is called once.
+// Leave frees the slot. Call it only once.
 func (s *Slot) Leave() {
 	if s.admission != nil {
 		<-s.admission.slots[s.tier]

@@ -57,7 +57,7 @@ func (w *Writer) decideAppend(r *Request, h storage.Head) (Outcome, error) {
 }
 
 // compare reports whether an append fits the end of its stream. If the append is a
-// retry of a stored one, compare returns that one's outcome instead.
+// retry, compare returns the outcome of the stored append instead.
 func (w *Writer) compare(r *Request, h storage.Head) (retry *Outcome, fits bool, err error) {
 	switch {
 	case r.Expected == StreamExists && h.Last < 0 && !h.Meta.Exists:
@@ -71,9 +71,9 @@ func (w *Writer) compare(r *Request, h storage.Head) (retry *Outcome, fits bool,
 	return retry, r.Expected == NoStream && h.Meta.SoftDeleted(), err
 }
 
-// compareRecent looks the ids up among the remembered ones. If the first id is
-// unknown, the append is new. If it is known, all must be known, in the order in
-// which they are stored.
+// compareRecent looks up the ids of an append among the remembered ids. If the
+// first id is unknown, the append is new. If it is known, all must be known, in
+// the order in which they are stored.
 func (w *Writer) compareRecent(r *Request) (retry *Outcome, fits bool, err error) {
 	var last eventAt
 	for i, e := range r.Events {
@@ -92,7 +92,8 @@ func (w *Writer) compareRecent(r *Request) (retry *Outcome, fits bool, err error
 	return &Outcome{Current: int64(last.revision), Position: last.position}, false, nil
 }
 
-// compareStored compares the ids with those stored after the expected revision.
+// compareStored compares an append's ids with those stored after the expected
+// revision.
 func (w *Writer) compareStored(r *Request, h storage.Head) (retry *Outcome, err error) {
 	n := int64(len(r.Events))
 	if n == 0 || n > h.Last-r.Expected {
@@ -163,7 +164,7 @@ func (w *Writer) described(stream, data string) error {
 	return err
 }
 
-// writeMeta appends a metadata event of the node's own.
+// writeMeta appends a metadata event that the node writes itself.
 func (w *Writer) writeMeta(stream, data string) (position uint64, err error) {
 	meta, err := w.head(record.MetadataPrefix + stream)
 	if err != nil {
@@ -211,8 +212,9 @@ func fitsDelete(r *Request, h storage.Head) bool {
 	return r.Expected == h.Last
 }
 
-// head returns the end of a stream after everything that the writer has added. A
-// stream in the current group is always remembered: the group was added last.
+// head returns the end of a stream, including everything that the writer has
+// added. The writer always remembers the streams of the current group, because
+// it added them last.
 func (w *Writer) head(stream string) (storage.Head, error) {
 	if h, ok := w.heads.Get(stream); ok {
 		return h, nil

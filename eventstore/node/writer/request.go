@@ -2,7 +2,7 @@ package writer
 
 import "github.com/google/uuid"
 
-// What a request may expect instead of an exact revision.
+// Expectations other than an exact revision.
 const (
 	NoStream     = -1
 	Any          = -2
@@ -42,7 +42,7 @@ type Proposed struct {
 // Outcome is the answer to a request. The zero Verdict means that it was stored.
 type Outcome struct {
 	Verdict  Verdict
-	Current  int64  // the stream's last revision, -1 for no stream; not for StreamDeleted
+	Current  int64  // the stream's last revision, -1 for no stream; not set for StreamDeleted
 	Position uint64 // of the last event; 0 if it is unknown
 }
 

@@ -1,5 +1,5 @@
-// Package writer is the write path of the log. Begin or Submit hand a request to
-// the writer, Await returns its outcome once it is durable. The comment of Writer
+// Package writer is the write path of the log. Begin and Submit hand a request to
+// the writer. Await returns the outcome once it is durable. The comment on Writer
 // explains the path from admission to acknowledgment.
 package writer
 
@@ -45,8 +45,8 @@ const (
 // records to the current group. This is the only goroutine that assigns
 // positions, revisions and creation times. It therefore needs no locks, and
 // each of the three numbers never decreases along the log. A rejected request
-// adds no record, but its answer joins the group as well: it may rest on a
-// record of the same group or of an earlier one that is not synced yet.
+// adds no record, but its answer joins the group as well: it may depend on a
+// record of the same group, or of an earlier group that is not synced yet.
 //
 // Group commit. When the queue is empty, or the group exceeds groupBytes, the
 // group is committed: one Pebble batch holds all its records and index entries,
@@ -54,8 +54,8 @@ const (
 // current group cannot be read from the store yet. So a second request for a
 // stream that the group has written commits the group first. commit hands the
 // batch to Pebble, which appends it to its write-ahead log, and does not wait
-// for the sync. It then passes the group to the second goroutine. While that
-// one waits for the disk, the first one decides the next group. So one
+// for the sync. It then passes the group to the second goroutine. While the
+// second goroutine waits for the disk, the first decides the next group. So one
 // sync of the disk covers all requests that arrived during the previous one. At
 // most unsyncedGroups groups wait; then deciding waits too.
 //
@@ -71,10 +71,10 @@ const (
 //     Nothing was written and the writer continues.
 //   - A caller that stops waiting (its context ends) does not know the outcome:
 //     the request may still be stored. The caller retries with the same event
-//     ids, and the retry is answered as the first attempt was.
+//     ids, and the retry gets the answer of the first attempt.
 //   - The first failure to read, write or sync the log is final. Lifecycle.Fail
 //     records it, no matter whether the writer, Pebble in the background, or the
-//     disk guard met it. After that the writer acknowledges and publishes
+//     disk guard found it. After that the writer acknowledges and publishes
 //     nothing, even if later syncs succeed: the kernel may have dropped the
 //     pages of a failed sync, so a retried sync proves nothing. All waiting
 //     callers get ErrFailed with an unknown outcome. Serve returns the cause,
@@ -87,7 +87,7 @@ type Writer struct {
 	mu     sync.Mutex // guards queue and closed
 	queue  []*Request
 	closed bool
-	wake   *openlog.Watcher // of the deciding goroutine
+	wake   *openlog.Watcher // wakes the deciding goroutine
 
 	// The deciding goroutine owns these.
 	next    uint64 // the next record's position
@@ -151,8 +151,8 @@ func (w *Writer) Submit(ctx context.Context, r *Request) (Outcome, error) {
 	return w.Await(ctx, r)
 }
 
-// Begin queues a request behind all that were begun before. From here on the
-// writer owns its slot, even if Begin returns an error.
+// Begin queues a request behind all earlier ones. From then on the writer owns
+// the request's slot, even if Begin returns an error.
 func (w *Writer) Begin(r *Request) error {
 	r.done = make(chan Outcome, 1)
 	if !w.enqueue(r) {
@@ -186,9 +186,8 @@ func (w *Writer) enqueue(requests ...*Request) bool {
 	return true
 }
 
-// Stop lets the writer finish the queued requests and rejects later ones. The
-// goroutines of a writer that has failed end at once, unless Pebble blocks
-// them.
+// Stop lets the writer finish the queued requests and rejects later ones. If
+// the log has failed, its goroutines end at once, unless Pebble blocks them.
 func (w *Writer) Stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -330,7 +329,7 @@ func (w *Writer) record(stream string, revision int64, e *Proposed) record.Recor
 	}
 }
 
-// The writer remembers where in a stream it has stored an event id.
+// The writer remembers where in a stream it stored each recent event id.
 type (
 	eventKey struct {
 		id     uuid.UUID

@@ -15,19 +15,19 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// discarded is how many bytes of a rejected call are received and dropped, so
-// that a client that is still sending can read the error.
+// discarded is how many bytes of a rejected call the node receives and drops,
+// so that a client that is still sending can read the error.
 const discarded = 32 << 20
 
 // Writes answers Append, BatchAppend, Delete and Tombstone.
 type Writes struct {
 	*writer.Writer
-	ReadOnly   bool // all of them are rejected
+	ReadOnly   bool // reject every call
 	admission  *writer.Admission
-	batchCalls chan struct{} // one for each call of BatchAppend
+	batchCalls chan struct{} // holds one element for each open BatchAppend call
 }
 
-// New returns the calls of a node that accepts them.
+// New returns a Writes that accepts calls.
 func New(w *writer.Writer) Writes {
 	return Writes{Writer: w, admission: writer.NewAdmission(w.Life), batchCalls: make(chan struct{}, batchCalls)}
 }
@@ -53,7 +53,7 @@ func (s Writes) Append(call api.Streams_AppendServer) error {
 	return call.SendAndClose(appendResponse(r, out))
 }
 
-// receiveAppend receives a whole call into a request.
+// receiveAppend receives all messages of a call into a request.
 func (s Writes) receiveAppend(call api.Streams_AppendServer, r *writer.Request) error {
 	first, err := call.Recv()
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -86,7 +86,7 @@ func (s Writes) receiveAppend(call api.Streams_AppendServer, r *writer.Request) 
 	}
 }
 
-var errNoOptions = wire.Invalid("an append begins with its options")
+var errNoOptions = wire.Invalid("an append must begin with its options")
 
 func readOptions(r *writer.Request, o *api.AppendReq_Options) (err error) {
 	if o == nil {
@@ -98,10 +98,10 @@ func readOptions(r *writer.Request, o *api.AppendReq_Options) (err error) {
 	return err
 }
 
-// propose adds one event to a request; size is that of all so far.
+// propose adds one event to a request; size is the size of all events so far.
 func propose(r *writer.Request, message *api.AppendReq, event *api.AppendReq_ProposedMessage, size int) error {
 	if event == nil {
-		return wire.Invalid("an append has its options once, and then events: %T", message.GetContent())
+		return wire.Invalid("an append must have its options once, and then only events, not %T", message.GetContent())
 	}
 	if size > wire.MaxAppend {
 		return wire.RefuseSize()
@@ -154,8 +154,8 @@ func utf16Len(text string) int {
 	return n
 }
 
-// writableName reads the name of a stream that a client may write. Only the node
-// writes streams of links.
+// writableName reads the name of a stream that a client may write. Clients may
+// not write link streams.
 func writableName(m *shared.StreamIdentifier) (string, error) {
 	name, err := wire.StreamName(m)
 	if err == nil && categories.IsDerived(name) {

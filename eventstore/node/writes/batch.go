@@ -33,14 +33,14 @@ const (
 
 // batches is one call of BatchAppend. The client sends several appends, in messages
 // that may be interleaved, and does not wait for their answers. An error of one
-// append is the answer to that append, and the call continues. The appends are
-// decided in the order in which they are complete.
+// append is sent as the answer to that append, and the call continues. The writer
+// decides the appends in the order in which they become complete.
 type batches struct {
 	Writes
 	call  api.Streams_BatchAppendServer
 	open  map[uuid.UUID]*batch // by correlation id
-	bytes int                  // of those
-	begun *errgroup.Group      // appends that are complete and not answered
+	bytes int                  // size of the events in open
+	begun *errgroup.Group      // complete appends that are not answered yet
 
 	sending sync.Mutex
 }
@@ -48,9 +48,9 @@ type batches struct {
 // batch is one append of a call.
 type batch struct {
 	writer.Request
-	answer  *api.BatchAppendResp // repeats the request
+	answer  *api.BatchAppendResp // repeats fields of the request
 	began   time.Time
-	within  time.Duration // the time limit of the answer
+	within  time.Duration // the time limit for the answer
 	size    int           // of its events
 	refused error         // why it is rejected
 }
@@ -61,7 +61,7 @@ func (s Writes) BatchAppend(call api.Streams_BatchAppendServer) error {
 	case s.batchCalls <- struct{}{}:
 		defer func() { <-s.batchCalls }()
 	default:
-		return status.Errorf(codes.ResourceExhausted, "%d calls of BatchAppend are open already", batchCalls)
+		return status.Errorf(codes.ResourceExhausted, "%d BatchAppend calls are already open", batchCalls)
 	}
 	b := &batches{Writes: s, call: call, open: map[uuid.UUID]*batch{}, begun: new(errgroup.Group)}
 	for {
@@ -73,7 +73,7 @@ func (s Writes) BatchAppend(call api.Streams_BatchAppendServer) error {
 			err = b.take(m)
 		}
 		if err != nil {
-			_ = b.begun.Wait() // nothing is sent once the call has ended
+			_ = b.begun.Wait() // nothing may be sent after the call has ended
 			return err
 		}
 	}
@@ -83,7 +83,7 @@ func (s Writes) BatchAppend(call api.Streams_BatchAppendServer) error {
 func (b *batches) take(m *api.BatchAppendReq) error {
 	id, err := wire.EventID(m.GetCorrelationId())
 	if err != nil {
-		return b.refuse(&batch{answer: &api.BatchAppendResp{CorrelationId: m.GetCorrelationId()}}, wire.Invalid("a correlation id is missing, or no UUID"))
+		return b.refuse(&batch{answer: &api.BatchAppendResp{CorrelationId: m.GetCorrelationId()}}, wire.Invalid("a correlation id is missing or is not a UUID"))
 	}
 	one := b.open[id]
 	if one == nil {
@@ -92,7 +92,7 @@ func (b *batches) take(m *api.BatchAppendReq) error {
 	}
 	b.propose(one, m.GetProposedMessages())
 	if len(b.open) > batchesOpen || b.bytes > batchesBytes {
-		return status.Errorf(codes.ResourceExhausted, "%d appends of %d bytes are incomplete", len(b.open), b.bytes)
+		return status.Errorf(codes.ResourceExhausted, "too many incomplete appends: %d, with %d bytes", len(b.open), b.bytes)
 	}
 	if !m.GetIsFinal() {
 		return nil
@@ -146,8 +146,8 @@ func (one *batch) expect(o *api.BatchAppendReq_Options) (err error) {
 	return err
 }
 
-// readDeadline reads a deadline, in the form of clients before or after version
-// 21.10.
+// readDeadline reads a deadline, in the form that clients before 21.10 or later
+// ones send.
 func (one *batch) readDeadline(o *api.BatchAppendReq_Options, now time.Time) {
 	switch d := o.GetDeadlineOption().(type) {
 	case *api.BatchAppendReq_Options_Deadline:
