@@ -86,8 +86,8 @@ func clean(name string) string {
 	}, name)
 }
 
-// sentence gives the detail of a refusal a capital letter and a full stop, which those
-// of the API lack.
+// sentence adds a capital letter and a full stop to the detail of a refusal. Details
+// from the API have neither.
 func sentence(detail string) string {
 	detail = clean(detail)
 	if first, size := utf8.DecodeRuneInString(detail); size > 0 {

@@ -137,10 +137,10 @@ func (d *Document) Add(o Operation) {
 	}
 	op.Responses[strconv.Itoa(o.Status)] = d.response(o, docs)
 	if o.ETag {
-		op.Responses[strconv.Itoa(http.StatusNotModified)] = &huma.Response{Description: "The caller has the current version, as If-None-Match shows.", Headers: headers()}
+		op.Responses[strconv.Itoa(http.StatusNotModified)] = &huma.Response{Description: "If-None-Match names the current version: nothing has changed.", Headers: headers()}
 	}
 	if o.Forms {
-		op.Responses[strconv.Itoa(http.StatusSeeOther)] = &huma.Response{Description: "The same answer for a browser that sent a form: Location names the next page.", Headers: headers()}
+		op.Responses[strconv.Itoa(http.StatusSeeOther)] = &huma.Response{Description: "The response to a browser that sent a form. Location names the next page.", Headers: headers()}
 	}
 	d.api.AddOperation(op)
 }
