@@ -31,7 +31,7 @@ type Key struct {
 	PublicKey  string        `json:"publicKey" doc:"The base64 encoding of the key's 32 bytes."`
 	Scopes     []owner.Scope `json:"scopes" nullable:"false"`
 	CreatedAt  string        `json:"createdAt" format:"date-time"`
-	LastUsedAt *string       `json:"lastUsedAt" format:"date-time" doc:"Accurate to the hour."`
+	LastUsedAt *string       `json:"lastUsedAt" format:"date-time" doc:"Updated at most once an hour; null if the key was never used."`
 	RevokedAt  *string       `json:"revokedAt" format:"date-time"`
 }
 
