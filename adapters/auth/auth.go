@@ -3,12 +3,14 @@
 //
 // Verify checks signatures and session cookies. SendLink, Confirm and SignOut
 // start and end sessions. Delete ends an account, and FinishDeletions finishes
-// deletions that a crash interrupted. ParsePublicKey reads the formats of keys.
+// deletions that a crash interrupted. ParsePublicKey reads every accepted key
+// format.
 //
 // A signed write runs once: Verify stores its signature before it returns. All
-// state is events of domain/owner. The package knows no routes and no status
-// codes: a failed authentication is owner.ErrUnauthenticated, a useless link is
-// owner.ErrLinkInvalid, and any other error is a fault of the service.
+// state is stored as events of domain/owner. The package knows nothing about
+// routes and status codes: it reports a failed authentication as
+// owner.ErrUnauthenticated and an unusable link as owner.ErrLinkInvalid. Any
+// other error is a fault of the service.
 package auth
 
 import (
@@ -26,8 +28,8 @@ type Directory interface {
 	OwnerOfKey(keyID string) (ownerID string, ok bool)
 }
 
-// Accounts reads and changes owners' accounts. An account that it returns
-// includes every earlier change by this process.
+// Accounts reads and changes owners' accounts. A returned account includes
+// every earlier change by this process.
 type Accounts interface {
 	Load(ctx context.Context, ownerID string) (owner.Account, error)
 	// Change loads an account, calls decide, and appends the returned events at
@@ -40,15 +42,15 @@ type Mailer interface {
 	SendSignInLink(ctx context.Context, to, link string, until time.Time) error
 }
 
-// Options configure a Service. All fields but Secure are required.
+// Options configure a Service. All fields except Secure are required.
 type Options struct {
 	Log       eventstore.Log
 	Accounts  Accounts
 	Directory Directory
 	Mailer    Mailer
 	EmailKey  []byte // 32 bytes; hashes addresses and seals links
-	BaseURL   string // prefix of links; a request's Host header has no influence
-	Secure    bool   // restrict cookies to https, as production does
+	BaseURL   string // prefix of links; the Host header of a request is ignored
+	Secure    bool   // restrict cookies to https; true in production
 	Logger    *slog.Logger
 }
 
@@ -64,8 +66,8 @@ var (
 	names     = eventstore.Kind[owner.Name, owner.Event]{Decode: owner.Decode, Evolve: owner.EvolveName}
 )
 
-// New returns a Service. It returns an error if the e-mail key has another
-// length than 32 bytes.
+// New returns a Service. It returns an error if the e-mail key is not 32 bytes
+// long.
 func New(o Options) (*Service, error) {
 	if len(o.EmailKey) != 32 {
 		return nil, fmt.Errorf("the e-mail key has %d bytes; it must have 32", len(o.EmailKey))

@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	releaseTimeout = 20 * time.Second // for the address and the handle of one account
-	finishInterval = time.Minute      // between two passes of FinishDeletions
+	releaseTimeout = 20 * time.Second // to release the address and the handle of one account
+	finishInterval = time.Minute      // between passes of FinishDeletions
 )
 
-// Delete permanently ends a caller's account. One append ends its bots, keys
-// and sessions. Then Delete releases the address and the handle. If a crash or
-// an outage prevents that, FinishDeletions does it later. Delete returns the
-// cookie that makes the browser forget the session, and the position of the
-// append. It returns owner.ErrUnauthenticated or owner.ErrOwnerSuspended if the
-// caller may not delete the account.
+// Delete permanently ends a caller's account. One append ends the account's
+// bots, keys and sessions. Then Delete releases the address and the handle. If
+// a crash or an outage prevents that, FinishDeletions does it later. Delete
+// returns the cookie that makes the browser forget the session, and the
+// position of the append. The error is owner.ErrUnauthenticated or
+// owner.ErrOwnerSuspended if the caller may not delete the account.
 func (s *Service) Delete(ctx context.Context, c owner.Caller, m eventstore.Metadata) (*http.Cookie, eventstore.Position, error) {
 	account, position, err := s.options.Accounts.Change(ctx, c.OwnerID, m, func(a owner.Account) ([]owner.Event, error) {
 		if err := a.AdmitWrite(c, m.At); err != nil {
@@ -43,7 +43,7 @@ func (s *Service) Delete(ctx context.Context, c owner.Caller, m eventstore.Metad
 }
 
 // FinishDeletions finishes interrupted deletions, immediately and then every
-// minute until ctx ends. deleted lists the deleted accounts in a fixed order,
+// minute until ctx ends. deleted returns the deleted accounts in a fixed order,
 // starting at index from.
 func (s *Service) FinishDeletions(ctx context.Context, deleted func(from int) []string) {
 	ticker := time.NewTicker(finishInterval)
@@ -62,7 +62,8 @@ func (s *Service) FinishDeletions(ctx context.Context, deleted func(from int) []
 	}
 }
 
-// finishAll returns the owners whose deletion it could not finish.
+// finishAll tries to finish all deletions. It returns the owners whose deletion
+// it could not finish.
 func (s *Service) finishAll(ctx context.Context, owners []string) (left []string) {
 	for _, id := range owners {
 		if ctx.Err() != nil {

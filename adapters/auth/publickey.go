@@ -13,15 +13,15 @@ import (
 	"hexarena/domain/owner"
 )
 
-// maxKeyText is the longest accepted text of a public key, in bytes. It leaves
+// maxKeyText is the maximum length of a public key's text, in bytes. It leaves
 // room for a long comment on an OpenSSH line.
 const maxKeyText = 4096
 
 // ParsePublicKey reads an Ed25519 public key from an OpenSSH public-key line, a
 // PEM block or the base64 of its 32 bytes (docs/protocol.md). It ignores white
 // space at both ends and rejects other text around the key. It also rejects
-// keys of small order, because forged signatures verify under them. The error
-// is an owner.InvalidError and never contains the text.
+// keys of small order, because anyone can forge signatures that such keys
+// accept. The error is an owner.InvalidError and never contains the text.
 func ParsePublicKey(text string) (ed25519.PublicKey, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxKeyText {
@@ -85,8 +85,8 @@ func decodeRaw(text string) (ed25519.PublicKey, bool) {
 	return ed25519.PublicKey(key), ok
 }
 
-// isSafe reports whether a key is the canonical encoding of a point that is not
-// of small order.
+// isSafe reports whether a key is the canonical encoding of a point whose order
+// is not small.
 func isSafe(key ed25519.PublicKey) bool {
 	p, err := new(edwards25519.Point).SetBytes(key)
 	if err != nil || string(p.Bytes()) != string(key) {

@@ -12,7 +12,8 @@ import (
 // sessionRandom is the number of random bytes in a session's token.
 const sessionRandom = 32
 
-// maxOwnerID is the longest owner id that is looked up, in bytes. Ids are UUIDs.
+// maxOwnerID is the maximum length of an owner id, in bytes. Longer ids are not
+// looked up. Ids are UUIDs.
 const maxOwnerID = 64
 
 func newSession() (token, hash string) {

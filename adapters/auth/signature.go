@@ -22,10 +22,12 @@ const (
 // and the service's clock.
 const maxSkew = 5 * time.Minute
 
-// maxKeyID is the longest key id that is looked up, in bytes. Ids are UUIDs.
+// maxKeyID is the maximum length of a key id, in bytes. Longer ids are not
+// looked up. Ids are UUIDs.
 const maxKeyID = 64
 
-// signature holds the parsed headers of a signed request. It is not verified yet.
+// signature holds the parsed headers of a signed request. The signature is not
+// verified yet.
 type signature struct {
 	keyID     string
 	timestamp string
@@ -33,7 +35,7 @@ type signature struct {
 	signature []byte
 }
 
-// signed reports whether a request has any header of a signed request.
+// signed reports whether a request has at least one header of a signed request.
 func signed(h http.Header) bool {
 	return len(h[headerKey])+len(h[headerTimestamp])+len(h[headerSignature]) > 0
 }
@@ -67,8 +69,8 @@ func (s signature) verifies(key ed25519.PublicKey, method, target string, body [
 }
 
 // hash returns the hash that identifies a signed request in the log. It covers
-// the signed message, not the signature: a key can make several signatures of
-// one message.
+// the signed message, not the signature: a key can make several valid
+// signatures of one message.
 func (s signature) hash(method, target string, body []byte) spentHash {
 	h := sha256.New()
 	h.Write([]byte(s.keyID))
@@ -90,7 +92,8 @@ func single(h http.Header, name string) (string, bool) {
 	return "", false
 }
 
-// parseMillis parses positive Unix milliseconds: only digits, no leading zeros.
+// parseMillis parses positive Unix milliseconds. It accepts only digits,
+// without leading zeros.
 func parseMillis(text string) (int64, bool) {
 	ms, err := strconv.ParseInt(text, 10, 64)
 	return ms, err == nil && ms > 0 && strconv.FormatInt(ms, 10) == text

@@ -19,10 +19,11 @@ import (
 // posts the token.
 const confirmPath = "/sign-in/confirm"
 
-// SendLink mails a sign-in link to an address, whether or not an account has
-// it. Beyond the limit of links it does nothing. It only logs that a mail could
-// not be sent. In both cases the caller gets no error, so that callers learn
-// nothing about an address. An invalid address is an owner.InvalidError.
+// SendLink mails a sign-in link to an address, whether or not an account uses
+// that address. If the address has reached its limit of links, SendLink sends
+// nothing. If the mail cannot be sent, SendLink only logs that. In both cases
+// it returns no error, so that callers learn nothing about an address. An
+// invalid address is an owner.InvalidError.
 func (s *Service) SendLink(ctx context.Context, address string, m eventstore.Metadata) error {
 	address, err := ParseAddress(address)
 	if err != nil {
@@ -44,10 +45,11 @@ func (s *Service) SendLink(ctx context.Context, address string, m eventstore.Met
 	return nil
 }
 
-// Confirm uses up a link's token and starts a session of the account that has
-// its address. It makes the account if none exists. It returns the account and
-// the session's cookie. If several calls confirm one link at once, one succeeds.
-// The others get owner.ErrLinkInvalid, as do unknown and expired links.
+// Confirm uses up a link's token and starts a session for the account with the
+// link's address. It creates the account if none exists. It returns the account
+// and the session's cookie. If several calls confirm one link concurrently,
+// only one succeeds. The others get owner.ErrLinkInvalid, as do unknown and
+// expired links.
 func (s *Service) Confirm(ctx context.Context, token string, m eventstore.Metadata) (owner.Account, *http.Cookie, error) {
 	address, link, err := s.vault.openToken(token)
 	if err != nil {
@@ -74,8 +76,8 @@ func (s *Service) Confirm(ctx context.Context, token string, m eventstore.Metada
 	return owner.Account{}, nil, owner.ErrLinkInvalid
 }
 
-// confirmTries bounds the retries of Confirm when the account that has the
-// address is deleted at the same time.
+// confirmTries bounds the retries of Confirm when the account with the address
+// is deleted at the same time.
 const confirmTries = 3
 
 // reclaim gives an address to a new account if a deleted account still has it,
@@ -97,9 +99,9 @@ func (s *Service) reclaim(ctx context.Context, holder, address string, m eventst
 }
 
 // startSession starts a session. If the account does not exist, it stores the
-// address and then makes the account; a crash between the claim of the address
-// and the account leaves that to the next sign-in. It returns
-// owner.ErrOwnerGone if the account was deleted.
+// address and then creates the account. After a crash between these two steps,
+// the next sign-in creates the account. It returns owner.ErrOwnerGone if the
+// account was deleted.
 func (s *Service) startSession(ctx context.Context, ownerID, address string, m eventstore.Metadata) (owner.Account, string, error) {
 	account, err := s.options.Accounts.Load(ctx, ownerID)
 	if err != nil {

@@ -17,28 +17,28 @@ import (
 
 // spentFor is the time that the log keeps a spent signature. A signature is
 // accepted from 5 minutes before its timestamp to 5 minutes after. The extra
-// minute allows for clocks that differ.
+// minute allows for clock differences.
 const spentFor = 2*maxSkew + time.Minute
 
-// Limits of the memory of a ledger. If an account spends more than spentMax
-// signatures within spentFor, its writes are rejected for a while. Accounts that
-// stay within the rate limit stay far below.
+// Limits on a ledger's memory. If an account spends more than spentMax
+// signatures within spentFor, its writes are rejected for a while. Accounts
+// that stay within the rate limit stay far below.
 const (
 	spentMax     = 10_000  // signatures of one account
 	ledgerMax    = 1 << 18 // signatures of all accounts
 	windowWeight = 64      // of one account, in signatures
 )
 
-// spendTries bounds the retries of spend after other processes append first.
+// spendTries bounds the retries of spend when other processes append first.
 const spendTries = 20
 
 // spentHash is the hash of a key id and a signed message.
 type spentHash [sha256.Size]byte
 
 // ledger records which signatures have been spent. It caches the signatures
-// that it stored or read. It appends at the exact revision that it knows, so a
-// write by a peer makes the append fail, and the ledger then reads that write.
-// It is safe for concurrent use.
+// that it stored or read. It appends at the exact revision that it knows. If
+// another process has written meanwhile, the append fails, and the ledger reads
+// the new events. It is safe for concurrent use.
 type ledger struct {
 	log     eventstore.Log
 	windows *eventstore.Cache[window]
@@ -51,18 +51,18 @@ type window struct {
 	busy   *semaphore.Weighted
 
 	loaded   bool
-	behind   bool                // the stream may hold more than the window
-	expected eventstore.Expected // of the next append
+	behind   bool                // whether the stream may hold events that the window lacks
+	expected eventstore.Expected // the revision that the next append names
 	spent    map[spentHash]bool
 	order    []spending // the same signatures, in stored order
-	floor    time.Time  // signatures up to this time are rejected: their record may be dropped
+	floor    time.Time  // signatures up to this time are rejected, because their records may have been dropped
 }
 
 // spending is a spent signature.
 type spending struct {
 	hash spentHash
-	at   time.Time // by the wall clock of the writer
-	seen time.Time // by the monotonic clock of this process, which never jumps
+	at   time.Time // on the writer's wall clock
+	seen time.Time // on this process's monotonic clock, which never jumps
 }
 
 func newLedger(log eventstore.Log) *ledger {
@@ -75,10 +75,10 @@ func newWindow(stream eventstore.StreamID) *window {
 
 func (w *window) weight() int { return windowWeight + len(w.order) }
 
-// spend stores that a signature is spent. It returns owner.ErrUnauthenticated if
-// the signature was spent before, by any process on the same log. signed is the
-// timestamp of the signature, m.At is now. After any other error the signature
-// may have been stored.
+// spend stores that a signature is spent. It returns owner.ErrUnauthenticated
+// if the signature was spent before, by any process on the same log. signed is
+// the timestamp of the signature, and m.At is the current time. After any other
+// error, the signature may have been stored.
 func (l *ledger) spend(ctx context.Context, ownerID string, hash spentHash, signed time.Time, m eventstore.Metadata) error {
 	event, err := eventstore.Encode(owner.SignatureSpent{Signature: hex.EncodeToString(hash[:])}, m)
 	if err != nil {
@@ -116,7 +116,7 @@ func (l *ledger) spend(ctx context.Context, ownerID string, hash spentHash, sign
 	}
 }
 
-// rejects reports whether a signature was spent, or may have been.
+// rejects reports whether a signature was spent or may have been spent.
 func (w *window) rejects(hash spentHash, signed time.Time) bool {
 	return w.spent[hash] || !signed.After(w.floor)
 }

@@ -22,9 +22,9 @@ func (l *ledger) refresh(ctx context.Context, w *window) error {
 }
 
 // load reads the newest spentMax signatures of an account. If the stream is
-// empty, load sets the maximum age of its events, before the first append. The
-// stream may also be empty because all events expired; setting the same age
-// again does no harm.
+// empty, load sets the maximum age of its events, so that it is set before the
+// first append. If the stream is empty because all its events expired, load
+// sets the same age again, which does no harm.
 func (l *ledger) load(ctx context.Context, w *window) error {
 	newest := eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: spentMax}
 	var read []eventstore.Recorded
@@ -72,11 +72,12 @@ func (l *ledger) catchUp(ctx context.Context, w *window) error {
 	return nil
 }
 
-// conflict updates a window after an append failed because the stream has
-// another revision. It reads the events that other processes appended. If they
-// have expired already, the read returns none, and conflict takes the stream's
-// revision. If the revision is lower than expected, the log was restored from a
-// backup, and conflict loads the stream from scratch.
+// conflict updates a window after an append failed because the stream had a
+// different revision. It reads the events that other processes appended. If
+// these events have already expired, the read returns nothing, and conflict
+// takes over the stream's revision. If that revision is lower than expected,
+// the log was restored from a backup, and conflict loads the stream from
+// scratch.
 func (l *ledger) conflict(ctx context.Context, w *window, current eventstore.Expected) error {
 	if current < w.expected {
 		w.loaded = false

@@ -19,17 +19,17 @@ import (
 )
 
 // vault hashes addresses and seals sign-in tokens with keys derived from the
-// e-mail key. A token contains its address in sealed form, so no store needs the
-// address before sign-in. A change of the e-mail key invalidates all tokens.
+// e-mail key. A token contains its address in sealed form, so the address need
+// not be stored before sign-in. Changing the e-mail key invalidates all tokens.
 type vault struct {
 	hashKey []byte
 	seal    cipher.AEAD
 }
 
-// tokenRandom is the number of random bytes in a token, next to the address.
+// tokenRandom is the number of random bytes in a token, beside the address.
 const tokenRandom = 32
 
-// maxToken is the longest accepted text of a token, in bytes.
+// maxToken is the maximum length of a token, in bytes.
 const maxToken = 1024
 
 func newVault(emailKey []byte) (vault, error) {
@@ -91,7 +91,7 @@ func hashOf(token []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// maxAddress is the longest accepted address, in bytes (RFC 5321).
+// maxAddress is the maximum length of an address, in bytes (RFC 5321).
 const maxAddress = 254
 
 // ParseAddress trims white space and checks that the text is one bare e-mail
@@ -109,8 +109,9 @@ func ParseAddress(text string) (string, error) {
 
 func unprintable(r rune) bool { return !unicode.IsPrint(r) || r == ' ' }
 
-// foldASCII lowers only the letters A to Z. Unicode case folding maps letters of
-// different alphabets to each other, so addresses of two people could collide.
+// foldASCII lowers only the letters A to Z. Unicode case folding maps letters
+// of different alphabets to each other, so the addresses of two people could
+// collide.
 func foldASCII(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' {

@@ -10,13 +10,14 @@ import (
 )
 
 // Verify returns the caller of a request: the owner of the key that signed it,
-// or of the session in its cookie. body is the body as received; m.At is now. A
-// request without credentials, with invalid ones or with more than one gets
-// owner.ErrUnauthenticated. The error does not reveal the reason.
+// or of the session in its cookie. body is the body as received, and m.At is
+// the current time. A request without credentials, with invalid credentials or
+// with more than one kind of them gets owner.ErrUnauthenticated. The error does
+// not reveal the reason.
 //
 // A signed write runs once. Verify spends its signature before it returns, even
-// if the call fails later. The same signed write again is
-// owner.ErrUnauthenticated.
+// if the call fails later. If the same signed write arrives again, Verify
+// returns owner.ErrUnauthenticated.
 func (s *Service) Verify(ctx context.Context, r *http.Request, body []byte, m eventstore.Metadata) (owner.Caller, error) {
 	cookies := r.CookiesNamed(s.cookieName())
 	switch {
@@ -58,8 +59,8 @@ func (s *Service) verifySignature(ctx context.Context, r *http.Request, body []b
 	return caller, nil
 }
 
-// noteUse stores that a key was used, at most once an hour. It only logs a
-// failure: the request itself is valid.
+// noteUse stores that a key was used, at most once an hour. It logs a failure
+// but returns no error, because the request itself is valid.
 func (s *Service) noteUse(ctx context.Context, account owner.Account, keyID string, m eventstore.Metadata) {
 	if len(account.UseKey(keyID, m.At)) == 0 {
 		return

@@ -8,12 +8,13 @@ import (
 	"strings"
 )
 
-// maxURL is the longest URL of a bot, in bytes.
+// maxURL is the maximum length of a bot's URL, in bytes.
 const maxURL = 2048
 
-// Allowed checks the text of a bot's URL (docs/protocol.md, "Bot URLs"). It sends
-// no packet and resolves no name: Check and each dial check the addresses of a
-// name. The error is a sentence for the owner, and its NotAllowed is true.
+// Allowed checks the text of a bot's URL (docs/protocol.md, "Bot URLs"). It
+// sends no packets and resolves no names; Check and each dial check the
+// addresses of a name. The error is a sentence for the owner, and its
+// NotAllowed method returns true.
 func (d *Dialer) Allowed(rawURL string) error {
 	_, err := d.guard.parse(rawURL)
 	return err
@@ -37,8 +38,8 @@ func (g *guard) parse(raw string) (*url.URL, error) {
 	return u, g.checkHost(u)
 }
 
-// checkHost rejects a host that is not a valid name, and a host that is an
-// address that the arena must not dial.
+// checkHost rejects a host that is not a valid name or is an address that the
+// arena must not dial.
 func (g *guard) checkHost(u *url.URL) error {
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	port, ok := portOf(u)
@@ -69,14 +70,15 @@ func portOf(u *url.URL) (uint16, bool) {
 	}
 }
 
-// plainHost are the characters of a host: plain ASCII, and no zone. A resolver could
-// map other characters to those of an address.
+// plainHost matches a host of plain ASCII characters, without an IPv6 zone. A
+// resolver could map other characters to those of an address.
 const plainHost = "abcdefghijklmnopqrstuvwxyz0123456789-._:"
 
 // literalAddr parses a host that is an address, in any form that some resolver
-// understands: dotted, shortened, decimal, octal, hexadecimal or IPv6. A host
-// whose last label is a number is an address or invalid (WHATWG URL, "ends in a
-// number"). literal is false for a name; ok is false for an invalid address.
+// understands: dotted, shortened, decimal, octal, hexadecimal or IPv6 notation.
+// A host whose last label is a number is an address or invalid (WHATWG URL,
+// "ends in a number"). literal is false for a name; ok is false for an invalid
+// address.
 func literalAddr(host string) (addr netip.Addr, literal, ok bool) {
 	if strings.Contains(host, ":") {
 		addr, err := netip.ParseAddr(host)
@@ -90,8 +92,8 @@ func literalAddr(host string) (addr netip.Addr, literal, ok bool) {
 	return addr, true, ok
 }
 
-// looseIPv4 parses one to four numbers like inet_aton: the last number fills all
-// remaining bytes.
+// looseIPv4 parses one to four numbers like inet_aton does: the last number
+// fills all remaining bytes.
 func looseIPv4(labels []string) (netip.Addr, bool) {
 	var ip [4]byte
 	last := len(labels) - 1
@@ -103,7 +105,7 @@ func looseIPv4(labels []string) (netip.Addr, bool) {
 		if i == last {
 			bits = 8 * (len(ip) - last)
 		}
-		if label == "0x" { // which resolvers take for 0
+		if label == "0x" { // resolvers read it as 0
 			label = "0"
 		}
 		n, err := strconv.ParseUint(label, 0, bits)

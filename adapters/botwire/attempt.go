@@ -14,21 +14,22 @@ import (
 
 const (
 	userAgent   = "hexarena"
-	headerLimit = 16 << 10 // bytes of a response's headers
+	headerLimit = 16 << 10 // for the headers of a response, in bytes
 )
 
-// attempt is one request on a new connection: no redirect, no proxy, no reuse. It
-// is the http.RoundTripper of that request.
+// attempt is one request on a new connection. It follows no redirects, uses no
+// proxy and does not reuse the connection. It is the http.RoundTripper of that
+// request.
 type attempt struct {
 	dialer *Dialer
-	ctx    context.Context // its end cuts the connection, unless keep was called before
+	ctx    context.Context // when it ends, the connection is cut unless keep was called
 
 	// exchange sets these if it makes a connection.
 	conn *conn
 	keep func() bool
 
-	wire  *wire  // of an upgraded connection
-	nonce string // of the bot, if it sent a valid one
+	wire  *wire  // the stream of an upgraded connection
+	nonce string // the bot's nonce, if it sent a valid one
 }
 
 // RoundTrip sends the upgrade. It returns a 101 whose body is the guarded wire, or
@@ -78,7 +79,8 @@ func (a *attempt) exchange(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// isInterim reports whether the final response is still to come.
+// isInterim reports whether a response is interim, so the final response is
+// still to come.
 func isInterim(status int) bool {
 	return status < http.StatusOK && status != http.StatusSwitchingProtocols
 }

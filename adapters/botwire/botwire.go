@@ -1,10 +1,10 @@
-// Package botwire connects to bots. It has the rules for their URLs, a dial that
-// reaches only allowed addresses, the signed upgrade, text frames in both
-// directions, and the deploy check.
+// Package botwire connects to bots. It implements the rules for their URLs, a
+// dial that reaches only allowed addresses, the signed upgrade, text frames in
+// both directions, and the deploy check.
 //
-// It does not know the content of frames, decisions or deadlines. It passes
-// received frames to a callback and reports the end of a line. It bounds
-// everything that a peer can do to a line, in bytes, pings, memory and time.
+// It knows nothing about the content of frames, decisions or deadlines. It
+// passes received frames to a callback and reports the end of a line. It limits
+// the bytes, pings, memory and time that a peer can use on a line.
 //
 // Start with [New]. [Dialer.Dial] opens the socket of a match, [Dialer.Check]
 // probes a bot, and [Dialer.Allowed] checks a URL without sending a packet.
@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// FrameLimit is the largest message of a bot, in bytes, after its fragments are
-// joined (docs/protocol.md, "Size and floods").
+// FrameLimit is the maximum size of a bot's message, in bytes, after its
+// fragments are joined (docs/protocol.md, "Size and floods").
 const FrameLimit = 65_536
 
 // handshakeTime bounds a whole dial (resolve, connect, TLS and the response to
@@ -35,19 +35,19 @@ type Options struct {
 	// Production allows only https URLs and public addresses.
 	Production bool
 
-	// Own are the arena's listen addresses. OwnHosts are its public names, as
-	// host or host:port. The Dialer rejects both, so that no bot URL can reach
-	// the arena itself.
+	// Own holds the arena's listen addresses. OwnHosts holds its public names,
+	// as host or host:port. The Dialer rejects both, so that no bot URL can
+	// reach the arena itself.
 	Own      []netip.AddrPort
 	OwnHosts []string
 
 	// Now is the clock for signed timestamps.
 	Now func() time.Time
 
-	// Logger logs cut lines, by match and never by URL.
+	// Logger logs lines that were cut. It names the match, never the URL.
 	Logger *slog.Logger
 
-	// Resolver and RootCAs replace those of the system, which nil selects.
+	// Resolver and RootCAs replace the system's; nil selects the system's.
 	Resolver *net.Resolver
 	RootCAs  *x509.CertPool
 }

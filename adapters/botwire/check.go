@@ -13,14 +13,15 @@ import (
 	"hexarena/adapters/rest"
 )
 
-// pongLimit is the longest accepted response to a ping, in bytes.
+// pongLimit is the maximum length of a ping response, in bytes.
 const pongLimit = 16
 
-// Check probes a bot as a match would (docs/protocol.md, "The deploy check"). Its
-// name must resolve only to allowed addresses, GET …/ping must answer pong, and
-// it must accept a signed upgrade. Check yields each step when it is done. A step
-// takes at most 5 s. The first failed step is the last. The details of the steps
-// show no addresses and no text of the peer.
+// Check probes a bot in the way that a match connects to it (docs/protocol.md,
+// "The deploy check"). The host name must resolve only to allowed addresses,
+// GET …/ping must return pong, and the bot must accept a signed upgrade. Check
+// yields each step when that step is done. A step takes at most 5 s. Check
+// stops after the first failed step. The details of the steps contain no
+// addresses and no text from the peer.
 func (d *Dialer) Check(ctx context.Context, rawURL string) iter.Seq[rest.Step] {
 	probes := []struct {
 		name, fine string

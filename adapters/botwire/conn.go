@@ -6,8 +6,9 @@ import (
 	"syscall"
 )
 
-// conn is the TCP connection below a line. It knows whether its reader waits with
-// nothing left to read, and it can be cut while calls are blocked on it.
+// conn is the TCP connection below a line. It knows whether its reader is
+// waiting with nothing left to read. It can be cut while calls are blocked on
+// it.
 type conn struct {
 	net.Conn
 	tcp  *net.TCPConn
@@ -28,8 +29,9 @@ func (c *conn) cut() {
 }
 
 // idle records whether the reader of a connection is waiting. The reader leaves
-// the idle state before it takes a byte from the kernel. So if the reader waits
-// and the kernel's buffer is empty, the reader has passed on every earlier byte.
+// the idle state before it takes a byte from the kernel. So if the reader is
+// waiting and the kernel's buffer is empty, the reader has passed on every
+// earlier byte.
 type idle struct {
 	mu      sync.Mutex
 	waiting bool
@@ -52,8 +54,8 @@ func (i *idle) leave() {
 	i.waiting = false
 }
 
-// drained reports whether the reader waits and empty returns true. next is closed
-// when the reader waits again.
+// drained reports whether the reader is waiting and empty returns true. next is
+// closed when the reader is waiting again.
 func (i *idle) drained(empty func() bool) (ok bool, next <-chan struct{}) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

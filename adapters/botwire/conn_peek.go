@@ -8,7 +8,8 @@ import "syscall"
 // bytes stay in the kernel and the reader is idle.
 func (c *conn) Read(p []byte) (int, error) {
 	c.idle.enter()
-	// If this fails (closed, past a deadline), the Read below fails too.
+	// If this fails because the connection is closed or past a deadline, the
+	// Read below fails too.
 	_ = c.raw.Read(func(fd uintptr) bool { return !nothingToRead(fd) })
 	c.idle.leave()
 	return c.Conn.Read(p)

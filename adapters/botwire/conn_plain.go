@@ -4,11 +4,12 @@ package botwire
 
 import "time"
 
-// settle is the time after which a waiting reader counts as having nothing to
+// settle is how long a reader must wait until we assume that it has nothing to
 // read. This platform offers no portable way to ask the kernel.
 const settle = 20 * time.Millisecond
 
-// Read reads. The reader counts as idle while it is blocked.
+// Read reads from the connection. The reader counts as idle while it is
+// blocked.
 func (c *conn) Read(p []byte) (int, error) {
 	c.idle.enter()
 	defer c.idle.leave()

@@ -10,8 +10,8 @@ import (
 var ErrGone = errors.New("the connection to the bot is closed")
 
 // failure is an error for an owner. It must not help anyone to scan a network:
-// it holds no address and no text of the peer, and a closed port has the same
-// text as a filtered port.
+// it contains no address and no text from the peer, and it describes a closed
+// port and a filtered port in the same words.
 type failure struct {
 	words   string
 	refused bool
@@ -40,7 +40,7 @@ func badStatus(status, want int) error {
 	return &failure{words: fmt.Sprintf("the server answered with status %d instead of %d", status, want)}
 }
 
-// dialFailure returns the failure for an error of a dial.
+// dialFailure returns the failure that describes a dial error.
 func dialFailure(err error) error {
 	var known *failure
 	var dns *net.DNSError

@@ -9,8 +9,8 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// metadata are the addresses at which clouds serve credentials to their machines.
-// The arena never dials them, in development either.
+// metadata lists the addresses at which cloud providers serve credentials to
+// their machines. The arena never dials them, not even in development.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("168.63.129.16"),
 	netip.MustParseAddr("169.254.169.254"),
@@ -66,9 +66,10 @@ func (g *guard) allows(to netip.AddrPort) bool {
 	return !g.production || g.public.SafeAddr(addr) == nil
 }
 
-// isOwn reports whether one of the arena's listeners would answer at an address.
-// A dial to the unspecified address reaches this machine. A listener on the
-// unspecified address answers at all addresses of the machine.
+// isOwn reports whether one of the arena's listeners would accept a connection
+// to an address. A dial to the unspecified address reaches this machine. A
+// listener on the unspecified address accepts connections at all addresses of
+// the machine.
 func (g *guard) isOwn(to netip.AddrPort) bool {
 	for _, own := range g.own {
 		if own.Port() != to.Port() {
@@ -87,8 +88,8 @@ func (g *guard) isOwn(to netip.AddrPort) bool {
 	return false
 }
 
-// isLocal reports whether an address belongs to this machine. If the machine's
-// addresses cannot be listed, it returns true to be safe.
+// isLocal reports whether an address belongs to this machine. To be safe, it
+// returns true if the machine's addresses cannot be listed.
 func isLocal(addr netip.Addr) bool {
 	if addr.IsLoopback() || addr.IsUnspecified() {
 		return true

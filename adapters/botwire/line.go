@@ -17,18 +17,18 @@ import (
 )
 
 const (
-	sendGrace  = 250 * time.Millisecond // for a write, after its context ends
+	sendGrace  = 250 * time.Millisecond // for a write after its context has ended
 	goodbye    = 500 * time.Millisecond // for the closing handshake
 	drainTime  = time.Second            // for a drain
-	drainGrace = 100 * time.Millisecond // for a drain, after its context ends
+	drainGrace = 100 * time.Millisecond // for a drain after its context has ended
 )
 
-// Receive is the callback for the frames of a line. cause is "" for a text frame,
-// match.CauseMalformed for a frame that is not valid text, and
+// Receive is the callback for the frames of a line. cause is "" for a text
+// frame, match.CauseMalformed for a frame that is not valid text, and
 // match.CauseOversized, with a nil frame, for a frame over FrameLimit. The last
-// call, exactly one, has a nil frame and match.CauseDropped. The line's reader
-// makes the calls one at a time, and the callback may keep the frame. It must not
-// block, and must not call Close or Drain.
+// call has a nil frame and match.CauseDropped; there is exactly one such call.
+// The line's reader makes the calls one at a time, and the callback may keep
+// the frame. It must not block, and must not call Close or Drain.
 type Receive = func(frame []byte, cause string)
 
 // Line is an open socket to a bot. Its methods are safe for concurrent use.
@@ -48,9 +48,9 @@ type Line struct {
 // Dial opens the socket of a match and reads from it until it ends. It may call
 // receive before it returns. ctx and a limit of 5 s bound the dial, not the line.
 //
-// nonce is the bot's x-arena-nonce, empty if missing or invalid. NotAllowed of
-// the error is true if the address is not allowed. The error holds neither the
-// URL nor an address.
+// nonce is the bot's x-arena-nonce. It is empty if the header is missing or
+// invalid. If the address is not allowed, the error's NotAllowed method returns
+// true. The error contains neither the URL nor an address.
 func (d *Dialer) Dial(ctx context.Context, url, matchID, commitment string, receive Receive) (
 	line *Line, nonce string, err error,
 ) {
@@ -71,7 +71,7 @@ func (d *Dialer) open(ctx context.Context, url, matchID, commitment string) (*Li
 	ctx, cancel := context.WithTimeout(ctx, d.patience)
 	defer cancel()
 	a := &attempt{dialer: d, ctx: ctx}
-	ws, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{ //nolint:bodyclose // the library took it: it is the wire
+	ws, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{ //nolint:bodyclose // the library took over the body, which is the wire
 		HTTPClient: &http.Client{Transport: a, CheckRedirect: noRedirect},
 		HTTPHeader: d.signed(matchID, commitment),
 	})
@@ -94,8 +94,9 @@ func (d *Dialer) open(ctx context.Context, url, matchID, commitment string) (*Li
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// Send writes a text frame. If the peer does not read, Send blocks until shortly
-// after ctx ends. Then it cuts the line, because half a frame may be written.
+// Send writes a text frame. If the peer does not read, Send blocks until
+// shortly after ctx ends. Then it cuts the line, because a frame may have been
+// written in part.
 func (l *Line) Send(ctx context.Context, frame []byte) error {
 	select {
 	case <-ctx.Done():
@@ -106,8 +107,8 @@ func (l *Line) Send(ctx context.Context, frame []byte) error {
 	}
 	written := make(chan struct{})
 	defer close(written)
-	// The library gets no deadline. It would cut the line when ctx ends, even if
-	// the delay is ours and the peer has not refused any write.
+	// The library gets no deadline. With one, it would cut the line when ctx
+	// ends, even if the delay is ours and the peer has blocked no write.
 	stop := context.AfterFunc(ctx, func() { l.cutUnless(written, sendGrace) })
 	defer stop()
 	if err := l.ws.Write(context.Background(), websocket.MessageText, frame); err != nil {
@@ -127,10 +128,11 @@ func (l *Line) cutUnless(done <-chan struct{}, within time.Duration) {
 	}
 }
 
-// Drain returns after receive got every frame that the socket had received before
-// the call. So a deadline timer that fires late still finds an answer that arrived
-// in time. Drain returns immediately on an idle line. It returns at the latest
-// after 1 s, or 100 ms after ctx ends, in case the peer never stops sending.
+// Drain returns when receive has been given every frame that the socket had
+// received before the call. So a deadline timer that fires late still finds an
+// answer that arrived in time. Drain returns immediately on an idle line. In
+// case the peer never stops sending, it returns after 1 s, or 100 ms after ctx
+// ends, whichever is first.
 func (l *Line) Drain(ctx context.Context) {
 	t := time.NewTimer(l.drain)
 	defer t.Stop()
@@ -153,10 +155,11 @@ func (l *Line) Drain(ctx context.Context) {
 	}
 }
 
-// Close sends a close frame and waits up to half a second for the peer's. It frees
-// the line and its reader within 1 s, whatever the peer does. After the call of
-// Close no new call of receive starts, not even with CauseDropped, and any
-// running call has ended when Close returns. A second Close waits as well.
+// Close sends a close frame and waits up to half a second for the peer's. It
+// frees the line and its reader within 1 s, even if the peer does not
+// cooperate. Once Close is called, receive is not called any more, not even
+// with CauseDropped. When Close returns, any running call of receive has ended.
+// A second call of Close also waits.
 func (l *Line) Close() {
 	l.closing.Store(true)
 	l.hangUp(websocket.StatusNormalClosure, "")
@@ -201,7 +204,8 @@ func (l *Line) deliver(frame []byte, cause string) {
 	}
 }
 
-// cuts describes the reasons to cut a line, for the log and for the close frame.
+// cuts describes the reasons for cutting a line, for the log and for the close
+// frame.
 var cuts = map[verdict]struct {
 	logged string
 	code   websocket.StatusCode
@@ -212,8 +216,8 @@ var cuts = map[verdict]struct {
 	vFlood:     {"it exceeded its budget of bytes or pings", websocket.StatusPolicyViolation, "budget of bytes or pings exceeded"},
 }
 
-// finish frees the line after its reader has ended. It sends the reason in the
-// close frame if the line was cut.
+// finish frees the line after its reader has ended. If the line was cut, it
+// sends the reason in the close frame.
 func (l *Line) finish(v verdict) {
 	cut, ok := cuts[v]
 	if !ok {
@@ -224,8 +228,9 @@ func (l *Line) finish(v verdict) {
 	l.hangUp(cut.code, cut.reason)
 }
 
-// hangUp makes the closing handshake in bounded time. The library's Close has no
-// such bound: it waits for slow peers, and for locks that blocked calls hold.
+// hangUp performs the closing handshake in bounded time. The library's Close
+// has no such bound: it waits for slow peers, and for locks that blocked calls
+// hold.
 func (l *Line) hangUp(code websocket.StatusCode, reason string) {
 	cut := time.AfterFunc(goodbye, l.conn.cut)
 	defer cut.Stop()

@@ -6,7 +6,7 @@ import "time"
 const (
 	byteBurst = 1 << 20  // bytes
 	byteRate  = 64 << 10 // bytes a second
-	pingRate  = 100      // pings a second, and at once
+	pingRate  = 100      // pings a second, which is also the burst
 )
 
 // bucket is a token bucket: it starts full and refills at a steady rate. It is not
@@ -20,8 +20,8 @@ func newBucket(size, rate float64, now time.Time) bucket {
 	return bucket{size: size, rate: rate, tokens: size, at: now}
 }
 
-// take takes n tokens and reports whether the bucket held as many. now must not go
-// back between calls.
+// take takes n tokens and reports whether the bucket held that many. now must
+// not go backwards between calls.
 func (b *bucket) take(n int, now time.Time) bool {
 	b.tokens = min(b.size, b.tokens+b.rate*now.Sub(b.at).Seconds())
 	b.at = now

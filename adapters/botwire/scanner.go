@@ -2,15 +2,15 @@ package botwire
 
 import "encoding/binary"
 
-// The minimum cost of a read, a frame and a message, in bytes of the budget. Tiny
-// ones are cheap for the peer but cost us processing time, so a flood of them
-// must exhaust the budget early. A message of the full size in fragments of one
-// byte still fits into the budget.
+// The minimum cost of a read, a frame and a message, in bytes of the budget.
+// Tiny frames are cheap for the peer but cost us processing time, so a flood of
+// them must exhaust the budget early. A message of the full size in fragments
+// of one byte still fits into the budget.
 const (
 	readCost    = 12
 	frameCost   = 12
 	messageCost = 64
-	emptyCost   = 1 << 10 // of a data frame that carries nothing
+	emptyCost   = 1 << 10 // for an empty data frame
 )
 
 // verdict is the reason to cut a line.
@@ -38,9 +38,10 @@ type toll struct {
 	pings int // pings and pongs; the arena sends no pings, so all pongs are unsolicited
 }
 
-// scanner parses the frame headers of a peer's byte stream, in pieces of any size.
-// It rejects what the WebSocket library would accept: masked frames, and messages
-// that announce a size over the limit. It keeps no payload.
+// scanner parses the frame headers of a peer's byte stream, in pieces of any
+// size. It rejects two things that the WebSocket library would accept: masked
+// frames, and messages that announce a size over the limit. It keeps no
+// payload.
 type scanner struct {
 	head    [10]byte
 	have    int    // bytes in head
@@ -48,8 +49,9 @@ type scanner struct {
 	message uint64 // payload bytes announced so far for the open message
 }
 
-// feed scans the next piece of the stream. The caller may pass on the first pass
-// bytes of p. If these are not all of p, v is the reason to reject the next frame.
+// feed scans the next piece of the stream. The caller may forward the first
+// pass bytes of p. If pass is less than len(p), v is the reason to reject the
+// next frame.
 func (s *scanner) feed(p []byte) (pass int, t toll, v verdict) {
 	t.cost = len(p)
 	for at := 0; at < len(p); {
@@ -75,8 +77,8 @@ func (s *scanner) feed(p []byte) (pass int, t toll, v verdict) {
 	return len(p), t, vFine
 }
 
-// headLen returns the length of the header, as far as its first bytes show. It
-// ignores masks, because judge rejects masked frames earlier.
+// headLen returns the length of the header, as far as its first bytes reveal
+// it. It ignores masks, because judge rejects masked frames earlier.
 func (s *scanner) headLen() int {
 	switch {
 	case s.have < 2:
@@ -106,7 +108,8 @@ func (s *scanner) opcode() byte    { return s.head[0] & 0x0F }
 func (s *scanner) isControl() bool { return s.head[0]&0x08 != 0 }
 func (s *scanner) isFinal() bool   { return s.head[0]&0x80 != 0 }
 
-// judge rejects an invalid header as early as its bytes show it.
+// judge rejects an invalid header as soon as the bytes that make it invalid
+// have arrived.
 func (s *scanner) judge() verdict {
 	if s.have < 2 {
 		return vFine

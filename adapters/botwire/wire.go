@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// tlsGoodbye bounds the time to send the closing alert of TLS.
+// tlsGoodbye bounds the time to send the TLS closing alert.
 const tlsGoodbye = 100 * time.Millisecond
 
 var (
@@ -16,15 +16,15 @@ var (
 )
 
 // wire is the byte stream between the connection (after TLS) and the WebSocket
-// library. It passes on valid frames within the budget, and ends at the first
-// frame that is not allowed. Only one goroutine at a time may read.
+// library. It passes on valid frames within the budget, and ends the stream at
+// the first invalid frame. Only one goroutine at a time may read.
 type wire struct {
 	stream io.ReadWriteCloser
 	conn   *conn
 	scan   scanner
 	meter  meter
 
-	open   atomic.Bool  // false until the upgrade is complete; reads return io.EOF before
+	open   atomic.Bool  // false until the upgrade is complete; until then reads return io.EOF
 	judged atomic.Int32 // a verdict
 }
 
@@ -52,8 +52,9 @@ func (w *wire) Read(p []byte) (int, error) {
 		return 0, errCut
 	}
 	if err != nil {
-		// Never io.EOF: after a fragment the library would take it for the end of
-		// the message, and a partial frame would count as an answer.
+		// Never return io.EOF: after a fragment the library would take it for
+		// the end of the message, and a partial frame would count as an
+		// answer.
 		err = errEnded
 	}
 	return pass, err

@@ -2,12 +2,12 @@
 // table is a folder, and each run adds files to it. Run is the only entry point.
 // docs/analysts.md describes the tables and the files.
 //
-// The ladders determine which matches have ended and in which order. The rows come
-// from the matches' streams. Owners appear only by their ids.
+// The ladders determine which matches have ended and in which order. The rows
+// are built from the matches' streams. Owners appear only as ids.
 //
-// Files appear complete and never change. The file export.json records the progress.
-// If a run is interrupted at any point, the next run continues it, and the files are
-// the same as those of an uninterrupted run.
+// Files appear complete and never change. The file export.json records the
+// progress. If a run is interrupted at any point, the next run continues, and
+// the resulting files are the same as those of an uninterrupted run.
 package export
 
 import (
@@ -34,12 +34,12 @@ type Options struct {
 	Report  func(done, total uint64) // progress, in events of the ladders
 }
 
-// Done counts what a run has written.
+// Done summarizes what a run has written.
 type Done struct {
 	Matches    int
 	Events     int // events of the matches' streams
 	Partitions int
-	Position   eventstore.Position // the next run begins after it
+	Position   eventstore.Position // the next run begins after this log position
 }
 
 const (
@@ -47,8 +47,8 @@ const (
 	readAhead  = 32 // matches that wait for an earlier one
 )
 
-// Run adds the matches that have ended by now to those that Dir holds already. Its
-// errors have one line.
+// Run adds the matches that have ended since the last run to the tables in Dir.
+// Its errors have one line.
 func Run(ctx context.Context, log eventstore.Log, o Options) (done Done, err error) {
 	if err := o.check(); err != nil {
 		return Done{}, err
@@ -94,7 +94,8 @@ type job struct {
 	rows   chan *rows // receives one value: nil if the match has no rows
 }
 
-// run exports the matches after the state, up to the current end of the log.
+// run exports the matches after the state's position, up to the current end of
+// the log.
 func (s *state) run(ctx context.Context, log eventstore.Log) (Done, error) {
 	w, err := s.openWalk(ctx, log)
 	if err != nil {
@@ -146,7 +147,7 @@ func readMatches(ctx context.Context, log eventstore.Log, w walk, inOrder chan<-
 	return group.Wait()
 }
 
-// write writes the matches into partitions.
+// write writes the matches to partitions.
 func (s *state) write(ctx context.Context, inOrder <-chan job) (done Done, err error) {
 	var p *partition
 	defer func() {
@@ -194,8 +195,8 @@ func (s *state) write(ctx context.Context, inOrder <-chan job) (done Done, err e
 	return done, s.finish(&p)
 }
 
-// receive returns the next value of a channel, and false after the last one. A run that
-// fails cancels ctx and leaves its channels open.
+// receive returns the next value of a channel, and false after the last one.
+// When a run fails, it cancels ctx and leaves its channels open.
 func receive[T any](ctx context.Context, from <-chan T) (value T, more bool, err error) {
 	select {
 	case value, more = <-from:

@@ -7,7 +7,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// The file formats. A format is also the extension of its files.
+// The file formats. The name of a format is also its file extension.
 const (
 	JSONL   = "jsonl"
 	Parquet = "parquet"

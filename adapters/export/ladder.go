@@ -21,7 +21,7 @@ type ending struct {
 	nth, of uint64                // its number among the events of the ladders in this run
 }
 
-// walk is the part of the log that a run reads.
+// walk describes the part of the log that a run reads.
 type walk struct {
 	first map[string]eventstore.Revision // by mode: the first event of its ladder
 	from  eventstore.Position
@@ -56,7 +56,7 @@ func (s *state) openWalk(ctx context.Context, log eventstore.Log) (w walk, err e
 // rest is the part of a stream after a position of the log.
 type rest struct {
 	revision eventstore.Revision
-	position eventstore.Position // of the first event; EndPosition if there is none
+	position eventstore.Position // of the first event; EndPosition if no event is left
 	left     uint64              // the number of events
 }
 
@@ -86,8 +86,8 @@ func restAfter(ctx context.Context, log eventstore.Log, stream eventstore.Stream
 	return at, err
 }
 
-// endings yields the ends of matches in the order of the log. An ending includes its
-// match if this read has collected all of it.
+// endings yields the ends of matches in the order of the log. An ending
+// includes its match if this read has collected all events of the match.
 func (w walk) endings(ctx context.Context, log eventstore.Log) iter.Seq2[ending, error] {
 	return func(yield func(ending, error) bool) {
 		if w.total == 0 {

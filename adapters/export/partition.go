@@ -12,8 +12,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// partition is one new file for each table. Its name is the log position after which it
-// begins. The files have temporary names until all are complete.
+// partition is one new file for each table. A partition is named after the log
+// position after which it begins. The files have temporary names until all of
+// them are complete.
 type partition struct {
 	matches int
 	files   []*file
@@ -88,8 +89,8 @@ func (p *partition) stop() error {
 	return p.group.Wait()
 }
 
-// finish syncs the files and then renames them. It renames the file of matches last, so
-// that a match in that table is complete in every table.
+// finish syncs the files and then renames them. It renames the file of matches
+// last, so that every match in that table is complete in all other tables.
 func (p *partition) finish() error {
 	if err := p.stop(); err != nil {
 		return errors.Join(err, p.discard())
@@ -119,7 +120,7 @@ func (p *partition) discard() error {
 	return errors.Join(errs...)
 }
 
-// table is one kind of rows.
+// table describes one table of the export.
 type table struct {
 	name string
 	open func(format string, w io.Writer) sheet

@@ -135,7 +135,7 @@ func (b *builder) add(e match.Event, at instant) error {
 	return nil
 }
 
-// decide adds a decision that the latest public event closes.
+// decide adds a decision that the latest public event closed.
 func (b *builder) decide(seat int, d Decision) {
 	d.MatchID, d.Seat, d.Seq, d.Turn = b.match.MatchID, int32(seat), b.match.Events, b.match.Turns
 	b.decisions = append(b.decisions, d)
@@ -143,8 +143,9 @@ func (b *builder) decide(seat int, d Decision) {
 	b.seats[seat].Decisions++
 }
 
-// act adds a decision with its answer, or the default to a failed decision. The actions
-// of a resigned seat belong to no decision, because the arena asked none.
+// act adds a decision with its answer, or with the default action if the
+// decision failed. The actions of a resigned seat belong to no decision,
+// because the arena sent that seat no request.
 func (b *builder) act(e match.ActionPlayed, at instant) {
 	if n := b.last[e.Seat]; n > 0 && b.decisions[n-1].Decision == int32(e.Decision) {
 		b.decisions[n-1].Action = object(e.Action)

@@ -36,7 +36,7 @@ type state struct {
 
 // progress is how far an export has come.
 type progress struct {
-	Position eventstore.Position `json:"position"` // of the last exported ending
+	Position eventstore.Position `json:"position"` // log position of the last exported ending
 	Last     *anchor             `json:"last"`     // that ending; null if there is none
 }
 
@@ -47,8 +47,8 @@ type anchor struct {
 	ID       uuid.UUID           `json:"id"`
 }
 
-// begin loads the state and checks that the log and the options belong to it. It removes
-// the unfinished files of a killed run.
+// begin loads the state and checks that the log and the options belong to it.
+// It removes unfinished files that a killed run left.
 func begin(ctx context.Context, log eventstore.Log, o Options) (*state, error) {
 	s, err := load(o)
 	if err != nil {
@@ -103,7 +103,7 @@ func load(o Options) (*state, error) {
 	return s, nil
 }
 
-// sameLog checks that the log has the last exported ending.
+// sameLog checks that the log contains the last exported ending.
 func (s *state) sameLog(ctx context.Context, log eventstore.Log) error {
 	if s.Last == nil {
 		return nil

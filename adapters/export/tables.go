@@ -59,7 +59,7 @@ type Event struct {
 	Data    object  `json:"data" parquet:"data"`
 }
 
-// Decision is a row of decisions: one decision that a bot was asked.
+// Decision is a row of decisions: one decision that a bot was asked to make.
 type Decision struct {
 	MatchID   string  `json:"match_id" parquet:"match_id,dict"`
 	Seat      int32   `json:"seat" parquet:"seat"`
@@ -123,7 +123,7 @@ func (i instant) MarshalJSON() ([]byte, error) {
 	return append(time.UnixMilli(int64(i)).UTC().AppendFormat(b, match.TimeFormat), '"'), nil
 }
 
-// object is a JSON value. In a Parquet file it is text.
+// object is a JSON value. A Parquet file stores it as text.
 type object string
 
 // MarshalJSON implements json.Marshaler.

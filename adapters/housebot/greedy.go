@@ -9,8 +9,8 @@ import (
 	"hexarena/domain/match"
 )
 
-// greedy builds the best thing that it can reach, trades towards it, and robs
-// the leader.
+// greedy works towards the best purchase within reach, trades for the missing
+// cards, and robs the leader.
 type greedy struct {
 	rng *rand.Rand
 	now thisTurn
@@ -89,8 +89,8 @@ func (b *greedy) turn(t *table) (a game.Action, talk string) {
 	return game.Action{Type: game.EndTurn}, talk
 }
 
-// goal returns the next purchase. If nothing is left to buy, it returns false, and
-// an action without a cost.
+// goal returns the next purchase. If nothing is left to buy, it returns an
+// action without a cost, and false.
 func (b *greedy) goal(t *table) (game.Action, bool) {
 	settlements, cities, roads := t.settlementSpots(false), t.citySpots(), t.roadSpots()
 	pips := func(v uint8) int { n, _ := t.pips(v); return n }

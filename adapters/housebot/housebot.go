@@ -1,7 +1,7 @@
-// Package housebot serves the arena's own bots: HTTP servers that answer /ping and
-// play over a WebSocket, like the bots of owners. They know the requests that any
-// bot gets, the rules and the board, but nothing else of the arena. Start with
-// Handler.
+// Package housebot serves the arena's own bots: HTTP servers that answer /ping
+// and play over a WebSocket, like the bots of owners. They know the rules, the
+// board and the requests that every bot gets, but nothing else about the arena.
+// Start with Handler.
 package housebot
 
 import (
@@ -27,7 +27,8 @@ import (
 	"hexarena/domain/match"
 )
 
-// strategy answers decisions of one match. Without talk the answer has none.
+// strategy answers the decisions of one match. If talk is empty, the answer has
+// no talk.
 type strategy interface {
 	answer(r *match.Request) (a game.Action, talk string)
 }
@@ -43,9 +44,9 @@ func Names() []string { return slices.Sorted(maps.Keys(strategies)) }
 // Options configure a bot.
 type Options struct {
 	Name      string            // one of Names
-	PublicKey ed25519.PublicKey // of the arena; optional: nil accepts unsigned upgrades
+	PublicKey ed25519.PublicKey // the arena's key; nil accepts unsigned upgrades
 	Think     time.Duration     // delay before each answer
-	Seed      uint64            // of its random choices, together with the match id
+	Seed      uint64            // seeds its random choices, together with the match id
 	Logger    *slog.Logger
 }
 
@@ -85,7 +86,7 @@ func (s *server) verified(h http.Header) bool {
 	return err == nil && ed25519.Verify(s.PublicKey, []byte(timestamp+"."+h.Get("x-arena-match")), signature)
 }
 
-// maxRequest is the longest accepted decision request, in bytes.
+// maxRequest is the maximum size of a decision request, in bytes.
 const maxRequest = 1 << 20
 
 func (s *server) play(w http.ResponseWriter, r *http.Request) {
@@ -130,7 +131,7 @@ func (s *server) reply(ctx context.Context, conn *websocket.Conn, strategy strat
 	return conn.Write(ctx, websocket.MessageText, answer)
 }
 
-// respond returns the answer of a strategy as the bot sends it.
+// respond encodes a strategy's answer as the bot sends it.
 func respond(s strategy, r *match.Request) match.Response {
 	a, talk := s.answer(r)
 	action := match.ActionJSON(a)

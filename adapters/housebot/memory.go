@@ -1,10 +1,10 @@
 package housebot
 
-// thisTurn records the bot's own actions in a turn, because a view does not have
-// them.
+// thisTurn records the bot's own actions in a turn, because a view does not
+// show them.
 type thisTurn struct {
 	turn   int
-	played bool // a dev card
+	played bool // whether it played a dev card
 	offers int
 	talked bool
 }
@@ -16,7 +16,8 @@ func (t *thisTurn) at(turn int) {
 	}
 }
 
-// talk returns message the first time in a turn, and "" afterwards.
+// talk returns message the first time it is called in a turn, and "" after
+// that.
 func (t *thisTurn) talk(message string) string {
 	if t.talked || message == "" {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"hexarena/domain/match"
 )
 
-// random plays any legal action, talks at times and trades blindly.
+// random plays any legal action, sometimes talks, and trades without a plan.
 type random struct {
 	rng *rand.Rand
 	now thisTurn
@@ -83,7 +83,7 @@ func (b *random) builds(t *table) (options []game.Action) {
 	return options
 }
 
-// cards returns at most one action, which plays a dev card.
+// cards returns an action that plays a dev card, or no action.
 func (b *random) cards(t *table) []game.Action {
 	if b.now.played || b.rng.IntN(2) == 0 {
 		return nil

@@ -17,7 +17,7 @@ var costs = map[game.Type]game.Cards{
 	game.BuyDev:          {board.Wool: 1, board.Grain: 1, board.Ore: 1},
 }
 
-// table is a view with indexes of its towns and roads.
+// table is a view together with indexes of its towns and roads.
 type table struct {
 	*match.View
 	towns   [board.Vertices]*match.Town
@@ -58,8 +58,8 @@ func (t *table) touches(v uint8) bool {
 	return false
 }
 
-// settlementSpots lists the vertices for a new settlement. In setup, all open
-// vertices are allowed.
+// settlementSpots lists the vertices where the viewer may build a settlement.
+// During setup, these are all open vertices.
 func (t *table) settlementSpots(setup bool) []uint8 {
 	var spots []uint8
 	if !setup && t.mine.settlements >= game.MaxSettlements {
@@ -98,7 +98,7 @@ func (t *table) roadSpots() []uint8 {
 	return spots
 }
 
-// reaches reports whether the viewer may build a road away from a vertex.
+// reaches reports whether the viewer may build a road that starts at a vertex.
 func (t *table) reaches(v uint8) bool {
 	if town := t.towns[v]; town != nil {
 		return town.Seat == t.Seat
@@ -106,7 +106,8 @@ func (t *table) reaches(v uint8) bool {
 	return t.touches(v)
 }
 
-// pips returns how many of 36 rolls pay at a vertex, in total and by resource.
+// pips returns how many of the 36 possible rolls pay at a vertex, in total and
+// by resource.
 func (t *table) pips(v uint8) (total int, by [board.Resources]int) {
 	for _, h := range board.VertexHexes[v] {
 		if h == board.None || t.Board.Hexes[h].Token == nil {
@@ -141,8 +142,8 @@ func (t *table) affords(purchase game.Type) bool {
 	return game.Cards(t.Hand).Covers(costs[purchase])
 }
 
-// prospect returns the most pips of an open vertex, among v (with a bonus of 3) and
-// its neighbours.
+// prospect returns the highest number of pips of an open vertex, among v (with
+// a bonus of 3) and its neighbors.
 func (t *table) prospect(v uint8) int {
 	best := 0
 	if !t.blocked.Has(v) {
@@ -170,7 +171,7 @@ func (t *table) roadProspect(edge uint8) int {
 	return best
 }
 
-// banditMove picks the hex with the highest harm, and the victim there.
+// banditMove picks the hex with the highest harm score, and the victim there.
 func (t *table) banditMove() (hex, victim uint8) {
 	var others []uint8
 	for h := range uint8(board.Hexes) {

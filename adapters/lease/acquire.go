@@ -16,8 +16,8 @@ type observation struct {
 	at       time.Time // the end of the read
 }
 
-// acquire claims the lease: at once if it may, and otherwise after it has watched
-// another holder's lease for Length.
+// acquire claims the lease. It does so at once if it may, and otherwise after
+// it has watched another holder's lease for Length.
 func (l *Lease) acquire(ctx context.Context) error {
 	first, err := l.observe(ctx)
 	if err != nil {
@@ -52,9 +52,10 @@ func (l *Lease) observe(ctx context.Context) (observation, error) {
 	return observation{player: p, revision: revision, at: time.Now()}, err
 }
 
-// claim appends a claim at the exact revision that it was decided on. It first
-// limits a new stream to its last event. If the outcome of the append is unknown,
-// the next start on the same folder takes the lease back at once.
+// claim appends a claim at the exact revision that the decision was based on.
+// If the stream is new, claim first limits it to its last event. If the outcome
+// of the append is unknown, the next start on the same folder takes the lease
+// back at once.
 func (l *Lease) claim(ctx context.Context, seen observation, events []arena.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, Length)
 	defer cancel()

@@ -19,9 +19,10 @@ const (
 	idName   = "player.id"
 )
 
-// openFolder locks an existing data folder, so that only this process plays from
-// it, and reads its id, which is the same at every start. The first call for a
-// folder creates the id. The operating system frees the lock if the process ends.
+// openFolder locks an existing data folder, so that only this process plays
+// from it, and reads the folder's id, which is the same at every start. The
+// first call for a folder creates the id. The operating system releases the
+// lock when the process ends.
 func openFolder(path string) (id string, lock io.Closer, err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
@@ -42,8 +43,9 @@ func openFolder(path string) (id string, lock io.Closer, err error) {
 	return id, lock, nil
 }
 
-// readOrCreateID returns the id in a file. It replaces an empty or torn id, which
-// a crash can leave. The new id only makes this start wait for the lease.
+// readOrCreateID returns the id in a file. A crash can leave an empty or
+// incomplete id, which readOrCreateID replaces. With a new id, this start has
+// to wait for the lease; nothing else changes.
 func readOrCreateID(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -2,7 +2,7 @@
 // tables and referees matches. Call [Acquire], play until [Lease.Lost] closes,
 // and call [Lease.Release] after everything that plays has stopped.
 //
-// The package does not know what is played.
+// The package does not know which matches are played.
 package lease
 
 import (
@@ -36,18 +36,20 @@ var kind = eventstore.Kind[arena.Player, arena.Event]{Decode: arena.DecodePlayer
 // The stream arena-player holds one event: the last claim, renewal or release.
 // A claim raises the generation, which is the fencing token: a renewal or a
 // release of an older generation stores nothing. Each write names the exact
-// revision that it was decided on, so of two claims at once one fails.
+// revision that the decision was based on, so of two concurrent claims one
+// fails.
 //
 // No process trusts another one's clock. The holder counts Length from the
 // start of its last stored write, on its monotonic clock, and then stops. A
 // waiting process counts Length from the end of its first read, and takes over
 // only if the stream has not changed since. Every renewal that this read found
-// began before, so the holder stops first, unless it is paused.
+// began before the read, so the holder stops first, unless its process is
+// paused.
 //
 // A holder that was paused longer than Length may still try to write when it
-// runs again. The lease cannot prevent this. The exact revisions of the ladders
-// and the matches do: the new holder's first write makes those of the old one
-// fail.
+// runs again. The lease cannot prevent this. The exact revisions in the streams
+// of the ladders and the matches do: after the new holder's first write to a
+// stream, the old holder's writes to it fail.
 type Lease struct {
 	log        eventstore.Log
 	holder     string    // the id of the data folder
@@ -58,7 +60,7 @@ type Lease struct {
 	renewed time.Time // start of the last stored write; owned by renewLoop after Acquire
 
 	stop    context.CancelFunc // ends renewLoop
-	loop    sync.WaitGroup     // of renewLoop
+	loop    sync.WaitGroup     // waits for renewLoop
 	held    context.Context    // ends when the lease is lost
 	lose    context.CancelCauseFunc
 	release sync.Once
@@ -67,11 +69,11 @@ type Lease struct {
 // Acquire takes the lease for the process that uses a data folder, and renews it
 // until Release.
 //
-// A lease that the same folder held before a crash is taken back at once. While
-// another process holds the lease, Acquire watches it for Length. It takes the
-// lease if the holder releases it or stops renewing it, and otherwise fails with
-// *arena.HeldError. It fails at once if another process uses the folder. ctx
-// bounds only Acquire, not the lease.
+// If the same folder held the lease before a crash, Acquire takes it back at
+// once. While another process holds the lease, Acquire watches it for Length.
+// It takes the lease if the holder releases it or stops renewing it, and
+// otherwise fails with *arena.HeldError. It fails at once if another process
+// uses the folder. ctx bounds only Acquire, not the lease.
 func Acquire(ctx context.Context, log eventstore.Log, dataFolder string) (*Lease, error) {
 	id, folder, err := openFolder(dataFolder)
 	if err != nil {
@@ -93,7 +95,7 @@ func Acquire(ctx context.Context, log eventstore.Log, dataFolder string) (*Lease
 	return l, nil
 }
 
-// Holder returns the id of the data folder, which names the holder in events.
+// Holder returns the id of the data folder. Events name the holder by this id.
 func (l *Lease) Holder() string { return l.holder }
 
 // Lost is closed when another process has taken the lease, or when the lease
@@ -131,7 +133,7 @@ func (l *Lease) giveUp(ctx context.Context) error {
 	return nil
 }
 
-// handle appends what decide orders for this claim.
+// handle appends the events that decide returns for this claim.
 func (l *Lease) handle(ctx context.Context, decide func(p arena.Player, holder string, generation uint64) ([]arena.Event, error)) error {
 	_, _, err := kind.Handle(ctx, l.log, arena.PlayerStream, arena.Player{}, l.metadata(), func(p arena.Player) ([]arena.Event, error) {
 		return decide(p, l.holder, l.generation)

@@ -13,7 +13,7 @@ import (
 func (l *Lease) renewLoop(ctx context.Context) {
 	timer := time.NewTimer(time.Until(l.renewed.Add(renewEvery)))
 	defer timer.Stop()
-	var last error // of the newest renewal
+	var last error // the error of the latest renewal
 	for {
 		select {
 		case <-ctx.Done():
@@ -38,8 +38,9 @@ func (l *Lease) renewLoop(ctx context.Context) {
 }
 
 // renew stores one renewal of this claim. It stops waiting when the lease runs
-// out. A process that was paused for longer tries once for a short time: if the
-// renewal is stored, no other process has taken the lease meanwhile.
+// out. A process that was paused beyond that time tries once more, for a short
+// time. If the renewal is stored, no other process has taken the lease
+// meanwhile.
 func (l *Lease) renew(ctx context.Context) error {
 	start := time.Now()
 	limit := l.left()

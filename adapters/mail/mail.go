@@ -1,6 +1,6 @@
-// Package mail sends the arena's mails: into a folder of .eml files, which any mail
-// program opens, or to an SMTP server. [Open] returns the mailer of a setting, and
-// [Mailer].Run delivers the queued mails.
+// Package mail sends the arena's mails: into a folder of .eml files, which any
+// mail program opens, or to an SMTP server. [Open] returns the mailer for a
+// setting, and [Mailer].Run delivers the queued mails.
 //
 // Errors and log lines contain no address and no link. The package does not read
 // accounts, and does not know the meaning of a link.
@@ -26,10 +26,11 @@ type Mailer struct {
 	queue   *queue                              // nil: SendSignInLink delivers at once
 }
 
-// Open returns the mailer of a setting: file:DIR for a folder, which Open creates if
-// necessary; smtp://user:password@host:port for a mail server; or smtps:// for TLS
-// from the start. from is the sender's address, which the query ?from= of a server
-// replaces. The error is one line and contains no password.
+// Open returns the mailer for a setting: file:DIR for a folder, which Open
+// creates if necessary; smtp://user:password@host:port for a mail server; or
+// smtps:// for TLS from the start. from is the sender's address; the query
+// ?from= in a server's URL overrides it. The error is one line and contains no
+// password.
 func Open(setting, from string, now func() time.Time) (*Mailer, error) {
 	kind, rest, _ := strings.Cut(setting, ":")
 	switch kind {
@@ -60,8 +61,9 @@ func newServerMailer(s *server, w writer) *Mailer {
 	return &Mailer{writer: w, deliver: s.deliver, queue: newQueue(s.deliver)}
 }
 
-// SendSignInLink sends a sign-in link that is valid until a time. It does not wait
-// for a mail server: Run delivers the mail, and retries until that time.
+// SendSignInLink sends a sign-in link that is valid until the given time. It
+// does not wait for a mail server: Run delivers the mail, and retries until
+// that time.
 func (m *Mailer) SendSignInLink(ctx context.Context, to, link string, until time.Time) error {
 	l := m.writer.signInLink(to, link, until)
 	if m.queue == nil {
@@ -73,16 +75,16 @@ func (m *Mailer) SendSignInLink(ctx context.Context, to, link string, until time
 	return m.queue.add(l)
 }
 
-// SendBotPaused tells an owner that the arena has paused a bot. page is the URL of
-// the page on which the owner unpauses it. SendBotPaused returns when the mail is
-// delivered. A repeated mail has the same id, so mail programs and the folder show
-// it once.
+// SendBotPaused tells an owner that the arena has paused a bot. page is the URL
+// of the page on which the owner unpauses it. SendBotPaused returns when the
+// mail is delivered. If a mail is sent again, it has the same id, so mail
+// programs and the folder show it only once.
 func (m *Mailer) SendBotPaused(ctx context.Context, to string, b owner.Bot, page string) error {
 	return m.deliver(ctx, m.writer.botPaused(to, b, page))
 }
 
-// Run delivers the queued mails until ctx ends. Then it tries each once more, for a
-// few seconds.
+// Run delivers the queued mails until ctx ends. Then it tries to deliver each
+// remaining mail once more, for a few seconds.
 func (m *Mailer) Run(ctx context.Context, logger *slog.Logger) {
 	if m.queue != nil {
 		m.queue.run(ctx, logger)

@@ -14,7 +14,8 @@ import (
 	"hexarena/domain/owner"
 )
 
-// The texts of the mails. Their verbs take the arguments of signInLink and botPaused.
+// The texts of the mails. The arguments of signInLink and botPaused fill in
+// their formatting verbs.
 var (
 	//go:embed sign_in.txt
 	signInText string
@@ -29,7 +30,7 @@ type letter struct {
 	to      string
 	subject string
 	text    string
-	named   time.Time // in the file name in a folder
+	named   time.Time // the time in the file name, if mails go to a folder
 	until   time.Time // after this time it is not sent any more
 }
 
@@ -61,14 +62,14 @@ func (w writer) botPaused(to string, b owner.Bot, page string) letter {
 	}
 }
 
-// message encodes a letter. It rejects an address that contains line breaks or is
-// more than one address, so that nobody can add headers or recipients.
+// message encodes a letter. It rejects text that contains line breaks or more
+// than one address, so that nobody can add headers or recipients.
 func (l letter) message(encoding gomail.Encoding, now time.Time) (*gomail.Msg, error) {
 	m := gomail.NewMsg(gomail.WithEncoding(encoding), gomail.WithNoDefaultUserAgent())
 	if err := m.From(l.from); err != nil {
 		return nil, fmt.Errorf("mail from %q: %w", l.from, err)
 	}
-	// The error of the parser contains the address, so it is not wrapped.
+	// The parser's error contains the address, so it is not wrapped.
 	if _, err := mail.ParseAddress(l.to); err != nil || strings.ContainsAny(l.to, "\r\n\x00") || m.To(l.to) != nil {
 		return nil, errors.New("the recipient is not a mail address")
 	}

@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	queueLimit = 1000            // letters in the queue, with those that are being sent
+	queueLimit = 1000            // letters in the queue, including those that are being sent
 	maxSending = 4               // letters that are being sent at once
 	lastTime   = 5 * time.Second // for the last tries after run's context ends
 
-	firstPause = time.Second // before the first retry; each later one is four times as long
+	firstPause = time.Second // before the first retry; each later pause is four times as long
 	longPause  = 4 * time.Minute
 )
 
 var errQueueFull = errors.New("too many mails wait to be sent; try again later")
 
-// queue holds letters until they are delivered or useless. A crash loses them: an
-// owner who receives no link asks for another one.
+// queue holds letters until they are delivered or useless. A crash loses them.
+// An owner who receives no link can ask for another one.
 type queue struct {
 	deliver func(context.Context, letter) error
 	added   chan letter         // letters that run has not taken yet
@@ -43,7 +43,7 @@ func (q *queue) add(l letter) error {
 	if !q.slots.TryAcquire(1) {
 		return errQueueFull
 	}
-	q.added <- l // never blocks: it has room for as many letters as there are slots
+	q.added <- l // never blocks, because the channel has room for one letter per slot
 	return nil
 }
 
@@ -74,8 +74,8 @@ func (q *queue) run(ctx context.Context, logger *slog.Logger) {
 	}
 }
 
-// send tries to deliver a letter while that is useful. When stop is closed, it
-// tries only once more, and returns false if that fails.
+// send tries to deliver a letter while the letter is useful. When stop is
+// closed, send tries only once more, and returns false if that try fails.
 func (q *queue) send(ctx context.Context, l letter, stop <-chan struct{}, logger *slog.Logger) bool {
 	for pause := firstPause; ; pause = min(4*pause, longPause) {
 		err := q.try(ctx, l)

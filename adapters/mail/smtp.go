@@ -31,8 +31,8 @@ type server struct {
 	host           string
 	port           int
 	user, password string
-	implicit       bool             // TLS from the start
-	policy         gomail.TLSPolicy // otherwise
+	implicit       bool             // whether TLS is used from the start
+	policy         gomail.TLSPolicy // used if implicit is false
 	hello          string
 	tls            *tls.Config
 	now            func() time.Time
@@ -56,7 +56,7 @@ func newServer(u *url.URL, from string) (*server, string, error) {
 	if text := u.Port(); text != "" {
 		port, err := strconv.ParseUint(text, 10, 16)
 		if err != nil || port == 0 {
-			return nil, "", errors.New("the port must be 1 to 65535")
+			return nil, "", errors.New("the port must be between 1 and 65535")
 		}
 		s.port = int(port)
 	}
@@ -76,7 +76,7 @@ func newServer(u *url.URL, from string) (*server, string, error) {
 	return s, from, nil
 }
 
-// sender returns the sender's address: that of the URL if it has one.
+// sender returns the sender's address: the one in the URL, if the URL has one.
 func sender(u *url.URL, from string) (string, error) {
 	query, err := url.ParseQuery(u.RawQuery)
 	switch {
@@ -110,7 +110,7 @@ func (r *refusal) Error() string { return r.why }
 func (s *server) deliver(ctx context.Context, l letter) error {
 	ctx, cancel := context.WithTimeout(ctx, s.sendTime)
 	defer cancel()
-	release := func() {} // the client ignores ctx after the dial, and leaves a connection open if it fails early
+	release := func() {} // needed because the client ignores ctx after the dial and leaves a connection open if it fails early
 	defer func() { release() }()
 	client, err := s.client(func(dialing context.Context, network, address string) (net.Conn, error) {
 		conn, err := s.dial(dialing, network, address)
@@ -183,5 +183,5 @@ func refused(err error) error {
 	case err == nil:
 		return &refusal{"the mail server did not confirm the mail", false}
 	}
-	return &refusal{"unexpected answer of the mail server: " + err.Error(), false}
+	return &refusal{"unexpected answer from the mail server:  " + err.Error(), false}
 }

@@ -23,7 +23,8 @@ func retry(ctx context.Context, call func(context.Context) error) error {
 	}, errUnreadable, ladder.ErrNoUse)
 }
 
-// expected returns the revision that an append onto the state must name.
+// expected returns the revision that an append after the state's last event
+// must name.
 func (l *Ladder) expected() eventstore.Expected {
 	if l.state.Version() == 0 {
 		return eventstore.NoStream
@@ -31,9 +32,9 @@ func (l *Ladder) expected() eventstore.Expected {
 	return eventstore.At(eventstore.Revision(l.state.Version() - 1))
 }
 
-// append stores one event onto the state and folds it. If it returns errConflict,
-// the event was not stored, and the state includes the events that were stored
-// instead.
+// append stores one event after the state's last event and folds it. If append
+// returns errConflict, the event was not stored, and the state includes the
+// events that other writers stored instead.
 func (l *Ladder) append(ctx context.Context, e eventstore.Event) error {
 	expected, next := l.expected(), eventstore.Revision(l.state.Version())
 	var appended eventstore.Appended
@@ -54,7 +55,7 @@ func (l *Ladder) append(ctx context.Context, e eventstore.Event) error {
 }
 
 // resolveConflict reads the events at the expected revision. Our event is among
-// them if an attempt stored it and only its acknowledgement was lost.
+// them if an earlier attempt stored it and only the acknowledgement was lost.
 func (l *Ladder) resolveConflict(ctx context.Context, ours uuid.UUID) error {
 	stored, err := l.catchUp(ctx, ours)
 	if err == nil && !stored {
@@ -64,8 +65,8 @@ func (l *Ladder) resolveConflict(ctx context.Context, ours uuid.UUID) error {
 }
 
 // catchUp folds the events that were stored since the last read, and reports
-// whether ours is among them. Folded events stay folded if a later read fails.
-// The first call begins with a snapshot.
+// whether ours is among them. Folded events stay folded even if a later read
+// fails. The first call starts from a snapshot.
 func (l *Ladder) catchUp(ctx context.Context, ours uuid.UUID) (stored bool, err error) {
 	if err := l.restoreOnce(ctx); err != nil {
 		return false, err

@@ -25,26 +25,26 @@ type SeedKeys interface {
 type LadderOptions struct {
 	Mode        string
 	Rest        time.Duration // from the end of a bot's match to its next seating
-	PlatformKey string        // the public key, in base64
+	PlatformKey string        // the arena's public key, in base64
 	SeedKeys    SeedKeys
 	Logger      *slog.Logger
 }
 
-// Ladder writes and reads the stream of one mode's ladder, and keeps its fold in
-// memory.
+// Ladder writes and reads the stream of one mode's ladder, and keeps the folded
+// state in memory.
 //
-// Each decision is made on the whole stream and appended at the revision that it
-// was made on. If another writer was faster, for example another arena, the
-// Ladder folds the new events and decides again. It retries an unavailable log
-// until the context ends, with the same event ids, so a retry after a lost
+// Each decision is based on the whole stream and appended at the revision that
+// it was based on. If another writer, for example another arena, was faster,
+// the Ladder folds the new events and decides again. It retries an unavailable
+// log until the context ends, with the same event ids, so a retry after a lost
 // acknowledgement stores once. All methods are safe for concurrent use.
 type Ladder struct {
 	log     eventstore.Log
 	stream  eventstore.StreamID
 	options LadderOptions
 
-	writing *semaphore.Weighted // a lock for deciding, appending and folding; waiting for it ends with a context
-	mu      sync.RWMutex        // guards state; its writers hold writing too
+	writing *semaphore.Weighted // a lock for deciding, appending and folding; a context can end the wait for it
+	mu      sync.RWMutex        // guards state; code that writes state also holds writing
 	state   ladder.Ladder
 
 	snapshots snapshots
@@ -68,8 +68,8 @@ func NewLadder(log eventstore.Log, o LadderOptions) *Ladder {
 // Mode returns the mode of the ladder.
 func (l *Ladder) Mode() string { return l.options.Mode }
 
-// Seat stores the tables of one tick and returns their number. It may have stored
-// some tables although it returns an error; Unfinished lists them.
+// Seat stores the tables of one tick and returns their number. If it returns an
+// error, it may still have stored some tables; Unfinished lists them.
 func (l *Ladder) Seat(ctx context.Context, candidates []ladder.Candidate, now time.Time) (tables int, err error) {
 	tick := ladder.Tick{Now: now, Rest: l.options.Rest, PlatformKey: l.options.PlatformKey}
 	tick.SeedKeyID, tick.SeedKey = l.options.SeedKeys.CurrentSeedKey()
@@ -85,7 +85,7 @@ func (l *Ladder) Seat(ctx context.Context, candidates []ladder.Candidate, now ti
 }
 
 // Finish rates a match. It returns ladder.ErrAlreadyFinished if any arena has
-// rated or voided the match before. The caller then has nothing left to do.
+// already rated or voided the match. The caller then has nothing left to do.
 func (l *Ladder) Finish(ctx context.Context, matchID string, results []ladder.Result) error {
 	_, err := l.write(ctx, matchID, func(state ladder.Ladder) ([]ladder.Event, error) {
 		return state.Finish(matchID, results)
@@ -121,7 +121,7 @@ func (l *Ladder) Rating(botID string) rating.Rating {
 	return l.state.Bot(botID).Rating
 }
 
-// read calls f with the state as the log has it now.
+// read calls f with the current state of the log.
 func (l *Ladder) read(ctx context.Context, f func(ladder.Ladder)) error {
 	if err := l.lock(ctx); err != nil {
 		return err
@@ -168,8 +168,8 @@ func (l *Ladder) write(ctx context.Context, correlation string, decide func(ladd
 	}
 }
 
-// appendEach appends one event at a time, which bounds the size of an append. It
-// returns the number of stored events.
+// appendEach appends one event at a time, which bounds the size of an append.
+// It returns the number of events stored.
 func (l *Ladder) appendEach(ctx context.Context, events []ladder.Event, m eventstore.Metadata) (int, error) {
 	for n, e := range events {
 		encoded, err := eventstore.Encode(e, m)

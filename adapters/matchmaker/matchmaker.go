@@ -1,8 +1,8 @@
 // Package matchmaker runs the tick of each mode. A tick pauses bots that have
 // missed their matches for a week, seats idle bots by rating, and hands every
-// unfinished match of the ladder to the referee. Matches also resume this way
-// after a restart. Create a [Ladder] per mode and a [Matchmaker], and call
-// [Matchmaker.Run].
+// unfinished match of the ladder to the referee. This is also how matches
+// resume after a restart. Create a [Ladder] per mode and a [Matchmaker], and
+// call [Matchmaker.Run].
 //
 // Ladder writes a ladder's stream. The referee records results through the same
 // Ladder. The package does not know how a match is played, nor how a bot is
@@ -27,8 +27,9 @@ const tickTime = 15 * time.Second
 
 // Directory lists the bots that may play.
 type Directory interface {
-	// CatchUp returns when the directory includes all events that the log held at
-	// the call. A tick then honors every pause that was answered before.
+	// CatchUp returns when the directory includes all events that the log held
+	// at the call. A tick therefore respects every pause that the arena
+	// confirmed before the tick.
 	CatchUp(ctx context.Context) error
 	// Candidates lists the active bots of a mode.
 	Candidates(ctx context.Context, mode string) ([]ladder.Candidate, error)
@@ -36,30 +37,32 @@ type Directory interface {
 
 // Referee plays matches.
 type Referee interface {
-	// Play starts or resumes a match, plays it to its end, and returns at once.
-	// Each tick calls it for every unfinished match. It ignores matches that it
-	// plays already. A match may have ended a moment before.
+	// Play starts or resumes a match and returns at once. The match is then
+	// played to its end in the background. Each tick calls it for every
+	// unfinished match. Play ignores matches that it is already playing. It
+	// may also be called for a match that has just ended.
 	Play(s ladder.Seating)
 }
 
 // Pauser pauses bots on behalf of the arena.
 type Pauser interface {
-	// PauseForMisses pauses a bot that has missed its matches since a time, and
-	// has its owner mailed. If the status of the bot has changed since then, it
-	// does nothing and returns no error.
+	// PauseForMisses pauses a bot that has missed its matches since a time,
+	// and arranges a mail to its owner. If the status of the bot has changed
+	// since then, it does nothing and returns no error.
 	PauseForMisses(ctx context.Context, botID string, since time.Time) error
 }
 
-// Orders are the operators' orders. They apply to all processes on the log.
+// Orders gives access to the operators' orders, which apply to all processes on
+// the log.
 type Orders interface {
 	// MaySeat reports whether the log allows tables to be seated now. It also
-	// brings the seed key up to date: tables that are seated afterwards use the
-	// key that the log names.
+	// updates the seed key: tables that are seated afterwards use the key that
+	// the log names.
 	MaySeat(ctx context.Context) (bool, error)
 }
 
-// Options configure a Matchmaker. All fields but Pauser, Orders and Retired are
-// required.
+// Options configure a Matchmaker. All fields except Pauser, Orders and Retired
+// are required.
 type Options struct {
 	Ladders   []*Ladder // one per mode
 	Directory Directory
@@ -74,8 +77,8 @@ type Options struct {
 // Matchmaker runs the ticks of its ladders. It is safe for concurrent use.
 type Matchmaker struct {
 	options Options
-	// seating has a slot for each ladder. A tick holds one slot while it seats, so
-	// all slots together exclude seating.
+	// seating has a slot for each ladder. A tick holds one slot while it
+	// seats, so a caller that holds all slots prevents seating.
 	seating *semaphore.Weighted
 	drained bool // written with all slots held, read with one
 }
@@ -107,11 +110,11 @@ func (m *Matchmaker) Run(ctx context.Context) {
 func (m *Matchmaker) Drain() { m.WithSeatingPaused(func() { m.drained = true }) }
 
 // WithSeatingPaused calls f while no tick seats tables. It waits up to tickTime
-// for ticks that are seating, and later ticks wait for f. They honor all events
-// that f has stored.
+// for ticks that are seating, and later ticks wait for f. Those ticks take all
+// events into account that f has stored.
 func (m *Matchmaker) WithSeatingPaused(f func()) {
 	all := int64(len(m.options.Ladders))
-	_ = m.seating.Acquire(context.Background(), all) // fails only if its context ends
+	_ = m.seating.Acquire(context.Background(), all) // never fails, because its context never ends
 	defer m.seating.Release(all)
 	f()
 }
@@ -130,8 +133,8 @@ func (m *Matchmaker) everyTick(ctx context.Context, f func()) {
 	}
 }
 
-// tick hands over unfinished matches before it seats, so that a match that
-// resumes after a restart does not wait for the directory.
+// tick passes unfinished matches to the referee before it seats tables, so that
+// a match that resumes after a restart does not wait for the directory.
 func (m *Matchmaker) tick(ctx context.Context, l *Ladder) {
 	ctx, cancel := context.WithTimeout(ctx, tickTime)
 	defer cancel()
@@ -142,7 +145,7 @@ func (m *Matchmaker) tick(ctx context.Context, l *Ladder) {
 	}
 }
 
-// handOver hands the unfinished matches to the referee.
+// handOver passes the unfinished matches to the referee.
 func (m *Matchmaker) handOver(ctx context.Context, l *Ladder) {
 	unfinished, err := l.Unfinished(ctx)
 	if err != nil {
@@ -201,8 +204,8 @@ func (m *Matchmaker) maySeat(ctx context.Context, l *Ladder) bool {
 }
 
 // pauseAbsentees pauses the bots that have missed their matches for a week, and
-// returns the others. A bot that could not be paused is not seated either; the
-// next tick retries.
+// returns the others. A bot that could not be paused is not seated; the next
+// tick retries.
 func (m *Matchmaker) pauseAbsentees(ctx context.Context, l *Ladder, candidates []ladder.Candidate, now time.Time) ([]ladder.Candidate, error) {
 	if m.options.Pauser == nil {
 		return candidates, nil

@@ -13,8 +13,8 @@ type RetiredKeys interface {
 	PublishRetired(ctx context.Context, needed func(context.Context) (map[string]bool, error)) (ids []string, err error)
 }
 
-// publishRetired runs while no tick seats tables. A retired key therefore gets
-// no new matches, and the ladders list all of its matches.
+// publishRetired publishes keys while no tick seats tables. A retired key
+// therefore gets no new matches, and the ladders list all of its matches.
 func (m *Matchmaker) publishRetired(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, tickTime)
 	defer cancel()

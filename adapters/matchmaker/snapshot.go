@@ -12,8 +12,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// snapshotEvery is the number of events between two snapshots. A start therefore
-// folds about as many events at most.
+// snapshotEvery is the number of events between two snapshots. So a start folds
+// at most about this number of events.
 const snapshotEvery = 10_000
 
 // snapshotTime bounds the storing of a snapshot.
@@ -62,8 +62,8 @@ func (l *Ladder) wakeSnapshots() {
 	}
 }
 
-// takeSnapshot stores the current state. The stream keeps only its last event. If
-// two arenas store snapshots at once, either of them serves.
+// takeSnapshot stores the current state. The stream keeps only its last event.
+// If two arenas store snapshots at the same time, either snapshot can be used.
 func (l *Ladder) takeSnapshot(ctx context.Context) error {
 	l.mu.Lock()
 	state, version, last := l.state.State(), l.state.Version(), l.snapshots.last
@@ -92,9 +92,9 @@ func (l *Ladder) takeSnapshot(ctx context.Context) error {
 	})
 }
 
-// restoreOnce restores the newest snapshot before the first read of the ladder. If
-// the snapshot cannot be used, it logs a warning, and the ladder is folded from
-// its first event.
+// restoreOnce restores the newest snapshot before the first read of the ladder.
+// If the snapshot cannot be used, it logs a warning, and the caller folds the
+// ladder from its first event.
 func (l *Ladder) restoreOnce(ctx context.Context) error {
 	if l.snapshots.restored {
 		return nil

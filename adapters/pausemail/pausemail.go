@@ -3,7 +3,8 @@
 // [Pauser.Run] to send the mails.
 //
 // An event of the account records that the mail was sent. The package therefore
-// retries a failed mail, also after a restart, and sends no mail twice.
+// retries a failed mail, even after a restart, and does not repeat a recorded
+// one.
 //
 // It does not know which bots miss matches (the matchmaker does), nor how a mail
 // is delivered.
@@ -21,8 +22,8 @@ import (
 	"hexarena/projections/directory"
 )
 
-// Accounts are the owners' accounts, read from the log. They include all changes
-// that this process has made.
+// Accounts reads the owners' accounts from the log. A returned account includes
+// all changes that this process has made.
 type Accounts interface {
 	Load(ctx context.Context, ownerID string) (owner.Account, error)
 	Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error)
@@ -32,7 +33,7 @@ type Accounts interface {
 // Directory finds bots.
 type Directory interface {
 	Bot(botID string) (directory.Bot, bool)
-	// NoticesOwed lists the paused bots whose owners have no mail yet.
+	// NoticesOwed lists the paused bots whose owners have not been mailed yet.
 	NoticesOwed() []directory.Bot
 }
 
@@ -53,11 +54,11 @@ type Options struct {
 }
 
 const (
-	lookEvery = 30 * time.Second // between looks for unsent mails
+	lookEvery = 30 * time.Second // between checks for unsent mails
 	sendTime  = 40 * time.Second // for one mail
 	firstWait = time.Minute      // before the first retry; it doubles with each failure
 	longWait  = time.Hour
-	useless   = 7 * 24 * time.Hour // after this time the mail is not sent any more
+	useless   = 7 * 24 * time.Hour // after this time the mail is no longer sent
 )
 
 // Pauser pauses bots and mails their owners. It is safe for concurrent use,
@@ -76,7 +77,7 @@ type retry struct {
 	wait time.Duration // before this retry
 }
 
-// New returns a Pauser. Run sends its mails.
+// New returns a Pauser. Its Run method sends the mails.
 func New(o Options) *Pauser {
 	return &Pauser{
 		o: o, page: strings.TrimSuffix(o.BaseURL, "/") + "/dashboard",

@@ -12,24 +12,24 @@ import (
 // Order is an operator's order to end a match without placements.
 type Order struct {
 	Reason  string
-	Request string // id of the request; it correlates the stored events
+	Request string // the request's id, stored with the events as their correlation id
 }
 
-// Error makes an order the cause with which contexts end.
+// Error lets an Order be the cause of a canceled context.
 func (Order) Error() string { return "an operator aborts the match" }
 
 // Reasons why Abort does not abort a match.
 var (
-	// ErrOver reports that the match ended before the order.
+	// ErrOver reports that the match had ended before the order arrived.
 	ErrOver = errors.New("the match is over")
-	// ErrNotPlaying reports that this process does not play any more.
+	// ErrNotPlaying reports that this process no longer plays.
 	ErrNotPlaying = errors.New("this arena does not play")
 )
 
-// Abort aborts an unfinished match, and returns when the ladder has stored it as
-// void. If ctx ends first, for example during an outage of the log, the order
-// stays in force as long as this referee plays. Only the first order for a match
-// counts; later calls wait for its outcome.
+// Abort aborts an unfinished match, and returns when the ladder has stored the
+// match as void. If ctx ends first, for example during an outage of the log,
+// the order remains in effect as long as this referee plays. Only the first
+// order for a match counts; later calls wait for its outcome.
 func (r *Referee) Abort(ctx context.Context, s ladder.Seating, o Order) error {
 	r.mu.Lock()
 	t := r.begin(s)

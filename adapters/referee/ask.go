@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	redialPause = 250 * time.Millisecond // between dials of one decision
+	redialPause = 250 * time.Millisecond // between the dials for one decision
 	drainTime   = time.Second            // to read data that a socket has received
 )
 
 // errWall reports that the wall clock ran out while decisions were open.
 var errWall = errors.New("the wall clock has run out")
 
-// ask asks all open decisions at once, and returns their outcomes in the same
-// order. It returns errWall if the clock reaches wall first, an Order if an
-// operator aborts the match, and errStopped if ctx ends.
+// ask sends all open decisions to their bots at once, and returns their
+// outcomes in the same order. It returns errWall if the clock reaches wall
+// first, an Order if an operator aborts the match, and errStopped if ctx ends.
 func (p *run) ask(ctx context.Context, wall time.Duration) ([]match.Outcome, error) {
 	ctx, stop := p.withLimits(ctx, wall)
 	defer stop()
@@ -58,8 +58,8 @@ func (p *run) decisionTime() time.Duration {
 	return time.Duration(p.state.Started.Deadlines.DecisionMs) * time.Millisecond
 }
 
-// askOne asks one decision and returns its outcome, or a zero outcome if ctx ended
-// before.
+// askOne sends one decision to its bot and returns the outcome, or a zero
+// outcome if ctx ends first.
 func (p *run) askOne(ctx context.Context, d match.Decision) match.Outcome {
 	s, o := p.seats[d.Seat], p.newOpenDecision(d)
 	s.setOpen(o)
@@ -72,8 +72,8 @@ func (p *run) askOne(ctx context.Context, d match.Decision) match.Outcome {
 	return s.outcomeOf(ctx, o)
 }
 
-// send writes the request of a decision. It gives up the line if the write does
-// not end within the time of the decision.
+// send writes the request of a decision. It drops the line if the write does
+// not finish within the decision's time.
 func (p *run) send(ctx context.Context, s *seat, o *openDecision, c *connection) {
 	left := s.startClock(o)
 	if left <= 0 {
@@ -94,7 +94,7 @@ func (p *run) send(ctx context.Context, s *seat, o *openDecision, c *connection)
 }
 
 // drain reads the data that the seat's socket had received at the deadline. The
-// timer may fire late, which must not cost a bot its answer.
+// timer may fire late, and a bot must not lose its answer because of that.
 func (p *run) drain(ctx context.Context, s *seat, o *openDecision) {
 	c := s.current()
 	if c == nil || s.closed(o) || ctx.Err() != nil {
@@ -105,9 +105,9 @@ func (p *run) drain(ctx context.Context, s *seat, o *openDecision) {
 	c.line.Drain(ctx)
 }
 
-// connect returns the seat's line. If the line is down, it dials repeatedly within
-// the time of the decision. The decision times out as dropped if all dials fail,
-// and at once if the address is not allowed.
+// connect returns the seat's line. If the line is down, it dials repeatedly
+// within the decision's time. If all dials fail, the decision times out as
+// dropped. If the address is not allowed, it does so immediately.
 func (p *run) connect(ctx context.Context, s *seat, o *openDecision) *connection {
 	for ctx.Err() == nil && !s.closed(o) {
 		if c := s.current(); c != nil {
@@ -140,7 +140,7 @@ func notAllowed(err error) bool {
 	return errors.As(err, &refused) && refused.NotAllowed()
 }
 
-// frames reuses the buffers of requests.
+// frames pools the buffers in which requests are encoded.
 var frames = sync.Pool{New: func() any { return new([]byte) }}
 
 // ceilMs rounds up to whole milliseconds.

@@ -11,10 +11,10 @@ const (
 	longGap   = time.Second            // a longer gap between readings means that the process was paused
 )
 
-// clock measures the time during which this process runs. If the process is paused
-// (SIGSTOP, a suspended machine), two readings are far apart. The clock then counts
-// only one beat, so that the pause is charged to no decision and no wall clock. It
-// must be read often for this to work: see beat.
+// clock measures the time during which this process runs. If the process is
+// paused (SIGSTOP, a suspended machine), two readings are far apart. The clock
+// then counts only one beat, so the pause does not count against any decision
+// or wall clock. This works only if the clock is read often; see beat.
 type clock struct {
 	time func() time.Time // monotonic
 
@@ -60,7 +60,7 @@ func (c *clock) beat() (stop func()) {
 	return cancel
 }
 
-// wait returns when the clock shows until, done is closed or ctx ends.
+// wait returns when the clock reaches until, done is closed or ctx ends.
 func (c *clock) wait(ctx context.Context, until time.Duration, done <-chan struct{}) {
 	for {
 		left := until - c.now()

@@ -7,17 +7,18 @@ import (
 	"hexarena/domain/match"
 )
 
-// openDecision is a decision that a seat was asked, and how it closed. The first
-// of these closes it: a frame that does not answer an older decision, the loss of
-// the line, or the deadline. The lock of its seat guards it.
+// openDecision is a decision that was sent to a seat, and how it closed. It
+// closes at the first of these events: a frame arrives that does not answer an
+// older decision, the line is lost, or the deadline passes. The seat's lock
+// guards it.
 type openDecision struct {
 	match    *match.Match
 	decision match.Decision
-	since    time.Duration // when it was asked, by the clock
+	since    time.Duration // when it was sent, on the referee's clock
 	until    time.Duration
-	dialed   bool // whether the line was down when it was asked
+	dialed   bool // whether the line was down and had to be dialed first
 
-	heard   bool // whether a complete frame arrived, also an answer to an older decision
+	heard   bool // whether a complete frame has arrived, even one that answers an older decision
 	closed  bool
 	outcome match.Outcome
 	done    chan struct{} // closed when the decision closes
@@ -28,7 +29,7 @@ func (p *run) newOpenDecision(d match.Decision) *openDecision {
 	return &openDecision{match: &p.state, decision: d, since: now, until: now + p.decisionTime(), done: make(chan struct{})}
 }
 
-// receive handles data of the seat's line.
+// receive handles data from the seat's line.
 func (o *openDecision) receive(frame []byte, cause string, now time.Duration) {
 	if o.closed {
 		return
@@ -40,8 +41,8 @@ func (o *openDecision) receive(frame []byte, cause string, now time.Duration) {
 	o.close(frame, cause, now)
 }
 
-// close closes the decision if it is open. An answer that was read after the
-// deadline counts as one that took all of the time.
+// close closes the decision if it is open. An answer that is read after the
+// deadline counts as having taken all of the time.
 func (o *openDecision) close(frame []byte, cause string, now time.Duration) {
 	if o.closed {
 		return
@@ -61,9 +62,9 @@ func (s *seat) setOpen(o *openDecision) {
 	s.open = o
 }
 
-// startClock starts the clock of a decision just before its request is written. It
-// returns the time left to answer: all of it if the line was up, otherwise the
-// rest after dialing, and 0 if the decision is closed.
+// startClock starts the clock of a decision just before its request is written.
+// It returns the time left to answer: the full time if the line was up, what is
+// left after dialing if it was down, and 0 if the decision is closed.
 func (s *seat) startClock(o *openDecision) (left time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,8 +92,8 @@ func (s *seat) closed(o *openDecision) bool {
 	return o.closed
 }
 
-// outcomeOf closes the decision at its deadline if it is still open, and returns
-// how it closed. It returns a zero outcome if ctx ended before.
+// outcomeOf closes the decision at its deadline if it is still open, and
+// returns how it closed. If ctx ended first, it returns a zero outcome.
 func (s *seat) outcomeOf(ctx context.Context, o *openDecision) match.Outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,9 +1,10 @@
-// Package referee plays matches. It asks every decision that a match owes, times
-// it, and appends the resulting events before anyone sees them. Create a
-// [Referee], and call [Referee.Play] for each unfinished match of a ladder.
+// Package referee plays matches. It sends every open decision of a match to its
+// bot, times the answer, and appends the resulting events before anyone sees
+// them. Create a [Referee], and call [Referee.Play] for each unfinished match
+// of a ladder.
 //
-// The package does not know the rules (domain/match decides whole batches), the
-// sockets (its lines are passed in) or the list of matches.
+// The package does not contain the rules (domain/match decides whole batches),
+// the sockets (the caller passes in a dial function) or the list of matches.
 package referee
 
 import (
@@ -25,16 +26,17 @@ type Line interface {
 	// ends. After an error the line is unusable.
 	Send(ctx context.Context, frame []byte) error
 	// Drain returns when all data that the socket had received before the call
-	// was passed to receive, or when ctx ends.
+	// has been passed to receive, or when ctx ends.
 	Drain(ctx context.Context)
 	// Close frees the line within a second, also after an error. receive is not
 	// called after Close.
 	Close()
 }
 
-// Dial opens the socket of a match. ctx bounds the dial, not the line. The nonce
-// is the bot's, or empty if it sent no valid one. If an error has a method
-// NotAllowed() bool that returns true, dialing again is useless.
+// Dial opens the socket of a match. ctx bounds the dial, not the line. The
+// returned nonce is the bot's, or empty if the bot sent no valid one. If the
+// error has a method NotAllowed() bool that returns true, dialing again is
+// useless.
 //
 // The reader of the line calls receive, one call at a time, possibly before Dial
 // returns: with cause "" and a text frame, which the receiver may retain; with
@@ -42,8 +44,9 @@ type Line interface {
 // the end with match.CauseDropped.
 type Dial func(ctx context.Context, url, matchID, commitment string, receive func(frame []byte, cause string)) (line Line, nonce string, err error)
 
-// Ladder stores how matches ended. It retries an unavailable log until ctx ends.
-// It returns ladder.ErrAlreadyFinished if the match was rated or voided before.
+// Ladder stores how matches ended. It retries an unavailable log until ctx
+// ends. It returns ladder.ErrAlreadyFinished if the match has already been
+// rated or voided.
 type Ladder interface {
 	Finish(ctx context.Context, matchID string, results []ladder.Result) error
 	Void(ctx context.Context, matchID, why string) error
@@ -52,7 +55,7 @@ type Ladder interface {
 // Mode holds the clocks and the ladder of a mode.
 type Mode struct {
 	Decision time.Duration // to answer one decision
-	Wall     time.Duration // the time played after which a match is aborted
+	Wall     time.Duration // the playing time after which a match is aborted
 	Ladder   Ladder
 }
 
@@ -64,7 +67,7 @@ type Options struct {
 	Player string // the holder of the lease, stored in MatchClaimed
 	Logger *slog.Logger
 
-	// Bots finds a bot, also a removed one. Each dial calls it again.
+	// Bots finds a bot, even a removed one. Each dial calls it again.
 	Bots func(botID string) (directory.Bot, bool)
 	// SeedKey finds a seed key by its id.
 	SeedKey func(id string) ([]byte, bool)
@@ -78,7 +81,7 @@ type Referee struct {
 	mu       sync.Mutex // guards the fields below
 	running  map[string]*task
 	stopped  bool
-	stopBeat func()     // ends the clock's beat; the beat lasts while a match is played
+	stopBeat func()     // stops the clock's beat, which runs while any match is played
 	idle     *sync.Cond // signaled when running is empty
 }
 
@@ -98,17 +101,17 @@ func New(o Options) *Referee {
 	return r
 }
 
-// Play starts or resumes a match, plays it to its end, and returns at once. It
-// does nothing if the match is being played, or after Stop. Failures are logged.
-// A later call may succeed.
+// Play starts or resumes a match and returns at once. The match is then played
+// to its end in the background. Play does nothing if the match is already being
+// played, or after Stop. It logs failures; a later call may succeed.
 func (r *Referee) Play(s ladder.Seating) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.begin(s)
 }
 
-// begin returns the task of a match, which it starts if there is none. After Stop
-// it returns nil. The caller holds r.mu.
+// begin returns the task of a match. If the match has none, begin starts one.
+// After Stop it returns nil. The caller holds r.mu.
 func (r *Referee) begin(s ladder.Seating) *task {
 	if t := r.running[s.MatchID]; t != nil || r.stopped {
 		return t
@@ -157,10 +160,11 @@ func (r *Referee) Wait() {
 	}
 }
 
-// Stop permanently ends all playing, for example when the lease is lost. It waits
-// until all matches have stopped, or returns the error of ctx. It asks, decides
-// and appends nothing more, but an append under way may still be stored. Open
-// decisions stay open: a stop costs no seat a strike.
+// Stop permanently ends all playing, for example when the lease is lost. It
+// waits until all matches have stopped, or returns the error of ctx. The
+// referee then asks, decides and appends nothing more, but an append that is in
+// progress may still be stored. Open decisions stay open, so no seat gets a
+// strike because of a stop.
 func (r *Referee) Stop(ctx context.Context) error {
 	r.mu.Lock()
 	r.stopped = true

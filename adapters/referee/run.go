@@ -16,8 +16,9 @@ import (
 	"hexarena/eventstore"
 )
 
-// run is one match while this process plays it. The goroutine of the match owns
-// it. Only the seats are shared with the readers of the lines; each seat has a lock.
+// run is one match while this process plays it. The match's goroutine owns it.
+// It shares only the seats with the readers of the lines, and each seat has a
+// lock.
 //
 // The stream is the only state that survives. After a stop or a crash another run
 // resumes the match ("Resuming a match" in docs/architecture.md):
@@ -30,18 +31,18 @@ import (
 //     only in memory until the last one has arrived.
 //   - If the stream already has its last event, only the ladder is written.
 //
-// A result reaches the bots only after it is stored, so no bot can know a result
-// that a crash takes back.
+// A result reaches the bots only after it is stored, so no bot can learn a
+// result that a crash then undoes.
 type run struct {
 	options *Options
 	clock   *clock
 	seating ladder.Seating
 	mode    Mode
-	ordered context.Context // ends with an Order as its cause when an operator aborts the match
+	ordered context.Context // canceled, with an Order as its cause, when an operator aborts the match
 	stream  eventstore.StreamID
 
 	state    match.Match
-	expected eventstore.Expected // of the next append
+	expected eventstore.Expected // the revision that the next append names
 	last     uuid.UUID           // id of the last stored event
 	played   time.Duration       // the time played, up to the last append
 	request  string              // id of the operator's request to abort the match
@@ -50,8 +51,9 @@ type run struct {
 	closing sync.WaitGroup
 }
 
-// play plays one match until it is over and the ladder has stored the result. If
-// the match was aborted, now or before, play returns that event.
+// play plays one match until it is over and the ladder has stored the result.
+// If the match was aborted, now or earlier, play returns the event of the
+// abort.
 func (r *Referee) play(ctx, ordered context.Context, s ladder.Seating) (*match.Aborted, error) {
 	mode, ok := r.options.Modes[s.Mode]
 	if !ok {
@@ -107,7 +109,8 @@ func (p *run) startOrResume(ctx context.Context) error {
 	return nil
 }
 
-// playBatches asks and settles batch after batch until the match is over.
+// playBatches asks and settles one batch of decisions after another until the
+// match is over.
 func (p *run) playBatches(ctx context.Context) error {
 	wall := time.Duration(p.state.Started.Deadlines.WallMs) * time.Millisecond
 	for !p.state.Over() {

@@ -20,7 +20,8 @@ type seat struct {
 	open *openDecision
 }
 
-// connection is one socket, from its dial on. A seat ignores all but its newest.
+// connection is one socket, from its dial on. A seat ignores all connections
+// except its newest.
 type connection struct {
 	line    Line // nil during the dial
 	dropped bool
@@ -39,8 +40,7 @@ func (p *run) newSeat(bot string) *seat {
 	return &seat{bot: bot, dialBot: dial, clock: p.clock}
 }
 
-// dial opens a socket, which becomes the line of the seat, and returns the bot's
-// nonce.
+// dial opens a socket, makes it the seat's line, and returns the bot's nonce.
 func (s *seat) dial(ctx context.Context) (nonce string, err error) {
 	c := &connection{}
 	s.mu.Lock()
@@ -60,7 +60,7 @@ func (s *seat) dial(ctx context.Context) (nonce string, err error) {
 	return nonce, nil
 }
 
-// receive handles data of a socket. The reader of the socket calls it.
+// receive handles data from a socket. The socket's reader calls it.
 func (s *seat) receive(c *connection, frame []byte, cause string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,8 +79,8 @@ func (s *seat) receive(c *connection, frame []byte, cause string) {
 	}
 }
 
-// drop forgets a lost line. The open decision times out with it. The caller holds
-// s.mu.
+// drop forgets a lost line. The open decision then times out as well. The
+// caller holds s.mu.
 func (s *seat) drop(c *connection) {
 	if s.conn != c {
 		return

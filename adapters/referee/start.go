@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// startTime bounds the wait for the bots' upgrade answers. A shorter decision
-	// time bounds it too.
+	// startTime bounds the wait for the bots' upgrade responses. If the
+	// decision time is shorter, that is the bound.
 	startTime = 5 * time.Second
 
 	directoryTime  = time.Minute            // the longest wait for a directory that does not know a bot
-	directoryPause = 100 * time.Millisecond // between looks at the directory
+	directoryPause = 100 * time.Millisecond // between checks of the directory
 )
 
-// start dials all bots at once, collects their nonces, and stores the start of the
-// match. It does not wait for bots that do not answer in time.
+// start dials all bots at once, collects their nonces, and stores the start of
+// the match. It does not wait for bots that respond too late.
 func (p *run) start(ctx context.Context) error {
 	bots := p.entrants()
 	nonces := p.dialAll(ctx)
@@ -47,8 +47,9 @@ func (p *run) start(ctx context.Context) error {
 	return nil
 }
 
-// awaitDirectory waits until the directory knows every bot of the table. After a
-// start of this process it may be behind, which must not cost a bot a strike.
+// awaitDirectory waits until the directory knows every bot of the table. The
+// directory may be behind after this process starts, and a bot must not get a
+// strike because of that.
 func (p *run) awaitDirectory(ctx context.Context) error {
 	until := p.clock.now() + directoryTime
 	for _, e := range p.seating.Bots {
@@ -97,7 +98,7 @@ func (p *run) dialAll(ctx context.Context) []string {
 	return nonces
 }
 
-// orderSeats sorts the seats into the order of play, which the seed decides.
+// orderSeats sorts the seats into the order of play, which the seed determines.
 func (p *run) orderSeats() {
 	place := func(s *seat) int {
 		return slices.IndexFunc(p.state.Started.Seats, func(at match.Seat) bool { return at.BotID == s.bot })

@@ -89,9 +89,9 @@ func (p *run) metadata() eventstore.Metadata {
 	return m
 }
 
-// retry retries a call of the log until ctx ends. Then it returns errStopped. A
-// stop does not cancel a call under way, so that an answer that is being stored is
-// not lost.
+// retry retries a call to the log until ctx ends. Then it returns errStopped. A
+// stop does not cancel a call in progress, so that an answer that is being
+// stored is not lost.
 func (p *run) retry(ctx context.Context, call func(context.Context) error) error {
 	err := eventstore.Retry(ctx, func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eventstore.AttemptTime)

@@ -11,8 +11,9 @@ import (
 	"hexarena/projections/matchcollector"
 )
 
-// batch is one event of a ladder or of the keys, together with the match that it
-// ends. A batch without an event means that the source has no more for now.
+// batch is one event of a ladder or of the keys, together with the match that
+// it ends. A batch without an event means that the source has no more events
+// for now.
 type batch struct {
 	event *eventstore.Recorded
 	match []eventstore.Recorded // the whole match; empty if the event ends none
@@ -90,7 +91,8 @@ func locate(r eventstore.Recorded, err error) error {
 }
 
 // appendTo appends a batch to the target. Events that an interrupted call has
-// already appended are stored once, because ids and revisions are the same.
+// already appended are not stored twice, because their ids and revisions are
+// the same.
 func (b batch) appendTo(ctx context.Context, to eventstore.Log, p *Progress) error {
 	if p.CaughtUp = b.event == nil; p.CaughtUp {
 		return nil

@@ -1,12 +1,13 @@
 // Package replica keeps a second log, for analysts, up to date with the public
 // part of this one: the ladders, the arena's keys, and each match's stream once
-// the match has ended. Of a running match the replica shows only the entry in
-// TablesSeated. It holds nothing about accounts, bots' addresses, sessions or
-// operators' orders.
+// the match has ended. For a running match, the replica contains only the entry
+// in TablesSeated. It contains nothing about accounts, bots' addresses,
+// sessions or operators' orders.
 //
-// Copied events keep their ids, types, data, metadata and revisions. A match
-// precedes the ladder's event that ends it. The replica itself records the
-// progress: Feed continues after its last event, so there is no other state.
+// Copied events keep their ids, types, data, metadata and revisions. The events
+// of a match precede the ladder's event that ends it. The replica itself
+// records the progress: Feed continues after the replica's last event and needs
+// no other state.
 package replica
 
 import (
@@ -33,7 +34,7 @@ type Progress struct {
 	Matches  int
 	Events   uint64
 	Position eventstore.Position // in the source; everything up to it is in the replica
-	CaughtUp bool                // the replica has all that the source holds now
+	CaughtUp bool                // whether the replica has everything that the source holds now
 }
 
 // readAhead limits the batches that are read from the source and not yet
@@ -67,7 +68,7 @@ func Feed(ctx context.Context, from, to eventstore.Log, report func(Progress)) e
 	return unlessDone(ctx, group.Wait())
 }
 
-// unlessDone drops the errors that follow from the end of ctx.
+// unlessDone drops errors that occur because ctx has ended.
 func unlessDone(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
@@ -119,7 +120,7 @@ const (
 )
 
 // filter selects these streams on the server. A prefix may select other streams
-// too, so that kindOf decides.
+// too, so kindOf makes the final decision.
 var filter = eventstore.Filter{StreamPrefixes: []string{ladder.StreamPrefix, arena.KeysStream, match.StreamPrefix}}
 
 func kindOf(id eventstore.StreamID) streamKind {

@@ -43,7 +43,7 @@ func newSecret() (s secret) {
 // MarshalText encodes the secret in lower-case hex.
 func (s secret) MarshalText() ([]byte, error) { return []byte(hex.EncodeToString(s[:])), nil }
 
-var errNotSecret = errors.New("a key is not 64 lower-case hex digits")
+var errNotSecret = errors.New("a key does not consist of 64 lower-case hex digits")
 
 // UnmarshalText decodes the result of MarshalText. Its error does not show the text.
 func (s *secret) UnmarshalText(text []byte) error {
@@ -90,10 +90,10 @@ func (c contents) check() error {
 	}
 	for i, s := range c.SeedKeys {
 		if s.ID == "" || s.Key == (secret{}) {
-			return fmt.Errorf("seedKeys[%d] lacks its id or its key", i)
+			return fmt.Errorf("seedKeys[%d] has no id or no key", i)
 		}
 		if slices.ContainsFunc(c.SeedKeys[:i], func(earlier seedKey) bool { return earlier.ID == s.ID }) {
-			return fmt.Errorf("seedKeys[%d] has the id of an earlier one", i)
+			return fmt.Errorf("seedKeys[%d] has the same id as an earlier seed key", i)
 		}
 	}
 	return nil

@@ -12,7 +12,8 @@ import (
 // maxFile bounds the file, in bytes.
 const maxFile = 1 << 20
 
-// load reads the file at path. It returns fs.ErrNotExist if there is none.
+// load reads the file at path. It returns fs.ErrNotExist if the file does not
+// exist.
 func load(path string) (contents, error) {
 	info, err := os.Stat(path) // before opening it, because opening a pipe would block
 	if err != nil {
@@ -32,8 +33,8 @@ func load(path string) (contents, error) {
 	return c, nil
 }
 
-// checkMode refuses files that other users may open, and other kinds of files.
-// Windows uses ACLs instead, which file modes do not show.
+// checkMode rejects files that other users may open, and anything that is not a
+// regular file. Windows uses ACLs instead of file modes.
 func checkMode(path string, info fs.FileInfo) error {
 	mode := info.Mode()
 	switch {
@@ -48,7 +49,8 @@ func checkMode(path string, info fs.FileInfo) error {
 }
 
 // create writes a new file. If path exists, create changes nothing and returns
-// fs.ErrExist: unlike a rename, a link never replaces a file of another process.
+// fs.ErrExist: unlike a rename, a link never replaces a file that another
+// process created.
 func create(path string, c contents) error { return write(path, c, os.Link) }
 
 // replace replaces the file. If it fails, the old file stays.

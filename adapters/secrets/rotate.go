@@ -10,17 +10,18 @@ import (
 	"hexarena/eventstore"
 )
 
-// Rotation lists the ids of the changed seed keys. Retired keys stay in the file,
-// because unfinished matches need them.
+// Rotation holds the ids of the seed keys that a rotation changed. Retired keys
+// stay in the file, because unfinished matches need them.
 type Rotation struct {
 	Added   string
 	Retired []string
 }
 
-// Rotate makes a new seed key the active one and retires the old one. The file has
-// the new key, durably, before the log names it. A crash in between leaves an
-// unused key. No table may be seated during Rotate, because it could use the old
-// key. After an error the log may still hold the rotation; Refresh reads it.
+// Rotate makes a new seed key the active one and retires the old one. Rotate
+// stores the new key durably in the file before the log names it. A crash in
+// between leaves an unused key. No table may be seated during Rotate, because
+// it could use the old key. After an error, the log may still contain the
+// rotation; Refresh reads it.
 func (s Secrets) Rotate(ctx context.Context, reason string, m eventstore.Metadata) (Rotation, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -64,8 +65,9 @@ func rotationOf(events []arena.Event) (r Rotation) {
 	return r
 }
 
-// Refresh reads the active seed key from the log. It fails if the file lacks that
-// key, because an arena with another secrets file has rotated.
+// Refresh reads the active seed key from the log. It fails if the file lacks
+// that key, which happens if an arena with a different secrets file has rotated
+// the key.
 func (s Secrets) Refresh(ctx context.Context) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()

@@ -1,7 +1,8 @@
 // Package secrets holds an arena's secrets: the Ed25519 key that signs for the
-// arena, the key of its e-mail streams, and the seed keys of its matches. They are
-// in one file. [Open] creates it at the first start on a log, and later compares it
-// with the stream arena-keys, which holds hashes of the secrets.
+// arena, the key of its e-mail streams, and the seed keys of its matches. All
+// of them are in one file. [Open] creates the file at the first start on a log.
+// At later starts it compares the file with the stream arena-keys, which holds
+// hashes of the secrets.
 //
 // It does not know what the keys are used for.
 package secrets
@@ -38,7 +39,7 @@ type store struct {
 	current  atomic.Pointer[current]
 }
 
-// current is the contents of the file with the active seed key.
+// current holds the contents of the file and the active seed key.
 type current struct {
 	file contents
 	seed string // id of the active seed key; empty if the file lacks it
@@ -46,11 +47,11 @@ type current struct {
 
 var kind = eventstore.Kind[arena.Keys, arena.Event]{Decode: arena.DecodeKeys, Evolve: arena.EvolveKeys}
 
-// Open reads the secrets file at path, or creates it at the first start on a log.
-// It fails if the file is missing later, damaged or open to others, or if it does
-// not match the log. The error is one line and says what to do. plays also requires
-// the active seed key. After a crash in the first start, the next start completes
-// it.
+// Open reads the secrets file at path, or creates it at the first start on a
+// log. At later starts it fails if the file is missing. It also fails if the
+// file is damaged, is open to others or does not match the log. The error is
+// one line and says what to do. If plays is true, the file must have the active
+// seed key. If the first start crashes, the next start completes it.
 func Open(ctx context.Context, log eventstore.Log, path string, plays bool) (*Secrets, error) {
 	file, err := loadOrCreate(ctx, log, path)
 	if err != nil {
@@ -102,8 +103,9 @@ func createOrLoad(path string) (contents, error) {
 	return file, err
 }
 
-// commit stores the keys of the first start, unless the log names keys already,
-// possibly those of another arena. It returns the keys that the log names.
+// commit stores the keys of the first start in the log, unless the log already
+// names keys, which may be those of another arena. It returns the keys that the
+// log names.
 func commit(ctx context.Context, log eventstore.Log, held arena.Held) (arena.Keys, error) {
 	m := eventstore.Metadata{At: time.Now(), Correlation: uuid.NewString()}
 	keys, _, err := kind.Handle(ctx, log, arena.KeysStream, arena.Keys{}, m, func(k arena.Keys) ([]arena.Event, error) {
@@ -141,8 +143,8 @@ func (s Secrets) SeedKey(id string) ([]byte, bool) {
 }
 
 // CurrentSeedKey returns the seed key for new tables, as of the last Refresh or
-// Rotate. It is empty if the file lacks the key, which only happens in an arena
-// that does not play.
+// Rotate. It returns an empty key if the file lacks the key, which happens only
+// in an arena that does not play.
 func (s Secrets) CurrentSeedKey() (id string, key []byte) {
 	now := s.current.Load()
 	key, _ = now.file.seedKey(now.seed)
@@ -154,7 +156,7 @@ func (Secrets) Format(s fmt.State, _ rune) {
 	_, _ = io.WriteString(s, "[secrets]")
 }
 
-// MarshalJSON always fails, so that no key reaches an answer or a log.
+// MarshalJSON always fails, so that no key gets into a response or a log.
 func (Secrets) MarshalJSON() ([]byte, error) {
 	return nil, errors.New("secrets cannot be encoded as JSON")
 }
