@@ -5,12 +5,12 @@ import (
 	"sync"
 )
 
-// Cache keeps what callers folded from the most recently used streams, so that the
-// next use of a stream reads only its newer events. All users of a stream share one
-// fold, which the cache does not evict before the last of them releases it. A Cache
-// is safe for concurrent use; the folds need their own locks.
+// Cache keeps the folded states of the most recently used streams, so that the
+// next use of a stream reads only its newer events. All users of a stream share
+// one fold. The cache does not evict it before the last user releases it. A
+// Cache is safe for concurrent use; the folds need their own locks.
 type Cache[F any] struct {
-	limit  int // of the sum of the weights
+	limit  int // for the sum of the weights
 	create func(StreamID) *F
 	weigh  func(*F) int
 
@@ -24,7 +24,7 @@ type cached[F any] struct {
 	id     StreamID
 	fold   *F
 	users  int
-	weight int // as of the last release
+	weight int // as measured at the last release
 }
 
 // NewCache returns an empty cache that holds folds up to a total weight. create

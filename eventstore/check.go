@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// MaxAppendBytes is the largest size of one append, as counted by AppendBytes.
+// MaxAppendBytes is the maximum size of one append, as counted by AppendBytes.
 const MaxAppendBytes = 1 << 20
 
 // AppendBytes returns the size of an append as EventStoreDB counts it: the data,
@@ -22,9 +22,10 @@ func AppendBytes(events []Event) int {
 }
 
 // CheckAppend returns an error for an append that no log accepts, so that an
-// implementation need not send it: no events, a stream without a name, an event
-// without a type or an id, or an invalid expected revision. It returns
-// ErrTooLarge beyond MaxAppendBytes.
+// implementation need not send it. It rejects an append without events, a
+// stream without a name, an event without a type or an id, and an invalid
+// expected revision. It returns ErrTooLarge if the append is larger than
+// MaxAppendBytes.
 func CheckAppend(id StreamID, expected Expected, events []Event) error {
 	if err := CheckStream(id, expected); err != nil {
 		return err

@@ -12,23 +12,24 @@ import (
 // never changes.
 type Typed interface{ EventType() string }
 
-// SchemaVersion is the version in the metadata of every event. It changes if the
-// metadata or the rules of encoding change, so that an older program stops instead of
-// misreading an event.
+// SchemaVersion is the version in the metadata of every event. It changes if
+// the metadata or the encoding rules change, so that an older program stops
+// instead of misreading an event.
 const SchemaVersion = 1
 
-// Metadata is stored with every event. The names with $ are those that
-// EventStoreDB's own tools follow.
+// Metadata is stored with every event. EventStoreDB's own tools recognize the
+// names that begin with $.
 type Metadata struct {
 	Schema      int       `json:"schema"`
-	At          time.Time `json:"at"`                     // time of the event by the writer's clock; UTC, milliseconds
-	PlayedMs    *int64    `json:"playedMs,omitempty"`     // only in match events: time played so far
+	At          time.Time `json:"at"`                     // time of the event on the writer's clock; UTC, milliseconds
+	PlayedMs    *int64    `json:"playedMs,omitempty"`     // playing time so far; only in match events
 	Correlation string    `json:"$correlationId"`         // id of the match or the request
 	Causation   string    `json:"$causationId,omitempty"` // id of the event or command that caused this one
 }
 
 // Encode returns an event to append, with a new id. It sets the schema version
-// and rounds the time down to milliseconds, as DecodeMetadata will return it.
+// and rounds the time down to milliseconds, so that DecodeMetadata returns the
+// same time.
 func Encode(e Typed, m Metadata) (Event, error) {
 	m.Schema = SchemaVersion
 	m.At = m.At.UTC().Truncate(time.Millisecond)

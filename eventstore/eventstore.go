@@ -1,12 +1,12 @@
-// Package eventstore is the port to the log: streams of events that callers
-// append to at expected revisions, read and subscribe to. Start with [Log] for
-// the operations and with [Kind] for folding a stream into a state and deciding
-// on it.
+// Package eventstore is the port to the log. The log holds streams of events.
+// Callers append to streams at expected revisions, read them and subscribe to
+// them. Start with [Log] for the operations and with [Kind] for folding a
+// stream into a state and deciding on it.
 //
 // The package memory implements the port for tests and simulation. The package
 // esdb implements it with the official client, for an EventStoreDB cluster or
-// the embedded node. Both pass the suite in conformance. This package does not know
-// any domain.
+// the embedded node. Both pass the suite in conformance. This package knows
+// nothing about any domain.
 package eventstore
 
 import (
@@ -34,7 +34,7 @@ type Revision uint64
 // are greater than 0, strictly increase, and have gaps.
 type Position uint64
 
-// EndRevision and EndPosition are behind the last event. Backward reads of the
+// EndRevision and EndPosition lie after the last event. Backward reads of the
 // newest events start there.
 const (
 	EndRevision Revision = math.MaxUint64
@@ -45,7 +45,8 @@ const (
 // (see At), NoStream, Any or Exists.
 type Expected int64
 
-// The values of Expected that are not revisions are those of EventStoreDB.
+// The values of Expected that are not revisions are the same as in
+// EventStoreDB.
 const (
 	NoStream Expected = -1
 	Any      Expected = -2
@@ -68,8 +69,9 @@ func (e Expected) String() string {
 	return strconv.FormatInt(int64(e), 10)
 }
 
-// Event is an event to append. The writer makes the ID once and uses it again in
-// each retry. So a retry after a lost acknowledgement does not store it twice.
+// Event is an event to append. The writer creates the ID once and uses it again
+// in each retry. So a retry after a lost acknowledgement does not store the
+// event twice.
 type Event struct {
 	ID       uuid.UUID
 	Type     string
@@ -77,18 +79,18 @@ type Event struct {
 	Metadata []byte // JSON, see Metadata
 }
 
-// Recorded is a stored event. Readers share its Data and Metadata, so nobody may
-// modify them.
+// Recorded is a stored event. Readers share its Data and Metadata, so no reader
+// may modify them.
 type Recorded struct {
 	Event
 	Stream   StreamID
 	Revision Revision
 	Position Position
-	Created  time.Time // by the server's clock; Metadata.At is by the writer's
+	Created  time.Time // on the server's clock; Metadata.At uses the writer's clock
 }
 
 // Appended locates the last event of an append. The position is 0 if the append
-// was a retry and the server no longer knows it.
+// was a retry and the server no longer knows the position.
 type Appended struct {
 	Revision Revision
 	Position Position
@@ -103,16 +105,16 @@ const (
 	Backwards Direction = true
 )
 
-// ReadOptions narrow a read. The zero value reads everything forwards.
+// ReadOptions restrict a read. The zero value reads everything forwards.
 type ReadOptions struct {
 	Direction Direction
 	Limit     int // 0: no limit
 }
 
 // Filter selects events of $all by prefixes of stream names and by exact types.
-// An empty list selects all. System events (types that begin with $) are never
-// delivered. A server applies only one of the two lists, so implementations
-// check every event with Selects as well.
+// An empty list selects all events. System events (types that begin with $) are
+// never delivered. A server applies only one of the two lists, so
+// implementations check every event with Selects as well.
 type Filter struct {
 	StreamPrefixes []string
 	Types          []string
@@ -144,7 +146,7 @@ func (f Filter) String() string {
 type Message struct {
 	Event      *Recorded
 	Checkpoint Position // the subscription has examined all events up to here
-	CaughtUp   bool     // all stored events were delivered; comes again after an outage
+	CaughtUp   bool     // all stored events have been delivered; sent again after an outage
 }
 
 // StreamMetadata limits which events of a stream reads yield. A zero value sets
@@ -154,60 +156,64 @@ type StreamMetadata struct {
 	MaxAge   time.Duration // whole seconds
 }
 
-// Log is the port to the log. Each method returns by the deadline of its context,
+// Log is the port to the log. Each method returns by its context's deadline,
 // with an error that wraps the context's error. The error also wraps
 // ErrUnavailable if the log did not answer before the deadline. Implementations
 // are safe for concurrent use.
 type Log interface {
-	// Append stores all events or none. It fails with *WrongVersionError if the
-	// stream is not as expected, with ErrStreamDeleted if the stream is
-	// tombstoned, and with ErrTooLarge beyond MaxAppendBytes. It does not send
-	// events that CheckAppend rejects. After any other error the outcome is
-	// unknown: retry with the same event ids and the same Expected. The log
-	// recognizes such a retry and stores the events once.
+	// Append stores all events or none. It fails with *WrongVersionError if
+	// the stream is not in the expected state, with ErrStreamDeleted if the
+	// stream is tombstoned, and with ErrTooLarge if the events exceed
+	// MaxAppendBytes. It does not send events that CheckAppend rejects. After
+	// any other error the outcome is unknown: retry with the same event ids
+	// and the same Expected. The log recognizes such a retry and stores the
+	// events once.
 	Append(ctx context.Context, id StreamID, expected Expected, events ...Event) (Appended, error)
 
-	// Read yields the events of a stream from a revision on, inclusive. A stream
-	// that does not exist yields nothing; a tombstoned one yields
-	// ErrStreamDeleted. A read that fails part way yields the error last, so that
-	// no caller takes a short history for the whole one.
+	// Read yields the events of a stream from a revision on, inclusive. A
+	// stream that does not exist yields nothing; a tombstoned one yields
+	// ErrStreamDeleted. If a read fails part way, the error is the last thing
+	// it yields, so that no caller takes a partial history for the whole one.
 	Read(ctx context.Context, id StreamID, from Revision, opt ReadOptions) iter.Seq2[Recorded, error]
 
 	// ReadAll yields the events of all streams from a position on: inclusive
-	// forwards, exclusive backwards. 0 is the start and EndPosition the end. Any
-	// other position must come from the log: positions have gaps, and a position
-	// without an event is an error. System events are left out.
+	// forwards, exclusive backwards. 0 is the start, and EndPosition is the
+	// end. Any other position must come from the log: positions have gaps, and
+	// a position without an event is an error. System events are left out.
 	ReadAll(ctx context.Context, from Position, opt ReadOptions) iter.Seq2[Recorded, error]
 
 	// Subscribe yields the selected events after a position: first the stored
-	// ones, then new ones as they are appended. 0 yields all events, EndPosition
-	// only new ones. It continues across outages and yields each event once, in
-	// order. It ends with ctx, without an error, or with an error that a retry
-	// cannot fix. A slow reader delays only itself. A reader may save the
-	// position of an event or a checkpoint and subscribe from it later.
+	// ones, then new ones as they are appended. 0 yields all events,
+	// EndPosition only new ones. It continues across outages and yields each
+	// event once, in order. When ctx ends, the subscription ends without an
+	// error. It also ends with an error if a retry cannot help. A slow reader
+	// delays only itself. A reader may save the position of an event or a
+	// checkpoint and subscribe from it later.
 	Subscribe(ctx context.Context, after Position, filter Filter) iter.Seq2[Message, error]
 
 	// SetMetadata replaces the metadata of a stream. Reads of the stream no
-	// longer yield the events that it expires; ReadAll and Subscribe still may.
+	// longer yield the events that the metadata expires; ReadAll and Subscribe
+	// may still yield them.
 	SetMetadata(ctx context.Context, id StreamID, m StreamMetadata) error
 
-	// Tombstone deletes a stream forever: nobody can use its name again. It fails
-	// with the errors of Append. With Any or NoStream it also tombstones a stream
-	// that does not exist.
+	// Tombstone deletes a stream forever: its name cannot be used again. It
+	// fails with the errors of Append. With Any or NoStream it also tombstones
+	// a stream that does not exist.
 	Tombstone(ctx context.Context, id StreamID, expected Expected) error
 }
 
-// The errors that callers handle, in addition to *WrongVersionError.
+// The errors that callers handle, besides *WrongVersionError.
 var (
 	ErrStreamDeleted = errors.New("the stream is tombstoned")
 	ErrTooLarge      = errors.New("the append is larger than the log accepts")
-	// ErrUnavailable means that the log did not answer in time. The outcome of a
-	// write is then unknown: it may be stored, and it may still become so.
+	// ErrUnavailable means that the log did not answer in time. The outcome of
+	// a write is then unknown: it may have been stored, or it may be stored
+	// later.
 	ErrUnavailable = errors.New("the log is unavailable")
 )
 
-// WrongVersionError is the error of an append to a stream that is not at the
-// expected revision.
+// WrongVersionError is the error that an append returns if the stream is not at
+// the expected revision.
 type WrongVersionError struct {
 	Stream   StreamID
 	Expected Expected

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Kind describes one kind of stream: how its events decode, and how a state S
-// evolves by them. Both functions belong to the domain package that owns the
+// Kind describes one kind of stream: how its events are decoded, and how they
+// change a state S. Both functions belong to the domain package that owns the
 // stream.
 //
 // Handle is the complete loop of load, decide, append and retry. A caller that
@@ -31,11 +31,11 @@ func (k Kind[S, E]) Fold(state S, r Recorded) (S, error) {
 	return k.Evolve(state, e, m.At), nil
 }
 
-// Load folds a whole stream onto zero. It returns the state and the revision that
-// an append must expect. If all events of a stream have expired, Load returns
-// NoStream as for a stream that does not exist. An append at NoStream then fails
-// with a *WrongVersionError, and its Current is the revision to expect. Handle
-// does so.
+// Load folds a whole stream onto zero. It returns the state and the revision
+// that an append must expect. If all events of a stream have expired, Load
+// returns NoStream, as it does for a stream that does not exist. An append at
+// NoStream then fails with a *WrongVersionError whose Current is the revision
+// to expect. Handle deals with this case.
 func (k Kind[S, E]) Load(ctx context.Context, log Log, id StreamID, zero S) (S, Expected, error) {
 	state, expected := zero, NoStream
 	for r, err := range log.Read(ctx, id, 0, ReadOptions{}) {
@@ -61,7 +61,7 @@ func (k Kind[S, E]) Append(ctx context.Context, log Log, id StreamID, expected E
 	if err != nil {
 		return state, Appended{}, fmt.Errorf("append to %s: %w", id, err)
 	}
-	at := m.At.UTC().Truncate(time.Millisecond) // as Encode stores it, so that Load returns the same state
+	at := m.At.UTC().Truncate(time.Millisecond) // rounded as in Encode, so that Load returns the same state
 	for _, e := range events {
 		state = k.Evolve(state, e, at)
 	}
@@ -72,18 +72,20 @@ func (k Kind[S, E]) Append(ctx context.Context, log Log, id StreamID, expected E
 // to the same stream.
 const handleTries = 20
 
-// Handle loads a stream, calls decide with its state, and appends the events that
-// decide returns. The append expects the revision that was loaded. If another
-// writer appended first, Handle loads and decides again, so decide may be called
-// more than once. Handle returns an error of decide unchanged.
+// Handle loads a stream, calls decide with its state, and appends the events
+// that decide returns. The append expects the revision that was loaded. If
+// another writer appended first, Handle loads and decides again, so decide may
+// be called more than once. If decide returns an error, Handle returns it
+// unchanged.
 //
-// It returns the state after the append and the position of the last event, for
-// which a caller can wait in a projection. If decide returns no events, Handle
-// appends nothing and the position is 0.
+// It returns the state after the append and the position of the last event. A
+// caller can wait until a projection reaches that position. If decide returns
+// no events, Handle appends nothing and the position is 0.
 func (k Kind[S, E]) Handle(ctx context.Context, log Log, id StreamID, zero S, m Metadata, decide func(S) ([]E, error)) (S, Position, error) {
-	// A stream that loads empty may be one whose events have expired. Then the
-	// revision to expect is the one in the conflict. Events that others append
-	// after the load still cause a new conflict.
+	// If a stream appears empty when it is loaded, its events may have
+	// expired. In that case, the conflict error contains the revision to
+	// expect. Events that others append after the load still cause a new
+	// conflict.
 	empty := NoStream
 	for try := 1; ; try++ {
 		state, expected, err := k.Load(ctx, log, id, zero)

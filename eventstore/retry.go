@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// AttemptTime is the usual bound of one call of the log. Each call of Retry sets it
-// itself, because some calls must outlive the context that ends the retries.
+// AttemptTime is the usual time limit for one call to the log. The functions
+// that are passed to Retry apply it themselves, because some calls must outlive
+// the context that ends the retries.
 const AttemptTime = 5 * time.Second
 
 const (
@@ -18,10 +19,10 @@ const (
 )
 
 // Retry calls a log until the call succeeds, fails with a final error, or ctx
-// ends. In the last case it returns the error of ctx together with that of the
-// last attempt. A wrong version, ErrStreamDeleted, ErrTooLarge and the given
-// errors are final. An attempt may have been stored although it failed, so an
-// append must use the same event ids each time.
+// ends. In the last case, it returns the error of ctx together with the error
+// of the last attempt. A wrong version, ErrStreamDeleted, ErrTooLarge and the
+// given errors are final. An append may have been stored even though the
+// attempt failed, so an append must use the same event ids each time.
 func Retry(ctx context.Context, call func() error, final ...error) error {
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		err := call()
@@ -29,7 +30,7 @@ func Retry(ctx context.Context, call func() error, final ...error) error {
 			slices.ContainsFunc(final, func(f error) bool { return errors.Is(err, f) }) {
 			return err
 		}
-		if ended := Sleep(ctx, pause/2+rand.N(pause)); ended != nil { // at random, so that callers do not retry in step
+		if ended := Sleep(ctx, pause/2+rand.N(pause)); ended != nil { // random, so that callers do not all retry at the same moment
 			return errors.Join(ended, err)
 		}
 	}

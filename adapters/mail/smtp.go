@@ -183,5 +183,5 @@ func refused(err error) error {
 	case err == nil:
 		return &refusal{"the mail server did not confirm the mail", false}
 	}
-	return &refusal{"unexpected answer from the mail server:  " + err.Error(), false}
+	return &refusal{"unexpected answer from the mail server: " + err.Error(), false}
 }

@@ -70,20 +70,20 @@ func TestParseRejectsInvalidFiles(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"an empty file":         {nil, "EOF"},
-		"a half file":           {good[:len(good)/2], "unexpected EOF"},
-		"another version":       {changed(func(c *contents) { c.Version = 2 }), "version 2: this program reads version 1"},
-		"no platform seed":      {changed(func(c *contents) { c.PlatformSeed = secret{} }), "platformSeed"},
-		"no e-mail key":         {changed(func(c *contents) { c.EmailKey = secret{} }), "emailKey"},
-		"no seed keys":          {changed(func(c *contents) { c.SeedKeys = nil }), "seedKeys is empty"},
-		"a seed key without id": {changed(func(c *contents) { c.SeedKeys[1].ID = "" }), "seedKeys[1] lacks"},
-		"a seed key of zeros":   {changed(func(c *contents) { c.SeedKeys[0].Key = secret{} }), "seedKeys[0] lacks"},
-		"a repeated id":         {changed(func(c *contents) { c.SeedKeys[1].ID = "a" }), "seedKeys[1] has the id"},
-		"a short key":           {bytes.Replace(good, []byte(`"020`), []byte(`"0`), 1), "64 lower-case hex digits"},
-		"upper-case hex":        {bytes.Replace(good, []byte(`"02`), []byte(`"AB`), 1), "64 lower-case hex digits"},
-		"an unknown field":      {bytes.Replace(good, []byte(`emailKey`), []byte(`mailKey`), 1), "unknown field"},
-		"text after it":         {append(bytes.Clone(good), '1'), "text follows"},
-		"another object after":  {append(bytes.Clone(good), '{'), "text follows"},
+		"an empty file":            {nil, "EOF"},
+		"a half file":              {good[:len(good)/2], "unexpected EOF"},
+		"another version":          {changed(func(c *contents) { c.Version = 2 }), "version 2: this program reads version 1"},
+		"no platform seed":         {changed(func(c *contents) { c.PlatformSeed = secret{} }), "platformSeed"},
+		"no e-mail key":            {changed(func(c *contents) { c.EmailKey = secret{} }), "emailKey"},
+		"no seed keys":             {changed(func(c *contents) { c.SeedKeys = nil }), "seedKeys is empty"},
+		"a seed key without id":    {changed(func(c *contents) { c.SeedKeys[1].ID = "" }), "seedKeys[1] has no id"},
+		"a seed key of zeros":      {changed(func(c *contents) { c.SeedKeys[0].Key = secret{} }), "seedKeys[0] has no id"},
+		"a repeated id":            {changed(func(c *contents) { c.SeedKeys[1].ID = "a" }), "seedKeys[1] has the same id"},
+		"a short key":              {bytes.Replace(good, []byte(`"020`), []byte(`"0`), 1), "64 lower-case hex digits"},
+		"upper-case hex":           {bytes.Replace(good, []byte(`"02`), []byte(`"AB`), 1), "64 lower-case hex digits"},
+		"an unknown field":         {bytes.Replace(good, []byte(`emailKey`), []byte(`mailKey`), 1), "unknown field"},
+		"text after the object":    {append(bytes.Clone(good), '1'), "text follows"},
+		"a second object after it": {append(bytes.Clone(good), '{'), "text follows"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

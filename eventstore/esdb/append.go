@@ -53,8 +53,9 @@ func (l *Log) SetMetadata(ctx context.Context, id eventstore.StreamID, m eventst
 	return err
 }
 
-// Tombstone deletes a stream forever. See eventstore.Log. If a retry finds the stream
-// tombstoned, Tombstone assumes that its own earlier try did so and succeeds.
+// Tombstone deletes a stream forever. See eventstore.Log. If a retry finds the
+// stream tombstoned, Tombstone assumes that its own earlier try did that, and
+// succeeds.
 func (l *Log) Tombstone(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected) (err error) {
 	defer func(began time.Time) { l.metrics.wrote(began, 1, err) }(time.Now())
 	if err := eventstore.CheckStream(id, expected); err != nil {
@@ -92,8 +93,9 @@ func (l *Log) writeError(ctx context.Context, what string, id eventstore.StreamI
 	return translate(what, err)
 }
 
-// wrongVersion returns the error with the current revision of the stream. For a
-// tombstone the client drops that revision, so wrongVersion reads it.
+// wrongVersion returns the error with the current revision of the stream. If a
+// Tombstone call fails this way, the client drops that revision, so
+// wrongVersion reads it from the log.
 func (l *Log) wrongVersion(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected, err error) error {
 	wrong := &eventstore.WrongVersionError{Stream: id, Expected: expected, Current: eventstore.NoStream}
 	if current, known := currentRevision(err); known {

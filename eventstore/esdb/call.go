@@ -8,11 +8,11 @@ import (
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
-// readAhead is how many values of a stream may wait for their reader.
+// readAhead is the number of values of a stream that may wait for their reader.
 const readAhead = 256
 
-// retry calls once until the outcome is known, over as many generations as
-// needed. It returns by the deadline of the context.
+// retry repeats the call until its outcome is known, over as many generations
+// as needed. It returns by the context's deadline.
 func (l *Log) retry(ctx context.Context, what string, once func() error) error {
 	var last error
 	for tries := 0; ; tries++ {
@@ -27,7 +27,7 @@ func (l *Log) retry(ctx context.Context, what string, once func() error) error {
 			return err
 		}
 		if ctx.Err() == nil {
-			last = err // an error from after the deadline would only repeat it
+			last = err // an error from after the deadline would say only that the deadline has passed
 		}
 		if err := wait(ctx, retryGap(tries)); err != nil {
 			return gaveUp(ctx, what, last)
@@ -70,8 +70,9 @@ type result[T any] struct {
 }
 
 // call runs f in a goroutine and returns its result, or an error as soon as the
-// context ends or the generation retires. The goroutine may run longer: the client
-// does not always return when its context ends, and no caller should wait for it.
+// context ends or the generation retires. The goroutine may continue to run,
+// because the client does not always return when its context ends, and no
+// caller should wait for it.
 func call[T any](ctx context.Context, l *Log, g *generation, f func(context.Context, *es.Client) (T, error)) (T, error) {
 	done := make(chan result[T], 1)
 	err := l.run(ctx, g, bindWithGrace, func(ctx context.Context) {
@@ -92,9 +93,10 @@ func call[T any](ctx context.Context, l *Log, g *generation, f func(context.Cont
 	}
 }
 
-// stream runs f in a goroutine and passes each value that f emits to each, in the
-// goroutine of the caller. It returns when f ends, when each returns false, or when
-// the context or the generation ends. It drops values that still wait at that time.
+// stream runs f in a goroutine and passes each value that f emits to the
+// callback each, in the caller's goroutine. It returns when f ends, when each
+// returns false, or when the context or the generation ends. It drops values
+// that are still waiting at that time.
 func stream[T any](ctx context.Context, l *Log, f func(ctx context.Context, c *es.Client, emit func(T) bool) error, each func(T) bool) error {
 	g, err := l.generation(ctx)
 	if err != nil {
@@ -137,7 +139,7 @@ func stream[T any](ctx context.Context, l *Log, f func(ctx context.Context, c *e
 	}
 }
 
-// run calls f in a goroutine, with the context that bind makes of ctx. The
+// run calls f in a goroutine, with the context that bind derives from ctx. The
 // goroutine may outlive ctx and the generation for as long as the client needs.
 func (l *Log) run(ctx context.Context, g *generation, bind binder, f func(context.Context)) error {
 	if !g.begin() {
@@ -157,24 +159,24 @@ func (l *Log) run(ctx context.Context, g *generation, bind binder, f func(contex
 	return nil
 }
 
-// binder makes the context for a call of the client. That context ends when it is
-// released, and when ctx or the generation ends, at once or a little later.
+// binder makes the context for a call to the client. That context ends when it
+// is released, and when ctx or the generation ends, at once or a little later.
 type binder func(ctx context.Context, g *generation) (bound context.Context, release func())
 
-// bindAtOnce ends the context with ctx and with the generation.
+// bindAtOnce ends the context as soon as ctx or the generation ends.
 func bindAtOnce(ctx context.Context, g *generation) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(g.life, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
-// sendGrace is how long a call may still send after its deadline.
+// sendGrace is how long a call may continue to send after its deadline.
 const sendGrace = 200 * time.Millisecond
 
-// bindWithGrace ends the context a little after ctx or the generation. The caller
-// has returned by then. The delay avoids a data race: if an append is cancelled
-// while it is sent, the client reads the trailers of the answer while gRPC writes
-// them.
+// bindWithGrace ends the context a little after ctx or the generation. The
+// caller has returned by then. The delay avoids a data race: if an append is
+// cancelled while it is sent, the client reads the response's trailers while
+// gRPC writes them.
 func bindWithGrace(ctx context.Context, g *generation) (context.Context, func()) {
 	bound, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	later := func() { time.AfterFunc(sendGrace, cancel) }
@@ -182,8 +184,8 @@ func bindWithGrace(ctx context.Context, g *generation) (context.Context, func())
 	return bound, func() { stopCall(); stopLife(); cancel() }
 }
 
-// guarded turns a panic of the client into an error. The client panics at answers
-// that it does not expect.
+// guarded turns a panic of the client into an error. The client panics when it
+// gets a response that it does not expect.
 func guarded(f func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {

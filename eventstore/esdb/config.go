@@ -11,9 +11,9 @@ import (
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
-// settings maps the settings of a connection string, in lower case, to the check of
-// their values. The client ignores settings that it does not know; here they are an
-// error, so that a typing error does not go unnoticed.
+// settings maps the settings of a connection string, in lower case, to the
+// checks of their values. The client ignores unknown settings. This package
+// rejects them, so that a typing error does not go unnoticed.
 var settings = map[string]func(string) error{
 	"defaultdeadline":     integer(1),
 	"discoveryinterval":   integer(0),
@@ -21,7 +21,7 @@ var settings = map[string]func(string) error{
 	"keepaliveinterval":   integer(-1),
 	"keepalivetimeout":    integer(-1),
 	"maxdiscoverattempts": integer(1),
-	"nodepreference":      anything, // the client checks it
+	"nodepreference":      anything, // the client checks this value
 	"tls":                 boolean,
 	"tlscafile":           anything,
 	"tlsverifycert":       boolean,
@@ -38,7 +38,7 @@ func boolean(v string) error {
 	return nil
 }
 
-// integer accepts whole numbers from least on.
+// integer accepts whole numbers that are at least least.
 func integer(least int) func(string) error {
 	return func(v string) error {
 		if n, err := strconv.Atoi(v); err != nil || n < least {
@@ -50,7 +50,8 @@ func integer(least int) func(string) error {
 
 // parse reads a connection string. Its errors are one line and do not quote the
 // string, because it may contain a password. It overrides the settings of the
-// client's discovery: one short attempt. The supervision repeats it.
+// client's discovery, so that the client makes only one short attempt. The
+// supervision repeats that attempt.
 func parse(connectionString string) (es.Configuration, error) {
 	if err := check(connectionString); err != nil {
 		return es.Configuration{}, fmt.Errorf("event store address: %w", err)
@@ -68,17 +69,18 @@ func parse(connectionString string) (es.Configuration, error) {
 	return *config, nil
 }
 
-// discoveryTimeout is how long the discovery waits for one server. The client takes
-// only whole seconds.
+// discoveryTimeout is how long the discovery waits for one server. The client
+// accepts only whole seconds.
 const discoveryTimeout = 2 * time.Second
 
-// check returns an error for mistakes that the client ignores.
+// check returns an error if the string contains a mistake that the client
+// ignores.
 func check(connectionString string) error {
 	scheme, rest, found := strings.Cut(connectionString, "://")
 	if !found || scheme != "esdb" && scheme != "esdb+discover" {
 		return errors.New("must begin with esdb:// or esdb+discover://")
 	}
-	rest = rest[strings.LastIndex(rest, "@")+1:] // drops the user and password, which no error may quote
+	rest = rest[strings.LastIndex(rest, "@")+1:] // remove the user and password, which no error may quote
 	address, query, _ := strings.Cut(rest, "?")
 	for host := range strings.SplitSeq(strings.TrimSuffix(address, "/"), ",") {
 		if err := checkHost(host); err != nil {

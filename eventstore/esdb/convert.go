@@ -70,7 +70,8 @@ func direction(d eventstore.Direction) es.Direction {
 	return es.Forwards
 }
 
-// streamPosition returns where a read of a stream begins. The server counts in int64.
+// streamPosition returns where a read of a stream begins. The server uses
+// int64.
 func streamPosition(r eventstore.Revision, d eventstore.Direction) es.StreamPosition {
 	if r < math.MaxInt64 {
 		return es.Revision(uint64(r))

@@ -20,18 +20,18 @@ const (
 	StepVerify  = "verify the target"
 )
 
-// CopyProgress is a function that Copy calls now and then. It gets the number of
-// events that the current step has processed and the total of the step, which is 0 if
-// it is not known.
+// CopyProgress is a function that Copy calls from time to time. It receives the
+// number of events that the current step has processed and the total of the
+// step, which is 0 if it is not known.
 type CopyProgress func(step string, done, total uint64)
 
 // Copied describes the target after a copy.
 type Copied struct {
-	Events     uint64            // without metadata and tombstones
-	Written    uint64            // those Events that this call wrote; the target had the others
+	Events     uint64            // events in the target, without metadata and tombstones
+	Written    uint64            // the number of Events that this call wrote; the target already had the others
 	Expired    uint64            // events of the source that were left out because of their $maxAge
 	Streams    int               // streams with events or a tombstone
-	Tombstones int               // those Streams that are tombstoned
+	Tombstones int               // the number of Streams that are tombstoned
 	Described  int               // streams with metadata
 	Renumbered int               // streams whose revisions differ because the source lacks some events
 	Sum        [sha256.Size]byte // hash of all events of the target, in the order of $all
@@ -39,25 +39,26 @@ type Copied struct {
 
 // The errors of Copy that do not come from a log.
 var (
-	// ErrNoCopy means that the target holds other events than the beginning of a
-	// copy of the source.
-	ErrNoCopy = errors.New("it holds something else than a copy of this source")
-	// ErrGrown means that somebody wrote to the source during the copy. All events
-	// that the source had at the start were copied and verified.
-	ErrGrown = errors.New("the source was written while it was copied")
-	// ErrDiffers means that the target does not hold the events that were written
-	// to it.
-	ErrDiffers = errors.New("it does not hold what was copied")
+	// ErrNoCopy means that the target holds events that are not the beginning
+	// of a copy of the source.
+	ErrNoCopy = errors.New("it holds something other than a copy of this source")
+	// ErrGrown means that a program wrote to the source during the copy. All
+	// events that the source had at the start were copied and verified.
+	ErrGrown = errors.New("a program wrote to the source while it was copied")
+	// ErrDiffers means that the target does not hold the events that Copy
+	// wrote to it.
+	ErrDiffers = errors.New("it does not hold the copied events")
 )
 
-// copyPatience is how long a copy waits for a log that is unavailable.
+// copyPatience is how long a copy waits for an unavailable log.
 const copyPatience = time.Minute
 
-// Copy copies a log to another one, in the order of $all: each event with its stream,
-// id, type, content type, data and metadata, the last metadata of each stream, and
-// the tombstones. It leaves out the server's own streams, whose names begin with $.
+// Copy copies a log to another one, in the order of $all. It copies each event
+// with its stream, id, type, content type, data and metadata, the last metadata
+// of each stream, and the tombstones. It leaves out the server's own streams,
+// whose names begin with $.
 //
-// Each event has another position and another date of creation in the target. Apart
+// In the target, each event has a different position and creation date. Apart
 // from that, the target differs in two ways:
 //
 //   - If the source lacks some events of a stream, because a scavenge removed them,
@@ -65,12 +66,13 @@ const copyPatience = time.Minute
 //   - Events older than their stream's $maxAge are left out, because their age would
 //     start again in the target. The age counts up to the last event of the source.
 //
-// The target must be empty or hold an earlier copy. If that copy was interrupted,
-// Copy continues behind it. Nobody should write to the source meanwhile. If somebody
-// does, Copy returns ErrGrown at the end, and another Copy brings the rest. In the
-// end, Copy reads the whole target back and compares it.
+// The target must be empty or hold an earlier copy. If that copy was
+// interrupted, Copy continues after its last event. No program should write to
+// the source during the copy. If one does, Copy returns ErrGrown at the end,
+// and a second Copy copies the new events. In the end, Copy reads the whole
+// target back and compares it with the source.
 //
-// Errors are one line. Copy survives outages of up to a minute.
+// Each error is one line. Copy survives outages of up to a minute.
 func Copy(ctx context.Context, from, to *Log, progress CopyProgress) (Copied, error) {
 	return newCopier(from, to, progress, copyPatience).copy(ctx)
 }
@@ -80,7 +82,7 @@ type copier struct {
 	from, to *Log
 	progress CopyProgress
 	patience time.Duration
-	every    uint64      // events between two reports of progress
+	every    uint64      // events between two progress reports
 	stalled  *time.Timer // cancels the copy when nothing has happened for patience
 
 	plan
@@ -116,7 +118,7 @@ func (c *copier) copy(ctx context.Context) (Copied, error) {
 // alive restarts the timer that cancels a stalled copy.
 func (c *copier) alive() { c.stalled.Reset(c.patience) }
 
-// step is the progress of one step.
+// step holds the progress of one step.
 type step struct {
 	name        string
 	done, total uint64
@@ -160,7 +162,7 @@ func (c *copier) checkGrowth(ctx context.Context) error {
 		case c.last != nil && e.Position == *c.last, systemStream(originalStream(e.StreamID)):
 			c.alive()
 		default:
-			return fmt.Errorf("%w: stop the program that writes to it, and copy again to bring the rest", ErrGrown)
+			return fmt.Errorf("%w: stop the program that writes to it, and copy again to get the new events", ErrGrown)
 		}
 	}
 	return nil

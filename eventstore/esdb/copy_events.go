@@ -13,8 +13,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// everything yields all events of $all from a position on, including the server's
-// own. A nil position is the start.
+// everything yields all events of $all that start at a position or later,
+// including the server's own. A nil position is the start.
 func (l *Log) everything(ctx context.Context, from *es.Position) iter.Seq2[*es.RecordedEvent, error] {
 	start := es.AllPosition(es.Start{})
 	if from != nil {
@@ -54,7 +54,8 @@ func (b *batch) fits(e *es.RecordedEvent) bool {
 	return len(b.events) > 0 && b.stream == e.StreamID && len(b.events) < batchEvents && b.bytes+weight(e) <= batchBytes
 }
 
-// add adds an event to the batch. The revision is that of the event in the target.
+// add adds an event to the batch. revision is the event's revision in the
+// target.
 func (b *batch) add(e *es.RecordedEvent, revision uint64) {
 	if len(b.events) == 0 {
 		b.stream, b.expected = e.StreamID, eventstore.NoStream
@@ -68,12 +69,13 @@ func (b *batch) add(e *es.RecordedEvent, revision uint64) {
 
 func weight(e *es.RecordedEvent) int { return len(e.Data) + len(e.UserMetadata) + 2*len(e.EventType) }
 
-// sum is a hash of events.
+// sum is a running hash of events.
 type sum struct{ hash hash.Hash }
 
 func newSum() sum { return sum{sha256.New()} }
 
-// add hashes an event with its revision. Of a tombstone it hashes only the stream.
+// add hashes an event with its revision. For a tombstone, it hashes only the
+// stream.
 func (s sum) add(e *es.RecordedEvent, revision uint64) {
 	if tombstone(e) {
 		s.part([]byte(e.StreamID))

@@ -22,17 +22,18 @@ type plan struct {
 // planned is a stream to copy.
 type planned struct {
 	next       uint64            // revision after the last event in the source
-	tombstoned bool              // in the source
-	meta       *es.RecordedEvent // last metadata in the source; nil if there is none
-	limits     limits            // of meta
+	tombstoned bool              // whether it is tombstoned in the source
+	meta       *es.RecordedEvent // last metadata in the source; nil if it has none
+	limits     limits            // the limits in meta
 	held       *es.RecordedEvent // last metadata in the target
 	copied     uint64            // events in the target
-	below      uint64            // those of copied whose revision in the source is below limits.truncate
+	below      uint64            // copied events whose revision in the source is below limits.truncate
 }
 
 func newPlan() plan { return plan{streams: map[string]*planned{}} }
 
-// metaPrefix and the name of a stream are the name of its metadata stream.
+// metaPrefix, followed by the name of a stream, is the name of its metadata
+// stream.
 const metaPrefix = "$$"
 
 func describes(stream string) bool { return strings.HasPrefix(stream, metaPrefix) }
@@ -44,13 +45,13 @@ func originalStream(stream string) string { return strings.TrimPrefix(stream, me
 // systemStream reports whether a stream is the server's own.
 func systemStream(stream string) bool { return strings.HasPrefix(stream, "$") }
 
-// tombstone reports whether an event is a tombstone. A tombstone has the highest
-// revision: of 64 bits or, in old logs, of 32.
+// tombstone reports whether an event is a tombstone. A tombstone has the
+// highest possible revision, of 64 bits or, in old logs, of 32 bits.
 func tombstone(e *es.RecordedEvent) bool {
 	return e.EventType == "$streamDeleted" && e.EventNumber >= math.MaxInt32
 }
 
-// note adds an event of the source to the plan.
+// note adds an event from the source to the plan.
 func (p *plan) note(e *es.RecordedEvent) {
 	at := e.Position
 	p.last, p.newest = &at, e.CreatedDate
@@ -80,7 +81,7 @@ func (p *plan) expired(s *planned, e *es.RecordedEvent) bool {
 	return s.limits.age > 0 && e.CreatedDate.Before(p.newest.Add(-s.limits.age))
 }
 
-// took counts an event in the target.
+// took counts an event that the target holds.
 func (s *planned) took(e *es.RecordedEvent) {
 	s.copied++
 	if e.EventNumber < s.limits.truncate {
@@ -88,12 +89,12 @@ func (s *planned) took(e *es.RecordedEvent) {
 	}
 }
 
-// late reports whether the metadata must be copied after the events, because it names
-// a revision, which may differ in the target.
+// late reports whether the metadata must be copied after the events, because it
+// names a revision, and revisions may differ in the target.
 func (s *planned) late() bool { return s.limits.truncate > 0 }
 
-// metadata returns the metadata for the target. It is final when all events were
-// copied. Its $tb then hides the same events as in the source.
+// metadata returns the metadata for the target. It is final once all events
+// have been copied. Its $tb then hides the same events as in the source.
 func (s *planned) metadata() []byte {
 	first := s.below
 	if s.limits.truncate > s.next {
@@ -105,17 +106,18 @@ func (s *planned) metadata() []byte {
 	return withTruncateBefore(s.meta.Data, first)
 }
 
-// limits are the limits in a stream's metadata that change its copy.
+// limits holds those limits in a stream's metadata that affect its copy.
 type limits struct {
 	truncate uint64        // $tb; 0 if it is not set or the stream is soft-deleted
 	age      time.Duration // $maxAge; 0 if it is not set
 }
 
-// softDeleted is the $tb of a soft-deleted stream. It is not a revision.
+// softDeleted is the value of $tb in a soft-deleted stream. It is not a
+// revision.
 const softDeleted = math.MaxInt64
 
-// readLimits reads metadata as a server does: if one value has the wrong type, none
-// of them counts.
+// readLimits reads metadata as a server does: if one value has the wrong type,
+// it ignores all of them.
 func readLimits(data []byte) limits {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(data, &fields) != nil {
@@ -143,8 +145,8 @@ func readLimits(data []byte) limits {
 	return l
 }
 
-// withTruncateBefore returns metadata with another $tb and the other fields unchanged.
-// It removes a $tb of 0, which hides nothing.
+// withTruncateBefore returns metadata with a new $tb and the other fields
+// unchanged. If the new $tb is 0, which hides nothing, it removes the field.
 func withTruncateBefore(data []byte, first uint64) []byte {
 	fields := map[string]json.RawMessage{}
 	if json.Unmarshal(data, &fields) != nil { // impossible: readLimits read a $tb from it

@@ -12,9 +12,10 @@ import (
 	"hexarena/eventstore"
 )
 
-// transfer reads the source and the target side by side. The target must hold the
-// same events as far as it goes; transfer writes the others. It waits for each append
-// before the next one, to keep the order of $all.
+// transfer reads the source and the target side by side. The events in the
+// target must be the first events of the source; transfer writes the others. It
+// waits for each append to finish before it sends the next one, to keep the
+// order of $all.
 func (c *copier) transfer(ctx context.Context) error {
 	pull, stop := iter.Pull2(c.to.everything(ctx, nil))
 	defer stop()
@@ -52,7 +53,7 @@ func (c *copier) transfer(ctx context.Context) error {
 	return c.finish(ctx)
 }
 
-// surveyed yields the events of the source again: those of the survey that are to be
+// surveyed reads the source again and yields the surveyed events that must be
 // copied.
 func (c *copier) surveyed(ctx context.Context) iter.Seq2[*es.RecordedEvent, error] {
 	return func(yield func(*es.RecordedEvent, error) bool) {
@@ -74,9 +75,10 @@ func behind(p, q es.Position) bool {
 	return p.Commit > q.Commit || p.Commit == q.Commit && p.Prepare > q.Prepare
 }
 
-// pull returns the next event of the target, and nil after the last one. It only notes
-// metadata, because the server writes some by itself. After the last event, pull
-// starts the step that writes.
+// pull returns the next event of the target, and nil after the last one. It
+// does not return metadata but only notes it, because the server writes some
+// metadata automatically. After the last event, pull starts the step that
+// writes.
 func (c *copier) pull(ctx context.Context, next func() (*es.RecordedEvent, error, bool)) (*es.RecordedEvent, error) {
 	for {
 		e, err, more := next()
@@ -104,8 +106,8 @@ func (c *copier) pull(ctx context.Context, next func() (*es.RecordedEvent, error
 	}
 }
 
-// same reports whether the event of the target is the copy of the event of the source,
-// at the right revision.
+// same reports whether the target's event is a copy of the source's event and
+// has the right revision.
 func (c *copier) same(s *planned, e, held *es.RecordedEvent) bool {
 	if tombstone(e) || tombstone(held) {
 		return tombstone(e) && tombstone(held) && e.StreamID == held.StreamID
@@ -115,7 +117,7 @@ func (c *copier) same(s *planned, e, held *es.RecordedEvent) bool {
 		bytes.Equal(e.Data, held.Data) && bytes.Equal(e.UserMetadata, held.UserMetadata)
 }
 
-// count notes that the target holds an event of the source.
+// count notes that the target holds an event from the source.
 func (c *copier) count(s *planned, e *es.RecordedEvent) {
 	c.advance()
 	c.sum.add(e, s.copied)
@@ -127,9 +129,9 @@ func (c *copier) count(s *planned, e *es.RecordedEvent) {
 	c.copied.Events++
 }
 
-// describe copies the metadata of a stream if it is the last one. Without now, it
-// waits until all events of the target were read. A tombstoned stream needs no
-// metadata.
+// describe copies an event of stream metadata if it is the last one of its
+// stream. If now is false, it waits until all events in the target have been
+// read. A tombstoned stream needs no metadata.
 func (c *copier) describe(ctx context.Context, s *planned, e *es.RecordedEvent, now bool) error {
 	if e.Position != s.meta.Position || s.tombstoned {
 		return nil

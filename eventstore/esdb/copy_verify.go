@@ -8,9 +8,9 @@ import (
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
-// verify reads the whole target back and compares it with the copied events: the number
-// and revisions of each stream's events, the metadata, the tombstones, and, by the
-// hash, everything in order.
+// verify reads the whole target back and compares it with the copied events. It
+// compares the number and revisions of each stream's events, the metadata and
+// the tombstones. With the hash it compares all events in order.
 func (c *copier) verify(ctx context.Context) error {
 	c.begin(StepVerify, c.copied.Events+uint64(c.copied.Tombstones))
 	defer c.end()
@@ -31,7 +31,7 @@ func (c *copier) verify(ctx context.Context) error {
 	return v.compare(c.copied)
 }
 
-// verification is the content of a target.
+// verification holds what verify has read from a target.
 type verification struct {
 	*plan
 	counts map[*planned]uint64
@@ -39,7 +39,7 @@ type verification struct {
 	sum    sum
 }
 
-// take adds an event of the target.
+// take adds an event from the target.
 func (v *verification) take(s *planned, e *es.RecordedEvent) error {
 	switch {
 	case s == nil:

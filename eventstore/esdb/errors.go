@@ -15,8 +15,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// code returns the client's code of an error, or es.ErrorCodeUnknown for errors of
-// others.
+// code returns the client's code of an error, or es.ErrorCodeUnknown if the
+// error does not come from the client.
 func code(err error) es.ErrorCode {
 	var own *es.Error
 	if errors.As(err, &own) {
@@ -25,9 +25,9 @@ func code(err error) es.ErrorCode {
 	return es.ErrorCodeUnknown
 }
 
-// definite reports whether an error is the server's decision, which a retry does not
-// change. After any other error the outcome is unknown: the server may have stored
-// an append whose answer was lost.
+// definite reports whether an error is the server's decision, which a retry
+// does not change. After any other error the outcome is unknown: the server may
+// have stored an append although its response was lost.
 func definite(err error) bool {
 	switch code(err) {
 	case es.ErrorCodeWrongExpectedVersion, es.ErrorCodeStreamDeleted, es.ErrorCodeResourceNotFound,
@@ -44,7 +44,8 @@ func definite(err error) bool {
 	return tooLarge(err) || errors.As(err, new(panicked))
 }
 
-// unavailable reports whether the connection or the server is lost.
+// unavailable reports whether an error means that the connection or the server
+// is lost.
 func unavailable(err error) bool { return status.Code(err) == codes.Unavailable }
 
 // answered reports whether the outcome of a call shows that the server answers.
@@ -52,8 +53,9 @@ func answered(err error) bool {
 	return err == nil || definite(err) && !errors.As(err, new(panicked))
 }
 
-// gaveUp returns the error of a call whose context ended. It wraps the context's
-// error, and ErrUnavailable if that is a deadline. It describes the last failure.
+// gaveUp returns the error of a call whose context ended. It wraps the
+// context's error, and also ErrUnavailable if the deadline has passed. It
+// describes the last failure.
 func gaveUp(ctx context.Context, what string, last error) error {
 	err := ctx.Err()
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -65,15 +67,15 @@ func gaveUp(ctx context.Context, what string, last error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// translate turns errors of the client into errors of the port and adds what was
-// attempted. It never wraps the client's own errors, so that no caller depends on
-// them.
+// translate turns the client's errors into the port's errors and adds the name
+// of the operation. It never wraps the client's own errors, so that no caller
+// depends on them.
 func translate(what string, err error) error {
 	switch {
 	case errors.Is(err, ErrClosed):
 		return fmt.Errorf("%s: %w", what, ErrClosed)
 	case errors.Is(err, eventstore.ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return err // from gaveUp, which adds what was attempted
+		return err // from gaveUp, which names the operation
 	case code(err) == es.ErrorCodeStreamDeleted:
 		return fmt.Errorf("%s: %w", what, eventstore.ErrStreamDeleted)
 	case tooLarge(err):
@@ -93,11 +95,11 @@ func describe(err error) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// gotRevision finds the current revision of a stream in an error of the client.
+// gotRevision finds the current revision of a stream in a client error.
 var gotRevision = regexp.MustCompile(`but got '(no_stream|\d+)'`)
 
-// currentRevision returns the current revision that a wrong-version error of the
-// client names, and false if it names none.
+// currentRevision returns the current revision that the client's wrong-version
+// error names, and false if it names none.
 func currentRevision(err error) (eventstore.Expected, bool) {
 	match := gotRevision.FindStringSubmatch(err.Error())
 	if match == nil {
@@ -121,7 +123,7 @@ func tooLarge(err error) bool {
 	return false
 }
 
-// panicked is the error for a panic of the client.
+// panicked is the error for a panic in the client.
 type panicked struct{ value any }
 
 func (p panicked) Error() string { return fmt.Sprintf("the client panicked: %v", p.value) }

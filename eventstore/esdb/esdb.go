@@ -1,8 +1,8 @@
 // Package esdb implements the log's port with the official EventStoreDB client. No
 // other package imports that client. Call [Open] first. [Copy] copies a whole log.
 //
-// The client does not limit how long it waits, and it does not survive an outage. So
-// a Log supervises it, by three rules:
+// The client does not limit how long it waits, and it does not survive an
+// outage. So a Log supervises the client by three rules:
 //
 //   - Deadlines: each call runs in its own goroutine. The caller returns at its
 //     deadline even if the client does not.
@@ -14,7 +14,7 @@
 //     expected revision. The server recognizes these and stores the events once.
 //     See definite for the errors that end the retries.
 //
-// The package does not know any domain.
+// The package knows nothing about any domain.
 package esdb
 
 import (
@@ -49,19 +49,19 @@ type Log struct {
 	closed   bool
 	current  *generation
 	failures int // consecutive generations that never answered
-	made     int // number of the newest generation
+	made     int // number of the latest generation
 
 	reporting   sync.Mutex // guards the following fields
 	unavailable bool       // the last state that was logged
-	reported    int        // number of the newest generation that reported its state
+	reported    int        // number of the latest generation that reported its state
 }
 
 var _ eventstore.Log = (*Log)(nil)
 
-// Open returns a Log for a connection string, esdb://… or esdb+discover://…. The Log
-// connects at its first call and again after each outage, so the server may start
-// later. Ping checks that it answers. The error for a wrong connection string is one
-// line without the password.
+// Open returns a Log for a connection string, esdb://… or esdb+discover://….
+// The Log connects at its first call and again after each outage, so the server
+// may start later. Ping checks that it answers. The error for an invalid
+// connection string is one line and does not contain the password.
 func Open(connectionString string, logger *slog.Logger) (*Log, error) {
 	config, err := parse(connectionString)
 	if err != nil {
@@ -78,8 +78,8 @@ func open(config es.Configuration, logger *slog.Logger, pace pace) *Log {
 	}
 }
 
-// Close ends all calls and waits for their goroutines. This takes a few seconds if
-// the client is just searching for a server that does not answer.
+// Close ends all calls and waits for their goroutines. This takes a few seconds
+// if the client is currently looking for a server that does not respond.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	l.closed = true
@@ -89,8 +89,8 @@ func (l *Log) Close() error {
 	return nil
 }
 
-// Ping returns nil when the server has answered a read, or an error by the deadline
-// of the context.
+// Ping returns nil when the server has answered a read, or an error by the
+// context's deadline.
 func (l *Log) Ping(ctx context.Context) error {
 	_, err := attempt(ctx, l, "ping", func(ctx context.Context, c *es.Client) (struct{}, error) {
 		return struct{}{}, l.probe(ctx, c)

@@ -13,19 +13,19 @@ import (
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
-// generation is one client, from its first connection to its end. All calls share
-// the current generation. When it fails, it is retired and the next call makes a new
-// one, because the client does not survive an outage by itself:
+// generation is one client, from its first connection to its end. All calls
+// share the current generation. When it fails, it is retired and the next call
+// makes a new one, because the client cannot survive an outage on its own:
 //
 //   - When a call finds the server unavailable, the client starts its own discovery.
 //     This leaks the old connection. If the discovery fails, the next call that asks
 //     the client for its connection blocks forever.
 //   - Closing the client while a call asks for the connection is a data race.
 //
-// So calls ask a client for its connection only while the generation is healthy.
-// The generation retires just before the client would start its discovery, and the
-// discovery waits until no call is asking any more (noneConnecting). The client is
-// closed after its last call has ended.
+// For this reason, calls ask a client for its connection only while the
+// generation is healthy. The generation retires just before the client would
+// start its discovery, and the discovery waits until no call is asking any more
+// (noneConnecting). The client is closed after its last call has ended.
 type generation struct {
 	number  int // counts the generations of a Log, from 1
 	client  *es.Client
@@ -39,7 +39,7 @@ type generation struct {
 	mu             sync.Mutex
 	cause          error         // why the generation retired; nil while it is in use
 	calls          int           // running calls, plus one for the goroutine that supervises it
-	connecting     int           // those calls that may be asking the client for its connection
+	connecting     int           // calls that may be asking the client for its connection
 	noneConnecting chan struct{} // closes when the generation is retired and connecting is 0
 }
 
@@ -115,7 +115,8 @@ func (g *generation) retireIfUnavailable(err error) error {
 	return err
 }
 
-// reason returns why the generation retired, and nil while it is in use.
+// reason returns the cause of the retirement, or nil while the generation is in
+// use.
 func (g *generation) reason() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -137,14 +138,15 @@ func (g *generation) silence() time.Duration {
 	return time.Since(g.base) - time.Duration(g.heard.Load())
 }
 
-// beforeReconnect begins the message that the client logs right before it drops its
-// connection and starts its discovery. It logs in the goroutine of the failed call.
+// beforeReconnect is the beginning of the message that the client logs right
+// before it drops its connection and starts its discovery. The client logs it
+// in the goroutine of the failed call.
 const beforeReconnect = "unexpected exception"
 
-// log returns the client's logger. The logger is the only place to act before the
+// log returns the client's logger. Only in the logger can we act before the
 // client does. At the first error that shows that the server is unavailable, it
-// retires the generation, and it holds the client back until no call asks for the
-// connection.
+// retires the generation, and it holds the client back until no call asks for
+// the connection.
 func (g *generation) log(logger *slog.Logger) es.LoggingFunc {
 	return func(level es.LogLevel, format string, args ...any) {
 		if logger.Enabled(g.life, slog.LevelDebug) {
@@ -161,9 +163,10 @@ func (g *generation) log(logger *slog.Logger) es.LoggingFunc {
 	}
 }
 
-// connecting is the context of a call. It learns when the call has its connection:
-// the client then derives its own context and reads the deadline for it. A test
-// fails if another version of the client does not.
+// connecting is the context of a call. It detects when the call has its
+// connection, because the client then derives its own context and reads the
+// deadline for it. A test fails if a different version of the client does not
+// do that.
 type connecting struct {
 	context.Context
 	once      *sync.Once

@@ -9,17 +9,18 @@ import (
 	"hexarena/eventstore"
 )
 
-// lag measures how long a subscriber has been behind, by the monotonic clock of this
-// process. A subscriber is behind from the time when it was last live. While it is
-// live, it is behind since the oldest message arrived that it has not taken.
+// lag measures how long a subscriber has been behind, on the monotonic clock of
+// this process. A subscriber that is not live has been behind since it was last
+// live. A live subscriber has been behind since the arrival of the oldest
+// message that it has not taken.
 type lag struct {
 	filter string
 
 	mu      sync.Mutex
 	link    int       // number of the current connection; messages of earlier ones do not count
-	live    bool      // caught up on the current connection
-	behind  time.Time // while not live: the time since when
-	waiting int       // messages that arrived and that the subscriber has not taken
+	live    bool      // whether it has caught up on the current connection
+	behind  time.Time // while not live: the time since which it is not live
+	waiting int       // messages that have arrived but that the subscriber has not taken
 	oldest  time.Time // while messages wait: no later than the arrival of the oldest
 }
 
@@ -36,7 +37,7 @@ func (m *metrics) follow(filter eventstore.Filter) (s *lag, leave func()) {
 	}
 }
 
-// lagCollector exports the subscriptions by their filters.
+// lagCollector exports the number and the lag of the subscriptions by filter.
 type lagCollector struct{ *metrics }
 
 var (
@@ -90,7 +91,8 @@ func (s *lag) connection() int {
 	return s.link
 }
 
-// came notes the arrival of a message on a connection and returns its time.
+// came notes the arrival of a message on a connection and returns the time of
+// arrival.
 func (s *lag) came(link int) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,8 +107,8 @@ func (s *lag) came(link int) time.Time {
 	return now
 }
 
-// took notes that the subscriber has taken a message of the current connection. The
-// messages that still wait arrived after it.
+// took notes that the subscriber has taken a message of the current connection.
+// All messages that are still waiting arrived after it.
 func (s *lag) took(came time.Time, caughtUp bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,8 +117,8 @@ func (s *lag) took(came time.Time, caughtUp bool) {
 	s.live = s.live || caughtUp
 }
 
-// dropped notes that the subscription has lost its connection and the messages that
-// waited.
+// dropped notes that the subscription has lost its connection and the messages
+// that were waiting.
 func (s *lag) dropped() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// metrics are the metrics of a Log. A goroutine takes their lock after all other
-// locks and holds it briefly.
+// metrics holds the metrics of a Log. A goroutine takes their lock after all
+// other locks and holds it briefly.
 type metrics struct {
 	registry                                       *prometheus.Registry
 	appends, reads, events                         *prometheus.CounterVec
@@ -22,7 +22,7 @@ type metrics struct {
 	appendTime, readTime                           prometheus.Histogram
 
 	mu            sync.Mutex
-	connected     bool          // at least once
+	connected     bool          // whether it has been connected at least once
 	outageSince   time.Time     // zero while the log is available
 	outages       time.Duration // total of past outages
 	subscriptions map[*lag]struct{}
@@ -31,7 +31,7 @@ type metrics struct {
 // The results of a call.
 const (
 	resultDone        = "done"
-	resultConflict    = "conflict"    // the stream was at another revision
+	resultConflict    = "conflict"    // the stream was at a different revision
 	resultRefused     = "refused"     // any other decision of the server
 	resultUnavailable = "unavailable" // no answer before the deadline
 	resultCancelled   = "cancelled"   // the caller cancelled the call or closed the log
@@ -58,7 +58,7 @@ func newMetrics() *metrics {
 	vector := func(name, help, label string, values ...string) *prometheus.CounterVec {
 		v := auto.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
 		for _, value := range values {
-			v.WithLabelValues(value) // so that it is exported before the first call
+			v.WithLabelValues(value) // so that the value is exported before the first call
 		}
 		return v
 	}
@@ -70,7 +70,7 @@ func newMetrics() *metrics {
 		appends:        vector("arena_log_appends_total", "Appends, tombstones and changes of metadata by result.", "result", results...),
 		reads:          vector("arena_log_reads_total", "Reads of streams and of $all by result.", "result", resultDone, resultRefused, resultUnavailable, resultCancelled),
 		events:         vector("arena_log_events_total", "Events that were appended, read, or delivered to subscribers.", "how", eventsAppended, eventsRead, eventsSubscribed),
-		conflicts:      counter("arena_log_conflicts_total", "Writes that expected another revision than the stream had."),
+		conflicts:      counter("arena_log_conflicts_total", "Writes that expected a different revision than the stream had."),
 		retries:        counter("arena_log_retries_total", "Calls that were sent again because their outcome was unknown."),
 		reconnects:     counter("arena_log_reconnects_total", "Connections to the event store after the first one."),
 		failedConnects: counter("arena_log_connect_failures_total", "Attempts to connect that failed."),
@@ -103,7 +103,7 @@ func (m *metrics) connect(err error) {
 	}
 }
 
-// setUnavailable notes the begin or the end of an outage.
+// setUnavailable notes the beginning or the end of an outage.
 func (m *metrics) setUnavailable(unavailable bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -116,7 +116,7 @@ func (m *metrics) setUnavailable(unavailable bool) {
 	}
 }
 
-// available returns 1 or 0.
+// available returns 1 if the log is available and 0 if not.
 func (m *metrics) available() float64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -136,7 +136,7 @@ func (m *metrics) outageSeconds() float64 {
 	return total.Seconds()
 }
 
-// wrote counts a write of n events that began at a time.
+// wrote counts a write of n events, given the time when it began.
 func (m *metrics) wrote(began time.Time, n int, err error) {
 	result := resultOf(err)
 	m.appends.WithLabelValues(result).Inc()

@@ -13,8 +13,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// Read yields a stream's events. See eventstore.Log. After an outage it continues
-// behind the last event that it yielded.
+// Read yields a stream's events. See eventstore.Log. After an outage it
+// continues after the last event that it yielded.
 func (l *Log) Read(ctx context.Context, id eventstore.StreamID, start eventstore.Revision, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
 	return l.metrics.read(func(yield func(eventstore.Recorded, error) bool) {
 		what, next, left := fmt.Sprintf("read %s", id), start, opt.Limit
@@ -75,12 +75,12 @@ func (l *Log) ReadAll(ctx context.Context, start eventstore.Position, opt events
 	})
 }
 
-// stored yields the events of $all from a position on as they are stored, system
-// events included. It asks for one page after another. After an outage it
-// continues behind the last event that it yielded.
+// stored yields the events of $all from a position on as they are stored,
+// including system events. It requests one page after another. After an outage
+// it continues after the last event that it yielded.
 func (l *Log) stored(ctx context.Context, from es.AllPosition, d es.Direction, pageSize func() uint64) iter.Seq2[*es.RecordedEvent, error] {
 	return func(yield func(*es.RecordedEvent, error) bool) {
-		var last *es.Position // of the last event that was yielded; a page from there on repeats it
+		var last *es.Position // of the last event that was yielded; the next page begins with that event again
 		left := false
 		err := l.retry(ctx, "read $all", func() error {
 			for {
@@ -112,10 +112,10 @@ func (l *Log) stored(ctx context.Context, from es.AllPosition, d es.Direction, p
 }
 
 // errReaderLeft ends a read because its reader stopped. It is not nil, so that
-// nobody takes such a read for one that reached the end.
+// such a read is not mistaken for one that reached the end.
 var errReaderLeft = errors.New("the reader stopped the read")
 
-// drain emits the events of a read, with unresolved links.
+// drain emits the events of a read. It does not resolve links.
 func drain(events *es.ReadStream, err error, emit func(*es.RecordedEvent) bool) error {
 	if err != nil {
 		return ended(err)
@@ -141,7 +141,8 @@ func ended(err error) error {
 	return err
 }
 
-// count returns the number of events to ask for: all if there is no limit.
+// count returns the number of events to request. If there is no limit, it
+// requests all.
 func count(limit int) uint64 {
 	if limit > 0 {
 		return uint64(limit)

@@ -16,9 +16,9 @@ import (
 // before the server sends a checkpoint.
 const checkpointEvery = 256
 
-// Subscribe yields the stored events and then new ones. See eventstore.Log. A
-// subscription of the client ends with its connection. This one continues on the next
-// connection, behind the last event or checkpoint that it received.
+// Subscribe yields the stored events and then new ones. See eventstore.Log. The
+// client's subscription ends with its connection. This one continues on the
+// next connection, after the last event or checkpoint that it received.
 func (l *Log) Subscribe(ctx context.Context, after eventstore.Position, filter eventstore.Filter) iter.Seq2[eventstore.Message, error] {
 	return func(yield func(eventstore.Message, error) bool) {
 		lag, leave := l.metrics.follow(filter)
@@ -38,9 +38,10 @@ func (l *Log) Subscribe(ctx context.Context, after eventstore.Position, filter e
 	}
 }
 
-// end returns the position of the last event, and 0 if the log is empty. A
-// subscription from the end begins there. If it asked the server for the end after
-// each outage, it would miss the events that were appended meanwhile.
+// end returns the position of the last event, or 0 if the log is empty. A
+// subscription from the end begins there. If the subscription asked the server
+// for the end after each outage, it would miss the events that were appended
+// during the outage.
 func (l *Log) end(ctx context.Context) (eventstore.Position, error) {
 	for e, err := range l.stored(ctx, es.End{}, es.Backwards, func() uint64 { return 1 }) {
 		if err != nil {
@@ -51,7 +52,7 @@ func (l *Log) end(ctx context.Context) (eventstore.Position, error) {
 	return 0, nil
 }
 
-// subscription is the progress of one subscriber.
+// subscription holds the progress of one subscriber.
 type subscription struct {
 	filter  eventstore.Filter
 	after   eventstore.Position
@@ -60,16 +61,16 @@ type subscription struct {
 	lag     *lag
 }
 
-// arrival is a message of the client's subscription. The message is empty if it is
-// not for the subscriber.
+// arrival is a message of the client's subscription. Its message is empty if it
+// contains nothing for the subscriber.
 type arrival struct {
 	message eventstore.Message
 	at      eventstore.Position // the subscription has received all events up to here; 0: unchanged
 	came    time.Time
 }
 
-// follow yields messages until the server drops the subscription. It returns nil if
-// the subscriber stops first.
+// follow yields messages until the server drops the subscription. If the
+// subscriber stops first, it returns nil.
 func (s *subscription) follow(ctx context.Context, l *Log) error {
 	opts, link := s.options(), s.lag.connection()
 	defer s.lag.dropped()
@@ -109,7 +110,7 @@ func (s *subscription) take(a arrival) bool {
 	return s.yield(a.message, nil)
 }
 
-// arrived converts a message of the client.
+// arrived converts a message from the client.
 func arrived(event *es.SubscriptionEvent, filter eventstore.Filter) arrival {
 	switch {
 	case event.EventAppeared != nil:
@@ -127,8 +128,10 @@ func arrived(event *es.SubscriptionEvent, filter eventstore.Filter) arrival {
 	return arrival{}
 }
 
-// options makes the server filter as much as it can. It takes only one filter: the
-// types, else the prefixes of streams, else all but system events.
+// options makes the server filter as much as it can. The server accepts only
+// one filter. It is the list of types if one is given, otherwise the list of
+// stream prefixes if one is given, and otherwise a filter for all events except
+// system events.
 func (s *subscription) options() es.SubscribeToAllOptions {
 	filter := es.SubscriptionFilter{Type: es.EventFilterType, Regex: `^[^$]`}
 	switch {
@@ -145,8 +148,9 @@ func (s *subscription) options() es.SubscribeToAllOptions {
 	}
 }
 
-// dropped returns the error for the end of a subscription. A subscription never ends
-// without a reason, so there is an error even if the client gives none.
+// dropped returns the error for the end of a subscription. A subscription never
+// ends without a reason, so dropped returns an error even if the client gives
+// none.
 func dropped(err error) error {
 	if err == nil {
 		return errors.New("the server dropped the subscription")

@@ -11,14 +11,14 @@ import (
 
 // pace holds the timeouts of the supervision.
 type pace struct {
-	silence  time.Duration // after this long without an answer to running calls, probe the server
+	silence  time.Duration // probe the server if running calls get no response for this long
 	probe    time.Duration // timeout of the probe
 	firstGap time.Duration // wait between a failed generation and the next one; it doubles with each failure
 	lastGap  time.Duration // longest wait
 }
 
-// With defaultPace, calls use a server within 5 s after it answers again. The worst
-// case is a probe or a discovery that began just before.
+// With defaultPace, calls use a server within 5 s after it responds again. In
+// the worst case, a probe or a discovery began just before that.
 var defaultPace = pace{silence: 2 * time.Second, probe: 2 * time.Second, firstGap: 50 * time.Millisecond, lastGap: time.Second}
 
 // generation waits until the current generation is connected and returns it.
@@ -93,9 +93,9 @@ func (l *Log) supervise(g *generation, gap time.Duration) {
 	l.report(g, g.reason())
 }
 
-// report logs each change between available and unavailable once. A generation may
-// report its retirement after the next one has connected. That report is out of
-// date, so report ignores it.
+// report logs each change between available and unavailable once. A generation
+// may report its retirement after the next one has connected. Such a report is
+// out of date, so report ignores it.
 func (l *Log) report(g *generation, cause error) {
 	l.reporting.Lock()
 	defer l.reporting.Unlock()
@@ -116,8 +116,8 @@ func (l *Log) report(g *generation, cause error) {
 	l.logger.Info("the event store is available again")
 }
 
-// connect makes the client find its server. No call may use the client before: a
-// call of a client whose discovery fails can block forever.
+// connect makes the client find its server. No call may use the client before
+// that, because a call to a client whose discovery fails can block forever.
 func (l *Log) connect(g *generation, gap time.Duration) error {
 	if err := wait(l.closing, gap); err != nil {
 		return ErrClosed
@@ -140,9 +140,10 @@ func dial(config es.Configuration) (*es.Client, error) {
 	return client, err
 }
 
-// watch returns when the generation retires. It retires the generation when the log
-// closes, or when the server is silent although calls are running. A slow call is no
-// reason to retire: watch probes the server first, and any answer counts.
+// watch returns when the generation retires. It retires the generation when the
+// log closes, or when the server is silent while calls are running. A slow call
+// is no reason to retire: watch first probes the server, and any response shows
+// that it is alive.
 func (l *Log) watch(g *generation) {
 	tick := time.NewTicker(l.pace.silence / 4)
 	defer tick.Stop()
@@ -161,7 +162,7 @@ func (l *Log) watch(g *generation) {
 	}
 }
 
-// answers probes the server and reports whether it answered anything meanwhile.
+// answers probes the server and reports whether it sent any response meanwhile.
 func (l *Log) answers(g *generation) bool {
 	ctx, cancel := context.WithTimeout(l.closing, l.pace.probe)
 	defer cancel()
@@ -186,8 +187,7 @@ func probe(ctx context.Context, c *es.Client) error {
 	return ended(err)
 }
 
-// wait waits for d or until the context ends. It returns the context's error in the
-// second case.
+// wait waits for d. If the context ends first, it returns the context's error.
 func wait(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

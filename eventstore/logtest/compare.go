@@ -23,9 +23,10 @@ func RequireSameText(t testing.TB, want, got string) {
 	}
 }
 
-// RequireSameFiles fails the test if two sets of files differ. The keys are file
-// names and the values are contents. It prints which files only one set has, and
-// the first lines that differ of each other file.
+// RequireSameFiles fails the test if two sets of files differ. The keys are
+// file names and the values are contents. It prints which files are in only one
+// set. For each file that is in both sets, it prints the first lines that
+// differ.
 func RequireSameFiles(t testing.TB, want, got map[string]string) {
 	t.Helper()
 	names := maps.Clone(want)
@@ -51,7 +52,7 @@ func RequireSameFiles(t testing.TB, want, got map[string]string) {
 	}
 }
 
-// firstDifference describes two texts from the first line that differs.
+// firstDifference prints two texts from the first line that differs.
 func firstDifference(want, got string) string {
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
 	line := 0

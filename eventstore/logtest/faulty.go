@@ -10,11 +10,11 @@ import (
 	"hexarena/eventstore"
 )
 
-// ErrInjected is wrapped by every error that a Faulty log injects. These errors also
+// Every error that a Faulty log injects wraps ErrInjected. These errors also
 // wrap eventstore.ErrUnavailable.
 var ErrInjected = errors.New("injected fault")
 
-// Fault is how an append fails.
+// Fault is the way in which an append fails.
 type Fault int
 
 // The ways in which an append fails. The caller cannot distinguish them.
@@ -31,9 +31,9 @@ type Faulty struct {
 	mu      sync.Mutex
 	appends int
 	reads   int
-	faults  map[int]Fault  // by append
-	hooks   map[int]func() // by append
-	cuts    map[int]int    // by read: events before the failure
+	faults  map[int]Fault  // by number of the append
+	hooks   map[int]func() // by number of the append
+	cuts    map[int]int    // by number of the read: how many events it yields before it fails
 }
 
 // NewFaulty wraps a log. Nothing fails until a test asks for it.
@@ -56,8 +56,8 @@ func (f *Faulty) BeforeAppend(nth int, hook func()) {
 	f.hooks[nth] = hook
 }
 
-// FailRead makes the nth read, of a stream or of $all, fail after some events. A
-// shorter read fails after its last event.
+// FailRead makes the nth read, of a stream or of $all, fail after some events.
+// A read with fewer events fails after its last event.
 func (f *Faulty) FailRead(nth, events int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -78,7 +78,7 @@ func (f *Faulty) Reads() int {
 	return f.reads
 }
 
-// Append appends to the wrapped log or fails, as the test chose.
+// Append appends to the wrapped log, or fails if the test asked for that.
 func (f *Faulty) Append(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected, events ...eventstore.Event) (eventstore.Appended, error) {
 	f.mu.Lock()
 	f.appends++
@@ -97,12 +97,12 @@ func (f *Faulty) Append(ctx context.Context, id eventstore.StreamID, expected ev
 	return appended, err
 }
 
-// Read reads from the wrapped log and may fail, as the test chose.
+// Read reads from the wrapped log, and fails if the test asked for that.
 func (f *Faulty) Read(ctx context.Context, id eventstore.StreamID, from eventstore.Revision, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
 	return f.cut(f.Log.Read(ctx, id, from, opt), string(id))
 }
 
-// ReadAll reads from the wrapped log and may fail, as the test chose.
+// ReadAll reads from the wrapped log, and fails if the test asked for that.
 func (f *Faulty) ReadAll(ctx context.Context, from eventstore.Position, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
 	return f.cut(f.Log.ReadAll(ctx, from, opt), "$all")
 }

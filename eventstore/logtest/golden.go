@@ -10,11 +10,13 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// Updating reports whether the flag -update asks tests to rewrite their golden files.
+// Updating reports whether the flag -update is set, which tells tests to
+// rewrite their golden files.
 func Updating() bool { return *update }
 
-// RequireGolden fails the test if a text differs from that of a golden file. With the
-// flag -update it writes the text into the file first. Review the diff then.
+// RequireGolden fails the test if a text differs from the contents of a golden
+// file. With the flag -update, it first writes the text to the file; review the
+// diff after that.
 func RequireGolden(t testing.TB, path string, got []byte) {
 	t.Helper()
 	if *update {

@@ -10,7 +10,7 @@ import (
 )
 
 // leakPatience is how long goroutines may take to end after the last test. A
-// real leak lasts longer than any wait.
+// goroutine that has really leaked never ends.
 const leakPatience = 30 * time.Second
 
 // VerifyNoLeaks runs the tests of a package and fails if goroutines remain. Call it

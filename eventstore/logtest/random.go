@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// SeedVariable is the environment variable that repeats a random test.
+// SeedVariable names the environment variable that sets the seed, to repeat a
+// random test.
 const SeedVariable = "ARENA_TEST_SEED"
 
 // Seed returns the seed of a random test and logs it. Each run gets a new seed. To

@@ -8,7 +8,7 @@ type outcome int
 const (
 	toStore       outcome = iota // the events are new
 	alreadyStored                // the append is a retry of stored events
-	conflict                     // the stream is at another revision
+	conflict                     // the stream is at a different revision
 )
 
 // current returns the exact revision that an append must expect.
@@ -16,8 +16,8 @@ func (s *stream) current() eventstore.Expected {
 	return eventstore.Expected(len(s.events) - 1)
 }
 
-// fits reports whether the stream is as expected. A stream that has only metadata
-// exists, as in EventStoreDB.
+// fits reports whether the stream is in the expected state. As in EventStoreDB,
+// a stream that has only metadata counts as existing.
 func (s *stream) fits(expected eventstore.Expected) bool {
 	switch expected {
 	case eventstore.Any:
@@ -31,10 +31,11 @@ func (s *stream) fits(expected eventstore.Expected) bool {
 // check returns the outcome of an append and, for a retry, the revision of its last
 // event.
 //
-// With an exact expected revision (NoStream is one) below the current one, an
-// append is a retry if the same ids follow that revision in the stream. With Any
-// or Exists, the first id decides: if the stream has it, the append is a retry, and
-// the stream must have the other ids in the same order.
+// If the expected revision is exact (NoStream counts as exact) and below the
+// current one, an append is a retry if the same ids follow that revision in the
+// stream. With Any or Exists, the first id decides: if the stream has that id,
+// the append is a retry, and the stream must have the other ids in the same
+// order.
 func (s *stream) check(expected eventstore.Expected, events []eventstore.Event) (int, outcome) {
 	if expected == eventstore.Any || expected == eventstore.Exists {
 		if _, known := s.ids[events[0].ID]; known {

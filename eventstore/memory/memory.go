@@ -1,8 +1,8 @@
 // Package memory implements the log's port in memory, for simulation and fast
-// tests. It answers as EventStoreDB does: expected revisions, idempotent retries,
-// expiry, and gaps between positions. It is always available and does not know
-// disks or networks. It starts no goroutines, so a Log that is made in a
-// testing/synctest bubble runs by the clock of the bubble.
+// tests. It behaves like EventStoreDB with regard to expected revisions,
+// idempotent retries, expiry, and gaps between positions. It is always
+// available and uses neither disks nor networks. It starts no goroutines, so a
+// Log that is created in a testing/synctest bubble runs on the bubble's clock.
 package memory
 
 import (
@@ -19,10 +19,10 @@ import (
 	"hexarena/eventstore"
 )
 
-// Log is an eventstore.Log in memory. The zero value is not usable: see New.
+// Log is an eventstore.Log in memory. The zero value is not usable; call New.
 type Log struct {
 	mu      sync.Mutex
-	events  []eventstore.Recorded // all but system events, by position
+	events  []eventstore.Recorded // all except system events, by position
 	head    eventstore.Position   // end of the log, including system events
 	streams map[eventstore.StreamID]*stream
 	grown   chan struct{} // closed, and replaced, when events grows
@@ -89,9 +89,9 @@ func (l *Log) store(id eventstore.StreamID, s *stream, events []eventstore.Event
 	l.grown = make(chan struct{})
 }
 
-// advance moves the head past a record of n bytes and returns the position of the
-// record. Positions have gaps, as in a log on a disk, so that tests find callers
-// that compute positions. The caller holds l.mu.
+// advance moves the head past a record of n bytes and returns the position of
+// the record. Positions have gaps, as in a log on a disk, so that tests reveal
+// callers that compute positions. The caller holds l.mu.
 func (l *Log) advance(n int) eventstore.Position {
 	const header = 32
 	position := l.head + 1

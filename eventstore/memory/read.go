@@ -95,9 +95,9 @@ func (l *Log) from(p eventstore.Position, d eventstore.Direction) ([]eventstore.
 	return l.events[:i], nil
 }
 
-// deliver yields events in the direction and up to the limit of opt. If the context
-// ends first, it yields the context's error last. A read of no events fails with
-// an ended context too, as it does over a network.
+// deliver yields events in the direction and up to the limit of opt. If the
+// context ends first, the last thing it yields is the context's error. With an
+// ended context, even a read of no events fails, as it does over a network.
 func deliver(ctx context.Context, events []eventstore.Recorded, opt eventstore.ReadOptions, yield func(eventstore.Recorded, error) bool) {
 	n := len(events)
 	if opt.Limit > 0 {

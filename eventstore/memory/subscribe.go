@@ -13,8 +13,7 @@ import (
 const checkpointEvery = 32
 
 // Subscribe yields the stored events and then new ones. See eventstore.Log. It
-// works in the goroutine of the subscriber, so a slow subscriber delays only
-// itself.
+// runs in the subscriber's goroutine, so a slow subscriber delays only itself.
 func (l *Log) Subscribe(ctx context.Context, after eventstore.Position, filter eventstore.Filter) iter.Seq2[eventstore.Message, error] {
 	return func(yield func(eventstore.Message, error) bool) {
 		next, err := l.start(after)
@@ -58,15 +57,15 @@ func (l *Log) start(after eventstore.Position) (int, error) {
 	return i, nil
 }
 
-// since returns the events from an index on, and a channel that closes when the log
-// grows.
+// since returns the events that start at an index, and a channel that closes
+// when the log grows.
 func (l *Log) since(index int) ([]eventstore.Recorded, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.events[index:], l.grown
 }
 
-// subscription is the progress of one subscriber.
+// subscription holds the progress of one subscriber.
 type subscription struct {
 	filter   eventstore.Filter
 	examined eventstore.Position // the subscription has examined all events up to here

@@ -1,6 +1,6 @@
-// Package outage is a TCP proxy for tests. It fails in all the ways in which a server
-// or its network fails. It does not know the protocol of its connections. Call [New]
-// first, then [Proxy.Set] to begin and to end an outage.
+// Package outage is a TCP proxy for tests. It can fail in all the ways in which
+// a server or its network can fail. It knows nothing about the protocol of its
+// connections. Call [New] first, then [Proxy.Set] to begin or end an outage.
 package outage
 
 import (
@@ -19,11 +19,11 @@ type Kind int
 const (
 	None       Kind = iota
 	Refused         // connections are closed; new ones are refused
-	Reset           // connections are reset, and new ones too, as soon as they are made
+	Reset           // connections are reset; new ones are reset as soon as they are made
 	Hung            // connections stay open and new ones are accepted, but no data passes until the end
-	OneWay          // an asymmetric partition: data of the client passes, answers of the server wait until the end
+	OneWay          // an asymmetric partition: data from the client passes, and responses from the server wait until the end
 	BlackHoled      // data is lost forever; the kernel ignores new connections
-	Slow            // each chunk of data waits in both directions; see SetDelay
+	Slow            // each chunk of data is delayed, in both directions; see SetDelay
 )
 
 // Kinds lists all kinds of outages.
@@ -46,7 +46,7 @@ type Proxy struct {
 	changed  chan struct{} // closed when kind changes
 	listener *net.TCPListener
 	full     []net.Conn // connections that fill the queue of the listener while it is black-holed
-	release  func()     // frees the address, which the proxy holds while it refuses connections
+	release  func()     // releases the address, which the proxy holds while it refuses connections
 	links    map[*link]struct{}
 	accepted int
 }
@@ -55,7 +55,7 @@ type Proxy struct {
 // proxy's lock.
 type link struct {
 	client, server *net.TCPConn
-	lost           bool          // it was black-holed once, so all its data is lost
+	lost           bool          // whether it was ever black-holed, so that all its data is lost
 	gone           chan struct{} // closes when the link is cut
 }
 
@@ -96,15 +96,15 @@ func (p *Proxy) SetTarget(target string) {
 	p.target = target
 }
 
-// SetDelay sets how long each chunk of data waits while the proxy is Slow.
+// SetDelay sets how long each chunk of data is delayed while the proxy is Slow.
 func (p *Proxy) SetDelay(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.delay = d
 }
 
-// Set begins an outage, or ends it with None. After Hung and OneWay, the waiting data
-// passes. After the other kinds, data in transit is lost.
+// Set begins an outage, or ends it with None. When Hung or OneWay ends, the
+// waiting data passes. With the other kinds, data in transit is lost.
 func (p *Proxy) Set(k Kind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -160,8 +160,8 @@ func (p *Proxy) drop(l *link, hard bool) {
 	_ = l.server.Close()
 }
 
-// refuse stops listening. It holds the address meanwhile, so that the kernel gives it
-// to no other server on this machine.
+// refuse stops listening. Meanwhile it holds the address, so that the kernel
+// does not give it to any other server on this machine.
 func (p *Proxy) refuse() {
 	_ = p.listener.Close()
 	release, err := hold(p.listener.Addr().(*net.TCPAddr))
