@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// weighed is a fold that tests weigh.
+// weighed is a fold whose weight a test sets.
 type weighed struct {
 	id     StreamID
 	weight int
@@ -53,7 +53,7 @@ func TestCacheDropsFoldWithoutWeight(t *testing.T) {
 	require.NotSame(t, first, use(c, "a", 1))
 }
 
-// A second fold of the stream would not know of the first one's use.
+// A second fold of the stream would miss what the user of the first fold does.
 func TestCacheKeepsFoldInUse(t *testing.T) {
 	c := newWeighedCache(1)
 	fold, release := c.Use("a")

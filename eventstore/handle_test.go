@@ -102,7 +102,7 @@ func types(t *testing.T, log eventstore.Log) []string {
 }
 
 func TestHandle(t *testing.T) {
-	failure := errors.New("a failure of decide")
+	failure := errors.New("decide failed")
 	for _, c := range []struct {
 		name   string
 		given  []event
@@ -146,7 +146,7 @@ func TestHandle(t *testing.T) {
 			given(t, log, c.given...)
 			before := log.Appends()
 			state, position, err := accounts.Handle(t.Context(), log, stream, account{}, meta(), c.when)
-			require.Equal(t, c.err, err, "Handle returns an error of decide unchanged")
+			require.Equal(t, c.err, err, "Handle returns decide's error unchanged")
 			if c.state.moved > 0 {
 				c.state.last = noon.UTC().Truncate(time.Millisecond)
 			}
@@ -210,9 +210,9 @@ func TestHandleGivesUpOnEndlessConflicts(t *testing.T) {
 	require.Less(t, log.Appends(), 100)
 }
 
-// An append fails in two ways: it is not stored, or it is stored and the answer is
-// lost. The caller cannot see which. In both cases it may handle the command again,
-// because Handle decides on the stored events.
+// An append can fail in two ways: it is not stored, or it is stored but the
+// response is lost. The caller cannot see which. In both cases it may handle
+// the command again, because Handle decides on the stored events.
 func TestHandleAgainAfterAFailedAppend(t *testing.T) {
 	for how, want := range map[logtest.Fault]int{logtest.NotStored: 5, logtest.StoredAnyway: 0} {
 		log := logtest.NewFaulty(memory.New())

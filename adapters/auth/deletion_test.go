@@ -20,7 +20,7 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// leaver is an account with a handle, a bot, a key and a session: a deletion
+// leaver is an account with a handle, a bot, a key and a session. Its deletion
 // ends all of them.
 type leaver struct {
 	*fixture
@@ -118,7 +118,7 @@ func TestSuspendedOwnerSignsInAndOut(t *testing.T) {
 }
 
 // crashingLog is a log in memory. Its first left-1 writes succeed; all later
-// appends and tombstones fail, as if the process had crashed. how decides
+// appends and tombstones fail, as if the process had crashed. how determines
 // whether the first failed write is stored.
 type crashingLog struct {
 	*memory.Log
@@ -166,8 +166,8 @@ func (l leaver) crashAt(t *testing.T, n int, how logtest.Fault) bool {
 }
 
 // A deletion makes four writes: OwnerDeleted, the release of the mailbox, the
-// release of the handle, and the tombstone. The next start finishes it after a
-// crash at any of them.
+// release of the handle, and the tombstone. If the process crashes at any of
+// them, the next start finishes the deletion.
 func TestFinishDeletionsAfterCrashAtEachWrite(t *testing.T) {
 	for n := 1; n <= 5; n++ {
 		for _, how := range []logtest.Fault{logtest.NotStored, logtest.StoredAnyway} {
@@ -203,7 +203,7 @@ func (l leaver) finishOnce(t *testing.T) {
 }
 
 // A sign-in with the address of a half-deleted account also finishes the
-// deletion, and makes a new account.
+// deletion and creates a new account.
 func TestSignInFinishesADeletion(t *testing.T) {
 	for n := 2; n <= 5; n++ {
 		l := newLeaver(t)
@@ -212,7 +212,7 @@ func TestSignInFinishesADeletion(t *testing.T) {
 		require.NotEqual(t, l.account.ID, account.ID)
 		_, err := l.Verify(t.Context(), withCookies(cookie), nil, now(time.Minute))
 		require.NoError(t, err)
-		if n == 2 { // after later crashes the address was free already
+		if n == 2 { // after a later crash the address is already free
 			l.requireDeleted(t)
 		}
 	}
@@ -250,7 +250,7 @@ func TestFinishDeletionsRetries(t *testing.T) {
 	})
 }
 
-// When a deletion races sign-ins, every session that works belongs to an
+// When a deletion races with sign-ins, every session that works belongs to an
 // existing account, and only one existing account has the address.
 func TestDeleteRacesSignIn(t *testing.T) {
 	l := newLeaver(t)

@@ -12,7 +12,7 @@ import (
 	projected "hexarena/projections/accounts"
 )
 
-// cachedPeer is another process on the same log. It caches accounts. The caller
+// cachedPeer is another process on the same log. It caches accounts. The test
 // must call the returned function to stop it.
 func (f *fixture) cachedPeer(t *testing.T) (*fixture, func()) {
 	t.Helper()

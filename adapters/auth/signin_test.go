@@ -140,8 +140,8 @@ func TestSendLinkHidesMailFailures(t *testing.T) {
 	require.NoError(t, f.SendLink(t.Context(), "ada@example.org", now(0)))
 }
 
-// A crash can leave the claim of an address without its account. The next
-// sign-in makes the account.
+// A crash can leave a claimed address without an account. The next sign-in
+// creates the account.
 func TestSignInMakesAClaimedAccount(t *testing.T) {
 	f := newFixture(t)
 	_, _, err := mailboxes.Handle(t.Context(), f.log, f.mailbox("ada@example.org"), owner.Mailbox{}, now(0),
@@ -175,13 +175,13 @@ func TestSignOut(t *testing.T) {
 
 func TestParseAddress(t *testing.T) {
 	for name, c := range map[string]struct {
-		text, want string // empty want: the address is invalid
+		text, want string // want is empty if the address is invalid
 	}{
 		"plain":                  {"ada@example.org", "ada@example.org"},
 		"trimmed":                {" ada@example.org\n", "ada@example.org"},
 		"with a tag":             {"ada+arena@example.org", "ada+arena@example.org"},
 		"a host without a dot":   {"ada@localhost", "ada@localhost"},
-		"as long as it may be":   {strings.Repeat("a", 242) + "@example.org", strings.Repeat("a", 242) + "@example.org"},
+		"of the maximum length":  {strings.Repeat("a", 242) + "@example.org", strings.Repeat("a", 242) + "@example.org"},
 		"longer":                 {strings.Repeat("a", 243) + "@example.org", ""},
 		"empty":                  {"", ""},
 		"no @":                   {"ada", ""},

@@ -33,7 +33,7 @@ func newSigner(t *testing.T, f *fixture) signer {
 	return signer{"k1", f.addKey(t, account.ID, "k1", owner.BotsWrite)}
 }
 
-// write returns a signed write. The same arguments give the same bytes.
+// write returns a signed write. Equal arguments give equal bytes.
 func (s signer) write(at time.Time, body string) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, "/bots", strings.NewReader(body))
 	sign(r.Header, s.keyID, s.key, at, http.MethodPost, "/bots", []byte(body))
@@ -78,8 +78,8 @@ func TestSignedWriteRunsOnce(t *testing.T) {
 	require.Equal(t, 3, strings.Count(f.logText(t), "SignatureSpent"))
 }
 
-// An invalid request spends no signature. Otherwise anyone could spend the
-// signatures of others.
+// An invalid request spends no signature. Otherwise anyone could spend other
+// owners' signatures.
 func TestInvalidRequestsSpendNothing(t *testing.T) {
 	f := newFixture(t)
 	s := newSigner(t, f)
@@ -162,7 +162,7 @@ func TestFailedReadRejectsTheWrite(t *testing.T) {
 	}
 }
 
-// The events of the stream expire, but its revision never goes back.
+// The events of the stream expire, but its revision never decreases.
 func TestSpendAfterTheStreamExpired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
@@ -210,8 +210,8 @@ func TestWindowDropsExpiredSignatures(t *testing.T) {
 	})
 }
 
-// A window beyond its limit drops signatures. It then rejects all writes that
-// may have been spent, so that none runs twice.
+// A window that exceeds its limit drops signatures. It then rejects all writes
+// whose signatures may have been spent, so that none runs twice.
 func TestFullWindowRejectsOldSignatures(t *testing.T) {
 	l := newLedger(memory.New())
 	hash := func(i int) spentHash { return spentHash{byte(i), byte(i >> 8), byte(i >> 16)} }
@@ -243,7 +243,8 @@ func TestLedgerEvictsWindows(t *testing.T) {
 	require.ErrorIs(t, spend(0), owner.ErrUnauthenticated, "the log still has it")
 }
 
-// The ledger reads a log from scratch that was restored from an older backup.
+// If the log was restored from an older backup, the ledger reads the stream
+// from scratch.
 func TestSpendAfterTheLogWasRestored(t *testing.T) {
 	f := newFixture(t)
 	s := newSigner(t, f)
@@ -264,8 +265,8 @@ func TestSpendAfterTheLogWasRestored(t *testing.T) {
 	}
 }
 
-// No signature runs twice, however the service's clock jumps. The log has its own
-// clock, and its events expire by that clock.
+// No signature runs twice, however the service's clock jumps. The log has its
+// own clock, and its events expire according to that clock.
 func TestClockJumpsNeverWidenTheWindow(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		seed := rapid.Uint64().Draw(r, "seed")
@@ -297,7 +298,7 @@ func TestClockJumpsNeverWidenTheWindow(t *testing.T) {
 	})
 }
 
-// A clock that jumps ahead and back does not cause the rejection of fresh writes.
+// If the clock jumps ahead and back, the service still accepts fresh writes.
 func TestClockJumpAcceptsFreshWrites(t *testing.T) {
 	f := newFixture(t)
 	s := newSigner(t, f)

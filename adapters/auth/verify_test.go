@@ -39,7 +39,7 @@ func TestVerifySignature(t *testing.T) {
 	other := f.addKey(t, account.ID, "k2", owner.BotsRead)
 	revoked := f.addKey(t, account.ID, "revoked", owner.BotsRead)
 	f.store(t, account.ID, owner.APIKeyRevoked{KeyID: "revoked"})
-	f.keys["only-in-directory"] = account.ID // the account does not have it
+	f.keys["only-in-directory"] = account.ID // the account does not have this key
 
 	const body = `{"a":1}`
 	resign := func(r *http.Request, timestamp, method, target, body string) {
@@ -85,14 +85,14 @@ func TestVerifySignature(t *testing.T) {
 		"another body":                     {nil, `{"a":2}`, false},
 		"white space in the body":          {nil, body + " ", false},
 		"no body":                          {nil, "", false},
-		"another method signed":            {func(r *http.Request) { resign(r, millis(0), "PUT", botsTarget, body) }, body, false},
+		"a different method signed":        {func(r *http.Request) { resign(r, millis(0), "PUT", botsTarget, body) }, body, false},
 		"the method in lower case":         {func(r *http.Request) { resign(r, millis(0), "post", botsTarget, body) }, body, false},
-		"the query in another order":       {func(r *http.Request) { resign(r, millis(0), "POST", "/bots?x=%2f&mode=standard", body) }, body, false},
+		"the query in a different order":   {func(r *http.Request) { resign(r, millis(0), "POST", "/bots?x=%2f&mode=standard", body) }, body, false},
 		"no query signed":                  {func(r *http.Request) { resign(r, millis(0), "POST", "/bots", body) }, body, false},
 		"another encoding of the query":    {func(r *http.Request) { resign(r, millis(0), "POST", "/bots?mode=standard&x=%2F", body) }, body, false},
-		"another case of the path":         {func(r *http.Request) { resign(r, millis(0), "POST", "/Bots?mode=standard&x=%2f", body) }, body, false},
+		"the path in a different case":     {func(r *http.Request) { resign(r, millis(0), "POST", "/Bots?mode=standard&x=%2f", body) }, body, false},
 		"a base URL signed":                {func(r *http.Request) { resign(r, millis(0), "POST", "https://arena.example"+botsTarget, body) }, body, false},
-		"another timestamp than signed":    {header(headerTimestamp, millis(time.Millisecond)), body, false},
+		"a timestamp that was not signed":  {header(headerTimestamp, millis(time.Millisecond)), body, false},
 		"another key":                      {header(headerKey, "k2"), body, false},
 		"an unknown key":                   {header(headerKey, "k3"), body, false},
 		"a key that the account lacks":     {header(headerKey, "only-in-directory"), body, false},
@@ -139,7 +139,8 @@ func TestVerifySignature(t *testing.T) {
 }
 
 // addOrder adds the group's order to a little-endian scalar. A verifier that
-// accepts non-canonical scalars would accept the result as the same signature.
+// accepts non-canonical scalars would accept the result as an equivalent
+// signature.
 func addOrder(s []byte) {
 	order := []byte{
 		0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58, 0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9, 0xde, 0x14,
@@ -174,21 +175,21 @@ func TestVerifySession(t *testing.T) {
 		after   time.Duration
 		ok      bool
 	}{
-		"a session":                 {withCookies(cookie), 0, true},
-		"just before it expires":    {withCookies(cookie), owner.SessionLength - time.Millisecond, true},
-		"expired":                   {withCookies(cookie), owner.SessionLength, false},
-		"nothing":                   {withCookies(), 0, false},
-		"the name of production":    {withCookies(&http.Cookie{Name: "__Host-session", Value: cookie.Value}), 0, false},
-		"twice":                     {withCookies(cookie, &ended), 0, false},
-		"another token":             {value(account.ID + "." + strings.Repeat("A", 43)), 0, false},
-		"another owner's id":        {value("o2." + token), 0, false},
-		"no id":                     {value("." + token), 0, false},
-		"no dot":                    {value(token), 0, false},
-		"invalid base64":            {value(account.ID + ".!!!"), 0, false},
-		"a token that is too short": {value(account.ID + "." + token[:42]), 0, false},
-		"a token and more":          {value(account.ID + "." + token + "A"), 0, false},
-		"a huge id":                 {value(strings.Repeat("o", 1<<12) + "." + token), 0, false},
-		"empty":                     {value(""), 0, false},
+		"a session":                          {withCookies(cookie), 0, true},
+		"just before it expires":             {withCookies(cookie), owner.SessionLength - time.Millisecond, true},
+		"expired":                            {withCookies(cookie), owner.SessionLength, false},
+		"nothing":                            {withCookies(), 0, false},
+		"the cookie name used in production": {withCookies(&http.Cookie{Name: "__Host-session", Value: cookie.Value}), 0, false},
+		"twice":                              {withCookies(cookie, &ended), 0, false},
+		"another token":                      {value(account.ID + "." + strings.Repeat("A", 43)), 0, false},
+		"another owner's id":                 {value("o2." + token), 0, false},
+		"no id":                              {value("." + token), 0, false},
+		"no dot":                             {value(token), 0, false},
+		"invalid base64":                     {value(account.ID + ".!!!"), 0, false},
+		"a token that is too short":          {value(account.ID + "." + token[:42]), 0, false},
+		"text after the token":               {value(account.ID + "." + token + "A"), 0, false},
+		"a huge id":                          {value(strings.Repeat("o", 1<<12) + "." + token), 0, false},
+		"empty":                              {value(""), 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			caller, err := f.Verify(t.Context(), c.request, nil, now(c.after))

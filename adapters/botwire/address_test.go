@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// notAllowed reports whether an error tells the caller not to retry.
+// notAllowed reports whether an error means that the address is not allowed, so
+// that a retry is useless.
 func notAllowed(err error) bool {
 	n, ok := err.(interface{ NotAllowed() bool })
 	return ok && n.NotAllowed()
@@ -174,8 +175,8 @@ func TestOwnAddresses(t *testing.T) {
 	}
 }
 
-// FuzzAllowed checks that production allows only https URLs without a user and a
-// fragment, and no address that the guard rejects.
+// FuzzAllowed checks that production allows only https URLs without a user and
+// a fragment, and never an address that the guard rejects.
 func FuzzAllowed(f *testing.F) {
 	for _, seed := range []string{
 		"https://bot.example:9001/a?b", "http://bot.example", "https://0x7f.1/", "https://[::ffff:127.0.0.1]/",

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// arrived waits until all written bytes are in the other side's socket: the kernel
-// holds no unacknowledged bytes.
+// arrived waits until all written bytes are in the other side's socket. At that
+// point the kernel holds no unacknowledged bytes.
 func arrived(t testing.TB, c *peerConn) {
 	tcp := c.Conn
 	if wrapped, ok := tcp.(interface{ NetConn() net.Conn }); ok {

@@ -16,9 +16,9 @@ import (
 	"hexarena/adapters/rest"
 )
 
-// bot is a valid bot behind a path and a query.
+// bot returns the handler of a valid bot. It sends each request to seen.
 func bot(t *testing.T, seen chan<- *http.Request) http.Handler {
-	var calls sync.WaitGroup // a server does not wait for the handlers of its WebSockets
+	var calls sync.WaitGroup // needed because a server does not wait for its WebSocket handlers
 	t.Cleanup(calls.Wait)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		calls.Add(1)
@@ -35,7 +35,7 @@ func bot(t *testing.T, seen chan<- *http.Request) http.Handler {
 	})
 }
 
-// All steps pass. Only the upgrade is signed.
+// All steps succeed. Only the upgrade is signed.
 func TestCheckPasses(t *testing.T) {
 	seen := make(chan *http.Request, 2)
 	srv := httptest.NewServer(bot(t, seen))

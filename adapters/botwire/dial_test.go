@@ -22,8 +22,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A bot can verify the upgrade with the platform's public key. The upgrade of a
-// match has a commitment; that of a deploy check has none.
+// A bot can verify the upgrade with the platform's public key. The upgrade for
+// a match has a commitment; the upgrade for a deploy check has none.
 func TestSignedUpgrade(t *testing.T) {
 	now := time.UnixMilli(1_757_000_000_123)
 	for match, commitment := range map[string]string{"4d0bd6e5-match": strings.Repeat("ab", 32), deployCheck: ""} {
@@ -98,13 +98,13 @@ func FuzzNonce(f *testing.F) {
 // Dial rejects an invalid 101 without waiting for its body.
 func TestDialRejectsInvalidUpgrades(t *testing.T) {
 	cases := map[string]http.Header{
-		"the wrong accept key":                     {"Sec-WebSocket-Accept": {"AAAAAAAAAAAAAAAAAAAAAAAAAAA="}},
-		"two accept keys":                          {"X": {"y\r\nSec-WebSocket-Accept: another"}},
-		"a subprotocol":                            {"Sec-WebSocket-Protocol": {"chat"}},
-		"a second subprotocol behind an empty one": {"Sec-WebSocket-Protocol": {"", "chat"}},
-		"an extension":                             {"Sec-WebSocket-Extensions": {"permessage-deflate"}},
-		"an old extension name":                    {"Sec-WebSocket-Extensions": {"x-webkit-deflate-frame"}},
-		"an empty extension header":                {"Sec-WebSocket-Extensions": {""}},
+		"the wrong accept key":                    {"Sec-WebSocket-Accept": {"AAAAAAAAAAAAAAAAAAAAAAAAAAA="}},
+		"two accept keys":                         {"X": {"y\r\nSec-WebSocket-Accept: another"}},
+		"a subprotocol":                           {"Sec-WebSocket-Protocol": {"chat"}},
+		"a second subprotocol after an empty one": {"Sec-WebSocket-Protocol": {"", "chat"}},
+		"an extension":                            {"Sec-WebSocket-Extensions": {"permessage-deflate"}},
+		"an old extension name":                   {"Sec-WebSocket-Extensions": {"x-webkit-deflate-frame"}},
+		"an empty extension header":               {"Sec-WebSocket-Extensions": {""}},
 	}
 	for name, more := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -122,7 +122,8 @@ func raw(t *testing.T, answer string) string {
 	return url
 }
 
-// rawAsked is raw. asked is closed when the first bytes of a request arrive.
+// rawAsked does what raw does. It also returns asked, which is closed when the
+// first bytes of a request arrive.
 func rawAsked(t *testing.T, answer string) (url string, asked <-chan struct{}) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -149,9 +150,10 @@ func rawAsked(t *testing.T, answer string) (url string, asked <-chan struct{}) {
 	return "http://" + ln.Addr().String(), came
 }
 
-// outwaited makes a call that only the dialer's patience ends. On a busy machine
-// a short patience may end it at an earlier step, with another error: then the
-// call is repeated with twice the patience.
+// outwaited makes a call that ends only when the dialer's patience runs out. On
+// a busy machine, a short patience may run out at an earlier step, with a
+// different error. In that case outwaited repeats the call with twice the
+// patience.
 func (d *Dialer) outwaited(call func() error, want string) error {
 	for d.patience = 200 * time.Millisecond; ; d.patience *= 2 {
 		err := call()
@@ -195,10 +197,10 @@ func TestDialFailureTexts(t *testing.T) {
 }
 
 // Bytes that a peer sends before our request count as its response. Nothing may
-// log them.
+// log these bytes.
 func TestBytesBeforeTheRequestAreNotLogged(t *testing.T) {
 	var logged strings.Builder
-	slog.SetDefault(slog.New(slog.NewTextHandler(&logged, nil))) // the log of net/http ends here too
+	slog.SetDefault(slog.New(slog.NewTextHandler(&logged, nil))) // net/http logs here too
 	defer slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	early := make(chan struct{})
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -286,7 +288,7 @@ func TestProxyVariablesAreIgnored(t *testing.T) {
 	require.Zero(t, hits.Load())
 }
 
-// TestMain checks that no goroutine is left.
+// TestMain checks that no goroutines are left.
 func TestDialEndsWithItsContext(t *testing.T) {
 	url, asked := rawAsked(t, "")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -312,14 +314,14 @@ func TestDialRejectsTheArenaItself(t *testing.T) {
 		url := "http://" + host + ":" + strconv.Itoa(int(own.Port()))
 		_, _, err := d.Dial(t.Context(), url, "m", "", quiet)
 		require.Error(t, err, host)
-		if host != "localhost" { // which may be ::1 first, where nobody listens
+		if host != "localhost" { // localhost may resolve to ::1 first, where nothing listens
 			require.True(t, notAllowed(err), host)
 		}
 	}
 	require.Zero(t, hits.Load())
 }
 
-// URLs may hold secrets of their owners.
+// A URL may contain its owner's secrets.
 func TestErrorsAndLogsHoldNoURL(t *testing.T) {
 	var logged strings.Builder
 	d := patient(Options{Key: platformKey, Logger: slog.New(slog.NewTextHandler(&logged, nil))})

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A peer writes the same bytes forever, as fast as it can, until the line is cut.
-// The test prints the time that this takes.
+// A peer writes the same bytes repeatedly, as fast as it can, until the line is
+// cut. The test prints the time that this takes.
 func TestFloodsAreCut(t *testing.T) {
 	cases := map[string][]byte{
 		"pings":                     frame(fin|0x9, nil),
@@ -34,7 +34,7 @@ func TestFloodsAreCut(t *testing.T) {
 				chunk := bytes.Repeat(one, max(1, 16<<10/len(one)))
 				first := []byte(nil)
 				if one[0] == 0 {
-					first = frame(0x1, []byte("x")) // fragments need a beginning
+					first = frame(0x1, []byte("x")) // fragments must follow a first frame
 				}
 				p := start(t, func(c *peerConn) {
 					var listening sync.WaitGroup
@@ -101,8 +101,8 @@ func TestBucket(t *testing.T) {
 	require.False(t, b.take(1, at(60_000)))
 }
 
-// TestHeapPerSocket prints the heap use of a line when idle and in the middle of
-// the largest message.
+// TestHeapPerSocket prints the heap use of a line that is idle and of one that
+// is in the middle of the largest message.
 func TestHeapPerSocket(t *testing.T) {
 	const lines = 100
 	for name, start := range map[string]func(testing.TB, script) *peer{"plain": newPeer, "TLS": newTLSPeer} {

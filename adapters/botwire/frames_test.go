@@ -13,7 +13,7 @@ import (
 var (
 	dropped   = heard{cause: "dropped"}
 	oversized = heard{cause: "oversized"}
-	// after is the last frame of the peer; it shows that the line still works.
+	// after is the peer's last frame. It shows that the line still works.
 	after = heard{frame: "after"}
 )
 
@@ -40,7 +40,8 @@ func announce(length uint64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{fin | 0x1, 127}, length)
 }
 
-// A peer writes the bytes; receive gets exactly the wanted calls, in order.
+// When a peer writes these bytes, receive gets exactly the wanted calls, in
+// order.
 func TestReceiveFrames(t *testing.T) {
 	full, over := strings.Repeat("x", FrameLimit), strings.Repeat("x", FrameLimit+1)
 	cases := map[string]struct {
@@ -101,7 +102,7 @@ func TestReceiveFrames(t *testing.T) {
 	}
 }
 
-// says writes bytes and one good frame after them.
+// says returns a script that writes bytes, followed by one valid frame.
 func says(b []byte) script {
 	return func(c *peerConn) {
 		c.write(b, text(after.frame))
@@ -159,7 +160,7 @@ func TestLineEndsOnce(t *testing.T) {
 	}
 }
 
-// The close frame holds the reason of the cut.
+// The close frame contains the reason for the cut.
 func TestCutLineSendsCloseCode(t *testing.T) {
 	cases := map[string]struct {
 		bytes []byte

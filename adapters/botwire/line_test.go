@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Frames arrive complete, in order, as text.
+// Frames arrive complete, in order and as text.
 func TestSend(t *testing.T) {
 	got := make(chan string, 2)
 	p := newTLSPeer(t, func(c *peerConn) {
@@ -29,7 +29,7 @@ func TestSend(t *testing.T) {
 	require.Equal(t, big, <-got)
 }
 
-// Send with an ended context writes nothing, and the line stays usable.
+// If its context has ended, Send writes nothing, and the line stays usable.
 func TestSendWithEndedContext(t *testing.T) {
 	got := make(chan string, 1)
 	line := newPeer(t, func(c *peerConn) {
@@ -43,8 +43,8 @@ func TestSendWithEndedContext(t *testing.T) {
 	require.Equal(t, "in time", <-got)
 }
 
-// When the buffers of the peer are full and the context ends, Send returns and
-// cuts the line.
+// When the peer's buffers are full and the context ends, Send returns and cuts
+// the line.
 func TestSendToAPeerThatDoesNotRead(t *testing.T) {
 	for name, start := range map[string]func(testing.TB, script) *peer{"plain": newPeer, "TLS": newTLSPeer} {
 		t.Run(name, func(t *testing.T) {
@@ -67,8 +67,8 @@ func TestSendToAPeerThatDoesNotRead(t *testing.T) {
 	}
 }
 
-// Whatever a peer does, Close returns, the reader has ended, and receive gets no
-// more calls.
+// No matter what the peer does, Close returns, the reader has ended by then,
+// and receive gets no more calls.
 func TestCloseNeverHangs(t *testing.T) {
 	drip := func(c *peerConn, b byte) {
 		for {
@@ -85,7 +85,7 @@ func TestCloseNeverHangs(t *testing.T) {
 			c.deaf()
 		},
 		"reads but never answers":  func(c *peerConn) { c.deaf() },
-		"neither reads nor writes": nil, // below: blocked until the test ends
+		"neither reads nor writes": nil, // replaced below: it blocks until the test ends
 		"announces a frame and sends it byte by byte": func(c *peerConn) {
 			c.write(announce(FrameLimit))
 			drip(c, 'x')
@@ -136,7 +136,7 @@ func TestCloseWhileSendIsBlocked(t *testing.T) {
 	finishes(t, "Send", func() { require.ErrorIs(t, <-sent, ErrGone) })
 }
 
-// After Close, receive gets neither frames that still arrive nor CauseDropped.
+// After Close, receive gets neither late frames nor CauseDropped.
 func TestNoReceiveAfterClose(t *testing.T) {
 	const frames = 5000 // within the budget, so that the line is not cut before Close
 	ears, closing := newEars(), make(chan struct{})

@@ -23,7 +23,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hangGuard ends a test that hangs; nothing is measured against it.
+// hangGuard is the timeout that ends a hanging test. No test measures time
+// against it.
 const hangGuard = 2 * time.Minute
 
 // platformKey is the platform key of all tests.
@@ -63,10 +64,10 @@ func (c *peerConn) untilEnd() {
 	}
 }
 
-// deaf discards all bytes and does not answer close frames.
+// deaf discards all bytes and does not reply to close frames.
 func (c *peerConn) deaf() { _, _ = io.Copy(io.Discard, c.in) }
 
-// readFrame reads one frame of a client, unmasked.
+// readFrame reads and unmasks one frame from a client.
 func (c *peerConn) readFrame() (opcode byte, payload []byte, err error) {
 	var head [2]byte
 	if _, err = io.ReadFull(c.in, head[:]); err != nil {
@@ -96,10 +97,10 @@ func (c *peerConn) readFrame() (opcode byte, payload []byte, err error) {
 	return head[0] & 0x0F, body[4:], nil
 }
 
-// newPeer starts a peer on plain TCP.
+// newPeer starts a peer that uses plain TCP.
 func newPeer(t testing.TB, s script) *peer { return startPeer(t, nil, nil, s) }
 
-// newTLSPeer starts a peer behind TLS.
+// newTLSPeer starts a peer that uses TLS.
 func newTLSPeer(t testing.TB, s script) *peer {
 	cert, roots := certificate(t)
 	p := startPeer(t, &tls.Config{Certificates: []tls.Certificate{cert}}, nil, s)
@@ -210,7 +211,7 @@ func closedPort(t *testing.T) string {
 	return c.LocalAddr().String()
 }
 
-// dial opens a line to the peer, closed with the test.
+// dial opens a line to the peer. The line is closed when the test ends.
 func (p *peer) dial(t testing.TB, receive Receive) *Line {
 	t.Helper()
 	line, _, err := p.dialer().Dial(t.Context(), p.url, "m-1", "", receive)
@@ -289,7 +290,8 @@ func timeout(t testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
-// brief replaces a long frame by its length and hash, to keep failures readable.
+// brief replaces a long frame with its length and hash, to keep failures
+// readable.
 func brief(h heard) heard {
 	if len(h.frame) > 100 {
 		h.frame = fmt.Sprintf("%d bytes, hash %x", len(h.frame), sha1.Sum([]byte(h.frame)))

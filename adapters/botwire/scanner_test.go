@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzScanner checks that the split of a stream into pieces changes neither the
-// passed bytes nor the cost nor the verdict.
+// FuzzScanner checks that splitting a stream into pieces changes neither the
+// forwarded bytes, nor the cost, nor the verdict.
 func FuzzScanner(f *testing.F) {
 	for _, seed := range [][]byte{
 		text("hello"), masked("x"), announce(1 << 40), frame(fin|0x9, []byte("ping")),
@@ -40,7 +40,8 @@ func FuzzScanner(f *testing.F) {
 			require.Equal(t, toll.cost, cost)
 			require.Equal(t, whole, pieces)
 		}
-		// A header that straddles two pieces has passed in part: at most 9 bytes.
+		// If a header straddles two pieces, its first part, at most 9 bytes,
+		// has already been forwarded.
 		require.GreaterOrEqual(t, n, pass)
 		require.LessOrEqual(t, n, pass+9)
 	})

@@ -11,8 +11,8 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// BenchmarkExport measures the cost of an event without its read from a node. The
-// command arena bench export measures both.
+// BenchmarkExport measures the cost of exporting an event, without reading it
+// from a node. The command arena bench export measures both.
 func BenchmarkExport(b *testing.B) {
 	log := memory.New()
 	a := arenatest.New(b, log, 7)

@@ -13,8 +13,8 @@ import (
 	"hexarena/adapters/export"
 )
 
-// The page lists the columns in their order and with their types. Both formats use the
-// same names.
+// docs/analysts.md lists the columns in order and with their types. Both
+// formats use the same names.
 func TestAnalystsPageListsEveryColumn(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "analysts.md"))
 	require.NoError(t, err)

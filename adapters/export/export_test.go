@@ -86,7 +86,8 @@ func TestTablesHoldTheEndedMatchesInLadderOrder(t *testing.T) {
 	require.NotEmpty(t, readAll[row](t, dir, "trades"))
 }
 
-// requireDecisions compares the decisions with each match's count of outcomes.
+// requireDecisions compares the decisions with the outcome counts of each
+// match.
 func requireDecisions(t *testing.T, w *fixture, decisions []row) {
 	t.Helper()
 	got, want := map[string]int{}, map[string]int{}
@@ -187,7 +188,8 @@ func TestInterruptedRunsWriteTheSameFilesAsOneRun(t *testing.T) {
 	}
 }
 
-// A partition that ended at the failure would give the next run other files.
+// If a partition ended at the failure, the next run would create different
+// files.
 func TestFailedReadFinishesNoPartition(t *testing.T) {
 	w := newFixture(t)
 	for n := range 100 {
@@ -227,7 +229,7 @@ func (c cut) ReadAll(ctx context.Context, from eventstore.Position, o eventstore
 	}
 }
 
-// A kill between two renames leaves such files.
+// If the process is killed between two renames, it leaves such files.
 func TestRunReplacesUnfinishedFiles(t *testing.T) {
 	w := newFixture(t)
 	whole, broken := t.TempDir(), t.TempDir()
@@ -256,7 +258,7 @@ func TestRunReplacesUnfinishedFiles(t *testing.T) {
 	logtest.RequireSameFiles(t, contents(t, whole), contents(t, broken))
 }
 
-// Together the files hold the same rows as those of one run.
+// Together, the files hold the same rows as the files of a single run.
 func TestEachRunAddsFilesAndChangesNone(t *testing.T) {
 	rng := logtest.Random(t)
 	w := newFixture(t)
@@ -318,9 +320,9 @@ func TestRunRejectsWrongOptionsAndFoldersInOneLine(t *testing.T) {
 		"an unknown format":  {func(o *export.Options) { o.Format = "csv" }, `format "csv" does not exist`},
 		"an unknown mode":    {func(o *export.Options) { o.Mode = "blitz" }, `mode "blitz" does not exist`},
 		"no match in a file": {func(o *export.Options) { o.PerFile = 0 }, "a file needs at least one match"},
-		"another format":     {func(o *export.Options) { o.Format = export.Parquet }, "holds an export of both modes as jsonl"},
-		"another mode":       {func(o *export.Options) { o.Mode = ladder.Parley }, "holds an export of both modes as jsonl"},
-		"another since":      {func(o *export.Options) { o.Since = 5 }, "begins after position 0 and continues after"},
+		"a different format": {func(o *export.Options) { o.Format = export.Parquet }, "holds an export of both modes as jsonl"},
+		"a different mode":   {func(o *export.Options) { o.Mode = ladder.Parley }, "holds an export of both modes as jsonl"},
+		"a different since":  {func(o *export.Options) { o.Since = 5 }, "begins after position 0 and continues after"},
 	} {
 		wrong := o
 		c.change(&wrong)

@@ -19,8 +19,8 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-// fixture is an arena with running matches, and with matches of both modes that ended in
-// each way.
+// fixture is an arena with running matches, and with matches of both modes that
+// ended in every possible way.
 type fixture struct {
 	arena *arenatest.Arena
 	log   eventstore.Log

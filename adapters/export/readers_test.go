@@ -14,14 +14,14 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// python returns the interpreter whose packages `make deps` installs.
+// python returns the interpreter for which `make deps` installs packages.
 func python(t *testing.T) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()
 	require.NoError(t, err)
 	path := filepath.Join(cache, "hexarena", "python", "bin", "python")
 	if out, err := exec.CommandContext(t.Context(), path, "-c", "import duckdb, pandas, pyarrow").CombinedOutput(); err != nil {
-		t.Skipf("needs duckdb, pandas and pyarrow of PyPI: run make deps (%v %s)", err, out)
+		t.Skipf("needs duckdb, pandas and pyarrow from PyPI: run make deps (%v %s)", err, out)
 	}
 	return path
 }
@@ -35,7 +35,8 @@ type standing struct {
 	GamesPlayed int     `json:"games_played"`
 }
 
-// The recipes in docs read both formats with DuckDB, and with pandas and pyarrow.
+// The recipes in the docs work with both formats, in DuckDB and in pandas with
+// pyarrow.
 func TestRecipesComputeTheLeaderboardOfTheArena(t *testing.T) {
 	interpreter := python(t)
 	w := newFixture(t)
@@ -60,7 +61,7 @@ func TestRecipesComputeTheLeaderboardOfTheArena(t *testing.T) {
 	}
 }
 
-// Each SQL statement and the pandas call of docs/analysts.md must return rows.
+// Each SQL statement and the pandas call in docs/analysts.md must return rows.
 func TestStatementsOfTheDocsReturnRows(t *testing.T) {
 	interpreter := python(t)
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "analysts.md"))

@@ -1,4 +1,5 @@
 package lease
 
-// Generation returns the number of this claim, counted over the whole log from 1.
+// Generation returns the number of this claim. Claims are numbered from 1 over
+// the whole log.
 func (l *Lease) Generation() uint64 { return l.generation }

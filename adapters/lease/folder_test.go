@@ -15,8 +15,9 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// folderVariable names a folder. With it, the test binary is a second process
-// that plays from that folder until it is killed.
+// folderVariable is an environment variable that names a folder. If it is set,
+// the test binary is a second process that plays from that folder until it is
+// killed.
 const folderVariable = "LEASE_TEST_FOLDER"
 
 func TestMain(m *testing.M) {
@@ -81,7 +82,7 @@ func TestTornIDIsReplaced(t *testing.T) {
 func TestUnreadableIDIsAnError(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "player.id"), 0o700))
-	for range 2 { // the first failure frees the lock
+	for range 2 { // the first failure releases the lock
 		_, err := lease.Acquire(t.Context(), memory.New(), folder)
 		require.ErrorContains(t, err, "player id")
 	}

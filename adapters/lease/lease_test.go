@@ -15,7 +15,7 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// pass advances the clock of the bubble and waits until all due work is done.
+// pass advances the bubble's clock and waits until all due work is done.
 func pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
@@ -33,8 +33,8 @@ func release(t *testing.T, l *lease.Lease) {
 	require.NoError(t, l.Release(t.Context()))
 }
 
-// crash ends a lease as a kill does: the folder is unlocked, and the log receives
-// no release.
+// crash ends a lease as a kill does: the folder is unlocked, but no release is
+// written to the log.
 func crash(t *testing.T, l *lease.Lease) {
 	t.Helper()
 	ended, end := context.WithCancel(t.Context())
@@ -166,8 +166,8 @@ func TestOneOfManyWaitingProcessesTakesTheLease(t *testing.T) {
 	})
 }
 
-// acquireAtOnce acquires the lease for n folders at the same time. It returns the
-// leases and the refusals.
+// acquireAtOnce acquires the lease for n folders at the same time. It returns
+// the leases and the errors of the failed calls.
 func acquireAtOnce(t *testing.T, log eventstore.Log, n int) (won []*lease.Lease, refused []*arena.HeldError) {
 	t.Helper()
 	leases, errs := make([]*lease.Lease, n), make([]error, n)

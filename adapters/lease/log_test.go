@@ -9,13 +9,13 @@ import (
 	"hexarena/eventstore"
 )
 
-// faulty is a log behind a bad connection.
+// faulty is a log with a bad connection.
 type faulty struct {
 	eventstore.Log
 	away      atomic.Bool  // every call fails at once
 	hung      atomic.Bool  // every call lasts until its context ends
-	lostAcks  atomic.Int64 // the next appends that are stored but return an error
-	pauseNext atomic.Int64 // nanoseconds; the next append freezes as long, like a stopped process
+	lostAcks  atomic.Int64 // the number of next appends that are stored but return an error
+	pauseNext atomic.Int64 // how long the next append freezes, in nanoseconds, like a stopped process
 }
 
 func (f *faulty) fault(ctx context.Context) error {

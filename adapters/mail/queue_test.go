@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fixture is a queue with a fake server, in a synctest bubble. It records the tries.
+// fixture is a queue with a fake server, in a synctest bubble. It records every
+// attempt to deliver.
 type fixture struct {
 	*queue
 	began time.Time

@@ -42,7 +42,7 @@ type mailServer struct {
 	mails chan received
 
 	mu     sync.Mutex
-	refuse error // of RCPT
+	refuse error // the error that RCPT returns
 }
 
 func (s *mailServer) NewSession(c *smtp.Conn) (smtp.Session, error) {
@@ -86,8 +86,8 @@ func (s *session) Data(r io.Reader) error {
 func (s *session) Reset()        {}
 func (s *session) Logout() error { return nil }
 
-// startServer starts a server. If secure, it has STARTTLS, or TLS from the start if
-// implicit.
+// startServer starts a server. If secure is true, it supports STARTTLS, or uses
+// TLS from the start if implicit is true.
 func startServer(t *testing.T, implicit, secure bool) (*mailServer, *x509.CertPool) {
 	t.Helper()
 	s := &mailServer{mails: make(chan received, 10)}
@@ -132,8 +132,8 @@ func newCertificate(t *testing.T) (*tls.Config, *x509.CertPool) {
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS12}, roots
 }
 
-// openServer opens the mailer of a setting, which trusts the test's certificate, and
-// runs it during the test.
+// openServer opens the mailer for a setting and runs it during the test. The
+// mailer trusts the test's certificate.
 func openServer(t *testing.T, setting string, roots *x509.CertPool) *Mailer {
 	t.Helper()
 	u, err := url.Parse(setting)
@@ -155,7 +155,7 @@ func (s *server) patient() { s.replyTime, s.sendTime = 2*time.Minute, 5*time.Min
 
 func TestMailIsDelivered(t *testing.T) {
 	for name, c := range map[string]struct {
-		setting          string // %d is the port
+		setting          string // %d stands for the port
 		implicit, secure bool
 		want             received
 	}{
@@ -207,7 +207,7 @@ func TestSendBotPausedReturnsAfterDelivery(t *testing.T) {
 	require.Equal(t, id(first), id(second), "the same mail, sent twice")
 }
 
-// A server may repeat the address in its answer. The error must not contain it.
+// A server may repeat the address in its reply. The error must not contain it.
 func TestRefusalContainsNoAddress(t *testing.T) {
 	for name, c := range map[string]struct {
 		setting string
@@ -260,7 +260,7 @@ func closedPort(t *testing.T) string {
 	return c.LocalAddr().String()
 }
 
-// A password is sent in plain text only to this machine.
+// The client sends a password in plain text only to this machine.
 func TestPasswordsNeedTLS(t *testing.T) {
 	for setting, policy := range map[string]string{
 		"smtp://ada:s3cret@mx.example":  "TLSMandatory",
@@ -277,10 +277,11 @@ func TestPasswordsNeedTLS(t *testing.T) {
 	}
 }
 
-// scripted is a server that accepts everything, except at the named commands.
+// scripted is a server that accepts every command except those that its fields
+// name.
 type scripted struct {
-	greeting string // answer to EHLO; empty: without 8BITMIME
-	hangs    string // it does not answer this command; "connect" is the first
+	greeting string // reply to EHLO; if empty, the server has no 8BITMIME
+	hangs    string // it does not reply to this command; "connect" is the first
 	ends     string // it closes the connection at this command
 
 	hanging chan struct{} // closed when it stops answering
@@ -369,7 +370,7 @@ func TestSevenBitServerReceivesQuotedPrintable(t *testing.T) {
 }
 
 // If the connection fails after the server has accepted the mail, the delivery
-// succeeds, so the mail is not sent again.
+// counts as successful, so the mail is not sent again.
 func TestFailureAfterAcceptanceIsNoError(t *testing.T) {
 	for _, command := range []string{"rset", "quit"} {
 		s := &scripted{greeting: "250-mx\r\n250 8BITMIME", ends: command}
@@ -378,8 +379,9 @@ func TestFailureAfterAcceptanceIsNoError(t *testing.T) {
 	}
 }
 
-// A server may stop answering or close the connection at any command. The delivery
-// fails, at the latest when its context ends, and closes the connection.
+// A server may stop replying or close the connection at any command. The
+// delivery then fails when its context ends or earlier, and closes the
+// connection.
 func TestServerFailsAtAnyCommand(t *testing.T) {
 	for _, command := range []string{"connect", "ehlo", "noop", "mail", "rcpt", "data", "accepted"} {
 		for _, s := range []*scripted{{hangs: command}, {ends: command}} {

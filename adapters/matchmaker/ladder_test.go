@@ -151,13 +151,14 @@ func storedThenHangs(ctx context.Context, call func() error) error {
 	return hangs(ctx, call)
 }
 
-// refusedAsStale is the answer of a log that has forgotten the ids of its events.
+// refusedAsStale is the response of a log that has forgotten the ids of its
+// events.
 func refusedAsStale(context.Context, func() error) error {
 	return &eventstore.WrongVersionError{Expected: 0, Current: 1}
 }
 
-// The acknowledgement is lost, and another writer has appended since. The retry
-// finds the stored event.
+// The acknowledgement was lost, and another writer has appended since then. The
+// retry finds the stored event.
 func TestLostAcknowledgementWithAnotherWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newFaultyLog()
@@ -306,7 +307,7 @@ func seatAll(ctx context.Context, t *testing.T, l *Ladder) {
 	}
 }
 
-// refereeAll finishes every match that it sees. Several of them race.
+// refereeAll finishes every match that it sees. Several calls of it race.
 func (o *outcome) refereeAll(ctx context.Context, t *testing.T, l *Ladder) {
 	for ctx.Err() == nil {
 		all, err := l.Unfinished(ctx)

@@ -24,7 +24,7 @@ type arena struct {
 	stop  func()
 
 	mu      sync.Mutex
-	calls   []string // of the directory and the referee, in order
+	calls   []string // calls to the directory and the referee, in order
 	bots    []ladder.Candidate
 	catchUp func(context.Context) error
 	listing error
@@ -129,7 +129,7 @@ func (a *arena) run(t *testing.T) {
 	synctest.Wait()
 }
 
-// later advances the clock of the bubble.
+// later advances the bubble's clock.
 func later(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
@@ -165,8 +165,8 @@ func TestBotsAreSeatedAgainAfterTheirRest(t *testing.T) {
 	})
 }
 
-// An unfinished match resumes before the directory has caught up, and also if the
-// directory never does.
+// An unfinished match resumes before the directory has caught up, and even if
+// the directory never catches up.
 func TestUnfinishedMatchesResumeAtStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := given(9, ladder.Standard)
@@ -195,7 +195,7 @@ func TestUnfinishedMatchesResumeAtStart(t *testing.T) {
 }
 
 func TestFailureIsLoggedAndRetried(t *testing.T) {
-	down := errors.New("it is down")
+	down := errors.New("the directory is down")
 	for name, c := range map[string]struct {
 		fail, fix func(*arena)
 		line      string
@@ -240,7 +240,7 @@ func TestFailureIsLoggedAndRetried(t *testing.T) {
 }
 
 // The acknowledgement of a stored append never arrives. The next tick finds the
-// match.
+// match in the log.
 func TestNextTickFindsMatchOfUnacknowledgedAppend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := given(3, ladder.Standard)
@@ -325,7 +325,7 @@ func TestStopIsNotLoggedAsFailure(t *testing.T) {
 	})
 }
 
-// Two arenas tick on one log at the same times.
+// Two arenas on one log tick at the same times.
 func TestTwoMatchmakersSeatEachBotOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, two := given(11, ladder.Standard), given(11, ladder.Standard)

@@ -12,7 +12,7 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// pauser is a fake that records its calls with those of the arena.
+// pauser is a fake that records its calls together with those of the arena.
 type pauser struct {
 	a   *arena
 	err error
@@ -38,7 +38,8 @@ func missedOnce(t *testing.T, a *arena) {
 	<-time.After(7 * 24 * time.Hour)
 }
 
-// A bot that must be paused is not seated in that tick, also if the pause fails.
+// A bot that must be paused is not seated in that tick, even if the pause
+// fails.
 func TestAbsenteesArePausedBeforeSeating(t *testing.T) {
 	for name, err := range map[string]error{"paused": nil, "not paused": errors.New("the log is unavailable")} {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// ordersFunc implements Orders by a function.
+// ordersFunc implements Orders with a function.
 type ordersFunc func(ctx context.Context) (bool, error)
 
 func (o ordersFunc) MaySeat(ctx context.Context) (bool, error) { return o(ctx) }

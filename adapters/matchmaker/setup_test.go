@@ -47,7 +47,7 @@ func numbered(n int) []ladder.Candidate {
 	return candidates(ids...)
 }
 
-// inOrder returns results in which the bots place in table order.
+// inOrder returns results in which the bots' placements follow the table order.
 func inOrder(s ladder.Seating) []ladder.Result {
 	var all []ladder.Result
 	for i, bot := range s.Bots {
@@ -115,13 +115,13 @@ func lostBefore(context.Context, func() error) error {
 	return fmt.Errorf("%w: %w", eventstore.ErrUnavailable, errReset)
 }
 
-// lostAfter loses the answer of the log.
+// lostAfter loses the log's response.
 func lostAfter(_ context.Context, call func() error) error {
 	_ = call()
 	return errReset
 }
 
-// hangs neither carries out nor answers the call.
+// hangs neither executes the call nor responds to it.
 func hangs(ctx context.Context, _ func() error) error {
 	<-ctx.Done()
 	return ctx.Err()
@@ -133,7 +133,7 @@ type faultyLog struct {
 	mu      sync.Mutex
 	appends []fault
 	reads   []fault
-	ids     []uuid.UUID // of the first event of each Append call
+	ids     []uuid.UUID // id of the first event of each Append call
 }
 
 func newFaultyLog() *faultyLog { return &faultyLog{Log: memory.New()} }

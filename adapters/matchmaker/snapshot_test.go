@@ -37,7 +37,7 @@ func stateOf(t *testing.T, l *Ladder) string {
 	return fmt.Sprint(l.state.Version(), " ", string(data))
 }
 
-// countingLog counts the ladder events that were read. It can hide snapshots.
+// countingLog counts the ladder events that are read. It can hide snapshots.
 type countingLog struct {
 	eventstore.Log
 	hides bool
@@ -108,8 +108,8 @@ func TestStartFromSnapshotEqualsStartFromZero(t *testing.T) {
 	require.Equal(t, fromZero(t, log), stateOf(t, l), "the first ladder has caught up")
 }
 
-// The stream keeps only the newest snapshot. A start reads only the events after
-// it, and the last event in it.
+// The stream keeps only the newest snapshot. A start reads only the last event
+// that the snapshot includes and the events after it.
 func TestSnapshotIsTakenAfterEachInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := memory.New()
@@ -192,13 +192,13 @@ func modified(change func(*ladder.LadderSnapshotTaken)) func(*testing.T, *memory
 
 func TestUnusableSnapshotIsIgnored(t *testing.T) {
 	for name, store := range map[string]func(*testing.T, *memory.Log){
-		"damaged":            modified(func(e *ladder.LadderSnapshotTaken) { e.State[len(e.State)/2] ^= 1 }),
-		"of another version": modified(func(e *ladder.LadderSnapshotTaken) { e.Schema++ }),
-		"of another mode":    modified(func(e *ladder.LadderSnapshotTaken) { e.Mode = ladder.Parley }),
-		"ahead":              modified(func(e *ladder.LadderSnapshotTaken) { e.Revision++ }),
-		"of another event":   modified(func(e *ladder.LadderSnapshotTaken) { e.EventID = uuid.NewString() }),
-		"of an older event":  modified(func(e *ladder.LadderSnapshotTaken) { e.Revision-- }),
-		"of another type": func(t *testing.T, log *memory.Log) {
+		"damaged":                modified(func(e *ladder.LadderSnapshotTaken) { e.State[len(e.State)/2] ^= 1 }),
+		"of a different version": modified(func(e *ladder.LadderSnapshotTaken) { e.Schema++ }),
+		"of the other mode":      modified(func(e *ladder.LadderSnapshotTaken) { e.Mode = ladder.Parley }),
+		"ahead":                  modified(func(e *ladder.LadderSnapshotTaken) { e.Revision++ }),
+		"of a different event":   modified(func(e *ladder.LadderSnapshotTaken) { e.EventID = uuid.NewString() }),
+		"of an older event":      modified(func(e *ladder.LadderSnapshotTaken) { e.Revision-- }),
+		"of a different type": func(t *testing.T, log *memory.Log) {
 			_, err := log.Append(t.Context(), snapshotsOfTests, eventstore.Any, eventstore.Event{ID: uuid.New(), Type: "SnapshotOfTomorrow", Data: []byte(`{}`)})
 			require.NoError(t, err)
 		},
@@ -229,8 +229,8 @@ func TestUnusableSnapshotIsIgnored(t *testing.T) {
 	}
 }
 
-// A start waits for an unavailable log to read the snapshot. It does not fold from
-// zero instead.
+// If the log is unavailable, a start waits until it can read the snapshot. It
+// does not fold from zero instead.
 func TestSnapshotReadIsRetried(t *testing.T) {
 	for name, reads := range map[string][]fault{
 		"the snapshot":    {lostBefore, lostBefore},
@@ -254,7 +254,7 @@ func TestSnapshotReadIsRetried(t *testing.T) {
 	}
 }
 
-// stuck is a log in which appends of snapshots block or fail.
+// stuck is a log on which appends of snapshots block or fail.
 type stuck struct {
 	eventstore.Log
 	snapshot func(context.Context) error
@@ -269,8 +269,8 @@ func (l *stuck) Append(ctx context.Context, id eventstore.StreamID, expected eve
 	return l.Log.Append(ctx, id, expected, events...)
 }
 
-// A snapshot may take long to store. It holds the state of the time when it was
-// taken.
+// Storing a snapshot may take a long time. The snapshot contains the state at
+// the time when it was taken.
 func TestLadderDoesNotWaitForSnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -329,8 +329,8 @@ func TestFailedSnapshotIsLoggedAndTheNextIsStored(t *testing.T) {
 	})
 }
 
-// aged is a log with a long ladder of 10,000 bots. It repeats a round of events
-// instead of holding all of them.
+// aged is a log with a long ladder of 10,000 bots. It repeats one round of
+// events instead of holding all events in memory.
 type aged struct {
 	*memory.Log
 	round  []eventstore.Event // repeated
@@ -355,7 +355,8 @@ func (l *aged) Read(ctx context.Context, id eventstore.StreamID, from eventstore
 	}
 }
 
-// newAged returns a log with so many rating changes, of tables of 4.
+// newAged returns a log with the given number of rating changes, from tables of
+// 4.
 func newAged(b *testing.B, ratings int) *aged {
 	const bots, tables = 10_000, 2_500
 	l := &aged{Log: memory.New()}
@@ -388,9 +389,9 @@ func newAged(b *testing.B, ratings int) *aged {
 	return l
 }
 
-// BenchmarkStart measures a start on a ladder of a million rating changes, read
-// from memory: from zero, and from a snapshot with half an interval of events
-// after it.
+// BenchmarkStart measures a start on a ladder of a million rating changes that
+// is read from memory. One start folds from zero. The other uses a snapshot
+// that has half an interval of events after it.
 func BenchmarkStart(b *testing.B) {
 	const ratings = 1_000_000
 	log := newAged(b, ratings)

@@ -20,9 +20,9 @@ func gaps(seats []time.Time) []time.Duration {
 	return all
 }
 
-// A bot that answers nothing is seated ten times at the usual pace, and then every
-// three hours. After a week the arena pauses it and sends one mail. Restarts do
-// not change this.
+// A bot that never answers is seated ten times at the usual pace, and then
+// every three hours. After a week the arena pauses it and sends one mail.
+// Restarts do not change this.
 func TestBotThatMissesForAWeekIsPausedWithOneMail(t *testing.T) {
 	for name, restarts := range map[string]bool{"one process": false, "restarted every day": true} {
 		t.Run(name, func(t *testing.T) {
@@ -77,8 +77,8 @@ func TestBotThatMissesForAWeekIsPausedWithOneMail(t *testing.T) {
 	}
 }
 
-// An unpaused bot is seated at the usual pace at once, and its misses are counted
-// from zero.
+// An unpaused bot is immediately seated at the usual pace again, and its misses
+// are counted from zero.
 func TestStatusChangeResetsMisses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, "bot-ada")
@@ -128,7 +128,7 @@ func TestAnswerResetsMisses(t *testing.T) {
 	})
 }
 
-// A mail that could not be sent is retried, also after a restart.
+// A mail that could not be sent is retried, even after a restart.
 func TestFailedMailIsRetriedAndSentOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, "bot-ada")

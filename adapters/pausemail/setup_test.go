@@ -43,12 +43,12 @@ type fixture struct {
 
 	mu        sync.Mutex
 	lines     bytes.Buffer
-	down      map[string]bool // these bots answer nothing
+	down      map[string]bool // bots that never answer
 	seats     []time.Time     // the times at which ada's bot was seated
 	mails     []owner.Bot
-	pages     []string // of the mails
-	mailFails bool     // sending mail fails
-	logFails  bool     // changing accounts fails
+	pages     []string // the page URLs in the mails
+	mailFails bool     // whether sending mail fails
+	logFails  bool     // whether changing accounts fails
 
 	*process
 }
@@ -62,7 +62,7 @@ type process struct {
 	ladder   *matchmaker.Ladder
 }
 
-// newFixture starts an arena in which some bots answer nothing.
+// newFixture starts an arena in which some bots never answer.
 func newFixture(t *testing.T, down ...string) *fixture {
 	f := &fixture{t: t, log: memory.New(), down: map[string]bool{}}
 	for _, id := range down {
@@ -90,7 +90,7 @@ func (f *fixture) own(id string, events ...owner.Event) {
 	require.NoError(f.t, err)
 }
 
-// start wires a process, as cmd/arena does.
+// start wires a process in the way that cmd/arena does.
 func (f *fixture) start() {
 	logger := slog.New(slog.NewTextHandler(f, nil))
 	p := &process{accounts: accounts.New(f.log), dir: directory.New()}

@@ -14,8 +14,8 @@ import (
 
 var order = Order{Reason: "a fault of ours", Request: "request-1"}
 
-// requireAborted checks that the match ends with its abort by the order, and that
-// the ladder has voided it once.
+// requireAborted checks that the order aborted the match, that this was the
+// match's last event, and that the ladder has voided the match once.
 func requireAborted(t *testing.T, f *fixture) {
 	t.Helper()
 	events := f.events()
@@ -27,7 +27,7 @@ func requireAborted(t *testing.T, f *fixture) {
 	require.Empty(t, f.ladder.finished)
 }
 
-// correlations returns the correlations of the stored events.
+// correlations returns the correlation ids of the stored events.
 func correlations(t *testing.T, f *fixture) (all []string) {
 	t.Helper()
 	for r := range f.recorded() {
@@ -60,7 +60,7 @@ func TestAbortEndsOpenDecisionAtOnceWithoutStrike(t *testing.T) {
 	})
 }
 
-// A match that is not being played is started or resumed to abort it.
+// To abort a match that is not being played, Abort starts or resumes it.
 func TestAbortOfMatchThatIsNotPlayed(t *testing.T) {
 	for name, begun := range map[string]bool{"started before": true, "only seated": false} {
 		t.Run(name, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestFirstAbortOrderCounts(t *testing.T) {
 	})
 }
 
-// The caller gives up during an outage of the log. The order stays in force.
+// The caller gives up during an outage of the log. The order remains in effect.
 func TestAbortOutlivesItsCaller(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		slowly(f, 4*time.Second)
@@ -137,7 +137,8 @@ func TestAbortAfterStopFails(t *testing.T) {
 	})
 }
 
-// A stop while the order waits for the log leaves the match unfinished.
+// If the referee stops while the order is waiting for the log, the match stays
+// unfinished.
 func TestStopBeforeAbortIsStored(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		slowly(f, 4*time.Second)

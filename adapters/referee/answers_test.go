@@ -14,11 +14,11 @@ import (
 type badTurn struct {
 	name   string
 	does   func(f *fixture, c call)
-	cause  string // of a timeout; "" for an illegal answer
-	reason string // of an illegal answer
+	cause  string // cause of a timeout; "" for an illegal answer
+	reason string // why the answer is illegal
 	raw    string // the stored answer
 	took   int64  // elapsed ms
-	dials  int    // of the bot in the whole match
+	dials  int    // number of dials to the bot in the whole match
 }
 
 var badTurns = []badTurn{
@@ -30,7 +30,7 @@ var badTurns = []badTurn{
 		does: func(_ *fixture, c call) { c.answer(7*time.Millisecond, "what?") }},
 	{name: "binary", cause: match.CauseMalformed, raw: "\x00\uFFFD", took: 7, dials: 1,
 		does: func(_ *fixture, c call) { c.line.sends(7*time.Millisecond, "\x00\xff", match.CauseMalformed) }},
-	{name: "an id never asked", cause: match.CauseMalformed, raw: `{"id":99999,"action":{}}`, took: 7, dials: 1,
+	{name: "an id that was never used", cause: match.CauseMalformed, raw: `{"id":99999,"action":{}}`, took: 7, dials: 1,
 		does: func(_ *fixture, c call) { c.answer(7*time.Millisecond, `{"id":99999,"action":{}}`) }},
 	{name: "oversized", cause: match.CauseOversized, took: 7, dials: 2,
 		does: func(_ *fixture, c call) {
@@ -72,7 +72,8 @@ func TestBadAnswerCostsOneStrike(t *testing.T) {
 	}
 }
 
-// requireStrike checks the only strike of a match, and the default after it.
+// requireStrike checks the only strike of a match and the default action after
+// it.
 func requireStrike(t *testing.T, events []match.Event, want badTurn, seat, decision int) {
 	t.Helper()
 	at := -1
@@ -173,12 +174,12 @@ func TestThreeStrikesResignTheSeat(t *testing.T) {
 	})
 }
 
-// A bot that sends any frame while it is asked has not missed the match.
+// A bot that sends any frame while a decision is open has not missed the match.
 func TestStaleAnswerIsNoMiss(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		bot := f.bots[0]
 		bot.script = func(c call) bool {
-			if c.nth == 3 { // an answer to the first decision, which has closed
+			if c.nth == 3 { // answer the first decision, which is already closed
 				c.answer(time.Second, fmt.Sprintf(`{"id":%d,"action":{}}`, bot.requests[0].ID))
 			}
 			return true

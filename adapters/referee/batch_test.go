@@ -15,8 +15,9 @@ import (
 	"hexarena/eventstore"
 )
 
-// The seats of one batch answer in different ways: in the first open trade, and in
-// the first discard of several seats. The batch is one append in seat order.
+// The seats of one batch answer in different ways. This happens in the first
+// open trade and in the first discard of several seats. The batch is stored in
+// one append, in seat order.
 func TestMixedBatch(t *testing.T) {
 	for _, kind := range []string{"trade", "discard"} {
 		t.Run(kind, func(t *testing.T) {

@@ -19,8 +19,8 @@ import (
 	"hexarena/projections/directory"
 )
 
-// BenchmarkMatches plays matches at once on a log in memory. The bots have prepared
-// answers, so it measures the cost of the referee.
+// BenchmarkMatches plays many matches at the same time on a log in memory. The
+// bots have prepared answers, so it measures the cost of the referee.
 func BenchmarkMatches(b *testing.B) {
 	for _, n := range []int{1, 100, 1000} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {

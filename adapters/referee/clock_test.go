@@ -51,7 +51,7 @@ func TestClockWaitEnds(t *testing.T) {
 // If a timer fires after a pause, the wait continues for the remaining time.
 func TestClockWaitContinuesAfterPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newClock(time.Now) // without its beat, every wait looks like a pause
+		c := newClock(time.Now) // without the beat, every wait looks like a pause
 		began := time.Now()
 		c.wait(t.Context(), 5*time.Second, nil)
 		require.Greater(t, time.Since(began), 5*time.Second)
@@ -108,8 +108,8 @@ func TestWallClockContinuesAfterStops(t *testing.T) {
 	})
 }
 
-// The log is unavailable for an hour at each of the first appends. This costs no
-// strike and no time played.
+// The log is unavailable for an hour at each of the first appends. This costs
+// no strike and no playing time.
 func TestOutageOfLogCostsNoStrike(t *testing.T) {
 	want := uninterrupted(t, 3)
 	for _, stored := range []bool{false, true} {
@@ -125,8 +125,8 @@ func TestOutageOfLogCostsNoStrike(t *testing.T) {
 	}
 }
 
-// outage delays each of the first batches for an hour. With stored, the log stores
-// them although it does not acknowledge them.
+// outage delays each of the first batches for an hour. If stored is true, the
+// log stores them but does not acknowledge them.
 func outage(batches int, stored bool) func(attempted) (eventstore.Appended, error) {
 	var since time.Time
 	return func(a attempted) (eventstore.Appended, error) {

@@ -30,7 +30,7 @@ func TestLineIsDownAtDecision(t *testing.T) {
 	tests := []struct {
 		name     string
 		refuse   func(ctx context.Context, nth int) error
-		cause    string // of the timeout of the second decision; "" if it is answered
+		cause    string // cause of the second decision's timeout; "" if the bot answers it
 		took     int64
 		dials    int
 		deadline int64 // ms in the second request; 0: never sent
@@ -87,7 +87,7 @@ func TestNoRedialWithinDecision(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		bot := f.bots[1]
 		bot.greet = func(l *fakeLine) {
-			if bot.dials == 2 { // drops before its dial has returned
+			if bot.dials == 2 { // the line drops before its dial has returned
 				l.deliver("", match.CauseDropped)
 			}
 		}

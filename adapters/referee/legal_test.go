@@ -14,9 +14,9 @@ import (
 	"hexarena/eventstore"
 )
 
-// legalBot folds the match from the log and chooses legal answers, always the same
-// one to the same decision. It fails the test if a decision was asked before its
-// events were stored.
+// legalBot folds the match from the log and chooses legal answers. It always
+// chooses the same answer to the same decision. It fails the test if a decision
+// is sent before its events are stored.
 type legalBot struct {
 	t   *testing.T
 	log eventstore.Log
@@ -26,7 +26,7 @@ type legalBot struct {
 	next eventstore.Revision
 }
 
-// now returns the match as the log has it.
+// now returns the match as folded from the log.
 func (o *legalBot) now() match.Match {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -58,7 +58,8 @@ func (o *legalBot) answer(id int) string {
 	return ""
 }
 
-// choose picks a legal action, offers included. It depends on the decision only.
+// choose picks a legal action, which may be an offer. The choice depends only
+// on the decision.
 func choose(g *game.State, d match.Decision) game.Action {
 	p := matchtest.Player{Below: rand.New(rand.NewPCG(uint64(d.ID), 1)).IntN}
 	return p.Choose(g, d)

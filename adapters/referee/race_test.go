@@ -2,6 +2,6 @@
 
 package referee
 
-// raceDetector reports that the race detector is on. Work that is quadratic in the
-// length of a match is then ten times as slow.
+// raceDetector reports whether the race detector is on. It makes work that is
+// quadratic in the length of a match ten times as slow.
 const raceDetector = true

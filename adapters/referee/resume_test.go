@@ -39,7 +39,8 @@ func (f *fixture) history() (lines []string) {
 	return lines
 }
 
-// requireSame fails at the first line in which two histories differ.
+// requireSame fails the test if two histories differ, and shows the first line
+// that differs.
 func requireSame(t *testing.T, want, got []string) {
 	t.Helper()
 	for i := range min(len(want), len(got)) {
@@ -48,7 +49,7 @@ func requireSame(t *testing.T, want, got []string) {
 	require.Len(t, got, len(want))
 }
 
-// uninterrupted returns the history of a match without faults.
+// uninterrupted returns the history of a match that had no faults.
 func uninterrupted(t *testing.T, seats int) (history []string) {
 	t.Helper()
 	withFixture(t, seats, func(f *fixture) {
@@ -111,7 +112,7 @@ func TestResumeAnywhere(t *testing.T) {
 							return false
 						}
 						f.abandon()        // while the decision is open
-						return c.ID%2 == 0 // with the answer lost, or not read yet
+						return c.ID%2 == 0 // the answer is lost, or not read yet
 					}
 				}
 				f.untilOver()
@@ -139,7 +140,7 @@ func randomFault(f *fixture, which int, a attempted) (eventstore.Appended, error
 	}
 }
 
-// askedBefore reports whether the bot was asked a decision before.
+// askedBefore reports whether the bot has been asked a decision before.
 func (b *fakeBot) askedBefore(id int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -221,7 +222,7 @@ func TestClaimIsStoredBeforeDialing(t *testing.T) {
 	})
 }
 
-// A referee that is replaced stops without an effect on the match.
+// When a referee is replaced, it stops without affecting the match.
 func TestSecondRefereeTakesMatchOver(t *testing.T) {
 	want := uninterrupted(t, 3)
 	for _, after := range []time.Duration{0, time.Millisecond, 150 * time.Millisecond, 3 * time.Second, 12 * time.Second} {
@@ -264,7 +265,8 @@ func TestLadderIsWrittenLater(t *testing.T) {
 	})
 }
 
-// A read that fails part way must not resume the match from a short history.
+// If a read fails part way, the match must not resume from an incomplete
+// history.
 func TestFailedReadIsRetried(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		f.stopAfter(match.DiceRolled{})

@@ -90,7 +90,7 @@ func (f *fixture) referee(player string) *Referee {
 func (f *fixture) abandon() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_ = f.playing.Load().Stop(ctx) // the error is that of ctx
+	_ = f.playing.Load().Stop(ctx) // the error is ctx's error
 }
 
 func (f *fixture) bot(id string) *fakeBot {
@@ -180,19 +180,20 @@ type journal struct {
 	mu      sync.Mutex
 	tries   int
 	batches [][]eventstore.Event
-	fault   func(a attempted) (eventstore.Appended, error) // if set, carries out each append
+	fault   func(a attempted) (eventstore.Appended, error) // if set, it handles each append
 }
 
 // attempted is a call of Append.
 type attempted struct {
 	nth   int
-	types []string // of the events
+	types []string // types of the events
 	store func() (eventstore.Appended, error)
 }
 
 func (a attempted) has(e match.Event) bool { return slices.Contains(a.types, e.EventType()) }
 
-// lost fails as unavailable, whether it stored the events or not.
+// lost returns an error as if the log were unavailable, whether or not the
+// events were stored.
 func (a attempted) lost(stored bool) (eventstore.Appended, error) {
 	if stored {
 		_, _ = a.store()
@@ -228,7 +229,7 @@ func (j *journal) Append(ctx context.Context, id eventstore.StreamID, expected e
 func (j *journal) head(id eventstore.StreamID) int {
 	for r, err := range j.Log.Read(context.Background(), id, eventstore.EndRevision, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {
 		if err != nil {
-			panic(err) // memory does not fail
+			panic(err) // a log in memory does not fail
 		}
 		return int(r.Revision)
 	}
@@ -276,7 +277,7 @@ type call struct {
 	kth  int // number of the request among those of its kind, from 1
 }
 
-// fakeBot follows its script. Without one it answers legally.
+// fakeBot follows its script. Without a script it answers legally.
 type fakeBot struct {
 	fixture *fixture
 	id      string
@@ -371,7 +372,7 @@ func (l *fakeLine) deliver(frame, cause string) {
 	}
 }
 
-// buffers holds a received frame back until a drain.
+// buffers holds back a received frame until a drain.
 func (l *fakeLine) buffers(frame string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -41,8 +41,8 @@ func TestStartStoresSeatingAndNonces(t *testing.T) {
 	})
 }
 
-// A start waits for the upgrade answers for 5 s or the decision time, whichever is
-// shorter.
+// A start waits for the upgrade responses for 5 s or the decision time,
+// whichever is shorter.
 func TestStartWaitsForUpgradeAnswers(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -137,7 +137,7 @@ func (f *fixture) times() []time.Time {
 	return times
 }
 
-// playedMs returns the time played in the metadata of the last event.
+// playedMs returns the playing time in the last event's metadata.
 func (f *fixture) playedMs() (ms int64) {
 	for r := range f.recorded() {
 		m, err := eventstore.DecodeMetadata(r)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fixed returns the same contents in every run.
+// fixed returns contents that are the same in every run.
 func fixed() contents {
 	return contents{
 		Version:      1,

@@ -16,7 +16,8 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// failing is a log whose appends fail, whether they are stored or not.
+// failing is a log whose appends return an error, whether or not they are
+// stored.
 type failing struct {
 	eventstore.Log
 	stores bool

@@ -34,7 +34,7 @@ func keysOf(t *testing.T, log eventstore.Log) (arena.Keys, eventstore.Expected) 
 	return keys, revision
 }
 
-// eventsOf counts the events of arena-keys.
+// eventsOf counts the events in arena-keys.
 func eventsOf(t *testing.T, log eventstore.Log) (n int) {
 	t.Helper()
 	for _, err := range log.Read(t.Context(), arena.KeysStream, 0, eventstore.ReadOptions{}) {
@@ -53,7 +53,7 @@ func record(t *testing.T, log eventstore.Log, events ...arena.Event) {
 	require.NoError(t, err)
 }
 
-// requireLine checks that an error is one line with a text.
+// requireLine checks that an error is one line and contains a text.
 func requireLine(t *testing.T, err error, want string) {
 	t.Helper()
 	require.ErrorContains(t, err, want)
@@ -156,14 +156,14 @@ func TestOpenRejectsUnusableFile(t *testing.T) {
 			},
 			"is not a regular file",
 		},
-		"it is another arena's": {
+		"it belongs to another arena": {
 			func(t *testing.T, _ eventstore.Log, path string) {
 				require.NoError(t, os.Remove(path))
 				open(t, memory.New(), path)
 			},
 			"does not belong to this log: the platform key",
 		},
-		"another e-mail key": {
+		"a different e-mail key": {
 			func(t *testing.T, log eventstore.Log, _ string) { record(t, log, arena.EmailKeyAdded{}) },
 			"does not belong to this log: the e-mail key",
 		},
@@ -171,7 +171,7 @@ func TestOpenRejectsUnusableFile(t *testing.T) {
 			func(t *testing.T, log eventstore.Log, _ string) { record(t, log, arena.SeedKeyAdded{ID: "new"}) },
 			`does not belong to this log: the seed key "new", which the log has in use, is missing`,
 		},
-		"the log holds another event": {
+		"the log holds an event of a different kind": {
 			func(t *testing.T, log eventstore.Log, _ string) {
 				encoded, err := eventstore.Encode(arena.DrainStarted{}, eventstore.Metadata{})
 				require.NoError(t, err)

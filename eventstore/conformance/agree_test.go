@@ -18,15 +18,16 @@ func TestMemoryAgreesWithEmbeddedNode(t *testing.T) {
 	agree(t, memory.New(), openNode(t))
 }
 
-// Two logs in memory agree. So a disagreement of another log with this one is not an
-// error of the test.
+// Two logs in memory agree. So if another log disagrees with a log in memory,
+// the test itself is not at fault.
 func TestMemoryAgreesWithMemory(t *testing.T) {
 	agree(t, memory.New(), memory.New())
 }
 
-// agree tests that two logs give the same answers. It draws a sequence of calls at
-// random and makes it on both logs. There are few streams and few ids, so that calls
-// conflict. If the logs disagree, the failure shows the shortest sequence found.
+// agree tests that two logs return the same results. It draws a random sequence
+// of calls and makes the same calls on both logs. There are few streams and few
+// ids, so that calls conflict. If the logs disagree, the failure shows the
+// shortest sequence found.
 func agree(t *testing.T, one, other eventstore.Log) {
 	rapid.Check(t, func(rt *rapid.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -50,8 +51,8 @@ type drawer struct {
 	ids  []uuid.UUID
 }
 
-// step draws a call. The returned function makes it and describes the answer, which
-// must be the same for both logs.
+// step draws a call. The returned function makes the call and describes the
+// result, which must be the same for both logs.
 func (d *drawer) step() func(context.Context, eventstore.Log) string {
 	id := eventstore.StreamID(fmt.Sprintf("%s-%d", d.name, rapid.IntRange(0, 2).Draw(d.t, "stream")))
 	switch rapid.SampledFrom([]string{"append", "append", "append", "read", "metadata", "tombstone"}).Draw(d.t, "call") {
@@ -74,9 +75,9 @@ func (d *drawer) step() func(context.Context, eventstore.Log) string {
 	}
 }
 
-// append draws consecutive ids of the pool, so that some appends are retries of
-// earlier ones or of parts of them. It also draws ids in any order, even the same id
-// twice; such an append is not a retry.
+// append draws consecutive ids from the pool, so that some appends retry
+// earlier appends or parts of them. It also draws ids in any order, even the
+// same id twice; such an append is not a retry.
 func (d *drawer) append(id eventstore.StreamID) func(context.Context, eventstore.Log) string {
 	expected := d.expected()
 	first := rapid.IntRange(0, len(d.ids)-1).Draw(d.t, "first id")
@@ -118,7 +119,8 @@ func (d *drawer) read(id eventstore.StreamID) func(context.Context, eventstore.L
 	}
 }
 
-// outcome describes an error as far as callers distinguish errors.
+// outcome describes an error with only the details that callers can
+// distinguish.
 func outcome(err error) string {
 	var wrong *eventstore.WrongVersionError
 	switch {

@@ -1,9 +1,10 @@
-// Package conformance_test is the conformance suite of the log's port. It runs every
-// case with each implementation: the log in memory, and the official client with the
-// embedded node and, if ARENA_TEST_EVENTSTORE names one, with another server.
+// Package conformance_test is the conformance suite of the log's port. It runs
+// every case with each implementation: the log in memory, and the official
+// client with the embedded node. If ARENA_TEST_EVENTSTORE names another server,
+// it also runs every case with the official client and that server.
 //
-// Each case uses its own streams, so the suite also works on a server that others
-// use. It covers what the port offers. The tests of the node cover the rest, such as
+// Each case uses its own streams, so the suite also works on a shared server.
+// It covers what the port offers. The tests of the node cover the rest, such as
 // links, soft deletes and persistent subscriptions.
 package conformance_test
 
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 // conformanceCase is a test of one property of a log.
 type conformanceCase struct {
 	name     string
-	property string // its area, a colon, and the property
+	property string // the area, a colon, and the property
 	test     func(*fixture)
 }
 
@@ -60,7 +61,7 @@ func TestClientWithEmbeddedNode(t *testing.T) {
 	conforms(t, func() eventstore.Log { return log })
 }
 
-// Others may use the server at the same time.
+// Other programs may use the server at the same time.
 func TestClientWithServer(t *testing.T) {
 	address := os.Getenv("ARENA_TEST_EVENTSTORE")
 	if address == "" {

@@ -131,7 +131,7 @@ func sameAppend(f *fixture) {
 	}
 }
 
-// race runs the writers at once and requires that none fails.
+// race runs the writers concurrently and requires that none of them fails.
 func (f *fixture) race(write func(writer int) error) {
 	f.t.Helper()
 	errs := make([]error, writers)
@@ -155,8 +155,9 @@ func (f *fixture) head(s eventstore.StreamID) eventstore.Expected {
 	return eventstore.NoStream
 }
 
-// complete requires that the stream holds each event of the writers once, without
-// gaps and in the order of each writer. The stream, $all and a subscription must agree.
+// complete requires that the stream holds each event from the writers once,
+// without gaps and in the order of each writer. The stream, $all and a
+// subscription must agree.
 func (f *fixture) complete(s eventstore.StreamID) {
 	f.t.Helper()
 	stored := f.read(s, 0, eventstore.ReadOptions{})

@@ -14,8 +14,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// patience is the timeout of a case. It is long because all cases of a suite run at
-// once, perhaps on a loaded machine.
+// patience is the timeout of a case. It is long because all cases of a suite
+// run concurrently, perhaps on a loaded machine.
 const patience = 3 * time.Minute
 
 // fixture is the log of a case, with names that no other case or run uses.
@@ -47,7 +47,7 @@ func (f *fixture) mine() eventstore.Filter {
 	return eventstore.Filter{StreamPrefixes: []string{f.prefix()}}
 }
 
-// events makes n events to append.
+// events creates n events to append.
 func (f *fixture) events(n int) []eventstore.Event {
 	events := make([]eventstore.Event, n)
 	for i := range events {
@@ -61,7 +61,7 @@ func (f *fixture) events(n int) []eventstore.Event {
 	return events
 }
 
-// append stores events and requires that it succeeds.
+// append stores events and requires success.
 func (f *fixture) append(id eventstore.StreamID, expected eventstore.Expected, events ...eventstore.Event) eventstore.Appended {
 	f.t.Helper()
 	appended, err := f.log.Append(f.ctx, id, expected, events...)
@@ -69,7 +69,8 @@ func (f *fixture) append(id eventstore.StreamID, expected eventstore.Expected, e
 	return appended
 }
 
-// refused appends and requires a conflict with the current revision.
+// refused appends events and requires a conflict error that names the current
+// revision.
 func (f *fixture) refused(id eventstore.StreamID, expected, current eventstore.Expected, events ...eventstore.Event) {
 	f.t.Helper()
 	_, err := f.log.Append(f.ctx, id, expected, events...)

@@ -42,12 +42,12 @@ func maxAge(f *fixture) {
 		select {
 		case <-tick.C:
 		case <-f.ctx.Done():
-			require.Fail(f.t, "events of a second's age are still there")
+			require.Fail(f.t, "events that are a second old are still there")
 		}
 	}
 	f.refused(s, eventstore.NoStream, eventstore.At(2), f.events(1)...)
-	// The next event can be seen for a second. A machine that takes longer to
-	// append and read it tries with another one.
+	// The next event can be seen for a second. If the machine takes longer
+	// than that to append and read it, the test tries again with a new event.
 	for next := eventstore.Revision(3); ; next++ {
 		began := time.Now()
 		require.Equal(f.t, next, f.append(s, eventstore.At(next-1), f.events(1)...).Revision)

@@ -81,8 +81,8 @@ func (f *fixture) ofType(n int, name string) []eventstore.Event {
 	return events
 }
 
-// types filters by exact types. The server filters by prefixes, so the test has types
-// that only begin like a selected one.
+// types filters by exact types. The server filters by prefixes, so the test has
+// types that merely begin with the name of a selected type.
 func types(f *fixture) {
 	s, tag := f.stream(), "T"+strings.ReplaceAll(f.name, "-", "")
 	start := f.append(s, eventstore.NoStream, f.ofType(1, tag+"Seated")...)
@@ -141,7 +141,7 @@ func checkpoints(f *fixture) {
 	require.Equal(f.t, all, append(before, f.follow(f.ctx, at, filter).events(3-len(before))...))
 }
 
-// liveCheckpoints does the same after the subscription has caught up.
+// liveCheckpoints makes the same checks after the subscription has caught up.
 func liveCheckpoints(f *fixture) {
 	noise, quiet := f.stream(), eventstore.StreamID(f.prefix()+"quiet")
 	start := f.append(noise, eventstore.NoStream, f.events(1)...)

@@ -15,9 +15,9 @@ import (
 	"hexarena/eventstore/node"
 )
 
-// The clock of the node jumps by an hour or a day, forwards or backwards, with every
-// event. Revisions, positions, retries, subscriptions and deadlines must not depend on
-// it.
+// The node's clock jumps by an hour or a day, forwards or backwards, with every
+// event. Revisions, positions, retries, subscriptions and deadlines must not
+// depend on it.
 func TestNodeClockJumps(t *testing.T) {
 	t.Parallel()
 	const appends = 300
@@ -76,6 +76,6 @@ func TestNodeClockJumps(t *testing.T) {
 		i++
 	}
 	require.Equal(t, appends, i)
-	t.Logf("%d appends and as many retries while the clock of the node was off by %v to %v: each stored once and delivered once, in order",
+	t.Logf("%d appends and as many retries while the node's clock was off by %v to %v: each event was stored once and delivered once, in order",
 		appends, time.Duration(low.Load()), time.Duration(high.Load()))
 }

@@ -16,15 +16,15 @@ import (
 	"hexarena/eventstore/node"
 )
 
-// testLog is a log on its own node. It can also write data that the port does not offer,
-// as any client of the server may.
+// testLog is a log on its own node. It can also write data that the port cannot
+// write but any client of the server can.
 type testLog struct {
 	t *testing.T
 	*Log
 	node *node.Node
 }
 
-// newTestLog opens a log on its own node. The node uses the clock now.
+// newTestLog opens a log on its own node. The node uses now as its clock.
 func newTestLog(t *testing.T, now func() time.Time) testLog {
 	n, err := node.Open(node.Options{Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler), Now: now})
 	require.NoError(t, err)
@@ -94,8 +94,8 @@ func some(n int) []es.EventData {
 	return all
 }
 
-// fill writes about 300 events to several streams in turn. They include every kind of
-// stream and event that the server treats specially.
+// fill writes about 300 events to several streams in turn. They include every
+// kind of stream and event for which the server has special rules.
 func (a testLog) fill() {
 	a.describe("arena-player", `{"$maxCount":1}`)
 	a.describe("address-1", `{"$maxCount":1}`)
@@ -132,9 +132,9 @@ func (a testLog) fill() {
 	a.appendSmall("match-3", 1)
 }
 
-// contents are the contents of a log that a copy keeps.
+// contents holds the parts of a log that a copy keeps.
 type contents struct {
-	Events   []storedEvent // and tombstones, in the order of $all
+	Events   []storedEvent // including tombstones, in the order of $all
 	Metadata map[string]string
 }
 

@@ -77,8 +77,8 @@ func TestCopyMovesEverything(t *testing.T) {
 	require.ErrorIs(t, target.Tombstone(t.Context(), "doomed", eventstore.Any), eventstore.ErrStreamDeleted)
 }
 
-// A copy that is interrupted after any number of events, several times, gives the same
-// target as one without interruptions.
+// A copy that is interrupted after any number of events, several times, gives
+// the same target as a copy without interruptions.
 func TestCopyContinuesAfterInterruptions(t *testing.T) {
 	source := newTestLog(t, nil)
 	source.fill()
@@ -233,7 +233,7 @@ func TestCopyOfAGrowingSource(t *testing.T) {
 		grown = true
 		source.appendSmall("match-0", 2)
 		source.describe("match-0", `{"note":"third"}`)
-		source.appendSmall("deleted", 2) // revives it: the target then writes metadata by itself, too
+		source.appendSmall("deleted", 2) // this revives the stream; the target then also writes metadata automatically
 		source.appendSmall("revived", 1)
 		source.describe("revived", `{"$maxCount":2}`)
 		source.tombstone("odd")
@@ -275,8 +275,8 @@ func TestCopyLeavesOutExpiredEvents(t *testing.T) {
 	got := target.contents()
 	require.Equal(t, map[string]string{
 		"signatures-1": `{"$maxAge":660}`,
-		"both":         `{"$maxAge":660,"$tb":2}`, // was 5 of 3..6
-		"beyond":       `{"$maxAge":660,"$tb":6}`, // was 9, the next but one
+		"both":         `{"$maxAge":660,"$tb":2}`, // $tb was 5, with events 3..6
+		"beyond":       `{"$maxAge":660,"$tb":6}`, // $tb was 9, two after the last event
 	}, got.Metadata)
 	for stream, n := range map[string]int{"signatures-1": 4, "both": 2, "beyond": 0, "whole": 3} {
 		require.Len(t, visible(target, got)[stream], n, stream)
@@ -328,10 +328,10 @@ func TestVerifyFindsDifferences(t *testing.T) {
 		forge func(c *copier)
 		want  error
 	}{
-		{"an event less", func(c *copier) { c.streams["match-1"].copied++ }, ErrDiffers},
+		{"one event fewer", func(c *copier) { c.streams["match-1"].copied++ }, ErrDiffers},
 		{"another event", func(c *copier) { c.copied.Sum[0]++ }, ErrDiffers},
 		{"other metadata", func(c *copier) { c.streams["match-1"].meta.Data = []byte(`{}`) }, ErrDiffers},
-		{"a stream more", func(c *copier) { delete(c.streams, "match-2") }, ErrNoCopy},
+		{"one stream more", func(c *copier) { delete(c.streams, "match-2") }, ErrNoCopy},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"hexarena/eventstore/node"
 )
 
-// slowDisk makes the syncs of a file system slow.
+// slowDisk wraps a file system and slows down its syncs.
 type slowDisk struct{ delay atomic.Int64 }
 
 func (d *slowDisk) String() string { return "slow disk" }
@@ -30,10 +30,10 @@ func (d *slowDisk) MaybeError(op errorfs.Op) error {
 	return nil
 }
 
-// A log with slow syncs is available: calls wait for it, and the supervision does not
-// reconnect. Nothing is lost, reads continue, and each call returns by its deadline.
-// The supervision probes often here, and its timeout is shorter than the longest
-// sync.
+// A log with slow syncs still counts as available: calls wait for it, and the
+// supervision does not reconnect. Nothing is lost, reads continue, and each
+// call returns by its deadline. In this test the supervision probes often, and
+// its timeout is shorter than the longest sync.
 func TestSlowDisk(t *testing.T) {
 	t.Parallel()
 	pace := brisk
@@ -71,7 +71,8 @@ func waitForDisk(t *testing.T, pace pace, delays ...time.Duration) {
 	}
 }
 
-// appendAndRead has writers wait for each append, while reads are answered.
+// appendAndRead runs writers that wait for each append, and readers that get
+// results meanwhile.
 func appendAndRead(t *testing.T, log *Log) {
 	var wg sync.WaitGroup
 	for w := range 4 {
@@ -96,9 +97,9 @@ func appendAndRead(t *testing.T, log *Log) {
 	}
 }
 
-// appendTwice appends with a deadline before the end of the sync, and then again. The
-// log must store the event once. It returns by how much the first call overran its
-// deadline.
+// appendTwice appends with a deadline before the end of the sync, and then
+// again. The log must store the event once. appendTwice returns by how much the
+// first call overran its deadline.
 func appendTwice(t *testing.T, log *Log, delay time.Duration) (overrun time.Duration) {
 	e := events(1)
 	ctx, cancel := context.WithTimeout(t.Context(), delay/2)

@@ -87,7 +87,7 @@ func TestCheckpointsNeverGoBack(t *testing.T) {
 	for _, at := range []eventstore.Position{9, 10, 11} {
 		require.True(t, s.take(arrival{message: eventstore.Message{Checkpoint: at}, at: at}))
 	}
-	require.Equal(t, []eventstore.Message{{Checkpoint: 11}}, got, "a checkpoint never goes back")
+	require.Equal(t, []eventstore.Message{{Checkpoint: 11}}, got, "a checkpoint never moves backwards")
 }
 
 func TestReadsFromTheEnds(t *testing.T) {
@@ -97,7 +97,8 @@ func TestReadsFromTheEnds(t *testing.T) {
 	require.Equal(t, es.End{}, allPosition(eventstore.EndPosition))
 }
 
-// The error at a deadline describes the failure of the server in one line.
+// When a call reaches its deadline, the error describes the server's failure in
+// one line.
 func TestErrorAtADeadlineNamesTheCause(t *testing.T) {
 	p := outage.New(t, "")
 	p.Set(outage.Refused)
@@ -114,7 +115,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, address string) {
 		if strings.Contains(strings.ToLower(address), "file") {
-			t.Skip("names a file of this machine")
+			t.Skip("names a file on this machine")
 		}
 		config, err := parse(address)
 		if err != nil {

@@ -22,14 +22,14 @@ import (
 	"hexarena/eventstore/logtest/outage"
 )
 
-// fakeServer is a server with outages that runs by the clock of a synctest bubble. It
-// treats clients as a real one does: a call without an answer ends only when it is
-// cancelled, and a failed discovery takes its two seconds.
+// fakeServer is a server with outages that runs on the clock of a synctest
+// bubble. It treats clients as a real one does: a call without a response ends
+// only when it is cancelled, and a failed discovery takes its two seconds.
 type fakeServer struct {
 	mu      sync.Mutex
 	kind    outage.Kind
 	changed chan struct{}
-	sound   map[*es.Client]bool // clients whose connection works; data of the others is lost
+	sound   map[*es.Client]bool // clients whose connection works; data from the others is lost
 	dials   int
 }
 
@@ -96,8 +96,9 @@ func (a *fakeServer) call(ctx context.Context, c *es.Client) error {
 	return a.answer(ctx, func() bool { return a.sound[c] })
 }
 
-// Outages of up to an hour, by the clock of a bubble. Each call returns at its
-// deadline. All callers succeed again within five seconds of the end of the outage.
+// Outages last up to an hour, on the clock of a bubble. Each call returns at
+// its deadline. All callers succeed again within five seconds of the end of the
+// outage.
 func TestOutagesOfAnHour(t *testing.T) {
 	seed := logtest.Seed(t)
 	for _, k := range []outage.Kind{outage.Refused, outage.Hung, outage.BlackHoled} {
@@ -126,7 +127,7 @@ func outlast(t *testing.T, k outage.Kind, rng *rand.Rand) {
 	}
 	require.NoError(t, log.Close())
 	slices.Sort(c.recoveries)
-	t.Logf("%s: %d outages of 0.1 s to 1 h, %v in all: %d calls, %d of them ended by their deadline, max overrun %v; "+
+	t.Logf("%s: %d outages of 0.1 s to 1 h, %v in all: %d calls, %d of them ended at their deadline, max overrun %v; "+
 		"all callers recovered after median %v, max %v; at most %.1f attempts to connect per second",
 		k, len(c.recoveries), time.Since(began).Round(time.Minute), c.calls, c.late, c.overrun,
 		c.recoveries[len(c.recoveries)/2].Round(time.Millisecond), c.recoveries[len(c.recoveries)-1].Round(time.Millisecond), c.rate)
@@ -135,17 +136,17 @@ func outlast(t *testing.T, k outage.Kind, rng *rand.Rand) {
 	require.LessOrEqual(t, c.rate, 25.0)
 }
 
-// callers make calls all the time, with random deadlines.
+// callers make calls continuously, with random deadlines.
 type callers struct {
 	t      *testing.T
 	log    *Log
 	server *fakeServer
 
 	mu          sync.Mutex
-	calls, late int // late: ended by their deadline
+	calls, late int // late: calls that ended at their deadline
 	overrun     time.Duration
 	recoveries  []time.Duration
-	rate        float64 // most attempts to connect per second in an outage
+	rate        float64 // highest number of connection attempts per second during an outage
 }
 
 func (c *callers) outage(k outage.Kind, d time.Duration, rng *rand.Rand) {

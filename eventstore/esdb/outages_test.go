@@ -20,16 +20,16 @@ import (
 	"hexarena/eventstore/logtest/outage"
 )
 
-// How far a call may overrun its deadline during an outage, and how soon all callers
-// must succeed after it.
+// The limits for how far a call may overrun its deadline during an outage, and
+// for how soon all callers must succeed after the outage.
 const (
 	allowedOverrun  = 100 * time.Millisecond
 	allowedRecovery = 5 * time.Second
 )
 
-// looseOverrun is the bound for tests by the real clock, because the machine may be
-// loaded. It is still shorter than the client's own discovery. TestOutagesOfAnHour and
-// make soak use allowedOverrun.
+// looseOverrun is the bound for tests that use the real clock, because the
+// machine may be loaded. It is still shorter than the client's own discovery.
+// TestOutagesOfAnHour and make soak use allowedOverrun.
 const looseOverrun = 1500 * time.Millisecond
 
 // soaking reports whether make soak runs. The machine must then be idle.
@@ -44,8 +44,8 @@ func requireOverrun(t *testing.T, overrun time.Duration, what string) {
 	require.Less(t, overrun, allowed, what)
 }
 
-// Writers, readers and a subscriber work through every kind of outage. The pace of the
-// supervision is the real one.
+// Writers, readers and a subscriber work through every kind of outage. The
+// supervision uses its real pace.
 func TestOutages(t *testing.T) {
 	t.Parallel()
 	runOutages(t, 2*time.Second)
@@ -97,10 +97,10 @@ type outageTest struct {
 
 	mu         sync.Mutex
 	calls      int
-	away       int           // calls that ended by their deadline
-	overrun    time.Duration // the longest
+	away       int           // calls that ended at their deadline
+	overrun    time.Duration // the longest overrun of a deadline
 	acked      map[eventstore.StreamID][]uuid.UUID
-	seen       map[uuid.UUID]int // by the subscriber
+	seen       map[uuid.UUID]int // how often the subscriber has seen each event
 	inOrder    bool
 	recovered  map[string]chan time.Time
 	recoveries []time.Duration
@@ -221,7 +221,8 @@ func (o *outageTest) follow() {
 	}
 }
 
-// outage begins an outage that takes d. With cut, the waiting data is lost at its end.
+// outage begins an outage that lasts d. If cut is true, the waiting data is
+// lost when the outage ends.
 func (o *outageTest) outage(k outage.Kind, d time.Duration, cut bool) {
 	require.NoError(o.t, wait(o.t.Context(), 500*time.Millisecond))
 	o.p.Set(k)
@@ -240,8 +241,8 @@ func (o *outageTest) outage(k outage.Kind, d time.Duration, cut bool) {
 	o.awaitRecovery(over)
 }
 
-// awaitRecovery waits until each worker has succeeded again. It records how long the
-// last one took after the outage was over.
+// awaitRecovery waits until each worker has succeeded again. It records how
+// long the last worker took after the end of the outage.
 func (o *outageTest) awaitRecovery(over time.Time) {
 	late := time.Duration(0)
 	for name, back := range o.recovered {
@@ -287,7 +288,7 @@ func (o *outageTest) finish(what string, durations []time.Duration) {
 		require.Equal(o.t, ids, stored[:len(ids)], "order of %s", id)
 	}
 	reconnects := value(o.t, o.log.metrics.reconnects)
-	o.t.Logf("%s for %v: %d calls, %d of them ended by their deadline, max overrun %v; all callers recovered after %v; "+
+	o.t.Logf("%s for %v: %d calls, %d of them ended at their deadline, max overrun %v; all callers recovered after %v; "+
 		"%d events acknowledged, %d lost, %d doubled; the subscription saw each once, in order: %t; %.0f reconnects",
 		what, durations, o.calls, o.away, o.overrun.Round(time.Microsecond), o.recoveries, acknowledged, lost, doubled, o.inOrder, reconnects)
 	require.Zero(o.t, lost)
@@ -302,13 +303,13 @@ func (o *outageTest) finish(what string, durations []time.Duration) {
 	}
 }
 
-// oneConnection is a bound for the goroutines of one connection: at both ends and in
-// the proxy. It is smaller than the number of outages in the test, so that a leak of
-// one goroutine per outage is found.
+// oneConnection is a bound for the goroutines of one connection: at both ends
+// and in the proxy. It is smaller than the number of outages in the test, so
+// that the test finds a leak of one goroutine per outage.
 const oneConnection = 8
 
-// An open log has as many goroutines after many outages as before them, apart from a
-// connection that is being made.
+// An open log has the same number of goroutines after many outages as before
+// them, not counting a connection that is being made.
 func TestOutagesLeaveNoGoroutines(t *testing.T) {
 	const rounds = 2
 	log, p := openThrough(t)

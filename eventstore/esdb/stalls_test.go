@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// stallWatch measures how long the machine, or this process, did not run. A test
-// subtracts that time from a delay, because the code under test did not cause it.
+// stallWatch measures the time in which the machine or this process did not
+// run. A test subtracts that time from a delay, because the code under test did
+// not cause it.
 type stallWatch struct {
 	mu     sync.Mutex
 	beat   chan struct{}  // closes at the next beat

@@ -24,8 +24,8 @@ func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 // brisk is the usual pace of the supervision in tests.
 var brisk = pace{silence: 200 * time.Millisecond, probe: 200 * time.Millisecond, firstGap: 5 * time.Millisecond, lastGap: 50 * time.Millisecond}
 
-// unhurried is a pace that never takes a server for silent, even on a loaded machine.
-// The log still notices a broken connection at once.
+// unhurried is a pace at which the supervision never considers a server silent,
+// even on a loaded machine. The log still notices a broken connection at once.
 var unhurried = pace{silence: time.Minute, probe: time.Minute, firstGap: 5 * time.Millisecond, lastGap: 50 * time.Millisecond}
 
 // testPatience bounds waits for events that must come. No test measures it.
@@ -57,9 +57,10 @@ func (e manualContext) Err() error {
 	}
 }
 
-// afterFailedConnects returns a context that ends, as if by its deadline, when the log
-// is about to connect for the second time from now. By then its only caller has seen
-// the first failure. Call it while no other call uses the log.
+// afterFailedConnects returns a context that ends, as if by its deadline, when
+// the log is about to connect for the second time from now. By then the log's
+// only caller has seen the first failure. Call it while no other call uses the
+// log.
 func afterFailedConnects(t *testing.T, log *Log) context.Context {
 	ctx, dial, dials := manualContext{t.Context(), make(chan struct{})}, log.dial, 0
 	log.dial = func(config es.Configuration) (*es.Client, error) {
@@ -87,7 +88,7 @@ func events(n int) []eventstore.Event {
 	return all
 }
 
-// everyCall has one call of each method of the port.
+// everyCall holds one call of each of the port's methods.
 var everyCall = map[string]func(context.Context, *Log) error{
 	"append": func(ctx context.Context, l *Log) error {
 		_, err := l.Append(ctx, "calls-1", eventstore.Any, events(1)...)
@@ -124,8 +125,8 @@ func last(events iter.Seq2[eventstore.Recorded, error]) error {
 	return last
 }
 
-// Each call returns by its deadline in every kind of outage: from the start, or after
-// a first connection.
+// Each call returns by its deadline in every kind of outage, whether it begins
+// before or after the first connection.
 func TestCallsReturnByTheirDeadline(t *testing.T) {
 	for _, o := range []outage.Kind{outage.Refused, outage.Reset, outage.Hung, outage.OneWay, outage.BlackHoled} {
 		for _, known := range []bool{false, true} {
@@ -190,8 +191,8 @@ func writer(ctx context.Context, l *Log, id eventstore.StreamID, n int, wrote fu
 	return nil
 }
 
-// Writers and subscribers continue through every kind of outage. No event is lost, or
-// stored or delivered twice.
+// Writers and subscribers continue through every kind of outage. No event is
+// lost, and none is stored or delivered twice.
 func TestOutagesLoseAndDoubleNothing(t *testing.T) {
 	const writers, most = 4, 1 << 30
 	log, p := openThrough(t)
@@ -294,8 +295,9 @@ func awaitAway(t *testing.T, ctx context.Context, l *Log) {
 	}
 }
 
-// If the acknowledgement of an append is lost, the log stores the events once, with
-// every expected revision, and returns the original answer.
+// If the acknowledgement of an append is lost, the log stores the events only
+// once and returns the original result. This holds for every kind of expected
+// revision.
 func TestLostAcknowledgementStoresOnce(t *testing.T) {
 	for _, expected := range []eventstore.Expected{eventstore.At(0), eventstore.Any, eventstore.Exists} {
 		t.Run(expected.String(), func(t *testing.T) {
@@ -396,9 +398,10 @@ func TestCallersShareOneConnection(t *testing.T) {
 	require.LessOrEqual(t, p.Connections()-before, 2, "50 callers")
 }
 
-// The supervision depends on two details of the client: it reads the deadline of a call
-// as soon as it has its connection, and it logs just before it reconnects. This test
-// fails if another version of the client behaves differently.
+// The supervision depends on two details of the client: it reads the deadline
+// of a call as soon as it has its connection, and it logs just before it
+// reconnects. This test fails if a different version of the client behaves
+// differently.
 func TestClientBehavesAsTheSupervisionExpects(t *testing.T) {
 	log, p := openThroughAt(t, unhurried)
 	require.NoError(t, log.Ping(t.Context()))

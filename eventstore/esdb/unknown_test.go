@@ -12,10 +12,10 @@ import (
 	"hexarena/eventstore/logtest/outage"
 )
 
-// The proxy drops every acknowledgement after the commit. The append is sent again with
-// the same ids and the same expected revision: by the Log within the call in half of
-// the cases, and by the caller after it in the others. The stream must be identical to
-// one that was written without faults.
+// The proxy drops every acknowledgement after the commit. The append is sent
+// again with the same ids and the same expected revision. In half of the cases
+// the Log does that within the call; in the others the caller does it after the
+// call. The stream must be identical to one that was written without faults.
 func TestCommitUnknown(t *testing.T) {
 	t.Parallel()
 	const rounds = 12
@@ -39,13 +39,13 @@ func TestCommitUnknown(t *testing.T) {
 	}
 	written := identity(t, sound, id)
 	require.Equal(t, written, identity(t, log, id))
-	t.Logf("%d appends, each acknowledgement dropped after the commit, %d sent again by the caller, the others by the log: %d events, the stream is identical",
+	t.Logf("%d appends, each acknowledgement dropped after the commit; the caller sent %d of them again, and the log sent the others again: %d events, and the stream is identical",
 		rounds, byCaller, len(written))
 }
 
-// appendUnknown appends and loses the first answer. With deadline, the context of the
-// caller ends before it learns the outcome, and the caller appends again. The second
-// result reports this.
+// appendUnknown appends and loses the first response. If deadline is true, the
+// caller's context ends before the caller learns the outcome, and the caller
+// appends again. The second result reports whether it did.
 func appendUnknown(t *testing.T, log *Log, p *outage.Proxy, id eventstore.StreamID, expected eventstore.Expected, batch []eventstore.Event, deadline bool) (eventstore.Appended, bool) {
 	t.Helper()
 	require.NoError(t, log.Ping(t.Context()))
@@ -58,7 +58,7 @@ func appendUnknown(t *testing.T, log *Log, p *outage.Proxy, id eventstore.Stream
 		defer close(dropped)
 		<-stored
 		if deadline {
-			end() // before an answer can arrive
+			end() // before a response can arrive
 		}
 		p.Cut()
 		p.Set(outage.None)

@@ -36,8 +36,8 @@ func last(t *testing.T, read func(func(eventstore.Recorded, error) bool)) (n int
 	return n, nil
 }
 
-// Positions have gaps, as on a server. A caller that computes a position, instead
-// of saving one, gets an error.
+// Positions have gaps, as on a server. A caller that computes a position
+// instead of saving one gets an error.
 func TestPositionsWithoutAnEvent(t *testing.T) {
 	log := memory.New()
 	appended, err := log.Append(t.Context(), "s-1", eventstore.NoStream, events(2)...)

@@ -35,9 +35,9 @@ func echo(t *testing.T) string {
 }
 
 const (
-	// short is how long a test waits for data that must not come.
+	// short is how long a test waits for data that must not arrive.
 	short = 150 * time.Millisecond
-	// patience is how long a test waits for data that must come.
+	// patience is how long a test waits for data that must arrive.
 	patience = time.Minute
 )
 
@@ -86,7 +86,7 @@ func TestOutages(t *testing.T) {
 			}
 			within := short
 			if k == outage.Refused {
-				within = patience // the refusal comes for certain
+				within = patience // the refusal is certain to arrive
 			}
 			c, err := net.DialTimeout("tcp", p.Address(), within)
 			switch k {
@@ -96,7 +96,7 @@ func TestOutages(t *testing.T) {
 				var late net.Error
 				require.ErrorAs(t, err, &late)
 				require.True(t, late.Timeout(), "%v", err)
-			default: // a reset may come before the dial returns
+			default: // a reset may arrive before the dial returns
 				if err == nil {
 					c.Close()
 				}
