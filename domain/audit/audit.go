@@ -11,6 +11,7 @@ package audit
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"hexarena/domain/game"
@@ -42,7 +43,7 @@ const (
 	CheckRating     = "rating"     // the position of the match on its ladder, and the rating changes
 )
 
-var order = []string{
+var order = [...]string{
 	CheckRecord, CheckID, CheckCommitment, CheckSeedKey, CheckSeed, CheckSeats, CheckBoard, CheckDice, CheckAnswers, CheckRefusals,
 	CheckDefaults, CheckStrikes, CheckSteals, CheckTrades, CheckAwards, CheckEnd, CheckPlacements, CheckThinking, CheckNonces, CheckRating,
 }
@@ -100,7 +101,7 @@ type SeedKey struct {
 
 // Match recomputes an ended match up to the first difference.
 func Match(r *Record, e Evidence) Report {
-	a := &audit{record: r, evidence: e, checks: map[string]*Check{}}
+	a := &audit{record: r, evidence: e}
 	for _, step := range []func(){a.chance, a.replay, a.totals, a.notes, a.rating} {
 		if a.difference == nil {
 			step()
@@ -113,16 +114,15 @@ func Match(r *Record, e Evidence) Report {
 type audit struct {
 	record     *Record
 	evidence   Evidence
-	checks     map[string]*Check
+	checks     [len(order)]Check // in order; the unused ones have no name
 	difference *Difference
 	heard      [game.MaxSeats]bool // the replay has an answer from the seat, even nonsense
 }
 
 func (a *audit) check(name string) *Check {
-	if a.checks[name] == nil {
-		a.checks[name] = &Check{Name: name}
-	}
-	return a.checks[name]
+	c := &a.checks[slices.Index(order[:], name)]
+	c.Name = name
+	return c
 }
 
 // made counts the compared values that match.
@@ -156,9 +156,9 @@ func (a *audit) compare(check, log, follows string) {
 func (a *audit) report() Report {
 	r := a.record
 	rep := Report{Match: r.ID, Mode: r.Mode, Status: r.Status, Events: len(r.events), Difference: a.difference}
-	for _, name := range order {
-		if c := a.checks[name]; c != nil {
-			rep.Checks = append(rep.Checks, *c)
+	for _, c := range a.checks {
+		if c.Name != "" {
+			rep.Checks = append(rep.Checks, c)
 		}
 	}
 	return rep

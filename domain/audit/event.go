@@ -26,8 +26,10 @@ type event struct {
 // is reports whether e is the expected event.
 func (e *event) is(want match.Event) bool {
 	switch want := want.(type) {
-	case match.DiceRolled, match.CardStolen, match.SeatResigned: // frequent, and they contain the seat
+	case match.DiceRolled, match.CardStolen, match.SeatResigned: // they contain the seat
 		return e.data == want
+	case match.TradeExecuted:
+		return e.seat == want.From && e.data == match.Event(want)
 	case match.ActionPlayed:
 		p, ok := e.data.(*played)
 		return ok && p.isDefault(want)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"hexarena/domain/ladder"
@@ -106,7 +107,7 @@ func differ(match, log, follows string) *LadderDifference {
 // seat requires tables of four, except that the last may have three. The tables
 // contain bots that are in no match, from the best rating down.
 func (l *Ladder) seat(e ladder.TablesSeated) *LadderDifference {
-	least, matches, matchOf := math.Inf(1), map[string]bool{}, map[string]string{}
+	least, matchOf := math.Inf(1), make(map[string]string, 4*len(e.Tables))
 	for i, t := range e.Tables {
 		if n := len(t.Bots); n != 4 && (n != 3 || i < len(e.Tables)-1) {
 			return differ(t.MatchID, fmt.Sprintf("a table of %d", n), "tables of 4, the last of 3 or 4")
@@ -114,10 +115,10 @@ func (l *Ladder) seat(e ladder.TablesSeated) *LadderDifference {
 		if id := ladder.MatchID(l.platformKey, l.state.Mode(), l.state.Version(), i); l.platformKey != "" && id != t.MatchID {
 			return differ(t.MatchID, "the id "+t.MatchID, "the id "+id)
 		}
-		if _, open := l.state.Seating(t.MatchID); open || matches[t.MatchID] {
+		same := func(other ladder.Table) bool { return other.MatchID == t.MatchID }
+		if _, open := l.state.Seating(t.MatchID); open || l.platformKey == "" && slices.ContainsFunc(e.Tables[:i], same) {
 			return differ(t.MatchID, "a match that is seated twice", "one seating")
 		}
-		matches[t.MatchID] = true
 		for _, bot := range t.Bots {
 			b := l.state.Bot(bot)
 			if in := cmp.Or(b.Match, matchOf[bot]); in != "" {

@@ -22,6 +22,9 @@ type walk struct {
 	inAppend bool // at is the time of the current append
 	cut      int  // number of refused answers that the log cut off
 	thinking [game.MaxSeats]int64
+
+	answers, defaults *Check
+	consequences      [len(checkOf)]*Check // by kind
 }
 
 // replay recomputes the whole replay.
@@ -31,7 +34,13 @@ func (a *audit) replay() {
 	} {
 		a.made(check, 0)
 	}
-	w := walk{audit: a, game: game.New(a.record.seed, len(a.record.players)), id: 1}
+	w := walk{
+		audit: a, game: game.New(a.record.seed, len(a.record.players)), id: 1,
+		answers: a.check(CheckAnswers), defaults: a.check(CheckDefaults),
+	}
+	for kind, name := range checkOf {
+		w.consequences[kind] = a.check(name)
+	}
 	w.run()
 	a.made(CheckRecord, w.next)
 	if w.cut > 0 {
@@ -43,7 +52,7 @@ func (a *audit) replay() {
 // run reads append by append. All events of an append share their time, and the
 // append ends at the next decision of a seat that still plays.
 func (w *walk) run() {
-	w.expect(CheckBoard, match.BoardLaid{BoardData: match.Board(&w.game.Public)})
+	w.expect(w.check(CheckBoard), match.BoardLaid{BoardData: match.Board(&w.game.Public)})
 	for w.difference == nil && !w.game.Over && (w.next < len(w.record.events) || w.record.flaw != nil) {
 		w.inAppend = false
 		for more := true; more && w.difference == nil; {
@@ -122,18 +131,18 @@ func (w *walk) unexpected(check, follows string) {
 }
 
 // expect takes the next event if it is the expected one.
-func (w *walk) expect(check string, want match.Event) bool {
+func (w *walk) expect(c *Check, want match.Event) bool {
 	follows := func() string { return describeEvent(want) }
-	e := w.peek(check, follows)
+	e := w.peek(c.Name, follows)
 	if e == nil {
 		return false
 	}
 	if !e.is(want) {
-		w.unexpected(check, follows())
+		w.unexpected(c.Name, follows())
 		return false
 	}
 	w.take(e)
-	w.made(check, 1)
+	c.Count++
 	return w.difference == nil
 }
 
@@ -168,7 +177,7 @@ func (w *walk) batch() {
 
 // consequence expects the event of a consequence.
 func (w *walk) consequence(c game.Consequence) {
-	if w.expect(checkOf[c.Kind], match.Follows(&w.game, c)) {
+	if w.expect(w.consequences[c.Kind], match.Follows(&w.game, c)) {
 		w.game.Apply(c)
 	}
 	if c.Kind == game.Rolled {

@@ -40,7 +40,7 @@ func (w *walk) close(d match.Decision) {
 	w.made(CheckStrikes, 1)
 	w.playDefault(d)
 	if strikes == match.MaxStrikes {
-		w.expect(CheckStrikes, match.SeatResigned{Seat: d.Seat, ResignData: match.ResignData{Strikes: strikes}})
+		w.expect(w.check(CheckStrikes), match.SeatResigned{Seat: d.Seat, ResignData: match.ResignData{Strikes: strikes}})
 		w.resigned |= 1 << d.Seat
 	}
 }
@@ -76,7 +76,7 @@ func (w *walk) answer(d match.Decision, e *event, p *played) {
 		return
 	}
 	w.take(e)
-	w.made(CheckAnswers, 1)
+	w.answers.Count++
 	w.heard[d.Seat] = true
 	w.thinking[d.Seat] += *p.ElapsedMs
 	w.game.Act(uint8(d.Seat), p.answer.Action)
@@ -163,7 +163,7 @@ func (w *walk) playDefault(d match.Decision) {
 	}
 	action := w.game.Default(uint8(d.Seat))
 	data := match.ActionData{Decision: d.ID, Kind: d.Kind.String(), Action: match.ActionJSON(action), Default: true}
-	if w.expect(CheckDefaults, match.ActionPlayed{Seat: d.Seat, ActionData: data}) {
+	if w.expect(w.defaults, match.ActionPlayed{Seat: d.Seat, ActionData: data}) {
 		w.game.Act(uint8(d.Seat), action)
 	}
 }
