@@ -220,6 +220,23 @@ func TestVerifyFindsWhatTheSignedLogHides(t *testing.T) {
 	}
 }
 
+// An arena that answers with the record of another match hides the one that was
+// asked for, even if the other record is correct.
+func TestVerifyRefusesTheRecordOfAnotherMatch(t *testing.T) {
+	t.Parallel()
+	s := newFakeArena(t, 2)
+	asked, given := s.id(t, 0), s.id(t, 1)
+	s.lie = func(path string, answer []byte) []byte {
+		if path == "/matches/"+asked {
+			return s.records[1]
+		}
+		return answer
+	}
+	_, errOut, status := call(s.URL + "/matches/" + asked)
+	require.Equal(t, 1, status, errOut)
+	require.Contains(t, errOut, "the log has match "+given+"; expected match "+asked)
+}
+
 // The tree is a fold of the log. So a saved head can be recomputed from the
 // matches, and a head of another log is a difference.
 func TestVerifyRecomputesAHead(t *testing.T) {

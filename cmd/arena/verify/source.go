@@ -149,6 +149,9 @@ func (s *matchSource) fetch(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if r.ID != s.id { // another match may be correct, but nobody asked for it
+		return &matchDifference{s.id, &audit.Difference{Check: audit.CheckRecord, Log: "match " + r.ID, Follows: "match " + s.id}}
+	}
 	s.text, s.mode = a.Body, r.Mode
 	return nil
 }
