@@ -18,7 +18,7 @@ type Accounts interface {
 	// Change calls decide with an account and stores the events at the revision
 	// that decide saw. It may call decide more than once.
 	Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error)
-	// Address returns an account's e-mail address.
+	// Address returns an account's email address.
 	Address(ctx context.Context, ownerID string) (string, error)
 }
 

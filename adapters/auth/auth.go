@@ -1,5 +1,5 @@
 // Package auth authenticates callers: by Ed25519 signatures over requests as
-// received, and by sessions that start with an e-mailed sign-in link.
+// received, and by sessions that start with an emailed sign-in link.
 //
 // Verify checks signatures and session cookies. SendLink, Confirm and SignOut
 // start and end sessions. Delete ends an account, and FinishDeletions finishes
@@ -66,11 +66,11 @@ var (
 	names     = eventstore.Kind[owner.Name, owner.Event]{Decode: owner.Decode, Evolve: owner.EvolveName}
 )
 
-// New returns a Service. It returns an error if the e-mail key is not 32 bytes
+// New returns a Service. It returns an error if the email key is not 32 bytes
 // long.
 func New(o Options) (*Service, error) {
 	if len(o.EmailKey) != 32 {
-		return nil, fmt.Errorf("the e-mail key has %d bytes; it must have 32", len(o.EmailKey))
+		return nil, fmt.Errorf("the email key has %d bytes; it must have 32", len(o.EmailKey))
 	}
 	v, err := newVault(o.EmailKey)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 )
 
 // vault hashes addresses and seals sign-in tokens with keys derived from the
-// e-mail key. A token contains its address in sealed form, so the address need
-// not be stored before sign-in. Changing the e-mail key invalidates all tokens.
+// email key. A token contains its address in sealed form, so the address need
+// not be stored before sign-in. Changing the email key invalidates all tokens.
 type vault struct {
 	hashKey []byte
 	seal    cipher.AEAD
@@ -53,7 +53,7 @@ func newVault(emailKey []byte) (vault, error) {
 }
 
 // addressHash returns the keyed hash that identifies an address in the log. It
-// ignores ASCII case. Without the e-mail key nobody can match it to an address.
+// ignores ASCII case. Without the email key nobody can match it to an address.
 func (v vault) addressHash(address string) string {
 	mac := hmac.New(sha256.New, v.hashKey)
 	mac.Write([]byte(foldASCII(address)))
@@ -94,7 +94,7 @@ func hashOf(token []byte) string {
 // maxAddress is the maximum length of an address, in bytes (RFC 5321).
 const maxAddress = 254
 
-// ParseAddress trims white space and checks that the text is one bare e-mail
+// ParseAddress trims white space and checks that the text is one bare email
 // address, without a name, comments or line breaks. The error is an
 // owner.InvalidError.
 func ParseAddress(text string) (string, error) {
@@ -102,7 +102,7 @@ func ParseAddress(text string) (string, error) {
 	parsed, err := mail.ParseAddress(text)
 	if err != nil || parsed.Address != text || parsed.Name != "" || len(text) > maxAddress ||
 		!utf8.ValidString(text) || strings.ContainsFunc(text, unprintable) {
-		return "", owner.Invalid("email", "must be an e-mail address, like name@example.org")
+		return "", owner.Invalid("email", "must be an email address, like name@example.org")
 	}
 	return text, nil
 }

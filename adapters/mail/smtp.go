@@ -85,7 +85,7 @@ func sender(u *url.URL, from string) (string, error) {
 	case len(query["from"]) == 1 && len(query) == 1:
 		from = query.Get("from")
 	case len(query) > 0:
-		return "", errors.New("the query may only be from=ADDRESS")
+		return "", errors.New("the only query parameter is from=ADDRESS")
 	}
 	if _, err := mail.ParseAddress(from); err != nil {
 		return "", fmt.Errorf("%q is not a mail address", from)

@@ -12,7 +12,7 @@ type Problem struct {
 	Title     string       `json:"title" doc:"The status in words."`
 	Status    int          `json:"status" minimum:"400" maximum:"599"`
 	Code      string       `json:"code" doc:"A stable code that a program can act on."`
-	Detail    string       `json:"detail" doc:"An explanation for people."`
+	Detail    string       `json:"detail" doc:"A human-readable explanation."`
 	RequestID string       `json:"requestId" doc:"Quote this id when you ask about the request."`
 	Errors    []FieldError `json:"errors,omitempty" doc:"The invalid fields."`
 	Steps     []Step       `json:"steps,omitempty" doc:"The steps of the failed deploy check."`
@@ -22,5 +22,5 @@ type Problem struct {
 type FieldError struct {
 	In      string `json:"in" enum:"body,query,path"`
 	Field   string `json:"field" doc:"The field's name in the request; empty if the error concerns the whole request."`
-	Message string `json:"message" doc:"An explanation for people."`
+	Message string `json:"message" doc:"A human-readable explanation."`
 }

@@ -66,5 +66,5 @@ type Changelog struct {
 // ChangelogEntry lists the changes of one day.
 type ChangelogEntry struct {
 	Date    string   `json:"date" format:"date"`
-	Changes []string `json:"changes" doc:"One text for each change."`
+	Changes []string `json:"changes" doc:"One entry for each change."`
 }

@@ -74,7 +74,7 @@ func TestParseRejectsInvalidFiles(t *testing.T) {
 		"a half file":              {good[:len(good)/2], "unexpected EOF"},
 		"another version":          {changed(func(c *contents) { c.Version = 2 }), "version 2: this program reads version 1"},
 		"no platform seed":         {changed(func(c *contents) { c.PlatformSeed = secret{} }), "platformSeed"},
-		"no e-mail key":            {changed(func(c *contents) { c.EmailKey = secret{} }), "emailKey"},
+		"no email key":             {changed(func(c *contents) { c.EmailKey = secret{} }), "emailKey"},
 		"no seed keys":             {changed(func(c *contents) { c.SeedKeys = nil }), "seedKeys is empty"},
 		"a seed key without id":    {changed(func(c *contents) { c.SeedKeys[1].ID = "" }), "seedKeys[1] has no id"},
 		"a seed key of zeros":      {changed(func(c *contents) { c.SeedKeys[0].Key = secret{} }), "seedKeys[0] has no id"},

@@ -1,5 +1,5 @@
 // Package secrets holds an arena's secrets: the Ed25519 key that signs for the
-// arena, the key of its e-mail streams, and the seed keys of its matches. All
+// arena, the key of its email streams, and the seed keys of its matches. All
 // of them are in one file. [Open] creates the file at the first start on a log.
 // At later starts it compares the file with the stream arena-keys, which holds
 // hashes of the secrets.
@@ -131,7 +131,7 @@ func (s Secrets) Platform() ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(s.current.Load().file.PlatformSeed[:])
 }
 
-// EmailKey returns the key, of 32 bytes, for the names of e-mail streams and for
+// EmailKey returns the key, of 32 bytes, for the names of email streams and for
 // sign-in links.
 func (s Secrets) EmailKey() []byte {
 	return slices.Clone(s.current.Load().file.EmailKey[:])

@@ -163,9 +163,9 @@ func TestOpenRejectsUnusableFile(t *testing.T) {
 			},
 			"does not belong to this log: the platform key",
 		},
-		"a different e-mail key": {
+		"a different email key": {
 			func(t *testing.T, log eventstore.Log, _ string) { record(t, log, arena.EmailKeyAdded{}) },
-			"does not belong to this log: the e-mail key",
+			"does not belong to this log: the email key",
 		},
 		"the active seed key is missing": {
 			func(t *testing.T, log eventstore.Log, _ string) { record(t, log, arena.SeedKeyAdded{ID: "new"}) },

@@ -76,7 +76,8 @@ func (c *drawing) line(a, b spot, width float64, fill color.RGBA) {
 
 var typeface = must(opentype.Parse(gomedium.TTF))
 
-// face returns the typeface at a size in pixels, for one goroutine.
+// face returns the typeface at a size in pixels. It is not safe for
+// concurrent use.
 func face(size float64) font.Face {
 	return must(opentype.NewFace(typeface, &opentype.FaceOptions{Size: size, DPI: 72, Hinting: font.HintingNone}))
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // With a node and the official client, the leaderboard changes with the event that
-// rates a match, whether or not events follow. The test does not poll. It prints
+// rates a match, even if no other event follows. The test does not poll. It prints
 // how long the change took.
 func TestLeaderboardShowsAnEndedMatch(t *testing.T) {
 	embedded, err := logs.OpenEmbedded(t.Context(), t.TempDir())

@@ -38,7 +38,7 @@ type cli struct {
 	Bench            bench.Cmds    `cmd:"" group:"Measure:" help:"Measure the engine, the log, read models, answers and live boards."`
 	Key              remote.KeyCmd `cmd:"" group:"Play on an arena:" help:"Make API keys."`
 	remote.OwnerCmds `group:"Play on an arena:"`
-	Admin            remote.AdminCmds `cmd:"" group:"Run an arena:" help:"Give orders as the operator, on the arena's own machine."`
+	Admin            remote.AdminCmds `cmd:"" group:"Run an arena:" help:"Run operator commands, on the arena's own machine."`
 	toolCmds
 	Export      offline.ExportCmd       `cmd:"" group:"Run an arena:" help:"Write ended matches as tables: JSON lines or Parquet files."`
 	Projections offline.ProjectionsCmds `cmd:"" group:"Run an arena:" help:"Inspect or rebuild the read models of a stopped service."`

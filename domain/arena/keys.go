@@ -16,7 +16,7 @@ type PlatformKeyPublished struct {
 	PublicKey PublicKey `json:"publicKey"`
 }
 
-// EmailKeyAdded commits the arena to the key that names its e-mail streams and
+// EmailKeyAdded commits the arena to the key that names its email streams and
 // seals its sign-in links.
 type EmailKeyAdded struct {
 	Hash Hash `json:"hash"`
@@ -191,7 +191,7 @@ func (k Keys) Rotate(to HeldSeed, reason string) ([]Event, error) {
 }
 
 // Check returns an error of one line if an arena with the secrets h must not
-// start on this log. The platform key and the e-mail key must be the log's. A
+// start on this log. The platform key and the email key must be the log's. A
 // player also needs every seed key in use. Keys that the log does not name yet
 // are fine, because a rotation writes the secrets first.
 func (k Keys) Check(h Held, player bool) error {
@@ -199,7 +199,7 @@ func (k Keys) Check(h Held, player bool) error {
 		return fmt.Errorf("the platform key %s is not the log's, %s", h.Platform, k.Platform)
 	}
 	if len(k.Email) == 0 || h.Email != k.Email[len(k.Email)-1] {
-		return errors.New("the e-mail key is not the log's")
+		return errors.New("the email key is not the log's")
 	}
 	if player {
 		return k.checkSeeds(h.Seeds)

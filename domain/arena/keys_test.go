@@ -11,7 +11,7 @@ import (
 
 var (
 	platform  = arena.PublicKey{1, 2, 3}
-	emailHash = arena.HashOf([]byte("e-mail key"))
+	emailHash = arena.HashOf([]byte("email key"))
 	seedHash  = arena.HashOf([]byte("seed key"))
 	nextHash  = arena.HashOf([]byte("next seed key"))
 	revealed  = arena.RevealedKey{9}
@@ -80,8 +80,8 @@ func TestCheck(t *testing.T) {
 		"another platform key": {started, otherPlatform,
 			"the platform key BwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= is not the log's, AQIDAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
 			"the platform key BwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= is not the log's, AQIDAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="},
-		"another e-mail key":                    {started, otherEmail, "the e-mail key is not the log's", "the e-mail key is not the log's"},
-		"a log without an e-mail key":           {events{published, added}, held(heldA), "the e-mail key is not the log's", "the e-mail key is not the log's"},
+		"another email key":                     {started, otherEmail, "the email key is not the log's", "the email key is not the log's"},
+		"a log without an email key":            {events{published, added}, held(heldA), "the email key is not the log's", "the email key is not the log's"},
 		"no seed key":                           {started, held(), "", `the seed key "a", which the log has in use, is missing`},
 		"another seed key under the same id":    {started, held(arena.HeldSeed{ID: "a", Hash: nextHash}), "", `the seed key "a" is not the log's`},
 		"a seed key that the log does not name": {started, held(heldA, heldB), "", ""},
@@ -89,8 +89,8 @@ func TestCheck(t *testing.T) {
 		"after a rotation, only the new one":    {rotated, held(heldB), "", ""},
 		"after a rotation, only the old one":    {rotated, held(heldA), "", `the seed key "b", which the log has in use, is missing`},
 		"all retired":                           {append(started[:3:3], retired), held(heldA), "", "the log has no seed key in use: all are retired"},
-		"the e-mail key before the last": {append(started[:3:3], arena.EmailKeyAdded{Hash: nextHash}), held(heldA),
-			"the e-mail key is not the log's", "the e-mail key is not the log's"},
+		"the email key before the last": {append(started[:3:3], arena.EmailKeyAdded{Hash: nextHash}), held(heldA),
+			"the email key is not the log's", "the email key is not the log's"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -76,7 +76,7 @@ func EvolvePlayer(p Player, e Event, at time.Time) Player {
 type HeldError struct{ By Player }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("another arena plays on this log: %s on %s", e.By.Holder, e.By.Host)
+	return fmt.Sprintf("another arena is already playing on this log: %s on %s", e.By.Holder, e.By.Host)
 }
 
 // Claim makes holder the player. While another process is playing, it fails

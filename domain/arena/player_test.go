@@ -77,5 +77,5 @@ func TestPlayer(t *testing.T) {
 
 func TestHeldErrorIsOneClearLine(t *testing.T) {
 	err := &arena.HeldError{By: arena.Player{Holder: "5f0c", Host: "red"}}
-	require.EqualError(t, err, "another arena plays on this log: 5f0c on red")
+	require.EqualError(t, err, "another arena is already playing on this log: 5f0c on red")
 }

@@ -369,7 +369,7 @@ func apply(t testing.TB, f forgery, records [][]byte) (text []byte, seq int) {
 	return nil, 0
 }
 
-// The audit finds each kind of tampering at its place.
+// For each kind of tampering, the audit names the event.
 func TestForgeriesAreFound(t *testing.T) {
 	records, evidence := pool(t)
 	require.Greater(t, len(forgeries), 25)

@@ -69,7 +69,7 @@ func up(v any) any {
 	return math.Nextafter(f, 100)
 }
 
-// The audit finds each kind of tampering with a ladder at its revision.
+// For each kind of tampering with a ladder, the audit names the revision.
 func TestForgedLaddersAreFound(t *testing.T) {
 	list := storedLadder(t)
 	of := func(name string, after int) int {

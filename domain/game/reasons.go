@@ -36,13 +36,13 @@ const ReasonNotEnoughCards = "not_enough_cards"
 
 // Reasons for placing and building.
 const (
-	ReasonVertexTaken            = "vertex_taken"             // a town stands on the vertex
+	ReasonVertexTaken            = "vertex_taken"             // the vertex has a town
 	ReasonDistanceRule           = "distance_rule"            // a town stands next to the vertex
 	ReasonRoadNotAtSettlement    = "road_not_at_settlement"   // setup: the road does not touch the new settlement
 	ReasonSettlementNotConnected = "settlement_not_connected" // no road of the seat touches the vertex
-	ReasonNoSettlementsLeft      = "no_settlements_left"      // five stand on the board
+	ReasonNoSettlementsLeft      = "no_settlements_left"      // all five are on the board
 	ReasonNotYourSettlement      = "not_your_settlement"      // a city must replace a settlement of the same seat
-	ReasonNoCitiesLeft           = "no_cities_left"           // four stand on the board
+	ReasonNoCitiesLeft           = "no_cities_left"           // all four are on the board
 	ReasonEdgeTaken              = "edge_taken"               // a road lies on the edge
 	ReasonRoadBlocked            = "road_blocked"             // only a rival's town connects the edge to the seat's roads
 	ReasonRoadNotConnected       = "road_not_connected"       // no road or town of the seat touches the edge

@@ -16,7 +16,7 @@ var (
 	ErrAlreadyFinished = errors.New("match is already rated or voided")
 	ErrUnknownMatch    = errors.New("match was not seated on this ladder")
 	ErrBadResults      = errors.New("results do not fit the table")
-	ErrBadReason       = errors.New("a match is voided by wall_clock or operator")
+	ErrBadReason       = errors.New("the reason must be wall_clock or operator")
 )
 
 // Result is how a match ended for one of its bots.

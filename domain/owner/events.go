@@ -129,7 +129,7 @@ type SignatureSpent struct {
 	Signature string `json:"signature"` // hash of the key id and the signed message
 }
 
-// AddressSet holds an account's e-mail address, as its owner typed it.
+// AddressSet holds an account's email address, as its owner typed it.
 type AddressSet struct {
 	Address string `json:"address"`
 }

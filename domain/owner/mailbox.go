@@ -10,7 +10,7 @@ const (
 	LinkWindow = time.Hour
 )
 
-// Mailbox is the state folded from the stream of an e-mail address: who claimed
+// Mailbox is the state folded from the stream of an email address: who claimed
 // it, and its recent sign-in links. The zero value is an address that nobody
 // has used.
 type Mailbox struct {

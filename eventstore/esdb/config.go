@@ -42,7 +42,7 @@ func boolean(v string) error {
 func integer(least int) func(string) error {
 	return func(v string) error {
 		if n, err := strconv.Atoi(v); err != nil || n < least {
-			return fmt.Errorf("must be a whole number from %d", least)
+			return fmt.Errorf("must be an integer of at least %d", least)
 		}
 		return nil
 	}

@@ -95,7 +95,7 @@ func (b breakage) count(t *testing.T) int {
 	return int(disk.seen.Load())
 }
 
-// faultyDisk fails at its n-th operation once it is on.
+// Once switched on, faultyDisk fails its n-th operation.
 type faultyDisk struct {
 	*vfs.MemFS
 	breakage

@@ -28,7 +28,7 @@ func TestRetriesAtExactRevisions(t *testing.T) {
 		require.EqualValues(t, 3, success.GetCurrentRevision())
 		require.Less(t, success.GetPosition().GetCommitPosition(), second.GetPosition().GetCommitPosition())
 	})
-	t.Run("a retry of the events of two calls", func(t *testing.T) {
+	t.Run("one retry with the events of two calls", func(t *testing.T) {
 		require.EqualValues(t, 4, f.in(t).must("s", 0, stored[1:]...).GetCurrentRevision())
 	})
 	for name, events := range map[string][]*api.AppendReq_ProposedMessage{

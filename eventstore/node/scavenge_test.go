@@ -43,7 +43,7 @@ func holding(t *testing.T, fs vfs.FS, dir, text string) (files []string) {
 	return files
 }
 
-// addressed returns an event with its own e-mail address. The name in it cannot be
+// addressed returns an event with its own email address. The name in it cannot be
 // compressed, so a search finds it in any file.
 func addressed(i int) (name, data string) {
 	sum := sha256.Sum256([]byte{byte(i)})
@@ -73,7 +73,7 @@ func mustCheck(t *testing.T, fs vfs.FS) storage.Checked {
 }
 
 // After a scavenge no file holds the events that metadata and tombstones hid. The other
-// events keep their numbers, and new ones continue them.
+// events keep their numbers, and new events continue the numbering.
 func TestScavengeRemovesHiddenEvents(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var clock atomic.Int64 // seconds since now

@@ -154,7 +154,7 @@ func (a *Accounts) append(ctx context.Context, e *entry, account owner.Account, 
 	return account, appended.Position, nil
 }
 
-// Address returns the e-mail address of an account. It caches the address, which
+// Address returns the email address of an account. It caches the address, which
 // never changes while the account exists. It fails if there is no address.
 func (a *Accounts) Address(ctx context.Context, ownerID string) (string, error) {
 	e, release := a.cached.Use(streamOf(ownerID))

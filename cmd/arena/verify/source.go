@@ -122,7 +122,7 @@ func (s *matchSource) openFile(withIDs bool) error {
 		s.mode, s.ids = r.Mode, append(s.ids, r.ID)
 	}
 	if s.total == 0 {
-		return fmt.Errorf("%s holds no match", s.file)
+		return fmt.Errorf("%s contains no matches", s.file)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (c *Cmd) Validate() error {
 	return nil
 }
 
-// notVerified wraps errors that prevent a verdict: a wrong call, or input that
+// notVerified wraps errors that prevent a verdict: incorrect usage, or input that
 // cannot be read.
 type notVerified struct{ error }
 

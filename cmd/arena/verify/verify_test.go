@@ -117,7 +117,7 @@ func TestVerifyMisuse(t *testing.T) {
 	for says, args := range map[string][]string{
 		"wants a match":              {},
 		"no such file":               {"/nowhere/at/all"},
-		"holds no match":             {empty},
+		"contains no matches":        {empty},
 		"not a record of a match":    {samples(t, []byte(`{"id":1}`))},
 		"is running":                 {running},
 		"not the address of a match": {"http://127.0.0.1:1/bots"},
