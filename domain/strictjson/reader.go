@@ -107,7 +107,7 @@ func (r *Reader) object(open bool, fields []Field) {
 		if i := find(fields, key, last+1); i >= 0 {
 			r.once(key, found&(1<<i) != 0)
 			found, last = found|1<<i, i
-			r.read(fields[i])
+			r.read(&fields[i])
 			continue
 		}
 		if !open || len(unknown) == maxUnknown {
@@ -147,7 +147,7 @@ func find(fields []Field, name string, likely int) int {
 }
 
 // read reads a field's value.
-func (r *Reader) read(f Field) {
+func (r *Reader) read(f *Field) {
 	if f.nullable && r.null() {
 		return
 	}
@@ -251,6 +251,12 @@ func (r *Reader) Text() string {
 	if r.next() != '"' {
 		r.Fail("want a string")
 		return ""
+	}
+	// Most strings have no escape: they end at the next quote.
+	rest := r.text[r.at+1:]
+	if end := strings.IndexByte(rest, '"'); strings.IndexByte(rest[:end], '\\') < 0 {
+		r.at += end + 2
+		return rest[:end]
 	}
 	raw := r.quoted(false)
 	if r.err != nil {

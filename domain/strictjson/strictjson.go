@@ -65,8 +65,11 @@ func quotedLen(text string) int {
 
 // scalarLen returns the length of the number or word that text begins with.
 func scalarLen(text string) int {
-	if i := strings.IndexAny(text, " \t\r\n,]}"); i >= 0 {
-		return i
+	for i := range len(text) {
+		switch text[i] {
+		case ' ', '\t', '\r', '\n', ',', ']', '}':
+			return i
+		}
 	}
 	return len(text)
 }
