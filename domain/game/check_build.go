@@ -26,7 +26,7 @@ func (s *State) checkSetup(a Action) *Illegal {
 // crowded returns the rule that keeps a vertex closed.
 func (p *Public) crowded(v uint8) *Illegal {
 	if owner := p.townAt(v); owner != board.None {
-		return illegal(ReasonVertexTaken, "seat %d has a town on vertex %d", owner, v)
+		return illegal(ReasonVertexTaken, "a town of seat %d stands on vertex %d", owner, v)
 	}
 	for _, next := range board.VertexVertices[v] {
 		if next != board.None && p.townAt(next) != board.None {
@@ -41,7 +41,7 @@ func (s *State) checkSettlement(seat, v uint8) *Illegal {
 		return broken
 	}
 	if s.Settlements[seat].Len() >= MaxSettlements {
-		return illegal(ReasonNoSettlementsLeft, "all %d settlements of seat %d are on the board", MaxSettlements, seat)
+		return illegal(ReasonNoSettlementsLeft, "all %d settlements of seat %d stand on the board", MaxSettlements, seat)
 	}
 	if !s.settlementSpots(seat).Has(v) {
 		if s.openVertices().Has(v) {
@@ -57,10 +57,10 @@ func (s *State) checkCity(seat, v uint8) *Illegal {
 		return broken
 	}
 	if s.Cities[seat].Len() >= MaxCities {
-		return illegal(ReasonNoCitiesLeft, "all %d cities of seat %d are on the board", MaxCities, seat)
+		return illegal(ReasonNoCitiesLeft, "all %d cities of seat %d stand on the board", MaxCities, seat)
 	}
 	if !s.Settlements[seat].Has(v) {
-		return illegal(ReasonNotYourSettlement, "seat %d has no settlement on vertex %d", seat, v)
+		return illegal(ReasonNotYourSettlement, "no settlement of seat %d stands on vertex %d", seat, v)
 	}
 	return s.checkHand(seat, "a city", cityCost)
 }

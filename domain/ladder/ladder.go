@@ -30,7 +30,7 @@ var Modes = []string{Standard, Parley}
 // IsMode reports whether mode is one of Modes.
 func IsMode(mode string) bool { return slices.Contains(Modes, mode) }
 
-// The name of every ladder's stream begins with StreamPrefix.
+// StreamPrefix begins the name of every ladder's stream.
 const StreamPrefix = "ladder-"
 
 // Stream names the stream of a mode's ladder.

@@ -13,7 +13,7 @@ import (
 	"hexarena/domain/event"
 )
 
-// The name of every snapshot stream begins with SnapshotPrefix.
+// SnapshotPrefix begins the name of every snapshot stream.
 const SnapshotPrefix = "snapshot-"
 
 // SnapshotStream names the stream that holds the snapshots of a mode's ladder.

@@ -262,7 +262,7 @@ func playedAction(d ActionData) (game.Action, string) {
 	return a.Action, a.Talk
 }
 
-// The name of every match's stream begins with StreamPrefix.
+// StreamPrefix begins the name of every match's stream.
 const StreamPrefix = "match-"
 
 // Stream names the stream of a match.

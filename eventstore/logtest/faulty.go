@@ -10,8 +10,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// Every error that a Faulty log injects wraps ErrInjected. These errors also
-// wrap eventstore.ErrUnavailable.
+// ErrInjected is wrapped by every error that a Faulty log injects. These errors
+// also wrap eventstore.ErrUnavailable.
 var ErrInjected = errors.New("injected fault")
 
 // Fault is the way in which an append fails.
