@@ -37,7 +37,7 @@ type state struct {
 // progress is how far an export has come.
 type progress struct {
 	Position eventstore.Position `json:"position"` // log position of the last exported ending
-	Last     *anchor             `json:"last"`     // that ending; null if there is none
+	Last     *anchor             `json:"last"`     // that ending; null before the first one
 }
 
 // anchor is an event that identifies the log.

@@ -121,7 +121,7 @@ type thinking struct {
 }
 
 // thinking returns the response times in the bot's last completed matches, or nil if
-// there are none.
+// the bot has completed no match.
 func (p *pageRequest) thinking(botID string) *thinking {
 	page := p.matches(query{"bot": botID, "status": "completed", "limit": timedMatches})
 	var all []int64

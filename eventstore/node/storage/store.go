@@ -95,7 +95,7 @@ func (s *Store) Last(stream string, limit uint64) (revision int64, position uint
 }
 
 // lastRecord returns the log's last record up to a position, or the zero Record
-// if there is none.
+// if the log has no such record.
 func (s *Store) lastRecord(limit uint64) (r record.Record, err error) {
 	it, err := s.log(0, limit)
 	if err != nil {
