@@ -13,7 +13,7 @@ const (
 	emptyCost   = 1 << 10 // for an empty data frame
 )
 
-// verdict is the reason to cut a line.
+// verdict is the reason for closing a connection.
 type verdict int32
 
 const (

@@ -33,15 +33,15 @@ type Line interface {
 	Close()
 }
 
-// Dial opens the socket of a match. ctx bounds the dial, not the line. The
-// returned nonce is the bot's, or empty if the bot sent no valid one. If the
+// Dial opens the socket of a match. The end of ctx stops the dial but does not
+// close the line. The returned nonce is the bot's, or empty if the bot sent no valid one. If the
 // error has a method NotAllowed() bool that returns true, dialing again is
 // useless.
 //
-// The reader of the line calls receive, one call at a time, possibly before Dial
-// returns: with cause "" and a text frame, which the receiver may retain; with
-// match.CauseMalformed and the received data; with match.CauseOversized; and at
-// the end with match.CauseDropped.
+// The line's reader calls receive, one call at a time, possibly before Dial
+// returns. A text frame has no cause, and receive may retain it. Malformed data
+// has the cause match.CauseMalformed, and an oversized frame
+// match.CauseOversized. The last call has match.CauseDropped.
 type Dial func(ctx context.Context, url, matchID, commitment string, receive func(frame []byte, cause string)) (line Line, nonce string, err error)
 
 // Ladder stores how matches ended. It retries an unavailable log until ctx

@@ -60,7 +60,7 @@ func launchIn(t testing.TB, at processOptions, args ...string) *process {
 }
 
 // environment returns this process's environment without arena settings. It
-// gives each node's operators' endpoints a free port.
+// sets a free port for the operators' endpoints of each node.
 func environment() []string {
 	env := []string{"ARENA_ADMIN_LISTEN=127.0.0.1:0"}
 	for _, e := range os.Environ() {

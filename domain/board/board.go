@@ -21,8 +21,8 @@ const None = 0xff
 // Resource names what a hex yields.
 type Resource uint8
 
-// The resources in their canonical order, which shuffles, defaults and steals
-// follow. The desert yields nothing.
+// The resources in their canonical order. Shuffles, defaults and steals use this
+// order. The desert yields nothing.
 const (
 	Brick Resource = iota
 	Lumber

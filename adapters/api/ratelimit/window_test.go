@@ -40,7 +40,7 @@ func TestWindow(t *testing.T) {
 			require.Equal(t, AnyCall, w.take(7, AnyCall, begin+span-time.Microsecond).over, "an earlier time does not turn the clock back")
 			require.Equal(t, AnyCall, w.take(7, AnyCall, begin+span-time.Microsecond).over)
 			require.Zero(t, w.take(7, AnyCall, begin+span).over)
-			require.Equal(t, AnyCall, w.take(7, AnyCall, begin+span).over, "only one passes until the second of the five is a minute old")
+			require.Equal(t, AnyCall, w.take(7, AnyCall, begin+span).over, "only one call passes until call 2 of the 5 is a minute old")
 		})
 	}
 }
