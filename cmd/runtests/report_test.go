@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -79,4 +81,37 @@ func TestRoundsSeeEveryCombination(t *testing.T) {
 		}
 		require.Len(t, seen, map[string]int{"none": 6, "busy": 6, "both": 12}[load], load)
 	}
+}
+
+// A round runs built test binaries. It reports failed tests, reasons for skips and
+// panics like go test does.
+func TestARoundReportsFailures(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":             "module hexarena\n\ngo 1.25\n",
+		"good/good_test.go":  "package good\n\nimport \"testing\"\n\nfunc TestGood(*testing.T) {}\n\nfunc TestDry(t *testing.T) { t.Skip(\"needs rain\") }\n",
+		"bad/bad_test.go":    "package bad\n\nimport \"testing\"\n\nfunc TestBad(t *testing.T) { t.Error(\"one is not two\") }\n",
+		"panics/any_test.go": "package panics\n\nimport \"testing\"\n\nfunc TestPanic(*testing.T) { panic(\"closed\") }\n",
+	} {
+		name = filepath.Join(folder, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o700))
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+	}
+	t.Chdir(folder)
+	s, err := newSuite(t.Context(), nil)
+	require.NoError(t, err)
+	built, err := s.build(t.Context(), t.TempDir())
+	require.NoError(t, err)
+
+	r := newReport(nil, len(s.all))
+	require.NoError(t, r.round(t.Context(), conditions{shuffle: 7}, s, built))
+
+	require.Equal(t, "3 tests run, 2 failed, 1 skipped (1 × needs rain)", r.summary())
+	var text strings.Builder
+	for _, f := range r.failures {
+		text.WriteString(f.String())
+	}
+	require.Contains(t, text.String(), "one is not two\n")
+	require.Contains(t, text.String(), "repeat: go test -count=1 -shuffle=7 -run '^TestBad$' ./bad\n")
+	require.Contains(t, text.String(), "panic: closed")
 }
