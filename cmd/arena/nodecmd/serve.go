@@ -60,11 +60,13 @@ func (c serveCmd) serve(ctx context.Context, out io.Writer, logger *slog.Logger)
 			return nil
 		})
 	}
+	var closed error
 	g.Go(func() error {
 		<-ctx.Done()
-		return errors.Join(listen.Shutdown(context.WithoutCancel(ctx), admin), n.Close())
+		closed = errors.Join(listen.Shutdown(context.WithoutCancel(ctx), admin), n.Close())
+		return nil
 	})
-	return g.Wait()
+	return errors.Join(g.Wait(), closed)
 }
 
 // stopped wraps the error of a node that stopped unexpectedly.
