@@ -36,8 +36,12 @@ func Retry(ctx context.Context, call func() error, final ...error) error {
 	}
 }
 
-// Sleep waits for d. If ctx ends first, it returns the error of ctx.
+// Sleep waits for d. If ctx ends first, it returns the error of ctx. It does not
+// wait if d is not positive.
 func Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
 	select {
 	case <-ctx.Done():
 		return ctx.Err()

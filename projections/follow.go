@@ -160,12 +160,10 @@ func (r *Runner) take(m eventstore.Message, due bool) error {
 // available.
 func (r *Runner) retry(ctx context.Context, m eventstore.Message, why error) error {
 	r.logger.Warn("a read model waits for the log", "error", why)
-	select {
-	case <-time.After(retryDelay):
-		return r.take(m, m.CaughtUp)
-	case <-ctx.Done():
+	if eventstore.Sleep(ctx, retryDelay) != nil {
 		return why
 	}
+	return r.take(m, m.CaughtUp)
 }
 
 // fold applies an event. If the model rejects it, fold commits the events before

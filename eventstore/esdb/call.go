@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"hexarena/eventstore"
+
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
@@ -29,7 +31,7 @@ func (l *Log) retry(ctx context.Context, what string, once func() error) error {
 		if ctx.Err() == nil {
 			last = err // an error from after the deadline would say only that the deadline has passed
 		}
-		if err := wait(ctx, retryGap(tries)); err != nil {
+		if err := eventstore.Sleep(ctx, retryGap(tries)); err != nil {
 			return gaveUp(ctx, what, last)
 		}
 	}

@@ -25,7 +25,7 @@ func (d *slowDisk) String() string { return "slow disk" }
 func (d *slowDisk) MaybeError(op errorfs.Op) error {
 	switch op.Kind {
 	case errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo:
-		return wait(context.Background(), time.Duration(d.delay.Load()))
+		return eventstore.Sleep(context.Background(), time.Duration(d.delay.Load()))
 	}
 	return nil
 }

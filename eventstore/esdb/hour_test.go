@@ -63,7 +63,7 @@ func (a *fakeServer) answer(ctx context.Context, sound func() bool) error {
 			<-ctx.Done() // data is lost forever, as on a connection that a router has dropped
 			return ctx.Err()
 		case kind == outage.None:
-			return wait(ctx, time.Millisecond)
+			return eventstore.Sleep(ctx, time.Millisecond)
 		}
 		select {
 		case <-changed:
@@ -159,7 +159,7 @@ func (c *callers) outage(k outage.Kind, d time.Duration, rng *rand.Rand) {
 		wg.Go(func() {
 			for done.Err() == nil {
 				c.call(time.Duration(deadlines.Int64N(int64(10 * time.Second))))
-				_ = wait(done, pause/2+time.Duration(deadlines.Int64N(int64(pause))))
+				_ = eventstore.Sleep(done, pause/2+time.Duration(deadlines.Int64N(int64(pause))))
 			}
 		})
 	}

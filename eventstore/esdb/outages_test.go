@@ -155,7 +155,7 @@ func (o *outageTest) work(name string, call func(context.Context) error) {
 				o.t.Errorf("%s: %v", name, err)
 				return
 			}
-			_ = wait(o.done, 2*time.Millisecond)
+			_ = eventstore.Sleep(o.done, 2*time.Millisecond)
 		}
 	})
 }
@@ -224,9 +224,9 @@ func (o *outageTest) follow() {
 // outage begins an outage that lasts d. If cut is true, the waiting data is
 // lost when the outage ends.
 func (o *outageTest) outage(k outage.Kind, d time.Duration, cut bool) {
-	require.NoError(o.t, wait(o.t.Context(), 500*time.Millisecond))
+	require.NoError(o.t, eventstore.Sleep(o.t.Context(), 500*time.Millisecond))
 	o.p.Set(k)
-	require.NoError(o.t, wait(o.t.Context(), d))
+	require.NoError(o.t, eventstore.Sleep(o.t.Context(), d))
 	for _, back := range o.recovered {
 		select {
 		case <-back:

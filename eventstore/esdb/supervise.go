@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"time"
 
+	"hexarena/eventstore"
+
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
@@ -119,7 +121,7 @@ func (l *Log) report(g *generation, cause error) {
 // connect makes the client find its server. No call may use the client before
 // that, because a call to a client whose discovery fails can block forever.
 func (l *Log) connect(g *generation, gap time.Duration) error {
-	if err := wait(l.closing, gap); err != nil {
+	if err := eventstore.Sleep(l.closing, gap); err != nil {
 		return ErrClosed
 	}
 	config := l.config
@@ -185,19 +187,4 @@ func probe(ctx context.Context, c *es.Client) error {
 	defer stream.Close()
 	_, err = stream.Recv()
 	return ended(err)
-}
-
-// wait waits for d. If the context ends first, it returns the context's error.
-func wait(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"hexarena/cmd/arena/logs"
+	"hexarena/eventstore"
 	"hexarena/eventstore/esdb"
 )
 
@@ -136,7 +137,7 @@ func (a *arena) await(ctx context.Context, path string, accept func(body []byte)
 		case got.status != http.StatusOK && got.status != http.StatusServiceUnavailable:
 			return fmt.Errorf("%s answers %d", path, got.status)
 		}
-		if err := sleepUntil(ctx, time.Now().Add(time.Second)); err != nil {
+		if err := eventstore.Sleep(ctx, time.Second); err != nil {
 			return fmt.Errorf("%s answers %d: %w", path, got.status, err)
 		}
 	}

@@ -147,7 +147,7 @@ func (r *liveReport) play(ctx context.Context, c liveCmd, log eventstore.Log, ma
 		m := matches[i]
 		next := began.Add(each * time.Duration(i) / time.Duration(len(matches)))
 		for !m.state.Over() && next.Before(until) {
-			if err := sleepUntil(ctx, next); err != nil {
+			if err := eventstore.Sleep(ctx, time.Until(next)); err != nil {
 				return err
 			}
 			if err := m.decide(); err != nil {

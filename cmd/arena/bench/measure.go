@@ -67,16 +67,6 @@ func timed(took *float64, unit time.Duration, f func() error) func() error {
 	}
 }
 
-// sleepUntil waits until t. It returns an error if ctx ends first.
-func sleepUntil(ctx context.Context, t time.Time) error {
-	select {
-	case <-time.After(time.Until(t)):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // count reads and counts all events. After each event it calls each with the
 // count so far, unless each is nil.
 func count(events iter.Seq2[eventstore.Recorded, error], each func(n int)) (n int, err error) {

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"hexarena/eventstore"
 )
 
 // callers is the number of calling addresses, each with one connection. Each
@@ -104,7 +106,7 @@ func (s readStep) call(ctx context.Context, all []*http.Client, urls []string) (
 	begun := time.Now()
 	err := inParallel(ctx, len(all), len(urls), func(ctx context.Context, i int) error {
 		due := begun.Add(time.Duration(float64(i) / s.rate * float64(time.Second)))
-		if err := sleepUntil(ctx, due); err != nil {
+		if err := eventstore.Sleep(ctx, time.Until(due)); err != nil {
 			return err
 		}
 		header := http.Header{"Accept-Encoding": {"gzip"}}
@@ -138,7 +140,7 @@ func (b *readsBench) endMatches(ctx context.Context) error {
 		return nil
 	}
 	each := time.Duration(float64(time.Second) / b.flags.Ending)
-	for next := time.Now().Add(each); sleepUntil(ctx, next) == nil; next = next.Add(each) {
+	for next := time.Now().Add(each); eventstore.Sleep(ctx, time.Until(next)) == nil; next = next.Add(each) {
 		if err := b.history.tick(context.WithoutCancel(ctx), 1); err != nil {
 			return err
 		}

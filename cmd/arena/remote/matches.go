@@ -14,6 +14,7 @@ import (
 
 	"hexarena/adapters/client"
 	"hexarena/adapters/rest"
+	"hexarena/eventstore"
 	"hexarena/projections/matches"
 )
 
@@ -46,10 +47,8 @@ func (c matchesCmd) Run(ctx context.Context, s *session, k *kong.Kong) error {
 		if !c.Wait || slices.ContainsFunc(list.value.Matches, func(m matches.Summary) bool { return m.Status != matches.Running }) {
 			return show(s, list, printMatches)
 		}
-		select {
-		case <-time.After(pollInterval):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := eventstore.Sleep(ctx, pollInterval); err != nil {
+			return err
 		}
 	}
 }
