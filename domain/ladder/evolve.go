@@ -1,6 +1,10 @@
 package ladder
 
-import "time"
+import (
+	"time"
+
+	"hexarena/domain/rating"
+)
 
 // Evolve returns l after e, which occurred at the given time. It never rejects
 // an event, because e already happened. It changes the maps of l in place, so
@@ -8,7 +12,7 @@ import "time"
 // maps and does not change.
 func Evolve(l Ladder, e Event, at time.Time) Ladder {
 	if l.version == 0 {
-		l.bots, l.open, l.closed = map[string]Bot{}, map[string]match{}, &recent{known: map[string]bool{}}
+		l.bots, l.open, l.closed = map[string]*Bot{}, map[string]match{}, &recent{known: map[string]bool{}}
 	}
 	switch e := e.(type) {
 	case TablesSeated:
@@ -16,7 +20,7 @@ func Evolve(l Ladder, e Event, at time.Time) Ladder {
 	case RatingsChanged:
 		l.rated(e, at)
 	case MatchVoided:
-		l.closeMatch(e.MatchID, at)
+		l.voided(e, at)
 	}
 	l.version++
 	return l
@@ -29,37 +33,50 @@ func (l Ladder) seated(e TablesSeated, at time.Time) {
 			SeedKey: e.SeedKey, Commitment: table.Commitment, Seated: at,
 		}
 		for _, id := range table.Bots {
-			b := l.Bot(id)
-			b.Match = table.MatchID
-			l.bots[id] = b
+			l.bot(id).Match = table.MatchID
 		}
 	}
 }
 
 func (l Ladder) rated(e RatingsChanged, at time.Time) {
-	l.closeMatch(e.MatchID, at)
 	for _, seat := range e.Seats {
-		b := l.Bot(seat.BotID)
+		b := l.bot(seat.BotID)
+		b.leave(e.MatchID, at)
 		b.Rating = seat.After
 		b.Games++
-		l.bots[seat.BotID] = b.played(seat.Missed, at)
+		b.played(seat.Missed, at)
 	}
+	l.closeMatch(e.MatchID)
 }
 
-// closeMatch frees the bots of a match and begins their rest.
-func (l Ladder) closeMatch(id string, at time.Time) {
-	m, ok := l.open[id]
-	if !ok {
-		return
+func (l Ladder) voided(e MatchVoided, at time.Time) {
+	for _, id := range l.open[e.MatchID].Bots {
+		l.bot(id).leave(e.MatchID, at)
 	}
-	for _, botID := range m.Bots {
-		b := l.Bot(botID)
-		if b.Match == id {
-			b.Match = ""
-		}
-		b.Ended = at
-		l.bots[botID] = b
+	l.closeMatch(e.MatchID)
+}
+
+// bot returns the stored state of a bot. It stores a new one if the bot has none.
+func (l Ladder) bot(id string) *Bot {
+	b := l.bots[id]
+	if b == nil {
+		b = &Bot{Rating: rating.New()}
+		l.bots[id] = b
 	}
-	delete(l.open, id)
-	l.closed.add(id)
+	return b
+}
+
+// leave frees b from a match and begins its rest.
+func (b *Bot) leave(match string, at time.Time) {
+	if b.Match == match {
+		b.Match = ""
+	}
+	b.Ended = at
+}
+
+func (l Ladder) closeMatch(id string) {
+	if _, ok := l.open[id]; ok {
+		delete(l.open, id)
+		l.closed.add(id)
+	}
 }

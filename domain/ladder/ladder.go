@@ -48,7 +48,7 @@ func ModeOf(stream string) (mode string, ok bool) {
 type Ladder struct {
 	mode    string
 	version uint64 // events folded
-	bots    map[string]Bot
+	bots    map[string]*Bot
 	open    map[string]match // unfinished matches, by match id
 	closed  *recent
 }
@@ -108,8 +108,8 @@ func (l Ladder) Bots() int { return len(l.bots) }
 
 // Bot returns the state of a bot. A bot that was never seated has a new rating.
 func (l Ladder) Bot(id string) Bot {
-	if b, ok := l.bots[id]; ok {
-		return b
+	if b := l.bots[id]; b != nil {
+		return *b
 	}
 	return Bot{Rating: rating.New()}
 }

@@ -22,22 +22,21 @@ type Streak struct {
 	Since  time.Time // end of the first missed match; zero if none was missed
 }
 
-// played returns b after one more rated match. A voided match is not a miss and
-// does not break a streak.
-func (b Bot) played(missed bool, at time.Time) Bot {
+// played counts one more rated match in b's streak. A voided match is not a miss
+// and does not break a streak.
+func (b *Bot) played(missed bool, at time.Time) {
 	if !missed {
 		b.Misses, b.MissedSince, b.MissedAt = 0, time.Time{}, nil
-		return b
+		return
 	}
 	if b.Misses == 0 {
 		b.MissedSince = at
 	}
 	b.Misses++
-	b.MissedAt = append(slices.Clone(b.MissedAt), at)
+	b.MissedAt = append(slices.Clone(b.MissedAt), at) // a State may share the old list
 	if n := len(b.MissedAt) - keptMisses; n > 0 {
 		b.MissedAt = b.MissedAt[n:]
 	}
-	return b
 }
 
 // Streak returns b's misses in a row since its latest change of status. A match

@@ -220,15 +220,16 @@ func TestStreaksMatchASimpleCount(t *testing.T) {
 // bounded.
 func TestMissesAreKeptApart(t *testing.T) {
 	before := career("mm", time.Hour).Bot("a")
-	one := before.played(true, noon.Add(3*time.Hour))
-	two := before.played(true, noon.Add(4*time.Hour))
+	one, two := before, before
+	one.played(true, noon.Add(3*time.Hour))
+	two.played(true, noon.Add(4*time.Hour))
 	require.Len(t, before.MissedAt, 2)
 	require.Equal(t, noon.Add(3*time.Hour), one.MissedAt[2])
 	require.Equal(t, noon.Add(4*time.Hour), two.MissedAt[2])
 
 	b := Bot{}
 	for i := range 10 * keptMisses {
-		b = b.played(true, noon.Add(time.Duration(i)*time.Hour))
+		b.played(true, noon.Add(time.Duration(i)*time.Hour))
 	}
 	require.Len(t, b.MissedAt, keptMisses)
 	require.Equal(t, Streak{10 * keptMisses, noon}, b.Streak(time.Time{}))

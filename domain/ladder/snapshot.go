@@ -77,7 +77,7 @@ type MatchState struct {
 func (l Ladder) State() State {
 	s := State{Bots: make([]BotState, 0, len(l.bots)), Open: make([]MatchState, 0, len(l.open)), Closed: l.closed.list()}
 	for id, b := range l.bots {
-		s.Bots = append(s.Bots, BotState{id, b})
+		s.Bots = append(s.Bots, BotState{id, *b})
 	}
 	for id, m := range l.open {
 		s.Open = append(s.Open, MatchState{id, m})
@@ -144,10 +144,10 @@ func (e LadderSnapshotTaken) unpack() (State, error) {
 func (s State) ladder(mode string, version uint64) Ladder {
 	l := Ladder{
 		mode: mode, version: version, closed: &recent{known: map[string]bool{}},
-		bots: make(map[string]Bot, len(s.Bots)), open: make(map[string]match, len(s.Open)),
+		bots: make(map[string]*Bot, len(s.Bots)), open: make(map[string]match, len(s.Open)),
 	}
 	for _, b := range s.Bots {
-		l.bots[b.ID] = b.Bot
+		l.bots[b.ID] = &b.Bot
 	}
 	for _, m := range s.Open {
 		l.open[m.ID] = m.match
