@@ -1,12 +1,12 @@
-// Package admin takes an operator's orders over HTTP: drain, suspend, abort, rotate
-// the seed key. Each order has a reason. The order becomes an event that holds the
-// reason and the id of the request. Repeating an order changes nothing. Create a
-// [Server] and serve [Server.Handler].
+// Package admin accepts an operator's orders over HTTP, such as drain, suspend,
+// abort, and rotate the seed key. The server stores each order as an event, with
+// the operator's reason and the id of the request. Repeating an order changes
+// nothing. Create a [Server] and serve [Server.Handler].
 //
-// The server has no passwords. It must listen only on loopback, and it refuses
-// requests that another site makes a browser send. It makes no decisions
-// (domain/owner, domain/arena and domain/match do), and knows nothing about sockets
-// or ladders.
+// The server has no passwords, so it must listen only on loopback. It refuses
+// requests that another site makes a browser send. The packages domain/owner,
+// domain/arena and domain/match decide what an order changes. This package knows
+// nothing about sockets or ladders.
 package admin
 
 import (
@@ -20,16 +20,16 @@ import (
 	"hexarena/eventstore"
 )
 
-// Prefix is the start of the path of every order.
+// Prefix begins the path of every order.
 const Prefix = "/admin/"
 
-// callTime bounds the work on an order.
+// callTime limits the time that one order may take.
 const callTime = 30 * time.Second
 
 // Accounts changes the owners' accounts.
 type Accounts interface {
-	// Change calls decide with an account and stores the events at the revision
-	// that decide saw. It may call decide more than once.
+	// Change calls decide with an account, and stores the returned events at
+	// the account's revision. It may call decide more than once.
 	Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error)
 }
 
@@ -46,11 +46,11 @@ type Player interface {
 	// Running returns the number of running matches, and whether this process
 	// plays.
 	Running() (matches int, plays bool)
-	// WithSeatingPaused calls f while this process seats no tables. Later seatings
-	// honor the events that f has stored.
+	// WithSeatingPaused calls f while this process seats no tables. When seating
+	// continues, it follows the events that f has stored.
 	WithSeatingPaused(f func())
-	// Abort aborts a match, and returns when its ladder has stored it as void. It
-	// fails with ErrMatchUnknown or ErrMatchOver.
+	// Abort aborts a match, and returns when the ladder has stored the match as
+	// void. Its error may be ErrMatchUnknown or ErrMatchOver.
 	Abort(ctx context.Context, matchID, reason, request string) error
 	// Rotate creates a seed key for new tables and retires the others.
 	Rotate(ctx context.Context, reason string, m eventstore.Metadata) (Rotation, error)
@@ -77,7 +77,7 @@ type Server struct{ Options }
 // New returns a Server.
 func New(o Options) *Server { return &Server{o} }
 
-// Handler serves the orders below Prefix.
+// Handler returns the handler for all paths below Prefix.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("POST "+Prefix+"drain", takeOrder(s, s.drain))

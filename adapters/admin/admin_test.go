@@ -104,7 +104,7 @@ func (f *fixture) Rotate(_ context.Context, _ string, m eventstore.Metadata) (ad
 	return admin.Rotation{Added: "k2", Retired: []string{"k1"}}, nil
 }
 
-// answer is the answer to a call.
+// answer is the response to a call, with its parsed body.
 type answer struct {
 	*httptest.ResponseRecorder
 	body map[string]any
@@ -135,7 +135,7 @@ func (f *fixture) order(path, body string) answer {
 	return a
 }
 
-// stored returns the events of a stream, and the correlation of the last one.
+// stored returns the events of a stream, and the correlation of the last event.
 func (f *fixture) stored(stream string) (types, data []string, correlation string) {
 	f.t.Helper()
 	for r, err := range f.log.Read(f.t.Context(), eventstore.StreamID(stream), 0, eventstore.ReadOptions{}) {
@@ -296,8 +296,8 @@ func TestInvalidOrderIsRefusedAndStoresNothing(t *testing.T) {
 	}
 }
 
-// Without a player, aborts and rotations fail. Drains and suspensions are events,
-// which every process honors.
+// Without a player, aborts and rotations fail. Drains and suspensions succeed,
+// because they are events that every process follows.
 func TestOrdersWithoutPlayer(t *testing.T) {
 	f := newFixture(t)
 	storeAccount(t, f.log)

@@ -24,10 +24,11 @@ type call struct {
 	answer  http.ResponseWriter
 	request *http.Request
 	id      string
-	meta    eventstore.Metadata // of the events that the call stores
+	meta    eventstore.Metadata // metadata of the events that the call stores
 }
 
-// answer serves the result of f as JSON, or its error as a problem.
+// answer returns a handler that responds with the result of f as JSON, or with
+// its error as a problem.
 func (s *Server) answer(f func(*call) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), callTime)
@@ -46,7 +47,8 @@ func (s *Server) answer(f func(*call) (any, error)) http.Handler {
 	})
 }
 
-// takeOrder serves an order. Unknown fields of its body are errors.
+// takeOrder returns the handler of one order. It rejects unknown fields in the
+// body.
 func takeOrder[In interface{ check() error }](s *Server, f func(*call, In) (any, error)) http.Handler {
 	type input struct{ Body In }
 	b := binding.Of(reflect.TypeFor[input]())
@@ -73,7 +75,7 @@ func takeOrder[In interface{ check() error }](s *Server, f func(*call, In) (any,
 	})
 }
 
-// onlyByAddress refuses calls that use a host name other than localhost,
+// onlyByAddress refuses calls whose Host header is a name other than localhost,
 // because any site can make its name resolve to this machine.
 func (s *Server) onlyByAddress(h http.Handler) http.Handler {
 	refuse := s.answer(func(*call) (any, error) { return nil, errByName })

@@ -14,10 +14,11 @@ import (
 	"hexarena/eventstore"
 )
 
-// maxReason bounds a reason, in code points.
+// maxReason is the maximum length of a reason, in code points.
 const maxReason = 500
 
-// order is the common part of all orders. check reports a field that is missing.
+// order contains the field that all orders share. check returns an error if a
+// required field is missing.
 type order struct {
 	Reason string `json:"reason,omitempty"`
 }
@@ -37,7 +38,7 @@ func (o order) check() error {
 	return nil
 }
 
-// accountOrder names an account or a bot by its id.
+// accountOrder is an order about one account or one bot.
 type accountOrder struct {
 	order
 	Owner string `json:"owner,omitempty"`
@@ -83,7 +84,8 @@ func (s *Server) undrain(c *call, in order) (any, error) {
 var operations = eventstore.Kind[arena.Operations, arena.Event]{Decode: arena.DecodeOperations, Evolve: arena.EvolveOperations}
 
 // changeOperations stores an order while this process seats no tables. As a
-// result, no table is seated after a drain has been answered.
+// result, no table is seated after the operator has received the answer to a
+// drain.
 func (s *Server) changeOperations(c *call, name string, in order, decide func(arena.Operations) ([]arena.Event, error)) (any, error) {
 	var done Done
 	var err error
@@ -124,7 +126,8 @@ func (s *Server) restore(c *call, in accountOrder) (any, error) {
 	})
 }
 
-// change changes an account, and returns when the directory shows the change.
+// change changes an account, and returns when the directory includes the
+// change.
 func (s *Server) change(c *call, name string, in accountOrder, decide func(owner.Account) ([]owner.Event, error)) (any, error) {
 	ownerID := in.Owner
 	if in.Bot != "" {
@@ -172,9 +175,9 @@ func (s *Server) logOrder(c *call, name string, in order, d Done) {
 // Status is the answer to GET status.
 type Status struct {
 	Plays    bool       `json:"plays"`            // whether this process plays
-	Running  int        `json:"running"`          // number of its matches
+	Running  int        `json:"running"`          // number of matches that run in this process
 	Draining bool       `json:"draining"`         // whether no process on the log seats tables
-	Reason   string     `json:"reason,omitempty"` // of the last drain or undrain
+	Reason   string     `json:"reason,omitempty"` // the reason of the last drain or undrain
 	Since    *time.Time `json:"since,omitempty"`  // the time of that order
 	SeedKey  string     `json:"seedKey"`          // id of the seed key for new tables
 }
@@ -201,7 +204,7 @@ func (s *Server) status(ctx context.Context) (Status, error) {
 }
 
 // Operations reads the operators' orders for the whole arena from the log. Each
-// event holds the complete state, so it reads only the last one.
+// event contains the complete state, so Operations reads only the last event.
 func Operations(ctx context.Context, log eventstore.Log) (o arena.Operations, err error) {
 	for r, err := range log.Read(ctx, arena.OperationsStream, eventstore.EndRevision, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {
 		if err != nil {

@@ -24,7 +24,8 @@ var (
 	errNoOwner     = errors.New("no such account")
 )
 
-// table maps errors to answers. An error without a row is an internal error.
+// table maps errors to responses. An error that is not in the table is reported
+// as an internal error.
 var table = problem.Table{
 	{Err: errUnknownPath, Status: http.StatusNotFound, Code: "not_found"},
 	{Err: problem.ErrCrossSite, Status: http.StatusForbidden, Code: "cross_site"},
