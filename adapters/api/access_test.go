@@ -15,9 +15,9 @@ import (
 	"hexarena/domain/owner"
 )
 
-// TestAccess calls every described endpoint with no credential, with wrong,
-// revoked and signed-out credentials, with a key of each scope, and with a
-// session. An endpoint that is not in the table fails the test.
+// TestAccess calls every described endpoint without a credential, with each
+// kind of invalid credential, with a key of each scope, and with a session. The
+// test fails if an endpoint is missing from the table.
 func TestAccess(t *testing.T) {
 	a := newArena(t)
 	ada := a.signIn("ada@example.org")
@@ -98,7 +98,7 @@ func TestAccess(t *testing.T) {
 			require.Empty(t, op.Security, "%s needs a credential but is not in the table", op.ID)
 			method, target, body := strings.ToUpper(method), strings.ReplaceAll(path, "{id}", "none"), any(nil)
 			if method == http.MethodGet {
-				target += "?unknown=1" // refused only after the check of credentials
+				target += "?unknown=1" // this error is checked after the credentials
 			} else {
 				body = "{}"
 			}
@@ -114,7 +114,7 @@ func TestAccess(t *testing.T) {
 func TestSignatureCoversTheRequestAsSent(t *testing.T) {
 	a := newArena(t)
 	key := a.signIn("ada@example.org").newKey()
-	signedAs := func(target, body string) *answer { // signs /bots with the body {}, but sends this target and body
+	signedAs := func(target, body string) *answer { // the signature covers /bots and the body {}; the call sends this target and body
 		return key.do(http.MethodPost, "/bots", "{}", func(r *http.Request) {
 			parsed, err := r.URL.Parse(target)
 			require.NoError(t, err)
@@ -129,8 +129,8 @@ func TestSignatureCoversTheRequestAsSent(t *testing.T) {
 	signedAs("/b%6fts", "{}").is(http.StatusNotFound, "not_found")
 }
 
-// A HEAD request is served as GET but signed as HEAD. As with GET, its
-// signature may be used again.
+// The server handles a HEAD request as a GET, but the client signs it as HEAD.
+// As with GET, a client may use the signature again.
 func TestHeadIsSignedAsHead(t *testing.T) {
 	a := newArena(t)
 	key := a.signIn("ada@example.org").newKey()

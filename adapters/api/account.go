@@ -41,8 +41,8 @@ func (s *Server) deleteMe(c *call, _ *nothing) (out nothing, err error) {
 	return out, nil
 }
 
-// accountBody returns an account as its owner sees it. Only the address stream
-// holds the address.
+// accountBody returns an account as its owner sees it. It reads the email
+// address from the address stream, because no other stream contains it.
 func (c *call) accountBody(a owner.Account) (rest.Account, error) {
 	email, err := c.server.Accounts.Address(c.ctx, a.ID)
 	if err != nil {

@@ -8,15 +8,15 @@ import (
 	"hexarena/eventstore"
 )
 
-// Accounts are the owners' accounts; see projections/accounts.
+// Accounts loads and changes the owners' accounts; see projections/accounts.
 type Accounts interface {
 	// Load returns an account that includes every Change that this process has
 	// made.
 	Load(ctx context.Context, ownerID string) (owner.Account, error)
 	// Reload reads the current state of the account from the log.
 	Reload(ctx context.Context, ownerID string) (owner.Account, error)
-	// Change calls decide with an account and stores the events at the revision
-	// that decide saw. It may call decide more than once.
+	// Change calls decide with an account, and stores the returned events at
+	// the account's revision. It may call decide more than once.
 	Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error)
 	// Address returns an account's email address.
 	Address(ctx context.Context, ownerID string) (string, error)
@@ -31,9 +31,10 @@ func (*myAccount) find(c *call) (err error) {
 	return err
 }
 
-// change calls decide with the caller's account, stores the events, and waits
-// until the directory has them. The caller's credential must be valid at the
-// revision that decide sees, so that a revoked credential changes nothing.
+// change calls decide with the caller's account, stores the returned events,
+// and waits until the directory includes them. The caller's credential must be
+// valid at the revision that decide sees, so that a revoked credential changes
+// nothing.
 func (c *call) change(decide func(owner.Account) ([]owner.Event, error)) (owner.Account, error) {
 	account, at, err := c.server.Accounts.Change(c.ctx, c.caller.OwnerID, c.meta,
 		func(a owner.Account) ([]owner.Event, error) {
@@ -49,9 +50,9 @@ func (c *call) change(decide func(owner.Account) ([]owner.Event, error)) (owner.
 	return account, nil
 }
 
-// await waits until the directory has the events up to a position. The events
-// are already stored: a directory that lags behind delays the answer, but does
-// not change it.
+// await waits until the directory includes the events up to a position. The
+// events are already stored. If the directory lags behind, the answer is late,
+// but its content is the same.
 func (c *call) await(at eventstore.Position) {
 	if at == 0 {
 		return

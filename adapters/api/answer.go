@@ -8,8 +8,8 @@ import (
 	"hexarena/adapters/rest/httpgzip"
 )
 
-// answer is an endpoint's result that writes its own response. Other results are
-// encoded as JSON.
+// answer is a result of an endpoint that writes its own response. Any other
+// result is encoded as JSON.
 type answer interface {
 	write(c *call, status int)
 }
@@ -25,7 +25,7 @@ type maybeEncoded[T any] struct {
 	value   T
 }
 
-// shape returns the type that the description shows.
+// shape returns the type that describes the answer in the OpenAPI document.
 func (maybeEncoded[T]) shape() reflect.Type { return reflect.TypeFor[T]() }
 
 func (m maybeEncoded[T]) result() any {
@@ -35,8 +35,8 @@ func (m maybeEncoded[T]) result() any {
 	return m.value
 }
 
-// encodedJSON is an answer that is already encoded. A later call may get a
-// different one.
+// encodedJSON is an answer in JSON that was encoded for one call. A later call
+// may get a different answer.
 type encodedJSON []byte
 
 func (e encodedJSON) write(c *call, status int) {
@@ -67,9 +67,9 @@ func (c *call) answer(status int, out any) error {
 	return nil
 }
 
-// compresses reports whether an answer of size bytes is compressed. Answers to
+// compresses reports whether to compress an answer of size bytes. Answers to
 // identified callers are never compressed, because the compressed length could
-// reveal their secrets.
+// reveal secrets in the answer.
 func (c *call) compresses(size int) bool {
 	if c.caller.OwnerID != "" || size < httpgzip.MinSize {
 		return false

@@ -1,11 +1,12 @@
-// Package api is the arena's REST interface: it routes calls, checks who makes
-// them, and answers them.
+// Package api is the arena's REST interface. It routes calls, checks who makes
+// them, and responds to them.
 //
-// routes.go lists the endpoints (endpoint.go). Each has a handler in the file of
-// its topic. Package rest declares the shapes of requests and answers, binding
-// reads requests, problem maps errors to answers, ratelimit counts calls, and
-// describe makes the OpenAPI document. docs/protocol.md lists the reasons for
-// refusing a call in the order of the checks.
+// The file routes.go lists the endpoints. Each endpoint has a handler in the
+// file of its topic. Package rest declares the types of requests and answers.
+// Package binding parses requests, problem maps errors to answers, ratelimit
+// counts calls, and describe makes the OpenAPI document. If several errors
+// apply to a call, "Order of errors" in docs/protocol.md decides which one the
+// caller gets.
 //
 // The package knows nothing about signatures, cookies, mail, sockets or storage.
 // It uses them through the interfaces in Options.
@@ -33,11 +34,12 @@ import (
 )
 
 // Authenticator identifies callers. In each call, m.At is the current time.
-// Callers may see its errors owner.ErrUnauthenticated and owner.ErrLinkInvalid.
+// Only its errors owner.ErrUnauthenticated and owner.ErrLinkInvalid are shown
+// to callers.
 type Authenticator interface {
 	// Verify returns the caller who sent the request with this body.
 	Verify(ctx context.Context, r *http.Request, body []byte, m eventstore.Metadata) (owner.Caller, error)
-	// SendLink mails a sign-in link. Its result does not depend on whether the
+	// SendLink emails a sign-in link. Its result does not depend on whether the
 	// address has an account.
 	SendLink(ctx context.Context, address string, m eventstore.Metadata) error
 	// Confirm exchanges a link's token for a session.
@@ -51,8 +53,8 @@ type Authenticator interface {
 // Checker checks bot URLs.
 type Checker interface {
 	// Allowed returns an error if the arena may not connect to the URL. The
-	// error's text is a sentence for the owner. Allowed does not connect to
-	// anything.
+	// error message is a sentence for the owner. Allowed does not open a
+	// connection.
 	Allowed(url string) error
 	// Check runs the deploy check. It yields each step as soon as the step is
 	// done, and stops after the first step that fails.
@@ -66,8 +68,8 @@ type Directory interface {
 	Wait(ctx context.Context, p eventstore.Position) error
 }
 
-// Options holds the parts that a Server needs. All are required except SeedKey,
-// SignedLog with SignHead, SecurityContact, Limits and TrustedProxies.
+// Options configure a Server. The optional fields are SeedKey, SecurityContact,
+// Limits, TrustedProxies, and SignedLog together with SignHead.
 type Options struct {
 	Log             eventstore.Log
 	Accounts        Accounts
@@ -82,10 +84,10 @@ type Options struct {
 	SignHead        func(mode string, size uint64, root []byte) ([]byte, error)
 	PlatformKey     ed25519.PublicKey
 	SeedKey         func(id string) ([]byte, bool) // nil: the decision log does not show the requests of running matches
-	BaseURL         string                         // the arena's own address, as browsers see it
+	BaseURL         string                         // the arena's own address, as browsers use it
 	SecurityContact string                         // URI for vulnerability reports; empty: mail to security@ at the host of BaseURL
 	Limits          ratelimit.Limits               // the zero value: no limits
-	TrustedProxies  []netip.Prefix                 // whose X-Forwarded-For header is trusted
+	TrustedProxies  []netip.Prefix                 // proxies whose X-Forwarded-For header is trusted
 	Now             func() time.Time
 	Logger          *slog.Logger
 }
@@ -146,8 +148,8 @@ func isHead(ctx context.Context) bool {
 	return is
 }
 
-// trustOrigin lets the arena's own pages call the API, even through a proxy that
-// changes the Host header.
+// trustOrigin lets the arena's own web pages call the API, even through a proxy
+// that changes the Host header.
 func (s *Server) trustOrigin() error {
 	u, err := url.Parse(s.BaseURL)
 	if err != nil || u.Host == "" {

@@ -33,17 +33,19 @@ import (
 	"hexarena/projections/matches"
 )
 
-// benchAccounts is the number of accounts that take turns to call.
+// benchAccounts is the number of accounts that make calls in turn.
 const benchAccounts = 5_000
 
-// crowd is a server with many accounts, each with a signed GET /me.
+// crowd is a server with many accounts. For each account, there is a signed
+// request GET /me.
 type crowd struct {
 	server   *api.Server
 	requests []*http.Request
-	verify   []func() bool // only check the same signatures
+	verify   []func() bool // check only the signatures of requests
 }
 
-// fixedDirectory is the directory of a log that does not grow.
+// fixedDirectory is a directory whose Wait returns immediately, because its log
+// does not grow.
 type fixedDirectory struct{ *directory.Directory }
 
 func (fixedDirectory) Wait(context.Context, eventstore.Position) error { return nil }
@@ -94,7 +96,8 @@ func newCrowd(b *testing.B) *crowd {
 	return c
 }
 
-// enter creates an account with bots and a key, and its request.
+// enter creates an account with bots and a key, and signs a request for the
+// account.
 func (c *crowd) enter(b *testing.B, log eventstore.Log, id string, now time.Time) {
 	public, private, err := ed25519.GenerateKey(nil)
 	require.NoError(b, err)
@@ -131,9 +134,9 @@ func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) WriteHeader(status int)      { d.status = status }
 func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// BenchmarkMe measures signed GET /me calls by many accounts in three ways: only
-// the signature check, which is the limiting factor; the whole call without a
-// socket; and the whole call over a socket. Run it with -cpu 1.
+// BenchmarkMe measures signed GET /me calls by many accounts. It has three
+// parts: only the signature check, which takes the most time; the whole call
+// without a socket; and the whole call over a socket. Run it with -cpu 1.
 func BenchmarkMe(b *testing.B) {
 	c := newCrowd(b)
 	perSecond := func(b *testing.B) { b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "req/s") }

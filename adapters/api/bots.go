@@ -40,7 +40,7 @@ type botsQuery struct {
 	Mode string `query:"mode" enum:"standard,parley"`
 }
 
-// movesBot reports whether a change includes a URL.
+// movesBot reports whether a request to change a bot includes a URL.
 func movesBot(c *call) bool {
 	var named struct {
 		URL json.RawMessage `json:"url"`

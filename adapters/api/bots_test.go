@@ -103,7 +103,7 @@ func TestConcurrentCallsKeepTheLimits(t *testing.T) {
 	require.Equal(t, map[int]int{200: 25, 409: 25}, got, "one account gets the handle, and its later calls change nothing")
 }
 
-// A credential that is revoked during a call changes nothing.
+// A call whose credential is revoked while the call runs changes nothing.
 func TestRevocationDuringACall(t *testing.T) {
 	a := newArena(t)
 	ada := a.signIn("ada@example.org")
@@ -129,7 +129,7 @@ func TestWritesWhileTheLogIsUnavailable(t *testing.T) {
 	ada.newBot("x", "standard")
 }
 
-// A claim lapses after a minute if the account does not name the handle.
+// A claim on a handle lapses after a minute unless the account uses the handle.
 func TestAbandonedHandleLapses(t *testing.T) {
 	a := newArena(t)
 	bob := a.signIn("bob@example.org")

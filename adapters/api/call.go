@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// A request's body must arrive within bodyTime. The work on the answer may
-	// take callTime, and the client has readTime to read the answer.
+	// A request's body must arrive within bodyTime. A handler may work for
+	// callTime. Then the client has readTime to read the answer.
 	bodyTime = 10 * time.Second
 	callTime = 30 * time.Second
 	readTime = 30 * time.Second
@@ -30,12 +30,12 @@ type call struct {
 	request *http.Request
 	ctx     context.Context
 	cancel  context.CancelFunc
-	meta    eventstore.Metadata // of the events that the call causes; At is the current time
+	meta    eventstore.Metadata // metadata of the events that the call causes; At is the current time
 	body    []byte
 	class   ratelimit.Class // the limits that the call counts against
 
 	caller  owner.Caller  // not set if anyone may call the endpoint
-	account owner.Account // the caller's, if find loaded it
+	account owner.Account // the caller's account, if find loaded it
 
 	closeStream func() // set if the answer is a stream
 }
@@ -57,7 +57,7 @@ func (c *call) end() {
 }
 
 // received returns the request with the method that the caller sent and signed.
-// The method differs if the request is a HEAD, which is served as GET.
+// For a HEAD request, c.request has the method GET instead.
 func (c *call) received() *http.Request {
 	if !isHead(c.request.Context()) {
 		return c.request
@@ -70,8 +70,8 @@ func (c *call) received() *http.Request {
 // header returns the header of the answer.
 func (c *call) header() http.Header { return c.echo.Response().Header() }
 
-// countAddress counts the call against its address, before any part of the call
-// is verified.
+// countAddress counts the call against the caller's address. It does so before
+// any part of the call is verified.
 func (c *call) countAddress() (ratelimit.Counted, error) {
 	if c.isInternalRead() {
 		return ratelimit.Counted{}, nil
@@ -88,9 +88,9 @@ func (c *call) countAccount(atAddress ratelimit.Counted) error {
 	return c.server.limiter.CountAccount(c.header(), c.caller.OwnerID, c.class, atAddress)
 }
 
-// readBody returns the body exactly as received. It clears the read deadline
-// (see prepare) only after it has read the whole body. If it refuses a body,
-// net/http still reads the rest, before and after the answer.
+// readBody stores the body exactly as received. It clears the read deadline
+// (see prepare) only after it has read the whole body. If readBody refuses a
+// body, net/http still reads the rest, so the deadline must stay.
 func (c *call) readBody() error {
 	w := c.echo.Response().Writer
 	body, err := binding.ReadBody(w, c.request)
@@ -102,8 +102,8 @@ func (c *call) readBody() error {
 	return nil
 }
 
-// bodyObject parses the body. GET and DELETE accept no body. A POST or PATCH
-// may leave the body out if the endpoint does not need one.
+// bodyObject parses the body. GET and DELETE accept no body. POST and PATCH
+// need a body only if required is true.
 func (c *call) bodyObject(required bool) (binding.Object, error) {
 	if method := c.request.Method; method == http.MethodGet || method == http.MethodDelete {
 		if len(c.body) > 0 {

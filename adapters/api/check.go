@@ -11,8 +11,9 @@ func (s *Server) checkBot(c *call, in *botPath) (rest.Check, error) {
 	return c.check(bot.URL), nil
 }
 
-// check runs the deploy check. A caller that follows the check, such as one of
-// the arena's pages, gets each step as soon as the step is done.
+// check runs the deploy check. If the response writer is a rest.StepWriter, as
+// for the arena's web pages, check passes it each step as soon as the step is
+// done.
 func (c *call) check(url string) rest.Check {
 	follower, _ := c.echo.Response().Writer.(rest.StepWriter)
 	check := rest.Check{OK: true, Steps: []rest.Step{}}
@@ -35,8 +36,8 @@ func (c *call) mustPass(url string) error {
 	return nil
 }
 
-// allowed refuses a URL that the arena may not connect to. It does not connect
-// to anything.
+// allowed refuses a URL that the arena may not connect to. It does not open a
+// connection.
 func (s *Server) allowed(url string) error {
 	if err := s.Checker.Allowed(url); err != nil {
 		return owner.InvalidURL("is refused: " + err.Error())

@@ -11,9 +11,9 @@ import (
 	"hexarena/adapters/api/apitest"
 )
 
-// longUnderRace is the size, in bytes, from which an answer takes too long to
-// validate under the race detector. Runs without the race detector validate every
-// answer.
+// longUnderRace is the size, in bytes, from which answers are not validated
+// under the race detector, because it takes too long. Runs without the race
+// detector validate every answer.
 const longUnderRace = 16 << 10
 
 var theContract struct {

@@ -53,8 +53,8 @@ func (s *Server) getDecisions(c *call, in *decisionsQuery) (out rest.Decisions, 
 	return out, nil
 }
 
-// serverSeed returns the arena's share of a match's seed, even while the match
-// is running. It returns nil if this process does not have the seed key.
+// serverSeed returns the server seed of a match, even while the match is
+// running. It returns nil if this process does not have the seed key.
 func (s *Server) serverSeed(h *frames.History) *seed.Seed {
 	if s.SeedKey == nil {
 		return nil

@@ -15,13 +15,13 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// rivals is an arena where two owners have bots at one table. Each has a key with
-// every scope.
+// rivals is an arena where two owners have bots at one table. Each owner has a
+// key with every scope.
 type rivals struct {
 	*arena
 	play     *arenatest.Arena
 	ada, bob *client
-	bots     []string // one of ada's, then three of bob's
+	bots     []string // one bot of ada, then three bots of bob
 }
 
 func newRivals(t *testing.T, edit ...func(*api.Options)) *rivals {
@@ -126,7 +126,8 @@ func TestDecisionLogPages(t *testing.T) {
 	r.log(r.ada, r.bots[0], g, "?seat=1").is(http.StatusUnprocessableEntity, "invalid").names("seat")
 }
 
-// Only a bot's owner sees its decision log. Others cannot tell whether it exists.
+// Only a bot's owner sees its decision log. Other callers cannot find out whether
+// the log exists.
 func TestDecisionLogIsPrivate(t *testing.T) {
 	r := newRivals(t)
 	g := r.play.Complete(ladder.Standard, r.bots...)
@@ -141,8 +142,8 @@ func TestDecisionLogIsPrivate(t *testing.T) {
 }
 
 // While a match is running, an owner sees closed decisions. A process that has
-// the seed key also rebuilds the requests. The decision log never reveals the
-// seed.
+// the seed key also shows the requests, which it rebuilds. The decision log
+// never reveals the seed.
 func TestDecisionLogOfARunningMatch(t *testing.T) {
 	for name, key := range map[string]func(string) ([]byte, bool){
 		"with the seed key":     arenatest.SeedKey,

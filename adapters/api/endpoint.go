@@ -18,11 +18,11 @@ import (
 // endpoint is one route.
 type endpoint struct {
 	id      string
-	route   string           // method and path, as OpenAPI writes the path: GET /bots/{id}
-	status  int              // of the answer; 0: 200, or 204 without a body
+	route   string           // the method, and the path as OpenAPI writes it: GET /bots/{id}
+	status  int              // status of the answer; 0: 200, or 204 without a body
 	scope   owner.Scope      // the scope that the caller needs; empty: anyone may call
 	session bool             // the caller needs a session
-	forms   bool             // the description also lists HTML forms: the pages turn them into calls
+	forms   bool             // the description also lists HTML forms, which the web pages turn into calls
 	hidden  bool             // left out of the description
 	etag    bool             // some answers have an ETag
 	text    string           // the content type of an answer that is text
@@ -30,7 +30,7 @@ type endpoint struct {
 
 	// register sets the fields below.
 	method, path string
-	stream       bool // the answer does not end; the number of open streams for each address is limited
+	stream       bool // the answer is a stream; the number of open streams for each address is limited
 }
 
 // finder is an input that names a resource in the path. find returns an error if
@@ -38,10 +38,10 @@ type endpoint struct {
 // (422).
 type finder interface{ find(c *call) error }
 
-// register adds a route and its description. In is a struct: its fields tagged
-// `path` and `query` are the request's parameters (see binding.Binding), and its
-// field Body, if it has one, is the JSON object that the request must have. Out is
-// encoded as JSON, unless it is an answer.
+// register adds a route and its description. In is a struct. Its fields tagged
+// `path` and `query` are the request's parameters (see binding.Binding). If In has
+// a field Body, the request's body must be a JSON object of that type. Out is
+// encoded as JSON unless it implements answer.
 func register[In, Out any](s *Server, e endpoint, run func(*call, *In) (Out, error)) {
 	e.method, e.path, _ = strings.Cut(e.route, " ")
 	b := binding.Of(reflect.TypeFor[In]())
@@ -77,8 +77,8 @@ func register[In, Out any](s *Server, e endpoint, run func(*call, *In) (Out, err
 	})
 }
 
-// serve answers a call. If several errors apply, docs/protocol.md, "Order of
-// errors", decides which one it returns.
+// serve handles a call. If several errors apply, "Order of errors" in
+// docs/protocol.md decides which error serve returns.
 func serve[In, Out any](c *call, e *endpoint, b binding.Binding, run func(*call, *In) (Out, error)) error {
 	if err := e.admit(c); err != nil {
 		return err
@@ -104,7 +104,7 @@ func serve[In, Out any](c *call, e *endpoint, b binding.Binding, run func(*call,
 	return c.answer(e.status, out)
 }
 
-// admit reads the body, counts the call, and checks who makes it.
+// admit reads the body, counts the call, and checks the caller's credentials.
 func (e *endpoint) admit(c *call) error {
 	early := c.server.crossSite.Check(c.request)
 	if early != nil {

@@ -48,15 +48,15 @@ type arena struct {
 	platform ed25519.PublicKey
 	read     *readSide
 	live     *live.Hub
-	boards   *followed // the log as the live boards read it
+	boards   *followed // the log that the live boards read
 
 	mu     sync.Mutex
 	now    time.Time
 	owners map[string]string      // key id → owner id
-	urls   map[string]error       // URLs that are not allowed
+	urls   map[string]error       // errors of Allowed, by URL
 	checks map[string][]rest.Step // by URL; other URLs pass
 	tried  []string               // URLs checked
-	during func(url string)       // runs in the middle of a check
+	during func(url string)       // called in the middle of a check
 	waited []eventstore.Position
 	signed int // calls
 }
@@ -144,7 +144,7 @@ func (a *arena) pass(d time.Duration) {
 	a.now = a.now.Add(d)
 }
 
-// OwnerOfKey implements auth.Directory. It finds the keys in the events that Wait
+// OwnerOfKey implements auth.Directory. It finds keys from the events that Wait
 // has folded.
 func (a *arena) OwnerOfKey(keyID string) (string, bool) {
 	a.mu.Lock()
@@ -195,8 +195,8 @@ func (a *arena) Check(_ context.Context, rawURL string) iter.Seq[rest.Step] {
 	return slices.Values(steps)
 }
 
-// client makes calls. It signs them if it has a key, and sends its cookie if it
-// has one.
+// client makes number of calls signed. It signs them if it has a key, and sends
+// its cookie if it has one.
 type client struct {
 	*arena
 	keyID  string
@@ -233,7 +233,7 @@ func (c *client) do(method, target string, body any, edit ...func(*http.Request)
 	}
 	if c.key != nil {
 		c.mu.Lock()
-		c.signed++ // a signature is valid for one write
+		c.signed++ // gives each call its own timestamp, because a signature is valid for only one write
 		now := c.now.Add(time.Duration(c.signed) * time.Millisecond)
 		c.mu.Unlock()
 		remote.Key{ID: c.keyID, Private: c.key}.Sign(r.Header, now, method, target, content)
@@ -299,7 +299,7 @@ func (a *answer) cookies() []*http.Cookie { return (&http.Response{Header: a.hea
 
 var linkLine = regexp.MustCompile(`(?m)^(https://\S+)\r?$`)
 
-// lastLink returns the link in the newest mail, and the mail's recipient.
+// lastLink returns the link in the newest email, and the email's recipient.
 func (a *arena) lastLink() (link *url.URL, to string) {
 	a.t.Helper()
 	names, err := filepath.Glob(filepath.Join(a.mails, "*.eml"))
@@ -316,10 +316,10 @@ func (a *arena) lastLink() (link *url.URL, to string) {
 	return link, strings.Trim(message.Header.Get("To"), "<>")
 }
 
-// signIn signs in with the link from a mail.
+// signIn signs in with the link from an email.
 func (a *arena) signIn(address string) *client {
 	a.t.Helper()
-	a.pass(time.Millisecond) // mails are named by their time
+	a.pass(time.Millisecond) // the file names of emails contain the time
 	anyone := a.anyone()
 	anyone.do(http.MethodPost, "/sign-in", map[string]any{"email": address}).is(http.StatusAccepted)
 	link, _ := a.lastLink()
@@ -328,8 +328,8 @@ func (a *arena) signIn(address string) *client {
 	return &client{arena: a, cookie: confirmed.cookies()[0]}
 }
 
-// newKey registers a key with scopes (nil: the default ones), and returns a
-// client that signs with it.
+// newKey registers a key with scopes (nil: the default scopes), and returns a
+// client that signs with the key.
 func (c *client) newKey(scopes ...owner.Scope) *client {
 	c.t.Helper()
 	public, private, err := ed25519.GenerateKey(nil)

@@ -13,9 +13,9 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// lines formats an object with one line for each field and each list entry. The
-// values are byte for byte those of the answer. Of events and frames, lines shows
-// only the first of each kind.
+// lines formats an object with one line for each field and each list entry. It
+// copies the values byte for byte from the answer. For each kind of event or
+// frame, lines shows only the first one.
 func lines(t *testing.T, body []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -52,7 +52,7 @@ func firstOfEachKind(t *testing.T, entries []json.RawMessage) []json.RawMessage 
 			Kind  string
 			Event struct{ Kind string }
 		}
-		_ = json.Unmarshal(entry, &e) // numbers and strings have no kind
+		_ = json.Unmarshal(entry, &e) // fails for numbers and strings, which have no kind
 		kind := e.Kind + e.Event.Kind
 		if kind == "" || !seen[kind] {
 			first = append(first, entry)

@@ -5,17 +5,17 @@ import (
 	"hexarena/eventstore"
 )
 
-// handleTries bounds the attempts to claim a handle while other calls change the
-// handle of the same account.
+// handleTries is the maximum number of attempts to claim a handle while other
+// calls change the handle of the same account.
 const handleTries = 5
 
 // handles loads and changes handle streams.
 var handles = eventstore.Kind[owner.Name, owner.Event]{Decode: owner.Decode, Evolve: owner.EvolveName}
 
-// chooseHandle claims a handle, names it in the account, and releases the
-// previous one. A claim that a crash leaves behind lapses automatically. If
-// other calls change the account's handle back and forth at the same time, one
-// of them may release the claim. In that case, chooseHandle tries again.
+// chooseHandle claims a handle, stores it in the account, and releases the
+// previous handle. A claim that a crash leaves behind lapses automatically. If
+// other calls change the account's handle at the same time, one of them may
+// release this claim. In that case, chooseHandle tries again.
 func (c *call) chooseHandle(handle string) (owner.Account, error) {
 	for try := 1; ; try++ {
 		if err := c.claimHandle(handle); err != nil {
@@ -67,8 +67,8 @@ func (c *call) releaseHandle(handle string) error {
 	return err
 }
 
-// claimSettled reports whether the caller holds the handle, or the account has a
-// different one by now.
+// claimSettled reports whether no further attempt is needed: the caller owns the
+// handle, or the account already has a different handle.
 func (c *call) claimSettled(handle string) (bool, error) {
 	n, _, err := handles.Load(c.ctx, c.server.Log, handleStream(handle), owner.Name{})
 	if err != nil || n.OwnerID == c.caller.OwnerID && n.Released.IsZero() {

@@ -22,7 +22,7 @@ type historyQuery struct {
 }
 
 // find finds every bot that has begun a match, even if the bot was removed.
-// Other bots are visible only to their owners.
+// Bots that have not begun a match are visible only to their owners.
 func (q *historyQuery) find(c *call) (err error) {
 	var ok bool
 	q.history, ok, err = c.server.Leaderboard.History(q.ID)

@@ -27,7 +27,8 @@ func unrounded(v any) error {
 	return nil
 }
 
-// historyOf returns the answer of /bots/{id}/history and its points.
+// historyOf returns the shape of an answer of /bots/{id}/history whose points
+// have the given shape.
 func historyOf(points shape) shape {
 	return object(map[string]shape{
 		"botId": id, "name": text, "owner": text, "mode": mode, "abortedMatches": integer(0, 1<<20), "points": list(points),
@@ -74,8 +75,8 @@ func TestHistory(t *testing.T) {
 	require.Equal(t, got, s.get("/bots/"+bot+"/history?aborted=false").is(http.StatusOK).json)
 }
 
-// A bot has a history from its first match on. Unknown bots, and registered
-// bots that have not played, have no history.
+// A bot has a history as soon as it has started its first match. Unknown bots,
+// and registered bots that have not played, have no history.
 func TestBotsWithHistory(t *testing.T) {
 	s := newSpectated(t)
 	for _, id := range []string{"nobody", arenatest.ID("nobody"), s.bots[7]} {
@@ -93,8 +94,8 @@ func TestBotsWithHistory(t *testing.T) {
 	require.Equal(t, before, s.get("/bots/"+s.bots[0]+"/history").fits(historyOf(completedPoint)).json, "a removed bot keeps its history")
 }
 
-// The leaderboard at a past time shows the ranking at that time, with today's
-// names.
+// The leaderboard at a past time shows the ranking of that time, with the
+// current names.
 func TestLeaderboardAtATime(t *testing.T) {
 	s := newSpectated(t)
 	s.unrated.Conclude()
@@ -120,7 +121,7 @@ func TestLeaderboardAtATime(t *testing.T) {
 	}
 }
 
-// A history does not show data that only the owner may see.
+// A history does not contain a bot's URL, which only the owner may see.
 func TestHistoriesHoldNoURL(t *testing.T) {
 	s := newSpectated(t)
 	for _, bot := range s.bots[:7] {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A page counts as one call; its internal reads do not count.
+// A web page counts as one call. The page's internal reads do not count.
 func TestPageCountsAsOneCall(t *testing.T) {
 	a := limited(t)
 	ada := a.signIn("ada@example.org")

@@ -11,7 +11,8 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-// Leaderboard is the projection of the rankings and of the matches behind them.
+// Leaderboard is the projection of the rankings and of the matches that they
+// are computed from.
 type Leaderboard interface {
 	Rows(mode string) ([]leaderboard.Row, error)
 	// Version grows whenever Rows changes.

@@ -24,7 +24,7 @@ func limited(t *testing.T) *arena {
 	})
 }
 
-// from sets the address that a call comes from.
+// from sets the address that the server sees as the caller's.
 func from(address string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("X-Forwarded-For", address) }
 }
@@ -173,8 +173,8 @@ func TestFailedAuthenticationCountsByAddress(t *testing.T) {
 	}
 }
 
-// The limit of the address is checked before 401; 401 and 403 come before the
-// limit of the account.
+// The limit of the address is checked before the credentials (401). The
+// credentials and the scope (403) are checked before the limit of the account.
 func TestLimitsInTheOrderOfErrors(t *testing.T) {
 	a := limited(t)
 	ada := a.signIn("ada@example.org")

@@ -14,8 +14,8 @@ import (
 
 // Live is the projection of the running matches.
 type Live interface {
-	// Ready returns once the projection has every match that was running when the
-	// service started.
+	// Ready returns once the projection includes every match that was running
+	// when the service started.
 	Ready(ctx context.Context) error
 	// Await waits for a match that is about to appear, and reports whether it did.
 	Await(ctx context.Context, matchID string) bool
@@ -29,8 +29,8 @@ type Live interface {
 // list of matches.
 const liveTime = 5 * time.Second
 
-// liveTries bounds how often whileLive looks again for a match that ended in the
-// meantime.
+// liveTries is the maximum number of times that whileLive checks whether a match
+// has ended.
 const liveTries = 3
 
 type liveQuery struct {
@@ -87,7 +87,7 @@ func (s *Server) streamMatch(c *call, in *liveMatch) (stream, error) {
 }
 
 // whileLive returns the result of ended if the match has ended, and otherwise the
-// result of running. It looks again if the match ends after the first look.
+// result of running. If the match ends after the check, whileLive checks again.
 func whileLive[T any](ctx context.Context, s *Server, id string, ended func(matches.Summary) (T, error), running func() (T, bool)) (out T, err error) {
 	for range liveTries {
 		m, err := s.endedOrLive(ctx, id)
@@ -105,8 +105,8 @@ func whileLive[T any](ctx context.Context, s *Server, id string, ended func(matc
 }
 
 // endedOrLive returns the summary of a match that has ended, or nil for a match
-// that the live boards show. The live boards may show a running match a moment
-// later than the list of matches, because the two follow the log separately.
+// that the live boards show. It waits for the live boards, which may lag behind
+// the list of matches, because the two follow the log separately.
 func (s *Server) endedOrLive(ctx context.Context, id string) (*matches.Summary, error) {
 	ctx, cancel := context.WithTimeout(ctx, liveTime)
 	defer cancel()

@@ -21,7 +21,7 @@ import (
 )
 
 // Caches may store the answers about an ended match forever, but must not store
-// those about a running match.
+// answers about a running match.
 func TestCachingOfMatches(t *testing.T) {
 	s := newSpectated(t)
 	for _, g := range []*arenatest.Game{s.four, s.aborted} {
@@ -59,8 +59,8 @@ func TestCachingOfMatches(t *testing.T) {
 	}
 }
 
-// listed is a list of one match. It replaces the read model, whose SQLite
-// connections cannot run in a synctest bubble.
+// listed is a match list with only one match. It replaces the read model,
+// because SQLite connections cannot run in a synctest bubble.
 type listed matches.Summary
 
 // Get implements api.Matches.
@@ -73,8 +73,8 @@ func (l listed) List(matches.Query) ([]matches.Summary, string, bool, error) {
 	return []matches.Summary{matches.Summary(l)}, "", true, nil
 }
 
-// Callers get 503 while the live boards are not ready, or while they lack a
-// running match.
+// Callers get 503 while the live boards are not ready, or while the boards do
+// not show a running match yet.
 func TestLiveBoardsThatAreNotReady(t *testing.T) {
 	s := newSpectated(t)
 	running, found, err := s.read.list.Get(s.running.MatchID)

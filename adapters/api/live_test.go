@@ -38,8 +38,8 @@ type followed struct {
 	moved chan struct{}       // closed, and replaced, when at moves
 }
 
-// Subscribe records that an event was handled when its subscriber asks for the next
-// one.
+// Subscribe records an event as handled when the subscriber asks for the next
+// message.
 func (f *followed) Subscribe(ctx context.Context, after eventstore.Position, filter eventstore.Filter) iter.Seq2[eventstore.Message, error] {
 	return func(yield func(eventstore.Message, error) bool) {
 		f.reach(after)
@@ -75,8 +75,8 @@ func (f *followed) wait(p eventstore.Position) {
 	}
 }
 
-// newBoards runs live boards on the read side of a, wired as in cmd. They start
-// before the first event.
+// newBoards starts live boards on the read models of a, wired as in cmd. Call
+// it before the first event is stored.
 func newBoards(a *arena) {
 	list := a.read.runners[0]
 	a.boards = &followed{Log: a.log, moved: make(chan struct{})}
@@ -108,8 +108,9 @@ func newBoards(a *arena) {
 	require.NoError(a.t, a.live.Ready(a.t.Context()))
 }
 
-// shown waits until the live boards show the current state of the games, and no
-// longer show any match that has ended in the list of matches.
+// shown waits until the live boards show the current state of the games. It
+// also waits until the boards have dropped every match that the match list
+// shows as ended.
 func (s *spectated) shown(games ...*arenatest.Game) {
 	s.t.Helper()
 	s.boardsFollow()
@@ -163,7 +164,7 @@ func (s *spectated) boardsFollow() {
 // sse is one server-sent event.
 type sse struct {
 	event, data string
-	seq         int // its id; 0: none
+	seq         int // the event's id; 0: none
 }
 
 func parseRecord(t require.TestingT, text string) sse {
@@ -285,7 +286,8 @@ func TestLiveList(t *testing.T) {
 	s.get("/live?status=running").is(http.StatusUnprocessableEntity, "invalid").names("status")
 }
 
-// The newest frame is the last one of /frames, also after the end.
+// The newest frame is the last frame of /frames, also after the match has
+// ended.
 func TestNewestFrame(t *testing.T) {
 	s := newSpectated(t)
 	s.shown(s.running, s.unrated)
@@ -298,7 +300,8 @@ func TestNewestFrame(t *testing.T) {
 	s.get("/live/"+s.four.MatchID+"?seat=0").is(http.StatusUnprocessableEntity, "invalid").names("seat")
 }
 
-// A stream sends the frames of /frames as they appear, and the end of the match.
+// A stream sends each frame of /frames as soon as the frame exists, and then the
+// end of the match.
 func TestMatchStream(t *testing.T) {
 	s := newSpectated(t)
 	g := s.running
@@ -351,8 +354,9 @@ func lastEventID(id string) func(*http.Request) {
 	}
 }
 
-// A stream continues after the last id that its reader received, no matter how old
-// it is. With any other id, the stream begins with the newest frame.
+// A stream continues after the last id that its reader received, even if that id
+// is old. With any other value of the header, the stream begins with the newest
+// frame.
 func TestLastEventID(t *testing.T) {
 	s := newSpectated(t)
 	g := s.running
@@ -380,7 +384,7 @@ func TestLastEventID(t *testing.T) {
 	require.Equal(t, n+1, l.must().seq, "a reader that has the newest frame gets the next one")
 }
 
-// The stream of all matches begins with the newest frame of each.
+// The stream of all matches begins with the newest frame of each match.
 func TestStreamOfAllMatches(t *testing.T) {
 	s := newSpectated(t)
 	s.shown(s.unrated, s.unvoid, s.running)
@@ -467,7 +471,7 @@ func TestStreamLimitOfAnAddress(t *testing.T) {
 	a.anyone().do(http.MethodGet, "/live", nil, here).is(http.StatusOK)
 	open[7].stop()
 	for {
-		a.pass(time.Minute) // so that the limit on reads has room
+		a.pass(time.Minute) // so that the limit on reads does not refuse the call
 		l := a.listen("/live/stream", here)
 		if l.StatusCode == http.StatusOK {
 			break
@@ -494,8 +498,8 @@ func TestHeadOfAStream(t *testing.T) {
 	}
 }
 
-// A server that stops does not wait for readers, not even for one that does not
-// read.
+// A server that stops does not wait for readers, even if a reader has stopped
+// reading.
 func TestStopEndsStreams(t *testing.T) {
 	s := newSpectated(t)
 	s.server.SetStreamTimes(time.Hour, time.Minute)
@@ -517,7 +521,7 @@ func TestStopEndsStreams(t *testing.T) {
 	s.running.Play(200)
 	for l.must().seq < s.running.State.Seq {
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // far less than a write may take
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // far less than the time limit of a write
 	defer cancel()
 	require.NoError(t, server.Shutdown(ctx))
 	l.over()

@@ -28,8 +28,8 @@ type logged struct {
 	runner *projections.Runner
 }
 
-// stoppable is the signed log as cmd wires it: it returns an error once its runner
-// has stopped.
+// stoppable is the signed log as cmd wires it. Its methods return an error once
+// its runner has stopped.
 type stoppable struct {
 	*signedlog.SignedLog
 	runner *projections.Runner
@@ -86,8 +86,9 @@ func (l *logged) hashes(a *answer) [][]byte {
 	return all
 }
 
-// With a match, a head and a proof, anyone can verify that the log has the match.
-// With an older head, anyone can verify that the current head continues it.
+// With a match, a head and an inclusion proof, anyone can verify that the log
+// contains the match. With an older head and a consistency proof, anyone can
+// verify that the current log extends the older log.
 func TestSignedLog(t *testing.T) {
 	l := newLogged(t)
 	empty := l.head()
@@ -149,7 +150,7 @@ func TestSignedLogErrors(t *testing.T) {
 	}
 	g := l.play.Seat(ladder.Standard, l.play.Register("ada", ladder.Standard, "x", "y", "z")...)[0]
 	g.Start()
-	g.Void(ladder.WhyOperator) // so its stream has no end event
+	g.Void(ladder.WhyOperator) // so the match's stream has no end event
 	require.Error(t, l.runner.Sync(t.Context()))
 	l.get("/log/standard/head").is(http.StatusServiceUnavailable, "out_of_date")
 	newArena(t).anyone().do(http.MethodGet, "/log/standard/head", nil).is(http.StatusNotFound, "not_found")

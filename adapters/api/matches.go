@@ -44,7 +44,8 @@ type framesQuery struct {
 	Seat  string `query:"seat" enum:"0,1,2,3,all" doc:"For an ended match, also include the cards of this seat, or of all seats."`
 }
 
-// defaultPage is the number of matches on a page if the caller sets no limit.
+// defaultPage is the number of matches in one answer if the caller sets no
+// limit.
 const defaultPage = 50
 
 func (s *Server) listMatches(_ *call, in *matchesQuery) (out rest.Matches, err error) {
@@ -70,7 +71,7 @@ func (s *Server) getMatch(c *call, in *matchPath) (out maybeEncoded[rest.Match],
 }
 
 // answerMatch returns the result of build. After the match has ended, the
-// result never changes, so the cache stores it under key.
+// result never changes, so answerMatch caches it under key.
 func answerMatch[T any](c *call, m matches.Summary, key string, build func(context.Context) (T, error)) (out maybeEncoded[T], err error) {
 	if m.Status == matches.Running {
 		out.value, err = build(c.ctx)
@@ -81,8 +82,8 @@ func answerMatch[T any](c *call, m matches.Summary, key string, build func(conte
 }
 
 // matchBody returns the record of a match. After the match has ended, the
-// record never changes: it depends only on stored events, and shows the names
-// that the bots had at the start.
+// record never changes. It depends only on stored events, and shows the names
+// that the bots had when the match started.
 func (s *Server) matchBody(ctx context.Context, summary matches.Summary) (rest.Match, error) {
 	h, err := s.matchHistory(ctx, summary)
 	if err != nil {

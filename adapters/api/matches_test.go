@@ -105,7 +105,7 @@ func TestMatchListQueries(t *testing.T) {
 	}
 }
 
-// A page has 50 matches by default.
+// An answer of /matches has 50 matches by default.
 func TestMatchListPages(t *testing.T) {
 	a := newArena(t)
 	p := arenatest.New(t, a.log, 1)
@@ -128,7 +128,7 @@ func TestMatchListPages(t *testing.T) {
 
 func TestRecords(t *testing.T) {
 	s := newSpectated(t)
-	kinds := map[string]int{} // of all replays
+	kinds := map[string]int{} // number of events of each kind, in all replays
 	for g, status := range s.statuses() {
 		got := s.get("/matches/" + g.MatchID).fits(record(status)).json
 		require.Equal(t, g.MatchID, got["id"])
@@ -171,7 +171,7 @@ func anys(list []string) []any {
 	return all
 }
 
-// A match counts as running until its ladder has closed it.
+// The API shows a match as running until the match's ladder has closed it.
 func TestMatchEndsWithItsLadder(t *testing.T) {
 	s := newSpectated(t)
 	for g, status := range map[*arenatest.Game]string{s.unrated: "completed", s.unvoid: "aborted"} {
@@ -281,8 +281,8 @@ func TestUnknownMatch(t *testing.T) {
 	s.anyone().do(http.MethodDelete, "/matches/"+s.four.MatchID, nil).is(http.StatusMethodNotAllowed, "method_not_allowed")
 }
 
-// If the list and a stream contradict each other, the answer is an internal error,
-// not a record that is partly wrong.
+// If the match list and a match's stream contradict each other, the answer is an
+// internal error, not an incorrect record.
 func TestMatchWhoseStreamHasNoEnd(t *testing.T) {
 	s := newSpectated(t)
 	s.running.Void(ladder.WhyOperator)
@@ -319,7 +319,8 @@ func TestLongAnswersAreCompressed(t *testing.T) {
 	}
 }
 
-// The length of a compressed answer could reveal a secret in it.
+// Private answers are not compressed, because the length of a compressed answer
+// could reveal a secret in it.
 func TestPrivateAnswersAreNotCompressed(t *testing.T) {
 	a := newArena(t)
 	ada := a.signIn("ada@example.org")
@@ -354,7 +355,8 @@ func TestLeaderboard(t *testing.T) {
 	}
 }
 
-// A removed bot leaves the leaderboard. Its matches keep its name.
+// A removed bot no longer appears on the leaderboard. Its matches still show
+// its name.
 func TestRemovedBot(t *testing.T) {
 	s := newSpectated(t)
 	before := s.get("/matches/" + s.four.MatchID).is(http.StatusOK).body

@@ -36,8 +36,8 @@ func (c *client) again(method, target, body string, times int) []int {
 	return statuses
 }
 
-// Once the signature of a write is verified, it cannot be used again, even if the
-// call is refused for another reason.
+// A client can use the signature of a write only once, even if the server refuses
+// the call for another reason after verifying the signature.
 func TestSignatureIsSpent(t *testing.T) {
 	a := newArena(t, func(o *api.Options) { o.Limits = ratelimit.Limits{Registrations: 3} })
 	ada := a.signIn("ada@example.org")

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An owner signs up by mail, registers a key, and manages a bot with signed
+// An owner signs up by email, registers a key, and manages a bot with signed
 // calls.
 func TestOwnersWholePath(t *testing.T) {
 	a := newArena(t)

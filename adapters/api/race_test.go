@@ -2,6 +2,6 @@
 
 package api
 
-// RaceEnabled reports whether the race detector is on, which slows everything
-// down.
+// RaceEnabled reports whether the race detector is on. If it is, tests do not
+// validate long answers.
 const RaceEnabled = true

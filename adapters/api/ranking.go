@@ -11,8 +11,8 @@ import (
 )
 
 // Encoding a ranking of largeRanking rows takes about ten milliseconds. Larger
-// rankings are encoded in the background. Until the encoding is done, callers
-// get the previous ranking if it was up to date less than rankingStale ago.
+// rankings are encoded in the background. During the encoding, callers get the
+// previous ranking if that ranking was up to date less than rankingStale ago.
 const (
 	largeRanking = 1000
 	rankingStale = 500 * time.Millisecond
@@ -27,7 +27,8 @@ type rankings struct {
 	byMode map[string]*ranking
 }
 
-// ranking is an encoded ranking. It is up to date until the version changes.
+// ranking is an encoded ranking. It is up to date until the leaderboard's
+// version changes.
 type ranking struct {
 	*response
 	version uint64
@@ -53,7 +54,7 @@ func (k *rankings) get(ctx context.Context, mode string, board Leaderboard) (*ra
 		made, err := await[*ranking](ctx, result)
 		if err != nil || made.version >= version {
 			return made, err
-		} // this build began before the call; the next one begins after it
+		} // this build began before the call; the next build begins after it
 	}
 }
 

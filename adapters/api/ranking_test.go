@@ -12,8 +12,8 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-// board is a ranking with a given number of rows. The first row's number of games
-// is its version.
+// board is a Leaderboard with a given number of rows. It returns its version as
+// the number of games of the first row.
 type board struct {
 	Leaderboard
 	rows int
@@ -45,7 +45,7 @@ func (b *board) change() {
 	b.version++
 }
 
-// asked returns the version that a caller gets.
+// asked returns the version of the ranking that a caller gets.
 func asked(t *testing.T, k *rankings, b *board) uint64 {
 	t.Helper()
 	r, err := k.get(t.Context(), "standard", b)
@@ -73,8 +73,8 @@ func TestRankingIsEncodedOncePerVersion(t *testing.T) {
 	require.ErrorIs(t, err, b.err, "an outdated ranking is not returned")
 }
 
-// A large ranking is encoded in the background. Callers get the previous one for at
-// most half a second, and do not wait.
+// A large ranking is encoded in the background. For up to half a second, callers
+// get the previous ranking and do not wait.
 func TestLargeRankingIsEncodedInTheBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k, b := &rankings{}, &board{rows: largeRanking}

@@ -19,8 +19,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// readSide holds the read models, wired as in cmd. They catch up when the test
-// tells them to.
+// readSide contains the read models, wired as in cmd. The models catch up with
+// the log only when the test calls sync.
 type readSide struct {
 	t       *testing.T
 	list    *matches.Matches
@@ -120,7 +120,8 @@ func (s *spectated) get(target string) *answer {
 	return s.anyone().do(http.MethodGet, target, nil)
 }
 
-// listed returns the ids of the matches on a page, and its next field.
+// listed returns the ids of the matches in an answer of /matches, and the
+// answer's next field.
 func (s *spectated) listed(target string) (ids []string, next any) {
 	s.t.Helper()
 	page := s.get(target).is(http.StatusOK)

@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// These are the shapes in docs/protocol.md, written a second time by hand.
+// The shapes in this file are those of docs/protocol.md. They were written by
+// hand from the page, not derived from the code.
 var (
 	many     = integer(0, 1<<31)
 	seat     = integer(0, 3)
@@ -54,7 +55,7 @@ func record(status string) shape {
 	}))
 }
 
-// actions holds the shape of the action for each kind of decision.
+// actions contains the shape of the action for each kind of decision.
 var actions = map[string]shape{
 	"setup":   object(map[string]shape{"settlement": integer(0, 53), "road": integer(0, 71)}),
 	"discard": object(map[string]shape{"cards": counts}),
@@ -91,7 +92,7 @@ func actionData(v any) error {
 	return object(fields)(v)
 }
 
-// eventData holds the shape of the data for each kind of event.
+// eventData contains the shape of the data for each kind of event.
 var eventData = map[string]shape{
 	"board":  object(map[string]shape{"hexes": hexes, "ports": ports, "bandit": integer(0, 18)}),
 	"roll":   object(map[string]shape{"turn": integer(1, 1000), "dice": dice}),
@@ -122,7 +123,7 @@ func event(whole bool) shape {
 		switch name {
 		case "board", "end":
 			delete(fields, "seat")
-		case "award": // has no seat if nobody holds the award any more
+		case "award": // has no seat if no player has the award any more
 			delete(fields, "seat")
 			fields["seat?"] = seat
 		}
@@ -139,7 +140,7 @@ func event(whole bool) shape {
 
 var wholeEvent = event(true)
 
-// publicView holds the fields that a Frame and a GameView share.
+// publicView contains the fields that a Frame and a GameView share.
 var publicView = map[string]shape{
 	"seatCount": integer(3, 4), "phase": oneOf("setup", "main"), "turn": integer(0, 1000), "dice": orNull(dice),
 	"board":      object(map[string]shape{"bandit": integer(0, 18)}),
@@ -152,7 +153,8 @@ var publicView = map[string]shape{
 	"talkLog":       list(object(map[string]shape{"seat": seat, "message": text, "turn": many})),
 }
 
-// frameList returns the shape of /frames; more holds the fields of hands.
+// frameList returns the shape of an answer of /frames. more contains the
+// additional fields that show hands.
 func frameList(whole bool, more map[string]shape) shape {
 	frame := with(with(publicView, map[string]shape{"seq": integer(1, 1<<20), "event": event(whole)}), more)
 	return object(map[string]shape{

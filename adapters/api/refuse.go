@@ -12,7 +12,7 @@ import (
 	"hexarena/adapters/rest/problem"
 )
 
-// refuse answers with the problem of an error.
+// refuse responds with the problem that describes an error.
 func (s *Server) refuse(c echo.Context, err error) {
 	p := problem.Of(err)
 	if c.Request().Context().Err() != nil && p.Status >= http.StatusInternalServerError {

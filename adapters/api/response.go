@@ -18,12 +18,13 @@ import (
 const (
 	// immutable lets caches store an answer that never changes.
 	immutable = "public, max-age=31536000, immutable"
-	// revalidated lets caches store an answer, but they must ask the arena
-	// before they use it.
+	// revalidated lets caches store an answer, but the cache must ask the arena
+	// before each use.
 	revalidated = "no-cache"
 )
 
-// response is an answer that is encoded and compressed once, for many calls.
+// response is an answer that is encoded and compressed once, and then sent to
+// many callers.
 type response struct {
 	contentType  string
 	cacheControl string
@@ -77,7 +78,7 @@ func (r *response) write(c *call, status int) {
 	_ = r.expand(w)
 }
 
-// content returns the answer uncompressed.
+// content returns the uncompressed answer.
 func (r *response) content() ([]byte, error) {
 	var b bytes.Buffer
 	b.Grow(r.size)
@@ -94,8 +95,8 @@ func (r *response) expand(w io.Writer) error {
 	return err
 }
 
-// etagOf returns the weak entity tag of the content. It is the same for every
-// content coding.
+// etagOf returns the weak entity tag of the content. The tag is the same for
+// every content coding.
 func etagOf(content []byte) string {
 	sum := sha256.Sum256(content)
 	return `W/"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`

@@ -33,7 +33,7 @@ func newResponseCache(limit int) *responseCache {
 	return &responseCache{byKey: map[string]*list.Element{}, order: list.New(), max: limit}
 }
 
-// get returns an answer. If the cache does not have the answer, get builds it,
+// get returns an answer. If the cache does not have the answer, get calls build
 // once for all concurrent callers. The build continues if the caller cancels.
 func (k *responseCache) get(ctx context.Context, key string, build func(context.Context) (any, error)) (*response, error) {
 	if r := k.find(key); r != nil {

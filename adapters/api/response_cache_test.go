@@ -25,8 +25,8 @@ func noise(rng *rand.Rand, n int) string {
 	return hex.EncodeToString(b)
 }
 
-// The cache returns the answers that were built, keeps those in use, and stays
-// below its maximum size.
+// The cache returns the answers that were built. It keeps recently used
+// answers, and stays below its maximum size.
 func TestResponseCache(t *testing.T) {
 	rng := logtest.Random(t)
 	k := newResponseCache(64 << 10)
@@ -64,8 +64,8 @@ func TestResponseCache(t *testing.T) {
 	require.Equal(t, 2, made["0"], "the oldest answer is dropped")
 }
 
-// Concurrent callers share one build, which continues if the first one cancels. An
-// error is not stored.
+// Concurrent callers share one build, which continues if the first caller cancels.
+// The cache does not store errors.
 func TestResponseCacheBuildsOnce(t *testing.T) {
 	k := newResponseCache(1 << 20)
 	var made atomic.Int64

@@ -21,8 +21,8 @@ import (
 func (s *Server) newRouter() *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = func(err error, c echo.Context) {
-		// A call that matches no endpoint is refused anyway, but it still
-		// counts.
+		// A call that matches no endpoint also counts. The call is refused
+		// anyway, so an error of CountAddress is ignored.
 		_, _ = s.limiter.CountAddress(c.Response().Header(), c.Request(), ratelimit.AnyCall)
 		s.refuse(c, routingError(err))
 	}
@@ -30,8 +30,8 @@ func (s *Server) newRouter() *echo.Echo {
 	return e
 }
 
-// prepare gives every request an id and deadlines, and every answer its headers.
-// It answers 500 if a handler panics.
+// prepare sets an id and deadlines for every request, and headers for every
+// answer. If a handler panics, prepare responds with 500.
 func (s *Server) prepare(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		// Some writers in tests do not support deadlines.
@@ -73,7 +73,8 @@ func exactPath(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // knownMethod refuses every method that a path does not accept. This includes
-// OPTIONS, which the router would otherwise answer without counting it.
+// OPTIONS. Otherwise, the router would respond to OPTIONS itself, and the call
+// would not be counted.
 func knownMethod(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		allowed, refused := c.Get(echo.ContextKeyHeaderAllow).(string)
@@ -89,7 +90,7 @@ func knownMethod(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// routingError translates the router's errors.
+// routingError translates the router's errors to errors of package problem.
 func routingError(err error) error {
 	var he *echo.HTTPError
 	switch {

@@ -20,14 +20,14 @@ import (
 // time, kind and seat of its event.
 var shownFrame = object(with(publicView, map[string]shape{"seq": integer(1, 1<<20), "event": event(false)}))
 
-// secrets are texts of a running match that no public answer may contain.
+// secrets are strings from a running match that no public answer may contain.
 type secrets []string
 
 func secretsOf(g *arenatest.Game) secrets {
 	list := secrets{
-		"bots.example", "nonce of", "seed of the tests", // URLs, shares of the seed, the seed key
+		"bots.example", "nonce of", "seed of the tests", // URLs, nonces, the seed key
 		`"knight"`, `"victory_point"`, `"roadworks"`, `"windfall"`, `"embargo"`, // cards of hands and of the deck
-		`what?`, `gold`, strings.Repeat("x", match.MaxTalk), // refused answers as they were sent
+		`what?`, `gold`, strings.Repeat("x", match.MaxTalk), // parts of refused answers, as the bots sent them
 		`"data":`, `"hand":`, `"devCards":`, `"devBoughtThisTurn":`, `"myScore":`, `"answer":`, `"action":`, `"cards":`, `"victim":`, `"proof":`, `"serverSeed":`,
 	}
 	for _, s := range []seed.Seed{g.State.Seed, g.State.ServerSeed} {
@@ -36,7 +36,7 @@ func secretsOf(g *arenatest.Game) secrets {
 	return list
 }
 
-// in returns an error if a text contains a secret.
+// in returns an error if the text contains a secret.
 func (s secrets) in(text string) error {
 	for _, secret := range s {
 		if at := strings.Index(text, secret); at >= 0 {
@@ -51,8 +51,9 @@ func (s secrets) nowhere(t *testing.T, where, text string) {
 	require.NoError(t, s.in(text), where)
 }
 
-// The test knows everything about a match. After every step, it reads all public
-// data and finds only the fields of a GameView that everyone may see.
+// The test has the complete state of a match. After every step, the test reads
+// all public data, and requires that it contains only the public fields of a
+// GameView.
 func TestRunningMatchKeepsItsSecrets(t *testing.T) {
 	s := newSpectated(t)
 	g := s.running
@@ -78,7 +79,7 @@ func TestRunningMatchKeepsItsSecrets(t *testing.T) {
 	for ; read < g.State.Seq; read++ {
 		hidden.nowhere(t, "the stream", own.must().data)
 	}
-	s.scan(g, hidden) // the match is over, but it counts as running until its ladder closes it
+	s.scan(g, hidden) // the game is over, but the match is running until its ladder closes it
 	g.Conclude()
 	s.read.sync()
 	require.Equal(t, "end", own.must().event)

@@ -18,7 +18,8 @@ func (s *Server) getSecurityText(*call, *nothing) (*response, error) {
 	return newResponse("text/plain; charset=utf-8", revalidated, s.securityText()), nil
 }
 
-// securityText expires at midnight, so that its entity tag changes once a day.
+// securityText returns the file. Its expiry time is at midnight, so that the
+// entity tag changes only once a day.
 func (s *Server) securityText() []byte {
 	base := strings.TrimSuffix(s.BaseURL, "/")
 	expires := s.Now().UTC().Add(securityTextLife).Truncate(24 * time.Hour)

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// shape checks a decoded JSON value. Its error says what is wrong, and where.
+// shape checks a decoded JSON value. Its error describes the fault and where it
+// is.
 type shape func(v any) error
 
 // object requires exactly these fields. A field whose name ends in ? may be
@@ -40,7 +41,7 @@ func object(fields map[string]shape) shape {
 	}
 }
 
-// with adds fields to those of an object.
+// with returns the union of two sets of fields.
 func with(fields, more map[string]shape) map[string]shape {
 	all := maps.Clone(fields)
 	maps.Copy(all, more)
@@ -62,7 +63,8 @@ func list(item shape) shape {
 	}
 }
 
-// listOf requires a list of items with a shape, with one of the given lengths.
+// listOf requires a list of one of the given lengths, in which every item has
+// the given shape.
 func listOf(item shape, lengths ...int) shape {
 	return func(v any) error {
 		if err := list(item)(v); err != nil {

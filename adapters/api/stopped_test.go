@@ -12,8 +12,7 @@ import (
 	"hexarena/projections/matches"
 )
 
-// stopped is an arena whose read models have reached an event that they cannot
-// fold.
+// stopped is a read model that has stopped because it could not fold an event.
 type stopped struct{ api.Leaderboard }
 
 var errStopped = fmt.Errorf("projection matches at match-1@0: %w", projections.ErrStopped)
@@ -36,8 +35,8 @@ func (stopped) History(string) (api.BotHistory, bool, error) {
 	return api.BotHistory{}, false, errStopped
 }
 
-// Endpoints that read a stopped read model answer 503. The contract test compares
-// these answers with the document.
+// Endpoints that read a stopped read model respond with 503. The contract test
+// compares these answers with the OpenAPI document.
 func TestStoppedReadModelsAnswer503(t *testing.T) {
 	a := newArena(t, func(o *api.Options) { o.Matches, o.Leaderboard = stopped{}, stopped{} })
 	for _, path := range []string{

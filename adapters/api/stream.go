@@ -16,11 +16,12 @@ const (
 	// connection alive.
 	heartbeatEvery = 15 * time.Second
 	// writeTime is how long a write may wait for a reader that does not read.
-	// After that, the stream is closed; the reader may connect again.
+	// After that time, the server closes the stream. The reader may connect
+	// again.
 	writeTime = 10 * time.Second
 	// stopTime is how long a write may take once the server has begun to stop.
 	stopTime = time.Second
-	// lastTime is how long the write of the end of a stream may take.
+	// lastTime is how long the write that ends a stream may take.
 	lastTime = time.Second
 	// streamBuffer is how many bytes the operating system may buffer for a reader.
 	// If more bytes are waiting, the reader is slow, and its stream skips to the
@@ -38,7 +39,7 @@ type source interface {
 // stream is an answer that continues as server-sent events.
 type stream struct{ source }
 
-// streams holds the state that all open streams share.
+// streams is the state that all open streams share.
 type streams struct {
 	stopping            context.Context
 	stop                context.CancelFunc
@@ -51,7 +52,7 @@ func newStreams() *streams {
 	return s
 }
 
-// EndStreams ends all streams, including those that begin later, so that a
+// EndStreams ends all streams, including streams that begin later, so that a
 // stopping server does not wait for their readers.
 func (s *Server) EndStreams() { s.streams.stop() }
 
@@ -62,7 +63,7 @@ func (s stream) write(c *call, status int) {
 	h := w.Header()
 	h.Set("Content-Type", eventStream)
 	h.Set("Cache-Control", "no-store, no-transform")
-	h.Set("X-Accel-Buffering", "no") // stops proxies from buffering the answer
+	h.Set("X-Accel-Buffering", "no") // tells proxies not to buffer the answer
 	w.WriteHeader(status)
 	if isHead(c.request.Context()) {
 		return
@@ -72,8 +73,8 @@ func (s stream) write(c *call, status int) {
 	}
 	streams := c.server.streams
 	out := streamWriter{control: http.NewResponseController(w.Writer), w: w.Writer, stopping: streams.stopping.Done(), writeTime: streams.writeTime}
-	// A write that waits for its reader delays a stop by at most stopTime. A write
-	// to a reader that keeps reading has this time to complete.
+	// A write that waits for its reader delays the shutdown by at most stopTime. A
+	// write to a reader that keeps reading has this time to complete.
 	cut := make(chan struct{})
 	unhook := context.AfterFunc(streams.stopping, func() {
 		defer close(cut)
@@ -83,7 +84,7 @@ func (s stream) write(c *call, status int) {
 	if !unhook() {
 		<-cut
 	}
-	_ = out.control.SetWriteDeadline(time.Now().Add(streams.lastTime)) // for net/http to end the answer properly
+	_ = out.control.SetWriteDeadline(time.Now().Add(streams.lastTime)) // the time that net/http has to end the answer
 }
 
 // streamWriter writes to one reader of a stream.
@@ -121,7 +122,7 @@ func (s *streamWriter) follow(ctx context.Context, from source) {
 func (s *streamWriter) send(records ...[]byte) bool {
 	_ = s.control.SetWriteDeadline(time.Now().Add(s.writeTime)) // some writers in tests do not support deadlines
 	select {
-	case <-s.stopping: // checked after the deadline is set, because a stop shortens it
+	case <-s.stopping: // checked after the deadline is set, because a shutdown shortens the deadline
 		return false
 	default:
 	}

@@ -91,7 +91,7 @@ func (s *socket) FlushError() error {
 	return nil
 }
 
-// text returns what has reached the reader.
+// text returns the text that has reached the reader.
 func (s *socket) text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,8 +115,8 @@ func streaming(t *testing.T, f func(t *testing.T, from *script, to *socket, stop
 	})
 }
 
-// Each record reaches the reader immediately. If there are no records, the stream
-// sends comments.
+// Each record reaches the reader immediately. While there are no records, the
+// stream sends comments as heartbeats.
 func TestHeartbeats(t *testing.T) {
 	streaming(t, func(t *testing.T, from *script, to *socket, _, _ func(), done <-chan struct{}) {
 		from.add("a\n\n", "b\n\n")

@@ -1,7 +1,7 @@
-// Package apitest lets tests of any package check the API's answers against the
-// API's own description, /openapi.json. Begin with New, and call Judge with each
-// answer. The package knows neither the types that the description was made from
-// nor the handlers.
+// Package apitest checks the API's answers against the API's own description,
+// /openapi.json. Tests in any package may use it. Call New first, and then Judge
+// with each answer. The package does not know the handlers, or the Go types that
+// the description was made from.
 package apitest
 
 import (
@@ -22,17 +22,17 @@ import (
 )
 
 // Contract checks answers against a description of the API, with a JSON Schema
-// validator. It is stricter than the description: an answer must not have fields
-// that its schema does not name. It is safe for concurrent use.
+// validator. A Contract is stricter than the description: it rejects answers
+// with fields that the schema does not list. It is safe for concurrent use.
 type Contract struct {
-	Longest int // the size in bytes from which JSON bodies are not validated; 0: all are validated
+	Longest int // JSON bodies of at least this size, in bytes, are not validated; 0: all are validated
 
 	paths    map[string]map[string]Operation
-	routes   *http.ServeMux // finds the path of a call
+	routes   *http.ServeMux // finds the described path that matches a call
 	compiler *jsonschema.Compiler
 
 	mu      sync.Mutex
-	schemas map[string]*jsonschema.Schema // by pointer into the document
+	schemas map[string]*jsonschema.Schema // by JSON pointer into the document
 }
 
 // New returns the contract of an OpenAPI document.
@@ -87,7 +87,7 @@ type Parameter struct {
 	In   string `json:"in"`
 }
 
-// Response is an answer that an operation may give with one status.
+// Response describes an operation's answers with one status.
 type Response struct {
 	Content map[string]Media `json:"content"`
 }
@@ -111,7 +111,7 @@ type Answer struct {
 	Body   []byte
 }
 
-// closed forbids fields that an object's schema does not name.
+// closed makes an object's schema reject fields that the schema does not list.
 func closed(schema any) {
 	s, ok := schema.(map[string]any)
 	if !ok {
@@ -128,8 +128,8 @@ func closed(schema any) {
 }
 
 // chosen makes the validator check a union against only the schema that its
-// discriminator names. This is faster than checking against all its schemas, and
-// gives the same result.
+// discriminator names. The result is the same as with all schemas of the union,
+// but the check is faster.
 func chosen(s map[string]any) {
 	d, ok := s["discriminator"].(map[string]any)
 	if !ok {
@@ -146,7 +146,7 @@ func chosen(s map[string]any) {
 	s["properties"] = map[string]any{d["propertyName"].(string): map[string]any{"enum": names}}
 }
 
-// find returns the operation of a call, and the path that describes it.
+// find returns the operation of a call, and the operation's path template.
 func (c *Contract) find(method string, u *url.URL) (template string, op Operation, ok bool) {
 	_, pattern := c.routes.Handler(&http.Request{Method: method, URL: u})
 	_, template, _ = strings.Cut(pattern, " ")
@@ -154,7 +154,7 @@ func (c *Contract) find(method string, u *url.URL) (template string, op Operatio
 	return template, op, ok
 }
 
-// Judge returns an error if an answer does not fit the description.
+// Judge returns an error if an answer does not match the description.
 func (c *Contract) Judge(method, target string, a Answer) error {
 	u, err := url.Parse(target)
 	if err != nil {
@@ -184,7 +184,7 @@ func (c *Contract) Judge(method, target string, a Answer) error {
 		return fmt.Errorf("%s does not answer with %s", op.ID, status)
 	}
 	if a.Status >= 400 && kind == "text/html" {
-		return nil // a browser's form
+		return nil // the answer to a form that a browser sent
 	}
 	if len(r.Content) == 0 {
 		if len(a.Body) > 0 {
@@ -219,7 +219,7 @@ func (a Answer) plain() ([]byte, error) {
 	return io.ReadAll(z)
 }
 
-// judgeStray checks the answer to a call that is not described.
+// judgeStray checks the answer to a call that matches no described operation.
 func (c *Contract) judgeStray(kind string, a Answer) error {
 	if kind == "application/problem+json" {
 		return c.Validate(Pointer("components", "schemas", "Problem"), a.Body)
@@ -230,7 +230,7 @@ func (c *Contract) judgeStray(kind string, a Answer) error {
 	return nil
 }
 
-// Pointer returns the reference of a part of the document.
+// Pointer returns a JSON reference to a part of the document.
 func Pointer(tokens ...string) string {
 	escape := strings.NewReplacer("~", "~0", "/", "~1")
 	for i, token := range tokens {
@@ -239,7 +239,7 @@ func Pointer(tokens ...string) string {
 	return "openapi.json#/" + strings.Join(tokens, "/")
 }
 
-// Validate checks a JSON text against a schema of the document.
+// Validate checks a JSON document against the schema at a pointer.
 func (c *Contract) Validate(at string, body []byte) error {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
 	if err != nil {
@@ -266,7 +266,7 @@ func (c *Contract) Schema(at string) (*jsonschema.Schema, error) {
 	return s, err
 }
 
-// Operations calls each with every described operation.
+// Operations calls each once for every described operation.
 func (c *Contract) Operations(each func(path, method string, op Operation)) {
 	for path, methods := range c.paths {
 		for method, op := range methods {

@@ -19,8 +19,8 @@ func changelog() ([]byte, error) {
 	return json.Marshal(parseChangelog(string(page)))
 }
 
-// parseChangelog reads the days, `## 2026-09-06`, and the bullets of the
-// Markdown page. A bullet may have several lines.
+// parseChangelog reads the headings of days, such as `## 2026-09-06`, and the
+// bullets below them from the Markdown page. A bullet may have several lines.
 func parseChangelog(markdown string) rest.Changelog {
 	log := rest.Changelog{Entries: []rest.ChangelogEntry{}}
 	for line := range strings.Lines(markdown) {

@@ -1,11 +1,12 @@
 // Package describe makes the texts that describe the API: the OpenAPI document,
 // the reference page, the changelog and llms.txt.
 //
-// [New] begins a document, [Document.Add] adds each endpoint, and
-// [Document.Finish] returns the texts. huma makes the schemas from the Go types
-// that the API encodes. The package adds the rest from files: openapi.yaml
-// describes the API as a whole, operations.yaml each operation, and schemas.yaml
-// what a Go type cannot express. It handles no requests.
+// [New] begins a document, [Document.Add] adds an endpoint, and
+// [Document.Finish] returns the texts. The library huma makes the schemas from
+// the Go types that the API encodes. The package adds the rest from files. The
+// file openapi.yaml describes the API as a whole, and operations.yaml describes
+// each operation. The file schemas.yaml contains the parts of the schemas that a
+// Go type cannot express. The package handles no requests.
 package describe
 
 import (
@@ -28,12 +29,12 @@ import (
 
 // Operation is one endpoint.
 type Operation struct {
-	ID, Method, Path string // the path as OpenAPI writes it: /bots/{id}
-	Status           int    // of a successful answer
+	ID, Method, Path string // Path as OpenAPI writes it: /bots/{id}
+	Status           int    // status of a successful answer
 	Request          binding.Binding
 	Answer           reflect.Type // encoded as JSON; nil: none
 	Text             string       // the content type of an answer that is text; empty: none
-	Scope            owner.Scope  // that the caller needs; empty: none
+	Scope            owner.Scope  // the scope that the caller needs; empty: none
 	Session          bool         // the caller needs a session
 	Forms            bool         // browsers may send forms instead of JSON
 	ETag             bool         // some answers have an ETag
@@ -51,7 +52,7 @@ type Texts struct {
 // Document is a description under construction.
 type Document struct {
 	api  *huma.OpenAPI
-	docs map[string]operationDocs // by operation
+	docs map[string]operationDocs // by operation id
 }
 
 // operationDocs is an entry of operations.yaml.

@@ -9,8 +9,8 @@ import (
 	"hexarena/domain/match"
 )
 
-// eventSchema replaces match.PublicEvent, so that each kind of event has its
-// own schema.
+// eventSchema describes match.PublicEvent in the document, with a separate
+// schema for each kind of event.
 type eventSchema struct{}
 
 // Schema implements huma.SchemaProvider.

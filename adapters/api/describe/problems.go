@@ -20,7 +20,7 @@ import (
 const exampleID = "73f4345f-3dbd-40fb-9dc5-459eaec013d9"
 
 // ownErrors lists the errors that are specific to an endpoint. errorsOf adds
-// those that all similar endpoints share.
+// the errors that all similar endpoints share.
 var ownErrors = map[string][]error{
 	"patch-me":            {owner.ErrHandleTaken},
 	"delete-me":           {owner.ErrOwnerSuspended, problem.ExampleConflict},
@@ -46,8 +46,8 @@ var ownErrors = map[string][]error{
 	"get-seed-keys":       {eventstore.ErrUnavailable},
 }
 
-// errorsOf lists the errors that an endpoint may return: those that all similar
-// endpoints share, and its own.
+// errorsOf lists the errors that an endpoint may return. These are the errors
+// that all similar endpoints share, and the endpoint's own errors.
 func errorsOf(o Operation) []error {
 	list := []error{problem.ErrBodyTooLarge, problem.ExampleRateLimited, problem.ExampleInvalidQuery, problem.ErrUnknown}
 	if o.Method == http.MethodGet || o.Method == http.MethodDelete {
@@ -79,8 +79,8 @@ func errorsOf(o Operation) []error {
 	return append(list, ownErrors[o.ID]...)
 }
 
-// refusals describes the problems of an endpoint by status, with an example of
-// each code.
+// refusals describes an endpoint's error answers by status, with an example of
+// each problem code.
 func (d *Document) refusals(o Operation) map[string]*huma.Response {
 	schema := d.schemas().Schema(reflect.TypeFor[rest.Problem](), true, "")
 	responses := map[string]*huma.Response{}

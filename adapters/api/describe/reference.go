@@ -13,9 +13,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// The reference is a page without a script. It is rendered once, from the
-// document itself, and loads nothing
-// (docs/adr/0016-the-api-reference-has-no-script.md).
+// The reference is a web page that has no script and loads no other files
+// (docs/adr/0016-the-api-reference-has-no-script.md). It is rendered once, from
+// the OpenAPI document.
 
 //go:embed reference.css
 var referenceCSS string
@@ -27,8 +27,8 @@ var referenceTemplate = template.Must(template.New("reference.html").Funcs(templ
 	"has":        slices.Contains[[]string], "operations": operations, "tagged": tagged,
 }).ParseFS(files, "reference.html"))
 
-// stylePolicy returns the Content-Security-Policy of the page: it may use its
-// own style and load nothing.
+// stylePolicy returns the Content-Security-Policy of the reference page. The
+// policy allows only the page's own style.
 func stylePolicy() string {
 	sum := sha256.Sum256([]byte(referenceCSS))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

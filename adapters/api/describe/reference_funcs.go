@@ -11,8 +11,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// capital finds the boundaries between the words of a name, where a line may
-// break.
+// capital finds the boundaries between the words of a camelCase name. A line
+// may break there.
 var capital = regexp.MustCompile(`([a-z])([A-Z])`)
 
 // breakablePath lets a line break before each part of a path.
@@ -49,7 +49,7 @@ func nullable(s *huma.Schema) template.HTML {
 	return ""
 }
 
-// limitsOf formats the bounds of a value.
+// limitsOf formats the bounds that a schema sets for a value.
 func limitsOf(s *huma.Schema) string {
 	var parts []string
 	if s.Type == huma.TypeArray && s.Items != nil && s.Items.Ref == "" {
@@ -101,7 +101,7 @@ func rangeOf[N int | float64](unit string, low, high *N) []string {
 	return nil
 }
 
-// prose formats a sentence with code in backticks.
+// prose escapes a sentence, and formats the parts in backticks as code.
 func prose(text string) template.HTML {
 	var b strings.Builder
 	for i, part := range strings.Split(template.HTMLEscapeString(text), "`") {

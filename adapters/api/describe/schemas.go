@@ -17,14 +17,15 @@ import (
 	"hexarena/domain/seed"
 )
 
-// huma makes the schemas of the document from the Go types that the API encodes.
-// schemas.yaml adds what a Go type cannot express: a range, a closed set of names,
-// null. Tests validate every answer against the schemas.
+// The library huma makes the schemas of the document from the Go types that the
+// API encodes. The file schemas.yaml adds what a Go type cannot express, such as a
+// range, a closed set of names, or null. Tests validate every answer against the
+// schemas.
 
 const schemaPrefix = "#/components/schemas/"
 
-// schemaNames holds schema names for types whose own names do not suit the
-// document.
+// schemaNames maps types to their schema names, if the name of the Go type does
+// not suit the document.
 var schemaNames = map[reflect.Type]string{
 	reflect.TypeFor[rest.AccountPatch]():       "PatchMeInput",
 	reflect.TypeFor[rest.SignIn]():             "SendSignInLinkInput",
@@ -75,7 +76,7 @@ func newRegistry() huma.Registry {
 	return r
 }
 
-// ref refers to a named schema.
+// ref returns a reference to a named schema.
 func ref(name string) *huma.Schema { return &huma.Schema{Ref: schemaPrefix + name} }
 
 type (
@@ -113,8 +114,9 @@ type schemaFile struct {
 	Refine map[string]map[string]yaml.Node // by schema and property
 }
 
-// finishSchemas adds the schemas that no answer uses, lets answers get additional
-// fields in the future, and applies schemas.yaml.
+// finishSchemas adds the schemas that no answer uses, and applies schemas.yaml.
+// It also allows additional fields in answers, so that future versions can add
+// fields.
 func (d *Document) finishSchemas() error {
 	var file schemaFile
 	if err := decode("schemas.yaml", &file); err != nil {
@@ -143,7 +145,7 @@ func (d *Document) finishSchemas() error {
 // refinement holds the keywords of a property in schemas.yaml.
 type refinement struct {
 	huma.Schema `yaml:",inline"`
-	Nullable    bool `yaml:"nullable"` // the field of huma.Schema is hidden from YAML
+	Nullable    bool `yaml:"nullable"` // huma.Schema's own field cannot be set from YAML
 }
 
 // refine adds keywords to the schema of a property, or replaces it.
@@ -174,7 +176,8 @@ func refine(s *huma.Schema, property string, keywords yaml.Node) error {
 func isRequest(name string) bool { return strings.HasSuffix(name, "Input") || name == "ResourceCounts" }
 
 // plain removes two rules that huma adds to every type: an array may be null, and
-// an object has no other fields. Requests keep the second rule.
+// an object has no other fields. If strict is true, as for requests, the second
+// rule stays.
 func plain(s *huma.Schema, strict bool) {
 	if s == nil {
 		return

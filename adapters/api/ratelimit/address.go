@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// addressKey is the key that an address is counted under: the address itself in
-// IPv4, its /64 in IPv6. A first byte of 0xff, which no caller's address has,
-// marks a key that callers share.
+// addressKey is the key under which the calls of an address are counted: the
+// address itself in IPv4, its /64 network in IPv6. A key that callers share
+// begins with the byte 0xff, which no caller's address begins with.
 type addressKey [16]byte
 
 func keyOf(a netip.Addr) addressKey {
@@ -25,8 +25,9 @@ func keyOf(a netip.Addr) addressKey {
 	return a.As16()
 }
 
-// network returns the key that an address shares with others when there are too
-// many callers: the key of its /16 in IPv4, or of its /32 in IPv6.
+// network returns the key that an address shares with its neighbors when there
+// are too many callers: the key of the /16 network in IPv4, or of the /32
+// network in IPv6.
 func (k addressKey) network() addressKey {
 	if netip.AddrFrom16(k).Is4In6() {
 		return addressKey{0xff, 4, k[12], k[13]}
@@ -34,10 +35,10 @@ func (k addressKey) network() addressKey {
 	return addressKey{0xff, 6, k[0], k[1], k[2], k[3]}
 }
 
-// clientAddress returns the address that a request comes from. This is the
-// direct peer. Behind a trusted proxy, it is the last entry of X-Forwarded-For
-// that is not itself a trusted proxy. Clients can forge the entries before that
-// one.
+// clientAddress returns the address of the client that sent a request. Without
+// a trusted proxy, this is the address of the direct peer. Behind a trusted
+// proxy, it is the last entry of X-Forwarded-For that is not itself a trusted
+// proxy. Clients can forge the earlier entries.
 func clientAddress(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	peer, _ := netip.ParseAddrPort(r.RemoteAddr)
 	address := peer.Addr().Unmap()

@@ -1,9 +1,9 @@
 // Package ratelimit counts the calls of addresses and of accounts, and refuses
-// those over a limit. docs/protocol.md, "Rate limits", lists the limits.
+// calls over a limit. "Rate limits" in docs/protocol.md lists the limits.
 //
-// [Limiter.CountAddress] counts a call before any part of it is verified. Once
-// the caller is known, [Limiter.CountAccount] counts it against the account
-// instead. Both write the RateLimit headers of the answer.
+// [Limiter.CountAddress] counts a call before any part of the call is verified.
+// Once the caller is known, [Limiter.CountAccount] counts the call against the
+// account instead. Both write the RateLimit headers of the answer.
 package ratelimit
 
 import (
@@ -19,15 +19,15 @@ import (
 	"hexarena/adapters/rest/problem"
 )
 
-// Limits holds the number of calls that a caller may make within any 60 s; 0
-// means no limit. A verified caller is an account. Any other caller is an
-// address.
+// Limits contains the number of calls that a caller may make within any 60 s; 0
+// means no limit. Verified calls are counted for the account, and other calls
+// for the address.
 type Limits struct {
-	Registrations int // of bots; includes changes to a bot's URL, and deploy checks
+	Registrations int // registrations of bots, changes to a bot's URL, and deploy checks
 	Writes        int // every method except GET
 	MatchReads    int
 	All           int
-	Streams       int // open at the same time, for each address
+	Streams       int // streams that an address may have open at the same time
 }
 
 // Defaults returns the limits of a public arena.
@@ -43,7 +43,7 @@ const (
 	Registration
 )
 
-// policies holds the names of the limits in headers and in refusals, in the
+// policies contains the names of the limits in headers and in errors, in the
 // order of the classes.
 var policies = [classes]struct{ name, calls string }{
 	{"all", "calls"}, {"match-reads", "reads of matches"}, {"writes", "writes"}, {"registrations", "registrations, changes of a bot's URL or deploy checks"},
@@ -77,13 +77,14 @@ func New(l Limits, trusted []netip.Prefix, now func() time.Time) *Limiter {
 	}
 }
 
-// sinceStart returns the time as the windows count it. It starts at one span,
-// so that the time minus one span is never negative.
+// sinceStart returns the time for the windows: the time since the limiter was
+// created, plus one span. So the time minus one span is never negative.
 func (l *Limiter) sinceStart() time.Duration { return max(0, l.now().Sub(l.began)) + span }
 
 var poolSeed = maphash.MakeSeed()
 
-// accountPool spreads accounts over a thousand pools.
+// accountPool returns one of a thousand keys. Accounts share these keys when
+// there are too many callers.
 func accountPool(ownerID string) string {
 	return "pool " + strconv.FormatUint(maphash.String(poolSeed, ownerID)%1000, 10)
 }
@@ -94,23 +95,23 @@ type Counted struct {
 	stamp   stamp
 }
 
-// CountAddress counts a call against the address that it comes from. If the
-// call is over a limit, the error is a *problem.RateLimited.
+// CountAddress counts a call against the caller's address. If the call is over
+// a limit, the error is a *problem.RateLimited.
 func (l *Limiter) CountAddress(h http.Header, r *http.Request, c Class) (Counted, error) {
 	address := keyOf(clientAddress(r, l.trusted))
 	t := l.addresses.take(address, c, l.sinceStart())
 	return Counted{address, t.stamp}, t.report(h)
 }
 
-// CountAccount counts a call against an account, and no longer against its
-// address.
+// CountAccount counts a call against an account, and takes back the count
+// against the address.
 func (l *Limiter) CountAccount(h http.Header, ownerID string, c Class, atAddress Counted) error {
 	l.addresses.refund(atAddress.address, atAddress.stamp)
 	return l.accounts.take(ownerID, c, l.sinceStart()).report(h)
 }
 
-// streamRetry is the number of seconds after which a caller may try to open one
-// more stream.
+// streamRetry is the Retry-After value, in seconds, if a caller has too many
+// open streams.
 const streamRetry = 10
 
 // OpenStream counts a stream against its reader's address until closed is
@@ -132,8 +133,8 @@ func (l *Limiter) OpenStream(r *http.Request) (closed func(), err error) {
 	}, nil
 }
 
-// report writes what is left of the limits, and returns an error if the call is
-// over one.
+// report writes the remaining calls to the headers, and returns an error if the
+// call is over a limit.
 func (t taken) report(h http.Header) error {
 	setQuotas(h, t.quotas)
 	if t.over == 0 {
@@ -151,9 +152,9 @@ func (t taken) report(h http.Header) error {
 	return e
 }
 
-// setQuotas writes the header fields of draft-ietf-httpapi-ratelimit-headers:
-// the policies that apply to a call, and for each policy the number of calls
-// left and for how many seconds that number holds.
+// setQuotas writes the header fields of draft-ietf-httpapi-ratelimit-headers.
+// They list the policies that apply to a call. For each policy, they contain
+// the number of remaining calls, and the seconds until that number rises.
 func setQuotas(h http.Header, quotas [classes]quota) {
 	var policy, left []byte
 	for b, q := range quotas {
@@ -176,5 +177,6 @@ func separated(list []byte) []byte {
 	return list
 }
 
-// seconds rounds up, so that a caller who waits that long gets through.
+// seconds returns d in seconds, rounded up, so that a caller who waits that
+// long is accepted.
 func seconds(d time.Duration) int { return max(1, int(math.Ceil(d.Seconds()))) }

@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// span is how long a call counts.
+// span is how long a call counts against a limit.
 const span = time.Minute
 
-// maxKeys is how many callers a window tells apart within two spans, using about
-// 100 MB. Any further new callers share the key of their pool.
+// maxKeys is the number of callers that a window counts separately within two
+// spans. That many callers use about 100 MB. Any further new callers share the
+// key of their pool.
 const maxKeys = 1 << 20
 
 // Class is a set of the limits that a call counts against, one bit each.
@@ -29,19 +30,20 @@ func newStamp(at int64, c Class) stamp { return stamp(at)<<classes | stamp(c) }
 func (s stamp) at() int64      { return int64(s >> classes) }
 func (s stamp) has(b int) bool { return Class(s).has(b) }
 
-// window holds each caller's calls during the last span. It stores the time of
-// each call instead of estimating a count across the edges of fixed windows, so
-// the limits are exact (docs/adr/0015-an-exact-window-for-rate-limits.md).
+// window stores the time of each caller's calls during the last span. Fixed
+// windows could only estimate the count across their edges. With the time of
+// each call, the limits are exact
+// (docs/adr/0015-an-exact-window-for-rate-limits.md).
 //
-// Its memory is bounded: a caller has at most as many stamps as its limits allow
-// calls, and once there are maxKeys callers, new callers share keys. It never
-// forgets a caller that called within the span. It drops the other callers a
-// whole map at a time.
+// The memory of a window is bounded. A caller has at most as many stamps as its
+// limits allow calls. Once there are maxKeys callers, new callers share keys. A
+// window never forgets a caller that called within the span. It drops the other
+// callers a whole map at a time.
 type window[K comparable] struct {
 	limits [classes]int // calls in a span; 0: no limit
 	keys   int          // maxKeys, except in tests
 	pool   func(K) K    // returns the key that a new caller shares if there are too many callers
-	last   K            // the key that all new callers share if there are too many pools
+	last   K            // the key that all new callers share if there are too many pool keys
 
 	mu     sync.Mutex
 	now    int64 // never decreases
@@ -56,21 +58,21 @@ func newWindow[K comparable](limits [classes]int, pool func(K) K, last K) *windo
 
 // taken is the result of counting a call.
 type taken struct {
-	stamp  stamp // of the call, with the classes it counts as; 0: the call does not count
-	over   Class // the limits that refuse the call
+	stamp  stamp // stamp of the call, with the limits that the call counts against; 0: it counts against none
+	over   Class // the limits that the call exceeds
 	quotas [classes]quota
 }
 
-// quota is what is left of one limit.
+// quota is the remaining part of one limit.
 type quota struct {
 	limit int           // 0: no limit
-	left  int           // further calls
+	left  int           // number of further calls
 	until time.Duration // until the oldest call stops counting
 }
 
 // take counts a call. A refused call does not count against the limit that
-// refuses it, so that a caller who waits gets through even if another client of
-// the same caller does not wait. It counts against the other limits.
+// refuses it, but it counts against the other limits. So a client that waits is
+// accepted, even if another client of the same caller does not wait.
 func (w *window[K]) take(key K, c Class, at time.Duration) taken {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -97,7 +99,7 @@ func (w *window[K]) take(key K, c Class, at time.Duration) taken {
 	return t
 }
 
-// refund uncounts a call.
+// refund takes back the count of a call.
 func (w *window[K]) refund(key K, s stamp) {
 	if s == 0 {
 		return
@@ -122,8 +124,8 @@ func (w *window[K]) tick(now int64) {
 	}
 }
 
-// log returns the calls of a caller that still count, and the key that they are
-// stored under.
+// log returns the calls of a caller that still count, and the key under which
+// the calls are stored.
 func (w *window[K]) log(key K) (K, []stamp) {
 	key = w.storageKey(key)
 	log, ok := w.young[key]
@@ -147,8 +149,9 @@ func (w *window[K]) store(key K, log []stamp) {
 	w.young[key] = log
 }
 
-// storageKey returns the key that a caller's calls are stored under: its own
-// key, unless the caller is new and there are too many callers.
+// storageKey returns the key under which a caller's calls are stored. This is
+// the caller's own key, unless the caller is new and there are too many
+// callers.
 func (w *window[K]) storageKey(key K) K {
 	n := len(w.young) + len(w.old)
 	if w.known(key) || n < w.keys {

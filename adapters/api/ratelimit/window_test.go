@@ -17,8 +17,9 @@ import (
 
 func self(k int) int { return k }
 
-// N calls pass in any minute, no matter when it begins. The next call is
-// refused until the reported wait is over, and then it passes.
+// The window accepts exactly N calls in any minute, no matter when the minute
+// begins. It refuses the next call until the reported wait is over, and then
+// accepts it.
 func TestWindow(t *testing.T) {
 	for _, begin := range []time.Duration{span, span + 59*time.Second, 1234567 * time.Millisecond} {
 		t.Run(begin.String(), func(t *testing.T) {
@@ -83,7 +84,7 @@ func TestWindowRefund(t *testing.T) {
 	require.Equal(t, AnyCall, w.take(1, AnyCall, span).over, "a refused call is not refunded")
 }
 
-// Among concurrent calls exactly as many pass as the limit allows.
+// The window accepts exactly as many concurrent calls as the limit allows.
 func TestWindowConcurrentCalls(t *testing.T) {
 	w := newWindow([classes]int{100}, self, -1)
 	var passed atomic.Int32
@@ -148,8 +149,8 @@ func TestWindowAgainstAModel(t *testing.T) {
 	})
 }
 
-// Memory stays bounded with a million callers in a minute, and a caller that
-// was over its limit before them is still over it after them.
+// Memory stays bounded with a million callers in a minute. A caller that was
+// over its limit before these calls is still over the limit after them.
 func TestAMillionCallers(t *testing.T) {
 	l := New(Defaults(), nil, func() time.Time { return time.Unix(0, 0) })
 	active := keyOf(netip.MustParseAddr("192.0.2.1"))
@@ -158,7 +159,7 @@ func TestAMillionCallers(t *testing.T) {
 	}
 	heap := func() int64 {
 		runtime.GC()
-		runtime.GC() // the second run empties the pools that earlier tests filled
+		runtime.GC() // the second run empties the sync.Pools that earlier tests filled
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)
@@ -186,8 +187,8 @@ func TestAMillionCallers(t *testing.T) {
 	require.Empty(t, l.addresses.old[key(1)])
 }
 
-// If there are too many callers, new ones share the key of their network.
-// Known ones keep their own.
+// If there are too many callers, new callers share the key of their network.
+// Known callers keep their own keys.
 func TestTooManyCallers(t *testing.T) {
 	w := newWindow([classes]int{3}, addressKey.network, addressKey{0xff})
 	w.keys = 8
