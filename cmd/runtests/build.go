@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -20,23 +23,24 @@ type target struct {
 // binaries are built tests.
 type binaries struct {
 	test2json string // path of the tool that turns output into events
-	tests     map[target]binary
+	tests     map[target]*binary
 }
 
 type binary struct {
 	path   string
-	folder string // folder of the package, in which its tests run
+	folder string        // folder of the package, in which its tests run
+	took   time.Duration // duration of its last run
 }
 
 // build builds the test binaries of the suite into a folder.
 func (s *suite) build(ctx context.Context, folder string) (built binaries, err error) {
-	built.tests = map[target]binary{}
+	built.tests = map[target]*binary{}
 	if built.test2json, err = goOutput(ctx, "tool", "-n", "test2json"); err != nil {
 		return built, err
 	}
 	for race, packages := range map[bool][]string{false: s.all, true: s.race} {
 		for _, pkg := range packages {
-			b := binary{path: filepath.Join(folder, fmt.Sprint(len(built.tests)))}
+			b := &binary{path: filepath.Join(folder, fmt.Sprint(len(built.tests)))}
 			if b.folder, err = goOutput(ctx, "list", "-f", "{{.Dir}}", pkg); err != nil {
 				return built, err
 			}
@@ -61,17 +65,25 @@ func goOutput(ctx context.Context, arguments ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// runBuilt runs the tests of packages like run, but from the built binaries.
-func (r *report) runBuilt(ctx context.Context, c conditions, built binaries, packages []string) error {
+// runBuilt runs the tests of every package like run, but from the built binaries.
+// The packages whose tests took longest in the round before start first. Tests
+// wait more than they compute, so there are more processes than cores.
+func (r *report) runBuilt(ctx context.Context, c conditions, built binaries, targets []target) error {
+	longestFirst := func(a, b target) int { return cmp.Compare(built.tests[b].took, built.tests[a].took) }
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.NumCPU())
-	for _, pkg := range packages {
-		b := built.tests[target{pkg, c.race}]
-		cmd := exec.CommandContext(ctx, built.test2json, "-t", "-p", pkg,
+	group.SetLimit(2 * runtime.NumCPU())
+	for _, t := range slices.SortedStableFunc(slices.Values(targets), longestFirst) {
+		b, c := built.tests[t], c
+		c.race = t.race
+		cmd := exec.CommandContext(ctx, built.test2json, "-t", "-p", t.pkg,
 			b.path, "-test.v=test2json", "-test.paniconexit0", "-test.timeout="+testTimeout, fmt.Sprintf("-test.shuffle=%d", c.shuffle))
 		cmd.Dir = b.folder
 		cmd.Env = append(cmd.Environ(), c.environment()...)
-		group.Go(func() error { return r.read(ctx, c, cmd) })
+		group.Go(func() error {
+			begun := time.Now()
+			defer func() { b.took = time.Since(begun) }()
+			return r.read(ctx, c, cmd)
+		})
 	}
 	return group.Wait()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -113,14 +114,11 @@ func (r *report) round(ctx context.Context, c conditions, s *suite, built binari
 			go spin(busy)
 		}
 	}
-	if !c.race {
-		return r.runBuilt(ctx, c, built, s.all)
+	targets := make([]target, 0, len(s.all))
+	for _, pkg := range s.all {
+		targets = append(targets, target{pkg, c.race && slices.Contains(s.race, pkg)})
 	}
-	if err := r.runBuilt(ctx, c, built, s.race); err != nil {
-		return err
-	}
-	c.race = false
-	return r.runBuilt(ctx, c, built, s.plain())
+	return r.runBuilt(ctx, c, built, targets)
 }
 
 // spin keeps a core busy.

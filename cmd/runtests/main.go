@@ -74,11 +74,6 @@ func withTests(ctx context.Context, patterns []string) ([]string, error) {
 	return strings.Fields(string(out)), nil
 }
 
-// plain lists the packages that do not run under the race detector.
-func (s *suite) plain() []string {
-	return slices.DeleteFunc(slices.Clone(s.all), func(p string) bool { return slices.Contains(s.race, p) })
-}
-
 // once runs the suite as make test does.
 func (s *suite) once(ctx context.Context) (failed bool, err error) {
 	r := newReport(os.Stdout, len(s.all)+len(s.race))
