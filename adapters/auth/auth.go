@@ -1,15 +1,15 @@
-// Package auth authenticates callers: by Ed25519 signatures over requests as
-// received, and by sessions that start with an emailed sign-in link.
+// Package auth authenticates callers. It checks Ed25519 signatures over
+// requests as received, and sessions that start with an emailed sign-in link.
 //
 // Verify checks signatures and session cookies. SendLink, Confirm and SignOut
 // start and end sessions. Delete ends an account, and FinishDeletions finishes
 // deletions that a crash interrupted. ParsePublicKey reads every accepted key
 // format.
 //
-// A signed write runs once: Verify stores its signature before it returns. All
-// state is stored as events of domain/owner. The package knows nothing about
-// routes and status codes: it reports a failed authentication as
-// owner.ErrUnauthenticated and an unusable link as owner.ErrLinkInvalid. Any
+// A signed write runs only once, because Verify stores its signature before it
+// returns. All state is stored as events of domain/owner. The package knows
+// nothing about routes and status codes. It reports a failed authentication as
+// owner.ErrUnauthenticated, and an unusable link as owner.ErrLinkInvalid. Any
 // other error is a fault of the service.
 package auth
 
@@ -37,7 +37,7 @@ type Accounts interface {
 	Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error)
 }
 
-// Mailer sends sign-in links. It returns without waiting for a mail server.
+// Mailer sends sign-in links by email. It does not wait for a mail server.
 type Mailer interface {
 	SendSignInLink(ctx context.Context, to, link string, until time.Time) error
 }
@@ -48,7 +48,7 @@ type Options struct {
 	Accounts  Accounts
 	Directory Directory
 	Mailer    Mailer
-	EmailKey  []byte // 32 bytes; hashes addresses and seals links
+	EmailKey  []byte // 32 bytes; used to hash addresses and to encrypt the tokens of links
 	BaseURL   string // prefix of links; the Host header of a request is ignored
 	Secure    bool   // restrict cookies to https; true in production
 	Logger    *slog.Logger

@@ -64,7 +64,7 @@ func fixtureOn(t *testing.T, log *memory.Log, secure bool) *fixture {
 	return f
 }
 
-// link mails a link to an address and returns the link's token.
+// link sends a link to an address and returns the link's token.
 func (f *fixture) link(t *testing.T, address string, after time.Duration) string {
 	t.Helper()
 	before := len(f.sent)

@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	releaseTimeout = 20 * time.Second // to release the address and the handle of one account
+	releaseTimeout = 20 * time.Second // time to release the address and the handle of one account
 	finishInterval = time.Minute      // between passes of FinishDeletions
 )
 
-// Delete permanently ends a caller's account. One append ends the account's
+// Delete permanently deletes a caller's account. One append ends the account's
 // bots, keys and sessions. Then Delete releases the address and the handle. If
-// a crash or an outage prevents that, FinishDeletions does it later. Delete
-// returns the cookie that makes the browser forget the session, and the
-// position of the append. The error is owner.ErrUnauthenticated or
-// owner.ErrOwnerSuspended if the caller may not delete the account.
+// a crash or an outage prevents the release, FinishDeletions does it later.
+// Delete returns the cookie that makes the browser forget the session, and the
+// position of the append. If the caller may not delete the account, the error
+// is owner.ErrUnauthenticated or owner.ErrOwnerSuspended.
 func (s *Service) Delete(ctx context.Context, c owner.Caller, m eventstore.Metadata) (*http.Cookie, eventstore.Position, error) {
 	account, position, err := s.options.Accounts.Change(ctx, c.OwnerID, m, func(a owner.Account) ([]owner.Event, error) {
 		if err := a.AdmitWrite(c, m.At); err != nil {
@@ -33,7 +33,7 @@ func (s *Service) Delete(ctx context.Context, c owner.Caller, m eventstore.Metad
 	if err != nil {
 		return nil, 0, err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout) // finish even if the client disconnects
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout) // so that the release continues if the client disconnects
 	defer cancel()
 	if err := s.release(ctx, account, m); err != nil {
 		s.options.Logger.WarnContext(ctx, "the address and handle of a deleted account are not released yet; a retry follows",
@@ -43,8 +43,8 @@ func (s *Service) Delete(ctx context.Context, c owner.Caller, m eventstore.Metad
 }
 
 // FinishDeletions finishes interrupted deletions, immediately and then every
-// minute until ctx ends. deleted returns the deleted accounts in a fixed order,
-// starting at index from.
+// minute until ctx ends. The function deleted returns the ids of the deleted
+// accounts in a fixed order, starting at index from.
 func (s *Service) FinishDeletions(ctx context.Context, deleted func(from int) []string) {
 	ticker := time.NewTicker(finishInterval)
 	defer ticker.Stop()
@@ -77,8 +77,8 @@ func (s *Service) finishAll(ctx context.Context, owners []string) (left []string
 	return left
 }
 
-// finish finishes one deletion. release tombstones the address stream last, so
-// a tombstone means that the deletion is complete.
+// finish finishes one deletion. If the address stream has a tombstone, the
+// deletion is complete, because release writes the tombstone last.
 func (s *Service) finish(ctx context.Context, ownerID string) error {
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()
@@ -95,7 +95,7 @@ func (s *Service) finish(ctx context.Context, ownerID string) error {
 }
 
 // release releases the mailbox and the handle of a deleted account, and then
-// tombstones its address. It is idempotent.
+// writes a tombstone to the address stream. It is idempotent.
 func (s *Service) release(ctx context.Context, a owner.Account, m eventstore.Metadata) error {
 	_, _, err := mailboxes.Handle(ctx, s.options.Log, eventstore.StreamID(owner.MailboxStream(a.AddressHash)), owner.Mailbox{}, m,
 		func(b owner.Mailbox) ([]owner.Event, error) { return b.Release(a.ID), nil })

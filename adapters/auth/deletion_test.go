@@ -20,8 +20,8 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// leaver is an account with a handle, a bot, a key and a session. Its deletion
-// ends all of them.
+// leaver is an account with a handle, a bot, a key and a session. Deleting the
+// account ends all of them.
 type leaver struct {
 	*fixture
 	account owner.Account
@@ -43,8 +43,8 @@ func newLeaver(t *testing.T) leaver {
 	return l
 }
 
-// requireDeleted checks that no credential of the account works, and that its
-// address and its handle are released.
+// requireDeleted checks that no credential of the account works, and that the
+// account's address and handle are released.
 func (l leaver) requireDeleted(t *testing.T) {
 	t.Helper()
 	account, err := l.options.Accounts.Load(t.Context(), l.account.ID)
@@ -117,9 +117,9 @@ func TestSuspendedOwnerSignsInAndOut(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// crashingLog is a log in memory. Its first left-1 writes succeed; all later
-// appends and tombstones fail, as if the process had crashed. how determines
-// whether the first failed write is stored.
+// crashingLog is a log in memory. Its first left-1 writes succeed. All later
+// appends and tombstones fail, as if the process had crashed. The field how
+// determines whether the first failed write is stored.
 type crashingLog struct {
 	*memory.Log
 	mu   sync.Mutex
@@ -152,7 +152,7 @@ func (b *crashingLog) Tombstone(ctx context.Context, id eventstore.StreamID, exp
 }
 
 // crashAt deletes the account in a process that crashes at its n-th write. It
-// reports whether the log holds the deletion.
+// reports whether the log contains the deletion.
 func (l leaver) crashAt(t *testing.T, n int, how logtest.Fault) bool {
 	t.Helper()
 	crashing := fixtureOn(t, l.log, false)
@@ -167,7 +167,7 @@ func (l leaver) crashAt(t *testing.T, n int, how logtest.Fault) bool {
 
 // A deletion makes four writes: OwnerDeleted, the release of the mailbox, the
 // release of the handle, and the tombstone. If the process crashes at any of
-// them, the next start finishes the deletion.
+// these writes, the next process finishes the deletion when it starts.
 func TestFinishDeletionsAfterCrashAtEachWrite(t *testing.T) {
 	for n := 1; n <= 5; n++ {
 		for _, how := range []logtest.Fault{logtest.NotStored, logtest.StoredAnyway} {
@@ -212,7 +212,7 @@ func TestSignInFinishesADeletion(t *testing.T) {
 		require.NotEqual(t, l.account.ID, account.ID)
 		_, err := l.Verify(t.Context(), withCookies(cookie), nil, now(time.Minute))
 		require.NoError(t, err)
-		if n == 2 { // after a later crash the address is already free
+		if n == 2 { // after a later crash, the address was already free
 			l.requireDeleted(t)
 		}
 	}
@@ -250,8 +250,8 @@ func TestFinishDeletionsRetries(t *testing.T) {
 	})
 }
 
-// When a deletion races with sign-ins, every session that works belongs to an
-// existing account, and only one existing account has the address.
+// A deletion races with sign-ins. Afterwards, every session that works belongs
+// to an existing account, and only one existing account has the address.
 func TestDeleteRacesSignIn(t *testing.T) {
 	l := newLeaver(t)
 	var tokens []string

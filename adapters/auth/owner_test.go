@@ -25,7 +25,8 @@ func encodeBase64(b []byte) string { return base64.StdEncoding.EncodeToString(b)
 
 var accounts = eventstore.Kind[owner.Account, owner.Event]{Decode: owner.Decode, Evolve: owner.Evolve}
 
-// plainAccounts is an Accounts without a cache: each call reads the whole stream.
+// plainAccounts implements Accounts without a cache: each call reads the whole
+// stream.
 type plainAccounts struct{ log eventstore.Log }
 
 func (p plainAccounts) Load(ctx context.Context, ownerID string) (owner.Account, error) {

@@ -13,15 +13,16 @@ import (
 	"hexarena/domain/owner"
 )
 
-// maxKeyText is the maximum length of a public key's text, in bytes. It leaves
-// room for a long comment on an OpenSSH line.
+// maxKeyText is the maximum length of an encoded public key, in bytes. It
+// allows a long comment on an OpenSSH line.
 const maxKeyText = 4096
 
 // ParsePublicKey reads an Ed25519 public key from an OpenSSH public-key line, a
-// PEM block or the base64 of its 32 bytes (docs/protocol.md). It ignores white
-// space at both ends and rejects other text around the key. It also rejects
-// keys of small order, because anyone can forge signatures that such keys
-// accept. The error is an owner.InvalidError and never contains the text.
+// PEM block, or the base64 encoding of the key's 32 bytes (docs/protocol.md).
+// It ignores white space at both ends and rejects other text around the key. It
+// also rejects keys of small order, because anyone can forge signatures that
+// are valid for such keys. The error is an owner.InvalidError and never
+// contains the text.
 func ParsePublicKey(text string) (ed25519.PublicKey, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxKeyText {

@@ -123,7 +123,7 @@ func TestParsePublicKey(t *testing.T) {
 }
 
 // The keys are the points of order 1, 2, 4 and 8, in canonical and other
-// encodings. Anyone can forge signatures that these keys accept.
+// encodings. Anyone can forge signatures that are valid for these keys.
 func TestParsePublicKeyRejectsSmallOrder(t *testing.T) {
 	for _, text := range []string{
 		"0100000000000000000000000000000000000000000000000000000000000000",

@@ -12,8 +12,8 @@ import (
 	projected "hexarena/projections/accounts"
 )
 
-// cachedPeer is another process on the same log. It caches accounts. The test
-// must call the returned function to stop it.
+// cachedPeer starts another process on the same log, which caches accounts. The
+// test must call the returned function to stop that process.
 func (f *fixture) cachedPeer(t *testing.T) (*fixture, func()) {
 	t.Helper()
 	p := f.peer(t)
@@ -26,8 +26,8 @@ func (f *fixture) cachedPeer(t *testing.T) (*fixture, func()) {
 	return p, func() { cancel(); <-done }
 }
 
-// The process that revokes a key or ends a session rejects it immediately. Its
-// peers reject it within a second.
+// The process that revokes a key or ends a session rejects the credential
+// immediately. Other processes on the log reject it within a second.
 func TestRevocationReachesPeers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)

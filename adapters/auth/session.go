@@ -12,8 +12,8 @@ import (
 // sessionRandom is the number of random bytes in a session's token.
 const sessionRandom = 32
 
-// maxOwnerID is the maximum length of an owner id, in bytes. Longer ids are not
-// looked up. Ids are UUIDs.
+// maxOwnerID is the maximum length of an owner id, in bytes. Longer ids are
+// rejected without reading the log. Real ids are UUIDs, which are shorter.
 const maxOwnerID = 64
 
 func newSession() (token, hash string) {

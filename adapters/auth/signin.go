@@ -15,15 +15,15 @@ import (
 	"hexarena/eventstore"
 )
 
-// confirmPath is the path of a sign-in link. The page there has a button that
-// posts the token.
+// confirmPath is the path of a sign-in link. The web page at this path has a
+// button that posts the token.
 const confirmPath = "/sign-in/confirm"
 
-// SendLink mails a sign-in link to an address, whether or not an account uses
+// SendLink emails a sign-in link to an address, whether or not an account uses
 // that address. If the address has reached its limit of links, SendLink sends
-// nothing. If the mail cannot be sent, SendLink only logs that. In both cases
-// it returns no error, so that callers learn nothing about an address. An
-// invalid address is an owner.InvalidError.
+// nothing. If the email cannot be sent, SendLink only logs the failure. In both
+// cases it returns no error, so that callers learn nothing about an address. If
+// the address is invalid, the error is an owner.InvalidError.
 func (s *Service) SendLink(ctx context.Context, address string, m eventstore.Metadata) error {
 	address, err := ParseAddress(address)
 	if err != nil {
@@ -45,11 +45,11 @@ func (s *Service) SendLink(ctx context.Context, address string, m eventstore.Met
 	return nil
 }
 
-// Confirm uses up a link's token and starts a session for the account with the
-// link's address. It creates the account if none exists. It returns the account
-// and the session's cookie. If several calls confirm one link concurrently,
-// only one succeeds. The others get owner.ErrLinkInvalid, as do unknown and
-// expired links.
+// Confirm marks a link's token as used, and starts a session for the account
+// with the link's address. It creates the account if none exists. It returns
+// the account and the session's cookie. If several calls confirm one link
+// concurrently, only one call succeeds. For a used, unknown or expired link,
+// the error is owner.ErrLinkInvalid.
 func (s *Service) Confirm(ctx context.Context, token string, m eventstore.Metadata) (owner.Account, *http.Cookie, error) {
 	address, link, err := s.vault.openToken(token)
 	if err != nil {
@@ -76,8 +76,8 @@ func (s *Service) Confirm(ctx context.Context, token string, m eventstore.Metada
 	return owner.Account{}, nil, owner.ErrLinkInvalid
 }
 
-// confirmTries bounds the retries of Confirm when the account with the address
-// is deleted at the same time.
+// confirmTries is the maximum number of attempts of Confirm if the account with
+// the address is deleted at the same time.
 const confirmTries = 3
 
 // reclaim gives an address to a new account if a deleted account still has it,
@@ -98,10 +98,10 @@ func (s *Service) reclaim(ctx context.Context, holder, address string, m eventst
 	return box, err
 }
 
-// startSession starts a session. If the account does not exist, it stores the
-// address and then creates the account. After a crash between these two steps,
-// the next sign-in creates the account. It returns owner.ErrOwnerGone if the
-// account was deleted.
+// startSession starts a session. If the account does not exist, startSession
+// stores the address and then creates the account. After a crash between these
+// two steps, the next sign-in creates the account. If the account was deleted,
+// the error is owner.ErrOwnerGone.
 func (s *Service) startSession(ctx context.Context, ownerID, address string, m eventstore.Metadata) (owner.Account, string, error) {
 	account, err := s.options.Accounts.Load(ctx, ownerID)
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *Service) startSession(ctx context.Context, ownerID, address string, m e
 	return account, token, err
 }
 
-// setAddress stores an account's address if the log does not have it yet.
+// setAddress stores an account's address, unless the log already contains it.
 func (s *Service) setAddress(ctx context.Context, ownerID, address string, m eventstore.Metadata) error {
 	stream := addressStream(ownerID)
 	err := s.options.Log.SetMetadata(ctx, stream, eventstore.StreamMetadata{MaxCount: 1})
@@ -143,7 +143,7 @@ func (s *Service) setAddress(ctx context.Context, ownerID, address string, m eve
 }
 
 // SignOut ends a caller's session. It returns the cookie that makes the browser
-// forget it.
+// forget the session.
 func (s *Service) SignOut(ctx context.Context, c owner.Caller, m eventstore.Metadata) (*http.Cookie, error) {
 	_, _, err := s.options.Accounts.Change(ctx, c.OwnerID, m, func(a owner.Account) ([]owner.Event, error) { return a.SignOut(c.Session), nil })
 	return s.endedCookie(), err

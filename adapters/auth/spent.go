@@ -21,38 +21,39 @@ import (
 const spentFor = 2*maxSkew + time.Minute
 
 // Limits on a ledger's memory. If an account spends more than spentMax
-// signatures within spentFor, its writes are rejected for a while. Accounts
-// that stay within the rate limit stay far below.
+// signatures within spentFor, its writes are rejected for a while. The API's
+// rate limit keeps accounts far below spentMax.
 const (
 	spentMax     = 10_000  // signatures of one account
 	ledgerMax    = 1 << 18 // signatures of all accounts
-	windowWeight = 64      // of one account, in signatures
+	windowWeight = 64      // fixed weight of one account, counted as signatures
 )
 
-// spendTries bounds the retries of spend when other processes append first.
+// spendTries is the maximum number of attempts of spend if other processes
+// append first.
 const spendTries = 20
 
 // spentHash is the hash of a key id and a signed message.
 type spentHash [sha256.Size]byte
 
 // ledger records which signatures have been spent. It caches the signatures
-// that it stored or read. It appends at the exact revision that it knows. If
-// another process has written meanwhile, the append fails, and the ledger reads
-// the new events. It is safe for concurrent use.
+// that it stored or read. It appends at the last revision that it has read. If
+// another process has appended since then, the append fails, and the ledger
+// reads the new events. It is safe for concurrent use.
 type ledger struct {
 	log     eventstore.Log
 	windows *eventstore.Cache[window]
 }
 
-// window holds the signatures that one account spent recently. The goroutine that
-// has acquired busy owns the fields below it.
+// window contains the signatures that one account spent recently. The goroutine
+// that has acquired busy owns the fields below busy.
 type window struct {
 	stream eventstore.StreamID
 	busy   *semaphore.Weighted
 
 	loaded   bool
-	behind   bool                // whether the stream may hold events that the window lacks
-	expected eventstore.Expected // the revision that the next append names
+	behind   bool                // whether the stream may contain events that are missing from the window
+	expected eventstore.Expected // the expected revision of the next append
 	spent    map[spentHash]bool
 	order    []spending // the same signatures, in stored order
 	floor    time.Time  // signatures up to this time are rejected, because their records may have been dropped
@@ -61,8 +62,8 @@ type window struct {
 // spending is a spent signature.
 type spending struct {
 	hash spentHash
-	at   time.Time // on the writer's wall clock
-	seen time.Time // on this process's monotonic clock, which never jumps
+	at   time.Time // by the wall clock of the process that stored the signature
+	seen time.Time // when this process stored or read the signature, by its monotonic clock, which never jumps
 }
 
 func newLedger(log eventstore.Log) *ledger {
@@ -75,8 +76,8 @@ func newWindow(stream eventstore.StreamID) *window {
 
 func (w *window) weight() int { return windowWeight + len(w.order) }
 
-// spend stores that a signature is spent. It returns owner.ErrUnauthenticated
-// if the signature was spent before, by any process on the same log. signed is
+// spend stores that a signature is spent. If any process on the same log has
+// already spent the signature, the error is owner.ErrUnauthenticated. signed is
 // the timestamp of the signature, and m.At is the current time. After any other
 // error, the signature may have been stored.
 func (l *ledger) spend(ctx context.Context, ownerID string, hash spentHash, signed time.Time, m eventstore.Metadata) error {
@@ -129,9 +130,9 @@ func (w *window) add(hash spentHash, at time.Time) {
 	w.order = append(w.order, spending{hash: hash, at: at, seen: time.Now()})
 }
 
-// forget drops signatures that both clocks consider too old, and those beyond
-// spentMax. It raises floor to reject the dropped signatures, even if the wall
-// clock is set back later.
+// forget drops signatures that are too old by both clocks. It also drops the
+// oldest signatures if there are more than spentMax. It raises floor, so that
+// the dropped signatures are rejected even if the wall clock is set back later.
 func (w *window) forget(now time.Time) {
 	n := max(0, len(w.order)-spentMax)
 	for n < len(w.order) && now.Sub(w.order[n].at) > spentFor && time.Since(w.order[n].seen) > spentFor {
@@ -144,8 +145,8 @@ func (w *window) forget(now time.Time) {
 	w.order = slices.Delete(w.order, 0, n)
 }
 
-// raiseFloor rejects, from now on, every signature that may have been spent up to
-// a time.
+// raiseFloor makes the window reject every signature that may have been spent up
+// to a time.
 func (w *window) raiseFloor(spentAt time.Time) {
 	if latest := spentAt.Add(maxSkew); latest.After(w.floor) {
 		w.floor = latest

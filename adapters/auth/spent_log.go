@@ -10,7 +10,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// refresh reads the stream if the window is known to be incomplete.
+// refresh reads the stream if the window may be incomplete.
 func (l *ledger) refresh(ctx context.Context, w *window) error {
 	switch {
 	case !w.loaded:
@@ -22,9 +22,9 @@ func (l *ledger) refresh(ctx context.Context, w *window) error {
 }
 
 // load reads the newest spentMax signatures of an account. If the stream is
-// empty, load sets the maximum age of its events, so that it is set before the
-// first append. If the stream is empty because all its events expired, load
-// sets the same age again, which does no harm.
+// empty, load sets the maximum age of the stream's events, so that the age is
+// set before the first append. The stream is also empty if all its events have
+// expired. Then load sets the same age again, which does no harm.
 func (l *ledger) load(ctx context.Context, w *window) error {
 	newest := eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: spentMax}
 	var read []eventstore.Recorded
@@ -75,9 +75,9 @@ func (l *ledger) catchUp(ctx context.Context, w *window) error {
 // conflict updates a window after an append failed because the stream had a
 // different revision. It reads the events that other processes appended. If
 // these events have already expired, the read returns nothing, and conflict
-// takes over the stream's revision. If that revision is lower than expected,
-// the log was restored from a backup, and conflict loads the stream from
-// scratch.
+// only updates the expected revision. If the stream's revision is lower than
+// expected, the log was restored from a backup. Then conflict loads the stream
+// from scratch.
 func (l *ledger) conflict(ctx context.Context, w *window, current eventstore.Expected) error {
 	if current < w.expected {
 		w.loaded = false

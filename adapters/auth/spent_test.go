@@ -21,7 +21,7 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// signer is an owner's program: its key, and requests made with it.
+// signer is an owner's program, which signs requests with its key.
 type signer struct {
 	keyID string
 	key   ed25519.PrivateKey
@@ -33,7 +33,8 @@ func newSigner(t *testing.T, f *fixture) signer {
 	return signer{"k1", f.addKey(t, account.ID, "k1", owner.BotsWrite)}
 }
 
-// write returns a signed write. Equal arguments give equal bytes.
+// write returns a signed write. Calls with equal arguments return identical
+// requests.
 func (s signer) write(at time.Time, body string) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, "/bots", strings.NewReader(body))
 	sign(r.Header, s.keyID, s.key, at, http.MethodPost, "/bots", []byte(body))
@@ -53,7 +54,7 @@ func (f *fixture) runs(t require.TestingT, r *http.Request, body string, now tim
 	return err == nil
 }
 
-// peer is another process on the same log.
+// peer returns a Service of another process on the same log.
 func (f *fixture) peer(t *testing.T) *fixture {
 	p := fixtureOn(t, f.log, false)
 	p.keys = f.keys
@@ -129,7 +130,8 @@ func TestTwoProcessesSpendASignatureOnce(t *testing.T) {
 	}
 }
 
-// A failed append may still have spent the signature.
+// The log may have stored the signature even though the append returned an
+// error.
 func TestSpendWithUnknownOutcome(t *testing.T) {
 	for how, runs := range map[logtest.Fault]bool{logtest.NotStored: true, logtest.StoredAnyway: false} {
 		f := newFixture(t)
@@ -162,7 +164,7 @@ func TestFailedReadRejectsTheWrite(t *testing.T) {
 	}
 }
 
-// The events of the stream expire, but its revision never decreases.
+// The events of the stream expire, but the stream's revision never decreases.
 func TestSpendAfterTheStreamExpired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
@@ -211,7 +213,7 @@ func TestWindowDropsExpiredSignatures(t *testing.T) {
 }
 
 // A window that exceeds its limit drops signatures. It then rejects all writes
-// whose signatures may have been spent, so that none runs twice.
+// whose signatures may have been spent, so that no write runs twice.
 func TestFullWindowRejectsOldSignatures(t *testing.T) {
 	l := newLedger(memory.New())
 	hash := func(i int) spentHash { return spentHash{byte(i), byte(i >> 8), byte(i >> 16)} }
@@ -265,8 +267,8 @@ func TestSpendAfterTheLogWasRestored(t *testing.T) {
 	}
 }
 
-// No signature runs twice, however the service's clock jumps. The log has its
-// own clock, and its events expire according to that clock.
+// No signed write runs twice, even if the service's clock jumps. The log has
+// its own clock, which determines when its events expire.
 func TestClockJumpsNeverWidenTheWindow(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		seed := rapid.Uint64().Draw(r, "seed")

@@ -18,15 +18,16 @@ import (
 	"hexarena/domain/owner"
 )
 
-// vault hashes addresses and seals sign-in tokens with keys derived from the
-// email key. A token contains its address in sealed form, so the address need
-// not be stored before sign-in. Changing the email key invalidates all tokens.
+// vault hashes addresses and encrypts sign-in tokens, with keys derived from
+// the email key. A token contains the encrypted address, so the address is not
+// stored before sign-in. Changing the email key invalidates all tokens.
 type vault struct {
 	hashKey []byte
 	seal    cipher.AEAD
 }
 
-// tokenRandom is the number of random bytes in a token, beside the address.
+// tokenRandom is the number of random bytes in a token. The address follows
+// them.
 const tokenRandom = 32
 
 // maxToken is the maximum length of a token, in bytes.
@@ -53,7 +54,8 @@ func newVault(emailKey []byte) (vault, error) {
 }
 
 // addressHash returns the keyed hash that identifies an address in the log. It
-// ignores ASCII case. Without the email key nobody can match it to an address.
+// ignores ASCII case. Without the email key, nobody can find out whether a hash
+// belongs to an address.
 func (v vault) addressHash(address string) string {
 	mac := hmac.New(sha256.New, v.hashKey)
 	mac.Write([]byte(foldASCII(address)))
@@ -85,7 +87,8 @@ func (v vault) openToken(token string) (address, hash string, err error) {
 	return string(plain[tokenRandom:]), hashOf(sealed), nil
 }
 
-// hashOf returns the hash of a token, because the log must not hold the token.
+// hashOf returns the hash of a token. The log contains only the hash, so that
+// nobody can use the token after reading the log.
 func hashOf(token []byte) string {
 	sum := sha256.Sum256(token)
 	return hex.EncodeToString(sum[:])
@@ -94,7 +97,7 @@ func hashOf(token []byte) string {
 // maxAddress is the maximum length of an address, in bytes (RFC 5321).
 const maxAddress = 254
 
-// ParseAddress trims white space and checks that the text is one bare email
+// ParseAddress trims white space and checks that the text is a single email
 // address, without a name, comments or line breaks. The error is an
 // owner.InvalidError.
 func ParseAddress(text string) (string, error) {
@@ -109,9 +112,9 @@ func ParseAddress(text string) (string, error) {
 
 func unprintable(r rune) bool { return !unicode.IsPrint(r) || r == ' ' }
 
-// foldASCII lowers only the letters A to Z. Unicode case folding maps letters
-// of different alphabets to each other, so the addresses of two people could
-// collide.
+// foldASCII converts only the letters A to Z to lower case. Unicode case
+// folding maps letters of different alphabets to each other, so the addresses
+// of two people could collide.
 func foldASCII(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' {

@@ -11,13 +11,13 @@ import (
 
 // Verify returns the caller of a request: the owner of the key that signed it,
 // or of the session in its cookie. body is the body as received, and m.At is
-// the current time. A request without credentials, with invalid credentials or
-// with more than one kind of them gets owner.ErrUnauthenticated. The error does
-// not reveal the reason.
+// the current time. If the request has no credentials, invalid credentials, or
+// both a signature and a cookie, the error is owner.ErrUnauthenticated. The
+// error does not reveal the reason.
 //
-// A signed write runs once. Verify spends its signature before it returns, even
-// if the call fails later. If the same signed write arrives again, Verify
-// returns owner.ErrUnauthenticated.
+// A signed write runs only once. Verify spends its signature before it returns,
+// so the signature stays spent if the call fails later. If the same signed
+// write arrives again, Verify returns owner.ErrUnauthenticated.
 func (s *Service) Verify(ctx context.Context, r *http.Request, body []byte, m eventstore.Metadata) (owner.Caller, error) {
 	cookies := r.CookiesNamed(s.cookieName())
 	switch {

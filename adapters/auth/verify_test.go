@@ -39,7 +39,7 @@ func TestVerifySignature(t *testing.T) {
 	other := f.addKey(t, account.ID, "k2", owner.BotsRead)
 	revoked := f.addKey(t, account.ID, "revoked", owner.BotsRead)
 	f.store(t, account.ID, owner.APIKeyRevoked{KeyID: "revoked"})
-	f.keys["only-in-directory"] = account.ID // the account does not have this key
+	f.keys["only-in-directory"] = account.ID // the account itself does not have this key
 
 	const body = `{"a":1}`
 	resign := func(r *http.Request, timestamp, method, target, body string) {
@@ -138,9 +138,9 @@ func TestVerifySignature(t *testing.T) {
 	require.ErrorIs(t, err, owner.ErrUnauthenticated)
 }
 
-// addOrder adds the group's order to a little-endian scalar. A verifier that
-// accepts non-canonical scalars would accept the result as an equivalent
-// signature.
+// addOrder adds the order of the Ed25519 group to a little-endian scalar. A
+// verifier that accepts non-canonical scalars would accept the changed
+// signature too.
 func addOrder(s []byte) {
 	order := []byte{
 		0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58, 0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9, 0xde, 0x14,
