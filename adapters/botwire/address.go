@@ -11,16 +11,16 @@ import (
 // maxURL is the maximum length of a bot's URL, in bytes.
 const maxURL = 2048
 
-// Allowed checks the text of a bot's URL (docs/protocol.md, "Bot URLs"). It
-// sends no packets and resolves no names; Check and each dial check the
-// addresses of a name. The error is a sentence for the owner, and its
-// NotAllowed method returns true.
+// Allowed checks a bot's URL without sending packets or resolving names
+// (docs/protocol.md, "Bot URLs"). Check and each dial also check the addresses
+// that a name resolves to. The error message is a sentence for the owner, and
+// the error's NotAllowed method returns true.
 func (d *Dialer) Allowed(rawURL string) error {
 	_, err := d.guard.parse(rawURL)
 	return err
 }
 
-// parse parses a bot's URL and applies all rules to its text.
+// parse parses a bot's URL and applies all rules that need no network.
 func (g *guard) parse(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	switch {
@@ -70,15 +70,16 @@ func portOf(u *url.URL) (uint16, bool) {
 	}
 }
 
-// plainHost matches a host of plain ASCII characters, without an IPv6 zone. A
-// resolver could map other characters to those of an address.
+// plainHost lists the characters that a host may contain. Other characters are
+// rejected, because a resolver could map them to those of an address. IPv6
+// zones are rejected too.
 const plainHost = "abcdefghijklmnopqrstuvwxyz0123456789-._:"
 
-// literalAddr parses a host that is an address, in any form that some resolver
-// understands: dotted, shortened, decimal, octal, hexadecimal or IPv6 notation.
-// A host whose last label is a number is an address or invalid (WHATWG URL,
-// "ends in a number"). literal is false for a name; ok is false for an invalid
-// address.
+// literalAddr parses a host that is an IP address. It accepts every notation
+// that some resolver understands: dotted, shortened, decimal, octal,
+// hexadecimal or IPv6. A host whose last label is a number is either an address
+// or invalid (WHATWG URL, "ends in a number"). literal is false if the host is
+// a name. ok is false if the address is invalid.
 func literalAddr(host string) (addr netip.Addr, literal, ok bool) {
 	if strings.Contains(host, ":") {
 		addr, err := netip.ParseAddr(host)
@@ -120,7 +121,8 @@ func looseIPv4(labels []string) (netip.Addr, bool) {
 	return netip.AddrFrom4(ip), true
 }
 
-// isNumber reports whether a label is digits, or 0x and hexadecimal digits.
+// isNumber reports whether a label consists of digits, or of 0x and hexadecimal
+// digits.
 func isNumber(label string) bool {
 	if hex, ok := strings.CutPrefix(label, "0x"); ok {
 		return strings.Trim(hex, "0123456789abcdef") == ""

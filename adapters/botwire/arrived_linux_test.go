@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// arrived waits until all written bytes are in the other side's socket. At that
-// point the kernel holds no unacknowledged bytes.
+// arrived waits until the other side's socket has received all written bytes.
+// This is the case when the kernel has no unacknowledged bytes left.
 func arrived(t testing.TB, c *peerConn) {
 	tcp := c.Conn
 	if wrapped, ok := tcp.(interface{ NetConn() net.Conn }); ok {

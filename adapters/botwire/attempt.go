@@ -14,7 +14,7 @@ import (
 
 const (
 	userAgent   = "hexarena"
-	headerLimit = 16 << 10 // for the headers of a response, in bytes
+	headerLimit = 16 << 10 // maximum size of a response's headers, in bytes
 )
 
 // attempt is one request on a new connection. It follows no redirects, uses no
@@ -22,7 +22,7 @@ const (
 // request.
 type attempt struct {
 	dialer *Dialer
-	ctx    context.Context // when it ends, the connection is cut unless keep was called
+	ctx    context.Context // when ctx ends, the connection is cut unless keep was called
 
 	// exchange sets these if it makes a connection.
 	conn *conn
@@ -32,8 +32,8 @@ type attempt struct {
 	nonce string // the bot's nonce, if it sent a valid one
 }
 
-// RoundTrip sends the upgrade. It returns a 101 whose body is the guarded wire, or
-// an error that is a *failure.
+// RoundTrip sends the upgrade. It returns a 101 response whose body is a *wire.
+// Its error is a *failure.
 func (a *attempt) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := a.exchange(req)
 	switch {
@@ -52,8 +52,9 @@ func (a *attempt) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, err
 }
 
-// exchange sends a request and returns the response. Closing its body closes the
-// connection. The body of a 101 is the whole stream. The error is a *failure.
+// exchange sends a request and returns the response. Closing the response's body
+// closes the connection. The body of a 101 response is the whole stream. The
+// error is a *failure.
 func (a *attempt) exchange(req *http.Request) (*http.Response, error) {
 	c, err := a.dial(req.URL)
 	if err != nil {
@@ -79,8 +80,8 @@ func (a *attempt) exchange(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// isInterim reports whether a response is interim, so the final response is
-// still to come.
+// isInterim reports whether a response is interim, which means that the final
+// response follows.
 func isInterim(status int) bool {
 	return status < http.StatusOK && status != http.StatusSwitchingProtocols
 }

@@ -1,10 +1,10 @@
-// Package botwire connects to bots. It implements the rules for their URLs, a
+// Package botwire connects to bots. It implements the rules for bot URLs, a
 // dial that reaches only allowed addresses, the signed upgrade, text frames in
 // both directions, and the deploy check.
 //
 // It knows nothing about the content of frames, decisions or deadlines. It
-// passes received frames to a callback and reports the end of a line. It limits
-// the bytes, pings, memory and time that a peer can use on a line.
+// passes received frames to a callback, and reports the end of a line. On each
+// line, it limits the bytes, pings, memory and time that the peer can use.
 //
 // Start with [New]. [Dialer.Dial] opens the socket of a match, [Dialer.Check]
 // probes a bot, and [Dialer.Allowed] checks a URL without sending a packet.
@@ -23,8 +23,8 @@ import (
 // fragments are joined (docs/protocol.md, "Size and floods").
 const FrameLimit = 65_536
 
-// handshakeTime bounds a whole dial (resolve, connect, TLS and the response to
-// the upgrade) and a whole ping.
+// handshakeTime is the time limit for a whole dial: resolve, connect, TLS, and
+// the response to the upgrade. It is also the limit for a whole ping.
 const handshakeTime = 5 * time.Second
 
 // Options configure a Dialer. Key, Now and Logger are required.
@@ -35,24 +35,26 @@ type Options struct {
 	// Production allows only https URLs and public addresses.
 	Production bool
 
-	// Own holds the arena's listen addresses. OwnHosts holds its public names,
-	// as host or host:port. The Dialer rejects both, so that no bot URL can
-	// reach the arena itself.
+	// Own contains the arena's listen addresses. OwnHosts contains the arena's
+	// public names, as host or host:port. The Dialer rejects both, so that no
+	// bot URL can reach the arena itself.
 	Own      []netip.AddrPort
 	OwnHosts []string
 
 	// Now is the clock for signed timestamps.
 	Now func() time.Time
 
-	// Logger logs lines that were cut. It names the match, never the URL.
+	// Logger logs lines that were cut. Its records contain the match id, never
+	// the URL.
 	Logger *slog.Logger
 
-	// Resolver and RootCAs replace the system's; nil selects the system's.
+	// Resolver and RootCAs replace the system's resolver and root certificates,
+	// unless they are nil.
 	Resolver *net.Resolver
 	RootCAs  *x509.CertPool
 }
 
-// Dialer makes all calls to bots. It is safe for concurrent use.
+// Dialer makes all connections to bots. It is safe for concurrent use.
 type Dialer struct {
 	options Options
 	guard   *guard

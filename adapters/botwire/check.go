@@ -20,8 +20,8 @@ const pongLimit = 16
 // "The deploy check"). The host name must resolve only to allowed addresses,
 // GET …/ping must return pong, and the bot must accept a signed upgrade. Check
 // yields each step when that step is done. A step takes at most 5 s. Check
-// stops after the first failed step. The details of the steps contain no
-// addresses and no text from the peer.
+// stops after the first failed step. The detail of a step contains no address
+// and no text from the peer.
 func (d *Dialer) Check(ctx context.Context, rawURL string) iter.Seq[rest.Step] {
 	probes := []struct {
 		name, fine string
@@ -46,7 +46,7 @@ func (d *Dialer) Check(ctx context.Context, rawURL string) iter.Seq[rest.Step] {
 	}
 }
 
-// run checks the URL and runs one probe of it.
+// run checks the URL and runs one probe on it.
 func (d *Dialer) run(ctx context.Context, rawURL string, probe func(context.Context, *url.URL) error) error {
 	u, err := d.guard.parse(rawURL)
 	if err != nil {
@@ -57,7 +57,7 @@ func (d *Dialer) run(ctx context.Context, rawURL string, probe func(context.Cont
 	return probe(ctx, u)
 }
 
-// resolve checks each address of the host.
+// resolve checks each address that the host resolves to.
 func (d *Dialer) resolve(ctx context.Context, u *url.URL) error {
 	addrs, err := d.net.Resolver.LookupNetIP(ctx, "ip", u.Hostname())
 	if err != nil || len(addrs) == 0 {

@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// conn is the TCP connection below a line. It knows whether its reader is
+// conn is the TCP connection below a line. It reports whether its reader is
 // waiting with nothing left to read. It can be cut while calls are blocked on
 // it.
 type conn struct {
@@ -29,7 +29,7 @@ func (c *conn) cut() {
 }
 
 // idle records whether the reader of a connection is waiting. The reader leaves
-// the idle state before it takes a byte from the kernel. So if the reader is
+// the waiting state before it reads a byte from the kernel. So if the reader is
 // waiting and the kernel's buffer is empty, the reader has passed on every
 // earlier byte.
 type idle struct {

@@ -4,8 +4,8 @@ package botwire
 
 import "syscall"
 
-// Read waits until there is something to read, and then reads. While it waits, new
-// bytes stay in the kernel and the reader is idle.
+// Read waits until there is something to read, and then reads. While Read waits,
+// new bytes stay in the kernel and the reader is idle.
 func (c *conn) Read(p []byte) (int, error) {
 	c.idle.enter()
 	// If this fails because the connection is closed or past a deadline, the
@@ -25,8 +25,9 @@ func (c *conn) drained() (ok bool, next <-chan struct{}) {
 	})
 }
 
-// nothingToRead peeks at the socket. The end of the stream and an error count as
-// something to read.
+// nothingToRead reports whether the socket has nothing to read. It peeks, so the
+// bytes stay in the socket. At the end of the stream and after an error, it
+// returns false.
 func nothingToRead(fd uintptr) bool {
 	var b [1]byte
 	for {

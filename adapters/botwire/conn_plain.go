@@ -4,12 +4,11 @@ package botwire
 
 import "time"
 
-// settle is how long a reader must wait until we assume that it has nothing to
-// read. This platform offers no portable way to ask the kernel.
+// settle is how long a reader must wait until drained assumes that there is
+// nothing to read. These platforms have no portable way to ask the kernel.
 const settle = 20 * time.Millisecond
 
-// Read reads from the connection. The reader counts as idle while it is
-// blocked.
+// Read reads from the connection. The reader is idle while it is blocked.
 func (c *conn) Read(p []byte) (int, error) {
 	c.idle.enter()
 	defer c.idle.leave()
@@ -25,7 +24,7 @@ func (c *conn) drained() (ok bool, next <-chan struct{}) {
 		return false, next
 	}
 	select {
-	case <-next: // the reader has read since
+	case <-next: // the reader has read in the meantime
 		return false, next
 	case <-time.After(settle):
 		ok, again := c.idle.drained(idle)

@@ -95,7 +95,7 @@ func FuzzNonce(f *testing.F) {
 	})
 }
 
-// Dial rejects an invalid 101 without waiting for its body.
+// Dial rejects an invalid 101 response without waiting for the body.
 func TestDialRejectsInvalidUpgrades(t *testing.T) {
 	cases := map[string]http.Header{
 		"the wrong accept key":                    {"Sec-WebSocket-Accept": {"AAAAAAAAAAAAAAAAAAAAAAAAAAA="}},
@@ -122,8 +122,8 @@ func raw(t *testing.T, answer string) string {
 	return url
 }
 
-// rawAsked does what raw does. It also returns asked, which is closed when the
-// first bytes of a request arrive.
+// rawAsked starts a server like raw. It also returns asked, which is closed
+// when the first bytes of a request arrive.
 func rawAsked(t *testing.T, answer string) (url string, asked <-chan struct{}) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -150,10 +150,10 @@ func rawAsked(t *testing.T, answer string) (url string, asked <-chan struct{}) {
 	return "http://" + ln.Addr().String(), came
 }
 
-// outwaited makes a call that ends only when the dialer's patience runs out. On
-// a busy machine, a short patience may run out at an earlier step, with a
-// different error. In that case outwaited repeats the call with twice the
-// patience.
+// outwaited makes a call that ends only when the dialer's time limit,
+// d.patience, is over. On a busy machine, a short limit may be over at an
+// earlier step, with a different error. In that case, outwaited doubles the
+// limit and repeats the call.
 func (d *Dialer) outwaited(call func() error, want string) error {
 	for d.patience = 200 * time.Millisecond; ; d.patience *= 2 {
 		err := call()
@@ -196,8 +196,8 @@ func TestDialFailureTexts(t *testing.T) {
 	}
 }
 
-// Bytes that a peer sends before our request count as its response. Nothing may
-// log these bytes.
+// The dialer treats bytes that a peer sends before the request as the response.
+// These bytes must not be logged.
 func TestBytesBeforeTheRequestAreNotLogged(t *testing.T) {
 	var logged strings.Builder
 	slog.SetDefault(slog.New(slog.NewTextHandler(&logged, nil))) // net/http logs here too
@@ -246,7 +246,8 @@ func TestDialRejectsUntrustedCertificate(t *testing.T) {
 	require.Empty(t, p.requests)
 }
 
-// Different errors would let an owner scan networks through the arena.
+// A closed port and a filtered port give the same error. Different errors would
+// let an owner scan networks through the arena.
 func TestClosedAndFilteredPortsGiveOneError(t *testing.T) {
 	closed := "http://" + closedPort(t)
 	d := patient(Options{Key: platformKey})
@@ -255,7 +256,7 @@ func TestClosedAndFilteredPortsGiveOneError(t *testing.T) {
 
 	d.patience = 50 * time.Millisecond
 	d.net.ControlContext = func(ctx context.Context, _, _ string, _ syscall.RawConn) error {
-		<-ctx.Done() // no answer ever comes
+		<-ctx.Done() // as if no answer ever arrives
 		return ctx.Err()
 	}
 	_, _, err = d.Dial(t.Context(), closed, "m", "", quiet)
@@ -276,7 +277,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	require.Zero(t, hits.Load())
 }
 
-// A proxy from the environment would bypass the guard.
+// The dialer ignores proxies from the environment, because they would bypass
+// the guard.
 func TestProxyVariablesAreIgnored(t *testing.T) {
 	var hits atomic.Int32
 	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
@@ -288,7 +290,7 @@ func TestProxyVariablesAreIgnored(t *testing.T) {
 	require.Zero(t, hits.Load())
 }
 
-// TestMain checks that no goroutines are left.
+// A dial ends when its context ends. TestMain checks that no goroutine is left.
 func TestDialEndsWithItsContext(t *testing.T) {
 	url, asked := rawAsked(t, "")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -321,7 +323,8 @@ func TestDialRejectsTheArenaItself(t *testing.T) {
 	require.Zero(t, hits.Load())
 }
 
-// A URL may contain its owner's secrets.
+// Errors and logs do not contain the URL, because the URL may contain its
+// owner's secrets.
 func TestErrorsAndLogsHoldNoURL(t *testing.T) {
 	var logged strings.Builder
 	d := patient(Options{Key: platformKey, Logger: slog.New(slog.NewTextHandler(&logged, nil))})

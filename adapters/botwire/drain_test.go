@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The socket received frames while our reader was blocked. When Drain returns,
-// receive has been given all of them.
+// The socket receives frames while the line's reader is blocked. When Drain
+// returns, receive has been called with all of them.
 func TestDrain(t *testing.T) {
 	for name, start := range map[string]func(testing.TB, script) *peer{"plain": newPeer, "TLS": newTLSPeer} {
 		t.Run(name, func(t *testing.T) {
@@ -42,8 +42,8 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// Drain runs at many points of the reader's path from the kernel to receive. It
-// never misses a frame that arrived before the call.
+// Drain is called while the reader is at any point between the kernel and
+// receive. Drain never misses a frame that arrived before the call.
 func TestDrainMissesNoFrame(t *testing.T) {
 	ask, there := make(chan struct{}), make(chan struct{})
 	ears := newEars()
@@ -64,7 +64,8 @@ func TestDrainMissesNoFrame(t *testing.T) {
 	}
 }
 
-// Drain returns if the line is idle, holds half a frame, or is closed.
+// Drain returns immediately if the line is idle, has received half a frame, or
+// is closed.
 func TestDrainReturnsImmediatelyWithoutFrames(t *testing.T) {
 	written := make(chan struct{})
 	line := newPeer(t, func(c *peerConn) {
@@ -79,8 +80,8 @@ func TestDrainReturnsImmediatelyWithoutFrames(t *testing.T) {
 	finishes(t, "Drain of a closed line", func() { line.Drain(t.Context()) })
 }
 
-// A blocked receive delays Drain only for a limited time. After the context has
-// ended, that time is shorter.
+// A blocked receive delays Drain only for a limited time. The limit is shorter
+// if the context has ended.
 func TestDrainIsBounded(t *testing.T) {
 	held, release := make(chan struct{}), make(chan struct{})
 	p := newPeer(t, func(c *peerConn) { c.write(text("x")); c.untilEnd() })

@@ -9,9 +9,9 @@ import (
 // ErrGone is the error of Send after the line was cut or closed.
 var ErrGone = errors.New("the connection to the bot is closed")
 
-// failure is an error for an owner. It must not help anyone to scan a network:
-// it contains no address and no text from the peer, and it describes a closed
-// port and a filtered port in the same words.
+// failure is an error that is shown to an owner. It must not help anyone to
+// scan a network. So it contains no address and no text from the peer, and it
+// describes a closed port and a filtered port in the same words.
 type failure struct {
 	words   string
 	refused bool
@@ -30,8 +30,8 @@ var (
 // Error implements error.
 func (f *failure) Error() string { return f.words }
 
-// NotAllowed reports whether the URL or its address is not allowed. The arena sent
-// nothing, and a retry is useless.
+// NotAllowed reports whether the URL or its address is not allowed. In that case,
+// the arena sent nothing, and a retry is useless.
 func (f *failure) NotAllowed() bool { return f.refused }
 
 func refusedURL(words string) error { return &failure{words: words, refused: true} }

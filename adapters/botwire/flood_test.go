@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A peer writes the same bytes repeatedly, as fast as it can, until the line is
-// cut. The test prints the time that this takes.
+// A peer writes the same bytes repeatedly, as fast as possible, until the line
+// is cut. The test prints how long this takes.
 func TestFloodsAreCut(t *testing.T) {
 	cases := map[string][]byte{
 		"pings":                     frame(fin|0x9, nil),
@@ -57,7 +57,8 @@ func TestFloodsAreCut(t *testing.T) {
 	}
 }
 
-// The message consists of fragments of one byte and never ends.
+// The line is cut when an endless message reaches the size limit. The message
+// consists of fragments of one byte.
 func TestEndlessMessageIsCutAtTheLimit(t *testing.T) {
 	ears := newEars()
 	newPeer(t, func(c *peerConn) {
@@ -73,7 +74,7 @@ func TestEndlessMessageIsCutAtTheLimit(t *testing.T) {
 	require.Equal(t, dropped, ears.next(t))
 }
 
-// A bot may send 15 messages of 64 KiB at once.
+// A bot may send 15 messages of 64 KiB in one burst.
 func TestBudgetIsOneMebibyte(t *testing.T) {
 	ears := newEars()
 	newPeer(t, func(c *peerConn) {
@@ -101,8 +102,8 @@ func TestBucket(t *testing.T) {
 	require.False(t, b.take(1, at(60_000)))
 }
 
-// TestHeapPerSocket prints the heap use of a line that is idle and of one that
-// is in the middle of the largest message.
+// TestHeapPerSocket prints the heap use of an idle line, and of a line that has
+// received part of the largest message.
 func TestHeapPerSocket(t *testing.T) {
 	const lines = 100
 	for name, start := range map[string]func(testing.TB, script) *peer{"plain": newPeer, "TLS": newTLSPeer} {

@@ -29,7 +29,8 @@ func fragments(message string, n int) (frames [][]byte) {
 
 func join(frames [][]byte) []byte { return bytes.Join(frames, nil) }
 
-// masked builds a masked frame. Only clients may mask frames.
+// masked builds a masked frame, which a server must not send. Only clients may
+// mask frames.
 func masked(payload string) []byte {
 	f := append([]byte{fin | 0x1, 0x80 | byte(len(payload)), 0, 0, 0, 0}, payload...)
 	return f
@@ -123,7 +124,7 @@ func TestReceiveFragmentsInSeparateWrites(t *testing.T) {
 	require.Equal(t, brief(heard{frame: full}), brief(ears.next(t)))
 }
 
-// The bytes of the frames arrive one by one.
+// The line receives frames whose bytes arrive one by one.
 func TestReceiveSlowBytes(t *testing.T) {
 	ears := newEars()
 	newPeer(t, func(c *peerConn) {
@@ -136,7 +137,8 @@ func TestReceiveSlowBytes(t *testing.T) {
 	require.Equal(t, heard{frame: "slower"}, ears.next(t))
 }
 
-// However a peer ends the connection, receive gets CauseDropped exactly once.
+// No matter how a peer ends the connection, receive gets CauseDropped exactly
+// once.
 func TestLineEndsOnce(t *testing.T) {
 	cases := map[string]script{
 		"closes immediately":         func(*peerConn) {},
@@ -189,7 +191,7 @@ func TestCutLineSendsCloseCode(t *testing.T) {
 	}
 }
 
-// The line answers up to a hundred pings at once, in order.
+// The line answers a burst of up to a hundred pings, in order.
 func TestPingsAreAnswered(t *testing.T) {
 	pongs := make(chan string, pingRate)
 	ears := newEars()

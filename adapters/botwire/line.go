@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	sendGrace  = 250 * time.Millisecond // for a write after its context has ended
-	goodbye    = 500 * time.Millisecond // for the closing handshake
-	drainTime  = time.Second            // for a drain
-	drainGrace = 100 * time.Millisecond // for a drain after its context has ended
+	sendGrace  = 250 * time.Millisecond // time for a write to finish after its context has ended
+	goodbye    = 500 * time.Millisecond // time limit of the closing handshake
+	drainTime  = time.Second            // time limit of a drain
+	drainGrace = 100 * time.Millisecond // time for a drain to finish after its context has ended
 )
 
-// Receive is the callback for the frames of a line. cause is "" for a text
-// frame, match.CauseMalformed for a frame that is not valid text, and
-// match.CauseOversized, with a nil frame, for a frame over FrameLimit. The last
-// call has a nil frame and match.CauseDropped; there is exactly one such call.
-// The line's reader makes the calls one at a time, and the callback may keep
+// Receive is the callback for the frames of a line. For a text frame, cause is
+// "". For a frame that is not valid text, cause is match.CauseMalformed. For a
+// frame over FrameLimit, cause is match.CauseOversized and frame is nil. The
+// last call has match.CauseDropped and a nil frame; there is exactly one such
+// call. The line's reader makes the calls one at a time. The callback may keep
 // the frame. It must not block, and must not call Close or Drain.
 type Receive = func(frame []byte, cause string)
 
@@ -45,12 +45,14 @@ type Line struct {
 	done    chan struct{} // closed when the reader has ended
 }
 
-// Dial opens the socket of a match and reads from it until it ends. It may call
-// receive before it returns. ctx and a limit of 5 s bound the dial, not the line.
+// Dial opens the socket of a match. The line then reads from the socket until it
+// ends. Dial may call receive before it returns. ctx and a limit of 5 s apply to
+// the dial, not to the line.
 //
-// nonce is the bot's x-arena-nonce. It is empty if the header is missing or
-// invalid. If the address is not allowed, the error's NotAllowed method returns
-// true. The error contains neither the URL nor an address.
+// nonce is the value of the bot's x-arena-nonce header. It is empty if the
+// header is missing or invalid. If the address is not allowed, the error's
+// NotAllowed method returns true. The error contains neither the URL nor an
+// address.
 func (d *Dialer) Dial(ctx context.Context, url, matchID, commitment string, receive Receive) (
 	line *Line, nonce string, err error,
 ) {
@@ -63,7 +65,8 @@ func (d *Dialer) Dial(ctx context.Context, url, matchID, commitment string, rece
 	return line, nonce, nil
 }
 
-// open makes the signed upgrade. The caller must start the reader of the line.
+// open sends the signed upgrade and returns the line. The caller must start the
+// line's reader.
 func (d *Dialer) open(ctx context.Context, url, matchID, commitment string) (*Line, string, error) {
 	if err := d.Allowed(url); err != nil {
 		return nil, "", err
@@ -71,14 +74,14 @@ func (d *Dialer) open(ctx context.Context, url, matchID, commitment string) (*Li
 	ctx, cancel := context.WithTimeout(ctx, d.patience)
 	defer cancel()
 	a := &attempt{dialer: d, ctx: ctx}
-	ws, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{ //nolint:bodyclose // the library took over the body, which is the wire
+	ws, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{ //nolint:bodyclose // the library closes the body, which is the wire
 		HTTPClient: &http.Client{Transport: a, CheckRedirect: noRedirect},
 		HTTPHeader: d.signed(matchID, commitment),
 	})
 	if err != nil {
 		var known *failure
 		if !errors.As(err, &known) {
-			known = errUpgrade // the library rejected the 101
+			known = errUpgrade // the library rejected the 101 response
 		}
 		return nil, "", known
 	}
@@ -107,8 +110,8 @@ func (l *Line) Send(ctx context.Context, frame []byte) error {
 	}
 	written := make(chan struct{})
 	defer close(written)
-	// The library gets no deadline. With one, it would cut the line when ctx
-	// ends, even if the delay is ours and the peer has blocked no write.
+	// The library gets no deadline. With a deadline, it would cut the line when
+	// ctx ends, even if this process caused the delay and the peer did not.
 	stop := context.AfterFunc(ctx, func() { l.cutUnless(written, sendGrace) })
 	defer stop()
 	if err := l.ws.Write(context.Background(), websocket.MessageText, frame); err != nil {
@@ -128,11 +131,11 @@ func (l *Line) cutUnless(done <-chan struct{}, within time.Duration) {
 	}
 }
 
-// Drain returns when receive has been given every frame that the socket had
-// received before the call. So a deadline timer that fires late still finds an
-// answer that arrived in time. Drain returns immediately on an idle line. In
-// case the peer never stops sending, it returns after 1 s, or 100 ms after ctx
-// ends, whichever is first.
+// Drain returns when receive has been called with every frame that the socket
+// had received before the call of Drain. So an answer that arrived in time is
+// found even if the deadline timer fires late. On an idle line, Drain returns
+// immediately. Even if the peer never stops sending, Drain returns after 1 s,
+// or 100 ms after ctx ends, whichever is first.
 func (l *Line) Drain(ctx context.Context) {
 	t := time.NewTimer(l.drain)
 	defer t.Stop()
@@ -155,11 +158,11 @@ func (l *Line) Drain(ctx context.Context) {
 	}
 }
 
-// Close sends a close frame and waits up to half a second for the peer's. It
-// frees the line and its reader within 1 s, even if the peer does not
-// cooperate. Once Close is called, receive is not called any more, not even
-// with CauseDropped. When Close returns, any running call of receive has ended.
-// A second call of Close also waits.
+// Close sends a close frame, and waits up to half a second for the peer's close
+// frame. It frees the line and its reader within 1 s, even if the peer does not
+// cooperate. Once Close is called, receive is not called again, not even with
+// CauseDropped. When Close returns, any running call of receive has ended. A
+// second call of Close also waits until the reader has ended.
 func (l *Line) Close() {
 	l.closing.Store(true)
 	l.hangUp(websocket.StatusNormalClosure, "")
@@ -216,7 +219,7 @@ var cuts = map[verdict]struct {
 	vFlood:     {"it exceeded its budget of bytes or pings", websocket.StatusPolicyViolation, "budget of bytes or pings exceeded"},
 }
 
-// finish frees the line after its reader has ended. If the line was cut, it
+// finish frees the line after its reader has ended. If the line was cut, finish
 // sends the reason in the close frame.
 func (l *Line) finish(v verdict) {
 	cut, ok := cuts[v]
@@ -228,9 +231,9 @@ func (l *Line) finish(v verdict) {
 	l.hangUp(cut.code, cut.reason)
 }
 
-// hangUp performs the closing handshake in bounded time. The library's Close
-// has no such bound: it waits for slow peers, and for locks that blocked calls
-// hold.
+// hangUp performs the closing handshake within a time limit. The library's
+// Close has no such limit. It waits for slow peers, and for locks of blocked
+// calls.
 func (l *Line) hangUp(code websocket.StatusCode, reason string) {
 	cut := time.AfterFunc(goodbye, l.conn.cut)
 	defer cut.Stop()

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Frames arrive complete, in order and as text.
+// The peer receives each frame as one text message, in order.
 func TestSend(t *testing.T) {
 	got := make(chan string, 2)
 	p := newTLSPeer(t, func(c *peerConn) {
@@ -29,7 +29,8 @@ func TestSend(t *testing.T) {
 	require.Equal(t, big, <-got)
 }
 
-// If its context has ended, Send writes nothing, and the line stays usable.
+// If the context of a Send has already ended, Send writes nothing, and the line
+// stays usable.
 func TestSendWithEndedContext(t *testing.T) {
 	got := make(chan string, 1)
 	line := newPeer(t, func(c *peerConn) {
@@ -85,7 +86,7 @@ func TestCloseNeverHangs(t *testing.T) {
 			c.deaf()
 		},
 		"reads but never answers":  func(c *peerConn) { c.deaf() },
-		"neither reads nor writes": nil, // replaced below: it blocks until the test ends
+		"neither reads nor writes": nil, // replaced below by a script that blocks until the test ends
 		"announces a frame and sends it byte by byte": func(c *peerConn) {
 			c.write(announce(FrameLimit))
 			drip(c, 'x')

@@ -2,11 +2,11 @@ package botwire
 
 import "time"
 
-// The budget of a socket (docs/protocol.md, "Size and floods").
+// The limits on the data of a socket (docs/protocol.md, "Size and floods").
 const (
 	byteBurst = 1 << 20  // bytes
 	byteRate  = 64 << 10 // bytes a second
-	pingRate  = 100      // pings a second, which is also the burst
+	pingRate  = 100      // pings a second; also the largest burst
 )
 
 // bucket is a token bucket: it starts full and refills at a steady rate. It is not
@@ -20,8 +20,8 @@ func newBucket(size, rate float64, now time.Time) bucket {
 	return bucket{size: size, rate: rate, tokens: size, at: now}
 }
 
-// take takes n tokens and reports whether the bucket held that many. now must
-// not go backwards between calls.
+// take takes n tokens, and reports whether the bucket contained enough tokens.
+// now must not go backwards between calls.
 func (b *bucket) take(n int, now time.Time) bool {
 	b.tokens = min(b.size, b.tokens+b.rate*now.Sub(b.at).Seconds())
 	b.at = now
@@ -29,7 +29,7 @@ func (b *bucket) take(n int, now time.Time) bool {
 	return b.tokens >= 0
 }
 
-// meter holds the remaining budget of a socket.
+// meter tracks the remaining budget of a socket.
 type meter struct {
 	bytes, pings bucket
 }
@@ -41,7 +41,8 @@ func newMeter(now time.Time) meter {
 	}
 }
 
-// take charges one read and reports whether the socket is within its budget.
+// take subtracts the cost of one read, and reports whether the socket is within
+// its budget.
 func (m *meter) take(t toll, now time.Time) bool {
 	withinBytes := m.bytes.take(max(t.cost, readCost), now)
 	return m.pings.take(t.pings, now) && withinBytes

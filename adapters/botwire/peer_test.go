@@ -42,7 +42,8 @@ type peer struct {
 	open     []net.Conn
 }
 
-// script runs after the upgrade. The peer closes the connection when it returns.
+// script runs after the upgrade. When the script returns, the peer closes the
+// connection.
 type script func(c *peerConn)
 
 // peerConn is the connection that a script gets.
@@ -184,8 +185,8 @@ func acceptKey(req *http.Request) string {
 
 func (p *peer) dialer() *Dialer { return patient(Options{Key: platformKey, RootCAs: p.roots}) }
 
-// patient returns a Dialer with time limits that a busy machine cannot reach. It
-// discards logs unless o has a Logger.
+// patient returns a Dialer with time limits that are long enough for a busy
+// machine. The Dialer discards logs unless o has a Logger.
 func patient(o Options) *Dialer {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -198,8 +199,9 @@ func patient(o Options) *Dialer {
 	return d
 }
 
-// closedPort returns a loopback address at which nothing listens. A connection
-// holds the port until the test ends, so no other process can listen there.
+// closedPort returns a loopback address at which nothing listens. An open
+// connection occupies the port until the test ends, so no other process can
+// listen there.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -220,7 +222,8 @@ func (p *peer) dial(t testing.TB, receive Receive) *Line {
 	return line
 }
 
-// frame builds a server's frame; first holds FIN, reserved bits and opcode.
+// frame builds a frame as a server sends it. first contains the FIN bit, the
+// reserved bits and the opcode.
 func frame(first byte, payload []byte) []byte {
 	n := len(payload)
 	head := []byte{first, byte(n)}

@@ -3,14 +3,14 @@ package botwire
 import "encoding/binary"
 
 // The minimum cost of a read, a frame and a message, in bytes of the budget.
-// Tiny frames are cheap for the peer but cost us processing time, so a flood of
-// them must exhaust the budget early. A message of the full size in fragments
-// of one byte still fits into the budget.
+// Tiny frames are cheap for the peer but cost the arena processing time. So a
+// flood of tiny frames must exhaust the budget early. But a message of the full
+// size in fragments of one byte must be within the budget.
 const (
 	readCost    = 12
 	frameCost   = 12
 	messageCost = 64
-	emptyCost   = 1 << 10 // for an empty data frame
+	emptyCost   = 1 << 10 // of an empty data frame
 )
 
 // verdict is the reason for closing a connection.
@@ -32,7 +32,7 @@ const (
 	opPong         = 0xA
 )
 
-// toll is the cost of a part of the stream.
+// toll is the cost of a piece of the stream.
 type toll struct {
 	cost  int // bytes, with the minimum costs applied
 	pings int // pings and pongs; the arena sends no pings, so all pongs are unsolicited
@@ -40,18 +40,18 @@ type toll struct {
 
 // scanner parses the frame headers of a peer's byte stream, in pieces of any
 // size. It rejects two things that the WebSocket library would accept: masked
-// frames, and messages that announce a size over the limit. It keeps no
-// payload.
+// frames, and messages whose headers announce a size over the limit. It does
+// not store payload.
 type scanner struct {
 	head    [10]byte
 	have    int    // bytes in head
-	payload uint64 // bytes of the frame's payload still to come
+	payload uint64 // remaining bytes of the frame's payload
 	message uint64 // payload bytes announced so far for the open message
 }
 
 // feed scans the next piece of the stream. The caller may forward the first
 // pass bytes of p. If pass is less than len(p), v is the reason to reject the
-// next frame.
+// frame that follows these bytes.
 func (s *scanner) feed(p []byte) (pass int, t toll, v verdict) {
 	t.cost = len(p)
 	for at := 0; at < len(p); {
@@ -77,8 +77,8 @@ func (s *scanner) feed(p []byte) (pass int, t toll, v verdict) {
 	return len(p), t, vFine
 }
 
-// headLen returns the length of the header, as far as its first bytes reveal
-// it. It ignores masks, because judge rejects masked frames earlier.
+// headLen returns the length of the header, as far as the bytes read so far
+// determine it. It ignores masks, because judge rejects masked frames earlier.
 func (s *scanner) headLen() int {
 	switch {
 	case s.have < 2:
@@ -128,7 +128,8 @@ func (s *scanner) judge() verdict {
 	return vFine
 }
 
-// before returns the payload bytes of earlier frames of the same message.
+// before returns the number of payload bytes in earlier frames of the same
+// message.
 func (s *scanner) before() uint64 {
 	if s.opcode() == opContinuation {
 		return s.message

@@ -47,9 +47,9 @@ func nonceOf(h http.Header) string {
 	return given[0]
 }
 
-// isValidUpgrade reports whether a 101 response has exactly one accept key and
-// selects no subprotocol or extension, because the arena offers none. The
-// library checks the key.
+// isValidUpgrade reports whether a 101 response has exactly one accept key, and
+// no subprotocol or extension. The arena offers no subprotocols or extensions.
+// The library checks the key.
 func isValidUpgrade(h http.Header) bool {
 	return len(h.Values("Sec-WebSocket-Accept")) == 1 &&
 		len(h.Values("Sec-WebSocket-Protocol")) == 0 &&

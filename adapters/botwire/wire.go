@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// tlsGoodbye bounds the time to send the TLS closing alert.
+// tlsGoodbye is the time limit for sending the TLS closing alert.
 const tlsGoodbye = 100 * time.Millisecond
 
 var (
@@ -52,9 +52,8 @@ func (w *wire) Read(p []byte) (int, error) {
 		return 0, errCut
 	}
 	if err != nil {
-		// Never return io.EOF: after a fragment the library would take it for
-		// the end of the message, and a partial frame would count as an
-		// answer.
+		// Never return io.EOF. After a fragment, the library would treat io.EOF
+		// as the end of the message, and would deliver an incomplete answer.
 		err = errEnded
 	}
 	return pass, err
