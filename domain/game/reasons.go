@@ -19,7 +19,7 @@ func illegal(reason, format string, args ...any) *Illegal {
 const (
 	ReasonUnknownType     = "unknown_type"     // the action's type does not exist
 	ReasonUnknownResource = "unknown_resource" // a resource's name is not one of the five
-	ReasonOutOfRange      = "out_of_range"     // a vertex, edge, hex, seat or count does not exist
+	ReasonOutOfRange      = "out_of_range"     // a vertex, edge, hex or seat does not exist, or a count is too large
 	ReasonNegativeCount   = "negative_count"   // a count of cards is below zero
 	ReasonEdgeCount       = "edge_count"       // play_roadworks names neither one nor two edges
 	ReasonTalkTooLong     = "talk_too_long"    // talk of more than 240 characters
