@@ -1,10 +1,10 @@
-// Package audit recomputes an ended match from public data. This is the record of
-// GET /matches/{id} and, if the caller has them, the ladder, the arena's keys and
-// an owner's notes. The package follows docs/audit.md, as the checkers in other
-// languages do. It trusts nothing that it reads. It does no I/O: callers pass the
-// text.
+// Package audit recomputes an ended match from public data. The data is the
+// record of GET /matches/{id} and, if the caller has them, the ladder, the
+// arena's keys and an owner's notes. The package follows docs/audit.md, as the
+// checkers in other languages do. It trusts nothing that it reads. It does no
+// I/O: callers pass the data.
 //
-// Parse reads a record. Match recomputes the record up to the first difference.
+// Parse reads a record. Match recomputes the match up to the first difference.
 // Ladder recomputes a whole ladder.
 package audit
 
@@ -18,8 +18,8 @@ import (
 	"hexarena/domain/seed"
 )
 
-// The checks, in the order of a Report. Match skips the checks for which it has no
-// evidence.
+// The checks, in the order in which a Report lists them. Match skips the checks
+// for which it has no evidence.
 const (
 	CheckRecord     = "record"     // the shape of the record and of every event, times and numbers
 	CheckID         = "id"         // the id is derived from the position of the match's table on the ladder
@@ -88,12 +88,12 @@ type Report struct {
 type Evidence struct {
 	PlatformKey string             // base64; empty if unknown
 	SeedKeys    map[string]SeedKey // by id; nil if unknown
-	Ladder      *Ladder            // must watch the match; nil if unknown
+	Ladder      *Ladder            // must watch the match (see NewLadder); nil if unknown
 	Notes       map[string][]Note  // an owner's notes, by match; nil if unknown
 	Required    bool               // the record comes from an arena, so it must have a proof
 }
 
-// SeedKey is a seed key in the shape of the stream arena-keys.
+// SeedKey is a seed key as the stream arena-keys records it.
 type SeedKey struct {
 	Hash seed.Seed // SHA-256 of the key
 	Key  []byte    // nil until it is published
@@ -114,7 +114,7 @@ func Match(r *Record, e Evidence) Report {
 type audit struct {
 	record     *Record
 	evidence   Evidence
-	checks     [len(order)]Check // in order; the unused ones have no name
+	checks     [len(order)]Check // in the order of a Report; unused checks have no name
 	difference *Difference
 	heard      [game.MaxSeats]bool // the replay has an answer from the seat, even nonsense
 }
@@ -125,7 +125,7 @@ func (a *audit) check(name string) *Check {
 	return c
 }
 
-// made counts the compared values that match.
+// made records that a check compared n more values, and that all of them match.
 func (a *audit) made(name string, n int) {
 	c := a.check(name)
 	c.Made = true
@@ -134,7 +134,8 @@ func (a *audit) made(name string, n int) {
 
 func (a *audit) skipped(name, because string) { a.check(name).Because = because }
 
-// differs records a difference unless there is an earlier one.
+// differs records a difference, unless an earlier difference is already
+// recorded.
 func (a *audit) differs(check string, seq int, log, follows string) {
 	if a.difference == nil {
 		a.difference = &Difference{check, seq, log, follows}

@@ -39,7 +39,7 @@ func idOf(t testing.TB, record []byte) string {
 }
 
 // Matches of random and mischievous bots pass every check. Only the soak test
-// plays all thousand.
+// plays a thousand matches.
 func TestMatchesVerify(t *testing.T) {
 	testMatches(t, 60)
 }

@@ -25,7 +25,7 @@ func BenchmarkVerify(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "matches/s")
 }
 
-// BenchmarkRecompute recomputes matches that have been read.
+// BenchmarkRecompute recomputes matches whose records are already parsed.
 func BenchmarkRecompute(b *testing.B) {
 	var records []*audit.Record
 	for _, text := range sample.New(sample.Options{Chance: 1, Bots: 40, Mischief: 2, Build: true}).Tick() {

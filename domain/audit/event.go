@@ -12,8 +12,8 @@ import (
 // nobody is the seat of an event that names no seat.
 const nobody = -1
 
-// event is one event of a replay. Its data is the match.Event that it was made
-// from, or a *played.
+// event is one event of a replay. data is the decoded match.Event, or a *played
+// for an action.
 type event struct {
 	seq  int
 	at   string
@@ -45,9 +45,9 @@ func seatOrNobody(seat *int) int {
 	return *seat
 }
 
-// readEvent reads an event of a replay. Unknown fields are errors: everything
-// in an event must follow from the events before it. before is the time of the
-// previous event, which is known to be valid. It is empty for the first event.
+// readEvent reads an event of a replay. Unknown fields are errors, because the
+// audit could not check their values. before is the time of the previous event,
+// which is known to be valid. For the first event, before is empty.
 func readEvent(r *strictjson.Reader, before string) event {
 	e := event{seat: nobody}
 	var data string

@@ -46,8 +46,8 @@ func sameText(action, sent []byte) bool {
 }
 
 // isDefault reports whether p is the expected default. The fields of its action
-// may be in a different order. An extra field, such as a talk, makes the text
-// longer.
+// may be in a different order. An extra field, such as talk, makes the JSON
+// longer, so the comparison of lengths finds it.
 func (p *played) isDefault(want match.ActionPlayed) bool {
 	if !p.whole || !p.Default || p.Seat != want.Seat || p.Decision != want.Decision || p.Kind != want.Kind ||
 		p.ElapsedMs != nil || p.Collected != nil || len(p.answer.Sent) != len(want.Action) {

@@ -38,15 +38,15 @@ func (f forged) is(i int, k string) bool {
 	return i >= 0 && i < len(f.replay()) && f.event(i)["kind"] == k
 }
 
-// find returns the first event of a kind whose data fits, or -1.
+// find returns the index of the first event of a kind whose data fits, or -1.
 func (f forged) find(kind string, fits func(d object) bool) int {
 	return slices.IndexFunc(f.replay(), func(e any) bool {
 		return e.(object)["kind"] == kind && (fits == nil || fits(e.(object)["data"].(object)))
 	})
 }
 
-// action finds the first answer with a type of turn action, or to a kind of
-// decision.
+// action returns the index of the first answer to a kind of decision, or of the
+// first answer with a type of turn action.
 func (f forged) action(name string) int {
 	return f.find("action", func(d object) bool {
 		return d["default"] == false && (d["kind"] == name || d["action"].(object)["type"] == name)
@@ -71,7 +71,7 @@ func (f forged) double(i int) {
 	f.set(slices.Insert(slices.Clone(f.replay()), i+1, any(again)))
 }
 
-// otherHex returns a different valid value.
+// otherHex returns the hex string v with a different first digit.
 func otherHex(v any) string {
 	s := v.(string)
 	if s[0] == '0' {
@@ -86,17 +86,18 @@ func number(v any) int {
 	return n
 }
 
-// forgery is one kind of tampering. It changes a record if it can, and returns
-// the seq at which the change shows: 0 for the record itself, or -1 if the
-// forgery does not apply.
+// forgery is one kind of tampering. forge changes a record and returns the seq
+// at which the audit must find the change. The seq is 0 for the record itself,
+// or -1 if the forgery does not apply.
 type forgery struct {
 	name   string
 	forge  func(f forged) int
 	check  string // the check that finds it
-	inside bool   // the record shows the forgery without other evidence
+	inside bool   // the audit finds the forgery without other evidence
 }
 
-// on forges the event at i if it exists.
+// on calls forge and returns the seq of the event at index i. If i is negative,
+// on returns -1.
 func on(i int, forge func()) int {
 	if i < 0 {
 		return -1
@@ -105,7 +106,7 @@ func on(i int, forge func()) int {
 	return i + 1
 }
 
-// behind is like on for a forgery that shows the given number of events later.
+// behind is like on for a forgery that the audit finds n events later.
 func behind(n, i int, forge func()) int {
 	if i < 0 {
 		return -1
@@ -114,7 +115,7 @@ func behind(n, i int, forge func()) int {
 }
 
 var forgeries = []forgery{
-	// The chance.
+	// Randomness.
 	{"the commitment", func(f forged) int { f.object["commitment"] = otherHex(f.object["commitment"]); return 0 }, audit.CheckCommitment, true},
 	{"the server seed", func(f forged) int { f.proof()["serverSeed"] = otherHex(f.proof()["serverSeed"]); return 0 }, audit.CheckCommitment, true},
 	{"the seed", func(f forged) int { f.object["seed"] = otherHex(f.object["seed"]); return 0 }, audit.CheckSeed, true},
@@ -180,7 +181,7 @@ var forgeries = []forgery{
 			c[0] = number(c[0]) + 1
 		})
 	}, audit.CheckAnswers, true},
-	// Answers and what follows from them.
+	// Answers and their consequences.
 	{"an answer made illegal", func(f forged) int {
 		i := f.action("build_road")
 		return on(i, func() { f.data(i)["action"].(object)["edge"] = f.data(1)["action"].(object)["road"] })
@@ -335,8 +336,7 @@ var forgeries = []forgery{
 	{"the mode", func(f forged) int { f.object["mode"] = "parley"; return 0 }, audit.CheckID, false},
 }
 
-// pool holds matches in which everything happens, and the evidence of their
-// arena.
+// pool returns the records of varied matches, and the evidence of their arena.
 func pool(t testing.TB) ([][]byte, audit.Evidence) {
 	t.Helper()
 	a := sample.New(sample.Options{Chance: 11, Bots: 16, Mischief: 3, Build: true})
@@ -354,7 +354,7 @@ func pool(t testing.TB) ([][]byte, audit.Evidence) {
 	}
 }
 
-// apply forges the first record of the pool that a forgery applies to.
+// apply makes a forgery in the first record that it applies to.
 func apply(t testing.TB, f forgery, records [][]byte) (text []byte, seq int) {
 	t.Helper()
 	for _, record := range records {
@@ -369,7 +369,7 @@ func apply(t testing.TB, f forgery, records [][]byte) (text []byte, seq int) {
 	return nil, 0
 }
 
-// For each kind of tampering, the audit names the event.
+// For each kind of tampering, the audit reports the forged event.
 func TestForgeriesAreFound(t *testing.T) {
 	records, evidence := pool(t)
 	require.Greater(t, len(forgeries), 25)

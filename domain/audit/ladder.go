@@ -11,9 +11,9 @@ import (
 	"hexarena/domain/rating"
 )
 
-// Ladder recomputes one mode's ladder from its stream. It starts at the first event
-// and checks who may be seated, and every rating to the last bit. NewLadder makes
-// one.
+// Ladder recomputes one mode's ladder from its stream. It starts at the first
+// event. It checks that the seated bots were free, and compares every rating to
+// the last bit. NewLadder makes one.
 type Ladder struct {
 	Totals LadderTotals
 
@@ -60,8 +60,9 @@ func (d *LadderDifference) Error() string {
 	return fmt.Sprintf("%s: the log has %s; expected %s", where, d.Log, d.Follows)
 }
 
-// NewLadder returns a mode's ladder before its first event. It remembers the
-// watched matches for Evidence. platformKey is in base64, or empty if unknown.
+// NewLadder returns a mode's ladder before its first event. The ladder
+// remembers the matches whose ids are in watch, so that Evidence can use them.
+// platformKey is in base64, or empty if unknown.
 func NewLadder(mode, platformKey string, watch ...string) *Ladder {
 	l := &Ladder{platformKey: platformKey, state: ladder.New(mode), watched: map[string]*entry{}}
 	for _, id := range watch {
@@ -94,7 +95,7 @@ func (l *Ladder) Add(revision uint64, eventType string, data []byte) error {
 		d.Mode, d.Revision = mode, revision
 		return d
 	}
-	l.state = ladder.Evolve(l.state, e, time.Time{}) // the times only determine which bots rest
+	l.state = ladder.Evolve(l.state, e, time.Time{}) // the time only determines which bots rest, and the audit does not check rest
 	l.Totals.Events++
 	l.Totals.Bots = l.state.Bots()
 	return nil
@@ -104,8 +105,8 @@ func differ(match, log, follows string) *LadderDifference {
 	return &LadderDifference{Match: match, Log: log, Follows: follows}
 }
 
-// seat requires tables of four, except that the last may have three. The tables
-// contain bots that are in no match, from the best rating down.
+// seat checks a seating. Every table must have four bots, but the last may have
+// three. The bots must be in no other match, and in descending order of rating.
 func (l *Ladder) seat(e ladder.TablesSeated) *LadderDifference {
 	least, matchOf := math.Inf(1), make(map[string]string, 4*len(e.Tables))
 	for i, t := range e.Tables {
@@ -189,15 +190,16 @@ func (l *Ladder) close(matchID, status string, rated []ladder.RatedSeat) {
 	}
 }
 
-// same compares two ratings to the last bit.
+// same reports whether two ratings are equal to the last bit.
 func same(a, b rating.Rating) bool {
 	return math.Float64bits(a.Mu) == math.Float64bits(b.Mu) && math.Float64bits(a.Sigma) == math.Float64bits(b.Sigma)
 }
 
 func describe(r rating.Rating) string { return fmt.Sprintf("mu %v, sigma %v", r.Mu, r.Sigma) }
 
-// Outcome returns the status of a watched match on the ladder: completed with its
-// ratings, aborted, or running. It is empty if the match was never seated.
+// Outcome returns the status of a watched match on the ladder: completed with
+// its ratings, aborted, or running. The status is empty if the match was never
+// seated.
 func (l *Ladder) Outcome(matchID string) (status string, rated []ladder.RatedSeat) {
 	m := l.watched[matchID]
 	if m == nil {

@@ -14,7 +14,7 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// stored is an event as a ladder's stream holds it.
+// stored is an event as a ladder's stream stores it.
 type stored struct {
 	name string
 	data object
@@ -69,7 +69,7 @@ func up(v any) any {
 	return math.Nextafter(f, 100)
 }
 
-// For each kind of tampering with a ladder, the audit names the revision.
+// For each kind of tampering with a ladder, the audit reports the revision.
 func TestForgedLaddersAreFound(t *testing.T) {
 	list := storedLadder(t)
 	of := func(name string, after int) int {
@@ -77,7 +77,7 @@ func TestForgedLaddersAreFound(t *testing.T) {
 	}
 	rated, void, second := of("RatingsChanged", 0), of("MatchVoided", 0), of("TablesSeated", 1)
 	forgeries := map[string]struct {
-		at    int // the revision at which it shows
+		at    int // the revision at which the audit finds the forgery
 		forge func(list []stored) []stored
 	}{
 		"the last bit of a mu after": {rated, func(l []stored) []stored {

@@ -50,7 +50,7 @@ type (
 	}
 )
 
-// tree keeps every node of a growing log.
+// tree is the growing Merkle tree of a log. It keeps every node.
 type tree struct {
 	t testing.TB
 	*compact.Range
@@ -74,7 +74,8 @@ func (r *tree) hashes(n proof.Nodes, err error) [][]byte {
 	return hashes
 }
 
-// addLog adds a log that begins with the matches, and some of its heads.
+// addLog adds the vectors of a log that begins with the given matches, and of
+// some heads of this log.
 func (v *logVectors) addLog(t testing.TB, matches []json.RawMessage) {
 	t.Helper()
 	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
@@ -116,7 +117,7 @@ func (v *logVectors) addLog(t testing.TB, matches []json.RawMessage) {
 	}
 }
 
-// The vectors of the log match what an arena publishes.
+// The package signedlog, which the arena uses, verifies the vectors of the log.
 func TestVectorsOfTheLog(t *testing.T) {
 	v := makeVectors(t)
 	for _, i := range v.Inclusions {
@@ -139,8 +140,8 @@ func TestVectorsOfTheLog(t *testing.T) {
 	}
 }
 
-// The Python checker finds a record's place in the tree of a head. It also
-// finds changes to the record that only the tree shows.
+// The Python checker verifies that a record is in the tree of a head. It also
+// finds changes to the record that only the tree reveals.
 func TestPythonChecksInclusion(t *testing.T) {
 	v := makeVectors(t)
 	var at inclusionVector

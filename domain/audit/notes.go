@@ -10,8 +10,8 @@ import (
 	"hexarena/domain/strictjson"
 )
 
-// Note is an owner's note about one bot at the start of a match. It has the nonce
-// that the bot sent, and the commitment of the upgrade request.
+// Note is an owner's note about one bot at the start of a match. It contains
+// the nonce that the bot sent, and the commitment of the upgrade request.
 type Note struct {
 	Bot        string
 	Nonce      *string

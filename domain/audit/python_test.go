@@ -54,7 +54,7 @@ func TestPythonAgreesOnTheVectors(t *testing.T) {
 	require.Contains(t, out, "11 forgeries")
 }
 
-// On fresh matches with random seeds, both checkers report the same.
+// On fresh matches with random seeds, both checkers report the same results.
 func TestPythonAgreesOnFreshMatches(t *testing.T) { agree(t, 12) }
 
 func TestSoakPythonAgreesOnFreshMatches(t *testing.T) {

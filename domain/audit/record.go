@@ -10,7 +10,7 @@ import (
 	"hexarena/domain/strictjson"
 )
 
-// The statuses of a match that has ended.
+// The statuses of a match.
 const (
 	completed = "completed"
 	aborted   = "aborted"
@@ -29,9 +29,9 @@ type Record struct {
 	seeded     bool // the seed is published
 	commitment *seed.Seed
 	proof      *match.Proof // nil, like the commitment, if no arena seated the match
-	thinking   []int        // nil if the record does not have it
+	thinking   []int        // nil if the record has no thinking times
 	events     []event
-	flaw       *Difference // the part of the replay that could not be read
+	flaw       *Difference // the first event of the replay that could not be read, or nil
 }
 
 // player is a MatchPlayer.
@@ -50,9 +50,9 @@ func (r *Record) Running() bool { return r.Status == running }
 // Events returns the length of the replay.
 func (r *Record) Events() int { return len(r.events) }
 
-// Parse reads a record. An error says that the text is not a record of a match.
-// A replay that cannot be read is not an error here: Match reports where the
-// readable part ends.
+// Parse reads a record. It returns an error if the text is not the record of a
+// match. An invalid event in the replay is not an error here: Match reports the
+// first one.
 func Parse(text []byte) (*Record, error) {
 	rec := new(Record)
 	r := strictjson.New(text)
@@ -118,8 +118,8 @@ func readProof(r *strictjson.Reader) *match.Proof {
 	return p
 }
 
-// readReplay reads the events up to the first invalid one. It describes that one in
-// flaw, and skips the rest.
+// readReplay reads the events up to the first invalid one. It describes the
+// invalid event in flaw, and skips the rest.
 func (r *Record) readReplay(in *strictjson.Reader) {
 	in.Array(func() {
 		raw := in.Raw()
@@ -141,9 +141,9 @@ func (r *Record) readReplay(in *strictjson.Reader) {
 	})
 }
 
-// validTime reports whether a time has the one format of all times.
+// validTime reports whether a time has exactly the format match.TimeFormat.
 func validTime(text string) bool {
-	if len(text) != len(match.TimeFormat) || text[19] != '.' { // time.Parse accepts an hour of one digit, and a comma
+	if len(text) != len(match.TimeFormat) || text[19] != '.' { // time.Parse also accepts a one-digit hour, and a comma instead of the dot
 		return false
 	}
 	_, err := time.Parse(match.TimeFormat, text)

@@ -12,7 +12,7 @@ import (
 	"hexarena/domain/audit/sample"
 )
 
-// small is a short record: a match aborted in its first turns.
+// small returns a short record: a match aborted in its first turns.
 func small(t testing.TB) []byte {
 	t.Helper()
 	for chance := uint64(1); ; chance++ {
@@ -69,7 +69,7 @@ func TestWhiteSpaceDoesNotMatter(t *testing.T) {
 	require.Nil(t, verify(t, b.Bytes(), audit.Evidence{}).Difference)
 }
 
-// A match that no arena seated has a seed and no proof.
+// A match that no arena seated has a seed but no proof.
 func TestAMatchWithoutAProof(t *testing.T) {
 	f := open(t, small(t))
 	delete(f.object, "proof")
@@ -80,7 +80,7 @@ func TestAMatchWithoutAProof(t *testing.T) {
 	require.NotNil(t, verify(t, text, audit.Evidence{Required: true}).Difference)
 }
 
-// FuzzMatch checks that no text makes the audit panic, and that a second audit
+// FuzzMatch checks that no input makes the audit panic, and that a second audit
 // has the same result.
 func FuzzMatch(f *testing.F) {
 	record := small(f)

@@ -6,7 +6,8 @@ import (
 	"hexarena/domain/match"
 )
 
-// thinkingTimes compares the record's sums with the times of its events.
+// thinkingTimes compares the record's thinking times with the sums of the times
+// in its events.
 func (w *walk) thinkingTimes() {
 	r := w.record
 	if r.thinking == nil {
@@ -32,11 +33,11 @@ func (a *audit) totals() {
 	a.placements(last)
 }
 
-// placements compares the placements of the players with those of the end.
+// placements compares the players' placements with those in the end event.
 func (a *audit) placements(last event) {
 	end, _ := last.data.(match.GameEnded)
 	for i, p := range a.record.players {
-		want := 0 // 0 stands for null: an aborted match has no placements
+		want := 0 // 0 means null: an aborted match has no placements
 		if i < len(end.Placements) {
 			want = end.Placements[i]
 		}

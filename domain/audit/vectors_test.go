@@ -172,7 +172,7 @@ func (v *vectors) addChance(s seed.Seed) {
 
 // addMatches adds three small matches: one that was won, one that defaults
 // played to a stalemate, and one that was aborted. It also adds forgeries of
-// the first.
+// the first match.
 func (v *vectors) addMatches(t testing.TB) {
 	t.Helper()
 	fits := []struct {
@@ -211,7 +211,7 @@ func (v *vectors) addMatches(t testing.TB) {
 	add("a score", i+1, []int{9, 9, 9}, "replay", i, "data", "scores")
 }
 
-// aHex returns a hex whose token is not 12.
+// aHex returns a hex that has a token other than 12.
 func aHex(f forged) int {
 	for i, h := range f.data(0)["hexes"].([]any) {
 		if token := h.(object)["token"]; token != nil && number(token) != 12 {
@@ -240,8 +240,7 @@ func smallest(t testing.TB, o sample.Options, most int, words []string) []byte {
 
 var vectorsFile = filepath.Join("..", "..", "docs", "audit", "vectors.json")
 
-// The published vectors equal those that this code makes. They must never
-// change.
+// This code reproduces the published vectors, which must never change.
 func TestVectors(t *testing.T) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

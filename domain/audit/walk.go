@@ -9,7 +9,7 @@ import (
 )
 
 // walk reads a replay and plays the game with the replay's seed and answers.
-// Each consequence of the rules must be the next event.
+// Each event that follows from the rules must be the next event of the replay.
 type walk struct {
 	*audit
 	game     game.State
@@ -19,8 +19,8 @@ type walk struct {
 	talked   uint8 // one bit for each seat that has talked this turn
 	id       int   // of the next decision
 	at       string
-	inAppend bool // at is the time of the current append
-	cut      int  // number of refused answers that the log cut off
+	inAppend bool // whether at is the time of the current append
+	cut      int  // number of refused answers of which the log stores only the beginning
 	thinking [game.MaxSeats]int64
 
 	answers, defaults *Check
@@ -49,8 +49,8 @@ func (a *audit) replay() {
 	w.thinkingTimes()
 }
 
-// run reads append by append. All events of an append share their time, and the
-// append ends at the next decision of a seat that still plays.
+// run reads the replay one append at a time. All events of an append have the
+// same time. An append ends at the next decision of a seat that still plays.
 func (w *walk) run() {
 	w.expect(w.check(CheckBoard), match.BoardLaid{BoardData: match.Board(&w.game.Public)})
 	for w.difference == nil && !w.game.Over && (w.next < len(w.record.events) || w.record.flaw != nil) {
@@ -65,7 +65,7 @@ func (w *walk) run() {
 	}
 }
 
-// finish requires that the replay ends with the match.
+// finish checks that the replay ends exactly when the match ends.
 func (w *walk) finish() {
 	over := w.game.Over
 	switch {
@@ -113,8 +113,8 @@ func (w *walk) missing(check, follows string) {
 	w.differs(check, w.next+1, "nothing: the replay ends", follows)
 }
 
-// take accepts the event that peek returned. All events of one append must share
-// their time.
+// take accepts the event that peek returned. All events of one append must have
+// the same time.
 func (w *walk) take(e *event) {
 	if w.inAppend && e.at != w.at {
 		w.differs(CheckRecord, e.seq, "the time "+e.at, "the time "+w.at+", as of all events that are stored at once")
@@ -154,7 +154,8 @@ func describeEvent(e match.Event) string {
 	return fmt.Sprintf("%s, seat %d, %s", kind, *seat, inJSON(data))
 }
 
-// batch reads the events that close the owed decisions, and the consequences.
+// batch reads the events that close the owed decisions, and the consequences of
+// those events.
 func (w *walk) batch() {
 	kind, seats := w.game.Owed()
 	for ; seats != 0 && w.difference == nil; seats &= seats - 1 {
@@ -175,7 +176,7 @@ func (w *walk) batch() {
 	}
 }
 
-// consequence expects the event of a consequence.
+// consequence checks that the next event is the event of c, and applies c.
 func (w *walk) consequence(c game.Consequence) {
 	if w.expect(w.consequences[c.Kind], match.Follows(&w.game, c)) {
 		w.game.Apply(c)

@@ -14,8 +14,8 @@ func describeClose(d match.Decision) string {
 }
 
 // close reads the events that close a decision of a seat that still plays.
-// These are the seat's answer, or its failure, the default and, on the third
-// strike, a resignation.
+// These are either the seat's answer, or its failure, the default and, on the
+// third strike, a resignation.
 func (w *walk) close(d match.Decision) {
 	e := w.peek(CheckAnswers, func() string { return describeClose(d) })
 	if e == nil {
@@ -112,7 +112,7 @@ func (w *walk) timeout(d match.Decision, e *event, f match.DecisionTimedOut, str
 	}
 }
 
-// keptWhole is the length up to which the log certainly holds a whole answer.
+// keptWhole is the length up to which the log always stores a whole answer.
 // Longer answers may be cut off.
 const keptWhole = 4092
 
@@ -139,8 +139,8 @@ func (w *walk) refusal(d match.Decision, e *event, r match.AnswerRejected, strik
 	w.heard[d.Seat] = true
 }
 
-// refusedFor returns the reason for which the rules refuse an answer, or a text
-// that explains why they do not.
+// refusedFor returns the reason for which the rules refuse an answer, or an
+// explanation if the rules do not refuse it.
 func (w *walk) refusedFor(d match.Decision, id int, a match.Answer, err error) string {
 	if errors.Is(err, match.ErrMalformed) {
 		return "a timeout: " + err.Error()
@@ -156,7 +156,8 @@ func (w *walk) refusedFor(d match.Decision, id int, a match.Answer, err error) s
 	return illegal.Reason
 }
 
-// playDefault expects the default of a decision.
+// playDefault checks that the next event is the default of a decision, and
+// plays it.
 func (w *walk) playDefault(d match.Decision) {
 	if w.difference != nil {
 		return

@@ -9,8 +9,7 @@ import (
 	"hexarena/domain/match/matchtest"
 )
 
-// bot is a player. If it is mischievous, it occasionally gives an arbitrary
-// answer.
+// bot is a player. A mischievous bot sometimes sends an arbitrary answer.
 type bot struct {
 	matchtest.Player
 	mischief int // how many of a hundred answers are arbitrary
@@ -23,8 +22,8 @@ func (b *bot) answer(m *match.Match, d match.Decision) match.Outcome {
 	return b.Answer(m, d)
 }
 
-// misbehave fails in one way: silence, noise, or an action of the right kind with
-// random numbers.
+// misbehave fails in a random way: silence, noise, or an action of the right
+// kind with random numbers.
 func (b *bot) misbehave(d match.Decision) match.Outcome {
 	switch b.Below(6) {
 	case 0:

@@ -1,9 +1,9 @@
-// Package sample plays whole arenas in memory. The same options always give the
-// same arena. It provides the ladder's events and the record of every match, as
-// an arena would publish them. Tests and benchmarks of the audit use them, and
-// the vectors of docs/audit come from them. The bots play at random, and some
-// are mischievous. The package needs no sockets, log or clock: it makes up its
-// own times.
+// Package sample simulates whole arenas in memory. The same options always give
+// the same arena. The package returns the ladder's events and the record of
+// every match, as an arena would publish them. Tests and benchmarks of the
+// audit use these events and records, and so do the vectors of docs/audit. The
+// bots play at random, and some are mischievous. The package needs no sockets,
+// log or clock: it makes up its own times.
 package sample
 
 import (
@@ -53,7 +53,7 @@ func New(o Options) *Arena {
 	return &Arena{Ladder: newLadder(o.Bots, o.Chance, o.PlatformKey), options: o}
 }
 
-// Tick seats every bot, plays all tables to their end, and returns the records
+// Tick seats every bot, plays all matches to their end, and returns the records
 // of their matches.
 func (a *Arena) Tick() [][]byte {
 	a.seat()
@@ -81,7 +81,8 @@ func (a *Arena) play(s ladder.Seating) []byte {
 	return a.conclude(g)
 }
 
-// conclude stores the result of the match on its ladder, and writes its record.
+// conclude stores the result of the match on its ladder, and returns the record
+// of the match.
 func (a *Arena) conclude(g *table) []byte {
 	if g.state.Abort != nil {
 		a.store(a.state.Void(g.state.Started.MatchID, g.state.Abort.Why))
@@ -185,7 +186,7 @@ type record struct {
 	ThinkingMs []int64             `json:"thinkingMs"`
 }
 
-// record writes the match as GET /matches/{id} returns it.
+// record returns the match in the JSON of GET /matches/{id}.
 func (g *table) record(rated []ladder.RatedSeat) []byte {
 	s := g.state.Started
 	r := record{
