@@ -1,4 +1,4 @@
-// Package board holds the geometry that never changes: hexes, vertices, edges
+// Package board defines the fixed geometry of the board: hexes, vertices, edges
 // and ports, numbered as in docs/rules.md. It knows nothing about matches,
 // randomness or rules.
 package board
@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// The number of each. Ids start at 0.
+// The numbers of hexes, vertices and edges. Their ids start at 0.
 const (
 	Hexes    = 19
 	Vertices = 54
@@ -45,8 +45,8 @@ func (r Resource) String() string {
 	return resourceNames[r]
 }
 
-// ParseResource returns the resource with a name. It does not accept the
-// desert.
+// ParseResource returns the resource with the given name. It does not accept
+// the desert.
 func ParseResource(name string) (Resource, bool) {
 	i := slices.Index(resourceNames[:Desert], name)
 	return Resource(max(i, 0)), i >= 0
@@ -67,8 +67,9 @@ func (l *Layout) Desert() uint8 {
 	return None
 }
 
-// Port lets the owner of a town on either vertex trade with the bank at Rate to
-// 1. The port takes any resource if Rate is 3, and only Resource if Rate is 2.
+// Port lets the owner of a town on either vertex give the bank Rate equal cards
+// for one card. The port accepts any resource if Rate is 3, and only Resource
+// if Rate is 2.
 type Port struct {
 	Vertices [2]uint8
 	Rate     uint8
@@ -91,8 +92,8 @@ var Ports = [9]Port{
 // Point is a point of the lattice that docs/rules.md uses for the board.
 type Point struct{ X, Y int }
 
-// The geometry is derived once from the lattice of hexes. Lists are padded with
-// None.
+// The geometry, which init derives from the lattice of hexes. Missing entries
+// of a list are None.
 var (
 	HexPoints    [Hexes]Point    // centers, row by row
 	VertexPoints [Vertices]Point // ascending by Y, then X
@@ -108,7 +109,7 @@ var (
 	VertexEdgeSet [Vertices]EdgeSet
 
 	// PortVertexSet holds the vertices of the 2:1 port of each resource. Index
-	// Desert holds those of all generic ports.
+	// Desert holds the vertices of all 3:1 ports.
 	PortVertexSet [Resources + 1]VertexSet
 )
 
@@ -124,8 +125,8 @@ func init() {
 	}
 }
 
-// layHexes numbers the hexes row by row and their corners in the order of (Y,
-// X).
+// layHexes numbers the hexes row by row. It numbers their corners, which are
+// the vertices, in the order of (Y, X).
 func layHexes() {
 	corners := [6]Point{{0, -2}, {1, -1}, {1, 1}, {0, 2}, {-1, 1}, {-1, -1}}
 	var centers, vertices []Point

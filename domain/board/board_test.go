@@ -87,7 +87,7 @@ func TestPortsAreOnTheCoast(t *testing.T) {
 }
 
 // coast returns the edges that belong to only one hex, as (low, high). It
-// starts at the lowest one and walks toward its higher vertex.
+// starts at the lowest edge and walks toward the higher vertex of that edge.
 func coast(t *testing.T) (ring [][2]uint8) {
 	t.Helper()
 	coastal := map[[2]uint8]int{}

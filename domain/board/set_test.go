@@ -9,7 +9,7 @@ import (
 	"hexarena/domain/board"
 )
 
-// TestEdgeSetIsASet compares EdgeSet with a map, in both of its words.
+// TestEdgeSetIsASet compares EdgeSet with a map, for edges in Low and in High.
 func TestEdgeSetIsASet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ids := rapid.SliceOf(rapid.Uint8Range(0, board.Edges-1))

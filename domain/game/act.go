@@ -6,8 +6,8 @@ import (
 )
 
 // Act plays an action that Check allows, and returns how many cards each seat
-// handed over to a PlayEmbargo. If several seats owe a decision at the same
-// time, call Act for each in seat order, once all have answered.
+// lost to a PlayEmbargo. If several seats owe a decision at the same time, call
+// Act for each in seat order, once all have answered.
 func (s *State) Act(seat uint8, a Action) (collected [MaxSeats]uint16) {
 	hand := &s.Hands[seat]
 	switch a.Type {
@@ -78,7 +78,7 @@ func (s *State) spend(seat uint8, card DevCard) {
 	s.devPlayed = true
 }
 
-// rob makes a robbery due if there is a victim with a card.
+// rob makes a robbery the next consequence if there is a victim with a card.
 func (s *State) rob(thief, victim uint8) {
 	if victim != board.None && s.HandCounts[victim] > 0 {
 		s.due, s.isDue = Consequence{Kind: Stole, Seat: thief, To: victim}, true
@@ -103,9 +103,9 @@ func (s *State) discarded(seat uint8) {
 	}
 }
 
-// respond makes the trade due when the last seat has answered. The offerer
-// trades with the first seat after it that accepted, if both still have their
-// cards.
+// respond records a seat's answer to the offer. After the last answer, the
+// trade becomes the next consequence. The offerer trades with the first
+// accepting seat after its own, if both seats still have the cards.
 func (s *State) respond(seat uint8, accept bool) {
 	o := s.Offer
 	o.Answered |= 1 << seat
@@ -157,7 +157,7 @@ func (s *State) nextAward() Consequence {
 	return Consequence{Kind: AwardMoved, Award: a, From: s.Holders[a], To: s.rightful(a)}
 }
 
-// contest checks whether an award must move.
+// contest records whether an award must move.
 func (s *State) contest() {
 	s.contested = s.rightful(LongestRoad) != s.Holders[LongestRoad] ||
 		s.rightful(LargestArmy) != s.Holders[LargestArmy]

@@ -22,7 +22,7 @@ var kindNames = [...]string{"setup", "turn", "discard", "bandit", "trade"}
 // String returns the kind's name on the wire.
 func (k Kind) String() string { return nameOf(kindNames[:], uint8(k)) }
 
-// ParseKind returns the kind of decision with a name.
+// ParseKind returns the kind of decision with the given name.
 func ParseKind(name string) (Kind, bool) { return parse[Kind](kindNames[:], name) }
 
 // Type is what an action does.
@@ -53,8 +53,8 @@ var typeNames = [...]string{
 	"play_windfall", "play_embargo", "bank_trade", "offer_trade", "end_turn", "discard", "bandit", "trade",
 }
 
-// String returns the type's name on the wire. A type without one returns the
-// name of its decision.
+// String returns the type's name on the wire. For a type without such a name,
+// it returns the name of the kind of decision.
 func (t Type) String() string { return nameOf(typeNames[:], uint8(t)) }
 
 // ParseTurnType returns the type of a turn action by its name on the wire.
@@ -80,8 +80,8 @@ func (t Type) Kind() Kind {
 }
 
 // Action is the answer to one decision, without table talk. It is a value
-// without pointers. Type decides which fields count. An absent optional field
-// holds board.None.
+// without pointers. Type determines which fields are used. An absent optional
+// field is board.None.
 type Action struct {
 	Type   Type
 	Vertex uint8          // Setup, BuildSettlement, BuildCity

@@ -6,7 +6,7 @@ import (
 	"hexarena/domain/board"
 )
 
-// broken describes what is wrong with a state. It returns "" if nothing is.
+// broken describes what is wrong with a state. It returns "" for a valid state.
 func broken(s *State) string {
 	devs := int(s.Deck)
 	for seat := range uint8(MaxSeats) {
@@ -135,8 +135,8 @@ func recountRates(towns board.VertexSet) (rates [board.Resources]uint8) {
 	return rates
 }
 
-// walk plays a game and checks each step against a second implementation of the
-// rules.
+// walk plays a game, and checks each step against a second implementation of
+// some rules.
 type walk struct {
 	State
 	spectator Public // folded from public facts only
@@ -145,7 +145,7 @@ type walk struct {
 func newWalk(s State) *walk { return &walk{State: s, spectator: s.Public} }
 
 // act plays a legal action and its consequences. It returns a description of
-// what went wrong, or "".
+// the first fault, or "" if there is none.
 func (w *walk) act(seat uint8, a Action) string {
 	before := w.State
 	collected := w.Act(seat, a)
@@ -188,7 +188,7 @@ func (w *walk) follow() string {
 	}
 }
 
-// audit checks a step from before to now.
+// audit checks the step from before to the current state.
 func (w *walk) audit(before *State) string {
 	if w.spectator != w.Public {
 		return fmt.Sprintf("public facts only give\n%+v\nnot\n%+v", w.spectator, w.Public)
@@ -201,8 +201,8 @@ func (w *walk) audit(before *State) string {
 	return broken(&w.State)
 }
 
-// flow returns how many more cards of each resource all hands hold together
-// than before.
+// flow returns by how many cards of each resource the total of all hands has
+// grown since before.
 func (w *walk) flow(before *State) (flow [board.Resources]int) {
 	for seat := range MaxSeats {
 		for r := range flow {
@@ -272,8 +272,8 @@ func consequenceFlow(s *State, c Consequence) (flow [board.Resources]int) {
 	return flow
 }
 
-// rightfulHolders works out who must hold the awards, from the board and from
-// who holds them now.
+// rightfulHolders computes which seats must hold the awards, from the board and
+// the current holders.
 func rightfulHolders(p *Public) (holders [2]uint8) {
 	var trails [MaxSeats]uint8
 	for seat := range p.Seats {

@@ -20,17 +20,17 @@ var (
 	devCost        = Cards{board.Wool: 1, board.Grain: 1, board.Ore: 1}
 )
 
-// Total returns how many cards c holds.
+// Total returns the number of cards in c.
 func (c Cards) Total() int {
 	return int(c[0]) + int(c[1]) + int(c[2]) + int(c[3]) + int(c[4])
 }
 
-// Covers reports whether c holds at least d.
+// Covers reports whether c has at least as many cards of each resource as d.
 func (c Cards) Covers(d Cards) bool {
 	return c[0] >= d[0] && c[1] >= d[1] && c[2] >= d[2] && c[3] >= d[3] && c[4] >= d[4]
 }
 
-// Plus returns c and d.
+// Plus returns the sum of c and d.
 func (c Cards) Plus(d Cards) Cards {
 	for r := range c {
 		c[r] += d[r]
@@ -38,7 +38,7 @@ func (c Cards) Plus(d Cards) Cards {
 	return c
 }
 
-// Minus returns c without d, which c must cover.
+// Minus returns c without the cards in d. c must cover d.
 func (c Cards) Minus(d Cards) Cards {
 	for r := range c {
 		c[r] -= d[r]

@@ -6,8 +6,9 @@ import (
 	"hexarena/domain/board"
 )
 
-// checkSetup does not check that the edge is free. In setup each road touches a
-// town, so no road touches a vertex that the distance rule leaves open.
+// checkSetup does not check that the edge is free. During setup, every road
+// touches a town. Therefore no road touches a vertex that the distance rule
+// leaves open.
 func (s *State) checkSetup(a Action) *Illegal {
 	if broken := cmp.Or(checkID("vertex", a.Vertex, board.Vertices), checkID("edge", a.Edges[0], board.Edges)); broken != nil {
 		return broken
@@ -23,7 +24,7 @@ func (s *State) checkSetup(a Action) *Illegal {
 	return nil
 }
 
-// crowded returns the rule that keeps a vertex closed.
+// crowded returns the rule that forbids a settlement on a vertex.
 func (p *Public) crowded(v uint8) *Illegal {
 	if owner := p.townAt(v); owner != board.None {
 		return illegal(ReasonVertexTaken, "a town of seat %d stands on vertex %d", owner, v)

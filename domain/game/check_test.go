@@ -12,7 +12,7 @@ import (
 	"hexarena/domain/board"
 )
 
-// rich is a game of four on seat 0's turn, in which seat 0 can do nearly
+// rich is a game of four seats on seat 0's turn, in which seat 0 can do nearly
 // everything.
 //
 // Seat 0 has a settlement on 18 with roads 18-13-8 and 18-24, and a city on
@@ -68,8 +68,9 @@ var (
 	threeRich = func() State { s := rich; s.Seats = 3; return s }()
 )
 
-// ruleCase breaks exactly one rule. The action legal is legal in the state
-// given. The change but, to the state or to the action, makes it illegal.
+// ruleCase breaks exactly one rule. The action in legal is legal in the state
+// in given. The change in but, to that state or to that action, makes the
+// action illegal.
 type ruleCase struct {
 	name   string
 	given  State
@@ -248,8 +249,8 @@ func TestEveryReasonHasACase(t *testing.T) {
 	require.Len(t, reasons, len(covered))
 }
 
-// noAward keeps the longest road award where it is, so that no consequence
-// follows.
+// noAward gives the longest road award to its rightful holder, so that no
+// consequence moves it.
 func noAward(s *State) {
 	s.Holders[LongestRoad] = s.rightful(LongestRoad)
 	s.contest()

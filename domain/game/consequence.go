@@ -16,7 +16,7 @@ var awardNames = [...]string{"longestRoad", "largestArmy"}
 // String returns the award's name on the wire.
 func (a Award) String() string { return nameOf(awardNames[:], uint8(a)) }
 
-// ParseAward returns the award with a name.
+// ParseAward returns the award with the given name.
 func ParseAward(name string) (Award, bool) { return parse[Award](awardNames[:], name) }
 
 // EndReason is the reason why a game ended.
@@ -34,7 +34,7 @@ var reasonNames = [...]string{"win", "stalemate", "turn_cap"}
 // String returns the reason's name on the wire.
 func (r EndReason) String() string { return nameOf(reasonNames[:], uint8(r)) }
 
-// ParseEndReason returns the reason with a name.
+// ParseEndReason returns the reason with the given name.
 func ParseEndReason(name string) (EndReason, bool) { return parse[EndReason](reasonNames[:], name) }
 
 // ConsequenceKind is the kind of a Consequence.
@@ -51,7 +51,7 @@ const (
 )
 
 // Consequence is a fact that follows from the state without a decision by a
-// seat. Kind determines which fields count.
+// seat. Kind determines which fields are used.
 type Consequence struct {
 	Kind   ConsequenceKind
 	Seat   uint8    // Stole: the thief; Rolled: the roller
@@ -72,7 +72,8 @@ func nameOf(names []string, i uint8) string {
 	return names[i]
 }
 
-// parse returns the index of a name, or 0 if the name is unknown.
+// parse returns the index of a name. For an unknown name, it returns 0 and
+// false.
 func parse[T ~uint8](names []string, name string) (T, bool) {
 	i := slices.Index(names, name)
 	return T(max(i, 0)), i >= 0

@@ -13,7 +13,7 @@ const (
 )
 
 // DevKinds is the number of kinds of development cards. DeckSize is the number
-// of cards.
+// of cards in a full deck.
 const (
 	DevKinds = 5
 	DeckSize = 25
@@ -30,7 +30,7 @@ func (d DevCard) String() string { return nameOf(devNames[:], uint8(d)) }
 // DevCards counts development cards by kind.
 type DevCards [DevKinds]uint8
 
-// Total returns how many cards d holds.
+// Total returns the number of cards in d.
 func (d DevCards) Total() int {
 	return int(d[0]) + int(d[1]) + int(d[2]) + int(d[3]) + int(d[4])
 }

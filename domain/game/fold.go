@@ -2,9 +2,9 @@ package game
 
 import "hexarena/domain/board"
 
-// Act folds an action that a seat took. collected holds how many cards each
-// seat handed over to a PlayEmbargo; other actions ignore it. Act never rejects
-// an action.
+// Act folds an action that a seat played. collected is the number of cards that
+// each seat lost to a PlayEmbargo. For other actions, Act ignores collected.
+// Act never rejects an action.
 func (p *Public) Act(seat uint8, a Action, collected [MaxSeats]uint16) {
 	switch a.Type {
 	case Setup:
@@ -70,8 +70,8 @@ func (p *Public) Apply(c Consequence) {
 
 func (p *Public) pay(seat uint8, cost Cards) { p.HandCounts[seat] -= uint16(cost.Total()) }
 
-// place folds a placement during setup. A seat's second placement pays cards at
-// once, and the last placement ends setup.
+// place folds a placement during setup. With its second placement, a seat also
+// receives its first cards. The last placement of all seats ends setup.
 func (p *Public) place(seat, vertex, edge uint8) {
 	if p.Settlements[seat] != 0 {
 		p.HandCounts[seat] += uint16(p.firstYield(vertex).Total())
@@ -129,7 +129,7 @@ func (p *Public) open(seat uint8, a Action) {
 	}
 }
 
-// answer folds a response; the last one closes the offer.
+// answer folds a response to the offer. The last response closes the offer.
 func (p *Public) answer(seat uint8, accept bool) {
 	p.Offer.Answered |= 1 << seat
 	if accept {
@@ -140,8 +140,9 @@ func (p *Public) answer(seat uint8, accept bool) {
 	}
 }
 
-// roll begins a turn and pays out cards. hands is nil for a spectator, who does
-// not know the hands; otherwise roll also pays into them.
+// roll begins a turn and pays out cards. hands is nil for a spectator, who
+// cannot see the hands. If hands is not nil, roll also adds the cards to the
+// hands.
 func (p *Public) roll(c Consequence, hands *[MaxSeats]Cards) {
 	p.Phase, p.Turn, p.Seat, p.Dice = PhaseMain, c.Turn, c.Seat, c.Dice
 	paying := p.net.paying[c.Dice[0]+c.Dice[1]]

@@ -49,7 +49,7 @@ func appendDiscards(dst []Action, a Action, hand Cards, n, r int) []Action {
 }
 
 // menu counts the actions that a seat may take in a setup, bandit or turn
-// decision. It numbers them from 0 to total-1, type by type, so that
+// decision. It numbers the actions from 0 to total-1, type by type, so that
 // RandomLegal can pick one without a list.
 type menu struct {
 	seat  uint8
@@ -134,8 +134,8 @@ func (s *State) listDevCards(m *menu) {
 	}
 }
 
-// listRobberies counts the hexes without a victim first, then the hexes of each
-// victim.
+// listRobberies counts the moves of the bandit: first the moves without a
+// victim, then the moves with each victim.
 func (s *State) listRobberies(m *menu) {
 	n := board.Hexes - 1
 	for victim := range s.Seats {
@@ -156,7 +156,8 @@ func (s *State) listBankTrades(m *menu) {
 	m.add(BankTrade, bits.OnesCount8(m.giving)*(board.Resources-1))
 }
 
-// countRoadworks counts single edges, then pairs in either order.
+// countRoadworks counts the ways to play roadworks: single edges, and pairs in
+// either order.
 func (s *State) countRoadworks(seat uint8) int {
 	left := s.roadsLeft(seat)
 	if left == 0 {
@@ -206,7 +207,7 @@ func (s *State) pick(m *menu, i int) Action {
 	return a
 }
 
-// windfalls holds every pair of cards.
+// windfalls lists every choice of two cards.
 var windfalls = func() (pairs [15]Cards) {
 	i := 0
 	for a := board.Brick; a <= board.Ore; a++ {

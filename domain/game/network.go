@@ -17,7 +17,8 @@ func (s hexSet) first() uint8     { return uint8(bits.TrailingZeros32(uint32(s))
 func (s hexSet) rest() hexSet     { return s & (s - 1) }
 
 // network caches facts derived from the pieces on the board. Every step needs
-// them, so each new piece updates the cache and nothing is recounted.
+// these facts. Each new piece updates the cache, so that no step recounts the
+// board.
 type network struct {
 	paying  [13]hexSet                // hexes by token
 	closed  board.VertexSet           // towns and the vertices next to them: no settlement may stand there
@@ -61,7 +62,7 @@ func (p *Public) roadSpotsAfter(seat, e uint8) board.EdgeSet {
 }
 
 // settlementSpots returns the vertices on which a seat may build a settlement
-// in the main phase: at one of its roads, and not on or next to a town.
+// in the main phase: at one of its roads, but not on or next to a town.
 func (p *Public) settlementSpots(seat uint8) board.VertexSet {
 	return p.net.touched[seat] &^ p.net.closed
 }
@@ -101,7 +102,7 @@ func (p *Public) addSettlement(seat, v uint8) {
 	}
 }
 
-// usePorts lowers a seat's rates by the ports that a vertex belongs to.
+// usePorts lowers a seat's rates to those of the ports at a vertex.
 func (p *Public) usePorts(seat, v uint8) {
 	generic := board.PortVertexSet[board.Desert].Has(v)
 	for r := range p.net.rates[seat] {
@@ -116,7 +117,7 @@ func (p *Public) usePorts(seat, v uint8) {
 }
 
 // sever recomputes a seat's network after a rival built a settlement at one of
-// its roads.
+// the seat's roads.
 func (p *Public) sever(seat uint8) {
 	rivals := p.rivals(seat)
 	var reach board.EdgeSet

@@ -2,12 +2,13 @@ package game
 
 import "math/bits"
 
-// Rand chooses among legal actions in a play-out: xorshift64*. It is a value,
-// and a copy continues the same sequence. It is not used for the dice, deck and
-// steals of a match, which come from the match's seed.
+// Rand is the random number generator of play-outs, xorshift64*. It is a value:
+// a copy continues the same sequence. The dice, deck and steals of a match do
+// not use Rand. They come from the match's seed.
 type Rand struct{ state uint64 }
 
-// NewRand returns a Rand. Every number, even 0, gives a different sequence.
+// NewRand returns a Rand seeded with n. Every n, even 0, gives a different
+// sequence.
 func NewRand(n uint64) Rand {
 	n += 0x9e3779b97f4a7c15
 	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
@@ -33,8 +34,8 @@ func (r *Rand) below(n int) int {
 }
 
 // RandomLegal picks one of the actions that Legal lists for the first seat that
-// owes a decision. All are equally likely. At least one seat must owe a
-// decision.
+// owes a decision. All these actions are equally likely. At least one seat must
+// owe a decision.
 func (s *State) RandomLegal(rng *Rand) (seat uint8, a Action) {
 	kind, seats := s.owed()
 	seat = uint8(bits.TrailingZeros8(seats))
@@ -49,10 +50,10 @@ func (s *State) RandomLegal(rng *Rand) (seat uint8, a Action) {
 	return seat, s.pick(&m, rng.below(m.total))
 }
 
-// randomDiscard draws n cards to drop. All ways are equally likely. It draws a
-// count for each resource except the most frequent one, which supplies the
-// remaining cards, and repeats until that is possible. If n is half the hand,
-// this takes two tries on average.
+// randomDiscard draws n cards to drop. All choices are equally likely. It draws
+// a count for each resource except the most frequent one, which supplies the
+// remaining cards. It repeats the draw until this resource can supply exactly
+// the rest. If n is half the hand, this takes two tries on average.
 func randomDiscard(rng *Rand, hand Cards, n int) Cards {
 	top := 0
 	for r := range hand {

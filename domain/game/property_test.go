@@ -60,8 +60,8 @@ func someAction(s *State, rng *Rand, kind Kind, seat uint8) Action {
 		if at, a := fork.RandomLegal(rng); at == seat {
 			return a
 		}
-		// RandomLegal picks for the first seat that owes a decision: skip the
-		// seats before this one.
+		// RandomLegal picks for the first seat that owes a decision. Skip the
+		// first seat until that seat is the wanted one.
 		fork.discarding &= fork.discarding - 1
 		fork.Offer.Asked &= fork.Offer.Asked - 1
 	}
@@ -111,7 +111,7 @@ func requireTotal(t require.TestingT, s *State, seat uint8, a Action) (legal boo
 	return false
 }
 
-// requirePlacements compares the placements of a finished game with the rule.
+// requirePlacements checks the placements of a finished game against the rules.
 func requirePlacements(t require.TestingT, s *State) {
 	places := s.Placements()
 	winner := uint8(board.None)

@@ -1,18 +1,20 @@
-// Package game holds the rules: which seats must answer, which actions are
-// legal, what follows from them, and how a game ends. It is a pure core without
-// a clock, I/O or table talk. All randomness comes from the seed in the state.
+// Package game implements the rules: which seats must answer, which actions are
+// legal, what their consequences are, and how a game ends. It is a pure core
+// without a clock, I/O or table talk. All randomness comes from the seed in the
+// state.
 //
-// Public is everything that a spectator sees. It folds from public facts only.
-// State embeds it and adds hands, the deck and the random draws. These calls
-// play a game:
+// Public is everything that a spectator sees. It is folded from public facts
+// only. State embeds Public and adds hands, the deck and the random draws.
+// These calls play a game:
 //
 //	for c, more := s.Next(); more; c, more = s.Next() { s.Apply(c) }
 //	kind, seats := s.Owed()       // no more consequences: these seats must answer
 //	err := s.Check(seat, action)  // nil, or the rule that it breaks
 //	s.Act(seat, action)
 //
-// The same calls fold a recorded game. Both types are values: an assignment
-// forks a game, and == compares two games. Playout plays a game to its end.
+// The same calls fold a recorded game. Public and State are values: an
+// assignment forks a game, and == compares two games. Playout plays a game to
+// its end.
 package game
 
 import "hexarena/domain/board"
@@ -26,7 +28,7 @@ const (
 	PhaseMain
 )
 
-// The pieces that a seat may have on the board.
+// The largest numbers of pieces that a seat may have on the board.
 const (
 	MaxRoads       = 15
 	MaxSettlements = 5

@@ -2,8 +2,8 @@ package game
 
 import "fmt"
 
-// Illegal is the error for an answer that broke a rule. It costs the seat a
-// strike.
+// Illegal is the error for an answer that broke a rule. Such an answer costs
+// the seat a strike.
 type Illegal struct {
 	Reason  string // a stable snake_case code, listed in docs/protocol.md
 	Message string // a sentence that helps the owner
@@ -15,7 +15,7 @@ func illegal(reason, format string, args ...any) *Illegal {
 	return &Illegal{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// Reasons that a decoder finds before there is an Action.
+// Reasons that a decoder can find while it still reads the Action.
 const (
 	ReasonUnknownType     = "unknown_type"     // the action's type does not exist
 	ReasonUnknownResource = "unknown_resource" // a resource's name is not one of the five
@@ -26,8 +26,9 @@ const (
 	ReasonTalkTwice       = "talk_twice"       // a second talk of the seat in one turn
 )
 
-// ReasonNotOwed means that the seat owes no decision of that kind. No frame can
-// cause it: the kind of the request selects the shape of the answer.
+// ReasonNotOwed means that the seat owes no decision of that kind. No frame
+// from a bot can cause this reason, because the kind of the request selects the
+// shape of the answer.
 const ReasonNotOwed = "not_owed"
 
 // ReasonNotEnoughCards means that the hand does not have the cards that the

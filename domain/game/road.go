@@ -29,8 +29,8 @@ func longestThrough(roads board.EdgeSet, stops board.VertexSet, e uint8) uint8 {
 	return 1 + bothWays(roads.Without(e), stops, ends[0], ends[1])
 }
 
-// bothWays returns how many edges from roads can be added to a trail from head
-// to tail, counting both ends.
+// bothWays returns the largest number of edges of roads that can extend a trail
+// at its two ends, head and tail.
 func bothWays(roads board.EdgeSet, stops board.VertexSet, head, tail uint8) uint8 {
 	longest := oneWay(roads, stops, tail)
 	if stops.Has(head) {
@@ -68,9 +68,9 @@ func (p *Public) rightful(a Award) uint8 {
 	return strongest(&p.net.trails, minRoad, p.Holders[a])
 }
 
-// strongest returns the holder if no seat exceeds it. Otherwise it returns the
-// only seat with the most, or board.None on a tie. A seat with less than least
-// never wins.
+// strongest returns the holder if no other seat has more. Otherwise it returns
+// the only seat with the most, or board.None on a tie. It never returns a seat
+// with less than least.
 func strongest(strength *[MaxSeats]uint8, least, holder uint8) uint8 {
 	most, first, tied := uint8(0), uint8(board.None), false
 	for seat, n := range strength {

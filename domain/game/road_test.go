@@ -106,8 +106,8 @@ func TestWhoHoldsAnAward(t *testing.T) {
 
 // longestByEuler is the oracle. By Euler's theorem, a set of edges is a trail
 // if it is connected and at most two vertices have an odd degree. A rival's
-// town is split into one vertex for each edge that ends there, since no trail
-// may pass through it.
+// town is split into one vertex for each edge that ends there, because no trail
+// may pass through the town.
 func longestByEuler(roads board.EdgeSet, towns board.VertexSet) int {
 	edges := edgesOf(roads)
 	ends := make([][2]int, len(edges))
@@ -156,8 +156,8 @@ func isTrail(ends [][2]int, subset int) bool {
 	return roots == 1 && odd <= 2
 }
 
-// randomRoads adds n edges, mostly next to earlier ones, so that rings and
-// forks are frequent.
+// randomRoads returns n edges. Most of them are next to earlier ones, so that
+// rings and forks are frequent.
 func randomRoads(rng *Rand, n int) (roads board.EdgeSet) {
 	for roads.Len() < n {
 		e := uint8(rng.below(board.Edges))

@@ -26,7 +26,7 @@ func newPlain(seats int) State {
 }
 
 // The functions below put a game directly into the state that a test needs,
-// even if the rules would not allow the steps.
+// even if no legal game can reach that state.
 
 // given is a change to a state.
 type given func(*State)

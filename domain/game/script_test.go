@@ -14,7 +14,7 @@ import (
 // a game:
 //
 //	new SEATS              the plain board, before the first placement
-//	seeded SEATS BYTE      the board of a seed of that byte, 32 times
+//	seeded SEATS BYTE      the board of the seed of 32 times BYTE
 //	turn SEAT N            the middle of turn N
 //	settlement|city SEAT VERTEX…
 //	road SEAT VERTEX…      along a path of vertices
@@ -22,18 +22,19 @@ import (
 //	devs|bought SEAT CARDS…
 //	knights SEAT N         played so far
 //	bandit HEX
-//	dice N N               of the next roll
+//	dice N N               the next roll
 //	deck CARD…             the next to be drawn
 //	left N                 cards left in the deck
 //	scored N               the turn of the last change of a true score
 //
-// and that play or show it (a road is named by its ends; "setup V W" is the
-// road from V to W, "setup V A B" another):
+// The commands below play or show the game. A road is written as its two ends.
+// "setup V W" builds a settlement on V and the road from V to W. "setup V A B"
+// builds the road from A to B instead.
 //
 //	SEAT ACTION…           check and play the action; print the changes, the
 //	                       consequences and the decisions owed
 //	SEAT default
-//	follow                 play the consequences of the state set up
+//	follow                 play the consequences of the current state
 //	show
 type script struct{ State }
 

@@ -9,13 +9,13 @@ import (
 const (
 	PointsToWin    = 10
 	MaxOffers      = 5    // in one turn
-	HandLimit      = 7    // cards that a seat may keep on a roll of 7
+	HandLimit      = 7    // on a roll of 7, seats with more cards must discard
 	StalemateTurns = 60   // turns begun without a change of any true score
 	MaxTurns       = 1000 // the game ends after this turn
 )
 
-// step says what the game waits for when no consequence is due. An open offer
-// interrupts a turn without changing its step.
+// step is what the game waits for after all consequences. An open offer
+// interrupts a turn without changing the step.
 type step uint8
 
 const (
@@ -105,7 +105,7 @@ func (s *State) TrueScore(seat uint8) int {
 // Placements returns the final position of each seat of a game that is over: 1
 // is the best. Tied seats share a place, and the places after it are skipped,
 // as in 1, 2, 2, 4. A seat that does not play has 0. The winner is first even
-// if another has more points.
+// if another seat has more points.
 func (s *State) Placements() [MaxSeats]uint8 {
 	var rank [MaxSeats]int
 	for seat := range s.Seats {
@@ -151,8 +151,9 @@ func (s *State) Default(seat uint8) Action {
 // surplus returns how many cards a seat must discard.
 func (s *State) surplus(seat uint8) int { return int(s.HandCounts[seat]) / 2 }
 
-// largest takes n cards from a hand, each from the pile that is largest at that
-// moment. Among equal piles it takes the first in the order of resources.
+// largest chooses n cards of a hand one by one, each from the pile that is then
+// the largest. Among equal piles it chooses the first in the order of
+// resources.
 func (s *State) largest(seat uint8, n int) Cards {
 	hand, taken := s.Hands[seat], Cards{}
 	for range n {
