@@ -8,15 +8,16 @@ import (
 	"hexarena/domain/seed"
 )
 
-// Event is a fact of a ladder's stream. The names that EventType returns are
-// what the log stores forever.
+// Event is a fact of a ladder's stream. EventType returns the name of its type
+// in the log. This name never changes.
 type Event interface{ EventType() string }
 
 // MaxTables is the largest number of tables in one TablesSeated.
 const MaxTables = 500
 
-// Table is a table that was seated. Its match id and commitment are derived
-// from the revision of its event, its index in that event and the seed key.
+// Table is a table that was seated. The match id and the commitment are derived
+// from three values: the revision of the table's event, the table's index in
+// that event, and the seed key.
 type Table struct {
 	MatchID    string    `json:"matchId"`
 	Bots       []string  `json:"bots"` // 3 or 4, in ladder order
@@ -37,7 +38,7 @@ type RatedSeat struct {
 	Placement int           `json:"placement"` // 1 is the best; ties share a placement
 	Before    rating.Rating `json:"before"`
 	After     rating.Rating `json:"after"`
-	Missed    bool          `json:"missed"` // it did not answer at all during the match
+	Missed    bool          `json:"missed"` // the bot did not answer at all during the match
 }
 
 // RatingsChanged completes a match. Its seats are in the table order of the

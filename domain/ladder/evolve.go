@@ -8,8 +8,8 @@ import (
 
 // Evolve returns l after e, which occurred at the given time. It never rejects
 // an event, because e already happened. It changes the maps of l in place, so
-// afterwards callers must use only the result. A value that New returned has no
-// maps and does not change.
+// afterwards callers must use only the result. The value that New returns has
+// no maps, so Evolve does not change it.
 func Evolve(l Ladder, e Event, at time.Time) Ladder {
 	if l.version == 0 {
 		l.bots, l.open, l.closed = map[string]*Bot{}, map[string]match{}, &recent{known: map[string]bool{}}
@@ -56,7 +56,8 @@ func (l Ladder) voided(e MatchVoided, at time.Time) {
 	l.closeMatch(e.MatchID)
 }
 
-// bot returns the stored state of a bot. It stores a new one if the bot has none.
+// bot returns a pointer to the ladder's state of a bot. If the bot has no state
+// yet, bot adds one.
 func (l Ladder) bot(id string) *Bot {
 	b := l.bots[id]
 	if b == nil {
@@ -66,7 +67,7 @@ func (l Ladder) bot(id string) *Bot {
 	return b
 }
 
-// leave frees b from a match and begins its rest.
+// leave frees b from a match and begins b's rest.
 func (b *Bot) leave(match string, at time.Time) {
 	if b.Match == match {
 		b.Match = ""

@@ -10,9 +10,10 @@ import (
 
 // The errors of Finish and Void.
 var (
-	// ErrAlreadyFinished means that the match is already rated or voided. For a
-	// process that resumes after a crash, nothing is left to do. A ladder
-	// remembers the latest 10,000 matches; older ones give ErrUnknownMatch.
+	// ErrAlreadyFinished means that the match is already rated or voided. A
+	// process that resumes after a crash has nothing left to do for this match.
+	// A ladder remembers the latest 10,000 finished matches. For older matches,
+	// the error is ErrUnknownMatch.
 	ErrAlreadyFinished = errors.New("match is already rated or voided")
 	ErrUnknownMatch    = errors.New("match was not seated on this ladder")
 	ErrBadResults      = errors.New("results do not fit the table")
@@ -62,7 +63,7 @@ func (l Ladder) unfinished(matchID string) (match, error) {
 	}
 }
 
-// rate rates results, which are in table order.
+// rate returns the rated seats for results, which must be in table order.
 func (l Ladder) rate(results []Result) []RatedSeat {
 	before := make([]rating.Rating, len(results))
 	placements := make([]int, len(results))
@@ -80,8 +81,8 @@ func (l Ladder) rate(results []Result) []RatedSeat {
 	return seats
 }
 
-// inTableOrder sorts results into table order. It rejects them unless each bot
-// has one result and the placements are a competition ranking.
+// inTableOrder sorts results into table order. It requires one result for each
+// bot, and placements that are a competition ranking.
 func inTableOrder(bots []string, results []Result) ([]Result, error) {
 	if len(results) != len(bots) {
 		return nil, fmt.Errorf("%w: %d results for %d bots", ErrBadResults, len(results), len(bots))
@@ -101,8 +102,8 @@ func inTableOrder(bots []string, results []Result) ([]Result, error) {
 	return ordered, nil
 }
 
-// placementOf returns one more than the number of results with a better placement
-// than r.
+// placementOf returns r's place in a competition ranking. This is one more than
+// the number of results with a better placement.
 func placementOf(r Result, results []Result) int {
 	place := 1
 	for _, other := range results {

@@ -1,10 +1,9 @@
 // Package ladder holds the state and the rules of one mode's ladder, whose
 // stream is ladder-<mode>: the tables that were seated, the unfinished matches,
-// and the rating of every bot. Because events are appended at exact revisions,
-// the stream ensures two things: a bot is in only one match at a time, and each
-// match is rated once. The package knows nothing about play, owners or the
-// clock. Callers tell it which bots are active, how a match ended and what time
-// it is.
+// and the rating of every bot. Writers append at exact revisions. Therefore a
+// bot is in only one match at a time, and each match is rated only once. The
+// package knows nothing about play, owners or the clock. Callers tell it which
+// bots are active, how a match ended and what time it is.
 package ladder
 
 import (
@@ -23,8 +22,8 @@ const (
 	Parley   = "parley"
 )
 
-// Modes lists every mode. Stored tables refer to modes by their index in this
-// list, so add a new mode at the end. Callers must not change it.
+// Modes lists every mode. Read models store the index of a mode in this list,
+// so add a new mode at the end. Callers must not change it.
 var Modes = []string{Standard, Parley}
 
 // IsMode reports whether mode is one of Modes.
@@ -43,8 +42,8 @@ func ModeOf(stream string) (mode string, ok bool) {
 }
 
 // Ladder is the state of one ladder. The value that New returns holds no maps,
-// so it can start any number of folds. Later copies share their maps: they are
-// safe for concurrent reads, but not during a call to Evolve.
+// so it can start any number of folds. Copies of a later value share its maps.
+// They are safe for concurrent reads, but not during a call to Evolve.
 type Ladder struct {
 	mode    string
 	version uint64 // events folded
@@ -59,11 +58,11 @@ func New(mode string) Ladder { return Ladder{mode: mode} }
 // Bot is the ladder's state of one bot. Snapshots store this shape.
 type Bot struct {
 	Rating rating.Rating `json:"rating"`
-	Games  int           `json:"games,omitempty"` // completed matches, which are the rated ones
+	Games  int           `json:"games,omitempty"` // completed matches; only these are rated
 	Match  string        `json:"match,omitempty"` // its unfinished match, or empty
-	Ended  time.Time     `json:"ended,omitzero"`  // end of its latest match, even an aborted one; its rest begins then
+	Ended  time.Time     `json:"ended,omitzero"`  // end of its latest match, completed or aborted; its rest begins then
 
-	Misses      int         `json:"misses,omitempty"`     // consecutive matches missed, up to the latest that was rated
+	Misses      int         `json:"misses,omitempty"`     // consecutive missed matches, up to the latest rated match
 	MissedSince time.Time   `json:"missedSince,omitzero"` // end of the first of these matches
 	MissedAt    []time.Time `json:"missed,omitempty"`     // ends of the latest of these matches, at most keptMisses
 }
@@ -106,7 +105,8 @@ func (l Ladder) Version() uint64 { return l.version }
 // Bots returns how many bots have ever been seated.
 func (l Ladder) Bots() int { return len(l.bots) }
 
-// Bot returns the state of a bot. A bot that was never seated has a new rating.
+// Bot returns the state of a bot. A bot that was never seated has the initial
+// rating.
 func (l Ladder) Bot(id string) Bot {
 	if b := l.bots[id]; b != nil {
 		return *b

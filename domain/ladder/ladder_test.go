@@ -132,7 +132,8 @@ func TestUnfinishedIsInTheOrderOfSeating(t *testing.T) {
 	require.Equal(t, []string{"z", "y", "x"}, ids)
 }
 
-// Writers fold repeatedly from the same new ladder.
+// Writers fold repeatedly from the same new ladder, so one fold must not affect
+// another.
 func TestFoldsFromOneNewLadderAreIndependent(t *testing.T) {
 	zero := New(Standard)
 	one := Evolve(zero, seated("m", "a", "b", "c"), noon)

@@ -12,8 +12,8 @@ const (
 	missedTooOld = 7 * 24 * time.Hour // the streak's age at which the arena pauses the bot
 )
 
-// keptMisses is how many misses of each streak a ladder remembers. A streak of
-// a week has fewer than 70.
+// keptMisses is how many misses of each streak a ladder remembers. After a week
+// of misses the arena pauses the bot, and a week has fewer than 70 misses.
 const keptMisses = 128
 
 // Streak is a bot's misses in a row.
@@ -22,8 +22,8 @@ type Streak struct {
 	Since  time.Time // end of the first missed match; zero if none was missed
 }
 
-// played counts one more rated match in b's streak. A voided match is not a miss
-// and does not break a streak.
+// played updates b's streak after a rated match. A voided match neither extends
+// nor ends a streak.
 func (b *Bot) played(missed bool, at time.Time) {
 	if !missed {
 		b.Misses, b.MissedSince, b.MissedAt = 0, time.Time{}, nil
@@ -39,8 +39,8 @@ func (b *Bot) played(missed bool, at time.Time) {
 	}
 }
 
-// Streak returns b's misses in a row since its latest change of status. A match
-// counts only if it was rated after the change.
+// Streak returns b's misses in a row since the bot's latest change of status. A
+// match counts only if it was rated after the change.
 func (b Bot) Streak(statusChanged time.Time) Streak {
 	switch {
 	case b.Misses == 0:
@@ -70,9 +70,9 @@ type Absentee struct {
 	Since time.Time // end of the first match that it missed
 }
 
-// Absentees lists, in order, the candidates that the arena should pause because
-// their streak of misses is a week old. It leaves out bots that are in a match,
-// because they may still answer.
+// Absentees returns the candidates that the arena should pause because their
+// streak of misses is a week old. It keeps their order. It leaves out bots that
+// are in a match, because they may still answer.
 func (l Ladder) Absentees(candidates []Candidate, now time.Time) []Absentee {
 	var absent []Absentee
 	for _, c := range candidates {

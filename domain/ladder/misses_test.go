@@ -9,9 +9,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// career returns a ladder after a bot's matches: m for a match that the bot
-// misses, p for one that it plays, v for one that is voided. Each match is
-// seated and ends one step after the previous one.
+// career returns a ladder after the matches of bot a. Each letter of steps is
+// one match: m if the bot misses it, p if the bot plays it, v if it is voided.
+// The matches end at intervals of step.
 func career(steps string, step time.Duration) Ladder {
 	l := New(Standard)
 	for i, s := range steps {
@@ -149,7 +149,7 @@ func TestAbsentees(t *testing.T) {
 	}
 }
 
-// A bot that is in a match may still answer.
+// A bot that is in a match may still answer, so it is not absent.
 func TestABotInAMatchIsNotAbsent(t *testing.T) {
 	l := Evolve(career("mm", time.Hour), seated("last", "a", "b", "c"), noon.Add(1000*time.Hour))
 	require.Empty(t, l.Absentees(registered("a"), noon.Add(1001*time.Hour)))
@@ -179,8 +179,8 @@ func plainly(story []lived) Streak {
 	return s
 }
 
-// For any history of a bot and its status, the ladder and the directory
-// together count the same misses as a simple list of all its events.
+// For any history of a bot and its status, Streak returns the same misses as a
+// simple count over the whole history.
 func TestStreaksMatchASimpleCount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l, now := New(Standard), noon
@@ -216,8 +216,7 @@ func TestStreaksMatchASimpleCount(t *testing.T) {
 	})
 }
 
-// A fold does not change an earlier state, and the memory for misses is
-// bounded.
+// A fold does not change an earlier state, and the list of misses is bounded.
 func TestMissesAreKeptApart(t *testing.T) {
 	before := career("mm", time.Hour).Bot("a")
 	one, two := before, before

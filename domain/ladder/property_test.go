@@ -11,7 +11,7 @@ import (
 	"hexarena/domain/rating"
 )
 
-// history is a ladder that receives random events, with its log.
+// history is a ladder that receives random events, and its log.
 type history struct {
 	ladder Ladder
 	log    []stored
@@ -34,7 +34,7 @@ func (h *history) append(t *rapid.T, events []Event) {
 	}
 }
 
-// seatSome seats any of 14 bots. Some may be named twice.
+// seatSome calls Seat with some of 14 bots. A bot may occur twice.
 func (h *history) seatSome(t *rapid.T) {
 	chosen := rapid.SliceOfN(rapid.SampledFrom(registered(numbered(14)...)), 0, 20).Draw(t, "candidates")
 	before := h.ladder.Unfinished()
@@ -191,8 +191,9 @@ func (h *history) checkRefold(t *rapid.T) {
 	h.checkSnapshots(t)
 }
 
-// checkSnapshots checks that a snapshot after any event, followed by the rest
-// of the log, gives the same ladder, and that taking it changes nothing.
+// checkSnapshots takes a snapshot after each event. The snapshot and the rest
+// of the log must give the same ladder. Taking the snapshot must change
+// nothing.
 func (h *history) checkSnapshots(t *rapid.T) {
 	whole := New(Standard)
 	for i, s := range h.log {

@@ -4,8 +4,8 @@ package ladder
 const recentMatches = 10_000
 
 // recent remembers the latest finished matches, so that a ladder can tell a
-// match that has already finished from one that it never seated. It is bounded,
-// because a ladder's memory must not grow with its age.
+// match that has already finished from one that it never seated. Its size is
+// bounded, so that a ladder's memory does not grow forever.
 type recent struct {
 	known map[string]bool
 	ids   []string // oldest first

@@ -15,8 +15,8 @@ const (
 	smallTable = 3
 )
 
-// ErrNoKeys means that a key is missing that match ids or commitments are
-// derived from.
+// ErrNoKeys means that a Tick lacks the platform key or the seed key. Match ids
+// and commitments are derived from these keys.
 var ErrNoKeys = errors.New("seating needs the platform key and a seed key")
 
 // Candidate is an active bot.
@@ -36,11 +36,11 @@ type Tick struct {
 }
 
 // Seat returns the tables of one tick, in as many TablesSeated events as
-// needed. It takes the candidates that are in no match and have rested. It
+// needed. It considers only candidates that are in no match and have rested. It
 // sorts them by mu − 3·sigma (highest first), then by registration (oldest
 // first), then by id. It fills tables of 4 from the top. If 3 candidates are
-// left over, they form a table too; fewer wait. A duplicate candidate counts
-// once. Seat returns no event if it seats nobody.
+// left over, they form a table too. If fewer are left over, they wait. Seat
+// ignores duplicate candidates. Seat returns no event if it seats nobody.
 func (l Ladder) Seat(candidates []Candidate, t Tick) ([]Event, error) {
 	if t.PlatformKey == "" || t.SeedKeyID == "" || len(t.SeedKey) == 0 {
 		return nil, ErrNoKeys
@@ -103,7 +103,7 @@ func (b Bot) rested(c Candidate, t Tick) bool {
 	return b.Ended.IsZero() || !t.Now.Before(b.Ended.Add(b.Streak(c.StatusChanged).rest(t.Rest)))
 }
 
-// tablesOf fills tables from the top.
+// tablesOf splits the ranked bots into tables, from the best bot down.
 func tablesOf(ranked []string) [][]string {
 	var tables [][]string
 	for table := range slices.Chunk(ranked, fullTable) {

@@ -70,7 +70,8 @@ func TestSeatFillsTablesFromTheTop(t *testing.T) {
 	}
 }
 
-// The unrounded rating orders two bots that display the same rating.
+// The unrounded rating decides the order of bots whose displayed ratings are
+// equal.
 func TestSeatSortsByTheUnroundedRating(t *testing.T) {
 	e := rated("m", "a", "b", "c")
 	for i, mu := range []float64{30.01, 30.02, 30.03} {

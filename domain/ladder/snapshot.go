@@ -17,8 +17,8 @@ import (
 const SnapshotPrefix = "snapshot-"
 
 // SnapshotStream names the stream that holds the snapshots of a mode's ladder.
-// The stream keeps only its last event. If it is deleted, the next start only
-// takes longer.
+// The stream keeps only its last event. If the stream is deleted, the arena
+// only takes longer to start the next time.
 func SnapshotStream(mode string) string { return SnapshotPrefix + mode }
 
 // snapshotSchema is the version of State's shape and of the fold that made it.
@@ -53,11 +53,11 @@ func DecodeSnapshot(eventType string, data []byte) (Event, error) {
 	}
 }
 
-// State is everything that a ladder holds. Equal ladders have equal sorted
+// State is the complete state of a ladder. Equal ladders have equal sorted
 // States, even if one of them was restored from a snapshot.
 type State struct {
-	Bots   []BotState   `json:"bots"`   // sorted: by id
-	Open   []MatchState `json:"open"`   // sorted: by seating
+	Bots   []BotState   `json:"bots"`   // after Sort: by id
+	Open   []MatchState `json:"open"`   // after Sort: by seating
 	Closed []string     `json:"closed"` // ids of the latest finished matches, oldest first
 }
 
@@ -108,8 +108,8 @@ func (s State) Snapshot(mode string, revision uint64, eventID string) (LadderSna
 }
 
 // Restore returns the ladder of a mode at the time of the snapshot. Every error
-// wraps ErrNoUse. The caller must check that the event at e's revision in the
-// ladder's stream has e's id.
+// wraps ErrNoUse. The caller must check that the event at e.Revision in the
+// ladder's stream has the id e.EventID.
 func (e LadderSnapshotTaken) Restore(mode string) (Ladder, error) {
 	switch {
 	case e.Schema != snapshotSchema:
@@ -126,8 +126,8 @@ func (e LadderSnapshotTaken) Restore(mode string) (Ladder, error) {
 	return s.ladder(mode, e.Revision+1), nil
 }
 
-// unpack reads the packed state to its end, so that the checksum there is
-// verified.
+// unpack decodes the packed state. It reads to the end, so that gzip verifies
+// the checksum there.
 func (e LadderSnapshotTaken) unpack() (State, error) {
 	r, err := gzip.NewReader(bytes.NewReader(e.State))
 	if err != nil {

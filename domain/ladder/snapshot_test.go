@@ -53,8 +53,9 @@ func throughTheLog(t require.TestingT, e LadderSnapshotTaken) LadderSnapshotTake
 	return back.(LadderSnapshotTaken)
 }
 
-// A changed shape needs a new version, because logs hold snapshots of this
-// version. The golden file holds the shape and a snapshot that was once stored.
+// If the shape changes, raise snapshotSchema, because logs contain snapshots of
+// the current version. The golden file contains the shape and a stored
+// snapshot.
 func TestSnapshotShape(t *testing.T) {
 	state := inJSON(t, sampleState())
 	if logtest.Updating() {
@@ -92,8 +93,8 @@ func TestASnapshotIsACopy(t *testing.T) {
 	require.Equal(t, was, state)
 }
 
-// More matches have ended than a ladder remembers. The restored ladder must
-// have forgotten the same ones.
+// In this test, more matches end than a ladder remembers. The restored ladder
+// must have forgotten the same matches.
 func TestASnapshotRestoresTheSameLadder(t *testing.T) {
 	l := given()
 	for i := range recentMatches + 2 {
@@ -149,8 +150,9 @@ func TestUnusableSnapshotsAreRejected(t *testing.T) {
 	}
 }
 
-// If any bit of a stored snapshot flips, Restore must reject the snapshot or
-// return the same ladder, or the snapshot must name a different event.
+// If a bit of a stored snapshot flips, Restore must reject the snapshot or
+// return the same ladder. If it does neither, the snapshot must name a
+// different event.
 func TestEveryFlippedBitIsFoundOrHarmless(t *testing.T) {
 	e, err := sampleState().Snapshot(Standard, 5, "6f1c1c62-0e63-5ac3-9b3f-6d5c1b7a8e90")
 	require.NoError(t, err)
@@ -195,8 +197,8 @@ func TestDecodeSnapshotRefuses(t *testing.T) {
 	}
 }
 
-// FuzzRestore checks that Restore rejects any snapshot or returns a ladder that
-// works.
+// FuzzRestore checks that Restore, for any input, returns an error or a working
+// ladder.
 func FuzzRestore(f *testing.F) {
 	whole, err := sampleState().Snapshot(Standard, 5, "id")
 	require.NoError(f, err)
@@ -228,8 +230,8 @@ func FuzzRestore(f *testing.F) {
 	})
 }
 
-// BenchmarkState measures the copy, the only part of a snapshot for which the
-// ladder must wait.
+// BenchmarkState measures State, the only part of taking a snapshot during
+// which the ladder must wait.
 func BenchmarkState(b *testing.B) {
 	l := big(10_000)
 	for b.Loop() {

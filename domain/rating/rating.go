@@ -25,7 +25,8 @@ type Rating struct {
 // New returns the rating of a bot that has not played.
 func New() Rating { return Rating{Mu: initialMu, Sigma: initialSigma} }
 
-// Ordinal returns mu − 3·sigma, unrounded. Tables are sorted by it.
+// Ordinal returns mu − 3·sigma, unrounded. Matchmaking sorts bots by the
+// ordinal.
 func (r Rating) Ordinal() float64 { return r.Mu - float64(3*r.Sigma) }
 
 // Displayed returns the ordinal rounded to one decimal, halves away from zero.
@@ -35,8 +36,8 @@ func (r Rating) Displayed() float64 {
 
 // Rate returns the ratings after a match, in the order of before. placements[i]
 // is the placement of before[i]: 1 is the best, and equal placements are a
-// draw. Only their order counts. Both slices must have the same length. Rate
-// does not change before.
+// draw. Only the order of the placements matters. Both slices must have the
+// same length. Rate does not change before.
 func Rate(before []Rating, placements []int) []Rating {
 	if len(before) != len(placements) {
 		panic("rating: as many placements as ratings are needed")
@@ -72,8 +73,8 @@ func newModel(before []Rating, placements []int) model {
 	return m
 }
 
-// rate returns the new rating of i. For each q placed no worse than i, it
-// compares i with the bots placed no better than q.
+// rate returns the new rating of bot i. For each bot q that placed no worse
+// than i, rate compares i with the bots that placed no better than q.
 func (m model) rate(i int) Rating {
 	omega, delta := 0.0, 0.0
 	for q, placed := range m.placements {
@@ -98,8 +99,9 @@ func (m model) rate(i int) Rating {
 	}
 }
 
-// chance returns how likely i was to be the first among those placed no better
-// than q. The sum is at least 1, because i is one of them.
+// chance returns the probability of i to be the first among the bots that
+// placed no better than q. The sum is at least 1, because i is one of these
+// bots.
 func (m model) chance(i, q int) float64 {
 	sum := 0.0
 	for s, placed := range m.placements {
@@ -110,7 +112,7 @@ func (m model) chance(i, q int) float64 {
 	return 1 / sum
 }
 
-// drawn returns how many bots share q's placement.
+// drawn returns how many bots share q's placement, including q.
 func (m model) drawn(q int) float64 {
 	n := 0.0
 	for _, placed := range m.placements {

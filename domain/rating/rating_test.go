@@ -40,8 +40,8 @@ func TestRateAgreesWithTheVectors(t *testing.T) {
 	t.Logf("largest difference: %.2g", worst)
 }
 
-// This test pins every bit. If a compiler, a processor or a change altered the
-// last one, recomputed ladders would no longer match.
+// This test pins every bit. If a compiler, a processor or a change of the code
+// altered even the last bit, recomputed ladders would no longer match.
 func TestRateIsTheSameToTheLastBit(t *testing.T) {
 	after := Rate([]Rating{{31.5, 2.25}, {28, 4}, New(), {22.75, 7.5}}, []int{2, 1, 2, 4})
 	var bits [][2]uint64
@@ -125,8 +125,8 @@ func TestOnlyTheOrderOfPlacementsCounts(t *testing.T) {
 	})
 }
 
-// Reordering the bots does not change their ratings, except for the order in
-// which sums are rounded.
+// Reordering the bots does not change their ratings, except for rounding,
+// because the sums are added in another order.
 func TestRateDoesNotDependOnTheOrderOfBots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, placements := drawMatch(t)
