@@ -7,8 +7,8 @@ import (
 	"hexarena/domain/game"
 )
 
-// ActionJSON writes an action in the JSON shape that a bot uses for its kind of
-// decision.
+// ActionJSON returns an action in the JSON shape that a bot sends for this kind
+// of decision.
 func ActionJSON(a game.Action) json.RawMessage {
 	fields := map[string]any{}
 	id := func(name string, v uint8) {

@@ -35,9 +35,9 @@ type Answer struct {
 	Sent   json.RawMessage // only the fields of the schema, as the bot sent them
 }
 
-// Check returns nil if a seat may give the answer now. Otherwise it returns a
-// *game.Illegal with the first rule that the answer breaks. talked has one bit
-// for each seat that has talked this turn.
+// Check returns nil if the answer is legal for a seat now. Otherwise it returns
+// a *game.Illegal with the first rule that the answer breaks. talked has one
+// bit for each seat that has talked this turn.
 func (a Answer) Check(g *game.State, seat int, talked uint8) error {
 	if err := g.Check(uint8(seat), a.Action); err != nil {
 		return err
@@ -103,7 +103,7 @@ func envelope(frame []byte) (id int, action strictjson.Value, err error) {
 }
 
 // parseAction reads an action that answers a decision of the given kind. The
-// error is an ErrMalformed or a *game.Illegal; if both apply, it is
+// error is an ErrMalformed or a *game.Illegal. If both apply, the error is an
 // ErrMalformed.
 func parseAction(kind game.Kind, v strictjson.Value) (Answer, error) {
 	if v.Kind() != '{' {
@@ -129,7 +129,7 @@ var onlyType = [...]game.Type{
 	game.KindSetup: game.Setup, game.KindDiscard: game.Discard, game.KindBandit: game.MoveBandit, game.KindTrade: game.Respond,
 }
 
-// MayTalk reports whether an action may carry table talk.
+// MayTalk reports whether an action of type t may include table talk.
 func MayTalk(t game.Type) bool {
 	return t == game.OfferTrade || t == game.EndTurn || t == game.MoveBandit || t == game.Respond
 }

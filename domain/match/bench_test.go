@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkView builds and encodes a mid-game view. This is the cost of each
-// decision besides its durable append.
+// BenchmarkView builds and encodes a mid-game view. Besides its durable append,
+// this is the cost of each decision.
 func BenchmarkView(b *testing.B) {
 	m := midGame(b)
 	var buf []byte
@@ -30,7 +30,7 @@ func BenchmarkSettle(b *testing.B) {
 	}
 }
 
-// midGame is a match of four in its 40th turn.
+// midGame returns a match of four seats in its 40th turn.
 func midGame(t tester) Match {
 	rng := rand.New(rand.NewPCG(1, 2))
 	bots := lawful(rng)

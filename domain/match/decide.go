@@ -50,8 +50,8 @@ func (m Match) Start(s Seating) ([]Event, error) {
 	return d.events, nil
 }
 
-// Outcome says how an open decision was closed: with a frame, or with the cause
-// of its failure.
+// Outcome describes how an open decision was closed: by a frame, or by a
+// failure with its cause.
 type Outcome struct {
 	Decision  int
 	Frame     []byte // the raw answer; empty if there is a Cause other than CauseMalformed
@@ -109,7 +109,7 @@ func (m Match) cancel(why, reason string) ([]Event, error) {
 	return []Event{Aborted{Why: why, Reason: reason, Seed: m.Seed, Proof: m.Proof()}}, nil
 }
 
-// decider collects events while it folds them.
+// decider collects events and folds each event into m.
 type decider struct {
 	m      Match
 	events []Event
@@ -217,7 +217,8 @@ func Collected(g *game.State, seat int, a game.Action) []int {
 	return list
 }
 
-// event turns a consequence into an event. The end publishes the seed.
+// event turns a consequence into an event. The event that ends the game also
+// publishes the seed.
 func (d *decider) event(c game.Consequence) Event {
 	e := Follows(&d.m.Game, c)
 	if end, ok := e.(GameEnded); ok {

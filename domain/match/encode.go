@@ -7,9 +7,9 @@ import (
 	"hexarena/domain/board"
 )
 
-// This file encodes the view of every decision by hand. This is the hottest
-// path of the arena, and with reflection the encoding would take most of the
-// time. A test compares the result with encoding/json byte for byte.
+// This file encodes views by hand. The arena encodes a view for every decision,
+// and with reflection the encoding would take most of its time. A test compares
+// the result with encoding/json byte for byte.
 
 // AppendJSON appends the request as JSON. It writes the same bytes as
 // encoding/json.
@@ -134,8 +134,8 @@ func appendTalk(b []byte, t TableTalk) []byte {
 	return append(b, '}')
 }
 
-// The functions below that take a key append it first. The key includes its
-// surrounding punctuation.
+// If a function below has a parameter key, it appends the key before the value.
+// The key includes the punctuation around it.
 
 func appendInt(b []byte, key string, n int) []byte { return appendNumber(append(b, key...), n) }
 

@@ -5,11 +5,11 @@ import (
 	"hexarena/domain/seed"
 )
 
-// Event is a fact of a match's stream. The names that EventType returns are
-// what the log stores forever.
+// Event is a fact of a match's stream. EventType returns the name of its type
+// in the log. This name never changes.
 type Event interface{ EventType() string }
 
-// Seat describes the bot at one seat, as of the start of the match.
+// Seat describes the bot at one seat, at the start of the match.
 type Seat struct {
 	BotID   string  `json:"botId"`
 	BotName string  `json:"botName"`
@@ -34,9 +34,9 @@ type Deadlines struct {
 }
 
 // RulesVersion is the number that MatchStarted stores for the current rules.
-// Raise it with every change to the rules. Today only the export reads it:
-// every program plays and checks all matches by the rules that it was built
-// with (docs/CONTRIBUTING.md, "Add or change a rule").
+// Raise it with every change to the rules. Today only the export reads this
+// number. A program plays and checks all matches by the rules that are compiled
+// into it (docs/CONTRIBUTING.md, "Add or change a rule").
 const RulesVersion = 1
 
 // Started opens a match. The seed determines its seats.
@@ -85,9 +85,9 @@ type TradeExecuted struct{ TradeData }
 // AwardMoved records that an award changed hands.
 type AwardMoved struct{ AwardData }
 
-// DecisionTimedOut records that no usable answer arrived. Heard is not public.
-// It means that a complete but stale frame arrived while the decision was open.
-// The match then does not count as missed.
+// DecisionTimedOut records that no usable answer arrived. Heard means that a
+// complete but stale frame arrived while the decision was open. The bot then
+// has not missed the match. Heard is not public.
 type DecisionTimedOut struct {
 	Seat int `json:"seat"`
 	TimeoutData

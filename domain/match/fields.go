@@ -45,7 +45,7 @@ func (r *fieldReader) refuse(reason, format string, args ...any) {
 	}
 }
 
-// field returns a field of the schema; null counts as absent.
+// field returns a field of the schema. It treats null as absent.
 func (r *fieldReader) field(name string, required bool) (strictjson.Value, bool) {
 	r.known = append(r.known, name)
 	v, ok := r.object.Get(name)
@@ -93,7 +93,7 @@ func isInteger(v strictjson.Value) bool {
 	return (v.Kind() == '-' || v.Kind() >= '0' && v.Kind() <= '9') && !strings.ContainsAny(v.Raw, ".eE")
 }
 
-// clip shortens a bot's text for an error message.
+// clip shortens a string from a bot for an error message.
 func clip(raw string) string {
 	if len(raw) > 24 {
 		return raw[:24] + "…"
@@ -184,7 +184,7 @@ func (r *fieldReader) counts(name string, v strictjson.Value) game.Cards {
 	return cards
 }
 
-// fields reads the fields of an action of a's type, except for talk.
+// fields reads the fields of an action of a's type into a, except for talk.
 func (r *fieldReader) fields(a *game.Action) {
 	switch a.Type {
 	case game.Setup:

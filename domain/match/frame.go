@@ -19,15 +19,15 @@ type Frame struct {
 	Common
 	Board FrameBoard `json:"board"`
 
-	// The cards of one seat or of every seat, only for an ended match and on
-	// request.
+	// The cards of one seat or of every seat. They are set only for an ended
+	// match, if the reader asked for them.
 	Hand              any `json:"hand,omitempty"`
 	DevCards          any `json:"devCards,omitempty"`
 	DevBoughtThisTurn any `json:"devBoughtThisTurn,omitempty"`
 }
 
 // Spectator folds a match from public facts only, so it cannot reveal hidden
-// ones.
+// facts.
 type Spectator struct {
 	Public game.Public
 	Seq    int
@@ -116,8 +116,8 @@ func publicEvent(e Event, seq int, at time.Time, whole bool) PublicEvent {
 	return p
 }
 
-// Replay folds a match's stream into the list of events that its record shows
-// after its end.
+// Replay folds a match's stream into the list of events that the record of the
+// ended match shows.
 type Replay struct{ Events []PublicEvent }
 
 // Add appends e if it is public.

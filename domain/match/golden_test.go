@@ -57,7 +57,7 @@ func TestStoredShapes(t *testing.T) {
 	require.ErrorContains(t, err, "DiceLost")
 }
 
-// The transcript is a whole match of three seats, with strikes, as its record
+// The golden file is a whole match of three seats, with strikes, as its record
 // shows it.
 func TestTranscript(t *testing.T) {
 	rng := rand.New(rand.NewPCG(20, 26))
@@ -80,7 +80,7 @@ func TestTranscript(t *testing.T) {
 	logtest.RequireGolden(t, "testdata/transcript.golden", b.Bytes())
 }
 
-// Together, the seeded matches contain every public kind.
+// Together, the seeded matches contain every public kind of event.
 func TestEveryKindOccurs(t *testing.T) {
 	seen := map[string]bool{}
 	turns := map[string]bool{}

@@ -4,9 +4,9 @@
 // Package game has the rules of play. Callers handle the sockets, the clocks
 // and the log.
 //
-// A match is decided in whole batches: Asks returns the open decisions, Settle
-// turns their outcomes into the events of one append, and Evolve folds them. The
-// state holds nothing of an open batch.
+// A match settles decisions in whole batches. Asks returns the open decisions,
+// Settle turns their outcomes into the events of one append, and Evolve folds
+// these events. Until Settle, the state contains no answer of the batch.
 package match
 
 import (
@@ -56,14 +56,15 @@ type Match struct {
 	asked  [game.MaxSeats]idSet // closed decisions that the seat had been asked
 }
 
-// table holds the table talk, which the rules of play do not know about.
+// table holds the table talk, which is not part of the rules of play.
 type table struct {
 	talk      []TableTalk
 	offerTalk string
 	talked    uint8 // one bit for each seat that has talked this turn
 }
 
-// idSet is a set of decision ids. Copies share it, so With returns a new one.
+// idSet is a set of decision ids. Copies share memory, so with returns a new
+// set.
 type idSet []uint64
 
 func (s idSet) has(id int) bool {
@@ -117,7 +118,7 @@ func (m *Match) Request(d Decision) Request {
 }
 
 // AnswersOpenDecision reports whether a frame counts as the answer to the
-// seat's open decision. Every frame does, even nonsense, except a late answer
+// seat's open decision. Every frame counts, even nonsense, except a late answer
 // to an earlier decision of the seat.
 func (m *Match) AnswersOpenDecision(seat int, frame []byte) bool {
 	id, _, err := envelope(frame)
@@ -188,8 +189,8 @@ func (m *Match) act(e ActionPlayed) {
 	m.nextID = max(m.nextID, e.Decision+1)
 }
 
-// openNext opens the next decisions that the game needs, once the previous ones
-// are closed and no consequence is due.
+// openNext opens the next decisions that the game needs, once the previous
+// decisions are closed and no consequence is left.
 func (m *Match) openNext() {
 	if len(m.open) > 0 || m.Started.MatchID == "" || m.Over() {
 		return

@@ -35,8 +35,8 @@ func TestAnyAnswersKeepTheInvariants(t *testing.T) {
 }
 
 // checkHistory checks that the stored events decode to the same events and fold
-// to the same match, and that a spectator who sees only public events has the
-// same public state.
+// to the same match. It also checks that a spectator who sees only public
+// events has the same public state.
 func checkHistory(t *rapid.T, m Match, stored []Event) {
 	again, spectator := New(m.ServerSeed), Spectator{}
 	seq := 0
@@ -63,9 +63,9 @@ func checkHistory(t *rapid.T, m Match, stored []Event) {
 	}
 }
 
-// checkViews checks that a view follows the specification, that the
-// hand-written encoder and encoding/json give the same bytes, and that the view
-// does not depend on anything hidden from the viewer.
+// checkViews checks that a view follows the specification, and that it does not
+// depend on anything hidden from the viewer. It also checks that the
+// hand-written encoder and encoding/json return the same bytes.
 func checkViews(t *rapid.T, m *Match) {
 	for seat := range int(m.Game.Seats) {
 		v := m.View(seat)

@@ -99,10 +99,10 @@ type PublicEvent struct {
 	Data any    `json:"data,omitempty"`
 }
 
-// HasSeat says whether the events of a public kind name a seat.
+// HasSeat specifies whether the events of a public kind name a seat.
 type HasSeat int
 
-// An award event names the new holder, if any.
+// MaySeat is for award events, which name the new holder, if any.
 const (
 	NoSeat HasSeat = iota
 	MaySeat

@@ -124,8 +124,8 @@ func TestSettleRejectsOtherOutcomes(t *testing.T) {
 	}
 }
 
-// After its third strike and the default action for it, a seat resigns. From
-// then on its defaults are played without asking.
+// A seat resigns after its third strike and the default action for that
+// decision. From then on, the seat is not asked, and its defaults are played.
 func TestThirdStrikeResigns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	m := find(t, rng, 4, func(m Match) bool {
@@ -151,7 +151,8 @@ func TestThirdStrikeResigns(t *testing.T) {
 	}
 }
 
-// When all seats have resigned, the defaults play the match to its end at once.
+// When all seats have resigned, the defaults immediately play the match to its
+// end.
 func TestAllResigned(t *testing.T) {
 	m, events := playOut(t, seed.Seed{5}, 3, func(*Match, Decision) Outcome { return missed(CauseDropped) })
 	require.NotNil(t, m.End)
@@ -165,7 +166,7 @@ func TestAllResigned(t *testing.T) {
 
 // All seats are asked for their discards at the same time. The discards stay
 // hidden until all are settled, and are applied in seat order. For each seat, a
-// batch holds its failure, its action and its resignation.
+// batch contains its failure, its action and its resignation.
 func TestBatchOfDiscards(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	m := find(t, rng, 4, owes(game.KindDiscard, 3))

@@ -53,7 +53,7 @@ type Town struct {
 	City   bool `json:"city"`
 }
 
-// Awards holds the seats of the award holders. A seat is null while nobody
+// Awards contains the seats that hold the awards. A seat is null while nobody
 // holds the award.
 type Awards struct {
 	LargestArmy *int `json:"largestArmy"`
@@ -230,7 +230,7 @@ func Board(p *game.Public) BoardData {
 	return data
 }
 
-// layout reads a board back from its public data.
+// layout returns the layout of a board from its public data.
 func (d BoardData) layout() board.Layout {
 	var l board.Layout
 	for i, h := range d.Hexes[:min(len(d.Hexes), board.Hexes)] {

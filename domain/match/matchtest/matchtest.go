@@ -25,7 +25,7 @@ func Start(server seed.Seed, seats int) (match.Match, []match.Event) {
 	m := match.New(server)
 	events, err := m.Start(s)
 	if err != nil {
-		panic(err) // the seating fits the seed
+		panic(err) // the commitment matches the seed
 	}
 	return match.EvolveAll(m, events), events
 }
@@ -41,7 +41,7 @@ type Player struct {
 	Below func(n int) int // draws a number from 0 to n-1
 	Build bool            // prefers actions that score points
 
-	talked uint16 // the turn after which it last talked
+	talked uint16 // the first turn in which it may talk again
 }
 
 // Answer answers an open decision within 300 ms.
@@ -73,7 +73,7 @@ func (p *Player) Choose(g *game.State, d match.Decision) game.Action {
 }
 
 // offer returns an offer of one or two cards for another card, to one seat or
-// to all. ok is false on most turns, and if the seat does not have the cards.
+// to all. On most turns, or if the seat does not have the cards, ok is false.
 func (p *Player) offer(g *game.State, d match.Decision) (a game.Action, ok bool) {
 	if d.Kind != game.KindTurn || p.Below(6) > 0 {
 		return game.Action{}, false
