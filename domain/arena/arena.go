@@ -1,17 +1,17 @@
-// Package arena decides the events of an arena's own streams. They record the
-// keys that sign for the arena and seed its matches, the process that plays on
-// its log, and its drains. The package holds only public keys and hashes, never
-// a secret. It knows neither the secrets file nor the clock.
+// Package arena decides the events of an arena's own streams. The streams
+// record the arena's keys, the process that plays on its log, and its drains.
+// The events contain public keys, hashes of keys and retired seed keys, but no
+// key that is still secret. It reads neither the secrets file nor the clock.
 package arena
 
-// The streams of an arena. A log has one of each, because it belongs to one
-// arena.
+// The streams of an arena. A log belongs to one arena, so it has one stream of
+// each name.
 const (
 	KeysStream       = "arena-keys"
 	PlayerStream     = "arena-player"
 	OperationsStream = "arena-operations"
 )
 
-// Event is a fact of one of these streams. The names that EventType returns
-// are what the log stores forever.
+// Event is a fact of one of these streams. EventType returns the name of its
+// type in the log. This name never changes.
 type Event interface{ EventType() string }

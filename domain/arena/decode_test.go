@@ -10,7 +10,8 @@ import (
 	"hexarena/domain/arena"
 )
 
-// stored lists every event in the shape that the log stores forever.
+// stored lists every event with the name and the JSON that the log stores.
+// Neither may ever change.
 var stored = []struct {
 	decode func(string, []byte) (arena.Event, error)
 	event  arena.Event

@@ -15,7 +15,7 @@ func HashOf(key []byte) Hash { return sha256.Sum256(key) }
 // String returns the hash in lower-case hex.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// MarshalText writes what String returns.
+// MarshalText returns the hash in lower-case hex.
 func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
 // UnmarshalText reads 64 lower-case hex digits.
@@ -25,7 +25,7 @@ func (h *Hash) UnmarshalText(text []byte) error { return readHex((*[32]byte)(h),
 // has ended. It is written as 64 lower-case hex digits.
 type RevealedKey [32]byte
 
-// MarshalText writes the key in lower-case hex.
+// MarshalText returns the key in lower-case hex.
 func (k RevealedKey) MarshalText() ([]byte, error) { return []byte(hex.EncodeToString(k[:])), nil }
 
 // UnmarshalText reads 64 lower-case hex digits.

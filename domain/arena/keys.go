@@ -11,13 +11,13 @@ import (
 )
 
 // PlatformKeyPublished publishes the Ed25519 key that signs the arena's upgrade
-// requests. Match ids are derived from it.
+// requests. Match ids are derived from this key.
 type PlatformKeyPublished struct {
 	PublicKey PublicKey `json:"publicKey"`
 }
 
-// EmailKeyAdded commits the arena to the key that names its email streams and
-// seals its sign-in links.
+// EmailKeyAdded commits the arena to its email key. Keys derived from it hash
+// addresses for the names of email streams, and encrypt sign-in tokens.
 type EmailKeyAdded struct {
 	Hash Hash `json:"hash"`
 }
@@ -75,9 +75,10 @@ func DecodeKeys(eventType string, data []byte) (Event, error) {
 	}
 }
 
-// Keys is the state of arena-keys. The zero value is an arena that never started.
+// Keys is the state of arena-keys. The zero value means that the arena has
+// never started.
 type Keys struct {
-	Platform PublicKey // the one in use; zero before the first start
+	Platform PublicKey // the key in use; zero until the arena starts for the first time
 	Email    []Hash    // in order of addition; the last is in use
 	Seeds    []SeedKey // in order of addition
 }
@@ -90,7 +91,8 @@ type SeedKey struct {
 	Revealed *RevealedKey // nil until it is published
 }
 
-// EvolveKeys returns k after e. It never rejects, and does not change k.
+// EvolveKeys returns k after e. It never rejects an event, and does not change
+// k.
 func EvolveKeys(k Keys, e Event, _ time.Time) Keys {
 	switch e := e.(type) {
 	case PlatformKeyPublished:
@@ -151,7 +153,7 @@ var (
 	ErrNoSeedKey     = errors.New("the secrets hold no seed key")
 )
 
-// FirstStart commits a new arena to the keys that it holds.
+// FirstStart returns the events that commit a new arena to its keys.
 func (k Keys) FirstStart(h Held) ([]Event, error) {
 	switch {
 	case k.Exist():
@@ -168,7 +170,7 @@ func (k Keys) FirstStart(h Held) ([]Event, error) {
 	return events, nil
 }
 
-// ErrKeyKnown rejects a rotation to a key that arena-keys already names.
+// ErrKeyKnown rejects a rotation to a key that is already in arena-keys.
 var ErrKeyKnown = errors.New("arena-keys names the seed key already")
 
 // Rotate puts a new seed key into use and retires the others. From then on, new
@@ -190,10 +192,10 @@ func (k Keys) Rotate(to HeldSeed, reason string) ([]Event, error) {
 	return events, nil
 }
 
-// Check returns an error of one line if an arena with the secrets h must not
-// start on this log. The platform key and the email key must be the log's. A
-// player also needs every seed key in use. Keys that the log does not name yet
-// are fine, because a rotation writes the secrets first.
+// Check returns a one-line error if an arena with the secrets h must not start
+// on this log. h must have the log's platform key and email key. A player also
+// needs every seed key in use. h may also have keys that are not in the log
+// yet, because a rotation writes the secrets before the log.
 func (k Keys) Check(h Held, player bool) error {
 	if h.Platform != k.Platform {
 		return fmt.Errorf("the platform key %s is not the log's, %s", h.Platform, k.Platform)

@@ -113,7 +113,7 @@ func requireReason(t *testing.T, want string, err error) {
 func TestCurrentSeed(t *testing.T) {
 	tests := map[string]struct {
 		given events
-		then  string // empty: none
+		then  string // id of the key; empty if no key is in use
 	}{
 		"none before the first start":             {nil, ""},
 		"the only one":                            {events{added}, "a"},

@@ -8,7 +8,8 @@ import (
 	"hexarena/domain/event"
 )
 
-// DrainStarted stops the seating of tables. Running matches play to their end.
+// DrainStarted stops the seating of tables. Running matches continue to their
+// end.
 type DrainStarted struct {
 	Reason string `json:"reason"`
 }
@@ -44,7 +45,7 @@ type Operations struct {
 	Since    time.Time // of the last change
 }
 
-// EvolveOperations returns o after e. It never rejects.
+// EvolveOperations returns o after e. It never rejects an event.
 func EvolveOperations(o Operations, e Event, at time.Time) Operations {
 	switch e := e.(type) {
 	case DrainStarted:
@@ -58,7 +59,8 @@ func EvolveOperations(o Operations, e Event, at time.Time) Operations {
 // ErrNoReason rejects an order without a reason.
 var ErrNoReason = errors.New("an order needs a reason")
 
-// StartDrain orders a drain. It returns no event during a drain.
+// StartDrain orders a drain. It returns no event if a drain is already in
+// progress.
 func (o Operations) StartDrain(reason string) ([]Event, error) {
 	return order(o.Draining, reason, DrainStarted{Reason: reason})
 }

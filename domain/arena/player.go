@@ -8,11 +8,11 @@ import (
 	"hexarena/domain/event"
 )
 
-// The stream arena-player keeps only its last event ($maxCount 1), so each event
-// holds the whole state.
+// The stream arena-player keeps only its last event ($maxCount 1), so each
+// event contains the whole state.
 
-// PlayerClaimed records that a process began to play: it seats tables and
-// referees matches.
+// PlayerClaimed records that a process began to play. From then on, this
+// process seats tables and referees matches.
 type PlayerClaimed struct {
 	Holder     string `json:"holder"`     // the id of the process's data folder
 	Generation uint64 `json:"generation"` // counts the claims, from 1
@@ -59,7 +59,7 @@ type Player struct {
 	At         time.Time // of the last event, by the holder's clock: for people only
 }
 
-// EvolvePlayer returns p after e. It never rejects.
+// EvolvePlayer returns p after e. It never rejects an event.
 func EvolvePlayer(p Player, e Event, at time.Time) Player {
 	switch e := e.(type) {
 	case PlayerClaimed:
@@ -79,10 +79,10 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("another arena is already playing on this log: %s on %s", e.By.Holder, e.By.Host)
 }
 
-// Claim makes holder the player. While another process is playing, it fails
-// with *HeldError, unless that process's lease has expired. ranOut says that it
-// has: by its own clock, the caller has seen no renewal for the length of the
-// lease. A holder may claim its own lease again at any time.
+// Claim makes holder the player. If another process is playing, Claim fails
+// with *HeldError unless ranOut is true. The caller sets ranOut if, by its own
+// clock, it has seen no renewal for the length of the lease. A holder may claim
+// its own lease again at any time.
 func (p Player) Claim(holder, host string, ranOut bool) ([]Event, error) {
 	if p.Playing && p.Holder != holder && !ranOut {
 		return nil, &HeldError{By: p}

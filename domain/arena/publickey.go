@@ -11,7 +11,7 @@ type PublicKey [32]byte
 // String returns the key in base64. Match ids are derived from this form.
 func (k PublicKey) String() string { return base64.StdEncoding.EncodeToString(k[:]) }
 
-// MarshalText writes what String returns.
+// MarshalText returns the key in base64.
 func (k PublicKey) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 var errNotPublicKey = errors.New("want the base64 of a public key of 32 bytes")

@@ -3,7 +3,7 @@ package owner
 import "time"
 
 // Account is the state folded from an owner's stream. The zero value is an
-// account that nobody has signed up for. It is a value: Evolve returns a
+// account that nobody has signed up for. Account is a value: Evolve returns a
 // changed copy.
 type Account struct {
 	ID          string
@@ -31,7 +31,7 @@ const SessionLength = 30 * 24 * time.Hour
 // Exists reports whether someone has signed up and not deleted the account.
 func (a Account) Exists() bool { return a.ID != "" && !a.Deleted }
 
-// SignIn is the proof that an address belongs to someone.
+// SignIn describes a sign-in by someone who has proved to own an address.
 type SignIn struct {
 	OwnerID     string // the claimant of the address
 	AddressHash string
@@ -61,7 +61,8 @@ func (a Account) SignOut(session string) []Event {
 	return []Event{SessionEnded{Session: session}}
 }
 
-// Delete ends the account for good. It returns no event if there is no account.
+// Delete ends the account permanently. It returns no event if the account does
+// not exist.
 func (a Account) Delete() []Event {
 	if !a.Exists() {
 		return nil
@@ -69,9 +70,9 @@ func (a Account) Delete() []Event {
 	return []Event{Deleted{}}
 }
 
-// Admit returns ErrUnauthenticated unless a caller's credential is valid: its
-// key is not revoked, or its session has not ended. A write calls it at the
-// revision at which it appends, so that no write is accepted after a
+// Admit checks a caller's credential. If the key is revoked or the session has
+// ended, Admit returns ErrUnauthenticated. A write calls Admit on the account
+// at the revision at which it appends, so that no write is accepted after a
 // revocation.
 func (a Account) Admit(c Caller, now time.Time) error {
 	if c.KeyID != "" {

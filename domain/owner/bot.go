@@ -31,11 +31,11 @@ type Bot struct {
 	StatusSince time.Time // time of the latest change of Status
 	PausedBy    string    // ByOwner or ByMisses, even during a suspension; empty if not paused
 	Suspended   bool      // by the operator, this bot only
-	Notified    bool      // its owner got the mail about the latest pause by misses
+	Notified    bool      // its owner received the email about the latest pause for misses
 }
 
-// NoticeOwed reports whether the arena has paused the bot and not yet mailed its
-// owner.
+// NoticeOwed reports whether the arena has paused the bot for misses and has
+// not yet sent an email to its owner.
 func (b Bot) NoticeOwed() bool { return b.PausedBy == ByMisses && !b.Notified }
 
 // settled returns b with the status that its pauses and suspensions imply.
@@ -50,7 +50,8 @@ func (b Bot) settled(accountSuspended bool, at time.Time) Bot {
 	return b
 }
 
-// Bot returns one of the account's bots that have not been removed.
+// Bot returns the account's bot with the given id. It does not find removed
+// bots.
 func (a Account) Bot(id string) (Bot, bool) {
 	return find(a.Bots, func(b Bot) bool { return b.ID == id })
 }
@@ -117,8 +118,8 @@ func ParseBotChange(name, url, status *string) (BotChange, error) {
 }
 
 // ChangeBot changes a bot for its owner. A field that already has the wanted
-// value causes no event. It may fail with ErrBotUnknown. A change to active may
-// also fail with ErrBotSuspended or ErrBotLimit.
+// value causes no event. ChangeBot may fail with ErrBotUnknown. A change to
+// active may also fail with ErrBotSuspended or ErrBotLimit.
 func (a Account) ChangeBot(id string, c BotChange) ([]Event, error) {
 	b, ok := a.Bot(id)
 	if !ok {
@@ -141,8 +142,8 @@ func (a Account) ChangeBot(id string, c BotChange) ([]Event, error) {
 	return append(events, change...), nil
 }
 
-// changeStatus pauses and unpauses for the owner. A pause by the owner remains
-// when a suspension ends.
+// changeStatus pauses or unpauses a bot for its owner. A pause by the owner
+// remains when a suspension ends.
 func (a Account) changeStatus(b Bot, wanted Status) ([]Event, error) {
 	switch {
 	case wanted == Paused && b.PausedBy != "":
@@ -173,7 +174,7 @@ func (a Account) PauseForMisses(id string, since time.Time) ([]Event, error) {
 	return []Event{BotPaused{BotID: id, By: ByMisses}}, nil
 }
 
-// RemoveBot removes a bot for good. It may fail with ErrBotUnknown.
+// RemoveBot removes a bot permanently. It may fail with ErrBotUnknown.
 func (a Account) RemoveBot(id string) ([]Event, error) {
 	if _, ok := a.Bot(id); !ok {
 		return nil, ErrBotUnknown

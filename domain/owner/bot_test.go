@@ -147,7 +147,7 @@ func TestParseBotChange(t *testing.T) {
 }
 
 // The limits hold after any sequence of an owner's calls, and no decision or
-// fold changes the state passed to it.
+// fold changes the state that it receives.
 func TestLimitsHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := Account{}
@@ -168,8 +168,8 @@ func TestLimitsHold(t *testing.T) {
 	})
 }
 
-// requireStatuses requires that a bot's status is active exactly if nobody has
-// paused or suspended it.
+// requireStatuses requires that a bot's status is active if and only if nobody
+// has paused or suspended the bot.
 func requireStatuses(t *rapid.T, a Account) {
 	playing := map[string]int{}
 	for _, b := range a.Bots {

@@ -125,8 +125,8 @@ func TestChooseHandle(t *testing.T) {
 	require.Equal(t, "ada", a.Handle)
 }
 
-// A handle that was given up stays reserved even if a crash came between the
-// account's change and the release of the handle.
+// A former handle of an account stays reserved. This is true even if a crash
+// came between the change of the account and the release of the handle.
 func TestKeeps(t *testing.T) {
 	a := account(given(HandleChosen{Handle: "ada"}, HandleChosen{Handle: "bob"}), at(time.Hour, HandleChosen{Handle: "eve"}))
 	for name, c := range map[string]struct {

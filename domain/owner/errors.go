@@ -8,11 +8,11 @@ import (
 // The errors that callers handle. A decision that fails changes nothing.
 var (
 	// ErrUnauthenticated means that the credential is missing, wrong or no
-	// longer valid. It does not say which, so that nobody can probe
+	// longer valid. The error does not reveal which, so that nobody can probe
 	// credentials.
 	ErrUnauthenticated = errors.New("not authenticated")
-	// ErrLinkInvalid means that a sign-in link is unknown, used or too old. It
-	// does not say which.
+	// ErrLinkInvalid means that a sign-in link is unknown, used or too old. The
+	// error does not reveal which.
 	ErrLinkInvalid = errors.New("the sign-in link is unknown, used or older than 15 minutes")
 	// ErrLinkLimit means that the address has already received all its links
 	// for this hour.
@@ -20,8 +20,9 @@ var (
 
 	// ErrOwnerGone means that the account was deleted. Its owner may make a new one.
 	ErrOwnerGone = errors.New("the account is deleted")
-	// Until an operator restores it, ErrOwnerSuspended means that an account
-	// may only read, and ErrBotSuspended means that a bot stays paused.
+	// ErrOwnerSuspended means that the account may only read until an operator
+	// restores it. ErrBotSuspended means that the bot stays paused until an
+	// operator restores it.
 	ErrOwnerSuspended = errors.New("the account is suspended: it may only read")
 	ErrBotSuspended   = errors.New("the bot is suspended: it stays paused until it is restored")
 	// ErrNoReason rejects an operator's order without a reason.
@@ -45,7 +46,7 @@ const (
 	CodeURLNotAllowed = "url_not_allowed"
 )
 
-// Fault is the error of one field of a command.
+// Fault is the error in one field of a command.
 type Fault struct {
 	Field   string // the field's name on the wire
 	Message string // a sentence for the owner, without the value
@@ -65,7 +66,7 @@ func (e *InvalidError) Error() string {
 	return e.Code + ": " + strings.Join(faults, "; ")
 }
 
-// Invalid makes an InvalidError of one field, with CodeInvalid.
+// Invalid returns an InvalidError for one field, with CodeInvalid.
 func Invalid(field, message string) error {
 	return &InvalidError{Code: CodeInvalid, Faults: []Fault{{field, message}}}
 }

@@ -6,8 +6,8 @@ import (
 	"hexarena/domain/event"
 )
 
-// Event is a fact of one of this package's streams. The names that EventType
-// returns are what the log stores forever.
+// Event is a fact of one of this package's streams. EventType returns the name
+// of its type in the log. This name never changes.
 type Event interface{ EventType() string }
 
 // SignedUp opens an account.
@@ -40,13 +40,13 @@ type APIKeyRegistered struct {
 	Scopes    []Scope `json:"scopes"`
 }
 
-// APIKeyUsed records that a key signed a request. The log stores at most one an
-// hour.
+// APIKeyUsed records that a key signed a request. For each key, the log stores
+// at most one such event an hour.
 type APIKeyUsed struct {
 	KeyID string `json:"keyId"`
 }
 
-// APIKeyRevoked ends a key for good.
+// APIKeyRevoked revokes a key permanently.
 type APIKeyRevoked struct {
 	KeyID string `json:"keyId"`
 }
@@ -94,23 +94,23 @@ type BotUnpaused struct {
 	Reason string `json:"reason,omitempty"` // from the operator
 }
 
-// BotRemoved takes a bot off the ladder for good.
+// BotRemoved removes a bot from its ladder permanently.
 type BotRemoved struct {
 	BotID string `json:"botId"`
 }
 
-// AboutMisses is the topic of a notice that the arena paused a bot because it
-// had missed its matches for a week.
+// AboutMisses is the topic of a notice that the arena paused a bot because the
+// bot had missed its matches for a week.
 const AboutMisses = "misses"
 
-// Notified records that a mail about a bot went to its owner.
+// Notified records that the arena sent an email about a bot to its owner.
 type Notified struct {
 	BotID string `json:"botId"`
 	About string `json:"about"`
 }
 
-// Suspended keeps all of an account's bots out of matchmaking, and the account
-// from writing, until it is restored.
+// Suspended keeps all of an account's bots out of matchmaking until an operator
+// restores the account. Until then, the account may only read.
 type Suspended struct {
 	Reason string `json:"reason"`
 }
@@ -120,11 +120,12 @@ type Restored struct {
 	Reason string `json:"reason"`
 }
 
-// Deleted ends an account for good, with its bots, keys and sessions. The
+// Deleted ends an account permanently, with its bots, keys and sessions. The
 // address and the handles are released afterwards.
 type Deleted struct{}
 
-// SignatureSpent records that a signed write ran, or was about to run.
+// SignatureSpent records that a signed write ran or was about to run, so that
+// nobody can use its signature again.
 type SignatureSpent struct {
 	Signature string `json:"signature"` // hash of the key id and the signed message
 }

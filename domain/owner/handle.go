@@ -6,8 +6,8 @@ import (
 )
 
 // HandleReserved is how long a released handle is reserved for its last owner.
-// ClaimGrace is how long a claim is valid before its owner's account must name the
-// handle.
+// ClaimGrace is how long a claim is valid before the claimant's account must
+// use the handle.
 const (
 	HandleReserved = 30 * 24 * time.Hour
 	ClaimGrace     = time.Minute
@@ -22,7 +22,8 @@ type formerHandle struct {
 	at     time.Time
 }
 
-// ChooseHandle changes the handle, which the account must have claimed.
+// ChooseHandle changes the account's handle. The account must have claimed the
+// new handle before.
 func (a Account) ChooseHandle(handle string) []Event {
 	if a.Handle == handle {
 		return nil
@@ -31,8 +32,8 @@ func (a Account) ChooseHandle(handle string) []Event {
 }
 
 // Keeps reports whether a handle that the account has claimed still belongs to
-// it: the handle is the account's current one, or was within HandleReserved.
-// Otherwise the claim is abandoned.
+// the account. The account keeps its current handle, and its former handles for
+// HandleReserved. The claim to any other handle is abandoned.
 func (a Account) Keeps(handle string, now time.Time) bool {
 	return a.Handle == handle || slices.ContainsFunc(a.former, func(f formerHandle) bool {
 		return f.handle == handle && now.Sub(f.at) < HandleReserved
@@ -63,15 +64,15 @@ type Name struct {
 }
 
 // Contested reports whether another owner's claim is past its grace period.
-// Such a claim counts only if that owner's account names the handle.
+// Such a claim is valid only if that owner's account uses the handle.
 func (n Name) Contested(ownerID string, now time.Time) bool {
 	return n.OwnerID != "" && n.OwnerID != ownerID && n.Released.IsZero() && now.Sub(n.Since) >= ClaimGrace
 }
 
-// Claim gives the handle to an account that does not name it yet. If the
-// account has claimed it before, the grace period begins again. abandoned means
-// that the existing claim is contested and that its owner's account does not
-// keep the handle. Claim may fail with ErrHandleTaken.
+// Claim gives the handle to an account that does not use it yet. If the account
+// has claimed the handle before, the grace period begins again. abandoned means
+// that the existing claim is contested, and that the claimant's account does
+// not keep the handle. Claim may fail with ErrHandleTaken.
 func (n Name) Claim(ownerID string, now time.Time, abandoned bool) ([]Event, error) {
 	others := n.OwnerID != "" && n.OwnerID != ownerID
 	switch held := n.Released.IsZero(); {
@@ -83,7 +84,7 @@ func (n Name) Claim(ownerID string, now time.Time, abandoned bool) ([]Event, err
 	return []Event{NameClaimed{OwnerID: ownerID}}, nil
 }
 
-// Release releases the handle if the account holds it.
+// Release releases the handle if the account has claimed it.
 func (n Name) Release(ownerID string) []Event {
 	if n.OwnerID != ownerID || !n.Released.IsZero() {
 		return nil

@@ -12,7 +12,7 @@ const KeyLimit = 20
 // keyUseEvery is the shortest time between two stored uses of a key.
 const keyUseEvery = time.Hour
 
-// Key is an API key. The service holds only the public half.
+// Key is an API key. The service stores only the public key.
 type Key struct {
 	ID         string
 	Name       string
@@ -26,7 +26,7 @@ type Key struct {
 // Revoked reports whether the key has been revoked.
 func (k Key) Revoked() bool { return !k.RevokedAt.IsZero() }
 
-// Key returns one of the account's keys, revoked or not.
+// Key returns the account's key with the given id, revoked or not.
 func (a Account) Key(id string) (Key, bool) {
 	return find(a.Keys, func(k Key) bool { return k.ID == id })
 }
@@ -57,8 +57,9 @@ func (a Account) RegisterKey(id string, k NewKey, by Caller) ([]Event, error) {
 	return []Event{APIKeyRegistered{KeyID: id, Name: k.Name, PublicKey: k.PublicKey, Scopes: k.Scopes}}, nil
 }
 
-// UseKey records that a key signed a request, unless the log already holds a
-// use within the last hour. It returns no event for a revoked or unknown key.
+// UseKey records that a key signed a request, unless the log already records a
+// use of the key within the last hour. It returns no event for a revoked or
+// unknown key.
 func (a Account) UseKey(id string, now time.Time) []Event {
 	k, ok := a.Key(id)
 	if !ok || k.Revoked() || (!k.LastUsedAt.IsZero() && now.Sub(k.LastUsedAt) < keyUseEvery) {

@@ -10,9 +10,9 @@ const (
 	LinkWindow = time.Hour
 )
 
-// Mailbox is the state folded from the stream of an email address: who claimed
-// it, and its recent sign-in links. The zero value is an address that nobody
-// has used.
+// Mailbox is the state folded from the stream of an email address: the account
+// that claimed it, and the recent sign-in links. The zero value is an address
+// that nobody has used.
 type Mailbox struct {
 	OwnerID string // empty if unclaimed
 	Links   []Link // issued within LinkWindow, or not expired yet
@@ -34,7 +34,7 @@ func (m Mailbox) IssueLink(hash string, now time.Time) ([]Event, error) {
 	return []Event{SignInLinkIssued{Link: hash, Until: now.Add(LinkLength).UTC().Truncate(time.Millisecond)}}, nil
 }
 
-// UseLink uses up a link. If nobody has claimed the address, UseLink also
+// UseLink marks a link as used. If nobody has claimed the address, UseLink also
 // claims it for newOwner. It may fail with ErrLinkInvalid.
 func (m Mailbox) UseLink(hash, newOwner string, now time.Time) ([]Event, error) {
 	l, ok := find(m.Links, func(l Link) bool { return l.Hash == hash })
@@ -44,7 +44,7 @@ func (m Mailbox) UseLink(hash, newOwner string, now time.Time) ([]Event, error) 
 	return append([]Event{SignInLinkUsed{Link: hash}}, m.Claim(newOwner)...), nil
 }
 
-// Claim gives the address to an account unless one already has it.
+// Claim gives the address to an account, unless an account already has it.
 func (m Mailbox) Claim(ownerID string) []Event {
 	if m.OwnerID != "" {
 		return nil

@@ -73,7 +73,7 @@ func ParseURL(raw string) (string, error) {
 	return raw, nil
 }
 
-// InvalidURL makes an InvalidError for a bot's URL that is not allowed.
+// InvalidURL returns an InvalidError for a bot's URL that is not allowed.
 func InvalidURL(message string) error {
 	return &InvalidError{Code: CodeURLNotAllowed, Faults: []Fault{{"url", message}}}
 }

@@ -2,8 +2,8 @@ package owner
 
 import "time"
 
-// NoticeLimit is how many notices an owner gets within NoticeWindow. Further ones
-// wait.
+// NoticeLimit is how many notices an owner gets within NoticeWindow. Further
+// notices wait.
 const (
 	NoticeLimit  = 5
 	NoticeWindow = time.Hour
@@ -18,8 +18,8 @@ func (a Account) MayNotify(now time.Time) error {
 	return nil
 }
 
-// NotifyOfMisses records that the owner received the mail that a bot was paused
-// for misses. It returns no event if no such mail is due.
+// NotifyOfMisses records that the owner received the email about a bot that was
+// paused for misses. It returns no event if no such email was needed.
 func (a Account) NotifyOfMisses(botID string) []Event {
 	b, ok := a.Bot(botID)
 	if !ok || !b.NoticeOwed() {

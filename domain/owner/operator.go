@@ -2,12 +2,12 @@ package owner
 
 import "strings"
 
-// An operator's order takes effect at once and needs a reason. Running matches
-// continue.
+// An operator's order takes effect immediately and needs a reason. Running
+// matches continue.
 
-// Suspend keeps all of the account's bots out of matchmaking and the account
-// from writing. It returns no event if the account is already suspended. It may
-// fail with ErrNoReason or ErrOwnerGone.
+// Suspend keeps all of the account's bots out of matchmaking. The account may
+// then only read. It returns no event if the account is already suspended. It
+// may fail with ErrNoReason or ErrOwnerGone.
 func (a Account) Suspend(reason string) ([]Event, error) {
 	reason, err := a.ordered(reason)
 	if err != nil || a.Suspended {
@@ -16,8 +16,8 @@ func (a Account) Suspend(reason string) ([]Event, error) {
 	return []Event{Suspended{Reason: reason}}, nil
 }
 
-// Restore ends a suspension and gives the bots their earlier status back. It
-// may fail with the same errors as Suspend.
+// Restore ends the suspension of an account. It does not end pauses or
+// suspensions of single bots. It may fail with the same errors as Suspend.
 func (a Account) Restore(reason string) ([]Event, error) {
 	reason, err := a.ordered(reason)
 	if err != nil || !a.Suspended {
@@ -59,8 +59,8 @@ func (a Account) orderedBot(id, reason string) (Bot, string, error) {
 	return b, reason, nil
 }
 
-// ordered trims an order's reason. It checks that the reason is not empty and that
-// the account exists.
+// ordered returns an order's reason without surrounding spaces. It checks that
+// the reason is not empty and that the account exists.
 func (a Account) ordered(reason string) (string, error) {
 	reason = strings.TrimSpace(reason)
 	switch {

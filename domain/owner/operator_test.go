@@ -105,7 +105,7 @@ func TestStatusDuringASuspension(t *testing.T) {
 	}
 }
 
-// A suspended bot keeps its place among the five, unless its owner gives it up.
+// A suspended bot counts toward the limit of five, unless its owner pauses it.
 func TestASuspendedBotCountsTowardTheLimit(t *testing.T) {
 	five := account(bots(ladder.Standard, 5), given(BotPaused{BotID: suspect, By: ByOperator}))
 	_, err := five.RegisterBot("new", NewBot{Mode: ladder.Standard})

@@ -2,15 +2,16 @@
 // keys, its sessions, its bots and their limits. It also holds the names that an
 // account claims: its email address and its handle.
 //
-// Five kinds of streams belong to it. Account folds owner-<ownerId>, Mailbox
-// folds email-<hmac of the address>, and Name folds handle-<handle>. The stream
-// address-<ownerId> holds AddressSet, the only event with an address in it. The
-// stream signatures-<ownerId> holds the SignatureSpent of the last minutes.
+// Five kinds of streams belong to this package. Account folds owner-<ownerId>,
+// Mailbox folds email-<hmac of the address>, and Name folds handle-<handle>.
+// The stream address-<ownerId> holds AddressSet, the only event that contains
+// an address. The stream signatures-<ownerId> holds the SignatureSpent events
+// of the last minutes.
 //
-// Decisions are methods that return events, or an error that explains why they
-// were refused. Callers pass the time and new ids.
+// Decisions are methods that return events, or an error with the reason for a
+// refusal. Callers pass the time and new ids.
 //
-// It knows nothing about HTTP, signatures, mail or the log.
+// The package knows nothing about HTTP, signatures, email or the log.
 package owner
 
 import "strings"

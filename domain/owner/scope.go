@@ -27,9 +27,9 @@ func AllScopes() []Scope { return slices.Clone(allScopes) }
 // DefaultScopes returns the scopes of a key that was registered without scopes.
 func DefaultScopes() []Scope { return []Scope{BotsRead, BotsWrite} }
 
-// ParseScopes reads scopes by name, without duplicates and in a fixed order.
-// Nil stands for the default scopes. An empty list and an unknown name are
-// invalid.
+// ParseScopes reads scopes by name, without duplicates and in a fixed order. If
+// names is nil, ParseScopes returns the default scopes. An empty list and an
+// unknown name are invalid.
 func ParseScopes(names []string) ([]Scope, error) {
 	if names == nil {
 		return DefaultScopes(), nil
