@@ -72,7 +72,7 @@ func goldenShapes(t *testing.T) []shape {
 	return list
 }
 
-// Every line of the golden file decodes to the event that it names.
+// Every line of the golden file decodes to the event of that line.
 func TestEveryStoredShapeCanBeRead(t *testing.T) {
 	for _, s := range goldenShapes(t) {
 		e, err := decode(s.kind, s.name, []byte(s.data))
@@ -87,8 +87,8 @@ func TestEveryStoredShapeCanBeRead(t *testing.T) {
 	}
 }
 
-// A changed shape fails this test until the golden file has it as a new line. The
-// older lines can still be read.
+// If a shape changes, this test fails until the golden file has the new shape
+// as a new line. The older lines stay, because they must remain readable.
 func TestNoShapeChangesSilently(t *testing.T) {
 	latest := map[string]string{}
 	for _, s := range goldenShapes(t) {
@@ -147,7 +147,8 @@ func typesOf(t *testing.T, kind string) (names []string) {
 	return names
 }
 
-// fill sets every field to a value that is stored.
+// fill sets every field to a value other than zero, because omitempty leaves
+// out zero values.
 func fill(t *testing.T, v reflect.Value) {
 	t.Helper()
 	switch x := v.Addr().Interface().(type) {

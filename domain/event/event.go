@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// Event is a fact of a stream. The names that EventType returns are what the log
-// stores forever.
+// Event is a fact of a stream. EventType returns the name of its type in the
+// log. This name never changes.
 type Event interface{ EventType() string }
 
 // Decode reads the JSON of a stored event of type E.

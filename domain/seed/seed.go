@@ -58,7 +58,8 @@ func Server(seedKey []byte, matchID string) Seed {
 // socket opens.
 func Commitment(serverSeed Seed) Seed { return sha256.Sum256(serverSeed[:]) }
 
-// Joint mixes the nonces of the bots, in table order, into the server seed.
+// Joint returns the seed of a match. It mixes the nonces of the bots, in table
+// order, into the server seed.
 func Joint(serverSeed Seed, nonces []string) Seed {
 	h := sha256.New()
 	h.Write(serverSeed[:])
@@ -134,8 +135,9 @@ func shuffle(s *Seed, p Purpose, n int, swap func(i, j int)) {
 	}
 }
 
-// Layout shuffles the resources onto the hexes, then the tokens onto all hexes
-// except the desert, in ascending order.
+// Layout shuffles the resources, then the tokens. It lays the resources on all
+// hexes and the tokens on all hexes except the desert, in ascending order of
+// hexes.
 func (s Seed) Layout() board.Layout {
 	l := board.Layout{Resources: [board.Hexes]board.Resource{
 		board.Brick, board.Brick, board.Brick,

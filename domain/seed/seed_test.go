@@ -74,7 +74,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestUniformRejects uses an n for which three draws in ten are too high.
+// TestUniformRejects uses an n for which Uniform skips three draws in ten.
 func TestUniformRejects(t *testing.T) {
 	s, err := seed.Parse(vectors[1].seed)
 	require.NoError(t, err)

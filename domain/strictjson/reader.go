@@ -8,17 +8,17 @@ import (
 )
 
 // Reader reads values in order: objects with known keys and types, and integers
-// without fraction or exponent. It rejects null in place of a value. The first
-// error sticks, and every later read returns the zero value. Reader skips the
-// values of unknown fields without looking into them, so their depth does not
-// matter.
+// without fraction or exponent. It rejects null in place of a value. After the
+// first error, every read returns the zero value. Reader skips the values of
+// unknown fields without looking into them, so these values may be nested to
+// any depth.
 type Reader struct {
 	text string // valid JSON; the strings and raw values returned share its memory
 	at   int
 	err  error
 }
 
-// New returns a Reader of a text that holds one value.
+// New returns a Reader of text, which must contain exactly one JSON value.
 func New(text []byte) *Reader { return &Reader{text: string(text), err: check(text)} }
 
 // Part returns a Reader of a value that Raw returned.
@@ -27,14 +27,14 @@ func Part(raw string) *Reader { return &Reader{text: raw} }
 // Err returns the first error.
 func (r *Reader) Err() error { return r.err }
 
-// Fail records an error unless an earlier one is recorded.
+// Fail records an error, unless an earlier error is already recorded.
 func (r *Reader) Fail(format string, args ...any) {
 	if r.err == nil {
 		r.err = fmt.Errorf(format, args...)
 	}
 }
 
-// Want fails if a condition does not hold. what names the missing thing.
+// Want records an error if ok is false. what names the missing thing.
 func (r *Reader) Want(ok bool, what string) {
 	if !ok {
 		r.Fail("%s is missing", what)
@@ -60,7 +60,7 @@ func (r *Reader) next() byte {
 }
 
 // Field is a field of an object, with a pointer to the variable that gets its
-// value. A func() reads the value itself.
+// value. If the pointer is a func() instead, Reader calls it to read the value.
 type Field struct {
 	name     string
 	into     any
@@ -68,13 +68,13 @@ type Field struct {
 	nullable bool
 }
 
-// Need is a field that must be there.
+// Need returns a field that must be present.
 func Need(name string, into any) Field { return Field{name: name, into: into} }
 
-// May is a field that may be absent.
+// May returns a field that may be absent.
 func May(name string, into any) Field { return Field{name: name, into: into, optional: true} }
 
-// OrNull returns f as a field that may be null. A null leaves its variable
+// OrNull returns f as a field that may be null. A null leaves the variable
 // unchanged.
 func (f Field) OrNull() Field {
 	f.nullable = true
@@ -87,8 +87,8 @@ func (r *Reader) Object(fields ...Field) { r.object(false, fields) }
 // OpenObject reads an object that may also have other fields.
 func (r *Reader) OpenObject(fields ...Field) { r.object(true, fields) }
 
-// maxUnknown bounds the unknown keys of an object, so that scanning a list is
-// enough to find duplicates.
+// maxUnknown bounds the number of unknown keys in an object. A scan of a list
+// is then fast enough to find duplicates.
 const maxUnknown = 24
 
 func (r *Reader) object(open bool, fields []Field) {
@@ -125,15 +125,15 @@ func (r *Reader) object(open bool, fields []Field) {
 	}
 }
 
-// once fails if the object already had this key.
+// once records an error if the object had the key before.
 func (r *Reader) once(key string, before bool) {
 	if before && r.err == nil {
 		r.err = DuplicateKeyError(key)
 	}
 }
 
-// find returns the index of a name, or -1 if it is missing. It looks at a
-// likely index first: most objects have their fields in order.
+// find returns the index of a name, or -1 if it is missing. It first looks at
+// the index likely, because most objects have their fields in order.
 func find(fields []Field, name string, likely int) int {
 	if likely < len(fields) && fields[likely].name == name {
 		return likely
@@ -175,7 +175,7 @@ func (r *Reader) read(f *Field) {
 	}
 }
 
-// Array reads an array: item reads each of its values.
+// Array reads an array. It calls item to read each value.
 func (r *Reader) Array(item func()) {
 	if r.next() != '[' {
 		r.Fail("want an array")
@@ -188,7 +188,7 @@ func (r *Reader) Array(item func()) {
 	r.at++
 }
 
-// List reads an array of values of one type. It is never nil.
+// List reads an array of values of one type. The list is never nil.
 func List[T any](r *Reader, item func() T) []T {
 	list := make([]T, 0, 4) // most lists have an entry for each seat
 	r.Array(func() { list = append(list, item()) })
@@ -205,8 +205,8 @@ func (r *Reader) Raw() string {
 	return r.text[from:min(r.at, len(r.text))]
 }
 
-// skip skips a value. It does not look for duplicate keys in it, because nobody
-// reads the value.
+// skip skips a value. It does not look for duplicate keys, because nobody reads
+// the value.
 func (r *Reader) skip() {
 	switch r.next() {
 	case 0:
@@ -237,7 +237,7 @@ func (r *Reader) skipNested() {
 	}
 }
 
-// null reads a null if the next value is one.
+// null skips the next value if it is null, and reports whether it was.
 func (r *Reader) null() bool {
 	if r.next() != 'n' {
 		return false
@@ -275,10 +275,11 @@ func (r *Reader) quoted(halfPairs bool) string {
 	return raw
 }
 
-// maxInt bounds integers: programs in other languages round larger ones.
+// maxInt is the largest integer that a Reader accepts. Programs in other
+// languages round larger integers.
 const maxInt = 1 << 53
 
-// Integer reads a number of 0 to 2⁵³.
+// Integer reads an integer from 0 to 2⁵³.
 func (r *Reader) Integer() int {
 	if c := r.next(); c < '0' || c > '9' {
 		r.Fail("want an integer of at least 0")

@@ -1,7 +1,7 @@
 // Package strictjson reads JSON so strictly that no two readers can understand
 // a text differently. It requires one value in valid UTF-8, without duplicate
 // keys in any object. The standard library accepts duplicate keys and replaces
-// invalid text.
+// invalid UTF-8.
 //
 // Parse returns a tree of values. A Reader, which New makes, reads values in
 // order into the caller's variables without building a tree.
@@ -25,10 +25,10 @@ var (
 )
 
 // errSurrogate rejects an escape such as \ud800 without its second half. Like
-// invalid UTF-8, it does not stand for a character.
+// invalid UTF-8, such an escape does not represent a character.
 var errSurrogate = errors.New("half of a surrogate pair in a string")
 
-// DuplicateKeyError names a key that an object has twice.
+// DuplicateKeyError is a key that an object has twice.
 type DuplicateKeyError string
 
 func (e DuplicateKeyError) Error() string { return fmt.Sprintf("the key %q is given twice", string(e)) }
