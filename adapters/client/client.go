@@ -1,8 +1,10 @@
-// Package client calls an arena over HTTP as its owners and operators do. It signs
-// calls with an Ed25519 key or sends a session, and turns refusals into one-line
-// errors. Create a [Client] and use [Client.Call].
+// Package client calls an arena over HTTP, for the commands of owners and
+// operators. It signs calls with an Ed25519 key or sends a session cookie. If the
+// arena refuses a call, the error has one line. Create a [Client] and use
+// [Client.Call].
 //
-// It does not know the endpoints: callers pass paths and bodies. It stores nothing.
+// The package does not know the endpoints: callers pass paths and bodies. It stores
+// nothing.
 package client
 
 import (
@@ -19,9 +21,10 @@ import (
 )
 
 const (
-	// callTime bounds a call. A deploy check takes the longest.
+	// callTime is the time limit of a call. Deploy checks take longest.
 	callTime = 90 * time.Second
-	// maxAnswer bounds an answer, in bytes. Replays are the largest answers.
+	// maxAnswer is the maximum size of an answer, in bytes. Replays are the
+	// largest answers.
 	maxAnswer = 64 << 20
 )
 
@@ -39,17 +42,17 @@ type Client struct {
 	http    *http.Client
 }
 
-// Answer is the answer to a successful call.
+// Answer is the response to a successful call.
 type Answer struct {
 	Header  http.Header
-	Body    []byte         // unchanged
+	Body    []byte         // as received
 	Cookies []*http.Cookie // from Set-Cookie
 }
 
-// ErrBase reports a text that is not a base URL.
+// ErrBase reports that a string is not a base URL.
 var ErrBase = errors.New("want http(s)://host[:port]")
 
-// New returns a client of the arena at a base URL.
+// New returns a client of the arena at the base URL in o.
 func New(o Options) (*Client, error) {
 	base, err := Base(o.Base)
 	if err != nil {
@@ -75,9 +78,9 @@ func Base(text string) (string, error) {
 	return u.Scheme + "://" + strings.ToLower(u.Host), nil
 }
 
-// Call sends a request to a path with its query, and reads the answer. It sends body
-// as JSON unless body is nil. If the arena refuses the call, the error is a
-// *Refusal. Other errors mean that no answer arrived.
+// Call sends a request and reads the answer. path includes the query. Call sends
+// body as JSON unless body is nil. If the arena refuses the call, the error is a
+// *Refusal. Any other error means that no complete answer arrived.
 func (c *Client) Call(ctx context.Context, method, path string, body any) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -90,8 +93,8 @@ func (c *Client) Call(ctx context.Context, method, path string, body any) (Answe
 	return Answer{Header: response.Header, Body: text, Cookies: response.Cookies()}, err
 }
 
-// Open is Call without a time limit, for answers that the caller reads as they
-// arrive. The caller closes the body.
+// Open is like Call, but it has no time limit and returns before the body is
+// read. Use it for streams. The caller must close the body.
 func (c *Client) Open(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	var raw []byte
 	if body != nil {
@@ -139,7 +142,8 @@ func (c *Client) read(response *http.Response) ([]byte, error) {
 	return body, nil
 }
 
-// unreachable removes the URL from an error, because its path may hold a secret.
+// unreachable removes the URL from an error, because the path may contain a
+// secret.
 func unreachable(base string, err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {

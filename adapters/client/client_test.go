@@ -169,7 +169,8 @@ func TestSessionIsSentAndCookiesAreReturned(t *testing.T) {
 	require.Equal(t, "seen-session=a.b", answer.Cookies[0].Value)
 }
 
-// The error names the arena but not the path, which may hold a token.
+// The error contains the arena's base URL but not the path, which may contain a
+// token.
 func TestUnreachableArena(t *testing.T) {
 	base := "http://" + closedPort(t)
 	c, err := client.New(client.Options{Base: base})
@@ -184,8 +185,9 @@ func TestUnreachableArena(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// closedPort returns a loopback address at which nothing listens. A connection
-// holds the port until the test ends, so no other process can listen there.
+// closedPort returns a loopback address at which nothing listens. An open
+// connection occupies the port until the test ends, so no other process can
+// listen there.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

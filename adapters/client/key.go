@@ -20,7 +20,7 @@ type Key struct {
 }
 
 // Sign adds the headers of a signed request ("Signing" in docs/protocol.md).
-// The target is the path with the query, exactly as they are sent.
+// The target is the path with the query, exactly as sent.
 func (k Key) Sign(h http.Header, now time.Time, method, target string, body []byte) {
 	timestamp := strconv.FormatInt(now.UnixMilli(), 10)
 	message := append([]byte(timestamp+"."+method+"."+target+"."), body...)
@@ -35,7 +35,8 @@ func NewPrivate() (ed25519.PrivateKey, error) {
 	return private, err
 }
 
-// EncodePrivate encodes a private key as PKCS#8 in PEM, which OpenSSL reads too.
+// EncodePrivate encodes a private key as PKCS#8 in PEM. OpenSSL can read this
+// format.
 func EncodePrivate(key ed25519.PrivateKey) ([]byte, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -44,8 +45,8 @@ func EncodePrivate(key ed25519.PrivateKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
 
-// ErrNoPrivateKey reports a text without an Ed25519 private key. Its message does
-// not show the text.
+// ErrNoPrivateKey reports that the input is not an Ed25519 private key. The
+// message contains no part of the input.
 var ErrNoPrivateKey = errors.New("not an Ed25519 private key in PEM (PKCS#8)")
 
 // ParsePrivate decodes the result of EncodePrivate.
@@ -59,7 +60,7 @@ func ParsePrivate(text []byte) (ed25519.PrivateKey, error) {
 }
 
 // PublicLine returns the public key as a line in OpenSSH's format, with a newline.
-// This is the text to register.
+// Owners register this line at the arena.
 func PublicLine(key ed25519.PrivateKey) (string, error) {
 	public, err := ssh.NewPublicKey(key.Public())
 	if err != nil {

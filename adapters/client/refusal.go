@@ -12,8 +12,8 @@ import (
 	"hexarena/adapters/rest"
 )
 
-// Refusal is the error of a refused call. It holds the arena's problem (RFC 9457).
-// If another program answered, such as a proxy, Code is empty.
+// Refusal is the error of a refused call. It contains the arena's problem (RFC
+// 9457). If another program responded, such as a proxy, Code is empty.
 type Refusal struct {
 	rest.Problem
 	RetryAfter string // seconds; empty if waiting does not help
@@ -55,10 +55,11 @@ func refusalOf(response *http.Response, body []byte) error {
 	return &Refusal{Problem: p, RetryAfter: response.Header.Get("Retry-After"), Body: body}
 }
 
-// maxShown bounds how much of another program's text is shown, in bytes.
+// maxShown is the maximum length of another program's text in an error, in
+// bytes.
 const maxShown = 1 << 10
 
-// foreignAnswer describes an answer that is not a problem.
+// foreignAnswer describes an answer that is not in the format of a problem.
 func foreignAnswer(response *http.Response, body []byte) string {
 	status := http.StatusText(response.StatusCode)
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/plain") {
@@ -68,8 +69,8 @@ func foreignAnswer(response *http.Response, body []byte) string {
 	return status + ": this is not an arena's answer"
 }
 
-// OneLine replaces line breaks and control characters with spaces. It makes text
-// that others chose, such as bot names, safe to show on a terminal.
+// OneLine replaces line breaks and control characters with spaces. This makes
+// text from other people, such as bot names, safe to print on a terminal.
 func OneLine(text string) string {
 	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
