@@ -11,8 +11,8 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// BenchmarkExport measures the cost of exporting an event, without reading it
-// from a node. The command arena bench export measures both.
+// BenchmarkExport measures the cost of exporting events from a log in memory.
+// The command arena bench export also includes the reads from a node.
 func BenchmarkExport(b *testing.B) {
 	log := memory.New()
 	a := arenatest.New(b, log, 7)

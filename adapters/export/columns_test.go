@@ -14,7 +14,7 @@ import (
 )
 
 // docs/analysts.md lists the columns in order and with their types. Both
-// formats use the same names.
+// formats have columns of the same names.
 func TestAnalystsPageListsEveryColumn(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "analysts.md"))
 	require.NoError(t, err)

@@ -5,9 +5,10 @@
 // The ladders determine which matches have ended and in which order. The rows
 // are built from the matches' streams. Owners appear only as ids.
 //
-// Files appear complete and never change. The file export.json records the
-// progress. If a run is interrupted at any point, the next run continues, and
-// the resulting files are the same as those of an uninterrupted run.
+// A file gets its final name only when it is complete, and never changes after
+// that. The file export.json records the progress. If a run is interrupted at
+// any point, the next run continues. The resulting files are the same as those
+// of an uninterrupted run.
 package export
 
 import (
@@ -44,11 +45,11 @@ type Done struct {
 
 const (
 	maxReaders = 4  // matches that are turned into rows concurrently
-	readAhead  = 32 // matches that wait for an earlier one
+	readAhead  = 32 // matches that wait for an earlier match
 )
 
 // Run adds the matches that have ended since the last run to the tables in Dir.
-// Its errors have one line.
+// The message of an error has one line.
 func Run(ctx context.Context, log eventstore.Log, o Options) (done Done, err error) {
 	if err := o.check(); err != nil {
 		return Done{}, err
@@ -88,7 +89,7 @@ func (o Options) modes() []string {
 	return ladder.Modes
 }
 
-// job is a match whose rows a reader makes.
+// job is a match and the rows that a reader goroutine makes of it.
 type job struct {
 	ending ending
 	rows   chan *rows // receives one value: nil if the match has no rows
@@ -106,7 +107,7 @@ func (s *state) run(ctx context.Context, log eventstore.Log) (Done, error) {
 	group.Go(func() error {
 		err := readMatches(ctx, log, w, inOrder)
 		if err == nil {
-			close(inOrder) // without an error, the last partition is complete
+			close(inOrder) // closing the channel completes the last partition, which must not happen after an error
 		}
 		return err
 	})
@@ -121,8 +122,8 @@ func (s *state) run(ctx context.Context, log eventstore.Log) (Done, error) {
 	return done, err
 }
 
-// readMatches reads the matches of a walk, several at once, and passes them on in
-// order.
+// readMatches reads several matches of a walk concurrently, and sends them to
+// inOrder in the order of the walk.
 func readMatches(ctx context.Context, log eventstore.Log, w walk, inOrder chan<- job) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxReaders)
@@ -195,8 +196,9 @@ func (s *state) write(ctx context.Context, inOrder <-chan job) (done Done, err e
 	return done, s.finish(&p)
 }
 
-// receive returns the next value of a channel, and false after the last one.
-// When a run fails, it cancels ctx and leaves its channels open.
+// receive returns the next value of a channel, and false after the last value.
+// It also watches ctx, because a run that fails cancels ctx and leaves its
+// channels open.
 func receive[T any](ctx context.Context, from <-chan T) (value T, more bool, err error) {
 	select {
 	case value, more = <-from:

@@ -188,8 +188,8 @@ func TestInterruptedRunsWriteTheSameFilesAsOneRun(t *testing.T) {
 	}
 }
 
-// If a partition ended at the failure, the next run would create different
-// files.
+// A failed read must not complete a partition. Otherwise, the next run would
+// create different files.
 func TestFailedReadFinishesNoPartition(t *testing.T) {
 	w := newFixture(t)
 	for n := range 100 {
@@ -229,7 +229,8 @@ func (c cut) ReadAll(ctx context.Context, from eventstore.Position, o eventstore
 	}
 }
 
-// If the process is killed between two renames, it leaves such files.
+// A run replaces the files that an earlier run left when it was killed between
+// two renames.
 func TestRunReplacesUnfinishedFiles(t *testing.T) {
 	w := newFixture(t)
 	whole, broken := t.TempDir(), t.TempDir()
@@ -258,7 +259,8 @@ func TestRunReplacesUnfinishedFiles(t *testing.T) {
 	logtest.RequireSameFiles(t, contents(t, whole), contents(t, broken))
 }
 
-// Together, the files hold the same rows as the files of a single run.
+// Each run adds files. Together, the files contain the same rows as the files
+// of a single run.
 func TestEachRunAddsFilesAndChangesNone(t *testing.T) {
 	rng := logtest.Random(t)
 	w := newFixture(t)

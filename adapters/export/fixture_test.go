@@ -67,14 +67,14 @@ func (w *fixture) abort(why string, bots ...int) {
 	w.games = append(w.games, g)
 }
 
-// startOnly leaves a match running.
+// startOnly starts a match and leaves it running.
 func (w *fixture) startOnly(mode string, bots ...int) {
 	g := w.arena.Seat(mode, w.chosen(mode, bots)...)[0]
 	g.Start()
 	g.Play(5)
 }
 
-// leaderboard returns the ranking that the arena shows.
+// leaderboard returns the ranking of the arena's read model.
 func (w *fixture) leaderboard(t *testing.T, mode string) []leaderboard.Row {
 	board, names := leaderboard.New(), directory.New()
 	require.NoError(t, arenatest.Follow(t, w.log, board).Sync(t.Context()))

@@ -37,8 +37,8 @@ func jsonLines[R any](w io.Writer, pick func(*rows) []R) sheet {
 	return sheet{add: add, close: func() error { return nil }}
 }
 
-// rowGroup is the number of rows in a group of a Parquet file. Readers load a group at
-// a time, and the writer buffers one.
+// rowGroup is the number of rows in a row group of a Parquet file. Readers load one
+// group at a time, and the writer buffers one group.
 const rowGroup = 100_000
 
 // parquetFile writes the rows as columns of a Parquet file.

@@ -11,25 +11,26 @@ import (
 	"hexarena/projections/matchcollector"
 )
 
-// ending is a ladder's event that ends a match.
+// ending is the event of a ladder that closes a match.
 type ending struct {
 	event   eventstore.Recorded
 	matchID string
 	rated   []ladder.RatedSeat    // nil if the match was aborted
 	why     string                // the reason of an abort
 	match   []eventstore.Recorded // nil if it must be read from its stream
-	nth, of uint64                // its number among the events of the ladders in this run
+	nth, of uint64                // the event's number, and the number of all ladder events in this run
 }
 
 // walk describes the part of the log that a run reads.
 type walk struct {
-	first map[string]eventstore.Revision // by mode: the first event of its ladder
+	first map[string]eventstore.Revision // by mode: the first event of the mode's ladder to read
 	from  eventstore.Position
 	head  eventstore.Position
 	total uint64 // events of these ladders
 }
 
-// openWalk determines the part of the log to read. Later events belong to the next run.
+// openWalk determines the part of the log to read. It ends at the current end of
+// the log. Later events are left to the next run.
 func (s *state) openWalk(ctx context.Context, log eventstore.Log) (w walk, err error) {
 	w = walk{first: map[string]eventstore.Revision{}, from: eventstore.EndPosition}
 	if w.head, err = eventstore.Head(ctx, log); err != nil {
@@ -57,11 +58,11 @@ func (s *state) openWalk(ctx context.Context, log eventstore.Log) (w walk, err e
 type rest struct {
 	revision eventstore.Revision
 	position eventstore.Position // of the first event; EndPosition if no event is left
-	left     uint64              // the number of events
+	left     uint64              // the number of events in the rest
 }
 
-// restAfter finds the first event of a stream after a position, by a binary search. The
-// position need not belong to an event.
+// restAfter finds the first event of a stream after a position, by a binary search.
+// The position may lie between two events.
 func restAfter(ctx context.Context, log eventstore.Log, stream eventstore.StreamID, p eventstore.Position) (at rest, err error) {
 	var count uint64
 	for r, err := range log.Read(ctx, stream, eventstore.EndRevision, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {
@@ -87,7 +88,8 @@ func restAfter(ctx context.Context, log eventstore.Log, stream eventstore.Stream
 }
 
 // endings yields the ends of matches in the order of the log. An ending
-// includes its match if this read has collected all events of the match.
+// includes the events of its match if this read of the log has collected all of
+// them.
 func (w walk) endings(ctx context.Context, log eventstore.Log) iter.Seq2[ending, error] {
 	return func(yield func(ending, error) bool) {
 		if w.total == 0 {
@@ -109,7 +111,7 @@ func (w walk) endings(ctx context.Context, log eventstore.Log) iter.Seq2[ending,
 			}
 			e, ok, err := endingOf(r)
 			if ok {
-				e.match = matches.Take(e.matchID) // also for other ladders, to free the memory
+				e.match = matches.Take(e.matchID) // also for ladders that are not exported, to free the memory
 			}
 			if first, ours := w.first[mode]; !ours || r.Revision < first {
 				continue
@@ -123,7 +125,8 @@ func (w walk) endings(ctx context.Context, log eventstore.Log) iter.Seq2[ending,
 	}
 }
 
-// endingOf decodes a ladder's event. It returns false if the event ends no match.
+// endingOf decodes a ladder's event. It returns false if the event does not end a
+// match.
 func endingOf(r eventstore.Recorded) (e ending, ok bool, err error) {
 	decoded, err := ladder.Decode(r.Type, r.Data)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// partition is one new file for each table. A partition is named after the log
-// position after which it begins. The files have temporary names until all of
-// them are complete.
+// partition is a set of new files, one for each table. A partition is named
+// after the log position after which it begins. The files have temporary names
+// until all of them are complete.
 type partition struct {
 	matches int
 	files   []*file
@@ -35,8 +35,8 @@ type file struct {
 // maxQueued limits the matches that wait for a table's writer.
 const maxQueued = 8
 
-// openPartition begins a partition after the state's position. Each table has its own
-// writer.
+// openPartition begins a partition after the state's position. A separate goroutine
+// writes each table.
 func (s *state) openPartition(ctx context.Context) (*partition, error) {
 	p := &partition{}
 	p.group, p.failed = errgroup.WithContext(ctx)
@@ -68,7 +68,7 @@ func (p *partition) add(r *rows) error {
 	return nil
 }
 
-// write writes the matches from the queue.
+// write writes the rows of the queued matches.
 func (f *file) write() error {
 	for r := range f.matches {
 		if err := f.sheet.add(r); err != nil {
@@ -78,7 +78,7 @@ func (f *file) write() error {
 	return nil
 }
 
-// stop waits for the writers and returns their first error.
+// stop ends the writers, waits for them, and returns their first error.
 func (p *partition) stop() error {
 	if !p.stopped {
 		p.stopped = true

@@ -14,7 +14,8 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// python returns the interpreter for which `make deps` installs packages.
+// python returns the Python interpreter for which `make deps` installs
+// packages.
 func python(t *testing.T) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()
@@ -26,7 +27,7 @@ func python(t *testing.T) string {
 	return path
 }
 
-// standing is one line of a leaderboard that a recipe prints.
+// standing is one line of the leaderboard that a recipe in the docs prints.
 type standing struct {
 	Rank        int     `json:"rank"`
 	BotID       string  `json:"bot_id"`

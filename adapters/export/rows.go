@@ -15,8 +15,9 @@ import (
 	"hexarena/projections/matches"
 )
 
-// readMatch returns the rows of an ended match. It returns nil for a match without rows:
-// the ladder voided it before it started, or before its stream ended.
+// readMatch returns the rows of an ended match. A match has no rows if the ladder
+// voided the match before it started, or before its stream ended. Then readMatch
+// returns nil.
 func readMatch(ctx context.Context, log eventstore.Log, e ending) (*rows, error) {
 	if e.match == nil {
 		var err error
@@ -61,7 +62,7 @@ func rowsOf(e ending, h *frames.History) (*rows, error) {
 	return b.rows, nil
 }
 
-// begin sets the columns that follow from the start and the end of a match.
+// begin sets the columns that depend on the start and the end of a match.
 func (b *builder) begin(e ending, h *frames.History) {
 	started := h.Started
 	b.match = Match{
@@ -82,7 +83,7 @@ func (b *builder) begin(e ending, h *frames.History) {
 	b.events, b.decisions = make([]Event, 0, len(h.Events)), make([]Decision, 0, len(h.Events))
 }
 
-// rate sets the columns that follow from the ladder's event.
+// rate sets the columns that depend on the ladder's event.
 func (b *builder) rate(e ending) {
 	for _, r := range e.rated {
 		b.ratingChanges = append(b.ratingChanges, RatingChange{
@@ -143,9 +144,9 @@ func (b *builder) decide(seat int, d Decision) {
 	b.seats[seat].Decisions++
 }
 
-// act adds a decision with its answer, or with the default action if the
-// decision failed. The actions of a resigned seat belong to no decision,
-// because the arena sent that seat no request.
+// act adds an answered decision with its action. If the decision failed, act
+// sets the default action in the decision's existing row. Actions of a resigned
+// seat have no decision, because the arena sent that seat no request.
 func (b *builder) act(e match.ActionPlayed, at instant) {
 	if n := b.last[e.Seat]; n > 0 && b.decisions[n-1].Decision == int32(e.Decision) {
 		b.decisions[n-1].Action = object(e.Action)

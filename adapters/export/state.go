@@ -20,8 +20,8 @@ import (
 // stateFile records the progress in a folder.
 const stateFile = "export.json"
 
-// state is the progress and the options of a folder's export. Runs save it before the
-// first file and after each partition.
+// state is the progress and the options of the export in a folder. A run saves the
+// state before the first file and after each partition.
 type state struct {
 	Schema int                 `json:"schema"`
 	Format string              `json:"format"`
@@ -31,13 +31,13 @@ type state struct {
 	Matches int `json:"matches"`
 
 	options Options
-	next    progress // when the open partition is complete
+	next    progress // the progress once the open partition is complete
 }
 
 // progress is how far an export has come.
 type progress struct {
 	Position eventstore.Position `json:"position"` // log position of the last exported ending
-	Last     *anchor             `json:"last"`     // that ending; null before the first one
+	Last     *anchor             `json:"last"`     // the event of that ending; null before the first ending
 }
 
 // anchor is an event that identifies the log.
@@ -47,8 +47,8 @@ type anchor struct {
 	ID       uuid.UUID           `json:"id"`
 }
 
-// begin loads the state and checks that the log and the options belong to it.
-// It removes unfinished files that a killed run left.
+// begin loads the state and checks that the log and the options match it. It
+// also removes unfinished files of a run that was killed.
 func begin(ctx context.Context, log eventstore.Log, o Options) (*state, error) {
 	s, err := load(o)
 	if err != nil {
@@ -119,7 +119,8 @@ func (s *state) sameLog(ctx context.Context, log eventstore.Log) error {
 	return errors.Join(ctx.Err(), errors.New("the folder holds an export of another log: use another folder"))
 }
 
-// pass records that an ending is in the open partition or has no rows.
+// pass records that the run has processed an ending, which is in the open
+// partition or has no rows.
 func (s *state) pass(e ending) {
 	s.next = progress{e.event.Position, &anchor{e.event.Stream, e.event.Revision, e.event.ID}}
 }
@@ -154,7 +155,8 @@ func (s *state) save() error {
 	return errors.Join(os.Rename(path+".part", path), syncFolder(s.options.Dir))
 }
 
-// sweep removes the files after the state's position, which a killed run has left.
+// sweep removes the files of partitions after the state's position. Only a run
+// that was killed leaves such files.
 func (s *state) sweep() error {
 	for _, t := range tables {
 		dir := filepath.Join(s.options.Dir, t.name)
@@ -176,7 +178,7 @@ func (s *state) sweep() error {
 	return nil
 }
 
-// unfinished reports whether a file belongs to a partition that was not completed.
+// unfinished reports whether a file belongs to an incomplete partition.
 func (s *state) unfinished(name string) bool {
 	name = strings.TrimSuffix(strings.TrimPrefix(name, "."), ".part")
 	digits, ours := strings.CutSuffix(name, "."+s.options.Format)

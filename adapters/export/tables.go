@@ -8,10 +8,11 @@ import (
 )
 
 // The types below are the rows of the tables (docs/analysts.md, "As tables"). New
-// columns come after the others. A column is never renamed, and its meaning never
-// changes. A pointer is a column that may be null.
+// columns are added after the existing columns. A column is never renamed, and
+// its meaning never changes. A field with a pointer type is a column that may be
+// null.
 
-// Match is a row of matches: an ended match.
+// Match is a row of the table matches: an ended match.
 type Match struct {
 	MatchID    string  `json:"match_id" parquet:"match_id"`
 	Mode       string  `json:"mode" parquet:"mode,dict"`
@@ -31,7 +32,7 @@ type Match struct {
 	SeedKey    string  `json:"seed_key" parquet:"seed_key,dict"`
 }
 
-// Seat is a row of seats: one bot in a match.
+// Seat is a row of the table seats: one bot in a match.
 type Seat struct {
 	MatchID    string `json:"match_id" parquet:"match_id,dict"`
 	Seat       int32  `json:"seat" parquet:"seat"`
@@ -48,7 +49,7 @@ type Seat struct {
 	Nonce      string `json:"nonce" parquet:"nonce"`
 }
 
-// Event is a row of events: a public event of a match.
+// Event is a row of the table events: a public event of a match.
 type Event struct {
 	MatchID string  `json:"match_id" parquet:"match_id,dict"`
 	Seq     int32   `json:"seq" parquet:"seq"`
@@ -59,7 +60,8 @@ type Event struct {
 	Data    object  `json:"data" parquet:"data"`
 }
 
-// Decision is a row of decisions: one decision that a bot was asked to make.
+// Decision is a row of the table decisions: one decision that a bot was asked
+// to make.
 type Decision struct {
 	MatchID   string  `json:"match_id" parquet:"match_id,dict"`
 	Seat      int32   `json:"seat" parquet:"seat"`
@@ -76,7 +78,7 @@ type Decision struct {
 	Action    object  `json:"action" parquet:"action"`
 }
 
-// Trade is a row of trades: a trade between two seats.
+// Trade is a row of the table trades: a trade between two seats.
 type Trade struct {
 	MatchID    string  `json:"match_id" parquet:"match_id,dict"`
 	Seq        int32   `json:"seq" parquet:"seq"`
@@ -96,7 +98,8 @@ type Trade struct {
 	GetOre     int32   `json:"get_ore" parquet:"get_ore"`
 }
 
-// RatingChange is a row of rating_changes: the effect of a completed match on a bot.
+// RatingChange is a row of the table rating_changes: the effect of a completed
+// match on a bot.
 type RatingChange struct {
 	MatchID      string  `json:"match_id" parquet:"match_id"`
 	Mode         string  `json:"mode" parquet:"mode,dict"`
@@ -112,7 +115,8 @@ type RatingChange struct {
 	RatingAfter  float64 `json:"rating_after" parquet:"rating_after"`
 }
 
-// instant is a time in unix milliseconds. In JSON it is RFC 3339.
+// instant is a time in Unix milliseconds. In JSON, it is encoded as in RFC
+// 3339.
 type instant int64
 
 func instantOf(t time.Time) instant { return instant(t.UnixMilli()) }
@@ -131,7 +135,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return json.RawMessage(o).MarshalJSON()
 }
 
-// rows holds the rows of one match.
+// rows contains the rows of one match, for all tables.
 type rows struct {
 	matches       []Match
 	seats         []Seat
@@ -139,5 +143,5 @@ type rows struct {
 	decisions     []Decision
 	trades        []Trade
 	ratingChanges []RatingChange
-	stored        int // the number of events of its stream
+	stored        int // the number of events in the match's stream
 }
