@@ -9,8 +9,8 @@ import (
 	"hexarena/domain/match"
 )
 
-// greedy works towards the best purchase within reach, trades for the missing
-// cards, and robs the leader.
+// greedy is a strategy that works towards the best possible purchase, trades
+// for the missing cards, and robs the leader.
 type greedy struct {
 	rng *rand.Rand
 	now thisTurn
@@ -34,8 +34,8 @@ func (b *greedy) answer(r *match.Request) (a game.Action, talk string) {
 	}
 }
 
-// setup takes the vertex with the most pips, with a bonus for new resources, and
-// the road towards the next best vertex.
+// setup chooses the vertex with the most pips, plus a bonus for new resources.
+// It chooses the road that leads towards the next best vertex.
 func (b *greedy) setup(t *table) game.Action {
 	var have [board.Resources]int
 	for v, town := range t.towns {
@@ -89,8 +89,8 @@ func (b *greedy) turn(t *table) (a game.Action, talk string) {
 	return game.Action{Type: game.EndTurn}, talk
 }
 
-// goal returns the next purchase. If nothing is left to buy, it returns an
-// action without a cost, and false.
+// goal returns the next purchase to work towards. If nothing is left to buy, it
+// returns an action without a cost, and false.
 func (b *greedy) goal(t *table) (game.Action, bool) {
 	settlements, cities, roads := t.settlementSpots(false), t.citySpots(), t.roadSpots()
 	pips := func(v uint8) int { n, _ := t.pips(v); return n }
@@ -108,7 +108,8 @@ func (b *greedy) goal(t *table) (game.Action, bool) {
 	return game.Action{}, false
 }
 
-// missing returns the cards that the hand lacks for a cost, and its spare cards.
+// missing returns the cards that the hand needs to pay a cost, and the cards
+// that it does not need.
 func missing(hand, cost game.Cards) (lack, spare game.Cards) {
 	for r := range hand {
 		if cost[r] > hand[r] {
@@ -125,8 +126,8 @@ func mostFrequent(c game.Cards) board.Resource {
 	return board.Resource(slices.Index(c[:], slices.Max(c[:])))
 }
 
-// playCard plays a card, at most one a turn. It plays a windfall or an embargo
-// only for cards that are missing.
+// playCard plays a dev card, at most one in each turn. It plays a windfall or
+// an embargo only to get missing cards.
 func (b *greedy) playCard(t *table, cost game.Cards) (game.Action, bool) {
 	if b.now.played {
 		return game.Action{}, false
@@ -150,7 +151,7 @@ func (b *greedy) playCard(t *table, cost game.Cards) (game.Action, bool) {
 	return game.Action{}, false
 }
 
-// bankTrade swaps spare cards with the bank for one that is missing.
+// bankTrade swaps spare cards with the bank for one missing card.
 func (b *greedy) bankTrade(t *table, cost game.Cards) (game.Action, bool) {
 	lack, spare := missing(game.Cards(t.Hand), cost)
 	get := mostFrequent(lack)
@@ -162,7 +163,7 @@ func (b *greedy) bankTrade(t *table, cost game.Cards) (game.Action, bool) {
 	return game.Action{}, false
 }
 
-// offer asks the table for a missing card, twice a turn at most.
+// offer asks the other players for a missing card, at most twice in each turn.
 func (b *greedy) offer(t *table, cost game.Cards) (game.Action, bool) {
 	lack, spare := missing(game.Cards(t.Hand), cost)
 	if lack.Total() == 0 || spare.Total() == 0 || b.now.offers >= 2 {
@@ -172,8 +173,8 @@ func (b *greedy) offer(t *table, cost game.Cards) (game.Action, bool) {
 	return offerTrade(mostFrequent(spare), mostFrequent(lack)), true
 }
 
-// accepts accepts an offer that helps the goal, unless the other player is about
-// to win.
+// accepts reports whether to accept the open offer. The offer must help the
+// goal, and the other player must not be about to win.
 func (b *greedy) accepts(t *table) bool {
 	o := t.OpenTrade
 	goal, _ := b.goal(t)
@@ -185,7 +186,7 @@ func (b *greedy) accepts(t *table) bool {
 	return helps && spare.Covers(game.Cards(o.Get)) && t.Scores[o.From] < game.PointsToWin-2
 }
 
-// discard drops spare cards first, and cards that the goal needs last.
+// discard chooses spare cards first, and cards that the goal needs last.
 func (b *greedy) discard(t *table) (drop game.Cards) {
 	goal, _ := b.goal(t)
 	hand := game.Cards(t.Hand)

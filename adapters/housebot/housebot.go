@@ -1,7 +1,7 @@
-// Package housebot serves the arena's own bots: HTTP servers that answer /ping
-// and play over a WebSocket, like the bots of owners. They know the rules, the
-// board and the requests that every bot gets, but nothing else about the arena.
-// Start with Handler.
+// Package housebot serves the arena's own bots. Like the bots of owners, they
+// are HTTP servers that answer /ping and play over a WebSocket. They use the
+// rules, the board and the requests that every bot gets, and nothing else of
+// the arena. Start with Handler.
 package housebot
 
 import (
@@ -44,13 +44,13 @@ func Names() []string { return slices.Sorted(maps.Keys(strategies)) }
 // Options configure a bot.
 type Options struct {
 	Name      string            // one of Names
-	PublicKey ed25519.PublicKey // the arena's key; nil accepts unsigned upgrades
+	PublicKey ed25519.PublicKey // the arena's key; nil: accept unsigned upgrades
 	Think     time.Duration     // delay before each answer
-	Seed      uint64            // seeds its random choices, together with the match id
+	Seed      uint64            // seeds the bot's random choices, together with the match id
 	Logger    *slog.Logger
 }
 
-// Handler returns the bot's server. It serves all paths.
+// Handler returns the bot's HTTP handler. It serves all paths.
 func Handler(o Options) (http.Handler, error) {
 	if strategies[o.Name] == nil {
 		return nil, fmt.Errorf("unknown house bot %q; choose one of %s", o.Name, strings.Join(Names(), ", "))
@@ -73,7 +73,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // maxSkew is the largest accepted difference between an upgrade's timestamp and
-// our clock (docs/protocol.md, "The upgrade").
+// the bot's clock (docs/protocol.md, "The upgrade").
 const maxSkew = 30 * time.Second
 
 func (s *server) verified(h http.Header) bool {
@@ -131,7 +131,8 @@ func (s *server) reply(ctx context.Context, conn *websocket.Conn, strategy strat
 	return conn.Write(ctx, websocket.MessageText, answer)
 }
 
-// respond encodes a strategy's answer as the bot sends it.
+// respond asks a strategy for its answer, and returns the answer as the bot
+// sends it.
 func respond(s strategy, r *match.Request) match.Response {
 	a, talk := s.answer(r)
 	action := match.ActionJSON(a)

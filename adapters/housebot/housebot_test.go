@@ -23,8 +23,8 @@ import (
 	"hexarena/domain/seed"
 )
 
-// The arena rejects no answer of the house bots. Together they trade, talk and
-// play every card.
+// All answers of the house bots are legal. Together, the bots trade, talk and
+// play every kind of card.
 func TestHouseBotsPlayByTheRules(t *testing.T) {
 	played := map[string]int{}
 	wins := map[string]int{}
@@ -73,7 +73,8 @@ func TestHouseBotsPlayByTheRules(t *testing.T) {
 	require.Greater(t, wins["greedy"], wins["random"])
 }
 
-// ask encodes and decodes the request and the answer as JSON, like a socket.
+// ask sends a decision to a bot and returns the answer. It encodes and decodes
+// both as JSON, as a socket does.
 func ask(t *testing.T, bot strategy, m match.Match, d match.Decision) []byte {
 	t.Helper()
 	r := m.Request(d)

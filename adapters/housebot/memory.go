@@ -1,10 +1,10 @@
 package housebot
 
-// thisTurn records the bot's own actions in a turn, because a view does not
-// show them.
+// thisTurn records the bot's own actions in the current turn, because a view
+// does not show them.
 type thisTurn struct {
 	turn   int
-	played bool // whether it played a dev card
+	played bool // whether the bot played a dev card
 	offers int
 	talked bool
 }
@@ -16,8 +16,8 @@ func (t *thisTurn) at(turn int) {
 	}
 }
 
-// talk returns message the first time it is called in a turn, and "" after
-// that.
+// talk returns message if it has not returned a message in this turn yet, and
+// "" otherwise.
 func (t *thisTurn) talk(message string) string {
 	if t.talked || message == "" {
 		return ""

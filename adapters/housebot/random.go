@@ -8,7 +8,8 @@ import (
 	"hexarena/domain/match"
 )
 
-// random plays any legal action, sometimes talks, and trades without a plan.
+// random is a strategy that plays any legal action, sometimes talks, and trades
+// without a plan.
 type random struct {
 	rng *rand.Rand
 	now thisTurn

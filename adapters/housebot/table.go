@@ -9,7 +9,7 @@ import (
 	"hexarena/domain/match"
 )
 
-// costs are the costs of the purchases (docs/rules.md).
+// costs maps each purchase to its cost (docs/rules.md).
 var costs = map[game.Type]game.Cards{
 	game.BuildRoad:       {board.Brick: 1, board.Lumber: 1},
 	game.BuildSettlement: {board.Brick: 1, board.Lumber: 1, board.Wool: 1, board.Grain: 1},
@@ -73,7 +73,8 @@ func (t *table) settlementSpots(setup bool) []uint8 {
 	return spots
 }
 
-// citySpots lists the viewer's settlements, if the viewer has a city left.
+// citySpots lists the viewer's settlements, if the viewer has a city piece
+// left.
 func (t *table) citySpots() []uint8 {
 	var spots []uint8
 	for v, town := range t.towns {
@@ -106,8 +107,8 @@ func (t *table) reaches(v uint8) bool {
 	return t.touches(v)
 }
 
-// pips returns how many of the 36 possible rolls pay at a vertex, in total and
-// by resource.
+// pips returns how many of the 36 possible rolls produce a card at a vertex, in
+// total and by resource.
 func (t *table) pips(v uint8) (total int, by [board.Resources]int) {
 	for _, h := range board.VertexHexes[v] {
 		if h == board.None || t.Board.Hexes[h].Token == nil {
@@ -142,8 +143,8 @@ func (t *table) affords(purchase game.Type) bool {
 	return game.Cards(t.Hand).Covers(costs[purchase])
 }
 
-// prospect returns the highest number of pips of an open vertex, among v (with
-// a bonus of 3) and its neighbors.
+// prospect returns the highest number of pips among the open vertices at v and
+// next to v. The vertex v itself gets a bonus of 3.
 func (t *table) prospect(v uint8) int {
 	best := 0
 	if !t.blocked.Has(v) {
@@ -160,7 +161,7 @@ func (t *table) prospect(v uint8) int {
 }
 
 // roadProspect returns the best prospect of the vertices that a road makes
-// reachable, or -1 if it makes none reachable.
+// reachable, or -1 if the road makes no vertex reachable.
 func (t *table) roadProspect(edge uint8) int {
 	best := -1
 	for _, v := range board.EdgeVertices[edge] {
@@ -184,8 +185,9 @@ func (t *table) banditMove() (hex, victim uint8) {
 	return hex, victim
 }
 
-// harm scores the bandit on a hex: positive for harm to rivals, negative for harm
-// to the viewer. victim is the rival there with the most cards, or board.None.
+// harm returns a score for the bandit on a hex: positive for harm to rivals,
+// negative for harm to the viewer. victim is the rival at the hex with the most
+// cards, or board.None.
 func (t *table) harm(h uint8) (score int, victim uint8) {
 	token := t.Board.Hexes[h].Token
 	if token == nil {
@@ -208,8 +210,9 @@ func (t *table) harm(h uint8) (score int, victim uint8) {
 	return score, victim
 }
 
-// play returns the action that plays a dev card, if the viewer holds the card and
-// can play it. A windfall takes one and two; an embargo names one.
+// play returns the action that plays a dev card, if the viewer has the card and
+// can play it. A windfall uses the resources one and two; an embargo uses only
+// one.
 func (t *table) play(card game.DevCard, one, two board.Resource) (a game.Action, ok bool) {
 	if !slices.Contains(t.DevCards, card.String()) {
 		return game.Action{}, false
@@ -246,7 +249,8 @@ func around(v uint8) []uint8 {
 	return slices.DeleteFunc(slices.Clone(board.VertexEdges[v][:]), func(e uint8) bool { return e == board.None })
 }
 
-// highest returns the option with the highest score. The first one wins a tie.
+// highest returns the option with the highest score, and the first of them if
+// several options have that score.
 func highest(options []uint8, score func(uint8) int) uint8 {
 	return slices.MaxFunc(options, func(a, b uint8) int { return cmp.Compare(score(a), score(b)) })
 }
