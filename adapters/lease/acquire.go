@@ -9,15 +9,15 @@ import (
 	"hexarena/eventstore"
 )
 
-// observation is the state of arena-player as one read found it.
+// observation is the state of the stream arena-player at one read.
 type observation struct {
 	player   arena.Player
 	revision eventstore.Expected
 	at       time.Time // the end of the read
 }
 
-// acquire claims the lease. It does so at once if it may, and otherwise after
-// it has watched another holder's lease for Length.
+// acquire claims the lease immediately if no other process holds it. Otherwise,
+// acquire watches the other holder's lease for Length first.
 func (l *Lease) acquire(ctx context.Context) error {
 	first, err := l.observe(ctx)
 	if err != nil {
@@ -54,8 +54,8 @@ func (l *Lease) observe(ctx context.Context) (observation, error) {
 
 // claim appends a claim at the exact revision that the decision was based on.
 // If the stream is new, claim first limits it to its last event. If the outcome
-// of the append is unknown, the next start on the same folder takes the lease
-// back at once.
+// of the append is unknown, the next process on the same folder takes the lease
+// back immediately.
 func (l *Lease) claim(ctx context.Context, seen observation, events []arena.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, Length)
 	defer cancel()

@@ -20,9 +20,9 @@ const (
 )
 
 // openFolder locks an existing data folder, so that only this process plays
-// from it, and reads the folder's id, which is the same at every start. The
-// first call for a folder creates the id. The operating system releases the
-// lock when the process ends.
+// from the folder. It returns the folder's id, which never changes. The first
+// call for a folder creates the id. The operating system releases the lock when
+// the process ends.
 func openFolder(path string) (id string, lock io.Closer, err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
@@ -44,8 +44,8 @@ func openFolder(path string) (id string, lock io.Closer, err error) {
 }
 
 // readOrCreateID returns the id in a file. A crash can leave an empty or
-// incomplete id, which readOrCreateID replaces. With a new id, this start has
-// to wait for the lease; nothing else changes.
+// incomplete id, which readOrCreateID replaces. With a new id, this process may
+// have to wait for the lease; nothing else changes.
 func readOrCreateID(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -1,6 +1,6 @@
-// Package lease holds the lease of the one process that plays on a log: it seats
-// tables and referees matches. Call [Acquire], play until [Lease.Lost] closes,
-// and call [Lease.Release] after everything that plays has stopped.
+// Package lease ensures that only one process on a log plays, which means that
+// it seats tables and referees matches. Call [Acquire], play until [Lease.Lost]
+// closes, and call [Lease.Release] after everything that plays has stopped.
 //
 // The package does not know which matches are played.
 package lease
@@ -18,9 +18,9 @@ import (
 	"hexarena/eventstore"
 )
 
-// The times of a lease ("Who plays" in docs/architecture.md).
+// The durations of a lease ("Who plays" in docs/architecture.md).
 const (
-	Length     = 15 * time.Second // from the start of the last stored renewal
+	Length     = 15 * time.Second // how long a lease is valid, counted from the start of the last stored renewal
 	renewEvery = 5 * time.Second
 	retryAfter = time.Second // between failed renewals, and between reads of another holder's lease
 )
@@ -33,18 +33,18 @@ var kind = eventstore.Kind[arena.Player, arena.Event]{Decode: arena.DecodePlayer
 
 // Lease is the right to play, from Acquire until Lost or Release.
 //
-// The stream arena-player holds one event: the last claim, renewal or release.
-// A claim raises the generation, which is the fencing token: a renewal or a
-// release of an older generation stores nothing. Each write names the exact
-// revision that the decision was based on, so of two concurrent claims one
-// fails.
+// The stream arena-player contains one event: the last claim, renewal or
+// release. A claim raises the generation, which is the fencing token. A renewal
+// or a release of an older generation stores nothing. Each write is appended at
+// the exact revision that the decision was based on, so one of two concurrent
+// claims fails.
 //
-// No process trusts another one's clock. The holder counts Length from the
-// start of its last stored write, on its monotonic clock, and then stops. A
-// waiting process counts Length from the end of its first read, and takes over
-// only if the stream has not changed since. Every renewal that this read found
-// began before the read, so the holder stops first, unless its process is
-// paused.
+// No process trusts the clock of another process. The holder counts Length from
+// the start of its last stored write, on its monotonic clock, and then stops. A
+// waiting process counts Length from the end of its first read. It claims the
+// lease only if the stream has not changed since that read. Every renewal that
+// the read found began before the end of the read. So the holder stops first,
+// unless its process is paused.
 //
 // A holder that was paused longer than Length may still try to write when it
 // runs again. The lease cannot prevent this. The exact revisions in the streams
@@ -55,7 +55,7 @@ type Lease struct {
 	holder     string    // the id of the data folder
 	folder     io.Closer // unlocks the data folder
 	host       string
-	generation uint64 // of this claim; set once by Acquire
+	generation uint64 // the generation of this claim; set once by Acquire
 
 	renewed time.Time // start of the last stored write; owned by renewLoop after Acquire
 
@@ -69,11 +69,12 @@ type Lease struct {
 // Acquire takes the lease for the process that uses a data folder, and renews it
 // until Release.
 //
-// If the same folder held the lease before a crash, Acquire takes it back at
-// once. While another process holds the lease, Acquire watches it for Length.
-// It takes the lease if the holder releases it or stops renewing it, and
-// otherwise fails with *arena.HeldError. It fails at once if another process
-// uses the folder. ctx bounds only Acquire, not the lease.
+// If the same folder held the lease before a crash, Acquire takes the lease
+// back immediately. If another process holds the lease, Acquire watches the
+// lease for Length. It takes the lease if the holder releases it or stops
+// renewing it. Otherwise, it fails with *arena.HeldError. If another process
+// uses the folder, Acquire fails immediately. ctx applies only to Acquire, not
+// to the lease.
 func Acquire(ctx context.Context, log eventstore.Log, dataFolder string) (*Lease, error) {
 	id, folder, err := openFolder(dataFolder)
 	if err != nil {
@@ -95,23 +96,24 @@ func Acquire(ctx context.Context, log eventstore.Log, dataFolder string) (*Lease
 	return l, nil
 }
 
-// Holder returns the id of the data folder. Events name the holder by this id.
+// Holder returns the id of the data folder. Events identify the holder by this
+// id.
 func (l *Lease) Holder() string { return l.holder }
 
-// Lost is closed when another process has taken the lease, or when the lease
-// could not be renewed for Length. The process must then stop playing at once.
-// Release does not close it.
+// Lost returns a channel that is closed when another process has taken the
+// lease, or when the lease could not be renewed for Length. The process must
+// then stop playing immediately. Release does not close the channel.
 func (l *Lease) Lost() <-chan struct{} { return l.held.Done() }
 
-// Err returns nil until Lost is closed. Then it returns the reason:
-// arena.ErrNotPlaying or ErrUnrenewed.
+// Err returns nil until the channel of Lost is closed. Then it returns the
+// reason: arena.ErrNotPlaying or ErrUnrenewed.
 func (l *Lease) Err() error { return context.Cause(l.held) }
 
-// Release gives up the lease, so that another process may play at once, and
-// unlocks the data folder. Everything that plays must have stopped before. After
-// Lost, Release only unlocks the folder. If the log does not store the release,
-// other processes wait until the lease has run out. Only the first call has an
-// effect.
+// Release releases the lease, so that another process may play immediately, and
+// unlocks the data folder. Call it after everything that plays has stopped. If
+// the lease is lost, Release only unlocks the folder. If the log does not store
+// the release, other processes wait until the lease has run out. Only the first
+// call has an effect.
 func (l *Lease) Release(ctx context.Context) error {
 	var err error
 	l.release.Do(func() {
@@ -133,7 +135,7 @@ func (l *Lease) giveUp(ctx context.Context) error {
 	return nil
 }
 
-// handle appends the events that decide returns for this claim.
+// handle calls decide with this claim, and appends the returned events.
 func (l *Lease) handle(ctx context.Context, decide func(p arena.Player, holder string, generation uint64) ([]arena.Event, error)) error {
 	_, _, err := kind.Handle(ctx, l.log, arena.PlayerStream, arena.Player{}, l.metadata(), func(p arena.Player) ([]arena.Event, error) {
 		return decide(p, l.holder, l.generation)

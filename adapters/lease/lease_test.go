@@ -15,7 +15,8 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// pass advances the bubble's clock and waits until all due work is done.
+// pass advances the clock of the synctest bubble, and waits until all
+// goroutines are blocked.
 func pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
@@ -33,8 +34,8 @@ func release(t *testing.T, l *lease.Lease) {
 	require.NoError(t, l.Release(t.Context()))
 }
 
-// crash ends a lease as a kill does: the folder is unlocked, but no release is
-// written to the log.
+// crash ends a lease as if the process was killed: the folder is unlocked, but
+// no release is written to the log.
 func crash(t *testing.T, l *lease.Lease) {
 	t.Helper()
 	ended, end := context.WithCancel(t.Context())
@@ -166,8 +167,8 @@ func TestOneOfManyWaitingProcessesTakesTheLease(t *testing.T) {
 	})
 }
 
-// acquireAtOnce acquires the lease for n folders at the same time. It returns
-// the leases and the errors of the failed calls.
+// acquireAtOnce tries to acquire the lease for n folders at the same time. It
+// returns the acquired leases, and the errors of the failed calls.
 func acquireAtOnce(t *testing.T, log eventstore.Log, n int) (won []*lease.Lease, refused []*arena.HeldError) {
 	t.Helper()
 	leases, errs := make([]*lease.Lease, n), make([]error, n)

@@ -12,9 +12,9 @@ import (
 // faulty is a log with a bad connection.
 type faulty struct {
 	eventstore.Log
-	away      atomic.Bool  // every call fails at once
+	away      atomic.Bool  // every call fails immediately
 	hung      atomic.Bool  // every call lasts until its context ends
-	lostAcks  atomic.Int64 // the number of next appends that are stored but return an error
+	lostAcks  atomic.Int64 // how many of the next appends are stored but return an error
 	pauseNext atomic.Int64 // how long the next append freezes, in nanoseconds, like a stopped process
 }
 

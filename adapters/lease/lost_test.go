@@ -94,7 +94,7 @@ func TestPausedProcessLearnsThatItWasReplaced(t *testing.T) {
 		require.ErrorIs(t, paused.Err(), arena.ErrNotPlaying)
 		require.False(t, isLost(next))
 
-		release(t, paused) // does not affect the new holder
+		release(t, paused) // has no effect on the new holder
 		e, _ := last(t, log)
 		require.IsType(t, arena.PlayerRenewed{}, e)
 		require.Equal(t, next.Holder(), e.(arena.PlayerRenewed).Holder)

@@ -38,9 +38,9 @@ func (l *Lease) renewLoop(ctx context.Context) {
 }
 
 // renew stores one renewal of this claim. It stops waiting when the lease runs
-// out. A process that was paused beyond that time tries once more, for a short
-// time. If the renewal is stored, no other process has taken the lease
-// meanwhile.
+// out. If the process was paused and the lease has already run out, renew still
+// tries once, for a short time. If the log stores that renewal, no other
+// process has taken the lease in the meantime.
 func (l *Lease) renew(ctx context.Context) error {
 	start := time.Now()
 	limit := l.left()
