@@ -13,9 +13,9 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// folder writes each mail into its own file. The names begin with the time, so they
-// sort by time. Only the owner of the process may read the files, because they
-// contain addresses and links.
+// folder writes each email into its own file. The file names begin with the time,
+// so they sort by time. Only the user that runs the process may read the files,
+// because they contain addresses and links.
 type folder struct {
 	dir string
 	now func() time.Time
@@ -28,7 +28,8 @@ func openFolder(dir string, now func() time.Time) (*folder, error) {
 	return &folder{dir: dir, now: now}, nil
 }
 
-// write writes a letter. A repeated letter replaces its file.
+// write writes a letter to a file. If the letter is sent again, write replaces
+// the file.
 func (f *folder) write(_ context.Context, l letter) error {
 	m, err := l.message(gomail.NoEncoding, f.now())
 	if err != nil {

@@ -1,6 +1,7 @@
-// Package mail sends the arena's mails: into a folder of .eml files, which any
-// mail program opens, or to an SMTP server. [Open] returns the mailer for a
-// setting, and [Mailer].Run delivers the queued mails.
+// Package mail sends the arena's emails. It writes them to a folder of .eml
+// files, which any mail program opens, or sends them to an SMTP server. [Open]
+// returns the mailer for a setting, and [Mailer].Run delivers the queued
+// emails.
 //
 // Errors and log lines contain no address and no link. The package does not read
 // accounts, and does not know the meaning of a link.
@@ -19,18 +20,18 @@ import (
 	"hexarena/domain/owner"
 )
 
-// Mailer sends mails. It is safe for concurrent use.
+// Mailer sends emails. It is safe for concurrent use.
 type Mailer struct {
 	writer  writer
-	deliver func(context.Context, letter) error // returns when a folder or a server has the mail
-	queue   *queue                              // nil: SendSignInLink delivers at once
+	deliver func(context.Context, letter) error // returns when a folder or a server has the email
+	queue   *queue                              // nil: SendSignInLink delivers the email itself
 }
 
-// Open returns the mailer for a setting: file:DIR for a folder, which Open
-// creates if necessary; smtp://user:password@host:port for a mail server; or
-// smtps:// for TLS from the start. from is the sender's address; the query
-// ?from= in a server's URL overrides it. The error is one line and contains no
-// password.
+// Open returns the mailer for a setting. The setting file:DIR selects a folder,
+// which Open creates if necessary. The setting smtp://user:password@host:port
+// selects a mail server, and smtps:// a server that uses TLS from the start.
+// from is the sender's address; the query ?from= in a server's URL overrides
+// it. The error message has one line and contains no password.
 func Open(setting, from string, now func() time.Time) (*Mailer, error) {
 	kind, rest, _ := strings.Cut(setting, ":")
 	switch kind {
@@ -62,7 +63,7 @@ func newServerMailer(s *server, w writer) *Mailer {
 }
 
 // SendSignInLink sends a sign-in link that is valid until the given time. It
-// does not wait for a mail server: Run delivers the mail, and retries until
+// does not wait for a mail server: Run delivers the email, and retries until
 // that time.
 func (m *Mailer) SendSignInLink(ctx context.Context, to, link string, until time.Time) error {
 	l := m.writer.signInLink(to, link, until)
@@ -76,15 +77,15 @@ func (m *Mailer) SendSignInLink(ctx context.Context, to, link string, until time
 }
 
 // SendBotPaused tells an owner that the arena has paused a bot. page is the URL
-// of the page on which the owner unpauses it. SendBotPaused returns when the
-// mail is delivered. If a mail is sent again, it has the same id, so mail
-// programs and the folder show it only once.
+// of the web page on which the owner can unpause the bot. SendBotPaused returns
+// when the email is delivered. If an email is sent again, it has the same id,
+// so mail programs and the folder show it only once.
 func (m *Mailer) SendBotPaused(ctx context.Context, to string, b owner.Bot, page string) error {
 	return m.deliver(ctx, m.writer.botPaused(to, b, page))
 }
 
-// Run delivers the queued mails until ctx ends. Then it tries to deliver each
-// remaining mail once more, for a few seconds.
+// Run delivers the queued emails until ctx ends. Then it tries to deliver each
+// remaining email once more, for a few seconds.
 func (m *Mailer) Run(ctx context.Context, logger *slog.Logger) {
 	if m.queue != nil {
 		m.queue.run(ctx, logger)

@@ -25,7 +25,7 @@ var paused = owner.Bot{ID: "b1", Name: `Ada "é"`, Mode: "standard", StatusSince
 
 const page = "https://arena.example/dashboard"
 
-// files returns the sorted names in a folder.
+// files returns the sorted names of the files in a folder.
 func files(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -127,7 +127,7 @@ func TestRepeatedMailReplacesItsFile(t *testing.T) {
 	require.Equal(t, "Hex Arena has paused your bot", parsed.Header.Get("Subject"))
 	require.Contains(t, string(raw), "Bot: Ada \"é\" (standard)\r\nPaused: 2026-09-06 12:00 UTC\r\n")
 	require.Contains(t, string(raw), "\r\nhttps://arena.example/dashboard\r\n")
-	m.Run(t.Context(), nil) // returns at once
+	m.Run(t.Context(), nil) // returns immediately, because nothing is queued
 }
 
 func TestOpenRejectsInvalidSettings(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"hexarena/domain/owner"
 )
 
-// The texts of the mails. The arguments of signInLink and botPaused fill in
-// their formatting verbs.
+// The texts of the emails. They are format strings, which signInLink and
+// botPaused fill in.
 var (
 	//go:embed sign_in.txt
 	signInText string
@@ -23,15 +23,15 @@ var (
 	botPausedText string
 )
 
-// letter is a mail that is not encoded yet.
+// letter is an email that is not encoded yet.
 type letter struct {
-	id      string // stays the same if the mail is sent again
+	id      string // stays the same if the email is sent again
 	from    string
 	to      string
 	subject string
 	text    string
-	named   time.Time // the time in the file name, if mails go to a folder
-	until   time.Time // after this time it is not sent any more
+	named   time.Time // the time in the file name, if emails go to a folder
+	until   time.Time // after this time the letter is no longer sent
 }
 
 // writer composes letters.
@@ -40,8 +40,8 @@ type writer struct {
 	now  func() time.Time
 }
 
-// signInLink returns the mail with a sign-in link. The link is alone on its line, so
-// that programs can find it.
+// signInLink returns the email with a sign-in link. The link is on a line of its
+// own, so that programs can find it.
 func (w writer) signInLink(to, link string, until time.Time) letter {
 	return letter{
 		id: rand.Text(), from: w.from, to: to, subject: "Sign in to Hex Arena",
@@ -52,7 +52,8 @@ func (w writer) signInLink(to, link string, until time.Time) letter {
 
 const shownTime = "2006-01-02 15:04 MST"
 
-// botPaused returns the mail about a bot that has missed its matches for a week.
+// botPaused returns the email about a bot that has missed its matches for a
+// week.
 func (w writer) botPaused(to string, b owner.Bot, page string) letter {
 	at := b.StatusSince.UTC()
 	return letter{
@@ -62,8 +63,8 @@ func (w writer) botPaused(to string, b owner.Bot, page string) letter {
 	}
 }
 
-// message encodes a letter. It rejects text that contains line breaks or more
-// than one address, so that nobody can add headers or recipients.
+// message encodes a letter. It rejects a recipient that contains line breaks or
+// more than one address, so that nobody can add headers or recipients.
 func (l letter) message(encoding gomail.Encoding, now time.Time) (*gomail.Msg, error) {
 	m := gomail.NewMsg(gomail.WithEncoding(encoding), gomail.WithNoDefaultUserAgent())
 	if err := m.From(l.from); err != nil {

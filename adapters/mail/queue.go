@@ -13,8 +13,8 @@ import (
 
 const (
 	queueLimit = 1000            // letters in the queue, including those that are being sent
-	maxSending = 4               // letters that are being sent at once
-	lastTime   = 5 * time.Second // for the last tries after run's context ends
+	maxSending = 4               // letters that are being sent at the same time
+	lastTime   = 5 * time.Second // time limit for the last tries after the context of run has ended
 
 	firstPause = time.Second // before the first retry; each later pause is four times as long
 	longPause  = 4 * time.Minute
@@ -22,12 +22,13 @@ const (
 
 var errQueueFull = errors.New("too many mails wait to be sent; try again later")
 
-// queue holds letters until they are delivered or useless. A crash loses them.
-// An owner who receives no link can ask for another one.
+// queue stores letters in memory until they are delivered or useless. In a
+// crash, queued letters are lost. An owner who receives no link can request
+// another link.
 type queue struct {
 	deliver func(context.Context, letter) error
 	added   chan letter         // letters that run has not taken yet
-	slots   *semaphore.Weighted // one for each letter in the queue
+	slots   *semaphore.Weighted // one slot for each letter in the queue
 	sending *semaphore.Weighted
 }
 
@@ -38,7 +39,7 @@ func newQueue(deliver func(context.Context, letter) error) *queue {
 	}
 }
 
-// add queues a letter, which run delivers.
+// add adds a letter to the queue. run delivers the letter.
 func (q *queue) add(l letter) error {
 	if !q.slots.TryAcquire(1) {
 		return errQueueFull
@@ -74,8 +75,9 @@ func (q *queue) run(ctx context.Context, logger *slog.Logger) {
 	}
 }
 
-// send tries to deliver a letter while the letter is useful. When stop is
-// closed, send tries only once more, and returns false if that try fails.
+// send tries to deliver a letter until it succeeds or the letter is useless.
+// When stop is closed, send tries only once more, and returns false if that try
+// fails.
 func (q *queue) send(ctx context.Context, l letter, stop <-chan struct{}, logger *slog.Logger) bool {
 	for pause := firstPause; ; pause = min(4*pause, longPause) {
 		err := q.try(ctx, l)
@@ -97,7 +99,8 @@ func (q *queue) send(ctx context.Context, l letter, stop <-chan struct{}, logger
 	}
 }
 
-// try delivers a letter when fewer than maxSending are being sent.
+// try waits until fewer than maxSending letters are being sent, and then tries
+// to deliver a letter.
 func (q *queue) try(ctx context.Context, l letter) error {
 	if err := q.sending.Acquire(ctx, 1); err != nil {
 		return err

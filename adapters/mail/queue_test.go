@@ -15,7 +15,7 @@ import (
 )
 
 // fixture is a queue with a fake server, in a synctest bubble. It records every
-// attempt to deliver.
+// attempt to deliver a letter.
 type fixture struct {
 	*queue
 	began time.Time

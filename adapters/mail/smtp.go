@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	replyTime = 10 * time.Second // for the answer to one command
-	sendTime  = 30 * time.Second // for one mail
+	replyTime = 10 * time.Second // time limit for the answer to one command
+	sendTime  = 30 * time.Second // time limit for one email
 )
 
-// The ports for the submission of mail (RFC 8314).
+// The standard ports for sending email (RFC 8314).
 const (
 	portSMTP  = 587
 	portSMTPS = 465
 )
 
-// server sends mail to an SMTP server, over a new connection for each mail.
+// server sends emails to an SMTP server, over a new connection for each email.
 type server struct {
 	host           string
 	port           int
@@ -40,8 +40,8 @@ type server struct {
 	sendTime       time.Duration
 }
 
-// newServer parses the URL of a server, and returns the sender's address. It sends a
-// password only over TLS or to a loopback address.
+// newServer parses the URL of a mail server. It also returns the sender's address.
+// The returned server sends a password only over TLS or to a loopback address.
 func newServer(u *url.URL, from string) (*server, string, error) {
 	s := &server{
 		host: u.Hostname(), port: portSMTP, implicit: u.Scheme == "smtps", policy: gomail.TLSOpportunistic,
@@ -76,7 +76,8 @@ func newServer(u *url.URL, from string) (*server, string, error) {
 	return s, from, nil
 }
 
-// sender returns the sender's address: the one in the URL, if the URL has one.
+// sender returns the sender's address: from, unless the URL contains an
+// address.
 func sender(u *url.URL, from string) (string, error) {
 	query, err := url.ParseQuery(u.RawQuery)
 	switch {
@@ -98,7 +99,8 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// refusal reports why a mail was not delivered. It contains no part of the mail.
+// refusal reports why an email was not delivered. It contains no part of the
+// email.
 type refusal struct {
 	why       string
 	permanent bool // whether a retry is useless
@@ -110,7 +112,7 @@ func (r *refusal) Error() string { return r.why }
 func (s *server) deliver(ctx context.Context, l letter) error {
 	ctx, cancel := context.WithTimeout(ctx, s.sendTime)
 	defer cancel()
-	release := func() {} // needed because the client ignores ctx after the dial and leaves a connection open if it fails early
+	release := func() {} // closes the connection; needed because the client ignores ctx after the dial, and leaves a connection open if it fails early
 	defer func() { release() }()
 	client, err := s.client(func(dialing context.Context, network, address string) (net.Conn, error) {
 		conn, err := s.dial(dialing, network, address)
@@ -138,7 +140,7 @@ func (s *server) deliver(ctx context.Context, l letter) error {
 	if err = client.SendWithSMTPClient(session, m); !m.IsDelivered() {
 		return refused(err)
 	}
-	_ = session.Quit() // the server has the mail
+	_ = session.Quit() // the server already has the email
 	return nil
 }
 
@@ -162,8 +164,8 @@ func (s *server) dial(ctx context.Context, network, address string) (net.Conn, e
 	return (&tls.Dialer{NetDialer: dialer, Config: s.tls}).DialContext(ctx, network, address)
 }
 
-// refused describes an error in other words, because the server's own text may repeat
-// the address.
+// refused returns a new description of an error, because the server's own text may
+// repeat the address.
 func refused(err error) error {
 	var failed *gomail.SendError
 	var reply *textproto.Error

@@ -29,7 +29,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// received is a mail that a server received.
+// received is an email that a server received.
 type received struct {
 	from, to, user string
 	secure         bool
@@ -86,8 +86,8 @@ func (s *session) Data(r io.Reader) error {
 func (s *session) Reset()        {}
 func (s *session) Logout() error { return nil }
 
-// startServer starts a server. If secure is true, it supports STARTTLS, or uses
-// TLS from the start if implicit is true.
+// startServer starts a server. If secure is true, the server supports STARTTLS.
+// If implicit is also true, it uses TLS from the start.
 func startServer(t *testing.T, implicit, secure bool) (*mailServer, *x509.CertPool) {
 	t.Helper()
 	s := &mailServer{mails: make(chan received, 10)}
@@ -150,12 +150,12 @@ func openServer(t *testing.T, setting string, roots *x509.CertPool) *Mailer {
 	return m
 }
 
-// patient lifts the limits that a busy machine could exceed.
+// patient raises the time limits that a busy machine could exceed.
 func (s *server) patient() { s.replyTime, s.sendTime = 2*time.Minute, 5*time.Minute }
 
 func TestMailIsDelivered(t *testing.T) {
 	for name, c := range map[string]struct {
-		setting          string // %d stands for the port
+		setting          string // %d is replaced by the port
 		implicit, secure bool
 		want             received
 	}{
@@ -207,7 +207,8 @@ func TestSendBotPausedReturnsAfterDelivery(t *testing.T) {
 	require.Equal(t, id(first), id(second), "the same mail, sent twice")
 }
 
-// A server may repeat the address in its reply. The error must not contain it.
+// A server may repeat the address in its reply. The error must not contain the
+// address.
 func TestRefusalContainsNoAddress(t *testing.T) {
 	for name, c := range map[string]struct {
 		setting string
@@ -247,8 +248,9 @@ func TestRefusalContainsNoAddress(t *testing.T) {
 	})
 }
 
-// closedPort returns a loopback address at which nothing listens. A connection
-// holds the port until the test ends, so no other process can listen there.
+// closedPort returns a loopback address at which nothing listens. An open
+// connection occupies the port until the test ends, so no other process can
+// listen there.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -277,14 +279,14 @@ func TestPasswordsNeedTLS(t *testing.T) {
 	}
 }
 
-// scripted is a server that accepts every command except those that its fields
-// name.
+// scripted is a server that accepts every command, except for the commands in
+// its fields.
 type scripted struct {
 	greeting string // reply to EHLO; if empty, the server has no 8BITMIME
-	hangs    string // it does not reply to this command; "connect" is the first
-	ends     string // it closes the connection at this command
+	hangs    string // the server does not reply to this command; "connect" means that it sends no greeting
+	ends     string // the server closes the connection at this command
 
-	hanging chan struct{} // closed when it stops answering
+	hanging chan struct{} // closed when the server stops replying
 	data    chan string   // the received data
 }
 
@@ -356,7 +358,8 @@ func readData(r *bufio.Reader) string {
 	}
 }
 
-// A server without 8BITMIME receives quoted-printable. Decoding it gives the link.
+// A server without 8BITMIME receives a quoted-printable body. Decoding the body
+// gives the link.
 func TestSevenBitServerReceivesQuotedPrintable(t *testing.T) {
 	s := &scripted{}
 	m := openServer(t, s.start(t), nil)
@@ -369,8 +372,8 @@ func TestSevenBitServerReceivesQuotedPrintable(t *testing.T) {
 	require.Contains(t, string(decoded), "\r\n"+link+"\r\n")
 }
 
-// If the connection fails after the server has accepted the mail, the delivery
-// counts as successful, so the mail is not sent again.
+// If the connection fails after the server has accepted the email, deliver
+// returns no error, so that the email is not sent again.
 func TestFailureAfterAcceptanceIsNoError(t *testing.T) {
 	for _, command := range []string{"rset", "quit"} {
 		s := &scripted{greeting: "250-mx\r\n250 8BITMIME", ends: command}
