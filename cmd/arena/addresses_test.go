@@ -14,7 +14,7 @@ func TestServePrintsItsAddresses(t *testing.T) {
 	t.Parallel()
 	s := newTestArena(t, "--base-url", "https://arena.example", "--no-play")
 	ports := map[string]bool{}
-	for range 2 { // a restart prints its addresses, too
+	for range 2 { // the arena also prints its addresses after a restart
 		s.launch()
 		printed := s.arena.await(`^Hex Arena is at https://arena\.example\nAPI on http://(\S+)\noperators' endpoints on http://(\S+)\nevent store on esdb://(\S+)\?tls=false\n`)
 		for _, address := range printed[1:] {

@@ -11,10 +11,10 @@ import (
 	"hexarena/projections"
 )
 
-// adminHandler serves the operators' endpoints. Outside loopback it serves only
-// /metrics and /ready, because the other endpoints do not authenticate their
-// callers. The handler of orders rejects calls that a browser makes for another
-// site.
+// adminHandler serves the operators' endpoints. If its address is not on
+// loopback, it serves only /metrics and /ready, because the other endpoints do
+// not authenticate their callers. The handler of operators' orders also rejects
+// calls that a browser makes on behalf of another site.
 func (a *arena) adminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", listen.Metrics(a.log.Collector(), projections.Collector(a.runners...)))
@@ -31,9 +31,9 @@ func (a *arena) adminHandler() http.Handler {
 	return mux
 }
 
-// ready answers 200 while every read model works. If a read model has stopped,
-// it answers 503 and names the event that stopped it. It also reports whether
-// the arena is draining, if the log answers.
+// ready responds with 200 while every read model works. If a read model has
+// stopped, ready responds with 503 and names the event that stopped the model.
+// If the log is available, ready also reports whether the arena is draining.
 func (a *arena) ready(w http.ResponseWriter, r *http.Request) {
 	status, answer := http.StatusOK, map[string]any{"ready": true}
 	if draining, known := a.draining(r.Context()); known {

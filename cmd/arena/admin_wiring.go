@@ -114,7 +114,7 @@ func (o orders) MaySeat(ctx context.Context) (bool, error) {
 	return true, o.secrets.Refresh(ctx)
 }
 
-// readyTime bounds how long readiness waits for the log.
+// readyTime limits how long ready waits for the log.
 const readyTime = time.Second
 
 // draining reports whether the arena is draining. known is false if the log

@@ -11,8 +11,9 @@ import (
 	"hexarena/domain/seed"
 )
 
-// public returns the public events of a match, each as its type and its JSON
-// without times. claims is how often the match was claimed.
+// public returns the public events of a match as strings. Each string contains the
+// event's type and its JSON without times. claims is how often the match was
+// claimed.
 func public(t testing.TB, events []match.Event) (list []string, claims int) {
 	t.Helper()
 	for _, e := range events {
@@ -35,8 +36,8 @@ func public(t testing.TB, events []match.Event) (list []string, claims int) {
 	return list, claims
 }
 
-// rehearsal plays a match again without faults: from its start and its server
-// seed, with the answers of new bots. It returns the events, and every request by
+// rehearsal plays a match again without faults. It uses the same seating and server
+// seed, and the answers of new bots. It returns the events, and every request by
 // decision id.
 func rehearsal(t testing.TB, started match.Started, server seed.Seed) ([]match.Event, map[int]string) {
 	t.Helper()
@@ -68,7 +69,7 @@ func rehearsal(t testing.TB, started match.Started, server seed.Seed) ([]match.E
 	return events, requests
 }
 
-// seating returns the seating from which a match was started.
+// seating returns the seating of a match that has started.
 func seating(t testing.TB, started match.Started) match.Seating {
 	t.Helper()
 	s := match.Seating{
@@ -83,8 +84,9 @@ func seating(t testing.TB, started match.Started) match.Seating {
 	return s
 }
 
-// audit requires that no event of a match between good players was lost, stored
-// twice or charged as a strike. It returns the number of events that it compared.
+// audit requires that the arena lost no event of the matches, stored none twice,
+// and charged no strike to these good players. It returns the number of events
+// that it compared, and the number of claims.
 func (c *matchHistory) audit(t testing.TB, players []*testBot) (compared, claimed int) {
 	t.Helper()
 	require.Empty(t, c.unfinished)
@@ -120,9 +122,9 @@ func (c *matchHistory) audit(t testing.TB, players []*testBot) (compared, claime
 	return compared, claimed
 }
 
-// auditMemory compares a bot's memory of a match with the log. A decision
-// always has the same request. No socket shows an older state than an earlier
-// socket did. Each answer that had an effect is stored as the bot gave it.
+// auditMemory compares a bot's memory of a match with the log. A decision always
+// has the same request. No socket shows an older state than an earlier socket did.
+// Each answer that had an effect is stored as the bot sent it.
 func auditMemory(t testing.TB, s *botMatch, seat int, events []match.Event, requests map[int]string) {
 	t.Helper()
 	stored := map[int]match.ActionPlayed{}

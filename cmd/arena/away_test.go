@@ -16,15 +16,16 @@ import (
 	"hexarena/eventstore/logtest/outage"
 )
 
-// The event store is unavailable in the middle of matches, for longer than the
-// time for a decision. No bot gets a strike, no match forks, and all matches end.
+// The event store becomes unavailable in the middle of matches, for longer than the
+// time for a decision. No bot gets a strike, no match continues in two ways, and
+// all matches end.
 func TestEventStoreOutageCausesNoStrikes(t *testing.T) {
 	t.Parallel()
 	playThrough(t, 7*time.Second)
 }
 
-// The outages also last longer than the player's lease. So the arena may exit.
-// The test then starts it again, as a supervisor would.
+// These outages also last longer than the player's lease, so the arena may exit.
+// Then the test starts the arena again, as a process supervisor would.
 func TestSoakEventStoreOutage(t *testing.T) {
 	if os.Getenv("ARENA_SOAK") == "" {
 		t.Skip("takes minutes: run make soak")
@@ -55,7 +56,7 @@ func playThrough(t *testing.T, away time.Duration) {
 			pause(away)
 		})
 	}
-	faults = append(faults, func() { // all answers are lost
+	faults = append(faults, func() { // all responses are lost
 		n.proxy.Set(outage.OneWay)
 		pause(away)
 		n.proxy.Cut()
@@ -82,8 +83,8 @@ func playThrough(t *testing.T, away time.Duration) {
 	require.NotEmpty(t, c.order)
 }
 
-// resumed returns the time at which the arena continues, or false if it has
-// exited.
+// resumed waits until the arena continues, and returns the time. It returns false
+// if the arena has exited.
 func (s *testArena) resumed(back <-chan time.Time) (at time.Time, goesOn bool) {
 	s.t.Helper()
 	timer := time.NewTimer(patience)
@@ -115,12 +116,12 @@ func (n *nodeProcess) settle(s *testArena) *matchHistory {
 	}
 }
 
-// The metrics of the log's client are on the operators' endpoints.
+// The operators' endpoints show the metrics of the log's client.
 func TestMetricsShowTheLog(t *testing.T) {
 	n := newNodeProcess(t)
 	a := &arena{log: n.connect().(*esdb.Log)}
 	require.NoError(t, a.log.Ping(t.Context()))
-	for range 2 { // two calls must work
+	for range 2 { // the second call must also work
 		answer := httptest.NewRecorder()
 		a.adminHandler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 		require.Equal(t, http.StatusOK, answer.Code)

@@ -8,8 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every reader sees every event of its match, and its end. docs/operations.md
-// has the figures for many readers. The test binary serves as the arena.
+// Every reader sees every event of its match, and the end of the match.
+// docs/operations.md has the figures for many readers. The test binary also runs
+// as the arena.
 func TestBenchLive(t *testing.T) {
 	t.Setenv(asArena, "plain")
 	var out, errOut bytes.Buffer
@@ -30,7 +31,7 @@ func TestBenchLive(t *testing.T) {
 	t.Logf("%s", out.String())
 }
 
-// The benchmark moves the rows away and back, and each step gets its answers.
+// The benchmark moves the rows away and back. All calls of each step succeed.
 func TestBenchReads(t *testing.T) {
 	t.Setenv(asArena, "plain")
 	var out, errOut bytes.Buffer

@@ -23,10 +23,10 @@ type botCmd struct {
 	PublicKey string        `help:"The arena's public key in base64, to verify connections (GET /.well-known/arena.json)."`
 	Think     time.Duration `help:"Time to wait before each answer, so that people can watch."`
 	UntilEOF  bool          `name:"until-eof" hidden:"" help:"Stop when standard input ends."`
-	Seed      uint64        `help:"Seed of its random choices (default: a random one, which is printed)."`
+	Seed      uint64        `help:"Seed of the bot's random choices (default: a random one, which is printed)."`
 }
 
-// Run serves the bot until ctx ends. Its first line of output is its URL.
+// Run serves the bot until ctx ends. It first prints the bot's URL.
 func (c *botCmd) Run(ctx context.Context, k *kong.Kong) error {
 	key, err := base64.StdEncoding.DecodeString(c.PublicKey)
 	if err != nil || len(key) != 0 && len(key) != ed25519.PublicKeySize {
@@ -56,7 +56,7 @@ func (c *botCmd) Run(ctx context.Context, k *kong.Kong) error {
 	fmt.Fprintf(k.Stdout, "http://%s\n", &at)
 	fmt.Fprintf(k.Stderr, "%s uses --seed %d\n", c.Name, c.Seed)
 	if everywhere {
-		fmt.Fprintf(k.Stderr, "it listens on all interfaces: an arena on this machine uses the address above, and an arena on another machine uses this machine's address; to accept only local connections, use --listen 127.0.0.1:%d\n", at.Port)
+		fmt.Fprintf(k.Stderr, "the bot listens on all interfaces: an arena on this machine uses the address above; an arena on another machine uses this machine's address. To accept only local connections, use --listen 127.0.0.1:%d\n", at.Port)
 	}
 	if c.UntilEOF {
 		var cancel func()

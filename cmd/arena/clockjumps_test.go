@@ -12,14 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// jumpsAfter is an environment variable. It holds the number of milliseconds
-// after which the time of day begins to jump, in a process that was built for
-// this.
+// jumpsAfter is an environment variable of a process that was built with jumping.
+// Its value is the number of milliseconds after which the time of day begins to
+// jump.
 const jumpsAfter = "HEXARENA_TEST_CLOCK_JUMPS_AFTER"
 
-// jumping is code that the test adds to the package time. For half a minute
-// from jumpsAfter, the time of day of the process is wrong by an hour or a day.
-// The error changes every 0.7 s. The monotonic clock stays correct.
+// jumping is code that the test adds to the package time. It begins to change the
+// process's time of day at the time that jumpsAfter sets. Then the time of day is
+// wrong by an hour or a day for half a minute. The error changes every 0.7 s. The
+// monotonic clock stays correct.
 const jumping = `package time
 
 import (
@@ -44,8 +45,8 @@ func jump(mono int64) (seconds int64) {
 }
 `
 
-// Row: "clock jumps". The time of day of the arena's process jumps by an hour and
-// by a day while matches are played. TestSoakClockJumps builds and runs this test.
+// The time of day of the arena's process jumps by an hour and by a day while
+// matches are played. TestSoakClockJumps builds and runs this test.
 func TestClockJumpsCauseNoStrikes(t *testing.T) {
 	if os.Getenv(jumpsAfter) == "" {
 		t.Skip("takes minutes: run make soak (TestSoakClockJumps runs it)")
@@ -71,8 +72,8 @@ func TestClockJumpsCauseNoStrikes(t *testing.T) {
 	require.NotEmpty(t, c.order)
 }
 
-// TestSoakClockJumps builds and runs this test with a package time whose clock
-// jumps.
+// TestSoakClockJumps builds this package with a package time whose clock jumps. It
+// then runs TestClockJumpsCauseNoStrikes.
 func TestSoakClockJumps(t *testing.T) {
 	if os.Getenv("ARENA_SOAK") == "" {
 		t.Skip("takes minutes: run make soak")
@@ -90,8 +91,8 @@ func TestSoakClockJumps(t *testing.T) {
 	require.Contains(t, string(out), "--- PASS: TestClockJumpsCauseNoStrikes")
 }
 
-// overlay adds the jumps to time.Now, and returns the overlay file for the go
-// command.
+// overlay adds jumping to time.Now. It returns the path of the overlay file for the
+// go command.
 func overlay(t *testing.T, dir string) string {
 	t.Helper()
 	root, err := exec.Command("go", "env", "GOROOT").Output()

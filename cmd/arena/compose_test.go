@@ -29,8 +29,9 @@ import (
 	"hexarena/eventstore/esdb"
 )
 
-// These tests cannot run compose.yaml, because they have no container engine. They
-// check it against its schema, against itself and against this program.
+// These tests have no container engine, so they cannot run compose.yaml. They check
+// that it matches its schema, that its services fit together, and that this
+// program accepts its settings.
 
 const root = "../.."
 
@@ -47,7 +48,7 @@ func loadCompose(t *testing.T, environment types.Mapping) (*types.Project, error
 	return loader.LoadWithContext(t.Context(), types.ConfigDetails{
 		WorkingDir:  root,
 		ConfigFiles: []types.ConfigFile{{Filename: filepath.Join(root, "compose.yaml")}},
-		Environment: maps.Clone(environment), // the loader changes it
+		Environment: maps.Clone(environment), // the loader changes the map
 	}, func(o *loader.Options) { o.SetProjectName("hexarena", true) })
 }
 
@@ -109,8 +110,8 @@ func TestComposeServices(t *testing.T) {
 	}
 }
 
-// Only the arena's API may be published beyond this machine, and only by an
-// operator who puts a proxy in front of it.
+// compose.yaml publishes ports only on loopback. An operator who wants to publish
+// the arena's API puts a proxy in front of it.
 func TestComposePublishesOnlyOnLoopback(t *testing.T) {
 	for name, s := range composed(t).Services {
 		require.NotEqual(t, "host", s.NetworkMode, name)
@@ -168,8 +169,8 @@ func volumeOf(s types.ServiceConfig, path string) string {
 	return ""
 }
 
-// Secrets are not on the log's volumes, and only services that need them mount
-// their volumes.
+// The log's volumes contain no secrets. Only the services that need the secrets
+// mount the secrets' volumes.
 func TestComposeKeepsSecretsApart(t *testing.T) {
 	p := composed(t)
 	users := map[string][]string{}
@@ -277,7 +278,7 @@ func certificate(t *testing.T) string {
 	return path
 }
 
-// The image contains every folder that holds code.
+// The image contains every folder that contains code.
 func TestComposeBuildsTheWholeArena(t *testing.T) {
 	folders, err := os.ReadDir(root)
 	require.NoError(t, err)

@@ -49,13 +49,13 @@ type config struct {
 	Secrets          string         `help:"The secrets file (default: <data>/secrets.json)."`
 	Play             bool           `default:"true" negatable:"" help:"Seat and play matches; with --no-play, only serve pages and the API."`
 	TrustedProxies   []string       `name:"trusted-proxies" help:"CIDRs of proxies whose X-Forwarded-For the arena trusts."`
-	SecurityContact  string         `help:"Where to report vulnerabilities, in /.well-known/security.txt: a mail address, or an https or mailto URI (default: security@ the host of the base URL)."`
+	SecurityContact  string         `help:"Where to report vulnerabilities, in /.well-known/security.txt: an email address, or an https or mailto URI (default: security@ the host of the base URL)."`
 	InsecureNode     bool           `help:"Allow --node-listen outside loopback."`
 	Production       bool           `help:"Accept only https URLs at public addresses for bots; needs an https --base-url."`
 }
 
-// validate returns a one-line error that names the wrong flag. It replaces URLs
-// with their normal form.
+// validate checks the flags and replaces URLs with their normal form. Its error is
+// one line long and names the wrong flag.
 func (c *config) validate() error {
 	for name, d := range map[string]time.Duration{
 		"--tick": c.pace.Tick, "--decision-standard": c.DecisionStandard, "--decision-parley": c.DecisionParley,
@@ -97,7 +97,7 @@ func (c *config) validateContact() error {
 	if contact == "" || err == nil && (u.Scheme == "https" && u.Host != "" || u.Scheme == "mailto" && u.Opaque != "") && !strings.ContainsAny(contact, " \t") {
 		return nil
 	}
-	return fmt.Errorf("--security-contact %q: want a mail address, or an https or mailto URI", contact)
+	return fmt.Errorf("--security-contact %q: want an email address, or an https or mailto URI", contact)
 }
 
 func (c *config) validateBaseURL() error {

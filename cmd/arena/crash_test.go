@@ -15,7 +15,7 @@ import (
 	"hexarena/projections/matches"
 )
 
-// quick are flags that start matches without pause. The time for a decision is
+// quick contains flags that start matches without rest. The time for a decision is
 // long, so that a busy machine causes no strikes.
 var quick = []string{"--tick", "250ms", "--rest-standard", "0s", "--decision-standard", "30s"}
 
@@ -31,9 +31,9 @@ func TestSoakKill9LosesNothing(t *testing.T) {
 	killAgainAndAgain(t, 50)
 }
 
-// killAgainAndAgain kills the arena at random points of running matches and
-// starts it again on the same folder. It requires that the matches show no
-// trace of the kills.
+// killAgainAndAgain kills the arena at random points of running matches, and starts
+// it again on the same folder. It requires that the matches are the same as without
+// the kills.
 func killAgainAndAgain(t *testing.T, kills int) {
 	rng := logtest.Random(t)
 	eventTrigger := &eventTrigger{}
@@ -67,8 +67,8 @@ func killAgainAndAgain(t *testing.T, kills int) {
 	auditRecords(t, s, c)
 }
 
-// auditRecords starts the arena once more. It requires that the replay of every
-// record is numbered 1, 2, 3, … and equals the log.
+// auditRecords starts the arena once more. It requires that the events of every
+// replay are numbered 1, 2, 3, … and equal those in the log.
 func auditRecords(t testing.TB, s *testArena, c *matchHistory) {
 	t.Helper()
 	s.start("--no-play")
@@ -90,8 +90,8 @@ func auditRecords(t testing.TB, s *testArena, c *matchHistory) {
 	s.stop()
 }
 
-// goodPlayers returns bots without faults that report their events to a
-// trigger.
+// goodPlayers returns bots that never break the protocol. They report their events
+// to a trigger.
 func goodPlayers(t testing.TB, n int, f *eventTrigger) (list []*testBot) {
 	t.Helper()
 	for i := range n {

@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// After the log is scavenged, no file of the arena holds the address of a
-// deleted account. This includes the read models, but not the folder of mails,
-// which belongs to the operator.
+// After the log is scavenged, no file of the arena contains the address of a
+// deleted account. The read models do not contain it either. The test does not
+// check the folder of emails, which belongs to the operator.
 func TestNoFileHoldsADeletedAccount(t *testing.T) {
 	t.Parallel()
 	const address = "ada.lovelace@example.org"
@@ -38,8 +38,8 @@ func TestNoFileHoldsADeletedAccount(t *testing.T) {
 	require.Empty(t, keepers(t, s.data, address))
 }
 
-// keepers returns the files of a data folder that hold a text, except the
-// mails.
+// keepers returns the files of a data folder that contain a string. It skips the
+// emails.
 func keepers(t *testing.T, data, text string) (files []string) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
@@ -47,7 +47,7 @@ func keepers(t *testing.T, data, text string) (files []string) {
 			return fs.SkipDir
 		}
 		if err != nil || d.IsDir() {
-			return nil //nolint:nilerr // the file may have been removed meanwhile
+			return nil //nolint:nilerr // the file may have been removed after it was listed
 		}
 		content, err := os.ReadFile(path)
 		if bytes.Contains(content, []byte(text)) {

@@ -58,8 +58,8 @@ func (c *demoCmd) Run(ctx context.Context, k *kong.Kong) error {
 	return g.Wait()
 }
 
-// openFolder creates the demo's folder: a new one unless --data names one. It
-// opens the log file in that folder for appending.
+// openFolder creates the demo's folder. Without --data, it chooses a new folder.
+// It also opens the log file in the demo's folder for appending.
 func (c *demoCmd) openFolder() (logFile *os.File, err error) {
 	if c.pace.Data == "" {
 		c.pace.Data, err = os.MkdirTemp("", "hexarena-demo-")

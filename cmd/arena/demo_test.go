@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// `make run` starts house bots in processes of their own, and soon shows a
-// completed, rated match. The test prints how long that took: a busy machine takes
-// longer.
+// `make run` starts house bots in processes of their own, and soon shows a completed,
+// rated match. The test logs the time until then but sets no limit, because a busy
+// machine is slow.
 func TestDemoSoonHasARatedMatch(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -51,8 +51,8 @@ func awaitHouseBots(p *process) {
 	}
 }
 
-// marked lists the processes that have a variable in their environment. It lists
-// none on systems that do not show it.
+// marked lists the processes that have a variable in their environment. On systems
+// that do not show a process's environment, the list is empty.
 func marked(t *testing.T, variable string) (pids []string) {
 	t.Helper()
 	folders, err := filepath.Glob("/proc/[0-9]*/environ")
@@ -66,8 +66,8 @@ func marked(t *testing.T, variable string) (pids []string) {
 	return pids
 }
 
-// A demo on the folder of an earlier demo continues it with the same account and
-// the same bots, and registers nothing twice.
+// A demo on the folder of an earlier demo continues with the same account and the
+// same bots. It registers nothing twice.
 func TestDemoContinuesOnItsFolder(t *testing.T) {
 	t.Parallel()
 	args := []string{"demo", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--node-listen", "127.0.0.1:0"}

@@ -11,10 +11,10 @@ import (
 
 type action = map[string]any
 
-// eager plays well enough for matches to end, and uses every feature: every dev
-// card, trades, talk. Its answer depends only on the requests up to the
-// decision. So it answers a repeated decision in the same way, and a match can
-// be played again without the arena.
+// eager is a bot that plays well enough for matches to end. It uses every feature:
+// every dev card, trades and talk. Its answer depends only on the requests up to
+// the decision. So it answers a repeated decision in the same way, and a test can
+// play a match again without the arena.
 type eager struct{ deeds map[int]deed } // by decision id
 
 // deed is the part of a turn that the view does not show.
@@ -25,7 +25,7 @@ type deed struct {
 
 func newEager() *eager { return &eager{deeds: map[int]deed{}} }
 
-// today returns what the bot did this turn before a decision.
+// today returns what the bot did in the current turn before the decision of r.
 func (e *eager) today(r *match.Request) (dev, talked bool, offers int) {
 	for id, d := range e.deeds {
 		if id < r.ID && d.turn == r.View.Turn {
@@ -125,7 +125,8 @@ func (s *survey) move(rng *rand.Rand) action {
 	return a
 }
 
-// build returns the best thing that the seat can pay for, or nil.
+// build returns an action that builds or buys the best item that the seat can pay
+// for. It returns nil if the seat can pay for none.
 func (s *survey) build(rng *rand.Rand) action {
 	if at := s.cities(); len(at) > 0 {
 		return action{"type": "build_city", "vertex": one(rng, at)}

@@ -8,8 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// eventTrigger counts events of running matches: upgrades, received requests and
-// written answers. The bot that reports the last counted event calls fire.
+// eventTrigger counts events that bots report from running matches: upgrades,
+// received requests and written answers. When the count reaches a number, the bot
+// that reports the event calls fire.
 type eventTrigger struct {
 	mu   sync.Mutex
 	left int
@@ -17,8 +18,8 @@ type eventTrigger struct {
 	wait chan time.Time
 }
 
-// fireAfter arranges that fire is called after the given number of events, and
-// waits for that call.
+// fireAfter makes the trigger call fire after the given number of events, and waits
+// for that call.
 func (f *eventTrigger) fireAfter(t testing.TB, events int, fire func()) {
 	t.Helper()
 	fired := make(chan time.Time, 1)
@@ -28,7 +29,7 @@ func (f *eventTrigger) fireAfter(t testing.TB, events int, fire func()) {
 	awaitEvent(t, fired)
 }
 
-// next receives the time of the next event.
+// next returns a channel that receives the time of the next event.
 func (f *eventTrigger) next() <-chan time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -54,9 +54,8 @@ func playedLog(t testing.TB, folder string, n int) (p *process, connection strin
 	return p, connection
 }
 
-// An export that is killed again and again at random points writes the same files
-// as one that was not. This holds for a log that a node serves and for the log of
-// a stopped arena.
+// An export that is killed again and again at random points writes the same files as
+// an export without kills. This is also true for the log of a stopped arena.
 func TestKilledExportWritesTheSameFiles(t *testing.T) {
 	t.Parallel()
 	rng := logtest.Random(t)
@@ -123,7 +122,7 @@ func TestExportErrorsHaveOneLine(t *testing.T) {
 		"an unknown mode":      {[]string{"--out", out, "--format", "jsonl", "--mode", "blitz"}, "--mode must be one of"},
 		"an invalid position":  {[]string{"--out", out, "--format", "jsonl", "--since", "noon"}, "--since: expected a valid 64 bit uint"},
 		"a log that is in use": {[]string{"--out", out, "--format", "jsonl", "--data", data}, ""},
-		"no log":               {[]string{"--out", out, "--format", "jsonl", "--data", t.TempDir()}, "--data holds no log"},
+		"no log":               {[]string{"--out", out, "--format", "jsonl", "--data", t.TempDir()}, "--data contains no log"},
 		"an unreachable log":   {[]string{"--out", out, "--format", "jsonl", "--eventstore", "esdb://127.0.0.1:1?tls=false"}, "--eventstore does not answer"},
 	} {
 		t.Run(name, func(t *testing.T) {

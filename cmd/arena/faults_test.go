@@ -12,24 +12,24 @@ import (
 	"hexarena/domain/match"
 )
 
-// fault is a bot that breaks the protocol, with the penalty that the specification
-// names ("Errors", "Missed games").
+// fault describes a bot that breaks the protocol, and the penalty that the
+// specification defines ("Errors", "Missed games").
 type fault struct {
 	name           string
 	conduct        conduct
 	refuses, hangs bool
 
-	want    func(kind string) penalty // by the kind of the decision
+	want    func(kind string) penalty // the penalty for each kind of decision
 	strikes int
 	missed  bool
-	sockets int // accepted; 0: not counted
+	sockets int // number of accepted sockets; not checked if 0
 }
 
 // penalty is the event of a strike.
 type penalty struct {
 	kind   string // timeout or illegal
-	why    string // the cause, or the reason
-	answer string // the raw frame, if it is always the same
+	why    string // cause of a timeout, or reason of an illegal answer
+	answer string // the bot's raw frame, if it is always the same
 }
 
 func timeout(cause, answer string) func(string) penalty {
@@ -107,7 +107,7 @@ func allFaults() []fault {
 	}
 }
 
-// contradicted returns the penalty for the faults misplaced and contrary.
+// contradicted returns the penalty for the conducts misplaced and contrary.
 func contradicted(kind string) penalty {
 	switch kind {
 	case "setup":

@@ -18,9 +18,9 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-// With a node and the official client, the leaderboard changes with the event that
-// rates a match, even if no other event follows. The test does not poll. It prints
-// how long the change took.
+// With a node and the official client, the leaderboard changes as soon as it receives
+// the event that rates a match, even if no other event follows. The test does not
+// poll. It logs how long the change took.
 func TestLeaderboardShowsAnEndedMatch(t *testing.T) {
 	embedded, err := logs.OpenEmbedded(t.Context(), t.TempDir())
 	require.NoError(t, err)
@@ -66,7 +66,7 @@ func TestLeaderboardShowsAnEndedMatch(t *testing.T) {
 	require.Equal(t, live.String(), fromScratch.String())
 }
 
-// endOf returns the position of a log's last event.
+// endOf returns the position of the last event in a log.
 func endOf(t *testing.T, log eventstore.Log) eventstore.Position {
 	t.Helper()
 	for r, err := range log.ReadAll(t.Context(), eventstore.EndPosition, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {

@@ -17,7 +17,8 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// fakeLog answers every append and every read in the same way.
+// fakeLog returns the same result for every append, and the same result for every
+// read.
 type fakeLog struct {
 	eventstore.Log
 	appended eventstore.Appended
@@ -44,12 +45,12 @@ func (f *fakeLog) Read(_ context.Context, _ eventstore.StreamID, _ eventstore.Re
 
 func sentOnce() (context.Context, context.CancelFunc, bool) { return nil, nil, false }
 
-// historyStep is one call of a client. It begins after the previous one has ended.
+// historyStep is one call of a client. It begins after the previous call has ended.
 type historyStep struct {
 	expected eventstore.Expected
-	events   []eventstore.Event // empty: the step is a read
+	events   []eventstore.Event // empty if the step is a read
 	head     bool
-	revision int // in the answer
+	revision int // in the result
 	err      error
 	found    []eventstore.Event
 }
@@ -119,7 +120,7 @@ func TestHistoryFindsImpossibleAnswers(t *testing.T) {
 	}
 }
 
-// Many clients use a log in memory at the same time, and some answers are lost.
+// Many clients use a log in memory at the same time, and some results are lost.
 func TestMemoryIsLinearizable(t *testing.T) {
 	seed := logtest.Seed(t)
 	h, log := newHistory(), logtest.NewFaulty(memory.New())

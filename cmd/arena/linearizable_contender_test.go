@@ -19,15 +19,15 @@ type contender struct {
 	history  *history
 	chance   *rand.Rand
 	streams  []eventstore.StreamID
-	patience time.Duration // the longest deadline of a call
+	patience time.Duration // the longest time limit of a call
 
 	heads map[eventstore.StreamID]eventstore.Expected // the last known revisions
 }
 
-// step makes one call at random: a read, or an append. The append expects the last
-// known revision, an older one, NoStream or Any. If the outcome is unknown, the
-// contender sends the same append again in half of the cases. step returns only
-// errors that no client should get.
+// step makes one random call: a read or an append. The append expects the last known
+// revision, an older revision, NoStream or Any. If the outcome of an append is
+// unknown, the contender sends the same append again in half of the cases. step
+// returns only errors that no client should get.
 func (c *contender) step(ctx context.Context) error {
 	if c.heads == nil {
 		c.heads = make(map[eventstore.StreamID]eventstore.Expected)
@@ -81,8 +81,8 @@ func (c *contender) expected(id eventstore.StreamID) eventstore.Expected {
 	return head
 }
 
-// deadline draws the deadline of the next call. Some deadlines are about as long as a
-// call takes, so that calls end in the middle.
+// deadline sets a random time limit for the next call. Some limits are about as long
+// as a call takes, so that some calls are canceled in the middle.
 func (c *contender) deadline(ctx context.Context) (context.Context, context.CancelFunc, bool) {
 	longest := c.patience
 	if c.chance.IntN(4) == 0 {
@@ -92,7 +92,8 @@ func (c *contender) deadline(ctx context.Context) (context.Context, context.Canc
 	return ctx, cancel, true
 }
 
-// unexpected returns nil for the errors that a contender must expect.
+// unexpected returns nil for errors that a contender must expect, and the error
+// otherwise.
 func unexpected(err error) error {
 	if outcomeUnknown(err) || eventstore.IsWrongVersion(err) {
 		return nil

@@ -13,16 +13,16 @@ import (
 	"hexarena/eventstore"
 )
 
-// history records the calls of clients to a log, with their times and answers. check
-// reports whether the log is linearizable: whether some order of the calls, consistent
-// with their times, explains all answers if the log handles one call after another.
-// It is safe for concurrent use.
+// history records the calls of clients to a log, with their times and results. check
+// reports whether the log is linearizable. A log is linearizable if the calls can be
+// put into an order that agrees with their times and explains all results, as if
+// the log handled one call after another. A history is safe for concurrent use.
 type history struct {
 	began time.Time
 
 	mu      sync.Mutex
 	ops     []porcupine.Operation
-	numbers map[uuid.UUID]eventNumber // of event ids, as the model knows them
+	numbers map[uuid.UUID]eventNumber // numbers of event ids; the model uses these instead of ids
 }
 
 // verdict is the result of check.
@@ -30,7 +30,7 @@ type verdict struct {
 	operations   int
 	reads        int
 	conflicts    int
-	unknown      int // appends whose outcome the client does not know
+	unknown      int // number of appends whose outcome is unknown to the client
 	linearizable bool
 	undecided    bool // the check ran out of time
 }
@@ -45,21 +45,21 @@ type logRequest struct {
 	stream   eventstore.StreamID
 	expected eventstore.Expected
 	ids      string // numbers of the events, joined
-	head     bool   // of a read: only the last event
+	head     bool   // whether a read asks for only the last event
 }
 
-// logAnswer is the answer to a request.
+// logAnswer is the result of a request.
 type logAnswer struct {
 	unknown  bool
 	conflict bool
-	revision eventstore.Expected // after an append, that of its last event; after a conflict, that of the stream
-	ids      string              // of a read
+	revision eventstore.Expected // after an append, the revision of its last event; after a conflict, the revision of the stream
+	ids      string              // numbers of the events that a read returned
 }
 
 // append appends to a log and records the call. While the outcome is unknown and
-// again returns true, it sends the same append again. All tries count as one
-// operation, because the log promises to store the events once. append returns the
-// last answer.
+// again returns true, it sends the same append again. All tries are recorded as one
+// operation, because the log promises to store the events only once. append returns
+// the result of the last try.
 func (h *history) append(ctx context.Context, client int, log eventstore.Log, again func() (context.Context, context.CancelFunc, bool), id eventstore.StreamID, expected eventstore.Expected, events ...eventstore.Event) (eventstore.Appended, error) {
 	req := logRequest{stream: id, expected: expected, ids: h.number(events)}
 	call := h.now()
@@ -112,7 +112,7 @@ func (h *history) now() int64 { return int64(time.Since(h.began)) }
 func (h *history) record(client int, req logRequest, call int64, ans logAnswer) {
 	back := h.now()
 	if ans.unknown {
-		back = math.MaxInt64 // it may still take effect
+		back = math.MaxInt64 // the append may still take effect
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

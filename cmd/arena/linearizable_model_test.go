@@ -9,8 +9,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// eventNumber stands for the id of an event. The state of a stream in the model is the
-// string of its events' numbers.
+// eventNumber is a short replacement for the id of an event. In the model, the state
+// of a stream is a string: the joined numbers of its events.
 type eventNumber [eventNumberSize]byte
 
 const eventNumberSize = 4
@@ -21,7 +21,8 @@ func newEventNumber(n int) eventNumber {
 	return b
 }
 
-// sequentialLog is a log that handles one call after another. Streams are independent.
+// sequentialLog models a log that handles one call after another. Streams are
+// independent.
 var sequentialLog = porcupine.Model{
 	Partition: byStream,
 	Init:      func() any { return "" },
@@ -32,7 +33,7 @@ var sequentialLog = porcupine.Model{
 		}
 		after, want := appendTo(state.(string), req)
 		if ans.unknown {
-			return true, after // an append that never takes effect may as well come last
+			return true, after // an append that never takes effect may be placed last
 		}
 		return ans == want, after
 	},
@@ -53,7 +54,7 @@ func byStream(history []porcupine.Operation) [][]porcupine.Operation {
 	return parts
 }
 
-// isRead reports whether an answer is right for a read of a stream.
+// isRead reports whether ans is the correct result of a read of a stream.
 func isRead(stream string, req logRequest, ans logAnswer) bool {
 	if ans.revision != revisionOf(stream) {
 		return false
@@ -64,8 +65,8 @@ func isRead(stream string, req logRequest, ans logAnswer) bool {
 	return ans.ids == stream
 }
 
-// appendTo returns a stream after an append, and the answer. It assumes that no id was
-// stored twice.
+// appendTo returns the stream after an append, and the result of the append. It
+// assumes that no id was stored twice.
 func appendTo(stream string, req logRequest) (string, logAnswer) {
 	last, n := revisionOf(stream), eventstore.Expected(len(req.ids)/eventNumberSize)
 	conflict := logAnswer{conflict: true, revision: last}
@@ -82,8 +83,8 @@ func appendTo(stream string, req logRequest) (string, logAnswer) {
 	return stream + req.ids, logAnswer{revision: last + n}
 }
 
-// retried returns the answer to a retry of the events that a stream holds from a
-// revision on.
+// retried returns the result of a retry of an append. The first event of the append
+// is already stored at the revision at.
 func retried(stream string, at int, ids string, conflict logAnswer) logAnswer {
 	if !strings.HasPrefix(stream[at*eventNumberSize:], ids) {
 		return conflict
@@ -95,7 +96,8 @@ func revisionOf(stream string) eventstore.Expected {
 	return eventstore.Expected(len(stream)/eventNumberSize) - 1
 }
 
-// indexOfEvent returns the revision of an event, and -1 if the stream does not have it.
+// indexOfEvent returns the revision of an event, or -1 if the stream does not contain
+// the event.
 func indexOfEvent(stream, id string) int {
 	for i := 0; i < len(stream); i += eventNumberSize {
 		if stream[i:i+eventNumberSize] == id {

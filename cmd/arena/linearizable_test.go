@@ -18,8 +18,8 @@ import (
 	"hexarena/eventstore/logtest/outage"
 )
 
-// The calls and answers of contending clients have one order, even if the node is
-// killed with SIGKILL and answers are lost.
+// The log is linearizable, even if the node is killed with SIGKILL and responses are
+// lost.
 func TestLogIsLinearizable(t *testing.T) {
 	t.Parallel()
 	contend(t, 6, 150)
@@ -32,9 +32,9 @@ func TestSoakLogIsLinearizable(t *testing.T) {
 	contend(t, 100, 600)
 }
 
-// contend makes clients compete for the same streams. Each round has its own streams
-// and its own history, because the time of a check grows fast with the length of a
-// history. In each round the node is killed once and answers are lost twice.
+// contend makes clients compete for the same streams. The time of a check grows fast
+// with the length of a history, so each round has its own streams and its own
+// history. In each round, the node is killed once and responses are lost twice.
 func contend(t *testing.T, rounds, steps int) {
 	rng := logtest.Random(t)
 	n := newNodeProcess(t)
@@ -104,7 +104,7 @@ func (n *nodeProcess) connect() eventstore.Log {
 	return log
 }
 
-// round lets eight clients take their steps and causes faults at random times.
+// round lets eight clients make their calls, and causes faults at random times.
 func (n *nodeProcess) round(round, steps int, logs []eventstore.Log, rng *rand.Rand) *history {
 	const clients = 8
 	h := newHistory()
@@ -142,7 +142,8 @@ func (n *nodeProcess) round(round, steps int, logs []eventstore.Log, rng *rand.R
 	return h
 }
 
-// loseAnswers passes requests to the node and drops its answers.
+// loseAnswers makes the proxy pass requests to the node, but drop the node's
+// responses.
 func (n *nodeProcess) loseAnswers() {
 	n.proxy.Set(outage.OneWay)
 	pause(20 * time.Millisecond)

@@ -64,9 +64,9 @@ func (v *viewer) watch(ctx context.Context, url string) error {
 	}
 }
 
-// A viewer watches a match through kills and a deploy, and reconnects with its
-// last id. It sees every frame once, as /frames shows it at the end, and then
-// the end of the match.
+// A viewer watches a match while the arena is killed and restarted, and reconnects
+// with the last id. The viewer receives every frame once, and then the end of the
+// match. Its frames equal those that /frames returns at the end.
 func TestViewerSeesEveryFrameThroughKills(t *testing.T) {
 	t.Parallel()
 	f := &eventTrigger{}

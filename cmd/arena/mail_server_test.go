@@ -23,11 +23,11 @@ type mailServer struct {
 
 	mu    sync.Mutex
 	mails map[string][]receivedMail // by address
-	held  <-chan struct{}           // if not nil, the server accepts mail only after held is closed
-	grown chan struct{}             // closed when a mail arrives
+	held  <-chan struct{}           // if not nil, the server accepts emails only after held is closed
+	grown chan struct{}             // closed when an email arrives
 }
 
-// receivedMail is a mail as the server received it.
+// receivedMail is an email as the server received it.
 type receivedMail struct {
 	header mail.Header
 	text   string
@@ -47,7 +47,7 @@ func newMailServer(t *testing.T) *mailServer {
 	return p
 }
 
-// hold delays the delivery of mails until the returned function is called.
+// hold delays the delivery of emails until the returned function is called.
 func (p *mailServer) hold() (release func()) {
 	held := make(chan struct{})
 	p.mu.Lock()
@@ -105,14 +105,14 @@ func (d *delivery) Data(r io.Reader) error {
 func (d *delivery) Reset()        {}
 func (d *delivery) Logout() error { return nil }
 
-// to returns the mails that an address has received.
+// to returns the emails that an address has received.
 func (p *mailServer) to(address string) []receivedMail {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.mails[address])
 }
 
-// await waits for the nth mail to an address, and returns it.
+// await waits for the nth email to an address, and returns it.
 func (p *mailServer) await(t *testing.T, address string, n int) receivedMail {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -132,7 +132,7 @@ func (p *mailServer) await(t *testing.T, address string, n int) receivedMail {
 	}
 }
 
-// link returns the sign-in link of a mail.
+// link returns the sign-in link from an email.
 func (l receivedMail) link(t *testing.T) *url.URL {
 	t.Helper()
 	found := signInLink.FindString(l.text)

@@ -1,11 +1,11 @@
 // Command arena is all of Hex Arena in one binary: the service, the embedded
 // event store, house bots, and the tools around them.
 //
-// This package holds the flags and the wiring of `arena serve`. open (serve.go)
-// makes the parts and connects them. run (run.go) runs and stops them. Adapters
-// do not import one another, so the small types in *wiring.go adapt one adapter
-// to the interface that another declares. Other commands have their own
-// packages below this folder.
+// This package contains the flags and the wiring of `arena serve`. The function
+// open (serve.go) creates the parts and connects them. The function run (run.go)
+// runs and stops them. Adapters do not import one another, so the small types in
+// *wiring.go adapt one adapter to the interface that another declares. Other
+// commands have their own packages below this folder.
 package main
 
 import (
@@ -44,9 +44,9 @@ type cli struct {
 	Projections offline.ProjectionsCmds `cmd:"" group:"Run an arena:" help:"Inspect or rebuild the read models of a stopped service."`
 }
 
-// gcPercent lets the heap grow, because an arena needs little memory. In
-// return, the garbage collector takes less of the time of each append. GOGC
-// overrides it.
+// gcPercent lets the heap grow, because an arena needs little memory. The garbage
+// collector then runs less often, so that appends are faster. The environment
+// variable GOGC overrides gcPercent.
 const gcPercent = 400
 
 func main() {
@@ -56,9 +56,9 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run returns the exit status: 0 on success, 1 if the command failed, 2 if its
-// arguments are wrong. An error may define its own status. A failure prints one
-// line.
+// run runs a command and returns its exit status: 0 on success, 1 if the command
+// failed, and 2 if its arguments are wrong. An error may define another status.
+// If the command fails, run prints one line.
 func run(args []string, out, errOut io.Writer) int {
 	var c cli
 	exit := -1

@@ -17,9 +17,10 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// asArena makes the test binary run as the program, so that the system tests need
-// no build. With "watched", the program ends when its standard input ends, and
-// thus with the test. Its children are "plain".
+// asArena is an environment variable that makes the test binary run as the program,
+// so that the system tests need no build. With the value "watched", the program
+// ends when its standard input ends, so it never outlives the test. The program
+// sets the value "plain" for its child processes.
 const asArena = "HEXARENA_TEST_AS_ARENA"
 
 func TestMain(m *testing.M) {
@@ -33,7 +34,8 @@ func TestMain(m *testing.M) {
 	case "plain":
 		beArena()
 	default:
-		// These tests wait more than they compute. -parallel takes precedence.
+		// These tests mostly wait, so run several in parallel. The flag -parallel
+		// overrides this.
 		if err := flag.Set("test.parallel", "4"); err != nil {
 			panic(err)
 		}
@@ -42,8 +44,9 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// tests runs the tests of this package without a developer's settings. Programs
-// that scripts start keep theirs: they run TestMain too, but never call Run.
+// tests runs the tests of this package without a developer's settings. Programs that
+// scripts start also run TestMain, but they never call Run, so they keep the
+// settings of the script.
 type tests struct{ *testing.M }
 
 func (t tests) Run() int {
@@ -51,8 +54,9 @@ func (t tests) Run() int {
 	return t.M.Run()
 }
 
-// forgetSettings removes a developer's settings of an arena, such as ARENA_ARENA.
-// Tests that call the program in this process would use them.
+// forgetSettings removes a developer's settings from the environment, such as
+// ARENA_ARENA. Without this, tests that call the program in this process would use
+// these settings.
 func forgetSettings() {
 	ofTests := []string{logtest.SeedVariable, "ARENA_SOAK", "ARENA_SCREENSHOTS"}
 	for _, e := range os.Environ() {
@@ -66,8 +70,9 @@ func forgetSettings() {
 	}
 }
 
-// roaming calls from another loopback address each time, as if many people called:
-// the arena limits each address.
+// roaming makes each call from another loopback address, as if many people called.
+// Otherwise the arena would reject calls, because it limits the calls of each
+// address.
 func roaming() http.RoundTripper {
 	return &http.Transport{
 		DisableKeepAlives: true,

@@ -23,9 +23,9 @@ type matchHistory struct {
 	unfinished []string
 }
 
-// readHistory reads the log and requires what every ladder guarantees: no bot is
-// in two matches at once, and each match is rated once, based on the ratings
-// before it.
+// readHistory reads the log and checks the guarantees of every ladder. No bot plays
+// in two matches at the same time. Each match is rated once, based on the ratings
+// before that match.
 func readHistory(t testing.TB, data string) *matchHistory {
 	t.Helper()
 	log, closeLog := openLog(t, data)
@@ -71,7 +71,7 @@ func readHistory(t testing.TB, data string) *matchHistory {
 	return c
 }
 
-// openLog opens a stopped arena's log until closeLog is called.
+// openLog opens a stopped arena's log. The caller must call closeLog.
 func openLog(t testing.TB, data string) (log eventstore.Log, closeLog func()) {
 	t.Helper()
 	embedded, err := logs.OpenEmbedded(t.Context(), filepath.Join(data, "node"))

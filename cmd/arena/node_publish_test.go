@@ -20,7 +20,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// analysts is a node that everyone may read and that only loopback may feed.
+// analysts starts a node that everyone may read. Only clients on loopback may feed
+// it. analysts returns the connection strings for reading and feeding.
 func analysts(t testing.TB) (read, feed string) {
 	t.Helper()
 	p := launch(t, "node", "--data", filepath.Join(t.TempDir(), "node"), "--read-only", "--listen", "127.0.0.1:0", "--feed-listen", "127.0.0.1:0")
@@ -29,9 +30,9 @@ func analysts(t testing.TB) (read, feed string) {
 
 const upToDate = `up to date: this run published (\d+) matches and (\d+) events`
 
-// A feed fills an analysts' node while an arena plays. The test kills the feed
-// again and again. At last it kills the arena, in the middle of matches. Then
-// the node holds the same events as a node that was fed in one run, and nothing
+// A feed fills an analysts' node while an arena plays. The test kills the feed again
+// and again. At the end it kills the arena in the middle of matches. Then the node
+// contains the same events as a node that was fed in one run. It contains no data
 // about running matches or owners.
 func TestAnalystsNodeHoldsOnlyPublicData(t *testing.T) {
 	t.Parallel()
@@ -79,10 +80,11 @@ func TestAnalystsNodeHoldsOnlyPublicData(t *testing.T) {
 	}
 }
 
-// heldEvent is an event as any client sees it.
+// heldEvent is an event of the node as any client sees it.
 type heldEvent struct{ stream, kind, id, data, metadata string }
 
-// allOf reads all events of a node with the official client, system events too.
+// allOf reads all events of a node with the official client, including system
+// events.
 func allOf(t testing.TB, connection string) (all []heldEvent) {
 	t.Helper()
 	config, err := es.ParseConnectionString(connection)
@@ -105,9 +107,9 @@ func allOf(t testing.TB, connection string) (all []heldEvent) {
 	return all
 }
 
-// keptBack returns all strings of the private streams, except those that matches
-// show: ids and names of bots and their owners. It adds the ids of the running
-// matches.
+// keptBack returns the secrets that the feed must not publish: all strings of the
+// private streams, except the ids and names of bots and owners, which matches also
+// contain. It also returns the ids of the running matches.
 func keptBack(t testing.TB, source string) (secrets, running []string) {
 	t.Helper()
 	log, err := esdb.Open(source, slog.New(slog.DiscardHandler))
@@ -141,7 +143,7 @@ func keptBack(t testing.TB, source string) (secrets, running []string) {
 	return secrets, running
 }
 
-// noteEnd updates which matches are running.
+// noteEnd updates open, the set of running matches.
 func noteEnd(t testing.TB, r eventstore.Recorded, open map[string]bool) {
 	e, err := ladder.Decode(r.Type, r.Data)
 	require.NoError(t, err)
@@ -157,7 +159,7 @@ func noteEnd(t testing.TB, r eventstore.Recorded, open map[string]bool) {
 	}
 }
 
-// words calls f for every string of a JSON value.
+// words calls f for every string in a JSON value.
 func words(t testing.TB, data []byte, f func(field, word string)) {
 	t.Helper()
 	var value any

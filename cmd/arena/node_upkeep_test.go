@@ -21,9 +21,9 @@ import (
 	"hexarena/eventstore/node"
 )
 
-// The log of a running node holds an owner's address. After the owner's stream
-// is tombstoned and the log is scavenged, no file holds the address, not even a
-// file with events of other streams. A later backup does not hold it either. An
+// The log of a running node contains an owner's address. After the owner's stream is
+// tombstoned and the log is scavenged, no file contains the address, not even a file
+// with events of other streams. A later backup does not contain the address, but an
 // earlier backup does.
 func TestScavengeRemovesADeletedAddressFromTheDisk(t *testing.T) {
 	dir := t.TempDir()
@@ -68,14 +68,14 @@ func TestScavengeRemovesADeletedAddressFromTheDisk(t *testing.T) {
 	}
 }
 
-// filesWith returns the files of a folder that hold a text.
+// filesWith returns the files of a folder that contain a string.
 func filesWith(t *testing.T, dir, text string) (files []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	for _, e := range entries {
 		content, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if !os.IsNotExist(err) { // the file may have been removed meanwhile
+		if !os.IsNotExist(err) { // the file may have been removed after it was listed
 			require.NoError(t, err)
 		}
 		if bytes.Contains(content, []byte(text)) {
@@ -85,7 +85,7 @@ func filesWith(t *testing.T, dir, text string) (files []string) {
 	return files
 }
 
-// command runs a command that must succeed, and returns what it prints.
+// command runs a command that must succeed, and returns the command's output.
 func command(t *testing.T, args ...string) string {
 	t.Helper()
 	p := launch(t, args...)

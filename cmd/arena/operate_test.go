@@ -25,11 +25,11 @@ import (
 	"hexarena/projections/matches"
 )
 
-// operatedArena is an arena whose operator calls `arena admin`. Its bots answer
-// once a gate is open.
+// operatedArena is an arena whose operator calls `arena admin`. Its bots do not
+// answer until a gate is open.
 type operatedArena struct {
 	*testArena
-	gate func() // opens it
+	gate func() // opens the gate
 }
 
 func newOperatedArena(t *testing.T) *operatedArena {
@@ -48,7 +48,7 @@ func newOperatedArena(t *testing.T) *operatedArena {
 	return s
 }
 
-// admin calls `arena admin` and returns what it prints.
+// admin calls `arena admin` and returns the command's output.
 func (s *operatedArena) admin(args ...string) string {
 	s.t.Helper()
 	at := s.arena.await(`operators' endpoints on (http://\S+)`)[1]
@@ -58,7 +58,8 @@ func (s *operatedArena) admin(args ...string) string {
 	return p.out.String()
 }
 
-// refuses calls `arena admin`, which must print one line and exit with status 1.
+// refuses calls `arena admin`, which must fail: it must print the given line and exit
+// with status 1.
 func (s *operatedArena) refuses(line string, args ...string) {
 	s.t.Helper()
 	at := s.arena.await(`operators' endpoints on (http://\S+)`)[1]
@@ -68,8 +69,8 @@ func (s *operatedArena) refuses(line string, args ...string) {
 	require.Equal(s.t, "arena: "+line+"\n", p.err.String())
 }
 
-// ready returns the first answer of /ready that reports whether the arena is
-// draining.
+// ready calls /ready until the response reports whether the arena is draining, and
+// returns that response.
 func (s *operatedArena) ready() (answer map[string]any) {
 	s.t.Helper()
 	eventually(s.t, "the log answers", func() bool {
@@ -117,8 +118,8 @@ func (s *operatedArena) bots() (bots []botAnswer) {
 	return list.Bots
 }
 
-// refusesOtherSites requires that the arena refuses an order that a browser
-// sends for another site.
+// refusesOtherSites requires that the arena rejects an order that a browser sends on
+// behalf of another site.
 func (s *operatedArena) refusesOtherSites() {
 	s.t.Helper()
 	at := s.arena.await(`operators' endpoints on (http://\S+)`)[1]
@@ -145,15 +146,15 @@ func TestOperators(t *testing.T) {
 
 	// A drained arena lets running matches continue.
 	held := s.seated()
-	require.Equal(t, "draining: no bot is seated any more, matches play to their end\n", s.admin("drain", "--reason", "a new release"))
-	require.Equal(t, "it is already draining\n", s.admin("drain", "--reason", "once more"))
+	require.Equal(t, "draining: no more bots are seated, and running matches play to their end\n", s.admin("drain", "--reason", "a new release"))
+	require.Equal(t, "the arena is already draining\n", s.admin("drain", "--reason", "once more"))
 	require.Regexp(t, `(?s)plays +yes\nmatches running +1\ndraining +yes, since \S+: a new release\nseed key +\S+\n`, s.admin("status"))
 	require.Equal(t, map[string]any{"ready": true, "draining": true}, s.ready())
 
 	s.refusesOtherSites()
 
 	// An abort does not wait for thinking bots, and causes no strikes.
-	require.Equal(t, "aborted: no placements, no ratings\n", s.admin("abort", held, "--reason", "a fault of ours"))
+	require.Equal(t, "aborted: the match has no placements and changes no ratings\n", s.admin("abort", held, "--reason", "a fault of ours"))
 	var aborted struct {
 		Status string
 		Seed   string
@@ -177,8 +178,8 @@ func TestOperators(t *testing.T) {
 	require.Equal(t, "bots are seated again\n", s.admin("undrain", "--reason", "released"))
 	require.Equal(t, map[string]any{"ready": true, "draining": false}, s.ready())
 
-	// After a rotation, the running match keeps its key, and the next one has the new
-	// key.
+	// After a rotation, the running match keeps its key, and the next match has the
+	// new key.
 	underOld := s.seated()
 	var rotation struct {
 		SeedKey string
@@ -196,8 +197,8 @@ func TestOperators(t *testing.T) {
 
 	suspendAndRestore(s)
 
-	// After the rotation, the next start works with the same secrets, but not
-	// with others.
+	// After the rotation, the arena starts with the same secrets, but not with
+	// others.
 	secretKeys := s.seedKeys()
 	require.Len(t, secretKeys, 2)
 	logged := s.arena.err.String()
@@ -216,8 +217,8 @@ func TestOperators(t *testing.T) {
 	requireOrdersInTheLog(s, logged, held, rotation.SeedKey)
 }
 
-// suspendAndRestore suspends a bot and then its owner. They can still read, and
-// their running matches continue.
+// suspendAndRestore suspends a bot and then the bot's owner. While suspended, the
+// owner can still read data, and running matches continue.
 func suspendAndRestore(s *operatedArena) {
 	t := s.t
 	t.Helper()
@@ -276,9 +277,9 @@ func (s *operatedArena) file(log eventstore.Log, stream string) (all []filed) {
 	return all
 }
 
-// requireOrdersInTheLog requires that each order is an event with a reason, and
-// with the id of a logged request as its correlation. No bot is seated while the
-// arena drains, or under a retired key.
+// requireOrdersInTheLog requires that each order is an event with a reason. The
+// event's correlation must be the id of a logged request. No bot may be seated while
+// the arena drains, or under a retired key.
 func requireOrdersInTheLog(s *operatedArena, logged, held, newKey string) {
 	t := s.t
 	t.Helper()
@@ -350,7 +351,7 @@ func requireSuspensions(s *operatedArena, log eventstore.Log, ids []string) {
 	}, orders)
 }
 
-// ownerID returns the only owner in the log's matches.
+// ownerID returns the id of the only owner whose bots play in the log's matches.
 func (s *operatedArena) ownerID(log eventstore.Log) string {
 	s.t.Helper()
 	tables := readStream(s.t, log, ladder.Stream(ladder.Standard), ladder.Decode)
@@ -358,7 +359,7 @@ func (s *operatedArena) ownerID(log eventstore.Log) string {
 	return started[0].(match.Started).Seats[0].OwnerID
 }
 
-// The events of a REST call name its request, as the answer does.
+// The events of a REST call contain the id of the request, as the response does.
 func TestEventsNameTheirRequest(t *testing.T) {
 	t.Parallel()
 	s := newOperatedArena(t)
@@ -381,7 +382,7 @@ func TestEventsNameTheirRequest(t *testing.T) {
 	}
 }
 
-// Outside loopback the arena takes no orders.
+// The arena accepts orders only on a loopback address.
 func TestOrdersAreTakenOnlyOnLoopback(t *testing.T) {
 	t.Parallel()
 	s := newTestArena(t)

@@ -29,10 +29,11 @@ type tab struct {
 
 	mu     sync.Mutex
 	faults []string
-	weight float64 // bytes over the wire since the last open
+	weight float64 // bytes received since the last open
 }
 
-// newTab starts a browser, or skips the test and names what is missing.
+// newTab starts a browser. If a program is missing, it skips the test and names the
+// program.
 func newTab(t testing.TB) *tab {
 	t.Helper()
 	var program string
@@ -175,8 +176,8 @@ func (b *tab) bytes() int {
 	return int(b.weight)
 }
 
-// axe returns the script of axe-core, which finds accessibility problems, or skips
-// the test.
+// axe returns the script of axe-core, which finds accessibility problems. It skips
+// the test if the script is missing.
 func axe(t testing.TB) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()

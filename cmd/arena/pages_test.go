@@ -18,11 +18,11 @@ import (
 	"hexarena/projections/matches"
 )
 
-// maxWeight bounds the bytes that a page transfers.
+// maxWeight is the maximum number of bytes that a page may transfer.
 const maxWeight = 150 << 10
 
-// hostile is a bot name of the maximum length, made of text that often breaks
-// pages.
+// hostile is a bot name of the maximum length. It contains markup, emoji and a long
+// word, which often break pages.
 var hostile = "<b>Rudi</b>" + strings.Repeat("🏝", 14) + strings.Repeat("W", 15)
 
 // played is an arena with three house bots that have a rated match.
@@ -39,7 +39,7 @@ func played(t *testing.T) *testArena {
 	return s
 }
 
-// signIn signs in as a person does, with the link in the mail.
+// signIn signs in as a person does, with the link from the email.
 func (b *tab) signIn(s *testArena, address string) {
 	b.t.Helper()
 	b.open("/sign-in")
@@ -51,7 +51,7 @@ func (b *tab) signIn(s *testArena, address string) {
 	require.Equal(b.t, "/dashboard", b.path())
 }
 
-// lastLink returns the link of the newest mail to an address.
+// lastLink returns the link from the newest email to an address.
 func lastLink(t testing.TB, s *testArena, address string) string {
 	t.Helper()
 	mails, err := filepath.Glob(filepath.Join(s.data, "mail", "*.eml"))
@@ -72,8 +72,9 @@ func lastLink(t testing.TB, s *testArena, address string) string {
 	return ""
 }
 
-// A person signs in by mail, registers a bot, watches a match to its end and its
-// replay, removes the bot, registers and revokes a key, and signs out.
+// A person signs in by email, registers a bot, and watches a match to its end and
+// then its replay. The person removes the bot, registers and revokes a key, and
+// signs out.
 func TestPersonRunsABotFromTheDashboard(t *testing.T) {
 	t.Parallel()
 	b := newTab(t)
@@ -186,10 +187,10 @@ func pagesOf(s *testArena, botID string) []struct{ name, path string } {
 	}
 }
 
-// In both themes, no page prints errors, loads anything from other hosts,
-// transfers too many bytes, or has accessibility problems that axe-core finds.
-// With ARENA_SCREENSHOTS, the test writes a picture of each page at three widths
-// to that folder.
+// In both themes, no page prints errors, loads data from other hosts, transfers too
+// many bytes, or has accessibility problems that axe-core finds. If the variable
+// ARENA_SCREENSHOTS names a folder, the test writes pictures of each page at three
+// widths to that folder.
 func TestEveryPageIsSoundInABrowser(t *testing.T) {
 	t.Parallel()
 	b, judge := newTab(t), axe(t)
@@ -209,7 +210,7 @@ func TestEveryPageIsSoundInABrowser(t *testing.T) {
 		require.NoError(t, err)
 		require.LessOrEqual(t, over, 0, "%s is wider than a phone", p.path)
 		b.as(820, "dark")
-		b.judge(p.path+", dark", `["color-contrast"]`) // the rest is the same in both themes
+		b.judge(p.path+", dark", `["color-contrast"]`) // all other results are the same in both themes
 		b.shoot(p.name)
 		require.Empty(t, b.complaints("404"), p.path)
 	}
@@ -234,8 +235,8 @@ func (b *tab) firstPaint(path string) float64 {
 	return (all[4] + all[5]) / 2
 }
 
-// judge requires that axe-core, which the page has loaded, finds nothing serious
-// by its rules, or by the named ones.
+// judge requires that axe-core finds no serious problems on the page. It checks the
+// named rules, or all rules if none is named. The page must have loaded axe-core.
 func (b *tab) judge(what, rules string) {
 	b.t.Helper()
 	found, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string](fmt.Sprintf(serious, rules), chromedp.EvalAwaitPromise))

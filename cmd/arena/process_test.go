@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// patience limits every wait of a test. It is generous because a busy machine is
+// patience limits every wait of a test. The limit is long because a busy machine is
 // slow.
 const patience = 120 * time.Second
 
@@ -24,17 +24,17 @@ type process struct {
 	t        testing.TB
 	cmd      *exec.Cmd
 	out, err transcript
-	exited   chan struct{} // closed once Wait has returned
+	exited   chan struct{} // closed once cmd.Wait has returned
 }
 
-// processOptions are the folder and the environment of a process.
+// processOptions holds the folder and the environment of a process.
 type processOptions struct {
 	dir string
-	env []string // added to the test's environment without arena settings
+	env []string // added to the result of environment
 }
 
-// launch starts `arena` with arguments. The process ends with the test at the
-// latest. The test fails if the process has reported a race or a panic.
+// launch starts `arena` with arguments. The process is ended when the test ends. The
+// test fails if the process has reported a race or a panic.
 func launch(t testing.TB, args ...string) *process {
 	t.Helper()
 	return launchIn(t, processOptions{}, args...)
@@ -52,7 +52,7 @@ func launchIn(t testing.TB, at processOptions, args ...string) *process {
 	require.NoError(t, err)
 	require.NoError(t, p.cmd.Start())
 	go func() {
-		_ = p.cmd.Wait() // the state tells how it ended
+		_ = p.cmd.Wait() // cmd.ProcessState contains the result
 		close(p.exited)
 	}()
 	t.Cleanup(p.judge)
@@ -96,8 +96,8 @@ func (p *process) kill() {
 	<-p.exited
 }
 
-// end sends a signal that asks for a graceful stop, waits for it, and requires
-// exit status 0.
+// end sends a signal that requests a graceful shutdown. It waits for the end of the
+// process and requires exit status 0.
 func (p *process) end(s syscall.Signal) {
 	p.t.Helper()
 	p.signal(s)
@@ -105,7 +105,8 @@ func (p *process) end(s syscall.Signal) {
 	require.Equal(p.t, 0, p.cmd.ProcessState.ExitCode(), "exit status; it printed: %s", last(p.err.String(), 2000))
 }
 
-// killAfter kills at once, or in the background after a delay.
+// killAfter kills the process after a delay, in the background. Without a delay, it
+// kills the process immediately.
 func (p *process) killAfter(d time.Duration) {
 	if d == 0 {
 		p.signal(syscall.SIGKILL)
@@ -125,8 +126,8 @@ func (p *process) awaitExit() {
 	}
 }
 
-// await waits until the output of the process matches a pattern, and returns the
-// match with its groups.
+// await waits until the output of the process matches a pattern. It returns the
+// match and its groups.
 func (p *process) await(pattern string) []string {
 	p.t.Helper()
 	find := regexp.MustCompile(pattern)
@@ -141,7 +142,7 @@ func (p *process) await(pattern string) []string {
 		case <-grown:
 		case <-p.exited:
 			if found := find.FindStringSubmatch(p.out.String()); found != nil {
-				return found // it was printed after the check above
+				return found // the process printed it after the check above, before it exited
 			}
 			require.FailNow(p.t, "the process ended", "it printed: %s", last(p.err.String(), 2000))
 		case <-ctx.Done():
@@ -150,7 +151,7 @@ func (p *process) await(pattern string) []string {
 	}
 }
 
-// transcript keeps all output, and signals new output.
+// transcript stores all output, and signals new output.
 type transcript struct {
 	mu    sync.Mutex
 	text  bytes.Buffer
@@ -182,8 +183,8 @@ func (t *transcript) String() string {
 	return t.text.String()
 }
 
-// eventually polls until a condition holds. It does not poll often, because the
-// arena limits reads of matches to 120 a minute.
+// eventually polls until a condition is true. It pauses between two polls, because
+// the arena limits reads of matches to 120 a minute.
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -18,8 +18,8 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// `arena projections rebuild` rebuilds read models of a stopped service by name.
-// The rows equal those that a start would make.
+// `arena projections rebuild` rebuilds read models of a stopped service by name. The
+// rows equal the rows that the service would write when it starts.
 func TestProjectionsCommands(t *testing.T) {
 	dir := t.TempDir()
 	call := func(args ...string) (status int, out, errOut string) {
@@ -29,7 +29,7 @@ func TestProjectionsCommands(t *testing.T) {
 	}
 	status, _, errOut := call("status")
 	require.Equal(t, 1, status)
-	require.Contains(t, errOut, "arena: --data holds no log")
+	require.Contains(t, errOut, "arena: --data contains no log")
 
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "node"), 0o700))
 	log, closeLog, err := logs.Stopped{Data: dir}.Open(t.Context())
@@ -39,7 +39,7 @@ func TestProjectionsCommands(t *testing.T) {
 
 	status, out, errOut := call("status")
 	require.Equal(t, 0, status, errOut)
-	require.Equal(t, 4, strings.Count(out, "is rebuilt at the next start: it has no rows"), out)
+	require.Equal(t, 4, strings.Count(out, "will be rebuilt when the service starts: it has no rows"), out)
 
 	status, out, errOut = call("rebuild")
 	require.Equal(t, 0, status, errOut)
@@ -51,7 +51,7 @@ func TestProjectionsCommands(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "projections", "matches.db"), []byte("no database, and longer than its header"+strings.Repeat(".", 600)), 0o600))
 	_, out, _ = call("status")
-	require.Contains(t, out, "matches      is rebuilt at the next start: file is not a database")
+	require.Contains(t, out, "matches      will be rebuilt when the service starts: file is not a database")
 	status, out, _ = call("rebuild", "matches")
 	require.Equal(t, 0, status)
 	require.Contains(t, out, "matches: 16 events")
@@ -75,8 +75,8 @@ func TestProjectionsCommands(t *testing.T) {
 	require.NoError(t, release())
 }
 
-// liveThrough writes a history: four owners, and five tables of their bots that
-// were played and rated.
+// liveThrough writes a short history to the log: four owners with bots, and five
+// matches of these bots that were played and rated.
 func liveThrough(t *testing.T, log eventstore.Log) {
 	t.Helper()
 	a := arenatest.New(t, log, 1)

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The tutorial's script and README.md have the same commands in the same order.
-// README.md has a fixed port in place of the script's free one.
+// The tutorial's script and README.md contain the same commands in the same order.
+// README.md uses a fixed port, and the script uses a free port.
 func TestTutorialHasTheCommandsOfREADME(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
@@ -28,8 +28,8 @@ func TestTutorialHasTheCommandsOfREADME(t *testing.T) {
 	require.Regexp(t, `(?m)^run: build .*\n\t@\./bin/arena demo$`, string(makefile), "make run is arena demo")
 }
 
-// toldBy returns the commands in the fenced blocks of "Enter a bot", without those
-// that set variables.
+// toldBy returns the commands in the fenced blocks of README.md's section "Enter a
+// bot", without the commands that set variables.
 func toldBy(t *testing.T, readme string) (commands []string) {
 	t.Helper()
 	_, section, found := strings.Cut(readme, "\n## Enter a bot\n")
@@ -47,7 +47,7 @@ func toldBy(t *testing.T, readme string) (commands []string) {
 	return commands
 }
 
-// calledBy returns the commands of the script's tutorial in the form of README.md.
+// calledBy returns the commands of the tutorial's script, in the form of README.md.
 func calledBy(script string) (commands []string) {
 	tutorial, _, _ := strings.Cut(script, "# What is not in the tutorial")
 	asTold := strings.NewReplacer("$BOT", "http://127.0.0.1:9001", "127.0.0.1:0", "127.0.0.1:9001")

@@ -19,10 +19,10 @@ type record struct {
 	Seed   string
 	Replay []event
 	Proof  *match.Proof
-	frames []frame // one per event of the replay, with every seat's cards
+	frames []frame // one frame for each event of the replay, with every seat's cards
 }
 
-// event is a MatchEvent.
+// event is a MatchEvent of the OpenAPI description.
 type event struct {
 	Seq  int
 	At   string
@@ -31,7 +31,7 @@ type event struct {
 	Data data
 }
 
-// data holds the fields of several kinds of events.
+// data holds the fields of all kinds of events that the tests read.
 type data struct {
 	Decision  int
 	Kind      string
@@ -46,7 +46,7 @@ type data struct {
 	Victim    *int
 }
 
-// frame is a Frame with every seat's hand.
+// frame is a Frame of the OpenAPI description, with every seat's hand.
 type frame struct {
 	match.Common
 	Board match.FrameBoard
@@ -70,11 +70,11 @@ func (r *record) seatOf(name string) int {
 	return slices.IndexFunc(r.Players, func(p matches.Player) bool { return p.BotName == name })
 }
 
-// requireWhole requires what every replay has. Its events are numbered from 1.
-// It begins with the board and ends with the end of the match. A default
-// follows each refused or missing answer. A resignation follows the third such
-// answer, and after it the seat has only defaults. Only the faulty seats have
-// refused or missing answers.
+// requireWhole checks the properties of every replay. Its events are numbered from 1.
+// It begins with the board and ends with the end of the match. A default follows
+// each rejected or missing answer. A resignation follows the third such answer, and
+// after the resignation the seat has only defaults. Only the faulty seats have
+// rejected or missing answers.
 func (r *record) requireWhole(t testing.TB, faulty ...int) {
 	t.Helper()
 	require.Equal(t, "board", r.Replay[0].Kind)
@@ -105,8 +105,8 @@ func (r *record) requireWhole(t testing.TB, faulty ...int) {
 	}
 }
 
-// requireDefault requires that event i is the default for the decision of the
-// strike e.
+// requireDefault requires that event i is the default for the decision that caused
+// the strike e.
 func (r *record) requireDefault(t testing.TB, i int, e event) {
 	t.Helper()
 	played := r.Replay[i]
@@ -117,8 +117,9 @@ func (r *record) requireDefault(t testing.TB, i int, e event) {
 	require.True(t, played.Data.Default)
 }
 
-// defaultAction returns the default that the specification names for the decision
-// of event i ("Defaults when a decision fails"), based on the frame before it.
+// defaultAction returns the default for the decision of event i, based on the frame
+// before that event. The specification defines the defaults in "Defaults when a
+// decision fails".
 func (r *record) defaultAction(t testing.TB, i int) string {
 	t.Helper()
 	e, before := r.Replay[i], r.frames[i-1]

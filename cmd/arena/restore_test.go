@@ -12,9 +12,9 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// A backup consists of the log of a stopped arena and, stored elsewhere, its
-// secrets. An arena restored from it shows the same ladder and continues to
-// play. It does not start with the secrets of another log.
+// A backup consists of the log of a stopped arena and the arena's secrets, which are
+// stored elsewhere. An arena that is restored from the backup shows the same ladder
+// and continues to play. It does not start with the secrets of another log.
 func TestARestoredBackupPlaysOn(t *testing.T) {
 	t.Parallel()
 	rng := logtest.Random(t)
@@ -70,8 +70,8 @@ func copyFile(t *testing.T, from, to string) {
 	require.NoError(t, os.WriteFile(to, data, 0o600))
 }
 
-// requireRefused requires that an arena does not start and prints the reason in
-// one line.
+// requireRefused requires that an arena does not start, and that it prints the
+// reason on one line.
 func requireRefused(t *testing.T, s *testArena, why string) {
 	t.Helper()
 	s.launch()

@@ -18,11 +18,14 @@ import (
 // stopTime is how long matches may take to stop.
 const stopTime = 10 * time.Second
 
-// run serves and plays until ctx ends or a part fails. Then it stops in an
-// order that loses nothing. First it seats no new tables and stops the matches;
-// the log holds their state. Then it releases the lease and answers the pending
-// calls. Read models stop last, because a call waits until it can read its own
-// write.
+// run serves and plays until ctx ends or a part fails. Then it stops the parts in
+// an order that loses no data:
+//
+//   - It seats no new tables and stops the matches, whose state is in the log. Then
+//     it releases the lease.
+//   - At the same time, it completes the pending calls.
+//   - After the calls, it stops the read models, because a call that writes waits
+//     until a read model has folded the write.
 func (a *arena) run(ctx context.Context) error {
 	defer func() {
 		if err := a.close(); err != nil {
@@ -62,19 +65,19 @@ func (a *arena) run(ctx context.Context) error {
 func (a *arena) watchNode(ctx context.Context) error {
 	select {
 	case err := <-a.nodeEnded:
-		return fmt.Errorf("the embedded node has ended: %w", err)
+		return fmt.Errorf("the embedded node stopped: %w", err)
 	case <-ctx.Done():
 		return nil
 	}
 }
 
-// serveUpToDate serves the API once the read models hold all events that were
-// in the log at the start, so nothing is missing after a restart. Until then,
+// serveUpToDate serves the API once the read models have folded all events that
+// were in the log at startup. So no data is missing after a restart. Until then,
 // callers wait.
 func (a *arena) serveUpToDate(ctx context.Context) error {
 	for _, r := range a.runners {
 		if r == a.signedLog.runner {
-			continue // this runner reads every match; the signed log answers 503 until that is done
+			continue // reading every match takes long; the signed log's calls get 503 until then
 		}
 		if err := unlessItStopped(r, r.Sync(ctx)); err != nil {
 			return unlessStopped(ctx, err)
@@ -93,17 +96,17 @@ func unlessItStopped(r *projections.Runner, err error) error {
 	return nil
 }
 
-// shutDown lets the API answer the calls that it has received. A slow caller
-// cannot delay the stop, because listen.Shutdown cuts off its call.
+// shutDown lets the API complete the calls that it has received. A slow caller
+// cannot delay the shutdown, because listen.Shutdown cuts off its call.
 func (a *arena) shutDown(ctx context.Context) {
 	if err := listen.Shutdown(ctx, a.server, a.admin); err != nil {
 		a.logger.Warn("calls were cut off at shutdown", "error", err)
 	}
 }
 
-// play plays until ctx ends. If the log was unavailable for so long that the
-// lease expired, play takes the lease again when the log is back, unless
-// another process is playing by then.
+// play plays until ctx ends. The lease expires if the log is unavailable for too
+// long. Then play takes the lease again when the log is back, unless another
+// process has taken it.
 func (a *arena) play(ctx context.Context) error {
 	for {
 		err := a.playUnderLease(ctx)
@@ -121,10 +124,10 @@ func (a *arena) play(ctx context.Context) error {
 	}
 }
 
-// playUnderLease ticks until ctx ends or the lease is lost. Once the lease is
-// lost, another process may play, so this one must stop. playUnderLease first
-// brings the directory up to date, so that the referee dials the bots' current
-// URLs. It releases the lease as soon as no match is running.
+// playUnderLease runs ticks until ctx ends or the lease is lost. Once the lease is
+// lost, another process may play, so this process must stop playing.
+// playUnderLease first brings the directory up to date, so that the referee dials
+// the bots' current URLs. After all matches have stopped, it releases the lease.
 func (a *arena) playUnderLease(ctx context.Context) error {
 	if err := a.directory.CatchUp(ctx); err != nil {
 		if a.directory.runner.Err() != nil {
@@ -159,8 +162,8 @@ func (a *arena) playUnderLease(ctx context.Context) error {
 	return errors.Join(lost, a.lease.Release(stop))
 }
 
-// unlessStopped returns nil once ctx has ended, because a later failure is a
-// consequence of the stop.
+// unlessStopped returns nil once ctx has ended, because failures after that are
+// caused by the shutdown.
 func unlessStopped(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err

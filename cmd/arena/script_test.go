@@ -14,18 +14,19 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// The scripts of testdata/script call the program as a person does. In addition
-// to the usual commands they have:
+// The scripts of testdata/script call the program as a person does. In addition to
+// the commands of testscript, they can use these commands:
 //
 //	refused STATUS PATTERN ARG...   arena ARG... prints one line to stderr and exits with STATUS
 //	up NAME,... PATTERN ARG...      starts arena ARG...; each $NAME is a group of PATTERN in its output
-//	down NAME                       sends SIGTERM to it and waits
+//	down NAME                       sends SIGTERM to the process that printed $NAME, and waits until it ends
 //	mode OCTAL PATH                 requires the permissions of a file
 //	occupy NAME                     listens on a free port; $NAME is its address
 //	closed NAME                     $NAME is an address that refuses connections until the script ends
 //
-// Commands that do not end are killed shortly before the deadline of the test. A
-// deadline for each script would include the time that it waits for its turn.
+// Commands that do not end are killed shortly before the deadline of the test. The
+// scripts have no deadlines of their own, because these would include the time that
+// a script waits for its turn.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{

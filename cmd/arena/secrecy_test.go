@@ -13,10 +13,10 @@ import (
 	"hexarena/projections/matches"
 )
 
-// spies collects all public answers during a match.
+// spies collects all public responses during a match.
 type spies struct {
 	matchID string
-	pages   map[string]string // bodies and headers, by path
+	pages   map[string]string // headers and bodies of responses, by path
 	streams map[string]*overheard
 }
 
@@ -59,8 +59,8 @@ func spyOn(s *testArena, bot string) *spies {
 	return sp
 }
 
-// overhear reads a stream. If the stream has ids, it starts at the match's first
-// frame.
+// overhear reads a stream. If the stream has ids, overhear starts at the match's
+// first frame.
 func overhear(s *testArena, path, matchID string) *overheard {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.base()+path, nil)
@@ -88,7 +88,7 @@ func overhear(s *testArena, path, matchID string) *overheard {
 	return o
 }
 
-// answers returns the status of a GET.
+// answers calls a path with GET and returns the status.
 func answers(s *testArena, path string) int {
 	s.t.Helper()
 	res, err := http.Get(s.base() + path)
@@ -97,7 +97,8 @@ func answers(s *testArena, path string) int {
 	return res.StatusCode
 }
 
-// page returns the headers and the body of a GET.
+// page calls a path with GET, requires a status, and returns the headers and the
+// body.
 func page(s *testArena, path string, status int) string {
 	s.t.Helper()
 	res, err := http.Get(s.base() + path)
@@ -111,8 +112,8 @@ func page(s *testArena, path string, status int) string {
 	return text.String() + string(body)
 }
 
-// requireSecrecy requires that data that became public at a match's end was not
-// public before. No bot's URL may ever have been public.
+// requireSecrecy requires that data which became public when the match ended was not
+// public before. It also requires that no bot's URL was ever public.
 func (sp *spies) requireSecrecy(t testing.TB, s *testArena, r record) {
 	t.Helper()
 	if r.ID != sp.matchID {

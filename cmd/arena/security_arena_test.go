@@ -28,18 +28,19 @@ import (
 )
 
 // The tests TestSecurity… check the rows of docs/security.md that need a process.
-// Each starts `arena serve`, calls it over sockets, and reads its mail at a mail
-// server. Each caller has its own address, because limits are per address.
+// Each test starts `arena serve` and calls it over sockets. A mail server of the test
+// receives the arena's emails. Each caller has its own address, because limits apply
+// to each address.
 
-// securityArena is an arena with callers that are strangers to each other.
+// securityArena is an arena whose callers have different addresses and accounts.
 type securityArena struct {
 	*testArena
 	t     *testing.T
 	mails *mailServer
 }
 
-// newSecurityArena starts an arena that sends its mail to a server of the test. It
-// seats no bots during a test, unless the flags say otherwise.
+// newSecurityArena starts an arena that sends its emails to a server of the test. The
+// arena seats no bots during a test, unless the flags change that.
 func newSecurityArena(t *testing.T, flags ...string) *securityArena {
 	return newSecurityArenaIn(t, nil, flags...)
 }
@@ -55,7 +56,8 @@ func newSecurityArenaIn(t *testing.T, env []string, flags ...string) *securityAr
 }
 
 // closedPort returns an address that refuses connections until the test ends. A
-// socket is bound to it and does not listen, so no other process gets the port.
+// socket is bound to the address but does not listen, so that no other process gets
+// the port.
 func closedPort(t testing.TB) string {
 	t.Helper()
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
@@ -78,9 +80,9 @@ func (f *securityArena) each(t *testing.T, rows map[string]func(*testing.T)) {
 	}
 }
 
-// These are the addresses that the running arena listens on. Its base URL may
-// differ. A restart changes the ports, so tests look them up again after each
-// restart.
+// These methods return the addresses that the running arena listens on. The base URL
+// may differ. A restart changes the ports, so tests call these methods again after
+// each restart.
 func (f *securityArena) address() string { return f.arena.address() }
 func (f *securityArena) admin() string   { return f.arena.admin() }
 func (f *securityArena) node() string    { return f.arena.await(`event store on esdb://(\S+)\?`)[1] }
@@ -105,8 +107,8 @@ func (f *securityArena) events(t *testing.T) string {
 	return text.String()
 }
 
-// visitor calls an arena from its own address. It signs calls if it has a key, and
-// sends its cookie if it has one.
+// caller calls an arena from its own address. It signs calls if it has a key, and
+// sends its session cookie if it has one.
 type caller struct {
 	t      *testing.T
 	at     string // the arena's address
@@ -118,7 +120,7 @@ type caller struct {
 
 var callers atomic.Uint32
 
-// anonymous is a visitor without credentials.
+// anonymous returns a caller without credentials.
 func (f *securityArena) anonymous(t *testing.T) *caller { return anonymousAt(t, f.address()) }
 
 func anonymousAt(t *testing.T, at string) *caller {
@@ -136,15 +138,15 @@ func anonymousAt(t *testing.T, at string) *caller {
 	}}
 }
 
-// elsewhere returns the visitor with the same credentials, but with another
-// address or at another process.
+// elsewhere returns a caller with the same credentials. It has a new address of its
+// own, and calls the arena at the address at.
 func (c *caller) elsewhere(at string) *caller {
 	o := anonymousAt(c.t, at)
 	o.cookie, o.keyID, o.key = c.cookie, c.keyID, c.key
 	return o
 }
 
-// member signs up another owner with the link in the mail.
+// member signs up another owner with the link from the email.
 func (f *securityArena) member(t *testing.T) *caller {
 	t.Helper()
 	c := f.anonymous(t)
@@ -162,7 +164,7 @@ func (c *caller) signIn(mails *mailServer, address string) *reply {
 	return confirmed
 }
 
-// token requests a link and returns the token of the mail.
+// token requests a sign-in link and returns the token from the email.
 func (c *caller) token(mails *mailServer, address string) string {
 	c.t.Helper()
 	before := len(mails.to(address))
@@ -189,8 +191,8 @@ func everyScope() []string {
 	return []string{"bots.read", "bots.write", "keys.read", "keys.write", "account.read", "account.write"}
 }
 
-// reply is an answer with its body. Unless it is a page, it matches the arena's
-// own OpenAPI description.
+// reply is a response with its body. Unless the response is a web page, it matches
+// the arena's own OpenAPI description.
 type reply struct {
 	t      *testing.T
 	status int
@@ -199,8 +201,8 @@ type reply struct {
 	json   map[string]any // nil if the body is not an object
 }
 
-// do makes a call. The body may be nil, a string, or a value to encode as JSON.
-// The call is signed last, and edit changes it after that.
+// do makes a call. The body may be nil, a string, or a value to encode as JSON. The
+// call is signed before edit changes it.
 func (c *caller) do(method, target string, body any, edit ...func(*http.Request)) *reply {
 	c.t.Helper()
 	r, err := c.try(c.t.Context(), method, target, body, edit...)
@@ -240,8 +242,8 @@ func (c *caller) try(ctx context.Context, method, target string, body any, edit 
 	return a, nil
 }
 
-// request makes a call, signed as the specification says. It sends the target
-// unchanged.
+// request returns a call that is signed as the specification requires. The target
+// is sent unchanged.
 func (c *caller) request(ctx context.Context, method, target string, body any) (*http.Request, error) {
 	raw, err := rawBody(body)
 	if err != nil {
@@ -283,14 +285,16 @@ func (c *caller) sign(h http.Header, timestamp, method, target string, body []by
 	h.Set("X-Arena-Signature", base64.StdEncoding.EncodeToString(ed25519.Sign(c.key, []byte(message))))
 }
 
-// resigned signs a call again, with a timestamp that the test chooses.
+// resigned returns an edit that signs a call again, with a timestamp that the test
+// chooses.
 func (c *caller) resigned(timestamp, method, target, body string) func(*http.Request) {
 	return func(r *http.Request) { c.sign(r.Header, timestamp, method, target, []byte(body)) }
 }
 
 var lastStamp atomic.Int64
 
-// fresh returns a timestamp that no call had before: now, or a little later.
+// fresh returns a timestamp that no call has used: the current time, or a little
+// later.
 func fresh() string {
 	for {
 		last := lastStamp.Load()
@@ -308,9 +312,9 @@ var description struct {
 	*apitest.Contract
 }
 
-// contractOf returns the OpenAPI description that answers must match. It is the
-// first arena's description, since all arenas run the same program. The tests
-// of adapters/api check long answers.
+// contractOf returns the OpenAPI description that responses must match. It reads the
+// description from the first arena, because all arenas run the same program. The
+// tests of adapters/api check long responses.
 func contractOf(ctx context.Context, client *http.Client, base string) (*apitest.Contract, error) {
 	description.Lock()
 	defer description.Unlock()
@@ -339,7 +343,7 @@ func contractOf(ctx context.Context, client *http.Client, base string) (*apitest
 	return c, nil
 }
 
-// is requires a status and, for a refusal, its code.
+// is requires a status and, for a rejected call, an error code.
 func (r *reply) is(status int, code ...string) *reply {
 	r.t.Helper()
 	require.Equal(r.t, status, r.status, "%s", r.body)
@@ -349,7 +353,7 @@ func (r *reply) is(status int, code ...string) *reply {
 	return r
 }
 
-// names requires that a refusal names a field as invalid.
+// names requires that the response to a rejected call names a field as invalid.
 func (r *reply) names(field string) *reply {
 	r.t.Helper()
 	require.Contains(r.t, string(r.body), `"field":"`+field+`"`)
@@ -358,7 +362,7 @@ func (r *reply) names(field string) *reply {
 
 func (r *reply) cookies() []*http.Cookie { return (&http.Response{Header: r.header}).Cookies() }
 
-// seen is an answer without the parts that differ each time.
+// seen returns the response as a string, without the parts that differ each time.
 func (r *reply) seen() string {
 	h := r.header.Clone()
 	for _, each := range []string{"X-Request-Id", "Date", "Ratelimit"} {
@@ -366,6 +370,6 @@ func (r *reply) seen() string {
 	}
 	delete(r.json, "requestId")
 	var text strings.Builder
-	_ = h.Write(&text) // to memory
+	_ = h.Write(&text) // a write to memory cannot fail
 	return fmt.Sprint(r.status, "\n", text.String(), "\n", r.json)
 }

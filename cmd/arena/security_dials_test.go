@@ -17,9 +17,9 @@ import (
 )
 
 // Owners choose the URLs that the arena calls. The test cannot reach public
-// addresses, and it has no name whose address changes. TestRebinding in
-// adapters/botwire uses its own name server to show that the arena checks the
-// dialed address at each dial.
+// addresses, and it has no host name whose address changes. TestRebinding in
+// adapters/botwire covers such names: it uses its own name server to show that the
+// arena checks the address each time it dials.
 func TestSecurityDials(t *testing.T) {
 	t.Parallel()
 	proxy := newTrap(t)
@@ -76,21 +76,22 @@ func (p *trap) port() string {
 	return port
 }
 
-// requireSilence requires that nobody has connected. It then connects to the
-// trap itself: the trap would have accepted any earlier connection first.
+// requireSilence requires that nobody has connected. It also connects to the trap
+// itself, because the trap accepts any earlier connection before this one.
 func (p *trap) requireSilence(t *testing.T) {
 	t.Helper()
 	before := p.hit.Load()
 	c, err := net.Dial("tcp", p.at)
 	require.NoError(t, err)
 	defer c.Close()
-	_, err = c.Read(make([]byte, 1)) // the trap has hung up
+	_, err = c.Read(make([]byte, 1)) // wait until the trap has closed the connection
 	require.ErrorIs(t, err, io.EOF)
 	require.Zero(t, before, "the arena connected")
 	require.EqualValues(t, 1, p.hit.Swap(0))
 }
 
-// register registers a bot at a URL. An account may do this ten times a minute.
+// register registers a bot at a URL. The arena allows this ten times a minute for
+// each account.
 func (c *caller) register(botURL string) *reply {
 	c.t.Helper()
 	return c.do("POST", "/bots", map[string]string{"name": "bot", "mode": "standard", "url": botURL})
@@ -108,7 +109,7 @@ func (f *securityArena) registerEach(t *testing.T, urls []string, judge func(url
 	}
 }
 
-// refusedUntried requires that the arena refused a URL without dialing it.
+// refusedUntried requires that the arena rejected a URL without dialing it.
 func refusedUntried(t *testing.T) func(string, *reply) {
 	return func(url string, got *reply) {
 		t.Helper()
@@ -146,7 +147,8 @@ func (f *securityArena) publicAddresses(t *testing.T) {
 	trap.requireSilence(t)
 }
 
-// Most machines have a name of their own that resolves to a private address.
+// A bot's URL may contain a name that resolves to a private address. Most machines
+// have such a name of their own.
 func (f *securityArena) whatANameStandsFor(t *testing.T) {
 	trap := newTrap(t)
 	inside := 0
@@ -201,8 +203,8 @@ func (f *securityArena) redirectsAreNotFollowed(t *testing.T) {
 	trap.requireSilence(t)
 }
 
-// noProxies registers a bot at 0.0.0.0. Go does not use proxies for loopback
-// addresses, but 0.0.0.0 does not count as loopback.
+// noProxies registers a bot at 0.0.0.0. Go never uses proxies for loopback addresses,
+// but Go does not treat 0.0.0.0 as a loopback address.
 func (f *securityArena) noProxies(t *testing.T, proxy *trap) {
 	bot := newTestBot(t, "direct")
 	f.member(t).register(strings.Replace(bot.url, "127.0.0.1", "0.0.0.0", 1)).is(201)
@@ -225,9 +227,9 @@ func (f *securityArena) theArenaIsNoBot(t *testing.T) {
 	require.Contains(t, string(got.body), "the address is not allowed")
 }
 
-// coarseWords checks three ports: a closed one, one that hangs up, and one that
-// does not answer. The arena describes them no more precisely than any stranger
-// could find out. It repeats nothing that a server says.
+// coarseWords checks three ports: a closed port, a port that closes the connection,
+// and a port that does not respond. The arena's messages reveal no more than anyone
+// could find out. They repeat no text from a server.
 func (f *securityArena) coarseWords(t *testing.T) {
 	const secret = "ERR-internal-secret"
 	who := f.member(t)
@@ -258,8 +260,8 @@ func (f *securityArena) coarseWords(t *testing.T) {
 	require.NotContains(t, f.arena.err.String(), secret)
 }
 
-// filteredPort returns the address of a listener with a full queue, so that a
-// handshake gets no answer. It returns "" on systems that answer nevertheless.
+// filteredPort returns the address of a listener whose queue is full, so that it does
+// not respond to a handshake. It returns "" on systems that respond even then.
 func filteredPort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -282,8 +284,8 @@ func filteredPort(t *testing.T) string {
 	return ""
 }
 
-// tarpit accepts connections and serves each one. ended receives the result of
-// each serve.
+// tarpit accepts connections and calls serve for each connection. ended receives the
+// result of each serve.
 func tarpit(t *testing.T, serve func(net.Conn) string) (at string, ended <-chan string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -305,10 +307,10 @@ func tarpit(t *testing.T, serve func(net.Conn) string) (at string, ended <-chan 
 	return l.Addr().String(), told
 }
 
-// slowTLS reads the hello and sends nothing.
+// slowTLS registers a bot whose server reads the TLS hello and sends nothing.
 func (f *securityArena) slowTLS(t *testing.T) {
 	at, ended := tarpit(t, func(c net.Conn) string {
-		_, err := io.Copy(io.Discard, c) // until the arena hangs up
+		_, err := io.Copy(io.Discard, c) // until the arena closes the connection
 		return fmt.Sprint(err)
 	})
 	got := f.member(t).register("https://"+at).is(422, "deploy_check_failed")
@@ -316,8 +318,8 @@ func (f *securityArena) slowTLS(t *testing.T) {
 	require.NotContains(t, <-ended, "timeout", "the arena has hung up")
 }
 
-// sending writes a head and then repeats a text until the arena hangs up, at most
-// 64 MiB.
+// sending returns a server that writes head and then repeats again. It stops when
+// the arena closes the connection, or after 64 MiB.
 func sending(head, again string) func(net.Conn) string {
 	return func(c net.Conn) string {
 		_, _ = c.Read(make([]byte, 4096)) // the request
@@ -401,7 +403,7 @@ func judgedAtEachDial(t *testing.T) {
 	require.Zero(t, dialled.Load(), "the arena called no bot")
 }
 
-// public reads a page until it holds a text.
+// public reads a page until holds returns true for it.
 func (f *securityArena) public(t *testing.T, path string, holds func(page string) bool) {
 	t.Helper()
 	eventually(t, path, func() bool { return holds(string(f.anonymous(t).do("GET", path, nil).is(200).body)) })

@@ -18,8 +18,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Tests of keys: which formats the arena accepts, what a key may do, and who owns
-// what.
+// These tests check which formats of keys the arena accepts, which calls a key may
+// make, and that owners reach only their own keys and bots.
 func TestSecurityKeys(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t)
@@ -161,8 +161,8 @@ func (f *securityArena) anothersThings(t *testing.T) {
 	require.Equal(t, "active", ada.do("GET", "/bots/"+hers, nil).is(200).json["status"])
 }
 
-// An address may write thirty times a minute, so that limit refuses some of the
-// fifty calls.
+// An account may make thirty writes a minute. So the arena rejects some of the fifty
+// calls because of that limit.
 func (f *securityArena) twentyKeys(t *testing.T) {
 	ada := f.member(t)
 	statuses := race(t, 50, func() (*reply, error) {
@@ -206,13 +206,14 @@ func (f *securityArena) fiveActiveBots(t *testing.T) {
 	require.Equal(t, 5, strings.Count(string(eve.do("GET", "/bots", nil).is(200).body), `"status":"active"`))
 }
 
-// mostBefore is how many calls of a flood may pass before the credential ends.
-// What is left of the limit of 600 calls a minute is for the call that ends it.
+// mostBefore is how many calls of a flood may succeed before the credential ends. It
+// is below the limit of 600 calls a minute, so that the call that ends the
+// credential is not rejected.
 const mostBefore = 300
 
-// flood makes calls as fast as it can until it is stopped. It counts the
-// successful calls that began before the call that ends the credential was
-// answered, and those that began later.
+// flood makes calls as fast as it can, while end ends the caller's credential. before
+// counts the successful calls that began before end returned. after counts the
+// successful calls that began later.
 func flood(t *testing.T, who *caller, end func()) (before, after int64) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -274,8 +275,8 @@ func (f *securityArena) aSignOutInAFlood(t *testing.T) {
 	require.Zero(t, after)
 }
 
-// Wrong signatures count against the caller's address, never against the key's
-// owner.
+// Calls with wrong signatures use up the rate limit of the caller's address, never the
+// limit of the key's owner.
 func (f *securityArena) underAnothersKeyID(t *testing.T) {
 	ada := f.member(t)
 	key := ada.newKey(everyScope()...)

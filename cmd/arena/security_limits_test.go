@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Tests of what one caller may use: calls, bytes and time.
+// These tests check how many calls, bytes and how much time one caller may use.
 func TestSecurityLimits(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t)
@@ -47,9 +47,9 @@ func (f *securityArena) the601stCall(t *testing.T) {
 	f.anonymous(t).do("GET", "/health", nil).is(200)
 }
 
-// requireRetryAfter requires whole seconds, at most the length of the window.
-// Tests of adapters/api, which control the clock, show that waiting that long
-// suffices.
+// requireRetryAfter requires that Retry-After is a whole number of seconds, at most
+// the length of the rate limit's window. The tests of adapters/api control the clock
+// and show that waiting that long is enough.
 func requireRetryAfter(t *testing.T, r *reply) {
 	t.Helper()
 	seconds, err := strconv.Atoi(r.header.Get("Retry-After"))
@@ -62,7 +62,7 @@ func requireRetryAfter(t *testing.T, r *reply) {
 func (f *securityArena) theOtherLimits(t *testing.T) {
 	ada := f.member(t)
 	one, two := ada.newKey(everyScope()...), ada.newKey(everyScope()...)
-	for i := range 28 { // and two keys
+	for i := range 28 { // these writes and two new keys make thirty
 		[]*caller{one, two, ada}[i%3].do("PATCH", "/me", "{}").is(200)
 	}
 	for _, who := range []*caller{one, two, ada} {
@@ -77,7 +77,7 @@ func (f *securityArena) theOtherLimits(t *testing.T) {
 	reader.do("GET", "/leaderboard", nil).is(200)
 }
 
-// from sets the address that a call claims to come from.
+// from sets the addresses that a call claims to come from.
 func from(addresses string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("X-Forwarded-For", addresses) }
 }
@@ -95,13 +95,13 @@ func (f *securityArena) aForgedForward(t *testing.T) {
 	}
 }
 
-// The arena listens on one IPv4 loopback address here, so a trusted proxy names
-// the networks.
+// In this test the arena listens on one IPv4 loopback address. So the callers'
+// networks come from the header of a trusted proxy.
 func (f *securityArena) aNetworkIsOneCaller(t *testing.T) {
 	proxy := f.anonymous(t)
 	call := func(address string) *reply { return proxy.do("POST", "/sign-in", "{}", from(address)) }
 	for i := range 30 {
-		call(fmt.Sprintf("192.0.2.%d, 2001:db8:0:1:%x::%x", i, i, i+1)).is(422) // the entries before it are the caller's claim
+		call(fmt.Sprintf("192.0.2.%d, 2001:db8:0:1:%x::%x", i, i, i+1)).is(422) // only the last entry comes from the proxy; the caller may claim any others
 	}
 	call("2001:db8:0:1:ffff:ffff:ffff:ffff").is(429, "rate_limited")
 	call("2001:db8:0:2::1").is(422)
@@ -123,8 +123,8 @@ func (f *securityArena) aBodyOverTheLimit(t *testing.T) {
 	require.Equal(t, 413, ada.raw("POST /keys HTTP/1.1\r\nHost: arena\r\nContent-Length: 9000000000000\r\n\r\n"), "by its declared length")
 }
 
-// The header announces a body that arrives only in part, or not at all. The
-// arena waits ten seconds for it, whatever the result of the call.
+// The header announces a body, but only a part of the body arrives, or nothing. The
+// arena waits ten seconds for the body, even if it rejects the call.
 func (f *securityArena) aBodyThatDrips(t *testing.T) {
 	for what, c := range map[string]struct {
 		head   string
@@ -142,8 +142,8 @@ func (f *securityArena) aBodyThatDrips(t *testing.T) {
 	}
 }
 
-// pour writes until the peer stops reading, at most 64 MiB. It returns the number
-// of bytes written and the answer.
+// pour writes until the peer stops reading, or until it has written 64 MiB. It
+// returns the number of written bytes and the first line of the response.
 func pour(ctx context.Context, at, head, chunk string) (int, string) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", at)
 	if err != nil {
@@ -180,13 +180,13 @@ func (f *securityArena) headersThatDoNotEnd(t *testing.T) {
 		defer conn.Close()
 		_, err = io.WriteString(conn, "GET /health HTTP/1.1\r\nHost: arena\r\n")
 		require.NoError(t, err)
-		answer, err := io.ReadAll(conn) // ends when the arena hangs up
+		answer, err := io.ReadAll(conn) // until the arena closes the connection
 		require.NoError(t, err)
 		require.NotContains(t, string(answer), "200 OK")
 	})
 }
 
-// endlessBodies: 64 callers each send more than the arena can store.
+// endlessBodies lets 64 callers each send a body that does not end.
 func (f *securityArena) endlessBodies(t *testing.T) {
 	before := f.heap(t)
 	const senders = 64
@@ -207,7 +207,7 @@ func (f *securityArena) endlessBodies(t *testing.T) {
 		o := <-done
 		total += o.sent
 		require.Less(t, o.sent, 64<<20, "the arena continues to read it")
-		if o.answer != "" { // otherwise the reset was faster
+		if o.answer != "" { // empty if the connection was reset first
 			require.Contains(t, o.answer, "413")
 		}
 	}
@@ -218,7 +218,7 @@ func (f *securityArena) endlessBodies(t *testing.T) {
 
 var heapInUse = regexp.MustCompile(`(?m)^go_memstats_heap_inuse_bytes (\S+)$`)
 
-// heap returns the arena's heap in use.
+// heap returns how much heap memory the arena uses, in bytes.
 func (f *securityArena) heap(t *testing.T) int64 {
 	t.Helper()
 	res, err := http.Get("http://" + f.admin() + "/metrics")
@@ -273,8 +273,9 @@ func (f *securityArena) lineBreaksInFields(t *testing.T) {
 	require.Empty(t, f.mails.to("eve@example.org"))
 }
 
-// A name may hold markup. Answers are JSON and declare it. The sign-in pages
-// escape their input, under a policy that runs no scripts.
+// A name may contain markup. The API's responses are JSON and have that content type.
+// The sign-in pages escape their input, and their Content-Security-Policy allows no
+// inline scripts.
 func (f *securityArena) markupIsInert(t *testing.T) {
 	const script = `<script>alert(1)</script>`
 	ada := f.member(t)

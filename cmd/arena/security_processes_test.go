@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two arenas use one log, and the second does not play. If one process refuses,
-// spends or ends something, this also holds for the other process.
+// Two arenas use one log, and the second does not play. If one process uses up a
+// link, revokes a key or ends a session, the other process rejects it too.
 func TestSecurityAcrossProcesses(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t)
@@ -71,7 +71,7 @@ func TestSecurityAcrossProcesses(t *testing.T) {
 			c.end()
 			ended := time.Now()
 			let := 0
-			again := time.NewTicker(20 * time.Millisecond) // stays below the limit of 600 calls a minute
+			again := time.NewTicker(20 * time.Millisecond) // slow enough for the limit of 600 calls a minute
 			defer again.Stop()
 			for c.there.do("GET", "/me", nil).status != 401 {
 				let++
@@ -92,8 +92,8 @@ func (c *caller) knows(t *testing.T) {
 	eventually(t, "the peer knows the caller", func() bool { return c.do("GET", "/me", nil).status == 200 })
 }
 
-// Spent, revoked and ended credentials stay invalid when the process is killed
-// and another one starts.
+// Used links, revoked keys and ended sessions stay invalid after the process is
+// killed and another process starts.
 func TestSecurityAcrossARestart(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t)

@@ -2,7 +2,8 @@ package main
 
 import "syscall"
 
-// shortQueue makes a listener queue only one connection.
+// shortQueue limits a listener's queue to one connection. It reports whether that
+// worked.
 func shortQueue(c syscall.RawConn) bool {
 	var failed error
 	err := c.Control(func(fd uintptr) { failed = syscall.Listen(int(fd), 0) })

@@ -22,12 +22,12 @@ import (
 	"hexarena/projections/matches"
 )
 
-// mark is in the URL of each bot of the test, and in no other text.
+// mark is part of the URL of each bot of the test, and of no other string.
 const mark = "a-path-that-only-its-owner-knows"
 
-// The test reads a paused match in every public way, and again after its end.
-// Data that became public at the end did not appear anywhere before. Data that
-// never becomes public does not appear anywhere.
+// The test reads a paused match through every public call and page, and again after
+// the match has ended. Data that becomes public at the end must not appear before.
+// Private data must never appear.
 func TestSecuritySecrecy(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t, "--rest-standard", "1h", "--decision-standard", "5m")
@@ -86,7 +86,7 @@ func TestSecuritySecrecy(t *testing.T) {
 		require.Contains(t, frames, `"handCounts":`)
 		for _, hidden := range []string{`"data":`, `"hand":`, `"devCards":`, `"devBoughtThisTurn":`, `"myScore":`, `"answer":`} {
 			for what, page := range running {
-				if !strings.HasPrefix(what, "GET /openapi.json") { // its examples show ended matches
+				if !strings.HasPrefix(what, "GET /openapi.json") { // the examples in this document show ended matches
 					require.NotContains(t, page, hidden, what)
 				}
 			}
@@ -151,8 +151,8 @@ func requireNowhere(t *testing.T, pages map[string]string, text string) {
 	}
 }
 
-// everything returns all public data of the API, with status and headers: each GET
-// of the description that takes no credentials, with existing and unknown ids.
+// everything returns the responses to all public GET calls of the API, with status
+// and headers. It calls each path with existing and with unknown ids.
 func (f *securityArena) everything(t *testing.T, matchID, botID string) map[string]string {
 	t.Helper()
 	who := f.anonymous(t)
@@ -177,7 +177,8 @@ func (f *securityArena) everything(t *testing.T, matchID, botID string) map[stri
 	return pages
 }
 
-// publicReads returns the paths of the description that anyone may GET.
+// publicReads returns the paths of the OpenAPI description that need no credentials
+// for GET.
 func publicReads(t *testing.T, who *caller) []string {
 	t.Helper()
 	var document struct {
@@ -196,7 +197,7 @@ func publicReads(t *testing.T, who *caller) []string {
 	return paths
 }
 
-// glance reads an answer, or the beginning of one that does not end.
+// glance reads a response, or only its beginning if the response does not end.
 func (c *caller) glance(target string) string {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
@@ -207,7 +208,7 @@ func (c *caller) glance(target string) string {
 	require.NoError(c.t, err)
 	defer res.Body.Close()
 	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
-		time.AfterFunc(300*time.Millisecond, cancel) // a paused match sends nothing more
+		time.AfterFunc(300*time.Millisecond, cancel) // a paused match sends no more data
 	}
 	body, err := io.ReadAll(res.Body)
 	if !errors.Is(err, context.Canceled) {
@@ -218,7 +219,7 @@ func (c *caller) glance(target string) string {
 	return res.Status + "\n" + text.String() + string(body)
 }
 
-// metrics returns the answers of the operators' endpoints.
+// metrics returns the response of /metrics, one of the operators' endpoints.
 func (f *securityArena) metrics(t *testing.T) string {
 	t.Helper()
 	res, err := http.Get("http://" + f.admin() + "/metrics")

@@ -36,8 +36,8 @@ func TestSecuritySignatures(t *testing.T) {
 	})
 }
 
-// The timing of these tests is coarse. Tests of adapters/auth, which control
-// the clock, check the limit itself.
+// The timing of these tests is coarse. The tests of adapters/auth control the clock
+// and check the exact limit.
 func (f *securityArena) fiveMinutesOfSkew(t *testing.T) {
 	key := f.member(t).newKey("account.read")
 	for _, c := range []struct {
@@ -59,7 +59,8 @@ func (f *securityArena) oneSpellingOfATimestamp(t *testing.T) {
 	} {
 		key.do("GET", "/me", nil, key.resigned(wrong, "GET", "/me", "")).is(401, "unauthenticated")
 	}
-	// White space around a header is not part of its value, so it is not signed.
+	// White space around a header's value is not part of the value, so a signature
+	// does not cover it.
 	key.do("GET", "/me", nil, key.resigned(" "+ms, "GET", "/me", "")).is(401, "unauthenticated")
 }
 
@@ -84,7 +85,7 @@ func (f *securityArena) aSignedWriteRunsOnce(t *testing.T) {
 	})
 }
 
-// race makes calls at the same time, and counts their statuses.
+// race makes n calls at the same time. It returns how often each status occurred.
 func race(t *testing.T, n int, call func() (*reply, error)) map[int]int {
 	t.Helper()
 	type outcome struct {
@@ -113,7 +114,7 @@ func race(t *testing.T, n int, call func() (*reply, error)) map[int]int {
 	return statuses
 }
 
-// raw sends the exact bytes of a request, and returns the answer's status.
+// raw sends the exact bytes of a request, and returns the response's status.
 func (c *caller) raw(request string) int {
 	c.t.Helper()
 	conn, err := net.Dial("tcp", c.at)
@@ -131,7 +132,7 @@ func (c *caller) raw(request string) int {
 func (f *securityArena) theBytesAsReceived(t *testing.T) {
 	key := f.member(t).newKey(everyScope()...)
 	const body = `{"name":"x"}`
-	// send signs POST /bots?mode=standard with a body, and sends something else.
+	// send signs POST /bots?mode=standard with a body, but sends another request.
 	send := func(method, target, sent string) int {
 		h := http.Header{}
 		key.sign(h, fresh(), "POST", "/bots?mode=standard&a=1", []byte(body))
@@ -168,9 +169,9 @@ func (f *securityArena) theBytesAsReceived(t *testing.T) {
 	require.Empty(t, key.do("GET", "/bots", nil).is(200).json["bots"])
 }
 
-// The message `t.POST./bots?a=1.x.y` can be POST /bots?a=1 with the body x.y,
-// POST /bots?a=1.x with the body y, and so on. The first call spends the
-// signature, and the others do nothing.
+// The signed message `t.POST./bots?a=1.x.y` can be read as POST /bots?a=1 with the
+// body x.y, as POST /bots?a=1.x with the body y, and so on. The first call uses up
+// the signature, so the arena rejects the others.
 func (f *securityArena) dotsSplitInOneWay(t *testing.T) {
 	key := f.member(t).newKey(everyScope()...)
 	stamp := fresh()
@@ -182,7 +183,7 @@ func (f *securityArena) dotsSplitInOneWay(t *testing.T) {
 		})
 	}
 	split("POST", "/bots?a=1", "x.y").is(400, "malformed")
-	split("POST", "/bots?a=1.x", "y").is(401) // the same message, whose signature is spent
+	split("POST", "/bots?a=1.x", "y").is(401) // the same message, whose signature was already used
 	split("POST", "/bots?a=1.x.y", "").is(401)
 
 	stamp = fresh()
@@ -235,15 +236,15 @@ func (f *securityArena) oneSpellingOfASignature(t *testing.T) {
 }
 
 // leftOver sets unused bits of the last character in the base64 of 64 bytes. Most
-// decoders return the same bytes.
+// decoders ignore these bits and return the same bytes.
 func leftOver(encoded string) string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	at := len(encoded) - 3
 	return encoded[:at] + string(alphabet[strings.IndexByte(alphabet, encoded[at])|1]) + encoded[at+1:]
 }
 
-// plusOrder adds the group's order to S, which gives another encoding of the same
-// signature.
+// plusOrder adds the group's order to the number S of an Ed25519 signature. The
+// result is another encoding of the same signature.
 func plusOrder(signature []byte) []byte {
 	order, _ := new(big.Int).SetString("7237005577332262213973186563042994240857116359379907606001950938285454250989", 10)
 	s := slices.Clone(signature[32:])

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Tests of sign-in by mail: what a link and a session allow.
+// These tests check sign-in by email: what a link and a session allow.
 func TestSecuritySignIn(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t)
@@ -54,18 +54,19 @@ func (f *securityArena) fiveMailsAnHour(t *testing.T) {
 		f.anonymous(t).do("POST", "/sign-in", signInTo("Victim@Example.ORG")).is(202)
 	}
 	f.mails.await(t, victim, 5)
-	f.member(t) // its mail arrives after all the others
+	f.member(t) // this member's email arrives after all the others
 	require.Len(t, append(f.mails.to(victim), f.mails.to("Victim@Example.ORG")...), 5)
 }
 
-// The answer does not wait for the mail server, so its duration reveals nothing.
+// The response does not wait for the mail server. So its duration does not reveal
+// whether an address has an account.
 func (f *securityArena) aMailServerThatHangs(t *testing.T) {
 	const known, unknown = "known@example.org", "unknown@example.org"
 	who := f.anonymous(t)
 	who.signIn(f.mails, known)
 	release := f.mails.hold()
 	defer release()
-	for i := range 12 { // more than the arena delivers at once
+	for i := range 12 { // more emails than the arena delivers at the same time
 		who.do("POST", "/sign-in", signInTo(fmt.Sprintf("crowd-%d@example.org", i))).is(202)
 	}
 	require.Equal(t, who.do("POST", "/sign-in", signInTo(known)).is(202).seen(), who.do("POST", "/sign-in", signInTo(unknown)).is(202).seen())
@@ -105,8 +106,8 @@ func (f *securityArena) aLinkIsUsedOnce(t *testing.T) {
 	f.anonymous(t).do("POST", "/sign-in/confirm", map[string]string{"token": token}).is(401, "link_invalid")
 }
 
-// Used, unknown and invented links get the same answer. Tests of adapters/auth,
-// which control the clock, show this for links older than 15 minutes.
+// Used, unknown and invented links get the same response. The tests of adapters/auth
+// control the clock, and show this for links that are older than 15 minutes.
 func (f *securityArena) linksThatAreNone(t *testing.T) {
 	used := f.anonymous(t).token(f.mails, "used@example.org")
 	confirm := func(token string) *reply {
@@ -158,7 +159,7 @@ func (f *securityArena) aHostHeader(t *testing.T) {
 func (f *securityArena) aSessionIsOurChoice(t *testing.T) {
 	eve := f.anonymous(t)
 	eve.signIn(f.mails, "eve@example.org")
-	// Someone else set a cookie in the victim's browser, which then signs in.
+	// Someone else has set a cookie in the victim's browser. Then the victim signs in.
 	victim := f.anonymous(t)
 	token := victim.token(f.mails, "victim-too@example.org")
 	confirmed := victim.do("POST", "/sign-in/confirm", map[string]string{"token": token}, func(r *http.Request) { r.AddCookie(eve.cookie) }).is(200)
@@ -171,7 +172,7 @@ func (f *securityArena) aSessionIsOurChoice(t *testing.T) {
 	require.NotEqual(t, victim.cookie.Value, again.cookie.Value, "each sign-in starts a new session")
 	require.True(t, again.cookie.HttpOnly)
 	require.Equal(t, http.SameSiteLaxMode, again.cookie.SameSite)
-	// One owner's id with another's token identifies nobody.
+	// A cookie with one owner's id and another owner's token is invalid.
 	mine, _, _ := strings.Cut(victim.cookie.Value, ".")
 	_, hers, _ := strings.Cut(eve.cookie.Value, ".")
 	eve.cookie.Value = mine + "." + hers

@@ -43,7 +43,7 @@ import (
 	"hexarena/projections/readmodels"
 )
 
-// startupTime is how long the log may take to answer at the start.
+// startupTime is how long the log may take to respond at startup.
 const startupTime = 30 * time.Second
 
 type serveCmd struct {
@@ -68,8 +68,8 @@ func (c *serveCmd) Run(ctx context.Context, k *kong.Kong) error {
 	return a.run(ctx)
 }
 
-// arena is an open service: it listens, its log answers, its secrets are loaded,
-// and its read models are open.
+// arena is an open service: its listeners and read models are open, it is
+// connected to the log, and its secrets are loaded.
 type arena struct {
 	config
 	baseURL   string
@@ -88,7 +88,7 @@ type arena struct {
 	board     rankings
 	signedLog signedLogReader
 	live      *live.Hub
-	upToDate  chan struct{}          // closed once the read models hold all events that were in the log at the start
+	upToDate  chan struct{}          // closed once the read models have folded all events that were in the log at startup
 	player    *player                // plays under the lease; nil with --no-play
 	playing   atomic.Pointer[player] // the player while it plays, else nil
 	runners   []*projections.Runner
@@ -96,11 +96,11 @@ type arena struct {
 	admin     *http.Server
 	listeners struct{ public, admin, node net.Listener } // node is nil without the embedded node
 	node      *node.Node                                 // the embedded node, or nil
-	nodeEnded chan error                                 // receives the embedded node's error; nil without that node
+	nodeEnded chan error                                 // receives the embedded node's error; nil without the embedded node
 	closers   []func() error                             // in the order of opening
 }
 
-// open makes all parts and connects them. After a failure it closes the parts that
+// open creates all parts and connects them. If it fails, it closes the parts that
 // it has opened.
 func open(ctx context.Context, c config, logger *slog.Logger) (*arena, error) {
 	a := &arena{config: c, logger: logger}
@@ -155,8 +155,8 @@ func (a *arena) listen(ctx context.Context, flag, address string) (net.Listener,
 }
 
 // addresses returns the addresses that the arena listens on, one per line. If a
-// flag sets port 0, only these lines name the port, because the base URL may
-// belong to a proxy.
+// flag sets port 0, the chosen port appears only in these lines, because the base
+// URL may be a proxy's.
 func (a *arena) addresses() string {
 	text := fmt.Sprintf("API on http://%s\noperators' endpoints on http://%s\n", a.listeners.public.Addr(), a.listeners.admin.Addr())
 	if a.listeners.node != nil {
@@ -217,8 +217,8 @@ func (a *arena) openSecrets(ctx context.Context) error {
 	return nil
 }
 
-// openModels opens the read models and their runners, which the function run
-// starts.
+// openModels opens the read models and their runners. The function run starts the
+// runners.
 func (a *arena) openModels(context.Context) error {
 	dir := offline.ProjectionsDir(a.pace.Data)
 	release, err := projections.Lock(dir)
@@ -251,7 +251,7 @@ func (a *arena) openModels(context.Context) error {
 	return nil
 }
 
-// openPlay takes the player's lease, unless the arena does not play.
+// openPlay takes the player's lease if the arena plays.
 func (a *arena) openPlay(ctx context.Context) error {
 	if !a.Play {
 		return nil
@@ -267,13 +267,13 @@ func (a *arena) openPlay(ctx context.Context) error {
 	return nil
 }
 
-// takeLease takes the player's lease. Then it makes the referee and the tick,
-// which work under that lease.
+// takeLease takes the player's lease. Then it creates the referee and the
+// matchmaking tick, which work under that lease.
 func (a *arena) takeLease(ctx context.Context) error {
 	acquired, err := lease.Acquire(ctx, a.log, a.pace.Data)
 	var held *domain.HeldError
 	if errors.As(err, &held) {
-		return fmt.Errorf("%w: stop it, or start with --play=false", err)
+		return fmt.Errorf("%w: stop it, or start with --no-play", err)
 	}
 	if err != nil {
 		return err
@@ -346,7 +346,7 @@ func (a *arena) openServers(context.Context) error {
 	return nil
 }
 
-// sender returns the address that mail comes from. It is at the base URL's
+// sender returns the sender's address for emails. The address is at the base URL's
 // host, unless that host is an IP address.
 func (a *arena) sender() string {
 	u := url.URL{Host: a.host}

@@ -7,21 +7,21 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// signedLogReader gives the API access to the signed log. It returns errors
-// until it holds all results that were in the log at the start, because a head
-// with fewer results would look as if the log had been truncated. It also
-// returns errors once its runner has stopped.
+// signedLogReader gives the API access to the signed log. It returns errors until
+// the signed log contains all results that were in the event log at startup. A
+// head with fewer results would look as if the event log had been truncated. It
+// also returns errors once its runner has stopped.
 type signedLogReader struct {
 	*signedlog.SignedLog
 	runner *projections.Runner
-	whole  chan struct{} // closed once it holds all results that were in the log at the start
+	whole  chan struct{} // closed once all results that were in the event log at startup are included
 }
 
 func newSignedLogReader(log *signedlog.SignedLog, runner *projections.Runner) signedLogReader {
 	return signedLogReader{SignedLog: log, runner: runner, whole: make(chan struct{})}
 }
 
-// catchUp folds the results that are in the log.
+// catchUp folds all results that are in the event log.
 func (r signedLogReader) catchUp(ctx context.Context) error {
 	if err := r.runner.Sync(ctx); err != nil {
 		return unlessItStopped(r.runner, err)

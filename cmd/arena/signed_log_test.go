@@ -12,7 +12,7 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// A head with fewer results than the log holds would look as if the log had
+// A head with fewer results than the event log contains would look as if the log had
 // been truncated. So there is no head until the fold is complete.
 func TestNoHeadBeforeTheSignedLogIsComplete(t *testing.T) {
 	log := memory.New()

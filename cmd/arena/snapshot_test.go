@@ -36,14 +36,15 @@ func (c *countedReads) Read(ctx context.Context, id eventstore.StreamID, from ev
 	}
 }
 
-// With a node and the official client, a start that folds a long ladder stores a
-// snapshot. The next start begins with it and reaches the same state.
+// With a node and the official client, a process that folds a long ladder at startup
+// stores a snapshot. The next process starts from the snapshot and reaches the same
+// state.
 func TestStartFromASnapshot(t *testing.T) {
 	embedded, err := logs.OpenEmbedded(t.Context(), t.TempDir())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, embedded.Close()) }()
 	log := embedded.Log
-	const stream, matches = "ladder-standard", 5001 // two events each, except for the last
+	const stream, matches = "ladder-standard", 5001 // each match has two events, except the last
 	storeMatches(t, log, stream, matches)
 
 	begin := func() (*matchmaker.Ladder, int) {
@@ -77,8 +78,8 @@ func TestStartFromASnapshot(t *testing.T) {
 	require.ErrorIs(t, l.Void(t.Context(), "match-7", ladder.WhyOperator), ladder.ErrAlreadyFinished)
 }
 
-// storeMatches stores a ladder of matches that were seated and voided one after
-// the other. The last one is open.
+// storeMatches stores a ladder of matches that were seated and voided one after the
+// other. The last match is still open.
 func storeMatches(t *testing.T, log eventstore.Log, stream eventstore.StreamID, matches int) {
 	t.Helper()
 	var events []ladder.Event

@@ -18,8 +18,9 @@ import (
 	"hexarena/eventstore"
 )
 
-// An event that read models cannot fold stops only these read models. /ready names
-// the event, requests that need them are refused, and the arena serves the rest.
+// An event that some read models cannot fold stops only those read models. /ready
+// names the event. The arena rejects calls that need the stopped read models, and
+// serves all others.
 func TestStoppedReadModelOnlyStopsItsReaders(t *testing.T) {
 	t.Parallel()
 	s := newTestArena(t)
@@ -33,7 +34,7 @@ func TestStoppedReadModelOnlyStopsItsReaders(t *testing.T) {
 	require.NoError(t, closeLog())
 
 	s.start("--no-play")
-	s.owner() // signs up, chooses a handle and registers a key, and reads each back
+	s.owner() // signs up, chooses a handle and registers a key; each call reads its own write
 	operators := s.arena.await(`operators' endpoints on (http://\S+)`)[1]
 	status, body := fetch(t, operators+"/ready")
 	require.Equal(t, http.StatusServiceUnavailable, status)

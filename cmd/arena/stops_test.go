@@ -18,12 +18,12 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// If the machine pauses (here because of SIGSTOP), bots get no strikes. Data
-// that reached the socket in time counts, no matter how late the arena reads
-// it.
+// If the machine pauses, bots get no strikes. The test uses SIGSTOP for the pause. An
+// answer is in time if its data reached the socket in time, even if the arena reads
+// the data later.
 func TestPausedMachineCausesNoStrikes(t *testing.T) {
 	t.Parallel()
-	const decision, still = 5 * time.Second, 6 * time.Second // a busy machine needs part of the decision time
+	const decision, still = 5 * time.Second, 6 * time.Second // a pause exceeds the time for a decision, which is long enough for a busy machine
 	rng := logtest.Random(t)
 	f := &eventTrigger{}
 	s := newTestArena(t, "--tick", "250ms", "--rest-standard", "0s", "--decision-standard", decision.String())
@@ -31,7 +31,7 @@ func TestPausedMachineCausesNoStrikes(t *testing.T) {
 	var answered atomic.Int64
 	players := goodPlayers(t, 8, &eventTrigger{})
 	for _, p := range players {
-		p.hold = func(*match.Request) { f.count() } // so the arena stops before an answer is written
+		p.hold = func(*match.Request) { f.count() } // the arena is paused before the answer is written
 		p.answered = func() { answered.Add(1) }
 	}
 	s.join(players...)
@@ -53,8 +53,8 @@ func TestPausedMachineCausesNoStrikes(t *testing.T) {
 	require.GreaterOrEqual(t, waiting, int64(3))
 }
 
-// A deploy causes no strikes. SIGTERM leaves running matches in the log, and the
-// next arena continues them at once.
+// A deploy causes no strikes. After SIGTERM, running matches stay in the log, and the
+// next process continues them immediately.
 func TestGracefulStopLosesNothing(t *testing.T) {
 	t.Parallel()
 	rng := logtest.Random(t)
@@ -74,8 +74,8 @@ func TestGracefulStopLosesNothing(t *testing.T) {
 	require.Positive(t, claims)
 }
 
-// When an arena stops, it first answers the calls that it has received. Their
-// writes are there after the restart. It cuts off slow callers.
+// When an arena shuts down, it first completes the calls that it has received. Their
+// writes are stored after the restart. The arena cuts off slow callers.
 func TestStopAnswersReceivedCalls(t *testing.T) {
 	t.Parallel()
 	s := newTestArena(t)
@@ -85,7 +85,7 @@ func TestStopAnswersReceivedCalls(t *testing.T) {
 	bot := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/ping") {
 			pinged <- struct{}{}
-			<-time.After(500 * time.Millisecond) // the stop happens meanwhile
+			<-time.After(500 * time.Millisecond) // the shutdown begins during this time
 			_, _ = io.WriteString(w, "pong")
 			return
 		}

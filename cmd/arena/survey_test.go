@@ -6,7 +6,7 @@ import (
 	"hexarena/domain/match"
 )
 
-// The prices of "Costs, build limits and dev deck", by resource.
+// These are the costs in "Costs, build limits and dev deck", by resource.
 var (
 	roadPrice       = game.Cards{1, 1, 0, 0, 0}
 	settlementPrice = game.Cards{1, 1, 1, 1, 0}
@@ -14,7 +14,8 @@ var (
 	devPrice        = game.Cards{0, 0, 1, 1, 1}
 )
 
-// survey is what a seat can do, derived from its view.
+// survey holds facts about the board that decide what a seat can do. They are derived
+// from the seat's view.
 type survey struct {
 	*match.View
 	hand    game.Cards
@@ -46,7 +47,7 @@ func surveyOf(v *match.View) *survey {
 	return s
 }
 
-// open lists the vertices that the distance rule leaves for a settlement.
+// open lists the vertices where the distance rule allows a settlement.
 func (s *survey) open() (list []int) {
 	for free := board.AllVertices &^ s.blocked; free != 0; free = free.Rest() {
 		list = append(list, int(free.First()))
@@ -78,7 +79,7 @@ func (s *survey) cities() (list []int) {
 	return list
 }
 
-// edges lists the edges where a road may be built, whatever it costs.
+// edges lists the edges where a road may be built. It ignores the road's cost.
 func (s *survey) edges() (list []int) {
 	if s.mine.roads == game.MaxRoads {
 		return nil
@@ -107,7 +108,7 @@ func (s *survey) reaches(v int) bool {
 	return s.touches(v)
 }
 
-// rate returns the number of cards that the bank takes for one card.
+// rate returns how many cards of a resource the seat pays the bank for one card.
 func (s *survey) rate(r board.Resource) uint16 {
 	rate := 4
 	for _, p := range s.Board.Ports {
@@ -130,7 +131,7 @@ func (s *survey) victims(hex int) (list []int) {
 	return list
 }
 
-// yield returns how many of the 36 rolls pay at a vertex.
+// yield returns how many of the 36 possible rolls produce cards at a vertex.
 func (s *survey) yield(v int) (pips int) {
 	for _, h := range board.VertexHexes[v] {
 		if h != board.None && s.Board.Hexes[h].Token != nil {

@@ -14,9 +14,9 @@ import (
 	"hexarena/projections/matches"
 )
 
-// faultyDecision is the time for one decision at the tables of the faulty bots.
-// It is long enough for the good bots on a busy machine. A silent bot's match
-// lasts three times as long, which gives the spies enough time.
+// faultyDecision is the time for one decision at the tables of the faulty bots. It is
+// long enough for the good bots on a busy machine. A silent bot fails three
+// decisions, which gives the spies enough time to read its match.
 const faultyDecision = 6 * time.Second
 
 // One arena plays a table for every fault, and a table of three good bots. Each
@@ -44,7 +44,7 @@ func TestFaultyBotsHarmOnlyThemselves(t *testing.T) {
 
 	spies := spyOn(s, faults[0].name)
 	s.finish(len(faults) + 1)
-	table := map[string]record{} // by its first bot
+	table := map[string]record{} // by the name of the table's first bot
 	var records []record
 	for _, m := range s.list(matches.Completed) {
 		r := s.record(m.ID)
@@ -113,8 +113,8 @@ func (f *fault) requirePenalties(t *testing.T, r record) {
 	require.Equal(t, f.strikes, strikes)
 }
 
-// requireEverything requires that the matches show every public kind of event,
-// every type of action, talk, and each answer to an offer.
+// requireEverything requires that the matches contain every public kind of event,
+// every type of action, talk, and both answers to an offer.
 func requireEverything(t *testing.T, records []record) {
 	t.Helper()
 	seen := map[string]int{}
@@ -153,7 +153,7 @@ func requireEverything(t *testing.T, records []record) {
 	}
 }
 
-// requirePlaced requires consistent placements and rating changes.
+// requirePlaced requires that the placements and the rating changes agree.
 func (r *record) requirePlaced(t *testing.T) {
 	t.Helper()
 	places := map[int]int{}

@@ -17,14 +17,14 @@ import (
 	"hexarena/projections/matches"
 )
 
-// testArena is an arena on its own data folder, with bots whose owners do
-// everything over REST. Processes start and stop; the folder stays.
+// testArena is an arena with its own data folder, and with bots whose owners use only
+// REST. A test may stop and start the process several times on the same folder.
 type testArena struct {
 	t       testing.TB
 	data    string
 	flags   []string
 	env     []string
-	arena   *process // the running one
+	arena   *process // the current process
 	owners  []*demo.Owner
 	players []*testBot
 }
@@ -99,8 +99,8 @@ func (s *testArena) must(err error) {
 	require.NoError(s.t, err)
 }
 
-// get reads a public resource. The answer matches the arena's own OpenAPI
-// description.
+// get reads a public resource. It requires that the response matches the arena's own
+// OpenAPI description.
 func (s *testArena) get(path string, answer any) {
 	s.t.Helper()
 	res, err := http.Get(s.base() + path)
@@ -123,7 +123,8 @@ func (s *testArena) list(status string) []matches.Summary {
 	return list.Matches
 }
 
-// finish waits until a number of matches have been rated and none is running.
+// finish waits until the given number of matches have been rated and no match is
+// running.
 func (s *testArena) finish(rated int) {
 	s.t.Helper()
 	eventually(s.t, "all matches are rated", func() bool {
@@ -131,9 +132,9 @@ func (s *testArena) finish(rated int) {
 	})
 }
 
-// settle pauses the bots, waits until all matches have ended, and stops the
-// arena. A tick may seat a table while the last bot is being paused. In that
-// case, the next arena plays that table.
+// settle pauses the bots, waits until all matches have ended, and stops the arena. A
+// tick may seat a table while the last bot is being paused. In that case, settle
+// starts the arena again to play that table.
 func (s *testArena) settle() *matchHistory {
 	s.t.Helper()
 	s.retire()

@@ -20,7 +20,7 @@ import (
 type testBot struct {
 	name    string
 	url     string
-	conduct conduct // nil: it gives the good answer
+	conduct conduct // if nil, the bot sends the good answer
 	refuses bool    // refuses a match's upgrade with 401
 	hangs   bool    // never answers a match's upgrade
 
@@ -40,7 +40,7 @@ type conduct func(ctx context.Context, conn *websocket.Conn, d decision) error
 type decision struct {
 	*match.Request
 	number int
-	answer []byte // the good one
+	answer []byte // the good answer
 }
 
 // botMatch is a bot's memory of one match.
@@ -53,12 +53,12 @@ type botMatch struct {
 
 // request is one decision request as it was received, without its deadline.
 type request struct {
-	socket int // counted from 1
+	socket int // number of the match's socket, from 1
 	id     int
 	frame  string
 }
 
-// newContestant serves a bot until the test ends.
+// newTestBot serves a bot until the test ends.
 func newTestBot(t testing.TB, name string) *testBot {
 	p := &testBot{name: name, games: map[string]*botMatch{}}
 	server := httptest.NewServer(p)
@@ -98,7 +98,7 @@ func (p *testBot) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// open counts the sockets of a match.
+// open adds a socket to a match, and returns the socket's number.
 func (p *testBot) open(id string) int {
 	s := p.sit(id)
 	p.mu.Lock()
@@ -107,7 +107,7 @@ func (p *testBot) open(id string) int {
 	return s.sockets
 }
 
-// sit returns the memory of a match.
+// sit returns the memory of a match. It creates the memory if there is none.
 func (p *testBot) sit(id string) *botMatch {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -16,9 +16,9 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// A bot in another language, written only from the public documents, signs in by
-// mail, registers itself with a signed request, and plays among house bots. Its
-// replay has no strikes.
+// The bot is written in another language, only from the public documents. It signs in
+// by email, registers itself with a signed request, and plays with house bots. The
+// replay shows no strikes for it.
 func TestThirdPartyBotPlays(t *testing.T) {
 	t.Parallel()
 	node, err := exec.LookPath("node")

@@ -33,10 +33,10 @@ func samples(t testing.TB, records ...[]byte) string {
 	return name
 }
 
-// An auditor verifies an arena's matches: over its API, from files, from a copy of
-// its log, and its whole ladder. After a seed key is retired and its matches are
-// over, the next start publishes it. Then the auditor derives the server seeds
-// from it.
+// An auditor verifies an arena's matches over its API, from files and from a copy of
+// its log. The auditor also verifies the whole ladder. After a seed key is retired
+// and its matches are over, the arena publishes the key when it starts. Then the
+// auditor derives the server seeds from that key.
 func TestAuditorVerifiesAnArena(t *testing.T) {
 	t.Parallel()
 	s := newTestArena(t, quick...)

@@ -49,7 +49,7 @@ func (d directoryAdapter) OwnerOfBot(botID string) (ownerID string, ok bool) {
 	return b.OwnerID, ok
 }
 
-// list is the list of matches. Once its runner has stopped, it returns errors,
+// list is the list of matches. Once its runner has stopped, list returns errors,
 // because its rows are out of date.
 type list struct {
 	*matches.Matches
@@ -68,8 +68,8 @@ func (l list) List(q matches.Query) (page []matches.Summary, next string, known 
 	return page, next, known, cmp.Or(l.runner.Err(), err)
 }
 
-// rankings is the leaderboard with the directory's names. Once one of the two
-// runners has stopped, it returns errors.
+// rankings is the leaderboard with the directory's names. It returns errors once
+// the runner of the leaderboard or of the directory has stopped.
 type rankings struct {
 	*leaderboard.Leaderboard
 	runner    *projections.Runner
@@ -101,7 +101,8 @@ func (r rankings) History(botID string) (api.BotHistory, bool, error) {
 	return api.BotHistory{History: h, Name: b.Name, Owner: r.directory.Handle(b.OwnerID)}, ok, cmp.Or(r.err(), err)
 }
 
-// spread implements web.Options.Spread. Pages leave out an unknown spread.
+// spread implements web.Options.Spread. Pages do not show a spread that is
+// unknown.
 func (r rankings) spread(mode, at string) map[string]float64 {
 	then, err := time.Parse(time.RFC3339, at)
 	if err != nil {
@@ -114,7 +115,7 @@ func (r rankings) spread(mode, at string) map[string]float64 {
 	return spread
 }
 
-// names returns the names that the leaderboard shows for a bot.
+// names returns the names of a bot and its owner that the leaderboard shows.
 func (d directoryAdapter) names(botID string) (name, owner string, ok bool) {
 	b, ok := d.Bot(botID)
 	return b.Name, d.Handle(b.OwnerID), ok && !b.Removed
@@ -125,7 +126,7 @@ func dial(d *botwire.Dialer) referee.Dial {
 	return func(ctx context.Context, url, matchID, commitment string, receive func([]byte, string)) (referee.Line, string, error) {
 		line, nonce, err := d.Dial(ctx, url, matchID, commitment, receive)
 		if err != nil {
-			return nil, "", err // not a nil pointer in the interface
+			return nil, "", err // an explicit nil, because an interface with a nil pointer is not nil
 		}
 		return line, nonce, nil
 	}

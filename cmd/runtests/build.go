@@ -20,16 +20,16 @@ type target struct {
 	race bool
 }
 
-// binaries are built tests.
+// binaries are the built test binaries.
 type binaries struct {
-	test2json string // path of the tool that turns output into events
+	test2json string // path of the tool that converts a test's output to events
 	tests     map[target]*binary
 }
 
 type binary struct {
 	path   string
-	folder string        // folder of the package, in which its tests run
-	took   time.Duration // duration of its last run
+	folder string        // folder of the package; its tests run there
+	took   time.Duration // duration of the last run of its tests
 }
 
 // build builds the test binaries of the suite into a folder.
@@ -53,7 +53,7 @@ func (s *suite) build(ctx context.Context, folder string) (built binaries, err e
 	return built, nil
 }
 
-// goOutput returns what the go command prints.
+// goOutput returns the output of a go command.
 func goOutput(ctx context.Context, arguments ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", arguments...)
 	var stderr strings.Builder
@@ -65,9 +65,9 @@ func goOutput(ctx context.Context, arguments ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// runBuilt runs the tests of every package like run, but from the built binaries.
-// The packages whose tests took longest in the round before start first. Tests
-// wait more than they compute, so there are more processes than cores.
+// runBuilt runs the tests of all targets, as run does, but uses the built
+// binaries. It starts the targets that took longest in the previous round first.
+// Tests mostly wait, so runBuilt runs more processes than there are CPU cores.
 func (r *report) runBuilt(ctx context.Context, c conditions, built binaries, targets []target) error {
 	longestFirst := func(a, b target) int { return cmp.Compare(built.tests[b].took, built.tests[a].took) }
 	group, ctx := errgroup.WithContext(ctx)

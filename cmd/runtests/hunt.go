@@ -11,12 +11,13 @@ import (
 	"time"
 )
 
-// conditions are what a run of tests varies. The zero value is a plain run.
+// conditions are the settings that vary between rounds. The zero value is a plain
+// run.
 type conditions struct {
 	race    bool
-	procs   int    // GOMAXPROCS of the tests; 0: unchanged
-	shuffle uint32 // seed of the order; 0: in the order of the files
-	busy    bool   // run beside two busy loops
+	procs   int    // GOMAXPROCS of the tests; 0 means unchanged
+	shuffle uint32 // seed of the random order; 0 means in the order of the files
+	busy    bool   // whether two busy loops run at the same time
 }
 
 func (c conditions) String() string {
@@ -53,9 +54,9 @@ func (c conditions) environment() (variables []string) {
 	return variables
 }
 
-// conditionsOf returns the conditions of a round. Six rounds cover each
-// combination of the race detector and GOMAXPROCS. If load is "both", quiet and
-// busy rounds alternate.
+// conditionsOf returns the conditions of a round. Six rounds cover each combination
+// of the race detector and GOMAXPROCS. If load is "both", rounds with and without
+// busy loops alternate, so that twelve rounds cover each combination.
 func conditionsOf(round int, load string) conditions {
 	c := conditions{busy: load == "busy", shuffle: 1 + rand.Uint32N(1<<31)}
 	if load == "both" {
@@ -67,8 +68,8 @@ func conditionsOf(round int, load string) conditions {
 	return c
 }
 
-// hunt runs the suite several times and lists the tests that failed. It builds
-// the test binaries once: go test would link all of them again in each round.
+// hunt runs the suite several times and lists the tests that failed. It builds the
+// test binaries only once, because go test would link them again in each round.
 func (s *suite) hunt(ctx context.Context, rounds int, load string) (failed bool, err error) {
 	folder, err := os.MkdirTemp("", "runtests")
 	if err != nil {
@@ -105,7 +106,7 @@ func (s *suite) hunt(ctx context.Context, rounds int, load string) (failed bool,
 }
 
 // round runs the whole suite once. In a round with the race detector, only the
-// packages that it covers run under it.
+// packages in s.race run under the race detector.
 func (r *report) round(ctx context.Context, c conditions, s *suite, built binaries) error {
 	if c.busy {
 		busy, stop := context.WithCancel(ctx)

@@ -1,10 +1,11 @@
-// Command runtests runs the test suite and reports how far it is.
+// Command runtests runs the test suite and reports its progress.
 //
-// Without -rounds it runs every package once, and then the packages named by
-// -race again under the race detector: that is `make test`. With -rounds it
-// hunts flaky tests. Each round runs the whole suite in a different order and
-// under different conditions. Each failure is printed with the command that
-// repeats it. That is `make flakes`.
+// `make test` calls it without -rounds. Then it runs every package once, and runs
+// the packages named by -race again under the race detector.
+//
+// `make flakes` calls it with -rounds, to find flaky tests. Each round runs the
+// whole suite in a different order and under different conditions. For each
+// failure, runtests prints the command that repeats the failure.
 package main
 
 import (
@@ -21,11 +22,11 @@ import (
 
 func main() {
 	race := flag.String("race", "", "packages to run under the race detector, separated by spaces")
-	rounds := flag.Int("rounds", 0, "run the suite this many times under changing conditions; 0: once, as make test does")
+	rounds := flag.Int("rounds", 0, "run the suite this many times under changing conditions; 0 means once, as make test does")
 	load := flag.String("load", "both", "load on the machine during the rounds: none, busy (two busy loops) or both in turn")
 	flag.Parse()
 	if flag.NArg() > 0 || *rounds < 0 || !slices.Contains([]string{"none", "busy", "both"}, *load) {
-		fmt.Fprintln(os.Stderr, "runtests: -rounds takes a number from 0, -load takes none, busy or both, and there are no other arguments")
+		fmt.Fprintln(os.Stderr, "runtests: -rounds must not be below 0, -load must be none, busy or both, and no other arguments are allowed")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -51,7 +52,7 @@ func main() {
 
 // suite lists the packages that have tests.
 type suite struct {
-	all, race []string // import paths; race is part of all
+	all, race []string // import paths; race is a subset of all
 }
 
 func newSuite(ctx context.Context, race []string) (*suite, error) {
@@ -63,7 +64,7 @@ func newSuite(ctx context.Context, race []string) (*suite, error) {
 	return &suite{all, raced}, err
 }
 
-// withTests lists the packages of some patterns that have tests.
+// withTests lists the packages that match the patterns and have tests.
 func withTests(ctx context.Context, patterns []string) ([]string, error) {
 	list := exec.CommandContext(ctx, "go", append([]string{"list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}"}, patterns...)...)
 	list.Stderr = os.Stderr

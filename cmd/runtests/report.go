@@ -17,21 +17,21 @@ import (
 	"time"
 )
 
-// A failure shows at most this much of what its test printed.
+// These constants limit how much of a failed test's output is shown.
 const (
 	shownLines = 60
 	lineBytes  = 400
 )
 
-// testTimeout ends the tests of a package.
+// testTimeout is the time after which go test stops the tests of a package.
 const testTimeout = "20m"
 
 // event is a line of go test -json (go doc test2json).
 type event struct {
 	Action      string
 	Package     string
-	ImportPath  string // of a build
-	FailedBuild string // the build that a package failed for
+	ImportPath  string // the package of a build
+	FailedBuild string // the failed build that made the package fail
 	Test        string
 	Elapsed     float64 // seconds
 	Output      string
@@ -43,14 +43,14 @@ type test struct{ pkg, name string }
 // report counts the events of go test.
 type report struct {
 	mu       sync.Mutex
-	progress io.Writer // gets a line for each package, unless it is nil
-	packages int       // to be run
-	done     int       // packages
+	progress io.Writer // receives a line for each package; may be nil
+	packages int       // number of packages to run
+	done     int       // number of packages that have ended
 
 	passed, failed, skipped int
 	skips                   map[string]int // number of skipped tests by reason
 	failures                []failure
-	output                  map[test][]string // of tests that are running
+	output                  map[test][]string // output of the tests that are running
 }
 
 // failure is a test that failed, or a package that failed outside its tests.
@@ -64,8 +64,8 @@ func newReport(progress io.Writer, packages int) *report {
 	return &report{progress: progress, packages: packages, skips: map[string]int{}, output: map[test][]string{}}
 }
 
-// run runs the tests of packages with go test. It returns an error only if go
-// test itself does not run; tests that fail are in the report.
+// run runs the tests of packages with go test. It returns an error only if go test
+// itself cannot run. Failed tests are added to the report.
 func (r *report) run(ctx context.Context, c conditions, packages []string) error {
 	arguments := []string{"test", "-json", "-timeout", testTimeout, "-p", fmt.Sprint(runtime.NumCPU())}
 	cmd := exec.CommandContext(ctx, "go", append(append(arguments, c.arguments()...), packages...)...)
@@ -73,7 +73,8 @@ func (r *report) run(ctx context.Context, c conditions, packages []string) error
 	return r.read(ctx, c, cmd)
 }
 
-// read starts a command that prints events of go test, and counts them.
+// read starts a command that prints events of go test, and adds the events to the
+// report.
 func (r *report) read(ctx context.Context, c conditions, cmd *exec.Cmd) error {
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
@@ -107,7 +108,7 @@ func (r *report) read(ctx context.Context, c conditions, cmd *exec.Cmd) error {
 	return nil
 }
 
-// add counts an event. Several goroutines may call it.
+// add adds an event to the report. Several goroutines may call it.
 func (r *report) add(c conditions, e event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -143,8 +144,8 @@ func (r *report) addTest(c conditions, key test, action string) {
 	}
 }
 
-// failedIn reports whether a test failed in a package, under these conditions,
-// whose name begins with prefix.
+// failedIn reports whether a test of the package whose name begins with prefix
+// failed under these conditions.
 func (r *report) failedIn(c conditions, pkg, prefix string) bool {
 	return slices.ContainsFunc(r.failures, func(f failure) bool {
 		return f.pkg == pkg && f.conditions == c && strings.HasPrefix(f.name, prefix)
@@ -177,8 +178,9 @@ func (r *report) addPackage(c conditions, e event) {
 	}
 }
 
-// unfinished returns what a package printed outside its tests, and what its
-// unfinished tests printed. A panic in another goroutine does not end any test.
+// unfinished returns the output of a package's unfinished tests, followed by its
+// output outside tests. Unfinished tests exist after a panic in another goroutine,
+// because no test is then reported as ended.
 func (r *report) unfinished(pkg string) (output []string) {
 	for key, lines := range r.output {
 		if key.pkg == pkg && key.name != "" {
@@ -188,7 +190,7 @@ func (r *report) unfinished(pkg string) (output []string) {
 	return append(output, r.output[test{pkg: pkg}]...)
 }
 
-// counts describes how many tests ran.
+// counts returns the numbers of tests that ran, failed and were skipped, as text.
 func (r *report) counts() string {
 	text := fmt.Sprintf("%d tests run, %d failed, %d skipped", r.passed+r.failed, r.failed, r.skipped)
 	outside := 0
@@ -203,7 +205,7 @@ func (r *report) counts() string {
 	return text
 }
 
-// summary returns counts and the reasons for skipped tests, on one line.
+// summary returns counts and the reasons for skipped tests on one line.
 func (r *report) summary() string {
 	var reasons []string
 	for _, why := range slices.Sorted(maps.Keys(r.skips)) {
@@ -217,7 +219,7 @@ func (r *report) summary() string {
 
 var skipLine = regexp.MustCompile(`^\s*\w+\.go:\d+: (.*)`)
 
-// reason returns the text that a test gave when it was skipped.
+// reason returns the reason that a test printed when it was skipped.
 func reason(output []string) string {
 	for _, line := range slices.Backward(output) {
 		if found := skipLine.FindStringSubmatch(line); found != nil {
@@ -231,8 +233,8 @@ func short(pkg string) string { return strings.TrimPrefix(pkg, "hexarena/") }
 
 var seedLine = regexp.MustCompile(`ARENA_TEST_SEED=\d+|-rapid\.seed=\d+`)
 
-// command returns the command that repeats the failure. It runs only the test,
-// or the test's package.
+// command returns the command that repeats the failure. The command runs only the
+// failed test, or the whole package if the failure was outside the tests.
 func (f failure) command() string {
 	words := f.environment()
 	rapid := ""
@@ -252,7 +254,8 @@ func (f failure) command() string {
 	return strings.Join(words, " ")
 }
 
-// String shows the first lines of what a failed test printed.
+// String returns the first lines of the failed test's output, and the command that
+// repeats the failure.
 func (f failure) String() string {
 	var text strings.Builder
 	name := f.name

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// reported feeds a report with the lines of go test -json.
+// reported adds lines of go test -json to a new report.
 func reported(t *testing.T, c conditions, lines string) (r *report, progress *strings.Builder) {
 	t.Helper()
 	progress = &strings.Builder{}
@@ -83,8 +83,8 @@ func TestRoundsSeeEveryCombination(t *testing.T) {
 	}
 }
 
-// A round runs built test binaries. It reports failed tests, reasons for skips and
-// panics like go test does.
+// A round runs built test binaries. It reports failed tests, reasons for skips, and
+// panics, as go test does.
 func TestARoundReportsFailures(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{

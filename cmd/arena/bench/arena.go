@@ -19,17 +19,18 @@ import (
 	"hexarena/eventstore/esdb"
 )
 
-// arena is an arena in its own process. It seats no bots: this process writes
-// its log.
+// arena is an arena in its own process. It seats no bots. Instead, the
+// benchmark writes matches to its log.
 type arena struct {
 	url          string
 	log          *esdb.Log
 	pid          int
-	startSeconds float64 // time until it answered
+	startSeconds float64 // time from startup until /health responded with 200
 }
 
-// withArena starts an arena on a folder, with the additional flags. It calls f
-// once the arena answers, and then stops the arena.
+// withArena starts an arena with the data folder dir and the additional flags.
+// It calls f once the arena responds to calls. When f returns, withArena stops
+// the arena.
 func withArena(ctx context.Context, dir string, f func(a *arena) error, more ...string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -66,8 +67,8 @@ func withArena(ctx context.Context, dir string, f func(a *arena) error, more ...
 	return errors.Join(err, cmd.Process.Signal(os.Interrupt), cmd.Wait())
 }
 
-// readAddresses reads an arena's output up to the address of its node, which is the
-// last one, and discards the rest.
+// readAddresses reads the addresses that an arena prints. The address of its node
+// is the last one. readAddresses discards all output after that line.
 func readAddresses(out io.Reader) (url, node string, err error) {
 	lines := bufio.NewReader(out)
 	for node == "" {
@@ -93,7 +94,7 @@ func newCaller(address ...byte) *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, DisableCompression: true, MaxIdleConnsPerHost: 1}}
 }
 
-// answer is the answer to a call.
+// answer is the response to a call.
 type answer struct {
 	status int
 	etag   string
@@ -115,13 +116,13 @@ func get(ctx context.Context, caller *http.Client, url string, header http.Heade
 	return answer{response.StatusCode, response.Header.Get("ETag"), body}, err
 }
 
-// catchUpTime limits how long an arena may take to answer a call. The signed
-// log must first fold the whole log, which uses much of a core.
+// catchUpTime limits how long await waits for an arena. The signed log must first
+// fold all events of the log, which uses much of a CPU core.
 const catchUpTime = time.Hour
 
-// await calls the arena every second until it answers 200 and accept accepts
-// the body. A nil accept accepts every body. A part of the arena that is still
-// catching up answers 503.
+// await calls the arena every second until it responds with 200 and accept
+// accepts the body. A nil accept accepts every body. While a part of the arena is
+// still catching up, calls to that part get the status 503.
 func (a *arena) await(ctx context.Context, path string, accept func(body []byte) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()

@@ -1,9 +1,11 @@
 // Package bench implements `arena bench`. Each command measures one part of the
-// arena. Together they measure the rules, `arena verify`, the log, read models,
-// answers to spectators and callers, and a day of play. A command starts what
-// it needs: a node on loopback in this process, or an arena in its own process
-// that runs this executable. The package depends on the arena's flags and on
-// the addresses that the arena prints, but not on its wiring.
+// arena. Together the commands measure the rules, `arena verify`, the log, read
+// models, API responses, live boards, and a day of play.
+//
+// Each command starts the server that it needs. Some start a node on loopback in
+// this process. Others run this executable again, as an arena in its own process.
+// The package depends on the arena's flags and on the addresses that the arena
+// prints, but not on the arena's wiring.
 //
 // A command prints its figures to kong's Stdout and its progress to Stderr.
 package bench
@@ -40,8 +42,8 @@ type command[M measurement] struct {
 	JSON  bool `name:"json" help:"print one JSON object"`
 }
 
-// measurement is the part in which the commands differ: their flags, and what
-// they measure.
+// measurement is the part that differs between commands: the flags, and the
+// method that measures.
 type measurement interface {
 	setup() setup
 	// measure runs the measurement. It may write to the folder dir, and it
@@ -52,11 +54,11 @@ type measurement interface {
 type setup struct {
 	name string // the command's name
 	dir  string // folder for its data; if empty, a temporary folder
-	unit string // what its progress counts
+	unit string // unit of its progress, for example "events"
 }
 
-// report holds the figures of a run. With --json its fields are printed as
-// JSON; otherwise print writes them for people.
+// report holds the figures of a run. With --json, its fields are printed as
+// JSON. Without --json, print formats them for people.
 type report interface{ print(w io.Writer) }
 
 // Run measures and prints the figures.

@@ -47,8 +47,8 @@ func (c engineCmd) measure(ctx context.Context, _ string, _ *progress.Display) (
 	return r, err
 }
 
-// playRandomly plays the given number of games. If that is 0, it plays all
-// games that it can begin within limit. The games are the same in every run.
+// playRandomly plays the given number of games. If games is 0, it begins new
+// games until limit has passed. Every run plays the same sequence of games.
 func playRandomly(games int, limit time.Duration) engineReport {
 	var actions, turns int
 	var ends [game.TurnCap + 1]int
@@ -88,8 +88,8 @@ func randomSeed(rng *game.Rand) (s seed.Seed) {
 }
 
 // viewMicros returns the time to build and encode one mid-game request, in
-// microseconds. For each decision, the arena spends this time and the time of
-// the append.
+// microseconds. For each decision, the arena needs this time and the time of an
+// append.
 func viewMicros(ctx context.Context) (float64, error) {
 	matches, err := newSimulation(memory.New(), ladder.Standard, 1).seat(ctx, time.Unix(0, 0))
 	if err != nil {

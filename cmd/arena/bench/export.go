@@ -16,9 +16,9 @@ import (
 	"hexarena/eventstore"
 )
 
-// exportCmd implements `arena bench export`. It measures what a day of play
-// costs people who store and study it. To simulate a day of a thousand tables,
-// use --tables 1000 --mode parley --matches 24.
+// exportCmd implements `arena bench export`. It measures the cost of storing,
+// exporting and publishing the matches of a day. To simulate a day of a thousand
+// tables, use --tables 1000 --mode parley --matches 24.
 type exportCmd struct {
 	Tables  int    `default:"20" help:"how many tables play at once"`
 	Matches int    `default:"10" help:"how many matches each table plays; a day at the default pace has up to 24 parley or 254 standard matches"`
@@ -26,7 +26,7 @@ type exportCmd struct {
 	Dir     string `help:"folder for the logs and the tables; default: a temporary one"`
 }
 
-// exportReport holds the figures of steps that run one after another.
+// exportReport holds the figures of the steps, which run one after another.
 type exportReport struct {
 	Tables        int     `json:"tables"`
 	Matches       int     `json:"matches"`
@@ -76,9 +76,9 @@ func (c exportCmd) measure(ctx context.Context, dir string, p *progress.Display)
 // playAtOnce is the maximum number of tables that play at the same time.
 const playAtOnce = 250
 
-// pace is the minimum time between the starts of two matches at a table. It is
-// the rest and, for standard, half a minute for the tick and the match itself,
-// whose bots answer immediately.
+// pace is the minimum time between the starts of two matches at a table. For
+// parley, it is the default rest. For standard, it is the default rest plus 40
+// seconds for the tick and the match. The simulated bots answer immediately.
 var pace = map[string]time.Duration{ladder.Standard: 340 * time.Second, ladder.Parley: time.Hour}
 
 // play plays whole matches, the same number at each table, and rates them. As
@@ -136,7 +136,7 @@ func (r *exportReport) export(ctx context.Context, log eventstore.Log, dir, form
 	return errors.Join(err, unlessEqual(done.Matches, r.Matches, "matches were exported"))
 }
 
-// publish feeds a second node until it is up to date.
+// publish feeds a second node until that node is up to date.
 func (r *exportReport) publish(ctx context.Context, from eventstore.Log, dir string, p *progress.Display) error {
 	var last replica.Progress
 	err := withNode(ctx, dir, func(to *logs.Embedded) error {

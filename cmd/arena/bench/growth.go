@@ -21,8 +21,8 @@ import (
 	"hexarena/eventstore/node/storage"
 )
 
-// growthCmd implements `arena bench growth`. It measures how an embedded node
-// with many events performs.
+// growthCmd implements `arena bench growth`. It measures the performance of an
+// embedded node with many events.
 type growthCmd struct {
 	Events int    `default:"10000000" help:"how many events of about 300 bytes to put into the log"`
 	Dir    string `help:"folder for the log; default: a temporary one"`
@@ -94,8 +94,8 @@ func (r *growthReport) fill(ctx context.Context, log eventstore.Log, p *progress
 
 func growthStream(i int) eventstore.StreamID { return eventstore.StreamID(fmt.Sprintf("growth-%d", i)) }
 
-// growthEvents returns events of about the same size as a match's events. They
-// do not compress better than real ones.
+// growthEvents returns events of about the same size as a match's events. These
+// events do not compress better than real events.
 func growthEvents() []eventstore.Event {
 	events := make([]eventstore.Event, growthPerStream)
 	for i := range events {
@@ -139,7 +139,7 @@ func ownMB() (float64, error) {
 	return residentMB(os.Getpid())
 }
 
-// read returns a step that reads as many events as one stream has.
+// read returns a step that reads as many events as one stream contains.
 func read(events iter.Seq2[eventstore.Recorded, error]) func() error {
 	return func() error {
 		n, err := count(events, nil)

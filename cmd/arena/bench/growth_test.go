@@ -12,7 +12,8 @@ import (
 
 func TestGrowth(t *testing.T) { grow(t, 5000) }
 
-// Ten million events in one node; the figures are in docs/operations.md.
+// The test stores ten million events in one node. docs/operations.md has the
+// figures.
 func TestSoakGrowth(t *testing.T) {
 	if os.Getenv("ARENA_SOAK") == "" {
 		t.Skip("takes minutes: run make soak")
@@ -20,8 +21,8 @@ func TestSoakGrowth(t *testing.T) {
 	grow(t, 10_000_000)
 }
 
-// grow measures a log with the given number of events. It requires that the
-// process reads all of them, and that its memory does not grow with the log.
+// grow measures a log with the given number of events. It requires that the process
+// reads all events, and that the process's memory does not grow with the log.
 func grow(t *testing.T, events int) {
 	t.Helper()
 	var out bytes.Buffer

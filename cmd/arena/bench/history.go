@@ -16,9 +16,10 @@ import (
 	"hexarena/eventstore"
 )
 
-// history writes an arena's past as far as lists and rankings show it: accounts
-// with their bots, and matches that were seated, started, ended and rated. The
-// matches contain no games. Only one goroutine may use it.
+// history writes the events of past matches that lists and rankings show:
+// accounts with their bots, and matches that were seated, started, ended and
+// rated. No games are played in these matches. Only one goroutine may use a
+// history.
 type history struct {
 	log     eventstore.Log
 	between int // number of events in a match between its start and its end
@@ -28,8 +29,9 @@ type history struct {
 	at      time.Time
 }
 
-// historyTables is how many matches are seated at a time, and historyWriters how
-// many of them are written at once.
+// historyTables is the maximum number of matches that one tick seats.
+// historyWriters is the maximum number of streams that are written at the same
+// time.
 const (
 	historyTables  = ladder.MaxTables
 	historyWriters = 64
@@ -61,7 +63,7 @@ func appendEvents[E eventstore.Typed](ctx context.Context, log eventstore.Log, s
 	return err
 }
 
-// grow writes matches until there are n.
+// grow writes matches until the history contains n matches.
 func (h *history) grow(ctx context.Context, n int, p *progress.Display) error {
 	defer p.Finish()
 	for len(h.ids) < n {
@@ -73,7 +75,8 @@ func (h *history) grow(ctx context.Context, n int, p *progress.Display) error {
 	return nil
 }
 
-// tick writes n matches from their tables to their ratings.
+// tick writes n whole matches: their seating, their streams and their rating
+// changes.
 func (h *history) tick(ctx context.Context, n int) error {
 	h.at = h.at.Add(time.Second)
 	seated := ladder.TablesSeated{Tick: h.at, SeedKey: "bench"}

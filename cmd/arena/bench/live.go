@@ -34,8 +34,8 @@ type liveCmd struct {
 	Seconds float64 `default:"15" help:"how long to measure"`
 }
 
-// liveReport holds the figures of a run. The latency is the time from just before an
-// event's append until a reader has read it from its socket.
+// liveReport holds the figures of a run. The latency is the time from just before
+// an event is appended until a reader has read the event's frame from its socket.
 type liveReport struct {
 	Readers         int     `json:"readers"`
 	Matches         int     `json:"matches"`
@@ -44,7 +44,7 @@ type liveReport struct {
 	EventsPerSecond float64 `json:"eventsPerSecond"`
 	Frames          int     `json:"frames"` // frames that were read
 	FramesPerSecond float64 `json:"framesPerSecond"`
-	AppendP99Ms     float64 `json:"appendP99Ms"` // only from an append to its acknowledgment
+	AppendP99Ms     float64 `json:"appendP99Ms"` // time from an append to its acknowledgment
 	latency
 	Missed            int     `json:"missed"` // frames that slow readers did not get
 	Ends              int     `json:"ends"`   // readers that received the end of their match
@@ -229,7 +229,7 @@ type liveReader struct {
 }
 
 // connect starts n readers, spread over matches and addresses. It returns once each
-// has its first frame. The streams end with ctx.
+// reader has its first frame. The streams end when ctx ends.
 func connect(ctx context.Context, a *arena, matches []*simulatedMatch, n int) ([]*liveReader, error) {
 	readers := make([]*liveReader, n)
 	return readers, inParallel(ctx, connectAtOnce, n, func(_ context.Context, i int) (err error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A test in cmd/arena runs the command, because it needs the arena's
+// A test in cmd/arena runs the command, because the command needs the arena's
 // executable.
 func TestLivePrintsForPeople(t *testing.T) {
 	var out bytes.Buffer

@@ -78,7 +78,7 @@ func (c logCmd) measure(ctx context.Context, dir string, _ *progress.Display) (_
 }
 
 // logBench measures a node and, for comparison, a Pebble database. Each
-// measurement takes one step.
+// measurement runs for the time step.
 type logBench struct {
 	*logs.Embedded
 	pebble  *pebble.DB
@@ -86,8 +86,9 @@ type logBench struct {
 	streams int // number of stream names used so far
 }
 
-// measure tries each number of streams. Right before, it runs Pebble with the
-// same number of writers, so that both run under the same load.
+// measure measures appends for each number of streams. Just before each of these
+// measurements, it measures Pebble with the same number of writers, so that the
+// load on the machine is about the same for both.
 func (b *logBench) measure(ctx context.Context, r *logReport) (err error) {
 	for _, n := range writersAtOnce {
 		alone, err := b.writePebble(ctx, n)
@@ -107,8 +108,9 @@ func (b *logBench) measure(ctx context.Context, r *logReport) (err error) {
 	return err
 }
 
-// repeat runs n writers for one step and returns how long their calls took. Each
-// writer calls write at least once, even if a busy machine starts it late.
+// repeat runs n writers for the time step and returns how long their calls took.
+// Each writer calls write at least once, even if a busy machine starts the writer
+// late.
 func (b *logBench) repeat(ctx context.Context, n int, write func(ctx context.Context, writer, turn int) error) ([]time.Duration, error) {
 	took := make([][]time.Duration, n)
 	until := time.Now().Add(b.step)
@@ -198,7 +200,7 @@ func (b *logBench) subscribe(ctx context.Context) (p99Ms float64, err error) {
 	return latencyOf(took).P99Ms, err
 }
 
-// readAll reads the log from its start, again and again for one step.
+// readAll reads the log from its start, again and again for the time step.
 func (b *logBench) readAll(ctx context.Context) (rate float64, err error) {
 	events, begun := 0, time.Now()
 	for time.Since(begun) < b.step {

@@ -28,8 +28,8 @@ func withNode(ctx context.Context, dir string, f func(n *logs.Embedded) error) e
 	return errors.Join(f(n), n.Close())
 }
 
-// inParallel calls f for each number below n, at most limit times at once. After an
-// error it cancels the context of the other calls.
+// inParallel calls f for each number below n, with at most limit calls at the same
+// time. After an error it cancels the context of the other calls.
 func inParallel(ctx context.Context, limit, n int, f func(ctx context.Context, i int) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(limit)
@@ -67,8 +67,8 @@ func timed(took *float64, unit time.Duration, f func() error) func() error {
 	}
 }
 
-// count reads and counts all events. After each event it calls each with the
-// count so far, unless each is nil.
+// count reads and counts all events. If each is not nil, count calls it after
+// every event, with the number of events so far.
 func count(events iter.Seq2[eventstore.Recorded, error], each func(n int)) (n int, err error) {
 	for _, err := range events {
 		if err != nil {

@@ -20,7 +20,7 @@ import (
 // projectionsCmd implements `arena bench projections`. It measures how fast
 // read models are rebuilt, from a node on loopback and from memory.
 type projectionsCmd struct {
-	Matches int    `default:"300" help:"how many matches the node's log holds"`
+	Matches int    `default:"300" help:"how many matches the node's log contains"`
 	Events  int    `default:"667" help:"how many events each match has besides its start and end"`
 	Folded  int    `default:"30000" help:"how many matches with only a start and an end are folded from memory"`
 	Bots    int    `default:"1000" help:"how many bots play"`

@@ -17,9 +17,9 @@ import (
 // readsCmd implements `arena bench reads`. It starts an arena in its own
 // process, with many matches in its log, and reads its public data over real
 // sockets. The callers use many addresses in 127.0.0.0/8. They call at a fixed
-// rate and do not wait for answers.
+// rate and do not wait for the responses to earlier calls.
 type readsCmd struct {
-	Matches []int   `default:"10000" help:"how many matches the log holds; to measure several sizes one after another, give rising numbers"`
+	Matches []int   `default:"10000" help:"how many matches the log contains; to measure several sizes one after another, give rising numbers"`
 	Bots    int     `default:"10000" help:"how many bots are on the leaderboard"`
 	Ending  float64 `default:"2" help:"matches per second that are seated, played and rated during the measurement"`
 	Seconds float64 `default:"10" help:"how long each step is measured"`
@@ -35,21 +35,21 @@ type sizeReport struct {
 	Matches   int          `json:"matches"`
 	LogMB     float64      `json:"logMB"`
 	RowsMB    float64      `json:"rowsMB"`
-	RebuildS  float64      `json:"rebuildSeconds"` // from a start without rows until the arena answers
-	StartS    float64      `json:"startSeconds"`   // from a start with rows until the arena answers
+	RebuildS  float64      `json:"rebuildSeconds"` // time that the arena needs to start without rows
+	StartS    float64      `json:"startSeconds"`   // time that the arena needs to start with rows
 	MemoryMB  float64      `json:"memoryMB"`       // resident memory after the measurement
 	LongMatch int          `json:"longMatchEvents"`
 	Steps     []readReport `json:"steps"`
 }
 
 // readReport holds the figures of one kind of call. The latency is the time from
-// when a call was due until its answer was read.
+// the call's scheduled time until its response was read.
 type readReport struct {
 	What      string  `json:"what"`
 	PerSecond float64 `json:"perSecond"`
 	latency
-	Bytes int     `json:"bytes"` // average size of an answer
-	Fresh float64 `json:"fresh"` // the share of answers other than 304
+	Bytes int     `json:"bytes"` // average size of a response
+	Fresh float64 `json:"fresh"` // the share of responses with a status other than 304
 }
 
 func (c readsCmd) setup() setup { return setup{"reads", c.Dir, "matches"} }
@@ -77,14 +77,14 @@ func (c readsCmd) check() error {
 	least := 0
 	for _, n := range c.Matches {
 		if n <= least {
-			return fmt.Errorf("--matches: the numbers must rise from 1: %d after %d", n, least)
+			return fmt.Errorf("--matches: the numbers must be above zero and rise: %d after %d", n, least)
 		}
 		least = n
 	}
 	return nil
 }
 
-// readsBench is a folder on which an arena is started again and again.
+// readsBench starts arenas one after another on the same data folder.
 type readsBench struct {
 	flags    readsCmd
 	dir      string
@@ -141,8 +141,8 @@ func (b *readsBench) grow(ctx context.Context, a *arena, n int) (err error) {
 	return b.history.grow(ctx, n, b.progress)
 }
 
-// longGames is how many games are played in full. Callers request the longest
-// one.
+// longGames is the number of games that are played in full. Callers request the
+// longest of these games.
 const longGames = 8
 
 func playLong(ctx context.Context, log eventstore.Log) (longest *simulatedMatch, err error) {

@@ -21,7 +21,7 @@ type readStep struct {
 	what string
 	rate float64
 	path func(rng *rand.Rand) string
-	etag bool // the caller sends the ETag of the previous answer
+	etag bool // the caller sends the ETag of the previous response
 }
 
 func (b *readsBench) steps() []readStep {
@@ -35,9 +35,10 @@ func (b *readsBench) steps() []readStep {
 	}
 }
 
-// somePage picks a random page of the list, as people and programs request it.
-// Two in ten are the first page. The others select a mode, a status or a bot,
-// or start at a recent match.
+// somePage returns the path of a random page of the list of matches. The choice
+// resembles the requests of people and programs: two in ten request the first
+// page. The others select a mode, a status or a bot, start at a recent match, or
+// set a limit.
 func (b *readsBench) somePage(rng *rand.Rand) string {
 	ids := b.history.ids
 	before := ids[len(ids)-1-rng.IntN(min(len(ids), 10_000))]
@@ -54,8 +55,8 @@ func (b *readsBench) measure(ctx context.Context, a *arena, r *sizeReport) (err 
 	r.StartS, r.LongMatch = a.startSeconds, b.long.state.Seq
 	all := make([]*http.Client, callers)
 	for i := range all {
-		// The limits count all addresses of a large network together, so the
-		// callers are spread over many networks.
+		// Rate limits also apply to a whole network, so the callers are spread
+		// over many networks.
 		all[i] = newCaller(byte(1+i%250), byte(i/250), 7)
 		defer all[i].CloseIdleConnections()
 	}
@@ -97,8 +98,8 @@ func (b *readsBench) urls(a *arena, s readStep) []string {
 	return urls
 }
 
-// call calls each URL when it is due at the step's rate. A late call is measured
-// from when it was due.
+// call calls the URLs one after another at the step's rate. The latency of a late
+// call also includes its delay.
 func (s readStep) call(ctx context.Context, all []*http.Client, urls []string) (readReport, error) {
 	took := make([]time.Duration, len(urls))
 	var bytes, fresh atomic.Int64

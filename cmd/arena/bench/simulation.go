@@ -93,8 +93,8 @@ func (s *simulation) finish(ctx context.Context, at time.Time, m *simulatedMatch
 }
 
 // simulatedMatch is a match between bots that build if they can, offer trades,
-// and accept some offers. The same table always gives the same match. Only one
-// goroutine may use it.
+// and accept some offers. The same table always plays the same match. Only one
+// goroutine may use a simulatedMatch.
 type simulatedMatch struct {
 	seating  match.Seating
 	state    match.Match
@@ -180,8 +180,8 @@ func (m *simulatedMatch) store(ctx context.Context, log eventstore.Log) error {
 	return err
 }
 
-// eventsPerAppend is how many events playOut stores in one append: those of a
-// few turns.
+// eventsPerAppend is how many events playOut stores in one append. A few turns
+// make that many events.
 const eventsPerAppend = 16
 
 // playOut starts the match, plays it to its end, and stores it.
@@ -198,8 +198,8 @@ func (m *simulatedMatch) playOut(ctx context.Context, log eventstore.Log) error 
 	return err
 }
 
-// answer returns a trade if it makes one, else a random legal build, else the
-// default.
+// answer returns a trade, if trade makes one. Otherwise it returns a random legal
+// build, or the default if no build is legal.
 func (m *simulatedMatch) answer(d match.Decision) []byte {
 	seat := uint8(d.Seat)
 	if action, ok := m.trade(seat, d.Kind); ok {

@@ -24,9 +24,9 @@ import (
 )
 
 // verifyCmd implements `arena bench verify`. On one core, it recomputes matches
-// between random and mischievous bots, both from a file, as `arena verify`
-// reads it, and from parsed records. It also recomputes a ladder's ratings from
-// its stored events.
+// between random and mischievous bots. It reads each match from a file, as
+// `arena verify` does, and then again from a parsed record. It also recomputes a
+// ladder's ratings from the ladder's stored events.
 type verifyCmd struct {
 	Matches int `default:"600" help:"how many matches to verify"`
 	Changes int `default:"200000" help:"minimum number of rating changes to recompute"`
@@ -40,7 +40,7 @@ type verifyReport struct {
 	RecomputePerSecond float64 `json:"recomputePerSecond"` // only the recomputation
 	Changes            int     `json:"changes"`            // rating changes, one for each seat
 	ChangesPerSecond   float64 `json:"changesPerSecond"`   // from stored events in memory
-	// From an embedded node through the client, both on the same core.
+	// From an embedded node through the client. Node and client share the core.
 	NodeChangesPerSecond float64 `json:"nodeChangesPerSecond"`
 }
 
@@ -58,7 +58,7 @@ func (c verifyCmd) measure(ctx context.Context, dir string, _ *progress.Display)
 	)
 }
 
-// measureMatches writes matches to a file. It verifies first the file and then
+// measureMatches writes matches to a file. It verifies the file first, and then
 // the parsed records.
 func (r *verifyReport) measureMatches(ctx context.Context, file string) error {
 	if err := r.writeSamples(file); err != nil {
@@ -83,8 +83,8 @@ func (r *verifyReport) writeSamples(file string) error {
 	return os.WriteFile(file, text, 0o600)
 }
 
-// measureRecomputing parses the records before the clock starts, and recomputes
-// them a few times.
+// measureRecomputing measures a few recomputations of the records. The parsing of
+// the records is not part of the measured time.
 func (r *verifyReport) measureRecomputing(file string) error {
 	var records []*audit.Record
 	events := 0

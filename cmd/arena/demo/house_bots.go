@@ -1,6 +1,7 @@
-// Package demo holds what `arena demo` adds to a running arena. It starts house
-// bots in their own processes and registers them over REST, like any other
-// bots. It also prints lines about the matches for people at the terminal.
+// Package demo implements the features that `arena demo` adds to a running arena.
+// It starts house bots in their own processes and registers them over REST, like
+// any other bots. It also prints lines about the matches for people at the
+// terminal.
 package demo
 
 import (
@@ -25,8 +26,8 @@ import (
 // Arena is a running arena.
 type Arena struct {
 	BaseURL   string
-	Data      string // its folder; the house bots' key is stored there
-	MailDir   string // the folder of its mails; empty if mail goes elsewhere
+	Data      string // the arena's data folder, which also stores the house bots' key
+	MailDir   string // the folder of the arena's emails; empty if emails are sent by SMTP
 	PublicKey ed25519.PublicKey
 }
 
@@ -48,10 +49,11 @@ var houseBots = []houseBot{
 	{"Ralf", "random", ladder.Parley, 200 * time.Millisecond},
 }
 
-// RunHouseBots starts the house bots and registers them: it signs up with a
-// link from a mail, registers a key, and signs its requests. If the folder was
-// used before, it only updates the URLs of the registered bots. It prints to
-// out which bots join; the bots log to botLog. It returns when ctx ends.
+// RunHouseBots starts the house bots and registers them. To do so, it signs up
+// with a link from an email, registers a key, and signs its requests. If the data
+// folder was used before, RunHouseBots only updates the URLs of the registered
+// bots. It prints to out which bots join, and the bots log to botLog. It returns
+// when ctx ends.
 func RunHouseBots(ctx context.Context, a Arena, out, botLog io.Writer) error {
 	owner, err := houseOwner(ctx, a)
 	if err != nil {

@@ -21,7 +21,7 @@ const (
 	recent       = 20 // matches that a poll reads
 )
 
-// MatchList is the list of matches, the newest first.
+// MatchList lists matches, the newest first.
 type MatchList interface {
 	List(q matches.Query) (page []matches.Summary, next string, known bool, err error)
 }
@@ -67,7 +67,7 @@ func (p *matchPrinter) poll(ctx context.Context, withScores bool) error {
 	if err != nil {
 		return err
 	}
-	maps.DeleteFunc(p.printed, func(id, _ string) bool { // a match that left the page does not come back
+	maps.DeleteFunc(p.printed, func(id, _ string) bool { // a match that left the page never returns to it
 		return !slices.ContainsFunc(page, func(m matches.Summary) bool { return m.ID == id })
 	})
 	for _, m := range slices.Backward(page) {

@@ -25,8 +25,8 @@ type Owner struct {
 	Key     ed25519.PrivateKey `json:"key"`
 }
 
-// houseOwner returns the owner of the house bots: the one in the data folder, or
-// a new one.
+// houseOwner returns the owner of the house bots. It reads the owner from the data
+// folder, or signs up a new owner.
 func houseOwner(ctx context.Context, a Arena) (*Owner, error) {
 	path := filepath.Join(a.Data, "house-key.json")
 	owner := &Owner{Base: a.BaseURL}
@@ -38,7 +38,7 @@ func houseOwner(ctx context.Context, a Arena) (*Owner, error) {
 		return nil, err
 	}
 	if a.MailDir == "" {
-		return nil, errors.New("the demo signs in with a mail from a folder: use --mail file:DIR")
+		return nil, errors.New("the demo reads its sign-in email from a folder: use --mail file:DIR")
 	}
 	if err := owner.SignUp(ctx, a.MailDir, "house@example.org", "house"); err != nil {
 		return nil, err
@@ -49,8 +49,8 @@ func houseOwner(ctx context.Context, a Arena) (*Owner, error) {
 	return owner, os.WriteFile(path, b, 0o600)
 }
 
-// SignUp opens an account with the link from a mail, chooses its handle and
-// registers a key. Later calls are signed with the key.
+// SignUp opens an account with the link from an email, chooses the account's
+// handle and registers a key. Later calls are signed with that key.
 func (o *Owner) SignUp(ctx context.Context, mailDir, address, handle string) error {
 	if err := o.Call(ctx, http.MethodPost, "/sign-in", rest.SignIn{Email: address}, nil); err != nil {
 		return err
@@ -95,8 +95,8 @@ func (o *Owner) Register(ctx context.Context, name, mode, botURL string) error {
 	return o.Call(ctx, http.MethodPost, "/bots", rest.NewBot{Name: name, Mode: mode, URL: botURL}, nil)
 }
 
-// Call makes a call, signed once there is a key, and decodes the answer unless
-// into is nil.
+// Call makes a call. It signs the call if the owner has a key. It decodes the
+// response unless into is nil.
 func (o *Owner) Call(ctx context.Context, method, path string, body, into any) error {
 	credentials := client.Options{Base: o.Base, Session: o.session}
 	if o.KeyID != "" {

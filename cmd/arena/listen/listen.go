@@ -1,5 +1,5 @@
-// Package listen holds what the program's servers share: listeners, time limits,
-// a graceful stop, and the metrics of the process.
+// Package listen contains the code that the program's servers share: listeners,
+// time limits, graceful shutdown, and the metrics of the process.
 package listen
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// drainTime is how long a stop waits for the calls that are being answered.
+// drainTime is how long a shutdown waits for the calls that are in progress.
 const drainTime = 5 * time.Second
 
 // TCP listens on host:port. Errors name the flag that holds the address.
@@ -39,13 +39,14 @@ func IsLoopback(address string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// NewServer bounds how long a caller may take to send its headers. It sets no
-// ReadTimeout, which would end long answers; bodies have their own deadline.
+// NewServer returns a server that limits how long a caller may take to send its
+// headers. The server has no ReadTimeout, which would end long responses. The
+// API's router sets a deadline for request bodies.
 func NewServer(h http.Handler) *http.Server {
 	return &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10}
 }
 
-// Serve answers until the server is shut down or fails.
+// Serve serves calls until the server is shut down or fails.
 func Serve(s *http.Server, l net.Listener) error {
 	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -53,8 +54,8 @@ func Serve(s *http.Server, l net.Listener) error {
 	return nil
 }
 
-// Shutdown waits for the calls that the servers are answering. It cuts off calls
-// that take longer than drainTime, and then returns an error.
+// Shutdown waits for the calls that are in progress. It cuts off calls that take
+// longer than drainTime, and then returns an error.
 func Shutdown(ctx context.Context, servers ...*http.Server) error {
 	ctx, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
@@ -67,8 +68,8 @@ func Shutdown(ctx context.Context, servers ...*http.Server) error {
 	return errors.Join(errs...)
 }
 
-// Metrics serves the metrics of the process and the Go runtime, and those of
-// the given collectors.
+// Metrics serves the metrics of the process, the Go runtime and the given
+// collectors.
 func Metrics(more ...prometheus.Collector) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

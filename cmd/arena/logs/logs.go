@@ -1,5 +1,6 @@
-// Package logs opens the event logs that commands work on: a log that a
-// connection string names, or that of the embedded node in a folder.
+// Package logs opens the event logs that commands work on. A command uses either
+// the log that a connection string names, or the log of the embedded node in a
+// folder.
 package logs
 
 import (
@@ -16,11 +17,11 @@ import (
 	"hexarena/eventstore/node"
 )
 
-// answerTime is how long a log may take to answer when a command starts.
+// answerTime is how long a log may take to respond when a command starts.
 const answerTime = 10 * time.Second
 
-// Open connects to a log and waits until it answers. Errors name the flag that
-// holds the connection string.
+// Open connects to a log and waits until the log responds. Errors name the flag
+// that contains the connection string.
 func Open(ctx context.Context, flag, connection string, logger *slog.Logger) (*esdb.Log, error) {
 	log, err := esdb.Open(connection, logger.With("log", flag))
 	if err != nil {
@@ -74,8 +75,8 @@ type Stopped struct {
 	EventStore string `name:"eventstore" env:"ARENA_EVENTSTORE" help:"esdb:// connection string of the log (default: the embedded node's, in the folder)."`
 }
 
-// Open opens the service's log: the one that --eventstore names, or the embedded
-// node's. Call closeLog when you are done.
+// Open opens the service's log: the log that --eventstore names, or the embedded
+// node's log. Call closeLog when you are done.
 func (s Stopped) Open(ctx context.Context) (log *esdb.Log, closeLog func() error, err error) {
 	if s.EventStore != "" {
 		if log, err = Open(ctx, "--eventstore", s.EventStore, slog.New(slog.DiscardHandler)); err != nil {
@@ -85,7 +86,7 @@ func (s Stopped) Open(ctx context.Context) (log *esdb.Log, closeLog func() error
 	}
 	dir := filepath.Join(s.Data, "node")
 	if _, err := os.Stat(dir); err != nil {
-		return nil, nil, fmt.Errorf("--data holds no log: %w; if the service used another log, name it with --eventstore", err)
+		return nil, nil, fmt.Errorf("--data contains no log: %w; if the service used another log, name it with --eventstore", err)
 	}
 	e, err := OpenEmbedded(ctx, dir)
 	if err != nil {

@@ -9,8 +9,9 @@ import (
 	"hexarena/eventstore/node"
 )
 
-// adminHandler serves the operators' endpoints. Outside loopback it serves only
-// /metrics and /ready, because it does not authenticate callers.
+// adminHandler serves the operators' endpoints. If its address is not on
+// loopback, it serves only /metrics and /ready, because the other endpoints do
+// not authenticate their callers.
 func adminHandler(n *node.Node, address string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics(n))

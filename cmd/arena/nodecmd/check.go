@@ -12,7 +12,8 @@ import (
 	"hexarena/eventstore/node/storage"
 )
 
-// checkCmd is `arena node check`: it reads the whole folder of a stopped node.
+// checkCmd implements `arena node check`, which reads the whole folder of a
+// stopped node and reports damage.
 type checkCmd struct {
 	Dir string `arg:"" help:"The node's data folder, or a backup of one. The command does not write to it."`
 }
@@ -44,7 +45,7 @@ func printChecked(w io.Writer, c storage.Checked) {
 	fmt.Fprintf(w, "%d events, %d bytes, in %d streams, %d of them tombstoned; events of %d streams were scavenged\n",
 		c.Events, c.Bytes, c.Streams, c.Tombstones, c.Scavenged)
 	if c.Unread > 0 {
-		fmt.Fprintf(w, "%d metadata events are malformed, and hide nothing\n", c.Unread)
+		fmt.Fprintf(w, "%d metadata events are malformed, and hide no events\n", c.Unread)
 	}
 	if c.Damages == 0 {
 		fmt.Fprintln(w, "every record, the order of positions and revisions, and the index are correct")

@@ -16,9 +16,9 @@ import (
 	"hexarena/eventstore/esdb"
 )
 
-// copyCmd is `arena node copy`: it moves a log into an empty one, from the
-// embedded node to a cluster or back. With --public, it feeds another log with
-// public data only.
+// copyCmd implements `arena node copy`, which copies a log into an empty log, for
+// example from the embedded node to a cluster. With --public, it keeps copying
+// public data into another log.
 type copyCmd struct {
 	From string `required:"" placeholder:"ESDB://…" help:"The log to copy. Stop its writers first, or copy once more after they have stopped."`
 	To   string `required:"" placeholder:"ESDB://…" help:"The log to copy to: an empty one, or one that holds the start of an earlier copy."`
@@ -32,7 +32,7 @@ func (c copyCmd) Run(ctx context.Context, k *kong.Kong) error {
 		return errors.New("--from and --to are the same log")
 	}
 	var level slog.LevelVar
-	level.Set(slog.LevelError) // until both logs answer, because the error below says more
+	level.Set(slog.LevelError) // no warnings until both logs respond: the error below explains more
 	logger := slog.New(slog.NewTextHandler(k.Stderr, &slog.HandlerOptions{Level: &level}))
 	from, err := logs.Open(ctx, "--from", c.From, logger)
 	if err != nil {
@@ -68,13 +68,13 @@ func printCopied(out io.Writer, c esdb.Copied) {
 		fmt.Fprintf(out, "left out: %d events older than their stream's $maxAge\n", c.Expired)
 	}
 	if c.Renumbered > 0 {
-		fmt.Fprintf(out, "numbered without gaps: %d streams whose source does not hold every revision\n", c.Renumbered)
+		fmt.Fprintf(out, "numbered without gaps: %d streams whose source lacks some revisions\n", c.Renumbered)
 	}
 	fmt.Fprintf(out, "sha256 of all events in their order: %x\n", c.Sum)
 }
 
-// feed copies public data until ctx ends. It prints a line each time that it has
-// caught up.
+// feed copies public data until ctx ends. It prints a line each time it has caught
+// up.
 func feed(ctx context.Context, k *kong.Kong, from, to eventstore.Log) error {
 	p := progress.New(k.Stderr, "events")
 	defer p.Finish()

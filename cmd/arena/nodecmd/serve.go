@@ -15,14 +15,14 @@ import (
 	"hexarena/eventstore/node"
 )
 
-// serveCmd is `arena node serve`: the embedded event store without an arena, for
-// any client of EventStoreDB.
+// serveCmd implements `arena node serve`. It serves the embedded event store
+// without an arena, for any client of EventStoreDB.
 type serveCmd struct {
 	Listen       string `default:"127.0.0.1:2113" help:"address to listen on"`
-	Data         string `required:"" help:"folder of the log; made if it does not exist"`
+	Data         string `required:"" help:"folder of the log; created if it does not exist"`
 	AdminListen  string `default:"127.0.0.1:8082" help:"address of the operators' endpoints; empty for none"`
 	InsecureNode bool   `help:"listen outside loopback, where anyone who reaches the port can read and write"`
-	ReadOnly     bool   `help:"let clients of --listen only read and subscribe; it may then be outside loopback"`
+	ReadOnly     bool   `help:"let clients of --listen only read and subscribe; --listen may then be outside loopback"`
 	FeedListen   string `help:"with --read-only: a loopback address for clients that append"`
 }
 
@@ -31,8 +31,8 @@ func (c serveCmd) Run(ctx context.Context, k *kong.Kong) error {
 	return c.serve(ctx, k.Stdout, slog.New(slog.NewTextHandler(k.Stderr, nil)))
 }
 
-// serve answers until ctx ends, then stops gracefully. Its errors are one line
-// long.
+// serve serves clients until ctx ends, and then shuts down gracefully. Its errors
+// are one line long.
 func (c serveCmd) serve(ctx context.Context, out io.Writer, logger *slog.Logger) error {
 	l, err := c.listen(ctx)
 	if err != nil {
@@ -56,7 +56,7 @@ func (c serveCmd) serve(ctx context.Context, out io.Writer, logger *slog.Logger)
 	if l.admin != nil {
 		admin.Handler = adminHandler(n, l.admin.Addr().String())
 		g.Go(func() error {
-			_ = listen.Serve(admin, l.admin) // the node works without it
+			_ = listen.Serve(admin, l.admin) // the node works without these endpoints
 			return nil
 		})
 	}
@@ -77,13 +77,13 @@ func stopped(err error) error {
 	return err
 }
 
-// listeners holds a node's listeners: for clients, for clients that append to a
-// read-only node, and for operators. The last two may be nil.
+// listeners holds a node's listeners. feed is for clients that append to a
+// read-only node. feed and admin may be nil.
 type listeners struct{ clients, feed, admin net.Listener }
 
 func (c serveCmd) listen(ctx context.Context) (l listeners, err error) {
 	if c.FeedListen != "" && !c.ReadOnly {
-		return l, errors.New("--feed-listen: only with --read-only")
+		return l, errors.New("--feed-listen needs --read-only")
 	}
 	if l.clients, err = listenNode(ctx, c.Listen, "--listen", c.InsecureNode || c.ReadOnly); err != nil {
 		return l, err
@@ -100,19 +100,21 @@ func (c serveCmd) listen(ctx context.Context) (l listeners, err error) {
 	return l, err
 }
 
-// listenNode listens for a node's clients. A node has no passwords, so an
-// address outside loopback needs a second flag. Errors name the address's flag.
+// listenNode listens for a node's clients. A node has no passwords, so an address
+// outside loopback also needs the flag --insecure-node. Errors name the flag that
+// contains the address.
 func listenNode(ctx context.Context, address, flag string, insecure bool) (net.Listener, error) {
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		return nil, fmt.Errorf("%s %s: want host:port", flag, address)
 	}
 	if !insecure && !listen.IsLoopback(address) {
-		return nil, fmt.Errorf("%s %s: outside loopback only with --insecure-node", flag, address)
+		return nil, fmt.Errorf("%s %s: an address outside loopback needs --insecure-node", flag, address)
 	}
 	return listen.TCP(ctx, flag, address)
 }
 
-// listenFeed listens for clients that append. No flag moves it off loopback.
+// listenFeed listens for clients that append to a read-only node. Its address must
+// always be on loopback.
 func listenFeed(ctx context.Context, address string) (net.Listener, error) {
 	if _, _, err := net.SplitHostPort(address); err == nil && !listen.IsLoopback(address) {
 		return nil, fmt.Errorf("--feed-listen %s: must be on loopback, because anyone who reaches it can write", address)
@@ -130,7 +132,7 @@ func (l listeners) close() (err error) {
 	return err
 }
 
-// more returns one line about each of the other listeners.
+// more returns one line for each of the listeners feed and admin.
 func (l listeners) more() (text string) {
 	if l.feed != nil {
 		text = fmt.Sprintf("fed on esdb://%s?tls=false\n", l.feed.Addr())

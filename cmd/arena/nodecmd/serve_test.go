@@ -37,7 +37,7 @@ func TestNodeRefusesWrongValuesInOneLine(t *testing.T) {
 		{"outside loopback, by an empty host", serveCmd{Listen: ":0", Data: t.TempDir()}, "--insecure-node"},
 		{"outside loopback, by name", serveCmd{Listen: "example.org:2113", Data: t.TempDir()}, "--insecure-node"},
 		{"fed from outside loopback", serveCmd{Listen: "127.0.0.1:0", ReadOnly: true, FeedListen: ":0", Data: t.TempDir()}, "must be on loopback"},
-		{"fed, and not read only", serveCmd{Listen: "127.0.0.1:0", FeedListen: "127.0.0.1:0", Data: t.TempDir()}, "only with --read-only"},
+		{"fed, and not read only", serveCmd{Listen: "127.0.0.1:0", FeedListen: "127.0.0.1:0", Data: t.TempDir()}, "needs --read-only"},
 		{"fed on a port that is taken", serveCmd{Listen: "127.0.0.1:0", ReadOnly: true, FeedListen: taken.Addr().String(), Data: t.TempDir()}, "--feed-listen"},
 		{"a port that is taken", serveCmd{Listen: taken.Addr().String(), Data: t.TempDir()}, "address already in use"},
 		{"a folder that is in use", serveCmd{Listen: "127.0.0.1:0", Data: locked}, "in use by another process"},
@@ -65,8 +65,8 @@ func logOfVersion(t *testing.T, version string) string {
 	return dir
 }
 
-// A stop ends at once even while a client is subscribed, and keeps all written
-// events.
+// A node shuts down immediately, even while a client is subscribed. It keeps all
+// written events.
 func TestNodeStopsGracefully(t *testing.T) {
 	dir := t.TempDir()
 	for round := range 2 {
@@ -136,7 +136,7 @@ func TestNodeReadOnly(t *testing.T) {
 	require.NoError(t, errors.Join(live.Close(), public.Close(), feed.Close()))
 }
 
-// linePipe passes on each write.
+// linePipe is a writer that sends each write to a channel.
 type linePipe chan string
 
 func newLinePipe() (<-chan string, linePipe) {

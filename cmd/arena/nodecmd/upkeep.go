@@ -17,7 +17,7 @@ import (
 	"hexarena/eventstore/node/storage"
 )
 
-// runningNode is the flag of commands for a running node.
+// runningNode holds the flag of commands that work on a running node.
 type runningNode struct {
 	Admin string `required:"" placeholder:"URL" help:"The operators' endpoints of the node, or of its arena."`
 }
@@ -66,7 +66,7 @@ func (c scavengeCmd) Run(ctx context.Context, k *kong.Kong) error {
 	case err != nil:
 		return err
 	}
-	fmt.Fprintf(k.Stdout, "removed %d events, %d bytes, of %d streams; no file of the log holds them any more\n", done.Events, done.Bytes, done.Streams)
+	fmt.Fprintf(k.Stdout, "removed %d events, %d bytes, of %d streams; no file of the log contains them any more\n", done.Events, done.Bytes, done.Streams)
 	return nil
 }
 
@@ -76,7 +76,7 @@ func followScavenge(lines *json.Decoder, show storage.Progress) (storage.Scaveng
 		var line node.ScavengeLine
 		switch err := lines.Decode(&line); {
 		case err != nil:
-			return storage.Scavenged{}, fmt.Errorf("the node stopped answering before it was done: %w", err)
+			return storage.Scavenged{}, fmt.Errorf("the node stopped responding before the scavenge was complete: %w", err)
 		case line.Error != "":
 			return storage.Scavenged{}, errors.New(line.Error)
 		case line.Done != nil:
@@ -86,7 +86,7 @@ func followScavenge(lines *json.Decoder, show storage.Progress) (storage.Scaveng
 	}
 }
 
-// post calls an operators' endpoint. The caller closes the answer.
+// post calls one of the operators' endpoints. The caller closes the response.
 func (r runningNode) post(ctx context.Context, path string, order any) (io.ReadCloser, error) {
 	c, err := client.New(client.Options{Base: r.Admin})
 	if err != nil {

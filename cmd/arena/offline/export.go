@@ -13,7 +13,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// ExportCmd is `arena export`: ended matches as tables.
+// ExportCmd implements `arena export`, which writes ended matches as tables.
 type ExportCmd struct {
 	logs.Stopped
 	Format         string `required:"" enum:"jsonl,parquet" help:"Format of the files: jsonl or parquet."`

@@ -1,5 +1,5 @@
-// Package offline holds the commands that work on the data of a stopped service:
-// `arena projections` and `arena export`.
+// Package offline contains the commands that work on the data of a stopped
+// service: `arena projections` and `arena export`.
 package offline
 
 import (
@@ -27,7 +27,7 @@ type ProjectionsCmds struct {
 	Rebuild rebuildCmd `cmd:"" help:"Rebuild read models of a stopped service from the log."`
 }
 
-// ProjectionsDir is the folder of the read models in a data folder.
+// ProjectionsDir returns the folder of the read models in a data folder.
 func ProjectionsDir(data string) string { return filepath.Join(data, "projections") }
 
 type statusCmd struct{ logs.Stopped }
@@ -61,17 +61,17 @@ func describe(s projections.State, head eventstore.Position) string {
 	rows := fmt.Sprintf("up to %d, %.1f MB", s.Position, float64(s.Bytes)/(1<<20))
 	switch {
 	case s.Rebuild != "":
-		return "is rebuilt at the next start: " + s.Rebuild
+		return "will be rebuilt when the service starts: " + s.Rebuild
 	case s.Position >= head:
 		return "is up to date: " + rows
 	default:
-		return "continues at the next start: " + rows
+		return "will continue when the service starts: " + rows
 	}
 }
 
 // Run runs `arena projections rebuild`.
 func (c rebuildCmd) Run(ctx context.Context, k *kong.Kong) error {
-	if _, err := c.models(nil); err != nil { // a wrong name is an error before anything is opened
+	if _, err := c.models(nil); err != nil { // report a wrong name before opening anything
 		return err
 	}
 	return withModels(ctx, c.Stopped, func(dir string, log eventstore.Log) error {
@@ -109,8 +109,8 @@ func (c rebuildCmd) models(log eventstore.Log) ([]projections.Model, error) {
 // progressInterval is how often the progress of a rebuild is shown.
 const progressInterval = 200 * time.Millisecond
 
-// rebuild folds a read model from the start of the log. If it is interrupted, the
-// next start of the service continues it.
+// rebuild folds a read model from the start of the log. If the rebuild is
+// interrupted, the service continues it when the service starts.
 func rebuild(ctx context.Context, dir string, log eventstore.Log, m projections.Model, k *kong.Kong) error {
 	head, err := eventstore.Head(ctx, log)
 	if err != nil {

@@ -1,5 +1,4 @@
-// Package progress shows how far long work has got. It knows only the names of the
-// steps.
+// Package progress shows the progress of long work, which consists of named steps.
 package progress
 
 import (
@@ -13,16 +12,16 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// Display shows the progress of each step: on a terminal as a bar with the rate and
-// the remaining time, and elsewhere as a line from time to time. It is safe for
-// concurrent use.
+// Display shows the progress of each step. On a terminal, it draws a bar with the
+// rate and the remaining time. For other outputs, it prints a line from time to
+// time. It is safe for concurrent use.
 type Display struct {
 	w        io.Writer
 	unit     string
 	terminal bool
 
 	mu   sync.Mutex // guards the fields below
-	step string     // empty: no step has begun
+	step string     // empty if no step is in progress
 	bar  *progressbar.ProgressBar
 	next time.Time // time of the next line
 }
@@ -30,15 +29,16 @@ type Display struct {
 // lineEvery is the time between two lines if the output is not a terminal.
 const lineEvery = 30 * time.Second
 
-// New returns a Display that writes to w and counts in a unit. It shows nothing
-// before the first step.
+// New returns a Display that writes to w. The unit names the items that it counts,
+// for example "events".
 func New(w io.Writer, unit string) *Display {
 	file, isFile := w.(*os.File)
 	return &Display{w: w, unit: unit, terminal: isFile && isatty.IsTerminal(file.Fd())}
 }
 
-// Show shows how much of a total a step has done. A total of 0 means that it is
-// not known. A new step ends the previous one; Finish ends the last one.
+// Show shows how many of the total items a step has done. A total of 0 means that
+// the total is not known. A new step ends the previous step. Finish ends the last
+// step.
 func (d *Display) Show(step string, done, total uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -51,7 +51,7 @@ func (d *Display) Show(step string, done, total uint64) {
 	}
 	switch {
 	case d.bar != nil:
-		_ = d.bar.Set64(int64(done)) // a bar that cannot be drawn is no reason to stop
+		_ = d.bar.Set64(int64(done)) // ignore an error: the work continues without the bar
 	case time.Now().After(d.next):
 		d.next = time.Now().Add(lineEvery)
 		fmt.Fprintf(d.w, "%s: %s\n", step, d.count(done, total))
@@ -84,7 +84,7 @@ func (d *Display) newBar(total uint64) *progressbar.ProgressBar {
 	)
 }
 
-// Finish ends the step. Later calls of Show begin a new one.
+// Finish ends the current step. A later call of Show begins a new step.
 func (d *Display) Finish() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -28,11 +28,12 @@ func handleOf(a rest.Account) string {
 type signInCmd struct {
 	target
 	Email   string `arg:"" help:"Your email address."`
-	Link    string `arg:"" optional:"" help:"A sign-in link from an email, or its token. Without it, the arena mails you a link, and this command asks for it."`
+	Link    string `arg:"" optional:"" help:"A sign-in link from an email, or its token. Without it, the arena sends you a link by email, and this command asks for the link."`
 	MailDir string `placeholder:"DIR" help:"For development: take the link from the arena's mail folder."`
 }
 
-// Run signs in with a link: the given one, or one from a new mail.
+// Run signs in with the given link. Without a link, it has the arena send one by
+// email.
 func (c signInCmd) Run(ctx context.Context, s *session, k *kong.Kong) error {
 	link := c.Link
 	if link == "" {
@@ -66,7 +67,7 @@ func (c signInCmd) Run(ctx context.Context, s *session, k *kong.Kong) error {
 	})
 }
 
-// mailedLink returns the link of the mail that was just sent, or its token.
+// mailedLink returns the link, or the token, from the email that was just sent.
 func (c signInCmd) mailedLink(errOut io.Writer) (string, error) {
 	if c.MailDir != "" {
 		return MailedToken(c.MailDir, c.Email)
@@ -82,8 +83,8 @@ func (c signInCmd) mailedLink(errOut io.Writer) (string, error) {
 
 type signOutCmd struct{ target }
 
-// Run ends the session at the arena. The profile forgets it even if the arena
-// does not answer.
+// Run ends the session at the arena. It removes the session from the profile even
+// if the arena does not respond.
 func (signOutCmd) Run(ctx context.Context, s *session) error {
 	cookie := s.mine.Session
 	if cookie == "" {
@@ -96,7 +97,7 @@ func (signOutCmd) Run(ctx context.Context, s *session) error {
 	_, err := s.callAs(ctx, client.Options{Session: cookie}, post("", "/sign-out", nil))
 	var refusal *client.Refusal
 	if errors.As(err, &refusal) && refusal.Status == http.StatusUnauthorized {
-		return nil // the session had ended before
+		return nil // the session has already ended
 	}
 	return err
 }
@@ -106,7 +107,7 @@ type meCmd struct {
 	Handle string `placeholder:"NAME" help:"Choose this public handle: 3 to 20 characters from a–z, 0–9, - and _."`
 }
 
-// Run shows the account, and sets its handle first if one is given.
+// Run shows the account. If a handle is given, Run sets the account's handle first.
 func (c meCmd) Run(ctx context.Context, s *session) error {
 	r := get(owner.AccountRead, "/me")
 	if c.Handle != "" {

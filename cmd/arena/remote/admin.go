@@ -12,7 +12,7 @@ import (
 	"hexarena/adapters/client"
 )
 
-// AdminCmds holds an operator's orders. They are given on the arena's own
+// AdminCmds are the operators' commands. They work only on the arena's own
 // machine.
 type AdminCmds struct {
 	Status        adminStatus `cmd:"" help:"Show whether the arena is playing or draining, and which seed key it uses."`
@@ -44,17 +44,17 @@ type adminOrder struct {
 	Reason string `required:"" help:"The reason, which the arena stores with the order."`
 }
 
-// outcomes holds two lines for each order: one to print if the order changed
-// something, and one if it did not.
+// outcomes holds two lines for each order. The first is printed if the order
+// changed something, and the second if it did not.
 var outcomes = map[string]struct{ changed, unchanged string }{
-	"drain":   {"draining: no bot is seated any more, matches play to their end", "it is already draining"},
-	"undrain": {"bots are seated again", "it is not draining"},
+	"drain":   {"draining: no more bots are seated, and running matches play to their end", "the arena is already draining"},
+	"undrain": {"bots are seated again", "the arena is not draining"},
 	"suspend": {"suspended", "it is already suspended"},
 	"restore": {"restored", "it is not suspended"},
-	"abort":   {"aborted: no placements, no ratings", ""},
+	"abort":   {"aborted: the match has no placements and changes no ratings", ""},
 }
 
-// give gives the order that the command is named after.
+// give sends the order that has the same name as the command.
 func (o adminOrder) give(ctx context.Context, s *session, call *kong.Context, body map[string]string) error {
 	order := call.Selected().Name
 	body["reason"] = o.Reason
@@ -72,7 +72,7 @@ func (o adminOrder) Run(ctx context.Context, s *session, call *kong.Context) err
 	return o.give(ctx, s, call, map[string]string{})
 }
 
-// adminTarget is an order about an owner or a bot.
+// adminTarget holds the flags of an order about an owner or a bot.
 type adminTarget struct {
 	adminOrder
 	What string `arg:"" enum:"owner,bot" help:"owner or bot."`

@@ -66,7 +66,7 @@ type namedBot struct {
 	Bot string `arg:"" help:"The bot, by its id or its name."`
 }
 
-// botCalls holds the calls of the commands whose only argument is a bot.
+// botCalls maps each command whose only argument is a bot to its call.
 var botCalls = map[string]request{
 	"show":    {scope: owner.BotsRead, method: http.MethodGet},
 	"pause":   {scope: owner.BotsWrite, method: http.MethodPatch, body: rest.BotPatch{Status: new("paused")}},
@@ -84,8 +84,8 @@ func (s *session) botID(ctx context.Context, name string) (string, error) {
 	return s.idOf(ctx, "bot", name, get(owner.BotsRead, "/bots"))
 }
 
-// callAndShow makes one call about the bot, and prints the bot if the answer
-// contains it.
+// callAndShow makes one call about the bot. If the response contains the bot,
+// callAndShow prints it.
 func (c namedBot) callAndShow(ctx context.Context, s *session, r request) error {
 	id, err := s.botID(ctx, c.Bot)
 	if err != nil {
@@ -121,7 +121,8 @@ func (c botsMove) Run(ctx context.Context, s *session) error {
 
 type botsCheck struct{ namedBot }
 
-// errCheckFailed makes the exit status 1. The steps have been printed by then.
+// errCheckFailed makes the exit status 1, after the steps of the check were
+// printed.
 var errCheckFailed = errors.New("the bot does not pass the deploy check")
 
 // Run runs `arena bots check`.

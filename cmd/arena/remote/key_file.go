@@ -13,7 +13,7 @@ import (
 	"hexarena/adapters/client"
 )
 
-// KeyCmd is `arena key`: the owner's key pair, on this machine.
+// KeyCmd is `arena key`. It manages the owner's key pair on this machine.
 type KeyCmd struct {
 	New keyNew `cmd:"" help:"Make an Ed25519 key pair: write the private key to a file, and print the line to register."`
 }
@@ -22,8 +22,8 @@ type keyNew struct {
 	Out string `placeholder:"FILE" help:"File for the private key; it must not exist (default: key.pem in the user's configuration folder)."`
 }
 
-// Run writes the private key, as PKCS#8 in PEM, to a file that only its user can
-// read, and prints the public line.
+// Run writes the private key, as PKCS#8 in PEM, to a file that only the current
+// user can read. It prints the public key as a line to register.
 func (c keyNew) Run(k *kong.Kong) error {
 	path := c.Out
 	if path == "" {
@@ -55,7 +55,8 @@ func (c keyNew) Run(k *kong.Kong) error {
 	return nil
 }
 
-// writeNew creates a file that only its user can read. It never overwrites one.
+// writeNew creates a file that only the current user can read. It never overwrites
+// an existing file.
 func writeNew(path string, text []byte) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {

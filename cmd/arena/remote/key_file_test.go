@@ -13,8 +13,8 @@ import (
 	"hexarena/adapters/auth"
 )
 
-// The printed line, in the form that the arena stores, verifies signatures of
-// the private key.
+// The arena reads a public key from the printed line. That key verifies the
+// signatures of the private key.
 func TestKeyNewMakesAMatchingPair(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key.pem")
 	var out, errOut bytes.Buffer

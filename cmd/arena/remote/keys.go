@@ -55,7 +55,7 @@ type keysAdd struct {
 	Scopes []string `placeholder:"SCOPE,..." help:"Calls that the key may make (default: bots.read,bots.write). The scopes are bots.read, bots.write, keys.read, keys.write, account.read and account.write."`
 }
 
-// Run registers a key. Commands sign with the caller's own key from then on.
+// Run registers a key. If it is the user's own key, later commands sign with it.
 func (c keysAdd) Run(ctx context.Context, s *session) error {
 	own := c.Public == ""
 	if own && c.KeyID == "" {
@@ -98,16 +98,17 @@ func publicKey(file string) (string, error) {
 	case len(text) >= maxKeyFile:
 		return "", fmt.Errorf("%s is too large for a public key", file)
 	case bytes.Contains(text, []byte("PRIVATE KEY")):
-		return "", fmt.Errorf("%s holds a private key: it was not sent; register its public half", file)
+		return "", fmt.Errorf("%s contains a private key, so it was not sent; register its public key instead", file)
 	}
 	return string(text), nil
 }
 
-// maxKeyFile is more than a key needs in any format, in bytes.
+// maxKeyFile is the size limit of a key file, in bytes. A key is smaller in every
+// format.
 const maxKeyFile = 16 << 10
 
-// publicHalf returns the absolute path of a private key's file, and the line to
-// register.
+// publicHalf reads a private key from a file. It returns the file's absolute path
+// and the public key as a line to register.
 func publicHalf(file string) (path, line string, err error) {
 	if file == "" {
 		if file, err = defaultKeyFile(); err != nil {
@@ -138,10 +139,10 @@ func (s *session) remember(id, file string, scopes []owner.Scope) error {
 type keysUse struct {
 	target
 	ID  string `arg:"" help:"The key's id at the arena."`
-	Key string `placeholder:"FILE" help:"Its private key, in PEM (default: the key that \"arena key new\" made)."`
+	Key string `placeholder:"FILE" help:"The key's private half, in PEM (default: the key that \"arena key new\" made)."`
 }
 
-// Run remembers a key that was registered elsewhere.
+// Run makes later commands sign with a key that was registered elsewhere.
 func (c keysUse) Run(s *session) error {
 	file, _, err := publicHalf(c.Key)
 	if err != nil {
@@ -155,7 +156,8 @@ type keysRevoke struct {
 	Name string `arg:"" name:"key" help:"The key, by its id or its name."`
 }
 
-// Run revokes a key. If the profile signs with that key, it forgets the key.
+// Run revokes a key. If commands sign with that key, Run removes the key from the
+// profile.
 func (c keysRevoke) Run(ctx context.Context, s *session) error {
 	id, err := s.idOf(ctx, "key", c.Name, get(owner.KeysRead, "/keys"))
 	if err != nil {

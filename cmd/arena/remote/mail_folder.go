@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// tokenOf returns the token of a sign-in link. Text that is not a URL counts as
-// a token.
+// tokenOf returns the token of a sign-in link. A string that is not a URL is
+// returned unchanged, as a token.
 func tokenOf(link string) (string, error) {
 	link = strings.TrimSpace(link)
 	if !strings.Contains(link, "://") {
@@ -27,11 +27,11 @@ func tokenOf(link string) (string, error) {
 	return u.Query().Get("token"), nil
 }
 
-// linkPattern finds the token of a sign-in link in a mail.
+// linkPattern finds the token of a sign-in link in an email.
 var linkPattern = regexp.MustCompile(`/sign-in/confirm\?token=([A-Za-z0-9_%.~-]+)`)
 
-// MailedToken returns the token of the newest sign-in mail to an address, from
-// the folder of an arena that was started with --mail file:FOLDER.
+// MailedToken returns the token from the newest sign-in email to an address. It
+// reads the folder of an arena that was started with --mail file:FOLDER.
 func MailedToken(folder, address string) (string, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.eml"))
 	if err != nil {
@@ -47,7 +47,7 @@ func MailedToken(folder, address string) (string, error) {
 			return url.QueryUnescape(string(link[1]))
 		}
 	}
-	return "", fmt.Errorf("there is no sign-in mail to %s in %s", address, folder)
+	return "", fmt.Errorf("there is no sign-in email to %s in %s", address, folder)
 }
 
 func isTo(mail []byte, address string) bool {

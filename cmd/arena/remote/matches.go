@@ -76,8 +76,8 @@ func printMatches(w io.Writer, list rest.Matches) {
 	}
 }
 
-// PlayersLine lists the players of a match on one line. For a rated match, it
-// adds each player's place and rating change, and puts the winner first.
+// PlayersLine lists the players of a match on one line. For a rated match, it adds
+// each player's placement and rating change, and sorts the players by placement.
 func PlayersLine(m matches.Summary) string {
 	var players []string
 	for _, p := range m.Players {

@@ -13,16 +13,16 @@ import (
 	"hexarena/domain/owner"
 )
 
-// profile holds what the commands remember: the arena that the user last signed
-// in to, and the credentials for each arena. Only the user can read its file,
-// because it holds sessions.
+// profile holds the data that commands share: the arena that the user last signed
+// in to, and the credentials for each arena. Only the user can read the profile's
+// file, because it contains session cookies.
 type profile struct {
 	path   string
-	Arena  string                  `json:"arena,omitempty"` // used when no flag names one
+	Arena  string                  `json:"arena,omitempty"` // used if no flag names an arena
 	Arenas map[string]*credentials `json:"arenas,omitempty"`
 }
 
-// credentials are for one arena.
+// credentials holds the user's credentials for one arena.
 type credentials struct {
 	Session string        `json:"session,omitempty"` // the cookie, name=value
 	KeyID   string        `json:"keyId,omitempty"`
@@ -30,7 +30,8 @@ type credentials struct {
 	Scopes  []owner.Scope `json:"scopes,omitempty"`  // the key's scopes; empty if unknown
 }
 
-// hasScope reports whether there is a key that may have the scope.
+// hasScope reports whether there is a key that has the scope, or whose scopes are
+// unknown.
 func (c *credentials) hasScope(scope owner.Scope) bool {
 	return c.KeyID != "" && (len(c.Scopes) == 0 || slices.Contains(c.Scopes, scope))
 }
@@ -73,8 +74,8 @@ func loadProfile() (*profile, error) {
 	return p, nil
 }
 
-// at returns the credentials for an arena. A change to them lasts once save has
-// stored it.
+// at returns the credentials for an arena. The caller may change the credentials,
+// and then calls save to store the change.
 func (p *profile) at(base string) *credentials {
 	if p.Arenas[base] == nil {
 		p.Arenas[base] = new(credentials)

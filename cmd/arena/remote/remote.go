@@ -1,11 +1,11 @@
-// Package remote holds the commands that call an arena over HTTP: an owner's
-// (sign-in, me, bots, keys, matches, leaderboard) and an operator's (admin). They
-// use the same REST interface as any other program; adapters/client makes and
-// signs the calls. A profile file remembers the arena, the session and the key
-// between commands.
+// Package remote contains the commands that call an arena over HTTP. The owners'
+// commands are sign-in, sign-out, me, bots, keys, matches and leaderboard. The
+// operators' command is admin. All commands use the same REST interface as any
+// other program. The package adapters/client makes and signs the calls. Between
+// commands, a profile file stores the arena, the session and the key.
 package remote
 
-// OwnerCmds are the commands of an owner, for any arena.
+// OwnerCmds are the owners' commands. They work with any arena.
 type OwnerCmds struct {
 	SignIn      signInCmd      `cmd:"" help:"Sign in with a link from an email, and remember the session."`
 	SignOut     signOutCmd     `cmd:"" help:"End the session, and forget it."`

@@ -40,8 +40,8 @@ type session struct {
 	json           bool
 	out            io.Writer
 	profile        *profile
-	mine           *credentials // the profile's, for this arena
-	keyFile, keyID string       // from the flags
+	mine           *credentials // the profile's credentials for this arena
+	keyFile, keyID string       // the values of --key and --key-id
 }
 
 // ProvideSession makes the session that Run receives. The flag parser calls it.
@@ -81,15 +81,14 @@ func post(scope owner.Scope, path string, body any) request {
 	return request{scope, http.MethodPost, path, body}
 }
 
-// answer holds an arena's answer: its text, and the value decoded from the
-// text.
+// answer holds an arena's response: the body, and the value decoded from the body.
 type answer[T any] struct {
 	client.Answer
 	value T
 }
 
-// ask makes a call and decodes the answer. An empty answer gives the zero
-// value.
+// ask makes a call and decodes the response. If the response has no body, the
+// value is zero.
 func ask[T any](ctx context.Context, s *session, r request) (a answer[T], err error) {
 	if a.Answer, err = s.call(ctx, r); err != nil || len(a.Body) == 0 {
 		return a, err
@@ -100,8 +99,9 @@ func ask[T any](ctx context.Context, s *session, r request) (a answer[T], err er
 	return a, nil
 }
 
-// show prints an answer: unchanged with --json, otherwise as text formats it.
-// It prints nothing for an empty answer.
+// show prints a response. With --json it prints the body unchanged, and without
+// --json it calls text to format the value. It prints nothing if the body is
+// empty.
 func show[T any](s *session, a answer[T], text func(io.Writer, T)) error {
 	switch {
 	case len(a.Body) == 0:
@@ -115,7 +115,7 @@ func show[T any](s *session, a answer[T], text func(io.Writer, T)) error {
 	return w.Flush()
 }
 
-// askAndShow makes a call and prints the answer.
+// askAndShow makes a call and prints the response.
 func askAndShow[T any](ctx context.Context, s *session, r request, text func(io.Writer, T)) error {
 	a, err := ask[T](ctx, s, r)
 	if err != nil {
@@ -124,7 +124,7 @@ func askAndShow[T any](ctx context.Context, s *session, r request, text func(io.
 	return show(s, a, text)
 }
 
-// call makes a call with credentials for its scope.
+// call makes a call with credentials for the call's scope.
 func (s *session) call(ctx context.Context, r request) (client.Answer, error) {
 	credentials, err := s.credentials(r.scope)
 	if err != nil {
@@ -153,9 +153,9 @@ func (s *session) callAs(ctx context.Context, credentials client.Options, r requ
 	return answer, err
 }
 
-// credentials chooses the credentials for a call. It prefers the key that the
-// flags name, then the remembered key if that has the scope, then the session,
-// which has every scope.
+// credentials chooses the credentials for a call. Its first choice is the key that
+// the flags name. The second is the profile's key, if that key has the scope. The
+// third is the session, which has every scope.
 func (s *session) credentials(scope owner.Scope) (client.Options, error) {
 	named := s.keyFile != "" || s.keyID != ""
 	switch {
@@ -172,8 +172,8 @@ func (s *session) credentials(scope owner.Scope) (client.Options, error) {
 	return client.Options{}, fmt.Errorf("not signed in at %s: run arena sign-in EMAIL, or name a key with --key and --key-id", s.base)
 }
 
-// key returns the key that the flags name. If they name only its file or only
-// its id, the profile and the default file supply the other.
+// key returns the key that the flags name. If the flags name only the key's file
+// or only its id, key takes the other from the profile or the default file.
 func (s *session) key() (*client.Key, error) {
 	file, id := s.keyFile, s.keyID
 	if file == "" && (id == "" || id == s.mine.KeyID) {
@@ -210,7 +210,7 @@ func (s *session) idOf(ctx context.Context, what, name string, list request) (st
 	if uuid.Validate(name) == nil {
 		return name, nil
 	}
-	listed, err := ask[struct{ Bots, Keys []entry }](ctx, s, list) // an answer holds one of the two
+	listed, err := ask[struct{ Bots, Keys []entry }](ctx, s, list) // a response contains one of the two
 	if err != nil {
 		return "", err
 	}

@@ -9,16 +9,17 @@ import (
 	"os"
 )
 
-// maxRecord bounds one record, in bytes.
+// maxRecord is the size limit of one record, in bytes.
 const maxRecord = 64 << 20
 
-// Records yields the texts of the records in a file: one record that fills the
-// file, or one record per line. A text is valid until the next is read.
+// Records yields the JSON of each record in a file. The file contains either one
+// record, or one record per line. The yielded bytes are valid only until the next
+// record is read.
 func Records(file string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		f, err := os.Open(file)
 		if err != nil {
-			yield(nil, fmt.Errorf("not a match id, not an address, and not a file: %w", err))
+			yield(nil, fmt.Errorf("neither a match id, nor an address, nor a file: %w", err))
 			return
 		}
 		defer func() { _ = f.Close() }()
@@ -30,7 +31,7 @@ func Records(file string) iter.Seq2[[]byte, error] {
 				continue
 			}
 			if first && !json.Valid(line) {
-				yield(readWhole(file)) // the record has more than one line
+				yield(readWhole(file)) // the file is one record of several lines
 				return
 			}
 			first = false

@@ -21,7 +21,7 @@ import (
 type ladderReport struct {
 	Mode string `json:"mode"`
 	audit.LadderTotals
-	IDs              bool                    `json:"ids"` // match ids were recomputed too
+	IDs              bool                    `json:"ids"` // whether match ids were recomputed too
 	ChangesPerSecond float64                 `json:"changesPerSecond"`
 	Head             uint64                  `json:"head,omitempty"` // number of results in the recomputed head
 	Difference       *audit.LadderDifference `json:"difference,omitempty"`
@@ -49,7 +49,7 @@ func (c *Cmd) verifyLadder(ctx context.Context, out, errOut io.Writer) error {
 		r.ChangesPerSecond = float64(l.Totals.Changes) / time.Since(begun).Seconds()
 	}
 	if err == nil && l.Totals.Events == 0 {
-		return fmt.Errorf("the log holds no ladder of mode %s", c.Ladder)
+		return fmt.Errorf("the log contains no ladder of mode %s", c.Ladder)
 	}
 	if err == nil && c.Head != "" {
 		err = c.recomputeHead(ctx, log, errOut, platform, &r)

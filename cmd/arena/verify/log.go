@@ -21,8 +21,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// gatherFromLog adds the arena's keys and the ladder to the evidence. To do so,
-// it recomputes the ladder's whole history. If neither a file nor an arena
+// gatherFromLog adds the arena's keys and the ladder to the evidence. For the
+// ladder, it recomputes the ladder's whole history. If neither a file nor an arena
 // supplies the match's record, it also builds the record from the log.
 func (s *matchSource) gatherFromLog(ctx context.Context, errOut io.Writer, e *audit.Evidence) (err error) {
 	if e.PlatformKey, e.SeedKeys, err = arenaKeys(ctx, s.log); err != nil {
@@ -43,8 +43,9 @@ func (s *matchSource) gatherFromLog(ctx context.Context, errOut io.Writer, e *au
 	return err
 }
 
-// arenaKeys reads the stream arena-keys. The platform key is in base64. It is
-// empty if the stream does not exist.
+// arenaKeys reads the stream arena-keys. It returns the platform key in base64, or
+// an empty string if the stream does not exist. It also returns the seed keys by
+// id.
 func arenaKeys(ctx context.Context, log eventstore.Log) (platform string, seeds map[string]audit.SeedKey, err error) {
 	kind := eventstore.Kind[domain.Keys, domain.Event]{Decode: domain.DecodeKeys, Evolve: domain.EvolveKeys}
 	named, _, err := kind.Load(ctx, log, domain.KeysStream, domain.Keys{})
@@ -65,9 +66,10 @@ func arenaKeys(ctx context.Context, log eventstore.Log) (platform string, seeds 
 	return platform, seeds, nil
 }
 
-// FoldLadder recomputes a ladder from its first event, and watches the matches
-// with the given ids. It shows its progress on errOut. If the ladder differs,
-// the error is an *audit.LadderDifference.
+// FoldLadder recomputes a ladder from its first event. The result also contains the
+// outcomes of the matches in watch. FoldLadder shows its progress on errOut. If
+// the stored ladder differs from the recomputed one, the error is an
+// *audit.LadderDifference.
 func FoldLadder(ctx context.Context, log eventstore.Log, errOut io.Writer, mode, platformKey string, watch ...string) (*audit.Ladder, error) {
 	stream := eventstore.StreamID(ladder.Stream(mode))
 	total := uint64(0)
@@ -94,7 +96,7 @@ func FoldLadder(ctx context.Context, log eventstore.Log, errOut io.Writer, mode,
 	return l, nil
 }
 
-// recordOf makes the record of a match from its history and its ladder.
+// recordOf builds the record of a match from the match's history and its ladder.
 func recordOf(id string, h frames.History, l *audit.Ladder) ([]byte, error) {
 	status, rated := l.Outcome(id)
 	if status == matches.Running || !h.Ended() {
@@ -106,7 +108,7 @@ func recordOf(id string, h frames.History, l *audit.Ladder) ([]byte, error) {
 		Seed:         h.Seed, Proof: h.Proof, Commitment: h.Started.Commitment, Replay: h.Replay(), ThinkingMs: h.ThinkingMs(),
 	}
 	if len(r.Replay) == 0 {
-		return nil, errors.New("the match's stream holds no board")
+		return nil, errors.New("the match's stream contains no board")
 	}
 	r.StartedAt = r.Replay[0].At
 	for seat, s := range h.Started.Seats {

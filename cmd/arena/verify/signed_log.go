@@ -21,28 +21,29 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// checkSigned names the check that a match is in the arena's signed log.
+// checkSigned is the name of the check that a match is in the arena's signed log.
 const checkSigned = "signed log"
 
-// A match enters the signed log a moment after it ends, so a check asks up to
-// signedTries times, signedWait apart.
+// The arena adds a match to the signed log a moment after the match ends. So a
+// check asks for the match up to signedTries times, and waits signedWait between
+// two tries.
 const (
 	signedTries = 6
 	signedWait  = 500 * time.Millisecond
 )
 
 // signedLogs checks matches against the signed logs of an arena. Each head that
-// the arena shows must continue the head before it; the first must continue the
-// one that --head names.
+// the arena returns must continue the previous head. The first head must continue
+// the head that --head names.
 type signedLogs struct {
 	arena     *client.Client
 	key       ed25519.PublicKey
-	unmatched string                    // mode of the saved head; empty once it has been compared
+	unmatched string                    // mode of the saved head; empty once that head has been compared
 	heads     map[string]signedlog.Head // the newest head of each mode
 }
 
-// newSignedLogs reads the saved head if a file is named. It returns nil if there
-// is no arena to ask.
+// newSignedLogs reads the saved head if headFile is set. It returns nil if arena is
+// nil, because then no signed log can be read.
 func newSignedLogs(arena *client.Client, platformKey, headFile string) (*signedLogs, error) {
 	if arena == nil {
 		if headFile != "" {
@@ -73,7 +74,7 @@ func ed25519Key(text string) (ed25519.PublicKey, error) {
 	return key, nil
 }
 
-// savedHead reads a head from a file, and finds out its mode.
+// savedHead reads a head from a file. It finds the head's mode by trying each mode.
 func savedHead(file string, key ed25519.PublicKey) (h signedlog.Head, mode string, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -84,16 +85,17 @@ func savedHead(file string, key ed25519.PublicKey) (h signedlog.Head, mode strin
 			return h, mode, nil
 		}
 	}
-	return h, "", fmt.Errorf("--head %s: this arena's platform key has not signed it as a head of a log", file)
+	return h, "", fmt.Errorf("--head %s: this arena's platform key has not signed this file as a head of a log", file)
 }
 
-// describe describes the tree that a head signs.
+// describe returns a short description of the tree that a head signs.
 func describe(h signedlog.Head) string {
 	return fmt.Sprintf("%d results with the root %s", h.Size, base64.StdEncoding.EncodeToString(h.Root))
 }
 
-// check requires that the record is a leaf of its mode's signed log, and adds
-// the check to the report. An error means that the arena gave no usable answer.
+// check requires that the record is a leaf of its mode's signed log, and adds the
+// result to the report. It returns an error if the arena returned no usable
+// response.
 func (l *signedLogs) check(ctx context.Context, text []byte, r *audit.Report) error {
 	c := audit.Check{Name: checkSigned}
 	if l == nil {
@@ -109,7 +111,8 @@ func (l *signedLogs) check(ctx context.Context, text []byte, r *audit.Report) er
 	return nil
 }
 
-// unused returns an error if no match was of the saved head's mode.
+// unused returns an error if the saved head was not compared, because no match has
+// that head's mode.
 func (l *signedLogs) unused() error {
 	if l == nil || l.unmatched == "" {
 		return nil
@@ -149,7 +152,7 @@ func (l *signedLogs) included(ctx context.Context, text []byte, id, mode string)
 	return l.continues(ctx, mode, tree, head, "the proof of inclusion gives a tree of")
 }
 
-// advance asks for the current head, which must continue the newest known head.
+// advance requests the current head, which must continue the newest known head.
 func (l *signedLogs) advance(ctx context.Context, mode string) (*audit.Difference, error) {
 	text, err := l.get(ctx, "/log/"+mode+"/head")
 	if err != nil {
@@ -170,7 +173,7 @@ func (l *signedLogs) advance(ctx context.Context, mode string) (*audit.Differenc
 	return l.continues(ctx, mode, before, h, "the earlier head has")
 }
 
-// continues requires that a head continues an earlier tree.
+// continues requires that the tree of head contains the earlier tree unchanged.
 func (l *signedLogs) continues(ctx context.Context, mode string, before, head signedlog.Head, what string) (*audit.Difference, error) {
 	var hashes [][]byte
 	switch {
@@ -189,7 +192,7 @@ func (l *signedLogs) continues(ctx context.Context, mode string, before, head si
 	return nil, nil //nolint:nilnil // no difference, and no error
 }
 
-// inclusion asks for a match's proof of inclusion.
+// inclusion requests the proof that a match is included in the signed log.
 func (l *signedLogs) inclusion(ctx context.Context, id, mode string) (p signedlog.Inclusion, found bool, err error) {
 	for try := 1; ; try++ {
 		found, err = l.getJSON(ctx, "/log/"+mode+"/inclusion?match="+url.QueryEscape(id), &p)
@@ -202,7 +205,8 @@ func (l *signedLogs) inclusion(ctx context.Context, id, mode string) (p signedlo
 	}
 }
 
-// getJSON decodes an answer. It reports false for 404.
+// getJSON makes a call and decodes the response. found is false if the status is
+// 404.
 func (l *signedLogs) getJSON(ctx context.Context, path string, into any) (found bool, err error) {
 	body, err := l.get(ctx, path)
 	if err != nil || body == nil {
@@ -211,8 +215,8 @@ func (l *signedLogs) getJSON(ctx context.Context, path string, into any) (found 
 	return true, json.Unmarshal(body, into)
 }
 
-// get returns the body of an answer, or nil for 404. It waits and tries again
-// after 429.
+// get makes a call and returns the response's body, or nil if the status is 404. If
+// the status is 429, it waits and tries again.
 func (l *signedLogs) get(ctx context.Context, path string) ([]byte, error) {
 	for {
 		a, err := l.arena.Call(ctx, http.MethodGet, path, nil)
@@ -225,7 +229,7 @@ func (l *signedLogs) get(ctx context.Context, path string) ([]byte, error) {
 		case refused.Status != http.StatusTooManyRequests:
 			return nil, err
 		}
-		seconds, _ := strconv.Atoi(refused.RetryAfter) // a missing value counts as 1
+		seconds, _ := strconv.Atoi(refused.RetryAfter) // without a value, wait 1 second
 		if err := eventstore.Sleep(ctx, time.Duration(max(1, seconds))*time.Second); err != nil {
 			return nil, err
 		}

@@ -27,14 +27,15 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// fakeArena serves records and a signed log of them. It can be made to lie.
+// fakeArena serves records and a signed log of these records. A test can make it
+// return false responses.
 type fakeArena struct {
 	*httptest.Server
 	key     ed25519.PrivateKey
 	records [][]byte
-	leaves  [][]byte // leaves of the tree; at first, those of the records
+	leaves  [][]byte // leaves of the tree; at first, the leaves of the records
 	lie     func(path string, answer []byte) []byte
-	busy    int // calls that are refused before one is answered
+	busy    int // number of calls to reject before the next call succeeds
 }
 
 func newFakeArena(t *testing.T, matches int) *fakeArena {
@@ -210,9 +211,9 @@ func TestVerifyFindsWhatTheSignedLogHides(t *testing.T) {
 	}
 	s.leaves, s.lie = leaves, nil
 	for says, args := range map[string][]string{
-		"--head needs --arena":        {"--head", kept, samples(t, s.records[0])},
-		"no such file":                {"--head", "/nowhere/at/all", target},
-		"has not signed it as a head": {"--head", keep(t, bytes.Replace(s.head(t), []byte("\n5\n"), []byte("\n4\n"), 1)), target},
+		"--head needs --arena":               {"--head", kept, samples(t, s.records[0])},
+		"no such file":                       {"--head", "/nowhere/at/all", target},
+		"has not signed this file as a head": {"--head", keep(t, bytes.Replace(s.head(t), []byte("\n5\n"), []byte("\n4\n"), 1)), target},
 	} {
 		_, errOut, status := call(args...)
 		require.Equal(t, 2, status, errOut)
@@ -220,8 +221,8 @@ func TestVerifyFindsWhatTheSignedLogHides(t *testing.T) {
 	}
 }
 
-// An arena that answers with the record of another match hides the one that was
-// asked for, even if the other record is correct.
+// An arena that returns the record of another match hides the requested record, even
+// if the other record is correct.
 func TestVerifyRefusesTheRecordOfAnotherMatch(t *testing.T) {
 	t.Parallel()
 	s := newFakeArena(t, 2)
@@ -237,8 +238,8 @@ func TestVerifyRefusesTheRecordOfAnotherMatch(t *testing.T) {
 	require.Contains(t, errOut, "the log has match "+given+"; expected match "+asked)
 }
 
-// The tree is a fold of the log. So a saved head can be recomputed from the
-// matches, and a head of another log is a difference.
+// The tree is a fold of the event log. So a saved head can be recomputed from the
+// matches in the log. A head of another log is a difference.
 func TestVerifyRecomputesAHead(t *testing.T) {
 	t.Parallel()
 	log := memory.New()

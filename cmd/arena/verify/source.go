@@ -21,18 +21,18 @@ import (
 	"hexarena/eventstore/esdb"
 )
 
-// matchSource yields the records to verify. They come from a file; else from an
-// arena; else from the log.
+// matchSource yields the records to verify. It reads them from a file, if one is
+// named. Otherwise it reads one record from an arena, or else from the log.
 type matchSource struct {
 	file        string
-	id          string         // id of the one match, unless there is a file
-	arena       *client.Client // nil: no arena is named
+	id          string         // id of the only match; unused with a file
+	arena       *client.Client // nil if no arena is named
 	platformKey string         // of the arena, in base64
-	log         *esdb.Log      // nil: no log is named
+	log         *esdb.Log      // nil if no log is named
 	total       int            // number of records
 	ids         []string       // ids of the records; for a file, only if there is a log
-	mode        string         // mode of the records, once one was read; for a file, only if there is a log
-	text        []byte         // text of the one record, unless there is a file
+	mode        string         // mode of the records, once a record was read; for a file, only if there is a log
+	text        []byte         // JSON of the only record; unused with a file
 }
 
 var (
@@ -96,9 +96,9 @@ func (s *matchSource) close() {
 	}
 }
 
-// openFile counts the records of the file. With a log, it also collects their
-// ids, which the ladder must watch. Then they must share one mode, because one
-// ladder is recomputed for them.
+// openFile counts the records of the file. With a log, it also collects the
+// records' ids, because FoldLadder needs them. Then all records must have the same
+// mode, because only one ladder is recomputed.
 func (s *matchSource) openFile(withIDs bool) error {
 	if s.file == "" {
 		return nil
@@ -127,7 +127,7 @@ func (s *matchSource) openFile(withIDs bool) error {
 	return nil
 }
 
-// records yields the text of each record.
+// records yields the JSON of each record.
 func (s *matchSource) records() iter.Seq2[[]byte, error] {
 	if s.file != "" {
 		return Records(s.file)
@@ -149,14 +149,14 @@ func (s *matchSource) fetch(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if r.ID != s.id { // another match may be correct, but nobody asked for it
+	if r.ID != s.id { // the record may be correct, but it belongs to another match
 		return &matchDifference{s.id, &audit.Difference{Check: audit.CheckRecord, Log: "match " + r.ID, Follows: "match " + s.id}}
 	}
 	s.text, s.mode = a.Body, r.Mode
 	return nil
 }
 
-// platformKey asks an arena for its public key, in base64.
+// platformKey requests an arena's public key, in base64.
 func platformKey(ctx context.Context, arena *client.Client) (string, error) {
 	a, err := arena.Call(ctx, http.MethodGet, "/.well-known/arena.json", nil)
 	if err != nil {
@@ -164,7 +164,7 @@ func platformKey(ctx context.Context, arena *client.Client) (string, error) {
 	}
 	var body rest.Arena
 	if err := json.Unmarshal(a.Body, &body); err != nil || body.PublicKey == "" {
-		return "", errors.New("read the platform key: the arena's answer contains no key")
+		return "", errors.New("read the platform key: the arena's response contains no key")
 	}
 	return body.PublicKey, nil
 }

@@ -1,9 +1,9 @@
 // Package verify implements `arena verify`. It recomputes matches, or a whole
-// ladder, and reports the first difference. It reads match records from a file,
-// an arena or a log. It compares them with more evidence if there is any: the
-// ladder, the arena's keys, an owner's notes, and the signed log of results.
-// Package domain/audit does the recomputation. docs/audit.md defines the
-// checks.
+// ladder, and reports the first difference. It reads match records from a file, an
+// arena or a log. If more evidence is available, it also compares the records with
+// that evidence: the ladder, the arena's keys, an owner's notes, and the signed
+// log of results. Package domain/audit does the recomputation. docs/audit.md
+// defines the checks.
 package verify
 
 import (
@@ -23,9 +23,9 @@ import (
 type Cmd struct {
 	What       string `arg:"" optional:"" placeholder:"ID|URL|FILE" help:"A match's id, its URL at an arena, or a file of records: one record for the whole file, or one per line."`
 	Arena      string `placeholder:"URL" help:"The arena to ask for the platform key, and for a match that you name by its id (default: without --eventstore, the arena you last signed in to, else http://127.0.0.1:8080)."`
-	EventStore string `name:"eventstore" placeholder:"ESDB://…" help:"A log that holds the ladder: also recompute the rating change."`
+	EventStore string `name:"eventstore" placeholder:"ESDB://…" help:"A log that contains the ladder: also recompute the rating change."`
 	Nonces     string `placeholder:"FILE" help:"An owner's notes of nonces and commitments; docs/audit.md defines the format."`
-	Head       string `placeholder:"FILE" help:"A saved head of the arena's signed log: the current head must continue it. With --ladder, the matches in the log must give this head."`
+	Head       string `placeholder:"FILE" help:"A saved head of the arena's signed log: the arena's current head must continue it. With --ladder, the matches in the log must produce this head."`
 	Ladder     string `enum:"standard,parley," default:"" placeholder:"MODE" help:"Recompute a whole ladder instead, from its first match; needs --eventstore."`
 	JSON       bool   `name:"json" help:"Print one JSON object."`
 }
@@ -34,9 +34,9 @@ type Cmd struct {
 func (c *Cmd) Validate() error {
 	switch {
 	case c.Ladder != "" && (c.What != "" || c.EventStore == "" || c.Nonces != ""):
-		return errors.New("--ladder needs --eventstore, and takes no match")
+		return errors.New("--ladder needs --eventstore, and cannot be combined with a match or --nonces")
 	case c.Ladder == "" && c.What == "":
-		return errors.New("verify wants a match (an id, an address or a file) or --ladder")
+		return errors.New("verify needs a match (an id, an address or a file) or --ladder")
 	}
 	return nil
 }
@@ -45,12 +45,13 @@ func (c *Cmd) Validate() error {
 // cannot be read.
 type notVerified struct{ error }
 
-// ExitCode returns 2. A difference has another exit code.
+// ExitCode returns 2. If a match or ladder differs, the exit code is 1 instead.
 func (notVerified) ExitCode() int { return 2 }
 
 func (e notVerified) Unwrap() error { return e.error }
 
-// Run verifies. Its error is the first difference, or a notVerified.
+// Run verifies the matches or the ladder. Its error is the first difference, or a
+// notVerified.
 func (c *Cmd) Run(ctx context.Context, k *kong.Kong) error {
 	return c.verify(ctx, k.Stdout, k.Stderr)
 }
@@ -81,8 +82,8 @@ type matchDifference struct {
 
 func (d *matchDifference) Error() string { return "match " + d.match + ": " + d.Difference.Error() }
 
-// verifyMatches recomputes the matches of the source, up to the first that
-// differs.
+// verifyMatches recomputes the matches of the source. It stops at the first match
+// that differs.
 func (c *Cmd) verifyMatches(ctx context.Context, out, errOut io.Writer) error {
 	source, err := c.openSource(ctx)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"hexarena/domain/audit/sample"
 )
 
-// call runs `arena verify` in this process, and returns what it prints and its
-// exit status.
+// call runs `arena verify` in this process. It returns the command's output and exit
+// status.
 func call(args ...string) (out, errOut string, status int) {
 	var cli struct {
 		Verify Cmd `cmd:""`
@@ -107,15 +107,15 @@ type namedRecord struct {
 	Proof struct{ Table, Nonces []string }
 }
 
-// Input that cannot be verified is not a difference: the exit status is 2, and
-// one line says why.
+// Input that cannot be verified is not a difference. The exit status is then 2, and
+// one line explains the reason.
 func TestVerifyMisuse(t *testing.T) {
 	t.Parallel()
 	empty := filepath.Join(t.TempDir(), "empty")
 	require.NoError(t, os.WriteFile(empty, nil, 0o600))
 	running := samples(t, []byte(`{"id":"m","mode":"standard","status":"running","players":[{"seat":0,"botId":"a"},{"seat":1,"botId":"b"},{"seat":2,"botId":"c"}],"startedAt":"","seed":null,"replay":[]}`))
 	for says, args := range map[string][]string{
-		"wants a match":              {},
+		"needs a match":              {},
 		"no such file":               {"/nowhere/at/all"},
 		"contains no matches":        {empty},
 		"not a record of a match":    {samples(t, []byte(`{"id":1}`))},
