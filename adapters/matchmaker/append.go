@@ -11,7 +11,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// errUnreadable reports stored events that cannot be folded. Retrying does not
+// errUnreadable reports that stored events cannot be folded. A retry does not
 // help.
 var errUnreadable = errors.New("the ladder's stream cannot be folded")
 
@@ -23,8 +23,8 @@ func retry(ctx context.Context, call func(context.Context) error) error {
 	}, errUnreadable, ladder.ErrNoUse)
 }
 
-// expected returns the revision that an append after the state's last event
-// must name.
+// expected returns the expected revision of an append after the state's last
+// event.
 func (l *Ladder) expected() eventstore.Expected {
 	if l.state.Version() == 0 {
 		return eventstore.NoStream
@@ -32,7 +32,7 @@ func (l *Ladder) expected() eventstore.Expected {
 	return eventstore.At(eventstore.Revision(l.state.Version() - 1))
 }
 
-// append stores one event after the state's last event and folds it. If append
+// append stores one event after the state's last event, and folds it. If append
 // returns errConflict, the event was not stored, and the state includes the
 // events that other writers stored instead.
 func (l *Ladder) append(ctx context.Context, e eventstore.Event) error {
@@ -47,15 +47,16 @@ func (l *Ladder) append(ctx context.Context, e eventstore.Event) error {
 		return l.resolveConflict(ctx, e.ID)
 	case err != nil:
 		return fmt.Errorf("append to %s: %w", l.stream, err)
-	case appended.Revision != next: // an earlier attempt stored it, and others have appended since
+	case appended.Revision != next: // an earlier attempt stored the event, and other writers have appended since then
 		return l.resolveConflict(ctx, e.ID)
 	}
 	defer l.wakeSnapshots()
 	return l.fold(eventstore.Recorded{Event: e, Stream: l.stream, Revision: next})
 }
 
-// resolveConflict reads the events at the expected revision. Our event is among
-// them if an earlier attempt stored it and only the acknowledgement was lost.
+// resolveConflict reads the events from the expected revision. If they include
+// our event, an earlier attempt stored it and only the acknowledgement was
+// lost.
 func (l *Ladder) resolveConflict(ctx context.Context, ours uuid.UUID) error {
 	stored, err := l.catchUp(ctx, ours)
 	if err == nil && !stored {
@@ -65,8 +66,9 @@ func (l *Ladder) resolveConflict(ctx context.Context, ours uuid.UUID) error {
 }
 
 // catchUp folds the events that were stored since the last read, and reports
-// whether ours is among them. Folded events stay folded even if a later read
-// fails. The first call starts from a snapshot.
+// whether the event with the id ours is among them. If the read fails part way,
+// the events folded so far stay in the state. The first call starts from a
+// snapshot.
 func (l *Ladder) catchUp(ctx context.Context, ours uuid.UUID) (stored bool, err error) {
 	if err := l.restoreOnce(ctx); err != nil {
 		return false, err

@@ -24,26 +24,27 @@ type SeedKeys interface {
 // LadderOptions configure a Ladder. All fields are required.
 type LadderOptions struct {
 	Mode        string
-	Rest        time.Duration // from the end of a bot's match to its next seating
+	Rest        time.Duration // from the end of a bot's match until the bot may be seated again
 	PlatformKey string        // the arena's public key, in base64
 	SeedKeys    SeedKeys
 	Logger      *slog.Logger
 }
 
-// Ladder writes and reads the stream of one mode's ladder, and keeps the folded
+// Ladder writes and reads the stream of one mode's ladder. It keeps the folded
 // state in memory.
 //
-// Each decision is based on the whole stream and appended at the revision that
-// it was based on. If another writer, for example another arena, was faster,
-// the Ladder folds the new events and decides again. It retries an unavailable
-// log until the context ends, with the same event ids, so a retry after a lost
-// acknowledgement stores once. All methods are safe for concurrent use.
+// Each decision is based on the whole stream, and its events are appended at
+// the revision that it was based on. If another writer, for example another
+// arena, was faster, the Ladder folds the new events and decides again. If the
+// log is unavailable, the Ladder retries until the context ends. The retries
+// use the same event ids, so the log stores an event only once even if an
+// acknowledgement was lost. All methods are safe for concurrent use.
 type Ladder struct {
 	log     eventstore.Log
 	stream  eventstore.StreamID
 	options LadderOptions
 
-	writing *semaphore.Weighted // a lock for deciding, appending and folding; a context can end the wait for it
+	writing *semaphore.Weighted // a lock for deciding, appending and folding; the wait for this lock ends with the caller's context
 	mu      sync.RWMutex        // guards state; code that writes state also holds writing
 	state   ladder.Ladder
 
@@ -53,7 +54,7 @@ type Ladder struct {
 var kind = eventstore.Kind[ladder.Ladder, ladder.Event]{Decode: ladder.Decode, Evolve: ladder.Evolve}
 
 // NewLadder returns a Ladder that has not read anything. Each method with a
-// context catches up first.
+// context first catches up with the log.
 func NewLadder(log eventstore.Log, o LadderOptions) *Ladder {
 	return &Ladder{
 		log:       log,
@@ -68,8 +69,9 @@ func NewLadder(log eventstore.Log, o LadderOptions) *Ladder {
 // Mode returns the mode of the ladder.
 func (l *Ladder) Mode() string { return l.options.Mode }
 
-// Seat stores the tables of one tick and returns their number. If it returns an
-// error, it may still have stored some tables; Unfinished lists them.
+// Seat stores the tables of one tick and returns their number. If Seat returns
+// an error, it may still have stored some tables; Unfinished lists these tables
+// too.
 func (l *Ladder) Seat(ctx context.Context, candidates []ladder.Candidate, now time.Time) (tables int, err error) {
 	tick := ladder.Tick{Now: now, Rest: l.options.Rest, PlatformKey: l.options.PlatformKey}
 	tick.SeedKeyID, tick.SeedKey = l.options.SeedKeys.CurrentSeedKey()
@@ -84,8 +86,9 @@ func (l *Ladder) Seat(ctx context.Context, candidates []ladder.Candidate, now ti
 	return tables, err
 }
 
-// Finish rates a match. It returns ladder.ErrAlreadyFinished if any arena has
-// already rated or voided the match. The caller then has nothing left to do.
+// Finish rates a match. If any arena has already rated or voided the match,
+// Finish returns ladder.ErrAlreadyFinished, and the caller has nothing left to
+// do.
 func (l *Ladder) Finish(ctx context.Context, matchID string, results []ladder.Result) error {
 	_, err := l.write(ctx, matchID, func(state ladder.Ladder) ([]ladder.Event, error) {
 		return state.Finish(matchID, results)
@@ -121,7 +124,7 @@ func (l *Ladder) Rating(botID string) rating.Rating {
 	return l.state.Bot(botID).Rating
 }
 
-// read calls f with the current state of the log.
+// read catches up with the log, and calls f with the state of the ladder.
 func (l *Ladder) read(ctx context.Context, f func(ladder.Ladder)) error {
 	if err := l.lock(ctx); err != nil {
 		return err
@@ -144,7 +147,8 @@ func (l *Ladder) lock(ctx context.Context) error {
 // errConflict reports that another writer was faster.
 var errConflict = errors.New("another writer was faster")
 
-// write decides until no other writer is faster, and returns the stored events.
+// write calls decide and stores the events. If another writer was faster, it
+// calls decide again. It returns the stored events.
 func (l *Ladder) write(ctx context.Context, correlation string, decide func(ladder.Ladder) ([]ladder.Event, error)) ([]ladder.Event, error) {
 	if err := l.lock(ctx); err != nil {
 		return nil, err
@@ -168,8 +172,8 @@ func (l *Ladder) write(ctx context.Context, correlation string, decide func(ladd
 	}
 }
 
-// appendEach appends one event at a time, which bounds the size of an append.
-// It returns the number of events stored.
+// appendEach appends one event at a time, so that each append is small. It
+// returns the number of events stored.
 func (l *Ladder) appendEach(ctx context.Context, events []ladder.Event, m eventstore.Metadata) (int, error) {
 	for n, e := range events {
 		encoded, err := eventstore.Encode(e, m)

@@ -87,8 +87,8 @@ func TestSeatAppendsOneEventAtATime(t *testing.T) {
 	require.Len(t, log.ids, 3)
 }
 
-// Another arena is faster in the middle of a tick's appends. Its bots are not
-// seated again, and no bot is left out.
+// While a tick appends its tables, another arena stores a table first. The bots
+// of that table are not seated again, and no bot is left out.
 func TestSeatDecidesAgainAfterConflict(t *testing.T) {
 	log := newFaultyLog()
 	one, two := newLadder(log, ladder.Standard), newLadder(log.Log, ladder.Standard)
@@ -151,14 +151,14 @@ func storedThenHangs(ctx context.Context, call func() error) error {
 	return hangs(ctx, call)
 }
 
-// refusedAsStale is the response of a log that has forgotten the ids of its
-// events.
+// refusedAsStale is the response of a log that no longer remembers the ids of
+// its events, so that it does not recognize a retry.
 func refusedAsStale(context.Context, func() error) error {
 	return &eventstore.WrongVersionError{Expected: 0, Current: 1}
 }
 
-// The acknowledgement was lost, and another writer has appended since then. The
-// retry finds the stored event.
+// The acknowledgement of an append is lost, and then another writer appends.
+// The retry finds the stored event.
 func TestLostAcknowledgementWithAnotherWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newFaultyLog()
@@ -178,8 +178,8 @@ func TestLostAcknowledgementWithAnotherWriter(t *testing.T) {
 	})
 }
 
-// The context ends while the outcome of an append is unknown. The next call reads
-// the outcome from the log.
+// The context ends while the outcome of an append is unknown. The next call finds
+// out from the log.
 func TestNextCallResolvesUnknownAppend(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault fault
@@ -247,8 +247,8 @@ func TestFinalErrorsAreNotRetried(t *testing.T) {
 	}
 }
 
-// While one call waits for the log, other calls end with their own contexts, and
-// Rating still answers.
+// While one call waits for the log, other calls still end with their own
+// contexts, and Rating returns immediately.
 func TestHungLogBlocksNoCallBeyondItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newFaultyLog()
@@ -307,7 +307,8 @@ func seatAll(ctx context.Context, t *testing.T, l *Ladder) {
 	}
 }
 
-// refereeAll finishes every match that it sees. Several calls of it race.
+// refereeAll finishes every unfinished match that it finds. Several calls of
+// refereeAll race.
 func (o *outcome) refereeAll(ctx context.Context, t *testing.T, l *Ladder) {
 	for ctx.Err() == nil {
 		all, err := l.Unfinished(ctx)

@@ -1,12 +1,12 @@
-// Package matchmaker runs the tick of each mode. A tick pauses bots that have
-// missed their matches for a week, seats idle bots by rating, and hands every
-// unfinished match of the ladder to the referee. This is also how matches
-// resume after a restart. Create a [Ladder] per mode and a [Matchmaker], and
-// call [Matchmaker.Run].
+// Package matchmaker runs the ticks of each mode. A tick passes every
+// unfinished match of the ladder to the referee. So matches also resume after a
+// restart. Then the tick pauses bots that have missed their matches for a week,
+// and seats idle bots by rating. Create a [Ladder] for each mode and a
+// [Matchmaker], and call [Matchmaker.Run].
 //
-// Ladder writes a ladder's stream. The referee records results through the same
-// Ladder. The package does not know how a match is played, nor how a bot is
-// registered, paused or dialed.
+// A Ladder writes the stream of one ladder. The referee stores results through
+// the same Ladder. The package does not know how a match is played, or how a
+// bot is registered, paused or dialed.
 package matchmaker
 
 import (
@@ -22,14 +22,15 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// tickTime bounds one tick, so that a slow log does not delay the next one.
+// tickTime is the time limit of one tick, so that a slow log does not delay the
+// next tick.
 const tickTime = 15 * time.Second
 
 // Directory lists the bots that may play.
 type Directory interface {
-	// CatchUp returns when the directory includes all events that the log held
-	// at the call. A tick therefore respects every pause that the arena
-	// confirmed before the tick.
+	// CatchUp returns when the directory includes all events that the log
+	// contained at the time of the call. So a tick takes into account every
+	// pause that the arena confirmed before the tick.
 	CatchUp(ctx context.Context) error
 	// Candidates lists the active bots of a mode.
 	Candidates(ctx context.Context, mode string) ([]ladder.Candidate, error)
@@ -37,27 +38,26 @@ type Directory interface {
 
 // Referee plays matches.
 type Referee interface {
-	// Play starts or resumes a match and returns at once. The match is then
-	// played to its end in the background. Each tick calls it for every
-	// unfinished match. Play ignores matches that it is already playing. It
-	// may also be called for a match that has just ended.
+	// Play starts or resumes a match in the background, and returns
+	// immediately. Each tick calls Play for every unfinished match. Play
+	// ignores matches that the referee is already playing. A tick may also call
+	// Play for a match that has just ended.
 	Play(s ladder.Seating)
 }
 
 // Pauser pauses bots on behalf of the arena.
 type Pauser interface {
-	// PauseForMisses pauses a bot that has missed its matches since a time,
-	// and arranges a mail to its owner. If the status of the bot has changed
-	// since then, it does nothing and returns no error.
+	// PauseForMisses pauses a bot that has missed its matches since a time, and
+	// arranges an email to its owner. If the status of the bot has changed
+	// since that time, PauseForMisses does nothing and returns no error.
 	PauseForMisses(ctx context.Context, botID string, since time.Time) error
 }
 
-// Orders gives access to the operators' orders, which apply to all processes on
-// the log.
+// Orders reads the operators' orders, which apply to all processes on the log.
 type Orders interface {
-	// MaySeat reports whether the log allows tables to be seated now. It also
-	// updates the seed key: tables that are seated afterwards use the key that
-	// the log names.
+	// MaySeat reports whether the operators allow tables to be seated now. It
+	// also updates the seed key to the one that the log currently selects for
+	// new tables.
 	MaySeat(ctx context.Context) (bool, error)
 }
 
@@ -69,7 +69,7 @@ type Options struct {
 	Referee   Referee
 	Pauser    Pauser      // nil: no bot is paused
 	Orders    Orders      // nil: tables may always be seated
-	Retired   RetiredKeys // nil: no key is published
+	Retired   RetiredKeys // nil: no retired seed key is published
 	Tick      time.Duration
 	Logger    *slog.Logger
 }
@@ -77,10 +77,10 @@ type Options struct {
 // Matchmaker runs the ticks of its ladders. It is safe for concurrent use.
 type Matchmaker struct {
 	options Options
-	// seating has a slot for each ladder. A tick holds one slot while it
-	// seats, so a caller that holds all slots prevents seating.
+	// seating has a slot for each ladder. A tick holds one slot while it seats
+	// tables. So while a caller holds all slots, no tick can seat tables.
 	seating *semaphore.Weighted
-	drained bool // written with all slots held, read with one
+	drained bool // written only while holding all slots, read while holding one slot
 }
 
 // New returns a Matchmaker. Run starts its ticks.
@@ -88,9 +88,10 @@ func New(o Options) *Matchmaker {
 	return &Matchmaker{options: o, seating: semaphore.NewWeighted(int64(len(o.Ladders)))}
 }
 
-// Run ticks at once and then at every Tick until ctx ends, each mode
-// independently. It also takes snapshots of the ladders and publishes retired
-// seed keys. It logs every failure and retries at the next tick.
+// Run runs the first tick of each mode immediately, and then one at every Tick,
+// until ctx ends. The modes do not wait for each other. Run also takes
+// snapshots of the ladders and publishes retired seed keys. It logs every
+// failure and retries at the next tick.
 func (m *Matchmaker) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, l := range m.options.Ladders {
@@ -105,13 +106,13 @@ func (m *Matchmaker) Run(ctx context.Context) {
 	all.Wait()
 }
 
-// Drain ends seating permanently. It waits up to tickTime for ticks that are
-// seating. Unfinished matches are still handed to the referee.
+// Drain stops seating permanently. It waits up to tickTime for ticks that are
+// seating tables. Ticks still pass unfinished matches to the referee.
 func (m *Matchmaker) Drain() { m.WithSeatingPaused(func() { m.drained = true }) }
 
-// WithSeatingPaused calls f while no tick seats tables. It waits up to tickTime
-// for ticks that are seating, and later ticks wait for f. Those ticks take all
-// events into account that f has stored.
+// WithSeatingPaused calls f while no tick seats tables. It first waits up to
+// tickTime for ticks that are seating tables. Later ticks wait for f, and take
+// into account all events that f has stored.
 func (m *Matchmaker) WithSeatingPaused(f func()) {
 	all := int64(len(m.options.Ladders))
 	_ = m.seating.Acquire(context.Background(), all) // never fails, because its context never ends
@@ -119,7 +120,7 @@ func (m *Matchmaker) WithSeatingPaused(f func()) {
 	f()
 }
 
-// everyTick calls f at once and then at every Tick, until ctx ends.
+// everyTick calls f immediately and then at every Tick, until ctx ends.
 func (m *Matchmaker) everyTick(ctx context.Context, f func()) {
 	ticker := time.NewTicker(m.options.Tick)
 	defer ticker.Stop()

@@ -103,7 +103,8 @@ func (a *arena) Play(s ladder.Seating) {
 	}
 }
 
-// given returns an arena with bots and a tick of 30 s. It does not run yet.
+// given returns an arena with bots and a tick every 30 s. The ticks do not run
+// yet.
 func given(bots int, modes ...string) *arena {
 	a := &arena{log: newFaultyLog(), bots: numbered(bots), keys: seedKeys{}}
 	var ladders []*Ladder
@@ -119,8 +120,8 @@ func given(bots int, modes ...string) *arena {
 	return a
 }
 
-// run starts the ticks and returns when the first one has ended or is blocked.
-// a.stop ends them and waits.
+// run starts the ticks, and returns when the first tick has ended or is
+// blocked. a.stop stops the ticks and waits until they have ended.
 func (a *arena) run(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -129,7 +130,8 @@ func (a *arena) run(t *testing.T) {
 	synctest.Wait()
 }
 
-// later advances the bubble's clock.
+// later advances the clock of the synctest bubble, and waits until all
+// goroutines are blocked.
 func later(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
@@ -325,7 +327,8 @@ func TestStopIsNotLoggedAsFailure(t *testing.T) {
 	})
 }
 
-// Two arenas on one log tick at the same times.
+// Two arenas on one log run their ticks at the same times. No bot is seated
+// twice.
 func TestTwoMatchmakersSeatEachBotOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, two := given(11, ladder.Standard), given(11, ladder.Standard)

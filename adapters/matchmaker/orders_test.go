@@ -69,7 +69,7 @@ func TestWithSeatingPausedExcludesSeatingTicks(t *testing.T) {
 		release := make(chan struct{})
 		var ticks atomic.Int32
 		a.catchUp = func(context.Context) error {
-			if ticks.Add(1) <= 2 { // the first of each mode
+			if ticks.Add(1) <= 2 { // the first tick of each mode
 				<-release
 			}
 			return nil

@@ -8,13 +8,13 @@ import (
 // RetiredKeys publishes retired seed keys.
 type RetiredKeys interface {
 	// PublishRetired publishes the retired seed keys that no unfinished match
-	// needs, each once, and returns their ids. needed returns the ids of the keys
-	// of all unfinished matches.
+	// needs, and returns their ids. It publishes each key only once. needed
+	// returns the ids of the seed keys of all unfinished matches.
 	PublishRetired(ctx context.Context, needed func(context.Context) (map[string]bool, error)) (ids []string, err error)
 }
 
-// publishRetired publishes keys while no tick seats tables. A retired key
-// therefore gets no new matches, and the ladders list all of its matches.
+// publishRetired publishes keys while no tick seats tables. So no new match can
+// use a retired key, and the ladders list all matches that use it.
 func (m *Matchmaker) publishRetired(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, tickTime)
 	defer cancel()

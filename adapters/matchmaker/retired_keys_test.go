@@ -47,8 +47,8 @@ func (r *retiredKeys) PublishRetired(ctx context.Context, needed func(context.Co
 	return []string{"k1"}, nil
 }
 
-// A retired seed key is published at the first tick after its last match on any
-// ladder has ended.
+// A retired seed key is published at the first tick after the last match with
+// that key has ended, on any ladder.
 func TestRetiredKeysArePublishedAfterTheirLastMatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := given(3, ladder.Standard, ladder.Parley)

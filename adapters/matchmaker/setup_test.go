@@ -67,8 +67,8 @@ func seatOne(t *testing.T, l *Ladder) ladder.Seating {
 	return all[0]
 }
 
-// storedIn returns the events of a ladder's stream. It checks that no bot is ever
-// in two matches, and that no match ends twice.
+// storedIn returns the events of a ladder's stream. It checks that no bot is in
+// two matches at the same time, and that no match ends twice.
 func storedIn(t *testing.T, log eventstore.Log, mode string) []ladder.Event {
 	t.Helper()
 	var events []ladder.Event
@@ -110,18 +110,18 @@ type fault func(ctx context.Context, call func() error) error
 
 var errReset = errors.New("connection reset")
 
-// lostBefore loses the call before it reaches the log.
+// lostBefore fails before the call reaches the log.
 func lostBefore(context.Context, func() error) error {
 	return fmt.Errorf("%w: %w", eventstore.ErrUnavailable, errReset)
 }
 
-// lostAfter loses the log's response.
+// lostAfter executes the call but loses the log's response.
 func lostAfter(_ context.Context, call func() error) error {
 	_ = call()
 	return errReset
 }
 
-// hangs neither executes the call nor responds to it.
+// hangs does not execute the call, and returns only when the context ends.
 func hangs(ctx context.Context, _ func() error) error {
 	<-ctx.Done()
 	return ctx.Err()

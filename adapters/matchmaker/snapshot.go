@@ -12,20 +12,20 @@ import (
 	"hexarena/eventstore"
 )
 
-// snapshotEvery is the number of events between two snapshots. So a start folds
-// at most about this number of events.
+// snapshotEvery is the number of events between two snapshots. So a process
+// folds at most about this number of events when it starts.
 const snapshotEvery = 10_000
 
-// snapshotTime bounds the storing of a snapshot.
+// snapshotTime is the time limit for storing a snapshot.
 const snapshotTime = time.Minute
 
 // snapshots is the state of a Ladder's snapshots.
 type snapshots struct {
 	every    uint64        // events between two snapshots
-	due      chan struct{} // has an element if the next snapshot may be due
-	restored bool          // whether the start looked for a snapshot; guarded by writing
+	due      chan struct{} // contains an element if it may be time for the next snapshot
+	restored bool          // whether the ladder has already looked for a snapshot; guarded by writing
 	last     uuid.UUID     // id of the last folded event; guarded by mu
-	covered  uint64        // version of the ladder in the newest snapshot; guarded by mu
+	covered  uint64        // the ladder's version in the newest snapshot; guarded by mu
 }
 
 func newSnapshots() snapshots {
@@ -33,8 +33,8 @@ func newSnapshots() snapshots {
 }
 
 // TakeSnapshots takes a snapshot after each snapshotEvery folded events, until ctx
-// ends. It blocks the ladder only while it copies the state in memory. It does
-// not retry a failed snapshot, because a snapshot only saves time.
+// ends. It blocks the ladder only while it copies the state in memory. It does not
+// retry a failed snapshot, because the ladder also works without one.
 func (l *Ladder) TakeSnapshots(ctx context.Context) {
 	for {
 		select {
@@ -48,7 +48,7 @@ func (l *Ladder) TakeSnapshots(ctx context.Context) {
 	}
 }
 
-// wakeSnapshots wakes TakeSnapshots if a snapshot is due.
+// wakeSnapshots wakes TakeSnapshots if it is time for a snapshot.
 func (l *Ladder) wakeSnapshots() {
 	l.mu.RLock()
 	folded := l.state.Version() - l.snapshots.covered
@@ -62,8 +62,9 @@ func (l *Ladder) wakeSnapshots() {
 	}
 }
 
-// takeSnapshot stores the current state. The stream keeps only its last event.
-// If two arenas store snapshots at the same time, either snapshot can be used.
+// takeSnapshot stores the current state. The stream of snapshots keeps only its
+// last event. If two arenas store snapshots at the same time, either snapshot
+// can be used.
 func (l *Ladder) takeSnapshot(ctx context.Context) error {
 	l.mu.Lock()
 	state, version, last := l.state.State(), l.state.Version(), l.snapshots.last
@@ -93,8 +94,8 @@ func (l *Ladder) takeSnapshot(ctx context.Context) error {
 }
 
 // restoreOnce restores the newest snapshot before the first read of the ladder.
-// If the snapshot cannot be used, it logs a warning, and the caller folds the
-// ladder from its first event.
+// If the snapshot cannot be used, restoreOnce logs a warning, and the caller
+// folds the ladder from its first event.
 func (l *Ladder) restoreOnce(ctx context.Context) error {
 	if l.snapshots.restored {
 		return nil
@@ -147,7 +148,7 @@ func (l *Ladder) newest(ctx context.Context) (taken ladder.LadderSnapshotTaken, 
 }
 
 // lastEvent returns the id of the last event that a snapshot includes. It fails if
-// the ladder's stream does not hold that event, which happens if the log was
+// the ladder's stream does not contain that event. This happens if the log was
 // restored from an older backup.
 func (l *Ladder) lastEvent(ctx context.Context, taken ladder.LadderSnapshotTaken) (uuid.UUID, error) {
 	at := eventstore.Revision(taken.Revision)

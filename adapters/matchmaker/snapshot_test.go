@@ -25,7 +25,7 @@ import (
 
 const snapshotsOfTests = eventstore.StreamID("snapshot-standard")
 
-// stateOf returns a ladder's whole state as text.
+// stateOf returns a ladder's whole state as a string.
 func stateOf(t *testing.T, l *Ladder) string {
 	t.Helper()
 	_, err := l.Unfinished(t.Context())
@@ -108,8 +108,8 @@ func TestStartFromSnapshotEqualsStartFromZero(t *testing.T) {
 	require.Equal(t, fromZero(t, log), stateOf(t, l), "the first ladder has caught up")
 }
 
-// The stream keeps only the newest snapshot. A start reads only the last event
-// that the snapshot includes and the events after it.
+// The stream keeps only the newest snapshot. A new Ladder reads only the last
+// event that the snapshot includes, and the events after it.
 func TestSnapshotIsTakenAfterEachInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := memory.New()
@@ -229,8 +229,8 @@ func TestUnusableSnapshotIsIgnored(t *testing.T) {
 	}
 }
 
-// If the log is unavailable, a start waits until it can read the snapshot. It
-// does not fold from zero instead.
+// If the log is unavailable, a new Ladder waits until it can read the snapshot.
+// It does not fold from the first event instead.
 func TestSnapshotReadIsRetried(t *testing.T) {
 	for name, reads := range map[string][]fault{
 		"the snapshot":    {lostBefore, lostBefore},
@@ -269,8 +269,8 @@ func (l *stuck) Append(ctx context.Context, id eventstore.StreamID, expected eve
 	return l.Log.Append(ctx, id, expected, events...)
 }
 
-// Storing a snapshot may take a long time. The snapshot contains the state at
-// the time when it was taken.
+// The ladder does not wait while a snapshot is being stored. The snapshot
+// contains the state of the time when storing began.
 func TestLadderDoesNotWaitForSnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -329,8 +329,8 @@ func TestFailedSnapshotIsLoggedAndTheNextIsStored(t *testing.T) {
 	})
 }
 
-// aged is a log with a long ladder of 10,000 bots. It repeats one round of
-// events instead of holding all events in memory.
+// aged is a log with a long ladder of 10,000 bots. To save memory, it stores
+// one round of events and returns them returned repeatedlyly.
 type aged struct {
 	*memory.Log
 	round  []eventstore.Event // repeated
@@ -355,8 +355,8 @@ func (l *aged) Read(ctx context.Context, id eventstore.StreamID, from eventstore
 	}
 }
 
-// newAged returns a log with the given number of rating changes, from tables of
-// 4.
+// newAged returns a log with the given number of rating changes, from matches
+// with 4 bots.
 func newAged(b *testing.B, ratings int) *aged {
 	const bots, tables = 10_000, 2_500
 	l := &aged{Log: memory.New()}
@@ -389,9 +389,9 @@ func newAged(b *testing.B, ratings int) *aged {
 	return l
 }
 
-// BenchmarkStart measures a start on a ladder of a million rating changes that
-// is read from memory. One start folds from zero. The other uses a snapshot
-// that has half an interval of events after it.
+// BenchmarkStart measures how long a new Ladder takes to read a ladder of a
+// million rating changes from memory. One case folds from the first event. The
+// other case uses a snapshot that is followed by half of snapshotEvery events.
 func BenchmarkStart(b *testing.B) {
 	const ratings = 1_000_000
 	log := newAged(b, ratings)
