@@ -1,13 +1,13 @@
-// Package pausemail pauses bots that miss their matches, and mails their owners
-// once per pause. Call [Pauser.PauseForMisses] for each bot to pause, and
-// [Pauser.Run] to send the mails.
+// Package pausemail pauses bots that miss their matches, and sends one email to
+// the owner for each pause. Call [Pauser.PauseForMisses] for each bot to pause,
+// and [Pauser.Run] to send the emails.
 //
-// An event of the account records that the mail was sent. The package therefore
-// retries a failed mail, even after a restart, and does not repeat a recorded
-// one.
+// An event of the account records that the email was sent. So the package
+// retries a failed email, even after a restart, and does not repeat an email
+// that was recorded.
 //
-// It does not know which bots miss matches (the matchmaker does), nor how a mail
-// is delivered.
+// The package does not know which bots miss matches, or how an email is
+// delivered. The packages matchmaker and mail do.
 package pausemail
 
 import (
@@ -33,14 +33,14 @@ type Accounts interface {
 // Directory finds bots.
 type Directory interface {
 	Bot(botID string) (directory.Bot, bool)
-	// NoticesOwed lists the paused bots whose owners have not been mailed yet.
+	// NoticesOwed lists the paused bots for which no email was sent yet.
 	NoticesOwed() []directory.Bot
 }
 
-// Mailer sends mails.
+// Mailer sends emails.
 type Mailer interface {
-	// SendBotPaused returns when a mail server or a folder has the mail. page is the
-	// URL of the page on which the owner unpauses the bot.
+	// SendBotPaused returns when a mail server or a folder has the email. page is
+	// the URL of the web page on which the owner can unpause the bot.
 	SendBotPaused(ctx context.Context, to string, b owner.Bot, page string) error
 }
 
@@ -54,21 +54,22 @@ type Options struct {
 }
 
 const (
-	lookEvery = 30 * time.Second // between checks for unsent mails
-	sendTime  = 40 * time.Second // for one mail
-	firstWait = time.Minute      // before the first retry; it doubles with each failure
+	lookEvery = 30 * time.Second // between checks for unsent emails
+	sendTime  = 40 * time.Second // time limit for one email
+	firstWait = time.Minute      // before the first retry; the wait doubles with each failure
 	longWait  = time.Hour
-	useless   = 7 * 24 * time.Hour // after this time the mail is no longer sent
+	useless   = 7 * 24 * time.Hour // after this time the email is no longer sent
 )
 
-// Pauser pauses bots and mails their owners. It is safe for concurrent use,
-// except Run: only one process per log calls it, and only once.
+// Pauser pauses bots and sends emails to their owners. It is safe for
+// concurrent use, except for Run. Only one process on each log may call Run,
+// and only once.
 type Pauser struct {
 	o    Options
 	page string
 
 	// These fields belong to Run.
-	sent    map[string]time.Time // bot id → the pause whose mail was sent, but not recorded yet
+	sent    map[string]time.Time // bot id → the time of the pause whose email was sent, but not recorded yet
 	retries map[string]retry     // bot id → the next try after a failure
 }
 
@@ -77,7 +78,7 @@ type retry struct {
 	wait time.Duration // before this retry
 }
 
-// New returns a Pauser. Its Run method sends the mails.
+// New returns a Pauser. Its Run method sends the emails.
 func New(o Options) *Pauser {
 	return &Pauser{
 		o: o, page: strings.TrimSuffix(o.BaseURL, "/") + "/dashboard",
@@ -86,7 +87,8 @@ func New(o Options) *Pauser {
 }
 
 // PauseForMisses pauses a bot that has missed its matches since a time. It does
-// nothing if the bot was removed or its status has changed since then.
+// nothing if the bot was removed, or if the bot's status has changed since that
+// time.
 func (p *Pauser) PauseForMisses(ctx context.Context, botID string, since time.Time) error {
 	b, ok := p.o.Directory.Bot(botID)
 	if !ok {

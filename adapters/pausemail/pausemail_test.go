@@ -11,7 +11,7 @@ import (
 	"hexarena/domain/owner"
 )
 
-// gaps returns the times between consecutive seats.
+// gaps returns the durations between consecutive seatings.
 func gaps(seats []time.Time) []time.Duration {
 	var all []time.Duration
 	for i := 1; i < len(seats); i++ {
@@ -21,8 +21,8 @@ func gaps(seats []time.Time) []time.Duration {
 }
 
 // A bot that never answers is seated ten times at the usual pace, and then
-// every three hours. After a week the arena pauses it and sends one mail.
-// Restarts do not change this.
+// every three hours. After a week, the arena pauses the bot and sends one
+// email. Restarts do not change this.
 func TestBotThatMissesForAWeekIsPausedWithOneMail(t *testing.T) {
 	for name, restarts := range map[string]bool{"one process": false, "restarted every day": true} {
 		t.Run(name, func(t *testing.T) {
@@ -77,8 +77,8 @@ func TestBotThatMissesForAWeekIsPausedWithOneMail(t *testing.T) {
 	}
 }
 
-// An unpaused bot is immediately seated at the usual pace again, and its misses
-// are counted from zero.
+// Once a bot is unpaused, it is immediately seated at the usual pace again, and
+// its misses are counted from zero.
 func TestStatusChangeResetsMisses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, "bot-ada")
@@ -128,7 +128,7 @@ func TestAnswerResetsMisses(t *testing.T) {
 	})
 }
 
-// A mail that could not be sent is retried, even after a restart.
+// The arena retries an email that could not be sent, even after a restart.
 func TestFailedMailIsRetriedAndSentOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, "bot-ada")
@@ -167,7 +167,8 @@ func TestMailThatCouldNotBeRecordedIsNotSentAgain(t *testing.T) {
 	})
 }
 
-// A pause that could not be stored is retried, and the bot is not seated meanwhile.
+// The arena retries a pause that could not be stored. In the meantime, the bot is
+// not seated.
 func TestFailedPauseIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, "bot-ada")
@@ -188,8 +189,8 @@ func TestFailedPauseIsRetried(t *testing.T) {
 	})
 }
 
-// A mail is not sent if the bot is unpaused or removed, if the account is deleted,
-// or after a week.
+// The arena does not send the email if the bot is unpaused or removed, if the
+// account is deleted, or after a week.
 func TestUselessMailIsNotSent(t *testing.T) {
 	for name, after := range map[string]owner.Event{
 		"unpaused": owner.BotUnpaused{BotID: "bot-ada"},

@@ -12,8 +12,8 @@ import (
 	"hexarena/projections/directory"
 )
 
-// Run sends the mails until ctx ends. It begins with the mails that an earlier
-// process did not send.
+// Run sends the emails until ctx ends. It begins with the emails that an
+// earlier process did not send.
 func (p *Pauser) Run(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -46,13 +46,13 @@ func (p *Pauser) sendAll(ctx context.Context) {
 	}
 }
 
-// errLater delays a mail because its owner has received the maximum number of
-// mails for one hour.
+// errLater delays an email because the owner has already received the maximum
+// number of emails for one hour.
 var errLater = errors.New("the owner has received the maximum number of mails for one hour")
 
-// send sends one mail and then records it. If the process ends in between, the
-// owner receives the mail twice, with the same id. In the opposite order a
-// crash could lose the mail.
+// send sends one email and then records it. If the process ends in between, the
+// owner receives the email twice, with the same id. In the opposite order, a
+// crash could lose the email.
 func (p *Pauser) send(ctx context.Context, ownerID, botID string) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()

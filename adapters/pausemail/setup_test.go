@@ -34,8 +34,8 @@ const (
 	tick = 2 * time.Minute
 )
 
-// fixture is an arena in a synctest bubble, from the log to the mails. Its referee
-// ends every match at once.
+// fixture is an arena in a synctest bubble, from the log to the emails. Its
+// referee ends every match immediately.
 type fixture struct {
 	t    *testing.T
 	log  *memory.Log
@@ -46,14 +46,14 @@ type fixture struct {
 	down      map[string]bool // bots that never answer
 	seats     []time.Time     // the times at which ada's bot was seated
 	mails     []owner.Bot
-	pages     []string // the page URLs in the mails
-	mailFails bool     // whether sending mail fails
+	pages     []string // the page URLs in the emails
+	mailFails bool     // whether sending emails fails
 	logFails  bool     // whether changing accounts fails
 
 	*process
 }
 
-// process holds the parts that a restart replaces.
+// process contains the parts that a restart replaces.
 type process struct {
 	accounts *accounts.Accounts
 	dir      *directory.Directory
@@ -90,7 +90,7 @@ func (f *fixture) own(id string, events ...owner.Event) {
 	require.NoError(f.t, err)
 }
 
-// start wires a process in the way that cmd/arena does.
+// start creates and starts a process, wired as in cmd/arena.
 func (f *fixture) start() {
 	logger := slog.New(slog.NewTextHandler(f, nil))
 	p := &process{accounts: accounts.New(f.log), dir: directory.New()}
@@ -161,7 +161,7 @@ func (f *fixture) SendBotPaused(_ context.Context, to string, b owner.Bot, page 
 	return nil
 }
 
-// flakyAccounts cannot be changed while the log fails.
+// flakyAccounts is an Accounts whose changes fail while logFails is set.
 type flakyAccounts struct {
 	*accounts.Accounts
 	f *fixture
