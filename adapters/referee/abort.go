@@ -12,10 +12,11 @@ import (
 // Order is an operator's order to end a match without placements.
 type Order struct {
 	Reason  string
-	Request string // the request's id, stored with the events as their correlation id
+	Request string // the id of the operator's request, stored with the events as their correlation id
 }
 
-// Error lets an Order be the cause of a canceled context.
+// Error implements error, so that an Order can be the cause of a canceled
+// context.
 func (Order) Error() string { return "an operator aborts the match" }
 
 // Reasons why Abort does not abort a match.
@@ -29,7 +30,8 @@ var (
 // Abort aborts an unfinished match, and returns when the ladder has stored the
 // match as void. If ctx ends first, for example during an outage of the log,
 // the order remains in effect as long as this referee plays. Only the first
-// order for a match counts; later calls wait for its outcome.
+// order for a match has an effect; later calls wait for the outcome of that
+// order.
 func (r *Referee) Abort(ctx context.Context, s ladder.Seating, o Order) error {
 	r.mu.Lock()
 	t := r.begin(s)
@@ -54,7 +56,7 @@ func (r *Referee) Abort(ctx context.Context, s ladder.Seating, o Order) error {
 	return nil
 }
 
-// abortBy returns the events of an abort by an operator.
+// abortBy returns the events that abort the match by an operator's order.
 func (p *run) abortBy(o Order) ([]match.Event, error) {
 	p.request = o.Request
 	return p.state.CancelByOrder(o.Reason)

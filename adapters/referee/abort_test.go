@@ -60,7 +60,8 @@ func TestAbortEndsOpenDecisionAtOnceWithoutStrike(t *testing.T) {
 	})
 }
 
-// To abort a match that is not being played, Abort starts or resumes it.
+// If a match is not being played, Abort starts or resumes it before aborting
+// it.
 func TestAbortOfMatchThatIsNotPlayed(t *testing.T) {
 	for name, begun := range map[string]bool{"started before": true, "only seated": false} {
 		t.Run(name, func(t *testing.T) {
@@ -112,7 +113,7 @@ func TestFirstAbortOrderCounts(t *testing.T) {
 	})
 }
 
-// The caller gives up during an outage of the log. The order remains in effect.
+// The caller cancels during an outage of the log. The order remains in effect.
 func TestAbortOutlivesItsCaller(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		slowly(f, 4*time.Second)

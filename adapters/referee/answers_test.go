@@ -174,7 +174,7 @@ func TestThreeStrikesResignTheSeat(t *testing.T) {
 	})
 }
 
-// A bot that sends any frame while a decision is open has not missed the match.
+// If a bot sends any frame while a decision is open, the match is not a miss.
 func TestStaleAnswerIsNoMiss(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		bot := f.bots[0]

@@ -11,15 +11,16 @@ import (
 
 const (
 	redialPause = 250 * time.Millisecond // between the dials for one decision
-	drainTime   = time.Second            // to read data that a socket has received
+	drainTime   = time.Second            // time limit for reading data that a socket has already received
 )
 
 // errWall reports that the wall clock ran out while decisions were open.
 var errWall = errors.New("the wall clock has run out")
 
-// ask sends all open decisions to their bots at once, and returns their
-// outcomes in the same order. It returns errWall if the clock reaches wall
-// first, an Order if an operator aborts the match, and errStopped if ctx ends.
+// ask sends all open decisions to their bots at the same time, and returns the
+// outcomes in the order of the decisions. If the clock reaches wall first, the
+// error is errWall. If an operator aborts the match, the error is the Order. If
+// ctx ends, the error is errStopped.
 func (p *run) ask(ctx context.Context, wall time.Duration) ([]match.Outcome, error) {
 	ctx, stop := p.withLimits(ctx, wall)
 	defer stop()
@@ -93,8 +94,9 @@ func (p *run) send(ctx context.Context, s *seat, o *openDecision, c *connection)
 	}
 }
 
-// drain reads the data that the seat's socket had received at the deadline. The
-// timer may fire late, and a bot must not lose its answer because of that.
+// drain reads the data that the seat's socket had received by the deadline. The
+// timer may fire late, so without drain, an answer that arrived in time could
+// be lost.
 func (p *run) drain(ctx context.Context, s *seat, o *openDecision) {
 	c := s.current()
 	if c == nil || s.closed(o) || ctx.Err() != nil {
@@ -105,9 +107,10 @@ func (p *run) drain(ctx context.Context, s *seat, o *openDecision) {
 	c.line.Drain(ctx)
 }
 
-// connect returns the seat's line. If the line is down, it dials repeatedly
-// within the decision's time. If all dials fail, the decision times out as
-// dropped. If the address is not allowed, it does so immediately.
+// connect returns the seat's connection. If the line is down, connect dials
+// repeatedly within the decision's time. If all dials fail, the decision times
+// out as dropped. If the address is not allowed, the decision times out
+// immediately.
 func (p *run) connect(ctx context.Context, s *seat, o *openDecision) *connection {
 	for ctx.Err() == nil && !s.closed(o) {
 		if c := s.current(); c != nil {
@@ -140,7 +143,7 @@ func notAllowed(err error) bool {
 	return errors.As(err, &refused) && refused.NotAllowed()
 }
 
-// frames pools the buffers in which requests are encoded.
+// frames is a pool of buffers for encoding requests.
 var frames = sync.Pool{New: func() any { return new([]byte) }}
 
 // ceilMs rounds up to whole milliseconds.

@@ -15,9 +15,9 @@ import (
 	"hexarena/eventstore"
 )
 
-// The seats of one batch answer in different ways. This happens in the first
-// open trade and in the first discard of several seats. The batch is stored in
-// one append, in seat order.
+// The seats of one batch answer in different ways: in the first open trade, or
+// in the first discard of several seats. The referee stores the batch in one
+// append, in seat order.
 func TestMixedBatch(t *testing.T) {
 	for _, kind := range []string{"trade", "discard"} {
 		t.Run(kind, func(t *testing.T) {
@@ -46,8 +46,9 @@ func TestMixedBatch(t *testing.T) {
 	}
 }
 
-// misbehave answers the first decision of a batch slowly but legally, the second
-// one not at all, and the third one with nonsense.
+// misbehave answers the first decision of a batch slowly but legally. It does
+// not answer the second decision. It answers the third decision with an illegal
+// action.
 func misbehave(f *fixture, c call, batch []int) bool {
 	for i, id := range batch {
 		if id != c.ID {
@@ -58,7 +59,7 @@ func misbehave(f *fixture, c call, batch []int) bool {
 			c.answer(3*time.Second, f.legal.answer(c.ID))
 		case 2:
 			c.answer(time.Second, fmt.Sprintf(`{"id":%d,"action":{}}`, c.ID))
-			c.answer(2*time.Second, f.legal.answer(c.ID)) // the first answer counts
+			c.answer(2*time.Second, f.legal.answer(c.ID)) // too late: the first answer has closed the decision
 		}
 		return true
 	}
@@ -98,7 +99,7 @@ func (o *legalBot) asks() []int {
 	return ids
 }
 
-// batchOf decodes the append that closed a decision.
+// batchOf returns the events of the append that closed a decision.
 func (f *fixture) batchOf(id int) []match.Event {
 	for _, batch := range f.log.batches {
 		events := decoded(f.t, batch)
@@ -123,7 +124,7 @@ func decoded(t *testing.T, batch []eventstore.Event) []match.Event {
 	return events
 }
 
-// An offer to all reaches the three opponents at the same time.
+// A trade offer to all seats reaches the three opponents at the same time.
 func TestSeatsOfBatchAreAskedAtOnce(t *testing.T) {
 	withFixture(t, 4, func(f *fixture) {
 		asked := map[time.Time]int{}

@@ -20,7 +20,8 @@ import (
 )
 
 // BenchmarkMatches plays many matches at the same time on a log in memory. The
-// bots have prepared answers, so it measures the cost of the referee.
+// bots have prepared answers, so the benchmark measures the cost of the
+// referee.
 func BenchmarkMatches(b *testing.B) {
 	for _, n := range []int{1, 100, 1000} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
@@ -67,7 +68,8 @@ func benchSeating(i int) ladder.Seating {
 	return s
 }
 
-// rehearse plays a match without a referee and returns the answers by decision id.
+// rehearse plays a match without a referee, and returns the bots' answers by
+// decision id.
 func rehearse(tb testing.TB, s ladder.Seating) map[int][]byte {
 	m := match.New(seed.Server(testKey, s.MatchID))
 	seating := match.Seating{MatchID: s.MatchID, Mode: s.Mode, Commitment: s.Commitment, Nonces: make([]string, len(s.Bots))}
@@ -93,7 +95,8 @@ func rehearse(tb testing.TB, s ladder.Seating) map[int][]byte {
 	}
 }
 
-// scriptedLine answers at once. It reads the id at the start of a request.
+// scriptedLine is a Line that answers each request immediately with the
+// prepared answer for the request's decision id.
 type scriptedLine struct {
 	answers map[int][]byte
 	receive func([]byte, string)

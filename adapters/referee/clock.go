@@ -7,14 +7,15 @@ import (
 )
 
 const (
-	beatEvery = 250 * time.Millisecond // between the clock's own readings
-	longGap   = time.Second            // a longer gap between readings means that the process was paused
+	beatEvery = 250 * time.Millisecond // between the clock's own reads of the time
+	longGap   = time.Second            // a longer gap between two reads means that the process was paused
 )
 
 // clock measures the time during which this process runs. If the process is
-// paused (SIGSTOP, a suspended machine), two readings are far apart. The clock
-// then counts only one beat, so the pause does not count against any decision
-// or wall clock. This works only if the clock is read often; see beat.
+// paused (SIGSTOP, a suspended machine), two reads of the time are far apart.
+// The clock then advances only by one beat, so the pause does not use up the
+// time of a decision or of a match. This works only if the clock is read often;
+// see beat.
 type clock struct {
 	time func() time.Time // monotonic
 
@@ -41,7 +42,7 @@ func (c *clock) now() time.Duration {
 	return t.Sub(c.start) - c.paused
 }
 
-// beat reads the clock regularly until stop is called.
+// beat starts to read the clock regularly, until stop is called.
 func (c *clock) beat() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.now()

@@ -48,10 +48,11 @@ func TestClockWaitEnds(t *testing.T) {
 	})
 }
 
-// If a timer fires after a pause, the wait continues for the remaining time.
+// If a timer fires after the process was paused, wait continues for the
+// remaining time.
 func TestClockWaitContinuesAfterPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newClock(time.Now) // without the beat, every wait looks like a pause
+		c := newClock(time.Now) // without the beat, every long wait looks like a pause
 		began := time.Now()
 		c.wait(t.Context(), 5*time.Second, nil)
 		require.Greater(t, time.Since(began), 5*time.Second)
@@ -92,7 +93,7 @@ func TestWallClockAbortsMatchDuringDecision(t *testing.T) {
 	}
 }
 
-// The time between a stop and a resumption does not count.
+// The time between stopping and resuming a match does not count as time played.
 func TestWallClockContinuesAfterStops(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		f.mode.Wall = 20 * time.Second
@@ -108,8 +109,8 @@ func TestWallClockContinuesAfterStops(t *testing.T) {
 	})
 }
 
-// The log is unavailable for an hour at each of the first appends. This costs
-// no strike and no playing time.
+// The log is unavailable for an hour at each of the first appends. The outages
+// cause no strike, and do not count as time played.
 func TestOutageOfLogCostsNoStrike(t *testing.T) {
 	want := uninterrupted(t, 3)
 	for _, stored := range []bool{false, true} {
@@ -125,8 +126,8 @@ func TestOutageOfLogCostsNoStrike(t *testing.T) {
 	}
 }
 
-// outage delays each of the first batches for an hour. If stored is true, the
-// log stores them but does not acknowledge them.
+// outage delays each of the first appends for an hour. If stored is true, the
+// log stores the events before the outage but does not acknowledge them.
 func outage(batches int, stored bool) func(attempted) (eventstore.Appended, error) {
 	var since time.Time
 	return func(a attempted) (eventstore.Appended, error) {

@@ -18,7 +18,7 @@ type notAllowedError struct{}
 func (notAllowedError) Error() string    { return "the address is not allowed" }
 func (notAllowedError) NotAllowed() bool { return true }
 
-// hangs dials until its context ends.
+// hangs is a dial that lasts until its context ends.
 func hangs(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()
@@ -82,7 +82,8 @@ func TestLineIsDownAtDecision(t *testing.T) {
 	}
 }
 
-// A line that drops while its decision is open costs a strike.
+// If a line drops while a decision is open, the seat gets a strike, and the
+// referee does not dial again for that decision.
 func TestNoRedialWithinDecision(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		bot := f.bots[1]

@@ -15,8 +15,8 @@ import (
 )
 
 // legalBot folds the match from the log and chooses legal answers. It always
-// chooses the same answer to the same decision. It fails the test if a decision
-// is sent before its events are stored.
+// chooses the same answer to the same decision. The test fails if the referee
+// sends a decision before it has stored the events that lead to the decision.
 type legalBot struct {
 	t   *testing.T
 	log eventstore.Log
@@ -26,7 +26,7 @@ type legalBot struct {
 	next eventstore.Revision
 }
 
-// now returns the match as folded from the log.
+// now returns the state of the match, folded from the log.
 func (o *legalBot) now() match.Match {
 	o.mu.Lock()
 	defer o.mu.Unlock()

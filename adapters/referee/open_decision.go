@@ -7,14 +7,14 @@ import (
 	"hexarena/domain/match"
 )
 
-// openDecision is a decision that was sent to a seat, and how it closed. It
-// closes at the first of these events: a frame arrives that does not answer an
-// older decision, the line is lost, or the deadline passes. The seat's lock
-// guards it.
+// openDecision is a decision that was sent to a seat, and its outcome. The
+// decision closes at the first of these events: a frame arrives that does not
+// answer an older decision, the line is lost, or the deadline passes. The
+// seat's lock guards all fields.
 type openDecision struct {
 	match    *match.Match
 	decision match.Decision
-	since    time.Duration // when it was sent, on the referee's clock
+	since    time.Duration // when the decision was sent, on the referee's clock
 	until    time.Duration
 	dialed   bool // whether the line was down and had to be dialed first
 
@@ -41,8 +41,8 @@ func (o *openDecision) receive(frame []byte, cause string, now time.Duration) {
 	o.close(frame, cause, now)
 }
 
-// close closes the decision if it is open. An answer that is read after the
-// deadline counts as having taken all of the time.
+// close closes the decision if it is open. If an answer is read after the
+// deadline, its elapsed time is the full time of the decision.
 func (o *openDecision) close(frame []byte, cause string, now time.Duration) {
 	if o.closed {
 		return
@@ -55,7 +55,8 @@ func (o *openDecision) close(frame []byte, cause string, now time.Duration) {
 	close(o.done)
 }
 
-// setOpen sets the open decision of the seat. With nil, the seat ignores frames.
+// setOpen sets the open decision of the seat. If o is nil, the seat ignores
+// frames.
 func (s *seat) setOpen(o *openDecision) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,8 +64,9 @@ func (s *seat) setOpen(o *openDecision) {
 }
 
 // startClock starts the clock of a decision just before its request is written.
-// It returns the time left to answer: the full time if the line was up, what is
-// left after dialing if it was down, and 0 if the decision is closed.
+// It returns the time left to answer. This is the full time if the line was up,
+// and the time that is left after dialing if the line was down. It is 0 if the
+// decision is closed.
 func (s *seat) startClock(o *openDecision) (left time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,8 +94,8 @@ func (s *seat) closed(o *openDecision) bool {
 	return o.closed
 }
 
-// outcomeOf closes the decision at its deadline if it is still open, and
-// returns how it closed. If ctx ended first, it returns a zero outcome.
+// outcomeOf closes the decision at its deadline if the decision is still open,
+// and returns the outcome. If ctx ended first, it returns a zero outcome.
 func (s *seat) outcomeOf(ctx context.Context, o *openDecision) match.Outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()

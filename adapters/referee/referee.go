@@ -1,10 +1,11 @@
 // Package referee plays matches. It sends every open decision of a match to its
-// bot, times the answer, and appends the resulting events before anyone sees
-// them. Create a [Referee], and call [Referee.Play] for each unfinished match
-// of a ladder.
+// bot and measures the time of the answer. It appends the resulting events
+// before anyone sees them. Create a [Referee], and call [Referee.Play] for each
+// unfinished match of a ladder.
 //
-// The package does not contain the rules (domain/match decides whole batches),
-// the sockets (the caller passes in a dial function) or the list of matches.
+// The package does not contain the rules: domain/match decides whole batches.
+// It does not contain sockets: the caller passes a dial function. It does not
+// list the matches of a ladder either.
 package referee
 
 import (
@@ -23,39 +24,39 @@ import (
 // Line is an open socket to a bot. Its methods are safe for concurrent use.
 type Line interface {
 	// Send writes one text frame and does not retain it. It may block until ctx
-	// ends. After an error the line is unusable.
+	// ends. After an error, the line is unusable.
 	Send(ctx context.Context, frame []byte) error
 	// Drain returns when all data that the socket had received before the call
 	// has been passed to receive, or when ctx ends.
 	Drain(ctx context.Context)
-	// Close frees the line within a second, also after an error. receive is not
+	// Close frees the line within a second, even after an error. receive is not
 	// called after Close.
 	Close()
 }
 
 // Dial opens the socket of a match. The end of ctx stops the dial but does not
-// close the line. The returned nonce is the bot's, or empty if the bot sent no valid one. If the
-// error has a method NotAllowed() bool that returns true, dialing again is
-// useless.
+// close the line. The returned nonce is the bot's nonce, or empty if the bot sent
+// no valid nonce. If the error has a method NotAllowed() bool that returns true,
+// dialing again is useless.
 //
 // The line's reader calls receive, one call at a time, possibly before Dial
-// returns. A text frame has no cause, and receive may retain it. Malformed data
-// has the cause match.CauseMalformed, and an oversized frame
-// match.CauseOversized. The last call has match.CauseDropped.
+// returns. For a text frame, cause is empty, and receive may retain the frame.
+// For malformed data, cause is match.CauseMalformed. For an oversized frame, it
+// is match.CauseOversized. In the last call, it is match.CauseDropped.
 type Dial func(ctx context.Context, url, matchID, commitment string, receive func(frame []byte, cause string)) (line Line, nonce string, err error)
 
-// Ladder stores how matches ended. It retries an unavailable log until ctx
-// ends. It returns ladder.ErrAlreadyFinished if the match has already been
-// rated or voided.
+// Ladder stores the results of matches. It retries until ctx ends while the log
+// is unavailable. If the match has already been rated or voided, it returns
+// ladder.ErrAlreadyFinished.
 type Ladder interface {
 	Finish(ctx context.Context, matchID string, results []ladder.Result) error
 	Void(ctx context.Context, matchID, why string) error
 }
 
-// Mode holds the clocks and the ladder of a mode.
+// Mode contains the time limits and the ladder of a mode.
 type Mode struct {
-	Decision time.Duration // to answer one decision
-	Wall     time.Duration // the playing time after which a match is aborted
+	Decision time.Duration // time limit for answering one decision
+	Wall     time.Duration // the time played after which a match is aborted
 	Ladder   Ladder
 }
 
@@ -67,13 +68,15 @@ type Options struct {
 	Player string // the holder of the lease, stored in MatchClaimed
 	Logger *slog.Logger
 
-	// Bots finds a bot, even a removed one. Each dial calls it again.
+	// Bots finds a bot, even a removed bot. Each dial calls it again, because
+	// the bot's URL may have changed.
 	Bots func(botID string) (directory.Bot, bool)
 	// SeedKey finds a seed key by its id.
 	SeedKey func(id string) ([]byte, bool)
 }
 
-// Referee plays any number of matches at once. It is safe for concurrent use.
+// Referee plays any number of matches at the same time. It is safe for
+// concurrent use.
 type Referee struct {
 	options Options
 	clock   *clock
@@ -88,9 +91,9 @@ type Referee struct {
 // task is a match that a goroutine plays.
 type task struct {
 	stop      func()
-	giveOrder context.CancelCauseFunc // aborts the match; only the first Order counts
+	giveOrder context.CancelCauseFunc // aborts the match; only the first Order has an effect
 	done      chan struct{}           // closed when the goroutine ends; then the fields below may be read
-	err       error                   // why it ended before the match did
+	err       error                   // why the goroutine ended before the match was over
 	abort     *match.Aborted
 }
 
@@ -101,17 +104,17 @@ func New(o Options) *Referee {
 	return r
 }
 
-// Play starts or resumes a match and returns at once. The match is then played
-// to its end in the background. Play does nothing if the match is already being
-// played, or after Stop. It logs failures; a later call may succeed.
+// Play starts or resumes a match in the background, and returns immediately.
+// Play does nothing if the match is already being played, or after Stop. It
+// logs failures; a later call may succeed.
 func (r *Referee) Play(s ladder.Seating) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.begin(s)
 }
 
-// begin returns the task of a match. If the match has none, begin starts one.
-// After Stop it returns nil. The caller holds r.mu.
+// begin returns the task of a match. If the match has no task, begin starts
+// one. After Stop, begin returns nil instead. The caller must hold r.mu.
 func (r *Referee) begin(s ladder.Seating) *task {
 	if t := r.running[s.MatchID]; t != nil || r.stopped {
 		return t
@@ -133,7 +136,7 @@ func (r *Referee) begin(s ladder.Seating) *task {
 
 func (r *Referee) end(matchID string, t *task) {
 	t.stop()
-	t.giveOrder(nil) // frees its context
+	t.giveOrder(nil) // frees the context of the order
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	close(t.done)
@@ -160,11 +163,11 @@ func (r *Referee) Wait() {
 	}
 }
 
-// Stop permanently ends all playing, for example when the lease is lost. It
-// waits until all matches have stopped, or returns the error of ctx. The
-// referee then asks, decides and appends nothing more, but an append that is in
+// Stop permanently stops all matches, for example when the lease is lost. It
+// waits until all matches have stopped, or returns the error of ctx. After
+// that, the referee asks, decides and appends nothing, but an append that is in
 // progress may still be stored. Open decisions stay open, so no seat gets a
-// strike because of a stop.
+// strike because the referee stops.
 func (r *Referee) Stop(ctx context.Context) error {
 	r.mu.Lock()
 	r.stopped = true
@@ -185,7 +188,8 @@ func (r *Referee) Stop(ctx context.Context) error {
 	}
 }
 
-// Reasons to leave an unfinished match that are not failures.
+// Reasons why a referee stops playing an unfinished match that are not
+// failures.
 var (
 	errStopped  = errors.New("this process stopped playing")
 	errReplaced = errors.New("another referee plays the match")

@@ -17,7 +17,7 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// history returns a match's stream without the parts that a restart may change:
+// history returns a match's events without the parts that a restart may change:
 // the times and the claims.
 func (f *fixture) history() (lines []string) {
 	f.t.Helper()
@@ -59,7 +59,7 @@ func uninterrupted(t *testing.T, seats int) (history []string) {
 	return history
 }
 
-// untilOver plays the match repeatedly until the ladder has its result.
+// untilOver resumes the match until the ladder has its result.
 func (f *fixture) untilOver() {
 	f.t.Helper()
 	for n := 0; len(f.ladder.finished) == 0; n++ {
@@ -68,8 +68,9 @@ func (f *fixture) untilOver() {
 	}
 }
 
-// The referee stops at each append of a match except claims: before the append,
-// after it, and after it with a lost acknowledgement.
+// The referee stops at each append of a match, except for claims. It stops
+// before the append, after the append, and after an append whose
+// acknowledgement was lost.
 func TestResumeAtEveryAppend(t *testing.T) {
 	want := uninterrupted(t, 4)
 	withFixture(t, 4, func(f *fixture) {
@@ -91,8 +92,8 @@ func TestResumeAtEveryAppend(t *testing.T) {
 	})
 }
 
-// Matches meet random faults: stops with an open decision, lost answers, outages
-// of the log, lost acknowledgements.
+// Random faults interrupt the matches: the referee stops while a decision is
+// open, answers are lost, the log is unavailable, or acknowledgements are lost.
 func TestResumeAnywhere(t *testing.T) {
 	want := uninterrupted(t, 3)
 	seeds := uint64(5)
@@ -140,7 +141,8 @@ func randomFault(f *fixture, which int, a attempted) (eventstore.Appended, error
 	}
 }
 
-// askedBefore reports whether the bot has been asked a decision before.
+// askedBefore reports whether the bot has received a request for a decision
+// before.
 func (b *fakeBot) askedBefore(id int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -152,8 +154,8 @@ func (b *fakeBot) askedBefore(id int) bool {
 	return false
 }
 
-// A stop costs no strike. The decision is asked again with the same id and its full
-// time.
+// If the referee stops, no seat gets a strike. The next referee sends the decision
+// again, with the same id and the full time.
 func TestStopLeavesDecisionOpen(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		bot := f.bots[0]
@@ -222,7 +224,8 @@ func TestClaimIsStoredBeforeDialing(t *testing.T) {
 	})
 }
 
-// When a referee is replaced, it stops without affecting the match.
+// When another referee takes over a match, the first referee stops without
+// affecting the match.
 func TestSecondRefereeTakesMatchOver(t *testing.T) {
 	want := uninterrupted(t, 3)
 	for _, after := range []time.Duration{0, time.Millisecond, 150 * time.Millisecond, 3 * time.Second, 12 * time.Second} {
@@ -243,8 +246,8 @@ func TestSecondRefereeTakesMatchOver(t *testing.T) {
 	}
 }
 
-// If the match has ended but the ladder lacks the result, the next Play writes it,
-// and later ones do nothing.
+// If the match has ended but the ladder does not have the result, the next Play
+// stores the result. Later calls do nothing.
 func TestLadderIsWrittenLater(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		f.ladder.fails = []error{errors.New("cannot fold")}
@@ -265,8 +268,8 @@ func TestLadderIsWrittenLater(t *testing.T) {
 	})
 }
 
-// If a read fails part way, the match must not resume from an incomplete
-// history.
+// If a read of the stream fails part way, the match must not resume from an
+// incomplete history.
 func TestFailedReadIsRetried(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		f.stopAfter(match.DiceRolled{})

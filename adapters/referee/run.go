@@ -16,33 +16,35 @@ import (
 	"hexarena/eventstore"
 )
 
-// run is one match while this process plays it. The match's goroutine owns it.
-// It shares only the seats with the readers of the lines, and each seat has a
-// lock.
+// run is one match while this process plays the match. One goroutine owns the
+// run. It shares only the seats with the goroutines that read the lines, and
+// each seat has a lock.
 //
-// The stream is the only state that survives. After a stop or a crash another run
-// resumes the match ("Resuming a match" in docs/architecture.md):
+// Only the match's stream survives the process. After a shutdown or a crash,
+// another run resumes the match ("Resuming a match" in docs/architecture.md):
 //
-//   - load folds the stream. The time played is in the metadata.
-//   - A claim is appended before any bot is dialed. From then on an older referee
-//     cannot append, because every append names the folded revision.
-//   - The folded state lists the decisions that are owed, with the same ids. All
-//     of them are asked again with their full time: the answers of a batch are
-//     only in memory until the last one has arrived.
-//   - If the stream already has its last event, only the ladder is written.
+//   - load folds the stream. The events' metadata contains the time played.
+//   - The run appends a claim before it dials any bot. After the claim, an older
+//     referee cannot append, because every append names the folded revision.
+//   - The folded state lists the open decisions, with the same ids as before.
+//     The run sends all of them again, with their full time. It must ask again
+//     because the answers of a batch are only in memory until the last answer
+//     has arrived.
+//   - If the match has already ended in the stream, the run only stores the
+//     result in the ladder.
 //
-// A result reaches the bots only after it is stored, so no bot can learn a
-// result that a crash then undoes.
+// The effects of a batch reach the bots only after they are stored. So no bot
+// can see an effect that a crash then undoes.
 type run struct {
 	options *Options
 	clock   *clock
 	seating ladder.Seating
 	mode    Mode
-	ordered context.Context // canceled, with an Order as its cause, when an operator aborts the match
+	ordered context.Context // canceled when an operator aborts the match; its cause is the Order
 	stream  eventstore.StreamID
 
 	state    match.Match
-	expected eventstore.Expected // the revision that the next append names
+	expected eventstore.Expected // the expected revision of the next append
 	last     uuid.UUID           // id of the last stored event
 	played   time.Duration       // the time played, up to the last append
 	request  string              // id of the operator's request to abort the match
@@ -51,9 +53,9 @@ type run struct {
 	closing sync.WaitGroup
 }
 
-// play plays one match until it is over and the ladder has stored the result.
-// If the match was aborted, now or earlier, play returns the event of the
-// abort.
+// play plays one match until the match is over and the ladder has stored the
+// result. If the match was aborted, now or earlier, play returns the abort
+// event.
 func (r *Referee) play(ctx, ordered context.Context, s ladder.Seating) (*match.Aborted, error) {
 	mode, ok := r.options.Modes[s.Mode]
 	if !ok {
@@ -88,8 +90,8 @@ func (r *Referee) play(ctx, ordered context.Context, s ladder.Seating) (*match.A
 	return p.state.Abort, p.writeLadder(ctx)
 }
 
-// startOrResume starts a match that has no events. Otherwise it folds the events,
-// claims the match and dials the bots.
+// startOrResume folds the events of the match. If the match has no events, it
+// starts the match. Otherwise, it claims the match and dials the bots.
 func (p *run) startOrResume(ctx context.Context) error {
 	if err := p.load(ctx); err != nil || p.state.Over() {
 		return err
@@ -109,7 +111,7 @@ func (p *run) startOrResume(ctx context.Context) error {
 	return nil
 }
 
-// playBatches asks and settles one batch of decisions after another until the
+// playBatches asks and settles one batch of decisions after another, until the
 // match is over.
 func (p *run) playBatches(ctx context.Context) error {
 	wall := time.Duration(p.state.Started.Deadlines.WallMs) * time.Millisecond
@@ -125,9 +127,9 @@ func (p *run) playBatches(ctx context.Context) error {
 	return nil
 }
 
-// nextEvents asks the open decisions and returns the events of their outcomes. It
-// returns the abort of the match if an operator ordered it, or if the wall clock
-// has no time left.
+// nextEvents sends the open decisions to the bots, and returns the events that
+// follow from the outcomes. If an operator ordered an abort, or if no time is
+// left on the wall clock, it returns the events of the abort.
 func (p *run) nextEvents(ctx context.Context, left time.Duration) ([]match.Event, error) {
 	var order Order
 	if errors.As(context.Cause(p.ordered), &order) {
@@ -150,7 +152,7 @@ func (p *run) nextEvents(ctx context.Context, left time.Duration) ([]match.Event
 	return p.state.Settle(outcomes)
 }
 
-// writeLadder stores in the ladder how the match ended.
+// writeLadder stores the result of the match in the ladder.
 func (p *run) writeLadder(ctx context.Context) error {
 	var err error
 	if end := p.state.End; end != nil {
@@ -181,7 +183,8 @@ func (p *run) reason() string {
 	return p.state.End.Reason
 }
 
-// results returns the placement of each bot, and whether it missed the match.
+// results returns the placement of each bot, and whether the bot missed the
+// match.
 func (p *run) results(placements []int) []ladder.Result {
 	results := make([]ladder.Result, len(placements))
 	for i, seat := range p.state.Started.Seats {
@@ -190,7 +193,8 @@ func (p *run) results(placements []int) []ladder.Result {
 	return results
 }
 
-// closeLines starts to close all lines. p.closing waits for the end.
+// closeLines starts to close all lines. Use p.closing to wait until they are
+// closed.
 func (p *run) closeLines() {
 	for _, s := range p.seats {
 		if line := s.takeLine(); line != nil {

@@ -8,8 +8,8 @@ import (
 	"hexarena/domain/match"
 )
 
-// seat is one bot's seat in a match: its line, and its open decision. The reader
-// of the line and the goroutines of the match share it.
+// seat is one bot's seat in a match, with its line and its open decision. The
+// line's reader and the goroutines of the match share the seat.
 type seat struct {
 	bot     string
 	dialBot func(ctx context.Context, receive func(frame []byte, cause string)) (Line, string, error)
@@ -20,8 +20,8 @@ type seat struct {
 	open *openDecision
 }
 
-// connection is one socket, from its dial on. A seat ignores all connections
-// except its newest.
+// connection is one socket. It exists from the start of the dial. A seat
+// ignores all connections except the newest.
 type connection struct {
 	line    Line // nil during the dial
 	dropped bool
@@ -79,8 +79,8 @@ func (s *seat) receive(c *connection, frame []byte, cause string) {
 	}
 }
 
-// drop forgets a lost line. The open decision then times out as well. The
-// caller holds s.mu.
+// drop removes a lost line from the seat. The open decision then times out
+// immediately. The caller must hold s.mu.
 func (s *seat) drop(c *connection) {
 	if s.conn != c {
 		return
@@ -91,7 +91,7 @@ func (s *seat) drop(c *connection) {
 	}
 }
 
-// lose forgets a line on which a send failed.
+// lose removes a line on which a send failed from the seat.
 func (s *seat) lose(c *connection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +108,8 @@ func (s *seat) current() *connection {
 	return s.conn
 }
 
-// takeLine returns the seat's line, or nil, and forgets it.
+// takeLine removes the seat's line and returns it. It returns nil if the seat
+// has no line.
 func (s *seat) takeLine() Line {
 	s.mu.Lock()
 	defer s.mu.Unlock()

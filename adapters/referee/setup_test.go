@@ -34,8 +34,8 @@ const (
 
 var testKey = []byte("a seed key")
 
-// fixture holds the fakes around a referee: a log, a ladder, and bots behind
-// scripted lines, in a synctest bubble.
+// fixture contains the fakes around a referee, in a synctest bubble: a log, a
+// ladder, and bots with scripted lines.
 type fixture struct {
 	t      *testing.T
 	log    *journal
@@ -44,10 +44,11 @@ type fixture struct {
 	mode   Mode
 	bots   []*fakeBot
 
-	playing atomic.Pointer[Referee] // the newest
+	playing atomic.Pointer[Referee] // the newest referee
 }
 
-// withFixture runs a test in a bubble with a table of n bots that answer legally.
+// withFixture runs a test in a synctest bubble, with a table of n bots that
+// answer legally.
 func withFixture(t *testing.T, n int, test func(f *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { test(newFixture(t, n)) })
@@ -66,7 +67,7 @@ func newFixture(t *testing.T, n int) *fixture {
 	return f
 }
 
-// referee returns a new referee on the fakes.
+// referee returns a new referee that uses the fakes.
 func (f *fixture) referee(player string) *Referee {
 	f.mode.Ladder = f.ladder
 	r := New(Options{
@@ -86,7 +87,7 @@ func (f *fixture) referee(player string) *Referee {
 	return r
 }
 
-// abandon stops the newest referee and does not wait for it.
+// abandon stops the newest referee, and does not wait until the match has stopped.
 func (f *fixture) abandon() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -120,7 +121,7 @@ func (f *fixture) play() {
 	r.Wait()
 }
 
-// run plays the match to its end and returns its events.
+// run plays the match to its end and returns the events.
 func (f *fixture) run() []match.Event {
 	f.t.Helper()
 	f.play()
@@ -180,10 +181,10 @@ type journal struct {
 	mu      sync.Mutex
 	tries   int
 	batches [][]eventstore.Event
-	fault   func(a attempted) (eventstore.Appended, error) // if set, it handles each append
+	fault   func(a attempted) (eventstore.Appended, error) // if set, this function handles each append
 }
 
-// attempted is a call of Append.
+// attempted is one call of Append.
 type attempted struct {
 	nth   int
 	types []string // types of the events
@@ -273,16 +274,16 @@ func (l *fakeLadder) record(store func()) error {
 type call struct {
 	match.Request
 	line *fakeLine
-	nth  int // number of the bot's request, from 1
+	nth  int // number of the request among all requests to the bot, from 1
 	kth  int // number of the request among those of its kind, from 1
 }
 
-// fakeBot follows its script. Without a script it answers legally.
+// fakeBot follows its script. Without a script, it answers legally.
 type fakeBot struct {
 	fixture *fixture
 	id      string
 	nonce   string
-	unknown atomic.Bool                 // whether the directory does not know the bot
+	unknown atomic.Bool                 // whether the bot is missing from the directory
 	script  func(c call) (handled bool) // if it returns false, the bot answers legally
 	refuse  func(ctx context.Context, nth int) error
 	greet   func(l *fakeLine) // called for each new line
@@ -333,7 +334,8 @@ func (b *fakeBot) asked(l *fakeLine, frame []byte) {
 // answer sends a frame after a delay.
 func (c call) answer(after time.Duration, frame string) { c.line.sends(after, frame, "") }
 
-// fakeLine is a socket. Nothing reaches the receiver after Close or a drop.
+// fakeLine is a fake socket. After Close or after the line drops, receive gets
+// nothing.
 type fakeLine struct {
 	bot     *fakeBot
 	receive func([]byte, string)
@@ -372,7 +374,8 @@ func (l *fakeLine) deliver(frame, cause string) {
 	}
 }
 
-// buffers holds back a received frame until a drain.
+// buffers adds a frame that the socket has received, but that only Drain
+// delivers.
 func (l *fakeLine) buffers(frame string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -398,7 +401,7 @@ func (l *fakeLine) Close() {
 	l.closed++
 }
 
-// stopAfter stops the referee after it has stored an event of this type.
+// stopAfter makes the referee stop after it has stored an event of this type.
 func (f *fixture) stopAfter(e match.Event) {
 	f.log.fault = func(a attempted) (eventstore.Appended, error) {
 		if a.has(e) {

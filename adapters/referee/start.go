@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// startTime bounds the wait for the bots' upgrade responses. If the
-	// decision time is shorter, that is the bound.
+	// startTime is the maximum wait for the bots' upgrade responses. If the
+	// decision time is shorter, the decision time is the maximum.
 	startTime = 5 * time.Second
 
-	directoryTime  = time.Minute            // the longest wait for a directory that does not know a bot
+	directoryTime  = time.Minute            // the maximum wait for a bot that is missing from the directory
 	directoryPause = 100 * time.Millisecond // between checks of the directory
 )
 
-// start dials all bots at once, collects their nonces, and stores the start of
-// the match. It does not wait for bots that respond too late.
+// start dials all bots at the same time, collects their nonces, and stores the
+// start of the match. It does not wait for bots that respond too late.
 func (p *run) start(ctx context.Context) error {
 	bots := p.entrants()
 	nonces := p.dialAll(ctx)
@@ -47,9 +47,9 @@ func (p *run) start(ctx context.Context) error {
 	return nil
 }
 
-// awaitDirectory waits until the directory knows every bot of the table. The
-// directory may be behind after this process starts, and a bot must not get a
-// strike because of that.
+// awaitDirectory waits until the directory includes every bot of the table.
+// After this process starts, the directory may still be catching up, and a bot
+// must not get a strike because of that.
 func (p *run) awaitDirectory(ctx context.Context) error {
 	until := p.clock.now() + directoryTime
 	for _, e := range p.seating.Bots {
@@ -84,8 +84,9 @@ func (p *run) table() match.Table {
 	return t
 }
 
-// dialAll dials every bot once and returns the nonces in table order. A failure
-// costs no strike: the bot's first decision dials again.
+// dialAll dials every bot once and returns the nonces in table order. A failed
+// dial causes no strike, because the referee dials again for the bot's first
+// decision.
 func (p *run) dialAll(ctx context.Context) []string {
 	ctx, cancel := context.WithTimeout(ctx, min(startTime, p.mode.Decision))
 	defer cancel()

@@ -41,8 +41,8 @@ func TestStartStoresSeatingAndNonces(t *testing.T) {
 	})
 }
 
-// A start waits for the upgrade responses for 5 s or the decision time,
-// whichever is shorter.
+// When a match starts, the referee waits for the upgrade responses for 5 s or
+// the decision time, whichever is shorter.
 func TestStartWaitsForUpgradeAnswers(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -78,8 +78,8 @@ func TestStartWaitsForUpgradeAnswers(t *testing.T) {
 	}
 }
 
-// A start and a resumption wait for a directory that does not know the bots yet. No
-// clock runs meanwhile.
+// If bots are missing from the directory, a match waits before it starts or
+// resumes. During the wait, no decision is open and no time played passes.
 func TestMatchWaitsForDirectory(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		f.stopAfter(match.DiceRolled{})
@@ -137,7 +137,7 @@ func (f *fixture) times() []time.Time {
 	return times
 }
 
-// playedMs returns the playing time in the last event's metadata.
+// playedMs returns the time played, from the last event's metadata.
 func (f *fixture) playedMs() (ms int64) {
 	for r := range f.recorded() {
 		m, err := eventstore.DecodeMetadata(r)

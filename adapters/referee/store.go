@@ -10,7 +10,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// errUnreadable reports stored events that cannot be folded. Retrying does not
+// errUnreadable reports that stored events cannot be folded. A retry does not
 // help.
 var errUnreadable = errors.New("the match's stream cannot be folded")
 
@@ -48,9 +48,9 @@ func (p *run) fold(r eventstore.Recorded) error {
 	return nil
 }
 
-// append stores events at the folded revision, and folds them. It retries while
-// the log is unavailable, and the match's clocks stand still meanwhile. It returns
-// errReplaced if another referee has appended.
+// append stores events at the folded revision, and folds them. While the log is
+// unavailable, append retries, and the match's clocks do not run. If another
+// referee has appended, it returns errReplaced.
 func (p *run) append(ctx context.Context, events []match.Event) error {
 	if ctx.Err() != nil {
 		return errStopped
@@ -89,9 +89,9 @@ func (p *run) metadata() eventstore.Metadata {
 	return m
 }
 
-// retry retries a call to the log until ctx ends. Then it returns errStopped. A
-// stop does not cancel a call in progress, so that an answer that is being
-// stored is not lost.
+// retry retries a call to the log until ctx ends. Then it returns errStopped.
+// The end of ctx does not cancel a call in progress, so that an answer that is
+// being stored is not lost.
 func (p *run) retry(ctx context.Context, call func(context.Context) error) error {
 	err := eventstore.Retry(ctx, func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eventstore.AttemptTime)
