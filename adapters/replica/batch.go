@@ -11,15 +11,16 @@ import (
 	"hexarena/projections/matchcollector"
 )
 
-// batch is one event of a ladder or of the keys, together with the match that
-// it ends. A batch without an event means that the source has no more events
-// for now.
+// batch is one event of a ladder or of the stream of keys, together with the
+// match that the event ends. A batch without an event means that the source has
+// no more events for now.
 type batch struct {
 	event *eventstore.Recorded
-	match []eventstore.Recorded // the whole match; empty if the event ends none
+	match []eventstore.Recorded // all events of the match; empty if the event ends no match
 }
 
-// follow sends a batch for each public event of the source after a position.
+// follow sends a batch for each event of a ladder or of the keys in the source,
+// after a position.
 func follow(ctx context.Context, from eventstore.Log, after eventstore.Position, batches chan<- batch) error {
 	matches := matchcollector.New()
 	for m, err := range from.Subscribe(ctx, after, filter) {
@@ -48,9 +49,9 @@ func follow(ctx context.Context, from eventstore.Log, after eventstore.Position,
 	return ctx.Err()
 }
 
-// matchEndedBy returns the match that an event ends, if it ends one. It returns
-// an error for an event of an unknown type, because such an event may hold data
-// that is not public.
+// matchEndedBy returns the events of the match that r ends, or nil if r ends no
+// match. For an event of an unknown type, it returns an error, because such an
+// event may contain data that is not public.
 func matchEndedBy(ctx context.Context, from eventstore.Log, matches *matchcollector.Collector, r eventstore.Recorded) ([]eventstore.Recorded, error) {
 	if kindOf(r.Stream) == keysStream {
 		_, err := arena.DecodeKeys(r.Type, r.Data)
@@ -91,7 +92,7 @@ func locate(r eventstore.Recorded, err error) error {
 }
 
 // appendTo appends a batch to the target. Events that an interrupted call has
-// already appended are not stored twice, because their ids and revisions are
+// already appended are not stored again, because their ids and revisions are
 // the same.
 func (b batch) appendTo(ctx context.Context, to eventstore.Log, p *Progress) error {
 	if p.CaughtUp = b.event == nil; p.CaughtUp {
@@ -115,7 +116,7 @@ func (b batch) appendTo(ctx context.Context, to eventstore.Log, p *Progress) err
 	return nil
 }
 
-// fitting returns how many of the events fit into one append.
+// fitting returns how many of the events are small enough for one append.
 func fitting(events []eventstore.Recorded) int {
 	size := 0
 	for i := range events {

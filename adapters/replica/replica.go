@@ -1,13 +1,12 @@
-// Package replica keeps a second log, for analysts, up to date with the public
-// part of this one: the ladders, the arena's keys, and each match's stream once
-// the match has ended. For a running match, the replica contains only the entry
-// in TablesSeated. It contains nothing about accounts, bots' addresses,
-// sessions or operators' orders.
+// Package replica keeps a second log for analysts, the replica, up to date with
+// the public part of the arena's log. The public part is the ladders, the
+// arena's keys, and each match's stream once the match has ended. For a running
+// match, the replica contains only the entry in TablesSeated. It contains
+// nothing about accounts, bot URLs, sessions or operators' orders.
 //
 // Copied events keep their ids, types, data, metadata and revisions. The events
-// of a match precede the ladder's event that ends it. The replica itself
-// records the progress: Feed continues after the replica's last event and needs
-// no other state.
+// of a match come before the ladder's event that ends the match. Feed continues
+// after the replica's last event, so it needs no other record of its progress.
 package replica
 
 import (
@@ -25,25 +24,26 @@ import (
 	"hexarena/eventstore"
 )
 
-// ErrNotReplica rejects a target that holds events that Feed did not copy from
-// this source.
+// ErrNotReplica reports that the target contains events that Feed did not copy
+// from this source.
 var ErrNotReplica = errors.New("it holds events that are not a replica of this source; choose an empty log or the source's own replica")
 
 // Progress describes the work of one call of Feed.
 type Progress struct {
 	Matches  int
 	Events   uint64
-	Position eventstore.Position // in the source; everything up to it is in the replica
-	CaughtUp bool                // whether the replica has everything that the source holds now
+	Position eventstore.Position // position in the source up to which the replica is complete
+	CaughtUp bool                // whether the replica has all public events that the source contains now
 }
 
-// readAhead limits the batches that are read from the source and not yet
-// appended to the target.
+// readAhead is the maximum number of batches that are read from the source but
+// not yet appended to the target.
 const readAhead = 8
 
-// Feed copies the source's public events after the target's last event, and then
-// follows the source. It calls report after each batch. It returns nil once ctx
-// ends, or the error that stopped it. It waits while either log is unavailable.
+// Feed copies the source's public events that follow the target's last event,
+// and then copies new events as they are stored. It calls report after each
+// batch. It waits while either log is unavailable. It returns nil once ctx ends,
+// or the error that stopped it.
 func Feed(ctx context.Context, from, to eventstore.Log, report func(Progress)) error {
 	after, err := resume(ctx, from, to)
 	if err != nil {
@@ -109,7 +109,8 @@ func notReplica(r eventstore.Recorded) error {
 	return fmt.Errorf("the target: %w: %s@%d (%s)", ErrNotReplica, r.Stream, r.Revision, r.Type)
 }
 
-// streamKind decides which streams the replica may hold.
+// streamKind is the kind of a stream, which decides whether the replica may
+// contain the stream.
 type streamKind int
 
 const (
@@ -119,8 +120,8 @@ const (
 	matchStream
 )
 
-// filter selects these streams on the server. A prefix may select other streams
-// too, so kindOf makes the final decision.
+// filter selects the public streams on the server. A prefix may also match
+// other streams, so kindOf makes the final decision.
 var filter = eventstore.Filter{StreamPrefixes: []string{ladder.StreamPrefix, arena.KeysStream, match.StreamPrefix}}
 
 func kindOf(id eventstore.StreamID) streamKind {

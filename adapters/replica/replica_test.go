@@ -19,7 +19,7 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// source is an arena whose log also holds private data.
+// source is an arena whose log also contains private data.
 type source struct {
 	t *testing.T
 	*arenatest.Arena
@@ -111,7 +111,8 @@ func everything(t *testing.T, log eventstore.Log) (all []stored) {
 	return all
 }
 
-// Each copied event equals the source's event, and no other data is copied.
+// Feed copies the events of ladders, keys and ended matches unchanged, and
+// copies nothing else.
 func TestReplicaHoldsLaddersKeysAndEndedMatchesOnly(t *testing.T) {
 	w := newSource(t)
 	to := memory.New()
@@ -239,7 +240,8 @@ func TestFeedRejectsATargetWithOtherEvents(t *testing.T) {
 	require.ErrorContains(t, err, "arena-keys@0 (PlatformKeyPublished)")
 }
 
-// An unknown event may hold private data.
+// Feed stops at an event of an unknown type, because the event may contain
+// private data.
 func TestUnknownEventStopsTheFeed(t *testing.T) {
 	for _, stream := range []string{arena.KeysStream, ladder.Stream(ladder.Standard)} {
 		w := newSource(t)
