@@ -14,7 +14,7 @@ type AccountPatch struct {
 	Name *string `json:"name,omitempty" minLength:"3" maxLength:"20" pattern:"^[a-z0-9_-]+$"`
 }
 
-// SignIn asks for a sign-in link by mail.
+// SignIn asks for a sign-in link by email.
 type SignIn struct {
 	Email string `json:"email" format:"email"`
 }

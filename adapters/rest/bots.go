@@ -45,8 +45,8 @@ type Step struct {
 }
 
 // StepWriter is an optional interface of an http.ResponseWriter, like
-// http.Flusher. Inside the process, a caller implements it to follow a deploy
-// check. The API passes it each step as soon as the step is done, before it
+// http.Flusher. A caller inside the process implements StepWriter to follow a
+// deploy check. The API calls WriteStep as soon as a step is done, before it
 // writes the answer.
 type StepWriter interface {
 	WriteStep(Step)

@@ -1,6 +1,6 @@
 package rest
 
-// Inclusion proves that a match is a leaf of the signed log.
+// Inclusion proves that a match is a leaf in the tree of the signed log.
 type Inclusion struct {
 	Index  uint64   `json:"index" doc:"The leaf's position, counted from 0."`
 	Size   uint64   `json:"size" doc:"The size of the tree that the proof is for."`
@@ -15,7 +15,7 @@ type Consistency struct {
 	Hashes [][]byte `json:"hashes" nullable:"false" doc:"The consistency proof (RFC 6962, 2.1.2)."`
 }
 
-// SeedKey is a key that server seeds are derived from.
+// SeedKey describes a key from which server seeds are derived.
 type SeedKey struct {
 	ID   string  `json:"id"`
 	Hash string  `json:"hash" doc:"SHA-256 of the key, in hex."`

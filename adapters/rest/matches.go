@@ -5,7 +5,7 @@ import (
 	"hexarena/domain/seed"
 )
 
-// Matches is a page of the list of matches, newest first.
+// Matches is one page of the match list, newest first.
 type Matches struct {
 	Matches []MatchSummary `json:"matches" nullable:"false"`
 	Next    *string        `json:"next" doc:"Pass this as before to get the next (older) page; null on the last page."`
@@ -22,7 +22,7 @@ type Match struct {
 	ThinkingMs []int64             `json:"thinkingMs,omitempty" doc:"The thinking time that each seat used; present once the match has ended."`
 }
 
-// Frames holds the board and the frames of a match.
+// Frames contains the board and the frames of a match.
 type Frames struct {
 	MatchID string        `json:"matchId"`
 	Board   BoardLayout   `json:"board"`
@@ -46,7 +46,8 @@ type Leaderboard struct {
 	Rows []LeaderboardRow `json:"rows" nullable:"false"`
 }
 
-// BotHistory lists the completed matches of a bot, or the aborted ones.
+// BotHistory lists either the completed matches of a bot or its aborted
+// matches.
 type BotHistory struct {
 	BotID          string         `json:"botId"`
 	Name           string         `json:"name"`
@@ -56,8 +57,8 @@ type BotHistory struct {
 	Points         []HistoryPoint `json:"points" nullable:"false"`
 }
 
-// HistoryPoint is one match of a bot. A completed match has every field; an
-// aborted match lacks the pointer fields.
+// HistoryPoint is one match of a bot. A completed match has every field. For an
+// aborted match, the pointer fields are nil.
 type HistoryPoint struct {
 	MatchID   string   `json:"matchId"`
 	EndedAt   string   `json:"endedAt"`

@@ -1,13 +1,13 @@
 package rest
 
-// HeaderRequestID is the header that gives the id of the request in every answer.
-// Logs and events have the same id.
+// HeaderRequestID is the header that contains the id of the request in every
+// response. Log records and events contain the same id.
 const HeaderRequestID = "X-Request-Id"
 
 // ProblemType is the content type of a Problem.
 const ProblemType = "application/problem+json"
 
-// Problem is the body of every refusal (RFC 9457).
+// Problem is the body of every error response (RFC 9457).
 type Problem struct {
 	Title     string       `json:"title" doc:"The status in words."`
 	Status    int          `json:"status" minimum:"400" maximum:"599"`

@@ -1,12 +1,12 @@
-// Package rest declares the shapes of the arena's REST interface: the JSON
-// bodies of its requests and answers. The API encodes and describes them, and
-// the pages and the command line decode them, so that each shape is declared
-// once.
+// Package rest declares the types of the arena's REST interface: the JSON
+// bodies of its requests and answers. The API encodes and describes these
+// types. The web pages and the command line decode the same types, so that each
+// is declared only once.
 //
-// A shape that is also a row of a read model is declared in the read model and
-// has an alias here, such as [MatchSummary] and [LeaderboardRow]. huma uses the
-// struct tags to describe a field, and adapters/rest/binding uses them to read
-// it. The package knows nothing about HTTP or the rules.
+// A type that is also a row of a read model is declared in the read model. It
+// has an alias here, such as [MatchSummary] and [LeaderboardRow]. The library
+// huma uses the struct tags to describe a field, and adapters/rest/binding uses
+// them to parse the field. The package knows nothing about HTTP or the rules.
 package rest
 
 import (
@@ -27,7 +27,7 @@ type (
 	LiveMatch = live.Match
 	// Decision is one decision of a bot, for its owner.
 	Decision = frames.Decision
-	// LeaderboardRow is a bot's row of a ranking.
+	// LeaderboardRow is a bot's row in a ranking.
 	LeaderboardRow = leaderboard.Row
 )
 
@@ -35,7 +35,7 @@ type (
 // milliseconds.
 const timeFormat = "2006-01-02T15:04:05.000Z"
 
-// FormatTime formats a time as answers show it.
+// FormatTime formats a time in the format of all answers.
 func FormatTime(t time.Time) string { return t.UTC().Format(timeFormat) }
 
 // FormatTimeOrNull formats a time as FormatTime does. It returns nil, which is

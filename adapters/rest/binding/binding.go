@@ -1,10 +1,10 @@
-// Package binding fills the input of an endpoint from a request, strictly: it
-// reports every field that is unknown, missing or of the wrong type.
+// Package binding fills the input of an endpoint from a request. It is strict:
+// it reports every field that is unknown, missing or of the wrong type.
 //
-// [Of] reads a struct type once; [Binding.Bind] fills values of it. huma describes
-// the same input from the same struct tags (see
-// docs/adr/0010-huma-describes-the-api-our-binding-parses.md). Errors come from
-// package problem.
+// [Of] reads a struct type once, and [Binding.Bind] fills values of that type. The
+// library huma describes the same input from the same struct tags (see
+// docs/adr/0010-huma-describes-the-api-our-binding-parses.md). The errors are
+// those of package problem.
 package binding
 
 import (
@@ -24,11 +24,11 @@ import (
 // Binding describes how a request fills a struct:
 //
 //   - fields tagged `path:"name"` are strings;
-//   - fields tagged `query:"name"` are strings or integers, or pointers to them
-//     if absence matters; the tags `required:"true"`, `enum:"a,b"`,
-//     `minLength:"1"`, `minimum` and `maximum` bound them;
-//   - the fields of Body are named by their `json` tags; those without
-//     `omitempty` are required, and none accepts null.
+//   - fields tagged `query:"name"` are strings or integers, or pointers to
+//     these types if absence matters; the tags `required:"true"`, `enum:"a,b"`,
+//     `minLength:"1"`, `minimum` and `maximum` restrict the values;
+//   - the fields of Body are named by their `json` tags; fields without
+//     `omitempty` are required, and no field accepts null.
 type Binding struct {
 	Path, Query []Parameter
 	Body        []Parameter
@@ -65,7 +65,7 @@ func Of(in reflect.Type) Binding {
 	for _, f := range reflect.VisibleFields(body.Type) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous {
-			continue // its fields follow
+			continue // VisibleFields lists the fields of the embedded struct too
 		}
 		b.Body = append(b.Body, Parameter{Name: name, Field: f, Required: !strings.Contains(options, "omitempty")})
 	}
@@ -93,9 +93,9 @@ func bound(f reflect.StructField, tag string) *int {
 	return &n
 }
 
-// Bind fills in from a request: the values of path parameters by name, the raw
-// query and the object of the body. The error is a *problem.InvalidInput that
-// names every invalid field.
+// Bind fills in from the parts of a request: the path parameters by name, the
+// raw query, and the object of the body. The error is a *problem.InvalidInput
+// that lists every invalid field.
 func (b Binding) Bind(in reflect.Value, path func(name string) string, rawQuery string, body Object) error {
 	for _, p := range b.Path {
 		in.FieldByIndex(p.Field.Index).SetString(path(p.Name))
@@ -121,7 +121,7 @@ func (b Binding) bindQuery(in reflect.Value, raw string) []rest.FieldError {
 	return faults
 }
 
-// unknown reports the given names that are not parameters.
+// unknown returns an error for each given name that is not a parameter.
 func unknown[V any](in string, given map[string]V, parameters []Parameter) []rest.FieldError {
 	var faults []rest.FieldError
 	for _, name := range slices.Sorted(maps.Keys(given)) {
@@ -132,8 +132,8 @@ func unknown[V any](in string, given map[string]V, parameters []Parameter) []res
 	return faults
 }
 
-// setQuery sets a field to a parameter's value. It returns a message if the
-// value is invalid.
+// setQuery sets a field to a parameter's value. If the value is invalid, it
+// returns a message.
 func (p Parameter) setQuery(field reflect.Value, given []string) string {
 	switch {
 	case len(given) > 1:
@@ -185,7 +185,7 @@ func (b Binding) bindBody(in reflect.Value, body Object) []rest.FieldError {
 	return faults
 }
 
-// kindName names the JSON type that a field takes.
+// kindName returns the name of the JSON type that a field accepts.
 func kindName(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:

@@ -13,7 +13,7 @@ import (
 // maxBody is the maximum size of a body, in bytes.
 const maxBody = 64 << 10
 
-// ReadBody returns a body exactly as received. An error matches
+// ReadBody returns the body of a request exactly as received. The error matches
 // problem.ErrBodyTooLarge or problem.ErrMalformed.
 func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.ContentLength > maxBody {
@@ -31,7 +31,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 }
 
 // ParseBody parses a body as ParseObject does. If the headers of the request do
-// not announce JSON, the error matches problem.ErrMediaType.
+// not declare JSON, the error matches problem.ErrMediaType.
 func ParseBody(h http.Header, body []byte) (Object, error) {
 	if message := notJSON(h); message != "" {
 		return nil, problem.WithDetail(problem.ErrMediaType, message)
@@ -39,8 +39,8 @@ func ParseBody(h http.Header, body []byte) (Object, error) {
 	return ParseObject(body)
 }
 
-// notJSON returns a message if the headers of a request do not announce a body
-// of uncompressed JSON in UTF-8.
+// notJSON returns a message unless the headers of a request declare a body of
+// uncompressed JSON in UTF-8.
 func notJSON(h http.Header) string {
 	if e := h.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return "bodies must not be compressed"

@@ -11,13 +11,13 @@ import (
 // maxDepth is the maximum nesting depth of a body's JSON.
 const maxDepth = 16
 
-// Object is a JSON object whose values are not decoded yet. nil stands for a
+// Object is a JSON object whose values are not decoded yet. It is nil for a
 // JSON value that is not an object.
 type Object map[string]json.RawMessage
 
-// ParseObject parses a body that is one JSON value without duplicate keys at
-// any depth. It returns nil for a value that is not an object. An error matches
-// problem.ErrMalformed.
+// ParseObject parses a body. The body must be one JSON value without duplicate
+// keys at any depth; otherwise, the error matches problem.ErrMalformed. If the
+// value is not an object, ParseObject returns nil.
 func ParseObject(body []byte) (Object, error) {
 	v, err := strictjson.Parse(body, strictjson.Options{MaxDepth: maxDepth, HalfPairs: true})
 	var twice strictjson.DuplicateKeyError

@@ -1,4 +1,5 @@
-// Package httpgzip compresses HTTP answers, for the API and for the pages.
+// Package httpgzip compresses HTTP responses, for the API and for the web
+// pages.
 package httpgzip
 
 import (
@@ -11,13 +12,13 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// MinSize is the size, in bytes, from which an answer is worth compressing. A
-// smaller answer fits in one packet anyway.
+// MinSize is the minimum size, in bytes, of a response that is worth
+// compressing. A smaller response fits in one packet anyway.
 const MinSize = 1400
 
 // Accepted reports whether the client of a request accepts gzip (RFC 9110,
-// 12.5.3). A weight of 0 refuses it; "*" stands for every coding that is not
-// listed.
+// 12.5.3). A weight of 0 means that the client does not accept the coding. The
+// name "*" means every coding that is not listed.
 func Accepted(request http.Header) bool {
 	others := false
 	for item := range strings.SplitSeq(strings.Join(request.Values("Accept-Encoding"), ","), ",") {
@@ -32,8 +33,8 @@ func Accepted(request http.Header) bool {
 	return others
 }
 
-// weight returns the weight that a coding's parameter gives: 1 without a
-// parameter, 0 if the parameter is not a weight.
+// weight returns the weight in a coding's parameter. Without a parameter, the
+// weight is 1. If the parameter is not a weight, it is 0.
 func weight(parameter string) float64 {
 	name, value, given := strings.Cut(parameter, "=")
 	if !given {
@@ -46,9 +47,9 @@ func weight(parameter string) float64 {
 	return q
 }
 
-// writers are reused, because each takes a megabyte. The standard library's
-// writers are not used, because they take twice as long: half the total time of
-// a long answer.
+// writers pools gzip writers, because each uses a megabyte of memory. They are
+// not the standard library's writers, which take twice as long. That would be
+// half the total time of a long response.
 var writers = sync.Pool{New: func() any {
 	z, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 	if err != nil {
@@ -67,7 +68,7 @@ func Compress(w io.Writer, body []byte) {
 	_ = z.Close()
 }
 
-// Answer writes an answer compressed.
+// Answer writes a compressed response.
 func Answer(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Encoding", "gzip")
 	w.WriteHeader(status)

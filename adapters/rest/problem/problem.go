@@ -1,10 +1,10 @@
-// Package problem turns errors of refused calls into problems (RFC 9457), for the
-// API and for the operators' endpoints. A [Table] maps errors to statuses and
-// codes. [Of] uses the API's own table; docs/errors.md lists its codes for
-// callers.
+// Package problem turns the errors of refused calls into problems (RFC 9457), for
+// the API and for the operators' endpoints. A [Table] maps errors to statuses and
+// codes. [Of] uses the API's own table. docs/errors.md lists the codes of that
+// table for callers.
 //
-// An error that is not in the table becomes "internal error": only the log shows
-// the cause.
+// For an error that is not in the table, the caller only sees "internal error".
+// The cause is in the service's log output.
 package problem
 
 import (
@@ -41,7 +41,7 @@ var (
 // code never changes.
 type Table []Row
 
-// Row is the answer to one error.
+// Row is the status and the code of one error.
 type Row struct {
 	Err    error
 	Status int
@@ -78,8 +78,7 @@ var table = Table{
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "log_unavailable"},
 }
 
-// InvalidInput is an error that lists the parts of a request that do not fit
-// its schema.
+// InvalidInput is an error that lists the invalid fields of a request.
 type InvalidInput struct{ Fields []rest.FieldError }
 
 func (e *InvalidInput) Error() string {
@@ -102,8 +101,8 @@ func InvalidQuery(name, message string) error {
 	return &InvalidInput{[]rest.FieldError{{In: "query", Field: name, Message: message}}}
 }
 
-// WithDetail returns an error with the status and code of kind, an error in the
-// table, but with its own detail.
+// WithDetail returns an error with its own detail, and with the status and code
+// of kind. kind must be an error in the table.
 func WithDetail(kind error, detail string) error { return &detailed{kind, detail} }
 
 type detailed struct {
@@ -128,9 +127,9 @@ func (e *CheckFailed) Error() string {
 
 // RateLimited is the error for a call that is over a limit.
 type RateLimited struct {
-	Limits  []string // the limits that the call is over, such as "600 calls"
-	Streams int      // the limit of open streams, if the call is over that one
-	After   int      // seconds after which the same call passes
+	Limits  []string // the limits that the call exceeds, such as "600 calls"
+	Streams int      // the limit of open streams, if the call exceeds it
+	After   int      // seconds after which the same call is accepted
 }
 
 func (e *RateLimited) Error() string {
@@ -178,8 +177,8 @@ func (t Table) Of(err error) rest.Problem {
 	return rest.Problem{Status: http.StatusInternalServerError, Code: "internal", Detail: "internal error"}
 }
 
-// Write answers with a problem. It adds the title, and the request id from the
-// answer's header.
+// Write responds with a problem. It adds the title, and the request id from the
+// response header.
 func Write(w http.ResponseWriter, p rest.Problem) {
 	h := w.Header()
 	p.Title, p.RequestID = http.StatusText(p.Status), h.Get(rest.HeaderRequestID)
@@ -199,8 +198,9 @@ func invalidInput(code string, e *InvalidInput) rest.Problem {
 	return rest.Problem{Status: http.StatusUnprocessableEntity, Code: code, Detail: e.Error(), Errors: e.Fields}
 }
 
-// detailOf returns the error's own sentence if it has one, and otherwise the
-// sentence of its kind. Text that wrapping errors add is only for the log.
+// detailOf returns the error's own detail if it has one, and otherwise the
+// message of kind. It leaves out the text of wrapping errors, which is only for
+// the service's log output.
 func detailOf(err, kind error) string {
 	var d *detailed
 	var l *RateLimited
@@ -215,7 +215,7 @@ func detailOf(err, kind error) string {
 	return kind.Error()
 }
 
-// These are example errors of each kind, for the API's description and for tests.
+// One example error of each kind, for the API's description and for tests.
 var (
 	ExampleInvalidField = InvalidField("name", "is missing")
 	ExampleInvalidQuery = &InvalidInput{[]rest.FieldError{{In: "query", Field: "modus", Message: "is not known here"}}}
@@ -226,7 +226,7 @@ var (
 	ErrUnknown          = errors.New("an error that is not in the table")
 )
 
-// Codes returns every code that the API answers with, sorted.
+// Codes returns all codes that the API responds with, sorted.
 func Codes() []string {
 	var codes []string
 	for _, err := range []error{ExampleInvalidField, ExampleFailedCheck, ExampleDeniedURL, ExampleConflict, ErrUnknown} {

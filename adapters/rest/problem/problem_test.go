@@ -15,7 +15,8 @@ import (
 	"hexarena/projections"
 )
 
-// docs/errors.md lists exactly the codes and statuses that the API answers with.
+// docs/errors.md lists exactly the codes and statuses that the API responds
+// with.
 func TestErrorsPageListsEveryCode(t *testing.T) {
 	answered := map[string]map[int]bool{}
 	note := func(code string, status int) {
@@ -51,8 +52,8 @@ func TestErrorsPageListsEveryCode(t *testing.T) {
 	require.Equal(t, answered, listed)
 }
 
-// An answer never shows the text of an unknown error, or text that wraps a known
-// error.
+// A response never contains the text of an unknown error, or text that wraps a
+// known error.
 func TestOf(t *testing.T) {
 	for name, c := range map[string]struct {
 		err    error
