@@ -247,7 +247,7 @@ func (r *Runner) stopOnFileError(tx *Tx, err error) error {
 	}
 	if damaged(err) {
 		r.file.removeOnClose = true
-		err = fmt.Errorf("%w: the next start rebuilds the rows", err)
+		err = fmt.Errorf("%w: the service rebuilds the rows when it starts", err)
 	} else if loadErr := r.model.Load(r.file.rows); loadErr != nil {
 		err = errors.Join(err, loadErr)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrInUse means that another process has a folder of read models open.
-var ErrInUse = errors.New("its read models are in use by another process")
+var ErrInUse = errors.New("the read models are in use by another process")
 
 // Lock reserves a folder of read models for this process, until release or the
 // end of the process, even by kill -9.

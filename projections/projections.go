@@ -173,7 +173,7 @@ var ErrStopped = errors.New("a read model has stopped")
 
 // ErrBehind means that a model has not yet folded the events that the log held at
 // the start of the process.
-var ErrBehind = errors.New("a read model is still being folded: try again later")
+var ErrBehind = errors.New("a read model has not yet folded all events: try again later")
 
 // stoppedError is the reason why a model has stopped.
 type stoppedError struct{ error }

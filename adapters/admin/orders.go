@@ -47,7 +47,7 @@ type accountOrder struct {
 
 func (a accountOrder) check() error {
 	if (a.Owner == "") == (a.Bot == "") {
-		return problem.InvalidField("owner", "or bot must be named, by its id, and not both")
+		return problem.InvalidField("owner", "or bot is required: name exactly one of them, by its id")
 	}
 	return a.order.check()
 }

@@ -19,7 +19,7 @@ var (
 )
 
 var (
-	errUnknownPath = errors.New("nothing at this path accepts this method")
+	errUnknownPath = errors.New("this path does not exist, or does not accept this method")
 	errByName      = errors.New("call this endpoint by its IP address, or as localhost")
 	errNoOwner     = errors.New("no such account")
 )
@@ -48,7 +48,7 @@ func (s *Server) refuse(c *call, err error) {
 	}
 	p := table.Of(err)
 	if p.Status == http.StatusServiceUnavailable {
-		p.Detail = "the log does not answer in time: check whether the order was carried out, then repeat it"
+		p.Detail = "the log did not respond in time: check whether the order was carried out, and repeat it if it was not"
 	}
 	level := slog.LevelInfo
 	if p.Status >= http.StatusInternalServerError {

@@ -59,7 +59,7 @@ func (s *Server) getLogHead(c *call, in *logPath) (*response, error) {
 func (s *Server) getLogInclusion(c *call, in *inclusionQuery) (out maybeEncoded[rest.Inclusion], err error) {
 	p, found, err := s.SignedLog.Inclusion(c.ctx, in.Mode, in.Match)
 	if err == nil && !found {
-		err = problem.WithDetail(problem.ErrNotFound, "the log of "+in.Mode+" does not have this match; a match is added once its ladder has closed it")
+		err = problem.WithDetail(problem.ErrNotFound, "the log of "+in.Mode+" does not contain this match; the arena adds a match once the match's ladder has closed it")
 	}
 	if err != nil {
 		return out, err
@@ -76,7 +76,7 @@ func (s *Server) getLogConsistency(c *call, in *consistencyQuery) (out maybeEnco
 	case uint64(in.To) > size:
 		return out, problem.InvalidQuery("to", fmt.Sprintf("must be at most %d, the size of the log", size))
 	case in.From > in.To:
-		return out, problem.InvalidQuery("from", "must be at most to")
+		return out, problem.InvalidQuery("from", "must not be greater than to")
 	}
 	key := fmt.Sprintf("consistency %s %d %d", in.Mode, in.From, in.To)
 	out.encoded, err = s.responses.get(c.ctx, key, func(ctx context.Context) (any, error) {

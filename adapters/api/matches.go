@@ -106,7 +106,7 @@ func (s *Server) getFrames(c *call, in *framesQuery) (out maybeEncoded[rest.Fram
 		return out, problem.InvalidQuery("seat", "is accepted only after the match has ended")
 	}
 	if n, err := strconv.Atoi(in.Seat); err == nil && n >= len(summary.Players) {
-		return out, problem.InvalidQuery("seat", "is a seat where nobody plays")
+		return out, problem.InvalidQuery("seat", "is a seat without a player")
 	}
 	key := fmt.Sprintf("frames %s %d %d %s", in.ID, in.After, in.Limit, in.Seat)
 	return answerMatch(c, summary, key, func(ctx context.Context) (rest.Frames, error) { return s.framesBody(ctx, summary, in) })

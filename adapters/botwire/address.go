@@ -31,7 +31,7 @@ func (g *guard) parse(raw string) (*url.URL, error) {
 	case g.production && u.Scheme != "https":
 		return nil, refusedURL("the URL must be an https URL")
 	case u.User != nil:
-		return nil, refusedURL("the URL must not hold a user name or a password")
+		return nil, refusedURL("the URL must not contain a user name or a password")
 	case strings.Contains(raw, "#"):
 		return nil, refusedURL("the URL must not have a fragment")
 	}

@@ -70,8 +70,8 @@ func TestCheckStopsAtTheFirstFailure(t *testing.T) {
 		"a URL that is not allowed":      {"ftp://x", "resolve", "the URL must be an http or https URL"},
 		"an address that is not allowed": {"http://169.254.169.254/", "resolve", errAddress.words},
 		"a closed port":                  {"http://" + closedPort(t), "ping", errConnect.words},
-		"ping is not found":              {unknown.URL, "ping", "the server answered with status 404 instead of 200"},
-		"no WebSocket":                   {pingOnly.URL, "upgrade", "the server answered with status 200 instead of 101"},
+		"ping is not found":              {unknown.URL, "ping", "the server responded with status 404 instead of 200"},
+		"no WebSocket":                   {pingOnly.URL, "upgrade", "the server responded with status 200 instead of 101"},
 	}
 	for name, c := range cases {
 		steps := slices.Collect(patient(Options{Key: platformKey}).Check(t.Context(), c.url))
@@ -100,9 +100,9 @@ func TestPing(t *testing.T) {
 		"pong!":                   {sized("pong!", "5"), errPong.words},
 		"pong in quotes":          {sized(`"pong"`, "6"), errPong.words},
 		"an empty body":           {sized("", "0"), errPong.words},
-		"status 201":              {answer("201 Created", "pong"), "the server answered with status 201 instead of 200"},
-		"status 500":              {answer("500 Oops", "pong"), "the server answered with status 500 instead of 200"},
-		"status 101":              {"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\npong", "the server answered with status 101 instead of 200"},
+		"status 201":              {answer("201 Created", "pong"), "the server responded with status 201 instead of 200"},
+		"status 500":              {answer("500 Oops", "pong"), "the server responded with status 500 instead of 200"},
+		"status 101":              {"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\npong", "the server responded with status 101 instead of 200"},
 		"an endless body":         {answer("200 OK", strings.Repeat("pong", 1<<20)), errPong.words},
 		"a body that never ends":  {sized("po", "4"), errPong.words},
 		"a gzip header":           {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\npong", ""},

@@ -167,10 +167,10 @@ func TestDialFailureTexts(t *testing.T) {
 	head := "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
 	waits := map[string]bool{"headers without an end": true, "no answer": true}
 	cases := map[string]struct{ answer, want string }{
-		"200":                    {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "the server answered with status 200 instead of 101"},
-		"401":                    {"HTTP/1.1 401 Unauthorized\r\n\r\n", "the server answered with status 401 instead of 101"},
-		"an incomplete body":     {"HTTP/1.1 404 Not Found\r\nContent-Length: 9999\r\n\r\nx", "the server answered with status 404 instead of 101"},
-		"a redirect":             {"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n\r\n", "the server answered with status 302 instead of 101"},
+		"200":                    {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "the server responded with status 200 instead of 101"},
+		"401":                    {"HTTP/1.1 401 Unauthorized\r\n\r\n", "the server responded with status 401 instead of 101"},
+		"an incomplete body":     {"HTTP/1.1 404 Not Found\r\nContent-Length: 9999\r\n\r\nx", "the server responded with status 404 instead of 101"},
+		"a redirect":             {"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n\r\n", "the server responded with status 302 instead of 101"},
 		"not HTTP":               {"220 smtp.example ESMTP\r\n", errAnswer.words},
 		"10 MB of headers":       {head + strings.Repeat("X-Fill: "+strings.Repeat("x", 1000)+"\r\n", 10_000), errAnswer.words},
 		"17 KiB of headers":      {head + "X: " + strings.Repeat("x", 17<<10) + "\r\n\r\n", errAnswer.words},
@@ -216,7 +216,7 @@ func TestBytesBeforeTheRequestAreNotLogged(t *testing.T) {
 		_, _ = io.Copy(io.Discard, c)
 	}()
 	_, _, err = patient(Options{Key: platformKey}).Dial(t.Context(), "http://"+ln.Addr().String(), "m", "", quiet)
-	require.EqualError(t, err, "the server answered with status 403 instead of 101")
+	require.EqualError(t, err, "the server responded with status 403 instead of 101")
 	require.NoError(t, ln.Close())
 	<-early
 	require.Empty(t, logged.String())
@@ -272,8 +272,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	defer bot.Close()
 	d := patient(Options{Key: platformKey})
 	_, _, err := d.Dial(t.Context(), bot.URL, "m", "", quiet)
-	require.EqualError(t, err, "the server answered with status 307 instead of 101")
-	require.EqualError(t, d.run(t.Context(), bot.URL, d.ping), "the server answered with status 307 instead of 200")
+	require.EqualError(t, err, "the server responded with status 307 instead of 101")
+	require.EqualError(t, d.run(t.Context(), bot.URL, d.ping), "the server responded with status 307 instead of 200")
 	require.Zero(t, hits.Load())
 }
 

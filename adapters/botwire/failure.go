@@ -22,8 +22,8 @@ var (
 	errResolve = &failure{words: "the host name does not resolve"}
 	errConnect = &failure{words: "no connection could be made"}
 	errTLS     = &failure{words: "the TLS handshake failed"}
-	errAnswer  = &failure{words: "no usable HTTP answer came in time"}
-	errUpgrade = &failure{words: "the answer is not a valid WebSocket upgrade"}
+	errAnswer  = &failure{words: "the server sent no usable HTTP response in time"}
+	errUpgrade = &failure{words: "the response is not a valid WebSocket upgrade"}
 	errPong    = &failure{words: "the body is not the text pong"}
 )
 
@@ -37,7 +37,7 @@ func (f *failure) NotAllowed() bool { return f.refused }
 func refusedURL(words string) error { return &failure{words: words, refused: true} }
 
 func badStatus(status, want int) error {
-	return &failure{words: fmt.Sprintf("the server answered with status %d instead of %d", status, want)}
+	return &failure{words: fmt.Sprintf("the server responded with status %d instead of %d", status, want)}
 }
 
 // dialFailure returns the failure that describes a dial error.

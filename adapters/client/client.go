@@ -137,7 +137,7 @@ func (c *Client) read(response *http.Response) ([]byte, error) {
 	case err != nil:
 		return nil, unreachable(c.options.Base, err)
 	case len(body) > maxAnswer:
-		return nil, fmt.Errorf("%s sent an answer of more than %d bytes", c.options.Base, maxAnswer)
+		return nil, fmt.Errorf("%s sent a response of more than %d bytes", c.options.Base, maxAnswer)
 	}
 	return body, nil
 }

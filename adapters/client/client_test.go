@@ -209,5 +209,5 @@ func TestTooLongAnswerIsAnError(t *testing.T) {
 		}
 	})
 	_, err := c.Call(t.Context(), http.MethodGet, "/", nil)
-	require.ErrorContains(t, err, "sent an answer of more than 67108864 bytes")
+	require.ErrorContains(t, err, "sent a response of more than 67108864 bytes")
 }

@@ -322,8 +322,8 @@ func TestRunRejectsWrongOptionsAndFoldersInOneLine(t *testing.T) {
 		"an unknown format":  {func(o *export.Options) { o.Format = "csv" }, `format "csv" does not exist`},
 		"an unknown mode":    {func(o *export.Options) { o.Mode = "blitz" }, `mode "blitz" does not exist`},
 		"no match in a file": {func(o *export.Options) { o.PerFile = 0 }, "a file needs at least one match"},
-		"a different format": {func(o *export.Options) { o.Format = export.Parquet }, "holds an export of both modes as jsonl"},
-		"a different mode":   {func(o *export.Options) { o.Mode = ladder.Parley }, "holds an export of both modes as jsonl"},
+		"a different format": {func(o *export.Options) { o.Format = export.Parquet }, "contains an export of both modes as jsonl"},
+		"a different mode":   {func(o *export.Options) { o.Mode = ladder.Parley }, "contains an export of both modes as jsonl"},
 		"a different since":  {func(o *export.Options) { o.Since = 5 }, "begins after position 0 and continues after"},
 	} {
 		wrong := o
@@ -357,6 +357,6 @@ func TestRatedMatchWithoutAnEndIsAnError(t *testing.T) {
 	require.NoError(t, err)
 	dir := t.TempDir()
 	_, err = export.Run(t.Context(), w.log, options(dir, export.JSONL))
-	require.ErrorContains(t, err, "match missing is rated by ladder-standard@14, but its stream does not end")
+	require.ErrorContains(t, err, "match missing is rated by ladder-standard@14, but the match's stream has no end")
 	require.NotErrorIs(t, err, context.Canceled)
 }

@@ -56,9 +56,9 @@ func begin(ctx context.Context, log eventstore.Log, o Options) (*state, error) {
 	}
 	switch {
 	case s.Format != o.Format || s.Mode != o.Mode:
-		return nil, fmt.Errorf("%s holds an export of %s as %s: use the same options or another folder", o.Dir, modeText(s.Mode), s.Format)
+		return nil, fmt.Errorf("%s contains an export of %s as %s: use the same options or another folder", o.Dir, modeText(s.Mode), s.Format)
 	case o.Since != 0 && o.Since != s.Since:
-		return nil, fmt.Errorf("%s begins after position %d and continues after %d: leave out --since, or use another folder", o.Dir, s.Since, s.Position)
+		return nil, fmt.Errorf("the export in %s begins after position %d and continues after %d: leave out --since, or use another folder", o.Dir, s.Since, s.Position)
 	}
 	if err := s.sameLog(ctx, log); err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func load(o Options) (*state, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		for _, t := range tables {
 			if files, _ := filepath.Glob(filepath.Join(o.Dir, t.name, "*")); len(files) > 0 {
-				return nil, fmt.Errorf("%s holds files of an export, but no %s with its progress: use another folder", o.Dir, stateFile)
+				return nil, fmt.Errorf("%s contains files of an export, but not %s, which stores the export's progress: use another folder", o.Dir, stateFile)
 			}
 		}
 		s := &state{Schema: 1, Format: o.Format, Mode: o.Mode, Since: o.Since, progress: progress{Position: o.Since}, options: o}
@@ -116,7 +116,7 @@ func (s *state) sameLog(ctx context.Context, log eventstore.Log) error {
 			return nil
 		}
 	}
-	return errors.Join(ctx.Err(), errors.New("the folder holds an export of another log: use another folder"))
+	return errors.Join(ctx.Err(), errors.New("the folder contains an export of another log: use another folder"))
 }
 
 // pass records that the run has processed an ending, which is in the open

@@ -66,7 +66,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasSuffix(r.URL.Path, "/ping"):
 		_, _ = w.Write([]byte("pong"))
 	case s.PublicKey != nil && !s.verified(r.Header):
-		http.Error(w, "the signature does not verify", http.StatusUnauthorized)
+		http.Error(w, "the signature is invalid", http.StatusUnauthorized)
 	default:
 		s.play(w, r)
 	}

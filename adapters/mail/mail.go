@@ -37,7 +37,7 @@ func Open(setting, from string, now func() time.Time) (*Mailer, error) {
 	switch kind {
 	case "file":
 		if rest == "" {
-			return nil, fmt.Errorf("mail %q: name a folder: file:DIR", setting)
+			return nil, fmt.Errorf("mail %q: the folder is missing: use file:DIR", setting)
 		}
 		f, err := openFolder(rest, now)
 		if err != nil {

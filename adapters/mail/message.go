@@ -72,7 +72,7 @@ func (l letter) message(encoding gomail.Encoding, now time.Time) (*gomail.Msg, e
 	}
 	// The parser's error contains the address, so it is not wrapped.
 	if _, err := mail.ParseAddress(l.to); err != nil || strings.ContainsAny(l.to, "\r\n\x00") || m.To(l.to) != nil {
-		return nil, errors.New("the recipient is not a mail address")
+		return nil, errors.New("the recipient is not an email address")
 	}
 	m.Subject(l.subject)
 	m.SetDateWithValue(now)

@@ -20,7 +20,7 @@ const (
 	longPause  = 4 * time.Minute
 )
 
-var errQueueFull = errors.New("too many mails wait to be sent; try again later")
+var errQueueFull = errors.New("too many emails are waiting to be sent; try again later")
 
 // queue stores letters in memory until they are delivered or useless. In a
 // crash, queued letters are lost. An owner who receives no link can request

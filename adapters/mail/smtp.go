@@ -89,7 +89,7 @@ func sender(u *url.URL, from string) (string, error) {
 		return "", errors.New("the only query parameter is from=ADDRESS")
 	}
 	if _, err := mail.ParseAddress(from); err != nil {
-		return "", fmt.Errorf("%q is not a mail address", from)
+		return "", fmt.Errorf("%q is not an email address", from)
 	}
 	return from, nil
 }

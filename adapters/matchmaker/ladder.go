@@ -144,8 +144,8 @@ func (l *Ladder) lock(ctx context.Context) error {
 	return nil
 }
 
-// errConflict reports that another writer was faster.
-var errConflict = errors.New("another writer was faster")
+// errConflict reports that another writer appended first.
+var errConflict = errors.New("another writer appended first")
 
 // write calls decide and stores the events. If another writer was faster, it
 // calls decide again. It returns the stored events.

@@ -48,7 +48,7 @@ func (p *Pauser) sendAll(ctx context.Context) {
 
 // errLater delays an email because the owner has already received the maximum
 // number of emails for one hour.
-var errLater = errors.New("the owner has received the maximum number of mails for one hour")
+var errLater = errors.New("the owner has received the maximum number of emails for one hour")
 
 // send sends one email and then records it. If the process ends in between, the
 // owner receives the email twice, with the same id. In the opposite order, a

@@ -26,7 +26,7 @@ import (
 
 // ErrNotReplica reports that the target contains events that Feed did not copy
 // from this source.
-var ErrNotReplica = errors.New("it holds events that are not a replica of this source; choose an empty log or the source's own replica")
+var ErrNotReplica = errors.New("it contains events that are not a replica of this source; choose an empty log or the source's own replica")
 
 // Progress describes the work of one call of Feed.
 type Progress struct {

@@ -73,7 +73,7 @@ func parse(data []byte) (contents, error) {
 		return contents{}, err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return contents{}, errors.New("text follows the JSON object")
+		return contents{}, errors.New("there is text after the JSON object")
 	}
 	return c, c.check()
 }

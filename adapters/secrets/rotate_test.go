@@ -148,7 +148,7 @@ func TestRefreshFailsWithoutTheActiveKey(t *testing.T) {
 	require.NoError(t, os.WriteFile(other, data, 0o600))
 	r := rotate(t, open(t, log, other))
 
-	requireLine(t, s.Refresh(t.Context()), `the seed key "`+r.Added+`", which the log has in use, is missing`)
+	requireLine(t, s.Refresh(t.Context()), `the seed key "`+r.Added+`" is missing, but the log still uses it`)
 	id, key := s.CurrentSeedKey()
 	require.Empty(t, id)
 	require.Empty(t, key)

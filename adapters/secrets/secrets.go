@@ -81,7 +81,7 @@ func loadOrCreate(ctx context.Context, log eventstore.Log, path string) (content
 	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case keys.Exist() && missing:
-		return contents{}, fmt.Errorf("the secrets file %s is missing, but this log was started with one: restore it from its backup", path)
+		return contents{}, fmt.Errorf("the secrets file %s is missing, but this log was started with a secrets file: restore the file from its backup", path)
 	case keys.Exist():
 		return file, err
 	case missing:

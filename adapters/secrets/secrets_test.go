@@ -127,15 +127,15 @@ func TestOpenRejectsUnusableFile(t *testing.T) {
 	}{
 		"the file is missing": {
 			func(t *testing.T, _ eventstore.Log, path string) { require.NoError(t, os.Remove(path)) },
-			"is missing, but this log was started with one: restore it",
+			"is missing, but this log was started with a secrets file: restore the file",
 		},
 		"others may read it": {
 			func(t *testing.T, _ eventstore.Log, path string) { require.NoError(t, os.Chmod(path, 0o640)) },
-			"is open to others (mode 0640): chmod 600 ",
+			"(mode 0640): run chmod 600 ",
 		},
 		"others may write it": {
 			func(t *testing.T, _ eventstore.Log, path string) { require.NoError(t, os.Chmod(path, 0o602)) },
-			"is open to others (mode 0602): chmod 600 ",
+			"(mode 0602): run chmod 600 ",
 		},
 		"it is damaged": {
 			func(t *testing.T, _ eventstore.Log, path string) { require.NoError(t, os.Truncate(path, 100)) },
@@ -169,7 +169,7 @@ func TestOpenRejectsUnusableFile(t *testing.T) {
 		},
 		"the active seed key is missing": {
 			func(t *testing.T, log eventstore.Log, _ string) { record(t, log, arena.SeedKeyAdded{ID: "new"}) },
-			`does not belong to this log: the seed key "new", which the log has in use, is missing`,
+			`does not belong to this log: the seed key "new" is missing, but the log still uses it`,
 		},
 		"the log holds an event of a different kind": {
 			func(t *testing.T, log eventstore.Log, _ string) {

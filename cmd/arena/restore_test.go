@@ -31,7 +31,7 @@ func TestARestoredBackupPlaysOn(t *testing.T) {
 	before := shown(s)
 
 	t.Run("without secrets", func(t *testing.T) {
-		requireRefused(t, restore(t, s, log, ""), "is missing, but this log was started with one: restore it from its backup")
+		requireRefused(t, restore(t, s, log, ""), "is missing, but this log was started with a secrets file: restore the file from its backup")
 	})
 	t.Run("with another arena's secrets", func(t *testing.T) {
 		other := newTestArena(t, "--no-play")

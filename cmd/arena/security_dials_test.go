@@ -188,7 +188,7 @@ func (f *securityArena) redirectsAreNotFollowed(t *testing.T) {
 		bot := httptest.NewServer(http.RedirectHandler("http://"+trap.at+"/", status))
 		t.Cleanup(bot.Close)
 		got := who.register(bot.URL).is(422, "deploy_check_failed")
-		require.Contains(t, string(got.body), fmt.Sprintf("the server answered with status %d instead of 200", status))
+		require.Contains(t, string(got.body), fmt.Sprintf("the server responded with status %d instead of 200", status))
 	}
 	bot := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/ping") {
@@ -199,7 +199,7 @@ func (f *securityArena) redirectsAreNotFollowed(t *testing.T) {
 	}))
 	t.Cleanup(bot.Close)
 	got := who.register(bot.URL).is(422, "deploy_check_failed")
-	require.Contains(t, string(got.body), "the server answered with status 307 instead of 101")
+	require.Contains(t, string(got.body), "the server responded with status 307 instead of 101")
 	trap.requireSilence(t)
 }
 
@@ -339,7 +339,7 @@ func sending(head, again string) func(net.Conn) string {
 func (f *securityArena) headersWithoutEnd(t *testing.T) {
 	at, ended := tarpit(t, sending("HTTP/1.1 200 OK\r\n", "X-Padding: "+strings.Repeat("x", 1<<16)+"\r\n"))
 	got := f.member(t).register("http://"+at).is(422, "deploy_check_failed")
-	require.Contains(t, string(got.body), `"detail":"no usable HTTP answer came in time"`)
+	require.Contains(t, string(got.body), `"detail":"the server sent no usable HTTP response in time"`)
 	require.Equal(t, "cut", <-ended)
 }
 

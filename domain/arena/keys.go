@@ -198,10 +198,10 @@ func (k Keys) Rotate(to HeldSeed, reason string) ([]Event, error) {
 // yet, because a rotation writes the secrets before the log.
 func (k Keys) Check(h Held, player bool) error {
 	if h.Platform != k.Platform {
-		return fmt.Errorf("the platform key %s is not the log's, %s", h.Platform, k.Platform)
+		return fmt.Errorf("the platform key is %s, but the log names %s", h.Platform, k.Platform)
 	}
 	if len(k.Email) == 0 || h.Email != k.Email[len(k.Email)-1] {
-		return errors.New("the email key is not the log's")
+		return errors.New("the email key does not match the log")
 	}
 	if player {
 		return k.checkSeeds(h.Seeds)
@@ -215,9 +215,9 @@ func (k Keys) checkSeeds(held []HeldSeed) error {
 		switch {
 		case s.Retired:
 		case i < 0:
-			return fmt.Errorf("the seed key %q, which the log has in use, is missing", s.ID)
+			return fmt.Errorf("the seed key %q is missing, but the log still uses it", s.ID)
 		case held[i].Hash != s.Hash:
-			return fmt.Errorf("the seed key %q is not the log's", s.ID)
+			return fmt.Errorf("the seed key %q does not match the log", s.ID)
 		}
 	}
 	if _, ok := k.CurrentSeed(); !ok {

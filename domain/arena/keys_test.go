@@ -78,19 +78,19 @@ func TestCheck(t *testing.T) {
 	}{
 		"the keys of the first start": {started, held(heldA), "", ""},
 		"another platform key": {started, otherPlatform,
-			"the platform key BwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= is not the log's, AQIDAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
-			"the platform key BwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= is not the log's, AQIDAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="},
-		"another email key":                     {started, otherEmail, "the email key is not the log's", "the email key is not the log's"},
-		"a log without an email key":            {events{published, added}, held(heldA), "the email key is not the log's", "the email key is not the log's"},
-		"no seed key":                           {started, held(), "", `the seed key "a", which the log has in use, is missing`},
-		"another seed key under the same id":    {started, held(arena.HeldSeed{ID: "a", Hash: nextHash}), "", `the seed key "a" is not the log's`},
+			"the platform key is BwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=, but the log names AQIDAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+			"the platform key is BwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=, but the log names AQIDAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="},
+		"another email key":                     {started, otherEmail, "the email key does not match the log", "the email key does not match the log"},
+		"a log without an email key":            {events{published, added}, held(heldA), "the email key does not match the log", "the email key does not match the log"},
+		"no seed key":                           {started, held(), "", `the seed key "a" is missing, but the log still uses it`},
+		"another seed key under the same id":    {started, held(arena.HeldSeed{ID: "a", Hash: nextHash}), "", `the seed key "a" does not match the log`},
 		"a seed key that the log does not name": {started, held(heldA, heldB), "", ""},
 		"after a rotation, both":                {rotated, held(heldA, heldB), "", ""},
 		"after a rotation, only the new one":    {rotated, held(heldB), "", ""},
-		"after a rotation, only the old one":    {rotated, held(heldA), "", `the seed key "b", which the log has in use, is missing`},
+		"after a rotation, only the old one":    {rotated, held(heldA), "", `the seed key "b" is missing, but the log still uses it`},
 		"all retired":                           {append(started[:3:3], retired), held(heldA), "", "the log has no seed key in use: all are retired"},
 		"the email key before the last": {append(started[:3:3], arena.EmailKeyAdded{Hash: nextHash}), held(heldA),
-			"the email key is not the log's", "the email key is not the log's"},
+			"the email key does not match the log", "the email key does not match the log"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

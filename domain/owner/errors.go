@@ -35,7 +35,7 @@ var (
 	ErrKeyLimit     = errors.New("an account has at most 20 API keys that are not revoked")
 	ErrKeyExists    = errors.New("the account has this public key already")
 	ErrKeyUnknown   = errors.New("no such API key")
-	ErrScopeMissing = errors.New("a key cannot give a scope that it does not have")
+	ErrScopeMissing = errors.New("a key cannot grant a scope that it does not have")
 	ErrBotLimit     = errors.New("an account has at most 5 active bots in one mode")
 	ErrBotUnknown   = errors.New("no such bot")
 )

@@ -29,7 +29,7 @@ func ParseName(raw string) (string, error) {
 	case n > NameMax:
 		return "", Invalid("name", fmt.Sprintf("has %d characters, more than %d", n, NameMax))
 	case strings.ContainsFunc(name, unseen):
-		return "", Invalid("name", "must not hold control, format or text-direction characters")
+		return "", Invalid("name", "must not contain control, format or text-direction characters")
 	}
 	return name, nil
 }
@@ -46,7 +46,7 @@ func ParseHandle(handle string) (string, error) {
 	if strings.ContainsFunc(handle, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_'
 	}) {
-		return "", Invalid("name", "may hold only a to z (no capitals), 0 to 9, - and _")
+		return "", Invalid("name", "may contain only a to z (no capitals), 0 to 9, - and _")
 	}
 	return handle, nil
 }
@@ -60,13 +60,13 @@ func ParseURL(raw string) (string, error) {
 	case len(raw) > URLMax:
 		return "", InvalidURL(fmt.Sprintf("is longer than %d bytes", URLMax))
 	case err != nil || u.Opaque != "" || !utf8.ValidString(raw):
-		return "", InvalidURL("is no URL")
+		return "", InvalidURL("is not a URL")
 	case u.Scheme != "http" && u.Scheme != "https":
 		return "", InvalidURL("must begin with http:// or https://")
 	case u.Hostname() == "" || strings.HasSuffix(u.Host, ":"):
 		return "", InvalidURL("must name a host")
 	case u.User != nil:
-		return "", InvalidURL("must not hold a user name or password")
+		return "", InvalidURL("must not contain a user name or password")
 	case strings.Contains(raw, "#"):
 		return "", InvalidURL("must not have a fragment")
 	}

@@ -89,7 +89,7 @@ func check(connectionString string) error {
 	}
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return errors.New("its settings are not of the form ?name=value&name=value")
+		return errors.New("the settings must have the form ?name=value&name=value")
 	}
 	for name, value := range values {
 		allowed, known := settings[strings.ToLower(name)]

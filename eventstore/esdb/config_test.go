@@ -31,7 +31,7 @@ func TestOpenRejectsBadAddressesInOneLine(t *testing.T) {
 		{"esdb://localhost?keepAliveInterval=-2", `setting "keepAliveInterval" must be an integer of at least -1`},
 		{"esdb://localhost?gossipTimeout=soon", `setting "gossipTimeout" must be an integer of at least 1`},
 		{"esdb://localhost?nodePreference=best", "NodePreference"},
-		{"esdb://localhost?tls=%zz", "settings are not of the form"},
+		{"esdb://localhost?tls=%zz", "the settings must have the form"},
 		{"esdb://localhost?userCertFile=a", "userKeyFile"},
 		{"esdb://:secret@localhost", "empty username"},
 		{"esdb://us er:secret@localhost", "userinfo"},

@@ -41,13 +41,13 @@ type Copied struct {
 var (
 	// ErrNoCopy means that the target holds events that are not the beginning
 	// of a copy of the source.
-	ErrNoCopy = errors.New("it holds something other than a copy of this source")
+	ErrNoCopy = errors.New("it contains events that are not a copy of this source")
 	// ErrGrown means that a program wrote to the source during the copy. All
 	// events that the source had at the start were copied and verified.
 	ErrGrown = errors.New("a program wrote to the source while it was copied")
 	// ErrDiffers means that the target does not hold the events that Copy
 	// wrote to it.
-	ErrDiffers = errors.New("it does not hold the copied events")
+	ErrDiffers = errors.New("it does not contain the copied events")
 )
 
 // copyPatience is how long a copy waits for an unavailable log.

@@ -50,7 +50,7 @@ func (v *verification) take(s *planned, e *es.RecordedEvent) error {
 		v.sum.add(e, 0)
 	default:
 		if e.EventNumber != v.counts[s] {
-			return fmt.Errorf("the target: %w: %s@%d was expected next, it has %d", ErrDiffers, e.StreamID, v.counts[s], e.EventNumber)
+			return fmt.Errorf("the target: %w: %s@%d was expected next, but revision %d follows", ErrDiffers, e.StreamID, v.counts[s], e.EventNumber)
 		}
 		v.sum.add(e, e.EventNumber)
 		v.counts[s]++
@@ -69,7 +69,7 @@ func (v *verification) compare(copied Copied) error {
 		}
 	}
 	if v.sum.value() != copied.Sum {
-		return fmt.Errorf("the target: %w: as many events, but not the same ones (copy again to find them)", ErrDiffers)
+		return fmt.Errorf("the target: %w: the number of events is correct, but some events differ (copy again to find them)", ErrDiffers)
 	}
 	return nil
 }

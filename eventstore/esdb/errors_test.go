@@ -68,7 +68,7 @@ func TestGaveUp(t *testing.T) {
 	defer cancel()
 	err = gaveUp(late, "read s", errSilent)
 	require.ErrorIs(t, err, eventstore.ErrUnavailable)
-	require.EqualError(t, err, "read s: the log is unavailable: context deadline exceeded (the server is silent)")
+	require.EqualError(t, err, "read s: the log is unavailable: context deadline exceeded (the server stopped responding)")
 }
 
 func TestPanicOfTheClientIsAnError(t *testing.T) {

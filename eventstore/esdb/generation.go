@@ -43,7 +43,7 @@ type generation struct {
 	noneConnecting chan struct{} // closes when the generation is retired and connecting is 0
 }
 
-var errSilent = errors.New("the server is silent")
+var errSilent = errors.New("the server stopped responding")
 
 func newGeneration(number int) *generation {
 	life, endLife := context.WithCancel(context.Background())

@@ -217,8 +217,8 @@ func TestCheckRejectsUnusableFolders(t *testing.T) {
 	for _, c := range []struct{ dir, want string }{
 		{filepath.Join(dir, "nowhere"), "no such file"},
 		{file, "is not a folder"},
-		{foreign, "holds something else"},
-		{t.TempDir(), "holds no log"},
+		{foreign, "contains other files"},
+		{t.TempDir(), "contains no log"},
 		{used, "in use by another process"},
 		{other, "format version 99"},
 	} {

@@ -35,11 +35,11 @@ func TestRejectedFoldersStayUnchanged(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, db.Set([]byte("k"), []byte("v"), pebble.Sync))
 			require.NoError(t, db.Close())
-		}, "log holds something else"},
+		}, "log contains other files"},
 		{"a folder with other files", func(t *testing.T, fs vfs.FS) {
 			require.NoError(t, fs.MkdirAll("log", 0o700))
 			require.NoError(t, saveFile(fs, "log/letter.txt", "dear Ada"))
-		}, "log holds something else"},
+		}, "log contains other files"},
 		{"a damaged file of a closed log", func(t *testing.T, fs vfs.FS) {
 			someLog(t, fs)
 			require.NoError(t, saveFile(fs, "log/MANIFEST-000001", "x"))

@@ -186,7 +186,7 @@ func (a *Accounts) readAddress(ctx context.Context, ownerID string) (string, err
 			return set.Address, nil
 		}
 	}
-	return "", fmt.Errorf("%s holds no address", stream)
+	return "", fmt.Errorf("%s contains no address", stream)
 }
 
 // errGap means that the folded account does not belong to the stream any more, for

@@ -336,7 +336,7 @@ func TestAddressIsReadOnce(t *testing.T) {
 	a := New(log)
 	signUp(t, a, "ada")
 	_, err := a.Address(t.Context(), "ada")
-	require.ErrorContains(t, err, "address-ada holds no address")
+	require.ErrorContains(t, err, "address-ada contains no address")
 	set, err := eventstore.Encode(owner.AddressSet{Address: "ada@example.org"}, now())
 	require.NoError(t, err)
 	_, err = log.Append(t.Context(), "address-ada", eventstore.NoStream, set)

@@ -187,7 +187,7 @@ func (h *Hub) conclude(ctx context.Context, id string, at eventstore.Position) {
 			return
 		}
 		if err != nil {
-			h.drop(m, fmt.Errorf("look up its end: %w", err))
+			h.drop(m, fmt.Errorf("look up the match's end: %w", err))
 			return
 		}
 		end, err := endRecord(summary)

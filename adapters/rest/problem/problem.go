@@ -32,7 +32,7 @@ var (
 	ErrSessionNeeded    = errors.New("this call needs a session, not a signature")
 	ErrMediaType        = errors.New("this path does not accept this content type")
 	ErrMalformed        = errors.New("the body is malformed")
-	ErrUnexpectedBody   = errors.New("this method takes no body")
+	ErrUnexpectedBody   = errors.New("this method does not accept a body")
 	ErrNotFound         = errors.New("the requested resource does not exist")
 	ErrRateLimited      = errors.New("too many calls")
 )

@@ -28,9 +28,9 @@ func adminHandler(n *node.Node, address string) http.Handler {
 
 func metrics(n *node.Node) http.Handler {
 	return listen.Metrics(
-		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "arena_node_events_total", Help: "Events stored since the start."},
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "arena_node_events_total", Help: "Events stored since the process started."},
 			func() float64 { return float64(n.Stats().Events) }),
-		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "arena_node_syncs_total", Help: "Syncs of the write-ahead log since the start."},
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "arena_node_syncs_total", Help: "Syncs of the write-ahead log since the process started."},
 			func() float64 { return float64(n.Stats().Syncs) }),
 	)
 }

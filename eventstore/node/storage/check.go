@@ -60,7 +60,7 @@ func Check(ctx context.Context, dir string, fs vfs.FS, progress Progress) (found
 	if made, err := holdsLog(fs, dir); err != nil {
 		return Checked{}, err
 	} else if !made {
-		return Checked{}, fmt.Errorf("%w: %s holds no log", ErrWrongFormat, dir)
+		return Checked{}, fmt.Errorf("%w: %s contains no log", ErrWrongFormat, dir)
 	}
 	if _, missing := fs.Stat(fs.PathJoin(dir, "LOCK")); missing == nil { // a copied folder has no lock file
 		lock, failed := lockFolder(fs, dir)

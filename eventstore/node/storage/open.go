@@ -26,7 +26,7 @@ const (
 // Errors of Open that the operator can fix.
 var (
 	ErrLocked      = errors.New("the data folder is in use by another process")
-	ErrWrongFormat = errors.New("the data folder does not hold a log of this version")
+	ErrWrongFormat = errors.New("the data folder does not contain a log of this version")
 )
 
 // Open opens the log in a folder, or creates it. If it returns an error, it has
@@ -77,7 +77,7 @@ func holdsLog(fs vfs.FS, dir string) (bool, error) {
 var harmless = []string{"LOCK", "lost+found"}
 
 func holdsSomethingElse(dir string) error {
-	return fmt.Errorf("%w: %s holds something else", ErrWrongFormat, dir)
+	return fmt.Errorf("%w: %s contains other files", ErrWrongFormat, dir)
 }
 
 func lockFolder(fs vfs.FS, dir string) (*pebble.Lock, error) {
