@@ -21,7 +21,7 @@ func (p *pageRequest) showAccount(status int, f form) error {
 	return p.render(status, "account.html", d)
 }
 
-// changeAccount runs the command of the pressed button.
+// changeAccount carries out the command of the button that the reader pressed.
 func (p *pageRequest) changeAccount(sent url.Values) (err error) {
 	do, next := sent.Get("do"), "/"
 	switch do {

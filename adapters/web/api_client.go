@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	callTime = 30 * time.Second // for the API to answer a page's call
-	formTime = 10 * time.Second // for a form to arrive
+	callTime = 30 * time.Second // time limit for the API's answer to a call of a page
+	formTime = 10 * time.Second // time limit for receiving a form
 )
 
 // Refusal is the error for a rejected call or form. It has the fields of the API's
@@ -26,7 +26,7 @@ type Refusal struct {
 
 func (e *Refusal) Error() string { return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Detail) }
 
-// For returns the message for one field, or "".
+// For returns the error message for one field, or "".
 func (e *Refusal) For(field string) string {
 	if e == nil {
 		return ""
@@ -39,20 +39,21 @@ func (e *Refusal) For(field string) string {
 	return ""
 }
 
-// refused returns a Refusal that comes from a page, not from the API.
+// refused returns a Refusal by the web server itself, not by the API.
 func refused(status int, detail string) *Refusal {
 	return &Refusal{Problem: rest.Problem{Status: status, Title: http.StatusText(status), Detail: detail}}
 }
 
-// get reads data for a page from the API, with the reader's cookie, but without
-// counting against the reader's rate limits. The error for a rejected call is a
-// *Refusal.
+// get reads data for a page from the API, with the reader's cookie. The call
+// does not count against the reader's rate limits. If the API rejects the call,
+// the error is a *Refusal.
 func (p *pageRequest) get(path string, into any) error {
 	return p.call(p.server.Reads, http.MethodGet, path, nil, into)
 }
 
-// send makes the call for a form; body and into may be nil. It counts against the
-// reader's rate limits. The error for a rejected call is a *Refusal.
+// send makes the API call for a form; body and into may be nil. The call counts
+// against the reader's rate limits. If the API rejects the call, the error is a
+// *Refusal.
 func (p *pageRequest) send(method, path string, body, into any) error {
 	return p.call(p.server.API, method, path, body, into)
 }
@@ -121,8 +122,8 @@ func (a *answer) read(call string, into any) error {
 	return nil
 }
 
-// passToAPI hands a request to the API. If the client is a browser, a problem in the
-// answer is shown as a page.
+// passToAPI passes a request to the API. If the client is a browser and the API
+// responds with a problem, passToAPI sends an error page instead.
 func (s *Server) passToAPI(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet || !prefersHTML(r.Header) {
 		s.API.ServeHTTP(w, r)
@@ -138,7 +139,8 @@ func (s *Server) passToAPI(w http.ResponseWriter, r *http.Request) {
 	p.fail(i.problem.read(r.URL.Path, nil))
 }
 
-// interceptor passes an answer on, except for a problem, which it holds back.
+// interceptor passes an answer on, unless the answer is a problem. It stores a
+// problem instead.
 type interceptor struct {
 	http.ResponseWriter
 	problem *answer // nil: the answer is passed on

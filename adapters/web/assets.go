@@ -22,9 +22,9 @@ var staticFiles embed.FS
 //go:embed templates
 var templateFiles embed.FS
 
-// assets are the files that pages load, at /assets/<version>/<name>. The version is a
-// hash of all files, so browsers can cache each file forever, and modules can import
-// one another by relative names.
+// assets contains the files that pages load, at /assets/<version>/<name>. The
+// version is a hash of all files. So browsers can cache each file forever, and
+// modules can import one another by relative names.
 type assets struct {
 	version string
 	files   map[string]asset // by name
@@ -35,8 +35,8 @@ type asset struct {
 	plain, gzipped []byte // gzipped is nil if it is not shorter than plain
 }
 
-// kinds holds the content types by file extension. It does not use package mime, whose
-// table depends on the machine.
+// kinds maps file extensions to content types. The table of package mime is not
+// used, because it depends on the machine.
 var kinds = map[string]string{
 	".css": "text/css; charset=utf-8", ".mjs": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8",
 }
@@ -68,7 +68,7 @@ func newAssets() (*assets, error) {
 func compressed(content []byte) []byte {
 	var b bytes.Buffer
 	z := must(gzip.NewWriterLevel(&b, gzip.BestCompression))
-	_, _ = z.Write(content) // a write to a buffer cannot fail
+	_, _ = z.Write(content) // a write to a bytes.Buffer never fails
 	_ = z.Close()
 	if b.Len() >= len(content) {
 		return nil
@@ -76,8 +76,8 @@ func compressed(content []byte) []byte {
 	return b.Bytes()
 }
 
-// must panics on an error. It is only for calls whose arguments are embedded in the
-// program.
+// must panics on an error. Use it only for calls whose arguments are embedded in
+// the program, because these calls do not fail.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -85,7 +85,7 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// path returns the address of a file. Templates call it.
+// path returns the URL path of a file. Templates call it.
 func (a *assets) path(name string) (string, error) {
 	if _, ok := a.files[name]; !ok {
 		return "", fmt.Errorf("asset %q does not exist", name)
@@ -93,8 +93,9 @@ func (a *assets) path(name string) (string, error) {
 	return "/assets/" + a.version + "/" + name, nil
 }
 
-// policy returns the Content-Security-Policy of a file: scripts may run as workers,
-// and a browser may show an image outside a page.
+// policy returns the Content-Security-Policy of a file. Scripts need a policy
+// because they may run as workers, and images because a browser may show them
+// outside a page.
 func (f asset) policy() string {
 	if strings.HasPrefix(f.kind, "text/javascript") {
 		return "default-src 'none'; script-src 'self'; connect-src 'self'"
@@ -102,8 +103,8 @@ func (f asset) policy() string {
 	return "default-src 'none'; style-src 'unsafe-inline'"
 }
 
-// serveAsset sends a file. A page from another version of the program gets the current
-// file, but must not cache it.
+// serveAsset sends a file. If the version in the URL is not the current one, the
+// browser still gets the current file, but must revalidate it before each use.
 func (s *Server) serveAsset(w http.ResponseWriter, r *http.Request, name string, current bool) {
 	f, ok := s.assets.files[name]
 	if !ok || r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -130,10 +131,11 @@ func (s *Server) serveAsset(w http.ResponseWriter, r *http.Request, name string,
 		h.Set("Content-Encoding", "gzip")
 		content = f.gzipped
 	}
-	_, _ = w.Write(content) // fails only if the client left
+	_, _ = w.Write(content) // fails only if the client is gone
 }
 
-// templates holds the pages by file name, each with templates/shared.
+// templates maps file names to the templates of pages. Each includes
+// templates/shared.
 type templates map[string]*template.Template
 
 func parseTemplates(a *assets) (templates, error) {

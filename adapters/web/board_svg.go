@@ -8,8 +8,8 @@ import (
 	"hexarena/domain/board"
 )
 
-// The board is drawn on the lattice of docs/rules.md, "The board". A unit of x is
-// islandX wide and a unit of y is islandY high, which makes the hexes regular.
+// The board is drawn on the lattice of "The board" in docs/rules.md. A unit of x
+// is islandX wide and a unit of y is islandY high, which makes the hexes regular.
 const (
 	islandX, islandY = 26.0, 15.0
 	islandPad        = 46.0
@@ -25,15 +25,15 @@ func spotOf(p board.Point) spot {
 // Plus returns the point that is right of p by dx and below it by dy.
 func (p spot) Plus(dx, dy float64) spot { return spot{p.x + dx, p.y + dy} }
 
-// String returns the coordinates as in the path of an SVG.
+// String returns the coordinates in the format of an SVG path.
 func (p spot) String() string { return fmt.Sprintf("%.1f %.1f", p.x, p.y) }
 
-// XY returns the coordinates as the attributes of a rectangle or text.
+// XY returns the coordinates as the attributes of an SVG rectangle or text.
 func (p spot) XY() template.HTMLAttr {
 	return template.HTMLAttr(fmt.Sprintf(`x="%.1f" y="%.1f"`, p.x, p.y))
 }
 
-// Center returns the coordinates as the attributes of a circle.
+// Center returns the coordinates as the attributes of an SVG circle.
 func (p spot) Center() template.HTMLAttr {
 	return template.HTMLAttr(fmt.Sprintf(`cx="%.1f" cy="%.1f"`, p.x, p.y))
 }
@@ -48,7 +48,7 @@ func edgeEnds(edge int) [2]spot {
 
 func middle(ends [2]spot) spot { return spot{(ends[0].x + ends[1].x) / 2, (ends[0].y + ends[1].y) / 2} }
 
-// outline returns the path along the corners of a hex.
+// outline returns the SVG path along the corners of a hex.
 func outline(hex int) string {
 	path := ""
 	for _, v := range board.HexVertices[hex] {
@@ -57,8 +57,8 @@ func outline(hex int) string {
 	return "M" + path[len(" L"):] + "Z"
 }
 
-// often reports whether a token's number is one of the most frequent rolls
-// besides 7.
+// often reports whether a token's number is 6 or 8, the most frequent rolls
+// after 7.
 func often(token int) bool { return token == 6 || token == 8 }
 
 // portView is a port with the position of its label, next to the port's edge.
@@ -66,7 +66,7 @@ type portView struct {
 	Ends   [2]spot
 	At     spot
 	Label  string
-	Corner spot // of the frame around the label
+	Corner spot // top left corner of the frame around the label
 	Width  int
 }
 
@@ -89,7 +89,7 @@ func ports() []portView {
 	return views
 }
 
-// boardFuncs holds the functions for templates/shared/board.html.
+// boardFuncs contains the functions for templates/shared/board.html.
 var boardFuncs = template.FuncMap{
 	"hexes":      func() int { return board.Hexes },
 	"vertices":   func() int { return board.Vertices },

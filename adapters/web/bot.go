@@ -13,7 +13,7 @@ import (
 const (
 	botMatches   = "25" // matches on a page of the list
 	maxRivals    = 20
-	timedMatches = "3" // the number of matches that thinking times come from
+	timedMatches = "3" // the number of matches from which the thinking times are computed
 )
 
 type botData struct {
@@ -24,11 +24,11 @@ type botData struct {
 	Curve                 template.HTML
 	Seats                 []leaderboard.SeatTally
 	Rivals                []rival
-	Met                   int // how many bots it has played against; Rivals holds the most frequent
+	Met                   int // how many bots this bot has played against; Rivals lists only the most frequent
 	Thinking              *thinking
 	Running               []summary
 	Matches               []summary
-	Status, Before        string // Matches have this status, and are older than the match Before
+	Status, Before        string // Matches lists only matches with this status that are older than the match Before
 	Next                  *string
 }
 
@@ -50,7 +50,8 @@ type rival struct {
 	Name string // empty if the bot was removed
 }
 
-// bot shows one bot to anyone. Its owner also gets links to its decision logs.
+// bot shows the public page of a bot. The bot's owner also gets links to its
+// decision logs.
 func (p *pageRequest) bot() error {
 	q := p.r.URL.Query()
 	d := botData{ID: p.r.PathValue("id"), Status: q.Get("status"), Before: q.Get("before")}
@@ -67,8 +68,8 @@ func (p *pageRequest) bot() error {
 	return p.render(http.StatusOK, "bot.html", d)
 }
 
-// loadIdentity finds the bot's name, owner, mode and rating curve. Only its owner can
-// see a bot that has never played.
+// loadIdentity finds the bot's name, owner, mode and rating curve. If the bot has
+// never played, only its owner can see the page.
 func (p *pageRequest) loadIdentity(d *botData) error {
 	path := "/bots/" + url.PathEscape(d.ID)
 	var own rest.Bot
@@ -80,7 +81,7 @@ func (p *pageRequest) loadIdentity(d *botData) error {
 		d.Name, d.Owner, d.Mode, d.Aborted = h.Name, h.Owner, h.Mode, h.AbortedMatches
 		d.Curve = ratingCurve(h.Points)
 	}
-	if d.Name == "" { // it has no rated match yet
+	if d.Name == "" { // the bot has no rated match yet
 		page := p.matches(query{"bot": d.ID, "limit": "1"})
 		switch {
 		case p.err != nil:
@@ -93,8 +94,8 @@ func (p *pageRequest) loadIdentity(d *botData) error {
 	return nil
 }
 
-// loadTallies finds the bot's rank and sums up its rated matches. The names of rivals
-// come from the ladder, which no longer holds removed bots.
+// loadTallies finds the bot's rank and sums up its rated matches. It takes the
+// names of rivals from the leaderboard, which does not list removed bots.
 func (p *pageRequest) loadTallies(d *botData) (err error) {
 	names := map[string]string{}
 	for _, r := range p.leaderboard(d.Mode, "") {
@@ -114,14 +115,14 @@ func (p *pageRequest) loadTallies(d *botData) (err error) {
 	return err
 }
 
-// thinking holds the response times of a bot.
+// thinking contains statistics of a bot's response times.
 type thinking struct {
 	Matches, Answers int
 	Half, Most, Max  int64 // milliseconds: median, 95th percentile, maximum
 }
 
-// thinking returns the response times in the bot's last completed matches, or nil if
-// the bot has completed no match.
+// thinking returns the response times in the bot's last completed matches. If the
+// bot has not completed a match, it returns nil.
 func (p *pageRequest) thinking(botID string) *thinking {
 	page := p.matches(query{"bot": botID, "status": "completed", "limit": timedMatches})
 	var all []int64

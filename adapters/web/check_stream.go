@@ -8,22 +8,23 @@ import (
 	"hexarena/adapters/rest"
 )
 
-// A form that checks a bot's address takes seconds. The page's module sends the form
-// with this type in Accept and gets a line-by-line answer: each step of the check as
-// soon as it is done, and finally the next page or the refusal. Without the module, the
-// answer is a single page after the check.
+// A form that starts a deploy check takes seconds. The page's module sends the form
+// with this content type in Accept, and gets a line-by-line answer. The answer has
+// a line for each step, sent as soon as the step is done. The last line contains
+// the next page or the refusal. Without the module, the answer is a single page
+// after the check.
 const checkStreamType = "application/x-ndjson"
 
-// checkLine is one line of such an answer. One of its three fields is set, or none if
-// the check does not lead to another page.
+// checkLine is one line of such an answer. At most one of its fields is set. In the
+// last line, no field is set if the check does not lead to another page.
 type checkLine struct {
 	Step     *rest.Step    `json:"step,omitempty"`
 	Location string        `json:"location,omitempty"`
 	Refusal  *rest.Problem `json:"refusal,omitempty"`
 }
 
-// sendCheck is like send, for a call that checks a bot's address. If the client wants a
-// line-by-line answer, sendCheck starts it; see pageRequest.line.
+// sendCheck is like send, for a call that makes a deploy check. If the client wants
+// a line-by-line answer, sendCheck starts that answer; see pageRequest.line.
 func (p *pageRequest) sendCheck(method, path string, body, into any) error {
 	if strings.HasPrefix(p.r.Header.Get("Accept"), checkStreamType) {
 		h := p.w.Header()
@@ -39,8 +40,8 @@ func (p *pageRequest) sendCheck(method, path string, body, into any) error {
 	return p.send(method, path, body, into)
 }
 
-// followedAnswer is an answer of the API that passes on each step of a deploy check as
-// soon as it is done. It implements rest.StepWriter.
+// followedAnswer records an answer of the API. It also passes on each step of a
+// deploy check as soon as the step is done, because it implements rest.StepWriter.
 type followedAnswer struct {
 	*answer
 	line func(checkLine)

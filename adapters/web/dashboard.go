@@ -9,15 +9,15 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// The pages of the dashboard need a session. Each form becomes an API call. The answer
-// redirects to a page that shows the result, or shows the form again with the reason
-// for the rejection.
+// The pages of the dashboard need a session. Each form becomes an API call. After a
+// successful call, the browser is redirected to a page that shows the result.
+// Otherwise, the page shows the form again, with the reason for the rejection.
 
 // bot is one of the reader's own bots.
 type bot struct {
 	rest.Bot
-	Row     *row      // on the leaderboard; nil before its first match
-	Running []summary // the match it plays, if any
+	Row     *row      // the bot's row on the leaderboard; nil before its first match
+	Running []summary // the match that the bot plays, if any
 }
 
 type dashboardData struct {
@@ -55,7 +55,7 @@ func (p *pageRequest) bots() []bot {
 }
 
 // registerBot registers a bot. It redirects to the bot's page, or shows the failed
-// steps of the deploy check.
+// deploy check.
 func (p *pageRequest) registerBot(sent url.Values) error {
 	var registered rest.Bot
 	body := rest.NewBot{Name: sent.Get("name"), Mode: sent.Get("mode"), URL: sent.Get("url")}
@@ -69,7 +69,7 @@ type managedData struct {
 	Account rest.Account
 	Bot     rest.Bot
 	Matches []summary
-	Check   *rest.Check // that this request made
+	Check   *rest.Check // the deploy check that this request made
 	Done    string      // the form that led to this page
 	Form    form
 }
@@ -87,7 +87,7 @@ func (p *pageRequest) showBot(status int, d managedData) error {
 	return p.render(status, "bot-manage.html", d)
 }
 
-// changeBot runs the command of the pressed button.
+// changeBot carries out the command of the button that the reader pressed.
 func (p *pageRequest) changeBot(sent url.Values) (err error) {
 	do, path := sent.Get("do"), "/bots/"+url.PathEscape(p.r.PathValue("id"))
 	next := "/dashboard" + path + "?done=" + do
@@ -117,8 +117,8 @@ func (p *pageRequest) changeBot(sent url.Values) (err error) {
 	return p.seeOther(next)
 }
 
-// showCheck shows the steps of a deploy check. It does not redirect, because the check
-// changes nothing that another page could show.
+// showCheck shows the steps of a deploy check. It does not redirect, because the
+// result is not stored, so no other page could show it.
 func (p *pageRequest) showCheck(check rest.Check) error {
 	if p.line != nil {
 		p.line(checkLine{})

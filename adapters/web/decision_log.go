@@ -18,7 +18,8 @@ func why(d rest.Decision) string {
 	return ""
 }
 
-// causes explains the causes in docs/protocol.md, "timeout or illegal".
+// causes explains the causes that "timeout or illegal" in docs/protocol.md
+// lists.
 var causes = map[string]string{
 	"deadline": "the answer came too late or not at all", "dropped": "the connection was lost, or did not open in time",
 	"malformed": "the message is not a well-formed answer", "oversized": "the message has more than 65,536 bytes",
@@ -28,10 +29,10 @@ type logData struct {
 	Bot       rest.Bot
 	Match     summary
 	Decisions []rest.Decision
-	Refused   []rest.Decision // those that cost a strike
+	Refused   []rest.Decision // the decisions that caused a strike
 }
 
-// decisionLog shows an owner the decisions of a bot in a match: each question and
+// decisionLog shows an owner the decisions of a bot in a match: each request, its
 // answer, and why an answer was rejected.
 func (p *pageRequest) decisionLog() error {
 	var d logData

@@ -9,8 +9,8 @@ import (
 	"hexarena/adapters/rest"
 )
 
-// form holds the fields of a sent form and the reason for its rejection. The zero
-// value is a form that was not sent.
+// form contains the fields of a sent form, and the reason for its rejection. The
+// zero value is a form that was not sent.
 type form struct {
 	Name    string
 	Values  url.Values
@@ -20,8 +20,9 @@ type form struct {
 // Value returns the sent value of a field.
 func (f form) Value(field string) string { return f.Values.Get(field) }
 
-// Of returns f if it has the given name, and otherwise a form that was not sent. A
-// page with several forms shows each one its own values and errors.
+// Of returns f if f has the given name, and otherwise a form that was not sent. A
+// page with several forms uses Of to show values and errors only in the form that
+// was sent.
 func (f form) Of(name string) form {
 	if f.Name == name {
 		return f
@@ -31,14 +32,14 @@ func (f form) Of(name string) form {
 
 // refusalOf returns err as a *Refusal. It returns false for any other error.
 func refusalOf(err error) (*Refusal, bool) {
-	r, ok := err.(*Refusal) //nolint:errorlint // calls return it unwrapped
+	r, ok := err.(*Refusal) //nolint:errorlint // get and send return it unwrapped
 	return r, ok
 }
 
-// showRefused shows the page of a rejected form again. It returns any other error,
-// and the error for an ended session, which leads to the sign-in page. A
-// line-by-line answer has no page to show, so showRefused also returns the refusal
-// in that case.
+// showRefused shows the page of a rejected form again. It returns errors that are
+// not refusals, and the refusal for an ended session, which leads to the sign-in
+// page. In a line-by-line answer, there is no page to show, so showRefused returns
+// every refusal.
 func (p *pageRequest) showRefused(err error, name string, sent url.Values, show func(status int, f form) error) error {
 	if r, ok := refusalOf(err); ok && r.Status != http.StatusUnauthorized && p.line == nil {
 		return show(r.Status, form{name, sent, r})
@@ -46,8 +47,8 @@ func (p *pageRequest) showRefused(err error, name string, sent url.Values, show 
 	return err
 }
 
-// deleteIfSure makes the call for a form that deletes something. It rejects a form
-// without a confirmation.
+// deleteIfSure makes the API call for a form that deletes something. It rejects
+// the form if the box for the confirmation is not ticked.
 func (p *pageRequest) deleteIfSure(path string, sent url.Values) error {
 	if sent.Get("sure") == "" {
 		r := refused(http.StatusUnprocessableEntity, "Tick the box to confirm. This cannot be undone.")
@@ -62,7 +63,7 @@ func unknownCommand() error {
 	return refused(http.StatusUnprocessableEntity, "The form has an unknown command.")
 }
 
-// form reads a form. It rejects one that a page of another site sent.
+// form reads a form. It rejects forms that a page of another site sent.
 func (p *pageRequest) form() (url.Values, error) {
 	if err := p.server.crossSite.Check(p.r); err != nil {
 		return nil, &Refusal{Problem: rest.Problem{Status: http.StatusForbidden, Title: "Forbidden", Code: "cross_site", Detail: "Another site sent this form."}}

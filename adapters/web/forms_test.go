@@ -16,7 +16,7 @@ import (
 var forms = map[string]struct {
 	path, form         string
 	method, call, body string
-	leads              string // the path of that page
+	leads              string // the path of the page that shows the result
 }{
 	"sign in":       {"/sign-in", "email=ada%40example.org", "POST", "/sign-in", `{"email":"ada@example.org"}`, "/sign-in?sent=1"},
 	"confirm":       {"/sign-in/confirm", "token=abc", "POST", "/sign-in/confirm", `{"token":"abc"}`, "/dashboard"},
@@ -76,8 +76,8 @@ func TestCrossSiteFormsAreRejected(t *testing.T) {
 	s.is(s.post("/theme", "theme=dark", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site"); r.Header.Set("Origin", "null") }), http.StatusForbidden)
 }
 
-// The page of a rejected form has the API's status, shows each error at its field, and
-// keeps the typed values.
+// The page of a rejected form has the API's status. It shows each error next to the
+// field, and keeps the typed values.
 func TestFieldErrorsAreShownAtTheirFields(t *testing.T) {
 	for name, c := range map[string]struct{ form, field, typed string }{
 		"sign in":      {"sign in", "email", `value="ada@example.org"`},
@@ -118,7 +118,8 @@ func TestDeployCheckStepsAreShown(t *testing.T) {
 	s.is(s.post("/dashboard/bots/"+botID, "do=check"), http.StatusOK, "does not pass", "no address")
 }
 
-// A page's module receives each step as soon as it is done, and finally the next page.
+// A page's module receives each step as soon as the step is done, and finally the
+// path of the next page.
 func TestDeployCheckStepsAreStreamed(t *testing.T) {
 	follow := func(r *http.Request) { r.Header.Set("Accept", "application/x-ndjson") }
 	s := newSite(t)
@@ -170,7 +171,8 @@ func TestFormsAfterSessionEndLeadToSignIn(t *testing.T) {
 	}
 }
 
-// Malformed and huge forms are rejected, and each form must arrive before a deadline.
+// The server rejects malformed and huge forms. Each form must arrive before a
+// deadline.
 func TestInvalidFormsAreRejected(t *testing.T) {
 	s := newSite(t)
 	s.is(s.post("/dashboard/keys", "name="+strings.Repeat("x", 70000)), http.StatusBadRequest, "invalid or incomplete")
@@ -193,7 +195,7 @@ type deadlines struct {
 	read []time.Time
 }
 
-// SetReadDeadline is for http.ResponseController.
+// SetReadDeadline records a deadline that http.ResponseController sets.
 func (d *deadlines) SetReadDeadline(t time.Time) error {
 	d.read = append(d.read, t)
 	return nil

@@ -18,14 +18,15 @@ type guide struct {
 
 type heading struct{ ID, Text string }
 
-// guideList holds the guides in the order of the navigation.
+// guideList lists the guides in the order of the navigation.
 var guideList = []struct{ Name, Label string }{
 	{"quickstart", "Quick start"}, {"rules", "Rules"}, {"protocol", "Protocol"}, {"errors", "Errors"},
 	{"events", "Events"}, {"analysts", "Analysts"}, {"audit", "Audit"}, {"architecture", "Architecture"}, {"durability", "Durability"}, {"operations", "Operations"}, {"security", "Security"},
 	{"contributing", "Contributing"},
 }
 
-// siteLinks holds the addresses of other files that guides link to.
+// siteLinks maps other files that guides link to, to their addresses on the
+// site.
 var siteLinks = map[string]string{
 	"CHANGELOG.md": "/changelog", "../README.md": "/docs/quickstart", "example_bot.py": "/docs/quickstart#python",
 	"audit/verify.py": "/docs/audit/verify.py", "audit/vectors.json": "/docs/audit/vectors.json",
@@ -51,7 +52,7 @@ func (p *pageRequest) showGuide(name string) error {
 	return p.render(http.StatusOK, "guide.html", guideData{g, p.server.guideNav(name)})
 }
 
-// auditFile serves a file that docs/audit.md links to.
+// auditFile serves a file in docs/audit, which docs/audit.md links to.
 func (p *pageRequest) auditFile() error {
 	file := p.r.PathValue("file")
 	content, err := docs.Audit.ReadFile("audit/" + file)
@@ -67,7 +68,8 @@ func (p *pageRequest) auditFile() error {
 	return nil
 }
 
-// apiReference shows the API's reference page in the theme that the reader chose.
+// apiReference serves the API's reference page in the theme that the reader
+// chose.
 func (p *pageRequest) apiReference() error {
 	h := p.w.Header()
 	h.Add("Vary", "Cookie")

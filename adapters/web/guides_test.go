@@ -47,7 +47,7 @@ func TestGuideLinksExist(t *testing.T) {
 	require.Greater(t, len(pages), 8)
 }
 
-// The files that the audit page links to are served as they are in docs/.
+// The server serves the files that the audit page links to unchanged.
 func TestAuditFilesAreServed(t *testing.T) {
 	s := newSite(t)
 	for name, kind := range map[string]string{"verify.py": "text/plain; charset=utf-8", "vectors.json": "application/json"} {
@@ -62,7 +62,7 @@ func TestAuditFilesAreServed(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, s.get("/docs/audit/other.py").Code)
 }
 
-// The API reference has the theme that the reader chose.
+// The server shows the API reference in the theme that the reader chose.
 func TestAPIReferenceHasReadersTheme(t *testing.T) {
 	reference := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("ETag", `"of the page without a theme"`)

@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	homeRunning = "12" // running matches, at most
-	homeLatest  = "6"  // completed matches
-	homeRows    = 8    // bots of each ladder
+	homeRunning = "12" // maximum number of running matches
+	homeLatest  = "6"  // number of completed matches
+	homeRows    = 8    // number of bots of each ladder
 )
 
 type homeData struct {
@@ -21,7 +21,7 @@ type homeData struct {
 type ladderTop struct {
 	Mode string
 	Rows []row
-	Bots int // of the whole ladder
+	Bots int // number of bots in the whole ladder
 }
 
 func (p *pageRequest) home() error {

@@ -27,8 +27,8 @@ type keysData struct {
 	Form          form
 }
 
-// Grants reports whether the box of a scope is ticked: as in the rejected form, or by
-// default the scopes for bots.
+// Grants reports whether the box of a scope is ticked. If the form was rejected, it
+// is ticked as in that form. Otherwise, the scopes for bots are ticked.
 func (d keysData) Grants(scope string) bool {
 	if d.Form.Name == "" {
 		return strings.HasPrefix(scope, "bots.")
@@ -57,12 +57,12 @@ func (p *pageRequest) registerKey(sent url.Values) error {
 	var registered rest.Key
 	chosen := sent["scopes"]
 	if chosen == nil {
-		chosen = []string{} // the API rejects an empty list, but gives a default for null
+		chosen = []string{} // the API rejects an empty list, but uses default scopes for null
 	}
 	body := map[string]any{"name": sent.Get("name"), "publicKey": sent.Get("publicKey"), "scopes": chosen}
 	if err := p.send(http.MethodPost, "/keys", body, &registered); err != nil {
 		if strings.Contains(strings.ToUpper(sent.Get("publicKey")), "PRIVATE KEY") {
-			sent.Del("publicKey") // do not send a secret back in the page
+			sent.Del("publicKey") // so that the page does not show the private key
 		}
 		return p.showRefused(err, "register", sent, p.showKeys)
 	}

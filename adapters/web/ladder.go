@@ -27,12 +27,12 @@ type ladderData struct {
 
 type ladderRow struct {
 	row
-	Mu, Spread float64 // the estimate of the bot's skill, ± three sigma; an unknown Spread is 0
+	Mu, Spread float64 // the estimate of the bot's skill, and three sigma; Spread is 0 if it is unknown
 	Trend      float64 // change of the rating over trendTime; for a younger bot, the change from 0
 	NoTrend    bool    // the rating before trendTime is unknown
 }
 
-// Link returns the address of another page of the same ladder, with the same filter.
+// Link returns the URL of another page of the same ladder, with the same filter.
 func (d ladderData) Link(page int) string {
 	q := query{"q": d.Filter, "day": d.Day}
 	if page > 1 {
@@ -65,8 +65,8 @@ func (p *pageRequest) ladder() error {
 	return p.render(http.StatusOK, "ladder.html", d)
 }
 
-// endOfDay returns the last millisecond of a day (2006-01-02) in the API's format,
-// or "" for no day.
+// endOfDay returns the last millisecond of a day (2006-01-02) in the API's format.
+// If day is empty, it returns "".
 func endOfDay(day string) (string, error) {
 	if day == "" {
 		return "", nil
@@ -78,13 +78,15 @@ func endOfDay(day string) (string, error) {
 	return rest.FormatTime(t.Add(24*time.Hour - time.Millisecond)), nil
 }
 
-// matchesFilter reports whether the name of a bot or of its owner contains a text.
+// matchesFilter reports whether the name of a bot or of its owner contains the
+// filter text.
 func matchesFilter(r row, filter string) bool {
 	filter = strings.ToLower(filter)
 	return strings.Contains(strings.ToLower(r.Name), strings.TrimPrefix(filter, "@")) || r.Owner != "" && strings.Contains("@"+r.Owner, filter)
 }
 
-// withTrend adds the change over a week and the ladder's uncertainty to rows.
+// withTrend adds to each row the change over a week, and the ladder's
+// uncertainty about the bot's skill.
 func (p *pageRequest) withTrend(mode, at string, rows []row) []ladderRow {
 	now := parseTime(at)
 	if at == "" {

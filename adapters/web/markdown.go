@@ -47,7 +47,7 @@ func renderGuide(name string, source []byte) (*guide, error) {
 	markdown := goldmark.New(
 		goldmark.WithExtensions(extension.Table),
 		goldmark.WithParserOptions(parser.WithASTTransformers(util.Prioritized(g, 100))),
-		goldmark.WithRendererOptions(html.WithUnsafe()), // the pages are trusted, and comments name their figures
+		goldmark.WithRendererOptions(html.WithUnsafe()), // the pages are trusted, and HTML comments mark where figures belong
 	)
 	var b bytes.Buffer
 	if err := markdown.Convert(source, &b); err != nil {
@@ -57,7 +57,7 @@ func renderGuide(name string, source []byte) (*guide, error) {
 	return g, nil
 }
 
-// Transform implements parser.ASTTransformer. It gives headings their ids and turns
+// Transform implements parser.ASTTransformer. It adds ids to headings, and turns
 // links to files into links to the arena's pages.
 func (g *guide) Transform(doc *ast.Document, reader text.Reader, _ parser.Context) {
 	source := reader.Source()
@@ -92,7 +92,7 @@ func (g *guide) addHeading(n *ast.Heading, text string) {
 	}
 }
 
-// plain returns the text of a node without formatting.
+// plain returns the text of a node, without formatting.
 func plain(n ast.Node, source []byte) []byte {
 	var b []byte
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -105,8 +105,8 @@ func plain(n ast.Node, source []byte) []byte {
 	return b
 }
 
-// anchorOf returns the id of a heading as GitHub builds it: letters, digits, - and _ in
-// lower case, with - for each space.
+// anchorOf returns the id of a heading in GitHub's format. It keeps letters,
+// digits, - and _, converts them to lower case, and replaces each space with -.
 func anchorOf(heading string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -115,11 +115,12 @@ func anchorOf(heading string) string {
 		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
 			return r
 		}
-		return -1 // drop it
+		return -1 // remove the character
 	}, strings.ToLower(heading))
 }
 
-// labelOf returns the title of a guide for links whose text is its file name.
+// labelOf returns the title of a guide, for links whose text is only the file
+// name.
 func labelOf(file string) string {
 	for _, l := range guideList {
 		if strings.EqualFold(l.Name+".md", file) {
@@ -129,8 +130,8 @@ func labelOf(file string) string {
 	return ""
 }
 
-// siteLink returns the address on the site for a link of a Markdown page. It returns
-// "" for files that the site does not serve, such as decision records.
+// siteLink returns the address on the site for a link in a Markdown page. For files
+// that the site does not serve, such as decision records, it returns "".
 func siteLink(link string) string {
 	file, anchor, hasAnchor := strings.Cut(link, "#")
 	if strings.Contains(link, "://") || file == "" || strings.HasPrefix(link, "/") {
@@ -159,12 +160,13 @@ var (
 // figures are the templates of the figures.
 var figures = template.Must(template.New("").Funcs(boardFuncs).ParseFS(templateFiles, "templates/shared/board.html"))
 
-// longCode is the length in bytes above which code may break at any screen width.
-// Shorter code breaks only on narrow screens.
+// longCode is a length in bytes. A line may break inside longer code at any
+// screen width, and inside shorter code only on narrow screens.
 const longCode = 44
 
-// finish draws the figures, lets wide tables and code blocks scroll by keyboard, and
-// marks where code may break. It removes links without a destination.
+// finish completes the HTML of a guide. It draws the figures, makes wide tables and
+// code blocks scrollable by keyboard, and marks where code may break. It also
+// removes links without a destination.
 func finish(page string) string {
 	page = figureComment.ReplaceAllStringFunc(page, func(comment string) string {
 		name := figureComment.FindStringSubmatch(comment)[1]
@@ -189,8 +191,8 @@ func finish(page string) string {
 	return strings.ReplaceAll(page, `<pre>`, `<pre tabindex="0">`)
 }
 
-// breakable adds <wbr> where code may break: between its words. Without it, browsers
-// break after the dashes of a flag.
+// breakable adds <wbr> between the words of code, where a line may break.
+// Otherwise, browsers would break after the dashes of a flag.
 func breakable(code string) string {
 	var b strings.Builder
 	for i := range len(code) {
@@ -202,14 +204,15 @@ func breakable(code string) string {
 	return b.String()
 }
 
-// endsWord reports whether a line may break after mark, given its neighbors. An &
-// starts a character reference of HTML.
+// endsWord reports whether a line may break after the character mark, given the
+// characters before and after it. An & is the start of an HTML character
+// reference.
 func endsWord(before, mark, after byte) bool {
 	switch mark {
 	case ' ', ',':
 		return after != ' '
 	case '_', '/', '=', '?', ':', '-':
-		letter := after >= 'a' && after <= 'z' || after >= 'A' && after <= 'Z' || after >= '0' && after <= '9' && mark != ':' // ports stay with their hosts
+		letter := after >= 'a' && after <= 'z' || after >= 'A' && after <= 'Z' || after >= '0' && after <= '9' && mark != ':' // no break between a host and its port
 		return !strings.ContainsRune(" ._/=?:-", rune(before)) && (letter || after == '&' || after == '{')
 	case '.':
 		return after == '{'

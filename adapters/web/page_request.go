@@ -20,17 +20,18 @@ type pageRequest struct {
 	w      http.ResponseWriter
 	r      *http.Request
 
-	err  error           // the first error of read and find, for render
+	err  error           // the first error of read and find, which render returns
 	line func(checkLine) // writes one line of a line-by-line answer; nil: the answer is a page
 
-	// private marks a page with the reader's own data. It is never compressed: the
-	// length of a compressed page can reveal secrets in it (BREACH).
+	// private marks a page with the reader's own data. Such a page is never
+	// compressed, because the length of a compressed page can reveal secrets in it
+	// (BREACH).
 	private    bool
 	embeddable bool // other sites may show the page in a frame
 }
 
 const (
-	pageTime = 30 * time.Second // for a client to receive a page
+	pageTime = 30 * time.Second // time limit for a client to receive a page
 	maxForm  = 64 << 10         // bytes
 )
 
@@ -87,12 +88,12 @@ type Page struct {
 	Path, Theme, Origin string
 	SignedIn            bool // the browser sent a session cookie; the session may have ended
 	Status              int
-	Data                any // of this page
+	Data                any // the data of this page
 }
 
-// render sends a page from templates/. It renders the whole page before it sends the
-// first byte, so that it can still send an error page if the template fails. If an
-// earlier read failed, render returns that error.
+// render sends a page from templates/. It renders the whole page before it sends
+// the first byte. So if the template fails, the server can still send an error
+// page. If an earlier read failed, render returns the error of the read.
 func (p *pageRequest) render(status int, name string, data any) error {
 	if p.err != nil {
 		return p.err
@@ -133,7 +134,7 @@ func (p *pageRequest) write(status int, kind string, content []byte) {
 		return
 	}
 	p.w.WriteHeader(status)
-	_, _ = p.w.Write(content) // fails only if the client left
+	_, _ = p.w.Write(content) // fails only if the client is gone
 }
 
 // seeOther redirects the browser to a page, for example after a form. A line-by-line
@@ -149,8 +150,8 @@ func (p *pageRequest) seeOther(path string) error {
 	return nil
 }
 
-// policy returns the Content-Security-Policy of a page: it may load only files from
-// the arena, and may not have inline scripts or styles.
+// policy returns the Content-Security-Policy of a page. The page may load only
+// files from the arena, and may not have inline scripts or styles.
 func policy(embeddable bool) string {
 	ancestors := "'none'"
 	if embeddable {
@@ -175,7 +176,7 @@ func prefersHTML(h http.Header) bool {
 	return html > json
 }
 
-// sendsForm reports whether a request holds an HTML form.
+// sendsForm reports whether a request contains an HTML form.
 func sendsForm(h http.Header) bool {
 	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
 	return kind == "application/x-www-form-urlencoded"
@@ -193,7 +194,7 @@ func hasSession(r *http.Request) bool {
 }
 
 // theme returns the color scheme that the reader chose: light, dark, or "" for the
-// system's.
+// system's color scheme.
 func theme(r *http.Request) string {
 	if c, err := r.Cookie("theme"); err == nil && (c.Value == "light" || c.Value == "dark") {
 		return c.Value

@@ -61,7 +61,8 @@ func TestPagesOfSession(t *testing.T) {
 	}
 }
 
-// The calls of pages carry the reader's cookie, origin and address.
+// When a page calls the API, the call has the reader's cookie, origin and
+// address.
 func TestAPICallsCarryTheReadersIdentity(t *testing.T) {
 	s := newSite(t)
 	s.say("PATCH /bots/"+botID, "{}")
@@ -93,14 +94,14 @@ func TestHomeWithoutMatches(t *testing.T) {
 func TestTrends(t *testing.T) {
 	s := newSite(t)
 	s.is(s.get("/ladder/standard"), http.StatusOK, "±0")
-	s.answers["GET /leaderboard"] = nil // the second of the answers below is for a week ago
+	s.answers["GET /leaderboard"] = nil // the second answer below is the ranking of a week ago
 	now := `{"rows":[{"rank":1,"botId":"a","name":"Up","rating":3},{"rank":2,"botId":"b","name":"Down","rating":-2},{"rank":3,"botId":"c","name":"Young","rating":0.7}]}`
 	then := `{"rows":[{"botId":"a","rating":1.25},{"botId":"b","rating":-0.5}]}`
 	s.answers["GET /leaderboard"] = turns{now, then}.next()
 	s.is(s.get("/ladder/standard"), http.StatusOK, "▲ &#43;1.8", "▼ −1.5", "▲ &#43;0.7")
 }
 
-// turns holds the answers to consecutive calls.
+// turns contains the answers to consecutive calls.
 type turns []string
 
 func (t turns) next() json.Marshaler { return &turn{left: t} }
@@ -195,7 +196,7 @@ func TestThemeIsStored(t *testing.T) {
 	require.NotContains(t, page.text, "data-theme=")
 }
 
-// Pages show chosen names as text, never as markup.
+// Pages show names that people chose as text, never as markup.
 func TestChosenNamesAreEscaped(t *testing.T) {
 	hostile := "<img src=x onerror=alert(1)>\u202e\u2066\u200b\x00\x1b&amp;" + strings.Repeat("🏝", 240)
 	s := newSite(t)

@@ -12,25 +12,27 @@ import (
 	"hexarena/domain/match"
 )
 
-// A preview has the size of a card in a social feed.
+// The size of a preview, in pixels. Social media show pictures of this size as
+// cards.
 const (
 	previewWidth  = 1200
 	previewHeight = 630
 )
 
-// These are the Cache-Control headers of previews. The preview of an ended match
-// never changes.
+// The Cache-Control headers of previews. The preview of an ended match never
+// changes.
 const (
 	keepEnded   = "public, max-age=86400"
 	keepRunning = "public, max-age=15"
 )
 
-// maxPreviews bounds the memory of the cache to about 5 MB.
+// maxPreviews is the maximum number of previews in the cache. They use about 5
+// MB.
 const maxPreviews = 64
 
-// previewCache holds the latest previews of ended matches. It is safe for concurrent
-// use, and the zero value is empty. It draws one picture at a time, so that requests
-// cannot take all processors.
+// previewCache stores the latest previews of ended matches. It is safe for
+// concurrent use, and the zero value is an empty cache. It draws one picture at a
+// time, so that requests cannot use all processors.
 type previewCache struct {
 	mu     sync.Mutex
 	images map[string][]byte // by match

@@ -30,7 +30,7 @@ var (
 // islandMiddle is the center of the island in a preview.
 var islandMiddle = spot{320, 315}
 
-const side = 57.0 // of a hex
+const side = 57.0 // length of a hex's side, in pixels
 
 // previewSpot returns the position of a lattice point in the picture. The middle of the
 // lattice is (4, 6).
@@ -43,8 +43,8 @@ func hexAt(hex int) spot { return previewSpot(board.HexPoints[hex]) }
 
 func cornerAt(vertex int) spot { return previewSpot(board.VertexPoints[vertex]) }
 
-// drawPreview draws the island and the names of the bots. It does not reveal the result
-// of the match.
+// drawPreview draws the island and the names of the bots. The picture does not
+// reveal the result of the match.
 func drawPreview(m matchRecord, b rest.BoardLayout, f match.Frame) *image.RGBA {
 	c := newDrawing(previewWidth, previewHeight, pageColour)
 	c.disc(islandMiddle, 306, seaColour)
@@ -148,7 +148,7 @@ func (c *drawing) bandit(at spot) {
 	c.polygon(inkColour, at.Plus(-11, 18), at.Plus(-5, -6), at.Plus(5, -6), at.Plus(11, 18))
 }
 
-// legend writes the mode and the bots.
+// legend writes the mode and the names of the bots.
 func (c *drawing) legend(m matchRecord) {
 	const left, right = 690, 1150
 	c.text(spot{left, 120}, 54, "Hex Arena", inkColour, right)

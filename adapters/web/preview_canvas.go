@@ -15,7 +15,8 @@ import (
 	"golang.org/x/image/vector"
 )
 
-// drawing is a picture with shapes and text. The same calls give the same bytes.
+// drawing is a picture with shapes and text. The same calls always produce the
+// same bytes.
 type drawing struct {
 	picture *image.RGBA
 	shape   *vector.Rasterizer
@@ -33,7 +34,7 @@ func (c *drawing) polygon(fill color.RGBA, points ...spot) {
 	for _, p := range points {
 		least, most = spot{min(least.x, p.x), min(least.y, p.y)}, spot{max(most.x, p.x), max(most.y, p.y)}
 	}
-	// The rasterizer visits its whole area, so limit it to the shape.
+	// The rasterizer processes its whole area, so limit the area to the shape.
 	area := image.Rect(int(least.x)-1, int(least.y)-1, int(most.x)+2, int(most.y)+2).Intersect(c.picture.Bounds())
 	if area.Empty() {
 		return
@@ -55,7 +56,7 @@ func (c *drawing) disc(at spot, radius float64, fill color.RGBA) {
 	c.polygon(fill, ring(at, radius, 96)...)
 }
 
-// ring returns the corners of a regular polygon, from the top.
+// ring returns the corners of a regular polygon, starting at the top.
 func ring(at spot, radius float64, corners int) []spot {
 	points := make([]spot, corners)
 	for i := range points {
@@ -82,7 +83,8 @@ func face(size float64) font.Face {
 	return must(opentype.NewFace(typeface, &opentype.FaceOptions{Size: size, DPI: 72, Hinting: font.HintingNone}))
 }
 
-// text writes a line from a point on its baseline, and cuts it off at right.
+// text writes a line of text. at is the start of its baseline. The text is
+// shortened to end before right.
 func (c *drawing) text(at spot, size float64, line string, ink color.RGBA, right float64) {
 	f := face(size)
 	line = fitted(f, legible(line), fixed.Int26_6((right-at.x)*64))
@@ -90,7 +92,7 @@ func (c *drawing) text(at spot, size float64, line string, ink color.RGBA, right
 	d.DrawString(line)
 }
 
-// centred writes a line with its middle at a point on its baseline.
+// centred writes a line of text. at is the middle of its baseline.
 func (c *drawing) centred(at spot, size float64, line string, ink color.RGBA) {
 	f := face(size)
 	d := font.Drawer{Dst: c.picture, Src: image.NewUniform(ink), Face: f}
@@ -102,7 +104,8 @@ func dot(at spot) fixed.Point26_6 {
 	return fixed.Point26_6{X: fixed.Int26_6(at.x * 64), Y: fixed.Int26_6(at.y * 64)}
 }
 
-// legible removes characters that the typeface cannot draw, and invisible ones.
+// legible removes invisible characters, and characters that the typeface cannot
+// draw.
 func legible(line string) string {
 	var kept []rune
 	var b sfnt.Buffer
@@ -115,7 +118,7 @@ func legible(line string) string {
 	return string(kept)
 }
 
-// fitted shortens a line to a width.
+// fitted shortens a line if it is wider than width.
 func fitted(f font.Face, line string, width fixed.Int26_6) string {
 	if font.MeasureString(f, line) <= width {
 		return line

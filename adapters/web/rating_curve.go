@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// The rating curve is a picture of curveW by curveH units. Its left and lower margins
-// hold the labels.
+// The rating curve is a picture of curveW by curveH units. The labels are in its
+// left and lower margins.
 const (
 	curveW, curveH         = 720, 240
 	curveLeft, curveBottom = 36, 22
-	curvePoints            = 240 // at most; for a longer history, only a sample is drawn
+	curvePoints            = 240 // maximum number of points; for a longer history, only a sample is drawn
 )
 
-// ratingCurve draws a bot's rating after each match, and the band mu ± 3 sigma in which
-// the ladder expects its skill. The rating is the lower edge of the band. It returns ""
-// for fewer than two matches.
+// ratingCurve draws a bot's rating after each match. It also draws the band mu ± 3
+// sigma, in which the ladder expects the bot's skill. The rating is the lower edge
+// of the band. For fewer than two matches, ratingCurve returns "".
 func ratingCurve(points []point) template.HTML {
 	if len(points) < 2 {
 		return ""
@@ -77,7 +77,8 @@ func sample(points []point) []point {
 	return kept
 }
 
-// niceStep returns a round distance between grid lines, at least d.
+// niceStep returns a round number for the distance between grid lines, at least
+// d.
 func niceStep(d float64) float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(max(d, 0.01))))
 	for _, n := range []float64{1, 2, 5} {

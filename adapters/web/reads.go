@@ -13,7 +13,7 @@ type (
 	summary = rest.MatchSummary
 )
 
-// history is a bot's completed matches, so its points have all fields.
+// history lists a bot's completed matches, so its points have all fields.
 type history struct {
 	rest.BotHistory
 	Points []point `json:"points"`
@@ -26,10 +26,10 @@ type point struct {
 	Mu, Sigma float64
 }
 
-// query holds the parameters of a call or of a link to a page.
+// query contains the query parameters of a call or of a link to a page.
 type query map[string]string
 
-// after returns a path with the parameters that have a value.
+// after returns path, followed by the parameters that have a value.
 func (q query) after(path string) string {
 	values := url.Values{}
 	for name, value := range q {
@@ -52,9 +52,9 @@ func (p *pageRequest) read(path string, into any) {
 	}
 }
 
-// find is like read, for data that a page can do without. It reports whether the API
-// returned the data. The API may not have the data, may hide it from this reader, or
-// may fail.
+// find is like read, for optional data of a page. It reports whether the API
+// returned the data. It returns false if the data does not exist, if this reader
+// may not see it, or if the API fails.
 func (p *pageRequest) find(path string, into any) bool {
 	if p.err != nil {
 		return false
@@ -89,7 +89,8 @@ func (p *pageRequest) runningMatch(botID string) []summary {
 	return p.matches(query{"bot": botID, "status": "running", "limit": "1"}).Matches
 }
 
-// playerOf returns a bot's player in a match; its seat is -1 if the bot did not play.
+// playerOf returns the player entry of a bot in a match. If the bot did not play,
+// the entry's seat is -1.
 func playerOf(m summary, botID string) player {
 	for _, p := range m.Players {
 		if p.BotID == botID {
@@ -99,7 +100,8 @@ func playerOf(m summary, botID string) player {
 	return player{Seat: -1}
 }
 
-// parseTime parses a time of the API. It returns the zero time for any other text.
+// parseTime parses a time in an answer of the API. For any other text, it returns
+// the zero time.
 func parseTime(text string) time.Time {
 	t, _ := time.Parse(time.RFC3339, text)
 	return t

@@ -21,19 +21,19 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-// site is a server of pages over a fake API with scripted answers.
+// site is a Server with a fake API, whose answers the test sets.
 type site struct {
 	t   *testing.T
 	web *web.Server
 
 	mu      sync.Mutex
-	answers map[string]any // by method and path; *refusal refuses
+	answers map[string]any // answers by method and path; for a refusal, the API rejects the call
 	calls   []call
 	wait    int         // seconds that Count returns
-	steps   []rest.Step // of the deploy check in each write
+	steps   []rest.Step // steps of the deploy check that each write makes
 }
 
-// call is a call of the API.
+// call is a call that the API received.
 type call struct {
 	Method, Target, Body   string
 	Cookie, Origin, Remote string
@@ -208,8 +208,8 @@ func (s *site) do(r *http.Request, edit ...func(*http.Request)) shown {
 
 var void = map[string]bool{"meta": true, "link": true, "input": true, "br": true, "hr": true, "img": true, "wbr": true}
 
-// judge requires that a page closes its elements in order, has no inline script, style or
-// handler, and loads nothing from other sites.
+// judge requires that a page closes its elements in order. The page must not have
+// inline scripts, styles or handlers, and must not load anything from other sites.
 func (s *site) judge(page string) {
 	s.t.Helper()
 	var open []string

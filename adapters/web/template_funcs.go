@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// chooseTheme stores the reader's theme in a cookie and redirects back to the page with
-// the form.
+// chooseTheme stores the reader's theme in a cookie, and redirects back to the page
+// that sent the form.
 func (p *pageRequest) chooseTheme(sent url.Values) error {
 	chosen := sent.Get("theme")
 	if chosen != "light" && chosen != "dark" {
@@ -74,9 +74,9 @@ type fieldView struct {
 // Fault returns the error message of the field, or "".
 func (f fieldView) Fault() string { return f.Form.Refusal.For(f.Name) }
 
-// clean replaces control characters, and characters that reverse the surrounding text,
-// with U+FFFD. Registration rejects names with such characters, but old events in the
-// log and texts from bots can contain them.
+// clean replaces control characters, and characters that change the direction of
+// text, with U+FFFD. Registration rejects names with such characters, but old
+// events in the log and messages from bots can contain them.
 func clean(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar {
@@ -86,8 +86,8 @@ func clean(name string) string {
 	}, name)
 }
 
-// sentence adds a capital letter and a full stop to the detail of a refusal. Details
-// from the API have neither.
+// sentence turns the detail of a refusal into a sentence: it adds a capital letter
+// and a full stop. Details from the API have neither.
 func sentence(detail string) string {
 	detail = clean(detail)
 	if first, size := utf8.DecodeRuneInString(detail); size > 0 {
@@ -99,7 +99,8 @@ func sentence(detail string) string {
 	return detail + "."
 }
 
-// shortTime, longTime and date format a time of the API in UTC; any other text gives "".
+// shortTime, longTime and date format a time of the API in UTC. For any other text,
+// they return "".
 func shortTime(text string) string { return formatTime(text, "2 Jan 15:04") }
 func longTime(text string) string  { return formatTime(text, "2 January 2006, 15:04 UTC") }
 func date(text string) string      { return formatTime(text, "2 Jan 2006") }
@@ -126,7 +127,7 @@ func delta(x float64) string {
 	return "±0"
 }
 
-// place formats a placement.
+// place formats a placement, such as 1st.
 func place(n *int) string {
 	if n == nil {
 		return "–"

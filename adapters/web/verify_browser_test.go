@@ -18,12 +18,12 @@ import (
 
 var headKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{9}, ed25519.SeedSize))
 
-// signHead signs the stage's heads.
+// signHead signs the heads of the stage's signed log.
 func signHead(mode string, size uint64, root []byte) ([]byte, error) {
 	return signedlog.Sign(signedlog.Head{Origin: signedlog.Origin("arena.example", mode), Size: size, Root: root}, headKey)
 }
 
-// newHonestStage returns a stage whose matches verify completely: the match ids are
+// newHonestStage returns a stage whose matches pass all checks: the match ids are
 // derived from the published key, and the nonces are valid.
 func newHonestStage(t *testing.T) *stage {
 	t.Helper()
@@ -33,8 +33,8 @@ func newHonestStage(t *testing.T) *stage {
 	return s
 }
 
-// The page of an ended match shows that it is verified and what was checked. The page of
-// a running match shows this when the match has ended.
+// The page of an ended match shows that the match is verified, and what was
+// checked. The page of a running match shows this after the match has ended.
 func TestMatchIsVerifiedInBrowser(t *testing.T) {
 	s := newHonestStage(t)
 	g := s.ended("Ann", "Bea", "Cat", "Dot")
@@ -59,7 +59,7 @@ func TestMatchIsVerifiedInBrowser(t *testing.T) {
 	p.until(`document.querySelector('[data-verify=verified]:not([hidden])') !== null`)
 }
 
-// The page of a tampered record shows the difference.
+// If the record of a match was tampered with, the page shows the difference.
 func TestTamperedMatchIsDetectedInBrowser(t *testing.T) {
 	s := newHonestStage(t)
 	g := s.ended("Ann", "Bea", "Cat")

@@ -20,7 +20,7 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// fresh holds a match for the checker modules, and forgeries of the match.
+// fresh contains a match for the checker modules, and forgeries of the match.
 type fresh struct {
 	Record      string    `json:"record"`
 	PlatformKey string    `json:"platformKey"`
@@ -37,11 +37,11 @@ type seedKey struct {
 type forgery struct {
 	Name   string `json:"name"`
 	Forged string `json:"forged"`
-	Seq    int    `json:"seq"` // the event at which arena verify finds the forgery
+	Seq    int    `json:"seq"` // the number of the event at which arena verify finds the forgery
 }
 
-// tampered holds replacements in the text of a record. Each entry replaces the first
-// occurrence.
+// tampered contains replacements in the JSON text of a record. Each entry replaces
+// the first occurrence of a string.
 var tampered = map[string][2]string{
 	"a die":         {`"dice":[`, `"dice":[9`},
 	"a seat":        {`"kind":"action","seat":0`, `"kind":"action","seat":1`},
@@ -57,8 +57,8 @@ var tampered = map[string][2]string{
 	"a doubled seq": {`"seq":9,`, `"seq":8,`},
 }
 
-// forgeriesOf returns the forgeries of a record with the events at which package audit
-// finds them.
+// forgeriesOf returns the forgeries of a record. Each has the number of the event
+// at which package audit finds the forgery.
 func forgeriesOf(t *testing.T, record []byte) []forgery {
 	var list []forgery
 	for name, change := range tampered {

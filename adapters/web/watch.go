@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// matchRecord holds the parts of a match's record that its page shows without a
-// script.
+// matchRecord contains the parts of a match's record that the match's page
+// shows without a script.
 type matchRecord struct {
 	summary
 	Replay []struct{} `json:"replay"` // only the number of events is used
@@ -41,7 +41,7 @@ func (m matchRecord) Ranked() []player {
 type watchPage struct {
 	matchRecord
 	Embed         bool // another site shows the page in a frame
-	Width, Height int  // of the preview
+	Width, Height int  // size of the preview
 }
 
 func (p *pageRequest) watch() error {
@@ -56,7 +56,7 @@ func (p *pageRequest) matchRecord() (m matchRecord) {
 	return m
 }
 
-// joinNames writes names as "Ann, Bea and Cid".
+// joinNames joins names in the form "Ann, Bea and Cid".
 func joinNames(names []string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")

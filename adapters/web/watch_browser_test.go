@@ -13,7 +13,7 @@ import (
 
 const ready = `document.querySelector('.watch.ready .current') !== null`
 
-// A page follows a match to its end, then offers the replay.
+// A page follows a match to its end, and then offers the replay.
 func TestWatchMatchToItsEnd(t *testing.T) {
 	s := newStage(t)
 	g := s.seat("Ann", "Bea", "Cat", "Dot")
@@ -53,8 +53,9 @@ func TestWatchMatchToItsEnd(t *testing.T) {
 	require.Contains(t, p.text("[data-part=now]"), "The board is set up")
 }
 
-// The page of an ended match replays it. The bar, the keys, the turns, the seats and the
-// link to an event work. The result stays hidden until the reader opens it.
+// The page of an ended match replays the match. The reader can use the bar, the
+// keys, the turns, the seats and the link to an event. The result stays hidden
+// until the reader opens it.
 func TestReplayMatch(t *testing.T) {
 	s := newStage(t)
 	g := s.ended("Ann", "Bea", "Cat", "Dot")
@@ -113,8 +114,8 @@ func TestReplayMatch(t *testing.T) {
 	require.Equal(t, "false", eval[string](p, `document.querySelector('[data-do=play]').getAttribute('aria-pressed')`))
 }
 
-// Screen readers get descriptions of the board and of events. Nothing moves if the reader
-// prefers reduced motion.
+// The page has descriptions of the board and of events for screen readers. Nothing
+// moves if the reader prefers reduced motion.
 func TestWatchPageWithScreenReaderAndReducedMotion(t *testing.T) {
 	s := newStage(t)
 	g := s.ended("Ann", "Bea", "Cat", "Dot")
@@ -133,7 +134,8 @@ func TestWatchPageWithScreenReaderAndReducedMotion(t *testing.T) {
 	p.until(`document.querySelector('.dice-chart desc').textContent.includes(' rolls. 2: ')`)
 }
 
-// The page fetches frames that the stream skipped. It shows no frame twice or out of order.
+// The page fetches frames that the stream skipped. It shows each frame once and in
+// order.
 func TestSkippedFramesAreFetched(t *testing.T) {
 	s := newStage(t)
 	g := s.seat("Ann", "Bea", "Cat")
@@ -148,7 +150,8 @@ func TestSkippedFramesAreFetched(t *testing.T) {
 	require.True(t, eval[bool](p, `[...document.querySelectorAll('.event > a')].every((a, i, all) => i === 0 || Number(a.textContent) === Number(all[i - 1].textContent) + 1)`))
 }
 
-// A frame that arrives while the page fetches others is shown, even if no frame follows.
+// If a frame arrives while the page fetches other frames, the page shows it, even
+// if no frame follows.
 func TestFrameDuringFetchIsShown(t *testing.T) {
 	s := newStage(t)
 	g := s.seat("Ann", "Bea", "Cat")
@@ -179,7 +182,7 @@ func TestFrameDuringFetchIsShown(t *testing.T) {
 	p.until(fmt.Sprintf(`document.querySelector('[data-place]').textContent === '%d / %d'`, g.State.Seq, g.State.Seq))
 }
 
-// hostile holds names and messages of bots that could break a page.
+// hostile contains names and messages of bots that could break a page.
 var hostile = map[string]string{
 	"markup":     `<img src=x onerror=alert(1)><script>alert(2)</script>&amp;`,
 	"bidi":       "\u202egnirts a\u2066 dna \u200f",
@@ -189,7 +192,7 @@ var hostile = map[string]string{
 	"one word":   strings.Repeat("W", 240),
 }
 
-// Hostile names and messages neither run as code nor break the layout.
+// Hostile names and messages do not run as code, and do not break the layout.
 func TestHostileNamesAreHarmless(t *testing.T) {
 	s := newStage(t)
 	p := openTab(t, s.url)

@@ -18,7 +18,7 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// traced is an event of the browser's trace; times are in µs.
+// traced is an event in the browser's performance trace. Times are in µs.
 type traced struct {
 	Name, Ph string
 	Ts, Dur  float64
@@ -26,7 +26,8 @@ type traced struct {
 	Pid, Tid int
 }
 
-// trace runs meanwhile, and returns the browser's own trace of that time.
+// trace runs meanwhile, and returns the browser's performance trace of that
+// time.
 func (p *tab) trace(meanwhile func()) []traced {
 	p.t.Helper()
 	var mu sync.Mutex
@@ -71,9 +72,10 @@ func (p *tab) trace(meanwhile func()) []traced {
 	return events
 }
 
-// tasksBetween returns the milliseconds of the page's thread in tasks (script, style,
-// layout and paint) between one mark and the next. busy is the part in which the thread
-// had a processor, so other load on the machine does not count.
+// tasksBetween returns the time, in milliseconds, that the page's thread spent in
+// tasks between one mark and the next. Tasks are script, style, layout and paint.
+// busy is the part of that time in which the thread had a processor. So busy does
+// not depend on other load on the machine.
 func tasksBetween(events []traced, mark string) (work, busy []float64) {
 	var pid, tid int
 	for _, e := range events {
@@ -94,7 +96,7 @@ func percentile(of []float64, part float64) float64 {
 	return sorted[min(int(part*float64(len(sorted))), len(sorted)-1)]
 }
 
-// This test prints the cost of a match's page. It asserts only its size.
+// This test prints the cost of a match's page. It checks only the page's size.
 func TestFiguresOfTheWatchPage(t *testing.T) {
 	s := newStage(t)
 	g := s.ended("Ann", "Bea", "Cat", "Dot")
@@ -170,7 +172,7 @@ func TestFiguresOfTwentyLiveBoards(t *testing.T) {
 			list.style.gridTemplateColumns = 'repeat(5, 1fr)';
 			document.querySelector('main').replaceChildren(list);
 			const module = document.querySelector('script[src*="watch.mjs"]').src.replace('watch.mjs', 'live.mjs');
-			globalThis.ended = new Set(); // boards of ended matches leave the page after a while
+			globalThis.ended = new Set(); // the page removes the boards of ended matches after a while
 			new MutationObserver((changes) => {
 				for (const { target } of changes) if (target.matches('[data-match].ended')) ended.add(target.dataset.match);
 			}).observe(list, { subtree: true, attributeFilter: ['class'] });

@@ -15,7 +15,8 @@ import (
 	"hexarena/projections/frames"
 )
 
-// lists removes the padding of the board's tables.
+// lists converts one of the board's tables to lists of different lengths,
+// without the padding.
 func lists[T any, A interface{ ~[]T }](of A, ids func(T) []uint8) [][]int {
 	all := make([][]int, len(of))
 	for i, row := range of {
@@ -29,8 +30,8 @@ func lists[T any, A interface{ ~[]T }](of A, ids func(T) []uint8) [][]int {
 	return all
 }
 
-// A golden file holds the geometry of package board. TestModules compares the modules with
-// the same file.
+// A golden file contains the geometry of package board. TestModules compares the
+// modules with the same file.
 func TestModuleGeometry(t *testing.T) {
 	three := func(row [3]uint8) []uint8 { return row[:] }
 	two := func(row [2]uint8) []uint8 { return row[:] }
@@ -44,7 +45,8 @@ func TestModuleGeometry(t *testing.T) {
 	logtest.RequireGolden(t, filepath.Join("testdata", "watch", "geometry.json"), geometry)
 }
 
-// Node.js tests the modules that need no page, with whole matches of four and three seats.
+// Node.js runs tests of the modules that need no page, on whole matches of four and
+// three seats.
 func TestModules(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {

@@ -45,13 +45,13 @@ type stage struct {
 	pages  http.Handler
 
 	mu      sync.Mutex
-	talk    string // replaces the talk of all bots, unless empty
-	streams int    // opened streams of /live/stream
+	talk    string // replaces the talk of all bots, unless talk is empty
+	streams int    // number of streams of /live/stream that were opened
 	drop    int    // how many of the next frames the streams skip
-	hold    func() // runs once, before the next answer with frames after a seq
+	hold    func() // called once, before the next answer to a request for frames after a seq
 }
 
-// The pages of matches use none of these.
+// The API needs these dependencies, but the pages of matches do not use them.
 type (
 	nobody  struct{ api.Authenticator }
 	nothing struct{ api.Checker }
@@ -89,9 +89,9 @@ func newStage(t testing.TB) *stage {
 	return s
 }
 
-// followLog runs the live boards and their list of matches, wired as in cmd. They start
-// before anything is stored. A match ends for the live boards once it is in the signed
-// log, because pages then look for it there.
+// followLog starts the live boards and their match list, wired as in cmd. Call it
+// before anything is stored. The live boards treat a match as ended only once the
+// signed log contains it, because pages then look for the match in the signed log.
 func (s *stage) followLog() {
 	s.live = live.New(live.Options{
 		Log: s.log, Logger: slog.New(slog.DiscardHandler),
@@ -118,7 +118,8 @@ func (s *stage) followLog() {
 	require.NoError(s.t, s.live.Ready(s.t.Context()))
 }
 
-// changed replaces talk, counts streams, skips frames and delays answers.
+// changed wraps a handler. As the fields of the stage request, it replaces
+// talk, counts streams, skips frames and delays answers.
 func (s *stage) changed(calls http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
@@ -169,13 +170,13 @@ func (s *stage) changed(calls http.Handler) http.Handler {
 	})
 }
 
-// leaky is the writer of a stream that skips frames.
+// leaky is a response writer for a stream that skips frames.
 type leaky struct {
 	http.ResponseWriter
 	stage *stage
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap returns the underlying writer, for http.ResponseController.
 func (l *leaky) Unwrap() http.ResponseWriter { return l.ResponseWriter }
 
 func (l *leaky) Write(p []byte) (int, error) {
@@ -201,13 +202,13 @@ func (s *stage) seat(names ...string) *arenatest.Game {
 	return g
 }
 
-// settle waits until the list of matches and the signed log have caught up with the log.
+// settle waits until the match list and the signed log have caught up with the log.
 func (s *stage) settle() {
 	require.NoError(s.t, s.logged.Sync(context.Background()))
 	require.NoError(s.t, s.listed.Sync(context.Background()))
 }
 
-// ended plays a match between new bots to its end, and has it rated.
+// ended plays a match between new bots to its end, and closes it in the ladder.
 func (s *stage) ended(names ...string) *arenatest.Game {
 	s.t.Helper()
 	g := s.seat(names...)

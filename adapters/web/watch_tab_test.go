@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tab is a page in a headless Chromium. A test fails if its page sends a request to
-// another host or writes an error to the console.
+// tab is a page in a headless Chromium. The test fails if the page sends a request
+// to another host, or writes an error to the console.
 type tab struct {
 	t    *testing.T
 	ctx  context.Context
@@ -28,14 +28,15 @@ type tab struct {
 
 	mu       sync.Mutex
 	wrong    []string
-	received float64            // bytes over the wire
+	received float64            // number of bytes received over the network
 	bytes    map[string]float64 // the same bytes, by path
 	paths    map[network.RequestID]string
 	streamed string        // id of the newest server-sent event
 	came     chan struct{} // closed, and replaced, when an event arrives
 }
 
-// chromium returns the path of the browser, or skips the test.
+// chromium returns the path of the browser. If no browser is installed, it
+// skips the test.
 func chromium(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -47,8 +48,8 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-// tabTime bounds the time of a test with a tab. Even on a slow machine, only a page that
-// hangs takes this long.
+// tabTime is the time limit of a test with a tab. Even on a slow machine, only a
+// page that hangs takes this long.
 const tabTime = 5 * time.Minute
 
 func openTab(t *testing.T, base string) *tab {
@@ -105,7 +106,7 @@ func (p *tab) hear(event any) {
 	}
 }
 
-// receives waits until the page has received the event of a stream with an id.
+// receives waits until the page has received the server-sent event with an id.
 func (p *tab) receives(id string) {
 	p.t.Helper()
 	for {
@@ -128,14 +129,15 @@ func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	require.NoError(p.t, chromedp.Do(p.ctx, steps...))
 }
 
-// open loads a path, even if it differs from the current one only in the hash.
+// open loads a path, even if the path differs from the current one only in the
+// hash.
 func (p *tab) open(path string) {
 	p.t.Helper()
 	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(p.base+path))
 }
 
-// until waits until an expression is true. If the browser leaves the page between two
-// polls, it continues with the next page.
+// until waits until an expression is true. If the browser leaves the page between
+// two polls, until continues with the next page.
 func (p *tab) until(expression string) {
 	p.t.Helper()
 	for {
@@ -148,7 +150,8 @@ func (p *tab) until(expression string) {
 	}
 }
 
-// media sets a preference of the reader, such as the color scheme.
+// media sets a media feature that the browser reports, such as the preferred
+// color scheme.
 func (p *tab) media(name, value string) {
 	p.t.Helper()
 	p.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
@@ -157,7 +160,8 @@ func (p *tab) media(name, value string) {
 	}))
 }
 
-// eval returns the value of an expression, or of its promise.
+// eval returns the value of an expression. If the value is a promise, eval
+// returns the promise's result.
 func eval[T any](p *tab, expression string) T {
 	p.t.Helper()
 	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))

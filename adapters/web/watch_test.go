@@ -23,7 +23,8 @@ func get(t *testing.T, url string) (status int, header http.Header, body string)
 	return answer.StatusCode, answer.Header, string(b)
 }
 
-// Without a script the page shows the bots, and the result in a closed element.
+// Without scripts, the page shows the bots, and the result in a closed
+// <details> element.
 func TestWatchPageWithoutScript(t *testing.T) {
 	s := newStage(t)
 	ended := s.ended("Ann", "Bea", "Cat", "Dot")
@@ -54,7 +55,8 @@ func TestWatchPageWithoutScript(t *testing.T) {
 	require.Contains(t, body, "<h1>")
 }
 
-// Other sites may show a match in an iframe, but no other page of the arena.
+// Other sites may show the page of a match in an iframe, but not the other
+// pages of the arena.
 func TestOtherSitesMayEmbedMatches(t *testing.T) {
 	s := newStage(t)
 	g := s.ended("Ann", "Bea", "Cat", "Dot")
@@ -79,7 +81,8 @@ func near(a, b color.Color) bool {
 	return !off(ar, br) && !off(ag, bg) && !off(ab, bb)
 }
 
-// The preview shows the latest board. Requests for an ended match return the same bytes.
+// The preview shows the latest board. For an ended match, all requests return the
+// same bytes.
 func TestPreview(t *testing.T) {
 	s := newStage(t)
 	g := s.ended("Ann", "Bea", "Cat", "Dot")
@@ -120,7 +123,7 @@ func TestPreview(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, status)
 }
 
-// Any bot name gives a valid preview.
+// The preview is a valid picture for every bot name.
 func TestPreviewOfHostileNames(t *testing.T) {
 	s := newStage(t)
 	for what, name := range hostile {

@@ -1,14 +1,15 @@
-// Package web serves the pages that people see. The server renders them with
-// html/template. One style sheet and small ES modules enhance them, but each page
-// works without scripts. All files are in the binary. No page loads anything from
-// another host: the Content-Security-Policy forbids it.
+// Package web serves the web pages of the arena. The server renders them with
+// html/template. One style sheet and small ES modules enhance the pages, but each
+// page works without scripts. All files are in the binary. The
+// Content-Security-Policy forbids pages to load anything from another host.
 //
 // A page gets its data from the arena's REST interface, inside the process
-// (api_client.go). A form becomes the call that a program would make. Only Spread
-// and Tallies, which are public figures that no call returns, come from elsewhere.
-// This package knows nothing about the log, sessions, rate limits or permissions.
+// (api_client.go). A form becomes the call that a program would make. Only the
+// data of Spread and Tallies comes from elsewhere: these figures are public, but
+// no call returns them. This package knows nothing about the log, sessions, rate
+// limits or permissions.
 //
-// Start with New. Server.register lists the pages.
+// Call New first. Server.register lists the pages.
 package web
 
 import (
@@ -23,27 +24,28 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-// Options are the dependencies of a Server. All are required.
+// Options configure a Server. All fields are required.
 type Options struct {
-	// API serves every path that is not a page, and the calls that forms become.
+	// API serves every path that is not a page. It also receives the calls that
+	// forms become.
 	API http.Handler
 	// Reads serves the data that pages show. It does not count these calls against
 	// the reader's rate limits.
 	Reads http.Handler
-	// Count counts a page against its reader's rate limits and sets headers in h. If
-	// the reader is over a limit, it returns the number of seconds to wait,
-	// otherwise 0.
+	// Count counts a page against its reader's rate limits, and sets headers in h.
+	// If the reader is over a limit, Count returns the number of seconds to wait,
+	// and otherwise 0.
 	Count func(h http.Header, r *http.Request) int
-	// Spread returns three sigma of each bot's skill, by bot id, as a mode's ladder
-	// estimated it at a time (RFC 3339; empty means now). Bots without a known
-	// sigma are absent.
+	// Spread returns three sigma of the skill of each bot in a mode, by bot id, as
+	// estimated at a time (RFC 3339; empty means now). It leaves out bots whose
+	// sigma is unknown.
 	Spread  func(mode, at string) map[string]float64
 	Tallies Tallies
-	BaseURL string // the arena's address as browsers see it
+	BaseURL string // the arena's address, as browsers use it
 	Logger  *slog.Logger
 }
 
-// Tallies sums up a bot's rated matches.
+// Tallies counts a bot's rated matches by seat and by rival.
 type Tallies interface {
 	BySeat(botID string) ([]leaderboard.SeatTally, error)
 	// HeadToHead lists the bots that a bot has played against, the most frequent
@@ -64,7 +66,7 @@ type Server struct {
 	previews  previewCache
 }
 
-// Assets and guides depend only on embedded files, so that all servers of a process
+// Assets and guides depend only on embedded files, so all servers of a process
 // share them.
 var (
 	assetsOnce = sync.OnceValues(newAssets)
@@ -137,14 +139,16 @@ func (s *Server) register() {
 	}
 }
 
-// handler shows a page or takes a form. If it returns a *Refusal, the server shows a
-// page with that status. Any other error becomes a page with status 500.
+// handler sends a page or processes a form. If it returns a *Refusal, the server
+// sends an error page with the refusal's status. For any other error, the status is
+// 500.
 type handler func(*pageRequest) error
 
-// formHandler takes a form that another site did not send.
+// formHandler processes a form. The form does not come from another site,
+// because handle has checked this.
 type formHandler func(p *pageRequest, sent url.Values) error
 
-// handle reads the form.
+// handle reads the form and calls f.
 func (f formHandler) handle(p *pageRequest) error {
 	sent, err := p.form()
 	if err != nil {
@@ -153,8 +157,8 @@ func (f formHandler) handle(p *pageRequest) error {
 	return f(p, sent)
 }
 
-// page holds the handlers of one path. If get or post is nil, the API serves that
-// method if the path is shared. Otherwise the answer is 405.
+// page contains the handlers of one path. If get or post is nil, the API serves
+// that method on a shared path. On other paths, the answer is 405.
 type page struct {
 	get     handler
 	post    formHandler
@@ -166,7 +170,7 @@ type page struct {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, pattern := s.mux.Handler(r); pattern != "" {
-		s.mux.ServeHTTP(w, r) // not the handler itself: ServeMux sets the path's values
+		s.mux.ServeHTTP(w, r) // call ServeMux, not the handler, because ServeMux sets the path values
 		return
 	}
 	s.passToAPI(w, r)
@@ -194,8 +198,8 @@ func (s *Server) handle(path string, p page) {
 	})
 }
 
-// pick returns the page's handler for a request, or nil if the page does not serve
-// the request.
+// pick returns the page's handler for a request. If the page does not serve the
+// request, it returns nil.
 func (p page) pick(r *http.Request) handler {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
