@@ -16,10 +16,10 @@ import (
 	"hexarena/domain/arena"
 )
 
-// version is the version of the file's format.
+// version is the version of the secrets file's format.
 const version = 1
 
-// contents is the JSON of the file.
+// contents is the content of the secrets file, encoded as JSON.
 type contents struct {
 	Version      int       `json:"version"`
 	PlatformSeed secret    `json:"platformSeed"` // Ed25519, RFC 8032
@@ -36,7 +36,7 @@ type seedKey struct {
 type secret [32]byte
 
 func newSecret() (s secret) {
-	_, _ = rand.Read(s[:]) // never fails; it would end the program
+	_, _ = rand.Read(s[:]) // never fails: rand.Read ends the program instead
 	return s
 }
 
@@ -45,7 +45,8 @@ func (s secret) MarshalText() ([]byte, error) { return []byte(hex.EncodeToString
 
 var errNotSecret = errors.New("a key does not consist of 64 lower-case hex digits")
 
-// UnmarshalText decodes the result of MarshalText. Its error does not show the text.
+// UnmarshalText decodes the result of MarshalText. Its error does not contain the
+// text.
 func (s *secret) UnmarshalText(text []byte) error {
 	b, err := hex.DecodeString(string(text))
 	if err != nil || len(b) != len(s) || hex.EncodeToString(b) != string(text) {
@@ -64,7 +65,7 @@ func generate() contents {
 	}
 }
 
-// parse decodes a file. Its errors show no key.
+// parse decodes a secrets file. Its errors contain no part of a key.
 func parse(data []byte) (contents, error) {
 	var c contents
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -113,7 +114,8 @@ func (c contents) seedKey(id string) ([]byte, bool) {
 	return nil, false
 }
 
-// held returns the public parts and the hashes of the secrets.
+// held returns the parts of the secrets that the log stores: the public key and
+// the hashes.
 func (c contents) held() arena.Held {
 	public := ed25519.NewKeyFromSeed(c.PlatformSeed[:]).Public().(ed25519.PublicKey)
 	h := arena.Held{Platform: arena.PublicKey(public), Email: arena.HashOf(c.EmailKey[:])}

@@ -16,8 +16,8 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// failing is a log whose appends return an error, whether or not they are
-// stored.
+// failing is a log whose appends return an error. stores determines whether the
+// events are stored.
 type failing struct {
 	eventstore.Log
 	stores bool

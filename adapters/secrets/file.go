@@ -9,13 +9,13 @@ import (
 	"runtime"
 )
 
-// maxFile bounds the file, in bytes.
+// maxFile is the maximum size of the secrets file, in bytes.
 const maxFile = 1 << 20
 
 // load reads the file at path. It returns fs.ErrNotExist if the file does not
 // exist.
 func load(path string) (contents, error) {
-	info, err := os.Stat(path) // before opening it, because opening a pipe would block
+	info, err := os.Stat(path) // checked before opening the file, because opening a pipe would block
 	if err != nil {
 		return contents{}, fmt.Errorf("secrets file: %w", err)
 	}
@@ -33,8 +33,8 @@ func load(path string) (contents, error) {
 	return c, nil
 }
 
-// checkMode rejects files that other users may open, and anything that is not a
-// regular file. Windows uses ACLs instead of file modes.
+// checkMode rejects files that other users may open, and files that are not
+// regular. On Windows, which uses ACLs, it does not check the mode.
 func checkMode(path string, info fs.FileInfo) error {
 	mode := info.Mode()
 	switch {
@@ -49,21 +49,22 @@ func checkMode(path string, info fs.FileInfo) error {
 }
 
 // create writes a new file. If path exists, create changes nothing and returns
-// fs.ErrExist: unlike a rename, a link never replaces a file that another
-// process created.
+// fs.ErrExist. It uses a link because a link, unlike a rename, never replaces a
+// file that another process created.
 func create(path string, c contents) error { return write(path, c, os.Link) }
 
-// replace replaces the file. If it fails, the old file stays.
+// replace replaces the file at path. If replace fails, the old file stays.
 func replace(path string, c contents) error {
-	path, err := filepath.EvalSymlinks(path) // replace the target, not the link
+	path, err := filepath.EvalSymlinks(path) // if path is a symbolic link, replace the link's target
 	if err != nil {
 		return fmt.Errorf("write the secrets file: %w", err)
 	}
 	return write(path, c, os.Rename)
 }
 
-// write writes a file durably: place moves the complete file to its path. A crash
-// leaves at most a temporary file with unused keys.
+// write writes a file durably. It writes a temporary file, and then calls place
+// to give the file its final name. A crash leaves at most a temporary file with
+// unused keys.
 func write(path string, c contents, place func(temp, path string) error) error {
 	data, err := c.encode()
 	if err == nil && len(data) > maxFile {
@@ -85,7 +86,7 @@ func writeTemp(dir string, data []byte, use func(name string) error) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) //nolint:errcheck // a leftover name is harmless, and a rename leaves none
+	defer os.Remove(f.Name()) //nolint:errcheck // after a rename, the name no longer exists; otherwise, a leftover file is harmless
 	if _, err = f.Write(data); err == nil {
 		err = f.Sync()
 	}
@@ -95,7 +96,8 @@ func writeTemp(dir string, data []byte, use func(name string) error) error {
 	return use(f.Name())
 }
 
-// syncFolder makes the names in a folder durable. Windows does not need it.
+// syncFolder makes the names in a folder durable. This is not necessary on
+// Windows.
 func syncFolder(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil

@@ -11,9 +11,10 @@ import (
 )
 
 // PublishRetired publishes the retired seed keys that no unfinished match
-// needs, each once, and returns their ids. needed returns the ids of the keys
-// of all unfinished matches; it is called only if a key is not published yet.
-// No table may be seated while PublishRetired runs.
+// needs, and returns their ids. It publishes each key only once. needed returns
+// the ids of the seed keys of all unfinished matches. PublishRetired calls
+// needed only if some retired key is not published yet. No table may be seated
+// while PublishRetired runs.
 func (s Secrets) PublishRetired(ctx context.Context, needed func(context.Context) (map[string]bool, error)) ([]string, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()

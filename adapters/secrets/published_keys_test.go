@@ -11,7 +11,8 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// A retired seed key is published when no match needs it. The active key never is.
+// A retired seed key is published when no match needs it. The active key is never
+// published.
 func TestPublishRetired(t *testing.T) {
 	log := memory.New()
 	s := open(t, log, pathIn(t.TempDir()))

@@ -10,18 +10,18 @@ import (
 	"hexarena/eventstore"
 )
 
-// Rotation holds the ids of the seed keys that a rotation changed. Retired keys
-// stay in the file, because unfinished matches need them.
+// Rotation contains the ids of the seed keys that a rotation changed. Retired
+// keys stay in the file, because unfinished matches need them.
 type Rotation struct {
 	Added   string
 	Retired []string
 }
 
-// Rotate makes a new seed key the active one and retires the old one. Rotate
-// stores the new key durably in the file before the log names it. A crash in
-// between leaves an unused key. No table may be seated during Rotate, because
-// it could use the old key. After an error, the log may still contain the
-// rotation; Refresh reads it.
+// Rotate creates a new seed key, makes it the active key, and retires the old
+// key. Rotate stores the new key durably in the file before the log names it. A
+// crash between these two steps leaves an unused key. No table may be seated
+// during Rotate, because the table could use the old key. If Rotate returns an
+// error, the log may still have stored the rotation; Refresh finds out.
 func (s Secrets) Rotate(ctx context.Context, reason string, m eventstore.Metadata) (Rotation, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -65,9 +65,9 @@ func rotationOf(events []arena.Event) (r Rotation) {
 	return r
 }
 
-// Refresh reads the active seed key from the log. It fails if the file lacks
-// that key, which happens if an arena with a different secrets file has rotated
-// the key.
+// Refresh reads the id of the active seed key from the log. It fails if the
+// file does not contain that key. This happens if an arena with a different
+// secrets file has rotated the key.
 func (s Secrets) Refresh(ctx context.Context) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()

@@ -74,7 +74,8 @@ func TestRotationStoresReasonAndRequest(t *testing.T) {
 	require.Equal(t, "request-1", m.Correlation)
 }
 
-// After a failure, the active key is the one that the log names, and the file has it.
+// After a failed rotation, Refresh makes the key that the log names the active
+// key. The file contains that key.
 func TestFailedRotationKeepsFileAndLogConsistent(t *testing.T) {
 	for name, stored := range map[string]bool{"before the append": false, "after the append": true} {
 		t.Run(name, func(t *testing.T) {
@@ -138,7 +139,7 @@ func TestRotationKeepsSymbolicLink(t *testing.T) {
 	open(t, log, path)
 }
 
-// An arena with another secrets file has rotated.
+// Refresh fails if an arena with another secrets file has rotated the key.
 func TestRefreshFailsWithoutTheActiveKey(t *testing.T) {
 	log, path := memory.New(), pathIn(t.TempDir())
 	s := open(t, log, path)

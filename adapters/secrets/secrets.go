@@ -1,10 +1,10 @@
-// Package secrets holds an arena's secrets: the Ed25519 key that signs for the
-// arena, the key of its email streams, and the seed keys of its matches. All
-// of them are in one file. [Open] creates the file at the first start on a log.
-// At later starts it compares the file with the stream arena-keys, which holds
-// hashes of the secrets.
+// Package secrets manages an arena's secrets: the platform key that signs for
+// the arena, the email key, and the seed keys of its matches. All of them are
+// in one file. When a process first starts on a log, [Open] creates the file.
+// Later, [Open] compares the file with the stream arena-keys, which contains
+// the public key and hashes of the secrets.
 //
-// It does not know what the keys are used for.
+// The package does not know what the keys are used for.
 package secrets
 
 import (
@@ -26,32 +26,33 @@ import (
 	"hexarena/eventstore"
 )
 
-// Secrets are an arena's secrets. Printing or logging them shows no key. They are
-// safe for concurrent use.
+// Secrets contains an arena's secrets. Printing or logging it does not show a
+// key. It is safe for concurrent use.
 type Secrets struct{ *store }
 
-// store holds the secrets. Copies of Secrets share it.
+// store is the state that copies of Secrets share.
 type store struct {
 	log  eventstore.Log
 	path string
 
-	changing sync.Mutex // held during a change, from reading the log to storing current
+	changing sync.Mutex // locked during a change, from reading the log until current is stored
 	current  atomic.Pointer[current]
 }
 
-// current holds the contents of the file and the active seed key.
+// current contains the contents of the file, and the id of the active seed key.
 type current struct {
 	file contents
-	seed string // id of the active seed key; empty if the file lacks it
+	seed string // id of the active seed key; empty if the file does not contain the key
 }
 
 var kind = eventstore.Kind[arena.Keys, arena.Event]{Decode: arena.DecodeKeys, Evolve: arena.EvolveKeys}
 
-// Open reads the secrets file at path, or creates it at the first start on a
-// log. At later starts it fails if the file is missing. It also fails if the
-// file is damaged, is open to others or does not match the log. The error is
-// one line and says what to do. If plays is true, the file must have the active
-// seed key. If the first start crashes, the next start completes it.
+// Open reads the secrets file at path. If the log has no keys yet, Open creates
+// the file. Otherwise, Open fails if the file is missing. It also fails if
+// other users may open the file, if the file is damaged, or if it does not
+// match the log. The error message has one line, and tells the operator what to
+// do. If plays is true, the file must contain the active seed key. If the
+// process crashes in the first call of Open, the next call completes the work.
 func Open(ctx context.Context, log eventstore.Log, path string, plays bool) (*Secrets, error) {
 	file, err := loadOrCreate(ctx, log, path)
 	if err != nil {
@@ -69,9 +70,9 @@ func Open(ctx context.Context, log eventstore.Log, path string, plays bool) (*Se
 	return &Secrets{s}, nil
 }
 
-// loadOrCreate reads the file. It creates the file only if the log names no keys
-// yet. It makes the file durable first, so that the log never names keys that a
-// crash can lose.
+// loadOrCreate reads the file, or creates it if the log names no keys yet. It
+// makes a new file durable before the log names the keys, so that a crash cannot
+// lose keys that the log names.
 func loadOrCreate(ctx context.Context, log eventstore.Log, path string) (contents, error) {
 	keys, _, err := kind.Load(ctx, log, arena.KeysStream, arena.Keys{})
 	if err != nil {
@@ -103,9 +104,9 @@ func createOrLoad(path string) (contents, error) {
 	return file, err
 }
 
-// commit stores the keys of the first start in the log, unless the log already
-// names keys, which may be those of another arena. It returns the keys that the
-// log names.
+// commit stores the public key and the hashes of new secrets in the log, unless
+// the log already names keys. Those keys may be the keys of another arena.
+// commit returns the keys that the log names.
 func commit(ctx context.Context, log eventstore.Log, held arena.Held) (arena.Keys, error) {
 	m := eventstore.Metadata{At: time.Now(), Correlation: uuid.NewString()}
 	keys, _, err := kind.Handle(ctx, log, arena.KeysStream, arena.Keys{}, m, func(k arena.Keys) ([]arena.Event, error) {
@@ -117,7 +118,8 @@ func commit(ctx context.Context, log eventstore.Log, held arena.Held) (arena.Key
 	return keys, err
 }
 
-// active returns the id of the active seed key, or "" if the file lacks it.
+// active returns the id of the active seed key, or "" if the file does not
+// contain that key.
 func active(keys arena.Keys, file contents) string {
 	seed, _ := keys.CurrentSeed()
 	if _, held := file.seedKey(seed.ID); !held {
@@ -131,32 +133,34 @@ func (s Secrets) Platform() ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(s.current.Load().file.PlatformSeed[:])
 }
 
-// EmailKey returns the key, of 32 bytes, for the names of email streams and for
-// sign-in links.
+// EmailKey returns the email key, which has 32 bytes. It is used for the names
+// of email streams and for sign-in links.
 func (s Secrets) EmailKey() []byte {
 	return slices.Clone(s.current.Load().file.EmailKey[:])
 }
 
-// SeedKey returns a seed key, of 32 bytes, by its id. It finds retired keys too.
+// SeedKey returns the seed key with an id, even if the key is retired. A key has
+// 32 bytes.
 func (s Secrets) SeedKey(id string) ([]byte, bool) {
 	return s.current.Load().file.seedKey(id)
 }
 
 // CurrentSeedKey returns the seed key for new tables, as of the last Refresh or
-// Rotate. It returns an empty key if the file lacks the key, which happens only
-// in an arena that does not play.
+// Rotate. If the file does not contain the key, CurrentSeedKey returns an empty
+// key. This happens only in an arena that does not play.
 func (s Secrets) CurrentSeedKey() (id string, key []byte) {
 	now := s.current.Load()
 	key, _ = now.file.seedKey(now.seed)
 	return now.seed, key
 }
 
-// Format shows no key, with any verb.
+// Format prints "[secrets]" for every verb, so that no key gets into a log.
 func (Secrets) Format(s fmt.State, _ rune) {
 	_, _ = io.WriteString(s, "[secrets]")
 }
 
-// MarshalJSON always fails, so that no key gets into a response or a log.
+// MarshalJSON always returns an error, so that no key gets into a response or a
+// log.
 func (Secrets) MarshalJSON() ([]byte, error) {
 	return nil, errors.New("secrets cannot be encoded as JSON")
 }

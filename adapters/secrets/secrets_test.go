@@ -34,7 +34,7 @@ func keysOf(t *testing.T, log eventstore.Log) (arena.Keys, eventstore.Expected) 
 	return keys, revision
 }
 
-// eventsOf counts the events in arena-keys.
+// eventsOf returns the number of events in arena-keys.
 func eventsOf(t *testing.T, log eventstore.Log) (n int) {
 	t.Helper()
 	for _, err := range log.Read(t.Context(), arena.KeysStream, 0, eventstore.ReadOptions{}) {
@@ -53,7 +53,7 @@ func record(t *testing.T, log eventstore.Log, events ...arena.Event) {
 	require.NoError(t, err)
 }
 
-// requireLine checks that an error is one line and contains a text.
+// requireLine checks that an error message has one line and contains want.
 func requireLine(t *testing.T, err error, want string) {
 	t.Helper()
 	require.ErrorContains(t, err, want)
@@ -81,7 +81,8 @@ func TestFirstStartCreatesSecretsAndNamesThemInTheLog(t *testing.T) {
 	requireOnlyFile(t, path)
 }
 
-// requireOnlyFile checks that path is a private file and the only one in its folder.
+// requireOnlyFile checks that the file at path is private, and that its folder
+// contains no other file.
 func requireOnlyFile(t *testing.T, path string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(path))
