@@ -3,9 +3,9 @@
 SHELL := bash
 GO ?= go
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-# RACE holds the concurrent packages. QUICK_RACE holds those of them whose tests
-# start no process, server or browser, and the conformance suite, which also runs
-# against an embedded node.
+# RACE lists the concurrent packages. QUICK_RACE lists the packages of RACE whose
+# tests start no process, server or browser. It also lists the conformance suite,
+# although that suite starts an embedded node.
 RACE := ./adapters/... ./eventstore/... ./projections/... ./cmd/...
 QUICK_RACE := $(patsubst %,./%/...,$(filter-out adapters/web,$(wildcard adapters/*))) ./eventstore ./eventstore/conformance ./eventstore/memory ./eventstore/logtest/... ./projections/...
 
@@ -26,12 +26,12 @@ run: build ## start the arena with house bots, in a new folder
 NPM_MODULES := @eventstore/db-client@6.2.1 axe-core@4.14.1 tsx@4.23.15 ws@8.23.0
 CACHE_DIR := $(if $(filter Darwin,$(shell uname)),$(HOME)/Library/Caches,$(or $(XDG_CACHE_HOME),$(HOME)/.cache))/hexarena
 NPM_DIR := $(CACHE_DIR)/npm
-# Tests use these Python packages. `make deps` installs them in the same way.
+# Tests use these Python packages. `make deps` installs them into the user's cache too.
 PYTHON_PACKAGES := duckdb==2.0.0 esdbclient==1.1.7 pandas==3.1.1 pyarrow==26.0.1
 PYTHON_DIR := $(CACHE_DIR)/python
 
 .PHONY: deps
-deps: ## install Debian packages (as root), npm modules and Python packages for tests; name those it cannot install
+deps: ## install the Debian packages (as root), npm modules and Python packages that tests need; print those that cannot be installed
 	@missing=; \
 	for need in node:nodejs npm:npm python3:python3 chromium:chromium; do \
 		command -v $${need%:*} > /dev/null || missing+=" $${need#*:}"; done; \
@@ -52,11 +52,11 @@ deps: ## install Debian packages (as root), npm modules and Python packages for 
 	|| echo "pip cannot install $(PYTHON_PACKAGES). Tests that read exports with other programs, and tests of the Python client, will be skipped."
 
 .PHONY: test
-test: deps ## run all tests; those that need no server or browser run again under the race detector
+test: deps ## run all tests, and run the tests without a server or browser again under the race detector
 	@$(GO) run ./cmd/runtests -race "$(QUICK_RACE)"
 
 .PHONY: flakes
-flakes: deps ## look for flaky tests: run all tests FLAKES times (default 20) in random order, under other loads (LOAD: none, busy, both)
+flakes: deps ## look for flaky tests: run all tests FLAKES times (default 20) in random order, under different loads (LOAD: none, busy, both)
 	@$(GO) run ./cmd/runtests -race "$(QUICK_RACE)" -rounds $${FLAKES:-20} -load $${LOAD:-both}
 
 .PHONY: screenshots
@@ -73,7 +73,7 @@ lint: ## check style and imports
 	@$(GO) run $(LINT) run ./...
 
 .PHONY: bench
-bench: build ## measure the engine, arena verify, the log, read models, answers, live boards, exports and signed calls
+bench: build ## measure the engine, arena verify, the log, read models, API responses, live boards, exports and signed calls
 	@./bin/arena bench engine
 	@./bin/arena bench verify
 	@./bin/arena bench log
@@ -89,7 +89,7 @@ soak: build ## run the long tests: 50 kills, outages, disk faults, ten million e
 	@./bin/arena bench growth
 
 .PHONY: clients
-clients: ## test the official Java and Rust clients against the node; name missing tools
+clients: ## test the official Java and Rust clients against the node; print the tools that are missing
 	@ARENA_CLIENTS=1 $(GO) test -count=1 -timeout 30m -v -run 'TestJava|TestRust' ./docs/recipes
 
 .PHONY: fuzz

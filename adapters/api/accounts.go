@@ -58,6 +58,6 @@ func (c *call) await(at eventstore.Position) {
 		return
 	}
 	if err := c.server.Directory.Wait(c.ctx, at); err != nil {
-		c.server.Logger.WarnContext(c.ctx, "the directory lags", slog.Any("error", err), slog.String("request", c.meta.Correlation))
+		c.server.Logger.WarnContext(c.ctx, "the directory has not caught up", slog.Any("error", err), slog.String("request", c.meta.Correlation))
 	}
 }

@@ -16,7 +16,7 @@ type BotHistory struct {
 
 type historyQuery struct {
 	ID      string `path:"id"`
-	Aborted string `query:"aborted" enum:"true,false" doc:"If true, list the aborted matches instead of the completed ones."`
+	Aborted string `query:"aborted" enum:"true,false" doc:"If true, list the aborted matches instead of the completed matches."`
 
 	history BotHistory // set by find
 }

@@ -40,7 +40,7 @@ func (s *Service) SendLink(ctx context.Context, address string, m eventstore.Met
 	}
 	link := strings.TrimSuffix(s.options.BaseURL, "/") + confirmPath + "?token=" + url.QueryEscape(token)
 	if err := s.options.Mailer.SendSignInLink(ctx, address, link, m.At.Add(owner.LinkLength)); err != nil {
-		s.options.Logger.ErrorContext(ctx, "could not mail a sign-in link", slog.Any("error", err), slog.String("request", m.Correlation))
+		s.options.Logger.ErrorContext(ctx, "could not send a sign-in link", slog.Any("error", err), slog.String("request", m.Correlation))
 	}
 	return nil
 }

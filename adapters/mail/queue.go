@@ -71,7 +71,7 @@ func (q *queue) run(ctx context.Context, logger *slog.Logger) {
 	defer last.Stop()
 	all.Wait()
 	if n := lost.Load(); n > 0 {
-		logger.WarnContext(ctx, "mails not delivered before the stop", slog.Int64("mails", n))
+		logger.WarnContext(ctx, "emails not delivered before the shutdown", slog.Int64("mails", n))
 	}
 }
 
@@ -87,7 +87,7 @@ func (q *queue) send(ctx context.Context, l letter, stop <-chan struct{}, logger
 		var r *refusal
 		permanent := errors.As(err, &r) && r.permanent
 		again := !permanent && time.Now().Add(pause).Before(l.until)
-		logger.WarnContext(ctx, "mail not delivered", slog.Any("error", err), slog.Bool("again", again))
+		logger.WarnContext(ctx, "email not delivered", slog.Any("error", err), slog.Bool("again", again))
 		if !again {
 			return true
 		}

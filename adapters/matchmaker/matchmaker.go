@@ -222,7 +222,7 @@ func (m *Matchmaker) pauseAbsentees(ctx context.Context, l *Ladder, candidates [
 			m.failed(ctx, l, "bot that misses its matches not paused", err)
 			continue
 		}
-		m.options.Logger.Info("bot that misses its matches paused", "mode", l.Mode(), "bot", a.BotID, "since", a.Since)
+		m.options.Logger.Info("paused a bot that misses its matches", "mode", l.Mode(), "bot", a.BotID, "since", a.Since)
 	}
 	return slices.DeleteFunc(slices.Clone(candidates), func(c ladder.Candidate) bool { return absent[c.BotID] }), nil
 }

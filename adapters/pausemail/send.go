@@ -88,6 +88,6 @@ func (p *Pauser) retryLater(ctx context.Context, botID string, err error) {
 	wait := min(max(2*p.retries[botID].wait, firstWait), longWait)
 	p.retries[botID] = retry{at: time.Now().Add(wait), wait: wait}
 	if !errors.Is(err, errLater) && ctx.Err() == nil {
-		p.o.Logger.WarnContext(ctx, "mail about a paused bot not sent; retrying", slog.String("bot", botID), slog.Duration("in", wait), slog.Any("error", err))
+		p.o.Logger.WarnContext(ctx, "email about a paused bot not sent; retrying", slog.String("bot", botID), slog.Duration("in", wait), slog.Any("error", err))
 	}
 }

@@ -5,7 +5,7 @@ import "hexarena/domain/owner"
 // Account is an account as its owner sees it.
 type Account struct {
 	ID    string `json:"id"`
-	Name  string `json:"name" doc:"The public handle; empty until chosen."`
+	Name  string `json:"name" doc:"The owner's public handle; empty until the owner chooses one."`
 	Email string `json:"email"`
 }
 

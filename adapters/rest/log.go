@@ -3,7 +3,7 @@ package rest
 // Inclusion proves that a match is a leaf in the tree of the signed log.
 type Inclusion struct {
 	Index  uint64   `json:"index" doc:"The leaf's position, counted from 0."`
-	Size   uint64   `json:"size" doc:"The size of the tree that the proof is for."`
+	Size   uint64   `json:"size" doc:"The size of the tree to which the proof applies."`
 	Hashes [][]byte `json:"hashes" nullable:"false" doc:"The audit path (RFC 6962, 2.1.1), from the leaf's sibling up."`
 }
 

@@ -29,7 +29,7 @@ func (p *pageRequest) confirmPage() error {
 	p.w.Header().Set("Referrer-Policy", "no-referrer") // the address contains the token
 	token := p.r.URL.Query().Get("token")
 	if token == "" {
-		return refused(http.StatusUnprocessableEntity, "The link is incomplete. Open the whole link from the mail.")
+		return refused(http.StatusUnprocessableEntity, "The link is incomplete. Open the complete link from the email.")
 	}
 	return p.render(http.StatusOK, "confirm.html", token)
 }

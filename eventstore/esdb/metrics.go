@@ -78,7 +78,7 @@ func newMetrics() *metrics {
 		readTime:       histogram("arena_log_read_seconds", "Time until the first event of a read, or its end."),
 		subscriptions:  make(map[*lag]struct{}),
 	}
-	auto.NewGaugeFunc(prometheus.GaugeOpts{Name: "arena_log_available", Help: "1 while the event store answers, 0 while it is unavailable."}, m.available)
+	auto.NewGaugeFunc(prometheus.GaugeOpts{Name: "arena_log_available", Help: "1 while the event store responds, 0 while it is unavailable."}, m.available)
 	auto.NewCounterFunc(prometheus.CounterOpts{Name: "arena_log_unavailable_seconds_total", Help: "Total time of outages of the event store, including the current one."}, m.outageSeconds)
 	registry.MustRegister(lagCollector{m})
 	return m

@@ -120,7 +120,7 @@ func (n *Node) close() error {
 	serveErr := errors.Join(n.whole.close(ctx), n.readOnly.close(ctx))
 	n.log.Life.Wait()
 	if err := n.categories.Close(); err != nil {
-		n.log.Logger.Warn("close the category index; the next start rebuilds it from scratch", "error", err)
+		n.log.Logger.Warn("could not close the category index; the node rebuilds it from scratch at the next startup", "error", err)
 	}
 	n.writer.Stop()
 	select {

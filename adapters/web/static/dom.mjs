@@ -16,6 +16,6 @@ export function write(e, value) {
 // readJSON fetches a path of the API. It throws if the answer is not a success.
 export async function readJSON(path) {
   const answer = await fetch(path, { headers: { accept: 'application/json' } });
-  if (!answer.ok) throw new Error(`${path} answered ${answer.status}`);
+  if (!answer.ok) throw new Error(`${path} responded with status ${answer.status}`);
   return answer.json();
 }

@@ -1,5 +1,5 @@
-// Shows the result of the checker on the page of a match. It checks an ended match
-// when the page is idle, and a running match once it has ended.
+// Shows the result of the checker on the page of a match. It checks an ended match when
+// the page is idle. It checks a running match once the match has ended.
 
 const verified = 'Verified in your browser';
 

@@ -10,10 +10,10 @@ export { Differs, Malformed };
 
 const names = ['id', 'commitment', 'seed key', 'seed', 'seats', 'board', 'dice', 'answers', 'refusals', 'defaults', 'strikes', 'steals', 'trades', 'awards', 'end', 'placements'];
 
-// verify recomputes the text of a record. log is {inclusion, head}: the arena's parsed
-// proof of inclusion and the text of its signed head. Without log, verify does not check
-// the signed log. It returns {match, events, checks, unchecked, difference}: checks holds
-// [name, count] pairs, unchecked holds [name, reason] pairs.
+// verify recomputes a match from the text of its record. log is {inclusion, head}: the
+// arena's parsed proof of inclusion and the text of its signed head. Without log, verify
+// does not check the signed log. It returns {match, events, checks, unchecked, difference}.
+// checks contains [name, count] pairs, and unchecked contains [name, reason] pairs.
 export async function verify(text, { platformKey = '', seedKeys = [], log = null } = {}) {
   const record = parse(text);
   const match = new Match(record);
@@ -26,7 +26,7 @@ export async function verify(text, { platformKey = '', seedKeys = [], log = null
     result.difference = error;
   }
   result.checks = [...names, 'signed log'].filter((name) => match.checked[name]).map((name) => [name, match.checked[name]]);
-  if (!match.checked['seed key'] && !result.difference) result.unchecked.push(['seed key', 'the arena publishes the key after the last match under it']);
+  if (!match.checked['seed key'] && !result.difference) result.unchecked.push(['seed key', 'the arena publishes the key after the last match that uses it']);
   if (!log) result.unchecked.push(['signed log', 'no proof was given']);
   result.unchecked.push(['rating', 'to check it, recompute the ladder with `arena verify --eventstore`']);
   return result;
@@ -71,11 +71,11 @@ async function logOf(id, mode, get, pause) {
   return log;
 }
 
-// fetchText returns the text of an answer, or null for 404.
+// fetchText returns the text of a response, or null if the status is 404.
 async function fetchText(path) {
   const answer = await fetch(path, { headers: { accept: 'application/json, text/plain' } });
   if (answer.status === 404) return null;
-  if (!answer.ok) throw new Error(`${path} answered ${answer.status}`);
+  if (!answer.ok) throw new Error(`${path} responded with status ${answer.status}`);
   return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await answer.arrayBuffer());
 }
 

@@ -1,6 +1,6 @@
 // Describes events in sentences. A sentence is a list of parts: strings, {seat} for the
-// name of a seat, and {talk} for a message of a bot. Events of a running match carry no
-// data, so their sentences come from the difference between two frames.
+// name of a seat, and {talk} for a message of a bot. Events of a running match contain no
+// data, so their sentences describe the difference between two frames.
 import { changes, empty, isCity, piecesOf } from './board-diff.mjs';
 import { resources } from './board-geometry.mjs';
 
@@ -42,9 +42,9 @@ const describe = {
     : [{ seat }, ' trades', ...partner(before, f, seat)]),
   award: (before, f, seat, data) => {
     const name = awardNames[data?.award ?? moved(before, f)] ?? 'an award';
-    return seat === undefined ? ['Nobody holds ', name, ' now'] : [{ seat }, ` takes ${name}`];
+    return seat === undefined ? ['Nobody has ', name, ' now'] : [{ seat }, ` takes ${name}`];
   },
-  timeout: (_, f, seat, data) => [{ seat }, ` ${causes[data?.cause] ?? 'gave no usable answer'}`, ...struck(data)],
+  timeout: (_, f, seat, data) => [{ seat }, ` ${causes[data?.cause] ?? 'sent no usable answer'}`, ...struck(data)],
   illegal: (_, f, seat, data) => [{ seat }, ' broke a rule', ...(data ? [` (${data.reason.replaceAll('_', ' ')})`] : []), ...struck(data)],
   resign: (_, f, seat) => [{ seat }, ' resigns'],
   end: (_, f, seat, data) => ['The match ends', ...(data ? [': ', ...outcome(data)] : [])],
