@@ -49,7 +49,7 @@ func toldBy(t *testing.T, readme string) (commands []string) {
 
 // calledBy returns the commands of the tutorial's script, in the form of README.md.
 func calledBy(script string) (commands []string) {
-	tutorial, _, _ := strings.Cut(script, "# What is not in the tutorial")
+	tutorial, _, _ := strings.Cut(script, "# These checks are not in the tutorial")
 	asTold := strings.NewReplacer("$BOT", "http://127.0.0.1:9001", "127.0.0.1:0", "127.0.0.1:9001")
 	for _, call := range regexp.MustCompile(`(?m)^(?:exec arena|up \S+ '[^']*') (.*)$`).FindAllStringSubmatch(tutorial, -1) {
 		command := "arena " + asTold.Replace(call[1])

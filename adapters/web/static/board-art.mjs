@@ -88,7 +88,7 @@ export function land(layout, small) {
   return g;
 }
 
-// ways returns how many of the 36 rolls give a token's number.
+// ways returns how many of the 36 possible rolls have the sum on a token.
 export const ways = (n) => 6 - Math.abs(7 - n);
 
 const often = ({ token: n }) => n === 6 || n === 8;

@@ -4,8 +4,8 @@ import { edges, vertices } from './board-geometry.mjs';
 export const none = 255;
 const city = 4; // added to a town's seat
 
-// piecesOf reads a frame. roads[e] is a seat; towns[v] is a seat, plus 4 for a city; 255
-// means no piece.
+// piecesOf returns the pieces of a frame. roads[e] is the seat of the road on edge e.
+// towns[v] is the seat of the town on vertex v, plus 4 for a city. 255 means no piece.
 export function piecesOf(frame) {
   const roads = new Uint8Array(edges.length).fill(none);
   const towns = new Uint8Array(vertices.length).fill(none);

@@ -12,7 +12,7 @@ const middle = { x: 4 * stepX, y: 6 * stepY };
 
 export const resources = ['brick', 'lumber', 'wool', 'grain', 'ore'];
 
-// viewBox holds the island and its ports, smallViewBox only the island.
+// viewBox contains the island and its ports. smallViewBox contains only the island.
 export const viewBox = { x: -108, y: -98, width: 562.4, height: 496 };
 export const smallViewBox = { x: -58, y: -64, width: 462.4, height: 428 };
 
@@ -49,7 +49,7 @@ export const hexVertices = centres.map(([x, y]) => corners.map(([dx, dy]) => num
 // vertexHexes[v] are the hexes that meet at vertex v.
 export const vertexHexes = vertices.map((_, v) => hexes.flatMap((_, h) => (hexVertices[h].includes(v) ? [h] : [])));
 
-// edges[e] are the ends of edge e: low vertex, high vertex.
+// edges[e] are the ends of edge e: the vertex with the lower number, then the other.
 export const edges = sides();
 
 function sides() {
@@ -77,8 +77,8 @@ function ring() {
   return path;
 }
 
-// portPlace returns the point of a port's sign: at a distance from the middle of its
-// edge, away from the island.
+// portPlace returns the point of a port's sign. The point is at a distance from the
+// middle of the port's edge, away from the island.
 export function portPlace([v, w], off = 40) {
   const at = { x: (vertices[v].x + vertices[w].x) / 2, y: (vertices[v].y + vertices[w].y) / 2 };
   const along = { x: vertices[w].x - vertices[v].x, y: vertices[w].y - vertices[v].y };

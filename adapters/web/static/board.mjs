@@ -53,8 +53,8 @@ class Board {
     this.element.append(top);
   }
 
-  // show paints a frame. It marks the pieces that differ from before, the previous frame
-  // or null, as fresh. moving animates fresh pieces.
+  // show paints a frame. before is the previous frame, or null. show marks the pieces that
+  // differ from before as fresh. If moving is true, it animates fresh pieces.
   show(frame, before = null, moving = false) {
     const next = piecesOf(frame);
     const todo = changes(this.shown, next);
@@ -101,7 +101,7 @@ class Board {
     for (const piece of this.fresh) piece.setAttribute('data-fresh', '');
   }
 
-  // light highlights the hexes that pay for a roll.
+  // light highlights the hexes that produce cards for a roll.
   light(sum, bandit) {
     for (const hex of this.lit) hide(this.glows[hex]);
     this.lit = sum === 0 ? [] : this.layout.hexes.filter((h) => h.token === sum && h.id !== bandit).map((h) => h.id);
@@ -138,7 +138,7 @@ function hide(element) {
   element?.setAttribute('visibility', 'hidden');
 }
 
-// show sets the class only if it differs: most hidden pieces come back unchanged.
+// show sets the class only if it differs, because most hidden pieces reappear unchanged.
 function show(element, className) {
   if (element.getAttribute('class') !== className) element.setAttribute('class', className);
   element.setAttribute('visibility', 'visible');

@@ -1,5 +1,5 @@
-// Charts: a line for each seat over the events of a match, and the actual dice rolls next
-// to the expected ones.
+// Charts of a match. One kind has a line for each seat over the events. The other compares
+// the actual dice rolls with the expected rolls.
 import { svg } from './board-art.mjs';
 import { expected } from './watch-model.mjs';
 
@@ -81,7 +81,7 @@ function rule(value, y) {
   return [svg('line', { x1: 0, x2: width, y1: y, y2: y }), text];
 }
 
-// DiceChart shows how often each sum was rolled, and how often it is expected.
+// DiceChart shows how often each sum was rolled, and how often each is expected.
 export class DiceChart {
   constructor() {
     this.bars = [];

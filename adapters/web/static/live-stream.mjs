@@ -20,8 +20,8 @@ export function follow(url, on, { Source = globalThis.EventSource, later = setTi
     source.addEventListener('end', (e) => on.end?.(JSON.parse(e.data)));
     source.addEventListener('error', failed);
   };
-  // The browser reconnects automatically, except after an answer that is not a stream,
-  // such as 429 or 503.
+  // The browser reconnects automatically, except after a response that is not a stream,
+  // such as one with status 429 or 503.
   const failed = () => {
     if (closed) return;
     on.state?.('waiting');

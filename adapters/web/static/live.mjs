@@ -1,6 +1,6 @@
-// Live boards: one stream feeds all boards of a [data-live-boards] list. The page holds
-// links to the matches. This module adds their boards, adds new matches, and marks and
-// removes ended ones.
+// Live boards. One stream feeds all boards of a [data-live-boards] list. The page contains
+// links to the matches. This module adds a board to each link, adds new matches, and marks
+// and removes ended matches.
 import { createBoard } from './board.mjs';
 import { mark } from './board-art.mjs';
 import { element, readJSON, write } from './dom.mjs';
@@ -61,8 +61,8 @@ class Boards {
     return card;
   }
 
-  // show stores the newest frame of a match and queues its painting. It never paints a
-  // frame that a newer one has replaced.
+  // show stores the newest frame of a match and queues its painting. If a newer frame
+  // arrives first, the older frame is never painted.
   show(frame) {
     const card = this.cards.get(frame.matchId);
     if (!card) {
@@ -149,10 +149,10 @@ class Boards {
   }
 }
 
-// tryJSON returns null if the request fails: a later frame asks again.
+// tryJSON returns null if the request fails, because a later frame makes the request again.
 const tryJSON = (path) => readJSON(path).catch(() => null);
 
-// newItem builds the list item of a match that the page does not hold yet.
+// newItem builds the list item of a match that the page does not contain yet.
 function newItem(m) {
   const item = element('li', 'panel');
   item.dataset.match = m.id;

@@ -13,7 +13,7 @@ toggle?.addEventListener("submit", (event) => {
 });
 
 // A deploy check takes seconds, so show each step as soon as it is done. Without this
-// script, the form leads to a page after the check.
+// script, the form opens a page that shows the result after the check.
 const steps = ["resolve", "ping", "upgrade"];
 
 // progress adds a list of pending steps below a form.
@@ -32,7 +32,7 @@ function progress(form) {
   return list;
 }
 
-// sentence gives the detail of a refusal a capital letter and a full stop.
+// sentence adds a capital letter and a full stop to the detail of an error.
 const sentence = (detail) => detail.charAt(0).toUpperCase() + detail.slice(1) + (/[.!?:]$|^$/.test(detail) ? "" : ".");
 
 function finishStep(list, { name, ok, detail, elapsedMs }) {

@@ -1,5 +1,5 @@
-// The rules of the game as docs/audit.md states them for a checker. The state includes
-// hands and deck, because only ended matches are checked.
+// The rules of the game, as docs/audit.md defines them for a checker. The state includes
+// the hands and the deck, which are public because only ended matches are checked.
 import { edges, hexVertices } from './board-geometry.mjs';
 import { Draws, deck, layout } from './verify-chance.mjs';
 import { Illegal, resources } from './verify-reader.mjs';
@@ -153,7 +153,7 @@ export class Game {
         const hand = { ...this.hands[seat] };
         const cards = {};
         for (let left = Math.floor(this.total(seat) / 2); left > 0; left--) {
-          const top = resources.reduce((best, r) => (hand[r] > hand[best] ? r : best)); // the first of equal ones
+          const top = resources.reduce((best, r) => (hand[r] > hand[best] ? r : best)); // the first of equal resources
           hand[top] -= 1;
           cards[top] = (cards[top] ?? 0) + 1;
         }

@@ -18,8 +18,8 @@ export function leafOf(record) {
 export const leafHash = (leaf) => sha256(joined([0], bytesOf(leaf)));
 const pair = (left, right) => sha256(joined([1], left, right));
 
-// rootOf returns the root that a proof of inclusion gives for a leaf's hash
-// (RFC 9162, 2.1.3.2), or null if the proof is invalid.
+// rootOf computes the root from a leaf's hash and a proof of inclusion (RFC 9162,
+// 2.1.3.2). It returns null if the proof is invalid.
 export async function rootOf(hash, index, size, hashes) {
   if (!isNatural(index) || !isNatural(size) || index >= size) return null;
   let [at, last, root] = [BigInt(index), BigInt(size) - 1n, hash];
@@ -34,7 +34,7 @@ export async function rootOf(hash, index, size, hashes) {
   return last === 0n ? root : null;
 }
 
-// readHead parses a signed note. It does not check the signature; see signed.
+// readHead parses a signed note. It does not check the signature. The function signed does.
 export function readHead(note, mode) {
   const end = note.indexOf('\n\n');
   const text = note.slice(0, end + 1);

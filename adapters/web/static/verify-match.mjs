@@ -200,7 +200,7 @@ export class Match {
     } catch (error) {
       if (error instanceof Illegal) reason = error.message;
       else if (!(error instanceof Malformed)) throw error;
-      else if (new TextEncoder().encode(d.answer).length > 4092) return; // the log holds only the start of a long answer
+      else if (new TextEncoder().encode(d.answer).length > 4092) return; // the log contains only the start of a long answer
       else reason = `a timeout: ${error.message}`;
     }
     this.equal(d.reason, reason, seq);

@@ -16,8 +16,8 @@ const turns = {
 const others = { setup: { settlement: 54, road: 72 }, discard: { cards: 'counts' }, bandit: { hex: 19, 'victim?': 4 }, trade: { accept: 'bool' } };
 const social = ['offer_trade', 'end_turn', 'bandit', 'trade'];
 
-// Reader reads an action. It throws Malformed for a wrong shape, else Illegal with the
-// first broken rule.
+// Reader reads an action. It throws Malformed if the action has a wrong shape, and Illegal
+// with the first broken rule if the action breaks a rule.
 export class Reader {
   constructor(kind, action) {
     if (!isObject(action)) throw new Malformed('not an object');

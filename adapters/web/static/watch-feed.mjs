@@ -1,6 +1,6 @@
-// The list of events. It holds only a window of events around the current one, so that
-// long matches cost no more than short ones. Single steps move the window by one event.
-// After a far jump, the window is rebuilt once stepping pauses.
+// The list of events. It contains only a window of events around the current event, so that
+// long matches cost no more than short matches. A single step moves the window by one event.
+// After a far jump, the window is rebuilt once the reader stops stepping.
 import { element } from './dom.mjs';
 import { sentence } from './watch-log.mjs';
 
@@ -21,7 +21,7 @@ export class Feed {
     new ResizeObserver(() => this.scroll()).observe(list);
   }
 
-  // follow shows event i of a timeline as the current one.
+  // follow shows event i of a timeline as the current event.
   follow(timeline, i) {
     clearTimeout(this.timer);
     if (i === this.from + this.rows.length && this.rows.length > 0) this.extend(timeline, i);
@@ -35,7 +35,7 @@ export class Feed {
     return undefined;
   }
 
-  // extend adds the event before or after the window, and drops one at the other end.
+  // extend adds the event before or after the window, and drops the event at the other end.
   extend(timeline, i) {
     const row = this.row(timeline, i);
     if (i < this.from) {

@@ -1,6 +1,6 @@
-// The frames of a match in order. For each frame, facts holds the totals that one frame
-// does not contain: rolls, income, thinking times and strikes so far. They are counted
-// once, when a frame arrives, so that every step costs the same.
+// The frames of a match in order. For each frame, facts contains totals that the frame
+// itself does not contain: rolls, income, thinking times and strikes so far. The totals are
+// counted once, when the frame arrives, so that every step costs the same.
 import { changes, empty, isCity, piecesOf } from './board-diff.mjs';
 import { vertexHexes } from './board-geometry.mjs';
 import { talkOf } from './watch-log.mjs';
@@ -8,8 +8,8 @@ import { talkOf } from './watch-log.mjs';
 // expected[sum] is the probability of a sum of two dice.
 export const expected = Array.from({ length: 13 }, (_, sum) => (sum < 2 ? 0 : (6 - Math.abs(7 - sum)) / 36));
 
-// turnOf returns the seat whose turn it is. In the setup, the seats take turns upwards
-// and then downwards.
+// turnOf returns the seat whose turn it is. During setup, the seats take turns in rising
+// order and then in falling order.
 export function turnOf(frame) {
   const n = frame.seatCount;
   if (frame.turn > 0) return (frame.turn - 1) % n;
@@ -18,7 +18,7 @@ export function turnOf(frame) {
   return placed < n ? placed : 2 * n - 1 - placed;
 }
 
-// income returns the number of cards that a roll pays to each seat.
+// income returns the number of cards that each seat gets from a roll.
 export function income(frame, layout) {
   const sum = frame.dice[0] + frame.dice[1];
   const paid = new Array(frame.seatCount).fill(0);
@@ -47,10 +47,11 @@ export class Timeline {
   // next is the seq of the next frame.
   get next() { return this.length === 0 ? 1 : this.frames.at(-1).seq + 1; }
 
-  // indexOf returns the index of a seq, or of the nearest one.
+  // indexOf returns the index of the frame with a seq, or of the nearest frame.
   indexOf(seq) { return Math.min(Math.max(seq - (this.frames[0]?.seq ?? 1), 0), this.length - 1); }
 
-  // add appends the next frame. It returns false for a known frame and for a gap.
+  // add appends the next frame. It returns false if the frame is already known, or if frames
+  // before it are missing.
   add(frame) {
     if (frame.seq !== this.next) return false;
     const before = this.frames.at(-1) ?? null;

@@ -1,4 +1,4 @@
-// The page of a match. It follows a running match and replays an ended one. It always
+// The page of a match. It follows a running match and replays an ended match. It always
 // shows one frame: the frame at index i of the timeline.
 import { createBoard } from './board.mjs';
 import { DiceChart, LineChart } from './chart.mjs';
@@ -274,13 +274,13 @@ class Watch {
   // receive handles a frame of the stream, and fetches frames that the stream skipped.
   async receive(frame) {
     this.newest = Math.max(this.newest, frame.seq);
-    if (this.filling) return; // fill fetches it too
+    if (this.filling) return; // fill also fetches this frame
     if (frame.seq > this.line.next) await this.fill();
     else this.take(frame);
   }
 
-  // fill fetches frames up to the newest one. More frames may arrive meanwhile; it
-  // fetches them too, because no later frame might come to trigger another fill.
+  // fill fetches frames up to the newest frame. It also fetches frames that arrive
+  // during the fill, because there may be no later frame that triggers another fill.
   async fill() {
     this.filling = true;
     try {

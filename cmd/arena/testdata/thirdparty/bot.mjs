@@ -1,13 +1,13 @@
 // A bot for the arena. Its author has read only the public description of the
-// arena's interface. It needs Node 18 and no packages. It serves its own
-// WebSocket, signs in by mail, registers itself with a signed request, and
+// arena's interface. The bot needs Node 18 and no packages. It serves its own
+// WebSocket, signs in by email, registers itself with a signed request, and
 // plays. Then it checks the replay of each match for its own mistakes.
 //
 //   node bot.mjs --base http://127.0.0.1:8080 --mail DIR --email me@example.org
 //     [--name Stranger] [--matches 1] [--timeout 120]
 //
-// Each step is one line of JSON on stdout. Exit 0: all matches were rated and
-// their replays are clean.
+// For each step, the bot prints one line of JSON to stdout. The exit status 0
+// means that all matches were rated and that their replays show no mistakes.
 
 import http from 'node:http'
 import crypto from 'node:crypto'
@@ -54,7 +54,7 @@ const board = (() => {
   return { hexes, edges, vertices }
 })()
 
-// ---- One view, with what is legal in it ----
+// ---- One view and its legal actions ----
 
 class Position {
   constructor(view) {
@@ -77,8 +77,8 @@ class Position {
   blocked = (v) => this.towns.has(v) && this.seatAt(v) !== this.view.seat
   roomy = (v) => ![v, ...board.vertices[v].next].some((w) => this.towns.has(w))
 
-  // Our network reaches v: a town of ours, or a road that no opponent's town
-  // cuts off there. planned: edges to build first.
+  // Our network reaches v if we have a town there, or a road that no opponent's
+  // town cuts off there. planned contains edges to build first.
   reaches(v, planned = []) {
     return !this.blocked(v) &&
       (this.towns.has(v) || board.vertices[v].edges.some((e) => this.ours(e) || planned.includes(e)))
@@ -97,7 +97,8 @@ class Position {
     return sum(near.map(this.pips)) + 1.2 * fresh.size + (this.view.board.ports.some((p) => p.vertices.includes(v)) ? 1 : 0)
   }
 
-  // The roads to the most promising spot within reach, in order; or none.
+  // Returns the roads to the most promising spot within reach, in order. The list is
+  // empty if there is no such spot.
   route() {
     let frontier = [...board.vertices.keys()].filter((v) => this.reaches(v)).map((v) => ({ v, roads: [] }))
     const seen = new Set(frontier.map((f) => f.v))
@@ -131,7 +132,8 @@ class Position {
     return RESOURCES.flatMap((r) => Array(Math.max(0, (cost[r] ?? 0) - hand[r])).fill(r))
   }
 
-  // What to save for: the goal with the fewest cards to go, weighed by use.
+  // Returns the goal to save cards for. It is the goal that needs the fewest further
+  // cards, weighted by its use.
   goal(hand = this.hand) {
     const spots = this.spots()
     const goals = []
@@ -146,7 +148,7 @@ class Position {
     return most(rated, (g) => g.score) ?? { kind: 'none', cost: {}, missing: [], score: -9 }
   }
 
-  // Where the bandit hurts the leaders and not us, and whom to rob there.
+  // Returns the hex where the bandit hurts the leaders and not us, and the seat to rob.
   bandit() {
     const harm = (h) => sum(board.hexes[h].filter((v) => this.towns.has(v)).map((v) => {
       const { seat, city } = this.towns.get(v)
@@ -260,7 +262,7 @@ function makeOffer(at, goal, memo) {
   if (!get || !spare(at, goal, give) || !partners.length) return null
   const offer = { type: 'offer_trade', give: { [give]: 1 }, get: { [get]: 1 } }
   if (!memo.offers) return { ...offer, ...talk(memo, `One ${give} for one ${get}, anyone?`) }
-  // The second offer of a turn is better, and goes to only one seat.
+  // The second offer of a turn is better than the first, and goes to only one seat.
   return { ...offer, give: { [give]: Math.min(2, spare(at, goal, give)) }, to: most(partners, (s) => at.view.handCounts[s]) }
 }
 
@@ -517,7 +519,7 @@ async function main() {
     over.add(matchId)
     const last = over.size >= Number(opts.matches)
     try {
-      // Pause the bot first, so that no other table waits for it in vain.
+      // Pause the bot first, so that the arena seats it at no other table.
       if (last) await call('PATCH', `/bots/${bot.id}`, { key, body: { status: 'paused' } })
       doing = `waiting for the result of match ${matchId}`
       results.push(await finish(matchId, bot.id))
