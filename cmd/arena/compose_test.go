@@ -159,7 +159,7 @@ func TestComposeCluster(t *testing.T) {
 	require.Len(t, published, 3)
 }
 
-// volumeOf returns the volume that holds a path of a service.
+// volumeOf returns the volume that is mounted at a path of a service.
 func volumeOf(s types.ServiceConfig, path string) string {
 	for _, v := range s.Volumes {
 		if v.Type == types.VolumeTypeVolume && (path == v.Target || strings.HasPrefix(path, v.Target+"/")) {

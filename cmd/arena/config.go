@@ -45,7 +45,7 @@ type config struct {
 	DecisionParley   time.Duration  `default:"60s" help:"Time for one decision in a parley match."`
 	WallStandard     time.Duration  `default:"10m" help:"Playing time after which a standard match is aborted."`
 	WallParley       time.Duration  `default:"180m" help:"Playing time after which a parley match is aborted."`
-	Mail             string         `help:"Where mail goes: file:DIR, smtp://user:password@host:port or smtps://… (default: file:<data>/mail)."`
+	Mail             string         `help:"Where emails go: file:DIR, smtp://user:password@host:port or smtps://… (default: file:<data>/mail)."`
 	Secrets          string         `help:"The secrets file (default: <data>/secrets.json)."`
 	Play             bool           `default:"true" negatable:"" help:"Seat and play matches; with --no-play, only serve pages and the API."`
 	TrustedProxies   []string       `name:"trusted-proxies" help:"CIDRs of proxies whose X-Forwarded-For the arena trusts."`

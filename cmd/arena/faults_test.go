@@ -129,7 +129,7 @@ func says(typ websocket.MessageType, what func(decision) []byte) conduct {
 	}
 }
 
-// oneBehind answers each decision only when it receives the next one.
+// oneBehind answers each decision only when it receives the next decision.
 func oneBehind() conduct {
 	var owed []byte
 	return func(ctx context.Context, conn *websocket.Conn, d decision) error {

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// These tests check how many calls, bytes and how much time one caller may use.
+// These tests check how many calls and bytes, and how much time, one caller may use.
 func TestSecurityLimits(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t)

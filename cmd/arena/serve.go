@@ -73,7 +73,7 @@ func (c *serveCmd) Run(ctx context.Context, k *kong.Kong) error {
 type arena struct {
 	config
 	baseURL   string
-	host      string // of the base URL, with the port if it names one
+	host      string // host of the base URL, with the port if the URL has one
 	logger    *slog.Logger
 	log       *esdb.Log
 	secrets   *secrets.Secrets

@@ -51,7 +51,7 @@ type botMatch struct {
 	answers  map[int]json.RawMessage // the actions, by decision id
 }
 
-// request is one decision request as it was received, without its deadline.
+// request is one decision request as the bot received it, without the deadline.
 type request struct {
 	socket int // number of the match's socket, from 1
 	id     int

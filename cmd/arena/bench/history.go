@@ -113,8 +113,8 @@ func (h *history) draw() (match.Started, ladder.RatingsChanged) {
 	return s, changed
 }
 
-// play writes a match's stream. The events between its start and its end are as
-// long as those of real matches, but they do not form a game.
+// play writes a match's stream. The events between the start and the end of the
+// match are as long as events of real matches, but they do not form a game.
 func (h *history) play(ctx context.Context, s match.Started) error {
 	events := []match.Event{s}
 	elapsed := int64(12)

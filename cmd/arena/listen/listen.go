@@ -18,7 +18,7 @@ import (
 // drainTime is how long a shutdown waits for the calls that are in progress.
 const drainTime = 5 * time.Second
 
-// TCP listens on host:port. Errors name the flag that holds the address.
+// TCP listens on host:port. Errors name the flag that contains the address.
 func TCP(ctx context.Context, flag, address string) (net.Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 // public data into another log.
 type copyCmd struct {
 	From string `required:"" placeholder:"ESDB://…" help:"The log to copy. Stop its writers first, or copy once more after they have stopped."`
-	To   string `required:"" placeholder:"ESDB://…" help:"The log to copy to: an empty one, or one that holds the start of an earlier copy."`
+	To   string `required:"" placeholder:"ESDB://…" help:"The log to copy to: an empty log, or a log that contains the start of an earlier copy."`
 
 	Public bool `help:"Feed an analysts' node until the command is stopped. Copy only public data: ladders, keys, and matches that have ended."`
 }

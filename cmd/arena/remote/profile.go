@@ -83,8 +83,8 @@ func (p *profile) at(base string) *credentials {
 	return p.Arenas[base]
 }
 
-// save replaces the file in one step, so that a crash leaves either the old
-// file or the new one.
+// save replaces the file in one step, so that a crash leaves either the old file or
+// the new file.
 func (p *profile) save() error {
 	text, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {

@@ -13,7 +13,7 @@ type tally struct {
 	Matches    int               `json:"matches"`
 	Events     int               `json:"events"`
 	Checks     []checkTally      `json:"checks"`
-	Match      string            `json:"match,omitempty"` // the only match, or the one that differs
+	Match      string            `json:"match,omitempty"` // the only match, or the match that differs
 	Difference *audit.Difference `json:"difference,omitempty"`
 }
 
