@@ -20,9 +20,9 @@ import (
 // call.
 var unbounded = time.Duration(math.MaxInt64)
 
-// Append stores events. See eventstore.Log. While the outcome is unknown, it sends
-// them again with the same ids and the same expected revision. The server stores
-// them once.
+// Append stores events. See eventstore.Log. While the outcome is unknown,
+// Append sends the events again with the same ids and the same expected
+// revision. The server stores the events only once.
 func (l *Log) Append(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected, events ...eventstore.Event) (appended eventstore.Appended, err error) {
 	defer func(began time.Time) { l.metrics.wrote(began, len(events), err) }(time.Now())
 	if err := eventstore.CheckAppend(id, expected, events); err != nil {
@@ -54,8 +54,8 @@ func (l *Log) SetMetadata(ctx context.Context, id eventstore.StreamID, m eventst
 }
 
 // Tombstone deletes a stream forever. See eventstore.Log. If a retry finds the
-// stream tombstoned, Tombstone assumes that its own earlier try did that, and
-// succeeds.
+// stream tombstoned, Tombstone assumes that its own earlier attempt succeeded,
+// and returns nil.
 func (l *Log) Tombstone(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected) (err error) {
 	defer func(began time.Time) { l.metrics.wrote(began, 1, err) }(time.Now())
 	if err := eventstore.CheckStream(id, expected); err != nil {
@@ -72,7 +72,8 @@ func (l *Log) Tombstone(ctx context.Context, id eventstore.StreamID, expected ev
 	return l.writeError(ctx, what, id, expected, err)
 }
 
-// write appends to the stream name. Its errors name the stream id.
+// write appends to the stream with the given name. Its errors mention the
+// stream id instead, because name may be the metadata stream of id.
 func (l *Log) write(ctx context.Context, what string, id eventstore.StreamID, name string, expected eventstore.Expected, events []es.EventData) (*es.WriteResult, error) {
 	opts := es.AppendToStreamOptions{ExpectedRevision: revision(expected), Deadline: &unbounded}
 	result, err := attempt(ctx, l, what, func(ctx context.Context, c *es.Client) (*es.WriteResult, error) {
@@ -93,8 +94,8 @@ func (l *Log) writeError(ctx context.Context, what string, id eventstore.StreamI
 	return translate(what, err)
 }
 
-// wrongVersion returns the error with the current revision of the stream. If a
-// Tombstone call fails this way, the client drops that revision, so
+// wrongVersion returns a WrongVersionError with the current revision of the
+// stream. For a failed Tombstone, the client does not return this revision, so
 // wrongVersion reads it from the log.
 func (l *Log) wrongVersion(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected, err error) error {
 	wrong := &eventstore.WrongVersionError{Stream: id, Expected: expected, Current: eventstore.NoStream}

@@ -13,8 +13,8 @@ import (
 // readAhead is the number of values of a stream that may wait for their reader.
 const readAhead = 256
 
-// retry repeats the call until its outcome is known, over as many generations
-// as needed. It returns by the context's deadline.
+// retry repeats the call until the outcome is known, with new generations of
+// the client if necessary. It returns by the context's deadline.
 func (l *Log) retry(ctx context.Context, what string, once func() error) error {
 	var last error
 	for tries := 0; ; tries++ {
@@ -29,7 +29,7 @@ func (l *Log) retry(ctx context.Context, what string, once func() error) error {
 			return err
 		}
 		if ctx.Err() == nil {
-			last = err // an error from after the deadline would say only that the deadline has passed
+			last = err // an error after the deadline would only report that the deadline has passed
 		}
 		if err := eventstore.Sleep(ctx, retryGap(tries)); err != nil {
 			return gaveUp(ctx, what, last)
@@ -37,8 +37,8 @@ func (l *Log) retry(ctx context.Context, what string, once func() error) error {
 	}
 }
 
-// retryGap is the wait before the next try. It may be short because latest spaces
-// out the generations.
+// retryGap is the wait before the next try. The wait may be short, because
+// latest limits how often a new generation connects.
 func retryGap(tries int) time.Duration {
 	return min(250*time.Millisecond, time.Millisecond<<min(tries, 10))
 }
@@ -71,10 +71,10 @@ type result[T any] struct {
 	err   error
 }
 
-// call runs f in a goroutine and returns its result, or an error as soon as the
-// context ends or the generation retires. The goroutine may continue to run,
-// because the client does not always return when its context ends, and no
-// caller should wait for it.
+// call runs f in a goroutine and returns the result of f. If the context ends
+// or the generation retires first, call immediately returns an error. The
+// goroutine may then continue to run, because the client does not always return
+// when its context ends.
 func call[T any](ctx context.Context, l *Log, g *generation, f func(context.Context, *es.Client) (T, error)) (T, error) {
 	done := make(chan result[T], 1)
 	err := l.run(ctx, g, bindWithGrace, func(ctx context.Context) {
@@ -98,7 +98,7 @@ func call[T any](ctx context.Context, l *Log, g *generation, f func(context.Cont
 // stream runs f in a goroutine and passes each value that f emits to the
 // callback each, in the caller's goroutine. It returns when f ends, when each
 // returns false, or when the context or the generation ends. It drops values
-// that are still waiting at that time.
+// that are still waiting then.
 func stream[T any](ctx context.Context, l *Log, f func(ctx context.Context, c *es.Client, emit func(T) bool) error, each func(T) bool) error {
 	g, err := l.generation(ctx)
 	if err != nil {
@@ -161,8 +161,9 @@ func (l *Log) run(ctx context.Context, g *generation, bind binder, f func(contex
 	return nil
 }
 
-// binder makes the context for a call to the client. That context ends when it
-// is released, and when ctx or the generation ends, at once or a little later.
+// binder makes the context for a call to the client. The context ends when the
+// caller calls release. It also ends with ctx or the generation, either
+// immediately or a little later.
 type binder func(ctx context.Context, g *generation) (bound context.Context, release func())
 
 // bindAtOnce ends the context as soon as ctx or the generation ends.
@@ -175,8 +176,8 @@ func bindAtOnce(ctx context.Context, g *generation) (context.Context, func()) {
 // sendGrace is how long a call may continue to send after its deadline.
 const sendGrace = 200 * time.Millisecond
 
-// bindWithGrace ends the context a little after ctx or the generation. The
-// caller has returned by then. The delay avoids a data race: if an append is
+// bindWithGrace ends the context a little after ctx or the generation. By then,
+// the caller has returned. The delay avoids a data race: if an append is
 // cancelled while it is sent, the client reads the response's trailers while
 // gRPC writes them.
 func bindWithGrace(ctx context.Context, g *generation) (context.Context, func()) {

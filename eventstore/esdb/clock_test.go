@@ -17,7 +17,7 @@ import (
 
 // The node's clock jumps by an hour or a day, forwards or backwards, with every
 // event. Revisions, positions, retries, subscriptions and deadlines must not
-// depend on it.
+// depend on the clock.
 func TestNodeClockJumps(t *testing.T) {
 	t.Parallel()
 	const appends = 300

@@ -13,7 +13,7 @@ import (
 
 // settings maps the settings of a connection string, in lower case, to the
 // checks of their values. The client ignores unknown settings. This package
-// rejects them, so that a typing error does not go unnoticed.
+// rejects them, so that operators notice typing errors.
 var settings = map[string]func(string) error{
 	"defaultdeadline":     integer(1),
 	"discoveryinterval":   integer(0),
@@ -38,7 +38,7 @@ func boolean(v string) error {
 	return nil
 }
 
-// integer accepts whole numbers that are at least least.
+// integer returns a check that accepts integers from least on.
 func integer(least int) func(string) error {
 	return func(v string) error {
 		if n, err := strconv.Atoi(v); err != nil || n < least {
@@ -49,9 +49,9 @@ func integer(least int) func(string) error {
 }
 
 // parse reads a connection string. Its errors are one line and do not quote the
-// string, because it may contain a password. It overrides the settings of the
-// client's discovery, so that the client makes only one short attempt. The
-// supervision repeats that attempt.
+// string, because it may contain a password. parse overrides the settings of
+// the client's discovery, so that the client makes only one short attempt to
+// find its server. The supervision repeats the attempt.
 func parse(connectionString string) (es.Configuration, error) {
 	if err := check(connectionString); err != nil {
 		return es.Configuration{}, fmt.Errorf("event store address: %w", err)

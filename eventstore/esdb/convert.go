@@ -70,8 +70,8 @@ func direction(d eventstore.Direction) es.Direction {
 	return es.Forwards
 }
 
-// streamPosition returns where a read of a stream begins. The server uses
-// int64.
+// streamPosition returns where a read of a stream begins. The server stores
+// revisions as int64, so streamPosition replaces larger values.
 func streamPosition(r eventstore.Revision, d eventstore.Direction) es.StreamPosition {
 	if r < math.MaxInt64 {
 		return es.Revision(uint64(r))

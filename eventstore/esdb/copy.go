@@ -20,9 +20,9 @@ const (
 	StepVerify  = "verify the target"
 )
 
-// CopyProgress is a function that Copy calls from time to time. It receives the
-// number of events that the current step has processed and the total of the
-// step, which is 0 if it is not known.
+// CopyProgress is a function that Copy calls from time to time. done is the
+// number of events that the current step has processed. total is the number of
+// events in the step, or 0 if it is unknown.
 type CopyProgress func(step string, done, total uint64)
 
 // Copied describes the target after a copy.
@@ -39,13 +39,13 @@ type Copied struct {
 
 // The errors of Copy that do not come from a log.
 var (
-	// ErrNoCopy means that the target holds events that are not the beginning
-	// of a copy of the source.
+	// ErrNoCopy means that the target contains events that are not the
+	// beginning of a copy of the source.
 	ErrNoCopy = errors.New("it contains events that are not a copy of this source")
 	// ErrGrown means that a program wrote to the source during the copy. All
-	// events that the source had at the start were copied and verified.
+	// events that the source had when the copy began were copied and verified.
 	ErrGrown = errors.New("a program wrote to the source while it was copied")
-	// ErrDiffers means that the target does not hold the events that Copy
+	// ErrDiffers means that the target does not contain the events that Copy
 	// wrote to it.
 	ErrDiffers = errors.New("it does not contain the copied events")
 )
@@ -53,23 +53,24 @@ var (
 // copyPatience is how long a copy waits for an unavailable log.
 const copyPatience = time.Minute
 
-// Copy copies a log to another one, in the order of $all. It copies each event
-// with its stream, id, type, content type, data and metadata, the last metadata
-// of each stream, and the tombstones. It leaves out the server's own streams,
-// whose names begin with $.
+// Copy copies one log to another, in the order of $all. Each event keeps its
+// stream, id, type, content type, data and metadata. Copy also copies the last
+// metadata of each stream, and the tombstones. It leaves out the server's own
+// streams, whose names begin with $.
 //
 // In the target, each event has a different position and creation date. Apart
 // from that, the target differs in two ways:
 //
-//   - If the source lacks some events of a stream, because a scavenge removed them,
-//     the target numbers the others without gaps and lowers $tb accordingly.
+//   - If a scavenge removed some events of a stream from the source, the target
+//     numbers the remaining events without gaps and lowers $tb accordingly.
 //   - Events older than their stream's $maxAge are left out, because their age would
-//     start again in the target. The age counts up to the last event of the source.
+//     start again in the target. An event's age is the time between its creation and
+//     that of the last event of the source.
 //
-// The target must be empty or hold an earlier copy. If that copy was
+// The target must be empty or contain an earlier copy. If the earlier copy was
 // interrupted, Copy continues after its last event. No program should write to
 // the source during the copy. If one does, Copy returns ErrGrown at the end,
-// and a second Copy copies the new events. In the end, Copy reads the whole
+// and a second Copy copies the new events. At the end, Copy reads the whole
 // target back and compares it with the source.
 //
 // Each error is one line. Copy survives outages of up to a minute.
@@ -83,7 +84,7 @@ type copier struct {
 	progress CopyProgress
 	patience time.Duration
 	every    uint64      // events between two progress reports
-	stalled  *time.Timer // cancels the copy when nothing has happened for patience
+	stalled  *time.Timer // cancels the copy after a time of patience without progress
 
 	plan
 	step      step
@@ -153,7 +154,8 @@ func (c *copier) survey(ctx context.Context) error {
 	return nil
 }
 
-// checkGrowth looks for events that were appended to the source after the survey.
+// checkGrowth returns ErrGrown if events were appended to the source after the
+// survey.
 func (c *copier) checkGrowth(ctx context.Context) error {
 	for e, err := range c.from.everything(ctx, c.last) {
 		switch {

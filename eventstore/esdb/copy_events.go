@@ -13,8 +13,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// everything yields all events of $all that start at a position or later,
-// including the server's own. A nil position is the start.
+// everything yields all events of $all from a position on, including the
+// server's own events. A nil position means the start of the log.
 func (l *Log) everything(ctx context.Context, from *es.Position) iter.Seq2[*es.RecordedEvent, error] {
 	start := es.AllPosition(es.Start{})
 	if from != nil {

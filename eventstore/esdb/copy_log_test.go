@@ -17,7 +17,7 @@ import (
 )
 
 // testLog is a log on its own node. It can also write data that the port cannot
-// write but any client of the server can.
+// write, but other clients of the server can.
 type testLog struct {
 	t *testing.T
 	*Log
@@ -132,7 +132,7 @@ func (a testLog) fill() {
 	a.appendSmall("match-3", 1)
 }
 
-// contents holds the parts of a log that a copy keeps.
+// contents contains the parts of a log that a copy keeps.
 type contents struct {
 	Events   []storedEvent // including tombstones, in the order of $all
 	Metadata map[string]string

@@ -32,8 +32,8 @@ type planned struct {
 
 func newPlan() plan { return plan{streams: map[string]*planned{}} }
 
-// metaPrefix, followed by the name of a stream, is the name of its metadata
-// stream.
+// metaPrefix begins the name of a metadata stream. The name of the described
+// stream follows it.
 const metaPrefix = "$$"
 
 func describes(stream string) bool { return strings.HasPrefix(stream, metaPrefix) }
@@ -46,7 +46,7 @@ func originalStream(stream string) string { return strings.TrimPrefix(stream, me
 func systemStream(stream string) bool { return strings.HasPrefix(stream, "$") }
 
 // tombstone reports whether an event is a tombstone. A tombstone has the
-// highest possible revision, of 64 bits or, in old logs, of 32 bits.
+// highest possible revision, which has 64 bits, or 32 bits in old logs.
 func tombstone(e *es.RecordedEvent) bool {
 	return e.EventType == "$streamDeleted" && e.EventNumber >= math.MaxInt32
 }
@@ -81,7 +81,7 @@ func (p *plan) expired(s *planned, e *es.RecordedEvent) bool {
 	return s.limits.age > 0 && e.CreatedDate.Before(p.newest.Add(-s.limits.age))
 }
 
-// took counts an event that the target holds.
+// took counts an event that the target contains.
 func (s *planned) took(e *es.RecordedEvent) {
 	s.copied++
 	if e.EventNumber < s.limits.truncate {
@@ -89,12 +89,13 @@ func (s *planned) took(e *es.RecordedEvent) {
 	}
 }
 
-// late reports whether the metadata must be copied after the events, because it
-// names a revision, and revisions may differ in the target.
+// late reports whether the metadata must be copied after the events. Metadata
+// with $tb must, because it contains a revision, and revisions may differ in
+// the target.
 func (s *planned) late() bool { return s.limits.truncate > 0 }
 
-// metadata returns the metadata for the target. It is final once all events
-// have been copied. Its $tb then hides the same events as in the source.
+// metadata returns the metadata for the target. The result is final once all
+// events have been copied. Its $tb then hides the same events as in the source.
 func (s *planned) metadata() []byte {
 	first := s.below
 	if s.limits.truncate > s.next {
@@ -106,7 +107,8 @@ func (s *planned) metadata() []byte {
 	return withTruncateBefore(s.meta.Data, first)
 }
 
-// limits holds those limits in a stream's metadata that affect its copy.
+// limits holds the limits in a stream's metadata that affect the copy of the
+// stream.
 type limits struct {
 	truncate uint64        // $tb; 0 if it is not set or the stream is soft-deleted
 	age      time.Duration // $maxAge; 0 if it is not set
@@ -117,7 +119,7 @@ type limits struct {
 const softDeleted = math.MaxInt64
 
 // readLimits reads metadata as a server does: if one value has the wrong type,
-// it ignores all of them.
+// it ignores all values.
 func readLimits(data []byte) limits {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(data, &fields) != nil {

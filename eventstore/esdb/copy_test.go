@@ -77,8 +77,8 @@ func TestCopyMovesEverything(t *testing.T) {
 	require.ErrorIs(t, target.Tombstone(t.Context(), "doomed", eventstore.Any), eventstore.ErrStreamDeleted)
 }
 
-// A copy that is interrupted after any number of events, several times, gives
-// the same target as a copy without interruptions.
+// A copy may be interrupted several times, after any number of events. The
+// target is then the same as after a copy without interruptions.
 func TestCopyContinuesAfterInterruptions(t *testing.T) {
 	source := newTestLog(t, nil)
 	source.fill()

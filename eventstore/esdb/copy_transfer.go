@@ -13,9 +13,9 @@ import (
 )
 
 // transfer reads the source and the target side by side. The events in the
-// target must be the first events of the source; transfer writes the others. It
-// waits for each append to finish before it sends the next one, to keep the
-// order of $all.
+// target must be the first events of the source. transfer writes the other
+// events. It waits for each append to finish before it sends the next one, to
+// keep the order of $all.
 func (c *copier) transfer(ctx context.Context) error {
 	pull, stop := iter.Pull2(c.to.everything(ctx, nil))
 	defer stop()
@@ -76,9 +76,8 @@ func behind(p, q es.Position) bool {
 }
 
 // pull returns the next event of the target, and nil after the last one. It
-// does not return metadata but only notes it, because the server writes some
-// metadata automatically. After the last event, pull starts the step that
-// writes.
+// records metadata but does not return it, because the server writes some
+// metadata automatically. After the last event, pull begins StepWrite.
 func (c *copier) pull(ctx context.Context, next func() (*es.RecordedEvent, error, bool)) (*es.RecordedEvent, error) {
 	for {
 		e, err, more := next()
@@ -117,7 +116,7 @@ func (c *copier) same(s *planned, e, held *es.RecordedEvent) bool {
 		bytes.Equal(e.Data, held.Data) && bytes.Equal(e.UserMetadata, held.UserMetadata)
 }
 
-// count notes that the target holds an event from the source.
+// count records that the target contains an event from the source.
 func (c *copier) count(s *planned, e *es.RecordedEvent) {
 	c.advance()
 	c.sum.add(e, s.copied)
@@ -130,8 +129,8 @@ func (c *copier) count(s *planned, e *es.RecordedEvent) {
 }
 
 // describe copies an event of stream metadata if it is the last one of its
-// stream. If now is false, it waits until all events in the target have been
-// read. A tombstoned stream needs no metadata.
+// stream. If now is false, describe only queues the metadata until all events
+// in the target have been read. A tombstoned stream needs no metadata.
 func (c *copier) describe(ctx context.Context, s *planned, e *es.RecordedEvent, now bool) error {
 	if e.Position != s.meta.Position || s.tombstoned {
 		return nil
@@ -170,8 +169,8 @@ func (c *copier) writeMetadata(ctx context.Context, s *planned) error {
 	return c.append(ctx, e.StreamID, eventstore.Any, []es.EventData{proposal(&e)})
 }
 
-// write copies an event that the target does not hold. It appends consecutive events of
-// one stream in one batch.
+// write copies an event that the target does not contain. It appends
+// consecutive events of one stream in one batch.
 func (c *copier) write(ctx context.Context, s *planned, e *es.RecordedEvent) error {
 	defer c.count(s, e)
 	if tombstone(e) {

@@ -10,7 +10,7 @@ import (
 
 // verify reads the whole target back and compares it with the copied events. It
 // compares the number and revisions of each stream's events, the metadata and
-// the tombstones. With the hash it compares all events in order.
+// the tombstones. With a hash, it compares all events in order.
 func (c *copier) verify(ctx context.Context) error {
 	c.begin(StepVerify, c.copied.Events+uint64(c.copied.Tombstones))
 	defer c.end()
@@ -31,7 +31,7 @@ func (c *copier) verify(ctx context.Context) error {
 	return v.compare(c.copied)
 }
 
-// verification holds what verify has read from a target.
+// verification summarizes the events that verify has read from a target.
 type verification struct {
 	*plan
 	counts map[*planned]uint64

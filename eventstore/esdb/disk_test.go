@@ -30,7 +30,7 @@ func (d *slowDisk) MaybeError(op errorfs.Op) error {
 	return nil
 }
 
-// A log with slow syncs still counts as available: calls wait for it, and the
+// A log with slow syncs is still available. Calls wait for the log, and the
 // supervision does not reconnect. Nothing is lost, reads continue, and each
 // call returns by its deadline. In this test the supervision probes often, and
 // its timeout is shorter than the longest sync.
@@ -71,8 +71,8 @@ func waitForDisk(t *testing.T, pace pace, delays ...time.Duration) {
 	}
 }
 
-// appendAndRead runs writers that wait for each append, and readers that get
-// results meanwhile.
+// appendAndRead runs writers that wait for each append, and readers that must
+// get results during these waits.
 func appendAndRead(t *testing.T, log *Log) {
 	var wg sync.WaitGroup
 	for w := range 4 {
@@ -97,9 +97,9 @@ func appendAndRead(t *testing.T, log *Log) {
 	}
 }
 
-// appendTwice appends with a deadline before the end of the sync, and then
-// again. The log must store the event once. appendTwice returns by how much the
-// first call overran its deadline.
+// appendTwice appends an event with a deadline before the end of the sync, and
+// then appends the same event again. The log must store the event once.
+// appendTwice returns by how much the first call overran its deadline.
 func appendTwice(t *testing.T, log *Log, delay time.Duration) (overrun time.Duration) {
 	e := events(1)
 	ctx, cancel := context.WithTimeout(t.Context(), delay/2)

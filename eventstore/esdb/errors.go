@@ -27,7 +27,7 @@ func code(err error) es.ErrorCode {
 
 // definite reports whether an error is the server's decision, which a retry
 // does not change. After any other error the outcome is unknown: the server may
-// have stored an append although its response was lost.
+// have stored an append even if its response was lost.
 func definite(err error) bool {
 	switch code(err) {
 	case es.ErrorCodeWrongExpectedVersion, es.ErrorCodeStreamDeleted, es.ErrorCodeResourceNotFound,
@@ -44,8 +44,8 @@ func definite(err error) bool {
 	return tooLarge(err) || errors.As(err, new(panicked))
 }
 
-// unavailable reports whether an error means that the connection or the server
-// is lost.
+// unavailable reports whether an error means that the connection is lost or the
+// server is unavailable.
 func unavailable(err error) bool { return status.Code(err) == codes.Unavailable }
 
 // answered reports whether the outcome of a call shows that the server answers.
@@ -53,8 +53,8 @@ func answered(err error) bool {
 	return err == nil || definite(err) && !errors.As(err, new(panicked))
 }
 
-// gaveUp returns the error of a call whose context ended. It wraps the
-// context's error, and also ErrUnavailable if the deadline has passed. It
+// gaveUp returns the error of a call whose context ended. The error wraps the
+// context's error, and also ErrUnavailable if the deadline has passed. It also
 // describes the last failure.
 func gaveUp(ctx context.Context, what string, last error) error {
 	err := ctx.Err()
@@ -98,8 +98,8 @@ func describe(err error) string {
 // gotRevision finds the current revision of a stream in a client error.
 var gotRevision = regexp.MustCompile(`but got '(no_stream|\d+)'`)
 
-// currentRevision returns the current revision that the client's wrong-version
-// error names, and false if it names none.
+// currentRevision returns the current revision from the client's wrong-version
+// error. It returns false if the error contains no revision.
 func currentRevision(err error) (eventstore.Expected, bool) {
 	match := gotRevision.FindStringSubmatch(err.Error())
 	if match == nil {

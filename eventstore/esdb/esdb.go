@@ -6,12 +6,12 @@
 //
 //   - Deadlines: each call runs in its own goroutine. The caller returns at its
 //     deadline even if the client does not.
-//   - Generations: a client that fails or does not answer is replaced by a new one,
-//     once for all callers. Reads and subscriptions continue there, behind the last
-//     event that they yielded. See generation.
+//   - Generations: the Log replaces a client that fails or does not answer. All
+//     callers share the new client. Reads and subscriptions continue with it, after
+//     the last event that they yielded. See generation.
 //   - Unknown outcomes: if an append fails without an answer, the server may have
 //     stored it. The Log sends it again with the same event ids and the same
-//     expected revision. The server recognizes these and stores the events once.
+//     expected revision. The server recognizes the ids and stores the events once.
 //     See definite for the errors that end the retries.
 //
 // The package knows nothing about any domain.
@@ -60,8 +60,8 @@ var _ eventstore.Log = (*Log)(nil)
 
 // Open returns a Log for a connection string, esdb://… or esdb+discover://….
 // The Log connects at its first call and again after each outage, so the server
-// may start later. Ping checks that it answers. The error for an invalid
-// connection string is one line and does not contain the password.
+// may start later. Ping checks that the server answers. The error for an
+// invalid connection string is one line and does not contain the password.
 func Open(connectionString string, logger *slog.Logger) (*Log, error) {
 	config, err := parse(connectionString)
 	if err != nil {
@@ -89,8 +89,8 @@ func (l *Log) Close() error {
 	return nil
 }
 
-// Ping returns nil when the server has answered a read, or an error by the
-// context's deadline.
+// Ping returns nil as soon as the server has answered a read. Otherwise it
+// returns an error by the context's deadline.
 func (l *Log) Ping(ctx context.Context) error {
 	_, err := attempt(ctx, l, "ping", func(ctx context.Context, c *es.Client) (struct{}, error) {
 		return struct{}{}, l.probe(ctx, c)

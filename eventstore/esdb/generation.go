@@ -38,7 +38,7 @@ type generation struct {
 
 	mu             sync.Mutex
 	cause          error         // why the generation retired; nil while it is in use
-	calls          int           // running calls, plus one for the goroutine that supervises it
+	calls          int           // running calls, plus one for the goroutine that supervises the generation
 	connecting     int           // calls that may be asking the client for its connection
 	noneConnecting chan struct{} // closes when the generation is retired and connecting is 0
 }
@@ -92,7 +92,8 @@ func (g *generation) end() {
 	}
 }
 
-// retire ends the running calls and rejects new ones. Only the first cause counts.
+// retire ends the running calls and rejects new ones. It keeps only the first
+// cause.
 func (g *generation) retire(cause error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -143,10 +144,10 @@ func (g *generation) silence() time.Duration {
 // in the goroutine of the failed call.
 const beforeReconnect = "unexpected exception"
 
-// log returns the client's logger. Only in the logger can we act before the
-// client does. At the first error that shows that the server is unavailable, it
-// retires the generation, and it holds the client back until no call asks for
-// the connection.
+// log returns a logger for the client. The client logs each error before it
+// reconnects, so the logger can act first. If an error shows that the server is
+// unavailable, the logger retires the generation. It also blocks the client
+// until no call is asking for the connection.
 func (g *generation) log(logger *slog.Logger) es.LoggingFunc {
 	return func(level es.LogLevel, format string, args ...any) {
 		if logger.Enabled(g.life, slog.LevelDebug) {
@@ -164,9 +165,9 @@ func (g *generation) log(logger *slog.Logger) es.LoggingFunc {
 }
 
 // connecting is the context of a call. It detects when the call has its
-// connection, because the client then derives its own context and reads the
-// deadline for it. A test fails if a different version of the client does not
-// do that.
+// connection: at that moment, the client derives its own context and reads the
+// deadline of this one. A test fails if a different version of the client does
+// not do so.
 type connecting struct {
 	context.Context
 	once      *sync.Once

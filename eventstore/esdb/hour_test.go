@@ -23,8 +23,8 @@ import (
 )
 
 // fakeServer is a server with outages that runs on the clock of a synctest
-// bubble. It treats clients as a real one does: a call without a response ends
-// only when it is cancelled, and a failed discovery takes its two seconds.
+// bubble. It treats clients as a real server does: a call without a response
+// ends only when it is cancelled, and a failed discovery takes its two seconds.
 type fakeServer struct {
 	mu      sync.Mutex
 	kind    outage.Kind
@@ -96,9 +96,9 @@ func (a *fakeServer) call(ctx context.Context, c *es.Client) error {
 	return a.answer(ctx, func() bool { return a.sound[c] })
 }
 
-// Outages last up to an hour, on the clock of a bubble. Each call returns at
-// its deadline. All callers succeed again within five seconds of the end of the
-// outage.
+// Outages last up to an hour, on the clock of a synctest bubble. Each call
+// returns at its deadline. All callers succeed again within five seconds of the
+// end of the outage.
 func TestOutagesOfAnHour(t *testing.T) {
 	seed := logtest.Seed(t)
 	for _, k := range []outage.Kind{outage.Refused, outage.Hung, outage.BlackHoled} {

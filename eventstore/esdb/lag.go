@@ -9,19 +9,19 @@ import (
 	"hexarena/eventstore"
 )
 
-// lag measures how long a subscriber has been behind, on the monotonic clock of
-// this process. A subscriber that is not live has been behind since it was last
-// live. A live subscriber has been behind since the arrival of the oldest
-// message that it has not taken.
+// lag measures how long a subscriber has been behind the log, on the monotonic
+// clock of this process. A subscriber that is not live has been behind since it
+// was last live. A live subscriber has been behind since the arrival of the
+// oldest message that it has not taken.
 type lag struct {
 	filter string
 
 	mu      sync.Mutex
-	link    int       // number of the current connection; messages of earlier ones do not count
+	link    int       // number of the current connection; messages of earlier connections are ignored
 	live    bool      // whether it has caught up on the current connection
-	behind  time.Time // while not live: the time since which it is not live
+	behind  time.Time // while not live: the time when it stopped being live
 	waiting int       // messages that have arrived but that the subscriber has not taken
-	oldest  time.Time // while messages wait: no later than the arrival of the oldest
+	oldest  time.Time // while messages wait: a time at or before the arrival of the oldest message
 }
 
 // follow registers a subscription until leave is called.
@@ -108,7 +108,7 @@ func (s *lag) came(link int) time.Time {
 }
 
 // took notes that the subscriber has taken a message of the current connection.
-// All messages that are still waiting arrived after it.
+// All messages that are still waiting arrived later.
 func (s *lag) took(came time.Time, caughtUp bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// metrics holds the metrics of a Log. A goroutine takes their lock after all
-// other locks and holds it briefly.
+// metrics holds the metrics of a Log. A goroutine locks mu after all other
+// locks, and holds it only briefly.
 type metrics struct {
 	registry                                       *prometheus.Registry
 	appends, reads, events                         *prometheus.CounterVec
@@ -136,7 +136,7 @@ func (m *metrics) outageSeconds() float64 {
 	return total.Seconds()
 }
 
-// wrote counts a write of n events, given the time when it began.
+// wrote counts a write of n events, given the time when the write began.
 func (m *metrics) wrote(began time.Time, n int, err error) {
 	result := resultOf(err)
 	m.appends.WithLabelValues(result).Inc()
@@ -149,7 +149,7 @@ func (m *metrics) wrote(began time.Time, n int, err error) {
 	}
 }
 
-// read counts the events of a read as they pass. The measured time ends with the
+// read counts the events that a read yields. The measured time ends with the
 // first event, because later events also wait for their reader.
 func (m *metrics) read(events iter.Seq2[eventstore.Recorded, error]) iter.Seq2[eventstore.Recorded, error] {
 	return func(yield func(eventstore.Recorded, error) bool) {

@@ -154,7 +154,7 @@ func TestMetricsOfSubscriptions(t *testing.T) {
 	require.NotContains(t, scrape(t, log), open)
 }
 
-// Messages of a lost connection do not count.
+// The lag ignores messages of a lost connection.
 func TestLag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMetrics()
@@ -202,8 +202,8 @@ func TestResultOf(t *testing.T) {
 	require.Equal(t, resultDone, resultOf(nil))
 }
 
-// A generation may report its retirement after the next one has connected. The event
-// store is then available.
+// A generation may report its retirement after the next one has connected. The
+// event store is then available, so the log must ignore the report.
 func TestReportOfAnOldGenerationIsIgnored(t *testing.T) {
 	log := openDirect(t, "127.0.0.1:1") // it never connects
 	first, second := newGeneration(1), newGeneration(2)

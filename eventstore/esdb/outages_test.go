@@ -28,8 +28,8 @@ const (
 )
 
 // looseOverrun is the bound for tests that use the real clock, because the
-// machine may be loaded. It is still shorter than the client's own discovery.
-// TestOutagesOfAnHour and make soak use allowedOverrun.
+// machine may be loaded. It is still shorter than the time of the client's own
+// discovery. TestOutagesOfAnHour and make soak use allowedOverrun.
 const looseOverrun = 1500 * time.Millisecond
 
 // soaking reports whether make soak runs. The machine must then be idle.
@@ -138,8 +138,8 @@ func newOutageTest(t *testing.T) *outageTest {
 
 var deadlines = []time.Duration{50 * time.Millisecond, 300 * time.Millisecond, time.Second, 2500 * time.Millisecond}
 
-// work starts a worker. It makes one call after another, with various deadlines, until
-// the test ends.
+// work starts a worker. The worker makes one call after another, with various
+// deadlines, until the test ends.
 func (o *outageTest) work(name string, call func(context.Context) error) {
 	back := make(chan time.Time, 1)
 	o.recovered[name] = back
@@ -175,8 +175,9 @@ func (o *outageTest) call(f func(context.Context) error, within time.Duration) e
 	return err
 }
 
-// writer appends one event after another. While the outcome of an append is unknown, it
-// sends it again with the same id and the same expected revision.
+// writer appends one event after another. While the outcome of an append is
+// unknown, it sends the event again with the same id and the same expected
+// revision.
 func (o *outageTest) writer(id eventstore.StreamID, expected eventstore.Expected) func(context.Context) error {
 	next := events(1)
 	return func(ctx context.Context) error {
@@ -258,7 +259,8 @@ func (o *outageTest) awaitRecovery(over time.Time) {
 	o.recoveries = append(o.recoveries, late.Round(time.Millisecond))
 }
 
-// finish ends the work and compares the acknowledged events with the stored ones.
+// finish stops the workers and compares the acknowledged events with the stored
+// ones.
 func (o *outageTest) finish(what string, durations []time.Duration) {
 	o.stop()
 	o.wg.Wait()
@@ -303,13 +305,14 @@ func (o *outageTest) finish(what string, durations []time.Duration) {
 	}
 }
 
-// oneConnection is a bound for the goroutines of one connection: at both ends
-// and in the proxy. It is smaller than the number of outages in the test, so
-// that the test finds a leak of one goroutine per outage.
+// oneConnection is an upper bound for the number of goroutines of one
+// connection, at both ends and in the proxy. The bound is smaller than the
+// number of outages in the test, so that the test finds a leak of one goroutine
+// per outage.
 const oneConnection = 8
 
 // An open log has the same number of goroutines after many outages as before
-// them, not counting a connection that is being made.
+// them, except for a connection that is still being made.
 func TestOutagesLeaveNoGoroutines(t *testing.T) {
 	const rounds = 2
 	log, p := openThrough(t)

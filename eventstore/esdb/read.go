@@ -43,13 +43,13 @@ func (l *Log) Read(ctx context.Context, id eventstore.StreamID, start eventstore
 	})
 }
 
-// systemEvents is how many system events a limited read of $all allows for in
-// each page.
+// systemEvents is how many events more than its limit a limited read of $all
+// requests in each page, because some may be system events.
 const systemEvents = 32
 
-// ReadAll yields the events of all streams. See eventstore.Log. The server counts
-// system events, which ReadAll leaves out. So a limited read may take several
-// pages.
+// ReadAll yields the events of all streams. See eventstore.Log. The server's
+// limit also counts system events, which ReadAll leaves out. Therefore a
+// limited read may need several pages.
 func (l *Log) ReadAll(ctx context.Context, start eventstore.Position, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
 	return l.metrics.read(func(yield func(eventstore.Recorded, error) bool) {
 		left := opt.Limit
@@ -112,7 +112,7 @@ func (l *Log) stored(ctx context.Context, from es.AllPosition, d es.Direction, p
 }
 
 // errReaderLeft ends a read because its reader stopped. It is not nil, so that
-// such a read is not mistaken for one that reached the end.
+// no caller mistakes such a read for one that reached the end.
 var errReaderLeft = errors.New("the reader stopped the read")
 
 // drain emits the events of a read. It does not resolve links.
@@ -142,7 +142,7 @@ func ended(err error) error {
 }
 
 // count returns the number of events to request. If there is no limit, it
-// requests all.
+// requests all events.
 func count(limit int) uint64 {
 	if limit > 0 {
 		return uint64(limit)

@@ -76,8 +76,9 @@ func (m *stallWatch) ran(from, to time.Time) time.Duration {
 	return ran
 }
 
-// overrun calls f and returns by how much f overran the end of its context. Another
-// goroutine that only waits for that end measures when this process could notice it.
+// overrun calls f and returns by how much f overran the end of its context.
+// Another goroutine, which only waits for the context, measures when this
+// process could notice its end.
 func (m *stallWatch) overrun(ctx context.Context, f func(context.Context) error) (time.Duration, error) {
 	ended := make(chan time.Time, 1)
 	stop := context.AfterFunc(ctx, func() { ended <- time.Now() })

@@ -17,8 +17,9 @@ import (
 const checkpointEvery = 256
 
 // Subscribe yields the stored events and then new ones. See eventstore.Log. The
-// client's subscription ends with its connection. This one continues on the
-// next connection, after the last event or checkpoint that it received.
+// client's subscription ends with its connection. The subscription of a Log
+// continues on the next connection, after the last event or checkpoint that it
+// received.
 func (l *Log) Subscribe(ctx context.Context, after eventstore.Position, filter eventstore.Filter) iter.Seq2[eventstore.Message, error] {
 	return func(yield func(eventstore.Message, error) bool) {
 		lag, leave := l.metrics.follow(filter)
@@ -61,8 +62,8 @@ type subscription struct {
 	lag     *lag
 }
 
-// arrival is a message of the client's subscription. Its message is empty if it
-// contains nothing for the subscriber.
+// arrival is a message of the client's subscription. The field message is empty
+// if the arrival contains nothing for the subscriber.
 type arrival struct {
 	message eventstore.Message
 	at      eventstore.Position // the subscription has received all events up to here; 0: unchanged
@@ -70,7 +71,7 @@ type arrival struct {
 }
 
 // follow yields messages until the server drops the subscription. If the
-// subscriber stops first, it returns nil.
+// subscriber stops first, follow returns nil.
 func (s *subscription) follow(ctx context.Context, l *Log) error {
 	opts, link := s.options(), s.lag.connection()
 	defer s.lag.dropped()
@@ -129,9 +130,8 @@ func arrived(event *es.SubscriptionEvent, filter eventstore.Filter) arrival {
 }
 
 // options makes the server filter as much as it can. The server accepts only
-// one filter. It is the list of types if one is given, otherwise the list of
-// stream prefixes if one is given, and otherwise a filter for all events except
-// system events.
+// one filter. It is the list of types if one is given, or else the list of
+// stream prefixes. If neither is given, the filter only excludes system events.
 func (s *subscription) options() es.SubscribeToAllOptions {
 	filter := es.SubscriptionFilter{Type: es.EventFilterType, Regex: `^[^$]`}
 	switch {
@@ -149,8 +149,8 @@ func (s *subscription) options() es.SubscribeToAllOptions {
 }
 
 // dropped returns the error for the end of a subscription. A subscription never
-// ends without a reason, so dropped returns an error even if the client gives
-// none.
+// ends without a reason, so dropped returns an error even if the client's error
+// is nil.
 func dropped(err error) error {
 	if err == nil {
 		return errors.New("the server dropped the subscription")

@@ -19,8 +19,9 @@ type pace struct {
 	lastGap  time.Duration // longest wait
 }
 
-// With defaultPace, calls use a server within 5 s after it responds again. In
-// the worst case, a probe or a discovery began just before that.
+// With defaultPace, calls succeed again within 5 s after the server responds
+// again. In the worst case, a probe or a discovery began just before the server
+// responded.
 var defaultPace = pace{silence: 2 * time.Second, probe: 2 * time.Second, firstGap: 50 * time.Millisecond, lastGap: time.Second}
 
 // generation waits until the current generation is connected and returns it.
@@ -66,8 +67,8 @@ func (l *Log) gap() time.Duration {
 	return min(l.pace.lastGap, l.pace.firstGap<<min(l.failures-1, 10))
 }
 
-// markHealthy notes that the server answered a call of this generation. The next
-// generation then connects without a wait.
+// markHealthy records that the server answered a call of this generation. The
+// next generation then connects without a wait.
 func (l *Log) markHealthy(g *generation) {
 	g.noteAnswer()
 	l.mu.Lock()
@@ -131,8 +132,8 @@ func (l *Log) connect(g *generation, gap time.Duration) error {
 	return err
 }
 
-// dial returns a client that has found its server. It may return a client together
-// with an error; the caller must close it.
+// dial returns a client that has found its server. It may return a client
+// together with an error. The caller must close the client in that case too.
 func dial(config es.Configuration) (*es.Client, error) {
 	client, err := es.NewClient(&config)
 	if err != nil {
@@ -145,7 +146,7 @@ func dial(config es.Configuration) (*es.Client, error) {
 // watch returns when the generation retires. It retires the generation when the
 // log closes, or when the server is silent while calls are running. A slow call
 // is no reason to retire: watch first probes the server, and any response shows
-// that it is alive.
+// that the server is alive.
 func (l *Log) watch(g *generation) {
 	tick := time.NewTicker(l.pace.silence / 4)
 	defer tick.Stop()
@@ -164,7 +165,8 @@ func (l *Log) watch(g *generation) {
 	}
 }
 
-// answers probes the server and reports whether it sent any response meanwhile.
+// answers probes the server and reports whether the server sent any response
+// during the probe.
 func (l *Log) answers(g *generation) bool {
 	ctx, cancel := context.WithTimeout(l.closing, l.pace.probe)
 	defer cancel()

@@ -25,10 +25,12 @@ func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 var brisk = pace{silence: 200 * time.Millisecond, probe: 200 * time.Millisecond, firstGap: 5 * time.Millisecond, lastGap: 50 * time.Millisecond}
 
 // unhurried is a pace at which the supervision never considers a server silent,
-// even on a loaded machine. The log still notices a broken connection at once.
+// even on a loaded machine. The log still notices a broken connection
+// immediately.
 var unhurried = pace{silence: time.Minute, probe: time.Minute, firstGap: 5 * time.Millisecond, lastGap: 50 * time.Millisecond}
 
-// testPatience bounds waits for events that must come. No test measures it.
+// testPatience limits waits for events that must happen. No test result depends
+// on its length.
 const testPatience = 3 * time.Minute
 
 // openThrough opens a log on a node behind a proxy.
@@ -59,8 +61,8 @@ func (e manualContext) Err() error {
 
 // afterFailedConnects returns a context that ends, as if by its deadline, when
 // the log is about to connect for the second time from now. By then the log's
-// only caller has seen the first failure. Call it while no other call uses the
-// log.
+// only caller has seen the first failure. Call afterFailedConnects while no
+// other call uses the log.
 func afterFailedConnects(t *testing.T, log *Log) context.Context {
 	ctx, dial, dials := manualContext{t.Context(), make(chan struct{})}, log.dial, 0
 	log.dial = func(config es.Configuration) (*es.Client, error) {
@@ -88,7 +90,7 @@ func events(n int) []eventstore.Event {
 	return all
 }
 
-// everyCall holds one call of each of the port's methods.
+// everyCall contains a call of each method of the port.
 var everyCall = map[string]func(context.Context, *Log) error{
 	"append": func(ctx context.Context, l *Log) error {
 		_, err := l.Append(ctx, "calls-1", eventstore.Any, events(1)...)
@@ -125,8 +127,8 @@ func last(events iter.Seq2[eventstore.Recorded, error]) error {
 	return last
 }
 
-// Each call returns by its deadline in every kind of outage, whether it begins
-// before or after the first connection.
+// Each call returns by its deadline in every kind of outage, whether the outage
+// begins before or after the first connection.
 func TestCallsReturnByTheirDeadline(t *testing.T) {
 	for _, o := range []outage.Kind{outage.Refused, outage.Reset, outage.Hung, outage.OneWay, outage.BlackHoled} {
 		for _, known := range []bool{false, true} {
@@ -171,8 +173,8 @@ func TestCallsReturnByTheirDeadline(t *testing.T) {
 	}
 }
 
-// writer appends n events one after another, each at the exact revision. It calls wrote
-// after each event and stops at its error.
+// writer appends n events one after another, each at the exact revision. It
+// calls wrote after each event, and stops if wrote returns an error.
 func writer(ctx context.Context, l *Log, id eventstore.StreamID, n int, wrote func(i int) error) error {
 	expected := eventstore.NoStream
 	for i := range n {
@@ -398,10 +400,10 @@ func TestCallersShareOneConnection(t *testing.T) {
 	require.LessOrEqual(t, p.Connections()-before, 2, "50 callers")
 }
 
-// The supervision depends on two details of the client: it reads the deadline
-// of a call as soon as it has its connection, and it logs just before it
-// reconnects. This test fails if a different version of the client behaves
-// differently.
+// The supervision depends on two details of the client: the client reads the
+// deadline of a call as soon as the call has its connection, and it logs just
+// before it reconnects. This test fails if a different version of the client
+// behaves differently.
 func TestClientBehavesAsTheSupervisionExpects(t *testing.T) {
 	log, p := openThroughAt(t, unhurried)
 	require.NoError(t, log.Ping(t.Context()))

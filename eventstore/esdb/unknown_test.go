@@ -13,9 +13,10 @@ import (
 )
 
 // The proxy drops every acknowledgement after the commit. The append is sent
-// again with the same ids and the same expected revision. In half of the cases
-// the Log does that within the call; in the others the caller does it after the
-// call. The stream must be identical to one that was written without faults.
+// again with the same ids and the same expected revision. In half of the cases,
+// the Log sends it again within the call. In the other cases, the caller sends
+// it again after the call. The stream must be identical to one that was written
+// without faults.
 func TestCommitUnknown(t *testing.T) {
 	t.Parallel()
 	const rounds = 12
@@ -45,7 +46,7 @@ func TestCommitUnknown(t *testing.T) {
 
 // appendUnknown appends and loses the first response. If deadline is true, the
 // caller's context ends before the caller learns the outcome, and the caller
-// appends again. The second result reports whether it did.
+// appends again. The second result reports whether the caller appended again.
 func appendUnknown(t *testing.T, log *Log, p *outage.Proxy, id eventstore.StreamID, expected eventstore.Expected, batch []eventstore.Event, deadline bool) (eventstore.Appended, bool) {
 	t.Helper()
 	require.NoError(t, log.Ping(t.Context()))
