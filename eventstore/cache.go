@@ -7,8 +7,8 @@ import (
 
 // Cache keeps the folded states of the most recently used streams, so that the
 // next use of a stream reads only its newer events. All users of a stream share
-// one fold. The cache does not evict it before the last user releases it. A
-// Cache is safe for concurrent use; the folds need their own locks.
+// one fold. The cache does not evict a fold before its last user releases it. A
+// Cache is safe for concurrent use, but the folds need their own locks.
 type Cache[F any] struct {
 	limit  int // for the sum of the weights
 	create func(StreamID) *F
@@ -28,8 +28,9 @@ type cached[F any] struct {
 }
 
 // NewCache returns an empty cache that holds folds up to a total weight. create
-// returns the fold of a stream before its first event. The cache weighs a fold each
-// time its last user releases it, and evicts it at once if the weight is 0.
+// returns the fold of a stream before its first event. The cache weighs a fold
+// each time its last user releases it. It immediately evicts a fold whose
+// weight is 0.
 func NewCache[F any](limit int, create func(StreamID) *F, weigh func(*F) int) *Cache[F] {
 	return &Cache[F]{limit: limit, create: create, weigh: weigh, byID: map[StreamID]*list.Element{}, recent: list.New()}
 }
@@ -50,7 +51,8 @@ func (c *Cache[F]) Use(id StreamID) (fold *F, release func()) {
 	return e.fold, func() { c.release(at) }
 }
 
-// Find returns the fold of a stream if it is cached. This does not count as a use.
+// Find returns the fold of a stream if the fold is cached. Find does not make
+// the fold more recently used.
 func (c *Cache[F]) Find(id StreamID) (*F, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

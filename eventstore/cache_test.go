@@ -53,7 +53,7 @@ func TestCacheDropsFoldWithoutWeight(t *testing.T) {
 	require.NotSame(t, first, use(c, "a", 1))
 }
 
-// A second fold of the stream would miss what the user of the first fold does.
+// A second fold of the stream would miss the changes to the first fold.
 func TestCacheKeepsFoldInUse(t *testing.T) {
 	c := newWeighedCache(1)
 	fold, release := c.Use("a")

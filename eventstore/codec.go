@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Typed is a domain event. Its type is the name under which it is stored, so it
-// never changes.
+// Typed is a domain event. EventType returns the name under which the log
+// stores the event, so this name never changes.
 type Typed interface{ EventType() string }
 
 // SchemaVersion is the version in the metadata of every event. It changes if

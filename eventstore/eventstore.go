@@ -1,7 +1,7 @@
-// Package eventstore is the port to the log. The log holds streams of events.
-// Callers append to streams at expected revisions, read them and subscribe to
-// them. Start with [Log] for the operations and with [Kind] for folding a
-// stream into a state and deciding on it.
+// Package eventstore defines the port to the log, which contains streams of
+// events. Callers append to streams at expected revisions, read them and
+// subscribe to them. Start with [Log] for the operations and with [Kind] for
+// folding a stream into a state and deciding on it.
 //
 // The package memory implements the port for tests and simulation. The package
 // esdb implements it with the official client, for an EventStoreDB cluster or
@@ -90,7 +90,7 @@ type Recorded struct {
 }
 
 // Appended locates the last event of an append. The position is 0 if the append
-// was a retry and the server no longer knows the position.
+// was a retry and the server no longer has the position.
 type Appended struct {
 	Revision Revision
 	Position Position
@@ -149,17 +149,17 @@ type Message struct {
 	CaughtUp   bool     // all stored events have been delivered; sent again after an outage
 }
 
-// StreamMetadata limits which events of a stream reads yield. A zero value sets
-// no limit.
+// StreamMetadata limits the events that reads of a stream yield. A zero field
+// sets no limit.
 type StreamMetadata struct {
 	MaxCount uint64
 	MaxAge   time.Duration // whole seconds
 }
 
-// Log is the port to the log. Each method returns by its context's deadline,
-// with an error that wraps the context's error. The error also wraps
-// ErrUnavailable if the log did not answer before the deadline. Implementations
-// are safe for concurrent use.
+// Log is the port to the log. Each method returns by its context's deadline. If
+// the context ends first, the error wraps the context's error. The error also
+// wraps ErrUnavailable if the log did not answer before the deadline.
+// Implementations are safe for concurrent use.
 type Log interface {
 	// Append stores all events or none. It fails with *WrongVersionError if
 	// the stream is not in the expected state, with ErrStreamDeleted if the
@@ -171,9 +171,9 @@ type Log interface {
 	Append(ctx context.Context, id StreamID, expected Expected, events ...Event) (Appended, error)
 
 	// Read yields the events of a stream from a revision on, inclusive. A
-	// stream that does not exist yields nothing; a tombstoned one yields
-	// ErrStreamDeleted. If a read fails part way, the error is the last thing
-	// it yields, so that no caller takes a partial history for the whole one.
+	// stream that does not exist yields nothing, and a tombstoned stream yields
+	// ErrStreamDeleted. If a read fails part way, it yields the error last, so
+	// that no caller mistakes a partial history for the whole history.
 	Read(ctx context.Context, id StreamID, from Revision, opt ReadOptions) iter.Seq2[Recorded, error]
 
 	// ReadAll yields the events of all streams from a position on: inclusive
@@ -183,16 +183,17 @@ type Log interface {
 	ReadAll(ctx context.Context, from Position, opt ReadOptions) iter.Seq2[Recorded, error]
 
 	// Subscribe yields the selected events after a position: first the stored
-	// ones, then new ones as they are appended. 0 yields all events,
-	// EndPosition only new ones. It continues across outages and yields each
-	// event once, in order. When ctx ends, the subscription ends without an
-	// error. It also ends with an error if a retry cannot help. A slow reader
-	// delays only itself. A reader may save the position of an event or a
-	// checkpoint and subscribe from it later.
+	// ones, then new ones as they are appended. From position 0 it yields all
+	// events, and from EndPosition only new events. The subscription continues
+	// across outages and yields each event once, in order. When ctx ends, the
+	// subscription ends without an error. If a retry cannot help, the
+	// subscription ends with an error. A slow reader delays only itself. A
+	// reader may save the position of an event or a checkpoint and subscribe
+	// from it later.
 	Subscribe(ctx context.Context, after Position, filter Filter) iter.Seq2[Message, error]
 
 	// SetMetadata replaces the metadata of a stream. Reads of the stream no
-	// longer yield the events that the metadata expires; ReadAll and Subscribe
+	// longer yield the events that the metadata expires. ReadAll and Subscribe
 	// may still yield them.
 	SetMetadata(ctx context.Context, id StreamID, m StreamMetadata) error
 
@@ -207,8 +208,8 @@ var (
 	ErrStreamDeleted = errors.New("the stream is tombstoned")
 	ErrTooLarge      = errors.New("the append is larger than the log accepts")
 	// ErrUnavailable means that the log did not answer in time. The outcome of
-	// a write is then unknown: it may have been stored, or it may be stored
-	// later.
+	// a write is then unknown: the log may have stored the write, or may store
+	// it later.
 	ErrUnavailable = errors.New("the log is unavailable")
 )
 

@@ -8,8 +8,8 @@ import (
 )
 
 // Kind describes one kind of stream: how its events are decoded, and how they
-// change a state S. Both functions belong to the domain package that owns the
-// stream.
+// change a state S. Decode and Evolve come from the domain package that owns
+// the stream.
 //
 // Handle is the complete loop of load, decide, append and retry. A caller that
 // keeps the folded state itself uses Fold and Append instead.
@@ -73,10 +73,10 @@ func (k Kind[S, E]) Append(ctx context.Context, log Log, id StreamID, expected E
 const handleTries = 20
 
 // Handle loads a stream, calls decide with its state, and appends the events
-// that decide returns. The append expects the revision that was loaded. If
-// another writer appended first, Handle loads and decides again, so decide may
-// be called more than once. If decide returns an error, Handle returns it
-// unchanged.
+// that decide returns. The append expects the revision up to which the stream
+// was loaded. If another writer appended first, Handle loads and decides again,
+// so decide may be called more than once. If decide returns an error, Handle
+// returns it unchanged.
 //
 // It returns the state after the append and the position of the last event. A
 // caller can wait until a projection reaches that position. If decide returns

@@ -9,8 +9,8 @@ import (
 )
 
 // AttemptTime is the usual time limit for one call to the log. The functions
-// that are passed to Retry apply it themselves, because some calls must outlive
-// the context that ends the retries.
+// that are passed to Retry apply this limit themselves, because some calls must
+// outlive the context that ends the retries.
 const AttemptTime = 5 * time.Second
 
 const (
@@ -19,8 +19,8 @@ const (
 )
 
 // Retry calls a log until the call succeeds, fails with a final error, or ctx
-// ends. In the last case, it returns the error of ctx together with the error
-// of the last attempt. A wrong version, ErrStreamDeleted, ErrTooLarge and the
+// ends. If ctx ends, Retry returns the error of ctx together with the error of
+// the last attempt. A wrong version, ErrStreamDeleted, ErrTooLarge and the
 // given errors are final. An append may have been stored even though the
 // attempt failed, so an append must use the same event ids each time.
 func Retry(ctx context.Context, call func() error, final ...error) error {

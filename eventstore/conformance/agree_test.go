@@ -18,14 +18,14 @@ func TestMemoryAgreesWithEmbeddedNode(t *testing.T) {
 	agree(t, memory.New(), openNode(t))
 }
 
-// Two logs in memory agree. So if another log disagrees with a log in memory,
-// the test itself is not at fault.
+// This test checks agree itself. Two logs in memory always agree, so a
+// disagreement with another log is not the fault of agree.
 func TestMemoryAgreesWithMemory(t *testing.T) {
 	agree(t, memory.New(), memory.New())
 }
 
 // agree tests that two logs return the same results. It draws a random sequence
-// of calls and makes the same calls on both logs. There are few streams and few
+// of calls and makes the same calls on both logs. It uses few streams and few
 // ids, so that calls conflict. If the logs disagree, the failure shows the
 // shortest sequence found.
 func agree(t *testing.T, one, other eventstore.Log) {
@@ -77,7 +77,7 @@ func (d *drawer) step() func(context.Context, eventstore.Log) string {
 
 // append draws consecutive ids from the pool, so that some appends retry
 // earlier appends or parts of them. It also draws ids in any order, even the
-// same id twice; such an append is not a retry.
+// same id twice. Such an append is not a retry.
 func (d *drawer) append(id eventstore.StreamID) func(context.Context, eventstore.Log) string {
 	expected := d.expected()
 	first := rapid.IntRange(0, len(d.ids)-1).Draw(d.t, "first id")

@@ -4,8 +4,8 @@
 // it also runs every case with the official client and that server.
 //
 // Each case uses its own streams, so the suite also works on a shared server.
-// It covers what the port offers. The tests of the node cover the rest, such as
-// links, soft deletes and persistent subscriptions.
+// The suite covers the port. The tests of the node cover its other features,
+// such as links, soft deletes and persistent subscriptions.
 package conformance_test
 
 import (
@@ -36,8 +36,8 @@ type conformanceCase struct {
 
 var cases = slices.Concat(appendCases, retryCases, readCases, readAllCases, subscribeCases, metadataCases, tombstoneCases, contextCases, contentionCases)
 
-// conforms tests a log with every case. It calls open once for each case; open may
-// return the same log each time.
+// conforms tests a log with every case. It calls open once for each case. open
+// may return the same log each time.
 func conforms(t *testing.T, open func() eventstore.Log) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestClientWithEmbeddedNode(t *testing.T) {
 	conforms(t, func() eventstore.Log { return log })
 }
 
-// Other programs may use the server at the same time.
+// The test also passes if other programs use the server at the same time.
 func TestClientWithServer(t *testing.T) {
 	address := os.Getenv("ARENA_TEST_EVENTSTORE")
 	if address == "" {
@@ -71,7 +71,8 @@ func TestClientWithServer(t *testing.T) {
 	conforms(t, func() eventstore.Log { return log })
 }
 
-// openNode opens an embedded node with the official client. Both end with the test.
+// openNode starts an embedded node and opens its log with the official client.
+// Both are closed when the test ends.
 func openNode(t *testing.T) eventstore.Log {
 	n, err := node.Open(node.Options{Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)

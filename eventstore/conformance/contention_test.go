@@ -155,7 +155,7 @@ func (f *fixture) head(s eventstore.StreamID) eventstore.Expected {
 	return eventstore.NoStream
 }
 
-// complete requires that the stream holds each event from the writers once,
+// complete requires that the stream contains each event from the writers once,
 // without gaps and in the order of each writer. The stream, $all and a
 // subscription must agree.
 func (f *fixture) complete(s eventstore.StreamID) {

@@ -18,7 +18,8 @@ import (
 // run concurrently, perhaps on a loaded machine.
 const patience = 3 * time.Minute
 
-// fixture is the log of a case, with names that no other case or run uses.
+// fixture holds the log of a case. Its stream names are not used by any other
+// case or run.
 type fixture struct {
 	t       *testing.T
 	ctx     context.Context
@@ -42,7 +43,7 @@ func (f *fixture) stream() eventstore.StreamID {
 
 func (f *fixture) prefix() string { return f.name + "-" }
 
-// mine selects the streams of the case.
+// mine returns a filter that selects the streams of the case.
 func (f *fixture) mine() eventstore.Filter {
 	return eventstore.Filter{StreamPrefixes: []string{f.prefix()}}
 }
@@ -69,7 +70,7 @@ func (f *fixture) append(id eventstore.StreamID, expected eventstore.Expected, e
 	return appended
 }
 
-// refused appends events and requires a conflict error that names the current
+// refused appends events and requires a conflict error with the given current
 // revision.
 func (f *fixture) refused(id eventstore.StreamID, expected, current eventstore.Expected, events ...eventstore.Event) {
 	f.t.Helper()
@@ -117,7 +118,7 @@ func (f *fixture) collect(events iter.Seq2[eventstore.Recorded, error]) []events
 	return all
 }
 
-// fails returns the error of a read. The read must yield it last.
+// fails returns the error of a read. The read must yield the error last.
 func (f *fixture) fails(events iter.Seq2[eventstore.Recorded, error]) error {
 	f.t.Helper()
 	var failure error

@@ -46,8 +46,8 @@ func maxAge(f *fixture) {
 		}
 	}
 	f.refused(s, eventstore.NoStream, eventstore.At(2), f.events(1)...)
-	// The next event can be seen for a second. If the machine takes longer
-	// than that to append and read it, the test tries again with a new event.
+	// A new event is visible for a second. If the machine takes longer to
+	// append and read it, the test tries again with another event.
 	for next := eventstore.Revision(3); ; next++ {
 		began := time.Now()
 		require.Equal(f.t, next, f.append(s, eventstore.At(next-1), f.events(1)...).Revision)

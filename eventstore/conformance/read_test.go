@@ -95,8 +95,8 @@ func readStopped(f *fixture) {
 	require.Len(f.t, f.read(s, 0, eventstore.ReadOptions{}), 100)
 }
 
-// interleaved appends to two streams in turn, with a system event between. It returns
-// the stored events in order.
+// interleaved appends to two streams in turn, with a system event in between.
+// It returns the stored events in order.
 func interleaved(f *fixture) []eventstore.Recorded {
 	one, other := f.stream(), f.stream()
 	f.append(one, eventstore.NoStream, f.events(2)...)

@@ -81,8 +81,8 @@ func (f *fixture) ofType(n int, name string) []eventstore.Event {
 	return events
 }
 
-// types filters by exact types. The server filters by prefixes, so the test has
-// types that merely begin with the name of a selected type.
+// types filters by exact types. The server filters by prefixes, so the test
+// also uses types that only begin with the name of a selected type.
 func types(f *fixture) {
 	s, tag := f.stream(), "T"+strings.ReplaceAll(f.name, "-", "")
 	start := f.append(s, eventstore.NoStream, f.ofType(1, tag+"Seated")...)
@@ -141,7 +141,8 @@ func checkpoints(f *fixture) {
 	require.Equal(f.t, all, append(before, f.follow(f.ctx, at, filter).events(3-len(before))...))
 }
 
-// liveCheckpoints makes the same checks after the subscription has caught up.
+// liveCheckpoints checks the same as checkpoints, but after the subscription
+// has caught up.
 func liveCheckpoints(f *fixture) {
 	noise, quiet := f.stream(), eventstore.StreamID(f.prefix()+"quiet")
 	start := f.append(noise, eventstore.NoStream, f.events(1)...)
@@ -167,7 +168,8 @@ func subscribeBeyond(f *fixture) {
 	require.Empty(f.t, f.follow(f.ctx, a.Position+1<<40, f.mine()).untilLive())
 }
 
-// subscribeNowhere subscribes from a position between two events.
+// subscribeNowhere subscribes from a position between two events, which must
+// fail.
 func subscribeNowhere(f *fixture) {
 	s := f.stream()
 	a := f.append(s, eventstore.NoStream, f.events(1)...)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// shownLines and shownBytes bound what a failed comparison prints.
+// shownLines and shownBytes limit the output of a failed comparison.
 const (
 	shownLines = 5
 	shownBytes = 300
@@ -52,7 +52,8 @@ func RequireSameFiles(t testing.TB, want, got map[string]string) {
 	}
 }
 
-// firstDifference prints two texts from the first line that differs.
+// firstDifference shows a few lines of both texts, from the first line that
+// differs.
 func firstDifference(want, got string) string {
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
 	line := 0

@@ -10,8 +10,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// ErrInjected is wrapped by every error that a Faulty log injects. These errors
-// also wrap eventstore.ErrUnavailable.
+// Every error that a Faulty log injects wraps ErrInjected and
+// eventstore.ErrUnavailable.
 var ErrInjected = errors.New("injected fault")
 
 // Fault is the way in which an append fails.
@@ -36,7 +36,8 @@ type Faulty struct {
 	cuts    map[int]int    // by number of the read: how many events it yields before it fails
 }
 
-// NewFaulty wraps a log. Nothing fails until a test asks for it.
+// NewFaulty wraps a log. Nothing fails until a test calls FailAppend or
+// FailRead.
 func NewFaulty(log eventstore.Log) *Faulty {
 	return &Faulty{Log: log, faults: make(map[int]Fault), hooks: make(map[int]func()), cuts: make(map[int]int)}
 }
@@ -56,8 +57,8 @@ func (f *Faulty) BeforeAppend(nth int, hook func()) {
 	f.hooks[nth] = hook
 }
 
-// FailRead makes the nth read, of a stream or of $all, fail after some events.
-// A read with fewer events fails after its last event.
+// FailRead makes the nth read, of a stream or of $all, fail after the given
+// number of events. A read with fewer events fails after its last event.
 func (f *Faulty) FailRead(nth, events int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

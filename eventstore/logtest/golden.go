@@ -15,8 +15,8 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 func Updating() bool { return *update }
 
 // RequireGolden fails the test if a text differs from the contents of a golden
-// file. With the flag -update, it first writes the text to the file; review the
-// diff after that.
+// file. With the flag -update, it first writes the text to the file. Review the
+// diff of the file afterwards.
 func RequireGolden(t testing.TB, path string, got []byte) {
 	t.Helper()
 	if *update {

@@ -13,9 +13,9 @@ import (
 // goroutine that has really leaked never ends.
 const leakPatience = 30 * time.Second
 
-// VerifyNoLeaks runs the tests of a package and fails if goroutines remain. Call it
-// from TestMain. It waits longer than goleak.VerifyTestMain, whose half a second is
-// too short on a loaded machine.
+// VerifyNoLeaks runs the tests of a package and fails if goroutines remain.
+// Call it from TestMain. It waits longer than goleak.VerifyTestMain, whose
+// limit of half a second is too short on a loaded machine.
 func VerifyNoLeaks(m *testing.M, options ...goleak.Option) {
 	code := m.Run()
 	if code == 0 {

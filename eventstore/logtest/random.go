@@ -27,7 +27,7 @@ func Seed(t testing.TB) uint64 {
 	return seed
 }
 
-// Random returns a source of random numbers that starts from Seed(t).
+// Random returns a source of random numbers with the seed Seed(t).
 func Random(t testing.TB) *rand.Rand {
 	t.Helper()
 	return rand.New(rand.NewPCG(Seed(t), 0))

@@ -17,7 +17,7 @@ func (s *stream) current() eventstore.Expected {
 }
 
 // fits reports whether the stream is in the expected state. As in EventStoreDB,
-// a stream that has only metadata counts as existing.
+// a stream that has only metadata exists.
 func (s *stream) fits(expected eventstore.Expected) bool {
 	switch expected {
 	case eventstore.Any:
@@ -33,9 +33,8 @@ func (s *stream) fits(expected eventstore.Expected) bool {
 //
 // If the expected revision is exact (NoStream counts as exact) and below the
 // current one, an append is a retry if the same ids follow that revision in the
-// stream. With Any or Exists, the first id decides: if the stream has that id,
-// the append is a retry, and the stream must have the other ids in the same
-// order.
+// stream. With Any or Exists, an append whose first id is in the stream is a
+// retry. The stream must then also have the other ids in the same order.
 func (s *stream) check(expected eventstore.Expected, events []eventstore.Event) (int, outcome) {
 	if expected == eventstore.Any || expected == eventstore.Exists {
 		if _, known := s.ids[events[0].ID]; known {

@@ -151,8 +151,8 @@ func (l *Log) writable(ctx context.Context, what string, id eventstore.StreamID)
 	return s, nil
 }
 
-// after returns the index of the first event after a position. A position inside the
-// log without an event is an error. The caller holds l.mu.
+// after returns the index of the first event after a position. A position that
+// is inside the log but has no event is an error. The caller holds l.mu.
 func (l *Log) after(p eventstore.Position) (int, error) {
 	i, found := slices.BinarySearchFunc(l.events, p, func(r eventstore.Recorded, p eventstore.Position) int {
 		return cmp.Compare(r.Position, p)

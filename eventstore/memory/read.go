@@ -22,9 +22,9 @@ func (l *Log) Read(ctx context.Context, id eventstore.StreamID, from eventstore.
 	}
 }
 
-// page returns the events that a read of a stream yields, in ascending order and
-// without its limit. Stored events never change, so the caller may read them without
-// the lock.
+// page returns the events that a read of a stream yields, in ascending order.
+// It does not apply the limit. Stored events never change, so the caller may
+// read them without the lock.
 func (l *Log) page(id eventstore.StreamID, from eventstore.Revision, d eventstore.Direction) ([]eventstore.Recorded, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,8 +96,8 @@ func (l *Log) from(p eventstore.Position, d eventstore.Direction) ([]eventstore.
 }
 
 // deliver yields events in the direction and up to the limit of opt. If the
-// context ends first, the last thing it yields is the context's error. With an
-// ended context, even a read of no events fails, as it does over a network.
+// context ends first, deliver yields the context's error last. If the context
+// has already ended, even a read of no events fails, as it does over a network.
 func deliver(ctx context.Context, events []eventstore.Recorded, opt eventstore.ReadOptions, yield func(eventstore.Recorded, error) bool) {
 	n := len(events)
 	if opt.Limit > 0 {

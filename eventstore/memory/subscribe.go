@@ -57,8 +57,8 @@ func (l *Log) start(after eventstore.Position) (int, error) {
 	return i, nil
 }
 
-// since returns the events that start at an index, and a channel that closes
-// when the log grows.
+// since returns the events from an index on, and a channel that closes when the
+// log grows.
 func (l *Log) since(index int) ([]eventstore.Recorded, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,7 +97,8 @@ func (s *subscription) deliver(ctx context.Context, events []eventstore.Recorded
 	return ctx.Err() == nil
 }
 
-// checkpoint yields the examined position if the subscriber does not know it yet.
+// checkpoint yields the examined position if the subscriber has not received it
+// yet.
 func (s *subscription) checkpoint() bool {
 	if s.skipped == 0 {
 		return true

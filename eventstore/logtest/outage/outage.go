@@ -20,8 +20,8 @@ const (
 	None       Kind = iota
 	Refused         // connections are closed; new ones are refused
 	Reset           // connections are reset; new ones are reset as soon as they are made
-	Hung            // connections stay open and new ones are accepted, but no data passes until the end
-	OneWay          // an asymmetric partition: data from the client passes, and responses from the server wait until the end
+	Hung            // connections stay open and new ones are accepted, but no data passes until the outage ends
+	OneWay          // an asymmetric partition: data from the client passes, and responses from the server wait until the outage ends
 	BlackHoled      // data is lost forever; the kernel ignores new connections
 	Slow            // each chunk of data is delayed, in both directions; see SetDelay
 )
@@ -33,7 +33,7 @@ func (k Kind) String() string {
 	return [...]string{"none", "refused", "reset", "hung", "one-way", "black-holed", "slow"}[k]
 }
 
-// Proxy stands between clients and a server.
+// Proxy passes data between clients and a server, unless an outage prevents it.
 type Proxy struct {
 	t       testing.TB
 	target  string
@@ -51,15 +51,15 @@ type Proxy struct {
 	accepted int
 }
 
-// link is one connection through the proxy. Its fields are guarded by the
-// proxy's lock.
+// link is one connection through the proxy. The proxy's lock guards its fields.
 type link struct {
 	client, server *net.TCPConn
 	lost           bool          // whether it was ever black-holed, so that all its data is lost
 	gone           chan struct{} // closes when the link is cut
 }
 
-// New starts a proxy for the server at target. It ends with the test.
+// New starts a proxy for the server at target. The proxy stops when the test
+// ends.
 func New(t testing.TB, target string) *Proxy {
 	t.Helper()
 	p := &Proxy{t: t, target: target, delay: 100 * time.Millisecond, changed: make(chan struct{}), links: make(map[*link]struct{})}
@@ -160,8 +160,8 @@ func (p *Proxy) drop(l *link, hard bool) {
 	_ = l.server.Close()
 }
 
-// refuse stops listening. Meanwhile it holds the address, so that the kernel
-// does not give it to any other server on this machine.
+// refuse stops listening. The proxy keeps the address bound, so that the kernel
+// does not assign it to another server on this machine.
 func (p *Proxy) refuse() {
 	_ = p.listener.Close()
 	release, err := hold(p.listener.Addr().(*net.TCPAddr))

@@ -48,7 +48,8 @@ func dial(t *testing.T, p *outage.Proxy) net.Conn {
 	return c
 }
 
-// exchange sends a text and returns the bytes that come back within a time.
+// exchange sends a text and returns the bytes that come back within the given
+// time.
 func exchange(c net.Conn, text string, within time.Duration) (string, error) {
 	if _, err := io.WriteString(c, text); err != nil {
 		return "", err

@@ -9,7 +9,7 @@ import (
 )
 
 // setBacklog sets how many connections may wait to be accepted. The kernel
-// ignores any others.
+// ignores further connections.
 func setBacklog(l *net.TCPListener, n int) error {
 	raw, err := l.SyscallConn()
 	if err != nil {
@@ -20,8 +20,8 @@ func setBacklog(l *net.TCPListener, n int) error {
 	return errors.Join(err, failed)
 }
 
-// hold binds an address but does not listen. The kernel then refuses connections to
-// it, and never chooses it as a free port.
+// hold binds an address but does not listen. The kernel then refuses
+// connections to the address, and never assigns its port to another listener.
 func hold(address *net.TCPAddr) (release func(), err error) {
 	syscall.ForkLock.RLock()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
