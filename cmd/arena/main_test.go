@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	default:
 		// These tests mostly wait, so run several in parallel. The flag -parallel
 		// overrides this.
-		if err := flag.Set("test.parallel", "4"); err != nil {
+		if err := flag.Set("test.parallel", "8"); err != nil {
 			panic(err)
 		}
 		http.DefaultTransport = roaming()
