@@ -1,13 +1,15 @@
-// Package accounts loads and changes owners' accounts. Folding an account's
-// whole stream for each request would cost more than the request itself. The
-// package therefore caches folded accounts and reads only later events.
+// Package accounts loads and changes owners' accounts. It caches folded
+// accounts and reads only later events, because folding an account's whole
+// stream for each request would cost more than the request itself.
 //
 // Load returns an account that is at most [Stale] old and includes every Change
-// that has returned in this process. Without Run, each Load reads the log once.
-// With Run, which follows the events of all accounts, a cached account needs no
-// read. Change decides on an account and appends the events at the exact revision.
+// that has returned in this process. Run follows the events of all accounts. While
+// Run runs, Load returns cached accounts without reading the log. Otherwise, each
+// Load reads the log once. Change calls a decision with an account, and appends
+// the events at the account's revision.
 //
-// Decisions belong to domain/owner. Callers authenticate and authorize.
+// Decisions belong to domain/owner. Callers are responsible for authentication
+// and authorization.
 package accounts
 
 import (
@@ -23,12 +25,13 @@ import (
 	"hexarena/eventstore"
 )
 
-// Stale is the greatest age of an account that Load returns without a read.
+// Stale is the maximum age of an account that Load returns without reading the
+// log.
 const Stale = 700 * time.Millisecond
 
 const (
 	maxCached   = 16_384 // accounts
-	maxAttempts = 20     // of one Change while other processes write the same stream
+	maxAttempts = 20     // attempts of one Change while other processes append to the same stream
 )
 
 var kind = eventstore.Kind[owner.Account, owner.Event]{Decode: owner.Decode, Evolve: owner.Evolve}
@@ -38,25 +41,25 @@ type Accounts struct {
 	log    eventstore.Log
 	cached *eventstore.Cache[entry]
 
-	mu       sync.Mutex // guards the fields below, and those of entries
+	mu       sync.Mutex // guards the fields below, and the marked fields of entries
 	followed span
 }
 
-// span is the time during which Run has missed no event.
+// span is a period during which Run has missed no event.
 type span struct{ from, until time.Time }
 
 // entry is one cached account.
 type entry struct {
 	stream  eventstore.StreamID
-	writing *semaphore.Weighted // for Change: concurrent ones would only make each other retry
-	reading *semaphore.Weighted // for catchUp: others wait and use its result
+	writing *semaphore.Weighted // for Change, because concurrent changes would only make each other retry
+	reading *semaphore.Weighted // for catchUp, so that concurrent calls wait and share one read
 
 	// Accounts.mu guards the fields below.
 	account owner.Account
 	next    eventstore.Revision // the first revision that is not folded
 	stored  eventstore.Revision // the first revision after the last event that Run has seen
-	current time.Time           // the account included all events at this time; zero if unknown
-	address string              // empty if not read yet
+	current time.Time           // a time at which the account included all events; zero if unknown
+	address string              // the email address; empty if not read yet
 }
 
 // New returns Accounts with an empty cache.
@@ -72,15 +75,16 @@ func newEntry(stream eventstore.StreamID) *entry {
 	return &entry{stream: stream, writing: semaphore.NewWeighted(1), reading: semaphore.NewWeighted(1)}
 }
 
-// weigh counts the accounts that exist. Callers can name any id, so the cache does
-// not keep the others.
+// weigh returns 1 for an account that exists, and otherwise 0. Clients can send
+// any id, so the cache must not keep accounts that do not exist.
 func (a *Accounts) weigh(e *entry) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return int(min(e.next, 1))
 }
 
-// Load returns an owner's account, or the zero Account if it does not exist.
+// Load returns an owner's account, or the zero Account if the account does not
+// exist.
 func (a *Accounts) Load(ctx context.Context, ownerID string) (owner.Account, error) {
 	now := time.Now()
 	e, release := a.cached.Use(streamOf(ownerID))
@@ -92,7 +96,7 @@ func (a *Accounts) Load(ctx context.Context, ownerID string) (owner.Account, err
 	return account, err
 }
 
-// Reload returns an owner's account as the log holds it now. Unlike Load, it always
+// Reload returns the current state of an owner's account. Unlike Load, it always
 // reads the log.
 func (a *Accounts) Reload(ctx context.Context, ownerID string) (owner.Account, error) {
 	e, release := a.cached.Use(streamOf(ownerID))
@@ -101,11 +105,11 @@ func (a *Accounts) Reload(ctx context.Context, ownerID string) (owner.Account, e
 	return account, err
 }
 
-// Change calls decide with an owner's account and appends the events that it
-// returns. It returns the new account and the position of the last event, which
-// is 0 if there are no events. Change may call decide more than once. It
-// returns an error of decide unchanged, but only if decide saw the account's
-// current state in the log.
+// Change calls decide with an owner's account, and appends the returned events.
+// It returns the new account and the position of the last event, or 0 if there
+// are no events. Change may call decide more than once. If decide fails on a
+// cached account, Change reads the log and calls decide again. It returns an
+// error of decide unchanged.
 func (a *Accounts) Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error) {
 	e, release := a.cached.Use(streamOf(ownerID))
 	defer release()
@@ -114,7 +118,7 @@ func (a *Accounts) Change(ctx context.Context, ownerID string, m eventstore.Meta
 	}
 	defer e.writing.Release(1)
 	account, next := a.state(e)
-	read := false // an error of decide counts only if this call has read the log
+	read := false // Change returns an error of decide only if this call has read the log
 	for try := 1; ; try++ {
 		if next == 0 && !read || try > 1 {
 			var err error
@@ -138,7 +142,8 @@ func (a *Accounts) Change(ctx context.Context, ownerID string, m eventstore.Meta
 	}
 }
 
-// append appends events to an account whose first free revision is next.
+// append appends events to an account. next is the revision of the first of
+// these events.
 func (a *Accounts) append(ctx context.Context, e *entry, account owner.Account, next eventstore.Revision, events []owner.Event, m eventstore.Metadata) (owner.Account, eventstore.Position, error) {
 	expected := eventstore.NoStream
 	if next > 0 {
@@ -155,7 +160,8 @@ func (a *Accounts) append(ctx context.Context, e *entry, account owner.Account, 
 }
 
 // Address returns the email address of an account. It caches the address, which
-// never changes while the account exists. It fails if there is no address.
+// never changes while the account exists. It fails if the log contains no
+// address.
 func (a *Accounts) Address(ctx context.Context, ownerID string) (string, error) {
 	e, release := a.cached.Use(streamOf(ownerID))
 	defer release()
@@ -189,12 +195,13 @@ func (a *Accounts) readAddress(ctx context.Context, ownerID string) (string, err
 	return "", fmt.Errorf("%s contains no address", stream)
 }
 
-// errGap means that the folded account does not belong to the stream any more, for
-// example because the log was restored from a backup.
+// errGap means that the cached account no longer matches the stream, for example
+// because the log was restored from a backup.
 var errGap = errors.New("the stream does not continue after the last folded event")
 
 // catchUp folds the events that were stored since the last fold. If another call
-// has done this with a read that began after since, catchUp uses its result.
+// has already done this with a read that began after since, catchUp uses the
+// result of that call.
 func (a *Accounts) catchUp(ctx context.Context, e *entry, since time.Time) (owner.Account, eventstore.Revision, error) {
 	if err := e.reading.Acquire(ctx, 1); err != nil {
 		return owner.Account{}, 0, fmt.Errorf("read %s: %w", e.stream, err)
@@ -242,9 +249,9 @@ func (a *Accounts) state(e *entry) (owner.Account, eventstore.Revision) {
 	return e.account, e.next
 }
 
-// fresh returns the cached account. It reports whether the account is at most Stale
-// old: it was current when Run began to follow or later, and Run has followed until
-// just now.
+// fresh returns the cached account, and reports whether the account is at most
+// Stale old. This is the case if the account was current at some time since Run
+// began to follow the log, and Run is not more than Stale behind.
 func (a *Accounts) fresh(e *entry, now time.Time) (owner.Account, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -252,8 +259,8 @@ func (a *Accounts) fresh(e *entry, now time.Time) (owner.Account, bool) {
 	return e.account, followed && e.next >= e.stored
 }
 
-// advance replaces the cached account unless a later one is cached. The account
-// included all events at time current.
+// advance replaces the cached account, unless a later state is cached. current
+// is a time at which the new account included all events.
 func (a *Accounts) advance(e *entry, account owner.Account, next eventstore.Revision, current time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -266,8 +273,9 @@ func (a *Accounts) advance(e *entry, account owner.Account, next eventstore.Revi
 	}
 }
 
-// invalidate makes the next Load read, because a failed append may have been
-// stored. It drops an account that is ahead of its stream.
+// invalidate makes the next Load read the log, because a failed append may have
+// been stored. If the cached account is ahead of its stream, invalidate drops
+// the account.
 func (a *Accounts) invalidate(e *entry, err error) {
 	var wrong *eventstore.WrongVersionError
 	a.mu.Lock()
@@ -279,8 +287,8 @@ func (a *Accounts) invalidate(e *entry, err error) {
 	}
 }
 
-// set replaces the account, and drops the address if the account no longer exists.
-// Call it with Accounts.mu held.
+// set replaces the account. If the account no longer exists, set drops the
+// address. The caller must hold Accounts.mu.
 func (e *entry) set(account owner.Account, next eventstore.Revision) {
 	e.account, e.next = account, next
 	if !account.Exists() {

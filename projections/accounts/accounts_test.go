@@ -39,7 +39,7 @@ func (l *countedLog) set(change func()) {
 	change()
 }
 
-// counted returns how many reads f makes.
+// counted returns the number of reads that f makes.
 func (l *countedLog) counted(f func()) int {
 	l.set(func() { l.reads = 0 })
 	f()
@@ -109,7 +109,7 @@ func load(t require.TestingT, a *Accounts, ownerID string) owner.Account {
 	return account
 }
 
-// folded returns the account as the log holds it.
+// folded returns the account, folded from the log.
 func folded(t require.TestingT, log eventstore.Log, ownerID string) owner.Account {
 	account, _, err := kind.Load(context.Background(), log, streamOf(ownerID), owner.Account{})
 	require.NoError(t, err)
@@ -120,8 +120,8 @@ func signUp(t require.TestingT, a *Accounts, ownerID string) {
 	change(t, a, ownerID, owner.SignedUp{OwnerID: ownerID, AddressHash: "h"})
 }
 
-// running starts Run in the bubble until the test ends, and waits for the first
-// probe.
+// running runs Run in the synctest bubble until the test ends. It waits for the
+// first probe.
 func running(t *testing.T, a *Accounts) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -317,7 +317,8 @@ func TestCacheEvictsLeastRecentlyUsed(t *testing.T) {
 	require.Equal(t, "5", load(t, a, "5").ID)
 }
 
-// A second entry for the account would not know of the running Change.
+// The cache does not evict an entry during a Change. Otherwise, another call
+// would get a second entry, without the lock of that Change.
 func TestEntryInUseIsNotEvicted(t *testing.T) {
 	log := newLog()
 	a := newAccounts(log, 1)
@@ -363,7 +364,8 @@ func TestAccountIsFoldedAgainAfterTheLogWasRestored(t *testing.T) {
 	require.Equal(t, folded(t, log, "ada"), account)
 }
 
-// Each process sees its own changes at once, and the other's after a second.
+// Each process sees its own changes immediately, and the changes of the other
+// process within a second.
 func TestFreshness(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		steps := rapid.SliceOfN(rapid.IntRange(0, 9), 1, 60).Draw(r, "steps")

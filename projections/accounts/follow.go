@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	probeInterval = 250 * time.Millisecond // short, so that two probes and their delays fit into Stale
+	probeInterval = 250 * time.Millisecond // short, so that two probes and their delays take less than Stale
 	probeTimeout  = 2 * time.Second
 )
 
 // Run folds new events onto the cached accounts until ctx ends. While the log is
-// unavailable, it retries, and Load reads the log itself.
+// unavailable, Run retries, and Load reads the log itself.
 func (a *Accounts) Run(ctx context.Context) {
 	var at eventstore.Position
 	known := false
@@ -38,7 +38,7 @@ func (a *Accounts) Run(ctx context.Context) {
 	}
 }
 
-// begin returns the end of the log. After that position, Run misses no event.
+// begin returns the end of the log. From that position on, Run misses no event.
 func (a *Accounts) begin(ctx context.Context) (eventstore.Position, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -53,8 +53,7 @@ func (a *Accounts) begin(ctx context.Context) (eventstore.Position, error) {
 }
 
 // probe folds the events after a position, and returns the position for the next
-// probe. After an error it is unknown which events were missed, so Run calls begin
-// again.
+// probe. After an error, Run may have missed events, so it calls begin again.
 func (a *Accounts) probe(ctx context.Context, after eventstore.Position) (eventstore.Position, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -90,7 +89,7 @@ func (a *Accounts) probe(ctx context.Context, after eventstore.Position) (events
 	return next, nil
 }
 
-// reached records that Run has missed no event up to a time.
+// reached records that Run has folded all events up to a time.
 func (a *Accounts) reached(at time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
