@@ -1,8 +1,8 @@
 // Package arenatest writes the log of an arena for tests of read models: owners,
-// tables, whole games and their ratings. Each event is as the arena would store it,
-// and a test can stop a match at any point. Begin with New, Register and Complete.
-// The package has its own time, which advances by a second per append, so the same
-// calls write the same log.
+// tables, whole games and their ratings. The events are the same as those of a real
+// arena. A test can stop a match at any point. Call New, Register and Complete
+// first. The package has its own clock, which advances by a second for each append,
+// so the same calls write the same log.
 package arenatest
 
 import (
@@ -29,13 +29,14 @@ const (
 
 var seedKey = []byte("the seed key of the tests, 32 b.")
 
-// SeedKey returns the seed key of these arenas by its id, as adapters/secrets does.
+// SeedKey returns the seed key of every Arena by its id, like the method in
+// adapters/secrets.
 func SeedKey(id string) ([]byte, bool) { return seedKey, id == seedKeyID }
 
 // Arena writes a log. Only one goroutine may use it.
 type Arena struct {
 	PlatformKey string                  // base64; match ids are derived from it
-	Nonce       func(match.Seat) string // a bot's answer to the upgrade
+	Nonce       func(match.Seat) string // returns the nonce of a bot
 
 	t       testing.TB
 	log     eventstore.Log
@@ -100,7 +101,7 @@ func (a *Arena) Seat(mode string, botIDs ...string) []*Game {
 	return games
 }
 
-// Complete plays one match from its table to its ratings.
+// Complete plays one match, from seating its table to storing its ratings.
 func (a *Arena) Complete(mode string, botIDs ...string) *Game {
 	a.t.Helper()
 	g := a.Seat(mode, botIDs...)[0]
@@ -128,8 +129,8 @@ func (a *Arena) evolve(mode string, events ...ladder.Event) {
 	a.ladders[mode] = l
 }
 
-// store appends events to a stream, which only the arena writes, and returns their
-// time.
+// store appends events to a stream and returns their time. Only the Arena may
+// write to the stream.
 func store[E eventstore.Typed](a *Arena, stream string, events ...E) time.Time {
 	a.t.Helper()
 	a.now = a.now.Add(time.Second)

@@ -11,13 +11,14 @@ import (
 	"hexarena/projections"
 )
 
-// Follow returns a runner of a read model. Its file is in a temporary folder.
+// Follow returns a runner of a read model. The runner's file is in a temporary
+// folder.
 func Follow(t testing.TB, log eventstore.Log, model projections.Model) *projections.Runner {
 	t.Helper()
 	return FollowIn(t, t.TempDir(), log, model)
 }
 
-// FollowIn is like Follow, but its file is in dir.
+// FollowIn is like Follow, but the runner's file is in dir.
 func FollowIn(t testing.TB, dir string, log eventstore.Log, model projections.Model) *projections.Runner {
 	t.Helper()
 	r, err := projections.Open(dir, log, model, slog.New(slog.DiscardHandler))

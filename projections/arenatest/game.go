@@ -11,8 +11,8 @@ import (
 	"hexarena/domain/match/matchtest"
 )
 
-// Game is a seated match. State is its fold, Events are the events of its stream,
-// and Times are their times.
+// Game is a seated match. Events are the events of the match's stream, Times are
+// the times of these events, and State is their fold.
 type Game struct {
 	ladder.Seating
 	State  match.Match
@@ -43,7 +43,7 @@ func (g *Game) Start() {
 	g.store(events...)
 }
 
-// Step settles the batch of owed decisions in one append.
+// Step settles the open batch of decisions in one append.
 func (g *Game) Step() {
 	g.arena.t.Helper()
 	var outcomes []match.Outcome
@@ -60,7 +60,7 @@ func (g *Game) Step() {
 	g.store(events...)
 }
 
-// Play steps until a turn has begun or the match is over.
+// Play settles batches until a turn has begun or the match is over.
 func (g *Game) Play(turn uint16) {
 	g.arena.t.Helper()
 	for !g.State.Over() && g.State.Game.Turn < turn {
@@ -68,13 +68,15 @@ func (g *Game) Play(turn uint16) {
 	}
 }
 
-// PlayOut steps until the match is over. It does not append to the ladder.
+// PlayOut settles batches until the match is over. It does not append to the
+// ladder.
 func (g *Game) PlayOut() {
 	g.arena.t.Helper()
 	g.Play(math.MaxUint16)
 }
 
-// Claim appends that another referee took over the match. This event is not public.
+// Claim appends an event for another referee that takes over the match. This event
+// is not public.
 func (g *Game) Claim() {
 	g.arena.t.Helper()
 	g.store(match.Claimed{Player: "another"})
