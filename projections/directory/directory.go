@@ -1,8 +1,9 @@
-// Package directory is the read model that looks up accounts by what they own.
-// It knows the owner of a key, a bot's name, URL and status, and an owner's
-// handle. Every request and every tick uses it, so all its data is in memory.
-// The rows only restore the memory at the next start. Pages on which owners
-// manage their account use projections/accounts instead.
+// Package directory is the read model that finds accounts by their keys and
+// bots. It also finds a bot's name, URL and status, and an owner's handle.
+// Every request and every tick uses the directory, so all its data is in
+// memory. When the process starts again, it restores this data from the rows.
+// Calls with which owners manage their account use projections/accounts
+// instead.
 package directory
 
 import (
@@ -22,12 +23,12 @@ type Bot struct {
 	Name         string
 	Mode         string
 	URL          string
-	Active       bool // may be seated: neither the bot nor its owner is paused or suspended
+	Active       bool // the bot may be seated: neither the bot nor its owner is paused or suspended
 	Removed      bool
 	RegisteredAt time.Time
 
 	StatusChanged time.Time // when Active last changed
-	NoticeOwed    bool      // the arena paused it for misses and has not yet mailed its owner
+	NoticeOwed    bool      // the arena paused the bot for misses, and no email to the owner is recorded yet
 }
 
 // Directory is the model. A projections.Runner folds it.
@@ -52,7 +53,8 @@ func New() *Directory {
 	return d
 }
 
-// empty clears the directory. Call it with mu held if others may read.
+// empty clears the directory. The caller must hold mu if other goroutines may
+// read.
 func (d *Directory) empty() {
 	d.changed = changed{owners: map[string]bool{}, bots: map[string]bool{}, keys: map[string]bool{}}
 	d.bots, d.keys, d.handles = map[string]Bot{}, map[string]string{}, map[string]string{}
@@ -68,7 +70,7 @@ func (d *Directory) Schema() projections.Schema {
 }
 
 // Filter implements projections.Model. It selects all events of accounts, because
-// callers wait until the directory has reached the position of any write.
+// a caller may wait for the position of any of them.
 func (d *Directory) Filter() eventstore.Filter {
 	return eventstore.Filter{StreamPrefixes: []string{owner.AccountPrefix}}
 }
@@ -111,7 +113,7 @@ func (d *Directory) fold(ownerID string, e owner.Event, at time.Time) {
 	case owner.Deleted:
 		d.forget(ownerID)
 	default:
-		d.version-- // the directory does not hold it
+		d.version-- // the event changes nothing in the directory
 	}
 }
 
@@ -126,7 +128,7 @@ func (d *Directory) foldBots(ownerID string, e owner.Event, at time.Time) {
 	}
 }
 
-// show updates what the directory shows of a bot.
+// show updates a bot in the directory.
 func (d *Directory) show(ownerID string, b owner.Bot) {
 	d.bots[b.ID] = Bot{
 		ID: b.ID, OwnerID: ownerID, Name: b.Name, Mode: b.Mode, URL: b.URL,
@@ -149,8 +151,9 @@ func (d *Directory) remove(id string) {
 	}
 }
 
-// forget removes a deleted account's bots and its handle. Its keys stay: a request
-// that they sign then finds an account without keys.
+// forget removes the bots and the handle of a deleted account. It does not remove
+// the keys. A request that such a key signs finds the account, which then has no
+// keys.
 func (d *Directory) forget(ownerID string) {
 	for _, b := range d.accounts[ownerID].Bots {
 		d.remove(b.ID)
@@ -161,7 +164,8 @@ func (d *Directory) forget(ownerID string) {
 	d.changed.owners[ownerID] = true
 }
 
-// Bot returns a bot. It returns removed bots too, because their matches stay.
+// Bot returns a bot. It also returns removed bots, because their matches remain
+// visible.
 func (d *Directory) Bot(id string) (Bot, bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -169,7 +173,7 @@ func (d *Directory) Bot(id string) (Bot, bool) {
 	return b, ok
 }
 
-// Active returns the bots of a mode that may be seated, in no order.
+// Active returns the bots of a mode that may be seated, in no particular order.
 func (d *Directory) Active(mode string) []Bot {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -182,7 +186,7 @@ func (d *Directory) Active(mode string) []Bot {
 	return list
 }
 
-// OwnerOfKey returns the owner of an API key, even of a revoked one.
+// OwnerOfKey returns the owner of an API key, even if the key is revoked.
 func (d *Directory) OwnerOfKey(keyID string) (ownerID string, ok bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -190,21 +194,23 @@ func (d *Directory) OwnerOfKey(keyID string) (ownerID string, ok bool) {
 	return ownerID, ok
 }
 
-// Handle returns an owner's public handle, or "" if none is chosen.
+// Handle returns an owner's public handle, or "" if the owner has not chosen
+// one.
 func (d *Directory) Handle(ownerID string) string {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.handles[ownerID]
 }
 
-// Version returns a number that grows whenever an answer may have changed.
+// Version returns a number that increases whenever a result of another method
+// may have changed.
 func (d *Directory) Version() uint64 {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.version
 }
 
-// NoticesOwed returns the bots with NoticeOwed, in no order.
+// NoticesOwed returns the bots with NoticeOwed, in no particular order.
 func (d *Directory) NoticesOwed() []Bot {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -216,7 +222,7 @@ func (d *Directory) NoticesOwed() []Bot {
 }
 
 // Deleted returns the ids of the deleted accounts in the order of their
-// deletion. It skips the first from ids.
+// deletion, starting at index from.
 func (d *Directory) Deleted(from int) []string {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

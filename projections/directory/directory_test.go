@@ -36,7 +36,8 @@ func newFollowed(t *testing.T) *followed {
 	return &followed{arenatest.New(t, log, 1), t, log, dir, arenatest.Follow(t, log, dir)}
 }
 
-// own appends events to an account and folds them.
+// own appends events to an account, and waits until the directory has folded
+// them.
 func (w *followed) own(ownerID string, events ...owner.Event) {
 	w.t.Helper()
 	w.Own(ownerID, events...)
@@ -184,7 +185,7 @@ func TestDirectoryStopsAtAnInvalidEvent(t *testing.T) {
 			before, _ := w.dir.Bot("b1")
 			r := eventstore.Recorded{Event: encoded}
 			c.change(&r)
-			for _, stream := range []eventstore.StreamID{"match-x", "owner-ada"} { // the first is not an account's stream
+			for _, stream := range []eventstore.StreamID{"match-x", "owner-ada"} { // the first stream is not an account's stream
 				_, err := w.log.Append(t.Context(), stream, eventstore.Any, r.Event)
 				require.NoError(t, err)
 			}
@@ -197,7 +198,8 @@ func TestDirectoryStopsAtAnInvalidEvent(t *testing.T) {
 	}
 }
 
-// Readers use the live directory while it folds.
+// Other goroutines read the live directory while it folds. At the end, a
+// rebuilt directory is equal to it.
 func TestRebuildEqualsTheLiveDirectory(t *testing.T) {
 	w := newFollowed(t)
 	stop := make(chan struct{})
@@ -271,7 +273,7 @@ func TestRestartedDirectoryEqualsOneThatNeverStopped(t *testing.T) {
 	}
 }
 
-// same requires that two directories give the same answers.
+// same requires that two directories return the same results.
 func (w *followed) same(other *directory.Directory) {
 	w.t.Helper()
 	answers := func(d *directory.Directory) []any {

@@ -14,10 +14,11 @@ import (
 //go:embed schema.sql
 var tables string
 
-// removed is the status of a removed bot in its row. An account has no such bots.
+// removed is the status of a removed bot in its row. Accounts do not contain
+// removed bots, so package owner has no such status.
 const removed owner.Status = "removed"
 
-// changed holds the ids whose rows are out of date.
+// changed contains the ids whose rows are out of date.
 type changed struct{ owners, bots, keys map[string]bool }
 
 // Flush implements projections.Model.
@@ -56,8 +57,9 @@ func (d *Directory) writeOwner(tx *projections.Tx, id string) error {
 	return tx.Exec("INSERT OR REPLACE INTO owners VALUES (?, ?, ?, ?)", id, handle, d.accounts[id].Suspended, deleted)
 }
 
-// writeBot writes a bot from its account. An account has no removed bots, so
-// writeBot writes those from the directory.
+// writeBot writes the row of a bot, with the data in the bot's account. An
+// account does not contain removed bots, so for a removed bot, writeBot uses
+// the data in the directory.
 func (d *Directory) writeBot(tx *projections.Tx, id string) error {
 	shown := d.bots[id]
 	b, ok := d.accounts[shown.OwnerID].Bot(id)
