@@ -20,9 +20,9 @@ const (
 // the outcome. Fields that do not apply are null.
 type Decision struct {
 	ID        int             `json:"id"`
-	Seq       int             `json:"seq"`  // the seq of the public event that closed it
+	Seq       int             `json:"seq"`  // the seq of the public event that closed the decision
 	Kind      string          `json:"kind"` // setup, turn, discard, bandit or trade
-	At        string          `json:"at"`   // when it closed
+	At        string          `json:"at"`   // when the decision closed
 	Request   *match.Request  `json:"request"`
 	Answer    *string         `json:"answer"`
 	ElapsedMs int64           `json:"elapsedMs"`
@@ -30,7 +30,7 @@ type Decision struct {
 	Cause     *string         `json:"cause"`   // the cause of a timeout
 	Reason    *string         `json:"reason"`  // why the rules rejected the answer
 	Message   *string         `json:"message"` // the reason as a sentence
-	Played    json.RawMessage `json:"played"`  // the action that was played: from the answer, or the default
+	Played    json.RawMessage `json:"played"`  // the action that was played: the bot's action, or the default
 }
 
 // SeatOf returns the seat of a bot.
@@ -44,12 +44,13 @@ func (h *History) SeatOf(botID string) (seat int, ok bool) {
 }
 
 // Decisions returns a seat's closed decisions in order. Decisions of an open
-// batch are not in the stream.
+// batch are not in the stream yet.
 //
 // Decisions rebuilds the requests by folding the match with its server seed. The
-// stream of an ended match holds that seed. For a running match the caller derives
-// it from the seed key. With a nil seed, the requests are null. A request's deadline
-// is the mode's decision time, although a bot that was dialed again had less.
+// stream of an ended match contains that seed. For a running match, the caller
+// derives the seed from the seed key. If the seed is nil, the requests are null.
+// The deadline in a request is the mode's decision time, even if the bot had less
+// time because it was dialed again.
 func (h *History) Decisions(seat int, serverSeed *seed.Seed) []Decision {
 	if h.Proof != nil {
 		serverSeed = &h.Proof.ServerSeed
@@ -89,9 +90,9 @@ func (f *decisionLog) add(e match.Event, at time.Time) {
 	f.follow(e)
 }
 
-// closed returns the seat's decision that an event closes. A default that the engine
-// plays comes with a later ActionPlayed of the seat; closed then completes the
-// decision that is in the list already.
+// closed returns the seat's decision that an event closes. If a decision fails, a
+// later ActionPlayed of the seat contains the default action. For that event,
+// closed adds the action to the decision that is already in the list.
 func (f *decisionLog) closed(e match.Event) (Decision, bool) {
 	switch e := e.(type) {
 	case match.DecisionTimedOut:
@@ -104,7 +105,7 @@ func (f *decisionLog) closed(e match.Event) (Decision, bool) {
 		case e.Seat != f.seat:
 		case n > 0 && f.list[n-1].ID == e.Decision:
 			f.list[n-1].Played = e.Action
-		case e.ElapsedMs != nil: // nil: the default of a resigned seat, which was not asked
+		case e.ElapsedMs != nil: // nil: the action of a resigned seat, which got no request
 			answer := fmt.Sprintf(`{"id":%d,"action":%s}`, e.Decision, e.Action)
 			return Decision{ID: e.Decision, Kind: e.Kind, Answer: &answer, ElapsedMs: *e.ElapsedMs, Outcome: Played, Played: e.Action}, true
 		}
@@ -112,7 +113,7 @@ func (f *decisionLog) closed(e match.Event) (Decision, bool) {
 	return Decision{}, false
 }
 
-// follow folds the match and remembers the seat's next request.
+// follow folds the match, and stores the next request to the seat.
 func (f *decisionLog) follow(e match.Event) {
 	if f.match == nil {
 		return

@@ -1,6 +1,7 @@
-// Package frames folds one match's stream on request: its record, its replay, the
-// public board after each event, and each seat's decisions. Call Read first. The
-// package keeps no rows; the stream holds everything.
+// Package frames folds the stream of one match on request. It returns the match's
+// record, the replay, the public board after each event, and each seat's
+// decisions. Call Read first. The package stores no rows, because the stream
+// contains everything.
 package frames
 
 import (
@@ -18,7 +19,7 @@ import (
 // ErrNoMatch means that a match's stream does not exist.
 var ErrNoMatch = errors.New("no such match")
 
-// History is a match's stream, decoded.
+// History is the decoded stream of a match.
 type History struct {
 	Started match.Started
 	Events  []match.Event // all events except Started
@@ -27,8 +28,8 @@ type History struct {
 	Proof   *match.Proof  // nil until the match has ended
 }
 
-// Ended reports whether the stream holds the end of the match. The ladder may not
-// have closed the match yet.
+// Ended reports whether the stream contains the end of the match. The ladder may
+// not have closed the match yet.
 func (h *History) Ended() bool { return h.Proof != nil }
 
 // Read reads a match's stream. It returns ErrNoMatch if the stream does not exist.
@@ -48,7 +49,7 @@ func Read(ctx context.Context, log eventstore.Log, matchID string) (History, err
 	return d.History, nil
 }
 
-// Decode returns the history that a match's recorded events hold.
+// Decode decodes the recorded events of a match.
 func Decode(events []eventstore.Recorded) (History, error) {
 	var d decoder
 	for _, r := range events {
@@ -59,8 +60,8 @@ func Decode(events []eventstore.Recorded) (History, error) {
 	return d.History, nil
 }
 
-// decoder decodes the metadata once per append, because all events of an append
-// share it.
+// decoder decodes the events of a match. It decodes the metadata once for each
+// append, because all events of an append have the same metadata.
 type decoder struct {
 	History
 	metadata []byte
@@ -102,7 +103,7 @@ func (h *History) Replay() []match.PublicEvent {
 	return r.Events
 }
 
-// ThinkingMs returns for each seat the time that its decisions took in total.
+// ThinkingMs returns the total time of each seat's decisions.
 func (h *History) ThinkingMs() []int64 {
 	total := make([]int64, len(h.Started.Seats))
 	for _, e := range h.Events {
@@ -130,18 +131,18 @@ func (h *History) Board() match.BoardData {
 	return match.BoardData{}
 }
 
-// Window selects the frames after seq After, at most Limit of them. A Limit of 0
-// means no limit.
+// Window selects the frames after the seq After. It selects at most Limit
+// frames, or all if Limit is 0.
 type Window struct{ After, Limit int }
 
 func (w Window) contains(seq int) bool { return seq > w.After && !w.endsBefore(seq) }
 
-// endsBefore reports whether a frame is after the last selected one.
+// endsBefore reports whether a frame comes after the last selected frame.
 func (w Window) endsBefore(seq int) bool { return w.Limit > 0 && seq-w.Limit > w.After }
 
 // Frames returns the public state after each public event of a window. If whole
-// is set, frames include the events' data. Callers may set it only for an ended
-// match.
+// is true, the frames include the events' data. Callers may set whole only for
+// an ended match.
 func (h *History) Frames(whole bool, w Window) []match.Frame {
 	list := []match.Frame{}
 	s, _ := match.Spectator{}.Fold(h.Started)
@@ -157,7 +158,8 @@ func (h *History) Frames(whole bool, w Window) []match.Frame {
 	return list
 }
 
-// Last returns the newest frame. It returns false if the match has none yet.
+// Last returns the newest frame. If the match has no frame yet, it returns
+// false.
 func (h *History) Last(whole bool) (last match.Frame, ok bool) {
 	s, _ := match.Spectator{}.Fold(h.Started)
 	newest := -1
@@ -173,8 +175,8 @@ func (h *History) Last(whole bool) (last match.Frame, ok bool) {
 	return s.Frame(h.Events[newest], h.Times[newest], whole), true
 }
 
-// OpenFrames returns the frames of an ended match with the cards that hands
-// selects: those of one seat or of all seats.
+// OpenFrames returns the frames of an ended match, with the cards that hands
+// selects. These are the cards of one seat or of all seats.
 func (h *History) OpenFrames(hands match.HandsOf, w Window) []match.Frame {
 	list := []match.Frame{}
 	m := match.Evolve(match.New(h.Proof.ServerSeed), h.Started)

@@ -58,7 +58,8 @@ func fields(t require.TestingT, v any) map[string]any {
 	return m
 }
 
-// After the end, frames may also show the cards of one seat or of all.
+// The public part of each frame equals the public part of a view. After the end
+// of the match, frames may also show the cards of one seat or of all seats.
 func TestFramesEqualThePublicPartOfViews(t *testing.T) {
 	for _, names := range [][]string{{"Ann", "Bea", "Cat", "Dot"}, {"Ann", "Bea", "Cat"}} {
 		g, h := whole(t, names...)
@@ -86,7 +87,7 @@ func TestFramesEqualThePublicPartOfViews(t *testing.T) {
 			want["board"] = map[string]any{"bandit": want["board"].(map[string]any)["bandit"]}
 			require.Equal(t, want, fields(t, public[i]), "seq %d", m.Seq)
 			if m.Seq%9 > 0 && !m.Over() {
-				continue // checks the cards of one frame in nine, and of the last
+				continue // checks the cards only of every ninth frame and of the last frame
 			}
 
 			var hands, devs, bought []any
@@ -129,8 +130,8 @@ func TestFramesOfARunningMatchHideTheDataOfEvents(t *testing.T) {
 	}
 }
 
-// The frames are the same with different discarded cards, rejected answers and
-// seeds.
+// If the discarded cards, the rejected answers and the seed are changed, the
+// frames of a running match stay the same.
 func TestFramesOfARunningMatchDoNotDependOnHiddenState(t *testing.T) {
 	changed := map[string]int{}
 	for chance := range uint64(6) {
@@ -198,7 +199,7 @@ func disguised(t *testing.T, e match.Event) match.Event {
 	return e
 }
 
-// turned returns the same number of cards of different resources.
+// turned replaces each card by a card of another resource.
 func turned(cards map[string]any) map[string]any {
 	names := []string{"brick", "lumber", "wool", "grain", "ore", "brick"}
 	other := map[string]any{}
