@@ -24,7 +24,7 @@ import (
 // own clocks, so the wall clock can be earlier than their events.
 var afterAll = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// itself is a Names that uses a bot's id as its name.
+// itself is a Names that returns a bot's id as its name.
 func itself(botID string) (name, owner string, ok bool) { return botID, "owner of " + botID, true }
 
 // inspected is a leaderboard whose rows a test can read.
@@ -55,8 +55,8 @@ func followed(t testing.TB, log eventstore.Log) *inspected {
 	return l
 }
 
-// testArena writes a log of matches without games: seatings, starts, ends and
-// ratings.
+// testArena writes a log of matches that have no games, only seatings, starts,
+// ends and ratings.
 type testArena struct {
 	t       testing.TB
 	log     *memory.Log
@@ -178,7 +178,8 @@ func (w *testArena) complete(mode string, ids []string, places ...int) *table {
 	return m
 }
 
-// competition returns random placements in which equal seats share a place.
+// competition returns random placements. Seats with the same number of points
+// share a place.
 func (w *testArena) competition(n int) []int {
 	points := make([]int, n)
 	for i := range points {
@@ -196,8 +197,8 @@ func (w *testArena) competition(n int) []int {
 	return places
 }
 
-// anything takes a random step: it seats, starts, ends, rates, aborts or voids
-// a match. It also changes the time, sometimes backwards.
+// anything makes a random change: it seats, starts, ends, rates, aborts or
+// voids a match. It also moves the clock, sometimes backwards.
 func (w *testArena) anything() {
 	w.t.Helper()
 	w.now = w.now.Add(time.Duration(w.rng.IntN(3000)-300) * time.Millisecond)

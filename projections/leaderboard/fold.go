@@ -78,7 +78,8 @@ func (l *Leaderboard) applyLadder(tx *projections.Tx, mode string, e ladder.Even
 	return nil
 }
 
-// rate completes a match. The seats come from its MatchStarted.
+// rate completes a match. It takes the seats from the match's MatchStarted
+// event.
 func (l *Leaderboard) rate(tx *projections.Tx, mode string, e ladder.RatingsChanged, at time.Time) error {
 	p := l.playing[e.MatchID]
 	if p == nil {
@@ -105,8 +106,8 @@ func (l *Leaderboard) rate(tx *projections.Tx, mode string, e ladder.RatingsChan
 	return nil
 }
 
-// void closes a match without ratings. It ignores a match that never started, which
-// has no players.
+// void closes a match without ratings. It ignores a match that never started,
+// because the leaderboard has no players for it.
 func (l *Leaderboard) void(tx *projections.Tx, mode, id string, at time.Time) error {
 	p := l.playing[id]
 	if p == nil {
@@ -124,7 +125,7 @@ func (l *Leaderboard) void(tx *projections.Tx, mode, id string, at time.Time) er
 	return nil
 }
 
-// close makes a started match the latest closed one.
+// close stores a started match as the latest closed match.
 func (l *Leaderboard) close(tx *projections.Tx, mode, id string, at time.Time) error {
 	p := l.playing[id]
 	delete(l.playing, id)
@@ -145,8 +146,8 @@ func (l *Leaderboard) close(tx *projections.Tx, mode, id string, at time.Time) e
 		l.matches, id, mode, l.closed[mode].UnixMilli(), ended.UnixMilli())
 }
 
-// Flush implements projections.Model. It writes the started matches, so a match that
-// starts and ends within one batch costs no row of its own.
+// Flush implements projections.Model. It writes the matches that are still playing.
+// So for a match that starts and ends within one batch, no such row is written.
 func (l *Leaderboard) Flush(tx *projections.Tx) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

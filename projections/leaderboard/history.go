@@ -29,8 +29,8 @@ type EndedMatch struct {
 	Seat    int
 }
 
-// History returns a bot's history. It returns false if the bot has never started a
-// match, because such a bot is not public.
+// History returns a bot's history. If the bot has never started a match, it
+// returns false, because such a bot is not public.
 func (l *Leaderboard) History(botID string) (h History, ok bool, err error) {
 	b, rows, ok := l.find(botID)
 	if !ok {
@@ -63,15 +63,15 @@ func (l *Leaderboard) find(botID string) (b bot, rows *sql.DB, ok bool) {
 	return b, l.rows, ok
 }
 
-// SeatTally counts a bot's placements from one seat.
+// SeatTally counts a bot's placements at one seat.
 type SeatTally struct {
 	Seat   int
 	Games  int    // completed matches
 	Places [4]int // how often the bot was first, second, …
 }
 
-// BySeat counts a bot's completed matches by seat, in the order of seats. It leaves
-// out seats that the bot never had.
+// BySeat counts a bot's completed matches for each seat, in the order of the seats.
+// It leaves out seats that the bot never had.
 func (l *Leaderboard) BySeat(botID string) ([]SeatTally, error) {
 	b, rows, ok := l.find(botID)
 	if !ok {
@@ -94,16 +94,18 @@ func (l *Leaderboard) BySeat(botID string) ([]SeatTally, error) {
 	return tallies, err
 }
 
-// Rival counts a bot's results against another bot in the matches that both completed.
+// Rival counts a bot's results against another bot, in the completed matches that
+// both played.
 type Rival struct {
 	BotID string
 	Games int
-	Above int // the bot placed before the rival
-	Level int // both placed the same
-	Below int // the bot placed after the rival
+	Above int // matches in which the bot placed before the rival
+	Level int // matches in which both had the same placement
+	Below int // matches in which the bot placed after the rival
 }
 
-// HeadToHead lists a bot's rivals, the most frequent first and then by id.
+// HeadToHead lists a bot's rivals, the most frequent first. Equally frequent
+// rivals are sorted by id.
 func (l *Leaderboard) HeadToHead(botID string) ([]Rival, error) {
 	b, rows, ok := l.find(botID)
 	if !ok {

@@ -64,7 +64,8 @@ func TestHistoryListsCompletedAndAbortedMatches(t *testing.T) {
 	}
 }
 
-// The match's own stream has no end, so the time of the ladder's event counts.
+// If a match's own stream has no end, the match ends at the time of the
+// ladder's event.
 func TestVoidedMatchEndsWhenItsLadderClosesIt(t *testing.T) {
 	w := newArena(t, 6)
 	m := w.seat(ladder.Standard, "a", "b", "c")[0]
@@ -147,7 +148,8 @@ func TestBySeatAndHeadToHead(t *testing.T) {
 	}
 }
 
-// aged returns a leaderboard of 10,000 bots that have played some number of matches.
+// aged returns a leaderboard of 10,000 bots that have played a given number of
+// matches.
 func aged(b *testing.B, matches int) (*inspected, *testArena) {
 	w := newArena(b, 7)
 	bots := make([]string, 10_000)

@@ -1,7 +1,8 @@
-// Package leaderboard is the read model of rated matches. For each mode it has
-// the ranking for now and for any earlier time. For each bot it has the rating
-// after each match, the placements by seat, and the results against each other
-// bot. Callers pass names and owners, which the directory holds.
+// Package leaderboard is the read model of rated matches. For each mode, it has
+// the current ranking and the ranking at any earlier time. For each bot, it has
+// the rating after each match, the placements by seat, and the results against
+// each other bot. It does not store names and owners. Callers pass a function
+// that finds them, for example in the directory.
 package leaderboard
 
 import (
@@ -25,12 +26,12 @@ type Row struct {
 	Rank        int     `json:"rank"` // position, from 1
 	BotID       string  `json:"botId"`
 	Name        string  `json:"name"`
-	Owner       string  `json:"owner"` // the handle without @; empty if none is chosen
+	Owner       string  `json:"owner"` // the handle without @; empty if the owner has not chosen one
 	Rating      float64 `json:"rating"`
 	GamesPlayed int     `json:"gamesPlayed"`
 }
 
-// Leaderboard is the model. It answers the current ranking from memory, and
+// Leaderboard is the model. It computes the current ranking from memory, and
 // everything else from rows.
 type Leaderboard struct {
 	rows *sql.DB
@@ -38,7 +39,7 @@ type Leaderboard struct {
 	mu      sync.RWMutex // guards the fields below, which only the runner changes
 	bots    map[string]bot
 	closed  map[string]time.Time // by mode: when the ladder last closed a match
-	matches int64                // the number of closed matches, which is also the id of the latest
+	matches int64                // the number of closed matches, which is also the id of the latest closed match
 	playing map[string]*playing
 
 	past past
@@ -56,12 +57,12 @@ type standing struct {
 	games  int
 }
 
-// playing is a match that has started, and that its ladder has not closed.
+// playing is a match that has started, but that its ladder has not closed yet.
 type playing struct {
 	seats  []string  // ids of the bots
-	ended  time.Time // from its own stream; zero until then
-	stored bool      // it has a row
-	dirty  bool      // Flush must write the row
+	ended  time.Time // the end of the match in its own stream; zero before the end
+	stored bool      // whether the match has a row
+	dirty  bool      // whether Flush must write the row
 }
 
 // New returns an empty leaderboard.
@@ -136,18 +137,20 @@ func (l *Leaderboard) Load(rows *sql.DB) error {
 	}, "SELECT match, seats, ended FROM playing")
 }
 
-// Names returns the name and the owner's handle of a bot. It returns false for a
-// removed bot, which rankings leave out.
+// Names returns the name and the owner's handle of a bot. For a removed bot, it
+// returns false, and rankings leave out the bot.
 type Names func(botID string) (name, owner string, ok bool)
 
-// Version returns the number of closed matches. It changes whenever a ranking does.
+// Version returns the number of closed matches. This number changes whenever a
+// ranking changes.
 func (l *Leaderboard) Version() uint64 {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return uint64(l.matches)
 }
 
-// Rows returns a mode's current ranking: every bot with a completed match.
+// Rows returns a mode's current ranking. It includes every bot with a completed
+// match that is not removed.
 func (l *Leaderboard) Rows(mode string, names Names) []Row { return rank(l.standings(mode), names) }
 
 // standings returns the standings of a mode's bots that have completed a match.
@@ -163,8 +166,8 @@ func (l *Leaderboard) standings(mode string) map[string]standing {
 	return standings
 }
 
-// rank orders by displayed rating, games played, name and id (docs/rules.md,
-// "Leaderboard order").
+// rank returns the rows, sorted by displayed rating, games played, name and id
+// (docs/rules.md, "Leaderboard order").
 func rank(standings map[string]standing, names Names) []Row {
 	rows := make([]Row, 0, len(standings))
 	for id, s := range standings {
@@ -174,7 +177,7 @@ func rank(standings map[string]standing, names Names) []Row {
 	}
 	slices.SortFunc(rows, func(a, b Row) int {
 		if by := cmp.Compare(b.Rating, a.Rating); by != 0 {
-			return by // the common case: ratings rarely tie
+			return by // the common case, because equal ratings are rare
 		}
 		return cmp.Or(cmp.Compare(b.GamesPlayed, a.GamesPlayed), cmp.Compare(a.Name, b.Name), cmp.Compare(a.BotID, b.BotID))
 	})

@@ -9,20 +9,20 @@ import (
 	"hexarena/projections"
 )
 
-// maxPast limits the cached standings. Reading the standings of 10,000 bots
-// takes about ten milliseconds, and requests ask for only a few different
-// times.
+// maxPast is the maximum number of cached standings. Reading the standings of
+// 10,000 bots takes about ten milliseconds, and requests ask for only a few
+// different times.
 const maxPast = 8
 
-// past caches standings by the match after which they apply. Such standings
-// never change. It reads one set at a time, so that many requests use at most
-// one core.
+// past caches the standings of a mode after a given match. Such standings never
+// change. It reads the standings for one match at a time, so that many requests
+// use at most one core.
 type past struct {
 	mu     sync.Mutex
-	cached []pastStandings // the latest read first
+	cached []pastStandings // the most recently read first
 }
 
-// pastStandings are the standings of a mode after a match.
+// pastStandings contains the standings of a mode after a match.
 type pastStandings struct {
 	mode      string
 	match     int64
@@ -35,15 +35,15 @@ func (p *past) clear() {
 	p.cached = nil
 }
 
-// RowsAt returns a mode's ranking at a time, with today's names and without bots that
-// were removed since.
+// RowsAt returns a mode's ranking at a time. It uses the current names, and leaves
+// out bots that were removed since then.
 func (l *Leaderboard) RowsAt(mode string, at time.Time, names Names) ([]Row, error) {
 	standings, err := l.standingsAt(mode, at)
 	return rank(standings, names), err
 }
 
-// Spread returns the uncertainty of each rating of a mode at a time: three sigma, by
-// bot id.
+// Spread returns the uncertainty of each rating of a mode at a time. The
+// uncertainty is three sigma. The result is by bot id.
 func (l *Leaderboard) Spread(mode string, at time.Time) (map[string]float64, error) {
 	standings, err := l.standingsAt(mode, at)
 	spread := make(map[string]float64, len(standings))
@@ -70,7 +70,8 @@ func (l *Leaderboard) standingsAt(mode string, at time.Time) (map[string]standin
 	return l.past.after(rows, mode, match)
 }
 
-// after returns the standings after a match; 0 means before the first match.
+// after returns the standings after a match. The match 0 means before the first
+// match.
 func (p *past) after(rows *sql.DB, mode string, match int64) (map[string]standing, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
