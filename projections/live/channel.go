@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// maxEnds limits the ends that a channel stores for readers that skip to the newest
-// frames. Such readers still get the end of each match.
+// maxEnds is the maximum number of end records that a channel stores. Slow readers
+// skip to the newest frames, but they must still get the end of each match.
 const maxEnds = 1024
 
-// channel is the stream of all matches of a mode, or of all modes, in the order of the
-// log. The hub's lock guards it.
+// channel is the stream of records of all matches of a mode, or of all modes, in
+// the order of the log. The hub's lock guards all fields.
 type channel struct {
 	feed   feed
 	newest map[string]numbered // the newest frame of each running match, by match id
 	ends   []numbered          // oldest first
-	lost   uint64              // the channel may lack ends before this number
+	lost   uint64              // the channel may no longer have ends with a lower number
 	moved  signal              // signals each record
 }
 
@@ -52,9 +52,10 @@ func (c *channel) addEnd(matchID string, record []byte) {
 	c.ends = append(c.ends, end)
 }
 
-// since returns the records for a reader that has read the channel up to a number and
-// then fell behind: the ends since then, and the newest frame of each match that has
-// changed. It returns false if the channel no longer has all of these ends.
+// since returns the records for a reader that fell behind after it had read the
+// channel up to a number. These are the ends since then, and the newest frame of
+// each match that has changed. If the channel no longer has all of these ends,
+// since returns false.
 func (c *channel) since(n uint64) ([][]byte, bool) {
 	if n < c.lost {
 		return nil, false
@@ -63,7 +64,8 @@ func (c *channel) since(n uint64) ([][]byte, bool) {
 	return inOrder(append(c.frames(n), c.ends[i:]...)), true
 }
 
-// frames returns the newest frame of each match that has changed since a number.
+// frames returns the newest frame of each match, if that frame has at least the
+// number n.
 func (c *channel) frames(n uint64) []numbered {
 	var list []numbered
 	for _, f := range c.newest {

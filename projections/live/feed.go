@@ -7,16 +7,16 @@ import (
 	"sync"
 )
 
-// blockSize is the number of records that are compressed together. The newest one to
-// two blocks stay uncompressed.
+// blockSize is the number of records that are compressed together. The newest
+// records, one to two blocks of them, stay uncompressed.
 const blockSize = 32
 
-// feed is a sequence of records, numbered from 1. Older records are compressed if
-// keepAll is set, and dropped otherwise. The frames of a match are similar, so
-// compression saves about 95%.
+// feed is a sequence of records, numbered from 1. If keepAll is set, older
+// records are compressed; otherwise, they are dropped. The frames of a match are
+// similar, so compression saves about 95% of their size.
 type feed struct {
 	keepAll bool
-	packed  [][]byte // compressed blocks of blockSize records, from the first on
+	packed  [][]byte // compressed blocks of blockSize records, starting with record 1
 	older   uint64   // the number of compressed or dropped records
 	newest  [][]byte
 }
@@ -38,21 +38,21 @@ func (f *feed) add(record []byte) {
 	f.newest = append(f.newest, record)
 }
 
-// from returns the uncompressed records starting at a number, which must not be
-// below first.
+// from returns the uncompressed records from number n on. n must be at least
+// first.
 func (f *feed) from(n uint64) [][]byte {
 	return f.newest[n-f.first() : len(f.newest) : len(f.newest)]
 }
 
-// block returns the compressed block of a record, and its offset in the block. The
-// number must be below first.
+// block returns the compressed block that contains record n, and the record's
+// offset in the block. n must be less than first.
 func (f *feed) block(n uint64) (packed []byte, offset int) {
 	return f.packed[(n-1)/blockSize], int((n - 1) % blockSize)
 }
 
 var separator = []byte("\n\n")
 
-// packers holds compressors for reuse, because each takes a megabyte.
+// packers is a pool of compressors, because each uses a megabyte of memory.
 var packers = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(nil, flate.BestSpeed)
 	if err != nil {
@@ -67,7 +67,7 @@ func pack(records [][]byte) []byte {
 	defer packers.Put(w)
 	w.Reset(&b)
 	for _, r := range records {
-		_, _ = w.Write(r) // writing to a buffer does not fail
+		_, _ = w.Write(r) // a write to a bytes.Buffer never fails
 	}
 	_ = w.Close()
 	return bytes.Clone(b.Bytes())

@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A feed holds all records if keepAll is set, and otherwise the newest.
+// If keepAll is set, a feed stores all records. Otherwise, it stores only the
+// newest records.
 func TestFeedHoldsItsRecords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := feed{keepAll: rapid.Bool().Draw(t, "keep all")}
@@ -40,7 +41,8 @@ func TestFeedHoldsItsRecords(t *testing.T) {
 	})
 }
 
-// A reader that missed dropped ends must start again.
+// If the channel has dropped ends that a reader missed, the reader's stream
+// ends, so that the reader starts again.
 func TestReaderThatMissedDroppedEndsIsEnded(t *testing.T) {
 	h := New(Options{})
 	c := h.channels[""]

@@ -16,13 +16,14 @@ import (
 )
 
 const (
-	firstRetry = time.Second // the pause after a failure of the log or of Running; doubles each time
+	firstRetry = time.Second // the pause after a failure of the log or of Running; it doubles each time
 	maxRetry   = 30 * time.Second
-	maxReads   = 8 // concurrent reads of streams at the start
+	maxReads   = 8 // maximum number of concurrent reads of streams in catchUp
 )
 
-// Run loads the running matches and follows the log until ctx ends. If the log ends the
-// subscription, Run catches up and subscribes again; readers keep their positions.
+// Run loads the running matches and follows the log until ctx ends. If the
+// subscription ends, Run catches up and subscribes again. Readers keep their
+// positions.
 func (h *Hub) Run(ctx context.Context) {
 	defer h.ending.Wait()
 	for wait := firstRetry; ; wait = min(2*wait, maxRetry) {
@@ -60,8 +61,8 @@ func (h *Hub) follow(ctx context.Context) error {
 }
 
 // catchUp reads the streams of the running matches. It returns the position to
-// subscribe after. The subscription may repeat events that catchUp has read, but misses
-// none.
+// subscribe after. The subscription may repeat events that catchUp has read, but it
+// misses no event.
 func (h *Hub) catchUp(ctx context.Context) (eventstore.Position, error) {
 	head, err := eventstore.Head(ctx, h.Log)
 	if err != nil {
@@ -120,8 +121,8 @@ func (h *Hub) read(ctx context.Context, id string) error {
 	return nil
 }
 
-// apply folds an event of the subscription. It skips events that are folded already,
-// and matches that ended before the hub started.
+// apply folds an event of the subscription. It skips events that are already
+// folded, and events of matches that ended before the hub started.
 func (h *Hub) apply(ctx context.Context, r eventstore.Recorded) {
 	if _, ok := ladder.ModeOf(string(r.Stream)); ok {
 		h.applyLadder(ctx, r)
@@ -140,8 +141,8 @@ func (h *Hub) apply(ctx context.Context, r eventstore.Recorded) {
 	}
 }
 
-// fold folds an event of a match and shows its frame. It drops the match and returns
-// false if the event is invalid.
+// fold folds an event of a match and shows the event's frame. If the event is
+// invalid, fold drops the match and returns false.
 func (h *Hub) fold(m *running, r eventstore.Recorded, known bool) bool {
 	f, err := m.fold(r)
 	switch {
@@ -175,7 +176,8 @@ func (h *Hub) applyLadder(ctx context.Context, r eventstore.Recorded) {
 	}
 }
 
-// conclude ends a match as soon as Options.Ended returns. Other matches do not wait.
+// conclude ends a match as soon as Options.Ended returns. It calls Options.Ended in
+// the background, so that other matches do not wait.
 func (h *Hub) conclude(ctx context.Context, id string, at eventstore.Position) {
 	m, ok := h.find(id)
 	if !ok {
@@ -205,7 +207,7 @@ func (h *Hub) drop(m *running, err error) {
 	h.leave(m, nil)
 }
 
-// enter adds a match. It becomes visible with its first frame.
+// enter adds a match. The match becomes visible with its first frame.
 func (h *Hub) enter(m *running) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -228,14 +230,16 @@ func (h *Hub) publish(m *running, f *encodedFrame) {
 	}
 }
 
-// announce appends a match's newest frame to the channels. Call it with mu held.
+// announce appends a match's newest frame to the channels. The caller must hold
+// mu.
 func (h *Hub) announce(m *running) {
 	frame := record("frame", 0, withMatchID(m.id, m.latest.json))
 	h.channels[m.summary.Mode].addFrame(m.id, frame)
 	h.channels[""].addFrame(m.id, frame)
 }
 
-// leave removes a match. If end is not nil, readers get it as the last record.
+// leave removes a match. If end is not nil, readers get end as the match's last
+// record.
 func (h *Hub) leave(m *running, end []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -1,13 +1,14 @@
-// Package live shows the running matches. One subscription feeds all readers: the
-// hub folds the public state of each match, encodes each frame once as a server-sent
-// event, and shares the bytes. Readers fetch the records that they do not have yet. A
-// slow reader skips to the newest frame and delays neither the hub nor other readers
-// (docs/adr/0027-live-boards-share-encoded-frames.md).
+// Package live shows the running matches. One subscription to the log feeds all
+// readers. The hub folds the public state of each match, encodes each frame once as
+// a server-sent event, and shares the bytes. Readers fetch the records that they do
+// not have yet. A slow reader skips to the newest frame, and does not delay the hub
+// or other readers (docs/adr/0027-live-boards-share-encoded-frames.md).
 //
-// The hub folds only public events, so it cannot show a hand, the deck or the seed. It
-// learns from the ladder that a match is over, and from Options.Ended how it ended.
+// The hub folds only public events, so it cannot show a hand, the deck or the seed.
+// An event of the ladder tells the hub that a match is over, and Options.Ended
+// returns the result.
 //
-// Create a Hub with New and call Run. Readers come from Watch and WatchAll.
+// Create a Hub with New and call Run. Watch and WatchAll return readers.
 package live
 
 import (
@@ -26,12 +27,13 @@ import (
 type Options struct {
 	Log eventstore.Log
 	// Running lists the matches that have started and that their ladders have not
-	// closed. The list must include all events that were stored before the call.
+	// closed. The list must be up to date with all events that were stored before
+	// the call.
 	Running func(ctx context.Context) ([]string, error)
-	// Ended returns the summary of a match that its ladder has closed with the
-	// event at a log position. It waits until the match list also shows the
-	// match as closed. The position is 0 if the hub does not know it, because
-	// the match was missing from Running.
+	// Ended returns the summary of a match that its ladder has closed. at is
+	// the log position of the ladder's event. Ended waits until the match list
+	// also shows the match as closed. If the hub has not seen the event, at is
+	// 0, and the hub calls Ended because the match is missing from Running.
 	Ended  func(ctx context.Context, matchID string, at eventstore.Position) (matches.Summary, error)
 	Logger *slog.Logger
 }
@@ -43,18 +45,18 @@ type Match struct {
 	Scores []int `json:"scores"` // public points, by seat
 }
 
-// Hub holds the running matches. Its methods are safe for concurrent use, but call
-// Run only once.
+// Hub contains the running matches. Its methods are safe for concurrent use, but
+// Run must be called only once.
 type Hub struct {
 	Options
-	ready     chan struct{} // closed when the matches that ran at the start are loaded
+	ready     chan struct{} // closed when the matches that were running when Run began are loaded
 	readyOnce sync.Once
 	ending    sync.WaitGroup // calls of Options.Ended
 
 	mu       sync.RWMutex
 	running  map[string]*running
 	channels map[string]*channel // by mode; "" is all modes
-	added    signal              // signals each match that becomes visible, for Await
+	added    signal              // signals to Await each match that becomes visible
 }
 
 // New returns an empty hub. Run fills it.
@@ -66,7 +68,7 @@ func New(o Options) *Hub {
 	return h
 }
 
-// Ready returns when the matches that ran at the start are loaded.
+// Ready returns when the matches that were running when Run began are loaded.
 func (h *Hub) Ready(ctx context.Context) error {
 	select {
 	case <-h.ready:
@@ -81,8 +83,8 @@ func (h *Hub) Ready(ctx context.Context) error {
 	}
 }
 
-// Await waits until a match is visible, for a caller that knows of its start before
-// the hub does. It returns false if ctx ends first.
+// Await waits until a match is visible. Call it for a match that has started but
+// that the hub may not show yet. If ctx ends first, Await returns false.
 func (h *Hub) Await(ctx context.Context, matchID string) bool {
 	for {
 		h.mu.RLock()
@@ -118,8 +120,8 @@ func (h *Hub) List(mode string) []Match {
 	return list
 }
 
-// Latest returns the newest frame of a running match as JSON, or false if the match
-// is not visible. Callers must not modify the frame.
+// Latest returns the newest frame of a running match as JSON. If the match is not
+// visible, it returns false. Callers must not modify the frame.
 func (h *Hub) Latest(matchID string) ([]byte, bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -130,7 +132,7 @@ func (h *Hub) Latest(matchID string) ([]byte, bool) {
 	return m.latest.json, true
 }
 
-// visible returns a match that has a frame. Call it with mu held.
+// visible returns a match that has a frame. The caller must hold mu.
 func (h *Hub) visible(matchID string) (*running, bool) {
 	m, ok := h.running[matchID]
 	return m, ok && m.latest != nil

@@ -30,7 +30,8 @@ func TestReadyIgnoresAnEndedContextIfTheHubIsReady(t *testing.T) {
 	}
 }
 
-// The frames equal those of GET /matches/{id}/frames. The last record is the end.
+// The frames are equal to those of GET /matches/{id}/frames. The last record is
+// the end of the match.
 func TestReaderGetsEachFrameOnceAndTheEnd(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
 		s.run()
@@ -109,7 +110,8 @@ func TestListShowsRunningMatchesNewestFirst(t *testing.T) {
 	})
 }
 
-// This holds for a hub that saw the frames, and for one that started later.
+// A reader that connects again gets all frames that it missed, even if the hub
+// started after those frames.
 func TestReturningReaderGetsAllMissedFrames(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
 		g := s.seat(ladder.Standard, "Ann", "Bea", "Cat", "Dot")
@@ -136,8 +138,8 @@ func TestReturningReaderGetsAllMissedFrames(t *testing.T) {
 	})
 }
 
-// A slow reader also gets the end. A returning reader does not skip the frames
-// that it asked for.
+// A slow reader skips to the newest frame, but still gets the end. A reader
+// that connects again does not skip the frames that it asked for.
 func TestSlowReaderSkipsToTheNewestFrame(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
 		s.run()
@@ -240,7 +242,7 @@ func TestSlowReaderOfAModeGetsTheNewestFramesAndAllEnds(t *testing.T) {
 		require.Len(t, got, 3)
 		b.PlayOut()
 		b.Conclude()
-		settled() // an end may follow frames of other matches
+		settled() // without this, frames of other matches could come before the end
 		a.Play(40)
 		settled()
 		got, ended := take(t, r)
@@ -325,7 +327,8 @@ func (l *failing) Subscribe(ctx context.Context, after eventstore.Position, f ev
 	}
 }
 
-// Matches start, continue and end while the hub has no subscription.
+// Matches start, continue and end while the hub has no subscription. Readers
+// still miss nothing.
 func TestReadersMissNothingIfTheSubscriptionEnds(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
 		wire := &failing{Log: s.log, away: make(chan struct{})}
@@ -371,7 +374,8 @@ func TestReadersMissNothingIfTheSubscriptionEnds(t *testing.T) {
 	})
 }
 
-// The log line names the stream and revision. Other matches continue.
+// The log line of a dropped match contains the stream and the revision. Other
+// matches continue.
 func TestMatchWithAnInvalidEventIsDropped(t *testing.T) {
 	for name, c := range map[string]struct {
 		event eventstore.Event

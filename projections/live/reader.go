@@ -7,21 +7,21 @@ import (
 	"hexarena/projections/matches"
 )
 
-// Reader reads the stream of a match or of a mode. It holds only a position; the hub
-// owns the records. Only one goroutine may use it.
+// Reader reads the stream of a match or of a mode. It stores only a position,
+// because the hub stores the records. Only one goroutine may use a Reader.
 type Reader struct {
 	hub     *Hub
 	match   *running // nil for a reader of a channel
 	channel *channel // nil for a reader of a match
 
 	next  uint64 // number of the next record
-	due   uint64 // for a match: the reader gets all records before this one, even compressed ones
-	begun bool   // for a channel: the reader has the first frames
+	due   uint64 // for a match: the reader gets all records with a lower number, even compressed records
+	begun bool   // for a channel: whether the reader has received the first frames
 }
 
-// Watch returns a reader of a running match that begins after the frame with seq after.
-// If after is negative or beyond the newest frame, it begins with the newest frame. It
-// returns false if the match is not visible.
+// Watch returns a reader of a running match. The reader begins after the frame with
+// the seq after. If after is negative or beyond the newest frame, the reader begins
+// with the newest frame. If the match is not visible, Watch returns false.
 func (h *Hub) Watch(matchID string, after int) (*Reader, bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -37,13 +37,13 @@ func (h *Hub) Watch(matchID string, after int) (*Reader, bool) {
 	return r, true
 }
 
-// WatchAll returns a reader of all running matches of a mode ("" for all modes). It
-// begins with the newest frame of each match.
+// WatchAll returns a reader of all running matches of a mode ("" for all modes).
+// The reader begins with the newest frame of each match.
 func (h *Hub) WatchAll(mode string) *Reader { return &Reader{hub: h, channel: h.channels[mode]} }
 
-// Take returns the records since the last call, without waiting. The channel more is
-// closed when there are further records. If ended is set, there will be none. Callers
-// must not modify the records.
+// Take returns the records since the last call, without waiting. The channel more
+// is closed when there are further records. If ended is true, there will be no
+// further records. Callers must not modify the records.
 func (r *Reader) Take() (records [][]byte, more <-chan struct{}, ended bool) {
 	if r.match == nil {
 		return r.takeAll()
@@ -88,7 +88,8 @@ func (r *Reader) takeAll() (records [][]byte, more <-chan struct{}, ended bool) 
 	return records, c.moved.next, !known
 }
 
-// closed tells the caller of Take to call it again at once.
+// closed is a closed channel. If Take returns it as more, the caller calls Take
+// again immediately.
 var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 // Ended reads the stream of an ended match.
@@ -107,7 +108,7 @@ func NewEnded(last []byte, m matches.Summary) (*Ended, error) {
 	return &Ended{[][]byte{record("frame", frame.Seq, last), end}}, err
 }
 
-// Take is like Reader.Take. It returns all records at once.
+// Take is like Reader.Take. It returns all records in one call.
 func (e *Ended) Take() (records [][]byte, more <-chan struct{}, ended bool) {
 	return e.records, closed, true
 }

@@ -28,7 +28,7 @@ type running struct {
 	moved   signal        // signals each record and the end
 }
 
-// signal wakes the readers that wait for a change. A lock guards it.
+// signal wakes the readers that wait for a change. The hub's lock guards it.
 type signal struct{ next chan struct{} }
 
 func (s *signal) wake() {
@@ -47,8 +47,8 @@ type encodedFrame struct {
 	scores []int
 }
 
-// fold folds the next event. It returns the event's frame, or nil if the event is not
-// public.
+// fold folds the next event and returns the event's frame. If the event is not
+// public, it returns nil.
 func (m *running) fold(r eventstore.Recorded) (*encodedFrame, error) {
 	e, err := match.Decode(r.Type, r.Data)
 	if err != nil {
@@ -78,8 +78,8 @@ func (m *running) fold(r eventstore.Recorded) (*encodedFrame, error) {
 	return &encodedFrame{f.Seq, encoded, f.Turn, f.Scores}, nil
 }
 
-// begin sets the fields that MatchStarted determines. The match is not visible
-// yet.
+// begin sets the fields that the MatchStarted event determines. The match is
+// not visible yet.
 func (m *running) begin(e match.Started, at eventstore.Position, when time.Time) error {
 	if !ladder.IsMode(e.Mode) {
 		return fmt.Errorf("mode %q does not exist", e.Mode)
@@ -93,16 +93,16 @@ func (m *running) begin(e match.Started, at eventstore.Position, when time.Time)
 	return nil
 }
 
-// show makes a frame the newest one. Call it with the hub's lock held, unless the match
-// is not visible yet.
+// show adds a frame as the newest frame. The caller must hold the hub's lock,
+// unless the match is not visible yet.
 func (m *running) show(f *encodedFrame) {
 	m.frames.add(record("frame", f.seq, f.json))
 	m.latest = f
 	m.moved.wake()
 }
 
-// record encodes a server-sent event. It has no id if id is 0. Data must be JSON on one
-// line.
+// record encodes a server-sent event. If id is 0, the event has no id. data must be
+// JSON on one line.
 func record(event string, id int, data []byte) []byte {
 	b := make([]byte, 0, len(data)+48)
 	b = append(append(append(b, "event: "...), event...), '\n')

@@ -31,7 +31,7 @@ type stage struct {
 	log    *memory.Log
 	wire   eventstore.Log // the log that the hub uses
 	hub    *live.Hub
-	errors bytes.Buffer // the hub's log lines; read them after the hub has ended
+	errors bytes.Buffer // the hub's log output; read it only after the hub has stopped
 	ended  error        // the error of Options.Ended
 	stop   func()
 }
@@ -111,7 +111,7 @@ func (s *stage) scan(ctx context.Context) map[string]matches.Summary {
 	return all
 }
 
-// shown returns the frames that the stream of a running match shows.
+// shown returns the frames that readers of a running match get.
 func (s *stage) shown(g *arenatest.Game) []match.Frame {
 	s.t.Helper()
 	h, err := frames.Read(context.Background(), s.log, g.MatchID)
@@ -153,7 +153,7 @@ func frameRecord(t require.TestingT, f match.Frame) record {
 	return record{"frame", fmt.Sprint(f.Seq), string(data)}
 }
 
-// take reads all available records.
+// take reads all records that are available now.
 func take(t require.TestingT, r *live.Reader) (all []record, ended bool) {
 	for {
 		raw, more, ended := r.Take()
@@ -171,7 +171,7 @@ func take(t require.TestingT, r *live.Reader) (all []record, ended bool) {
 	}
 }
 
-// settled waits until the hub is idle. Call it only in a bubble.
+// settled waits until the hub is idle. Call it only in a synctest bubble.
 func settled() { synctest.Wait() }
 
 // bubble runs a test in a synctest bubble, so that settled works.

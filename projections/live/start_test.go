@@ -20,7 +20,7 @@ import (
 	"hexarena/projections/live"
 )
 
-// meddling is a log that calls a function before, between and after the events of a
+// meddling is a log that calls happen before, between and after the events of a
 // read.
 type meddling struct {
 	*memory.Log
@@ -48,13 +48,15 @@ func (l meddling) between(events iter.Seq2[eventstore.Recorded, error]) iter.Seq
 	}
 }
 
-// course is a match that advances: seated, started, over, closed by its ladder.
+// course is a match that step advances: seated, started, over, and closed by
+// its ladder.
 type course struct {
 	*arenatest.Game
 	closed bool
 }
 
-// step advances the match: mostly by decisions, sometimes to its end.
+// step advances the match, mostly by one batch of decisions and sometimes by an
+// abort.
 func (c *course) step(rng *rand.Rand) {
 	switch {
 	case len(c.Events) == 0:
@@ -70,8 +72,8 @@ func (c *course) step(rng *rand.Rand) {
 	}
 }
 
-// Matches start, continue and end while the hub starts. The hub must have each
-// frame once, and no match that is over.
+// Matches start, continue and end while the hub starts. After that, the hub
+// must have each frame once, and no match that its ladder has closed.
 func TestHubThatStartsDuringPlayHasEachFrameOnce(t *testing.T) {
 	chance := logtest.Seed(t)
 	for round := range uint64(20) {
@@ -113,8 +115,8 @@ func TestHubThatStartsDuringPlayHasEachFrameOnce(t *testing.T) {
 	}
 }
 
-// The readers connect at the same time during a match. One more reader never
-// reads; it must not delay the others.
+// The readers connect at the same time during a match. Another reader never
+// reads, and must not delay the others.
 func TestFiveThousandReadersGetTheWholeMatchInOrder(t *testing.T) {
 	s := newStage(t)
 	g := s.seat(ladder.Standard, "Ann", "Bea", "Cat")
@@ -175,7 +177,8 @@ func follow(h *live.Hub, matchID string, after int, ready func()) string {
 	}
 }
 
-// assertions panic on failure, because they run outside the test's goroutine.
+// assertions makes failed requirements panic, because they are checked outside
+// the test's goroutine.
 type assertions struct{}
 
 func (assertions) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
