@@ -1,7 +1,8 @@
 // Package matchcollector collects the events of running matches during one read
-// of the whole log, so that a match is complete in memory when its ladder ends
-// it. Reading each match's stream instead would look up its events one by one:
-// see docs/adr/0034-ended-matches-are-collected-in-one-read.md. The package does
+// of the whole log. So a match is complete in memory when the read reaches the
+// ladder's event that ends the match. Reading the stream of each match instead
+// would look up the events one by one
+// (docs/adr/0034-ended-matches-are-collected-in-one-read.md). The package does
 // not decode events.
 package matchcollector
 
@@ -14,15 +15,16 @@ import (
 	"hexarena/eventstore"
 )
 
-// maxBytes limits the memory for running matches. Callers read a match that does
-// not fit from its stream.
+// maxBytes is the maximum memory for running matches. If a match exceeds it,
+// callers read the match from its stream.
 const maxBytes = 512 << 20
 
-// overhead estimates the memory that one event takes in addition to its bytes.
+// overhead is an estimate of the memory that one event uses in addition to its
+// bytes.
 const overhead = 256
 
-// Collector holds the events of running matches. Create one with New. Only one
-// goroutine may use it.
+// Collector stores the events of running matches. Create one with New. Only one
+// goroutine may use a Collector.
 type Collector struct {
 	free    int // bytes left of maxBytes
 	running map[eventstore.StreamID]*collected
@@ -38,8 +40,8 @@ func New() *Collector {
 	return &Collector{free: maxBytes, running: map[eventstore.StreamID]*collected{}}
 }
 
-// Add takes the next event of the log. It drops the events of other streams, and
-// of matches whose first event it was not given.
+// Add adds the next event of the log. It ignores events of other streams, and
+// events of matches whose first event was not added.
 func (c *Collector) Add(r eventstore.Recorded) {
 	if !strings.HasPrefix(string(r.Stream), match.StreamPrefix) {
 		return
@@ -66,9 +68,9 @@ func (c *Collector) forget(id eventstore.StreamID) {
 	}
 }
 
-// Take returns the events of a match up to its end, and forgets the match. It
-// returns nil if the match has not ended or if the collector lacks some of its
-// events. Use Read then.
+// Take returns the events of a match up to its end, and removes the match from
+// the Collector. If the match has not ended, or if some of its events were not
+// collected, Take returns nil. Use Read then.
 func (c *Collector) Take(matchID string) []eventstore.Recorded {
 	id := eventstore.StreamID(match.Stream(matchID))
 	m := c.running[id]
@@ -79,8 +81,8 @@ func (c *Collector) Take(matchID string) []eventstore.Recorded {
 	return m.events
 }
 
-// Read reads a match from its stream, up to its end. It returns nil if the match
-// has not ended.
+// Read reads the events of a match from its stream, up to the end of the match.
+// If the match has not ended, Read returns nil.
 func Read(ctx context.Context, log eventstore.Log, matchID string) ([]eventstore.Recorded, error) {
 	var all []eventstore.Recorded
 	for r, err := range log.Read(ctx, eventstore.StreamID(match.Stream(matchID)), 0, eventstore.ReadOptions{}) {

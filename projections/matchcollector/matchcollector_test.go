@@ -12,7 +12,7 @@ import (
 )
 
 // playedLog returns a log with two ended matches, whose events alternate, and a
-// running one.
+// running match.
 func playedLog(t *testing.T) (log *memory.Log, ended [2]*arenatest.Game, running *arenatest.Game) {
 	log = memory.New()
 	a := arenatest.New(t, log, 4)
