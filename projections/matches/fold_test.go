@@ -61,7 +61,8 @@ func TestInvalidEventStopsTheListWithoutAChange(t *testing.T) {
 	}
 }
 
-// Readers use the live list while it folds. The rows must be equal byte for byte.
+// Other goroutines read the live list while it folds. The rows of a rebuild must
+// be equal to those of the live list, byte for byte.
 func TestRebuildEqualsTheLiveList(t *testing.T) {
 	w := newFixture(t)
 	stop := make(chan struct{})

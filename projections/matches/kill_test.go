@@ -22,9 +22,10 @@ import (
 	"hexarena/projections/matches"
 )
 
-// folderOfChild makes this program fold the synthetic log into a folder until it is
-// killed. haltOfChild is the number of events after which it stops reading, so that
-// even a late kill comes before the end of the log.
+// folderOfChild and haltOfChild are environment variables. If folderOfChild names a
+// folder, this program folds the synthetic log into that folder until it is killed.
+// haltOfChild is the number of events after which the program stops reading, so
+// that even a late kill comes before the end of the log.
 const (
 	folderOfChild = "MATCHES_TEST_FOLDER"
 	haltOfChild   = "MATCHES_TEST_HALT"
@@ -43,9 +44,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// haltingLog prints the number of events that a run has read. Occasionally it
-// sends CaughtUp, so that the rows are committed. At halt it waits until the
-// parent closes its standard input or exits.
+// haltingLog prints the number of events that a subscriber has read.
+// Occasionally it sends CaughtUp, so that the rows are committed. After halt
+// events, it waits until the parent process closes the standard input or exits.
 type haltingLog struct {
 	*memory.Log
 	halt int
@@ -90,7 +91,8 @@ func fold(dir string) error {
 	return r.Run(context.Background())
 }
 
-// The rows must be equal byte for byte.
+// If a rebuild is killed several times, the final rows must be equal to those
+// of an uninterrupted rebuild, byte for byte.
 func TestKilledRebuildEqualsAnUninterruptedOne(t *testing.T) {
 	if raced {
 		t.Skip("takes minutes under the race detector: run it without -race")

@@ -1,5 +1,6 @@
-// Package matches is the read model of the match list: the players, status and result
-// of each match. projections/frames reads the history of one match from its stream.
+// Package matches is the read model of the match list: the players, status and
+// result of each match. For the history of one match, use projections/frames, which
+// reads the match's stream.
 package matches
 
 import (
@@ -18,8 +19,8 @@ import (
 	"hexarena/projections"
 )
 
-// Reachable is how many of the newest matches the pages of a query can reach
-// (docs/protocol.md, GET /matches).
+// Reachable is the number of matches that a query can list: the pages end after
+// the newest Reachable matches (docs/protocol.md, GET /matches).
 const Reachable = 10_000
 
 // The statuses of a match.
@@ -48,10 +49,10 @@ type Summary struct {
 	EndedAt   *string  `json:"endedAt"`
 }
 
-// Matches is the model. It answers from committed rows.
+// Matches is the model. It answers queries from committed rows.
 type Matches struct {
 	batch   map[string]*entry // by id: matches that changed since the last commit
-	numbers map[string]int64  // by bot id: the bot's number, cached once it has been needed
+	numbers map[string]int64  // by bot id: cache of the bots' numbers
 	last    int64             // number of the newest seated match
 	edges   edges
 	queries atomic.Pointer[queries]
@@ -169,8 +170,9 @@ func rated(players []Player, seats []ladder.RatedSeat) ([]Player, error) {
 	return players, nil
 }
 
-// applyMatch decodes only MatchStarted. Of the events that end a match, the
-// list needs only the time.
+// applyMatch applies an event of a match's stream. It decodes only
+// MatchStarted, because the list needs only the time of the events that end a
+// match.
 func (m *Matches) applyMatch(tx *projections.Tx, id string, r eventstore.Recorded, at time.Time) error {
 	var started match.Started
 	if r.Type == started.EventType() {
@@ -193,7 +195,7 @@ func (m *Matches) applyMatch(tx *projections.Tx, id string, r eventstore.Recorde
 	return nil
 }
 
-// seated returns a match, or an error if it was never seated.
+// seated returns a match, or an error if the match was never seated.
 func (m *Matches) seated(tx *projections.Tx, id string) (*entry, error) {
 	en, err := m.find(tx, id)
 	if err == nil && en == nil {

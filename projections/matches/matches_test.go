@@ -42,7 +42,7 @@ func newFixture(t *testing.T) *fixture {
 	return w
 }
 
-// all lists the matches of a query on one page.
+// all returns all matches of a query, on one page.
 func (w *fixture) all(q matches.Query) []matches.Summary {
 	w.t.Helper()
 	require.NoError(w.t, w.sync.Sync(w.t.Context()))
@@ -120,7 +120,8 @@ func TestListFollowsACompletedMatch(t *testing.T) {
 	require.Equal(t, want, running, "a summary that a reader holds")
 }
 
-// Before its first match, a bot has the rating 0.0.
+// Before its first match, a bot has the rating 0.0. So the first rating change
+// is the new rating.
 func TestRatingDeltaOfAFirstMatch(t *testing.T) {
 	w := newFixture(t)
 	g := w.Complete(ladder.Standard, w.bots[:4]...)
@@ -184,7 +185,8 @@ func TestListSelectsAndOrders(t *testing.T) {
 	tables := w.Seat(ladder.Standard, w.bots...)
 	parley := w.Seat(ladder.Parley, w.other...)[0]
 	require.Len(t, tables, 2)
-	// These matches start in a different order than they were seated.
+	// These matches start in a different order than the one in which they were
+	// seated.
 	parley.Start()
 	tables[1].Start()
 	require.Equal(t, []string{parley.MatchID, tables[1].MatchID, old.MatchID}, w.ids(matches.Query{}))
@@ -266,8 +268,8 @@ func TestPagesOfAnySizeMakeTheWholeList(t *testing.T) {
 	})
 }
 
-// pages returns the ids of all pages of a query. It calls between before each page
-// except the first.
+// pages returns the match ids on all pages of a query. It calls between before
+// each page except the first.
 func (s *synthetic) pages(q matches.Query, between func()) (ids []string) {
 	s.t.Helper()
 	for {
@@ -282,9 +284,10 @@ func (s *synthetic) pages(q matches.Query, between func()) (ids []string) {
 	}
 }
 
-// Of 12,000 completed matches, every selection reaches its newest 10,000, each once.
-// More matches are seated and completed between two pages. The earlier matches still
-// come once each, without a gap, up to the new reach.
+// There are 12,000 completed matches. Every query lists its newest 10,000 matches,
+// each once. If more matches are seated and completed between two pages, the query
+// still lists the earlier matches once each and without a gap. It ends earlier,
+// because the new matches count as the newest.
 func TestPagesReachTheNewestMatches(t *testing.T) {
 	if raced {
 		t.Skip("takes minutes under the race detector: run it without -race")
@@ -325,7 +328,7 @@ func sameIDs(t *testing.T, want, got []string) {
 	logtest.RequireSameText(t, strings.Join(want, "\n"), strings.Join(got, "\n"))
 }
 
-// modeOf returns the mode of the i-th synthetic match.
+// modeOf returns the mode of synthetic match i.
 func modeOf(i int) string {
 	if i%tablesATick == 0 {
 		return ladder.Parley
@@ -335,7 +338,7 @@ func modeOf(i int) string {
 
 const tablesATick = 5
 
-// synthetic is a log of matches without games, and their list.
+// synthetic is a log of matches without games, and the match list of that log.
 type synthetic struct {
 	t      testing.TB
 	log    *memory.Log
@@ -363,7 +366,7 @@ func (s *synthetic) store(stream string, e eventstore.Typed) {
 		_, err = s.log.Append(context.Background(), eventstore.StreamID(stream), eventstore.Any, encoded)
 	}
 	if err != nil {
-		panic(err) // a log in memory rejects nothing here
+		panic(err) // a log in memory does not reject these appends
 	}
 }
 
@@ -372,7 +375,8 @@ func (s *synthetic) sync() {
 	require.NoError(s.t, s.runner.Sync(context.Background()))
 }
 
-// write appends n matches from their tables to their ratings.
+// write appends all events of n matches, from seating their tables to storing
+// their ratings.
 func (s *synthetic) write(n int) {
 	first := len(s.ids)
 	s.writeSeated(n)
@@ -386,7 +390,7 @@ func (s *synthetic) seat(n int) {
 	s.sync()
 }
 
-// writeSeated starts the last match first.
+// writeSeated seats and starts matches. It starts the last match first.
 func (s *synthetic) writeSeated(n int) {
 	first := len(s.ids)
 	tables := map[string]ladder.TablesSeated{}

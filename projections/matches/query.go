@@ -12,23 +12,24 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// columns are the columns of a summary; row.columns reads them.
+// columns lists the columns of a summary. row.columns returns the variables for
+// them, in the same order.
 const columns = "m.seq, m.id, m.mode, m.status, m.started, m.ended, m.players"
 
-// Query selects matches. An empty field selects all.
+// Query selects matches. An empty field selects all matches.
 type Query struct {
 	Mode, Status, BotID string
-	Before              string // id of a match; the page continues after it
+	Before              string // id of a match; the page begins after this match
 	Limit               int    // at least 1
 }
 
 // queries are the prepared statements of the readers.
 type queries struct {
 	get, seq, bot *sql.Stmt
-	pages, edges  map[int]*sql.Stmt // by the number of kinds that they read
+	pages, edges  map[int]*sql.Stmt // by the number of kinds that the query selects
 }
 
-// prepare prepares the queries for a file.
+// prepare prepares the statements for the rows of a file.
 func prepare(rows *sql.DB) (q *queries, err error) {
 	q = &queries{pages: map[int]*sql.Stmt{}, edges: map[int]*sql.Stmt{}}
 	statement := func(text string) *sql.Stmt {
@@ -47,9 +48,9 @@ func prepare(rows *sql.DB) (q *queries, err error) {
 	return q, err
 }
 
-// merged selects a bot's (?1) matches of n kinds with numbers below ?2, newest first.
-// Each kind's range is already in this order, so SQLite merges them and reads only
-// the rows of the page.
+// merged returns a query for the matches of a bot (?1) of n kinds, with numbers
+// below ?2, newest first. The matches of each kind are already in this order. So
+// SQLite only has to merge the kinds, and reads only the rows of the page.
 func merged(n int) string {
 	ranges := make([]string, n)
 	for i := range ranges {
@@ -58,7 +59,7 @@ func merged(n int) string {
 	return strings.Join(ranges, " UNION ALL ") + " ORDER BY seq DESC"
 }
 
-// Get returns a match that has started.
+// Get returns a match. It finds only matches that have started.
 func (m *Matches) Get(id string) (s Summary, found bool, err error) {
 	var r row
 	en, err := r.scan(m.queries.Load().get.QueryRowContext(context.Background(), id), r.columns())
@@ -68,9 +69,9 @@ func (m *Matches) Get(id string) (s Summary, found bool, err error) {
 	return en.Summary, err == nil, err
 }
 
-// List returns a page, newest seating first, and the Before of the next page, which is
-// "" after the last page. It returns known == false if Before is not the id of a match
-// that has started.
+// List returns a page of matches, the latest seated first. next is the Before of
+// the next page, or "" if this is the last page. known is false if Before is not
+// the id of a match that has started.
 func (m *Matches) List(query Query) (page []Summary, next string, known bool, err error) {
 	q := m.queries.Load()
 	s := selection{query.BotID, query.Mode, query.Status}
@@ -90,8 +91,8 @@ func (m *Matches) List(query Query) (page []Summary, next string, known bool, er
 	if err != nil || len(found) == 0 {
 		return []Summary{}, "", true, err
 	}
-	// Numbers have no gaps, so a match can be out of reach only if this many newer ones
-	// were seated.
+	// The numbers of matches have no gaps. So a match can be out of reach only if
+	// at least Reachable newer matches were seated.
 	if last-found[len(found)-1].seq >= Reachable {
 		edge, err := m.edges.of(s, at, func() (int64, int64, error) { return q.edge(bot, kinds) })
 		if err != nil {
@@ -111,7 +112,8 @@ func (m *Matches) List(query Query) (page []Summary, next string, known bool, er
 	return page, next, true, nil
 }
 
-// before returns the number of a match, or the greatest number if id is empty.
+// before returns the number of a match. If id is empty, it returns the greatest
+// possible number.
 func (q *queries) before(id string) (seq int64, err error) {
 	if id == "" {
 		return math.MaxInt64, nil
@@ -119,7 +121,8 @@ func (q *queries) before(id string) (seq int64, err error) {
 	return seq, q.seq.QueryRowContext(context.Background(), id).Scan(&seq)
 }
 
-// number returns the number of a bot, or 0 (all bots) if botID is empty.
+// number returns the number of a bot. If botID is empty, it returns 0, which
+// means all bots.
 func (q *queries) number(botID string) (bot int64, err error) {
 	if botID == "" {
 		return 0, nil
@@ -127,8 +130,8 @@ func (q *queries) number(botID string) (bot int64, err error) {
 	return bot, q.bot.QueryRowContext(context.Background(), botID).Scan(&bot)
 }
 
-// page reads matches. It also returns the checkpoint of the rows and the number of the
-// newest seated match.
+// page reads a page of matches. It also returns the checkpoint of the rows, and the
+// number of the newest seated match.
 func (q *queries) page(bot int64, kinds []any, before int64, limit int) (list []entry, at, last int64, err error) {
 	rows, err := q.pages[len(kinds)].QueryContext(context.Background(), append([]any{bot, before, limit}, kinds...)...)
 	if err != nil {
@@ -147,8 +150,8 @@ func (q *queries) page(bot int64, kinds []any, before int64, limit int) (list []
 	return list, at, last, rows.Err()
 }
 
-// edge returns the number of the oldest match in reach, or 0 if all are in
-// reach. It also returns the checkpoint of the rows.
+// edge returns the number of the oldest match in reach, or 0 if all matches are
+// in reach. It also returns the checkpoint of the rows.
 func (q *queries) edge(bot int64, kinds []any) (seq, at int64, err error) {
 	err = q.edges[len(kinds)].QueryRowContext(context.Background(), append([]any{bot, int64(math.MaxInt64), Reachable - 1}, kinds...)...).Scan(&seq, &at)
 	return seq, at, ignoreNoRows(err)
@@ -162,7 +165,7 @@ func ignoreNoRows(err error) error {
 	return err
 }
 
-// row receives the columns of one summary after another.
+// row receives the columns of a summary. It is reused for all rows of a query.
 type row struct {
 	entry
 	ended   *string
@@ -187,11 +190,12 @@ func (r *row) scan(from interface{ Scan(into ...any) error }, columns []any) (en
 	return en, err
 }
 
-// selection identifies the list that an edge belongs to.
+// selection identifies the set of matches to which an edge belongs.
 type selection struct{ bot, mode, status string }
 
 // edges caches the edge of each selection until the next commit. Finding an
-// edge takes a few milliseconds, and only pages of much older matches need one.
+// edge takes a few milliseconds. Only pages with much older matches need an
+// edge.
 type edges struct {
 	mu     sync.Mutex
 	cached map[selection]edge
@@ -199,10 +203,10 @@ type edges struct {
 
 type edge struct{ seq, at int64 }
 
-// maxEdges limits the cached edges.
+// maxEdges is the maximum number of cached edges.
 const maxEdges = 1000
 
-// of returns the edge of a selection as of the given checkpoint or a later one.
+// of returns the edge of a selection at the given checkpoint or a later one.
 func (e *edges) of(s selection, at int64, find func() (seq, at int64, err error)) (int64, error) {
 	e.mu.Lock()
 	cached, ok := e.cached[s]

@@ -2,5 +2,5 @@
 
 package matches_test
 
-// raced reports whether the race detector is on. SQLite is slow under it.
+// raced reports whether the race detector is on, which makes SQLite slow.
 const raced = true

@@ -16,8 +16,8 @@ import (
 //go:embed schema.sql
 var tables string
 
-// statuses numbers the kinds together with ladder.Modes. The order of both is part of
-// the schema.
+// A kind is a number for a mode and a status. It depends on the order of
+// ladder.Modes and of statuses, so both orders are part of the schema.
 var statuses = []string{Running, Completed, Aborted}
 
 const unlisted = -1
@@ -39,12 +39,12 @@ func kindsOf(mode, status string) []any {
 	return kinds
 }
 
-// entry is a seated match. Lists show it once it has started.
+// entry is a seated match. Lists show the match once it has started.
 type entry struct {
 	Summary
 	seq    int64
-	ended  string // the end of its stream; hidden until its ladder closes it
-	kind   int    // the kind of its rows in listed
+	ended  string // the time when the match's stream ended; hidden until the ladder closes the match
+	kind   int    // the kind of the match's rows in the table listed
 	stored bool
 }
 
@@ -129,7 +129,7 @@ func (m *Matches) write(tx *projections.Tx, en *entry) error {
 	return nil
 }
 
-// number returns the number of a bot, and assigns one if it has none.
+// number returns the number of a bot. If the bot has no number, it assigns one.
 func (m *Matches) number(tx *projections.Tx, id string) (n int64, err error) {
 	if n, ok := m.numbers[id]; ok {
 		return n, nil
@@ -146,9 +146,9 @@ func (m *Matches) number(tx *projections.Tx, id string) (n int64, err error) {
 	return n, err
 }
 
-// encodePlayers encodes players compactly, because each page decodes hundreds.
-// Each player has an id, a name and a placement (0 if none). A player with a
-// placement also has a rating change.
+// encodePlayers encodes players in a short format, because each page decodes
+// hundreds of them. For each player, the format contains an id, a name and a
+// placement (0 if none). If there is a placement, a rating change follows.
 func encodePlayers(players []Player) []byte {
 	b := []byte{}
 	for _, p := range players {
