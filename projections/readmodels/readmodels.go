@@ -1,6 +1,5 @@
-// Package readmodels holds the only list of read models. The service answers
-// from the fields of a Set. Commands that treat all models the same way use
-// All.
+// Package readmodels contains the only list of read models. The service queries
+// the fields of a Set. Commands that treat all models the same way use All.
 package readmodels
 
 import (
@@ -12,7 +11,7 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// Set holds one of each read model.
+// Set contains one of each read model.
 type Set struct {
 	Directory   *directory.Directory
 	Matches     *matches.Matches
