@@ -12,7 +12,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// Head is a tree head: the size and root of a mode's tree.
+// Head is a tree head: the size and the root hash of a mode's tree.
 type Head struct {
 	Origin string
 	Size   uint64
@@ -22,8 +22,8 @@ type Head struct {
 // Origin returns the name of a mode's log at an arena's host.
 func Origin(host, mode string) string { return host + "/log/" + mode }
 
-// Sign returns a head as a signed note (C2SP tlog-checkpoint). The same head always
-// gives the same note.
+// Sign returns a head as a signed note (C2SP tlog-checkpoint). The note of a head
+// is always the same.
 func Sign(h Head, key ed25519.PrivateKey) ([]byte, error) {
 	v, err := verifierOf(h.Origin, key.Public().(ed25519.PublicKey))
 	if err != nil {
@@ -33,7 +33,7 @@ func Sign(h Head, key ed25519.PrivateKey) ([]byte, error) {
 	return note.Sign(&note.Note{Text: string(text)}, signer{v, key})
 }
 
-// verifierOf returns the verifier of a key's signatures for an origin.
+// verifierOf returns the verifier for signatures of a key with an origin.
 func verifierOf(origin string, key ed25519.PublicKey) (note.Verifier, error) {
 	text, err := note.NewEd25519VerifierKey(origin, key)
 	if err != nil {
@@ -57,8 +57,8 @@ func (s signer) Sign(text []byte) ([]byte, error) { return ed25519.Sign(s.key, t
 
 var errHead = errors.New("not a signed head")
 
-// Open reads a head of a mode's log and checks its signature. The origin may name any
-// host, because the key identifies the arena.
+// Open parses a signed head of a mode's log and checks the signature. The origin
+// may contain any host, because the key identifies the arena.
 func Open(signed []byte, mode string, key ed25519.PublicKey) (Head, error) {
 	origin, _, _ := strings.Cut(string(signed), "\n")
 	if !strings.HasSuffix(origin, Origin("", mode)) {
@@ -80,8 +80,8 @@ func Open(signed []byte, mode string, key ed25519.PublicKey) (Head, error) {
 	return Head{Origin: origin, Size: c.Size, Root: c.Hash}, nil
 }
 
-// RootOf returns the root of the tree in which the proof places a leaf. It fails if the
-// proof has a wrong shape.
+// RootOf returns the root hash of the tree in which the proof places a leaf. It
+// fails if the proof has the wrong number of hashes.
 func (i Inclusion) RootOf(leaf []byte) ([]byte, error) {
 	return proof.RootFromInclusionProof(rfc6962.DefaultHasher, i.Index, i.Size, rfc6962.DefaultHasher.HashLeaf(leaf), i.Hashes)
 }

@@ -18,8 +18,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// record holds the fields of a leaf: those of an ended match in the API
-// (docs/audit.md, "The signed log").
+// record contains the fields of a leaf. They are the fields of an ended match's
+// record in the API (docs/audit.md, "The signed log").
 type record struct {
 	matches.Summary
 	Seed       *seed.Seed          `json:"seed"`
@@ -53,8 +53,9 @@ func recordOf(h *frames.History, status string, rated []ladder.RatedSeat) (recor
 	return r, nil
 }
 
-// leafOf returns the leaf for a ladder's event, built from the stream of its match. It
-// returns nil if the event closes no match that had started.
+// leafOf returns the leaf for a ladder's event, built from the stream of the match
+// that the event closes. It returns nil if the event closes no match, or a match
+// that had not started.
 func leafOf(ctx context.Context, log eventstore.Log, r eventstore.Recorded) (id string, leaf []byte, err error) {
 	e, err := ladder.Decode(r.Type, r.Data)
 	if err != nil {
@@ -75,8 +76,8 @@ func leafOf(ctx context.Context, log eventstore.Log, r eventstore.Recorded) (id 
 	return "", nil, nil
 }
 
-// startedBefore reports whether a match had started when its ladder voided it. A start
-// that was stored later must not change the tree.
+// startedBefore reports whether a match had started when its ladder voided it. If
+// the start is stored after that, the tree must not change.
 func startedBefore(ctx context.Context, log eventstore.Log, id string, at eventstore.Position) (bool, error) {
 	for r, err := range log.Read(ctx, eventstore.StreamID(match.Stream(id)), 0, eventstore.ReadOptions{Limit: 1}) {
 		return err == nil && r.Position < at, err
@@ -100,8 +101,8 @@ func leafFrom(ctx context.Context, log eventstore.Log, id, status string, rated 
 	return jcs.Transform(text)
 }
 
-// Leaf returns the bytes of a leaf, built from the public JSON of a match's record. It
-// drops all other fields.
+// Leaf returns the bytes of a leaf, built from the public JSON of a match's record.
+// It drops the fields that do not belong to a leaf.
 func Leaf(text []byte) ([]byte, error) {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(text, &all); err != nil {

@@ -1,11 +1,12 @@
-// Package signedlog is the read model of the signed log: for each mode a Merkle tree
-// (RFC 6962) with one leaf for each match that the ladder has closed, in ladder
-// order. An auditor who stored a head can check that a match is in the tree, and that
-// a later head continues the stored one. The arena therefore cannot change or drop a
-// match unnoticed. docs/audit.md, "The signed log", defines leaves and heads.
+// Package signedlog is the read model of the signed log. The signed log of a mode
+// is a Merkle tree (RFC 6962). It has one leaf for each match that the ladder has
+// closed, in ladder order. An auditor who has stored a head can check that a match
+// is in the tree, and that a later head continues the stored head. So the arena
+// cannot change or drop a match unnoticed. "The signed log" in docs/audit.md
+// defines leaves and heads.
 //
-// The rows hold only hashes. The model builds a leaf from the match's own stream when
-// the ladder closes the match.
+// The rows contain only hashes. When the ladder closes a match, the model builds
+// the leaf from the match's own stream.
 package signedlog
 
 import (
@@ -24,11 +25,11 @@ import (
 	"hexarena/projections"
 )
 
-// readTimeout bounds how long reading one match's stream may take. If the log
+// readTimeout is the time limit for reading the stream of one match. If the log
 // is unavailable for longer, the runner retries the event.
 const readTimeout = 5 * time.Second
 
-// SignedLog is the model. It answers from committed rows.
+// SignedLog is the model. It answers queries from committed rows.
 type SignedLog struct {
 	log   eventstore.Log
 	trees map[string]*compact.Range // by mode; only the runner uses them
@@ -42,9 +43,10 @@ func New(log eventstore.Log) *SignedLog { return &SignedLog{log: log} }
 // Name implements projections.Model.
 func (s *SignedLog) Name() string { return "signedlog" }
 
-// Schema implements projections.Model. The nodes are the roots of all perfect
-// subtrees. Level 0 holds the leaves. The node at place p of level n covers the
-// leaves from p·2ⁿ. A node never changes.
+// Schema implements projections.Model. The table nodes contains the root hashes
+// of all perfect subtrees. The nodes of level 0 are the leaves. The node at
+// place p of level n covers 2ⁿ leaves, starting at leaf p·2ⁿ. A node never
+// changes.
 func (s *SignedLog) Schema() projections.Schema {
 	return projections.Schema{Version: 1, Tables: `
 		CREATE TABLE leaves (match TEXT PRIMARY KEY, mode TEXT NOT NULL, place INTEGER NOT NULL) STRICT, WITHOUT ROWID;

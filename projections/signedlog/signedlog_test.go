@@ -94,7 +94,8 @@ func (w *fixture) head(mode string) signedlog.Head {
 	return signedlog.Head{Origin: signedlog.Origin("arena.example", mode), Size: size, Root: root}
 }
 
-// root computes a tree's hash by the definition of RFC 6962, independently.
+// root computes a tree's root hash by the definition in RFC 6962, independently
+// of the model.
 func root(leaves [][]byte) []byte {
 	h := rfc6962.DefaultHasher
 	switch len(leaves) {
@@ -129,7 +130,7 @@ func TestEveryClosedMatchIsALeaf(t *testing.T) {
 		}
 		unstarted := w.begin(ladder.Standard, 100+n)
 		unstarted.Void(ladder.WhyOperator)
-		w.stop(ladder.Parley, n) // another tree
+		w.stop(ladder.Parley, n) // these matches belong to another tree
 		w.sync()
 		leaf, err := signedlog.Leaf(w.record(g.MatchID))
 		require.NoError(t, err)
@@ -200,7 +201,8 @@ func TestRebuiltAndResumedTreesAreEqual(t *testing.T) {
 	require.Contains(t, arenatest.Dump(t, resumed), "leaves")
 }
 
-// This is also true in a rebuild, which reads the log after that start.
+// A match that starts after its ladder voided it has no leaf. This is also true
+// in a rebuild, which reads the stream after that start.
 func TestMatchStartedAfterItsVoidHasNoLeaf(t *testing.T) {
 	w := newFixture(t)
 	g := w.begin(ladder.Standard, 1)

@@ -54,8 +54,8 @@ func rootOf(tree *compact.Range) ([]byte, error) {
 	return tree.GetRootHash(nil)
 }
 
-// Inclusion returns the proof that a match is in a mode's current tree. It returns false
-// if the match is not in it.
+// Inclusion returns the proof that a match is in a mode's current tree. If the
+// match is not in the tree, it returns false.
 func (s *SignedLog) Inclusion(ctx context.Context, mode, matchID string) (i Inclusion, found bool, err error) {
 	rows := s.rows.Load()
 	err = rows.QueryRowContext(ctx, "SELECT place FROM leaves WHERE match = ? AND mode = ?", matchID, mode).Scan(&i.Index)
@@ -76,8 +76,8 @@ func (s *SignedLog) Inclusion(ctx context.Context, mode, matchID string) (i Incl
 	return i, err == nil, err
 }
 
-// Consistency returns the proof that a mode's tree of size to continues the tree of size
-// from. Neither may exceed Size.
+// Consistency returns the proof that a mode's tree of size to continues the tree of
+// size from. The sizes must not exceed Size.
 func (s *SignedLog) Consistency(ctx context.Context, mode string, from, to uint64) ([][]byte, error) {
 	nodes, err := proof.Consistency(from, to)
 	if err != nil {
@@ -99,7 +99,8 @@ func sizeOf(ctx context.Context, rows *sql.DB, mode string) (size uint64, err er
 	return size, err
 }
 
-// hashesOf reads the hashes of nodes. A proof needs only a few for each level.
+// hashesOf reads the hashes of nodes. It reads them one by one, because a proof
+// needs only a few nodes of each level.
 func hashesOf(ctx context.Context, rows *sql.DB, mode string, ids []compact.NodeID) ([][]byte, error) {
 	hashes := make([][]byte, len(ids))
 	for i, id := range ids {
