@@ -8,14 +8,15 @@ import (
 	"io"
 )
 
-// dumpedTables lists the tables except the checkpoint. Each comes with an expression
-// for the text of one of its rows.
+// dumpedTables is a query for the names of all tables except the checkpoint. For
+// each table, it also returns an SQL expression that formats a row of the table as
+// text.
 const dumpedTables = `
 	SELECT name, (SELECT group_concat('quote("' || name || '")', ' || ''|'' || ') FROM pragma_table_info(t.name))
 	FROM sqlite_schema t WHERE type = 'table' AND name <> 'checkpoint' AND name NOT LIKE 'sqlite_%' ORDER BY name`
 
-// Dump writes all rows except the checkpoint, one to a line. Tables are sorted by
-// name and rows by their text, so equal rows give equal bytes.
+// Dump writes all rows except the checkpoint, one on each line. It sorts the
+// tables by name and the rows by their text, so equal rows give equal bytes.
 func Dump(w io.Writer, rows *sql.DB) error {
 	out := bufio.NewWriter(w)
 	err := Each(rows, func(scan Scan) error {

@@ -16,12 +16,13 @@ import (
 	"hexarena/eventstore"
 )
 
-// maxReaders limits the concurrent queries of a file's readers.
+// maxReaders is the maximum number of concurrent queries by the readers of a
+// file.
 const maxReaders = 4
 
-// A commit survives a crash of the process. A crash of the machine may undo the last
-// commits, because synchronous=NORMAL syncs later; the model then folds those events
-// again.
+// A commit survives a crash of the process. A crash of the machine may undo the
+// last commits, because synchronous=NORMAL syncs later. Then the model folds the
+// events of these commits again.
 var (
 	writerPragmas = []string{
 		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(NORMAL)", "cache_size(-65536)",
@@ -30,21 +31,22 @@ var (
 	readerPragmas = []string{"busy_timeout(10000)", "query_only(1)", "cache_size(-16384)"}
 )
 
-// file is a model's SQLite file. One connection writes; the others read.
+// file is a model's SQLite file. One connection writes, and the other
+// connections read.
 type file struct {
 	dir, model    string
-	db            *sql.DB              // holds only the writer's connection
+	db            *sql.DB              // has only the writer's connection
 	writer        *sql.Conn            // the only connection that writes
 	rows          *sql.DB              // the readers' connections
-	statements    map[string]*sql.Stmt // the writer's, by text
-	checkpoint    checkpoint           // the last committed one
-	removeOnClose bool                 // the file is damaged
+	statements    map[string]*sql.Stmt // prepared statements of the writer, by SQL text
+	checkpoint    checkpoint           // the last committed checkpoint
+	removeOnClose bool                 // set if the file is damaged
 }
 
 // checkpoint is the position up to which a model's rows include all events.
 type checkpoint struct {
 	position eventstore.Position
-	anchor   anchor // at the position or after it
+	anchor   anchor // an event at the position or after it
 }
 
 // anchor is an event that identifies the log. It is empty at position 0.
@@ -66,7 +68,8 @@ const checkpointTable = `CREATE TABLE checkpoint (
 // path returns the path of a model's file.
 func path(dir, name string) string { return filepath.Join(dir, name+".db") }
 
-// Remove deletes a model's rows. The next start folds them from scratch.
+// Remove deletes a model's rows. When a process opens the model again, it folds
+// the rows from scratch.
 func Remove(dir, name string) error {
 	var errs []error
 	for _, suffix := range []string{"", "-wal", "-shm"} {
@@ -77,8 +80,8 @@ func Remove(dir, name string) error {
 	return errors.Join(errs...)
 }
 
-// openFile opens the file and loads the model. It replaces a file that cannot be
-// used.
+// openFile opens the file and loads the model. If the file cannot be used,
+// openFile replaces it.
 func (r *Runner) openFile() error {
 	err := r.open()
 	if unusable(err) {
@@ -87,7 +90,8 @@ func (r *Runner) openFile() error {
 	return err
 }
 
-// replaceFile deletes the rows, so that the model folds from scratch.
+// replaceFile deletes the file and creates an empty one, so that the model
+// folds from scratch.
 func (r *Runner) replaceFile(why string) error {
 	r.logger.Warn("rebuilding the rows", "file", path(r.dir, r.model.Name()), "why", why)
 	if r.file != nil {
@@ -146,7 +150,7 @@ func (f *file) open() (err error) {
 	return nil
 }
 
-// dsn returns SQLite's name for a file and its settings.
+// dsn returns the data source name of an SQLite file with its settings.
 func dsn(name string, pragmas ...string) string {
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(name)}).EscapedPath()}
 	u.RawQuery = url.Values{"_pragma": pragmas}.Encode()
@@ -217,7 +221,7 @@ func (f *file) close() error {
 		errs = append(errs, f.db.Close())
 	}
 	if f.removeOnClose {
-		_ = Remove(f.dir, f.model) // if this fails, the next start finds the damage again
+		_ = Remove(f.dir, f.model) // if this fails, the next process finds the damage again
 	}
 	return errors.Join(errs...)
 }

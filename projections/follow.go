@@ -9,20 +9,20 @@ import (
 	"hexarena/eventstore"
 )
 
-// While a model catches up, a batch commits when it reaches this size or age. The
-// batches are large because the rows of many bots are on as many pages, and each
-// page is written once per batch. A live model commits as soon as its queue is
-// empty.
+// While a model catches up, it commits a batch when the batch reaches this size
+// or age. The batches are large because the rows of many bots are on as many
+// pages of the database file, and each page is written once per batch. A model
+// that has caught up commits as soon as its queue is empty.
 const (
 	batchEvents = 100_000
 	batchAge    = 5 * time.Second
 )
 
 const (
-	idleInterval = 10 * time.Second // between checkpoints that no selected event caused
-	idleTimeout  = 2 * time.Second  // how long that checkpoint waits for the log
-	retryDelay   = time.Second      // before an event is folded again after an outage
-	queueSize    = 1024             // messages that wait for a model
+	idleInterval = 10 * time.Second // between checkpoints of an idle model
+	idleTimeout  = 2 * time.Second  // how long such a checkpoint waits for the log
+	retryDelay   = time.Second      // wait before folding an event again after an outage
+	queueSize    = 1024             // maximum number of messages that wait for a model
 )
 
 // batch describes the events since the last commit. Runner.folding guards it.
@@ -33,14 +33,14 @@ type batch struct {
 	last   anchor
 }
 
-// delivery is one item of a subscription.
+// delivery is one result of a subscription.
 type delivery struct {
 	message eventstore.Message
 	err     error
 }
 
-// follow applies messages until ctx ends, or until enough returns true. It calls
-// enough each time the subscription reaches the log's end. Before it returns, it
+// follow applies messages until ctx ends or enough returns true. It calls enough
+// each time the subscription reaches the log's end. Before it returns, follow
 // commits the events that it has folded.
 func (r *Runner) follow(ctx context.Context, enough func() bool) error {
 	from, err := r.start(ctx)
@@ -91,8 +91,8 @@ func (r *Runner) follow(ctx context.Context, enough func() bool) error {
 	}
 }
 
-// subscribe reads ahead, so that the waiting messages fold as one batch. It closes
-// the channel when the subscription ends.
+// subscribe reads ahead, so that the model can fold all waiting messages in one
+// batch. It closes the channel when the subscription ends.
 func (r *Runner) subscribe(ctx context.Context, from eventstore.Position) <-chan delivery {
 	messages := make(chan delivery, queueSize)
 	go func() {
@@ -108,7 +108,7 @@ func (r *Runner) subscribe(ctx context.Context, from eventstore.Position) <-chan
 	return messages
 }
 
-// start returns the position to subscribe from. On the first call it checks that
+// start returns the position to subscribe from. The first call checks whether
 // the rows belong to this log, and replaces the file if they do not.
 func (r *Runner) start(ctx context.Context) (eventstore.Position, error) {
 	r.folding.Lock()
@@ -131,8 +131,8 @@ func (r *Runner) start(ctx context.Context) (eventstore.Position, error) {
 	return r.applied, nil
 }
 
-// take folds a message unless Run or another Sync has already folded it. It
-// commits the batch if due is set, or if the batch is large or old.
+// take folds a message, unless another call of Run or Sync has already folded
+// it. It commits the batch if due is true, or if the batch is large or old.
 func (r *Runner) take(m eventstore.Message, due bool) error {
 	r.folding.Lock()
 	defer r.folding.Unlock()
@@ -156,8 +156,8 @@ func (r *Runner) take(m eventstore.Message, due bool) error {
 	return nil
 }
 
-// retry waits, and then folds a message that failed because the log was not
-// available.
+// retry waits, and then folds a message again whose fold failed because the log
+// was unavailable.
 func (r *Runner) retry(ctx context.Context, m eventstore.Message, why error) error {
 	r.logger.Warn("a read model waits for the log", "error", why)
 	if eventstore.Sleep(ctx, retryDelay) != nil {
@@ -166,8 +166,8 @@ func (r *Runner) retry(ctx context.Context, m eventstore.Message, why error) err
 	return r.take(m, m.CaughtUp)
 }
 
-// fold applies an event. If the model rejects it, fold commits the events before
-// it and stops the model.
+// fold applies an event. If the model rejects the event, fold commits the events
+// before it and stops the model.
 func (r *Runner) fold(e eventstore.Recorded) error {
 	if r.batch.tx == nil {
 		tx, err := r.file.begin()
@@ -205,7 +205,8 @@ func (r *Runner) commit() error {
 	return r.commitBatch()
 }
 
-// commitOld commits the batch if it is old, even if no message arrives.
+// commitOld commits the batch if it is old. follow calls it regularly, because
+// no message may arrive.
 func (r *Runner) commitOld() error {
 	r.folding.Lock()
 	defer r.folding.Unlock()
@@ -254,9 +255,10 @@ func (r *Runner) stopOnFileError(tx *Tx, err error) error {
 	return r.fail(fmt.Errorf("projection %s: %s: %w", r.model.Name(), path(r.dir, r.model.Name()), err))
 }
 
-// checkpointIfIdle saves a checkpoint that no selected event caused, so that the
-// next start does not read that part of the log again. It needs an event at or
-// after the checkpoint to identify the log; without one it does nothing.
+// checkpointIfIdle saves a checkpoint if the log has grown without selected
+// events. So the next process does not read that part of the log again. The
+// checkpoint needs an event at or after its position to identify the log. If
+// there is no such event, checkpointIfIdle does nothing.
 func (r *Runner) checkpointIfIdle(ctx context.Context) error {
 	r.folding.Lock()
 	defer r.folding.Unlock()
@@ -267,7 +269,7 @@ func (r *Runner) checkpointIfIdle(ctx context.Context) error {
 	defer cancel()
 	at, found, err := r.anchorAt(ctx, r.applied)
 	if err != nil || !found {
-		return nil // the next tick tries again
+		return nil // the next call tries again
 	}
 	tx, err := r.file.begin()
 	if err == nil {
@@ -290,8 +292,8 @@ func (r *Runner) anchorAt(ctx context.Context, p eventstore.Position) (at anchor
 	return at, found, ctx.Err()
 }
 
-// mismatch returns the reason why the rows cannot belong to this log, or "" if
-// they can.
+// mismatch returns the reason why the rows do not belong to this log. If they
+// may belong to it, mismatch returns "".
 func (r *Runner) mismatch(ctx context.Context) (why string, err error) {
 	saved := r.file.checkpoint.anchor
 	if saved.position == 0 {

@@ -13,11 +13,11 @@ import (
 // State describes a model's file.
 type State struct {
 	Position eventstore.Position // the rows include all events up to here; 0 if there are no rows
-	Rebuild  string              // why the next start folds the rows from scratch; empty if it continues them
+	Rebuild  string              // why the next process must fold the rows from scratch; empty if it can continue
 	Bytes    int64
 }
 
-// Inspect reads the file of a model that no process has open.
+// Inspect reads the file of a model. No process may have the file open.
 func Inspect(ctx context.Context, dir string, log eventstore.Log, model Model) (State, error) {
 	var s State
 	for _, suffix := range []string{"", "-wal"} {

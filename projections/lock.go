@@ -15,8 +15,8 @@ import (
 // ErrInUse means that another process has a folder of read models open.
 var ErrInUse = errors.New("the read models are in use by another process")
 
-// Lock reserves a folder of read models for this process, until release or the
-// end of the process, even by kill -9.
+// Lock reserves a folder of read models for this process. The lock ends with a
+// call of release or with the process, even if kill -9 ends the process.
 func Lock(dir string) (release func() error, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func Lock(dir string) (release func() error, err error) {
 	}
 	conn, err := db.Conn(context.Background())
 	if err == nil {
-		_, err = conn.ExecContext(context.Background(), "BEGIN EXCLUSIVE") // the lock that SQLite offers on every system
+		_, err = conn.ExecContext(context.Background(), "BEGIN EXCLUSIVE") // SQLite's own lock, because it works on every operating system
 	}
 	if err != nil {
 		db.Close()

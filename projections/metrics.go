@@ -7,11 +7,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// meter counts what the metrics of a runner show.
+// meter contains the values of a runner's metrics.
 type meter struct {
 	events  atomic.Uint64
 	commits atomic.Uint64
-	behind  atomic.Pointer[time.Time] // when the oldest uncommitted event arrived; nil if all are committed
+	behind  atomic.Pointer[time.Time] // when the oldest uncommitted event arrived; nil if all events are committed
 }
 
 // markBehind records that there is an event to fold.
@@ -40,8 +40,8 @@ var (
 	stoppedDesc  = prometheus.NewDesc("arena_projection_stopped", "1 if a read model cannot fold an event or store its rows; /ready gives the reason.", []string{"projection"}, nil)
 )
 
-// Collector returns the metrics arena_projection_… of the runners. Register it
-// once.
+// Collector returns a Prometheus collector with the metrics arena_projection_…
+// of the runners. Register it once.
 func Collector(runners ...*Runner) prometheus.Collector { return collector(runners) }
 
 type collector []*Runner

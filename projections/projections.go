@@ -1,10 +1,9 @@
 // Package projections runs the read models. Each model folds the events of some
 // streams into rows of its own SQLite file, and answers queries from these
-// rows. The models are in the packages below this one, which does not depend on
-// them.
+// rows. The models are in subpackages. This package does not depend on them.
 //
-// Open returns a Runner for a model, and Run keeps the model up to date. Only one
-// process may use a folder of files: call Lock first.
+// Call Lock first, because only one process may use a folder of files. Open
+// returns a Runner for a model, and Run keeps the model up to date.
 package projections
 
 import (
@@ -21,28 +20,29 @@ import (
 
 // Schema describes a model's tables.
 type Schema struct {
-	// Version must change whenever Tables or the fold changes. The runner deletes
-	// rows of another version and folds from scratch.
+	// Version must change whenever Tables or the fold changes. If the rows have
+	// another version, the runner deletes them and folds from scratch.
 	Version int
 	Tables  string // SQL that creates the tables and indexes
 }
 
-// Model is a read model. The Runner calls its methods from one goroutine at a
-// time. The model itself guards the state that its readers share.
+// Model is a read model. The Runner calls its methods one at a time. The model
+// itself must guard the state that it shares with its readers.
 type Model interface {
 	Name() string // the name of its file; must never change
 	Schema() Schema
 	Filter() eventstore.Filter
 
-	// Load rebuilds the model's memory from committed rows. The model keeps rows
-	// for its readers. The Runner calls Load before the first Apply, and again
-	// whenever rows were deleted or rolled back.
+	// Load rebuilds the model's memory from committed rows. The model stores
+	// rows to answer queries. The Runner calls Load before the first Apply, and
+	// again whenever rows were deleted or rolled back.
 	Load(rows *sql.DB) error
 
 	// Apply folds one selected event. Its writes commit together with the
 	// checkpoint, often in one transaction with other events. If Apply returns an
-	// error, it must not have changed anything. The model then stops, except for
-	// eventstore.ErrUnavailable: the Runner retries that event.
+	// error, it must not have changed anything. If the error is
+	// eventstore.ErrUnavailable, the Runner retries the event. Any other error
+	// stops the model.
 	Apply(tx *Tx, r eventstore.Recorded) error
 
 	// Flush writes the rows that Apply has postponed. The Runner calls it before
@@ -53,11 +53,12 @@ type Model interface {
 // Runner keeps a model up to date with a log. It enforces the rules for folds
 // (docs/architecture.md, "Reads"):
 //
-//   - Idempotent: it skips events up to the position that it has applied, so
-//     applying an event twice changes nothing.
+//   - Idempotent: the Runner skips events up to the position that it has
+//     applied, so applying an event twice changes nothing.
 //   - Atomic: rows and checkpoint commit in one transaction, so a crash leaves
 //     the state after some event.
-//   - Repeatable: rows depend only on events, so a rebuild gives the same bytes.
+//   - Repeatable: rows depend only on events, so a rebuild produces the same
+//     bytes.
 type Runner struct {
 	log    eventstore.Log
 	model  Model
@@ -67,18 +68,18 @@ type Runner struct {
 
 	folding    sync.Mutex // guards the fields below and the calls of the model
 	file       *file
-	logChecked bool                // the file is known to belong to this log
+	logChecked bool                // whether the Runner has checked that the file belongs to this log
 	applied    eventstore.Position // all selected events up to here are folded
 	batch      batch
 
-	mu        sync.Mutex          // guards the fields below; taken after folding
+	mu        sync.Mutex          // guards the fields below; lock it after folding, if both are needed
 	committed eventstore.Position // all selected events up to here can be read
 	changed   chan struct{}       // closed and replaced when committed or failed changes
 	failed    error               // why the model has stopped
 }
 
-// Open returns a runner of a model whose file is in dir. It replaces a file that
-// cannot be used with an empty one.
+// Open returns a runner of a model whose file is in dir. If the file cannot be
+// used, Open replaces it with an empty file.
 func Open(dir string, log eventstore.Log, model Model, logger *slog.Logger) (*Runner, error) {
 	r := &Runner{log: log, model: model, dir: dir, logger: logger.With("projection", model.Name()), changed: make(chan struct{})}
 	r.meter.markBehind()
@@ -95,21 +96,20 @@ func (r *Runner) Close() error {
 	return r.file.close()
 }
 
-// Run applies stored events and then new ones, until ctx ends or the model cannot
-// fold an event. In that case the model stops: Err returns the reason, and the
+// Run applies stored events and then new events, until ctx ends. If the model
+// cannot fold an event, the model stops: Run and Err return the reason, and the
 // rows stay as they were before the event.
 func (r *Runner) Run(ctx context.Context) error {
 	err := r.follow(ctx, func() bool { return false })
 	if r.Err() == nil && ctx.Err() != nil {
-		return nil //nolint:nilerr // the caller ended it
+		return nil //nolint:nilerr // the caller ended ctx
 	}
 	r.logger.Error("projection stopped", "error", err)
 	return err
 }
 
-// Sync returns once all events that the log held at the time of the call are
-// committed. It has its own subscription, so it works without Run and does not
-// wait for it.
+// Sync returns once all events that the log contained at the time of the call
+// are committed. It has its own subscription, so it does not need Run.
 func (r *Runner) Sync(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -140,8 +140,8 @@ func (r *Runner) Wait(ctx context.Context, p eventstore.Position) error {
 	}
 }
 
-// Err returns the reason why the model has stopped, which matches ErrStopped, or
-// nil while it runs.
+// Err returns nil while the model runs. If the model has stopped, Err returns
+// the reason, which matches ErrStopped.
 func (r *Runner) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -161,18 +161,18 @@ func (r *Runner) Folded() uint64 { return r.meter.events.Load() }
 // Name returns the model's name.
 func (r *Runner) Name() string { return r.model.Name() }
 
-// Dump writes the committed rows; see the function Dump.
+// Dump writes the committed rows in the format of the function Dump.
 func (r *Runner) Dump(w io.Writer) error {
 	r.folding.Lock()
 	defer r.folding.Unlock()
 	return Dump(w, r.file.rows)
 }
 
-// ErrStopped means that a model has stopped, so its answers are out of date.
+// ErrStopped means that a model has stopped, so its results are out of date.
 var ErrStopped = errors.New("a read model has stopped")
 
-// ErrBehind means that a model has not yet folded the events that the log held at
-// the start of the process.
+// ErrBehind means that a model has not yet folded all events that the log
+// contained when the process started.
 var ErrBehind = errors.New("a read model has not yet folded all events: try again later")
 
 // stoppedError is the reason why a model has stopped.
@@ -181,7 +181,8 @@ type stoppedError struct{ error }
 func (s *stoppedError) Is(target error) bool { return target == ErrStopped }
 func (s *stoppedError) Unwrap() error        { return s.error }
 
-// fail stops the model. Only the first reason counts.
+// fail stops the model. If the model has already stopped, the first reason
+// remains.
 func (r *Runner) fail(err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -202,7 +203,7 @@ func (r *Runner) setCommitted(p eventstore.Position) {
 	}
 }
 
-// wake must be called with mu held.
+// wake wakes the callers of Wait. The caller must hold mu.
 func (r *Runner) wake() {
 	close(r.changed)
 	r.changed = make(chan struct{})

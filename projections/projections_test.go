@@ -158,7 +158,8 @@ func TestRunnerAppliesEachSelectedEventOnce(t *testing.T) {
 	})
 }
 
-// The events before the rejected one stay, even those of the same batch.
+// If a model rejects an event, the earlier events stay committed, even those of
+// the same batch.
 func TestRunnerStopsAtAnEventThatItCannotFold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, log, model := t.TempDir(), memory.New(), &list{bad: "two"}
@@ -184,8 +185,9 @@ func TestRunnerStopsAtAnEventThatItCannotFold(t *testing.T) {
 	})
 }
 
-// A failed write drops all uncommitted events, in memory too. No time passes in
-// the synctest bubble, so no batch becomes old enough to be committed.
+// After a failed write, all uncommitted events are dropped from the file and
+// from memory. No time passes in the synctest bubble, so no batch becomes old
+// enough to be committed.
 func TestRunnerStopsWhenItsFileFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, model := memory.New(), &list{broken: "bad"}
@@ -246,7 +248,8 @@ func TestRestartContinuesAtTheCheckpoint(t *testing.T) {
 	require.Empty(t, lines.String())
 }
 
-// Otherwise each start would read a long stretch without selected events again.
+// Without this checkpoint, each new process would again read the whole part of
+// the log that has no selected events.
 func TestIdleRunnerSavesACheckpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, log := t.TempDir(), memory.New()

@@ -7,16 +7,16 @@ import (
 	"fmt"
 )
 
-// Tx is a transaction in which a model writes. It prepares each statement once by
-// its text, so pass values as arguments. Any error of a Tx rolls back the
+// Tx is a transaction in which a model writes. It caches prepared statements by
+// their text, so pass values as arguments. Any error of a Tx rolls back the
 // transaction and stops the model.
 type Tx struct {
 	file *file
 	err  error // the first error
 }
 
-// begin opens a transaction. Its statements use no caller's context, so that a
-// cancellation cannot leave it half done.
+// begin opens a transaction. Its statements do not use the context of a caller,
+// so that a cancellation cannot leave the transaction half done.
 func (f *file) begin() (*Tx, error) {
 	tx := &Tx{file: f}
 	return tx, tx.Exec("BEGIN IMMEDIATE")
@@ -31,8 +31,8 @@ func (t *Tx) Exec(query string, args ...any) error {
 	return t.note(query, err)
 }
 
-// Find reads the columns of one row into variables. It returns false if the query
-// has no row.
+// Find reads the columns of one row into variables. If the query returns no row,
+// Find returns false.
 func (t *Tx) Find(query string, args []any, into ...any) (found bool, err error) {
 	s, err := t.statement(query) //nolint:sqlclosecheck // file.close closes it
 	if err == nil {
