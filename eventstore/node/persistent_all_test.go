@@ -15,8 +15,8 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// A group over $all has a filter, which an update keeps. $all hides the
-// checkpoint and parked streams of such groups.
+// A group over $all has a filter. An update of the group keeps the filter. $all
+// hides the checkpoint and parked streams of such groups.
 func TestPersistentSubscriptionToAll(t *testing.T) {
 	f := serve(t)
 	team := &team{fixture: f, client: f.official(), stream: "$all", group: "g"}
@@ -102,7 +102,7 @@ func TestPersistentLinks(t *testing.T) {
 	require.Equal(t, "0@t", string(f.events(ofStream(team.parked()))[0].GetEvent().GetData()))
 }
 
-// Several streams may hold events with the same id.
+// Several streams may contain events with the same id.
 func TestPersistentEventsWithEqualIDs(t *testing.T) {
 	f := serve(t)
 	id := uuid.New()
@@ -152,8 +152,8 @@ func TestPersistentInfo(t *testing.T) {
 	require.Equal(t, codes.InvalidArgument, status.Code(err))
 }
 
-// A damaged configuration stops only the persistent subscriptions, until it is
-// rewritten.
+// A damaged configuration stops only the persistent subscriptions, until the
+// configuration is rewritten.
 func TestPersistentConfigDamaged(t *testing.T) {
 	f := serve(t)
 	f.must("$persistentSubscriptionConfig", writer.Any, wireEvent("$PersistentConfig", uuid.New(), `{"version":"9"}`))

@@ -62,8 +62,9 @@ func TestPersistentReadRejects(t *testing.T) {
 	}
 }
 
-// At the lower bound of events, the group saves a checkpoint after a while. At the
-// upper bound, it saves one at once. With fewer events it saves none.
+// At the lower bound of events, the group saves a checkpoint after a while. At
+// the upper bound, it saves one immediately. Below the lower bound, it saves
+// none.
 func TestPersistentCheckpointSettings(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(9)...)
@@ -114,7 +115,7 @@ func TestPersistentReplayOutlivesTheNode(t *testing.T) {
 	})
 }
 
-// A late answer counts, even if another consumer has the message now.
+// A late answer is valid even if another consumer has the message now.
 func TestPersistentLateAnswer(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(1)...)

@@ -46,7 +46,7 @@ func checkpointing(s *esdb.PersistentSubscriptionSettings) {
 	s.CheckpointLowerBound, s.CheckpointUpperBound = 1, 1
 }
 
-// team creates a group that begins at the start.
+// team creates a group that begins at the start of its source.
 func (f *fixture) team(stream string, s *esdb.PersistentSubscriptionSettings) *team {
 	f.t.Helper()
 	if s == nil {
@@ -91,7 +91,7 @@ func (t *team) join(size uint32) *worker {
 	return &worker{t.t, s}
 }
 
-// next requires the next event with a number of retries.
+// next returns the next event, which must have the given number of retries.
 func (w *worker) next(retries int) *esdb.ResolvedEvent {
 	w.t.Helper()
 	e := w.Recv()
@@ -137,7 +137,7 @@ func (t *team) info() *esdb.PersistentSubscriptionInfo {
 }
 
 // untilInfo waits until the group's info meets a condition. A new checkpoint
-// appears in its stream a moment before the group reports it.
+// appears in the checkpoint stream a moment before the group reports it.
 func (t *team) untilInfo(wanted func(*esdb.PersistentSubscriptionStats) bool) {
 	t.t.Helper()
 	for !wanted(t.info().Stats) {
@@ -152,7 +152,7 @@ func (t *team) until(stream string, n int) *esdb.RecordedEvent {
 	return t.untilIs(stream, func(*esdb.RecordedEvent) bool { n--; return n == 0 })
 }
 
-// untilData waits until a stream has an event with some data.
+// untilData waits until a stream has an event with the given data.
 func (t *team) untilData(stream, data string) {
 	t.t.Helper()
 	t.untilIs(stream, func(e *esdb.RecordedEvent) bool { return string(e.Data) == data })
@@ -181,8 +181,8 @@ func (t *team) checkpoint() string {
 	return "$persistentsubscription-" + t.stream + "::" + t.group + "-checkpoint"
 }
 
-// The official client gets events in order, up to its buffer size, and new ones
-// after it acknowledges.
+// The official client gets events in order, up to its buffer size. It gets more
+// events after it acknowledges some.
 func TestPersistentSubscription(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(3)...)
@@ -275,8 +275,8 @@ func TestPersistentNack(t *testing.T) {
 	team.untilData(team.checkpoint(), `"3"`)
 }
 
-// A nack and a disconnect count as retries; after the last retry the message is
-// parked. The tests of package persistent cover timeouts.
+// Each nack and each disconnect uses up a retry. If no retry is left, the
+// message is parked. The tests of package persistent cover timeouts.
 func TestPersistentRetriesEnd(t *testing.T) {
 	once := func(s *esdb.PersistentSubscriptionSettings) { s.MaxRetryCount = 1 }
 	t.Run("nack", func(t *testing.T) {
@@ -458,7 +458,7 @@ func readGroup(stream, group string, size int32) *persistent.ReadReq {
 	}}}
 }
 
-// The subscription id is <stream>::<group>, and ids may be text.
+// The subscription id is <stream>::<group>. Event ids may be text.
 func TestPersistentWire(t *testing.T) {
 	f := serve(t)
 	id := uuid.New()

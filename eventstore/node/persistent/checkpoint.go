@@ -38,8 +38,9 @@ func (g *group) loadCheckpoint() (at uint64, ok bool, err error) {
 	return 0, false, nil
 }
 
-// done returns the event before the first unfinished message, or the last event if
-// all messages are finished. It also returns the number of events up to that one.
+// done returns the event before the first unfinished message, or the last event
+// if all messages are finished. It also returns the number of events up to that
+// event.
 func (g *group) done() (mark, uint64) {
 	if front := g.unfinished.Front(); front != nil {
 		m := front.Value.(*message)
@@ -48,9 +49,10 @@ func (g *group) done() (mark, uint64) {
 	return g.last, g.considered
 }
 
-// checkpointDue reports whether a checkpoint is due, and how long to wait before
-// saving it. At the upper bound of events there is no wait. At the lower bound the
-// group waits for the checkpoint time, unless all consumers have left.
+// checkpointDue reports whether the group must save a checkpoint, and how long
+// it waits before that. From the upper bound of events on, it does not wait.
+// From the lower bound on, it waits for the checkpoint time, unless all
+// consumers have left.
 func (g *group) checkpointDue() (wait time.Duration, due bool) {
 	at, considered := g.done()
 	n := considered - g.checkpoint.considered
@@ -67,7 +69,7 @@ func (g *group) checkpointDue() (wait time.Duration, due bool) {
 	return max(0, time.Until(g.checkpoint.when.Add(after))), true
 }
 
-// saveCheckpoint writes a checkpoint if it is due now.
+// saveCheckpoint writes a checkpoint if the group must save one now.
 func (g *group) saveCheckpoint() error {
 	g.mu.Lock()
 	wait, due := g.checkpointDue()
@@ -92,7 +94,7 @@ func (g *group) saveCheckpoint() error {
 	return nil
 }
 
-// load reads a message's event as consumers get it; ok is false if the event no
+// load reads a message's event as consumers get it. ok is false if the event no
 // longer exists.
 func (g *group) load(m *message) (found record.Resolved, ok bool, err error) {
 	var r record.Record

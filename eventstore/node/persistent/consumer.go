@@ -25,11 +25,11 @@ import (
 type consumer struct {
 	call    api.PersistentSubscriptions_ReadServer
 	textIDs bool
-	size    int // how many unanswered messages it accepts
+	size    int // how many unanswered messages the consumer accepts
 	from    string
 	name    string
 
-	// The group's lock guards these three.
+	// The group's lock guards these three fields.
 	inFlight map[*message]struct{}
 	queue    []turn // messages to send
 	total    measure
@@ -171,7 +171,7 @@ func eventIDs(all []*shared.UUID) ([]uuid.UUID, error) {
 	return ids, nil
 }
 
-// serve sends a consumer its messages until it leaves.
+// serve sends a consumer its messages until the consumer leaves.
 func (g *group) serve(c *consumer) error {
 	for {
 		m, retries := g.take(c)

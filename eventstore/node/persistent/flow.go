@@ -14,8 +14,8 @@ import (
 	"hexarena/eventstore/node/streams"
 )
 
-// fill reads more messages from the source and from the replay. It reports whether
-// it found any or the source holds more.
+// fill reads more messages from the source and from the replay. It reports
+// whether it found messages or the source has more.
 func (g *group) fill() (bool, error) {
 	replayed, err := g.fillReplay()
 	if err != nil {
@@ -109,7 +109,7 @@ func (g *group) page(next uint64, limit int) (p storage.Page, end uint64, err er
 	return p, uint64(v.Last + 1), err
 }
 
-// consider adds one record to a batch if it is selected.
+// consider adds one record to a batch if the record is selected.
 func (g *group) consider(b *sourceBatch, r *record.Record, at uint64, selected bool) (err error) {
 	b.considered++
 	if selected {
@@ -201,8 +201,8 @@ func (g *group) expire(now time.Time) {
 	}
 }
 
-// retryOrPark queues a message for a retry, ahead of later messages, or parks it if
-// it has had all its retries.
+// retryOrPark queues a message for a retry, ahead of later messages, or parks
+// the message if it has no retries left.
 func (g *group) retryOrPark(m *message) {
 	if m.retries >= g.config.MaxRetryCount {
 		g.parking = append(g.parking, parking{m, fmt.Sprintf("Reached retry count of %d", g.config.MaxRetryCount)})
@@ -234,7 +234,7 @@ func (g *group) pick(c *consumer, id uuid.UUID) *message {
 	return nil
 }
 
-// ack finishes the messages that a consumer names. It ignores unknown ids.
+// ack finishes the messages with the given ids. It ignores unknown ids.
 func (g *group) ack(c *consumer, ids []uuid.UUID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -250,7 +250,7 @@ func (g *group) ack(c *consumer, ids []uuid.UUID) {
 	g.kick.Signal()
 }
 
-// nack retries, parks or skips the messages that a consumer names.
+// nack retries, parks or skips the messages with the given ids.
 func (g *group) nack(c *consumer, ids []uuid.UUID, action api.ReadReq_Nack_Action, reason string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

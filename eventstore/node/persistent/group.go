@@ -16,8 +16,9 @@ import (
 	"hexarena/eventstore/node/openlog"
 )
 
-// Limits on a group's memory, whatever its settings allow. A group holds the
-// positions of events, not their contents.
+// Limits on a group's memory. They apply even if the settings of the group
+// allow more. A group keeps the positions of events in memory, not their
+// contents.
 const (
 	groupBuffer    = 1 << 13 // waiting messages
 	groupConsumers = 1 << 10 // consumers of all groups together
@@ -39,8 +40,8 @@ const (
 // again, but no message is lost.
 //
 // While the group has consumers, one goroutine reads, expires, parks and saves
-// checkpoints. Consumers' calls change the lists under mu and wake the goroutine.
-// Without consumers the goroutine ends, and the group costs nothing.
+// checkpoints. Consumers' calls change the lists under mu and wake the
+// goroutine. Without consumers, the goroutine ends, and the group does no work.
 type group struct {
 	*Log
 	connected *atomic.Int64 // consumers of all groups
@@ -80,7 +81,8 @@ type mark struct {
 	known bool
 }
 
-// checkpoint is the event before the first unfinished message, as last saved.
+// checkpoint is the last saved checkpoint: the event before the first message
+// that was then unfinished.
 type checkpoint struct {
 	stored     bool
 	at         uint64
@@ -179,8 +181,8 @@ func (g *group) source() string {
 	return g.config.Stream
 }
 
-// pauseFor waits until there is something to do. It returns false if the node is
-// closing.
+// pauseFor waits until there is something to do, but at most for wait. It
+// returns false if the node is closing.
 func (g *group) pauseFor(w *openlog.Watcher, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -233,8 +235,9 @@ func (g *group) checkpointIfDue() error {
 	return g.saveCheckpoint()
 }
 
-// settle returns how long the goroutine may wait. If the group has nothing left to
-// do, it ends the goroutine; the next consumer starts a new one.
+// settle returns how long the goroutine may wait. If the group has nothing left
+// to do, over is true and the goroutine ends. The next consumer starts a new
+// goroutine.
 func (g *group) settle() (wait time.Duration, over bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -82,9 +82,9 @@ func TestGroupDroppedDuringAReadSavesItsCheckpoint(t *testing.T) {
 	require.EqualValues(t, 1, f.join("s", 1).next().GetEvent().GetStreamRevision(), "the group continues after the checkpoint")
 }
 
-// A timeout counts as a retry; the last one parks the message. The test uses a
-// long timeout and expires messages itself: a short timeout could end before a
-// message is sent.
+// A timeout uses up a retry. If no retry is left, it parks the message. The
+// test uses a long timeout and expires messages itself, because a short timeout
+// could end before a message is sent.
 func TestGroupRetriesAfterTimeouts(t *testing.T) {
 	f := open(t)
 	f.append("s")

@@ -17,7 +17,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// configStream holds the configuration of all groups, in its last event.
+// The last event of configStream contains the configuration of all groups.
 const (
 	configStream = "$persistentSubscriptionConfig"
 	typeConfig   = "$PersistentConfig"
@@ -230,7 +230,8 @@ func (l *Log) writeMetaOf(stream, data string) error {
 	return err
 }
 
-// lastOf returns a stream's last visible event; ok is false if it has no visible event.
+// lastOf returns a stream's last visible event. ok is false if the stream has
+// no visible event.
 func (l *Log) lastOf(stream string) (r record.Record, ok bool, err error) {
 	within := l.Tail.End()
 	v, err := l.Store.View(stream, within, record.Ticks(l.Now()))

@@ -8,7 +8,7 @@ import (
 	api "github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
 )
 
-// measure counts messages, in total and since the last look.
+// measure counts messages, in total and since the last call of look.
 type measure struct {
 	count  int64
 	before int64
@@ -20,7 +20,7 @@ type measure struct {
 	next  int
 }
 
-// keptTimes is the number of times that a consumer's statistics cover.
+// keptTimes is the number of response times in a consumer's statistics.
 const keptTimes = 1000
 
 func (m *measure) took(d time.Duration) {
@@ -32,7 +32,7 @@ func (m *measure) took(d time.Duration) {
 	m.next = (m.next + 1) % keptTimes
 }
 
-// look returns the count and the rate since the last look.
+// look returns the count and the rate since the last call of look.
 func (m *measure) look() (count int64, perSecond int32) {
 	now := time.Now()
 	count = m.count - m.before
@@ -98,7 +98,8 @@ func (g *group) info() (*api.SubscriptionInfo, error) {
 	return info, nil
 }
 
-// lastKnown returns the source's last event; ok is false if it is empty.
+// lastKnown returns the source's last event. ok is false if the source is
+// empty.
 func (g *group) lastKnown() (at uint64, ok bool, err error) {
 	end := g.Tail.End()
 	if g.config.all() {
@@ -123,7 +124,8 @@ func (c *consumer) info() *api.SubscriptionInfo_ConnectionInfo {
 	return info
 }
 
-// observed returns the times in milliseconds: mean, minimum and percentiles.
+// observed returns statistics of the response times in milliseconds: mean,
+// minimum and percentiles.
 func (m *measure) observed() (all []*api.SubscriptionInfo_Measurement) {
 	if len(m.taken) == 0 {
 		return nil

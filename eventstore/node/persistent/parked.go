@@ -53,7 +53,8 @@ func (g *group) park() error {
 	}
 }
 
-// parked returns the link to a message; ok is false if its event no longer exists.
+// parked returns the link to a message. ok is false if the event of the message
+// no longer exists.
 func (g *group) parked(p parking) (e writer.Proposed, ok bool, err error) {
 	found, ok, err := g.load(p.message)
 	if err != nil || !ok {
@@ -80,9 +81,9 @@ func shortened(text string) string {
 	return strings.ToValidUTF8(text, "")
 }
 
-// replay is the state of a replay of parked messages. next up to stop,
-// exclusive, are the revisions that are still to be read. The messages stay in
-// the parked stream until all of them are answered.
+// replay is the state of a replay of parked messages. The revisions from next
+// up to stop, exclusive, have not been read yet. The messages stay in the
+// parked stream until all of them are answered.
 type replay struct {
 	next, stop uint64
 	pending    int
@@ -102,8 +103,8 @@ func (g *group) parkedSpan() (first, end uint64, err error) {
 	return uint64(max(v.First, 0)), uint64(v.Last + 1), nil
 }
 
-// startReplay starts to resend the messages that are parked now with a revision
-// below stop.
+// startReplay begins a replay of the messages that are parked now and have a
+// revision below stop.
 func (g *group) startReplay(stop uint64) error {
 	first, end, err := g.parkedSpan()
 	if err != nil {
@@ -122,7 +123,7 @@ func (g *group) startReplay(stop uint64) error {
 	return nil
 }
 
-// fillReplay reads some of the replayed messages.
+// fillReplay reads some of the messages to replay.
 func (g *group) fillReplay() (bool, error) {
 	g.mu.Lock()
 	next, stop := g.replay.next, g.replay.stop

@@ -44,8 +44,8 @@ func (p Service) Create(ctx context.Context, m *api.CreateReq) (*api.CreateResp,
 	return &api.CreateResp{}, err
 }
 
-// Update implements the service. An UpdateReq has the fields of a CreateReq, except
-// for the filter and the strategy name: it ignores them.
+// Update implements the service. An UpdateReq has the fields of a CreateReq,
+// except for the filter and the strategy name. Update ignores these two fields.
 func (p Service) Update(ctx context.Context, m *api.UpdateReq) (*api.UpdateResp, error) {
 	o := &api.CreateReq_Options{}
 	encoded, err := proto.Marshal(m.GetOptions())
@@ -55,7 +55,8 @@ func (p Service) Update(ctx context.Context, m *api.UpdateReq) (*api.UpdateResp,
 	if err != nil {
 		return nil, err
 	}
-	// A field that an UpdateReq does not have passes as an unknown field.
+	// Marshal keeps a field that an UpdateReq does not have as an unknown
+	// field, and Unmarshal restores it.
 	if all := o.GetAll(); all != nil {
 		all.FilterOption = nil
 	}
@@ -167,7 +168,7 @@ func (p Service) ReplayParked(_ context.Context, m *api.ReplayParkedReq) (*api.R
 	return &api.ReplayParkedResp{}, err
 }
 
-// sourceName returns the stream that a request names, or sourceAll.
+// sourceName returns the stream in a request, or sourceAll.
 func sourceName(id *shared.StreamIdentifier, all *shared.Empty) (string, error) {
 	if all != nil {
 		return sourceAll, nil
@@ -230,13 +231,13 @@ func refuseSubscriber(stream, group string) error {
 	return refuseGroup(codes.FailedPrecondition, "maximum-subscribers-reached", stream, group, "already has the maximum number of subscribers")
 }
 
-// refuseDropped ends a subscriber because its group was deleted, updated or
-// reloaded.
+// refuseDropped returns the error that ends a subscriber when its group is
+// deleted, updated or reloaded.
 func refuseDropped(stream, group string) error {
 	return refuseGroup(codes.Canceled, "persistent-subscription-dropped", stream, group, "was dropped")
 }
 
-// refuseSettings rejects settings that contradict each other.
+// refuseSettings returns the error for settings that contradict each other.
 func refuseSettings(stream, group, reason string) error {
 	return wire.Refuse(codes.Internal, fmt.Sprintf("Subscription group %s on stream %s failed: '%s'", group, stream, reason),
 		"persistent-subscription-failed", "stream-name", stream, "group-name", group, "reason", reason)

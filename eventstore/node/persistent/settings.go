@@ -22,8 +22,9 @@ type groupConfig struct {
 	Stream string `json:"stream"` // or sourceAll
 	Group  string `json:"group"`
 
-	// StartPosition is the start as the client gave it. From is what it meant
-	// at that time: the group's first revision or lowest position.
+	// StartPosition is the start as the client sent it. From is the group's
+	// first revision or lowest position, which StartPosition meant at that
+	// time.
 	StartPosition string       `json:"startPosition"`
 	From          uint64       `json:"from"`
 	Filter        *wire.Filter `json:"filter,omitempty"`
@@ -32,7 +33,7 @@ type groupConfig struct {
 }
 
 // groupSettings holds the settings of a persistent subscription. Times are in
-// milliseconds; 0 means never.
+// milliseconds, and 0 means never.
 type groupSettings struct {
 	ResolveLinks      bool   `json:"resolveLinkTos"`
 	ExtraStatistics   bool   `json:"extraStatistics"`
@@ -87,7 +88,8 @@ func newSettings(m *api.CreateReq_Settings, strategy string) (groupSettings, err
 	return s, nil
 }
 
-// milliseconds reads a time. Older clients send it in ticks.
+// milliseconds returns a time in milliseconds. Older clients send times in
+// ticks.
 func milliseconds(ms int32, ticks int64) int32 {
 	if ms == 0 {
 		return int32(min(ticks/(record.TicksPerSecond/1000), math.MaxInt32))

@@ -164,8 +164,9 @@ func sourceOf(_ *streams.Reader, r *record.Record) (string, error) {
 	return r.Stream, nil
 }
 
-// correlationOf returns the correlation id in an event's metadata, or the stream if
-// it has none. For a link it looks at the target.
+// correlationOf returns the correlation id in an event's metadata, or the
+// event's stream if the metadata has none. For a link, it uses the target
+// event.
 func correlationOf(s *streams.Reader, r *record.Record) (string, error) {
 	found, err := s.NewLinkTargets().Resolve(r)
 	if err != nil {
