@@ -24,9 +24,9 @@ import (
 // nothing can recover from the panic. Reads continue. Release lets the blocked
 // calls return.
 //
-// Write-ahead logs are reused. Overwriting a used file syncs faster than a new
-// file. But old records remain in the file after the new ones, so a scavenge
-// turns reuse off with SetRecreate.
+// Write-ahead logs are reused. A sync of an overwritten file is faster than a
+// sync of a new file. But old records remain in the file after the new ones, so
+// a scavenge turns reuse off with SetRecreate.
 //
 // Markers come last. A marker names another file, so Create syncs the folder
 // before it creates a marker. Then a power loss cannot leave a marker for a file
@@ -46,8 +46,8 @@ func New(fs vfs.FS, dir string, fatal func(error)) *Disk {
 	return &Disk{FS: fs, dir: dir, fatal: fatal, over: make(chan struct{})}
 }
 
-// SetGuard turns the guard on or off. While it is on, the first failed change ends
-// the log.
+// SetGuard turns the guard on or off. While the guard is on, the first failed
+// change stops the log.
 func (d *Disk) SetGuard(on bool) { d.guarded.Store(on) }
 
 // Release ends the guard of a log that has failed, and lets the goroutines that
@@ -61,8 +61,8 @@ func (d *Disk) Release() {
 // overwritten.
 func (d *Disk) SetRecreate(on bool) { d.recreate.Store(on) }
 
-// halt returns err, the result of a change. While the guard is on, it first reports
-// an error to fatal and blocks the caller until Release.
+// halt returns err, the result of a change. While the guard is on, halt first
+// reports an error to fatal and blocks the caller until Release.
 func (d *Disk) halt(err error) error {
 	if err != nil && d.guarded.Load() {
 		d.fatal(fmt.Errorf("write the log: %w", err))

@@ -20,7 +20,7 @@ import (
 // folder of a crashed node has no seal.
 //
 //	log sealed, format 1
-//	name size checksum      for each file; tables have their own checksums, so theirs is -
+//	name size checksum      for each file; - instead of the checksum of a table, which has its own
 //	checksum                of the lines above
 const (
 	sealName     = "SEAL"

@@ -19,11 +19,11 @@ import (
 //
 //	checksum(4) length(2) kind(1) log number(4) synced up to(8) payload
 //
-// All numbers are little-endian. The checksum covers everything after the length.
-// A crash may tear the last chunks. If the rest of a block is unreadable, Pebble
-// assumes that a crash tore it, and continues without it. But a later chunk may
-// say that this part was synced. Then the part was damaged, not torn, and Pebble
-// would silently lose acknowledged events.
+// All numbers are little-endian. The checksum covers everything after the
+// length. A crash may tear the last chunks. If the rest of a block is
+// unreadable, Pebble assumes that a crash tore it, and continues without it.
+// But a later chunk may record that this part was synced. Then the part was
+// damaged, not torn, and Pebble would silently lose acknowledged events.
 const (
 	walBlock   = 32 << 10
 	walHeader  = 19
@@ -105,8 +105,8 @@ func (w wal) chunk(at int) (n int, ok bool) {
 	return n, n <= len(b) && walSum(b[walKind:n]) == binary.LittleEndian.Uint32(b)
 }
 
-// syncedBehind reports whether a later chunk says that the log was synced beyond
-// an offset.
+// syncedBehind reports whether a later chunk records that the log was synced
+// beyond an offset.
 func (w wal) syncedBehind(offset int) bool {
 	for at := offset + 1; at+walHeader <= len(w.text); at++ {
 		if kind := w.text[at+walKind]; kind < walKindLow || kind > walKindTop {

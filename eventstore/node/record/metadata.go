@@ -72,8 +72,8 @@ func MetadataOf(stream, data string) Metadata {
 }
 
 // ParseMetadata parses a metadata event's data. If a value has the wrong type,
-// the result is empty. An integer below 1 is ignored, but the other values still
-// count.
+// the result is empty. ParseMetadata ignores an integer below 1, but not the
+// other values.
 func ParseMetadata(data string) Metadata {
 	m, ok := readMeta(data)
 	if !ok {

@@ -45,8 +45,8 @@ type Record struct {
 //	stream, type, data and metadata, each after its length as a uvarint
 //	crc32c(4) over the position(8) and all of the above
 //
-// The checksum covers the position. So a damaged record, or a record at the
-// wrong position, never counts as an event.
+// The checksum covers the position. So readers reject a damaged record, and a
+// record at the wrong position.
 const (
 	recordVersion = 1
 	flagJSON      = 1
@@ -60,8 +60,8 @@ var ErrDamaged = errors.New("the log is damaged")
 // Castagnoli is the CRC table for all checksums in the log.
 var Castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Size is the number of bytes that the record takes in the log. The next record's
-// position is this record's position plus its size.
+// Size is the number of bytes that the record uses in the log. The next
+// record's position is this record's position plus its size.
 func (r *Record) Size() int {
 	n := recordHead + recordSum
 	for _, text := range [...]string{r.Stream, r.Type, r.Data, r.Metadata} {
@@ -110,7 +110,7 @@ func Decode(position uint64, value []byte) (Record, error) {
 	return r, r.texts(body[recordHead:])
 }
 
-// texts decodes the four strings. They share one copy of the bytes.
+// texts decodes the four strings, which share one copy of the bytes.
 func (r *Record) texts(tail []byte) error {
 	rest := string(tail)
 	for _, text := range [...]*string{&r.Stream, &r.Type, &r.Data, &r.Metadata} {

@@ -16,13 +16,13 @@ import (
 // Checked is the result of a check.
 type Checked struct {
 	Format     string // the log's format version
-	Sealed     bool   // its node was closed, or it is a backup
+	Sealed     bool   // the node was closed properly, or the log is a backup
 	Events     uint64
 	Bytes      uint64 // total size of the records
-	Streams    uint64 // streams with events; metadata streams do not count
+	Streams    uint64 // streams with events, except metadata streams
 	Tombstones uint64
 	Scavenged  uint64 // streams that lost events to a scavenge
-	Unread     uint64 // metadata events that are malformed and count as empty
+	Unread     uint64 // malformed metadata events, which the node treats as empty
 	Damages    uint64
 	Named      []string // descriptions of the first damages
 }

@@ -12,8 +12,9 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// tally is a sum over (stream, revision, position) that does not depend on their
-// order. It compares log and index without looking up each event in the other.
+// tally is a hash over the stream, revision and position of many events, in any
+// order. If the tallies of the log and of the index are equal, Check need not
+// look up each event of one in the other.
 type tally struct {
 	seeds [2]maphash.Seed
 	count uint64
@@ -34,8 +35,8 @@ func (t *tally) add(stream []byte, revision, position uint64) {
 	}
 }
 
-// reportEvery is the number of keys between two progress reports. ctx is checked
-// as often.
+// reportEvery is the number of keys between two progress reports. The checker
+// checks ctx as often.
 const reportEvery = 1024
 
 // each visits the keys from one key up to another, exclusive.
@@ -164,8 +165,8 @@ func (x *indexReader) visit(it *pebble.Iterator) uint64 {
 	return uint64(x.each * float64(x.index.count))
 }
 
-// follows checks that a stream's revisions have no gaps. They begin with 0 or after
-// the cut, and may end with a tombstone.
+// follows checks that a stream's revisions have no gaps. The revisions begin
+// with 0 or after the cut, and may end with a tombstone.
 func (x *indexReader) follows(stream []byte, revision uint64) {
 	if !x.begun || string(stream) != x.stream {
 		x.begin(string(stream))

@@ -22,7 +22,8 @@ type cut struct {
 func (c cut) first() uint64 { return c.revision + 1 }
 
 // LogEnd is the end of the log: the position and creation time of its last
-// record, even if that was scavenged, and the position of the next record.
+// record, even if that record was scavenged, and the position of the next
+// record.
 type LogEnd struct {
 	Position, Next uint64
 	Created        int64
@@ -63,7 +64,8 @@ func (c cut) put(b *pebble.Batch, stream string) error {
 	return b.Set(key, withSum(key, c.revision, c.position), nil)
 }
 
-// cut returns the cut of a stream; ok is false if nothing was scavenged.
+// cut returns the cut of a stream. ok is false if none of its events were
+// scavenged.
 func (s *Store) cut(stream string) (c cut, ok bool, err error) {
 	if !s.scavenged.Load() {
 		return cut{}, false, nil
@@ -103,8 +105,8 @@ func (s *Store) End() (LogEnd, error) {
 // IsScavenged reports whether the log was ever scavenged.
 func (s *Store) IsScavenged() bool { return s.scavenged.Load() }
 
-// keptEnd returns the end of the log at its last scavenge; ok is false if it was
-// never scavenged.
+// keptEnd returns the end of the log at its last scavenge. ok is false if the
+// log was never scavenged.
 func (s *Store) keptEnd() (end LogEnd, ok bool, err error) {
 	if !s.scavenged.Load() {
 		return LogEnd{}, false, nil
@@ -122,7 +124,7 @@ func (s *Store) keptEnd() (end LogEnd, ok bool, err error) {
 }
 
 // WasScavenged reports whether a position lies in a gap that a scavenge left.
-// The position need not be one at which a record began.
+// The position may be anywhere in the gap.
 func (s *Store) WasScavenged(position uint64) (bool, error) {
 	if !s.scavenged.Load() {
 		return false, nil

@@ -66,8 +66,8 @@ func appendName(key []byte, prefix byte, stream string) []byte {
 	return append(key, stream...)
 }
 
-// streamOfKey returns the stream of an index entry's key; ok is false for any other
-// key.
+// streamOfKey returns the stream of an index entry's key. ok is false for any
+// other key.
 func streamOfKey(key []byte) (stream []byte, ok bool) {
 	if len(key) < nameAt+indexLen || key[0] != streamPrefix {
 		return nil, false
@@ -81,8 +81,8 @@ func revisionOfKey(key []byte) uint64 {
 }
 
 // Index maps the revisions of streams to positions in the log. The log has one
-// for its own streams, and the node derives another one for $ce- and $et-
-// streams.
+// Index for its stored streams, and the node derives another one for $ce- and
+// $et- streams.
 type Index struct{ DB *pebble.DB }
 
 // Value returns a copy of the value of a key, or nil if the key does not exist.
@@ -123,7 +123,7 @@ func (x Index) Entries(stream string, from, to, limit uint64) (Entries, error) {
 }
 
 // ReadPage reads a page of a stream with a view. read returns the event of an
-// entry; ok is false if the event no longer exists.
+// entry, or ok false if the event no longer exists.
 func (x Index) ReadPage(stream string, v View, r Range, read func(revision, position uint64) (e record.Record, ok bool, err error)) (p Page, err error) {
 	low, high := r.bounds(v)
 	if v.Last < 0 || low > high {
@@ -164,7 +164,8 @@ type Entries struct {
 	err   error
 }
 
-// First moves to the first entry; false means that no entry is within the limit.
+// First moves to the first entry. It returns false if no entry is within the
+// limit.
 func (e *Entries) First() bool { return e.it.First() && e.inLimit() }
 
 // Next moves to the next entry.

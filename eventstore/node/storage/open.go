@@ -17,7 +17,8 @@ import (
 )
 
 // The format versions. A scavenged log has additional keys and gaps between its
-// records. A program that knows only the first version must not open it.
+// records. A program that supports only the first version must not open such a
+// log.
 const (
 	formatWhole     = "1"
 	formatScavenged = "2"
@@ -29,9 +30,9 @@ var (
 	ErrWrongFormat = errors.New("the data folder does not contain a log of this version")
 )
 
-// Open opens the log in a folder, or creates it. If it returns an error, it has
-// changed nothing in the folder but the lock file. fatal is called when the log
-// can no longer be written. The call may come from any goroutine.
+// Open opens the log in a folder, or creates it. If Open returns an error, it
+// has changed nothing in the folder except the lock file. The store calls
+// fatal, from any goroutine, when the log can no longer be written.
 func Open(dir string, fs vfs.FS, logger *slog.Logger, fatal func(error)) (*Store, error) {
 	if err := fs.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
@@ -57,8 +58,8 @@ func Open(dir string, fs vfs.FS, logger *slog.Logger, fatal func(error)) (*Store
 	return s, nil
 }
 
-// holdsLog reports whether a folder holds a log. If it does not, the folder must
-// be empty, except for files that an interrupted creation left behind.
+// holdsLog reports whether a folder contains a log. If it does not, the folder
+// must be empty, except for files that an interrupted creation left behind.
 func holdsLog(fs vfs.FS, dir string) (bool, error) {
 	names, err := fs.List(dir)
 	if err != nil {
@@ -149,9 +150,9 @@ func (s *Store) open(logger *slog.Logger, fatal func(error)) error {
 	return nil
 }
 
-// openPebble opens the Pebble store of the log. If Pebble later fails, it blocks
-// the goroutine that called it, which keeps its locks. Meanwhile the node stops
-// acknowledging and Serve returns.
+// openPebble opens the Pebble store of the log. If Pebble fails later, the
+// goroutine that called Pebble blocks forever and keeps its locks. The node
+// then acknowledges nothing more, and Serve returns.
 func (s *Store) openPebble(o *pebble.Options, logger *slog.Logger, fatal func(error)) (err error) {
 	o.FS, o.MemTableSize, o.CacheSize = s.fs, 32<<20, 64<<20
 	damage := func(info pebble.DataCorruptionInfo) {
@@ -227,11 +228,12 @@ func (s *Store) Close() error {
 // is also how long the log may then take to close.
 const AbandonAfter = time.Second
 
-// ErrAbandoned means that Pebble still blocks a write of a failed log.
+// ErrAbandoned means that a failed log cannot be closed, because Pebble still
+// blocks a write.
 var ErrAbandoned = errors.New("the failed log does not close: the folder stays locked until the process ends")
 
-// Abandon closes a failed log, if Pebble still can. Call it only when nobody
-// writes to the log any more.
+// Abandon closes a failed log, if Pebble can still close it. Call it only when
+// nobody writes to the log any more.
 func (s *Store) Abandon() error {
 	s.fs.Release()
 	closed := make(chan error, 1)

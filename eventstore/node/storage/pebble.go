@@ -8,13 +8,13 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// PebbleLog passes Pebble's messages to the node's logger, and its failures to
-// functions.
+// PebbleLog passes Pebble's messages to the node's logger, and Pebble's
+// failures to the functions in its fields.
 type PebbleLog struct {
 	Logger *slog.Logger
 	Fatal  func(error)                     // receives the failure after which Pebble cannot continue
 	Stop   func()                          // ends or blocks the goroutine that cannot continue
-	Damage func(pebble.DataCorruptionInfo) // receives the details of a damaged table; its readers get an error too
+	Damage func(pebble.DataCorruptionInfo) // receives the details of a damaged table; readers of the table also get an error
 
 	opened atomic.Bool
 }
@@ -38,7 +38,7 @@ func (l *PebbleLog) background(err error) {
 	}
 }
 
-// Fatalf does not return. While Pebble is being opened, it panics.
+// Fatalf does not return. While Pebble is being opened, Fatalf panics.
 func (l *PebbleLog) Fatalf(format string, args ...any) {
 	err := fmt.Errorf(format, args...)
 	if !l.opened.Load() {

@@ -193,7 +193,7 @@ const (
 	purgeChanges = 100
 )
 
-// Purge rewrites the files of the log, so that no file holds removed events.
+// Purge rewrites the files of the log, so that no file contains removed events.
 func (s *Store) Purge(ctx context.Context, progress Progress) error {
 	progress.report(stepCompact, 0, 0)
 	if err := s.renewLogs(ctx); err != nil {
@@ -212,7 +212,8 @@ func (s *Store) Purge(ctx context.Context, progress Progress) error {
 	}
 }
 
-// renewLogs replaces every write-ahead log, in use or kept for reuse, by a new file.
+// renewLogs replaces every write-ahead log, in use or kept for reuse, with a
+// new file.
 func (s *Store) renewLogs(ctx context.Context) error {
 	old, err := disk.WALs(s.fs, s.dir)
 	if err != nil {

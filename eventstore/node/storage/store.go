@@ -4,9 +4,8 @@
 // Scavenge and Purge remove hidden events, CopyTo makes a backup, and Check looks
 // for damage in the log of a stopped node.
 //
-// The package does not decide what is appended, and does not know which records
-// are synced: package writer decides, and package openlog knows the synced end,
-// which callers pass as a limit.
+// Package writer decides which records are appended. Package openlog keeps the
+// synced end of the log, which callers pass to this package as a limit.
 package storage
 
 import (
@@ -24,8 +23,9 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// Store is the log on disk. It also returns records that are not synced yet, so
-// callers pass the end of the tail as a limit. Safe for concurrent use.
+// Store is the log on disk. It also reads records that are not synced yet. To
+// exclude these, callers pass the end of the tail as a limit. Safe for
+// concurrent use.
 type Store struct {
 	Index
 	dir       string
@@ -34,7 +34,7 @@ type Store struct {
 	scavenged atomic.Bool  // whether the log was ever scavenged
 }
 
-// At reads the record at a position; ok is false if it does not exist.
+// At reads the record at a position. ok is false if the record does not exist.
 func (s *Store) At(position uint64) (r record.Record, ok bool, err error) {
 	value, closer, err := s.DB.Get(logKey(position))
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -47,8 +47,8 @@ func (s *Store) At(position uint64) (r record.Record, ok bool, err error) {
 	return r, err == nil, errors.Join(err, closer.Close())
 }
 
-// event reads the record of an index entry; ok is false if it was scavenged after
-// the entry was read.
+// event reads the record of an index entry. ok is false if the record was
+// scavenged after the entry was read.
 func (s *Store) event(stream string, revision, position uint64) (r record.Record, ok bool, err error) {
 	r, ok, err = s.At(position)
 	switch {
@@ -62,8 +62,8 @@ func (s *Store) event(stream string, revision, position uint64) (r record.Record
 	return r, true, nil
 }
 
-// Find reads the event at a revision of a stream; ok is false if it does not exist
-// up to the position limit.
+// Find reads the event at a revision of a stream. ok is false if the event does
+// not exist up to the position limit.
 func (s *Store) Find(stream string, revision, limit uint64) (r record.Record, ok bool, err error) {
 	value, err := s.Value(StreamKey(stream, revision))
 	if err != nil || value == nil {
@@ -80,8 +80,8 @@ func (s *Store) Find(stream string, revision, limit uint64) (r record.Record, ok
 }
 
 // Last returns the revision and position of a stream's last event up to the
-// position limit, or revision -1. The event itself may have been scavenged: the
-// stream continues after its revision.
+// position limit, or revision -1. The event itself may have been scavenged. The
+// next event of the stream still gets the revision after it.
 func (s *Store) Last(stream string, limit uint64) (revision int64, position uint64, err error) {
 	revision, position, err = s.LastEntry(stream, limit)
 	if err != nil || revision >= 0 {
@@ -184,7 +184,7 @@ func recordUnder(it *pebble.Iterator) (record.Record, error) {
 func (s *Store) Syncs() uint64 {
 	var latency dto.Metric
 	if s.DB.Metrics().LogWriter.FsyncLatency.Write(&latency) != nil {
-		return 0 // cannot happen: the metric writes itself
+		return 0 // cannot happen: a histogram can always be read
 	}
 	return latency.GetHistogram().GetSampleCount()
 }
@@ -214,7 +214,7 @@ func (b Batch) Put(r *record.Record) error {
 // Size is the size of the batch in bytes.
 func (b Batch) Size() int { return b.batch.Len() }
 
-// Empty reports whether the batch holds no records.
+// Empty reports whether the batch has no records.
 func (b Batch) Empty() bool { return b.batch.Empty() }
 
 // Apply writes the batch without waiting for its sync.

@@ -26,9 +26,10 @@ func (s *Store) Head(stream string, limit uint64) (Head, error) {
 	return Head{Last: last, Position: position, Meta: meta}, err
 }
 
-// Meta returns a stream's metadata up to the position limit. A scavenge may remove
-// the metadata event between the two lookups. Then a later metadata event exists,
-// or the stream is tombstoned and its metadata does not matter.
+// Meta returns a stream's metadata up to the position limit. A scavenge may
+// remove the metadata event between the two lookups. In that case, a later
+// metadata event exists, or the stream is tombstoned and its metadata does not
+// matter. The second attempt finds a later event.
 func (s *Store) Meta(stream string, limit uint64) (record.Metadata, error) {
 	if record.IsMetadataStream(stream) {
 		return record.MetadataOf(stream, ""), nil
@@ -65,7 +66,7 @@ type Range struct {
 	Backwards    bool
 }
 
-// bounds returns the lowest and the highest revision that a page may hold.
+// bounds returns the lowest and the highest revision that a page may contain.
 func (r Range) bounds(v View) (low, high uint64) {
 	low, high = uint64(max(v.First, 0)), uint64(max(v.Last, 0))
 	if r.Backwards {
@@ -93,14 +94,14 @@ func (p *Page) add(r record.Record) {
 	p.bytes += len(r.Data) + len(r.Metadata)
 }
 
-// full reports whether the page holds limit records, or is as large as a page may
-// be.
+// full reports whether the page has limit records, or is as large as any page
+// may be.
 func (p *Page) full(limit int) bool {
 	return len(p.Records) >= min(limit, PageRecords) || p.bytes >= pageBytes
 }
 
-// Page reads a page of a stream. Revisions have no gaps; only a scavenged beginning
-// may be missing.
+// Page reads a page of a stream. A gap between revisions is an error. Only a
+// scavenged beginning may be missing.
 func (s *Store) Page(stream string, v View, r Range) (Page, error) {
 	low, high := r.bounds(v)
 	next, step := low, uint64(1)
@@ -157,8 +158,8 @@ func (s *Store) View(stream string, limit uint64, now int64) (View, error) {
 	return v, s.skipExpired(stream, &v, limit)
 }
 
-// skipExpired raises First to the first event that is not too old. Creation times
-// never decrease along the log, so it uses a binary search.
+// skipExpired raises First to the first event that is not too old. Creation
+// times never decrease along the log, so skipExpired uses a binary search.
 func (s *Store) skipExpired(stream string, v *View, limit uint64) error {
 	if v.Oldest == math.MinInt64 || v.Tombstoned() {
 		return nil
