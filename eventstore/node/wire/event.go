@@ -16,8 +16,8 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// Frame is an encoded message. Most messages that the node sends are events. It
-// encodes them by hand, without message objects.
+// Frame is an encoded message. Most messages that the node sends are events.
+// The node encodes events by hand, without message objects.
 type Frame []byte
 
 // codec is gRPC's own protobuf codec, but passes frames through unchanged.

@@ -28,7 +28,7 @@ func drawRecord(t *rapid.T, label string) *record.Record {
 	}
 }
 
-// protobuf decodes the events that the node encodes by hand.
+// The protobuf library decodes the events that the node encodes by hand.
 func TestEventsAreEncodedAsProtobuf(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r record.Resolved

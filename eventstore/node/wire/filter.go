@@ -18,7 +18,8 @@ type Filter struct {
 	compiled *regexp.Regexp // of Regex
 }
 
-// ReadFilter reads a filter from a request, which sets one of the two options.
+// ReadFilter reads a filter from a request, which sets either byStream or
+// byType.
 func ReadFilter[E interface {
 	comparable
 	GetRegex() string

@@ -11,7 +11,7 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// EventID reads an event's id, in either of its forms.
+// EventID reads an event's id, in either of the protocol's two forms.
 func EventID(m *shared.UUID) (uuid.UUID, error) {
 	id := uuid.Nil
 	switch value := m.GetValue().(type) {
@@ -55,9 +55,9 @@ func StreamName(m *shared.StreamIdentifier) (string, error) {
 	return name, nil
 }
 
-// Start is the start of a read or a subscription. At is the revision or position
-// of a FromExactly start. Prepare is the prepare position of a start in $all;
-// only subscriptions use it.
+// Start is the start of a read or a subscription. At is the revision or
+// position of a FromExactly start. Prepare is the prepare position of a start
+// in $all. Only subscriptions use it.
 type Start struct {
 	Kind        startKind
 	At, Prepare uint64

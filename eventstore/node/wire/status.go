@@ -84,7 +84,7 @@ func RefuseMissingMetadata() error {
 // RefuseAccess rejects a change to a stream that clients may not change.
 func RefuseAccess() error { return Refuse(codes.PermissionDenied, "Access Denied", "access-denied") }
 
-// printable escapes the bytes that a trailer cannot carry as %XX.
+// printable replaces the bytes that a trailer may not contain with %XX.
 func printable(text string) string {
 	if strings.IndexFunc(text, func(c rune) bool { return c < ' ' || c > '~' }) < 0 {
 		return text

@@ -6,25 +6,25 @@ import (
 	"hexarena/eventstore/node/lifecycle"
 )
 
-// tiers limits the memory that unanswered appends hold, over all connections.
+// tiers limits the memory that unanswered appends use, over all connections.
 // Each tier admits a number of calls of up to a certain size. While the
-// admitted events are being written, they take the same amount of memory again.
-// The node does not read from a call that waits for admission, so its client
-// has to wait too.
+// admitted events are being written, they use the same amount of memory again.
+// The node does not read from a call that waits for admission, so the client of
+// the call has to wait too.
 var tiers = [...]struct{ calls, bytes int }{
 	{2048, 16 << 10},
 	{32, 2 << 20},
 	{1, 64 << 20}, // more than the largest append, even one of very small events
 }
 
-// eventCost is the memory that an event takes besides its texts, in bytes.
+// eventCost is the memory that an event uses besides its strings, in bytes.
 const eventCost = 128
 
 // Admission bounds the appends that are in progress. A call takes a slot before
-// it receives its events, and a slot of a higher tier when it outgrows its
-// current one. A call keeps its slot while it waits for a larger one. A call in
-// the highest tier waits only for its own client and the disk. So slots always
-// become free. Safe for concurrent use.
+// it receives its events, and a slot of a higher tier when its events exceed
+// the current tier. A call keeps its slot while it waits for a larger one. A
+// call in the highest tier waits only for its own client and the disk. So slots
+// always become free. Safe for concurrent use.
 type Admission struct {
 	slots [len(tiers)]chan struct{}
 	life  *lifecycle.Lifecycle

@@ -56,8 +56,8 @@ func (w *Writer) decideAppend(r *Request, h storage.Head) (Outcome, error) {
 	return w.append(r, h)
 }
 
-// compare reports whether an append fits the end of its stream. If the append is a
-// retry, compare returns the outcome of the stored append instead.
+// compare reports whether an append matches the end of its stream. If the
+// append is a retry, compare returns the outcome of the stored append instead.
 func (w *Writer) compare(r *Request, h storage.Head) (retry *Outcome, fits bool, err error) {
 	switch {
 	case r.Expected == StreamExists && h.Last < 0 && !h.Meta.Exists:
@@ -72,8 +72,8 @@ func (w *Writer) compare(r *Request, h storage.Head) (retry *Outcome, fits bool,
 }
 
 // compareRecent looks up the ids of an append among the remembered ids. If the
-// first id is unknown, the append is new. If it is known, all must be known, in
-// the order in which they are stored.
+// first id is unknown, the append is new. If the first id is known, all ids
+// must be known, and in their stored order.
 func (w *Writer) compareRecent(r *Request) (retry *Outcome, fits bool, err error) {
 	var last eventAt
 	for i, e := range r.Events {
@@ -92,7 +92,7 @@ func (w *Writer) compareRecent(r *Request) (retry *Outcome, fits bool, err error
 	return &Outcome{Current: int64(last.revision), Position: last.position}, false, nil
 }
 
-// compareStored compares an append's ids with those stored after the expected
+// compareStored compares an append's ids with the ids stored after the expected
 // revision.
 func (w *Writer) compareStored(r *Request, h storage.Head) (retry *Outcome, err error) {
 	n := int64(len(r.Events))
@@ -148,7 +148,7 @@ func (w *Writer) undelete(stream string, first int64) error {
 }
 
 // described updates the remembered head after a stream got new metadata. New
-// metadata undeletes a soft-deleted stream, without its old events.
+// metadata undeletes a soft-deleted stream, but its old events stay hidden.
 func (w *Writer) described(stream, data string) error {
 	h, err := w.head(stream)
 	if err != nil {

@@ -9,8 +9,7 @@ const (
 	StreamExists = -4
 )
 
-// Request is one append or delete. Stream, Expected, Events and Slot are set by the
-// caller.
+// Request is one append or delete. The caller sets all fields except done.
 type Request struct {
 	Act      Act
 	Stream   string
@@ -30,7 +29,7 @@ const (
 	Tombstone
 )
 
-// Proposed is an event to append. The writer keeps it.
+// Proposed is an event to append. The writer keeps its strings.
 type Proposed struct {
 	ID       uuid.UUID
 	JSON     bool
@@ -39,7 +38,8 @@ type Proposed struct {
 	Metadata string
 }
 
-// Outcome is the answer to a request. The zero Verdict means that it was stored.
+// Outcome is the answer to a request. The zero Verdict means that the request
+// was stored.
 type Outcome struct {
 	Verdict  Verdict
 	Current  int64  // the stream's last revision, -1 for no stream; not set for StreamDeleted

@@ -33,10 +33,10 @@ const (
 //	        (caller)              └──── first goroutine ────┘  └── second goroutine ──┘
 //
 // Admission. A caller takes a slot before it receives events from its client,
-// so appends that are not answered yet hold a bounded amount of memory. The
-// slot travels with the request. The writer frees it just before it answers.
-// If Submit returns an error because its context ended, the writer still owns
-// the slot and frees it when the request's group is done.
+// so appends that are not answered yet use a bounded amount of memory. The slot
+// is part of the request. The writer frees the slot just before it answers. If
+// Submit returns an error because its context ended, the writer still owns the
+// slot and frees it when the request's group is done.
 //
 // Decide. Begin adds the request to an unbounded queue (admission bounds it).
 // The first goroutine takes the whole queue and decides its requests one after
@@ -45,14 +45,14 @@ const (
 // records to the current group. This is the only goroutine that assigns
 // positions, revisions and creation times. It therefore needs no locks, and
 // each of the three numbers never decreases along the log. A rejected request
-// adds no record, but its answer joins the group as well: it may depend on a
-// record of the same group, or of an earlier group that is not synced yet.
+// adds no record, but its answer joins the group as well. The answer may depend
+// on a record of the same group, or of an earlier group that is not synced yet.
 //
 // Group commit. When the queue is empty, or the group exceeds groupBytes, the
-// group is committed: one Pebble batch holds all its records and index entries,
-// so the log has either all records of a request or none. Records of the
-// current group cannot be read from the store yet. So a second request for a
-// stream that the group has written commits the group first. commit hands the
+// group is committed: one Pebble batch contains all its records and index
+// entries. So the log has either all records of a request or none. Records of
+// the current group cannot be read from the store yet. So a second request for
+// a stream that the group has written commits the group first. commit hands the
 // batch to Pebble, which appends it to its write-ahead log, and does not wait
 // for the sync. It then passes the group to the second goroutine. While the
 // second goroutine waits for the disk, the first decides the next group. So one
@@ -80,7 +80,7 @@ const (
 //     callers get ErrFailed with an unknown outcome. Serve returns the cause,
 //     the process exits, and the next Open reads what is really on disk.
 //
-// docs/durability.md states what this guarantees to clients.
+// docs/durability.md explains what the node guarantees to clients.
 type Writer struct {
 	*openlog.Log
 
@@ -89,7 +89,7 @@ type Writer struct {
 	closed bool
 	wake   *openlog.Watcher // wakes the deciding goroutine
 
-	// The deciding goroutine owns these.
+	// The deciding goroutine owns these fields.
 	next    uint64 // the next record's position
 	created int64  // the last record's creation time
 	heads   *recent.Map[string, storage.Head]
@@ -102,7 +102,7 @@ type Writer struct {
 	stored   atomic.Uint64 // events
 }
 
-// group is committed and synced as a whole.
+// group is a number of requests that are committed and synced together.
 type group struct {
 	batch   storage.Batch
 	records []record.Record
@@ -187,7 +187,8 @@ func (w *Writer) enqueue(requests ...*Request) bool {
 }
 
 // Stop lets the writer finish the queued requests and rejects later ones. If
-// the log has failed, its goroutines end at once, unless Pebble blocks them.
+// the log has failed, the writer's goroutines end immediately, unless Pebble
+// blocks them.
 func (w *Writer) Stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -198,8 +199,8 @@ func (w *Writer) Stop() {
 // Wait waits until the writer has ended.
 func (w *Writer) Wait() { w.running.Wait() }
 
-// IsApplying reports whether Pebble is writing for the writer. On a failed log
-// this may never end.
+// IsApplying reports whether Pebble is writing for the writer. On a failed log,
+// this write may never end.
 func (w *Writer) IsApplying() bool { return w.applying.Load() }
 
 // Events returns how many events were stored.
@@ -275,7 +276,7 @@ func (w *Writer) syncAll() {
 }
 
 // finish waits for a group's sync, then publishes its records and answers its
-// requests. If the log has failed, Await answers them instead.
+// requests. If the log has failed, Await returns an error instead.
 func (w *Writer) finish(g *group) {
 	if w.Life.HasFailed() {
 		return
@@ -295,8 +296,8 @@ func (w *Writer) finish(g *group) {
 	}
 }
 
-// add appends events to a stream in the current group, and updates its head. It
-// returns the position of the last one.
+// add appends events to a stream in the current group, and updates the stream's
+// head. It returns the position of the last event.
 func (w *Writer) add(stream string, h *storage.Head, events []Proposed) (position uint64, err error) {
 	g := w.group
 	for i := range events {

@@ -68,8 +68,8 @@ func TestRequestsOfOneGroupDependOnEachOther(t *testing.T) {
 	require.EqualValues(t, 2, meta.TruncateBefore)
 }
 
-// The writer shows no record before it is synced, and sends no answer that depends
-// on it.
+// Until a record is synced, the writer neither publishes the record nor sends
+// an answer that depends on it.
 func TestEventsAreVisibleOnlyAfterSync(t *testing.T) {
 	hold, held := make(chan struct{}), make(chan struct{}, 16)
 	var holding atomic.Bool

@@ -1,5 +1,6 @@
-// Package writes answers the calls that change streams: Append, BatchAppend, Delete
-// and Tombstone. It checks what clients send and hands it to the writer.
+// Package writes answers the calls that change streams: Append, BatchAppend,
+// Delete and Tombstone. It checks the requests of clients and passes them to
+// the writer.
 package writes
 
 import (
@@ -98,7 +99,7 @@ func readOptions(r *writer.Request, o *api.AppendReq_Options) (err error) {
 	return err
 }
 
-// propose adds one event to a request; size is the size of all events so far.
+// propose adds one event to a request. size is the size of all events so far.
 func propose(r *writer.Request, message *api.AppendReq, event *api.AppendReq_ProposedMessage, size int) error {
 	if event == nil {
 		return wire.Invalid("an append must have its options once, and then only events, not %T", message.GetContent())
@@ -111,7 +112,7 @@ func propose(r *writer.Request, message *api.AppendReq, event *api.AppendReq_Pro
 	return err
 }
 
-// proposed is an event in a message of either kind of append.
+// proposed is an event in a message of Append or BatchAppend.
 type proposed interface {
 	GetId() *shared.UUID
 	GetMetadata() map[string]string
@@ -216,8 +217,8 @@ func appendResponse(r *writer.Request, out writer.Outcome) *api.AppendResp {
 	return &api.AppendResp{Result: &api.AppendResp_Success_{Success: success}}
 }
 
-// wrongVersionResponse names both revisions, in the fields for clients before and
-// after version 20.6.1.
+// wrongVersionResponse returns a response with both revisions, in the fields
+// for clients before and after version 20.6.1.
 func wrongVersionResponse(expected, current int64) *api.AppendResp_WrongExpectedVersion {
 	m := &api.AppendResp_WrongExpectedVersion{}
 	empty := &shared.Empty{}

@@ -22,8 +22,8 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// Bounds of BatchAppend: how long an append may wait for its answer, and how many
-// incomplete appends one call may hold.
+// Bounds of BatchAppend: how long an append may wait for its answer, how many
+// incomplete appends one call may have, and how many calls may be open.
 const (
 	batchDeadline = 2 * time.Second
 	batchesOpen   = 1024
@@ -48,11 +48,11 @@ type batches struct {
 // batch is one append of a call.
 type batch struct {
 	writer.Request
-	answer  *api.BatchAppendResp // repeats fields of the request
+	answer  *api.BatchAppendResp // has fields of the request
 	began   time.Time
 	within  time.Duration // the time limit for the answer
 	size    int           // of its events
-	refused error         // why it is rejected
+	refused error         // why the append is rejected
 }
 
 // BatchAppend receives appends until the client closes its side.
@@ -79,7 +79,7 @@ func (s Writes) BatchAppend(call api.Streams_BatchAppendServer) error {
 	}
 }
 
-// take takes one message. An error ends the call.
+// take handles one message. An error ends the call.
 func (b *batches) take(m *api.BatchAppendReq) error {
 	id, err := wire.EventID(m.GetCorrelationId())
 	if err != nil {
@@ -146,8 +146,8 @@ func (one *batch) expect(o *api.BatchAppendReq_Options) (err error) {
 	return err
 }
 
-// readDeadline reads a deadline, in the form that clients before 21.10 or later
-// ones send.
+// readDeadline reads a deadline, in the form of clients before 21.10 or of
+// later clients.
 func (one *batch) readDeadline(o *api.BatchAppendReq_Options, now time.Time) {
 	switch d := o.GetDeadlineOption().(type) {
 	case *api.BatchAppendReq_Options_Deadline:
