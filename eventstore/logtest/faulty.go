@@ -10,8 +10,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// Every error that a Faulty log injects wraps ErrInjected and
-// eventstore.ErrUnavailable.
+// ErrInjected is the cause of every error that a Faulty log injects. Each of
+// these errors wraps ErrInjected and eventstore.ErrUnavailable.
 var ErrInjected = errors.New("injected fault")
 
 // Fault is the way in which an append fails.

@@ -48,9 +48,10 @@ const lineInterval = 500 * time.Millisecond
 // maxOrder is the maximum size of an order, in bytes.
 const maxOrder = 64 << 10
 
-// Admin serves the operator's routes. It does not authenticate callers, so serve
-// it only on a loopback address. It rejects requests that a browser sends for
-// another site. When the server shuts down, a running scavenge or backup stops.
+// Admin serves the operator's routes. It does not authenticate callers, so
+// serve it only on a loopback address. It rejects requests that a browser sends
+// on behalf of another site. When the server shuts down, a running scavenge or
+// backup stops.
 func (n *Node) Admin() http.Handler {
 	a := &admin{Node: n}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
@@ -152,7 +153,8 @@ func (a *admin) scavenge(w http.ResponseWriter, r *http.Request) {
 	lines.write(last)
 }
 
-// lineWriter writes a line when a step begins, and from time to time while it runs.
+// lineWriter writes a line when a step begins, and from time to time while the
+// step runs.
 type lineWriter struct {
 	encoder *json.Encoder
 	flush   *http.ResponseController
@@ -175,22 +177,23 @@ func (l *lineWriter) write(line ScavengeLine) {
 	_ = l.flush.Flush()
 }
 
-// ErrBusy is returned while another scavenge or backup is running.
+// ErrBusy is the error of Scavenge and Backup while another scavenge or backup
+// is running.
 var ErrBusy = errors.New("another scavenge or backup is in progress")
 
 // BackedUp describes a backup.
 type BackedUp struct {
 	Target   string `json:"target"`
-	Position uint64 `json:"position"` // of the last event that it is certain to hold
+	Position uint64 `json:"position"` // of the last event that it certainly contains
 	Bytes    uint64 `json:"bytes"`    // total size of its files
 }
 
-// Scavenge removes the events that metadata and tombstones hide, first from the log
-// and then from every file in its folder. The other events keep their revisions and
-// positions. A stream that loses all its events keeps its next revision. A
-// tombstoned stream keeps its tombstone. Appends and reads continue meanwhile.
-// Scavenge needs as much free disk space as the log takes. If ctx, Close or a crash
-// stops it early, the next scavenge continues the work.
+// Scavenge removes the events that metadata and tombstones hide, first from the
+// log and then from every file in its folder. The other events keep their
+// revisions and positions. A stream that loses all its events keeps its next
+// revision. A tombstoned stream keeps its tombstone. Appends and reads continue
+// meanwhile. Scavenge needs as much free disk space as the log uses. If ctx,
+// Close or a crash stops it early, the next scavenge continues the work.
 func (n *Node) Scavenge(ctx context.Context, progress storage.Progress) (done storage.Scavenged, err error) {
 	ctx, leave, err := n.maintain(ctx)
 	if err != nil {
@@ -227,11 +230,11 @@ func (n *Node) maintain(ctx context.Context) (_ context.Context, leave func(), e
 	}, nil
 }
 
-// Backup copies the log into a folder, which must be empty or not exist. The copy
-// holds every event that was acknowledged before the call. Files that no longer
-// change are linked instead of copied if the file system supports it. Appends and
-// reads continue meanwhile. A node can open the copy. A failed backup leaves no
-// copy behind.
+// Backup copies the log into a folder, which must be empty or not exist. The
+// copy contains every event that was acknowledged before the call. Files that
+// no longer change are linked instead of copied if the file system supports
+// links. Appends and reads continue meanwhile. A node can open the copy. A
+// failed backup leaves no copy behind.
 func (n *Node) Backup(ctx context.Context, target string) (BackedUp, error) {
 	ctx, leave, err := n.maintain(ctx)
 	if err != nil {

@@ -70,8 +70,8 @@ func (f *fixture) in(t *testing.T) *fixture {
 	return &g
 }
 
-// A wrong expected version is reported in a response message, with the current
-// fields and those of version 20.6.0.
+// The node reports a wrong expected version in a response message, which has
+// both the current fields and those of version 20.6.0.
 func TestWrongVersionNamesBothGenerationsOfFields(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(3)...)
@@ -147,7 +147,8 @@ func TestEmptyAppend(t *testing.T) {
 	require.Nil(t, f.read(ofStream("s")).messages)
 }
 
-// An append may hold 1 MiB: data, metadata, and twice the length of the types.
+// An append may have up to 1 MiB: the data, the metadata, and twice the length
+// of the types.
 func TestAppendSize(t *testing.T) {
 	f := serve(t)
 	sized := func(data, meta int, kind string) *api.AppendReq_ProposedMessage {

@@ -24,8 +24,8 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// A backup during appends holds every event that was acknowledged before it, and is a
-// complete log.
+// A backup during appends is a complete log. It contains every event that was
+// acknowledged before the backup began.
 func TestBackupDuringAppends(t *testing.T) {
 	dir := t.TempDir()
 	n, err := Open(Options{Dir: filepath.Join(dir, "log"), Logger: quiet})
@@ -46,7 +46,7 @@ func TestBackupDuringAppends(t *testing.T) {
 		for load.progress.Load() < int64(100*i) {
 			select {
 			case <-load.failed:
-				t.FailNow() // the writer has reported why
+				t.FailNow() // the writer has already reported the error
 			default:
 			}
 			<-time.After(abandonPoll)
@@ -174,7 +174,8 @@ func TestAdminBacksUpAndScavenges(t *testing.T) {
 	f.node.maintenance.Unlock()
 }
 
-// The node rejects requests that a browser sends for another site, and malformed orders.
+// The node rejects malformed orders, and requests that a browser sends on
+// behalf of another site.
 func TestAdminRejectsForeignAndMalformedRequests(t *testing.T) {
 	f := serve(t)
 	for name, c := range map[string]struct {

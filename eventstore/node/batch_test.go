@@ -82,7 +82,8 @@ func (s *sender) one(o *api.BatchAppendReq_Options, events ...*api.AppendReq_Pro
 	return m
 }
 
-// refusedWith requires an error with a code, and returns its detail.
+// refusedWith requires an error with the given code, and returns the detail of
+// the error.
 func refusedWith[M proto.Message](t *testing.T, m *api.BatchAppendResp, code codes.Code, kind string) M {
 	t.Helper()
 	require.Equal(t, code, codes.Code(m.GetError().GetCode()), m)
@@ -95,7 +96,7 @@ func refusedWith[M proto.Message](t *testing.T, m *api.BatchAppendResp, code cod
 }
 
 // A batch append checks versions and recognizes retries like an append. An
-// error answers only one append, and the call continues.
+// error ends only one append, and the call continues.
 func TestBatchAppend(t *testing.T) {
 	f := serve(t)
 	s := f.batches()
@@ -162,9 +163,9 @@ func TestBatchAppendRejects(t *testing.T) {
 	require.Equal(t, uint64(0), s.one(batchOptions("s", writer.NoStream), fresh(1)...).GetSuccess().GetCurrentRevision(), "the rejected appends stored nothing")
 }
 
-// A client may send appends in parts, mixed with others. The node decides them in the
-// order in which they are completed. After the client closes its sending side, the
-// node sends every pending answer.
+// A client may send appends in parts, mixed with parts of other appends. The
+// node decides appends in the order in which they are completed. After the
+// client closes its sending side, the node sends every pending answer.
 func TestBatchAppendInParts(t *testing.T) {
 	f := serve(t)
 	s := f.batches()
@@ -193,7 +194,7 @@ func TestBatchAppendInParts(t *testing.T) {
 	require.True(t, revisions[1] && revisions[4] && revisions[4+more])
 }
 
-// A call may hold only a limited number of incomplete appends.
+// A call may have only a limited number of incomplete appends.
 func TestBatchAppendIsBounded(t *testing.T) {
 	f := serve(t)
 	s := f.batches()

@@ -84,7 +84,7 @@ func TestClientsCannotWriteCategories(t *testing.T) {
 }
 
 // A reader of a category sees its own writes. The official client can subscribe
-// to it, also with a persistent subscription.
+// to a category, also with a persistent subscription.
 func TestCategorySubscriptions(t *testing.T) {
 	f := serve(t)
 	f.must("x-1", writer.Any, fresh(1)...)
@@ -108,9 +108,9 @@ func TestCategorySubscriptions(t *testing.T) {
 	require.EqualValues(t, 2, *team.info().Stats.LastKnownEventRevision)
 }
 
-// A restart keeps the index and continues it. The node builds the index when a client
-// first reads a category. It rebuilds the index from scratch if the index is damaged
-// or belongs to another log.
+// After a restart, the node continues the existing index. The node builds the
+// index when a client first reads a category. It rebuilds the index from
+// scratch if the index is damaged or belongs to another log.
 func TestCategoriesIndex(t *testing.T) {
 	fs := vfs.NewMem()
 	run := func(name string, do func(f *fixture)) {

@@ -47,7 +47,7 @@ func TestCheckAcceptsAnUndamagedLog(t *testing.T) {
 	logtest.RequireSameFiles(t, before, contents(t, fs)) // the check writes nothing
 }
 
-// The log of a crashed node has no damage.
+// The check finds no damage in the log of a crashed node.
 func TestCheckAcceptsACrashedLog(t *testing.T) {
 	disk := crashable()
 	n := openOn(t, disk)
@@ -134,8 +134,8 @@ func TestCheckNamesDamage(t *testing.T) {
 	}
 }
 
-// After a scavenge, missing records count as damage only if they are beyond the
-// scavenge's end.
+// After a scavenge, a missing record is damage only if it is beyond the end of
+// the log at the time of the scavenge.
 func TestCheckAcceptsOnlyGapsOfAScavenge(t *testing.T) {
 	fs := vfs.NewMem()
 	someLog(t, fs)

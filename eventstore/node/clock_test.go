@@ -63,8 +63,8 @@ func TestClockJumps(t *testing.T) {
 	t.Logf("%d jumps in 400 appends: creation times never decreased; reads hid %d events that $maxAge makes too old and showed %d others", jumped, hidden, shown)
 }
 
-// If the clock ran ahead, events got creation times in the future. They stay visible
-// for that much longer, and a scavenge does not remove them earlier.
+// If the clock was ahead, events have creation times in the future. They stay
+// visible longer by the same time, and a scavenge does not remove them earlier.
 func TestEventsDatedAheadStayVisibleLonger(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	var offset atomic.Int64

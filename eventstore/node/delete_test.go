@@ -67,8 +67,8 @@ func TestSoftDeleteExpectations(t *testing.T) {
 	require.Equal(t, codes.InvalidArgument, f.delete("", writer.Any).code)
 }
 
-// The next append continues the revisions and sets $tb to its own first
-// revision. It keeps the rest of the metadata.
+// The next append to a soft-deleted stream continues the revisions. It sets $tb
+// to its own first revision, and keeps the rest of the metadata.
 func TestAppendUndeletes(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(3)...)

@@ -35,8 +35,8 @@ func isChange(op errorfs.Op) bool {
 }
 
 // TestFailingDisk lets the n-th change or sync fail, for every n, once or from
-// then on. After that the node must acknowledge nothing and must not sync
-// again, but may serve reads. The log must open again without repair.
+// then on. After the failure, the node must acknowledge nothing and must not
+// sync again, but may serve reads. The log must open again without repair.
 func TestFailingDisk(t *testing.T) {
 	if apart(t) {
 		return
@@ -56,7 +56,7 @@ func (b breakage) tryAll(t *testing.T) {
 	total := b.count(t)
 	var mu sync.Mutex
 	var all faults
-	limit := make(chan struct{}, 48) // many at once, because a run that hangs takes long
+	limit := make(chan struct{}, 48) // many at the same time, because a run that hangs takes long
 	var running sync.WaitGroup
 	for nth := range total {
 		limit <- struct{}{}
@@ -95,7 +95,7 @@ func (b breakage) count(t *testing.T) int {
 	return int(disk.seen.Load())
 }
 
-// Once switched on, faultyDisk fails its n-th operation.
+// faultyDisk fails its n-th operation after on is set.
 type faultyDisk struct {
 	*vfs.MemFS
 	breakage
@@ -126,8 +126,8 @@ func (d *faultyDisk) fs() vfs.FS {
 	}))
 }
 
-// This many appends are enough to switch to a new write-ahead log file, and to
-// write tables, a few times.
+// With someAppends appends, Pebble switches to a new write-ahead log and writes
+// tables a few times.
 const someAppends = 16
 
 var padding = strings.Repeat("0123456789abcdef", 4<<10)
@@ -173,13 +173,13 @@ func (b breakage) try(t *testing.T, nth int64) faults {
 	}
 	disk.on.Store(false)
 	b.recovered(t, nth, powerLoss(disk.MemFS, int(nth)%3*50), f.acknowledged)
-	_ = n.Close() // may fail for a broken log; recovered checks what it leaves behind
+	_ = n.Close() // may fail for a broken log; recovered checks the files that it leaves
 	b.recovered(t, nth, powerLoss(disk.MemFS, 100), f.acknowledged)
 	return f
 }
 
-// stopped checks a node that has failed: it acknowledges nothing, and shows the
-// acknowledged events.
+// stopped checks a node that has failed. The node must acknowledge nothing
+// more, and must still return the acknowledged events.
 func (b breakage) stopped(t *testing.T, nth int64, n *Node, disk *faultyDisk, acknowledged int, err error) {
 	if !errors.Is(err, lifecycle.ErrFailed) {
 		t.Errorf("%d: %v", nth, err)
@@ -203,7 +203,8 @@ func (b breakage) stopped(t *testing.T, nth int64, n *Node, disk *faultyDisk, ac
 	}
 }
 
-// recovered opens the log on a disk that works again.
+// recovered opens the log on a disk that works again, and checks that no
+// acknowledged event is lost.
 func (b breakage) recovered(t *testing.T, nth int64, fs *vfs.MemFS, acknowledged int) {
 	n, err := Open(Options{Dir: "log", FS: fs, Logger: quiet})
 	if err != nil {

@@ -30,14 +30,15 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// patience limits how long a test waits. No test measures anything with it.
+// patience limits how long a test waits. No test result depends on its length.
 const patience = 3 * time.Minute
 
 // apartVariable marks a process that runs one test for another process.
 const apartVariable = "HEXARENA_NODE_TEST_APART"
 
-// If Pebble fails to open, its scheduler goroutine remains, so goleak ignores that one.
-// It still notices a log that was left open, because other goroutines remain too.
+// If Pebble fails to open, its scheduler goroutine remains, so goleak ignores
+// this goroutine. It still notices a log that was left open, because other
+// goroutines remain too.
 func TestMain(m *testing.M) {
 	if os.Getenv(apartVariable) != "" {
 		os.Exit(m.Run())
@@ -321,7 +322,8 @@ func subscribing(o *api.ReadReq_Options) {
 	o.CountOption = &api.ReadReq_Options_Subscription{Subscription: &api.ReadReq_Options_SubscriptionOptions{}}
 }
 
-// byStream filters by a stream prefix, checkpointing every interval events.
+// byStream filters by stream prefixes, with a checkpoint after every interval
+// events.
 func byStream(interval uint32, prefixes ...string) asking {
 	return filtering(&api.ReadReq_Options_FilterOptions{
 		Filter:                       &api.ReadReq_Options_FilterOptions_StreamIdentifier{StreamIdentifier: &api.ReadReq_Options_FilterOptions_Expression{Prefix: prefixes}},

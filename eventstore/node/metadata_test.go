@@ -10,8 +10,8 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// A metadata stream shows one event. Metadata hides events from stream reads,
-// not from $all.
+// A metadata stream shows only its last event. Metadata hides events from
+// stream reads, not from $all.
 func TestMetadataHidesEvents(t *testing.T) {
 	tests := []struct {
 		meta string

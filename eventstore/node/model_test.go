@@ -20,7 +20,7 @@ import (
 // modelStream is a stream as the protocol describes it, in the simplest form.
 type modelStream struct {
 	ids        []uuid.UUID
-	gone       int                    // how many of the ids were scavenged: retries do not match them any more
+	gone       int                    // number of ids that were scavenged; retries no longer match them
 	unknown    map[uuid.UUID]struct{} // scavenged ids that the node forgot when it was reopened
 	tombstoned bool
 	described  bool // has metadata
@@ -133,8 +133,8 @@ func (m *modelStream) tombstone(expected int64) writer.Outcome {
 	return writer.Outcome{Current: record.TombstoneRevision}
 }
 
-// The node answers random writes like the model and holds the same events, even after
-// restarts and power failures.
+// The node answers random writes like the model and contains the same events,
+// even after restarts and power failures.
 func TestNodeAgreesWithTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &modelRun{disk: crashable(), streams: map[string]*modelStream{}}
@@ -218,8 +218,9 @@ func (m *modelRun) drawIDs(t *rapid.T, s *modelStream) (ids []uuid.UUID) {
 	return ids
 }
 
-// unique reports whether the append would leave each id in the stream only once. The
-// node may differ from the model for an id that is in a stream twice.
+// unique reports whether each id would be in the stream only once after the
+// append. The node may differ from the model for an id that is in a stream
+// twice.
 func unique(s *modelStream, expected int64, ids []uuid.UUID) bool {
 	seen := map[uuid.UUID]bool{}
 	for _, id := range ids {

@@ -62,8 +62,8 @@ func with(text string, at int, bits byte) string {
 	return string(b)
 }
 
-// smallLogs returns the folders of a closed node and of a crashed node. Both hold the
-// same events, some in tables and some in the write-ahead log.
+// smallLogs returns the folders of a closed node and of a crashed node. Both
+// contain the same events, some in tables and some in the write-ahead log.
 func smallLogs(t *testing.T) (closed, crashed folder) {
 	disk := crashable()
 	n := openOn(t, disk)
@@ -113,8 +113,9 @@ func (f folder) disk() (vfs.FS, error) {
 	return fs, err
 }
 
-// readAllOf opens a folder and reads all its events, first from the log and then from
-// each stream. If it returns an error, how names the step that found it.
+// readAllOf opens a folder and reads all its events, first from the log and
+// then from each stream. If it returns an error, how names the step that found
+// the error.
 func readAllOf(f folder) (events []string, how string, err error) {
 	fs, err := f.disk()
 	if err != nil {

@@ -1,13 +1,13 @@
-// Package node is the embedded event store. It speaks EventStoreDB's gRPC
-// protocol, like an insecure single node, and keeps its log in Pebble. Any
-// official client can read from it and write to it. Unsupported calls return
-// Unimplemented. Open opens the log in a folder, or creates it. Serve answers
-// clients until Close.
+// Package node is the embedded event store. It serves EventStoreDB's gRPC
+// protocol, like a single EventStoreDB node in insecure mode, and keeps its log
+// in Pebble. Any official client can read from it and write to it. Unsupported
+// calls return Unimplemented. Open opens the log in a folder, or creates it.
+// Serve answers clients until Close.
 //
-// The node acknowledges an append only after it has synced the append, and
-// shows its events to nobody before that. After the first failed write it
-// acknowledges nothing more, and Serve returns the cause. docs/durability.md
-// explains this in full.
+// The node acknowledges an append only after it has synced the append. Before
+// that, no reader gets the events of the append. After the first failed write,
+// the node acknowledges nothing more, and Serve returns the cause.
+// docs/durability.md explains this in full.
 //
 // This package only wires the parts and owns their lifecycle. Read the packages
 // below it from the bottom: record and disk, storage and openlog, then writer (the
@@ -41,7 +41,7 @@ import (
 type Options struct {
 	Dir    string // the log's folder; Open creates it if it is missing
 	Logger *slog.Logger
-	FS     vfs.FS           // default: the machine's; tests use one that can fail
+	FS     vfs.FS           // default: the machine's file system; tests use one that can fail
 	Now    func() time.Time // the clock for creation times; default: time.Now
 }
 
@@ -62,7 +62,7 @@ type Node struct {
 
 // Open opens the log in a folder, or creates it. The folder is locked until
 // Close: a second Open returns ErrLocked. Open returns ErrWrongFormat if the
-// folder holds anything but a log of this version.
+// folder contains anything other than a log of this version.
 func Open(o Options) (*Node, error) {
 	if o.FS == nil {
 		o.FS = vfs.Default
@@ -95,8 +95,8 @@ const categoriesFolder = "categories"
 func (n *Node) Ready() error { return n.log.Life.Ready() }
 
 // Serve answers gRPC and HTTP clients on a listener until Close, and then
-// returns nil. If the log fails, it returns the cause. It closes the listener.
-// It may be called for several listeners.
+// returns nil. If the log fails, Serve returns the cause. Serve closes the
+// listener. It may be called for several listeners.
 func (n *Node) Serve(l net.Listener) error { return n.whole.mux.Serve(l) }
 
 // ServeReadOnly is like Serve, but rejects appends and deletes. Clients may

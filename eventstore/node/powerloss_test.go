@@ -55,8 +55,8 @@ const (
 	powerStates  = 40
 )
 
-// losePowerOften lets writers append until it has tried enough crash states. Each state
-// is the disk just before every n-th change.
+// losePowerOften lets writers append until it has tried enough crash states. It
+// takes a crash state of the disk just before every n-th change.
 func losePowerOften(t *testing.T, seed uint64, nth int64) (seen survey) {
 	disk := crashable()
 	load := newLoad()
@@ -91,7 +91,7 @@ func losePowerOften(t *testing.T, seed uint64, nth int64) (seen survey) {
 		case c := <-crashed:
 			seen.add(requireSurvived(t, c, seed))
 		case <-load.failed:
-			t.FailNow() // the writer has reported why
+			t.FailNow() // the writer has already reported the error
 		}
 	}
 	return seen
@@ -113,8 +113,8 @@ func newLoad() *load {
 	return &load{acknowledged: make(map[string]int), failed: make(chan struct{})}
 }
 
-// idAt returns the id of an event. It depends only on the event's place, so a retry
-// after a crash has the same ids.
+// idAt returns the id of an event. The id depends only on the arguments, so a
+// retry after a crash has the same ids.
 func idAt(seed uint64, stream string, revision int) uuid.UUID {
 	return uuid.NewSHA1(uuid.Nil, fmt.Appendf(binary.BigEndian.AppendUint64(nil, seed), "%s@%d", stream, revision))
 }
@@ -194,9 +194,9 @@ func (s *survey) add(other survey) {
 	s.underway += other.underway
 }
 
-// requireSurvived opens a log after a crash. Each stream must hold complete appends
-// without gaps, and at least the acknowledged ones. The node must recognize a retry of
-// the last append, and store the next append once.
+// requireSurvived opens a log after a crash. Each stream must contain complete
+// appends without gaps, including all acknowledged ones. The node must
+// recognize a retry of the last append, and store the next append once.
 func requireSurvived(t *testing.T, c crashState, seed uint64) survey {
 	s := survey{states: 1}
 	n, err := Open(Options{Dir: "log", FS: c.fs, Logger: quiet})
@@ -232,7 +232,8 @@ func requireSurvived(t *testing.T, c crashState, seed uint64) survey {
 	return s
 }
 
-// requireWhole reads the whole log. Every event must be there once, in its place.
+// requireWhole reads the whole log. Every event must occur once, at the right
+// revision.
 func requireWhole(t *testing.T, n *Node, acknowledged map[string]int, seed uint64) {
 	next := map[string]int{}
 	p := storage.Page{}

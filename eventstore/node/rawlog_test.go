@@ -82,8 +82,8 @@ func (l rawLog) position(stream string, revision uint64) uint64 {
 	return binary.BigEndian.Uint64(l.value(keyOfEntry(stream, revision)))
 }
 
-// summed returns the value of a cut: two numbers, and a checksum over the key and
-// both.
+// summed returns the value of a cut: two numbers, and a checksum over the key
+// and both numbers.
 func summed(key []byte, revision, position uint64) []byte {
 	value := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, revision), position)
 	table := crc32.MakeTable(crc32.Castagnoli)

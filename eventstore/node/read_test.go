@@ -19,8 +19,8 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// Commit and prepare position are equal, positive and increasing, in stream reads too.
-// Metadata and ids equal those of the append.
+// The commit and prepare positions are equal, positive and increasing, in
+// stream reads too. Metadata and ids equal those of the append.
 func TestReadReturnsTheAppendedEvents(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 890_123_400, time.UTC)
 	f := serve(t, Options{Now: func() time.Time { return at }})
@@ -81,8 +81,8 @@ func (f *fixture) positions(asked ...asking) []uint64 {
 	return positions
 }
 
-// Stream reads are inclusive in both directions. Backwards from beyond the end
-// starts at the last event; a forward read from there returns nothing.
+// Stream reads are inclusive in both directions. A backward read from beyond
+// the end starts at the last event. A forward read from there returns nothing.
 func TestStreamReads(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(5)...)
@@ -228,7 +228,7 @@ func TestReadsRejectImpossibleOptions(t *testing.T) {
 }
 
 // Clients with compatibility 1 or more get the last stream position, and the
-// first one if it is beyond the first page.
+// first stream position if it is beyond the first page.
 func TestFirstAndLastStreamPositions(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(50)...)
@@ -310,7 +310,7 @@ func TestReadsAcrossPages(t *testing.T) {
 	require.Empty(t, f.events(ofAll, byStream(1, "none")))
 }
 
-// $all holds system and metadata events. It hides the checkpoint and parked
+// $all contains system and metadata events. It hides the checkpoint and parked
 // streams of persistent subscriptions to $all.
 func TestAllHoldsSystemEvents(t *testing.T) {
 	f := serve(t)

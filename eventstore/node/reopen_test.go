@@ -23,8 +23,8 @@ import (
 
 func crashable() *vfs.MemFS { return vfs.NewCrashableMem() }
 
-// powerLoss returns the disk as a crash would leave it now. It holds the synced data
-// and kept percent of the unsynced data.
+// powerLoss returns the disk as a crash would leave it now. The disk has the
+// synced data and kept percent of the unsynced data.
 func powerLoss(fs *vfs.MemFS, kept int) *vfs.MemFS {
 	return fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: kept, RNG: rand.New(rand.NewPCG(uint64(kept), 1))})
 }
@@ -117,7 +117,7 @@ func TestCrashesUnderLoad(t *testing.T) {
 			select {
 			case <-progress:
 			case <-failed:
-				t.FailNow() // the writer has reported why
+				t.FailNow() // the writer has already reported the error
 			}
 		}
 		mu.Lock()

@@ -25,7 +25,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// holding returns the files in a folder that contain a text.
+// holding returns the files in a folder that contain the given text.
 func holding(t *testing.T, fs vfs.FS, dir, text string) (files []string) {
 	t.Helper()
 	names, err := fs.List(dir)
@@ -43,8 +43,9 @@ func holding(t *testing.T, fs vfs.FS, dir, text string) (files []string) {
 	return files
 }
 
-// addressed returns an event with its own email address. The name in it cannot be
-// compressed, so a search finds it in any file.
+// addressed returns the data of an event with a unique email address, and the
+// name in that address. The name cannot be compressed, so a search finds it in
+// any file.
 func addressed(i int) (name, data string) {
 	sum := sha256.Sum256([]byte{byte(i)})
 	name = string(sum[:])
@@ -72,8 +73,9 @@ func mustCheck(t *testing.T, fs vfs.FS) storage.Checked {
 	return found
 }
 
-// After a scavenge no file holds the events that metadata and tombstones hid. The other
-// events keep their numbers, and new events continue the numbering.
+// After a scavenge, no file contains the events that metadata and tombstones
+// hid. The other events keep their numbers, and new events continue the
+// numbering.
 func TestScavengeRemovesHiddenEvents(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var clock atomic.Int64 // seconds since now
@@ -378,7 +380,8 @@ func TestScavengeEndsWithCallerOrNode(t *testing.T) {
 	require.ErrorIs(t, err, lifecycle.ErrClosed)
 }
 
-// A scavenge removes nothing if an index entry leads to another stream's record.
+// A scavenge removes nothing if an index entry points to another stream's
+// record.
 func TestScavengeStopsAtDamage(t *testing.T) {
 	fs := vfs.NewMem()
 	f := serve(t, Options{FS: fs})

@@ -41,8 +41,9 @@ const (
 	pingTimeout    = 10 * time.Second
 	maxStreams     = 4096 // concurrent calls on one connection
 
-	// With fixed windows gRPC sends no pings to measure the bandwidth. Workers avoid
-	// growing a new stack for each call.
+	// With fixed windows, gRPC sends no pings to measure the bandwidth. With
+	// workers, it reuses their stacks instead of growing a new stack for each
+	// call.
 	streamWindow = 1 << 20
 	connWindow   = 4 << 20
 	workers      = 64
@@ -98,9 +99,9 @@ func (n *Node) newServer(readOnly bool) *grpc.Server {
 	return s
 }
 
-// answer handles a call with one request and one response. It applies the receive
-// limit for all services except Streams, and converts errors to statuses. A node
-// that is not ready still lists its methods.
+// answer handles a call with one request and one response. It applies the
+// receive limit for all services except Streams, and converts errors to
+// statuses. A node that is not ready still lists the methods that it supports.
 func (n *Node) answer(ctx context.Context, m any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (answer any, err error) {
 	if !strings.HasPrefix(info.FullMethod, "/"+api.Streams_ServiceDesc.ServiceName+"/") {
 		if size := proto.Size(m.(proto.Message)); size > wire.MaxMessage {
@@ -116,7 +117,7 @@ func (n *Node) answer(ctx context.Context, m any, info *grpc.UnaryServerInfo, ha
 	return answer, wire.Status(ctx, n.log.Logger, err)
 }
 
-// answerStream handles any other call.
+// answerStream handles a call with a stream of requests or responses.
 func (n *Node) answerStream(service any, call grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
 	err := n.Ready()
 	if err == nil {
@@ -132,8 +133,8 @@ type streamsService struct {
 	reads.Reads
 }
 
-// features is the ServerFeatures service. It lists the supported methods, so that
-// clients avoid the others.
+// features is the ServerFeatures service. It lists the supported methods, so
+// that clients avoid unsupported ones.
 type features struct {
 	serverfeatures.UnimplementedServerFeaturesServer
 }
@@ -192,9 +193,9 @@ func endPoint(ctx context.Context) *gossip.EndPoint {
 	return &gossip.EndPoint{Address: at.Addr().String(), Port: uint32(at.Port())}
 }
 
-// newHTTP returns the server of plain HTTP requests, over HTTP/1.1 and over HTTP/2
-// without TLS. On an HTTP/2 connection, gRPC calls may follow. The handler calls
-// answers those.
+// newHTTP returns the server of plain HTTP requests, over HTTP/1.1 and over
+// HTTP/2 without TLS. On an HTTP/2 connection, gRPC calls may follow a plain
+// request. The parameter calls is the handler of these gRPC calls.
 func (n *Node) newHTTP(calls http.Handler) *http.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /info", n.info)
@@ -227,8 +228,8 @@ func (n *Node) info(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// live answers 204, or the status in the parameter liveCode, while the node is
-// ready.
+// live responds with 204, or with the status in the parameter liveCode, while
+// the node is ready. Otherwise it responds with 503.
 func (n *Node) live(w http.ResponseWriter, r *http.Request) {
 	code := http.StatusNoContent
 	if asked, err := strconv.Atoi(r.URL.Query().Get("liveCode")); err == nil && asked >= 200 && asked <= 599 {

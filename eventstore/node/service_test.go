@@ -173,7 +173,8 @@ func (s *statusOnly) Header() http.Header         { return s.header }
 func (s *statusOnly) Write(b []byte) (int, error) { return len(b), nil }
 func (s *statusOnly) WriteHeader(code int)        { s.code = code }
 
-// One HTTP/2 connection may carry a plain request first and gRPC calls after it.
+// A client may send a plain request and then gRPC calls on the same HTTP/2
+// connection.
 func TestGRPCBehindAPlainRequest(t *testing.T) {
 	f := serve(t)
 	h2c := &http.Transport{Protocols: new(http.Protocols)}

@@ -31,7 +31,8 @@ func TestSlowDisk(t *testing.T) {
 	}
 }
 
-// More clients append at once than admission allows, some with large events.
+// More clients append at the same time than admission allows, some with large
+// events.
 const (
 	slowSmall  = 3000
 	slowLarge  = 100

@@ -15,7 +15,8 @@ import (
 )
 
 // The confirmation comes first. A start revision is exclusive. A subscription
-// from the start includes event 0, and one from the end gets only new events.
+// from the start includes event 0, and a subscription from the end gets only
+// new events.
 func TestStreamSubscriptions(t *testing.T) {
 	tests := []struct {
 		name string
@@ -62,7 +63,8 @@ func TestSubscriptionsToMissingStreams(t *testing.T) {
 	require.EqualValues(t, 1, again.event().GetStreamRevision())
 }
 
-// A subscriber gets the $streamDeleted event and then the error.
+// When a stream is tombstoned, a subscriber gets the $streamDeleted event and
+// then the error.
 func TestSubscriptionsEndAtATombstone(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(1)...)
@@ -98,9 +100,10 @@ func TestSubscriptionsResolveLinks(t *testing.T) {
 	require.Equal(t, "links", string(got.GetLink().GetStreamIdentifier().GetStreamName()))
 }
 
-// The start is exclusive, but (P, 0) includes the event at P. A subscription
-// from beyond the end waits for new events. An error for a position without an
-// event comes after the confirmation.
+// A start position is exclusive. But a start with commit position P and prepare
+// position 0 includes the event at P. A subscription from beyond the end waits
+// for new events. An error for a position without an event comes after the
+// confirmation.
 func TestSubscriptionsToAll(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(4)...)
@@ -145,8 +148,8 @@ func TestSubscriptionsToAll(t *testing.T) {
 }
 
 // A filtered subscription gets a checkpoint after every multiplier × window
-// events, both while it catches up and when live, and one more when it has
-// caught up.
+// events, both while it catches up and when live. It gets one more checkpoint
+// when it has caught up.
 func TestCheckpoints(t *testing.T) {
 	f := serve(t)
 	for range 3 {

@@ -1,7 +1,7 @@
-// Package categories derives the link streams $ce-<category> and $et-<type> from
-// the log. They hold a link to each event of a category or of a type. Await
-// starts the index behind them and waits until it has caught up. Page reads
-// links.
+// Package categories derives the link streams $ce-<category> and $et-<type>
+// from the log. A link stream contains a link to each event of a category or of
+// a type. Await opens the index of the link streams and waits until the index
+// has caught up. Page reads links.
 package categories
 
 import (
@@ -24,10 +24,10 @@ import (
 // Categories is the index behind the link streams. It maps each revision of a
 // link stream to the position of the linked event. The first read of such a
 // stream opens the index, and a goroutine keeps it up to date from then on. A
-// node that never serves such a stream pays nothing. The index has its own
-// folder. It is never synced, because it can be rebuilt from the log. If it is
-// damaged or belongs to another log, it is rebuilt from scratch. Safe for
-// concurrent use.
+// node that never serves such a stream has no index. The index has its own
+// folder. Its files are never synced, because the index can be rebuilt from the
+// log. If it is damaged or belongs to another log, it is rebuilt from scratch.
+// Safe for concurrent use.
 type Categories struct {
 	*openlog.Log
 	fs   vfs.FS
@@ -45,8 +45,8 @@ type Categories struct {
 	last *recent.Map[string, int64] // last revisions; only the building goroutine uses it
 }
 
-// New returns the index of a log. It keeps the index in the folder dir. Await opens
-// it.
+// New returns the index of a log. The folder of the index is dir. Await opens
+// the index.
 func New(log *openlog.Log, fs vfs.FS, dir string) *Categories {
 	return &Categories{
 		Log:      log,
@@ -58,7 +58,7 @@ func New(log *openlog.Log, fs vfs.FS, dir string) *Categories {
 	}
 }
 
-// Await waits until the link streams hold everything up to a position.
+// Await waits until the link streams contain all links up to a position.
 func (c *Categories) Await(ctx context.Context, position uint64) error {
 	if err := c.start(); err != nil {
 		return err
@@ -83,14 +83,15 @@ func (c *Categories) Await(ctx context.Context, position uint64) error {
 	}
 }
 
-// opened returns the index; ok is false before the first Await.
+// opened returns the index. ok is false before the first Await.
 func (c *Categories) opened() (links storage.Index, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.links, c.links.DB != nil
 }
 
-// start opens the index and starts its goroutine, once.
+// start opens the index and starts its goroutine, unless it has already done
+// so.
 func (c *Categories) start() error {
 	c.open.Lock()
 	defer c.open.Unlock()
@@ -133,7 +134,7 @@ func (c *Categories) notify() {
 	}
 }
 
-// build follows the log until the node ends.
+// build keeps the index up to date until the node closes.
 func (c *Categories) build() {
 	defer c.Life.Leave()
 	w, stop := c.Tail.Watch("")
@@ -226,8 +227,8 @@ func (c *Categories) following(name string) (int64, error) {
 	return last + 1, nil
 }
 
-// Watch returns a watcher that wakes when there may be new links. The caller calls
-// stop once.
+// Watch returns a watcher that wakes when there may be new links. The caller
+// must call stop once.
 func (c *Categories) Watch() (w *openlog.Watcher, stop func()) {
 	w = openlog.NewWatcher()
 	c.mu.Lock()

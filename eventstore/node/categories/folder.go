@@ -26,7 +26,8 @@ const (
 	builtLen     = 1 + 8 + 16
 )
 
-// openIndex opens the existing index. If that cannot be used, it creates a new one.
+// openIndex opens the existing index. If the existing index cannot be used,
+// openIndex creates a new one.
 func (c *Categories) openIndex() (storage.Index, uint64, error) {
 	index, err := c.openFolder()
 	if err == nil {

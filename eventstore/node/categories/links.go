@@ -22,8 +22,9 @@ func IsDerived(stream string) bool {
 	return strings.HasPrefix(stream, categoryPrefix) || strings.HasPrefix(stream, typePrefix)
 }
 
-// linkedIn returns the names of the streams that get a link to a record. An empty
-// name means none. A soft delete counts as an event of the stream that it deletes.
+// linkedIn returns the names of the streams that get a link to a record. An
+// empty name means no stream. linkedIn treats a soft delete as an event of the
+// stream that it deletes.
 func linkedIn(r *record.Record) (in [2]string) {
 	stream, kind := r.Stream, r.Type
 	if record.IsMetadataStream(stream) {
@@ -77,9 +78,10 @@ type linkMetadata struct {
 	Cause   uuid.UUID `json:"$causedBy"`
 }
 
-// newLink returns a link to a record. The link has the record's position, and its
-// id is derived from the record's id, so the link is the same each time. If the
-// record is a link itself, the new link points to the same target.
+// newLink returns a link to a record. The link has the record's position, and
+// an id that is derived from the record's id. Therefore newLink returns the
+// same link each time. If the record is a link itself, the new link points to
+// the same target.
 func newLink(stream string, revision uint64, target *record.Record) (record.Record, error) {
 	data := record.LinkTo(target)
 	if target.Type == record.TypeLink {

@@ -29,7 +29,8 @@ type Mux struct {
 }
 
 // Serve serves the connections of a listener until the node closes, and then
-// returns nil. If the log fails, it returns the cause. It closes the listener.
+// returns nil. If the log fails, Serve returns the cause. Serve closes the
+// listener.
 func (m *Mux) Serve(l net.Listener) error {
 	if !m.Life.Enter() {
 		return l.Close()
@@ -106,10 +107,11 @@ func (m *Mux) route(conn net.Conn, grpcConns, httpConns *connListener) {
 	to.pass(&replayed{Conn: conn, start: &seen})
 }
 
-// replayed is a connection whose first bytes were already read.
+// replayed is a connection whose first bytes were already read. Read returns
+// them again.
 type replayed struct {
 	net.Conn
-	start *bytes.Buffer // nil once it was read again
+	start *bytes.Buffer // the first bytes; nil once they were read again
 }
 
 func (c *replayed) Read(p []byte) (int, error) {
@@ -154,7 +156,7 @@ func (l *connListener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close ends Accept; accepted connections continue.
+// Close ends Accept. Accepted connections continue.
 func (l *connListener) Close() error {
 	l.end()
 	return nil

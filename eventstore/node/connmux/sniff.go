@@ -50,8 +50,9 @@ func sniff(conn net.Conn, seen *bytes.Buffer) (isGRPC bool, err error) {
 	return true, nil
 }
 
-// hasGRPCContent reports whether a header block belongs to a gRPC call. The gRPC
-// server rejects blocks that cannot be decoded.
+// hasGRPCContent reports whether a header block belongs to a gRPC call. It also
+// returns true for a block that cannot be decoded, because the gRPC server
+// rejects such blocks.
 func hasGRPCContent(block []byte) bool {
 	found := false
 	decoder := hpack.NewDecoder(4096, func(f hpack.HeaderField) {

@@ -9,16 +9,16 @@ import (
 	"sync"
 )
 
-// Reasons why a node rejects all calls. Clients get Unavailable for both: the
-// outcome of their pending appends is unknown.
+// Reasons why a node rejects all calls. Clients get Unavailable in both cases,
+// because the outcome of their pending appends is unknown.
 var (
 	ErrClosed = errors.New("the node is shutting down")
 	ErrFailed = errors.New("the log failed")
 )
 
-// Lifecycle is the state that all parts of a node share: whether it is open,
-// closing, or its log has failed. It also counts the goroutines and calls that
-// Close waits for. Safe for concurrent use.
+// Lifecycle is the state that all parts of a node share: whether the node is
+// open or closing, and whether its log has failed. It also counts the
+// goroutines and calls that Close waits for. Safe for concurrent use.
 type Lifecycle struct {
 	logger *slog.Logger
 
@@ -31,7 +31,7 @@ type Lifecycle struct {
 	announce context.CancelFunc
 	running  sync.WaitGroup // only grows while mu is held and the node is not closing
 
-	open context.Context // ends when the first of the two does, with ErrFailed or ErrClosed
+	open context.Context // ends when failed or closing ends, with ErrFailed or ErrClosed
 	end  context.CancelCauseFunc
 }
 
@@ -72,8 +72,8 @@ func (l *Lifecycle) Open() context.Context { return l.open }
 // Ready returns nil while the node answers calls, otherwise ErrClosed or ErrFailed.
 func (l *Lifecycle) Ready() error { return context.Cause(l.open) }
 
-// Enter reports whether the node is not closing. If it returns true, Wait waits
-// until the caller calls Leave, which it must do once.
+// Enter returns false if the node is closing. If it returns true, the caller
+// must call Leave once, and Wait waits for that call.
 func (l *Lifecycle) Enter() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,7 +84,7 @@ func (l *Lifecycle) Enter() bool {
 	return true
 }
 
-// Leave ends what one successful Enter began.
+// Leave undoes one successful Enter.
 func (l *Lifecycle) Leave() { l.running.Done() }
 
 // Go starts a goroutine that Wait waits for. Call it only between Enter and

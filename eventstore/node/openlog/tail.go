@@ -61,7 +61,7 @@ func (t *Tail) End() uint64 {
 }
 
 // Publish makes records visible to readers. The records must be synced and must
-// follow those published earlier.
+// follow the records that were published earlier.
 func (t *Tail) Publish(records []record.Record) {
 	if len(records) == 0 {
 		return
@@ -107,8 +107,8 @@ func (t *Tail) Forget() {
 }
 
 // After returns at most limit records after a position. behind is the total
-// number of records after it. ok is false if the tail does not reach back that
-// far.
+// number of records after the position. ok is false if the tail no longer
+// contains all of them.
 func (t *Tail) After(position uint64, limit int) (records []record.Record, behind int, ok bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -120,8 +120,8 @@ func (t *Tail) After(position uint64, limit int) (records []record.Record, behin
 	return following[:min(limit, len(following))], len(following), true
 }
 
-// Watch returns a watcher for a stream, or for all streams if stream is empty. The
-// caller calls stop once.
+// Watch returns a watcher for a stream, or for all streams if stream is empty.
+// The caller must call stop once.
 func (t *Tail) Watch(stream string) (w *Watcher, stop func()) {
 	w = NewWatcher()
 	t.mu.Lock()

@@ -10,7 +10,7 @@ import (
 )
 
 // After returns the records after a position without a gap, or reports that the
-// tail does not reach back that far.
+// tail no longer contains all of them.
 func TestAfterSkipsNoRecords(t *testing.T) {
 	tail := NewTail(100)
 	_, _, ok := tail.After(99, 10)

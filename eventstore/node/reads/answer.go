@@ -95,8 +95,8 @@ func (r *reader) selects(found *record.Record) bool {
 	return !streams.HiddenFromAll(found.Stream) && r.filter.Matches(found)
 }
 
-// begin returns the revision or position to begin at. For the end, that is the
-// highest number.
+// begin returns the revision or position to begin at. To begin at the end, it
+// returns the highest number.
 func (r *reader) begin() uint64 {
 	if r.from.Kind == wire.FromEnd {
 		return math.MaxUint64

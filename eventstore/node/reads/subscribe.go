@@ -97,7 +97,7 @@ func (r *reader) follow(v storage.View, next uint64, live *bool) (uint64, error)
 	return next, r.caughtUp()
 }
 
-// noteLag tells a live subscriber that it has fallen behind.
+// noteLag sends a message to a live subscriber that has fallen behind.
 func (r *reader) noteLag(v storage.View, next uint64, live *bool) error {
 	end := uint64(v.Last + 1)
 	if !*live || end <= next || end-next <= fallBehind {
@@ -178,8 +178,8 @@ func (c *cursor) catchUp() error {
 	}
 }
 
-// older reads records that the tail no longer holds. If a scavenge removed all of
-// them, it moves the cursor to the end.
+// older reads records that the tail no longer contains. If a scavenge removed
+// all of them, older moves the cursor to the end.
 func (c *cursor) older() ([]record.Record, error) {
 	end := c.Tail.End()
 	p, err := c.Store.LogPage(storage.Range{From: c.at + 1, Within: end, Limit: storage.PageRecords})

@@ -2,11 +2,11 @@
 // recently.
 package recent
 
-// Map is a bounded map. Entries are put into a young generation. When that is
-// full it becomes the old generation, and the previous old one is dropped. Get
-// moves an entry to the young generation. So the map forgets entries that were
-// not used recently, and holds at most 2·limit entries. Not safe for concurrent
-// use.
+// Map is a bounded map. Put adds entries to a young generation. When the young
+// generation is full, it becomes the old generation, and the map drops the
+// previous old generation. Get moves an entry to the young generation. So the
+// map forgets entries that were not used recently, and never has more than
+// 2·limit entries. Not safe for concurrent use.
 type Map[K comparable, V any] struct {
 	limit      int
 	young, old map[K]V
@@ -17,7 +17,8 @@ func New[K comparable, V any](limit int) *Map[K, V] {
 	return &Map[K, V]{limit: limit, young: make(map[K]V)}
 }
 
-// Get returns the value of a key; ok is false if the map does not hold it.
+// Get returns the value of a key. ok is false if the map does not contain the
+// key.
 func (c *Map[K, V]) Get(key K) (value V, ok bool) {
 	if value, ok = c.young[key]; ok {
 		return value, true

@@ -12,8 +12,8 @@ import (
 	"hexarena/eventstore/node/storage"
 )
 
-// Reader reads both kinds of streams. The node keeps only an index of the link
-// streams ($ce- and $et-).
+// Reader reads both kinds of streams. The node does not store the links of link
+// streams ($ce- and $et-), but only an index of them.
 type Reader struct {
 	*openlog.Log
 	Categories *categories.Categories
@@ -42,8 +42,8 @@ func (s *Reader) View(stream string, within uint64) (storage.View, error) {
 	return storage.NewView(storage.Head{Last: last, Position: position, Meta: meta}, now), err
 }
 
-// Find reads the event at a revision of a stream; ok is false if it does not
-// exist.
+// Find reads the event at a revision of a stream. ok is false if the event does
+// not exist.
 func (s *Reader) Find(stream string, revision, within uint64) (r record.Record, ok bool, err error) {
 	if !categories.IsDerived(stream) {
 		return s.Store.Find(stream, revision, within)
@@ -68,7 +68,7 @@ func (s *Reader) Page(stream string, v storage.View, r storage.Range) (storage.P
 }
 
 // Watch returns a watcher that wakes when the stream may have new events. The
-// caller calls stop once.
+// caller must call stop once.
 func (s *Reader) Watch(stream string) (w *openlog.Watcher, stop func()) {
 	if categories.IsDerived(stream) {
 		return s.Categories.Watch()
@@ -89,8 +89,8 @@ func (s *Reader) NewLinkTargets() *LinkTargets {
 	return &LinkTargets{streams: s, within: s.Tail.End(), known: map[string]storage.View{}}
 }
 
-// Resolve follows a record if it is a link. A record that cannot be parsed as a
-// link counts as a plain event.
+// Resolve follows a record if it is a link. If a link cannot be parsed, Resolve
+// returns it as a plain event.
 func (l *LinkTargets) Resolve(found *record.Record) (record.Resolved, error) {
 	plain := record.Resolved{Event: found}
 	if found.Type != record.TypeLink {
@@ -123,9 +123,9 @@ func (l *LinkTargets) find(stream string, revision uint64) (target record.Record
 	return target, ok && !v.Hides(&target), err
 }
 
-// HiddenFromAll reports whether $all leaves a stream out. It leaves out the state
-// of persistent subscriptions to $all: each checkpoint would otherwise be a new
-// event for the subscription that wrote it.
+// HiddenFromAll reports whether $all leaves a stream out. $all leaves out the
+// state of persistent subscriptions to $all. Otherwise each checkpoint would be
+// a new event for the subscription that wrote it.
 func HiddenFromAll(stream string) bool {
 	return strings.HasPrefix(stream, "$persistentsubscription-$all::") &&
 		(strings.HasSuffix(stream, "-checkpoint") || strings.HasSuffix(stream, "-parked"))
