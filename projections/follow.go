@@ -10,9 +10,9 @@ import (
 )
 
 // While a model catches up, it commits a batch when the batch reaches this size
-// or age. The batches are large because the rows of many bots are on as many
-// pages of the database file, and each page is written once per batch. A model
-// that has caught up commits as soon as its queue is empty.
+// or age. The batches are large because each batch writes each changed page of
+// the database file once, and the rows of many bots are on as many pages. A
+// model that has caught up commits as soon as its queue is empty.
 const (
 	batchEvents = 100_000
 	batchAge    = 5 * time.Second
@@ -216,7 +216,8 @@ func (r *Runner) commitOld() error {
 	return r.commitBatch()
 }
 
-// commitBatch commits the batch, if there is one, and lets readers see it.
+// commitBatch commits the batch, if there is one, and makes it visible to
+// readers.
 func (r *Runner) commitBatch() error {
 	b := r.batch
 	r.batch = batch{}

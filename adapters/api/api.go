@@ -85,7 +85,7 @@ type Options struct {
 	PlatformKey     ed25519.PublicKey
 	SeedKey         func(id string) ([]byte, bool) // nil: the decision log does not show the requests of running matches
 	BaseURL         string                         // the arena's own address, as browsers use it
-	SecurityContact string                         // URI for vulnerability reports; empty: mail to security@ at the host of BaseURL
+	SecurityContact string                         // URI for vulnerability reports; empty: an email to security@ at the host of BaseURL
 	Limits          ratelimit.Limits               // the zero value: no limits
 	TrustedProxies  []netip.Prefix                 // proxies whose X-Forwarded-For header is trusted
 	Now             func() time.Time

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// maxCached bounds the total compressed size of the cached immutable answers, in
+// maxCached is the maximum total size of the cached answers, compressed, in
 // bytes. The cache does not store an answer larger than an eighth of maxCached.
 const maxCached = 64 << 20
 

@@ -19,7 +19,8 @@ const (
 	// After that time, the server closes the stream. The reader may connect
 	// again.
 	writeTime = 10 * time.Second
-	// stopTime is how long a write may take once the server has begun to stop.
+	// stopTime is how long a write may take once the server's shutdown has
+	// begun.
 	stopTime = time.Second
 	// lastTime is how long the write that ends a stream may take.
 	lastTime = time.Second

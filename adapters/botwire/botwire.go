@@ -1,6 +1,6 @@
-// Package botwire connects to bots. It implements the rules for bot URLs, a
-// dial that reaches only allowed addresses, the signed upgrade, text frames in
-// both directions, and the deploy check.
+// Package botwire connects to bots. It checks bot URLs, dials only allowed
+// addresses, sends the signed upgrade, and exchanges text frames. It also runs
+// the deploy check.
 //
 // It knows nothing about the content of frames, decisions or deadlines. It
 // passes received frames to a callback, and reports the end of a line. On each

@@ -51,7 +51,7 @@ type Line struct {
 //
 // nonce is the value of the bot's x-arena-nonce header. It is empty if the
 // header is missing or invalid. If the address is not allowed, the error's
-// NotAllowed method returns true. The error contains neither the URL nor an
+// NotAllowed method returns true. The error does not contain the URL or an
 // address.
 func (d *Dialer) Dial(ctx context.Context, url, matchID, commitment string, receive Receive) (
 	line *Line, nonce string, err error,

@@ -45,7 +45,7 @@ type Ladder struct {
 	options LadderOptions
 
 	writing *semaphore.Weighted // a lock for deciding, appending and folding; the wait for this lock ends with the caller's context
-	mu      sync.RWMutex        // guards state; code that writes state also holds writing
+	mu      sync.RWMutex        // guards state; code that writes state must also have locked writing
 	state   ladder.Ladder
 
 	snapshots snapshots

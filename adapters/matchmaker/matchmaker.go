@@ -134,8 +134,8 @@ func (m *Matchmaker) everyTick(ctx context.Context, f func()) {
 	}
 }
 
-// tick passes unfinished matches to the referee before it seats tables, so that
-// a match that resumes after a restart does not wait for the directory.
+// tick passes unfinished matches to the referee before it seats tables. So a
+// match that resumes after a restart does not wait for the directory.
 func (m *Matchmaker) tick(ctx context.Context, l *Ladder) {
 	ctx, cancel := context.WithTimeout(ctx, tickTime)
 	defer cancel()

@@ -7,7 +7,7 @@
 // that was recorded.
 //
 // The package does not know which bots miss matches, or how an email is
-// delivered. The packages matchmaker and mail do.
+// delivered. The packages matchmaker and mail are responsible for this.
 package pausemail
 
 import (

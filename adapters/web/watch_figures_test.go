@@ -26,8 +26,8 @@ type traced struct {
 	Pid, Tid int
 }
 
-// trace runs meanwhile, and returns the browser's performance trace of that
-// time.
+// trace calls meanwhile, and returns the browser's performance trace during the
+// call.
 func (p *tab) trace(meanwhile func()) []traced {
 	p.t.Helper()
 	var mu sync.Mutex

@@ -90,8 +90,8 @@ func newStage(t testing.TB) *stage {
 }
 
 // followLog starts the live boards and their match list, wired as in cmd. Call it
-// before anything is stored. The live boards treat a match as ended only once the
-// signed log contains it, because pages then look for the match in the signed log.
+// before anything is stored. For the live boards, a match ends only once the
+// signed log contains it, because pages look for an ended match in the signed log.
 func (s *stage) followLog() {
 	s.live = live.New(live.Options{
 		Log: s.log, Logger: slog.New(slog.DiscardHandler),

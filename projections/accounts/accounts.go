@@ -250,8 +250,9 @@ func (a *Accounts) state(e *entry) (owner.Account, eventstore.Revision) {
 }
 
 // fresh returns the cached account, and reports whether the account is at most
-// Stale old. This is the case if the account was current at some time since Run
-// began to follow the log, and Run is not more than Stale behind.
+// Stale old. This is the case if two conditions are met. The account was
+// current at some time since Run began to follow the log, and Run is at most
+// Stale behind.
 func (a *Accounts) fresh(e *entry, now time.Time) (owner.Account, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -87,7 +87,7 @@ func (i Inclusion) RootOf(leaf []byte) ([]byte, error) {
 }
 
 // Continues returns nil if the hashes prove that h continues an earlier head. Every
-// head continues an empty one.
+// head continues an empty head.
 func (h Head) Continues(earlier Head, hashes [][]byte) error {
 	if earlier.Size == 0 {
 		return nil

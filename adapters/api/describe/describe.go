@@ -198,8 +198,8 @@ func (d *Document) parameter(in string, p binding.Parameter) *huma.Param {
 
 func (d *Document) schemas() huma.Registry { return d.api.Components.Schemas }
 
-// headers returns the headers of every answer, and the additional ones given.
-// openapi.yaml describes them.
+// headers returns references to the headers that every answer has, and to the
+// additional headers in more. openapi.yaml describes them.
 func headers(more ...string) map[string]*huma.Param {
 	all := map[string]*huma.Param{}
 	for _, name := range append(more, "X-Request-Id", "RateLimit-Policy", "RateLimit") {

@@ -142,7 +142,7 @@ func (d *Document) finishSchemas() error {
 	return nil
 }
 
-// refinement holds the keywords of a property in schemas.yaml.
+// refinement contains the keywords of a property in schemas.yaml.
 type refinement struct {
 	huma.Schema `yaml:",inline"`
 	Nullable    bool `yaml:"nullable"` // huma.Schema's own field cannot be set from YAML
