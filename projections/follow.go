@@ -11,8 +11,8 @@ import (
 
 // While a model catches up, it commits a batch when the batch reaches this size
 // or age. The batches are large because each batch writes each changed page of
-// the database file once, and the rows of many bots are on as many pages. A
-// model that has caught up commits as soon as its queue is empty.
+// the database file once. The rows of many bots are on as many pages. A model
+// that has caught up commits as soon as its queue is empty.
 const (
 	batchEvents = 100_000
 	batchAge    = 5 * time.Second
