@@ -27,7 +27,7 @@ type cached[F any] struct {
 	weight int // as measured at the last release
 }
 
-// NewCache returns an empty cache that holds folds up to a total weight. create
+// NewCache returns an empty cache for folds up to a total weight. create
 // returns the fold of a stream before its first event. The cache weighs a fold
 // each time its last user releases it. It immediately evicts a fold whose
 // weight is 0.

@@ -130,7 +130,7 @@ func (w *walk) unexpected(check, follows string) {
 	w.differs(check, w.next+1, shorten(e.raw), follows)
 }
 
-// expect takes the next event if it is the expected one.
+// expect accepts the next event if it is the expected one.
 func (w *walk) expect(c *Check, want match.Event) bool {
 	follows := func() string { return describeEvent(want) }
 	e := w.peek(c.Name, follows)

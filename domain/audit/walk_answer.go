@@ -139,8 +139,8 @@ func (w *walk) refusal(d match.Decision, e *event, r match.AnswerRejected, strik
 	w.heard[d.Seat] = true
 }
 
-// refusedFor returns the reason for which the rules refuse an answer, or an
-// explanation if the rules do not refuse it.
+// refusedFor returns the reason why the rules refuse an answer. If the rules do
+// not refuse it, refusedFor returns an explanation.
 func (w *walk) refusedFor(d match.Decision, id int, a match.Answer, err error) string {
 	if errors.Is(err, match.ErrMalformed) {
 		return "a timeout: " + err.Error()

@@ -15,7 +15,7 @@ const (
 	Edges    = 72
 )
 
-// None stands for the absence of a vertex, edge, hex or seat.
+// None means that there is no vertex, edge, hex or seat.
 const None = 0xff
 
 // Resource names what a hex yields.

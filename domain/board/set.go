@@ -5,7 +5,7 @@ import "math/bits"
 // VertexSet is a set of vertices, one bit each.
 type VertexSet uint64
 
-// AllVertices holds every vertex.
+// AllVertices is the set of all vertices.
 const AllVertices VertexSet = 1<<Vertices - 1
 
 // Has reports whether v is in s.

@@ -54,7 +54,7 @@ func appendDiscards(dst []Action, a Action, hand Cards, n, r int) []Action {
 type menu struct {
 	seat  uint8
 	total int
-	count [EndTurn + 1]uint16 // by type; moves of the bandit count as PlayKnight
+	count [EndTurn + 1]uint16 // by type; PlayKnight also counts the moves of the bandit
 
 	settlements board.VertexSet
 	robbable    [MaxSeats]hexSet // hexes on which a seat may be robbed

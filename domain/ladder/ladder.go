@@ -1,4 +1,4 @@
-// Package ladder holds the state and the rules of one mode's ladder, whose
+// Package ladder implements the state and the rules of one mode's ladder, whose
 // stream is ladder-<mode>: the tables that were seated, the unfinished matches,
 // and the rating of every bot. Writers append at exact revisions. Therefore a
 // bot is in only one match at a time, and each match is rated only once. The

@@ -1,4 +1,4 @@
-// Package match holds the state and the rules of one match: its seats, the
+// Package match implements the state and the rules of one match: its seats, the
 // decisions owed, the effects of an answer or a failure, strikes, resignation,
 // abort and placements. It also makes the views for seats and spectators.
 // Package game has the rules of play. Callers handle the sockets, the clocks
@@ -6,7 +6,7 @@
 //
 // A match settles decisions in whole batches. Asks returns the open decisions,
 // Settle turns their outcomes into the events of one append, and Evolve folds
-// these events. Until Settle, the state contains no answer of the batch.
+// these events. Before that, the state contains no answers of the batch.
 package match
 
 import (

@@ -37,8 +37,8 @@ func (a Account) SuspendBot(id, reason string) ([]Event, error) {
 	return []Event{BotPaused{BotID: id, By: ByOperator, Reason: reason}}, nil
 }
 
-// RestoreBot ends a bot's suspension and gives it the status that its owner
-// wants. It may fail with the same errors as SuspendBot.
+// RestoreBot ends a bot's suspension and returns the bot to the status that its
+// owner wants. It may fail with the same errors as SuspendBot.
 func (a Account) RestoreBot(id, reason string) ([]Event, error) {
 	b, reason, err := a.orderedBot(id, reason)
 	if err != nil || !b.Suspended {

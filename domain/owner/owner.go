@@ -1,6 +1,6 @@
-// Package owner holds the state and the rules of one account: its handle, its API
-// keys, its sessions, its bots and their limits. It also holds the names that an
-// account claims: its email address and its handle.
+// Package owner implements the state and the rules of one account: its handle,
+// its API keys, its sessions, its bots and their limits. It also implements the
+// names that an account claims: its email address and its handle.
 //
 // Five kinds of streams belong to this package. Account folds owner-<ownerId>,
 // Mailbox folds email-<hmac of the address>, and Name folds handle-<handle>.

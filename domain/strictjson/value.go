@@ -34,7 +34,7 @@ type Options struct {
 	HalfPairs bool // accept escapes of half a surrogate pair
 }
 
-// Parse reads exactly one value. A text that is not JSON gives ErrEmpty,
+// Parse reads exactly one value. If text is not JSON, the error is ErrEmpty,
 // ErrNotUTF8 or ErrSyntax.
 func Parse(text []byte, o Options) (Value, error) {
 	if err := check(text); err != nil {

@@ -131,7 +131,7 @@ func (g *generation) busy() bool {
 	return g.calls > 1
 }
 
-// noteAnswer notes that the server has answered.
+// noteAnswer records that the server has answered.
 func (g *generation) noteAnswer() { g.heard.Store(int64(time.Since(g.base))) }
 
 // silence returns the time since the server's last answer.

@@ -107,8 +107,8 @@ func (s *lag) came(link int) time.Time {
 	return now
 }
 
-// took notes that the subscriber has taken a message of the current connection.
-// All messages that are still waiting arrived later.
+// took records that the subscriber has taken a message of the current
+// connection. All messages that are still waiting arrived later.
 func (s *lag) took(came time.Time, caughtUp bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,8 +117,8 @@ func (s *lag) took(came time.Time, caughtUp bool) {
 	s.live = s.live || caughtUp
 }
 
-// dropped notes that the subscription has lost its connection and the messages
-// that were waiting.
+// dropped records that the subscription has lost its connection and the
+// messages that were waiting.
 func (s *lag) dropped() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,7 +19,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// Log is an eventstore.Log in memory. The zero value is not usable; call New.
+// Log is an eventstore.Log in memory. The zero value is not usable. New returns
+// a Log.
 type Log struct {
 	mu      sync.Mutex
 	events  []eventstore.Recorded // all except system events, by position

@@ -12,7 +12,7 @@ import (
 // bot is a player. A mischievous bot sometimes sends an arbitrary answer.
 type bot struct {
 	matchtest.Player
-	mischief int // how many of a hundred answers are arbitrary
+	mischief int // percentage of answers that are arbitrary
 }
 
 func (b *bot) answer(m *match.Match, d match.Decision) match.Outcome {

@@ -33,7 +33,7 @@ var SeedKey = []byte("the seed key of the samples 32 b")
 type Options struct {
 	Chance   uint64 // the seed of the bots' choices
 	Bots     int
-	Mischief int  // how many of a hundred answers fail, for every second bot
+	Mischief int  // percentage of answers that fail, for every second bot
 	Build    bool // bots build if they can, so that games end with a win
 	Abort    int  // one of this many matches is aborted; 0 for none
 

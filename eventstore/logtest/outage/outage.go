@@ -46,7 +46,7 @@ type Proxy struct {
 	changed  chan struct{} // closed when kind changes
 	listener *net.TCPListener
 	full     []net.Conn // connections that fill the queue of the listener while it is black-holed
-	release  func()     // releases the address, which the proxy holds while it refuses connections
+	release  func()     // releases the address, which stays bound while the proxy refuses connections
 	links    map[*link]struct{}
 	accepted int
 }

@@ -1,7 +1,7 @@
 // Package disk guards the files of a log under Pebble: it stops the log at the
-// first write that fails, seals the folder of a closed log, and finds damage that
-// Pebble would mistake for the effects of a crash. It knows Pebble's files but
-// nothing about the contents of the log.
+// first write that fails, seals the folder of a closed log, and finds damage
+// that Pebble would mistake for the effects of a crash. It depends on the
+// formats of Pebble's files, but not on the contents of the log.
 package disk
 
 import (

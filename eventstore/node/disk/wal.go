@@ -91,8 +91,8 @@ func (w wal) end() int {
 	}
 }
 
-// chunk returns the length of the chunk at an offset; ok is false if there is no
-// valid chunk.
+// chunk returns the length of the chunk at an offset. ok is false if there is
+// no valid chunk.
 func (w wal) chunk(at int) (n int, ok bool) {
 	if len(w.text)-at < walHeader {
 		return 0, false

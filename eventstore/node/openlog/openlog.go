@@ -1,6 +1,6 @@
-// Package openlog holds the open log that the parts of a node share: the store,
-// its synced end, the clock, and the lifecycle. The writer publishes into Tail.
-// Readers never look beyond Tail.End.
+// Package openlog provides the open log that the parts of a node share: the
+// store, its synced end, the clock, and the lifecycle. The writer publishes
+// into Tail. Readers never look beyond Tail.End.
 package openlog
 
 import (

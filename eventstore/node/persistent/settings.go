@@ -14,7 +14,7 @@ import (
 	"hexarena/eventstore/node/wire"
 )
 
-// sourceAll stands for the whole log in place of a stream's name.
+// sourceAll, in place of a stream's name, means the whole log.
 const sourceAll = "$all"
 
 // groupConfig is the stored configuration of a group.
@@ -150,7 +150,7 @@ func parseAt(text string, all bool) (uint64, error) {
 	return strconv.ParseUint(text, 10, 63)
 }
 
-// groupsConfig is the data of the event that holds all groups.
+// groupsConfig is the data of the event that contains all groups.
 type groupsConfig struct {
 	Version string        `json:"version"`
 	Entries []groupConfig `json:"entries"`

@@ -106,7 +106,7 @@ type checker struct {
 	index    tally
 }
 
-// run takes every step, even if an earlier step failed.
+// run executes every step, even if an earlier step failed.
 func (c *checker) run() error {
 	var err error
 	if c.kept, _, err = c.store.keptEnd(); err != nil {

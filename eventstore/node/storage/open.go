@@ -224,8 +224,8 @@ func (s *Store) Close() error {
 	return errors.Join(err, s.lock.Close())
 }
 
-// AbandonAfter is how long Close waits until nobody writes to a failed log. It
-// is also how long the log may then take to close.
+// AbandonAfter is how long Close waits until nobody writes to a failed log. The
+// log may then take the same time to close.
 const AbandonAfter = time.Second
 
 // ErrAbandoned means that a failed log cannot be closed, because Pebble still

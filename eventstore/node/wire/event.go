@@ -154,8 +154,8 @@ func appendUUID(buf []byte, id uuid.UUID, text bool) []byte {
 	return appendVarint(appendVarint(buf, 1, most), 2, least)
 }
 
-// fieldSize returns the length of a field with n bytes of content. All field numbers
-// here take one byte.
+// fieldSize returns the length of a field with n bytes of content. All field
+// numbers here have one byte.
 func fieldSize(n int) int { return 1 + protowire.SizeBytes(n) }
 
 func varintSize(v uint64) int { return 1 + protowire.SizeVarint(v) }

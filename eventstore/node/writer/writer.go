@@ -57,7 +57,7 @@ const (
 // for the sync. It then passes the group to the second goroutine. While the
 // second goroutine waits for the disk, the first decides the next group. So one
 // sync of the disk covers all requests that arrived during the previous one. At
-// most unsyncedGroups groups wait; then deciding waits too.
+// most unsyncedGroups groups wait. Then deciding waits too.
 //
 // Sync and acknowledgment. The second goroutine handles groups in the order of
 // their commit. It waits until the group's batch is on disk. Then it publishes

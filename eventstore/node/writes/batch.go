@@ -175,7 +175,8 @@ func (b *batches) propose(one *batch, events []*api.BatchAppendReq_ProposedMessa
 	}
 }
 
-// submit waits for admission, hands an append to the writer, and answers it later.
+// submit waits for admission and passes an append to the writer. A goroutine
+// sends the answer later.
 func (b *batches) submit(one *batch) error {
 	ctx := b.call.Context()
 	var err error
