@@ -161,13 +161,13 @@ type StreamMetadata struct {
 // wraps ErrUnavailable if the log did not answer before the deadline.
 // Implementations are safe for concurrent use.
 type Log interface {
-	// Append stores all events or none. It fails with *WrongVersionError if
-	// the stream is not in the expected state, with ErrStreamDeleted if the
-	// stream is tombstoned, and with ErrTooLarge if the events exceed
+	// Append stores all events or none. It fails with *WrongVersionError if the
+	// stream is not in the expected state, and with ErrStreamDeleted if the
+	// stream is tombstoned. It fails with ErrTooLarge if the events exceed
 	// MaxAppendBytes. It does not send events that CheckAppend rejects. After
-	// any other error the outcome is unknown: retry with the same event ids
-	// and the same Expected. The log recognizes such a retry and stores the
-	// events once.
+	// any other error the outcome is unknown: retry with the same event ids and
+	// the same Expected. The log recognizes such a retry and stores the events
+	// once.
 	Append(ctx context.Context, id StreamID, expected Expected, events ...Event) (Appended, error)
 
 	// Read yields the events of a stream from a revision on, inclusive. A

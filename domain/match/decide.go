@@ -61,11 +61,12 @@ type Outcome struct {
 }
 
 // Settle returns the events that the outcomes of all open decisions cause, in
-// the order of one append (docs/protocol.md, "Batches"). For each seat in
-// order, these are a timeout or illegal event if the seat failed, its action,
-// and a resign event on the third strike. The consequences follow, including
-// the turns of resigned seats, up to the next decision of a seat that still
-// plays. Settle needs one outcome for each decision that Asks returns.
+// the order of one append (docs/protocol.md, "Batches"). The events of each
+// seat come first, in seat order. If the seat failed, its first event is
+// timeout or illegal. Its action follows, and a resign event on the third
+// strike. The consequences follow after all seats, including the turns of
+// resigned seats, up to the next decision of a seat that still plays. Settle
+// needs one outcome for each decision that Asks returns.
 func (m Match) Settle(outcomes []Outcome) ([]Event, error) {
 	asks := m.Asks()
 	if len(asks) == 0 || len(asks) != len(outcomes) {

@@ -1,5 +1,5 @@
-// Package disk guards the files of a log under Pebble: it stops the log at the
-// first write that fails, seals the folder of a closed log, and finds damage
+// Package disk guards the files of a log under Pebble. It stops the log at the
+// first failed write, and seals the folder of a closed log. It finds damage
 // that Pebble would mistake for the effects of a crash. It depends on the
 // formats of Pebble's files, but not on the contents of the log.
 package disk
@@ -19,7 +19,7 @@ import (
 // three ways.
 //
 // Failures are final. While the guard is on, the first failed change to a
-// write-ahead log or to the folder calls fatal, and the failed call does not
+// write-ahead log or to the folder calls fatal. The failed call does not
 // return. Otherwise Pebble would panic in one of its own goroutines, where
 // nothing can recover from the panic. Reads continue. Release lets the blocked
 // calls return.

@@ -17,7 +17,7 @@ import (
 )
 
 // discarded is how many bytes of a rejected call the node receives and drops,
-// so that a client that is still sending can read the error.
+// so that a sending client can read the error.
 const discarded = 32 << 20
 
 // Writes answers Append, BatchAppend, Delete and Tombstone.
