@@ -1,7 +1,8 @@
 // Package admin accepts an operator's orders over HTTP, such as drain, suspend,
 // abort, and rotate the seed key. The server stores each order as an event, with
 // the operator's reason and the id of the request. Repeating an order changes
-// nothing. Create a [Server] and serve [Server.Handler].
+// nothing, except that each rotation of the seed key adds a key. Create a [Server]
+// and serve [Server.Handler].
 //
 // The server has no passwords, so it must listen only on loopback. It refuses
 // requests that another site makes a browser send. The packages domain/owner,

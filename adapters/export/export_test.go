@@ -344,7 +344,7 @@ func TestRunRejectsWrongOptionsAndFoldersInOneLine(t *testing.T) {
 	require.ErrorContains(t, err, "export.json")
 	require.NoError(t, os.Remove(filepath.Join(dir, "export.json")))
 	_, err = export.Run(t.Context(), w.log, o)
-	require.ErrorContains(t, err, "no export.json with its progress")
+	require.ErrorContains(t, err, "not export.json, which stores the export")
 	before = contents(t, dir)
 	require.Contains(t, before, "matches/"+fmt.Sprintf("%020d.jsonl", 0), "the files after the rejected run")
 }

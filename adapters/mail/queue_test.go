@@ -159,7 +159,7 @@ func TestStopTriesWaitingLettersOnceMore(t *testing.T) {
 		up = true
 		p.stop()
 		require.Len(t, p.take(), 2)
-		require.NotContains(t, p.logged(), "before the stop")
+		require.NotContains(t, p.logged(), "before the shutdown")
 	})
 }
 
@@ -173,6 +173,6 @@ func TestStopIsBounded(t *testing.T) {
 		stopping := time.Now()
 		p.stop()
 		require.Equal(t, lastTime, time.Since(stopping))
-		require.Contains(t, p.logged(), "before the stop")
+		require.Contains(t, p.logged(), "before the shutdown")
 	})
 }

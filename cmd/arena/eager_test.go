@@ -46,7 +46,7 @@ func (e *eager) answer(r *match.Request) action {
 	done := deed{turn: r.View.Turn}
 	switch r.Kind {
 	case "setup":
-		a = s.processOptions(rng)
+		a = s.settle(rng)
 	case "discard":
 		a = action{"cards": s.drop()}
 	case "bandit":
@@ -87,7 +87,7 @@ func chance(r *match.Request) *rand.Rand {
 
 func one(rng *rand.Rand, of []int) int { return of[rng.IntN(len(of))] }
 
-func (s *survey) processOptions(rng *rand.Rand) action {
+func (s *survey) settle(rng *rand.Rand) action {
 	best := -1
 	for _, v := range s.open() {
 		if best < 0 || s.yield(v) > s.yield(best) {

@@ -173,7 +173,7 @@ func (f *securityArena) headersThatDoNotEnd(t *testing.T) {
 	t.Logf("%d bytes of headers were sent, most of them into the kernel's buffers: %s", sent, strings.TrimSpace(answer))
 	long := f.anonymous(t).raw("GET /health HTTP/1.1\r\nHost: arena\r\nX-Padding: " + strings.Repeat("x", 40<<10) + "\r\n\r\n")
 	require.Equal(t, http.StatusRequestHeaderFieldsTooLarge, long)
-	t.Run("a body has ten seconds", func(t *testing.T) {
+	t.Run("headers have ten seconds", func(t *testing.T) {
 		t.Parallel()
 		conn, err := net.Dial("tcp", f.address())
 		require.NoError(t, err)

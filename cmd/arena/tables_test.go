@@ -163,14 +163,14 @@ func (r *record) requirePlaced(t *testing.T) {
 		places[*p.Placement]++
 	}
 	require.Positive(t, places[1])
-	for processOptions, n := range places {
+	for placement, n := range places {
 		better := 0
 		for other, m := range places {
-			if other < processOptions {
+			if other < placement {
 				better += m
 			}
 		}
-		require.Equal(t, better+1, processOptions, "%d of them", n)
+		require.Equal(t, better+1, placement, "%d of them", n)
 	}
 	require.NotNil(t, r.EndedAt)
 	require.Len(t, r.Seed, 64)
