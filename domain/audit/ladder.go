@@ -141,30 +141,21 @@ func (l *Ladder) seat(e ladder.TablesSeated) *LadderDifference {
 
 // rate recomputes the ratings of a match from its bots' earlier ratings.
 func (l *Ladder) rate(e ladder.RatingsChanged) *LadderDifference {
-	m, ok := l.state.Seating(e.MatchID)
-	if !ok {
-		return differ(e.MatchID, "ratings of a match", "none: no such match is unfinished on this ladder")
-	}
-	if len(e.Seats) != len(m.Bots) {
-		return differ(e.MatchID, fmt.Sprintf("ratings of %d bots", len(e.Seats)), fmt.Sprintf("of %d", len(m.Bots)))
-	}
 	results := make([]ladder.Result, len(e.Seats))
 	for i, s := range e.Seats {
-		bot := m.Bots[i]
-		if s.BotID != bot.BotID {
-			return differ(e.MatchID, "bot "+s.BotID, "bot "+bot.BotID+", in table order")
-		}
-		if !same(s.Before, bot.Rating) {
-			return differ(e.MatchID, fmt.Sprintf("bot %s had %s", s.BotID, describe(s.Before)), describe(bot.Rating))
-		}
 		results[i] = ladder.Result{BotID: s.BotID, Placement: s.Placement, Missed: s.Missed}
 	}
 	events, err := l.state.Finish(e.MatchID, results)
 	if err != nil {
-		return differ(e.MatchID, "placements that are not a ranking", "a ranking: "+err.Error())
+		return differ(e.MatchID, "ratings that do not fit: "+err.Error(), "ratings of all bots of an unfinished match")
 	}
 	for i, want := range events[0].(ladder.RatingsChanged).Seats {
-		if s := e.Seats[i]; !same(s.After, want.After) {
+		switch s := e.Seats[i]; {
+		case s.BotID != want.BotID:
+			return differ(e.MatchID, "bot "+s.BotID, "bot "+want.BotID+", in table order")
+		case !same(s.Before, want.Before):
+			return differ(e.MatchID, fmt.Sprintf("bot %s had %s", s.BotID, describe(s.Before)), describe(want.Before))
+		case !same(s.After, want.After):
 			return differ(e.MatchID, fmt.Sprintf("bot %s has %s", s.BotID, describe(s.After)), describe(want.After))
 		}
 	}

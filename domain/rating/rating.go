@@ -58,10 +58,12 @@ type model struct {
 	variance   []float64 // includes tau
 	placements []int
 	c          float64
+	relative   []float64 // strength of each bot relative to the bot that rate rates
 }
 
 func newModel(before []Rating, placements []int) model {
-	m := model{mu: make([]float64, 0, len(before)), variance: make([]float64, 0, len(before)), placements: placements}
+	n := len(before)
+	m := model{mu: make([]float64, 0, n), variance: make([]float64, 0, n), relative: make([]float64, n), placements: placements}
 	total := 0.0
 	for _, r := range before {
 		variance := float64(r.Sigma*r.Sigma) + float64(tau*tau)
@@ -76,6 +78,9 @@ func newModel(before []Rating, placements []int) model {
 // rate returns the new rating of bot i. For each bot q that placed no worse
 // than i, rate compares i with the bots that placed no better than q.
 func (m model) rate(i int) Rating {
+	for s := range m.mu {
+		m.relative[s] = exp((m.mu[s] - m.mu[i]) / m.c)
+	}
 	omega, delta := 0.0, 0.0
 	for q, placed := range m.placements {
 		if placed > m.placements[i] {
@@ -85,7 +90,7 @@ func (m model) rate(i int) Rating {
 		if q == i {
 			won = 1
 		}
-		chance, drawn := m.chance(i, q), m.drawn(q)
+		chance, drawn := m.chance(q), m.drawn(q)
 		omega += (won - chance) / drawn
 		delta += float64(chance*(1-chance)) / drawn
 	}
@@ -99,14 +104,14 @@ func (m model) rate(i int) Rating {
 	}
 }
 
-// chance returns the probability of i to be the first among the bots that
-// placed no better than q. The sum is at least 1, because i is one of these
-// bots.
-func (m model) chance(i, q int) float64 {
+// chance returns the probability that the bot of m.relative comes first among the
+// bots that placed no better than q. The sum is at least 1, because the bot is one
+// of them.
+func (m model) chance(q int) float64 {
 	sum := 0.0
 	for s, placed := range m.placements {
 		if placed >= m.placements[q] {
-			sum += exp((m.mu[s] - m.mu[i]) / m.c)
+			sum += m.relative[s]
 		}
 	}
 	return 1 / sum
