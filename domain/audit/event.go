@@ -30,6 +30,9 @@ func (e *event) is(want match.Event) bool {
 		return e.data == want
 	case match.TradeExecuted:
 		return e.seat == want.From && e.data == match.Event(want)
+	case match.AwardMoved:
+		got, ok := e.data.(match.AwardMoved)
+		return ok && e.seat == seatOrNobody(want.To) && got.Award == want.Award && sameSeat(got.From, want.From) && sameSeat(got.To, want.To)
 	case match.ActionPlayed:
 		p, ok := e.data.(*played)
 		return ok && p.isDefault(want)
@@ -37,6 +40,8 @@ func (e *event) is(want match.Event) bool {
 	_, seat, _ := match.Publish(want)
 	return e.seat == seatOrNobody(seat) && reflect.DeepEqual(e.data, want)
 }
+
+func sameSeat(a, b *int) bool { return a == b || a != nil && b != nil && *a == *b }
 
 func seatOrNobody(seat *int) int {
 	if seat == nil {
