@@ -173,7 +173,7 @@ func TestLinksLead(t *testing.T) {
 	}
 }
 
-// anchors returns the anchors of a page's headings, as links write them.
+// anchors returns the anchors of a page's headings, as links use them.
 func anchors(page string) []string {
 	var all []string
 	for _, heading := range firsts(`(?m)^#+ (.+)$`, page) {

@@ -35,7 +35,7 @@ func NewCache[F any](limit int, create func(StreamID) *F, weigh func(*F) int) *C
 	return &Cache[F]{limit: limit, create: create, weigh: weigh, byID: map[StreamID]*list.Element{}, recent: list.New()}
 }
 
-// Use returns the fold of a stream. Call release after the use.
+// Use returns the fold of a stream. Call release when you no longer need it.
 func (c *Cache[F]) Use(id StreamID) (fold *F, release func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

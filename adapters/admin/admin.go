@@ -48,7 +48,7 @@ type Player interface {
 	// plays.
 	Running() (matches int, plays bool)
 	// WithSeatingPaused calls f while this process seats no tables. When seating
-	// continues, it follows the events that f has stored.
+	// resumes, it takes into account the events that f stored.
 	WithSeatingPaused(f func())
 	// Abort aborts a match, and returns when the ladder has stored the match as
 	// void. Its error may be ErrMatchUnknown or ErrMatchOver.

@@ -27,7 +27,7 @@ type Leaderboard interface {
 
 type leaderboardQuery struct {
 	Mode string `query:"mode" enum:"standard,parley" doc:"Default: standard."`
-	At   string `query:"at" minLength:"1" format:"date-time" doc:"Return the ranking at this time (RFC 3339), with today's names. A future time means now."`
+	At   string `query:"at" minLength:"1" format:"date-time" doc:"Return the ranking as of this time (RFC 3339), with the bots' current names. A future time means now."`
 }
 
 // rfc3339 matches a time in the format of RFC 3339. time.Parse also accepts

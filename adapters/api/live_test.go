@@ -453,7 +453,7 @@ func TestReaderThatStopsReading(t *testing.T) {
 	idle.over()
 }
 
-// An address may have 20 open streams.
+// An IP address may have at most 20 open streams.
 func TestStreamLimitOfAnAddress(t *testing.T) {
 	a := limited(t)
 	here, there := from("192.0.2.1"), from("192.0.2.2")

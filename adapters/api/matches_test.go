@@ -19,7 +19,7 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// fits requires that an answer has a shape.
+// fits requires that an answer matches a schema.
 func (a *answer) fits(s shape) *answer {
 	a.t.Helper()
 	a.is(http.StatusOK)

@@ -106,7 +106,7 @@ func (s *server) play(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if err := s.reply(r.Context(), conn, strategy, frame); err != nil {
-			s.Logger.Warn("could not answer a decision", "match", id, "error", err)
+			s.Logger.Warn("could not answer a request for a decision", "match", id, "error", err)
 			return
 		}
 	}

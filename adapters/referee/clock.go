@@ -42,7 +42,7 @@ func (c *clock) now() time.Duration {
 	return t.Sub(c.start) - c.paused
 }
 
-// beat starts to read the clock regularly, until stop is called.
+// beat reads the clock regularly in the background until stop is called.
 func (c *clock) beat() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.now()

@@ -111,7 +111,7 @@ func (p *run) startOrResume(ctx context.Context) error {
 	return nil
 }
 
-// playBatches asks and settles one batch of decisions after another, until the
+// playBatches requests and settles one batch of decisions after another, until the
 // match is over.
 func (p *run) playBatches(ctx context.Context) error {
 	wall := time.Duration(p.state.Started.Deadlines.WallMs) * time.Millisecond

@@ -26,7 +26,7 @@ type SignInConfirmation struct {
 
 // Key is an API key without its private half, which the arena never sees.
 type Key struct {
-	ID         string        `json:"id" doc:"The key's id, which signed calls send as x-arena-key."`
+	ID         string        `json:"id" doc:"The key's id. Signed calls send it in the header x-arena-key."`
 	Name       string        `json:"name"`
 	PublicKey  string        `json:"publicKey" doc:"The base64 encoding of the key's 32 bytes."`
 	Scopes     []owner.Scope `json:"scopes" nullable:"false"`

@@ -206,9 +206,9 @@ func (f *securityArena) fiveActiveBots(t *testing.T) {
 	require.Equal(t, 5, strings.Count(string(eve.do("GET", "/bots", nil).is(200).body), `"status":"active"`))
 }
 
-// mostBefore is how many calls of a flood may succeed before the credential ends. It
-// is below the limit of 600 calls a minute, so that the call that ends the
-// credential is not rejected.
+// mostBefore is the maximum number of calls in a flood that may succeed before the
+// credential is revoked. The caller's limit is 600 calls a minute, so this number
+// leaves room for the call that revokes the credential.
 const mostBefore = 300
 
 // flood makes calls as fast as it can, while end ends the caller's credential. before

@@ -97,7 +97,7 @@ func bought(seat uint8, cards DevCards) given {
 
 func bandit(hex uint8) given { return func(s *State) { s.Bandit = hex } }
 
-// rolled begins a seat's turn with a roll. It plays no decision.
+// rolled begins a seat's turn with a roll. It makes no decision for the seat.
 func rolled(seat uint8, turn uint16, one, two uint8) given {
 	return func(s *State) {
 		s.Phase, s.scored = PhaseMain, turn

@@ -15,7 +15,7 @@ func MatchID(platformKey, mode string, revision uint64, index int) string {
 	return uuidV5(fmt.Sprintf("hexarena:%s:%s:%d:%d", platformKey, mode, revision, index))
 }
 
-// uuidV5 returns the name-based UUID of a name in the namespace of URLs.
+// uuidV5 returns the name-based UUID of a name in the URL namespace.
 func uuidV5(name string) string {
 	sum := sha1.Sum([]byte(namespaceURL + name))
 	id := sum[:16]

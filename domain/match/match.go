@@ -63,8 +63,8 @@ type table struct {
 	talked    uint8 // one bit for each seat that has talked this turn
 }
 
-// idSet is a set of decision ids. Copies share memory, so with returns a new
-// set.
+// idSet is a set of decision ids. Copies share memory. The method with therefore
+// returns a new set.
 type idSet []uint64
 
 func (s idSet) has(id int) bool {

@@ -6,7 +6,7 @@
 // Mailbox folds email-<hmac of the address>, and Name folds handle-<handle>.
 // The stream address-<ownerId> holds AddressSet, the only event that contains
 // an address. The stream signatures-<ownerId> holds the SignatureSpent events
-// of the last minutes.
+// of the last few minutes.
 //
 // Decisions are methods that return events, or an error with the reason for a
 // refusal. Callers pass the time and new ids.

@@ -8,7 +8,7 @@ import (
 	"hexarena/projections"
 )
 
-// History lists a bot's closed matches in the order in which the ladder closed them.
+// History lists a bot's finished matches in the order in which the ladder finished them.
 type History struct {
 	Mode    string
 	Points  []Point      // the completed matches

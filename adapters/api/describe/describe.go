@@ -2,7 +2,7 @@
 // the reference page, the changelog and llms.txt.
 //
 // [New] begins a document, [Document.Add] adds an endpoint, and
-// [Document.Finish] returns the texts. The library huma makes the schemas from
+// [Document.Finish] returns the texts. The huma library makes the schemas from
 // the Go types that the API encodes. The package adds the rest from files. The
 // file openapi.yaml describes the API as a whole, and operations.yaml describes
 // each operation. The file schemas.yaml contains the parts of the schemas that a
@@ -141,7 +141,7 @@ func (d *Document) Add(o Operation) {
 		op.Responses[strconv.Itoa(http.StatusNotModified)] = &huma.Response{Description: "If-None-Match names the current version: nothing has changed.", Headers: headers()}
 	}
 	if o.Forms {
-		op.Responses[strconv.Itoa(http.StatusSeeOther)] = &huma.Response{Description: "The response to a browser that sent a form. Location names the next page.", Headers: headers()}
+		op.Responses[strconv.Itoa(http.StatusSeeOther)] = &huma.Response{Description: "The response to a browser that submitted a form. Location names the next page.", Headers: headers()}
 	}
 	d.api.AddOperation(op)
 }

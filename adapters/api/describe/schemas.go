@@ -17,7 +17,7 @@ import (
 	"hexarena/domain/seed"
 )
 
-// The library huma makes the schemas of the document from the Go types that the
+// The huma library makes the schemas of the document from the Go types that the
 // API encodes. The file schemas.yaml adds what a Go type cannot express, such as a
 // range, a closed set of names, or null. Tests validate every answer against the
 // schemas.

@@ -66,7 +66,7 @@ func (f signed) ProvideSession(k *kong.Kong) (*session, error) {
 	return s, err
 }
 
-// request is one call of an arena.
+// request is one call to an arena.
 type request struct {
 	scope        owner.Scope // the scope that a key needs; if empty, the call has no credentials
 	method, path string

@@ -12,8 +12,8 @@ import (
 	"hexarena/eventstore/node/storage"
 )
 
-// Reader reads both kinds of streams. The node does not store the links of link
-// streams ($ce- and $et-), but only an index of them.
+// Reader reads both kinds of streams. The node stores only an index of the link
+// streams ($ce- and $et-), not the links themselves.
 type Reader struct {
 	*openlog.Log
 	Categories *categories.Categories
