@@ -131,7 +131,7 @@ func (r *Runner) start(ctx context.Context) (eventstore.Position, error) {
 	return r.applied, nil
 }
 
-// take folds a message, unless another call of Run or Sync has already folded
+// take folds a message, unless another call to Run or Sync has already folded
 // it. It commits the batch if due is true, or if the batch is large or old.
 func (r *Runner) take(m eventstore.Message, due bool) error {
 	r.folding.Lock()

@@ -66,7 +66,7 @@ type Runner struct {
 	logger *slog.Logger
 	meter  meter
 
-	folding    sync.Mutex // guards the fields below and the calls of the model
+	folding    sync.Mutex // guards the fields below and calls to the model
 	file       *file
 	logChecked bool                // whether the Runner has checked that the file belongs to this log
 	applied    eventstore.Position // all selected events up to here are folded

@@ -39,7 +39,7 @@ type fixture struct {
 	lines   *bytes.Buffer
 
 	plays   bool
-	paused  int      // number of calls of WithSeatingPaused
+	paused  int      // number of calls to WithSeatingPaused
 	aborted []string // match, reason, request
 	rotated []eventstore.Metadata
 	waited  []eventstore.Position

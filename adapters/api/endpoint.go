@@ -143,7 +143,7 @@ func (e *endpoint) readsMatches() bool {
 		strings.HasSuffix(e.path, "/history") || strings.HasSuffix(e.path, "/decisions")
 }
 
-// always returns true: every call of the endpoint makes the arena connect to a
+// always returns true: every call to the endpoint makes the arena connect to a
 // bot.
 func always(*call) bool { return true }
 

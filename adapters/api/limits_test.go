@@ -136,7 +136,7 @@ func TestLimitsAreByCaller(t *testing.T) {
 		}
 		a.pass(time.Minute)
 	})
-	t.Run("calls of an account do not count against its address", func(t *testing.T) {
+	t.Run("calls from an account do not count against its address", func(t *testing.T) {
 		for range 600 {
 			ada.do("GET", "/bots", nil, from("198.51.100.1")).is(200)
 		}

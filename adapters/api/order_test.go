@@ -16,7 +16,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// again makes one call of a client several times, with the same signature.
+// again makes one call by a client several times, with the same signature.
 func (c *client) again(method, target, body string, times int) []int {
 	c.t.Helper()
 	header := http.Header{"Content-Type": {"application/json"}}

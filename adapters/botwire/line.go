@@ -41,7 +41,7 @@ type Line struct {
 	drain   time.Duration // the limit of a Drain
 
 	closing atomic.Bool
-	gone    chan struct{} // closed after the last call of receive
+	gone    chan struct{} // closed after the last call to receive
 	done    chan struct{} // closed when the reader has ended
 }
 

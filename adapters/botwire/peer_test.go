@@ -240,7 +240,7 @@ const fin = 0x80
 
 func text(s string) []byte { return frame(fin|0x1, []byte(s)) }
 
-// heard is one call of receive.
+// heard is one call to receive.
 type heard struct{ frame, cause string }
 
 // ears collects the calls of receive.
@@ -250,7 +250,7 @@ func newEars() ears { return make(ears, 1<<17) }
 
 func (e ears) receive(frame []byte, cause string) { e <- heard{string(frame), cause} }
 
-// next returns the next call of receive.
+// next returns the next call to receive.
 func (e ears) next(t testing.TB) heard {
 	t.Helper()
 	select {

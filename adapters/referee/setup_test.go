@@ -184,7 +184,7 @@ type journal struct {
 	fault   func(a attempted) (eventstore.Appended, error) // if set, this function handles each append
 }
 
-// attempted is one call of Append.
+// attempted is one call to Append.
 type attempted struct {
 	nth   int
 	types []string // types of the events
@@ -341,7 +341,7 @@ type fakeLine struct {
 	receive func([]byte, string)
 	sending func(ctx context.Context) error // replaces Send
 
-	reading sync.Mutex // one call of receive at a time
+	reading sync.Mutex // one call to receive at a time
 	mu      sync.Mutex
 	gone    bool
 	closed  int

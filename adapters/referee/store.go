@@ -98,7 +98,7 @@ func (p *run) retry(ctx context.Context, call func(context.Context) error) error
 		defer cancel()
 		err := call(ctx)
 		if err != nil {
-			p.log().Debug("call of the log failed", "error", err)
+			p.log().Debug("call to the log failed", "error", err)
 		}
 		return err
 	}, errUnreadable)

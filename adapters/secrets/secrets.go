@@ -52,7 +52,7 @@ var kind = eventstore.Kind[arena.Keys, arena.Event]{Decode: arena.DecodeKeys, Ev
 // other users may open the file, if the file is damaged, or if it does not
 // match the log. The error message has one line, and tells the operator what to
 // do. If plays is true, the file must contain the active seed key. If the
-// process crashes in the first call of Open, the next call completes the work.
+// process crashes in the first call to Open, the next call completes the work.
 func Open(ctx context.Context, log eventstore.Log, path string, plays bool) (*Secrets, error) {
 	file, err := loadOrCreate(ctx, log, path)
 	if err != nil {

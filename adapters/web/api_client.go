@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	callTime = 30 * time.Second // time limit for the API's answer to a call of a page
+	callTime = 30 * time.Second // time limit for the API's answer to a call from a page
 	formTime = 10 * time.Second // time limit for receiving a form
 )
 

@@ -12,7 +12,7 @@ import (
 	"hexarena/adapters/rest"
 )
 
-// forms maps each form to its call of the API and to the page that shows the result.
+// forms maps each form to its call to the API and to the page that shows the result.
 var forms = map[string]struct {
 	path, form         string
 	method, call, body string

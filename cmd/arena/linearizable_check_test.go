@@ -45,7 +45,7 @@ func (f *fakeLog) Read(_ context.Context, _ eventstore.StreamID, _ eventstore.Re
 
 func sentOnce() (context.Context, context.CancelFunc, bool) { return nil, nil, false }
 
-// historyStep is one call of a client. It begins after the previous call has ended.
+// historyStep is one call by a client. It begins after the previous call has ended.
 type historyStep struct {
 	expected eventstore.Expected
 	events   []eventstore.Event // empty if the step is a read

@@ -13,7 +13,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// history records the calls of clients to a log, with their times and results. check
+// history records the calls by clients to a log, with their times and results. check
 // reports whether the log is linearizable. A log is linearizable if the calls can be
 // put into an order that agrees with their times and explains all results, as if
 // the log handled one call after another. A history is safe for concurrent use.
@@ -40,7 +40,7 @@ func newHistory() *history {
 	return &history{began: time.Now(), numbers: make(map[uuid.UUID]eventNumber)}
 }
 
-// logRequest is a call of a client: an append, or a read if ids is empty.
+// logRequest is a call by a client: an append, or a read if ids is empty.
 type logRequest struct {
 	stream   eventstore.StreamID
 	expected eventstore.Expected

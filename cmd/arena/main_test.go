@@ -71,7 +71,7 @@ func forgetSettings() {
 }
 
 // roaming makes each call from another loopback address, as if many people called.
-// Otherwise the arena would reject calls, because it limits the calls of each
+// Otherwise the arena would reject calls, because it limits the calls from each
 // address.
 func roaming() http.RoundTripper {
 	return &http.Transport{

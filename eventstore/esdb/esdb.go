@@ -28,7 +28,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// ErrClosed is the error of each call of a closed Log.
+// ErrClosed is the error of each call to a closed Log.
 var ErrClosed = errors.New("the log is closed")
 
 // Log implements eventstore.Log with an EventStoreDB server or cluster.

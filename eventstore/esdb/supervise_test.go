@@ -90,7 +90,7 @@ func events(n int) []eventstore.Event {
 	return all
 }
 
-// everyCall contains a call of each method of the port.
+// everyCall contains a call to each method of the port.
 var everyCall = map[string]func(context.Context, *Log) error{
 	"append": func(ctx context.Context, l *Log) error {
 		_, err := l.Append(ctx, "calls-1", eventstore.Any, events(1)...)

@@ -51,7 +51,7 @@ type Hub struct {
 	Options
 	ready     chan struct{} // closed when the matches that were running when Run began are loaded
 	readyOnce sync.Once
-	ending    sync.WaitGroup // calls of Options.Ended
+	ending    sync.WaitGroup // calls to Options.Ended
 
 	mu       sync.RWMutex
 	running  map[string]*running

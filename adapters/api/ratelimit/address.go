@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// addressKey is the key under which the calls of an address are counted: the
+// addressKey is the key under which the calls from an address are counted: the
 // address itself in IPv4, its /64 network in IPv6. A key that callers share
 // begins with the byte 0xff, which no caller's address begins with.
 type addressKey [16]byte

@@ -1,4 +1,4 @@
-// Package ratelimit counts the calls of addresses and of accounts, and refuses
+// Package ratelimit counts the calls from addresses and accounts, and refuses
 // calls over a limit. "Rate limits" in docs/protocol.md lists the limits.
 //
 // [Limiter.CountAddress] counts a call before any part of the call is verified.

@@ -124,7 +124,7 @@ func (w *window[K]) tick(now int64) {
 	}
 }
 
-// log returns the calls of a caller that still count, and the key under which
+// log returns the calls by a caller that still count, and the key under which
 // the calls are stored.
 func (w *window[K]) log(key K) (K, []stamp) {
 	key = w.storageKey(key)

@@ -84,7 +84,7 @@ func (d *Display) newBar(total uint64) *progressbar.ProgressBar {
 	)
 }
 
-// Finish ends the current step. A later call of Show begins a new step.
+// Finish ends the current step. A later call to Show begins a new step.
 func (d *Display) Finish() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -79,7 +79,7 @@ func (f *fixture) group(stream string, change ...func(*groupConfig)) *group {
 	return g
 }
 
-// subscriber is one call of Read.
+// subscriber is one call to Read.
 type subscriber struct {
 	grpc.ServerStream
 	*fixture

@@ -41,7 +41,7 @@ func TestGroupOverAllDoesNotFeedOnItself(t *testing.T) {
 }
 
 // interrupted is a strategy that interrupts the group while it reads its
-// source. During the second call of pin, it acknowledges the first message and
+// source. During the second call to pin, it acknowledges the first message and
 // reloads all groups.
 type interrupted struct {
 	strategy

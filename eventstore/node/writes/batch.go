@@ -31,7 +31,7 @@ const (
 	batchCalls    = 64
 )
 
-// batches is one call of BatchAppend. The client sends several appends, in messages
+// batches is one call to BatchAppend. The client sends several appends, in messages
 // that may be interleaved, and does not wait for their answers. An error of one
 // append is sent as the answer to that append, and the call continues. The writer
 // decides the appends in the order in which they become complete.
