@@ -43,8 +43,8 @@ func (s *Service) Delete(ctx context.Context, c owner.Caller, m eventstore.Metad
 }
 
 // FinishDeletions finishes interrupted deletions, immediately and then every
-// minute until ctx ends. The function deleted returns the ids of the deleted
-// accounts in a fixed order, starting at index from.
+// minute until ctx ends. It gets the ids of the deleted accounts from the function
+// deleted, in a fixed order, starting at the given index.
 func (s *Service) FinishDeletions(ctx context.Context, deleted func(from int) []string) {
 	ticker := time.NewTicker(finishInterval)
 	defer ticker.Stop()

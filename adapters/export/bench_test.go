@@ -12,7 +12,7 @@ import (
 )
 
 // BenchmarkExport measures the cost of exporting events from a log in memory.
-// The command arena bench export also includes the reads from a node.
+// `arena bench export` also measures the reads from a node.
 func BenchmarkExport(b *testing.B) {
 	log := memory.New()
 	a := arenatest.New(b, log, 7)

@@ -55,7 +55,7 @@ func newAssets() (*assets, error) {
 		}
 		kind, ok := kinds[path.Ext(name)]
 		if !ok {
-			return nil, fmt.Errorf("web: assets: %s: add the content type of %s files", name, path.Ext(name))
+			return nil, fmt.Errorf("web: assets: %s: no content type is defined for %s files", name, path.Ext(name))
 		}
 		a.files[path.Base(name)] = asset{kind: kind, plain: content, gzipped: compressed(content)}
 		fmt.Fprintf(sum, "%s\x00%d\x00", name, len(content))

@@ -23,7 +23,7 @@ import (
 // the data later.
 func TestPausedMachineCausesNoStrikes(t *testing.T) {
 	t.Parallel()
-	const decision, still = 5 * time.Second, 6 * time.Second // a pause exceeds the time for a decision, which is long enough for a busy machine
+	const decision, still = 5 * time.Second, 6 * time.Second // still, the pause, is longer than the time for a decision
 	rng := logtest.Random(t)
 	f := &eventTrigger{}
 	s := newTestArena(t, "--tick", "250ms", "--rest-standard", "0s", "--decision-standard", decision.String())

@@ -69,7 +69,7 @@ func (v *verification) compare(copied Copied) error {
 		}
 	}
 	if v.sum.value() != copied.Sum {
-		return fmt.Errorf("the target: %w: the number of events is correct, but some events differ (copy again to find them)", ErrDiffers)
+		return fmt.Errorf("the target: %w: the number of events is correct, but some events differ (run the copy again to see which)", ErrDiffers)
 	}
 	return nil
 }

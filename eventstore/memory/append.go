@@ -31,10 +31,10 @@ func (s *stream) fits(expected eventstore.Expected) bool {
 // check returns the outcome of an append and, for a retry, the revision of its last
 // event.
 //
-// An append may expect an exact revision, or NoStream, below the current one.
-// It is a retry if the same ids follow that revision in the stream. With Any or
-// Exists, an append whose first id is in the stream is a retry. The stream must
-// then also have the other ids in the same order.
+// If an append expects NoStream or an exact revision below the current one, it is a
+// retry if the same ids follow that revision in the stream. With Any or Exists, an
+// append whose first id is in the stream is a retry. The stream must then also have
+// the other ids in the same order.
 func (s *stream) check(expected eventstore.Expected, events []eventstore.Event) (int, outcome) {
 	if expected == eventstore.Any || expected == eventstore.Exists {
 		if _, known := s.ids[events[0].ID]; known {

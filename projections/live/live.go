@@ -68,7 +68,8 @@ func New(o Options) *Hub {
 	return h
 }
 
-// Ready returns when the matches that were running when Run began are loaded.
+// Ready waits until the hub has loaded the matches that were running when Run
+// started.
 func (h *Hub) Ready(ctx context.Context) error {
 	select {
 	case <-h.ready:

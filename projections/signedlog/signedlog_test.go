@@ -69,7 +69,7 @@ func (w *fixture) stop(mode string, n int) *arenatest.Game {
 	return g
 }
 
-// record returns the public record of a match, built as GET /matches/{id} does.
+// record builds the public record of a match in the same way as GET /matches/{id}.
 func (w *fixture) record(id string) []byte {
 	m, found, err := w.list.Get(id)
 	require.NoError(w.t, err)

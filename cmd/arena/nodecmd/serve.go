@@ -22,7 +22,7 @@ type serveCmd struct {
 	Data         string `required:"" help:"folder of the log; created if it does not exist"`
 	AdminListen  string `default:"127.0.0.1:8082" help:"address of the operators' endpoints; empty for none"`
 	InsecureNode bool   `help:"listen outside loopback, where anyone who reaches the port can read and write"`
-	ReadOnly     bool   `help:"let clients of --listen only read and subscribe; --listen may then be outside loopback"`
+	ReadOnly     bool   `help:"allow clients on the --listen address only to read and subscribe; the address may then be outside loopback"`
 	FeedListen   string `help:"with --read-only: a loopback address for clients that append"`
 }
 
