@@ -38,19 +38,19 @@ func (s *suite) build(ctx context.Context, folder string) (built binaries, err e
 	if built.test2json, err = goOutput(ctx, "tool", "-n", "test2json"); err != nil {
 		return built, err
 	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.NumCPU())
 	for race, packages := range map[bool][]string{false: s.all, true: s.race} {
 		for _, pkg := range packages {
-			b := &binary{path: filepath.Join(folder, fmt.Sprint(len(built.tests)))}
-			if b.folder, err = goOutput(ctx, "list", "-f", "{{.Dir}}", pkg); err != nil {
-				return built, err
-			}
-			if _, err = goOutput(ctx, "test", "-c", fmt.Sprintf("-race=%t", race), "-o", b.path, pkg); err != nil {
-				return built, err
-			}
-			built.tests[target{pkg, race}] = b
+			path := filepath.Join(folder, fmt.Sprint(len(built.tests)))
+			built.tests[target{pkg, race}] = &binary{path: path, folder: s.folders[pkg]}
+			group.Go(func() error {
+				_, err := goOutput(ctx, "test", "-c", fmt.Sprintf("-race=%t", race), "-o", path, pkg)
+				return err
+			})
 		}
 	}
-	return built, nil
+	return built, group.Wait()
 }
 
 // goOutput returns the output of a go command.

@@ -13,7 +13,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"slices"
 	"strings"
@@ -52,27 +51,30 @@ func main() {
 
 // suite lists the packages that have tests.
 type suite struct {
-	all, race []string // import paths; race is a subset of all
+	all, race []string          // import paths; race is a subset of all
+	folders   map[string]string // by import path
 }
 
 func newSuite(ctx context.Context, race []string) (*suite, error) {
-	all, err := withTests(ctx, []string{"./..."})
-	if err != nil || len(race) == 0 {
-		return &suite{all: all}, err
+	s := &suite{folders: map[string]string{}}
+	var err error
+	if s.all, err = s.list(ctx, "./..."); err == nil && len(race) > 0 {
+		s.race, err = s.list(ctx, race...)
 	}
-	raced, err := withTests(ctx, race)
-	return &suite{all, raced}, err
+	return s, err
 }
 
-// withTests lists the packages that match the patterns and have tests.
-func withTests(ctx context.Context, patterns []string) ([]string, error) {
-	list := exec.CommandContext(ctx, "go", append([]string{"list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}"}, patterns...)...)
-	list.Stderr = os.Stderr
-	out, err := list.Output()
-	if err != nil {
-		return nil, fmt.Errorf("go list: %w", err)
+// list lists the packages that match the patterns and have tests, and stores
+// their folders.
+func (s *suite) list(ctx context.Context, patterns ...string) (packages []string, err error) {
+	out, err := goOutput(ctx, append([]string{"list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}\t{{.Dir}}{{end}}"}, patterns...)...)
+	for line := range strings.Lines(out) {
+		if pkg, folder, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
+			packages = append(packages, pkg)
+			s.folders[pkg] = folder
+		}
 	}
-	return strings.Fields(string(out)), nil
+	return packages, err
 }
 
 // once runs the suite as make test does.
