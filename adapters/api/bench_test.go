@@ -140,7 +140,7 @@ func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
 func BenchmarkMe(b *testing.B) {
 	c := newCrowd(b)
 	perSecond := func(b *testing.B) { b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "req/s") }
-	b.Run("ed25519 alone", func(b *testing.B) {
+	b.Run("ed25519 only", func(b *testing.B) {
 		for i := range b.N {
 			if !c.verify[i%len(c.verify)]() {
 				b.Fatal("a signature does not verify")

@@ -23,8 +23,8 @@ func (p *pageRequest) signIn(sent url.Values) error {
 	return p.seeOther("/sign-in?sent=1")
 }
 
-// confirmPage shows a button that confirms the sign-in. The page alone does not use
-// the token, because mail scanners follow links, but they do not press buttons.
+// confirmPage shows a button that confirms the sign-in. Only the button uses the
+// token: mail scanners follow links, but they do not press buttons.
 func (p *pageRequest) confirmPage() error {
 	p.w.Header().Set("Referrer-Policy", "no-referrer") // the address contains the token
 	token := p.r.URL.Query().Get("token")

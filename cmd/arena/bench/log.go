@@ -216,7 +216,7 @@ func (b *logBench) readAll(ctx context.Context) (rate float64, err error) {
 func (r *logReport) print(w io.Writer) {
 	for i, s := range r.Streams {
 		alone := r.Pebble[i].WritesPerSecond
-		fmt.Fprintf(w, "%2d streams   %8.0f appends/s  p50 %6.2f ms  p99 %6.2f ms  %5.1f appends/sync   Pebble alone %8.0f writes/s, %.1f times as many\n",
+		fmt.Fprintf(w, "%2d streams   %8.0f appends/s  p50 %6.2f ms  p99 %6.2f ms  %5.1f appends/sync   Pebble only %8.0f writes/s, %.1f times as many\n",
 			s.N, s.AppendsPerSecond, s.P50Ms, s.P99Ms, s.AppendsPerSync, alone, alone/s.AppendsPerSecond)
 	}
 	fmt.Fprintf(w, "$all read    %8.0f events/s\nappend → live subscriber p99 %.2f ms\n", r.ReadAllPerSecond, r.SubscribeP99Ms)

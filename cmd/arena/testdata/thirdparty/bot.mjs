@@ -332,7 +332,7 @@ function speak(socket, head, onText, onClose) {
     if (opcode === 9) return socket.write(frame(10, payload))
     if (opcode === 10) return
     if ((opcode === 0) !== (parts !== null)) throw refusal(1002, 'a frame out of order')
-    if (opcode === 2) throw refusal(1003, 'text alone is understood')
+    if (opcode === 2) throw refusal(1003, 'only text is understood')
     parts = Buffer.concat([parts ?? Buffer.alloc(0), payload])
     if (parts.length > 1 << 20) throw refusal(1009, 'a message over 1 MiB')
     if (!fin) return
