@@ -14,7 +14,8 @@ type answer interface {
 	write(c *call, status int)
 }
 
-// nothing is an answer without a body, or an input without fields.
+// nothing is the type of an answer without a body, and of an input without
+// fields.
 type nothing struct{}
 
 func (nothing) write(c *call, status int) { c.echo.Response().WriteHeader(status) }

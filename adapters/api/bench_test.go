@@ -37,7 +37,7 @@ import (
 const benchAccounts = 5_000
 
 // crowd is a server with many accounts. For each account, there is a signed
-// request GET /me.
+// GET /me request.
 type crowd struct {
 	server   *api.Server
 	requests []*http.Request

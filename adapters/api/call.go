@@ -79,8 +79,8 @@ func (c *call) countAddress() (ratelimit.Counted, error) {
 	return c.server.limiter.CountAddress(c.header(), c.request, c.class)
 }
 
-// countAccount counts a verified call against the caller's account instead of
-// its address.
+// countAccount counts a verified call against the caller's account instead of the
+// address.
 func (c *call) countAccount(atAddress ratelimit.Counted) error {
 	if c.isInternalRead() {
 		return nil

@@ -3,7 +3,7 @@ package api
 import "fmt"
 
 // document returns a handler for one of the texts that describe the API. T is
-// the Go type of a JSON document. For other texts, T is the type nothing.
+// the Go type of a JSON document. For other texts, T is the empty struct nothing.
 func document[T any](s *Server, name string) func(*call, *nothing) (maybeEncoded[T], error) {
 	return func(*call, *nothing) (maybeEncoded[T], error) {
 		return maybeEncoded[T]{encoded: s.documents[name]}, nil

@@ -58,7 +58,7 @@ type arena struct {
 	tried  []string               // URLs checked
 	during func(url string)       // called in the middle of a check
 	waited []eventstore.Position
-	signed int // calls
+	signed int // number of calls signed
 }
 
 // faultyLog is a log that a test can make unavailable to writers, or to readers of
@@ -195,8 +195,8 @@ func (a *arena) Check(_ context.Context, rawURL string) iter.Seq[rest.Step] {
 	return slices.Values(steps)
 }
 
-// client makes number of calls signed. It signs them if it has a key, and sends
-// its cookie if it has one.
+// client makes calls. It signs them if it has a key, and sends its cookie if it
+// has one.
 type client struct {
 	*arena
 	keyID  string

@@ -27,7 +27,7 @@ func unrounded(v any) error {
 	return nil
 }
 
-// historyOf returns the shape of an answer of /bots/{id}/history whose points
+// historyOf returns the shape of an answer from /bots/{id}/history whose points
 // have the given shape.
 func historyOf(points shape) shape {
 	return object(map[string]shape{
@@ -131,8 +131,8 @@ func TestHistoriesHoldNoURL(t *testing.T) {
 	}
 }
 
-// A history leaves out running matches, and matches that the ladder has not
-// closed yet.
+// A history leaves out running matches, and matches that the ladder has not yet
+// rated or voided.
 func TestHistoryHasOnlyClosedMatches(t *testing.T) {
 	s := newSpectated(t)
 	in := func(g *arenatest.Game) bool {

@@ -35,7 +35,7 @@ type followed struct {
 	eventstore.Log
 	mu    sync.Mutex
 	at    eventstore.Position // the subscriber has handled all events up to here
-	moved chan struct{}       // closed, and replaced, when at moves
+	moved chan struct{}       // closed and replaced when the field at changes
 }
 
 // Subscribe records an event as handled when the subscriber asks for the next

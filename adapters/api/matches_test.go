@@ -105,7 +105,7 @@ func TestMatchListQueries(t *testing.T) {
 	}
 }
 
-// An answer of /matches has 50 matches by default.
+// An answer from /matches contains 50 matches by default.
 func TestMatchListPages(t *testing.T) {
 	a := newArena(t)
 	p := arenatest.New(t, a.log, 1)
@@ -171,7 +171,7 @@ func anys(list []string) []any {
 	return all
 }
 
-// The API shows a match as running until the match's ladder has closed it.
+// The API shows a match as running until its ladder has rated or voided it.
 func TestMatchEndsWithItsLadder(t *testing.T) {
 	s := newSpectated(t)
 	for g, status := range map[*arenatest.Game]string{s.unrated: "completed", s.unvoid: "aborted"} {

@@ -12,8 +12,8 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-// board is a Leaderboard with a given number of rows. It returns its version as
-// the number of games of the first row.
+// board is a Leaderboard with a given number of rows. In the first row, the
+// number of games is the version.
 type board struct {
 	Leaderboard
 	rows int

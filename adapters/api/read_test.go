@@ -79,7 +79,7 @@ type spectated struct {
 
 	four, three     *arenatest.Game // completed
 	aborted         *arenatest.Game
-	unrated, unvoid *arenatest.Game // ended, but not closed by the ladder
+	unrated, unvoid *arenatest.Game // ended, but not yet rated or voided by the ladder
 	running         *arenatest.Game // in its 12th turn
 	seated          *arenatest.Game // not started
 }
@@ -120,7 +120,7 @@ func (s *spectated) get(target string) *answer {
 	return s.anyone().do(http.MethodGet, target, nil)
 }
 
-// listed returns the ids of the matches in an answer of /matches, and the
+// listed returns the ids of the matches in an answer from /matches, and the
 // answer's next field.
 func (s *spectated) listed(target string) (ids []string, next any) {
 	s.t.Helper()

@@ -153,7 +153,7 @@ var publicView = map[string]shape{
 	"talkLog":       list(object(map[string]shape{"seat": seat, "message": text, "turn": many})),
 }
 
-// frameList returns the shape of an answer of /frames. more contains the
+// frameList returns the shape of an answer from /frames. more contains the
 // additional fields that show hands.
 func frameList(whole bool, more map[string]shape) shape {
 	frame := with(with(publicView, map[string]shape{"seq": integer(1, 1<<20), "event": event(whole)}), more)

@@ -18,8 +18,8 @@ import (
 const (
 	// immutable lets caches store an answer that never changes.
 	immutable = "public, max-age=31536000, immutable"
-	// revalidated lets caches store an answer, but the cache must ask the arena
-	// before each use.
+	// revalidated lets caches store an answer, but they must ask the arena before
+	// each use.
 	revalidated = "no-cache"
 )
 

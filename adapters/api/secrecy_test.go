@@ -79,7 +79,7 @@ func TestRunningMatchKeepsItsSecrets(t *testing.T) {
 	for ; read < g.State.Seq; read++ {
 		hidden.nowhere(t, "the stream", own.must().data)
 	}
-	s.scan(g, hidden) // the game is over, but the match is running until its ladder closes it
+	s.scan(g, hidden) // the game is over, but the match is running until its ladder rates it
 	g.Conclude()
 	s.read.sync()
 	require.Equal(t, "end", own.must().event)

@@ -75,7 +75,7 @@ func (s stream) write(c *call, status int) {
 	streams := c.server.streams
 	out := streamWriter{control: http.NewResponseController(w.Writer), w: w.Writer, stopping: streams.stopping.Done(), writeTime: streams.writeTime}
 	// A write that waits for its reader delays the shutdown by at most stopTime. A
-	// write to a reader that keeps reading has this time to complete.
+	// write to a reader that keeps reading can complete within that time.
 	cut := make(chan struct{})
 	unhook := context.AfterFunc(streams.stopping, func() {
 		defer close(cut)

@@ -2,7 +2,7 @@
 // requests as received, and sessions that start with an emailed sign-in link.
 //
 // Verify checks signatures and session cookies. SendLink, Confirm and SignOut
-// start and end sessions. Delete ends an account, and FinishDeletions finishes
+// start and end sessions. Delete deletes an account, and FinishDeletions finishes
 // deletions that a crash interrupted. ParsePublicKey reads every accepted key
 // format.
 //

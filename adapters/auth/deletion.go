@@ -17,7 +17,7 @@ const (
 	finishInterval = time.Minute      // between passes of FinishDeletions
 )
 
-// Delete permanently deletes a caller's account. One append ends the account's
+// Delete permanently deletes a caller's account. One append removes the account's
 // bots, keys and sessions. Then Delete releases the address and the handle. If
 // a crash or an outage prevents the release, FinishDeletions does it later.
 // Delete returns the cookie that makes the browser forget the session, and the
@@ -43,8 +43,8 @@ func (s *Service) Delete(ctx context.Context, c owner.Caller, m eventstore.Metad
 }
 
 // FinishDeletions finishes interrupted deletions, immediately and then every
-// minute until ctx ends. It gets the ids of the deleted accounts from the function
-// deleted, in a fixed order, starting at the given index.
+// minute until ctx ends. The callback returns the ids of the deleted accounts in
+// a fixed order. Its argument is the index of the first id to return.
 func (s *Service) FinishDeletions(ctx context.Context, deleted func(from int) []string) {
 	ticker := time.NewTicker(finishInterval)
 	defer ticker.Stop()

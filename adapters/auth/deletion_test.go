@@ -21,7 +21,7 @@ import (
 )
 
 // leaver is an account with a handle, a bot, a key and a session. Deleting the
-// account ends all of them.
+// account removes all of them.
 type leaver struct {
 	*fixture
 	account owner.Account

@@ -76,7 +76,7 @@ func (s *Service) Confirm(ctx context.Context, token string, m eventstore.Metada
 	return owner.Account{}, nil, owner.ErrLinkInvalid
 }
 
-// confirmTries is the maximum number of attempts of Confirm if the account with
+// confirmTries is the maximum number of attempts by Confirm if the account with
 // the address is deleted at the same time.
 const confirmTries = 3
 

@@ -29,7 +29,7 @@ const (
 	windowWeight = 64      // fixed weight of one account, counted as signatures
 )
 
-// spendTries is the maximum number of attempts of spend if other processes
+// spendTries is the maximum number of attempts by spend if other processes
 // append first.
 const spendTries = 20
 

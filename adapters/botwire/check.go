@@ -16,8 +16,8 @@ import (
 // pongLimit is the maximum length of a ping response, in bytes.
 const pongLimit = 16
 
-// Check probes a bot in the way that a match connects to it (docs/protocol.md,
-// "The deploy check"). The host name must resolve only to allowed addresses,
+// Check probes a bot by connecting to it as a match does (docs/protocol.md, "The
+// deploy check"). The host name must resolve only to allowed addresses,
 // GET …/ping must return pong, and the bot must accept a signed upgrade. Check
 // yields each step when that step is done. A step takes at most 5 s. Check
 // stops after the first failed step. The detail of a step contains no address

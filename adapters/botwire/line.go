@@ -132,7 +132,7 @@ func (l *Line) cutUnless(done <-chan struct{}, within time.Duration) {
 }
 
 // Drain returns when receive has been called with every frame that the socket
-// had received before the call of Drain. So an answer that arrived in time is
+// had received before Drain was called. So an answer that arrived in time is
 // found even if the deadline timer fires late. On an idle line, Drain returns
 // immediately. Even if the peer never stops sending, Drain returns after 1 s,
 // or 100 ms after ctx ends, whichever is first.
@@ -161,8 +161,8 @@ func (l *Line) Drain(ctx context.Context) {
 // Close sends a close frame, and waits up to half a second for the peer's close
 // frame. It frees the line and its reader within 1 s, even if the peer does not
 // cooperate. Once Close is called, receive is not called again, not even with
-// CauseDropped. When Close returns, any running call of receive has ended. A
-// second call of Close also waits until the reader has ended.
+// CauseDropped. When Close returns, any running call to receive has ended. A
+// second call to Close also waits until the reader has ended.
 func (l *Line) Close() {
 	l.closing.Store(true)
 	l.hangUp(websocket.StatusNormalClosure, "")

@@ -243,7 +243,7 @@ func text(s string) []byte { return frame(fin|0x1, []byte(s)) }
 // heard is one call to receive.
 type heard struct{ frame, cause string }
 
-// ears collects the calls of receive.
+// ears collects the calls to receive.
 type ears chan heard
 
 func newEars() ears { return make(ears, 1<<17) }

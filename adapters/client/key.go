@@ -60,7 +60,7 @@ func ParsePrivate(text []byte) (ed25519.PrivateKey, error) {
 }
 
 // PublicLine returns the public key as a line in OpenSSH's format, with a newline.
-// Owners register this line at the arena.
+// Owners register this line with the arena.
 func PublicLine(key ed25519.PrivateKey) (string, error) {
 	public, err := ssh.NewPublicKey(key.Public())
 	if err != nil {

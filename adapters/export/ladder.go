@@ -11,7 +11,7 @@ import (
 	"hexarena/projections/matchcollector"
 )
 
-// ending is the event of a ladder that closes a match.
+// ending is the ladder event that rates or voids a match.
 type ending struct {
 	event   eventstore.Recorded
 	matchID string

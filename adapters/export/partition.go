@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// partition is a set of new files, one for each table. A partition is named
-// after the log position after which it begins. The files have temporary names
-// until all of them are complete.
+// partition is a set of new files, one for each table. Its name is the log
+// position after which it begins. The files have temporary names until all of
+// them are complete.
 type partition struct {
 	matches int
 	files   []*file

@@ -34,8 +34,8 @@ func (b *greedy) answer(r *match.Request) (a game.Action, talk string) {
 	}
 }
 
-// setup chooses the vertex with the most pips, plus a bonus for new resources.
-// It chooses the road that leads towards the next best vertex.
+// setup chooses the vertex with the most pips, including a bonus for new
+// resources. It chooses the road that leads towards the next best vertex.
 func (b *greedy) setup(t *table) game.Action {
 	var have [board.Resources]int
 	for v, town := range t.towns {

@@ -1,6 +1,6 @@
 // Package housebot serves the arena's own bots. Like the bots of owners, they
 // are HTTP servers that answer /ping and play over a WebSocket. They use the
-// rules, the board and the requests that every bot gets, and nothing else of
+// rules, the board and the requests that every bot gets, and nothing else from
 // the arena. Start with Handler.
 package housebot
 
@@ -27,7 +27,7 @@ import (
 	"hexarena/domain/match"
 )
 
-// strategy answers the decisions of one match. If talk is empty, the answer has
+// strategy makes a bot's decisions in one match. If talk is empty, the answer has
 // no talk.
 type strategy interface {
 	answer(r *match.Request) (a game.Action, talk string)

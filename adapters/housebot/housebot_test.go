@@ -73,7 +73,7 @@ func TestHouseBotsPlayByTheRules(t *testing.T) {
 	require.Greater(t, wins["greedy"], wins["random"])
 }
 
-// ask sends a decision to a bot and returns the answer. It encodes and decodes
+// ask sends a request to a bot and returns the answer. It encodes and decodes
 // both as JSON, as a socket does.
 func ask(t *testing.T, bot strategy, m match.Match, d match.Decision) []byte {
 	t.Helper()

@@ -185,9 +185,9 @@ func (t *table) banditMove() (hex, victim uint8) {
 	return hex, victim
 }
 
-// harm returns a score for the bandit on a hex: positive for harm to rivals,
-// negative for harm to the viewer. victim is the rival at the hex with the most
-// cards, or board.None.
+// harm returns a score for moving the bandit to a hex: positive for harm to
+// rivals, negative for harm to the viewer. victim is the rival at the hex with the
+// most cards, or board.None.
 func (t *table) harm(h uint8) (score int, victim uint8) {
 	token := t.Board.Hexes[h].Token
 	if token == nil {
@@ -249,8 +249,8 @@ func around(v uint8) []uint8 {
 	return slices.DeleteFunc(slices.Clone(board.VertexEdges[v][:]), func(e uint8) bool { return e == board.None })
 }
 
-// highest returns the option with the highest score, and the first of them if
-// several options have that score.
+// highest returns the option with the highest score. If several options have that
+// score, it returns the first of them.
 func highest(options []uint8, score func(uint8) int) uint8 {
 	return slices.MaxFunc(options, func(a, b uint8) int { return cmp.Compare(score(a), score(b)) })
 }

@@ -53,9 +53,9 @@ func (l *Lease) observe(ctx context.Context) (observation, error) {
 }
 
 // claim appends a claim at the exact revision that the decision was based on.
-// If the stream is new, claim first limits it to its last event. If the outcome
-// of the append is unknown, the next process on the same folder takes the lease
-// back immediately.
+// If the stream is new, claim first limits the stream to its last event. If the
+// outcome of the append is unknown, the next process on the same folder takes the
+// lease back immediately.
 func (l *Lease) claim(ctx context.Context, seen observation, events []arena.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, Length)
 	defer cancel()

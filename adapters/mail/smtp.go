@@ -76,8 +76,8 @@ func newServer(u *url.URL, from string) (*server, string, error) {
 	return s, from, nil
 }
 
-// sender returns the sender's address: from, unless the URL contains an
-// address.
+// sender returns the sender's address. This is the address in the URL, or the
+// parameter from if the URL contains no address.
 func sender(u *url.URL, from string) (string, error) {
 	query, err := url.ParseQuery(u.RawQuery)
 	switch {

@@ -152,7 +152,7 @@ func storedThenHangs(ctx context.Context, call func() error) error {
 }
 
 // refusedAsStale is the response of a log that no longer remembers the ids of
-// its events, so that it does not recognize a retry.
+// its events, and so does not recognize a retry.
 func refusedAsStale(context.Context, func() error) error {
 	return &eventstore.WrongVersionError{Expected: 0, Current: 1}
 }
@@ -307,7 +307,7 @@ func seatAll(ctx context.Context, t *testing.T, l *Ladder) {
 	}
 }
 
-// refereeAll finishes every unfinished match that it finds. Several calls of
+// refereeAll finishes every unfinished match that it finds. Several calls to
 // refereeAll race.
 func (o *outcome) refereeAll(ctx context.Context, t *testing.T, l *Ladder) {
 	for ctx.Err() == nil {

@@ -32,7 +32,7 @@ func newSnapshots() snapshots {
 	return snapshots{every: snapshotEvery, due: make(chan struct{}, 1)}
 }
 
-// TakeSnapshots takes a snapshot after each snapshotEvery folded events, until ctx
+// TakeSnapshots takes a snapshot after every snapshotEvery folded events until ctx
 // ends. It blocks the ladder only while it copies the state in memory. It does not
 // retry a failed snapshot, because the ladder also works without one.
 func (l *Ladder) TakeSnapshots(ctx context.Context) {

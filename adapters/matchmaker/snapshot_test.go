@@ -270,7 +270,7 @@ func (l *stuck) Append(ctx context.Context, id eventstore.StreamID, expected eve
 }
 
 // The ladder does not wait while a snapshot is being stored. The snapshot
-// contains the state of the time when storing began.
+// contains the state at the time when storing began.
 func TestLadderDoesNotWaitForSnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -330,7 +330,7 @@ func TestFailedSnapshotIsLoggedAndTheNextIsStored(t *testing.T) {
 }
 
 // aged is a log with a long ladder of 10,000 bots. To save memory, it stores
-// one round of events and returns them returned repeatedlyly.
+// one round of events and returns them repeatedly.
 type aged struct {
 	*memory.Log
 	round  []eventstore.Event // repeated

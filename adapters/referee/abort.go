@@ -56,7 +56,7 @@ func (r *Referee) Abort(ctx context.Context, s ladder.Seating, o Order) error {
 	return nil
 }
 
-// abortBy returns the events that abort the match by an operator's order.
+// abortBy returns the events that abort the match on an operator's order.
 func (p *run) abortBy(o Order) ([]match.Event, error) {
 	p.request = o.Request
 	return p.state.CancelByOrder(o.Reason)

@@ -179,7 +179,7 @@ func TestStaleAnswerIsNoMiss(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		bot := f.bots[0]
 		bot.script = func(c call) bool {
-			if c.nth == 3 { // answer the first decision, which is already closed
+			if c.nth == 3 { // answer for the first decision, which is already closed
 				c.answer(time.Second, fmt.Sprintf(`{"id":%d,"action":{}}`, bot.requests[0].ID))
 			}
 			return true

@@ -109,7 +109,7 @@ func (p *run) drain(ctx context.Context, s *seat, o *openDecision) {
 
 // connect returns the seat's connection. If the line is down, connect dials
 // repeatedly within the decision's time. If all dials fail, the decision times
-// out as dropped. If the address is not allowed, the decision times out
+// out with the cause match.CauseDropped. If the address is not allowed, this happens
 // immediately.
 func (p *run) connect(ctx context.Context, s *seat, o *openDecision) *connection {
 	for ctx.Err() == nil && !s.closed(o) {

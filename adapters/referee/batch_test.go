@@ -46,9 +46,8 @@ func TestMixedBatch(t *testing.T) {
 	}
 }
 
-// misbehave answers the first decision of a batch slowly but legally. It does
-// not answer the second decision. It answers the third decision with an illegal
-// action.
+// misbehave answers the first request of a batch slowly but legally. It does not
+// answer the second request. It answers the third request with an illegal action.
 func misbehave(f *fixture, c call, batch []int) bool {
 	for i, id := range batch {
 		if id != c.ID {

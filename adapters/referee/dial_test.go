@@ -30,7 +30,7 @@ func TestLineIsDownAtDecision(t *testing.T) {
 	tests := []struct {
 		name     string
 		refuse   func(ctx context.Context, nth int) error
-		cause    string // cause of the second decision's timeout; "" if the bot answers it
+		cause    string // cause of the second decision's timeout; "" if the bot answers
 		took     int64
 		dials    int
 		deadline int64 // ms in the second request; 0: never sent

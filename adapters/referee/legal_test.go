@@ -15,7 +15,7 @@ import (
 )
 
 // legalBot folds the match from the log and chooses legal answers. It always
-// chooses the same answer to the same decision. The test fails if the referee
+// chooses the same answer for the same decision. The test fails if the referee
 // sends a decision before it has stored the events that lead to the decision.
 type legalBot struct {
 	t   *testing.T
@@ -44,7 +44,7 @@ func (o *legalBot) fold() match.Match {
 	return o.m
 }
 
-// answer returns the frame that answers an open decision.
+// answer returns the frame with a legal answer for an open decision.
 func (o *legalBot) answer(id int) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

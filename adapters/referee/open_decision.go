@@ -8,8 +8,8 @@ import (
 )
 
 // openDecision is a decision that was sent to a seat, and its outcome. The
-// decision closes at the first of these events: a frame arrives that does not
-// answer an older decision, the line is lost, or the deadline passes. The
+// decision closes at the first of these events: a frame arrives that is not
+// an answer for an older decision, the line is lost, or the deadline passes. The
 // seat's lock guards all fields.
 type openDecision struct {
 	match    *match.Match
@@ -18,7 +18,7 @@ type openDecision struct {
 	until    time.Duration
 	dialed   bool // whether the line was down and had to be dialed first
 
-	heard   bool // whether a complete frame has arrived, even one that answers an older decision
+	heard   bool // whether a complete frame has arrived, even an answer for an older decision
 	closed  bool
 	outcome match.Outcome
 	done    chan struct{} // closed when the decision closes

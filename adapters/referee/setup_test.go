@@ -163,7 +163,7 @@ func (f *fixture) strikes() []int {
 	return m.Strikes[:len(f.bots)]
 }
 
-// only returns the events of one type.
+// only selects the events of one type.
 func only[E match.Event](events []match.Event) (list []E) {
 	for _, e := range events {
 		if e, ok := e.(E); ok {

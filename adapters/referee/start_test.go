@@ -79,7 +79,7 @@ func TestStartWaitsForUpgradeAnswers(t *testing.T) {
 }
 
 // If bots are missing from the directory, a match waits before it starts or
-// resumes. During the wait, no decision is open and no time played passes.
+// resumes. During the wait, no decision is open and the time played does not grow.
 func TestMatchWaitsForDirectory(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		f.stopAfter(match.DiceRolled{})

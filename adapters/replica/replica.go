@@ -28,7 +28,7 @@ import (
 // from this source.
 var ErrNotReplica = errors.New("it contains events that are not a replica of this source; choose an empty log or the source's own replica")
 
-// Progress describes the work of one call of Feed.
+// Progress describes the work of one call to Feed.
 type Progress struct {
 	Matches  int
 	Events   uint64

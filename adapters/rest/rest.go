@@ -4,8 +4,8 @@
 // is declared only once.
 //
 // A type that is also a row of a read model is declared in the read model. It
-// has an alias here, such as [MatchSummary] and [LeaderboardRow]. The library
-// huma uses the struct tags to describe a field, and adapters/rest/binding uses
+// has an alias here, such as [MatchSummary] and [LeaderboardRow]. The huma
+// library uses the struct tags to describe a field, and adapters/rest/binding uses
 // them to parse the field. The package knows nothing about HTTP or the rules.
 package rest
 

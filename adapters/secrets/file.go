@@ -79,8 +79,8 @@ func write(path string, c contents, place func(temp, path string) error) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// writeTemp writes and syncs a temporary file of mode 0600, calls use with its name,
-// and removes the name.
+// writeTemp writes and syncs a temporary file with mode 0600, passes its name to the
+// callback, and then removes that name.
 func writeTemp(dir string, data []byte, use func(name string) error) error {
 	f, err := os.CreateTemp(dir, ".secrets-*")
 	if err != nil {

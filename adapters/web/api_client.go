@@ -93,7 +93,7 @@ func (p *pageRequest) call(api http.Handler, method, path string, body, into any
 	return a.read(method+" "+path, into)
 }
 
-// answer records a response of the API.
+// answer records a response from the API.
 type answer struct {
 	header http.Header
 	status int

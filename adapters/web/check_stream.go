@@ -40,7 +40,7 @@ func (p *pageRequest) sendCheck(method, path string, body, into any) error {
 	return p.send(method, path, body, into)
 }
 
-// followedAnswer records an answer of the API. It also passes on each step of a
+// followedAnswer records an answer from the API. It also passes on each step of a
 // deploy check as soon as the step is done, because it implements rest.StepWriter.
 type followedAnswer struct {
 	*answer

@@ -25,8 +25,8 @@ var guideList = []struct{ Name, Label string }{
 	{"contributing", "Contributing"},
 }
 
-// siteLinks maps other files that guides link to, to their addresses on the
-// site.
+// siteLinks contains the addresses on the site of other files that guides link
+// to.
 var siteLinks = map[string]string{
 	"CHANGELOG.md": "/changelog", "../README.md": "/docs/quickstart", "example_bot.py": "/docs/quickstart#python",
 	"audit/verify.py": "/docs/audit/verify.py", "audit/vectors.json": "/docs/audit/vectors.json",

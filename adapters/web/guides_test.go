@@ -47,7 +47,7 @@ func TestGuideLinksExist(t *testing.T) {
 	require.Greater(t, len(pages), 8)
 }
 
-// The server serves the files that the audit page links to unchanged.
+// The server does not change the files that the audit page links to.
 func TestAuditFilesAreServed(t *testing.T) {
 	s := newSite(t)
 	for name, kind := range map[string]string{"verify.py": "text/plain; charset=utf-8", "vectors.json": "application/json"} {

@@ -27,7 +27,7 @@ type ladderData struct {
 
 type ladderRow struct {
 	row
-	Mu, Spread float64 // the estimate of the bot's skill, and three sigma; Spread is 0 if it is unknown
+	Mu, Spread float64 // the estimate of the bot's skill, and three sigma; Spread is 0 if sigma is unknown
 	Trend      float64 // change of the rating over trendTime; for a younger bot, the change from 0
 	NoTrend    bool    // the rating before trendTime is unknown
 }

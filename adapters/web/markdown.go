@@ -204,9 +204,8 @@ func breakable(code string) string {
 	return b.String()
 }
 
-// endsWord reports whether a line may break after the character mark, given the
-// characters before and after it. An & is the start of an HTML character
-// reference.
+// endsWord reports whether a line may break after the character mark. The other
+// parameters are its neighbors. An & is the start of an HTML character reference.
 func endsWord(before, mark, after byte) bool {
 	switch mark {
 	case ' ', ',':

@@ -20,7 +20,7 @@ type pageRequest struct {
 	w      http.ResponseWriter
 	r      *http.Request
 
-	err  error           // the first error of read and find, which render returns
+	err  error           // the first error from read or find; render returns it
 	line func(checkLine) // writes one line of a line-by-line answer; nil: the answer is a page
 
 	// private marks a page with the reader's own data. Such a page is never

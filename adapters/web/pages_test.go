@@ -196,7 +196,7 @@ func TestThemeIsStored(t *testing.T) {
 	require.NotContains(t, page.text, "data-theme=")
 }
 
-// Pages show names that people chose as text, never as markup.
+// Pages show user-supplied strings as text, never as markup.
 func TestChosenNamesAreEscaped(t *testing.T) {
 	hostile := "<img src=x onerror=alert(1)>\u202e\u2066\u200b\x00\x1b&amp;" + strings.Repeat("🏝", 240)
 	s := newSite(t)

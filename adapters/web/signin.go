@@ -24,7 +24,7 @@ func (p *pageRequest) signIn(sent url.Values) error {
 }
 
 // confirmPage shows a button that confirms the sign-in. Only the button uses the
-// token: mail scanners follow links, but they do not press buttons.
+// token, because mail scanners follow links but do not press buttons.
 func (p *pageRequest) confirmPage() error {
 	p.w.Header().Set("Referrer-Policy", "no-referrer") // the address contains the token
 	token := p.r.URL.Query().Get("token")

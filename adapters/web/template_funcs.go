@@ -99,7 +99,7 @@ func sentence(detail string) string {
 	return detail + "."
 }
 
-// shortTime, longTime and date format a time of the API in UTC. For any other text,
+// shortTime, longTime and date format a time from the API in UTC. For any other text,
 // they return "".
 func shortTime(text string) string { return formatTime(text, "2 Jan 15:04") }
 func longTime(text string) string  { return formatTime(text, "2 January 2006, 15:04 UTC") }

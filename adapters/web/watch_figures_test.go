@@ -26,7 +26,7 @@ type traced struct {
 	Pid, Tid int
 }
 
-// trace calls meanwhile, and returns the browser's performance trace during the
+// trace calls a function, and returns the browser's performance trace during that
 // call.
 func (p *tab) trace(meanwhile func()) []traced {
 	p.t.Helper()

@@ -118,8 +118,8 @@ func (s *stage) followLog() {
 	require.NoError(s.t, s.live.Ready(s.t.Context()))
 }
 
-// changed wraps a handler. As the fields of the stage request, it replaces
-// talk, counts streams, skips frames and delays answers.
+// changed wraps a handler. It counts streams. It also replaces talk, skips frames
+// and delays answers if the fields of the stage request this.
 func (s *stage) changed(calls http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
@@ -208,7 +208,7 @@ func (s *stage) settle() {
 	require.NoError(s.t, s.listed.Sync(context.Background()))
 }
 
-// ended plays a match between new bots to its end, and closes it in the ladder.
+// ended plays a match between new bots to its end, and rates it in the ladder.
 func (s *stage) ended(names ...string) *arenatest.Game {
 	s.t.Helper()
 	g := s.seat(names...)

@@ -1,7 +1,7 @@
 // Package web serves the web pages of the arena. The server renders them with
 // html/template. One style sheet and small ES modules enhance the pages, but each
 // page works without scripts. All files are in the binary. The
-// Content-Security-Policy forbids pages to load anything from another host.
+// Content-Security-Policy does not let pages load anything from another host.
 //
 // A page gets its data from the arena's REST interface, inside the process
 // (api_client.go). A form becomes the call that a program would make. Only the
@@ -36,9 +36,9 @@ type Options struct {
 	// If the reader is over a limit, Count returns the number of seconds to wait,
 	// and otherwise 0.
 	Count func(h http.Header, r *http.Request) int
-	// Spread returns three sigma of the skill of each bot in a mode, by bot id, as
-	// estimated at a time (RFC 3339; empty means now). It leaves out bots whose
-	// sigma is unknown.
+	// Spread returns three sigma of each bot's skill in a mode, by bot id. The
+	// parameter at is the time of the estimate (RFC 3339; empty means now). Spread
+	// leaves out bots whose sigma is unknown.
 	Spread  func(mode, at string) map[string]float64
 	Tallies Tallies
 	BaseURL string // the arena's address, as browsers use it
@@ -144,8 +144,8 @@ func (s *Server) register() {
 // 500.
 type handler func(*pageRequest) error
 
-// formHandler processes a form. The form does not come from another site,
-// because handle has checked this.
+// formHandler processes a form. The method handle has already checked that the
+// form does not come from another site.
 type formHandler func(p *pageRequest, sent url.Values) error
 
 // handle reads the form and calls f.

@@ -24,8 +24,8 @@ import (
 
 const schemaPrefix = "#/components/schemas/"
 
-// schemaNames maps types to their schema names, if the name of the Go type does
-// not suit the document.
+// schemaNames contains the schema names of the types whose Go name does not suit
+// the document.
 var schemaNames = map[reflect.Type]string{
 	reflect.TypeFor[rest.AccountPatch]():       "PatchMeInput",
 	reflect.TypeFor[rest.SignIn]():             "SendSignInLinkInput",
@@ -148,7 +148,7 @@ type refinement struct {
 	Nullable    bool `yaml:"nullable"` // huma.Schema's own field cannot be set from YAML
 }
 
-// refine adds keywords to the schema of a property, or replaces it.
+// refine adds keywords to the schema of a property, or replaces the schema.
 func refine(s *huma.Schema, property string, keywords yaml.Node) error {
 	if s == nil || s.Properties[property] == nil {
 		return errors.New("no type has this property")

@@ -103,19 +103,19 @@ func (l *Limiter) CountAddress(h http.Header, r *http.Request, c Class) (Counted
 	return Counted{address, t.stamp}, t.report(h)
 }
 
-// CountAccount counts a call against an account, and takes back the count
-// against the address.
+// CountAccount counts a call against an account, and no longer against the
+// address.
 func (l *Limiter) CountAccount(h http.Header, ownerID string, c Class, atAddress Counted) error {
 	l.addresses.refund(atAddress.address, atAddress.stamp)
 	return l.accounts.take(ownerID, c, l.sinceStart()).report(h)
 }
 
-// streamRetry is the Retry-After value, in seconds, if a caller has too many
-// open streams.
+// streamRetry is the Retry-After value, in seconds, for a caller that has too
+// many open streams.
 const streamRetry = 10
 
-// OpenStream counts a stream against its reader's address until closed is
-// called.
+// OpenStream counts a stream against its reader's address. The caller must call
+// the returned function when the stream has ended.
 func (l *Limiter) OpenStream(r *http.Request) (closed func(), err error) {
 	address := keyOf(clientAddress(r, l.trusted))
 	l.mu.Lock()

@@ -35,10 +35,10 @@ func (s stamp) has(b int) bool { return Class(s).has(b) }
 // each call, the limits are exact
 // (docs/adr/0015-an-exact-window-for-rate-limits.md).
 //
-// The memory of a window is bounded. A caller has at most as many stamps as its
-// limits allow calls. Once there are maxKeys callers, new callers share keys. A
-// window never forgets a caller that called within the span. It drops the other
-// callers a whole map at a time.
+// The memory of a window is bounded. It stores at most one stamp for each call
+// that a caller's limits allow. Once there are maxKeys callers, new callers share
+// keys. A window never forgets a caller that called within the span. It drops the
+// other callers one whole map at a time.
 type window[K comparable] struct {
 	limits [classes]int // calls in a span; 0: no limit
 	keys   int          // maxKeys, except in tests
@@ -67,7 +67,7 @@ type taken struct {
 type quota struct {
 	limit int           // 0: no limit
 	left  int           // number of further calls
-	until time.Duration // until the oldest call stops counting
+	until time.Duration // time until the oldest call stops counting
 }
 
 // take counts a call. A refused call does not count against the limit that
@@ -99,7 +99,7 @@ func (w *window[K]) take(key K, c Class, at time.Duration) taken {
 	return t
 }
 
-// refund takes back the count of a call.
+// refund removes a counted call.
 func (w *window[K]) refund(key K, s stamp) {
 	if s == 0 {
 		return

@@ -2,7 +2,7 @@
 // it reports every field that is unknown, missing or of the wrong type.
 //
 // [Of] reads a struct type once, and [Binding.Bind] fills values of that type. The
-// library huma describes the same input from the same struct tags (see
+// huma library describes the same input from the same struct tags (see
 // docs/adr/0010-huma-describes-the-api-our-binding-parses.md). The errors are
 // those of package problem.
 package binding

@@ -48,8 +48,8 @@ func weight(parameter string) float64 {
 }
 
 // writers pools gzip writers, because each uses a megabyte of memory. They are
-// not the standard library's writers, which take twice as long. That would be
-// half the total time of a long response.
+// not the standard library's writers, which take twice as long. With those,
+// compression would take half the total time of a long response.
 var writers = sync.Pool{New: func() any {
 	z, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 	if err != nil {
