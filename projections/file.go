@@ -21,8 +21,8 @@ import (
 const maxReaders = 4
 
 // A commit survives a crash of the process. A crash of the machine may undo the
-// last commits, because synchronous=NORMAL syncs later. Then the model folds the
-// events of these commits again.
+// most recent commits, because synchronous=NORMAL syncs later. Then the model
+// folds the events of these commits again.
 var (
 	writerPragmas = []string{
 		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(NORMAL)", "cache_size(-65536)",

@@ -156,8 +156,8 @@ func (r *Runner) take(m eventstore.Message, due bool) error {
 	return nil
 }
 
-// retry waits, and then folds a message again whose fold failed because the log
-// was unavailable.
+// retry handles a message whose fold failed because the log was unavailable. It
+// waits, and then folds the message again.
 func (r *Runner) retry(ctx context.Context, m eventstore.Message, why error) error {
 	r.logger.Warn("a read model waits for the log", "error", why)
 	if eventstore.Sleep(ctx, retryDelay) != nil {

@@ -15,8 +15,8 @@ import (
 // ErrInUse means that another process has a folder of read models open.
 var ErrInUse = errors.New("the read models are in use by another process")
 
-// Lock reserves a folder of read models for this process. The lock ends with a
-// call of release or with the process, even if kill -9 ends the process.
+// Lock reserves a folder of read models for this process. Call release to unlock
+// the folder. The end of the process also unlocks it, even after kill -9.
 func Lock(dir string) (release func() error, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

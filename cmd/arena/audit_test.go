@@ -37,8 +37,8 @@ func public(t testing.TB, events []match.Event) (list []string, claims int) {
 }
 
 // rehearsal plays a match again without faults. It uses the same seating and server
-// seed, and the answers of new bots. It returns the events, and every request by
-// decision id.
+// seed, but new bots answer. It returns the events, and a map from decision ids to
+// requests.
 func rehearsal(t testing.TB, started match.Started, server seed.Seed) ([]match.Event, map[int]string) {
 	t.Helper()
 	m := match.New(server)
@@ -85,8 +85,8 @@ func seating(t testing.TB, started match.Started) match.Seating {
 }
 
 // audit requires that the arena lost no event of the matches, stored none twice,
-// and charged no strike to these good players. It returns the number of events
-// that it compared, and the number of claims.
+// and gave these good players no strikes. It returns the number of events that it
+// compared, and the number of claims.
 func (c *matchHistory) audit(t testing.TB, players []*testBot) (compared, claimed int) {
 	t.Helper()
 	require.Empty(t, c.unfinished)

@@ -17,8 +17,8 @@ import (
 )
 
 // The event store becomes unavailable in the middle of matches, for longer than the
-// time for a decision. No bot gets a strike, no match continues in two ways, and
-// all matches end.
+// time for a decision. No bot gets a strike, no match's history forks, and all
+// matches end.
 func TestEventStoreOutageCausesNoStrikes(t *testing.T) {
 	t.Parallel()
 	playThrough(t, 7*time.Second)

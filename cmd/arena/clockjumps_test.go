@@ -12,15 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// jumpsAfter is an environment variable of a process that was built with jumping.
-// Its value is the number of milliseconds after which the time of day begins to
-// jump.
+// jumpsAfter is an environment variable for a process that was built with the code
+// in jumping. Its value is the number of milliseconds after which the time of day
+// begins to jump.
 const jumpsAfter = "HEXARENA_TEST_CLOCK_JUMPS_AFTER"
 
-// jumping is code that the test adds to the package time. It begins to change the
-// process's time of day at the time that jumpsAfter sets. Then the time of day is
-// wrong by an hour or a day for half a minute. The error changes every 0.7 s. The
-// monotonic clock stays correct.
+// jumping is code that the test adds to the time package. The process's time of day
+// is correct until the time that jumpsAfter sets. Then it is wrong by an hour or a
+// day for half a minute. The error changes every 0.7 s. The monotonic clock stays
+// correct.
 const jumping = `package time
 
 import (
@@ -72,7 +72,7 @@ func TestClockJumpsCauseNoStrikes(t *testing.T) {
 	require.NotEmpty(t, c.order)
 }
 
-// TestSoakClockJumps builds this package with a package time whose clock jumps. It
+// TestSoakClockJumps builds this package with a time package whose clock jumps. It
 // then runs TestClockJumpsCauseNoStrikes.
 func TestSoakClockJumps(t *testing.T) {
 	if os.Getenv("ARENA_SOAK") == "" {

@@ -196,7 +196,7 @@ func TestComposeKeepsSecretsApart(t *testing.T) {
 	require.NotContains(t, string(text), "changeit")
 }
 
-// Every ARENA_… variable is a flag of `arena serve`, with a valid value.
+// Every ARENA_… variable sets a flag of `arena serve` to a valid value.
 func TestComposeStartsTheArena(t *testing.T) {
 	var c cli
 	parser, err := kong.New(&c, kong.Name("arena"), kong.DefaultEnvars("ARENA"))

@@ -15,8 +15,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// quick contains flags that start matches without rest. The time for a decision is
-// long, so that a busy machine causes no strikes.
+// quick contains flags that start the next match immediately, without a rest. The
+// time for a decision is long, so that a busy machine causes no strikes.
 var quick = []string{"--tick", "250ms", "--rest-standard", "0s", "--decision-standard", "30s"}
 
 func TestKill9LosesNothing(t *testing.T) {
@@ -31,7 +31,7 @@ func TestSoakKill9LosesNothing(t *testing.T) {
 	killAgainAndAgain(t, 50)
 }
 
-// killAgainAndAgain kills the arena at random points of running matches, and starts
+// killAgainAndAgain kills the arena at random points in running matches, and starts
 // it again on the same folder. It requires that the matches are the same as without
 // the kills.
 func killAgainAndAgain(t *testing.T, kills int) {

@@ -107,7 +107,7 @@ func allFaults() []fault {
 	}
 }
 
-// contradicted returns the penalty for the conducts misplaced and contrary.
+// contradicted returns the penalty for a bot with the conduct misplaced or contrary.
 func contradicted(kind string) penalty {
 	switch kind {
 	case "setup":

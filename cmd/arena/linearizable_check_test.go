@@ -120,7 +120,7 @@ func TestHistoryFindsImpossibleAnswers(t *testing.T) {
 	}
 }
 
-// Many clients use a log in memory at the same time, and some results are lost.
+// Many clients use an in-memory log at the same time, and some results are lost.
 func TestMemoryIsLinearizable(t *testing.T) {
 	seed := logtest.Seed(t)
 	h, log := newHistory(), logtest.NewFaulty(memory.New())

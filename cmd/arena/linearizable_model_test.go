@@ -84,7 +84,7 @@ func appendTo(stream string, req logRequest) (string, logAnswer) {
 }
 
 // retried returns the result of a retry of an append. The first event of the append
-// is already stored at the revision at.
+// is already stored; at is its revision.
 func retried(stream string, at int, ids string, conflict logAnswer) logAnswer {
 	if !strings.HasPrefix(stream[at*eventNumberSize:], ids) {
 		return conflict

@@ -32,9 +32,9 @@ func TestSoakLogIsLinearizable(t *testing.T) {
 	contend(t, 100, 600)
 }
 
-// contend makes clients compete for the same streams. The time of a check grows fast
-// with the length of a history, so each round has its own streams and its own
-// history. In each round, the node is killed once and responses are lost twice.
+// contend makes clients compete for the same streams. Checking a long history takes
+// very long, so each round has its own streams and its own history. In each round,
+// the node is killed once and responses are lost twice.
 func contend(t *testing.T, rounds, steps int) {
 	rng := logtest.Random(t)
 	n := newNodeProcess(t)

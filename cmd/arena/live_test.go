@@ -64,9 +64,9 @@ func (v *viewer) watch(ctx context.Context, url string) error {
 	}
 }
 
-// A viewer watches a match while the arena is killed and restarted, and reconnects
-// with the last id. The viewer receives every frame once, and then the end of the
-// match. Its frames equal those that /frames returns at the end.
+// The arena is killed and restarted while a viewer watches a match. The viewer
+// reconnects with the last id that it received. It receives every frame once, and
+// then the end of the match. Its frames equal those that /frames returns at the end.
 func TestViewerSeesEveryFrameThroughKills(t *testing.T) {
 	t.Parallel()
 	f := &eventTrigger{}

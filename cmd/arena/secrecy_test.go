@@ -112,8 +112,9 @@ func page(s *testArena, path string, status int) string {
 	return text.String() + string(body)
 }
 
-// requireSecrecy requires that data which became public when the match ended was not
-// public before. It also requires that no bot's URL was ever public.
+// requireSecrecy checks the data that becomes public when a match ends. It requires
+// that none of this data was public earlier. It also requires that no bot's URL was
+// ever public.
 func (sp *spies) requireSecrecy(t testing.TB, s *testArena, r record) {
 	t.Helper()
 	if r.ID != sp.matchID {

@@ -138,8 +138,8 @@ func anonymousAt(t *testing.T, at string) *caller {
 	}}
 }
 
-// elsewhere returns a caller with the same credentials. It has a new address of its
-// own, and calls the arena at the address at.
+// elsewhere returns a caller with the same credentials and a new address of its own.
+// The new caller calls the arena whose address is at.
 func (c *caller) elsewhere(at string) *caller {
 	o := anonymousAt(c.t, at)
 	o.cookie, o.keyID, o.key = c.cookie, c.keyID, c.key
@@ -202,7 +202,7 @@ type reply struct {
 }
 
 // do makes a call. The body may be nil, a string, or a value to encode as JSON. The
-// call is signed before edit changes it.
+// call is signed before the functions in edit change it.
 func (c *caller) do(method, target string, body any, edit ...func(*http.Request)) *reply {
 	c.t.Helper()
 	r, err := c.try(c.t.Context(), method, target, body, edit...)

@@ -147,8 +147,8 @@ func (f *securityArena) publicAddresses(t *testing.T) {
 	trap.requireSilence(t)
 }
 
-// A bot's URL may contain a name that resolves to a private address. Most machines
-// have such a name of their own.
+// A bot's URL may contain a name that resolves to a private address. On most
+// machines, the machine's own host name does so.
 func (f *securityArena) whatANameStandsFor(t *testing.T) {
 	trap := newTrap(t)
 	inside := 0
@@ -284,8 +284,8 @@ func filteredPort(t *testing.T) string {
 	return ""
 }
 
-// tarpit accepts connections and calls serve for each connection. ended receives the
-// result of each serve.
+// tarpit accepts connections and calls serve for each connection. The channel ended
+// receives the results of these calls.
 func tarpit(t *testing.T, serve func(net.Conn) string) (at string, ended <-chan string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -318,8 +318,9 @@ func (f *securityArena) slowTLS(t *testing.T) {
 	require.NotContains(t, <-ended, "timeout", "the arena has hung up")
 }
 
-// sending returns a server that writes head and then repeats again. It stops when
-// the arena closes the connection, or after 64 MiB.
+// sending returns a server that writes the string head once, and then writes the
+// string again over and over. It stops when the arena closes the connection, or
+// after 64 MiB.
 func sending(head, again string) func(net.Conn) string {
 	return func(c net.Conn) string {
 		_, _ = c.Read(make([]byte, 4096)) // the request
@@ -373,8 +374,8 @@ func (f *securityArena) noPortScanner(t *testing.T) {
 	trap.requireSilence(t)
 }
 
-// Once private addresses are forbidden, an arena no longer dials registered
-// bots at such addresses, neither for a check nor for a match. In a match, each
+// Once private addresses are forbidden, an arena no longer dials registered bots
+// at such addresses. This applies to checks and to matches. In a match, each
 // decision then costs a strike.
 func judgedAtEachDial(t *testing.T) {
 	f := newSecurityArena(t)

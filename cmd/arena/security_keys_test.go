@@ -211,9 +211,9 @@ func (f *securityArena) fiveActiveBots(t *testing.T) {
 // leaves room for the call that revokes the credential.
 const mostBefore = 300
 
-// flood makes calls as fast as it can, while end ends the caller's credential. before
-// counts the successful calls that began before end returned. after counts the
-// successful calls that began later.
+// flood makes calls as fast as it can, while the function end invalidates the
+// caller's credential. The result before is the number of successful calls that began
+// before end returned. The result after is the number of those that began later.
 func flood(t *testing.T, who *caller, end func()) (before, after int64) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

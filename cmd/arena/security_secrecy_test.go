@@ -26,7 +26,7 @@ import (
 const mark = "a-path-that-only-its-owner-knows"
 
 // The test reads a paused match through every public call and page, and again after
-// the match has ended. Data that becomes public at the end must not appear before.
+// the match has ended. Data that becomes public at the end must not appear earlier.
 // Private data must never appear.
 func TestSecuritySecrecy(t *testing.T) {
 	t.Parallel()

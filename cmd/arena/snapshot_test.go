@@ -16,7 +16,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// countedReads counts the events of a stream that are read.
+// countedReads counts how many events of a stream are read.
 type countedReads struct {
 	eventstore.Log
 	stream eventstore.StreamID

@@ -74,8 +74,9 @@ func TestGracefulStopLosesNothing(t *testing.T) {
 	require.Positive(t, claims)
 }
 
-// When an arena shuts down, it first completes the calls that it has received. Their
-// writes are stored after the restart. The arena cuts off slow callers.
+// When an arena shuts down, it first completes the calls that it has received. After
+// the restart, the writes of these calls are in the log. The arena cuts off slow
+// callers.
 func TestStopAnswersReceivedCalls(t *testing.T) {
 	t.Parallel()
 	s := newTestArena(t)

@@ -115,7 +115,7 @@ func (r rankings) spread(mode, at string) map[string]float64 {
 	return spread
 }
 
-// names returns the names of a bot and its owner that the leaderboard shows.
+// names returns the names that the leaderboard shows for a bot and its owner.
 func (d directoryAdapter) names(botID string) (name, owner string, ok bool) {
 	b, ok := d.Bot(botID)
 	return b.Name, d.Handle(b.OwnerID), ok && !b.Removed

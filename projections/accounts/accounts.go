@@ -109,7 +109,7 @@ func (a *Accounts) Reload(ctx context.Context, ownerID string) (owner.Account, e
 // It returns the new account and the position of the last event, or 0 if there
 // are no events. Change may call decide more than once. If decide fails on a
 // cached account, Change reads the log and calls decide again. It returns an
-// error of decide unchanged.
+// error from decide unchanged.
 func (a *Accounts) Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error) {
 	e, release := a.cached.Use(streamOf(ownerID))
 	defer release()
@@ -118,7 +118,7 @@ func (a *Accounts) Change(ctx context.Context, ownerID string, m eventstore.Meta
 	}
 	defer e.writing.Release(1)
 	account, next := a.state(e)
-	read := false // Change returns an error of decide only if this call has read the log
+	read := false // Change returns an error from decide only if this call has read the log
 	for try := 1; ; try++ {
 		if next == 0 && !read || try > 1 {
 			var err error
@@ -200,8 +200,8 @@ func (a *Accounts) readAddress(ctx context.Context, ownerID string) (string, err
 var errGap = errors.New("the stream does not continue after the last folded event")
 
 // catchUp folds the events that were stored since the last fold. If another call
-// has already done this with a read that began after since, catchUp uses the
-// result of that call.
+// has already done this, and its read began later than the time in since, catchUp
+// uses the result of that call.
 func (a *Accounts) catchUp(ctx context.Context, e *entry, since time.Time) (owner.Account, eventstore.Revision, error) {
 	if err := e.reading.Acquire(ctx, 1); err != nil {
 		return owner.Account{}, 0, fmt.Errorf("read %s: %w", e.stream, err)

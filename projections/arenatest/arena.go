@@ -47,8 +47,8 @@ type Arena struct {
 	games   map[string]*Game
 }
 
-// New returns an arena that has not written any event. Its bots play at random,
-// with chance as the seed.
+// New returns an arena that has not written any event. Its bots play at random. The
+// parameter chance is the seed of their random numbers.
 func New(t testing.TB, log eventstore.Log, chance uint64) *Arena {
 	return &Arena{
 		PlatformKey: platformKey, Nonce: func(s match.Seat) string { return "nonce of " + s.BotName },

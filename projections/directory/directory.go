@@ -2,7 +2,7 @@
 // bots. It also finds a bot's name, URL and status, and an owner's handle.
 // Every request and every tick uses the directory, so all its data is in
 // memory. When the process starts again, it restores this data from the rows.
-// Calls with which owners manage their account use projections/accounts
+// Calls that owners make to manage their accounts use projections/accounts
 // instead.
 package directory
 
@@ -152,8 +152,8 @@ func (d *Directory) remove(id string) {
 }
 
 // forget removes the bots and the handle of a deleted account. It does not remove
-// the keys. A request that such a key signs finds the account, which then has no
-// keys.
+// the keys. A request that is signed with such a key still finds the account, which
+// then has no keys.
 func (d *Directory) forget(ownerID string) {
 	for _, b := range d.accounts[ownerID].Bots {
 		d.remove(b.ID)

@@ -131,8 +131,8 @@ func (h *History) Board() match.BoardData {
 	return match.BoardData{}
 }
 
-// Window selects the frames after the seq After. It selects at most Limit
-// frames, or all if Limit is 0.
+// Window selects the frames whose seq is greater than After. It selects at most
+// Limit frames, or all if Limit is 0.
 type Window struct{ After, Limit int }
 
 func (w Window) contains(seq int) bool { return seq > w.After && !w.endsBefore(seq) }

@@ -243,7 +243,7 @@ func TestRebuildEqualsTheLiveLeaderboard(t *testing.T) {
 	}
 }
 
-// RowsAt returns the ranking that the leaderboard had at that time. If a writer's
+// RowsAt returns the ranking that the leaderboard had at the given time. If a writer's
 // clock goes back, a match that closes later still belongs to a later ranking.
 func TestRowsAtEqualsTheRankingOfThatTime(t *testing.T) {
 	w := newArena(t, logtest.Seed(t))

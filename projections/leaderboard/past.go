@@ -43,7 +43,7 @@ func (l *Leaderboard) RowsAt(mode string, at time.Time, names Names) ([]Row, err
 }
 
 // Spread returns the uncertainty of each rating of a mode at a time. The
-// uncertainty is three sigma. The result is by bot id.
+// uncertainty is three sigma. The keys of the result are bot ids.
 func (l *Leaderboard) Spread(mode string, at time.Time) (map[string]float64, error) {
 	standings, err := l.standingsAt(mode, at)
 	spread := make(map[string]float64, len(standings))

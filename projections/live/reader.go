@@ -19,9 +19,10 @@ type Reader struct {
 	begun bool   // for a channel: whether the reader has received the first frames
 }
 
-// Watch returns a reader of a running match. The reader begins after the frame with
-// the seq after. If after is negative or beyond the newest frame, the reader begins
-// with the newest frame. If the match is not visible, Watch returns false.
+// Watch returns a reader of a running match. The parameter after is the seq of a
+// frame, and the reader begins with the next frame. If after is negative or beyond
+// the newest frame, the reader begins with the newest frame. If the match is not
+// visible, Watch returns false.
 func (h *Hub) Watch(matchID string, after int) (*Reader, bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()

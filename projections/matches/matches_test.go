@@ -268,8 +268,8 @@ func TestPagesOfAnySizeMakeTheWholeList(t *testing.T) {
 	})
 }
 
-// pages returns the match ids on all pages of a query. It calls between before
-// each page except the first.
+// pages returns the match ids on all pages of a query. Before each page except the
+// first, it calls the function between.
 func (s *synthetic) pages(q matches.Query, between func()) (ids []string) {
 	s.t.Helper()
 	for {
@@ -286,8 +286,8 @@ func (s *synthetic) pages(q matches.Query, between func()) (ids []string) {
 
 // There are 12,000 completed matches. Every query lists its newest 10,000 matches,
 // each once. If more matches are seated and completed between two pages, the query
-// still lists the earlier matches once each and without a gap. It ends earlier,
-// because the new matches count as the newest.
+// still lists the earlier matches once each and without a gap. It lists fewer of
+// them, because the new matches are now among the newest 10,000.
 func TestPagesReachTheNewestMatches(t *testing.T) {
 	if raced {
 		t.Skip("takes minutes under the race detector: run it without -race")
@@ -366,7 +366,7 @@ func (s *synthetic) store(stream string, e eventstore.Typed) {
 		_, err = s.log.Append(context.Background(), eventstore.StreamID(stream), eventstore.Any, encoded)
 	}
 	if err != nil {
-		panic(err) // a log in memory does not reject these appends
+		panic(err) // an in-memory log does not reject these appends
 	}
 }
 

@@ -48,10 +48,10 @@ func prepare(rows *sql.DB) (q *queries, err error) {
 	return q, err
 }
 
-// merged returns a query for a bot's matches, newest first. It selects matches of n
-// kinds with numbers below ?2. The bot is ?1. The matches of each kind are already
-// in this order. So SQLite only has to merge the kinds, and reads only the rows of
-// the page.
+// merged returns a query that lists matches of the bot ?1, newest first. It selects
+// n kinds of matches whose numbers are less than ?2. The table stores the
+// matches of each kind in order. So SQLite only has to merge the kinds, and reads
+// only the rows of the page.
 func merged(n int) string {
 	ranges := make([]string, n)
 	for i := range ranges {

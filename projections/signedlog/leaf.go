@@ -53,9 +53,9 @@ func recordOf(h *frames.History, status string, rated []ladder.RatedSeat) (recor
 	return r, nil
 }
 
-// leafOf returns the leaf for a ladder's event, built from the stream of the match
-// that the event closes. It returns nil if the event closes no match, or a match
-// that had not started.
+// leafOf builds the leaf for a ladder's event from the stream of the match that the
+// event closes. It returns nil if the event closes no match, or a match that had
+// not started.
 func leafOf(ctx context.Context, log eventstore.Log, r eventstore.Recorded) (id string, leaf []byte, err error) {
 	e, err := ladder.Decode(r.Type, r.Data)
 	if err != nil {
@@ -101,8 +101,8 @@ func leafFrom(ctx context.Context, log eventstore.Log, id, status string, rated 
 	return jcs.Transform(text)
 }
 
-// Leaf returns the bytes of a leaf, built from the public JSON of a match's record.
-// It drops the fields that do not belong to a leaf.
+// Leaf builds a leaf from the public JSON of a match's record, and returns the
+// leaf's bytes. It drops the fields that do not belong to a leaf.
 func Leaf(text []byte) ([]byte, error) {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(text, &all); err != nil {

@@ -76,8 +76,9 @@ func (s *SignedLog) Inclusion(ctx context.Context, mode, matchID string) (i Incl
 	return i, err == nil, err
 }
 
-// Consistency returns the proof that a mode's tree of size to continues the tree of
-// size from. The sizes must not exceed Size.
+// Consistency returns the proof that a later tree of a mode continues an earlier
+// one. The parameter from is the size of the earlier tree, and to is the size of the
+// later one. The sizes must not exceed Size.
 func (s *SignedLog) Consistency(ctx context.Context, mode string, from, to uint64) ([][]byte, error) {
 	nodes, err := proof.Consistency(from, to)
 	if err != nil {

@@ -120,9 +120,10 @@ func get(ctx context.Context, caller *http.Client, url string, header http.Heade
 // fold all events of the log, which uses much of a CPU core.
 const catchUpTime = time.Hour
 
-// await calls the arena every second until it responds with 200 and accept
-// accepts the body. A nil accept accepts every body. While a part of the arena is
-// still catching up, calls to that part get the status 503.
+// await calls the arena every second until it responds with 200 and the function
+// accept returns true for the body. If accept is nil, every body is accepted.
+// While a part of the arena is still catching up, calls to that part get the
+// status 503.
 func (a *arena) await(ctx context.Context, path string, accept func(body []byte) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()

@@ -16,10 +16,9 @@ import (
 	"hexarena/eventstore"
 )
 
-// history writes the events of past matches that lists and rankings show:
-// accounts with their bots, and matches that were seated, started, ended and
-// rated. No games are played in these matches. Only one goroutine may use a
-// history.
+// history writes the events from which lists and rankings are built: accounts
+// with their bots, and matches that were seated, started, ended and rated. No
+// games are played in these matches. Only one goroutine may use a history.
 type history struct {
 	log     eventstore.Log
 	between int // number of events in a match between its start and its end

@@ -77,13 +77,12 @@ func (c logCmd) measure(ctx context.Context, dir string, _ *progress.Display) (_
 	})
 }
 
-// logBench measures a node and, for comparison, a Pebble database. Each
-// measurement runs for the time step.
+// logBench measures a node and, for comparison, a Pebble database.
 type logBench struct {
 	*logs.Embedded
 	pebble  *pebble.DB
-	step    time.Duration
-	streams int // number of stream names used so far
+	step    time.Duration // how long each measurement runs
+	streams int           // number of stream names used so far
 }
 
 // measure measures appends for each number of streams. Just before each of these
@@ -108,7 +107,7 @@ func (b *logBench) measure(ctx context.Context, r *logReport) (err error) {
 	return err
 }
 
-// repeat runs n writers for the time step and returns how long their calls took.
+// repeat runs n writers for b.step and returns how long their calls took.
 // Each writer calls write at least once, even if a busy machine starts the writer
 // late.
 func (b *logBench) repeat(ctx context.Context, n int, write func(ctx context.Context, writer, turn int) error) ([]time.Duration, error) {
@@ -200,7 +199,7 @@ func (b *logBench) subscribe(ctx context.Context) (p99Ms float64, err error) {
 	return latencyOf(took).P99Ms, err
 }
 
-// readAll reads the log from its start, again and again for the time step.
+// readAll reads the log from its start, again and again, for b.step.
 func (b *logBench) readAll(ctx context.Context) (rate float64, err error) {
 	events, begun := 0, time.Now()
 	for time.Since(begun) < b.step {

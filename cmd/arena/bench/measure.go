@@ -57,7 +57,7 @@ func into[T any](result *T, f func() (T, error)) func() error {
 	}
 }
 
-// timed returns f as a step that stores how long it took.
+// timed returns a step that calls f and stores how long the call took.
 func timed(took *float64, unit time.Duration, f func() error) func() error {
 	return func() error {
 		begun := time.Now()
@@ -67,8 +67,8 @@ func timed(took *float64, unit time.Duration, f func() error) func() error {
 	}
 }
 
-// count reads and counts all events. If each is not nil, count calls it after
-// every event, with the number of events so far.
+// count reads and counts all events. If the function each is not nil, count calls
+// it after every event, with the number of events so far.
 func count(events iter.Seq2[eventstore.Recorded, error], each func(n int)) (n int, err error) {
 	for _, err := range events {
 		if err != nil {

@@ -52,8 +52,9 @@ var houseBots = []houseBot{
 // RunHouseBots starts the house bots and registers them. To do so, it signs up
 // with a link from an email, registers a key, and signs its requests. If the data
 // folder was used before, RunHouseBots only updates the URLs of the registered
-// bots. It prints to out which bots join, and the bots log to botLog. It returns
-// when ctx ends.
+// bots. It prints a line to out for each bot that joins. The bots write their logs
+// to botLog.
+// It returns when ctx ends.
 func RunHouseBots(ctx context.Context, a Arena, out, botLog io.Writer) error {
 	owner, err := houseOwner(ctx, a)
 	if err != nil {

@@ -114,7 +114,7 @@ class Position {
     return most(found, ({ v, roads }) => this.worth(v) - 2.5 * roads.length)?.roads ?? []
   }
 
-  freeRoads(count) { // up to count legal edges, those of the route first
+  freeRoads(count) { // legal edges, at most count; the edges of the route come first
     const planned = []
     for (const e of [...this.route(), ...board.edges.keys()]) {
       const legal = !this.roads.has(e) && !planned.includes(e) && board.edges[e].some((v) => this.reaches(v, planned))
