@@ -52,7 +52,7 @@ deps: ## install the Debian packages (as root), npm modules and Python packages 
 	|| echo "pip cannot install $(PYTHON_PACKAGES). Tests that read exports with other programs, and tests of the Python client, will be skipped."
 
 .PHONY: test
-test: deps ## run all tests, and run the tests without a server or browser again under the race detector
+test: deps ## run all tests, then run those that need no server or browser again under the race detector
 	@$(GO) run ./cmd/runtests -race "$(QUICK_RACE)"
 
 .PHONY: flakes

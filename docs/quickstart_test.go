@@ -66,7 +66,7 @@ func playsWell(t *testing.T, bot *exec.Cmd) {
 	out, err := bot.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, bot.Start())
-	t.Cleanup(func() { _ = bot.Wait() }) // by then the test's context has ended it
+	t.Cleanup(func() { _ = bot.Wait() }) // the test's context is canceled first, which kills the bot
 	url, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)
 	for seats := 3; seats <= 4; seats++ {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks matches of Hex Arena as docs/audit.md defines. Needs only Python 3.9.
+"""Checks matches of Hex Arena, as docs/audit.md describes. Needs only Python 3.9.
 
     verify.py [--platform-key KEY] [--all] FILE...   check records: one per file, or one per line
     verify.py --inclusion PROOF --head HEAD FILE     also check that the record is in the signed log
@@ -91,7 +91,7 @@ def depth(text):
 
 
 class NegativeZero(int):
-    """-0. A bot may send it for zero; a record may not contain it."""
+    """-0. A bot may send it instead of 0; a record may not contain it."""
 
 
 def is_int(value):

@@ -97,8 +97,8 @@ func TestPython(t *testing.T) {
 	require10(t, 5*time.Minute, nil, "", python, []string{"client.py", serve(t)}, everyWay...)
 }
 
-// requireClients skips a test that takes minutes to build a client, unless the
-// caller asked for it.
+// requireClients skips a test that takes minutes to build a client, unless
+// ARENA_CLIENTS is set.
 func requireClients(t *testing.T, tool, install string) {
 	t.Helper()
 	if os.Getenv("ARENA_CLIENTS") == "" {

@@ -53,8 +53,8 @@ class Board {
     this.element.append(top);
   }
 
-  // show paints a frame. before is the previous frame, or null. show marks the pieces that
-  // differ from before as fresh. If moving is true, it animates fresh pieces.
+  // show paints a frame. before is the previous frame, or null. Pieces that differ from
+  // the previous frame are marked as fresh. If moving is true, show animates fresh pieces.
   show(frame, before = null, moving = false) {
     const next = piecesOf(frame);
     const todo = changes(this.shown, next);

@@ -160,7 +160,7 @@ class Watch {
     this.trailing ??= setTimeout(() => {
       this.trailing = undefined;
       const facts = this.line.facts[this.i];
-      if (!facts) return; // load is replacing the timeline; the next go calls trail again
+      if (!facts) return; // load is replacing the timeline; the next call to go calls trail again
       this.dice.show(facts.dice, facts.rolls);
       this.points.mark(this.i);
       this.income.mark(this.i);

@@ -106,7 +106,8 @@ test('leaves, roots, heads and proofs match the vectors', async () => {
   }
 });
 
-// arena answers like an arena, from a log that the Go test wrote. change can forge answers.
+// arena responds as an arena does, from a log that the Go test wrote. The function change
+// can forge its responses.
 function arena(change = (path, answer) => answer) {
   const { id } = logged;
   const answers = {

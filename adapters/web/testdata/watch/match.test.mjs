@@ -1,5 +1,5 @@
-// Tests with whole matches. WATCHED names a file with their frames, as the API shows them
-// after the match and while it runs.
+// Tests with whole matches. WATCHED names a file with the frames of each match, as the API
+// returns them while the match runs and after it has ended.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
