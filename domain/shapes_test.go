@@ -53,7 +53,7 @@ func decode(kind, name string, data []byte) (e stored, err error) {
 }
 
 // shape is a line of the golden file: a stored event. If today's shape differs,
-// reads has the same event in today's shape.
+// the field reads contains the same event in today's shape.
 type shape struct{ kind, name, data, reads string }
 
 const golden = "testdata/shapes.golden"

@@ -90,7 +90,7 @@ func (p Player) Claim(holder, host string, ranOut bool) ([]Event, error) {
 	return []Event{PlayerClaimed{Holder: holder, Generation: p.Generation + 1, Host: host}}, nil
 }
 
-// ErrNotPlaying means that another claim has replaced the lease.
+// ErrNotPlaying means that a later claim has replaced the caller's claim.
 var ErrNotPlaying = errors.New("the lease was taken over")
 
 // Renew extends the lease of a claim. It fails with ErrNotPlaying if a later

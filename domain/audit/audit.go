@@ -21,7 +21,7 @@ import (
 // The checks, in the order in which a Report lists them. Match skips the checks
 // for which it has no evidence.
 const (
-	CheckRecord     = "record"     // the shape of the record and of every event, times and numbers
+	CheckRecord     = "record"     // the shape of the record and of every event; their times and numbers
 	CheckID         = "id"         // the id is derived from the position of the match's table on the ladder
 	CheckCommitment = "commitment" // the commitment is the hash of the server seed
 	CheckSeedKey    = "seed key"   // the server seed is derived from the published key
@@ -116,7 +116,7 @@ type audit struct {
 	evidence   Evidence
 	checks     [len(order)]Check // in the order of a Report; unused checks have no name
 	difference *Difference
-	heard      [game.MaxSeats]bool // the replay has an answer from the seat, even nonsense
+	heard      [game.MaxSeats]bool // the replay has an answer from the seat, even if it is nonsense
 }
 
 func (a *audit) check(name string) *Check {
@@ -165,7 +165,7 @@ func (a *audit) report() Report {
 	return rep
 }
 
-// shorten cuts JSON to fit a message.
+// shorten cuts JSON so that it fits into a message.
 func shorten(raw string) string {
 	const most = 600
 	if len(raw) <= most {

@@ -30,7 +30,8 @@ func (a *audit) chance() {
 	}
 }
 
-// withoutProof handles a match that no arena seated, so someone chose its seed.
+// withoutProof handles a match that no arena seated. Its seed was chosen,
+// not derived.
 func (a *audit) withoutProof() {
 	if a.evidence.Required {
 		a.differs(CheckCommitment, 0, "neither commitment nor proof", "both, of every match of an arena")

@@ -18,7 +18,7 @@ type event struct {
 	seq  int
 	at   string
 	kind string
-	seat int    // nobody: absent
+	seat int    // nobody if the event names no seat
 	raw  string // its JSON text
 	data match.Event
 }

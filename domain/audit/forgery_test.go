@@ -45,8 +45,8 @@ func (f forged) find(kind string, fits func(d object) bool) int {
 	})
 }
 
-// action returns the index of the first answer to a kind of decision, or of the
-// first answer with a type of turn action.
+// action returns the index of the first answer that has the given name as its
+// kind of decision or as its type of turn action.
 func (f forged) action(name string) int {
 	return f.find("action", func(d object) bool {
 		return d["default"] == false && (d["kind"] == name || d["action"].(object)["type"] == name)
@@ -97,7 +97,7 @@ type forgery struct {
 }
 
 // on calls forge and returns the seq of the event at index i. If i is negative,
-// on returns -1.
+// it only returns -1.
 func on(i int, forge func()) int {
 	if i < 0 {
 		return -1
@@ -354,7 +354,7 @@ func pool(t testing.TB) ([][]byte, audit.Evidence) {
 	}
 }
 
-// apply makes a forgery in the first record that it applies to.
+// apply makes a forgery in the first record in which the forgery is possible.
 func apply(t testing.TB, f forgery, records [][]byte) (text []byte, seq int) {
 	t.Helper()
 	for _, record := range records {

@@ -37,7 +37,7 @@ func (a *audit) rating() {
 	}
 }
 
-// ratedSeat compares the ladder's result of a bot with the record.
+// ratedSeat compares the ladder's result for a bot with the record.
 func (a *audit) ratedSeat(s ladder.RatedSeat) {
 	seat := slices.IndexFunc(a.record.players, func(p player) bool { return p.botID == s.BotID })
 	if seat < 0 {

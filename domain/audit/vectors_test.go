@@ -170,9 +170,9 @@ func (v *vectors) addChance(s seed.Seed) {
 	v.Dice = append(v.Dice, d)
 }
 
-// addMatches adds three small matches: one that was won, one that defaults
-// played to a stalemate, and one that was aborted. It also adds forgeries of
-// the first match.
+// addMatches adds three small matches: one that was won, one in which defaults
+// led to a stalemate, and one that was aborted. It also adds forgeries of the
+// first match.
 func (v *vectors) addMatches(t testing.TB) {
 	t.Helper()
 	fits := []struct {

@@ -19,7 +19,7 @@ type walk struct {
 	talked   uint8 // one bit for each seat that has talked this turn
 	id       int   // of the next decision
 	at       string
-	inAppend bool // whether at is the time of the current append
+	inAppend bool // whether the field at holds the time of the current append
 	cut      int  // number of refused answers of which the log stores only the beginning
 	thinking [game.MaxSeats]int64
 

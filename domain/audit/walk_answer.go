@@ -140,7 +140,7 @@ func (w *walk) refusal(d match.Decision, e *event, r match.AnswerRejected, strik
 }
 
 // refusedFor returns the reason why the rules refuse an answer. If the rules do
-// not refuse it, refusedFor returns an explanation.
+// not refuse it, refusedFor describes the correct outcome instead.
 func (w *walk) refusedFor(d match.Decision, id int, a match.Answer, err error) string {
 	if errors.Is(err, match.ErrMalformed) {
 		return "a timeout: " + err.Error()

@@ -182,5 +182,5 @@ func layEdges() {
 	}
 }
 
-// put replaces the first None of a list.
+// put replaces the first None in a list with id.
 func put(list *[3]uint8, id uint8) { list[slices.Index(list[:], None)] = id }

@@ -28,8 +28,9 @@ func ParseKind(name string) (Kind, bool) { return parse[Kind](kindNames[:], name
 // Type is what an action does.
 type Type uint8
 
-// The types of actions. BuildRoad to EndTurn answer a turn decision, and their
-// names are on the wire. The other kinds of decisions have one type each.
+// The types of actions. The types from BuildRoad to EndTurn are for a turn
+// decision, and their names are on the wire. The other kinds of decisions have
+// one type each.
 const (
 	Setup Type = iota // settlement at Vertex, road on Edge
 	BuildRoad
@@ -63,7 +64,7 @@ func ParseTurnType(name string) (Type, bool) {
 	return t, ok && t >= BuildRoad
 }
 
-// Kind returns the kind of decision that a type answers.
+// Kind returns the kind of decision for which a seat may send this type.
 func (t Type) Kind() Kind {
 	switch t {
 	case Setup:

@@ -188,7 +188,7 @@ func (w *walk) follow() string {
 	}
 }
 
-// audit checks the step from before to the current state.
+// audit checks the last step. before is the state that preceded it.
 func (w *walk) audit(before *State) string {
 	if w.spectator != w.Public {
 		return fmt.Sprintf("public facts only give\n%+v\nnot\n%+v", w.spectator, w.Public)
@@ -201,8 +201,8 @@ func (w *walk) audit(before *State) string {
 	return broken(&w.State)
 }
 
-// flow returns by how many cards of each resource the total of all hands has
-// grown since before.
+// flow returns, for each resource, how many cards all hands together have gained
+// in the last step. before is the state that preceded it.
 func (w *walk) flow(before *State) (flow [board.Resources]int) {
 	for seat := range MaxSeats {
 		for r := range flow {
@@ -272,8 +272,8 @@ func consequenceFlow(s *State, c Consequence) (flow [board.Resources]int) {
 	return flow
 }
 
-// rightfulHolders computes which seats must hold the awards, from the board and
-// the current holders.
+// rightfulHolders computes from the board and the current holders which seats
+// must hold the awards.
 func rightfulHolders(p *Public) (holders [2]uint8) {
 	var trails [MaxSeats]uint8
 	for seat := range p.Seats {

@@ -68,9 +68,8 @@ var (
 	threeRich = func() State { s := rich; s.Seats = 3; return s }()
 )
 
-// ruleCase breaks exactly one rule. The action in legal is legal in the state
-// in given. The change in but, to that state or to that action, makes the
-// action illegal.
+// ruleCase is an action that is legal in a state, and a change to the state or to
+// the action. After the change, the action breaks exactly one rule.
 type ruleCase struct {
 	name   string
 	given  State

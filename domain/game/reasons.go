@@ -23,7 +23,7 @@ const (
 	ReasonNegativeCount   = "negative_count"   // a count of cards is below zero
 	ReasonEdgeCount       = "edge_count"       // play_roadworks names neither one nor two edges
 	ReasonTalkTooLong     = "talk_too_long"    // talk of more than 240 characters
-	ReasonTalkTwice       = "talk_twice"       // a second talk of the seat in one turn
+	ReasonTalkTwice       = "talk_twice"       // the seat talks a second time in one turn
 )
 
 // ReasonNotOwed means that the seat owes no decision of that kind. No frame

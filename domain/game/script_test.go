@@ -10,11 +10,11 @@ import (
 	"hexarena/domain/seed"
 )
 
-// script is a game that a transcript's commands control. These commands set up
-// a game:
+// script is a game that is controlled by the commands in a transcript. These
+// commands set up a game:
 //
 //	new SEATS              the plain board, before the first placement
-//	seeded SEATS BYTE      the board of the seed of 32 times BYTE
+//	seeded SEATS BYTE      the board of the seed that is BYTE, repeated 32 times
 //	turn SEAT N            the middle of turn N
 //	settlement|city SEAT VERTEX…
 //	road SEAT VERTEX…      along a path of vertices

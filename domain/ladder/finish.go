@@ -20,7 +20,7 @@ var (
 	ErrBadReason       = errors.New("the reason must be wall_clock or operator")
 )
 
-// Result is how a match ended for one of its bots.
+// Result is the outcome of a match for one of its bots.
 type Result struct {
 	BotID     string
 	Placement int // 1 is the best; competition ranking: 1, 2, 2, 4
@@ -40,7 +40,7 @@ func (l Ladder) Finish(matchID string, results []Result) ([]Event, error) {
 	return []Event{RatingsChanged{MatchID: matchID, Seats: l.rate(ordered)}}, nil
 }
 
-// Void ends a match without ratings, for WhyWallClock or WhyOperator.
+// Void ends a match without ratings. why is WhyWallClock or WhyOperator.
 func (l Ladder) Void(matchID, why string) ([]Event, error) {
 	if why != WhyWallClock && why != WhyOperator {
 		return nil, fmt.Errorf("match %s: %w, not %q", matchID, ErrBadReason, why)

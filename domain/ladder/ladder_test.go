@@ -15,7 +15,7 @@ const restOfTests = 5 * time.Minute
 // noon is the time at which these tests begin.
 var noon = time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
 
-// given folds events onto a new ladder, one a minute from noon.
+// given folds events onto a new ladder, one per minute, starting at noon.
 func given(events ...Event) Ladder {
 	l := New(Standard)
 	for i, e := range events {

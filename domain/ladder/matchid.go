@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// namespaceURL is the namespace of URLs for name-based UUIDs (RFC 9562, 6.6).
+// namespaceURL is the URL namespace for name-based UUIDs (RFC 9562, 6.6).
 const namespaceURL = "\x6b\xa7\xb8\x11\x9d\xad\x11\xd1\x80\xb4\x00\xc0\x4f\xd4\x30\xc8"
 
 // MatchID returns the id of the match at a table. It is the UUIDv5 of the

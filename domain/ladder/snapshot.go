@@ -17,8 +17,8 @@ import (
 const SnapshotPrefix = "snapshot-"
 
 // SnapshotStream names the stream that holds the snapshots of a mode's ladder.
-// The stream keeps only its last event. If the stream is deleted, the arena
-// only takes longer to start the next time.
+// The stream keeps only its last event. Deleting the stream has one effect: the
+// arena takes longer to start the next time.
 func SnapshotStream(mode string) string { return SnapshotPrefix + mode }
 
 // snapshotSchema is the version of State's shape and of the fold that made it.

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkView builds and encodes a mid-game view. Besides its durable append,
-// this is the cost of each decision.
+// BenchmarkView builds and encodes a mid-game view. Each decision costs this time
+// and a durable append.
 func BenchmarkView(b *testing.B) {
 	m := midGame(b)
 	var buf []byte

@@ -17,7 +17,7 @@ type Seating struct {
 	MatchID    string
 	Mode       string
 	Table      Table
-	Bots       []Seat // in ladder order, as Table.Bots
+	Bots       []Seat // in ladder order, like Table.Bots
 	Commitment seed.Seed
 	Nonces     []string // in ladder order
 	Deadlines  Deadlines

@@ -8,7 +8,7 @@ import (
 )
 
 // This file encodes views by hand. The arena encodes a view for every decision,
-// and with reflection the encoding would take most of its time. A test compares
+// and with reflection it would spend most of its time on that. A test compares
 // the result with encoding/json byte for byte.
 
 // AppendJSON appends the request as JSON. It writes the same bytes as
@@ -134,8 +134,8 @@ func appendTalk(b []byte, t TableTalk) []byte {
 	return append(b, '}')
 }
 
-// If a function below has a parameter key, it appends the key before the value.
-// The key includes the punctuation around it.
+// If a function below has a parameter named key, it appends the key before the
+// value. The key includes the punctuation around it.
 
 func appendInt(b []byte, key string, n int) []byte { return appendNumber(append(b, key...), n) }
 

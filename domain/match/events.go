@@ -86,8 +86,8 @@ type TradeExecuted struct{ TradeData }
 type AwardMoved struct{ AwardData }
 
 // DecisionTimedOut records that no usable answer arrived. Heard means that a
-// complete but stale frame arrived while the decision was open. The bot then
-// has not missed the match. Heard is not public.
+// complete but stale frame arrived while the decision was open. A bot that was
+// heard has not missed the match. Heard is not public.
 type DecisionTimedOut struct {
 	Seat int `json:"seat"`
 	TimeoutData

@@ -101,8 +101,8 @@ func clip(raw string) string {
 	return raw
 }
 
-// typed returns a field if the first byte of its value is one of kinds. For
-// other values, it fails with the message in otherwise.
+// typed returns a field if the first byte of its value is one of kinds. It
+// rejects other values. The parameter otherwise completes the error message.
 func (r *fieldReader) typed(name string, required bool, kinds, otherwise string) (strictjson.Value, bool) {
 	v, ok := r.field(name, required)
 	if ok && strings.IndexByte(kinds, v.Kind()) < 0 {
@@ -184,7 +184,7 @@ func (r *fieldReader) counts(name string, v strictjson.Value) game.Cards {
 	return cards
 }
 
-// fields reads the fields of an action of a's type into a, except for talk.
+// fields reads the fields of the action a, except for talk. a.Type is already set.
 func (r *fieldReader) fields(a *game.Action) {
 	switch a.Type {
 	case game.Setup:

@@ -44,7 +44,7 @@ type Match struct {
 	Game       game.State
 	Strikes    [game.MaxSeats]int
 	Resigned   [game.MaxSeats]bool
-	Heard      [game.MaxSeats]bool // sent any answer, even nonsense
+	Heard      [game.MaxSeats]bool // sent at least one answer, even if it was nonsense
 	Seq        int                 // of the last public event
 	End        *GameEnded
 	Abort      *Aborted
@@ -53,7 +53,7 @@ type Match struct {
 	board  BoardData            // shared by all views; Game has the bandit
 	open   []Decision           // decisions owed, including those of resigned seats, in seat order
 	nextID int                  // the id of the next decision
-	asked  [game.MaxSeats]idSet // closed decisions that the seat had been asked
+	asked  [game.MaxSeats]idSet // closed decisions for which the seat was sent a request
 }
 
 // table holds the table talk, which is not part of the rules of play.
@@ -63,8 +63,8 @@ type table struct {
 	talked    uint8 // one bit for each seat that has talked this turn
 }
 
-// idSet is a set of decision ids. Copies share memory. The method with therefore
-// returns a new set.
+// idSet is a set of decision ids. Copies share memory, so adding an id makes a
+// new set.
 type idSet []uint64
 
 func (s idSet) has(id int) bool {

@@ -17,7 +17,7 @@ type tester interface {
 	Helper()
 }
 
-// bot answers one decision in a test, with a frame or with a cause of failure.
+// bot returns the outcome of one decision: a frame, or a cause of failure.
 type bot func(m *Match, d Decision) Outcome
 
 // seating returns a seating of n bots.

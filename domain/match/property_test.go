@@ -14,8 +14,7 @@ import (
 
 var at = time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC)
 
-// For any answers of the bots, the match ends and its events keep their
-// invariants.
+// Whatever the bots answer, the match ends and its events keep their invariants.
 func TestAnyAnswersKeepTheInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))

@@ -151,8 +151,8 @@ func TestThirdStrikeResigns(t *testing.T) {
 	}
 }
 
-// When all seats have resigned, the defaults immediately play the match to its
-// end.
+// When all seats have resigned, the match immediately continues with defaults
+// until it ends.
 func TestAllResigned(t *testing.T) {
 	m, events := playOut(t, seed.Seed{5}, 3, func(*Match, Decision) Outcome { return missed(CauseDropped) })
 	require.NotNil(t, m.End)

@@ -31,7 +31,7 @@ const SessionLength = 30 * 24 * time.Hour
 // Exists reports whether someone has signed up and not deleted the account.
 func (a Account) Exists() bool { return a.ID != "" && !a.Deleted }
 
-// SignIn describes a sign-in by someone who has proved to own an address.
+// SignIn describes a sign-in by someone who has proved that they own an address.
 type SignIn struct {
 	OwnerID     string // the claimant of the address
 	AddressHash string

@@ -160,9 +160,9 @@ func (a Account) changeStatus(b Bot, wanted Status) ([]Event, error) {
 	return []Event{BotUnpaused{BotID: b.ID}}, nil
 }
 
-// PauseForMisses pauses a bot that has missed its matches for a week. The week
-// began at since. It returns no event if the bot is paused or its status has
-// changed since then. It may fail with ErrBotUnknown.
+// PauseForMisses pauses a bot that has missed its matches for a week. since is
+// the time when the week began. PauseForMisses returns no event if the bot is
+// paused or its status has changed since then. It may fail with ErrBotUnknown.
 func (a Account) PauseForMisses(id string, since time.Time) ([]Event, error) {
 	b, ok := a.Bot(id)
 	switch {

@@ -14,8 +14,8 @@ var (
 	// ErrLinkInvalid means that a sign-in link is unknown, used or too old. The
 	// error does not reveal which.
 	ErrLinkInvalid = errors.New("the sign-in link is unknown, used or older than 15 minutes")
-	// ErrLinkLimit means that the address has already received all its links
-	// for this hour.
+	// ErrLinkLimit means that the address has already received as many links
+	// as it may get within an hour.
 	ErrLinkLimit = errors.New("too many sign-in links for this address within an hour")
 
 	// ErrOwnerGone means that the account was deleted. Its owner may make a new one.
@@ -27,8 +27,8 @@ var (
 	ErrBotSuspended   = errors.New("the bot is suspended: it stays paused until it is restored")
 	// ErrNoReason rejects an operator's order without a reason.
 	ErrNoReason = errors.New("an order needs a reason")
-	// ErrNoticeLimit means that the owner has already received all its notices
-	// for this hour. The next notice waits.
+	// ErrNoticeLimit means that the owner has already received as many notices
+	// as an owner may get within an hour. The next notice waits.
 	ErrNoticeLimit = errors.New("too many notices to this owner within an hour")
 
 	ErrHandleTaken  = errors.New("the handle is taken")

@@ -65,7 +65,7 @@ type BotRenamed struct {
 	Name  string `json:"name"`
 }
 
-// BotURLChanged changes the URL at which matches dial a bot.
+// BotURLChanged changes the URL at which the arena dials a bot.
 type BotURLChanged struct {
 	BotID string `json:"botId"`
 	URL   string `json:"url"`

@@ -19,8 +19,8 @@ type Key struct {
 	PublicKey  []byte // 32 bytes, Ed25519
 	Scopes     []Scope
 	CreatedAt  time.Time
-	LastUsedAt time.Time // zero: never
-	RevokedAt  time.Time // zero: not
+	LastUsedAt time.Time // zero if never used
+	RevokedAt  time.Time // zero if not revoked
 }
 
 // Revoked reports whether the key has been revoked.

@@ -34,10 +34,10 @@ func (r Rating) Displayed() float64 {
 	return math.Round(float64(r.Ordinal()*10))/10 + 0 // + 0: never a negative zero
 }
 
-// Rate returns the ratings after a match, in the order of before. placements[i]
-// is the placement of before[i]: 1 is the best, and equal placements are a
-// draw. Only the order of the placements matters. Both slices must have the
-// same length. Rate does not change before.
+// Rate returns the ratings after a match, in the same order as the ratings
+// before. placements[i] is the placement of before[i]: 1 is the best, and equal
+// placements are a draw. Only the order of the placements matters. Both slices
+// must have the same length. Rate does not change its arguments.
 func Rate(before []Rating, placements []int) []Rating {
 	if len(before) != len(placements) {
 		panic("rating: as many placements as ratings are needed")
@@ -105,8 +105,8 @@ func (m model) rate(i int) Rating {
 }
 
 // chance returns the probability that the bot of m.relative comes first among the
-// bots that placed no better than q. The sum is at least 1, because the bot is one
-// of them.
+// bots that placed no better than q. The sum of their strengths is at least 1,
+// because the bot is one of them.
 func (m model) chance(q int) float64 {
 	sum := 0.0
 	for s, placed := range m.placements {

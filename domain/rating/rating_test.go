@@ -40,7 +40,7 @@ func TestRateAgreesWithTheVectors(t *testing.T) {
 	t.Logf("largest difference: %.2g", worst)
 }
 
-// This test pins every bit. If a compiler, a processor or a change of the code
+// This test pins every bit. If a compiler, a processor or a change to the code
 // altered even the last bit, recomputed ladders would no longer match.
 func TestRateIsTheSameToTheLastBit(t *testing.T) {
 	after := Rate([]Rating{{31.5, 2.25}, {28, 4}, New(), {22.75, 7.5}}, []int{2, 1, 2, 4})

@@ -93,8 +93,9 @@ type Stream struct {
 // drawsPerBlock is the number of uint32 values in one SHA-256 hash.
 const drawsPerBlock = sha256.Size / 4
 
-// Uniform returns the next number in 0..n-1, all equally likely. n must be
-// above zero. A caller must always use a stream with the same seed and purpose.
+// Uniform returns the next number in 0..n-1. All numbers are equally likely. n
+// must be above zero. A caller must always use a stream with the same seed and
+// purpose.
 func (st *Stream) Uniform(s *Seed, p Purpose, n uint32) uint32 {
 	limit := -(-n % n) // 2³² − (2³² mod n), modulo 2³²: 0 if n divides 2³²
 	for {
@@ -135,9 +136,9 @@ func shuffle(s *Seed, p Purpose, n int, swap func(i, j int)) {
 	}
 }
 
-// Layout shuffles the resources, then the tokens. It lays the resources on all
-// hexes and the tokens on all hexes except the desert, in ascending order of
-// hexes.
+// Layout shuffles the resources, then the tokens. It then goes through the hexes
+// in ascending order and lays a resource on each, and a token on each except the
+// desert.
 func (s Seed) Layout() board.Layout {
 	l := board.Layout{Resources: [board.Hexes]board.Resource{
 		board.Brick, board.Brick, board.Brick,

@@ -132,8 +132,8 @@ func (r *Reader) once(key string, before bool) {
 	}
 }
 
-// find returns the index of a name, or -1 if it is missing. It first looks at
-// the index likely, because most objects have their fields in order.
+// find returns the index of a name, or -1 if it is missing. It first tries the
+// likely index, because most objects have their fields in order.
 func find(fields []Field, name string, likely int) int {
 	if likely < len(fields) && fields[likely].name == name {
 		return likely

@@ -35,7 +35,7 @@ type Options struct {
 	Bots     int
 	Mischief int  // percentage of answers that fail, for every second bot
 	Build    bool // bots build if they can, so that games end with a win
-	Abort    int  // one of this many matches is aborted; 0 for none
+	Abort    int  // one in this many matches is aborted; 0 for none
 
 	PlatformKey string // base64; PlatformKey if empty
 }
@@ -64,7 +64,8 @@ func (a *Arena) Tick() [][]byte {
 	return records
 }
 
-// play plays a match from its table to the ladder's event that closes it.
+// play plays a match to its end, stores its result on the ladder, and returns its
+// record.
 func (a *Arena) play(s ladder.Seating) []byte {
 	g := a.begin(s)
 	aborts := 0
@@ -141,7 +142,7 @@ func (a *Arena) begin(s ladder.Seating) *table {
 	return g
 }
 
-// step settles the owed decisions as one append.
+// step settles the owed decisions in one append.
 func (g *table) step() {
 	var outcomes []match.Outcome
 	for _, d := range g.state.Asks() {

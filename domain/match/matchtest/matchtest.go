@@ -44,7 +44,8 @@ type Player struct {
 	talked uint16 // the first turn in which it may talk again
 }
 
-// Answer answers an open decision within 300 ms.
+// Answer returns the player's answer to an open decision. It takes less than
+// 300 ms of the match's time.
 func (p *Player) Answer(m *match.Match, d match.Decision) match.Outcome {
 	a := p.Choose(&m.Game, d)
 	action := match.ActionJSON(a)
