@@ -51,8 +51,8 @@ func (c *Cache[F]) Use(id StreamID) (fold *F, release func()) {
 	return e.fold, func() { c.release(at) }
 }
 
-// Find returns the fold of a stream if the fold is cached. Find does not make
-// the fold more recently used.
+// Find returns the fold of a stream if the fold is cached. A call to Find does
+// not count as a use of the fold.
 func (c *Cache[F]) Find(id StreamID) (*F, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

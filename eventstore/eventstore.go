@@ -193,7 +193,7 @@ type Log interface {
 	Subscribe(ctx context.Context, after Position, filter Filter) iter.Seq2[Message, error]
 
 	// SetMetadata replaces the metadata of a stream. Reads of the stream no
-	// longer yield the events that the metadata expires. ReadAll and Subscribe
+	// longer yield the events that the metadata hides. ReadAll and Subscribe
 	// may still yield them.
 	SetMetadata(ctx context.Context, id StreamID, m StreamMetadata) error
 

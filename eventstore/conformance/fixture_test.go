@@ -35,7 +35,7 @@ func newFixture(t *testing.T, log eventstore.Log) *fixture {
 	return &fixture{t: t, ctx: ctx, log: log, name: fmt.Sprintf("logtest%x", id[:6])}
 }
 
-// stream returns the name of a new stream. It begins with prefix().
+// stream returns the name of a new stream. The name begins with prefix().
 func (f *fixture) stream() eventstore.StreamID {
 	f.streams++
 	return eventstore.StreamID(fmt.Sprintf("%s-%d", f.name, f.streams))

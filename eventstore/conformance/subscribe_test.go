@@ -168,8 +168,8 @@ func subscribeBeyond(f *fixture) {
 	require.Empty(f.t, f.follow(f.ctx, a.Position+1<<40, f.mine()).untilLive())
 }
 
-// subscribeNowhere subscribes from a position between two events, which must
-// fail.
+// subscribeNowhere subscribes from a position between two events. The
+// subscription must fail.
 func subscribeNowhere(f *fixture) {
 	s := f.stream()
 	a := f.append(s, eventstore.NoStream, f.events(1)...)

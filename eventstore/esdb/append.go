@@ -72,8 +72,8 @@ func (l *Log) Tombstone(ctx context.Context, id eventstore.StreamID, expected ev
 	return l.writeError(ctx, what, id, expected, err)
 }
 
-// write appends to the stream with the given name. Its errors mention the
-// stream id instead, because name may be the metadata stream of id.
+// write appends to the stream with the given name. The name may be that of the
+// metadata stream of id, so the errors mention id instead.
 func (l *Log) write(ctx context.Context, what string, id eventstore.StreamID, name string, expected eventstore.Expected, events []es.EventData) (*es.WriteResult, error) {
 	opts := es.AppendToStreamOptions{ExpectedRevision: revision(expected), Deadline: &unbounded}
 	result, err := attempt(ctx, l, what, func(ctx context.Context, c *es.Client) (*es.WriteResult, error) {

@@ -95,10 +95,10 @@ func call[T any](ctx context.Context, l *Log, g *generation, f func(context.Cont
 	}
 }
 
-// stream runs f in a goroutine and passes each value that f emits to the
-// callback each, in the caller's goroutine. It returns when f ends, when each
-// returns false, or when the context or the generation ends. It drops values
-// that are still waiting then.
+// stream runs f in a goroutine. It passes each value that f emits to a callback
+// (the parameter each), in the caller's goroutine. It returns when f ends, when
+// the callback returns false, or when the context or the generation ends. It
+// then drops the values that are still waiting.
 func stream[T any](ctx context.Context, l *Log, f func(ctx context.Context, c *es.Client, emit func(T) bool) error, each func(T) bool) error {
 	g, err := l.generation(ctx)
 	if err != nil {

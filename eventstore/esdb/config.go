@@ -38,7 +38,7 @@ func boolean(v string) error {
 	return nil
 }
 
-// integer returns a check that accepts integers from least on.
+// integer returns a check that accepts every integer not below a minimum.
 func integer(least int) func(string) error {
 	return func(v string) error {
 		if n, err := strconv.Atoi(v); err != nil || n < least {

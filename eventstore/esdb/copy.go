@@ -84,7 +84,7 @@ type copier struct {
 	progress CopyProgress
 	patience time.Duration
 	every    uint64      // events between two progress reports
-	stalled  *time.Timer // cancels the copy after a time of patience without progress
+	stalled  *time.Timer // cancels the copy if it makes no progress for as long as patience
 
 	plan
 	step      step

@@ -24,7 +24,7 @@ import (
 
 // fakeServer is a server with outages that runs on the clock of a synctest
 // bubble. It treats clients as a real server does: a call without a response
-// ends only when it is cancelled, and a failed discovery takes its two seconds.
+// ends only when it is cancelled, and a failed discovery takes two seconds.
 type fakeServer struct {
 	mu      sync.Mutex
 	kind    outage.Kind

@@ -43,8 +43,8 @@ func (l *Log) Read(ctx context.Context, id eventstore.StreamID, start eventstore
 	})
 }
 
-// systemEvents is how many events more than its limit a limited read of $all
-// requests in each page, because some may be system events.
+// systemEvents is the number of extra events that a limited read of $all requests
+// with each page, because some events may be system events.
 const systemEvents = 32
 
 // ReadAll yields the events of all streams. See eventstore.Log. The server's

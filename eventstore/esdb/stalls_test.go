@@ -78,7 +78,7 @@ func (m *stallWatch) ran(from, to time.Time) time.Duration {
 
 // overrun calls f and returns by how much f overran the end of its context.
 // Another goroutine, which only waits for the context, measures when this
-// process could notice its end.
+// process could notice that the context had ended.
 func (m *stallWatch) overrun(ctx context.Context, f func(context.Context) error) (time.Duration, error) {
 	ended := make(chan time.Time, 1)
 	stop := context.AfterFunc(ctx, func() { ended <- time.Now() })

@@ -173,8 +173,9 @@ func TestCallsReturnByTheirDeadline(t *testing.T) {
 	}
 }
 
-// writer appends n events one after another, each at the exact revision. It
-// calls wrote after each event, and stops if wrote returns an error.
+// writer appends n events one after another, each at the exact revision. After
+// each event it calls the function wrote, and it stops if this function returns
+// an error.
 func writer(ctx context.Context, l *Log, id eventstore.StreamID, n int, wrote func(i int) error) error {
 	expected := eventstore.NoStream
 	for i := range n {

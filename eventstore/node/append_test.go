@@ -147,8 +147,8 @@ func TestEmptyAppend(t *testing.T) {
 	require.Nil(t, f.read(ofStream("s")).messages)
 }
 
-// An append may have up to 1 MiB: the data, the metadata, and twice the length
-// of the types.
+// An append may be up to 1 MiB in size: the data, the metadata, and twice the
+// length of the types.
 func TestAppendSize(t *testing.T) {
 	f := serve(t)
 	sized := func(data, meta int, kind string) *api.AppendReq_ProposedMessage {

@@ -64,7 +64,7 @@ func TestClockJumps(t *testing.T) {
 }
 
 // If the clock was ahead, events have creation times in the future. They stay
-// visible longer by the same time, and a scavenge does not remove them earlier.
+// visible longer by the same amount, and a scavenge does not remove them earlier.
 func TestEventsDatedAheadStayVisibleLonger(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	var offset atomic.Int64

@@ -95,7 +95,7 @@ func (b breakage) count(t *testing.T) int {
 	return int(disk.seen.Load())
 }
 
-// faultyDisk fails its n-th operation after on is set.
+// faultyDisk fails its n-th operation after the field on is set.
 type faultyDisk struct {
 	*vfs.MemFS
 	breakage

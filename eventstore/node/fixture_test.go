@@ -322,8 +322,8 @@ func subscribing(o *api.ReadReq_Options) {
 	o.CountOption = &api.ReadReq_Options_Subscription{Subscription: &api.ReadReq_Options_SubscriptionOptions{}}
 }
 
-// byStream filters by stream prefixes, with a checkpoint after every interval
-// events.
+// byStream filters by stream prefixes. interval is the number of events between
+// two checkpoints.
 func byStream(interval uint32, prefixes ...string) asking {
 	return filtering(&api.ReadReq_Options_FilterOptions{
 		Filter:                       &api.ReadReq_Options_FilterOptions_StreamIdentifier{StreamIdentifier: &api.ReadReq_Options_FilterOptions_Expression{Prefix: prefixes}},

@@ -55,7 +55,7 @@ func mutateAll(t *testing.T, nth int) {
 	}
 }
 
-// with returns text with some bits of one byte flipped.
+// with returns a copy of text in which some bits of one byte are flipped.
 func with(text string, at int, bits byte) string {
 	b := []byte(text)
 	b[at] ^= bits
@@ -114,8 +114,8 @@ func (f folder) disk() (vfs.FS, error) {
 }
 
 // readAllOf opens a folder and reads all its events, first from the log and
-// then from each stream. If it returns an error, how names the step that found
-// the error.
+// then from each stream. If it returns an error, the result how names the step
+// that failed.
 func readAllOf(f folder) (events []string, how string, err error) {
 	fs, err := f.disk()
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 func crashable() *vfs.MemFS { return vfs.NewCrashableMem() }
 
 // powerLoss returns the disk as a crash would leave it now. The disk has the
-// synced data and kept percent of the unsynced data.
+// synced data and a part of the unsynced data. kept is that part in percent.
 func powerLoss(fs *vfs.MemFS, kept int) *vfs.MemFS {
 	return fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: kept, RNG: rand.New(rand.NewPCG(uint64(kept), 1))})
 }

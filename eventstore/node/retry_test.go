@@ -54,8 +54,8 @@ func TestRetriesAtExactRevisions(t *testing.T) {
 	})
 }
 
-// For any and stream_exists, the node looks up the first id in a bounded cache
-// of recent ids.
+// If an append expects "any" or "stream_exists", the node looks up the first id
+// in a bounded cache of recent ids.
 func TestRetriesAtAnyRevision(t *testing.T) {
 	for name, expected := range map[string]int64{"any": writer.Any, "stream_exists": writer.StreamExists} {
 		t.Run(name, func(t *testing.T) {
@@ -90,8 +90,8 @@ func TestRetriesAreKnownAfterReopening(t *testing.T) {
 	require.Len(t, again.events(ofStream("s")), 2)
 }
 
-// An append at no_stream with new ids works on a soft-deleted stream. Known ids get the
-// answer of a retry, and the stream stays deleted.
+// An append that expects "no_stream" succeeds on a soft-deleted stream if its ids are
+// new. With known ids it gets the answer of a retry, and the stream stays deleted.
 func TestRetriesOnSoftDeletedStreams(t *testing.T) {
 	f := serve(t)
 	stored := fresh(2)

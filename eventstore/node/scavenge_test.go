@@ -195,7 +195,7 @@ func TestScavengeRemovesTheEndOfTheLog(t *testing.T) {
 	f.setMeta("s", `{"$tb":9}`)
 	f.must("s", writer.NoStream, fresh(3)...)
 	all := f.positions()
-	for round := range 3 { // in one process, and after a reopening
+	for round := range 3 { // in one process, and after the log is reopened
 		done, err := f.node.Scavenge(t.Context(), nil)
 		require.NoError(t, err)
 		require.EqualValues(t, []int{3, 0, 0}[round], done.Events)
@@ -300,8 +300,8 @@ func TestScavengeDuringAppendsAndReads(t *testing.T) {
 	mustCheck(t, fs)
 }
 
-// The power may fail at any sync of a scavenge. Then the log has no damage, and the
-// next scavenge continues.
+// The power may fail at any sync of a scavenge. Even then the log has no damage, and
+// the next scavenge continues the work.
 func TestScavengeAndPowerLoss(t *testing.T) {
 	disk := crashable()
 	n := openOn(t, disk)

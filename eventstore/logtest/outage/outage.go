@@ -103,8 +103,8 @@ func (p *Proxy) SetDelay(d time.Duration) {
 	p.delay = d
 }
 
-// Set begins an outage, or ends it with None. When Hung or OneWay ends, the
-// waiting data passes. With the other kinds, data in transit is lost.
+// Set begins an outage. Set(None) ends it. When Hung or OneWay ends, the waiting
+// data passes. With the other kinds, data in transit is lost.
 func (p *Proxy) Set(k Kind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

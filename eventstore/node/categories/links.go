@@ -45,8 +45,9 @@ func linkedIn(r *record.Record) (in [2]string) {
 	return in
 }
 
-// Last returns the last revision of a link stream up to the position within,
-// and the position of the linked record.
+// Last looks for the last link of a stream to a record that is not beyond the
+// position within. It returns the link's revision, or -1 if there is no such
+// link, and the record's position.
 func (c *Categories) Last(stream string, within uint64) (revision int64, position uint64, err error) {
 	links, ok := c.opened()
 	if !ok {

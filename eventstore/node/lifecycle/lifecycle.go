@@ -99,6 +99,6 @@ func (l *Lifecycle) Close() {
 	l.end(ErrClosed)
 }
 
-// Wait waits until every caller of Enter has left and every goroutine of Go has
-// ended.
+// Wait waits until every caller of Enter has left and every goroutine that Go
+// started has ended.
 func (l *Lifecycle) Wait() { l.running.Wait() }

@@ -21,7 +21,7 @@ type Tail struct {
 	records  []record.Record // the latest records, ascending
 	bytes    int
 	synced   uint64                           // position of the last synced record
-	previous uint64                           // position of the last record before records
+	previous uint64                           // position of the record before the first of these records
 	watchers map[string]map[*Watcher]struct{} // by stream; "" means all streams
 }
 
@@ -84,7 +84,7 @@ func (t *Tail) Publish(records []record.Record) {
 	}
 }
 
-// trim drops the oldest records until the rest is within the limits. Slices
+// trim drops the oldest records until the others are within the limits. Slices
 // returned by After stay valid, because trim never overwrites their elements.
 func (t *Tail) trim() {
 	drop := 0

@@ -50,9 +50,9 @@ func (g *group) done() (mark, uint64) {
 }
 
 // checkpointDue reports whether the group must save a checkpoint, and how long
-// it waits before that. From the upper bound of events on, it does not wait.
-// From the lower bound on, it waits for the checkpoint time, unless all
-// consumers have left.
+// it waits before that. Once the number of new events reaches the upper bound,
+// the group does not wait. Once the number reaches the lower bound, the group
+// waits for the checkpoint time, unless all consumers have left.
 func (g *group) checkpointDue() (wait time.Duration, due bool) {
 	at, considered := g.done()
 	n := considered - g.checkpoint.considered

@@ -82,11 +82,11 @@ type mark struct {
 }
 
 // checkpoint is the last saved checkpoint: the event before the first message
-// that was then unfinished.
+// that was unfinished when the group saved it.
 type checkpoint struct {
 	stored     bool
 	at         uint64
-	considered uint64 // the value of the group's considered at that time
+	considered uint64 // the value of group.considered when the checkpoint was saved
 	when       time.Time
 }
 

@@ -22,9 +22,9 @@ type groupConfig struct {
 	Stream string `json:"stream"` // or sourceAll
 	Group  string `json:"group"`
 
-	// StartPosition is the start as the client sent it. From is the group's
-	// first revision or lowest position, which StartPosition meant at that
-	// time.
+	// StartPosition is the start as the client sent it. From is the lowest
+	// revision or position that the group reads. The node computes it when the
+	// client sends the start.
 	StartPosition string       `json:"startPosition"`
 	From          uint64       `json:"from"`
 	Filter        *wire.Filter `json:"filter,omitempty"`

@@ -24,8 +24,8 @@ const DeletedMetadata = `{"$tb":9223372036854775807}`
 // SoftDeleted reports whether the stream is deleted until the next append.
 func (m Metadata) SoftDeleted() bool { return m.TruncateBefore == math.MaxInt64 }
 
-// First returns the first revision that is not hidden by count or truncation, in
-// a stream whose last revision is last.
+// First returns the first revision that count and truncation do not hide. The
+// parameter last is the last revision of the stream.
 func (m Metadata) First(last int64) int64 {
 	first := m.TruncateBefore
 	if m.maxCount > 0 && last-m.maxCount+1 > first {

@@ -24,10 +24,10 @@ type Checked struct {
 	Scavenged  uint64 // streams that lost events to a scavenge
 	Unread     uint64 // malformed metadata events, which the node treats as empty
 	Damages    uint64
-	Named      []string // descriptions of the first damages
+	Named      []string // descriptions of the first faults found
 }
 
-// namedDamages is the maximum number of damages that a check describes.
+// namedDamages is the maximum number of faults that a check describes.
 const namedDamages = 10
 
 func (c *Checked) damage(format string, args ...any) {

@@ -36,7 +36,7 @@ func (t *tally) add(stream []byte, revision, position uint64) {
 }
 
 // reportEvery is the number of keys between two progress reports. The checker
-// checks ctx as often.
+// also checks ctx at this interval.
 const reportEvery = 1024
 
 // each visits the keys from one key up to another, exclusive.
@@ -82,9 +82,9 @@ func (c *checker) lastPosition() (position uint64, err error) {
 	return position, it.Error()
 }
 
-// logReader is the state of reading the log. The next record must begin at
-// next, or may begin anywhere if next is 0. Its creation time must not be
-// before created.
+// logReader is the state of reading the log. The field next is the position at
+// which the next record must begin, or 0 if it may begin anywhere. The field
+// created is the earliest creation time that this record may have.
 type logReader struct {
 	*checker
 	next    uint64

@@ -214,7 +214,7 @@ func (s *Store) without() error {
 }
 
 // Close closes the log and seals its folder. If the folder cannot be sealed, the
-// next Open treats the log as after a crash.
+// next Open treats the log as if the node had crashed.
 func (s *Store) Close() error {
 	s.fs.SetGuard(false)
 	format, err := s.Value(formatKey)

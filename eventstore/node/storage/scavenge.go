@@ -36,8 +36,10 @@ const (
 	stepCompact = "rewriting files"
 )
 
-// Scavenge removes the events up to the position within that are hidden at the
-// time now, in ticks. Purge then removes them from the files.
+// Scavenge removes hidden events from the log. It keeps all events beyond the
+// position within. The parameter now is the current time in ticks, which
+// determines the age of events. Afterwards, Purge removes the events from the
+// files.
 func (s *Store) Scavenge(ctx context.Context, within uint64, now int64, progress Progress) (Scavenged, error) {
 	run := &scavenger{store: s, within: within, now: now, progress: progress}
 	err := run.run(ctx)

@@ -50,16 +50,16 @@ func (s *Store) Meta(stream string, limit uint64) (record.Metadata, error) {
 	return record.Metadata{Exists: true}, nil
 }
 
-// View is the visible part of a stream at one time.
+// View is the visible part of a stream at a point in time.
 type View struct {
 	Head
 	First  int64 // lower revisions are hidden
 	Oldest int64 // events that were created earlier are hidden
 }
 
-// Range selects a page of a stream: at most Limit events, from the revision From
-// upwards or backwards, up to the position Within. In a read of the log, From is a
-// position.
+// Range selects a page of a stream: at most Limit events, forwards or backwards
+// from the revision From. It leaves out events beyond the position Within. In a
+// read of the log, From is a position.
 type Range struct {
 	From, Within uint64
 	Limit        int
@@ -128,7 +128,7 @@ func (s *Store) Page(stream string, v View, r Range) (Page, error) {
 	return p, err
 }
 
-// NewView returns the view of a stream at a time, in ticks.
+// NewView returns the view of a stream at the given time, in ticks.
 func NewView(h Head, now int64) View {
 	return View{Head: h, First: h.Meta.First(h.Last), Oldest: h.Meta.Oldest(now)}
 }

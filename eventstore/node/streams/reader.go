@@ -28,7 +28,8 @@ func (s *Reader) Await(ctx context.Context, stream string, within uint64) error 
 	return s.Categories.Await(ctx, within)
 }
 
-// View returns the visible part of a stream now, up to the position within.
+// View returns the part of a stream that is visible now. It leaves out events
+// beyond the position within.
 func (s *Reader) View(stream string, within uint64) (storage.View, error) {
 	now := record.Ticks(s.Now())
 	if !categories.IsDerived(stream) {

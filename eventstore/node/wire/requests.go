@@ -72,8 +72,8 @@ const (
 	FromExactly
 )
 
-// ReadStart reads a start from options: the start, the end, or otherwise the
-// number at.
+// ReadStart reads a start from options. If they ask for neither the start nor the
+// end, the parameter at is the revision or position to start from.
 func ReadStart(options interface {
 	GetStart() *shared.Empty
 	GetEnd() *shared.Empty
@@ -87,8 +87,8 @@ func ReadStart(options interface {
 	return ExactStart(at, prepare)
 }
 
-// ExactStart returns a start at the number at. Some clients send the highest
-// number for the end.
+// ExactStart returns a start at a given revision or position. Some clients send
+// the highest number to ask for the end.
 func ExactStart(at, prepare uint64) Start {
 	if at == math.MaxUint64 {
 		return Start{Kind: FromEnd}

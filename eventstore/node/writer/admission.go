@@ -6,7 +6,7 @@ import (
 	"hexarena/eventstore/node/lifecycle"
 )
 
-// tiers limits the memory that unanswered appends use, over all connections.
+// tiers limits the memory that unanswered appends use, in all connections together.
 // Each tier admits a number of calls of up to a certain size. While the
 // admitted events are being written, they use the same amount of memory again.
 // The node does not read from a call that waits for admission, so the client of

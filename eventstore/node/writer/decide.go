@@ -130,8 +130,8 @@ func (w *Writer) append(r *Request, h storage.Head) (Outcome, error) {
 	return Outcome{Current: h.Last, Position: position}, err
 }
 
-// undelete makes a soft-deleted stream visible from the revision first, and keeps
-// the rest of its metadata.
+// undelete makes a soft-deleted stream visible again. Events below the revision
+// first stay hidden. The rest of the stream's metadata does not change.
 func (w *Writer) undelete(stream string, first int64) error {
 	meta, err := w.head(record.MetadataPrefix + stream)
 	if err != nil {

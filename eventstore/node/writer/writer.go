@@ -57,7 +57,8 @@ const (
 // for the sync. It then passes the group to the second goroutine. While the
 // second goroutine waits for the disk, the first decides the next group. So one
 // sync of the disk covers all requests that arrived during the previous one. At
-// most unsyncedGroups groups wait. Then deciding waits too.
+// most unsyncedGroups groups wait. While that many wait, the first goroutine
+// waits too.
 //
 // Sync and acknowledgment. The second goroutine handles groups in the order of
 // their commit. It waits until the group's batch is on disk. Then it publishes
@@ -102,7 +103,7 @@ type Writer struct {
 	stored   atomic.Uint64 // events
 }
 
-// group is a number of requests that are committed and synced together.
+// group is a set of requests that are committed and synced together.
 type group struct {
 	batch   storage.Batch
 	records []record.Record

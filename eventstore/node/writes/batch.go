@@ -48,7 +48,7 @@ type batches struct {
 // batch is one append of a call.
 type batch struct {
 	writer.Request
-	answer  *api.BatchAppendResp // has fields of the request
+	answer  *api.BatchAppendResp // already contains the fields copied from the request
 	began   time.Time
 	within  time.Duration // the time limit for the answer
 	size    int           // of its events
