@@ -34,7 +34,7 @@ func (a *audit) chance() {
 // not derived.
 func (a *audit) withoutProof() {
 	if a.evidence.Required {
-		a.differs(CheckCommitment, 0, "neither commitment nor proof", "both, of every match of an arena")
+		a.differs(CheckCommitment, 0, "neither commitment nor proof", "both, as in every match of an arena")
 		return
 	}
 	const because = "the record has no proof: no arena seated this match, and its seed was chosen"
@@ -76,7 +76,7 @@ func validNonce(nonce string) bool {
 
 func (a *audit) id(p *match.Proof) {
 	if a.evidence.PlatformKey == "" {
-		a.skipped(CheckID, "the platform key is not at hand")
+		a.skipped(CheckID, "the platform key was not given")
 		return
 	}
 	a.compare(CheckID, a.record.ID, ladder.MatchID(a.evidence.PlatformKey, a.record.Mode, p.Revision, p.Index))
@@ -84,7 +84,7 @@ func (a *audit) id(p *match.Proof) {
 
 func (a *audit) seedKey(p *match.Proof) {
 	if a.evidence.SeedKeys == nil {
-		a.skipped(CheckSeedKey, "the arena's keys are not at hand")
+		a.skipped(CheckSeedKey, "the arena's keys were not given")
 		return
 	}
 	key, known := a.evidence.SeedKeys[p.SeedKey]

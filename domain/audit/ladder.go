@@ -126,7 +126,7 @@ func (l *Ladder) seat(e ladder.TablesSeated) *LadderDifference {
 				return differ(t.MatchID, fmt.Sprintf("bot %s at a table", bot), "no seat for it: it is in match "+in)
 			}
 			if o := b.Rating.Ordinal(); o > least {
-				return differ(t.MatchID, fmt.Sprintf("bot %s below a lower rating", bot), "tables that are filled from the top")
+				return differ(t.MatchID, fmt.Sprintf("bot %s after a bot with a lower rating", bot), "bots in descending order of rating")
 			}
 			least = b.Rating.Ordinal()
 			matchOf[bot] = t.MatchID
@@ -167,7 +167,7 @@ func (l *Ladder) rate(e ladder.RatingsChanged) *LadderDifference {
 
 func (l *Ladder) void(e ladder.MatchVoided) *LadderDifference {
 	if _, err := l.state.Void(e.MatchID, e.Why); err != nil {
-		return differ(e.MatchID, fmt.Sprintf("a match that is void for %q", e.Why), "none: "+err.Error())
+		return differ(e.MatchID, fmt.Sprintf("a voided match with the reason %q", e.Why), "no such event: "+err.Error())
 	}
 	l.close(e.MatchID, aborted, nil)
 	l.Totals.Voided++

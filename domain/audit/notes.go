@@ -48,7 +48,7 @@ func parseNote(line []byte) (match string, n Note, err error) {
 	case match == "" || n.Bot == "":
 		return "", Note{}, errors.New("match or bot is missing")
 	case n.Nonce == nil && n.Commitment == nil:
-		return "", Note{}, errors.New("neither nonce nor commitment")
+		return "", Note{}, errors.New("nonce and commitment are both missing")
 	}
 	return match, n, nil
 }
@@ -56,12 +56,12 @@ func parseNote(line []byte) (match string, n Note, err error) {
 // notes compares the record with an owner's notes of this match.
 func (a *audit) notes() {
 	if a.evidence.Notes == nil {
-		a.skipped(CheckNonces, "no owner's notes are at hand")
+		a.skipped(CheckNonces, "no owner's notes were given")
 		return
 	}
 	list := a.evidence.Notes[a.record.ID]
 	if len(list) == 0 || a.record.proof == nil {
-		a.skipped(CheckNonces, "the notes say nothing of this match")
+		a.skipped(CheckNonces, "the notes contain nothing about this match")
 		return
 	}
 	for _, n := range list {

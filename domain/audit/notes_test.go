@@ -23,7 +23,7 @@ func TestNotes(t *testing.T) {
 	for name, c := range map[string]struct{ notes, check, says string }{
 		"as it was":              {note(`"nonce":%q,"commitment":%q`, nonce, commitment), "", ""},
 		"only a nonce":           {note(`"nonce":%q`, nonce), "", ""},
-		"of another match":       {`{"match":"x","bot":"y","nonce":"z"}`, "", "nothing of this match"},
+		"of another match":       {`{"match":"x","bot":"y","nonce":"z"}`, "", "nothing about this match"},
 		"another nonce":          {note(`"nonce":"mine"`), audit.CheckNonces, `"mine"`},
 		"another commitment":     {note(`"commitment":%q`, seed.Seed{1}), audit.CheckNonces, "was shown"},
 		"a bot not at the table": {fmt.Sprintf(`{"match":%q,"bot":"b","nonce":""}`, id), audit.CheckNonces, "a table without bot b"},

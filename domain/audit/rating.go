@@ -15,7 +15,7 @@ func (a *audit) rating() {
 	r := a.record
 	switch {
 	case a.evidence.Ladder == nil:
-		a.skipped(CheckRating, "the ladder is not at hand")
+		a.skipped(CheckRating, "the ladder was not given")
 		return
 	case r.proof == nil:
 		a.skipped(CheckRating, "no arena seated this match")
@@ -51,6 +51,6 @@ func (a *audit) ratedSeat(s ladder.RatedSeat) {
 		a.differs(CheckRating, 0, fmt.Sprintf("ratingDelta %s of bot %s", inJSON(p.delta), s.BotID), inJSON(delta))
 	}
 	if s.Missed && a.heard[seat] {
-		a.differs(CheckRating, 0, fmt.Sprintf("that bot %s missed the match", s.BotID), "that it did not: the replay has an answer of it")
+		a.differs(CheckRating, 0, "a miss of bot "+s.BotID, "no miss: the replay shows that the bot sent an answer")
 	}
 }

@@ -69,11 +69,11 @@ func (r *Record) consistent() error {
 	case r.Status != completed && r.Status != aborted && r.Status != running:
 		return fmt.Errorf("not a record of a match: there is no status %q", r.Status)
 	case len(r.players) < 3 || len(r.players) > game.MaxSeats:
-		return fmt.Errorf("not a record of a match: %d play, not 3 or 4", len(r.players))
+		return fmt.Errorf("not a record of a match: it has %d players, not 3 or 4", len(r.players))
 	case !r.Running() && !r.seeded:
 		return fmt.Errorf("not a record of a match: it is %s, and its seed is not public", r.Status)
 	case (r.proof == nil) != (r.commitment == nil) && !r.Running():
-		return fmt.Errorf("not a record of a match: commitment and proof go together")
+		return fmt.Errorf("not a record of a match: it has only one of commitment and proof")
 	}
 	return nil
 }

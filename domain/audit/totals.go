@@ -11,7 +11,7 @@ import (
 func (w *walk) thinkingTimes() {
 	r := w.record
 	if r.thinking == nil {
-		w.skipped(CheckThinking, "the record does not say")
+		w.skipped(CheckThinking, "the record has no thinking times")
 		return
 	}
 	w.compare(CheckThinking, inJSON(r.thinking), inJSON(w.thinking[:len(r.players)]))

@@ -76,7 +76,7 @@ func (w *walk) finish() {
 	case over && w.record.Status != completed:
 		w.differs(CheckEnd, len(w.record.events), "a match that is "+w.record.Status, "a match that is completed: it has ended")
 	case !over && w.record.Status == completed:
-		w.missing(CheckEnd, "the answers that are owed: the match is not over")
+		w.missing(CheckEnd, "answers to the open decisions: the match is not over")
 	}
 }
 
@@ -117,7 +117,7 @@ func (w *walk) missing(check, follows string) {
 // the same time.
 func (w *walk) take(e *event) {
 	if w.inAppend && e.at != w.at {
-		w.differs(CheckRecord, e.seq, "the time "+e.at, "the time "+w.at+", as of all events that are stored at once")
+		w.differs(CheckRecord, e.seq, "the time "+e.at, "the time "+w.at+", as in all events of the same append")
 		return
 	}
 	w.at, w.inAppend = e.at, true

@@ -10,7 +10,7 @@ import (
 )
 
 func describeClose(d match.Decision) string {
-	return fmt.Sprintf("the close of decision %d (%v) of seat %d", d.ID, d.Kind, d.Seat)
+	return fmt.Sprintf("an event that closes decision %d (%v) of seat %d", d.ID, d.Kind, d.Seat)
 }
 
 // close reads the events that close a decision of a seat that still plays.
@@ -56,11 +56,11 @@ func (w *walk) answer(d match.Decision, e *event, p *played) {
 		return
 	}
 	if p.Default {
-		w.unexpected(CheckDefaults, "an answer, a timeout or an illegal: a default follows a strike")
+		w.unexpected(CheckDefaults, "an answer, a timeout or an illegal event: a default comes only after a strike")
 		return
 	}
 	if err := w.judge(d, p.answer, p.err); err != nil {
-		w.unexpected(CheckAnswers, "a refusal of it: "+err.Error())
+		w.unexpected(CheckAnswers, "a refusal of the answer: "+err.Error())
 		return
 	}
 	collected := match.Collected(&w.game, d.Seat, p.answer.Action)
@@ -68,7 +68,7 @@ func (w *walk) answer(d match.Decision, e *event, p *played) {
 	case !p.whole:
 		w.unexpected(CheckAnswers, "only the fields of the schema: "+string(p.answer.Sent))
 	case p.ElapsedMs == nil:
-		w.unexpected(CheckAnswers, "an elapsedMs, as every answer has")
+		w.unexpected(CheckAnswers, "an elapsedMs, which every answer has")
 	case !slices.Equal(p.Collected, collected):
 		w.unexpected(CheckAnswers, "collected "+inJSON(collected))
 	}
@@ -104,7 +104,7 @@ func (w *walk) timeout(d match.Decision, e *event, f match.DecisionTimedOut, str
 	case !slices.Contains(causes, f.Cause):
 		w.unexpected(CheckStrikes, fmt.Sprintf("a cause that is one of %v", causes))
 	case (f.Answer != nil) != (f.Cause == match.CauseMalformed):
-		w.unexpected(CheckStrikes, "an answer if it was malformed, else none")
+		w.unexpected(CheckStrikes, "an answer only if the cause is malformed")
 	default:
 		w.take(e)
 		w.thinking[d.Seat] += f.ElapsedMs

@@ -139,7 +139,7 @@ export class Match {
   }
 
   close(decision, kind, seat) {
-    const follows = `the close of decision ${decision} (${kind}) of seat ${seat}`;
+    const follows = `an event that closes decision ${decision} (${kind}) of seat ${seat}`;
     const e = this.peek(follows);
     const d = e.data;
     const seq = this.next + 1;
@@ -148,7 +148,7 @@ export class Match {
     if (!isNatural(d.elapsedMs)) throw new Differs(seq, e, 'a valid elapsedMs');
     this.equal(d.strikes, this.strikes[seat] + 1, seq);
     if (e.kind === 'illegal') this.refusal(e, kind, seat);
-    else if (!['deadline', 'dropped', 'malformed', 'oversized'].includes(d.cause) || 'answer' in d !== (d.cause === 'malformed')) throw new Differs(seq, e, 'a cause, and an answer if it was malformed');
+    else if (!['deadline', 'dropped', 'malformed', 'oversized'].includes(d.cause) || 'answer' in d !== (d.cause === 'malformed')) throw new Differs(seq, e, 'a cause, and an answer only if the cause is malformed');
     this.take(e);
     this.thinking[seat] += d.elapsedMs;
     this.strikes[seat] += 1;
@@ -218,7 +218,7 @@ export class Match {
     const { over } = this.game;
     const last = r.replay.at(-1);
     if (this.next < r.replay.length) throw new Differs(this.next + 1, r.replay[this.next], 'nothing: the match is over');
-    if (!over && r.status === 'completed') throw new Differs(this.next + 1, 'nothing: the replay ends', 'the answers that are owed');
+    if (!over && r.status === 'completed') throw new Differs(this.next + 1, 'nothing: the replay ends', 'answers to the open decisions');
     this.equal(r.status, over ? 'completed' : 'aborted', this.next);
     if ((r.thinkingMs ?? null) !== null) this.equal(r.thinkingMs, this.thinking);
     const none = new Array(this.n).fill(null);

@@ -41,7 +41,7 @@ async function inLog(record, { inclusion, head }, platformKey, match, result) {
   if (valid === null) result.unchecked.push(['signature of the log', 'this browser does not support Ed25519']);
   const root = await rootOf(leaf, inclusion.index, inclusion.size, inclusion.hashes.map(unbase64));
   if (inclusion.size !== h.size || root === null || hex(root) !== hex(h.root)) {
-    throw new Differs(0, `a signed head of ${h.size} results with the root ${base64(h.root)}`, `the root ${root ? base64(root) : 'of no tree'}, for the proof of inclusion`);
+    throw new Differs(0, `a signed head of ${h.size} results with the root ${base64(h.root)}`, root ? `the root ${base64(root)}, as in the proof of inclusion` : 'a valid proof of inclusion');
   }
   match.count('signed log');
 }

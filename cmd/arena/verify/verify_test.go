@@ -59,7 +59,7 @@ func TestVerifyFiles(t *testing.T) {
 	require.Zero(t, status, errOut)
 	require.Contains(t, out, "all 2 matches follow")
 	require.Regexp(t, `(?m)^dice +\d+ correct$`, out)
-	require.Regexp(t, `(?m)^rating +not checked: the ladder is not at hand$`, out)
+	require.Regexp(t, `(?m)^rating +not checked: the ladder was not given$`, out)
 
 	var pretty bytes.Buffer
 	require.NoError(t, json.Indent(&pretty, records[0], "", "\t"))
