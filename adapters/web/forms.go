@@ -60,7 +60,7 @@ func (p *pageRequest) deleteIfSure(path string, sent url.Values) error {
 
 // unknownCommand rejects a form whose button is unknown.
 func unknownCommand() error {
-	return refused(http.StatusUnprocessableEntity, "The form has an unknown command.")
+	return refused(http.StatusUnprocessableEntity, "The form asks for an unknown action. Reload the page and try again.")
 }
 
 // form reads a form. It rejects forms that a page of another site sent.
@@ -77,5 +77,5 @@ func (p *pageRequest) form() (url.Values, error) {
 			return values, nil
 		}
 	}
-	return nil, refused(http.StatusBadRequest, "The form is invalid or incomplete.")
+	return nil, refused(http.StatusBadRequest, "The form is invalid or incomplete. Reload the page and try again.")
 }

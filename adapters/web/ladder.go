@@ -73,7 +73,7 @@ func endOfDay(day string) (string, error) {
 	}
 	t, err := time.Parse(time.DateOnly, day)
 	if err != nil {
-		return "", refused(http.StatusUnprocessableEntity, "Write the day in the form 2026-09-06.")
+		return "", refused(http.StatusUnprocessableEntity, "The day is invalid. Write it in the form 2026-09-06.")
 	}
 	return rest.FormatTime(t.Add(24*time.Hour - time.Millisecond)), nil
 }

@@ -17,7 +17,7 @@ import (
 func (p *pageRequest) chooseTheme(sent url.Values) error {
 	chosen := sent.Get("theme")
 	if chosen != "light" && chosen != "dark" {
-		return refused(http.StatusUnprocessableEntity, "Choose the theme light or dark.")
+		return refused(http.StatusUnprocessableEntity, "The theme must be light or dark.")
 	}
 	http.SetCookie(p.w, &http.Cookie{Name: "theme", Value: chosen, Path: "/", MaxAge: 365 * 24 * 3600, SameSite: http.SameSiteLaxMode})
 	return p.seeOther(localPath(sent.Get("back")))
