@@ -76,7 +76,7 @@ func TestKilledExportWritesTheSameFiles(t *testing.T) {
 		}
 		whole := t.TempDir()
 		p := launch(t, "export", "--eventstore", connection, "--format", format, "--out", whole, "--matches-per-file", "2")
-		p.await(`exported 12 matches of \d+ events, in 6 more files of each table, up to position \d+`)
+		p.await(`exported 12 matches \(\d+ events\) in 6 new files of each table, up to position \d+`)
 		p.awaitExit()
 		require.Equal(t, exported(t, whole), exported(t, broken))
 		t.Logf("%s: %d kills", format, kills)

@@ -36,7 +36,7 @@ type cli struct {
 	Node             nodecmd.Cmds  `cmd:"" group:"Run an arena:" help:"Run only the embedded EventStoreDB node, or work on logs."`
 	Verify           verify.Cmd    `cmd:"" group:"Play on an arena:" help:"Recompute a match, or a whole ladder, and print the first difference."`
 	Bench            bench.Cmds    `cmd:"" group:"Measure:" help:"Measure the engine, the log, read models, answers and live boards."`
-	Key              remote.KeyCmd `cmd:"" group:"Play on an arena:" help:"Make API keys."`
+	Key              remote.KeyCmd `cmd:"" group:"Play on an arena:" help:"Create API keys."`
 	remote.OwnerCmds `group:"Play on an arena:"`
 	Admin            remote.AdminCmds `cmd:"" group:"Run an arena:" help:"Run operator commands, on the arena's own machine."`
 	toolCmds

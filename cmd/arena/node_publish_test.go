@@ -25,7 +25,7 @@ import (
 func analysts(t testing.TB) (read, feed string) {
 	t.Helper()
 	p := launch(t, "node", "--data", filepath.Join(t.TempDir(), "node"), "--read-only", "--listen", "127.0.0.1:0", "--feed-listen", "127.0.0.1:0")
-	return p.await(`event store on (esdb://\S+),`)[1], p.await(`fed on (esdb://\S+)`)[1]
+	return p.await(`event store on (esdb://\S+),`)[1], p.await(`feed endpoint on (esdb://\S+)`)[1]
 }
 
 const upToDate = `up to date: this run published (\d+) matches and (\d+) events`

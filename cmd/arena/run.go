@@ -113,7 +113,7 @@ func (a *arena) play(ctx context.Context) error {
 		if !errors.Is(err, lease.ErrUnrenewed) {
 			return err
 		}
-		a.logger.Warn("playing pauses until the log is back", "error", err)
+		a.logger.Warn("playing is paused until the log is available again", "error", err)
 		for err = eventstore.ErrUnavailable; errors.Is(err, eventstore.ErrUnavailable) && ctx.Err() == nil; {
 			err = a.takeLease(ctx)
 		}

@@ -98,7 +98,7 @@ func (s *suite) hunt(ctx context.Context, rounds int, load string) (failed bool,
 		fmt.Printf("%d rounds, 0 failures\n", rounds)
 		return false, err
 	}
-	fmt.Printf("%d failures; repeat them with\n", len(failures))
+	fmt.Printf("%d failures. To repeat them, run:\n", len(failures))
 	for _, f := range failures {
 		fmt.Println("  " + f.command())
 	}

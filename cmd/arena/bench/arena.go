@@ -137,10 +137,10 @@ func (a *arena) await(ctx context.Context, path string, accept func(body []byte)
 		case got.status == http.StatusOK && (accept == nil || accept(got.body)):
 			return nil
 		case got.status != http.StatusOK && got.status != http.StatusServiceUnavailable:
-			return fmt.Errorf("%s answers %d", path, got.status)
+			return fmt.Errorf("%s returned status %d", path, got.status)
 		}
 		if err := eventstore.Sleep(ctx, time.Second); err != nil {
-			return fmt.Errorf("%s answers %d: %w", path, got.status, err)
+			return fmt.Errorf("%s returned status %d: %w", path, got.status, err)
 		}
 	}
 }

@@ -28,9 +28,9 @@ import (
 type Cmds struct {
 	Verify      command[verifyCmd]      `cmd:"" help:"Recompute matches and ladders on one core."`
 	Engine      command[engineCmd]      `cmd:"" help:"Play random games on one core."`
-	Log         command[logCmd]         `cmd:"" help:"Append, read and subscribe through the client, and compare that with the storage engine."`
-	Growth      command[growthCmd]      `cmd:"" help:"Put ten million events into one node, and measure how it opens, its memory, and reads at both ends."`
-	Live        command[liveCmd]        `cmd:"" help:"Measure the time from an event's append until each reader of a running match has it, over real sockets."`
+	Log         command[logCmd]         `cmd:"" help:"Append, read and subscribe through the client, and compare the speed with that of the storage engine."`
+	Growth      command[growthCmd]      `cmd:"" help:"Put ten million events into one node, and measure its startup, its memory, and reads at both ends of the log."`
+	Live        command[liveCmd]        `cmd:"" help:"Measure the time from the append of an event until each reader of the running match has received it, over real sockets."`
 	Projections command[projectionsCmd] `cmd:"" help:"Rebuild read models, from a node and from memory."`
 	Export      command[exportCmd]      `cmd:"" help:"Simulate a day of tables, and measure the log's size and the time to subscribe to, export and publish it."`
 	Reads       command[readsCmd]       `cmd:"" help:"Read lists, rankings and records over real sockets, with many matches in the log."`

@@ -20,7 +20,7 @@ import (
 // exporting and publishing the matches of a day. To simulate a day of a thousand
 // tables, use --tables 1000 --mode parley --matches 24.
 type exportCmd struct {
-	Tables  int    `default:"20" help:"how many tables play at once"`
+	Tables  int    `default:"20" help:"how many tables play at the same time"`
 	Matches int    `default:"10" help:"how many matches each table plays; a day at the default pace has up to 24 parley or 254 standard matches"`
 	Mode    string `default:"standard" enum:"standard,parley" help:"the mode of the tables"`
 	Dir     string `help:"folder for the logs and the tables; default: a temporary one"`

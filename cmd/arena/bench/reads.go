@@ -19,10 +19,10 @@ import (
 // sockets. The callers use many addresses in 127.0.0.0/8. They call at a fixed
 // rate and do not wait for the responses to earlier calls.
 type readsCmd struct {
-	Matches []int   `default:"10000" help:"how many matches the log contains; to measure several sizes one after another, give rising numbers"`
+	Matches []int   `default:"10000" help:"how many matches the log contains; to measure several sizes, give numbers in ascending order"`
 	Bots    int     `default:"10000" help:"how many bots are on the leaderboard"`
 	Ending  float64 `default:"2" help:"matches per second that are seated, played and rated during the measurement"`
-	Seconds float64 `default:"10" help:"how long each step is measured"`
+	Seconds float64 `default:"10" help:"how long to measure each step"`
 	Dir     string  `help:"folder for the log and the rows; default: a temporary one"`
 }
 
@@ -77,7 +77,7 @@ func (c readsCmd) check() error {
 	least := 0
 	for _, n := range c.Matches {
 		if n <= least {
-			return fmt.Errorf("--matches: the numbers must be above zero and rise: %d after %d", n, least)
+			return fmt.Errorf("--matches: the numbers must be above zero and in ascending order: %d comes after %d", n, least)
 		}
 		least = n
 	}

@@ -121,7 +121,7 @@ func (s readStep) call(ctx context.Context, all []*http.Client, urls []string) (
 		case got.status == http.StatusOK:
 			fresh.Add(1)
 		case got.status != http.StatusNotModified:
-			return fmt.Errorf("%s answers %d", urls[i], got.status)
+			return fmt.Errorf("%s returned status %d", urls[i], got.status)
 		}
 		etag.Store(&got.etag)
 		bytes.Add(int64(len(got.body)))

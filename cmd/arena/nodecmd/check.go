@@ -37,9 +37,9 @@ func (c checkCmd) Run(ctx context.Context, k *kong.Kong) error {
 }
 
 func printChecked(w io.Writer, c storage.Checked) {
-	how := "its node was not closed"
+	how := "the log was not closed"
 	if c.Sealed {
-		how = "it was closed, and its files have not changed since"
+		how = "the log was closed, and its files have not changed since"
 	}
 	fmt.Fprintf(w, "format version %s; %s\n", c.Format, how)
 	fmt.Fprintf(w, "%d events, %d bytes, in %d streams, %d of them tombstoned; events of %d streams were scavenged\n",

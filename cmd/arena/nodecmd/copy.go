@@ -62,13 +62,13 @@ func (c copyCmd) Run(ctx context.Context, k *kong.Kong) error {
 }
 
 func printCopied(out io.Writer, c esdb.Copied) {
-	fmt.Fprintf(out, "copied and verified: %d events (%d of them now) in %d streams, %d of them tombstoned; metadata of %d streams\n",
+	fmt.Fprintf(out, "copied and verified: %d events (%d of them by this run) in %d streams, %d of them tombstoned; metadata of %d streams\n",
 		c.Events, c.Written, c.Streams, c.Tombstones, c.Described)
 	if c.Expired > 0 {
 		fmt.Fprintf(out, "left out: %d events older than their stream's $maxAge\n", c.Expired)
 	}
 	if c.Renumbered > 0 {
-		fmt.Fprintf(out, "numbered without gaps: %d streams whose source lacks some revisions\n", c.Renumbered)
+		fmt.Fprintf(out, "renumbered without gaps: %d streams that lack some revisions in the source\n", c.Renumbered)
 	}
 	fmt.Fprintf(out, "sha256 of all events in their order: %x\n", c.Sum)
 }

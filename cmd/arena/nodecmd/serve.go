@@ -135,7 +135,7 @@ func (l listeners) close() (err error) {
 // more returns one line for each of the listeners feed and admin.
 func (l listeners) more() (text string) {
 	if l.feed != nil {
-		text = fmt.Sprintf("fed on esdb://%s?tls=false\n", l.feed.Addr())
+		text = fmt.Sprintf("feed endpoint on esdb://%s?tls=false\n", l.feed.Addr())
 	}
 	if l.admin != nil {
 		text += fmt.Sprintf("operators' endpoints on http://%s\n", l.admin.Addr())

@@ -103,7 +103,7 @@ func TestNodeReadOnly(t *testing.T) {
 	go func() {
 		ended <- serveCmd{Listen: "127.0.0.1:0", ReadOnly: true, FeedListen: "127.0.0.1:0", Data: t.TempDir()}.serve(ctx, printed, slog.New(slog.DiscardHandler))
 	}()
-	told := regexp.MustCompile(`^event store on (\S+), .*\nfed on (\S+)\n`).FindStringSubmatch(<-out)
+	told := regexp.MustCompile(`^event store on (\S+), .*\nfeed endpoint on (\S+)\n`).FindStringSubmatch(<-out)
 	require.Len(t, told, 3)
 	connect := func(address string) *esdb.Client {
 		config, err := esdb.ParseConnectionString(address)

@@ -20,7 +20,7 @@ type ExportCmd struct {
 	Out            string `required:"" type:"path" placeholder:"DIR" help:"Folder of the tables. If it holds an export, the command continues that export."`
 	Mode           string `enum:",standard,parley" default:"" help:"Only matches of one mode: standard or parley (default: both)."`
 	Since          uint64 `default:"0" placeholder:"POSITION" help:"Only matches that ended after this position of the log."`
-	MatchesPerFile int    `default:"1000" help:"Number of matches in a file of each table."`
+	MatchesPerFile int    `default:"1000" help:"Number of matches in each file."`
 }
 
 // Run runs `arena export`.
@@ -42,6 +42,6 @@ func (c ExportCmd) Run(ctx context.Context, k *kong.Kong) (err error) {
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
-	fmt.Fprintf(k.Stdout, "exported %d matches of %d events, in %d more files of each table, up to position %d\n", done.Matches, done.Events, done.Partitions, done.Position)
+	fmt.Fprintf(k.Stdout, "exported %d matches (%d events) in %d new files of each table, up to position %d\n", done.Matches, done.Events, done.Partitions, done.Position)
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 // machine.
 type AdminCmds struct {
 	Status        adminStatus `cmd:"" help:"Show whether the arena is playing or draining, and which seed key it uses."`
-	Drain         adminOrder  `cmd:"" help:"Stop seating bots; running matches play to their end."`
+	Drain         adminOrder  `cmd:"" help:"Stop seating bots; running matches continue until they end."`
 	Undrain       adminOrder  `cmd:"" help:"Seat bots again."`
 	Suspend       adminTarget `cmd:"" help:"Keep a bot, or all bots of an owner, out of matchmaking."`
 	Restore       adminTarget `cmd:"" help:"End a suspension."`
@@ -26,7 +26,7 @@ type AdminCmds struct {
 
 type adminFlags struct {
 	Admin string `default:"http://127.0.0.1:8081" placeholder:"URL" help:"The operators' endpoints of the arena."`
-	JSON  bool   `name:"json" help:"Print the arena's answer as JSON."`
+	JSON  bool   `name:"json" help:"Print the arena's response as JSON."`
 }
 
 // ProvideSession makes the session that Run receives. The flag parser calls it.
@@ -47,7 +47,7 @@ type adminOrder struct {
 // outcomes holds two lines for each order. The first is printed if the order
 // changed something, and the second if it did not.
 var outcomes = map[string]struct{ changed, unchanged string }{
-	"drain":   {"draining: no more bots are seated, and running matches play to their end", "the arena is already draining"},
+	"drain":   {"draining: no more bots are seated, and running matches continue until they end", "the arena is already draining"},
 	"undrain": {"bots are seated again", "the arena is not draining"},
 	"suspend": {"suspended", "it is already suspended"},
 	"restore": {"restored", "it is not suspended"},

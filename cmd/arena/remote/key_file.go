@@ -15,7 +15,7 @@ import (
 
 // KeyCmd is `arena key`. It manages the owner's key pair on this machine.
 type KeyCmd struct {
-	New keyNew `cmd:"" help:"Make an Ed25519 key pair: write the private key to a file, and print the line to register."`
+	New keyNew `cmd:"" help:"Create an Ed25519 key pair: write the private key to a file, and print the line to register."`
 }
 
 type keyNew struct {

@@ -24,7 +24,7 @@ import (
 // target holds the flags of every command that calls an arena.
 type target struct {
 	Arena string `placeholder:"URL" help:"The arena (default: the one you last signed in to, else http://127.0.0.1:8080)."`
-	JSON  bool   `name:"json" help:"Print the arena's answer as JSON."`
+	JSON  bool   `name:"json" help:"Print the arena's response as JSON."`
 }
 
 // signed holds the flags of commands that make signed calls.
@@ -94,7 +94,7 @@ func ask[T any](ctx context.Context, s *session, r request) (a answer[T], err er
 		return a, err
 	}
 	if err := json.Unmarshal(a.Body, &a.value); err != nil {
-		return a, fmt.Errorf("this program cannot read the arena's answer: %w", err)
+		return a, fmt.Errorf("this program cannot read the arena's response: %w", err)
 	}
 	return a, nil
 }
@@ -189,7 +189,7 @@ func (s *session) key() (*client.Key, error) {
 		id = s.mine.KeyID
 	}
 	if id == "" {
-		return nil, fmt.Errorf("--key-id is missing: which of your API keys is %s?", file)
+		return nil, fmt.Errorf("--key-id is missing: give the id of the API key in %s", file)
 	}
 	private, err := readKey(file)
 	if err != nil {
