@@ -20,7 +20,7 @@ var (
 
 var (
 	errUnknownPath = errors.New("this path does not exist, or does not accept this method")
-	errByName      = errors.New("call this endpoint by its IP address, or as localhost")
+	errByName      = errors.New("the host in the URL must be an IP address or localhost")
 	errNoOwner     = errors.New("no such account")
 )
 

@@ -76,7 +76,7 @@ func (s *Server) getLogConsistency(c *call, in *consistencyQuery) (out maybeEnco
 	case uint64(in.To) > size:
 		return out, problem.InvalidQuery("to", fmt.Sprintf("must be at most %d, the size of the log", size))
 	case in.From > in.To:
-		return out, problem.InvalidQuery("from", "must not be greater than to")
+		return out, problem.InvalidQuery("from", "must not be greater than the parameter to")
 	}
 	key := fmt.Sprintf("consistency %s %d %d", in.Mode, in.From, in.To)
 	out.encoded, err = s.responses.get(c.ctx, key, func(ctx context.Context) (any, error) {

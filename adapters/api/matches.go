@@ -154,7 +154,7 @@ func (s *Server) matchHistory(ctx context.Context, m matches.Summary) (frames.Hi
 	case errors.Is(err, frames.ErrNoMatch):
 		return h, fmt.Errorf("match %s is listed but has no stream: %w", m.ID, err)
 	case err == nil && m.Status != matches.Running && !h.Ended():
-		return h, fmt.Errorf("match %s is %s but its stream has no end", m.ID, m.Status)
+		return h, fmt.Errorf("match %s is %s, but its stream has no end event", m.ID, m.Status)
 	}
 	return h, err
 }

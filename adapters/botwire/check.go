@@ -28,7 +28,7 @@ func (d *Dialer) Check(ctx context.Context, rawURL string) iter.Seq[rest.Step] {
 		run        func(context.Context, *url.URL) error
 	}{
 		{"resolve", "the host has a usable address", d.resolve},
-		{"ping", "GET /ping answered pong", d.ping},
+		{"ping", "GET /ping returned pong", d.ping},
 		{"upgrade", "the signed upgrade was accepted", d.probe},
 	}
 	return func(yield func(rest.Step) bool) {

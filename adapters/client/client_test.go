@@ -134,10 +134,10 @@ func TestRefusalIsOneLine(t *testing.T) {
 		"without a detail": {404, problem, `{"title":"Not Found"}`, nil, "refused (404): Not Found", "", ""},
 		"control characters": {409, problem, `{"code":"x","detail":"a\u001b[31m\nb\u202ec"}`, nil,
 			"refused (409 x): a [31m b c", "x", ""},
-		"a proxy's page": {502, "text/html", `<h1>Bad Gateway</h1>`, nil, "refused (502): Bad Gateway: this is not an arena's answer", "", ""},
-		"plain text":     {403, "text/plain; charset=utf-8", "use an IP address or localhost as the host name\n", nil, "refused (403): Forbidden: use an IP address or localhost as the host name", "", ""},
-		"invalid JSON":   {400, problem, `{`, nil, "refused (400): Bad Request: this is not an arena's answer", "", ""},
-		"a redirect":     {302, "text/html", "", map[string]string{"Location": "http://127.0.0.1:1/"}, "refused (302): Found: this is not an arena's answer", "", ""},
+		"a proxy's page": {502, "text/html", `<h1>Bad Gateway</h1>`, nil, "refused (502): Bad Gateway: the response does not come from an arena", "", ""},
+		"plain text":     {403, "text/plain; charset=utf-8", "the host in the URL must be an IP address or localhost\n", nil, "refused (403): Forbidden: the host in the URL must be an IP address or localhost", "", ""},
+		"invalid JSON":   {400, problem, `{`, nil, "refused (400): Bad Request: the response does not come from an arena", "", ""},
+		"a redirect":     {302, "text/html", "", map[string]string{"Location": "http://127.0.0.1:1/"}, "refused (302): Found: the response does not come from an arena", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cl := newClient(t, client.Options{}, func(w http.ResponseWriter, _ *http.Request) {

@@ -66,7 +66,7 @@ func foreignAnswer(response *http.Response, body []byte) string {
 		text := strings.TrimSpace(string(body[:min(len(body), maxShown)]))
 		return status + ": " + text
 	}
-	return status + ": this is not an arena's answer"
+	return status + ": the response does not come from an arena"
 }
 
 // OneLine replaces line breaks and control characters with spaces. This makes

@@ -76,7 +76,7 @@ func (o Options) check() error {
 	case o.Mode != "" && !ladder.IsMode(o.Mode):
 		return fmt.Errorf("mode %q does not exist: the modes are %s", o.Mode, strings.Join(ladder.Modes, " and "))
 	case o.PerFile < 1:
-		return errors.New("a file needs at least one match")
+		return errors.New("the number of matches per file must be at least 1")
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func readMatch(ctx context.Context, log eventstore.Log, e ending) (*rows, error)
 	case e.match == nil && e.rated == nil:
 		return nil, nil
 	case e.match == nil:
-		return nil, fmt.Errorf("match %s is rated by %s@%d, but the match's stream has no end", e.matchID, e.event.Stream, e.event.Revision)
+		return nil, fmt.Errorf("match %s is rated by %s@%d, but the match's stream has no end event", e.matchID, e.event.Stream, e.event.Revision)
 	}
 	h, err := frames.Decode(e.match)
 	if err != nil {

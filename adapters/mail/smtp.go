@@ -51,7 +51,7 @@ func newServer(u *url.URL, from string) (*server, string, error) {
 		s.port, s.policy = portSMTPS, gomail.NoTLS
 	}
 	if s.host == "" || u.Opaque != "" || (u.Path != "" && u.Path != "/") || u.Fragment != "" {
-		return nil, "", errors.New("use smtp://user:password@host:port")
+		return nil, "", errors.New("the URL must have the form smtp://user:password@host:port")
 	}
 	if text := u.Port(); text != "" {
 		port, err := strconv.ParseUint(text, 10, 16)
@@ -173,9 +173,9 @@ func refused(err error) error {
 	switch {
 	case errors.As(err, &failed) && failed.ErrorCode() > 0:
 		permanent := !failed.IsTemp() && failed.ErrorCode() >= 500
-		return &refusal{fmt.Sprintf("the mail server refused the mail with %d", failed.ErrorCode()), permanent}
+		return &refusal{fmt.Sprintf("the mail server refused the email with code %d", failed.ErrorCode()), permanent}
 	case errors.As(err, &reply):
-		return &refusal{fmt.Sprintf("the mail server refused the connection with %d", reply.Code), false}
+		return &refusal{fmt.Sprintf("the mail server refused the connection with code %d", reply.Code), false}
 	case errors.As(err, &failed):
 		return &refusal{"the connection to the mail server failed: " + failed.Reason.String(), false}
 	case errors.As(err, &network) && network.Timeout(), errors.Is(err, context.DeadlineExceeded):
@@ -183,7 +183,7 @@ func refused(err error) error {
 	case errors.As(err, &network):
 		return &refusal{"the mail server cannot be reached: " + network.Error(), false}
 	case err == nil:
-		return &refusal{"the mail server did not confirm the mail", false}
+		return &refusal{"the mail server did not confirm the email", false}
 	}
 	return &refusal{"unexpected answer from the mail server: " + err.Error(), false}
 }

@@ -215,9 +215,9 @@ func TestRefusalContainsNoAddress(t *testing.T) {
 		refuse  error
 		want    *refusal
 	}{
-		"unknown mailbox": {"smtp://127.0.0.1:%d", &smtp.SMTPError{Code: 550, Message: "<ada@example.org> is not here"}, &refusal{"the mail server refused the mail with 550", true}},
-		"try later":       {"smtp://127.0.0.1:%d", &smtp.SMTPError{Code: 451, Message: "ada@example.org later"}, &refusal{"the mail server refused the mail with 451", false}},
-		"wrong password":  {"smtp://ada:wrong@127.0.0.1:%d", nil, &refusal{"the mail server refused the connection with 454", false}},
+		"unknown mailbox": {"smtp://127.0.0.1:%d", &smtp.SMTPError{Code: 550, Message: "<ada@example.org> is not here"}, &refusal{"the mail server refused the email with code 550", true}},
+		"try later":       {"smtp://127.0.0.1:%d", &smtp.SMTPError{Code: 451, Message: "ada@example.org later"}, &refusal{"the mail server refused the email with code 451", false}},
+		"wrong password":  {"smtp://ada:wrong@127.0.0.1:%d", nil, &refusal{"the mail server refused the connection with code 454", false}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, _ := startServer(t, false, false)

@@ -148,7 +148,7 @@ type HeldSeed struct {
 
 // The errors of FirstStart.
 var (
-	ErrStartedBefore = errors.New("arena-keys names keys already")
+	ErrStartedBefore = errors.New("arena-keys already names keys")
 	ErrNoPlatformKey = errors.New("the secrets hold no platform key")
 	ErrNoSeedKey     = errors.New("the secrets hold no seed key")
 )
@@ -171,7 +171,7 @@ func (k Keys) FirstStart(h Held) ([]Event, error) {
 }
 
 // ErrKeyKnown rejects a rotation to a key that is already in arena-keys.
-var ErrKeyKnown = errors.New("arena-keys names the seed key already")
+var ErrKeyKnown = errors.New("arena-keys already names the seed key")
 
 // Rotate puts a new seed key into use and retires the others. From then on, new
 // tables use only the new key.

@@ -39,7 +39,7 @@ func ParseScopes(names []string) ([]Scope, error) {
 	}
 	for _, name := range names {
 		if !slices.Contains(allScopes, Scope(name)) {
-			return nil, Invalid("scopes", "holds a name that is no scope; the scopes are "+scopeList())
+			return nil, Invalid("scopes", "contains a name that is not a scope; the scopes are "+scopeList())
 		}
 	}
 	return without(allScopes, func(s Scope) bool { return !slices.Contains(names, string(s)) }), nil

@@ -40,7 +40,7 @@ func (r Rating) Displayed() float64 {
 // must have the same length. Rate does not change its arguments.
 func Rate(before []Rating, placements []int) []Rating {
 	if len(before) != len(placements) {
-		panic("rating: as many placements as ratings are needed")
+		panic("rating: the numbers of ratings and placements differ")
 	}
 	m := newModel(before, placements)
 	after := make([]Rating, len(before))

@@ -42,7 +42,7 @@ type lagCollector struct{ *metrics }
 
 var (
 	subscriptionsDesc = prometheus.NewDesc("arena_log_subscriptions", "Open subscriptions by their filter: prefixes of streams and event types.", []string{"filter"}, nil)
-	lagDesc           = prometheus.NewDesc("arena_log_subscription_lag_seconds", "How long the slowest subscription with this filter has been behind: 0 if it has taken all messages.", []string{"filter"}, nil)
+	lagDesc           = prometheus.NewDesc("arena_log_subscription_lag_seconds", "How long the slowest subscription with this filter has been behind: 0 if it has received all messages.", []string{"filter"}, nil)
 )
 
 // Describe implements prometheus.Collector.

@@ -73,9 +73,9 @@ func newMetrics() *metrics {
 		conflicts:      counter("arena_log_conflicts_total", "Writes that expected a different revision than the stream had."),
 		retries:        counter("arena_log_retries_total", "Calls that were sent again because their outcome was unknown."),
 		reconnects:     counter("arena_log_reconnects_total", "Connections to the event store after the first one."),
-		failedConnects: counter("arena_log_connect_failures_total", "Attempts to connect that failed."),
+		failedConnects: counter("arena_log_connect_failures_total", "Failed attempts to connect."),
 		appendTime:     histogram("arena_log_append_seconds", "Time of an append, including its retries."),
-		readTime:       histogram("arena_log_read_seconds", "Time until the first event of a read, or its end."),
+		readTime:       histogram("arena_log_read_seconds", "Time until a read returns its first event, or ends without events."),
 		subscriptions:  make(map[*lag]struct{}),
 	}
 	auto.NewGaugeFunc(prometheus.GaugeOpts{Name: "arena_log_available", Help: "1 while the event store responds, 0 while it is unavailable."}, m.available)

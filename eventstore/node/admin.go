@@ -88,7 +88,7 @@ func onlyByAddress(h http.Handler) http.Handler {
 			host = name
 		}
 		if _, err := netip.ParseAddr(strings.Trim(host, "[]")); err != nil && host != "localhost" {
-			http.Error(w, "use an IP address or localhost as the host name", http.StatusForbidden)
+			http.Error(w, "the host in the URL must be an IP address or localhost", http.StatusForbidden)
 			return
 		}
 		h.ServeHTTP(w, r)

@@ -43,7 +43,7 @@ func TestCheckAcceptsAnUndamagedLog(t *testing.T) {
 	require.NotZero(t, found.Bytes)
 	found.Bytes = 0
 	require.Equal(t, storage.Checked{Format: "1", Sealed: true, Events: 11, Streams: 3, Tombstones: 1, Unread: 1}, found)
-	require.Equal(t, []string{"looking at files", "reading records", "reading the index"}, slices.Compact(steps))
+	require.Equal(t, []string{"checking files", "reading records", "reading the index"}, slices.Compact(steps))
 	logtest.RequireSameFiles(t, before, contents(t, fs)) // the check writes nothing
 }
 

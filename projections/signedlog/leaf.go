@@ -31,7 +31,7 @@ type record struct {
 // fields are the names of a leaf's fields.
 var fields = []string{"id", "mode", "status", "players", "startedAt", "endedAt", "seed", "replay", "commitment", "proof"}
 
-var errNoEnd = errors.New("the ladder has closed the match, but the match's stream has no end")
+var errNoEnd = errors.New("the ladder has closed the match, but the match's stream has no end event")
 
 // recordOf returns the record of a match that its ladder has closed. A completed match
 // has rated seats.

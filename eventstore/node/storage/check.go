@@ -38,7 +38,7 @@ func (c *Checked) damage(format string, args ...any) {
 
 // The steps of a check.
 const (
-	stepFiles   = "looking at files"
+	stepFiles   = "checking files"
 	stepRecords = "reading records"
 	stepIndex   = "reading the index"
 	stepCompare = "comparing records with the index"
