@@ -212,7 +212,7 @@ func TestHandleGivesUpOnEndlessConflicts(t *testing.T) {
 
 // An append can fail in two ways: it is not stored, or it is stored but the
 // response is lost. The caller cannot see which of them happened. In both cases
-// it may handle the command again, because Handle decides on the stored events.
+// it may handle the command again, because Handle uses the stored events.
 func TestHandleAgainAfterAFailedAppend(t *testing.T) {
 	for how, want := range map[logtest.Fault]int{logtest.NotStored: 5, logtest.StoredAnyway: 0} {
 		log := logtest.NewFaulty(memory.New())

@@ -18,8 +18,8 @@ func why(d rest.Decision) string {
 	return ""
 }
 
-// causes explains the causes that "timeout or illegal" in docs/protocol.md
-// lists.
+// causes explains each cause that is listed under "timeout or illegal" in
+// docs/protocol.md.
 var causes = map[string]string{
 	"deadline": "the answer came too late or not at all", "dropped": "the connection was lost, or did not open in time",
 	"malformed": "the message is not a well-formed answer", "oversized": "the message has more than 65,536 bytes",

@@ -41,7 +41,7 @@ type Copied struct {
 var (
 	// ErrNoCopy means that the target contains events that are not the
 	// beginning of a copy of the source.
-	ErrNoCopy = errors.New("it contains events that are not a copy of this source")
+	ErrNoCopy = errors.New("it contains events that were not copied from this source")
 	// ErrGrown means that a program wrote to the source during the copy. All
 	// events that the source had when the copy began were copied and verified.
 	ErrGrown = errors.New("a program wrote to the source while it was copied")

@@ -41,8 +41,8 @@ func TestFeedHoldsItsRecords(t *testing.T) {
 	})
 }
 
-// If the channel has dropped ends that a reader missed, the reader's stream
-// ends, so that the reader starts again.
+// If the channel drops the end of a match before a slow reader has read it, the
+// reader's stream is closed, so that the reader starts again.
 func TestReaderThatMissedDroppedEndsIsEnded(t *testing.T) {
 	h := New(Options{})
 	c := h.channels[""]

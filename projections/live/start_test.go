@@ -55,7 +55,7 @@ type course struct {
 	closed bool
 }
 
-// step advances the match, mostly by one batch of decisions and sometimes by an
+// step advances the match, usually by one batch of decisions and sometimes by an
 // abort.
 func (c *course) step(rng *rand.Rand) {
 	switch {

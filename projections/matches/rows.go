@@ -166,7 +166,7 @@ func encodePlayers(players []Player) []byte {
 	return b
 }
 
-var errPlayers = errors.New("the players of a match are truncated")
+var errPlayers = errors.New("the player list of a match is truncated")
 
 func decodePlayers(b []byte) ([]Player, error) {
 	text := string(b) // one allocation for all names

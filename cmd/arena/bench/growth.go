@@ -77,7 +77,7 @@ func (c growthCmd) measure(ctx context.Context, dir string, p *progress.Display)
 	)
 }
 
-// fill appends each stream in one call.
+// fill writes each stream with one append.
 func (r *growthReport) fill(ctx context.Context, log eventstore.Log, p *progress.Display) error {
 	var done atomic.Int64
 	begun := time.Now()

@@ -72,7 +72,7 @@ func (e *Embedded) stopNode() error { return errors.Join(e.Node.Close(), <-e.ser
 // service.
 type Stopped struct {
 	Data       string `default:"./data" help:"Folder of the service's data."`
-	EventStore string `name:"eventstore" env:"ARENA_EVENTSTORE" help:"esdb:// connection string of the log (default: the embedded node's, in the folder)."`
+	EventStore string `name:"eventstore" env:"ARENA_EVENTSTORE" help:"esdb:// connection string of the log (default: the embedded node, whose log is in the data folder)."`
 }
 
 // Open opens the service's log: the log that --eventstore names, or the embedded

@@ -230,7 +230,7 @@ const AbandonAfter = time.Second
 
 // ErrAbandoned means that a failed log cannot be closed, because Pebble still
 // blocks a write.
-var ErrAbandoned = errors.New("the failed log does not close: the folder stays locked until the process ends")
+var ErrAbandoned = errors.New("the failed log cannot be closed: the folder stays locked until the process ends")
 
 // Abandon closes a failed log, if Pebble can still close it. Call it only when
 // nobody writes to the log any more.
