@@ -53,7 +53,7 @@ func firsts(pattern, text string) []string {
 func TestEveryReasonIsListed(t *testing.T) {
 	inCode := firsts(`Reason\w+\s+= "([a-z_]+)"`, read(t, "..", "domain", "game", "reasons.go"))
 	require.NotEmpty(t, inCode)
-	onPage := firsts("(?m)^\\| `([a-z_]+)` \\|", section(t, read(t, "protocol.md"), "### Reasons of illegal answers"))
+	onPage := firsts("(?m)^\\| `([a-z_]+)` \\|", section(t, read(t, "protocol.md"), "### Reasons for illegal answers"))
 	require.ElementsMatch(t, inCode, onPage)
 }
 
