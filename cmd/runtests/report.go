@@ -17,9 +17,11 @@ import (
 	"time"
 )
 
-// These constants limit how much of a failed test's output is shown.
+// These constants limit how much of a failed test's output is shown. A test
+// usually reports the failure in its first lines, and a script in its last ones.
 const (
-	shownLines = 60
+	firstLines = 40
+	lastLines  = 30
 	lineBytes  = 400
 )
 
@@ -265,9 +267,11 @@ func (f failure) String() string {
 	fmt.Fprintf(&text, "--- %s of %s failed (%s)\n", name, short(f.pkg), f.conditions)
 	lines := strings.Split(strings.TrimSuffix(strings.Join(f.output, ""), "\n"), "\n")
 	for i, line := range lines {
-		if i == shownLines {
-			fmt.Fprintf(&text, "    … and %d more lines\n", len(lines)-i)
-			break
+		if hidden := len(lines) - firstLines - lastLines; hidden > 0 && i >= firstLines && i < firstLines+hidden {
+			if i == firstLines {
+				fmt.Fprintf(&text, "    … %d lines …\n", hidden)
+			}
+			continue
 		}
 		if len(line) > lineBytes {
 			line = fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(line[:lineBytes], ""), len(line))
