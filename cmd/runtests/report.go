@@ -256,8 +256,8 @@ func (f failure) command() string {
 	return strings.Join(words, " ")
 }
 
-// String returns the first lines of the failed test's output, and the command that
-// repeats the failure.
+// String returns the first and the last lines of the failed test's output, and the
+// command that repeats the failure.
 func (f failure) String() string {
 	var text strings.Builder
 	name := f.name

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,6 +50,18 @@ func TestReportShowsAFailureAndItsCommand(t *testing.T) {
         b_test.go:10: `+strings.Repeat("x", 382)+`… (518 bytes)
     repeat: GOMAXPROCS=8 ARENA_TEST_SEED=42 go test -count=1 -race -shuffle=77 -run '^TestX$/^a_case$' ./a/b
 `, progress.String())
+}
+
+func TestReportShowsBothEndsOfALongFailure(t *testing.T) {
+	var lines strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&lines, `{"Action":"output","Package":"hexarena/a","Test":"TestLong","Output":"line %d\n"}`+"\n", i)
+	}
+	_, progress := reported(t, conditions{}, lines.String()+`{"Action":"fail","Package":"hexarena/a","Test":"TestLong","Elapsed":0}
+{"Action":"fail","Package":"hexarena/a","Elapsed":0.01}
+`)
+	require.Contains(t, progress.String(), "    line 39\n    … 30 lines …\n    line 70\n")
+	require.Contains(t, progress.String(), "    line 99\n    repeat: ")
 }
 
 func TestReportShowsABrokenBuild(t *testing.T) {
