@@ -45,7 +45,7 @@ func (p Service) Create(ctx context.Context, m *api.CreateReq) (*api.CreateResp,
 }
 
 // Update implements the service. An UpdateReq has the fields of a CreateReq,
-// except for the filter and the strategy name. Update ignores these two fields.
+// except for the filter and the strategy name.
 func (p Service) Update(ctx context.Context, m *api.UpdateReq) (*api.UpdateResp, error) {
 	o := &api.CreateReq_Options{}
 	encoded, err := proto.Marshal(m.GetOptions())
@@ -54,14 +54,6 @@ func (p Service) Update(ctx context.Context, m *api.UpdateReq) (*api.UpdateResp,
 	}
 	if err != nil {
 		return nil, err
-	}
-	// Marshal keeps a field that an UpdateReq does not have as an unknown
-	// field, and Unmarshal restores it.
-	if all := o.GetAll(); all != nil {
-		all.FilterOption = nil
-	}
-	if settings := o.GetSettings(); settings != nil {
-		settings.ConsumerStrategy = ""
 	}
 	c, from, err := readConfig(o)
 	if err == nil {
