@@ -266,13 +266,10 @@ func (f failure) String() string {
 	}
 	fmt.Fprintf(&text, "--- %s of %s failed (%s)\n", name, short(f.pkg), f.conditions)
 	lines := strings.Split(strings.TrimSuffix(strings.Join(f.output, ""), "\n"), "\n")
-	for i, line := range lines {
-		if hidden := len(lines) - firstLines - lastLines; hidden > 0 && i >= firstLines && i < firstLines+hidden {
-			if i == firstLines {
-				fmt.Fprintf(&text, "    … %d lines …\n", hidden)
-			}
-			continue
-		}
+	if hidden := len(lines) - firstLines - lastLines; hidden > 0 {
+		lines = slices.Replace(lines, firstLines, firstLines+hidden, fmt.Sprintf("… %d lines …", hidden))
+	}
+	for _, line := range lines {
 		if len(line) > lineBytes {
 			line = fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(line[:lineBytes], ""), len(line))
 		}
