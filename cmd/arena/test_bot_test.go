@@ -107,7 +107,7 @@ func (p *testBot) open(id string) int {
 	return s.sockets
 }
 
-// sit returns the memory of a match. It creates the memory if there is none.
+// sit returns the memory of a match. It creates the memory if it does not exist.
 func (p *testBot) sit(id string) *botMatch {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -145,7 +145,7 @@ type walk struct {
 func newWalk(s State) *walk { return &walk{State: s, spectator: s.Public} }
 
 // act plays a legal action and its consequences. It returns a description of
-// the first fault, or "" if there is none.
+// the first fault, or "" if it finds no fault.
 func (w *walk) act(seat uint8, a Action) string {
 	before := w.State
 	collected := w.Act(seat, a)
