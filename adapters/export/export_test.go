@@ -344,7 +344,7 @@ func TestRunRejectsWrongOptionsAndFoldersInOneLine(t *testing.T) {
 	require.ErrorContains(t, err, "export.json")
 	require.NoError(t, os.Remove(filepath.Join(dir, "export.json")))
 	_, err = export.Run(t.Context(), w.log, o)
-	require.ErrorContains(t, err, "not export.json, which stores the export")
+	require.ErrorContains(t, err, "but not export.json, which stores the export's progress: use another folder")
 	before = contents(t, dir)
 	require.Contains(t, before, "matches/"+fmt.Sprintf("%020d.jsonl", 0), "the files after the rejected run")
 }
@@ -357,6 +357,6 @@ func TestRatedMatchWithoutAnEndIsAnError(t *testing.T) {
 	require.NoError(t, err)
 	dir := t.TempDir()
 	_, err = export.Run(t.Context(), w.log, options(dir, export.JSONL))
-	require.ErrorContains(t, err, "match missing is rated by ladder-standard@14, but the match's stream has no end")
+	require.ErrorContains(t, err, "match missing is rated by ladder-standard@14, but the match's stream has no end event")
 	require.NotErrorIs(t, err, context.Canceled)
 }

@@ -82,8 +82,8 @@ func TestParseRejectsInvalidFiles(t *testing.T) {
 		"a short key":              {bytes.Replace(good, []byte(`"020`), []byte(`"0`), 1), "64 lower-case hex digits"},
 		"upper-case hex":           {bytes.Replace(good, []byte(`"02`), []byte(`"AB`), 1), "64 lower-case hex digits"},
 		"an unknown field":         {bytes.Replace(good, []byte(`emailKey`), []byte(`mailKey`), 1), "unknown field"},
-		"text after the object":    {append(bytes.Clone(good), '1'), "there is text after"},
-		"a second object after it": {append(bytes.Clone(good), '{'), "there is text after"},
+		"text after the object":    {append(bytes.Clone(good), '1'), "there is text after the JSON object"},
+		"a second object after it": {append(bytes.Clone(good), '{'), "there is text after the JSON object"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -41,7 +41,7 @@ func checkMode(path string, info fs.FileInfo) error {
 	case !mode.IsRegular():
 		return fmt.Errorf("the secrets file %s is not a regular file", path)
 	case mode.Perm()&0o077 != 0 && runtime.GOOS != "windows":
-		return fmt.Errorf("other users can access the secrets file %s (mode %04o): run chmod 600 %s", path, mode.Perm(), path)
+		return fmt.Errorf("the secrets file %s is accessible to other users (mode %04o): run chmod 600 %s", path, mode.Perm(), path)
 	case info.Size() > maxFile:
 		return fmt.Errorf("the secrets file %s is larger than %d bytes", path, maxFile)
 	}

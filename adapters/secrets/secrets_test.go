@@ -132,11 +132,11 @@ func TestOpenRejectsUnusableFile(t *testing.T) {
 		},
 		"others may read it": {
 			func(t *testing.T, _ eventstore.Log, path string) { require.NoError(t, os.Chmod(path, 0o640)) },
-			"(mode 0640): run chmod 600 ",
+			"is accessible to other users (mode 0640): run chmod 600 ",
 		},
 		"others may write it": {
 			func(t *testing.T, _ eventstore.Log, path string) { require.NoError(t, os.Chmod(path, 0o602)) },
-			"(mode 0602): run chmod 600 ",
+			"is accessible to other users (mode 0602): run chmod 600 ",
 		},
 		"it is damaged": {
 			func(t *testing.T, _ eventstore.Log, path string) { require.NoError(t, os.Truncate(path, 100)) },

@@ -252,7 +252,7 @@ func TestRatedMatchWithoutAnEndStopsTheModel(t *testing.T) {
 	g := w.begin(ladder.Standard, 1)
 	g.Start()
 	g.Void(ladder.WhyOperator)
-	require.ErrorContains(t, w.runner.Sync(t.Context()), "stream has no end")
+	require.ErrorContains(t, w.runner.Sync(t.Context()), "the match's stream has no end event")
 	require.ErrorIs(t, w.runner.Err(), projections.ErrStopped)
 	require.Zero(t, w.head(ladder.Standard).Size)
 }
