@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"hexarena/domain/beacon"
 	"hexarena/domain/ladder"
 	"hexarena/domain/rating"
 	"hexarena/domain/strictjson"
@@ -34,11 +35,36 @@ func decodeLadder(eventType string, data []byte) (ladder.Event, error) {
 func readSeated(r *strictjson.Reader) (e ladder.TablesSeated) {
 	var at string
 	r.OpenObject(need("tick", &at), need("seedKey", &e.SeedKey),
-		need("tables", func() { e.Tables = strictjson.List(r, func() ladder.Table { return readTable(r) }) }))
-	if _, err := time.Parse(time.RFC3339, at); err != nil {
-		r.Fail("%q is not a time", at)
-	}
+		need("tables", func() { e.Tables = strictjson.List(r, func() ladder.Table { return readTable(r) }) }),
+		may("restMs", &e.RestMs),
+		may("candidates", func() {
+			e.Candidates = strictjson.List(r, func() ladder.Candidate { return readCandidate(r) })
+		}),
+		may("beacon", func() { e.Beacon = readNamed(r) }))
+	e.Tick = readTime(r, at)
 	return e
+}
+
+// readTime parses a time that r has read.
+func readTime(r *strictjson.Reader, text string) time.Time {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		r.Fail("%q is not a time", text)
+	}
+	return at
+}
+
+func readCandidate(r *strictjson.Reader) (c ladder.Candidate) {
+	var registered, changed string
+	r.OpenObject(need("botId", &c.BotID), need("registered", &registered), need("statusChanged", &changed))
+	c.Registered, c.StatusChanged = readTime(r, registered), readTime(r, changed)
+	return c
+}
+
+func readNamed(r *strictjson.Reader) *beacon.Named {
+	n := new(beacon.Named)
+	r.OpenObject(need("chain", &n.Chain), need("round", &n.Round))
+	return n
 }
 
 func readTable(r *strictjson.Reader) (t ladder.Table) {

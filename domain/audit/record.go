@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"hexarena/domain/beacon"
 	"hexarena/domain/game"
 	"hexarena/domain/match"
 	"hexarena/domain/seed"
@@ -114,8 +115,15 @@ func readPlayer(r *strictjson.Reader) (p player) {
 func readProof(r *strictjson.Reader) *match.Proof {
 	p := new(match.Proof)
 	r.OpenObject(need("serverSeed", func() { p.ServerSeed = readSeed(r) }), need("nonces", &p.Nonces), need("table", &p.Table),
-		need("revision", &p.Revision), need("index", &p.Index), need("seedKey", &p.SeedKey))
+		need("revision", &p.Revision), need("index", &p.Index), need("seedKey", &p.SeedKey),
+		may("beacon", func() { p.Beacon = readRound(r) }))
 	return p
+}
+
+func readRound(r *strictjson.Reader) *beacon.Round {
+	b := new(beacon.Round)
+	r.OpenObject(need("chain", &b.Chain), need("round", &b.Round), need("randomness", &b.Randomness), need("signature", &b.Signature))
+	return b
 }
 
 // readReplay reads the events up to the first invalid one. It describes the

@@ -3,6 +3,7 @@ package ladder
 import (
 	"time"
 
+	"hexarena/domain/beacon"
 	"hexarena/domain/event"
 	"hexarena/domain/rating"
 	"hexarena/domain/seed"
@@ -30,6 +31,12 @@ type TablesSeated struct {
 	Tick    time.Time `json:"tick"` // the time at which rest was checked; UTC, milliseconds
 	SeedKey string    `json:"seedKey"`
 	Tables  []Table   `json:"tables"`
+
+	// The fields below are missing in events of older arenas.
+
+	RestMs     int64         `json:"restMs,omitempty"`     // the usual rest; 0 also if bots need no rest
+	Candidates []Candidate   `json:"candidates,omitempty"` // the bots that could be seated, in ladder order; those that were not seated come last
+	Beacon     *beacon.Named `json:"beacon,omitempty"`     // the round that the seeds use; nil if the arena has no beacon
 }
 
 // RatedSeat is the result of a match for one of its bots.
@@ -53,12 +60,13 @@ type RatingsChanged struct {
 const (
 	WhyWallClock = "wall_clock"
 	WhyOperator  = "operator"
+	WhyBeacon    = "beacon" // the round that the table names did not appear in time; the bots do not rest
 )
 
 // MatchVoided ends a match without ratings.
 type MatchVoided struct {
 	MatchID string `json:"match"`
-	Why     string `json:"why"` // wall_clock or operator
+	Why     string `json:"why"` // wall_clock, operator or beacon
 }
 
 // EventType implements Event.

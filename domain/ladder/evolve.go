@@ -30,7 +30,7 @@ func (l Ladder) seated(e TablesSeated, at time.Time) {
 	for index, table := range e.Tables {
 		l.open[table.MatchID] = match{
 			Bots: table.Bots, Revision: l.version, Index: index,
-			SeedKey: e.SeedKey, Commitment: table.Commitment, Seated: at,
+			SeedKey: e.SeedKey, Commitment: table.Commitment, Seated: at, Beacon: e.Beacon,
 		}
 		for _, id := range table.Bots {
 			l.bot(id).Match = table.MatchID
@@ -51,7 +51,12 @@ func (l Ladder) rated(e RatingsChanged, at time.Time) {
 
 func (l Ladder) voided(e MatchVoided, at time.Time) {
 	for _, id := range l.open[e.MatchID].Bots {
-		l.bot(id).leave(e.MatchID, at)
+		b := l.bot(id)
+		if e.Why == WhyBeacon && b.Match == e.MatchID {
+			b.Match = "" // no rest, because the match never started
+			continue
+		}
+		b.leave(e.MatchID, at)
 	}
 	l.closeMatch(e.MatchID)
 }

@@ -17,7 +17,7 @@ var (
 	ErrAlreadyFinished = errors.New("match is already rated or voided")
 	ErrUnknownMatch    = errors.New("match was not seated on this ladder")
 	ErrBadResults      = errors.New("results do not fit the table")
-	ErrBadReason       = errors.New("the reason must be wall_clock or operator")
+	ErrBadReason       = errors.New("the reason must be wall_clock, operator or beacon")
 )
 
 // Result is the outcome of a match for one of its bots.
@@ -40,9 +40,10 @@ func (l Ladder) Finish(matchID string, results []Result) ([]Event, error) {
 	return []Event{RatingsChanged{MatchID: matchID, Seats: l.rate(ordered)}}, nil
 }
 
-// Void ends a match without ratings. why is WhyWallClock or WhyOperator.
+// Void ends a match without ratings. why is WhyWallClock, WhyOperator or
+// WhyBeacon.
 func (l Ladder) Void(matchID, why string) ([]Event, error) {
-	if why != WhyWallClock && why != WhyOperator {
+	if why != WhyWallClock && why != WhyOperator && why != WhyBeacon {
 		return nil, fmt.Errorf("match %s: %w, not %q", matchID, ErrBadReason, why)
 	}
 	if _, err := l.unfinished(matchID); err != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"hexarena/domain/beacon"
 	"hexarena/domain/rating"
 	"hexarena/domain/seed"
 )
@@ -75,6 +76,8 @@ type match struct {
 	SeedKey    string    `json:"seedKey"`
 	Commitment seed.Seed `json:"commitment"`
 	Seated     time.Time `json:"seated"`
+
+	Beacon *beacon.Named `json:"beacon,omitempty"`
 }
 
 // Seating is an unfinished match with everything needed to start it.
@@ -87,6 +90,7 @@ type Seating struct {
 	SeedKey    string    // id of the seed key
 	Commitment seed.Seed
 	SeatedAt   time.Time
+	Beacon     *beacon.Named // the round that the seed uses; nil without a beacon
 }
 
 // Entrant is a bot at a table, with its rating when the table was seated.
@@ -142,7 +146,7 @@ func (l Ladder) seating(id string, m match) Seating {
 	s := Seating{
 		MatchID: id, Mode: l.mode, Bots: make([]Entrant, 0, len(m.Bots)),
 		Revision: m.Revision, Index: m.Index,
-		SeedKey: m.SeedKey, Commitment: m.Commitment, SeatedAt: m.Seated,
+		SeedKey: m.SeedKey, Commitment: m.Commitment, SeatedAt: m.Seated, Beacon: m.Beacon,
 	}
 	for _, bot := range m.Bots {
 		s.Bots = append(s.Bots, Entrant{BotID: bot, Rating: l.Bot(bot).Rating})

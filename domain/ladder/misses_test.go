@@ -100,7 +100,7 @@ func TestRestAfterMisses(t *testing.T) {
 				at := tick(l.Bot("a").Ended.Add(rest))
 				at.Rest = c.usual
 				for _, b := range l.ranked(candidates, at) {
-					if b == "a" {
+					if b.BotID == "a" {
 						return true
 					}
 				}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"hexarena/domain/beacon"
 	"hexarena/domain/seed"
 )
 
@@ -19,11 +20,12 @@ const (
 // and commitments are derived from these keys.
 var ErrNoKeys = errors.New("seating needs the platform key and a seed key")
 
-// Candidate is an active bot.
+// Candidate is an active bot. TablesSeated stores this shape. Both times are in
+// UTC and milliseconds.
 type Candidate struct {
-	BotID         string
-	Registered    time.Time
-	StatusChanged time.Time // time of its latest change of status; earlier misses do not count
+	BotID         string    `json:"botId"`
+	Registered    time.Time `json:"registered"`
+	StatusChanged time.Time `json:"statusChanged"` // time of its latest change of status; earlier misses do not count
 }
 
 // Tick holds the inputs of Seat other than the candidates.
@@ -33,6 +35,7 @@ type Tick struct {
 	PlatformKey string        // the public key, in base64
 	SeedKeyID   string
 	SeedKey     []byte
+	Beacon      *beacon.Named // the round that the seeds use; nil without a beacon
 }
 
 // Seat returns the tables of one tick, in as many TablesSeated events as
@@ -41,22 +44,34 @@ type Tick struct {
 // first), then by id. It fills tables of 4 from the top. If 3 candidates are
 // left over, they form a table too. If fewer are left over, they wait. Seat
 // ignores duplicate candidates. Seat returns no event if it seats nobody.
+//
+// Each event lists the candidates that it considered, so that anyone can repeat
+// its decision: Seat with the listed candidates and the event's Tick and RestMs
+// gives the same tables.
 func (l Ladder) Seat(candidates []Candidate, t Tick) ([]Event, error) {
 	if t.PlatformKey == "" || t.SeedKeyID == "" || len(t.SeedKey) == 0 {
 		return nil, ErrNoKeys
 	}
 	t.Now = t.Now.UTC().Truncate(time.Millisecond)
+	t.Rest = t.Rest.Truncate(time.Millisecond)
+	ranked := l.ranked(candidates, t)
 	var events []Event
-	for tables := range slices.Chunk(tablesOf(l.ranked(candidates, t)), MaxTables) {
-		revision := l.version + uint64(len(events))
-		events = append(events, l.seat(tables, revision, t))
+	for len(ranked) >= smallTable {
+		n := min(len(ranked), MaxTables*fullTable)
+		if rest := len(ranked) - n; rest < smallTable {
+			n = len(ranked) // the bots that wait belong to the last event
+		}
+		events = append(events, l.seat(ranked[:n], l.version+uint64(len(events)), t))
+		ranked = ranked[n:]
 	}
 	return events, nil
 }
 
-func (l Ladder) seat(tables [][]string, revision uint64, t Tick) TablesSeated {
-	e := TablesSeated{Tick: t.Now, SeedKey: t.SeedKeyID}
-	for index, bots := range tables {
+// seat returns the event that seats ranked candidates. The last one or two wait
+// if they do not fill a table.
+func (l Ladder) seat(ranked []Candidate, revision uint64, t Tick) TablesSeated {
+	e := TablesSeated{Tick: t.Now, SeedKey: t.SeedKeyID, RestMs: t.Rest.Milliseconds(), Candidates: ranked, Beacon: t.Beacon}
+	for index, bots := range tablesOf(ranked) {
 		id := MatchID(t.PlatformKey, l.mode, revision, index)
 		e.Tables = append(e.Tables, Table{
 			MatchID:    id,
@@ -67,14 +82,17 @@ func (l Ladder) seat(tables [][]string, revision uint64, t Tick) TablesSeated {
 	return e
 }
 
-// ranked returns the ids of the bots that can be seated, best first.
-func (l Ladder) ranked(candidates []Candidate, t Tick) []string {
+// ranked returns the candidates that can be seated, best first. Their times are
+// in UTC and milliseconds.
+func (l Ladder) ranked(candidates []Candidate, t Tick) []Candidate {
 	type entry struct {
 		Candidate
 		ordinal float64
 	}
 	var free []entry
 	for _, c := range candidates {
+		c.Registered = c.Registered.UTC().Truncate(time.Millisecond)
+		c.StatusChanged = c.StatusChanged.UTC().Truncate(time.Millisecond)
 		if b := l.Bot(c.BotID); b.Match == "" && b.rested(c, t) {
 			free = append(free, entry{c, b.Rating.Ordinal()})
 		}
@@ -86,15 +104,15 @@ func (l Ladder) ranked(candidates []Candidate, t Tick) []string {
 			cmp.Compare(a.BotID, b.BotID),
 		)
 	})
-	ids := make([]string, 0, len(free))
+	ranked := make([]Candidate, 0, len(free))
 	seen := make(map[string]bool, len(free))
 	for _, e := range free {
 		if !seen[e.BotID] {
-			ids = append(ids, e.BotID)
+			ranked = append(ranked, e.Candidate)
 			seen[e.BotID] = true
 		}
 	}
-	return ids
+	return ranked
 }
 
 // rested reports whether b's rest after its latest match is over. The rest is
@@ -104,12 +122,17 @@ func (b Bot) rested(c Candidate, t Tick) bool {
 }
 
 // tablesOf splits the ranked bots into tables, from the best bot down.
-func tablesOf(ranked []string) [][]string {
+func tablesOf(ranked []Candidate) [][]string {
 	var tables [][]string
 	for table := range slices.Chunk(ranked, fullTable) {
-		if len(table) >= smallTable {
-			tables = append(tables, table)
+		if len(table) < smallTable {
+			break
 		}
+		bots := make([]string, len(table))
+		for i, c := range table {
+			bots[i] = c.BotID
+		}
+		tables = append(tables, bots)
 	}
 	return tables
 }

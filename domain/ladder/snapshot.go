@@ -23,7 +23,7 @@ func SnapshotStream(mode string) string { return SnapshotPrefix + mode }
 
 // snapshotSchema is the version of State's shape and of the fold that made it.
 // Raise it whenever Evolve changes, so that the arena ignores older snapshots.
-const snapshotSchema = 1
+const snapshotSchema = 2
 
 // ErrNoUse means that a snapshot cannot replace the events of its ladder. The
 // caller must fold the ladder from zero.

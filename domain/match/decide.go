@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"hexarena/domain/beacon"
 	"hexarena/domain/game"
 	"hexarena/domain/seed"
 )
@@ -21,6 +22,7 @@ type Seating struct {
 	Commitment seed.Seed
 	Nonces     []string // in ladder order
 	Deadlines  Deadlines
+	Beacon     *beacon.Round // the round that the table names; nil without a beacon
 }
 
 // Start returns the events that open a match. The joint seed determines the
@@ -35,14 +37,19 @@ func (m Match) Start(s Seating) ([]Event, error) {
 	if seed.Commitment(m.ServerSeed) != s.Commitment {
 		return nil, errors.New("the commitment does not match the seed key")
 	}
-	joint := seed.Joint(m.ServerSeed, s.Nonces)
+	if s.Beacon != nil {
+		if _, _, err := s.Beacon.Decode(); err != nil {
+			return nil, err
+		}
+	}
+	joint := SeedOf(m.ServerSeed, s.Nonces, s.Beacon)
 	seats := make([]Seat, len(s.Bots))
 	for i, at := range joint.Seating(len(s.Bots)) {
 		seats[i] = s.Bots[at]
 	}
 	started := Started{
 		MatchID: s.MatchID, Mode: s.Mode, Rules: RulesVersion, Seats: seats, Table: s.Table,
-		Commitment: s.Commitment, Nonces: s.Nonces, Deadlines: s.Deadlines,
+		Commitment: s.Commitment, Nonces: s.Nonces, Deadlines: s.Deadlines, Beacon: s.Beacon,
 	}
 	d := decider{m: m}
 	d.emit(started)

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"hexarena/domain/beacon"
 	"hexarena/domain/event"
 	"hexarena/domain/seed"
 )
@@ -49,6 +50,8 @@ type Started struct {
 	Commitment seed.Seed `json:"commitment"`
 	Nonces     []string  `json:"nonces"` // in table order
 	Deadlines  Deadlines `json:"deadlines"`
+
+	Beacon *beacon.Round `json:"beacon,omitempty"` // the round that the seed uses; nil without a beacon
 }
 
 // Claimed records that a referee took over the match. After this event, an
@@ -114,6 +117,8 @@ type Proof struct {
 	Revision   uint64    `json:"revision"`
 	Index      int       `json:"index"`
 	SeedKey    string    `json:"seedKey"`
+
+	Beacon *beacon.Round `json:"beacon,omitempty" doc:"The round of the beacon that the seed uses; absent if the arena had no beacon."`
 }
 
 // GameEnded ends a match with placements, and publishes its seed.

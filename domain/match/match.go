@@ -14,6 +14,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"hexarena/domain/beacon"
 	"hexarena/domain/board"
 	"hexarena/domain/game"
 	"hexarena/domain/seed"
@@ -89,7 +90,18 @@ func (m *Match) Over() bool { return m.End != nil || m.Abort != nil }
 // Proof returns the values from which anyone can recompute the seed.
 func (m *Match) Proof() Proof {
 	t := m.Started.Table
-	return Proof{ServerSeed: m.ServerSeed, Nonces: m.Started.Nonces, Table: t.Bots, Revision: t.Revision, Index: t.Index, SeedKey: t.SeedKey}
+	return Proof{ServerSeed: m.ServerSeed, Nonces: m.Started.Nonces, Table: t.Bots, Revision: t.Revision, Index: t.Index, SeedKey: t.SeedKey, Beacon: m.Started.Beacon}
+}
+
+// SeedOf returns the seed of a match. With a round of a beacon, the seed
+// ignores the nonces. The round must decode, as a round of a stored Started
+// does.
+func SeedOf(serverSeed seed.Seed, nonces []string, round *beacon.Round) seed.Seed {
+	if round == nil {
+		return seed.Joint(serverSeed, nonces)
+	}
+	_, randomness, _ := round.Decode()
+	return seed.WithBeacon(serverSeed, randomness)
 }
 
 // Missed reports whether a seat missed the match: it was asked at least once
@@ -134,7 +146,7 @@ func Evolve(m Match, e Event) Match {
 	switch e := e.(type) {
 	case Started:
 		m.Started = e
-		m.Seed = seed.Joint(m.ServerSeed, e.Nonces)
+		m.Seed = SeedOf(m.ServerSeed, e.Nonces, e.Beacon)
 		m.Game = game.New(m.Seed, len(e.Seats))
 		m.board = Board(&m.Game.Public)
 	case DiceRolled, CardStolen, TradeExecuted, AwardMoved:

@@ -70,6 +70,18 @@ func Joint(serverSeed Seed, nonces []string) Seed {
 	return Seed(h.Sum(nil))
 }
 
+// WithBeacon returns the seed of a match whose table names a round of a beacon.
+// It mixes the randomness of that round into the server seed. It uses no
+// nonces, because a bot that colludes with the operator could choose its nonce
+// after the round appears.
+func WithBeacon(serverSeed Seed, randomness [sha256.Size]byte) Seed {
+	h := sha256.New()
+	h.Write([]byte("hexarena/seed/2\x00"))
+	h.Write(serverSeed[:])
+	h.Write(randomness[:])
+	return Seed(h.Sum(nil))
+}
+
 // Purpose names one stream of draws of a seed.
 type Purpose string
 
