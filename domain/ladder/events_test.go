@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"hexarena/domain/beacon"
 	"hexarena/domain/rating"
 	"hexarena/domain/seed"
 	"hexarena/eventstore/logtest"
@@ -36,6 +37,20 @@ func samples() []Event {
 			}},
 		},
 		MatchVoided{MatchID: "6f1c1c62-0e63-5ac3-9b3f-6d5c1b7a8e90", Why: WhyWallClock},
+		TablesSeated{
+			Tick: noon.Add(123 * time.Millisecond), SeedKey: "k1", RestMs: 300_000,
+			Tables: []Table{{
+				MatchID:    "6f1c1c62-0e63-5ac3-9b3f-6d5c1b7a8e90",
+				Bots:       []string{"a", "b", "c"},
+				Commitment: seed.Commitment(seed.Seed{1}),
+			}},
+			Candidates: []Candidate{
+				{BotID: "a", Registered: noon.Add(-time.Hour), StatusChanged: noon.Add(-time.Hour)},
+				{BotID: "b", Registered: noon.Add(-time.Minute), StatusChanged: noon.Add(-time.Second)},
+				{BotID: "c", Registered: noon.Add(-500 * time.Millisecond), StatusChanged: noon.Add(-500 * time.Millisecond)},
+			},
+			Beacon: &beacon.Named{Chain: beacon.Quicknet().Hash, Round: 32_650_000},
+		},
 	}
 }
 

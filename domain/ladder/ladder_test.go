@@ -161,6 +161,18 @@ func TestBotsAreFreeAndRestWhenTheirMatchEnds(t *testing.T) {
 	}
 }
 
+// A match whose round of the beacon did not appear never started, so its bots
+// need no rest. They keep the rest of their earlier match.
+func TestBotsDoNotRestAfterAMissingRound(t *testing.T) {
+	l := given(seated("m", "a", "b", "c"), rated("m", "a", "b", "c"), seated("n", "a", "b", "d"), MatchVoided{MatchID: "n", Why: WhyBeacon})
+	require.Empty(t, l.Unfinished())
+	for _, bot := range []string{"a", "b", "d"} {
+		require.Empty(t, l.Bot(bot).Match)
+	}
+	require.Equal(t, noon.Add(time.Minute), l.Bot("a").Ended)
+	require.Zero(t, l.Bot("d").Ended)
+}
+
 func TestOnlyRatedMatchesCount(t *testing.T) {
 	l := given(
 		seated("m", "a", "b", "c"), MatchVoided{MatchID: "m", Why: WhyOperator},

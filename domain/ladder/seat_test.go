@@ -11,7 +11,9 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
+	"hexarena/domain/beacon"
 	"hexarena/domain/rating"
 )
 
@@ -176,4 +178,44 @@ func BenchmarkSeat(b *testing.B) {
 		_, err := New(Standard).Seat(candidates, tick(noon))
 		require.NoError(b, err)
 	}
+}
+
+// Seat with the listed candidates, the tick and the rest of an event gives the
+// same event again, even though the event does not list the other candidates.
+func TestAnEventRepeatsItsSeating(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		l := given(seated("m1", "bot-0000", "bot-0001", "bot-0002"), seated("m2", "bot-0003", "bot-0004", "bot-0005"),
+			rated("m2", "bot-0005", "bot-0004", "bot-0003"))
+		candidates := registered(numbered(rapid.IntRange(0, 40).Draw(rt, "candidates"))...)
+		for i := range candidates {
+			candidates[i].Registered = candidates[i].Registered.Add(time.Duration(rapid.Int64Range(0, 3e9).Draw(rt, "age")))
+		}
+		at := tick(noon.Add(time.Duration(rapid.Int64Range(0, int64(20*time.Minute)).Draw(rt, "now"))))
+		at.Beacon = &beacon.Named{Chain: beacon.Quicknet().Hash, Round: 7}
+		events, err := l.Seat(candidates, at)
+		require.NoError(rt, err)
+		for _, e := range events {
+			stored := e.(TablesSeated)
+			require.Equal(rt, at.Beacon, stored.Beacon)
+			again := at
+			again.Now, again.Rest = stored.Tick, time.Duration(stored.RestMs)*time.Millisecond
+			repeated, err := l.Seat(stored.Candidates, again)
+			require.NoError(rt, err)
+			require.Equal(rt, []Event{e}, repeated)
+			l = Evolve(l, e, noon)
+		}
+	})
+}
+
+// The candidates that wait for a table are listed last.
+func TestAnEventListsTheBotsThatWait(t *testing.T) {
+	l := given(seated("m", "bot-0001", "x", "y"))
+	events, err := l.Seat(registered(numbered(7)...), tick(noon))
+	require.NoError(t, err)
+	var listed []string
+	for _, c := range events[0].(TablesSeated).Candidates {
+		listed = append(listed, c.BotID)
+	}
+	require.Equal(t, []string{"bot-0000", "bot-0002", "bot-0003", "bot-0004", "bot-0005", "bot-0006"}, listed)
+	require.Equal(t, [][]string{listed[:4]}, tablesIn(events))
 }
