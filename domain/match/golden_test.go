@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"hexarena/domain/beacon"
 	"hexarena/domain/game"
 	"hexarena/domain/seed"
 	"hexarena/eventstore/logtest"
@@ -39,6 +40,13 @@ var examples = []Event{
 	GameEnded{EndData: EndData{Reason: "win", Scores: []int{10, 4, 4}, Placements: []int{1, 2, 2}}, Seed: seed.Seed{2}, Proof: Proof{ServerSeed: seed.Seed{3}, Nonces: []string{""}, Table: []string{"b"}, Revision: 4, Index: 2, SeedKey: "k"}},
 	Aborted{Why: WallClock, Seed: seed.Seed{2}, Proof: Proof{ServerSeed: seed.Seed{3}, Nonces: []string{""}, Table: []string{"b"}, Revision: 4, Index: 2, SeedKey: "k"}},
 	Aborted{Why: Operator, Reason: "a fault of ours", Seed: seed.Seed{2}, Proof: Proof{ServerSeed: seed.Seed{3}, Nonces: []string{""}, Table: []string{"b"}, Revision: 4, Index: 2, SeedKey: "k"}},
+	Started{
+		MatchID: "m", Mode: "parley", Rules: 1,
+		Seats:      []Seat{{BotID: "b", BotName: "Bot", OwnerID: "o", Mu: 25.5, Sigma: 8.25}},
+		Table:      Table{Bots: []string{"b"}, Revision: 4, Index: 2, SeedKey: "k"},
+		Commitment: seed.Seed{1}, Nonces: []string{"n"}, Deadlines: Deadlines{DecisionMs: 60000, WallMs: 10800000},
+		Beacon: &beacon.Round{Chain: "52db", Round: 1000, Randomness: "fe29", Signature: "b446"},
+	},
 }
 
 // A stored shape never changes: old logs must remain readable forever.

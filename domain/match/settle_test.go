@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"hexarena/domain/beacon"
 	"hexarena/domain/game"
 	"hexarena/domain/seed"
 )
@@ -65,6 +66,35 @@ func TestStartSeatsByTheJointSeed(t *testing.T) {
 	s.Commitment = seed.Seed{}
 	_, err = New(server).Start(s)
 	require.Error(t, err, "the commitment must be kept")
+}
+
+// With a round of a beacon, the seed comes from the server seed and the round
+// only. The match stores the nonces and the round, and publishes both.
+func TestStartWithABeacon(t *testing.T) {
+	server := seed.Seed{1}
+	round := beacon.NewRound(beacon.Named{Chain: beacon.Quicknet().Hash, Round: 1000}, make([]byte, beacon.SignatureSize))
+	_, randomness, err := round.Decode()
+	require.NoError(t, err)
+	for _, nonces := range [][]string{{"", "", "", ""}, {"a", "", "b", "c"}} {
+		s := seating(server, 4)
+		s.Nonces, s.Beacon = nonces, &round
+		events, err := New(server).Start(s)
+		require.NoError(t, err)
+		m := EvolveAll(New(server), events)
+		want := seed.WithBeacon(server, randomness)
+		require.Equal(t, want, m.Seed)
+		for i, at := range want.Seating(4) {
+			require.Equal(t, s.Bots[at], m.Started.Seats[i])
+		}
+		require.Equal(t, nonces, m.Proof().Nonces)
+		require.Equal(t, &round, m.Proof().Beacon)
+	}
+	s := seating(server, 4)
+	bad := round
+	bad.Randomness = "00" + bad.Randomness[2:]
+	s.Beacon = &bad
+	_, err = New(server).Start(s)
+	require.EqualError(t, err, "the randomness of round 1000 is not the SHA-256 of its signature")
 }
 
 func TestEveryFailureIsAStrikeAndTheDefault(t *testing.T) {

@@ -104,6 +104,16 @@ func TestServerCommitmentJoint(t *testing.T) {
 		seed.Joint(server, []string{"abc", "", "xyz"}).String())
 }
 
+// The expected seed comes from a short Python program. The randomness is that of
+// round 1000 of drand's quicknet.
+func TestWithBeacon(t *testing.T) {
+	server, err := seed.Parse("000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f")
+	require.NoError(t, err)
+	randomness, err := seed.Parse("fe290beca10872ef2fb164d2aa4442de4566183ec51c56ff3cd603d930e54fdd")
+	require.NoError(t, err)
+	require.Equal(t, "d4bfa8027b8493ec4b21e53764ecd9c6361c86f5409b257590680b065d5385ea", seed.WithBeacon(server, randomness).String())
+}
+
 func TestParse(t *testing.T) {
 	for name, text := range map[string]string{
 		"short":      strings.Repeat("0", 62),
