@@ -68,6 +68,9 @@ func (l listed) Get(id string) (matches.Summary, bool, error) {
 	return matches.Summary(l), id == l.ID, nil
 }
 
+// Voided implements api.Matches.
+func (listed) Voided(string) (mode, reason string, found bool, err error) { return "", "", false, nil }
+
 // List implements api.Matches.
 func (l listed) List(matches.Query) ([]matches.Summary, string, bool, error) {
 	return []matches.Summary{matches.Summary(l)}, "", true, nil

@@ -17,6 +17,8 @@ import (
 // Matches is the projection of the list of matches.
 type Matches interface {
 	Get(id string) (m matches.Summary, found bool, err error)
+	// Voided finds a match that its ladder voided before it started.
+	Voided(id string) (mode, reason string, found bool, err error)
 	List(q matches.Query) (page []matches.Summary, next string, known bool, err error)
 }
 
@@ -137,13 +139,22 @@ func (q *framesQuery) frames(h *frames.History, ended bool) []match.Frame {
 	}
 }
 
-// summary finds a match that has started.
+// summary finds a match that has started. If the ladder voided the match before it
+// started, the error says so.
 func (s *Server) summary(id string) (matches.Summary, error) {
 	m, found, err := s.Matches.Get(id)
-	if err == nil && !found {
-		err = problem.ErrNotFound
+	if err != nil || found {
+		return m, err
 	}
-	return m, err
+	mode, reason, voided, err := s.Matches.Voided(id)
+	switch {
+	case err != nil:
+		return m, err
+	case voided:
+		return m, problem.WithDetail(problem.ErrNotFound, fmt.Sprintf(
+			"the match was voided before it started (reason: %s); GET /ladder/%s/events lists its MatchVoided event", reason, mode))
+	}
+	return m, problem.ErrNotFound
 }
 
 // matchHistory reads a match's stream. It returns an internal error if the

@@ -163,6 +163,21 @@ func TestRecords(t *testing.T) {
 	}
 }
 
+// A match that never started has no record. The answer explains what happened.
+func TestMatchThatWasVoidedBeforeItStarted(t *testing.T) {
+	s := newSpectated(t)
+	unknown := s.get("/matches/" + s.seated.MatchID).is(http.StatusNotFound, "not_found").json["detail"]
+	s.seated.Void(ladder.WhyBeacon)
+	s.read.sync()
+	for _, path := range []string{"/matches/%s", "/matches/%s/frames", "/live/%s", "/live/%s/stream"} {
+		got := s.get(fmt.Sprintf(path, s.seated.MatchID)).is(http.StatusNotFound, "not_found").json["detail"]
+		require.Equal(t, "the match was voided before it started (reason: beacon); GET /ladder/standard/events lists its MatchVoided event", got)
+		require.NotEqual(t, unknown, got)
+	}
+	ids, _ := s.listed("/matches?status=aborted")
+	require.Equal(t, []string{s.aborted.MatchID}, ids)
+}
+
 func anys(list []string) []any {
 	all := make([]any, len(list))
 	for i, v := range list {
@@ -398,7 +413,7 @@ func TestReadsAreDescribed(t *testing.T) {
 		require.ElementsMatch(t, parameters, names, path)
 	}
 	for schema, fields := range map[string]map[string]shape{
-		"MatchSummary": summary("running"), "Match": with(summary("running"), map[string]shape{"seed": nil, "replay": nil, "commitment": nil, "proof": nil, "thinkingMs": nil}),
+		"MatchSummary": summary("aborted"), "Match": with(summary("aborted"), map[string]shape{"seed": nil, "replay": nil, "commitment": nil, "proof": nil, "thinkingMs": nil}),
 	} {
 		require.Contains(t, schemas, schema)
 		properties := schemas[schema].(map[string]any)["properties"].(map[string]any)

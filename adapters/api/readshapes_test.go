@@ -35,10 +35,14 @@ func summary(status string) map[string]shape {
 	case "completed":
 		placement, delta = integer(1, 4), oneDecimal
 	}
-	return map[string]shape{
+	fields := map[string]shape{
 		"id": id, "mode": mode, "status": oneOf(status), "startedAt": moment, "endedAt": ended,
 		"players": listOf(object(map[string]shape{"seat": seat, "botId": id, "botName": text, "placement": placement, "ratingDelta": delta}), 3, 4),
 	}
+	if status == "aborted" {
+		fields["reason"] = oneOf("wall_clock", "operator", "beacon")
+	}
+	return fields
 }
 
 var proof = object(map[string]shape{

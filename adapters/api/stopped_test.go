@@ -21,6 +21,10 @@ func (stopped) Get(string) (matches.Summary, bool, error) {
 	return matches.Summary{}, false, errStopped
 }
 
+func (stopped) Voided(string) (mode, reason string, found bool, err error) {
+	return "", "", false, errStopped
+}
+
 func (stopped) List(matches.Query) ([]matches.Summary, string, bool, error) {
 	return nil, "", false, errStopped
 }

@@ -62,6 +62,12 @@ func (l list) Get(id string) (matches.Summary, bool, error) {
 	return m, found, cmp.Or(l.runner.Err(), err)
 }
 
+// Voided implements api.Matches.
+func (l list) Voided(id string) (mode, reason string, found bool, err error) {
+	mode, reason, found, err = l.Matches.Voided(id)
+	return mode, reason, found, cmp.Or(l.runner.Err(), err)
+}
+
 // List implements api.Matches.
 func (l list) List(q matches.Query) (page []matches.Summary, next string, known bool, err error) {
 	page, next, known, err = l.Matches.List(q)

@@ -47,6 +47,9 @@ type Summary struct {
 	Players   []Player `json:"players"`
 	StartedAt string   `json:"startedAt"`
 	EndedAt   *string  `json:"endedAt"`
+	// Reason is a code of ladder.MatchVoided for an aborted match, and otherwise
+	// empty. It is not part of a leaf of the signed log.
+	Reason string `json:"reason,omitempty"`
 }
 
 // Matches is the model. It answers queries from committed rows.
@@ -66,7 +69,7 @@ func New() *Matches { return &Matches{} }
 func (m *Matches) Name() string { return "matches" }
 
 // Schema implements projections.Model.
-func (m *Matches) Schema() projections.Schema { return projections.Schema{Version: 1, Tables: tables} }
+func (m *Matches) Schema() projections.Schema { return projections.Schema{Version: 2, Tables: tables} }
 
 // Filter implements projections.Model.
 func (m *Matches) Filter() eventstore.Filter {
@@ -114,9 +117,9 @@ func (m *Matches) applyLadder(tx *projections.Tx, mode string, r eventstore.Reco
 	case ladder.TablesSeated:
 		return m.seat(tx, mode, e.Tables)
 	case ladder.RatingsChanged:
-		return m.close(tx, e.MatchID, Completed, e.Seats, at)
+		return m.close(tx, e.MatchID, Completed, "", e.Seats, at)
 	case ladder.MatchVoided:
-		return m.close(tx, e.MatchID, Aborted, nil, at)
+		return m.close(tx, e.MatchID, Aborted, e.Why, nil, at)
 	}
 	return nil
 }
@@ -139,7 +142,7 @@ func (m *Matches) seat(tx *projections.Tx, mode string, tables []ladder.Table) e
 }
 
 // close ends a match. A ladder may void a match that never started.
-func (m *Matches) close(tx *projections.Tx, id, status string, seats []ladder.RatedSeat, at time.Time) error {
+func (m *Matches) close(tx *projections.Tx, id, status, reason string, seats []ladder.RatedSeat, at time.Time) error {
 	en, err := m.seated(tx, id)
 	if err != nil {
 		return err
@@ -151,7 +154,7 @@ func (m *Matches) close(tx *projections.Tx, id, status string, seats []ladder.Ra
 	if en.ended == "" {
 		en.ended = at.UTC().Format(match.TimeFormat)
 	}
-	en.Status, en.Players = status, players
+	en.Status, en.Reason, en.Players = status, reason, players
 	m.batch[id] = en
 	return nil
 }

@@ -80,6 +80,17 @@ func (w *fixture) unlisted(id string) {
 	require.False(w.t, ok)
 }
 
+// voided checks what the list knows about a match that was voided before it
+// started. An empty mode means that no such match exists.
+func (w *fixture) voided(id, mode, reason string) {
+	w.t.Helper()
+	require.NoError(w.t, w.sync.Sync(w.t.Context()))
+	gotMode, gotReason, found, err := w.list.Voided(id)
+	require.NoError(w.t, err)
+	require.Equal(w.t, mode != "", found)
+	require.Equal(w.t, []string{mode, reason}, []string{gotMode, gotReason})
+}
+
 // list returns a page. Before must be the id of a started match.
 func list(t require.TestingT, l *matches.Matches, q matches.Query) (page []matches.Summary, next string) {
 	page, next, known, err := l.List(q)
@@ -163,8 +174,21 @@ func TestListFollowsAnAbortedMatch(t *testing.T) {
 	g.Conclude()
 	want := running
 	ended := g.Times[len(g.Times)-1].Format(timeFormat)
-	want.Status, want.EndedAt = matches.Aborted, &ended
+	want.Status, want.EndedAt, want.Reason = matches.Aborted, &ended, ladder.WhyWallClock
 	require.Equal(t, want, w.get(g.MatchID), "an aborted match")
+}
+
+// A list shows no match that never started. Voided still explains what happened to it.
+func TestMatchThatIsVoidedBeforeItStarts(t *testing.T) {
+	w := newFixture(t)
+	tables, parley := w.Seat(ladder.Standard, w.bots...), w.Seat(ladder.Parley, w.other...)[0]
+	tables[0].Void(ladder.WhyBeacon)
+	parley.Void(ladder.WhyWallClock)
+	w.unlisted(tables[0].MatchID)
+	w.voided(tables[0].MatchID, ladder.Standard, ladder.WhyBeacon)
+	w.voided(parley.MatchID, ladder.Parley, ladder.WhyWallClock)
+	w.voided(tables[1].MatchID, "", "")
+	w.voided("of nobody", "", "")
 }
 
 // A referee that has not seen the void may still start the match.
@@ -173,9 +197,12 @@ func TestMatchThatStartsAfterItsVoid(t *testing.T) {
 	g := w.Seat(ladder.Standard, w.bots[:4]...)[0]
 	g.Void(ladder.WhyOperator)
 	w.unlisted(g.MatchID)
+	w.voided(g.MatchID, ladder.Standard, ladder.WhyOperator)
 	g.Start()
 	m := w.get(g.MatchID)
+	w.voided(g.MatchID, "", "")
 	require.Equal(t, matches.Aborted, m.Status)
+	require.Equal(t, ladder.WhyOperator, m.Reason)
 	require.Equal(t, "2026-09-06T12:00:13.000Z", *m.EndedAt, "the time of the ladder's event")
 }
 

@@ -14,7 +14,7 @@ import (
 
 // columns lists the columns of a summary. row.columns returns the variables for
 // them, in the same order.
-const columns = "m.seq, m.id, m.mode, m.status, m.started, m.ended, m.players"
+const columns = "m.seq, m.id, m.mode, m.status, m.started, m.ended, m.players, coalesce(m.reason, '')"
 
 // Query selects matches. An empty field selects all matches.
 type Query struct {
@@ -25,8 +25,8 @@ type Query struct {
 
 // queries are the prepared statements of the readers.
 type queries struct {
-	get, seq, bot *sql.Stmt
-	pages, edges  map[int]*sql.Stmt // by the number of kinds that the query selects
+	get, voided, seq, bot *sql.Stmt
+	pages, edges          map[int]*sql.Stmt // by the number of kinds that the query selects
 }
 
 // prepare prepares the statements for the rows of a file.
@@ -38,6 +38,7 @@ func prepare(rows *sql.DB) (q *queries, err error) {
 		return s
 	}
 	q.get = statement("SELECT " + columns + " FROM matches m WHERE id = ? AND started IS NOT NULL")
+	q.voided = statement("SELECT mode, coalesce(reason, '') FROM matches WHERE id = ? AND started IS NULL AND status = '" + Aborted + "'")
 	q.seq = statement("SELECT seq FROM matches WHERE id = ? AND started IS NOT NULL")
 	q.bot = statement("SELECT bot FROM bots WHERE id = ?")
 	for n := 1; n <= len(ladder.Modes)*len(statuses); n++ {
@@ -68,6 +69,13 @@ func (m *Matches) Get(id string) (s Summary, found bool, err error) {
 		return Summary{}, false, nil
 	}
 	return en.Summary, err == nil, err
+}
+
+// Voided returns the mode of a match that its ladder voided before it started, and
+// the reason: a code of ladder.MatchVoided. Such a match is in no list.
+func (m *Matches) Voided(id string) (mode, reason string, found bool, err error) {
+	err = m.queries.Load().voided.QueryRowContext(context.Background(), id).Scan(&mode, &reason)
+	return mode, reason, err == nil, ignoreNoRows(err)
 }
 
 // List returns a page of matches, the latest seated first. next is the Before of
@@ -175,7 +183,7 @@ type row struct {
 
 // columns returns the destinations of the columns.
 func (r *row) columns() []any {
-	return []any{&r.seq, &r.ID, &r.Mode, &r.Status, &r.StartedAt, &r.ended, &r.players}
+	return []any{&r.seq, &r.ID, &r.Mode, &r.Status, &r.StartedAt, &r.ended, &r.players, &r.Reason}
 }
 
 // scan reads one summary. The columns may include further destinations at the end.

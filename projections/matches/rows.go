@@ -55,10 +55,10 @@ func (m *Matches) find(tx *projections.Tx, id string) (*entry, error) {
 		return en, nil
 	}
 	var players []byte
-	var started, ended *string
+	var started, ended, reason *string
 	en := &entry{Summary: Summary{ID: id}, kind: unlisted, stored: true}
-	found, err := tx.Find("SELECT seq, mode, status, started, ended, players FROM matches WHERE id = ?", []any{id},
-		&en.seq, &en.Mode, &en.Status, &started, &ended, &players)
+	found, err := tx.Find("SELECT seq, mode, status, started, ended, players, reason FROM matches WHERE id = ?", []any{id},
+		&en.seq, &en.Mode, &en.Status, &started, &ended, &players, &reason)
 	if !found {
 		return nil, err
 	}
@@ -67,6 +67,9 @@ func (m *Matches) find(tx *projections.Tx, id string) (*entry, error) {
 	}
 	if ended != nil {
 		en.ended = *ended
+	}
+	if reason != nil {
+		en.Reason = *reason
 	}
 	if started != nil {
 		en.StartedAt, en.kind = *started, kindOf(en.Mode, en.Status)
@@ -92,13 +95,13 @@ func (m *Matches) Flush(tx *projections.Tx) error {
 }
 
 func (m *Matches) write(tx *projections.Tx, en *entry) error {
-	started, ended, players := optional(en.StartedAt), optional(en.ended), encodePlayers(en.Players)
+	started, ended, players, reason := optional(en.StartedAt), optional(en.ended), encodePlayers(en.Players), optional(en.Reason)
 	var err error
 	if en.stored {
-		err = tx.Exec("UPDATE matches SET status = ?, started = ?, ended = ?, players = ? WHERE seq = ?", en.Status, started, ended, players, en.seq)
+		err = tx.Exec("UPDATE matches SET status = ?, started = ?, ended = ?, players = ?, reason = ? WHERE seq = ?", en.Status, started, ended, players, reason, en.seq)
 	} else {
-		err = tx.Exec("INSERT INTO matches (seq, id, mode, status, started, ended, players) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			en.seq, en.ID, en.Mode, en.Status, started, ended, players)
+		err = tx.Exec("INSERT INTO matches (seq, id, mode, status, started, ended, players, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+			en.seq, en.ID, en.Mode, en.Status, started, ended, players, reason)
 	}
 	kind := kindOf(en.Mode, en.Status)
 	if err != nil || en.StartedAt == "" || kind == en.kind {

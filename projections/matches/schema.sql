@@ -10,7 +10,8 @@ CREATE TABLE matches (
 	status TEXT NOT NULL,
 	started TEXT, -- null: not started
 	ended TEXT,   -- from its stream, or from its ladder if the stream has no end
-	players BLOB NOT NULL
+	players BLOB NOT NULL,
+	reason TEXT   -- of the ladder's MatchVoided; null: not voided
 ) STRICT;
 CREATE TABLE bots (
 	bot INTEGER PRIMARY KEY, -- from 1

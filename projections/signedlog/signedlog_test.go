@@ -3,10 +3,12 @@ package signedlog_test
 import (
 	"context"
 	"crypto/ed25519"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"iter"
 	"log/slog"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -109,6 +111,41 @@ func root(leaves [][]byte) []byte {
 		k *= 2
 	}
 	return h.HashChildren(root(leaves[:k]), root(leaves[k:]))
+}
+
+// A leaf keeps the fields that it always had, even though the record of an
+// aborted match has a reason. Otherwise the hashes of old leaves would change.
+func TestReasonIsNotPartOfALeaf(t *testing.T) {
+	w := newFixture(t)
+	g := w.stop(ladder.Standard, 0)
+	w.sync()
+	record := w.record(g.MatchID)
+	require.Contains(t, string(record), `"reason":"operator"`)
+	leaf, err := signedlog.Leaf(record)
+	require.NoError(t, err)
+	require.NotContains(t, string(leaf), `"reason":"operator"`)
+	require.Equal(t, root([][]byte{leaf}), w.head(ladder.Standard).Root)
+
+	text, err := os.ReadFile("../../docs/audit/vectors.json")
+	require.NoError(t, err)
+	var vectors struct {
+		Matches []map[string]any
+		Leaves  []struct {
+			Match int
+			Hash  string
+		}
+	}
+	require.NoError(t, json.Unmarshal(text, &vectors))
+	require.NotEmpty(t, vectors.Leaves)
+	for _, v := range vectors.Leaves {
+		m := vectors.Matches[v.Match]
+		m["reason"] = ladder.WhyBeacon
+		record, err := json.Marshal(m)
+		require.NoError(t, err)
+		leaf, err := signedlog.Leaf(record)
+		require.NoError(t, err)
+		require.Equal(t, v.Hash, hex.EncodeToString(rfc6962.DefaultHasher.HashLeaf(leaf)))
+	}
 }
 
 // Each leaf can be computed from the public record, and each head continues all
