@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"hexarena/domain/beacon"
 	"hexarena/domain/game"
 	"hexarena/domain/seed"
 )
@@ -23,9 +24,11 @@ import (
 const (
 	CheckRecord     = "record"     // the shape of the record and of every event; their times and numbers
 	CheckID         = "id"         // the id is derived from the position of the match's table on the ladder
+	CheckSeating    = "seating"    // the table that the ladder's signed tree contains
 	CheckCommitment = "commitment" // the commitment is the hash of the server seed
 	CheckSeedKey    = "seed key"   // the server seed is derived from the published key
-	CheckSeed       = "seed"       // the seed is derived from the server seed and the nonces
+	CheckBeacon     = "beacon"     // the round that the seating names, its time and its signature
+	CheckSeed       = "seed"       // the seed is derived from the server seed and either the beacon or the nonces
 	CheckSeats      = "seats"      // the seed determines the seat of each bot
 	CheckBoard      = "board"      // hexes, tokens, ports, bandit
 	CheckDice       = "dice"       // every roll, and the seat that rolls
@@ -39,12 +42,12 @@ const (
 	CheckEnd        = "end"        // the end of the match: reason, scores, placements
 	CheckPlacements = "placements" // the placements of the record
 	CheckThinking   = "thinking"   // the thinking times of the record
-	CheckNonces     = "nonces"     // the nonces and commitments in an owner's notes
+	CheckNonces     = "nonces"     // the nonces, commitments and rounds in an owner's notes
 	CheckRating     = "rating"     // the position of the match on its ladder, and the rating changes
 )
 
 var order = [...]string{
-	CheckRecord, CheckID, CheckCommitment, CheckSeedKey, CheckSeed, CheckSeats, CheckBoard, CheckDice, CheckAnswers, CheckRefusals,
+	CheckRecord, CheckID, CheckSeating, CheckCommitment, CheckSeedKey, CheckBeacon, CheckSeed, CheckSeats, CheckBoard, CheckDice, CheckAnswers, CheckRefusals,
 	CheckDefaults, CheckStrikes, CheckSteals, CheckTrades, CheckAwards, CheckEnd, CheckPlacements, CheckThinking, CheckNonces, CheckRating,
 }
 
@@ -80,6 +83,7 @@ type Report struct {
 	Status     string      `json:"status"`
 	Events     int         `json:"events"`
 	Checks     []Check     `json:"checks"`
+	SeedFrom   string      `json:"seedFrom,omitempty"`   // who shared in the seed; empty if no arena seated the match
 	Difference *Difference `json:"difference,omitempty"` // nil if everything matches
 }
 
@@ -89,8 +93,19 @@ type Evidence struct {
 	PlatformKey string             // base64; empty if unknown
 	SeedKeys    map[string]SeedKey // by id; nil if unknown
 	Ladder      *Ladder            // must watch the match (see NewLadder); nil if unknown
+	Seatings    map[string]Seating // from the ladder's signed tree, by match; nil if the tree is unknown
+	Beacons     []Beacon           // the chains that the caller trusts
+	HouseBots   map[string]bool    // by bot: whether its owner is the house; a missing bot is unknown
 	Notes       map[string][]Note  // an owner's notes, by match; nil if unknown
 	Required    bool               // the record comes from an arena, so it must have a proof
+}
+
+// Beacon is a chain that the caller trusts, with the function that checks the
+// signature of a round. Package domain has no BLS, so the caller supplies it.
+type Beacon struct {
+	beacon.Chain
+
+	Verify func(beacon.Chain, beacon.Round) error
 }
 
 // SeedKey is a seed key as the stream arena-keys records it.
@@ -157,6 +172,9 @@ func (a *audit) compare(check, log, follows string) {
 func (a *audit) report() Report {
 	r := a.record
 	rep := Report{Match: r.ID, Mode: r.Mode, Status: r.Status, Events: len(r.events), Difference: a.difference}
+	if r.proof != nil {
+		rep.SeedFrom = a.seedFrom()
+	}
 	for _, c := range a.checks {
 		if c.Name != "" {
 			rep.Checks = append(rep.Checks, c)

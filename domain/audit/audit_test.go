@@ -26,7 +26,7 @@ func ladderOf(t testing.TB, a *sample.Arena, watch ...string) *audit.Ladder {
 	for i, e := range a.Events {
 		data, err := json.Marshal(e)
 		require.NoError(t, err)
-		require.NoError(t, l.Add(uint64(i), e.EventType(), data))
+		require.NoError(t, l.Add(uint64(i), a.Times[i], e.EventType(), data))
 	}
 	return l
 }

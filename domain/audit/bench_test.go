@@ -59,7 +59,7 @@ func BenchmarkLadder(b *testing.B) {
 	for b.Loop() {
 		l := audit.NewLadder("standard", sample.PlatformKey)
 		for i, e := range events {
-			require.NoError(b, l.Add(uint64(i), e.name, e.data))
+			require.NoError(b, l.Add(uint64(i), a.Times[i], e.name, e.data))
 		}
 		changes += l.Totals.Changes
 	}

@@ -22,9 +22,11 @@ func (a *audit) chance() {
 	}
 	p := r.proof
 	a.id(p)
+	a.seating(p)
 	a.compare(CheckCommitment, r.commitment.String(), seed.Commitment(p.ServerSeed).String())
 	a.seedKey(p)
-	a.compare(CheckSeed, r.seed.String(), seed.Joint(p.ServerSeed, p.Nonces).String())
+	a.beacon(p)
+	a.compare(CheckSeed, r.seed.String(), match.SeedOf(p.ServerSeed, p.Nonces, p.Beacon).String())
 	for i, at := range r.seed.Seating(len(p.Table)) {
 		a.compare(CheckSeats, fmt.Sprintf("bot %s at seat %d", r.players[i].botID, i), fmt.Sprintf("bot %s at seat %d", p.Table[at], i))
 	}
@@ -38,7 +40,7 @@ func (a *audit) withoutProof() {
 		return
 	}
 	const because = "the record has no proof: no arena seated this match, and its seed was chosen"
-	for _, check := range []string{CheckID, CheckCommitment, CheckSeed, CheckSeats} {
+	for _, check := range []string{CheckID, CheckSeating, CheckCommitment, CheckBeacon, CheckSeed, CheckSeats} {
 		a.skipped(check, because)
 	}
 }

@@ -1,10 +1,8 @@
 package audit
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"hexarena/domain/ladder"
@@ -12,10 +10,13 @@ import (
 )
 
 // Ladder recomputes one mode's ladder from its stream. It starts at the first
-// event. It checks that the seated bots were free, and compares every rating to
-// the last bit. NewLadder makes one.
+// event. It repeats every seating with the listed candidates, and compares every
+// rating to the last bit. NewLadder makes one. Set Beacons and SeedKeys before
+// the first event.
 type Ladder struct {
-	Totals LadderTotals
+	Totals   LadderTotals
+	Beacons  []Beacon           // the chains that the caller trusts; if empty, rounds are not checked
+	SeedKeys map[string]SeedKey // by id; if nil, commitments are not recomputed
 
 	platformKey string // base64; if empty, ids are not recomputed
 	state       ladder.Ladder
@@ -30,16 +31,20 @@ type LadderTotals struct {
 	Voided  int `json:"voided"`  // matches
 	Changes int `json:"changes"` // of ratings, one for each seat
 	Bots    int `json:"bots"`    // that were seated at least once
+
+	Voids       map[string]int `json:"voids"`       // the voided matches by cause: wall_clock, operator or beacon
+	Seatings    int            `json:"seatings"`    // events that seat tables
+	Repeated    int            `json:"repeated"`    // seatings that list their candidates, so that they could be repeated
+	Beacon      int            `json:"beacon"`      // tables whose seating names a round of a beacon
+	Rounds      int            `json:"rounds"`      // seatings whose round was compared with the tick
+	Commitments int            `json:"commitments"` // tables whose commitment follows from a published seed key
 }
 
 // entry is a watched match on its ladder.
 type entry struct {
-	ladder.Table
-	revision uint64
-	index    int
-	seedKey  string
-	status   string
-	rated    []ladder.RatedSeat // nil unless it is completed
+	Seating
+	status string
+	rated  []ladder.RatedSeat // nil unless it is completed
 }
 
 // LadderDifference is the first event of a ladder that does not follow from the
@@ -64,16 +69,21 @@ func (d *LadderDifference) Error() string {
 // remembers the matches whose ids are in watch, so that Evidence can use them.
 // platformKey is in base64, or empty if unknown.
 func NewLadder(mode, platformKey string, watch ...string) *Ladder {
-	l := &Ladder{platformKey: platformKey, state: ladder.New(mode), watched: map[string]*entry{}}
+	l := &Ladder{
+		Totals: LadderTotals{Voids: map[string]int{}}, platformKey: platformKey,
+		state: ladder.New(mode), watched: map[string]*entry{},
+	}
 	for _, id := range watch {
 		l.watched[id] = nil
 	}
 	return l
 }
 
-// Add recomputes the next event of the stream. It returns a *LadderDifference if
-// the event differs, or another error if it cannot read the event.
-func (l *Ladder) Add(revision uint64, eventType string, data []byte) error {
+// Add recomputes the next event of the stream, which occurred at the given time
+// according to the arena. Bots rest from that time. Add returns a
+// *LadderDifference if the event differs, or another error if it cannot read the
+// event.
+func (l *Ladder) Add(revision uint64, at time.Time, eventType string, data []byte) error {
 	mode := l.state.Mode()
 	if want := l.state.Version(); revision != want {
 		return &LadderDifference{mode, revision, "", fmt.Sprintf("an event at revision %d", revision), fmt.Sprintf("one at revision %d", want)}
@@ -95,7 +105,7 @@ func (l *Ladder) Add(revision uint64, eventType string, data []byte) error {
 		d.Mode, d.Revision = mode, revision
 		return d
 	}
-	l.state = ladder.Evolve(l.state, e, time.Time{}) // the time only determines which bots rest, and the audit does not check rest
+	l.state = ladder.Evolve(l.state, e, at)
 	l.Totals.Events++
 	l.Totals.Bots = l.state.Bots()
 	return nil
@@ -103,40 +113,6 @@ func (l *Ladder) Add(revision uint64, eventType string, data []byte) error {
 
 func differ(match, log, follows string) *LadderDifference {
 	return &LadderDifference{Match: match, Log: log, Follows: follows}
-}
-
-// seat checks a seating. Every table must have four bots, but the last may have
-// three. The bots must be in no other match, and in descending order of rating.
-func (l *Ladder) seat(e ladder.TablesSeated) *LadderDifference {
-	least, matchOf := math.Inf(1), make(map[string]string, 4*len(e.Tables))
-	for i, t := range e.Tables {
-		if n := len(t.Bots); n != 4 && (n != 3 || i < len(e.Tables)-1) {
-			return differ(t.MatchID, fmt.Sprintf("a table of %d", n), "tables of 4, the last of 3 or 4")
-		}
-		if id := ladder.MatchID(l.platformKey, l.state.Mode(), l.state.Version(), i); l.platformKey != "" && id != t.MatchID {
-			return differ(t.MatchID, "the id "+t.MatchID, "the id "+id)
-		}
-		same := func(other ladder.Table) bool { return other.MatchID == t.MatchID }
-		if _, open := l.state.Seating(t.MatchID); open || l.platformKey == "" && slices.ContainsFunc(e.Tables[:i], same) {
-			return differ(t.MatchID, "a match that is seated twice", "one seating")
-		}
-		for _, bot := range t.Bots {
-			b := l.state.Bot(bot)
-			if in := cmp.Or(b.Match, matchOf[bot]); in != "" {
-				return differ(t.MatchID, fmt.Sprintf("bot %s at a table", bot), "no seat for it: it is in match "+in)
-			}
-			if o := b.Rating.Ordinal(); o > least {
-				return differ(t.MatchID, fmt.Sprintf("bot %s after a bot with a lower rating", bot), "bots in descending order of rating")
-			}
-			least = b.Rating.Ordinal()
-			matchOf[bot] = t.MatchID
-		}
-		if _, watch := l.watched[t.MatchID]; watch {
-			l.watched[t.MatchID] = &entry{Table: t, revision: l.state.Version(), index: i, seedKey: e.SeedKey, status: running}
-		}
-	}
-	l.Totals.Tables += len(e.Tables)
-	return nil
 }
 
 // rate recomputes the ratings of a match from its bots' earlier ratings.
@@ -169,8 +145,12 @@ func (l *Ladder) void(e ladder.MatchVoided) *LadderDifference {
 	if _, err := l.state.Void(e.MatchID, e.Why); err != nil {
 		return differ(e.MatchID, fmt.Sprintf("a voided match with the reason %q", e.Why), "no such event: "+err.Error())
 	}
+	if s, _ := l.state.Seating(e.MatchID); e.Why == ladder.WhyBeacon && s.Beacon == nil {
+		return differ(e.MatchID, fmt.Sprintf("a voided match with the reason %q", e.Why), "another reason: its seating names no round of a beacon")
+	}
 	l.close(e.MatchID, aborted, nil)
 	l.Totals.Voided++
+	l.Totals.Voids[e.Why]++
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -16,6 +17,7 @@ import (
 
 // stored is an event as a ladder's stream stores it.
 type stored struct {
+	at   time.Time
 	name string
 	data object
 }
@@ -26,11 +28,16 @@ func storedLadder(t testing.TB) []stored {
 	for range 3 {
 		a.Tick()
 	}
-	var list []stored
-	for _, e := range a.Events {
+	return eventsOf(t, a.Ladder)
+}
+
+// eventsOf returns a ladder's events as its stream stores them.
+func eventsOf(t testing.TB, l *sample.Ladder) (list []stored) {
+	t.Helper()
+	for i, e := range l.Events {
 		data, err := json.Marshal(e)
 		require.NoError(t, err)
-		list = append(list, stored{e.EventType(), open(t, data).object})
+		list = append(list, stored{l.Times[i], e.EventType(), open(t, data).object})
 	}
 	return list
 }
@@ -42,7 +49,7 @@ func fold(t testing.TB, list []stored) (*audit.Ladder, error) {
 	for i, e := range list {
 		data, err := json.Marshal(e.data)
 		require.NoError(t, err)
-		if err := l.Add(uint64(i), e.name, data); err != nil {
+		if err := l.Add(uint64(i), e.at, e.name, data); err != nil {
 			return l, err
 		}
 	}
@@ -101,7 +108,7 @@ func TestForgedLaddersAreFound(t *testing.T) {
 		"ratings dropped":      {second - 1, func(l []stored) []stored { return slices.Delete(l, rated, rated+1) }},
 		"ratings doubled":      {rated + 1, func(l []stored) []stored { return slices.Insert(l, rated, l[rated]) }},
 		"an aborted match rated": {void, func(l []stored) []stored {
-			l[void] = stored{"RatingsChanged", object{"match": "x", "seats": []any{}}}
+			l[void] = stored{l[void].at, "RatingsChanged", object{"match": "x", "seats": []any{}}}
 			return l
 		}},
 		"a match of no table":  {void, func(l []stored) []stored { l[void].data["match"] = "x"; return l }},
@@ -140,7 +147,7 @@ func TestForgedLaddersAreFound(t *testing.T) {
 
 func TestALadderNeedsItsFirstEvents(t *testing.T) {
 	l := audit.NewLadder(ladder.Standard, "")
-	require.ErrorContains(t, l.Add(4, "MatchVoided", []byte(`{"match":"x","why":"operator"}`)), "revision 0")
+	require.ErrorContains(t, l.Add(4, time.Time{}, "MatchVoided", []byte(`{"match":"x","why":"operator"}`)), "revision 0")
 }
 
 // The audit finds contradictions between a record and its ladder.
@@ -164,7 +171,7 @@ func TestARecordIsComparedWithItsLadder(t *testing.T) {
 			l := audit.NewLadder(ladder.Standard, "", id)
 			data, err := json.Marshal(a.Events[0])
 			require.NoError(t, err)
-			require.NoError(t, l.Add(0, "TablesSeated", data))
+			require.NoError(t, l.Add(0, a.Times[0], "TablesSeated", data))
 			return l
 		}(), "running"},
 	} {

@@ -3,7 +3,6 @@ package audit
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"hexarena/domain/ladder"
 	"hexarena/domain/rating"
@@ -26,11 +25,7 @@ func (a *audit) rating() {
 		a.differs(CheckRating, 0, "a match of mode "+r.Mode, "no such match: its ladder never seated it")
 		return
 	}
-	p := r.proof
-	a.compare(CheckRating, fmt.Sprintf("seated at revision %d, table %d", p.Revision, p.Index), fmt.Sprintf("seated at revision %d, table %d", m.revision, m.index))
-	a.compare(CheckRating, "the table "+strings.Join(p.Table, ", "), "the table "+strings.Join(m.Bots, ", "))
-	a.compare(CheckRating, "the commitment "+r.commitment.String(), "the commitment "+m.Commitment.String())
-	a.compare(CheckRating, "the seed key "+p.SeedKey, "the seed key "+m.seedKey)
+	a.table(CheckRating, r.proof, &m.Seating)
 	a.compare(CheckRating, r.Status, m.status)
 	for _, s := range m.rated {
 		a.ratedSeat(s)

@@ -110,8 +110,8 @@ func FuzzLadder(f *testing.F) {
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
 		l := audit.NewLadder("standard", sample.PlatformKey)
-		require.NoError(t, l.Add(0, first.name, begin))
-		if err := l.Add(1, name, data); err != nil {
+		require.NoError(t, l.Add(0, first.at, first.name, begin))
+		if err := l.Add(1, first.at, name, data); err != nil {
 			require.Equal(t, 1, l.Totals.Events)
 		}
 	})

@@ -93,8 +93,8 @@ func (l Ladder) ranked(candidates []Candidate, t Tick) []Candidate {
 	for _, c := range candidates {
 		c.Registered = c.Registered.UTC().Truncate(time.Millisecond)
 		c.StatusChanged = c.StatusChanged.UTC().Truncate(time.Millisecond)
-		if b := l.Bot(c.BotID); b.Match == "" && b.rested(c, t) {
-			free = append(free, entry{c, b.Rating.Ordinal()})
+		if l.MaySeat(c, t) {
+			free = append(free, entry{c, l.Bot(c.BotID).Rating.Ordinal()})
 		}
 	}
 	slices.SortFunc(free, func(a, b entry) int {
@@ -113,6 +113,12 @@ func (l Ladder) ranked(candidates []Candidate, t Tick) []Candidate {
 		}
 	}
 	return ranked
+}
+
+// MaySeat reports whether a candidate is in no match and has rested at a tick.
+func (l Ladder) MaySeat(c Candidate, t Tick) bool {
+	b := l.Bot(c.BotID)
+	return b.Match == "" && b.rested(c, t)
 }
 
 // rested reports whether b's rest after its latest match is over. The rest is

@@ -86,7 +86,11 @@ func FoldLadder(ctx context.Context, log eventstore.Log, errOut io.Writer, mode,
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", stream, err)
 		}
-		if err := l.Add(uint64(r.Revision), r.Type, r.Data); err != nil {
+		m, err := eventstore.DecodeMetadata(r)
+		if err != nil {
+			return nil, err
+		}
+		if err := l.Add(uint64(r.Revision), m.At, r.Type, r.Data); err != nil {
 			return nil, err
 		}
 		if done := uint64(r.Revision) + 1; done%1024 == 0 {

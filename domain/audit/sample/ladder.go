@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"hexarena/domain/beacon"
 	"hexarena/domain/game"
 	"hexarena/domain/ladder"
 )
@@ -13,12 +14,29 @@ import (
 // All its bots are always ready to play. Make one with NewLadder.
 type Ladder struct {
 	Events []ladder.Event // of ladder-standard, from revision 0
+	Times  []time.Time    // of the events
 
 	rng         game.Rand
 	platformKey string
 	state       ladder.Ladder
 	candidates  []ladder.Candidate
 	now         time.Time
+	beacon      *Beacon // nil for an arena without a beacon
+}
+
+// Beacon is the beacon of an arena. Sign returns the signature of a round.
+type Beacon struct {
+	beacon.Chain
+
+	Sign func(round uint64) []byte
+}
+
+// named returns the round that a seating names, or nil without a beacon.
+func (b *Beacon) named(tick time.Time) *beacon.Named {
+	if b == nil {
+		return nil
+	}
+	return &beacon.Named{Chain: b.Hash, Round: b.After(tick)}
 }
 
 // NewLadder returns a ladder with a number of bots before its first event.
@@ -47,7 +65,7 @@ func (l *Ladder) Tick() []ladder.Event {
 
 func (l *Ladder) seat() {
 	l.now = l.now.Add(time.Minute)
-	l.store(l.state.Seat(l.candidates, ladder.Tick{Now: l.now, PlatformKey: l.platformKey, SeedKeyID: SeedKeyID, SeedKey: SeedKey}))
+	l.store(l.state.Seat(l.candidates, ladder.Tick{Now: l.now, PlatformKey: l.platformKey, SeedKeyID: SeedKeyID, SeedKey: SeedKey, Beacon: l.beacon.named(l.now)}))
 }
 
 // store folds the events of one append, and returns them.
@@ -55,6 +73,7 @@ func (l *Ladder) store(events []ladder.Event, err error) []ladder.Event {
 	must(err)
 	for _, e := range events {
 		l.state = ladder.Evolve(l.state, e, l.now)
+		l.Times = append(l.Times, l.now)
 	}
 	l.Events = append(l.Events, events...)
 	return events

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"time"
 
+	"hexarena/domain/beacon"
 	"hexarena/domain/game"
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
@@ -37,7 +38,8 @@ type Options struct {
 	Build    bool // bots build if they can, so that games end with a win
 	Abort    int  // one in this many matches is aborted; 0 for none
 
-	PlatformKey string // base64; PlatformKey if empty
+	PlatformKey string  // base64; PlatformKey if empty
+	Beacon      *Beacon // nil for an arena without a beacon
 }
 
 // Arena plays one mode's ladder. Make one with New.
@@ -50,7 +52,9 @@ type Arena struct {
 
 // New returns an arena that has not played any match.
 func New(o Options) *Arena {
-	return &Arena{Ladder: newLadder(o.Bots, o.Chance, o.PlatformKey), options: o}
+	a := &Arena{Ladder: newLadder(o.Bots, o.Chance, o.PlatformKey), options: o}
+	a.beacon = o.Beacon
+	return a
 }
 
 // Tick seats every bot, plays all matches to their end, and returns the records
@@ -121,6 +125,10 @@ func (a *Arena) begin(s ladder.Seating) *table {
 		MatchID: s.MatchID, Mode: s.Mode, Commitment: s.Commitment,
 		Table:     match.Table{Revision: s.Revision, Index: s.Index, SeedKey: s.SeedKey},
 		Deadlines: match.Deadlines{DecisionMs: 5000, WallMs: 600_000},
+	}
+	if s.Beacon != nil {
+		round := beacon.NewRound(*s.Beacon, a.beacon.Sign(s.Beacon.Round))
+		in.Beacon = &round
 	}
 	for i, e := range s.Bots {
 		in.Bots = append(in.Bots, match.Seat{BotID: e.BotID, BotName: "Bot " + e.BotID[len(e.BotID)-3:], OwnerID: "owner", Mu: e.Mu, Sigma: e.Sigma})

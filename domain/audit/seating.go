@@ -1,0 +1,204 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hexarena/domain/beacon"
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
+)
+
+// Seating is the table of a match as its ladder seated it.
+type Seating struct {
+	ladder.Table
+
+	Revision uint64        // of its TablesSeated
+	Index    int           // of its table in that event
+	SeedKey  string        // id of the seed key
+	Tick     time.Time     // the arena's claim of the time of the seating
+	Beacon   *beacon.Named // the round that the seed uses; nil without a beacon
+}
+
+// ParseSeatings reads the data of a TablesSeated at a revision. It returns the
+// tables by match.
+func ParseSeatings(revision uint64, data []byte) (map[string]Seating, error) {
+	e, err := decodeLadder(ladder.TablesSeated{}.EventType(), data)
+	if err != nil {
+		return nil, err
+	}
+	tables := map[string]Seating{}
+	for i, t := range e.(ladder.TablesSeated).Tables {
+		tables[t.MatchID] = seatingOf(e.(ladder.TablesSeated), revision, i)
+	}
+	return tables, nil
+}
+
+func seatingOf(e ladder.TablesSeated, revision uint64, index int) Seating {
+	return Seating{Table: e.Tables[index], Revision: revision, Index: index, SeedKey: e.SeedKey, Tick: e.Tick, Beacon: e.Beacon}
+}
+
+// seated returns the seating of the match in the evidence, or nil if it is
+// unknown.
+func (a *audit) seated() *Seating {
+	if s, ok := a.evidence.Seatings[a.record.ID]; ok {
+		return &s
+	}
+	if l := a.evidence.Ladder; l != nil {
+		if m := l.watched[a.record.ID]; m != nil {
+			return &m.Seating
+		}
+	}
+	return nil
+}
+
+// seating compares the record with the table in the ladder's signed tree. The
+// arena published that table before it dialed the bots.
+func (a *audit) seating(p *match.Proof) {
+	if a.evidence.Seatings == nil {
+		a.skipped(CheckSeating, "the ladder's signed tree was not given")
+		return
+	}
+	s, found := a.evidence.Seatings[a.record.ID]
+	if !found {
+		a.differs(CheckSeating, 0, fmt.Sprintf("a match seated at revision %d", p.Revision), "a match that the ladder seated at this revision: the ladder's signed tree has no such table there")
+		return
+	}
+	a.table(CheckSeating, p, &s)
+}
+
+// table compares the record with its table on the ladder.
+func (a *audit) table(check string, p *match.Proof, s *Seating) {
+	a.compare(check, fmt.Sprintf("seated at revision %d, table %d", p.Revision, p.Index), fmt.Sprintf("seated at revision %d, table %d", s.Revision, s.Index))
+	a.compare(check, "the table "+strings.Join(p.Table, ", "), "the table "+strings.Join(s.Bots, ", "))
+	a.compare(check, "the commitment "+a.record.commitment.String(), "the commitment "+s.Commitment.String())
+	a.compare(check, "the seed key "+p.SeedKey, "the seed key "+s.SeedKey)
+}
+
+// beacon checks the round of the beacon that the seed uses. The seating names
+// the round before it exists.
+func (a *audit) beacon(p *match.Proof) {
+	s := a.seated()
+	if s != nil {
+		a.compare(CheckBeacon, describeRound(p.Beacon), describeNamed(s.Beacon))
+	}
+	switch {
+	case a.difference != nil:
+		return
+	case p.Beacon == nil && s == nil:
+		a.skipped(CheckBeacon, "the seed uses no beacon, and the seating is unknown")
+		return
+	case p.Beacon == nil:
+		a.skipped(CheckBeacon, "the arena had no beacon")
+		return
+	}
+	if _, _, err := p.Beacon.Decode(); err != nil {
+		a.differs(CheckBeacon, 0, err.Error(), "a round as drand publishes it")
+		return
+	}
+	a.round(p.Beacon, s)
+}
+
+// round checks that a round is of a trusted chain, that the chain signed it, and
+// that it did not exist at the tick.
+func (a *audit) round(r *beacon.Round, s *Seating) {
+	if len(a.evidence.Beacons) == 0 {
+		a.skipped(CheckBeacon, "no chain was given, so the round's signature was not checked")
+		return
+	}
+	b, d := trusted(a.evidence.Beacons, beacon.Named{Chain: r.Chain, Round: r.Round})
+	if d != nil {
+		a.differs(CheckBeacon, 0, d.Log, d.Follows)
+		return
+	}
+	if err := b.Verify(b.Chain, *r); err != nil {
+		a.differs(CheckBeacon, 0, fmt.Sprintf("round %d with the signature %s", r.Round, r.Signature), "a signature of this round by the chain: "+err.Error())
+		return
+	}
+	a.made(CheckBeacon, 1)
+	if s == nil {
+		a.skipped(CheckBeacon, "the seating is unknown, so the round's time was not checked")
+		return
+	}
+	if d := early(b.Chain, r.Round, s.Tick); d != nil {
+		a.differs(CheckBeacon, 0, d.Log, d.Follows)
+		return
+	}
+	a.made(CheckBeacon, 1)
+}
+
+// trusted finds the chain of a named round among the trusted chains.
+func trusted(chains []Beacon, n beacon.Named) (*Beacon, *Difference) {
+	i := slices.IndexFunc(chains, func(b Beacon) bool { return b.Hash == n.Chain })
+	if i >= 0 {
+		return &chains[i], nil
+	}
+	var names []string
+	for _, b := range chains {
+		names = append(names, strings.TrimSpace(b.ID+" "+b.Hash))
+	}
+	return nil, &Difference{Check: CheckBeacon, Log: "the beacon chain " + n.Chain, Follows: "a chain that you trust: " + strings.Join(names, ", ")}
+}
+
+// early returns a difference if a seating at tick names a round that appears
+// less than beacon.Margin periods later. It compares numbers of rounds, because
+// the time of a very large round overflows.
+func early(c beacon.Chain, round uint64, tick time.Time) *Difference {
+	first := c.After(tick)
+	if round >= first {
+		return nil
+	}
+	at := func(t time.Time) string { return t.UTC().Format(match.TimeFormat) }
+	return &Difference{
+		Check: CheckBeacon, Log: fmt.Sprintf("round %d, which appears at %s", round, at(c.Time(round))),
+		Follows: fmt.Sprintf("round %d or later: a round that appears at least %d periods after the tick at %s", first, beacon.Margin, at(tick)),
+	}
+}
+
+func describeRound(r *beacon.Round) string {
+	if r == nil {
+		return describeNamed(nil)
+	}
+	return describeNamed(&beacon.Named{Chain: r.Chain, Round: r.Round})
+}
+
+func describeNamed(n *beacon.Named) string {
+	if n == nil {
+		return "no beacon"
+	}
+	return fmt.Sprintf("round %d of the chain %s", n.Round, n.Chain)
+}
+
+// seedFrom says who shared in the seed. It counts only bots that sent a nonce
+// and belong to other owners than the house. The record alone does not say who
+// owns a bot.
+func (a *audit) seedFrom() string {
+	p := a.record.proof
+	if p.Beacon != nil {
+		return "the beacon"
+	}
+	bots, unknown := 0, false
+	for i, bot := range p.Table[:min(len(p.Table), len(p.Nonces))] {
+		if p.Nonces[i] == "" {
+			continue
+		}
+		house, known := a.evidence.HouseBots[bot]
+		unknown = unknown || !known
+		if !house {
+			bots++
+		}
+	}
+	switch {
+	case bots == 0:
+		return "the arena only"
+	case unknown && bots == 1:
+		return "the arena and at most 1 bot (it may be a house bot)"
+	case unknown:
+		return fmt.Sprintf("the arena and at most %d bots (some may be house bots)", bots)
+	case bots == 1:
+		return "the arena and 1 bot"
+	}
+	return fmt.Sprintf("the arena and %d bots", bots)
+}
