@@ -166,7 +166,7 @@ func TestRecords(t *testing.T) {
 // A match that never started has no record. The answer explains what happened.
 func TestMatchThatWasVoidedBeforeItStarted(t *testing.T) {
 	s := newSpectated(t)
-	unknown := s.get("/matches/" + s.seated.MatchID).is(http.StatusNotFound, "not_found").json["detail"]
+	unknown := s.get("/matches/"+s.seated.MatchID).is(http.StatusNotFound, "not_found").json["detail"]
 	s.seated.Void(ladder.WhyBeacon)
 	s.read.sync()
 	for _, path := range []string{"/matches/%s", "/matches/%s/frames", "/live/%s", "/live/%s/stream"} {

@@ -7,7 +7,11 @@ package housebot
 import (
 	"context"
 	"crypto/ed25519"
+	"crypto/hmac"
+	crand "crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -47,6 +51,7 @@ type Options struct {
 	PublicKey ed25519.PublicKey // the arena's key; nil: accept unsigned upgrades
 	Think     time.Duration     // delay before each answer
 	Seed      uint64            // seeds the bot's random choices, together with the match id
+	Secret    []byte            // key of the bot's nonces, known only to its owner; empty: a random key
 	Logger    *slog.Logger
 }
 
@@ -54,6 +59,9 @@ type Options struct {
 func Handler(o Options) (http.Handler, error) {
 	if strategies[o.Name] == nil {
 		return nil, fmt.Errorf("unknown house bot %q; choose one of %s", o.Name, strings.Join(Names(), ", "))
+	}
+	if len(o.Secret) == 0 {
+		o.Secret = []byte(crand.Text())
 	}
 	return &server{o}, nil
 }
@@ -89,14 +97,24 @@ func (s *server) verified(h http.Header) bool {
 // maxRequest is the maximum size of a decision request, in bytes.
 const maxRequest = 1 << 20
 
+// Nonce returns the bot's share of a match's seed: the HMAC-SHA256 of the match id
+// under the bot's secret, in hex. The owner can compute it again and compare it with
+// the match's proof (docs/audit.md, "An owner's notes").
+func Nonce(secret []byte, matchID string) string {
+	h := hmac.New(sha256.New, secret)
+	_, _ = io.WriteString(h, matchID) // never fails
+	return hex.EncodeToString(h.Sum(nil))
+}
+
 func (s *server) play(w http.ResponseWriter, r *http.Request) {
+	id := r.Header.Get("x-arena-match")
+	w.Header().Set("x-arena-nonce", Nonce(s.Secret, id))
 	conn, err := websocket.Accept(w, r, nil)
 	if err != nil {
 		return
 	}
 	defer conn.CloseNow()
 	conn.SetReadLimit(maxRequest)
-	id := r.Header.Get("x-arena-match")
 	hash := fnv.New64a()
 	_, _ = io.WriteString(hash, id) // never fails
 	strategy := strategies[s.Name](rand.New(rand.NewPCG(s.Seed, hash.Sum64())))

@@ -88,7 +88,9 @@ func ask(t *testing.T, bot strategy, m match.Match, d match.Decision) []byte {
 func TestServer(t *testing.T) {
 	public, private, err := ed25519.GenerateKey(nil)
 	require.NoError(t, err)
-	h, err := Handler(Options{Name: "greedy", PublicKey: public, Logger: slog.New(slog.DiscardHandler)})
+	// This is a published vector of HMAC-SHA256 with the key "Jefe" (RFC 4231, test case 2).
+	const id, nonce = "what do ya want for nothing?", "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+	h, err := Handler(Options{Name: "greedy", PublicKey: public, Secret: []byte("Jefe"), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	srv := httptest.NewServer(h)
 	defer srv.Close()
@@ -102,18 +104,19 @@ func TestServer(t *testing.T) {
 
 	dial := func(at time.Time) (*websocket.Conn, *http.Response, error) {
 		timestamp := fmt.Sprint(at.UnixMilli())
-		signature := ed25519.Sign(private, []byte(timestamp+".m"))
+		signature := ed25519.Sign(private, []byte(timestamp+"."+id))
 		return websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(srv.URL, "http"), &websocket.DialOptions{HTTPHeader: http.Header{
-			"X-Arena-Match": {"m"}, "X-Arena-Timestamp": {timestamp}, "X-Arena-Signature": {base64.StdEncoding.EncodeToString(signature)},
+			"X-Arena-Match": {id}, "X-Arena-Timestamp": {timestamp}, "X-Arena-Signature": {base64.StdEncoding.EncodeToString(signature)},
 		}})
 	}
 	_, res, err = dial(time.Now().Add(-time.Minute))
 	require.Error(t, err)
 	require.Equal(t, http.StatusUnauthorized, res.StatusCode)
 
-	conn, _, err := dial(time.Now())
+	conn, res, err := dial(time.Now())
 	require.NoError(t, err)
 	defer conn.CloseNow()
+	require.Equal(t, []string{nonce}, res.Header.Values("x-arena-nonce"))
 	m, _ := matchtest.Start(seed.Seed{1}, 3)
 	r := m.Request(m.Asks()[0])
 	r.DeadlineMs = 5000
@@ -123,6 +126,21 @@ func TestServer(t *testing.T) {
 	events, err := m.Settle([]match.Outcome{{Decision: 1, Frame: frame}})
 	require.NoError(t, err)
 	require.False(t, events[0].(match.ActionPlayed).Default)
+
+	// Bots without a secret of their own have different random secrets.
+	nonces := map[string]bool{}
+	for range 2 {
+		h, err := Handler(Options{Name: "random", Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		srv := httptest.NewServer(h)
+		defer srv.Close()
+		conn, res, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(srv.URL, "http"), nil)
+		require.NoError(t, err)
+		defer conn.CloseNow()
+		require.Len(t, res.Header.Get("x-arena-nonce"), 64)
+		nonces[res.Header.Get("x-arena-nonce")] = true
+	}
+	require.Len(t, nonces, 2)
 
 	_, err = Handler(Options{Name: "cheater"})
 	require.ErrorContains(t, err, "greedy, random")

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/ed25519"
+	crand "crypto/rand"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -18,12 +22,13 @@ import (
 )
 
 type botCmd struct {
-	Name      string        `arg:"" help:"The bot: greedy or random."`
-	Listen    string        `default:":9001" help:"Address to serve on; without a host, on all interfaces."`
-	PublicKey string        `help:"The arena's public key in base64, to verify connections (GET /.well-known/arena.json)."`
-	Think     time.Duration `help:"Time to wait before each answer, so that people can watch."`
-	UntilEOF  bool          `name:"until-eof" hidden:"" help:"Stop when standard input ends."`
-	Seed      uint64        `help:"Seed of the bot's random choices (default: a random one, which is printed)."`
+	Name        string        `arg:"" help:"The bot: greedy or random."`
+	Listen      string        `default:":9001" help:"Address to serve on; without a host, on all interfaces."`
+	PublicKey   string        `help:"The arena's public key in base64, to verify connections (GET /.well-known/arena.json)."`
+	Think       time.Duration `help:"Time to wait before each answer, so that people can watch."`
+	UntilEOF    bool          `name:"until-eof" hidden:"" help:"Stop when standard input ends."`
+	NonceSecret string        `placeholder:"FILE" help:"File with the secret of the bot's nonces; it is created if it does not exist (default: a random secret for this run)."`
+	Seed        uint64        `help:"Seed of the bot's random choices (default: a random one, which is printed)."`
 }
 
 // Run serves the bot until ctx ends. It first prints the bot's URL.
@@ -38,8 +43,12 @@ func (c *botCmd) Run(ctx context.Context, k *kong.Kong) error {
 	if c.Seed == 0 {
 		c.Seed = rand.Uint64()
 	}
+	secret, err := c.secret()
+	if err != nil {
+		return fmt.Errorf("--nonce-secret: %w", err)
+	}
 	h, err := housebot.Handler(housebot.Options{
-		Name: c.Name, PublicKey: key, Think: c.Think, Seed: c.Seed, Logger: newLogger(k.Stderr),
+		Name: c.Name, PublicKey: key, Think: c.Think, Seed: c.Seed, Secret: secret, Logger: newLogger(k.Stderr),
 	})
 	if err != nil {
 		return err
@@ -70,4 +79,32 @@ func (c *botCmd) Run(ctx context.Context, k *kong.Kong) error {
 	stopped := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stopped()
 	return listen.Serve(server, l)
+}
+
+// secret returns the secret of the bot's nonces: the text of the file, without white
+// space at the ends. If the file does not exist, secret creates it. Without a
+// file, it returns nil.
+func (c *botCmd) secret() ([]byte, error) {
+	if c.NonceSecret == "" {
+		return nil, nil
+	}
+	f, err := os.OpenFile(c.NonceSecret, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	switch {
+	case err == nil:
+		_, err = fmt.Fprintln(f, crand.Text())
+		if err := errors.Join(err, f.Close()); err != nil {
+			return nil, err
+		}
+	case !errors.Is(err, fs.ErrExist):
+		return nil, err
+	}
+	text, err := os.ReadFile(c.NonceSecret)
+	if err != nil {
+		return nil, err
+	}
+	secret := bytes.TrimSpace(text)
+	if len(secret) == 0 {
+		return nil, fmt.Errorf("%s is empty: delete it, and the bot creates a new secret", c.NonceSecret)
+	}
+	return secret, nil
 }

@@ -6,14 +6,17 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
 
-	"hexarena/cmd/arena/demo"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"hexarena/adapters/housebot"
+	"hexarena/adapters/rest"
+	"hexarena/cmd/arena/demo"
 )
 
 // `make run` starts house bots in processes of their own, and soon shows a completed,
@@ -28,18 +31,37 @@ func TestDemoSoonHasARatedMatch(t *testing.T) {
 		"demo", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--node-listen", "127.0.0.1:0")
 	data := p.await(`keeps this demo in (\S+)`)[1]
 	require.Equal(t, folder, filepath.Dir(data), "a fresh folder")
-	p.await(`Hex Arena is at http://127\.0\.0\.1:\d+`)
+	base := p.await(`Hex Arena is at (http://127\.0\.0\.1:\d+)`)[1]
 	p.await(`\(greedy\) joins the standard ladder`)
 	p.await(`running +standard `)
 	line := p.await(`\w+ +completed +standard +(1\. \w+ \([+-]\d+\.\d\).*)\n`)[1]
 	took := time.Since(began)
 	t.Logf("a completed, rated match %v after the start: %s", took.Round(100*time.Millisecond), line)
+	requireHouseNonces(t, base, filepath.Join(data, "house-nonces"))
 	awaitHouseBots(p)
 	if running := marked(t, mark); running != nil {
 		require.Len(t, running, 1+houseBots)
 	}
 	p.end(syscall.SIGINT)
 	require.Empty(t, marked(t, mark), "processes still run")
+}
+
+// requireHouseNonces checks the nonces in the record of a completed match: each is
+// the HMAC of the match id under the secret of its bot.
+func requireHouseNonces(t *testing.T, base, secrets string) {
+	t.Helper()
+	anyone := demo.Owner{Base: base}
+	var list rest.Matches
+	require.NoError(t, anyone.Call(t.Context(), "GET", "/matches?status=completed", nil, &list))
+	require.NotEmpty(t, list.Matches)
+	var m rest.Match
+	require.NoError(t, anyone.Call(t.Context(), "GET", "/matches/"+list.Matches[0].ID, nil, &m))
+	for _, player := range m.Players {
+		secret, err := os.ReadFile(filepath.Join(secrets, player.BotName))
+		require.NoError(t, err)
+		want := housebot.Nonce(bytes.TrimSpace(secret), m.ID)
+		require.Equal(t, want, m.Proof.Nonces[slices.Index(m.Proof.Table, player.BotID)])
+	}
 }
 
 const houseBots = 7
@@ -71,7 +93,8 @@ func marked(t *testing.T, variable string) (pids []string) {
 func TestDemoContinuesOnItsFolder(t *testing.T) {
 	t.Parallel()
 	args := []string{"demo", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--node-listen", "127.0.0.1:0"}
-	for range 2 {
+	var secrets [2][]byte
+	for i := range secrets {
 		p := launch(t, args...)
 		base := p.await(`Hex Arena is at (http://127\.0\.0\.1:\d+)`)[1]
 		awaitHouseBots(p)
@@ -82,6 +105,9 @@ func TestDemoContinuesOnItsFolder(t *testing.T) {
 		var list struct{ Bots []struct{ Name string } }
 		require.NoError(t, owner.Call(t.Context(), "GET", "/bots", nil, &list))
 		require.Len(t, list.Bots, houseBots)
+		secrets[i], err = os.ReadFile(filepath.Join(args[2], "house-nonces", "Greta"))
+		require.NoError(t, err)
 		p.end(syscall.SIGTERM)
 	}
+	require.Equal(t, secrets[0], secrets[1])
 }

@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -26,7 +27,7 @@ import (
 // Arena is a running arena.
 type Arena struct {
 	BaseURL   string
-	Data      string // the arena's data folder, which also stores the house bots' key
+	Data      string // the arena's data folder, which also stores the house bots' key and their secrets
 	MailDir   string // the folder of the arena's emails; empty if emails are sent by SMTP
 	PublicKey ed25519.PublicKey
 }
@@ -60,11 +61,15 @@ func RunHouseBots(ctx context.Context, a Arena, out, botLog io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("house bots: %w", err)
 	}
+	secrets := filepath.Join(a.Data, "house-nonces")
+	if err := os.MkdirAll(secrets, 0o700); err != nil {
+		return fmt.Errorf("house bots: %w", err)
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	var mu sync.Mutex // one registration at a time
 	for _, b := range houseBots {
 		g.Go(func() error {
-			return b.run(ctx, a.PublicKey, botLog, func(url string) error {
+			return b.run(ctx, a.PublicKey, filepath.Join(secrets, b.name), botLog, func(url string) error {
 				mu.Lock()
 				defer mu.Unlock()
 				if err := owner.Register(ctx, b.name, b.mode, url); err != nil {
@@ -78,13 +83,15 @@ func RunHouseBots(ctx context.Context, a Arena, out, botLog io.Writer) error {
 	return g.Wait()
 }
 
-// run runs the bot's process until ctx ends. It calls ready with the bot's URL.
-func (b houseBot) run(ctx context.Context, arenaKey ed25519.PublicKey, log io.Writer, ready func(url string) error) error {
+// run runs the bot's process until ctx ends. It calls ready with the bot's URL. secret
+// is the file with the secret of the bot's nonces.
+func (b houseBot) run(ctx context.Context, arenaKey ed25519.PublicKey, secret string, log io.Writer, ready func(url string) error) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, self, "bot", b.strategy, "--until-eof", "--listen", "127.0.0.1:0", "--think", b.think.String(), "--public-key", base64.StdEncoding.EncodeToString(arenaKey))
+	cmd := exec.CommandContext(ctx, self, "bot", b.strategy, "--until-eof", "--listen", "127.0.0.1:0", "--think", b.think.String(),
+		"--nonce-secret", secret, "--public-key", base64.StdEncoding.EncodeToString(arenaKey))
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = time.Second
 	cmd.Stderr = log
