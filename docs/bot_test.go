@@ -2,11 +2,16 @@ package docs_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -22,25 +27,80 @@ import (
 // The example bot plays whole matches in every seat of a table, and none of its
 // answers is refused.
 func TestTheExampleBotPlays(t *testing.T) {
-	url := exampleBot(t)
+	bot := exampleBot(t, t.TempDir())
 	for seats := 3; seats <= 4; seats++ {
-		require.Equal(t, "stalemate", plays(t, url, seats), "it builds nothing")
+		require.Equal(t, "stalemate", plays(t, bot, seats), "it builds nothing")
 	}
 }
 
+// The owner of a bot keeps its secret, so that the bot can compute the nonces of
+// earlier matches again.
+func TestTheExampleBotKeepsItsSecret(t *testing.T) {
+	dir := t.TempDir()
+	first := exampleBot(t, dir).nonce(t, "m")
+	info, err := os.Stat(filepath.Join(dir, secretFile))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode())
+
+	again, other := exampleBot(t, dir), exampleBot(t, t.TempDir())
+	require.Equal(t, first, again.nonce(t, "m"))
+	require.NotEqual(t, first, other.nonce(t, "m"))
+	for _, bot := range []runningBot{again, other} {
+		line, answer, err := websocket.Dial(t.Context(), bot.url, &websocket.DialOptions{HTTPHeader: http.Header{"X-Arena-Match": {"m"}}})
+		require.NoError(t, err)
+		require.NoError(t, line.CloseNow())
+		require.Equal(t, bot.nonce(t, "m"), answer.Header.Get("x-arena-nonce"))
+	}
+}
+
+// runningBot is a bot's process.
+type runningBot struct {
+	url string
+	dir string // its working folder
+}
+
+// secretFile is the file in a bot's folder that holds the secret of its nonces.
+const secretFile = "nonce-secret"
+
+// nonce computes the bot's nonce for a match from its secret, as its owner can.
+func (b runningBot) nonce(t *testing.T, matchID string) string {
+	t.Helper()
+	secret, err := os.ReadFile(filepath.Join(b.dir, secretFile))
+	require.NoError(t, err)
+	require.Len(t, bytes.TrimSpace(secret), 64)
+	h := hmac.New(sha256.New, bytes.TrimSpace(secret))
+	h.Write([]byte(matchID))
+	return fmt.Sprintf("%x", h.Sum(nil))
+}
+
+// startBot starts a bot in its folder. The bot prints its URL.
+func startBot(t *testing.T, bot *exec.Cmd) runningBot {
+	t.Helper()
+	bot.Stderr = os.Stderr
+	out, err := bot.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, bot.Start())
+	t.Cleanup(func() { _ = bot.Wait() }) // the test's context is canceled first, which kills the bot
+	url, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	return runningBot{strings.TrimSpace(url), bot.Dir}
+}
+
 // plays lets a bot play in every seat of a table, and returns how its match
-// ends. It requires that no answer is refused.
-func plays(t *testing.T, url string, seats int) string {
+// ends. It requires that no answer is refused, and that the bot sends its nonces.
+func plays(t *testing.T, bot runningBot, seats int) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	require.Equal(t, "pong", ping(t, ctx, url))
+	require.Equal(t, "pong", ping(t, ctx, bot.url))
 	m, _ := matchtest.Start(seed.Seed{7}, seats)
 	lines := make([]*websocket.Conn, seats)
 	for i := range lines {
-		line, _, err := websocket.Dial(ctx, url, nil)
+		id := fmt.Sprintf("match %d", i)
+		line, answer, err := websocket.Dial(ctx, bot.url, &websocket.DialOptions{HTTPHeader: http.Header{"X-Arena-Match": {id}}})
 		require.NoError(t, err)
 		defer line.CloseNow()
+		require.Equal(t, []string{bot.nonce(t, id)}, answer.Header.Values("x-arena-nonce"))
 		lines[i] = line
 	}
 	for !m.Over() {
@@ -68,7 +128,7 @@ func plays(t *testing.T, url string, seats int) string {
 // A caller that does not use WebSocket gets an error, and does not harm the
 // bot.
 func TestTheExampleBotTellsThatItWantsAWebSocket(t *testing.T) {
-	url := exampleBot(t)
+	url := exampleBot(t, t.TempDir()).url
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	require.NoError(t, err)
 	answer, err := http.DefaultClient.Do(request)
@@ -80,7 +140,7 @@ func TestTheExampleBotTellsThatItWantsAWebSocket(t *testing.T) {
 }
 
 func TestTheExampleBotRefusesAPortInOneLine(t *testing.T) {
-	_, taken, _ := strings.Cut(strings.TrimPrefix(exampleBot(t), "http://"), ":")
+	_, taken, _ := strings.Cut(strings.TrimPrefix(exampleBot(t, t.TempDir()).url, "http://"), ":")
 	for port, want := range map[string]string{
 		taken:   "port " + taken + ": Address already in use",
 		"70000": "port 70000 is invalid: choose 0 to 65535",
@@ -92,22 +152,19 @@ func TestTheExampleBotRefusesAPortInOneLine(t *testing.T) {
 	}
 }
 
-// exampleBot starts the bot's process and returns its URL.
-func exampleBot(t *testing.T) string {
+// exampleBot starts the example bot in a folder.
+func exampleBot(t *testing.T, dir string) runningBot {
 	t.Helper()
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		require.Empty(t, os.Getenv("CI"), "CI installs python3: make deps")
 		t.Skip("needs python3: run make deps")
 	}
-	bot := exec.CommandContext(t.Context(), python, "example_bot.py", "0")
-	out, err := bot.StdoutPipe()
+	program, err := filepath.Abs("example_bot.py")
 	require.NoError(t, err)
-	require.NoError(t, bot.Start())
-	t.Cleanup(func() { _ = bot.Wait() })
-	url, err := bufio.NewReader(out).ReadString('\n')
-	require.NoError(t, err)
-	return strings.TrimSpace(url)
+	bot := exec.CommandContext(t.Context(), python, program, "0")
+	bot.Dir = dir
+	return startBot(t, bot)
 }
 
 func ping(t *testing.T, ctx context.Context, url string) string {

@@ -8,7 +8,10 @@ docs/protocol.md describes the requests and lists the actions.
 """
 import base64
 import hashlib
+import hmac
 import json
+import os
+import secrets
 import socketserver
 import struct
 import sys
@@ -50,6 +53,20 @@ def half(hand):
     return cards
 
 
+def nonce(match):
+    """Returns the bot's share of a match's seed: an HMAC that only its owner can compute."""
+    return hmac.new(SECRET, match.encode(), hashlib.sha256).hexdigest()
+
+
+def secret():
+    """Returns the secret of the nonces. The first start stores a new one in a file: keep it."""
+    with open(os.open("nonce-secret", os.O_CREAT | os.O_RDWR, 0o600), "r+") as file:
+        stored = file.read().strip() or secrets.token_hex(32)
+        file.seek(0)
+        file.write(stored)
+    return stored.encode()
+
+
 class Bot(BaseHTTPRequestHandler):
     """Answers GET …/ping for the deploy check. Every other path takes WebSockets."""
 
@@ -79,6 +96,7 @@ class Bot(BaseHTTPRequestHandler):
         self.send_header("Upgrade", "websocket")
         self.send_header("Connection", "Upgrade")
         self.send_header("Sec-WebSocket-Accept", base64.b64encode(hashlib.sha1(key.encode()).digest()).decode())
+        self.send_header("x-arena-nonce", nonce(self.headers.get("x-arena-match", "")))
         self.end_headers()
         self.close_connection = True
 
@@ -125,6 +143,7 @@ def listen(port):
 
 if __name__ == "__main__":
     with listen(sys.argv[1] if len(sys.argv) > 1 else 9002) as server:
+        SECRET = secret()
         print("http://%s:%d" % server.server_address, flush=True)
         try:
             server.serve_forever()

@@ -1,7 +1,6 @@
 package docs_test
 
 import (
-	"bufio"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,7 +34,9 @@ func TestTheQuickStartsGoPlays(t *testing.T) {
 	require.Empty(t, string(formatted), "it is not formatted")
 	said, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, source).CombinedOutput()
 	require.NoError(t, err, string(said))
-	playsWell(t, exec.CommandContext(t.Context(), program, "0"))
+	bot := exec.CommandContext(t.Context(), program, "0")
+	bot.Dir = dir
+	playsWell(t, bot)
 }
 
 func TestTheQuickStartsTypeScriptPlays(t *testing.T) {
@@ -62,14 +63,8 @@ func TestTheQuickStartsTypeScriptPlays(t *testing.T) {
 // playsWell starts a bot that listens on a free port, and lets it play.
 func playsWell(t *testing.T, bot *exec.Cmd) {
 	t.Helper()
-	bot.Stderr = os.Stderr
-	out, err := bot.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, bot.Start())
-	t.Cleanup(func() { _ = bot.Wait() }) // the test's context is canceled first, which kills the bot
-	url, err := bufio.NewReader(out).ReadString('\n')
-	require.NoError(t, err)
+	running := startBot(t, bot)
 	for seats := 3; seats <= 4; seats++ {
-		require.NotEmpty(t, plays(t, strings.TrimSpace(url), seats))
+		require.NotEmpty(t, plays(t, running, seats))
 	}
 }
