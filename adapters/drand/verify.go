@@ -1,0 +1,70 @@
+package drand
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cloudflare/circl/sign/bls"
+
+	"hexarena/domain/beacon"
+)
+
+// Errors of Verify and of Client.Await.
+var (
+	// ErrChain reports a round of another chain.
+	ErrChain = errors.New("the round belongs to another chain")
+	// ErrSignature reports a signature that the chain's key did not make for
+	// this round.
+	ErrSignature = errors.New("the signature is not valid under the key of the chain")
+)
+
+// Verify checks that the key of the chain signed the round, and that the
+// randomness follows from the signature. It uses only the chain's hash and
+// public key.
+func Verify(chain beacon.Chain, r beacon.Round) error {
+	if r.Chain != chain.Hash {
+		return fmt.Errorf("round %d of chain %q: %w, not to %q", r.Round, r.Chain, ErrChain, chain.Hash)
+	}
+	signature, _, err := r.Decode()
+	if err != nil {
+		return err
+	}
+	key, err := publicKey(chain.PublicKey)
+	if err != nil {
+		return err
+	}
+	if !bls.Verify(key, beacon.Message(r.Round), signature) {
+		return fmt.Errorf("round %d: %w", r.Round, ErrSignature)
+	}
+	return nil
+}
+
+// publicKey decodes the key of a chain. The error names no source.
+func publicKey(key []byte) (*bls.PublicKey[bls.KeyG2SigG1], error) {
+	decoded := new(bls.PublicKey[bls.KeyG2SigG1])
+	if len(key) != beacon.KeySize || decoded.UnmarshalBinary(key) != nil || !decoded.Validate() {
+		return nil, errors.New("the key of the chain is not a compressed point of BLS12-381 in G2")
+	}
+	return decoded, nil
+}
+
+// ParseChain reads the value of the flag --beacon-chain: quicknet, or the hash
+// and the public key of a chain in hex, joined by a colon. In the second case,
+// the chain has no other fields. Verify needs no others; Fetch reads them.
+func ParseChain(text string) (beacon.Chain, error) {
+	if text == "quicknet" {
+		return beacon.Quicknet(), nil
+	}
+	hash, keyText, ok := strings.Cut(strings.ToLower(text), ":")
+	rawHash, err1 := hex.DecodeString(hash)
+	key, err2 := hex.DecodeString(keyText)
+	if !ok || err1 != nil || err2 != nil || len(rawHash) != beacon.HashSize {
+		return beacon.Chain{}, fmt.Errorf("want quicknet, or HASH:PUBLICKEY with %d and %d hex digits", 2*beacon.HashSize, 2*beacon.KeySize)
+	}
+	if _, err := publicKey(key); err != nil {
+		return beacon.Chain{}, err
+	}
+	return beacon.Chain{Hash: hash, PublicKey: key}, nil
+}
