@@ -46,14 +46,19 @@ func eventsOf(t testing.TB, l *sample.Ladder) (list []stored) {
 func fold(t testing.TB, list []stored) (*audit.Ladder, error) {
 	t.Helper()
 	l := audit.NewLadder(ladder.Standard, sample.PlatformKey)
+	return l, foldInto(t, l, list)
+}
+
+func foldInto(t testing.TB, l *audit.Ladder, list []stored) error {
+	t.Helper()
 	for i, e := range list {
 		data, err := json.Marshal(e.data)
 		require.NoError(t, err)
 		if err := l.Add(uint64(i), e.at, e.name, data); err != nil {
-			return l, err
+			return err
 		}
 	}
-	return l, nil
+	return nil
 }
 
 func TestALadderIsRecomputed(t *testing.T) {

@@ -5,17 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
+	"hexarena/domain/beacon"
 	"hexarena/domain/seed"
 	"hexarena/domain/strictjson"
 )
 
 // Note is an owner's note about one bot at the start of a match. It contains
-// the nonce that the bot sent, and the commitment of the upgrade request.
+// the nonce that the bot sent, and the headers of the upgrade request.
 type Note struct {
 	Bot        string
 	Nonce      *string
 	Commitment *seed.Seed
+	Round      *uint64   // the number of the beacon's round
+	Index      *uint64   // the index of the seating in the ladder's signed tree
+	At         time.Time // of the upgrade request, by the owner's clock; zero if unknown
 }
 
 // ParseNotes reads an owner's notes, one JSON object per line, and groups them
@@ -41,16 +46,23 @@ func parseNote(line []byte) (match string, n Note, err error) {
 	r := strictjson.New(line)
 	r.Object(may("match", &match), may("bot", &n.Bot),
 		may("nonce", func() { nonce := r.Text(); n.Nonce = &nonce }),
-		may("commitment", func() { c := readSeed(r); n.Commitment = &c }))
+		may("commitment", func() { c := readSeed(r); n.Commitment = &c }),
+		may("round", func() { n.Round = readNumber(r) }), may("index", func() { n.Index = readNumber(r) }),
+		may("at", func() { n.At = readTime(r, r.Text()) }))
 	switch {
 	case r.Err() != nil:
 		return "", Note{}, r.Err()
 	case match == "" || n.Bot == "":
 		return "", Note{}, errors.New("match or bot is missing")
-	case n.Nonce == nil && n.Commitment == nil:
-		return "", Note{}, errors.New("nonce and commitment are both missing")
+	case n.Nonce == nil && n.Commitment == nil && n.Round == nil && n.Index == nil:
+		return "", Note{}, errors.New("nonce, commitment, round and index are all missing")
 	}
 	return match, n, nil
+}
+
+func readNumber(r *strictjson.Reader) *uint64 {
+	n := uint64(r.Integer())
+	return &n
 }
 
 // notes compares the record with an owner's notes of this match.
@@ -82,5 +94,38 @@ func (a *audit) note(n Note) {
 	if n.Commitment != nil {
 		shown := "that bot " + n.Bot + " was shown the commitment "
 		a.compare(CheckNonces, shown+a.record.commitment.String(), shown+n.Commitment.String())
+	}
+	if n.Round != nil {
+		shown := "that bot " + n.Bot + " was shown "
+		a.compare(CheckNonces, shown+numberOf(p.Beacon), shown+fmt.Sprintf("round %d", *n.Round))
+		a.lateDial(n)
+	}
+	if n.Index != nil {
+		shown := "that bot " + n.Bot + " was shown the log index "
+		a.compare(CheckNonces, shown+fmt.Sprint(p.Revision), shown+fmt.Sprint(*n.Index))
+	}
+}
+
+func numberOf(r *beacon.Round) string {
+	if r == nil {
+		return "no round"
+	}
+	return fmt.Sprintf("round %d", r.Round)
+}
+
+// lateDial remarks that the arena dialed a bot after the round had appeared. The
+// arena then knew the seed. This happens after an outage or a crash too, so it
+// is no difference.
+func (a *audit) lateDial(n Note) {
+	r := a.record.proof.Beacon
+	if a.difference != nil || n.At.IsZero() {
+		return
+	}
+	i := slices.IndexFunc(a.evidence.Beacons, func(b Beacon) bool { return b.Hash == r.Chain })
+	if i < 0 {
+		return
+	}
+	if appeared := a.evidence.Beacons[i].Time(r.Round); n.At.After(appeared) {
+		a.check(CheckNonces).Because = fmt.Sprintf("bot %s was dialed at %s, after its round had appeared at %s", n.Bot, clock(n.At), clock(appeared))
 	}
 }

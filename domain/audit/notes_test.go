@@ -26,6 +26,9 @@ func TestNotes(t *testing.T) {
 		"of another match":       {`{"match":"x","bot":"y","nonce":"z"}`, "", "nothing about this match"},
 		"another nonce":          {note(`"nonce":"mine"`), audit.CheckNonces, `"mine"`},
 		"another commitment":     {note(`"commitment":%q`, seed.Seed{1}), audit.CheckNonces, "was shown"},
+		"the log index":          {note(`"index":0`), "", ""},
+		"another log index":      {note(`"index":7`), audit.CheckNonces, "was shown the log index 0"},
+		"a round":                {note(`"round":7`), audit.CheckNonces, "was shown no round"},
 		"a bot not at the table": {fmt.Sprintf(`{"match":%q,"bot":"b","nonce":""}`, id), audit.CheckNonces, "a table without bot b"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -53,6 +56,7 @@ func TestNotesAreReadStrictly(t *testing.T) {
 	for _, text := range []string{
 		`{`, `[]`, `{}`, `{"match":"m","bot":"b"}`, `{"match":"m","nonce":"n"}`, `{"match":"m","bot":"b","nonce":"n","more":1}`,
 		`{"match":"m","bot":"b","commitment":"00"}`, `{"match":"m","match":"m","bot":"b","nonce":"n"}`, `{"match":"m","bot":"b","nonce":null}`,
+		`{"match":"m","bot":"b","at":"2026-09-06T12:00:00Z"}`, `{"match":"m","bot":"b","round":-1}`, `{"match":"m","bot":"b","round":1,"at":"noon"}`,
 	} {
 		_, err := audit.ParseNotes([]byte("\n" + text))
 		require.ErrorContains(t, err, "line 2", text)

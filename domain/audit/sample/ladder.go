@@ -3,6 +3,7 @@ package sample
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"hexarena/domain/beacon"
@@ -42,6 +43,13 @@ func (b *Beacon) named(tick time.Time) *beacon.Named {
 // NewLadder returns a ladder with a number of bots before its first event.
 func NewLadder(bots int) *Ladder { return newLadder(bots, 1, PlatformKey) }
 
+// NewBeaconLadder is like NewLadder, for an arena with a beacon.
+func NewBeaconLadder(bots int, b *Beacon) *Ladder {
+	l := NewLadder(bots)
+	l.beacon = b
+	return l
+}
+
 func newLadder(bots int, chance uint64, platformKey string) *Ladder {
 	l := &Ladder{
 		rng: game.NewRand(chance), platformKey: cmp.Or(platformKey, PlatformKey), state: ladder.New(ladder.Standard),
@@ -62,6 +70,17 @@ func (l *Ladder) Tick() []ladder.Event {
 	}
 	return l.Events[before:]
 }
+
+// SeatAndVoid seats every bot, and voids every table with the given reason.
+func (l *Ladder) SeatAndVoid(why string) {
+	l.seat()
+	for _, s := range l.state.Unfinished() {
+		l.store(l.state.Void(s.MatchID, why))
+	}
+}
+
+// Unlist removes a bot from the candidates of later ticks.
+func (l *Ladder) Unlist(bot int) { l.candidates = slices.Delete(l.candidates, bot, bot+1) }
 
 func (l *Ladder) seat() {
 	l.now = l.now.Add(time.Minute)

@@ -37,6 +37,7 @@ type Options struct {
 	Mischief int  // percentage of answers that fail, for every second bot
 	Build    bool // bots build if they can, so that games end with a win
 	Abort    int  // one in this many matches is aborted; 0 for none
+	Silent   bool // no bot sends a nonce
 
 	PlatformKey string  // base64; PlatformKey if empty
 	Beacon      *Beacon // nil for an arena without a beacon
@@ -134,7 +135,7 @@ func (a *Arena) begin(s ladder.Seating) *table {
 		in.Bots = append(in.Bots, match.Seat{BotID: e.BotID, BotName: "Bot " + e.BotID[len(e.BotID)-3:], OwnerID: "owner", Mu: e.Mu, Sigma: e.Sigma})
 		in.Table.Bots = append(in.Table.Bots, e.BotID)
 		nonce := ""
-		if a.below(2) == 0 {
+		if !a.options.Silent && a.below(2) == 0 {
 			nonce = fmt.Sprintf("nonce-%d-%d", i, a.below(1000))
 		}
 		in.Nonces = append(in.Nonces, nonce)

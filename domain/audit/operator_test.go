@@ -1,0 +1,372 @@
+package audit_test
+
+import (
+	"bytes"
+	"crypto/sha512"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/audit"
+	"hexarena/domain/audit/sample"
+	"hexarena/domain/beacon"
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
+	"hexarena/domain/seed"
+)
+
+// These tests play a dishonest operator. docs/audit.md lists what makes each
+// fraud visible. The tests of cmd/arena/verify repeat some of them over HTTP.
+
+// fakeChain is a beacon whose signatures are hashes. Package domain has no BLS.
+func fakeChain() beacon.Chain {
+	return beacon.Chain{
+		PublicKey: make([]byte, beacon.KeySize), Period: 3 * time.Second,
+		Genesis: time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC), ID: "fake",
+	}.WithHash()
+}
+
+func fakeSignature(round uint64) []byte {
+	sum := sha512.Sum512(binary.BigEndian.AppendUint64(nil, round))
+	return sum[:beacon.SignatureSize]
+}
+
+func fakeVerify(_ beacon.Chain, r beacon.Round) error {
+	signature, _, err := r.Decode()
+	if err == nil && !bytes.Equal(signature, fakeSignature(r.Round)) {
+		err = errors.New("the signature is invalid")
+	}
+	return err
+}
+
+func trusting(c beacon.Chain) []audit.Beacon { return []audit.Beacon{{Chain: c, Verify: fakeVerify}} }
+
+// beaconArena plays one table with the fake beacon.
+func beaconArena(t testing.TB) (a *sample.Arena, record []byte) {
+	t.Helper()
+	a = sample.New(sample.Options{Chance: 5, Bots: 4, Abort: 1, Beacon: &sample.Beacon{Chain: fakeChain(), Sign: fakeSignature}})
+	return a, a.Tick()[0]
+}
+
+// evidenceOf is everything that an auditor can know about an arena's match.
+func evidenceOf(t testing.TB, a *sample.Arena, id string) audit.Evidence {
+	t.Helper()
+	data, err := json.Marshal(a.Events[0])
+	require.NoError(t, err)
+	seatings, err := audit.ParseSeatings(0, data)
+	require.NoError(t, err)
+	return audit.Evidence{
+		PlatformKey: sample.PlatformKey, Required: true, Ladder: ladderOf(t, a, id), Seatings: seatings, Beacons: trusting(fakeChain()),
+		SeedKeys: map[string]audit.SeedKey{sample.SeedKeyID: {Hash: sample.SeedKeyHash(), Key: sample.SeedKey}},
+	}
+}
+
+func checkOf(r audit.Report, name string) audit.Check {
+	i := slices.IndexFunc(r.Checks, func(c audit.Check) bool { return c.Name == name })
+	if i < 0 {
+		return audit.Check{}
+	}
+	return r.Checks[i]
+}
+
+func TestAMatchWithABeaconVerifies(t *testing.T) {
+	a, record := beaconArena(t)
+	r := verify(t, record, evidenceOf(t, a, idOf(t, record)))
+	require.Nil(t, r.Difference)
+	require.Equal(t, "the beacon", r.SeedFrom)
+	require.Equal(t, 3, checkOf(r, audit.CheckBeacon).Count, "the named round, the signature and the time")
+	require.Equal(t, 4, checkOf(r, audit.CheckSeating).Count)
+
+	r = verify(t, record, audit.Evidence{})
+	require.Nil(t, r.Difference)
+	require.False(t, checkOf(r, audit.CheckBeacon).Made)
+	require.Contains(t, checkOf(r, audit.CheckBeacon).Because, "no chain was given")
+	r = verify(t, record, audit.Evidence{Beacons: trusting(fakeChain())})
+	require.Nil(t, r.Difference)
+	require.Contains(t, checkOf(r, audit.CheckBeacon).Because, "the seating is unknown")
+}
+
+// setRound replaces the round of a record. It also derives the seed from the
+// round, as an operator would.
+func setRound(t testing.TB, f forged, n uint64, signature []byte) {
+	t.Helper()
+	round := beacon.NewRound(beacon.Named{Chain: fakeChain().Hash, Round: n}, signature)
+	server, err := seed.Parse(f.proof()["serverSeed"].(string))
+	require.NoError(t, err)
+	f.proof()["beacon"] = round
+	f.object["seed"] = match.SeedOf(server, nil, &round)
+}
+
+func TestForgedBeaconsAreFound(t *testing.T) {
+	a, record := beaconArena(t)
+	id := idOf(t, record)
+	named := a.Events[0].(ladder.TablesSeated).Beacon.Round
+	for name, c := range map[string]struct {
+		forge func(f forged, e *audit.Evidence)
+		check string
+		says  string
+	}{
+		"left out":               {func(f forged, _ *audit.Evidence) { delete(f.proof(), "beacon") }, audit.CheckBeacon, "the log has no beacon"},
+		"a signature not signed": {func(f forged, _ *audit.Evidence) { setRound(t, f, named, fakeSignature(1)) }, audit.CheckBeacon, "signature is invalid"},
+		"an earlier round":       {func(f forged, _ *audit.Evidence) { setRound(t, f, named-9, fakeSignature(named-9)) }, audit.CheckBeacon, "expected round"},
+		"randomness of its own": {func(f forged, _ *audit.Evidence) {
+			b := f.proof()["beacon"].(object)
+			b["randomness"] = hex.EncodeToString(make([]byte, 32))
+		}, audit.CheckBeacon, "is not the SHA-256"},
+		"a seed without it": {func(f forged, _ *audit.Evidence) {
+			server, err := seed.Parse(f.proof()["serverSeed"].(string))
+			require.NoError(t, err)
+			f.object["seed"] = seed.Joint(server, []string{"", "", "", ""})
+		}, audit.CheckSeed, ""},
+		"another chain": {func(_ forged, e *audit.Evidence) {
+			e.Beacons = []audit.Beacon{{Chain: beacon.Quicknet(), Verify: fakeVerify}}
+		}, audit.CheckBeacon, "a chain that you trust: quicknet 52db"},
+		"a seating without it": {func(_ forged, e *audit.Evidence) {
+			s := e.Seatings[id]
+			s.Beacon = nil
+			e.Seatings[id] = s
+		}, audit.CheckBeacon, "expected no beacon"},
+		"a round that was known at the tick": {func(_ forged, e *audit.Evidence) {
+			s := e.Seatings[id]
+			s.Tick = s.Tick.Add(time.Minute)
+			e.Seatings[id] = s
+		}, audit.CheckBeacon, "at least 2 periods after the tick"},
+		"another commitment": {func(_ forged, e *audit.Evidence) {
+			s := e.Seatings[id]
+			s.Commitment = seed.Seed{1}
+			e.Seatings[id] = s
+		}, audit.CheckSeating, "the commitment"},
+		"a match that was never seated": {func(_ forged, e *audit.Evidence) { delete(e.Seatings, id) }, audit.CheckSeating, "no such table"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, e := open(t, record), evidenceOf(t, a, id)
+			c.forge(f, &e)
+			text, err := json.Marshal(f.object)
+			require.NoError(t, err)
+			d := verify(t, text, e).Difference
+			require.NotNil(t, d)
+			t.Log(d)
+			require.Equal(t, c.check, d.Check)
+			require.ErrorContains(t, d, c.says)
+		})
+	}
+}
+
+// Without a beacon, an operator whose bots send no nonce knows every seed in
+// advance, and can choose among seed keys. Every check is green, so the report
+// says that only the arena shared in the seed. With a beacon, the same choice is
+// useless: the seed also depends on a round that does not exist yet.
+func TestSeedKeysGroundWithAndWithoutABeacon(t *testing.T) {
+	id := ladder.MatchID(sample.PlatformKey, ladder.Standard, 0, 0)
+	rolls := func(s seed.Seed) (sevens int) {
+		var stream seed.Stream
+		for range 2 {
+			if stream.Uniform(&s, seed.Dice, 6)+stream.Uniform(&s, seed.Dice, 6)+2 == 7 {
+				sevens++
+			}
+		}
+		return sevens
+	}
+	nonces := []string{"", "", "", ""}
+	var ground []byte
+	for i := uint64(0); ground == nil; i++ {
+		key := binary.BigEndian.AppendUint64(nil, i)
+		if rolls(seed.Joint(seed.Server(key, id), nonces)) == 2 {
+			ground = key
+		}
+	}
+	server := seed.Server(ground, id)
+	require.Equal(t, 2, rolls(match.SeedOf(server, nonces, nil)), "two sevens in a row, as the operator wished")
+
+	beaten := 0
+	const rounds = 200
+	for n := range uint64(rounds) {
+		round := beacon.NewRound(beacon.Named{Chain: fakeChain().Hash, Round: n + 1}, fakeSignature(n+1))
+		if rolls(match.SeedOf(server, nonces, &round)) < 2 {
+			beaten++
+		}
+	}
+	require.Greater(t, beaten, rounds*3/4, "for most rounds, the ground key does not give two sevens")
+
+	record := sample.New(sample.Options{Chance: 1, Bots: 4, Abort: 1, Silent: true}).Tick()[0]
+	r := verify(t, record, audit.Evidence{})
+	require.Nil(t, r.Difference)
+	require.Equal(t, "the arena only", r.SeedFrom)
+}
+
+func TestWhoSharedInASeed(t *testing.T) {
+	record := sample.New(sample.Options{Chance: 2, Bots: 4, Abort: 1}).Tick()[0]
+	f := open(t, record)
+	table, nonces := f.proof()["table"].([]any), f.nonces()
+	var sent []string
+	for i, n := range nonces {
+		if n != "" {
+			sent = append(sent, table[i].(string))
+		}
+	}
+	require.Len(t, sent, 3, "of the bots of this sample")
+	for want, house := range map[string]map[string]bool{
+		"the arena and at most 3 bots (some may be house bots)": nil,
+		"the arena and 3 bots":                                {sent[0]: false, sent[1]: false, sent[2]: false},
+		"the arena and 2 bots":                                {sent[0]: false, sent[1]: true, sent[2]: false},
+		"the arena and 1 bot":                                 {sent[0]: false, sent[1]: true, sent[2]: true},
+		"the arena and at most 1 bot (it may be a house bot)": {sent[0]: true, sent[1]: true},
+		"the arena only":                                      {sent[0]: true, sent[1]: true, sent[2]: true},
+	} {
+		require.Equal(t, want, verify(t, record, audit.Evidence{HouseBots: house}).SeedFrom)
+	}
+}
+
+// An owner notes the number of the round and the time of the upgrade request. A
+// later time than that of the round means that the arena already knew the seed.
+func TestNotesOfARound(t *testing.T) {
+	a, record := beaconArena(t)
+	id := idOf(t, record)
+	e := evidenceOf(t, a, id)
+	named := a.Events[0].(ladder.TablesSeated).Beacon.Round
+	at := fakeChain().Time(named)
+	note := func(round uint64, at time.Time) audit.Report {
+		text := fmt.Sprintf(`{"match":%q,"bot":%q,"round":%d,"at":%q}`, id, open(t, record).proof()["table"].([]any)[0], round, at.Format(time.RFC3339Nano))
+		var err error
+		e.Notes, err = audit.ParseNotes([]byte(text))
+		require.NoError(t, err)
+		return verify(t, record, e)
+	}
+	r := note(named, at.Add(-time.Second))
+	require.Nil(t, r.Difference)
+	require.Empty(t, checkOf(r, audit.CheckNonces).Because)
+	r = note(named, at.Add(time.Second))
+	require.Nil(t, r.Difference)
+	require.Contains(t, checkOf(r, audit.CheckNonces).Because, "after its round had appeared")
+	r = note(named+1, at.Add(-time.Second))
+	require.NotNil(t, r.Difference)
+	require.ErrorContains(t, r.Difference, fmt.Sprintf("was shown round %d", named+1))
+}
+
+// An operator changes the seatings of a ladder. Each test names the event at
+// which the checker finds the change.
+func TestDishonestSeatingsAreFound(t *testing.T) {
+	make := func() *sample.Ladder {
+		l := sample.NewBeaconLadder(9, &sample.Beacon{Chain: fakeChain(), Sign: fakeSignature})
+		for range 3 {
+			l.Tick()
+		}
+		return l
+	}
+	list := eventsOf(t, make())
+	second := slices.IndexFunc(list[1:], func(e stored) bool { return e.name == "TablesSeated" }) + 1
+	candidates := func(e stored) []any { return e.data["candidates"].([]any) }
+	for name, c := range map[string]struct {
+		forge func(list []stored) []stored
+		at    int
+		says  string
+	}{
+		"the best bot is listed but left out": {func(l []stored) []stored {
+			waiting := candidates(l[second])[8].(object)["botId"]
+			bots := tables(l[second])[0].(object)["bots"].([]any)
+			copy(bots, append(slices.Clone(bots[1:]), tables(l[second])[1].(object)["bots"].([]any)[0]))
+			next := tables(l[second])[1].(object)["bots"].([]any)
+			copy(next, append(slices.Clone(next[1:]), waiting))
+			return l
+		}, second, "from the listed candidates"},
+		"a table is left out": {func(l []stored) []stored {
+			l[second].data["tables"] = tables(l[second])[:1]
+			return l
+		}, second, "table 1 with no bots"},
+		"the order of the candidates": {func(l []stored) []stored {
+			list := candidates(l[second])
+			list[0], list[1] = list[1], list[0]
+			return l
+		}, second, "as candidate 0"},
+		"a candidate twice": {func(l []stored) []stored {
+			l[second].data["candidates"] = append(candidates(l[second]), candidates(l[second])[0])
+			return l
+		}, second, "twice"},
+		"a candidate that rests": {func(l []stored) []stored {
+			l[second].data["restMs"] = 3_600_000
+			return l
+		}, second, "only rested bots"},
+		"no candidates any more": {func(l []stored) []stored {
+			delete(l[second].data, "candidates")
+			return l
+		}, second, "earlier seatings list theirs"},
+		"a backdated round": {func(l []stored) []stored {
+			round := l[second].data["beacon"].(object)
+			round["round"] = number(round["round"]) - 3
+			return l
+		}, second, "at least 2 periods after the tick"},
+		"a chain of its own": {func(l []stored) []stored {
+			l[second].data["beacon"].(object)["chain"] = "00"
+			return l
+		}, second, "a chain that you trust"},
+		"another seed key": {func(l []stored) []stored {
+			l[second].data["seedKey"] = "another"
+			return l
+		}, second, "a seed key that the arena lists"},
+		"a commitment that the key does not give": {func(l []stored) []stored {
+			tables(l[second])[0].(object)["commitment"] = seed.Seed{1}.String()
+			return l
+		}, second, "from the published seed key"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, err := foldWith(t, c.forge(eventsOf(t, make())))
+			require.Error(t, err)
+			t.Log(err)
+			require.ErrorContains(t, err, c.says)
+			require.Equal(t, c.at, l.Totals.Events)
+		})
+	}
+	l, err := foldWith(t, list)
+	require.NoError(t, err)
+	require.Equal(t, 3, l.Totals.Seatings)
+	require.Equal(t, 3, l.Totals.Repeated)
+	require.Equal(t, 3, l.Totals.Rounds)
+	require.Equal(t, 6, l.Totals.Beacon)
+	require.Equal(t, 6, l.Totals.Commitments)
+}
+
+// foldWith recomputes stored events with a chain and published seed keys.
+func foldWith(t testing.TB, list []stored) (*audit.Ladder, error) {
+	t.Helper()
+	l := audit.NewLadder(ladder.Standard, sample.PlatformKey)
+	l.Beacons = trusting(fakeChain())
+	l.SeedKeys = map[string]audit.SeedKey{sample.SeedKeyID: {Hash: sample.SeedKeyHash(), Key: sample.SeedKey}}
+	return l, foldInto(t, l, list)
+}
+
+// A bot that the arena does not list is missing from every public record. Only
+// its owner knows that the bot was free and active.
+func TestABotThatIsNotListedIsNotFound(t *testing.T) {
+	l := sample.NewLadder(4)
+	l.Tick()
+	l.Unlist(0)
+	l.Tick()
+	_, err := fold(t, eventsOf(t, l))
+	require.NoError(t, err)
+}
+
+// An operator seats tables and voids them until it likes the seeds. Every event
+// is valid, so the totals count the voids by cause.
+func TestVoidsAreCountedByCause(t *testing.T) {
+	l := sample.NewBeaconLadder(4, &sample.Beacon{Chain: fakeChain(), Sign: fakeSignature})
+	for _, why := range []string{ladder.WhyOperator, ladder.WhyOperator, ladder.WhyWallClock, ladder.WhyBeacon} {
+		l.SeatAndVoid(why)
+	}
+	l.Tick()
+	folded, err := foldWith(t, eventsOf(t, l))
+	require.NoError(t, err)
+	require.Equal(t, map[string]int{"operator": 2, "wall_clock": 1, "beacon": 1}, folded.Totals.Voids)
+	require.Equal(t, 4, folded.Totals.Voided)
+
+	without := sample.NewLadder(4)
+	without.SeatAndVoid(ladder.WhyBeacon)
+	_, err = fold(t, eventsOf(t, without))
+	require.ErrorContains(t, err, "names no round of a beacon")
+}
