@@ -95,7 +95,7 @@ func (a *audit) beacon(p *match.Proof) {
 		return
 	}
 	if _, _, err := p.Beacon.Decode(); err != nil {
-		a.differs(CheckBeacon, 0, err.Error(), "a round as drand publishes it")
+		a.differs(CheckBeacon, 0, "a round that is not valid: "+err.Error(), "a round as drand publishes it")
 		return
 	}
 	a.round(p.Beacon, s)
