@@ -890,6 +890,8 @@ def nearest(x):
 
 
 def exp(x):
+    if x > 709.8 or x < -745.2:
+        return math.inf if x > 0 else 0.0
     k = nearest(x * float.fromhex("0x1.71547652b82fep+0"))
     r = (x - k * float.fromhex("0x1.62e42feep-1")) - k * float.fromhex("0x1.a39ef35793c76p-33")
     total = 1.0
@@ -898,12 +900,18 @@ def exp(x):
     return math.ldexp(total, int(k))
 
 
+# The constants of the rating. Each is the double that is nearest to its exact value.
+BETA2 = float.fromhex("0x1.15c71c71c71c7p+4")  # (25/6)^2, which is not the square of the double nearest to 25/6
+TAU2 = float.fromhex("0x1.c71c71c71c71cp-8")  # (25/300)^2
+SIGMA = float.fromhex("0x1.0aaaaaaaaaaabp+3")  # 25/3
+KAPPA = float.fromhex("0x1.a36e2eb1c432dp-14")  # 0.0001
+
+
 def rate(before, placements):
-    beta, tau, kappa = 25.0 / 6, 25.0 / 300, 0.0001
     variance, total = [], 0.0
     for r in before:
-        variance.append(r["sigma"] * r["sigma"] + tau * tau)
-        total += variance[-1] + beta * beta
+        variance.append(r["sigma"] * r["sigma"] + TAU2)
+        total += variance[-1] + BETA2
     c, after, everyone = math.sqrt(total), [], range(len(before))
     for i in everyone:
         omega = delta = 0.0
@@ -919,7 +927,7 @@ def rate(before, placements):
             delta += chance * (1 - chance) / drawn
         v, sigma = variance[i], math.sqrt(variance[i])
         shrink = 1 - (sigma / c) * (v / (c * c)) * delta
-        after.append({"mu": before[i]["mu"] + v / c * omega, "sigma": sigma * math.sqrt(max(shrink, kappa))})
+        after.append({"mu": before[i]["mu"] + v / c * omega, "sigma": sigma * math.sqrt(max(shrink, KAPPA))})
     return after
 
 

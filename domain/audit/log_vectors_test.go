@@ -119,7 +119,7 @@ func (v *logVectors) addLog(t testing.TB, matches []json.RawMessage) {
 
 // The package signedlog, which the arena uses, verifies the vectors of the log.
 func TestVectorsOfTheLog(t *testing.T) {
-	v := makeVectors(t)
+	v := readVectors(t)
 	for _, i := range v.Inclusions {
 		h := v.Heads[i.Head]
 		key, err := base64.StdEncoding.DecodeString(h.PlatformKey)
@@ -143,7 +143,7 @@ func TestVectorsOfTheLog(t *testing.T) {
 // The Python checker verifies that a record is in the tree of a head. It also
 // finds changes to the record that only the tree reveals.
 func TestPythonChecksInclusion(t *testing.T) {
-	v := makeVectors(t)
+	v := readVectors(t)
 	var at inclusionVector
 	for _, i := range v.Inclusions {
 		if len(v.Heads[i.Head].Leaves) == 3 && i.Index == 1 {
