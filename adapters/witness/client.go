@@ -1,0 +1,288 @@
+package witness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"filippo.io/torchwood"
+)
+
+// Trees reads the ladder trees.
+type Trees interface {
+	// Checkpoint returns the newest signed head of a mode's tree. It is the head
+	// that readers get.
+	Checkpoint(ctx context.Context, mode string) ([]byte, error)
+	// Consistency returns the hashes which prove that the tree of size to continues
+	// the tree of size from (RFC 6962). from is above 0 and below to.
+	Consistency(ctx context.Context, mode string, from, to uint64) ([][]byte, error)
+}
+
+// Options configure a Client. All fields are required; Witnesses may be empty.
+type Options struct {
+	Witnesses []Witness
+	Modes     []string
+	Trees     Trees
+	Logger    *slog.Logger
+}
+
+const (
+	pace       = time.Second      // between the starts of two rounds of a mode
+	answerTime = 5 * time.Second  // time limit for the answer of one witness
+	firstWait  = time.Second      // before the first retry; the wait doubles with each failure
+	longWait   = time.Minute      // the longest wait before a retry
+	freshTime  = 10 * time.Minute // after this time, a witness cosigns an unchanged head again
+)
+
+// Client collects cosignatures. It works in rounds: in each round of a mode, all
+// witnesses get the same head. If each witness got the newest head as soon as it had
+// answered, then the cosignatures of a busy ladder would be spread over many heads,
+// and no head would have a quorum.
+//
+// A Client is safe for concurrent use. Call Run only once.
+type Client struct {
+	o     Options
+	http  *http.Client
+	trees map[string]*tree
+}
+
+// New returns a client that holds no cosignatures.
+func New(o Options) *Client {
+	c := &Client{o: o, trees: map[string]*tree{}, http: &http.Client{
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true,
+			MaxIdleConnsPerHost: len(o.Modes), IdleConnTimeout: 2 * longWait,
+		},
+		// A redirected POST could lose its body. The operator can configure the new URL.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+	for _, mode := range o.Modes {
+		t := &tree{mode: mode, lines: make([]string, len(o.Witnesses)), newest: make([][]byte, len(o.Witnesses))}
+		for place, w := range o.Witnesses {
+			t.peers = append(t.peers, &peer{
+				Witness: w, place: place, failures: newFailures(),
+				logger: o.Logger.With("witness", w.Name(), "mode", mode),
+			})
+		}
+		c.trees[mode] = t
+	}
+	return c
+}
+
+// tree holds the cosignatures for one mode's tree.
+type tree struct {
+	mode  string
+	peers []*peer // in the order of the flags
+
+	mu     sync.Mutex
+	head   head     // the head of the latest round
+	lines  []string // the cosignatures of head, by place of the witness; "" for none
+	newest [][]byte // newest[n-1] is the newest head with at least n cosignatures, or nil
+}
+
+// head is a signed head.
+type head struct {
+	size   uint64
+	origin string
+	signed []byte // the note, with only the arena's signature
+}
+
+// peer is a witness and its state for one tree. A round runs at most one goroutine
+// for each peer, and it owns the fields that are not atomic.
+type peer struct {
+	Witness
+	place    int // in the order of the flags
+	logger   *slog.Logger
+	size     uint64        // the size of the newest head that the witness has cosigned, as far as the client knows
+	cosigned atomic.Uint64 // the size of the newest head whose cosignature the client has verified
+	failures failures
+	fresh    time.Time     // when the latest cosignature arrived
+	wait     time.Duration // before the next retry; 0 after a success
+	retry    time.Time     // no request before this time
+	reported string        // the failure that is in the log, or ""
+}
+
+// Run collects cosignatures until ctx ends.
+func (c *Client) Run(ctx context.Context) {
+	defer c.http.CloseIdleConnections()
+	if len(c.o.Witnesses) == 0 {
+		return
+	}
+	var modes sync.WaitGroup
+	for _, t := range c.trees {
+		modes.Go(func() { c.runTree(ctx, t) })
+	}
+	modes.Wait()
+}
+
+func (c *Client) runTree(ctx context.Context, t *tree) {
+	rounds := time.NewTicker(pace)
+	defer rounds.Stop()
+	for ctx.Err() == nil {
+		c.round(ctx, t)
+		select {
+		case <-rounds.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// round sends the newest head to each witness that has not cosigned it, and waits for
+// their answers. A witness that does not answer in time is left out of the next
+// rounds, so that it rarely delays the others.
+func (c *Client) round(ctx context.Context, t *tree) {
+	h, err := c.newestHead(ctx, t.mode)
+	if err != nil {
+		c.o.Logger.Debug("no head for the witnesses", "mode", t.mode, "error", err)
+		return
+	}
+	t.begin(h)
+	var asked sync.WaitGroup
+	for _, p := range t.peers {
+		if t.due(p) {
+			asked.Go(func() { c.ask(ctx, t, p, h) })
+		}
+	}
+	asked.Wait()
+}
+
+func (c *Client) newestHead(ctx context.Context, mode string) (head, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	signed, err := c.o.Trees.Checkpoint(ctx, mode)
+	if err != nil {
+		return head{}, err
+	}
+	text, err := textOf(signed)
+	if err != nil {
+		return head{}, err
+	}
+	parsed, err := torchwood.ParseCheckpoint(text)
+	return head{size: uint64(parsed.N), origin: parsed.Origin, signed: signed}, err
+}
+
+// textOf returns the text of a note without its signatures.
+func textOf(signed []byte) (string, error) {
+	text, _, found := bytes.Cut(signed, []byte("\n\n"))
+	if !found {
+		return "", errors.New("not a signed note")
+	}
+	return string(text) + "\n", nil
+}
+
+// begin starts a round with a head.
+func (t *tree) begin(h head) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !bytes.Equal(t.head.signed, h.signed) {
+		t.head, t.lines = h, make([]string, len(t.peers))
+	}
+}
+
+// due reports whether a witness should get the head of the round.
+func (t *tree) due(p *peer) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	return !now.Before(p.retry) && (t.lines[p.place] == "" || now.Sub(p.fresh) >= freshTime)
+}
+
+// ask gets the cosignature of one witness.
+func (c *Client) ask(ctx context.Context, t *tree, p *peer, h head) {
+	limited, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	line, err := c.cosignature(limited, t.mode, p, h)
+	if ctx.Err() != nil {
+		return // the arena is stopping
+	}
+	if err != nil {
+		p.failed(err)
+		return
+	}
+	t.add(p.place, line)
+	p.succeeded(h.size)
+}
+
+// add stores a cosignature of the round's head.
+func (t *tree) add(place int, line string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lines[place] = line
+	note := t.cosigned()
+	for n := range t.count() {
+		t.newest[n] = note
+	}
+}
+
+// count returns the number of cosignatures of the round's head. The caller holds mu.
+func (t *tree) count() int {
+	return len(t.lines) - len(slices.DeleteFunc(slices.Clone(t.lines), func(line string) bool { return line != "" }))
+}
+
+// cosigned returns the round's head with its cosignatures. The caller holds mu.
+func (t *tree) cosigned() []byte {
+	note := slices.Clone(t.head.signed)
+	for _, line := range t.lines {
+		note = append(note, line...)
+	}
+	return note
+}
+
+// Cosign returns a signed head of a mode's tree with the cosignatures that have
+// arrived for exactly this head. It never waits.
+func (c *Client) Cosign(mode string, signed []byte) []byte {
+	t := c.trees[mode]
+	if t == nil {
+		return signed
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !bytes.Equal(t.head.signed, signed) {
+		return signed
+	}
+	return t.cosigned()
+}
+
+// Cosigned returns the newest head of a mode's tree that has at least n
+// cosignatures. n is at least 1.
+func (c *Client) Cosigned(mode string, n int) (signed []byte, found bool) {
+	t := c.trees[mode]
+	if t == nil || n < 1 || n > len(t.peers) {
+		return nil, false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.newest[n-1], t.newest[n-1] != nil
+}
+
+// failed records a failure and postpones the next request.
+func (p *peer) failed(err error) {
+	p.wait = min(max(2*p.wait, firstWait), longWait)
+	p.retry = time.Now().Add(p.wait)
+	p.failures.count(err)
+	if text := err.Error(); text != p.reported { // log a repeated failure only once
+		p.reported = text
+		level := slog.LevelWarn
+		if errors.Is(err, errInconsistent) {
+			level = slog.LevelError
+		}
+		p.logger.Log(context.Background(), level, "a witness did not cosign a head; the arena tries again", "error", err)
+	}
+}
+
+// succeeded records a cosignature for a head of a size.
+func (p *peer) succeeded(size uint64) {
+	p.size, p.fresh, p.wait = size, time.Now(), 0
+	p.cosigned.Store(size)
+	if p.reported != "" {
+		p.reported = ""
+		p.logger.Info(fmt.Sprintf("the witness cosigned the head of size %d", size))
+	}
+}

@@ -1,0 +1,135 @@
+package witness
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
+)
+
+// Reasons for failures. Each is also a value of the label "why" of
+// arena_witness_failures_total, see metrics.go.
+var (
+	errUnreachable  = errors.New("the witness does not answer")
+	errUnknownLog   = errors.New("the witness does not know this log; its operator must add it")
+	errWrongKey     = errors.New("the witness trusts another key for this log; its operator must add the arena's key")
+	errInconsistent = errors.New("the witness has cosigned another tree of this log")
+	errAhead        = errors.New("the witness has cosigned a larger tree of this log")
+	errInvalid      = errors.New("the witness sent no valid cosignature")
+	errRejected     = errors.New("the witness rejected the head")
+)
+
+const (
+	sizeTries   = 3       // requests for one head; another arena on the same log may change the witness's size in between
+	maxResponse = 1 << 16 // bytes that the client reads of a response
+)
+
+// cosignature gets a witness's cosignature for a head, and returns it as a line of a
+// note. It returns only cosignatures that it has verified.
+func (c *Client) cosignature(ctx context.Context, mode string, p *peer, h head) (line string, err error) {
+	for range sizeTries {
+		old := p.size
+		if old > h.size {
+			old = 0 // ask for the witness's size again
+		}
+		body, err := c.request(ctx, mode, old, h)
+		if err != nil {
+			return "", err
+		}
+		status, answer, err := c.post(ctx, p.prefix+"/add-checkpoint", body)
+		if err != nil {
+			return "", fmt.Errorf("%w: %w", errUnreachable, err)
+		}
+		switch status {
+		case http.StatusOK:
+			return p.verified(h, answer)
+		case http.StatusConflict:
+			if p.size, err = conflict(answer, old, h); err != nil {
+				return "", err
+			}
+		default:
+			return "", rejection(status, answer, old, h)
+		}
+	}
+	return "", fmt.Errorf("%w: its size changed with each request", errRejected)
+}
+
+// request builds the body of a request: the old size, the proof, an empty line and
+// the head.
+func (c *Client) request(ctx context.Context, mode string, old uint64, h head) ([]byte, error) {
+	var hashes [][]byte
+	if old > 0 && old < h.size {
+		var err error
+		if hashes, err = c.o.Trees.Consistency(ctx, mode, old, h.size); err != nil {
+			return nil, fmt.Errorf("prove that the tree of size %d continues that of size %d: %w", h.size, old, err)
+		}
+	}
+	body := fmt.Appendf(nil, "old %d\n", old)
+	for _, hash := range hashes {
+		body = append(base64.StdEncoding.AppendEncode(body, hash), '\n')
+	}
+	return append(append(body, '\n'), h.signed...), nil
+}
+
+func (c *Client) post(ctx context.Context, url string, body []byte) (status int, answer []byte, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer response.Body.Close()
+	answer, err = io.ReadAll(io.LimitReader(response.Body, maxResponse))
+	return response.StatusCode, answer, err
+}
+
+// verified returns the cosignature in a response, as a line of a note. It ignores
+// signatures by other keys.
+func (w Witness) verified(h head, answer []byte) (line string, err error) {
+	n, err := note.Open(append(bytes.Clone(h.signed), answer...), note.VerifierList(w.verifier))
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", errInvalid, err)
+	}
+	return fmt.Sprintf("— %s %s\n", n.Sigs[0].Name, n.Sigs[0].Base64), nil
+}
+
+// conflict reads the size of the newest head that the witness has cosigned. It fails
+// if that size cannot help.
+func conflict(answer []byte, old uint64, h head) (size uint64, err error) {
+	text, _ := strings.CutSuffix(string(answer), "\n")
+	size, err = strconv.ParseUint(text, 10, 63)
+	switch {
+	case err != nil:
+		return old, fmt.Errorf("%w: 409 without a size", errRejected)
+	case size > h.size:
+		return size, fmt.Errorf("%w: size %d, but the ladder has %d events", errAhead, size, h.size)
+	case size == old && size == h.size:
+		return size, fmt.Errorf("%w: another root at size %d (409)", errInconsistent, size)
+	case size == old:
+		return size, fmt.Errorf("%w: 409 with the size %d that it was sent", errRejected, size)
+	}
+	return size, nil
+}
+
+// rejection returns the error for a status that allows no further request.
+func rejection(status int, answer []byte, old uint64, h head) error {
+	switch status {
+	case http.StatusNotFound:
+		return fmt.Errorf("%w: origin %q (404)", errUnknownLog, h.origin)
+	case http.StatusForbidden:
+		return fmt.Errorf("%w: origin %q (403)", errWrongKey, h.origin)
+	case http.StatusUnprocessableEntity:
+		return fmt.Errorf("%w: it rejects the proof from size %d to %d (422)", errInconsistent, old, h.size)
+	}
+	text, _, _ := strings.Cut(string(answer[:min(len(answer), 200)]), "\n")
+	return fmt.Errorf("%w: %d %s %q", errRejected, status, http.StatusText(status), text)
+}
