@@ -111,7 +111,7 @@ func requirePong(resp *http.Response) error {
 
 // probe opens a signed socket and closes it.
 func (d *Dialer) probe(ctx context.Context, u *url.URL) error {
-	line, _, err := d.Dial(ctx, u.String(), deployCheck, "", func([]byte, string) {})
+	line, _, err := d.Dial(ctx, u.String(), deployCheck, Seating{}, func([]byte, string) {})
 	if err != nil {
 		return err
 	}

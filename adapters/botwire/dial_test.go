@@ -23,13 +23,24 @@ import (
 )
 
 // A bot can verify the upgrade with the platform's public key. The upgrade for
-// a match has a commitment; the upgrade for a deploy check has none.
+// a match tells facts about the match; the upgrade for a deploy check tells
+// none.
 func TestSignedUpgrade(t *testing.T) {
 	now := time.UnixMilli(1_757_000_000_123)
-	for match, commitment := range map[string]string{"4d0bd6e5-match": strings.Repeat("ab", 32), deployCheck: ""} {
+	commitment := strings.Repeat("ab", 32)
+	for _, c := range []struct {
+		match             string
+		seating           Seating
+		commitment, round []string
+		index             []string
+	}{
+		{deployCheck, Seating{}, nil, nil, nil},
+		{"4d0bd6e5-match", Seating{Commitment: commitment}, []string{commitment}, nil, []string{"0"}},
+		{"5a3bd6e5-match", Seating{Commitment: commitment, BeaconRound: 1000, LogIndex: 31}, []string{commitment}, []string{"1000"}, []string{"31"}},
+	} {
 		p := newPeer(t, (*peerConn).untilEnd)
 		d := patient(Options{Key: platformKey, Now: func() time.Time { return now }})
-		line, _, err := d.Dial(t.Context(), p.url+"/bot?x=1", match, commitment, quiet)
+		line, _, err := d.Dial(t.Context(), p.url+"/bot?x=1", c.match, c.seating, quiet)
 		require.NoError(t, err)
 		line.Close()
 
@@ -37,14 +48,15 @@ func TestSignedUpgrade(t *testing.T) {
 		req := p.requests[0]
 		require.Equal(t, "/bot?x=1", req.RequestURI)
 		h := req.Header
-		require.Equal(t, match, h.Get("x-arena-match"))
+		require.Equal(t, c.match, h.Get("x-arena-match"))
 		require.Equal(t, "1757000000123", h.Get("x-arena-timestamp"))
 		signature, err := base64.StdEncoding.DecodeString(h.Get("x-arena-signature"))
 		require.NoError(t, err)
 		public := platformKey.Public().(ed25519.PublicKey)
-		require.True(t, ed25519.Verify(public, []byte("1757000000123."+match), signature))
-		require.Equal(t, commitment != "", h.Values("x-arena-commitment") != nil)
-		require.Equal(t, commitment, h.Get("x-arena-commitment"))
+		require.True(t, ed25519.Verify(public, []byte("1757000000123."+c.match), signature))
+		require.Equal(t, c.commitment, h.Values("x-arena-commitment"))
+		require.Equal(t, c.round, h.Values("x-arena-beacon-round"))
+		require.Equal(t, c.index, h.Values("x-arena-log-index"))
 		require.Empty(t, h.Get("Sec-WebSocket-Extensions"))
 		require.Empty(t, h.Get("Sec-WebSocket-Protocol"))
 	}
@@ -70,7 +82,7 @@ func TestDialReturnsNonce(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			p := startPeer(t, nil, http.Header{"X-Arena-Nonce": c.given}, (*peerConn).untilEnd)
-			line, nonce, err := p.dialer().Dial(t.Context(), p.url, "m", "", quiet)
+			line, nonce, err := p.dialer().Dial(t.Context(), p.url, "m", Seating{}, quiet)
 			require.NoError(t, err)
 			require.Equal(t, c.want, nonce)
 			line.Close()
@@ -109,7 +121,7 @@ func TestDialRejectsInvalidUpgrades(t *testing.T) {
 	for name, more := range cases {
 		t.Run(name, func(t *testing.T) {
 			p := startPeer(t, nil, more, (*peerConn).deaf)
-			_, _, err := p.dialer().Dial(t.Context(), p.url, "m", "", quiet)
+			_, _, err := p.dialer().Dial(t.Context(), p.url, "m", Seating{}, quiet)
 			require.EqualError(t, err, errUpgrade.words)
 			require.False(t, notAllowed(err))
 		})
@@ -184,7 +196,7 @@ func TestDialFailureTexts(t *testing.T) {
 			d := patient(Options{Key: platformKey})
 			url := raw(t, c.answer)
 			dial := func() error {
-				_, _, err := d.Dial(t.Context(), url, "m", "", quiet)
+				_, _, err := d.Dial(t.Context(), url, "m", Seating{}, quiet)
 				return err
 			}
 			if waits[name] {
@@ -215,7 +227,7 @@ func TestBytesBeforeTheRequestAreNotLogged(t *testing.T) {
 		_, _ = io.WriteString(c, "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
 		_, _ = io.Copy(io.Discard, c)
 	}()
-	_, _, err = patient(Options{Key: platformKey}).Dial(t.Context(), "http://"+ln.Addr().String(), "m", "", quiet)
+	_, _, err = patient(Options{Key: platformKey}).Dial(t.Context(), "http://"+ln.Addr().String(), "m", Seating{}, quiet)
 	require.EqualError(t, err, "the server responded with status 403 instead of 101")
 	require.NoError(t, ln.Close())
 	<-early
@@ -231,7 +243,7 @@ func TestDialGivesUpOnSlowTLS(t *testing.T) {
 	d := patient(Options{Key: platformKey})
 	url := strings.Replace(raw(t, ""), "http:", "https:", 1)
 	dial := func() error {
-		_, _, err := d.Dial(t.Context(), url, "m", "", quiet)
+		_, _, err := d.Dial(t.Context(), url, "m", Seating{}, quiet)
 		return err
 	}
 	require.EqualError(t, d.outwaited(dial, errTLS.words), errTLS.words)
@@ -241,7 +253,7 @@ func TestDialGivesUpOnSlowTLS(t *testing.T) {
 
 func TestDialRejectsUntrustedCertificate(t *testing.T) {
 	p := newTLSPeer(t, (*peerConn).deaf)
-	_, _, err := patient(Options{Key: platformKey}).Dial(t.Context(), p.url, "m", "", quiet)
+	_, _, err := patient(Options{Key: platformKey}).Dial(t.Context(), p.url, "m", Seating{}, quiet)
 	require.EqualError(t, err, errTLS.words)
 	require.Empty(t, p.requests)
 }
@@ -251,7 +263,7 @@ func TestDialRejectsUntrustedCertificate(t *testing.T) {
 func TestClosedAndFilteredPortsGiveOneError(t *testing.T) {
 	closed := "http://" + closedPort(t)
 	d := patient(Options{Key: platformKey})
-	_, _, err := d.Dial(t.Context(), closed, "m", "", quiet)
+	_, _, err := d.Dial(t.Context(), closed, "m", Seating{}, quiet)
 	require.EqualError(t, err, errConnect.words)
 
 	d.patience = 50 * time.Millisecond
@@ -259,7 +271,7 @@ func TestClosedAndFilteredPortsGiveOneError(t *testing.T) {
 		<-ctx.Done() // as if no answer ever arrives
 		return ctx.Err()
 	}
-	_, _, err = d.Dial(t.Context(), closed, "m", "", quiet)
+	_, _, err = d.Dial(t.Context(), closed, "m", Seating{}, quiet)
 	require.EqualError(t, err, errConnect.words)
 }
 
@@ -271,7 +283,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	bot := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
 	defer bot.Close()
 	d := patient(Options{Key: platformKey})
-	_, _, err := d.Dial(t.Context(), bot.URL, "m", "", quiet)
+	_, _, err := d.Dial(t.Context(), bot.URL, "m", Seating{}, quiet)
 	require.EqualError(t, err, "the server responded with status 307 instead of 101")
 	require.EqualError(t, d.run(t.Context(), bot.URL, d.ping), "the server responded with status 307 instead of 200")
 	require.Zero(t, hits.Load())
@@ -302,7 +314,7 @@ func TestDialEndsWithItsContext(t *testing.T) {
 		}
 		cancel()
 	}()
-	_, _, err := patient(Options{Key: platformKey}).Dial(ctx, url, "m", "", quiet)
+	_, _, err := patient(Options{Key: platformKey}).Dial(ctx, url, "m", Seating{}, quiet)
 	require.EqualError(t, err, errAnswer.words)
 }
 
@@ -314,7 +326,7 @@ func TestDialRejectsTheArenaItself(t *testing.T) {
 	d := patient(Options{Key: platformKey, Own: []netip.AddrPort{own}})
 	for _, host := range []string{"127.0.0.1", "localhost", "0.0.0.0", "[::ffff:127.0.0.1]"} {
 		url := "http://" + host + ":" + strconv.Itoa(int(own.Port()))
-		_, _, err := d.Dial(t.Context(), url, "m", "", quiet)
+		_, _, err := d.Dial(t.Context(), url, "m", Seating{}, quiet)
 		require.Error(t, err, host)
 		if host != "localhost" { // localhost may resolve to ::1 first, where nothing listens
 			require.True(t, notAllowed(err), host)
@@ -330,13 +342,13 @@ func TestErrorsAndLogsHoldNoURL(t *testing.T) {
 	d := patient(Options{Key: platformKey, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
 	d.patience = 100 * time.Millisecond
 	secret := raw(t, "") + "/secret-path"
-	_, _, err := d.Dial(t.Context(), secret, "m", "", quiet)
+	_, _, err := d.Dial(t.Context(), secret, "m", Seating{}, quiet)
 	require.NotContains(t, err.Error(), "127.0.0.1")
 	require.NotContains(t, err.Error(), "secret")
 
 	d.patience = hangGuard
 	p := newPeer(t, says(masked("x")))
-	line, _, err := d.Dial(t.Context(), p.url+"/secret-path", "m-77", "", quiet)
+	line, _, err := d.Dial(t.Context(), p.url+"/secret-path", "m-77", Seating{}, quiet)
 	require.NoError(t, err)
 	<-line.done
 	require.Contains(t, logged.String(), "m-77")

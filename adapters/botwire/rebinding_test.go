@@ -113,7 +113,7 @@ func TestRebinding(t *testing.T) {
 	} {
 		names.points(inside)
 		require.True(t, notAllowed(d.run(t.Context(), url, d.resolve)), inside)
-		_, _, err := d.Dial(t.Context(), url, "m", "", quiet)
+		_, _, err := d.Dial(t.Context(), url, "m", Seating{}, quiet)
 		require.True(t, notAllowed(err), "%s: %v", inside, err)
 		require.True(t, notAllowed(d.run(t.Context(), url, d.ping)), inside)
 	}
@@ -123,7 +123,7 @@ func TestRebinding(t *testing.T) {
 
 	names.points()
 	require.EqualError(t, d.run(t.Context(), url, d.resolve), errResolve.words)
-	_, _, err = d.Dial(t.Context(), url, "m", "", quiet)
+	_, _, err = d.Dial(t.Context(), url, "m", Seating{}, quiet)
 	require.EqualError(t, err, errResolve.words)
 	require.False(t, notAllowed(err), "a retry may succeed when the name resolves again")
 

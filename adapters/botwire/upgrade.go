@@ -14,15 +14,25 @@ const (
 	headerTimestamp  = "x-arena-timestamp"
 	headerSignature  = "x-arena-signature"
 	headerCommitment = "x-arena-commitment"
+	headerRound      = "x-arena-beacon-round"
+	headerLogIndex   = "x-arena-log-index"
 	headerNonce      = "x-arena-nonce"
 )
 
 // deployCheck replaces the match id in the upgrade of a deploy check.
 const deployCheck = "deploy-check"
 
-// signed returns the headers of an upgrade for a match. commitment is empty for a
-// deploy check.
-func (d *Dialer) signed(matchID, commitment string) http.Header {
+// Seating contains the facts about a match that the upgrade tells the bot, so
+// that its owner can note them before the match starts. The zero value is for a
+// deploy check, whose upgrade has none of the headers.
+type Seating struct {
+	Commitment  string // 64 hex digits
+	BeaconRound uint64 // the round that the seed uses; 0 without a beacon
+	LogIndex    uint64 // of the seating in the ladder's signed tree
+}
+
+// signed returns the headers of an upgrade for a match.
+func (d *Dialer) signed(matchID string, s Seating) http.Header {
 	timestamp := strconv.FormatInt(d.options.Now().UnixMilli(), 10)
 	signature := ed25519.Sign(d.options.Key, []byte(timestamp+"."+matchID))
 	h := http.Header{}
@@ -30,8 +40,13 @@ func (d *Dialer) signed(matchID, commitment string) http.Header {
 	h.Set(headerMatch, matchID)
 	h.Set(headerTimestamp, timestamp)
 	h.Set(headerSignature, base64.StdEncoding.EncodeToString(signature))
-	if commitment != "" {
-		h.Set(headerCommitment, commitment)
+	if s.Commitment == "" {
+		return h
+	}
+	h.Set(headerCommitment, s.Commitment)
+	h.Set(headerLogIndex, strconv.FormatUint(s.LogIndex, 10))
+	if s.BeaconRound != 0 {
+		h.Set(headerRound, strconv.FormatUint(s.BeaconRound, 10))
 	}
 	return h
 }

@@ -53,7 +53,7 @@ func benchReferee(scripts map[string]map[int][]byte) *Referee {
 		Modes:   map[string]Mode{testMode: {Decision: time.Minute, Wall: time.Hour, Ladder: noLadder{}}},
 		SeedKey: func(string) ([]byte, bool) { return testKey, true },
 		Bots:    func(id string) (directory.Bot, bool) { return directory.Bot{Name: id}, true },
-		Dial: func(_ context.Context, _, matchID, _ string, receive func([]byte, string)) (Line, string, error) {
+		Dial: func(_ context.Context, _, matchID string, _ Upgrade, receive func([]byte, string)) (Line, string, error) {
 			return &scriptedLine{scripts[matchID], receive}, "", nil
 		},
 	})

@@ -43,7 +43,14 @@ type Line interface {
 // returns. For a text frame, cause is empty, and receive may retain the frame.
 // For malformed data, cause is match.CauseMalformed. For an oversized frame, it
 // is match.CauseOversized. In the last call, it is match.CauseDropped.
-type Dial func(ctx context.Context, url, matchID, commitment string, receive func(frame []byte, cause string)) (line Line, nonce string, err error)
+type Dial func(ctx context.Context, url, matchID string, u Upgrade, receive func(frame []byte, cause string)) (line Line, nonce string, err error)
+
+// Upgrade contains the facts about a match that every upgrade request contains.
+type Upgrade struct {
+	Commitment  string // 64 hex digits
+	BeaconRound uint64 // the round that the seed uses; 0 without a beacon
+	LogIndex    uint64 // of the seating in the ladder's signed tree
+}
 
 // Ladder stores the results of matches. It retries until ctx ends while the log
 // is unavailable. If the match has already been rated or voided, it returns
@@ -60,7 +67,7 @@ type Mode struct {
 	Ladder   Ladder
 }
 
-// Options configure a Referee. All fields are required.
+// Options configure a Referee. All fields except Beacon are required.
 type Options struct {
 	Log    eventstore.Log
 	Dial   Dial
@@ -73,6 +80,8 @@ type Options struct {
 	Bots func(botID string) (directory.Bot, bool)
 	// SeedKey finds a seed key by its id.
 	SeedKey func(id string) ([]byte, bool)
+
+	Beacon Beacon // nil: the arena has no beacon
 }
 
 // Referee plays any number of matches at the same time. It is safe for

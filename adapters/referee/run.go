@@ -32,6 +32,9 @@ import (
 //     has arrived.
 //   - If the match has already ended in the stream, the run only stores the
 //     result in the ladder.
+//   - If the stream is empty, the match has not started. The run dials the bots,
+//     waits for the round of the beacon that the table names, and starts the
+//     match. If the round does not arrive in time, the run voids the match.
 //
 // The effects of a batch reach the bots only after they are stored. So no bot
 // can see an effect that a crash then undoes.
@@ -80,7 +83,12 @@ func (r *Referee) play(ctx, ordered context.Context, s ladder.Seating) (*match.A
 	}
 	defer p.closing.Wait()
 	defer p.closeLines()
-	if err := p.startOrResume(ctx); err != nil {
+	var early unstarted
+	switch err := p.startOrResume(ctx); {
+	case errors.As(err, &early):
+		p.closeLines()
+		return p.voidUnstarted(ctx, early)
+	case err != nil:
 		return nil, err
 	}
 	if err := p.playBatches(ctx); err != nil {
@@ -160,16 +168,26 @@ func (p *run) writeLadder(ctx context.Context) error {
 	} else {
 		err = p.mode.Ladder.Void(ctx, p.seating.MatchID, p.state.Abort.Why)
 	}
-	switch {
-	case errors.Is(err, ladder.ErrAlreadyFinished):
+	if errors.Is(err, ladder.ErrAlreadyFinished) {
 		return nil
-	case err != nil && ctx.Err() != nil:
-		return errStopped
-	case err != nil:
-		return fmt.Errorf("write the result to the ladder: %w", err)
+	}
+	if err := p.stored(ctx, err); err != nil {
+		return err
 	}
 	p.log().Info("match over", "why", p.reason(), "turns", p.state.Game.Turn, "played", p.played.Round(time.Millisecond))
 	return nil
+}
+
+// stored returns the error of a match whose result was written to the ladder
+// with err.
+func (p *run) stored(ctx context.Context, err error) error {
+	switch {
+	case err == nil, errors.Is(err, ladder.ErrAlreadyFinished):
+		return nil
+	case ctx.Err() != nil:
+		return errStopped
+	}
+	return fmt.Errorf("write the result to the ladder: %w", err)
 }
 
 func (p *run) log() *slog.Logger {

@@ -29,13 +29,16 @@ type connection struct {
 
 // newSeat returns the seat of a bot that is not connected.
 func (p *run) newSeat(bot string) *seat {
-	commitment := p.seating.Commitment.String()
+	u := Upgrade{Commitment: p.seating.Commitment.String(), LogIndex: p.seating.Revision}
+	if named := p.seating.Beacon; named != nil {
+		u.BeaconRound = named.Round
+	}
 	dial := func(ctx context.Context, receive func([]byte, string)) (Line, string, error) {
 		b, ok := p.options.Bots(bot)
 		if !ok {
 			return nil, "", fmt.Errorf("bot %s is not in the directory", bot)
 		}
-		return p.options.Dial(ctx, b.URL, p.seating.MatchID, commitment, receive)
+		return p.options.Dial(ctx, b.URL, p.seating.MatchID, u, receive)
 	}
 	return &seat{bot: bot, dialBot: dial, clock: p.clock}
 }

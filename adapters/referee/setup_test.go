@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"hexarena/domain/beacon"
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/domain/rating"
@@ -43,6 +44,8 @@ type fixture struct {
 	ladder *fakeLadder
 	mode   Mode
 	bots   []*fakeBot
+	beacon Beacon        // nil: the arena has no beacon
+	named  *beacon.Named // the round that the table names
 
 	playing atomic.Pointer[Referee] // the newest referee
 }
@@ -72,14 +75,15 @@ func (f *fixture) referee(player string) *Referee {
 	f.mode.Ladder = f.ladder
 	r := New(Options{
 		Log: f.log, Modes: map[string]Mode{testMode: f.mode}, Player: player, Logger: slog.New(slog.DiscardHandler),
+		Beacon:  f.beacon,
 		SeedKey: func(id string) ([]byte, bool) { return testKey, id == "k1" },
 		Bots: func(id string) (directory.Bot, bool) {
 			b := f.bot(id)
 			return directory.Bot{Name: "Bot " + id, OwnerID: "owner", URL: "ws://" + id}, b != nil && !b.unknown.Load()
 		},
-		Dial: func(ctx context.Context, url, matchID, commitment string, receive func([]byte, string)) (Line, string, error) {
+		Dial: func(ctx context.Context, url, matchID string, u Upgrade, receive func([]byte, string)) (Line, string, error) {
 			require.Equal(f.t, testMatch, matchID)
-			require.Equal(f.t, f.seating().Commitment.String(), commitment)
+			require.Equal(f.t, f.upgrade(), u)
 			return f.bot(url[len("ws://"):]).dialled(ctx, receive)
 		},
 	})
@@ -106,12 +110,21 @@ func (f *fixture) bot(id string) *fakeBot {
 func (f *fixture) seating() ladder.Seating {
 	s := ladder.Seating{
 		MatchID: testMatch, Mode: testMode, Revision: 7, Index: 1, SeedKey: "k1",
-		Commitment: seed.Commitment(seed.Server(testKey, testMatch)),
+		Commitment: seed.Commitment(seed.Server(testKey, testMatch)), Beacon: f.named,
 	}
 	for _, b := range f.bots {
 		s.Bots = append(s.Bots, ladder.Entrant{BotID: b.id, Rating: rating.New()})
 	}
 	return s
+}
+
+// upgrade returns what each upgrade tells a bot.
+func (f *fixture) upgrade() Upgrade {
+	u := Upgrade{Commitment: f.seating().Commitment.String(), LogIndex: 7}
+	if f.named != nil {
+		u.BeaconRound = f.named.Round
+	}
+	return u
 }
 
 // play plays the match until it ends or the referee stops.

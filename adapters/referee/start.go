@@ -19,13 +19,22 @@ const (
 	directoryPause = 100 * time.Millisecond // between checks of the directory
 )
 
-// start dials all bots at the same time, collects their nonces, and stores the
-// start of the match. It does not wait for bots that respond too late.
+// start dials all bots at the same time, collects their nonces, waits for the
+// round of the beacon that the table names, and stores the start of the match.
+// It does not wait for bots that respond too late. None of this counts as time
+// played.
 func (p *run) start(ctx context.Context) error {
+	if err := p.requireBeacon(ctx); err != nil {
+		return err
+	}
 	bots := p.entrants()
 	nonces := p.dialAll(ctx)
 	if ctx.Err() != nil {
 		return errStopped
+	}
+	round, err := p.awaitRound(ctx)
+	if err != nil {
+		return err
 	}
 	events, err := p.state.Start(match.Seating{
 		MatchID:    p.seating.MatchID,
@@ -35,6 +44,7 @@ func (p *run) start(ctx context.Context) error {
 		Commitment: p.seating.Commitment,
 		Nonces:     nonces,
 		Deadlines:  match.Deadlines{DecisionMs: p.mode.Decision.Milliseconds(), WallMs: p.mode.Wall.Milliseconds()},
+		Beacon:     round,
 	})
 	if err != nil {
 		return fmt.Errorf("start: %w", err)

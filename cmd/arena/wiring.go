@@ -129,8 +129,8 @@ func (d directoryAdapter) names(botID string) (name, owner string, ok bool) {
 
 // dial adapts a botwire dialer to the referee's interface.
 func dial(d *botwire.Dialer) referee.Dial {
-	return func(ctx context.Context, url, matchID, commitment string, receive func([]byte, string)) (referee.Line, string, error) {
-		line, nonce, err := d.Dial(ctx, url, matchID, commitment, receive)
+	return func(ctx context.Context, url, matchID string, u referee.Upgrade, receive func([]byte, string)) (referee.Line, string, error) {
+		line, nonce, err := d.Dial(ctx, url, matchID, botwire.Seating(u), receive)
 		if err != nil {
 			return nil, "", err // an explicit nil, because an interface with a nil pointer is not nil
 		}

@@ -1,0 +1,102 @@
+package referee
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"hexarena/domain/beacon"
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
+	"hexarena/eventstore"
+)
+
+// Beacon provides the rounds of one chain.
+type Beacon interface {
+	// Chain returns the chain.
+	Chain() beacon.Chain
+	// Await waits for a round and verifies it. It returns an error if the round
+	// does not arrive in time, or if ctx ends.
+	Await(ctx context.Context, round uint64) (beacon.Round, error)
+}
+
+// unstarted is the error of a match that ends before it starts. Its stream has
+// no events, so the ladder only voids it.
+type unstarted struct {
+	why   string // a reason of domain/ladder
+	order Order  // if why is ladder.WhyOperator
+}
+
+func (u unstarted) Error() string { return "the match ends before it starts: " + u.why }
+
+// requireBeacon returns nil if this process can get the round that the table
+// names. If not, it reports an error and waits for an operator: the match
+// resumes after a restart with the right chain, or ends with an order. It is
+// not voided automatically, because the round exists, and a restart without
+// the beacon must not give the match's bots other dice.
+func (p *run) requireBeacon(ctx context.Context) error {
+	named, available := p.seating.Beacon, p.options.Beacon
+	if named == nil || available != nil && available.Chain().Hash == named.Chain {
+		return nil
+	}
+	p.log().Error("the match cannot start, because its seed needs a beacon that this arena does not use: restart the arena with --beacon and this --beacon-chain, or abort the match",
+		"chain", named.Chain, "round", named.Round)
+	select {
+	case <-p.ordered.Done():
+		return p.unstartedByOrder()
+	case <-ctx.Done():
+		return errStopped
+	}
+}
+
+// awaitRound returns the round that the table names, or nil if the table names
+// none. The match ends before it starts if the round does not arrive in time,
+// or if an operator aborts the match.
+func (p *run) awaitRound(ctx context.Context) (*beacon.Round, error) {
+	named := p.seating.Beacon
+	if named == nil {
+		return nil, nil
+	}
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(p.ordered, cancel)()
+	round, err := p.options.Beacon.Await(waiting, named.Round)
+	switch {
+	case p.ordered.Err() != nil:
+		return nil, p.unstartedByOrder()
+	case ctx.Err() != nil:
+		return nil, errStopped
+	case err != nil:
+		p.log().Warn("the match is void, because the round of the beacon did not arrive", "round", named.Round, "error", err)
+		return nil, unstarted{why: ladder.WhyBeacon}
+	}
+	return &round, nil
+}
+
+func (p *run) unstartedByOrder() error {
+	u := unstarted{why: ladder.WhyOperator}
+	errors.As(context.Cause(p.ordered), &u.order)
+	return u
+}
+
+// voidUnstarted voids a match that has not started. If it ends by an operator's
+// order, it returns the abort, which no stream stores.
+//
+// A process that was paused may have lost the match to another one. It first
+// looks for events of that process.
+func (p *run) voidUnstarted(ctx context.Context, u unstarted) (*match.Aborted, error) {
+	if err := p.load(ctx); err != nil {
+		return nil, err
+	}
+	if p.expected != eventstore.NoStream {
+		return nil, fmt.Errorf("%w: it has started the match", errReplaced)
+	}
+	if err := p.stored(ctx, p.mode.Ladder.Void(ctx, p.seating.MatchID, u.why)); err != nil {
+		return nil, err
+	}
+	p.log().Info("match over before its start", "why", u.why, "reason", u.order.Reason, "request", u.order.Request)
+	if u.why != ladder.WhyOperator {
+		return nil, nil
+	}
+	return &match.Aborted{Why: match.Operator, Reason: u.order.Reason}, nil
+}

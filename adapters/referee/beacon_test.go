@@ -1,0 +1,247 @@
+package referee
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/beacon"
+	"hexarena/domain/match"
+	"hexarena/domain/seed"
+	"hexarena/eventstore"
+)
+
+const patienceOfTests = 30 * time.Second
+
+var errNoRound = errors.New("the round did not arrive in time")
+
+// fakeBeacon provides rounds at their times. While down is set, no round
+// arrives. It does not sign.
+type fakeBeacon struct {
+	chain  beacon.Chain
+	down   atomic.Bool
+	awaits atomic.Int64
+}
+
+func (b *fakeBeacon) Chain() beacon.Chain { return b.chain }
+
+func (b *fakeBeacon) Await(ctx context.Context, round uint64) (beacon.Round, error) {
+	b.awaits.Add(1)
+	wait, err := max(0, time.Until(b.chain.Time(round))), error(nil)
+	if b.down.Load() {
+		wait, err = wait+patienceOfTests, errNoRound
+	}
+	select {
+	case <-time.After(wait):
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		return beacon.Round{}, err
+	}
+	return b.round(round), nil
+}
+
+func (b *fakeBeacon) round(number uint64) beacon.Round {
+	return beacon.NewRound(beacon.Named{Chain: b.chain.Hash, Round: number}, make([]byte, beacon.SignatureSize))
+}
+
+// withBeacon runs a test with a table that names a round, which appears in 9 s.
+func withBeacon(t *testing.T, test func(f *fixture, b *fakeBeacon)) {
+	t.Helper()
+	withFixture(t, 3, func(f *fixture) {
+		b := &fakeBeacon{chain: beacon.Quicknet()}
+		b.chain.Genesis = time.Now()
+		f.beacon, f.named = b, &beacon.Named{Chain: b.chain.Hash, Round: 4}
+		test(f, b)
+	})
+}
+
+// closedLines returns the number of lines that the referee has closed.
+func (f *fixture) closedLines() (n int) {
+	for _, b := range f.bots {
+		for _, l := range b.lines {
+			n += l.closed
+		}
+	}
+	return n
+}
+
+// The referee dials the bots first and then waits for the round. The wait does
+// not count as time played.
+func TestMatchStartsWithTheNamedRound(t *testing.T) {
+	withBeacon(t, func(f *fixture, b *fakeBeacon) {
+		f.bots[1].nonce = "mine"
+		f.stopAfter(match.BoardLaid{})
+		began := time.Now()
+		r := f.referee("player")
+		r.Play(f.seating())
+		<-time.After(8 * time.Second)
+		require.Equal(t, 1, f.bots[0].dials)
+		require.Empty(t, f.events())
+		r.Wait()
+
+		started := f.events()[0].(match.Started)
+		round := b.round(4)
+		require.Equal(t, &round, started.Beacon)
+		require.Equal(t, []string{"", "mine", ""}, started.Nonces, "nonces are recorded")
+		require.Equal(t, began.Add(9*time.Second).UTC(), f.times()[0].UTC())
+		require.Zero(t, f.playedMs())
+		_, randomness, err := round.Decode()
+		require.NoError(t, err)
+		order := seed.WithBeacon(seed.Server(testKey, testMatch), randomness).Seating(3)
+		for i, at := range order {
+			require.Equal(t, f.bots[at].id, started.Seats[i].BotID)
+		}
+	})
+}
+
+func TestMatchWithBeaconIsPlayedToItsEnd(t *testing.T) {
+	withBeacon(t, func(f *fixture, _ *fakeBeacon) {
+		f.run()
+		require.Equal(t, []int{0, 0, 0}, f.strikes())
+	})
+}
+
+// A table without a round is played without the beacon. It was seated before
+// the arena had one.
+func TestTableWithoutRoundNeedsNoBeacon(t *testing.T) {
+	withBeacon(t, func(f *fixture, b *fakeBeacon) {
+		f.named = nil
+		require.Nil(t, f.run()[0].(match.Started).Beacon)
+		require.Zero(t, b.awaits.Load())
+	})
+}
+
+// If the round does not arrive, the ladder voids the match, whose stream stays
+// empty. The referee closes the sockets.
+func TestLateRoundVoidsTheMatch(t *testing.T) {
+	withBeacon(t, func(f *fixture, b *fakeBeacon) {
+		b.down.Store(true)
+		began := time.Now()
+		f.play()
+		require.Equal(t, []string{"beacon"}, f.ladder.voided)
+		require.Empty(t, f.ladder.finished)
+		require.Empty(t, f.events())
+		require.Equal(t, began.Add(9*time.Second+patienceOfTests), time.Now())
+		require.Equal(t, 3, f.closedLines())
+	})
+}
+
+// A stop during the wait leaves the match unfinished. The next process dials
+// again and starts the match with the same round.
+func TestStopDuringTheWaitForTheRound(t *testing.T) {
+	withBeacon(t, func(f *fixture, b *fakeBeacon) {
+		b.down.Store(true)
+		r := f.referee("first")
+		r.Play(f.seating())
+		<-time.After(20 * time.Second)
+		began := time.Now()
+		require.NoError(t, r.Stop(f.t.Context()))
+		require.Less(t, time.Since(began), time.Second)
+		require.Empty(t, f.ladder.voided)
+		require.Empty(t, f.events())
+		require.Equal(t, 3, f.closedLines())
+
+		b.down.Store(false)
+		f.run()
+		round := b.round(4)
+		require.Equal(t, &round, f.events()[0].(match.Started).Beacon)
+		require.Equal(t, 2, f.bots[0].dials)
+	})
+}
+
+// A match that has started keeps its round, so it resumes without the beacon.
+func TestStartedMatchResumesWithoutTheBeacon(t *testing.T) {
+	withBeacon(t, func(f *fixture, b *fakeBeacon) {
+		f.stopAfter(match.DiceRolled{})
+		f.play()
+		f.log.fault = nil
+		f.beacon = nil
+		f.run()
+		require.EqualValues(t, 1, b.awaits.Load())
+	})
+}
+
+// An operator's order ends the wait at once. The bots were not asked anything.
+func TestAbortDuringTheWaitForTheRound(t *testing.T) {
+	withBeacon(t, func(f *fixture, b *fakeBeacon) {
+		b.down.Store(true)
+		r := f.referee("player")
+		r.Play(f.seating())
+		<-time.After(20 * time.Second)
+		ordered := time.Now()
+		require.NoError(t, r.Abort(f.t.Context(), f.seating(), order))
+		require.Less(t, time.Since(ordered), time.Second)
+		require.Equal(t, []string{match.Operator}, f.ladder.voided)
+		require.Empty(t, f.events())
+		require.Equal(t, 3, f.closedLines())
+	})
+}
+
+// Without the right chain, the match stays unfinished and no bot is dialed. It
+// starts after a restart with the chain, or ends with an operator's order.
+func TestMatchNeedsTheChainOfItsTable(t *testing.T) {
+	other := &fakeBeacon{chain: beacon.Quicknet()}
+	other.chain.Hash = "00" + other.chain.Hash[2:]
+	for name, wrong := range map[string]Beacon{"no beacon": nil, "another chain": other} {
+		for _, aborted := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				withBeacon(t, func(f *fixture, b *fakeBeacon) {
+					f.beacon = wrong
+					r := f.referee("player")
+					r.Play(f.seating())
+					<-time.After(time.Hour)
+					require.Equal(t, 1, r.Running())
+					require.Zero(t, f.bots[0].dials)
+					require.Empty(t, f.ladder.voided)
+					if aborted {
+						require.NoError(t, r.Abort(f.t.Context(), f.seating(), order))
+						require.Equal(t, []string{match.Operator}, f.ladder.voided)
+						return
+					}
+					require.NoError(t, r.Stop(f.t.Context()))
+					f.beacon = b
+					f.run()
+				})
+			})
+		}
+	}
+}
+
+// A process whose wait ends after another process has started the match does
+// not void it.
+func TestLateRoundDoesNotVoidAStartedMatch(t *testing.T) {
+	withBeacon(t, func(f *fixture, b *fakeBeacon) {
+		b.down.Store(true)
+		first := f.referee("first")
+		first.Play(f.seating())
+		synctest.Wait()
+		f.beacon = &fakeBeacon{chain: b.chain}
+		f.stopAfter(match.DiceRolled{})
+		f.play()
+		first.Wait()
+		require.Empty(t, f.ladder.voided)
+		require.NotEmpty(t, f.events())
+	})
+}
+
+// While the log is unavailable, the void is stored later.
+func TestVoidWaitsForTheLog(t *testing.T) {
+	withBeacon(t, func(f *fixture, b *fakeBeacon) {
+		b.down.Store(true)
+		f.ladder.fails = []error{eventstore.ErrUnavailable}
+		r := f.referee("player")
+		r.Play(f.seating())
+		r.Wait()
+		require.Empty(t, f.ladder.voided)
+		r.Play(f.seating()) // the next tick
+		r.Wait()
+		require.Equal(t, []string{"beacon"}, f.ladder.voided)
+	})
+}
