@@ -140,6 +140,14 @@ func (r *Runner) Wait(ctx context.Context, p eventstore.Position) error {
 	}
 }
 
+// Changed returns a channel that is closed when more events can be read, or when
+// the model has stopped.
+func (r *Runner) Changed() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.changed
+}
+
 // Err returns nil while the model runs. If the model has stopped, Err returns
 // the reason, which matches ErrStopped.
 func (r *Runner) Err() error {

@@ -69,7 +69,8 @@ type Directory interface {
 }
 
 // Options configure a Server. The optional fields are SeedKey, SecurityContact,
-// Limits, TrustedProxies, and SignedLog together with SignHead.
+// Limits, TrustedProxies, and SignedLog together with SignHead, Checkpoint and
+// LadderKey.
 type Options struct {
 	Log             eventstore.Log
 	Accounts        Accounts
@@ -82,6 +83,8 @@ type Options struct {
 	Live            Live
 	SignedLog       SignedLog // nil: the arena has no signed log
 	SignHead        func(mode string, size uint64, root []byte) ([]byte, error)
+	Checkpoint      func(mode string) (size uint64, signed []byte, err error) // the newest signed head of a mode's ladder tree
+	LadderKey       func(mode string) (string, error)                         // the key that verifies these heads, in note format
 	PlatformKey     ed25519.PublicKey
 	SeedKey         func(id string) ([]byte, bool) // nil: the decision log does not show the requests of running matches
 	BaseURL         string                         // the arena's own address, as browsers use it

@@ -18,7 +18,7 @@ import (
 // endpoint is one route.
 type endpoint struct {
 	id      string
-	route   string           // the method, and the path as OpenAPI writes it: GET /bots/{id}
+	route   string           // the method and the path: GET /bots/{id}; {path...} at the end matches several segments
 	status  int              // status of the answer; 0: 200, or 204 without a body
 	scope   owner.Scope      // the scope that the caller needs; empty: anyone may call
 	session bool             // the caller needs a session
@@ -44,6 +44,9 @@ type finder interface{ find(c *call) error }
 // encoded as JSON unless it implements answer.
 func register[In, Out any](s *Server, e endpoint, run func(*call, *In) (Out, error)) {
 	e.method, e.path, _ = strings.Cut(e.route, " ")
+	rest := restOf(e.path)
+	pattern := strings.NewReplacer("{"+rest+"...}", "*", "{", ":", "}", "").Replace(e.path)
+	e.path = strings.Replace(e.path, "...}", "}", 1) // as OpenAPI writes it
 	b := binding.Of(reflect.TypeFor[In]())
 	var out Out
 	_, e.stream = any(out).(stream)
@@ -67,19 +70,35 @@ func register[In, Out any](s *Server, e endpoint, run func(*call, *In) (Out, err
 			Scope: e.scope, Session: e.session, Forms: e.forms, ETag: e.etag,
 		})
 	}
-	s.echo.Add(e.method, strings.NewReplacer("{", ":", "}", "").Replace(e.path), func(ec echo.Context) error {
+	s.echo.Add(e.method, pattern, func(ec echo.Context) error {
+		parameter := func(name string) string {
+			if name == rest {
+				name = "*"
+			}
+			return ec.Param(name)
+		}
 		c := s.newCall(ec)
 		defer c.end()
-		if err := serve(c, &e, b, run); err != nil {
+		if err := serve(c, &e, b, parameter, run); err != nil {
 			s.refuse(ec, err)
 		}
 		return nil
 	})
 }
 
+// restOf returns the name of the parameter that matches the rest of a path. If the
+// path has no such parameter, restOf returns "".
+func restOf(path string) string {
+	before, found := strings.CutSuffix(path, "...}")
+	if !found {
+		return ""
+	}
+	return before[strings.LastIndexByte(before, '{')+1:]
+}
+
 // serve handles a call. If several errors apply, "Order of errors" in
 // docs/protocol.md decides which error serve returns.
-func serve[In, Out any](c *call, e *endpoint, b binding.Binding, run func(*call, *In) (Out, error)) error {
+func serve[In, Out any](c *call, e *endpoint, b binding.Binding, parameter func(name string) string, run func(*call, *In) (Out, error)) error {
 	if err := e.admit(c); err != nil {
 		return err
 	}
@@ -88,7 +107,7 @@ func serve[In, Out any](c *call, e *endpoint, b binding.Binding, run func(*call,
 		return err
 	}
 	var in In
-	invalid := b.Bind(reflect.ValueOf(&in).Elem(), c.echo.Param, c.request.URL.RawQuery, fields)
+	invalid := b.Bind(reflect.ValueOf(&in).Elem(), parameter, c.request.URL.RawQuery, fields)
 	if f, ok := any(&in).(finder); ok {
 		if err := f.find(c); err != nil {
 			return err
@@ -140,7 +159,7 @@ func (e *endpoint) class(c *call) ratelimit.Class {
 
 func (e *endpoint) readsMatches() bool {
 	return strings.HasPrefix(e.path, "/matches") || strings.HasPrefix(e.path, "/live") ||
-		strings.HasSuffix(e.path, "/history") || strings.HasSuffix(e.path, "/decisions")
+		strings.HasSuffix(e.path, "/history") || strings.HasSuffix(e.path, "/decisions") || strings.HasSuffix(e.path, "/events")
 }
 
 // always returns true: every call to the endpoint makes the arena connect to a

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"fmt"
 
+	"golang.org/x/mod/sumdb/tlog"
+
 	"hexarena/adapters/rest"
 	"hexarena/adapters/rest/problem"
 	"hexarena/domain/arena"
@@ -13,12 +15,16 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// SignedLog is the projection of the signed log of match results.
+// SignedLog is the projection of the two signed trees of each mode. Tile returns
+// tiles of the ladder tree, and LadderInclusion proofs of its entries; the other
+// methods read the tree of results.
 type SignedLog interface {
 	Size(ctx context.Context, mode string) (uint64, error)
 	Head(ctx context.Context, mode string) (size uint64, root []byte, err error)
 	Inclusion(ctx context.Context, mode, matchID string) (i signedlog.Inclusion, found bool, err error)
 	Consistency(ctx context.Context, mode string, from, to uint64) ([][]byte, error)
+	Tile(ctx context.Context, mode string, t tlog.Tile) (data []byte, found bool, err error)
+	LadderInclusion(ctx context.Context, mode string, index, size uint64) ([][]byte, error)
 }
 
 type logPath struct {

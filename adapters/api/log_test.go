@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -51,6 +52,17 @@ func newLogged(t *testing.T) *logged {
 		o.SignedLog = stoppable{signed, l.runner}
 		o.SignHead = func(mode string, size uint64, root []byte) ([]byte, error) {
 			return signedlog.Sign(signedlog.Head{Origin: signedlog.Origin("arena.example", mode), Size: size, Root: root}, ed25519.NewKeyFromSeed(make([]byte, 32)))
+		}
+		o.Checkpoint = func(mode string) (uint64, []byte, error) {
+			size, root, err := signed.LadderHead(t.Context(), mode)
+			if err := errors.Join(l.runner.Err(), err); err != nil {
+				return 0, nil, err
+			}
+			h, err := signedlog.Sign(signedlog.Head{Origin: signedlog.LadderOrigin("arena.example", mode), Size: size, Root: root}, ed25519.NewKeyFromSeed(make([]byte, 32)))
+			return size, h, err
+		}
+		o.LadderKey = func(mode string) (string, error) {
+			return signedlog.VerifierKey(signedlog.LadderOrigin("arena.example", mode), o.PlatformKey)
 		}
 	})
 	l.play = arenatest.New(t, l.log, 3)

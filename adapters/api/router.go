@@ -62,10 +62,11 @@ func (s *Server) panicked(c echo.Context, p any) {
 }
 
 // exactPath refuses paths with more segments than their route. The router lets
-// the last parameter of a route match several segments.
+// the last parameter of a route match several segments. A route that ends with *
+// may do that.
 func exactPath(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if strings.Count(echo.GetPath(c.Request()), "/") != strings.Count(c.Path(), "/") {
+		if !strings.HasSuffix(c.Path(), "*") && strings.Count(echo.GetPath(c.Request()), "/") != strings.Count(c.Path(), "/") {
 			return echo.ErrNotFound
 		}
 		return next(c)

@@ -55,5 +55,10 @@ func (s *Server) registerEndpoints() {
 	register(s, endpoint{id: "get-log-head", route: "GET /log/{mode}/head", etag: true, text: "text/plain"}, s.getLogHead)
 	register(s, endpoint{id: "get-log-inclusion", route: "GET /log/{mode}/inclusion", etag: true}, s.getLogInclusion)
 	register(s, endpoint{id: "get-log-consistency", route: "GET /log/{mode}/consistency", etag: true}, s.getLogConsistency)
+	register(s, endpoint{id: "get-ladder-key", route: "GET /log/{mode}/vkey", etag: true, text: "text/plain"}, s.getLadderKey)
+	register(s, endpoint{id: "get-ladder-checkpoint", route: "GET /ladder/{mode}/checkpoint", etag: true, text: "text/plain"}, s.getCheckpoint)
+	register(s, endpoint{id: "get-ladder-tile", route: "GET /ladder/{mode}/tile/{path...}", etag: true, text: "application/octet-stream"}, s.getTile)
+	register(s, endpoint{id: "get-ladder-proof", route: "GET /ladder/{mode}/proof/{index}", etag: true, text: "text/plain"}, s.getLadderProof)
+	register(s, endpoint{id: "list-ladder-events", route: "GET /ladder/{mode}/events", etag: true}, s.listLadderEvents)
 	register(s, endpoint{id: "get-seed-keys", route: "GET /log/keys", etag: true}, s.getSeedKeys)
 }

@@ -52,6 +52,7 @@ func benchReferee(scripts map[string]map[int][]byte) *Referee {
 		Log: memory.New(), Player: "bench", Logger: slog.New(slog.DiscardHandler),
 		Modes:   map[string]Mode{testMode: {Decision: time.Minute, Wall: time.Hour, Ladder: noLadder{}}},
 		SeedKey: func(string) ([]byte, bool) { return testKey, true },
+		Publish: func(context.Context, ladder.Seating) error { return nil },
 		Bots:    func(id string) (directory.Bot, bool) { return directory.Bot{Name: id}, true },
 		Dial: func(_ context.Context, _, matchID string, _ Upgrade, receive func([]byte, string)) (Line, string, error) {
 			return &scriptedLine{scripts[matchID], receive}, "", nil

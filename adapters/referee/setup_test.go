@@ -47,7 +47,8 @@ type fixture struct {
 	beacon Beacon        // nil: the arena has no beacon
 	named  *beacon.Named // the round that the table names
 
-	playing atomic.Pointer[Referee] // the newest referee
+	publish func(ctx context.Context, s ladder.Seating) error // nil: every seating is already in a signed head
+	playing atomic.Pointer[Referee]                           // the newest referee
 }
 
 // withFixture runs a test in a synctest bubble, with a table of n bots that
@@ -77,6 +78,13 @@ func (f *fixture) referee(player string) *Referee {
 		Log: f.log, Modes: map[string]Mode{testMode: f.mode}, Player: player, Logger: slog.New(slog.DiscardHandler),
 		Beacon:  f.beacon,
 		SeedKey: func(id string) ([]byte, bool) { return testKey, id == "k1" },
+		Publish: func(ctx context.Context, s ladder.Seating) error {
+			require.Equal(f.t, f.seating(), s)
+			if f.publish == nil {
+				return nil
+			}
+			return f.publish(ctx, s)
+		},
 		Bots: func(id string) (directory.Bot, bool) {
 			b := f.bot(id)
 			return directory.Bot{Name: "Bot " + id, OwnerID: "owner", URL: "ws://" + id}, b != nil && !b.unknown.Load()

@@ -19,13 +19,16 @@ const (
 	directoryPause = 100 * time.Millisecond // between checks of the directory
 )
 
-// start dials all bots at the same time, collects their nonces, waits for the
-// round of the beacon that the table names, and stores the start of the match.
-// It does not wait for bots that respond too late. None of this counts as time
-// played.
+// start waits until a signed head includes the seating. Then it dials all bots at
+// the same time, collects their nonces, waits for the round of the beacon that the
+// table names, and stores the start of the match. It does not wait for bots that
+// respond too late. None of this counts as time played.
 func (p *run) start(ctx context.Context) error {
 	if err := p.requireBeacon(ctx); err != nil {
 		return err
+	}
+	if err := p.options.Publish(ctx, p.seating); err != nil {
+		return fmt.Errorf("%w: %w", errStopped, err)
 	}
 	bots := p.entrants()
 	nonces := p.dialAll(ctx)

@@ -100,6 +100,53 @@ func TestMatchWaitsForDirectory(t *testing.T) {
 	})
 }
 
+// No bot is dialed before a signed head includes the seating. This also holds for
+// an unstarted match that another process left behind. A match that has started
+// does not wait again.
+func TestNoBotIsDialedBeforeItsSeatingIsPublished(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		published, waiting := make(chan struct{}), 0
+		f.publish = func(ctx context.Context, _ ladder.Seating) error {
+			waiting++
+			select {
+			case <-published:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		dials := func() (all int) {
+			for _, b := range f.bots {
+				all += b.dials
+			}
+			return all
+		}
+		f.stopAfter(match.DiceRolled{})
+		stopped := f.referee("first")
+		stopped.Play(f.seating())
+		<-time.After(time.Hour)
+		require.Equal(t, 1, stopped.Running())
+		require.NoError(t, stopped.Stop(context.Background()))
+		require.Zero(t, dials())
+		require.Empty(t, f.events())
+
+		second := f.referee("second")
+		second.Play(f.seating())
+		<-time.After(time.Hour)
+		require.Equal(t, 2, waiting)
+		require.Zero(t, dials())
+		require.Empty(t, f.events())
+		close(published)
+		second.Wait()
+		require.Equal(t, 3, dials())
+		require.IsType(t, match.Started{}, f.events()[0])
+
+		f.log.fault = nil
+		f.run()
+		require.Equal(t, 2, waiting)
+	})
+}
+
 func TestMatchThatCannotStartDialsNoBot(t *testing.T) {
 	tests := map[string]func(f *fixture, s *ladder.Seating){
 		"an unknown bot":     func(f *fixture, _ *ladder.Seating) { f.bots[2].unknown.Store(true) },

@@ -26,3 +26,19 @@ type SeedKey struct {
 type SeedKeys struct {
 	Keys []SeedKey `json:"keys" nullable:"false" doc:"The seed keys, in the order in which they came into use."`
 }
+
+// LadderEvents is one page of the events of a mode's ladder, in their order.
+type LadderEvents struct {
+	Mode   string        `json:"mode"`
+	Size   int           `json:"size" doc:"The number of the ladder's events when the page was read."`
+	Events []LadderEvent `json:"events" nullable:"false"`
+	Next   *int          `json:"next" doc:"Send this value as the parameter \"from\" to get the next page; null at the end of the ladder."`
+}
+
+// LadderEvent is an event of a ladder, as the arena stored it.
+type LadderEvent struct {
+	Revision int    `json:"revision" doc:"The event's place in the ladder, counted from 0, and the index of its entry in the ladder's tree."`
+	Type     string `json:"type" enum:"TablesSeated,RatingsChanged,MatchVoided"`
+	At       string `json:"at" format:"date-time" doc:"When the arena decided the event."`
+	Data     string `json:"data" doc:"The event's data exactly as stored: JSON. Its SHA-256 is in the entry of the ladder's tree."`
+}

@@ -41,6 +41,7 @@ func (a *arena) run(ctx context.Context) error {
 	for _, background := range []func(context.Context){
 		a.accounts.Run,
 		a.live.Run,
+		a.heads.Run,
 		func(ctx context.Context) { a.mailer.Run(ctx, a.logger) },
 	} {
 		g.Go(func() error { background(models); return nil })

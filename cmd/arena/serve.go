@@ -87,6 +87,7 @@ type arena struct {
 	matches   list
 	board     rankings
 	signedLog signedLogReader
+	heads     *ladderHeads
 	live      *live.Hub
 	upToDate  chan struct{}          // closed once the read models have folded all events that were in the log at startup
 	player    *player                // plays under the lease; nil with --no-play
@@ -243,6 +244,7 @@ func (a *arena) openModels(context.Context) error {
 	a.matches = list{models.Matches, runners[models.Matches]}
 	a.board = rankings{models.Leaderboard, runners[models.Leaderboard], a.directory}
 	a.signedLog = newSignedLogReader(models.SignedLog, runners[models.SignedLog])
+	a.heads = newLadderHeads(a.signedLog, a.signLadderHead, a.logger)
 	a.accounts = accounts.New(a.log)
 	a.openLive(a.matches.runner)
 	a.notices = pausemail.New(pausemail.Options{
@@ -296,7 +298,7 @@ func (a *arena) takeLease(ctx context.Context) error {
 	}
 	a.player.referee = referee.New(referee.Options{
 		Log: a.log, Dial: dial(a.dialer()), Modes: modes, Player: a.lease.Holder(), Logger: a.logger,
-		Bots: a.directory.Bot, SeedKey: a.secrets.SeedKey,
+		Bots: a.directory.Bot, SeedKey: a.secrets.SeedKey, Publish: a.publish,
 	})
 	a.player.tick = matchmaker.New(matchmaker.Options{
 		Ladders: a.player.ladders, Directory: a.directory, Referee: a.player.referee, Pauser: a.notices, Tick: a.pace.Tick,
@@ -328,7 +330,7 @@ func (a *arena) openServers(context.Context) error {
 	handler, err := api.New(api.Options{
 		Log: a.log, Auth: a.auth, ParsePublicKey: auth.ParsePublicKey, Checker: a.dialer(), Directory: a.directory,
 		Accounts: a.accounts, Matches: a.matches, Leaderboard: a.board, Live: a.live, SeedKey: a.secrets.SeedKey,
-		SignedLog: a.signedLog, SignHead: a.signHead,
+		SignedLog: a.signedLog, SignHead: a.signHead, Checkpoint: a.heads.Checkpoint, LadderKey: a.ladderKey,
 		PlatformKey: a.public, BaseURL: a.baseURL, SecurityContact: a.SecurityContact, Limits: ratelimit.Defaults(), TrustedProxies: a.trustedProxies,
 		Now: time.Now, Logger: a.logger,
 	})

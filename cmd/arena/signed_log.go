@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 
+	"golang.org/x/mod/sumdb/tlog"
+
 	"hexarena/projections"
 	"hexarena/projections/signedlog"
 )
@@ -66,7 +68,37 @@ func (r signedLogReader) Inclusion(ctx context.Context, mode, matchID string) (i
 	return r.SignedLog.Inclusion(ctx, mode, matchID)
 }
 
-// signHead signs a head. The head's origin contains the arena's host.
+// LadderSize returns the number of entries of a mode's ladder tree.
+func (r signedLogReader) LadderSize(ctx context.Context, mode string) (uint64, error) {
+	if err := r.err(); err != nil {
+		return 0, err
+	}
+	return r.SignedLog.LadderSize(ctx, mode)
+}
+
+// Tile implements api.SignedLog.
+func (r signedLogReader) Tile(ctx context.Context, mode string, t tlog.Tile) (data []byte, found bool, err error) {
+	if err := r.err(); err != nil {
+		return nil, false, err
+	}
+	return r.SignedLog.Tile(ctx, mode, t)
+}
+
+// signLadderHead signs a head of a ladder tree.
+func (a *arena) signLadderHead(mode string, size uint64, root []byte) (ladderHead, error) {
+	h := ladderHead{Head: signedlog.Head{Origin: signedlog.LadderOrigin(a.host, mode), Size: size, Root: root}}
+	var err error
+	h.Signed, err = signedlog.Sign(h.Head, a.secrets.Platform())
+	return h, err
+}
+
+// ladderKey returns the key that verifies the heads of a mode's ladder tree, in note
+// format.
+func (a *arena) ladderKey(mode string) (string, error) {
+	return signedlog.VerifierKey(signedlog.LadderOrigin(a.host, mode), a.public)
+}
+
+// signHead signs a head of a tree of results. The head's origin contains the arena's host.
 func (a *arena) signHead(mode string, size uint64, root []byte) ([]byte, error) {
 	return signedlog.Sign(signedlog.Head{Origin: signedlog.Origin(a.host, mode), Size: size, Root: root}, a.secrets.Platform())
 }

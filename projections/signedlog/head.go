@@ -12,15 +12,31 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// Head is a tree head: the size and the root hash of a mode's tree.
+// Head is a tree head: the size and the root hash of one of a mode's trees.
 type Head struct {
 	Origin string
 	Size   uint64
 	Root   []byte
 }
 
-// Origin returns the name of a mode's log at an arena's host.
-func Origin(host, mode string) string { return host + "/log/" + mode }
+// Origin returns the name of a mode's tree of results at an arena's host.
+func Origin(host, mode string) string { return host + "/" + resultsTree(mode) }
+
+// LadderOrigin returns the name of a mode's ladder tree at an arena's host.
+func LadderOrigin(host, mode string) string { return host + "/" + ladderTree(mode) }
+
+// VerifierKey returns the key that verifies the heads of an origin, in the format
+// of C2SP signed-note.
+func VerifierKey(origin string, key ed25519.PublicKey) (string, error) {
+	text, err := note.NewEd25519VerifierKey(origin, key)
+	if err != nil {
+		return "", err
+	}
+	if _, err := note.NewVerifier(text); err != nil {
+		return "", fmt.Errorf("invalid origin %q: %w", origin, err)
+	}
+	return text, nil
+}
 
 // Sign returns a head as a signed note (C2SP tlog-checkpoint). The note of a head
 // is always the same.
@@ -35,15 +51,11 @@ func Sign(h Head, key ed25519.PrivateKey) ([]byte, error) {
 
 // verifierOf returns the verifier for signatures of a key with an origin.
 func verifierOf(origin string, key ed25519.PublicKey) (note.Verifier, error) {
-	text, err := note.NewEd25519VerifierKey(origin, key)
+	text, err := VerifierKey(origin, key)
 	if err != nil {
 		return nil, err
 	}
-	v, err := note.NewVerifier(text)
-	if err != nil {
-		return nil, fmt.Errorf("invalid origin %q: %w", origin, err)
-	}
-	return v, nil
+	return note.NewVerifier(text)
 }
 
 // signer is a note.Signer for a private key.
@@ -57,11 +69,21 @@ func (s signer) Sign(text []byte) ([]byte, error) { return ed25519.Sign(s.key, t
 
 var errHead = errors.New("not a signed head")
 
-// Open parses a signed head of a mode's log and checks the signature. The origin
-// may contain any host, because the key identifies the arena.
+// Open parses a signed head of a mode's tree of results and checks the signature.
+// The origin may contain any host, because the key identifies the arena.
 func Open(signed []byte, mode string, key ed25519.PublicKey) (Head, error) {
+	return open(signed, mode, Origin("", mode), key)
+}
+
+// OpenLadder is like Open, for a head of a mode's ladder tree. It ignores the
+// signatures of other keys, for example those of witnesses.
+func OpenLadder(signed []byte, mode string, key ed25519.PublicKey) (Head, error) {
+	return open(signed, mode, LadderOrigin("", mode), key)
+}
+
+func open(signed []byte, mode, suffix string, key ed25519.PublicKey) (Head, error) {
 	origin, _, _ := strings.Cut(string(signed), "\n")
-	if !strings.HasSuffix(origin, Origin("", mode)) {
+	if !strings.HasSuffix(origin, suffix) {
 		return Head{}, fmt.Errorf("%w of mode %s: its origin is %q", errHead, mode, origin)
 	}
 	v, err := verifierOf(origin, key)

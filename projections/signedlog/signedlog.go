@@ -1,12 +1,17 @@
-// Package signedlog is the read model of the signed log. The signed log of a mode
-// is a Merkle tree (RFC 6962). It has one leaf for each match that the ladder has
-// closed, in ladder order. An auditor who has stored a head can check that a match
-// is in the tree, and that a later head continues the stored head. So the arena
-// cannot change or drop a match unnoticed. "The signed log" in docs/audit.md
-// defines leaves and heads.
+// Package signedlog is the read model of the two signed trees of each mode. Both
+// are Merkle trees (RFC 6962), and "The signed log" in docs/audit.md defines them:
 //
-// The rows contain only hashes. When the ladder closes a match, the model builds
-// the leaf from the match's own stream.
+//   - The tree of results has one leaf for each match that the ladder has closed,
+//     in ladder order. Its origin is [Origin].
+//   - The ladder tree has one entry for each event of the ladder's stream, so also
+//     for each seating. Its origin is [LadderOrigin].
+//
+// An auditor who has stored a head can check that a match or an event is in the
+// tree, and that a later head continues the stored head. So the arena cannot
+// change or drop a match or a seating unnoticed.
+//
+// The rows contain only hashes and the entries of the ladder trees. When the
+// ladder closes a match, the model builds the leaf from the match's own stream.
 package signedlog
 
 import (
@@ -32,7 +37,7 @@ const readTimeout = 5 * time.Second
 // SignedLog is the model. It answers queries from committed rows.
 type SignedLog struct {
 	log   eventstore.Log
-	trees map[string]*compact.Range // by mode; only the runner uses them
+	trees map[string]*compact.Range // by name; only the runner uses them
 	rows  atomic.Pointer[sql.DB]
 }
 
@@ -44,31 +49,36 @@ func New(log eventstore.Log) *SignedLog { return &SignedLog{log: log} }
 func (s *SignedLog) Name() string { return "signedlog" }
 
 // Schema implements projections.Model. The table nodes contains the root hashes
-// of all perfect subtrees. The nodes of level 0 are the leaves. The node at
-// place p of level n covers 2ⁿ leaves, starting at leaf p·2ⁿ. A node never
-// changes.
+// of all perfect subtrees of each tree. The nodes of level 0 are the leaves. The
+// node at place p of level n covers 2ⁿ leaves, starting at leaf p·2ⁿ. A node never
+// changes. The table entries contains the entries of the ladder trees.
 func (s *SignedLog) Schema() projections.Schema {
-	return projections.Schema{Version: 1, Tables: `
+	return projections.Schema{Version: 2, Tables: `
 		CREATE TABLE leaves (match TEXT PRIMARY KEY, mode TEXT NOT NULL, place INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 		CREATE TABLE nodes (
-			mode TEXT NOT NULL, level INTEGER NOT NULL, place INTEGER NOT NULL, hash BLOB NOT NULL,
-			PRIMARY KEY (mode, level, place)
+			tree TEXT NOT NULL, level INTEGER NOT NULL, place INTEGER NOT NULL, hash BLOB NOT NULL,
+			PRIMARY KEY (tree, level, place)
 		) STRICT, WITHOUT ROWID;
+		CREATE TABLE entries (mode TEXT NOT NULL, place INTEGER NOT NULL, entry BLOB NOT NULL, PRIMARY KEY (mode, place)) STRICT, WITHOUT ROWID;
 	`}
 }
 
 // Filter implements projections.Model.
 func (s *SignedLog) Filter() eventstore.Filter {
-	return eventstore.Filter{Types: []string{ladder.RatingsChanged{}.EventType(), ladder.MatchVoided{}.EventType()}}
+	return eventstore.Filter{Types: []string{
+		ladder.TablesSeated{}.EventType(), ladder.RatingsChanged{}.EventType(), ladder.MatchVoided{}.EventType(),
+	}}
 }
 
 // Load implements projections.Model.
 func (s *SignedLog) Load(rows *sql.DB) error {
 	trees := map[string]*compact.Range{}
 	for _, mode := range ladder.Modes {
-		var err error
-		if trees[mode], err = readTree(context.Background(), rows, mode); err != nil {
-			return err
+		for _, name := range []string{resultsTree(mode), ladderTree(mode)} {
+			var err error
+			if trees[name], err = (tree{rows, name}).compact(context.Background()); err != nil {
+				return err
+			}
 		}
 	}
 	s.trees = trees
@@ -82,20 +92,30 @@ func (s *SignedLog) Apply(tx *projections.Tx, r eventstore.Recorded) error {
 	if !ok {
 		return nil
 	}
-	if s.trees[mode] == nil {
+	if !ladder.IsMode(mode) {
 		return fmt.Errorf("mode %q does not exist", mode)
+	}
+	if next := s.trees[ladderTree(mode)].End(); uint64(r.Revision) != next {
+		return fmt.Errorf("the next event of the ladder must be at revision %d", next)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()
 	id, leaf, err := leafOf(ctx, s.log, r)
-	if err != nil || leaf == nil {
+	if err != nil {
 		return err
 	}
-	return s.add(tx, mode, id, leaf)
+	var hash []byte
+	if leaf != nil {
+		hash = rfc6962.DefaultHasher.HashLeaf(leaf)
+		if err := s.addResult(tx, mode, id, hash); err != nil {
+			return err
+		}
+	}
+	return s.addEntry(tx, mode, uint64(r.Revision), Entry(uint64(r.Revision), r.Type, r.Data, hash))
 }
 
-// add appends the leaf of a match.
-func (s *SignedLog) add(tx *projections.Tx, mode, id string, leaf []byte) error {
+// addResult appends the leaf of a match to the tree of results.
+func (s *SignedLog) addResult(tx *projections.Tx, mode, id string, hash []byte) error {
 	var place uint64
 	closed, err := tx.Find("SELECT place FROM leaves WHERE match = ?", []any{id}, &place)
 	switch {
@@ -104,14 +124,27 @@ func (s *SignedLog) add(tx *projections.Tx, mode, id string, leaf []byte) error 
 	case closed:
 		return fmt.Errorf("match %s was closed before", id)
 	}
-	tree := s.trees[mode]
-	if err := tx.Exec("INSERT INTO leaves (match, mode, place) VALUES (?, ?, ?)", id, mode, tree.End()); err != nil {
+	name := resultsTree(mode)
+	if err := tx.Exec("INSERT INTO leaves (match, mode, place) VALUES (?, ?, ?)", id, mode, s.trees[name].End()); err != nil {
 		return err
 	}
+	return s.append(tx, name, hash)
+}
+
+// addEntry appends the entry of an event to the ladder tree.
+func (s *SignedLog) addEntry(tx *projections.Tx, mode string, place uint64, entry []byte) error {
+	if err := tx.Exec("INSERT INTO entries (mode, place, entry) VALUES (?, ?, ?)", mode, place, entry); err != nil {
+		return err
+	}
+	return s.append(tx, ladderTree(mode), rfc6962.DefaultHasher.HashLeaf(entry))
+}
+
+// append appends a leaf to a tree, and stores the nodes that this completes.
+func (s *SignedLog) append(tx *projections.Tx, name string, hash []byte) error {
 	var failed error
-	err = tree.Append(rfc6962.DefaultHasher.HashLeaf(leaf), func(n compact.NodeID, hash []byte) {
+	err := s.trees[name].Append(hash, func(n compact.NodeID, hash []byte) {
 		if failed == nil {
-			failed = tx.Exec("INSERT INTO nodes (mode, level, place, hash) VALUES (?, ?, ?, ?)", mode, n.Level, n.Index, hash)
+			failed = tx.Exec("INSERT INTO nodes (tree, level, place, hash) VALUES (?, ?, ?, ?)", name, n.Level, n.Index, hash)
 		}
 	})
 	return errors.Join(failed, err)

@@ -64,8 +64,8 @@ func New(document []byte) (*Contract, error) {
 		return nil, err
 	}
 	c := &Contract{paths: parsed.Paths, routes: http.NewServeMux(), compiler: compiler, schemas: map[string]*jsonschema.Schema{}}
-	c.Operations(func(path, method string, _ Operation) {
-		c.routes.Handle(strings.ToUpper(method)+" "+path, http.NotFoundHandler())
+	c.Operations(func(path, method string, _ Operation) { // a parameter called path may have slashes, which OpenAPI cannot express
+		c.routes.Handle(strings.ToUpper(method)+" "+strings.Replace(path, "{path}", "{path...}", 1), http.NotFoundHandler())
 	})
 	return c, nil
 }
@@ -150,6 +150,7 @@ func chosen(s map[string]any) {
 func (c *Contract) find(method string, u *url.URL) (template string, op Operation, ok bool) {
 	_, pattern := c.routes.Handler(&http.Request{Method: method, URL: u})
 	_, template, _ = strings.Cut(pattern, " ")
+	template = strings.Replace(template, "{path...}", "{path}", 1)
 	op, ok = c.paths[template][strings.ToLower(method)]
 	return template, op, ok
 }

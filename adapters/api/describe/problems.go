@@ -44,6 +44,11 @@ var ownErrors = map[string][]error{
 	"get-log-inclusion":   {projections.ErrStopped, eventstore.ErrUnavailable},
 	"get-log-consistency": {projections.ErrStopped, eventstore.ErrUnavailable},
 	"get-seed-keys":       {eventstore.ErrUnavailable},
+
+	"get-ladder-checkpoint": {projections.ErrStopped, eventstore.ErrUnavailable},
+	"get-ladder-tile":       {projections.ErrStopped, eventstore.ErrUnavailable},
+	"get-ladder-proof":      {projections.ErrStopped, eventstore.ErrUnavailable},
+	"list-ladder-events":    {eventstore.ErrUnavailable},
 }
 
 // errorsOf lists the errors that an endpoint may return. These are the errors

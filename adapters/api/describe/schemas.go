@@ -50,6 +50,8 @@ var schemaNames = map[reflect.Type]string{
 	reflect.TypeFor[rest.LeaderboardRow]():     "LeaderboardRow",
 	reflect.TypeFor[rest.Inclusion]():          "InclusionBody",
 	reflect.TypeFor[rest.Consistency]():        "ConsistencyBody",
+	reflect.TypeFor[rest.LadderEvents]():       "ListLadderEventsOutput",
+	reflect.TypeFor[rest.LadderEvent]():        "LadderEvent",
 	reflect.TypeFor[rest.SeedKey]():            "SeedKeyBody",
 	reflect.TypeFor[rest.SeedKeys]():           "SeedKeysBody",
 	reflect.TypeFor[rest.Health]():             "GetHealthOutput",

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"hexarena/domain/ladder"
+	"hexarena/projections"
+	"hexarena/projections/signedlog"
+)
+
+// headRetry is how long Run waits after it could not make a head.
+const headRetry = time.Second
+
+// ladderHead is a signed head of a mode's ladder tree.
+type ladderHead struct {
+	signedlog.Head
+	Signed []byte // the checkpoint, without cosignatures
+}
+
+// ladderHeads signs the heads of the ladder trees. Run makes a head of each mode
+// after every commit of the read model. A later head of a mode is never smaller
+// than an earlier one, also after a restart: the first head includes all events
+// that were in the log at startup. The same size always has the same head.
+//
+// Play waits only for Publish. Code that shares heads with others follows Changed
+// and never delays play.
+type ladderHeads struct {
+	log    signedLogReader
+	sign   func(mode string, size uint64, root []byte) (ladderHead, error)
+	logger *slog.Logger
+	// cosigned returns the lines of cosignatures that a served checkpoint has after
+	// the arena's signature. It is nil if there are no witnesses.
+	cosigned func(mode string, h ladderHead) []byte
+
+	mu      sync.Mutex // guards the fields below
+	heads   map[string]ladderHead
+	changed chan struct{} // closed and replaced when a mode has a new head
+}
+
+func newLadderHeads(log signedLogReader, sign func(mode string, size uint64, root []byte) (ladderHead, error), logger *slog.Logger) *ladderHeads {
+	return &ladderHeads{log: log, sign: sign, logger: logger, heads: map[string]ladderHead{}, changed: make(chan struct{})}
+}
+
+// Run keeps the heads up to date until ctx ends.
+func (h *ladderHeads) Run(ctx context.Context) {
+	select {
+	case <-h.log.whole:
+	case <-ctx.Done():
+		return
+	}
+	for {
+		changed := h.log.runner.Changed()
+		var retry <-chan time.Time
+		for _, mode := range ladder.Modes {
+			if err := h.renew(ctx, mode); err != nil && ctx.Err() == nil {
+				h.logger.Error("no new head of the ladder tree; retrying", "mode", mode, "error", err)
+				retry = time.After(headRetry)
+			}
+		}
+		select {
+		case <-changed:
+		case <-retry:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// renew signs a head if a mode's tree has grown. Only Run calls it.
+func (h *ladderHeads) renew(ctx context.Context, mode string) error {
+	size, err := h.log.LadderSize(ctx, mode)
+	if err != nil {
+		return err
+	}
+	if last, ok := h.newest(mode); ok && size <= last.Size {
+		return nil
+	}
+	size, root, err := h.log.LadderHead(ctx, mode)
+	if err != nil {
+		return err
+	}
+	head, err := h.sign(mode, size, root)
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.heads[mode] = head
+	close(h.changed)
+	h.changed = make(chan struct{})
+	return nil
+}
+
+func (h *ladderHeads) newest(mode string) (head ladderHead, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	head, ok = h.heads[mode]
+	return head, ok
+}
+
+// Changed returns a channel that is closed when a mode has a newer head.
+func (h *ladderHeads) Changed() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.changed
+}
+
+// Publish returns once the served checkpoint of a mode includes the ladder's event
+// at a revision. It waits as long as the read model is behind, or has stopped.
+func (h *ladderHeads) Publish(ctx context.Context, mode string, revision uint64) error {
+	for {
+		changed := h.Changed()
+		if head, ok := h.newest(mode); ok && head.Size > revision {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for a signed head with revision %d of the ladder of %s: %w", revision, mode, ctx.Err())
+		}
+	}
+}
+
+// Head returns the newest head of a mode, without cosignatures.
+func (h *ladderHeads) Head(mode string) (ladderHead, error) {
+	if err := h.log.err(); err != nil {
+		return ladderHead{}, err
+	}
+	head, ok := h.newest(mode)
+	if !ok {
+		return ladderHead{}, projections.ErrBehind
+	}
+	return head, nil
+}
+
+// Checkpoint implements api.Options.Checkpoint. It returns the newest head of a mode with
+// the cosignatures that have arrived.
+func (h *ladderHeads) Checkpoint(mode string) (size uint64, signed []byte, err error) {
+	head, err := h.Head(mode)
+	if err != nil {
+		return 0, nil, err
+	}
+	signed = append(signed, head.Signed...)
+	if h.cosigned != nil {
+		signed = append(signed, h.cosigned(mode, head)...)
+	}
+	return head.Size, signed, nil
+}
+
+// publish implements referee.Options.Publish.
+func (a *arena) publish(ctx context.Context, s ladder.Seating) error {
+	return a.heads.Publish(ctx, s.Mode, s.Revision)
+}
