@@ -27,8 +27,8 @@ func (p *run) start(ctx context.Context) error {
 	if err := p.requireBeacon(ctx); err != nil {
 		return err
 	}
-	if err := p.options.Publish(ctx, p.seating); err != nil {
-		return fmt.Errorf("%w: %w", errStopped, err)
+	if err := p.publish(ctx); err != nil {
+		return err
 	}
 	bots := p.entrants()
 	nonces := p.dialAll(ctx)
@@ -58,6 +58,24 @@ func (p *run) start(ctx context.Context) error {
 	p.orderSeats()
 	p.log().Info("match started", "seats", len(p.seats))
 	return nil
+}
+
+// publish waits until a signed head includes the seating. If an operator aborts the
+// match first, the match ends before it starts.
+func (p *run) publish(ctx context.Context) error {
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(p.ordered, cancel)()
+	err := p.options.Publish(waiting, p.seating)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("%w: %w", errStopped, err)
+	case p.ordered.Err() != nil:
+		return p.unstartedByOrder()
+	}
+	return err
 }
 
 // awaitDirectory waits until the directory includes every bot of the table.

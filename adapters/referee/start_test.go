@@ -147,6 +147,22 @@ func TestNoBotIsDialedBeforeItsSeatingIsPublished(t *testing.T) {
 	})
 }
 
+// An operator can abort a match that waits for a signed head, for example because
+// the read model has stopped.
+func TestOrderEndsTheWaitForASignedHead(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		f.publish = func(ctx context.Context, _ ladder.Seating) error { <-ctx.Done(); return ctx.Err() }
+		r := f.referee("player")
+		r.Play(f.seating())
+		<-time.After(time.Minute)
+		require.NoError(t, r.Abort(context.Background(), f.seating(), Order{Reason: "the read model stopped"}))
+		r.Wait()
+		require.Equal(t, []string{ladder.WhyOperator}, f.ladder.voided)
+		require.Zero(t, f.bots[0].dials)
+		require.Empty(t, f.events())
+	})
+}
+
 func TestMatchThatCannotStartDialsNoBot(t *testing.T) {
 	tests := map[string]func(f *fixture, s *ladder.Seating){
 		"an unknown bot":     func(f *fixture, _ *ladder.Seating) { f.bots[2].unknown.Store(true) },
