@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/semaphore"
 
+	"hexarena/domain/beacon"
 	"hexarena/domain/ladder"
 	"hexarena/domain/rating"
 	"hexarena/eventstore"
@@ -21,12 +22,21 @@ type SeedKeys interface {
 	CurrentSeedKey() (id string, key []byte)
 }
 
-// LadderOptions configure a Ladder. All fields are required.
+// Beacon names the rounds that seeds use.
+type Beacon interface {
+	// Name returns the round that a seating at a tick uses, and the time at
+	// which this round appears. It returns an error if the beacon is behind, so
+	// that nobody may be seated at this tick.
+	Name(tick time.Time) (n beacon.Named, appears time.Time, err error)
+}
+
+// LadderOptions configure a Ladder. All fields except Beacon are required.
 type LadderOptions struct {
 	Mode        string
 	Rest        time.Duration // from the end of a bot's match until the bot may be seated again
 	PlatformKey string        // the arena's public key, in base64
 	SeedKeys    SeedKeys
+	Beacon      Beacon // nil: seeds use no beacon
 	Logger      *slog.Logger
 }
 
@@ -71,10 +81,22 @@ func (l *Ladder) Mode() string { return l.options.Mode }
 
 // Seat stores the tables of one tick and returns their number. If Seat returns
 // an error, it may still have stored some tables; Unfinished lists these tables
-// too.
+// too. With a beacon, Seat stops before the round of the tables appears, so that
+// nobody can know the seeds of tables that are not stored yet.
 func (l *Ladder) Seat(ctx context.Context, candidates []ladder.Candidate, now time.Time) (tables int, err error) {
+	now = now.UTC().Truncate(time.Millisecond) // as TablesSeated stores it, so that anyone can find the same round
 	tick := ladder.Tick{Now: now, Rest: l.options.Rest, PlatformKey: l.options.PlatformKey}
 	tick.SeedKeyID, tick.SeedKey = l.options.SeedKeys.CurrentSeedKey()
+	if l.options.Beacon != nil {
+		named, appears, err := l.options.Beacon.Name(now)
+		if err != nil {
+			return 0, err
+		}
+		tick.Beacon = &named
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, appears)
+		defer cancel()
+	}
 	stored, err := l.write(ctx, uuid.NewString(), func(state ladder.Ladder) ([]ladder.Event, error) {
 		return state.Seat(candidates, tick)
 	})

@@ -61,8 +61,8 @@ type Orders interface {
 	MaySeat(ctx context.Context) (bool, error)
 }
 
-// Options configure a Matchmaker. All fields except Pauser, Orders and Retired
-// are required.
+// Options configure a Matchmaker. All fields except Pauser, Orders, Retired and
+// Rotation are required.
 type Options struct {
 	Ladders   []*Ladder // one per mode
 	Directory Directory
@@ -70,6 +70,7 @@ type Options struct {
 	Pauser    Pauser      // nil: no bot is paused
 	Orders    Orders      // nil: tables may always be seated
 	Retired   RetiredKeys // nil: no retired seed key is published
+	Rotation  Rotation    // nil: seed keys are not rotated on a schedule
 	Tick      time.Duration
 	Logger    *slog.Logger
 }
@@ -90,18 +91,16 @@ func New(o Options) *Matchmaker {
 
 // Run runs the first tick of each mode immediately, and then one at every Tick,
 // until ctx ends. The modes do not wait for each other. Run also takes
-// snapshots of the ladders and publishes retired seed keys. It logs every
-// failure and retries at the next tick.
+// snapshots of the ladders, rotates seed keys and publishes retired ones. It logs
+// every failure and retries at the next tick.
 func (m *Matchmaker) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, l := range m.options.Ladders {
 		all.Go(func() { m.everyTick(ctx, func() { m.tick(ctx, l) }) })
 		all.Go(func() { l.TakeSnapshots(ctx) })
 	}
-	if m.options.Retired != nil {
-		all.Go(func() {
-			m.everyTick(ctx, func() { m.WithSeatingPaused(func() { m.publishRetired(ctx) }) })
-		})
+	if m.options.Retired != nil || m.options.Rotation != nil {
+		all.Go(func() { m.everyTick(ctx, func() { m.keepKeys(ctx) }) })
 	}
 	all.Wait()
 }

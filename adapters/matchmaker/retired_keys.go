@@ -13,6 +13,38 @@ type RetiredKeys interface {
 	PublishRetired(ctx context.Context, needed func(context.Context) (map[string]bool, error)) (ids []string, err error)
 }
 
+// Rotation replaces seed keys that have been in use for long.
+type Rotation interface {
+	// RotateIfDue puts a new seed key into use if the current key is old enough,
+	// and returns the id of the new key. Otherwise it returns an empty id.
+	RotateIfDue(ctx context.Context) (id string, err error)
+}
+
+// keepKeys rotates the seed key if that is due, and publishes retired keys, while
+// no tick seats tables. So each table uses the key that the log selects for it.
+func (m *Matchmaker) keepKeys(ctx context.Context) {
+	m.WithSeatingPaused(func() {
+		if m.options.Rotation != nil {
+			m.rotate(ctx)
+		}
+		if m.options.Retired != nil {
+			m.publishRetired(ctx)
+		}
+	})
+}
+
+func (m *Matchmaker) rotate(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, tickTime)
+	defer cancel()
+	id, err := m.options.Rotation.RotateIfDue(ctx)
+	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
+		m.options.Logger.Warn("seed key not rotated; retrying at the next tick", "error", err)
+	}
+	if id != "" {
+		m.options.Logger.Info("seed key rotated as scheduled; back up the secrets file", "id", id)
+	}
+}
+
 // publishRetired publishes keys while no tick seats tables. So no new match can
 // use a retired key, and the ladders list all matches that use it.
 func (m *Matchmaker) publishRetired(ctx context.Context) {

@@ -3,6 +3,7 @@ package secrets
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -23,25 +24,53 @@ type Rotation struct {
 // during Rotate, because the table could use the old key. If Rotate returns an
 // error, the log may still have stored the rotation; Refresh finds out.
 func (s Secrets) Rotate(ctx context.Context, reason string, m eventstore.Metadata) (Rotation, error) {
+	return s.rotate(ctx, reason, m, func(arena.Keys) bool { return true })
+}
+
+// scheduled is the reason of the rotations of RotateIfOlder.
+const scheduled = "scheduled rotation"
+
+// RotateIfOlder rotates the seed key as Rotate does if the active key was added
+// at least age ago. Otherwise it returns a zero Rotation. If several processes
+// call it at the same time, only one of them rotates the key.
+func (s Secrets) RotateIfOlder(ctx context.Context, age time.Duration, now time.Time) (Rotation, error) {
+	due := func(added time.Time) bool { return now.Sub(added) >= age }
+	if !due(s.current.Load().used) {
+		return Rotation{}, nil
+	}
+	m := eventstore.Metadata{At: now, Correlation: uuid.NewString()}
+	return s.rotate(ctx, scheduled, m, func(k arena.Keys) bool {
+		seed, known := k.CurrentSeed()
+		return !known || due(seed.Added)
+	})
+}
+
+// rotate rotates the seed key if wanted returns true for the keys of the log.
+func (s Secrets) rotate(ctx context.Context, reason string, m eventstore.Metadata, wanted func(arena.Keys) bool) (Rotation, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	added := seedKey{ID: uuid.NewString(), Key: newSecret()}
 	before := s.current.Load()
-	file := before.file
-	file.SeedKeys = append(slices.Clip(file.SeedKeys), added)
+	file := s.withStoredKeys(before.file)
+	extended := file
+	extended.SeedKeys = append(slices.Clip(file.SeedKeys), added)
 	saved := false
 	var rotation Rotation
 	keys, _, err := kind.Handle(ctx, s.log, arena.KeysStream, arena.Keys{}, m, func(k arena.Keys) ([]arena.Event, error) {
+		rotation = Rotation{}
+		if !wanted(k) {
+			return nil, nil
+		}
 		events, err := k.Rotate(arena.HeldSeed{ID: added.ID, Hash: arena.HashOf(added.Key[:])}, reason)
 		if err != nil {
 			return nil, err
 		}
 		if !saved {
-			if err := replace(s.path, file); err != nil {
+			if err := replace(s.path, extended); err != nil {
 				return nil, err
 			}
-			s.current.Store(&current{file, before.seed})
-			saved = true
+			file, saved = extended, true
+			s.current.Store(&current{file, before.seed, before.used})
 		}
 		rotation = rotationOf(events)
 		return events, nil
@@ -49,8 +78,24 @@ func (s Secrets) Rotate(ctx context.Context, reason string, m eventstore.Metadat
 	if err != nil {
 		return Rotation{}, err
 	}
-	s.current.Store(&current{file, active(keys, file)})
+	s.current.Store(active(keys, file))
 	return rotation, nil
+}
+
+// withStoredKeys returns the contents with the seed keys that only the stored
+// file has. Another process that shares the file may have added them.
+func (s Secrets) withStoredKeys(c contents) contents {
+	stored, err := load(s.path)
+	if err != nil || stored.held().Platform != c.held().Platform {
+		return c
+	}
+	c.SeedKeys = slices.Clip(c.SeedKeys)
+	for _, k := range stored.SeedKeys {
+		if _, known := c.seedKey(k.ID); !known {
+			c.SeedKeys = append(c.SeedKeys, k)
+		}
+	}
+	return c
 }
 
 func rotationOf(events []arena.Event) (r Rotation) {
@@ -76,6 +121,6 @@ func (s Secrets) Refresh(ctx context.Context) error {
 		return err
 	}
 	file := s.current.Load().file
-	s.current.Store(&current{file, active(keys, file)})
+	s.current.Store(active(keys, file))
 	return keys.Check(file.held(), true)
 }

@@ -43,6 +43,10 @@ func TestRotateReplacesTheActiveKey(t *testing.T) {
 	requireOnlyFile(t, path)
 
 	keys, _ := keysOf(t, log)
+	for i := range keys.Seeds {
+		require.NotZero(t, keys.Seeds[i].Added)
+		keys.Seeds[i].Added = time.Time{}
+	}
 	require.Equal(t, []arena.SeedKey{
 		{ID: old, Hash: arena.HashOf(oldKey), Retired: true},
 		{ID: id, Hash: arena.HashOf(key)},
@@ -61,6 +65,14 @@ func TestRotationStoresReasonAndRequest(t *testing.T) {
 	log := memory.New()
 	s := open(t, log, pathIn(t.TempDir()))
 	rotate(t, s)
+	e, m := lastKeyEvent(t, log)
+	require.Equal(t, "once a year", e.(arena.SeedKeyRetired).Reason)
+	require.Equal(t, "request-1", m.Correlation)
+}
+
+// lastKeyEvent returns the last event of arena-keys.
+func lastKeyEvent(t *testing.T, log eventstore.Log) (arena.Event, eventstore.Metadata) {
+	t.Helper()
 	var last eventstore.Recorded
 	for r, err := range log.Read(t.Context(), arena.KeysStream, 0, eventstore.ReadOptions{}) {
 		require.NoError(t, err)
@@ -68,10 +80,9 @@ func TestRotationStoresReasonAndRequest(t *testing.T) {
 	}
 	e, err := arena.DecodeKeys(last.Type, last.Data)
 	require.NoError(t, err)
-	require.Equal(t, "once a year", e.(arena.SeedKeyRetired).Reason)
 	m, err := eventstore.DecodeMetadata(last)
 	require.NoError(t, err)
-	require.Equal(t, "request-1", m.Correlation)
+	return e, m
 }
 
 // After a failed rotation, Refresh makes the key that the log names the active

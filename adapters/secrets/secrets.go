@@ -39,10 +39,11 @@ type store struct {
 	current  atomic.Pointer[current]
 }
 
-// current contains the contents of the file, and the id of the active seed key.
+// current contains the contents of the file, and the active seed key.
 type current struct {
 	file contents
-	seed string // id of the active seed key; empty if the file does not contain the key
+	seed string    // id of the active seed key; empty if the file does not contain the key
+	used time.Time // when the active seed key was added
 }
 
 var kind = eventstore.Kind[arena.Keys, arena.Event]{Decode: arena.DecodeKeys, Evolve: arena.EvolveKeys}
@@ -66,7 +67,7 @@ func Open(ctx context.Context, log eventstore.Log, path string, plays bool) (*Se
 		return nil, fmt.Errorf("the secrets file %s does not belong to this log: %w: restore the secrets file from the backup of this log", path, err)
 	}
 	s := &store{log: log, path: path}
-	s.current.Store(&current{file, active(keys, file)})
+	s.current.Store(active(keys, file))
 	return &Secrets{s}, nil
 }
 
@@ -118,14 +119,14 @@ func commit(ctx context.Context, log eventstore.Log, held arena.Held) (arena.Key
 	return keys, err
 }
 
-// active returns the id of the active seed key, or "" if the file does not
-// contain that key.
-func active(keys arena.Keys, file contents) string {
+// active returns the file with the active seed key, if the file contains that
+// key.
+func active(keys arena.Keys, file contents) *current {
 	seed, _ := keys.CurrentSeed()
 	if _, held := file.seedKey(seed.ID); !held {
-		return ""
+		return &current{file: file}
 	}
-	return seed.ID
+	return &current{file, seed.ID, seed.Added}
 }
 
 // Platform returns the key that the arena signs with.
@@ -140,9 +141,19 @@ func (s Secrets) EmailKey() []byte {
 }
 
 // SeedKey returns the seed key with an id, even if the key is retired. A key has
-// 32 bytes.
+// 32 bytes. If it does not know the key, it reads the file again, because another
+// process that shares the file may have rotated the key.
 func (s Secrets) SeedKey(id string) ([]byte, bool) {
-	return s.current.Load().file.seedKey(id)
+	before := s.current.Load()
+	if key, ok := before.file.seedKey(id); ok {
+		return key, true
+	}
+	file, err := load(s.path)
+	if err != nil || file.held().Platform != before.file.held().Platform {
+		return nil, false
+	}
+	s.current.CompareAndSwap(before, &current{file, before.seed, before.used}) // a rotation of this process is newer
+	return file.seedKey(id)
 }
 
 // CurrentSeedKey returns the seed key for new tables, as of the last Refresh or

@@ -70,7 +70,7 @@ func TestFirstStartCreatesSecretsAndNamesThemInTheLog(t *testing.T) {
 	require.Equal(t, keys.Platform, arena.PublicKey(public))
 	require.Equal(t, []arena.Hash{arena.HashOf(s.EmailKey())}, keys.Email)
 	id, key := s.CurrentSeedKey()
-	require.Equal(t, []arena.SeedKey{{ID: id, Hash: arena.HashOf(key)}}, keys.Seeds)
+	require.Equal(t, []arena.SeedKey{{ID: id, Hash: arena.HashOf(key), Added: keys.Seeds[0].Added}}, keys.Seeds)
 	byID, ok := s.SeedKey(id)
 	require.True(t, ok)
 	require.Equal(t, key, byID)

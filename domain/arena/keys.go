@@ -87,20 +87,21 @@ type Keys struct {
 type SeedKey struct {
 	ID       string
 	Hash     Hash
+	Added    time.Time // of its SeedKeyAdded
 	Retired  bool
 	Revealed *RevealedKey // nil until it is published
 }
 
 // EvolveKeys returns k after e. It never rejects an event, and does not change
 // k.
-func EvolveKeys(k Keys, e Event, _ time.Time) Keys {
+func EvolveKeys(k Keys, e Event, at time.Time) Keys {
 	switch e := e.(type) {
 	case PlatformKeyPublished:
 		k.Platform = e.PublicKey
 	case EmailKeyAdded:
 		k.Email = append(slices.Clip(k.Email), e.Hash)
 	case SeedKeyAdded:
-		k.Seeds = append(slices.Clip(k.Seeds), SeedKey{ID: e.ID, Hash: e.Hash})
+		k.Seeds = append(slices.Clip(k.Seeds), SeedKey{ID: e.ID, Hash: e.Hash, Added: at})
 	case SeedKeyRetired:
 		k.Seeds = changed(k.Seeds, e.ID, func(s *SeedKey) { s.Retired = true })
 	case SeedKeyPublished:

@@ -1,0 +1,115 @@
+package secrets_test
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/adapters/secrets"
+	"hexarena/domain/arena"
+	"hexarena/eventstore/memory"
+)
+
+const day = 24 * time.Hour
+
+func rotateIfOlder(t *testing.T, s *secrets.Secrets, age time.Duration) secrets.Rotation {
+	t.Helper()
+	r, err := s.RotateIfOlder(t.Context(), age, time.Now())
+	require.NoError(t, err)
+	return r
+}
+
+// The key's age counts from its event in the log, so a restart changes nothing.
+func TestSeedKeyIsRotatedAtItsAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, path := memory.New(), pathIn(t.TempDir())
+		s := open(t, log, path)
+		first, _ := s.CurrentSeedKey()
+		<-time.After(day - time.Second)
+		require.Zero(t, rotateIfOlder(t, s, day))
+		s = open(t, log, path) // a restart
+		require.Zero(t, rotateIfOlder(t, s, day))
+		<-time.After(time.Second)
+		r := rotateIfOlder(t, s, day)
+		require.Equal(t, []string{first}, r.Retired)
+		second, _ := s.CurrentSeedKey()
+		require.Equal(t, r.Added, second)
+		require.Zero(t, rotateIfOlder(t, s, day), "the new key is young")
+		require.Zero(t, rotateIfOlder(t, open(t, log, path), day))
+		requireOnlyFile(t, path)
+
+		<-time.After(5 * day) // the arena did not run for days
+		r = rotateIfOlder(t, open(t, log, path), day)
+		require.Equal(t, []string{second}, r.Retired)
+		e, _ := lastKeyEvent(t, log)
+		require.Equal(t, arena.SeedKeyRetired{ID: second, Reason: "scheduled rotation"}, e)
+	})
+}
+
+// A rotation by an operator also starts the age of the key again.
+func TestOrderedRotationPostponesTheScheduledOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, path := memory.New(), pathIn(t.TempDir())
+		s := open(t, log, path)
+		<-time.After(day / 2)
+		rotate(t, s)
+		<-time.After(day / 2)
+		require.Zero(t, rotateIfOlder(t, s, day))
+		<-time.After(day / 2)
+		require.NotZero(t, rotateIfOlder(t, s, day))
+	})
+}
+
+// Two processes that want to rotate at the same time rotate once.
+func TestTwoProcessesRotateOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, path := memory.New(), pathIn(t.TempDir())
+		processes := []*secrets.Secrets{open(t, log, path), open(t, log, path)}
+		<-time.After(day)
+		var mu sync.Mutex
+		var added []string
+		var all sync.WaitGroup
+		for _, s := range processes {
+			all.Go(func() {
+				r := rotateIfOlder(t, s, day)
+				mu.Lock()
+				defer mu.Unlock()
+				if r.Added != "" {
+					added = append(added, r.Added)
+				}
+			})
+		}
+		all.Wait()
+		require.Len(t, added, 1)
+		keys, _ := keysOf(t, log)
+		require.Len(t, keys.Seeds, 2)
+	})
+}
+
+// A rotation keeps the keys that another process has added to the file.
+func TestRotationKeepsKeysOfAnotherProcess(t *testing.T) {
+	log, path := memory.New(), pathIn(t.TempDir())
+	first, second := open(t, log, path), open(t, log, path)
+	one, two := rotate(t, first), rotate(t, second)
+	again := open(t, log, path)
+	for _, id := range []string{one.Added, two.Added} {
+		_, ok := again.SeedKey(id)
+		require.True(t, ok)
+	}
+}
+
+// A process that shares the file finds a key that another process has added.
+func TestSeedKeyOfAnotherProcess(t *testing.T) {
+	log, path := memory.New(), pathIn(t.TempDir())
+	player, reader := open(t, log, path), open(t, log, path)
+	r := rotate(t, player)
+	_, want := player.CurrentSeedKey()
+	key, ok := reader.SeedKey(r.Added)
+	require.True(t, ok)
+	require.Equal(t, want, key)
+	_, ok = reader.SeedKey("unknown")
+	require.False(t, ok)
+}
