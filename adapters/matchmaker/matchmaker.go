@@ -170,7 +170,7 @@ func (m *Matchmaker) seat(ctx context.Context, l *Ladder) int {
 		return 0
 	}
 	if err := m.options.Directory.CatchUp(ctx); err != nil {
-		m.failed(ctx, l, "no tables seated: the directory is behind the log", err)
+		m.failed(ctx, l, "no tables seated: a read model is behind the log", err)
 		return 0
 	}
 	candidates, err := m.options.Directory.Candidates(ctx, l.Mode())

@@ -187,7 +187,7 @@ func TestUnfinishedMatchesResumeAtStart(t *testing.T) {
 		defer func() { a.stop() }()
 		require.Equal(t, []string{"play 0.0", "catch up"}, a.take())
 		later(tickTime)
-		require.Contains(t, a.lines.String(), "the directory is behind the log")
+		require.Contains(t, a.lines.String(), "a read model is behind the log")
 		later(15 * time.Second)
 		require.Equal(t, []string{"play 0.0", "catch up"}, a.take())
 		close(caughtUp)
@@ -204,7 +204,7 @@ func TestFailureIsLoggedAndRetried(t *testing.T) {
 	}{
 		"the directory lags": {
 			func(a *arena) { a.catchUp = func(context.Context) error { return down } },
-			func(a *arena) { a.catchUp = nil }, "the directory is behind the log",
+			func(a *arena) { a.catchUp = nil }, "a read model is behind the log",
 		},
 		"the directory fails": {
 			func(a *arena) { a.listing = down },

@@ -301,7 +301,7 @@ func (a *arena) takeLease(ctx context.Context) error {
 		Bots: a.directory.Bot, SeedKey: a.secrets.SeedKey, Publish: a.publish,
 	})
 	a.player.tick = matchmaker.New(matchmaker.Options{
-		Ladders: a.player.ladders, Directory: a.directory, Referee: a.player.referee, Pauser: a.notices, Tick: a.pace.Tick,
+		Ladders: a.player.ladders, Directory: candidates{a.directory, a.signedLog}, Referee: a.player.referee, Pauser: a.notices, Tick: a.pace.Tick,
 		Logger: a.logger, Orders: orders{a.log, a.secrets}, Retired: a.secrets,
 	})
 	return nil

@@ -32,6 +32,16 @@ func (r signedLogReader) catchUp(ctx context.Context) error {
 	return nil
 }
 
+// awaitWhole returns once all results that were in the event log at startup are
+// included.
+func (r signedLogReader) awaitWhole(ctx context.Context) error {
+	select {
+	case <-r.whole:
+	case <-ctx.Done():
+	}
+	return r.err()
+}
+
 func (r signedLogReader) err() error {
 	if err := r.runner.Err(); err != nil {
 		return err

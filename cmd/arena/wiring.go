@@ -43,6 +43,22 @@ func (d directoryAdapter) Candidates(_ context.Context, mode string) ([]ladder.C
 	return list, d.runner.Err()
 }
 
+// candidates is the directory that the matchmaker uses. It is behind the log also
+// while the signed log is, because a match starts only after a signed head includes
+// its table. Bots would wait at their tables until then.
+type candidates struct {
+	directoryAdapter
+	signedLog signedLogReader
+}
+
+// CatchUp implements matchmaker.Directory.
+func (c candidates) CatchUp(ctx context.Context) error {
+	if err := c.directoryAdapter.CatchUp(ctx); err != nil {
+		return err
+	}
+	return c.signedLog.awaitWhole(ctx)
+}
+
 // OwnerOfBot implements admin.Directory.
 func (d directoryAdapter) OwnerOfBot(botID string) (ownerID string, ok bool) {
 	b, ok := d.Bot(botID)
