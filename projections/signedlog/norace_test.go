@@ -1,0 +1,5 @@
+//go:build !race
+
+package signedlog_test
+
+const raceEnabled = false
