@@ -1,18 +1,37 @@
 #!/usr/bin/env python3
-"""Checks matches of Hex Arena, as docs/audit.md describes. Needs only Python 3.9.
+"""Checks matches and ladders of Hex Arena, as docs/audit.md describes. Needs only Python 3.9.
 
     verify.py [--platform-key KEY] [--all] FILE...   check records: one per file, or one per line
     verify.py --inclusion PROOF --head HEAD FILE     also check that the record is in the signed log
+    verify.py --ladder MODE [--matches] URL          check a whole ladder, from the address of an arena
+    verify.py --ladder MODE FILE...                  check a whole ladder, from saved responses
     verify.py --vectors vectors.json                 check the test vectors
 
 PROOF and HEAD are files with the responses of /log/{mode}/inclusion?match=ID
-and /log/{mode}/head. The program does not check the signature of the head,
-because Python's standard library has no Ed25519.
+and /log/{mode}/head.
+
+With --ladder, the program repeats every seating, recomputes every rating to the
+last bit, and checks that the events are those of the checkpoint. With --matches
+it also fetches and checks the record of every match, which takes long. Without
+a URL, it reads files with the responses of these calls, in any order. It skips
+the checks for which a file is missing:
+
+    /ladder/{mode}/events?from=N       all pages; required
+    /ladder/{mode}/checkpoint          the head of the tree, and
+    /ladder/{mode}/tile/entries/...    all bundles, to compare the events with the head
+    /.well-known/arena.json            the platform key and the beacon, to check ids and rounds
+    /log/keys                          to check commitments with published seed keys
+    /matches/{id}                      records, one per file or one per line
+
+The program checks no signatures, because Python's standard library has neither
+Ed25519 nor BLS. `arena verify` checks the signatures of heads and of the rounds
+of the beacon.
 
 It prints one line per record: "ok ID EVENTS", or "DIFFERS ID seq SEQ: the log
 has X; expected Y". It stops at the first difference, or continues with --all.
-The exit status is 0 if every record verifies, 1 at a difference, and 2 if a
-file is not the record of a match.
+For a ladder it prints "ok ladder-MODE" with counts, or "DIFFERS
+ladder-MODE@REVISION: ...". The exit status is 0 if everything verifies, 1 at a
+difference, and 2 if a file cannot be read as what it should be.
 """
 import base64
 import hashlib
@@ -21,8 +40,11 @@ import json
 import math
 import re
 import sys
+import time
+import urllib.error
+import urllib.request
 import uuid
-from datetime import datetime
+from datetime import datetime, timedelta
 
 RESOURCES = ["brick", "lumber", "wool", "grain", "ore"]
 HEXES = ["brick"] * 3 + ["lumber"] * 4 + ["wool"] * 4 + ["grain"] * 4 + ["ore"] * 3 + ["desert"]
@@ -43,6 +65,14 @@ class Differs(Exception):
     def __init__(self, seq, log, follows):
         super().__init__("seq %d: the log has %s; expected %s" % (seq, tell(log), tell(follows)))
         self.seq, self.log, self.follows = seq, log, follows
+
+
+class LadderDiffers(Differs):
+    """A difference in a ladder. where is its stream, with the revision of the event."""
+
+    def __init__(self, where, log, follows):
+        super().__init__(0, log, follows)
+        self.args = ("%s: the log has %s; expected %s" % (where, tell(log), tell(follows)),)
 
 
 class Malformed(Exception):
@@ -145,7 +175,23 @@ def sha256(data):
 
 
 def joint(server_seed, nonces):
+    """Returns the seed of a match without a beacon."""
     return sha256(server_seed + b"".join(b"\0" + n.encode() for n in nonces))
+
+
+def with_beacon(server_seed, randomness):
+    """Returns the seed of a match whose table names a round of the beacon."""
+    return sha256(b"hexarena/seed/2\0" + server_seed + randomness)
+
+
+def randomness_of(beacon):
+    """Returns the randomness of proof.beacon. Does not check the BLS signature: arena verify checks it."""
+    if not re.fullmatch("[0-9a-f]{96}", beacon["signature"]):
+        raise Differs(0, "the signature " + beacon["signature"], "48 bytes in lower-case hex")
+    randomness = sha256(bytes.fromhex(beacon["signature"]))
+    if randomness.hex() != beacon["randomness"]:
+        raise Differs(0, "the randomness " + beacon["randomness"], randomness.hex() + ", the SHA-256 of the signature")
+    return randomness
 
 
 # --- the board's geometry ---
@@ -681,6 +727,7 @@ class Match:
         need((record.get("proof") is None) == (record.get("commitment") is None), "commitment and proof")
         self.n, self.next, self.at, self.times, self.decision = len(record["players"]), 0, None, set(), 1
         self.strikes, self.resigned, self.thinking = [0] * self.n, [False] * self.n, [0] * self.n
+        self.heard = [False] * self.n  # seats that sent an answer, even an invalid one
 
     def verify(self):
         """Returns the number of events. Raises Differs at the first difference."""
@@ -706,6 +753,7 @@ class Match:
         server, commitment = unhex(p["serverSeed"], "serverSeed"), unhex(r["commitment"], "commitment")
         need(natural(p["revision"]) and natural(p["index"]) and isinstance(p["seedKey"], str), "proof")
         need(all(isinstance(p[k], list) and all(isinstance(x, str) for x in p[k]) for k in ("nonces", "table")), "proof")
+        need("beacon" not in p or fits(p["beacon"], ROUND), "proof.beacon")
         self.equal([len(p["table"]), len(p["nonces"])], [self.n, self.n])
         self.equal(len(set(p["table"])), self.n)
         for nonce in p["nonces"]:
@@ -714,7 +762,10 @@ class Match:
         if self.platform_key:
             self.equal(r["id"], match_id(self.platform_key, r["mode"], p["revision"], p["index"]))
         self.equal(commitment.hex(), sha256(server).hex())
-        self.equal(r["seed"], joint(server, p["nonces"]).hex())
+        if "beacon" in p:
+            self.equal(r["seed"], with_beacon(server, randomness_of(p["beacon"])).hex())
+        else:
+            self.equal(r["seed"], joint(server, p["nonces"]).hex())
         seats = shuffled(self.seed, "seats", range(self.n))
         self.equal([x.get("botId") for x in r["players"]], [p["table"][i] for i in seats])
 
@@ -785,6 +836,7 @@ class Match:
                 raise Differs(seq, e, "a known cause, and an answer only if it is malformed")
         else:
             self.refusal(e, kind, seat)
+        self.heard[seat] = self.heard[seat] or e["kind"] == "illegal" or d["cause"] in ("malformed", "oversized")
         self.take(e)
         self.thinking[seat] += d["elapsedMs"]
         self.strikes[seat] += 1
@@ -812,6 +864,7 @@ class Match:
         if d["default"] is not False or not natural(d["elapsedMs"]) or unknown or not same(d.get("collected"), collected):
             raise Differs(seq, e, {"default": False, "collected": collected, "unknown fields": unknown})
         self.take(e)
+        self.heard[seat] = True
         self.thinking[seat] += d["elapsedMs"]
         self.game.act(seat, a.type, a.fields)
         if a.talk:
@@ -862,12 +915,41 @@ class Match:
 
 def need(condition, what):
     if not condition:
-        raise Malformed("not the record of a match: " + what)
+        raise Malformed("missing, or not as docs/audit.md defines it: " + what)
 
 
 def unhex(text, what):
     need(isinstance(text, str) and re.fullmatch("[0-9a-f]{64}", text) is not None, what)
     return bytes.fromhex(text)
+
+
+def fits(value, shape):
+    """Reports whether a JSON value has a shape: a dict of fields ("?" marks an optional one), a list of one shape, or a test."""
+    if isinstance(shape, dict):
+        return isinstance(value, dict) and all(
+            fits(value[name.rstrip("?")], inner) if name.rstrip("?") in value else name.endswith("?") for name, inner in shape.items())
+    if isinstance(shape, list):
+        return isinstance(value, list) and all(fits(item, shape[0]) for item in value)
+    return shape(value)
+
+
+def is_text(value):
+    return isinstance(value, str)
+
+
+def is_bool(value):
+    return isinstance(value, bool)
+
+
+def is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def is_hash(value):
+    return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None
+
+
+ROUND = {"chain": is_text, "round": natural, "randomness": is_text, "signature": is_text}
 
 
 def same(a, b):
@@ -1023,6 +1105,321 @@ def check_inclusion(record, proof, note):
         raise Differs(0, "a head of %d results, %s" % (size, root.hex()), "a head of %d results, %s" % (proof["size"], found.hex() if found else "but the proof fits no tree"))
 
 
+# --- the ladder ---
+
+LONG_REST, MANY_MISSES, KEPT_MISSES, MAX_TABLES = timedelta(hours=3), 10, 128, 500
+CHAINS = {  # period and genesis in seconds, by the chain's hash
+    "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971": (3, 1692803367),  # drand's quicknet
+}
+
+
+def moment(text):
+    """Returns a time of a ladder event, to the millisecond, or None if the text is not such a time."""
+    parts = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z", text) if isinstance(text, str) else None
+    try:
+        return parts and datetime.strptime(parts[1], "%Y-%m-%dT%H:%M:%S") + timedelta(milliseconds=int(((parts[2] or "") + "000")[:3]))
+    except ValueError:
+        return None  # there is no such day
+
+
+def is_moment(value):
+    return moment(value) is not None
+
+
+RATING = {"mu": is_number, "sigma": is_number}
+EVENTS = {  # the shapes of a ladder's events
+    "TablesSeated": {
+        "tick": is_moment, "seedKey": is_text, "tables": [{"matchId": is_text, "bots": [is_text], "commitment": is_hash}], "restMs?": is_int,
+        "candidates?": [{"botId": is_text, "registered": is_moment, "statusChanged": is_moment}],
+        "beacon?": {"chain": is_text, "round": natural}},
+    "RatingsChanged": {
+        "match": is_text, "seats": [{"botId": is_text, "placement": is_int, "before": RATING, "after": RATING, "missed": is_bool}]},
+    "MatchVoided": {"match": is_text, "why": is_text},
+}
+
+
+def chain_of(info):
+    """Returns {hash: (period, genesis)} of a chain of drand, after checking that the hash covers the other fields."""
+    need(fits(info, {"public_key": is_text, "period": natural, "genesis_time": natural, "hash": is_hash, "groupHash": is_text,
+                     "metadata": {"beaconID": is_text}}), "the beacon of arena.json")
+    name = info["metadata"]["beaconID"]
+    hashed = sha256(info["period"].to_bytes(4, "big") + info["genesis_time"].to_bytes(8, "big") + bytes.fromhex(info["public_key"])
+                    + bytes.fromhex(info["groupHash"]) + (b"" if name == "default" else name.encode()))
+    need(hashed.hex() == info["hash"], "the hash of the beacon of arena.json")
+    return {info["hash"]: (info["period"], info["genesis_time"])}
+
+
+def first_round(tick, period, genesis):
+    """Returns the first round that appears at least two periods after a tick."""
+    wait = tick + timedelta(seconds=2 * period) - datetime(1970, 1, 1) - timedelta(seconds=genesis)
+    return 1 + max(0, -(-wait // timedelta(seconds=period)))
+
+
+def ordinal(rating):
+    return rating["mu"] - 3 * rating["sigma"]
+
+
+def displayed(rating):
+    return nearest(ordinal(rating) * 10) / 10
+
+
+def bits(rating):
+    return [float(rating["mu"]).hex(), float(rating["sigma"]).hex()]
+
+
+class Bot:
+    """The state of one bot on a ladder."""
+
+    def __init__(self):
+        self.rating, self.match, self.ended = {"mu": 25.0, "sigma": SIGMA}, None, None
+        self.misses, self.since, self.missed = 0, None, []
+
+    def streak(self, changed):
+        """Returns the misses in a row since a change of status."""
+        if self.misses == 0 or changed < self.since:
+            return self.misses
+        return next((len(self.missed) - i for i, at in enumerate(self.missed) if at > changed), 0)
+
+    def may_play(self, tick, rest, changed):
+        rest = max(rest, LONG_REST) if self.streak(changed) >= MANY_MISSES else rest
+        return self.ended is None or tick - self.ended >= rest
+
+    def played(self, missed, at):
+        if not missed:
+            self.misses, self.since, self.missed = 0, None, []
+            return
+        self.misses, self.since = self.misses + 1, self.since or at
+        self.missed = (self.missed + [at])[-KEPT_MISSES:]
+
+
+class Ladder:
+    """Checks the events of one ladder, in order, from the first."""
+
+    def __init__(self, mode, platform_key=None, keys=None, chains=None):
+        self.mode, self.platform_key, self.keys, self.chains = mode, platform_key, keys, chains or CHAINS
+        self.bots, self.tables, self.revision, self.entries = {}, {}, 0, []
+        self.counts = dict.fromkeys(["rated", "seatings", "tables", "repeated", "rounds", "commitments"], 0)
+        self.voids = {}
+
+    def differs(self, log, follows):
+        return LadderDiffers("ladder-%s@%d" % (self.mode, self.revision), log, follows)
+
+    def add(self, event):
+        """Checks one event of a page of events."""
+        if event["revision"] != self.revision:
+            raise self.differs("an event at revision %d" % event["revision"], "one at revision %d" % self.revision)
+        try:
+            shape, data, at = EVENTS.get(event["type"]), parse(event["data"]), moment(event["at"])
+        except Malformed as error:
+            raise self.differs("data that cannot be read: " + str(error), "JSON") from None
+        if shape is None or at is None or not fits(data, shape):
+            raise self.differs(event, "an event of the shape that docs/audit.md defines")
+        {"TablesSeated": self.seated, "RatingsChanged": self.rated, "MatchVoided": self.voided}[event["type"]](data, at)
+        self.entries.append({"revision": self.revision, "type": event["type"], "sha256": sha256(event["data"].encode()).hex()})
+        self.revision += 1
+
+    def bot(self, id):
+        return self.bots.setdefault(id, Bot())
+
+    def seated(self, e, at):
+        least, sitting = math.inf, set()
+        for i, t in enumerate(e["tables"]):
+            if len(t["bots"]) != 4 and (len(t["bots"]) != 3 or i < len(e["tables"]) - 1):
+                raise self.differs("a table of %d" % len(t["bots"]), "tables of 4, the last of 3 or 4")
+            if self.platform_key and t["matchId"] != match_id(self.platform_key, self.mode, self.revision, i):
+                raise self.differs("the id " + t["matchId"], "the id " + match_id(self.platform_key, self.mode, self.revision, i))
+            if t["matchId"] in self.tables:
+                raise self.differs("the match %s twice" % t["matchId"], "one seating")
+            for bot in t["bots"]:
+                if self.bot(bot).match or bot in sitting:
+                    raise self.differs("bot %s at a table" % bot, "no seat for it: it is in a match")
+                sitting.add(bot)
+                if ordinal(self.bot(bot).rating) > least:
+                    raise self.differs("bot %s after a bot with a lower rating" % bot, "bots in descending order of rating")
+                least = ordinal(self.bot(bot).rating)
+            self.tables[t["matchId"]] = dict(t, revision=self.revision, index=i, seedKey=e["seedKey"], beacon=e.get("beacon"), status="running")
+        self.repeat(e)
+        self.chance(e)
+        for t in e["tables"]:
+            for bot in t["bots"]:
+                self.bot(bot).match = t["matchId"]
+        self.counts["seatings"] += 1
+        self.counts["tables"] += len(e["tables"])
+
+    def repeat(self, e):
+        """Seats the listed candidates again. Events of older arenas list none."""
+        if "candidates" not in e:
+            if self.counts["repeated"]:
+                raise self.differs("a seating without candidates", "its candidates: earlier seatings list theirs")
+            return
+        tick, rest, listed = moment(e["tick"]), timedelta(milliseconds=e.get("restMs", 0)), e["candidates"]
+        if rest < timedelta(0):
+            raise self.differs("a rest of %d ms" % e["restMs"], "a rest of 0 ms or more")
+        for c in listed:
+            if self.bot(c["botId"]).match:
+                raise self.differs("bot %s among the candidates" % c["botId"], "only free bots: it is in a match")
+            if not self.bot(c["botId"]).may_play(tick, rest, moment(c["statusChanged"])):
+                raise self.differs("bot %s among the candidates" % c["botId"], "only rested bots")
+        if len({c["botId"] for c in listed}) < len(listed):
+            raise self.differs("a bot among the candidates twice", "each bot once")
+        ranked = sorted(listed, key=lambda c: (-ordinal(self.bot(c["botId"]).rating), moment(c["registered"]), c["botId"]))
+        ids = [c["botId"] for c in ranked]
+        if [c["botId"] for c in listed] != ids:
+            raise self.differs("other candidates first", "candidates in the order of rating, registration and id")
+        tables = [ids[i:i + 4] for i in range(0, len(ids), 4) if len(ids) - i >= 3]
+        if len(tables) > MAX_TABLES or [t["bots"] for t in e["tables"]] != tables:
+            raise self.differs("the tables " + tell([t["bots"] for t in e["tables"]]), "%s, from the listed candidates" % tell(tables))
+        self.counts["repeated"] += 1
+
+    def chance(self, e):
+        """Checks the round that the seating names, and the commitments under a published seed key."""
+        if "beacon" in e:
+            if e["beacon"]["chain"] not in self.chains:
+                raise self.differs("the beacon chain " + e["beacon"]["chain"], "one of " + ", ".join(self.chains))
+            first = first_round(moment(e["tick"]), *self.chains[e["beacon"]["chain"]])
+            if e["beacon"]["round"] < first:
+                raise self.differs("round %d of the beacon" % e["beacon"]["round"], "round %d or later: at least two periods after the tick" % first)
+            self.counts["rounds"] += 1
+        if self.keys is None:
+            return
+        if e["seedKey"] not in self.keys:
+            raise self.differs("the seed key " + e["seedKey"], "a seed key of /log/keys")
+        key = self.keys[e["seedKey"]]["key"]
+        if key is None:
+            return
+        key = bytes.fromhex(key)
+        if sha256(key).hex() != self.keys[e["seedKey"]]["hash"]:
+            raise self.differs("a seed key with the hash " + self.keys[e["seedKey"]]["hash"], sha256(key).hex())
+        for t in e["tables"]:
+            commitment = sha256(hmac.new(key, t["matchId"].encode(), hashlib.sha256).digest()).hex()
+            if t["commitment"] != commitment:
+                raise self.differs("the commitment " + t["commitment"], commitment + ", from the published seed key")
+            self.counts["commitments"] += 1
+
+    def open(self, match):
+        if self.tables.get(match, {}).get("status") != "running":
+            raise self.differs("the end of match " + match, "no such event: the match is not open")
+        return self.tables[match]
+
+    def rated(self, e, at):
+        table, seats = self.open(e["match"]), e["seats"]
+        if [s["botId"] for s in seats] != table["bots"]:
+            raise self.differs([s["botId"] for s in seats], table["bots"])
+        placements = [s["placement"] for s in seats]
+        if placements != [1 + sum(other < own for other in placements) for own in placements]:
+            raise self.differs("the placements %s" % placements, "shared placements, and none that is skipped without need")
+        before = [self.bot(s["botId"]).rating for s in seats]
+        for s, was, now in zip(seats, before, rate(before, placements)):
+            if bits(s["before"]) != bits(was) or bits(s["after"]) != bits(now):
+                raise self.differs("bot %s from %s to %s" % (s["botId"], s["before"], s["after"]), "from %s to %s" % (was, now))
+        for s in seats:
+            bot = self.bot(s["botId"])
+            bot.match, bot.ended, bot.rating = None, at, {name: float(value) for name, value in s["after"].items()}
+            bot.played(s["missed"], at)
+        table.update(status="completed", seats=seats, closed=self.revision)
+        self.counts["rated"] += 1
+
+    def voided(self, e, at):
+        table = self.open(e["match"])
+        if e["why"] not in ("wall_clock", "operator") and (e["why"] != "beacon" or table["beacon"] is None):
+            raise self.differs("a void with the reason " + e["why"], "wall_clock or operator; beacon only if the seating names a round")
+        for id in table["bots"]:
+            self.bot(id).match = None
+            if e["why"] != "beacon":  # such a match never started, so that its bots do not rest
+                self.bot(id).ended = at
+        table.update(status="aborted", why=e["why"], closed=self.revision)
+        self.voids[e["why"]] = self.voids.get(e["why"], 0) + 1
+
+    def check_record(self, record, checked):
+        """Compares a record with the ladder. checked is the Match that verified the record."""
+        def equal(log, follows):
+            checked.equal(log, follows)
+
+        t, p = self.tables.get(record["id"]), record.get("proof")
+        if t is None or p is None or record["mode"] != self.mode:
+            raise Differs(0, "a match of mode " + record["mode"], "a match that this ladder seated")
+        equal([p["revision"], p["index"], p["table"], record["commitment"], p["seedKey"]],
+              [t["revision"], t["index"], t["bots"], t["commitment"], t["seedKey"]])
+        equal({k: p["beacon"][k] for k in ("chain", "round")} if "beacon" in p else None,
+              t["beacon"] and {k: t["beacon"][k] for k in ("chain", "round")})
+        equal(record["status"], t["status"])
+        if record.get("reason") is not None:
+            equal(record["reason"], t.get("why"))
+        for s in t.get("seats", []):
+            player = next(p for p in record["players"] if p["botId"] == s["botId"])
+            delta = nearest((displayed(s["after"]) - displayed(s["before"])) * 10) / 10
+            equal(player["placement"], s["placement"])
+            if not is_number(player.get("ratingDelta")) or player["ratingDelta"] != delta:
+                raise Differs(0, "ratingDelta %s of bot %s" % (tell(player.get("ratingDelta")), s["botId"]), delta)
+            if s["missed"] and checked.heard[player["seat"]]:
+                raise Differs(0, "a miss of bot " + s["botId"], "no miss: the replay shows that the bot sent an answer")
+        entry = self.entries[t["closed"]]
+        if "leaf" in entry:
+            equal(leaf_hash(record).hex(), entry["leaf"])
+
+
+# --- the tree of a ladder ---
+
+def root(hashes):
+    """Returns the root hash of a tree with these hashes of leaves (RFC 6962)."""
+    whole = []  # (size, hash) of complete subtrees, from the left
+    for hash in hashes:
+        size = 1
+        while whole and whole[-1][0] == size:
+            size, hash = 2 * size, node(whole.pop()[1], hash)
+        whole.append((size, hash))
+    if not whole:
+        return sha256(b"")
+    hash = whole.pop()[1]
+    while whole:
+        hash = node(whole.pop()[1], hash)
+    return hash
+
+
+def entry_hash(entry):
+    return sha256(b"\0" + canonical(entry).encode())
+
+
+def bundle(data):
+    """Returns the entries of a bundle: each has its length in front, as two bytes."""
+    entries = []
+    while data:
+        size = int.from_bytes(data[:2], "big")
+        need(len(data) >= 2 + size, "a whole bundle of entries")
+        entries.append(parse(data[2:2 + size].decode()))
+        need(canonical(entries[-1]).encode() == data[2:2 + size], "entries in canonical JSON")
+        data = data[2 + size:]
+    return entries
+
+
+def read_checkpoint(note, mode):
+    """Returns the (size, root) of a checkpoint. Does not check the signatures."""
+    lines = note.partition("\n\n")[0].split("\n")
+    need(len(lines) >= 3 and lines[0].endswith("/ladder/" + mode) and re.fullmatch("0|[1-9][0-9]*", lines[1]), "a checkpoint of the ladder " + mode)
+    return int(lines[1]), base64.b64decode(lines[2], validate=True)
+
+
+def check_tree(ladder, entries, checkpoint):
+    """Checks that the events are those of the tree, and that the tree has the root of the checkpoint."""
+    size, wanted = read_checkpoint(checkpoint, ladder.mode)
+    if len(ladder.entries) < size:
+        raise LadderDiffers("ladder-%s@%d" % (ladder.mode, len(ladder.entries)), "no more events", "the %d events of the checkpoint" % size)
+    shown = {e.get("revision"): e for e in entries}
+    for mine in ladder.entries[:size]:
+        where, theirs = "ladder-%s@%d" % (ladder.mode, mine["revision"]), shown.get(mine["revision"])
+        need(theirs is not None, "the entry %d" % mine["revision"])
+        if mine["type"] == "RatingsChanged" or mine["type"] == "MatchVoided" and "leaf" in theirs:
+            if not is_hash(theirs.get("leaf")):
+                raise LadderDiffers(where, theirs, "an entry with the hash of a leaf")
+            mine["leaf"] = theirs["leaf"]
+        if not same(mine, theirs):
+            raise LadderDiffers(where, "an event that gives the entry " + canonical(mine), canonical(theirs))
+    found = root(map(entry_hash, ladder.entries[:size]))
+    if found != wanted:
+        raise LadderDiffers("ladder-%s@%d" % (ladder.mode, size), "entries with the root hash " + found.hex(), "%s, the root hash of the checkpoint" % wanted.hex())
+    return size
+
+
 # --- vectors, and the command line ---
 
 def check_vectors(v):
@@ -1102,8 +1499,136 @@ def records(name):
         return (parse(line) for line in lines)
 
 
+# --- a whole ladder, from files or from an arena ---
+
+PAGE = {"mode": is_text, "events": [{"revision": natural, "type": is_text, "at": is_text, "data": is_text}]}
+
+
+class Sources:
+    """The responses from which a ladder is checked. Each is None or empty if it is missing."""
+
+    def __init__(self, mode):
+        self.mode, self.events, self.entries, self.checkpoint = mode, {}, [], None
+        self.platform_key, self.keys, self.chains, self.records = None, None, dict(CHAINS), ()
+
+    def page(self, page):
+        need(fits(page, PAGE) and page["mode"] == self.mode, "a page of events of the ladder " + self.mode)
+        self.events.update((e["revision"], e) for e in page["events"])
+
+    def arena(self, info):
+        self.platform_key = info["publicKey"]
+        if info.get("beacon") is not None:
+            self.chains.update(chain_of(info["beacon"]))
+
+    def seed_keys(self, keys):
+        need(fits(keys, {"keys": [{"id": is_text, "hash": is_hash}]}), "the response of /log/keys")
+        self.keys = {k["id"]: dict(k, key=k.get("key")) for k in keys["keys"]}
+
+    def read(self, names):
+        """Reads saved responses and recognizes each by its content."""
+        matches = []
+        for name in names:
+            with open(name, "rb") as file:
+                data = file.read()
+            if data[:1] == b"\0":  # the length of an entry
+                self.entries += bundle(data)
+            elif "/ladder/" in data.decode().partition("\n")[0] and not data.startswith(b"{"):
+                self.checkpoint = data.decode()
+            else:
+                first = next(iter(records(name)), None)
+                if isinstance(first, dict) and "replay" in first:
+                    matches.append(name)
+                elif isinstance(first, dict) and "publicKey" in first:
+                    self.arena(first)
+                elif isinstance(first, dict) and "keys" in first:
+                    self.seed_keys(first)
+                else:
+                    self.page(first)
+        self.records = (record for name in matches for record in records(name))
+
+    def fetch(self, url, with_matches):
+        """Fetches the responses from an arena, up to the size of its checkpoint."""
+        url, ladder = url.rstrip("/"), url.rstrip("/") + "/ladder/" + self.mode
+        self.arena(parse(get(url + "/.well-known/arena.json").decode()))
+        self.seed_keys(parse(get(url + "/log/keys").decode()))
+        self.checkpoint = get(ladder + "/checkpoint").decode()
+        size = read_checkpoint(self.checkpoint, self.mode)[0]
+        while len(self.events) < size:
+            page = parse(get(ladder + "/events?from=%d&limit=500" % len(self.events)).decode())
+            self.page(dict(page, events=[e for e in page["events"] if e["revision"] < size]))
+            need(page["events"], "a page with the event %d" % len(self.events))
+        for n in range(0, size, 256):
+            self.entries += bundle(get(ladder + "/tile/entries/" + tile(n // 256, size - n)))
+        if with_matches:
+            started = {e["revision"] for e in self.entries if "leaf" in e}
+            ids = [parse(e["data"])["match"] for revision, e in sorted(self.events.items()) if revision in started]
+            self.records = (parse(get(url + "/matches/" + id).decode()) for id in ids)
+
+
+def tile(n, left):
+    """Returns the path of a tile: its number in groups of three digits, and its width if it is not full."""
+    path = "%03d" % (n % 1000)
+    while n >= 1000:
+        n //= 1000
+        path = "x%03d/%s" % (n % 1000, path)
+    return path if left >= 256 else "%s.p/%d" % (path, left)
+
+
+def get(url):
+    """Returns the body of a response. Waits if the arena limits the rate of calls."""
+    while True:
+        try:
+            with urllib.request.urlopen(url, timeout=60) as response:
+                return response.read()
+        except urllib.error.HTTPError as error:
+            if error.code != 429:
+                raise
+            time.sleep(int(error.headers.get("Retry-After", "1")))
+
+
+def check_ladder(mode, names, with_matches):
+    """Checks a ladder and prints the result."""
+    from_arena = len(names) == 1 and re.match("https?://", names[0])
+    sources = Sources(mode)
+    if from_arena:
+        sources.fetch(names[0], with_matches)
+    else:
+        sources.read(names)
+    need(sources.events, "events of the ladder " + mode)
+    ladder = Ladder(mode, sources.platform_key, sources.keys, sources.chains)
+    for revision in sorted(sources.events):
+        ladder.add(sources.events[revision])
+    skipped = ["signatures: arena verify checks them"]
+    in_tree = matches = 0
+    if sources.checkpoint and sources.entries:
+        in_tree = check_tree(ladder, sources.entries, sources.checkpoint)
+    else:
+        skipped.append("the tree: the checkpoint or its entries are missing")
+    for record in sources.records:
+        m = Match(record, sources.platform_key)
+        try:
+            m.verify()
+            ladder.check_record(record, m)
+        except Differs as difference:
+            print("DIFFERS", record["id"], str(difference))
+            return 1
+        matches += 1
+    voids = ", ".join("%s %d" % pair for pair in sorted(ladder.voids.items()))
+    print("ok ladder-%s %d events, %d in the tree; %d tables; %d rated; %d voided (%s); %d of %d seatings repeated; %d rounds; %d commitments; %d matches" % (
+        mode, ladder.revision, in_tree, ladder.counts["tables"], ladder.counts["rated"], sum(ladder.voids.values()), voids,
+        ladder.counts["repeated"], ladder.counts["seatings"], ladder.counts["rounds"], ladder.counts["commitments"], matches))
+    if not sources.platform_key:
+        skipped.append("ids: the platform key is missing")
+    if sources.keys is None:
+        skipped.append("seed keys: they are missing")
+    if not matches:
+        skipped.append("matches: no records were given")
+    print("not checked: " + "; ".join(skipped))
+    return 0
+
+
 def main(args):
-    platform_key, keep_going, files, status, log = None, False, [], 0, {}
+    platform_key, keep_going, files, status, log, mode, with_matches = None, False, [], 0, {}, None, False
     while args:
         arg = args.pop(0)
         if arg == "--platform-key" and args:
@@ -1111,6 +1636,10 @@ def main(args):
         elif arg in ("--inclusion", "--head") and args:
             with open(args.pop(0), encoding="utf-8", newline="\n") as file:
                 log[arg] = file.read()
+        elif arg == "--ladder" and args:
+            mode = args.pop(0)
+        elif arg == "--matches":
+            with_matches = True
         elif arg == "--all":
             keep_going = True
         elif arg == "--vectors" and args:
@@ -1125,6 +1654,8 @@ def main(args):
     if not files or len(log) == 1:
         print(__doc__.strip(), file=sys.stderr)
         return 2
+    if mode:
+        return check_ladder(mode, files, with_matches)
     for name in files:
         for record in records(name):
             m = Match(record, platform_key)
