@@ -88,6 +88,10 @@ soak: build ## run the long tests: 50 kills, outages, disk faults, ten million e
 	@ARENA_SOAK=1 $(GO) test -count=1 -timeout 60m -run 'Soak' ./...
 	@./bin/arena bench growth
 
+.PHONY: audit-long
+audit-long: ## check a ladder and its 1,000 matches with the Python checker, and compare it with arena verify
+	@ARENA_AUDIT=1 $(GO) test -count=1 -timeout 20m -v -run 'AuditLong' ./domain/audit
+
 .PHONY: clients
 clients: ## test the official Java and Rust clients against the node; print the tools that are missing
 	@ARENA_CLIENTS=1 $(GO) test -count=1 -timeout 30m -v -run 'TestJava|TestRust' ./docs/recipes

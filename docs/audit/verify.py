@@ -1395,8 +1395,11 @@ def bundle(data):
 def read_checkpoint(note, mode):
     """Returns the (size, root) of a checkpoint. Does not check the signatures."""
     lines = note.partition("\n\n")[0].split("\n")
-    need(len(lines) >= 3 and lines[0].endswith("/ladder/" + mode) and re.fullmatch("0|[1-9][0-9]*", lines[1]), "a checkpoint of the ladder " + mode)
-    return int(lines[1]), base64.b64decode(lines[2], validate=True)
+    need(len(lines) >= 3 and lines[0].endswith("/ladder/" + mode) and re.fullmatch("0|[1-9][0-9]{0,15}", lines[1])
+         and re.fullmatch("[A-Za-z0-9+/]{43}=", lines[2]), "a checkpoint of the ladder " + mode)
+    root_hash = base64.b64decode(lines[2])
+    need(base64.b64encode(root_hash).decode() == lines[2], "one spelling of base64 in a checkpoint")
+    return int(lines[1]), root_hash
 
 
 def check_tree(ladder, entries, checkpoint):

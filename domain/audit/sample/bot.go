@@ -12,10 +12,14 @@ import (
 // bot is a player. A mischievous bot sometimes sends an arbitrary answer.
 type bot struct {
 	matchtest.Player
-	mischief int // percentage of answers that are arbitrary
+	mischief int  // percentage of answers that are arbitrary
+	absent   bool // never answers
 }
 
 func (b *bot) answer(m *match.Match, d match.Decision) match.Outcome {
+	if b.absent {
+		return match.Outcome{Cause: match.CauseDropped}
+	}
 	if b.Below(100) < b.mischief {
 		return b.misbehave(d)
 	}

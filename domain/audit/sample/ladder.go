@@ -22,6 +22,7 @@ type Ladder struct {
 	state       ladder.Ladder
 	candidates  []ladder.Candidate
 	now         time.Time
+	rest        time.Duration
 	beacon      *Beacon // nil for an arena without a beacon
 }
 
@@ -84,7 +85,7 @@ func (l *Ladder) Unlist(bot int) { l.candidates = slices.Delete(l.candidates, bo
 
 func (l *Ladder) seat() {
 	l.now = l.now.Add(time.Minute)
-	l.store(l.state.Seat(l.candidates, ladder.Tick{Now: l.now, PlatformKey: l.platformKey, SeedKeyID: SeedKeyID, SeedKey: SeedKey, Beacon: l.beacon.named(l.now)}))
+	l.store(l.state.Seat(l.candidates, ladder.Tick{Now: l.now, Rest: l.rest, PlatformKey: l.platformKey, SeedKeyID: SeedKeyID, SeedKey: SeedKey, Beacon: l.beacon.named(l.now)}))
 }
 
 // store folds the events of one append, and returns them.

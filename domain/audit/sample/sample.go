@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"hexarena/domain/beacon"
@@ -38,9 +39,13 @@ type Options struct {
 	Build    bool // bots build if they can, so that games end with a win
 	Abort    int  // one in this many matches is aborted; 0 for none
 	Silent   bool // no bot sends a nonce
+	Orders   bool // every second abort is an operator's order
+	Absent   int  // the first bots, up to this number, never answer
+	Lost     int  // one in this many matches is voided because its round did not appear; 0 for none
 
-	PlatformKey string  // base64; PlatformKey if empty
-	Beacon      *Beacon // nil for an arena without a beacon
+	Rest        time.Duration // the usual rest
+	PlatformKey string        // base64; PlatformKey if empty
+	Beacon      *Beacon       // nil for an arena without a beacon
 }
 
 // Arena plays one mode's ladder. Make one with New.
@@ -48,13 +53,15 @@ type Arena struct {
 	*Ladder
 
 	options Options
-	played  int
+	seated  int // matches
+	played  int // matches
+	orders  int // aborts
 }
 
 // New returns an arena that has not played any match.
 func New(o Options) *Arena {
 	a := &Arena{Ladder: newLadder(o.Bots, o.Chance, o.PlatformKey), options: o}
-	a.beacon = o.Beacon
+	a.beacon, a.rest = o.Beacon, o.Rest
 	return a
 }
 
@@ -64,6 +71,10 @@ func (a *Arena) Tick() [][]byte {
 	a.seat()
 	var records [][]byte
 	for _, s := range a.state.Unfinished() {
+		if a.seated++; a.options.Lost > 0 && a.seated%a.options.Lost == 0 {
+			a.store(a.state.Void(s.MatchID, ladder.WhyBeacon))
+			continue
+		}
 		records = append(records, a.play(s))
 	}
 	return records
@@ -79,12 +90,21 @@ func (a *Arena) play(s ladder.Seating) []byte {
 	}
 	for appends := 1; !g.state.Over(); appends++ {
 		if appends == aborts {
-			g.store(g.state.Cancel(match.WallClock))
+			g.abort()
 			break
 		}
 		g.step()
 	}
 	return a.conclude(g)
+}
+
+// abort ends the match before its end.
+func (g *table) abort() {
+	if g.arena.orders++; g.arena.options.Orders && g.arena.orders%2 == 0 {
+		g.store(g.state.CancelByOrder("the sample's order"))
+		return
+	}
+	g.store(g.state.Cancel(match.WallClock))
 }
 
 // conclude stores the result of the match on its ladder, and returns the record
@@ -143,7 +163,7 @@ func (a *Arena) begin(s ladder.Seating) *table {
 	g.store(g.state.Start(in))
 	g.began = a.now
 	for seat, b := range g.state.Started.Seats {
-		g.bots[seat] = bot{Player: matchtest.Player{Below: a.below, Build: a.options.Build}}
+		g.bots[seat] = bot{Player: matchtest.Player{Below: a.below, Build: a.options.Build}, absent: slices.ContainsFunc(a.candidates[:a.options.Absent], func(c ladder.Candidate) bool { return c.BotID == b.BotID })}
 		if b.BotID[len(b.BotID)-1]%2 == 1 {
 			g.bots[seat].mischief = a.options.Mischief
 		}
