@@ -9,6 +9,7 @@ import (
 
 	"hexarena/adapters/rest"
 	"hexarena/adapters/rest/problem"
+	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/projections/frames"
 	"hexarena/projections/matches"
@@ -139,6 +140,13 @@ func (q *framesQuery) frames(h *frames.History, ended bool) []match.Frame {
 	}
 }
 
+// causes explains the reasons for which a ladder voids a match.
+var causes = map[string]string{
+	ladder.WhyWallClock: "its wall clock ran out",
+	ladder.WhyOperator:  "an operator ended it",
+	ladder.WhyBeacon:    "the beacon's round did not arrive",
+}
+
 // summary finds a match that has started. If the ladder voided the match before it
 // started, the error says so.
 func (s *Server) summary(id string) (matches.Summary, error) {
@@ -152,7 +160,7 @@ func (s *Server) summary(id string) (matches.Summary, error) {
 		return m, err
 	case voided:
 		return m, problem.WithDetail(problem.ErrNotFound, fmt.Sprintf(
-			"the match was voided before it started (reason: %s); GET /ladder/%s/events lists its MatchVoided event", reason, mode))
+			"the match was voided before it started, because %s (reason: %s); GET /ladder/%s/events lists its MatchVoided event", causes[reason], reason, mode))
 	}
 	return m, problem.ErrNotFound
 }

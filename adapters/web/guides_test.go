@@ -69,7 +69,7 @@ func TestAPIReferenceHasReadersTheme(t *testing.T) {
 		_, _ = w.Write([]byte(`<html lang="en">`))
 	})
 	pages, err := web.New(web.Options{
-		API: reference, Reads: reference, Count: uncounted, Spread: unknownSpread, Tallies: tallies{}, BaseURL: base, Logger: slog.New(slog.DiscardHandler),
+		API: reference, Reads: reference, Count: uncounted, Spread: unknownSpread, House: func(string) bool { return false }, Tallies: tallies{}, BaseURL: base, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	r := httptest.NewRequest(http.MethodGet, "/docs/api", http.NoBody)

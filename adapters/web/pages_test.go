@@ -84,6 +84,24 @@ func TestLadderIsPaged(t *testing.T) {
 	}
 }
 
+// The lists and the page of a match say in plain words why a match was aborted.
+func TestAbortedMatches(t *testing.T) {
+	for reason, want := range map[string]string{
+		`"wall_clock"`: "aborted: the time limit was reached", `"operator"`: "aborted by the operator", `"beacon"`: "voided: the beacon’s round did not arrive",
+		`null`: "aborted", `"later"`: "aborted",
+	} {
+		s := newSite(t)
+		m := `{"id":"` + matchID + `","mode":"standard","status":"aborted","reason":` + reason + `,"startedAt":"2026-09-06T12:00:00.000Z","endedAt":"2026-09-06T12:04:00.000Z","players":[
+			{"seat":0,"botId":"` + botID + `","botName":"Lovelace","placement":null,"ratingDelta":null}],"replay":[]}`
+		s.say("GET /matches", `{"matches":[`+m+`],"next":null}`)
+		s.say("GET /matches/"+matchID, m)
+		for _, path := range []string{"/", "/bot/" + botID} {
+			s.is(s.get(path), http.StatusOK, `<span class="tag aborted">`+want+`</span>`)
+		}
+		s.is(s.get("/watch/"+matchID), http.StatusOK, strings.ToUpper(want[:1])+want[1:]+". The match has no placements and changes no ratings.")
+	}
+}
+
 // The home page has a list for live boards even if no match is running.
 func TestHomeWithoutMatches(t *testing.T) {
 	s := newSite(t)

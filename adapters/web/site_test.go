@@ -82,6 +82,7 @@ func newSite(t *testing.T) *site {
 		API: s.api(true), Reads: s.api(false), BaseURL: base, Tallies: tallies{},
 		Count:  func(http.Header, *http.Request) int { s.mu.Lock(); defer s.mu.Unlock(); return s.wait },
 		Spread: func(string, string) map[string]float64 { return map[string]float64{botID: 2.5} },
+		House:  func(id string) bool { return id != botID },
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)

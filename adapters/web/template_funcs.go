@@ -34,6 +34,7 @@ func localPath(path string) string {
 // funcs returns the functions for templates.
 func funcs(a *assets) template.FuncMap {
 	return template.FuncMap{
+		"aborted":   aborted,
 		"asset":     a.path,
 		"under":     strings.HasPrefix,
 		"clean":     clean,

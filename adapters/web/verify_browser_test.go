@@ -8,11 +8,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"hexarena/domain/match"
+	"hexarena/projections/arenatest"
 	"hexarena/projections/signedlog"
 )
 
@@ -37,14 +39,18 @@ func newHonestStage(t *testing.T) *stage {
 // checked. The page of a running match shows this after the match has ended.
 func TestMatchIsVerifiedInBrowser(t *testing.T) {
 	s := newHonestStage(t)
+	s.ours = map[string]bool{arenatest.ID("Ann"): true, arenatest.ID("Hal"): true, arenatest.ID("Ida"): true, arenatest.ID("Jon"): true}
 	g := s.ended("Ann", "Bea", "Cat", "Dot")
 	s.ended("Eve", "Fay", "Gus")
 	p := openTab(t, s.url)
 	p.open("/watch/" + g.MatchID)
-	p.until(`document.querySelector('[data-verify=verified]:not([hidden])') !== null`)
-	require.Equal(t, fmt.Sprintf("Verified in your browser: %d events follow from the seed and the answers", g.State.Seq), p.text("[data-verify] summary"))
+	p.until(isVerified)
+	require.Equal(t, fmt.Sprintf("Verified in your browser: %d events follow from the seed and the answers. Seed: the arena and 3 bots", g.State.Seq), p.text("[data-verify] summary"))
 	told := eval[string](p, `document.querySelector('[data-verify] ul').textContent`)
-	for _, want := range []string{"id: 1 correct", "commitment: 1 correct", "board: 1 correct", "dice: ", "signed log: 1 correct", "rating: not checked"} {
+	for _, want := range []string{
+		"House bots do not count: 1 sent a nonce.", "id: 1 correct", "commitment: 1 correct", "board: 1 correct", "dice: ", "signed log: 1 correct", "rating: not checked",
+		"earlier head: not checked, this browser has not seen a head of this log before", "This checker comes from the arena itself.",
+	} {
 		require.Contains(t, told, want)
 	}
 
@@ -56,7 +62,51 @@ func TestMatchIsVerifiedInBrowser(t *testing.T) {
 	running.PlayOut()
 	running.Conclude()
 	s.settle()
-	p.until(`document.querySelector('[data-verify=verified]:not([hidden])') !== null`)
+	p.until(isVerified)
+	require.Regexp(t, `Seed: the arena only$`, p.text("[data-verify] summary"))
+	require.Contains(t, eval[string](p, `document.querySelector('[data-verify] ul').textContent`), "earlier head: 1 correct")
+}
+
+const isVerified = `document.querySelector('[data-verify=verified]:not([hidden])') !== null`
+
+// The browser keeps the newest head of the signed log that it has seen. If the arena
+// later shows another log that its key also signed, the page shows both heads.
+func TestBrowserRemembersTheSignedLog(t *testing.T) {
+	honest, forked := newHonestStage(t), newHonestStage(t)
+	var shown atomic.Pointer[stage]
+	shown.Store(honest)
+	arena := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { shown.Load().pages.ServeHTTP(w, r) }))
+	t.Cleanup(arena.Close)
+	p := openTab(t, arena.URL)
+	check := func(g *arenatest.Game, state string) (details string) {
+		p.open("/watch/" + g.MatchID)
+		p.until(`document.querySelector('[data-verify=` + state + `]:not([hidden])') !== null`)
+		return eval[string](p, `document.querySelector('[data-verify] ul').textContent`)
+	}
+	first := honest.ended("Ann", "Bea", "Cat")
+	require.NotContains(t, check(first, "verified"), "earlier head: 1 correct")
+	honest.ended("Dot", "Eve", "Fay")
+	require.Contains(t, check(first, "verified"), "earlier head: 1 correct", "the log has grown")
+	honest.ended("Gus", "Hal", "Ida")
+	honest.ended("Jon", "Kim", "Lou")
+	require.Contains(t, check(first, "verified"), "earlier head: 1 correct", "the log has grown again")
+
+	// The matches of the other log have the same ids. So the page shows only a match
+	// whose record the browser has not cached.
+	for _, names := range [][]string{{"Ann", "Bea", "Cat"}, {"Dot", "Eve", "Fay"}, {"Gus", "Hal", "Ida"}} {
+		forked.ended(names...)
+	}
+	shown.Store(forked)
+	for i, names := range [][]string{{"Max", "Ned", "Oda"}, {"Pia", "Quo", "Ron"}} {
+		told := check(forked.ended(names...), "differs")
+		require.Equal(t, "The signed log does not continue the log that this browser saw before", p.text("[data-verify] summary"))
+		require.Contains(t, told, "This browser saw a signed head of 4 results")
+		for _, h := range []int{4, 4 + i} {
+			require.Contains(t, told, fmt.Sprintf("arena.example/log/standard\n%d\n", h))
+		}
+	}
+	shown.Store(honest)
+	require.Contains(t, check(first, "verified"), "earlier head: 1 correct", "the browser still knows the honest log")
 }
 
 // If the record of a match was tampered with, the page shows the difference.

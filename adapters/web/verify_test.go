@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"os"
@@ -16,6 +17,7 @@ import (
 
 	"hexarena/domain/audit"
 	"hexarena/domain/audit/sample"
+	"hexarena/domain/beacon"
 	"hexarena/eventstore/logtest"
 	"hexarena/projections/signedlog"
 )
@@ -55,6 +57,10 @@ var tampered = map[string][2]string{
 	"a thinking":    {`"thinkingMs":[`, `"thinkingMs":[1`},
 	"a seat's bot":  {`"players":[{"seat":0,"botId":"0`, `"players":[{"seat":0,"botId":"1`},
 	"a doubled seq": {`"seq":9,`, `"seq":8,`},
+	"a signature":   {`"signature":"0`, `"signature":"1`},
+	"a short one":   {`"signature":"0`, `"signature":"`},
+	"randomness":    {`"randomness":"`, `"randomness":"00`},
+	"no beacon":     {`"beacon":`, `"former":`},
 }
 
 // forgeriesOf returns the forgeries of a record. Each has the number of the event
@@ -67,6 +73,9 @@ func forgeriesOf(t *testing.T, record []byte) []forgery {
 		if bytes.Equal(forged, record) || err != nil {
 			continue
 		}
+		if name == "a nonce" && bytes.Contains(record, []byte(`"beacon":{`)) {
+			continue // not part of the seed: only the signed log and the bot's owner can tell
+		}
 		d := audit.Match(r, audit.Evidence{PlatformKey: sample.PlatformKey, Required: true}).Difference
 		require.NotNil(t, d, name)
 		list = append(list, forgery{name, string(forged), d.Seq})
@@ -74,7 +83,8 @@ func forgeriesOf(t *testing.T, record []byte) []forgery {
 	return list
 }
 
-// loggedMatch returns a match with the proof that it is in the signed log.
+// loggedMatch returns a match with the proof that it is in the signed log, and heads
+// of earlier and later sizes of that log. Two heads belong to another log.
 func loggedMatch(t *testing.T) []byte {
 	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{5}, ed25519.SeedSize))
 	platform := base64.StdEncoding.EncodeToString(key.Public().(ed25519.PublicKey))
@@ -87,13 +97,21 @@ func loggedMatch(t *testing.T) []byte {
 		require.NoError(t, err)
 		leaves = append(leaves, h.HashLeaf(leaf))
 	}
-	head, err := signedlog.Sign(signedlog.Head{Origin: "arena.example/log/standard", Size: 3, Root: h.HashChildren(h.HashChildren(leaves[0], leaves[1]), leaves[2])}, key)
-	require.NoError(t, err)
+	head := func(size uint64, root []byte) string {
+		signed, err := signedlog.Sign(signedlog.Head{Origin: "arena.example/log/standard", Size: size, Root: root}, key)
+		require.NoError(t, err)
+		return string(signed)
+	}
+	a, b, c, d := leaves[0], leaves[1], leaves[2], h.HashLeaf([]byte("a later match"))
+	ab := h.HashChildren(a, b)
 	var named struct{ ID string }
 	require.NoError(t, json.Unmarshal(records[1], &named))
 	b, err := json.Marshal(map[string]any{
-		"id": named.ID, "record": string(records[1]), "platformKey": platform, "head": string(head),
-		"inclusion": map[string]any{"index": 1, "size": 3, "hashes": [][]byte{leaves[0], leaves[2]}},
+		"id": named.ID, "record": string(records[1]), "platformKey": platform,
+		"head": head(3, h.HashChildren(ab, c)), "empty": head(0, h.EmptyRoot()), "earlier": head(2, ab),
+		"later": head(4, h.HashChildren(ab, h.HashChildren(c, d))), "forked2": head(2, h.HashChildren(b, a)), "forked3": head(3, h.HashChildren(ab, d)),
+		"consistency": map[string]any{"from=2&to=3": [][]byte{c}, "from=3&to=4": [][]byte{c, d, ab}},
+		"inclusion":   map[string]any{"index": 1, "size": 3, "hashes": [][]byte{leaves[0], leaves[2]}},
 	})
 	require.NoError(t, err)
 	return b
@@ -111,7 +129,11 @@ func TestCheckerModules(t *testing.T) {
 	var written bytes.Buffer
 	forged := 0
 	for n := 0; n < 10; chance++ {
-		a := sample.New(sample.Options{Chance: chance, Bots: 7, Mischief: int(chance % 5), Build: chance%3 > 0, Abort: 6})
+		o := sample.Options{Chance: chance, Bots: 7, Mischief: int(chance % 5), Build: chance%3 > 0, Abort: 6}
+		if n%4 == 0 { // signatures that no beacon made: the modules do not check them
+			o.Beacon = &sample.Beacon{Chain: beacon.Quicknet(), Sign: func(round uint64) []byte { return binary.BigEndian.AppendUint64(make([]byte, 40), round) }}
+		}
+		a := sample.New(o)
 		for _, record := range a.Tick() {
 			f := fresh{string(record), sample.PlatformKey, []seedKey{{sample.SeedKeyID, hex.EncodeToString(hash[:]), hex.EncodeToString(sample.SeedKey)}}, []forgery{}}
 			if n < 4 {

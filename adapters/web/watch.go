@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"hexarena/domain/ladder"
 )
 
 // matchRecord contains the parts of a match's record that the match's page
@@ -40,14 +42,41 @@ func (m matchRecord) Ranked() []player {
 // watchPage is the data of watch.html.
 type watchPage struct {
 	matchRecord
-	Embed         bool // another site shows the page in a frame
-	Width, Height int  // size of the preview
+	House         string // the ids of the house bots, separated by spaces
+	Embed         bool   // another site shows the page in a frame
+	Width, Height int    // size of the preview
 }
 
 func (p *pageRequest) watch() error {
 	m := p.matchRecord()
 	p.embeddable = p.err == nil && p.r.URL.Query().Get("embed") == "1"
-	return p.render(http.StatusOK, "watch.html", watchPage{m, p.embeddable, previewWidth, previewHeight})
+	return p.render(http.StatusOK, "watch.html", watchPage{m, p.houseBots(m), p.embeddable, previewWidth, previewHeight})
+}
+
+// houseBots lists the ids of the players that are house bots. The checker on the page
+// does not count their shares of the seed.
+func (p *pageRequest) houseBots(m matchRecord) string {
+	var ids []string
+	for _, player := range m.Players {
+		if p.server.House(player.BotID) {
+			ids = append(ids, player.BotID)
+		}
+	}
+	return strings.Join(ids, " ")
+}
+
+// aborted says in plain words why a match was aborted. static/watch.mjs has the
+// same words.
+func aborted(reason string) string {
+	switch reason {
+	case ladder.WhyWallClock:
+		return "aborted: the time limit was reached"
+	case ladder.WhyOperator:
+		return "aborted by the operator"
+	case ladder.WhyBeacon:
+		return "voided: the beacon’s round did not arrive"
+	}
+	return "aborted"
 }
 
 // matchRecord reads the record of the match in the path.

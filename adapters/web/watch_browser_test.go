@@ -9,6 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/match"
 )
 
 const ready = `document.querySelector('.watch.ready .current') !== null`
@@ -51,6 +53,23 @@ func TestWatchMatchToItsEnd(t *testing.T) {
 	require.False(t, eval[bool](p, `document.querySelector('[data-view]').disabled`))
 	p.do(chromedp.KeyEvent(kb.Home))
 	require.Contains(t, p.text("[data-part=now]"), "The board is set up")
+}
+
+// If an operator aborts the match, the page says so.
+func TestWatchMatchUntilItIsAborted(t *testing.T) {
+	s := newStage(t)
+	g := s.seat("Ann", "Bea", "Cat")
+	g.Play(3)
+	p := openTab(t, s.url)
+	p.open("/watch/" + g.MatchID)
+	p.until(`document.querySelector('[data-part=connection]').dataset.state === 'live'`)
+	g.Abort(match.Operator)
+	g.Conclude()
+	p.until(`document.querySelector('.watch').dataset.status === 'aborted'`)
+	p.until(`document.querySelector('[data-part=result]').open`)
+	require.Equal(t, "Aborted by the operator", p.text("[data-part=connection]"))
+	p.open("/watch/" + g.MatchID)
+	require.Equal(t, "Aborted by the operator. The match has no placements and changes no ratings.", p.text("[data-part=result] p"))
 }
 
 // The page of an ended match replays the match. The reader can use the bar, the

@@ -45,10 +45,11 @@ type stage struct {
 	pages  http.Handler
 
 	mu      sync.Mutex
-	talk    string // replaces the talk of all bots, unless talk is empty
-	streams int    // number of streams of /live/stream that were opened
-	drop    int    // how many of the next frames the streams skip
-	hold    func() // called once, before the next answer to a request for frames after a seq
+	ours    map[string]bool // the ids of the house bots
+	talk    string          // replaces the talk of all bots, unless talk is empty
+	streams int             // number of streams of /live/stream that were opened
+	drop    int             // how many of the next frames the streams skip
+	hold    func()          // called once, before the next answer to a request for frames after a seq
 }
 
 // The API needs these dependencies, but the pages of matches do not use them.
@@ -79,7 +80,7 @@ func newStage(t testing.TB) *stage {
 	})
 	require.NoError(t, err)
 	pages, err := web.New(web.Options{
-		API: s.changed(calls), Reads: calls.InternalReads(), Count: uncounted, Spread: unknownSpread, Tallies: tallies{}, BaseURL: s.url, Logger: slog.New(slog.DiscardHandler),
+		API: s.changed(calls), Reads: calls.InternalReads(), Count: uncounted, Spread: unknownSpread, House: s.house, Tallies: tallies{}, BaseURL: s.url, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	s.pages = pages
@@ -190,6 +191,13 @@ func (l *leaky) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	return l.ResponseWriter.Write(p)
+}
+
+// house implements web.Options.House.
+func (s *stage) house(botID string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ours[botID]
 }
 
 // seat starts a match between new bots, and waits until the live boards show it.

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/ladder"
 )
 
 func get(t *testing.T, url string) (status int, header http.Header, body string) {
@@ -53,6 +55,18 @@ func TestWatchPageWithoutScript(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, status)
 	require.Contains(t, header.Get("Content-Type"), "text/html")
 	require.Contains(t, body, "<h1>")
+}
+
+// A match that was voided before it started has no board. Its page says why.
+func TestPageOfAMatchThatNeverStarted(t *testing.T) {
+	s := newStage(t)
+	g := s.play.Seat(ladder.Standard, s.play.Register("ada", ladder.Standard, "Ann", "Bea", "Cat")...)[0]
+	g.Void(ladder.WhyBeacon)
+	s.settle()
+	status, header, body := get(t, s.url+"/watch/"+g.MatchID)
+	require.Equal(t, http.StatusNotFound, status)
+	require.Contains(t, header.Get("Content-Type"), "text/html")
+	require.Contains(t, body, "The match was voided before it started, because the beacon&#39;s round did not arrive")
 }
 
 // Other sites may show the page of a match in an iframe, but not the other

@@ -5,8 +5,8 @@
 //
 // A page gets its data from the arena's REST interface, inside the process
 // (api_client.go). A form becomes the call that a program would make. Only the
-// data of Spread and Tallies comes from elsewhere: these figures are public, but
-// no call returns them. This package knows nothing about the log, sessions, rate
+// data of Spread, House and Tallies comes from elsewhere: these data are public, but
+// no call returns them, or only with a bot's whole history. This package knows nothing about the log, sessions, rate
 // limits or permissions.
 //
 // Call New first. Server.register lists the pages.
@@ -39,7 +39,9 @@ type Options struct {
 	// Spread returns three sigma of each bot's skill in a mode, by bot id. The
 	// parameter at is the time of the estimate (RFC 3339; empty means now). Spread
 	// leaves out bots whose sigma is unknown.
-	Spread  func(mode, at string) map[string]float64
+	Spread func(mode, at string) map[string]float64
+	// House reports whether a bot belongs to the house (owner.House).
+	House   func(botID string) bool
 	Tallies Tallies
 	BaseURL string // the arena's address, as browsers use it
 	Logger  *slog.Logger
@@ -76,7 +78,7 @@ var (
 // New returns a Server. It fails if an option is missing, if BaseURL is not an
 // absolute URL, or if an embedded template or guide is invalid.
 func New(o Options) (*Server, error) {
-	if o.API == nil || o.Reads == nil || o.Count == nil || o.Spread == nil || o.Tallies == nil || o.Logger == nil {
+	if o.API == nil || o.Reads == nil || o.Count == nil || o.Spread == nil || o.House == nil || o.Tallies == nil || o.Logger == nil {
 		return nil, errors.New("web: an option is missing")
 	}
 	u, err := url.Parse(o.BaseURL)

@@ -9,6 +9,7 @@ import (
 	"hexarena/adapters/botwire"
 	"hexarena/adapters/referee"
 	"hexarena/domain/ladder"
+	"hexarena/domain/owner"
 	"hexarena/eventstore"
 	"hexarena/projections"
 	"hexarena/projections/directory"
@@ -135,6 +136,12 @@ func (r rankings) spread(mode, at string) map[string]float64 {
 		return nil
 	}
 	return spread
+}
+
+// house implements web.Options.House.
+func (d directoryAdapter) house(botID string) bool {
+	b, ok := d.Bot(botID)
+	return ok && d.Handle(b.OwnerID) == owner.House
 }
 
 // names returns the names that the leaderboard shows for a bot and its owner.

@@ -13,6 +13,11 @@ const (
 	ClaimGrace     = time.Minute
 )
 
+// House is the handle of the house: the account of the arena's own bots. The pages
+// and arena verify do not count the nonces of its bots, because the arena may know
+// their secrets.
+const House = "house"
+
 // formerMax is how many former handles an account remembers.
 const formerMax = 32
 

@@ -26,6 +26,10 @@ export async function serverSeed(key, id) {
 // joint combines a server seed and the bots' nonces into the match's seed.
 export const joint = (server, nonces) => sha256(joined(server, ...nonces.map((n) => joined([0], bytesOf(n)))));
 
+// beaconSeed combines a server seed and the randomness of a beacon's round into the
+// match's seed. The bots' nonces are not part of it.
+export const beaconSeed = (server, randomness) => sha256(joined(bytesOf('hexarena/seed/2'), [0], server, randomness));
+
 // matchID returns the UUIDv5 for the event and the table that seated a match.
 export async function matchID(platformKey, mode, revision, index) {
   const id = (await digest('SHA-1', joined(unhex('6ba7b8119dad11d180b400c04fd430c8'), bytesOf(`hexarena:${platformKey}:${mode}:${revision}:${index}`)))).slice(0, 16);

@@ -34,6 +34,26 @@ export async function rootOf(hash, index, size, hashes) {
   return last === 0n ? root : null;
 }
 
+// continues reports whether a proof shows that the tree of a later head begins with the
+// tree of an earlier one (RFC 9162, 2.1.4.2). The earlier tree has at least one leaf.
+export async function continues(earlier, later, hashes) {
+  if (earlier.size === later.size) return hex(earlier.root) === hex(later.root);
+  if (earlier.size > later.size || hashes.length === 0 || hashes.some((h) => h.length !== 32)) return false;
+  let [at, last] = [BigInt(earlier.size) - 1n, BigInt(later.size) - 1n];
+  while (at % 2n === 1n) [at, last] = [at >> 1n, last >> 1n];
+  const [first, ...rest] = at === 0n ? [earlier.root, ...hashes] : hashes;
+  let [old, root] = [first, first];
+  for (const p of rest) {
+    if (last === 0n) return false;
+    if (at % 2n === 1n || at === last) {
+      [old, root] = [await pair(p, old), await pair(p, root)];
+      while (at !== 0n && at % 2n === 0n) [at, last] = [at >> 1n, last >> 1n];
+    } else root = await pair(root, p);
+    [at, last] = [at >> 1n, last >> 1n];
+  }
+  return last === 0n && hex(old) === hex(earlier.root) && hex(root) === hex(later.root);
+}
+
 // readHead parses a signed note. It does not check the signature. The function signed does.
 export function readHead(note, mode) {
   const end = note.indexOf('\n\n');

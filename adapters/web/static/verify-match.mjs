@@ -1,5 +1,5 @@
 // Recomputes the record of a match up to the first difference (docs/audit.md).
-import { hex, joint, matchID, serverSeed, sha256, shuffled, unhex } from './verify-chance.mjs';
+import { beaconSeed, hex, joint, matchID, serverSeed, sha256, shuffled, unhex } from './verify-chance.mjs';
 import { Game, ports } from './verify-game.mjs';
 import { Malformed, isInt, isNatural, format, isObject, parse, same } from './verify-json.mjs';
 import { Illegal, Reader } from './verify-reader.mjs';
@@ -83,9 +83,20 @@ export class Match {
       this.equal(known.hash, hex(await sha256(unhex(known.key))), 0);
       this.equal(p.serverSeed, hex(await serverSeed(unhex(known.key), r.id)), 0, 'seed key');
     }
-    this.equal(r.seed, hex(await joint(server, p.nonces)), 0, 'seed');
+    const joined = 'beacon' in p ? await beaconSeed(server, await this.randomness(p.beacon)) : await joint(server, p.nonces);
+    this.equal(r.seed, hex(joined), 0, 'seed');
     const order = await shuffled(unhex(r.seed), 'seats', p.table.keys());
     this.equal(r.players.map((x) => x.botId ?? null), order.map((i) => p.table[i]), 0, 'seats');
+  }
+
+  // randomness returns the randomness of a beacon's round: the SHA-256 of its signature.
+  // It does not check the signature, because browsers have no BLS.
+  async randomness(round) {
+    need(isObject(round) && is32(round.chain) && isNatural(round.round) && text(round.randomness) && text(round.signature), 'beacon');
+    if (!/^[0-9a-f]{96}$/.test(round.signature)) throw new Differs(0, `the signature ${round.signature}`, '48 bytes in lower-case hex');
+    const randomness = await sha256(unhex(round.signature));
+    this.equal(round.randomness, hex(randomness), 0, 'beacon');
+    return randomness;
   }
 
   // peek checks the shape of the next event, and returns the event.

@@ -1,14 +1,38 @@
 // Shows the result of the checker on the page of a match. It checks an ended match when
 // the page is idle. It checks a running match once the match has ended.
 
+import { load, store } from './verify-memory.mjs';
+
 const verified = 'Verified in your browser';
+const advice = 'This checker comes from the arena itself. To check without trusting the arena, use `arena verify`, or write a checker from docs/audit.md.';
+
+// sharesIn names those whose shares went into a seed. house contains the ids of the
+// house bots, which do not count: the house may know their secrets.
+export function sharesIn({ beacon, bots }, house) {
+  if (beacon) return 'the beacon';
+  const n = bots.filter((id) => !house.includes(id)).length;
+  if (n === 0) return 'the arena only';
+  return `the arena and ${n} ${n === 1 ? 'bot' : 'bots'}`;
+}
+
+// details explains the shares.
+function details({ beacon, bots }, house) {
+  if (beacon) return `The seed comes from the arena's share and round ${beacon.round} of the beacon ${beacon.chain}. Nonces of bots are not part of it.`;
+  const ours = bots.filter((id) => house.includes(id)).length;
+  return `The seed comes from ${sharesIn({ beacon, bots }, house)}.${ours > 0 ? ` House bots do not count: ${ours} sent a nonce.` : ''}`;
+}
 
 // verdict describes a result: a summary line and lines with details.
-export function verdict({ events, checks, unchecked, difference }) {
+export function verdict({ events, shares, checks, unchecked, difference, fork }, house = []) {
   const made = checks.map(([name, count]) => `${name}: ${count} correct`);
-  if (difference) return { state: 'differs', line: 'This match does not follow from its seed and answers', lines: [difference.message, ...made] };
   const not = unchecked.map(([name, why]) => `${name}: not checked, ${why}`);
-  return { state: 'verified', line: `${verified}: ${events} events follow from the seed and the answers`, lines: [...made, ...not] };
+  if (difference) return { state: 'differs', line: 'This match does not follow from its seed and answers', lines: [difference.message, ...made] };
+  if (fork) return { state: 'differs', line: 'The signed log does not continue the log that this browser saw before', lines: [...fork, ...made, ...not, advice] };
+  const from = shares ? `. Seed: ${sharesIn(shares, house)}` : '';
+  return {
+    state: 'verified', line: `${verified}: ${events} events follow from the seed and the answers${from}`,
+    lines: [...(shares ? [details(shares, house)] : []), ...made, ...not, advice],
+  };
 }
 
 // unable is the verdict if the check itself failed.
@@ -25,14 +49,28 @@ function show(place, { state, line, lines }) {
 }
 
 function check(id, place) {
+  const house = place.dataset.house.split(' ');
   const worker = new Worker(new URL('./verify-worker.mjs', import.meta.url), { type: 'module' });
   const finish = (result) => {
     worker.terminate();
     show(place, result);
   };
-  worker.onmessage = ({ data: { found, why } }) => finish(found ? verdict(found) : unable(new Error(why)));
+  worker.onmessage = ({ data: { found, why } }) => {
+    if (found?.newest) store(globalThis.localStorage, found.newest);
+    finish(found ? verdict(found, house) : unable(new Error(why)));
+  };
   worker.onerror = () => finish(unable(new Error('the checker did not load; reload the page to try again')));
-  worker.postMessage(id);
+  worker.postMessage({ id, stored: stored() });
+}
+
+// stored returns the heads that this browser has seen, or null if it stores nothing for
+// this page. Reading localStorage itself can fail.
+function stored() {
+  try {
+    return load(globalThis.localStorage);
+  } catch {
+    return null;
+  }
 }
 
 function begin(root, place) {

@@ -5,21 +5,25 @@ import { hex } from './verify-chance.mjs';
 import { Malformed, parse } from './verify-json.mjs';
 import { base64, leafHash, leafOf, readHead, rootOf, signed, unbase64 } from './verify-log.mjs';
 import { Differs, Match } from './verify-match.mjs';
+import { recall } from './verify-memory.mjs';
 
 export { Differs, Malformed };
 
-const names = ['id', 'commitment', 'seed key', 'seed', 'seats', 'board', 'dice', 'answers', 'refusals', 'defaults', 'strikes', 'steals', 'trades', 'awards', 'end', 'placements'];
+const names = ['id', 'commitment', 'seed key', 'beacon', 'seed', 'seats', 'board', 'dice', 'answers', 'refusals', 'defaults', 'strikes', 'steals', 'trades', 'awards', 'end', 'placements'];
 
 // verify recomputes a match from the text of its record. log is {inclusion, head}: the
 // arena's parsed proof of inclusion and the text of its signed head. Without log, verify
-// does not check the signed log. It returns {match, events, checks, unchecked, difference}.
-// checks contains [name, count] pairs, and unchecked contains [name, reason] pairs.
+// does not check the signed log. It returns {match, events, shares, checks, unchecked,
+// difference}. shares tells whose shares went into the seed: the round of a beacon, or
+// the bots that sent a nonce. checks contains [name, count] pairs, and unchecked contains
+// [name, reason] pairs.
 export async function verify(text, { platformKey = '', seedKeys = [], log = null } = {}) {
   const record = parse(text);
   const match = new Match(record);
-  const result = { match: record.id, events: 0, checks: [], unchecked: [], difference: null };
+  const result = { match: record.id, events: 0, shares: null, checks: [], unchecked: [], difference: null };
   try {
     result.events = await match.verify({ platformKey, seedKeys });
+    result.shares = sharesOf(record.proof);
     if (log) await inLog(record, log, platformKey, match, result);
   } catch (error) {
     if (!(error instanceof Differs)) throw error;
@@ -27,9 +31,17 @@ export async function verify(text, { platformKey = '', seedKeys = [], log = null
   }
   result.checks = [...names, 'signed log'].filter((name) => match.checked[name]).map((name) => [name, match.checked[name]]);
   if (!match.checked['seed key'] && !result.difference) result.unchecked.push(['seed key', 'the arena publishes the key after the last match that uses it']);
+  if (match.checked.beacon) result.unchecked.push(['signature of the beacon', 'browsers have no BLS; `arena verify` checks it']);
   if (!log) result.unchecked.push(['signed log', 'no proof was given']);
   result.unchecked.push(['rating', 'to check it, recompute the ladder with `arena verify --eventstore`']);
   return result;
+}
+
+// sharesOf returns {beacon, bots} of a valid proof, or null for a match without a proof.
+function sharesOf(proof) {
+  if ((proof ?? null) === null) return null;
+  const { chain, round } = proof.beacon ?? {};
+  return { beacon: chain ? { chain, round } : null, bots: proof.table.filter((_, i) => proof.nonces[i] !== '') };
 }
 
 // inLog checks that the record is a leaf of the tree of the signed head.
@@ -49,12 +61,22 @@ async function inLog(record, { inclusion, head }, platformKey, match, result) {
 const halfSecond = () => new Promise((done) => { setTimeout(done, 500); });
 const tries = 8; // the log can grow between the requests for a proof and a head
 
-// verifyAt checks a match of the arena that serves this page.
-export async function verifyAt(id, get = fetchText, pause = halfSecond) {
+// verifyAt checks a match of the arena that serves this page. stored contains the heads
+// that the browser has stored, or is null if it stores nothing. In addition to the
+// fields of verify, the result has fork, the explanation if the log does not continue
+// the stored head, and newest, the head to store. Both may be null.
+export async function verifyAt(id, get = fetchText, pause = halfSecond, stored = null) {
   const text = await get(`/matches/${id}`);
-  const { publicKey } = parse(await get('/.well-known/arena.json'));
+  const { publicKey: platformKey } = parse(await get('/.well-known/arena.json'));
   const { keys } = parse(await get('/log/keys'));
-  return verify(text, { platformKey: publicKey, seedKeys: keys, log: await logOf(id, parse(text).mode, get, pause) });
+  const { mode } = parse(text);
+  const log = await logOf(id, mode, get, pause);
+  const found = await verify(text, { platformKey, seedKeys: keys, log });
+  if (found.difference) return { ...found, fork: null, newest: null };
+  const { checked, unchecked, fork = null, newest } = await recall(stored, { platformKey, mode, note: log.head }, get, pause, tries);
+  if (checked) found.checks.push(['earlier head', checked]);
+  if (unchecked) found.unchecked.push(['earlier head', unchecked]);
+  return { ...found, fork, newest };
 }
 
 async function logOf(id, mode, get, pause) {

@@ -346,7 +346,7 @@ class Watch {
 
   // conclude writes the result in the same form as the page of an ended match.
   conclude(summary) {
-    write(this.parts.connection, summary.status === 'completed' ? 'The match has ended' : 'The match was aborted');
+    write(this.parts.connection, summary.status === 'completed' ? 'The match has ended' : aborted(summary.reason));
     this.parts.status.textContent = summary.status;
     for (const option of this.parts.view.options) option.disabled = false;
     this.parts.view.disabled = false;
@@ -359,6 +359,16 @@ class Watch {
     this.parts.result.hidden = false;
     this.parts.result.open = true;
     this.say(`The match has ended. ${summary.players.map((p) => `${this.names[p.seat]}: ${p.placement ?? 'unplaced'}`).join(', ')}`);
+  }
+}
+
+// aborted says why a match was aborted, as the server does.
+function aborted(reason) {
+  switch (reason) {
+    case 'wall_clock': return 'Aborted: the time limit was reached';
+    case 'operator': return 'Aborted by the operator';
+    case 'beacon': return 'Voided: the beacon’s round did not arrive';
+    default: return 'The match was aborted';
   }
 }
 

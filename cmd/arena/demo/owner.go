@@ -15,6 +15,7 @@ import (
 	"hexarena/adapters/client"
 	"hexarena/adapters/rest"
 	"hexarena/cmd/arena/remote"
+	"hexarena/domain/owner"
 )
 
 // Owner is a bot owner who uses only the arena's REST interface.
@@ -29,10 +30,10 @@ type Owner struct {
 // folder, or signs up a new owner.
 func houseOwner(ctx context.Context, a Arena) (*Owner, error) {
 	path := filepath.Join(a.Data, "house-key.json")
-	owner := &Owner{Base: a.BaseURL}
+	house := &Owner{Base: a.BaseURL}
 	b, err := os.ReadFile(path)
 	if err == nil {
-		return owner, json.Unmarshal(b, owner)
+		return house, json.Unmarshal(b, house)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -40,13 +41,13 @@ func houseOwner(ctx context.Context, a Arena) (*Owner, error) {
 	if a.MailDir == "" {
 		return nil, errors.New("the demo reads its sign-in email from a folder: use --mail file:DIR")
 	}
-	if err := owner.SignUp(ctx, a.MailDir, "house@example.org", "house"); err != nil {
+	if err := house.SignUp(ctx, a.MailDir, "house@example.org", owner.House); err != nil {
 		return nil, err
 	}
-	if b, err = json.Marshal(owner); err != nil {
+	if b, err = json.Marshal(house); err != nil {
 		return nil, err
 	}
-	return owner, os.WriteFile(path, b, 0o600)
+	return house, os.WriteFile(path, b, 0o600)
 }
 
 // SignUp opens an account with the link from an email, chooses the account's

@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { Draws, bytesOf, deck, hex, joint, layout, matchID, serverSeed, sha256, shuffled, unhex } from '../../static/verify-chance.mjs';
 import { Malformed, canonical, parse } from '../../static/verify-json.mjs';
-import { base64, leafHash, leafOf, readHead, rootOf, signed, unbase64 } from '../../static/verify-log.mjs';
+import { base64, continues, leafHash, leafOf, readHead, rootOf, signed, unbase64 } from '../../static/verify-log.mjs';
 import { Match } from '../../static/verify-match.mjs';
+import { load, store } from '../../static/verify-memory.mjs';
 import { Differs, verify, verifyAt } from '../../static/verify.mjs';
 
 const vectors = JSON.parse(readFileSync(new URL('../../../../docs/audit/vectors.json', import.meta.url)));
@@ -61,7 +62,7 @@ test('fresh matches verify with every check', async () => {
     assert.equal(found.difference, null, String(found.difference));
     for (const [name, count] of found.checks) if (count > 0) checked.add(name);
   }
-  assert.deepEqual([...checked].sort(), ['answers', 'awards', 'board', 'commitment', 'defaults', 'dice', 'end', 'id', 'placements', 'refusals', 'seats', 'seed', 'seed key', 'steals', 'strikes', 'trades']);
+  assert.deepEqual([...checked].sort(), ['answers', 'awards', 'beacon', 'board', 'commitment', 'defaults', 'dice', 'end', 'id', 'placements', 'refusals', 'seats', 'seed', 'seed key', 'steals', 'strikes', 'trades']);
 });
 
 test('forgeries of fresh matches are found at the same event as by package audit', async () => {
@@ -69,6 +70,21 @@ test('forgeries of fresh matches are found at the same event as by package audit
     const { difference } = await verify(forged, { platformKey });
     assert.equal(difference?.seq, seq, name);
   }
+});
+
+test('a record tells whose shares went into its seed', async () => {
+  let beacons = 0;
+  for (const { record, platformKey } of fresh) {
+    const { proof } = JSON.parse(record);
+    const { shares, unchecked } = await verify(record, { platformKey });
+    const beacon = proof.beacon ? { chain: proof.beacon.chain, round: proof.beacon.round } : null;
+    assert.deepEqual(shares, { beacon, bots: proof.table.filter((_, i) => proof.nonces[i]) });
+    assert.equal(unchecked.some(([name, why]) => name === 'signature of the beacon' && why.includes('BLS')), 'beacon' in proof);
+    beacons += 'beacon' in proof ? 1 : 0;
+  }
+  assert.ok(beacons > 0 && beacons < fresh.length);
+  const { proof, commitment, ...old } = vectors.matches[0];
+  assert.equal((await verify(JSON.stringify(old))).shares, null);
 });
 
 test('a wrong published seed key is found', async () => {
@@ -106,6 +122,21 @@ test('leaves, roots, heads and proofs match the vectors', async () => {
   }
 });
 
+test('consistency proofs match the vectors', async () => {
+  const heads = vectors.heads.map((x) => readHead(x.head, x.mode));
+  for (const x of vectors.consistencies) {
+    const hashes = x.hashes.map(unbase64);
+    const [from, to] = [heads[x.from], heads[x.to]];
+    assert.equal(await continues(from, to, hashes), true, `${from.size} to ${to.size}`);
+    for (const [a, b, list] of [
+      [{ ...from, root: to.root }, to, hashes], [from, { ...to, root: from.root }, hashes], [to, from, hashes], [from, to, []],
+      [from, to, [...hashes, heads[0].root]], [from, to, hashes.toSpliced(-1, 1)], [from, to, [hashes[0].slice(1), ...hashes.slice(1)]],
+    ]) assert.equal(await continues(a, b, list), false, `${a.size} to ${b.size}`);
+  }
+  assert.equal(await continues(heads[1], heads[1], []), true);
+  assert.equal(await continues(heads[1], { ...heads[1], root: heads[0].root }, []), false);
+});
+
 // arena responds as an arena does, from a log that the Go test wrote. The function change
 // can forge its responses.
 function arena(change = (path, answer) => answer) {
@@ -113,6 +144,7 @@ function arena(change = (path, answer) => answer) {
   const answers = {
     [`/matches/${id}`]: logged.record, '/log/keys': '{"keys":[]}', '/.well-known/arena.json': JSON.stringify({ publicKey: logged.platformKey }),
     [`/log/standard/inclusion?match=${id}`]: JSON.stringify(logged.inclusion), '/log/standard/head': logged.head,
+    ...Object.fromEntries(Object.entries(logged.consistency).map(([sizes, hashes]) => [`/log/standard/consistency?${sizes}`, JSON.stringify({ hashes })])),
   };
   return (path) => Promise.resolve(change(path, answers[path]));
 }
@@ -128,6 +160,91 @@ test('a match is in the signed log', async () => {
     return early === 1 ? null : answer.replace(/"size":\d+/, '"size":99');
   }), () => {});
   assert.equal(later.difference, null, String(later.difference));
+});
+
+// Storage is the part of localStorage that the checker uses.
+class Storage {
+  getItem(name) { return this[name] ?? null; }
+
+  setItem(name, value) { this[name] = value; }
+}
+
+// visit checks the match as a page does, and stores the head.
+async function visit(storage, change) {
+  const found = await verifyAt(logged.id, arena(change), () => {}, load(storage));
+  if (found.newest) store(storage, found.newest);
+  return found;
+}
+
+// having returns a browser that has seen a head.
+function having(note) {
+  const storage = new Storage();
+  store(storage, { platformKey: logged.platformKey, mode: 'standard', note });
+  return storage;
+}
+
+const counted = ({ checks }) => checks.some(([name, count]) => name === 'earlier head' && count === 1);
+const whyNot = ({ unchecked }) => unchecked.find(([name]) => name === 'earlier head')?.[1];
+
+test('each head must continue the one that the browser saw before', async () => {
+  const storage = new Storage();
+  const first = await visit(storage);
+  assert.match(whyNot(first), /has not seen a head/);
+  assert.deepEqual(Object.values(load(storage)), [logged.head]);
+  assert.ok(counted(await visit(storage)), 'the same head');
+
+  const grown = having(logged.earlier);
+  assert.ok(counted(await visit(grown)), 'a head that grew');
+  assert.deepEqual(Object.values(load(grown)), [logged.head]);
+
+  store(grown, { platformKey: logged.platformKey, mode: 'standard', note: logged.earlier });
+  assert.deepEqual(Object.values(load(grown)), [logged.head], 'another tab stores an older head');
+
+  const empty = having(logged.empty);
+  assert.ok(counted(await visit(empty)), 'after an empty log');
+});
+
+test('a head that does not continue the earlier one is a fork', async () => {
+  for (const [name, note, change] of [
+    ['another root of the same size', logged.forked3, undefined],
+    ['another root of a smaller size', logged.forked2, undefined],
+    ['a wrong proof', logged.earlier, (path, answer) => (path.includes('consistency') ? '{"hashes":[]}' : answer)],
+    ['no proof', logged.earlier, (path, answer) => (path.includes('consistency') ? null : answer)],
+    ['a head that stays behind', logged.later, undefined],
+  ]) {
+    const storage = having(note);
+    const found = await visit(storage, change);
+    assert.equal(found.difference, null, name);
+    assert.ok(!counted(found) && found.fork?.length === 4, name);
+    assert.match(found.fork[0], /This browser saw a signed head of [234] results/);
+    assert.deepEqual(found.fork.slice(2), [note, logged.head], name);
+    assert.deepEqual(Object.values(load(storage)), [note], `${name}: the browser keeps the head that it saw`);
+  }
+});
+
+test('a head that lags behind for a moment is no fork', async () => {
+  let asked = 0;
+  const storage = having(logged.later);
+  const found = await visit(storage, (path, answer) => (path.endsWith('head') && ++asked > 2 ? logged.later : answer));
+  assert.ok(counted(found) && found.fork === null);
+  assert.deepEqual(Object.values(load(storage)), [logged.later]);
+  asked = 0;
+  const forged = await visit(having(logged.later), (path, answer) => (path.endsWith('head') && ++asked > 2 ? logged.later.replace(/.{8}\n$/, 'AAAAAA==\n') : answer));
+  assert.ok(forged.fork, 'an invalid signature');
+});
+
+test('a browser that stores nothing, a damaged head and another key are reported', async () => {
+  assert.match(whyNot(await verifyAt(logged.id, arena(), () => {}, null)), /stores nothing/);
+  const denied = new Proxy({}, { ownKeys() { throw new Error('denied'); } });
+  assert.equal(load(denied), null);
+  const damaged = having(logged.earlier);
+  for (const name of Object.keys(damaged)) damaged[name] = 'no head';
+  assert.match(whyNot(await visit(damaged)), /has not seen a head/);
+  assert.deepEqual(Object.values(load(damaged)), [logged.head]);
+  const other = new Storage();
+  store(other, { platformKey: 'another key', mode: 'standard', note: logged.earlier });
+  store(other, { platformKey: 'another key', mode: 'parley', note: logged.earlier });
+  assert.match(whyNot(await visit(other)), /another platform key/);
 });
 
 test('a match that differs from the signed log is found', async () => {
