@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,17 +35,17 @@ type Options struct {
 }
 
 const (
-	pace       = time.Second      // between the starts of two rounds of a mode
+	pace       = time.Second      // between the starts of two submissions of a mode
 	answerTime = 5 * time.Second  // time limit for the answer of one witness
 	firstWait  = time.Second      // before the first retry; the wait doubles with each failure
 	longWait   = time.Minute      // the longest wait before a retry
 	freshTime  = 10 * time.Minute // after this time, a witness cosigns an unchanged head again
 )
 
-// Client collects cosignatures. It works in rounds: in each round of a mode, all
-// witnesses get the same head. If each witness got the newest head as soon as it had
-// answered, then the cosignatures of a busy ladder would be spread over many heads,
-// and no head would have a quorum.
+// Client collects cosignatures. It submits a head to all witnesses of a mode at the
+// same time, and the next head only after they have answered. If each witness got the
+// newest head as soon as it had answered, then the cosignatures of a busy ladder would
+// be spread over many heads, and no head would have a quorum.
 //
 // A Client is safe for concurrent use. Call Run only once.
 type Client struct {
@@ -64,7 +65,7 @@ func New(o Options) *Client {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	for _, mode := range o.Modes {
-		t := &tree{mode: mode, lines: make([]string, len(o.Witnesses)), newest: make([][]byte, len(o.Witnesses))}
+		t := &tree{mode: mode, lines: make([]string, len(o.Witnesses)), newest: make([]head, len(o.Witnesses))}
 		for place, w := range o.Witnesses {
 			t.peers = append(t.peers, &peer{
 				Witness: w, place: place, failures: newFailures(),
@@ -82,20 +83,20 @@ type tree struct {
 	peers []*peer // in the order of the flags
 
 	mu     sync.Mutex
-	head   head     // the head of the latest round
+	head   head     // the head of the latest submission, with only the arena's signature
 	lines  []string // the cosignatures of head, by place of the witness; "" for none
-	newest [][]byte // newest[n-1] is the newest head with at least n cosignatures, or nil
+	newest []head   // newest[n-1] is the newest head with at least n cosignatures, including them
 }
 
 // head is a signed head.
 type head struct {
 	size   uint64
 	origin string
-	signed []byte // the note, with only the arena's signature
+	signed []byte // the note
 }
 
-// peer is a witness and its state for one tree. A round runs at most one goroutine
-// for each peer, and it owns the fields that are not atomic.
+// peer is a witness and its state for one tree. A submission runs at most one
+// goroutine for each peer, and it owns the fields that are not atomic.
 type peer struct {
 	Witness
 	place    int // in the order of the flags
@@ -123,21 +124,21 @@ func (c *Client) Run(ctx context.Context) {
 }
 
 func (c *Client) runTree(ctx context.Context, t *tree) {
-	rounds := time.NewTicker(pace)
-	defer rounds.Stop()
+	ticker := time.NewTicker(pace)
+	defer ticker.Stop()
 	for ctx.Err() == nil {
-		c.round(ctx, t)
+		c.submit(ctx, t)
 		select {
-		case <-rounds.C:
+		case <-ticker.C:
 		case <-ctx.Done():
 		}
 	}
 }
 
-// round sends the newest head to each witness that has not cosigned it, and waits for
+// submit sends the newest head to each witness that has not cosigned it, and waits for
 // their answers. A witness that does not answer in time is left out of the next
-// rounds, so that it rarely delays the others.
-func (c *Client) round(ctx context.Context, t *tree) {
+// submissions, so that it rarely delays the others.
+func (c *Client) submit(ctx context.Context, t *tree) {
 	h, err := c.newestHead(ctx, t.mode)
 	if err != nil {
 		c.o.Logger.Debug("no head for the witnesses", "mode", t.mode, "error", err)
@@ -177,7 +178,7 @@ func textOf(signed []byte) (string, error) {
 	return string(text) + "\n", nil
 }
 
-// begin starts a round with a head.
+// begin starts a submission of a head.
 func (t *tree) begin(h head) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -186,7 +187,7 @@ func (t *tree) begin(h head) {
 	}
 }
 
-// due reports whether a witness should get the head of the round.
+// due reports whether a witness should get the submitted head.
 func (t *tree) due(p *peer) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -210,56 +211,50 @@ func (c *Client) ask(ctx context.Context, t *tree, p *peer, h head) {
 	p.succeeded(h.size)
 }
 
-// add stores a cosignature of the round's head.
+// add stores a cosignature of the submitted head.
 func (t *tree) add(place int, line string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.lines[place] = line
-	note := t.cosigned()
-	for n := range t.count() {
-		t.newest[n] = note
-	}
-}
-
-// count returns the number of cosignatures of the round's head. The caller holds mu.
-func (t *tree) count() int {
-	return len(t.lines) - len(slices.DeleteFunc(slices.Clone(t.lines), func(line string) bool { return line != "" }))
-}
-
-// cosigned returns the round's head with its cosignatures. The caller holds mu.
-func (t *tree) cosigned() []byte {
-	note := slices.Clone(t.head.signed)
+	h, count := t.head, 0
+	h.signed = slices.Clone(h.signed)
 	for _, line := range t.lines {
-		note = append(note, line...)
+		if line != "" {
+			h.signed = append(h.signed, line...)
+			count++
+		}
 	}
-	return note
+	for n := range count {
+		t.newest[n] = h
+	}
 }
 
-// Cosign returns a signed head of a mode's tree with the cosignatures that have
-// arrived for exactly this head. It never waits.
-func (c *Client) Cosign(mode string, signed []byte) []byte {
+// Cosignatures returns the cosignatures that have arrived for exactly this signed head
+// of a mode's tree, as lines to append to it. It never waits.
+func (c *Client) Cosignatures(mode string, signed []byte) []byte {
 	t := c.trees[mode]
 	if t == nil {
-		return signed
+		return nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !bytes.Equal(t.head.signed, signed) {
-		return signed
+		return nil
 	}
-	return t.cosigned()
+	return []byte(strings.Join(t.lines, ""))
 }
 
-// Cosigned returns the newest head of a mode's tree that has at least n
-// cosignatures. n is at least 1.
-func (c *Client) Cosigned(mode string, n int) (signed []byte, found bool) {
+// Cosigned returns the newest head of a mode's tree that has at least n cosignatures,
+// with its size. n is at least 1. The caller must not change the head.
+func (c *Client) Cosigned(mode string, n int) (size uint64, signed []byte, found bool) {
 	t := c.trees[mode]
 	if t == nil || n < 1 || n > len(t.peers) {
-		return nil, false
+		return 0, nil, false
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.newest[n-1], t.newest[n-1] != nil
+	h := t.newest[n-1]
+	return h.size, h.signed, h.signed != nil
 }
 
 // failed records a failure and postpones the next request.

@@ -29,6 +29,12 @@ func serve(t *testing.T, w http.Handler) (url string) {
 	return server.URL + "/prefix/"
 }
 
+// cosigned returns the newest head with its cosignatures, as the arena serves it.
+func cosigned(c *Client, l *ladderTree) []byte {
+	signed := l.newest()
+	return append(signed, c.Cosignatures(mode, signed)...)
+}
+
 // retryNow makes failed witnesses due.
 func retryNow(c *Client) {
 	for _, p := range c.trees[mode].peers {
@@ -46,29 +52,30 @@ func TestEachHeadIsCosigned(t *testing.T) {
 	old := int64(0)
 	for _, entries := range []int{0, 1, 1, 5, 250, 1} {
 		tree.grow("ladder", entries)
-		require.Equal(t, tree.newest(), c.Cosign(mode, tree.newest()), "no cosignature yet")
-		c.round(t.Context(), c.trees[mode])
+		require.Empty(t, c.Cosignatures(mode, tree.newest()), "no cosignature yet")
+		c.submit(t.Context(), c.trees[mode])
 		want = append(want, fmt.Sprintf("old %d", old))
 		old = tree.size
-		require.Equal(t, old, sizeOf(t, c.Cosign(mode, tree.newest()), both))
+		require.Equal(t, old, sizeOf(t, cosigned(c, tree), both))
 		for n := 1; n <= 2; n++ {
-			signed, found := c.Cosigned(mode, n)
+			size, signed, found := c.Cosigned(mode, n)
 			require.True(t, found)
+			require.EqualValues(t, old, size)
 			require.Equal(t, old, sizeOf(t, signed, both))
 		}
 	}
-	c.round(t.Context(), c.trees[mode]) // nothing is due
+	c.submit(t.Context(), c.trees[mode]) // nothing is due
 	require.Equal(t, want, a.seen())
 	require.Equal(t, want, b.seen())
 	require.Empty(t, lines.String())
 
-	_, found := c.Cosigned(mode, 3)
+	_, _, found := c.Cosigned(mode, 3)
 	require.False(t, found, "there are only two witnesses")
-	_, found = c.Cosigned(mode, 0)
+	_, _, found = c.Cosigned(mode, 0)
 	require.False(t, found)
-	_, found = c.Cosigned("parley", 1)
+	_, _, found = c.Cosigned("parley", 1)
 	require.False(t, found)
-	require.Equal(t, tree.newest(), c.Cosign("parley", tree.newest()))
+	require.Empty(t, c.Cosignatures("parley", tree.newest()))
 }
 
 // Cosignatures are only in memory. After a restart, the witness tells its size with a
@@ -82,10 +89,10 @@ func TestRestartedArenaGetsCosignaturesAgain(t *testing.T) {
 		tree.grow("ladder", entries)
 		c, lines := newClient(t, tree, w.flag(url))
 		t.Cleanup(c.http.CloseIdleConnections)
-		_, found := c.Cosigned(mode, 1)
+		_, _, found := c.Cosigned(mode, 1)
 		require.False(t, found)
-		c.round(t.Context(), c.trees[mode])
-		require.Equal(t, tree.size, sizeOf(t, c.Cosign(mode, tree.newest()), policyOf(t, tree, 1, w)))
+		c.submit(t.Context(), c.trees[mode])
+		require.Equal(t, tree.size, sizeOf(t, cosigned(c, tree), policyOf(t, tree, 1, w)))
 		require.Empty(t, lines.String())
 	}
 	require.Equal(t, []string{"old 0", "old 0", "old 7", "old 0", "old 7"}, w.seen())
@@ -101,7 +108,7 @@ func TestWitnessRemembersALargerTree(t *testing.T) {
 	tree.grow("ladder", 9)
 	c, _ := newClient(t, tree, w.flag(url))
 	t.Cleanup(c.http.CloseIdleConnections)
-	c.round(t.Context(), c.trees[mode])
+	c.submit(t.Context(), c.trees[mode])
 
 	restored, forked := newLadderTree(t), newLadderTree(t)
 	restored.grow("ladder", 8)
@@ -109,28 +116,28 @@ func TestWitnessRemembersALargerTree(t *testing.T) {
 	for _, l := range []*ladderTree{forked, restored} {
 		c, lines := newClient(t, l, w.flag(url))
 		t.Cleanup(c.http.CloseIdleConnections)
-		c.round(t.Context(), c.trees[mode])
+		c.submit(t.Context(), c.trees[mode])
 		require.Contains(t, lines.String(), "size 9, but the ladder has 8 events")
-		_, found := c.Cosigned(mode, 1)
+		_, _, found := c.Cosigned(mode, 1)
 		require.False(t, found)
 		if l == forked {
 			l.grow("another ladder", 1)
 			retryNow(c)
-			c.round(t.Context(), c.trees[mode])
+			c.submit(t.Context(), c.trees[mode])
 			require.Contains(t, lines.String(), "level=ERROR")
 			require.Contains(t, lines.String(), "another root at size 9")
 			l.grow("another ladder", 1)
 			retryNow(c)
-			c.round(t.Context(), c.trees[mode])
+			c.submit(t.Context(), c.trees[mode])
 			require.Contains(t, lines.String(), "rejects the proof from size 9 to 10 (422)")
-			_, found = c.Cosigned(mode, 1)
+			_, _, found = c.Cosigned(mode, 1)
 			require.False(t, found)
 			continue
 		}
 		l.grow("ladder", 2)
 		retryNow(c)
-		c.round(t.Context(), c.trees[mode])
-		require.EqualValues(t, 10, sizeOf(t, c.Cosign(mode, l.newest()), policyOf(t, l, 1, w)))
+		c.submit(t.Context(), c.trees[mode])
+		require.EqualValues(t, 10, sizeOf(t, cosigned(c, l), policyOf(t, l, 1, w)))
 	}
 }
 
@@ -189,9 +196,9 @@ func TestFaultsOfAWitness(t *testing.T) {
 			c, lines := newClient(t, tree, w.flag(serve(t, w)))
 			t.Cleanup(c.http.CloseIdleConnections)
 			w.setFault(test.fault)
-			c.round(t.Context(), c.trees[mode])
-			require.Equal(t, tree.newest(), c.Cosign(mode, tree.newest()))
-			_, found := c.Cosigned(mode, 1)
+			c.submit(t.Context(), c.trees[mode])
+			require.Empty(t, c.Cosignatures(mode, tree.newest()))
+			_, _, found := c.Cosigned(mode, 1)
 			require.False(t, found)
 			require.Contains(t, lines.String(), test.logged)
 			require.Contains(t, lines.String(), "witness=a.example mode=standard")
@@ -200,11 +207,11 @@ func TestFaultsOfAWitness(t *testing.T) {
 
 			w.setFault(nil)
 			requests := len(w.seen())
-			c.round(t.Context(), c.trees[mode])
+			c.submit(t.Context(), c.trees[mode])
 			require.Len(t, w.seen(), requests, "the client waits before it retries")
 			retryNow(c)
-			c.round(t.Context(), c.trees[mode])
-			require.EqualValues(t, 3, sizeOf(t, c.Cosign(mode, tree.newest()), policyOf(t, tree, 1, w)))
+			c.submit(t.Context(), c.trees[mode])
+			require.EqualValues(t, 3, sizeOf(t, cosigned(c, tree), policyOf(t, tree, 1, w)))
 			require.EqualValues(t, 3, figures(t, c)[`arena_witness_cosigned_size{mode="standard"}{witness="a.example"}`])
 			require.Contains(t, lines.String(), "the witness cosigned the head of size 3")
 			require.Equal(t, 2, strings.Count(lines.String(), "\n"), lines.String())
@@ -223,8 +230,8 @@ func TestSignaturesByOtherKeysAreDropped(t *testing.T) {
 	w.setFault(answer(200, garbage("b.example")+cosignatures(text, other.signer, w.signer)))
 	c, lines := newClient(t, tree, w.flag(serve(t, w)))
 	t.Cleanup(c.http.CloseIdleConnections)
-	c.round(t.Context(), c.trees[mode])
-	signed := string(c.Cosign(mode, tree.newest()))
+	c.submit(t.Context(), c.trees[mode])
+	signed := string(cosigned(c, tree))
 	require.EqualValues(t, 3, sizeOf(t, []byte(signed), policyOf(t, tree, 1, w)))
 	require.NotContains(t, signed, "b.example")
 	require.NotContains(t, signed, "other.example")
@@ -288,7 +295,7 @@ func TestRetriesBackOff(t *testing.T) {
 		w.setFault(nil)
 		pass(longWait)
 		synctest.Wait()
-		require.Equal(t, tree.size, sizeOf(t, c.Cosign(mode, tree.newest()), policyOf(t, tree, 1, w)))
+		require.Equal(t, tree.size, sizeOf(t, cosigned(c, tree), policyOf(t, tree, 1, w)))
 		require.Equal(t, 1, strings.Count(lines.String(), "level=INFO"))
 	})
 }
@@ -328,7 +335,7 @@ func TestBusyLadderHasHeadsWithAQuorum(t *testing.T) {
 				continue
 			}
 			synctest.Wait()
-			signed, found := c.Cosigned(mode, 3)
+			_, signed, found := c.Cosigned(mode, 3)
 			require.True(t, found)
 			require.Greater(t, sizeOf(t, signed, all), tree.size-4*perSecond, "at most 4 seconds old")
 		}
@@ -352,7 +359,7 @@ func TestHangingWitnessDelaysOthersRarely(t *testing.T) {
 			tree.grow("ladder", 1)
 			pass(time.Second)
 			synctest.Wait()
-			signed, found := c.Cosigned(mode, 1)
+			_, signed, found := c.Cosigned(mode, 1)
 			require.True(t, found)
 			size := sizeOf(t, signed, one)
 			require.Greater(t, size, tree.size-7, "even while the client waits for the hanging witness")
@@ -362,7 +369,7 @@ func TestHangingWitnessDelaysOthersRarely(t *testing.T) {
 		}
 		require.Greater(t, current, 500, "of 600 seconds")
 		require.EqualValues(t, 600, tree.size)
-		_, found := c.Cosigned(mode, 2)
+		_, _, found := c.Cosigned(mode, 2)
 		require.False(t, found)
 		require.Contains(t, lines.String(), "the witness does not answer")
 		require.Contains(t, lines.String(), "connection refused")
@@ -380,7 +387,7 @@ func TestUnchangedHeadIsCosignedAgain(t *testing.T) {
 		c, _ := newClient(t, tree, w.flag("http://a"))
 		run(t, c, inMemory{"a": w})
 		signedAt := func() time.Time {
-			_, n, err := torchwood.VerifyCheckpoint(c.Cosign(mode, tree.newest()), policyOf(t, tree, 1, w))
+			_, n, err := torchwood.VerifyCheckpoint(cosigned(c, tree), policyOf(t, tree, 1, w))
 			require.NoError(t, err)
 			for _, s := range n.Sigs {
 				if s.Name == "a.example" {
@@ -422,7 +429,7 @@ func TestNoHeadIsSentBeforeTheTreeIsComplete(t *testing.T) {
 		tree.grow("ladder", 2)
 		pass(pace)
 		synctest.Wait()
-		require.EqualValues(t, 2, sizeOf(t, c.Cosign(mode, tree.newest()), policyOf(t, tree, 1, w)))
+		require.EqualValues(t, 2, sizeOf(t, cosigned(c, tree), policyOf(t, tree, 1, w)))
 		require.Empty(t, lines.String())
 	})
 }
@@ -432,8 +439,8 @@ func TestClientWithoutWitnessesDoesNothing(t *testing.T) {
 	tree.grow("ladder", 2)
 	c, _ := newClient(t, tree)
 	c.Run(t.Context()) // returns at once
-	require.Equal(t, tree.newest(), c.Cosign(mode, tree.newest()))
-	_, found := c.Cosigned(mode, 1)
+	require.Empty(t, c.Cosignatures(mode, tree.newest()))
+	_, _, found := c.Cosigned(mode, 1)
 	require.False(t, found)
 	require.Empty(t, figures(t, c))
 }

@@ -6,7 +6,7 @@
 // (docs/adr/0038-witnesses-cosign-ladder-heads.md).
 //
 // Read the flags with [ParseAll], create a [Client] with [New], and call
-// [Client.Run]. [Client.Cosign] and [Client.Cosigned] return heads with the
+// [Client.Run]. [Client.Cosignatures] and [Client.Cosigned] return the
 // cosignatures that the client has collected. The client keeps them only in memory.
 //
 // The package does not know how heads are built or signed, and nothing in the arena

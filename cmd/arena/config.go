@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"hexarena/adapters/witness"
 	"hexarena/cmd/arena/listen"
 )
 
@@ -35,23 +36,25 @@ type demoPace struct {
 // config holds the flags of `arena serve` and `arena demo`.
 type config struct {
 	pace             pace
-	trustedProxies   []netip.Prefix // parsed from TrustedProxies
-	Listen           string         `default:"127.0.0.1:8080" help:"Address of the API and the pages."`
-	AdminListen      string         `default:"127.0.0.1:8081" help:"Address of the operators' endpoints."`
-	BaseURL          string         `name:"base-url" help:"The arena's public URL (default: http://<listen>)."`
-	EventStore       string         `name:"eventstore" env:"ARENA_EVENTSTORE" help:"esdb:// connection string of the log (default: the embedded node)."`
-	NodeListen       string         `default:"127.0.0.1:2113" help:"Address of the embedded node."`
-	DecisionStandard time.Duration  `default:"5s" help:"Time for one decision in a standard match."`
-	DecisionParley   time.Duration  `default:"60s" help:"Time for one decision in a parley match."`
-	WallStandard     time.Duration  `default:"10m" help:"Playing time after which a standard match is aborted."`
-	WallParley       time.Duration  `default:"180m" help:"Playing time after which a parley match is aborted."`
-	Mail             string         `help:"Where emails go: file:DIR, smtp://user:password@host:port or smtps://… (default: file:<data>/mail)."`
-	Secrets          string         `help:"The secrets file (default: <data>/secrets.json)."`
-	Play             bool           `default:"true" negatable:"" help:"Seat and play matches; with --no-play, only serve pages and the API."`
-	TrustedProxies   []string       `name:"trusted-proxies" help:"CIDRs of proxies whose X-Forwarded-For the arena trusts."`
-	SecurityContact  string         `help:"Where to report vulnerabilities, in /.well-known/security.txt: an email address, or an https or mailto URI (default: security@ the host of the base URL)."`
-	InsecureNode     bool           `help:"Allow --node-listen outside loopback."`
-	Production       bool           `help:"Accept only https URLs at public addresses for bots; needs an https --base-url."`
+	trustedProxies   []netip.Prefix    // parsed from TrustedProxies
+	witnesses        []witness.Witness // parsed from Witness
+	Listen           string            `default:"127.0.0.1:8080" help:"Address of the API and the pages."`
+	AdminListen      string            `default:"127.0.0.1:8081" help:"Address of the operators' endpoints."`
+	BaseURL          string            `name:"base-url" help:"The arena's public URL (default: http://<listen>)."`
+	EventStore       string            `name:"eventstore" env:"ARENA_EVENTSTORE" help:"esdb:// connection string of the log (default: the embedded node)."`
+	NodeListen       string            `default:"127.0.0.1:2113" help:"Address of the embedded node."`
+	DecisionStandard time.Duration     `default:"5s" help:"Time for one decision in a standard match."`
+	DecisionParley   time.Duration     `default:"60s" help:"Time for one decision in a parley match."`
+	WallStandard     time.Duration     `default:"10m" help:"Playing time after which a standard match is aborted."`
+	WallParley       time.Duration     `default:"180m" help:"Playing time after which a parley match is aborted."`
+	Mail             string            `help:"Where emails go: file:DIR, smtp://user:password@host:port or smtps://… (default: file:<data>/mail)."`
+	Secrets          string            `help:"The secrets file (default: <data>/secrets.json)."`
+	Play             bool              `default:"true" negatable:"" help:"Seat and play matches; with --no-play, only serve pages and the API."`
+	TrustedProxies   []string          `name:"trusted-proxies" help:"CIDRs of proxies whose X-Forwarded-For the arena trusts."`
+	Witness          []string          `placeholder:"VKEY URL,..." help:"Witnesses that cosign the heads of the ladders: the key and the address of each, as in a witness line of a C2SP tlog-policy."`
+	SecurityContact  string            `help:"Where to report vulnerabilities, in /.well-known/security.txt: an email address, or an https or mailto URI (default: security@ the host of the base URL)."`
+	InsecureNode     bool              `help:"Allow --node-listen outside loopback."`
+	Production       bool              `help:"Accept only https URLs at public addresses for bots; needs an https --base-url."`
 }
 
 // validate checks the flags and replaces URLs with their normal form. Its error is
@@ -79,6 +82,10 @@ func (c *config) validate() error {
 			return fmt.Errorf("--trusted-proxies %q: want CIDRs such as 10.0.0.0/8", cidr)
 		}
 		c.trustedProxies = append(c.trustedProxies, network)
+	}
+	var err error
+	if c.witnesses, err = witness.ParseAll(c.Witness); err != nil {
+		return fmt.Errorf("--witness %w", err)
 	}
 	if c.EventStore == "" && !c.InsecureNode && !listen.IsLoopback(c.NodeListen) {
 		return fmt.Errorf("--node-listen %s: anyone on the network could write to the log; listen on loopback, or add --insecure-node", c.NodeListen)
